@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Timing of loops, shared by the benchmark and the programs it compares with.
+ *
+ * The machine may be busy with other things and change its speed, so nothing is compared
+ * across time: each batch of the loop in question comes right after a batch of reading the
+ * counter and one of empty calls, all well below a scheduler tick, and what counts are
+ * medians of the ratios and differences within such triples.
+ */
+#ifndef BENCH_MEASURE_H
+#define BENCH_MEASURE_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* A batch takes some 50 us: enough to forget the clock around it, and 130 KB of events of
+ * 32 bytes, so that changes of chunks are in every batch. */
+#define BENCH_BATCH 4096
+#define BENCH_BATCHES 21
+
+/* Nanoseconds per turn of the loops of one triple. */
+struct bench_sample {
+	double ns;
+	double counter_ns;
+	double call_ns;
+};
+
+typedef void (*bench_loop)(unsigned long turns);
+
+static inline uint64_t bench_counter(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+	uint64_t value;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+	return value;
+#else
+#error "no counter known on this processor"
+#endif
+}
+
+static inline uint64_t bench_now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static inline double bench_time(bench_loop loop, unsigned long turns, clockid_t clock)
+{
+	uint64_t begin = bench_now_ns(clock);
+
+	loop(turns);
+	return (double)(bench_now_ns(clock) - begin) / (double)turns;
+}
+
+static inline void bench_loop_counter(unsigned long turns)
+{
+	for (unsigned long i = 0; i < turns; i++) {
+		uint64_t value = bench_counter();
+
+		__asm__ volatile("" : : "r"(value));
+	}
+}
+
+/* Called as posix_trace_event() is, with nothing in it. */
+static __attribute__((noinline)) void bench_call(unsigned id, const void *data, size_t size)
+{
+	__asm__ volatile("" : : "r"(id), "r"(data), "r"(size) : "memory");
+}
+
+static inline void bench_loop_call(unsigned long turns)
+{
+	for (unsigned long i = 0; i < turns; i++) {
+		uint64_t data[2] = { i, i };
+
+		bench_call(1, data, sizeof(data));
+	}
+}
+
+/* Fills in BENCH_BATCHES samples. */
+static inline void bench_round(bench_loop loop, struct bench_sample *samples)
+{
+	for (int i = 0; i < BENCH_BATCHES; i++) {
+		samples[i].counter_ns =
+			bench_time(bench_loop_counter, BENCH_BATCH, CLOCK_MONOTONIC);
+		samples[i].call_ns =
+			bench_time(bench_loop_call, BENCH_BATCH, CLOCK_MONOTONIC);
+		samples[i].ns = bench_time(loop, BENCH_BATCH, CLOCK_MONOTONIC);
+	}
+}
+
+#endif

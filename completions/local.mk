@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# Completions for three shells.
+
+dist_bashcompletion_DATA += \
+	%D%/bash/ptrace-clear \
+	%D%/bash/ptrace-create \
+	%D%/bash/ptrace-dump \
+	%D%/bash/ptrace-flush \
+	%D%/bash/ptrace-list \
+	%D%/bash/ptrace-run \
+	%D%/bash/ptrace-shutdown \
+	%D%/bash/ptrace-start \
+	%D%/bash/ptrace-stat \
+	%D%/bash/ptrace-stop
+
+dist_zshcompletion_DATA += \
+	%D%/zsh/_ptrace
+
+dist_fishcompletion_DATA += \
+	%D%/fish/ptrace-clear.fish \
+	%D%/fish/ptrace-create.fish \
+	%D%/fish/ptrace-dump.fish \
+	%D%/fish/ptrace-flush.fish \
+	%D%/fish/ptrace-list.fish \
+	%D%/fish/ptrace-run.fish \
+	%D%/fish/ptrace-shutdown.fish \
+	%D%/fish/ptrace-start.fish \
+	%D%/fish/ptrace-stat.fish \
+	%D%/fish/ptrace-stop.fish

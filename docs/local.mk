@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+# Documents: dist_doc_DATA += %D%/NAME.md
+dist_doc_DATA += \
+	%D%/json-schema.md \
+	%D%/log-format.md \
+	%D%/ptrace-event.schema.json

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a program needs to be traced: one event type, opened once by name, and one call
+ * where something happens. Untraced, that call costs next to nothing.
+ *
+ *	cc hello.c -lposixtrace && ptrace-run -o hello.log -- ./a.out && ptrace-dump hello.log
+ */
+#include <stdio.h>
+#include <string.h>
+#include <trace.h>
+
+int main(int argc, char **argv)
+{
+	const char *whom = argc > 1 ? argv[1] : "world";
+	trace_event_id_t greeting;
+
+	posix_trace_eventid_open("hello.greeting", &greeting);
+
+	printf("hello, %s\n", whom);
+	posix_trace_event(greeting, whom, strlen(whom));
+
+	return 0;
+}

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+# Examples, built with everything else so that they stay right; not installed.
+
+noinst_PROGRAMS += %D%/hello
+
+if HAVE_SQLITE3
+noinst_PROGRAMS += %D%/sqlite-trace
+%C%_sqlite_trace_CFLAGS = $(AM_CFLAGS) $(SQLITE3_CFLAGS)
+%C%_sqlite_trace_LDADD = $(LDADD) $(SQLITE3_LIBS)
+endif
+
+EXTRA_DIST += %D%/README.md %D%/hello.c %D%/sqlite-trace.c scripts/demo

@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small bank on SQLite, traced through SQLite's own hooks. Several threads, each with a
+ * connection of its own, move money between accounts of one database in WAL mode: indexed
+ * reads, inserts, updates, transactions that commit, transactions that roll back because
+ * somebody is out of money, waits for the one write lock, and now and then a query that
+ * has to scan everything. At the end the books must balance.
+ *
+ *	ptrace-run -o run.log -- sqlite-trace
+ *	ptrace-dump run.log | jq -c 'select(.event == "sql.end") | .data | fromjson'
+ *
+ * The data of each event is one JSON object as text:
+ *
+ *	sql.begin     thread, stmt, sql             a statement starts
+ *	sql.row       thread, stmt, row             it yielded its row number `row`
+ *	sql.end       thread, stmt, ns, rows, scan, sql
+ *	                                            it ended, `ns` after its start, with
+ *	                                            `scan` steps forward in a full scan
+ *	sql.progress  thread, stmt, sql             it did another PROGRESS_STEPS steps
+ *	sql.busy      thread, stmt, tries, sql      it is about to wait for a lock
+ *	sql.commit    thread                        a transaction that wrote ends well
+ *	sql.rollback  thread                        a transaction is undone
+ *
+ * Statements are numbered per thread. On standard output goes, in the format of uniq -c,
+ * how often each hook ran, so that one can see whether a trace has them all.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <trace.h>
+#include <unistd.h>
+
+#define STATEMENTS_DEFAULT 100000
+#define THREADS_DEFAULT 4
+#define THREADS_MAX 64
+#define ACCOUNTS 1000
+/* Small enough against AMOUNT_MAX that a fair share of the transfers has to roll back. */
+#define BALANCE_START 500
+#define AMOUNT_MAX 400
+/* A progress event per this many steps of SQLite's virtual machine: only statements that
+ * take milliseconds get there. */
+#define PROGRESS_STEPS 100000
+/* Statements of one connection that may be unfinished at the same time. */
+#define OPEN_MAX_STMTS 4
+/* Data of an event. Longer SQL is cut, so that the rest of the object always fits. */
+#define TEXT_MAX 640
+#define SQL_MAX 512
+
+enum { BEGIN, ROW, END, PROGRESS, BUSY, COMMIT, ROLLBACK, EVENT_COUNT };
+
+static const char *const event_names[EVENT_COUNT] = {
+	"sql.begin", "sql.row",	   "sql.end",	   "sql.progress",
+	"sql.busy",  "sql.commit", "sql.rollback",
+};
+
+static trace_event_id_t event_ids[EVENT_COUNT];
+
+/* A connection and what its hooks need; used by one thread only. */
+struct connection {
+	sqlite3 *db;
+	unsigned thread;
+	uint64_t stmt_count;
+	uint64_t hook_count[EVENT_COUNT];
+	struct open_stmt {
+		sqlite3_stmt *stmt;
+		uint64_t number;
+		uint64_t begin_ns;
+		uint64_t rows;
+	} open[OPEN_MAX_STMTS];
+	struct open_stmt *newest;
+};
+
+/*
+ * The tracing half. The hooks run inside SQLite, so they allocate nothing, take no lock
+ * and call nothing of SQLite but what it allows there.
+ */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+struct text {
+	size_t used;
+	char bytes[TEXT_MAX];
+};
+
+static void text_byte(struct text *text, char byte)
+{
+	if (text->used < sizeof(text->bytes))
+		text->bytes[text->used++] = byte;
+}
+
+static void text_raw(struct text *text, const char *s)
+{
+	while (*s)
+		text_byte(text, *s++);
+}
+
+static void text_number(struct text *text, const char *key, uint64_t value)
+{
+	char digits[20];
+	size_t i = sizeof(digits);
+
+	do {
+		digits[--i] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	text_byte(text, text->used ? ',' : '{');
+	text_byte(text, '"');
+	text_raw(text, key);
+	text_raw(text, "\":");
+	while (i < sizeof(digits))
+		text_byte(text, digits[i++]);
+}
+
+/* SQL as a JSON string; runs of white space become one blank. Bytes that are not ASCII
+ * pass as they are: SQLite's text is UTF-8, and the cut falls between characters. */
+static void text_sql(struct text *text, const char *sql)
+{
+	size_t limit = text->used + SQL_MAX;
+	bool blank = false;
+
+	if (limit > sizeof(text->bytes) - 8)
+		limit = sizeof(text->bytes) - 8;
+	text_raw(text, ",\"sql\":\"");
+	for (; sql && *sql; sql++) {
+		unsigned char c = (unsigned char)*sql;
+
+		if (c <= ' ' || c == 0x7f) {
+			blank = true;
+			continue;
+		}
+		if (text->used + 8 > limit && (c & 0xc0) != 0x80) {
+			text_raw(text, "...");
+			break;
+		}
+		if (blank)
+			text_byte(text, ' ');
+		blank = false;
+		if (c == '"' || c == '\\')
+			text_byte(text, '\\');
+		text_byte(text, (char)c);
+	}
+	text_byte(text, '"');
+}
+
+static void text_emit(struct text *text, struct connection *c, int event)
+{
+	text_byte(text, '}');
+	posix_trace_event(event_ids[event], text->bytes, text->used);
+	c->hook_count[event]++;
+}
+
+static struct open_stmt *open_stmt_find(struct connection *c, const sqlite3_stmt *stmt)
+{
+	for (int i = 0; i < OPEN_MAX_STMTS; i++)
+		if (c->open[i].stmt == stmt)
+			return &c->open[i];
+	return NULL;
+}
+
+static void statement_begin(struct connection *c, sqlite3_stmt *stmt, const char *sql)
+{
+	struct text text = { .used = 0 };
+	struct open_stmt *o = open_stmt_find(c, NULL);
+
+	/* A trigger announces itself by a comment instead of the statement's own text. */
+	if (!o || (sql[0] == '-' && sql[1] == '-'))
+		return;
+	*o = (struct open_stmt){ .stmt = stmt, .number = ++c->stmt_count };
+	c->newest = o;
+	text_number(&text, "thread", c->thread);
+	text_number(&text, "stmt", o->number);
+	text_sql(&text, sql);
+	text_emit(&text, c, BEGIN);
+	o->begin_ns = now_ns();
+}
+
+static void statement_row(struct connection *c, sqlite3_stmt *stmt)
+{
+	struct text text = { .used = 0 };
+	struct open_stmt *o = open_stmt_find(c, stmt);
+
+	/* SQLite reads its schema by statements that it does not announce. */
+	if (!o)
+		return;
+	text_number(&text, "thread", c->thread);
+	text_number(&text, "stmt", o->number);
+	text_number(&text, "row", ++o->rows);
+	text_emit(&text, c, ROW);
+}
+
+/* SQLite's own estimate of the time has the resolution of its clock, a millisecond. */
+static void statement_end(struct connection *c, sqlite3_stmt *stmt)
+{
+	uint64_t end_ns = now_ns();
+	struct text text = { .used = 0 };
+	struct open_stmt *o = open_stmt_find(c, stmt);
+	int scan = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1);
+
+	if (!o)
+		return;
+	text_number(&text, "thread", c->thread);
+	text_number(&text, "stmt", o->number);
+	text_number(&text, "ns", end_ns - o->begin_ns);
+	text_number(&text, "rows", o->rows);
+	text_number(&text, "scan", (uint64_t)scan);
+	text_sql(&text, sqlite3_sql(stmt));
+	text_emit(&text, c, END);
+	o->stmt = NULL;
+	if (c->newest == o)
+		c->newest = NULL;
+}
+
+static int on_trace(unsigned what, void *context, void *stmt, void *detail)
+{
+	struct connection *c = context;
+
+	if (what == SQLITE_TRACE_STMT)
+		statement_begin(c, stmt, detail);
+	else if (what == SQLITE_TRACE_ROW)
+		statement_row(c, stmt);
+	else if (what == SQLITE_TRACE_PROFILE)
+		statement_end(c, stmt);
+	return 0;
+}
+
+static int on_progress(void *context)
+{
+	struct connection *c = context;
+	struct text text = { .used = 0 };
+
+	text_number(&text, "thread", c->thread);
+	text_number(&text, "stmt", c->newest ? c->newest->number : 0);
+	text_sql(&text, c->newest ? sqlite3_sql(c->newest->stmt) : NULL);
+	text_emit(&text, c, PROGRESS);
+	return 0;
+}
+
+static int on_commit(void *context)
+{
+	struct connection *c = context;
+	struct text text = { .used = 0 };
+
+	text_number(&text, "thread", c->thread);
+	text_emit(&text, c, COMMIT);
+	return 0;
+}
+
+static void on_rollback(void *context)
+{
+	struct connection *c = context;
+	struct text text = { .used = 0 };
+
+	text_number(&text, "thread", c->thread);
+	text_emit(&text, c, ROLLBACK);
+}
+
+/* Waits somewhat longer each time; never gives up, as every lock is held briefly. */
+static atomic_uint waits;
+
+static int on_busy(void *context, int tries)
+{
+	struct connection *c = context;
+	struct text text = { .used = 0 };
+	struct timespec pause = { .tv_nsec = 20000L << (tries < 6 ? tries : 6) };
+
+	text_number(&text, "thread", c->thread);
+	text_number(&text, "stmt", c->newest ? c->newest->number : 0);
+	text_number(&text, "tries", (uint64_t)tries);
+	text_sql(&text, c->newest ? sqlite3_sql(c->newest->stmt) : NULL);
+	text_emit(&text, c, BUSY);
+	atomic_fetch_add(&waits, 1);
+	nanosleep(&pause, NULL);
+	return 1;
+}
+
+static void hooks_install(struct connection *c)
+{
+	sqlite3_trace_v2(c->db, SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE,
+			 on_trace, c);
+	sqlite3_progress_handler(c->db, PROGRESS_STEPS, on_progress, c);
+	sqlite3_commit_hook(c->db, on_commit, c);
+	sqlite3_rollback_hook(c->db, on_rollback, c);
+	sqlite3_busy_handler(c->db, on_busy, c);
+}
+
+/*
+ * The bank, an ordinary SQLite program. It needs no recovery: any error ends the run.
+ */
+
+enum {
+	Q_BEGIN,
+	Q_COMMIT,
+	Q_ROLLBACK,
+	Q_BALANCE,
+	Q_MOVE,
+	Q_ENTRY,
+	Q_HISTORY,
+	Q_SEARCH,
+	QUERY_COUNT
+};
+
+static const char *const queries[QUERY_COUNT] = {
+	[Q_BEGIN] = "BEGIN IMMEDIATE",
+	[Q_COMMIT] = "COMMIT",
+	[Q_ROLLBACK] = "ROLLBACK",
+	[Q_BALANCE] = "SELECT balance FROM account WHERE id = ?",
+	[Q_MOVE] = "UPDATE account SET balance = balance + ? WHERE id = ?",
+	[Q_ENTRY] = "INSERT INTO entry(account, amount, note) VALUES (?, ?, ?)",
+	[Q_HISTORY] = ("SELECT amount, note FROM entry WHERE account = ?"
+		       " ORDER BY id DESC LIMIT 5"),
+	[Q_SEARCH] = "SELECT count(*), total(amount) FROM entry WHERE note LIKE '%7 \"rent\"'",
+};
+
+static const char schema[] =
+	"PRAGMA journal_mode = WAL;"
+	"CREATE TABLE account(id INTEGER PRIMARY KEY, balance INTEGER NOT NULL);"
+	"CREATE TABLE entry(id INTEGER PRIMARY KEY, account INTEGER NOT NULL,"
+	" amount INTEGER NOT NULL, note TEXT NOT NULL);"
+	"CREATE INDEX entry_account ON entry(account);"
+	"WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
+	" INSERT INTO account SELECT i, %d FROM n;";
+
+struct teller {
+	pthread_t thread;
+	struct connection connection;
+	sqlite3_stmt *stmts[QUERY_COUNT];
+	uint64_t random;
+};
+
+static const char *path;
+static uint64_t stmts_per_teller;
+static unsigned teller_count;
+static struct teller tellers[THREADS_MAX];
+static pthread_barrier_t bank_opens;
+static char private_dir[PATH_MAX];
+
+static void private_dir_remove(void)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm" };
+	char name[PATH_MAX + 16];
+
+	if (!private_dir[0])
+		return;
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		snprintf(name, sizeof(name), "%s/bank.db%s", private_dir, suffixes[i]);
+		unlink(name);
+	}
+	rmdir(private_dir);
+}
+
+__attribute__((noreturn, format(printf, 1, 2))) static void die(const char *format, ...)
+{
+	va_list args;
+
+	flockfile(stderr);
+	fputs("sqlite-trace: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	private_dir_remove();
+	_exit(1);
+}
+
+static void check(sqlite3 *db, int rc)
+{
+	if (rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE)
+		die("%s: %s", path, db ? sqlite3_errmsg(db) : sqlite3_errstr(rc));
+}
+
+static void execute(sqlite3 *db, const char *sql)
+{
+	check(db, sqlite3_exec(db, sql, NULL, NULL, NULL));
+}
+
+static void connection_open(struct connection *c, unsigned thread)
+{
+	c->thread = thread;
+	check(NULL, sqlite3_open_v2(path, &c->db,
+				    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+					    SQLITE_OPEN_NOMUTEX,
+				    NULL));
+	hooks_install(c);
+	/* Not durable at power failure, which is what keeps this from measuring fsync(). */
+	execute(c->db, "PRAGMA synchronous = OFF");
+}
+
+/* Runs a prepared statement to its end and returns the last row's first column. */
+static int64_t run(struct teller *t, int query)
+{
+	sqlite3_stmt *stmt = t->stmts[query];
+	int64_t result = 0;
+	int rc;
+
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		result = sqlite3_column_int64(stmt, 0);
+	check(t->connection.db, rc);
+	check(t->connection.db, sqlite3_reset(stmt));
+	return result;
+}
+
+static void bind(struct teller *t, int query, int index, int value)
+{
+	check(t->connection.db, sqlite3_bind_int(t->stmts[query], index, value));
+}
+
+static unsigned pick(struct teller *t, unsigned limit)
+{
+	t->random ^= t->random << 13;
+	t->random ^= t->random >> 7;
+	t->random ^= t->random << 17;
+	return (unsigned)(t->random >> 32) % limit;
+}
+
+static void move(struct teller *t, int account, int amount)
+{
+	static const char *const purposes[] = { "rent", "salary", "tea", "a\\b\tc", "zażółć" };
+	char note[64];
+
+	snprintf(note, sizeof(note), "%u \"%s\"", pick(t, 1000), purposes[pick(t, 5)]);
+	bind(t, Q_MOVE, 1, amount);
+	bind(t, Q_MOVE, 2, account);
+	run(t, Q_MOVE);
+	bind(t, Q_ENTRY, 1, account);
+	bind(t, Q_ENTRY, 2, amount);
+	check(t->connection.db, sqlite3_bind_text(t->stmts[Q_ENTRY], 3, note, -1,
+						  SQLITE_TRANSIENT));
+	run(t, Q_ENTRY);
+}
+
+static void transfer(struct teller *t)
+{
+	int amount = 1 + (int)pick(t, AMOUNT_MAX);
+	int from = 1 + (int)pick(t, ACCOUNTS);
+	int to = 1 + (from + (int)pick(t, ACCOUNTS - 1)) % ACCOUNTS;
+
+	run(t, Q_BEGIN);
+	move(t, from, -amount);
+	move(t, to, amount);
+	bind(t, Q_BALANCE, 1, from);
+	run(t, run(t, Q_BALANCE) < 0 ? Q_ROLLBACK : Q_COMMIT);
+}
+
+/* The first teller keeps the write lock until another one has had to wait for it, so that
+ * even a short run shows what that looks like. */
+static void bank_open(struct teller *t)
+{
+	struct timespec pause = { .tv_nsec = 100000 };
+	bool is_first = t == tellers && teller_count > 1;
+
+	if (is_first)
+		run(t, Q_BEGIN);
+	pthread_barrier_wait(&bank_opens);
+	if (is_first) {
+		while (!atomic_load(&waits))
+			nanosleep(&pause, NULL);
+		run(t, Q_COMMIT);
+	}
+}
+
+static void *teller_work(void *argument)
+{
+	struct teller *t = argument;
+	struct connection *c = &t->connection;
+
+	connection_open(c, (unsigned)(t - tellers));
+	t->random = 0x9e3779b97f4a7c15U * (c->thread + 1U);
+	for (int i = 0; i < QUERY_COUNT; i++)
+		check(c->db, sqlite3_prepare_v3(c->db, queries[i], -1,
+						SQLITE_PREPARE_PERSISTENT, &t->stmts[i],
+						NULL));
+	bank_open(t);
+	/* The count is of statements that began, so it is only roughly met. */
+	for (unsigned round = 1; c->stmt_count < stmts_per_teller || round == 1; round++) {
+		transfer(t);
+		for (int i = 0; i < 4; i++) {
+			bind(t, Q_HISTORY, 1, 1 + (int)pick(t, ACCOUNTS));
+			run(t, Q_HISTORY);
+		}
+		if (round % 64 == 0)
+			run(t, Q_SEARCH);
+	}
+	run(t, Q_SEARCH);
+	for (int i = 0; i < QUERY_COUNT; i++)
+		sqlite3_finalize(t->stmts[i]);
+	check(NULL, sqlite3_close(c->db));
+	return NULL;
+}
+
+static int64_t ask(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *stmt;
+	int64_t result;
+
+	check(db, sqlite3_prepare_v2(db, sql, -1, &stmt, NULL));
+	check(db, sqlite3_step(stmt));
+	result = sqlite3_column_int64(stmt, 0);
+	check(db, sqlite3_finalize(stmt));
+	return result;
+}
+
+static void bank_found(struct connection *c)
+{
+	char sql[sizeof(schema) + 32];
+
+	snprintf(sql, sizeof(sql), schema, ACCOUNTS, BALANCE_START);
+	execute(c->db, sql);
+}
+
+static void bank_audit(struct connection *c)
+{
+	int64_t money = ask(c->db, "SELECT total(balance) FROM account");
+	int64_t moved = ask(c->db, "SELECT total(amount) FROM entry");
+
+	if (money != (int64_t)ACCOUNTS * BALANCE_START || moved != 0 ||
+	    ask(c->db, "SELECT count(*) FROM account WHERE balance < 0"))
+		die("%s: the books do not balance", path);
+}
+
+static void usage(FILE *out)
+{
+	fputs("Usage: sqlite-trace [-n STATEMENTS] [-t THREADS] [DATABASE]\n"
+	      "Run a workload on a new SQLite database and trace it.\n\n"
+	      "  -n, --statements=N  run about N statements in all (100000)\n"
+	      "  -t, --threads=N     in N threads, 1 to 64 (4)\n"
+	      "  -h, --help          print this and exit\n\n"
+	      "DATABASE must not exist yet; it is kept. Without it, one in a temporary\n"
+	      "directory is used and removed.\n",
+	      out);
+}
+
+static uint64_t number(const char *s, uint64_t min, uint64_t max)
+{
+	char *end;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(s, &end, 10);
+	if (errno || *end || s[0] < '0' || s[0] > '9' || value < min || value > max) {
+		fprintf(stderr,
+			"sqlite-trace: %s: not a number from %llu to %llu\n"
+			"Try 'sqlite-trace --help'.\n",
+			s, (unsigned long long)min, (unsigned long long)max);
+		exit(2);
+	}
+	return value;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "statements", required_argument, NULL, 'n' },
+		{ "threads", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	static struct connection office;
+	static char private_path[PATH_MAX + 16];
+	uint64_t statements = STATEMENTS_DEFAULT;
+	struct stat st;
+	int option;
+
+	teller_count = THREADS_DEFAULT;
+	while ((option = getopt_long(argc, argv, "n:t:h", options, NULL)) != -1) {
+		switch (option) {
+		case 'n':
+			statements = number(optarg, 0, 1000000000);
+			break;
+		case 't':
+			teller_count = (unsigned)number(optarg, 1, THREADS_MAX);
+			break;
+		case 'h':
+			usage(stdout);
+			return 0;
+		default:
+			fputs("Try 'sqlite-trace --help'.\n", stderr);
+			return 2;
+		}
+	}
+	if (argc - optind > 1) {
+		fprintf(stderr, "sqlite-trace: %s: one database only\n", argv[optind + 1]);
+		fputs("Try 'sqlite-trace --help'.\n", stderr);
+		return 2;
+	}
+	stmts_per_teller = statements / teller_count + 1;
+
+	path = argv[optind];
+	if (path) {
+		int error = lstat(path, &st) ? errno : EEXIST;
+
+		if (error != ENOENT)
+			die("%s: %s", path, strerror(error));
+	} else {
+		const char *tmp = getenv("TMPDIR");
+
+		snprintf(private_dir, sizeof(private_dir), "%s/sqlite-trace.XXXXXX",
+			 tmp && *tmp ? tmp : "/tmp");
+		if (!mkdtemp(private_dir)) {
+			int error = errno;
+			char wanted[PATH_MAX];
+
+			memcpy(wanted, private_dir, sizeof(wanted));
+			private_dir[0] = '\0';
+			die("%s: %s", wanted, strerror(error));
+		}
+		snprintf(private_path, sizeof(private_path), "%s/bank.db", private_dir);
+		path = private_path;
+	}
+
+	for (int i = 0; i < EVENT_COUNT; i++) {
+		int error = posix_trace_eventid_open(event_names[i], &event_ids[i]);
+
+		if (error)
+			die("%s: %s", event_names[i], strerror(error));
+	}
+
+	connection_open(&office, teller_count);
+	bank_found(&office);
+	pthread_barrier_init(&bank_opens, NULL, teller_count);
+	for (unsigned i = 0; i < teller_count; i++) {
+		int error = pthread_create(&tellers[i].thread, NULL, teller_work,
+					   &tellers[i]);
+
+		if (error)
+			die("thread: %s", strerror(error));
+	}
+	for (unsigned i = 0; i < teller_count; i++)
+		pthread_join(tellers[i].thread, NULL);
+	bank_audit(&office);
+	check(NULL, sqlite3_close(office.db));
+	private_dir_remove();
+
+	for (int event = 0; event < EVENT_COUNT; event++) {
+		uint64_t count = office.hook_count[event];
+
+		for (unsigned i = 0; i < teller_count; i++)
+			count += tellers[i].connection.hook_count[event];
+		printf("%7llu %s\n", (unsigned long long)count, event_names[event]);
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("sqlite-trace: standard output");
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+include_HEADERS += \
+	%D%/posixtrace.h \
+	%D%/trace.h

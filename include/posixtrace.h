@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * <posixtrace.h>: what this implementation adds to <trace.h>. The general rules of that
+ * header hold here too: 0 or an error number, nothing written on error, thread-safe, not
+ * async-signal-safe, never a cancellation point.
+ */
+#ifndef POSIXTRACE_H
+#define POSIXTRACE_H 1
+
+#include <stddef.h>
+#include <trace.h>
+
+/* Version of this header; posixtrace_version() tells that of the library. */
+#define POSIXTRACE_VERSION "0.1.0"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Numbers behind the yes and no of posix_trace_get_status(). All count since the stream
+ * was created or last cleared; reading them resets nothing, here or there. A member added
+ * by a later version comes at the end.
+ */
+struct posixtrace_counts {
+	/* Bytes of this structure that were filled in: at most what the caller said it
+	 * has. */
+	unsigned long pt_size;
+	/* Events lost in the stream: overwritten before they were read (or flushed, if
+	 * there is a log), or without room. */
+	unsigned long pt_lost_events;
+	/* Events lost in the log: overwritten there, discarded or too big. */
+	unsigned long pt_log_lost_events;
+	/* Events and their bytes in the log now; of a pre-recorded stream, in the log. */
+	unsigned long pt_log_events;
+	unsigned long pt_log_bytes;
+	/* Bytes of events in the stream that are still to be read (or flushed). */
+	unsigned long pt_stream_bytes;
+	/* Processes traced into the stream now, and threads that have a part of its
+	 * memory to themselves; a thread counts from its first event on. */
+	unsigned long pt_processes;
+	unsigned long pt_threads;
+};
+
+/*
+ * Fills in the first size bytes of *counts; size is sizeof(struct posixtrace_counts) as
+ * the caller knows it. Members that do not apply are 0: those of the log for a plain
+ * stream, those of stream memory, processes and threads for a pre-recorded one. The
+ * members are read one after the other while recording goes on, so they may be some
+ * events apart.
+ *   EINVAL  neither an active stream nor an open log; null pointer; size below that of
+ *           the first member.
+ */
+int posixtrace_get_counts(trace_id_t, struct posixtrace_counts *, size_t);
+
+/*
+ * The generation version that every attributes object of this library has, such as
+ * "posixtrace 0.1.0". A static string.
+ */
+const char *posixtrace_version(void);
+
+/*
+ * Maps, now, everything that recording needs: the process page, the event names, and
+ * every stream that traces this process. Without it the first event after a stream has
+ * appeared does that, with a few system calls. May be called any number of times. Not
+ * being traced is no error.
+ *   ENOMEM  a mapping failed; events go into the streams that could be mapped, and the
+ *           next event tries again.
+ *   EPERM   the directory of the shared objects is not safe to use; this process cannot
+ *           be traced.
+ */
+int posixtrace_attach(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

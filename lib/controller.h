@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An active stream as its controller holds it: the object behind a PTRC_HANDLE_ACTIVE.
+ * The public functions are thin: they find it by its identifier and call what is here or
+ * in stream.h.
+ */
+#ifndef PTRC_LIB_CONTROLLER_H
+#define PTRC_LIB_CONTROLLER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <trace.h>
+
+#include "lib/attr.h"
+#include "lib/keeper.h"
+#include "lib/live_reader.h"
+#include "lib/liveness.h"
+#include "lib/names.h"
+#include "lib/process.h"
+#include "lib/stream.h"
+
+struct ptrc_controller {
+	pthread_mutex_t lock;	     /* state changes, commands to the keeper */
+	pthread_mutex_t reader_lock; /* reader; taken after lock, if both */
+	pthread_mutex_t list_lock;   /* list_next */
+	struct ptrc_stream stream;
+	struct ptrc_live_reader reader;
+	struct ptrc_target target;
+	struct ptrc_names *names;
+	struct ptrc_liveness life, place;
+	struct ptrc_keeper_args keeper; /* with a log */
+	uint64_t id;
+	bool has_log, is_announced, is_listed, is_attached;
+	unsigned list_next; /* event type list: index of the next id */
+	_Atomic bool is_closing;
+};
+
+/* posix_trace_create and posix_trace_create_withlog; log_fd -1: none. */
+int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, int log_fd,
+			   trace_id_t *id);
+/* The stream is nobody's any more (its identifier was taken and drained of callers that
+ * change it): stop, flush, close, free. Returns the error of the final flush. */
+int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr);
+
+/* Origin of events caused by the calling thread's call. */
+struct ptrc_context ptrc_controller_origin(void);
+
+/* A public function that takes a stream begins with one of these and ends with
+ * ptrc_controller_leave. Null: the identifier is none of an active stream. Cancellation
+ * is off in between: no public function but the two getnext acts on it (GEN-10). */
+struct ptrc_controller *ptrc_controller_enter(trace_id_t id, int *cancel_state);
+void ptrc_controller_leave(trace_id_t id, int cancel_state);
+
+#endif

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/drain.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <trace.h>
+
+#include "lib/barrier.h"
+#include "lib/sys.h"
+
+#define MARK_WAIT_NS INT64_C(100000000)
+
+enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
+
+static struct ptrc_chunk_ctl *ctl_at(struct ptrc_drain *d, uint32_t i)
+{
+	return &ptrc_stream_ctl(d->stream->header)[i];
+}
+
+static bool is_filtered(const struct ptrc_drain *d, uint32_t id)
+{
+	return atomic_load_explicit(&d->stream->header->filter[id / 64], memory_order_relaxed) >>
+		       id % 64 & 1;
+}
+
+static bool is_dropped(const struct ptrc_drain *d, uint64_t stamp)
+{
+	return (d->has_gap && stamp <= d->gap_last) ||
+	       (d->has_cut && stamp >= d->cut) ||
+	       (stamp >= d->dead_from && stamp < d->dead_until);
+}
+
+/* Pin the chunk if it holds anything unread. */
+static bool pin(struct ptrc_drain *d, uint32_t i, uint32_t *end)
+{
+	struct ptrc_stream *s = d->stream;
+	struct ptrc_chunk_ctl *ctl = ctl_at(d, i);
+	uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+
+	for (;;) {
+		uint64_t state = PTRC_CHUNK_STATE(word);
+
+		if (state == PTRC_CHUNK_STEALING) {
+			ptrc_chunk_note_loss(s->header, s->chunk_count, s->chunk_size, i, word);
+			return false;
+		}
+		if ((state != PTRC_CHUNK_OWNED && state != PTRC_CHUNK_SEALED &&
+		     state != PTRC_CHUNK_PARTIAL) ||
+		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) !=
+			    atomic_load_explicit(&s->header->epoch, memory_order_acquire))
+			return false;
+		*end = ptrc_chunk_end(s->header, s->chunk_count, s->chunk_size, i, word);
+		if (*end == 0)
+			return false;
+		if (ptrc_chunk_rpos(ctl, word, *end) >= *end && state == PTRC_CHUNK_OWNED)
+			return false;
+		if (atomic_compare_exchange_weak_explicit(&ctl->word, &word,
+							  word | PTRC_CHUNK_PIN_KEEPER,
+							  memory_order_acq_rel,
+							  memory_order_acquire))
+			break;
+	}
+	d->word = word | PTRC_CHUNK_PIN_KEEPER;
+	d->is_pinned = true;
+	return true;
+}
+
+/* Let go of the chunk; if everything of it is consumed and nobody fills it, it is free. */
+static void unpin(struct ptrc_drain *d)
+{
+	struct ptrc_chunk_ctl *ctl = ctl_at(d, d->chunk);
+	uint64_t word = atomic_fetch_and_explicit(&ctl->word, ~PTRC_CHUNK_PIN_KEEPER,
+						  memory_order_acq_rel) &
+			~PTRC_CHUNK_PIN_KEEPER;
+	uint32_t end;
+
+	d->is_pinned = false;
+	if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED || (word & PTRC_CHUNK_PINS))
+		return;
+	end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
+	if (ptrc_chunk_rpos(ctl, word, end) >= end)
+		atomic_compare_exchange_strong_explicit(
+			&ctl->word, &word,
+			(uint64_t)PTRC_CHUNK_GEN(word) << PTRC_CHUNK_GEN_SHIFT | PTRC_CHUNK_FREE,
+			memory_order_release, memory_order_relaxed);
+}
+
+/* The stamps of the first event that is lost (what survived but is older than the last one
+ * lost is dropped with it) and of the first one behind the gap. */
+static void find_gap(struct ptrc_drain *d)
+{
+	struct ptrc_stream *s = d->stream;
+	uint32_t used = atomic_load_explicit(&s->header->chunks_used, memory_order_acquire), end;
+
+	d->resume = PTRC_TIME_NONE;
+	for (d->chunk = 0; d->chunk < used && d->chunk < s->chunk_count; d->chunk++) {
+		struct ptrc_chunk *c = ptrc_stream_chunk(s->header, s->chunk_count,
+							 s->chunk_size, d->chunk);
+		struct ptrc_walk_record r;
+		uint32_t rpos;
+
+		if (!pin(d, d->chunk, &end))
+			continue;
+		d->walk = (struct ptrc_walk){ .bytes = (const uint8_t *)c,
+					      .off = PTRC_CHUNK_FIRST,
+					      .end = end,
+					      .base = c->base };
+		rpos = ptrc_chunk_rpos(ctl_at(d, d->chunk), d->word, end);
+		while (ptrc_walk_next(&d->walk, &r)) {
+			if (r.off < rpos)
+				continue;
+			if (r.stamp < d->gap_first)
+				d->gap_first = r.stamp;
+			if (!is_dropped(d, r.stamp)) {
+				if (r.stamp < d->resume)
+					d->resume = r.stamp;
+				break;
+			}
+		}
+		unpin(d);
+	}
+	d->chunk = 0;
+}
+
+int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint64_t status;
+	long map;
+
+	memset(d, 0, sizeof(*d));
+	map = ptrc_sys(SYS_mmap, 0, s->chunk_size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ptrc_sys_is_error(map))
+		return ENOMEM;
+	d->buffer = (uint8_t *)map;
+	d->stream = s;
+	ptrc_stream_settle(s);
+	status = atomic_load_explicit(&h->status, memory_order_acquire);
+	d->has_cut = ptrc_stream_cut(h, &d->cut);
+	d->is_stopped = (status & PTRC_ST_AUTO_STOPPED) &&
+			(d->has_cut || (status & PTRC_ST_NO_STOP));
+	d->stop_is_out = (status & PTRC_ST_STOP_OUT) != 0;
+	d->dead_until = atomic_load_explicit(&h->dead_until, memory_order_acquire);
+	d->dead_from = atomic_load_explicit(&h->dead_from, memory_order_relaxed);
+	/* Events that begin from here on are stamped later than until; those at work are
+	 * waited for, so that no record turns up behind a run already written. */
+	d->until = ptrc_stream_now(h);
+	ptrc_clock_update(h, d->until);
+	ptrc_barrier(h);
+	for (uint32_t slot = 0; slot != UINT32_MAX;) {
+		slot = ptrc_stream_wait_marks(s, slot, MARK_WAIT_NS);
+		if (slot != UINT32_MAX)
+			slot++; /* a stopped one: its record comes late */
+	}
+	d->gap_first = atomic_exchange_explicit(&h->first_lost, PTRC_TIME_NONE,
+						memory_order_acq_rel);
+	d->gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
+	d->has_gap = d->gap_first != PTRC_TIME_NONE &&
+		     d->gap_last > atomic_load_explicit(&h->cleared_at, memory_order_acquire);
+	if (d->has_gap)
+		find_gap(d);
+	return 0;
+}
+
+static int64_t to_ns(struct ptrc_drain *d, uint64_t stamp)
+{
+	return ptrc_clock_realtime(d->stream->header, &d->clock, stamp);
+}
+
+static uint32_t add_made_up(struct ptrc_drain *d, struct ptrc_run *run, uint32_t id,
+			    uint64_t stamp, const void *data, uint32_t len)
+{
+	int64_t ns = to_ns(d, stamp);
+	bool is_first = run->bytes == 0;
+	uint8_t *out = d->buffer + run->bytes;
+	struct ptrc_record head;
+	uint32_t flags = 0;
+
+	if (is_first)
+		run->base_ns = run->first_ns = ns;
+	if (ns - run->base_ns > UINT32_MAX)
+		flags = PTRC_REC_FULLSTAMP;
+	ptrc_record_fill(&head, flags ? 0 : (uint32_t)(ns - run->base_ns), id | flags, len, 0);
+	memcpy(out, &head, sizeof(head));
+	if (flags)
+		memcpy(out + 16, &ns, sizeof(ns));
+	if (len)
+		memcpy(out + ptrc_record_head(&head), data, len);
+	run->bytes += (uint32_t)ptrc_record_size(&head);
+	run->last_ns = ns;
+	run->event_count++;
+	run->records = d->buffer;
+	return run->event_count;
+}
+
+/* Turn what is left of the copied chunk, up to `until` or to where the base moves, into a
+ * run, in place: records only get shorter stamps, so writing never overtakes reading. */
+static void convert(struct ptrc_drain *d, struct ptrc_run *run)
+{
+	uint32_t out = d->walk.off, start = out, lost = 0;
+	struct ptrc_walk_record r;
+
+	d->consumed_events = 0;
+	while (d->walk.off < d->walk.end) {
+		struct ptrc_walk before = d->walk;
+		struct ptrc_record head;
+		int64_t ns;
+
+		if (!ptrc_walk_next(&d->walk, &r)) {
+			if (d->walk.off < d->walk.end) {
+				/* Damaged memory: nothing behind it can be trusted. */
+				d->walk.off = d->walk.end;
+				ptrc_stream_error(d->stream, EINVAL);
+			}
+			break;
+		}
+		if (r.stamp > d->until) {
+			d->walk = before;
+			break;
+		}
+		if (is_dropped(d, r.stamp)) {
+			if (!(r.id_flags & PTRC_REC_HIDDEN))
+				lost++;
+			d->consumed_events++;
+			continue;
+		}
+		ns = to_ns(d, r.stamp);
+		if (run->event_count == 0 && out == start) {
+			run->base_ns = run->first_ns = ns;
+			run->origin = d->walk.origin;
+			run->records = d->buffer + start;
+		} else if (ns - run->base_ns > UINT32_MAX ||
+			   memcmp(&d->walk.origin, &run->origin, sizeof(run->origin))) {
+			d->walk = before;
+			break;
+		}
+		ptrc_record_fill(&head, (uint32_t)(ns - run->base_ns),
+				 r.id_flags & ~PTRC_REC_FULLSTAMP, r.len, r.addr);
+		memcpy(d->buffer + out, &head, sizeof(head));
+		if (out + 16 != r.data)
+			memmove(d->buffer + out + 16, d->buffer + r.data, r.len);
+		out += (uint32_t)ptrc_record_size(&head);
+		run->last_ns = ns;
+		d->consumed_events++;
+		if (!(r.id_flags & PTRC_REC_HIDDEN))
+			run->event_count++;
+	}
+	run->bytes = out - start;
+	run->order = 1;
+	d->consumed = d->walk.off;
+	if (lost)
+		atomic_fetch_add_explicit(&d->stream->header->lost_events, lost,
+					  memory_order_relaxed);
+}
+
+static void advance(struct ptrc_drain *d)
+{
+	struct ptrc_chunk_ctl *ctl = ctl_at(d, d->chunk);
+	struct ptrc_stream_header *h = d->stream->header;
+	uint64_t old = atomic_load_explicit(&ctl->rpos, memory_order_relaxed);
+	uint32_t before = 0;
+
+	if ((uint32_t)(old >> 32) == PTRC_CHUNK_GEN(d->word))
+		before = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
+	atomic_store_explicit(&ctl->rcount, before + d->consumed_events, memory_order_relaxed);
+	atomic_store_explicit(&ctl->rpos,
+			      (uint64_t)PTRC_CHUNK_GEN(d->word) << 32 | d->consumed,
+			      memory_order_release);
+	d->consumed_events = 0;
+	if (h->policy == POSIX_TRACE_LOOP &&
+	    (atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_FULL))
+		ptrc_status_clear(h, PTRC_ST_FULL);
+}
+
+static bool open_chunk(struct ptrc_drain *d)
+{
+	struct ptrc_stream *s = d->stream;
+	struct ptrc_walk_record r;
+	struct ptrc_chunk *c;
+	uint32_t end, rpos;
+
+	if (!pin(d, d->chunk, &end))
+		return false;
+	c = ptrc_stream_chunk(s->header, s->chunk_count, s->chunk_size, d->chunk);
+	memcpy(d->buffer, c, end);
+	c = (void *)d->buffer;
+	rpos = ptrc_chunk_rpos(ctl_at(d, d->chunk), d->word, end);
+	d->walk = (struct ptrc_walk){ .bytes = d->buffer,
+				      .off = PTRC_CHUNK_FIRST,
+				      .end = end,
+				      .base = c->base,
+				      .origin = c->origin };
+	while (d->walk.off < rpos) { /* bases and origins of what is consumed */
+		if (!ptrc_walk_next(&d->walk, &r))
+			break;
+	}
+	if (d->walk.off < rpos) {
+		d->walk.off = end;
+		ptrc_stream_error(s, EINVAL);
+	}
+	return true;
+}
+
+static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_run *run)
+{
+	uint32_t used = atomic_load_explicit(&d->stream->header->chunks_used,
+					     memory_order_acquire);
+
+	while (d->chunk < used && d->chunk < d->stream->chunk_count) {
+		if (!d->is_pinned && !open_chunk(d)) {
+			d->chunk++;
+			continue;
+		}
+		memset(run, 0, sizeof(*run));
+		convert(d, run);
+		if (run->bytes)
+			return true;
+		advance(d); /* nothing of it is wanted */
+		unpin(d);
+		d->chunk++;
+	}
+	return false;
+}
+
+int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
+{
+	static const int reason = 1;
+
+	memset(run, 0, sizeof(*run));
+	if (d->phase == PHASE_GAP) {
+		d->phase = PHASE_CHUNKS;
+		if (d->has_gap && d->resume != PTRC_TIME_NONE) {
+			if (!is_filtered(d, POSIX_TRACE_OVERFLOW))
+				add_made_up(d, run, POSIX_TRACE_OVERFLOW, d->gap_first, NULL, 0);
+			if (!is_filtered(d, POSIX_TRACE_RESUME))
+				add_made_up(d, run, POSIX_TRACE_RESUME, d->resume, NULL, 0);
+			if (run->bytes)
+				return 0;
+			d->gap_is_out = true;
+		}
+	}
+	if (d->phase == PHASE_CHUNKS) {
+		if (d->is_pinned && d->walk.off >= d->walk.end) {
+			unpin(d);
+			d->chunk++;
+		}
+		if (next_of_chunks(d, run))
+			return 0;
+		d->phase = PHASE_STOP;
+		memset(run, 0, sizeof(*run));
+		if (d->is_stopped && d->has_cut && !d->stop_is_out &&
+		    !is_filtered(d, POSIX_TRACE_STOP)) {
+			run->order = 2;
+			add_made_up(d, run, POSIX_TRACE_STOP, d->cut, &reason, sizeof(reason));
+			return 0;
+		}
+	}
+	d->phase = PHASE_DONE;
+	return ENODATA;
+}
+
+void ptrc_drain_commit(struct ptrc_drain *d)
+{
+	if (d->is_pinned)
+		advance(d);
+	else if (d->phase == PHASE_CHUNKS)
+		d->gap_is_out = true;
+	else
+		d->stop_is_out = true;
+}
+
+void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full)
+{
+	struct ptrc_stream_header *h = d->stream->header;
+
+	if (d->is_pinned)
+		unpin(d);
+	if (d->has_gap && !d->gap_is_out) {
+		uint64_t seen = atomic_load_explicit(&h->first_lost, memory_order_relaxed);
+
+		/* Not told yet: it stays for the next drain. */
+		while (d->gap_first < seen &&
+		       !atomic_compare_exchange_weak_explicit(&h->first_lost, &seen,
+							      d->gap_first,
+							      memory_order_release,
+							      memory_order_relaxed))
+			;
+	}
+	if (d->buffer)
+		ptrc_sys(SYS_munmap, d->buffer, d->stream->chunk_size);
+	d->buffer = NULL;
+	if (is_complete && !log_is_full && d->is_stopped)
+		ptrc_stream_stop_is_out(d->stream);
+}

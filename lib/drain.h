@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking events out of a stream for good, a chunk at a time: what a flush is made
+ * of. Used by the keeper (and by whoever finishes an orphaned stream), hence free
+ * of libc: raw system calls only.
+ *
+ * A drain goes: begin, { next, <write the run to the log>, commit }*, end. A run
+ * that was not committed stays in the stream and comes again in the next drain.
+ */
+#ifndef PTRC_LIB_DRAIN_H
+#define PTRC_LIB_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/clock.h"
+#include "lib/record.h"
+#include "lib/stream.h"
+
+/* Events of one chunk, in time order, their times already nanoseconds of
+ * CLOCK_REALTIME: record time = base_ns + delta, or the full stamp. */
+struct ptrc_run {
+	struct ptrc_context origin; /* of the first record; CONTEXT records may change it */
+	int64_t base_ns;
+	int64_t first_ns, last_ns; /* times of the first and the last record */
+	const void *records;	   /* valid until the next call on the drain */
+	uint32_t bytes;
+	uint32_t event_count; /* CONTEXT and HIDDEN records not counted */
+	/* Among records of equal time, those of the run with the smaller order come
+	 * first: made-up OVERFLOW, RESUME before the events they announce. */
+	uint32_t order;
+};
+
+struct ptrc_drain {
+	struct ptrc_stream *stream;
+	uint64_t until; /* counter: events up to here belong to this drain */
+	struct ptrc_clock_cursor clock;
+	/* What is not part of the trace: [gap_first, gap_last] was overwritten or is older
+	 * than the last that was; from cut on the stream had stopped; [dead_from, dead_until) came
+	 * too late for that stop. */
+	bool has_gap, has_cut, is_stopped, gap_is_out, stop_is_out;
+	uint64_t gap_first, gap_last;
+	uint64_t resume; /* counter of the first event behind the gap */
+	uint64_t cut, dead_from, dead_until;
+	int phase;
+	uint32_t chunk;	     /* at work on, or next */
+	bool is_pinned;
+	uint64_t word;	     /* of the chunk */
+	struct ptrc_walk walk; /* over its copy in buffer */
+	uint32_t consumed;   /* offset behind the current run */
+	uint32_t consumed_events;
+	uint8_t *buffer; /* chunk_size bytes */
+};
+
+/* Fixes which events belong to this drain: every event whose call had returned
+ * before. May wait for events half recorded, 100 ms at most. ENOMEM, or 0. */
+int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
+/* The next run: 0, or ENODATA when there is none. Skips damaged memory. */
+int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run);
+/* The last run is in the log: its room is free again. */
+void ptrc_drain_commit(struct ptrc_drain *d);
+/* With is_complete every run was committed: a stream that had stopped because it was
+ * full restarts now, unless log_is_full. Frees the drain's buffer. */
+void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full);
+
+#endif

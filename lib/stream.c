@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <trace.h>
+
+#include "lib/barrier.h"
+#include "lib/clock.h"
+#include "lib/eventset.h"
+#include "lib/sys.h"
+#include "lib/thread_life.h"
+
+#define SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
+#define MODE_BITS (PTRC_CTL_FENCE | PTRC_CTL_MONO)
+
+/* ---- mapping ---- */
+
+static bool geometry_is_sound(const struct ptrc_stream_header *h, uint64_t size)
+{
+	uint64_t chunk_size = h->chunk_size, count = h->chunk_count;
+
+	return h->magic == PTRC_STREAM_MAGIC && h->version == PTRC_STREAM_VERSION &&
+	       chunk_size >= 4096 && chunk_size % 4096 == 0 && count >= 1 &&
+	       count <= UINT32_MAX / 2 && h->map_size <= size &&
+	       (size - ptrc_stream_chunk_offset((uint32_t)count)) / chunk_size >= count &&
+	       size >= ptrc_stream_chunk_offset((uint32_t)count) &&
+	       h->record_max <= chunk_size - PTRC_CHUNK_FIRST;
+}
+
+int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
+{
+	struct stat st;
+	long map;
+
+	memset(s, 0, sizeof(*s));
+	if (ptrc_sys(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)PTRC_STREAM_CLOCK_OFFSET)
+		return EINVAL;
+	map = ptrc_sys(SYS_mmap, 0, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ptrc_sys_is_error(map))
+		return ENOMEM;
+	s->header = (struct ptrc_stream_header *)map;
+	s->map_size = (uint64_t)st.st_size;
+	if (!geometry_is_sound(s->header, s->map_size)) {
+		ptrc_stream_unmap(s);
+		return EINVAL;
+	}
+	s->chunk_size = s->header->chunk_size;
+	s->chunk_count = s->header->chunk_count;
+	s->role = role;
+	ptrc_writer_init(&s->own, s->header, s->chunk_size, s->chunk_count,
+			 role == PTRC_ROLE_KEEPER ? PTRC_SLOT_KEEPER : PTRC_SLOT_CONTROLLER);
+	if (role == PTRC_ROLE_KEEPER) { /* a dead predecessor's chunk and pins */
+		uint32_t used = atomic_load_explicit(&s->header->chunks_used,
+						     memory_order_acquire);
+
+		for (uint32_t i = 0; i < used && i < s->chunk_count; i++)
+			atomic_fetch_and_explicit(&ptrc_stream_ctl(s->header)[i].word,
+						  ~PTRC_CHUNK_PIN_KEEPER,
+						  memory_order_relaxed);
+	}
+	return 0;
+}
+
+void ptrc_stream_unmap(struct ptrc_stream *s)
+{
+	if (s->header)
+		ptrc_sys(SYS_munmap, s->header, s->map_size);
+	s->header = NULL;
+}
+
+/* ---- status ---- */
+
+void ptrc_status_set(struct ptrc_stream_header *h, uint64_t bits)
+{
+	atomic_fetch_or_explicit(&h->status, bits, memory_order_acq_rel);
+}
+
+void ptrc_status_clear(struct ptrc_stream_header *h, uint64_t bits)
+{
+	atomic_fetch_and_explicit(&h->status, ~bits, memory_order_acq_rel);
+}
+
+void ptrc_status_error(struct ptrc_stream_header *h, int error)
+{
+	uint64_t seen = atomic_load_explicit(&h->status, memory_order_relaxed);
+
+	while (seen >> PTRC_ST_ERROR_SHIFT == 0 &&
+	       !atomic_compare_exchange_weak_explicit(
+		       &h->status, &seen,
+		       seen | (uint64_t)(uint32_t)error << PTRC_ST_ERROR_SHIFT,
+		       memory_order_acq_rel, memory_order_relaxed))
+		;
+}
+
+/* Replace bits in one step. */
+static void status_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set)
+{
+	uint64_t seen = atomic_load_explicit(&h->status, memory_order_relaxed);
+
+	while (!atomic_compare_exchange_weak_explicit(&h->status, &seen, (seen & ~clear) | set,
+						      memory_order_acq_rel,
+						      memory_order_relaxed))
+		;
+}
+
+void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run_tag)
+{
+	uint64_t seen = atomic_load_explicit(&h->status, memory_order_relaxed);
+
+	/* The tag keeps a late writer from suspending a run that was started since. */
+	while ((seen & PTRC_ST_RUNNING) &&
+	       (seen & PTRC_ST_RUN_MASK) >> PTRC_ST_RUN_SHIFT == run_tag &&
+	       !atomic_compare_exchange_weak_explicit(
+		       &h->status, &seen,
+		       (seen & ~(PTRC_ST_RUNNING | PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP)) |
+			       PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED,
+		       memory_order_acq_rel, memory_order_relaxed))
+		;
+}
+
+void ptrc_stream_wake_readers(struct ptrc_stream_header *h)
+{
+	atomic_store_explicit(&h->waiters, 0, memory_order_relaxed);
+	atomic_fetch_add_explicit(&h->event_futex, 1, memory_order_release);
+	ptrc_sys(SYS_futex, &h->event_futex, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
+/* ---- marks ---- */
+
+uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t max_ns)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
+	int64_t until = 0;
+
+	if (used > PTRC_SLOT_COUNT)
+		used = PTRC_SLOT_COUNT;
+	for (uint32_t i = from; i < used; i++) {
+		struct ptrc_slot *slot = &ptrc_stream_slots(h)[i];
+		uint64_t mark;
+
+		/* Pairs with the writer's release of frame = 0: its pos is visible then. An
+		 * event that begins now begins after the barrier; only one seen throughout
+		 * holds us up. */
+		for (unsigned spin = 0;; spin++) {
+			uint64_t owner;
+
+			mark = atomic_load_explicit(&slot->frame, memory_order_acquire);
+			if (mark == 0)
+				break;
+			if (spin < 200)
+				continue;
+			owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+			if (i >= PTRC_SLOT_FIRST &&
+			    (owner == 0 ||
+			     ptrc_thread_is_gone((int)(owner >> PTRC_SLOT_TID_SHIFT))))
+				break;
+			if (until == 0)
+				until = ptrc_clock_ns(CLOCK_MONOTONIC) + max_ns;
+			if (ptrc_clock_ns(CLOCK_MONOTONIC) >= until)
+				return i;
+			if (spin < 400) {
+				ptrc_sys(SYS_sched_yield, 0);
+			} else {
+				struct timespec pause = { 0, 200000 };
+
+				ptrc_sys(SYS_nanosleep, &pause, 0);
+			}
+		}
+	}
+	return UINT32_MAX;
+}
+
+/* ---- room ---- */
+
+static uint64_t unread_bytes(const struct ptrc_stream *s, bool with_keeper)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint32_t used = atomic_load_explicit(&h->chunks_used, memory_order_acquire);
+	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire), sum = 0;
+
+	for (uint32_t i = 0; i < used && i < s->chunk_count; i++) {
+		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
+		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+		uint32_t end = ptrc_chunk_end(h, s->chunk_count, s->chunk_size, i, word);
+
+		if (end == 0 ||
+		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch ||
+		    (!with_keeper && PTRC_CHUNK_SLOT(word) == PTRC_SLOT_KEEPER))
+			continue;
+		sum += end - ptrc_chunk_rpos(ctl, word, end);
+	}
+	return sum;
+}
+
+uint64_t ptrc_stream_unread_bytes(const struct ptrc_stream *s)
+{
+	return unread_bytes(s, false);
+}
+
+/* ---- system events ---- */
+
+static bool is_filtered(const struct ptrc_stream_header *h, uint32_t id)
+{
+	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >> id % 64 & 1;
+}
+
+/* Into the role's own chunk; forced, as only what is checked before may be refused. */
+static bool record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
+		   const struct ptrc_context *origin, uint64_t addr)
+{
+	struct ptrc_put p = { .id_flags = id_flags,
+			      .len = len,
+			      .data = data,
+			      .addr = addr,
+			      .frame = 1,
+			      .is_forced = true };
+	bool is_done;
+	uint64_t stamp;
+
+	if (origin)
+		s->own.origin = *origin;
+	else
+		memset(&s->own.origin, 0, sizeof(s->own.origin));
+	is_done = ptrc_writer_put(&s->own, &p, &stamp) == PTRC_PUT_DONE;
+	/* A chunk of the controller's own would keep its few events from being the oldest
+	 * that give way, and room from others. */
+	if (s->role == PTRC_ROLE_CONTROLLER)
+		ptrc_writer_release(&s->own);
+	return is_done;
+}
+
+static void store_filter(struct ptrc_stream_header *h, const uint64_t bits[17])
+{
+	for (int i = 0; i < 17; i++)
+		atomic_store_explicit(&h->filter[i], bits[i], memory_order_relaxed);
+}
+
+/* Change the control word's bits: a new serial, so that every writer looks again. A writer
+ * may be stopping the stream at the same time; then its change is seen and kept out. */
+static void control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set)
+{
+	uint64_t seen = atomic_load_explicit(&h->control, memory_order_relaxed);
+
+	while (!atomic_compare_exchange_weak_explicit(&h->control, &seen,
+						      ((seen & ~clear) | set) + SERIAL_ONE,
+						      memory_order_seq_cst,
+						      memory_order_relaxed))
+		;
+}
+
+bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut)
+{
+	uint64_t seen = atomic_load_explicit(&h->cut, memory_order_acquire);
+	uint64_t run = atomic_load_explicit(&h->run, memory_order_acquire);
+
+	if (seen == PTRC_CUT_NONE || seen >> 56 != (run & 0xff))
+		return false;
+	*cut = h->t0 + (seen & PTRC_CUT_TIME_MASK);
+	return true;
+}
+
+/* ---- start, stop ---- */
+
+/* Controller and keeper both change the stream's state (the keeper restarts it). Held for
+ * microseconds; writers never take it. */
+static void lock_state(struct ptrc_stream_header *h)
+{
+	uint32_t mine = (uint32_t)ptrc_sys_gettid();
+
+	for (unsigned tries = 1;; tries++) {
+		uint32_t seen = 0;
+
+		if (atomic_compare_exchange_strong_explicit(&h->state_lock, &seen, mine,
+							    memory_order_acquire,
+							    memory_order_relaxed))
+			return;
+		/* Left by a dead thread: what it had half done, settle finishes. */
+		if (tries % 64 == 0 && ptrc_thread_is_gone((int)seen) &&
+		    atomic_compare_exchange_strong_explicit(&h->state_lock, &seen, mine,
+							    memory_order_acquire,
+							    memory_order_relaxed))
+			return;
+		ptrc_sys(SYS_sched_yield, 0);
+	}
+}
+
+static void unlock_state(struct ptrc_stream_header *h)
+{
+	atomic_store_explicit(&h->state_lock, 0, memory_order_release);
+}
+
+static void settle(struct ptrc_stream *s)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint64_t control = atomic_load_explicit(&h->control, memory_order_acquire);
+	uint64_t status = atomic_load_explicit(&h->status, memory_order_acquire);
+	uint64_t cut;
+
+	if (!(status & PTRC_ST_RUNNING))
+		return;
+	if (h->policy == POSIX_TRACE_LOOP) {
+		if (!(status & PTRC_ST_FULL) &&
+		    ptrc_pool_would_overwrite(h, s->chunk_count, s->chunk_size))
+			ptrc_status_set(h, PTRC_ST_FULL);
+		return;
+	}
+	if (ptrc_stream_cut(h, &cut)) {
+		/* Its writer died, or is slow, before the control word or the status. */
+		if (control & PTRC_CTL_RUN)
+			ptrc_writer_stop_full(h, control, cut);
+		else
+			ptrc_status_auto_stopped(h, (status & PTRC_ST_RUN_MASK) >>
+							    PTRC_ST_RUN_SHIFT);
+	} else if ((control & PTRC_CTL_RUN) &&
+		   unread_bytes(s, false) + sizeof(struct ptrc_record) > h->stream_min_size) {
+		/* Full to the brim: not even an event without data would fit. */
+		ptrc_writer_stop_full(h, control, ptrc_stream_now(h));
+	}
+}
+
+static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint64_t bits[17], run, cut, dead = 0;
+	trace_event_set_t set;
+
+	for (int i = 0; i < 17; i++)
+		bits[i] = atomic_load_explicit(&h->filter[i], memory_order_relaxed);
+	ptrc_set_from_bits(&set, bits);
+	if (ptrc_stream_cut(h, &cut))
+		dead = cut;
+	/* START before the control word: what is recorded by the new word is stamped later.
+	 * Dying between the two leaves a START without a run: the controller is gone then. */
+	record(s, POSIX_TRACE_START | (is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
+	       &set, sizeof(set), origin, addr);
+	if (dead) {
+		atomic_store_explicit(&h->dead_from, dead, memory_order_relaxed);
+		atomic_store_explicit(&h->dead_until, s->own.last, memory_order_release);
+	}
+	run = atomic_fetch_add_explicit(&h->run, 1, memory_order_acq_rel) + 1;
+	status_change(h,
+		      PTRC_ST_RUN_MASK | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
+			      PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP |
+			      (h->policy == POSIX_TRACE_LOOP ? 0 : PTRC_ST_FULL),
+		      PTRC_ST_RUNNING | (run & 0xff) << PTRC_ST_RUN_SHIFT);
+	control_change(h, PTRC_CTL_LOSING, PTRC_CTL_RUN);
+	ptrc_stream_wake_readers(h);
+	ptrc_ring_keeper(h);
+}
+
+static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint64_t status;
+
+	settle(s);
+	status = atomic_load_explicit(&h->status, memory_order_acquire);
+	if (status & (PTRC_ST_RUNNING | PTRC_ST_LOG_STOPPED))
+		return;
+	if (status & PTRC_ST_AUTO_STOPPED) {
+		/* No effect but that the restart is armed again (STARTSTOP-03, -08). */
+		if (!(status & PTRC_ST_RESTART_ARMED)) {
+			ptrc_status_set(h, PTRC_ST_RESTART_ARMED);
+			control_change(h, 0, PTRC_CTL_LOSING);
+			if (status & PTRC_ST_STOP_OUT)
+				begin_run(s, NULL, 0);
+		}
+		return;
+	}
+	if (h->policy != POSIX_TRACE_LOOP &&
+	    unread_bytes(s, false) + 16 + sizeof(trace_event_set_t) > h->stream_min_size) {
+		/* START finds no room: the stream is full (STARTSTOP-09). There was no run,
+		 * so nothing but what is there precedes the restart. */
+		status_change(h, PTRC_ST_STOP_OUT,
+			      PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
+				      PTRC_ST_NO_STOP);
+		control_change(h, 0, PTRC_CTL_LOSING);
+		ptrc_ring_keeper(h);
+		return;
+	}
+	begin_run(s, origin, addr);
+}
+
+static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+{
+	struct ptrc_stream_header *h = s->header;
+	int reason = 0;
+	uint64_t status, cut;
+
+	settle(s);
+	status = atomic_load_explicit(&h->status, memory_order_acquire);
+	if (!(status & PTRC_ST_RUNNING)) {
+		/* STARTSTOP-08: what comes now is not lost, and there is no restart. */
+		if (status & PTRC_ST_RESTART_ARMED) {
+			control_change(h, PTRC_CTL_LOSING, 0);
+			ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
+		}
+		return;
+	}
+	control_change(h, PTRC_CTL_RUN | PTRC_CTL_LOSING, 0);
+	/* After the barrier whoever begins sees the new word, and whoever had seen the old
+	 * one has an earlier stamp than STOP gets. */
+	ptrc_barrier(h);
+	if (ptrc_stream_cut(h, &cut)) {
+		/* A writer stopped it for want of room at that very moment: its stop it is,
+		 * and ours comes to an automatically stopped stream. */
+		ptrc_status_auto_stopped(h, (status & PTRC_ST_RUN_MASK) >> PTRC_ST_RUN_SHIFT);
+		ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
+		ptrc_stream_wake_readers(h);
+		return;
+	}
+	if (!is_filtered(h, POSIX_TRACE_STOP))
+		record(s, POSIX_TRACE_STOP, &reason, sizeof(reason), origin, addr);
+	ptrc_status_clear(h, PTRC_ST_RUNNING);
+	ptrc_stream_wake_readers(h);
+	ptrc_ring_keeper(h);
+}
+
+static bool do_stop_is_out(struct ptrc_stream *s)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint64_t status = atomic_load_explicit(&h->status, memory_order_acquire);
+
+	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_LOG_STOPPED))
+		return false;
+	ptrc_status_set(h, PTRC_ST_STOP_OUT);
+	if (!(status & PTRC_ST_RESTART_ARMED))
+		return false;
+	begin_run(s, NULL, 0);
+	return true;
+}
+
+void ptrc_stream_settle(struct ptrc_stream *s)
+{
+	lock_state(s->header);
+	settle(s);
+	unlock_state(s->header);
+}
+
+void ptrc_stream_log_is_full(struct ptrc_stream *s)
+{
+	struct ptrc_stream_header *h = s->header;
+
+	lock_state(h);
+	control_change(h, PTRC_CTL_RUN | PTRC_CTL_LOSING, 0);
+	status_change(h, PTRC_ST_RUNNING | PTRC_ST_RESTART_ARMED,
+		      PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_LOG_STOPPED |
+			      PTRC_ST_LOG_FULL);
+	unlock_state(h);
+	ptrc_stream_wake_readers(h);
+}
+
+/* ---- filter ---- */
+
+static void do_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
+			  const struct ptrc_context *origin, uint64_t addr)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint64_t old[17], both[17];
+	trace_event_set_t sets[2];
+	uint32_t hidden;
+
+	for (int i = 0; i < 17; i++) {
+		old[i] = atomic_load_explicit(&h->filter[i], memory_order_relaxed);
+		both[i] = old[i] & bits[i];
+	}
+	settle(s);
+	if (!(atomic_load_explicit(&h->status, memory_order_acquire) & PTRC_ST_RUNNING)) {
+		store_filter(h, bits);
+		control_change(h, 0, 0);
+		ptrc_barrier(h);
+		return;
+	}
+	/* Accept by either filter, so that nothing that one of them wants is missed; then a
+	 * moment F, recorded; then by the new one. Readers drop what is before F and in the
+	 * old filter, or behind F and in the new one. */
+	store_filter(h, both);
+	control_change(h, 0, 0);
+	ptrc_barrier(h);
+	ptrc_set_from_bits(&sets[0], old);
+	ptrc_set_from_bits(&sets[1], bits);
+	hidden = ptrc_set_has(&sets[0], POSIX_TRACE_FILTER) &&
+				 ptrc_set_has(&sets[1], POSIX_TRACE_FILTER) ?
+			 PTRC_REC_HIDDEN :
+			 0;
+	record(s, POSIX_TRACE_FILTER | hidden, sets, sizeof(sets), origin, addr);
+	store_filter(h, bits);
+	control_change(h, 0, 0);
+	ptrc_barrier(h);
+	ptrc_stream_wake_readers(h);
+}
+
+/* ---- clear, end ---- */
+
+static void do_clear(struct ptrc_stream *s)
+{
+	static const uint64_t none[17];
+	struct ptrc_stream_header *h = s->header;
+
+	settle(s);
+	/* The epoch before the control word: whoever sees the new word takes chunks of the
+	 * new epoch; what is still written by the old word goes into old ones, and is gone. */
+	store_filter(h, none);
+	atomic_fetch_add_explicit(&h->epoch, 1, memory_order_seq_cst);
+	control_change(h, PTRC_CTL_LOSING, 0);
+	ptrc_barrier(h);
+	/* A thief of a chunk may note its loss later than this. */
+	atomic_store_explicit(&h->cleared_at, ptrc_stream_now(h), memory_order_release);
+	/* A stop for want of room that slipped in between belongs to what is gone. */
+	atomic_store_explicit(&h->cut, PTRC_CUT_NONE, memory_order_release);
+	if ((atomic_load_explicit(&h->status, memory_order_acquire) & PTRC_ST_RUNNING) &&
+	    !(atomic_load_explicit(&h->control, memory_order_acquire) & PTRC_CTL_RUN))
+		control_change(h, PTRC_CTL_LOSING, PTRC_CTL_RUN);
+	atomic_store_explicit(&h->horizon, 0, memory_order_relaxed);
+	atomic_store_explicit(&h->first_lost, PTRC_TIME_NONE, memory_order_relaxed);
+	atomic_store_explicit(&h->dead_from, 0, memory_order_relaxed);
+	atomic_store_explicit(&h->dead_until, 0, memory_order_relaxed);
+	atomic_store_explicit(&h->lost_events, 0, memory_order_relaxed);
+	status_change(h,
+		      PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN | PTRC_ST_LOG_OVERRUN |
+			      PTRC_ST_EVER_LOG_OVERRUN | PTRC_ST_LOG_FULL | PTRC_ST_AUTO_STOPPED |
+			      PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED | PTRC_ST_STOP_OUT |
+			      PTRC_ST_NO_STOP | UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT,
+		      0);
+}
+
+void ptrc_stream_end(struct ptrc_stream *s)
+{
+	control_change(s->header, PTRC_CTL_RUN | PTRC_CTL_LOSING, PTRC_CTL_ENDED);
+	ptrc_barrier(s->header);
+	ptrc_stream_wake_readers(s->header);
+}
+
+void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id,
+			const struct ptrc_context *origin, uint64_t addr)
+{
+	if (!is_filtered(s->header, event_id))
+		record(s, event_id, NULL, 0, origin, addr);
+	ptrc_stream_wake_readers(s->header);
+}
+
+void ptrc_stream_error(struct ptrc_stream *s, int error)
+{
+	if (!is_filtered(s->header, POSIX_TRACE_ERROR))
+		record(s, POSIX_TRACE_ERROR, &error, sizeof(error), NULL, 0);
+}
+
+/* ---- the same, one at a time ---- */
+
+void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+{
+	lock_state(s->header);
+	do_start(s, origin, addr);
+	unlock_state(s->header);
+}
+
+void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+{
+	lock_state(s->header);
+	do_stop(s, origin, addr);
+	unlock_state(s->header);
+}
+
+bool ptrc_stream_stop_is_out(struct ptrc_stream *s)
+{
+	bool is_restarted;
+
+	lock_state(s->header);
+	is_restarted = do_stop_is_out(s);
+	unlock_state(s->header);
+	return is_restarted;
+}
+
+void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
+			    const struct ptrc_context *origin, uint64_t addr)
+{
+	lock_state(s->header);
+	do_set_filter(s, bits, origin, addr);
+	unlock_state(s->header);
+}
+
+void ptrc_stream_clear(struct ptrc_stream *s)
+{
+	lock_state(s->header);
+	do_clear(s);
+	unlock_state(s->header);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* posix_trace_open(), posix_trace_close(), posix_trace_rewind(). */
+#include <errno.h>
+#include <stddef.h>
+#include <trace.h>
+
+#include "lib/common.h"
+#include "lib/handle.h"
+#include "lib/log_stream.h"
+
+PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
+{
+	struct ptrc_log_stream *log;
+	int err;
+
+	if (!trid)
+		return EINVAL;
+	err = ptrc_log_stream_open(file_desc, &log);
+	if (err)
+		return err;
+	err = ptrc_handle_new(PTRC_HANDLE_LOG, log, trid);
+	if (err)
+		ptrc_log_stream_close(log);
+	return err;
+}
+
+PTRC_PUBLIC int posix_trace_close(trace_id_t trid)
+{
+	struct ptrc_log_stream *log = ptrc_handle_take(trid, PTRC_HANDLE_LOG);
+
+	if (!log)
+		return EINVAL;
+	ptrc_handle_drain(trid);
+	ptrc_log_stream_close(log);
+	return 0;
+}
+
+PTRC_PUBLIC int posix_trace_rewind(trace_id_t trid)
+{
+	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+
+	if (!log)
+		return EINVAL;
+	ptrc_log_stream_rewind(log);
+	ptrc_handle_put(trid);
+	return 0;
+}

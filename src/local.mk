@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+# The commands: a file each, and what they share.
+
+ptrc_commands = \
+	%D%/ptrace-clear \
+	%D%/ptrace-create \
+	%D%/ptrace-dump \
+	%D%/ptrace-flush \
+	%D%/ptrace-list \
+	%D%/ptrace-run \
+	%D%/ptrace-shutdown \
+	%D%/ptrace-start \
+	%D%/ptrace-stat \
+	%D%/ptrace-stop
+
+bin_PROGRAMS += $(ptrc_commands)
+
+noinst_LTLIBRARIES = %D%/libcommands.la
+%C%_libcommands_la_SOURCES = \
+	%D%/attributes.c \
+	%D%/attributes.h \
+	%D%/cli.c \
+	%D%/cli.h \
+	%D%/event_format.c \
+	%D%/event_format.h \
+	%D%/exit_status.h \
+	%D%/json.c \
+	%D%/json.h \
+	%D%/logfile.c \
+	%D%/logfile.h \
+	%D%/losses.c \
+	%D%/losses.h \
+	%D%/output.c \
+	%D%/output.h \
+	%D%/reader.c \
+	%D%/reader.h \
+	%D%/session.h \
+	%D%/session_client.c \
+	%D%/session_path.c \
+	%D%/session_path.h \
+	%D%/session_server.c \
+	%D%/stat.c \
+	%D%/stat.h \
+	%D%/trace_error.c \
+	%D%/trace_error.h
+
+ptrc_commands_libs = %D%/libcommands.la $(LDADD)
+%C%_ptrace_clear_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_create_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_dump_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_flush_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_list_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_run_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_shutdown_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_start_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_stat_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_stop_LDADD = $(ptrc_commands_libs)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/logfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
+{
+	struct stat st;
+
+	*l = (struct ptrc_logfile){.path = path, .is_new = true};
+	l->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+	if (l->fd < 0 && errno == EEXIST) {
+		l->is_new = false;
+		/* O_CREAT still, for a symbolic link to nowhere. */
+		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	}
+	if (l->fd < 0)
+		return errno;
+	/* Never a standard descriptor, even if these are closed: messages would go into
+	 * the log. */
+	if (l->fd <= STDERR_FILENO) {
+		int fd = fcntl(l->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		int error = errno;
+
+		close(l->fd);
+		if (fd < 0)
+			return error;
+		l->fd = fd;
+	}
+	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) &&
+	    flock(l->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(l->fd);
+		return EWOULDBLOCK;
+	}
+	return 0;
+}
+
+const char *ptrc_logfile_explain(int error)
+{
+	return error == EWOULDBLOCK ? "another trace is writing to this file"
+				    : strerror(error);
+}
+
+void ptrc_logfile_close(struct ptrc_logfile *l, bool is_kept)
+{
+	if (l->fd < 0)
+		return;
+	if (!is_kept && l->is_new)
+		unlink(l->path);
+	close(l->fd);
+	l->fd = -1;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/losses.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli.h"
+
+void ptrc_losses_gather(struct ptrc_losses *l,
+			const struct posix_trace_status_info *status,
+			const struct posixtrace_counts *counts)
+{
+	bool is_overrun = status->posix_stream_overrun_status == POSIX_TRACE_OVERRUN ||
+			  status->posix_log_overrun_status == POSIX_TRACE_OVERRUN;
+
+	*l = (struct ptrc_losses){
+		.stream_events = counts->pt_lost_events,
+		.log_events = counts->pt_log_lost_events,
+		.write_error = status->posix_stream_flush_error,
+	};
+	/* That is how the status of a log without its end reads, which calls itself
+	 * overrun to be on the safe side. */
+	if (l->write_error == EOWNERDEAD) {
+		l->write_error = 0;
+		l->is_unclosed = true;
+	} else {
+		l->is_overrun = is_overrun && !l->stream_events && !l->log_events;
+	}
+}
+
+bool ptrc_losses_from_log(struct ptrc_losses *l, const char *path)
+{
+	struct posix_trace_status_info status;
+	struct posixtrace_counts counts;
+	bool has_them = false;
+	trace_id_t trace;
+	struct stat st;
+	int fd;
+
+	/* A FIFO would wait for a writer. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	if (!posix_trace_open(fd, &trace)) {
+		has_them = !posix_trace_get_status(trace, &status) &&
+			   !posixtrace_get_counts(trace, &counts, sizeof(counts));
+		posix_trace_close(trace);
+	}
+	close(fd);
+	if (has_them)
+		ptrc_losses_gather(l, &status, &counts);
+	return has_them;
+}
+
+bool ptrc_losses_is_any(const struct ptrc_losses *l)
+{
+	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
+	       l->write_error || l->unreadable_events || l->read_error;
+}
+
+static const char *events(uint64_t count)
+{
+	return count == 1 ? "event" : "events";
+}
+
+void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
+{
+	if (l->stream_events)
+		ptrc_cli_message(thing, "%llu %s lost in the stream, which was full",
+				 (unsigned long long)l->stream_events,
+				 events(l->stream_events));
+	if (l->log_events)
+		ptrc_cli_message(thing, "%llu %s lost in the log, which was full",
+				 (unsigned long long)l->log_events,
+				 events(l->log_events));
+	if (l->is_overrun)
+		ptrc_cli_message(thing, "events were lost");
+	if (l->write_error)
+		ptrc_cli_message(thing, "writing the log failed: %s",
+				 strerror(l->write_error));
+	if (l->is_unclosed)
+		ptrc_cli_message(thing,
+				 "the log has no end: its trace still goes on, or was "
+				 "killed, or the file was cut");
+	if (l->unreadable_events)
+		ptrc_cli_message(thing, "damaged: %llu %s could not be read",
+				 (unsigned long long)l->unreadable_events,
+				 events(l->unreadable_events));
+	if (l->read_error)
+		ptrc_cli_message(thing, "reading the log failed: %s",
+				 strerror(l->read_error));
+}
+
+void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
+{
+	ptrc_json_u64(j, "stream_events", l->stream_events);
+	ptrc_json_u64(j, "log_events", l->log_events);
+	ptrc_json_bool(j, "unknown", l->is_overrun);
+	ptrc_json_bool(j, "unclosed", l->is_unclosed);
+	ptrc_json_i64(j, "write_error", l->write_error);
+	ptrc_json_u64(j, "unreadable_events", l->unreadable_events);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is missing from a trace, and how the user is told.
+ */
+#ifndef PTRC_SRC_LOSSES_H
+#define PTRC_SRC_LOSSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <posixtrace.h>
+
+#include "src/json.h"
+
+struct ptrc_losses {
+	/* Events lost for want of room, in the stream and in the log. */
+	uint64_t stream_events;
+	uint64_t log_events;
+	/* Events lost, number unknown. */
+	bool is_overrun;
+	/* The log has no end: its trace is still going on, or was killed with its
+	 * keeper. */
+	bool is_unclosed;
+	/* Error number of writing the log, or 0. */
+	int write_error;
+	/* Events that the log counts and that could not be read: it is damaged. */
+	uint64_t unreadable_events;
+	/* Error number of reading the log, or 0. */
+	int read_error;
+};
+
+/* From the status and the counts of a stream or a log. */
+void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,
+			const struct posixtrace_counts *);
+
+/*
+ * From the finished log in a file, which knows also what its last flush could not keep.
+ * False, with *l unchanged, if it cannot be read, as it is a pipe, say.
+ */
+bool ptrc_losses_from_log(struct ptrc_losses *l, const char *path);
+
+bool ptrc_losses_is_any(const struct ptrc_losses *);
+
+/* One line on standard error for each kind of loss. */
+void ptrc_losses_report(const struct ptrc_losses *, const char *thing);
+
+/* As members of the object that is open. */
+void ptrc_losses_json(const struct ptrc_losses *, struct ptrc_json *);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/cli.h"
+#include "src/exit_status.h"
+#include "src/session.h"
+
+static const struct ptrc_cli_option options[] = {
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-clear",
+	.operands = "[OPTION]... SESSION...",
+	.summary = "Removes all events from the streams and the logs of the sessions.",
+	.options = options,
+	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+int main(int argc, char **argv)
+{
+	return ptrc_session_main(argc, argv, &cli, PTRC_SESSION_CLEAR);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli.h"
+#include "src/exit_status.h"
+#include "src/output.h"
+#include "src/reader.h"
+#include "src/session.h"
+#include "src/stat.h"
+
+enum {
+	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
+	KEY_ALLOW_LOSS,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
+	{"allow-loss", KEY_ALLOW_LOSS, NULL,
+	 "exit with 0 even if the data is incomplete"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-stat",
+	.operands = "[OPTION]... SESSION|LOG...",
+	.summary =
+		"Shows status, attributes, counts and losses of sessions and trace logs;\n"
+		"of a log also how often each type of event is in it. What has a / in\n"
+		"it, or is no session, is a log.",
+	.options = options,
+	.notes =
+		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+static struct ptrc_session_reply reply;
+static struct ptrc_reader reader;
+static struct ptrc_stat stat_of_it;
+
+/* Whether there is such a session; *is_failed if it cannot be asked. */
+static bool stat_session(const char *name, bool *is_failed)
+{
+	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
+
+	if (error == ENOENT)
+		return false;
+	if (!error && !reply.error && !reply.has_state)
+		error = EPROTO;
+	if (!error)
+		error = reply.error;
+	if (error) {
+		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+		*is_failed = true;
+	} else {
+		ptrc_stat_from_session(&stat_of_it, &reply.state);
+	}
+	return true;
+}
+
+/* Whether stat_of_it holds what is to be shown. */
+static bool gather(const char *thing)
+{
+	bool is_failed = false;
+
+	reader.path = NULL;
+	if (!strchr(thing, '/') && strcmp(thing, "-") && stat_session(thing, &is_failed))
+		return !is_failed;
+	if (strcmp(thing, "-") && access(thing, F_OK) && errno == ENOENT &&
+	    !strchr(thing, '/')) {
+		ptrc_cli_message(thing, "no such session or log");
+		return false;
+	}
+	if (!ptrc_reader_open(&reader, thing)) {
+		reader.path = NULL;
+		return false;
+	}
+	ptrc_stat_from_log(&stat_of_it, &reader);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	enum ptrc_format format = PTRC_FORMAT_TEXT;
+	bool is_loss_allowed = false;
+	bool is_failed = false;
+	bool is_incomplete = false;
+	bool is_first = true;
+	int key;
+
+	ptrc_cli_begin(&cli);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		if (key == KEY_FORMAT)
+			format = ptrc_cli_format(optarg);
+		else if (key == KEY_ALLOW_LOSS)
+			is_loss_allowed = true;
+	}
+	if (optind == argc)
+		ptrc_cli_usage(NULL, "no SESSION or LOG given");
+	ptrc_output_begin();
+	for (; optind < argc; optind++) {
+		if (!gather(argv[optind])) {
+			is_failed = true;
+			continue;
+		}
+		if (format == PTRC_FORMAT_JSON) {
+			ptrc_stat_put_json(&out, &stat_of_it);
+		} else {
+			if (!is_first)
+				ptrc_buffer_char(&out, '\n');
+			ptrc_stat_put_text(&out, &stat_of_it);
+		}
+		is_first = false;
+		ptrc_output_write(&out);
+		ptrc_losses_report(&stat_of_it.losses, stat_of_it.thing);
+		is_failed |= stat_of_it.losses.read_error != 0;
+		is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses);
+		if (reader.path)
+			ptrc_reader_close(&reader);
+	}
+	ptrc_output_end(&out);
+	if (is_failed)
+		return PTRC_EXIT_FAILED;
+	return is_incomplete && !is_loss_allowed ? PTRC_EXIT_INCOMPLETE : PTRC_EXIT_DONE;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli.h"
+
+/* Enough for the data of every system event; the largest is that of FILTER. */
+enum { DATA_SIZE_MIN = 4096 };
+
+/* A file without a name, gone with its descriptor; -1 with errno. */
+static int temporary_file(void)
+{
+	const char *directory = getenv("TMPDIR");
+	char name[] = "/tmp/ptrace-XXXXXX";
+	int fd;
+
+	fd = open(directory && *directory ? directory : "/tmp",
+		  O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+		return fd;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+/*
+ * Replaces *fd, a pipe or the like, by a file with all it gives: a log can only be read
+ * where one can seek.
+ */
+static int spool(int *fd)
+{
+	char bytes[65536];
+	int file = temporary_file();
+	int error = 0;
+
+	if (file < 0)
+		return errno;
+	for (;;) {
+		ssize_t n = read(*fd, bytes, sizeof(bytes));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			error = errno;
+		if (n <= 0)
+			break;
+		for (ssize_t done = 0; done < n && !error;) {
+			ssize_t m = write(file, bytes + done, (size_t)(n - done));
+
+			if (m < 0 && errno != EINTR)
+				error = errno;
+			if (m > 0)
+				done += m;
+		}
+		if (error)
+			break;
+	}
+	if (error) {
+		close(file);
+		return error;
+	}
+	close(*fd);
+	*fd = file;
+	return 0;
+}
+
+static int open_file(const char *path, int *fd)
+{
+	struct stat st;
+	int error = 0;
+
+	if (!strcmp(path, "-"))
+		*fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (*fd < 0)
+		return errno;
+	if (fstat(*fd, &st))
+		error = errno;
+	else if (S_ISDIR(st.st_mode))
+		error = EISDIR;
+	else if (lseek(*fd, 0, SEEK_CUR) < 0)
+		error = errno == ESPIPE ? spool(fd) : errno;
+	if (error)
+		close(*fd);
+	return error;
+}
+
+static void say_not_a_log(const struct ptrc_reader *r)
+{
+	struct stat st;
+
+	if (!fstat(r->fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
+		ptrc_cli_message(r->path, "not a trace log: the file is empty");
+	else
+		ptrc_cli_message(r->path,
+				 "not a trace log, or cut within its first bytes, or "
+				 "one of another version");
+}
+
+/*
+ * No event can be larger than the file, whatever the attribute says; and the attribute
+ * cannot be trusted, as the file may be anybody's.
+ */
+static size_t buffer_size(const struct ptrc_reader *r)
+{
+	uint64_t size = r->attributes.max_data_size;
+	struct stat st;
+
+	if (!fstat(r->fd, &st) && S_ISREG(st.st_mode) && size > (uint64_t)st.st_size)
+		size = (uint64_t)st.st_size;
+	if (size < DATA_SIZE_MIN)
+		size = DATA_SIZE_MIN;
+	return size < SIZE_MAX ? (size_t)size : SIZE_MAX;
+}
+
+bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
+{
+	int error;
+
+	memset(r, 0, sizeof(*r));
+	r->path = strcmp(path, "-") ? path : "standard input";
+	error = open_file(path, &r->fd);
+	if (error) {
+		ptrc_cli_error(r->path, error);
+		return false;
+	}
+	error = posix_trace_open(r->fd, &r->trace);
+	if (error == EINVAL) {
+		say_not_a_log(r);
+		close(r->fd);
+		return false;
+	}
+	if (error) {
+		ptrc_cli_error(r->path, error);
+		close(r->fd);
+		return false;
+	}
+	error = ptrc_attributes_gather(r->trace, &r->attributes);
+	if (!error)
+		error = posix_trace_get_status(r->trace, &r->status);
+	if (!error)
+		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
+	if (!error) {
+		r->data_size = buffer_size(r);
+		r->data = malloc(r->data_size);
+		if (!r->data)
+			error = ENOMEM;
+	}
+	if (error) {
+		ptrc_cli_error(r->path, error);
+		posix_trace_close(r->trace);
+		close(r->fd);
+		return false;
+	}
+	return true;
+}
+
+void ptrc_reader_close(struct ptrc_reader *r)
+{
+	posix_trace_close(r->trace);
+	close(r->fd);
+	free(r->data);
+	for (size_t i = 0; i < PTRC_READER_IDS; i++)
+		free(r->names[i]);
+}
+
+bool ptrc_reader_next(struct ptrc_reader *r)
+{
+	int unavailable = 1;
+
+	r->error = posix_trace_getnext_event(r->trace, &r->event, r->data, r->data_size,
+					     &r->size, &unavailable);
+	if (r->error || unavailable)
+		return false;
+	r->read_count++;
+	return true;
+}
+
+static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t id)
+{
+	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));
+
+	if (!posix_trace_eventid_get_name(r->trace, id, name->text)) {
+		name->is_known = true;
+		name->size = strlen(name->text);
+	} else {
+		name->is_known = false;
+		name->size = (size_t)snprintf(name->text, sizeof(name->text), "#%u", id);
+	}
+	return name;
+}
+
+const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r,
+						trace_event_id_t id)
+{
+	/* Identifier 0 does not exist, so its place is for all that cannot be. */
+	struct ptrc_reader_name **name = &r->names[id < PTRC_READER_IDS ? id : 0];
+
+	if (__builtin_expect(!*name, 0))
+		*name = look_up(r, id);
+	return *name;
+}
+
+size_t ptrc_reader_load_names(struct ptrc_reader *r)
+{
+	size_t longest = 0;
+	trace_event_id_t id;
+	int unavailable = 0;
+
+	posix_trace_eventtypelist_rewind(r->trace);
+	while (!posix_trace_eventtypelist_getnext_id(r->trace, &id, &unavailable) &&
+	       !unavailable) {
+		const struct ptrc_reader_name *name = ptrc_reader_name(r, id);
+
+		if (name->size > longest)
+			longest = name->size;
+	}
+	return longest;
+}
+
+void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)
+{
+	ptrc_losses_gather(l, &r->status, &r->counts);
+	l->read_error = r->error;
+	if (is_read && !l->is_unclosed && r->read_count < r->counts.pt_log_events)
+		l->unreadable_events = r->counts.pt_log_events - r->read_count;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A log being read: opened with reasons that a user understands, its event names looked
+ * up once each, its next event at hand so that several logs can be merged.
+ */
+#ifndef PTRC_SRC_READER_H
+#define PTRC_SRC_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <posixtrace.h>
+
+#include "src/attributes.h"
+#include "src/losses.h"
+
+/* Event type identifiers are below this. */
+#define PTRC_READER_IDS 1033U
+
+struct ptrc_reader_name {
+	/* The log knows the name; otherwise the text is made up from the number. */
+	bool is_known;
+	size_t size;
+	char text[TRACE_EVENT_NAME_MAX + 1];
+};
+
+struct ptrc_reader {
+	const char *path;
+	int fd;
+	trace_id_t trace;
+	struct ptrc_attributes attributes;
+	struct posix_trace_status_info status;
+	struct posixtrace_counts counts;
+
+	/* The event that ptrc_reader_next() has read. */
+	struct posix_trace_event_info event;
+	unsigned char *data;
+	size_t data_size;
+	/* How much of data the event has. */
+	size_t size;
+	/* Events read so far. */
+	uint64_t read_count;
+	/* Error number that ended the reading, or 0. */
+	int error;
+
+	struct ptrc_reader_name *names[PTRC_READER_IDS];
+};
+
+/*
+ * Opens the log and takes what it says of itself. "-" is standard input; what cannot seek
+ * is copied to a temporary file first. On failure the reason has been printed, and
+ * nothing is left open.
+ */
+bool ptrc_reader_open(struct ptrc_reader *, const char *path);
+
+void ptrc_reader_close(struct ptrc_reader *);
+
+/* Reads the next event; false at the end, with .error set if that is not the real end. */
+bool ptrc_reader_next(struct ptrc_reader *);
+
+/*
+ * The name of an event type. Never null; identifiers that cannot be are treated as
+ * unknown ones.
+ */
+const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *, trace_event_id_t);
+
+/* Looks up all names of the log; returns the number of bytes of the longest. */
+size_t ptrc_reader_load_names(struct ptrc_reader *);
+
+/*
+ * What the log says is missing. After reading to the end it includes what could not be
+ * read although it should be there.
+ */
+void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
+
+#endif

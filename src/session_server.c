@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/cli.h"
+#include "src/session_path.h"
+
+/* Connections that may wait for their turn to say what they want; more wait to be
+ * accepted. */
+enum { CLIENTS_MAX = 16 };
+
+/* What the descriptors that are waited for stand for. */
+enum {
+	POLL_LISTEN,
+	POLL_SIGNAL,
+	POLL_TARGET,
+	POLL_CLIENTS,
+};
+
+struct controller {
+	const struct ptrc_session_plan *plan;
+	char directory[64];
+	char name[PTRC_SESSION_NAME_MAX + 1];
+	struct sockaddr_un address;
+	/* Identity of the socket's file, so that only ours is removed. */
+	ino_t inode;
+	int listen_fd;
+	int signal_fd;
+	/* pidfd of the target, or -1 when it has ended. */
+	int target_fd;
+	trace_id_t trace;
+	/* What get_status() has reset so far. */
+	bool is_stream_overrun;
+	bool is_log_overrun;
+	int flush_error;
+	int clients[CLIENTS_MAX];
+	size_t client_count;
+	bool is_ending;
+};
+
+static void gather(struct controller *c, struct ptrc_session_state *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->controller = getpid();
+	s->target = c->plan->target;
+	s->has_log = c->plan->log_fd >= 0;
+	s->is_target_alive = c->target_fd >= 0;
+	s->is_until_exit = c->plan->is_until_exit;
+	memcpy(s->name, c->name, sizeof(s->name));
+	if (c->plan->log_path)
+		snprintf(s->log, sizeof(s->log), "%s", c->plan->log_path);
+	/* None of these can fail while the stream exists. */
+	ptrc_attributes_gather(c->trace, &s->attributes);
+	posixtrace_get_counts(c->trace, &s->counts, sizeof(s->counts));
+	if (posix_trace_get_status(c->trace, &s->status))
+		return;
+	c->is_stream_overrun |=
+		s->status.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
+	c->is_log_overrun |= s->status.posix_log_overrun_status == POSIX_TRACE_OVERRUN;
+	if (!c->flush_error)
+		c->flush_error = s->status.posix_stream_flush_error;
+	if (c->is_stream_overrun)
+		s->status.posix_stream_overrun_status = POSIX_TRACE_OVERRUN;
+	if (c->is_log_overrun)
+		s->status.posix_log_overrun_status = POSIX_TRACE_OVERRUN;
+	s->status.posix_stream_flush_error = c->flush_error;
+}
+
+static int clear(struct controller *c)
+{
+	int error = posix_trace_clear(c->trace);
+
+	if (!error) {
+		c->is_stream_overrun = false;
+		c->is_log_overrun = false;
+		c->flush_error = 0;
+	}
+	return error;
+}
+
+static void remove_socket(struct controller *c)
+{
+	int lock = ptrc_session_lock(c->directory);
+	struct stat st;
+
+	if (!lstat(c->address.sun_path, &st) && st.st_ino == c->inode)
+		unlink(c->address.sun_path);
+	if (lock >= 0)
+		close(lock);
+}
+
+/* Whatever happens: stream gone, log closed, name free. */
+static int end(struct controller *c)
+{
+	int error = posix_trace_shutdown(c->trace);
+
+	remove_socket(c);
+	c->is_ending = true;
+	return error;
+}
+
+static void answer(int fd, const struct ptrc_session_reply *reply)
+{
+	size_t size = reply->has_state ? sizeof(*reply)
+				       : offsetof(struct ptrc_session_reply, state);
+
+	/* A client that is gone or does not read is its own problem. */
+	send(fd, reply, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void serve(struct controller *c, int fd)
+{
+	static struct ptrc_session_reply reply;
+	struct ptrc_session_request request;
+	ssize_t n = recv(fd, &request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n != (ssize_t)sizeof(request) || request.magic != PTRC_SESSION_MAGIC)
+		return;
+	reply = (struct ptrc_session_reply){
+		.magic = PTRC_SESSION_MAGIC,
+		.version = PTRC_SESSION_VERSION,
+		.kind = PTRC_SESSION_WORKING,
+	};
+	if (request.version != PTRC_SESSION_VERSION)
+		request.verb = 0;
+	if (request.verb == PTRC_SESSION_FLUSH || request.verb == PTRC_SESSION_SHUTDOWN ||
+	    request.verb == PTRC_SESSION_CLEAR)
+		answer(fd, &reply);
+	switch (request.verb) {
+	case PTRC_SESSION_STAT:
+		gather(c, &reply.state);
+		reply.has_state = 1;
+		break;
+	case PTRC_SESSION_START:
+		reply.error = posix_trace_start(c->trace);
+		break;
+	case PTRC_SESSION_STOP:
+		reply.error = posix_trace_stop(c->trace);
+		break;
+	case PTRC_SESSION_FLUSH:
+		reply.error = posix_trace_flush(c->trace);
+		break;
+	case PTRC_SESSION_CLEAR:
+		reply.error = clear(c);
+		break;
+	case PTRC_SESSION_SHUTDOWN:
+		/* Stopped, so that the numbers are final. Without a log nothing was to be
+		 * kept, so nothing is missing. */
+		posix_trace_stop(c->trace);
+		gather(c, &reply.state);
+		reply.has_state = c->plan->log_fd >= 0;
+		reply.error = end(c);
+		break;
+	default:
+		reply.error = ENOSYS;
+		break;
+	}
+	reply.kind = PTRC_SESSION_DONE;
+	answer(fd, &reply);
+}
+
+static void accept_client(struct controller *c)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
+	    (peer.uid && peer.uid != geteuid())) {
+		close(fd);
+		return;
+	}
+	/* One that has been silent longest gives way, or a few dumb ones could lock the
+	 * others out. */
+	if (c->client_count == CLIENTS_MAX) {
+		close(c->clients[0]);
+		c->client_count--;
+		memmove(c->clients, c->clients + 1,
+			c->client_count * sizeof(c->clients[0]));
+	}
+	c->clients[c->client_count++] = fd;
+}
+
+static void drop_client(struct controller *c, size_t i)
+{
+	close(c->clients[i]);
+	c->client_count--;
+	memmove(c->clients + i, c->clients + i + 1,
+		(c->client_count - i) * sizeof(c->clients[0]));
+}
+
+static void target_ended(struct controller *c)
+{
+	close(c->target_fd);
+	c->target_fd = -1;
+	if (c->plan->is_until_exit)
+		end(c);
+}
+
+static void __attribute__((noreturn)) run(struct controller *c)
+{
+	while (!c->is_ending) {
+		struct pollfd p[POLL_CLIENTS + CLIENTS_MAX] = {
+			[POLL_LISTEN] = {.fd = c->listen_fd, .events = POLLIN},
+			[POLL_SIGNAL] = {.fd = c->signal_fd, .events = POLLIN},
+			[POLL_TARGET] = {.fd = c->target_fd, .events = POLLIN},
+		};
+		size_t count = c->client_count;
+
+		for (size_t i = 0; i < count; i++)
+			p[POLL_CLIENTS + i] = (struct pollfd){
+				.fd = c->clients[i],
+				.events = POLLIN,
+			};
+		if (poll(p, POLL_CLIENTS + count, -1) < 0)
+			continue;
+		/* Backwards, as those served leave the list. */
+		for (size_t i = count; i-- > 0 && !c->is_ending;)
+			if (p[POLL_CLIENTS + i].revents) {
+				serve(c, c->clients[i]);
+				drop_client(c, i);
+			}
+		if (c->is_ending)
+			break;
+		if (p[POLL_TARGET].revents)
+			target_ended(c);
+		if (!c->is_ending && p[POLL_SIGNAL].revents)
+			end(c);
+		if (!c->is_ending && p[POLL_LISTEN].revents)
+			accept_client(c);
+	}
+	exit(0);
+}
+
+/* Listens before it has a name, so that nobody ever finds a socket that refuses although
+ * its controller lives. */
+static int make_socket(struct controller *c)
+{
+	struct sockaddr_un address;
+	struct stat st;
+	int error;
+
+	ptrc_session_address_unnamed(c->directory, getpid(), &address);
+	c->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (c->listen_fd < 0)
+		return errno;
+	unlink(address.sun_path);
+	if (bind(c->listen_fd, (const struct sockaddr *)&address, sizeof(address)))
+		return errno;
+	c->address = address;
+	if (!listen(c->listen_fd, CLIENTS_MAX) && !lstat(address.sun_path, &st)) {
+		c->inode = st.st_ino;
+		return 0;
+	}
+	error = errno;
+	unlink(address.sun_path);
+	return error;
+}
+
+/* EEXIST if a living session has the name. */
+static int take_name(struct controller *c, const char *name)
+{
+	struct sockaddr_un address;
+	int lock = ptrc_session_lock(c->directory);
+	int error = 0;
+	int fd;
+
+	if (lock < 0)
+		return ETIMEDOUT;
+	ptrc_session_address(c->directory, name, &address);
+	/* Who refuses is dead; whoever else is there keeps the name, even if it is
+	 * mute. */
+	if (ptrc_session_connect(&address, &fd) == ECONNREFUSED)
+		unlink(address.sun_path);
+	else if (!access(address.sun_path, F_OK))
+		error = EEXIST;
+	if (!error && rename(c->address.sun_path, address.sun_path))
+		error = errno;
+	if (!error) {
+		c->address = address;
+		snprintf(c->name, sizeof(c->name), "%s", name);
+	}
+	close(lock);
+	return error;
+}
+
+static int find_name(struct controller *c)
+{
+	char name[PTRC_SESSION_NAME_MAX + 1];
+	int error;
+
+	if (c->plan->name)
+		return take_name(c, c->plan->name);
+	error = take_name(c, c->plan->name_stem);
+	for (int i = 2; error == EEXIST && i < 1000; i++) {
+		snprintf(name, sizeof(name), "%.50s-%d", c->plan->name_stem, i);
+		error = take_name(c, name);
+	}
+	return error;
+}
+
+static int make_stream(struct controller *c)
+{
+	const struct ptrc_session_plan *plan = c->plan;
+	trace_attr_t attr = *plan->attr;
+	char trace_name[TRACE_NAME_MAX] = "";
+	int error;
+
+	/* A trace is called as its session, unless it was given another name. */
+	if (!posix_trace_attr_getname(&attr, trace_name) && !*trace_name)
+		posix_trace_attr_setname(&attr, c->name);
+	if (plan->log_fd >= 0)
+		error = posix_trace_create_withlog(plan->target, &attr, plan->log_fd,
+						   &c->trace);
+	else
+		error = posix_trace_create(plan->target, &attr, &c->trace);
+	if (!error && plan->is_started) {
+		error = posix_trace_start(c->trace);
+		if (error)
+			posix_trace_shutdown(c->trace);
+	}
+	return error;
+}
+
+static int make_process(struct controller *c)
+{
+	sigset_t signals;
+
+	if (chdir("/"))
+		return errno;
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
+	c->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (c->signal_fd < 0)
+		return errno;
+	c->target_fd = (int)syscall(SYS_pidfd_open, c->plan->target, 0);
+	/* ENOENT: the id of a thread. */
+	if (c->target_fd < 0)
+		return errno == EINVAL || errno == ENOENT ? ESRCH : errno;
+	return 0;
+}
+
+/*
+ * Only what the controller needs stays open: a descriptor of a pipe that a shell waits on
+ * would make $(ptrace-create ...) hang. Both descriptors are above the standard ones;
+ * that of the log is -1 if there is none.
+ */
+static int close_inherited(int outcome_fd, int log_fd)
+{
+	int high = outcome_fd > log_fd ? outcome_fd : log_fd;
+	int low = outcome_fd > log_fd ? log_fd : outcome_fd;
+	int null = open("/dev/null", O_RDWR);
+
+	if (null < 0)
+		return errno;
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (null != fd && dup2(null, fd) < 0)
+			return errno;
+	if (low < 0)
+		low = 2;
+	else if (low > 3)
+		syscall(SYS_close_range, 3, (unsigned int)low - 1, 0);
+	if (high - low > 1)
+		syscall(SYS_close_range, (unsigned int)low + 1, (unsigned int)high - 1,
+			0);
+	syscall(SYS_close_range, (unsigned int)high + 1, ~0U, 0);
+	return 0;
+}
+
+static void __attribute__((noreturn))
+controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
+{
+	static struct controller c;
+	struct ptrc_session_outcome outcome = {.stage = PTRC_SESSION_STAGE_PROCESS};
+
+	c.plan = plan;
+	outcome.error = close_inherited(outcome_fd, plan->log_fd);
+	if (!outcome.error)
+		outcome.error = make_process(&c);
+	if (!outcome.error) {
+		outcome.stage = PTRC_SESSION_STAGE_DIRECTORY;
+		outcome.error = ptrc_session_directory(true, c.directory);
+	}
+	if (!outcome.error)
+		outcome.error = make_socket(&c);
+	if (!outcome.error) {
+		outcome.stage = PTRC_SESSION_STAGE_NAME;
+		outcome.error = find_name(&c);
+		if (!outcome.error) {
+			outcome.stage = PTRC_SESSION_STAGE_STREAM;
+			outcome.error = make_stream(&c);
+		}
+		if (outcome.error)
+			remove_socket(&c);
+	}
+	memcpy(outcome.name, c.name, sizeof(outcome.name));
+	/* Less than a pipe takes in one piece; if nobody reads it, nobody knows the
+	 * name. */
+	if (write(outcome_fd, &outcome, sizeof(outcome)) != (ssize_t)sizeof(outcome) &&
+	    !outcome.error) {
+		end(&c);
+		exit(1);
+	}
+	close(outcome_fd);
+	if (outcome.error)
+		exit(1);
+	run(&c);
+}
+
+void ptrc_session_create(const struct ptrc_session_plan *plan,
+			 struct ptrc_session_outcome *outcome)
+{
+	int ends[2];
+	ssize_t n;
+	pid_t pid;
+
+	memset(outcome, 0, sizeof(*outcome));
+	outcome->stage = PTRC_SESSION_STAGE_PROCESS;
+	if (pipe2(ends, O_CLOEXEC)) {
+		outcome->error = errno;
+		return;
+	}
+	/* What is in the buffer of stdio would be written twice. */
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		/* A session of its own, and no leader of it, so that no terminal becomes
+		 * its controlling one. */
+		setsid();
+		pid = fork();
+		if (pid)
+			_exit(pid < 0 ? 1 : 0);
+		/* Above the standard descriptors, whichever of these are open. */
+		controller_main(plan, fcntl(ends[1], F_DUPFD_CLOEXEC, 3));
+	}
+	close(ends[1]);
+	if (pid < 0) {
+		outcome->error = errno;
+		close(ends[0]);
+		return;
+	}
+	do
+		n = read(ends[0], outcome, sizeof(*outcome));
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(*outcome)) {
+		memset(outcome, 0, sizeof(*outcome));
+		outcome->stage = PTRC_SESSION_STAGE_PROCESS;
+		outcome->error = ECHILD;
+	}
+	outcome->name[sizeof(outcome->name) - 1] = '\0';
+	close(ends[0]);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}

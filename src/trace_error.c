@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/trace_error.h"
+
+#include <errno.h>
+
+#include <posixtrace.h>
+
+#include "src/cli.h"
+
+void ptrc_trace_error(int error, const char *target, const char *log_path)
+{
+	switch (error) {
+	case ESRCH:
+		ptrc_cli_message(target, "no such process");
+		return;
+	case EPERM:
+		ptrc_cli_message(target, "not allowed to trace this process");
+		return;
+	case EAGAIN:
+		ptrc_cli_message(target, "%d traces of this user exist already",
+				 TRACE_SYS_MAX);
+		return;
+	case ENOMEM:
+		ptrc_cli_message(target,
+				 "no memory for the stream: /dev/shm is full, or a limit "
+				 "on file size or open files is too low");
+		return;
+	case EINVAL:
+		/* What else it stands for has been checked before. */
+		if (!log_path)
+			ptrc_cli_message(target,
+					 "the stream-full policy flush needs a log");
+		else
+			ptrc_cli_message(log_path,
+					 "this kind of file does not go with the "
+					 "log-full policy, or the log-max-size is "
+					 "too small");
+		return;
+	default:
+		ptrc_cli_error(log_path ? log_path : target, error);
+		return;
+	}
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load helpers
+
+# The options in what --help prints.
+help_options() {
+	"ptrace-$1" --help | grep -oE '^ +(-[A-Za-z], )?--[a-z-]+' | grep -oE '\-\-[a-z-]+'
+}
+
+@test "every command answers --help and --version on standard output" {
+	for c in $commands; do
+		for option in --help -h; do
+			run_split "ptrace-$c" "$option"
+			[ "$status" -eq 0 ]
+			[ -z "$stderr" ]
+			[[ $stdout == "Usage: ptrace-$c "* ]]
+		done
+		for option in --version -V; do
+			run_split "ptrace-$c" "$option"
+			[ "$status" -eq 0 ]
+			[ -z "$stderr" ]
+			[[ $stdout =~ ^ptrace-$c\ \(posixtrace\ [0-9.]+\)$ ]]
+		done
+	done
+}
+
+@test "every command refuses a wrong command line in one line" {
+	for c in $commands; do
+		expected=2
+		[ "$c" = run ] && expected=125
+		for option in --no-such-option -Q --help=no; do
+			run_split "ptrace-$c" "$option"
+			[ "$status" -eq "$expected" ]
+			[ -z "$stdout" ]
+			assert_one_message "ptrace-$c"
+			[[ $stderr == *"Try 'ptrace-$c --help'."* ]]
+		done
+		[ "$c" = list ] && continue
+		run_split "ptrace-$c"
+		[ "$status" -eq "$expected" ]
+		[ -z "$stdout" ]
+		assert_one_message "ptrace-$c"
+	done
+	run_split ptrace-list operand
+	[ "$status" -eq 2 ]
+}
+
+@test "a full disk is an error of --help" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	for c in $commands; do
+		expected=1
+		[ "$c" = run ] && expected=125
+		status=0
+		"ptrace-$c" --help >/dev/full 2>stderr.txt || status=$?
+		stderr=$(cat stderr.txt)
+		[ "$status" -eq "$expected" ]
+		assert_one_message "ptrace-$c"
+	done
+}
+
+@test "the manual pages have exactly the options of --help" {
+	for c in $commands; do
+		page=$PTRC_SOURCE/man/ptrace-$c.1
+		sed 's/\\-/-/g; s/\\f.//g' "$page" | grep -E '^(\.BI?R?|-)' |
+			grep -oE -e '--[a-z][a-z-]+' | sort -u >page
+		help_options "$c" | sort -u >help
+		[ -s help ]
+		diff help page
+	done
+}
+
+@test "bash completes exactly the options of --help" {
+	for c in $commands; do
+		bash -c '. "$1"; COMP_WORDS=("ptrace-$2" --); COMP_CWORD=1; _ptrace
+			printf "%s\n" "${COMPREPLY[@]%=}"' _ \
+			"$PTRC_SOURCE/completions/bash/ptrace-$c" "$c" | sort -u >completed
+		help_options "$c" | sort -u >help
+		diff help completed
+	done
+}
+
+@test "zsh completes exactly the options of --help" {
+	for c in $commands; do
+		sed -n "/^ptrace-$c)/,/^\t;;/p" "$PTRC_SOURCE/completions/zsh/_ptrace" |
+			sed 's/([^)]*)//; s/\[.*//' | grep -oE -e '--[a-z][a-z-]+' |
+			sort -u >completed
+		help_options "$c" | sort -u >help
+		diff help completed
+	done
+}
+
+@test "fish completes exactly the options of --help" {
+	for c in $commands; do
+		grep -oE -e ' -l [a-z-]+' "$PTRC_SOURCE/completions/fish/ptrace-$c.fish" |
+			sed 's/ -l /--/' | sort -u >completed
+		help_options "$c" | sort -u >help
+		diff help completed
+	done
+}
+
+@test "the shells accept the completions" {
+	bash -n "$PTRC_SOURCE/completions/bash/ptrace-run"
+	if command -v zsh >/dev/null; then
+		zsh -n "$PTRC_SOURCE/completions/zsh/_ptrace"
+	fi
+	if command -v fish >/dev/null; then
+		for f in "$PTRC_SOURCE"/completions/fish/*.fish; do fish -n "$f"; done
+	fi
+}
+
+@test "bash completes values, sessions and logs" {
+	complete_words() {
+		bash -c '. "$PTRC_SOURCE/completions/bash/ptrace-run"; COMP_WORDS=("$@")
+			COMP_CWORD=$(($# - 1)); _ptrace; printf "%s\n" "${COMPREPLY[@]}"' _ "$@"
+	}
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.b"
+	[ "$(complete_words ptrace-stop "$me")" = "$me.b" ]
+	[ "$(complete_words ptrace-create --log-full-policy = u)" = until-full ]
+	touch some.log
+	[ "$(complete_words ptrace-dump some)" = some.log ]
+	[ "$(complete_words ptrace-run -o some)" = some.log ]
+	[ "$(complete_words ptrace-run --name x --inher)" = --inheritance= ]
+}
+
+@test "the manual pages are good roff" {
+	command -v groff >/dev/null || skip "no groff"
+	for c in $commands; do
+		run groff -man -Tutf8 -ww -z "$PTRC_SOURCE/man/ptrace-$c.1"
+		[ "$status" -eq 0 ]
+		[ -z "$output" ]
+	done
+}

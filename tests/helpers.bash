@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+# What the tests of the commands share. Each test has a directory of its own to work in;
+# names of sessions carry the test's process ID, and teardown leaves nothing running.
+
+: "${PTRC_BUILD:?the build tree}" "${PTRC_SOURCE:?the source tree}"
+PTRACE_BIN=${PTRACE_BIN:-$PTRC_BUILD/src}
+traced=$PTRC_BUILD/tests/traced
+me=t$$
+
+commands='clear create dump flush list run shutdown start stat stop'
+
+# Every wait is bounded; what takes longer has failed.
+patience=20
+
+setup() {
+	PATH=$PTRACE_BIN:$PATH
+	cd "$BATS_TEST_TMPDIR" || return 1
+	unset TZ
+}
+
+teardown() {
+	local name socket pid
+	for socket in /dev/shm/posixtrace-"$EUID"/c."$me"*; do
+		[ -S "$socket" ] || continue
+		name=${socket##*/c.}
+		ptrace-shutdown --allow-loss "$name" || rm -f "$socket"
+	done
+	for pid in $pids; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	# Whoever waits for input from the test gets its end.
+	exec 7>&-
+}
+
+# run_split COMMAND...: status, stdout and stderr of a command, apart.
+run_split() {
+	status=0
+	"$@" >stdout.txt 2>stderr.txt || status=$?
+	stdout=$(cat stdout.txt)
+	stderr=$(cat stderr.txt)
+}
+
+# Exactly one line on standard error, which begins with the name of the program.
+assert_one_message() {
+	[ "$(wc -l <stderr.txt)" -eq 1 ] && [[ $stderr == "$1: "* ]]
+}
+
+# wait_until COMMAND...: until it succeeds
+wait_until() {
+	local end=$((SECONDS + patience))
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		read -rt 0.02 <> <(:) || true
+	done
+}
+
+# Programs in the background have descriptor 3 closed: it belongs to bats, which waits until
+# nobody has it any more.
+
+# traced_start OPTION...: runs the traced program in the background; $pid is its process,
+# `go` lets it pass its next wait, `says WORD` is whether it has said the word.
+traced_start() {
+	rm -f in out
+	mkfifo in
+	"$traced" "$@" <in >out 3>&- &
+	pid=$!
+	disown "$pid"
+	pids="$pids $pid"
+	exec 7>in
+}
+
+go() {
+	echo >&7
+}
+
+says() {
+	grep -qsx "$1" out
+}
+
+# events LOG [GLOB]: number of events
+events() {
+	ptrace-dump --count --format=text ${2:+--event="$2"} "$1"
+}
+
+# Gone, or a zombie that nobody has waited for yet.
+is_ended() {
+	local state
+	state=$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat 2>/dev/null) || return 0
+	[ "$state" = Z ]
+}
+
+# session_files: how many sockets of sessions of this test there are
+session_files() {
+	local socket n=0
+	for socket in /dev/shm/posixtrace-"$EUID"/c.*"$me"*; do
+		[ -e "$socket" ] && n=$((n + 1))
+	done
+	echo "$n"
+}

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+# Every test speaks TAP. C programs link the static library; the others find the build by
+# PTRC_BUILD (absolute path of the build tree) and PTRC_SOURCE (of the source tree).
+
+ptrc_c_tests = \
+	%D%/test_attr \
+	%D%/test_clear \
+	%D%/test_clock \
+	%D%/test_create \
+	%D%/test_errors \
+	%D%/test_event \
+	%D%/test_eventid \
+	%D%/test_eventset \
+	%D%/test_exec \
+	%D%/test_exit \
+	%D%/test_filter \
+	%D%/test_fork \
+	%D%/test_gen \
+	%D%/test_getnext \
+	%D%/test_hammer \
+	%D%/test_header \
+	%D%/test_log \
+	%D%/test_log_format \
+	%D%/test_log_reader \
+	%D%/test_names \
+	%D%/test_open \
+	%D%/test_policy \
+	%D%/test_process \
+	%D%/test_process_root \
+	%D%/test_shmdir \
+	%D%/test_shutdown \
+	%D%/test_singlestep \
+	%D%/test_size \
+	%D%/test_startstop \
+	%D%/test_status \
+	%D%/test_sysevent
+
+ptrc_sh_tests = \
+	%D%/header.sh \
+	%D%/linkage.sh \
+	%D%/symbols.sh
+
+# Those of the C tests that run under the thread sanitizer, too.
+ptrc_tsan_tests = \
+	%D%/test_eventset
+
+# Tests of the commands; need bats and jq.
+ptrc_bats_tests = \
+	%D%/examples.bats \
+	%D%/agreement.bats \
+	%D%/ptrace-clear.bats \
+	%D%/ptrace-create.bats \
+	%D%/ptrace-dump.bats \
+	%D%/ptrace-flush.bats \
+	%D%/ptrace-list.bats \
+	%D%/ptrace-run.bats \
+	%D%/ptrace-shutdown.bats \
+	%D%/ptrace-start.bats \
+	%D%/ptrace-stat.bats \
+	%D%/ptrace-stop.bats
+
+check_PROGRAMS += $(ptrc_c_tests)
+
+# What the tests of the commands trace.
+check_PROGRAMS += %D%/traced
+EXTRA_DIST += %D%/helpers.bash
+
+# Tests that use support.h say: %C%_test_NAME_LDADD = $(ptrc_support_ldadd)
+check_LTLIBRARIES = %D%/libsupport.la
+%C%_libsupport_la_SOURCES = %D%/support.c %D%/support.h
+ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
+
+# What tests of fork and exec run.
+check_PROGRAMS += %D%/prog_emit
+%C%_test_clock_LDADD = $(ptrc_support_ldadd)
+%C%_test_event_LDADD = $(ptrc_support_ldadd)
+%C%_test_getnext_LDADD = $(ptrc_support_ldadd)
+%C%_test_hammer_LDADD = $(ptrc_support_ldadd)
+%C%_test_policy_LDADD = $(ptrc_support_ldadd)
+%C%_test_singlestep_LDADD = $(ptrc_support_ldadd)
+%C%_test_size_LDADD = $(ptrc_support_ldadd)
+%C%_test_sysevent_LDADD = $(ptrc_support_ldadd)
+%C%_test_clear_LDADD = $(ptrc_support_ldadd)
+%C%_test_create_LDADD = $(ptrc_support_ldadd)
+%C%_test_errors_LDADD = $(ptrc_support_ldadd)
+%C%_test_eventid_LDADD = $(ptrc_support_ldadd)
+%C%_test_filter_LDADD = $(ptrc_support_ldadd)
+%C%_test_shutdown_LDADD = $(ptrc_support_ldadd)
+%C%_test_startstop_LDADD = $(ptrc_support_ldadd)
+%C%_test_status_LDADD = $(ptrc_support_ldadd)
+%C%_test_exec_LDADD = $(ptrc_support_ldadd)
+%C%_test_exit_LDADD = $(ptrc_support_ldadd)
+%C%_test_fork_LDADD = $(ptrc_support_ldadd)
+%C%_test_gen_LDADD = $(ptrc_support_ldadd)
+%C%_test_log_LDADD = $(ptrc_support_ldadd)
+%C%_test_open_LDADD = $(ptrc_support_ldadd)
+
+noinst_HEADERS += %D%/payload.h %D%/slow_page.h
+noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
+EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc
+
+TESTS += $(ptrc_c_tests) $(ptrc_sh_tests)
+if HAVE_BATS
+TESTS += $(ptrc_bats_tests)
+endif
+
+TEST_EXTENSIONS = .sh .bats
+tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER = $(tap_driver)
+SH_LOG_DRIVER = $(tap_driver)
+SH_LOG_COMPILER = $(SHELL)
+BATS_LOG_DRIVER = $(tap_driver)
+BATS_LOG_COMPILER = $(BATS)
+AM_BATS_LOG_FLAGS = --tap
+AM_TESTS_ENVIRONMENT = \
+	PTRC_BUILD='$(abs_top_builddir)'; export PTRC_BUILD; \
+	PTRC_SOURCE='$(abs_top_srcdir)'; export PTRC_SOURCE; \
+	CC='$(CC)'; export CC; \
+	CXX='$(CXX)'; export CXX; \
+	PTRC_SAN_CFLAGS='$(SAN_CFLAGS)'; export PTRC_SAN_CFLAGS; \
+	PATH='$(abs_top_builddir)/src':"$$PATH"; export PATH;
+
+check-tsan: $(ptrc_tsan_tests)
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(ptrc_tsan_tests)'
+.PHONY: check-tsan

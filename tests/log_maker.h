@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Logs made of runs that a test made up, without a stream, and reading them back. */
+#ifndef TESTS_LOG_MAKER_H
+#define TESTS_LOG_MAKER_H
+
+#include "tests/harness.h"
+
+#include <fcntl.h>
+#include <posixtrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <trace.h>
+
+#include "lib/attr.h"
+#include "lib/eventset.h"
+#include "lib/log_reader.h"
+#include "lib/log_stream.h"
+#include "lib/log_writer.h"
+
+/* Second 1 700 000 000: times of the tests count from here. */
+#define MAKER_EPOCH INT64_C(1700000000000000000)
+
+struct maker {
+	struct ptrc_stream_header *h;
+	struct ptrc_names_object *names;
+	struct ptrc_log_writer w;
+	int fd;
+	uint64_t next; /* number the next event carries */
+};
+
+struct maker_run {
+	struct ptrc_run run;
+	uint8_t *bytes;
+	size_t size;
+};
+
+__attribute__((unused)) static inline int maker_file(void)
+{
+	return CHECK_SYS(memfd_create("log", MFD_CLOEXEC));
+}
+
+__attribute__((unused)) static inline struct ptrc_stream_header *maker_header(int policy,
+									       size_t limit)
+{
+	struct ptrc_stream_header *h = aligned_alloc(64, PTRC_STREAM_CLOCK_OFFSET);
+	trace_attr_t attr;
+
+	CHECK(h);
+	memset(h, 0, PTRC_STREAM_CLOCK_OFFSET);
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_OK(posix_trace_attr_setname(&attr, "a made up trace"));
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, policy));
+	CHECK_OK(posix_trace_attr_setlogsize(&attr, limit));
+	CHECK_OK(ptrc_attr_resolve(&attr, true, &h->attr));
+	h->attr.createtime_sec = MAKER_EPOCH / 1000000000;
+	h->attr.createtime_nsec = 7;
+	h->id = UINT64_C(0x1122334455667788);
+	h->target_pid = 41;
+	h->controller_pid = 42;
+	h->owner_uid = UINT32_MAX; /* nobody's directory: nobody is asked about a keeper */
+	h->log_policy = policy;
+	h->has_log = 1;
+	h->fsize_limit = RLIM_INFINITY;
+	return h;
+}
+
+__attribute__((unused)) static inline void maker_open(struct maker *m, int fd, int policy,
+						       size_t limit)
+{
+	memset(m, 0, sizeof(*m));
+	m->h = maker_header(policy, limit);
+	m->names = calloc(1, sizeof(*m->names));
+	CHECK(m->names);
+	m->fd = fd;
+	CHECK_OK(ptrc_log_writer_init(&m->w, m->h, fd, false));
+	CHECK_OK(ptrc_log_writer_head(&m->w));
+}
+
+__attribute__((unused)) static inline void maker_name(struct maker *m, const char *name)
+{
+	strcpy(m->names->name[m->names->count], name);
+	m->names->count++;
+}
+
+__attribute__((unused)) static inline void maker_close(struct maker *m)
+{
+	CHECK_OK(ptrc_log_writer_close(&m->w));
+}
+
+__attribute__((unused)) static inline void maker_free(struct maker *m)
+{
+	ptrc_log_writer_free(&m->w);
+	free(m->names);
+	free(m->h);
+}
+
+/* A thread's run, times relative to MAKER_EPOCH. */
+__attribute__((unused)) static inline void run_begin(struct maker_run *r, int thread,
+						      uint32_t order)
+{
+	memset(r, 0, sizeof(*r));
+	r->run.order = order;
+	if (thread) {
+		r->run.origin.pid = 100 + thread;
+		r->run.origin.tid = 200 + thread;
+		r->run.origin.thread = 0x7f0000000000 + (uint64_t)thread;
+	}
+}
+
+__attribute__((unused)) static inline void run_event(struct maker_run *r, int64_t ns,
+						      uint32_t id_flags, const void *data,
+						      uint32_t len)
+{
+	struct ptrc_record head;
+	int64_t time = MAKER_EPOCH + ns;
+	size_t need;
+
+	if (r->run.bytes == 0) {
+		r->run.base_ns = r->run.first_ns = time;
+	} else if (time - r->run.base_ns > UINT32_MAX) {
+		id_flags |= PTRC_REC_FULLSTAMP;
+	}
+	ptrc_record_fill(&head, id_flags & PTRC_REC_FULLSTAMP ? 0 : (uint32_t)(time - r->run.base_ns),
+			 id_flags, len, 0x401000 + (id_flags & PTRC_REC_ID_MASK));
+	need = r->run.bytes + ptrc_record_size(&head);
+	if (need > r->size) {
+		r->size = 2 * need;
+		r->bytes = realloc(r->bytes, r->size);
+		CHECK(r->bytes);
+	}
+	memset(r->bytes + r->run.bytes, 0, ptrc_record_size(&head));
+	memcpy(r->bytes + r->run.bytes, &head, sizeof(head));
+	if (id_flags & PTRC_REC_FULLSTAMP)
+		memcpy(r->bytes + r->run.bytes + sizeof(head), &time, sizeof(time));
+	if (len)
+		memcpy(r->bytes + r->run.bytes + ptrc_record_head(&head), data, len);
+	r->run.bytes = (uint32_t)need;
+	if (!(id_flags & PTRC_REC_CONTEXT)) {
+		r->run.last_ns = time;
+		if (!(id_flags & PTRC_REC_HIDDEN))
+			r->run.event_count++;
+	}
+	r->run.records = r->bytes;
+}
+
+__attribute__((unused)) static inline void run_free(struct maker_run *r)
+{
+	free(r->bytes);
+	memset(r, 0, sizeof(*r));
+}
+
+__attribute__((unused)) static inline void run_start(struct maker_run *r, int64_t ns)
+{
+	trace_event_set_t set;
+
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	run_event(r, ns, POSIX_TRACE_START, &set, sizeof(set));
+}
+
+__attribute__((unused)) static inline void run_stop(struct maker_run *r, int64_t ns, int reason)
+{
+	run_event(r, ns, POSIX_TRACE_STOP, &reason, sizeof(reason));
+}
+
+__attribute__((unused)) static inline int maker_flush(struct maker *m, struct maker_run *runs,
+						       size_t count)
+{
+	int err;
+
+	ptrc_log_writer_begin(&m->w);
+	err = ptrc_log_writer_names(&m->w, m->names);
+	for (size_t i = 0; !err && i < count; i++)
+		if (runs[i].run.bytes)
+			err = ptrc_log_writer_add(&m->w, &runs[i].run);
+	if (!err)
+		err = ptrc_log_writer_end(&m->w);
+	return err;
+}
+
+/* `count` events in a row, 1 us apart, each with its number and `extra` more bytes. */
+__attribute__((unused)) static inline void run_numbers(struct maker *m, struct maker_run *r,
+							size_t count, size_t extra)
+{
+	uint8_t data[4096 + 8] = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(data, &m->next, 8);
+		memset(data + 8, (int)m->next, extra);
+		run_event(r, (int64_t)m->next * 1000, 10, data, (uint32_t)(8 + extra));
+		m->next++;
+	}
+}
+
+/* ---- reading ---- */
+
+struct seen {
+	struct posix_trace_event_info info;
+	uint8_t data[8192];
+	size_t len;
+	int unavailable;
+};
+
+__attribute__((unused)) static inline bool next_seen(struct ptrc_log_stream *l, struct seen *s)
+{
+	CHECK_OK(ptrc_log_stream_getnext(l, &s->info, s->data, sizeof(s->data), &s->len,
+					 &s->unavailable));
+	return !s->unavailable;
+}
+
+__attribute__((unused)) static inline int64_t seen_ns(const struct seen *s)
+{
+	return (int64_t)s->info.posix_timestamp.tv_sec * 1000000000 +
+	       s->info.posix_timestamp.tv_nsec - MAKER_EPOCH;
+}
+
+__attribute__((unused)) static inline uint64_t seen_number(const struct seen *s)
+{
+	uint64_t n;
+
+	CHECK_GE(s->len, 8);
+	memcpy(&n, s->data, 8);
+	return n;
+}
+
+__attribute__((unused)) static inline struct ptrc_log_stream *log_open(int fd)
+{
+	struct ptrc_log_stream *l = NULL;
+
+	CHECK_OK(ptrc_log_stream_open(fd, &l));
+	return l;
+}
+
+#endif

@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load helpers
+
+@test "a session from the first command to the last" {
+	traced_start -w -W -n 100
+	wait_until says ready
+	run_split ptrace-create --pid="$pid" -o run.log --name="$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$stdout" = "$me.a" ]
+	ptrace-start "$me.a"
+	go
+	wait_until says done
+	ptrace-stop "$me.a"
+	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	ptrace-shutdown "$me.a"
+	is_ended "$controller"
+	[ "$(session_files)" -eq 0 ]
+	[ "$(events run.log traced.event)" -eq 100 ]
+	ptrace-stat run.log
+}
+
+@test "without --name the name is made of the process" {
+	traced_start -w
+	name=$(ptrace-create --pid="$pid")
+	[ "$name" = "traced-$pid" ]
+	second=$(ptrace-create --pid="$pid")
+	[ "$second" = "traced-$pid-2" ]
+	ptrace-shutdown "$name" "$second"
+}
+
+@test "a suspended session records nothing until it is started" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" -o run.log --name="$me.a"
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log traced.event)" -eq 0 ]
+}
+
+@test "--start, and --until-exit ends the session with its process" {
+	traced_start -w -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --until-exit
+	go
+	wait_until is_ended "$pid"
+	no_session() { [ "$(session_files)" -eq 0 ]; }
+	wait_until no_session
+	[ "$(events run.log traced.event)" -eq 10 ]
+	ptrace-stat run.log
+}
+
+@test "a session whose controller is terminated ends as by ptrace-shutdown" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+	go
+	wait_until says done
+	kill -TERM "$(ptrace-stat --format=json "$me.a" | jq .controller)"
+	no_session() { [ "$(session_files)" -eq 0 ]; }
+	wait_until no_session
+	wait_until ptrace-stat run.log
+	[ "$(events run.log traced.event)" -eq 10 ]
+}
+
+@test "a session whose controller is killed has its log complete, and its name is free" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+	go
+	wait_until says done
+	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	kill -KILL "$controller"
+	wait_until is_ended "$controller"
+	[ "$(events run.log traced.event)" -eq 10 ]
+	ptrace-stat run.log
+	ptrace-create --pid="$pid" --name="$me.a"
+	ptrace-shutdown "$me.a"
+}
+
+@test "a name that is taken is refused, and nothing is left" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-create
+	[ "$(session_files)" -eq 1 ]
+}
+
+@test "names that are no names are refused" {
+	traced_start -w
+	for name in 'a b' 'a/b' '../x' $'a\nb' '"' -x "$(printf '%065d' 0)"; do
+		run_split ptrace-create --pid="$pid" --name="$name"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-create
+	done
+}
+
+@test "a process that is not there" {
+	(exit) &
+	gone=$!
+	wait "$gone"
+	run_split ptrace-create --pid="$gone" --name="$me.a" -o run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-create
+	[[ $stderr == *"$gone: no such process" ]]
+	[ "$(session_files)" -eq 0 ]
+}
+
+@test "a process of somebody else" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	chmod 755 .
+	cp "$PTRACE_BIN/ptrace-create" . || true
+	run_split setpriv --reuid=65534 --clear-groups ./ptrace-create --pid=$$ --name="$me.x"
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	assert_one_message ptrace-create
+	[[ $stderr == *"not allowed to trace this process" ]]
+	rm -rf /dev/shm/posixtrace-65534
+}
+
+@test "wrong values of options" {
+	for option in --pid=0 --pid=-1 --pid=abc --pid=99999999999999999999 --pid= \
+		--stream-min-size=1KB --log-full-policy=never; do
+		run_split ptrace-create --pid=$$ "$option"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-create
+		[[ $stderr == *"${option%%=*}"* ]]
+	done
+	run_split ptrace-create --pid=$$ --stream-full-policy=flush --name="$me.a"
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+	assert_one_message ptrace-create
+}
+
+@test "a log that cannot be made leaves no session" {
+	traced_start -w
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o no/such/directory
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+	assert_one_message ptrace-create
+	[ -w /dev/full ] || skip "no /dev/full"
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o /dev/full
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+	assert_one_message ptrace-create
+}
+
+@test "a stream too large for the memory leaves no session" {
+	traced_start -w
+	run_split ptrace-create --pid="$pid" --name="$me.a" --stream-min-size=1000000G
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+	assert_one_message ptrace-create
+}
+
+@test "it holds neither the directory nor the descriptors of its caller" {
+	traced_start -w
+	mkdir away
+	(cd away && ptrace-create --pid="$pid" --name="$me.a" -o ../run.log)
+	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	[ "$(readlink /proc/"$controller"/cwd)" = / ]
+	[ "$(readlink /proc/"$controller"/fd/0)" = /dev/null ]
+	rmdir away
+	[ "$(ptrace-stat --format=json "$me.a" | jq -r .log)" = "$(realpath run.log)" ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "a file or a foreign socket in the place of a session" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	ptrace-shutdown "$me.a"
+	echo x >/dev/shm/posixtrace-"$EUID"/c."$me.a"
+	run_split ptrace-stat "$me.a"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-stat
+	ptrace-create --pid="$pid" --name="$me.a"
+	ptrace-shutdown "$me.a"
+}

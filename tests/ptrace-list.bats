@@ -1,0 +1,30 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load helpers
+
+@test "living sessions are listed, others are not" {
+	traced_start -w
+	[ -z "$(ptrace-list | grep "^$me")" ]
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log --start
+	ptrace-create --pid="$pid" --name="$me.b"
+	ptrace-list --format=json | jq -c "select(.session | startswith(\"$me\"))" >list
+	jq -se --argjson pid "$pid" 'length == 2 and
+		(.[0] | .version == 1 and .status == "running" and .target == $pid and
+			.target_alive and (.log | endswith("/run.log"))) and
+		(.[1] | .status == "suspended" and (has("log") | not))' list
+	controller=$(ptrace-stat --format=json "$me.b" | jq .controller)
+	kill -KILL "$controller"
+	wait_until is_ended "$controller"
+	run_split ptrace-list
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(grep -c "^$me" <<<"$stdout")" -eq 1 ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "no sessions at all is no error" {
+	run_split ptrace-list
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+}

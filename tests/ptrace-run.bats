@@ -1,0 +1,268 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load helpers
+
+@test "COMMAND is traced from its first event to its last" {
+	ptrace-run -o run.log -- "$traced" -n 1000
+	[ "$(events run.log traced.event)" -eq 1000 ]
+	ptrace-dump -e traced.event run.log | jq -r .data >numbers
+	seq 0 999 | diff - numbers
+}
+
+@test "threads and children are in the log" {
+	ptrace-run -o run.log -- "$traced" -n 100 -t 4 -c 2
+	[ "$(events run.log traced.event)" -eq 1200 ]
+	[ "$(ptrace-dump -e traced.event run.log | jq -s 'map(.pid) | unique | length')" -eq 3 ]
+}
+
+@test "children of a shell are traced although the shell is not" {
+	ptrace-run -o run.log -- sh -c '"$0" -d one; "$0" -d two; :' "$traced"
+	[ "$(ptrace-dump -e traced.event run.log | jq -r .data)" = $'one\ntwo' ]
+}
+
+@test "children are not traced with close-for-child" {
+	ptrace-run -o run.log --inheritance=close-for-child -- "$traced" -c 2
+	[ "$(events run.log traced.event)" -eq 1 ]
+}
+
+@test "standard input, output and error are COMMAND's" {
+	run_split ptrace-run -o run.log -- sh -c 'cat; echo error >&2' <<<input
+	[ "$status" -eq 0 ]
+	[ "$stdout" = input ]
+	[[ $stderr == error* ]]
+}
+
+@test "the exit status is COMMAND's, 128+N for a signal" {
+	for n in 0 1 2 3 77 124; do
+		run_split ptrace-run -o run.log -- "$traced" -x "$n"
+		[ "$status" -eq "$n" ]
+		[ -z "$stderr" ]
+	done
+	run_split ptrace-run -o run.log -- "$traced" -k 9
+	[ "$status" -eq 137 ]
+	[ "$(events run.log traced.event)" -eq 1 ]
+	run_split ptrace-run -o run.log -- "$traced" -k 15
+	[ "$status" -eq 143 ]
+}
+
+@test "what cannot be run leaves no log" {
+	run_split ptrace-run -o run.log -- no-such-command
+	[ "$status" -eq 127 ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-run
+	[ "$stderr" = "ptrace-run: no-such-command: command not found" ]
+	run_split ptrace-run -o run.log -- ./no-such-file
+	[ "$status" -eq 127 ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-run
+	echo x >file
+	run_split ptrace-run -o run.log -- ./file
+	[ "$status" -eq 126 ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-run
+	mkdir directory
+	run_split ptrace-run -o run.log -- ./directory
+	[ "$status" -eq 126 ]
+	[ ! -e run.log ]
+	printf '#!/no/such/interpreter\n' >script
+	chmod +x script
+	run_split ptrace-run -o run.log -- ./script
+	[ "$status" -eq 127 ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-run
+}
+
+@test "a misspelt COMMAND costs no older log" {
+	ptrace-run -o run.log -- "$traced" -n 3
+	run_split ptrace-run -o run.log -- no-such-command
+	[ "$status" -eq 127 ]
+	[ "$(events run.log traced.event)" -eq 3 ]
+}
+
+@test "a log that cannot be written is 125, and COMMAND does not run" {
+	run_split ptrace-run -o no/such/directory/run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+	mkdir directory
+	run_split ptrace-run -o directory -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+	[ -w /dev/full ] || skip "no /dev/full"
+	run_split ptrace-run -o /dev/full -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"No space left on device"* ]]
+}
+
+@test "a wrong option is 125, and COMMAND does not run" {
+	for option in --stream-min-size=1T --stream-min-size=-1 --stream-min-size=1Kx \
+		--max-data-size= --log-full-policy=flush --stream-full-policy=append \
+		--inheritance=yes; do
+		run_split ptrace-run "$option" -- touch ran
+		[ "$status" -eq 125 ]
+		[ ! -e ran ]
+		[ ! -e ptrace.log ]
+		assert_one_message ptrace-run
+		[[ $stderr == *"${option%%=*}"* ]]
+	done
+}
+
+@test "the default log is ptrace.log, which is not put in the place of another file" {
+	ptrace-run -- "$traced" -n 2
+	[ "$(events ptrace.log traced.event)" -eq 2 ]
+	ptrace-run -- "$traced" -n 3
+	[ "$(events ptrace.log traced.event)" -eq 3 ]
+	echo precious >ptrace.log
+	run_split ptrace-run -- "$traced"
+	[ "$status" -eq 125 ]
+	assert_one_message ptrace-run
+	[ "$(cat ptrace.log)" = precious ]
+}
+
+@test "attributes given as options are those of the log" {
+	ptrace-run -o run.log --name='my trace' --stream-min-size=2M --max-data-size=10 \
+		--stream-full-policy=until-full --log-max-size=1M --log-full-policy=loop \
+		--inheritance=close-for-child -- "$traced" -s 20
+	ptrace-stat --format=json run.log | jq -e '.attributes |
+		.trace_name == "my trace" and .stream_min_size == 2097152 and
+		.max_data_size == 10 and .stream_full_policy == "until-full" and
+		.log_max_size == 1048576 and .log_full_policy == "loop" and
+		.inheritance == "close-for-child"'
+	ptrace-dump -e traced.event run.log |
+		jq -e '.len == 10 and .truncated == "record" and .data == "xxxxxxxxxx"'
+}
+
+@test "SIGTERM and SIGHUP are passed on, SIGINT is left to COMMAND" {
+	for signal in TERM HUP; do
+		rm -f pid
+		ptrace-run -o run.log -- \
+			sh -c 'trap "exit 7" '$signal'; echo $$ >pid; while :; do sleep 0.05; done' 3>&- &
+		runner=$!
+		wait_until test -s pid
+		kill -INT "$runner"
+		kill -"$signal" "$runner"
+		status=0
+		wait "$runner" || status=$?
+		[ "$status" -eq 7 ]
+		[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
+	done
+}
+
+@test "it stops when COMMAND stops, and goes on with it" {
+	state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
+	ptrace-run -o run.log -- sh -c 'echo $$ >pid; kill -STOP $$; exit 5' 3>&- &
+	runner=$!
+	wait_until test -s pid
+	wait_until state "$runner" T
+	kill -CONT "$runner"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 5 ]
+}
+
+@test "a program that ends by SIGKILL in the middle has all its events in the log" {
+	mkfifo in
+	ptrace-run -o run.log -- "$traced" -n 5000 -W <in >out 3>&- &
+	runner=$!
+	exec 7>in
+	wait_until says done
+	child=$(cat /proc/"$runner"/task/*/children)
+	kill -KILL $child
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 137 ]
+	[ "$(events run.log traced.event)" -eq 5000 ]
+	ptrace-stat run.log
+}
+
+@test "if it is killed itself the log is complete all the same" {
+	mkfifo in
+	ptrace-run -o run.log -- "$traced" -n 5000 -W <in >out 3>&- &
+	runner=$!
+	exec 7>in
+	wait_until says done
+	child=$(cat /proc/"$runner"/task/*/children)
+	pids="$pids $child"
+	kill -KILL "$runner"
+	wait "$runner" || true
+	[ "$(events run.log traced.event)" -eq 5000 ]
+	[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
+}
+
+@test "lost events are told in one line, and do not change the status" {
+	run_split ptrace-run -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000 -x 4
+	[ "$status" -eq 4 ]
+	assert_one_message ptrace-run
+	lost=$(grep -oE '[0-9]+ events lost' <<<"$stderr" | cut -d' ' -f1)
+	[ "$((lost + $(events run.log traced.event)))" -ge 100000 ]
+	run_split ptrace-dump run.log
+	[ "$status" -eq 3 ]
+}
+
+@test "what the last flush could not keep is told, too" {
+	for policy in until-full loop; do
+		run_split ptrace-run -o run.log --log-full-policy=$policy --log-max-size=64K -- \
+			"$traced" -n 100000 -x 4
+		[ "$status" -eq 4 ]
+		assert_one_message ptrace-run
+		lost=$(grep -oE '[0-9]+ events lost in the log' <<<"$stderr" | cut -d' ' -f1)
+		run_split ptrace-stat --format=json run.log
+		[ "$status" -eq 3 ]
+		jq -e --argjson lost "$lost" '.losses.log_events == $lost' <<<"$stdout"
+		[ "$(events run.log traced.event)" -lt 100000 ]
+	done
+}
+
+@test "a limit on file size ends the log, not the command" {
+	status=0
+	(ulimit -S -f 200 && ptrace-run -o run.log -- "$traced" -n 200000 -x 4) 2>stderr.txt ||
+		status=$?
+	stderr=$(cat stderr.txt)
+	[ "$status" -eq 4 ]
+	[[ $stderr == *"ptrace-run: run.log: writing the log failed: File too large"* ]]
+	run_split ptrace-dump run.log
+	[ "$status" -eq 3 ]
+}
+
+@test "that nothing was recorded is told in one line" {
+	run_split ptrace-run -o run.log -- sh -c 'exit 3'
+	[ "$status" -eq 3 ]
+	[ -z "$stdout" ]
+	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: sh: no event was recorded"* ]]
+}
+
+@test "the log may be a pipe" {
+	ptrace-run -o >(cat >piped.log) -- "$traced" -n 10
+	wait_until ptrace-stat piped.log
+	[ "$(events piped.log traced.event)" -eq 10 ]
+	run_split ptrace-run --log-full-policy=loop -o >(cat >/dev/null) -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+}
+
+@test "two traces do not write to one log" {
+	mkfifo in
+	ptrace-run -o run.log -- "$traced" -w <in >out 3>&- &
+	runner=$!
+	exec 7>in
+	wait_until says ready
+	run_split ptrace-run -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+	go
+	wait "$runner"
+	[ "$(events run.log traced.event)" -eq 1 ]
+}
+
+@test "closed standard descriptors do no harm to the log" {
+	ptrace-run -o run.log -- "$traced" -n 5 <&- >&- 2>&-
+	[ "$(events run.log traced.event)" -eq 5 ]
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load helpers
+
+@test "a log: attributes, status, counts, and each event type" {
+	ptrace-run -o run.log -- "$traced" -n 10 -d abcd
+	run_split ptrace-stat --format=json run.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	jq -e '.version == 1 and .kind == "log" and .log == "run.log" and .complete and
+		.status.stream == "suspended" and .counts.lost_events == 0 and
+		.attributes.max_data_size == 4096 and .attributes.inheritance == "inherited" and
+		.attributes.log_full_policy == "append" and
+		.attributes.stream_full_policy == "flush" and .first <= .last and
+		(.events[] | select(.event == "traced.event") |
+			.count == 10 and .bytes == 40 and .truncated == 0)' <<<"$stdout"
+	[ "$(jq .event_count <<<"$stdout")" -eq "$(events run.log)" ]
+	run_split ptrace-stat run.log
+	[ "$status" -eq 0 ]
+	grep -Eq '^events lost \(stream\) +0$' <<<"$stdout"
+	grep -Eq '^complete +yes$' <<<"$stdout"
+	grep -Eq '^ +10 +40 +0  traced\.event$' <<<"$stdout"
+}
+
+@test "a session, asked without any effect on it" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log --stream-min-size=100K
+	run_split ptrace-stat --format=json "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	jq -e --argjson pid "$pid" --arg name "$me.a" '.kind == "session" and
+		.session == $name and .target == $pid and .target_alive and
+		(.until_exit | not) and .attributes.trace_name == $name and
+		.attributes.stream_min_size == 102400 and .status.stream == "suspended" and
+		.complete and (has("events") | not)' <<<"$stdout"
+	run_split ptrace-stat "$me.a"
+	grep -Eq "^target +$pid\$" <<<"$stdout"
+	kill -KILL "$pid"
+	wait_until is_ended "$pid"
+	dead() { ptrace-stat --format=json "$me.a" | jq -e '.target_alive | not'; }
+	wait_until dead
+}
+
+@test "what is neither session nor log" {
+	run_split ptrace-stat "$me.nothing"
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-stat: $me.nothing: no such session or log" ]
+	run_split ptrace-stat ./nothing
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-stat: ./nothing: No such file or directory" ]
+	echo text >text
+	: >empty
+	for f in text empty .; do
+		run_split ptrace-stat "$f"
+		[ "$status" -eq 1 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-stat
+	done
+}
+
+@test "a wrong one among several does not hinder the others" {
+	ptrace-run -o run.log -- "$traced"
+	run_split ptrace-stat --format=json nothing run.log run.log
+	[ "$status" -eq 1 ]
+	[ "$(jq -s length <<<"$stdout")" -eq 2 ]
+}
+
+@test "lost events: exit status 3 and exact counts, 0 with --allow-loss" {
+	ptrace-run -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000 2>message
+	lost=$(grep -oE '[0-9]+ events lost' message | cut -d' ' -f1)
+	run_split ptrace-stat --format=json run.log
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-stat
+	jq -e --argjson lost "$lost" '.losses.stream_events == $lost and
+		.counts.lost_events == $lost and (.complete | not)' <<<"$stdout"
+	run_split ptrace-stat --allow-loss run.log
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-stat
+}
+
+@test "a full disk is an error" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	ptrace-run -o run.log -- "$traced"
+	status=0
+	ptrace-stat run.log >/dev/full 2>stderr.txt || status=$?
+	[ "$status" -eq 1 ]
+	grep -q '^ptrace-stat: standard output: No space left on device$' stderr.txt
+}

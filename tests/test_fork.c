@@ -1,0 +1,989 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inheritance by fork, posix_spawn, vfork and raw clone, and what a child can and cannot do
+ * with its parent's streams.
+ */
+#include "tests/private_user.h"
+
+#include "tests/logs.h"
+
+#include <spawn.h>
+#include <sys/syscall.h>
+
+#define KIB ((size_t)1024)
+
+static char *no_environment[] = {NULL};
+
+static trace_attr_t inherit_attr(int policy)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, policy));
+	return attr;
+}
+
+static trace_id_t create_inherited(pid_t pid, int policy)
+{
+	trace_attr_t attr = inherit_attr(policy);
+	return ts_create_running(pid, &attr);
+}
+
+/* Events of the type and process. */
+static size_t count_of(const struct ts_events *events, trace_event_id_t id, pid_t pid)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < events->count; i++)
+		count += events->at[i].info.posix_event_id == id &&
+			 events->at[i].info.posix_pid == pid;
+	return count;
+}
+
+/* The events of prog_emit: of this name, numbered 0 to count - 1, all of one process. Its
+ * pid; 0 if there is no such event and none is wanted. */
+static pid_t expect_emitted(trace_id_t trid, const struct ts_events *events, const char *name,
+			    uint32_t count)
+{
+	char got[TRACE_EVENT_NAME_MAX + 1];
+	uint32_t due = 0;
+	pid_t pid = 0;
+	for (size_t i = 0; i < events->count; i++) {
+		const struct posix_trace_event_info *info = &events->at[i].info;
+		CHECK_OK(posix_trace_eventid_get_name(trid, info->posix_event_id, got));
+		if (strcmp(got, name) != 0)
+			continue;
+		CHECK_EQ(ts_number(&events->at[i]), due++);
+		if (!pid)
+			pid = info->posix_pid;
+		CHECK_EQ(info->posix_pid, pid);
+	}
+	CHECK_EQ(due, count);
+	return pid;
+}
+
+static bool is_listed(trace_id_t trid, const char *name)
+{
+	char got[TRACE_EVENT_NAME_MAX + 1];
+	bool is_found = false;
+	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
+	for (;;) {
+		trace_event_id_t id;
+		int unavailable;
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+		if (unavailable)
+			return is_found;
+		CHECK_OK(posix_trace_eventid_get_name(trid, id, got));
+		if (strcmp(got, name) == 0) {
+			CHECK(!is_found);
+			is_found = true;
+		}
+	}
+}
+
+/*
+ * fork
+ */
+
+static trace_event_id_t atfork_id;
+
+static void emit_in_fork_handler(void)
+{
+	ts_emit(atfork_id, 4242);
+}
+
+TEST(inheriting_child_is_traced_from_its_first_instruction, "FORK-01 FORK-02 FORK-03")
+{
+	trace_event_id_t id = ts_id("event");
+	atfork_id = ts_id("of the fork handler");
+	CHECK_EQ(pthread_atfork(NULL, NULL, emit_in_fork_handler), 0);
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	ts_emit(id, 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		ts_emit(id, 1);
+		_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_emit(id, 2);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, atfork_id, id, id, 0);
+	ts_expect_numbers(&events, id, 0, 2);
+	CHECK_EQ(events.at[1].info.posix_pid, getpid());
+	CHECK_EQ(events.at[2].info.posix_pid, pid);
+	CHECK_EQ(events.at[3].info.posix_pid, pid);
+	CHECK_EQ(events.at[4].info.posix_pid, getpid());
+	CHECK(pthread_equal(events.at[3].info.posix_thread_id, pthread_self()));
+}
+
+TEST(inheriting_child_of_another_process_is_traced, "FORK-01 FORK-02 FORK-05 EVENT-08")
+{
+	trace_event_id_t id = ts_id("event");
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork_child(&target);
+	struct ts_target grandchild = ts_target_fork_child(&child);
+	struct ts_target last = ts_target_fork_child(&grandchild);
+	ts_target_emit(&last, id, 3);
+	ts_target_emit(&target, id, 0);
+	ts_target_emit(&child, id, 1);
+	ts_target_emit(&grandchild, id, 2);
+	/* The controller is not in the traced set. */
+	ts_emit(id, 99);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, id, 0);
+	pid_t pids[] = {last.pid, target.pid, child.pid, grandchild.pid};
+	for (size_t i = 0; i < 4; i++)
+		CHECK_EQ(events.at[1 + i].info.posix_pid, pids[i]);
+	ts_target_end(&last);
+	ts_target_end(&grandchild);
+	ts_target_end(&child);
+	ts_target_end(&target);
+}
+
+TEST(names_opened_after_the_fork_are_one, "FORK-04 EVENTID-16 EVENTLIST-05 EVENTID-29")
+{
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork();
+	trace_event_id_t by_child = ts_target_id(&child, "child first");
+	trace_event_id_t by_parent = ts_id("parent first");
+	CHECK_NE(by_child, by_parent);
+	CHECK_EQ(ts_id("child first"), by_child);
+	CHECK_EQ(ts_target_id(&child, "parent first"), by_parent);
+	struct ts_target grandchild = ts_target_fork_child(&child);
+	trace_event_id_t by_grandchild = ts_target_id(&grandchild, "grandchild first");
+	CHECK_EQ(ts_id("grandchild first"), by_grandchild);
+	trace_event_id_t by_controller = ts_trid_id(trid, "controller first");
+	CHECK_EQ(ts_target_id(&grandchild, "controller first"), by_controller);
+	CHECK(is_listed(trid, "child first"));
+	CHECK(is_listed(trid, "parent first"));
+	CHECK(is_listed(trid, "grandchild first"));
+	CHECK(is_listed(trid, "controller first"));
+	ts_target_emit(&child, by_parent, 1);
+	ts_emit(by_child, 2);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, by_parent, by_child, 0);
+	ts_target_end(&grandchild);
+	ts_target_end(&child);
+}
+
+TEST(closed_for_child_means_not_traced, "FORK-06 POLICY-02")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
+	trace_id_t trids[] = {create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD),
+			      ts_create_running(0, &attr)};
+	ts_emit(id, 0);
+	struct ts_target child = ts_target_fork();
+	ts_target_emit(&child, id, 1);
+	struct ts_target grandchild = ts_target_fork_child(&child);
+	ts_target_emit(&grandchild, id, 2);
+	ts_emit(id, 3);
+	ts_target_end(&grandchild);
+	ts_target_end(&child);
+	ts_emit(id, 4);
+	for (int i = 0; i < 2; i++) {
+		struct ts_events events = ts_read_all(trids[i]);
+		ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, 0);
+		CHECK_EQ(ts_number(&events.at[1]), 0);
+		CHECK_EQ(ts_number(&events.at[2]), 3);
+		CHECK_EQ(ts_number(&events.at[3]), 4);
+	}
+}
+
+TEST(each_streams_own_policy_decides, "FORK-07 CREATE-07")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trids[6];
+	for (int i = 0; i < 6; i++)
+		trids[i] = create_inherited(0, i % 2 ? POSIX_TRACE_INHERITED :
+						       POSIX_TRACE_CLOSE_FOR_CHILD);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		ts_emit(id, 1);
+		_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	for (int i = 0; i < 6; i++) {
+		struct ts_events events = ts_read_all(trids[i]);
+		CHECK_EQ(count_of(&events, id, pid), (size_t)(i % 2));
+	}
+}
+
+TEST(policy_counts_at_fork_for_suspended_streams_too, "FORK-08")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
+	trace_id_t never_started = ts_create(0, &attr), stopped = ts_create_running(0, &attr);
+	trace_attr_t closing = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
+	trace_id_t closed = ts_create(0, &closing);
+	ts_stop(stopped);
+	struct ts_target child = ts_target_fork();
+	ts_target_emit(&child, id, 0);
+	ts_start(never_started);
+	ts_start(stopped);
+	ts_start(closed);
+	ts_target_emit(&child, id, 1);
+	struct ts_events events = ts_read_all(never_started);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
+	CHECK_EQ(ts_number(&events.at[1]), 1);
+	events = ts_read_all(stopped);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, POSIX_TRACE_START, id, 0);
+	events = ts_read_all(closed);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+	ts_target_end(&child);
+}
+
+TEST(child_that_exists_is_not_traced, "FORK-09")
+{
+	trace_event_id_t id = ts_id("event");
+	struct ts_target before = ts_target_fork();
+	struct ts_target its_child = ts_target_fork_child(&before);
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	struct ts_target after = ts_target_fork();
+	ts_target_emit(&before, id, 0);
+	ts_target_emit(&its_child, id, 0);
+	ts_target_emit(&after, id, 1);
+	/* Nor do its later children become descendants of a traced process. */
+	struct ts_target late = ts_target_fork_child(&before);
+	ts_target_emit(&late, id, 0);
+	/* And not by exec. */
+	ts_target_exec(&before);
+	ts_target_exec(&its_child);
+	ts_target_emit(&before, ts_target_id(&before, "event"), 0);
+	ts_target_emit(&its_child, ts_target_id(&its_child, "event"), 0);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
+	CHECK_EQ(events.at[1].info.posix_pid, after.pid);
+	ts_target_end(&late);
+	ts_target_end(&its_child);
+	ts_target_end(&before);
+	ts_target_end(&after);
+}
+
+static void expect_invalid(trace_id_t trid)
+{
+	trace_event_set_t set = ts_set(0);
+	trace_event_id_t id;
+	trace_attr_t attr;
+	struct posix_trace_status_info status;
+	struct posix_trace_event_info info;
+	struct timespec past = {0, 0};
+	char data[TRACE_EVENT_NAME_MAX + 1];
+	size_t len;
+	int unavailable = 0;
+
+	CHECK_EQ(posix_trace_clear(trid), EINVAL);
+	CHECK_EQ(posix_trace_flush(trid), EINVAL);
+	CHECK_EQ(posix_trace_start(trid), EINVAL);
+	CHECK_EQ(posix_trace_stop(trid), EINVAL);
+	CHECK_EQ(posix_trace_get_attr(trid, &attr), EINVAL);
+	CHECK_EQ(posix_trace_get_status(trid, &status), EINVAL);
+	CHECK_EQ(posix_trace_get_filter(trid, &set), EINVAL);
+	CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET), EINVAL);
+	CHECK_EQ(posix_trace_eventid_get_name(trid, POSIX_TRACE_START, data), EINVAL);
+	CHECK_EQ(posix_trace_trid_eventid_open(trid, "from the child", &id), EINVAL);
+	CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable), EINVAL);
+	CHECK_EQ(posix_trace_eventtypelist_rewind(trid), EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len,
+					   &unavailable),
+		 EINVAL);
+	CHECK_EQ(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
+						&unavailable, &past),
+		 EINVAL);
+	CHECK_EQ(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
+					      &unavailable),
+		 EINVAL);
+	CHECK_EQ(posix_trace_rewind(trid), EINVAL);
+	CHECK_EQ(posix_trace_close(trid), EINVAL);
+	CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
+}
+
+TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OPEN-02")
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file(), old_log = ts_temp_file();
+	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
+	trace_id_t old = ts_create_log(0, &attr, old_log);
+	ts_start(old);
+	ts_emit(id, 0);
+	ts_shutdown(old);
+
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t opened = ts_open_log(old_log);
+	ts_start(logged);
+	ts_emit(id, 1);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		expect_invalid(plain);
+		expect_invalid(logged);
+		expect_invalid(opened);
+		/* New identifiers are none of the parent's, either. */
+		trace_id_t own = ts_create(0, NULL), log = ts_open_log(old_log);
+		CHECK(own != plain && own != logged && own != opened);
+		CHECK(log != plain && log != logged && log != opened);
+		expect_invalid(plain);
+		ts_shutdown(own);
+		ts_close_log(log);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_emit(id, 2);
+	CHECK(!is_listed(plain, "from the child"));
+	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_NO_OVERRUN);
+	struct ts_events events = ts_read_all(plain);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, id, 0);
+	struct ts_events all = ts_read_log(opened);
+	CHECK_EQ(ts_count(&all, id), 1);
+	ts_close_log(opened);
+	ts_shutdown(logged);
+	all = ts_log_events(fd);
+	ts_expect_numbers(&all, id, 1, 2);
+}
+
+enum ending { BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC, BY_ABORT, BY_RETURN };
+
+static void end_by(enum ending ending)
+{
+	switch (ending) {
+	case BY_EXIT:
+		exit(0);
+	case BY_KILL:
+		raise(SIGKILL);
+		break;
+	case BY_ABORT:
+		signal(SIGABRT, SIG_DFL);
+		abort();
+	case BY_EXEC:
+		execl("/bin/sh", "sh", "-c", ":", (char *)NULL);
+		break;
+	case BY_RETURN:
+	case BY__EXIT:
+		break;
+	}
+	_exit(0);
+}
+
+TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12")
+{
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC, BY_ABORT};
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+	trace_event_id_t id = ts_id("event");
+	for (size_t p = 0; p < 2; p++) {
+		int fd = ts_temp_file(), old_log = ts_temp_file();
+		trace_attr_t attr = inherit_attr(policies[p]);
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+		trace_id_t plain = ts_create_running(0, &attr);
+		trace_id_t logged = ts_create_log(0, &attr, fd);
+		ts_start(logged);
+		uint32_t number = 0;
+		for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+			ts_emit(id, number++);
+			ts_flush(logged);
+			off_t size = ts_file_size(fd);
+			pid_t pid = harness_fork();
+			if (pid == 0)
+				end_by(endings[i]);
+			harness_reap(pid);
+			CHECK_EQ(ts_file_size(fd), size);
+			ts_emit(id, number++);
+			ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+					 POSIX_TRACE_NO_OVERRUN);
+			ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+					 POSIX_TRACE_NO_OVERRUN);
+		}
+		/* The log was not closed in between. */
+		trace_id_t log = ts_open_log(fd);
+		CHECK_EQ(ts_status(log).posix_stream_status, POSIX_TRACE_RUNNING);
+		ts_close_log(log);
+		ts_stop(logged);
+		ts_stop(plain);
+		struct ts_events events = ts_read_all(plain);
+		ts_expect_numbers(&events, id, 0, number - 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		ts_shutdown(plain);
+		ts_shutdown(logged);
+		events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 0, number - 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		close(fd);
+		close(old_log);
+	}
+}
+
+TEST(child_has_streams_of_its_own, "FORK-13 CREATE-08")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	pid_t parent = getpid();
+	int ends[2], back[2];
+	char byte = 0;
+	open_pipe(ends, 0);
+	open_pipe(back, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		int fd = ts_temp_file();
+		trace_id_t own = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+		trace_id_t others = create_inherited(parent, POSIX_TRACE_CLOSE_FOR_CHILD);
+		trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
+		trace_id_t logged = ts_create_log(0, &attr, fd);
+		ts_start(logged);
+		ts_emit(id, 1);
+		CHECK_EQ(write(ends[1], &byte, 1), 1);
+		CHECK_EQ(read(back[0], &byte, 1), 1);
+		struct ts_events events = ts_read_all(own);
+		ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
+		CHECK_EQ(events.at[1].info.posix_pid, getpid());
+		events = ts_read_all(others);
+		ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
+		CHECK_EQ(events.at[1].info.posix_pid, parent);
+		ts_shutdown(own);
+		ts_shutdown(others);
+		ts_shutdown(logged);
+		events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 1, 1);
+		exit(0);
+	}
+	close(ends[1]);
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+	ts_emit(id, 2);
+	CHECK_EQ(write(back[1], &byte, 1), 1);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_numbers(&events, id, 1, 2);
+}
+
+TEST(untraced_childs_mapping_is_a_copy, "FORK-14 FORK-03")
+{
+	trace_event_id_t before = ts_id("before");
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	struct ts_target child = ts_target_fork();
+	/* Known already. */
+	CHECK_EQ(ts_target_id(&child, "before"), before);
+	/* Additions are each one's own. */
+	ts_target_id(&child, "of the child");
+	trace_event_id_t of_parent = ts_id("of the parent");
+	CHECK(!is_listed(trid, "of the child"));
+	CHECK(is_listed(trid, "of the parent"));
+
+	trace_id_t of_child = create_inherited(child.pid, POSIX_TRACE_CLOSE_FOR_CHILD);
+	CHECK(is_listed(of_child, "before"));
+	CHECK(is_listed(of_child, "of the child"));
+	CHECK(!is_listed(of_child, "of the parent"));
+	ts_target_emit(&child, before, 1);
+	ts_emit(of_parent, 2);
+	struct ts_events events = ts_read_all(of_child);
+	ts_expect_ids(&events, POSIX_TRACE_START, before, 0);
+	events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, of_parent, 0);
+	ts_target_end(&child);
+}
+
+static atomic_bool is_over;
+
+static void *keep_busy(void *arg)
+{
+	int which = *(const int *)arg;
+	char name[32];
+	trace_event_id_t id = ts_id("busy");
+	for (unsigned int i = 0; !atomic_load(&is_over); i++) {
+		switch (which) {
+		case 0:
+			snprintf(name, sizeof(name), "name %u", i % 300);
+			ts_id(name);
+			break;
+		case 1:
+			ts_emit(id, i);
+			break;
+		default: {
+			trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+			trace_id_t trid = ts_create_running(0, &attr);
+			ts_emit(id, i);
+			ts_read_all(trid);
+			ts_shutdown(trid);
+			break;
+		}
+		}
+	}
+	return NULL;
+}
+
+TEST_TIMEOUT(fork_amid_the_library_leaves_a_usable_child, "FORK-15 EVENT-14", 90)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 256 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_id_t trid = ts_create_running(0, &attr);
+	pthread_t threads[3];
+	int which[] = {0, 1, 2};
+	for (int i = 0; i < 3; i++)
+		threads[i] = ts_thread(keep_busy, &which[i]);
+	for (int round = 0; round < 150; round++) {
+		pid_t pid = fork();
+		CHECK_GE(pid, 0);
+		if (pid == 0) {
+			/* Kills a child that hangs: it holds a lock nobody will open. */
+			alarm((unsigned int)(20 * harness_slowdown()));
+			char name[32];
+			ts_emit(id, (uint32_t)round);
+			snprintf(name, sizeof(name), "of child %d", round % 50);
+			ts_id(name);
+			if (round % 5 == 0) {
+				trace_attr_t own = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+				trace_id_t stream = ts_create_running(0, &own);
+				ts_emit(id, 1);
+				ts_expect(stream, POSIX_TRACE_START);
+				ts_expect(stream, id);
+				ts_shutdown(stream);
+			}
+			if (round % 2)
+				_exit(0);
+			exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+	}
+	atomic_store(&is_over, true);
+	for (int i = 0; i < 3; i++)
+		ts_join(threads[i]);
+	ts_shutdown(trid);
+}
+
+TEST(orphans_stay_traced, "FORK-16 EXIT-05")
+{
+	trace_event_id_t id = ts_id("event");
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork_child(&target);
+	struct ts_target grandchild = ts_target_fork_child(&child);
+	ts_target_kill(&target);
+	ts_target_emit(&child, id, 0);
+	ts_target_kill(&child);
+	ts_target_emit(&grandchild, id, 1);
+	struct ts_target last = ts_target_fork_child(&grandchild);
+	ts_target_emit(&last, id, 2);
+	ts_stop(trid);
+	ts_target_emit(&last, id, 3);
+	ts_start(trid);
+	ts_target_emit(&last, id, 4);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, POSIX_TRACE_STOP,
+		      POSIX_TRACE_START, id, 0);
+	CHECK_EQ(count_of(&events, id, child.pid), 1);
+	CHECK_EQ(count_of(&events, id, grandchild.pid), 1);
+	CHECK_EQ(count_of(&events, id, last.pid), 2);
+	ts_target_end(&last);
+	ts_target_end(&grandchild);
+}
+
+TEST(filter_holds_for_the_whole_traced_set, "FILTER-20 FILTER-07 FORK-01")
+{
+	trace_event_id_t id = ts_id("event"), other = ts_id("other");
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork_child(&target);
+	trace_event_set_t set = ts_set(id, 0);
+	ts_target_emit(&child, id, 0);
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_target_emit(&child, id, 1);
+	ts_target_emit(&target, id, 1);
+	ts_target_emit(&child, other, 2);
+	ts_target_emit(&target, other, 2);
+	/* Born into the filter. */
+	struct ts_target late = ts_target_fork_child(&target);
+	ts_target_emit(&late, id, 3);
+	ts_target_emit(&late, other, 4);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, other, other, other,
+		      0);
+	ts_target_end(&late);
+	ts_target_end(&child);
+	ts_target_end(&target);
+}
+
+/*
+ * spawn, and images that come without a fork handler
+ */
+
+static pid_t spawn_emit(const char *name, int count, char **environment)
+{
+	char path[PATH_MAX], number[16];
+	program_beside(path, "prog_emit");
+	snprintf(number, sizeof(number), "%d", count);
+	char *argv[] = {path, (char *)(uintptr_t)name, number, NULL};
+	pid_t pid;
+	CHECK_EQ(posix_spawn(&pid, path, NULL, NULL, argv, environment), 0);
+	return pid;
+}
+
+TEST(spawned_program_is_traced_if_inherited, "FORK-17 FORK-18 FORK-02 GEN-06")
+{
+	trace_id_t inherited = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_id_t closed = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	pid_t pid = spawn_emit("spawned", 20, environ);
+	CHECK_EXIT(pid, 0);
+	pid_t bare = spawn_emit("bare", 30, no_environment);
+	CHECK_EXIT(bare, 0);
+	struct ts_events events = ts_read_all(inherited);
+	CHECK_EQ(expect_emitted(inherited, &events, "spawned", 20), pid);
+	CHECK_EQ(expect_emitted(inherited, &events, "bare", 30), bare);
+	CHECK(is_listed(inherited, "bare"));
+	events = ts_read_all(closed);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+}
+
+/* A target's routine: spawns prog_emit and waits for it. Wait status or -1. */
+static intptr_t do_spawn(const void *arg, size_t arg_bytes)
+{
+	int status = -1;
+	(void)arg_bytes;
+	signal(SIGCHLD, SIG_DFL);
+	pid_t pid = spawn_emit(arg, 5, no_environment);
+	if (waitpid(pid, &status, 0) != pid)
+		return -1;
+	return status;
+}
+
+TEST(traced_targets_spawn_traced_programs, "FORK-17 FORK-18 FORK-05")
+{
+	static const char name[] = "of the target";
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork_child(&target);
+	CHECK_EQ(ts_target_call(&child, do_spawn, name, sizeof(name)), 0);
+	struct ts_events events = ts_read_all(trid);
+	pid_t pid = expect_emitted(trid, &events, name, 5);
+	CHECK(pid != child.pid && pid != target.pid);
+	ts_target_end(&child);
+	ts_target_end(&target);
+}
+
+/* Spawns a program that waits, and exits at once: exit() prepares what has not started. */
+static intptr_t do_spawn_and_leave(const void *arg, size_t arg_bytes)
+{
+	(void)arg_bytes;
+	spawn_emit(arg, 5, no_environment);
+	exit(0);
+}
+
+TEST(spawner_may_exit_at_once, "FORK-17")
+{
+	enum { ROUNDS = 40 };
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	for (int i = 0; i < ROUNDS; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "orphan %d", i);
+		struct ts_target spawner = ts_target_fork_child(&target);
+		ts_target_call_begin(&spawner, do_spawn_and_leave, name, strlen(name) + 1);
+		close(spawner.sock);
+	}
+	size_t seen = 0;
+	/* Each program generates five events, however late it starts. */
+	while (seen < 5 * ROUNDS) {
+		struct ts_event event = ts_next(trid);
+		seen += event.info.posix_event_id != POSIX_TRACE_START;
+		ts_event_free(&event);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "orphan %d", i);
+		CHECK(is_listed(trid, name));
+	}
+	ts_target_end(&target);
+}
+
+TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11")
+{
+	trace_event_id_t id = ts_id("event");
+	char path[PATH_MAX];
+	static char count[] = "7", name[] = "after vfork";
+	int fd = ts_temp_file();
+	program_beside(path, "prog_emit");
+	char *argv[] = {path, name, count, NULL};
+	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
+	trace_id_t trid = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	ts_start(logged);
+	ts_emit(id, 0);
+	for (uint32_t i = 0; i < 50; i++) {
+		pid_t pid = vfork();
+		if (pid == 0) {
+			/* Not traced or traced: harmless. */
+			ts_emit(id, 1000000 + i);
+			_exit(3);
+		}
+		CHECK_EXIT(pid, 3);
+		ts_emit(id, i + 1);
+	}
+	pid_t pid = vfork();
+	if (pid == 0) {
+		execve(path, argv, no_environment);
+		_exit(127);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_emit(id, 51);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_NO_OVERRUN);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(expect_emitted(trid, &events, name, 7), pid);
+	uint32_t due = 0;
+	for (size_t i = 0; i < events.count; i++)
+		if (events.at[i].info.posix_event_id == id &&
+		    ts_number(&events.at[i]) < 1000000)
+			CHECK_EQ(ts_number(&events.at[i]), due++);
+	CHECK_EQ(due, 52);
+	ts_shutdown(logged);
+	expect_closed_log(fd);
+	/* And a process whose first event of all is one of a vfork child. */
+	pid = harness_fork();
+	if (pid == 0) {
+		trace_id_t own = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+		pid_t first = vfork();
+		if (first == 0) {
+			ts_emit(id, 5);
+			_exit(0);
+		}
+		CHECK_EXIT(first, 0);
+		ts_emit(id, 6);
+		ts_stop(own);
+		struct ts_events rest = ts_read_all(own);
+		CHECK_EQ(ts_number(&rest.at[rest.count - 2]), 6);
+		CHECK_LE(rest.count, 4);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
+{
+	enum { PROCESSES = 1023 };
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 4096 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_id_t trid = ts_create_running(0, &attr);
+	int ready[2], go[2];
+	char byte;
+	static pid_t pids[PROCESSES];
+	static bool is_seen[PROCESSES];
+
+	open_pipe(ready, 0);
+	open_pipe(go, 0);
+	for (int i = 0; i < PROCESSES; i++) {
+		pids[i] = fork();
+		if (pids[i] < 0)
+			SKIP("this user may not have 1024 processes");
+		if (pids[i] == 0) {
+			close(go[1]);
+			ts_emit(id, (uint32_t)i);
+			CHECK_EQ(write(ready[1], "", 1), 1);
+			/* Until the parent closes it. */
+			while (read(go[0], &byte, 1) > 0)
+				;
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < PROCESSES; i++)
+		CHECK_EQ(read(ready[0], &byte, 1), 1);
+	ts_emit(id, PROCESSES);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_NO_OVERRUN);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(ts_count(&events, id), PROCESSES + 1);
+	for (size_t i = 0; i < events.count; i++) {
+		uint32_t number;
+		if (events.at[i].info.posix_event_id != id)
+			continue;
+		number = ts_number(&events.at[i]);
+		if (number == PROCESSES)
+			continue;
+		CHECK_LT(number, PROCESSES);
+		CHECK_EQ(events.at[i].info.posix_pid, pids[number]);
+		CHECK(!is_seen[number]);
+		is_seen[number] = true;
+	}
+	close(go[1]);
+	for (int i = 0; i < PROCESSES; i++)
+		CHECK_EXIT(pids[i], 0);
+}
+
+TEST(ended_processes_do_not_count, "FORK-20 EVENT-16")
+{
+	enum { PROCESSES = 2500 };
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_id_t trid = ts_create_running(0, &attr);
+	uint32_t seen = 0;
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		pid_t pid = fork();
+		CHECK_GE(pid, 0);
+		if (pid == 0) {
+			ts_emit(id, i);
+			_exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+		if (i % 100 != 99)
+			continue;
+		struct ts_events events = ts_read_all(trid);
+		for (size_t j = 0; j < events.count; j++)
+			if (events.at[j].info.posix_event_id == id)
+				CHECK_EQ(ts_number(&events.at[j]), seen++);
+		CHECK_EQ(seen, i + 1);
+		ts_events_free(&events);
+	}
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11")
+{
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+	trace_event_id_t id = ts_id("event");
+	for (size_t p = 0; p < 2; p++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr = inherit_attr(policies[p]);
+		trace_id_t trid = ts_create_running(0, &attr);
+		trace_id_t logged = ts_create_log(0, &attr, fd);
+		ts_start(logged);
+		ts_emit(id, 0);
+		for (uint32_t i = 0; i < 30; i++) {
+			/* No fork handler runs, and the C library does not know. */
+			pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+			CHECK_GE(pid, 0);
+			if (pid == 0) {
+				for (uint32_t j = 0; j < 100; j++)
+					ts_emit(id, 1000000 + j);
+				if (posix_trace_shutdown(trid) != EINVAL ||
+				    posix_trace_flush(logged) != EINVAL)
+					syscall(SYS_exit_group, 9);
+				if (i % 3 == 0)
+					syscall(SYS_exit_group, 5);
+				if (i % 3 == 1)
+					execl("/bin/sh", "sh", "-c", "exit 5",
+					      (char *)NULL);
+				_exit(5);
+			}
+			CHECK_EXIT(pid, 5);
+			ts_emit(id, i + 1);
+		}
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		ts_stop(trid);
+		struct ts_events events = ts_read_all(trid);
+		ts_expect_sorted(&events);
+		uint32_t due = 0;
+		for (size_t i = 0; i < events.count; i++) {
+			if (events.at[i].info.posix_event_id != id)
+				continue;
+			if (ts_number(&events.at[i]) < 1000000) {
+				CHECK_EQ(ts_number(&events.at[i]), due++);
+				CHECK_EQ(events.at[i].info.posix_pid, getpid());
+			} else {
+				/* If traced, then as itself, and not against the policy. */
+				CHECK_EQ(policies[p], POSIX_TRACE_INHERITED);
+				CHECK_NE(events.at[i].info.posix_pid, getpid());
+			}
+		}
+		CHECK_EQ(due, 31);
+		ts_shutdown(trid);
+		ts_shutdown(logged);
+		events = ts_log_events(fd);
+		CHECK_EQ(stop_reason(&events.at[ts_find(&events, POSIX_TRACE_STOP, 0)]), 0);
+		close(fd);
+	}
+}
+
+/* The shell forks; its child runs the program; a second command keeps it from exec'ing. */
+TEST(children_of_a_program_without_the_library_are_traced, "FORK-22 FORK-18 EXEC-12")
+{
+	char path[PATH_MAX], command[PATH_MAX + 100];
+	program_beside(path, "prog_emit");
+	snprintf(command, sizeof(command), "'%s' 'under the shell' 9; :", path);
+	trace_id_t inherited = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_id_t closed = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	char sh[] = "sh", option[] = "-c";
+	char *argv[] = {sh, option, command, NULL};
+	pid_t pid;
+	CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, no_environment), 0);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(inherited);
+	pid_t emitter = expect_emitted(inherited, &events, "under the shell", 9);
+	CHECK_NE(emitter, getpid());
+	events = ts_read_all(closed);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+}
+
+TEST(child_of_a_shell_that_existed_before_is_not_traced, "FORK-09 FORK-22")
+{
+	char path[PATH_MAX], command[PATH_MAX + 100];
+	int in[2];
+	program_beside(path, "prog_emit");
+	snprintf(command, sizeof(command), "read x; '%s' 'too old' 9; :", path);
+	open_pipe(in, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		dup2(in[0], STDIN_FILENO);
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	/* The shell runs: it waits in its read. */
+	ts_wait_asleep(pid, pid);
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	CHECK_EQ(write(in[1], "\n", 1), 1);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+}
+
+TEST(many_forks_of_a_threaded_process_lose_nothing, "FORK-01 FORK-02 EVENT-16 EVENT-17")
+{
+	enum { CHILDREN = 20, EVENTS = 500 };
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 4096 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_id_t trid = ts_create_running(0, &attr);
+	pid_t pids[CHILDREN];
+	for (int i = 0; i < CHILDREN; i++) {
+		pids[i] = fork();
+		CHECK_GE(pids[i], 0);
+		if (pids[i] == 0) {
+			for (uint32_t n = 0; n < EVENTS; n++)
+				ts_emit(id, n);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < CHILDREN; i++)
+		CHECK_EXIT(pids[i], 0);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_sorted(&events);
+	CHECK_EQ(ts_count(&events, id), CHILDREN * EVENTS);
+	for (int i = 0; i < CHILDREN; i++) {
+		uint32_t due = 0;
+		for (size_t j = 0; j < events.count; j++)
+			if (events.at[j].info.posix_pid == pids[i] &&
+			    events.at[j].info.posix_event_id == id)
+				CHECK_EQ(ts_number(&events.at[j]), due++);
+		CHECK_EQ(due, EVENTS);
+	}
+}
+
+TEST(identifiers_of_closed_streams_are_no_childs, "FORK-06 FORK-14 EVENT-19")
+{
+	/* An untraced child's later name may have a number that the parent gives to
+	 * another: each stream shows its own. */
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	struct ts_target child = ts_target_fork();
+	trace_id_t of_child = create_inherited(child.pid, POSIX_TRACE_CLOSE_FOR_CHILD);
+	trace_event_id_t a = ts_id("parent's"), b = ts_target_id(&child, "child's");
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	ts_emit(a, 1);
+	ts_target_emit(&child, b, 2);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(events.count, 2);
+	CHECK_OK(posix_trace_eventid_get_name(trid, id_at(&events, 1), name));
+	CHECK_STR_EQ(name, "parent's");
+	events = ts_read_all(of_child);
+	CHECK_EQ(events.count, 2);
+	CHECK_OK(posix_trace_eventid_get_name(of_child, id_at(&events, 1), name));
+	CHECK_STR_EQ(name, "child's");
+	ts_target_end(&child);
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/* The reader of logs against files that are cut, damaged, foreign or changing. */
+#include "tests/log_maker.h"
+
+#include <limits.h>
+#include <sys/socket.h>
+
+#include "lib/crc32c.h"
+
+/* A small log and the events that are in it. */
+struct sample {
+	const char *what;
+	int fd;
+	uint8_t *bytes;
+	size_t size;
+	uint64_t *events; /* id << 48 | number of the event or, lacking one, its time */
+	size_t count;
+	bool is_ring;
+};
+
+static uint64_t digest(const struct seen *s)
+{
+	uint64_t n = s->info.posix_event_id == 10 && s->len >= 8 ? seen_number(s) :
+								  (uint64_t)seen_ns(s);
+
+	return (uint64_t)s->info.posix_event_id << 48 | (n & 0xffffffffffff);
+}
+
+static void sample_from(struct sample *p, struct maker *m, const char *what)
+{
+	struct ptrc_log_stream *l;
+	struct stat st;
+	struct seen s;
+
+	p->what = what;
+	p->fd = m->fd;
+	p->is_ring = m->w.kind == PTRC_LOG_RING;
+	CHECK_SYS(fstat(m->fd, &st));
+	p->size = (size_t)st.st_size;
+	p->bytes = malloc(p->size);
+	CHECK_EQ(pread(m->fd, p->bytes, p->size, 0), p->size);
+	l = log_open(m->fd);
+	while (next_seen(l, &s)) {
+		p->events = realloc(p->events, (p->count + 1) * sizeof(*p->events));
+		p->events[p->count++] = digest(&s);
+	}
+	ptrc_log_stream_close(l);
+	maker_free(m);
+}
+
+/* kind: a policy, or its negative for a ring that has not wrapped. */
+static void make_sample(struct sample *p, int kind, bool is_closed)
+{
+	int policy = kind < 0 ? -kind : kind;
+	struct maker m;
+
+	memset(p, 0, sizeof(*p));
+	maker_open(&m, maker_file(), policy, kind == POSIX_TRACE_LOOP ? 900 : 4000);
+	maker_name(&m, "ten");
+	for (int k = 0; k < 6; k++) {
+		struct maker_run r[2];
+
+		run_begin(&r[0], 0, 1);
+		run_begin(&r[1], 1, 1);
+		if (k == 0)
+			run_start(&r[0], -1);
+		run_numbers(&m, &r[1], 5, (size_t)k);
+		if (k == 5)
+			run_stop(&r[0], 100000, 0);
+		CHECK_OK(maker_flush(&m, r, 2));
+		run_free(&r[0]);
+		run_free(&r[1]);
+		if (k == 3)
+			maker_name(&m, "eleven");
+	}
+	if (is_closed)
+		maker_close(&m);
+	sample_from(p, &m,
+		    kind < 0 ? "LOOP, first lap" :
+		    kind == POSIX_TRACE_LOOP ? "LOOP" :
+		    kind == POSIX_TRACE_APPEND ? "APPEND" :
+						 "UNTIL_FULL");
+}
+
+static void free_sample(struct sample *p)
+{
+	close(p->fd);
+	free(p->bytes);
+	free(p->events);
+}
+
+static const int kinds[] = { POSIX_TRACE_LOOP, -POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+			     POSIX_TRACE_APPEND };
+
+/* Whatever was done to the file: it is no log, or it has events that were written to it, in
+ * their order (without its newest packet, a ring may show some that it had given up); a
+ * sequential log a first part of them. Returns their number, -1: no log. */
+static long check_remains(const struct sample *p)
+{
+	struct posix_trace_status_info st;
+	struct ptrc_log_stream *l;
+	trace_event_id_t id;
+	struct seen s;
+	int64_t last_ns = -1;
+	long count = 0;
+	int unavailable = 0;
+	int err = ptrc_log_stream_open(p->fd, &l);
+
+	if (err) {
+		CHECK_EQ(err, EINVAL);
+		return -1;
+	}
+	while (next_seen(l, &s)) {
+		uint64_t event = digest(&s);
+
+		if (p->is_ring && (s.info.posix_event_id == POSIX_TRACE_OVERFLOW ||
+				   s.info.posix_event_id == POSIX_TRACE_RESUME))
+			continue;
+		if (p->is_ring) {
+			CHECK_GE(seen_ns(&s), last_ns);
+			last_ns = seen_ns(&s);
+		} else {
+			CHECK_LT(count, p->count);
+			CHECK_EQ(p->events[count], event);
+		}
+		count++;
+	}
+	ptrc_log_stream_status(l, &st);
+	while (!unavailable)
+		CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+	ptrc_log_stream_rewind(l);
+	for (long again = 0; next_seen(l, &s); again++)
+		CHECK_LE(again, count + 2);
+	ptrc_log_stream_close(l);
+	return count;
+}
+
+TEST_TIMEOUT(cut_anywhere, "OPEN-15 OPEN-03", 120)
+{
+	for (size_t i = 0; i < 4; i++) {
+		struct sample p;
+		long last = -1;
+
+		make_sample(&p, kinds[i], true);
+		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
+		for (size_t size = 0; size <= p.size; size++) {
+			long count;
+
+			CHECK_SYS(ftruncate(p.fd, 0));
+			CHECK_EQ(pwrite(p.fd, p.bytes, size, 0), size);
+			count = check_remains(&p);
+			if (size < PTRC_LOG_HEAD_BYTES)
+				CHECK_EQ(count, -1);
+			else
+				CHECK_GE(count, 0);
+			if (!p.is_ring)
+				CHECK_GE(count, last);
+			last = count;
+		}
+		if (!p.is_ring)
+			CHECK_EQ(last, p.count);
+		free_sample(&p);
+	}
+}
+
+TEST_TIMEOUT(any_bit_flipped, "OPEN-15 OPEN-03", 240)
+{
+	for (size_t i = 0; i < 4; i++) {
+		struct sample p;
+		long worst = LONG_MAX;
+
+		make_sample(&p, kinds[i], true);
+		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
+		for (size_t bit = 0; bit < 8 * p.size; bit++) {
+			uint8_t byte = p.bytes[bit / 8] ^ (uint8_t)(1 << bit % 8);
+			long count;
+
+			if (bit / 8 > 128 && bit % 3) /* head: all; else some in each byte */
+				continue;
+			CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)(bit / 8)), 1);
+			count = check_remains(&p);
+			if (bit / 8 < PTRC_LOG_HEAD_BYTES)
+				CHECK_EQ(count, -1);
+			else if (count < worst)
+				worst = count;
+			CHECK_EQ(pwrite(p.fd, &p.bytes[bit / 8], 1, (off_t)(bit / 8)), 1);
+		}
+		CHECK_GE(worst, 0);
+		free_sample(&p);
+	}
+}
+
+/* Make the CRCs of the packet at offset right. */
+static void sign(uint8_t *bytes, size_t size, size_t offset)
+{
+	struct ptrc_log_packet h;
+
+	memcpy(&h, bytes + offset, sizeof(h));
+	if (h.length <= size - offset - sizeof(h))
+		h.payload_crc = ptrc_crc32c(0, bytes + offset + sizeof(h), h.length);
+	h.header_crc = ptrc_crc32c(0, &h, offsetof(struct ptrc_log_packet, header_crc));
+	memcpy(bytes + offset, &h, sizeof(h));
+}
+
+static uint64_t random_state = 88172645463325252U;
+
+static uint64_t rnd(uint64_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % below;
+}
+
+/* Someone means harm: everything he writes has the right CRC. */
+TEST_TIMEOUT(forged_with_right_checksums, "OPEN-15", 240)
+{
+	for (size_t i = 0; i < 4; i++) {
+		struct sample p;
+		size_t offsets[64], count = 0;
+		uint8_t *copy;
+
+		make_sample(&p, kinds[i], i != 2);
+		for (size_t at = 32; at + 64 <= p.size && count < 64; at++)
+			if (memcmp(p.bytes + at, "PTPK", 4) == 0)
+				offsets[count++] = at;
+		CHECK_GT(count, 3);
+		copy = malloc(p.size);
+		for (int round = 0; round < 4000; round++) {
+			struct ptrc_log_stream *l;
+			struct ptrc_log_packet h;
+			struct seen s;
+			size_t seen = 0;
+
+			memcpy(copy, p.bytes, p.size);
+			for (uint64_t k = rnd(3); k < 3; k++) {
+				static const uint64_t values[] = {
+					0, 1, 8, 0x7f, 0xff, 0x8000, 0xffff, 0x7fffffff,
+					0xffffffff, INT64_MAX, UINT64_MAX, UINT64_MAX - 63 };
+				size_t offset = offsets[rnd(count)], at;
+				uint64_t value = rnd(2) ? values[rnd(12)] : rnd(UINT64_MAX);
+				size_t width = (size_t)1 << rnd(4);
+
+				memcpy(&h, copy + offset, sizeof(h));
+				if (rnd(3) == 0)
+					at = rnd(56);
+				else
+					at = 64 + rnd(h.length < 2048 && h.length ? h.length : 64);
+				if (offset + at + width > p.size)
+					continue;
+				memcpy(copy + offset + at, &value, width);
+				sign(copy, p.size, offset);
+			}
+			CHECK_EQ(pwrite(p.fd, copy, p.size, 0), p.size);
+			if (ptrc_log_stream_open(p.fd, &l))
+				continue;
+			while (next_seen(l, &s)) {
+				CHECK_GE(s.info.posix_event_id, 1);
+				CHECK_LE(s.info.posix_event_id, 1032);
+				CHECK(s.info.posix_timestamp.tv_nsec >= 0 &&
+				      s.info.posix_timestamp.tv_nsec < 1000000000);
+				CHECK_LT(seen++, 2000);
+			}
+			ptrc_log_stream_close(l);
+		}
+		free(copy);
+		free_sample(&p);
+	}
+}
+
+TEST(packets_of_unknown_type_are_skipped, "OPEN-18")
+{
+	struct sample p;
+	struct ptrc_log_packet h;
+	uint8_t *longer;
+	size_t at;
+
+	make_sample(&p, POSIX_TRACE_APPEND, true);
+	longer = malloc(p.size + 64 + 24);
+	/* Behind the names, which come first. */
+	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
+	at = PTRC_LOG_HEAD_BYTES + sizeof(h) + ptrc_align8(h.length);
+	memcpy(longer, p.bytes, at);
+	h.type = 4711;
+	h.length = 21;
+	memcpy(longer + at, &h, sizeof(h));
+	memset(longer + at + 64, 'P', 24);
+	sign(longer, p.size + 88, at);
+	memcpy(longer + at + 88, p.bytes + at, p.size - at);
+	CHECK_EQ(pwrite(p.fd, longer, p.size + 88, 0), p.size + 88);
+	CHECK_EQ(check_remains(&p), p.count);
+	free(longer);
+	free_sample(&p);
+}
+
+TEST(torn_packet_written_again_is_no_loss, "LOG-25 LOG-35")
+{
+	struct sample p;
+	struct ptrc_log_packet h;
+	uint8_t *longer;
+	size_t at;
+
+	/* What a pipe looks like whose keeper died within a packet, at any place of it. */
+	make_sample(&p, POSIX_TRACE_APPEND, true);
+	longer = malloc(2 * p.size);
+	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
+	at = PTRC_LOG_HEAD_BYTES + sizeof(h) + ptrc_align8(h.length);
+	memcpy(&h, p.bytes + at, sizeof(h));
+	for (size_t torn = 1; torn < sizeof(h) + h.length; torn++) {
+		memcpy(longer, p.bytes, at + torn);
+		memcpy(longer + at + torn, p.bytes + at, p.size - at);
+		CHECK_EQ(pwrite(p.fd, longer, p.size + torn, 0), p.size + torn);
+		CHECK_EQ(check_remains(&p), p.count);
+	}
+	free(longer);
+	free_sample(&p);
+}
+
+TEST(packet_missing_in_the_middle_ends_the_log, "OPEN-15")
+{
+	struct sample p;
+	struct ptrc_log_packet h;
+	uint8_t *shorter;
+	size_t at, next;
+
+	make_sample(&p, POSIX_TRACE_APPEND, true);
+	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
+	at = PTRC_LOG_HEAD_BYTES + sizeof(h) + ptrc_align8(h.length);
+	for (int k = 0; k < 2; k++) {
+		memcpy(&h, p.bytes + at, sizeof(h));
+		at += sizeof(h) + ptrc_align8(h.length);
+	}
+	memcpy(&h, p.bytes + at, sizeof(h));
+	next = at + sizeof(h) + ptrc_align8(h.length);
+	shorter = malloc(p.size);
+	memcpy(shorter, p.bytes, at);
+	memcpy(shorter + at, p.bytes + next, p.size - next);
+	CHECK_SYS(ftruncate(p.fd, 0));
+	CHECK_EQ(pwrite(p.fd, shorter, p.size - (next - at), 0), p.size - (next - at));
+	/* START and the first two flushes. */
+	CHECK_EQ(check_remains(&p), 11);
+	free(shorter);
+	free_sample(&p);
+}
+
+TEST(damage_of_a_slice_in_a_ring, "OPEN-15")
+{
+	struct sample p;
+	struct ptrc_log_packet h;
+	long last = -1;
+
+	/* Any packet's payload: what is older is there, what is newer is not. */
+	make_sample(&p, -POSIX_TRACE_LOOP, true);
+	for (size_t at = PTRC_LOG_RING_OFFSET; at + 64 < p.size;
+	     at += sizeof(h) + ptrc_align8(h.length)) {
+		memcpy(&h, p.bytes + at, sizeof(h));
+		CHECK_EQ(h.magic, PTRC_LOG_PACKET_MAGIC);
+		if (h.type != PTRC_LOG_EVENTS)
+			continue;
+		CHECK_EQ(pwrite(p.fd, "?", 1, (off_t)(at + 64 + 50)), 1);
+		CHECK_GT(check_remains(&p), last);
+		last = check_remains(&p);
+		CHECK_LT(last, p.count);
+		CHECK_EQ(pwrite(p.fd, p.bytes + at + 64 + 50, 1, (off_t)(at + 64 + 50)), 1);
+	}
+	CHECK_GT(last, 20);
+	CHECK_EQ(check_remains(&p), p.count);
+	free_sample(&p);
+}
+
+TEST(file_that_shrinks_while_open, "OPEN-15")
+{
+	for (size_t i = 0; i < 4; i++) {
+		struct ptrc_log_stream *l;
+		struct sample p;
+		struct seen s;
+
+		make_sample(&p, kinds[i], true);
+		l = log_open(p.fd);
+		CHECK(next_seen(l, &s));
+		CHECK_SYS(ftruncate(p.fd, 1000));
+		for (size_t n = 0; next_seen(l, &s); n++)
+			CHECK_LT(n, p.count);
+		ptrc_log_stream_rewind(l);
+		CHECK(!next_seen(l, &s) || s.info.posix_event_id == POSIX_TRACE_OVERFLOW);
+		ptrc_log_stream_close(l);
+		free_sample(&p);
+	}
+}
+
+TEST(ring_overwritten_while_it_is_read, "OPEN-14 OPEN-15")
+{
+	struct ptrc_log_stream *l;
+	struct maker_run r;
+	struct maker m;
+	struct seen s;
+	uint64_t last;
+	int fd = maker_file(), gaps = 0;
+
+	maker_open(&m, fd, POSIX_TRACE_LOOP, 20000);
+	run_begin(&r, 1, 1);
+	run_numbers(&m, &r, 5000, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	run_free(&r);
+	l = log_open(fd);
+	for (int k = 0; k < 10; k++)
+		CHECK(next_seen(l, &s));
+	last = seen_number(&s);
+	run_begin(&r, 1, 1);
+	run_numbers(&m, &r, 400, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	run_free(&r);
+	while (next_seen(l, &s)) {
+		if (s.info.posix_event_id == POSIX_TRACE_OVERFLOW) {
+			gaps++;
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_RESUME);
+			CHECK(next_seen(l, &s));
+			CHECK_GT(seen_number(&s), last + 1);
+		} else {
+			CHECK_EQ(seen_number(&s), last + 1);
+		}
+		last = seen_number(&s);
+	}
+	CHECK_EQ(gaps, 1);
+	CHECK_EQ(last, 4999);
+	ptrc_log_stream_close(l);
+	maker_free(&m);
+}
+
+TEST(files_that_are_no_logs, "OPEN-03 OPEN-04 OPEN-13 LOG-37 LOG-41")
+{
+	struct ptrc_log_stream *l = NULL;
+	struct sample p;
+	char text[5000];
+	int fds[2], fd = maker_file();
+
+	CHECK_EQ(ptrc_log_stream_open(fd, &l), EINVAL);
+	memset(text, 'x', sizeof(text));
+	CHECK_EQ(write(fd, text, sizeof(text)), sizeof(text));
+	CHECK_EQ(ptrc_log_stream_open(fd, &l), EINVAL);
+	CHECK_EQ(ptrc_log_stream_open(-1, &l), EINVAL);
+	CHECK_EQ(ptrc_log_stream_open(999, &l), EINVAL);
+	CHECK_EQ(ptrc_log_stream_open(open("/dev/zero", O_RDONLY), &l), EINVAL);
+	CHECK_EQ(ptrc_log_stream_open(open("/", O_RDONLY), &l), EINVAL);
+	CHECK_EQ(ptrc_log_stream_open(open("/proc/self/exe", O_RDONLY), &l), EINVAL);
+	CHECK_SYS(pipe(fds));
+	CHECK_EQ(ptrc_log_stream_open(fds[0], &l), EINVAL);
+	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	CHECK_EQ(ptrc_log_stream_open(fds[0], &l), EINVAL);
+
+	make_sample(&p, POSIX_TRACE_APPEND, true);
+	snprintf(text, sizeof(text), "/proc/self/fd/%d", p.fd);
+	CHECK_EQ(ptrc_log_stream_open(CHECK_SYS(open(text, O_WRONLY)), &l), EINVAL);
+	CHECK_EQ(ptrc_log_stream_open(CHECK_SYS(open(text, O_PATH)), &l), EINVAL);
+	/* Byte order, version, word size, machine. */
+	for (off_t at = 8; at < 32; at++) {
+		CHECK_EQ(pwrite(p.fd, "\x42", 1, at), 1);
+		CHECK_EQ(ptrc_log_stream_open(p.fd, &l), EINVAL);
+		CHECK_EQ(pwrite(p.fd, p.bytes + at, 1, at), 1);
+	}
+	CHECK_EQ(l, NULL);
+	CHECK_EQ(check_remains(&p), p.count);
+	free_sample(&p);
+}
+
+TEST(offset_and_descriptor_are_let_be, "OPEN-09 OPEN-10")
+{
+	struct ptrc_log_stream *a, *b;
+	struct sample p;
+	struct seen s;
+
+	make_sample(&p, POSIX_TRACE_APPEND, true);
+	CHECK_EQ(lseek(p.fd, 77, SEEK_SET), 77);
+	a = log_open(p.fd);
+	b = log_open(p.fd);
+	CHECK(next_seen(a, &s));
+	CHECK(next_seen(a, &s));
+	CHECK_EQ(digest(&s), p.events[1]);
+	CHECK(next_seen(b, &s));
+	CHECK_EQ(digest(&s), p.events[0]);
+	CHECK_EQ(lseek(p.fd, 0, SEEK_CUR), 77);
+	ptrc_log_stream_close(a);
+	CHECK_NE(fcntl(p.fd, F_GETFD), -1);
+	close(p.fd);
+	for (size_t n = 1; n < p.count; n++) {
+		CHECK(next_seen(b, &s));
+		CHECK_EQ(digest(&s), p.events[n]);
+	}
+	CHECK(!next_seen(b, &s));
+	ptrc_log_stream_close(b);
+	free(p.bytes);
+	free(p.events);
+}
+
+TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	struct posix_trace_status_info st;
+	struct ptrc_log_stream *l;
+	struct maker_run r;
+	struct maker m;
+	int fd = maker_file(), to_parent[2];
+	int64_t begin;
+	char c;
+	pid_t keeper;
+
+	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
+	CHECK_SYS(pipe(to_parent));
+	keeper = harness_fork();
+	if (keeper == 0) {
+		lock.l_start = PTRC_LOG_LOCK_KEEPER;
+		CHECK_SYS(fcntl(fd, F_SETLK, &lock));
+		CHECK_EQ(write(to_parent[1], "x", 1), 1);
+		harness_sleep_ms(100);
+		lock.l_start = PTRC_LOG_LOCK_FINISHING;
+		CHECK_SYS(fcntl(fd, F_SETLK, &lock));
+		CHECK_EQ(write(to_parent[1], "x", 1), 1);
+		harness_sleep_ms(200);
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 5, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		maker_close(&m);
+		_exit(0);
+	}
+	/* At work for a controller that lives, as far as can be told: no waiting. */
+	CHECK_EQ(read(to_parent[0], &c, 1), 1);
+	begin = harness_now_ns();
+	l = log_open(fd);
+	CHECK_LT(harness_now_ns() - begin, INT64_C(90000000) * harness_slowdown());
+	ptrc_log_stream_close(l);
+	CHECK_EQ(read(to_parent[0], &c, 1), 1);
+	l = log_open(fd);
+	ptrc_log_stream_status(l, &st);
+	CHECK_EQ(st.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	ptrc_log_stream_close(l);
+	CHECK_EXIT(keeper, 0);
+	maker_free(&m);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program that the tests of the commands trace.
+ *
+ *	traced [OPTION]...
+ *
+ *	-e NAME    name of the events (default: traced.event)
+ *	-n COUNT   events of each thread of each process (default: 1)
+ *	-t COUNT   threads (default: the main thread alone)
+ *	-c COUNT   forked children that do the same first, one after the other
+ *	-d TEXT    the data of every event (default: its number, from 0, as text)
+ *	-z         the same with a null byte at the end
+ *	-b         the data is eight bytes 01 02 03 04 05 06 07 ff
+ *	-s BYTES   the data is so many letters x
+ *	-w         say "ready" on standard output, wait for a line on standard input first
+ *	-W         the same, with "done", at the end
+ *	-k SIGNAL  end by this signal
+ *	-x STATUS  exit with this status
+ *
+ * Exit status 99 if anything failed.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <trace.h>
+#include <unistd.h>
+
+enum { FAILED = 99, THREADS_MAX = 64 };
+
+static trace_event_id_t event;
+static long event_count = 1;
+static const char *text;
+static size_t text_size;
+
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	fprintf(stderr, "traced: %s\n", what);
+	exit(FAILED);
+}
+
+static long number(const char *s)
+{
+	char *end;
+	long v = strtol(s, &end, 10);
+
+	if (!*s || *end || v < 0)
+		fail("bad number");
+	return v;
+}
+
+static void say_and_wait(const char *word)
+{
+	char line[80];
+
+	puts(word);
+	fflush(stdout);
+	if (!fgets(line, (int)sizeof(line), stdin) && ferror(stdin))
+		fail("standard input");
+}
+
+static void *emit(void *nothing)
+{
+	char digits[24];
+
+	for (long i = 0; i < event_count; i++) {
+		if (text)
+			posix_trace_event(event, text, text_size);
+		else
+			posix_trace_event(
+				event, digits,
+				(size_t)snprintf(digits, sizeof(digits), "%ld", i));
+	}
+	return nothing;
+}
+
+static void emit_all(long thread_count)
+{
+	pthread_t threads[THREADS_MAX];
+
+	if (!thread_count) {
+		emit(NULL);
+		return;
+	}
+	if (thread_count > THREADS_MAX)
+		fail("too many threads");
+	for (long i = 0; i < thread_count; i++)
+		if (pthread_create(&threads[i], NULL, emit, NULL))
+			fail("pthread_create");
+	for (long i = 0; i < thread_count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void emit_in_child(long thread_count)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		fail("fork");
+	if (!pid) {
+		emit_all(thread_count);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		fail("child");
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = "traced.event";
+	bool is_waiting_first = false;
+	bool is_waiting_last = false;
+	long threads = 0;
+	long children = 0;
+	int status = 0;
+	int end_signal = 0;
+	char *letters;
+	int option;
+
+	while ((option = getopt(argc, argv, "e:n:t:c:d:zbs:wWk:x:")) != -1) {
+		switch (option) {
+		case 'e':
+			name = optarg;
+			break;
+		case 'n':
+			event_count = number(optarg);
+			break;
+		case 't':
+			threads = number(optarg);
+			break;
+		case 'c':
+			children = number(optarg);
+			break;
+		case 'd':
+			text = optarg;
+			text_size = strlen(optarg);
+			break;
+		case 'z':
+			if (text)
+				text_size++;
+			break;
+		case 'b':
+			text = "\1\2\3\4\5\6\7\xff";
+			text_size = 8;
+			break;
+		case 's':
+			text_size = (size_t)number(optarg);
+			letters = malloc(text_size + 1);
+			if (!letters)
+				fail("malloc");
+			memset(letters, 'x', text_size);
+			text = letters;
+			break;
+		case 'w':
+			is_waiting_first = true;
+			break;
+		case 'W':
+			is_waiting_last = true;
+			break;
+		case 'k':
+			end_signal = (int)number(optarg);
+			break;
+		case 'x':
+			status = (int)number(optarg);
+			break;
+		default:
+			return FAILED;
+		}
+	}
+	if (posix_trace_eventid_open(name, &event))
+		fail("posix_trace_eventid_open");
+	if (is_waiting_first)
+		say_and_wait("ready");
+	for (long i = 0; i < children; i++)
+		emit_in_child(threads);
+	emit_all(threads);
+	if (is_waiting_last)
+		say_and_wait("done");
+	if (end_signal)
+		raise(end_signal);
+	return status;
+}
