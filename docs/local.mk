@@ -3,4 +3,5 @@
 dist_doc_DATA += \
 	%D%/json-schema.md \
 	%D%/log-format.md \
-	%D%/ptrace-event.schema.json
+	%D%/ptrace-event.schema.json \
+	%D%/requirements.md

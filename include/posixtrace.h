@@ -36,8 +36,9 @@ struct posixtrace_counts {
 	unsigned long pt_log_bytes;
 	/* Bytes of events in the stream that are still to be read (or flushed). */
 	unsigned long pt_stream_bytes;
-	/* Processes traced into the stream now, and threads that have a part of its
-	 * memory to themselves; a thread counts from its first event on. */
+	/* Processes that have been traced into the stream, and threads (nesting levels of
+	 * signal handlers count as threads) that have had a part of its memory to themselves; from
+	 * their first event on. */
 	unsigned long pt_processes;
 	unsigned long pt_threads;
 };

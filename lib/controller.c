@@ -136,10 +136,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 		error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &c->stream);
 	if (!error)
 		madvise(c->stream.header, c->stream.map_size, MADV_DONTFORK);
-	if (!error && c->has_log)
-		c->keeper.stream_fd = fd;
-	else
-		close(fd);
+	close(fd);
 	return error;
 }
 
@@ -149,12 +146,22 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+static bool log_fd_is_ours(const struct ptrc_controller *c)
+{
+	struct stat st;
+
+	return c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0 &&
+	       st.st_dev == c->log_dev && st.st_ino == c->log_ino;
+}
+
 /* Undo whatever was done, in reverse. */
 static void release(struct ptrc_controller *c)
 {
-	char name[32];
+	char name[PTRC_SHMDIR_NAME_BYTES];
 
 	ptrc_shmdir_name(name, 's', c->id);
+	if (c->target.page)
+		ptrc_target_wake(&c->target);
 	if (c->is_attached)
 		ptrc_target_detach(&c->target, c->id);
 	if (c->stream.header) {
@@ -180,34 +187,84 @@ static void release(struct ptrc_controller *c)
 	if (c->place.map)
 		ptrc_liveness_drop_place(&c->place);
 	ptrc_target_close(&c->target);
-	if (c->has_log) {
-		close_fd(c->keeper.log_fd);
-		close_fd(c->keeper.stream_fd);
-		close_fd(c->keeper.names_fd);
-		close_fd(c->keeper.dirfd);
-	}
+	if (c->has_log && log_fd_is_ours(c))
+		close(c->keeper.log_fd);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->reader_lock);
 	pthread_mutex_destroy(&c->list_lock);
 	free(c);
 }
 
-static int open_for_keeper(struct ptrc_controller *c, int log_fd, uint64_t names_id)
+/* Keep a duplicate of the log's descriptor (LOG-12), in case the keeper must be replaced. */
+static int keep_log(struct ptrc_controller *c, int log_fd)
 {
-	uint64_t size;
-	char name[32];
-	int error;
+	struct stat st;
 
 	c->keeper.log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, 3);
-	c->keeper.dirfd = fcntl(c->target.dirfd, F_DUPFD_CLOEXEC, 3);
-	if (c->keeper.log_fd < 0 || c->keeper.dirfd < 0)
+	if (c->keeper.log_fd < 0 || fstat(c->keeper.log_fd, &st) < 0)
 		return ENOMEM;
-	ptrc_shmdir_name(name, 'n', names_id);
-	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid,
-					&c->keeper.names_fd, &size);
+	c->log_dev = st.st_dev;
+	c->log_ino = st.st_ino;
+	return 0;
+}
+
+/* The descriptors that dealing with the keeper takes, for the time of a call. */
+static int open_for_keeper(struct ptrc_controller *c)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	uint64_t size;
+	int error;
+
+	error = ptrc_target_wake(&c->target);
+	if (error)
+		return error;
+	c->keeper.dirfd = c->target.dirfd;
 	c->keeper.uid = c->target.uid;
 	c->keeper.stream_id = c->id;
-	return error ? ENOMEM : 0;
+	if (!log_fd_is_ours(c))
+		c->keeper.log_fd = -1;
+	ptrc_shmdir_name(name, 's', c->id);
+	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid,
+					&c->keeper.stream_fd, &size);
+	if (error)
+		return error;
+	ptrc_shmdir_name(name, 'n', c->names->id);
+	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid,
+					&c->keeper.names_fd, &size);
+	if (error)
+		close_fd(c->keeper.stream_fd);
+	return error;
+}
+
+static void close_for_keeper(struct ptrc_controller *c)
+{
+	close_fd(c->keeper.stream_fd);
+	close_fd(c->keeper.names_fd);
+	c->keeper.stream_fd = c->keeper.names_fd = c->keeper.dirfd = -1;
+}
+
+static int start_keeper(struct ptrc_controller *c)
+{
+	int error = open_for_keeper(c);
+
+	if (error)
+		return ENOMEM;
+	error = ptrc_keeper_start(&c->keeper, c->stream.header, false);
+	close_for_keeper(c);
+	return error;
+}
+
+int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
+			    const struct ptrc_context *origin, uint64_t addr)
+{
+	int error = open_for_keeper(c);
+
+	if (!error) {
+		error = ptrc_keeper_command(&c->keeper, c->stream.header, command, origin, addr);
+		close_for_keeper(c);
+	}
+	ptrc_target_rest(&c->target);
+	return error;
 }
 
 static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr, int log_fd,
@@ -215,7 +272,7 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 {
 	trace_id_t handle;
 	uint32_t flags = 0;
-	char name[32];
+	char name[PTRC_SHMDIR_NAME_BYTES];
 	int error;
 
 	error = ptrc_target_open(pid, &c->target);
@@ -236,9 +293,9 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	if (error)
 		return error;
 	if (c->has_log) {
-		error = open_for_keeper(c, log_fd, c->names->id);
+		error = keep_log(c, log_fd);
 		if (!error)
-			error = ptrc_keeper_start(&c->keeper, c->stream.header, false);
+			error = start_keeper(c);
 		if (error)
 			return error;
 	}
@@ -262,6 +319,7 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 		return error;
 	}
 	c->is_attached = true;
+	ptrc_target_rest(&c->target);
 	*id = handle;
 	return 0;
 }
@@ -297,8 +355,7 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 			if (c->has_log && c->stream.header &&
 			    atomic_load(&c->stream.header->keeper_pid) != 0) {
 				ptrc_stream_end(&c->stream);
-				ptrc_keeper_command(&c->keeper, c->stream.header,
-						    PTRC_KEEPER_CLOSE, NULL, 0);
+				ptrc_controller_command(c, PTRC_KEEPER_CLOSE, NULL, 0);
 				ptrc_keeper_reap(c->stream.header);
 			}
 			release(c);
@@ -318,8 +375,7 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	if (c->has_log) {
-		error = ptrc_keeper_command(&c->keeper, c->stream.header, PTRC_KEEPER_CLOSE,
-					    &origin, addr);
+		error = ptrc_controller_command(c, PTRC_KEEPER_CLOSE, &origin, addr);
 		ptrc_keeper_reap(c->stream.header);
 	}
 	pthread_mutex_unlock(&c->lock);

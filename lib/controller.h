@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/types.h>
 #include <trace.h>
 
 #include "lib/attr.h"
@@ -29,7 +30,11 @@ struct ptrc_controller {
 	struct ptrc_target target;
 	struct ptrc_names *names;
 	struct ptrc_liveness life, place;
-	struct ptrc_keeper_args keeper; /* with a log */
+	/* With a log. Only log_fd is kept; a program that closes all descriptors closes it,
+	 * and may reuse the number: by device and inode we know our own. */
+	struct ptrc_keeper_args keeper;
+	dev_t log_dev;
+	ino_t log_ino;
 	uint64_t id;
 	bool has_log, is_announced, is_listed, is_attached;
 	unsigned list_next; /* event type list: index of the next id */
@@ -42,6 +47,10 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 /* The stream is nobody's any more (its identifier was taken and drained of callers that
  * change it): stop, flush, close, free. Returns the error of the final flush. */
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr);
+
+/* Have the keeper carry out a command; the caller holds c->lock. */
+int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
+			    const struct ptrc_context *origin, uint64_t addr);
 
 /* Origin of events caused by the calling thread's call. */
 struct ptrc_context ptrc_controller_origin(void);

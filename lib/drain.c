@@ -253,9 +253,7 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 	run->bytes = out - start;
 	run->order = 1;
 	d->consumed = d->walk.off;
-	if (lost)
-		atomic_fetch_add_explicit(&d->stream->header->lost_events, lost,
-					  memory_order_relaxed);
+	d->consumed_lost = lost;
 }
 
 static void advance(struct ptrc_drain *d)
@@ -272,6 +270,10 @@ static void advance(struct ptrc_drain *d)
 			      (uint64_t)PTRC_CHUNK_GEN(d->word) << 32 | d->consumed,
 			      memory_order_release);
 	d->consumed_events = 0;
+	if (d->consumed_lost)
+		atomic_fetch_add_explicit(&h->lost_events, d->consumed_lost,
+					  memory_order_relaxed);
+	d->consumed_lost = 0;
 	if (h->policy == POSIX_TRACE_LOOP &&
 	    (atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_FULL))
 		ptrc_status_clear(h, PTRC_ST_FULL);

@@ -48,7 +48,7 @@ struct ptrc_drain {
 	uint64_t word;	     /* of the chunk */
 	struct ptrc_walk walk; /* over its copy in buffer */
 	uint32_t consumed;   /* offset behind the current run */
-	uint32_t consumed_events;
+	uint32_t consumed_events, consumed_lost; /* with it */
 	uint8_t *buffer; /* chunk_size bytes */
 };
 

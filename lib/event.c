@@ -24,6 +24,7 @@
 #include "lib/event.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -59,7 +60,7 @@ struct thread {
 	/* At rest: the page's active word, of one bit, for which `fast` is the writer, or 0
 	 * if there is none. Else an event call is at work, and this is its frame. */
 	_Atomic uint64_t state;
-	struct ptrc_writer *fast;
+	struct ptrc_writer *_Atomic fast;
 	struct ptrc_writer *writers[PTRC_PAGE_SLOT_COUNT]; /* to use next, or null */
 	_Atomic int32_t tid; /* 0: block is free */
 	struct thread *next;
@@ -101,6 +102,14 @@ static PTRC_COLD void wake(struct ptrc_stream_header *h)
 {
 	if (atomic_exchange_explicit(&h->waiters, 0, memory_order_acq_rel))
 		ptrc_stream_wake_readers(h);
+}
+
+/* The mapping is sure to be there while the thread's state says that it is at work. */
+static PTRC_COLD void wake_and_rest(struct thread *t, struct ptrc_stream_header *h,
+				    uint64_t active)
+{
+	wake(h);
+	atomic_store_explicit(&t->state, active, memory_order_release);
 }
 
 /* ---- locking: attaching, detaching, list changes; signals are blocked ---- */
@@ -218,7 +227,7 @@ static void forget_list(struct thread *t, unsigned i)
 
 	t->writers[i] = NULL;
 	t->lists[i] = NULL;
-	t->fast = NULL;
+	atomic_store_explicit(&t->fast, NULL, memory_order_relaxed);
 	if (frame_at_work(t) == 0)
 		atomic_store_explicit(&t->state, 0, memory_order_relaxed);
 	for (; w; w = next) {
@@ -306,14 +315,22 @@ void ptrc_event_init(void)
 
 /* ---- attaching and detaching ---- */
 
-/* No thread but this one is in an event call now. Whoever begins one after the barrier
- * sees what was stored before it. */
-static bool others_are_quiet(void)
+/* Make sure that no other thread is in an event call that uses the mapping at h, or begins
+ * one: an event call marks its thread before it looks for the mapping, so after the barrier
+ * either the mark is seen here or what was stored before it is seen there. */
+static bool retire(const struct ptrc_stream_header *h)
 {
 	bool is_quiet = true;
 
+	for (struct thread *t = atomic_load_explicit(&threads, memory_order_acquire); t;
+	     t = t->next) {
+		struct ptrc_writer *w = atomic_load_explicit(&t->fast, memory_order_relaxed);
+
+		if (w && w->header == h)
+			atomic_store_explicit(&t->fast, NULL, memory_order_relaxed);
+	}
 	atomic_thread_fence(memory_order_seq_cst);
-	ptrc_sys(SYS_membarrier, 1 << 1 /* GLOBAL_EXPEDITED */, 0);
+	ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
 	for (struct thread *t = atomic_load_explicit(&threads, memory_order_acquire); t;
 	     t = t->next)
 		if (t != this_thread &&
@@ -335,12 +352,10 @@ static void forget_writers(const struct ptrc_stream_header *h)
 
 static void bury_zombies(void)
 {
-	bool is_quiet = false;
-
 	for (unsigned i = 0; i < PTRC_ARRAY_COUNT(zombies); i++) {
 		if (!zombies[i].start)
 			continue;
-		if (!is_quiet && !(is_quiet = others_are_quiet()))
+		if (!retire(zombies[i].start))
 			return;
 		forget_writers(zombies[i].start);
 		ptrc_sys(SYS_munmap, zombies[i].start, zombies[i].size);
@@ -368,7 +383,7 @@ static void detach(unsigned i, bool is_nested)
 	ptrc_self->stream_ids[i] = 0;
 	wants_control[i] = 0;
 	mappings[i].start = NULL;
-	if (others_are_quiet() && !is_nested) {
+	if (retire(h) && !is_nested) {
 		forget_writers(h);
 		ptrc_sys(SYS_munmap, h, size);
 	} else {
@@ -390,6 +405,8 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error)
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
 
 	atomic_store_explicit(&slot->error, (uint32_t)error, memory_order_relaxed);
+	if (error != ENOENT && error != EPERM && error != EINVAL)
+		return; /* for want of memory or descriptors: the next event tries again */
 	if (error == ENOENT &&
 	    !atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
 						     memory_order_acq_rel, memory_order_relaxed))
@@ -708,8 +725,10 @@ static PTRC_COLD void event_cold(uint64_t todo, uint32_t id, const void *data, u
 	}
 	rest = outer; /* an outer call that goes on now is still at work */
 	if (outer == 0) {
-		t->fast = t->writers[__builtin_ctzll(all)];
-		rest = (all & (all - 1)) == 0 && t->fast ? all : 0;
+		struct ptrc_writer *w = t->writers[__builtin_ctzll(all)];
+
+		atomic_store_explicit(&t->fast, w, memory_order_relaxed);
+		rest = (all & (all - 1)) == 0 && w ? all : 0;
 	}
 	atomic_store_explicit(&t->state, rest, memory_order_release);
 out:
@@ -866,6 +885,7 @@ PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict dat
 {
 	uint64_t active = atomic_load_explicit(&ptrc_page_self->active, memory_order_relaxed);
 	enum outcome outcome;
+	struct ptrc_writer *w;
 	struct thread *t;
 
 	if (PTRC_LIKELY(active == 0))
@@ -879,15 +899,20 @@ PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict dat
 	}
 	atomic_store_explicit(&t->state, frame_here(), memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	outcome = put_fast(t->fast, id, data, len, (uint64_t)__builtin_return_address(0),
-			   frame_here());
+	/* After the mark: null if its stream is being let go of. */
+	w = atomic_load_explicit(&t->fast, memory_order_relaxed);
+	outcome = COLD;
+	if (PTRC_LIKELY(w != NULL))
+		outcome = put_fast(w, id, data, len, (uint64_t)__builtin_return_address(0),
+				   frame_here());
 	/* The one stream this is about; another that has come meanwhile is for later events. */
-	if (PTRC_UNLIKELY(outcome == COLD)) {
-		event_cold(active, id, data, len, (uint64_t)__builtin_return_address(0),
-			   frame_here());
+	if (PTRC_UNLIKELY(outcome != DONE)) {
+		if (outcome == COLD)
+			event_cold(active, id, data, len, (uint64_t)__builtin_return_address(0),
+				   frame_here());
+		else
+			wake_and_rest(t, w->header, active);
 		return;
 	}
 	atomic_store_explicit(&t->state, active, memory_order_release);
-	if (PTRC_UNLIKELY(outcome == WAKE))
-		wake(t->fast->header);
 }

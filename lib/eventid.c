@@ -17,9 +17,12 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 	if (!event_name || !event_id)
 		return EINVAL;
 	err = ptrc_process_open_name(event_name, &id);
-	if (!err)
-		*event_id = id;
-	return err;
+	if (err == ENAMETOOLONG)
+		return err;
+	/* The page knows no error for want of memory (ERRORS-11): like a name beyond the
+	 * limit, this one has no type of its own then. */
+	*event_id = err ? POSIX_TRACE_UNNAMED_USEREVENT : id;
+	return 0;
 }
 
 PTRC_PUBLIC int posix_trace_eventid_equal(trace_id_t trid, trace_event_id_t event1,

@@ -4,6 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#undef memcpy
+#undef memmove
+#undef memset
+#undef memcmp
+
 void *memcpy(void *restrict to, const void *restrict from, size_t count)
 {
 	uint8_t *out = to;

@@ -54,7 +54,8 @@ static void take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page 
 	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
 		struct ptrc_page_entry e;
 
-		if (!ptrc_page_slot(from, i, &e) || !(e.flags & PTRC_PAGE_SLOT_INHERITED) ||
+		if (!ptrc_page_slot(from, i, &e) ||
+		    !(e.flags & PTRC_PAGE_SLOT_INHERITED) ||
 		    ticks * PTRC_PROCFS_TICK_NS < e.attach_ns)
 			continue;
 		/* A process has one set of names; with another one already traced or used
@@ -65,13 +66,15 @@ static void take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page 
 		if (!names_id) {
 			names_id = e.names_id;
 			atomic_store_explicit(&page->names_from, 0, memory_order_relaxed);
-			atomic_store_explicit(&page->names_id, names_id, memory_order_release);
+			atomic_store_explicit(&page->names_id, names_id,
+					      memory_order_release);
 		}
 		ptrc_page_add(page, i, &e);
 	}
 }
 
-void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptrc_page *page)
+void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns,
+		       struct ptrc_page *page)
 {
 	struct ptrc_procfs_stat child, parent;
 	char name[PTRC_PAGE_NAME_BYTES];
@@ -93,7 +96,8 @@ void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptr
 	}
 }
 
-void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptrc_page *page)
+void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns,
+			struct ptrc_page *page)
 {
 	struct ptrc_procfs_stat child, parent;
 	char name[PTRC_PAGE_NAME_BYTES];
@@ -105,7 +109,8 @@ void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns, struct pt
 	    child.ppid <= 0 || ptrc_procfs_stat(child.ppid, &parent))
 		return;
 	ptrc_page_name(name, parent.pid, ns);
-	if (ptrc_page_copy(dirfd, uid, name, &copy) || copy.start_ticks != parent.start_ticks)
+	if (ptrc_page_copy(dirfd, uid, name, &copy) ||
+	    copy.start_ticks != parent.start_ticks)
 		return;
 	from = copy.names_id;
 	count = PTRC_NAMES_MAX;

@@ -51,6 +51,7 @@
 /* How often we look whether the keeper lives while we wait for it. */
 #define LOOK_NS 50000000
 /* It takes the keeper a millisecond to get its lock. */
+#define START_TRIES 5
 #define START_WAIT_NS INT64_C(5000000000)
 /* Descriptors of the new process are put here before they get their places. */
 #define FD_PARKING 16
@@ -295,6 +296,8 @@ static int start_process(const struct ptrc_keeper_args *args, bool is_restart, i
 	ptrc_sys(SYS_close, spare);
 	if (err)
 		return ENOMEM;
+	if (l.pid == 0) /* its maker was killed */
+		return EAGAIN;
 	*pid = l.pid;
 	fd = ptrc_sys(SYS_pidfd_open, l.pid, 0); /* close-on-exec by itself */
 	*pidfd = fd < 0 ? -1 : (int)fd;
@@ -340,14 +343,14 @@ int ptrc_keeper_check_log(int log_fd, int log_policy)
 	return ptrc_log_check(log_fd, log_policy);
 }
 
-int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
-		      bool is_restart)
+/* EAGAIN: it ended before it said anything. */
+static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
+		     bool is_restart)
 {
 	_Atomic uint32_t *ready = (_Atomic uint32_t *)&header->keeper_pid;
 	int pid = 0, pidfd = -1, err, said;
 	int64_t waited_ns = 0;
 
-	note_limit(header);
 	atomic_store_explicit(&header->keeper_pid, 0, memory_order_relaxed);
 	err = start_process(args, is_restart, &pid, &pidfd);
 	if (err)
@@ -364,12 +367,24 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 		ptrc_sys(SYS_close, pidfd);
 	if (said > 0)
 		return 0;
-	err = said == 0 ? ENOMEM :
+	err = said == 0 ? EAGAIN :
 			  atomic_load_explicit(&header->keeper_result, memory_order_relaxed);
 	if (orphans_come_to_us())
 		reap(pid);
 	atomic_store_explicit(&header->keeper_pid, 0, memory_order_relaxed);
 	return err ? err : ENOMEM;
+}
+
+int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
+		      bool is_restart)
+{
+	int err = EAGAIN;
+
+	note_limit(header);
+	/* Somebody may kill it, however young; not for ever. */
+	for (int i = 0; i < START_TRIES && err == EAGAIN; i++)
+		err = try_start(args, header, is_restart);
+	return err == EAGAIN ? ENOMEM : err;
 }
 
 /* The last resort: do its work ourselves. */

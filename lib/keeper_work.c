@@ -248,8 +248,10 @@ static bool give_up(void *arg)
 	uint64_t set = UINT64_C(1) << (SIGTERM - 1);
 	struct timespec none = { 0, 0 };
 
-	return atomic_load_explicit(&k->is_controller_dead, memory_order_acquire) &&
-	       ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM;
+	if (atomic_load_explicit(&k->is_controller_dead, memory_order_acquire) &&
+	    ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM)
+		k->has_given_up = true;
+	return k->has_given_up;
 }
 
 /* What posix_trace_shutdown would have done. */

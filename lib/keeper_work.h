@@ -34,6 +34,7 @@ struct ptrc_keeper_work {
 	const struct ptrc_names_object *names;
 	struct ptrc_liveness life;
 	_Atomic bool is_controller_dead;
+	bool has_given_up;  /* the output stalls, and we were told to end */
 	bool has_failed;    /* the last flush: automatic ones are less eager then */
 	int64_t next_look_ns; /* CLOCK_MONOTONIC; 0: not set */
 };

@@ -25,8 +25,8 @@ static void acquire(void)
 {
 	int32_t self = ptrc_sys_getpid(), seen = 0;
 
-	while (!atomic_compare_exchange_strong_explicit(&owner, &seen, self, memory_order_acquire,
-							memory_order_relaxed)) {
+	while (!atomic_compare_exchange_strong_explicit(
+		&owner, &seen, self, memory_order_acquire, memory_order_relaxed)) {
 		if (seen == self) {
 			ptrc_file_sleep_ns(20000);
 			seen = 0;
@@ -65,7 +65,8 @@ static int hold(int fd, uint64_t byte, uint64_t count, struct ptrc_liveness *l)
 	return 0;
 }
 
-int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte, struct ptrc_liveness *l)
+int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
+		       struct ptrc_liveness *l)
 {
 	struct stat st;
 	uint64_t mask;
@@ -73,7 +74,8 @@ int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte, struct ptrc_l
 
 	ptrc_sys_block_signals(&mask);
 	acquire();
-	err = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &fd);
+	err = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
+			     &fd);
 	if (!err) {
 		if (ptrc_file_stat(fd, &st) || !S_ISREG(st.st_mode))
 			err = EPERM;
@@ -130,7 +132,8 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 		return err == ENOENT ? ESTALE : err;
 	err = hold(fd, 0, PLACE_COUNT, l);
 	/* Whoever removes the file has all its bytes locked meanwhile. */
-	if ((err == 0 || err == EAGAIN) && (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
+	if ((err == 0 || err == EAGAIN) &&
+	    (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
 		ptrc_liveness_drop(l);
 		err = ESTALE;
 	}

@@ -18,15 +18,15 @@
 #define PTRC_LIVE_CLEANER 2
 
 struct ptrc_liveness {
-	void *map; /* null: not held */
+	void *map;    /* null: not held */
 	uint32_t uid; /* a place: whose directory it is in */
 };
 
 /* Take the byte of the file `name` in dirfd. EAGAIN if another holds it; ENOENT, EPERM,
  * ENOMEM. A new open file description is made and only the mapping keeps it. Raw system
  * calls only. */
-int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte, struct ptrc_liveness *l)
-	PTRC_NONNULL() PTRC_MUST_CHECK;
+int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
+		       struct ptrc_liveness *l) PTRC_NONNULL() PTRC_MUST_CHECK;
 void ptrc_liveness_drop(struct ptrc_liveness *l) PTRC_NONNULL();
 /* fork child: the mapping is not there (MADV_DONTFORK); forget it. */
 void ptrc_liveness_forget(struct ptrc_liveness *l) PTRC_NONNULL();

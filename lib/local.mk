@@ -38,6 +38,8 @@ ptrc_concept_sources = \
 	%D%/names.c \
 	%D%/page.c \
 	%D%/process.c \
+	%D%/process_fork.c \
+	%D%/process_names.c \
 	%D%/procfs.c \
 	%D%/sweep.c \
 	%D%/target.c
@@ -52,7 +54,10 @@ ptrc_shared_sources = \
 	%D%/keeper_work.c \
 	%D%/liveness.c \
 	%D%/log_batch.c \
+	%D%/log_events.c \
 	%D%/log_flush.c \
+	%D%/log_output.c \
+	%D%/log_ring.c \
 	%D%/log_writer.c \
 	%D%/predefined.c \
 	%D%/sequencer.c \
@@ -77,6 +82,7 @@ ptrc_headers = \
 	%D%/event.h \
 	%D%/eventset.h \
 	%D%/file.h \
+	%D%/freestanding.h \
 	%D%/handle.h \
 	%D%/inherit.h \
 	%D%/keeper.h \
@@ -89,11 +95,13 @@ ptrc_headers = \
 	%D%/log_reader.h \
 	%D%/log_stream.h \
 	%D%/log_writer.h \
+	%D%/log_writer_parts.h \
 	%D%/names.h \
 	%D%/page.h \
 	%D%/page_layout.h \
 	%D%/populate.h \
 	%D%/process.h \
+	%D%/process_state.h \
 	%D%/procfs.h \
 	%D%/record.h \
 	%D%/sequencer.h \
@@ -114,7 +122,8 @@ ptrc_headers = \
 
 %C%_libposixtrace_la_CFLAGS = $(AM_CFLAGS) $(LIB_CFLAGS)
 # current:revision:age, see the manual of libtool; no release has been made yet.
-%C%_libposixtrace_la_LDFLAGS = $(SAN_CFLAGS) -no-undefined -version-info 0:0:0
+# nodelete: fork handlers and thread destructors of ours outlive a dlclose.
+%C%_libposixtrace_la_LDFLAGS = $(SAN_CFLAGS) -no-undefined -Wl,-z,nodelete -version-info 0:0:0
 if HAVE_VERSION_SCRIPT
 %C%_libposixtrace_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%D%/libposixtrace.map
 endif
@@ -136,6 +145,7 @@ CLEANFILES += %D%/keeper
 	for f in $(ptrc_keeper_program_sources); do set -- "$$@" "$(srcdir)/$$f"; done; \
 	$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
 		-U_FORTIFY_SOURCE -DPTRC_FREESTANDING \
+		-include $(srcdir)/%D%/freestanding.h \
 		-std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -O2 $(KEEPER_CFLAGS) \
 		-static -nostdlib -Wl,--gc-sections -Wl,--build-id=none \
 		-Wl,-z,noexecstack -Wl,-z,noseparate-code $(PTRC_KEEPER_STRIP) \

@@ -55,7 +55,8 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 	if (limit < count)
 		count = limit;
 	for (uint32_t i = 0; i < count; i++)
-		if (object->name[i][0] == name[0] && memcmp(object->name[i], name, size) == 0)
+		if (object->name[i][0] == name[0] &&
+		    memcmp(object->name[i], name, size) == 0)
 			return PTRC_ID_FIRST + i;
 	return 0;
 }
@@ -68,7 +69,8 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 		memcpy(name, predefined, strlen(predefined) + 1);
 		return 0;
 	}
-	if (!n || !n->object || id < PTRC_ID_FIRST || id - PTRC_ID_FIRST >= read_count(n->object))
+	if (!n || !n->object || id < PTRC_ID_FIRST ||
+	    id - PTRC_ID_FIRST >= read_count(n->object))
 		return EINVAL;
 	memcpy(name, n->object->name[id - PTRC_ID_FIRST], PTRC_NAME_BYTES);
 	/* The object is only as good as the processes that write it. */
@@ -98,7 +100,8 @@ static int lock_writer(struct ptrc_names_object *object)
 }
 
 /* Under the locks. fd may be -1. */
-static int append(struct ptrc_names_object *object, int fd, const char *name, uint32_t *id)
+static int append(struct ptrc_names_object *object, int fd, const char *name,
+		  uint32_t *id)
 {
 	uint32_t index, found = ptrc_names_find(object, PTRC_NAMES_MAX, name);
 
@@ -222,8 +225,9 @@ int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_
 
 	if (err)
 		return err;
-	if (ptrc_file_read(fd, identity, sizeof(identity), 0, &got) || got != sizeof(identity) ||
-	    identity[0] != PTRC_NAMES_MAGIC || identity[1] != id)
+	if (ptrc_file_read(fd, identity, sizeof(identity), 0, &got) ||
+	    got != sizeof(identity) || identity[0] != PTRC_NAMES_MAGIC ||
+	    identity[1] != id)
 		err = EPERM;
 	else
 		err = map_object(fd, uid, id, at, n);
@@ -246,7 +250,8 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 		id = ptrc_shmdir_new_id();
 		ptrc_shmdir_name(file, 'n', id);
 		err = ptrc_shmdir_create_object(dirfd, file, uid, MAP_BYTES,
-						PAGE_BYTES + count * PTRC_NAME_BYTES, &fd);
+						PAGE_BYTES + count * PTRC_NAME_BYTES,
+						&fd);
 		if (err == EEXIST)
 			continue;
 		if (err)

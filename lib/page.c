@@ -83,8 +83,8 @@ static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create
 	int err = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
 
 	if (err == ENOENT && is_create) {
-		err = ptrc_shmdir_create_object(dirfd, name, uid, PTRC_PAGE_SIZE, PTRC_PAGE_SIZE,
-						&fd);
+		err = ptrc_shmdir_create_object(dirfd, name, uid, PTRC_PAGE_SIZE,
+						PTRC_PAGE_SIZE, &fd);
 		if (err == EEXIST)
 			return ESTALE;
 		size = PTRC_PAGE_SIZE;
@@ -139,7 +139,8 @@ int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_tic
 		}
 		if (ticks)
 			reset(f->page);
-		atomic_store_explicit(&f->page->start_ticks, start_ticks, memory_order_release);
+		atomic_store_explicit(&f->page->start_ticks, start_ticks,
+				      memory_order_release);
 	}
 	return 0;
 }
@@ -212,7 +213,8 @@ bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_e
 	return e->stream_id != 0;
 }
 
-int ptrc_page_add(struct ptrc_page *page, uint32_t preferred, const struct ptrc_page_entry *e)
+int ptrc_page_add(struct ptrc_page *page, uint32_t preferred,
+		  const struct ptrc_page_entry *e)
 {
 	struct ptrc_page_slot *slot;
 	uint32_t free_slot = PTRC_PAGE_SLOT_COUNT;
@@ -235,7 +237,8 @@ int ptrc_page_add(struct ptrc_page *page, uint32_t preferred, const struct ptrc_
 	atomic_store_explicit(&slot->error, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->names_id, e->names_id, memory_order_relaxed);
 	atomic_store_explicit(&slot->stream_id, e->stream_id, memory_order_release);
-	atomic_fetch_or_explicit(&page->active, UINT64_C(1) << free_slot, memory_order_release);
+	atomic_fetch_or_explicit(&page->active, UINT64_C(1) << free_slot,
+				 memory_order_release);
 	return (int)free_slot;
 }
 
@@ -245,13 +248,16 @@ bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id)
 
 	if (atomic_load_explicit(&slot->stream_id, memory_order_acquire) != stream_id)
 		return false;
-	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i), memory_order_release);
+	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i),
+				  memory_order_release);
 	if (atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
-						    memory_order_acq_rel, memory_order_relaxed))
+						    memory_order_acq_rel,
+						    memory_order_relaxed))
 		return true;
 	/* Others were faster, and the slot may have its next stream already. */
 	if (stream_id)
-		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i, memory_order_release);
+		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i,
+					 memory_order_release);
 	return false;
 }
 
@@ -281,7 +287,8 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 	}
 	if (!own && from && ptrc_names_open(dirfd, uid, from, NULL, &parent) == 0) {
 		own = parent.object;
-		own_count = atomic_load_explicit(&page->names_from_count, memory_order_relaxed);
+		own_count = atomic_load_explicit(&page->names_from_count,
+						 memory_order_relaxed);
 		if (own_count > ptrc_names_count(&parent))
 			own_count = ptrc_names_count(&parent);
 	}
@@ -290,7 +297,8 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 	err = ptrc_names_create(dirfd, uid, own, own_count, at, n);
 	if (!err) {
 		atomic_store_explicit(&page->names_from, 0, memory_order_relaxed);
-		atomic_store_explicit(&page->names_from_count, own_count, memory_order_relaxed);
+		atomic_store_explicit(&page->names_from_count, own_count,
+				      memory_order_relaxed);
 		atomic_store_explicit(&page->names_id, n->id, memory_order_release);
 	}
 	if (parent.object) {

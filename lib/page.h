@@ -61,7 +61,8 @@ int ptrc_page_copy(int dirfd, uint32_t uid, const char *name, struct ptrc_page *
 
 /* Enter into slot `preferred` or another; the slot's number, or -1 if all are taken. A
  * stream that is there already keeps its place. */
-int ptrc_page_add(struct ptrc_page *page, uint32_t preferred, const struct ptrc_page_entry *e);
+int ptrc_page_add(struct ptrc_page *page, uint32_t preferred,
+		  const struct ptrc_page_entry *e);
 /* Take slot i out if it (still) holds the stream. */
 bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id);
 bool ptrc_page_has_slots(const struct ptrc_page *page);

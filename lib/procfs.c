@@ -180,7 +180,8 @@ int ptrc_procfs_owner(int pid, uint32_t *uid)
 }
 
 /* Visits the numbers of one list; *is_more false when the visitor wants no more. */
-static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg, bool *is_more)
+static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg,
+		       bool *is_more)
 {
 	char text[512];
 	uint64_t offset = 0, number = 0;

@@ -172,7 +172,8 @@ static int make_directory(int base, const char *name, uid_t uid)
 		if (!ret)
 			ret = ptrc_sys(SYS_fchown, fd, uid, -1);
 		if (!ret)
-			ret = ptrc_sys(SYS_renameat2, base, temp, base, name, RENAME_NOREPLACE);
+			ret = ptrc_sys(SYS_renameat2, base, temp, base, name,
+				       RENAME_NOREPLACE);
 		ptrc_file_close(fd);
 		err = (int)-ret;
 	}
@@ -194,7 +195,8 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 		return shortage(err);
 	if (fd >= 0 ? ptrc_file_stat(fd, &st) : ptrc_file_stat_at(base, name, &st)) {
 		err = EPERM;
-	} else if (!S_ISDIR(st.st_mode) || st.st_uid != uid || (st.st_mode & MODE_BITS & ~0700U)) {
+	} else if (!S_ISDIR(st.st_mode) || st.st_uid != uid ||
+		   (st.st_mode & MODE_BITS & ~0700U)) {
 		err = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
 		/* Just made, by us or by another process of the user, under a umask that
@@ -227,7 +229,8 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 	if (err)
 		return err == ENOENT && !is_create ? ENOENT : shortage(err);
 	/* In a directory where others may rename and remove, nothing can be relied on. */
-	if (ptrc_file_stat(base, &st) || (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) ||
+	if (ptrc_file_stat(base, &st) ||
+	    (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) ||
 	    (st.st_uid != 0 && !uid_outside(uid, &number))) {
 		ptrc_file_close(base);
 		return EPERM;
@@ -245,12 +248,13 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 	return err == EAGAIN ? EPERM : err;
 }
 
-int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uint64_t *size)
+int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
+			    uint64_t *size)
 {
 	struct stat st;
 	int opened;
-	int err = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
-				 &opened);
+	int err = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+				 0, &opened);
 
 	if (err)
 		return err == ENOENT ? ENOENT : shortage(err);
@@ -276,9 +280,8 @@ static void lock_limit(void)
 {
 	int32_t self = ptrc_sys_getpid(), seen = 0;
 
-	while (!atomic_compare_exchange_strong_explicit(&limit_owner, &seen, self,
-							memory_order_acquire,
-							memory_order_relaxed)) {
+	while (!atomic_compare_exchange_strong_explicit(
+		&limit_owner, &seen, self, memory_order_acquire, memory_order_relaxed)) {
 		if (seen == self) {
 			ptrc_file_sleep_ns(20000);
 			seen = 0;
@@ -295,13 +298,15 @@ static int truncate_to(int fd, uint64_t size)
 	bool is_raised = false;
 	long ret;
 
-	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &old) == 0 && old.rlim_cur < size) {
+	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &old) == 0 &&
+	    old.rlim_cur < size) {
 		lock_limit();
 		/* Again, as another thread may have had it raised. */
 		if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &old) == 0 &&
 		    old.rlim_cur < size && old.rlim_cur != old.rlim_max) {
 			raised.rlim_cur = raised.rlim_max = old.rlim_max;
-			is_raised = ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &raised, 0) == 0;
+			is_raised =
+				ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &raised, 0) == 0;
 		}
 		ptrc_sys(SYS_rt_sigpending, &pending, SIGNAL_SET_BYTES);
 		ret = ptrc_sys(SYS_ftruncate, fd, size);
@@ -358,7 +363,8 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 		ptrc_shmdir_name(temp, 't', ptrc_shmdir_new_id());
 		made = temp;
 	}
-	err = ptrc_file_open(dirfd, made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &new_fd);
+	err = ptrc_file_open(dirfd, made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+			     &new_fd);
 	if (err)
 		return err == EEXIST ? EEXIST : shortage(err);
 	/* The umask may have taken from the owner's rights. */
@@ -368,7 +374,8 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 	if (!err && is_foreign) {
 		ret = ptrc_sys(SYS_fchown, new_fd, uid, -1);
 		if (!ret)
-			ret = ptrc_sys(SYS_renameat2, dirfd, temp, dirfd, name, RENAME_NOREPLACE);
+			ret = ptrc_sys(SYS_renameat2, dirfd, temp, dirfd, name,
+				       RENAME_NOREPLACE);
 		if (ret)
 			err = ret == -EEXIST ? EEXIST : shortage((int)-ret);
 	}

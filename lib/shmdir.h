@@ -20,7 +20,8 @@
 /* Open the directory of `uid` (O_PATH not: usable for openat), making it if asked. It is
  * verified: a directory, no symbolic link, owned by uid, mode 0700; else EPERM.
  * ENOENT if it is not there and is_create is false. ENOMEM: no memory, no descriptor. */
-int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd) PTRC_NONNULL() PTRC_MUST_CHECK;
+int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
+	PTRC_NONNULL() PTRC_MUST_CHECK;
 
 /* Names of objects: prefix 'p' with a pid in decimal, 'n', 's', 'i' with an id in hex. */
 void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id);
@@ -29,8 +30,8 @@ uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 
 /* Open an object read-write, checked: regular, owned by uid, one link, no symlink. *size as
  * fstat says. ENOENT, EPERM, ENOMEM. */
-int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uint64_t *size)
-	PTRC_NONNULL() PTRC_MUST_CHECK;
+int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
+			    uint64_t *size) PTRC_NONNULL() PTRC_MUST_CHECK;
 
 /* Make a new object of `size` bytes (sparse), owned by uid (root may make one for another
  * user), reserve the first `reserved` bytes. EEXIST, ENOMEM (no space). The caller's

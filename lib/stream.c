@@ -285,7 +285,7 @@ static void lock_state(struct ptrc_stream_header *h)
 							    memory_order_relaxed))
 			return;
 		/* Left by a dead thread: what it had half done, settle finishes. */
-		if (tries % 64 == 0 && ptrc_thread_is_gone((int)seen) &&
+		if (tries % 64 == 0 && ptrc_thread_is_dead((int)seen) &&
 		    atomic_compare_exchange_strong_explicit(&h->state_lock, &seen, mine,
 							    memory_order_acquire,
 							    memory_order_relaxed))

@@ -82,11 +82,13 @@ static int open_other(pid_t pid, struct ptrc_target *t)
 	ptrc_sys_block_signals(&mask);
 	err = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks, true, NULL, &f);
 	if (!err) {
-		bool is_unborn = atomic_load_explicit(&f.page->image, memory_order_relaxed) == 0;
+		bool is_unborn =
+			atomic_load_explicit(&f.page->image, memory_order_relaxed) == 0;
 
 		/* The number may have passed to another process since. */
 		err = ptrc_procfs_exists(pid);
-		if (!err && (ptrc_procfs_stat(pid, &st) || st.start_ticks != t->start_ticks))
+		if (!err &&
+		    (ptrc_procfs_stat(pid, &st) || st.start_ticks != t->start_ticks))
 			err = ESRCH;
 		/* A privileged image, or one that was: it publishes nothing itself. */
 		if (!err && is_unborn && ptrc_sys(SYS_geteuid, 0) != 0 &&
@@ -164,8 +166,8 @@ static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_fil
 		    st.start_ticks != t->start_ticks)
 			return ESRCH;
 	}
-	err = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks, is_create && !t->is_self,
-			     NULL, f);
+	err = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks,
+			     is_create && !t->is_self, NULL, f);
 	if (err)
 		return err == EAGAIN ? ENOMEM : err;
 	if (t->is_self || f->inode == t->inode) {
@@ -335,7 +337,8 @@ int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names
 	if (!err) {
 		e.attach_ns = (tick + 1) * PTRC_PROCFS_TICK_NS;
 		if (atomic_load_explicit(&f.page->names_id, memory_order_relaxed) == 0)
-			atomic_store_explicit(&f.page->names_id, names_id, memory_order_relaxed);
+			atomic_store_explicit(&f.page->names_id, names_id,
+					      memory_order_relaxed);
 		place = ptrc_page_add(f.page, 0, &e);
 		if (place < 0)
 			err = EAGAIN;

@@ -4,7 +4,9 @@
 #define PTRC_LIB_THREAD_LIFE_H
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include "lib/sys.h"
 
@@ -12,6 +14,27 @@
 static inline bool ptrc_thread_is_gone(int tid)
 {
 	return tid > 0 && ptrc_sys(SYS_tkill, tid, 0) == -ESRCH;
+}
+
+/* The same, and it sees the dead whom their parent has not waited for yet; a few
+ * microseconds. */
+static inline bool ptrc_thread_is_dead(int tid)
+{
+	struct pollfd p = { .events = POLLIN };
+	struct timespec none = { 0, 0 };
+	bool is_dead;
+	long fd;
+
+	if (ptrc_thread_is_gone(tid))
+		return true;
+	/* Only a first thread can stay as a zombie, and only it has such a descriptor. */
+	fd = ptrc_sys(SYS_pidfd_open, tid, 0);
+	if (fd < 0)
+		return false;
+	p.fd = (int)fd;
+	is_dead = ptrc_sys(SYS_ppoll, &p, 1, &none, 0, 8) > 0;
+	ptrc_sys(SYS_close, fd);
+	return is_dead;
 }
 
 #endif

@@ -22,8 +22,10 @@ PTRC_PUBLIC int posix_trace_trid_eventid_open(trace_id_t id, const char *restric
 		return EINVAL;
 	if (name && event) {
 		error = ptrc_names_register(c->names, name, &result);
-		if (!error)
-			*event = result;
+		if (error != ENAMETOOLONG) { /* no room: see posix_trace_eventid_open */
+			*event = error ? POSIX_TRACE_UNNAMED_USEREVENT : result;
+			error = 0;
+		}
 	}
 	ptrc_controller_leave(id, cancel);
 	return error;

@@ -50,7 +50,7 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 	pthread_mutex_lock(&c->reader_lock);
 	/* With a log the keeper does it: between two flushes, and the log with it. */
 	if (c->has_log && !c->is_closing)
-		ptrc_keeper_command(&c->keeper, c->stream.header, PTRC_KEEPER_CLEAR, NULL, 0);
+		ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
 	else
 		ptrc_stream_clear(&c->stream);
 	pthread_mutex_unlock(&c->reader_lock);

@@ -15,10 +15,12 @@ ptrc_c_tests = \
 	%D%/test_exit \
 	%D%/test_filter \
 	%D%/test_fork \
+	%D%/test_functions \
 	%D%/test_gen \
 	%D%/test_getnext \
 	%D%/test_hammer \
 	%D%/test_header \
+	%D%/test_keeper \
 	%D%/test_log \
 	%D%/test_log_format \
 	%D%/test_log_reader \
@@ -36,6 +38,7 @@ ptrc_c_tests = \
 	%D%/test_sysevent
 
 ptrc_sh_tests = \
+	%D%/coverage \
 	%D%/header.sh \
 	%D%/linkage.sh \
 	%D%/symbols.sh
@@ -92,6 +95,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_exit_LDADD = $(ptrc_support_ldadd)
 %C%_test_fork_LDADD = $(ptrc_support_ldadd)
 %C%_test_gen_LDADD = $(ptrc_support_ldadd)
+%C%_test_keeper_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_LDADD = $(ptrc_support_ldadd)
 %C%_test_open_LDADD = $(ptrc_support_ldadd)
 

@@ -70,6 +70,15 @@ static bool private_user_can_exec(void)
 	return access(path, X_OK) == 0;
 }
 
+static pid_t private_user_pid;
+
+/* What ends this process ends the program; then there is still the cleaning. */
+static void private_user_end(int signal_number)
+{
+	(void)signal_number;
+	kill(private_user_pid, SIGKILL);
+}
+
 static void private_user_run(char **argv, uid_t uid)
 {
 	/* A second group for tests that need a set-group-ID program. */
@@ -102,6 +111,10 @@ __attribute__((constructor)) static void private_user_enter(int argc, char **arg
 		uid_t uid = is_low ? 50000 + (uid_t)child % 15000 : 1879048192 + (uid_t)child;
 		if (pid == 0)
 			private_user_run(argv, uid);
+		private_user_pid = pid;
+		signal(SIGHUP, private_user_end);
+		signal(SIGINT, private_user_end);
+		signal(SIGTERM, private_user_end);
 		while (waitpid(pid, &status, 0) < 0)
 			;
 		private_user_clean(uid);
@@ -111,6 +124,9 @@ __attribute__((constructor)) static void private_user_enter(int argc, char **arg
 			_exit(WEXITSTATUS(status));
 	}
 	/* As root then. */
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 }
 
 #endif

@@ -359,6 +359,17 @@ struct ts_events ts_read_all(trace_id_t trid)
 	return events;
 }
 
+struct ts_events ts_read_until(trace_id_t trid, trace_event_id_t id)
+{
+	struct ts_events events = {0, NULL};
+	struct ts_event event;
+	do {
+		event = ts_next(trid);
+		append(&events, &event);
+	} while (event.info.posix_event_id != id);
+	return events;
+}
+
 struct ts_events ts_read_log(trace_id_t trid)
 {
 	unsigned char *data = allocate(TS_DATA_MAX);

@@ -115,6 +115,9 @@ struct ts_event ts_expect(trace_id_t trid, trace_event_id_t id);
 void ts_expect_none(trace_id_t trid);
 /* Everything that an active stream has now (it stops at the first "unavailable"). */
 struct ts_events ts_read_all(trace_id_t trid);
+/* Everything up to the first event of the type, which is waited for. While others record,
+ * ts_read_all() may stop early: a record in the making holds back what is behind it. */
+struct ts_events ts_read_until(trace_id_t trid, trace_event_id_t id);
 /* Everything from the position of a pre-recorded stream to its end. */
 struct ts_events ts_read_log(trace_id_t trid);
 void ts_event_free(struct ts_event *event);
@@ -311,6 +314,7 @@ HELPER(ts_serve)
 #define ts_expect(...) (TS_HERE, ts_expect(__VA_ARGS__))
 #define ts_expect_none(...) (TS_HERE, ts_expect_none(__VA_ARGS__))
 #define ts_read_all(...) (TS_HERE, ts_read_all(__VA_ARGS__))
+#define ts_read_until(...) (TS_HERE, ts_read_until(__VA_ARGS__))
 #define ts_read_log(...) (TS_HERE, ts_read_log(__VA_ARGS__))
 #define ts_expect_ids(...) (TS_HERE, ts_expect_ids(__VA_ARGS__))
 #define ts_expect_sorted(...) (TS_HERE, ts_expect_sorted(__VA_ARGS__))

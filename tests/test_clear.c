@@ -431,7 +431,7 @@ TEST(events_during_the_call_are_whole_or_gone, "CLEAR-13 CLEAR-01")
 		/* Whatever began after the clear and before the stop is here; what was
 		 * done before it is not. The two threads' numbers tell nothing of each
 		 * other, but each one's run has no hole. */
-		struct ts_events events = ts_read_all(trid);
+		struct ts_events events = ts_read_until(trid, POSIX_TRACE_STOP);
 		int64_t last[2] = {-1, -1};
 		pthread_t ids[2] = {threads[0], threads[1]};
 		for (size_t j = 0; j < events.count; j++) {

@@ -171,6 +171,33 @@ TEST(a_new_stream_filters_nothing, "CREATE-05 FILTER-06")
 		      POSIX_TRACE_STOP, 0U);
 }
 
+TEST(streams_may_have_the_same_name, "NAME-08 CREATE-07")
+{
+	trace_attr_t attr = small_attr(), got;
+	char name[TRACE_NAME_MAX];
+	trace_id_t same[3];
+	trace_event_id_t named = ts_id("in all");
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "one name"));
+	for (int i = 0; i < 3; i++)
+		same[i] = ts_create(i == 1 ? getpid() : 0, &attr);
+	ts_start(same[0]);
+	ts_start(same[2]);
+	ts_emit(named, 1);
+	for (int i = 0; i < 3; i++) {
+		CHECK_OK(posix_trace_get_attr(same[i], &got));
+		CHECK_OK(posix_trace_attr_getname(&got, name));
+		CHECK_STR_EQ(name, "one name");
+		/* Each is a stream of its own all the same. */
+		struct ts_events events = ts_read_all(same[i]);
+		if (i == 1)
+			CHECK_EQ(events.count, 0);
+		else
+			ts_expect_ids(&events, POSIX_TRACE_START, named, 0U);
+		ts_shutdown(same[i]);
+	}
+}
+
 TEST(a_stream_keeps_the_attributes_of_its_creation, "CREATE-06 ATTR-13 ATTR-14 ATTR-15")
 {
 	trace_attr_t attr = small_attr(), got;
@@ -1020,6 +1047,39 @@ TEST(many_processes_create_streams_at_the_same_time, "CREATE-08 CREATE-26 CREATE
 		pids[i] = harness_fork();
 		if (pids[i] == 0) {
 			come_and_go();
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < CROWD; i++)
+		CHECK_EXIT(pids[i], 0);
+}
+
+/* Short streams of its own, one after the other; whoever creates looks for what dead
+ * processes left, and must not take this for it. */
+static void trace_itself_often(void)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 64);
+
+	for (int round = 0; round < 600; round++) {
+		trace_id_t trid = ts_create_running(0, &attr);
+		for (uint32_t i = 0; i < 100; i++)
+			ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		ts_stop(trid);
+		struct ts_events events = ts_read_all(trid);
+		CHECK_EQ(events.count, 102);
+		ts_expect_numbers(&events, POSIX_TRACE_UNNAMED_USEREVENT, 0, 99);
+		ts_events_free(&events);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(processes_that_create_do_not_sweep_each_other_away, "CREATE-26 CREATE-09 GEN-05 EVENT-16")
+{
+	pid_t pids[CROWD];
+	for (int i = 0; i < CROWD; i++) {
+		pids[i] = harness_fork();
+		if (pids[i] == 0) {
+			trace_itself_often();
 			_exit(0);
 		}
 	}

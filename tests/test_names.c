@@ -263,7 +263,8 @@ TEST(racing_threads_and_processes_agree, "EVENTID-02 EVENTID-29 GEN-01")
 
 			for (int t = 0; t < 4; t++) {
 				racers[t].n = &n;
-				CHECK_OK(pthread_create(&threads[t], NULL, race, &racers[t]));
+				CHECK_OK(pthread_create(&threads[t], NULL, race,
+							&racers[t]));
 			}
 			for (int t = 0; t < 4; t++) {
 				CHECK_OK(pthread_join(threads[t], NULL));

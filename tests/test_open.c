@@ -808,6 +808,7 @@ TEST_TIMEOUT(flipped_bits_end_a_loop_log, "OPEN-15 LOG-41", 120)
 	size_t bytes;
 	unsigned char *data = file_bytes(fd, &bytes);
 	int copy = ts_temp_file();
+	const trace_event_id_t even = ts_id("even event"), odd = ts_id("odd event");
 	put_bytes(copy, data, bytes);
 	/* Of a LOOP log other events may come first once a part of it is unusable; what
 	 * comes is sound, and in order. */
@@ -824,11 +825,11 @@ TEST_TIMEOUT(flipped_bits_end_a_loop_log, "OPEN-15 LOG-41", 120)
 			int64_t last = -1;
 			for (size_t i = 0; i < got.count; i++) {
 				trace_event_id_t id = got.at[i].info.posix_event_id;
-				if (id != ts_id("even event") && id != ts_id("odd event"))
+				if (id != even && id != odd)
 					continue;
 				CHECK_EQ(got.at[i].len, 40);
 				uint32_t number = ts_number(&got.at[i]);
-				CHECK_EQ(id, ts_id(number % 2 ? "odd event" : "even event"));
+				CHECK_EQ(id, number % 2 ? odd : even);
 				CHECK_LT(number, 360);
 				CHECK_GT((int64_t)number, last);
 				last = number;

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* The keeper under attack: killed at any moment, or facing a log that takes nothing. */
+#include "tests/private_user.h"
+
+#include "tests/logs.h"
+
+#define KIB ((size_t)1024)
+#define MIB ((size_t)1024 * 1024)
+
+struct writer {
+	trace_event_id_t id;
+	_Atomic bool is_over;
+	uint32_t count;
+};
+
+static void *write_numbers(void *arg)
+{
+	struct writer *w = arg;
+
+	while (!w->is_over) {
+		for (int i = 0; i < 100; i++)
+			ts_emit(w->id, w->count++);
+		/* Slow enough for a stream that is flushed only now and then. */
+		harness_sleep_ms(1);
+	}
+	return NULL;
+}
+
+struct flusher {
+	trace_id_t trid;
+	_Atomic bool is_over;
+};
+
+static void *flush_all_the_time(void *arg)
+{
+	struct flusher *f = arg;
+
+	while (!f->is_over)
+		ts_flush(f->trid); /* which starts another keeper if that is dead */
+	return NULL;
+}
+
+/* Kills the keeper some fifty times, at random moments of its work. Returns how often. */
+static int kill_keepers(int fd, trace_id_t trid)
+{
+	struct flusher f = { .trid = trid };
+	pthread_t thread = ts_thread(flush_all_the_time, &f);
+	unsigned seed = 1;
+	int kills = 0;
+
+	for (int i = 0; i < 200 && kills < 50; i++) {
+		pid_t keeper = other_holder(fd, getpid());
+		struct timespec pause = { 0, (rand_r(&seed) % 10000) * 1000 };
+
+		nanosleep(&pause, NULL);
+		if (keeper <= 0)
+			continue;
+		if (kill(keeper, SIGKILL) == 0) {
+			CHECK_WITHIN(10000, process_is_gone(keeper));
+			kills++;
+		}
+	}
+	f.is_over = true;
+	ts_join(thread);
+	return kills;
+}
+
+static void check_kills(int stream_policy, int log_policy)
+{
+	trace_attr_t attr = log_attr(stream_policy, 4 * MIB, log_policy, 64 * MIB);
+	struct writer w = { .id = ts_id("number") };
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_events events;
+	pthread_t thread;
+
+	ts_start(trid);
+	thread = ts_thread(write_numbers, &w);
+	CHECK_GT(kill_keepers(fd, trid), 20);
+	w.is_over = true;
+	ts_join(thread);
+	ts_shutdown(trid);
+	expect_closed_log(fd);
+	events = ts_log_events(fd);
+	ts_expect_sorted(&events);
+	ts_expect_numbers(&events, w.id, 0, w.count - 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	ts_events_free(&events);
+}
+
+TEST(killed_keepers_lose_and_double_nothing_append, "LOG-19 LOG-39 EXIT-03")
+{
+	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_APPEND);
+}
+
+TEST(killed_keepers_lose_and_double_nothing_loop, "LOG-19 LOG-39 EXIT-03")
+{
+	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_LOOP);
+}
+
+TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03")
+{
+	check_kills(POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_UNTIL_FULL);
+}
+
+TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39")
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);
+	trace_event_id_t id = ts_id("number");
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_events events, rest;
+	uint32_t next = 0, first;
+
+	ts_start(trid);
+	for (int i = 0; i < 12; i++) {
+		pid_t keeper;
+
+		for (int k = 0; k < 1000; k++)
+			ts_emit(id, next++);
+		ts_flush(trid);
+		keeper = other_holder(fd, getpid());
+		CHECK_GT(keeper, 0);
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+	}
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(id_at(&events, 1), POSIX_TRACE_RESUME);
+	rest = without_markers(&events);
+	first = ts_number(&rest.at[2]);
+	CHECK_LE(first, next - 64 * KIB / 24 * 3 / 4);
+	ts_expect_numbers(&rest, id, first, next - 1);
+}
+
+TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03")
+{
+	/* Killed before it has written anything but the head; names registered since. */
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd), log;
+	trace_event_id_t id = ts_id("registered later");
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	pid_t keeper = other_holder(fd, getpid());
+
+	CHECK_GT(keeper, 0);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	ts_shutdown(trid);
+	log = ts_open_log(fd);
+	CHECK_OK(posix_trace_eventid_get_name(log, id, name));
+	CHECK_STR_EQ(name, "registered later");
+	ts_close_log(log);
+}
+
+/* Where the keeper of a killed controller hangs: its reader is there and reads nothing. */
+static pid_t start_stuck_keeper(int ends[2])
+{
+	int ready[2];
+	char c;
+	pid_t pid, keeper;
+
+	open_pipe(ends, 0);
+	open_pipe(ready, 0);
+	pid = harness_fork();
+	if (pid == 0) {
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
+		trace_event_id_t id = ts_id("number");
+		trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+
+		ts_start(trid);
+		for (uint32_t i = 0; i < 10000; i++)
+			ts_emit(id, i);
+		CHECK_EQ(write(ready[1], "x", 1), 1);
+		pause();
+	}
+	CHECK_EQ(read(ready[0], &c, 1), 1);
+	close(ends[1]);
+	keeper = other_holder(ends[0], pid);
+	CHECK_GT(keeper, 0);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	close(ready[0]);
+	close(ready[1]);
+	return keeper;
+}
+
+TEST(stuck_keeper_of_a_dead_controller_ends_by_sigterm, "EXIT-03 LOG-26")
+{
+	int ends[2];
+	pid_t keeper = start_stuck_keeper(ends);
+
+	harness_sleep_ms(300);
+	CHECK(!process_is_gone(keeper));
+	kill(keeper, SIGTERM);
+	CHECK_WITHIN(5000, process_is_gone(keeper));
+}
+
+TEST(stuck_keeper_ends_with_its_reader, "EXIT-03 LOG-24")
+{
+	int ends[2];
+	pid_t keeper = start_stuck_keeper(ends);
+
+	close(ends[0]);
+	CHECK_WITHIN(5000, process_is_gone(keeper));
+}
+
+TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LOG-35")
+{
+	int ends[2], fd = ts_temp_file();
+	trace_event_id_t id = ts_id("number");
+	struct drain drain = { .delay_us = 1000, .chunk = 4096 };
+	struct ts_events events;
+
+	start_stuck_keeper(ends);
+	drain_start(&drain, ends[0], fd);
+	ts_join(drain.thread);
+	expect_closed_log(fd);
+	events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 9999);
+}
