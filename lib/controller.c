@@ -119,9 +119,10 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->slots_used = PTRC_SLOT_FIRST;
 	h->chunks_used = (uint32_t)g.base_count;
 	h->control = UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT;
+	/* The two variables force, for tests, what other machines make necessary. */
 	if (!ptrc_clock_has_counter() || secure_getenv("POSIXTRACE_CLOCK_MONOTONIC"))
 		h->control |= PTRC_CTL_MONO;
-	if (!ptrc_barrier_is_available())
+	if (!ptrc_barrier_is_available() || secure_getenv("POSIXTRACE_FENCE"))
 		h->control |= PTRC_CTL_FENCE;
 	ptrc_clock_init(h);
 	clock_gettime(CLOCK_REALTIME, &now);

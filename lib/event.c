@@ -60,6 +60,7 @@ struct thread {
 	/* At rest: the page's active word, of one bit, for which `fast` is the writer, or 0
 	 * if there is none. Else an event call is at work, and this is its frame. */
 	_Atomic uint64_t state;
+	uint64_t rest; /* what state is to be again after an event call */
 	struct ptrc_writer *_Atomic fast;
 	struct ptrc_writer *writers[PTRC_PAGE_SLOT_COUNT]; /* to use next, or null */
 	_Atomic int32_t tid; /* 0: block is free */
@@ -105,11 +106,10 @@ static PTRC_COLD void wake(struct ptrc_stream_header *h)
 }
 
 /* The mapping is sure to be there while the thread's state says that it is at work. */
-static PTRC_COLD void wake_and_rest(struct thread *t, struct ptrc_stream_header *h,
-				    uint64_t active)
+static PTRC_COLD void wake_and_rest(struct thread *t, struct ptrc_stream_header *h)
 {
 	wake(h);
-	atomic_store_explicit(&t->state, active, memory_order_release);
+	atomic_store_explicit(&t->state, t->rest, memory_order_release);
 }
 
 /* ---- locking: attaching, detaching, list changes; signals are blocked ---- */
@@ -730,6 +730,8 @@ static PTRC_COLD void event_cold(uint64_t todo, uint32_t id, const void *data, u
 		atomic_store_explicit(&t->fast, w, memory_order_relaxed);
 		rest = (all & (all - 1)) == 0 && w ? all : 0;
 	}
+	if (outer == 0)
+		t->rest = rest;
 	atomic_store_explicit(&t->state, rest, memory_order_release);
 out:
 	ptrc_sys_restore_signals(&mask);
@@ -835,13 +837,15 @@ static PTRC_ALWAYS_INLINE enum outcome put_fast(struct ptrc_writer *w, uint32_t 
 	at[1] = addr; /* user addresses have 47 bits, len has 16: nothing to mask */
 	w->last = now;
 	w->count++;
+	w->at += size;
 	copy((uint8_t *)&at[2], data, len);
-	w->at = (uint8_t *)at + size;
-	atomic_store_explicit(&w->chunk->pos, (uintptr_t)at + size + w->pos_bias,
+	atomic_store_explicit(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias,
 			      memory_order_release);
 	atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
-	return PTRC_UNLIKELY(atomic_load_explicit(&h->waiters, memory_order_relaxed)) ? WAKE :
-											DONE;
+	atomic_signal_fence(memory_order_seq_cst); /* reload: registers are scarce here */
+	return PTRC_UNLIKELY(atomic_load_explicit(&w->header->waiters, memory_order_relaxed)) ?
+		       WAKE :
+		       DONE;
 }
 
 /* Traced by several streams, or not yet set up for the one. */
@@ -905,14 +909,13 @@ PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict dat
 	if (PTRC_LIKELY(w != NULL))
 		outcome = put_fast(w, id, data, len, (uint64_t)__builtin_return_address(0),
 				   frame_here());
-	/* The one stream this is about; another that has come meanwhile is for later events. */
 	if (PTRC_UNLIKELY(outcome != DONE)) {
 		if (outcome == COLD)
-			event_cold(active, id, data, len, (uint64_t)__builtin_return_address(0),
-				   frame_here());
+			event_cold(UINT64_MAX, id, data, len,
+				   (uint64_t)__builtin_return_address(0), frame_here());
 		else
-			wake_and_rest(t, w->header, active);
+			wake_and_rest(t, w->header);
 		return;
 	}
-	atomic_store_explicit(&t->state, active, memory_order_release);
+	atomic_store_explicit(&t->state, t->rest, memory_order_release);
 }

@@ -21,8 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Events that were read live as long as their case (see tests/support.h): no leaks. Of
- * tests/test_gen.c it is to find those of the library. */
+/* Events that were read live as long as their case, see tests/support.h: not leaks. */
 __attribute__((weak)) const char *__asan_default_options(void);
 
 __attribute__((weak)) const char *__asan_default_options(void)

@@ -5,7 +5,8 @@
  * whatever other tests do at the same time, and shows that no privilege is needed. Of no
  * effect for others than root.
  *
- * Include it once, before any case.
+ * Include it once, before any case. PRIVATE_USER_BEFORE, if it is defined, names a function
+ * void(void) that is called while the program is still root's.
  */
 #ifndef TESTS_PRIVATE_USER_H
 #define TESTS_PRIVATE_USER_H
@@ -84,6 +85,9 @@ static void private_user_run(char **argv, uid_t uid)
 	/* A second group for tests that need a set-group-ID program. */
 	gid_t groups[1] = {(gid_t)uid + 1};
 
+#ifdef PRIVATE_USER_BEFORE
+	PRIVATE_USER_BEFORE();
+#endif
 	if (setgroups(1, groups) < 0 || setresgid((gid_t)uid, (gid_t)uid, (gid_t)uid) < 0 ||
 	    setresuid(uid, uid, uid) < 0 || !private_user_can_exec())
 		_exit(PRIVATE_USER_UNFIT);

@@ -158,10 +158,13 @@ void ts_expect_status(trace_id_t trid, int status, int full, int overrun)
 	if (info.posix_stream_status != status || info.posix_stream_full_status != full ||
 	    info.posix_stream_overrun_status != overrun)
 		fail("%s, %s, %s instead of %s, %s, %s",
-		     info.posix_stream_status == POSIX_TRACE_RUNNING ? "RUNNING" : "SUSPENDED",
-		     info.posix_stream_full_status == POSIX_TRACE_FULL ? "FULL" : "NOT_FULL",
-		     info.posix_stream_overrun_status == POSIX_TRACE_OVERRUN ? "OVERRUN"
-									     : "NO_OVERRUN",
+		     info.posix_stream_status == POSIX_TRACE_RUNNING ? "RUNNING"
+								     : "SUSPENDED",
+		     info.posix_stream_full_status == POSIX_TRACE_FULL ? "FULL"
+								       : "NOT_FULL",
+		     info.posix_stream_overrun_status == POSIX_TRACE_OVERRUN
+			     ? "OVERRUN"
+			     : "NO_OVERRUN",
 		     status == POSIX_TRACE_RUNNING ? "RUNNING" : "SUSPENDED",
 		     full == POSIX_TRACE_FULL ? "FULL" : "NOT_FULL",
 		     overrun == POSIX_TRACE_OVERRUN ? "OVERRUN" : "NO_OVERRUN");
@@ -455,8 +458,8 @@ void ts_expect_sorted(const struct ts_events *events)
 	}
 }
 
-void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id, uint32_t first,
-		       uint32_t last)
+void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id,
+		       uint32_t first, uint32_t last)
 {
 	int64_t due = first;
 	for (size_t i = 0; i < events->count; i++) {
@@ -685,8 +688,8 @@ void ts_target_serve(int sock)
 
 	serve_sock = sock;
 	while (receive_message(sock, request, sizeof(*request), NULL) >= head_bytes) {
-		ts_routine *routine =
-			(ts_routine *)((uintptr_t)ts_target_serve + (uintptr_t)request->routine);
+		ts_routine *routine = (ts_routine *)((uintptr_t)ts_target_serve +
+						     (uintptr_t)request->routine);
 		struct reply reply = {routine(request->arg, request->arg_bytes)};
 		int fd = serve_reply_fd;
 		serve_reply_fd = -1;
@@ -741,8 +744,8 @@ void ts_target_call_begin(struct ts_target *target, ts_routine *routine, const v
 	request->arg_bytes = arg_bytes;
 	if (arg_bytes)
 		memcpy(request->arg, arg, arg_bytes);
-	if (!send_message(target->sock, request, offsetof(struct request, arg) + arg_bytes,
-			  -1))
+	if (!send_message(target->sock, request,
+			  offsetof(struct request, arg) + arg_bytes, -1))
 		fail("target %d is gone", (int)target->pid);
 	free(request);
 }

@@ -131,8 +131,8 @@ void ts_expect_ids(const struct ts_events *events, trace_event_id_t first, ...);
 /* Timestamps never go backwards. */
 void ts_expect_sorted(const struct ts_events *events);
 /* Events of the type are numbered first, first + 1, ... last, and nothing else. */
-void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id, uint32_t first,
-		       uint32_t last);
+void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id,
+		       uint32_t first, uint32_t last);
 
 /* Nanoseconds since the epoch. */
 int64_t ts_time_ns(const struct timespec *time);

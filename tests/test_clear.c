@@ -185,7 +185,8 @@ TEST(attributes_and_capacity_stay, "CLEAR-05 CLOCK-05 SIZE-11")
 
 TEST(losses_and_flush_errors_are_forgotten, "CLEAR-06 STATUS-14 STATUS-17")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int ends[2];
 
 	open_pipe(ends, 0);
@@ -309,7 +310,8 @@ TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01")
 
 TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -365,7 +367,8 @@ TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29
 
 TEST(a_pipe_keeps_what_was_written, "CLEAR-12")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	struct drain drain = {0};
 	int ends[2], fd = ts_temp_file();
 
@@ -481,7 +484,8 @@ static void *clear_in_thread(void *arg)
 
 TEST(clear_waits_for_a_flush, "CLEAR-14 CLEAR-12 LOG-17")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	struct ts_stuck stuck;
 	trace_id_t trid = ts_create_stuck(0, &attr, &stuck);
 

@@ -1013,7 +1013,8 @@ static void come_and_go(void)
 		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
 		ts_target_emit(&target, id, i);
 		struct ts_events events = ts_read_all(own);
-		ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
+		ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT,
+			      0U);
 		events = ts_read_all(other);
 		ts_expect_ids(&events, POSIX_TRACE_START, id, 0U);
 		/* Half of the targets end before their streams; and there is something to
@@ -1040,7 +1041,8 @@ static void come_and_go(void)
 	}
 }
 
-TEST(many_processes_create_streams_at_the_same_time, "CREATE-08 CREATE-26 CREATE-12 GEN-05")
+TEST(many_processes_create_streams_at_the_same_time,
+     "CREATE-08 CREATE-26 CREATE-12 GEN-05")
 {
 	pid_t pids[CROWD];
 	for (int i = 0; i < CROWD; i++) {
@@ -1073,7 +1075,8 @@ static void trace_itself_often(void)
 	}
 }
 
-TEST(processes_that_create_do_not_sweep_each_other_away, "CREATE-26 CREATE-09 GEN-05 EVENT-16")
+TEST(processes_that_create_do_not_sweep_each_other_away,
+     "CREATE-26 CREATE-09 GEN-05 EVENT-16")
 {
 	pid_t pids[CROWD];
 	for (int i = 0; i < CROWD; i++) {

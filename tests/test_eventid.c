@@ -115,11 +115,37 @@ TEST(a_name_has_one_identifier_in_all_threads, "EVENTID-01 EVENTID-02")
 TEST(different_names_have_different_identifiers, "EVENTID-03 EVENTID-30 EVENTID-06")
 {
 	static const char *const names[] = {
-		"a",	"A",	  "b",	      "a ",	" a",	  "a\n",     "a/b",  "a%s",
-		"a%n",	"ab",	  "aa",	      "\x01",	"\xff",	  "\xff\xfe", "\xc3\xa9",
-		"e\xcc\x81", ".", "..",	"/",	"a\tb",	  "a\rb",     "\x7f", "*",
-		"\"a\"", "a\\",  "0",	      "00",	"posix_trace_star",
-		"posix_trace_start ", "Posix_trace_start", "POSIX_TRACE_START",
+		"a",
+		"A",
+		"b",
+		"a ",
+		" a",
+		"a\n",
+		"a/b",
+		"a%s",
+		"a%n",
+		"ab",
+		"aa",
+		"\x01",
+		"\xff",
+		"\xff\xfe",
+		"\xc3\xa9",
+		"e\xcc\x81",
+		".",
+		"..",
+		"/",
+		"a\tb",
+		"a\rb",
+		"\x7f",
+		"*",
+		"\"a\"",
+		"a\\",
+		"0",
+		"00",
+		"posix_trace_star",
+		"posix_trace_start ",
+		"Posix_trace_start",
+		"POSIX_TRACE_START",
 	};
 	enum { COUNT = sizeof(names) / sizeof(*names) };
 	trace_attr_t attr = small_attr();
@@ -452,8 +478,8 @@ TEST(predefined_events_have_names_on_every_stream, "EVENTID-23 EVENTID-20 SYSEVE
 
 TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10")
 {
-	static const trace_event_id_t none[] = {0, 1000, 1032, 1033, 1087, 1088, 65535,
-						1U << 31, ~0U};
+	static const trace_event_id_t none[] = {0,    1000,  1032,     1033, 1087,
+						1088, 65535, 1U << 31, ~0U};
 	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
 	trace_id_t plain = ts_create(0, &attr), logged = ts_create_log(0, &attr, fd);

@@ -32,7 +32,8 @@ static trace_event_set_t set_in(const struct ts_event *event, size_t index)
 	return set;
 }
 
-static void expect_set(const trace_event_set_t *set, trace_event_id_t a, trace_event_id_t b)
+static void expect_set(const trace_event_set_t *set, trace_event_id_t a,
+		       trace_event_id_t b)
 {
 	trace_event_set_t expected = ts_set(a, b, 0U);
 	CHECK(ts_same_set(set, &expected));
@@ -406,7 +407,8 @@ TEST(filter_events_chain, "FILTER-14 FILTER-09")
 {
 	trace_attr_t attr = small_attr();
 	trace_id_t trid = ts_create(0, &attr);
-	trace_event_id_t ids[5] = {ts_id("0"), ts_id("1"), ts_id("2"), ts_id("3"), ts_id("4")};
+	trace_event_id_t ids[5] = {ts_id("0"), ts_id("1"), ts_id("2"), ts_id("3"),
+				   ts_id("4")};
 
 	set_filter(trid, POSIX_TRACE_SET_EVENTSET, ids[0], 0);
 	ts_start(trid);
@@ -528,8 +530,8 @@ TEST(a_filter_holds_for_the_whole_traced_set, "FILTER-20 FILTER-07")
 	ts_target_emit(&parent, b, 6);
 	ts_target_emit(&parent, a, 7);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_FILTER, b, POSIX_TRACE_FILTER, a,
-		      a, 0U);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_FILTER, b,
+		      POSIX_TRACE_FILTER, a, a, 0U);
 	CHECK_EQ(ts_number(&events.at[2]), 2);
 	CHECK_EQ(ts_number(&events.at[4]), 4);
 	CHECK_EQ(ts_number(&events.at[5]), 7);
@@ -573,6 +575,7 @@ TEST(recorded_events_stay_when_filtered_later, "FILTER-22")
 	ts_emit(a, 2);
 	ts_stop(trid);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, a, POSIX_TRACE_FILTER, POSIX_TRACE_STOP, 0U);
+	ts_expect_ids(&events, POSIX_TRACE_START, a, POSIX_TRACE_FILTER, POSIX_TRACE_STOP,
+		      0U);
 	CHECK_EQ(ts_number(&events.at[1]), 1);
 }

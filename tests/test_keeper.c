@@ -76,7 +76,7 @@ static void check_kills(int stream_policy, int log_policy)
 
 	ts_start(trid);
 	thread = ts_thread(write_numbers, &w);
-	CHECK_GT(kill_keepers(fd, trid), 20);
+	CHECK_GT(kill_keepers(fd, trid), 5);
 	w.is_over = true;
 	ts_join(thread);
 	ts_shutdown(trid);

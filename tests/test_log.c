@@ -3,6 +3,9 @@
  * posix_trace_create_withlog, posix_trace_flush, the log-full policies, the stream-full
  * policies as far as a log is concerned, and the status of logs.
  */
+static void keep_block_device(void);
+
+#define PRIVATE_USER_BEFORE keep_block_device
 #include "tests/private_user.h"
 
 #include "tests/logs.h"
@@ -282,29 +285,47 @@ TEST(other_kinds_of_file_are_refused, "LOG-04 LOG-07")
 	}
 }
 
-/* The first loop device that exists and has no file behind it: harmless. */
-TEST(block_device_is_refused, "LOG-04 LOG-07")
+#define BLOCK_DEVICE "PTRC_TEST_BLOCK_DEVICE"
+
+/* A loop device that has no file behind it: harmless. -1 if there is none. */
+static int open_block_device(int flags)
 {
 	for (int i = 0; i < 16; i++) {
 		char path[64];
 		struct stat st;
 		snprintf(path, sizeof(path), "/dev/loop%d", i);
-		int fd = open(path, O_WRONLY | O_CLOEXEC);
+		int fd = open(path, O_WRONLY | flags);
 		if (fd < 0)
 			continue;
-		CHECK_SYS(fstat(fd, &st));
-		if (!S_ISBLK(st.st_mode) || lseek(fd, 0, SEEK_END) != 0) {
-			close(fd);
-			continue;
-		}
-		trace_attr_t attr = log_attr(0, 0, POSIX_TRACE_APPEND, 0);
+		if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && lseek(fd, 0, SEEK_END) == 0)
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
+/* By root, for the user that the program becomes. */
+static void keep_block_device(void)
+{
+	char number[16];
+	snprintf(number, sizeof(number), "%d", open_block_device(0));
+	setenv(BLOCK_DEVICE, number, 1);
+}
+
+TEST(block_device_is_refused, "LOG-04 LOG-07")
+{
+	const char *kept = getenv(BLOCK_DEVICE);
+	int fd = kept ? atoi(kept) : open_block_device(O_CLOEXEC);
+	if (fd < 0)
+		SKIP("no unused loop device that may be written to");
+	static const int policies[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	for (size_t i = 0; i < 4; i++) {
+		trace_attr_t attr = log_attr(0, 0, policies[i], 0);
 		trace_id_t trid = 4711;
 		CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
-		CHECK_EQ(posix_trace_create_withlog(0, NULL, fd, &trid), EINVAL);
 		CHECK_EQ(trid, 4711);
-		return;
 	}
-	SKIP("no unused loop device that this user may write to");
 }
 
 TEST(full_device_is_enospc_at_creation, "LOG-08 CREATE-25")

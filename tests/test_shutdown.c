@@ -61,8 +61,8 @@ TEST(streams_end_with_and_without_a_log, "SHUTDOWN-01 SHUTDOWN-02 SHUTDOWN-03")
 		for (int state = 0; state < 4; state++) {
 			trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
 			int fd = ts_temp_file();
-			trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd) :
-						      ts_create(0, &attr);
+			trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd)
+						    : ts_create(0, &attr);
 			if (state > 0)
 				ts_start(trid);
 			if (state == 2)
@@ -91,8 +91,8 @@ TEST(everything_is_free_when_it_returns, "SHUTDOWN-04 SHUTDOWN-01 GEN-04")
 	/* One in four has a log. */
 	for (; count < TRACE_SYS_MAX; count++) {
 		fds[count] = ts_temp_file();
-		int err = count % 4 ? posix_trace_create(0, &attr, &trids[count]) :
-				      posix_trace_create_withlog(0, &attr, fds[count],
+		int err = count % 4 ? posix_trace_create(0, &attr, &trids[count])
+				    : posix_trace_create_withlog(0, &attr, fds[count],
 								 &trids[count]);
 		if (err == EAGAIN && !private_user_is_on())
 			SKIP("this user has other streams");
@@ -161,9 +161,8 @@ static void *wait_until_far_away(void *arg)
 	struct ts_reader *reader = arg;
 
 	reader->tid = ts_gettid();
-	reader->result = posix_trace_timedgetnext_event(reader->trid, &event, data,
-							sizeof(data), &len, &unavailable,
-							&end);
+	reader->result = posix_trace_timedgetnext_event(
+		reader->trid, &event, data, sizeof(data), &len, &unavailable, &end);
 	reader->unavailable = unavailable;
 	return NULL;
 }
@@ -249,7 +248,8 @@ TEST(a_suspended_stream_gets_no_further_stop, "SHUTDOWN-09")
 	CHECK_EQ(stop_reason(&all.at[ts_find(&all, POSIX_TRACE_STOP, 0)]), 1);
 }
 
-TEST(a_failed_last_flush_is_reported_and_frees_all_the_same, "SHUTDOWN-10 LOG-22 SHUTDOWN-03")
+TEST(a_failed_last_flush_is_reported_and_frees_all_the_same,
+     "SHUTDOWN-10 LOG-22 SHUTDOWN-03")
 {
 	trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
 	int fd = ts_temp_file();
@@ -282,7 +282,8 @@ TEST(a_failed_last_flush_is_reported_and_frees_all_the_same, "SHUTDOWN-10 LOG-22
 
 TEST(a_full_device_is_reported, "SHUTDOWN-10 LOG-23")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
 	static char block[65536];
 	int files[2];
 
@@ -426,8 +427,8 @@ TEST(it_does_not_wait_for_a_stopped_process, "SHUTDOWN-14 SHUTDOWN-08")
 			emit_on(emitter);
 			_exit(0);
 		}
-		trace_id_t trid = i % 2 ? ts_create(pid, &attr) :
-					  ts_create_log(pid, &attr, fd);
+		trace_id_t trid =
+			i % 2 ? ts_create(pid, &attr) : ts_create_log(pid, &attr, fd);
 		ts_start(trid);
 		uint32_t seen = emitter->done;
 		while (emitter->done < seen + 20)
@@ -459,8 +460,8 @@ TEST(it_does_not_wait_for_a_dead_process, "SHUTDOWN-14 EVENT-23")
 	struct emitter *emitter = shared_emitter();
 
 	for (int i = 0; i < 20; i++) {
-		trace_attr_t attr = small_attr(i % 2 ? POSIX_TRACE_LOOP :
-						       POSIX_TRACE_UNTIL_FULL);
+		trace_attr_t attr =
+			small_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL);
 		pid_t pid = harness_fork();
 		if (pid == 0) {
 			emit_on(emitter);

@@ -354,7 +354,8 @@ TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 			sched_yield();
 		ts_start(trid);
 		uint32_t started = progress->begun;
-		while (progress->done < started + 200 && progress->done < progress->allowed)
+		while (progress->done < started + 200 &&
+		       progress->done < progress->allowed)
 			sched_yield();
 		uint32_t before_stop = progress->done;
 		ts_stop(trid);
@@ -467,7 +468,8 @@ TEST(a_suspended_stream_can_be_read_and_flushed, "STARTSTOP-14 LOG-20")
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
 	int fd = ts_temp_file();
-	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr),
+		   logged = ts_create_log(0, &attr, fd);
 
 	ts_start(logged);
 	ts_emit(UNNAMED, 1);

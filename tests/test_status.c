@@ -29,7 +29,8 @@ static void expect_log(trace_id_t trid, int full, int overrun)
 	CHECK_EQ(info.posix_log_overrun_status, overrun);
 }
 
-TEST(all_members_are_filled_in, "STATUS-01 STATUS-06 STATUS-10 STATUS-18 STATUS-21 STATUS-17")
+TEST(all_members_are_filled_in,
+     "STATUS-01 STATUS-06 STATUS-10 STATUS-18 STATUS-21 STATUS-17")
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	int fd = ts_temp_file();
@@ -89,11 +90,13 @@ TEST(a_full_loop_stream_runs_on, "STATUS-03 STATUS-05 STATUS-08 STATUS-11 STATUS
 	CHECK_EQ(info.posix_stream_full_status, POSIX_TRACE_FULL);
 	/* Going on overwrites. */
 	end = ts_flood(SMALL, UNNAMED, 100, end);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
+			 POSIX_TRACE_OVERRUN);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
 			 POSIX_TRACE_NO_OVERRUN);
 	end = ts_flood(SMALL, UNNAMED, 100, end);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
+			 POSIX_TRACE_OVERRUN);
 
 	/* Reading everything makes room, and the window has the newest. */
 	struct ts_events events = ts_read_all(trid);
@@ -149,7 +152,8 @@ TEST(flushing_makes_room_in_a_logged_loop_stream, "STATUS-08 LOG-18 STATUS-11")
 	uint32_t end = ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_read_all(trid);
 	ts_flood(SMALL, UNNAMED, 100, end);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
+			 POSIX_TRACE_OVERRUN);
 	ts_shutdown(trid);
 }
 
@@ -182,12 +186,14 @@ TEST(a_stream_that_stopped_for_being_full_stays_full_until_it_restarts,
 	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
 			 POSIX_TRACE_NO_OVERRUN);
 	ts_emit(UNNAMED, 4711);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+			 POSIX_TRACE_OVERRUN);
 	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
 			 POSIX_TRACE_NO_OVERRUN);
 	ts_emit(UNNAMED, 4711);
 	ts_emit(UNNAMED, 4711);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+			 POSIX_TRACE_OVERRUN);
 
 	ts_expect(trid, POSIX_TRACE_START);
 	for (;;) {
@@ -231,7 +237,8 @@ TEST(the_event_that_finds_no_room_is_an_overrun, "STATUS-12 POLICY-16")
 			posix_trace_event(UNNAMED, data, lens[i]);
 			emitted++;
 			struct posix_trace_status_info info = ts_status(trid);
-			was_lost = info.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
+			was_lost =
+				info.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
 			if (info.posix_stream_full_status == POSIX_TRACE_FULL)
 				break;
 			CHECK(!was_lost);
@@ -284,7 +291,8 @@ static void *flush_in_thread(void *arg)
 
 TEST(a_flush_can_be_polled, "STATUS-16 LOG-15 LOG-16")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	struct ts_stuck stuck;
 	trace_id_t trid = ts_create_stuck(0, &attr, &stuck);
 
@@ -308,7 +316,8 @@ TEST(a_flush_can_be_polled, "STATUS-16 LOG-15 LOG-16")
 
 TEST(a_flush_error_is_kept_until_it_is_asked_for, "STATUS-17 LOG-24")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int ends[2];
 
 	open_pipe(ends, 0);
@@ -332,7 +341,8 @@ TEST(a_flush_error_is_kept_until_it_is_asked_for, "STATUS-17 LOG-24")
 
 TEST(the_first_flush_error_counts, "STATUS-17 LOG-22 LOG-23 LOG-25")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
 	static char block[65536];
 	int files[2];
 
@@ -363,7 +373,8 @@ TEST(the_first_flush_error_counts, "STATUS-17 LOG-22 LOG-23 LOG-25")
 
 TEST(a_loop_log_that_wrapped_is_full_and_overrun, "STATUS-18 STATUS-19 STATUS-24 LOG-30")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	uint32_t number = 0;
@@ -444,7 +455,8 @@ TEST(an_until_full_log_that_filled_is_full_and_overrun,
 
 TEST(an_append_log_is_never_full, "STATUS-20")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 1);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 1);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -649,12 +661,14 @@ TEST(the_status_of_no_stream_is_einval, "STATUS-26 ERRORS-10")
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_emit(UNNAMED, 1);
 	CHECK_EQ(posix_trace_get_status(trid, NULL), EINVAL);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+			 POSIX_TRACE_OVERRUN);
 }
 
 TEST(a_log_never_closed_says_so, "STATUS-27 OPEN-14 LOG-39")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -731,7 +745,8 @@ static void expect_peculiar(const trace_attr_t *attr, int stream_policy)
 	CHECK_EQ(bytes, fresh_bytes);
 }
 
-TEST(all_attributes_of_a_stream_can_be_had, "ATTRGET-01 ATTRGET-06 NAME-07 POLICY-26 SIZE-23")
+TEST(all_attributes_of_a_stream_can_be_had,
+     "ATTRGET-01 ATTRGET-06 NAME-07 POLICY-26 SIZE-23")
 {
 	static const int policies[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_LOOP};
 	for (int i = 0; i < 2; i++) {
@@ -742,7 +757,8 @@ TEST(all_attributes_of_a_stream_can_be_had, "ATTRGET-01 ATTRGET-06 NAME-07 POLIC
 	}
 }
 
-TEST(a_log_has_the_attributes_of_its_stream, "ATTRGET-02 ATTRGET-01 CLOCK-04 NAME-07 LOG-36")
+TEST(a_log_has_the_attributes_of_its_stream,
+     "ATTRGET-02 ATTRGET-01 CLOCK-04 NAME-07 LOG-36")
 {
 	trace_attr_t attr = peculiar_attr(POSIX_TRACE_FLUSH), of_stream, of_log;
 	struct timespec stream_time, log_time;
