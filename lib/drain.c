@@ -270,6 +270,7 @@ static void advance(struct ptrc_drain *d)
 			      (uint64_t)PTRC_CHUNK_GEN(d->word) << 32 | d->consumed,
 			      memory_order_release);
 	d->consumed_events = 0;
+	d->is_owed = false;
 	if (d->consumed_lost)
 		atomic_fetch_add_explicit(&h->lost_events, d->consumed_lost,
 					  memory_order_relaxed);
@@ -288,6 +289,7 @@ static bool open_chunk(struct ptrc_drain *d)
 
 	if (!pin(d, d->chunk, &end))
 		return false;
+	d->is_owed = false;
 	c = ptrc_stream_chunk(s->header, s->chunk_count, s->chunk_size, d->chunk);
 	memcpy(d->buffer, c, end);
 	c = (void *)d->buffer;
@@ -320,9 +322,12 @@ static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_run *run)
 		}
 		memset(run, 0, sizeof(*run));
 		convert(d, run);
-		if (run->bytes)
+		if (run->bytes) {
+			d->is_owed = true;
 			return true;
-		advance(d); /* nothing of it is wanted */
+		}
+		if (!d->is_owed)
+			advance(d); /* nothing of it is wanted */
 		unpin(d);
 		d->chunk++;
 	}

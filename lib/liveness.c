@@ -15,6 +15,7 @@
 
 #define MAP_BYTES 4096U
 #define PLACE_COUNT 64U
+#define PLACE_TRIES 5000 /* a second in all: removing the file takes microseconds */
 
 /* Who is making a lock, or forking: pid of the process, 0 nobody. Held for microseconds and
  * with signals blocked. What a raw clone of the process finds in its copy is not its own
@@ -115,6 +116,16 @@ bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
 	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
+/* No place is free: because somebody has just locked them all to remove the file, or did
+ * until now? */
+static bool is_being_cleaned(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT };
+
+	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 &&
+	       (lock.l_type == F_UNLCK || lock.l_len == PLACE_COUNT);
+}
+
 static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 {
 	struct stat st;
@@ -131,6 +142,8 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 	if (err)
 		return err == ENOENT ? ESTALE : err;
 	err = hold(fd, 0, PLACE_COUNT, l);
+	if (err == EAGAIN && is_being_cleaned(fd))
+		err = ESTALE;
 	/* Whoever removes the file has all its bytes locked meanwhile. */
 	if ((err == 0 || err == EAGAIN) &&
 	    (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
@@ -152,10 +165,11 @@ int ptrc_liveness_take_place(struct ptrc_liveness *l)
 		return err;
 	ptrc_sys_block_signals(&mask);
 	acquire();
-	for (int tries = 0; tries < 100; tries++) {
+	for (int tries = 0; tries < PLACE_TRIES; tries++) {
 		err = try_places(dirfd, uid, l);
 		if (err != ESTALE)
 			break;
+		ptrc_file_sleep_ns(200000);
 	}
 	ptrc_liveness_fork_done();
 	ptrc_sys_restore_signals(&mask);

@@ -236,9 +236,9 @@ int ptrc_page_add(struct ptrc_page *page, uint32_t preferred,
 	atomic_store_explicit(&slot->flags, e->flags, memory_order_relaxed);
 	atomic_store_explicit(&slot->error, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->names_id, e->names_id, memory_order_relaxed);
-	atomic_store_explicit(&slot->stream_id, e->stream_id, memory_order_release);
+	atomic_store_explicit(&slot->stream_id, e->stream_id, memory_order_seq_cst);
 	atomic_fetch_or_explicit(&page->active, UINT64_C(1) << free_slot,
-				 memory_order_release);
+				 memory_order_seq_cst);
 	return (int)free_slot;
 }
 
@@ -246,19 +246,17 @@ bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id)
 {
 	struct ptrc_page_slot *slot = &page->slots[i];
 
-	if (atomic_load_explicit(&slot->stream_id, memory_order_acquire) != stream_id)
+	/* The id first: who takes the slot anew sets the bit after its id, so that one of us
+	 * sees what the other did, and a stream in the slot ends up with its bit set. */
+	if (stream_id == 0 ||
+	    !atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
+						     memory_order_seq_cst,
+						     memory_order_relaxed))
 		return false;
-	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i),
-				  memory_order_release);
-	if (atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
-						    memory_order_acq_rel,
-						    memory_order_relaxed))
-		return true;
-	/* Others were faster, and the slot may have its next stream already. */
-	if (stream_id)
-		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i,
-					 memory_order_release);
-	return false;
+	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i), memory_order_seq_cst);
+	if (atomic_load_explicit(&slot->stream_id, memory_order_seq_cst) != 0)
+		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i, memory_order_seq_cst);
+	return true;
 }
 
 bool ptrc_page_has_slots(const struct ptrc_page *page)

@@ -20,7 +20,7 @@
 #include "lib/page.h"
 #include "lib/procfs.h"
 #include "lib/shmdir.h"
-#include "lib/stream_layout.h"
+#include "lib/stream.h"
 #include "lib/sys.h"
 
 /* An object without its magic is being made, unless it is as old as this. */
@@ -112,6 +112,17 @@ static void remove_marker(const struct sweep *s, uint64_t id)
 }
 
 /* Under the cleaner's lock, controller and keeper being dead. */
+/* Traced processes that still record into it let go. */
+static void end_stream(int fd)
+{
+	struct ptrc_stream stream;
+
+	if (ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &stream))
+		return;
+	ptrc_stream_end(&stream);
+	ptrc_stream_unmap(&stream);
+}
+
 static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd)
 {
 	struct stat st;
@@ -121,12 +132,16 @@ static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd
 		return;
 	if (!read_stream(fd, id, &has_log) && !is_old(&st))
 		return;
+	/* Its creator takes the lock before it writes the magic: with that seen, look again. */
+	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
+		return;
 	if (has_log && !s->finishes_logs) {
 		s->keeps_names = true;
 		return;
 	}
 	if (has_log)
 		ptrc_keeper_finish_orphan(s->dirfd, s->uid, fd);
+	end_stream(fd);
 	remove_marker(s, id);
 	ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 }
