@@ -74,6 +74,9 @@ struct thread {
 static struct thread *_Atomic threads;
 /* Stands for a thread that has none yet: no active word matches its state. */
 static struct thread nobody;
+/* Stands for a writer that there is none of: its table knows no event. */
+static const _Atomic uint8_t nothing[WANT_COUNT];
+static struct ptrc_writer nowhere = { .wants = (const uint8_t *)nothing };
 static __thread struct thread *this_thread = &nobody;
 
 /* Tables of the mapped streams, and the control word each was filled for. */
@@ -227,7 +230,7 @@ static void forget_list(struct thread *t, unsigned i)
 
 	t->writers[i] = NULL;
 	t->lists[i] = NULL;
-	atomic_store_explicit(&t->fast, NULL, memory_order_relaxed);
+	atomic_store_explicit(&t->fast, &nowhere, memory_order_relaxed);
 	if (frame_at_work(t) == 0)
 		atomic_store_explicit(&t->state, 0, memory_order_relaxed);
 	for (; w; w = next) {
@@ -327,7 +330,7 @@ static bool retire(const struct ptrc_stream_header *h)
 		struct ptrc_writer *w = atomic_load_explicit(&t->fast, memory_order_relaxed);
 
 		if (w && w->header == h)
-			atomic_store_explicit(&t->fast, NULL, memory_order_relaxed);
+			atomic_store_explicit(&t->fast, &nowhere, memory_order_relaxed);
 	}
 	atomic_thread_fence(memory_order_seq_cst);
 	ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
@@ -710,7 +713,8 @@ static PTRC_COLD void event_cold(uint64_t todo, uint32_t id, const void *data, u
 		todo = UINT64_MAX;
 	}
 	all = atomic_load_explicit(&ptrc_page_self->active, memory_order_acquire);
-	if (all == 0 || !ptrc_process_maps_id(id))
+	/* System events and ids that cannot be are nobody's (EVENT-19, -20). */
+	if (all == 0 || id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX || !ptrc_process_maps_id(id))
 		goto out;
 	t = get_thread();
 	if (!t)
@@ -727,7 +731,7 @@ static PTRC_COLD void event_cold(uint64_t todo, uint32_t id, const void *data, u
 	if (outer == 0) {
 		struct ptrc_writer *w = t->writers[__builtin_ctzll(all)];
 
-		atomic_store_explicit(&t->fast, w, memory_order_relaxed);
+		atomic_store_explicit(&t->fast, w ? w : &nowhere, memory_order_relaxed);
 		rest = (all & (all - 1)) == 0 && w ? all : 0;
 	}
 	if (outer == 0)
@@ -760,23 +764,25 @@ static PTRC_ALWAYS_INLINE void copy(uint8_t *to, const uint8_t *from, size_t len
 {
 	struct block16 {
 		uint64_t word[2];
-	} a, b, last;
+	} a, b;
 
 	if (PTRC_LIKELY(len >= 16)) {
-		size_t done = 0;
+		const uint8_t *last = from + len - 16;
+		uint8_t *to_last = to + len - 16;
 
-		memcpy(&last, from + len - 16, 16);
-		for (; done + 32 < len; done += 32) {
-			memcpy(&a, from + done, 16);
-			memcpy(&b, from + done + 16, 16);
-			memcpy(to + done, &a, 16);
-			memcpy(to + done + 16, &b, 16);
+		for (; PTRC_UNLIKELY(last - from > 16); from += 32, to += 32) {
+			memcpy(&a, from, 16);
+			memcpy(&b, from + 16, 16);
+			memcpy(to, &a, 16);
+			memcpy(to + 16, &b, 16);
 		}
-		if (done + 16 < len) {
-			memcpy(&a, from + done, 16);
-			memcpy(to + done, &a, 16);
+		/* 1 to 32 bytes are left, in two pieces that may overlap what is done. */
+		memcpy(&b, last, 16);
+		if (last > from) {
+			memcpy(&a, from, 16);
+			memcpy(to, &a, 16);
 		}
-		memcpy(to + len - 16, &last, 16);
+		memcpy(to_last, &b, 16);
 	} else if (len >= 8) {
 		memcpy(&a.word[0], from, 8);
 		memcpy(&a.word[1], from + len - 8, 8);
@@ -835,10 +841,10 @@ static PTRC_ALWAYS_INLINE enum outcome put_fast(struct ptrc_writer *w, uint32_t 
 	at = (void *)w->at;
 	at[0] = delta | (id | len << 16) << 32;
 	at[1] = addr; /* user addresses have 47 bits, len has 16: nothing to mask */
+	copy((uint8_t *)&at[2], data, len);
 	w->last = now;
 	w->count++;
-	w->at += size;
-	copy((uint8_t *)&at[2], data, len);
+	w->at = (uint8_t *)at + size;
 	atomic_store_explicit(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias,
 			      memory_order_release);
 	atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
@@ -856,8 +862,7 @@ static PTRC_NOINLINE void record_each(trace_event_id_t id, const void *data, siz
 
 	if (!data)
 		len = 0;
-	/* System events and ids that cannot be are nobody's (EVENT-19, -20). */
-	if (id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX)
+	if (id >= WANT_COUNT)
 		return;
 	if (t == &nobody || frame_at_work(t) != 0) {
 		event_cold(active, id, data, len, addr, frame);
@@ -888,6 +893,7 @@ static PTRC_NOINLINE void record_each(trace_event_id_t id, const void *data, siz
 PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict data, size_t len)
 {
 	uint64_t active = atomic_load_explicit(&ptrc_page_self->active, memory_order_relaxed);
+	uint64_t frame;
 	enum outcome outcome;
 	struct ptrc_writer *w;
 	struct thread *t;
@@ -896,19 +902,17 @@ PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict dat
 		return;
 	t = this_thread;
 	if (PTRC_UNLIKELY(atomic_load_explicit(&t->state, memory_order_relaxed) != active ||
-			  id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX || !data)) {
+			  id >= WANT_COUNT || !data)) {
 		record_each(id, data, len, (uint64_t)__builtin_return_address(0), active,
 			    frame_here());
 		return;
 	}
-	atomic_store_explicit(&t->state, frame_here(), memory_order_relaxed);
+	frame = frame_here();
+	atomic_store_explicit(&t->state, frame, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	/* After the mark: null if its stream is being let go of. */
+	/* After the mark: nowhere, if its stream is being let go of. */
 	w = atomic_load_explicit(&t->fast, memory_order_relaxed);
-	outcome = COLD;
-	if (PTRC_LIKELY(w != NULL))
-		outcome = put_fast(w, id, data, len, (uint64_t)__builtin_return_address(0),
-				   frame_here());
+	outcome = put_fast(w, id, data, len, (uint64_t)__builtin_return_address(0), frame);
 	if (PTRC_UNLIKELY(outcome != DONE)) {
 		if (outcome == COLD)
 			event_cold(UINT64_MAX, id, data, len,

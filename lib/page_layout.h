@@ -28,7 +28,7 @@
 /* One stream that traces this process. */
 struct ptrc_page_slot {
 	_Atomic uint64_t
-		stream_id; /* 0: free. Stored last; cleared after the active bit */
+		stream_id; /* 0: free. Stored last; cleared before the active bit */
 	/* CLOCK_BOOTTIME: children whose start (it has ticks of 10 ms) is at or after it join. */
 	_Atomic uint64_t attach_ns;
 	_Atomic uint32_t flags;

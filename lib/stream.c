@@ -20,7 +20,6 @@
 #include "lib/thread_life.h"
 
 #define SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
-#define MODE_BITS (PTRC_CTL_FENCE | PTRC_CTL_MONO)
 
 /* ---- mapping ---- */
 

@@ -189,6 +189,13 @@ static uint32_t pos_of(const struct ptrc_writer *w)
 	return (uint32_t)(w->at - (uint8_t *)w->chunk);
 }
 
+/* What the chunk says rules: the writer's own idea may be one record further, or less far,
+ * after a call was left by siglongjmp. */
+static uint32_t published_pos(const struct ptrc_writer *w)
+{
+	return (uint32_t)atomic_load_explicit(&w->chunk->pos, memory_order_relaxed);
+}
+
 /* ---- giving chunks back ---- */
 
 /* OWNED -> SEALED or PARTIAL. The facts first: they are valid once the word says so. */
@@ -228,12 +235,14 @@ static void give_back(struct ptrc_writer *w, bool is_full)
 {
 	struct ptrc_stream_header *h = w->header;
 	uint64_t word;
+	uint32_t pos;
 
 	if (!w->chunk)
 		return;
 	word = own_word(w);
+	pos = published_pos(w);
 	if (owns(w, word)) {
-		if (pos_of(w) <= PTRC_CHUNK_FIRST ||
+		if (pos <= PTRC_CHUNK_FIRST ||
 		    w->epoch != atomic_load_explicit(&h->epoch, memory_order_acquire)) {
 			uint64_t seen = word & ~PTRC_CHUNK_PINS;
 
@@ -242,10 +251,10 @@ static void give_back(struct ptrc_writer *w, bool is_full)
 				    &ptrc_stream_ctl(h)[w->index].word, &seen,
 				    WORD(w->gen, 0, 0, PTRC_CHUNK_FREE), memory_order_release,
 				    memory_order_relaxed))
-				seal(h, w->index, word, pos_of(w), (uint32_t)w->count,
+				seal(h, w->index, word, pos, (uint32_t)w->count,
 				     w->last, PTRC_CHUNK_SEALED);
 		} else {
-			seal(h, w->index, word, pos_of(w), (uint32_t)w->count, w->last,
+			seal(h, w->index, word, pos, (uint32_t)w->count, w->last,
 			     is_full ? PTRC_CHUNK_SEALED : PTRC_CHUNK_PARTIAL);
 		}
 	}
@@ -714,8 +723,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		uint64_t word = own_word(w);
 
 		/* The chunk's own word rules: a handler may have recorded meanwhile. */
-		uint32_t pos = (uint32_t)atomic_load_explicit(&w->chunk->pos,
-							      memory_order_relaxed);
+		uint32_t pos = published_pos(w);
 
 		if (!owns(w, word) || pos < PTRC_CHUNK_FIRST || pos > w->chunk_size) {
 			stand_nowhere(w);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Manual pages of the commands.
+# Manual pages: of the commands; of the functions, by page of the standard, with a link for
+# each further function of a page; overviews.
 
 dist_man_MANS += \
 	%D%/ptrace-clear.1 \
@@ -12,3 +13,63 @@ dist_man_MANS += \
 	%D%/ptrace-start.1 \
 	%D%/ptrace-stat.1 \
 	%D%/ptrace-stop.1
+
+dist_man_MANS += \
+	%D%/posix_trace_attr_getclockres.3 \
+	%D%/posix_trace_attr_getinherited.3 \
+	%D%/posix_trace_attr_getlogsize.3 \
+	%D%/posix_trace_attr_init.3 \
+	%D%/posix_trace_clear.3 \
+	%D%/posix_trace_close.3 \
+	%D%/posix_trace_create.3 \
+	%D%/posix_trace_event.3 \
+	%D%/posix_trace_eventid_open.3 \
+	%D%/posix_trace_eventset_add.3 \
+	%D%/posix_trace_eventtypelist_getnext_id.3 \
+	%D%/posix_trace_get_attr.3 \
+	%D%/posix_trace_get_filter.3 \
+	%D%/posix_trace_getnext_event.3 \
+	%D%/posix_trace_start.3 \
+	%D%/posixtrace.7 \
+	%D%/posixtrace_get_counts.3 \
+	%D%/trace.h.7
+
+# Links.
+dist_man_MANS += \
+	%D%/posix_trace_attr_destroy.3 \
+	%D%/posix_trace_attr_getcreatetime.3 \
+	%D%/posix_trace_attr_getgenversion.3 \
+	%D%/posix_trace_attr_getlogfullpolicy.3 \
+	%D%/posix_trace_attr_getmaxdatasize.3 \
+	%D%/posix_trace_attr_getmaxsystemeventsize.3 \
+	%D%/posix_trace_attr_getmaxusereventsize.3 \
+	%D%/posix_trace_attr_getname.3 \
+	%D%/posix_trace_attr_getstreamfullpolicy.3 \
+	%D%/posix_trace_attr_getstreamsize.3 \
+	%D%/posix_trace_attr_setinherited.3 \
+	%D%/posix_trace_attr_setlogfullpolicy.3 \
+	%D%/posix_trace_attr_setlogsize.3 \
+	%D%/posix_trace_attr_setmaxdatasize.3 \
+	%D%/posix_trace_attr_setname.3 \
+	%D%/posix_trace_attr_setstreamfullpolicy.3 \
+	%D%/posix_trace_attr_setstreamsize.3 \
+	%D%/posix_trace_create_withlog.3 \
+	%D%/posix_trace_eventid_equal.3 \
+	%D%/posix_trace_eventid_get_name.3 \
+	%D%/posix_trace_eventset_del.3 \
+	%D%/posix_trace_eventset_empty.3 \
+	%D%/posix_trace_eventset_fill.3 \
+	%D%/posix_trace_eventset_ismember.3 \
+	%D%/posix_trace_eventtypelist_rewind.3 \
+	%D%/posix_trace_flush.3 \
+	%D%/posix_trace_get_status.3 \
+	%D%/posix_trace_open.3 \
+	%D%/posix_trace_rewind.3 \
+	%D%/posix_trace_set_filter.3 \
+	%D%/posix_trace_shutdown.3 \
+	%D%/posix_trace_stop.3 \
+	%D%/posix_trace_timedgetnext_event.3 \
+	%D%/posix_trace_trid_eventid_open.3 \
+	%D%/posix_trace_trygetnext_event.3 \
+	%D%/posixtrace_attach.3 \
+	%D%/posixtrace_version.3

@@ -41,6 +41,7 @@ ptrc_sh_tests = \
 	%D%/coverage \
 	%D%/header.sh \
 	%D%/linkage.sh \
+	%D%/manual.sh \
 	%D%/symbols.sh
 
 # Those of the C tests that run under the thread sanitizer, too.

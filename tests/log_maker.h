@@ -54,6 +54,8 @@ __attribute__((unused)) static inline struct ptrc_stream_header *maker_header(in
 	CHECK_OK(ptrc_attr_resolve(&attr, true, &h->attr));
 	h->attr.createtime_sec = MAKER_EPOCH / 1000000000;
 	h->attr.createtime_nsec = 7;
+	/* That of another library: a log says who wrote it, not who reads it. */
+	strcpy(h->attr.genversion, "made up 9.9");
 	h->id = UINT64_C(0x1122334455667788);
 	h->target_pid = 41;
 	h->controller_pid = 42;

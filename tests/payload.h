@@ -36,9 +36,11 @@ static inline uint32_t payload_check_word(uint32_t writer, uint32_t seq, uint32_
 }
 
 /* Writes the payload of that length, PAYLOAD_MIN at least; async-signal-safe. */
-static inline void payload_fill(unsigned char *to, uint32_t len, uint32_t writer, uint32_t seq)
+static inline void payload_fill(unsigned char *to, uint32_t len, uint32_t writer,
+				uint32_t seq)
 {
-	struct payload_head head = {writer, seq, len, payload_check_word(writer, seq, len)};
+	struct payload_head head = {writer, seq, len,
+				    payload_check_word(writer, seq, len)};
 	uint64_t state = payload_mix((uint64_t)seq << 32 | writer);
 
 	memcpy(to, &head, sizeof(head));
@@ -66,7 +68,8 @@ static inline bool payload_read(const unsigned char *from, size_t len, uint32_t 
 	if (len < sizeof(head))
 		return false;
 	memcpy(&head, from, sizeof(head));
-	if (head.len != len || head.check != payload_check_word(head.writer, head.seq, head.len))
+	if (head.len != len ||
+	    head.check != payload_check_word(head.writer, head.seq, head.len))
 		return false;
 	state = payload_mix((uint64_t)head.seq << 32 | head.writer);
 	for (uint32_t at = PAYLOAD_MIN; at < head.len; at++) {

@@ -25,8 +25,8 @@
 struct slow_page {
 	unsigned char *data;
 	int fd;
-	/* How often it was made slow, and filled: a message left over from one round is not
-	 * taken for one of the next. */
+	/* How often it was made slow, and filled: a message left over from one round
+	 * is not taken for one of the next. */
 	_Atomic uint32_t armed;
 	_Atomic uint32_t filled;
 };
@@ -40,14 +40,15 @@ static inline struct slow_page slow_page_make(void)
 	void *data;
 
 #ifdef UFFD_USER_MODE_ONLY
-	page.fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+	page.fd = (int)syscall(SYS_userfaultfd,
+			       O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
 #else
 	page.fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 #endif
 	if (page.fd < 0 || ioctl(page.fd, UFFDIO_API, &api) < 0)
 		SKIP("no userfaultfd");
-	data = mmap(NULL, SLOW_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		    -1, 0);
+	data = mmap(NULL, SLOW_PAGE_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(data != MAP_FAILED);
 	page.data = (unsigned char *)data;
 	area.range.start = (uintptr_t)page.data;
@@ -56,8 +57,8 @@ static inline struct slow_page slow_page_make(void)
 	return page;
 }
 
-/* Returns when a thread hangs at the page, made slow again since it was last filled. False
- * after `ms' without one. */
+/* Returns when a thread hangs at the page, made slow again since it was last filled.
+ * False after `ms' without one. */
 static inline bool slow_page_wait(struct slow_page *page, int ms)
 {
 	struct pollfd look = {.fd = page->fd, .events = POLLIN};
@@ -74,8 +75,8 @@ static inline bool slow_page_wait(struct slow_page *page, int ms)
 /* Gives the page these contents and lets everybody go on. */
 static inline void slow_page_fill(struct slow_page *page, const void *bytes, size_t len)
 {
-	static unsigned char
-		contents[SLOW_PAGE_BYTES] __attribute__((aligned(SLOW_PAGE_BYTES)));
+	static unsigned char contents[SLOW_PAGE_BYTES]
+		__attribute__((aligned(SLOW_PAGE_BYTES)));
 	struct uffdio_copy copy = {.dst = (uintptr_t)page->data,
 				   .src = (uintptr_t)contents,
 				   .len = SLOW_PAGE_BYTES};

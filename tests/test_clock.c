@@ -92,18 +92,26 @@ TEST(an_object_read_from_a_stream_keeps_its_creation_time, "CLOCK-03 ATTR-15 ATT
 	CHECK_EQ(ts_time_ns(&time), created);
 }
 
-TEST(a_log_has_the_creation_time_of_its_stream, "CLOCK-04")
+TEST(a_log_has_the_times_of_its_stream, "CLOCK-04 CLOCK-06")
 {
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, NULL, fd), log;
-	int64_t created = creation_of(trid);
+	int64_t created = creation_of(trid), ended;
 
 	ts_start(trid);
 	harness_sleep_ms(2);
 	ts_shutdown(trid);
+	ended = ts_realtime_ns();
 	harness_sleep_ms(2);
 	log = ts_open_log(fd);
 	CHECK_EQ(creation_of(log), created);
+	/* Reading checks that times are normalised. */
+	struct ts_events events = ts_read_log(log);
+	CHECK_GE(events.count, 2);
+	for (size_t i = 0; i < events.count; i++) {
+		CHECK_GE(ts_time_ns(&events.at[i].info.posix_timestamp), created);
+		CHECK_LE(ts_time_ns(&events.at[i].info.posix_timestamp), ended + 10000);
+	}
 	ts_close_log(log);
 }
 
@@ -190,8 +198,8 @@ TEST(system_events_are_stamped_as_exactly, "EVENT-11 CLOCK-06")
 	trace_id_t trid = ts_create(0, NULL);
 
 	for (int i = 0; i < 50; i++) {
-		static const trace_event_id_t ids[] = {POSIX_TRACE_START, POSIX_TRACE_FILTER,
-						       POSIX_TRACE_STOP};
+		static const trace_event_id_t ids[] = {
+			POSIX_TRACE_START, POSIX_TRACE_FILTER, POSIX_TRACE_STOP};
 		int64_t times[4];
 		times[0] = ts_realtime_ns();
 		ts_start(trid);
@@ -461,7 +469,8 @@ TEST(a_step_of_the_wall_clock_is_not_seen, "EVENT-11 GETNEXT-03 CLOCK-05")
 		      (i == 0	? -INT64_C(3600000000000)
 		       : i == 1 ? INT64_C(3600000000000)
 				: 0);
-		stepped = (struct timespec){(time_t)(now / 1000000000), (long)(now % 1000000000)};
+		stepped = (struct timespec){(time_t)(now / 1000000000),
+					    (long)(now % 1000000000)};
 		if (clock_settime(CLOCK_REALTIME, &stepped) < 0)
 			SKIP("the clock may not be set");
 	}
@@ -470,6 +479,7 @@ TEST(a_step_of_the_wall_clock_is_not_seen, "EVENT-11 GETNEXT-03 CLOCK-05")
 	ts_expect_sorted(&all);
 	for (size_t i = 0; i < all.count; i++) {
 		CHECK_GE(ts_time_ns(&all.at[i].info.posix_timestamp), base - EXACT_NS);
-		CHECK_LE(ts_time_ns(&all.at[i].info.posix_timestamp), base + INT64_C(60000000000));
+		CHECK_LE(ts_time_ns(&all.at[i].info.posix_timestamp),
+			 base + INT64_C(60000000000));
 	}
 }

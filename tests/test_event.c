@@ -122,7 +122,8 @@ TEST(every_running_stream_that_traces_the_caller_gets_the_event, "EVENT-01 EVENT
 	struct stream_event foreign = {.id = id};
 
 	ts_set_filter(filtered, &set, POSIX_TRACE_SET_EVENTSET);
-	foreign.trid = (trace_id_t)ts_target_call(&other, do_create_running, &self, sizeof(self));
+	foreign.trid = (trace_id_t)ts_target_call(&other, do_create_running, &self,
+						  sizeof(self));
 
 	ts_emit(id, 1);
 	ts_emit(other_id, 2);
@@ -197,10 +198,12 @@ TEST(data_of_every_alignment_and_length_is_recorded_as_it_was, "EVENT-03 EVENT-0
 		for (size_t len = 0; len < lengths; len++) {
 			struct ts_event event = ts_expect(trid, id);
 			CHECK_EQ(event.len, len);
-			CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+			CHECK_EQ(event.info.posix_truncation_status,
+				 POSIX_TRACE_NOT_TRUNCATED);
 			for (size_t i = 0; i < len; i++)
 				CHECK_EQ(event.data[i],
-					 (unsigned char)((i + offset) * 7 + offset * 31 + len));
+					 (unsigned char)((i + offset) * 7 + offset * 31 +
+							 len));
 			ts_event_free(&event);
 		}
 	ts_expect_none(trid);
@@ -211,8 +214,9 @@ TEST(no_byte_beside_the_data_is_touched, "EVENT-03 EVENT-05")
 	enum { page = 4096, max = 100 };
 	trace_event_id_t id = ts_id("bytes");
 	trace_id_t trid = stream_on(0, max);
-	unsigned char *area = (unsigned char *)mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
-						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *area =
+		(unsigned char *)mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(area != MAP_FAILED);
 	for (size_t i = 0; i < page; i++)
@@ -249,7 +253,7 @@ TEST(no_byte_beside_the_data_is_touched, "EVENT-03 EVENT-05")
 TEST(data_are_cut_to_max_data_size_of_each_stream, "EVENT-04 EVENT-05")
 {
 	static unsigned char data[12000];
-	static const size_t lens[] = {0,   1,	 6,    7,    8,	   9,	  99,	100,
+	static const size_t lens[] = {0,   1,	 6,    7,    8,	   9,	  99,	 100,
 				      101, 4095, 4096, 4097, 9999, 10000, 10001, 12000};
 	static const size_t maxima[] = {0, 7, 8, 100, 4096, 10000};
 	enum { streams = sizeof(maxima) / sizeof(maxima[0]) };
@@ -452,7 +456,8 @@ TEST(the_program_address_is_the_return_address_of_the_call, "EVENT-10")
 	for (size_t len = 0; len <= sizeof(data); len = len * 2 + 1)
 		CHECK_EQ((uintptr_t)ts_expect(trid, id).info.posix_prog_address,
 			 (uintptr_t)exact_return);
-	CHECK_EQ((uintptr_t)ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT).info.posix_prog_address,
+	CHECK_EQ((uintptr_t)ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT)
+			 .info.posix_prog_address,
 		 (uintptr_t)exact_return);
 }
 #endif
@@ -491,7 +496,8 @@ TEST(one_call_site_is_one_address, "EVENT-10")
 	CHECK_NE((uintptr_t)all.at[0].info.posix_prog_address,
 		 (uintptr_t)all.at[1].info.posix_prog_address);
 	CHECK_GT((uintptr_t)all.at[0].info.posix_prog_address, (uintptr_t)call_site_a);
-	CHECK_LT((uintptr_t)all.at[0].info.posix_prog_address, (uintptr_t)call_site_a + 256);
+	CHECK_LT((uintptr_t)all.at[0].info.posix_prog_address,
+		 (uintptr_t)call_site_a + 256);
 }
 
 TEST(errno_survives, "EVENT-15")
@@ -519,7 +525,8 @@ TEST(errno_survives, "EVENT-15")
 	}
 	posix_trace_event(id, data, sizeof(data));
 	CHECK_EQ(errno, 4712);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+			 POSIX_TRACE_OVERRUN);
 	ts_shutdown(trid);
 	errno = 4713;
 	posix_trace_event(id, data, 8);
@@ -532,7 +539,8 @@ TEST(errno_survives, "EVENT-15")
 		posix_trace_event(id, data, 1200);
 		CHECK_EQ(errno, 0);
 	}
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
+			 POSIX_TRACE_OVERRUN);
 }
 
 /*
@@ -579,7 +587,8 @@ TEST(system_events_cannot_be_forged, "EVENT-20")
 	int data[2 * sizeof(set)] = {0};
 	trace_id_t trid = stream_on(0, 0);
 
-	for (trace_event_id_t forged = POSIX_TRACE_START; forged <= POSIX_TRACE_ERROR; forged++) {
+	for (trace_event_id_t forged = POSIX_TRACE_START; forged <= POSIX_TRACE_ERROR;
+	     forged++) {
 		posix_trace_event(forged, data, sizeof(int));
 		posix_trace_event(forged, &set, sizeof(set));
 		posix_trace_event(forged, NULL, 0);
@@ -677,8 +686,8 @@ static intptr_t do_load_threads(const void *arg, size_t arg_bytes)
 }
 
 /* Every writer below `writers' wrote 1 to count, each whole, each once, in order. */
-static void expect_loads(const struct ts_events *all, trace_event_id_t id, uint32_t writers,
-			 uint32_t count)
+static void expect_loads(const struct ts_events *all, trace_event_id_t id,
+			 uint32_t writers, uint32_t count)
 {
 	uint32_t last[64] = {0};
 
@@ -744,7 +753,8 @@ TEST(short_lived_threads_lose_nothing, "EVENT-16 EVENT-17")
 			uint32_t next = 1;
 			for (size_t i = 0; i < all.count; i++) {
 				uint32_t writer, seq;
-				CHECK(payload_read(all.at[i].data, all.at[i].len, &writer, &seq));
+				CHECK(payload_read(all.at[i].data, all.at[i].len, &writer,
+						   &seq));
 				if (writer != t)
 					continue;
 				CHECK_EQ(seq, next);
@@ -953,7 +963,6 @@ TEST(the_first_event_of_a_thread_may_come_from_a_handler_on_a_small_stack,
 	ts_expect_none(trid);
 }
 
-
 /* Each level is interrupted by the next one, in its own event. */
 static void emit_and_go_deeper(int sig)
 {
@@ -1002,7 +1011,8 @@ TEST(handlers_may_nest_in_events_many_deep, "EVENT-12 EVENT-13")
 /* One turn over the functions, on streams and objects of its own. */
 static void use_every_function(uint32_t turn, trace_event_id_t id)
 {
-	trace_attr_t attr = ts_attr(turn % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL, 8192, 64);
+	trace_attr_t attr =
+		ts_attr(turn % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL, 8192, 64);
 	trace_id_t trid = ts_create(0, &attr);
 	struct posix_trace_event_info info;
 	struct timespec past = {0, 0};
@@ -1023,12 +1033,12 @@ static void use_every_function(uint32_t turn, trace_event_id_t id)
 	for (uint32_t i = 0; i < 20; i++)
 		ts_emit(id, i);
 	do
-		CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
-						      &unavailable));
+		CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data),
+						      &len, &unavailable));
 	while (!unavailable);
 	do
-		result = posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
-							&unavailable, &past);
+		result = posix_trace_timedgetnext_event(trid, &info, data, sizeof(data),
+							&len, &unavailable, &past);
 	while (result == 0);
 	CHECK_EQ(result, ETIMEDOUT);
 	CHECK_OK(posix_trace_eventid_get_name(trid, found, name));
@@ -1091,7 +1101,8 @@ static void emit_and_jump_out(int sig)
 }
 
 /* From deeper in the stack than the frame that was left, or from just there. */
-__attribute__((noinline)) static void emit_deep(trace_event_id_t id, uint32_t number, int depth)
+__attribute__((noinline)) static void emit_deep(trace_event_id_t id, uint32_t number,
+						int depth)
 {
 	volatile unsigned char pad[512];
 
@@ -1103,12 +1114,12 @@ __attribute__((noinline)) static void emit_deep(trace_event_id_t id, uint32_t nu
 	__asm__ volatile("" ::"r"(pad));
 }
 
-#define EMIT_AT(id, number, depth)                                     \
-	do {                                                           \
-		uint32_t emit_number = (number);                       \
-		if ((depth) > 0)                                       \
-			emit_deep((id), emit_number, (depth));         \
-		else                                                   \
+#define EMIT_AT(id, number, depth)                                                  \
+	do {                                                                        \
+		uint32_t emit_number = (number);                                    \
+		if ((depth) > 0)                                                    \
+			emit_deep((id), emit_number, (depth));                      \
+		else                                                                \
 			posix_trace_event((id), &emit_number, sizeof(emit_number)); \
 	} while (0)
 
@@ -1301,7 +1312,8 @@ TEST(events_may_be_left_at_any_time, "EVENT-28 EVENT-13")
 	CHECK_EQ(last, number);
 	/* Only what was interrupted can be missing. */
 	CHECK_LE(missing, jump_count);
-	NOTE("%u events, %u left, %u of them without a record", number, jump_count, missing);
+	NOTE("%u events, %u left, %u of them without a record", number, jump_count,
+	     missing);
 }
 
 static sigjmp_buf outer_target;
@@ -1355,8 +1367,8 @@ TEST(two_nested_events_may_be_left_at_once, "EVENT-28")
 		int64_t end;
 		CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
 		CHECK_OK(pthread_kill(slow_thread, SIGUSR1));
-		/* The nested call hangs at the page too, unless its signals are held back;
-		 * then it cannot be left and the page has to be filled. */
+		/* The nested call hangs at the page too, unless its signals are held
+		 * back; then it cannot be left and the page has to be filled. */
 		if (slow_page_wait(&slow, 30)) {
 			CHECK_OK(pthread_kill(slow_thread, SIGUSR2));
 			end = harness_now_ns() + (int64_t)30 * 1000000;
@@ -1487,7 +1499,8 @@ TEST(a_child_forked_amid_events_of_other_threads_records, "EVENT-14")
 		if (all.at[i].info.posix_event_id != id)
 			continue;
 		CHECK_EQ(all.at[i].info.posix_pid, children[seen / 2]);
-		CHECK_EQ(ts_number(&all.at[i]), seen % 2 ? 0 : (uint32_t)children[seen / 2]);
+		CHECK_EQ(ts_number(&all.at[i]),
+			 seen % 2 ? 0 : (uint32_t)children[seen / 2]);
 		seen++;
 	}
 }
@@ -1659,7 +1672,8 @@ static intptr_t do_record_until_told(const void *arg, size_t arg_bytes)
 TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 {
 	struct shared_progress *progress = (struct shared_progress *)mmap(
-		NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct ts_target target = ts_target_fork();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	trace_id_t trid = ts_create_running(target.pid, &attr);
@@ -1670,12 +1684,15 @@ TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 	for (int i = 0; i < 10; i++) {
 		struct ts_target controller = ts_target_fork();
 		uint64_t before;
-		ts_target_call(&controller, do_create_two, &target.pid, sizeof(target.pid));
+		ts_target_call(&controller, do_create_two, &target.pid,
+			       sizeof(target.pid));
 		before = atomic_load(&progress->events);
-		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&progress->events) > before + 1000);
+		CHECK_WITHIN(TS_PATIENCE_MS,
+			     atomic_load(&progress->events) > before + 1000);
 		ts_target_kill(&controller);
 		before = atomic_load(&progress->events);
-		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&progress->events) > before + 1000);
+		CHECK_WITHIN(TS_PATIENCE_MS,
+			     atomic_load(&progress->events) > before + 1000);
 	}
 	atomic_store(&progress->stop, true);
 	count = ts_target_result(&target);
@@ -1684,7 +1701,8 @@ TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 	all = ts_read_all(trid);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), (uint32_t)(count - 1));
 	for (size_t i = 0; i < 300; i++)
-		CHECK_EQ(ts_number(&all.at[all.count - 1 - i]), (uint32_t)((size_t)count - 1 - i));
+		CHECK_EQ(ts_number(&all.at[all.count - 1 - i]),
+			 (uint32_t)((size_t)count - 1 - i));
 }
 
 /* In the target: a thread hangs in the middle of an event, which is said on the pipe. */
@@ -1743,7 +1761,8 @@ TEST(a_writer_killed_in_the_middle_costs_only_its_unfinished_event, "EVENT-23 GE
 	}
 }
 
-TEST(a_writer_killed_in_the_middle_disturbs_nobody_else_in_its_stream, "EVENT-23 GETNEXT-33")
+TEST(a_writer_killed_in_the_middle_disturbs_nobody_else_in_its_stream,
+     "EVENT-23 GETNEXT-33")
 {
 	enum { rounds = 20 };
 	trace_event_id_t id = ts_id("killed");
@@ -1842,7 +1861,8 @@ static void lose_a_giant(trace_id_t trid)
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
 			 POSIX_TRACE_NO_OVERRUN);
 	posix_trace_event(id, data, giant);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_OVERRUN);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
 			 POSIX_TRACE_NO_OVERRUN);
 	ts_emit(id, 3);
@@ -1852,7 +1872,8 @@ static void lose_a_giant(trace_id_t trid)
 
 	/* Nor does it fit when there is nothing else. */
 	posix_trace_event(id, data, giant);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_OVERRUN);
 	ts_emit(id, 4);
 	all = ts_read_all(trid);
 	ts_expect_numbers(&all, id, 4, 4);
@@ -1888,7 +1909,8 @@ TEST(an_event_too_big_for_a_flush_stream_is_lost_alone, "EVENT-27")
 	ts_emit(id, 1);
 	posix_trace_event(id, data, giant);
 	ts_emit(id, 2);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_OVERRUN);
 	ts_shutdown(trid);
 	all = ts_log_events(fd);
 	ts_expect_numbers(&all, id, 1, 2);

@@ -387,6 +387,97 @@ TEST(keeper_ends_with_the_stream, "EXIT-03 GEN-05")
 	}
 }
 
+TEST(end_of_a_controller_shows_while_its_children_live, "EXIT-01 EXIT-02 EXIT-03 FORK-11 "
+							  "CREATE-12")
+{
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	for (int i = 0; i < 12; i++) {
+		int fd = ts_temp_file(), life[2];
+		char byte;
+		open_pipe(life, 0);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			trace_id_t trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			if (private_user_is_on())
+				for (int j = 1; j < TRACE_SYS_MAX; j++)
+					CHECK_OK(try_create());
+			/* A child that outlives it, by each way there is. */
+			close(life[1]);
+			pid_t child = 0;
+			switch (i / 3) {
+			case 0:
+				child = fork();
+				break;
+			case 1:
+				child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL,
+						       NULL);
+				break;
+			case 2:
+				child = vfork();
+				break;
+			default:
+				child = fork();
+				break;
+			}
+			if (child == 0) {
+				if (i / 3 >= 2) {
+					dup2(life[0], STDIN_FILENO);
+					execl("/bin/cat", "cat", (char *)NULL);
+					_exit(127);
+				}
+				while (read(life[0], &byte, 1) > 0)
+					;
+				_exit(0);
+			}
+			emit_run(id, 0, 100, 20);
+			end_by(endings[i % 3]);
+		}
+		close(life[0]);
+		harness_reap(pid);
+		expect_complete_log(fd, id, 100);
+		if (private_user_is_on())
+			CHECK_WITHIN(10000, can_have_all_streams());
+		close(life[1]);
+		close(fd);
+	}
+}
+
+TEST(log_survives_signals_to_the_whole_group, "EXIT-03")
+{
+	static const int signals[] = {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGKILL};
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		int fd = ts_temp_file(), ready[2];
+		char byte = 0;
+		open_pipe(ready, 0);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			struct rlimit no_core = {0, 0};
+			setrlimit(RLIMIT_CORE, &no_core);
+			CHECK_SYS(setpgid(0, 0));
+			trace_id_t trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			emit_run(id, 0, 100, 20);
+			CHECK_EQ(write(ready[1], &byte, 1), 1);
+			for (;;)
+				pause();
+		}
+		CHECK_EQ(read(ready[0], &byte, 1), 1);
+		CHECK_SYS(kill(-pid, signals[i]));
+		int status = harness_reap(pid);
+		CHECK(WIFSIGNALED(status));
+		CHECK_EQ(WTERMSIG(status), signals[i]);
+		expect_complete_log(fd, id, 100);
+		close(ready[0]);
+		close(ready[1]);
+		close(fd);
+	}
+}
+
 /* Waits for a byte of the case before it ends. */
 static pid_t start_logged_controller(int fd, const trace_attr_t *attr, uint32_t flushed,
 				     uint32_t unflushed, pid_t *keeper)
@@ -461,6 +552,42 @@ TEST(next_create_finishes_the_log_of_killed_controller_and_keeper, "EXIT-03 LOG-
 	trace_id_t trid = ts_create(0, NULL);
 	expect_complete_log(fd, id, 150);
 	ts_shutdown(trid);
+	CHECK_SYS(unlink(path));
+}
+
+static _Atomic int signals_seen;
+
+static void count_signal(int signal_number)
+{
+	(void)signal_number;
+	atomic_fetch_add(&signals_seen, 1);
+}
+
+TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits, "EXIT-03 LOG-22 GEN-07 CREATE-01")
+{
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_attr_t attr = append_attr(256 * KIB);
+	struct sigaction action = {.sa_handler = count_signal};
+	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 2000, &keeper);
+	kill(keeper, SIGSTOP);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	CHECK_SYS(sigaction(SIGXFSZ, &action, NULL));
+	limit_file_size(5000);
+	trace_id_t trid = ts_create(0, NULL);
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	ts_shutdown(trid);
+	limit_file_size(RLIM_INFINITY);
+	CHECK_EQ(signals_seen, 0);
+	/* Finished or not, what had been flushed is there. */
+	struct ts_events events = ts_log_events(fd);
+	uint32_t seen = (uint32_t)ts_count(&events, ts_id("event"));
+	CHECK_GE(seen, 100);
+	ts_expect_numbers(&events, ts_id("event"), 0, seen - 1);
 	CHECK_SYS(unlink(path));
 }
 
@@ -584,9 +711,9 @@ static void emit_at_quick_exit(void)
 	ts_emit(last_id, 1);
 }
 
-/* No constructor of this program runs before those of the library; so no destructor
- * should run after. */
-__attribute__((destructor)) static void emit_in_destructor(void)
+/* No constructor of this program runs before those of the library, which have 101, the first
+ * that programs may have; so no destructor should run after. */
+__attribute__((destructor(102))) static void emit_in_destructor(void)
 {
 	if (last_id)
 		ts_emit(last_id, 2);

@@ -807,7 +807,8 @@ TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
 
 TEST(ended_processes_do_not_count, "FORK-20 EVENT-16")
 {
-	enum { PROCESSES = 2500 };
+	/* More than a stream can have threads at a time. */
+	enum { PROCESSES = 9000 };
 	trace_event_id_t id = ts_id("event");
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, 0);
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
@@ -932,6 +933,52 @@ TEST(child_of_a_shell_that_existed_before_is_not_traced, "FORK-09 FORK-22")
 	CHECK_EXIT(pid, 0);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+}
+
+/* A shell that waits for a line before it runs prog_emit. Spawned, not forked: the library
+ * has no part in it. */
+static pid_t spawn_waiting_shell(const char *name, int *go)
+{
+	char path[PATH_MAX], command[PATH_MAX + 100];
+	char sh[] = "sh", option[] = "-c";
+	char *argv[] = {sh, option, command, NULL};
+	posix_spawn_file_actions_t actions;
+	int in[2];
+	pid_t pid;
+
+	program_beside(path, "prog_emit");
+	snprintf(command, sizeof(command), "read x; '%s' '%s' 3; :", path, name);
+	open_pipe(in, 0);
+	CHECK_EQ(posix_spawn_file_actions_init(&actions), 0);
+	CHECK_EQ(posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO), 0);
+	CHECK_EQ(posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, no_environment), 0);
+	CHECK_EQ(posix_spawn_file_actions_destroy(&actions), 0);
+	close(in[0]);
+	*go = in[1];
+	return pid;
+}
+
+TEST(spawned_before_or_after_the_stream_makes_the_difference, "FORK-09 FORK-17 FORK-22")
+{
+	/* Close together: the system's start times are coarse. */
+	for (int i = 0; i < 15; i++) {
+		int go[2];
+		pid_t before = spawn_waiting_shell("before", &go[0]);
+		trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+		pid_t after = spawn_waiting_shell("after", &go[1]);
+		for (int j = 0; j < 2; j++) {
+			CHECK_EQ(write(go[j], "\n", 1), 1);
+			close(go[j]);
+		}
+		CHECK_EXIT(before, 0);
+		CHECK_EXIT(after, 0);
+		struct ts_events events = ts_read_all(trid);
+		expect_emitted(trid, &events, "after", 3);
+		expect_emitted(trid, &events, "before", 0);
+		CHECK_EQ(events.count, 4);
+		ts_shutdown(trid);
+		ts_events_free(&events);
+	}
 }
 
 TEST(many_forks_of_a_threaded_process_lose_nothing, "FORK-01 FORK-02 EVENT-16 EVENT-17")

@@ -628,6 +628,29 @@ TEST(applications_ignoring_children_keep_doing_so, "GEN-07")
 	CHECK(action.sa_handler == SIG_IGN);
 }
 
+/* Both kinds of keeper: see keeper_is_no_child_of_a_subreaper. */
+TEST(keeper_keeps_nothing_of_the_application, "GEN-07 LOG-12 EXEC-14")
+{
+	trace_attr_t attr = small_attr();
+	trace_event_id_t id = ts_id("event");
+	for (int is_subreaper = 0; is_subreaper < 2; is_subreaper++) {
+		int ends[2], fd = ts_temp_file(), other = ts_temp_file();
+		char byte;
+		CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, is_subreaper));
+		CHECK_SYS(pipe(ends));
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		ts_emit(id, 1);
+		/* Its end is seen at once, not when the stream ends. */
+		close(ends[1]);
+		CHECK_EQ(read(ends[0], &byte, 1), 0);
+		CHECK_EQ(other_holder(other, getppid()), 0);
+		CHECK_GT(other_holder(fd, getppid()), 0);
+		ts_shutdown(trid);
+		close(ends[0]);
+	}
+}
+
 TEST(library_says_nothing, "GEN-08")
 {
 	int output = ts_temp_file(), errors = ts_temp_file(), fd = ts_temp_file();

@@ -124,7 +124,8 @@ static void on_timer(int sig)
 static void be_interrupted_every(long us)
 {
 	struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
-	struct sigevent notify = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+	struct sigevent notify = {.sigev_notify = SIGEV_THREAD_ID,
+				  .sigev_signo = SIGUSR1};
 	struct itimerspec every = {{0, us * 1000}, {0, us * 1000}};
 	timer_t timer;
 
@@ -328,14 +329,16 @@ static trace_id_t hammer(int policy, size_t stream_bytes, uint64_t most_unread,
 	for (uint32_t slot = 0; slot < SLOTS; slot++)
 		CHECK_EXIT(keeper.pids[slot], 0);
 	read_the_rest(trid);
-	NOTE("%" PRIu64 " events read, %u gaps, %u late, %u kills, %u stops, %u handlers, %u left",
+	NOTE("%" PRIu64
+	     " events read, %u gaps, %u late, %u kills, %u stops, %u handlers, %u left",
 	     view->events, view->gaps, view->late, keeper.kills, keeper.stops,
 	     atomic_load(&shared->handlers), atomic_load(&shared->jumps));
 	return trid;
 }
 
-TEST(nothing_is_lost_while_there_is_room, "EVENT-16 EVENT-17 EVENT-23 EVENT-28 EVENT-13 GETNEXT-03 "
-					  "GETNEXT-04 GETNEXT-33 GETNEXT-34 SIZE-11")
+TEST(nothing_is_lost_while_there_is_room,
+     "EVENT-16 EVENT-17 EVENT-23 EVENT-28 EVENT-13 GETNEXT-03 "
+     "GETNEXT-04 GETNEXT-33 GETNEXT-34 SIZE-11")
 {
 	const size_t stream_bytes = (size_t)8 << 20;
 	trace_attr_t attr = ts_attr(0, 0, DATA_MAX);
@@ -345,7 +348,8 @@ TEST(nothing_is_lost_while_there_is_room, "EVENT-16 EVENT-17 EVENT-23 EVENT-28 E
 
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, DATA_MAX, &event_bytes));
 	/* Half is left for handlers, which do not wait, and for what the killed took. */
-	trid = hammer(POSIX_TRACE_UNTIL_FULL, stream_bytes, stream_bytes / event_bytes / 2, NULL);
+	trid = hammer(POSIX_TRACE_UNTIL_FULL, stream_bytes,
+		      stream_bytes / event_bytes / 2, NULL);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
 			 POSIX_TRACE_NO_OVERRUN);
 	CHECK_EQ(view->gaps, 0);
@@ -361,8 +365,9 @@ TEST(nothing_is_lost_while_there_is_room, "EVENT-16 EVENT-17 EVENT-23 EVENT-28 E
 	NOTE("%u writers, %u events unfinished", writers, missing);
 }
 
-TEST(a_small_loop_stream_stays_sound, "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 POLICY-13 "
-				      "POLICY-14 SYSEVENT-18")
+TEST(a_small_loop_stream_stays_sound,
+     "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 POLICY-13 "
+     "POLICY-14 SYSEVENT-18")
 {
 	trace_id_t trid = hammer(POSIX_TRACE_LOOP, 65536, 0, NULL);
 	struct ts_events all;
@@ -388,7 +393,8 @@ static void *start_and_stop(void *arg)
 		ts_stop(trid);
 		ts_start(trid);
 		ts_set_filter(trid, &set,
-			      turn % 2 ? POSIX_TRACE_ADD_EVENTSET : POSIX_TRACE_SUB_EVENTSET);
+			      turn % 2 ? POSIX_TRACE_ADD_EVENTSET
+				       : POSIX_TRACE_SUB_EVENTSET);
 		if (turn % 7 == 0)
 			ts_clear(trid);
 		(void)ts_status(trid);
@@ -397,8 +403,9 @@ static void *start_and_stop(void *arg)
 	return NULL;
 }
 
-TEST(calls_of_the_controller_damage_nothing, "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 "
-					     "CLEAR-13 GEN-01")
+TEST(calls_of_the_controller_damage_nothing,
+     "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 "
+     "CLEAR-13 GEN-01")
 {
 	trace_id_t trid = hammer(POSIX_TRACE_LOOP, 131072, 0, start_and_stop);
 	struct ts_event event;

@@ -104,6 +104,42 @@ TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03")
 	check_kills(POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_UNTIL_FULL);
 }
 
+TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22")
+{
+	static const int policies[] = { POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+					POSIX_TRACE_APPEND };
+
+	for (int i = 0; i < 3; i++) {
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, policies[i], 64 * MIB);
+		struct writer w = { .id = ts_id("number") };
+		int fd = ts_temp_file();
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		struct ts_events events;
+		pthread_t thread;
+
+		ts_start(trid);
+		thread = ts_thread(write_numbers, &w);
+		for (int k = 0; k < 20; k++) {
+			int err;
+
+			harness_sleep_ms(10);
+			limit_file_size((rlim_t)ts_file_size(fd));
+			err = posix_trace_flush(trid);
+			limit_file_size(RLIM_INFINITY);
+			CHECK_EQ(err, EFBIG);
+			if (k % 3 == 0)
+				ts_flush(trid);
+		}
+		w.is_over = true;
+		ts_join(thread);
+		ts_shutdown(trid);
+		events = ts_log_events(fd);
+		ts_expect_numbers(&events, w.id, 0, w.count - 1);
+		ts_events_free(&events);
+	}
+}
+
 TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39")
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);

@@ -1752,6 +1752,7 @@ TEST(flush_stream_flushes_within_a_second, "POLICY-23")
 TEST(flush_stream_flushes_at_half_full, "POLICY-23 POLICY-22")
 {
 	trace_event_id_t id = ts_id("event");
+	size_t event_bytes;
 	int64_t took = 0;
 	for (int attempt = 0; attempt < 4; attempt++) {
 		int fd = ts_temp_file();
@@ -1760,15 +1761,18 @@ TEST(flush_stream_flushes_at_half_full, "POLICY-23 POLICY-22")
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		int64_t before = harness_now_ns();
-		/* Half of what it can hold at most, SIZE-25. */
-		uint32_t count = (uint32_t)((256 * KIB + TS_SLACK_BYTES / 2) / 100);
-		emit_run(id, 0, count, 100);
+		/* Beyond the half, by actual or by maximum sizes, but not full. */
+		CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 100, &event_bytes));
+		emit_run(id, 0, (uint32_t)(256 * KIB * 4 / 5 / event_bytes), 100);
 		CHECK_WITHIN(20000, count_so_far(fd, id) > 0);
 		took = (harness_now_ns() - before) / 1000000;
 		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		ts_events_free(&events);
 		close(fd);
-		/* Before the second that an unflushed event may wait. */
-		if (took < 800)
+		/* Well before the second that an unflushed event may wait. */
+		if (took < 400)
 			return;
 	}
 	harness_fail("a half full stream is flushed after %lld ms", (long long)took);

@@ -82,7 +82,7 @@ TEST(attributes_come_back, "LOG-36 ATTRGET-02 NAME-07 CLOCK-04 GENVERSION-04")
 		CHECK_OK(posix_trace_attr_getname(&attr, text));
 		CHECK_STR_EQ(text, "a made up trace");
 		CHECK_OK(posix_trace_attr_getgenversion(&attr, text));
-		CHECK_STR_EQ(text, posixtrace_version());
+		CHECK_STR_EQ(text, "made up 9.9");
 		CHECK_OK(posix_trace_attr_getcreatetime(&attr, &created));
 		CHECK_EQ(created.tv_sec, MAKER_EPOCH / 1000000000);
 		CHECK_EQ(created.tv_nsec, 7);

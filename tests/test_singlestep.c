@@ -6,14 +6,16 @@
  * next time the point is the next one. The parent is controller, reader and tracer: it
  * must find every event that was finished exactly once, whole, in order, and never hang.
  *
- * Short calls are stepped at every instruction. Long ones (the first event of a process, a
- * change of chunks, a full stream) are sampled, as each point is reached from the start.
+ * Short calls are stepped at every instruction. Long ones (the first event of a process,
+ * a change of chunks, a full stream) are sampled, as each point is reached from the
+ * start.
  */
 #include "tests/support.h"
 
 #if !defined(__x86_64__)
 
-TEST(event_calls_may_be_interrupted_at_any_instruction, "EVENT-12 EVENT-13 EVENT-23 EVENT-28")
+TEST(event_calls_may_be_interrupted_at_any_instruction,
+     "EVENT-12 EVENT-13 EVENT-23 EVENT-28")
 {
 	SKIP("single-stepping is only known for x86-64 here");
 }
@@ -46,8 +48,9 @@ struct plan {
 	/* Distance of the points in instructions; 0: so that all of them are reached in
 	 * step_budget steps. */
 	uint32_t stride;
-	/* If not 0, the points, this many, are where calls have left the usual way; scattered
-	 * there over all instructions and calls, as the first batch showed them. */
+	/* If not 0, the points, this many, are where calls have left the usual way;
+	 * scattered there over all instructions and calls, as the first batch showed
+	 * them. */
 	uint32_t long_points;
 	/* Steps that may be spent in all. */
 	uint32_t step_budget;
@@ -60,7 +63,7 @@ static struct state {
 	_Atomic uint32_t started, done;
 	_Atomic uint32_t handled;
 	_Atomic bool stop;
-} *state;
+} * state;
 
 static trace_event_id_t event_id;
 static sigjmp_buf leave_target;
@@ -103,7 +106,8 @@ static void run_round(const struct plan *plan, uint32_t round, uint32_t first_se
 		for (uint32_t i = 0; i < plan->batch; i++) {
 			if (i > 0)
 				mark(NEXT_EVENT);
-			atomic_store_explicit(&state->started, i + 1, memory_order_relaxed);
+			atomic_store_explicit(&state->started, i + 1,
+					      memory_order_relaxed);
 			posix_trace_event(event_id, data[i], plan->len);
 			atomic_store_explicit(&state->done, i + 1, memory_order_relaxed);
 		}
@@ -244,19 +248,20 @@ static uint32_t count_steps(pid_t pid)
 /* The points, one after the other. */
 struct points {
 	uint32_t at, stride, count;
-	/* Where calls leave the usual way, and in how many calls of the first batch, with how
-	 * many instructions from there on. */
+	/* Where calls leave the usual way, and in how many calls of the first batch,
+	 * with how many instructions from there on. */
 	uintptr_t long_way;
 	uint32_t long_calls;
 	uint32_t long_len[BATCH_MAX];
 	/* In how many calls when nobody steps. */
 	uint32_t ways;
-	/* How often in a row END came before the point. Now and then a call takes the long
-	 * way (a clock entry is due): once is not enough to know. */
+	/* How often in a row END came before the point. Now and then a call takes the
+	 * long way (a clock entry is due): once is not enough to know. */
 	uint32_t ends;
 };
 
-/* Steps to the point; false if END came first. The first call counts instructions only. */
+/* Steps to the point; false if END came first. The first call counts instructions
+ * only. */
 static bool step_to_point(struct points *points, const struct plan *plan, pid_t pid);
 
 /* All were there, or the steps are spent. */
@@ -295,8 +300,8 @@ static bool is_among(const uintptr_t *addresses, uint32_t count, uintptr_t addre
 }
 
 /*
- * Steps through the whole batch. The shortest of the first calls goes the usual way; where
- * a longer one leaves it, its long way begins.
+ * Steps through the whole batch. The shortest of the first calls goes the usual way;
+ * where a longer one leaves it, its long way begins.
  */
 #define USUAL_CALLS 7U
 static void learn_long_way(struct points *points, pid_t pid)
@@ -332,12 +337,13 @@ static void learn_long_way(struct points *points, pid_t pid)
 		points->long_len[points->long_calls++] = begin[i + 1] - k;
 	}
 	CHECK(points->long_way != 0);
-	NOTE("%u instructions, %u of %u calls go a long way", begin[usual + 1] - begin[usual],
-	     points->long_calls, call);
+	NOTE("%u instructions, %u of %u calls go a long way",
+	     begin[usual + 1] - begin[usual], points->long_calls, call);
 }
 
 /* Lets the child run to where its n-th long way begins, and steps so many instructions
- * along it; if it is not that long, along the next one. *ways says how many there were. */
+ * along it; if it is not that long, along the next one. *ways says how many there
+ * were. */
 static bool step_along_long_way(const struct points *points, pid_t pid, uint32_t nth,
 				uint32_t steps, uint32_t *ways)
 {
@@ -361,7 +367,8 @@ static bool step_along_long_way(const struct points *points, pid_t pid, uint32_t
 				harness_fail("the child ended on its way");
 			CHECK_EQ(sig, SIGTRAP);
 			CHECK_SYS(ptrace(PTRACE_GETREGS, pid, 0, &regs));
-			at = regs.rip == points->long_way + 1 ? NO_MARKER : marker_at_stop(pid);
+			at = regs.rip == points->long_way + 1 ? NO_MARKER
+							      : marker_at_stop(pid);
 		} while (at == NEXT_EVENT);
 		CHECK_SYS(ptrace(PTRACE_POKETEXT, pid, word_at, word));
 		if (at == END)
@@ -398,12 +405,14 @@ static bool step_to_point(struct points *points, const struct plan *plan, pid_t 
 		if (points->ways == 0) {
 			CHECK_LT(points->at, 10);
 			/* At full speed there are fewer, as some come with time. */
-			(void)step_along_long_way(points, pid, UINT32_MAX, 0, &points->ways);
+			(void)step_along_long_way(points, pid, UINT32_MAX, 0,
+						  &points->ways);
 			NOTE("%u of them at full speed", points->ways);
 			return false;
 		}
 		len = points->long_len[(random >> 32) % points->long_calls];
-		if (!step_along_long_way(points, pid, (uint32_t)(random >> 48) % points->ways,
+		if (!step_along_long_way(points, pid,
+					 (uint32_t)(random >> 48) % points->ways,
 					 (uint32_t)random % len, &ways))
 			return false;
 		points->count++;
@@ -479,8 +488,8 @@ static void read_up_to(trace_id_t trid, struct seen *seen, enum kind kind, uint3
 
 static void prepare(void)
 {
-	void *at = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
+	void *at = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(at != MAP_FAILED);
 	state = (struct state *)at;
@@ -513,7 +522,8 @@ static void expect_whole_room(trace_id_t trid, const struct plan *plan)
 	(void)ts_status(trid);
 	for (uint32_t i = 0; i < count; i++)
 		emit(OTHER, i, 100);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_NO_OVERRUN);
 	all = ts_read_all(trid);
 	CHECK_EQ(all.count, count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -693,8 +703,8 @@ static void step_new_children(const struct plan *plan, enum fate fate)
 	}
 	CHECK_EQ(seen.gaps, 0);
 	CHECK_EQ(seen.stops, 0);
-	NOTE("%s at %u points to %u, %u reports held back", fate_names[fate], points.count,
-	     points.at, seen.held_back);
+	NOTE("%s at %u points to %u, %u reports held back", fate_names[fate],
+	     points.count, points.at, seen.held_back);
 	expect_whole_room(trid, plan);
 }
 
@@ -750,7 +760,8 @@ static void step_through_overwriting(enum fate fate)
 		pid = begin_child(&plan, fate, 0);
 		attach(pid);
 		/* With room of its own, and then all full. */
-		for (uint32_t bytes = 0; bytes < 2 * plan.stream_bytes + TS_SLACK_BYTES; bytes += 1000)
+		for (uint32_t bytes = 0; bytes < 2 * plan.stream_bytes + TS_SLACK_BYTES;
+		     bytes += 1000)
 			emit(OTHER, flooded++, 1000);
 		run_to(pid, BEGIN, 0);
 		is_inside = step_to_point(&points, &plan, pid);
@@ -837,18 +848,20 @@ static void step_through_automatic_stop(enum fate fate)
 			run_to(pid, ROUND_OVER, is_inside ? SIGUSR1 : 0);
 		else
 			kill_child(pid);
-		/* Whatever state it was left in, another process makes it full and stopped. */
+		/* Whatever state it was left in, another process makes it full and
+		 * stopped. */
 		before = others;
 		for (int i = 0; i < 60; i++)
 			emit(OTHER, others++, 2000);
-		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 POSIX_TRACE_OVERRUN);
 		while (seen.stops == 0) {
 			event = ts_next(trid);
 			look_at(&seen, &event);
 			ts_event_free(&event);
 		}
-		/* What it holds is a beginning of what there was: without a hole, and of the
-		 * last ones only if all before are there. */
+		/* What it holds is a beginning of what there was: without a hole, and
+		 * of the last ones only if all before are there. */
 		if (seen.count[STEPPED])
 			CHECK_EQ(seen.first[STEPPED], 0);
 		CHECK_LE(seen.count[STEPPED], atomic_load(&state->started));
@@ -876,7 +889,8 @@ static void step_through_automatic_stop(enum fate fate)
 	expect_whole_room(trid, &plan);
 }
 
-TEST(a_handler_may_record_while_the_stream_stops_itself, "EVENT-12 EVENT-13 POLICY-15 POLICY-17")
+TEST(a_handler_may_record_while_the_stream_stops_itself,
+     "EVENT-12 EVENT-13 POLICY-15 POLICY-17")
 {
 	step_through_automatic_stop(HANDLE);
 }
@@ -886,7 +900,8 @@ TEST(an_event_may_be_left_while_the_stream_stops_itself, "EVENT-28 POLICY-15 POL
 	step_through_automatic_stop(LEAVE);
 }
 
-TEST(a_process_may_be_killed_while_the_stream_stops_itself, "EVENT-23 POLICY-15 POLICY-17")
+TEST(a_process_may_be_killed_while_the_stream_stops_itself,
+     "EVENT-23 POLICY-15 POLICY-17")
 {
 	step_through_automatic_stop(KILL);
 }
@@ -917,7 +932,8 @@ TEST(a_reader_gets_along_with_a_writer_stopped_at_any_instruction, "GETNEXT-33 E
 		memset(&seen, 0, sizeof(seen));
 		run_to(pid, BEGIN, 0);
 		is_inside = step(pid, at);
-		/* It stands still in the middle, and the reader gets ours all the same. */
+		/* It stands still in the middle, and the reader gets ours all the
+		 * same. */
 		emit(OTHER, others, 32);
 		read_up_to(trid, &seen, OTHER, others);
 		others++;

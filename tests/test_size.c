@@ -49,9 +49,17 @@ static void emit_payload(trace_event_id_t id, uint32_t len, uint32_t writer, uin
  * Attributes
  */
 
-static const size_t some_sizes[] = {0,	     1,		 7,		4096,
-				    65536,   1048577,	 UINT32_MAX,	(size_t)1 << 40,
-				    SIZE_MAX / 2, SIZE_MAX - 1, SIZE_MAX};
+static const size_t some_sizes[] = {0,
+				    1,
+				    7,
+				    4096,
+				    65536,
+				    1048577,
+				    UINT32_MAX,
+				    (size_t)1 << 40,
+				    SIZE_MAX / 2,
+				    SIZE_MAX - 1,
+				    SIZE_MAX};
 
 TEST(sizes_are_kept_as_set, "SIZE-01 SIZE-03 SIZE-05 SIZE-16")
 {
@@ -172,7 +180,8 @@ TEST(an_event_size_beyond_size_t_is_einval, "SIZE-10 ERRORS-10")
 	size_t bytes = 4711;
 
 	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX, &bytes), EINVAL);
-	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX - 1, &bytes), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX - 1, &bytes),
+		 EINVAL);
 	CHECK_EQ(bytes, 4711);
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 100, &bytes));
 	CHECK_GE(bytes, 100);
@@ -230,8 +239,8 @@ TEST(a_stream_too_small_is_made_just_useful, "SIZE-15 SIZE-16 POLICY-17")
 
 TEST(a_size_that_cannot_be_had_is_enomem, "SIZE-17 CREATE-17 CREATE-21 CREATE-25")
 {
-	static const size_t sizes[] = {SIZE_MAX,     SIZE_MAX - 4096,	  SIZE_MAX / 2 + 1,
-				       SIZE_MAX / 2, (size_t)1 << 62,	  (size_t)1 << 50,
+	static const size_t sizes[] = {SIZE_MAX,       SIZE_MAX - 4096, SIZE_MAX / 2 + 1,
+				       SIZE_MAX / 2,   (size_t)1 << 62, (size_t)1 << 50,
 				       (size_t)1 << 48};
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid;
@@ -325,8 +334,8 @@ static void share_room(const trace_attr_t *attr, struct fill_writer *w, uint32_t
 	while (has_room) {
 		has_room = false;
 		for (uint32_t i = 0; i < writers; i++) {
-			size_t bytes =
-				user_bytes(attr, len_of(w[i].len, w[i].writer, w[i].count));
+			size_t bytes = user_bytes(
+				attr, len_of(w[i].len, w[i].writer, w[i].count));
 			if (bytes > room)
 				continue;
 			room -= bytes;
@@ -408,8 +417,8 @@ static void fill_all(uint32_t writers)
 		for (size_t l = 0; l < sizeof(fill_lens) / sizeof(fill_lens[0]); l++) {
 			fill_exactly(POSIX_TRACE_UNTIL_FULL, fill_sizes[s], writers,
 				     fill_lens[l], l % 2);
-			fill_exactly(POSIX_TRACE_LOOP, fill_sizes[s], writers, fill_lens[l],
-				     s % 2);
+			fill_exactly(POSIX_TRACE_LOOP, fill_sizes[s], writers,
+				     fill_lens[l], s % 2);
 		}
 }
 
@@ -456,8 +465,8 @@ TEST(events_as_big_as_the_stream_fit, "SIZE-11")
 			posix_trace_event(id, data, big);
 			CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
 				 POSIX_TRACE_NO_OVERRUN);
-			CHECK_OK(posix_trace_trygetnext_event(trid, &info, back, big, &len,
-							      &unavailable));
+			CHECK_OK(posix_trace_trygetnext_event(trid, &info, back, big,
+							      &len, &unavailable));
 			CHECK_EQ(unavailable, 0);
 			CHECK_EQ(info.posix_event_id, id);
 			CHECK_EQ(len, big);
@@ -503,7 +512,8 @@ static void *write_on_command(void *arg)
 	return NULL;
 }
 
-static void command_writer_begin(struct command_writer *w, trace_event_id_t id, uint32_t number)
+static void command_writer_begin(struct command_writer *w, trace_event_id_t id,
+				 uint32_t number)
 {
 	memset(w, 0, sizeof(*w));
 	CHECK_OK(pthread_mutex_init(&w->lock, NULL));
@@ -543,8 +553,8 @@ static void command_writer_end(struct command_writer *w)
  * Fills the stream up to the last event that fits and reads some of it, again and again,
  * with writers that change: the free room lies everywhere, in all states of fill.
  */
-static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uint32_t rounds,
-			  uint32_t seed)
+static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers,
+			  uint32_t rounds, uint32_t seed)
 {
 	enum { queue_room = 65536 };
 	struct queued {
@@ -555,8 +565,10 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uin
 	trace_id_t trid = ts_create_running(0, &attr);
 	struct command_writer w[8];
 	uint32_t head = 0, tail = 0;
-	/* An UNTIL_FULL stream may stop when not even the smallest event fits any more. */
-	size_t most = stream_bytes - (policy == POSIX_TRACE_LOOP ? 0 : user_bytes(&attr, 0));
+	/* An UNTIL_FULL stream may stop when not even the smallest event fits any
+	 * more. */
+	size_t most =
+		stream_bytes - (policy == POSIX_TRACE_LOOP ? 0 : user_bytes(&attr, 0));
 	struct posix_trace_status_info status;
 	size_t unread = 0;
 	uint64_t random = seed;
@@ -779,7 +791,8 @@ TEST(the_automatic_stop_takes_no_room_from_events, "SIZE-13 POLICY-17")
 		w.count = 0;
 		share_room(&attr, &w, 1, 8192 - system_bytes(&attr));
 		write_fill(&w);
-		/* Overfull: the events above stay, and STOP is behind the last one kept. */
+		/* Overfull: the events above stay, and STOP is behind the last one
+		 * kept. */
 		while (ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING)
 			emit_payload(id, 40, 0, w.count++);
 		all = ts_read_all(trid);
@@ -828,7 +841,8 @@ TEST(a_thread_fills_a_stream_within_the_documented_bound, "SIZE-25")
 	trace_event_id_t id = ts_id("event");
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL;
+		     policy++) {
 			trace_attr_t attr = ts_attr(policy, 0, 1000);
 			trace_id_t trid;
 			/* Not so big that one alone is too big. */

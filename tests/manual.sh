@@ -1,0 +1,199 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2317 # functions are called through result
+# The manual agrees with the headers and the requirements, and its programs work. TAP.
+
+include=$PTRC_SOURCE/include
+man=$PTRC_SOURCE/man
+docs=$PTRC_SOURCE/docs
+static=$PTRC_BUILD/lib/.libs/libposixtrace.a
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+number=0
+status=0
+
+# result NAME COMMAND...: one test, passed if the command succeeds, skipped if it exits 77
+result() {
+	name=$1
+	shift
+	number=$((number + 1))
+	"$@" >"$dir/out" 2>&1
+	case $? in
+	0)
+		echo "ok $number - $name"
+		;;
+	77)
+		echo "ok $number - $name # SKIP $(head -n 1 "$dir/out")"
+		;;
+	*)
+		sed 's/^/# /' "$dir/out"
+		echo "not ok $number - $name"
+		status=1
+		;;
+	esac
+}
+
+# What the two headers declare, one name a line.
+public_functions() {
+	cat "$include/trace.h" "$include/posixtrace.h" |
+		sed -n 's/^\(int\|void\|const char \*\) *\(posix_*trace_[a-z_]*\)(.*/\2/p'
+}
+
+# The page that a name opens, links followed.
+page_of() {
+	link=$(sed -n 's|^\.so man[37]/||p' "$man/$1")
+	echo "$man/${link:-$1}"
+}
+
+every_function_has_a_page() {
+	bad=0
+	count=0
+	for f in $(public_functions); do
+		count=$((count + 1))
+		if ! test -r "$man/$f.3"; then
+			echo "no page $f.3"
+			bad=1
+			continue
+		fi
+		page=$(page_of "$f.3")
+		# The names, in the line behind .SH NAME; the prototype.
+		sed -n '/^\.SH NAME/{n;p;}' "$page" | tr -s ', ' '\n' | grep -qx "$f" ||
+			{ echo "$page: NAME lacks $f"; bad=1; }
+		grep -q "^\.BI* .*[ *]$f(" "$page" || { echo "$page: SYNOPSIS lacks $f"; bad=1; }
+		grep -q "%D%/$f\.3" "$man/local.mk" || { echo "local.mk lacks $f.3"; bad=1; }
+	done
+	test "$count" -eq 53 || { echo "$count functions in the headers"; bad=1; }
+	return "$bad"
+}
+
+every_name_is_a_function() {
+	bad=0
+	public_functions >"$dir/functions"
+	for page in "$man"/*.3; do
+		file=${page##*/}
+		grep -qx "${file%.3}" "$dir/functions" || { echo "$file: no such function"; bad=1; }
+		test -r "$(page_of "$file")" || { echo "$file links to nothing"; bad=1; }
+	done
+	return "$bad"
+}
+
+# Pages of ours that the text and SEE ALSO speak of.
+every_reference_leads_somewhere() {
+	bad=0
+	for page in "$man"/*.[137]; do
+		refs=$(sed -n 's/^\.BR \(\(posix\|ptrace\)[a-z_\\-]*\) (\([137]\)).*/\1.\3/p' "$page" |
+			sed 's/\\//g' | sort -u)
+		for ref in $refs; do
+			case $ref in
+			posix_spawn.3) continue ;;
+			esac
+			test -r "$man/$ref" || { echo "${page##*/}: $ref"; bad=1; }
+		done
+	done
+	return "$bad"
+}
+
+every_section_is_there() {
+	bad=0
+	for page in "$man"/*.3; do
+		grep -q '^\.so ' "$page" && continue
+		for section in NAME SYNOPSIS DESCRIPTION '"RETURN VALUE"' ERRORS ATTRIBUTES NOTES \
+			'"SEE ALSO"'; do
+			grep -qx "\.SH $section" "$page" || { echo "${page##*/}: $section"; bad=1; }
+		done
+	done
+	return "$bad"
+}
+
+# Requirements with a decision of ours.
+decided() {
+	awk '/^- [A-Z]+-[0-9]+ \[/ { id = $2 } /^ *Decision:/ { print id }' \
+		"$docs/requirements.md"
+	echo GEN-03
+}
+
+every_decision_is_told() {
+	bad=0
+	test "$(decided | sort -u | wc -l)" -gt 200 || { echo "cannot find the decisions"; bad=1; }
+	cat "$man"/*.[37] >"$dir/pages"
+	for id in $(decided); do
+		grep -q "^| $id |" "$docs/conformance.md" || { echo "conformance.md: $id"; bad=1; }
+		grep -Eq "(^|[^A-Z0-9-])$id([^0-9]|\$)" "$dir/pages" || { echo "man: $id"; bad=1; }
+	done
+	return "$bad"
+}
+
+every_choice_is_required() {
+	bad=0
+	ids=$(cat "$man"/*.[37] "$docs/conformance.md" | grep -oE '\b[A-Z]{3,}-[0-9]{2}\b' |
+		sort -u)
+	for id in $ids; do
+		grep -q "^- $id " "$docs/requirements.md" || { echo "unknown: $id"; bad=1; }
+	done
+	return "$bad"
+}
+
+# The formatter has nothing to say.
+pages_are_sound() {
+	command -v groff >/dev/null || { echo "no groff"; return 77; }
+	bad=0
+	for page in "$man"/*.[137]; do
+		grep -q '^\.so ' "$page" && continue
+		groff -t -man -ww -Tutf8 "$page" 2>&1 >/dev/null | grep . && bad=1
+	done
+	if command -v mandoc >/dev/null; then
+		for page in "$man"/*.[37]; do
+			mandoc -Tlint -Werror "$page" || bad=1
+		done
+	fi
+	return "$bad"
+}
+
+# ---- the programs in posixtrace(7) ----
+
+# example NAME: the program of that name, as a reader of the page sees it
+example() {
+	sed -n "/^\.\\\\\" BEGIN $1\$/,/^\.\\\\\" END $1\$/p" "$man/posixtrace.7" |
+		sed -e '/^\./d' -e 's/\\-/-/g' -e 's/\\&//g' -e 's/\\e/\\/g'
+}
+
+examples_compile() {
+	test -r "$static" || { echo "no $static"; return 77; }
+	for program in controller target analyzer; do
+		example "$program.c" >"$dir/$program.c"
+		grep -q 'int main' "$dir/$program.c" || { echo "no $program.c"; return 1; }
+		# shellcheck disable=SC2086 # CC may be a command with arguments
+		$CC $PTRC_SAN_CFLAGS -I"$include" -Wall -Wextra -Werror "$dir/$program.c" \
+			"$static" -pthread -o "$dir/$program" || return 1
+	done
+}
+
+# lines COUNT PATTERN: so many lines of what the analyzer has shown
+lines() {
+	found=$(grep -c "$2" "$dir/shown")
+	test "$found" -eq "$1" || { echo "$found lines with: $2"; cat "$dir/shown"; return 1; }
+}
+
+examples_run() {
+	test -x "$dir/analyzer" || { echo "not compiled"; return 77; }
+	timeout 60 "$dir/controller" "$dir/log" "$dir/target" 3 || return 1
+	timeout 60 "$dir/analyzer" "$dir/log" >"$dir/shown" || return 1
+	lines 1 '^trace of .*/target$' && lines 7 '' &&
+		lines 1 ' posix_trace_start$' && lines 1 ' posix_trace_stop 00 00 00 00$' &&
+		lines 1 ' example.begin$' && lines 3 ' example.square ' &&
+		lines 1 ' example.square 03 00 00 00 09 00 00 00$'
+}
+
+result 'every function has a page, which names and declares it' every_function_has_a_page
+result 'every page is one of a function' every_name_is_a_function
+result 'every page that is referred to exists' every_reference_leads_somewhere
+result 'every page of a function has all sections' every_section_is_there
+result 'every decision is in the manual and the conformance statement [GEN-03]' \
+	every_decision_is_told
+result 'every requirement they speak of exists' every_choice_is_required
+result 'the formatter finds nothing wrong' pages_are_sound
+result 'the programs of the overview compile without a warning' examples_compile
+result 'the programs of the overview work together [GEN-12]' examples_run
+
+echo "1..$number"
+exit "$status"
