@@ -12,7 +12,8 @@
 
 /* The child calls fn(arg) on the stack that ends at stack_top, and exits with its result.
  * Returns its id or a negative error number. */
-static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg)
+static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(void *),
+			      void *arg)
 {
 	uintptr_t *sp = (uintptr_t *)((uintptr_t)stack_top & ~(uintptr_t)15);
 
@@ -37,8 +38,8 @@ static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(vo
 				 "hlt\n"
 				 "1:"
 				 : "+a"(ret)
-				 : "D"(flags), "S"(sp), "d"(0L), "r"(r10), "r"(r8),
-				   [exit] "i"(SYS_exit)
+				 : "D"(flags), "S"(sp), "d"(0L), "r"(r10),
+				   "r"(r8), [exit] "i"(SYS_exit)
 				 : "rcx", "r11", "memory", "cc");
 		return ret;
 	}
@@ -62,7 +63,8 @@ static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(vo
 				 "brk #1\n"
 				 "1:"
 				 : "+r"(x0), "+r"(x1)
-				 : "r"(x8), "r"(x2), "r"(x3), "r"(x4), [exit] "i"(SYS_exit)
+				 : "r"(x8), "r"(x2), "r"(x3),
+				   "r"(x4), [exit] "i"(SYS_exit)
 				 : "memory", "cc");
 		return x0;
 	}

@@ -80,7 +80,8 @@ static bool processor_has_crc(void)
 	return c >> 20 & 1; /* SSE4.2 */
 }
 
-CRC_TARGET static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *p, size_t bytes)
+CRC_TARGET static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *p,
+					      size_t bytes)
 {
 	uint64_t c = ~crc;
 
@@ -103,18 +104,21 @@ static bool processor_has_crc(void)
 {
 	uint64_t entry[2];
 	bool has = false;
-	long fd = ptrc_sys(SYS_openat, -100 /* AT_FDCWD */, "/proc/self/auxv", 02000000, 0);
+	long fd =
+		ptrc_sys(SYS_openat, -100 /* AT_FDCWD */, "/proc/self/auxv", 02000000, 0);
 
 	if (fd < 0)
 		return false;
-	while (ptrc_sys(SYS_read, fd, entry, sizeof(entry)) == sizeof(entry) && entry[0] != 0)
+	while (ptrc_sys(SYS_read, fd, entry, sizeof(entry)) == sizeof(entry) &&
+	       entry[0] != 0)
 		if (entry[0] == AT_HWCAP_NUMBER)
 			has = entry[1] & HWCAP_CRC32_BIT;
 	ptrc_sys(SYS_close, fd);
 	return has;
 }
 
-CRC_TARGET static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *p, size_t bytes)
+CRC_TARGET static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *p,
+					      size_t bytes)
 {
 	uint32_t c = ~crc;
 

@@ -51,8 +51,12 @@ enum want {
 	WANT_UNKNOWN, /* ask the cold way */
 	WANT_RECORD,
 	WANT_IGNORE, /* filtered, or the stream is suspended */
+	WANT_LOSE,   /* the stream is full: counted only */
 };
 #define WANT_COUNT (PTRC_ID_UNNAMED + PTRC_NAMES_MAX + 1)
+
+/* What became of an event on the fast way. */
+enum outcome { DONE, WAKE, LOSE, COLD };
 
 /* One per thread, on a mapping of its own; blocks of ended threads are used again and none
  * is unmapped, so that walking the list needs no lock. */
@@ -62,6 +66,7 @@ struct thread {
 	_Atomic uint64_t state;
 	uint64_t rest; /* what state is to be again after an event call */
 	struct ptrc_writer *_Atomic fast;
+	struct ptrc_slot *_Atomic slot; /* its slot */
 	struct ptrc_writer *writers[PTRC_PAGE_SLOT_COUNT]; /* to use next, or null */
 	_Atomic int32_t tid; /* 0: block is free */
 	struct thread *next;
@@ -69,14 +74,21 @@ struct thread {
 	struct ptrc_writer *unused;
 	struct ptrc_context origin;
 	uint32_t arena_used;
+	/* The table of fast's stream, as far as this thread has asked, for want_control:
+	 * here, not behind pointers, as every load that waits for another before the
+	 * counter is read adds to the cost of an event. */
+	uint64_t want_control;
+	uint8_t want[WANT_COUNT];
 };
 
 static struct thread *_Atomic threads;
 /* Stands for a thread that has none yet: no active word matches its state. */
 static struct thread nobody;
-/* Stands for a writer that there is none of: its table knows no event. */
-static const _Atomic uint8_t nothing[WANT_COUNT];
-static struct ptrc_writer nowhere = { .wants = (const uint8_t *)nothing };
+/* Stand for the writer of a stream that is being let go of: the control word is not as
+ * expected, so the event takes the cold way. */
+static struct ptrc_stream_header no_header;
+static struct ptrc_slot no_slot;
+static struct ptrc_writer nowhere = { .expect = UINT64_MAX, .header = &no_header };
 static __thread struct thread *this_thread = &nobody;
 
 /* Tables of the mapped streams, and the control word each was filled for. */
@@ -109,9 +121,13 @@ static PTRC_COLD void wake(struct ptrc_stream_header *h)
 }
 
 /* The mapping is sure to be there while the thread's state says that it is at work. */
-static PTRC_COLD void wake_and_rest(struct thread *t, struct ptrc_stream_header *h)
+static PTRC_COLD void rest_after(struct thread *t, struct ptrc_stream_header *h,
+				 enum outcome outcome)
 {
-	wake(h);
+	if (outcome == WAKE)
+		wake(h);
+	else
+		ptrc_writer_count_loss(h);
 	atomic_store_explicit(&t->state, t->rest, memory_order_release);
 }
 
@@ -224,13 +240,19 @@ static struct ptrc_writer *alloc_writer(struct thread *t)
 	return w;
 }
 
+static void use_nowhere(struct thread *t)
+{
+	atomic_store_explicit(&t->fast, &nowhere, memory_order_relaxed);
+	atomic_store_explicit(&t->slot, &no_slot, memory_order_relaxed);
+}
+
 static void forget_list(struct thread *t, unsigned i)
 {
 	struct ptrc_writer *w = t->lists[i], *next;
 
 	t->writers[i] = NULL;
 	t->lists[i] = NULL;
-	atomic_store_explicit(&t->fast, &nowhere, memory_order_relaxed);
+	use_nowhere(t);
 	if (frame_at_work(t) == 0)
 		atomic_store_explicit(&t->state, 0, memory_order_relaxed);
 	for (; w; w = next) {
@@ -330,7 +352,7 @@ static bool retire(const struct ptrc_stream_header *h)
 		struct ptrc_writer *w = atomic_load_explicit(&t->fast, memory_order_relaxed);
 
 		if (w && w->header == h)
-			atomic_store_explicit(&t->fast, &nowhere, memory_order_relaxed);
+			use_nowhere(t);
 	}
 	atomic_thread_fence(memory_order_seq_cst);
 	ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
@@ -622,8 +644,12 @@ static void note_want(unsigned i, struct ptrc_stream_header *h, uint64_t control
 	}
 	if (!(now & (PTRC_CTL_RUN | PTRC_CTL_LOSING | PTRC_CTL_ENDED)))
 		want = WANT_IGNORE;
+	else if (is_filtered_now)
+		want = WANT_IGNORE;
 	else if ((now & PTRC_CTL_BITS) == PTRC_CTL_RUN)
-		want = is_filtered_now ? WANT_IGNORE : WANT_RECORD;
+		want = WANT_RECORD;
+	else if ((now & PTRC_CTL_BITS) == PTRC_CTL_LOSING)
+		want = WANT_LOSE;
 	/* The filter is changed before the word: if the word still is the same, what was
 	 * read belongs to it. */
 	atomic_thread_fence(memory_order_acquire);
@@ -693,6 +719,26 @@ static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t 
 	}
 }
 
+/* Prepare the fast way for the one stream that is active: `all`, or 0 if there is none. */
+static uint64_t set_up_fast(struct thread *t, uint64_t all, uint32_t id)
+{
+	unsigned i = (unsigned)__builtin_ctzll(all);
+	struct ptrc_writer *w = t->writers[i];
+
+	if (!w)
+		return 0;
+	if (w != atomic_load_explicit(&t->fast, memory_order_relaxed) ||
+	    t->want_control != w->expect) {
+		memset(t->want, WANT_UNKNOWN, sizeof(t->want));
+		t->want_control = w->expect;
+		atomic_store_explicit(&t->fast, w, memory_order_relaxed);
+		atomic_store_explicit(&t->slot, w->slot, memory_order_relaxed);
+	}
+	if (wants_control[i] == w->expect)
+		t->want[id] = atomic_load_explicit(&wants[i][id], memory_order_relaxed);
+	return all;
+}
+
 /* Everything out of the ordinary: first event of a process, a thread, a stream; chunk full;
  * state changed; nested in another event call; the id may be unknown. For the page slots
  * in todo. */
@@ -729,10 +775,7 @@ static PTRC_COLD void event_cold(uint64_t todo, uint32_t id, const void *data, u
 	}
 	rest = outer; /* an outer call that goes on now is still at work */
 	if (outer == 0) {
-		struct ptrc_writer *w = t->writers[__builtin_ctzll(all)];
-
-		atomic_store_explicit(&t->fast, w ? w : &nowhere, memory_order_relaxed);
-		rest = (all & (all - 1)) == 0 && w ? all : 0;
+		rest = (all & (all - 1)) == 0 ? set_up_fast(t, all, id) : 0;
 	}
 	if (outer == 0)
 		t->rest = rest;
@@ -808,34 +851,31 @@ static PTRC_ALWAYS_INLINE uint64_t frame_here(void)
 	return frame;
 }
 
-enum outcome { DONE, WAKE, COLD };
-
 /* The thread's state is set: the writer's fields hold, as nobody else touches them. */
-static PTRC_ALWAYS_INLINE enum outcome put_fast(struct ptrc_writer *w, uint32_t id,
-						const void *data, size_t len, uint64_t addr,
-						uint64_t frame)
+static PTRC_ALWAYS_INLINE enum outcome put_fast(struct ptrc_writer *w, struct ptrc_slot *slot,
+						uint8_t want, uint32_t id, const void *data,
+						size_t len, uint64_t addr, uint64_t frame)
 {
-	struct ptrc_stream_header *h = w->header;
-	uint8_t want = w->wants[id];
 	uint64_t now, delta, size;
 	uint64_t *at;
 
-	if (PTRC_UNLIKELY(want != WANT_RECORD))
-		return want == WANT_IGNORE &&
-				       atomic_load_explicit(&h->control, memory_order_relaxed) ==
-					       w->expect ?
-			       DONE :
-			       COLD;
-	atomic_store_explicit(&w->slot->frame, frame, memory_order_relaxed);
+	if (PTRC_UNLIKELY(want != WANT_RECORD)) {
+		if (want == WANT_UNKNOWN ||
+		    atomic_load_explicit(&w->header->control, memory_order_relaxed) != w->expect)
+			return COLD;
+		return want == WANT_IGNORE ? DONE : LOSE;
+	}
+	atomic_store_explicit(&slot->frame, frame, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	now = ptrc_counter();
 	atomic_signal_fence(memory_order_seq_cst);
 	size = sizeof(struct ptrc_record) + ptrc_align8(len);
 	delta = now - w->base;
-	if (PTRC_UNLIKELY(atomic_load_explicit(&h->control, memory_order_relaxed) != w->expect ||
+	if (PTRC_UNLIKELY(atomic_load_explicit(&w->header->control, memory_order_relaxed) !=
+				  w->expect ||
 			  delta > w->delta_max || len > w->data_max ||
 			  size > (uint64_t)(w->limit - w->at))) {
-		atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
+		atomic_store_explicit(&slot->frame, 0, memory_order_release);
 		return COLD;
 	}
 	at = (void *)w->at;
@@ -847,7 +887,7 @@ static PTRC_ALWAYS_INLINE enum outcome put_fast(struct ptrc_writer *w, uint32_t 
 	w->at = (uint8_t *)at + size;
 	atomic_store_explicit(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias,
 			      memory_order_release);
-	atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
+	atomic_store_explicit(&slot->frame, 0, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst); /* reload: registers are scarce here */
 	return PTRC_UNLIKELY(atomic_load_explicit(&w->header->waiters, memory_order_relaxed)) ?
 		       WAKE :
@@ -878,11 +918,13 @@ static PTRC_NOINLINE void record_each(trace_event_id_t id, const void *data, siz
 		enum outcome outcome = COLD;
 
 		if (h && w && w->header == h)
-			outcome = put_fast(w, id, data, len, addr, frame);
+			outcome = put_fast(w, w->slot, w->wants[id], id, data, len, addr, frame);
 		if (outcome == COLD)
 			break;
 		if (outcome == WAKE)
 			wake(h);
+		if (outcome == LOSE)
+			ptrc_writer_count_loss(h);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&t->state, 0, memory_order_release);
@@ -902,7 +944,7 @@ PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict dat
 		return;
 	t = this_thread;
 	if (PTRC_UNLIKELY(atomic_load_explicit(&t->state, memory_order_relaxed) != active ||
-			  id >= WANT_COUNT || !data)) {
+			  id >= WANT_COUNT || (!data && len != 0))) {
 		record_each(id, data, len, (uint64_t)__builtin_return_address(0), active,
 			    frame_here());
 		return;
@@ -912,13 +954,14 @@ PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict dat
 	atomic_signal_fence(memory_order_seq_cst);
 	/* After the mark: nowhere, if its stream is being let go of. */
 	w = atomic_load_explicit(&t->fast, memory_order_relaxed);
-	outcome = put_fast(w, id, data, len, (uint64_t)__builtin_return_address(0), frame);
+	outcome = put_fast(w, atomic_load_explicit(&t->slot, memory_order_relaxed), t->want[id],
+			   id, data, len, (uint64_t)__builtin_return_address(0), frame);
 	if (PTRC_UNLIKELY(outcome != DONE)) {
 		if (outcome == COLD)
 			event_cold(UINT64_MAX, id, data, len,
 				   (uint64_t)__builtin_return_address(0), frame_here());
 		else
-			wake_and_rest(t, w->header);
+			rest_after(t, w->header, outcome);
 		return;
 	}
 	atomic_store_explicit(&t->state, t->rest, memory_order_release);

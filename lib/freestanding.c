@@ -16,7 +16,10 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count)
 
 #if defined(__x86_64__)
 	if (count >= 256) { /* below that its start costs more than it saves */
-		__asm__ volatile("rep movsb" : "+D"(out), "+S"(in), "+c"(count) : : "memory");
+		__asm__ volatile("rep movsb"
+				 : "+D"(out), "+S"(in), "+c"(count)
+				 :
+				 : "memory");
 		return to;
 	}
 #endif

@@ -3,6 +3,7 @@
 
 #include "lib/inherit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -23,7 +24,8 @@ int ptrc_inherit_announce(int dirfd, uint64_t stream_id)
 
 	ptrc_shmdir_name(name, 'i', stream_id);
 	ret = ptrc_sys(SYS_mkdirat, dirfd, name, 0700);
-	return (int)-ret;
+	/* No other error is known to the pages of create (ERRORS-11, -12). */
+	return ret < 0 ? ENOMEM : 0;
 }
 
 void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id)

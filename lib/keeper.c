@@ -2,11 +2,12 @@
 /*
  * Starting a keeper and talking to it. See keeper_work.c for what it does.
  *
- * It is a grandchild without a parent: a child of ours (made like vfork does, no signal at
- * its end) makes it, executes the embedded program in it, and is gone before we go on; so
- * neither wait() nor SIGCHLD ever tell the application of it, not even after an exec.
- * Where an orphan would come back to us (we are process 1 or a subreaper) it is a direct
- * child instead; where programs in memory may not be executed it is a forked copy of us.
+ * It is a grandchild without a parent: a child of ours (made like vfork does, no signal
+ * at its end) makes it, executes the embedded program in it, and is gone before we go
+ * on; so neither wait() nor SIGCHLD ever tell the application of it, not even after an
+ * exec. Where an orphan would come back to us (we are process 1 or a subreaper) it is a
+ * direct child instead; where programs in memory may not be executed it is a forked
+ * copy of us.
  */
 #include "lib/keeper.h"
 
@@ -57,7 +58,7 @@
 #define FD_PARKING 16
 
 /* What the children do must leave no trace in our memory but their result. */
-#define CHILD_CODE \
+#define CHILD_CODE                                                              \
 	__attribute__((noinline, no_sanitize("address", "undefined", "thread"), \
 		       PTRC_NO_STACK_PROTECTOR))
 #if defined(__has_attribute)
@@ -121,7 +122,7 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 		ptrc_sys(SYS_dup3, 0, 2, 0);
 	}
 	if (ptrc_sys(SYS_close_range, PTRC_KEEPER_LOG_FD + count, UINT_MAX, 0) < 0) {
-		struct rlimit limit = { 0, 0 };
+		struct rlimit limit = {0, 0};
 		uint64_t end;
 
 		ptrc_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &limit);
@@ -144,7 +145,8 @@ CHILD_CODE static void leave_surroundings(void)
 CHILD_CODE static int run_program(void *arg)
 {
 	static char name[] = "posixtrace-keeper";
-	static char is_new[] = PTRC_KEEPER_ARG_NEW, is_restart[] = PTRC_KEEPER_ARG_RESTART;
+	static char is_new[] = PTRC_KEEPER_ARG_NEW,
+		    is_restart[] = PTRC_KEEPER_ARG_RESTART;
 	struct launch *l = arg;
 	char *argv[3], *envp[1];
 	long ret = place_descriptors(l);
@@ -154,8 +156,8 @@ CHILD_CODE static int run_program(void *arg)
 		argv[0] = name;
 		argv[1] = l->is_restart ? is_restart : is_new;
 		argv[2] = envp[0] = NULL;
-		ret = ptrc_sys(SYS_execveat, PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT, "", argv,
-			       envp, AT_EMPTY_PATH);
+		ret = ptrc_sys(SYS_execveat, PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT,
+			       "", argv, envp, AT_EMPTY_PATH);
 		if (ret == -ENOSYS) /* some emulators */
 			ret = ptrc_sys(SYS_execve, "/proc/self/fd/7", argv, envp);
 	}
@@ -163,7 +165,8 @@ CHILD_CODE static int run_program(void *arg)
 	return 1;
 }
 
-_Static_assert(PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT == 7, "the program's descriptor");
+_Static_assert(PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT == 7,
+	       "the program's descriptor");
 
 /* Makes a copy of the process, of which only raw system calls run on. */
 CHILD_CODE static long fork_copy(const struct launch *l)
@@ -256,8 +259,8 @@ static int launch(struct launch *l)
 		else
 			l->error = (int)-child;
 	} else {
-		child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, l->stacks + STACK_BYTES,
-				   make_keeper, l);
+		child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
+				   l->stacks + STACK_BYTES, make_keeper, l);
 		if (child > 0)
 			reap((int)child);
 		else
@@ -270,10 +273,10 @@ static int launch(struct launch *l)
 static int start_process(const struct ptrc_keeper_args *args, bool is_restart, int *pid,
 			 int *pidfd)
 {
-	struct launch l = { .fds = { args->log_fd, args->stream_fd, args->names_fd, args->dirfd,
-				     -1 },
-			    .is_restart = is_restart,
-			    .is_direct = orphans_come_to_us() };
+	struct launch l = {
+		.fds = {args->log_fd, args->stream_fd, args->names_fd, args->dirfd, -1},
+		.is_restart = is_restart,
+		.is_direct = orphans_come_to_us()};
 	uint64_t mask;
 	long spare, fd;
 	int err = ENOSYS;
@@ -310,10 +313,11 @@ static bool lives(const struct ptrc_keeper_args *args)
 }
 
 /* Has the new process come to its end before it said anything? */
-static bool has_ended(const struct ptrc_keeper_args *args, int pidfd, int pid, int64_t waited_ns)
+static bool has_ended(const struct ptrc_keeper_args *args, int pidfd, int pid,
+		      int64_t waited_ns)
 {
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-	struct timespec none = { 0, 0 };
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	struct timespec none = {0, 0};
 
 	if (pidfd >= 0)
 		return ptrc_sys(SYS_ppoll, &p, 1, &none, 0, 8) > 0;
@@ -324,7 +328,7 @@ static bool has_ended(const struct ptrc_keeper_args *args, int pidfd, int pid, i
 
 static void sleep_on(_Atomic uint32_t *word, uint32_t seen)
 {
-	struct timespec ts = { .tv_nsec = LOOK_NS };
+	struct timespec ts = {.tv_nsec = LOOK_NS};
 
 	ptrc_sys(SYS_futex, word, FUTEX_WAIT, seen, &ts, 0, 0);
 }
@@ -344,8 +348,8 @@ int ptrc_keeper_check_log(int log_fd, int log_policy)
 }
 
 /* EAGAIN: it ended before it said anything. */
-static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
-		     bool is_restart)
+static int try_start(const struct ptrc_keeper_args *args,
+		     struct ptrc_stream_header *header, bool is_restart)
 {
 	_Atomic uint32_t *ready = (_Atomic uint32_t *)&header->keeper_pid;
 	int pid = 0, pidfd = -1, err, said;
@@ -356,7 +360,8 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 	if (err)
 		return err;
 	/* As long as it takes: the head may go into a pipe that is full. */
-	while ((said = atomic_load_explicit(&header->keeper_pid, memory_order_acquire)) == 0) {
+	while ((said = atomic_load_explicit(&header->keeper_pid, memory_order_acquire)) ==
+	       0) {
 		if (has_ended(args, pidfd, pid, waited_ns) &&
 		    atomic_load_explicit(&header->keeper_pid, memory_order_acquire) == 0)
 			break;
@@ -367,16 +372,17 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		ptrc_sys(SYS_close, pidfd);
 	if (said > 0)
 		return 0;
-	err = said == 0 ? EAGAIN :
-			  atomic_load_explicit(&header->keeper_result, memory_order_relaxed);
+	err = said == 0 ? EAGAIN
+			: atomic_load_explicit(&header->keeper_result,
+					       memory_order_relaxed);
 	if (orphans_come_to_us())
 		reap(pid);
 	atomic_store_explicit(&header->keeper_pid, 0, memory_order_relaxed);
 	return err ? err : ENOMEM;
 }
 
-int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
-		      bool is_restart)
+int ptrc_keeper_start(const struct ptrc_keeper_args *args,
+		      struct ptrc_stream_header *header, bool is_restart)
 {
 	int err = EAGAIN;
 
@@ -390,12 +396,13 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 /* The last resort: do its work ourselves. */
 static int close_here(const struct ptrc_keeper_args *args)
 {
-	struct ptrc_keeper_work k = { .log_fd = args->log_fd,
-				      .stream_fd = args->stream_fd,
-				      .names_fd = args->names_fd,
-				      .dirfd = args->dirfd };
-	struct timespec none = { 0, 0 };
-	uint64_t mask, stray = UINT64_C(1) << (SIGPIPE - 1) | UINT64_C(1) << (SIGXFSZ - 1);
+	struct ptrc_keeper_work k = {.log_fd = args->log_fd,
+				     .stream_fd = args->stream_fd,
+				     .names_fd = args->names_fd,
+				     .dirfd = args->dirfd};
+	struct timespec none = {0, 0};
+	uint64_t mask, stray = UINT64_C(1) << (SIGPIPE - 1) | UINT64_C(1)
+								      << (SIGXFSZ - 1);
 	int err;
 
 	ptrc_sys_block_signals(&mask);
@@ -407,14 +414,16 @@ static int close_here(const struct ptrc_keeper_args *args)
 	ptrc_keeper_work_release(&k);
 	/* What our writes have raised is for nobody. */
 	stray &= ~mask;
-	while (stray && ptrc_sys(SYS_rt_sigtimedwait, &stray, 0, &none, sizeof(stray)) > 0)
+	while (stray &&
+	       ptrc_sys(SYS_rt_sigtimedwait, &stray, 0, &none, sizeof(stray)) > 0)
 		;
 	ptrc_sys_restore_signals(&mask);
 	return err;
 }
 
-int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
-			uint32_t command, const struct ptrc_context *origin, uint64_t addr)
+int ptrc_keeper_command(const struct ptrc_keeper_args *args,
+			struct ptrc_stream_header *header, uint32_t command,
+			const struct ptrc_context *origin, uint64_t addr)
 {
 	static const struct ptrc_context nobody;
 	uint32_t seq, done;
@@ -426,11 +435,13 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 	seq = atomic_fetch_add_explicit(&header->keeper_seq, 1, memory_order_acq_rel) + 1;
 	atomic_fetch_add_explicit(&header->keeper_bell, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &header->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
-	while ((done = atomic_load_explicit(&header->keeper_done, memory_order_acquire)) != seq) {
+	while ((done = atomic_load_explicit(&header->keeper_done,
+					    memory_order_acquire)) != seq) {
 		int err;
 
 		sleep_on(&header->keeper_done, done);
-		if (atomic_load_explicit(&header->keeper_done, memory_order_acquire) != done ||
+		if (atomic_load_explicit(&header->keeper_done, memory_order_acquire) !=
+			    done ||
 		    lives(args))
 			continue;
 		ptrc_keeper_reap(header);
@@ -454,8 +465,8 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- orphans ---- */
 
-/* The log of a stream found in uid's directory, which may say anything: only a regular file
- * that is a log of that very stream, and that uid could write itself. */
+/* The log of a stream found in uid's directory, which may say anything: only a regular
+ * file that is a log of that very stream, and that uid could write itself. */
 static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, int *fd)
 {
 	char path[sizeof(h->log_path)], again[32] = "/proc/self/fd/";
@@ -473,8 +484,8 @@ static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, in
 	err = ptrc_file_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW, 0, &probe);
 	if (err)
 		return err;
-	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) || st.st_dev != h->log_dev ||
-	    st.st_ino != h->log_ino || st.st_uid != uid) {
+	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) ||
+	    st.st_dev != h->log_dev || st.st_ino != h->log_ino || st.st_uid != uid) {
 		ptrc_file_close(probe);
 		return ENOENT;
 	}
@@ -497,10 +508,8 @@ static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, in
 
 void ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd)
 {
-	struct ptrc_keeper_work k = { .log_fd = -1,
-				      .stream_fd = stream_fd,
-				      .names_fd = -1,
-				      .dirfd = dirfd };
+	struct ptrc_keeper_work k = {
+		.log_fd = -1, .stream_fd = stream_fd, .names_fd = -1, .dirfd = dirfd};
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	uint64_t size;
 	int err;

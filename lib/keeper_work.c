@@ -22,8 +22,8 @@
 #include "lib/shmdir.h"
 #include "lib/sys.h"
 
-/* How long an event may lie in a FLUSH stream; with the flush itself below the second that
- * is promised. */
+/* How long an event may lie in a FLUSH stream; with the flush itself below the second
+ * that is promised. */
 #define LOOK_INTERVAL_NS INT64_C(700000000)
 /* A predecessor's lock may be there a moment longer than itself. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
@@ -69,7 +69,8 @@ void ptrc_keeper_work_release(struct ptrc_keeper_work *k)
 
 /* ---- flush, clear, close ---- */
 
-/* An automatic flush is the trace system's, others are of the call that asked for them. */
+/* An automatic flush is the trace system's, others are of the call that asked for
+ * them. */
 static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic)
 {
 	struct ptrc_stream_header *h = k->stream.header;
@@ -79,8 +80,8 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	uint64_t *flags = &k->writer.state.flags;
 	int err;
 
-	/* One pair of markers may wait for a flush that succeeds (SYSEVENT-26); into a full
-	 * log no more of them will come. */
+	/* One pair of markers may wait for a flush that succeeds (SYSEVENT-26); into a
+	 * full log no more of them will come. */
 	if (*flags & (PTRC_LOG_STATE_MARKERS_WAIT | PTRC_LOG_STATE_FULL))
 		has_markers = false;
 	ptrc_status_set(h, PTRC_ST_FLUSHING);
@@ -103,7 +104,7 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 static int clear(struct ptrc_keeper_work *k)
 {
 	struct ptrc_stream_header *h = k->stream.header;
-	struct ptrc_clock_cursor cursor = { 0 };
+	struct ptrc_clock_cursor cursor = {0};
 
 	ptrc_stream_clear(&k->stream);
 	k->writer.state.flags &= ~PTRC_LOG_STATE_MARKERS_WAIT;
@@ -137,8 +138,10 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
  * then the caller's is used as it is. */
 static void reopen_log(struct ptrc_keeper_work *k)
 {
-	static const char path[] = { '/', 'p', 'r', 'o', 'c', '/', 's', 'e', 'l', 'f', '/',
-				     'f', 'd', '/', '0' + PTRC_KEEPER_LOG_FD, '\0' };
+	static const char path[] = {'/', 'p', 'r', 'o', 'c',
+				    '/', 's', 'e', 'l', 'f',
+				    '/', 'f', 'd', '/', '0' + PTRC_KEEPER_LOG_FD,
+				    '\0'};
 	struct stat st;
 	int fd, err;
 
@@ -157,7 +160,8 @@ static void reopen_log(struct ptrc_keeper_work *k)
 			err = EINVAL;
 		}
 	} else if (S_ISFIFO(st.st_mode)) {
-		err = ptrc_file_open(AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0, &fd);
+		err = ptrc_file_open(AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0,
+				     &fd);
 	} else {
 		return;
 	}
@@ -171,7 +175,8 @@ static void reopen_log(struct ptrc_keeper_work *k)
  * it. */
 static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
 	ptrc_sys(SYS_fcntl, k->log_fd, F_SETLK, &lock);
 }
@@ -179,8 +184,10 @@ static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
 /* For whoever has to finish the log if we and our controller are killed. */
 static void note_place(struct ptrc_keeper_work *k)
 {
-	static const char path[] = { '/', 'p', 'r', 'o', 'c', '/', 's', 'e', 'l', 'f', '/',
-				     'f', 'd', '/', '0' + PTRC_KEEPER_LOG_FD, '\0' };
+	static const char path[] = {'/', 'p', 'r', 'o', 'c',
+				    '/', 's', 'e', 'l', 'f',
+				    '/', 'f', 'd', '/', '0' + PTRC_KEEPER_LOG_FD,
+				    '\0'};
 	struct ptrc_stream_header *h = k->stream.header;
 	struct stat st;
 	long n;
@@ -208,8 +215,10 @@ static void ring(struct ptrc_stream_header *h)
 static int watch(void *arg)
 {
 	struct ptrc_keeper_work *k = arg;
-	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET,
-			      .l_start = PTRC_LIVE_CONTROLLER, .l_len = 1 };
+	struct flock lock = {.l_type = F_RDLCK,
+			     .l_whence = SEEK_SET,
+			     .l_start = PTRC_LIVE_CONTROLLER,
+			     .l_len = 1};
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int fd = -1;
 
@@ -234,8 +243,8 @@ static int watch(void *arg)
 static int start_watcher(struct ptrc_keeper_work *k)
 {
 	static _Alignas(16) uint8_t stack[WATCHER_STACK_BYTES];
-	long ret = ptrc_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-				      CLONE_SYSVSEM,
+	long ret = ptrc_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+				      CLONE_THREAD | CLONE_SYSVSEM,
 			      stack + sizeof(stack), watch, k);
 
 	return ret < 0 ? ENOMEM : 0;
@@ -246,7 +255,7 @@ static bool give_up(void *arg)
 {
 	struct ptrc_keeper_work *k = arg;
 	uint64_t set = UINT64_C(1) << (SIGTERM - 1);
-	struct timespec none = { 0, 0 };
+	struct timespec none = {0, 0};
 
 	if (atomic_load_explicit(&k->is_controller_dead, memory_order_acquire) &&
 	    ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM)
@@ -272,7 +281,8 @@ static void finish_for_dead(struct ptrc_keeper_work *k)
 	ptrc_shmdir_name(name, 's', h->id);
 	ptrc_sys(SYS_unlinkat, k->dirfd, name, 0);
 	/* Traced processes let go of it in their own time; the memory is free now. */
-	ptrc_sys(SYS_madvise, (char *)h + offset, k->stream.map_size - offset, MADV_REMOVE);
+	ptrc_sys(SYS_madvise, (char *)h + offset, k->stream.map_size - offset,
+		 MADV_REMOVE);
 }
 
 /* ---- automatic flushes ---- */
@@ -292,7 +302,8 @@ static bool is_flush_due(struct ptrc_keeper_work *k, int64_t *wait_ns)
 		ptrc_stream_settle(&k->stream);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
 	unread = ptrc_stream_unread_bytes(&k->stream);
-	if (!(status & PTRC_ST_RUNNING) && unread == 0 && !(status & PTRC_ST_RESTART_ARMED)) {
+	if (!(status & PTRC_ST_RUNNING) && unread == 0 &&
+	    !(status & PTRC_ST_RESTART_ARMED)) {
 		k->next_look_ns = 0;
 		return false;
 	}
@@ -310,9 +321,11 @@ static bool is_flush_due(struct ptrc_keeper_work *k, int64_t *wait_ns)
 
 static void sleep_on_bell(struct ptrc_stream_header *h, uint32_t seen, int64_t wait_ns)
 {
-	struct timespec ts = { .tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000 };
+	struct timespec ts = {.tv_sec = wait_ns / 1000000000,
+			      .tv_nsec = wait_ns % 1000000000};
 
-	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAIT, seen, wait_ns < 0 ? NULL : &ts, 0, 0);
+	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAIT, seen, wait_ns < 0 ? NULL : &ts,
+		 0, 0);
 }
 
 /* ---- life ---- */
@@ -325,7 +338,8 @@ __attribute__((noreturn)) static void leave(int status)
 
 static int obey(struct ptrc_keeper_work *k)
 {
-	switch (atomic_load_explicit(&k->stream.header->keeper_command, memory_order_relaxed)) {
+	switch (atomic_load_explicit(&k->stream.header->keeper_command,
+				     memory_order_relaxed)) {
 	case PTRC_KEEPER_FLUSH:
 		return flush(k, true, false);
 	case PTRC_KEEPER_CLEAR:
@@ -349,7 +363,8 @@ __attribute__((noreturn)) static void live(struct ptrc_keeper_work *k)
 	struct ptrc_stream_header *h = k->stream.header;
 
 	for (;;) {
-		uint32_t bell = atomic_load_explicit(&h->keeper_bell, memory_order_acquire);
+		uint32_t bell =
+			atomic_load_explicit(&h->keeper_bell, memory_order_acquire);
 		uint32_t seq = atomic_load_explicit(&h->keeper_seq, memory_order_acquire);
 		int64_t wait_ns;
 		int err;
@@ -399,7 +414,8 @@ static int take_life(struct ptrc_keeper_work *k)
 	int err;
 
 	ptrc_shmdir_name(name, 's', k->stream.header->id);
-	while ((err = ptrc_liveness_take(k->dirfd, name, PTRC_LIVE_KEEPER, &k->life)) == EAGAIN &&
+	while ((err = ptrc_liveness_take(k->dirfd, name, PTRC_LIVE_KEEPER, &k->life)) ==
+		       EAGAIN &&
 	       waited < LOCK_WAIT_NS) {
 		ptrc_file_sleep_ns(1000000);
 		waited += 1000000;
@@ -453,7 +469,8 @@ void ptrc_keeper_work_run(bool is_restart)
 	k->stream_fd = PTRC_KEEPER_STREAM_FD;
 	k->names_fd = PTRC_KEEPER_NAMES_FD;
 	k->dirfd = PTRC_KEEPER_DIR_FD;
-	/* Without the stream there is no one to tell; the launcher sees that we are gone. */
+	/* Without the stream there is no one to tell; the launcher sees that we are
+	 * gone. */
 	if (ptrc_stream_map(k->stream_fd, PTRC_ROLE_KEEPER, &k->stream))
 		leave(1);
 	err = settle_in(k, is_restart);

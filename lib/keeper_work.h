@@ -34,20 +34,20 @@ struct ptrc_keeper_work {
 	const struct ptrc_names_object *names;
 	struct ptrc_liveness life;
 	_Atomic bool is_controller_dead;
-	bool has_given_up;  /* the output stalls, and we were told to end */
-	bool has_failed;    /* the last flush: automatic ones are less eager then */
+	bool has_given_up;    /* the output stalls, and we were told to end */
+	bool has_failed;      /* the last flush: automatic ones are less eager then */
 	int64_t next_look_ns; /* CLOCK_MONOTONIC; 0: not set */
 };
 
 /* Map everything and make the writer ready, without writing. The descriptors are used as
  * they are; that of the log must be nobody else's. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_open(struct ptrc_keeper_work *k,
-							 bool is_restart);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_keeper_work_open(struct ptrc_keeper_work *k, bool is_restart);
 PTRC_NONNULL() void ptrc_keeper_work_release(struct ptrc_keeper_work *k);
-/* The final flush of a stopped stream, and the end of its log. is_automatic: nobody's call
- * asked for it. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k,
-							  bool is_automatic);
+/* The final flush of a stopped stream, and the end of its log. is_automatic: nobody's
+ * call asked for it. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
 
 /* The keeper's whole life. All signals are blocked; the descriptors have the numbers
  * above, no others are open. */

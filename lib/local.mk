@@ -63,6 +63,7 @@ ptrc_shared_sources = \
 	%D%/sequencer.c \
 	%D%/shmdir.c \
 	%D%/stream.c \
+	%D%/thread_life.c \
 	%D%/writer.c
 
 # The keeper alone.

@@ -15,7 +15,8 @@ int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more)
 	uint64_t need, size = b->size ? b->size : 65536;
 	long map;
 
-	if (__builtin_add_overflow(b->used, more, &need) || need > (uint64_t)INT64_MAX / 2)
+	if (__builtin_add_overflow(b->used, more, &need) ||
+	    need > (uint64_t)INT64_MAX / 2)
 		return ENOMEM;
 	if (need <= b->size)
 		return 0;
@@ -102,10 +103,10 @@ static bool is_counted(const struct ptrc_record *r)
 
 int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_run *in)
 {
-	struct ptrc_log_batch_run run = { .pos = b->data.used,
-					  .base_ns = in->base_ns,
-					  .origin = in->origin,
-					  .order = in->order };
+	struct ptrc_log_batch_run run = {.pos = b->data.used,
+					 .base_ns = in->base_ns,
+					 .origin = in->origin,
+					 .order = in->order};
 	struct ptrc_log_batch_run walk;
 	int err;
 
@@ -172,7 +173,7 @@ struct held_marker {
 
 static int hold_marker(struct ptrc_log_buffer *held, uint32_t id, int64_t ns)
 {
-	struct held_marker new = { .ns = ns }, *all;
+	struct held_marker new = {.ns = ns}, *all;
 	size_t at = held->used / sizeof(new);
 	int err;
 
@@ -224,7 +225,8 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 
 			walk.pos += ptrc_record_size(r);
 			if (is_marker(r) && walk.next_ns >= last_ns) {
-				int err = hold_marker(held, ptrc_record_id(r), walk.next_ns);
+				int err = hold_marker(held, ptrc_record_id(r),
+						      walk.next_ns);
 
 				if (err)
 					return err;
@@ -256,8 +258,8 @@ static bool is_earlier(const struct ptrc_log_batch_run *runs, uint32_t x, uint32
 	return x < y;
 }
 
-static void sift_down(const struct ptrc_log_batch_run *runs, uint32_t *heap, uint32_t count,
-		      uint32_t at)
+static void sift_down(const struct ptrc_log_batch_run *runs, uint32_t *heap,
+		      uint32_t count, uint32_t at)
 {
 	uint32_t item = heap[at];
 
@@ -352,10 +354,10 @@ int ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer 
 	uint32_t count = ptrc_log_batch_run_count(b);
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct ptrc_log_section section = { .base_ns = runs[i].base_ns,
-						    .origin = runs[i].mark_origin,
-						    .bytes = runs[i].done - runs[i].mark,
-						    .order = runs[i].order };
+		struct ptrc_log_section section = {.base_ns = runs[i].base_ns,
+						   .origin = runs[i].mark_origin,
+						   .bytes = runs[i].done - runs[i].mark,
+						   .order = runs[i].order};
 		int err;
 
 		if (section.bytes == 0)

@@ -20,10 +20,11 @@ struct ptrc_log_buffer {
 };
 
 /* Room for `more` bytes beyond those used: ENOMEM, or 0. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b,
-							   uint64_t more);
-PTRC_NONNULL(1, 2) PTRC_MUST_CHECK int ptrc_log_buffer_add(struct ptrc_log_buffer *b,
-							   const void *data, uint64_t bytes);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more);
+PTRC_NONNULL(1, 2)
+PTRC_MUST_CHECK int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data,
+					uint64_t bytes);
 PTRC_NONNULL() void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
 
 /* A run of the batch, and a cursor in it. */
@@ -32,8 +33,8 @@ struct ptrc_log_batch_run {
 	uint64_t done;	   /* behind the last event taken */
 	uint64_t mark;	   /* where the slice begins in this run */
 	int64_t base_ns;
-	int64_t next_ns;   /* time of the event at pos */
-	int64_t first_ns;  /* of the whole run */
+	int64_t next_ns;	    /* time of the event at pos */
+	int64_t first_ns;	    /* of the whole run */
 	struct ptrc_context origin; /* of the event at pos */
 	struct ptrc_context mark_origin;
 	uint32_t order;
@@ -45,8 +46,8 @@ struct ptrc_log_batch {
 	struct ptrc_log_buffer heap; /* uint32_t, indices of runs, earliest first */
 	uint64_t bytes;		     /* of events not taken yet, HIDDEN ones too */
 	uint64_t events;	     /* those of them that count */
-	uint64_t most;	   /* the log takes no larger event; set by the user */
-	uint64_t too_big;  /* bytes of larger ones, part of `bytes` */
+	uint64_t most;		     /* the log takes no larger event; set by the user */
+	uint64_t too_big;	     /* bytes of larger ones, part of `bytes` */
 };
 
 /* An event of the batch. */
@@ -60,11 +61,13 @@ struct ptrc_log_item {
 };
 
 /* Copies the run. What is damaged in it is left out. ENOMEM. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_batch_add(struct ptrc_log_batch *b,
-						      const struct ptrc_run *run);
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+	int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_run *run);
 PTRC_NONNULL() void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 PTRC_NONNULL() void ptrc_log_batch_free(struct ptrc_log_batch *b);
-static inline struct ptrc_log_batch_run *ptrc_log_batch_runs(const struct ptrc_log_batch *b)
+static inline struct ptrc_log_batch_run *
+ptrc_log_batch_runs(const struct ptrc_log_batch *b)
 {
 	return (struct ptrc_log_batch_run *)(void *)b->runs.bytes;
 }
@@ -77,21 +80,22 @@ static inline uint32_t ptrc_log_batch_run_count(const struct ptrc_log_batch *b)
 /* Takes away the markers (FLUSH_START, FLUSH_STOP) that follow the last other event, if
  * that is a STOP, or if there is none and is_after_stop; appends them to `held`, as
  * records with full stamps. ENOMEM. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_batch_hold(struct ptrc_log_batch *b,
-						       bool is_after_stop,
-						       struct ptrc_log_buffer *held);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
+					struct ptrc_log_buffer *held);
 
 /* All runs are there: order them. ENOMEM. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_batch_sort(struct ptrc_log_batch *b);
 /* The earliest event not taken; false if there is none. */
-PTRC_NONNULL() bool ptrc_log_batch_peek(const struct ptrc_log_batch *b,
-					struct ptrc_log_item *item);
+PTRC_NONNULL()
+bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *item);
 /* Take it. */
 PTRC_NONNULL() void ptrc_log_batch_take(struct ptrc_log_batch *b);
 /* A slice begins: what is taken from here on, ... */
 PTRC_NONNULL() void ptrc_log_batch_mark(struct ptrc_log_batch *b);
 /* ... added to `out` as sections of an EVENTS packet. ENOMEM. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_batch_slice(const struct ptrc_log_batch *b,
-							struct ptrc_log_buffer *out);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_batch_slice(const struct ptrc_log_batch *b,
+					 struct ptrc_log_buffer *out);
 
 #endif

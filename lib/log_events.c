@@ -26,7 +26,8 @@ static bool is_marker(uint32_t id)
 /* Follow what the event tells of the filter. */
 static void follow(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 {
-	const uint8_t *data = (const uint8_t *)item->record + ptrc_record_head(item->record);
+	const uint8_t *data =
+		(const uint8_t *)item->record + ptrc_record_head(item->record);
 	uint32_t len = ptrc_record_len(item->record);
 	trace_event_set_t set;
 
@@ -67,11 +68,10 @@ static void discard(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 static int add_stop(struct ptrc_log_writer *w, int64_t ns)
 {
 	static const int reason = 2;
-	struct ptrc_log_section section = { .base_ns = ns,
-					    .bytes = PTRC_LOG_STOP_BYTES,
-					    .order = UINT32_MAX };
+	struct ptrc_log_section section = {
+		.base_ns = ns, .bytes = PTRC_LOG_STOP_BYTES, .order = UINT32_MAX};
 	struct ptrc_record r;
-	uint8_t record[PTRC_LOG_STOP_BYTES] = { 0 };
+	uint8_t record[PTRC_LOG_STOP_BYTES] = {0};
 	int err;
 
 	ptrc_record_fill(&r, 0, POSIX_TRACE_STOP, sizeof(reason), 0);
@@ -83,7 +83,8 @@ static int add_stop(struct ptrc_log_writer *w, int64_t ns)
 
 static bool header_filters(const struct ptrc_log_writer *w, uint32_t id)
 {
-	return atomic_load_explicit(&w->header->filter[id / 64], memory_order_relaxed) >> id % 64 &
+	return atomic_load_explicit(&w->header->filter[id / 64], memory_order_relaxed) >>
+		       id % 64 &
 	       1;
 }
 
@@ -126,7 +127,8 @@ static int slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 		p->flags |= PTRC_LOG_FILTER_UNKNOWN;
 	} else if (!err && !filter_is_empty(w->state.filter)) {
 		p->flags |= PTRC_LOG_HAS_FILTER;
-		err = ptrc_log_buffer_add(&w->out, w->state.filter, sizeof(w->state.filter));
+		err = ptrc_log_buffer_add(&w->out, w->state.filter,
+					  sizeof(w->state.filter));
 	}
 	return err;
 }
@@ -144,10 +146,10 @@ static int write_ring_events(struct ptrc_log_writer *w, const struct ptrc_log_fa
 			return err;
 	}
 	place = ptrc_log_ring_place(w, w->out.used, p->bytes);
-	info = (struct ptrc_log_ring){ .oldest_seq = w->state.oldest_seq,
-				       .lost_first_ns = w->state.lost_first_ns,
-				       .lost_last_ns = w->state.lost_last_ns,
-				       .lost_events = w->state.overwritten_events };
+	info = (struct ptrc_log_ring){.oldest_seq = w->state.oldest_seq,
+				      .lost_first_ns = w->state.lost_first_ns,
+				      .lost_last_ns = w->state.lost_last_ns,
+				      .lost_events = w->state.overwritten_events};
 	memcpy(w->out.bytes + sizeof(struct ptrc_log_packet), &info, sizeof(info));
 	err = ptrc_log_packet_end(w, 0, p);
 	if (!err)
@@ -160,10 +162,10 @@ static int write_ring_events(struct ptrc_log_writer *w, const struct ptrc_log_fa
 	return 0;
 }
 
-/* Take the next slice from the batch. *stop_ns: set if the log is full now, the time of the
- * event that did not fit. */
-static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p, int64_t *stop_ns,
-		       bool *is_full)
+/* Take the next slice from the batch. *stop_ns: set if the log is full now, the time of
+ * the event that did not fit. */
+static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
+		       int64_t *stop_ns, bool *is_full)
 {
 	struct ptrc_log_item item;
 	uint64_t target = w->limit / 16;
@@ -189,8 +191,9 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p, int6
 			return;
 		if (w->policy == POSIX_TRACE_UNTIL_FULL) {
 			/* The place of the last STOP is kept free from all but a STOP. */
-			uint64_t need = item.size +
-					(item.id == POSIX_TRACE_STOP ? 0 : PTRC_LOG_STOP_BYTES);
+			uint64_t need =
+				item.size +
+				(item.id == POSIX_TRACE_STOP ? 0 : PTRC_LOG_STOP_BYTES);
 
 			if (need > w->limit - w->state.bytes - p->bytes) {
 				*stop_ns = item.ns;
@@ -274,7 +277,8 @@ static int write_batch(struct ptrc_log_writer *w)
 		}
 		if (p.bytes == 0)
 			continue;
-		err = w->kind == PTRC_LOG_RING ? write_ring_events(w, &p) : ptrc_log_write_events(w, &p);
+		err = w->kind == PTRC_LOG_RING ? write_ring_events(w, &p)
+					       : ptrc_log_write_events(w, &p);
 		if (err)
 			return err;
 		w->last_ns = p.last_ns;
@@ -303,7 +307,8 @@ static void undo(struct ptrc_log_writer *w)
 	w->state.flags |= now.flags & PTRC_LOG_STATE_WRAPPED;
 	w->state.names = now.names;
 	w->state.tail = now.tail;
-	w->state.oldest_seq = now.oldest_seq < w->retry.seq ? now.oldest_seq : w->retry.seq;
+	w->state.oldest_seq =
+		now.oldest_seq < w->retry.seq ? now.oldest_seq : w->retry.seq;
 	w->state.overwritten_events = now.overwritten_events;
 	w->state.lost_first_ns = now.lost_first_ns;
 	w->state.lost_last_ns = now.lost_last_ns;
@@ -325,14 +330,14 @@ int ptrc_log_writer_add(struct ptrc_log_writer *w, const struct ptrc_run *run)
 
 static int add_held(struct ptrc_log_writer *w)
 {
-	struct ptrc_run run = { .records = w->held.bytes,
-				.bytes = (uint32_t)w->held.used,
-				.order = 1 };
+	struct ptrc_run run = {
+		.records = w->held.bytes, .bytes = (uint32_t)w->held.used, .order = 1};
 	int err = w->held.used ? ptrc_log_batch_add(&w->batch, &run) : 0;
 
 	w->held_next.used = 0;
 	if (!err)
-		err = ptrc_log_batch_hold(&w->batch, w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
+		err = ptrc_log_batch_hold(&w->batch,
+					  w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
 					  &w->held_next);
 	return err;
 }

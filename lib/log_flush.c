@@ -28,13 +28,14 @@ static uint32_t chunk_of(const struct ptrc_drain *d)
 	return d->is_pinned ? d->chunk : NO_CHUNK;
 }
 
-static int copy_runs(struct ptrc_log_writer *w, struct ptrc_drain *d, struct ptrc_log_buffer *list)
+static int copy_runs(struct ptrc_log_writer *w, struct ptrc_drain *d,
+		     struct ptrc_log_buffer *list)
 {
 	struct ptrc_run run;
 	int err;
 
 	while ((err = ptrc_drain_next(d, &run)) == 0) {
-		struct copied c = { chunk_of(d), run.bytes, run.first_ns };
+		struct copied c = {chunk_of(d), run.bytes, run.first_ns};
 
 		err = ptrc_log_buffer_add(list, &c, sizeof(c));
 		if (!err)
@@ -117,7 +118,8 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
-		/* Left in the middle of a chunk: only the drain itself can let go of it. */
+		/* Left in the middle of a chunk: only the drain itself can let go of
+		 * it. */
 		struct ptrc_stream *s = d->stream;
 
 		ptrc_drain_end(d, false, false);
@@ -130,7 +132,7 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		     const struct ptrc_names_object *names)
 {
-	struct ptrc_log_buffer list = { 0 };
+	struct ptrc_log_buffer list = {0};
 	struct ptrc_drain begin = *d;
 	int err;
 
@@ -179,7 +181,8 @@ int ptrc_log_flush(struct ptrc_log_writer *w, struct ptrc_stream *s,
 		ptrc_stream_log_is_full(s);
 	ptrc_drain_end(&d, !err, is_full);
 	if (!err)
-		atomic_store_explicit(&s->header->flushed_until, until, memory_order_release);
+		atomic_store_explicit(&s->header->flushed_until, until,
+				      memory_order_release);
 	return err;
 }
 

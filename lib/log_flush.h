@@ -8,14 +8,15 @@
 #include "lib/names.h"
 #include "lib/stream.h"
 
-/* Everything recorded before the call gets into the log, as far as its policy allows, and
- * out of the stream. On error it stays there, and the log ends with a whole event: ENOMEM,
- * or what a write gave. names may be null. */
-PTRC_NONNULL(1, 2) PTRC_MUST_CHECK int ptrc_log_flush(struct ptrc_log_writer *w,
-						      struct ptrc_stream *s,
-						      const struct ptrc_names_object *names);
+/* Everything recorded before the call gets into the log, as far as its policy allows,
+ * and out of the stream. On error it stays there, and the log ends with a whole event:
+ * ENOMEM, or what a write gave. names may be null. */
+PTRC_NONNULL(1, 2)
+PTRC_MUST_CHECK int ptrc_log_flush(struct ptrc_log_writer *w, struct ptrc_stream *s,
+				   const struct ptrc_names_object *names);
 
 /* A writer that goes on for a dead one: take out of the stream what that had written. */
-PTRC_NONNULL() void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s);
+PTRC_NONNULL()
+void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s);
 
 #endif

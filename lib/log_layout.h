@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log as it stands in a file or goes through a pipe; docs/log-format.md tells it byte by
- * byte. Structs only. All numbers are little-endian, as all machines are that this library
- * runs on; times are nanoseconds since the Epoch.
+ * The log as it stands in a file or goes through a pipe; docs/log-format.md tells it
+ * byte by byte. Structs only. All numbers are little-endian, as all machines are that
+ * this library runs on; times are nanoseconds since the Epoch.
  *
  *   struct ptrc_log_prefix
  *   HEAD packet      struct ptrc_log_head
@@ -59,17 +59,17 @@ enum ptrc_log_packet_type {
 };
 
 /* Flags of an EVENTS packet. */
-#define PTRC_LOG_HAS_RING 1U	       /* the payload begins with struct ptrc_log_ring */
-#define PTRC_LOG_HAS_FILTER 2U	       /* then 17 words: the filter before the first event */
-#define PTRC_LOG_FILTER_UNKNOWN 4U     /* neither that nor an empty one */
+#define PTRC_LOG_HAS_RING 1U	   /* the payload begins with struct ptrc_log_ring */
+#define PTRC_LOG_HAS_FILTER 2U	   /* then 17 words: the filter before the first event */
+#define PTRC_LOG_FILTER_UNKNOWN 4U /* neither that nor an empty one */
 
 struct ptrc_log_packet {
 	uint32_t magic;
 	uint16_t type;
 	uint16_t flags;
-	uint64_t length; /* of the payload, without padding */
-	uint64_t log_id; /* the same in all packets of a log, random */
-	uint64_t seq;	 /* number of EVENTS packets written before this packet */
+	uint64_t length;  /* of the payload, without padding */
+	uint64_t log_id;  /* the same in all packets of a log, random */
+	uint64_t seq;	  /* number of EVENTS packets written before this packet */
 	int64_t first_ns; /* EVENTS: the earliest and the latest time in it */
 	int64_t last_ns;
 	uint32_t event_count; /* EVENTS: events in it that are reported */
@@ -88,7 +88,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_packet, header_crc, 60);
 struct ptrc_log_head {
 	int64_t create_sec, create_nsec;
 	int64_t clockres_sec, clockres_nsec;
-	uint32_t inherited;	/* all policies: the numbers of <trace.h> */
+	uint32_t inherited; /* all policies: the numbers of <trace.h> */
 	uint32_t log_policy;
 	uint32_t stream_policy;
 	uint32_t kind; /* PTRC_LOG_SEQUENTIAL or PTRC_LOG_RING */
@@ -114,7 +114,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, target_pid, 72);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, close_offset, 88);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 
-#define PTRC_LOG_HEAD_BYTES                                              \
+#define PTRC_LOG_HEAD_BYTES                                                \
 	(sizeof(struct ptrc_log_prefix) + sizeof(struct ptrc_log_packet) + \
 	 sizeof(struct ptrc_log_head))
 
@@ -135,8 +135,8 @@ PTRC_ASSERT_SIZE(struct ptrc_log_name, 8);
 struct ptrc_log_ring {
 	uint64_t oldest_seq;   /* EVENTS packets with a smaller number are overwritten */
 	int64_t lost_first_ns; /* time of the first event ever overwritten */
-	int64_t lost_last_ns;  /* the latest time overwritten: older survivors do not count */
-	uint64_t lost_events;  /* 0: nothing was, and the two above mean nothing */
+	int64_t lost_last_ns;  /* the latest time overwritten: what is older is void */
+	uint64_t lost_events; /* 0: nothing was, and the two above mean nothing */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
 

@@ -38,8 +38,8 @@ int ptrc_log_check(int fd, int log_policy)
 /* The output takes nothing now. */
 static int wait_writable(struct ptrc_log_writer *w)
 {
-	struct pollfd p = { .fd = w->fd, .events = POLLOUT };
-	struct timespec second = { 1, 0 };
+	struct pollfd p = {.fd = w->fd, .events = POLLOUT};
+	struct timespec second = {1, 0};
 	long n = ptrc_sys(SYS_ppoll, &p, 1, &second, 0, 8);
 
 	if (n == 0 && w->give_up && w->give_up(w->arg))
@@ -49,12 +49,12 @@ static int wait_writable(struct ptrc_log_writer *w)
 
 /* Writes all of it. *done: how much reached the output, also on error. */
 int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
-		     uint64_t count, uint64_t *done)
+		      uint64_t count, uint64_t *done)
 {
 	*done = 0;
 	if (w->is_regular) {
-		uint64_t limit =
-			atomic_load_explicit(&w->header->fsize_limit, memory_order_relaxed);
+		uint64_t limit = atomic_load_explicit(&w->header->fsize_limit,
+						      memory_order_relaxed);
 		uint64_t end;
 
 		if (__builtin_add_overflow(offset, count, &end))
@@ -72,14 +72,15 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t 
 		int err;
 
 		if (w->is_regular && w->must_not_append) {
-			struct iovec v = { (void *)(uintptr_t)from, part };
+			struct iovec v = {(void *)(uintptr_t)from, part};
 
-			n = ptrc_sys(SYS_pwritev2, w->fd, &v, 1, offset + *done, 0, RWF_NOAPPEND);
+			n = ptrc_sys(SYS_pwritev2, w->fd, &v, 1, offset + *done, 0,
+				     RWF_NOAPPEND);
 		} else if (w->is_regular) {
 			n = ptrc_sys(SYS_pwrite64, w->fd, from, part, offset + *done);
 		} else if (w->is_socket) {
-			n = ptrc_sys(SYS_sendto, w->fd, from, part, MSG_NOSIGNAL | MSG_DONTWAIT,
-				     0, 0);
+			n = ptrc_sys(SYS_sendto, w->fd, from, part,
+				     MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
 		} else {
 			n = ptrc_sys(SYS_write, w->fd, from, part);
 		}

@@ -29,13 +29,14 @@ struct window {
 };
 
 /* Exactly so many bytes: EINVAL if the file does not have them. */
-static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to, uint64_t bytes)
+static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to,
+		   uint64_t bytes)
 {
 	uint8_t *out = to;
 
 	while (bytes) {
-		long n = ptrc_sys(SYS_pread64, r->fd, out, bytes < 1 << 30 ? bytes : 1 << 30,
-				  offset);
+		long n = ptrc_sys(SYS_pread64, r->fd, out,
+				  bytes < 1 << 30 ? bytes : 1 << 30, offset);
 
 		if (n == -EINTR)
 			continue;
@@ -57,7 +58,8 @@ static const uint8_t *look(struct window *w, uint64_t offset, uint64_t bytes)
 	if (offset > w->r->size || w->r->size - offset < bytes)
 		return NULL;
 	w->from = offset;
-	w->bytes = w->r->size - offset < WINDOW_BYTES ? w->r->size - offset : WINDOW_BYTES;
+	w->bytes =
+		w->r->size - offset < WINDOW_BYTES ? w->r->size - offset : WINDOW_BYTES;
 	if (read_at(w->r, offset, w->data, w->bytes)) {
 		w->bytes = 0;
 		return NULL;
@@ -119,7 +121,7 @@ static int64_t valid_policy(uint32_t policy)
 
 static int read_head(struct ptrc_log_reader *r)
 {
-	struct ptrc_log_prefix prefix, zero = { .zero0 = 0 };
+	struct ptrc_log_prefix prefix, zero = {.zero0 = 0};
 	struct ptrc_log_packet p;
 	struct ptrc_log_head *h = &r->head;
 	uint8_t *payload;
@@ -129,9 +131,11 @@ static int read_head(struct ptrc_log_reader *r)
 	    read_at(r, sizeof(prefix), &p, sizeof(p)))
 		return EINVAL;
 	if (memcmp(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature)) != 0 ||
-	    prefix.byte_order != PTRC_LOG_BYTE_ORDER || prefix.version != PTRC_LOG_VERSION ||
-	    prefix.word_size != PTRC_LOG_WORD_SIZE || prefix.machine != PTRC_LOG_MACHINE ||
-	    prefix.zero0 != 0 || memcmp(prefix.zero1, zero.zero1, sizeof(zero.zero1)) != 0)
+	    prefix.byte_order != PTRC_LOG_BYTE_ORDER ||
+	    prefix.version != PTRC_LOG_VERSION ||
+	    prefix.word_size != PTRC_LOG_WORD_SIZE ||
+	    prefix.machine != PTRC_LOG_MACHINE || prefix.zero0 != 0 ||
+	    memcmp(prefix.zero1, zero.zero1, sizeof(zero.zero1)) != 0)
 		return EINVAL;
 	if (!is_packet(r, &p, sizeof(prefix)) || p.type != PTRC_LOG_HEAD ||
 	    p.length < sizeof(*h) || p.length > NAMES_MAX || p.log_id == 0)
@@ -265,14 +269,14 @@ static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
 		r->entry_size = size;
 	}
 	e = &r->entries[r->entry_count++];
-	*e = (struct ptrc_log_entry){ .offset = offset,
-				      .length = p->length,
-				      .seq = p->seq,
-				      .first_ns = p->first_ns,
-				      .last_ns = p->last_ns,
-				      .event_count = p->event_count,
-				      .payload_crc = p->payload_crc,
-				      .flags = p->flags };
+	*e = (struct ptrc_log_entry){.offset = offset,
+				     .length = p->length,
+				     .seq = p->seq,
+				     .first_ns = p->first_ns,
+				     .last_ns = p->last_ns,
+				     .event_count = p->event_count,
+				     .payload_crc = p->payload_crc,
+				     .flags = p->flags};
 	return 0;
 }
 
@@ -325,8 +329,8 @@ static int check_payload(const struct ptrc_log_reader *r, const struct ptrc_log_
 }
 
 /* Packets one behind the other from `offset`; EVENTS are entered as they come. */
-static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, uint64_t end,
-		bool has_events)
+static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset,
+		uint64_t end, bool has_events)
 {
 	bool has_status = false, is_sure = true;
 	struct ptrc_log_packet p;
@@ -337,8 +341,8 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, ui
 		bool is_there = next_packet(w, &at, end, &p);
 
 		if (!is_sure && (!is_there || at != offset)) {
-			/* Not followed by a packet: the last one may be torn, and then its
-			 * length leads astray. Look again from within it. */
+			/* Not followed by a packet: the last one may be torn, and then
+			 * its length leads astray. Look again from within it. */
 			struct ptrc_log_entry *e = &r->entries[r->entry_count - 1];
 
 			err = check_payload(r, e);
@@ -381,8 +385,8 @@ static int by_time(const void *x, const void *y)
 	return by_seq(x, y);
 }
 
-/* In a sequential log the numbers count up from 0; where they do not, something is missing,
- * and the log ends there. */
+/* In a sequential log the numbers count up from 0; where they do not, something is
+ * missing, and the log ends there. */
 static void keep_unbroken(struct ptrc_log_reader *r, uint64_t seq)
 {
 	size_t kept = 0;
@@ -464,7 +468,7 @@ static int check_file(int fd, uint64_t *size)
 
 int ptrc_log_reader_head(int fd, struct ptrc_log_head *head)
 {
-	struct ptrc_log_reader r = { .fd = fd };
+	struct ptrc_log_reader r = {.fd = fd};
 	int err = check_file(fd, &r.size);
 
 	if (!err)
@@ -543,12 +547,14 @@ int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_
 	return 0;
 }
 
-bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
+bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r,
+				 const struct ptrc_log_entry *e)
 {
 	struct ptrc_log_packet p;
 
 	if (r->head.kind != PTRC_LOG_RING || r->is_closed)
 		return false;
 	return read_at(r, e->offset, &p, sizeof(p)) || p.magic != PTRC_LOG_PACKET_MAGIC ||
-	       p.log_id != r->log_id || p.seq != e->seq || p.payload_crc != e->payload_crc;
+	       p.log_id != r->log_id || p.seq != e->seq ||
+	       p.payload_crc != e->payload_crc;
 }

@@ -32,7 +32,7 @@ struct ptrc_log_reader_name {
 };
 
 struct ptrc_log_reader {
-	int fd; /* the reader's own */
+	int fd;	       /* the reader's own */
 	uint64_t size; /* of the file, as it was */
 	uint64_t log_id;
 	uint64_t head_end; /* offset behind the HEAD packet */
@@ -44,26 +44,30 @@ struct ptrc_log_reader {
 	struct ptrc_log_reader_name *names;
 	size_t name_count, name_size;
 	uint16_t name_index[1033]; /* by id: 1 + index in names, 0: none */
-	bool is_closed; /* it has its STATUS and END */
+	bool is_closed;		   /* it has its STATUS and END */
 	struct ptrc_log_status status;
 	struct ptrc_log_ring ring; /* of a ring: as of the newest packet */
 };
 
 /* Only the head. Errors as below. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
 
 /* Takes a duplicate of the descriptor. EINVAL: no log, another ABI or version, not
  * readable, no regular file. ENOMEM. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r);
 PTRC_NONNULL() void ptrc_log_reader_close(struct ptrc_log_reader *r);
 
 /* The payload of an entry, to be freed by the caller. EINVAL: it is damaged, or not there
  * any more. ENOMEM. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_reader_load(const struct ptrc_log_reader *r,
-							const struct ptrc_log_entry *e,
-							uint8_t **payload);
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+	int ptrc_log_reader_load(const struct ptrc_log_reader *r,
+				 const struct ptrc_log_entry *e, uint8_t **payload);
 /* Has another packet taken its place (a ring that is being written)? */
-PTRC_NONNULL() bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r,
-						const struct ptrc_log_entry *e);
+PTRC_NONNULL()
+bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r,
+				 const struct ptrc_log_entry *e);
 
 #endif

@@ -33,8 +33,8 @@ static uint64_t lap_count(const struct ptrc_log_writer *w)
 	return w->lap.used / sizeof(struct ptrc_log_lap_entry);
 }
 
-void ptrc_log_note_overwritten(struct ptrc_log_writer *w, uint64_t events, int64_t first_ns,
-			     int64_t last_ns)
+void ptrc_log_note_overwritten(struct ptrc_log_writer *w, uint64_t events,
+			       int64_t first_ns, int64_t last_ns)
 {
 	struct ptrc_log_state *s = &w->state;
 
@@ -75,8 +75,8 @@ void ptrc_log_ring_drop_all(struct ptrc_log_writer *w)
 		lap_drop(w);
 }
 
-/* Where a packet of `size` bytes with so many bytes of events goes; gives up what is in its
- * place and what the limit does not allow beside it. */
+/* Where a packet of `size` bytes with so many bytes of events goes; gives up what is in
+ * its place and what the limit does not allow beside it. */
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes)
 {
 	uint64_t old = w->state.offset, place = old;
@@ -98,23 +98,24 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 }
 
 /* The packet in w->out, whose place is known. */
-int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place, const struct ptrc_log_facts *p)
+int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place,
+			const struct ptrc_log_facts *p)
 {
-	struct ptrc_log_lap_entry e = { .place = place,
-					.size = w->out.used,
-					.seq = w->state.seq,
-					.bytes = p->bytes,
-					.first_ns = p->first_ns,
-					.last_ns = p->last_ns,
-					.events = p->events,
-					.is_names = p->type == PTRC_LOG_NAMES };
+	struct ptrc_log_lap_entry e = {.place = place,
+				       .size = w->out.used,
+				       .seq = w->state.seq,
+				       .bytes = p->bytes,
+				       .first_ns = p->first_ns,
+				       .last_ns = p->last_ns,
+				       .events = p->events,
+				       .is_names = p->type == PTRC_LOG_NAMES};
 	uint64_t done;
 	int err;
 
 	err = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
 	if (!err)
-		err = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place, w->out.bytes, w->out.used,
-				&done);
+		err = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place, w->out.bytes,
+					w->out.used, &done);
 	if (err)
 		return err;
 	w->state.offset = place + w->out.used;
@@ -140,8 +141,9 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 {
 	while (from + sizeof(struct ptrc_log_packet) <= to) {
 		struct ptrc_log_packet p;
-		struct ptrc_log_lap_entry e = { .place = from };
-		long n = ptrc_sys(SYS_pread64, w->fd, &p, sizeof(p), PTRC_LOG_RING_OFFSET + from);
+		struct ptrc_log_lap_entry e = {.place = from};
+		long n = ptrc_sys(SYS_pread64, w->fd, &p, sizeof(p),
+				  PTRC_LOG_RING_OFFSET + from);
 		int err;
 
 		if (n < 0)
@@ -149,8 +151,9 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 		if (n < (long)sizeof(p))
 			break;
 		if (p.magic != PTRC_LOG_PACKET_MAGIC || p.log_id != w->header->id ||
-		    p.header_crc != ptrc_crc32c(0, &p, offsetof(struct ptrc_log_packet,
-								header_crc)) ||
+		    p.header_crc !=
+			    ptrc_crc32c(0, &p,
+					offsetof(struct ptrc_log_packet, header_crc)) ||
 		    p.length > to - from - sizeof(p)) {
 			from += 8;
 			continue;
@@ -188,13 +191,14 @@ int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 	if (err == ENOMEM)
 		return err;
 	if (err) {
-		/* A descriptor for writing only, and no leave to read the file: what is in
-		 * the ring can no longer be told apart, so it is given up. */
+		/* A descriptor for writing only, and no leave to read the file: what is
+		 * in the ring can no longer be told apart, so it is given up. */
 		w->lap.used = 0;
 		w->state.events = w->state.bytes = 0;
 		w->state.oldest_seq = w->state.seq;
-		ptrc_log_note_overwritten(w, events, w->header->attr.createtime_sec * 1000000000,
-				 w->state.lost_last_ns);
+		ptrc_log_note_overwritten(w, events,
+					  w->header->attr.createtime_sec * 1000000000,
+					  w->state.lost_last_ns);
 	}
 	return 0;
 }

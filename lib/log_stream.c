@@ -20,8 +20,8 @@
 #include "lib/shmdir.h"
 #include "lib/sys.h"
 
-/* How long an open waits for a keeper that finishes the log of a dead controller; from the
- * last growth of the file on. */
+/* How long an open waits for a keeper that finishes the log of a dead controller; from
+ * the last growth of the file on. */
 #define FINISH_WAIT_NS INT64_C(10000000000)
 
 struct packet;
@@ -60,7 +60,7 @@ struct ptrc_log_stream {
 	size_t heap_count, heap_size;
 	struct packet *done; /* kept for the event reported last */
 	struct ptrc_sequencer sequencer;
-	bool is_ended; /* damage */
+	bool is_ended;	  /* damage */
 	bool is_admitted; /* the first cursor's event was passed by the sequencer */
 	int gap;
 	int64_t gap_ns; /* of the first event lost */
@@ -99,7 +99,8 @@ static void sift_down(struct ptrc_log_stream *l, size_t at)
 
 		if (child >= l->heap_count)
 			break;
-		if (child + 1 < l->heap_count && is_earlier(l->heap[child + 1], l->heap[child]))
+		if (child + 1 < l->heap_count &&
+		    is_earlier(l->heap[child + 1], l->heap[child]))
 			child++;
 		if (!is_earlier(l->heap[child], c))
 			break;
@@ -150,13 +151,15 @@ static bool settle(struct cursor *c)
 			return false;
 		if (!(r.id_flags & PTRC_REC_CONTEXT)) {
 			if (r.id_flags & PTRC_REC_FULLSTAMP)
-				memcpy(&c->next_ns, c->pos + sizeof(r), sizeof(c->next_ns));
+				memcpy(&c->next_ns, c->pos + sizeof(r),
+				       sizeof(c->next_ns));
 			else
 				c->next_ns = (int64_t)((uint64_t)c->base_ns + r.delta);
 			return true;
 		}
 		if (ptrc_record_len(&r) >= sizeof(c->origin))
-			memcpy(&c->origin, c->pos + ptrc_record_head(&r), sizeof(c->origin));
+			memcpy(&c->origin, c->pos + ptrc_record_head(&r),
+			       sizeof(c->origin));
 		c->pos += ptrc_record_size(&r);
 	}
 	return false;
@@ -205,7 +208,8 @@ static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry 
 }
 
 /* The section at *at, which moves behind it. False if there is none. */
-static bool next_section(const uint8_t **at, const uint8_t *end, struct ptrc_log_section *s)
+static bool next_section(const uint8_t **at, const uint8_t *end,
+			 struct ptrc_log_section *s)
 {
 	if ((size_t)(end - *at) < sizeof(*s))
 		return false;
@@ -253,14 +257,14 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	for (at = begin; next_section(&at, end, &s); count++) {
 		struct cursor *c = &p->cursors[count];
 
-		*c = (struct cursor){ .packet = p,
-				      .pos = at - s.bytes,
-				      .end = at,
-				      .base_ns = s.base_ns,
-				      .seq = e->seq,
-				      .section = count,
-				      .order = s.order,
-				      .origin = s.origin };
+		*c = (struct cursor){.packet = p,
+				     .pos = at - s.bytes,
+				     .end = at,
+				     .base_ns = s.base_ns,
+				     .seq = e->seq,
+				     .section = count,
+				     .order = s.order,
+				     .origin = s.origin};
 		if (!settle(c))
 			continue;
 		p->in_use++;
@@ -306,7 +310,7 @@ static int open_due(struct ptrc_log_stream *l)
 
 static struct timespec to_timespec(int64_t ns)
 {
-	struct timespec ts = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+	struct timespec ts = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 
 	if (ts.tv_nsec < 0) {
 		ts.tv_nsec += 1000000000;
@@ -341,8 +345,8 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 		return false;
 	if (id == POSIX_TRACE_OVERFLOW)
 		ptrc_sequencer_gap(&l->sequencer);
-	return ptrc_sequencer_admit(&l->sequencer, r.id_flags, c->pos + ptrc_record_head(&r),
-				    ptrc_record_len(&r));
+	return ptrc_sequencer_admit(&l->sequencer, r.id_flags,
+				    c->pos + ptrc_record_head(&r), ptrc_record_len(&r));
 }
 
 static void view_event(const struct cursor *c, struct ptrc_event_view *view)
@@ -353,9 +357,9 @@ static void view_event(const struct cursor *c, struct ptrc_event_view *view)
 	view->info.posix_event_id = ptrc_record_id(&r);
 	view->info.posix_pid = c->origin.pid;
 	view->info.posix_prog_address = (void *)(uintptr_t)ptrc_record_addr(&r);
-	view->info.posix_truncation_status = r.id_flags & PTRC_REC_TRUNCATED ?
-						     POSIX_TRACE_TRUNCATED_RECORD :
-						     POSIX_TRACE_NOT_TRUNCATED;
+	view->info.posix_truncation_status = r.id_flags & PTRC_REC_TRUNCATED
+						     ? POSIX_TRACE_TRUNCATED_RECORD
+						     : POSIX_TRACE_NOT_TRUNCATED;
 	view->info.posix_timestamp = to_timespec(c->next_ns);
 	view->info.posix_thread_id = (pthread_t)c->origin.thread;
 	view->data = c->pos + ptrc_record_head(&r);
@@ -436,13 +440,14 @@ static void rewind_events(struct ptrc_log_stream *l)
 /* By somebody's write lock? */
 static bool is_locked(int fd, int64_t byte)
 {
-	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1 };
+	struct flock lock = {
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
 	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/* The keeper holds its lock: is it finishing, its controller being gone? When it cannot be
- * told it is taken to be alive. */
+/* The keeper holds its lock: is it finishing, its controller being gone? When it cannot
+ * be told it is taken to be alive. */
 static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 {
 	int dirfd, stream, err;
@@ -466,8 +471,8 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	return is_gone;
 }
 
-/* EXIT-02, EXIT-03: whoever waited for the end of a controller and then opens its log sees
- * it finished. */
+/* EXIT-02, EXIT-03: whoever waited for the end of a controller and then opens its log
+ * sees it finished. */
 static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 {
 	int64_t waited_ns = 0;
@@ -550,8 +555,8 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 		st->posix_stream_flush_status = POSIX_TRACE_NOT_FLUSHING;
 		st->posix_stream_flush_error = EOWNERDEAD;
 		st->posix_log_overrun_status = POSIX_TRACE_OVERRUN;
-		st->posix_log_full_status = ring_has_lost(l) ? POSIX_TRACE_FULL :
-							       POSIX_TRACE_NOT_FULL;
+		st->posix_log_full_status =
+			ring_has_lost(l) ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL;
 		return;
 	}
 	st->posix_stream_status = (int)s->stream_status;
@@ -596,11 +601,13 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 		text = r->names[r->name_index[id] - 1].name;
 	if (!text)
 		return EINVAL;
-	strcpy(name, text); /* TRACE_EVENT_NAME_MAX at most, the caller's buffer has one more */
+	strcpy(name,
+	       text); /* TRACE_EVENT_NAME_MAX at most, the caller's buffer has one more */
 	return 0;
 }
 
-int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable)
+int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id,
+			    int *unavailable)
 {
 	const struct ptrc_log_reader *r = &l->reader;
 
@@ -625,8 +632,9 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 
 /* ---- retrieval ---- */
 
-int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_info *event,
-			    void *data, size_t num_bytes, size_t *data_len, int *unavailable)
+int ptrc_log_stream_getnext(struct ptrc_log_stream *l,
+			    struct posix_trace_event_info *event, void *data,
+			    size_t num_bytes, size_t *data_len, int *unavailable)
 {
 	struct ptrc_event_view view;
 	int err = EINVAL;

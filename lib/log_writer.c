@@ -26,8 +26,10 @@ int ptrc_log_packet_begin(struct ptrc_log_writer *w)
 	return ptrc_log_buffer_add(&w->out, &none, sizeof(none));
 }
 
-/* Fills in the header of the last packet in w->out, which began at `start`, and pads it. */
-int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, const struct ptrc_log_facts *p)
+/* Fills in the header of the last packet in w->out, which began at `start`, and pads
+ * it. */
+int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start,
+			const struct ptrc_log_facts *p)
 {
 	static const uint8_t zero[8];
 	uint64_t length = w->out.used - start - sizeof(struct ptrc_log_packet);
@@ -44,7 +46,8 @@ int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, const struct 
 	};
 
 	head.payload_crc = ptrc_crc32c(0, w->out.bytes + start + sizeof(head), length);
-	head.header_crc = ptrc_crc32c(0, &head, offsetof(struct ptrc_log_packet, header_crc));
+	head.header_crc =
+		ptrc_crc32c(0, &head, offsetof(struct ptrc_log_packet, header_crc));
 	memcpy(w->out.bytes + start, &head, sizeof(head));
 	return ptrc_log_buffer_add(&w->out, zero, ptrc_align8(length) - length);
 }
@@ -54,8 +57,9 @@ int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, const struct 
 void ptrc_log_writer_save(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
-	uint64_t words[PTRC_LOG_STATE_WORDS] = { 0 };
-	uint64_t which = atomic_load_explicit(&h->log_state[0], memory_order_relaxed) == 1 ? 2 : 1;
+	uint64_t words[PTRC_LOG_STATE_WORDS] = {0};
+	uint64_t which =
+		atomic_load_explicit(&h->log_state[0], memory_order_relaxed) == 1 ? 2 : 1;
 	_Atomic uint64_t *to = &h->log_state[1 + (which - 1) * PTRC_LOG_STATE_WORDS];
 
 	memcpy(words, &w->state, sizeof(w->state));
@@ -101,7 +105,7 @@ static int names_payload(struct ptrc_log_writer *w, const struct ptrc_names_obje
 
 	while (*index < count) {
 		const char *name = names->name[*index];
-		struct ptrc_log_name head = { .id = (uint16_t)(PTRC_ID_FIRST + *index) };
+		struct ptrc_log_name head = {.id = (uint16_t)(PTRC_ID_FIRST + *index)};
 		uint64_t size;
 		int err;
 
@@ -115,7 +119,8 @@ static int names_payload(struct ptrc_log_writer *w, const struct ptrc_names_obje
 			err = ptrc_log_buffer_add(&w->out, name, head.name_bytes);
 		if (!err)
 			err = ptrc_log_buffer_add(&w->out, zero,
-						  ptrc_align8(head.name_bytes) - head.name_bytes);
+						  ptrc_align8(head.name_bytes) -
+							  head.name_bytes);
 		if (err)
 			return err;
 		++*index;
@@ -128,7 +133,8 @@ static int names_behind(struct ptrc_log_writer *w)
 {
 	uint64_t done;
 	uint64_t base = PTRC_LOG_RING_OFFSET + w->ring_size;
-	int err = ptrc_log_write_at(w, base + w->state.tail, w->out.bytes, w->out.used, &done);
+	int err = ptrc_log_write_at(w, base + w->state.tail, w->out.bytes, w->out.used,
+				    &done);
 
 	if (!err)
 		w->state.tail += w->out.used;
@@ -138,7 +144,7 @@ static int names_behind(struct ptrc_log_writer *w)
 static int names_from(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
 		      uint32_t index, uint32_t count, bool is_behind)
 {
-	static const struct ptrc_log_facts p = { .type = PTRC_LOG_NAMES };
+	static const struct ptrc_log_facts p = {.type = PTRC_LOG_NAMES};
 
 	while (index < count) {
 		int err = ptrc_log_packet_begin(w);
@@ -164,7 +170,8 @@ static int names_from(struct ptrc_log_writer *w, const struct ptrc_names_object 
 	return 0;
 }
 
-int ptrc_log_writer_names(struct ptrc_log_writer *w, const struct ptrc_names_object *names)
+int ptrc_log_writer_names(struct ptrc_log_writer *w,
+			  const struct ptrc_names_object *names)
 {
 	uint32_t count;
 	int err;
@@ -185,7 +192,8 @@ int ptrc_log_writer_names(struct ptrc_log_writer *w, const struct ptrc_names_obj
 /* The first lap ends, and with it the names that stand between its events. */
 int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 {
-	struct ptrc_log_buffer packet = w->out; /* the packet that wraps is being made there */
+	struct ptrc_log_buffer packet =
+		w->out; /* the packet that wraps is being made there */
 	int err = 0;
 
 	if (w->names) {
@@ -215,10 +223,10 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 {
 	const struct ptrc_stream_header *h = w->header;
 	const struct ptrc_attr *a = &h->attr;
-	struct ptrc_log_prefix prefix = { .byte_order = PTRC_LOG_BYTE_ORDER,
-					  .version = PTRC_LOG_VERSION,
-					  .word_size = PTRC_LOG_WORD_SIZE,
-					  .machine = PTRC_LOG_MACHINE };
+	struct ptrc_log_prefix prefix = {.byte_order = PTRC_LOG_BYTE_ORDER,
+					 .version = PTRC_LOG_VERSION,
+					 .word_size = PTRC_LOG_WORD_SIZE,
+					 .machine = PTRC_LOG_MACHINE};
 	struct ptrc_log_head head = {
 		.create_sec = a->createtime_sec,
 		.create_nsec = a->createtime_nsec,
@@ -236,14 +244,15 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.owner_uid = h->owner_uid,
 		.stream_id = h->id,
 	};
-	static const struct ptrc_log_facts p = { .type = PTRC_LOG_HEAD };
+	static const struct ptrc_log_facts p = {.type = PTRC_LOG_HEAD};
 	uint64_t done;
 	int err;
 
 	memcpy(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature));
 	memcpy(head.name, a->name, sizeof(head.name));
 	memcpy(head.genversion, a->genversion, sizeof(head.genversion));
-	head.name[sizeof(head.name) - 1] = head.genversion[sizeof(head.genversion) - 1] = '\0';
+	head.name[sizeof(head.name) - 1] = head.genversion[sizeof(head.genversion) - 1] =
+		'\0';
 	if (w->kind == PTRC_LOG_RING) {
 		head.close_offset = PTRC_LOG_CLOSE_OFFSET;
 		head.ring_offset = PTRC_LOG_RING_OFFSET;
@@ -284,8 +293,8 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 
 /* ---- begin, clear, end ---- */
 
-int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *header, int fd,
-			 bool is_restart)
+int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *header,
+			 int fd, bool is_restart)
 {
 	struct stat st;
 	long flags = ptrc_sys(SYS_fcntl, fd, F_GETFL);
@@ -311,8 +320,11 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 		if (w->limit > w->ring_size)
 			w->limit = w->ring_size;
 	}
-	w->batch.most = w->policy == POSIX_TRACE_UNTIL_FULL ? w->limit - PTRC_LOG_STOP_BYTES : w->limit;
-	w->close_reserve = 2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status);
+	w->batch.most = w->policy == POSIX_TRACE_UNTIL_FULL
+				? w->limit - PTRC_LOG_STOP_BYTES
+				: w->limit;
+	w->close_reserve =
+		2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status);
 	w->state.flags = PTRC_LOG_STATE_AFTER_STOP;
 	if (!is_restart || !load_state(w))
 		return 0;
@@ -341,14 +353,15 @@ static int write_clear(struct ptrc_log_writer *w, int64_t now_ns)
 		struct ptrc_log_section section;
 		struct ptrc_record record;
 		trace_event_set_t set[2];
-	} mark = { .section = { .base_ns = now_ns } };
-	struct ptrc_log_facts p = { .type = PTRC_LOG_EVENTS, .first_ns = now_ns, .last_ns = now_ns };
+	} mark = {.section = {.base_ns = now_ns}};
+	struct ptrc_log_facts p = {
+		.type = PTRC_LOG_EVENTS, .first_ns = now_ns, .last_ns = now_ns};
 	static const uint64_t none[17];
 	int err;
 
 	mark.section.bytes = sizeof(mark) - sizeof(mark.section);
-	ptrc_record_fill(&mark.record, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sizeof(mark.set),
-			 0);
+	ptrc_record_fill(&mark.record, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN,
+			 sizeof(mark.set), 0);
 	ptrc_set_from_bits(&mark.set[0], none);
 	ptrc_set_from_bits(&mark.set[1], none);
 	err = ptrc_log_packet_begin(w);
@@ -380,22 +393,24 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w)
 	uint64_t bits = atomic_load_explicit(&w->header->status, memory_order_acquire);
 	struct ptrc_log_status status = {
 		.stream_status = POSIX_TRACE_SUSPENDED,
-		.stream_full = bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
-		.stream_overrun = bits & PTRC_ST_EVER_OVERRUN ? POSIX_TRACE_OVERRUN :
-								POSIX_TRACE_NO_OVERRUN,
+		.stream_full =
+			bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
+		.stream_overrun = bits & PTRC_ST_EVER_OVERRUN ? POSIX_TRACE_OVERRUN
+							      : POSIX_TRACE_NO_OVERRUN,
 		.flush_status = POSIX_TRACE_NOT_FLUSHING,
 		.flush_error = (uint32_t)(bits >> PTRC_ST_ERROR_SHIFT),
-		.log_overrun = bits & PTRC_ST_EVER_LOG_OVERRUN ? POSIX_TRACE_OVERRUN :
-								 POSIX_TRACE_NO_OVERRUN,
-		.log_full = bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
-		.lost_events =
-			atomic_load_explicit(&w->header->lost_events, memory_order_relaxed),
+		.log_overrun = bits & PTRC_ST_EVER_LOG_OVERRUN ? POSIX_TRACE_OVERRUN
+							       : POSIX_TRACE_NO_OVERRUN,
+		.log_full =
+			bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
+		.lost_events = atomic_load_explicit(&w->header->lost_events,
+						    memory_order_relaxed),
 		.log_lost_events = w->state.lost_events + w->state.overwritten_events,
 		.log_events = w->state.events,
 		.log_bytes = w->state.bytes,
 	};
-	static const struct ptrc_log_facts is_status = { .type = PTRC_LOG_STATUS };
-	static const struct ptrc_log_facts is_end = { .type = PTRC_LOG_END };
+	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
+	static const struct ptrc_log_facts is_end = {.type = PTRC_LOG_END};
 	static const struct ptrc_log_packet none;
 	uint64_t start, done;
 	int err;
@@ -414,6 +429,7 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w)
 	if (err)
 		return err;
 	if (w->kind == PTRC_LOG_RING)
-		return ptrc_log_write_at(w, PTRC_LOG_CLOSE_OFFSET, w->out.bytes, w->out.used, &done);
+		return ptrc_log_write_at(w, PTRC_LOG_CLOSE_OFFSET, w->out.bytes,
+					 w->out.used, &done);
 	return ptrc_log_append(w, w->out.bytes, w->out.used);
 }

@@ -19,17 +19,20 @@
 #include "lib/names.h"
 #include "lib/stream.h"
 
-#define PTRC_LOG_STATE_FULL UINT64_C(1)		  /* UNTIL_FULL: nothing is added any more */
-#define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2)	  /* the last event but markers is a STOP */
-#define PTRC_LOG_STATE_WRAPPED UINT64_C(4)	  /* ring: not in its first lap */
+#define PTRC_LOG_STATE_FULL UINT64_C(1)	      /* UNTIL_FULL: nothing is added any more */
+#define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2) /* the last event but markers is a STOP */
+#define PTRC_LOG_STATE_WRAPPED UINT64_C(4)    /* ring: not in its first lap */
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8) /* ring: see filter */
-#define PTRC_LOG_STATE_MARKERS_WAIT UINT64_C(16)  /* a flush failed, its markers are unflushed */
+#define PTRC_LOG_STATE_MARKERS_WAIT \
+	UINT64_C(16) /* a flush failed, its markers are unflushed */
 
-/* All 64-bit words, as header.log_state has two copies of it and says which one counts. */
+/* All 64-bit words, as header.log_state has two copies of it and says which one
+ * counts. */
 struct ptrc_log_state {
-	uint64_t offset; /* sequential: bytes in the log; ring: place of the next packet */
-	uint64_t seq;	 /* of the next EVENTS packet */
-	uint64_t names;	 /* how many are in the log */
+	uint64_t
+		offset; /* sequential: bytes in the log; ring: place of the next packet */
+	uint64_t seq;	/* of the next EVENTS packet */
+	uint64_t names; /* how many are in the log */
 	uint64_t flags;
 	uint64_t events, bytes; /* in the log now */
 	uint64_t lost_events;	/* discarded, too big */
@@ -60,12 +63,13 @@ struct ptrc_log_writer {
 	struct ptrc_log_state state;
 	struct ptrc_log_state retry; /* before a flush that failed midway */
 	bool has_retry;
-	int64_t skip_ns; /* output that is no file has the events up to this time already */
-	int64_t last_ns; /* of the last slice written */
+	int64_t skip_ns; /* what is no file has the events up to this time already */
+	int64_t last_ns;		       /* of the last slice written */
 	const struct ptrc_names_object *names; /* as last given */
 	struct ptrc_log_buffer out;
 	struct ptrc_log_batch batch;
-	struct ptrc_log_buffer held, held_next; /* markers behind the last STOP: UNTIL_FULL */
+	struct ptrc_log_buffer held,
+		held_next;	    /* markers behind the last STOP: UNTIL_FULL */
 	struct ptrc_log_buffer lap; /* ring: struct ptrc_log_lap_entry, oldest first */
 	uint64_t lap_first;	    /* entries before it are gone */
 	/* Asked once a second while output stalls; true: give up, EPIPE. May be null. */
@@ -79,9 +83,10 @@ PTRC_MUST_CHECK int ptrc_log_check(int fd, int log_policy);
 
 /* Does not write yet. fd stays the caller's, and is one that nobody else changes (flags,
  * offset). is_restart: goes on where header.log_state says. ENOMEM, EINVAL. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_init(struct ptrc_log_writer *w,
-							struct ptrc_stream_header *header, int fd,
-							bool is_restart);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_writer_init(struct ptrc_log_writer *w,
+					 struct ptrc_stream_header *header, int fd,
+					 bool is_restart);
 PTRC_NONNULL() void ptrc_log_writer_free(struct ptrc_log_writer *w);
 
 /* All of the following return the error number of a failed write, or ENOMEM. */
@@ -89,15 +94,17 @@ PTRC_NONNULL() void ptrc_log_writer_free(struct ptrc_log_writer *w);
 /* Empty the file, write the head. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_head(struct ptrc_log_writer *w);
 /* What of the names is not in the log yet. */
-PTRC_NONNULL(1) PTRC_MUST_CHECK int ptrc_log_writer_names(struct ptrc_log_writer *w,
-							  const struct ptrc_names_object *names);
+PTRC_NONNULL(1)
+PTRC_MUST_CHECK int ptrc_log_writer_names(struct ptrc_log_writer *w,
+					  const struct ptrc_names_object *names);
 
 /* A flush goes: begin, add each run, end. Runs are copied; end writes them, in time order
  * over all of them, so that a log that is cut short lacks nothing before its end. If that
  * fails the next flush must bring the same events again. */
 PTRC_NONNULL() void ptrc_log_writer_begin(struct ptrc_log_writer *w);
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_add(struct ptrc_log_writer *w,
-						       const struct ptrc_run *run);
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+	int ptrc_log_writer_add(struct ptrc_log_writer *w, const struct ptrc_run *run);
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
 
 /* UNTIL_FULL, and it is. */
@@ -107,8 +114,8 @@ static inline bool ptrc_log_writer_is_full(const struct ptrc_log_writer *w)
 }
 
 /* Empty the log; where that cannot be, note that the filter is empty from now_ns on. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w,
-							 int64_t now_ns);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
 /* STATUS and END. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w);
 /* Store state in header.log_state, and what others want to know in the header. */

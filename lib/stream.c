@@ -165,6 +165,11 @@ uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t ma
 				break;
 			if (until == 0)
 				until = ptrc_clock_ns(CLOCK_MONOTONIC) + max_ns;
+			/* Its id may have a new thread by now. */
+			if (spin == 200 && i >= PTRC_SLOT_FIRST &&
+			    ptrc_thread_has_ended((int)(owner >> PTRC_SLOT_TID_SHIFT),
+						  owner & PTRC_SLOT_CLAIM_MASK))
+				break;
 			if (ptrc_clock_ns(CLOCK_MONOTONIC) >= until)
 				return i;
 			if (spin < 400) {

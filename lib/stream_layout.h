@@ -88,6 +88,7 @@ struct ptrc_slot {
 _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of its own");
 
 #define PTRC_SLOT_TID_SHIFT 42
+#define PTRC_SLOT_CLAIM_MASK ((UINT64_C(1) << PTRC_SLOT_TID_SHIFT) - 1)
 
 /* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3 */
 #define PTRC_CHUNK_STATE_MASK UINT64_C(7)

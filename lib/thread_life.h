@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "lib/sys.h"
@@ -36,5 +37,9 @@ static inline bool ptrc_thread_is_dead(int tid)
 	ptrc_sys(SYS_close, fd);
 	return is_dead;
 }
+
+/* Has the thread ended that had the id at claim_ms of CLOCK_BOOTTIME? One that has it now
+ * but was born later is another. Reads /proc: only on suspicion. */
+bool ptrc_thread_has_ended(int tid, uint64_t claim_ms);
 
 #endif

@@ -369,7 +369,7 @@ uint32_t ptrc_slot_claim(struct ptrc_stream_header *h, uint32_t chunk_count,
 	uint32_t used;
 
 	*owner = (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT |
-		 (ms & ((UINT64_C(1) << PTRC_SLOT_TID_SHIFT) - 1));
+		 (ms & PTRC_SLOT_CLAIM_MASK);
 	for (int attempt = 0; attempt < 2; attempt++) {
 		used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
 		if (used > PTRC_SLOT_COUNT)

@@ -618,6 +618,37 @@ TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19")
 	CHECK_SYS(unlink(path));
 }
 
+TEST(no_more_processes_is_no_matter_of_the_log, "ERRORS-12 CREATE-25 SHUTDOWN-07 SHUTDOWN-08")
+{
+	trace_attr_t attr = append_attr(256 * KIB);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file(), other = ts_temp_file();
+	struct rlimit none = {0, 0}, old;
+	trace_id_t trid = ts_create_log(0, &attr, fd), refused = 4711;
+
+	if (geteuid() == 0)
+		SKIP("the limit does not hold for root");
+	ts_start(trid);
+	emit_run(id, 0, 100, 20);
+	CHECK_SYS(getrlimit(RLIMIT_NPROC, &old));
+	none.rlim_max = old.rlim_max;
+	CHECK_SYS(setrlimit(RLIMIT_NPROC, &none));
+	/* There is no process for the log of a new stream: not the limit of streams. */
+	for (int i = 0; i < TRACE_SYS_MAX + 6; i++)
+		CHECK_EQ(posix_trace_create_withlog(0, &attr, other, &refused), ENOMEM);
+	CHECK_EQ(refused, 4711);
+	ts_flush(trid);
+	emit_run(id, 100, 200, 20);
+	/* Nor is there one in the place of one that was killed. */
+	pid_t keeper = other_holder(fd, getppid());
+	CHECK_GT(keeper, 0);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	ts_shutdown(trid);
+	CHECK_SYS(setrlimit(RLIMIT_NPROC, &old));
+	expect_complete_log(fd, id, 200);
+}
+
 /*
  * Threads
  */

@@ -284,11 +284,15 @@ static void read_for_a_time(trace_id_t trid)
 	}
 }
 
+/* Up to an event of this thread, the newest: "unavailable" may be said, for a moment,
+ * because of the dead. */
 static void read_the_rest(trace_id_t trid)
 {
-	struct ts_event event;
+	uint32_t writer = new_writer();
 
-	while (ts_try_next(trid, &event)) {
+	write_one(writer, 1);
+	while (view->last[writer] == 0) {
+		struct ts_event event = ts_next(trid);
 		look_at(&event);
 		ts_event_free(&event);
 	}

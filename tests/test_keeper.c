@@ -43,14 +43,14 @@ static void *flush_all_the_time(void *arg)
 /* Kills the keeper some fifty times, at random moments of its work. Returns how often. */
 static int kill_keepers(int fd, trace_id_t trid)
 {
-	struct flusher f = { .trid = trid };
+	struct flusher f = {.trid = trid};
 	pthread_t thread = ts_thread(flush_all_the_time, &f);
 	unsigned seed = 1;
 	int kills = 0;
 
 	for (int i = 0; i < 200 && kills < 50; i++) {
 		pid_t keeper = other_holder(fd, getpid());
-		struct timespec pause = { 0, (rand_r(&seed) % 10000) * 1000 };
+		struct timespec pause = {0, (rand_r(&seed) % 10000) * 1000};
 
 		nanosleep(&pause, NULL);
 		if (keeper <= 0)
@@ -68,7 +68,7 @@ static int kill_keepers(int fd, trace_id_t trid)
 static void check_kills(int stream_policy, int log_policy)
 {
 	trace_attr_t attr = log_attr(stream_policy, 4 * MIB, log_policy, 64 * MIB);
-	struct writer w = { .id = ts_id("number") };
+	struct writer w = {.id = ts_id("number")};
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	struct ts_events events;
@@ -106,13 +106,13 @@ TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03")
 
 TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22")
 {
-	static const int policies[] = { POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-					POSIX_TRACE_APPEND };
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
 
 	for (int i = 0; i < 3; i++) {
 		trace_attr_t attr =
 			log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, policies[i], 64 * MIB);
-		struct writer w = { .id = ts_id("number") };
+		struct writer w = {.id = ts_id("number")};
 		int fd = ts_temp_file();
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		struct ts_events events;
@@ -142,7 +142,8 @@ TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22")
 
 TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);
 	trace_event_id_t id = ts_id("number");
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -174,7 +175,8 @@ TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39")
 TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03")
 {
 	/* Killed before it has written anything but the head; names registered since. */
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd), log;
 	trace_event_id_t id = ts_id("registered later");
@@ -191,7 +193,8 @@ TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03")
 	ts_close_log(log);
 }
 
-/* Where the keeper of a killed controller hangs: its reader is there and reads nothing. */
+/* Where the keeper of a killed controller hangs: its reader is there and reads
+ * nothing. */
 static pid_t start_stuck_keeper(int ends[2])
 {
 	int ready[2];
@@ -202,7 +205,8 @@ static pid_t start_stuck_keeper(int ends[2])
 	open_pipe(ready, 0);
 	pid = harness_fork();
 	if (pid == 0) {
-		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 		trace_event_id_t id = ts_id("number");
 		trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 
@@ -247,7 +251,7 @@ TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LO
 {
 	int ends[2], fd = ts_temp_file();
 	trace_event_id_t id = ts_id("number");
-	struct drain drain = { .delay_us = 1000, .chunk = 4096 };
+	struct drain drain = {.delay_us = 1000, .chunk = 4096};
 	struct ts_events events;
 
 	start_stuck_keeper(ends);

@@ -4,8 +4,9 @@
 
 #include "lib/crc32c.h"
 
-static const char *const policy_names[] = { "", "LOOP", "UNTIL_FULL", "", "APPEND" };
-static const int policies[] = { POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND };
+static const char *const policy_names[] = {"", "LOOP", "UNTIL_FULL", "", "APPEND"};
+static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+			       POSIX_TRACE_APPEND};
 
 static off_t size_of(int fd)
 {
@@ -102,7 +103,7 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 	for (size_t i = 0; i < 3; i++) {
 		struct maker_run r, system;
 		struct ptrc_log_stream *l;
-		struct ptrc_context other = { 777, 778, 0x7f1234 };
+		struct ptrc_context other = {777, 778, 0x7f1234};
 		struct maker m;
 		struct seen s;
 		char big[3000];
@@ -120,7 +121,7 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 		run_begin(&system, 0, 1);
 		run_start(&system, 50);
 		run_stop(&system, INT64_C(9000000001), 0);
-		CHECK_OK(maker_flush(&m, (struct maker_run[]){ r, system }, 2));
+		CHECK_OK(maker_flush(&m, (struct maker_run[]){r, system}, 2));
 		maker_close(&m);
 
 		l = log_open(fd);
@@ -135,13 +136,15 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 			CHECK_EQ(s.info.posix_pid, 103);
 			CHECK_EQ((uint64_t)s.info.posix_thread_id, 0x7f0000000003);
 			CHECK_EQ((uintptr_t)s.info.posix_prog_address, 0x40100a);
-			CHECK_EQ(s.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+			CHECK_EQ(s.info.posix_truncation_status,
+				 POSIX_TRACE_NOT_TRUNCATED);
 			CHECK_EQ(seen_ns(&s), 100);
 			CHECK_EQ(s.len, 3);
 			CHECK_MEM_EQ(s.data, "abc", 3);
 			CHECK(next_seen(l, &s));
 			CHECK_EQ(s.info.posix_event_id, 11);
-			CHECK_EQ(s.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_RECORD);
+			CHECK_EQ(s.info.posix_truncation_status,
+				 POSIX_TRACE_TRUNCATED_RECORD);
 			CHECK_EQ(s.len, sizeof(big));
 			CHECK_MEM_EQ(s.data, big, sizeof(big));
 			CHECK(next_seen(l, &s));
@@ -164,7 +167,7 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 }
 
 TEST(reader_buffers_of_any_size, "GETNEXT-19 GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 "
-				  "GETNEXT-24 GETNEXT-25")
+				 "GETNEXT-24 GETNEXT-25")
 {
 	struct posix_trace_event_info info;
 	struct ptrc_log_stream *l;
@@ -219,7 +222,7 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 		struct seen s;
 		int64_t last = -1;
 		size_t count = 0;
-		uint64_t next[20] = { 0 };
+		uint64_t next[20] = {0};
 		int fd = maker_file();
 
 		maker_open(&m, fd, policies[i], 4 << 20);
@@ -231,7 +234,8 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 
 					run_event(&runs[t],
 						  (int64_t)(n * 1000 +
-							    (n * (uint64_t)(t * 7919)) % 1000),
+							    (n * (uint64_t)(t * 7919)) %
+								    1000),
 						  10, &n, sizeof(n));
 				}
 			}
@@ -278,7 +282,7 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 		maker_close(&m);
 		l = log_open(fd);
 		for (int k = 0; k < 5; k++) {
-			static const unsigned expect[] = { 4, 5, 10, 10, 2 };
+			static const unsigned expect[] = {4, 5, 10, 10, 2};
 
 			CHECK(next_seen(l, &s));
 			CHECK_EQ(s.info.posix_event_id, expect[k]);
@@ -291,7 +295,8 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 	}
 }
 
-TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-20 EVENTID-24")
+TEST(names_come_back_in_order,
+     "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-20 EVENTID-24")
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct ptrc_log_stream *l;
@@ -359,7 +364,8 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 		run_begin(&r, 1, 1);
 		run_numbers(&m, &r, 5, 0);
 		CHECK_OK(maker_flush(&m, &r, 1));
-		m.h->status |= PTRC_ST_FULL | PTRC_ST_EVER_OVERRUN | (uint64_t)ENOSPC << 32;
+		m.h->status |=
+			PTRC_ST_FULL | PTRC_ST_EVER_OVERRUN | (uint64_t)ENOSPC << 32;
 		m.h->lost_events = 17;
 		maker_close(&m);
 		l = log_open(fd);
@@ -459,9 +465,9 @@ static size_t check_ring(int fd, uint64_t end, bool has_lost, int64_t first_lost
 
 TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 OPEN-06")
 {
-	static const size_t limits[] = { 200, 1000, 4096, 65536, 1 << 20 };
-	static const size_t flush_events[] = { 1, 7, 100, 5000 };
-	static const size_t extras[] = { 0, 64, 1000 };
+	static const size_t limits[] = {200, 1000, 4096, 65536, 1 << 20};
+	static const size_t flush_events[] = {1, 7, 100, 5000};
+	static const size_t extras[] = {0, 64, 1000};
 
 	for (size_t a = 0; a < 5; a++)
 		for (size_t b = 0; b < 4; b++)
@@ -474,7 +480,8 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 
 				if (size > limit)
 					continue;
-				NOTE("limit %zu, %zu events of %zu", limit, flush_events[b], size);
+				NOTE("limit %zu, %zu events of %zu", limit,
+				     flush_events[b], size);
 				maker_open(&m, fd, POSIX_TRACE_LOOP, limit);
 				while (m.next < total) {
 					run_begin(&r, 1, 1);
@@ -486,7 +493,8 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 				}
 				kept = check_ring(fd, m.next, true, 0);
 				CHECK_LE(kept * size, limit);
-				/* Whole, but for a slice; headers of tiny flushes cost. */
+				/* Whole, but for a slice; headers of tiny flushes
+				 * cost. */
 				least = limit - limit / 16 - 1024 - size;
 				if (limit < 4 * (1024 + size))
 					least = size;
@@ -728,7 +736,8 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 
 TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 {
-	static const unsigned before[] = { 1, 10, 2 }, after[] = { 1, 10, 2, 6, 7, 6, 1, 10, 2 };
+	static const unsigned before[] = {1, 10, 2},
+			      after[] = {1, 10, 2, 6, 7, 6, 1, 10, 2};
 	struct ptrc_log_stream *l;
 	struct maker_run r, k;
 	struct maker m;
@@ -742,7 +751,7 @@ TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 	run_stop(&r, 2, 0);
 	run_begin(&k, 0, 1);
 	run_event(&k, 3, POSIX_TRACE_FLUSH_START, NULL, 0);
-	CHECK_OK(maker_flush(&m, (struct maker_run[]){ k, r }, 2));
+	CHECK_OK(maker_flush(&m, (struct maker_run[]){k, r}, 2));
 	run_free(&k);
 	run_begin(&k, 0, 1);
 	run_event(&k, 4, POSIX_TRACE_FLUSH_STOP, NULL, 0);
@@ -809,8 +818,8 @@ TEST(failed_flush_is_repeated_without_loss_or_doubles, "LOG-22 LOG-25 LOG-19")
 			}
 			/* First the file may grow by half of it, then by all. */
 			for (int attempt = 0;; attempt++) {
-				m.h->fsize_limit =
-					(uint64_t)size_of(fd) + (attempt ? UINT64_C(1) << 40 : 300000);
+				m.h->fsize_limit = (uint64_t)size_of(fd) +
+						   (attempt ? UINT64_C(1) << 40 : 300000);
 				err = maker_flush(&m, r, 4);
 				if (!err)
 					break;
@@ -849,7 +858,9 @@ TEST(another_writer_goes_on, "LOG-39")
 				run_free(&r);
 				/* It dies in the middle of a packet. */
 				if (policies[i] != POSIX_TRACE_LOOP)
-					CHECK_EQ(pwrite(fd, "PTPK, torn", 10, size_of(fd)), 10);
+					CHECK_EQ(
+						pwrite(fd, "PTPK, torn", 10, size_of(fd)),
+						10);
 				ptrc_log_writer_free(&m.w);
 				CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, true));
 			}

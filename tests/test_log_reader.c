@@ -20,8 +20,8 @@ struct sample {
 
 static uint64_t digest(const struct seen *s)
 {
-	uint64_t n = s->info.posix_event_id == 10 && s->len >= 8 ? seen_number(s) :
-								  (uint64_t)seen_ns(s);
+	uint64_t n = s->info.posix_event_id == 10 && s->len >= 8 ? seen_number(s)
+								 : (uint64_t)seen_ns(s);
 
 	return (uint64_t)s->info.posix_event_id << 48 | (n & 0xffffffffffff);
 }
@@ -76,10 +76,10 @@ static void make_sample(struct sample *p, int kind, bool is_closed)
 	if (is_closed)
 		maker_close(&m);
 	sample_from(p, &m,
-		    kind < 0 ? "LOOP, first lap" :
-		    kind == POSIX_TRACE_LOOP ? "LOOP" :
-		    kind == POSIX_TRACE_APPEND ? "APPEND" :
-						 "UNTIL_FULL");
+		    kind < 0			 ? "LOOP, first lap"
+		    : kind == POSIX_TRACE_LOOP	 ? "LOOP"
+		    : kind == POSIX_TRACE_APPEND ? "APPEND"
+						 : "UNTIL_FULL");
 }
 
 static void free_sample(struct sample *p)
@@ -89,12 +89,12 @@ static void free_sample(struct sample *p)
 	free(p->events);
 }
 
-static const int kinds[] = { POSIX_TRACE_LOOP, -POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-			     POSIX_TRACE_APPEND };
+static const int kinds[] = {POSIX_TRACE_LOOP, -POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+			    POSIX_TRACE_APPEND};
 
-/* Whatever was done to the file: it is no log, or it has events that were written to it, in
- * their order (without its newest packet, a ring may show some that it had given up); a
- * sequential log a first part of them. Returns their number, -1: no log. */
+/* Whatever was done to the file: it is no log, or it has events that were written to
+ * it, in their order (without its newest packet, a ring may show some that it had given
+ * up); a sequential log a first part of them. Returns their number, -1: no log. */
 static long check_remains(const struct sample *p)
 {
 	struct posix_trace_status_info st;
@@ -175,7 +175,8 @@ TEST_TIMEOUT(any_bit_flipped, "OPEN-15 OPEN-03", 240)
 			uint8_t byte = p.bytes[bit / 8] ^ (uint8_t)(1 << bit % 8);
 			long count;
 
-			if (bit / 8 > 128 && bit % 3) /* head: all; else some in each byte */
+			if (bit / 8 > 128 &&
+			    bit % 3) /* head: all; else some in each byte */
 				continue;
 			CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)(bit / 8)), 1);
 			count = check_remains(&p);
@@ -235,17 +236,22 @@ TEST_TIMEOUT(forged_with_right_checksums, "OPEN-15", 240)
 			memcpy(copy, p.bytes, p.size);
 			for (uint64_t k = rnd(3); k < 3; k++) {
 				static const uint64_t values[] = {
-					0, 1, 8, 0x7f, 0xff, 0x8000, 0xffff, 0x7fffffff,
-					0xffffffff, INT64_MAX, UINT64_MAX, UINT64_MAX - 63 };
+					0,	   1,	       8,
+					0x7f,	   0xff,       0x8000,
+					0xffff,	   0x7fffffff, 0xffffffff,
+					INT64_MAX, UINT64_MAX, UINT64_MAX - 63};
 				size_t offset = offsets[rnd(count)], at;
-				uint64_t value = rnd(2) ? values[rnd(12)] : rnd(UINT64_MAX);
+				uint64_t value =
+					rnd(2) ? values[rnd(12)] : rnd(UINT64_MAX);
 				size_t width = (size_t)1 << rnd(4);
 
 				memcpy(&h, copy + offset, sizeof(h));
 				if (rnd(3) == 0)
 					at = rnd(56);
 				else
-					at = 64 + rnd(h.length < 2048 && h.length ? h.length : 64);
+					at = 64 + rnd(h.length < 2048 && h.length
+							      ? h.length
+							      : 64);
 				if (offset + at + width > p.size)
 					continue;
 				memcpy(copy + offset + at, &value, width);
@@ -300,7 +306,8 @@ TEST(torn_packet_written_again_is_no_loss, "LOG-25 LOG-35")
 	uint8_t *longer;
 	size_t at;
 
-	/* What a pipe looks like whose keeper died within a packet, at any place of it. */
+	/* What a pipe looks like whose keeper died within a packet, at any place of
+	 * it. */
 	make_sample(&p, POSIX_TRACE_APPEND, true);
 	longer = malloc(2 * p.size);
 	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
@@ -361,7 +368,8 @@ TEST(damage_of_a_slice_in_a_ring, "OPEN-15")
 		CHECK_GT(check_remains(&p), last);
 		last = check_remains(&p);
 		CHECK_LT(last, p.count);
-		CHECK_EQ(pwrite(p.fd, p.bytes + at + 64 + 50, 1, (off_t)(at + 64 + 50)), 1);
+		CHECK_EQ(pwrite(p.fd, p.bytes + at + 64 + 50, 1, (off_t)(at + 64 + 50)),
+			 1);
 	}
 	CHECK_GT(last, 20);
 	CHECK_EQ(check_remains(&p), p.count);
@@ -495,7 +503,7 @@ TEST(offset_and_descriptor_are_let_be, "OPEN-09 OPEN-10")
 
 TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	struct posix_trace_status_info st;
 	struct ptrc_log_stream *l;
 	struct maker_run r;

@@ -750,6 +750,11 @@ TEST(children_of_a_process_that_ended_join, "FORK-16 FORK-17")
 	begin_stream(&s, 0, PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_SELF);
 	CHECK_SYS(pipe(out));
 	CHECK_SYS(pipe(go));
+	/* Away from the two numbers that the shell gets. */
+	for (int end = 0; end < 2; end++) {
+		out[end] = CHECK_SYS(fcntl(out[end], F_DUPFD, 20));
+		go[end] = CHECK_SYS(fcntl(go[end], F_DUPFD, 20));
+	}
 	CHECK_SYS(dup2(out[1], 8));
 	CHECK_SYS(dup2(go[0], 9));
 	pid_t pid = harness_fork();

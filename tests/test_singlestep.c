@@ -608,7 +608,7 @@ static const struct plan many_events = {
 	.batch = 26,
 	.len = 1900,
 	.warm = 3,
-	.long_points = 60,
+	.long_points = 40,
 };
 
 static const struct plan first_event = {
@@ -745,7 +745,7 @@ static void step_through_overwriting(enum fate fate)
 				  .batch = 26,
 				  .len = 1900,
 				  .warm = 1,
-				  .long_points = 50};
+				  .long_points = 30};
 	struct points points = {.at = 0};
 	uint32_t flooded = 0;
 	trace_id_t trid;
@@ -813,7 +813,7 @@ static void step_through_automatic_stop(enum fate fate)
 				  .batch = 20,
 				  .len = 1900,
 				  .warm = 1,
-				  .long_points = 60};
+				  .long_points = 40};
 	struct points points = {.at = 0};
 	uint32_t others = 0, capacity = 0, filled;
 	struct ts_events all;
