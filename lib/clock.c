@@ -129,12 +129,13 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 	atomic_store_explicit(&e[0].counter, counter, memory_order_relaxed);
 	atomic_store_explicit(&e[0].ns, ns, memory_order_relaxed);
 	atomic_store_explicit(&e[0].true_ns, ns, memory_order_relaxed);
+	atomic_store_explicit(&e[0].due, h->clock_due, memory_order_relaxed);
 	atomic_store_explicit(&e[0].mult, mult, memory_order_relaxed);
 	atomic_store_explicit(&h->clock_word, UINT64_C(1) << 32, memory_order_release);
 }
 
 struct entry {
-	uint64_t counter, mult;
+	uint64_t counter, mult, due;
 	int64_t ns, true_ns;
 };
 
@@ -146,10 +147,24 @@ static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t inde
 
 	return (struct entry){
 		.counter = atomic_load_explicit(&p->counter, memory_order_relaxed),
+		.due = atomic_load_explicit(&p->due, memory_order_relaxed),
 		.mult = atomic_load_explicit(&p->mult, memory_order_relaxed),
 		.ns = atomic_load_explicit(&p->ns, memory_order_relaxed),
 		.true_ns = atomic_load_explicit(&p->true_ns, memory_order_relaxed),
 	};
+}
+
+/* What writers go by. An entry tells its own due, so that one whose writer died before this
+ * is made good by the next. */
+static void publish_due(struct ptrc_stream_header *h, uint64_t due)
+{
+	uint64_t seen = atomic_load_explicit(&h->clock_due, memory_order_relaxed);
+
+	while (seen < due &&
+	       !atomic_compare_exchange_weak_explicit(&h->clock_due, &seen, due,
+						      memory_order_release,
+						      memory_order_relaxed))
+		;
 }
 
 /* Appending: clock_word = count << 32 | tid of the appender. Losing a dead appender's half
@@ -189,12 +204,12 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 		ptrc_sys(SYS_sched_yield, 0);
 		word = atomic_load_explicit(&h->clock_word, memory_order_acquire);
 	}
-	/* A process of another make may have written anything: keep divisions defined. */
-	due = atomic_load_explicit(&h->clock_due, memory_order_acquire);
 	last = load_entry(h, count - 1);
 	for (uint64_t back = 2; last.mult == 0 && back <= count; back++)
 		last = load_entry(h, count - back);
 	e = &ptrc_stream_clock(h)[count % PTRC_CLOCK_ENTRY_COUNT];
+	due = last.due > last.counter ? last.due : last.counter;
+	publish_due(h, due);
 	read_pair(&counter, &ns);
 	if (now < due || counter < due || counter <= last.counter || last.mult == 0 ||
 	    !ptrc_populate(e, sizeof(*e))) {
@@ -227,6 +242,7 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	atomic_store_explicit(&e->counter, counter, memory_order_relaxed);
 	atomic_store_explicit(&e->ns, excess > 0 ? reached : ns, memory_order_relaxed);
 	atomic_store_explicit(&e->true_ns, ns, memory_order_relaxed);
+	atomic_store_explicit(&e->due, due, memory_order_relaxed);
 	atomic_store_explicit(&e->mult, mult, memory_order_relaxed);
 	/* The entry before the count that covers it, both before the new due: whoever sees
 	 * the due (acquire) and stamps by it finds the entry. */
@@ -234,7 +250,7 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	if (atomic_compare_exchange_strong_explicit(&h->clock_word, &mine, (count + 1) << 32,
 						    memory_order_release,
 						    memory_order_relaxed))
-		atomic_store_explicit(&h->clock_due, due, memory_order_release);
+		publish_due(h, due);
 }
 
 static int64_t in_entry(const struct entry *e, uint64_t counter)

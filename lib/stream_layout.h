@@ -143,6 +143,7 @@ struct ptrc_clock_entry {
 	_Atomic uint64_t counter;
 	_Atomic int64_t ns;
 	_Atomic int64_t true_ns; /* CLOCK_MONOTONIC at counter, as measured */
+	_Atomic uint64_t due;	 /* no event that goes by this entry is stamped later */
 	_Atomic uint64_t mult;	 /* 0: entry was abandoned by a dead writer, skip it */
 };
 
@@ -207,7 +208,8 @@ struct ptrc_stream_header {
 	_Atomic uint32_t slots_used;  /* slots ever used: readers look no further */
 	_Atomic uint32_t chunks_used; /* chunks ever used: nobody looks further */
 	_Atomic uint64_t clock_word;  /* entries << 32 | tid of who appends one, or 0 */
-	_Atomic uint64_t clock_due;   /* counter beyond which an entry must come first */
+	_Atomic uint64_t clock_due;   /* due of the last entry, or of an earlier one if its
+				       * writer is slow or dead; CAS-max */
 	_Atomic uint32_t processes;   /* processes that ever attached */
 	_Atomic uint32_t threads;     /* slots ever claimed */
 

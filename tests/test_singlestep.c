@@ -488,6 +488,9 @@ static void read_up_to(trace_id_t trid, struct seen *seen, enum kind kind, uint3
 
 static void prepare(void)
 {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	SKIP("too many instructions with a sanitizer");
+#endif
 	void *at = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
