@@ -40,6 +40,7 @@ ptrc_c_tests = \
 
 ptrc_sh_tests = \
 	%D%/coverage \
+	%D%/fallbacks.sh \
 	%D%/header.sh \
 	%D%/linkage.sh \
 	%D%/manual.sh \
