@@ -18,6 +18,7 @@
 #include "lib/handle.h"
 #include "lib/shmdir.h"
 #include "lib/sys.h"
+#include "lib/thread_life.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
@@ -266,6 +267,18 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 	}
 	ptrc_target_rest(&c->target);
 	return error;
+}
+
+void ptrc_controller_revive_keeper(struct ptrc_controller *c)
+{
+	if (!c->has_log ||
+	    !ptrc_thread_is_dead(atomic_load(&c->stream.header->keeper_pid)))
+		return;
+	pthread_mutex_lock(&c->lock);
+	/* A command that is none: it is refused, after the keeper was started for it. */
+	if (!c->is_closing)
+		ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
+	pthread_mutex_unlock(&c->lock);
 }
 
 static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr, int log_fd,

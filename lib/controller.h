@@ -52,6 +52,10 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 			    const struct ptrc_context *origin, uint64_t addr);
 
+/* Start another keeper if the stream's was killed: who polls the status of a stream that
+ * flushes by itself should not find it full for ever. */
+void ptrc_controller_revive_keeper(struct ptrc_controller *c);
+
 /* Origin of events caused by the calling thread's call. */
 struct ptrc_context ptrc_controller_origin(void);
 

@@ -33,6 +33,7 @@ static void take_status(struct ptrc_controller *c, struct posix_trace_status_inf
 	struct ptrc_stream_header *h = c->stream.header;
 	uint64_t bits;
 
+	ptrc_controller_revive_keeper(c);
 	ptrc_stream_settle(&c->stream);
 	bits = atomic_fetch_and_explicit(&h->status,
 					 ~(PTRC_ST_OVERRUN | PTRC_ST_LOG_OVERRUN |

@@ -591,6 +591,30 @@ TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits, "EXIT-03 LOG-22 GEN
 	CHECK_SYS(unlink(path));
 }
 
+TEST(asking_for_the_status_replaces_a_keeper_that_was_killed, "EXIT-03 POLICY-22 POLICY-23")
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper;
+
+	ts_start(trid);
+	emit_run(id, 0, 50, 40);
+	keeper = other_holder(fd, getppid());
+	CHECK_GT(keeper, 0);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	emit_run(id, 50, 100, 40);
+	/* The stream flushes by itself again, with no call that would ask for it. */
+	(void)ts_status(trid);
+	keeper = other_holder(fd, getppid());
+	CHECK_GT(keeper, 0);
+	CHECK(!process_is_gone(keeper));
+	ts_shutdown(trid);
+	expect_complete_log(fd, id, 100);
+}
+
 TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19")
 {
 	char path[4096];
