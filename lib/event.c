@@ -161,6 +161,7 @@ static void unlock_attach(void)
  * unless it was installed with SA_NODEFER. Its frame returns to the restorer that the C
  * library passes with every handler. If it looks so though there is none, for remains of a
  * handler that was left, the reader is held back for its bound, no more. */
+__attribute__((no_sanitize("address"))) /* other functions' frames on purpose */
 static bool is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
 {
 	struct { /* as the kernel has it */

@@ -21,14 +21,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Events that were read live as long as their case, see tests/support.h: not leaks. */
-__attribute__((weak)) const char *__asan_default_options(void);
-
-__attribute__((weak)) const char *__asan_default_options(void)
-{
-	return "detect_leaks=0";
-}
-
 /* What a log file holds beyond its log-max-size, given the few names of a test. */
 #define LOG_EXTRAS_BYTES 65536
 

@@ -581,9 +581,9 @@ TEST(signals_interrupt_only_the_waiting_functions, "ERRORS-09 OPEN-05 CREATE-18 
 static void limit(int what, rlim_t value)
 {
 	struct rlimit limits;
-	CHECK_SYS(getrlimit(what, &limits));
+	CHECK_SYS(getrlimit((__rlimit_resource_t)what, &limits));
 	limits.rlim_cur = value < limits.rlim_max ? value : limits.rlim_max;
-	CHECK_SYS(setrlimit(what, &limits));
+	CHECK_SYS(setrlimit((__rlimit_resource_t)what, &limits));
 }
 
 TEST(too_few_descriptors_are_enomem, "ERRORS-12 CREATE-25 ERRORS-10")

@@ -24,7 +24,7 @@ static trace_attr_t small_attr(void)
 
 /* The C library's allocator and stacks may have grown by a mapping or two; those of a
  * sanitizer by more. A leak would be one in each of hundreds of cycles. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef HARNESS_IS_SANITIZED
 #define MAPPINGS_TOLERANCE 64
 #else
 #define MAPPINGS_TOLERANCE 2

@@ -1406,7 +1406,7 @@ TEST(privileged_image_is_left_alone, "EXEC-13 CREATE-14 CREATE-15")
 	struct ptrc_target t;
 	struct stream s;
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HARNESS_IS_SANITIZED
 	SKIP("the leak checker cannot look into such an image either");
 #endif
 	if (!private_user_is_on() || getgroups(8, groups) < 1 || groups[0] == getegid())

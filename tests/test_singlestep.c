@@ -488,7 +488,7 @@ static void read_up_to(trace_id_t trid, struct seen *seen, enum kind kind, uint3
 
 static void prepare(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef HARNESS_IS_SANITIZED
 	SKIP("too many instructions with a sanitizer");
 #endif
 	void *at = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE,
