@@ -296,8 +296,10 @@ static bool is_flush_due(struct ptrc_keeper_work *k, int64_t *wait_ns)
 	uint64_t unread, status;
 
 	*wait_ns = -1;
-	if (h->policy != POSIX_TRACE_FLUSH)
+	if (h->policy != POSIX_TRACE_FLUSH) {
+		ptrc_log_batch_trim(&k->writer.batch);
 		return false;
+	}
 	if (is_time)
 		ptrc_stream_settle(&k->stream);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);

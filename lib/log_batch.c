@@ -142,11 +142,14 @@ int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_run *in)
 
 void ptrc_log_batch_clear(struct ptrc_log_batch *b)
 {
-	/* Big ones go back: a keeper sleeps most of the time. */
-	if (b->data.size > 4 << 20)
-		ptrc_log_buffer_free(&b->data);
 	b->data.used = b->runs.used = b->heap.used = 0;
 	b->bytes = b->too_big = b->events = 0;
+}
+
+void ptrc_log_batch_trim(struct ptrc_log_batch *b)
+{
+	if (b->data.used == 0 && b->data.size > PTRC_LOG_BATCH_KEEP_BYTES)
+		ptrc_log_buffer_free(&b->data);
 }
 
 void ptrc_log_batch_free(struct ptrc_log_batch *b)

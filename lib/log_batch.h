@@ -60,6 +60,11 @@ struct ptrc_log_item {
 	bool is_hidden;
 };
 
+/* Give memory back, but for so much. While events come in quantity it is kept from flush to
+ * flush: fresh pages cost as much as all else. A keeper that goes to sleep calls this. */
+#define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
+PTRC_NONNULL() void ptrc_log_batch_trim(struct ptrc_log_batch *b);
+
 /* Copies the run. What is damaged in it is left out. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
