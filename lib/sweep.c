@@ -316,7 +316,10 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, uint64_t ended_strea
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	if (ptrc_procfs_pid_namespace(0, &s.ns) || ptrc_file_stat(dirfd, &st))
+	/* Nothing there: as mostly when a program ends. */
+	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES)
+		return;
+	if (ptrc_procfs_pid_namespace(0, &s.ns))
 		return;
 	s.has_own_proc = ptrc_procfs_stat(0, &own) == 0 && own.pid == ptrc_sys_getpid();
 	s.entry_count = (uint64_t)st.st_size / ENTRY_BYTES;
