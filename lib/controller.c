@@ -44,7 +44,7 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 		g->record_max = PTRC_ATTR_EVENT_OVERHEAD + PTRC_ATTR_SYSTEM_DATA_MAX;
 	if (g->record_max > UINT32_MAX / 4)
 		return ENOMEM;
-	g->chunk_size = min >= 16 * MIB ? 64 * KIB : min >= 4 * MIB ? 32 * KIB : 16 * KIB;
+	g->chunk_size = min >= 4 * MIB ? 64 * KIB : min >= MIB ? 32 * KIB : 16 * KIB;
 	if (g->chunk_size < 2 * g->record_max + PTRC_CHUNK_FIRST)
 		g->chunk_size = 2 * g->record_max + PTRC_CHUNK_FIRST;
 	g->chunk_size = (g->chunk_size + 4095) & ~UINT64_C(4095);
