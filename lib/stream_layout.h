@@ -182,10 +182,8 @@ struct ptrc_stream_header {
 	int32_t log_policy;
 	uint32_t has_log;
 	uint32_t is_inherited;
-	uint32_t has_pages; /* pids below */
 	int32_t target_pid;
 	int32_t controller_pid;
-	uint64_t controller_image;
 	uint32_t owner_uid;
 	uint32_t pad_uid;
 	struct ptrc_attr attr; /* snapshot, as posix_trace_get_attr reports it */
