@@ -1,27 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# shellcheck disable=SC2317 # functions are called through result
+# shellcheck disable=SC2317,SC2154 # functions are called through result, which tap.sh has
 # What compilers say about <trace.h>. TAP.
 
 include=$PTRC_SOURCE/include
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-number=0
-status=0
-
-# result NAME COMMAND...: one test, passed if the command succeeds
-result() {
-	name=$1
-	shift
-	number=$((number + 1))
-	if "$@" >"$dir/out" 2>&1; then
-		echo "ok $number - $name"
-	else
-		sed 's/^/# /' "$dir/out"
-		echo "not ok $number - $name"
-		status=1
-	fi
-}
+# shellcheck source=tests/tap.sh
+. "$PTRC_SOURCE/tests/tap.sh"
 
 skip() {
 	number=$((number + 1))

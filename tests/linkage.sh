@@ -1,37 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# shellcheck disable=SC2317 # functions are called through result
+# shellcheck disable=SC2317,SC2154 # functions are called through result, which tap.sh has
 # Programs linked with the static and the shared library, in the ways there are. TAP.
 
 include=$PTRC_SOURCE/include
 libs=$PTRC_BUILD/lib/.libs
 shared=$libs/libposixtrace.so
 static=$libs/libposixtrace.a
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-number=0
-status=0
-
-# result NAME COMMAND...: one test, passed if the command succeeds, skipped if it exits 77
-result() {
-	name=$1
-	shift
-	number=$((number + 1))
-	"$@" >"$dir/out" 2>&1
-	case $? in
-	0)
-		echo "ok $number - $name"
-		;;
-	77)
-		echo "ok $number - $name # SKIP $(head -n 1 "$dir/out")"
-		;;
-	*)
-		sed 's/^/# /' "$dir/out"
-		echo "not ok $number - $name"
-		status=1
-		;;
-	esac
-}
+# shellcheck source=tests/tap.sh
+. "$PTRC_SOURCE/tests/tap.sh"
 
 need() {
 	for file; do

@@ -105,7 +105,7 @@ check_PROGRAMS += %D%/prog_emit
 
 noinst_HEADERS += %D%/payload.h %D%/slow_page.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
-EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc
+EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/tap.sh
 
 TESTS += $(ptrc_c_tests) $(ptrc_sh_tests)
 if HAVE_BATS
