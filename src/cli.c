@@ -13,6 +13,7 @@
 #include <posixtrace.h>
 
 #include "src/exit_status.h"
+#include "src/nearest.h"
 
 /* More than any command has. */
 enum { OPTIONS_MAX = 40 };
@@ -141,6 +142,23 @@ static const struct ptrc_cli_option *find_key(const struct ptrc_cli_option *o, i
 	return NULL;
 }
 
+/* A long option that does not exist, with those it is like. */
+static void __attribute__((noreturn)) say_unknown(const char *given)
+{
+	struct ptrc_nearest nearest = {0};
+	char names[OPTIONS_MAX][40];
+	char wanted[40];
+	char proposal[160];
+
+	snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(given, "="), given);
+	for (size_t i = 0; long_options[i].name; i++) {
+		snprintf(names[i], sizeof(names[i]), "--%s", long_options[i].name);
+		ptrc_nearest_offer(&nearest, wanted, names[i]);
+	}
+	ptrc_cli_usage(given, "unknown option%s",
+		       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
 /* What getopt_long() stumbled over, as the user wrote it. */
 static void __attribute__((noreturn)) bad_option(char **argv, bool argument_missing)
 {
@@ -171,6 +189,7 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 			matches += n > 2 && !strncmp(o->name, given + 2, n - 2);
 		if (matches > 1)
 			ptrc_cli_usage(given, "is ambiguous");
+		say_unknown(given);
 	}
 	ptrc_cli_usage(thing, "unknown option");
 }

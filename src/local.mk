@@ -30,6 +30,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/logfile.h \
 	%D%/losses.c \
 	%D%/losses.h \
+	%D%/nearest.c \
+	%D%/nearest.h \
 	%D%/output.c \
 	%D%/output.h \
 	%D%/reader.c \

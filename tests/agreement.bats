@@ -46,6 +46,15 @@ help_options() {
 	[ "$status" -eq 2 ]
 }
 
+@test "a misspelt option gets the nearest ones proposed" {
+	run_split ptrace-create --stream-min-sise=8M
+	[ "$status" -eq 2 ]
+	assert_one_message ptrace-create
+	[[ $stderr == *"unknown option (did you mean '--stream-min-size'?)."* ]]
+	run_split ptrace-create --nothing-like-it
+	[[ $stderr != *"did you mean"* ]]
+}
+
 @test "a full disk is an error of --help" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	for c in $commands; do
