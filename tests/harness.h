@@ -364,6 +364,15 @@ static inline void harness_print_text(size_t from)
 	}
 }
 
+/* nohup and the background jobs of scripts leave signals ignored, which cases send. */
+static inline void harness_reset_signals(void)
+{
+	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], SIG_DFL);
+}
+
 /* True if the case passed or was skipped. SIGCHLD is blocked in the caller. */
 static inline bool harness_run_case(const struct harness_case *one, int number)
 {
@@ -386,6 +395,7 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 		setpgid(0, 0);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sigprocmask(SIG_UNBLOCK, &child_set, NULL);
+		harness_reset_signals();
 		one->run();
 		exit(0);
 	}
