@@ -54,6 +54,27 @@ struct posixtrace_counts {
  */
 int posixtrace_get_counts(trace_id_t, struct posixtrace_counts *, size_t);
 
+/* Events of one type. */
+struct posixtrace_type_count {
+	unsigned long pt_events;
+	unsigned long pt_bytes; /* of data, as recorded */
+	unsigned long pt_truncated; /* events whose data was cut to max-data-size */
+};
+
+/*
+ * Fills in count members of *counts, that of event type id at [id]; those beyond the last
+ * type there can be are 0. Counted is what was recorded since the stream was created or last
+ * cleared, and not lost in it: what was read (of a plain stream) or flushed, and what is in
+ * the stream now. System events are counted as they are recorded; OVERFLOW, RESUME and the
+ * STOP of a stream that stopped because it was full are made up later, and counted when they
+ * are read or flushed. Events that the log lost are counted. Counting takes time in
+ * proportion to what is in the stream, and resets nothing. While a keeper is flushing as fast
+ * as others record, the sum may be some events off; after a keeper was killed it may stay
+ * short of some.
+ *   EINVAL  not an active stream; null pointer and count not 0.
+ */
+int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_t);
+
 /*
  * The generation version that every attributes object of this library has, such as
  * "posixtrace 0.1.0". A static string.

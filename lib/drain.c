@@ -11,6 +11,7 @@
 
 #include "lib/barrier.h"
 #include "lib/sys.h"
+#include "lib/type_counts.h"
 
 #define MARK_WAIT_NS INT64_C(100000000)
 
@@ -195,6 +196,8 @@ static uint32_t add_made_up(struct ptrc_drain *d, struct ptrc_run *run, uint32_t
 	run->last_ns = ns;
 	run->event_count++;
 	run->records = d->buffer;
+	d->run_off = 0;
+	d->run_bytes = run->bytes;
 	return run->event_count;
 }
 
@@ -252,6 +255,8 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 	}
 	run->bytes = out - start;
 	run->order = 1;
+	d->run_off = start;
+	d->run_bytes = run->bytes;
 	d->consumed = d->walk.off;
 	d->consumed_lost = lost;
 }
@@ -371,14 +376,39 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
 	return ENODATA;
 }
 
+/* The events of the run that is committed, by type. */
+static void count_run(struct ptrc_drain *d)
+{
+	struct ptrc_type_counts *types = ptrc_stream_types(d->stream->header);
+	uint64_t epoch = atomic_load_explicit(&types->epoch, memory_order_relaxed);
+	uint32_t end = d->run_off + d->run_bytes;
+
+	if (d->is_pinned)
+		epoch = atomic_load_explicit(&ctl_at(d, d->chunk)->epoch,
+					     memory_order_relaxed);
+	for (uint32_t off = d->run_off; off < end;) {
+		struct ptrc_record head;
+
+		memcpy(&head, d->buffer + off, sizeof(head));
+		ptrc_type_counts_add(types, epoch, head.id_flags, ptrc_record_len(&head));
+		off += (uint32_t)ptrc_record_size(&head);
+	}
+	d->run_bytes = 0;
+}
+
 void ptrc_drain_commit(struct ptrc_drain *d)
 {
+	struct ptrc_type_counts *types = ptrc_stream_types(d->stream->header);
+
+	ptrc_type_counts_begin(types);
 	if (d->is_pinned)
 		advance(d);
 	else if (d->phase == PHASE_CHUNKS)
 		d->gap_is_out = true;
 	else
 		d->stop_is_out = true;
+	count_run(d);
+	ptrc_type_counts_end(types);
 }
 
 void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full)

@@ -50,6 +50,7 @@ struct ptrc_drain {
 	struct ptrc_walk walk; /* over its copy in buffer */
 	uint32_t consumed;   /* offset behind the current run */
 	uint32_t consumed_events, consumed_lost; /* with it */
+	uint32_t run_off, run_bytes; /* where the current run is in buffer */
 	uint8_t *buffer; /* chunk_size bytes */
 };
 

@@ -11,6 +11,7 @@
 #include <trace.h>
 
 #include "lib/barrier.h"
+#include "lib/type_counts.h"
 
 /* The longest that an event call at work delays the reader (GETNEXT-33): a preempted
  * writer comes back sooner, a stopped one must not hold up the others. */
@@ -157,6 +158,14 @@ static void free_up_to(struct ptrc_live_reader *r, uint32_t chunk, uint64_t word
 		ptrc_status_clear(h, PTRC_ST_FULL);
 }
 
+/* An event leaves the stream, or was made up. Not through a tee. */
+static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
+{
+	if (!r->is_tee)
+		ptrc_type_counts_add(ptrc_stream_types(r->stream->header), r->epoch, id_flags,
+				     len);
+}
+
 /* ERROR: damaged memory was met and what is behind it skipped. */
 static void report_damage(struct ptrc_live_reader *r)
 {
@@ -172,6 +181,7 @@ static void report_damage(struct ptrc_live_reader *r)
 							.data = &error,
 							.len = sizeof(error),
 							.id_flags = POSIX_TRACE_ERROR };
+		count(r, POSIX_TRACE_ERROR, sizeof(error));
 	}
 }
 
@@ -361,6 +371,7 @@ static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, con
 	e->len = len;
 	finish_event(r, e);
 	r->queue_count++;
+	count(r, id, len);
 }
 
 /* Copy the record at the head out and consume it. False: the chunk is gone meanwhile. */
@@ -537,6 +548,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 							  memory_order_relaxed);
 			continue;
 		}
+		count(r, event->id_flags, event->len);
 		finish_event(r, event);
 		if (place == REPORT)
 			r->told = event->stamp;
@@ -547,4 +559,79 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 		if (ptrc_sequencer_admit(&r->sequencer, event->id_flags, event->data, event->len))
 			return 0;
 	}
+}
+
+/* ---- counting ---- */
+
+/* What is not part of the trace, as ptrc_live_reader_next and the drain see it. */
+struct bounds {
+	uint64_t gap_last, cut, dead_from, dead_until;
+};
+
+static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk, const struct bounds *b,
+			struct posixtrace_type_count *counts, size_t count)
+{
+	struct ptrc_chunk *c = chunk_at(r, chunk);
+	struct ptrc_walk_record record;
+	struct ptrc_walk walk;
+	uint32_t end, rpos;
+	uint64_t word;
+
+	if (!pin(r, chunk, &word, &end))
+		return;
+	rpos = ptrc_chunk_rpos(ctl_at(r, chunk), word, end);
+	walk = (struct ptrc_walk){ .bytes = (const uint8_t *)c,
+				   .off = PTRC_CHUNK_FIRST,
+				   .end = end,
+				   .base = c->base };
+	while (rpos < end && ptrc_walk_next(&walk, &record)) {
+		uint32_t id = record.id_flags & PTRC_REC_ID_MASK;
+
+		if (record.off < rpos || id >= count || (record.id_flags & PTRC_REC_HIDDEN) ||
+		    record.stamp <= b->gap_last || record.stamp >= b->cut ||
+		    (record.stamp >= b->dead_from && record.stamp < b->dead_until))
+			continue;
+		counts[id].pt_events++;
+		counts[id].pt_bytes += record.len;
+		counts[id].pt_truncated += (record.id_flags & PTRC_REC_TRUNCATED) != 0;
+	}
+	unpin(r, chunk);
+}
+
+bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
+			    size_t count)
+{
+	struct ptrc_stream_header *h = r->stream->header;
+	struct ptrc_type_counts *types = ptrc_stream_types(h);
+	uint64_t version = atomic_load_explicit(&types->version, memory_order_acquire);
+	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
+	struct bounds b = { .cut = PTRC_TIME_NONE };
+	uint32_t used = used_chunks(r);
+
+	if (epoch != r->epoch)
+		start_over(r, epoch);
+	memset(counts, 0, count * sizeof(*counts));
+	if (atomic_load_explicit(&types->epoch, memory_order_acquire) == epoch)
+		for (uint32_t i = 0; i < count && i < PTRC_TYPE_COUNT; i++) {
+			struct ptrc_type_count *t = &types->type[i];
+
+			counts[i].pt_events = atomic_load_explicit(&t->events,
+								   memory_order_relaxed);
+			counts[i].pt_bytes = atomic_load_explicit(&t->bytes,
+								  memory_order_relaxed);
+			counts[i].pt_truncated = atomic_load_explicit(&t->truncated,
+								      memory_order_relaxed);
+		}
+	ptrc_stream_cut(h, &b.cut);
+	b.dead_until = atomic_load_explicit(&h->dead_until, memory_order_acquire);
+	b.dead_from = atomic_load_explicit(&h->dead_from, memory_order_relaxed);
+	b.gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
+	if (b.gap_last <= atomic_load_explicit(&h->cleared_at, memory_order_acquire))
+		b.gap_last = 0;
+	for (uint32_t i = 0; i < used; i++)
+		count_chunk(r, i, &b, counts, count);
+	atomic_thread_fence(memory_order_acquire);
+	return !(version & 1) &&
+	       atomic_load_explicit(&types->version, memory_order_relaxed) == version &&
+	       atomic_load_explicit(&h->epoch, memory_order_relaxed) == epoch;
 }

@@ -10,6 +10,7 @@
 #ifndef PTRC_LIB_LIVE_READER_H
 #define PTRC_LIB_LIVE_READER_H
 
+#include <posixtrace.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -65,5 +66,10 @@ void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
  * at most max_hold_ns; if one holds longer, ENODATA (until it has held 100 ms). */
 int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 			  struct ptrc_live_event *event);
+
+/* Fill in the first `count` types: what was consumed and what is in the stream now. False:
+ * the keeper moved some meanwhile, or a clear came between; the caller tries again. */
+bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
+			    size_t count);
 
 #endif

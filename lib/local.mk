@@ -64,6 +64,7 @@ ptrc_shared_sources = \
 	%D%/shmdir.c \
 	%D%/stream.c \
 	%D%/thread_life.c \
+	%D%/type_counts.c \
 	%D%/writer.c
 
 # The keeper alone.
@@ -111,6 +112,7 @@ ptrc_headers = \
 	%D%/stream_layout.h \
 	%D%/sys.h \
 	%D%/thread_life.h \
+	%D%/type_counts.h \
 	%D%/writer.h
 
 %C%_libposixtrace_la_SOURCES = \

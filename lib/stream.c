@@ -18,6 +18,7 @@
 #include "lib/eventset.h"
 #include "lib/sys.h"
 #include "lib/thread_life.h"
+#include "lib/type_counts.h"
 
 #define SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
 
@@ -65,6 +66,7 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 			atomic_fetch_and_explicit(&ptrc_stream_ctl(s->header)[i].word,
 						  ~PTRC_CHUNK_PIN_KEEPER,
 						  memory_order_relaxed);
+		ptrc_type_counts_mend(ptrc_stream_types(s->header));
 	}
 	return 0;
 }

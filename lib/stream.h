@@ -81,6 +81,11 @@ void ptrc_status_error(struct ptrc_stream_header *h, int error);
 /* Make getnext look again. */
 void ptrc_stream_wake_readers(struct ptrc_stream_header *h);
 
+static inline struct ptrc_type_counts *ptrc_stream_types(struct ptrc_stream_header *h)
+{
+	return (void *)((char *)h + PTRC_STREAM_TYPE_OFFSET);
+}
+
 static inline struct ptrc_clock_entry *ptrc_stream_clock(struct ptrc_stream_header *h)
 {
 	return (void *)((char *)h + PTRC_STREAM_CLOCK_OFFSET);

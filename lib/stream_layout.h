@@ -5,12 +5,13 @@
  * indices and offsets, and none is used unchecked.
  *
  *   offset 0          struct ptrc_stream_header
+ *          PTRC_STREAM_TYPE_OFFSET    counts per event type
  *          PTRC_STREAM_CLOCK_OFFSET   clock entries
  *          PTRC_STREAM_SLOT_OFFSET    writer slots
  *          PTRC_STREAM_CHUNK_CTL_OFFSET   one control entry per chunk
  *          PTRC_STREAM_CHUNK_OFFSET   chunks, header.chunk_size bytes each
  *
- * The file is sparse: header, control entries and the base chunks (which hold
+ * The file is sparse: header, counts, control entries and the base chunks (which hold
  * stream-min-size) are reserved at creation, the rest when first used.
  */
 #ifndef PTRC_LIB_STREAM_LAYOUT_H
@@ -25,7 +26,7 @@
 #include "lib/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 1
+#define PTRC_STREAM_VERSION 2
 
 /* Control word: serial << 8 | bits. A writer records only while the word equals the one
  * it last acted on, so every change of state, filter or epoch takes a new serial. */
@@ -238,13 +239,36 @@ struct ptrc_stream_header {
 	_Atomic uint64_t log_state[64];
 };
 
-#define PTRC_STREAM_CLOCK_OFFSET UINT64_C(16384)
+/* Events that left the stream for good, by id. Written by the consumer (reader of a plain
+ * stream, keeper of a logged one) alone; those still in the stream are counted there. */
+struct ptrc_type_count {
+	_Atomic uint64_t events;
+	_Atomic uint64_t bytes; /* of data */
+	_Atomic uint64_t truncated;
+};
+
+#define PTRC_TYPE_COUNT 1088U
+
+struct ptrc_type_counts {
+	/* Odd while the keeper moves events from the stream to here: who counts both starts
+	 * over. A reader of a plain stream is kept out by the controller's reader_lock. */
+	_Atomic uint64_t version;
+	_Atomic uint64_t epoch; /* header.epoch of what is counted; older: cleared, all 0 */
+	uint8_t pad[64 - 16];
+	struct ptrc_type_count type[PTRC_TYPE_COUNT];
+};
+_Static_assert(sizeof(struct ptrc_type_counts) == 64 + PTRC_TYPE_COUNT * 24, "counts");
+
+#define PTRC_STREAM_TYPE_OFFSET UINT64_C(16384)
+#define PTRC_STREAM_CLOCK_OFFSET \
+	(PTRC_STREAM_TYPE_OFFSET + \
+	 ((sizeof(struct ptrc_type_counts) + UINT64_C(4095)) & ~UINT64_C(4095)))
 #define PTRC_STREAM_SLOT_OFFSET \
 	(PTRC_STREAM_CLOCK_OFFSET + PTRC_CLOCK_ENTRY_COUNT * sizeof(struct ptrc_clock_entry))
 #define PTRC_STREAM_CHUNK_CTL_OFFSET \
 	(PTRC_STREAM_SLOT_OFFSET + PTRC_SLOT_COUNT * sizeof(struct ptrc_slot))
 
-_Static_assert(sizeof(struct ptrc_stream_header) <= PTRC_STREAM_CLOCK_OFFSET, "header fits");
+_Static_assert(sizeof(struct ptrc_stream_header) <= PTRC_STREAM_TYPE_OFFSET, "header fits");
 _Static_assert(PTRC_STREAM_CLOCK_OFFSET % 4096 == 0 && PTRC_STREAM_SLOT_OFFSET % 4096 == 0 &&
 		       PTRC_STREAM_CHUNK_CTL_OFFSET % 4096 == 0,
 	       "areas begin on pages");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_get_attr, _get_status, and posixtrace_get_counts. */
+/* posix_trace_get_attr, _get_status, posixtrace_get_counts and _get_type_counts. */
 #include "config.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 
 #include "lib/attr.h"
 #include "lib/controller.h"
+#include "lib/file.h"
 #include "lib/handle.h"
 #include "lib/log_stream.h"
 
@@ -105,4 +106,33 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *c
 	}
 	ptrc_handle_put(id);
 	return error;
+}
+
+/* How often and at what intervals to look again while the keeper commits a flush. */
+#define COUNT_TRIES 200
+#define COUNT_PAUSE_NS 500000
+
+PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type_count *counts,
+					   size_t count)
+{
+	struct ptrc_controller *c = ptrc_handle_get(id, PTRC_HANDLE_ACTIVE, NULL);
+	bool is_exact = false;
+
+	if (!c)
+		return EINVAL;
+	if (!counts && count) {
+		ptrc_handle_put(id);
+		return EINVAL;
+	}
+	ptrc_controller_revive_keeper(c);
+	for (int tries = 0; count && !is_exact && tries < COUNT_TRIES; tries++) {
+		if (tries)
+			ptrc_file_sleep_ns(COUNT_PAUSE_NS);
+		/* Keeps getnext out, but not one that sleeps. */
+		pthread_mutex_lock(&c->reader_lock);
+		is_exact = ptrc_live_reader_count(&c->reader, counts, count);
+		pthread_mutex_unlock(&c->reader_lock);
+	}
+	ptrc_handle_put(id);
+	return 0;
 }

@@ -6,6 +6,7 @@ ptrc_c_tests = \
 	%D%/test_attr \
 	%D%/test_clear \
 	%D%/test_clock \
+	%D%/test_counts \
 	%D%/test_create \
 	%D%/test_errors \
 	%D%/test_event \
@@ -79,6 +80,7 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 # What tests of fork and exec run.
 check_PROGRAMS += %D%/prog_emit
 %C%_test_clock_LDADD = $(ptrc_support_ldadd)
+%C%_test_counts_LDADD = $(ptrc_support_ldadd)
 %C%_test_event_LDADD = $(ptrc_support_ldadd)
 %C%_test_getnext_LDADD = $(ptrc_support_ldadd)
 %C%_test_hammer_LDADD = $(ptrc_support_ldadd)

@@ -711,6 +711,7 @@ static void *call_with_request_pending(void *arg)
 	struct posix_trace_event_info info;
 	struct timespec past = {0, 0};
 	struct posixtrace_counts counts;
+	struct posixtrace_type_count types[16];
 	char data[TRACE_EVENT_NAME_MAX + 1];
 	size_t len;
 	int unavailable;
@@ -732,6 +733,7 @@ static void *call_with_request_pending(void *arg)
 	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
 	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &listed, &unavailable));
 	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	CHECK_OK(posixtrace_get_type_counts(trid, types, 16));
 	CHECK_OK(posixtrace_attach());
 	/* With an event there is no wait, and no cancellation: START, FILTER, event. */
 	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len,
