@@ -24,6 +24,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/event_format.c \
 	%D%/event_format.h \
 	%D%/exit_status.h \
+	%D%/filter_rules.c \
+	%D%/filter_rules.h \
 	%D%/json.c \
 	%D%/json.h \
 	%D%/logfile.c \

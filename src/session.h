@@ -24,6 +24,7 @@
 #include <posixtrace.h>
 
 #include "src/attributes.h"
+#include "src/filter_rules.h"
 
 /* Bytes of a session's name without its null: as much as always fits in the name of a
  * socket. */
@@ -140,6 +141,8 @@ struct ptrc_session_plan {
 	/* Descriptor and absolute path of the log, or -1 and null. */
 	int log_fd;
 	const char *log_path;
+	/* What is filtered out from the start, or null. The controller keeps it. */
+	struct ptrc_filter_rules *filter;
 	bool is_until_exit;
 	bool is_started;
 };

@@ -330,11 +330,14 @@ static int make_stream(struct controller *c)
 						   &c->trace);
 	else
 		error = posix_trace_create(plan->target, &attr, &c->trace);
-	if (!error && plan->is_started) {
+	if (error)
+		return error;
+	if (plan->filter)
+		error = ptrc_filter_rules_apply(plan->filter, c->trace);
+	if (!error && plan->is_started)
 		error = posix_trace_start(c->trace);
-		if (error)
-			posix_trace_shutdown(c->trace);
-	}
+	if (error)
+		posix_trace_shutdown(c->trace);
 	return error;
 }
 
