@@ -17,6 +17,7 @@ dist_zshcompletion_DATA += \
 	%D%/zsh/_ptrace
 
 dist_fishcompletion_DATA += \
+	%D%/fish/ptrace.fish \
 	%D%/fish/ptrace-clear.fish \
 	%D%/fish/ptrace-create.fish \
 	%D%/fish/ptrace-dump.fish \

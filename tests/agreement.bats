@@ -89,48 +89,65 @@ help_options() {
 	done
 }
 
+# The options that zsh's _arguments is told of each command, as COMMAND OPTION.
+zsh_options() {
+	zsh -f -c '
+		_arguments() { print -rl -- "$service "${^@} }
+		all() { for service in ptrace-${^@[2,-1]}; do . $1; done }
+		all "$@"
+	' _ "$PTRC_SOURCE/completions/zsh/_ptrace" "$@" |
+		sed -nE 's/^([^ ]+) \*?(\([^)]*\))?\*?(--[a-z-]+).*/\1 \3/p'
+}
+
 @test "zsh completes exactly the options of --help" {
+	command -v zsh >/dev/null || skip "no zsh"
+	# shellcheck disable=SC2086 # a list of words
+	zsh_options $commands >all
 	for c in $commands; do
-		sed -n "/^ptrace-$c)/,/^\t;;/p" "$PTRC_SOURCE/completions/zsh/_ptrace" |
-			sed 's/([^)]*)//; s/\[.*//' | grep -oE -e '--[a-z][a-z-]+' |
-			sort -u >completed
+		sed -n "s/^ptrace-$c //p" all | sort -u >completed
+		help_options "$c" | sort -u >help
+		diff help completed
+		grep -Eq "^#compdef .*\bptrace-$c( |\$)" "$PTRC_SOURCE/completions/zsh/_ptrace"
+	done
+}
+
+# fish_completes LINE...: for each line what fish proposes, with the line in front
+fish_completes() {
+	HOME=$BATS_TEST_TMPDIR fish --no-config -c '
+		set fish_complete_path $argv[1]
+		for line in $argv[2..-1]
+			complete -C $line | string replace -r "^" "$line "
+		end
+	' "$PTRC_SOURCE/completions/fish" "$@"
+}
+
+@test "fish completes exactly the options of --help" {
+	command -v fish >/dev/null || skip "no fish"
+	lines=()
+	for c in $commands; do lines+=("ptrace-$c --"); done
+	fish_completes "${lines[@]}" >all
+	for c in $commands; do
+		sed -n "s/^ptrace-$c -- //p" all | cut -f 1 | tr -d = | sort -u >completed
 		help_options "$c" | sort -u >help
 		diff help completed
 	done
 }
 
-@test "fish completes exactly the options of --help" {
+@test "every file of completions is installed" {
 	for c in $commands; do
-		grep -oE -e ' -l [a-z-]+' "$PTRC_SOURCE/completions/fish/ptrace-$c.fish" |
-			sed 's/ -l /--/' | sort -u >completed
-		help_options "$c" | sort -u >help
-		diff help completed
+		grep -q "%D%/bash/ptrace-$c\b" "$PTRC_SOURCE/completions/local.mk"
+		grep -q "%D%/fish/ptrace-$c.fish\b" "$PTRC_SOURCE/completions/local.mk"
 	done
 }
 
 @test "the shells accept the completions" {
-	bash -n "$PTRC_SOURCE/completions/bash/ptrace-run"
+	for f in "$PTRC_SOURCE"/completions/bash/*; do bash -n "$f"; done
 	if command -v zsh >/dev/null; then
 		zsh -n "$PTRC_SOURCE/completions/zsh/_ptrace"
 	fi
 	if command -v fish >/dev/null; then
 		for f in "$PTRC_SOURCE"/completions/fish/*.fish; do fish -n "$f"; done
 	fi
-}
-
-@test "bash completes values, sessions and logs" {
-	complete_words() {
-		bash -c '. "$PTRC_SOURCE/completions/bash/ptrace-run"; COMP_WORDS=("$@")
-			COMP_CWORD=$(($# - 1)); _ptrace; printf "%s\n" "${COMPREPLY[@]}"' _ "$@"
-	}
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.b"
-	[ "$(complete_words ptrace-stop "$me")" = "$me.b" ]
-	[ "$(complete_words ptrace-create --log-full-policy = u)" = until-full ]
-	touch some.log
-	[ "$(complete_words ptrace-dump some)" = some.log ]
-	[ "$(complete_words ptrace-run -o some)" = some.log ]
-	[ "$(complete_words ptrace-run --name x --inher)" = --inheritance= ]
 }
 
 @test "the manual pages are good roff" {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
+source (status dirname)/ptrace.fish
 complete -c ptrace-clear -f
-complete -c ptrace-clear -a '(set --local s /dev/shm/posixtrace-(id -u)/c.*; string replace -r ".*/c\." "" -- $s)' -d session
-complete -c ptrace-clear -s h -l help -d 'show help'
-complete -c ptrace-clear -s V -l version -d 'show the version'
+complete -c ptrace-clear -a '(__ptrace_sessions)' -d session
+__ptrace_standard ptrace-clear

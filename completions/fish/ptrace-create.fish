@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: MIT
+source (status dirname)/ptrace.fish
 complete -c ptrace-create -f
-complete -c ptrace-create -l pid -x -a '(__fish_complete_pids)' -d 'process to trace'
+complete -c ptrace-create -l pid -x -a '(__ptrace_pids)' -d 'process to trace'
 complete -c ptrace-create -s o -l output -r -F -d 'log to write'
 complete -c ptrace-create -l start -d 'start the trace at once'
 complete -c ptrace-create -l until-exit -d 'end with the process'
-complete -c ptrace-create -l name -x -d 'name of the trace'
-complete -c ptrace-create -l stream-min-size -x -d 'bytes that the stream holds'
-complete -c ptrace-create -l stream-full-policy -x -a 'loop until-full flush' -d 'when the stream is full'
-complete -c ptrace-create -l max-data-size -x -d 'cut data to so many bytes'
-complete -c ptrace-create -l inheritance -x -a 'inherited close-for-child' -d 'trace children'
-complete -c ptrace-create -l log-max-size -x -d 'bytes that the log holds'
-complete -c ptrace-create -l log-full-policy -x -a 'loop until-full append' -d 'when the log is full'
-complete -c ptrace-create -s h -l help -d 'show help'
-complete -c ptrace-create -s V -l version -d 'show the version'
+__ptrace_attributes ptrace-create
+__ptrace_standard ptrace-create

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
+source (status dirname)/ptrace.fish
 complete -c ptrace-flush -f
-complete -c ptrace-flush -a '(set --local s /dev/shm/posixtrace-(id -u)/c.*; string replace -r ".*/c\." "" -- $s)' -d session
-complete -c ptrace-flush -s h -l help -d 'show help'
-complete -c ptrace-flush -s V -l version -d 'show the version'
+complete -c ptrace-flush -a '(__ptrace_sessions)' -d session
+__ptrace_standard ptrace-flush

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
+source (status dirname)/ptrace.fish
 complete -c ptrace-list -f
-complete -c ptrace-list -l format -x -a 'text json' -d 'output format'
-complete -c ptrace-list -s h -l help -d 'show help'
-complete -c ptrace-list -s V -l version -d 'show the version'
+__ptrace_format ptrace-list
+__ptrace_standard ptrace-list

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
+source (status dirname)/ptrace.fish
 complete -c ptrace-shutdown -f
-complete -c ptrace-shutdown -a '(set --local s /dev/shm/posixtrace-(id -u)/c.*; string replace -r ".*/c\." "" -- $s)' -d session
-complete -c ptrace-shutdown -l allow-loss -d 'exit with 0 even if data is incomplete'
-complete -c ptrace-shutdown -s h -l help -d 'show help'
-complete -c ptrace-shutdown -s V -l version -d 'show the version'
+complete -c ptrace-shutdown -a '(__ptrace_sessions)' -d session
+__ptrace_loss ptrace-shutdown
+__ptrace_standard ptrace-shutdown

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
+source (status dirname)/ptrace.fish
 complete -c ptrace-stat -f
-complete -c ptrace-stat -a '(set --local s /dev/shm/posixtrace-(id -u)/c.*; string replace -r ".*/c\." "" -- $s)' -d session
-complete -c ptrace-stat -a '(__fish_complete_path (commandline -ct))'
-complete -c ptrace-stat -l format -x -a 'text json' -d 'output format'
-complete -c ptrace-stat -l allow-loss -d 'exit with 0 even if data is incomplete'
-complete -c ptrace-stat -s h -l help -d 'show help'
-complete -c ptrace-stat -s V -l version -d 'show the version'
+complete -c ptrace-stat -a '(__ptrace_sessions)' -d session
+complete -c ptrace-stat -a '(__ptrace_logs)'
+__ptrace_format ptrace-stat
+__ptrace_loss ptrace-stat
+__ptrace_standard ptrace-stat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
+source (status dirname)/ptrace.fish
 complete -c ptrace-stop -f
-complete -c ptrace-stop -a '(set --local s /dev/shm/posixtrace-(id -u)/c.*; string replace -r ".*/c\." "" -- $s)' -d session
-complete -c ptrace-stop -s h -l help -d 'show help'
-complete -c ptrace-stop -s V -l version -d 'show the version'
+complete -c ptrace-stop -a '(__ptrace_sessions)' -d session
+__ptrace_standard ptrace-stop

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+# What the completions of the commands share; their files load this one. No command is
+# called ptrace.
+
+# __ptrace_standard COMMAND: options that every command has
+function __ptrace_standard
+    complete -c $argv[1] -s h -l help -d 'show help'
+    complete -c $argv[1] -s V -l version -d 'show the version'
+end
+
+# __ptrace_format COMMAND: of commands that print
+function __ptrace_format
+    complete -c $argv[1] -l format -x -a 'text json' -d 'output format'
+end
+
+# __ptrace_loss COMMAND: of commands that tell of losses by their exit status
+function __ptrace_loss
+    complete -c $argv[1] -l allow-loss -d 'exit with 0 even if data is incomplete'
+end
+
+# __ptrace_attributes COMMAND: of commands that create traces
+function __ptrace_attributes
+    complete -c $argv[1] -l name -x -d 'name of the trace'
+    complete -c $argv[1] -l stream-min-size -x -d 'bytes that the stream holds'
+    complete -c $argv[1] -l stream-full-policy -x -a 'loop until-full flush' -d 'when the stream is full'
+    complete -c $argv[1] -l max-data-size -x -d 'cut data to so many bytes'
+    complete -c $argv[1] -l inheritance -x -a 'inherited close-for-child' -d 'trace children'
+    complete -c $argv[1] -l log-max-size -x -d 'bytes that the log holds'
+    complete -c $argv[1] -l log-full-policy -x -a 'loop until-full append' -d 'when the log is full'
+end
+
+function __ptrace_directory
+    echo /dev/shm/posixtrace-(id -u)
+end
+
+function __ptrace_sessions
+    set --local sockets (__ptrace_directory)/c.*
+    string replace -rf '.*/c\.([^~].*)' '$1' -- $sockets
+end
+
+# Processes that have a page, that is, use the library; if there is none, all.
+function __ptrace_pids
+    set --local pages (__ptrace_directory)/p.*
+    set --local found
+    for pid in (string replace -rf '.*/p\.(\d+)$' '$1' -- $pages)
+        test -d /proc/$pid; or continue
+        set found $found $pid\t(cat /proc/$pid/comm 2>/dev/null)
+    end
+    if set -q found[1]
+        printf '%s\n' $found
+    else
+        __fish_complete_pids
+    end
+end
+
+# Files that begin as a log does, and directories; if there is none, all files.
+function __ptrace_logs
+    set --local paths (__fish_complete_path (commandline -ct))
+    set --local kept
+    set --local is_any
+    for path in $paths
+        set --local file (string replace -r '\t.*' '' -- $path)
+        if string match -q '*/' -- $file
+            set kept $kept $path
+        else if test -f $file -a -r $file
+            set --local signature
+            read -n 7 signature <$file 2>/dev/null
+            if string match -q '*PTRLOG' -- $signature
+                set kept $kept $path
+                set is_any yes
+            end
+        end
+    end
+    if set -q is_any[1]
+        printf '%s\n' $kept
+    else if set -q paths[1]
+        printf '%s\n' $paths
+    end
+end
+
+# Names of the event types of the sessions and logs on the line: at once or not at all, as
+# someone waits for the answer.
+function __ptrace_events
+    for thing in (commandline -op)[2..-1]
+        set thing (string replace -r '^--[^=]*=' '' -- $thing)
+        test -S (__ptrace_directory)/c.$thing -o -f $thing; or continue
+        timeout 2 ptrace-events --names -- $thing </dev/null 2>/dev/null
+    end
+end
