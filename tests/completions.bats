@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What the completions propose of the values that are there: by each shell itself, as far as
-# it can be asked without a terminal.
+# What the completions propose of the values that are there, as the shells themselves say.
 
 load helpers
 
@@ -20,19 +19,110 @@ fish_completes() {
 	' "$PTRC_SOURCE/completions/fish" "$1" | cut -f 1
 }
 
-# zsh_completes LINE: what zsh makes of the line and a tab. It is typed into a shell with a
-# terminal of its own. The list of proposals, if there are several, is between two marks.
+# zsh_completes LINE: what zsh proposes when a tab is typed behind the line, on a terminal of
+# its own; its compadd is told to write down what matches.
 zsh_completes() {
-	HOME=$BATS_TEST_TMPDIR zsh -f -c '
-		zmodload zsh/zpty
-		zpty -b z zsh -f -i
-		zpty -w z "PS1= PS2= RPS1=; stty -echo; fpath=($1 \$fpath); autoload -U compinit
-			compinit -u -D
-			zstyle \":completion:*\" list-colors \"no=<N>\" \"fi=<N>\" \"di=<N>\" \"ec=</N>\"
-			show() { zle -I; print -r -- \"<LINE>\$BUFFER</LINE>\"; print -r \"<\" END\">\" }
-			zle -N show; bindkey ^X show; bindkey ^I complete-word
-			zle -C all complete-word all
-			unsetopt zle_bracketed_paste 2>/dev/null
-			print -r \"<\"READY\">\""
-	' _ "$PTRC_SOURCE/completions/zsh" "$1"
+	rm -f hits
+	cat >setup.zsh <<'END'
+fpath=($PTRC_SOURCE/completions/zsh $fpath)
+autoload -U compinit
+compinit -u -D
+compadd() {
+	local -a matching
+	if [[ ${@[1,(i)--]} != *(-[A-Za-z]#[OAD])* ]]; then
+		builtin compadd -O matching "$@"
+		print -rl -- $matching >>hits
+	fi
+	builtin compadd "$@"
+}
+tell() {
+	_main_complete
+	print end >>hits
+}
+zle -C tell complete-word tell
+bindkey '^I' tell
+setopt extendedglob
+print r''eady
+END
+	HOME=$BATS_TEST_TMPDIR TERM=dumb timeout "$patience" zsh -f -c '
+		zmodload zsh/zpty zsh/zselect
+		zpty z zsh -f -i
+		zpty -w z ". ./setup.zsh"
+		zpty -r z out "*ready*"
+		zpty -n -w z "$1"$'\''\t'\''
+		until grep -qsx end hits; do
+			zpty -rt z out
+			zselect -t 2
+		done
+		zpty -d z
+	' _ "$1" 3>&-
+	sed '/^$/d; /^end$/d' hits | sort -u
+}
+
+# agree EXPECTED LINE: all the shells that are here propose exactly these words for the value
+# of the last option or operand
+agree() {
+	local expected=$1 line=$2
+	local -a words
+	IFS=' ' read -ra words <<<"${line//=/ = }"
+	[[ $line == *' ' ]] && words+=('')
+	[ "$(bash_completes "${words[@]}" | sort | xargs)" = "$expected" ]
+	if command -v zsh >/dev/null; then
+		[ "$(zsh_completes "$line" | sort | xargs)" = "$expected" ]
+	fi
+	if command -v fish >/dev/null; then
+		[ "$(fish_completes "$line" | sed 's/^--[a-z-]*=\(.\)/\1/' | sort | xargs)" = "$expected" ]
+	fi
+}
+
+@test "values that are one of a few words" {
+	agree 'json text' 'ptrace-dump --format='
+	agree until-full 'ptrace-create --log-full-policy u'
+	agree 'flush loop until-full' 'ptrace-run --stream-full-policy='
+	agree 'close-for-child inherited' 'ptrace-run --name x --inheritance='
+}
+
+@test "options, and nothing behind COMMAND" {
+	[ "$(bash_completes ptrace-run --name x --inher)" = --inheritance= ]
+	if command -v fish >/dev/null; then
+		[ "$(fish_completes 'ptrace-run --name x --inher')" = --inheritance ]
+	fi
+	if command -v zsh >/dev/null; then
+		[ "$(zsh_completes 'ptrace-run --name x --inher')" = --inheritance ]
+		[ -z "$(zsh_completes 'ptrace-run cat --inher')" ]
+	fi
+	[ -z "$(bash_completes ptrace-run cat --inher)" ]
+	[ -z "$(bash_completes ptrace-run -o a -- cat --inher)" ]
+}
+
+@test "sessions" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.b"
+	ptrace-create --pid="$pid" --name="$me.c"
+	for c in clear flush shutdown start stat stop; do
+		agree "$me.b $me.c" "ptrace-$c $me"
+	done
+}
+
+@test "logs by what is in them, other files if there is none" {
+	touch a.log
+	agree a.log 'ptrace-dump a'
+	ptrace-run -o a.trace -- "$traced"
+	agree a.trace 'ptrace-dump a'
+	agree a.trace 'ptrace-stat a'
+	agree 'a.log a.trace' 'ptrace-run -o a'
+	# A name that the shells would take apart, and what would keep a reader waiting.
+	ptrace-run -o 'b $(c).trace' -- "$traced"
+	mkfifo b.fifo
+	[ "$(bash_completes ptrace-dump b)" = 'b $(c).trace' ]
+}
+
+@test "processes that use the library" {
+	traced_start -w
+	wait_until says ready
+	for page in /dev/shm/posixtrace-"$EUID"/p.*; do
+		[ -d "/proc/${page##*/p.}" ] && echo "${page##*/p.}"
+	done | sort | xargs >users
+	grep -qw "$pid" users
+	agree "$(cat users)" 'ptrace-create --pid='
 }

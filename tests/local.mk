@@ -55,6 +55,7 @@ ptrc_tsan_tests = \
 ptrc_bats_tests = \
 	%D%/examples.bats \
 	%D%/agreement.bats \
+	%D%/completions.bats \
 	%D%/ptrace-clear.bats \
 	%D%/ptrace-create.bats \
 	%D%/ptrace-dump.bats \
