@@ -43,6 +43,7 @@ ptrc_sh_tests = \
 	%D%/coverage \
 	%D%/fallbacks.sh \
 	%D%/header.sh \
+	%D%/install.sh \
 	%D%/linkage.sh \
 	%D%/manual.sh \
 	%D%/symbols.sh
