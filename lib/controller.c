@@ -74,7 +74,6 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	struct timespec now;
 	struct geometry g;
 	uint64_t size;
-	struct stat st;
 	int fd, error;
 
 	error = plan(attr, &g);
@@ -114,8 +113,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->target_pid = c->target.pid;
 	h->controller_pid = getpid();
 	h->owner_uid = c->target.uid;
-	if (stat("/proc/self/ns/pid", &st) == 0)
-		h->pid_namespace = st.st_ino;
+	h->pid_namespace = c->target.ns;
 	h->first_lost = PTRC_TIME_NONE;
 	h->slots_used = PTRC_SLOT_FIRST;
 	h->chunks_used = (uint32_t)g.base_count;

@@ -446,6 +446,7 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error)
 
 static int map_stream(unsigned i, uint64_t stream_id, struct ptrc_stream_header **h)
 {
+	struct ptrc_process_identity self;
 	struct ptrc_stream s;
 	int fd, error;
 
@@ -460,6 +461,13 @@ static int map_stream(unsigned i, uint64_t stream_id, struct ptrc_stream_header 
 	    (atomic_load_explicit(&s.header->control, memory_order_acquire) & PTRC_CTL_ENDED)) {
 		ptrc_stream_unmap(&s);
 		return ENOENT;
+	}
+	/* Whether the owner of a chunk lives is asked by the number of its thread, which others
+	 * must mean as we do: an inherited stream may come to us from outside. */
+	ptrc_process_identify(&self);
+	if (s.header->pid_namespace != self.ns) {
+		ptrc_stream_unmap(&s);
+		return EPERM;
 	}
 	if (!ptrc_barrier_register())
 		atomic_store_explicit(&s.header->needs_global_barrier, 1, memory_order_seq_cst);

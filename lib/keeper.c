@@ -34,6 +34,7 @@
 #include "lib/liveness.h"
 #include "lib/log_flush.h"
 #include "lib/log_reader.h"
+#include "lib/procfs.h"
 #include "lib/shmdir.h"
 #include "lib/sys.h"
 
@@ -386,6 +387,10 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 {
 	int err = EAGAIN;
 
+	/* A keeper in another pid namespace would take the stream's writers for dead; and the
+	 * end of its maker, the first process there, would be the end of all in it. */
+	if (ptrc_procfs_bears_elsewhere())
+		return is_restart ? ENOMEM : EPERM;
 	note_limit(header);
 	/* Somebody may kill it, however young; not for ever. */
 	for (int i = 0; i < START_TRIES && err == EAGAIN; i++)

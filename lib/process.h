@@ -76,8 +76,7 @@ struct ptrc_target {
 	struct ptrc_page *page; /* mapped */
 	uint64_t inode; /* of the page */
 	uint64_t start_ticks;
-	uint64_t ns; /* its pid namespace, and its pid there */
-	int inner_pid;
+	uint64_t ns; /* pid namespace, its and ours */
 	bool is_self;
 };
 

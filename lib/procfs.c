@@ -134,15 +134,11 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 		st->uid[i] = (uint32_t)read_number(&uid);
 		st->gid[i] = (uint32_t)read_number(&gid);
 	}
-	st->depth = 1;
-	st->inner_pid = pid;
-	if (pids && *pids >= '0' && *pids <= '9') {
-		st->inner_pid = (int)read_number(&pids);
-		while (*pids >= '0' && *pids <= '9') {
-			st->inner_pid = (int)read_number(&pids);
-			st->depth++;
-		}
-	}
+	st->depth = 0;
+	for (; pids && *pids >= '0' && *pids <= '9'; st->depth++)
+		read_number(&pids);
+	if (st->depth == 0)
+		st->depth = 1; /* a kernel without pid namespaces */
 	return 0;
 }
 
@@ -163,6 +159,21 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 		return ret == -EACCES || ret == -EPERM ? EPERM : ESRCH;
 	*ns = st.st_ino == INITIAL_PID_NAMESPACE ? 0 : st.st_ino;
 	return 0;
+}
+
+bool ptrc_procfs_bears_elsewhere(void)
+{
+	char path[PATH_BYTES];
+	struct stat own, st;
+
+	make_path(path, 0, "ns/pid");
+	if (ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &own, 0) < 0)
+		return false;
+	make_path(path, 0, "ns/pid_for_children");
+	if (ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0)
+		return st.st_ino != own.st_ino;
+	/* It leads nowhere before the first child; kernels before 4.12 have no such name. */
+	return ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int ptrc_procfs_owner(int pid, uint32_t *uid)

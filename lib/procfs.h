@@ -22,7 +22,6 @@ struct ptrc_procfs_stat {
 struct ptrc_procfs_status {
 	uint32_t uid[3], gid[3]; /* real, effective, saved */
 	int depth; /* pid namespaces from that of the mounted /proc to its own; 1: the same */
-	int inner_pid; /* its pid in its own */
 };
 
 /* ESRCH if there is no such process, or it cannot be looked at. */
@@ -30,6 +29,8 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st);
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st);
 /* Inode of its pid namespace, 0 if that is the initial one. EPERM, ESRCH. */
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
+/* Would a child of the caller's be in another pid namespace than the caller (unshare)? */
+bool ptrc_procfs_bears_elsewhere(void);
 /* Owner of its private files: not its effective user if it is a privileged image. */
 int ptrc_procfs_owner(int pid, uint32_t *uid);
 

@@ -175,7 +175,7 @@ struct ptrc_stream_header {
 	uint64_t t0;	      /* counter at creation; times in the cut word count from it */
 	uint64_t delta_max;   /* ticks a record may lie behind its base: 32 bits, as ns too */
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at creation, ns */
-	uint64_t pid_namespace;	 /* inode: thread ids mean the same only there */
+	uint64_t pid_namespace;	 /* inode, 0: the initial one; see map_stream in event.c */
 	uint64_t stream_min_size; /* resolved; what SIZE-11 guarantees */
 	uint64_t max_data_size;
 	uint32_t record_max; /* no larger record fits: the event is lost (EVENT-27) */

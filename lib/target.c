@@ -17,7 +17,7 @@
 
 static void page_name(const struct ptrc_target *t, char name[PTRC_PAGE_NAME_BYTES])
 {
-	ptrc_page_name(name, t->inner_pid, t->ns);
+	ptrc_page_name(name, t->pid, t->ns);
 }
 
 /* May the caller trace it (CREATE-15)? EPERM, ESRCH. */
@@ -42,18 +42,16 @@ static int check_privilege(pid_t pid, struct ptrc_target *t)
 			if (st.uid[i] != st.uid[1] || st.gid[i] != st.gid[1])
 				return EPERM;
 	}
+	/* In a pid namespace below ours: its threads have other numbers there. */
+	if (st.depth != 1)
+		return EPERM;
 	t->uid = st.uid[1];
-	t->inner_pid = st.inner_pid;
-	/* In our namespace, or one below. */
-	return ptrc_procfs_pid_namespace(st.depth == 1 ? 0 : pid, &t->ns);
+	return ptrc_procfs_pid_namespace(0, &t->ns);
 }
 
 /* Its page is new, or nobody has run the library there: what it would find out itself. */
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
-	/* In another pid namespace ancestors have other numbers. */
-	if (t->inner_pid != t->pid)
-		return;
 	if (ptrc_inherit_is_announced(t->dirfd))
 		ptrc_inherit_join(t->dirfd, t->uid, t->pid, t->ns, page);
 	ptrc_inherit_names(t->dirfd, t->uid, t->pid, t->ns, page);
@@ -126,7 +124,6 @@ static int open_self(struct ptrc_target *t)
 	ptrc_shmdir_sweep(t->dirfd, id.uid);
 	t->is_self = true;
 	t->uid = id.uid;
-	t->inner_pid = t->pid;
 	t->ns = id.ns;
 	t->start_ticks = id.start_ticks;
 	t->page = ptrc_page_self;

@@ -26,6 +26,7 @@ ptrc_c_tests = \
 	%D%/test_log_format \
 	%D%/test_log_reader \
 	%D%/test_more \
+	%D%/test_namespace \
 	%D%/test_names \
 	%D%/test_open \
 	%D%/test_policy \
@@ -105,6 +106,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_LDADD = $(ptrc_support_ldadd)
 %C%_test_more_LDADD = $(ptrc_support_ldadd)
+%C%_test_namespace_LDADD = $(ptrc_support_ldadd)
 %C%_test_open_LDADD = $(ptrc_support_ldadd)
 
 noinst_HEADERS += %D%/payload.h %D%/slow_page.h
