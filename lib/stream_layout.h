@@ -83,7 +83,7 @@ struct ptrc_slot {
 	_Atomic uint64_t frame;
 	_Atomic int32_t pid;
 	uint32_t reserved;
-	_Atomic uint64_t image; /* identity of the program image (exec) */
+	_Atomic uint64_t image; /* identity of the program image (exec); 0: being claimed */
 	uint8_t pad[128 - 32];
 };
 _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of its own");
@@ -211,6 +211,7 @@ struct ptrc_stream_header {
 				       * writer is slow or dead; CAS-max */
 	_Atomic uint32_t processes;   /* processes that ever attached */
 	_Atomic uint32_t threads;     /* slots ever claimed */
+	_Atomic uint64_t reaper; /* as slot.owner: who reaps the slots of the dead, or 0 */
 
 	/* -- sleeping and waking -- */
 	_Alignas(64) _Atomic uint32_t event_futex; /* readers of a live stream */

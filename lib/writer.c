@@ -15,6 +15,9 @@
 #include "lib/sys.h"
 #include "lib/thread_life.h"
 
+/* Some milliseconds, with others at work. */
+#define REAPER_TRIES 200
+
 #define WORD(gen, slot, claim, state)                                                    \
 	((uint64_t)(gen) << PTRC_CHUNK_GEN_SHIFT | (uint64_t)(slot) << PTRC_CHUNK_SLOT_SHIFT | \
 	 (uint64_t)(claim) << PTRC_CHUNK_CLAIM_SHIFT | (state))
@@ -302,10 +305,48 @@ static void seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count, uint32
 
 static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t image)
 {
+	uint64_t its;
+
 	if (ptrc_thread_is_gone((int)(owner >> PTRC_SLOT_TID_SHIFT)))
 		return true;
-	return pid != 0 && atomic_load_explicit(&s->pid, memory_order_relaxed) == pid &&
-	       atomic_load_explicit(&s->image, memory_order_relaxed) != image;
+	its = atomic_load_explicit(&s->image, memory_order_acquire); /* 0: just claimed */
+	return pid != 0 && its != 0 && its != image &&
+	       atomic_load_explicit(&s->pid, memory_order_relaxed) == pid;
+}
+
+static uint64_t owner_word(int tid)
+{
+	uint64_t ms = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) / 1000000;
+
+	return (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT | (ms & PTRC_SLOT_CLAIM_MASK);
+}
+
+/* One reaper at a time: the facts of a dead owner's chunk stand before its word lets others
+ * have it, and a second reaper that was slow would put them into what is somebody else's by
+ * then. Not waited for long: what is not reaped now will be later. */
+static bool lock_reaper(struct ptrc_stream_header *h)
+{
+	uint64_t mine = owner_word(ptrc_sys_gettid());
+
+	for (unsigned tries = 0; tries < REAPER_TRIES; tries++) {
+		uint64_t seen = 0;
+		int tid;
+
+		if (atomic_compare_exchange_strong_explicit(&h->reaper, &seen, mine,
+							    memory_order_acquire,
+							    memory_order_relaxed))
+			return true;
+		tid = (int)(seen >> PTRC_SLOT_TID_SHIFT);
+		if ((tries == REAPER_TRIES - 1 ?
+			     ptrc_thread_has_ended(tid, seen & PTRC_SLOT_CLAIM_MASK) :
+			     ptrc_thread_is_gone(tid)) &&
+		    atomic_compare_exchange_strong_explicit(&h->reaper, &seen, mine,
+							    memory_order_acquire,
+							    memory_order_relaxed))
+			return true;
+		ptrc_sys(SYS_sched_yield, 0);
+	}
+	return false;
 }
 
 void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_t chunk_size,
@@ -313,6 +354,8 @@ void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_
 {
 	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
 
+	if (!lock_reaper(h))
+		return;
 	if (used > PTRC_SLOT_COUNT)
 		used = PTRC_SLOT_COUNT;
 	for (uint32_t i = PTRC_SLOT_FIRST; i < used; i++) {
@@ -334,12 +377,16 @@ void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_
 		}
 		ptrc_slot_release(h, i, owner);
 	}
+	atomic_store_explicit(&h->reaper, 0, memory_order_release);
 }
 
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner)
 {
 	struct ptrc_slot *s = &ptrc_stream_slots(h)[slot_index];
 
+	/* Of the next owner nobody shall think that it is of this one's image. */
+	if (atomic_load_explicit(&s->owner, memory_order_relaxed) == owner)
+		atomic_store_explicit(&s->image, 0, memory_order_relaxed);
 	atomic_compare_exchange_strong_explicit(&s->owner, &owner, 0, memory_order_release,
 						memory_order_relaxed);
 }
@@ -357,7 +404,7 @@ static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t im
 		return false;
 	atomic_store_explicit(&s->frame, 0, memory_order_relaxed); /* a dead owner's */
 	atomic_store_explicit(&s->pid, pid, memory_order_relaxed);
-	atomic_store_explicit(&s->image, image, memory_order_relaxed);
+	atomic_store_explicit(&s->image, image, memory_order_release);
 	atomic_fetch_add_explicit(&h->threads, 1, memory_order_relaxed);
 	return true;
 }
@@ -365,11 +412,9 @@ static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t im
 uint32_t ptrc_slot_claim(struct ptrc_stream_header *h, uint32_t chunk_count,
 			 uint32_t chunk_size, int pid, int tid, uint64_t image, uint64_t *owner)
 {
-	uint64_t ms = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) / 1000000;
 	uint32_t used;
 
-	*owner = (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT |
-		 (ms & PTRC_SLOT_CLAIM_MASK);
+	*owner = owner_word(tid);
 	for (int attempt = 0; attempt < 2; attempt++) {
 		used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
 		if (used > PTRC_SLOT_COUNT)
