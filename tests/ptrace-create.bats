@@ -24,6 +24,8 @@ load helpers
 
 @test "without --name the name is made of the process" {
 	traced_start -w
+	# Before, its name is that of the shell that becomes it.
+	wait_until says ready
 	name=$(ptrace-create --pid="$pid")
 	[ "$name" = "traced-$pid" ]
 	second=$(ptrace-create --pid="$pid")
