@@ -131,7 +131,12 @@ int ptrc_attr_validate(const struct ptrc_attr *in)
 
 void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr)
 {
+	struct ptrc_attr *out = ptrc_attr_edit(attr);
+
 	memset(attr, 0, sizeof(*attr));
 	memcpy(attr, in, sizeof(*in));
-	ptrc_attr_edit(attr)->magic = PTRC_ATTR_MAGIC;
+	out->magic = PTRC_ATTR_MAGIC;
+	/* What comes from shared memory may not end by itself. */
+	out->name[TRACE_NAME_MAX - 1] = '\0';
+	out->genversion[TRACE_NAME_MAX - 1] = '\0';
 }

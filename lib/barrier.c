@@ -10,8 +10,10 @@
 #include "lib/stream.h"
 #include "lib/sys.h"
 
-/* 100 ms for each: a dead or stopped writer must not stall a controller. */
+/* 100 ms for each: a dead or stopped writer must not stall a controller. All together a second,
+ * as marks may be damaged memory. */
 #define WAIT_TRIES 1000
+#define WAIT_TRIES_MAX 10000
 #define WAIT_PAUSE_NS 100000
 
 bool ptrc_barrier_register(void)
@@ -32,14 +34,16 @@ static void wait_for_marked(struct ptrc_stream_header *h)
 {
 	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
 	struct ptrc_slot *slots = ptrc_stream_slots(h);
+	int all_tries = 0;
 
 	for (uint32_t i = 0; i < used && i < PTRC_SLOT_COUNT; i++)
-		for (int tries = 0; tries < WAIT_TRIES; tries++) {
+		for (int tries = 0; tries < WAIT_TRIES && all_tries < WAIT_TRIES_MAX; tries++) {
 			struct timespec pause = { 0, WAIT_PAUSE_NS };
 
 			if (atomic_load_explicit(&slots[i].frame, memory_order_acquire) == 0)
 				break;
 			ptrc_sys(SYS_nanosleep, &pause, 0);
+			all_tries++;
 		}
 }
 

@@ -26,6 +26,8 @@ int64_t ptrc_clock_ns(int clock_id)
 #define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
 #define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
 #define MULT_SHIFT 32
+/* Entries in a row whose writers may have died. */
+#define ABANDONED_MAX 64
 
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
 {
@@ -81,6 +83,17 @@ static void read_pair(uint64_t *counter, int64_t *ns)
 static int64_t scale(uint64_t ticks, uint64_t mult)
 {
 	return (int64_t)(uint64_t)((unsigned __int128)ticks * mult >> MULT_SHIFT);
+}
+
+/* What is added comes from shared memory, and may be anything. */
+static int64_t add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t subtract(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
 }
 
 static uint64_t rate(int64_t ns, uint64_t ticks)
@@ -205,7 +218,7 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 		word = atomic_load_explicit(&h->clock_word, memory_order_acquire);
 	}
 	last = load_entry(h, count - 1);
-	for (uint64_t back = 2; last.mult == 0 && back <= count; back++)
+	for (uint64_t back = 2; last.mult == 0 && back <= count && back <= ABANDONED_MAX; back++)
 		last = load_entry(h, count - back);
 	e = &ptrc_stream_clock(h)[count % PTRC_CLOCK_ENTRY_COUNT];
 	due = last.due > last.counter ? last.due : last.counter;
@@ -218,12 +231,12 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	}
 	/* What the function had said up to due stays; no event lies between due and here,
 	 * so time may jump forward to the truth, but never back. */
-	reached = last.ns + scale(due - last.counter, last.mult);
+	reached = add(last.ns, scale(due - last.counter, last.mult));
 	old = load_entry(h, count > 6 ? count - 6 : 0);
 	if (old.mult == 0 || counter - old.counter < 1000)
 		old = load_entry(h, 0);
 	mult = ns > old.true_ns && counter > old.counter ?
-		       rate(ns - old.true_ns, counter - old.counter) :
+		       rate(subtract(ns, old.true_ns), counter - old.counter) :
 		       last.mult;
 	elapsed = counter - h->t0;
 	interval = scale(elapsed, mult) / 8;
@@ -232,7 +245,7 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	if (interval > ENTRY_INTERVAL_MAX_NS)
 		interval = ENTRY_INTERVAL_MAX_NS;
 	due = counter + rate(interval, 1) / (mult ? mult : 1);
-	excess = reached - ns;
+	excess = subtract(reached, ns);
 	if (excess > 0) { /* ahead of the truth: wait for it, over one interval */
 		int64_t slow = excess < interval / 2 ? excess : interval / 2;
 
@@ -256,8 +269,9 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 static int64_t in_entry(const struct entry *e, uint64_t counter)
 {
 	if (counter >= e->counter)
-		return e->ns + scale(counter - e->counter, e->mult);
-	return e->ns - scale(e->counter - counter, e->mult); /* older than the list */
+		return add(e->ns, scale(counter - e->counter, e->mult));
+	/* older than the list */
+	return subtract(e->ns, scale(e->counter - counter, e->mult));
 }
 
 int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
@@ -267,7 +281,7 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_cloc
 	struct entry e, next;
 
 	if (counter >= c->from && counter < c->to)
-		return c->ns + scale(counter - c->from, c->mult) + h->realtime_offset;
+		return add(add(c->ns, scale(counter - c->from, c->mult)), h->realtime_offset);
 	/* In this order: a due older than the count is merely too small. */
 	due = atomic_load_explicit(&h->clock_due, memory_order_acquire);
 	count = atomic_load_explicit(&h->clock_word, memory_order_acquire) >> 32;
@@ -277,7 +291,8 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_cloc
 		uint64_t middle = low + (high - low) / 2;
 
 		e = load_entry(h, middle);
-		for (uint64_t m = middle; e.mult == 0 && m > low; m--)
+		for (uint64_t m = middle;
+		     e.mult == 0 && m > low && middle - m < ABANDONED_MAX; m--)
 			e = load_entry(h, m - 1);
 		if (e.counter <= counter)
 			low = middle;
@@ -285,7 +300,7 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_cloc
 			high = middle;
 	}
 	e = load_entry(h, low);
-	for (; e.mult == 0 && low > 0; low--)
+	for (unsigned back = 0; e.mult == 0 && low > 0 && back < ABANDONED_MAX; low--, back++)
 		e = load_entry(h, low - 1);
 	if (counter >= e.counter) {
 		if (high < count) {
@@ -299,5 +314,5 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_cloc
 			c->mult = e.mult;
 		}
 	}
-	return in_entry(&e, counter) + h->realtime_offset;
+	return add(in_entry(&e, counter), h->realtime_offset);
 }

@@ -39,6 +39,9 @@ uint64_t ptrc_stream_now(const struct ptrc_stream_header *h);
 /* True if the counter is usable on this machine (invariant, synchronised). */
 bool ptrc_clock_has_counter(void);
 
+/* Counters of two processors differ by less. A stamp beyond now by more is damaged memory. */
+#define PTRC_STAMP_SLACK (UINT64_C(1) << 20)
+
 /* Append an entry if one is due at counter now. Any process, any thread; never waits long. */
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now);
 /* Remember (counter, time) of now, early in the process: the longer before the first stream

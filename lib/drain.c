@@ -13,7 +13,9 @@
 #include "lib/sys.h"
 #include "lib/type_counts.h"
 
+/* For each of those at work; for all together, of which some may be damaged memory. */
 #define MARK_WAIT_NS INT64_C(100000000)
+#define MARK_WAIT_MAX_NS INT64_C(1000000000)
 
 enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
 
@@ -130,6 +132,7 @@ static void find_gap(struct ptrc_drain *d)
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 {
 	struct ptrc_stream_header *h = s->header;
+	int64_t give_up;
 	uint64_t status;
 	long map;
 
@@ -153,8 +156,11 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	d->until = ptrc_stream_now(h);
 	ptrc_clock_update(h, d->until);
 	ptrc_barrier(h);
+	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + MARK_WAIT_MAX_NS;
 	for (uint32_t slot = 0; slot != UINT32_MAX;) {
-		slot = ptrc_stream_wait_marks(s, slot, MARK_WAIT_NS);
+		bool is_late = ptrc_clock_ns(CLOCK_MONOTONIC) > give_up;
+
+		slot = ptrc_stream_wait_marks(s, slot, is_late ? 0 : MARK_WAIT_NS);
 		if (slot != UINT32_MAX)
 			slot++; /* a stopped one: its record comes late */
 	}
@@ -201,6 +207,13 @@ static uint32_t add_made_up(struct ptrc_drain *d, struct ptrc_run *run, uint32_t
 	return run->event_count;
 }
 
+/* Nothing from here on can be trusted. */
+static void skip_damage(struct ptrc_drain *d)
+{
+	d->walk.off = d->walk.end;
+	d->is_damaged = true;
+}
+
 /* Turn what is left of the copied chunk, up to `until` or to where the base moves, into a
  * run, in place: records only get shorter stamps, so writing never overtakes reading. */
 static void convert(struct ptrc_drain *d, struct ptrc_run *run)
@@ -215,15 +228,15 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 		int64_t ns;
 
 		if (!ptrc_walk_next(&d->walk, &r)) {
-			if (d->walk.off < d->walk.end) {
-				/* Damaged memory: nothing behind it can be trusted. */
-				d->walk.off = d->walk.end;
-				ptrc_stream_error(d->stream, EINVAL);
-			}
+			if (d->walk.off < d->walk.end)
+				skip_damage(d);
 			break;
 		}
 		if (r.stamp > d->until) {
-			d->walk = before;
+			if (r.stamp > ptrc_stream_now(d->stream->header) + PTRC_STAMP_SLACK)
+				skip_damage(d);
+			else
+				d->walk = before;
 			break;
 		}
 		if (is_dropped(d, r.stamp)) {
@@ -233,6 +246,8 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 			continue;
 		}
 		ns = to_ns(d, r.stamp);
+		if (out != start && ns < run->last_ns)
+			ns = run->last_ns; /* a run is in order, whatever its memory says */
 		if (run->event_count == 0 && out == start) {
 			run->base_ns = run->first_ns = ns;
 			run->origin = d->walk.origin;
@@ -268,6 +283,14 @@ static void advance(struct ptrc_drain *d)
 	uint64_t old = atomic_load_explicit(&ctl->rpos, memory_order_relaxed);
 	uint32_t before = 0;
 
+	if (d->is_damaged && d->consumed >= d->walk.end) {
+		uint32_t end;
+
+		d->is_damaged = false;
+		if (ptrc_stream_condemn(d->stream, d->chunk, d->word, &end))
+			d->consumed = end;
+		ptrc_stream_error(d->stream, EINVAL);
+	}
 	if ((uint32_t)(old >> 32) == PTRC_CHUNK_GEN(d->word))
 		before = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
 	atomic_store_explicit(&ctl->rcount, before + d->consumed_events, memory_order_relaxed);
@@ -294,7 +317,7 @@ static bool open_chunk(struct ptrc_drain *d)
 
 	if (!pin(d, d->chunk, &end))
 		return false;
-	d->is_owed = false;
+	d->is_owed = d->is_damaged = false;
 	c = ptrc_stream_chunk(s->header, s->chunk_count, s->chunk_size, d->chunk);
 	memcpy(d->buffer, c, end);
 	c = (void *)d->buffer;
@@ -308,10 +331,8 @@ static bool open_chunk(struct ptrc_drain *d)
 		if (!ptrc_walk_next(&d->walk, &r))
 			break;
 	}
-	if (d->walk.off < rpos) {
-		d->walk.off = end;
-		ptrc_stream_error(s, EINVAL);
-	}
+	if (d->walk.off < rpos)
+		skip_damage(d);
 	return true;
 }
 

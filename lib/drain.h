@@ -45,6 +45,7 @@ struct ptrc_drain {
 	int phase;
 	uint32_t chunk;	     /* at work on, or next */
 	bool is_pinned;
+	bool is_damaged; /* the chunk: what is behind the run is skipped */
 	bool is_owed; /* of the chunk a run was given out that is not committed */
 	uint64_t word;	     /* of the chunk */
 	struct ptrc_walk walk; /* over its copy in buffer */

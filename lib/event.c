@@ -673,7 +673,7 @@ static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t 
 
 	for (unsigned tries = 0; tries < 10000; tries++) {
 		struct ptrc_stream_header *h = attach(i, is_nested);
-		uint64_t control, stamp;
+		uint64_t control, stamp, data_max;
 		struct ptrc_writer *w;
 
 		if (!h)
@@ -702,8 +702,10 @@ static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t 
 		}
 		p->id_flags = id;
 		p->len = (uint32_t)len;
-		if (len > h->max_data_size) {
-			p->len = (uint32_t)h->max_data_size;
+		/* Once: the memory is not ours alone. */
+		data_max = *(const volatile uint64_t *)&h->max_data_size;
+		if (len > data_max) {
+			p->len = (uint32_t)data_max;
 			p->id_flags |= PTRC_REC_TRUNCATED;
 		}
 		switch (ptrc_writer_put(w, p, &stamp)) {

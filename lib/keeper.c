@@ -55,6 +55,8 @@
 /* It takes the keeper a millisecond to get its lock. */
 #define START_TRIES 5
 #define START_WAIT_NS INT64_C(5000000000)
+/* In one command. What kills so many keepers is in the stream's memory. */
+#define RESTARTS_MAX 20
 /* Descriptors of the new process are put here before they get their places. */
 #define FD_PARKING 16
 
@@ -431,7 +433,7 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 			const struct ptrc_context *origin, uint64_t addr)
 {
 	static const struct ptrc_context nobody;
-	uint32_t seq, done;
+	uint32_t seq, done, restarts = 0;
 
 	note_limit(header);
 	header->command_origin = origin ? *origin : nobody;
@@ -444,14 +446,22 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 					    memory_order_acquire)) != seq) {
 		int err;
 
+		/* No other number comes but from damaged memory: then the keeper has done what
+		 * it read there. */
+		if (done == atomic_load_explicit(&header->keeper_seq, memory_order_acquire))
+			break;
 		sleep_on(&header->keeper_done, done);
 		if (atomic_load_explicit(&header->keeper_done, memory_order_acquire) !=
-			    done ||
-		    lives(args))
+		    done)
 			continue;
+		if (lives(args)) {
+			ptrc_sys(SYS_futex, &header->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
+			continue;
+		}
 		ptrc_keeper_reap(header);
-		err = ptrc_keeper_start(args, header, true);
-		if (err && command == PTRC_KEEPER_CLOSE)
+		err = restarts++ < RESTARTS_MAX ? ptrc_keeper_start(args, header, true) :
+						  ENOMEM;
+		if (err && command == PTRC_KEEPER_CLOSE && restarts <= RESTARTS_MAX)
 			return close_here(args);
 		if (err)
 			return err;

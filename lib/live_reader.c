@@ -17,6 +17,9 @@
  * writer comes back sooner, a stopped one must not hold up the others. */
 #define HOLD_MAX_NS INT64_C(100000000)
 
+/* Batches without an event in one call: more than one or two is damaged memory. */
+#define IDLE_MAX 100
+
 struct ptrc_live_run {
 	uint32_t chunk;
 	uint32_t gen;	/* that the walk belongs to; 0: none yet */
@@ -185,6 +188,18 @@ static void report_damage(struct ptrc_live_reader *r)
 	}
 }
 
+/* Nothing in the chunk from here on can be trusted. */
+static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_run *run, uint64_t word,
+			uint32_t end)
+{
+	/* A tee leaves it to the keeper. */
+	if (!r->is_tee)
+		ptrc_stream_condemn(r->stream, run->chunk, word, &end);
+	run->walk.off = end;
+	free_up_to(r, run->chunk, word, end, 0);
+	report_damage(r);
+}
+
 /* Step the run to its next record not consumed yet and not beyond `until`. The chunk is
  * pinned. */
 static bool step(struct ptrc_live_reader *r, struct ptrc_live_run *run, uint64_t word,
@@ -198,11 +213,8 @@ static bool step(struct ptrc_live_reader *r, struct ptrc_live_run *run, uint64_t
 
 		before = run->walk;
 		if (!ptrc_walk_next(&run->walk, &run->next)) {
-			if (run->walk.off < end) {
-				run->walk.off = end;
-				free_up_to(r, run->chunk, word, end, 0);
-				report_damage(r);
-			}
+			if (run->walk.off < end)
+				skip_damage(r, run, word, end);
 			return false;
 		}
 		if (run->next.off >= rpos)
@@ -210,7 +222,10 @@ static bool step(struct ptrc_live_reader *r, struct ptrc_live_run *run, uint64_t
 	}
 	if (run->next.stamp <= r->until)
 		return true;
-	run->walk = before;
+	if (run->next.stamp > ptrc_stream_now(r->stream->header) + PTRC_STAMP_SLACK)
+		skip_damage(r, run, word, end);
+	else
+		run->walk = before;
 	return false;
 }
 
@@ -258,6 +273,7 @@ static bool has_unread(struct ptrc_live_reader *r, uint32_t used)
 		uint32_t end;
 
 		if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_FREE ||
+		    PTRC_CHUNK_STATE(word) == PTRC_CHUNK_STEALING ||
 		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != r->epoch)
 			continue;
 		end = ptrc_chunk_end(s->header, s->chunk_count, s->chunk_size, i, word);
@@ -509,7 +525,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 
 	if (epoch != r->epoch)
 		start_over(r, epoch);
-	for (;;) {
+	for (unsigned idle = 0; idle < IDLE_MAX;) {
 		uint64_t stamp, cut, dead_until;
 		enum place place = REPORT;
 		int error;
@@ -528,6 +544,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 				continue;
 			if (r->heap_count == 0 && !tell_stop(r, max_hold_ns))
 				return ENODATA;
+			idle++;
 			continue;
 		}
 		stamp = r->heap[0]->next.stamp;
@@ -558,7 +575,9 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 		}
 		if (ptrc_sequencer_admit(&r->sequencer, event->id_flags, event->data, event->len))
 			return 0;
+		idle = 0;
 	}
+	return ENODATA;
 }
 
 /* ---- counting ---- */

@@ -198,7 +198,11 @@ int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 
 	if (w->names) {
 		memset(&w->out, 0, sizeof(w->out));
-		err = names_from(w, w->names, 0, (uint32_t)w->state.names, true);
+		err = names_from(w, w->names, 0,
+				 w->state.names < PTRC_NAMES_MAX ?
+					 (uint32_t)w->state.names :
+					 PTRC_NAMES_MAX,
+				 true);
 		ptrc_log_buffer_free(&w->out);
 		w->out = packet;
 	}
@@ -329,8 +333,13 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 	if (!is_restart || !load_state(w))
 		return 0;
 	w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
-	if (w->kind == PTRC_LOG_RING)
+	if (w->kind == PTRC_LOG_RING) {
+		if (w->state.offset > w->ring_size)
+			w->state.offset = w->ring_size;
 		return ptrc_log_ring_restore(w);
+	}
+	if (w->is_regular && w->state.offset > (uint64_t)st.st_size)
+		w->state.offset = (uint64_t)st.st_size;
 	/* A predecessor may have died in the middle of a packet. */
 	if (w->is_regular && (uint64_t)st.st_size > w->state.offset)
 		ptrc_sys(SYS_ftruncate, fd, w->state.offset);

@@ -39,6 +39,7 @@ _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
 
 #define PTRC_REC_ADDR_MASK ((UINT64_C(1) << 48) - 1)
 #define PTRC_REC_LEN_MAX UINT32_MAX
+#define PTRC_REC_ID_MAX (17U * 64 - 1) /* the last that a filter has a bit for */
 
 /* Where events come from; data of a CONTEXT record. All zero: the trace system. */
 struct ptrc_context {

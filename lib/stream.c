@@ -20,6 +20,9 @@
 #include "lib/thread_life.h"
 #include "lib/type_counts.h"
 
+#define STATE_WAIT_NS INT64_C(2000000000)
+#define CONDEMN_WAIT_NS INT64_C(100000000)
+
 #define SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
 
 /* ---- mapping ---- */
@@ -277,11 +280,22 @@ bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut)
 
 /* ---- start, stop ---- */
 
+/* Who holds it that long was stopped, or nobody does and the memory is damaged. */
+static bool waited_too_long(int64_t *since)
+{
+	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
+
+	if (*since == 0)
+		*since = now;
+	return now - *since > STATE_WAIT_NS;
+}
+
 /* Controller and keeper both change the stream's state (the keeper restarts it). Held for
  * microseconds; writers never take it. */
 static void lock_state(struct ptrc_stream_header *h)
 {
 	uint32_t mine = (uint32_t)ptrc_sys_gettid();
+	int64_t since = 0;
 
 	for (unsigned tries = 1;; tries++) {
 		uint32_t seen = 0;
@@ -291,7 +305,8 @@ static void lock_state(struct ptrc_stream_header *h)
 							    memory_order_relaxed))
 			return;
 		/* Left by a dead thread: what it had half done, settle finishes. */
-		if (tries % 64 == 0 && ptrc_thread_is_dead((int)seen) &&
+		if (tries % 64 == 0 &&
+		    (ptrc_thread_is_dead((int)seen) || waited_too_long(&since)) &&
 		    atomic_compare_exchange_strong_explicit(&h->state_lock, &seen, mine,
 							    memory_order_acquire,
 							    memory_order_relaxed))
@@ -559,6 +574,55 @@ void ptrc_stream_error(struct ptrc_stream *s, int error)
 {
 	if (!is_filtered(s->header, POSIX_TRACE_ERROR))
 		record(s, POSIX_TRACE_ERROR, &error, sizeof(error), NULL, 0);
+}
+
+/* Change the state of a pinned chunk, if it is still the one that was seen. */
+static bool change_chunk(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to)
+{
+	uint64_t keep = PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK;
+	uint64_t seen = atomic_load_explicit(&ctl->word, memory_order_relaxed);
+
+	do {
+		if (((seen ^ word) & ~keep) || PTRC_CHUNK_STATE(seen) != from)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&ctl->word, &seen,
+							(seen & ~PTRC_CHUNK_STATE_MASK) | to,
+							memory_order_acq_rel,
+							memory_order_relaxed));
+	return true;
+}
+
+bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word, uint32_t *end)
+{
+	struct ptrc_stream_header *h = s->header;
+	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
+	struct ptrc_chunk *c = ptrc_stream_chunk(h, s->chunk_count, s->chunk_size, index);
+	uint32_t slot = PTRC_CHUNK_SLOT(word);
+
+	/* Not to be adopted. */
+	change_chunk(ctl, word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
+	if (change_chunk(ctl, word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
+		/* Its owner finds out as soon as it looks at the word, which a new control
+		 * word has it do with its next event. */
+		control_change(h, 0, 0);
+		ptrc_barrier(h);
+		if (ptrc_stream_wait_marks(s, slot, CONDEMN_WAIT_NS) == slot) {
+			change_chunk(ctl, word, PTRC_CHUNK_SEALED, PTRC_CHUNK_OWNED);
+			return false;
+		}
+		*end = (uint32_t)atomic_load_explicit(&c->pos, memory_order_acquire);
+		if (*end < PTRC_CHUNK_FIRST || *end > s->chunk_size)
+			*end = s->chunk_size;
+		atomic_store_explicit(&ctl->end, *end, memory_order_relaxed);
+		return true;
+	}
+	if (PTRC_CHUNK_STATE(atomic_load_explicit(&ctl->word, memory_order_acquire)) !=
+	    PTRC_CHUNK_SEALED)
+		return false;
+	*end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
+	if (*end > s->chunk_size)
+		*end = s->chunk_size;
+	return true;
 }
 
 /* ---- the same, one at a time ---- */

@@ -66,6 +66,11 @@ uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t ma
 /* Damaged memory was met and skipped: an ERROR event (SYSEVENT-08). */
 void ptrc_stream_error(struct ptrc_stream *s, int error);
 
+/* What is in the chunk cannot be trusted, its owner must not go on in it: then it is SEALED,
+ * nobody is at work in it any more, and *end is where it ends. The caller has it pinned, in
+ * which the word is `word`. False: it stays its owner's, who was stopped in the middle. */
+bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word, uint32_t *end);
+
 /* Make the state say what is so: finish a stop for want of room whose writer died midway,
  * stop a stream in which not even the smallest event would fit (POLICY-16); a LOOP stream
  * in which it would overwrite others is FULL (STATUS-08). */

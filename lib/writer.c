@@ -15,6 +15,10 @@
 #include "lib/sys.h"
 #include "lib/thread_life.h"
 
+/* More than two clocks that differ, a clock entry that others append and a chunk that others
+ * take need, one after the other. Beyond that the stream's memory is damaged. */
+#define PUT_TRIES 1000
+
 /* Some milliseconds, with others at work. */
 #define REAPER_TRIES 200
 
@@ -63,7 +67,7 @@ bool ptrc_walk_next(struct ptrc_walk *k, struct ptrc_walk_record *r)
 			k->off += (uint32_t)size;
 			continue;
 		}
-		if (ptrc_record_id(&head) == 0)
+		if (ptrc_record_id(&head) == 0 || ptrc_record_id(&head) > PTRC_REC_ID_MAX)
 			return false;
 		r->stamp = stamp;
 		r->addr = ptrc_record_addr(&head);
@@ -83,7 +87,8 @@ uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count, uint
 	const struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
 	uint32_t end;
 
-	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_FREE)
+	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_FREE ||
+	    PTRC_CHUNK_STATE(word) > PTRC_CHUNK_STEALING)
 		return 0;
 	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED) {
 		/* Pairs with the release of pos: the records before end are complete. */
@@ -190,6 +195,12 @@ static void stand_nowhere(struct ptrc_writer *w)
 static uint32_t pos_of(const struct ptrc_writer *w)
 {
 	return (uint32_t)(w->at - (uint8_t *)w->chunk);
+}
+
+/* May a record begin there? What the memory says of it may be damaged. */
+static bool is_place(const struct ptrc_writer *w, uint32_t pos)
+{
+	return pos >= PTRC_CHUNK_FIRST && pos <= w->chunk_size && pos % 8 == 0;
 }
 
 /* What the chunk says rules: the writer's own idea may be one record further, or less far,
@@ -601,7 +612,9 @@ static bool adopt(struct ptrc_writer *w, uint32_t index, uint64_t word)
 	uint64_t tlast = atomic_load_explicit(&ctl->tlast, memory_order_relaxed);
 	uint64_t epoch = atomic_load_explicit(&ctl->epoch, memory_order_relaxed);
 
-	if (end < PTRC_CHUNK_FIRST || end > w->chunk_size || claims > 0x1fff)
+	/* Our records must follow its last one, whatever the memory says. */
+	if (!is_place(w, end) || claims > 0x1fff ||
+	    tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
 		return false;
 	if (!atomic_compare_exchange_strong_explicit(
 		    &ctl->word, &word,
@@ -762,7 +775,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 	uint64_t now, control;
 
 	*stamp = ptrc_stream_now(h);
-	if (size > h->record_max || (!p->is_forced && size > h->stream_min_size))
+	if (size > h->record_max || size > w->chunk_size - PTRC_CHUNK_FIRST ||
+	    (!p->is_forced && size > h->stream_min_size))
 		return PTRC_PUT_TOO_BIG;
 	if (w->chunk) {
 		uint64_t word = own_word(w);
@@ -770,7 +784,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		/* The chunk's own word rules: a handler may have recorded meanwhile. */
 		uint32_t pos = published_pos(w);
 
-		if (!owns(w, word) || pos < PTRC_CHUNK_FIRST || pos > w->chunk_size) {
+		if (!owns(w, word) || !is_place(w, pos)) {
 			stand_nowhere(w);
 		} else if (w->epoch != atomic_load_explicit(&h->epoch, memory_order_acquire)) {
 			give_back(w, true); /* cleared: FREE */
@@ -778,7 +792,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 			w->at = (uint8_t *)w->chunk + pos;
 		}
 	}
-	for (;;) {
+	for (unsigned tries = 0; tries < PUT_TRIES; tries++) {
 		bool has_context;
 		uint64_t need;
 		uint8_t *at;
@@ -844,9 +858,14 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
 		now = atomic_load_explicit(&h->clock_due, memory_order_acquire) - 1 - w->base;
 		w->delta_max = now < h->delta_max ? now : h->delta_max;
+		if (w->delta_max > UINT32_MAX)
+			w->delta_max = UINT32_MAX;
 		*stamp = w->last;
 		return PTRC_PUT_DONE;
 	}
+	/* The stream's clock, its limits or our chunk's times make no sense any more. */
+	give_back(w, true);
+	return PTRC_PUT_TOO_BIG;
 }
 
 /* ---- full ---- */

@@ -8,6 +8,7 @@ ptrc_c_tests = \
 	%D%/test_clock \
 	%D%/test_counts \
 	%D%/test_create \
+	%D%/test_damage \
 	%D%/test_errors \
 	%D%/test_event \
 	%D%/test_eventid \
@@ -93,6 +94,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_sysevent_LDADD = $(ptrc_support_ldadd)
 %C%_test_clear_LDADD = $(ptrc_support_ldadd)
 %C%_test_create_LDADD = $(ptrc_support_ldadd)
+%C%_test_damage_LDADD = $(ptrc_support_ldadd)
 %C%_test_errors_LDADD = $(ptrc_support_ldadd)
 %C%_test_eventid_LDADD = $(ptrc_support_ldadd)
 %C%_test_filter_LDADD = $(ptrc_support_ldadd)
