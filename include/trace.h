@@ -128,6 +128,9 @@ struct posix_trace_event_info {
 	void *posix_prog_address;
 	/* POSIX_TRACE_NOT_TRUNCATED, _TRUNCATED_RECORD or _TRUNCATED_READ. */
 	int posix_truncation_status;
+	/* Not in the standard: the kernel's number of the thread that recorded it, as
+	 * gettid() gives it there; 0 where none did. */
+	pid_t posix_tid;
 	struct timespec posix_timestamp;
 	/* To be compared by pthread_equal() only, and only in process posix_pid. */
 	pthread_t posix_thread_id;

@@ -360,6 +360,7 @@ static void view_event(const struct cursor *c, struct ptrc_event_view *view)
 	view->info.posix_truncation_status = r.id_flags & PTRC_REC_TRUNCATED
 						     ? POSIX_TRACE_TRUNCATED_RECORD
 						     : POSIX_TRACE_NOT_TRUNCATED;
+	view->info.posix_tid = c->origin.tid;
 	view->info.posix_timestamp = to_timespec(c->next_ns);
 	view->info.posix_thread_id = (pthread_t)c->origin.thread;
 	view->data = c->pos + ptrc_record_head(&r);

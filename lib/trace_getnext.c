@@ -41,6 +41,7 @@ static void deliver(const struct ptrc_live_event *e, const struct result *out)
 					      e->id_flags & PTRC_REC_TRUNCATED ?
 							     POSIX_TRACE_TRUNCATED_RECORD :
 							     POSIX_TRACE_NOT_TRUNCATED;
+	out->event->posix_tid = e->origin.tid;
 	out->event->posix_timestamp.tv_sec = e->ns / 1000000000;
 	out->event->posix_timestamp.tv_nsec = e->ns % 1000000000;
 	out->event->posix_thread_id = (pthread_t)e->origin.thread;

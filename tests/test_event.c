@@ -1923,3 +1923,72 @@ TEST(an_event_too_big_for_a_flush_stream_is_lost_alone, "EVENT-27")
 	CHECK_EQ(ts_count(&all, id), 2);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);
 }
+
+/*
+ * The kernel's number of the thread
+ */
+
+struct emitter {
+	trace_event_id_t id;
+	pid_t tid;
+};
+
+static void *emit_and_tell(void *arg)
+{
+	struct emitter *e = arg;
+
+	e->tid = ts_gettid();
+	ts_emit(e->id, 2);
+	return NULL;
+}
+
+static void expect_tids(const struct ts_events *events, const struct emitter *thread,
+			pid_t child)
+{
+	const pid_t tids[] = {getpid(), thread->tid, child, 0};
+	uint32_t number = 0;
+
+	for (size_t i = 0; i < events->count; i++) {
+		const struct ts_event *event = &events->at[i];
+
+		if (event->info.posix_event_id == thread->id)
+			CHECK_EQ(event->info.posix_tid, tids[number++]);
+		else
+			CHECK_EQ(event->info.posix_tid, getpid());
+	}
+	CHECK_EQ(number, 3);
+}
+
+TEST(an_event_has_the_number_of_its_thread, "EXT-03")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
+	struct emitter thread = {.id = ts_id("event")};
+	int fd = ts_temp_file();
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	ts_emit(thread.id, 1);
+	ts_join(ts_thread(emit_and_tell, &thread));
+	struct ts_target child = ts_target_fork();
+	ts_target_emit(&child, thread.id, 3);
+	ts_target_end(&child);
+	ts_stop(trid);
+	CHECK_NE(thread.tid, getpid());
+	struct ts_events live = ts_read_all(trid), log;
+	expect_tids(&live, &thread, child.pid);
+	ts_shutdown(trid);
+	log = ts_log_events(fd);
+	expect_tids(&log, &thread, child.pid);
+}
+
+TEST(events_of_the_trace_system_have_no_thread, "EXT-03")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 16384, 256);
+	trace_id_t trid = ts_create_running(0, &attr);
+
+	ts_flood(16384, POSIX_TRACE_UNNAMED_USEREVENT, 100, 0);
+	struct ts_event event = ts_expect(trid, POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(event.info.posix_tid, 0);
+	ts_shutdown(trid);
+}
