@@ -244,10 +244,43 @@ static void count_meanwhile(trace_id_t trid, struct writer *w, int rounds)
 	}
 }
 
-static void *flush(void *trid)
+struct flush {
+	trace_id_t trid;
+	_Atomic bool is_over;
+};
+
+static void *flush(void *arg)
 {
-	ts_flush(*(trace_id_t *)trid);
+	struct flush *f = arg;
+
+	ts_flush(f->trid);
+	f->is_over = true;
 	return NULL;
+}
+
+TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01")
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	struct flush f = {.trid = ts_create_log(0, &attr, fd)};
+	unsigned long all = 0;
+
+	ts_start(f.trid);
+	for (int round = 0; round < 10; round++) {
+		pthread_t flusher;
+
+		for (int i = 0; i < 50000; i++)
+			ts_emit(id, (uint32_t)all++);
+		f.is_over = false;
+		flusher = ts_thread(flush, &f);
+		do {
+			count_types(f.trid);
+			expect_count(id, all, 4 * all, 0);
+		} while (!f.is_over);
+		ts_join(flusher);
+	}
+	ts_shutdown(f.trid);
 }
 
 TEST(counts_are_exact_while_others_flush_and_record, "EXT-01")
@@ -261,10 +294,11 @@ TEST(counts_are_exact_while_others_flush_and_record, "EXT-01")
 	ts_start(trid);
 	thread = ts_thread(write_on, &w);
 	for (int i = 0; i < 30; i++) {
+		struct flush f = {.trid = trid};
 		pthread_t flusher;
 
 		count_meanwhile(trid, &w, 5);
-		flusher = ts_thread(flush, &trid);
+		flusher = ts_thread(flush, &f);
 		count_meanwhile(trid, &w, 5);
 		ts_join(flusher);
 	}
