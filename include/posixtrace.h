@@ -93,6 +93,25 @@ const char *posixtrace_version(void);
  */
 int posixtrace_attach(void);
 
+/*
+ * Records an event on behalf of process pid (0: the caller) into every stream that traces
+ * it, and stores in how many streams it is now: 0 if nothing traces the process, or no
+ * stream wants the event. The process need not have the library: a shell script, say. Then,
+ * as for a program with the library that it would start, the INHERITED streams of its nearest
+ * traced ancestor that were there before it was born count as its own.
+ * The event bears what is true of it: posix_pid is pid, but posix_tid, posix_thread_id and
+ * posix_prog_address are 0, as no thread of that process has made the call. A name that the
+ * process does not know yet is registered for it. Data beyond max-data-size is cut. May take
+ * some 100 us; takes no lock that a traced process ever waits for.
+ *   EINVAL        null pointer; the name of a system event.
+ *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes.
+ *   ESRCH         there is no such process.
+ *   EPERM         the caller may not trace it (see posix_trace_create); it lives in another
+ *                 pid namespace; an object in shared memory is not safe to use.
+ *   ENOMEM        a mapping failed; the event is in the streams that could be mapped.
+ */
+int posixtrace_event_for(pid_t, const char *, const void *, size_t, unsigned int *);
+
 #ifdef __cplusplus
 }
 #endif

@@ -23,6 +23,7 @@ ptrc_page_sources = \
 # What <posixtrace.h> adds.
 ptrc_extension_sources = \
 	%D%/attach.c \
+	%D%/event_for.c \
 	%D%/version.c
 
 # The concepts below them.

@@ -83,6 +83,11 @@ struct ptrc_target {
 /* Find or make the page of an existing process (CREATE-13, -14, -15, -23); 0 is the caller.
  * ESRCH, EPERM, ENOMEM. Also sweeps what dead processes left behind (GEN-05). */
 int ptrc_target_open(pid_t pid, struct ptrc_target *t);
+/* Who traces process pid, copied into *page: what its page says, or, while nobody has run
+ * the library there, what it would join. Nothing is made, locked or swept. Of *t only pid,
+ * uid, ns and dirfd are set; ptrc_target_rest closes that. ENOENT: nobody traces
+ * any process of that user. ESRCH, EPERM, ENOMEM. */
+int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
 /* Also removes a page made ahead to which no stream is attached. */
 void ptrc_target_close(struct ptrc_target *t);
 /* Between calls no descriptor is kept: a program that closes all of its own would close it,

@@ -110,6 +110,50 @@ static int open_other(pid_t pid, struct ptrc_target *t)
 	return 0;
 }
 
+int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
+{
+	char name[PTRC_PAGE_NAME_BYTES];
+	struct ptrc_procfs_stat st;
+	uint64_t own_ns;
+	uint32_t owner;
+	int err;
+
+	if (pid < 0)
+		return ESRCH;
+	*t = (struct ptrc_target){.pid = pid ? pid : ptrc_sys_getpid(), .dirfd = -1};
+	err = ptrc_procfs_exists(t->pid);
+	if (!err)
+		err = check_privilege(t->pid, t);
+	if (!err)
+		err = ptrc_procfs_stat(t->pid, &st);
+	if (!err)
+		err = ptrc_procfs_pid_namespace(0, &own_ns);
+	/* Who looks after its streams there would not find our thread. */
+	if (!err && t->ns != own_ns)
+		err = EPERM;
+	if (!err)
+		err = ptrc_shmdir_open(t->uid, false, &t->dirfd);
+	if (err)
+		return err;
+	page_name(t, name);
+	err = ptrc_page_copy(t->dirfd, t->uid, name, page);
+	if (err == ENOENT || (!err && page->start_ticks != st.start_ticks)) {
+		memset((void *)page, 0, sizeof(*page));
+		err = 0;
+	}
+	if (!err && page->image == 0) {
+		/* As for a page made ahead. */
+		if (ptrc_sys(SYS_geteuid, 0) != 0 &&
+		    (ptrc_procfs_owner(t->pid, &owner) || owner != t->uid))
+			err = EPERM;
+		else if (ptrc_inherit_is_announced(t->dirfd))
+			ptrc_inherit_join(t->dirfd, t->uid, t->pid, t->ns, page);
+	}
+	if (err)
+		ptrc_target_rest(t);
+	return err;
+}
+
 static int open_self(struct ptrc_target *t)
 {
 	struct ptrc_process_identity id;

@@ -72,5 +72,6 @@ dist_man_MANS += \
 	%D%/posix_trace_trid_eventid_open.3 \
 	%D%/posix_trace_trygetnext_event.3 \
 	%D%/posixtrace_attach.3 \
+	%D%/posixtrace_event_for.3 \
 	%D%/posixtrace_get_type_counts.3 \
 	%D%/posixtrace_version.3

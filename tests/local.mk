@@ -11,6 +11,7 @@ ptrc_c_tests = \
 	%D%/test_damage \
 	%D%/test_errors \
 	%D%/test_event \
+	%D%/test_event_for \
 	%D%/test_eventid \
 	%D%/test_eventset \
 	%D%/test_exec \
@@ -86,6 +87,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_clock_LDADD = $(ptrc_support_ldadd)
 %C%_test_counts_LDADD = $(ptrc_support_ldadd)
 %C%_test_event_LDADD = $(ptrc_support_ldadd)
+%C%_test_event_for_LDADD = $(ptrc_support_ldadd)
 %C%_test_getnext_LDADD = $(ptrc_support_ldadd)
 %C%_test_hammer_LDADD = $(ptrc_support_ldadd)
 %C%_test_policy_LDADD = $(ptrc_support_ldadd)

@@ -712,6 +712,7 @@ static void *call_with_request_pending(void *arg)
 	struct timespec past = {0, 0};
 	struct posixtrace_counts counts;
 	struct posixtrace_type_count types[16];
+	unsigned int streams;
 	char data[TRACE_EVENT_NAME_MAX + 1];
 	size_t len;
 	int unavailable;
@@ -750,6 +751,7 @@ static void *call_with_request_pending(void *arg)
 	CHECK_NE(unavailable, 0);
 	CHECK_OK(posix_trace_clear(trid));
 	CHECK_OK(posix_trace_stop(trid));
+	CHECK_OK(posixtrace_event_for(0, "event", NULL, 0, &streams));
 	CHECK_OK(posix_trace_shutdown(trid));
 
 	CHECK_OK(posix_trace_create_withlog(0, &attr, test->fd, &trid));
