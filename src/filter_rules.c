@@ -166,8 +166,11 @@ int ptrc_filter_rules_refresh(struct ptrc_filter_rules *r, trace_id_t trace)
 {
 	trace_event_set_t before;
 	trace_event_set_t after;
-	int error = posix_trace_get_filter(trace, &before);
+	int error;
 
+	if (!ptrc_filter_rules_is_pending(r))
+		return 0;
+	error = posix_trace_get_filter(trace, &before);
 	after = before;
 	if (!error)
 		error = add_globs(r, trace, &after);

@@ -38,11 +38,18 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/output.h \
 	%D%/reader.c \
 	%D%/reader.h \
+	%D%/reader_follow.c \
 	%D%/session.h \
 	%D%/session_client.c \
+	%D%/session_events.h \
+	%D%/session_follow.c \
+	%D%/session_follow.h \
+	%D%/session_main.c \
 	%D%/session_path.c \
 	%D%/session_path.h \
 	%D%/session_server.c \
+	%D%/session_types.c \
+	%D%/session_types.h \
 	%D%/stat.c \
 	%D%/stat.h \
 	%D%/trace_error.c \

@@ -61,7 +61,8 @@ bool ptrc_losses_from_log(struct ptrc_losses *l, const char *path)
 bool ptrc_losses_is_any(const struct ptrc_losses *l)
 {
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
-	       l->write_error || l->unreadable_events || l->read_error;
+	       l->write_error || l->unreadable_events || l->unshown_events ||
+	       l->read_error;
 }
 
 static const char *events(uint64_t count)
@@ -92,7 +93,13 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 		ptrc_cli_message(thing, "damaged: %llu %s could not be read",
 				 (unsigned long long)l->unreadable_events,
 				 events(l->unreadable_events));
-	if (l->read_error)
+	if (l->unshown_events)
+		ptrc_cli_message(thing, "%llu %s not shown, as they came too fast",
+				 (unsigned long long)l->unshown_events,
+				 events(l->unshown_events));
+	if (l->read_error == ECONNRESET)
+		ptrc_cli_message(thing, "the session was killed");
+	else if (l->read_error)
 		ptrc_cli_message(thing, "reading the log failed: %s",
 				 strerror(l->read_error));
 }
@@ -105,4 +112,5 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_bool(j, "unclosed", l->is_unclosed);
 	ptrc_json_i64(j, "write_error", l->write_error);
 	ptrc_json_u64(j, "unreadable_events", l->unreadable_events);
+	ptrc_json_u64(j, "unshown_events", l->unshown_events);
 }

@@ -25,7 +25,10 @@ struct ptrc_losses {
 	int write_error;
 	/* Events that the log counts and that could not be read: it is damaged. */
 	uint64_t unreadable_events;
-	/* Error number of reading the log, or 0. */
+	/* Events of a session that was followed that were not shown, as its follower or its
+	 * controller was too slow. */
+	uint64_t unshown_events;
+	/* Error number of reading the log, or of following the session, or 0. */
 	int read_error;
 };
 

@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < count; i++) {
 		int error = ptrc_session_ask(names[i], PTRC_SESSION_STAT, &reply);
 
-		if (!error && !reply.has_state)
+		if (!error && reply.body != PTRC_SESSION_BODY_STATE)
 			error = EPROTO;
 		if (!error && format == PTRC_FORMAT_JSON) {
 			put_json(&out, &reply.state);

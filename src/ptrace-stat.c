@@ -50,7 +50,7 @@ static bool stat_session(const char *name, bool *is_failed)
 
 	if (error == ENOENT)
 		return false;
-	if (!error && !reply.error && !reply.has_state)
+	if (!error && !reply.error && reply.body != PTRC_SESSION_BODY_STATE)
 		error = EPROTO;
 	if (!error)
 		error = reply.error;

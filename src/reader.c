@@ -167,7 +167,10 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 
 void ptrc_reader_close(struct ptrc_reader *r)
 {
-	posix_trace_close(r->trace);
+	if (r->input)
+		ptrc_follow_close(r);
+	else
+		posix_trace_close(r->trace);
 	close(r->fd);
 	free(r->data);
 	for (size_t i = 0; i < PTRC_READER_IDS; i++)
@@ -178,6 +181,8 @@ bool ptrc_reader_next(struct ptrc_reader *r)
 {
 	int unavailable = 1;
 
+	if (__builtin_expect(r->input != NULL, 0))
+		return ptrc_follow_next(r);
 	r->error = posix_trace_getnext_event(r->trace, &r->event, r->data, r->data_size,
 					     &r->size, &unavailable);
 	if (r->error || unavailable)
@@ -186,11 +191,17 @@ bool ptrc_reader_next(struct ptrc_reader *r)
 	return true;
 }
 
+bool ptrc_reader_is_waiting(const struct ptrc_reader *r)
+{
+	return r->input && ptrc_follow_is_waiting(r);
+}
+
 static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t id)
 {
 	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));
 
-	if (!posix_trace_eventid_get_name(r->trace, id, name->text)) {
+	/* A session sends its names, ahead of what needs them. */
+	if (!r->input && !posix_trace_eventid_get_name(r->trace, id, name->text)) {
 		name->is_known = true;
 		name->size = strlen(name->text);
 	} else {
@@ -217,14 +228,18 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 	trace_event_id_t id;
 	int unavailable = 0;
 
-	posix_trace_eventtypelist_rewind(r->trace);
-	while (!posix_trace_eventtypelist_getnext_id(r->trace, &id, &unavailable) &&
-	       !unavailable) {
-		const struct ptrc_reader_name *name = ptrc_reader_name(r, id);
-
-		if (name->size > longest)
-			longest = name->size;
+	if (r->input) {
+		ptrc_follow_load_names(r);
+	} else {
+		posix_trace_eventtypelist_rewind(r->trace);
+		while (!posix_trace_eventtypelist_getnext_id(r->trace, &id,
+							     &unavailable) &&
+		       !unavailable)
+			ptrc_reader_name(r, id);
 	}
+	for (id = 1; id < PTRC_READER_IDS; id++)
+		if (r->names[id] && r->names[id]->is_known && r->names[id]->size > longest)
+			longest = r->names[id]->size;
 	return longest;
 }
 
@@ -232,6 +247,9 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 {
 	ptrc_losses_gather(l, &r->status, &r->counts);
 	l->read_error = r->error;
+	l->unshown_events = r->unshown_count;
+	if (r->input)
+		return;
 	if (is_read && !l->is_unclosed && r->read_count < r->counts.pt_log_events)
 		l->unreadable_events = r->counts.pt_log_events - r->read_count;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log being read: opened with reasons that a user understands, its event names looked
- * up once each, its next event at hand so that several logs can be merged.
+ * A log being read, or a session being followed: opened with reasons that a user
+ * understands, its event names looked up once each, its next event at hand so that
+ * several logs can be merged.
  */
 #ifndef PTRC_SRC_READER_H
 #define PTRC_SRC_READER_H
@@ -25,10 +26,19 @@ struct ptrc_reader_name {
 	char text[TRACE_EVENT_NAME_MAX + 1];
 };
 
+/* What a session has sent, while it is followed; private to reader_follow.c. */
+struct ptrc_follow_input;
+
 struct ptrc_reader {
+	/* Of the log, or name of the session. */
 	const char *path;
 	int fd;
+	/* Of a log; of a session without meaning. */
 	trace_id_t trace;
+	/* Null: a log. */
+	struct ptrc_follow_input *input;
+	/* Events of a session that could not be shown. */
+	uint64_t unshown_count;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
@@ -56,8 +66,23 @@ bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
 void ptrc_reader_close(struct ptrc_reader *);
 
-/* Reads the next event; false at the end, with .error set if that is not the real end. */
+/*
+ * Follows a session: its events as they come. What has been in the stream before comes
+ * first, what is in the log by then does not come. On failure the reason has been
+ * printed.
+ */
+bool ptrc_reader_follow(struct ptrc_reader *, const char *session);
+
+/*
+ * Reads the next event; false at the end, with .error set if that is not the real end.
+ * Of a session it waits for the next event, and the end is that of the session:
+ * ECONNRESET if its controller was killed, EINTR if a handler of a signal interrupted the
+ * wait, which may go on then.
+ */
 bool ptrc_reader_next(struct ptrc_reader *);
+
+/* Whether ptrc_reader_next() would wait now: the moment to write what is buffered. */
+bool ptrc_reader_is_waiting(const struct ptrc_reader *);
 
 /*
  * The name of an event type. Never null; identifiers that cannot be are treated as
@@ -65,13 +90,21 @@ bool ptrc_reader_next(struct ptrc_reader *);
  */
 const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *, trace_event_id_t);
 
-/* Looks up all names of the log; returns the number of bytes of the longest. */
+/* Looks up all names of the log, or all that the session has by now; returns the number
+ * of bytes of the longest. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
 /*
  * What the log says is missing. After reading to the end it includes what could not be
- * read although it should be there.
+ * read although it should be there. Of a session: as of its end, or the last that was
+ * heard of it, with the events that could not be shown.
  */
 void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
+
+/* For reader_follow.c: the parts that are different for a session. */
+bool ptrc_follow_next(struct ptrc_reader *);
+bool ptrc_follow_is_waiting(const struct ptrc_reader *);
+void ptrc_follow_load_names(struct ptrc_reader *);
+void ptrc_follow_close(struct ptrc_reader *);
 
 #endif

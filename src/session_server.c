@@ -17,7 +17,10 @@
 #include <unistd.h>
 
 #include "src/cli.h"
+#include "src/session_events.h"
+#include "src/session_follow.h"
 #include "src/session_path.h"
+#include "src/session_types.h"
 
 /* Connections that may wait for their turn to say what they want; more wait to be
  * accepted. */
@@ -29,6 +32,7 @@ enum {
 	POLL_SIGNAL,
 	POLL_TARGET,
 	POLL_CLIENTS,
+	POLL_MAX = POLL_CLIENTS + CLIENTS_MAX + PTRC_FOLLOWERS_MAX,
 };
 
 struct controller {
@@ -43,6 +47,8 @@ struct controller {
 	/* pidfd of the target, or -1 when it has ended. */
 	int target_fd;
 	trace_id_t trace;
+	struct ptrc_filter_rules *filter;
+	struct ptrc_follow follow;
 	/* What get_status() has reset so far. */
 	bool is_stream_overrun;
 	bool is_log_overrun;
@@ -50,6 +56,7 @@ struct controller {
 	int clients[CLIENTS_MAX];
 	size_t client_count;
 	bool is_ending;
+	struct ptrc_session_end end_message;
 };
 
 static void gather(struct controller *c, struct ptrc_session_state *s)
@@ -88,6 +95,9 @@ static int clear(struct controller *c)
 		c->is_stream_overrun = false;
 		c->is_log_overrun = false;
 		c->flush_error = 0;
+		/* The filter is empty, and nothing puts anything into it again. */
+		ptrc_filter_rules_clear(c->filter);
+		ptrc_follow_cleared(&c->follow);
 	}
 	return error;
 }
@@ -104,46 +114,77 @@ static void remove_socket(struct controller *c)
 }
 
 /* Whatever happens: stream gone, log closed, name free. */
-static int end(struct controller *c)
+static int end(struct controller *c, struct ptrc_session_state *s)
 {
-	int error = posix_trace_shutdown(c->trace);
+	struct ptrc_session_end message = {
+		.magic = PTRC_SESSION_MAGIC,
+		.version = PTRC_SESSION_VERSION,
+		.kind = PTRC_SESSION_END,
+		.has_log = c->plan->log_fd >= 0,
+	};
 
+	/* Stopped, so that the numbers are final. */
+	posix_trace_stop(c->trace);
+	ptrc_follow_finish(&c->follow, &message);
+	gather(c, s);
+	message.status = s->status;
+	message.counts = s->counts;
+	message.error = posix_trace_shutdown(c->trace);
 	remove_socket(c);
 	c->is_ending = true;
-	return error;
+	c->end_message = message;
+	return message.error;
 }
 
 static void answer(int fd, const struct ptrc_session_reply *reply)
 {
-	size_t size = reply->has_state ? sizeof(*reply)
-				       : offsetof(struct ptrc_session_reply, state);
-
 	/* A client that is gone or does not read is its own problem. */
-	send(fd, reply, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	send(fd, reply, offsetof(struct ptrc_session_reply, state) + reply->size,
+	     MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void serve(struct controller *c, int fd)
+static void put_state(struct controller *c, struct ptrc_session_reply *reply)
 {
-	static struct ptrc_session_reply reply;
-	struct ptrc_session_request request;
-	ssize_t n = recv(fd, &request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
+	gather(c, &reply->state);
+	reply->body = PTRC_SESSION_BODY_STATE;
+	reply->size = sizeof(reply->state);
+}
 
-	if (n != (ssize_t)sizeof(request) || request.magic != PTRC_SESSION_MAGIC)
-		return;
-	reply = (struct ptrc_session_reply){
-		.magic = PTRC_SESSION_MAGIC,
-		.version = PTRC_SESSION_VERSION,
-		.kind = PTRC_SESSION_WORKING,
-	};
-	if (request.version != PTRC_SESSION_VERSION)
-		request.verb = 0;
-	if (request.verb == PTRC_SESSION_FLUSH || request.verb == PTRC_SESSION_SHUTDOWN ||
-	    request.verb == PTRC_SESSION_CLEAR)
+/* Whether it is a whole request of this version. */
+static bool check(const struct ptrc_session_request *r, ssize_t n)
+{
+	return n >= (ssize_t)sizeof(*r) && r->version == PTRC_SESSION_VERSION &&
+	       r->size == (size_t)n - sizeof(*r);
+}
+
+/* Whether the connection goes on. */
+static bool serve(struct controller *c, int fd)
+{
+	static struct {
+		struct ptrc_session_request head;
+		char texts[PTRC_SESSION_TEXTS_MAX];
+	} request;
+	static struct ptrc_session_reply reply;
+	ssize_t n = recv(fd, &request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
+	bool is_following = false;
+
+	/* Even the oldest version begins so. */
+	if (n < (ssize_t)offsetof(struct ptrc_session_request, flags) ||
+	    n > (ssize_t)sizeof(request) || request.head.magic != PTRC_SESSION_MAGIC)
+		return false;
+	memset(&reply, 0, offsetof(struct ptrc_session_reply, state));
+	reply.magic = PTRC_SESSION_MAGIC;
+	reply.version = PTRC_SESSION_VERSION;
+	reply.kind = PTRC_SESSION_WORKING;
+	if (!check(&request.head, n))
+		request.head.verb = 0;
+	if (request.head.verb == PTRC_SESSION_FLUSH ||
+	    request.head.verb == PTRC_SESSION_SHUTDOWN ||
+	    request.head.verb == PTRC_SESSION_CLEAR)
 		answer(fd, &reply);
-	switch (request.verb) {
+	switch (request.head.verb) {
 	case PTRC_SESSION_STAT:
-		gather(c, &reply.state);
-		reply.has_state = 1;
+		put_state(c, &reply);
 		break;
 	case PTRC_SESSION_START:
 		reply.error = posix_trace_start(c->trace);
@@ -152,18 +193,34 @@ static void serve(struct controller *c, int fd)
 		reply.error = posix_trace_stop(c->trace);
 		break;
 	case PTRC_SESSION_FLUSH:
+		/* What is flushed can no longer be shown to followers. */
+		while (ptrc_follow_read(&c->follow))
+			;
 		reply.error = posix_trace_flush(c->trace);
 		break;
 	case PTRC_SESSION_CLEAR:
 		reply.error = clear(c);
 		break;
 	case PTRC_SESSION_SHUTDOWN:
-		/* Stopped, so that the numbers are final. Without a log nothing was to be
-		 * kept, so nothing is missing. */
-		posix_trace_stop(c->trace);
-		gather(c, &reply.state);
-		reply.has_state = c->plan->log_fd >= 0;
-		reply.error = end(c);
+		reply.error = end(c, &reply.state);
+		/* Without a log nothing was to be kept, so nothing is missing. */
+		if (c->plan->log_fd >= 0) {
+			reply.body = PTRC_SESSION_BODY_STATE;
+			reply.size = sizeof(reply.state);
+		}
+		break;
+	case PTRC_SESSION_FILTER:
+		reply.error = ptrc_session_types_filter(c->trace, c->filter,
+							request.head.flags, request.texts,
+							request.head.size, &reply);
+		break;
+	case PTRC_SESSION_TYPES:
+		ptrc_session_types_page(c->trace, c->filter, request.head.from, &reply);
+		break;
+	case PTRC_SESSION_FOLLOW:
+		put_state(c, &reply);
+		reply.error = ptrc_follow_add(&c->follow, fd);
+		is_following = !reply.error;
 		break;
 	default:
 		reply.error = ENOSYS;
@@ -171,6 +228,7 @@ static void serve(struct controller *c, int fd)
 	}
 	reply.kind = PTRC_SESSION_DONE;
 	answer(fd, &reply);
+	return is_following;
 }
 
 static void accept_client(struct controller *c)
@@ -197,9 +255,9 @@ static void accept_client(struct controller *c)
 	c->clients[c->client_count++] = fd;
 }
 
-static void drop_client(struct controller *c, size_t i)
+/* Takes it from the list. */
+static void forget_client(struct controller *c, size_t i)
 {
-	close(c->clients[i]);
 	c->client_count--;
 	memmove(c->clients + i, c->clients + i + 1,
 		(c->client_count - i) * sizeof(c->clients[0]));
@@ -207,44 +265,77 @@ static void drop_client(struct controller *c, size_t i)
 
 static void target_ended(struct controller *c)
 {
+	static struct ptrc_session_state last;
+
 	close(c->target_fd);
 	c->target_fd = -1;
 	if (c->plan->is_until_exit)
-		end(c);
+		end(c, &last);
+}
+
+/* Milliseconds until something has to be looked at that nothing wakes us for; -1 as a
+ * rule. */
+static int next_look(const struct controller *c)
+{
+	int ms = ptrc_follow_timeout(&c->follow);
+
+	if (ms < 0 && c->target_fd >= 0 && ptrc_filter_rules_is_pending(c->filter))
+		ms = PTRC_FILTER_RULES_REFRESH_MS;
+	return ms;
+}
+
+static void serve_clients(struct controller *c, const struct pollfd *p, size_t count)
+{
+	/* Backwards, as those served leave the list. */
+	for (size_t i = count; i-- > 0 && !c->is_ending;)
+		if (p[i].revents) {
+			int fd = c->clients[i];
+
+			forget_client(c, i);
+			if (!serve(c, fd))
+				close(fd);
+		}
 }
 
 static void __attribute__((noreturn)) run(struct controller *c)
 {
+	static struct ptrc_session_state last;
+	bool is_more = false;
+
+	c->follow.trace = c->trace;
+	c->follow.has_log = c->plan->log_fd >= 0;
 	while (!c->is_ending) {
-		struct pollfd p[POLL_CLIENTS + CLIENTS_MAX] = {
+		struct pollfd p[POLL_MAX] = {
 			[POLL_LISTEN] = {.fd = c->listen_fd, .events = POLLIN},
 			[POLL_SIGNAL] = {.fd = c->signal_fd, .events = POLLIN},
 			[POLL_TARGET] = {.fd = c->target_fd, .events = POLLIN},
 		};
 		size_t count = c->client_count;
+		size_t followers;
 
 		for (size_t i = 0; i < count; i++)
 			p[POLL_CLIENTS + i] = (struct pollfd){
 				.fd = c->clients[i],
 				.events = POLLIN,
 			};
-		if (poll(p, POLL_CLIENTS + count, -1) < 0)
+		followers = ptrc_follow_poll(&c->follow, p + POLL_CLIENTS + count);
+		if (poll(p, POLL_CLIENTS + count + followers,
+			 is_more ? 0 : next_look(c)) < 0)
 			continue;
-		/* Backwards, as those served leave the list. */
-		for (size_t i = count; i-- > 0 && !c->is_ending;)
-			if (p[POLL_CLIENTS + i].revents) {
-				serve(c, c->clients[i]);
-				drop_client(c, i);
-			}
+		ptrc_follow_serve(&c->follow, p + POLL_CLIENTS + count, followers);
+		ptrc_filter_rules_refresh(c->filter, c->trace);
+		is_more = ptrc_follow_read(&c->follow);
+		serve_clients(c, p + POLL_CLIENTS, count);
 		if (c->is_ending)
 			break;
 		if (p[POLL_TARGET].revents)
 			target_ended(c);
 		if (!c->is_ending && p[POLL_SIGNAL].revents)
-			end(c);
+			end(c, &last);
 		if (!c->is_ending && p[POLL_LISTEN].revents)
 			accept_client(c);
 	}
+	ptrc_follow_end(&c->follow, &c->end_message);
 	exit(0);
 }
 
@@ -332,8 +423,7 @@ static int make_stream(struct controller *c)
 		error = posix_trace_create(plan->target, &attr, &c->trace);
 	if (error)
 		return error;
-	if (plan->filter)
-		error = ptrc_filter_rules_apply(plan->filter, c->trace);
+	error = ptrc_filter_rules_apply(c->filter, c->trace);
 	if (!error && plan->is_started)
 		error = posix_trace_start(c->trace);
 	if (error)
@@ -395,9 +485,11 @@ static void __attribute__((noreturn))
 controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
 {
 	static struct controller c;
+	static struct ptrc_filter_rules no_filter;
 	struct ptrc_session_outcome outcome = {.stage = PTRC_SESSION_STAGE_PROCESS};
 
 	c.plan = plan;
+	c.filter = plan->filter ? plan->filter : &no_filter;
 	outcome.error = close_inherited(outcome_fd, plan->log_fd);
 	if (!outcome.error)
 		outcome.error = make_process(&c);
@@ -422,7 +514,8 @@ controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
 	 * name. */
 	if (write(outcome_fd, &outcome, sizeof(outcome)) != (ssize_t)sizeof(outcome) &&
 	    !outcome.error) {
-		end(&c);
+		posix_trace_shutdown(c.trace);
+		remove_socket(&c);
 		exit(1);
 	}
 	close(outcome_fd);

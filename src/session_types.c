@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session_types.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+
+enum {
+	IDS = 1033,
+	/* Of globs that are kept. */
+	GLOBS_MAX = 256,
+	/* Positions of globs in the pages. */
+	GLOBS_FROM = 1 << 20,
+};
+
+/* ---- pages ---- */
+
+/* False if the page is full. */
+static bool put(struct ptrc_session_reply *reply,
+		const struct ptrc_session_type_record *record, const char *name)
+{
+	size_t size = (sizeof(*record) + record->name_size + 7) & ~(size_t)7;
+
+	if (sizeof(reply->page) - reply->size < size)
+		return false;
+	memset(reply->page + reply->size + size - 8, 0, 8);
+	memcpy(reply->page + reply->size, record, sizeof(*record));
+	memcpy(reply->page + reply->size + sizeof(*record), name, record->name_size);
+	reply->size += (uint32_t)size;
+	return true;
+}
+
+static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
+{
+	int is = 0;
+
+	return !posix_trace_eventset_ismember(id, set, &is) && is;
+}
+
+/* Puts event types as long as there is room; returns the position of the first without,
+ * or 0. */
+static uint32_t put_types(trace_id_t trace, const trace_event_set_t *filter,
+			  uint32_t from, struct ptrc_session_reply *reply)
+{
+	static struct posixtrace_type_count counts[IDS];
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
+	int unavailable;
+
+	if (posixtrace_get_type_counts(trace, counts, IDS))
+		memset(counts, 0, sizeof(counts));
+	posix_trace_eventtypelist_rewind(trace);
+	for (uint32_t at = 0;; at++) {
+		struct ptrc_session_type_record record = {0};
+
+		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) ||
+		    unavailable)
+			return 0;
+		if (at < from || id >= IDS ||
+		    posix_trace_eventid_get_name(trace, id, name))
+			continue;
+		record.id = id;
+		record.name_size = (uint16_t)strlen(name);
+		record.is_filtered = is_member(id, filter);
+		record.events = counts[id].pt_events;
+		record.bytes = counts[id].pt_bytes;
+		record.truncated = counts[id].pt_truncated;
+		if (!put(reply, &record, name))
+			return at;
+	}
+}
+
+static uint32_t put_globs(const struct ptrc_filter_rules *rules, uint32_t from,
+			  struct ptrc_session_reply *reply)
+{
+	for (size_t i = from; i < rules->count; i++) {
+		const char *text = rules->rules[i].text;
+		const struct ptrc_session_type_record record = {
+			.name_size = (uint16_t)strlen(text),
+			.is_filtered = 1,
+		};
+
+		if (ptrc_filter_rules_is_glob(text) && !put(reply, &record, text))
+			return (uint32_t)i;
+	}
+	return UINT32_MAX;
+}
+
+void ptrc_session_types_page(trace_id_t trace, const struct ptrc_filter_rules *rules,
+			     uint32_t from, struct ptrc_session_reply *reply)
+{
+	trace_event_set_t filter;
+	uint32_t at = 0;
+
+	reply->body = PTRC_SESSION_BODY_PAGE;
+	reply->error = posix_trace_get_filter(trace, &filter);
+	if (reply->error)
+		return;
+	/* The last of the identifiers is hardly ever in use. */
+	reply->is_all_filtered = is_member(IDS - 1, &filter);
+	if (from < GLOBS_FROM) {
+		at = put_types(trace, &filter, from, reply);
+		if (at) {
+			reply->next = at;
+			return;
+		}
+		from = GLOBS_FROM;
+	}
+	at = put_globs(rules, from - GLOBS_FROM, reply);
+	if (at != UINT32_MAX)
+		reply->next = GLOBS_FROM + at;
+}
+
+/* ---- the filter ---- */
+
+/* Adds to the set what the text means, if anything knows it; *is_known tells. */
+static int find(trace_id_t trace, const char *text, trace_event_set_t *set,
+		bool *is_known)
+{
+	bool is_glob = ptrc_filter_rules_is_glob(text);
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
+	int unavailable;
+	int error = posix_trace_eventtypelist_rewind(trace);
+
+	*is_known = false;
+	while (!error) {
+		error = posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable);
+		if (error || unavailable)
+			break;
+		if (posix_trace_eventid_get_name(trace, id, name) ||
+		    (is_glob ? fnmatch(text, name, 0) : strcmp(text, name)))
+			continue;
+		*is_known = true;
+		error = posix_trace_eventset_add(id, set);
+	}
+	return error;
+}
+
+static int register_name(trace_id_t trace, const char *name, trace_event_set_t *set)
+{
+	trace_event_id_t id;
+	int error = posix_trace_trid_eventid_open(trace, name, &id);
+
+	/* What a name gets for which there is no room. */
+	if (!error && id == POSIX_TRACE_UNNAMED_USEREVENT)
+		error = ENOSPC;
+	return error ? error : posix_trace_eventset_add(id, set);
+}
+
+static bool is_kept(const struct ptrc_filter_rules *rules, const char *text)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		if (!strcmp(rules->rules[i].text, text))
+			return ptrc_filter_rules_is_glob(text);
+	return false;
+}
+
+static size_t count_globs(const struct ptrc_filter_rules *rules)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rules->count; i++)
+		count += ptrc_filter_rules_is_glob(rules->rules[i].text);
+	return count;
+}
+
+/* Looks at all texts before anything is changed. */
+static int look(trace_id_t trace, const struct ptrc_filter_rules *rules, uint32_t flags,
+		const char *texts, size_t size, trace_event_set_t *set,
+		struct ptrc_session_reply *reply)
+{
+	size_t globs = flags & PTRC_SESSION_FILTER_SET ? 0 : count_globs(rules);
+	bool is_known;
+	int error;
+
+	reply->text = 0;
+	for (const char *t = texts; t < texts + size; t += strlen(t) + 1) {
+		if (strlen(t) > TRACE_EVENT_NAME_MAX)
+			return ENAMETOOLONG;
+		error = find(trace, t, set, &is_known);
+		if (error)
+			return error;
+		if (!is_known && !(flags & PTRC_SESSION_FILTER_NEW) &&
+		    !(flags & PTRC_SESSION_FILTER_REMOVE && is_kept(rules, t)))
+			return ENOENT;
+		if (flags & PTRC_SESSION_FILTER_NEW && ptrc_filter_rules_is_glob(t) &&
+		    ++globs > GLOBS_MAX)
+			return ENOSPC;
+		reply->text++;
+	}
+	return 0;
+}
+
+/* Registers the new names; before the filter is touched, as there may be no room. */
+static int open_names(trace_id_t trace, const char *texts, size_t size,
+		      trace_event_set_t *set, struct ptrc_session_reply *reply)
+{
+	bool is_known;
+	int error = 0;
+
+	reply->text = 0;
+	for (const char *t = texts; t < texts + size && !error; t += strlen(t) + 1) {
+		if (!ptrc_filter_rules_is_glob(t)) {
+			error = find(trace, t, set, &is_known);
+			if (!error && !is_known)
+				error = register_name(trace, t, set);
+		}
+		reply->text += !error;
+	}
+	return error;
+}
+
+/* What is kept for names that are still to be opened. */
+static void change_rules(struct ptrc_filter_rules *rules, uint32_t flags,
+			 const char *texts, size_t size)
+{
+	if (flags & PTRC_SESSION_FILTER_SET ||
+	    (flags & PTRC_SESSION_FILTER_REMOVE && flags & PTRC_SESSION_FILTER_ALL))
+		ptrc_filter_rules_clear(rules);
+	for (const char *t = texts; t < texts + size; t += strlen(t) + 1) {
+		if (flags & PTRC_SESSION_FILTER_REMOVE)
+			ptrc_filter_rules_remove(rules, t);
+		else if (flags & PTRC_SESSION_FILTER_NEW && ptrc_filter_rules_is_glob(t))
+			ptrc_filter_rules_add(rules, t);
+	}
+}
+
+/* What posix_trace_set_filter() is to do; 0 if the flags say no one thing. */
+static int operation(uint32_t flags)
+{
+	switch (flags & (PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
+			 PTRC_SESSION_FILTER_REMOVE)) {
+	case PTRC_SESSION_FILTER_SET:
+		return POSIX_TRACE_SET_EVENTSET;
+	case PTRC_SESSION_FILTER_ADD:
+		return POSIX_TRACE_ADD_EVENTSET;
+	case PTRC_SESSION_FILTER_REMOVE:
+		return POSIX_TRACE_SUB_EVENTSET;
+	default:
+		return 0;
+	}
+}
+
+int ptrc_session_types_filter(trace_id_t trace, struct ptrc_filter_rules *rules,
+			      uint32_t flags, const char *texts, size_t size,
+			      struct ptrc_session_reply *reply)
+{
+	trace_event_set_t set;
+	int how = operation(flags);
+	int error;
+
+	if (!how || (size && texts[size - 1]))
+		return EINVAL;
+	if (flags & PTRC_SESSION_FILTER_ALL)
+		error = posix_trace_eventset_fill(&set, POSIX_TRACE_ALL_EVENTS);
+	else if (flags & PTRC_SESSION_FILTER_SYSTEM)
+		error = posix_trace_eventset_fill(&set, POSIX_TRACE_SYSTEM_EVENTS);
+	else
+		error = posix_trace_eventset_empty(&set);
+	if (!error)
+		error = look(trace, rules, flags, texts, size, &set, reply);
+	if (!error && flags & PTRC_SESSION_FILTER_NEW)
+		error = open_names(trace, texts, size, &set, reply);
+	if (!error)
+		error = posix_trace_set_filter(trace, &set, how);
+	if (error)
+		return error;
+	change_rules(rules, flags, texts, size);
+	/* New globs have been held against what there is just now. */
+	ptrc_filter_rules_refresh(rules, trace);
+	return 0;
+}
