@@ -62,7 +62,7 @@ bool ptrc_losses_is_any(const struct ptrc_losses *l)
 {
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
 	       l->write_error || l->unreadable_events || l->unshown_events ||
-	       l->read_error;
+	       l->is_rest_unshown || l->read_error;
 }
 
 static const char *events(uint64_t count)
@@ -97,6 +97,9 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 		ptrc_cli_message(thing, "%llu %s not shown, as they came too fast",
 				 (unsigned long long)l->unshown_events,
 				 events(l->unshown_events));
+	if (l->is_rest_unshown)
+		ptrc_cli_message(thing,
+				 "the session ended before all events could be shown");
 	if (l->read_error == ECONNRESET)
 		ptrc_cli_message(thing, "the session was killed");
 	else if (l->read_error)
@@ -108,7 +111,7 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 {
 	ptrc_json_u64(j, "stream_events", l->stream_events);
 	ptrc_json_u64(j, "log_events", l->log_events);
-	ptrc_json_bool(j, "unknown", l->is_overrun);
+	ptrc_json_bool(j, "unknown", l->is_overrun || l->is_rest_unshown);
 	ptrc_json_bool(j, "unclosed", l->is_unclosed);
 	ptrc_json_i64(j, "write_error", l->write_error);
 	ptrc_json_u64(j, "unreadable_events", l->unreadable_events);

@@ -28,6 +28,8 @@ struct ptrc_losses {
 	/* Events of a session that was followed that were not shown, as its follower or its
 	 * controller was too slow. */
 	uint64_t unshown_events;
+	/* The same of all that came last. */
+	bool is_rest_unshown;
 	/* Error number of reading the log, or of following the session, or 0. */
 	int read_error;
 };

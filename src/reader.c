@@ -248,6 +248,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	ptrc_losses_gather(l, &r->status, &r->counts);
 	l->read_error = r->error;
 	l->unshown_events = r->unshown_count;
+	l->is_rest_unshown = r->is_rest_unshown;
 	if (r->input)
 		return;
 	if (is_read && !l->is_unclosed && r->read_count < r->counts.pt_log_events)

@@ -39,6 +39,8 @@ struct ptrc_reader {
 	struct ptrc_follow_input *input;
 	/* Events of a session that could not be shown. */
 	uint64_t unshown_count;
+	/* It ended in order, but this reader was too slow to hear the end of it. */
+	bool is_rest_unshown;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;

@@ -143,6 +143,22 @@ static bool take_end(struct ptrc_reader *r, size_t n)
 	return false;
 }
 
+/* The connection has ended without an END: by a controller that was killed, or by one that
+ * could not wait for us any longer, which takes its name with it. */
+static bool take_silence(struct ptrc_reader *r)
+{
+	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
+	int error = ptrc_session_ask(r->path, PTRC_SESSION_STAT, reply);
+
+	free(reply);
+	give_up_partial(r);
+	if (error != ENOENT)
+		return fail(r, ECONNRESET);
+	r->is_rest_unshown = true;
+	r->input->is_ended = true;
+	return false;
+}
+
 /* Waits for the next message with events; false at the end. */
 static bool receive(struct ptrc_reader *r)
 {
@@ -153,8 +169,10 @@ static bool receive(struct ptrc_reader *r)
 		r->error = EINTR;
 		return false;
 	}
-	if (n <= 0)
-		return fail(r, n < 0 ? errno : ECONNRESET);
+	if (!n || (n < 0 && errno == ECONNRESET))
+		return take_silence(r);
+	if (n < 0)
+		return fail(r, errno);
 	if ((size_t)n < sizeof(in->message.head) || (size_t)n > sizeof(in->message) ||
 	    in->message.head.magic != PTRC_SESSION_MAGIC ||
 	    in->message.head.version != PTRC_SESSION_VERSION)

@@ -98,21 +98,6 @@ static int make_buffers(struct ptrc_follow *f)
 	return ENOMEM;
 }
 
-int ptrc_follow_add(struct ptrc_follow *f, int fd)
-{
-	const int size = SOCKET_SIZE;
-
-	if (f->count == PTRC_FOLLOWERS_MAX)
-		return EMFILE;
-	if (!f->count && make_buffers(f))
-		return ENOMEM;
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	f->followers[f->count++] = (struct ptrc_follower){.fd = fd};
-	/* The new one has none of them. */
-	memset(f->is_named, 0, sizeof(f->is_named));
-	return 0;
-}
-
 /* True if it went; false if there was no room, or the follower is gone. */
 static bool put(struct ptrc_follower *to, const void *message, size_t size, bool *is_gone)
 {
@@ -208,6 +193,23 @@ static void send_batch(struct ptrc_follow *f)
 	}
 	f->used = 0;
 	f->batch_events = 0;
+}
+
+int ptrc_follow_add(struct ptrc_follow *f, int fd)
+{
+	const int size = SOCKET_SIZE;
+
+	if (f->count == PTRC_FOLLOWERS_MAX)
+		return EMFILE;
+	if (!f->count && make_buffers(f))
+		return ENOMEM;
+	/* What waits in there may need names that only the others have. */
+	send_batch(f);
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	f->followers[f->count++] = (struct ptrc_follower){.fd = fd};
+	/* The new one has none of them. */
+	memset(f->is_named, 0, sizeof(f->is_named));
+	return 0;
 }
 
 size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
@@ -385,7 +387,9 @@ bool ptrc_follow_read(struct ptrc_follow *f)
 		is_more = take_event(f);
 	if (!is_more && !f->has_baseline && f->count)
 		find_baseline(f, since);
-	send_batch(f);
+	/* Otherwise it waits for room. */
+	if (is_ready(f))
+		send_batch(f);
 	return is_more && is_ready(f);
 }
 

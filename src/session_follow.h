@@ -26,8 +26,9 @@ enum {
 	PTRC_FOLLOWERS_MAX = 8,
 	PTRC_FOLLOW_READ_MS = 2,
 	PTRC_FOLLOW_PATIENCE_MS = 500,
-	/* How long the end of a session waits for followers whose sockets are full. */
-	PTRC_FOLLOW_END_MS = 1000,
+	/* How long the end of a session waits for followers whose sockets are full: twice,
+	 * before the log is closed and after. */
+	PTRC_FOLLOW_END_MS = 500,
 };
 
 struct ptrc_follower {
