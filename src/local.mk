@@ -5,6 +5,8 @@ ptrc_commands = \
 	%D%/ptrace-clear \
 	%D%/ptrace-create \
 	%D%/ptrace-dump \
+	%D%/ptrace-events \
+	%D%/ptrace-filter \
 	%D%/ptrace-flush \
 	%D%/ptrace-list \
 	%D%/ptrace-run \
@@ -23,6 +25,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/cli.h \
 	%D%/event_format.c \
 	%D%/event_format.h \
+	%D%/event_types.c \
+	%D%/event_types.h \
 	%D%/exit_status.h \
 	%D%/filter_rules.c \
 	%D%/filter_rules.h \
@@ -59,6 +63,8 @@ ptrc_commands_libs = %D%/libcommands.la $(LDADD)
 %C%_ptrace_clear_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_create_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_dump_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_events_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_filter_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_flush_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_list_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_run_LDADD = $(ptrc_commands_libs)

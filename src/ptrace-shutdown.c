@@ -6,14 +6,16 @@
 #include "src/session.h"
 
 static const struct ptrc_cli_option options[] = {
+	{"all", PTRC_SESSION_KEY_ALL, NULL, "end all sessions of the user"},
 	{"allow-loss", PTRC_SESSION_KEY_ALLOW_LOSS, NULL,
 	 "exit with 0 even if the log is incomplete"},
+	{"json", PTRC_SESSION_KEY_JSON, NULL, "say how it went as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-shutdown",
-	.operands = "[OPTION]... SESSION...",
+	.operands = "[OPTION]... SESSION...|--all",
 	.summary =
 		"Ends the sessions: what their streams hold is written to the logs, the\n"
 		"logs are closed, and no process is left.",

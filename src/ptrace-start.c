@@ -6,6 +6,7 @@
 #include "src/session.h"
 
 static const struct ptrc_cli_option options[] = {
+	{"json", PTRC_SESSION_KEY_JSON, NULL, "say how it went as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
 

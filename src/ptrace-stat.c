@@ -16,11 +16,13 @@
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
+	KEY_JSON,
 	KEY_ALLOW_LOSS,
 };
 
 static const struct ptrc_cli_option options[] = {
 	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
+	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL,
 	 "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
@@ -30,8 +32,8 @@ static const struct ptrc_cli cli = {
 	.program = "ptrace-stat",
 	.operands = "[OPTION]... SESSION|LOG...",
 	.summary =
-		"Shows status, attributes, counts and losses of sessions and trace logs;\n"
-		"of a log also how often each type of event is in it. What has a / in\n"
+		"Shows status, attributes, counts, losses and rates of sessions and\n"
+		"trace logs, and how often each type of event was seen. What has a / in\n"
 		"it, or is no session, is a log.",
 	.options = options,
 	.notes =
@@ -47,6 +49,7 @@ static struct ptrc_stat stat_of_it;
 static bool stat_session(const char *name, bool *is_failed)
 {
 	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
+	struct ptrc_event_types types;
 
 	if (error == ENOENT)
 		return false;
@@ -54,11 +57,13 @@ static bool stat_session(const char *name, bool *is_failed)
 		error = EPROTO;
 	if (!error)
 		error = reply.error;
+	if (!error)
+		error = ptrc_event_types_from_session(&types, name);
 	if (error) {
 		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
 		*is_failed = true;
 	} else {
-		ptrc_stat_from_session(&stat_of_it, &reply.state);
+		ptrc_stat_from_session(&stat_of_it, &reply.state, &types);
 	}
 	return true;
 }
@@ -98,6 +103,8 @@ int main(int argc, char **argv)
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == KEY_FORMAT)
 			format = ptrc_cli_format(optarg);
+		else if (key == KEY_JSON)
+			format = PTRC_FORMAT_JSON;
 		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
 	}
@@ -121,6 +128,7 @@ int main(int argc, char **argv)
 		ptrc_losses_report(&stat_of_it.losses, stat_of_it.thing);
 		is_failed |= stat_of_it.losses.read_error != 0;
 		is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses);
+		ptrc_stat_free(&stat_of_it);
 		if (reader.path)
 			ptrc_reader_close(&reader);
 	}

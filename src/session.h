@@ -105,6 +105,10 @@ struct ptrc_session_state {
 	 * for. */
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
+	/* Events of all types, and how long the trace has been running; since creation or
+	 * clear, too. */
+	uint64_t event_count;
+	uint64_t running_ns;
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	char log[PATH_MAX];
 };

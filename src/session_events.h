@@ -44,6 +44,7 @@ struct ptrc_session_event {
 	/* All bytes of the data. */
 	uint64_t data_size;
 	int32_t pid;
+	/* The kernel's number of the thread. */
 	int32_t tid;
 	int32_t truncation;
 	uint32_t reserved;

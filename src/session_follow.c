@@ -287,6 +287,7 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 		.thread = (uint64_t)info->posix_thread_id,
 		.data_size = size,
 		.pid = info->posix_pid,
+		.tid = info->posix_tid,
 		.truncation = info->posix_truncation_status,
 	};
 	/* Whole, if it fits at all; and in one message with its name, so that nobody gets

@@ -14,9 +14,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/cli.h"
+#include "src/reader.h"
 #include "src/session_events.h"
 #include "src/session_follow.h"
 #include "src/session_path.h"
@@ -53,11 +55,44 @@ struct controller {
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
+	/* For how long the trace has been running before; it is, and since when. */
+	uint64_t ran_ns;
+	uint64_t running_since_ns;
+	bool is_running;
 	int clients[CLIENTS_MAX];
 	size_t client_count;
 	bool is_ending;
 	struct ptrc_session_end end_message;
 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t count_events(trace_id_t trace)
+{
+	static struct posixtrace_type_count counts[PTRC_READER_IDS];
+	uint64_t sum = 0;
+
+	if (posixtrace_get_type_counts(trace, counts, PTRC_READER_IDS))
+		return 0;
+	for (size_t id = 0; id < PTRC_READER_IDS; id++)
+		sum += counts[id].pt_events;
+	return sum;
+}
+
+static void set_running(struct controller *c, bool is_running)
+{
+	if (c->is_running && !is_running)
+		c->ran_ns += now_ns() - c->running_since_ns;
+	if (!c->is_running && is_running)
+		c->running_since_ns = now_ns();
+	c->is_running = is_running;
+}
 
 static void gather(struct controller *c, struct ptrc_session_state *s)
 {
@@ -73,6 +108,10 @@ static void gather(struct controller *c, struct ptrc_session_state *s)
 	/* None of these can fail while the stream exists. */
 	ptrc_attributes_gather(c->trace, &s->attributes);
 	posixtrace_get_counts(c->trace, &s->counts, sizeof(s->counts));
+	s->event_count = count_events(c->trace);
+	s->running_ns = c->ran_ns;
+	if (c->is_running)
+		s->running_ns += now_ns() - c->running_since_ns;
 	if (posix_trace_get_status(c->trace, &s->status))
 		return;
 	c->is_stream_overrun |=
@@ -98,6 +137,8 @@ static int clear(struct controller *c)
 		/* The filter is empty, and nothing puts anything into it again. */
 		ptrc_filter_rules_clear(c->filter);
 		ptrc_follow_cleared(&c->follow);
+		c->ran_ns = 0;
+		c->running_since_ns = now_ns();
 	}
 	return error;
 }
@@ -125,6 +166,7 @@ static int end(struct controller *c, struct ptrc_session_state *s)
 
 	/* Stopped, so that the numbers are final. */
 	posix_trace_stop(c->trace);
+	set_running(c, false);
 	ptrc_follow_finish(&c->follow, &message);
 	gather(c, s);
 	message.status = s->status;
@@ -188,9 +230,11 @@ static bool serve(struct controller *c, int fd)
 		break;
 	case PTRC_SESSION_START:
 		reply.error = posix_trace_start(c->trace);
+		set_running(c, true);
 		break;
 	case PTRC_SESSION_STOP:
 		reply.error = posix_trace_stop(c->trace);
+		set_running(c, false);
 		break;
 	case PTRC_SESSION_FLUSH:
 		/* What is flushed can no longer be shown to followers. */
@@ -304,6 +348,7 @@ static void __attribute__((noreturn)) run(struct controller *c)
 
 	c->follow.trace = c->trace;
 	c->follow.has_log = c->plan->log_fd >= 0;
+	set_running(c, c->plan->is_started);
 	while (!c->is_ending) {
 		struct pollfd p[POLL_MAX] = {
 			[POLL_LISTEN] = {.fd = c->listen_fd, .events = POLLIN},

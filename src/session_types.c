@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -97,8 +98,9 @@ void ptrc_session_types_page(trace_id_t trace, const struct ptrc_filter_rules *r
 	reply->error = posix_trace_get_filter(trace, &filter);
 	if (reply->error)
 		return;
-	/* The last of the identifiers is hardly ever in use. */
-	reply->is_all_filtered = is_member(IDS - 1, &filter);
+	reply->is_all_filtered = 1;
+	for (trace_event_id_t id = 1; id < IDS; id++)
+		reply->is_all_filtered &= is_member(id, &filter);
 	if (from < GLOBS_FROM) {
 		at = put_types(trace, &filter, from, reply);
 		if (at) {
@@ -114,28 +116,44 @@ void ptrc_session_types_page(trace_id_t trace, const struct ptrc_filter_rules *r
 
 /* ---- the filter ---- */
 
-/* Adds to the set what the text means, if anything knows it; *is_known tells. */
-static int find(trace_id_t trace, const char *text, trace_event_set_t *set,
-		bool *is_known)
+/* The names there are; a request may have many to be held against them. */
+struct known {
+	size_t count;
+	trace_event_id_t ids[IDS];
+	char names[IDS][TRACE_EVENT_NAME_MAX + 1];
+};
+
+static int find_known(trace_id_t trace, struct known *k)
 {
-	bool is_glob = ptrc_filter_rules_is_glob(text);
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t id;
 	int unavailable;
 	int error = posix_trace_eventtypelist_rewind(trace);
 
-	*is_known = false;
-	while (!error) {
-		error = posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable);
+	k->count = 0;
+	while (!error && k->count < IDS) {
+		trace_event_id_t *id = &k->ids[k->count];
+
+		error = posix_trace_eventtypelist_getnext_id(trace, id, &unavailable);
 		if (error || unavailable)
 			break;
-		if (posix_trace_eventid_get_name(trace, id, name) ||
-		    (is_glob ? fnmatch(text, name, 0) : strcmp(text, name)))
-			continue;
-		*is_known = true;
-		error = posix_trace_eventset_add(id, set);
+		error = posix_trace_eventid_get_name(trace, *id, k->names[k->count]);
+		k->count++;
 	}
 	return error;
+}
+
+/* Adds to the set what the text means; false if nothing knows it. */
+static bool find(const struct known *k, const char *text, trace_event_set_t *set)
+{
+	bool is_glob = ptrc_filter_rules_is_glob(text);
+	bool is_known = false;
+
+	for (size_t i = 0; i < k->count; i++)
+		if (is_glob ? !fnmatch(text, k->names[i], 0)
+			    : !strcmp(text, k->names[i])) {
+			posix_trace_eventset_add(k->ids[i], set);
+			is_known = true;
+		}
+	return is_known;
 }
 
 static int register_name(trace_id_t trace, const char *name, trace_event_set_t *set)
@@ -167,22 +185,17 @@ static size_t count_globs(const struct ptrc_filter_rules *rules)
 }
 
 /* Looks at all texts before anything is changed. */
-static int look(trace_id_t trace, const struct ptrc_filter_rules *rules, uint32_t flags,
-		const char *texts, size_t size, trace_event_set_t *set,
+static int look(const struct known *k, const struct ptrc_filter_rules *rules,
+		uint32_t flags, const char *texts, size_t size, trace_event_set_t *set,
 		struct ptrc_session_reply *reply)
 {
 	size_t globs = flags & PTRC_SESSION_FILTER_SET ? 0 : count_globs(rules);
-	bool is_known;
-	int error;
 
 	reply->text = 0;
 	for (const char *t = texts; t < texts + size; t += strlen(t) + 1) {
 		if (strlen(t) > TRACE_EVENT_NAME_MAX)
 			return ENAMETOOLONG;
-		error = find(trace, t, set, &is_known);
-		if (error)
-			return error;
-		if (!is_known && !(flags & PTRC_SESSION_FILTER_NEW) &&
+		if (!find(k, t, set) && !(flags & PTRC_SESSION_FILTER_NEW) &&
 		    !(flags & PTRC_SESSION_FILTER_REMOVE && is_kept(rules, t)))
 			return ENOENT;
 		if (flags & PTRC_SESSION_FILTER_NEW && ptrc_filter_rules_is_glob(t) &&
@@ -194,19 +207,16 @@ static int look(trace_id_t trace, const struct ptrc_filter_rules *rules, uint32_
 }
 
 /* Registers the new names; before the filter is touched, as there may be no room. */
-static int open_names(trace_id_t trace, const char *texts, size_t size,
-		      trace_event_set_t *set, struct ptrc_session_reply *reply)
+static int open_names(trace_id_t trace, const struct known *k, const char *texts,
+		      size_t size, trace_event_set_t *set,
+		      struct ptrc_session_reply *reply)
 {
-	bool is_known;
 	int error = 0;
 
 	reply->text = 0;
 	for (const char *t = texts; t < texts + size && !error; t += strlen(t) + 1) {
-		if (!ptrc_filter_rules_is_glob(t)) {
-			error = find(trace, t, set, &is_known);
-			if (!error && !is_known)
-				error = register_name(trace, t, set);
-		}
+		if (!ptrc_filter_rules_is_glob(t) && !find(k, t, set))
+			error = register_name(trace, t, set);
 		reply->text += !error;
 	}
 	return error;
@@ -248,6 +258,7 @@ int ptrc_session_types_filter(trace_id_t trace, struct ptrc_filter_rules *rules,
 			      struct ptrc_session_reply *reply)
 {
 	trace_event_set_t set;
+	struct known *known;
 	int how = operation(flags);
 	int error;
 
@@ -259,10 +270,16 @@ int ptrc_session_types_filter(trace_id_t trace, struct ptrc_filter_rules *rules,
 		error = posix_trace_eventset_fill(&set, POSIX_TRACE_SYSTEM_EVENTS);
 	else
 		error = posix_trace_eventset_empty(&set);
+	known = malloc(sizeof(*known));
+	if (!known)
+		return ENOMEM;
 	if (!error)
-		error = look(trace, rules, flags, texts, size, &set, reply);
+		error = find_known(trace, known);
+	if (!error)
+		error = look(known, rules, flags, texts, size, &set, reply);
 	if (!error && flags & PTRC_SESSION_FILTER_NEW)
-		error = open_names(trace, texts, size, &set, reply);
+		error = open_names(trace, known, texts, size, &set, reply);
+	free(known);
 	if (!error)
 		error = posix_trace_set_filter(trace, &set, how);
 	if (error)

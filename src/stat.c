@@ -112,7 +112,8 @@ static const struct group groups[] = {
 	{"counts", count_fields},
 };
 
-void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state *state)
+void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state *state,
+			    const struct ptrc_event_types *types)
 {
 	memset(s, 0, sizeof(*s));
 	s->is_session = true;
@@ -126,6 +127,8 @@ void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state
 	s->attributes = state->attributes;
 	s->status = state->status;
 	s->counts = state->counts;
+	s->running_ns = state->running_ns;
+	s->types = *types;
 	ptrc_losses_gather(&s->losses, &s->status, &s->counts);
 }
 
@@ -137,21 +140,32 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 	s->attributes = r->attributes;
 	s->status = r->status;
 	s->counts = r->counts;
-	s->reader = r;
-	ptrc_reader_load_names(r);
-	while (ptrc_reader_next(r)) {
-		trace_event_id_t id = r->event.posix_event_id;
-		struct ptrc_stat_type *type = &s->types[id < PTRC_READER_IDS ? id : 0];
-
-		type->count++;
-		type->bytes += r->size;
-		type->truncated_count +=
-			r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
-		if (!s->event_count++)
-			s->first = r->event.posix_timestamp;
-		s->last = r->event.posix_timestamp;
-	}
+	ptrc_event_types_from_log(&s->types, r, true);
 	ptrc_reader_losses(r, true, &s->losses);
+}
+
+void ptrc_stat_free(struct ptrc_stat *s)
+{
+	ptrc_event_types_free(&s->types);
+}
+
+/* The time that the events have taken; 0 if it is not known or too short to tell. */
+static int64_t span_ns(const struct ptrc_stat *s)
+{
+	int64_t ns;
+
+	if (s->is_session)
+		return s->running_ns < INT64_MAX ? (int64_t)s->running_ns : 0;
+	ns = (s->types.last.tv_sec - s->types.first.tv_sec) * 1000000000 +
+	     s->types.last.tv_nsec - s->types.first.tv_nsec;
+	/* The clock may have been set back. */
+	return ns < 0 ? 0 : ns;
+}
+
+/* In hundredths, as there are traces with an event per minute. */
+static uint64_t per_second(uint64_t count, int64_t ns)
+{
+	return (uint64_t)((double)count * 1e11 / (double)ns + 0.5);
 }
 
 static bool applies(const struct field *f, const struct ptrc_stat *s)
@@ -254,50 +268,58 @@ static void put_field_text(struct ptrc_buffer *b, const struct field *f,
 	ptrc_buffer_char(b, '\n');
 }
 
-static void put_span_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
+static void put_rate_text(struct ptrc_buffer *b, const char *label, uint64_t count,
+			  int64_t ns)
 {
-	struct ptrc_time_format time = {0};
-	int64_t ns = (s->last.tv_sec - s->first.tv_sec) * 1000000000 + s->last.tv_nsec -
-		     s->first.tv_nsec;
+	uint64_t rate = per_second(count, ns);
 
-	put_label(b, "first event");
-	ptrc_buffer_time(b, &time, &s->first);
-	ptrc_buffer_char(b, '\n');
-	put_label(b, "last event");
-	ptrc_buffer_time(b, &time, &s->last);
-	ptrc_buffer_char(b, '\n');
-	put_label(b, "time span (s)");
-	ptrc_buffer_format(b, "%lld.%09lld\n", (long long)(ns / 1000000000),
-			   (long long)(ns < 0 ? 0 : ns % 1000000000));
+	put_label(b, label);
+	ptrc_buffer_format(b, "%llu.%02llu\n", (unsigned long long)rate / 100,
+			   (unsigned long long)rate % 100);
 }
 
-static bool is_shown(const struct ptrc_stat *s, size_t id)
+static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 {
-	/* System events and names that were opened and never used are part of the
-	 * list. */
-	return s->types[id].count ||
-	       (id >= POSIX_TRACE_UNNAMED_USEREVENT + 1 && s->reader->names[id] &&
-		s->reader->names[id]->is_known);
+	struct ptrc_time_format time = {0};
+	int64_t ns = span_ns(s);
+
+	if (!s->is_session && s->types.event_count) {
+		put_label(b, "first event");
+		ptrc_buffer_time(b, &time, &s->types.first);
+		ptrc_buffer_char(b, '\n');
+		put_label(b, "last event");
+		ptrc_buffer_time(b, &time, &s->types.last);
+		ptrc_buffer_char(b, '\n');
+	}
+	put_label(b, s->is_session ? "time running (s)" : "time span (s)");
+	ptrc_buffer_format(b, "%lld.%09lld\n", (long long)(ns / 1000000000),
+			   (long long)(ns % 1000000000));
+	put_label(b, "events");
+	ptrc_buffer_u64(b, s->types.event_count);
+	ptrc_buffer_char(b, '\n');
+	put_label(b, "bytes of data");
+	ptrc_buffer_u64(b, s->types.event_bytes);
+	ptrc_buffer_char(b, '\n');
+	if (!ns)
+		return;
+	put_rate_text(b, "events per second", s->types.event_count, ns);
+	put_rate_text(b, "bytes per second", s->types.event_bytes, ns);
+}
+
+/* System events that were never seen are left out. */
+static bool is_shown(const struct ptrc_event_type *type)
+{
+	return type->count ||
+	       (type->is_known && type->id > POSIX_TRACE_UNNAMED_USEREVENT);
 }
 
 static void put_types_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 {
-	ptrc_buffer_format(b, "\n%12s %12s %12s  %s\n", "events", "bytes", "truncated",
-			   "event type");
-	for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-		const struct ptrc_stat_type *type = &s->types[id];
-		const struct ptrc_reader_name *name;
-
-		if (!is_shown(s, id))
-			continue;
-		name = ptrc_reader_name(s->reader, (trace_event_id_t)id);
-		ptrc_buffer_format(b, "%12llu %12llu %12llu  ",
-				   (unsigned long long)type->count,
-				   (unsigned long long)type->bytes,
-				   (unsigned long long)type->truncated_count);
-		ptrc_text_put(b, name->text, name->size);
-		ptrc_buffer_char(b, '\n');
-	}
+	ptrc_buffer_char(b, '\n');
+	ptrc_event_types_put_head(b);
+	for (size_t i = 0; i < s->types.count; i++)
+		if (is_shown(&s->types.list[i]))
+			ptrc_event_type_put_text(b, &s->types.list[i]);
 }
 
 void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
@@ -324,10 +346,7 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 	}
 	put_label(b, "complete");
 	ptrc_buffer_text(b, ptrc_losses_is_any(&s->losses) ? "no\n" : "yes\n");
-	if (!s->reader)
-		return;
-	if (s->event_count)
-		put_span_text(b, s);
+	put_rates_text(b, s);
 	put_types_text(b, s);
 }
 
@@ -363,22 +382,43 @@ static void put_field_json(struct ptrc_json *j, const struct field *f,
 	}
 }
 
+static void put_rate_json(struct ptrc_json *j, const char *key, uint64_t count,
+			  int64_t ns)
+{
+	uint64_t rate = per_second(count, ns);
+
+	ptrc_json_u64(j, key, rate / 100);
+	ptrc_buffer_format(j->buffer, ".%02llu", (unsigned long long)rate % 100);
+}
+
+static void put_rates_json(struct ptrc_json *j, const struct ptrc_stat *s)
+{
+	int64_t ns = span_ns(s);
+
+	ptrc_json_u64(j, "event_count", s->types.event_count);
+	ptrc_json_u64(j, "event_bytes", s->types.event_bytes);
+	if (s->is_session)
+		ptrc_json_i64(j, "running_ns", ns);
+	if (!s->is_session && s->types.event_count) {
+		ptrc_json_time(j, "first", &s->types.first);
+		ptrc_json_time(j, "last", &s->types.last);
+	}
+	if (!ns)
+		return;
+	put_rate_json(j, "events_per_second", s->types.event_count, ns);
+	put_rate_json(j, "bytes_per_second", s->types.event_bytes, ns);
+}
+
 static void put_types_json(struct ptrc_json *j, const struct ptrc_stat *s)
 {
 	ptrc_json_open(j, "events", '[');
-	for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-		const struct ptrc_stat_type *type = &s->types[id];
-		const struct ptrc_reader_name *name;
-
-		if (!is_shown(s, id))
+	for (size_t i = 0; i < s->types.count; i++) {
+		if (!is_shown(&s->types.list[i]))
 			continue;
-		name = ptrc_reader_name(s->reader, (trace_event_id_t)id);
 		ptrc_json_open(j, NULL, '{');
-		ptrc_json_bytes(j, "event", name->text, name->size);
-		ptrc_json_u64(j, "id", id);
-		ptrc_json_u64(j, "count", type->count);
-		ptrc_json_u64(j, "bytes", type->bytes);
-		ptrc_json_u64(j, "truncated", type->truncated_count);
+		ptrc_event_type_put_json(j, &s->types.list[i]);
+		if (s->is_session)
+			ptrc_json_bool(j, "filtered", s->types.list[i].is_filtered);
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, ']');
@@ -411,14 +451,8 @@ void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
 	ptrc_losses_json(&s->losses, &j);
 	ptrc_json_close(&j, '}');
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&s->losses));
-	if (s->reader) {
-		ptrc_json_u64(&j, "event_count", s->event_count);
-		if (s->event_count) {
-			ptrc_json_time(&j, "first", &s->first);
-			ptrc_json_time(&j, "last", &s->last);
-		}
-		put_types_json(&j, s);
-	}
+	put_rates_json(&j, s);
+	put_types_json(&j, s);
 	ptrc_json_close(&j, '}');
 	ptrc_buffer_char(b, '\n');
 }

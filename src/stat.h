@@ -12,17 +12,11 @@
 #include <time.h>
 
 #include "src/attributes.h"
+#include "src/event_types.h"
 #include "src/losses.h"
 #include "src/output.h"
 #include "src/reader.h"
 #include "src/session.h"
-
-/* How often an event type was seen in a log. */
-struct ptrc_stat_type {
-	uint64_t count;
-	uint64_t bytes;
-	uint64_t truncated_count;
-};
 
 struct ptrc_stat {
 	bool is_session;
@@ -39,20 +33,21 @@ struct ptrc_stat {
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
 	struct ptrc_losses losses;
-	/* Of a log that was read: */
-	uint64_t event_count;
-	struct timespec first;
-	struct timespec last;
-	/* By event type, with the reader that knows the names; null for a session. */
-	struct ptrc_reader *reader;
-	struct ptrc_stat_type types[PTRC_READER_IDS];
+	/* How long a session has been running, in nanoseconds. */
+	uint64_t running_ns;
+	/* Whose names are the stat's own. */
+	struct ptrc_event_types types;
 };
 
-/* The stat refers to the state, which has to stay. */
-void ptrc_stat_from_session(struct ptrc_stat *, const struct ptrc_session_state *);
+/* The stat refers to the state, which has to stay, and takes the types over, which may be
+ * empty. */
+void ptrc_stat_from_session(struct ptrc_stat *, const struct ptrc_session_state *,
+			    const struct ptrc_event_types *);
 
-/* Reads the log to its end. The stat refers to the reader, which has to stay open. */
+/* Reads the log to its end. The stat refers to the reader's path. */
 void ptrc_stat_from_log(struct ptrc_stat *, struct ptrc_reader *);
+
+void ptrc_stat_free(struct ptrc_stat *);
 
 void ptrc_stat_put_text(struct ptrc_buffer *, const struct ptrc_stat *);
 /* One line. */

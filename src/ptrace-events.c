@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli.h"
+#include "src/event_types.h"
+#include "src/exit_status.h"
+#include "src/output.h"
+#include "src/reader.h"
+#include "src/session.h"
+
+enum {
+	KEY_NAMES = PTRC_CLI_KEY_FIRST,
+	KEY_USER,
+	KEY_JSON,
+	KEY_ALLOW_LOSS,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"names", KEY_NAMES, NULL, "only the names, one per line, without counting"},
+	{"user", KEY_USER, NULL, "leave the system's own event types out"},
+	{"json", KEY_JSON, NULL, "an object per event type"},
+	{"allow-loss", KEY_ALLOW_LOSS, NULL,
+	 "exit with 0 even if a log cannot be read to its end"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-events",
+	.operands = "[OPTION]... SESSION|LOG...",
+	.summary = "Lists the event types of sessions and trace logs: number, events seen,\n"
+		   "bytes of data, events cut to max-data-size, name. What has a / in it, or\n"
+		   "is no session, is a log.",
+	.options = options,
+	.notes =
+		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+static bool is_names;
+static bool is_user;
+static bool is_json;
+
+static void put_json(struct ptrc_buffer *b, const char *thing, bool is_session,
+		     const struct ptrc_event_type *type)
+{
+	struct ptrc_json j = {b, true};
+
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_u64(&j, "version", 1);
+	ptrc_json_bytes(&j, is_session ? "session" : "log", thing, strlen(thing));
+	ptrc_event_type_put_json(&j, type);
+	ptrc_json_bool(&j, "system", ptrc_event_type_is_system(type));
+	if (is_session)
+		ptrc_json_bool(&j, "filtered", type->is_filtered);
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(b, '\n');
+}
+
+static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
+		const struct ptrc_event_types *types)
+{
+	bool has_head = is_json || is_names;
+
+	for (size_t i = 0; i < types->count; i++) {
+		const struct ptrc_event_type *type = &types->list[i];
+
+		if (is_user && ptrc_event_type_is_system(type))
+			continue;
+		if (!has_head)
+			ptrc_event_types_put_head(b);
+		has_head = true;
+		if (is_json) {
+			put_json(b, thing, is_session, type);
+		} else if (is_names) {
+			ptrc_text_put(b, type->name, type->name_size);
+			ptrc_buffer_char(b, '\n');
+		} else {
+			ptrc_event_type_put_text(b, type);
+		}
+	}
+}
+
+/* A header for each, as head(1) has them. */
+static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
+{
+	if (is_json || is_names)
+		return;
+	if (!is_first)
+		ptrc_buffer_char(b, '\n');
+	ptrc_text_put(b, thing, strlen(thing));
+	ptrc_buffer_text(b, ":\n");
+}
+
+/* Whether there is such a session; then *status says how it went. */
+static bool list_session(struct ptrc_event_types *types, const char *name,
+			 enum ptrc_exit *status)
+{
+	int error = ptrc_event_types_from_session(types, name);
+
+	if (error == ENOENT)
+		return false;
+	if (error) {
+		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+		*status = PTRC_EXIT_FAILED;
+	}
+	return true;
+}
+
+static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
+{
+	static struct ptrc_reader reader;
+	enum ptrc_exit status = PTRC_EXIT_DONE;
+	struct ptrc_losses losses;
+
+	if (strcmp(path, "-") && access(path, F_OK) && errno == ENOENT &&
+	    !strchr(path, '/')) {
+		ptrc_cli_message(path, "no such session or log");
+		return PTRC_EXIT_FAILED;
+	}
+	if (!ptrc_reader_open(&reader, path))
+		return PTRC_EXIT_FAILED;
+	ptrc_event_types_from_log(types, &reader, !is_names);
+	/* What was lost before it came to the log does not concern the names in it. */
+	ptrc_reader_losses(&reader, !is_names, &losses);
+	if (!is_names && (losses.unreadable_events || losses.read_error)) {
+		ptrc_losses_report(&losses, reader.path);
+		status = losses.read_error ? PTRC_EXIT_FAILED : PTRC_EXIT_INCOMPLETE;
+	}
+	ptrc_reader_close(&reader);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	bool is_loss_allowed = false;
+	bool is_failed = false;
+	bool is_incomplete = false;
+	bool is_one;
+	int first;
+	int key;
+
+	ptrc_cli_begin(&cli);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		is_names |= key == KEY_NAMES;
+		is_user |= key == KEY_USER;
+		is_json |= key == KEY_JSON;
+		is_loss_allowed |= key == KEY_ALLOW_LOSS;
+	}
+	if (is_names && is_json)
+		ptrc_cli_usage("--names", "cannot be used together with --json");
+	if (optind == argc)
+		ptrc_cli_usage(NULL, "no SESSION or LOG given");
+	is_one = optind + 1 == argc;
+	ptrc_output_begin();
+	for (first = optind; optind < argc; optind++) {
+		const char *thing = argv[optind];
+		enum ptrc_exit status = PTRC_EXIT_DONE;
+		struct ptrc_event_types types = {0};
+		bool is_session = !strchr(thing, '/') && strcmp(thing, "-") &&
+				  list_session(&types, thing, &status);
+
+		if (!is_session)
+			status = list_log(&types, thing);
+		is_failed |= status == PTRC_EXIT_FAILED;
+		is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
+		if (types.count && !is_one)
+			put_thing(&out, thing, optind == first);
+		put(&out, thing, is_session, &types);
+		ptrc_event_types_free(&types);
+		ptrc_output_write(&out);
+	}
+	ptrc_output_end(&out);
+	if (is_failed)
+		return PTRC_EXIT_FAILED;
+	return is_incomplete && !is_loss_allowed ? PTRC_EXIT_INCOMPLETE : PTRC_EXIT_DONE;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "src/cli.h"
+#include "src/exit_status.h"
+#include "src/filter_rules.h"
+#include "src/json.h"
+#include "src/nearest.h"
+#include "src/output.h"
+#include "src/session.h"
+
+enum {
+	KEY_SET = PTRC_CLI_KEY_FIRST,
+	KEY_ADD,
+	KEY_REMOVE,
+	KEY_SYSTEM,
+	KEY_ALL,
+	KEY_NEW,
+	KEY_JSON,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"set", KEY_SET, NULL, "filter out these and no others"},
+	{"add", KEY_ADD, NULL, "filter out these, too"},
+	{"remove", KEY_REMOVE, NULL, "filter out these no longer"},
+	{"system", KEY_SYSTEM, NULL, "these: all system events"},
+	{"all", KEY_ALL, NULL, "these: all events, of names yet unknown, too"},
+	{"new", KEY_NEW, NULL,
+	 "accept names that no program has opened, and keep\n"
+	 "globs for names that are opened later"},
+	{"json", KEY_JSON, NULL, "show the filter as JSON"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-filter",
+	.operands = "[OPTION]... SESSION [EVENT]...",
+	.summary = "Shows or changes which events a session filters out, that is, does not\n"
+		   "record. EVENT is the name of an event type or a glob. Without --set,\n"
+		   "--add or --remove the filter is shown, one name per line.",
+	.options = options,
+	.notes = "--set without any event empties the filter.\n"
+		 "Exit status: 0 done, 1 failed, nothing is changed, 2 wrong usage.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+static void put_text(struct ptrc_buffer *b, const struct ptrc_session_types *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->types[i].is_filtered) {
+			ptrc_text_put(b, t->types[i].name, strlen(t->types[i].name));
+			ptrc_buffer_char(b, '\n');
+		}
+	for (size_t i = 0; i < t->glob_count; i++) {
+		ptrc_text_put(b, t->globs[i], strlen(t->globs[i]));
+		ptrc_buffer_char(b, '\n');
+	}
+}
+
+static void put_json(struct ptrc_buffer *b, const char *name,
+		     const struct ptrc_session_types *t)
+{
+	struct ptrc_json j = {b, true};
+
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_u64(&j, "version", 1);
+	ptrc_json_text(&j, "session", name);
+	ptrc_json_bool(&j, "all", t->is_all_filtered);
+	ptrc_json_open(&j, "events", '[');
+	for (size_t i = 0; i < t->count; i++) {
+		if (!t->types[i].is_filtered)
+			continue;
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_bytes(&j, "event", t->types[i].name, strlen(t->types[i].name));
+		ptrc_json_u64(&j, "id", t->types[i].id);
+		ptrc_json_close(&j, '}');
+	}
+	ptrc_json_close(&j, ']');
+	ptrc_json_open(&j, "globs", '[');
+	for (size_t i = 0; i < t->glob_count; i++) {
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_bytes(&j, "glob", t->globs[i], strlen(t->globs[i]));
+		ptrc_json_close(&j, '}');
+	}
+	ptrc_json_close(&j, ']');
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(b, '\n');
+}
+
+static int show(const char *name, bool is_json)
+{
+	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	struct ptrc_session_types types;
+	int error = ptrc_session_types_get(name, &types);
+
+	if (error) {
+		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+		return PTRC_EXIT_FAILED;
+	}
+	ptrc_output_begin();
+	if (is_json)
+		put_json(&out, name, &types);
+	else
+		put_text(&out, &types);
+	ptrc_session_types_free(&types);
+	ptrc_output_end(&out);
+	return PTRC_EXIT_DONE;
+}
+
+/* With the names that are like it, if the session can still be asked. */
+static void say_unknown(const char *name, const char *event)
+{
+	struct ptrc_nearest nearest = {0};
+	struct ptrc_session_types types = {0};
+	char proposal[900];
+
+	if (!ptrc_session_types_get(name, &types))
+		for (size_t i = 0; i < types.count; i++)
+			ptrc_nearest_offer(&nearest, event, types.types[i].name);
+	if (ptrc_filter_rules_is_glob(event))
+		ptrc_cli_message(event, "no event type of session %s has such a name",
+				 name);
+	else
+		ptrc_cli_message(event, "no event type of session %s has this name%s",
+				 name,
+				 ptrc_nearest_text(&nearest, proposal,
+						   sizeof(proposal)));
+	ptrc_session_types_free(&types);
+}
+
+static void say_refused(const char *name, const struct ptrc_session_question *q,
+			const struct ptrc_session_reply *reply)
+{
+	const char *event = reply->text < q->text_count ? q->texts[reply->text] : name;
+
+	switch (reply->error) {
+	case ENOENT:
+		say_unknown(name, event);
+		break;
+	case ENAMETOOLONG:
+		ptrc_cli_message(event, "longer than a name can be, which is %d bytes",
+				 TRACE_EVENT_NAME_MAX);
+		break;
+	case ENOSPC:
+		ptrc_cli_message(event, "there is no room for another name or glob");
+		break;
+	default:
+		ptrc_cli_error(name, reply->error);
+		break;
+	}
+}
+
+static int change(const char *name, const struct ptrc_session_question *q)
+{
+	static struct ptrc_session_reply reply;
+	int error = ptrc_session_ask_about(name, q, &reply);
+
+	if (error) {
+		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+		return PTRC_EXIT_FAILED;
+	}
+	if (reply.error) {
+		say_refused(name, q, &reply);
+		return PTRC_EXIT_FAILED;
+	}
+	return PTRC_EXIT_DONE;
+}
+
+static uint32_t flag_of(int key)
+{
+	switch (key) {
+	case KEY_SET:
+		return PTRC_SESSION_FILTER_SET;
+	case KEY_ADD:
+		return PTRC_SESSION_FILTER_ADD;
+	case KEY_REMOVE:
+		return PTRC_SESSION_FILTER_REMOVE;
+	case KEY_SYSTEM:
+		return PTRC_SESSION_FILTER_SYSTEM;
+	case KEY_ALL:
+		return PTRC_SESSION_FILTER_ALL;
+	case KEY_NEW:
+		return PTRC_SESSION_FILTER_NEW;
+	default:
+		return 0;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const uint32_t actions = PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
+				 PTRC_SESSION_FILTER_REMOVE;
+	struct ptrc_session_question q = {.verb = PTRC_SESSION_FILTER};
+	bool is_json = false;
+	const char *name;
+	uint32_t action;
+	int status = PTRC_EXIT_DONE;
+	int key;
+
+	ptrc_cli_begin(&cli);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		q.flags |= flag_of(key);
+		is_json |= key == KEY_JSON;
+	}
+	action = q.flags & actions;
+	if (action & (action - 1))
+		ptrc_cli_usage(NULL, "only one of --set, --add and --remove is possible");
+	if (optind == argc)
+		ptrc_cli_usage(NULL, "no SESSION given");
+	name = argv[optind++];
+	q.texts = (const char *const *)argv + optind;
+	q.text_count = (size_t)(argc - optind);
+	if (!action && (q.flags || q.text_count))
+		ptrc_cli_usage(NULL, "one of --set, --add and --remove has to be given");
+	if (action != PTRC_SESSION_FILTER_SET && action && !q.text_count &&
+	    !(q.flags & (PTRC_SESSION_FILTER_SYSTEM | PTRC_SESSION_FILTER_ALL)))
+		ptrc_cli_usage(NULL, "no EVENT given");
+	if (action)
+		status = change(name, &q);
+	if (status == PTRC_EXIT_DONE && (!action || is_json))
+		status = show(name, is_json);
+	return status;
+}
