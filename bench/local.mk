@@ -12,6 +12,10 @@ ptrc_bench_programs = \
 %C%_event_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LTTNG_SESSION='"$(abs_srcdir)/%D%/lttng-session"'
 %C%_event_LDADD = $(LDADD) -lm
 
+# A test runs bench/cli, for its table.
+check_PROGRAMS += %D%/cli_worker
+%C%_cli_worker_SOURCES = %D%/cli_worker.c %D%/cli_worker.h %D%/measure.h
+
 %C%_start_plain_SOURCES = %D%/start.c
 %C%_start_plain_LDADD =
 %C%_start_static_SOURCES = %D%/start.c
@@ -27,18 +31,32 @@ endif
 %C%_start_shared_LDFLAGS = $(SAN_CFLAGS) -no-install
 
 if HAVE_LTTNG_UST
-ptrc_bench_programs += %D%/lttng_event
+ptrc_bench_programs += %D%/lttng_event %D%/lttng_cli_worker
 endif
 %C%_lttng_event_SOURCES = \
 	%D%/lttng_event.c %D%/lttng_tracepoint.h %D%/measure.h %D%/worker.h
 %C%_lttng_event_CFLAGS = -std=gnu11 $(LTTNG_UST_CFLAGS)
 %C%_lttng_event_LDFLAGS =
 %C%_lttng_event_LDADD = $(LTTNG_UST_LIBS)
+%C%_lttng_cli_worker_SOURCES = \
+	%D%/lttng_cli_worker.c %D%/lttng_tracepoint.h %D%/cli_worker.h %D%/measure.h
+%C%_lttng_cli_worker_CFLAGS = -std=gnu11 $(LTTNG_UST_CFLAGS)
+%C%_lttng_cli_worker_LDFLAGS =
+%C%_lttng_cli_worker_LDADD = $(LTTNG_UST_LIBS)
 
 EXTRA_PROGRAMS = $(ptrc_bench_programs)
-EXTRA_DIST += %D%/lttng-session
+EXTRA_DIST += %D%/cli %D%/lttng-cli %D%/lttng-session
 CLEANFILES += $(EXTRA_PROGRAMS)
 
-bench: $(ptrc_bench_programs)
+ptrc_bench_cli_needs = $(bin_PROGRAMS) %D%/cli_worker examples/hello
+bench: $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
 	%D%/event $(BENCH_ARGS)
-.PHONY: bench
+	$(ptrc_bench_cli)
+bench-cli: $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
+	$(ptrc_bench_cli)
+.PHONY: bench bench-cli
+
+# The commands, as scripts use them.
+ptrc_bench_cli = \
+	PTRC_BUILD='$(abs_top_builddir)' PTRC_SOURCE='$(abs_top_srcdir)' CC='$(CC)' \
+	bash $(srcdir)/%D%/cli $(BENCH_CLI_ARGS)

@@ -60,6 +60,7 @@ ptrc_bats_tests = \
 	%D%/examples.bats \
 	%D%/agreement.bats \
 	%D%/completions.bats \
+	%D%/bench-cli.bats \
 	%D%/ptrace-clear.bats \
 	%D%/ptrace-create.bats \
 	%D%/ptrace-dump.bats \

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The traced program of bench/cli, and the clock at the other end:
+ *
+ *	tick USEC         an event every USEC microseconds until it is killed; "ready" when
+ *	                  the first may be recorded
+ *	mark COUNT USEC   COUNT events, one every USEC, each with the time it was made
+ *	lag KEY           reads lines: for each that has KEY in it, microseconds from the
+ *	                  number behind KEY, such a time, to the moment the line was there
+ */
+#ifndef BENCH_CLI_WORKER_H
+#define BENCH_CLI_WORKER_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/measure.h"
+
+typedef void (*bench_emitter)(uint64_t now);
+
+static inline void bench_pause(unsigned long usec)
+{
+	struct timespec pause = { .tv_sec = (time_t)(usec / 1000000),
+				  .tv_nsec = (long)(usec % 1000000) * 1000 };
+
+	nanosleep(&pause, NULL);
+}
+
+static inline int bench_lag(const char *key)
+{
+	char line[4096];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		uint64_t now = bench_now_ns(CLOCK_MONOTONIC);
+		const char *at = strstr(line, key);
+		uint64_t then;
+
+		if (!at)
+			continue;
+		at += strlen(key);
+		then = strtoull(at + strcspn(at, "0123456789"), NULL, 10);
+		printf("%.1f\n", (double)(int64_t)(now - then) / 1e3);
+		fflush(stdout);
+	}
+	return 0;
+}
+
+static inline int bench_cli_worker(int argc, char **argv, bench_emitter emit)
+{
+	unsigned long count = 0;
+
+	if (argc == 3 && !strcmp(argv[1], "lag"))
+		return bench_lag(argv[2]);
+	printf("ready\n");
+	fflush(stdout);
+	if (argc == 3 && !strcmp(argv[1], "tick")) {
+		for (;;) {
+			emit(bench_now_ns(CLOCK_MONOTONIC));
+			bench_pause(strtoul(argv[2], NULL, 10));
+		}
+	}
+	if (argc == 4 && !strcmp(argv[1], "mark")) {
+		for (; count < strtoul(argv[2], NULL, 10); count++) {
+			bench_pause(strtoul(argv[3], NULL, 10));
+			emit(bench_now_ns(CLOCK_MONOTONIC));
+		}
+		return 0;
+	}
+	fputs("cli worker: tick USEC, mark COUNT USEC or lag KEY\n", stderr);
+	return 2;
+}
+
+#endif
