@@ -4,5 +4,8 @@ dist_doc_DATA += \
 	%D%/conformance.md \
 	%D%/json-schema.md \
 	%D%/log-format.md \
+	%D%/ptrace-count.schema.json \
 	%D%/ptrace-event.schema.json \
+	%D%/ptrace-list.schema.json \
+	%D%/ptrace-stat.schema.json \
 	%D%/requirements.md

@@ -30,6 +30,9 @@ dist_man_MANS += \
 	%D%/posix_trace_get_filter.3 \
 	%D%/posix_trace_getnext_event.3 \
 	%D%/posix_trace_start.3 \
+	%D%/posixtrace-json.5 \
+	%D%/posixtrace-log.5 \
+	%D%/posixtrace-tutorial.7 \
 	%D%/posixtrace.7 \
 	%D%/posixtrace_get_counts.3 \
 	%D%/trace.h.7

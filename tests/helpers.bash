@@ -97,3 +97,9 @@ session_files() {
 	done
 	echo "$n"
 }
+
+# validates KIND: whether each line of standard input is what docs/ptrace-KIND.schema.json
+# says, and there is one
+validates() {
+	python3 "$PTRC_SOURCE/tests/validate.py" "$PTRC_SOURCE/docs/ptrace-$1.schema.json"
+}

@@ -44,12 +44,14 @@ ptrc_c_tests = \
 
 ptrc_sh_tests = \
 	%D%/coverage \
+	%D%/debian.sh \
 	%D%/fallbacks.sh \
 	%D%/header.sh \
 	%D%/install.sh \
 	%D%/linkage.sh \
 	%D%/manual.sh \
-	%D%/symbols.sh
+	%D%/symbols.sh \
+	%D%/tutorial.sh
 
 # Those of the C tests that run under the thread sanitizer, too.
 ptrc_tsan_tests = \
@@ -58,6 +60,7 @@ ptrc_tsan_tests = \
 # Tests of the commands; need bats and jq.
 ptrc_bats_tests = \
 	%D%/examples.bats \
+	%D%/json.bats \
 	%D%/agreement.bats \
 	%D%/completions.bats \
 	%D%/bench-cli.bats \
@@ -76,7 +79,7 @@ check_PROGRAMS += $(ptrc_c_tests)
 
 # What the tests of the commands trace.
 check_PROGRAMS += %D%/traced
-EXTRA_DIST += %D%/helpers.bash
+EXTRA_DIST += %D%/helpers.bash %D%/validate.py
 
 # Tests that use support.h say: %C%_test_NAME_LDADD = $(ptrc_support_ldadd)
 check_LTLIBRARIES = %D%/libsupport.la

@@ -57,8 +57,8 @@ every_name_is_a_function() {
 # Pages of ours that the text and SEE ALSO speak of.
 every_reference_leads_somewhere() {
 	bad=0
-	for page in "$man"/*.[137]; do
-		refs=$(sed -n 's/^\.BR \(\(posix\|ptrace\)[a-z_\\-]*\) (\([137]\)).*/\1.\3/p' "$page" |
+	for page in "$man"/*.[1357]; do
+		refs=$(sed -n 's/^\(\.BR\|\.RB (\) \(\(posix\|ptrace\)[a-z_.\\-]*\) (\([1357]\)).*/\2.\4/p' "$page" |
 			sed 's/\\//g' | sort -u)
 		for ref in $refs; do
 			case $ref in
@@ -110,16 +110,40 @@ every_choice_is_required() {
 	return "$bad"
 }
 
+# Both have the same tables, cell by cell.
+log_format_is_told() {
+	sed '/^## History/,$d' "$docs/log-format.md" | grep '^|[^-]' | tr -d '*`' |
+		tr -s '| ' '\n' | grep . >"$dir/document"
+	sed -n '/^\.TS/,/^\.TE/p' "$man/posixtrace-log.5" |
+		sed -e '/^\.T[SE]/d; /^nokeep/d; /^lb /d; /^l .*\.$/d; s/T[{}]//' \
+			-e 's/\\f[BR]//g; s/\\e/\\/g' | tr -s '@ ' '\n' | grep . >"$dir/page"
+	test "$(wc -l <"$dir/page")" -gt 300 || { echo "cannot find the tables"; return 1; }
+	diff "$dir/document" "$dir/page"
+}
+
+every_command_is_in_the_overview() {
+	bad=0
+	for page in "$man"/ptrace-*.1; do
+		command=${page##*/}
+		command=$(echo "${command%.1}" | sed 's/-/\\\\-/g')
+		sed -n '/^\.SH COMMANDS/,/^\.SH /p' "$man/posixtrace.7" | grep -q "^\.BR $command (1)" ||
+			{ echo "COMMANDS: $command"; bad=1; }
+		sed -n '/^\.SH "SEE ALSO"/,$p' "$man/posixtrace.7" | grep -q "^\.BR $command (1)" ||
+			{ echo "SEE ALSO: $command"; bad=1; }
+	done
+	return "$bad"
+}
+
 # The formatter has nothing to say.
 pages_are_sound() {
 	command -v groff >/dev/null || { echo "no groff"; return 77; }
 	bad=0
-	for page in "$man"/*.[137]; do
+	for page in "$man"/*.[1357]; do
 		grep -q '^\.so ' "$page" && continue
 		groff -t -man -ww -Tutf8 "$page" 2>&1 >/dev/null | grep . && bad=1
 	done
 	if command -v mandoc >/dev/null; then
-		for page in "$man"/*.[37]; do
+		for page in "$man"/*.[357]; do
 			mandoc -Tlint -Werror "$page" || bad=1
 		done
 	fi
@@ -168,6 +192,8 @@ result 'every page of a function has all sections' every_section_is_there
 result 'every decision is in the manual and the conformance statement [GEN-03]' \
 	every_decision_is_told
 result 'every requirement they speak of exists' every_choice_is_required
+result 'every command is in the overview' every_command_is_in_the_overview
+result 'the format of the log is told as in its document' log_format_is_told
 result 'the formatter finds nothing wrong' pages_are_sound
 result 'the programs of the overview compile without a warning' examples_compile
 result 'the programs of the overview work together [GEN-12]' examples_run

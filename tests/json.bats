@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What the commands print is what the schemas say, in ordinary and in odd cases.
+
+load helpers
+
+setup_file() {
+	python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null ||
+		skip "no python3-jsonschema"
+}
+
+# Two bytes that are UTF-8, one that is not, quotes, a control byte.
+odd_name=$'\xc3\xa4\xff "x"\\\x01'
+
+# odd_log: a log with such names in it
+odd_log() {
+	ptrace-run -o odd.log --name="$odd_name" -- "$traced" -e "$odd_name" -d "$odd_name"
+}
+
+@test "events: text, bytes, odd names, several logs" {
+	ptrace-run -o text.log -- "$traced" -n 3 -d $'tab\t"quotes" \xe2\x82\xac' -z
+	ptrace-run -o bytes.log --max-data-size=4 -- "$traced" -b -c 2 -t 2
+	odd_log
+	mv odd.log "$odd_name.log"
+	ptrace-dump text.log | validates event
+	ptrace-dump bytes.log | validates event
+	ptrace-dump "$odd_name.log" | validates event
+	ptrace-dump text.log bytes.log "$odd_name.log" >all
+	validates event <all
+	jq -se 'any(.[]; has("log_hex")) and any(.[]; has("filter")) and
+		any(.[]; has("reason")) and any(.[]; .truncated == "record") and
+		any(.[]; .event_hex == "c3a4ff202278225c01" and .data_hex == .event_hex)' all
+	ptrace-dump --count --format=json text.log | validates count
+}
+
+@test "logs: complete, with losses, with odd names, not closed" {
+	ptrace-run -o run.log -- "$traced" -n 10
+	ptrace-stat --format=json run.log | validates stat
+	odd_log
+	ptrace-stat --format=json odd.log >odd
+	validates stat <odd
+	jq -e '.attributes | has("trace_name_hex")' odd
+	jq -e 'any(.events[]; has("event_hex"))' odd
+	ptrace-run -o lossy.log --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000 || true
+	ptrace-stat --allow-loss --format=json lossy.log >lossy
+	validates stat <lossy
+	jq -e '.losses.stream_events > 0' lossy
+	ptrace-dump --allow-loss --format=json lossy.log >lossy
+	validates event <lossy
+	jq -se 'any(.[]; .event == "posix_trace_overflow")' lossy
+	head -c "$(($(stat -c %s run.log) - 100))" run.log >cut.log
+	ptrace-stat --allow-loss --format=json cut.log | validates stat
+}
+
+@test "sessions: with and without log, of a process that has ended" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o "$odd_name" --start
+	ptrace-create --pid="$pid" --name="$me.b" --stream-full-policy=until-full
+	ptrace-stat --format=json "$me.a" "$me.b" >before
+	validates stat <before
+	ptrace-list --format=json >list
+	validates list <list
+	jq -se 'any(.[]; has("log_hex")) and any(.[]; has("log") | not)' list
+	kill -KILL "$pid"
+	wait_until is_ended "$pid"
+	ptrace-stat --format=json "$me.a" "$me.b" | validates stat
+	ptrace-list --format=json | validates list
+}
+
+@test "the validator sees what is wrong" {
+	ptrace-run -o run.log -- "$traced"
+	ptrace-stat --format=json run.log >good
+	validates stat <good
+	for change in '.new = 1' '.counts.new = 1' '.complete = "yes"' 'del(.log)' \
+		'.version = 2' '.first = "today"' '.events[0].event_hex = "61"' 'empty'; do
+		run validates stat < <(jq -c "$change" good)
+		[ "$status" -ne 0 ]
+	done
+}
+
+@test "every member in the schemas is explained" {
+	for f in "$PTRC_SOURCE"/docs/*.schema.json; do
+		jq -r '[.. | objects | .properties? // empty | keys[]] | map(rtrimstr("_hex")) | unique[]' "$f" |
+			while read -r key; do
+				grep -q "\`$key\`" "$PTRC_SOURCE/docs/json-schema.md" ||
+					echo "${f##*/}: $key"
+			done
+		grep -q "${f##*/}" "$PTRC_SOURCE/docs/json-schema.md" || echo "${f##*/}"
+		grep -q "${f##*/}" "$PTRC_SOURCE/man/posixtrace-json.5" || echo "${f##*/}: page"
+	done >missing
+	diff /dev/null missing
+}
