@@ -21,7 +21,7 @@ test -z "${DEB_HOST_ARCH-}" || skip_all 'in a build of the packages'
 
 # The make that runs this test has nothing to say to those below, nor has configure's choice.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC CXX
-DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)"
+DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)"
 DEB_BUILD_PROFILES=nocheck
 export DEB_BUILD_OPTIONS DEB_BUILD_PROFILES
 
@@ -32,6 +32,15 @@ builds() (
 	dpkg-checkbuilddeps || exit 77
 	dpkg-buildpackage -us -uc -b || exit 1
 	dpkg-buildpackage -us -uc -T clean || exit 1
+)
+
+# All places that have the version have the same.
+version() (
+	test -d "$source" || exit 77
+	configured=$("$source/configure" --version | sed -n '1s/.* //p')
+	debian=$(cd "$source" && dpkg-parsechangelog -S Version)
+	echo "configure $configured, debian/changelog $debian"
+	test "$configured" = "$debian"
 )
 
 # package NAME: its file
@@ -65,7 +74,7 @@ commands() {
 		'usr/share/bash-completion/completions/ptrace-*' \
 		usr/share/zsh/vendor-completions/_ptrace \
 		'usr/share/fish/vendor_completions.d/ptrace*.fish' \
-		'usr/share/doc/posixtrace/*.md*' 'usr/share/doc/posixtrace/*.json*'
+		'usr/share/doc/posixtrace/*.md*' 'usr/share/doc/posixtrace/*.json'
 }
 
 library() {
@@ -118,6 +127,7 @@ purges() (
 )
 
 result 'packages are built from what is distributed' builds
+result 'they have the version of what they are made from' version
 result 'posixtrace holds the commands' commands
 result 'libposixtrace0 holds the shared library' library
 result 'libposixtrace-dev holds what compiling needs' development
