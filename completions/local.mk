@@ -5,6 +5,8 @@ dist_bashcompletion_DATA += \
 	%D%/bash/ptrace-clear \
 	%D%/bash/ptrace-create \
 	%D%/bash/ptrace-dump \
+	%D%/bash/ptrace-events \
+	%D%/bash/ptrace-filter \
 	%D%/bash/ptrace-flush \
 	%D%/bash/ptrace-list \
 	%D%/bash/ptrace-run \
@@ -21,6 +23,8 @@ dist_fishcompletion_DATA += \
 	%D%/fish/ptrace-clear.fish \
 	%D%/fish/ptrace-create.fish \
 	%D%/fish/ptrace-dump.fish \
+	%D%/fish/ptrace-events.fish \
+	%D%/fish/ptrace-filter.fish \
 	%D%/fish/ptrace-flush.fish \
 	%D%/fish/ptrace-list.fish \
 	%D%/fish/ptrace-run.fish \

@@ -6,6 +6,8 @@ dist_man_MANS += \
 	%D%/ptrace-clear.1 \
 	%D%/ptrace-create.1 \
 	%D%/ptrace-dump.1 \
+	%D%/ptrace-events.1 \
+	%D%/ptrace-filter.1 \
 	%D%/ptrace-flush.1 \
 	%D%/ptrace-list.1 \
 	%D%/ptrace-run.1 \

@@ -67,7 +67,10 @@ ptrc_bats_tests = \
 	%D%/ptrace-clear.bats \
 	%D%/ptrace-create.bats \
 	%D%/ptrace-dump.bats \
+	%D%/ptrace-events.bats \
+	%D%/ptrace-filter.bats \
 	%D%/ptrace-flush.bats \
+	%D%/session.bats \
 	%D%/ptrace-list.bats \
 	%D%/ptrace-run.bats \
 	%D%/ptrace-shutdown.bats \
@@ -80,6 +83,11 @@ check_PROGRAMS += $(ptrc_c_tests)
 # What the tests of the commands trace.
 check_PROGRAMS += %D%/traced
 EXTRA_DIST += %D%/helpers.bash %D%/validate.py
+
+# What follows sessions, or disturbs them.
+check_PROGRAMS += %D%/session_peer
+%C%_session_peer_LDADD = src/libcommands.la $(LDADD)
+EXTRA_DIST += %D%/helpers.bash
 
 # Tests that use support.h say: %C%_test_NAME_LDADD = $(ptrc_support_ldadd)
 check_LTLIBRARIES = %D%/libsupport.la

@@ -11,6 +11,7 @@ load helpers
 	ptrace-list --format=json | jq -c "select(.session | startswith(\"$me\"))" >list
 	jq -se --argjson pid "$pid" 'length == 2 and
 		(.[0] | .version == 1 and .status == "running" and .target == $pid and
+			.command == "traced" and .processes == 0 and .event_count == 1 and
 			.target_alive and (.log | endswith("/run.log"))) and
 		(.[1] | .status == "suspended" and (has("log") | not))' list
 	controller=$(ptrace-stat --format=json "$me.b" | jq .controller)

@@ -20,7 +20,7 @@ load helpers
 	[ "$status" -eq 0 ]
 	grep -Eq '^events lost \(stream\) +0$' <<<"$stdout"
 	grep -Eq '^complete +yes$' <<<"$stdout"
-	grep -Eq '^ +10 +40 +0  traced\.event$' <<<"$stdout"
+	grep -Eq '^ +10 +10 +40 +0  traced\.event$' <<<"$stdout"
 }
 
 @test "a session, asked without any effect on it" {
@@ -33,13 +33,41 @@ load helpers
 		.session == $name and .target == $pid and .target_alive and
 		(.until_exit | not) and .attributes.trace_name == $name and
 		.attributes.stream_min_size == 102400 and .status.stream == "suspended" and
-		.complete and (has("events") | not)' <<<"$stdout"
+		.complete and .event_count == 0 and .running_ns == 0 and
+		(has("events_per_second") | not)' <<<"$stdout"
 	run_split ptrace-stat "$me.a"
 	grep -Eq "^target +$pid\$" <<<"$stdout"
 	kill -KILL "$pid"
 	wait_until is_ended "$pid"
 	dead() { ptrace-stat --format=json "$me.a" | jq -e '.target_alive | not'; }
 	wait_until dead
+}
+
+@test "a session: counts of each event type, and rates" {
+	traced_start -w -W -n 1000 -d abcd
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log --start
+	go
+	wait_until says done
+	run_split ptrace-stat --json "$me.a"
+	[ "$status" -eq 0 ]
+	jq -e '.running_ns > 0 and .event_count >= 1000 and .event_bytes >= 4000 and
+		.events_per_second > 0 and .bytes_per_second > .events_per_second and
+		(.events[] | select(.event == "traced.event") | .count == 1000 and
+			.bytes == 4000 and .truncated == 0 and (.filtered | not))' <<<"$stdout"
+	run_split ptrace-stat "$me.a"
+	grep -Eq '^ +10 +1000 +4000 +0  traced\.event$' <<<"$stdout"
+	grep -Eq '^events per second +[0-9.]+$' <<<"$stdout"
+	ptrace-stop "$me.a"
+	running() { ptrace-stat --json "$me.a" | jq .running_ns; }
+	[ "$(running)" -eq "$(running)" ]
+	ptrace-clear "$me.a"
+	ptrace-stat --json "$me.a" | jq -e '.running_ns == 0 and .event_count == 0'
+}
+
+@test "rates of a log are over its time span" {
+	ptrace-run -o run.log -- "$traced" -n 100
+	ptrace-stat --json run.log | jq -e '.event_bytes > 0 and .events_per_second > 0'
 }
 
 @test "what is neither session nor log" {

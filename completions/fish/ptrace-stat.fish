@@ -5,4 +5,5 @@ complete -c ptrace-stat -a '(__ptrace_sessions)' -d session
 complete -c ptrace-stat -a '(__ptrace_logs)'
 __ptrace_format ptrace-stat
 __ptrace_loss ptrace-stat
+__ptrace_json ptrace-stat
 __ptrace_standard ptrace-stat

@@ -13,6 +13,11 @@ function __ptrace_format
     complete -c $argv[1] -l format -x -a 'text json' -d 'output format'
 end
 
+# __ptrace_json COMMAND: of commands that say how it went, or print
+function __ptrace_json
+	complete -c $argv[1] -l json -d 'JSON output'
+end
+
 # __ptrace_loss COMMAND: of commands that tell of losses by their exit status
 function __ptrace_loss
     complete -c $argv[1] -l allow-loss -d 'exit with 0 even if data is incomplete'

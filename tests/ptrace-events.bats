@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load helpers
+
+@test "a session: what was recorded, before anything is in the log" {
+	traced_start -w -W -n 10 -d abcd
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log --max-data-size=3
+	go
+	wait_until says done
+	run_split ptrace-events --json "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	jq -se --arg name "$me.a" 'all(.[]; .version == 1 and .session == $name) and
+		(map(select(.system)) | length == 8) and
+		(map(select(.event == "posix_trace_start")) | .[0].count == 1) and
+		(map(select(.event == "traced.event")) | .[0] | .count == 10 and
+			.bytes == 30 and .truncated == 10 and (.filtered | not))' <<<"$stdout"
+	run_split ptrace-events --user "$me.a"
+	grep -Eq '^ +10 +10 +30 +10  traced\.event$' <<<"$stdout"
+	! grep -q posix_trace_start <<<"$stdout"
+	ptrace-filter --add "$me.a" traced.event
+	ptrace-events --json "$me.a" | jq -se 'map(select(.filtered).event) == ["traced.event"]'
+	[ "$(ptrace-events --names --user "$me.a")" = \
+		$'posix_trace_unnamed_userevent\ntraced.event' ]
+	ptrace-clear "$me.a"
+	ptrace-events --json "$me.a" | jq -se 'all(.[]; .count == 0)'
+}
+
+@test "a log" {
+	ptrace-run -o run.log -- "$traced" -n 10 -d abcd
+	run_split ptrace-events --json run.log
+	[ "$status" -eq 0 ]
+	jq -se 'all(.[]; .log == "run.log" and (has("filtered") | not)) and
+		(map(select(.event == "traced.event")) | .[0] | .count == 10 and .bytes == 40)' \
+		<<<"$stdout"
+	[ "$(ptrace-events --names run.log | tail -n 1)" = traced.event ]
+	[ "$(ptrace-events --names - <run.log | tail -n 1)" = traced.event ]
+	run_split ptrace-events run.log ./run.log
+	[ "$(grep -c traced.event <<<"$stdout")" -eq 2 ]
+	grep -qx 'run.log:' <<<"$stdout"
+}
+
+@test "names of all kinds are one line each" {
+	ptrace-run -o run.log -- "$traced" -e $'a"b\nc\e\xff'
+	[ "$(ptrace-events --names --user run.log | wc -l)" -eq 2 ]
+	ptrace-events --json run.log |
+		jq -se 'map(select(.id == 10)) | .[0].event_hex == "6122620a631bff"'
+}
+
+@test "damage is told, with exit status 3" {
+	ptrace-run -o run.log -- "$traced" -n 1000
+	size=$(stat -c %s run.log)
+	dd if=/dev/urandom of=run.log bs=1 count=64 seek=$((size / 2)) conv=notrunc 2>/dev/null
+	run_split ptrace-events run.log
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-events
+	run_split ptrace-events --allow-loss run.log
+	[ "$status" -eq 0 ]
+}
+
+@test "what is neither session nor log" {
+	run_split ptrace-events "$me.nothing"
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-events: $me.nothing: no such session or log" ]
+	echo text >text
+	run_split ptrace-events text
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-events
+	run_split ptrace-events --names --json text
+	[ "$status" -eq 2 ]
+}

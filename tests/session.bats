@@ -1,0 +1,293 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Sessions as such: followed, disturbed, ended in every way.
+
+load helpers
+
+peer=$PTRC_BUILD/tests/session_peer
+
+controller() {
+	ptrace-stat --json "$1" | jq .controller
+}
+
+# follow SESSION [MICROSECONDS]: follows in the background, into the file live; $follower
+follow() {
+	rm -f live live.err
+	"$peer" follow "$@" >live 2>live.err 3>&- 7>&- &
+	follower=$!
+	pids="$pids $follower"
+	wait_until grep -q . live live.err
+	[ "$(head -n 1 live)" = following ]
+}
+
+ended() {
+	tail -n 1 live | grep -q '^end '
+}
+
+is_live() {
+	[ "$(grep -c "$1" live)" -ge "$2" ]
+}
+
+@test "followed: every event comes at once, and reaches the log, too" {
+	traced_start -w -W -n 100 -d hello
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	follow "$me.a"
+	go
+	wait_until is_live '^traced.event ' 100
+	[ "$(grep -c "^traced.event $pid $pid 5 [0-9]* hello$" live)" -eq 100 ]
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	wait "$follower"
+	[[ $(tail -n 1 live) == "end "*" 0 0" ]]
+	grep -q '^posix_trace_start ' live
+	grep -q '^posix_trace_stop ' live
+	[ "$(events run.log traced.event)" -eq 100 ]
+}
+
+@test "a plain stream can be followed, with what it holds already" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	go
+	wait_until says done
+	follow "$me.a"
+	wait_until is_live '^traced.event ' 10
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	[ "$(tail -n 1 live)" = "end 12 0 0" ]
+}
+
+@test "several follow; one is killed, the others go on" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	follow "$me.a"
+	mv live first
+	follow "$me.a"
+	kill -KILL "$follower"
+	mv live killed
+	follow "$me.a"
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	[ "$(grep -c '^traced.event ' live)" -eq 10 ]
+	mv first live
+	wait_until ended
+	[ "$(grep -c '^traced.event ' live)" -eq 10 ]
+}
+
+@test "no more than eight follow" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	for _ in 1 2 3 4 5 6 7 8; do follow "$me.a"; done
+	run_split "$peer" follow "$me.a"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"too many follow this session"* ]]
+	[ "$(wc -l <stderr.txt)" -eq 1 ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "a flood, and data larger than a message, are shown whole" {
+	traced_start -w -W -n 100 -s 100000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log --max-data-size=1M \
+		--stream-min-size=32M
+	follow "$me.a"
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	[ "$(grep -Ec "^traced.event $pid $pid 100000 [0-9]* x*\$" live)" -eq 100 ]
+	[ "$(cut -d' ' -f6 live | tr -dc x | wc -c)" -eq 10000000 ]
+	[[ $(tail -n 1 live) == "end "*" 0 0" ]]
+}
+
+@test "a follower that is too slow: shown and not shown add up" {
+	traced_start -w -W -n 200000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log --stream-min-size=32M
+	follow "$me.a"
+	kill -STOP "$follower"
+	go
+	wait_until says done
+	recorded() { [ "$(ptrace-stat --json "$me.a" | jq .counts.log_events)" -ge 200000 ]; }
+	wait_until recorded
+	kill -CONT "$follower"
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	read -r _ shown unshown error < <(tail -n 1 live)
+	[ "$error" = 0 ]
+	[ "$unshown" -gt 0 ]
+	[ "$(events run.log traced.event)" -eq 200000 ]
+	# The system's own events may or may not be among those that were missed.
+	[ "$((shown + unshown))" -ge 200000 ]
+	[ "$((shown + unshown))" -le 200100 ]
+}
+
+@test "a follower that stands still does not hold up the end of the session" {
+	traced_start -w -W -n 200000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log --stream-min-size=32M
+	follow "$me.a"
+	kill -STOP "$follower"
+	go
+	wait_until says done
+	timeout 10 ptrace-shutdown "$me.a"
+	[ "$(events run.log traced.event)" -eq 200000 ]
+	kill -CONT "$follower"
+	wait_until ended
+	[[ $(tail -n 1 live) == *rest ]]
+}
+
+@test "the session is killed while it is followed" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	follow "$me.a"
+	go
+	wait_until is_live '^traced.event ' 10
+	kill -KILL "$(controller "$me.a")"
+	wait_until ended
+	[ "$(tail -n 1 live | cut -d' ' -f4)" -eq 104 ]
+	[ "$(session_files)" -eq 0 ]
+	[ "$(events run.log traced.event)" -eq 10 ]
+	ptrace-stat run.log
+}
+
+@test "cleared and flushed while it is followed" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	follow "$me.a"
+	ptrace-flush "$me.a"
+	ptrace-clear "$me.a"
+	go
+	wait_until is_live '^traced.event ' 10
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	[[ $(tail -n 1 live) == *" 0 0" ]]
+}
+
+@test "nonsense on its socket does not disturb a session" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	timeout 60 "$peer" hostile "$me.a"
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log traced.event)" -eq 10 ]
+}
+
+@test "a session that answers nonsense: every command says so and ends" {
+	for kind in close short long magic version size page follow; do
+		"$peer" listen "$me.x" "$kind" >listening 3>&- &
+		listener=$!
+		pids="$pids $listener"
+		wait_until grep -q listening listening
+		for c in start stop flush clear shutdown stat events filter list; do
+			case $c in
+			list) line=ptrace-list ;;
+			*) line="ptrace-$c $me.x" ;;
+			esac
+			# shellcheck disable=SC2086
+			run_split timeout 10 $line
+			[ "$status" -le 1 ]
+			[ "$(wc -l <stderr.txt)" -le 1 ]
+		done
+		run_split timeout 10 "$peer" follow "$me.x"
+		[ "$status" -le 1 ]
+		kill "$listener"
+		wait "$listener" || true
+		rm -f "/dev/shm/posixtrace-$EUID/c.$me.x"
+	done
+}
+
+@test "mute sessions: the list has the others, and takes the time of one" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	for n in 1 2 3; do
+		"$peer" listen "$me.x$n" mute >listening$n 3>&- &
+		pids="$pids $!"
+		wait_until grep -q listening listening$n
+	done
+	begin=$SECONDS
+	run_split ptrace-list
+	[ "$((SECONDS - begin))" -lt 10 ]
+	[ "$status" -eq 1 ]
+	[ "$(grep -c "$me.x[123]: the session does not answer" stderr.txt)" -eq 3 ]
+	[ "$(grep -c "^$me.a " stdout.txt)" -eq 1 ]
+	rm -f "/dev/shm/posixtrace-$EUID/c.$me.x"[123]
+}
+
+@test "many commands at once on one session" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	running=
+	for _ in 1 2 3 4 5; do
+		for c in start stop flush clear stat events filter; do
+			"ptrace-$c" "$me.a" >/dev/null 2>>errors 3>&- &
+			running="$running $!"
+		done
+	done
+	for p in $running; do wait "$p"; done
+	[ ! -s errors ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "--until-exit: with a program that executes another one, and one that dies first" {
+	traced_start -w -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --until-exit -o run.log
+	kill -KILL "$pid"
+	no_session() { [ "$(session_files)" -eq 0 ]; }
+	wait_until no_session
+	ptrace-stat run.log
+	[ "$(events run.log)" -le 2 ]
+	mkfifo go
+	bash -c 'read -r <go; exec "$0" -n 20' "$traced" >out 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	ptrace-create --pid="$pid" --name="$me.a" --until-exit --start -o exec.log
+	echo >go
+	wait_until no_session
+	[ "$(events exec.log traced.event)" -eq 20 ]
+	ptrace-stat exec.log
+}
+
+@test "every command tells its result as JSON" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	for c in start stop flush clear; do
+		"ptrace-$c" --json "$me.a" | jq -e --arg c "$c" --arg s "$me.a" \
+			'. == {version: 1, session: $s, command: $c, error: 0}'
+	done
+	ptrace-create --pid="$pid" --name="$me.b"
+	run_split ptrace-flush --json "$me.b"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-flush
+	jq -e '.error == 22 and .message == "the session has no log"' <<<"$stdout"
+	ptrace-shutdown --json "$me.a" "$me.b" | jq -se '.[0].complete and
+		.[0].losses.stream_events == 0 and .[1].error == 0'
+	run_split ptrace-stop --json $'a"b\nc'
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-stop
+	jq -e '.session == "a\"b\nc" and .error == 2' <<<"$stdout"
+}
+
+@test "all sessions are ended at once" {
+	traced_start -w
+	[ "$(ptrace-list --json | jq -s length)" -eq 0 ] || skip "others have sessions"
+	ptrace-create --pid="$pid" --name="$me.a" -o a.log
+	ptrace-create --pid="$pid" --name="$me.b" -o b.log
+	run_split ptrace-shutdown --all
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	[ "$(session_files)" -eq 0 ]
+	ptrace-stat a.log b.log
+	ptrace-shutdown --all
+	run_split ptrace-shutdown --all "$me.a"
+	[ "$status" -eq 2 ]
+}

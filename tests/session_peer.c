@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The other side of a session, well-behaved or not.
+ *
+ *	session_peer follow SESSION [MICROSECONDS]
+ *		follows it, with a pause after each event; prints "following", a line
+ *		NAME PID TID BYTES LATE_US TEXT per event, and at the end
+ *		end EVENTS UNSHOWN ERROR
+ *	session_peer hostile SESSION
+ *		says all kinds of nonsense to it; prints "done"
+ *	session_peer listen NAME KIND
+ *		is a session of this name that answers nonsense; KIND is mute, close,
+ *		short, long, magic, version, size, page, follow; prints "listening"
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/cli.h"
+#include "src/reader.h"
+#include "src/session.h"
+#include "src/session_events.h"
+#include "src/session_path.h"
+
+static const struct ptrc_cli_option options[] = {PTRC_CLI_OPTIONS_END};
+static const struct ptrc_cli cli = {.program = "session_peer", .options = options};
+
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	fprintf(stderr, "session_peer: %s: %s\n", what, strerror(errno));
+	exit(99);
+}
+
+static long late_us(const struct timespec *then)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (now.tv_sec - then->tv_sec) * 1000000 +
+	       (now.tv_nsec - then->tv_nsec) / 1000;
+}
+
+static int follow(const char *session, long pause_us)
+{
+	static struct ptrc_reader r;
+	const struct timespec pause = {pause_us / 1000000, pause_us % 1000000 * 1000};
+
+	if (!ptrc_reader_follow(&r, session))
+		return 1;
+	ptrc_reader_load_names(&r);
+	puts("following");
+	fflush(stdout);
+	while (ptrc_reader_next(&r)) {
+		printf("%s %d %d %zu %ld %.*s\n",
+		       ptrc_reader_name(&r, r.event.posix_event_id)->text,
+		       r.event.posix_pid, r.event.posix_tid, r.size,
+		       late_us(&r.event.posix_timestamp),
+		       r.event.posix_event_id > POSIX_TRACE_ERROR ? (int)r.size : 0,
+		       (const char *)r.data);
+		if (ptrc_reader_is_waiting(&r))
+			fflush(stdout);
+		if (pause_us)
+			nanosleep(&pause, NULL);
+	}
+	printf("end %llu %llu %d%s\n", (unsigned long long)r.read_count,
+	       (unsigned long long)r.unshown_count, r.error,
+	       r.is_rest_unshown ? " rest" : "");
+	ptrc_reader_close(&r);
+	return 0;
+}
+
+static void address_of(const char *name, struct sockaddr_un *address)
+{
+	char directory[64];
+
+	errno = ptrc_session_directory(true, directory);
+	if (errno)
+		fail("directory");
+	ptrc_session_address(directory, name, address);
+}
+
+static int connect_to(const char *name)
+{
+	struct sockaddr_un address;
+	int fd;
+
+	address_of(name, &address);
+	errno = ptrc_session_connect(&address, &fd);
+	if (errno)
+		fail(name);
+	return fd;
+}
+
+/* Sends it, and takes what comes. */
+static void say(const char *name, const void *message, size_t size)
+{
+	static char answer[100000];
+	int fd = connect_to(name);
+
+	if (send(fd, message, size, MSG_NOSIGNAL) < 0)
+		fail("send");
+	recv(fd, answer, sizeof(answer), 0);
+	close(fd);
+}
+
+static int hostile(const char *name)
+{
+	static struct {
+		struct ptrc_session_request head;
+		char texts[100000];
+	} q;
+	int fds[100];
+
+	say(name, "", 0);
+	say(name, "x", 1);
+	memset(&q, 0xff, sizeof(q));
+	for (size_t n = 1; n < 200; n++)
+		say(name, &q, n);
+	say(name, &q, sizeof(q));
+	for (unsigned int verb = 0; verb < 300; verb++) {
+		/* Those that would end it, or change it, have their own test. */
+		if (verb >= PTRC_SESSION_START && verb <= PTRC_SESSION_SHUTDOWN)
+			continue;
+		q.head = (struct ptrc_session_request){
+			.magic = PTRC_SESSION_MAGIC,
+			.version = PTRC_SESSION_VERSION,
+			.verb = (uint16_t)verb,
+			.flags = PTRC_SESSION_FILTER_ADD,
+			.from = UINT32_MAX - verb,
+			.size = 10,
+		};
+		memset(q.texts, 'x', sizeof(q.texts));
+		say(name, &q, sizeof(q.head));
+		say(name, &q, sizeof(q.head) + 9);
+		/* Texts without an end. */
+		say(name, &q, sizeof(q.head) + 10);
+		q.head.size = UINT32_MAX;
+		say(name, &q, sizeof(q.head) + 10);
+		q.head.size = PTRC_SESSION_TEXTS_MAX;
+		say(name, &q, sizeof(q.head) + PTRC_SESSION_TEXTS_MAX);
+		/* Nothing but ends. */
+		memset(q.texts, 0, sizeof(q.texts));
+		say(name, &q, sizeof(q.head) + PTRC_SESSION_TEXTS_MAX);
+		q.head.flags = PTRC_SESSION_FILTER_ADD | PTRC_SESSION_FILTER_SET;
+		say(name, &q, sizeof(q.head) + PTRC_SESSION_TEXTS_MAX);
+	}
+	/* Many who say nothing, and many who ask and do not listen. */
+	for (size_t i = 0; i < 100; i++) {
+		fds[i] = connect_to(name);
+		q.head.verb = i % 2 ? PTRC_SESSION_TYPES : PTRC_SESSION_FOLLOW;
+		q.head.size = 0;
+		q.head.from = 0;
+		if (i % 4 && send(fds[i], &q, sizeof(q.head), MSG_NOSIGNAL) < 0)
+			fail("send");
+	}
+	for (size_t i = 0; i < 100; i++)
+		close(fds[i]);
+	puts("done");
+	return 0;
+}
+
+static struct ptrc_session_reply reply;
+
+/* A good answer first, then records that are none. */
+static void answer_follow(int fd)
+{
+	struct {
+		struct ptrc_session_events head;
+		struct ptrc_session_record record;
+		struct ptrc_session_event event;
+	} m = {
+		.head = {PTRC_SESSION_MAGIC, PTRC_SESSION_VERSION, PTRC_SESSION_EVENTS,
+			 sizeof(m) - sizeof(m.head), 0},
+		.record = {PTRC_SESSION_RECORD_EVENT, 65535, sizeof(m.event)},
+		.event = {.data_size = 0},
+	};
+
+	reply.body = PTRC_SESSION_BODY_STATE;
+	reply.size = sizeof(reply.state);
+	send(fd, &reply, offsetof(struct ptrc_session_reply, state) + reply.size,
+	     MSG_NOSIGNAL);
+	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
+	m.event.data_size = UINT64_MAX;
+	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
+	m.record.kind = PTRC_SESSION_RECORD_DATA;
+	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
+	m.record.kind = PTRC_SESSION_RECORD_NAME;
+	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
+	m.record.kind = PTRC_SESSION_RECORD_EVENT;
+	m.record.size = UINT32_MAX;
+	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
+}
+
+static void answer(int fd, const char *kind)
+{
+	size_t size = offsetof(struct ptrc_session_reply, state);
+
+	memset(&reply, 0, sizeof(reply));
+	reply.magic = PTRC_SESSION_MAGIC;
+	reply.version = PTRC_SESSION_VERSION;
+	reply.kind = PTRC_SESSION_DONE;
+	if (!strcmp(kind, "follow")) {
+		answer_follow(fd);
+		return;
+	}
+	if (!strcmp(kind, "short"))
+		size = 3;
+	if (!strcmp(kind, "long"))
+		size = sizeof(reply);
+	if (!strcmp(kind, "magic"))
+		reply.magic++;
+	if (!strcmp(kind, "version"))
+		reply.version++;
+	if (!strcmp(kind, "size"))
+		reply.size = UINT32_MAX;
+	if (!strcmp(kind, "page")) {
+		/* Endless, and names without an end. */
+		reply.body = PTRC_SESSION_BODY_PAGE;
+		reply.size = PTRC_SESSION_PAGE_MAX;
+		reply.next = 1;
+		memset(reply.page, 0x77, sizeof(reply.page));
+		size += reply.size;
+	}
+	send(fd, &reply, size, MSG_NOSIGNAL);
+}
+
+static int listen_as(const char *name, const char *kind)
+{
+	static char request[100000];
+	struct sockaddr_un address;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	address_of(name, &address);
+	unlink(address.sun_path);
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) || listen(fd, 8))
+		fail(name);
+	puts("listening");
+	fflush(stdout);
+	for (;;) {
+		int client = accept(fd, NULL, NULL);
+
+		if (client < 0)
+			fail("accept");
+		if (!strcmp(kind, "mute"))
+			continue;
+		if (recv(client, request, sizeof(request), 0) > 0 &&
+		    strcmp(kind, "close"))
+			answer(client, kind);
+		close(client);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	ptrc_cli_begin(&cli);
+	if (argc > 2 && !strcmp(argv[1], "follow"))
+		return follow(argv[2], argc > 3 ? atol(argv[3]) : 0);
+	if (argc == 3 && !strcmp(argv[1], "hostile"))
+		return hostile(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "listen"))
+		return listen_as(argv[2], argv[3]);
+	return 99;
+}
