@@ -7,6 +7,7 @@ dist_bashcompletion_DATA += \
 	%D%/bash/ptrace-dump \
 	%D%/bash/ptrace-events \
 	%D%/bash/ptrace-filter \
+	%D%/bash/ptrace-event \
 	%D%/bash/ptrace-flush \
 	%D%/bash/ptrace-list \
 	%D%/bash/ptrace-run \
@@ -25,6 +26,7 @@ dist_fishcompletion_DATA += \
 	%D%/fish/ptrace-dump.fish \
 	%D%/fish/ptrace-events.fish \
 	%D%/fish/ptrace-filter.fish \
+	%D%/fish/ptrace-event.fish \
 	%D%/fish/ptrace-flush.fish \
 	%D%/fish/ptrace-list.fish \
 	%D%/fish/ptrace-run.fish \

@@ -108,7 +108,7 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t 
 	return is_done;
 }
 
-/* ENOMEM. A stream that is gone, or of another version, is none. */
+/* EPERM, ENOMEM. A stream that is gone, or of another version, is none. */
 static int record(const struct event *e, uint64_t stream_id, uint32_t id,
 		  unsigned int *streams)
 {
@@ -127,7 +127,9 @@ static int record(const struct event *e, uint64_t stream_id, uint32_t id,
 		return err == ENOMEM || err == EPERM ? err : 0;
 	/* A child that another thread forks would keep it. */
 	ptrc_sys(SYS_madvise, s.header, s.map_size, MADV_DONTFORK);
-	if (s.header->id == stream_id) {
+	/* One that is inherited from outside of our pid namespace takes no event of the process
+	 * itself either. */
+	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns) {
 		if (!ptrc_barrier_register())
 			atomic_store_explicit(&s.header->needs_global_barrier, 1,
 					      memory_order_seq_cst);

@@ -114,7 +114,6 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 	struct ptrc_procfs_stat st;
-	uint64_t own_ns;
 	uint32_t owner;
 	int err;
 
@@ -127,11 +126,6 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 	if (!err)
 		err = ptrc_procfs_stat(t->pid, &st);
 	if (!err)
-		err = ptrc_procfs_pid_namespace(0, &own_ns);
-	/* Who looks after its streams there would not find our thread. */
-	if (!err && t->ns != own_ns)
-		err = EPERM;
-	if (!err)
 		err = ptrc_shmdir_open(t->uid, false, &t->dirfd);
 	if (err)
 		return err;
@@ -141,14 +135,11 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 		memset((void *)page, 0, sizeof(*page));
 		err = 0;
 	}
-	if (!err && page->image == 0) {
-		/* As for a page made ahead. */
-		if (ptrc_sys(SYS_geteuid, 0) != 0 &&
-		    (ptrc_procfs_owner(t->pid, &owner) || owner != t->uid))
-			err = EPERM;
-		else if (ptrc_inherit_is_announced(t->dirfd))
-			ptrc_inherit_join(t->dirfd, t->uid, t->pid, t->ns, page);
-	}
+	/* A privileged image would not join either (EXEC-13). */
+	if (!err && page->image == 0 && ptrc_inherit_is_announced(t->dirfd) &&
+	    (ptrc_sys(SYS_geteuid, 0) == 0 ||
+	     (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid)))
+		ptrc_inherit_join(t->dirfd, t->uid, t->pid, t->ns, page);
 	if (err)
 		ptrc_target_rest(t);
 	return err;

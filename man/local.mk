@@ -8,6 +8,7 @@ dist_man_MANS += \
 	%D%/ptrace-dump.1 \
 	%D%/ptrace-events.1 \
 	%D%/ptrace-filter.1 \
+	%D%/ptrace-event.1 \
 	%D%/ptrace-flush.1 \
 	%D%/ptrace-list.1 \
 	%D%/ptrace-run.1 \

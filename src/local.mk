@@ -7,6 +7,7 @@ ptrc_commands = \
 	%D%/ptrace-dump \
 	%D%/ptrace-events \
 	%D%/ptrace-filter \
+	%D%/ptrace-event \
 	%D%/ptrace-flush \
 	%D%/ptrace-list \
 	%D%/ptrace-run \
@@ -65,6 +66,7 @@ ptrc_commands_libs = %D%/libcommands.la $(LDADD)
 %C%_ptrace_dump_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_events_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_filter_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_event_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_flush_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_list_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_run_LDADD = $(ptrc_commands_libs)

@@ -292,26 +292,41 @@ static int release_child(const struct run *r)
 	return error;
 }
 
+/* Scripts have events, too, by ptrace-event, but are no programs with the library. */
+static bool has_user_events(trace_id_t trace)
+{
+	struct posixtrace_type_count counts[POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX];
+
+	if (posixtrace_get_type_counts(trace, counts, sizeof(counts) / sizeof(*counts)))
+		return true;
+	for (size_t i = POSIX_TRACE_UNNAMED_USEREVENT; i < sizeof(counts) / sizeof(*counts); i++)
+		if (counts[i].pt_events)
+			return true;
+	return false;
+}
+
 /* Ends the trace and tells what is missing from it; COMMAND's status remains. */
 static void finish(struct run *r)
 {
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
 	struct ptrc_losses losses = {0};
-	bool has_losses;
+	bool has_losses, is_empty = false;
 	int error;
 
 	posix_trace_stop(r->trace);
 	has_losses = !posix_trace_get_status(r->trace, &status) &&
 		     !posixtrace_get_counts(r->trace, &counts, sizeof(counts));
-	if (has_losses)
+	if (has_losses) {
 		ptrc_losses_gather(&losses, &status, &counts);
+		is_empty = !counts.pt_processes && !has_user_events(r->trace);
+	}
 	error = posix_trace_shutdown(r->trace);
 	ptrc_losses_from_log(&losses, r->log.path);
 	if (error)
 		losses.write_error = error;
 	ptrc_losses_report(&losses, r->log.path);
-	if (has_losses && !counts.pt_processes)
+	if (is_empty)
 		ptrc_cli_message(
 			r->command[0],
 			"no event was recorded: no program that is linked with the "

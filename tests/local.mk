@@ -69,6 +69,7 @@ ptrc_bats_tests = \
 	%D%/ptrace-dump.bats \
 	%D%/ptrace-events.bats \
 	%D%/ptrace-filter.bats \
+	%D%/ptrace-event.bats \
 	%D%/ptrace-flush.bats \
 	%D%/session.bats \
 	%D%/ptrace-list.bats \

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <posixtrace.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "src/cli.h"
+#include "src/exit_status.h"
+#include "src/json.h"
+#include "src/output.h"
+
+enum {
+	KEY_PID = PTRC_CLI_KEY_FIRST,
+	KEY_REQUIRE,
+	KEY_STDIN,
+	KEY_JSON,
+};
+
+/* Of standard input, which may have no end. */
+#define STDIN_MAX ((size_t)16 << 20)
+
+static const struct ptrc_cli_option options[] = {
+	{"pid", KEY_PID, "PID",
+	 "process whose event it is (default: the parent\n"
+	 "process, that is, the script)"},
+	{"require", KEY_REQUIRE, NULL, "fail if the event is recorded nowhere"},
+	{"stdin", KEY_STDIN, NULL, "the data is what standard input has"},
+	{"json", KEY_JSON, NULL, "print what was done, as JSON"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-event",
+	.operands = "[OPTION]... NAME [DATA | - | KEY=VALUE...]",
+	.summary =
+		"Records an event in every trace of the calling script. Its data is the\n"
+		"text DATA, standard input (-), or a JSON object of the keys and values.\n"
+		"Does nothing if the script is not traced.",
+	.options = options,
+	.notes =
+		"Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+/* The process whose event it is, and in how many streams that is. */
+struct result {
+	pid_t pid;
+	unsigned int streams;
+};
+
+/* Bytes of KEY in KEY=VALUE; 0: it is none, but plain data that happens to have a "=". */
+static size_t key_length(const char *operand)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	static const char others[] = "abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.-";
+	size_t len = strspn(operand, others);
+
+	return operand[len] == '=' && strspn(operand, letters) ? len : 0;
+}
+
+static bool is_same_key(const char *a, const char *b)
+{
+	size_t len = key_length(a);
+
+	return len == key_length(b) && memcmp(a, b, len) == 0;
+}
+
+static void put_pairs(struct ptrc_buffer *data, char **pairs)
+{
+	struct ptrc_json j = {data, true};
+
+	ptrc_json_open(&j, NULL, '{');
+	for (char **pair = pairs; *pair; pair++) {
+		size_t len = key_length(*pair);
+
+		if (!len)
+			ptrc_cli_usage(*pair, "is not KEY=VALUE, and there can be only one DATA");
+		for (char **other = pairs; other < pair; other++)
+			if (is_same_key(*other, *pair))
+				ptrc_cli_usage(*pair, "the key is there twice");
+		(*pair)[len] = '\0';
+		ptrc_json_bytes(&j, *pair, *pair + len + 1, strlen(*pair + len + 1));
+		(*pair)[len] = '=';
+	}
+	ptrc_json_close(&j, '}');
+}
+
+/* False after a message. */
+static bool read_stdin(struct ptrc_buffer *data)
+{
+	for (;;) {
+		char *room = ptrc_buffer_room(data, 65536);
+		ssize_t got = read(STDIN_FILENO, room, 65536);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			ptrc_cli_error("standard input", errno);
+			return false;
+		}
+		if (got == 0)
+			return true;
+		data->used += (size_t)got;
+		if (data->used > STDIN_MAX) {
+			ptrc_cli_message("standard input", "more than %zu bytes", STDIN_MAX);
+			return false;
+		}
+	}
+}
+
+static void check_name(const char *name)
+{
+	if (!*name)
+		ptrc_cli_usage(NULL, "the event name is empty");
+	if (strlen(name) > TRACE_EVENT_NAME_MAX)
+		ptrc_cli_usage(name, "an event name has at most %d bytes", TRACE_EVENT_NAME_MAX);
+}
+
+/* Returns whether the call went well, after a message if not. */
+static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
+		   struct result *r)
+{
+	int err = posixtrace_event_for(r->pid, name, data->bytes, data->used, &r->streams);
+	char pid[16];
+
+	if (!err)
+		return true;
+	/* Who has started us may be anybody, and gone. */
+	if (!is_given && (err == EPERM || err == ESRCH)) {
+		r->streams = 0;
+		return true;
+	}
+	snprintf(pid, sizeof(pid), "%d", (int)r->pid);
+	switch (err) {
+	case EINVAL:
+		ptrc_cli_usage(name, "is the name of a system event");
+	case ESRCH:
+		ptrc_cli_message(pid, "no such process");
+		break;
+	case EPERM:
+		ptrc_cli_message(pid, "not allowed to record events of this process");
+		break;
+	default:
+		ptrc_cli_error(name, err);
+		break;
+	}
+	return false;
+}
+
+static void print_json(const char *name, const struct result *r)
+{
+	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	struct ptrc_json j = {&out, true};
+
+	ptrc_output_begin();
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_u64(&j, "version", 1);
+	ptrc_json_bytes(&j, "event", name, strlen(name));
+	ptrc_json_i64(&j, "pid", r->pid);
+	ptrc_json_u64(&j, "streams", r->streams);
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(&out, '\n');
+	ptrc_output_end(&out);
+}
+
+int main(int argc, char **argv)
+{
+	struct ptrc_buffer data = PTRC_BUFFER_INIT;
+	bool is_required = false, is_stdin = false, is_json = false, is_good = true;
+	struct result r = {0, 0};
+	const char *name;
+	char **operands;
+	int key;
+
+	ptrc_cli_begin(&cli);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		if (key == KEY_PID)
+			r.pid = (pid_t)ptrc_cli_number("--pid", optarg, 1, INT_MAX);
+		else if (key == KEY_REQUIRE)
+			is_required = true;
+		else if (key == KEY_STDIN)
+			is_stdin = true;
+		else if (key == KEY_JSON)
+			is_json = true;
+	}
+	if (optind == argc)
+		ptrc_cli_usage(NULL, "no event NAME given");
+	name = argv[optind];
+	check_name(name);
+	operands = argv + optind + 1;
+	if (operands[0] && is_stdin)
+		ptrc_cli_usage(operands[0], "the data comes from standard input already");
+	if (operands[0] && !operands[1] && !strcmp(operands[0], "-"))
+		is_stdin = true;
+	if (is_stdin)
+		is_good = read_stdin(&data);
+	else if (operands[0] && !operands[1] && !key_length(operands[0]))
+		ptrc_buffer_text(&data, operands[0]);
+	else if (operands[0])
+		put_pairs(&data, operands);
+	if (!is_good)
+		return PTRC_EXIT_FAILED;
+	if (r.pid) {
+		is_good = record(name, &data, true, &r);
+	} else {
+		r.pid = getppid();
+		/* 0: outside of our pid namespace. */
+		is_good = r.pid == 0 || record(name, &data, false, &r);
+		/* A shell runs its last command in its own place: then the traced one is this
+		 * process. */
+		if (is_good && r.streams == 0) {
+			struct result own = {getpid(), 0};
+
+			is_good = record(name, &data, false, &own);
+			if (own.streams || r.pid == 0)
+				r = own;
+		}
+	}
+	if (!is_good)
+		return PTRC_EXIT_FAILED;
+	if (is_json)
+		print_json(name, &r);
+	if (is_required && r.streams == 0) {
+		ptrc_cli_message(name, "recorded nowhere: nothing traces process %d, or no trace "
+				       "wants the event now",
+				 (int)r.pid);
+		return PTRC_EXIT_FAILED;
+	}
+	return PTRC_EXIT_DONE;
+}

@@ -1,0 +1,179 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load helpers
+
+# script OPTION... <SCRIPT: runs the script of standard input, traced into run.log; it finds
+# the build's programs, and `traced`, in its PATH
+script() {
+	cat >script.sh
+	ptrace-run -o run.log "$@" -- sh script.sh
+}
+
+# shown EVENT FILTER: what jq makes of the events of that name
+shown() {
+	ptrace-dump --format=json -e "$1" run.log | jq -r "$2"
+}
+
+@test "steps of a script and events of its programs are on one timeline [EXT-08 EXT-04]" {
+	ln -s "$traced" traced
+	script <<-'END'
+		ptrace-event begin a=1
+		./traced -n 3
+		ptrace-event end
+		echo $$ >script.pid
+	END
+	names=$(ptrace-dump --format=json run.log | jq -r .event | grep -v '^posix_trace_' | uniq)
+	[ "$names" = $'begin\ntraced.event\nend' ]
+	[ "$(shown begin '.data | fromjson | .a')" = 1 ]
+	[ "$(shown begin .pid)" = "$(cat script.pid)" ]
+	[ "$(shown end .pid)" = "$(cat script.pid)" ]
+	[ "$(shown traced.event .pid | uniq)" != "$(cat script.pid)" ]
+	# Nobody of the script has called.
+	[ "$(shown begin .address)" = 0x0 ]
+	[ "$(shown begin .thread)" = 0x0 ]
+}
+
+@test "the data of an event" {
+	printf 'from\0here' >input
+	run_split script <<-'END'
+		ptrace-event none
+		ptrace-event text 'a text, as it is '
+		ptrace-event text '=5'
+		ptrace-event text 'a b=c'
+		ptrace-event stdin - <input
+		ptrace-event stdin --stdin <input
+		ptrace-event pair key=
+		ptrace-event pairs k1='a "b" \c' k.2_x-=é=1 _=$(printf '\377x')
+		:
+	END
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(shown none .len)" = 0 ]
+	[ "$(shown text .data)" = $'a text, as it is \n=5\na b=c' ]
+	[ "$(shown stdin .data_hex)" = $'66726f6d0068657265\n66726f6d0068657265' ]
+	[ "$(shown pair .data)" = '{"key":""}' ]
+	[ "$(shown pairs '.data | fromjson | .k1')" = 'a "b" \c' ]
+	[ "$(shown pairs '.data | fromjson | .["k.2_x-"]')" = 'é=1' ]
+	[ "$(shown pairs '.data | fromjson | .__hex')" = ff78 ]
+}
+
+@test "long data is cut by the trace" {
+	script --max-data-size=16 <<-'END'
+		ptrace-event long 0123456789012345678
+		:
+	END
+	[ "$(shown long .data)" = 0123456789012345 ]
+	[ "$(shown long .truncated)" = record ]
+}
+
+@test "whose event it is [EXT-08]" {
+	script <<-'END'
+		echo $$ >script.pid
+		(ptrace-event subshell; :)
+		(ptrace-event named --pid=$$; :)
+		sh -c 'echo $$ >inner.pid; ptrace-event inner; :'
+		echo | { ptrace-event pipe; :; }
+		exec ptrace-event last
+	END
+	[ "$(shown named .pid)" = "$(cat script.pid)" ]
+	[ "$(shown last .pid)" = "$(cat script.pid)" ]
+	[ "$(shown inner .pid)" = "$(cat inner.pid)" ]
+	[ "$(shown subshell .pid)" != "$(cat script.pid)" ]
+	[ "$(shown pipe '"there"')" = there ]
+}
+
+@test "children of a script that do not inherit are not traced" {
+	script --inheritance=close-for-child <<-'END'
+		ptrace-event outer
+		sh -c 'ptrace-event inner; :'
+		:
+	END
+	[ "$(events run.log outer)" -eq 1 ]
+	[ "$(events run.log inner)" -eq 0 ]
+}
+
+@test "an untraced script runs as it would [EXT-08]" {
+	run_split sh -c 'ptrace-event step a=1; echo $?'
+	[ "$stdout" = 0 ]
+	[ -z "$stderr" ]
+	run_split sh -c 'ptrace-event --require step; exit $?'
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-event
+	[[ $stderr == "ptrace-event: step: recorded nowhere: "* ]]
+	run_split sh -c 'ptrace-event --json step; echo $$'
+	[ "$(head -1 stdout.txt | jq -c '[.version, .event, .streams]')" = '[1,"step",0]' ]
+	[ "$(head -1 stdout.txt | jq .pid)" = "$(tail -1 stdout.txt)" ]
+}
+
+@test "what was done, as JSON" {
+	script <<-'END'
+		ptrace-event --require --json 'a "name"' >json
+		ptrace-event --json "$(printf 'n\377')" >>json
+		echo $$ >script.pid
+	END
+	[ "$(jq -c '[.version, .event, .event_hex, .streams]' json)" = \
+		$'[1,"a \\"name\\"",null,1]\n[1,"n\uFFFD","6eff",1]' ]
+	[ "$(jq .pid json | uniq)" = "$(cat script.pid)" ]
+}
+
+@test "a session on a running script that does not know us" {
+	mkfifo in
+	sh -c 'read line; ptrace-event from.within n=1; read line' <in 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	exec 7>in
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log --start
+	ptrace-event --pid="$pid" --require from.outside
+	go
+	within() { ptrace-flush "$me.a" && ptrace-dump --allow-loss run.log 2>/dev/null | grep -q from.within; }
+	wait_until within
+	ptrace-stop "$me.a"
+	run_split ptrace-event --pid="$pid" --require from.outside
+	[ "$status" -eq 1 ]
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log from.outside)" -eq 1 ]
+	[ "$(events run.log from.within)" -eq 1 ]
+}
+
+@test "wrong names, operands and processes" {
+	long=$(printf '%0255d' 0)
+	ptrace-event "$long"
+	for name in '' "${long}0" posix_trace_start; do
+		run_split ptrace-event "$name"
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-event
+	done
+	run_split ptrace-event "${long}0"
+	[[ $stderr == *"has at most 255 bytes"* ]]
+	for operands in 'one two' 'a=1 two' 'a=1 a=2' '--stdin a=1' '- a=1'; do
+		# shellcheck disable=SC2086
+		run_split ptrace-event name $operands
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-event
+	done
+	for pid in 0 -1 x 99999999999; do
+		run_split ptrace-event --pid="$pid" name
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-event
+	done
+	sh -c : 3>&- &
+	pid=$!
+	wait "$pid"
+	run_split ptrace-event --pid="$pid" name
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-event: $pid: no such process" ]
+	run_split ptrace-event name - <&-
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-event: standard input: "* ]]
+	head -c $((16 * 1024 * 1024 + 1)) /dev/zero >big
+	run_split ptrace-event name - <big
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-event: standard input: more than 16777216 bytes" ]
+	[ -w /dev/full ] || return 0
+	status=0
+	ptrace-event --json name >/dev/full 2>stderr.txt || status=$?
+	[ "$status" -eq 1 ]
+	stderr=$(cat stderr.txt)
+	assert_one_message ptrace-event
+}
