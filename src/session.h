@@ -271,6 +271,8 @@ struct ptrc_session_outcome {
 	int32_t error;
 	/* What failed: enum ptrc_session_stage */
 	int32_t stage;
+	/* Process ID of the controller. */
+	int32_t controller;
 	char name[PTRC_SESSION_NAME_MAX + 1];
 };
 

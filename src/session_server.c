@@ -555,6 +555,7 @@ controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
 			remove_socket(&c);
 	}
 	memcpy(outcome.name, c.name, sizeof(outcome.name));
+	outcome.controller = getpid();
 	/* Less than a pipe takes in one piece; if nobody reads it, nobody knows the
 	 * name. */
 	if (write(outcome_fd, &outcome, sizeof(outcome)) != (ssize_t)sizeof(outcome) &&
