@@ -174,6 +174,8 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 		const struct ptrc_cli_option *o = find_key(command->options, optopt);
 
 		if (!o)
+			o = find_key(command->shared_options, optopt);
+		if (!o)
 			o = find_key(standard_options, optopt);
 		if (o) {
 			snprintf(name, sizeof(name), "--%s", o->name);
@@ -276,6 +278,16 @@ void ptrc_cli_usage(const char *thing, const char *format, ...)
 	exit(command->usage_status);
 }
 
+void ptrc_cli_refuse(const char *thing, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	message(thing, format, values, false);
+	va_end(values);
+	exit(command->usage_status);
+}
+
 void ptrc_cli_no_memory(void)
 {
 	ptrc_cli_error(NULL, ENOMEM);
@@ -299,22 +311,37 @@ static int parse_digits(const char *text, const char **end, uint64_t *value)
 	return 0;
 }
 
-uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low,
-			 uint64_t high)
+static void __attribute__((format(printf, 2, 3)))
+say_why(struct ptrc_cli_reason *why, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(why->text, sizeof(why->text), format, values);
+	va_end(values);
+}
+
+bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value,
+			   struct ptrc_cli_reason *why)
 {
 	const char *end;
 	uint64_t v;
 	int error = parse_digits(text, &end, &v);
 
-	if (error == EINVAL || (!error && *end))
-		ptrc_cli_usage(option, "'%s' is not a number", text);
-	if (error || v < low || v > high)
-		ptrc_cli_usage(option, "%s is not in the range %llu to %llu", text,
-			       (unsigned long long)low, (unsigned long long)high);
-	return v;
+	if (error == EINVAL || (!error && *end)) {
+		say_why(why, "'%s' is not a number", text);
+		return false;
+	}
+	if (error || v < low || v > high) {
+		say_why(why, "%s is not in the range %llu to %llu", text,
+			(unsigned long long)low, (unsigned long long)high);
+		return false;
+	}
+	*value = v;
+	return true;
 }
 
-size_t ptrc_cli_size(const char *option, const char *text)
+bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reason *why)
 {
 	static const char suffixes[] = "KMG";
 	const char *end;
@@ -331,17 +358,22 @@ size_t ptrc_cli_size(const char *option, const char *text)
 				if (__builtin_mul_overflow(v, (uint64_t)1024, &v))
 					error = ERANGE;
 	}
-	if (error == EINVAL)
-		ptrc_cli_usage(
-			option,
+	if (error == EINVAL) {
+		say_why(why,
 			"'%s' is not a size: a number with K, M, G or nothing behind",
 			text);
-	if (error || v > SIZE_MAX)
-		ptrc_cli_usage(option, "%s is too large", text);
-	return (size_t)v;
+		return false;
+	}
+	if (error || v > SIZE_MAX) {
+		say_why(why, "%s is too large", text);
+		return false;
+	}
+	*value = v;
+	return true;
 }
 
-int ptrc_cli_word(const char *option, const char *text, const char *const *words)
+int ptrc_cli_parse_word(const char *text, const char *const *words,
+			struct ptrc_cli_reason *why)
 {
 	char list[200] = "";
 
@@ -356,7 +388,39 @@ int ptrc_cli_word(const char *option, const char *text, const char *const *words
 					: " and ",
 			 words[i]);
 	}
-	ptrc_cli_usage(option, "'%s' is not one of %s", text, list);
+	say_why(why, "'%s' is not one of %s", text, list);
+	return -1;
+}
+
+uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low,
+			 uint64_t high)
+{
+	struct ptrc_cli_reason why;
+	uint64_t v;
+
+	if (!ptrc_cli_parse_number(text, low, high, &v, &why))
+		ptrc_cli_usage(option, "%s", why.text);
+	return v;
+}
+
+size_t ptrc_cli_size(const char *option, const char *text)
+{
+	struct ptrc_cli_reason why;
+	uint64_t v;
+
+	if (!ptrc_cli_parse_size(text, &v, &why))
+		ptrc_cli_usage(option, "%s", why.text);
+	return (size_t)v;
+}
+
+int ptrc_cli_word(const char *option, const char *text, const char *const *words)
+{
+	struct ptrc_cli_reason why;
+	int i = ptrc_cli_parse_word(text, words, &why);
+
+	if (i < 0)
+		ptrc_cli_usage(option, "%s", why.text);
+	return i;
 }
 
 enum ptrc_format ptrc_cli_format(const char *text)

@@ -80,26 +80,40 @@ void ptrc_cli_error(const char *thing, int error);
 void ptrc_cli_usage(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
+/* The same without the hint, for input that is wrong: a configuration file, say. */
+void ptrc_cli_refuse(const char *thing, const char *format, ...)
+	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
+
 /* Out of memory: says so and ends the process. */
 void ptrc_cli_no_memory(void) __attribute__((noreturn));
 
+/* Why a text is no value; a long text is cut. */
+struct ptrc_cli_reason {
+	char text[400];
+};
+
 /*
- * The whole text as a decimal number in [low, high]; ends the process with a message
- * about the option otherwise.
+ * The whole text as a decimal number in [low, high]. False, with *value unchanged and
+ * *why filled in, if it is none.
  */
-uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low,
-			 uint64_t high);
+bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value,
+			   struct ptrc_cli_reason *why);
 
 /*
  * The same for bytes: a decimal number with one optional suffix K, M or G, which stand
  * for powers of 1024.
  */
-size_t ptrc_cli_size(const char *option, const char *text);
+bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reason *why);
 
-/*
- * The index of the text in a list of words that ends with null; ends the process with a
- * message that shows the list otherwise.
- */
+/* The index of the text in a list of words that ends with null, or -1 with *why filled
+ * in, which shows the list. */
+int ptrc_cli_parse_word(const char *text, const char *const *words,
+			struct ptrc_cli_reason *why);
+
+/* The same for the value of an option; they end the process with a message about it. */
+uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low,
+			 uint64_t high);
+size_t ptrc_cli_size(const char *option, const char *text);
 int ptrc_cli_word(const char *option, const char *text, const char *const *words);
 
 /* Output formats of those commands that have --format. */
