@@ -31,6 +31,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/exit_status.h \
 	%D%/filter_rules.c \
 	%D%/filter_rules.h \
+	%D%/group_signal.c \
+	%D%/group_signal.h \
 	%D%/json.c \
 	%D%/json.h \
 	%D%/logfile.c \
