@@ -9,4 +9,5 @@ noinst_PROGRAMS += %D%/sqlite-trace
 %C%_sqlite_trace_LDADD = $(LDADD) $(SQLITE3_LIBS)
 endif
 
-EXTRA_DIST += %D%/README.md %D%/hello.c %D%/sqlite-trace.c scripts/demo
+EXTRA_DIST += %D%/README.md %D%/hello.c %D%/sqlite-trace.c scripts/demo \
+	%D%/ci.yaml %D%/minimal.yaml %D%/sessions.yaml

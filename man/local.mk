@@ -15,7 +15,8 @@ dist_man_MANS += \
 	%D%/ptrace-shutdown.1 \
 	%D%/ptrace-start.1 \
 	%D%/ptrace-stat.1 \
-	%D%/ptrace-stop.1
+	%D%/ptrace-stop.1 \
+	%D%/ptrace.yaml.5
 
 dist_man_MANS += \
 	%D%/posix_trace_attr_getclockres.3 \

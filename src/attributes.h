@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The attributes of a trace: as options of the commands that create one, and as values
- * read back from a stream or a log.
+ * The attributes of a trace: with what the commands begin, and as values read back from a
+ * stream or a log. What users say of them is in configuration.h.
  */
 #ifndef PTRC_SRC_ATTRIBUTES_H
 #define PTRC_SRC_ATTRIBUTES_H
@@ -12,10 +12,19 @@
 
 #include <posixtrace.h>
 
-#include "src/cli.h"
+/* Words for a constant of <trace.h>; the lists in parallel, the words ending with
+ * null. */
+struct ptrc_attributes_policy {
+	const char *words[4];
+	int values[3];
+};
 
-/* The options, to be the shared options of a command. */
-extern const struct ptrc_cli_option ptrc_attributes_options[];
+extern const struct ptrc_attributes_policy ptrc_attributes_stream_full_policies;
+extern const struct ptrc_attributes_policy ptrc_attributes_log_full_policies;
+extern const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies;
+
+/* The word of a value; "unknown" for one that does not exist. */
+const char *ptrc_attributes_word(const struct ptrc_attributes_policy *, int value);
 
 /*
  * The attributes that ptrace-run and ptrace-create begin with. They differ from the
@@ -23,12 +32,6 @@ extern const struct ptrc_cli_option ptrc_attributes_options[];
  * no event leaves the log again, and bursts fit into the stream.
  */
 int ptrc_attributes_init(trace_attr_t *);
-
-/*
- * Applies one of the options above. 0, or ENOENT if the key is none of them; ends the
- * process for a bad value.
- */
-int ptrc_attributes_option(trace_attr_t *, int key, const char *value);
 
 /* What a stream or a log has. Sent from a session to its clients, hence the fixed
  * sizes. */
@@ -51,7 +54,7 @@ struct ptrc_attributes {
  * posix_trace_get_attr(). */
 int ptrc_attributes_gather(trace_id_t, struct ptrc_attributes *a);
 
-/* The word that the options take for a policy; "unknown" for one that does not exist. */
+/* The same by attribute. */
 const char *ptrc_attributes_stream_full_policy(int policy);
 const char *ptrc_attributes_log_full_policy(int policy);
 const char *ptrc_attributes_inheritance(int policy);

@@ -11,10 +11,10 @@ enum ptrc_exit {
 	PTRC_EXIT_DONE = 0,
 	/* Failed; standard error says what and why. */
 	PTRC_EXIT_FAILED = 1,
-	/* The command line makes no sense; nothing was done. */
+	/* The command line or a configuration makes no sense; nothing was done. */
 	PTRC_EXIT_USAGE = 2,
 	/* Done, but the data shown is incomplete: events were lost, the log was never
-	 * closed, or it is damaged. */
+	 * closed, or it is damaged. Of ptrace-run if COMMAND itself exited with 0. */
 	PTRC_EXIT_INCOMPLETE = 3,
 
 	/* ptrace-run alone; everything below is COMMAND's. As env(1) and nohup(1) have

@@ -24,6 +24,10 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/attributes.h \
 	%D%/cli.c \
 	%D%/cli.h \
+	%D%/configuration.c \
+	%D%/configuration.h \
+	%D%/configuration_dump.c \
+	%D%/configuration_yaml.c \
 	%D%/event_format.c \
 	%D%/event_format.h \
 	%D%/event_types.c \
@@ -62,16 +66,20 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/trace_error.c \
 	%D%/trace_error.h
 
+%C%_libcommands_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
+
 ptrc_commands_libs = %D%/libcommands.la $(LDADD)
+# Of those that read a configuration; the others need not load it.
+ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_clear_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_create_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_create_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_dump_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_events_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_filter_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_event_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_flush_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_list_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_run_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_run_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_shutdown_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_start_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_stat_LDADD = $(ptrc_commands_libs)

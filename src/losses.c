@@ -32,7 +32,7 @@ void ptrc_losses_gather(struct ptrc_losses *l,
 	}
 }
 
-bool ptrc_losses_from_log(struct ptrc_losses *l, const char *path)
+bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, uint64_t *event_count)
 {
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
@@ -53,9 +53,18 @@ bool ptrc_losses_from_log(struct ptrc_losses *l, const char *path)
 		posix_trace_close(trace);
 	}
 	close(fd);
-	if (has_them)
+	if (has_them) {
 		ptrc_losses_gather(l, &status, &counts);
+		*event_count = counts.pt_log_events;
+	}
 	return has_them;
+}
+
+bool ptrc_losses_from_log(struct ptrc_losses *l, const char *path)
+{
+	uint64_t event_count;
+
+	return ptrc_losses_count_log(l, path, &event_count);
 }
 
 bool ptrc_losses_is_any(const struct ptrc_losses *l)

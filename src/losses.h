@@ -44,6 +44,10 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
  */
 bool ptrc_losses_from_log(struct ptrc_losses *l, const char *path);
 
+/* The same with the number of events that it has. */
+bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path,
+			   uint64_t *event_count);
+
 bool ptrc_losses_is_any(const struct ptrc_losses *);
 
 /* One line on standard error for each kind of loss. */

@@ -3,53 +3,72 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "src/attributes.h"
 #include "src/cli.h"
+#include "src/configuration.h"
 #include "src/exit_status.h"
+#include "src/filter_rules.h"
+#include "src/json.h"
 #include "src/logfile.h"
 #include "src/output.h"
 #include "src/session.h"
 #include "src/trace_error.h"
 
 enum {
-	KEY_PID = PTRC_CLI_KEY_FIRST,
-	KEY_UNTIL_EXIT,
-	KEY_START,
+	KEY_ALL = PTRC_CLI_KEY_FIRST,
+	KEY_JSON,
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"pid", KEY_PID, "PID", "the process to trace; has to be given"},
+	{"pid", PTRC_CONFIG_OPTION(PTRC_CONFIG_PID), "PID",
+	 "the process to trace; has to be given, here or in\nthe file"},
 	{"output", 'o', "LOG", "write the events to this file"},
-	{"start", KEY_START, NULL, "start the trace at once"},
-	{"until-exit", KEY_UNTIL_EXIT, NULL, "end the session when the process ends"},
+	{"start", PTRC_CONFIG_OPTION(PTRC_CONFIG_START), NULL, "start the trace at once"},
+	{"until-exit", PTRC_CONFIG_OPTION(PTRC_CONFIG_UNTIL_EXIT), NULL,
+	 "end the session when the process ends"},
+	PTRC_CONFIG_OPTION_FILTER,
+	PTRC_CONFIG_OPTION_FILE,
+	{"all", KEY_ALL, NULL, "make every session of the file, or none"},
+	PTRC_CONFIG_OPTION_DUMP_CONFIG,
+	{"json", KEY_JSON, NULL, "print an object per session instead of its name"},
 	PTRC_CLI_OPTIONS_END,
 };
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-create",
-	.operands = "[OPTION]... --pid=PID",
+	.operands = "[OPTION]... --pid=PID\n"
+		    "       ptrace-create [OPTION]... --config=FILE [--all]",
 	.summary =
 		"Makes a session: a process in the background that traces another one.\n"
 		"Prints the name of the session, which is NAME if --name is given.",
 	.options = options,
-	.shared_options = ptrc_attributes_options,
+	.shared_options = ptrc_config_attribute_options,
 	.notes =
 		"SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
-		"or 1024^3.\n"
-		"Exit status: 0 done, 1 failed, 2 wrong usage.",
+		"or 1024^3. Options go before what the file says.\n"
+		"Exit status: 0 done, 1 failed, 2 wrong usage or a wrong file.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-static struct ptrc_session_plan plan = {.log_fd = -1};
-static const char *log_path;
-static char pid_text[24];
+/* One session on its way. */
+struct making {
+	const struct ptrc_config *config;
+	char pid[24];
+	char stem[PTRC_SESSION_NAME_MAX];
+	struct ptrc_logfile log;
+	char *absolute_log;
+	struct ptrc_filter_rules filter;
+	struct ptrc_session_outcome outcome;
+};
+
+static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_CREATE};
+static struct ptrc_config_file config;
+static bool is_all;
+static bool is_json;
 
 /* "firefox-4711": what the process calls itself, and its number. */
 static void make_stem(char stem[PTRC_SESSION_NAME_MAX], pid_t pid)
@@ -77,47 +96,51 @@ static void make_stem(char stem[PTRC_SESSION_NAME_MAX], pid_t pid)
 	snprintf(stem, PTRC_SESSION_NAME_MAX, "%s-%ld", name, (long)pid);
 }
 
-static void parse(int argc, char **argv, trace_attr_t *attr)
+static void parse(int argc, char **argv)
 {
-	static char name[TRACE_NAME_MAX];
 	int key;
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		switch (key) {
-		case KEY_PID:
-			plan.target = (pid_t)ptrc_cli_number("--pid", optarg, 1, INT_MAX);
-			break;
-		case 'o':
-			log_path = optarg;
-			break;
-		case KEY_START:
-			plan.is_started = true;
-			break;
-		case KEY_UNTIL_EXIT:
-			plan.is_until_exit = true;
-			break;
-		default:
-			ptrc_attributes_option(attr, key, optarg);
-			break;
-		}
+		if (key == KEY_ALL)
+			is_all = true;
+		else if (key == KEY_JSON)
+			is_json = true;
+		else
+			ptrc_config_option(&given, key, optarg);
 	}
 	if (optind < argc)
 		ptrc_cli_usage(argv[optind], "no operand is expected");
-	if (!plan.target)
-		ptrc_cli_usage("--pid", "has to be given");
-	snprintf(pid_text, sizeof(pid_text), "%ld", (long)plan.target);
-	posix_trace_attr_getname(attr, name);
-	if (*name && !ptrc_session_is_name(name))
-		ptrc_cli_usage(name,
-			       "not a name for a session: up to %d letters, digits and "
-			       "._-+:@=,",
-			       PTRC_SESSION_NAME_MAX);
-	plan.name = *name ? name : NULL;
+	if (is_all && !given.path)
+		ptrc_cli_usage("--all", "needs a --config");
 }
 
-static void say_failed(const struct ptrc_session_outcome *o)
+/* What is wrong with the sessions together, or for want of something. */
+static void check(void)
 {
+	if (config.count > 1 && given.options.name)
+		ptrc_cli_usage("--name", "cannot be that of all %zu sessions",
+			       config.count);
+	if (config.count > 1 && given.options.output)
+		ptrc_cli_usage("--output", "cannot be that of all %zu sessions",
+			       config.count);
+	if (given.is_dump)
+		return;
+	for (size_t i = 0; i < config.count; i++) {
+		if (config.sessions[i].pid)
+			continue;
+		if (!given.path)
+			ptrc_cli_usage("--pid", "has to be given");
+		ptrc_config_refuse(&config, &config.sessions[i].mark,
+				   "pid: has to be given, here or by --pid");
+	}
+}
+
+static void say_failed(const struct making *m)
+{
+	const struct ptrc_session_outcome *o = &m->outcome;
+	const char *name = m->config->name ? m->config->name : m->stem;
+
 	switch (o->stage) {
 	case PTRC_SESSION_STAGE_DIRECTORY:
 		ptrc_cli_message(NULL, "the directory of the sessions: %s",
@@ -126,17 +149,16 @@ static void say_failed(const struct ptrc_session_outcome *o)
 		break;
 	case PTRC_SESSION_STAGE_NAME:
 		if (o->error == EEXIST)
-			ptrc_cli_message(plan.name ? plan.name : plan.name_stem,
-					 "a session of this name exists");
+			ptrc_cli_message(name, "a session of this name exists");
 		else
-			ptrc_cli_error(plan.name ? plan.name : plan.name_stem, o->error);
+			ptrc_cli_error(name, o->error);
 		break;
 	case PTRC_SESSION_STAGE_STREAM:
-		ptrc_trace_error(o->error, pid_text, log_path);
+		ptrc_trace_error(o->error, m->pid, m->config->output);
 		break;
 	default:
 		if (o->error == ESRCH)
-			ptrc_cli_message(pid_text, "no such process");
+			ptrc_cli_message(m->pid, "no such process");
 		else
 			ptrc_cli_message(NULL, "cannot make a process: %s",
 					 strerror(o->error));
@@ -144,42 +166,115 @@ static void say_failed(const struct ptrc_session_outcome *o)
 	}
 }
 
+/* False, after a message, if nothing came of it. */
+static bool make(struct making *m, const struct ptrc_config *c)
+{
+	struct ptrc_session_plan plan = {
+		.target = (pid_t)c->pid,
+		.name = c->name,
+		.name_stem = m->stem,
+		.log_fd = -1,
+		.filter = &m->filter,
+		.is_until_exit = c->is_until_exit,
+		.is_started = c->is_started,
+	};
+	trace_attr_t attr;
+	int error;
+
+	m->config = c;
+	m->log.fd = -1;
+	snprintf(m->pid, sizeof(m->pid), "%ld", (long)plan.target);
+	make_stem(m->stem, plan.target);
+	if (ptrc_config_attributes(c, &attr))
+		ptrc_cli_no_memory();
+	plan.attr = &attr;
+	for (size_t i = 0; i < c->filter.count; i++)
+		ptrc_filter_rules_add(&m->filter, c->filter.texts[i]);
+	if (c->output) {
+		error = ptrc_logfile_open(&m->log, c->output);
+		if (error) {
+			ptrc_cli_message(c->output, "%s", ptrc_logfile_explain(error));
+			return false;
+		}
+		m->absolute_log = realpath(c->output, NULL);
+		plan.log_fd = m->log.fd;
+		plan.log_path = m->absolute_log ? m->absolute_log : c->output;
+	}
+	ptrc_session_create(&plan, &m->outcome);
+	if (!m->outcome.error)
+		return true;
+	say_failed(m);
+	return false;
+}
+
+/* The sessions that were made before one failed go again, and what they wrote. */
+static void undo(struct making *made, size_t count)
+{
+	static struct ptrc_session_reply reply;
+
+	for (size_t i = count; i-- > 0;) {
+		const char *name = made[i].outcome.name;
+		int error = ptrc_session_ask(name, PTRC_SESSION_SHUTDOWN, &reply);
+
+		if (error)
+			ptrc_cli_message(name, "could not be ended again: %s",
+					 ptrc_session_explain(error));
+		ptrc_logfile_close(&made[i].log, false);
+	}
+	if (count)
+		ptrc_cli_message(NULL, "the %zu session%s made before %s ended again",
+				 count, count == 1 ? "" : "s", count == 1 ? "is" : "are");
+}
+
+static void put_json(struct ptrc_buffer *b, const struct making *m)
+{
+	struct ptrc_json j = {.buffer = b, .is_first = true};
+	const char *log = m->absolute_log ? m->absolute_log : m->config->output;
+
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_u64(&j, "version", 1);
+	ptrc_json_text(&j, "session", m->outcome.name);
+	ptrc_json_i64(&j, "controller", m->outcome.controller);
+	ptrc_json_u64(&j, "target", m->config->pid);
+	if (log)
+		ptrc_json_bytes(&j, "log", log, strlen(log));
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(b, '\n');
+}
+
 int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	struct ptrc_logfile log = {.fd = -1};
-	struct ptrc_session_outcome outcome;
-	char stem[PTRC_SESSION_NAME_MAX];
-	char *absolute = NULL;
-	trace_attr_t attr;
-	int error = ptrc_attributes_init(&attr);
+	struct making *made;
 
-	parse(argc, argv, &attr);
-	if (error)
-		ptrc_cli_no_memory();
-	make_stem(stem, plan.target);
-	plan.attr = &attr;
-	plan.name_stem = stem;
-	if (log_path) {
-		error = ptrc_logfile_open(&log, log_path);
-		if (error) {
-			ptrc_cli_message(log_path, "%s", ptrc_logfile_explain(error));
-			return PTRC_EXIT_FAILED;
-		}
-		absolute = realpath(log_path, NULL);
-		plan.log_fd = log.fd;
-		plan.log_path = absolute ? absolute : log_path;
+	parse(argc, argv);
+	ptrc_config_resolve(&given, is_all ? NULL : "--all makes them all", &config);
+	check();
+	if (given.is_dump) {
+		ptrc_output_begin();
+		ptrc_config_dump(&config, given.user, &out);
+		ptrc_output_end(&out);
+		return PTRC_EXIT_DONE;
 	}
-	ptrc_session_create(&plan, &outcome);
-	ptrc_logfile_close(&log, !outcome.error);
-	free(absolute);
-	if (outcome.error) {
-		say_failed(&outcome);
+	made = ptrc_cli_allocate(config.count * sizeof(*made));
+	memset(made, 0, config.count * sizeof(*made));
+	for (size_t i = 0; i < config.count; i++) {
+		if (make(&made[i], &config.sessions[i]))
+			continue;
+		ptrc_logfile_close(&made[i].log, false);
+		undo(made, i);
 		return PTRC_EXIT_FAILED;
 	}
 	ptrc_output_begin();
-	ptrc_buffer_text(&out, outcome.name);
-	ptrc_buffer_char(&out, '\n');
+	for (size_t i = 0; i < config.count; i++) {
+		ptrc_logfile_close(&made[i].log, true);
+		if (is_json) {
+			put_json(&out, &made[i]);
+		} else {
+			ptrc_buffer_text(&out, made[i].outcome.name);
+			ptrc_buffer_char(&out, '\n');
+		}
+	}
 	ptrc_output_end(&out);
 	return PTRC_EXIT_DONE;
 }

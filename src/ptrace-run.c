@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The child waits at a gate, a pipe, until the trace on it runs; so COMMAND is traced
- * from its first instruction. This process is the controller, and must be gone last: it
- * ignores the signals of the terminal, which reach COMMAND by themselves, and waits.
+ * from its first instruction. This process is the controller, and must be gone last: no
+ * signal ends it. What is sent to the whole process group, as by the terminal, reaches
+ * COMMAND by itself; what is sent to this process alone is passed on.
  */
 #include "config.h"
 
@@ -14,22 +15,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "src/attributes.h"
 #include "src/cli.h"
+#include "src/configuration.h"
 #include "src/exit_status.h"
+#include "src/filter_rules.h"
+#include "src/group_signal.h"
+#include "src/json.h"
 #include "src/logfile.h"
 #include "src/losses.h"
 #include "src/trace_error.h"
 
 #define DEFAULT_LOG "ptrace.log"
 
+enum {
+	KEY_ALLOW_LOSS = PTRC_CLI_KEY_FIRST,
+	KEY_JSON,
+};
+
 static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG",
 	 "write the events to this file (default: " DEFAULT_LOG ")"},
+	PTRC_CONFIG_OPTION_FILTER,
+	PTRC_CONFIG_OPTION_FILE,
+	PTRC_CONFIG_OPTION_DUMP_CONFIG,
+	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
+	{"json", KEY_JSON, NULL,
+	 "tell at the end what came of it, as an object on\nstandard error"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -39,12 +57,13 @@ static const struct ptrc_cli cli = {
 	.summary = "Runs COMMAND and traces it, with all its children, from its first\n"
 		   "instruction to its end.",
 	.options = options,
-	.shared_options = ptrc_attributes_options,
+	.shared_options = ptrc_config_attribute_options,
 	.notes =
 		"SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
-		"or 1024^3.\n"
-		"Exit status: COMMAND's; 128+N if signal N ended it; 125 ptrace-run itself\n"
-		"failed, 126 COMMAND cannot be executed, 127 it was not found.",
+		"or 1024^3. Options go before what the file says.\n"
+		"Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
+		"were lost; 125 ptrace-run itself failed, 126 COMMAND cannot be executed, 127\n"
+		"it was not found.",
 	.usage_status = PTRC_EXIT_RUN_FAILED,
 	.has_command = true,
 };
@@ -53,6 +72,7 @@ struct run {
 	char **command;
 	struct ptrc_logfile log;
 	trace_attr_t attr;
+	struct ptrc_filter_rules filter;
 	trace_id_t trace;
 	pid_t child;
 	/* The child waits for a byte on the one; a failed exec puts its error number on
@@ -64,7 +84,17 @@ struct run {
 	struct sigaction child_action;
 };
 
-/* Waited for with sigwaitinfo(), so that nothing ever races with the end of the child. */
+static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_RUN};
+static struct ptrc_config_file config;
+static bool is_loss_allowed;
+static bool is_json;
+
+/* Passed on; the others end this process or are nothing to it, as with any command. */
+static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+				     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+/* Waited for with sigtimedwait(), so that nothing ever races with the end of the
+ * child. */
 static sigset_t waited_signals;
 
 static bool is_executable(const char *path, int *error)
@@ -147,31 +177,50 @@ static bool is_log_or_empty(const char *path)
 
 static void parse(int argc, char **argv, struct run *r)
 {
-	const char *path = NULL;
-	int error;
 	int key;
 
 	ptrc_cli_begin(&cli);
-	if (ptrc_attributes_init(&r->attr))
-		ptrc_cli_no_memory();
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (key == 'o')
-			path = optarg;
+		if (key == KEY_ALLOW_LOSS)
+			is_loss_allowed = true;
+		else if (key == KEY_JSON)
+			is_json = true;
 		else
-			ptrc_attributes_option(&r->attr, key, optarg);
+			ptrc_config_option(&given, key, optarg);
 	}
-	if (optind == argc)
+	if (optind == argc && !given.is_dump)
 		ptrc_cli_usage(NULL, "no COMMAND given");
 	r->command = argv + optind;
-	error = find_command(r->command[0]);
+	ptrc_config_resolve(&given, "ptrace-run has one", &config);
+}
+
+static void __attribute__((noreturn)) dump_config(void)
+{
+	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+
+	ptrc_output_begin();
+	ptrc_config_dump(&config, given.user, &out);
+	ptrc_output_end(&out);
+	exit(PTRC_EXIT_DONE);
+}
+
+/* Everything that can be known before there is a child. */
+static void prepare(struct run *r, const struct ptrc_config *c)
+{
+	int error = find_command(r->command[0]);
+
 	if (error)
 		exit(say_cannot_execute(r->command[0], error));
-	if (!path && !is_log_or_empty(DEFAULT_LOG)) {
+	if (ptrc_config_attributes(c, &r->attr))
+		ptrc_cli_no_memory();
+	for (size_t i = 0; i < c->filter.count; i++)
+		ptrc_filter_rules_add(&r->filter, c->filter.texts[i]);
+	if (!c->output && !is_log_or_empty(DEFAULT_LOG)) {
 		ptrc_cli_message(DEFAULT_LOG,
 				 "exists and is no trace log; name another with -o");
 		exit(PTRC_EXIT_RUN_FAILED);
 	}
-	error = ptrc_logfile_open(&r->log, path ? path : DEFAULT_LOG);
+	error = ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG);
 	if (error) {
 		ptrc_cli_message(r->log.path, "%s", ptrc_logfile_explain(error));
 		exit(PTRC_EXIT_RUN_FAILED);
@@ -204,15 +253,14 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 /* 0 or an error number. */
 static int start_child(struct run *r)
 {
-	static const int ignored[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
 	struct sigaction standard = {.sa_handler = SIG_DFL};
 
 	if (pipe2(r->gate, O_CLOEXEC) || pipe2(r->failure, O_CLOEXEC))
 		return errno;
 	sigemptyset(&waited_signals);
 	sigaddset(&waited_signals, SIGCHLD);
-	sigaddset(&waited_signals, SIGTERM);
-	sigaddset(&waited_signals, SIGHUP);
+	for (size_t i = 0; i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
+		sigaddset(&waited_signals, passed_signals[i]);
 	/* An inherited SIG_IGN would have the kernel reap the child. */
 	sigaction(SIGCHLD, &standard, &r->child_action);
 	sigprocmask(SIG_BLOCK, &waited_signals, &r->mask);
@@ -221,55 +269,96 @@ static int start_child(struct run *r)
 		child_main(r);
 	if (r->child < 0)
 		return errno;
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
-		signal(ignored[i], SIG_IGN);
+	ptrc_group_signal_begin();
+	/* The terminal may be COMMAND's alone, and messages have to come through. */
+	signal(SIGTTIN, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN);
 	close(r->gate[0]);
 	close(r->failure[1]);
 	return 0;
 }
 
-/* Waits for the end of the child; its status as a shell has it. Stops when it stops, so
- * that the shell gets its terminal back. */
-static int wait_child(const struct run *r)
+/* COMMAND has the signal already if the process group was sent it, and COMMAND is still
+ * in that group. */
+static void pass_on(const struct run *r, int signal)
 {
+	if (!ptrc_group_signal_is_for_group(signal) || getpgid(r->child) != getpgrp())
+		kill(r->child, signal);
+}
+
+/* Stops as COMMAND does, so that the shell gets its terminal back; unless both have been
+ * continued in between. */
+static void stop_too(void)
+{
+	sigset_t pending;
+
+	if (!sigpending(&pending) && !sigismember(&pending, SIGCONT))
+		raise(SIGSTOP);
+}
+
+/*
+ * Waits for the end of the child; its status as wait() has it. In the meantime globs are
+ * held against new names of events.
+ */
+static int wait_child(struct run *r)
+{
+	const struct timespec refresh = {0, PTRC_FILTER_RULES_REFRESH_MS * 1000000};
+	bool is_refreshing = ptrc_filter_rules_is_pending(&r->filter);
+
 	for (;;) {
 		int status;
 		pid_t pid = waitpid(r->child, &status, WUNTRACED | WNOHANG);
+		int s;
 
 		if (pid < 0 && errno != EINTR)
-			return PTRC_EXIT_RUN_FAILED;
-		if (pid == r->child && WIFEXITED(status))
-			return WEXITSTATUS(status);
-		if (pid == r->child && WIFSIGNALED(status))
-			return PTRC_EXIT_RUN_SIGNAL + WTERMSIG(status);
-		if (pid == r->child && WIFSTOPPED(status)) {
-			raise(SIGSTOP);
-			/* Whoever continued this process alone meant both. */
-			kill(r->child, SIGCONT);
-		} else {
-			siginfo_t info;
-			int s = sigwaitinfo(&waited_signals, &info);
-
-			if (s == SIGTERM || s == SIGHUP)
-				kill(r->child, s);
-		}
+			return W_EXITCODE(PTRC_EXIT_RUN_FAILED, 0);
+		if (pid == r->child && (WIFEXITED(status) || WIFSIGNALED(status)))
+			return status;
+		if (pid == r->child && WIFSTOPPED(status))
+			stop_too();
+		s = sigtimedwait(&waited_signals, NULL, is_refreshing ? &refresh : NULL);
+		if (s > 0 && s != SIGCHLD)
+			pass_on(r, s);
+		if (is_refreshing && ptrc_filter_rules_refresh(&r->filter, r->trace))
+			is_refreshing = false;
 	}
 }
 
+/* Ends as COMMAND did: a shell that was interrupted together with it has to see that it
+ * died of the signal, not that something exited. */
+static int end_as(int status)
+{
+	struct rlimit none = {0, 0};
+	sigset_t one;
+	int s;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	s = WTERMSIG(status);
+	/* One core, COMMAND's, is enough. */
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(s, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, s);
+	raise(s);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	/* The first process of a container survives that. */
+	return PTRC_EXIT_RUN_SIGNAL + s;
+}
+
 /* Without a trace there is no COMMAND either. */
-static int abandon(struct run *r, int error)
+static int abandon(struct run *r)
 {
 	int status;
 
 	/* The gate closes, the child goes. */
 	close(r->gate[1]);
+	ptrc_filter_rules_clear(&r->filter);
 	status = wait_child(r);
+	ptrc_group_signal_end();
 	ptrc_logfile_close(&r->log, false);
-	/* A signal came before the trace did. */
-	if (status > PTRC_EXIT_RUN_SIGNAL)
-		return status;
-	ptrc_trace_error(error, r->command[0], r->log.path);
-	return PTRC_EXIT_RUN_FAILED;
+	return WIFSIGNALED(status) ? end_as(status) : PTRC_EXIT_RUN_FAILED;
 }
 
 /* Opens the gate. 0 when COMMAND runs, or why it could not be executed. */
@@ -305,24 +394,57 @@ static bool has_user_events(trace_id_t trace)
 	return false;
 }
 
-/* Ends the trace and tells what is missing from it; COMMAND's status remains. */
-static void finish(struct run *r)
+/* The last line on standard error. */
+static void put_summary(const struct run *r, int status, const uint64_t *event_count,
+			const struct ptrc_losses *losses)
 {
-	struct posix_trace_status_info status;
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	struct ptrc_json j = {.buffer = &b, .is_first = true};
+
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_u64(&j, "version", 1);
+	ptrc_json_bytes(&j, "log", r->log.path, strlen(r->log.path));
+	ptrc_json_bytes(&j, "command", r->command[0], strlen(r->command[0]));
+	if (WIFEXITED(status))
+		ptrc_json_i64(&j, "exit_status", WEXITSTATUS(status));
+	else
+		ptrc_json_i64(&j, "signal", WTERMSIG(status));
+	if (event_count)
+		ptrc_json_u64(&j, "events", *event_count);
+	ptrc_json_open(&j, "losses", '{');
+	ptrc_losses_json(losses, &j);
+	ptrc_json_close(&j, '}');
+	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(&b, '\n');
+	if (write(STDERR_FILENO, b.bytes, b.used) < 0) {
+		/* There is nobody left to tell. */
+	}
+	ptrc_buffer_free(&b);
+}
+
+/* Ends the trace and tells what is missing from it. Returns the status to end with, as
+ * wait() has it. */
+static int finish(struct run *r, int status)
+{
+	struct posix_trace_status_info info;
 	struct posixtrace_counts counts;
 	struct ptrc_losses losses = {0};
-	bool has_losses, is_empty = false;
+	uint64_t event_count;
+	bool has_count;
+	bool has_losses;
+	bool is_empty = false;
 	int error;
 
 	posix_trace_stop(r->trace);
-	has_losses = !posix_trace_get_status(r->trace, &status) &&
+	has_losses = !posix_trace_get_status(r->trace, &info) &&
 		     !posixtrace_get_counts(r->trace, &counts, sizeof(counts));
 	if (has_losses) {
-		ptrc_losses_gather(&losses, &status, &counts);
+		ptrc_losses_gather(&losses, &info, &counts);
 		is_empty = !counts.pt_processes && !has_user_events(r->trace);
 	}
 	error = posix_trace_shutdown(r->trace);
-	ptrc_losses_from_log(&losses, r->log.path);
+	has_count = ptrc_losses_count_log(&losses, r->log.path, &event_count);
 	if (error)
 		losses.write_error = error;
 	ptrc_losses_report(&losses, r->log.path);
@@ -331,6 +453,46 @@ static void finish(struct run *r)
 			r->command[0],
 			"no event was recorded: no program that is linked with the "
 			"library generated one");
+	if (is_json)
+		put_summary(r, status, has_count ? &event_count : NULL, &losses);
+	if (WIFEXITED(status) && !WEXITSTATUS(status) && ptrc_losses_is_any(&losses) &&
+	    !is_loss_allowed)
+		return W_EXITCODE(PTRC_EXIT_INCOMPLETE, 0);
+	return status;
+}
+
+/* A signal may have come before the trace did; then the status says it all. */
+static bool is_child_gone(const struct run *r)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	return !waitid(P_PID, (id_t)r->child, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid == r->child;
+}
+
+/* False, after a message, if there is no trace. */
+static bool start_trace(struct run *r)
+{
+	int error = posix_trace_create_withlog(r->child, &r->attr, r->log.fd, &r->trace);
+
+	if (error) {
+		if (!is_child_gone(r))
+			ptrc_trace_error(error, r->command[0], r->log.path);
+		return false;
+	}
+	error = ptrc_filter_rules_apply(&r->filter, r->trace);
+	if (error)
+		ptrc_cli_message("--filter", "%s",
+				 error == ENOSPC ? "too many names of events"
+						 : strerror(error));
+	if (!error) {
+		error = posix_trace_start(r->trace);
+		if (error)
+			ptrc_trace_error(error, r->command[0], r->log.path);
+	}
+	if (error)
+		posix_trace_shutdown(r->trace);
+	return !error;
 }
 
 int main(int argc, char **argv)
@@ -340,28 +502,26 @@ int main(int argc, char **argv)
 	int error;
 
 	parse(argc, argv, &r);
+	if (given.is_dump)
+		dump_config();
+	prepare(&r, &config.sessions[0]);
 	error = start_child(&r);
 	if (error) {
 		ptrc_logfile_close(&r.log, false);
 		ptrc_cli_error(r.command[0], error);
 		return PTRC_EXIT_RUN_FAILED;
 	}
-	error = posix_trace_create_withlog(r.child, &r.attr, r.log.fd, &r.trace);
-	if (error)
-		return abandon(&r, error);
-	error = posix_trace_start(r.trace);
-	if (error) {
-		posix_trace_shutdown(r.trace);
-		return abandon(&r, error);
-	}
+	if (!start_trace(&r))
+		return abandon(&r);
 	error = release_child(&r);
 	status = wait_child(&r);
+	ptrc_group_signal_end();
 	if (error) {
 		posix_trace_shutdown(r.trace);
 		ptrc_logfile_close(&r.log, false);
 		return say_cannot_execute(r.command[0], error);
 	}
-	finish(&r);
+	status = finish(&r, status);
 	ptrc_logfile_close(&r.log, true);
-	return status;
+	return end_as(status);
 }

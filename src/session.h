@@ -28,6 +28,7 @@
 #include <posixtrace.h>
 
 #include "src/attributes.h"
+#include "src/cli.h"
 #include "src/filter_rules.h"
 
 /* Bytes of a session's name without its null: as much as always fits in the name of a

@@ -34,6 +34,13 @@ function __ptrace_attributes
     complete -c $argv[1] -l log-full-policy -x -a 'loop until-full append' -d 'when the log is full'
 end
 
+# __ptrace_configuration COMMAND: of the same
+function __ptrace_configuration
+    complete -c $argv[1] -l filter -x -a '(__ptrace_events)' -d 'do not record events that match'
+    complete -c $argv[1] -s c -l config -r -F -d 'configuration to read'
+    complete -c $argv[1] -l dump-config -d 'show the configuration'
+end
+
 function __ptrace_directory
     echo /dev/shm/posixtrace-(id -u)
 end
