@@ -458,7 +458,8 @@ static void read_mapping(struct reader *r, struct ptrc_config *one)
 		free((void *)(uintptr_t)key);
 	}
 	if (r->has_defaults && !r->has_sessions)
-		refuse(r, "'%s' without '%s'", KEY_DEFAULTS, KEY_SESSIONS);
+		ptrc_config_refuse(r->file, &one->mark, "'%s' without '%s'", KEY_DEFAULTS,
+				   KEY_SESSIONS);
 }
 
 static void read_root(struct reader *r)

@@ -7,6 +7,7 @@ ptrc_c_tests = \
 	%D%/test_clear \
 	%D%/test_clock \
 	%D%/test_counts \
+	%D%/test_configuration \
 	%D%/test_create \
 	%D%/test_damage \
 	%D%/test_errors \
@@ -64,6 +65,7 @@ ptrc_bats_tests = \
 	%D%/agreement.bats \
 	%D%/completions.bats \
 	%D%/bench-cli.bats \
+	%D%/configuration.bats \
 	%D%/ptrace-clear.bats \
 	%D%/ptrace-create.bats \
 	%D%/ptrace-dump.bats \
@@ -88,6 +90,7 @@ EXTRA_DIST += %D%/helpers.bash %D%/validate.py
 # What follows sessions, or disturbs them.
 check_PROGRAMS += %D%/session_peer
 %C%_session_peer_LDADD = src/libcommands.la $(LDADD)
+check_PROGRAMS += %D%/traced %D%/signalled
 EXTRA_DIST += %D%/helpers.bash
 
 # Tests that use support.h say: %C%_test_NAME_LDADD = $(ptrc_support_ldadd)
@@ -125,6 +128,22 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_more_LDADD = $(ptrc_support_ldadd)
 %C%_test_namespace_LDADD = $(ptrc_support_ldadd)
 %C%_test_open_LDADD = $(ptrc_support_ldadd)
+
+# Made of what it needs, so that it can have sanitizers of its own.
+%C%_test_configuration_SOURCES = \
+	%D%/test_configuration.c \
+	src/attributes.c \
+	src/cli.c \
+	src/configuration.c \
+	src/configuration_dump.c \
+	src/configuration_yaml.c \
+	src/json.c \
+	src/nearest.c \
+	src/output.c \
+	src/session_path.c
+%C%_test_configuration_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(FUZZ_CFLAGS)
+%C%_test_configuration_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+%C%_test_configuration_LDADD = $(LDADD) $(YAML_LIBS)
 
 noinst_HEADERS += %D%/payload.h %D%/slow_page.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h

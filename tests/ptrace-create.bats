@@ -188,3 +188,33 @@ load helpers
 	ptrace-create --pid="$pid" --name="$me.a"
 	ptrace-shutdown "$me.a"
 }
+
+@test "--json tells all that is to be known of it" {
+	traced_start -w
+	run_split ptrace-create --json --pid="$pid" --name="$me.a" -o run.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(wc -l <stdout.txt)" -eq 1 ]
+	jq -e --arg name "$me.a" --argjson pid "$pid" --arg log "$(realpath run.log)" \
+		'.version == 1 and .session == $name and .target == $pid and .log == $log' \
+		<stdout.txt
+	[ "$(jq .controller <stdout.txt)" -eq \
+		"$(ptrace-stat --format=json "$me.a" | jq .controller)" ]
+	ptrace-create --json --pid="$pid" --name="$me.b" | jq -e 'has("log") | not'
+}
+
+@test "filtered events are not recorded from the start" {
+	traced_start -w -W -n 5
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" -o a.log --start --filter=traced.event
+	ptrace-create --pid="$pid" --name="$me.b" -o b.log --start --filter='tra*d.[a-f]*' \
+		--filter=posix_trace_start
+	ptrace-create --pid="$pid" --name="$me.c" -o c.log --start --filter='other.*'
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a" "$me.b" "$me.c"
+	[ "$(events a.log traced.event)" -eq 0 ]
+	[ "$(events b.log traced.event)" -eq 0 ]
+	[ "$(events b.log posix_trace_start)" -eq 0 ]
+	[ "$(events c.log traced.event)" -eq 5 ]
+}

@@ -136,20 +136,128 @@ load helpers
 		jq -e '.len == 10 and .truncated == "record" and .data == "xxxxxxxxxx"'
 }
 
-@test "SIGTERM and SIGHUP are passed on, SIGINT is left to COMMAND" {
-	for signal in TERM HUP; do
-		rm -f pid
-		ptrace-run -o run.log -- \
-			sh -c 'trap "exit 7" '$signal'; echo $$ >pid; while :; do sleep 0.05; done' 3>&- &
-		runner=$!
-		wait_until test -s pid
-		kill -INT "$runner"
+# signalled_start: the program that says what signals it gets, under ptrace-run in a process
+# group of its own. $runner is ptrace-run, $child the program.
+signalled_start() {
+	rm -f out
+	setsid ptrace-run -o run.log -- sh -c 'echo $$ >pid; exec "$0"' \
+		"$PTRC_BUILD/tests/signalled" >out 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until says ready
+	child=$(cat pid)
+}
+
+# What is passed on comes in order, so nothing else is on its way when this one is there.
+signalled_end() {
+	kill -USR2 "$runner"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 7 ]
+	[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
+}
+
+@test "signals to it alone are passed on" {
+	signalled_start
+	for signal in HUP INT QUIT TERM USR1 CONT; do
 		kill -"$signal" "$runner"
-		status=0
-		wait "$runner" || status=$?
-		[ "$status" -eq 7 ]
-		[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
+		wait_until says "$signal"
 	done
+	signalled_end
+	[ "$(cat out)" = $'ready\nHUP\nINT\nQUIT\nTERM\nUSR1\nCONT\nUSR2' ]
+}
+
+@test "signals to the whole process group reach COMMAND once" {
+	signalled_start
+	for signal in HUP INT QUIT TERM USR1 CONT; do
+		kill -"$signal" -- -"$runner"
+		wait_until says "$signal"
+	done
+	signalled_end
+	[ "$(cat out)" = $'ready\nHUP\nINT\nQUIT\nTERM\nUSR1\nCONT\nUSR2' ]
+}
+
+@test "several signals to the group at once, and one to it alone" {
+	signalled_start
+	kill -STOP "$runner"
+	for signal in HUP INT TERM; do kill -"$signal" -- -"$runner"; done
+	wait_until says HUP
+	wait_until says INT
+	wait_until says TERM
+	kill -CONT "$runner"
+	wait_until says CONT
+	kill -TERM "$runner"
+	said_twice() { [ "$(grep -cx TERM out)" -eq 2 ]; }
+	wait_until said_twice
+	signalled_end
+	[ "$(grep -cE '^(HUP|INT|TERM)$' out)" -eq 4 ]
+	[ "$(tail -n 3 out)" = $'CONT\nTERM\nUSR2' ]
+}
+
+@test "no process is left of it" {
+	signalled_start
+	children=$(cat /proc/"$runner"/task/*/children)
+	kill -TERM -- -"$runner"
+	wait_until says TERM
+	children="$children $(cat /proc/"$runner"/task/*/children)"
+	signalled_end
+	for p in $children; do is_ended "$p"; done
+	signalled_start
+	children=$(cat /proc/"$runner"/task/*/children)
+	pids="$pids $child"
+	kill -KILL "$runner"
+	wait "$runner" || true
+	for p in $children; do
+		[ "$p" -eq "$child" ] || wait_until is_ended "$p"
+	done
+}
+
+@test "in a terminal: Ctrl-Z, fg, Ctrl-C, once each" {
+	command -v script >/dev/null || skip "no script"
+	mkfifo keys
+	script -qc 'bash --norc --noprofile -i' /dev/null <keys >screen 2>&1 3>&- &
+	disown
+	pids="$pids $!"
+	exec 7>keys
+	echo "ptrace-run -o run.log -- sh -c 'echo \$\$ >pid; exec $PTRC_BUILD/tests/signalled' >out" >&7
+	wait_until says ready
+	printf '\032' >&7
+	echo 'jobs >jobs' >&7
+	wait_until grep -qs Stopped jobs
+	echo fg >&7
+	wait_until says CONT
+	printf '\003' >&7
+	wait_until says INT
+	kill -USR2 "$(cat pid)"
+	wait_until says USR2
+	echo 'echo $? >status; exit' >&7
+	wait_until test -s status
+	[ "$(cat status)" -eq 7 ]
+	[ "$(cat out)" = $'ready\nCONT\nINT\nUSR2' ]
+}
+
+@test "Ctrl-C ends a loop of a shell, as COMMAND alone would" {
+	command -v script >/dev/null || skip "no script"
+	# What is started in the background by a shell without job control ignores SIGINT.
+	env --default-signal=INT true || skip "no env --default-signal"
+	mkfifo keys
+	cat >loop <<-'END'
+		for i in 1 2; do
+			ptrace-run -o run.log -- sh -c 'echo run; exec sleep 60'
+		done >>out
+	END
+	env --default-signal=INT,QUIT script -qc 'bash --norc --noprofile -i' /dev/null <keys >screen 2>&1 3>&- &
+	disown
+	pids="$pids $!"
+	exec 7>keys
+	echo 'bash loop; echo $? >status; exit' >&7
+	wait_until says run
+	printf '\003' >&7
+	# What follows on the line is not run either; a shell that is interrupted says 130.
+	echo 'echo $? >status; exit' >&7
+	wait_until test -s status
+	[ "$(cat status)" -eq 130 ]
+	[ "$(cat out)" = run ]
 }
 
 @test "it stops when COMMAND stops, and goes on with it" {
@@ -193,7 +301,7 @@ load helpers
 	[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
 }
 
-@test "lost events are told in one line, and do not change the status" {
+@test "lost events are told in one line, and do not change the status of a failure" {
 	run_split ptrace-run -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000 -x 4
 	[ "$status" -eq 4 ]
@@ -202,6 +310,52 @@ load helpers
 	[ "$((lost + $(events run.log traced.event)))" -ge 100000 ]
 	run_split ptrace-dump run.log
 	[ "$status" -eq 3 ]
+}
+
+@test "if events were lost a success is 3, or 0 with --allow-loss" {
+	lossy="--stream-min-size=4K --stream-full-policy=loop"
+	run_split ptrace-run -o run.log $lossy -- "$traced" -n 100000
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"run.log: "*" events lost in the stream, which was full" ]]
+	run_split ptrace-run -o run.log $lossy --allow-loss -- "$traced" -n 100000
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+}
+
+@test "--json tells what came of it in the last line of standard error" {
+	run_split ptrace-run --json -o run.log -- "$traced" -n 10 -x 4
+	[ "$status" -eq 4 ]
+	[ -z "$stdout" ]
+	[ "$(wc -l <stderr.txt)" -eq 1 ]
+	jq -e --arg c "$traced" '.version == 1 and .log == "run.log" and .command == $c and
+		.exit_status == 4 and (has("signal") | not) and .events >= 12 and .complete and
+		.losses.stream_events == 0' <stderr.txt
+	[ "$(jq .events <stderr.txt)" -eq "$(events run.log)" ]
+	run_split ptrace-run --json -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000 -k 9
+	[ "$status" -eq 137 ]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	lost=$(grep -oE '[0-9]+ events lost' stderr.txt | cut -d' ' -f1)
+	tail -n 1 stderr.txt | jq -e --argjson lost "$lost" '.signal == 9 and
+		(has("exit_status") | not) and (.complete | not) and
+		.losses.stream_events == $lost'
+	run_split ptrace-run --json -o >(cat >/dev/null) -- "$traced"
+	jq -e 'has("events") | not' <stderr.txt
+}
+
+@test "filtered events are not recorded: names, patterns, system events" {
+	run_split ptrace-run -o run.log --filter=traced.event --filter=posix_trace_stop -- \
+		sh -c '"$0"; "$0" -e other.event' "$traced"
+	[ "$status" -eq 0 ]
+	[ "$(events run.log traced.event)" -eq 0 ]
+	[ "$(events run.log posix_trace_stop)" -eq 0 ]
+	[ "$(events run.log other.event)" -eq 1 ]
+	# A pattern holds some milliseconds after a program has opened the name.
+	ptrace-run -o run.log --filter='noise.*' -- \
+		sh -c 'for i in $(seq 60); do "$0" -e noise.x; "$0" -e sound.x; done' "$traced"
+	[ "$(events run.log sound.x)" -eq 60 ]
+	[ "$(events run.log noise.x)" -lt 50 ]
 }
 
 @test "what the last flush could not keep is told, too" {
