@@ -193,21 +193,20 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key,
 	return true;
 }
 
-bool ptrc_config_add_decode(struct ptrc_config *c, const char *event, const char *layout,
+bool ptrc_config_add_layout(struct ptrc_config *c,
+			    const struct ptrc_config_layout *layout,
 			    struct ptrc_cli_reason *why)
 {
-	const struct ptrc_config_setting *s = &ptrc_config_settings[PTRC_CONFIG_DECODE];
 	struct ptrc_config_map *m = &c->decode;
 
-	if (!is_text(&ptrc_config_settings[PTRC_CONFIG_FILTER], event, why) ||
-	    !is_text(s, layout, why))
+	if (!is_text(&ptrc_config_settings[PTRC_CONFIG_FILTER], layout->event, why) ||
+	    !is_text(&ptrc_config_settings[PTRC_CONFIG_DECODE], layout->text, why))
 		return false;
 	if (m->count == PTRC_CONFIG_ITEMS_MAX)
 		return no(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
-	m->events = ptrc_cli_reallocate(m->events, (m->count + 1) * sizeof(*m->events));
-	m->texts = ptrc_cli_reallocate(m->texts, (m->count + 1) * sizeof(*m->texts));
-	m->events[m->count] = event;
-	m->texts[m->count++] = layout;
+	m->layouts =
+		ptrc_cli_reallocate(m->layouts, (m->count + 1) * sizeof(*m->layouts));
+	m->layouts[m->count++] = *layout;
 	c->given |= 1U << PTRC_CONFIG_DECODE;
 	return true;
 }

@@ -85,9 +85,15 @@ struct ptrc_config_list {
 	size_t count;
 };
 
+struct ptrc_config_layout {
+	const char *event;
+	const char *text;
+	/* Of the text, for whoever finds out that it is no layout. */
+	struct ptrc_config_mark mark;
+};
+
 struct ptrc_config_map {
-	const char **events;
-	const char **texts;
+	struct ptrc_config_layout *layouts;
 	size_t count;
 };
 
@@ -143,7 +149,7 @@ bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_confi
 		     const char *text, struct ptrc_cli_reason *why);
 
 /* One more layout. */
-bool ptrc_config_add_decode(struct ptrc_config *, const char *event, const char *layout,
+bool ptrc_config_add_layout(struct ptrc_config *, const struct ptrc_config_layout *,
 			    struct ptrc_cli_reason *why);
 
 /* Takes over what is given above. */

@@ -132,9 +132,9 @@ static void put_map(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
 	for (size_t i = 0; i < map->count; i++) {
 		ptrc_buffer_format(b, "\n%s  ", indent);
 		/* A key that is not quoted has to be short. */
-		put_text(b, s->key, map->events[i]);
+		put_text(b, s->key, map->layouts[i].event);
 		ptrc_buffer_text(b, ": ");
-		put_text(b, s->key, map->texts[i]);
+		put_text(b, s->key, map->layouts[i].text);
 	}
 }
 

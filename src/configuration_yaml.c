@@ -289,23 +289,23 @@ static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_k
 	if (r->event.type != YAML_MAPPING_START_EVENT)
 		refuse(r, "%s: has to be a mapping, not %s", name, what(&r->event));
 	while (next(r) != YAML_MAPPING_END_EVENT) {
-		const char *event;
-		const char *layout;
+		struct ptrc_config_layout l;
 
 		if (r->event.type != YAML_SCALAR_EVENT)
 			refuse(r, "%s: a key has to be the name of an event, not %s",
 			       name, what(&r->event));
-		event = text_of(r);
+		l.event = text_of(r);
 		for (size_t i = 0; i < c->decode.count; i++)
-			if (!strcmp(c->decode.events[i], event))
-				refuse(r, "%s: '%.80s' is there twice", name, event);
+			if (!strcmp(c->decode.layouts[i].event, l.event))
+				refuse(r, "%s: '%.80s' is there twice", name, l.event);
 		next(r);
 		if (r->event.type != YAML_SCALAR_EVENT || is_null(&r->event))
-			refuse(r, "%s: %.80s: has to be text, not %s", name, event,
+			refuse(r, "%s: %.80s: has to be text, not %s", name, l.event,
 			       what(&r->event));
-		layout = quoted_text_of(r, name);
-		if (!ptrc_config_add_decode(c, event, layout, &why))
-			refuse(r, "%s: '%.80s' %s", name, event, why.text);
+		l.text = quoted_text_of(r, name);
+		l.mark = mark_of(&r->event.start_mark);
+		if (!ptrc_config_add_layout(c, &l, &why))
+			refuse(r, "%s: '%.80s' %s", name, l.event, why.text);
 	}
 	c->given |= 1U << key;
 }

@@ -229,14 +229,16 @@ TEST(every_text_reads_back, "")
 				      PTRC_CONFIG_FOR_CREATE, name, &why));
 		CHECK(ptrc_config_set(&session, PTRC_CONFIG_FILTER,
 				      PTRC_CONFIG_FOR_CREATE, name, &why));
-		CHECK(ptrc_config_add_decode(&session, name, name, &why));
+		CHECK(ptrc_config_add_layout(
+			&session,
+			&(struct ptrc_config_layout){.event = name, .text = name}, &why));
 		ptrc_config_dump(&file, PTRC_CONFIG_FOR_CREATE, &b);
 		ptrc_config_parse(&again, "again", b.bytes, b.used,
 				  PTRC_CONFIG_FOR_CREATE);
 		CHECK(!strcmp(again.sessions->output, name));
 		CHECK(!strcmp(again.sessions->filter.texts[0], name));
-		CHECK(!strcmp(again.sessions->decode.events[0], name));
-		CHECK(!strcmp(again.sessions->decode.texts[0], name));
+		CHECK(!strcmp(again.sessions->decode.layouts[0].event, name));
+		CHECK(!strcmp(again.sessions->decode.layouts[0].text, name));
 		ptrc_buffer_free(&b);
 	}
 }
