@@ -153,6 +153,11 @@ static void say_failed(const struct making *m)
 		else
 			ptrc_cli_error(name, o->error);
 		break;
+	case PTRC_SESSION_STAGE_FILTER:
+		ptrc_cli_message("--filter", "%s",
+				 o->error == ENOSPC ? "too many names of events"
+						    : strerror(o->error));
+		break;
 	case PTRC_SESSION_STAGE_STREAM:
 		ptrc_trace_error(o->error, m->pid, m->config->output);
 		break;

@@ -282,6 +282,7 @@ enum ptrc_session_stage {
 	PTRC_SESSION_STAGE_DIRECTORY,
 	PTRC_SESSION_STAGE_NAME,
 	PTRC_SESSION_STAGE_STREAM,
+	PTRC_SESSION_STAGE_FILTER,
 };
 
 /* Makes the controller; returns when it serves or has failed. */

@@ -451,7 +451,7 @@ static int find_name(struct controller *c)
 	return error;
 }
 
-static int make_stream(struct controller *c)
+static int make_stream(struct controller *c, int32_t *stage)
 {
 	const struct ptrc_session_plan *plan = c->plan;
 	trace_attr_t attr = *plan->attr;
@@ -469,7 +469,9 @@ static int make_stream(struct controller *c)
 	if (error)
 		return error;
 	error = ptrc_filter_rules_apply(c->filter, c->trace);
-	if (!error && plan->is_started)
+	if (error)
+		*stage = PTRC_SESSION_STAGE_FILTER;
+	else if (plan->is_started)
 		error = posix_trace_start(c->trace);
 	if (error)
 		posix_trace_shutdown(c->trace);
@@ -549,7 +551,7 @@ controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
 		outcome.error = find_name(&c);
 		if (!outcome.error) {
 			outcome.stage = PTRC_SESSION_STAGE_STREAM;
-			outcome.error = make_stream(&c);
+			outcome.error = make_stream(&c, &outcome.stage);
 		}
 		if (outcome.error)
 			remove_socket(&c);

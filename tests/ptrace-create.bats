@@ -218,3 +218,21 @@ load helpers
 	[ "$(events b.log posix_trace_start)" -eq 0 ]
 	[ "$(events c.log traced.event)" -eq 5 ]
 }
+
+@test "a filter of too many names leaves no session" {
+	traced_start -w
+	{
+		echo 'filter:'
+		printf '  - event.%d\n' {1..1024}
+	} >file.yaml
+	run_split ptrace-create -c file.yaml --pid="$pid" --name="$me.a" -o run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ "$stderr" = "ptrace-create: --filter: too many names of events" ]
+	[ ! -e run.log ]
+	[ "$(session_files)" -eq 0 ]
+	run_split ptrace-run -c file.yaml -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[ "$stderr" = "ptrace-run: --filter: too many names of events" ]
+	[ ! -e ran ] && [ ! -e run.log ]
+}
