@@ -95,7 +95,7 @@ load helpers
 }
 
 @test "lost events: exit status 3 and exact counts, 0 with --allow-loss" {
-	ptrace-run -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+	ptrace-run --allow-loss -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000 2>message
 	lost=$(grep -oE '[0-9]+ events lost' message | cut -d' ' -f1)
 	run_split ptrace-stat --format=json run.log
