@@ -155,6 +155,29 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 	return false;
 }
 
+/* For the process given; without one, for the script. */
+static bool find_and_record(const char *name, const struct ptrc_buffer *data,
+			    struct result *r)
+{
+	struct result own = {getpid(), 0};
+
+	if (r->pid)
+		return record(name, data, true, r);
+	r->pid = getppid();
+	/* 0: outside of our pid namespace. */
+	if (r->pid && !record(name, data, false, r))
+		return false;
+	if (r->streams)
+		return true;
+	/* A shell runs its last command in its own place: then the traced one is this
+	 * process. */
+	if (!record(name, data, false, &own))
+		return false;
+	if (own.streams || !r->pid)
+		*r = own;
+	return true;
+}
+
 static void print_json(const char *name, const struct result *r)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
@@ -206,24 +229,9 @@ int main(int argc, char **argv)
 		ptrc_buffer_text(&data, operands[0]);
 	else if (operands[0])
 		put_pairs(&data, operands);
-	if (!is_good)
-		return PTRC_EXIT_FAILED;
-	if (r.pid) {
-		is_good = record(name, &data, true, &r);
-	} else {
-		r.pid = getppid();
-		/* 0: outside of our pid namespace. */
-		is_good = r.pid == 0 || record(name, &data, false, &r);
-		/* A shell runs its last command in its own place: then the traced one is this
-		 * process. */
-		if (is_good && r.streams == 0) {
-			struct result own = {getpid(), 0};
-
-			is_good = record(name, &data, false, &own);
-			if (own.streams || r.pid == 0)
-				r = own;
-		}
-	}
+	if (is_good)
+		is_good = find_and_record(name, &data, &r);
+	ptrc_buffer_free(&data);
 	if (!is_good)
 		return PTRC_EXIT_FAILED;
 	if (is_json)

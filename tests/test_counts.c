@@ -156,7 +156,8 @@ TEST(lost_events_are_not_counted, "EXT-02")
 		CHECK_GT(lost.pt_lost_events, 0);
 		count_types(trid);
 		/* A LOOP stream overwrote START, which is one of the lost. */
-		CHECK_EQ(counts[id].pt_events + lost.pt_lost_events + counts[POSIX_TRACE_START].pt_events,
+		CHECK_EQ(counts[id].pt_events + counts[POSIX_TRACE_START].pt_events +
+				 lost.pt_lost_events,
 			 all + 1);
 		unsigned long kept = counts[id].pt_events;
 		struct ts_events events = ts_read_all(trid);
