@@ -7,5 +7,6 @@ dist_doc_DATA += \
 	%D%/ptrace-count.schema.json \
 	%D%/ptrace-event.schema.json \
 	%D%/ptrace-list.schema.json \
+	%D%/ptrace-recorded.schema.json \
 	%D%/ptrace-stat.schema.json \
 	%D%/requirements.md

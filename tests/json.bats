@@ -68,6 +68,16 @@ odd_log() {
 	ptrace-list --format=json | validates list
 }
 
+@test "events of scripts: recorded or not, with odd names" {
+	ptrace-event --json untraced | validates recorded
+	ptrace-event --json "$odd_name" >odd
+	validates recorded <odd
+	jq -e 'has("event_hex")' odd
+	ptrace-run -o run.log -- sh -c 'ptrace-event --json step; :' >step
+	validates recorded <step
+	[ "$(jq .streams step)" -eq 1 ]
+}
+
 @test "the validator sees what is wrong" {
 	ptrace-run -o run.log -- "$traced"
 	ptrace-stat --format=json run.log >good

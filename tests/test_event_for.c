@@ -378,6 +378,26 @@ TEST(many_may_record_for_one_at_once, "EXT-07")
 	ts_target_end(&target);
 }
 
+/* More often than a stream can have chunks, or slots. */
+TEST(callers_that_come_and_go_take_no_room, "EXT-07")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 16384, 100);
+	struct shell shell = traceable_shell();
+	trace_id_t trid = ts_create_running(shell.pid, &attr);
+
+	for (int i = 0; i < 9000; i++) {
+		struct ts_events events;
+
+		CHECK_EQ(event_for(shell.pid, "event", NULL, 0), 1);
+		if (i % 100)
+			continue;
+		events = ts_read_all(trid);
+		ts_events_free(&events);
+	}
+	ts_shutdown(trid);
+	end_shell(&shell);
+}
+
 struct tally {
 	_Atomic uint32_t begun, done;
 };
