@@ -133,8 +133,8 @@ static int exchange(int fd, const struct ptrc_session_question *q,
 	return error;
 }
 
-/* A connection to a living session of this user. */
-static int connect_to(const char *name, int *fd, pid_t *controller)
+/* A connection to a living session of this user, made within the time given. */
+static int connect_to(const char *name, int limit_ms, int *fd, pid_t *controller)
 {
 	struct sockaddr_un address;
 	char directory[64];
@@ -146,7 +146,7 @@ static int connect_to(const char *name, int *fd, pid_t *controller)
 	if (error)
 		return error;
 	ptrc_session_address(directory, name, &address);
-	error = ptrc_session_connect(&address, fd);
+	error = ptrc_session_connect(&address, limit_ms, fd);
 	if (error == ECONNREFUSED)
 		ptrc_session_remove_stale(directory, &address);
 	/* Somebody put a file there, or a socket of another type. */
@@ -168,7 +168,7 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 	int error;
 	int fd;
 
-	error = connect_to(name, &fd, &controller);
+	error = connect_to(name, PTRC_SESSION_ANSWER_MS, &fd, &controller);
 	if (error)
 		return error;
 	if (q->verb == PTRC_SESSION_SHUTDOWN)
@@ -195,7 +195,7 @@ int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int 
 {
 	const struct ptrc_session_question q = {.verb = PTRC_SESSION_FOLLOW};
 	pid_t controller;
-	int error = connect_to(name, fd, &controller);
+	int error = connect_to(name, PTRC_SESSION_ANSWER_MS, fd, &controller);
 
 	if (error)
 		return error;
@@ -232,8 +232,13 @@ void ptrc_session_stat_all(char *const *names, size_t count,
 	pid_t controller;
 
 	for (size_t i = 0; i < count; i++) {
+		int64_t left = until - now_ms();
+
 		p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-		errors[i] = connect_to(names[i], &p[i].fd, &controller);
+		/* One of which nobody takes the connection shall not cost the others
+		 * theirs. */
+		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50,
+				       &p[i].fd, &controller);
 		if (!errors[i]) {
 			errors[i] = send_question(p[i].fd, &q);
 			if (errors[i])

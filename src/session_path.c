@@ -100,11 +100,11 @@ int ptrc_session_lock(const char *directory)
 	return -1;
 }
 
-int ptrc_session_connect(const struct sockaddr_un *address, int *fd)
+int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *fd)
 {
 	const struct timeval limit = {
-		.tv_sec = PTRC_SESSION_ANSWER_MS / 1000,
-		.tv_usec = PTRC_SESSION_ANSWER_MS % 1000 * 1000,
+		.tv_sec = limit_ms / 1000,
+		.tv_usec = limit_ms % 1000 * 1000,
 	};
 	int error;
 	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -131,7 +131,7 @@ void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *
 	if (lock < 0)
 		return;
 	/* Another may have taken the name since; nobody can while the lock is held. */
-	switch (ptrc_session_connect(address, &fd)) {
+	switch (ptrc_session_connect(address, PTRC_SESSION_ANSWER_MS, &fd)) {
 	case ECONNREFUSED:
 		unlink(address->sun_path);
 		break;

@@ -20,9 +20,9 @@ void ptrc_session_address_unnamed(const char *directory, pid_t, struct sockaddr_
  */
 int ptrc_session_lock(const char *directory);
 
-/* A new socket connected to the address, whose waits are bounded. An error number of
- * connect(), ETIMEDOUT included. */
-int ptrc_session_connect(const struct sockaddr_un *, int *fd);
+/* A new socket connected to the address, whose waits last so long at most, which is not 0.
+ * An error number of connect(), ETIMEDOUT included. */
+int ptrc_session_connect(const struct sockaddr_un *, int limit_ms, int *fd);
 
 /* Removes a socket that refuses connections, unless it no longer does. */
 void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *);

@@ -237,8 +237,9 @@ static bool serve(struct controller *c, int fd)
 		set_running(c, false);
 		break;
 	case PTRC_SESSION_FLUSH:
-		/* What is flushed can no longer be shown to followers. */
-		while (ptrc_follow_read(&c->follow))
+		/* What is flushed can no longer be shown to followers. Who records faster
+		 * than we read shall not hold up the flush. */
+		for (int i = 0; i < 10 && ptrc_follow_read(&c->follow); i++)
 			;
 		reply.error = posix_trace_flush(c->trace);
 		break;
@@ -422,7 +423,7 @@ static int take_name(struct controller *c, const char *name)
 	ptrc_session_address(c->directory, name, &address);
 	/* Who refuses is dead; whoever else is there keeps the name, even if it is
 	 * mute. */
-	if (ptrc_session_connect(&address, &fd) == ECONNREFUSED)
+	if (ptrc_session_connect(&address, PTRC_SESSION_ANSWER_MS, &fd) == ECONNREFUSED)
 		unlink(address.sun_path);
 	else if (!access(address.sun_path, F_OK))
 		error = EEXIST;

@@ -92,7 +92,7 @@ static int connect_to(const char *name)
 	int fd;
 
 	address_of(name, &address);
-	errno = ptrc_session_connect(&address, &fd);
+	errno = ptrc_session_connect(&address, PTRC_SESSION_ANSWER_MS, &fd);
 	if (errno)
 		fail(name);
 	return fd;
