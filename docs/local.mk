@@ -5,8 +5,10 @@ dist_doc_DATA += \
 	%D%/json-schema.md \
 	%D%/log-format.md \
 	%D%/ptrace-count.schema.json \
+	%D%/ptrace-create.schema.json \
 	%D%/ptrace-event.schema.json \
 	%D%/ptrace-list.schema.json \
 	%D%/ptrace-recorded.schema.json \
+	%D%/ptrace-run.schema.json \
 	%D%/ptrace-stat.schema.json \
 	%D%/requirements.md

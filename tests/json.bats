@@ -78,6 +78,25 @@ odd_log() {
 	[ "$(jq .streams step)" -eq 1 ]
 }
 
+@test "new sessions and whole runs" {
+	traced_start -w
+	ptrace-create --json --pid="$pid" --name="$me.a" | validates create
+	ptrace-create --json --pid="$pid" --name="$me.b" -o "$odd_name" >made
+	validates create <made
+	jq -e 'has("log_hex")' made
+	cp "$traced" "./$odd_name.x"
+	for arguments in '-x 3' '-k 9' '-n 100000'; do
+		# shellcheck disable=SC2086 # a list of words
+		ptrace-run --json -o "$odd_name.log" --stream-min-size=4K \
+			--stream-full-policy=loop -- "./$odd_name.x" $arguments 2>said || true
+		tail -n 1 said >last
+		validates run <last
+		jq -e 'has("log_hex") and has("command_hex")' last
+	done
+	jq -e '.complete | not' last
+	ptrace-run --json -o >(cat >/dev/null) -- "$traced" 2>&1 | validates run
+}
+
 @test "the validator sees what is wrong" {
 	ptrace-run -o run.log -- "$traced"
 	ptrace-stat --format=json run.log >good
