@@ -60,6 +60,12 @@ static size_t utf8_length(const unsigned char *p, size_t size)
 	return length;
 }
 
+/* U+0080 to U+009F are control characters too; some terminals obey them. */
+static bool is_high_control(const unsigned char *character)
+{
+	return character[0] == 0xc2 && character[1] < 0xa0;
+}
+
 bool ptrc_text_is_clean(const void *bytes, size_t *size)
 {
 	const unsigned char *p = bytes;
@@ -76,8 +82,7 @@ bool ptrc_text_is_clean(const void *bytes, size_t *size)
 			return false;
 		if (class == HIGH) {
 			length = utf8_length(p + i, n - i);
-			/* U+0080 to U+009F are control characters too. */
-			if (!length || (p[i] == 0xc2 && p[i + 1] < 0xa0))
+			if (!length || is_high_control(p + i))
 				return false;
 		}
 		i += length;
@@ -142,22 +147,28 @@ void ptrc_json_string(struct ptrc_buffer *b, const char *text, size_t size)
 
 		if (class == HIGH)
 			length = utf8_length(p + i, size - i);
+		if (class == HIGH && length && is_high_control(p + i))
+			class = CONTROL;
 		if (class == PLAIN || (class == HIGH && length)) {
 			i += length;
 			continue;
 		}
 		ptrc_buffer_bytes(b, p + begin, i - begin);
-		if (class == HIGH)
+		if (class == HIGH) {
 			ptrc_buffer_text(b, "\xef\xbf\xbd");
-		else
-			put_escape(b, p[i]);
-		begin = ++i;
+			length = 1;
+		} else {
+			/* The second byte of a high one is its number. */
+			put_escape(b, p[i + length - 1]);
+		}
+		i += length;
+		begin = i;
 	}
 	ptrc_buffer_bytes(b, p + begin, i - begin);
 	ptrc_buffer_char(b, '"');
 }
 
-void ptrc_text_put(struct ptrc_buffer *b, const char *text, size_t size)
+static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_quoted)
 {
 	const unsigned char *p = (const unsigned char *)text;
 
@@ -167,10 +178,10 @@ void ptrc_text_put(struct ptrc_buffer *b, const char *text, size_t size)
 
 		if (class == HIGH) {
 			length = utf8_length(p + i, size - i);
-			if (p[i] == 0xc2 && length && p[i + 1] < 0xa0)
+			if (length && is_high_control(p + i))
 				length = 0;
 		}
-		if (p[i] == '\n' || p[i] == '\t' || p[i] == '\r' || p[i] == '\\')
+		if (class == ESCAPE && (p[i] != '"' || is_quoted))
 			put_escape(b, p[i]);
 		else if (class == CONTROL || !length)
 			ptrc_buffer_format(b, "\\x%02x", p[i]);
@@ -178,6 +189,18 @@ void ptrc_text_put(struct ptrc_buffer *b, const char *text, size_t size)
 			ptrc_buffer_bytes(b, p + i, length);
 		i += length ? length : 1;
 	}
+}
+
+void ptrc_text_put(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	put_text(b, text, size, false);
+}
+
+void ptrc_text_quote(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	ptrc_buffer_char(b, '"');
+	put_text(b, text, size, true);
+	ptrc_buffer_char(b, '"');
 }
 
 static void put_key(struct ptrc_json *j, const char *key, const char *suffix)
@@ -191,6 +214,11 @@ static void put_key(struct ptrc_json *j, const char *key, const char *suffix)
 	ptrc_buffer_text(j->buffer, key);
 	ptrc_buffer_text(j->buffer, suffix);
 	ptrc_buffer_text(j->buffer, "\":");
+}
+
+void ptrc_json_key(struct ptrc_json *j, const char *key)
+{
+	put_key(j, key, "");
 }
 
 void ptrc_json_open(struct ptrc_json *j, const char *key, char bracket)
@@ -244,8 +272,12 @@ void ptrc_json_bytes(struct ptrc_json *j, const char *key, const char *bytes, si
 {
 	put_key(j, key, "");
 	ptrc_json_string(j->buffer, bytes, size);
-	if (ptrc_json_is_exact(bytes, size))
-		return;
+	if (!ptrc_json_is_exact(bytes, size))
+		ptrc_json_hex(j, key, bytes, size);
+}
+
+void ptrc_json_hex(struct ptrc_json *j, const char *key, const void *bytes, size_t size)
+{
 	put_key(j, key, "_hex");
 	ptrc_buffer_char(j->buffer, '"');
 	ptrc_buffer_hex_bytes(j->buffer, bytes, size);

@@ -29,6 +29,9 @@ void ptrc_json_string(struct ptrc_buffer *, const char *, size_t);
  */
 void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
 
+/* The same in quotes, which are escaped in it. */
+void ptrc_text_quote(struct ptrc_buffer *, const char *, size_t);
+
 /* Whether ptrc_json_string() keeps every byte. */
 bool ptrc_json_is_exact(const char *, size_t);
 
@@ -42,6 +45,8 @@ struct ptrc_json {
 	bool is_first;
 };
 
+/* The comma, and the key if it is not null; the caller puts the value. */
+void ptrc_json_key(struct ptrc_json *, const char *key);
 void ptrc_json_open(struct ptrc_json *, const char *key, char bracket);
 void ptrc_json_close(struct ptrc_json *, char bracket);
 void ptrc_json_text(struct ptrc_json *, const char *key, const char *text);
@@ -55,5 +60,8 @@ void ptrc_json_time(struct ptrc_json *, const char *key, const struct timespec *
  * _hex is added to the key.
  */
 void ptrc_json_bytes(struct ptrc_json *, const char *key, const char *, size_t);
+
+/* The member key_hex: lower-case hexadecimal digits. */
+void ptrc_json_hex(struct ptrc_json *, const char *key, const void *, size_t);
 
 #endif

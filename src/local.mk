@@ -39,6 +39,10 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/group_signal.h \
 	%D%/json.c \
 	%D%/json.h \
+	%D%/layout.c \
+	%D%/layout.h \
+	%D%/lines.c \
+	%D%/lines.h \
 	%D%/logfile.c \
 	%D%/logfile.h \
 	%D%/losses.c \
@@ -50,6 +54,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/reader.c \
 	%D%/reader.h \
 	%D%/reader_follow.c \
+	%D%/select.c \
+	%D%/select.h \
 	%D%/session.h \
 	%D%/session_client.c \
 	%D%/session_events.h \
@@ -64,7 +70,15 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/stat.c \
 	%D%/stat.h \
 	%D%/trace_error.c \
-	%D%/trace_error.h
+	%D%/trace_error.h \
+	%D%/value.c \
+	%D%/value.h \
+	%D%/view.c \
+	%D%/view.h \
+	%D%/when.c \
+	%D%/when.h \
+	%D%/where.c \
+	%D%/where.h
 
 %C%_libcommands_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
 

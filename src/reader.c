@@ -196,6 +196,13 @@ bool ptrc_reader_is_waiting(const struct ptrc_reader *r)
 	return r->input && ptrc_follow_is_waiting(r);
 }
 
+int ptrc_reader_rewind(struct ptrc_reader *r)
+{
+	r->read_count = 0;
+	r->error = 0;
+	return posix_trace_rewind(r->trace);
+}
+
 static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t id)
 {
 	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));

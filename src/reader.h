@@ -86,6 +86,9 @@ bool ptrc_reader_next(struct ptrc_reader *);
 /* Whether ptrc_reader_next() would wait now: the moment to write what is buffered. */
 bool ptrc_reader_is_waiting(const struct ptrc_reader *);
 
+/* Back to the first event; an error number if that fails. */
+int ptrc_reader_rewind(struct ptrc_reader *);
+
 /*
  * The name of an event type. Never null; identifiers that cannot be are treated as
  * unknown ones.

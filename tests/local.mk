@@ -35,6 +35,7 @@ ptrc_c_tests = \
 	%D%/test_policy \
 	%D%/test_process \
 	%D%/test_process_root \
+	%D%/test_select \
 	%D%/test_shmdir \
 	%D%/test_shutdown \
 	%D%/test_singlestep \
@@ -97,6 +98,9 @@ EXTRA_DIST += %D%/helpers.bash
 check_LTLIBRARIES = %D%/libsupport.la
 %C%_libsupport_la_SOURCES = %D%/support.c %D%/support.h
 ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
+
+# Of the commands' own code.
+%C%_test_select_LDADD = src/libcommands.la $(LDADD)
 
 # What tests of fork and exec run.
 check_PROGRAMS += %D%/prog_emit

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lines of output that wait for what comes behind them: the last so many, or those that
+ * are shown if something happens.
+ */
+#ifndef PTRC_SRC_LINES_H
+#define PTRC_SRC_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/output.h"
+
+struct ptrc_line {
+	/* Time of the event. */
+	int64_t ns;
+	struct ptrc_buffer text;
+};
+
+/* A ring that grows; starts zeroed. */
+struct ptrc_lines {
+	struct ptrc_line *lines;
+	size_t size;
+	size_t first;
+	size_t count;
+	/* Of all texts. */
+	size_t bytes;
+};
+
+/* Takes the text out of the buffer. */
+void ptrc_lines_add(struct ptrc_lines *, int64_t ns, struct ptrc_buffer *);
+
+/* The oldest; only if there is one. */
+const struct ptrc_line *ptrc_lines_first(const struct ptrc_lines *);
+
+/* Lets go of the oldest; its memory is kept for another. */
+void ptrc_lines_drop(struct ptrc_lines *);
+
+void ptrc_lines_free(struct ptrc_lines *);
+
+#endif

@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: MIT */
+/* What ptrace-dump lets users write: times, layouts of data, expressions. */
+#include "tests/harness.h"
+
+#include "src/layout.h"
+#include "src/output.h"
+#include "src/view.h"
+#include "src/when.h"
+#include "src/where.h"
+
+static const int64_t second = 1000000000;
+
+/* ---- times ---- */
+
+static int64_t moment(const char *text)
+{
+	struct ptrc_when w;
+
+	if (!ptrc_when_parse(text, &w))
+		harness_fail("'%s' is no time", text);
+	CHECK_EQ(w.base, PTRC_WHEN_ABSOLUTE);
+	return w.ns;
+}
+
+TEST(moments_are_read_to_the_nanosecond, "")
+{
+	const int64_t t = 1767323045 * second;
+
+	CHECK_EQ(moment("2026-01-02T03:04:05Z"), t);
+	CHECK_EQ(moment("2026-01-02t03:04:05z"), t);
+	CHECK_EQ(moment("2026-01-02T03:04:05.123456789Z"), t + 123456789);
+	CHECK_EQ(moment("2026-01-02T03:04:05.5Z"), t + second / 2);
+	CHECK_EQ(moment("2026-01-02T03:04:05.0000000019Z"), t + 1);
+	CHECK_EQ(moment("2026-01-02T04:34:05+01:30"), t);
+	CHECK_EQ(moment("2026-01-01T22:04:05-05:00"), t);
+	CHECK_EQ(moment("@1767323045"), t);
+	CHECK_EQ(moment("@1767323045.000000007"), t + 7);
+	CHECK_EQ(moment("1969-12-31T23:59:59Z"), -second);
+	CHECK_EQ(moment("2024-02-29T00:00:00Z"), 1709164800 * second);
+	CHECK_EQ(moment("9999-12-31T23:59:59Z"), INT64_MAX);
+	CHECK_EQ(moment("0000-01-01T00:00:00Z"), INT64_MIN);
+	CHECK_EQ(moment("@99999999999999999999"), INT64_MAX);
+}
+
+TEST(moments_without_zone_are_local, "")
+{
+	struct tm tm;
+	time_t now = time(NULL);
+
+	setenv("TZ", "XYZ-3", 1);
+	tzset();
+	CHECK_EQ(moment("2026-01-02 06:04:05"), 1767323045 * second);
+	CHECK_EQ(moment("2026-01-02T06:04"), 1767323040 * second);
+	CHECK_EQ(moment("2026-01-02"), 1767301200 * second);
+	localtime_r(&now, &tm);
+	tm.tm_hour = 3;
+	tm.tm_min = 4;
+	tm.tm_sec = 5;
+	CHECK_EQ(moment("03:04:05.25"), mktime(&tm) * second + second / 4);
+}
+
+TEST(relative_times, "")
+{
+	struct ptrc_when w;
+
+	CHECK(ptrc_when_parse("+2s", &w));
+	CHECK_EQ(w.base, PTRC_WHEN_FROM_BEGIN);
+	CHECK_EQ(w.ns, 2 * second);
+	CHECK(ptrc_when_parse("-1m30.5s", &w));
+	CHECK_EQ(w.base, PTRC_WHEN_FROM_END);
+	CHECK_EQ(w.ns, -90 * second - second / 2);
+	CHECK(ptrc_when_parse("-0s", &w));
+	CHECK_EQ(w.base, PTRC_WHEN_FROM_END);
+	CHECK_EQ(w.ns, 0);
+}
+
+TEST(durations_have_units, "")
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} cases[] = {
+		{"1ns", 1},
+		{"1us", 1000},
+		{"1.5ms", 1500000},
+		{"10s", 10000000000},
+		{"2m", 120000000000},
+		{"1h", 3600000000000},
+		{"1d", 86400000000000},
+		{"1h1m1s1ms1us1ns", 3661001001001},
+		{"0.000000001s", 1},
+		{"99999999999999999999h", INT64_MAX},
+	};
+	int64_t ns;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		CHECK(ptrc_when_duration(cases[i].text, &ns));
+		CHECK_EQ(ns, cases[i].ns);
+	}
+}
+
+TEST(what_is_no_time_is_refused, "")
+{
+	static const char *const bad[] = {
+		"",
+		"+",
+		"-",
+		"5s",
+		"+5",
+		"+5x",
+		"+s",
+		"+1.s",
+		"+.5s",
+		"+1s ",
+		"@",
+		"@1.",
+		"@x",
+		"2026",
+		"2026-1-2",
+		"2026-13-01",
+		"2026-02-29",
+		"2026-01-32",
+		"2026-01-02T",
+		"2026-01-02T24:00",
+		"2026-01-02T03",
+		"2026-01-02T03:60",
+		"2026-01-02T03:04:61",
+		"03:04Z",
+		"2026-01-02T03:04:05+1",
+		"2026-01-02T03:04:05+01:00x",
+		"now",
+		"2026-01-02T03:04:05.Z",
+		"2026-01-02x03:04:05",
+		"03:04:05 ",
+		"3:04",
+	};
+	struct ptrc_when w;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		if (ptrc_when_parse(bad[i], &w))
+			harness_fail("'%s' was taken for a time", bad[i]);
+}
+
+/* ---- layouts ---- */
+
+static struct ptrc_layouts layouts;
+static struct ptrc_decoded decoded;
+
+static const struct ptrc_layout *layout(const char *text)
+{
+	char reason[300];
+
+	ptrc_layouts_free(&layouts);
+	memset(&layouts, 0, sizeof(layouts));
+	if (!ptrc_layouts_add(&layouts, "*", text, reason, sizeof(reason)))
+		harness_fail("'%s': %s", text, reason);
+	return ptrc_layouts_find(&layouts, "any");
+}
+
+/* The JSON of the data by the layout, as a string that stays until the next call. */
+static const char *decode(const char *text, const void *data, size_t size)
+{
+	static struct ptrc_buffer b;
+	const struct ptrc_layout *l = layout(text);
+	struct ptrc_json j = {&b, true};
+	/* So that a sanitizer sees every byte too far. */
+	void *copy = malloc(size ? size : 1);
+
+	memcpy(copy, data, size);
+	b.used = 0;
+	ptrc_layout_decode(l, copy, size, &decoded);
+	ptrc_layout_json(&j, l, &decoded);
+	ptrc_buffer_char(&b, '\0');
+	free(copy);
+	return b.bytes;
+}
+
+TEST(numbers_of_every_width, "")
+{
+	const unsigned char ff[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	const unsigned char up[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+	CHECK_STR_EQ(decode("u8 a, u16 b, u32 c", ff, 7),
+		     "\"a\":255,\"b\":65535,\"c\":4294967295");
+	CHECK_STR_EQ(decode("u64 a", ff, 8), "\"a\":18446744073709551615");
+	CHECK_STR_EQ(decode("i8 a, i16 b, i32 c", ff, 7), "\"a\":-1,\"b\":-1,\"c\":-1");
+	CHECK_STR_EQ(decode("i64 a", ff, 8), "\"a\":-1");
+	CHECK_STR_EQ(decode("u16 a, u16 b, u32 c", up, 8),
+		     "\"a\":513,\"b\":1027,\"c\":134678021");
+	CHECK_STR_EQ(decode("x8 a, x16 b, pad[1], x32 c", up, 8),
+		     "\"a\":\"0x1\",\"b\":\"0x302\",\"c\":\"0x8070605\"");
+	CHECK_STR_EQ(decode("x64 a", up, 8), "\"a\":\"0x807060504030201\"");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+}
+
+TEST(floats_read_back_as_the_same, "")
+{
+	const struct {
+		float f;
+		double d[4];
+	} __attribute__((packed)) v = {0.1F, {0.1, 1e300, -5, 1.0 / 3}};
+	const double odd[3] = {__builtin_inf(), -__builtin_inf(), __builtin_nan("")};
+
+	CHECK_STR_EQ(decode("f32 a, f64 b, f64 c, f64 d, f64 e", &v, sizeof(v)),
+		     "\"a\":0.1,\"b\":0.1,\"c\":1e+300,\"d\":-5,"
+		     "\"e\":0.3333333333333333");
+	CHECK_STR_EQ(decode("f64 a, f64 b, f64 c", odd, sizeof(odd)),
+		     "\"a\":\"inf\",\"b\":\"-inf\",\"c\":\"nan\","
+		     "\"c_hex\":\"000000000000f87f\"");
+}
+
+TEST(texts_and_bytes, "")
+{
+	CHECK_STR_EQ(decode("char[4] a, u8 b", "ab\0\0\7", 5), "\"a\":\"ab\",\"b\":7");
+	CHECK_STR_EQ(decode("char[4] a", "abcd", 4), "\"a\":\"abcd\"");
+	CHECK_STR_EQ(decode("char[4] a", "a\0bc", 4),
+		     "\"a\":\"a\",\"a_hex\":\"61006263\"");
+	CHECK_STR_EQ(decode("str a, str b, u8 c", "x\0yz\0\1", 6),
+		     "\"a\":\"x\",\"b\":\"yz\",\"c\":1");
+	CHECK_STR_EQ(decode("str a", "no end", 6), "\"a\":\"no end\"");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+	CHECK_STR_EQ(decode("u8 a, str b", "\5", 1), "\"a\":5,\"b\":\"\"");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+	CHECK_STR_EQ(decode("str a", "\xff\"\n", 3),
+		     "\"a\":\"\xef\xbf\xbd\\\"\\n\",\"a_hex\":\"ff220a\"");
+	CHECK_STR_EQ(decode("bytes[2] a, bytes b", "\1\2\3", 3),
+		     "\"a\":\"0102\",\"b\":\"03\"");
+	CHECK_STR_EQ(decode("bytes a", "", 0), "\"a\":\"\"");
+	CHECK_STR_EQ(decode("bool a, bool b, bool c", "\0\1\2", 3),
+		     "\"a\":false,\"b\":true,\"c\":true,\"c_hex\":\"02\"");
+}
+
+TEST(data_that_does_not_fit_is_told, "")
+{
+	CHECK_STR_EQ(decode("u8 a, u32 b", "\1\2\3\4", 4), "\"a\":1");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
+	CHECK_STR_EQ(decode("u8 a", "", 0), "");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
+	CHECK_STR_EQ(decode("str a, u8 b", "no end", 6), "\"a\":\"no end\"");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
+	CHECK_STR_EQ(decode("u8 a, pad[2]", "\1\2", 2), "\"a\":1");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
+	CHECK_STR_EQ(decode("u8 a", "\1\2", 2), "\"a\":1");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_REST);
+}
+
+TEST(align_is_as_a_structure, "")
+{
+	const struct {
+		uint8_t a;
+		uint32_t b;
+		uint16_t c;
+		uint64_t d;
+		uint8_t e;
+	} v = {1, 2, 3, 4, 5};
+	const char text[] = "align u8 a, u32 b, u16 c, u64 d, u8 e";
+	const char all[] = "\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5";
+
+	CHECK_STR_EQ(decode(text, &v, sizeof(v)), all);
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+	CHECK_STR_EQ(decode(text, &v, offsetof(__typeof__(v), e) + 1), all);
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+	CHECK_STR_EQ(decode(text, &v, sizeof(v) - 1), all);
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_REST);
+	CHECK_STR_EQ(decode("u8 a, u32 b", "\1\2\0\0\0", 5), "\"a\":1,\"b\":2");
+}
+
+TEST(bad_layouts_are_refused_with_the_reason, "")
+{
+	static const struct {
+		const char *layout;
+		const char *reason;
+	} cases[] = {
+		{"", "missing at the end"},
+		{"u32", "wants a name"},
+		{"u32 a,", "missing at the end"},
+		{"u32 a u32 b", "a comma is missing before 'u32 b'"},
+		{"u46 a", "'u46' is not a type (did you mean 'u16' or 'u64'"},
+		{"u32 a, u8 a", "same name"},
+		{"u32 a, u8 a_hex", "same name"},
+		{"char a", "'char' wants [N]"},
+		{"pad", "'pad' wants [N]"},
+		{"pad[2] a", "takes no name"},
+		{"char[0] a", "wants a number"},
+		{"char[99999999999999999999] a", "wants a number"},
+		{"char[2 a", "wants a number"},
+		{"u8[2] a", "'u8' takes no [N]"},
+		{"str[2] a", "'str' takes no [N]"},
+		{"bytes a, u8 b", "nothing can follow"},
+		{"u8 1a", "wants a name"},
+		{"u8 a-b", "a comma is missing before '-b'"},
+		{"align", "missing at the end"},
+		{"*", "a type is missing before '*'"},
+	};
+	char reason[300];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		if (ptrc_layouts_add(&layouts, "*", cases[i].layout, reason,
+				     sizeof(reason)))
+			harness_fail("'%s' was taken for a layout", cases[i].layout);
+		if (!strstr(reason, cases[i].reason))
+			harness_fail("'%s' gave: %s", cases[i].layout, reason);
+	}
+	CHECK_EQ(layouts.count, 0);
+}
+
+TEST(the_first_layout_that_matches_counts, "")
+{
+	char reason[300];
+
+	CHECK(ptrc_layouts_add(&layouts, "db.*", "u8 a", reason, sizeof(reason)));
+	CHECK(ptrc_layouts_add(&layouts, "*", "u8 b", reason, sizeof(reason)));
+	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "db.x")), "db.*");
+	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "x")), "*");
+	CHECK_EQ(ptrc_layouts_name(&layouts, "a"), 0);
+	CHECK_EQ(ptrc_layouts_name(&layouts, "b"), 1);
+	CHECK_EQ(ptrc_layouts_name(&layouts, "c"), -1);
+}
+
+/* ---- expressions ---- */
+
+enum { EVENT_ID = 10 };
+
+/* An event as a reader has it. */
+static struct ptrc_reader reader;
+static struct ptrc_reader_name event_name;
+static struct ptrc_view view = {.reader = &reader};
+
+static const char payload[] = {7, 0, 0, 0, 0, 0, 0, 0x80, (char)0xfe, 1, 2, 'h', 'i'};
+
+static void make_event(void)
+{
+	strcpy(event_name.text, "db.query");
+	event_name.size = strlen(event_name.text);
+	event_name.is_known = true;
+	reader.path = "run.log";
+	reader.names[EVENT_ID] = &event_name;
+	reader.event = (struct posix_trace_event_info){
+		.posix_event_id = EVENT_ID,
+		.posix_pid = 4711,
+		.posix_tid = 4712,
+		.posix_prog_address = (void *)0x1234, // NOLINT
+		.posix_thread_id = (pthread_t)0xffffffffffffffff,
+		.posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED,
+		.posix_timestamp = {1767323045, 123456789},
+	};
+	reader.data = malloc(sizeof(payload));
+	memcpy(reader.data, payload, sizeof(payload));
+	reader.size = sizeof(payload);
+	view.layout = layout("u64 big, i8 small, bytes[2] raw, str text");
+	view.is_decoded = false;
+}
+
+static bool holds(const char *text)
+{
+	char reason[400];
+	struct ptrc_where *w = ptrc_where_parse(text, &layouts, reason, sizeof(reason));
+	bool is_so;
+
+	if (!w)
+		harness_fail("%s: %s", text, reason);
+	is_so = ptrc_where_holds(w, &view);
+	ptrc_where_free(w);
+	return is_so;
+}
+
+TEST(expressions_that_hold_and_that_do_not, "")
+{
+	static const char *const so[] = {
+		"pid == 4711",
+		"pid==4711&&tid==4712",
+		"pid == 1 || tid == 0x1268",
+		"tid != 4711",
+		"pid < 4712 && pid <= 4711 && pid > 4710 && pid >= 4711",
+		"!(pid == 1)",
+		"!!pid",
+		"! pid == 1 || true == true",
+		"event == 'db.query'",
+		"event == \"db.query\"",
+		"event =~ '^db[.]q'",
+		"event =~ '(x|query)$'",
+		"event ~ 'db.*' && event ~ '*[!x]y'",
+		"event > 'db' && event < 'dc'",
+		"address == 0x1234 && address == '0x1234' && address == 4660",
+		"thread == 0xffffffffffffffff && thread > 0xfffffffffffffffe",
+		"len == 13 && len > -1 && len < 1e3 && len > 12.5",
+		"id == 10 && truncated == 'no' && log == 'run.log'",
+		"ns == 1767323045123456789 && ns < 1767323045123456790",
+		"time == '2026-01-02T03:04:05.123456789Z'",
+		"time > '2026-01-02T03:04:05Z' && '2026-01-03T00:00:00Z' > time",
+		"data.big == 9223372036854775815 && data.big > 9223372036854775814",
+		"data.small == -2 && data.small < 0",
+		"data.raw == '0102' && data.raw =~ '^01' && data.raw ~ '*2'",
+		"data.text == 'hi' && data.text =~ 'i$' && data.text ~ 'h?'",
+		"data.text && data.big && !reason",
+		"data.small < pid && data.small != data.big",
+		"'a' == 'a' && \"it's\" != 'its'",
+		"'a\\'b' == \"a'b\" && 'x\\\\' =~ '^x.$'",
+		"data =~ 'hi$'",
+		"(((((pid == 4711)))))",
+		"pid == 1 && pid == 2 || pid == 4711",
+		"true == 1",
+	};
+	static const char *const not_so[] = {
+		"pid == 4712",
+		"pid == 4711 && pid == 1",
+		"pid == 4711 && (pid == 1 || pid == 2)",
+		"reason == 0",
+		"reason != 0",
+		"error",
+		"data.text == 5",
+		"data.text != 5",
+		"data.big =~ '.*'",
+		"data.big == 9223372036854775814",
+		"thread == 0xfffffffffffffffe",
+		"event ~ 'db'",
+		"event =~ '^query'",
+		"data.text ~ 'H?'",
+		"data == 'hi'",
+		"!pid",
+	};
+
+	make_event();
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+	for (size_t i = 0; i < sizeof(not_so) / sizeof(*not_so); i++)
+		if (holds(not_so[i]))
+			harness_fail("holds: %s", not_so[i]);
+}
+
+TEST(text_that_reads_as_a_number_is_one, "")
+{
+	make_event();
+	memcpy(reader.data, "-12.5", 5);
+	reader.size = 5;
+	view.layout = NULL;
+	CHECK(holds("data == -12.5 && data < 0 && data == '-12.5'"));
+	CHECK(!holds("data.text") && !holds("data.text == ''"));
+	memcpy(reader.data, "inf", 4);
+	reader.size = 4;
+	CHECK(!holds("data > 0") && holds("data == 'inf'"));
+	reader.size = 0;
+	CHECK(!holds("data") && holds("data == ''") && holds("data =~ '^$'"));
+}
+
+TEST(wrong_expressions_are_refused_with_the_column, "")
+{
+	static const struct {
+		const char *text;
+		const char *reason;
+	} cases[] = {
+		{"", "column 1: something is missing at the end"},
+		{"pid ==", "column 7: something is missing at the end"},
+		{"pid = 4", "column 5: '=' is '==' here"},
+		{"pid == 4 & tid", "column 10: '&' is '&&' here"},
+		{"pid == 4 tid", "column 10: '&&' or '||' is missing before 'tid'"},
+		{"pdi == 4", "column 1: events have no field 'pdi' (did you mean 'pid'"},
+		{"1 == 1 && evnt", "column 11: events have no field 'evnt'"},
+		{"data.sall == 1", "(did you mean 'data.small'"},
+		{"data.qqqqqqqq", "is in no layout"},
+		{"(pid == 4", "column 10: ')' is missing"},
+		{"pid == 4)", "column 9: '&&' or '||' is missing"},
+		{"event == 'x", "column 10: the string has no end"},
+		{"event =~ 5", "column 10: '=~' wants a string"},
+		{"event =~ '('", "column 10: "},
+		{"pid ~ '4*'", "column 1: '~' wants text"},
+		{"pid == 'x'", "column 8: 'x' is not a number"},
+		{"time > 'x'", "column 8: 'x' is not a time"},
+		{"time > '+2s'", "column 8: '+2s' is not a time"},
+		{"pid == 4x", "column 8: '4x' is not a number"},
+		{"pid == 0xfffffffffffffffff", "is not a number"},
+		{"pid == ==", "column 8: a field, number or string is missing"},
+		{"5", "column 2: a comparison is missing"},
+		{"'x' && pid", "column 5: a comparison is missing"},
+		{"pid # 4", "column 5: '#' has no meaning here"},
+		{"event =~ '((a{1,999}){1,999}){1,999}'", "column 10: the pattern is"},
+	};
+	char reason[400];
+
+	make_event();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		if (ptrc_where_parse(cases[i].text, &layouts, reason, sizeof(reason)))
+			harness_fail("was taken: %s", cases[i].text);
+		if (!strstr(reason, cases[i].reason) || strncmp(reason, "column ", 7))
+			harness_fail("'%s' gave: %s", cases[i].text, reason);
+	}
+}
+
+/* Repeats the piece into one string. */
+static char *repeat(const char *piece, size_t count, const char *end)
+{
+	size_t n = strlen(piece);
+	char *text = malloc(n * count + strlen(end) + 1);
+
+	for (size_t i = 0; i < count; i++)
+		memcpy(text + n * i, piece, n);
+	strcpy(text + n * count, end);
+	return text;
+}
+
+TEST(what_is_too_deep_or_too_long_is_refused, "")
+{
+	static const char *const pieces[] = {"(", "!", "!(", "pid &&", "pid ||"};
+	char reason[400];
+
+	make_event();
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		char *text = repeat(pieces[i], 100000, "pid");
+
+		CHECK(!ptrc_where_parse(text, &layouts, reason, sizeof(reason)));
+		if (!strstr(reason, "nested deeper") && !strstr(reason, "more than"))
+			harness_fail("%s...: %s", pieces[i], reason);
+		free(text);
+	}
+	for (size_t i = 3; i < 5; i++) {
+		char *text = repeat(pieces[i], 999, "pid");
+
+		CHECK(holds(text));
+		free(text);
+	}
+}
+
+/* ---- whatever the text: no crash, no hang ---- */
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t draw(uint64_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % below;
+}
+
+/* Random tokens in a row, then some bytes of them changed. */
+static void make_text(char *text, size_t size, const char *const *tokens, size_t count)
+{
+	size_t used = 0;
+
+	for (uint64_t n = draw(20); n; n--) {
+		const char *token = tokens[draw(count)];
+		size_t length = strlen(token);
+
+		if (used + length + 2 > size)
+			break;
+		memcpy(text + used, token, length);
+		used += length;
+		if (draw(2))
+			text[used++] = ' ';
+	}
+	for (uint64_t n = draw(4) * draw(2); n && used; n--)
+		text[draw(used)] = (char)(1 + draw(255));
+	text[used] = '\0';
+}
+
+TEST(random_expressions_do_no_harm, "")
+{
+	static const char *const tokens[] = {
+		"pid",	     "tid",	     "event",  "data",	  "data.big",
+		"data.text", "data.raw",     "data.",  "time",	  "thread",
+		"reason",    "true",	     "false",  "==",	  "!=",
+		"<",	     "<=",	     ">",      ">=",	  "=~",
+		"~",	     "&&",	     "||",     "!",	  "(",
+		")",	     "'a.c'",	     "\"x*\"", "'[a-'",	  "'(a|b)'",
+		"'\\1'",     "'2026-01-02'", "5",      "-5",	  "0x",
+		"0xff",	     "1e9",	     "1e",     ".5",	  "'",
+		"\\",	     "'a{2,3}'",     "'*'",    "'(a*)*'",
+	};
+	char text[512];
+	char reason[400];
+	size_t good = 0;
+
+	make_event();
+	for (int i = 0; i < 200000; i++) {
+		struct ptrc_where *w;
+
+		make_text(text, sizeof(text), tokens, sizeof(tokens) / sizeof(*tokens));
+		w = ptrc_where_parse(text, &layouts, reason, sizeof(reason));
+		if (w) {
+			good++;
+			ptrc_where_holds(w, &view);
+			ptrc_where_free(w);
+		} else {
+			CHECK(!strncmp(reason, "column ", 7));
+		}
+	}
+	NOTE("%zu were expressions", good);
+	CHECK_GT(good, 1000);
+}
+
+TEST(random_layouts_and_times_do_no_harm, "")
+{
+	static const char *const tokens[] = {
+		"u8",	 "u64",	   "i16", "x32", "f32", "f64",	      "bool",
+		"char",	 "[3]",	   "[",	  "]",	 "str", "bytes",      "pad",
+		",",	 ",",	   ",",	  " a",	 " b",	" c",	      " d",
+		"align", "[9999]", "\t",  "+1s", "-2m", "2026-01-02", "T",
+		"03:04", ":05",	   ".5",  "Z",	 "@1",	"+01:00",
+	};
+	char text[512];
+	char reason[300];
+	size_t good = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		struct ptrc_layouts l = {0};
+		struct ptrc_when when;
+
+		make_text(text, sizeof(text), tokens, sizeof(tokens) / sizeof(*tokens));
+		ptrc_when_parse(text, &when);
+		if (ptrc_layouts_add(&l, "*", text, reason, sizeof(reason))) {
+			size_t size = draw(sizeof(payload) + 1);
+			unsigned char *data = malloc(size + 1);
+			struct ptrc_buffer b = PTRC_BUFFER_INIT;
+			struct ptrc_json j = {&b, true};
+
+			good++;
+			for (size_t k = 0; k < size; k++)
+				data[k] = (unsigned char)draw(256);
+			data = realloc(data, size ? size : 1);
+			ptrc_layout_decode(l.layouts[0], data, size, &decoded);
+			ptrc_layout_json(&j, l.layouts[0], &decoded);
+			ptrc_layout_text(&b, l.layouts[0], &decoded);
+			ptrc_buffer_free(&b);
+			free(data);
+		}
+		ptrc_layouts_free(&l);
+	}
+	NOTE("%zu were layouts", good);
+	CHECK_GT(good, 500);
+}
