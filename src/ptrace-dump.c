@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
 #include <stdbool.h>
@@ -12,28 +11,74 @@
 #include "src/cli.h"
 #include "src/event_format.h"
 #include "src/exit_status.h"
+#include "src/layout.h"
+#include "src/lines.h"
+#include "src/nearest.h"
 #include "src/output.h"
 #include "src/reader.h"
+#include "src/select.h"
+#include "src/view.h"
+#include "src/when.h"
+#include "src/where.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
+	KEY_JSON,
 	KEY_PID,
+	KEY_TID,
+	KEY_SINCE,
+	KEY_UNTIL,
+	KEY_AROUND,
+	KEY_BEFORE,
+	KEY_AFTER,
+	KEY_WHERE,
 	KEY_FIRST,
 	KEY_LAST,
 	KEY_COUNT,
+	KEY_FIELDS,
+	KEY_DECODE,
+	KEY_COLOR,
+	KEY_SUMMARY,
 	KEY_ALLOW_LOSS,
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"format", KEY_FORMAT, "FORMAT",
-	 "text or json (default: text on a terminal,\nelse json)"},
 	{"event", 'e', "GLOB",
 	 "show only events whose name matches; may be given\nseveral times"},
 	{"pid", KEY_PID, "PID",
 	 "show only events of the process; may be given\nseveral times"},
+	{"tid", KEY_TID, "TID",
+	 "show only events of the thread, as the kernel\nnumbers it; may be given several times"},
+	{"since", KEY_SINCE, "TIME",
+	 "show only events from then on: 2026-01-02T03:04:05Z,\n"
+	 "2026-01-02 03:04 (local), 03:04 (today), +2s after the\n"
+	 "begin, -5s before the end"},
+	{"until", KEY_UNTIL, "TIME", "show only events up to then"},
+	{"around", KEY_AROUND, "GLOB",
+	 "show only events near to those whose name matches"},
+	{"before", KEY_BEFORE, "DURATION", "how long before them: 10s, 1.5ms, 1m30s"},
+	{"after", KEY_AFTER, "DURATION", "how long after them (default: both 1s)"},
+	{"where", KEY_WHERE, "EXPR",
+	 "show only events for which it holds, such as\n"
+	 "'len > 9 && data.rows == 0'; may be given several times"},
 	{"first", KEY_FIRST, "N", "show only the first N of them"},
 	{"last", KEY_LAST, "N", "show only the last N of them"},
 	{"count", KEY_COUNT, NULL, "show only how many there are"},
+	{"decode", KEY_DECODE, "EVENT=LAYOUT",
+	 "what the data of events means, such as\n"
+	 "'db.query=u64 id, u32 rows, str sql'; may be given\nseveral times"},
+	{"fields", KEY_FIELDS, "LIST",
+	 "show these, in this order: time, ns, event, id, pid,\n"
+	 "tid, thread, address, truncated, len, data, log,\n"
+	 "reason, error, data.NAME"},
+	{"format", KEY_FORMAT, "FORMAT",
+	 "text or json (default: text on a terminal,\nelse json)"},
+	{"json", KEY_JSON, NULL, "the same as --format=json"},
+	{"color", KEY_COLOR, "WHEN",
+	 "colours in text: auto, always or never (default: auto,\n"
+	 "that is, on a terminal unless NO_COLOR is set)"},
+	{"summary", KEY_SUMMARY, NULL,
+	 "at the end, say how many were shown and what is missing"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL,
 	 "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
@@ -54,53 +99,68 @@ static const struct ptrc_cli cli = {
  * sees something soon. */
 enum { WRITE_SIZE = 65536 };
 
-struct glob {
-	const char *pattern;
-	bool has_matched;
-};
+/* What --around shows if neither --before nor --after says it. */
+static const int64_t around_default_ns = 1000000000;
 
 struct source {
 	struct ptrc_reader reader;
 	struct ptrc_event_labels labels;
-	/* By event type: 0 not known yet, 1 not selected, 2 selected. */
-	unsigned char selected[PTRC_READER_IDS];
+	struct ptrc_select_types types;
+	/* By event type; looked up when first needed. */
+	const struct ptrc_layout *layouts[PTRC_READER_IDS];
+	bool has_layout[PTRC_READER_IDS];
+	struct ptrc_view view;
+	struct ptrc_losses losses;
 	/* Position on the command line, which decides between events of one time. */
 	size_t order;
 };
 
-static struct glob *globs;
-static size_t glob_count;
-static pid_t *pids;
-static size_t pid_count;
+static struct ptrc_select wanted = PTRC_SELECT_INIT;
+static struct ptrc_layouts layouts;
+static struct ptrc_event_format format = {
+	/* Wide enough for the shorter system events. */
+	.name_width = 17,
+};
+/* Millions of events per second are selected by their type at most. */
+static bool is_type_enough;
+static struct ptrc_when since = {PTRC_WHEN_ABSOLUTE, INT64_MIN};
+static struct ptrc_when until = {PTRC_WHEN_ABSOLUTE, INT64_MAX};
+static int64_t before_ns = -1;
+static int64_t after_ns = -1;
 static uint64_t first_count = UINT64_MAX;
 static uint64_t last_count = UINT64_MAX;
 static bool is_counting;
+static bool has_summary;
 static bool is_loss_allowed;
 
-static bool is_event_selected(struct source *s, trace_event_id_t id)
+static struct ptrc_buffer out = PTRC_BUFFER_INIT;
+static uint64_t shown_count;
+
+static const struct ptrc_layout *find_layout(struct source *s)
 {
-	unsigned char *selected = &s->selected[id < PTRC_READER_IDS ? id : 0];
+	trace_event_id_t id = s->reader.event.posix_event_id;
+	size_t place = id < PTRC_READER_IDS ? id : 0;
 
-	if (__builtin_expect(!*selected, 0)) {
-		const struct ptrc_reader_name *name = ptrc_reader_name(&s->reader, id);
-
-		*selected = glob_count ? 1 : 2;
-		for (size_t i = 0; i < glob_count; i++)
-			if (!fnmatch(globs[i].pattern, name->text, 0)) {
-				globs[i].has_matched = true;
-				*selected = 2;
-			}
+	if (!s->has_layout[place]) {
+		s->has_layout[place] = true;
+		/* What the trace system records is known. */
+		if (id >= POSIX_TRACE_UNNAMED_USEREVENT)
+			s->layouts[place] = ptrc_layouts_find(
+				&layouts, ptrc_reader_name(&s->reader, id)->text);
 	}
-	return *selected == 2;
+	return s->layouts[place];
 }
 
 static bool is_selected(struct source *s)
 {
-	bool found = !pid_count;
-
-	for (size_t i = 0; i < pid_count && !found; i++)
-		found = pids[i] == s->reader.event.posix_pid;
-	return found && is_event_selected(s, s->reader.event.posix_event_id);
+	if (layouts.count) {
+		s->view.layout = find_layout(s);
+		s->view.is_decoded = false;
+	}
+	if (is_type_enough)
+		return ptrc_select_type(&wanted, &s->types, &s->reader,
+					s->reader.event.posix_event_id);
+	return ptrc_select_event(&wanted, &s->types, &s->view);
 }
 
 /* Also asks about names that no event has, so that only patterns without any type are
@@ -109,9 +169,9 @@ static int load_names(struct source *s)
 {
 	size_t width = ptrc_reader_load_names(&s->reader);
 
-	for (trace_event_id_t id = 1; glob_count && id < PTRC_READER_IDS; id++)
+	for (trace_event_id_t id = 1; wanted.glob_count && id < PTRC_READER_IDS; id++)
 		if (s->reader.names[id] && s->reader.names[id]->is_known)
-			is_event_selected(s, id);
+			ptrc_select_type(&wanted, &s->types, &s->reader, id);
 	return (int)width;
 }
 
@@ -156,127 +216,381 @@ static void sift(struct source **heap, size_t count, size_t i)
 	}
 }
 
-/* The last lines, in a ring that grows up to the number wanted. */
-struct tail {
-	struct ptrc_buffer *lines;
-	size_t used;
-	size_t size;
-	size_t next;
-};
+/* ---- what is known only when all has been read ---- */
 
-static void tail_add(struct tail *t, struct ptrc_buffer *line)
+static int64_t event_ns(const struct source *s)
 {
-	struct ptrc_buffer *place;
-
-	if (t->used < last_count) {
-		if (t->used == t->size) {
-			t->size = t->size ? 2 * t->size : 64;
-			t->lines = ptrc_cli_reallocate(t->lines,
-						       t->size * sizeof(*t->lines));
-		}
-		place = &t->lines[t->used++];
-		*place = (struct ptrc_buffer)PTRC_BUFFER_INIT;
-	} else {
-		place = &t->lines[t->next];
-		t->next = (t->next + 1) % t->used;
-		place->used = 0;
-	}
-	ptrc_buffer_bytes(place, line->bytes, line->used);
-	line->used = 0;
+	return ptrc_when_ns(&s->reader.event.posix_timestamp);
 }
 
-static void tail_put(struct tail *t, struct ptrc_buffer *out)
+/* Reads the source, or its first event only, for its begin and end and the windows. */
+static bool scan(struct source *s, bool is_first_enough, struct ptrc_span *all)
 {
-	for (size_t i = 0; i < t->used; i++) {
-		struct ptrc_buffer *line = &t->lines[(t->next + i) % t->used];
+	struct ptrc_reader *r = &s->reader;
+	int error;
 
-		ptrc_buffer_bytes(out, line->bytes, line->used);
-		ptrc_buffer_free(line);
-		if (out->used >= WRITE_SIZE)
-			ptrc_output_write(out);
+	while (ptrc_reader_next(r)) {
+		int64_t ns = event_ns(s);
+
+		if (ns < all->first)
+			all->first = ns;
+		if (ns > all->last)
+			all->last = ns;
+		if (is_first_enough)
+			break;
+		if (wanted.around &&
+		    ptrc_select_is_around(&wanted, &s->types, r, r->event.posix_event_id))
+			ptrc_select_add_window(&wanted, ptrc_when_add(ns, -before_ns),
+					       ptrc_when_add(ns, after_ns));
 	}
-	free(t->lines);
+	error = ptrc_reader_rewind(r);
+	if (error)
+		ptrc_cli_error(r->path, error);
+	return !error;
+}
+
+static int64_t resolve(const struct ptrc_when *w, const struct ptrc_span *all)
+{
+	switch (w->base) {
+	case PTRC_WHEN_FROM_BEGIN:
+		return ptrc_when_add(all->first, w->ns);
+	case PTRC_WHEN_FROM_END:
+		return ptrc_when_add(all->last, w->ns);
+	default:
+		return w->ns;
+	}
+}
+
+/* Turns what is relative into moments. False if a log cannot be read twice. */
+static bool resolve_times(struct source *sources, size_t count)
+{
+	struct ptrc_span all = {INT64_MAX, INT64_MIN};
+	bool is_any = since.base != PTRC_WHEN_ABSOLUTE ||
+		      until.base != PTRC_WHEN_ABSOLUTE || wanted.around;
+	bool is_first_enough = since.base != PTRC_WHEN_FROM_END &&
+			       until.base != PTRC_WHEN_FROM_END && !wanted.around;
+
+	for (size_t i = 0; i < count && is_any; i++)
+		if (!scan(&sources[i], is_first_enough, &all))
+			return false;
+	wanted.span.first = resolve(&since, &all);
+	wanted.span.last = resolve(&until, &all);
+	ptrc_select_sort_windows(&wanted);
+	is_type_enough = !ptrc_select_has_more(&wanted);
+	return true;
+}
+
+/* ---- output ---- */
+
+static void write_some(void)
+{
+	if (out.used >= WRITE_SIZE)
+		ptrc_output_write(&out);
+}
+
+/* Shows the last lines at last. */
+static void put_lines(struct ptrc_lines *lines)
+{
+	for (; lines->count; ptrc_lines_drop(lines)) {
+		const struct ptrc_line *line = ptrc_lines_first(lines);
+
+		ptrc_buffer_bytes(&out, line->text.bytes, line->text.used);
+		write_some();
+	}
+	ptrc_lines_free(lines);
+}
+
+static void put_count(void)
+{
+	struct ptrc_json j = {&out, true};
+
+	if (format.format == PTRC_FORMAT_JSON) {
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_u64(&j, "count", shown_count);
+		ptrc_json_close(&j, '}');
+	} else {
+		ptrc_buffer_u64(&out, shown_count);
+	}
+	ptrc_buffer_char(&out, '\n');
+}
+
+static void put_summary(const struct source *sources, size_t count, bool is_complete)
+{
+	struct ptrc_json j = {&out, true};
+
+	if (format.format == PTRC_FORMAT_TEXT) {
+		ptrc_buffer_u64(&out, shown_count);
+		ptrc_buffer_text(&out, shown_count == 1 ? " event" : " events");
+		ptrc_buffer_text(&out,
+				 is_complete ? ", complete\n" : ", data incomplete\n");
+		return;
+	}
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_open(&j, "summary", '{');
+	ptrc_json_u64(&j, "version", 1);
+	ptrc_json_u64(&j, "shown", shown_count);
+	ptrc_json_bool(&j, "complete", is_complete);
+	ptrc_json_open(&j, "logs", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct ptrc_reader *r = &sources[i].reader;
+
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_bytes(&j, "log", r->path, strlen(r->path));
+		ptrc_json_u64(&j, "read", r->read_count);
+		ptrc_json_open(&j, "losses", '{');
+		ptrc_losses_json(&sources[i].losses, &j);
+		ptrc_json_close(&j, '}');
+		ptrc_json_close(&j, '}');
+	}
+	ptrc_json_close(&j, ']');
+	ptrc_json_close(&j, '}');
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(&out, '\n');
+}
+
+static void put_event(struct source *s, struct ptrc_lines *last)
+{
+	shown_count++;
+	if (is_counting)
+		return;
+	ptrc_event_put(&out, &format, &s->labels, &s->view);
+	if (__builtin_expect(last_count == UINT64_MAX, 1)) {
+		write_some();
+		return;
+	}
+	if (last->count == last_count && last->count)
+		ptrc_lines_drop(last);
+	if (last_count)
+		ptrc_lines_add(last, 0, &out);
+	out.used = 0;
 }
 
 /* Returns whether all of the logs was read. */
-static bool dump(struct source *sources, size_t count, struct ptrc_event_format *format)
+static bool dump(struct source *sources, size_t count)
 {
 	struct source **heap = ptrc_cli_allocate(count * sizeof(struct source *));
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	struct tail tail = {0};
-	bool has_tail = last_count != UINT64_MAX;
+	struct ptrc_lines last = {0};
 	size_t live = 0;
-	uint64_t shown = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (advance(&sources[i]))
 			heap[live++] = &sources[i];
 	for (size_t i = live / 2; i-- > 0;)
 		sift(heap, live, i);
-	for (; live && shown < first_count; shown++) {
+	while (live && shown_count < first_count) {
 		struct source *s = heap[0];
 
-		if (!is_counting) {
-			ptrc_event_put(&out, format, &s->labels, &s->reader);
-			if (has_tail && last_count)
-				tail_add(&tail, &out);
-			else if (has_tail)
-				out.used = 0;
-			else if (out.used >= WRITE_SIZE)
-				ptrc_output_write(&out);
-		}
+		if (!wanted.around || ptrc_select_is_in_window(&wanted, event_ns(s)))
+			put_event(s, &last);
 		if (!advance(s))
 			heap[0] = heap[--live];
 		sift(heap, live, 0);
 	}
-	if (is_counting) {
-		struct ptrc_json j = {&out, true};
-
-		if (format->format == PTRC_FORMAT_JSON) {
-			ptrc_json_open(&j, NULL, '{');
-			ptrc_json_u64(&j, "count", shown);
-			ptrc_json_close(&j, '}');
-		} else {
-			ptrc_buffer_u64(&out, shown);
-		}
-		ptrc_buffer_char(&out, '\n');
+	if (last_count != UINT64_MAX) {
+		shown_count = last.count;
+		put_lines(&last);
 	}
-	tail_put(&tail, &out);
-	ptrc_output_end(&out);
+	if (is_counting)
+		put_count();
+	if (out.used)
+		ptrc_output_write(&out);
 	free(heap);
 	return !live;
 }
 
-static void add_glob(const char *pattern)
+/* ---- patterns without any event type ---- */
+
+static void say_no_type(const struct source *sources, size_t count, const char *pattern)
 {
-	globs = ptrc_cli_reallocate(globs, (glob_count + 1) * sizeof(*globs));
-	globs[glob_count++] = (struct glob){pattern, false};
+	struct ptrc_nearest nearest = {0};
+	char proposal[3 * TRACE_EVENT_NAME_MAX];
+
+	for (size_t i = 0; i < count && !strpbrk(pattern, "*?[\\"); i++)
+		for (size_t id = 1; id < PTRC_READER_IDS; id++) {
+			const struct ptrc_reader_name *name = sources[i].reader.names[id];
+
+			if (name && name->is_known)
+				ptrc_nearest_offer(&nearest, pattern, name->text);
+		}
+	ptrc_cli_message(pattern, "no event type has such a name%s",
+			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-static void add_pid(const char *text)
+static bool is_any_type(const struct source *sources, size_t count, const char *pattern)
 {
-	pids = ptrc_cli_reallocate(pids, (pid_count + 1) * sizeof(*pids));
+	for (size_t i = 0; i < count; i++)
+		for (size_t id = 1; id < PTRC_READER_IDS; id++) {
+			const struct ptrc_reader_name *name = sources[i].reader.names[id];
+
+			if (name && name->is_known && !fnmatch(pattern, name->text, 0))
+				return true;
+		}
+	return false;
+}
+
+static void check_patterns(const struct source *sources, size_t count)
+{
+	for (size_t i = 0; i < wanted.glob_count; i++)
+		if (!wanted.globs[i].has_matched)
+			say_no_type(sources, count, wanted.globs[i].pattern);
+	if (wanted.around && !is_any_type(sources, count, wanted.around))
+		say_no_type(sources, count, wanted.around);
+	for (size_t i = 0; i < layouts.count; i++) {
+		const char *pattern = ptrc_layout_pattern(layouts.layouts[i]);
+
+		if (!is_any_type(sources, count, pattern))
+			say_no_type(sources, count, pattern);
+	}
+}
+
+/* ---- the command line ---- */
+
+/* In order, as --decode may come behind what names its fields. */
+struct text_list {
+	const char **texts;
+	size_t count;
+};
+
+static void add_text(struct text_list *l, const char *text)
+{
+	l->texts = ptrc_cli_reallocate(l->texts, (l->count + 1) * sizeof(*l->texts));
+	l->texts[l->count++] = text;
+}
+
+static pid_t number_of_process(const char *option, const char *text)
+{
 	/* 0 is what the trace system itself has. */
-	pids[pid_count++] = (pid_t)ptrc_cli_number("--pid", text, 0, INT32_MAX);
+	return (pid_t)ptrc_cli_number(option, text, 0, INT32_MAX);
 }
 
-static enum ptrc_format parse(int argc, char **argv)
+static struct ptrc_when time_of(const char *option, const char *text)
 {
-	enum ptrc_format format =
-		isatty(STDOUT_FILENO) ? PTRC_FORMAT_TEXT : PTRC_FORMAT_JSON;
+	struct ptrc_when w;
+
+	if (!ptrc_when_parse(text, &w))
+		ptrc_cli_usage(option,
+			       "'%s' is not a time such as 2026-01-02T03:04:05Z, "
+			       "03:04:05, +2s or -5s",
+			       text);
+	return w;
+}
+
+static int64_t duration_of(const char *option, const char *text)
+{
+	int64_t ns;
+
+	if (!ptrc_when_duration(text, &ns))
+		ptrc_cli_usage(option, "'%s' is not a duration such as 10s or 1.5ms",
+			       text);
+	return ns;
+}
+
+static void add_layout(const char *text)
+{
+	const char *sign = strrchr(text, '=');
+	char reason[300];
+	char *pattern;
+
+	if (!sign || sign == text)
+		ptrc_cli_usage("--decode", "'%s' is not EVENT=LAYOUT", text);
+	pattern = strndup(text, (size_t)(sign - text));
+	if (!pattern)
+		ptrc_cli_no_memory();
+	if (!ptrc_layouts_add(&layouts, pattern, sign + 1, reason, sizeof(reason)))
+		ptrc_cli_usage("--decode", "%s: %s", pattern, reason);
+	free(pattern);
+}
+
+static struct ptrc_where *make_where(const struct text_list *wheres)
+{
+	struct ptrc_where *all = NULL;
+	char reason[400];
+
+	for (size_t i = 0; i < wheres->count; i++) {
+		struct ptrc_where *w = ptrc_where_parse(wheres->texts[i], &layouts,
+							reason, sizeof(reason));
+
+		if (!w)
+			ptrc_cli_usage("--where", "%s", reason);
+		all = all ? ptrc_where_and(all, w) : w;
+	}
+	return all;
+}
+
+static bool is_colour_wanted(int when)
+{
+	enum { AUTO, ALWAYS };
+	const char *no_colour = getenv("NO_COLOR");
+	const char *terminal = getenv("TERM");
+
+	if (when != AUTO)
+		return when == ALWAYS;
+	return isatty(STDOUT_FILENO) && !(no_colour && *no_colour) &&
+	       !(terminal && !strcmp(terminal, "dumb"));
+}
+
+static void check_usage(int operands)
+{
+	bool is_part = first_count != UINT64_MAX || last_count != UINT64_MAX;
+
+	if (first_count != UINT64_MAX && last_count != UINT64_MAX)
+		ptrc_cli_usage("--last", "cannot be used together with --first");
+	if (is_counting && is_part)
+		ptrc_cli_usage("--count",
+			       "cannot be used together with --first or --last");
+	if (is_counting && format.field_count)
+		ptrc_cli_usage("--count", "cannot be used together with --fields");
+	if (!wanted.around && before_ns >= 0)
+		ptrc_cli_usage("--before", "wants --around");
+	if (!wanted.around && after_ns >= 0)
+		ptrc_cli_usage("--after", "wants --around");
+	if (since.base == until.base && since.ns > until.ns)
+		ptrc_cli_usage("--until", "is before --since");
+	if (!operands)
+		ptrc_cli_usage(NULL, "no LOG given");
+}
+
+static void parse(int argc, char **argv)
+{
+	static const char *const colours[] = {"auto", "always", "never", NULL};
+	struct text_list wheres = {0};
+	struct text_list fields = {0};
+	char reason[400];
+	int colour = 0;
 	int key;
 
+	format.format = isatty(STDOUT_FILENO) ? PTRC_FORMAT_TEXT : PTRC_FORMAT_JSON;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		switch (key) {
-		case KEY_FORMAT:
-			format = ptrc_cli_format(optarg);
-			break;
 		case 'e':
-			add_glob(optarg);
+			ptrc_select_add_glob(&wanted, optarg);
 			break;
 		case KEY_PID:
-			add_pid(optarg);
+			ptrc_select_add_number(&wanted.pids,
+					       number_of_process("--pid", optarg));
+			break;
+		case KEY_TID:
+			ptrc_select_add_number(&wanted.tids,
+					       number_of_process("--tid", optarg));
+			break;
+		case KEY_SINCE:
+			since = time_of("--since", optarg);
+			break;
+		case KEY_UNTIL:
+			until = time_of("--until", optarg);
+			break;
+		case KEY_AROUND:
+			wanted.around = optarg;
+			break;
+		case KEY_BEFORE:
+			before_ns = duration_of("--before", optarg);
+			break;
+		case KEY_AFTER:
+			after_ns = duration_of("--after", optarg);
+			break;
+		case KEY_WHERE:
+			add_text(&wheres, optarg);
 			break;
 		case KEY_FIRST:
 			first_count = ptrc_cli_number("--first", optarg, 0, INT64_MAX);
@@ -287,6 +601,24 @@ static enum ptrc_format parse(int argc, char **argv)
 		case KEY_COUNT:
 			is_counting = true;
 			break;
+		case KEY_DECODE:
+			add_layout(optarg);
+			break;
+		case KEY_FIELDS:
+			add_text(&fields, optarg);
+			break;
+		case KEY_FORMAT:
+			format.format = ptrc_cli_format(optarg);
+			break;
+		case KEY_JSON:
+			format.format = PTRC_FORMAT_JSON;
+			break;
+		case KEY_COLOR:
+			colour = ptrc_cli_word("--color", optarg, colours);
+			break;
+		case KEY_SUMMARY:
+			has_summary = true;
+			break;
 		case KEY_ALLOW_LOSS:
 			is_loss_allowed = true;
 			break;
@@ -294,36 +626,49 @@ static enum ptrc_format parse(int argc, char **argv)
 			break;
 		}
 	}
-	if (first_count != UINT64_MAX && last_count != UINT64_MAX)
-		ptrc_cli_usage("--last", "cannot be used together with --first");
-	if (is_counting && (first_count != UINT64_MAX || last_count != UINT64_MAX))
-		ptrc_cli_usage("--count",
-			       "cannot be used together with --first or --last");
-	if (optind == argc)
-		ptrc_cli_usage(NULL, "no LOG given");
-	return format;
+	wanted.where = make_where(&wheres);
+	for (size_t i = 0; i < fields.count; i++)
+		if (!ptrc_event_fields(&format, fields.texts[i], &layouts, reason,
+				       sizeof(reason)))
+			ptrc_cli_usage("--fields", "%s", reason);
+	free(wheres.texts);
+	free(fields.texts);
+	check_usage(argc - optind);
+	if (before_ns < 0 && after_ns < 0)
+		before_ns = after_ns = around_default_ns;
+	else if (before_ns < 0)
+		before_ns = 0;
+	else if (after_ns < 0)
+		after_ns = 0;
+	format.is_coloured = is_colour_wanted(colour);
+}
+
+static void source_free(struct source *s)
+{
+	ptrc_reader_close(&s->reader);
+	ptrc_event_labels_free(&s->labels);
+	free(s->view.decoded.values);
 }
 
 int main(int argc, char **argv)
 {
-	struct ptrc_event_format format = {
-		.format = parse(argc, argv),
-		/* Wide enough for the shorter system events. */
-		.name_width = 17,
-	};
-	size_t operands = (size_t)(argc - optind);
-	struct source *sources = ptrc_cli_allocate(operands * sizeof(*sources));
+	struct source *sources;
 	enum ptrc_exit status = PTRC_EXIT_DONE;
+	size_t operands;
 	size_t count = 0;
 	bool is_complete = true;
-	bool is_read;
+	bool is_read = true;
 
+	parse(argc, argv);
+	operands = (size_t)(argc - optind);
+	sources = ptrc_cli_allocate(operands * sizeof(*sources));
 	ptrc_output_begin();
 	for (size_t i = 0; i < operands; i++) {
 		struct source *s = &sources[count];
 
 		memset(s, 0, sizeof(*s));
 		s->order = count;
+		s->view.reader = &s->reader;
 		if (ptrc_reader_open(&s->reader, argv[(size_t)optind + i])) {
 			int width = load_names(s);
 
@@ -336,26 +681,31 @@ int main(int argc, char **argv)
 		}
 	}
 	format.has_log = operands > 1;
-	is_read = !count || dump(sources, count, &format);
-	for (size_t i = 0; count && i < glob_count; i++)
-		if (!globs[i].has_matched)
-			ptrc_cli_message(globs[i].pattern,
-					 "no event type has such a name");
+	if (count && !resolve_times(sources, count))
+		status = PTRC_EXIT_FAILED;
+	else if (count)
+		is_read = dump(sources, count);
+	if (count)
+		check_patterns(sources, count);
 	for (size_t i = 0; i < count; i++) {
-		struct ptrc_losses losses;
+		struct ptrc_losses *losses = &sources[i].losses;
 
-		ptrc_reader_losses(&sources[i].reader, is_read, &losses);
-		ptrc_losses_report(&losses, sources[i].reader.path);
-		if (losses.read_error)
+		ptrc_reader_losses(&sources[i].reader, is_read, losses);
+		ptrc_losses_report(losses, sources[i].reader.path);
+		if (losses->read_error)
 			status = PTRC_EXIT_FAILED;
-		else if (ptrc_losses_is_any(&losses))
+		else if (ptrc_losses_is_any(losses))
 			is_complete = false;
-		ptrc_reader_close(&sources[i].reader);
-		ptrc_event_labels_free(&sources[i].labels);
 	}
+	if (has_summary && count)
+		put_summary(sources, count, is_complete && status == PTRC_EXIT_DONE);
+	ptrc_output_end(&out);
+	for (size_t i = 0; i < count; i++)
+		source_free(&sources[i]);
 	free(sources);
-	free(globs);
-	free(pids);
+	ptrc_select_free(&wanted);
+	ptrc_layouts_free(&layouts);
+	ptrc_event_format_free(&format);
 	if (status == PTRC_EXIT_DONE && !is_complete && !is_loss_allowed)
 		status = PTRC_EXIT_INCOMPLETE;
 	return (int)status;

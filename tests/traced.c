@@ -11,6 +11,7 @@
  *	-d TEXT    the data of every event (default: its number, from 0, as text)
  *	-z         the same with a null byte at the end
  *	-b         the data is eight bytes 01 02 03 04 05 06 07 ff
+ *	-X HEX     the data is the bytes of these hexadecimal digits
  *	-s BYTES   the data is so many letters x
  *	-w         say "ready" on standard output, wait for a line on standard input first
  *	-W         the same, with "done", at the end
@@ -52,6 +53,21 @@ static long number(const char *s)
 	if (!*s || *end || v < 0)
 		fail("bad number");
 	return v;
+}
+
+static void set_bytes(const char *digits)
+{
+	char *bytes = malloc(strlen(digits) / 2 + 1);
+
+	if (!bytes)
+		fail("malloc");
+	text_size = 0;
+	for (unsigned int byte; *digits; digits += 2) {
+		if (sscanf(digits, "%2x", &byte) != 1)
+			fail("bad digits");
+		bytes[text_size++] = (char)byte;
+	}
+	text = bytes;
 }
 
 static void say_and_wait(const char *word)
@@ -125,7 +141,7 @@ int main(int argc, char **argv)
 	char *letters;
 	int option;
 
-	while ((option = getopt(argc, argv, "e:n:t:c:d:zbs:wWk:x:")) != -1) {
+	while ((option = getopt(argc, argv, "e:n:t:c:d:zbX:s:wWk:x:")) != -1) {
 		switch (option) {
 		case 'e':
 			name = optarg;
@@ -150,6 +166,9 @@ int main(int argc, char **argv)
 		case 'b':
 			text = "\1\2\3\4\5\6\7\xff";
 			text_size = 8;
+			break;
+		case 'X':
+			set_bytes(optarg);
 			break;
 		case 's':
 			text_size = (size_t)number(optarg);
