@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +41,13 @@ enum {
 	KEY_DECODE,
 	KEY_COLOR,
 	KEY_SUMMARY,
+	KEY_FOLLOW,
 	KEY_ALLOW_LOSS,
 };
 
 static const struct ptrc_cli_option options[] = {
+	{"follow", KEY_FOLLOW, "SESSION",
+	 "show the events of a session as they come, to its end"},
 	{"event", 'e', "GLOB",
 	 "show only events whose name matches; may be given\nseveral times"},
 	{"pid", KEY_PID, "PID",
@@ -86,9 +91,10 @@ static const struct ptrc_cli_option options[] = {
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-dump",
-	.operands = "[OPTION]... LOG...",
-	.summary = "Shows the events of trace logs, merged by time.\n"
-		   "LOG may be - for standard input.",
+	.operands = "[OPTION]... LOG... | --follow=SESSION",
+	.summary =
+		"Shows the events of trace logs, merged by time, or of a live session.\n"
+		"LOG may be - for standard input.",
 	.options = options,
 	.notes =
 		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
@@ -98,6 +104,9 @@ static const struct ptrc_cli cli = {
 /* Output is written in pieces of about this size: few system calls, and a reader that
  * sees something soon. */
 enum { WRITE_SIZE = 65536 };
+
+/* Most that lines may take which are shown if the event comes that --around waits for. */
+static const size_t held_max_bytes = (size_t)64 << 20;
 
 /* What --around shows if neither --before nor --after says it. */
 static const int64_t around_default_ns = 1000000000;
@@ -125,6 +134,7 @@ static struct ptrc_event_format format = {
 static bool is_type_enough;
 static struct ptrc_when since = {PTRC_WHEN_ABSOLUTE, INT64_MIN};
 static struct ptrc_when until = {PTRC_WHEN_ABSOLUTE, INT64_MAX};
+static const char *session;
 static int64_t before_ns = -1;
 static int64_t after_ns = -1;
 static uint64_t first_count = UINT64_MAX;
@@ -135,6 +145,11 @@ static bool is_loss_allowed;
 
 static struct ptrc_buffer out = PTRC_BUFFER_INIT;
 static uint64_t shown_count;
+/* Selected, but let go of for want of memory. */
+static uint64_t unheld_count;
+
+/* The signal that ends --follow. */
+static volatile sig_atomic_t end_signal;
 
 static const struct ptrc_layout *find_layout(struct source *s)
 {
@@ -261,7 +276,15 @@ static int64_t resolve(const struct ptrc_when *w, const struct ptrc_span *all)
 	}
 }
 
-/* Turns what is relative into moments. False if a log cannot be read twice. */
+/* Turns what is relative into moments. */
+static void resolve_moments(const struct ptrc_span *all)
+{
+	wanted.span.first = resolve(&since, all);
+	wanted.span.last = resolve(&until, all);
+	is_type_enough = !ptrc_select_has_more(&wanted);
+}
+
+/* The same for logs, with the windows. False if a log cannot be read twice. */
 static bool resolve_times(struct source *sources, size_t count)
 {
 	struct ptrc_span all = {INT64_MAX, INT64_MIN};
@@ -273,10 +296,8 @@ static bool resolve_times(struct source *sources, size_t count)
 	for (size_t i = 0; i < count && is_any; i++)
 		if (!scan(&sources[i], is_first_enough, &all))
 			return false;
-	wanted.span.first = resolve(&since, &all);
-	wanted.span.last = resolve(&until, &all);
+	resolve_moments(&all);
 	ptrc_select_sort_windows(&wanted);
-	is_type_enough = !ptrc_select_has_more(&wanted);
 	return true;
 }
 
@@ -335,7 +356,8 @@ static void put_summary(const struct source *sources, size_t count, bool is_comp
 		const struct ptrc_reader *r = &sources[i].reader;
 
 		ptrc_json_open(&j, NULL, '{');
-		ptrc_json_bytes(&j, "log", r->path, strlen(r->path));
+		ptrc_json_bytes(&j, session ? "session" : "log", r->path,
+				strlen(r->path));
 		ptrc_json_u64(&j, "read", r->read_count);
 		ptrc_json_open(&j, "losses", '{');
 		ptrc_losses_json(&sources[i].losses, &j);
@@ -348,6 +370,7 @@ static void put_summary(const struct source *sources, size_t count, bool is_comp
 	ptrc_buffer_char(&out, '\n');
 }
 
+/* Shows it, or keeps it in *last if only the last ones are shown. */
 static void put_event(struct source *s, struct ptrc_lines *last)
 {
 	shown_count++;
@@ -396,6 +419,114 @@ static bool dump(struct source *sources, size_t count)
 		ptrc_output_write(&out);
 	free(heap);
 	return !live;
+}
+
+/* ---- a live session ---- */
+
+static void on_signal(int number)
+{
+	end_signal = number;
+}
+
+/* What ends us ends the following, so that counts and summaries are still printed; the
+ * second time, it ends us. */
+static void catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal,
+				   .sa_flags = (int)SA_RESETHAND};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct sigaction old;
+
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+/* With what waits in the buffer written. */
+static bool read_live(struct ptrc_reader *r)
+{
+	for (;;) {
+		if (out.used && ptrc_reader_is_waiting(r))
+			ptrc_output_write(&out);
+		if (end_signal)
+			return false;
+		if (ptrc_reader_next(r))
+			return true;
+		if (r->error != EINTR)
+			return false;
+		r->error = 0;
+	}
+}
+
+/* The lines of the time before an event that --around waits for. */
+static void show_held(struct ptrc_lines *held, int64_t since_ns)
+{
+	for (; held->count; ptrc_lines_drop(held)) {
+		const struct ptrc_line *line = ptrc_lines_first(held);
+
+		if (line->ns < since_ns || shown_count >= first_count)
+			continue;
+		ptrc_buffer_bytes(&out, line->text.bytes, line->text.used);
+		write_some();
+		shown_count++;
+	}
+}
+
+static void hold(struct source *s, struct ptrc_lines *held, int64_t ns)
+{
+	struct ptrc_buffer line = PTRC_BUFFER_INIT;
+
+	while (held->count && ptrc_lines_first(held)->ns < ptrc_when_add(ns, -before_ns))
+		ptrc_lines_drop(held);
+	if (!before_ns)
+		return;
+	if (!is_counting)
+		ptrc_event_put(&line, &format, &s->labels, &s->view);
+	ptrc_lines_add(held, ns, &line);
+	ptrc_buffer_free(&line);
+	for (; held->bytes > held_max_bytes; unheld_count++)
+		ptrc_lines_drop(held);
+}
+
+/* Returns whether it came to the end of the session. */
+static bool follow(struct source *s)
+{
+	struct ptrc_reader *r = &s->reader;
+	struct ptrc_lines held = {0};
+	int64_t shown_until_ns = INT64_MIN;
+	bool is_first = true;
+
+	while (shown_count < first_count && read_live(r)) {
+		int64_t ns = event_ns(s);
+
+		if (is_first) {
+			struct ptrc_span all = {ns, ns};
+
+			resolve_moments(&all);
+			is_first = false;
+		}
+		if (ns > wanted.span.last)
+			break;
+		if (wanted.around && ptrc_select_is_around(&wanted, &s->types, r,
+							   r->event.posix_event_id)) {
+			show_held(&held, ptrc_when_add(ns, -before_ns));
+			shown_until_ns = ptrc_when_add(ns, after_ns);
+		}
+		if (!is_selected(s) || shown_count >= first_count)
+			continue;
+		if (!wanted.around || ns <= shown_until_ns)
+			put_event(s, NULL);
+		else
+			hold(s, &held, ns);
+	}
+	ptrc_lines_free(&held);
+	if (is_counting)
+		put_count();
+	if (out.used)
+		ptrc_output_write(&out);
+	return !end_signal && shown_count < first_count;
 }
 
 /* ---- patterns without any event type ---- */
@@ -546,7 +677,15 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--after", "wants --around");
 	if (since.base == until.base && since.ns > until.ns)
 		ptrc_cli_usage("--until", "is before --since");
-	if (!operands)
+	if (session && operands)
+		ptrc_cli_usage("--follow", "cannot be used together with LOG");
+	if (session && last_count != UINT64_MAX)
+		ptrc_cli_usage("--follow", "cannot be used together with --last");
+	if (session &&
+	    (since.base == PTRC_WHEN_FROM_END || until.base == PTRC_WHEN_FROM_END))
+		ptrc_cli_usage("--follow", "the end of a session is not known: no times "
+					   "relative to it");
+	if (!session && !operands)
 		ptrc_cli_usage(NULL, "no LOG given");
 }
 
@@ -616,6 +755,11 @@ static void parse(int argc, char **argv)
 		case KEY_COLOR:
 			colour = ptrc_cli_word("--color", optarg, colours);
 			break;
+		case KEY_FOLLOW:
+			if (session)
+				ptrc_cli_usage("--follow", "one session only");
+			session = optarg;
+			break;
 		case KEY_SUMMARY:
 			has_summary = true;
 			break;
@@ -650,55 +794,84 @@ static void source_free(struct source *s)
 	free(s->view.decoded.values);
 }
 
-int main(int argc, char **argv)
+/* Opens a log or a session. */
+static bool open_source(struct source *s, const char *thing, size_t order)
 {
-	struct source *sources;
+	int width;
+
+	memset(s, 0, sizeof(*s));
+	s->order = order;
+	s->view.reader = &s->reader;
+	if (!(session ? ptrc_reader_follow(&s->reader, thing)
+		      : ptrc_reader_open(&s->reader, thing)))
+		return false;
+	width = load_names(s);
+	/* One very long name should not push everything to the right. */
+	if (width > format.name_width && width <= 40)
+		format.name_width = width;
+	return true;
+}
+
+/* Shows all, then tells what is missing. */
+static enum ptrc_exit show(struct source *sources, size_t count)
+{
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	size_t operands;
-	size_t count = 0;
 	bool is_complete = true;
 	bool is_read = true;
 
-	parse(argc, argv);
-	operands = (size_t)(argc - optind);
-	sources = ptrc_cli_allocate(operands * sizeof(*sources));
-	ptrc_output_begin();
-	for (size_t i = 0; i < operands; i++) {
-		struct source *s = &sources[count];
-
-		memset(s, 0, sizeof(*s));
-		s->order = count;
-		s->view.reader = &s->reader;
-		if (ptrc_reader_open(&s->reader, argv[(size_t)optind + i])) {
-			int width = load_names(s);
-
-			/* One very long name should not push everything to the right. */
-			if (width > format.name_width && width <= 40)
-				format.name_width = width;
-			count++;
-		} else {
-			status = PTRC_EXIT_FAILED;
-		}
-	}
-	format.has_log = operands > 1;
-	if (count && !resolve_times(sources, count))
-		status = PTRC_EXIT_FAILED;
-	else if (count)
+	if (session)
+		is_read = follow(sources);
+	else if (resolve_times(sources, count))
 		is_read = dump(sources, count);
-	if (count)
-		check_patterns(sources, count);
+	else
+		status = PTRC_EXIT_FAILED;
+	check_patterns(sources, count);
 	for (size_t i = 0; i < count; i++) {
 		struct ptrc_losses *losses = &sources[i].losses;
 
 		ptrc_reader_losses(&sources[i].reader, is_read, losses);
+		losses->unshown_events += unheld_count;
 		ptrc_losses_report(losses, sources[i].reader.path);
 		if (losses->read_error)
 			status = PTRC_EXIT_FAILED;
 		else if (ptrc_losses_is_any(losses))
 			is_complete = false;
 	}
-	if (has_summary && count)
+	if (has_summary)
 		put_summary(sources, count, is_complete && status == PTRC_EXIT_DONE);
+	if (status == PTRC_EXIT_DONE && !is_complete && !is_loss_allowed)
+		status = PTRC_EXIT_INCOMPLETE;
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	enum ptrc_exit status = PTRC_EXIT_DONE;
+	struct source *sources;
+	size_t operands;
+	size_t count = 0;
+
+	parse(argc, argv);
+	operands = session ? 1 : (size_t)(argc - optind);
+	sources = ptrc_cli_allocate(operands * sizeof(*sources));
+	ptrc_output_begin();
+	if (session)
+		catch_signals();
+	for (size_t i = 0; i < operands; i++) {
+		const char *thing = session ? session : argv[(size_t)optind + i];
+
+		if (open_source(&sources[count], thing, count))
+			count++;
+		else
+			status = PTRC_EXIT_FAILED;
+	}
+	format.has_log = operands > 1;
+	if (count) {
+		enum ptrc_exit shown = show(sources, count);
+
+		if (status == PTRC_EXIT_DONE)
+			status = shown;
+	}
 	ptrc_output_end(&out);
 	for (size_t i = 0; i < count; i++)
 		source_free(&sources[i]);
@@ -706,7 +879,9 @@ int main(int argc, char **argv)
 	ptrc_select_free(&wanted);
 	ptrc_layouts_free(&layouts);
 	ptrc_event_format_free(&format);
-	if (status == PTRC_EXIT_DONE && !is_complete && !is_loss_allowed)
-		status = PTRC_EXIT_INCOMPLETE;
+	if (end_signal) {
+		signal(end_signal, SIG_DFL);
+		raise(end_signal);
+	}
 	return (int)status;
 }

@@ -69,6 +69,7 @@ ptrc_bats_tests = \
 	%D%/configuration.bats \
 	%D%/ptrace-clear.bats \
 	%D%/ptrace-create.bats \
+	%D%/ptrace-dump-follow.bats \
 	%D%/ptrace-dump.bats \
 	%D%/ptrace-events.bats \
 	%D%/ptrace-filter.bats \

@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ptrace-dump --follow: a session's events as they come.
+
+load helpers
+
+# Whether the follower has the session's socket.
+is_connected() {
+	[ -n "$(find "/proc/$follower/fd" -lname 'socket:*' 2>/dev/null)" ]
+}
+
+# follow OPTION...: in the background, into lines; $follower is its process
+follow() {
+	# Else it would ignore the interrupt, as whatever a script starts in the background.
+	env --default-signal=INT ptrace-dump --follow="$me" "$@" >lines 2>errors 3>&- 7>&- &
+	follower=$!
+	pids="$pids $follower"
+	wait_until is_connected
+}
+
+# begin OPTION...: a traced program that waits, a session that is running
+begin() {
+	traced_start -w -W "$@"
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" -o run.log --start
+}
+
+has_line() {
+	grep -q -- "$1" lines
+}
+
+# ended STATUS: the follower ends by itself, with the status
+ended() {
+	local status=0
+	wait_until is_ended "$follower"
+	wait "$follower" || status=$?
+	[ "$status" -eq "$1" ] || {
+		cat errors
+		return 1
+	}
+}
+
+@test "events are shown as they come, and reach the log" {
+	begin -n 3
+	follow
+	wait_until has_line posix_trace_start
+	run ! has_line traced.event
+	go
+	wait_until says done
+	wait_until has_line '"data":"2"'
+	run ! is_ended "$follower"
+	ptrace-shutdown "$me"
+	ended 0
+	[ ! -s errors ]
+	[ "$(jq -r 'select(.event == "traced.event").data' lines | tr '\n' ' ')" = '0 1 2 ' ]
+	tail -n 1 lines | jq -e '.event == "posix_trace_stop"'
+	[ "$(events run.log traced.event)" -eq 3 ]
+	if python3 -c 'import jsonschema' 2>/dev/null; then validates event <lines; fi
+}
+
+@test "the session ends with its process, and the following with it" {
+	begin
+	kill -KILL "$pid"
+	ptrace-shutdown "$me"
+	traced_start -w
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" -o run.log --start --until-exit
+	follow --format=text
+	wait_until has_line posix_trace_start
+	go
+	ended 0
+	has_line traced.event
+}
+
+@test "selections, fields and layouts work as with a log" {
+	begin -n 20
+	follow --where='data >= 17' --since=+0s --fields=event,data --summary
+	go
+	wait_until says done
+	wait_until has_line '{"event":"traced.event","data":"19"}'
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(head -n 3 lines | jq -r .data | tr '\n' ' ')" = '17 18 19 ' ]
+	tail -n 1 lines | jq -e --arg me "$me" '.summary |
+		.shown == 3 and .complete and .logs[0].session == $me'
+	[ "$(wc -l <lines)" -eq 4 ]
+}
+
+@test "decode" {
+	begin -X 05000000 -n 2
+	follow -e traced.event --decode='*=u32 n' --where='data.n == 5'
+	go
+	wait_until has_line '"data":{"n":5}'
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(wc -l <lines)" -eq 2 ]
+}
+
+@test "it ends after the first ones" {
+	begin -n 100
+	follow -e traced.event --first=3
+	go
+	ended 0
+	[ "$(wc -l <lines)" -eq 3 ]
+}
+
+@test "around: the lines before are kept until the event comes" {
+	begin -n 5 -e other
+	follow --around='posix_trace_sto?' --before=1h --after=0s --fields=event
+	go
+	wait_until says done
+	[ ! -s lines ]
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(jq -r .event lines | grep -c other)" -eq 5 ]
+	[ "$(tail -n 1 lines)" = '{"event":"posix_trace_stop"}' ]
+}
+
+@test "an interrupt ends it, as the signal does, with the count" {
+	begin -n 5
+	follow -e traced.event --summary
+	go
+	wait_until has_line '"data":"4"'
+	kill -INT "$follower"
+	ended 130
+	tail -n 1 lines | jq -e '.summary.shown == 5'
+	follow
+	kill -TERM "$follower"
+	ended 143
+	# The session goes on.
+	ptrace-stat "$me"
+	ptrace-shutdown "$me"
+}
+
+@test "a reader that ends early ends it quietly, at the next line" {
+	begin -n 1
+	(ptrace-dump --follow="$me" 2>stderr.txt 3>&- 7>&-; echo $? >status.txt) | head -n 1 >line &
+	wait_until test -s line
+	go
+	wait_until test -s status.txt
+	[ "$(cat status.txt)" -eq 0 ]
+	[ ! -s stderr.txt ]
+}
+
+@test "who is too slow is told how many events are missing" {
+	begin -n 500000
+	follow
+	wait_until has_line posix_trace_start
+	kill -STOP "$follower"
+	go
+	wait_until says done
+	ptrace-flush "$me"
+	ptrace-shutdown "$me"
+	kill -CONT "$follower"
+	ended 3
+	grep -q 'shown' errors
+	[ "$(events run.log traced.event)" -eq 500000 ]
+}
+
+@test "a session whose controller is killed is told apart from its end" {
+	begin
+	follow
+	wait_until has_line posix_trace_start
+	kill -KILL "$(ptrace-list --format=json | jq --arg me "$me" 'select(.session == $me).controller')"
+	ended 1
+	[ "$(wc -l <errors)" -eq 1 ]
+	grep -q "^ptrace-dump: $me: " errors
+}
+
+@test "what makes no sense is a wrong usage" {
+	touch some.log
+	for options in some.log --last=3 --since=-5s --until=-1s --follow=other; do
+		run_split ptrace-dump --follow="$me" "$options"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-dump
+	done
+	run_split ptrace-dump --follow="$me"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == "ptrace-dump: $me: "* ]]
+}
