@@ -8,6 +8,7 @@
 #define POSIXTRACE_H 1
 
 #include <stddef.h>
+#include <sys/types.h>
 #include <trace.h>
 
 /* Version of this header; posixtrace_version() tells that of the library. */
@@ -111,6 +112,89 @@ int posixtrace_attach(void);
  *   ENOMEM        a mapping failed; the event is in the streams that could be mapped.
  */
 int posixtrace_event_for(pid_t, const char *, const void *, size_t, unsigned int *);
+
+/*
+ * What can be seen of another process, or of this user's shared objects, from outside: for
+ * telling why nothing is recorded. Nothing is made or changed by looking, and what is
+ * found may have changed by the time it is told. Sizes as for posixtrace_get_counts().
+ */
+struct posixtrace_process {
+	unsigned long pt_size;
+	/* Its effective user, in whose directory its objects are. */
+	uid_t pt_user;
+	/* Its number in its own pid namespace, and how many of these lie between it and the
+	 * caller: 0, it is in the caller's. */
+	pid_t pt_inner_pid;
+	unsigned int pt_depth;
+	/* It has a process page, made by itself or by who traces it. */
+	int pt_has_page;
+	/* The program that it runs now has the library in it, and that has started. */
+	int pt_has_library;
+	/* Streams that trace it, and names of events that it, or its family of processes,
+	 * has opened. */
+	unsigned int pt_streams;
+	unsigned int pt_events;
+};
+
+struct posixtrace_process_stream {
+	unsigned long pt_size;
+	/* Error number with which the process failed to get at the stream, or 0. */
+	int pt_error;
+	/* The process that controls it and, with a log, the one that writes the log; and
+	 * whether they live. */
+	pid_t pt_controller;
+	pid_t pt_keeper;
+	int pt_is_controlled;
+	int pt_is_kept;
+	/* The process that it was made for; others joined. */
+	pid_t pt_target;
+	int pt_has_log;
+	int pt_full_policy;
+	unsigned long pt_lost_events;
+	/* As posix_trace_get_status() would tell, which resets what this does not. */
+	struct posix_trace_status_info pt_status;
+	trace_event_set_t pt_filter;
+	char pt_name[TRACE_NAME_MAX];
+	/* Path of the log; empty if there is none, or none was known. */
+	char pt_log[4096];
+};
+
+struct posixtrace_system {
+	unsigned long pt_size;
+	/* 0, or why the user's directory of shared objects cannot be used: ENOENT, it has
+	 * not been made yet, which is no fault; EPERM, it is not safe; ENOMEM, a limit. */
+	int pt_directory_error;
+	/* Active streams of the user; TRACE_SYS_MAX is the most. */
+	unsigned int pt_streams;
+	/* The processor's counter can be used as a clock, and membarrier(2) is there. There
+	 * is another way for either, which is slower. */
+	int pt_has_counter;
+	int pt_has_barrier;
+};
+
+/*
+ * A process of 0 is the caller.
+ *   EINVAL  null pointer, or size below that of the first member.
+ *   ESRCH   no such process.
+ *   EPERM   it is another user's, or its shared objects are not safe to use.
+ *   ENOMEM  no memory or no descriptor.
+ */
+int posixtrace_get_process(pid_t, struct posixtrace_process *, size_t);
+
+/*
+ * The streams that trace it, and the names of events that have been opened, by number from
+ * 0 on. The name has room for TRACE_EVENT_NAME_MAX + 1 bytes. A stream that has just ended
+ * may still be counted; asking for it is ENOENT then, too.
+ *   ENOENT  no such number.
+ *   others  as posixtrace_get_process().
+ */
+int posixtrace_get_process_stream(pid_t, unsigned int number,
+				  struct posixtrace_process_stream *, size_t);
+int posixtrace_get_process_event(pid_t, unsigned int number, trace_event_id_t *,
+				 char *event_name);
+
+/*   EINVAL  as posixtrace_get_process(). */
+int posixtrace_get_system(struct posixtrace_system *, size_t);
 
 #ifdef __cplusplus
 }

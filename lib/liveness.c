@@ -179,6 +179,20 @@ int ptrc_liveness_take_place(struct ptrc_liveness *l)
 	return err == ESTALE ? ENOMEM : err;
 }
 
+unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid)
+{
+	unsigned int count = 0;
+	uint64_t size;
+	int fd;
+
+	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size))
+		return 0;
+	for (uint64_t i = 0; i < PLACE_COUNT; i++)
+		count += ptrc_liveness_is_held(fd, i, 1);
+	ptrc_file_close(fd);
+	return count;
+}
+
 void ptrc_liveness_clean_places(int dirfd, int fd)
 {
 	struct stat st;

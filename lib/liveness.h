@@ -44,6 +44,8 @@ void ptrc_liveness_fork_done(void);
 int ptrc_liveness_take_place(struct ptrc_liveness *l) PTRC_NONNULL() PTRC_MUST_CHECK;
 /* Drop it, and remove the file `slots` when nobody holds a place. */
 void ptrc_liveness_drop_place(struct ptrc_liveness *l) PTRC_NONNULL();
+/* How many of them are taken in the directory. */
+unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid);
 
 /* For sweeps: remove the file, open on fd, if nobody holds a place. Signals are blocked. */
 #define PTRC_LIVE_PLACES "slots"

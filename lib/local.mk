@@ -24,6 +24,7 @@ ptrc_page_sources = \
 ptrc_extension_sources = \
 	%D%/attach.c \
 	%D%/event_for.c \
+	%D%/query.c \
 	%D%/version.c
 
 # The concepts below them.

@@ -135,8 +135,9 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 		st->gid[i] = (uint32_t)read_number(&gid);
 	}
 	st->depth = 0;
+	st->inner_pid = pid;
 	for (; pids && *pids >= '0' && *pids <= '9'; st->depth++)
-		read_number(&pids);
+		st->inner_pid = (int)read_number(&pids);
 	if (st->depth == 0)
 		st->depth = 1; /* a kernel without pid namespaces */
 	return 0;

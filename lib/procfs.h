@@ -22,6 +22,7 @@ struct ptrc_procfs_stat {
 struct ptrc_procfs_status {
 	uint32_t uid[3], gid[3]; /* real, effective, saved */
 	int depth; /* pid namespaces from that of the mounted /proc to its own; 1: the same */
+	int inner_pid; /* its pid in its own */
 };
 
 /* ESRCH if there is no such process, or it cannot be looked at. */

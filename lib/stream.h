@@ -83,6 +83,10 @@ void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run_tag);
 /* First error since the last get_status wins (STATUS-17). */
 void ptrc_status_error(struct ptrc_stream_header *h, int error);
 
+/* What a status word says to the application. */
+struct posix_trace_status_info;
+void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st);
+
 /* Make getnext look again. */
 void ptrc_stream_wake_readers(struct ptrc_stream_header *h);
 

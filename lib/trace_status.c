@@ -28,18 +28,8 @@ PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 	return attr ? 0 : EINVAL;
 }
 
-/* One atomic step takes everything and resets what a call resets (STATUS-15). */
-static void take_status(struct ptrc_controller *c, struct posix_trace_status_info *st)
+void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st)
 {
-	struct ptrc_stream_header *h = c->stream.header;
-	uint64_t bits;
-
-	ptrc_controller_revive_keeper(c);
-	ptrc_stream_settle(&c->stream);
-	bits = atomic_fetch_and_explicit(&h->status,
-					 ~(PTRC_ST_OVERRUN | PTRC_ST_LOG_OVERRUN |
-					   UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT),
-					 memory_order_acq_rel);
 	memset(st, 0, sizeof(*st));
 	st->posix_stream_status = bits & PTRC_ST_RUNNING ? POSIX_TRACE_RUNNING :
 							   POSIX_TRACE_SUSPENDED;
@@ -54,6 +44,21 @@ static void take_status(struct ptrc_controller *c, struct posix_trace_status_inf
 								    POSIX_TRACE_NO_OVERRUN;
 	st->posix_log_full_status = bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL :
 							      POSIX_TRACE_NOT_FULL;
+}
+
+/* One atomic step takes everything and resets what a call resets (STATUS-15). */
+static void take_status(struct ptrc_controller *c, struct posix_trace_status_info *st)
+{
+	struct ptrc_stream_header *h = c->stream.header;
+	uint64_t bits;
+
+	ptrc_controller_revive_keeper(c);
+	ptrc_stream_settle(&c->stream);
+	bits = atomic_fetch_and_explicit(&h->status,
+					 ~(PTRC_ST_OVERRUN | PTRC_ST_LOG_OVERRUN |
+					   UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT),
+					 memory_order_acq_rel);
+	ptrc_status_export(bits, st);
 }
 
 PTRC_PUBLIC int posix_trace_get_status(trace_id_t id, struct posix_trace_status_info *status)

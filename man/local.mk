@@ -81,4 +81,8 @@ dist_man_MANS += \
 	%D%/posixtrace_attach.3 \
 	%D%/posixtrace_event_for.3 \
 	%D%/posixtrace_get_type_counts.3 \
+	%D%/posixtrace_get_process.3 \
+	%D%/posixtrace_get_process_event.3 \
+	%D%/posixtrace_get_process_stream.3 \
+	%D%/posixtrace_get_system.3 \
 	%D%/posixtrace_version.3

@@ -34,6 +34,7 @@ ptrc_c_tests = \
 	%D%/test_open \
 	%D%/test_policy \
 	%D%/test_process \
+	%D%/test_query \
 	%D%/test_process_root \
 	%D%/test_select \
 	%D%/test_shmdir \
