@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/cli.h"
+#include "src/configuration.h"
 #include "src/event_format.h"
 #include "src/exit_status.h"
 #include "src/layout.h"
@@ -72,6 +73,7 @@ static const struct ptrc_cli_option options[] = {
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, such as\n"
 	 "'db.query=u64 id, u32 rows, str sql'; may be given\nseveral times"},
+	PTRC_CONFIG_OPTION_FILE,
 	{"fields", KEY_FIELDS, "LIST",
 	 "show these, in this order: time, ns, event, id, pid,\n"
 	 "tid, thread, address, truncated, len, data, log,\n"
@@ -126,6 +128,8 @@ struct source {
 
 static struct ptrc_select wanted = PTRC_SELECT_INIT;
 static struct ptrc_layouts layouts;
+/* Those from the command line come first. */
+static size_t given_layouts;
 static struct ptrc_event_format format = {
 	/* Wide enough for the shorter system events. */
 	.name_width = 17,
@@ -566,7 +570,8 @@ static void check_patterns(const struct source *sources, size_t count)
 			say_no_type(sources, count, wanted.globs[i].pattern);
 	if (wanted.around && !is_any_type(sources, count, wanted.around))
 		say_no_type(sources, count, wanted.around);
-	for (size_t i = 0; i < layouts.count; i++) {
+	/* A file may be for other logs, too. */
+	for (size_t i = 0; i < given_layouts; i++) {
 		const char *pattern = ptrc_layout_pattern(layouts.layouts[i]);
 
 		if (!is_any_type(sources, count, pattern))
@@ -632,6 +637,36 @@ static void add_layout(const char *text)
 	free(pattern);
 }
 
+/* The layouts of a file's sessions; of the one that is followed, if it has a name there. */
+static void read_layouts(const char *path)
+{
+	struct ptrc_config_file file;
+	const struct ptrc_config *only = NULL;
+	char reason[300];
+
+	given_layouts = layouts.count;
+	if (!path)
+		return;
+	ptrc_config_read(&file, path, PTRC_CONFIG_FOR_DUMP);
+	for (size_t i = 0; i < file.count && session; i++)
+		if (file.sessions[i].name && !strcmp(file.sessions[i].name, session))
+			only = &file.sessions[i];
+	for (size_t i = 0; i < file.count; i++) {
+		const struct ptrc_config_map *map = &file.sessions[i].decode;
+
+		if (only && only != &file.sessions[i])
+			continue;
+		for (size_t k = 0; k < map->count; k++) {
+			const struct ptrc_config_layout *l = &map->layouts[k];
+
+			if (!ptrc_layouts_add(&layouts, l->event, l->text, reason,
+					      sizeof(reason)))
+				ptrc_config_refuse(&file, &l->mark, "decode: %s: %s",
+						   l->event, reason);
+		}
+	}
+}
+
 static struct ptrc_where *make_where(const struct text_list *wheres)
 {
 	struct ptrc_where *all = NULL;
@@ -694,6 +729,7 @@ static void parse(int argc, char **argv)
 	static const char *const colours[] = {"auto", "always", "never", NULL};
 	struct text_list wheres = {0};
 	struct text_list fields = {0};
+	const char *config = NULL;
 	char reason[400];
 	int colour = 0;
 	int key;
@@ -743,6 +779,11 @@ static void parse(int argc, char **argv)
 		case KEY_DECODE:
 			add_layout(optarg);
 			break;
+		case 'c':
+			if (config)
+				ptrc_cli_usage("--config", "is given twice");
+			config = optarg;
+			break;
 		case KEY_FIELDS:
 			add_text(&fields, optarg);
 			break;
@@ -770,6 +811,7 @@ static void parse(int argc, char **argv)
 			break;
 		}
 	}
+	read_layouts(config);
 	wanted.where = make_where(&wheres);
 	for (size_t i = 0; i < fields.count; i++)
 		if (!ptrc_event_fields(&format, fields.texts[i], &layouts, reason,

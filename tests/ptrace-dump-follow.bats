@@ -22,7 +22,7 @@ follow() {
 begin() {
 	traced_start -w -W "$@"
 	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" -o run.log --start
+	ptrace-create --pid="$pid" --name="$me" -o run.log --start --stream-min-size=64M
 }
 
 has_line() {

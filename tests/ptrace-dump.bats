@@ -286,6 +286,34 @@ times() {
 	[[ $stderr == *"x: 'u46' is not a type (did you mean 'u16' or 'u64'?)"* ]]
 }
 
+@test "decode: layouts from a file" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a -X 0500; "$0" -e b -X 0600' "$traced"
+	cat >trace.yaml <<-'END'
+		name: some
+		max-data-size: 1M
+		decode:
+		  a: u16 n
+		  b: u8 lo, u8 hi
+		  never.seen: str s
+	END
+	ptrace-dump -c trace.yaml -e '[ab]' run.log >events 2>stderr.txt
+	[ ! -s stderr.txt ]
+	[ "$(jq -c .data events | tr '\n' ' ')" = '{"n":5} {"lo":6,"hi":0} ' ]
+	# The command line comes first.
+	[ "$(ptrace-dump --config=trace.yaml --decode='a=u8 x, u8 y' -e a run.log | jq -c .data)" = \
+		'{"x":5,"y":0}' ]
+	[ "$(ptrace-dump -c trace.yaml --where='data.hi == 0' run.log | jq .data.lo)" = 6 ]
+	printf 'decode:\n  a: u46 n\n' >bad.yaml
+	run_split ptrace-dump -c bad.yaml run.log
+	[ "$status" -eq 2 ]
+	[ -z "$stdout" ]
+	[ "$stderr" = "ptrace-dump: bad.yaml:2:6: decode: a: 'u46' is not a type (did you mean 'u16' or 'u64'?)" ]
+	printf 'decode:\n  a: u8 n\ndecod: x\n' >bad.yaml
+	run_split ptrace-dump -c bad.yaml run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-dump: bad.yaml:3:1: "* ]]
+}
+
 @test "fields: these, in this order" {
 	ptrace-run -o run.log -- "$traced" -e q -X 07000000036869 -n 2
 	d='q=u32 id, u8 rows, str sql'

@@ -16,6 +16,7 @@ complete -c ptrace-dump -l first -x -d 'only the first ones'
 complete -c ptrace-dump -l last -x -d 'only the last ones'
 complete -c ptrace-dump -l count -d 'only how many'
 complete -c ptrace-dump -l decode -x -d 'what the data of events means'
+complete -c ptrace-dump -s c -l config -r -F -d 'configuration to read'
 complete -c ptrace-dump -l fields -x -a '(__fish_append , time ns event id pid tid thread address truncated len data log reason error)' -d 'what is shown of each'
 __ptrace_format ptrace-dump
 complete -c ptrace-dump -l json -d 'output as JSON'
