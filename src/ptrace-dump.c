@@ -640,7 +640,8 @@ static void add_layout(const char *text)
 /* The layouts of a file's sessions; of the one that is followed, if it has a name there. */
 static void read_layouts(const char *path)
 {
-	struct ptrc_config_file file;
+	/* What is read stays. */
+	static struct ptrc_config_file file;
 	const struct ptrc_config *only = NULL;
 	char reason[300];
 

@@ -119,12 +119,11 @@ static bool join(struct ptrc_span *a, const struct ptrc_span *b)
 void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 {
 	struct ptrc_span window = {first, last};
-	struct ptrc_span *newest = s->windows + s->window_count - 1;
 	size_t n = s->window_count;
 
 	/* Events of one log come in order, so there are as many windows as there are gaps
 	 * between them, however many events. */
-	if (n && newest->first <= first && join(newest, &window))
+	if (n && s->windows[n - 1].first <= first && join(&s->windows[n - 1], &window))
 		return;
 	/* Twice as many, whenever they are a power of two. */
 	if (!(n & (n - 1)))
