@@ -86,6 +86,20 @@ static const size_t sizes[] = {
 	[PTRC_CONFIG_MAP] = sizeof(struct ptrc_config_map),
 };
 
+void *ptrc_config_keep(size_t size)
+{
+	struct kept {
+		struct kept *next;
+		max_align_t bytes[];
+	};
+	static struct kept *all;
+	struct kept *k = ptrc_cli_allocate(sizeof(*k) + size);
+
+	k->next = all;
+	all = k;
+	return k->bytes;
+}
+
 void ptrc_config_init(struct ptrc_config *c)
 {
 	trace_attr_t attr;
@@ -129,13 +143,25 @@ static bool is_text(const struct ptrc_config_setting *s, const char *text,
 	return true;
 }
 
+/* An array with room for one item more, which is the old one between powers of two. */
+static void *grow(void *items, size_t count, size_t size)
+{
+	void *more;
+
+	if (count & (count - 1))
+		return items;
+	more = ptrc_config_keep((count ? 2 * count : 1) * size);
+	if (count)
+		memcpy(more, items, count * size);
+	return more;
+}
+
 static bool add_text(struct ptrc_config_list *list, const char *text,
 		     struct ptrc_cli_reason *why)
 {
 	if (list->count == PTRC_CONFIG_ITEMS_MAX)
 		return no(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
-	list->texts = ptrc_cli_reallocate(list->texts,
-					  (list->count + 1) * sizeof(*list->texts));
+	list->texts = grow(list->texts, list->count, sizeof(*list->texts));
 	list->texts[list->count++] = text;
 	return true;
 }
@@ -204,8 +230,7 @@ bool ptrc_config_add_layout(struct ptrc_config *c,
 		return false;
 	if (m->count == PTRC_CONFIG_ITEMS_MAX)
 		return no(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
-	m->layouts =
-		ptrc_cli_reallocate(m->layouts, (m->count + 1) * sizeof(*m->layouts));
+	m->layouts = grow(m->layouts, m->count, sizeof(*m->layouts));
 	m->layouts[m->count++] = *layout;
 	c->given |= 1U << PTRC_CONFIG_DECODE;
 	return true;
@@ -284,7 +309,7 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 	if (l->path) {
 		ptrc_config_read(file, l->path, l->user);
 	} else {
-		file->sessions = ptrc_cli_allocate(sizeof(*file->sessions));
+		file->sessions = ptrc_config_keep(sizeof(*file->sessions));
 		file->count = 1;
 		ptrc_config_init(file->sessions);
 	}

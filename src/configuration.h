@@ -4,7 +4,7 @@
  * (ptrace.yaml(5)) and options, each over the one before. One table has the settings; the
  * keys of the file, the values of the options and --dump-config all come from it.
  *
- * Everything here lives as long as the process: texts are shared between the
+ * Everything here lives as long as the process: texts and lists are shared between the
  * configurations that are laid over each other, and nothing is freed.
  */
 #ifndef PTRC_SRC_CONFIGURATION_H
@@ -137,6 +137,9 @@ struct ptrc_config_file {
 	/* They are in a list, even if it is one. */
 	bool is_list;
 };
+
+/* Memory that stays; a list that grows is copied into more of it. */
+void *ptrc_config_keep(size_t size) __attribute__((returns_nonnull));
 
 /* The built-in values. */
 void ptrc_config_init(struct ptrc_config *);

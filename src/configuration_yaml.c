@@ -8,10 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -50,13 +50,12 @@ refuse_values(const char *name, const struct ptrc_config_mark *mark, const char 
 	      va_list values)
 {
 	char reason[600];
-	char *place;
+	char place[PATH_MAX + 48];
 
 	vsnprintf(reason, sizeof(reason), format, values);
 	if (!mark->line)
 		ptrc_cli_refuse(name, "%s", reason);
-	if (asprintf(&place, "%s:%zu:%zu", name, mark->line, mark->column) < 0)
-		ptrc_cli_no_memory();
+	snprintf(place, sizeof(place), "%s:%zu:%zu", name, mark->line, mark->column);
 	ptrc_cli_refuse(place, "%s", reason);
 }
 
@@ -208,9 +207,9 @@ static const char *text_of(const struct reader *r)
 
 	if (memchr(e->data.scalar.value, '\0', e->data.scalar.length))
 		refuse(r, "there is a null character in the text");
-	copy = strndup((const char *)e->data.scalar.value, e->data.scalar.length);
-	if (!copy)
-		ptrc_cli_no_memory();
+	copy = ptrc_config_keep(e->data.scalar.length + 1);
+	memcpy(copy, e->data.scalar.value, e->data.scalar.length);
+	copy[e->data.scalar.length] = '\0';
 	return copy;
 }
 
@@ -266,8 +265,6 @@ static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_confi
 	text = kind == PTRC_CONFIG_TEXT ? quoted_text_of(r, s->key) : text_of(r);
 	if (!ptrc_config_set(c, key, r->user, text, &why))
 		refuse(r, "%s: %s", s->key, why.text);
-	if (kind != PTRC_CONFIG_TEXT)
-		free((void *)(uintptr_t)text);
 }
 
 static void read_list(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
@@ -376,7 +373,6 @@ static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 	if (c->given & 1U << key)
 		refuse(r, "'%s' is there twice, first in line %zu", text,
 		       c->marks[key].line);
-	free((void *)(uintptr_t)text);
 	read_value(r, c, key);
 }
 
@@ -455,7 +451,6 @@ static void read_mapping(struct reader *r, struct ptrc_config *one)
 			read_common(r, is_sessions);
 		else
 			read_setting(r, one, true);
-		free((void *)(uintptr_t)key);
 	}
 	if (r->has_defaults && !r->has_sessions)
 		ptrc_config_refuse(r->file, &one->mark, "'%s' without '%s'", KEY_DEFAULTS,

@@ -250,7 +250,8 @@ static void put_json(struct ptrc_buffer *b, const struct making *m)
 int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	struct making *made;
+	/* Stays, as what it holds does. */
+	static struct making *made;
 
 	parse(argc, argv);
 	ptrc_config_resolve(&given, is_all ? NULL : "--all makes them all", &config);
