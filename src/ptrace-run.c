@@ -279,9 +279,11 @@ static int start_child(struct run *r)
 }
 
 /* COMMAND has the signal already if the process group was sent it, and COMMAND is still
- * in that group. */
-static void pass_on(const struct run *r, int signal)
+ * in that group. What COMMAND tells its parent is not meant for itself. */
+static void pass_on(const struct run *r, int signal, const siginfo_t *info)
 {
+	if (info->si_code <= 0 && info->si_pid == r->child)
+		return;
 	if (!ptrc_group_signal_is_for_group(signal) || getpgid(r->child) != getpgrp())
 		kill(r->child, signal);
 }
@@ -308,6 +310,7 @@ static int wait_child(struct run *r)
 	for (;;) {
 		int status;
 		pid_t pid = waitpid(r->child, &status, WUNTRACED | WNOHANG);
+		siginfo_t info;
 		int s;
 
 		if (pid < 0 && errno != EINTR)
@@ -316,9 +319,9 @@ static int wait_child(struct run *r)
 			return status;
 		if (pid == r->child && WIFSTOPPED(status))
 			stop_too();
-		s = sigtimedwait(&waited_signals, NULL, is_refreshing ? &refresh : NULL);
+		s = sigtimedwait(&waited_signals, &info, is_refreshing ? &refresh : NULL);
 		if (s > 0 && s != SIGCHLD)
-			pass_on(r, s);
+			pass_on(r, s, &info);
 		if (is_refreshing && ptrc_filter_rules_refresh(&r->filter, r->trace))
 			is_refreshing = false;
 	}
@@ -384,11 +387,13 @@ static int release_child(const struct run *r)
 /* Scripts have events, too, by ptrace-event, but are no programs with the library. */
 static bool has_user_events(trace_id_t trace)
 {
-	struct posixtrace_type_count counts[POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX];
+	struct posixtrace_type_count
+		counts[POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX];
 
 	if (posixtrace_get_type_counts(trace, counts, sizeof(counts) / sizeof(*counts)))
 		return true;
-	for (size_t i = POSIX_TRACE_UNNAMED_USEREVENT; i < sizeof(counts) / sizeof(*counts); i++)
+	for (size_t i = POSIX_TRACE_UNNAMED_USEREVENT;
+	     i < sizeof(counts) / sizeof(*counts); i++)
 		if (counts[i].pt_events)
 			return true;
 	return false;

@@ -194,6 +194,16 @@ signalled_end() {
 	[ "$(tail -n 3 out)" = $'CONT\nTERM\nUSR2' ]
 }
 
+@test "what COMMAND tells its parent does not come back" {
+	setsid ptrace-run -o run.log -- sh -c 'kill -USR1 $PPID; kill -TERM $PPID; exec "$0"' \
+		"$PTRC_BUILD/tests/signalled" >out 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until says ready
+	signalled_end
+	[ "$(cat out)" = $'ready\nUSR2' ]
+}
+
 @test "no process is left of it" {
 	signalled_start
 	children=$(cat /proc/"$runner"/task/*/children)
