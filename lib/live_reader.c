@@ -357,7 +357,20 @@ static int new_batch(struct ptrc_live_reader *r, int64_t max_hold_ns)
 			r->heap[r->heap_count++] = &r->runs[i];
 	for (uint32_t i = r->heap_count / 2; i-- > 0;)
 		sift_down(r, i);
+	r->walked = r->until;
 	return 0;
+}
+
+/* The heap is empty: whoever flushes may take what has been in it. */
+static void tell_keeper(struct ptrc_live_reader *r)
+{
+	struct ptrc_stream_header *h = r->stream->header;
+
+	if (!r->is_tee)
+		return;
+	atomic_store_explicit(&h->tee_until, r->walked, memory_order_release);
+	atomic_store_explicit(&h->tee_beat, (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC),
+			      memory_order_release);
 }
 
 /* ---- events ---- */
@@ -537,6 +550,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 		if (r->heap_count == 0) {
 			if (h->policy != POSIX_TRACE_LOOP)
 				ptrc_stream_settle(r->stream);
+			tell_keeper(r);
 			error = new_batch(r, max_hold_ns);
 			if (error)
 				return error;

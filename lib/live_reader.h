@@ -39,6 +39,7 @@ struct ptrc_live_reader {
 	struct ptrc_clock_cursor clock;
 
 	uint64_t until;
+	uint64_t walked; /* counter: everything up to it was in the heap, or has been */
 	struct ptrc_live_run **heap; /* smallest stamp first */
 	struct ptrc_live_run *runs;  /* one per chunk, with the reader's place in it */
 	uint32_t heap_count, run_capacity;

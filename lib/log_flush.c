@@ -5,7 +5,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "lib/clock.h"
 #include "lib/drain.h"
+#include "lib/file.h"
 #include "lib/record.h"
 
 /*
@@ -15,6 +17,12 @@
  */
 
 #define NO_CHUNK UINT32_MAX
+
+/* A reader that follows a stream looks every few milliseconds, and may have to wait for a
+ * processor; one that has not looked for longer is not there. */
+#define TEE_AWAY_NS UINT64_C(30000000)
+#define TEE_WAIT_NS 500000
+#define TEE_WAIT_COUNT 40
 
 /* A run as it was copied. */
 struct copied {
@@ -129,6 +137,27 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 	return 0;
 }
 
+/*
+ * A reader that was here a moment ago comes again, and has the events before they are
+ * gone: unless someone waits for this flush, or the room is needed.
+ */
+static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
+{
+	struct ptrc_stream_header *h = s->header;
+
+	for (int i = 0; i < TEE_WAIT_COUNT; i++) {
+		uint64_t beat = atomic_load_explicit(&h->tee_beat, memory_order_acquire);
+
+		if ((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) - beat > TEE_AWAY_NS ||
+		    atomic_load_explicit(&h->tee_until, memory_order_acquire) >= until ||
+		    atomic_load_explicit(&h->keeper_seq, memory_order_acquire) !=
+			    atomic_load_explicit(&h->keeper_done, memory_order_relaxed) ||
+		    ptrc_stream_unread_bytes(s) >= h->stream_min_size / 4 * 3)
+			return;
+		ptrc_file_sleep_ns(TEE_WAIT_NS);
+	}
+}
+
 static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		     const struct ptrc_names_object *names)
 {
@@ -153,8 +182,10 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		if (err)
 			w->state.written_until = 0;
 	}
-	if (!err)
+	if (!err) {
+		wait_for_tee(d->stream, d->until);
 		err = start_over(d, &begin);
+	}
 	if (!err)
 		err = commit_runs(w, d, &list);
 	w->state.written_until = 0;

@@ -228,6 +228,11 @@ struct ptrc_stream_header {
 	struct ptrc_context command_origin; /* whose call it is, for the flush's markers */
 	uint64_t command_addr;
 
+	/* -- reader of a stream with log to the keeper: what is flushed before it was read
+	 * is never seen there (GETNEXT), so an automatic flush waits a moment -- */
+	_Alignas(64) _Atomic uint64_t tee_beat;	/* CLOCK_MONOTONIC of its last look, ns */
+	_Atomic uint64_t tee_until; /* counter: everything up to it has been read */
+
 	/* -- keeper to the world -- */
 	_Alignas(64) _Atomic uint64_t log_events; /* events the log holds now */
 	_Atomic uint64_t log_bytes;		  /* their bytes */

@@ -45,6 +45,19 @@ is_live() {
 	[ "$(events run.log traced.event)" -eq 100 ]
 }
 
+@test "no event is flushed away before it is shown" {
+	# Longer than two automatic flushes, and an event in every moment of them.
+	traced_start -w -n 400 -p 5000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start --until-exit -o run.log
+	follow "$me.a"
+	go
+	wait_until ended
+	[ "$(grep -c '^traced.event ' live)" -eq 400 ]
+	[[ $(tail -n 1 live) == *" 0 0" ]]
+	[ "$(events run.log posix_trace_flush_start)" -ge 2 ]
+}
+
 @test "a plain stream can be followed, with what it holds already" {
 	traced_start -w -W -n 10
 	wait_until says ready

@@ -13,6 +13,7 @@
  *	-b         the data is eight bytes 01 02 03 04 05 06 07 ff
  *	-X HEX     the data is the bytes of these hexadecimal digits
  *	-s BYTES   the data is so many letters x
+ *	-p US      pause after each event, microseconds
  *	-w         say "ready" on standard output, wait for a line on standard input first
  *	-W         the same, with "done", at the end
  *	-k SIGNAL  end by this signal
@@ -36,6 +37,7 @@ enum { FAILED = 99, THREADS_MAX = 64 };
 
 static trace_event_id_t event;
 static long event_count = 1;
+static long pause_us;
 static const char *text;
 static size_t text_size;
 
@@ -91,6 +93,8 @@ static void *emit(void *nothing)
 			posix_trace_event(
 				event, digits,
 				(size_t)snprintf(digits, sizeof(digits), "%ld", i));
+		if (pause_us)
+			usleep((useconds_t)pause_us);
 	}
 	return nothing;
 }
@@ -141,7 +145,7 @@ int main(int argc, char **argv)
 	char *letters;
 	int option;
 
-	while ((option = getopt(argc, argv, "e:n:t:c:d:zbX:s:wWk:x:")) != -1) {
+	while ((option = getopt(argc, argv, "e:n:t:c:d:zbX:s:p:wWk:x:")) != -1) {
 		switch (option) {
 		case 'e':
 			name = optarg;
@@ -177,6 +181,9 @@ int main(int argc, char **argv)
 				fail("malloc");
 			memset(letters, 'x', text_size);
 			text = letters;
+			break;
+		case 'p':
+			pause_us = number(optarg);
 			break;
 		case 'w':
 			is_waiting_first = true;
