@@ -7,8 +7,11 @@ dist_doc_DATA += \
 	%D%/ptrace-count.schema.json \
 	%D%/ptrace-create.schema.json \
 	%D%/ptrace-event.schema.json \
+	%D%/ptrace-events.schema.json \
+	%D%/ptrace-filter.schema.json \
 	%D%/ptrace-list.schema.json \
 	%D%/ptrace-recorded.schema.json \
 	%D%/ptrace-run.schema.json \
+	%D%/ptrace-session.schema.json \
 	%D%/ptrace-stat.schema.json \
 	%D%/requirements.md

@@ -126,3 +126,34 @@ agree() {
 	grep -qw "$pid" users
 	agree "$(cat users)" 'ptrace-create --pid='
 }
+
+@test "names of event types, of the session or log on the line" {
+	ptrace-run -o run.log -- "$traced" -e traced.one
+	agree traced.one 'ptrace-dump run.log --event=tra'
+	agree traced.one 'ptrace-dump run.log --event tra'
+	agree traced.one 'ptrace-dump run.log --around=traced'
+	traced_start -e traced.two -w
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.b"
+	agree traced.two "ptrace-filter $me.b tra"
+	agree '' "ptrace-filter $me.nobody tra"
+	# What a shell would take apart, and what is typed of it so far.
+	ptrace-run -o odd.log -- "$traced" -e 'a $(b):c'
+	[ "$(bash_completes ptrace-dump odd.log -e a)" = 'a\ \$\(b\):c' ]
+	[ "$(bash_completes ptrace-dump odd.log -e 'a\ \$\(b\)' : '')" = c ]
+}
+
+@test "whoever does not answer keeps nobody waiting" {
+	cat >ptrace-events <<'END'
+#!/bin/sh
+echo complaint >&2
+exec sleep 1000
+END
+	chmod +x ptrace-events
+	touch run.log
+	PATH=$PWD:$PATH
+	started=$SECONDS
+	agree '' 'ptrace-dump run.log --event=tra' 2>complaints
+	[ "$((SECONDS - started))" -lt 15 ]
+	[ ! -s complaints ]
+}

@@ -157,7 +157,7 @@ own_names() {
 	# shellcheck disable=SC2086 # CC may be a command with arguments
 	$CC -std=c11 -I"$include" -E -dD "$dir/names.c" >"$dir/names.i" || return 1
 	awk '
-	/^# [0-9]+ "/ { is_own = $3 ~ /\/include\/trace\.h"$/; next }
+	/^# [0-9]+ "/ { is_own = /\/include\/trace\.h"/; next }
 	!is_own { next }
 	/^#define / { sub(/\(.*/, "", $2); print $2; next }
 	/^#/ { next }

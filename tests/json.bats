@@ -55,8 +55,10 @@ odd_log() {
 
 @test "sessions: with and without log, of a process that has ended" {
 	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a" -o "$odd_name" --start
-	ptrace-create --pid="$pid" --name="$me.b" --stream-full-policy=until-full
+	ptrace-create --json --pid="$pid" --name="$me.a" -o "$odd_name" --start >created
+	ptrace-create --json --pid="$pid" --name="$me.b" --stream-full-policy=until-full >>created
+	validates create <created
+	jq -se '.[0].log_hex and (.[1] | has("log") | not)' created
 	ptrace-stat --format=json "$me.a" "$me.b" >before
 	validates stat <before
 	ptrace-list --format=json >list
@@ -95,6 +97,46 @@ odd_log() {
 	done
 	jq -e '.complete | not' last
 	ptrace-run --json -o >(cat >/dev/null) -- "$traced" 2>&1 | validates run
+}
+
+@test "what is done to sessions, well and badly" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	for c in start stop flush clear; do
+		"ptrace-$c" --json "$me.a" | validates session
+	done
+	run_split ptrace-start --json "$me.a" "$me.nobody"
+	[ "$status" -eq 1 ]
+	validates session <stdout.txt
+	jq -se '.[1].error > 0 and (.[1].message | length > 0)' stdout.txt
+	ptrace-shutdown --json "$me.a" >ended
+	validates session <ended
+	jq -e .complete ended
+}
+
+@test "event types and filters" {
+	traced_start -e $'odd\xff' -w
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	ptrace-filter "$me.a" --json | validates filter
+	ptrace-filter "$me.a" --add --new $'odd\xff' 'glob.*' $'odd\xff?' posix_trace_stop
+	ptrace-filter "$me.a" --json >filter
+	validates filter <filter
+	jq -e '(.events | any(has("event_hex"))) and (.globs | any(has("glob_hex")))' filter
+	ptrace-filter "$me.a" --set --all
+	ptrace-filter "$me.a" --json | validates filter
+	odd_log
+	ptrace-events --json "$me.a" odd.log >types
+	validates events <types
+	jq -se 'any(.[]; .filtered) and any(.[]; has("log")) and any(.[]; .event_hex)' types
+}
+
+@test "decoded data, chosen fields, a summary" {
+	ptrace-run -o run.log -- "$traced" -b -n 3
+	ptrace-dump --decode='traced.event=u16 a, x32 b, bytes c' --summary run.log >events
+	validates event <events
+	jq -se 'any(.[]; .data | objects | .a == 513) and .[-1].summary.complete' events
+	ptrace-dump --decode='traced.event=u64 a, u64 b' run.log | validates event
 }
 
 @test "the validator sees what is wrong" {
