@@ -101,20 +101,44 @@ static uint64_t rate(int64_t ns, uint64_t ticks)
 	return (uint64_t)(((unsigned __int128)(uint64_t)ns << MULT_SHIFT) / ticks);
 }
 
-/* The pair of the constructor, or of the first use: the slope a stream begins with. */
+/* The pair that the slope of a new stream counts from. Written once, by who changes the
+ * state to 1; whoever comes meanwhile has a pair of his own. */
+static _Atomic int first_state;
 static uint64_t first_counter;
 static int64_t first_ns;
 
+static void first_pair(uint64_t *counter, int64_t *ns)
+{
+	int state = atomic_load_explicit(&first_state, memory_order_acquire);
+
+	if (state == 2) {
+		*counter = first_counter;
+		*ns = first_ns;
+		return;
+	}
+	read_pair(counter, ns);
+	state = 0;
+	if (!atomic_compare_exchange_strong(&first_state, &state, 1))
+		return;
+	first_counter = *counter;
+	first_ns = *ns;
+	atomic_store_explicit(&first_state, 2, memory_order_release);
+}
+
 void ptrc_clock_first_pair(void)
 {
-	read_pair(&first_counter, &first_ns);
+	uint64_t counter;
+	int64_t ns;
+
+	if (ptrc_clock_has_counter())
+		first_pair(&counter, &ns);
 }
 
 void ptrc_clock_init(struct ptrc_stream_header *h)
 {
 	struct ptrc_clock_entry *e = ptrc_stream_clock(h);
-	uint64_t counter = 0, mult;
-	int64_t ns = 0;
+	uint64_t counter = 0, mult, since;
+	int64_t ns = 0, since_ns;
 
 	if (h->control & PTRC_CTL_MONO) {
 		h->t0 = (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC);
@@ -124,13 +148,12 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 		counter = h->t0;
 		ns = (int64_t)h->t0;
 	} else {
-		if (first_counter == 0)
-			ptrc_clock_first_pair();
+		first_pair(&since, &since_ns);
 		/* A slope from less than 2 ms would be off by too much to begin with. */
 		do
 			read_pair(&counter, &ns);
-		while (ns - first_ns < 2000000);
-		mult = rate(ns - first_ns, counter - first_counter);
+		while (ns - since_ns < 2000000);
+		mult = rate(ns - since_ns, counter - since);
 		h->t0 = counter;
 		/* Stamps of the log are ns since the base: these fit 32 bits too. */
 		h->delta_max = rate(4000000000, 1) / mult;

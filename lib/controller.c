@@ -287,6 +287,8 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int error;
 
+	/* What comes until the clock is set up need not be waited for again there. */
+	ptrc_clock_first_pair();
 	error = ptrc_target_open(pid, &c->target);
 	if (error)
 		return error;
