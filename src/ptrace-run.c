@@ -457,7 +457,8 @@ static int finish(struct run *r, int status)
 		ptrc_cli_message(
 			r->command[0],
 			"no event was recorded: no program that is linked with the "
-			"library generated one");
+			"library generated one; 'ptrace-doctor -- %s' looks for the cause",
+			r->command[0]);
 	if (is_json)
 		put_summary(r, status, has_count ? &event_count : NULL, &losses);
 	if (WIFEXITED(status) && !WEXITSTATUS(status) && ptrc_losses_is_any(&losses) &&
