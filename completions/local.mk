@@ -4,6 +4,7 @@
 dist_bashcompletion_DATA += \
 	%D%/bash/ptrace-clear \
 	%D%/bash/ptrace-create \
+	%D%/bash/ptrace-doctor \
 	%D%/bash/ptrace-dump \
 	%D%/bash/ptrace-events \
 	%D%/bash/ptrace-filter \
@@ -23,6 +24,7 @@ dist_fishcompletion_DATA += \
 	%D%/fish/ptrace.fish \
 	%D%/fish/ptrace-clear.fish \
 	%D%/fish/ptrace-create.fish \
+	%D%/fish/ptrace-doctor.fish \
 	%D%/fish/ptrace-dump.fish \
 	%D%/fish/ptrace-events.fish \
 	%D%/fish/ptrace-filter.fish \

@@ -6,6 +6,7 @@ dist_doc_DATA += \
 	%D%/log-format.md \
 	%D%/ptrace-count.schema.json \
 	%D%/ptrace-create.schema.json \
+	%D%/ptrace-doctor.schema.json \
 	%D%/ptrace-event.schema.json \
 	%D%/ptrace-events.schema.json \
 	%D%/ptrace-filter.schema.json \

@@ -5,6 +5,7 @@
 dist_man_MANS += \
 	%D%/ptrace-clear.1 \
 	%D%/ptrace-create.1 \
+	%D%/ptrace-doctor.1 \
 	%D%/ptrace-dump.1 \
 	%D%/ptrace-events.1 \
 	%D%/ptrace-filter.1 \

@@ -4,6 +4,7 @@
 ptrc_commands = \
 	%D%/ptrace-clear \
 	%D%/ptrace-create \
+	%D%/ptrace-doctor \
 	%D%/ptrace-dump \
 	%D%/ptrace-events \
 	%D%/ptrace-filter \
@@ -87,6 +88,14 @@ ptrc_commands_libs = %D%/libcommands.la $(LDADD)
 ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_clear_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_create_LDADD = $(ptrc_configured_libs)
+%C%_ptrace_doctor_SOURCES = \
+	%D%/doctor.h \
+	%D%/doctor_machine.c \
+	%D%/doctor_process.c \
+	%D%/doctor_program.c \
+	%D%/doctor_session.c \
+	%D%/ptrace-doctor.c
+%C%_ptrace_doctor_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_dump_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_events_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_filter_LDADD = $(ptrc_commands_libs)

@@ -71,6 +71,7 @@ ptrc_bats_tests = \
 	%D%/ptrace-clear.bats \
 	%D%/ptrace-create.bats \
 	%D%/ptrace-dump-follow.bats \
+	%D%/ptrace-doctor.bats \
 	%D%/ptrace-dump.bats \
 	%D%/ptrace-events.bats \
 	%D%/ptrace-filter.bats \

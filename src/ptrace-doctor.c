@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli.h"
+#include "src/doctor.h"
+#include "src/exit_status.h"
+#include "src/json.h"
+#include "src/nearest.h"
+#include "src/output.h"
+
+enum {
+	KEY_JSON = PTRC_CLI_KEY_FIRST,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"event", 'e', "NAME", "the event that is missed"},
+	{"json", KEY_JSON, NULL, "one JSON object per finding"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-doctor",
+	.operands = "[OPTION]... [PID|SESSION|LOG]... | -- COMMAND [ARGUMENT]...",
+	.summary =
+		"Tells why events are not recorded: of a process, a session, into a log, or\n"
+		"of COMMAND, which is not run; without an operand, whether this machine is\n"
+		"fit for tracing. Changes nothing.",
+	.options = options,
+	.notes = "Exit status: 0 nothing is wrong, 1 there are problems, 2 wrong usage.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+static const char *const words[] = {"ok", "note", "problem"};
+
+const char *ptrc_doctor_size(uint64_t bytes, char text[32])
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double v = (double)bytes;
+	size_t i = 0;
+
+	for (; v >= 1024 && i < 4; i++)
+		v /= 1024;
+	snprintf(text, 32, v < 10 && i ? "%.1f %s" : "%.0f %s", v, units[i]);
+	return text;
+}
+
+void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status,
+		     const char *check, const char *thing, const char *advice,
+		     const char *format, ...)
+{
+	struct ptrc_json j = {d->out, true};
+	char message[2048];
+	va_list values;
+
+	d->problems += status == PTRC_DOCTOR_PROBLEM;
+	if (d->is_brief && status == PTRC_DOCTOR_OK)
+		return;
+	va_start(values, format);
+	vsnprintf(message, sizeof(message), format, values);
+	va_end(values);
+	if (d->is_json) {
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_u64(&j, "version", 1);
+		ptrc_json_text(&j, "check", check);
+		ptrc_json_text(&j, "status", words[status]);
+		ptrc_json_bytes(&j, "thing", thing, strlen(thing));
+		ptrc_json_bytes(&j, "message", message, strlen(message));
+		if (advice)
+			ptrc_json_bytes(&j, "advice", advice, strlen(advice));
+		ptrc_json_close(&j, '}');
+	} else {
+		ptrc_buffer_format(d->out, "%-7s  ", words[status]);
+		ptrc_text_put(d->out, thing, strlen(thing));
+		ptrc_buffer_text(d->out, ": ");
+		ptrc_text_put(d->out, message, strlen(message));
+		if (advice) {
+			ptrc_buffer_text(d->out, "; ");
+			ptrc_text_put(d->out, advice, strlen(advice));
+		}
+	}
+	ptrc_buffer_char(d->out, '\n');
+	/* Some of what comes next may take seconds. */
+	ptrc_output_write(d->out);
+}
+
+static bool is_number(const char *text, pid_t *pid)
+{
+	char *end;
+	long n;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	n = strtol(text, &end, 10);
+	*pid = (pid_t)n;
+	return !errno && !*end && n > 0 && n <= INT_MAX;
+}
+
+static void say_unknown(struct ptrc_doctor *d, const char *thing)
+{
+	struct ptrc_nearest nearest = {0};
+	char proposal[300];
+	char **names;
+	size_t count = ptrc_doctor_session_names(&names);
+
+	for (size_t i = 0; i < count; i++)
+		ptrc_nearest_offer(&nearest, thing, names[i]);
+	ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "operand", thing,
+			"ptrace-list shows the sessions", "no such session, log or process%s",
+			ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	for (size_t i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+}
+
+static void examine(struct ptrc_doctor *d, const char *thing)
+{
+	pid_t pid;
+
+	/* What has a / in it, or is no session and no number, is a log. */
+	if (!strchr(thing, '/') && ptrc_doctor_session(d, thing))
+		return;
+	if (is_number(thing, &pid))
+		ptrc_doctor_process(d, pid, 0);
+	else if (strchr(thing, '/') || !access(thing, F_OK))
+		ptrc_doctor_log(d, thing);
+	else
+		say_unknown(d, thing);
+}
+
+int main(int argc, char **argv)
+{
+	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	struct ptrc_doctor d = {.out = &out};
+	char **program = NULL;
+	int key;
+
+	/* What is behind -- is the command's. */
+	for (int i = 1; i < argc && !program; i++)
+		if (!strcmp(argv[i], "--")) {
+			program = argv + i + 1;
+			argc = i;
+			argv[i] = NULL;
+		}
+	ptrc_cli_begin(&cli);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		if (key == KEY_JSON)
+			d.is_json = true;
+		else if (key == 'e')
+			d.event = optarg;
+	}
+	if (program && !*program)
+		ptrc_cli_usage("--", "no COMMAND given");
+	if (program && optind < argc)
+		ptrc_cli_usage(argv[optind], "either this or a COMMAND");
+	if (d.event && !program && optind == argc)
+		ptrc_cli_usage("--event", "of which process, session or log?");
+	ptrc_output_begin();
+	/* What keeps everybody from being traced is told in any case. */
+	d.is_brief = program || optind < argc;
+	ptrc_doctor_machine(&d);
+	d.is_brief = false;
+	if (program)
+		ptrc_doctor_command(&d, program);
+	else if (optind == argc)
+		ptrc_doctor_sessions(&d);
+	for (; optind < argc; optind++)
+		examine(&d, argv[optind]);
+	ptrc_output_end(&out);
+	return d.problems ? PTRC_EXIT_FAILED : PTRC_EXIT_DONE;
+}
