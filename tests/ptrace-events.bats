@@ -19,7 +19,7 @@ load helpers
 			.bytes == 30 and .truncated == 10 and (.filtered | not))' <<<"$stdout"
 	run_split ptrace-events --user "$me.a"
 	grep -Eq '^ +10 +10 +30 +10  traced\.event$' <<<"$stdout"
-	! grep -q posix_trace_start <<<"$stdout"
+	[[ $stdout != *posix_trace_start* ]]
 	ptrace-filter --add "$me.a" traced.event
 	ptrace-events --json "$me.a" | jq -se 'map(select(.filtered).event) == ["traced.event"]'
 	[ "$(ptrace-events --names --user "$me.a")" = \
