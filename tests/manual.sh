@@ -134,6 +134,24 @@ every_command_is_in_the_overview() {
 	return "$bad"
 }
 
+# Those of a command are among those of all; ptrace-run's are also COMMAND's.
+statuses_are_shared() {
+	bad=0
+	sed -n '/^\.SH "EXIT STATUS OF THE COMMANDS"/,/^\.SH EX/p' "$man/posixtrace.7" |
+		grep -A 1 '^\.TP' | grep -oE '\b[0-9]+\b' | sort -u >"$dir/all"
+	test "$(wc -l <"$dir/all")" -eq 7 || { cat "$dir/all"; return 1; }
+	for page in "$man"/ptrace-*.1; do
+		sed -n '/^\.SH "EXIT STATUS"/,/^\.SH /p' "$page" | grep -A 1 '^\.TP' |
+			grep -E '^\.B' | grep -v ' 0 to 124\| 128+' | grep -oE '\b[0-9]+\b' |
+			sort -u >"$dir/its"
+		test -s "$dir/its" || { echo "${page##*/}: no exit status"; bad=1; }
+		comm -23 "$dir/its" "$dir/all" | sed "s/^/${page##*/}: /" | grep . && bad=1
+		sed -n '/^\.SH "SEE ALSO"/,$p' "$page" | grep -q '^\.BR posixtrace (7)' ||
+			{ echo "${page##*/}: SEE ALSO posixtrace(7)"; bad=1; }
+	done
+	return "$bad"
+}
+
 # The formatter has nothing to say.
 pages_are_sound() {
 	command -v groff >/dev/null || { echo "no groff"; return 77; }
@@ -193,6 +211,7 @@ result 'every decision is in the manual and the conformance statement [GEN-03]' 
 	every_decision_is_told
 result 'every requirement they speak of exists' every_choice_is_required
 result 'every command is in the overview' every_command_is_in_the_overview
+result 'exit statuses of the commands are those of the overview' statuses_are_shared
 result 'the format of the log is told as in its document' log_format_is_told
 result 'the formatter finds nothing wrong' pages_are_sound
 result 'the programs of the overview compile without a warning' examples_compile
