@@ -13,8 +13,9 @@ skip_all() {
 	exit 0
 }
 
-command -v dpkg-buildpackage >/dev/null && command -v dh >/dev/null ||
-	skip_all 'no dpkg-buildpackage or no debhelper'
+for command in dpkg-buildpackage dh; do
+	command -v "$command" >/dev/null || skip_all "no $command"
+done
 # They would be the same, or this is such a build already.
 test -z "${PTRC_SAN_CFLAGS-}" || skip_all 'once is enough, without sanitizers'
 test -z "${DEB_HOST_ARCH-}" || skip_all 'in a build of the packages'

@@ -139,6 +139,18 @@ odd_log() {
 	ptrace-dump --decode='traced.event=u64 a, u64 b' run.log | validates event
 }
 
+@test "findings" {
+	ptrace-doctor --json >told || true
+	validates doctor <told
+	ptrace-doctor --json -- cat >told || true
+	validates doctor <told
+	odd_log
+	mv odd.log "$odd_name"
+	ptrace-doctor --json "./$odd_name" >told || true
+	validates doctor <told
+	jq -se 'any(.[]; has("thing_hex"))' told
+}
+
 @test "the validator sees what is wrong" {
 	ptrace-run -o run.log -- "$traced"
 	ptrace-stat --format=json run.log >good
