@@ -11,13 +11,19 @@
 
 #include "lib/barrier.h"
 #include "lib/sys.h"
-#include "lib/type_counts.h"
 
 /* For each of those at work; for all together, of which some may be damaged memory. */
 #define MARK_WAIT_NS INT64_C(100000000)
 #define MARK_WAIT_MAX_NS INT64_C(1000000000)
 
 enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
+
+/* By type, in the order of their first events; note.sum_count of them. */
+struct ptrc_drain_sums {
+	uint16_t at[PTRC_TYPE_COUNT]; /* index in sum, if that is of the type; never cleared */
+	struct ptrc_type_sum sum[PTRC_TYPE_COUNT];
+};
+_Static_assert(PTRC_REC_ID_MAX < PTRC_TYPE_COUNT, "whatever a walk lets pass has a place");
 
 static struct ptrc_chunk_ctl *ctl_at(struct ptrc_drain *d, uint32_t i)
 {
@@ -129,6 +135,11 @@ static void find_gap(struct ptrc_drain *d)
 	d->chunk = 0;
 }
 
+static uint64_t buffer_bytes(const struct ptrc_stream *s)
+{
+	return s->chunk_size + sizeof(struct ptrc_drain_sums);
+}
+
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 {
 	struct ptrc_stream_header *h = s->header;
@@ -137,11 +148,12 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	long map;
 
 	memset(d, 0, sizeof(*d));
-	map = ptrc_sys(SYS_mmap, 0, s->chunk_size, PROT_READ | PROT_WRITE,
+	map = ptrc_sys(SYS_mmap, 0, buffer_bytes(s), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ptrc_sys_is_error(map))
 		return ENOMEM;
 	d->buffer = (uint8_t *)map;
+	d->sums = (void *)(d->buffer + s->chunk_size);
 	d->stream = s;
 	ptrc_stream_settle(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
@@ -179,12 +191,33 @@ static int64_t to_ns(struct ptrc_drain *d, uint64_t stamp)
 	return ptrc_clock_realtime(d->stream->header, &d->clock, stamp);
 }
 
+/* A run begins. */
+static void note_begin(struct ptrc_drain *d, uint32_t chunk)
+{
+	d->note = (struct ptrc_drain_note){ .chunk = chunk };
+}
+
+/* The run's sum of the type. */
+static struct ptrc_type_sum *sum_of(struct ptrc_drain *d, uint32_t id)
+{
+	struct ptrc_drain_sums *s = d->sums;
+	uint32_t at = s->at[id];
+
+	if (at >= d->note.sum_count || s->sum[at].id != id) {
+		at = d->note.sum_count++;
+		s->at[id] = (uint16_t)at;
+		s->sum[at] = (struct ptrc_type_sum){ .id = id };
+	}
+	return &s->sum[at];
+}
+
 static uint32_t add_made_up(struct ptrc_drain *d, struct ptrc_run *run, uint32_t id,
 			    uint64_t stamp, const void *data, uint32_t len)
 {
 	int64_t ns = to_ns(d, stamp);
 	bool is_first = run->bytes == 0;
 	uint8_t *out = d->buffer + run->bytes;
+	struct ptrc_type_sum *sum;
 	struct ptrc_record head;
 	uint32_t flags = 0;
 
@@ -202,8 +235,9 @@ static uint32_t add_made_up(struct ptrc_drain *d, struct ptrc_run *run, uint32_t
 	run->last_ns = ns;
 	run->event_count++;
 	run->records = d->buffer;
-	d->run_off = 0;
-	d->run_bytes = run->bytes;
+	sum = sum_of(d, id);
+	sum->events++;
+	sum->bytes += len;
 	return run->event_count;
 }
 
@@ -218,10 +252,11 @@ static void skip_damage(struct ptrc_drain *d)
  * run, in place: records only get shorter stamps, so writing never overtakes reading. */
 static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 {
-	uint32_t out = d->walk.off, start = out, lost = 0;
+	uint32_t out = d->walk.off, start = out, events = 0, lost = 0;
+	struct ptrc_type_sum *sum = NULL;
 	struct ptrc_walk_record r;
 
-	d->consumed_events = 0;
+	note_begin(d, d->chunk);
 	while (d->walk.off < d->walk.end) {
 		struct ptrc_walk before = d->walk;
 		struct ptrc_record head;
@@ -242,7 +277,7 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 		if (is_dropped(d, r.stamp)) {
 			if (!(r.id_flags & PTRC_REC_HIDDEN))
 				lost++;
-			d->consumed_events++;
+			events++;
 			continue;
 		}
 		ns = to_ns(d, r.stamp);
@@ -264,45 +299,49 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 			memmove(d->buffer + out + 16, d->buffer + r.data, r.len);
 		out += (uint32_t)ptrc_record_size(&head);
 		run->last_ns = ns;
-		d->consumed_events++;
-		if (!(r.id_flags & PTRC_REC_HIDDEN))
+		events++;
+		if (!(r.id_flags & PTRC_REC_HIDDEN)) {
+			uint32_t id = r.id_flags & PTRC_REC_ID_MASK;
+
 			run->event_count++;
+			if (!sum || sum->id != id)
+				sum = sum_of(d, id);
+			sum->events++;
+			sum->bytes += r.len;
+			sum->truncated += (r.id_flags & PTRC_REC_TRUNCATED) != 0;
+		}
 	}
 	run->bytes = out - start;
 	run->order = 1;
-	d->run_off = start;
-	d->run_bytes = run->bytes;
-	d->consumed = d->walk.off;
-	d->consumed_lost = lost;
+	d->note.gen = PTRC_CHUNK_GEN(d->word);
+	d->note.consumed = d->walk.off;
+	d->note.events = events;
+	d->note.lost = lost;
+	d->note.is_damaged = d->is_damaged;
 }
 
-static void advance(struct ptrc_drain *d)
+/* The room of the pinned chunk up to where the note says is free again. */
+static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	struct ptrc_chunk_ctl *ctl = ctl_at(d, d->chunk);
 	struct ptrc_stream_header *h = d->stream->header;
 	uint64_t old = atomic_load_explicit(&ctl->rpos, memory_order_relaxed);
-	uint32_t before = 0;
+	uint32_t before = 0, consumed = note->consumed;
 
-	if (d->is_damaged && d->consumed >= d->walk.end) {
+	if (note->is_damaged) {
 		uint32_t end;
 
-		d->is_damaged = false;
 		if (ptrc_stream_condemn(d->stream, d->chunk, d->word, &end))
-			d->consumed = end;
+			consumed = end;
 		ptrc_stream_error(d->stream, EINVAL);
 	}
 	if ((uint32_t)(old >> 32) == PTRC_CHUNK_GEN(d->word))
 		before = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
-	atomic_store_explicit(&ctl->rcount, before + d->consumed_events, memory_order_relaxed);
-	atomic_store_explicit(&ctl->rpos,
-			      (uint64_t)PTRC_CHUNK_GEN(d->word) << 32 | d->consumed,
+	atomic_store_explicit(&ctl->rcount, before + note->events, memory_order_relaxed);
+	atomic_store_explicit(&ctl->rpos, (uint64_t)PTRC_CHUNK_GEN(d->word) << 32 | consumed,
 			      memory_order_release);
-	d->consumed_events = 0;
-	d->is_owed = false;
-	if (d->consumed_lost)
-		atomic_fetch_add_explicit(&h->lost_events, d->consumed_lost,
-					  memory_order_relaxed);
-	d->consumed_lost = 0;
+	if (note->lost)
+		atomic_fetch_add_explicit(&h->lost_events, note->lost, memory_order_relaxed);
 	if (h->policy == POSIX_TRACE_LOOP &&
 	    (atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_FULL))
 		ptrc_status_clear(h, PTRC_ST_FULL);
@@ -353,7 +392,7 @@ static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_run *run)
 			return true;
 		}
 		if (!d->is_owed)
-			advance(d); /* nothing of it is wanted */
+			advance(d, &d->note); /* nothing of it is wanted */
 		unpin(d);
 		d->chunk++;
 	}
@@ -367,6 +406,7 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
 	memset(run, 0, sizeof(*run));
 	if (d->phase == PHASE_GAP) {
 		d->phase = PHASE_CHUNKS;
+		note_begin(d, PTRC_DRAIN_GAP);
 		if (d->has_gap && d->resume != PTRC_TIME_NONE) {
 			if (!is_filtered(d, POSIX_TRACE_OVERFLOW))
 				add_made_up(d, run, POSIX_TRACE_OVERFLOW, d->gap_first, NULL, 0);
@@ -389,6 +429,7 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
 		if (d->is_stopped && d->has_cut && !d->stop_is_out &&
 		    !is_filtered(d, POSIX_TRACE_STOP)) {
 			run->order = 2;
+			note_begin(d, PTRC_DRAIN_STOP);
 			add_made_up(d, run, POSIX_TRACE_STOP, d->cut, &reason, sizeof(reason));
 			return 0;
 		}
@@ -397,38 +438,52 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
 	return ENODATA;
 }
 
-/* The events of the run that is committed, by type. */
-static void count_run(struct ptrc_drain *d)
+const struct ptrc_type_sum *ptrc_drain_run_sums(const struct ptrc_drain *d)
+{
+	return d->sums->sum;
+}
+
+/* False: the chunk is not what it was when the run was taken. */
+static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
+{
+	uint32_t end;
+
+	if (d->is_pinned) { /* one by one */
+		advance(d, note);
+		d->is_owed = d->is_damaged = false;
+		return true;
+	}
+	if (!pin(d, note->chunk, &end))
+		return false;
+	d->chunk = note->chunk;
+	if (PTRC_CHUNK_GEN(d->word) != note->gen) {
+		unpin(d);
+		return false;
+	}
+	advance(d, note);
+	unpin(d);
+	return true;
+}
+
+void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
+		       const struct ptrc_type_sum *sums)
 {
 	struct ptrc_type_counts *types = ptrc_stream_types(d->stream->header);
 	uint64_t epoch = atomic_load_explicit(&types->epoch, memory_order_relaxed);
-	uint32_t end = d->run_off + d->run_bytes;
-
-	if (d->is_pinned)
-		epoch = atomic_load_explicit(&ctl_at(d, d->chunk)->epoch,
-					     memory_order_relaxed);
-	for (uint32_t off = d->run_off; off < end;) {
-		struct ptrc_record head;
-
-		memcpy(&head, d->buffer + off, sizeof(head));
-		ptrc_type_counts_add(types, epoch, head.id_flags, ptrc_record_len(&head));
-		off += (uint32_t)ptrc_record_size(&head);
-	}
-	d->run_bytes = 0;
-}
-
-void ptrc_drain_commit(struct ptrc_drain *d)
-{
-	struct ptrc_type_counts *types = ptrc_stream_types(d->stream->header);
+	bool is_there = true;
 
 	ptrc_type_counts_begin(types);
-	if (d->is_pinned)
-		advance(d);
-	else if (d->phase == PHASE_CHUNKS)
+	if (note->chunk == PTRC_DRAIN_GAP) {
 		d->gap_is_out = true;
-	else
+	} else if (note->chunk == PTRC_DRAIN_STOP) {
 		d->stop_is_out = true;
-	count_run(d);
+	} else {
+		epoch = atomic_load_explicit(&ctl_at(d, note->chunk)->epoch,
+					     memory_order_relaxed);
+		is_there = commit_chunk(d, note);
+	}
+	for (uint32_t i = 0; is_there && i < note->sum_count; i++)
+		ptrc_type_counts_add(types, epoch, &sums[i]);
 	ptrc_type_counts_end(types);
 }
 
@@ -450,7 +505,7 @@ void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full)
 			;
 	}
 	if (d->buffer)
-		ptrc_sys(SYS_munmap, d->buffer, d->stream->chunk_size);
+		ptrc_sys(SYS_munmap, d->buffer, buffer_bytes(d->stream));
 	d->buffer = NULL;
 	if (is_complete && !log_is_full && d->is_stopped)
 		ptrc_stream_stop_is_out(d->stream);

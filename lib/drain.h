@@ -4,8 +4,9 @@
  * of. Used by the keeper (and by whoever finishes an orphaned stream), hence free
  * of libc: raw system calls only.
  *
- * A drain goes: begin, { next, <write the run to the log>, commit }*, end. A run
- * that was not committed stays in the stream and comes again in the next drain.
+ * A drain goes: begin, next until there is none, <write the runs to the log>, a commit for
+ * each, end. Or one by one: begin, { next, <write>, commit }*, end. A run that was not
+ * committed stays in the stream and comes again in the next drain.
  */
 #ifndef PTRC_LIB_DRAIN_H
 #define PTRC_LIB_DRAIN_H
@@ -16,6 +17,7 @@
 #include "lib/clock.h"
 #include "lib/record.h"
 #include "lib/stream.h"
+#include "lib/type_counts.h"
 
 /* Events of one chunk, in time order, their times already nanoseconds of
  * CLOCK_REALTIME: record time = base_ns + delta, or the full stamp. */
@@ -30,6 +32,21 @@ struct ptrc_run {
 	 * first: made-up OVERFLOW, RESUME before the events they announce. */
 	uint32_t order;
 };
+
+/* What committing a run takes. */
+struct ptrc_drain_note {
+	uint32_t chunk; /* or one of the following, of runs that are made up */
+#define PTRC_DRAIN_GAP UINT32_MAX
+#define PTRC_DRAIN_STOP (UINT32_MAX - 1)
+	uint32_t gen;	   /* of the chunk: later ones are not what was taken */
+	uint32_t consumed; /* offset behind the run */
+	uint32_t events;   /* up to there, all of them */
+	uint32_t lost;	   /* those of them that are not part of the trace */
+	uint32_t sum_count;
+	bool is_damaged; /* what is behind the run is skipped */
+};
+
+struct ptrc_drain_sums;
 
 struct ptrc_drain {
 	struct ptrc_stream *stream;
@@ -47,12 +64,11 @@ struct ptrc_drain {
 	bool is_pinned;
 	bool is_damaged; /* the chunk: what is behind the run is skipped */
 	bool is_owed; /* of the chunk a run was given out that is not committed */
+	struct ptrc_drain_note note; /* of the current run */
 	uint64_t word;	     /* of the chunk */
 	struct ptrc_walk walk; /* over its copy in buffer */
-	uint32_t consumed;   /* offset behind the current run */
-	uint32_t consumed_events, consumed_lost; /* with it */
-	uint32_t run_off, run_bytes; /* where the current run is in buffer */
 	uint8_t *buffer; /* chunk_size bytes */
+	struct ptrc_drain_sums *sums; /* behind them: of the current run */
 };
 
 /* Fixes which events belong to this drain: every event whose call had returned
@@ -60,8 +76,12 @@ struct ptrc_drain {
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
 /* The next run: 0, or ENODATA when there is none. Skips damaged memory. */
 int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run);
-/* The last run is in the log: its room is free again. */
-void ptrc_drain_commit(struct ptrc_drain *d);
+/* The sums by type of the last run: note.sum_count of them. */
+const struct ptrc_type_sum *ptrc_drain_run_sums(const struct ptrc_drain *d);
+/* A run is in the log: its room is free again. Nothing if it is gone meanwhile: cleared, or
+ * overwritten. What was added behind it since stays. In the order of the runs. */
+void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
+		       const struct ptrc_type_sum *sums);
 /* With is_complete every run was committed: a stream that had stopped because it was
  * full restarts now, unless log_is_full. Frees the drain's buffer. */
 void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full);

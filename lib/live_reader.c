@@ -164,9 +164,13 @@ static void free_up_to(struct ptrc_live_reader *r, uint32_t chunk, uint64_t word
 /* An event leaves the stream, or was made up. Not through a tee. */
 static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 {
-	if (!r->is_tee)
-		ptrc_type_counts_add(ptrc_stream_types(r->stream->header), r->epoch, id_flags,
-				     len);
+	struct ptrc_type_sum one = { .id = id_flags & PTRC_REC_ID_MASK,
+				     .events = 1,
+				     .bytes = len,
+				     .truncated = (id_flags & PTRC_REC_TRUNCATED) != 0 };
+
+	if (!r->is_tee && !(id_flags & PTRC_REC_HIDDEN))
+		ptrc_type_counts_add(ptrc_stream_types(r->stream->header), r->epoch, &one);
 }
 
 /* ERROR: damaged memory was met and what is behind it skipped. */

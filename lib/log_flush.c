@@ -11,12 +11,10 @@
 #include "lib/record.h"
 
 /*
- * A flush goes over the stream twice: first every run is copied, as the log gets the
- * events in time order over all of them; when they are written the same runs come again
- * and are committed. What a slow writer has added meanwhile to a run is written then.
+ * First every run is copied, as the log gets the events in time order over all of them;
+ * when they are written each is committed, by what was noted when it was copied. What a slow
+ * writer has added meanwhile to a run stays for the next flush.
  */
-
-#define NO_CHUNK UINT32_MAX
 
 /* A reader that follows a stream looks every few milliseconds, and may have to wait for a
  * processor; one that has not looked for longer is not there. */
@@ -24,16 +22,13 @@
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 40
 
-/* A run as it was copied. */
-struct copied {
-	uint32_t chunk; /* or NO_CHUNK: made up */
-	uint32_t bytes;
-	int64_t first_ns;
-};
-
-static uint32_t chunk_of(const struct ptrc_drain *d)
+/* Notes of runs, each with its sums behind it. */
+static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
 {
-	return d->is_pinned ? d->chunk : NO_CHUNK;
+	uint64_t bytes = d->note.sum_count * sizeof(struct ptrc_type_sum);
+	int err = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
+
+	return err ? err : ptrc_log_buffer_add(list, ptrc_drain_run_sums(d), bytes);
 }
 
 static int copy_runs(struct ptrc_log_writer *w, struct ptrc_drain *d,
@@ -43,15 +38,26 @@ static int copy_runs(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	int err;
 
 	while ((err = ptrc_drain_next(d, &run)) == 0) {
-		struct copied c = {chunk_of(d), run.bytes, run.first_ns};
-
-		err = ptrc_log_buffer_add(list, &c, sizeof(c));
+		err = add_note(list, d);
 		if (!err)
 			err = ptrc_log_writer_add(w, &run);
 		if (err)
 			return err;
 	}
 	return err == ENODATA ? 0 : err;
+}
+
+static void commit_runs(struct ptrc_drain *d, const struct ptrc_log_buffer *list)
+{
+	uint64_t at = 0;
+
+	while (at < list->used) {
+		const struct ptrc_drain_note *note = (const void *)(list->bytes + at);
+
+		at += sizeof(*note);
+		ptrc_drain_commit(d, note, (const void *)(list->bytes + at));
+		at += note->sum_count * sizeof(struct ptrc_type_sum);
+	}
 }
 
 /* A run by itself. */
@@ -64,47 +70,9 @@ static int write_one(struct ptrc_log_writer *w, const struct ptrc_run *run)
 	return err ? err : ptrc_log_writer_end(w);
 }
 
-/* The first so many bytes of it are written. */
-static int write_rest(struct ptrc_log_writer *w, struct ptrc_run *run, uint32_t bytes)
+static void commit_one(struct ptrc_drain *d)
 {
-	if (run->bytes <= bytes)
-		return 0;
-	run->records = (const uint8_t *)run->records + bytes;
-	run->bytes -= bytes;
-	return write_one(w, run);
-}
-
-/* The run as it was copied, at or behind list[*at]; null: it was not. */
-static const struct copied *find_copied(const struct ptrc_log_buffer *list, size_t *at,
-					uint32_t chunk, const struct ptrc_run *run)
-{
-	const struct copied *all = (const struct copied *)(const void *)list->bytes;
-	size_t count = list->used / sizeof(*all);
-
-	for (size_t i = *at; i < count; i++)
-		if (all[i].chunk == chunk && all[i].first_ns == run->first_ns) {
-			*at = i + 1;
-			return &all[i];
-		}
-	return NULL;
-}
-
-static int commit_runs(struct ptrc_log_writer *w, struct ptrc_drain *d,
-		       const struct ptrc_log_buffer *list)
-{
-	struct ptrc_run run;
-	size_t at = 0;
-	int err;
-
-	while ((err = ptrc_drain_next(d, &run)) == 0) {
-		const struct copied *c = find_copied(list, &at, chunk_of(d), &run);
-
-		err = write_rest(w, &run, c ? c->bytes : 0);
-		if (err)
-			return err;
-		ptrc_drain_commit(d);
-	}
-	return err == ENODATA ? 0 : err;
+	ptrc_drain_commit(d, &d->note, ptrc_drain_run_sums(d));
 }
 
 /* Where memory is too short to copy them all. */
@@ -117,7 +85,7 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 		err = write_one(w, &run);
 		if (err)
 			return err;
-		ptrc_drain_commit(d);
+		commit_one(d);
 	}
 	return err == ENODATA ? 0 : err;
 }
@@ -184,10 +152,8 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	}
 	if (!err) {
 		wait_for_tee(d->stream, d->until);
-		err = start_over(d, &begin);
+		commit_runs(d, &list);
 	}
-	if (!err)
-		err = commit_runs(w, d, &list);
 	w->state.written_until = 0;
 	if (!err)
 		ptrc_log_writer_save(w);
@@ -227,7 +193,7 @@ void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s)
 	if (w->state.written_until < d.until)
 		d.until = w->state.written_until;
 	while (ptrc_drain_next(&d, &run) == 0)
-		ptrc_drain_commit(&d);
+		commit_one(&d);
 	ptrc_drain_end(&d, false, false);
 	w->state.written_until = 0;
 	ptrc_log_writer_save(w);

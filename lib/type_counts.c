@@ -3,8 +3,6 @@
 
 #include "lib/type_counts.h"
 
-#include "lib/record.h"
-
 static void add(_Atomic uint64_t *word, uint64_t n)
 {
 	atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + n,
@@ -21,21 +19,20 @@ static void reset(struct ptrc_type_counts *c, uint64_t epoch)
 	atomic_store_explicit(&c->epoch, epoch, memory_order_release);
 }
 
-void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch, uint32_t id_flags,
-			  uint32_t len)
+void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
+			  const struct ptrc_type_sum *sum)
 {
 	uint64_t known = atomic_load_explicit(&c->epoch, memory_order_relaxed);
-	uint32_t id = id_flags & PTRC_REC_ID_MASK;
 
 	/* Of a run that was cleared while it was flushed. */
-	if (epoch < known || id >= PTRC_TYPE_COUNT || (id_flags & PTRC_REC_HIDDEN))
+	if (epoch < known || sum->id >= PTRC_TYPE_COUNT)
 		return;
 	if (epoch > known)
 		reset(c, epoch);
-	add(&c->type[id].events, 1);
-	add(&c->type[id].bytes, len);
-	if (id_flags & PTRC_REC_TRUNCATED)
-		add(&c->type[id].truncated, 1);
+	add(&c->type[sum->id].events, sum->events);
+	add(&c->type[sum->id].bytes, sum->bytes);
+	if (sum->truncated)
+		add(&c->type[sum->id].truncated, sum->truncated);
 }
 
 void ptrc_type_counts_begin(struct ptrc_type_counts *c)

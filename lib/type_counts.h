@@ -11,9 +11,17 @@
 
 #include "lib/stream_layout.h"
 
-/* One more event, of a chunk of that epoch; HIDDEN ones do not count. */
-void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch, uint32_t id_flags,
-			  uint32_t len);
+/* Events of one type on their way there. */
+struct ptrc_type_sum {
+	uint32_t id; /* below PTRC_TYPE_COUNT */
+	uint32_t events;
+	uint32_t bytes; /* of data */
+	uint32_t truncated;
+};
+
+/* So many more, of a chunk of that epoch. */
+void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
+			  const struct ptrc_type_sum *sum);
 
 /* Around giving up room and adding what was in it. A keeper that dies in between leaves the
  * counts short of a part of one chunk's events; its successor mends the version. */

@@ -1539,6 +1539,52 @@ TEST(loss_in_a_loop_stream_shows_in_the_log, "LOG-43 SYSEVENT-15 SYSEVENT-16 SYS
 	CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 }
 
+TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote,
+     "LOG-17 LOG-19 LOG-43 EXT-02")
+{
+	int ends[2];
+	open_pipe(ends, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	ts_start(trid);
+	emit_run(id, 0, 1000, 300);
+	pthread_t flusher = ts_thread(run_flush, &trid);
+	/* Everything is copied, and as much of it written as the pipe takes. */
+	int held = 0;
+	CHECK_WITHIN(20000, ioctl(ends[0], FIONREAD, &held) == 0 && held >= 32768);
+	/* All of its chunks are others' now. */
+	emit_run(id, 1000, 20000, 300);
+
+	struct drain drain = {0};
+	int sink = ts_temp_file();
+	close(ends[1]);
+	drain_start(&drain, ends[0], sink);
+	CHECK_EQ((intptr_t)ts_join(flusher), 0);
+	ts_stop(trid);
+	ts_flush(trid);
+	static struct posixtrace_type_count types[POSIX_TRACE_UNNAMED_USEREVENT + 100];
+	CHECK_LT(id, sizeof(types) / sizeof(types[0]));
+	CHECK_OK(posixtrace_get_type_counts(trid, types, id + 1));
+	unsigned long lost = counts_of(trid).pt_lost_events;
+	ts_shutdown(trid);
+	ts_join(drain.thread);
+
+	struct ts_events all = ts_log_events(sink), events = without_markers(&all);
+	ts_expect_sorted(&all);
+	/* What was overwritten is lost, though a log has it; START, too. */
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(id_at(&events, 1), POSIX_TRACE_RESUME);
+	/* stream-min-size worth of events at least, up to the last. */
+	uint32_t first = ts_number(&events.at[2]);
+	CHECK_GT(first, 1000);
+	CHECK_LE(first, 20000 - 512 * KIB / 400);
+	ts_expect_numbers(&events, id, first, 19999);
+	CHECK_EQ(types[id].pt_events, 20000 - first);
+	CHECK_EQ(types[POSIX_TRACE_START].pt_events, 0);
+	CHECK_EQ(lost, first + 1);
+}
+
 TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44")
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
