@@ -260,6 +260,7 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 	while (d->walk.off < d->walk.end) {
 		struct ptrc_walk before = d->walk;
 		struct ptrc_record head;
+		uint32_t size;
 		int64_t ns;
 
 		if (!ptrc_walk_next(&d->walk, &r)) {
@@ -297,7 +298,10 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 		memcpy(d->buffer + out, &head, sizeof(head));
 		if (out + 16 != r.data)
 			memmove(d->buffer + out + 16, d->buffer + r.data, r.len);
-		out += (uint32_t)ptrc_record_size(&head);
+		size = (uint32_t)ptrc_record_size(&head);
+		out += size;
+		if (size > run->largest)
+			run->largest = size;
 		run->last_ns = ns;
 		events++;
 		if (!(r.id_flags & PTRC_REC_HIDDEN)) {

@@ -28,6 +28,9 @@ struct ptrc_run {
 	const void *records;	   /* valid until the next call on the drain */
 	uint32_t bytes;
 	uint32_t event_count; /* CONTEXT and HIDDEN records not counted */
+	/* Bytes of the largest record of a run that is whole and has no CONTEXT records; 0:
+	 * nothing is known of it but what it holds. */
+	uint32_t largest;
 	/* Among records of equal time, those of the run with the smaller order come
 	 * first: made-up OVERFLOW, RESUME before the events they announce. */
 	uint32_t order;

@@ -101,27 +101,15 @@ static bool is_counted(const struct ptrc_record *r)
 	return !(r->id_flags & PTRC_REC_HIDDEN);
 }
 
-int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_run *in)
+/* What is in the run, which may be damaged: its end, the time of its first event, and the
+ * batch's sums. False: nothing. */
+static bool examine(struct ptrc_log_batch *b, struct ptrc_log_batch_run *run)
 {
-	struct ptrc_log_batch_run run = {.pos = b->data.used,
-					 .base_ns = in->base_ns,
-					 .origin = in->origin,
-					 .order = in->order};
-	struct ptrc_log_batch_run walk;
-	int err;
+	struct ptrc_log_batch_run walk = *run;
 
-	err = ptrc_log_buffer_reserve(&b->runs, sizeof(run));
-	if (!err)
-		err = ptrc_log_buffer_add(&b->data, in->records, in->bytes);
-	if (err)
-		return err;
-	run.end = run.pos + in->bytes;
-	walk = run;
-	if (!settle(b, &walk)) {
-		b->data.used = run.pos;
-		return 0;
-	}
-	run.first_ns = walk.next_ns;
+	if (!settle(b, &walk))
+		return false;
+	run->first_ns = walk.next_ns;
 	do {
 		const struct ptrc_record *r = record_at(b, walk.pos);
 
@@ -132,7 +120,32 @@ int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_run *in)
 		walk.pos += ptrc_record_size(r);
 		walk.done = walk.pos;
 	} while (settle(b, &walk));
-	run.end = walk.done;
+	run->end = walk.done;
+	return true;
+}
+
+int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_run *in)
+{
+	struct ptrc_log_batch_run run = {.pos = b->data.used,
+					 .base_ns = in->base_ns,
+					 .origin = in->origin,
+					 .order = in->order};
+	int err;
+
+	err = ptrc_log_buffer_reserve(&b->runs, sizeof(run));
+	if (!err)
+		err = ptrc_log_buffer_add(&b->data, in->records, in->bytes);
+	if (err)
+		return err;
+	run.end = run.pos + in->bytes;
+	if (in->largest && in->largest <= b->most) {
+		run.first_ns = in->first_ns;
+		b->bytes += in->bytes;
+		b->events += in->event_count;
+	} else if (!examine(b, &run)) {
+		b->data.used = run.pos;
+		return 0;
+	}
 	b->data.used = run.end;
 	settle(b, &run);
 	run.mark = run.done = run.pos;
@@ -336,7 +349,7 @@ void ptrc_log_batch_take(struct ptrc_log_batch *b)
 		heap[0] = heap[--count];
 		b->heap.used = count * sizeof(uint32_t);
 	}
-	if (count)
+	if (count > 1)
 		sift_down(runs, heap, count, 0);
 }
 
