@@ -148,13 +148,13 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	long map;
 
 	memset(d, 0, sizeof(*d));
+	d->stream = s; /* also for ptrc_drain_end() after a failure */
 	map = ptrc_sys(SYS_mmap, 0, buffer_bytes(s), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ptrc_sys_is_error(map))
 		return ENOMEM;
 	d->buffer = (uint8_t *)map;
 	d->sums = (void *)(d->buffer + s->chunk_size);
-	d->stream = s;
 	ptrc_stream_settle(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
 	d->has_cut = ptrc_stream_cut(h, &d->cut);

@@ -4,6 +4,9 @@
 
 #include "tests/logs.h"
 
+#include <posixtrace.h>
+#include <sys/resource.h>
+
 #define KIB ((size_t)1024)
 #define MIB ((size_t)1024 * 1024)
 
@@ -102,6 +105,53 @@ TEST(killed_keepers_lose_and_double_nothing_loop, "LOG-19 LOG-39 EXIT-03")
 TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03")
 {
 	check_kills(POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_UNTIL_FULL);
+}
+
+/* What the keeper may map beyond what it has. */
+static void limit_memory(pid_t keeper, size_t more)
+{
+	struct rlimit limit;
+	unsigned long pages = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", keeper);
+	file = fopen(path, "r");
+	CHECK(file != NULL);
+	CHECK_EQ(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + more;
+	CHECK_SYS(prlimit(keeper, RLIMIT_AS, &limit, NULL));
+}
+
+TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01")
+{
+	static struct posixtrace_type_count types[POSIX_TRACE_UNNAMED_USEREVENT + 100];
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("number");
+	uint32_t count = 0;
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_events events;
+
+	ts_start(trid);
+	ts_emit(id, count++);
+	ts_flush(trid);
+	limit_memory(other_holder(fd, getpid()), 3 * MIB);
+	for (int i = 0; i < 2; i++) {
+		while (count % 300000)
+			ts_emit(id, count++);
+		ts_flush(trid);
+		ts_emit(id, count++);
+		CHECK_OK(posixtrace_get_type_counts(trid, types, id + 1));
+		CHECK_EQ(types[id].pt_events, count);
+	}
+	ts_shutdown(trid);
+	expect_closed_log(fd);
+	events = ts_log_events(fd);
+	ts_expect_sorted(&events);
+	ts_expect_numbers(&events, id, 0, count - 1);
+	ts_events_free(&events);
 }
 
 TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22")
