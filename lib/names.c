@@ -290,12 +290,19 @@ int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 {
 	/* An old size of 0 doubles a shared mapping; no name is needed for it. */
 	long ret = ptrc_sys(SYS_mremap, from->object, 0, MAP_BYTES, MREMAP_MAYMOVE, 0);
+	int dirfd, err;
 
-	if (ptrc_sys_is_error(ret))
+	if (!ptrc_sys_is_error(ret)) {
+		*n = *from;
+		n->object = (struct ptrc_names_object *)ret;
+		return 0;
+	}
+	/* Emulators do not know that; it mostly has its name still. */
+	if (from->id == 0 || ptrc_shmdir_open(from->uid, false, &dirfd))
 		return ENOMEM;
-	*n = *from;
-	n->object = (struct ptrc_names_object *)ret;
-	return 0;
+	err = ptrc_names_open(dirfd, from->uid, from->id, NULL, n);
+	ptrc_file_close(dirfd);
+	return err ? ENOMEM : 0;
 }
 
 int ptrc_names_create_private(struct ptrc_names *n)

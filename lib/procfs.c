@@ -17,15 +17,17 @@
 
 #define PATH_BYTES 64
 
-/* "/proc/<pid>/<rest>" or "/proc/self/<rest>"; rest is short and ours. */
+/* "/proc/./<pid>/<rest>" or "/proc/./self/<rest>"; rest is short and ours. The dot keeps
+ * emulators of processors from answering themselves: they have other start times for a process
+ * than those who look at it from outside. */
 static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 {
 	char digits[12];
 	char *at = path;
 	size_t count = 0;
 
-	memcpy(at, "/proc/", 6);
-	at += 6;
+	memcpy(at, "/proc/./", 8);
+	at += 8;
 	if (pid == 0) {
 		memcpy(at, "self", 4);
 		at += 4;
