@@ -4,6 +4,8 @@
 
 #include <sys/time.h>
 
+#include "tests/slow_page.h"
+
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
 
@@ -566,4 +568,41 @@ TEST(signals_do_not_interrupt_them, "STARTSTOP-18 ERRORS-09")
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_STOP);
 	CHECK_EQ(events.at[events.count - 2].info.posix_event_id, POSIX_TRACE_START);
+}
+
+struct slow_event {
+	struct slow_page page;
+	trace_event_id_t id;
+};
+
+static void *emit_slowly(void *arg)
+{
+	const struct slow_event *event = (const struct slow_event *)arg;
+
+	posix_trace_event(event->id, event->page.data, sizeof(uint32_t));
+	return NULL;
+}
+
+/* Where the kernel has no membarrier: who had seen the stream run is waited for, 100 ms at
+ * most. */
+TEST(stop_waits_for_an_event_at_work, "STARTSTOP-11 STARTSTOP-12")
+{
+	static const uint32_t number = 7;
+	struct slow_event event = {slow_page_make(), ts_id("slow")};
+	int64_t begin;
+
+	CHECK_SYS(setenv("POSIXTRACE_FENCE", "1", 1));
+	trace_id_t trid = ts_create_running(0, NULL);
+	pthread_t thread = ts_thread(emit_slowly, &event);
+	CHECK(slow_page_wait(&event.page, TS_PATIENCE_MS));
+	begin = harness_now_ns();
+	ts_stop(trid);
+	CHECK_GE(harness_now_ns() - begin, 90000000);
+	slow_page_fill(&event.page, &number, sizeof(number));
+	ts_join(thread);
+	/* It began before. */
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, event.id);
+	expect_stop(trid, 0);
+	ts_shutdown(trid);
 }
