@@ -22,6 +22,8 @@
  *	test_x --helper NAME ARG...         be HELPER(NAME), for cases that exec
  *
  * PTRC_TEST_SLOWDOWN, a whole number, multiplies every timeout (sanitizers need it).
+ * PTRC_TEST_EMULATED, a file, says that the program runs under an emulator, and of which
+ * cases it lacks something they need: lines "program case reason" (tests/emulated).
  */
 #ifndef TESTS_HARNESS_H
 #define TESTS_HARNESS_H
@@ -373,9 +375,30 @@ static inline void harness_reset_signals(void)
 		signal(signals[i], SIG_DFL);
 }
 
+/* Why the emulator that runs us cannot run the case, in a static buffer; null if it can. */
+static inline const char *harness_lacking(const struct harness_case *one)
+{
+	static char line[512];
+	const char *list = getenv("PTRC_TEST_EMULATED");
+	FILE *file = list ? fopen(list, "re") : NULL;
+	char *found = NULL;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		char *program = strtok(line, " \t\n"), *name = strtok(NULL, " \t\n");
+
+		if (program && name && strcmp(program, program_invocation_short_name) == 0 &&
+		    (strcmp(name, one->name) == 0 || strcmp(name, "*") == 0))
+			found = strtok(NULL, "\n");
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
 /* True if the case passed or was skipped. SIGCHLD is blocked in the caller. */
 static inline bool harness_run_case(const struct harness_case *one, int number)
 {
+	const char *lacking = harness_lacking(one);
 	int64_t start = harness_now_ns();
 	int64_t end = start + (int64_t)one->timeout_s * harness_slowdown() * 1000000000;
 	sigset_t child_set;
@@ -385,6 +408,10 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 	sigemptyset(&child_set);
 	sigaddset(&child_set, SIGCHLD);
 	memset(harness_shared, 0, sizeof(*harness_shared));
+	if (lacking) {
+		printf("ok %d - %s [%s] # SKIP %s\n", number, one->name, one->ids, lacking);
+		return true;
+	}
 	fflush(stdout);
 	pid_t pid = fork();
 	if (pid < 0) {

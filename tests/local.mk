@@ -179,4 +179,41 @@ AM_TESTS_ENVIRONMENT = \
 
 check-tsan: $(ptrc_tsan_tests)
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(ptrc_tsan_tests)'
-.PHONY: check-tsan
+
+# What follows builds no more than it runs: the C tests, of the library alone. -build only
+# builds; check-built runs what is built, be it TESTS or TEST_LOGS.
+check-built:
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LTLIBRARIES=
+
+check-c-build: $(ptrc_c_tests) %D%/prog_emit
+check-c: check-c-build
+	$(MAKE) $(AM_MAKEFLAGS) check-built TESTS='$(ptrc_c_tests)'
+
+# Sets $tests to the C tests but those that include a file of the pattern.
+ptrc_find_tests = set_tests() { \
+	tests=; \
+	for test in $(ptrc_c_tests); do \
+		grep -q "^\#include \"\($$1\)" $(srcdir)/$$test.c || tests="$$tests $$test"; \
+	done; }; set_tests
+
+# By the shared library, those that use only what leaves it.
+ptrc_internals = 'lib/\|src/\|tests/log_maker'
+check-shared-build:
+	$(ptrc_find_tests) $(ptrc_internals); \
+	$(MAKE) $(AM_MAKEFLAGS) PTRC_LINK=-no-install $$tests %D%/prog_emit
+check-shared: check-shared-build
+	$(ptrc_find_tests) $(ptrc_internals); \
+	$(MAKE) $(AM_MAKEFLAGS) PTRC_LINK=-no-install check-built TESTS="$$tests"
+
+# For another processor, by an emulator of it: those of the library.
+LOG_COMPILER = $(PTRC_EMULATOR)
+EXTRA_DIST += %D%/emulated
+check-emulated-build:
+	$(ptrc_find_tests) src/; $(MAKE) $(AM_MAKEFLAGS) $$tests %D%/prog_emit
+check-emulated: check-emulated-build
+	$(ptrc_find_tests) src/; \
+	PTRC_TEST_EMULATED='$(abs_top_srcdir)/%D%/emulated' \
+		$(MAKE) $(AM_MAKEFLAGS) check-built TESTS="$$tests"
+
+.PHONY: check-tsan check-built check-c check-c-build check-shared check-shared-build \
+	check-emulated check-emulated-build
