@@ -326,7 +326,7 @@ static struct ptrc_reader reader;
 static struct ptrc_reader_name event_name;
 static struct ptrc_view view = {.reader = &reader};
 
-static const char payload[] = {7, 0, 0, 0, 0, 0, 0, 0x80, (char)0xfe, 1, 2, 'h', 'i'};
+static const char payload[] = {7, 0, 0, 0, 0, 0, 0, (char)-128, (char)-2, 1, 2, 'h', 'i'};
 
 static void make_event(void)
 {
