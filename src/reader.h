@@ -79,7 +79,7 @@ bool ptrc_reader_follow(struct ptrc_reader *, const char *session);
  * Reads the next event; false at the end, with .error set if that is not the real end.
  * Of a session it waits for the next event, and the end is that of the session:
  * ECONNRESET if its controller was killed, EINTR if a handler of a signal interrupted the
- * wait, which may go on then.
+ * wait, or nothing came for a while; it may go on then.
  */
 bool ptrc_reader_next(struct ptrc_reader *);
 

@@ -165,7 +165,7 @@ static bool receive(struct ptrc_reader *r)
 	struct ptrc_follow_input *in = r->input;
 	ssize_t n = recv(r->fd, &in->message, sizeof(in->message), MSG_TRUNC);
 
-	if (n < 0 && errno == EINTR) {
+	if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
 		r->error = EINTR;
 		return false;
 	}

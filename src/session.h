@@ -47,6 +47,9 @@
  * controller has begun, which may have to write much to a slow disk. */
 #define PTRC_SESSION_ANSWER_MS 5000
 #define PTRC_SESSION_WORK_MS 60000
+/* A follower that waits for events looks up so often: a signal that comes just before it
+ * sleeps does not interrupt the sleep. */
+#define PTRC_SESSION_LOOK_UP_MS 1000
 
 enum ptrc_session_verb {
 	PTRC_SESSION_STAT = 1,
@@ -198,7 +201,8 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 void ptrc_session_stat_all(char *const *names, size_t count,
 			   struct ptrc_session_reply *replies, int *errors);
 
-/* The same for FOLLOW; *fd gets the connection, which has no limits of time any more. */
+/* The same for FOLLOW; *fd gets the connection, where waiting ends with EAGAIN every
+ * PTRC_SESSION_LOOK_UP_MS. */
 int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int *fd);
 
 /* An event type of a session. */

@@ -204,9 +204,9 @@ int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int 
 		error = reply->error;
 	if (!error && reply->body != PTRC_SESSION_BODY_STATE)
 		error = EPROTO;
-	/* An event may be long in coming. */
+	/* An event may be long in coming; who waits for it looks up now and then. */
 	if (!error)
-		error = limit_waits(*fd, 0);
+		error = limit_waits(*fd, PTRC_SESSION_LOOK_UP_MS);
 	if (error)
 		close(*fd);
 	return error;
@@ -341,8 +341,10 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		error = ptrc_session_ask_about(name, &q, reply);
 		if (!error)
 			error = reply->error;
-		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
-			       (reply->next && reply->next <= q.from)))
+		/* Something on every page but the last, so that there is an end. */
+		if (!error &&
+		    (reply->body != PTRC_SESSION_BODY_PAGE ||
+		     (reply->next && (reply->next <= q.from || !reply->size))))
 			error = EPROTO;
 		if (!error)
 			error = add_page(t, reply);

@@ -432,8 +432,9 @@ void ptrc_follow_finish(struct ptrc_follow *f, struct ptrc_session_end *end)
 		if (!is_more && !is_any_blocked(f))
 			break;
 		if (now_ns() >= until) {
-			/* On without those that are blocked. */
-			while (take_event(f))
+			/* On without those that are blocked; the buffers go with the
+			 * last follower. */
+			while (f->count && take_event(f))
 				;
 			send_batch(f);
 			break;

@@ -276,27 +276,34 @@ static bool serve(struct controller *c, int fd)
 	return is_following;
 }
 
+/* One that has been silent longest gives way, or a few dumb ones could lock the others
+ * out. */
+static void drop_oldest_client(struct controller *c)
+{
+	close(c->clients[0]);
+	c->client_count--;
+	memmove(c->clients, c->clients + 1, c->client_count * sizeof(c->clients[0]));
+}
+
 static void accept_client(struct controller *c)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 	int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	if (fd < 0)
+	if (fd < 0) {
+		/* Who waits to be accepted would wake us at once again. */
+		if ((errno == EMFILE || errno == ENFILE) && c->client_count)
+			drop_oldest_client(c);
 		return;
+	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
 	    (peer.uid && peer.uid != geteuid())) {
 		close(fd);
 		return;
 	}
-	/* One that has been silent longest gives way, or a few dumb ones could lock the
-	 * others out. */
-	if (c->client_count == CLIENTS_MAX) {
-		close(c->clients[0]);
-		c->client_count--;
-		memmove(c->clients, c->clients + 1,
-			c->client_count * sizeof(c->clients[0]));
-	}
+	if (c->client_count == CLIENTS_MAX)
+		drop_oldest_client(c);
 	c->clients[c->client_count++] = fd;
 }
 

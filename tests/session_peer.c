@@ -8,9 +8,12 @@
  *		end EVENTS UNSHOWN ERROR
  *	session_peer hostile SESSION
  *		says all kinds of nonsense to it; prints "done"
+ *	session_peer silent SESSION
+ *		connects many times, says nothing and stays; prints "connected"
  *	session_peer listen NAME KIND
  *		is a session of this name that answers nonsense; KIND is mute, close,
- *		short, long, magic, version, size, page, follow; prints "listening"
+ *		short, long, magic, version, size, page, pages, state, follow; prints
+ *		"listening"
  */
 #include "config.h"
 
@@ -57,7 +60,14 @@ static int follow(const char *session, long pause_us)
 	ptrc_reader_load_names(&r);
 	puts("following");
 	fflush(stdout);
-	while (ptrc_reader_next(&r)) {
+	for (;;) {
+		if (!ptrc_reader_next(&r)) {
+			if (r.error != EINTR)
+				break;
+			puts("looked up");
+			fflush(stdout);
+			continue;
+		}
 		printf("%s %d %d %zu %ld %.*s\n",
 		       ptrc_reader_name(&r, r.event.posix_event_id)->text,
 		       r.event.posix_pid, r.event.posix_tid, r.size,
@@ -166,6 +176,16 @@ static int hostile(const char *name)
 	return 0;
 }
 
+static int silent(const char *name)
+{
+	for (int i = 0; i < 12; i++)
+		connect_to(name);
+	puts("connected");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
 static struct ptrc_session_reply reply;
 
 /* A good answer first, then records that are none. */
@@ -220,6 +240,20 @@ static void answer(int fd, const char *kind)
 		reply.version++;
 	if (!strcmp(kind, "size"))
 		reply.size = UINT32_MAX;
+	if (!strcmp(kind, "pages")) {
+		/* Endless, with nothing on them. */
+		static uint32_t next;
+
+		reply.body = PTRC_SESSION_BODY_PAGE;
+		reply.next = ++next;
+	}
+	if (!strcmp(kind, "state")) {
+		/* Texts without an end, and no number that means anything. */
+		reply.body = PTRC_SESSION_BODY_STATE;
+		reply.size = sizeof(reply.state);
+		memset(&reply.state, 0xff, sizeof(reply.state));
+		size += reply.size;
+	}
 	if (!strcmp(kind, "page")) {
 		/* Endless, and names without an end. */
 		reply.body = PTRC_SESSION_BODY_PAGE;
@@ -264,6 +298,8 @@ int main(int argc, char **argv)
 		return follow(argv[2], argc > 3 ? atol(argv[3]) : 0);
 	if (argc == 3 && !strcmp(argv[1], "hostile"))
 		return hostile(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "silent"))
+		return silent(argv[2]);
 	if (argc == 4 && !strcmp(argv[1], "listen"))
 		return listen_as(argv[2], argv[3]);
 	return 99;
