@@ -25,6 +25,21 @@ static void grow(struct ptrc_lines *l)
 	l->first = 0;
 }
 
+/* Room for so much, and not much more; null for nothing. */
+static char *take_room(struct ptrc_lines *l, size_t used, size_t *size)
+{
+	char *room = l->spare;
+
+	*size = l->spare_size;
+	if (*size >= used && *size - used <= used) {
+		l->spare = NULL;
+		l->spare_size = 0;
+		return room;
+	}
+	*size = used;
+	return used ? ptrc_cli_allocate(used) : NULL;
+}
+
 void ptrc_lines_add(struct ptrc_lines *l, int64_t ns, struct ptrc_buffer *text)
 {
 	struct ptrc_line *line;
@@ -33,9 +48,11 @@ void ptrc_lines_add(struct ptrc_lines *l, int64_t ns, struct ptrc_buffer *text)
 		grow(l);
 	line = &l->lines[(l->first + l->count) % l->size];
 	line->ns = ns;
-	line->text.used = 0;
-	ptrc_buffer_bytes(&line->text, text->bytes, text->used);
-	l->bytes += text->used;
+	line->text = take_room(l, text->used, &line->size);
+	line->used = text->used;
+	if (text->used)
+		memcpy(line->text, text->bytes, text->used);
+	l->bytes += sizeof(*line) + line->size;
 	l->count++;
 	text->used = 0;
 }
@@ -47,14 +64,21 @@ const struct ptrc_line *ptrc_lines_first(const struct ptrc_lines *l)
 
 void ptrc_lines_drop(struct ptrc_lines *l)
 {
-	l->bytes -= l->lines[l->first].text.used;
+	struct ptrc_line *line = &l->lines[l->first];
+
+	l->bytes -= sizeof(*line) + line->size;
+	free(l->spare);
+	l->spare = line->text;
+	l->spare_size = line->size;
+	line->text = NULL;
 	l->first = (l->first + 1) % l->size;
 	l->count--;
 }
 
 void ptrc_lines_free(struct ptrc_lines *l)
 {
-	for (size_t i = 0; i < l->size; i++)
-		ptrc_buffer_free(&l->lines[i].text);
+	while (l->count)
+		ptrc_lines_drop(l);
+	free(l->spare);
 	free(l->lines);
 }

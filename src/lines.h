@@ -14,7 +14,10 @@
 struct ptrc_line {
 	/* Time of the event. */
 	int64_t ns;
-	struct ptrc_buffer text;
+	/* With no room to spare: there may be millions of lines. */
+	char *text;
+	size_t used;
+	size_t size;
 };
 
 /* A ring that grows; starts zeroed. */
@@ -23,8 +26,11 @@ struct ptrc_lines {
 	size_t size;
 	size_t first;
 	size_t count;
-	/* Of all texts. */
+	/* Memory that the lines take. */
 	size_t bytes;
+	/* Of the last that was let go of, for the next. */
+	char *spare;
+	size_t spare_size;
 };
 
 /* Takes the text out of the buffer. */
@@ -33,7 +39,7 @@ void ptrc_lines_add(struct ptrc_lines *, int64_t ns, struct ptrc_buffer *);
 /* The oldest; only if there is one. */
 const struct ptrc_line *ptrc_lines_first(const struct ptrc_lines *);
 
-/* Lets go of the oldest; its memory is kept for another. */
+/* Lets go of the oldest. */
 void ptrc_lines_drop(struct ptrc_lines *);
 
 void ptrc_lines_free(struct ptrc_lines *);

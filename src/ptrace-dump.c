@@ -107,6 +107,9 @@ static const struct ptrc_cli cli = {
  * sees something soon. */
 enum { WRITE_SIZE = 65536 };
 
+/* More --where than anybody gives, and fewer than what fills the stack. */
+enum { WHERE_MAX = 100 };
+
 /* Most that lines may take which are shown if the event comes that --around waits for. */
 static const size_t held_max_bytes = (size_t)64 << 20;
 
@@ -319,7 +322,7 @@ static void put_lines(struct ptrc_lines *lines)
 	for (; lines->count; ptrc_lines_drop(lines)) {
 		const struct ptrc_line *line = ptrc_lines_first(lines);
 
-		ptrc_buffer_bytes(&out, line->text.bytes, line->text.used);
+		ptrc_buffer_bytes(&out, line->text, line->used);
 		write_some();
 	}
 	ptrc_lines_free(lines);
@@ -472,7 +475,7 @@ static void show_held(struct ptrc_lines *held, int64_t since_ns)
 
 		if (line->ns < since_ns || shown_count >= first_count)
 			continue;
-		ptrc_buffer_bytes(&out, line->text.bytes, line->text.used);
+		ptrc_buffer_bytes(&out, line->text, line->used);
 		write_some();
 		shown_count++;
 	}
@@ -673,6 +676,8 @@ static struct ptrc_where *make_where(const struct text_list *wheres)
 	struct ptrc_where *all = NULL;
 	char reason[400];
 
+	if (wheres->count > WHERE_MAX)
+		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
 	for (size_t i = 0; i < wheres->count; i++) {
 		struct ptrc_where *w = ptrc_where_parse(wheres->texts[i], &layouts,
 							reason, sizeof(reason));

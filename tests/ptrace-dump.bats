@@ -512,3 +512,13 @@ times() {
 	[ "$status" -eq 1 ]
 	[ "$stderr" = "ptrace-dump: standard output: No space left on device" ]
 }
+
+@test "more expressions than the stack has room for" {
+	wheres=()
+	for ((i = 0; i < 50000; i++)); do
+		wheres+=(--where=len)
+	done
+	run_split ptrace-dump "${wheres[@]}" nothing.log
+	[ "$status" -eq 2 ]
+	grep -q '^ptrace-dump: --where: is given more than 100 times[.]' stderr.txt
+}

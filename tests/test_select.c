@@ -3,6 +3,7 @@
 #include "tests/harness.h"
 
 #include "src/layout.h"
+#include "src/lines.h"
 #include "src/output.h"
 #include "src/view.h"
 #include "src/when.h"
@@ -315,6 +316,33 @@ TEST(the_first_layout_that_matches_counts, "")
 	CHECK_EQ(ptrc_layouts_name(&layouts, "a"), 0);
 	CHECK_EQ(ptrc_layouts_name(&layouts, "b"), 1);
 	CHECK_EQ(ptrc_layouts_name(&layouts, "c"), -1);
+}
+
+/* ---- lines ---- */
+
+TEST(lines_take_what_they_need_and_say_it, "")
+{
+	struct ptrc_lines l = {0};
+	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+
+	for (int i = 0; i < 1000; i++) {
+		/* One large one leaves no large room behind. */
+		ptrc_buffer_blanks(&text, i == 500 ? 1 << 20 : i % 2 * 100);
+		ptrc_lines_add(&l, i, &text);
+		CHECK_EQ(text.used, 0);
+		if (l.count > 100)
+			ptrc_lines_drop(&l);
+		CHECK(l.bytes >= l.count * sizeof(struct ptrc_line));
+	}
+	CHECK_EQ(l.count, 100);
+	CHECK_EQ(ptrc_lines_first(&l)->ns, 900);
+	CHECK_EQ(ptrc_lines_first(&l)->used, 0);
+	CHECK(l.bytes <= l.count * (sizeof(struct ptrc_line) + 200));
+	while (l.count)
+		ptrc_lines_drop(&l);
+	CHECK_EQ(l.bytes, 0);
+	ptrc_lines_free(&l);
+	ptrc_buffer_free(&text);
 }
 
 /* ---- expressions ---- */
