@@ -47,6 +47,7 @@ static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
 
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		uint64_t control = atomic_load_explicit(&h->control, memory_order_acquire), stamp;
+		uint64_t data_max;
 
 		if ((control & PTRC_CTL_ENDED) ||
 		    !(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) || is_filtered(h, id))
@@ -56,8 +57,10 @@ static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
 		w->expect = control;
 		p.id_flags = id;
 		p.len = (uint32_t)e->size;
-		if (e->size > h->max_data_size) {
-			p.len = (uint32_t)h->max_data_size;
+		/* Once: the memory is not ours alone. */
+		data_max = *(const volatile uint64_t *)&h->max_data_size;
+		if (e->size > data_max) {
+			p.len = (uint32_t)data_max;
 			p.id_flags |= PTRC_REC_TRUNCATED;
 		}
 		switch (ptrc_writer_put(w, &p, &stamp)) {
