@@ -63,8 +63,8 @@ void ptrc_cli_begin(const struct ptrc_cli *c)
 
 static void help_line(const struct ptrc_cli_option *o)
 {
-	/* Where the explanations begin. */
-	enum { COLUMN = 32 };
+	/* Where the explanations begin; 50 characters are left of a line of 80. */
+	enum { COLUMN = 30 };
 	char left[80];
 	int used;
 	const char *line = o->help;

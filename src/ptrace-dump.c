@@ -48,7 +48,7 @@ enum {
 
 static const struct ptrc_cli_option options[] = {
 	{"follow", KEY_FOLLOW, "SESSION",
-	 "show the events of a session as they come, to its end"},
+	 "show the events of a session as they come, to its\nend"},
 	{"event", 'e', "GLOB",
 	 "show only events whose name matches; may be given\nseveral times"},
 	{"pid", KEY_PID, "PID",
@@ -56,9 +56,8 @@ static const struct ptrc_cli_option options[] = {
 	{"tid", KEY_TID, "TID",
 	 "show only events of the thread, as the kernel\nnumbers it; may be given several times"},
 	{"since", KEY_SINCE, "TIME",
-	 "show only events from then on: 2026-01-02T03:04:05Z,\n"
-	 "2026-01-02 03:04 (local), 03:04 (today), +2s after the\n"
-	 "begin, -5s before the end"},
+	 "show only events from then on:\n2026-01-02T03:04:05Z, 2026-01-02 03:04 (local),\n"
+	 "03:04 (today), +2s after the begin, -5s before the\nend"},
 	{"until", KEY_UNTIL, "TIME", "show only events up to then"},
 	{"around", KEY_AROUND, "GLOB",
 	 "show only events near to those whose name matches"},
@@ -66,26 +65,28 @@ static const struct ptrc_cli_option options[] = {
 	{"after", KEY_AFTER, "DURATION", "how long after them (default: both 1s)"},
 	{"where", KEY_WHERE, "EXPR",
 	 "show only events for which it holds, such as\n"
-	 "'len > 9 && data.rows == 0'; may be given several times"},
+	 "'len > 9 && data.rows == 0'; may be given several\ntimes"},
 	{"first", KEY_FIRST, "N", "show only the first N of them"},
 	{"last", KEY_LAST, "N", "show only the last N of them"},
 	{"count", KEY_COUNT, NULL, "show only how many there are"},
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, such as\n"
 	 "'db.query=u64 id, u32 rows, str sql'; may be given\nseveral times"},
-	PTRC_CONFIG_OPTION_FILE,
+	{"config", 'c', "FILE",
+	 "take layouts from the decode: of this file, see\n"
+	 "ptrace.yaml(5); - for standard input"},
 	{"fields", KEY_FIELDS, "LIST",
-	 "show these, in this order: time, ns, event, id, pid,\n"
-	 "tid, thread, address, truncated, len, data, log,\n"
-	 "reason, error, data.NAME"},
+	 "show these, in this order: time, ns, event, id,\n"
+	 "pid, tid, thread, address, truncated, len, data,\n"
+	 "log, reason, error, data.NAME"},
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text or json (default: text on a terminal,\nelse json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	{"color", KEY_COLOR, "WHEN",
-	 "colours in text: auto, always or never (default: auto,\n"
-	 "that is, on a terminal unless NO_COLOR is set)"},
+	 "colours in text: auto, always or never (default:\n"
+	 "auto, that is, on a terminal unless NO_COLOR is\nset)"},
 	{"summary", KEY_SUMMARY, NULL,
-	 "at the end, say how many were shown and what is missing"},
+	 "at the end, say how many were shown and what is\nmissing"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL,
 	 "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,

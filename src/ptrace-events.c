@@ -26,7 +26,7 @@ static const struct ptrc_cli_option options[] = {
 	{"user", KEY_USER, NULL, "leave the system's own event types out"},
 	{"json", KEY_JSON, NULL, "an object per event type"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL,
-	 "exit with 0 even if a log cannot be read to its end"},
+	 "exit with 0 even if a log cannot be read to its\nend"},
 	PTRC_CLI_OPTIONS_END,
 };
 

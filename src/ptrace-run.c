@@ -41,7 +41,7 @@ enum {
 
 static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG",
-	 "write the events to this file (default: " DEFAULT_LOG ")"},
+	 "write the events to this file (default:\n" DEFAULT_LOG ")"},
 	PTRC_CONFIG_OPTION_FILTER,
 	PTRC_CONFIG_OPTION_FILE,
 	PTRC_CONFIG_OPTION_DUMP_CONFIG,

@@ -46,6 +46,14 @@ help_options() {
 	[ "$status" -eq 2 ]
 }
 
+@test "--help fits a terminal of 80 columns" {
+	for c in $commands; do
+		run awk 'length > 80' <("ptrace-$c" --help)
+		[ "$status" -eq 0 ]
+		[ -z "$output" ]
+	done
+}
+
 @test "a misspelt option gets the nearest ones proposed" {
 	run_split ptrace-create --stream-min-sise=8M
 	[ "$status" -eq 2 ]
