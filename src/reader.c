@@ -12,6 +12,27 @@
 
 #include "src/cli.h"
 
+/* The begin of every log; see docs/log-format.md. All but the signature may be otherwise
+ * in one that this program cannot read. */
+struct prefix {
+	unsigned char signature[8];
+	uint32_t byte_order;
+	uint16_t version;
+	uint8_t word_size;
+	uint8_t zero;
+	uint16_t machine;
+	uint8_t reserved[14];
+};
+_Static_assert(sizeof(struct prefix) == 32, "as in the file");
+
+static const unsigned char signature[8] = "\211PTRLOG\n";
+enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 1, WORD_SIZE = 8 };
+#if defined(__x86_64__)
+enum { MACHINE = 62 };
+#elif defined(__aarch64__)
+enum { MACHINE = 183 };
+#endif
+
 /* Enough for the data of every system event; the largest is that of FILTER. */
 enum { DATA_SIZE_MIN = 4096 };
 
@@ -97,14 +118,29 @@ static int open_file(const char *path, int *fd)
 
 static void say_not_a_log(const struct ptrc_reader *r)
 {
+	struct prefix p;
+	ssize_t n = pread(r->fd, &p, sizeof(p), 0);
 	struct stat st;
 
-	if (!fstat(r->fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
+	if (n <= 0 && !fstat(r->fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
 		ptrc_cli_message(r->path, "not a trace log: the file is empty");
-	else
+	else if (n < (ssize_t)sizeof(signature) ||
+		 memcmp(p.signature, signature, sizeof(signature)) != 0)
+		ptrc_cli_message(r->path, "not a trace log");
+	else if (n < (ssize_t)sizeof(p))
+		ptrc_cli_message(r->path, "cut within its first bytes");
+	else if (p.byte_order != BYTE_ORDER_MARK)
 		ptrc_cli_message(r->path,
-				 "not a trace log, or cut within its first bytes, or "
-				 "one of another version");
+				 "a trace log of a machine with another byte order");
+	else if (p.version != LOG_VERSION)
+		ptrc_cli_message(r->path,
+				 "a trace log of format version %u, and %s reads version "
+				 "%d only",
+				 p.version, posixtrace_version(), LOG_VERSION);
+	else if (p.word_size != WORD_SIZE || p.machine != MACHINE)
+		ptrc_cli_message(r->path, "a trace log of another kind of machine");
+	else
+		ptrc_cli_message(r->path, "damaged or cut within its first bytes");
 }
 
 /*

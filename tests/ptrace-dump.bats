@@ -456,6 +456,29 @@ times() {
 	[ "$(jq -s length <<<"$stdout")" -eq "$(events run.log)" ]
 }
 
+@test "a log that this version cannot read is told from a file that is none" {
+	ptrace-run -o run.log -- "$traced"
+	while read -r at byte reason; do
+		cp run.log other.log
+		printf "\\$byte" | dd of=other.log bs=1 seek="$at" conv=notrunc status=none
+		for command in ptrace-dump ptrace-stat ptrace-events; do
+			run_split "$command" other.log
+			[ "$status" -eq 1 ]
+			[ "$stderr" = "$command: other.log: $reason" ] ||
+				[[ $stderr == "$command: other.log: $reason, and posixtrace "* ]]
+		done
+	done <<-'END'
+		0 001 not a trace log
+		8 001 a trace log of a machine with another byte order
+		12 002 a trace log of format version 2
+		14 004 a trace log of another kind of machine
+		16 001 a trace log of another kind of machine
+		20 001 damaged or cut within its first bytes
+	END
+	run_split ptrace-dump - < <(head -c 20 run.log)
+	[ "$stderr" = "ptrace-dump: standard input: cut within its first bytes" ]
+}
+
 @test "a log that was cut shows what is left, with exit status 3" {
 	ptrace-run -o run.log -- "$traced" -n 100000
 	size=$(stat -c %s run.log)
