@@ -176,7 +176,7 @@ static int hostile(const char *name)
 	return 0;
 }
 
-static int silent(const char *name)
+static void __attribute__((noreturn)) silent(const char *name)
 {
 	for (int i = 0; i < 12; i++)
 		connect_to(name);
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "hostile"))
 		return hostile(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "silent"))
-		return silent(argv[2]);
+		silent(argv[2]);
 	if (argc == 4 && !strcmp(argv[1], "listen"))
 		return listen_as(argv[2], argv[3]);
 	return 99;
