@@ -807,7 +807,9 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		need = size + (has_context ? 24 + sizeof(w->origin) : 0);
 		if (!w->chunk || need > (uint64_t)(w->limit - w->at)) {
 			if (!make_room(w, (uint32_t)need, p->is_forced)) {
-				*stamp = now;
+				/* The moment at which it was full: what others have recorded
+				 * while we looked had its room. */
+				*stamp = ptrc_stream_now(h);
 				return PTRC_PUT_FULL;
 			}
 			continue;
