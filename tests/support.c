@@ -115,7 +115,10 @@ trace_id_t ts_create_running(pid_t pid, const trace_attr_t *attr)
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd)
 {
 	trace_id_t trid = 0;
-	OK(posix_trace_create_withlog(pid, attr, fd, &trid));
+	int err = posix_trace_create_withlog(pid, attr, fd, &trid);
+	if (err == ENOMEM && getenv("PTRC_TEST_EMULATED"))
+		ts_on_skip("no process without an exit signal, so no keeper");
+	ok(err, "posix_trace_create_withlog()");
 	return trid;
 }
 
