@@ -186,6 +186,9 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key,
 				"'%.80s' is not a name for a session: up to %d letters, "
 				"digits and ._-+:@=,",
 				text, PTRC_SESSION_NAME_MAX);
+		if (key == PTRC_CONFIG_OUTPUT && !strcmp(text, "-"))
+			return no(why, "'-' is not standard output here, which is "
+				       "/dev/stdout; a file of this name is ./-");
 		*(const char **)field = text;
 		break;
 	case PTRC_CONFIG_NUMBER:
@@ -302,6 +305,39 @@ bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 	return true;
 }
 
+static void __attribute__((noreturn))
+refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
+	       const struct ptrc_config *c, enum ptrc_config_key key, const char *reason)
+{
+	const char *name = ptrc_config_settings[key].key;
+	char option[40];
+
+	if (!(l->options.given & 1U << key))
+		ptrc_config_refuse(file, &c->marks[key], "%s: %s", name, reason);
+	snprintf(option, sizeof(option), "--%s", name);
+	ptrc_cli_usage(option, "%s", reason);
+}
+
+/* Settings that would be without effect, or cannot be, for want of another one. */
+static void check_together(const struct ptrc_config_line *l,
+			   const struct ptrc_config_file *file,
+			   const struct ptrc_config *c)
+{
+	/* Who says append as well knows. */
+	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
+	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
+		refuse_setting(
+			l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
+			"needs a log-full-policy, loop or until-full: with append, "
+			"the default, a log has no limit");
+	/* A file that is shown may be completed by options later; ptrace-run has always a
+	 * log. */
+	if (c->stream_full_policy == POSIX_TRACE_FLUSH && !c->output && !l->is_dump &&
+	    l->user == PTRC_CONFIG_FOR_CREATE)
+		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,
+			       "flush needs a log, an output");
+}
+
 void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_advice,
 			 struct ptrc_config_file *file)
 {
@@ -316,6 +352,8 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 	if (several_advice && file->count > 1)
 		ptrc_config_refuse(file, &file->sessions[1].mark, "a second session: %s",
 				   several_advice);
-	for (size_t i = 0; i < file->count; i++)
+	for (size_t i = 0; i < file->count; i++) {
 		ptrc_config_overlay(&file->sessions[i], &l->options);
+		check_together(l, file, &file->sessions[i]);
+	}
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <yaml.h>
 
+#include "src/layout.h"
 #include "src/nearest.h"
 
 /* How long a pipe, <(command) say, may be silent; nobody may ever write to a FIFO. */
@@ -105,6 +106,8 @@ static bool is_tab(const struct reader *r, const yaml_mark_t *m)
 	return i + m->column < r->size && r->bytes[i + m->column] == '\t';
 }
 
+static const char star_advice[] = "a text that begins with * needs quotes";
+
 static void __attribute__((noreturn)) refuse_syntax(const struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -119,6 +122,11 @@ static void __attribute__((noreturn)) refuse_syntax(const struct reader *r)
 		ptrc_config_refuse(r->file, &mark, "not a text in UTF-8: %s", problem);
 	default:
 		break;
+	}
+	/* *.debug without quotes is the mistake that a list of patterns invites. */
+	if (p->context && strstr(p->context, "scanning an alias")) {
+		mark = mark_of(&p->context_mark);
+		ptrc_config_refuse(r->file, &mark, "%s", star_advice);
 	}
 	mark = mark_of(&p->problem_mark);
 	if (is_tab(r, &p->problem_mark))
@@ -163,7 +171,9 @@ static yaml_event_type_t next(struct reader *r)
 	yaml_event_delete(&r->event);
 	if (!yaml_parser_parse(&r->parser, &r->event))
 		refuse_syntax(r);
-	if (r->event.type == YAML_ALIAS_EVENT || anchor_of(&r->event))
+	if (r->event.type == YAML_ALIAS_EVENT)
+		refuse(r, "anchors and aliases are not known here; %s", star_advice);
+	if (anchor_of(&r->event))
 		refuse(r,
 		       "anchors and aliases are not known here; what sessions have in "
 		       "common may stand in '%s'",
@@ -278,6 +288,18 @@ static void read_list(struct reader *r, struct ptrc_config *c, enum ptrc_config_
 	c->given |= 1U << key;
 }
 
+/* What only ptrace-dump uses shall not wait for it to be told. */
+static void check_layout(const struct reader *r, const char *key,
+			 const struct ptrc_config_layout *l)
+{
+	struct ptrc_layouts layouts = {0};
+	char reason[300];
+
+	if (!ptrc_layouts_add(&layouts, l->event, l->text, reason, sizeof(reason)))
+		refuse(r, "%s: %.80s: %s", key, l->event, reason);
+	ptrc_layouts_free(&layouts);
+}
+
 static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
 {
 	const char *name = ptrc_config_settings[key].key;
@@ -303,6 +325,7 @@ static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_k
 		l.mark = mark_of(&r->event.start_mark);
 		if (!ptrc_config_add_layout(c, &l, &why))
 			refuse(r, "%s: '%.80s' %s", name, l.event, why.text);
+		check_layout(r, name, &l);
 	}
 	c->given |= 1U << key;
 }

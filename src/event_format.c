@@ -589,10 +589,13 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 	for (;;) {
 		char name[100];
 		struct ptrc_field field;
-		size_t n = strcspn(list, ",");
+		size_t n = strcspn(list += strspn(list, " "), ",");
+		size_t used = n;
 
-		snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : 99,
-			 list);
+		while (used && list[used - 1] == ' ')
+			used--;
+		snprintf(name, sizeof(name), "%.*s",
+			 used < sizeof(name) ? (int)used : 99, list);
 		if (!ptrc_field_find(name, layouts, &field, reason, reason_size))
 			return false;
 		for (size_t i = 0; i < f->field_count; i++)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/cli.h"
 #include "src/configuration.h"
@@ -69,6 +70,10 @@ static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_CREATE};
 static struct ptrc_config_file config;
 static bool is_all;
 static bool is_json;
+
+static struct making *made;
+static size_t made_count;
+static pid_t creator;
 
 /* "firefox-4711": what the process calls itself, and its number. */
 static void make_stem(char stem[PTRC_SESSION_NAME_MAX], pid_t pid)
@@ -212,11 +217,17 @@ static bool make(struct making *m, const struct ptrc_config *c)
 	return false;
 }
 
-/* The sessions that were made before one failed go again, and what they wrote. */
-static void undo(struct making *made, size_t count)
+/* At the end of the process. The sessions that were made before one failed go again, and
+ * what they wrote; so do all if nobody could be told their names. */
+static void undo(int status, void *unused)
 {
 	static struct ptrc_session_reply reply;
+	size_t count = made_count;
 
+	(void)unused;
+	/* A controller that fails ends here as well. */
+	if (status == PTRC_EXIT_DONE || getpid() != creator)
+		return;
 	for (size_t i = count; i-- > 0;) {
 		const char *name = made[i].outcome.name;
 		int error = ptrc_session_ask(name, PTRC_SESSION_SHUTDOWN, &reply);
@@ -250,8 +261,6 @@ static void put_json(struct ptrc_buffer *b, const struct making *m)
 int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	/* Stays, as what it holds does. */
-	static struct making *made;
 
 	parse(argc, argv);
 	ptrc_config_resolve(&given, is_all ? NULL : "--all makes them all", &config);
@@ -264,16 +273,16 @@ int main(int argc, char **argv)
 	}
 	made = ptrc_cli_allocate(config.count * sizeof(*made));
 	memset(made, 0, config.count * sizeof(*made));
-	for (size_t i = 0; i < config.count; i++) {
-		if (make(&made[i], &config.sessions[i]))
+	creator = getpid();
+	on_exit(undo, NULL);
+	for (; made_count < config.count; made_count++) {
+		if (make(&made[made_count], &config.sessions[made_count]))
 			continue;
-		ptrc_logfile_close(&made[i].log, false);
-		undo(made, i);
+		ptrc_logfile_close(&made[made_count].log, false);
 		return PTRC_EXIT_FAILED;
 	}
 	ptrc_output_begin();
 	for (size_t i = 0; i < config.count; i++) {
-		ptrc_logfile_close(&made[i].log, true);
 		if (is_json) {
 			put_json(&out, &made[i]);
 		} else {

@@ -3,6 +3,7 @@
 #include "src/trace_error.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include <posixtrace.h>
 
@@ -10,6 +11,8 @@
 
 void ptrc_trace_error(int error, const char *target, const char *log_path)
 {
+	struct stat st;
+
 	switch (error) {
 	case ESRCH:
 		ptrc_cli_message(target, "no such process");
@@ -31,11 +34,12 @@ void ptrc_trace_error(int error, const char *target, const char *log_path)
 		if (!log_path)
 			ptrc_cli_message(target,
 					 "the stream-full policy flush needs a log");
+		else if (!stat(log_path, &st) && S_ISREG(st.st_mode))
+			ptrc_cli_message(log_path, "the log-max-size is too small");
 		else
 			ptrc_cli_message(log_path,
-					 "this kind of file does not go with the "
-					 "log-full policy, or the log-max-size is "
-					 "too small");
+					 "this kind of file goes with the log-full "
+					 "policy append only");
 		return;
 	default:
 		ptrc_cli_error(log_path ? log_path : target, error);

@@ -32,6 +32,10 @@ static const struct field {
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
 
+/* What stands in JSON in place of data, or beside it. */
+static const char *const data_keys[] = {"data_hex", "decode_error", "filter", "old",
+					"new"};
+
 static const char member_prefix[] = "data.";
 enum { PREFIX_BYTES = sizeof(member_prefix) - 1 };
 
@@ -59,6 +63,11 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l, char *r
 			 l->names[i]);
 		ptrc_nearest_offer(&nearest, name, members[i]);
 	}
+	for (size_t i = 0; i < sizeof(data_keys) / sizeof(*data_keys); i++)
+		if (!strcmp(name, data_keys[i])) {
+			snprintf(reason, reason_size, "'%s' is part of 'data' here", name);
+			return;
+		}
 	if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
 		snprintf(reason, reason_size, "'%.80s' is in no layout; see --decode",
 			 name);

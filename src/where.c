@@ -245,6 +245,8 @@ static void next(struct parser *p)
 		p->token = END;
 	else if (is_letter(*p->at))
 		read_word(p);
+	else if (*p->at == '.' && is_letter(p->at[1]))
+		refuse(p, p->at, "a field has no dot in front here");
 	else if (is_digit(*p->at) || *p->at == '-' || *p->at == '+' || *p->at == '.')
 		read_number(p);
 	else if (*p->at == '"' || *p->at == '\'')
@@ -281,7 +283,7 @@ static void set_number(struct operand *o, long double number)
 	o->number = number;
 }
 
-static void read_operand(struct parser *p, struct operand *o)
+static void read_operand(struct parser *p, struct operand *o, bool is_right)
 {
 	char reason[300];
 
@@ -291,7 +293,8 @@ static void read_operand(struct parser *p, struct operand *o)
 		o->is_field = true;
 		if (!ptrc_field_find(p->word, p->layouts, &o->field, reason,
 				     sizeof(reason)))
-			refuse(p, p->token_at, "%s", reason);
+			refuse(p, p->token_at, "%s%s", reason,
+			       is_right ? "; text stands in quotes" : "");
 		break;
 	case NUMBER:
 		set_number(o, p->number);
@@ -381,7 +384,7 @@ static void read_pattern(struct parser *p, struct node *n)
 	if (p->token != STRING && p->token != BAD)
 		refuse(p, p->token_at, "'%s' wants a string behind it", sign);
 	else
-		read_operand(p, pattern);
+		read_operand(p, pattern, true);
 	if (p->token == BAD)
 		return;
 	if (left->is_field && ptrc_field_is_number(&left->field)) {
@@ -413,12 +416,12 @@ static struct node *read_comparison(struct parser *p)
 		refuse(p, p->token_at, "more than %d comparisons", (int)TESTS_MAX);
 		return n;
 	}
-	read_operand(p, &n->operands[0]);
+	read_operand(p, &n->operands[0], false);
 	if (p->token == RELATION) {
 		n->kind = COMPARISON;
 		n->relation = p->relation;
 		next(p);
-		read_operand(p, &n->operands[1]);
+		read_operand(p, &n->operands[1], true);
 		if (p->token != BAD)
 			check_operands(p, &n->operands[0], &n->operands[1]);
 		if (p->token != BAD)

@@ -83,6 +83,31 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 	[ "$(events run.log noise)" -eq 0 ]
 }
 
+@test "settings that have no effect without another one are refused" {
+	run_split ptrace-run -o run.log --log-max-size=1M -- touch ran
+	[ "$status" -eq 125 ]
+	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: --log-max-size: needs a log-full-policy"* ]]
+	run_split ptrace-run -o - -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: --output: '-' is not standard output here"* ]]
+	[ ! -e ran ]
+	[ ! -e run.log ]
+	[ ! -e - ]
+	echo 'log-max-size: 1M' >file.yaml
+	run_split ptrace-run -c file.yaml --dump-config
+	[ "$stderr" = "ptrace-run: file.yaml:1:15: log-max-size: needs a log-full-policy, loop or until-full: with append, the default, a log has no limit" ]
+	# Who says append has read what it does; and --dump-config says it.
+	ptrace-run -c file.yaml --log-full-policy=append --dump-config >whole.yaml
+	ptrace-run -c whole.yaml -o run.log -- "$traced"
+	printf 'start: true\nstream-full-policy: flush\n' >file.yaml
+	run_split ptrace-create -c file.yaml --pid=$$ --name="$me.a"
+	[ "$status" -eq 2 ]
+	[ "$stderr" = "ptrace-create: file.yaml:2:21: stream-full-policy: flush needs a log, an output" ]
+	ptrace-create -c file.yaml --pid=$$ --name="$me.a" -o create.log
+	ptrace-run -c <(echo 'stream-full-policy: flush') -o run.log -- "$traced"
+}
+
 @test "what is wrong is told with its place, and nothing is done" {
 	local lines=0 place reason text
 	while IFS=$'\t' read -r place reason text; do
@@ -108,7 +133,7 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		3:5	unknown key 'sessions'	sessions:\n  - name: a\n    sessions: []
 		2:1	'name' is there twice, first in line 1	name: a\nname: b
 		2:1	'filter' is there twice	filter: []\nfilter: []
-		1:17	decode: 'a' is there twice	decode: {a: u8, a: u8}
+		1:19	decode: 'a' is there twice	decode: {a: u8 x, a: u8 x}
 		1:7	name: has to be text, not a list	name: [a]
 		1:7	name: has to be text, not a mapping	name: {a: b}
 		1:6	name: has to be text, not nothing	name:
@@ -124,11 +149,15 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		1:18	has to be a size, not a list	stream-min-size: [8M]
 		1:18	'never' is not one of loop, until-full and append	log-full-policy: never
 		1:18	'flush' is not one of	log-full-policy: flush
+		1:15	log-max-size: needs a log-full-policy	log-max-size: 1M
+		2:20	log-max-size: needs a log-full-policy	defaults:\n    {log-max-size: 1M}\nsessions: [{name: a}]
+		1:9	output: '-' is not standard output here	output: "-"
 		1:9	filter: has to be a list, not a single value	filter: x
 		1:10	filter: has to be text, not a mapping	filter: [{a: b}]
 		1:10	filter: is empty	filter: ['']
 		1:10	filter: is longer than 255 bytes	filter: ["%300"]
 		1:9	decode: has to be a mapping, not a list	decode: [a]
+		1:13	decode: a: 'u9' is not a type (did you mean 'u8'?)	decode: {a: u9 b}
 		1:13	decode: a: has to be text, not a list	decode: {a: [u8]}
 		1:13	decode: a: has to be text, not nothing	decode: {a: }
 		1:1	has to be a mapping of settings, not a list	[name, x]
@@ -143,7 +172,9 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		1:1	'defaults' without 'sessions'	defaults: {}
 		2:1	a second document	name: a\n---\nname: b
 		1:7	anchors and aliases are not known here	name: &a x
-		1:7	anchors and aliases are not known here	name: *a
+		1:7	anchors and aliases are not known here; a text that begins with * needs quotes	name: *a
+		1:9	a text that begins with * needs quotes	filter: *.debug
+		2:5	a text that begins with * needs quotes	filter:\n  - *
 		1:7	anchors and aliases are not known here	name: &a [*a]
 		1:7	tags are not known here	name: !!str x
 		1:9	tags are not known here	filter: !a []

@@ -145,9 +145,11 @@ check_PROGRAMS += %D%/prog_emit
 	src/configuration_dump.c \
 	src/configuration_yaml.c \
 	src/json.c \
+	src/layout.c \
 	src/nearest.c \
 	src/output.c \
-	src/session_path.c
+	src/session_path.c \
+	src/value.c
 %C%_test_configuration_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(FUZZ_CFLAGS)
 %C%_test_configuration_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 %C%_test_configuration_LDADD = $(LDADD) $(YAML_LIBS)

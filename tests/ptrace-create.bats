@@ -139,9 +139,10 @@ load helpers
 		[[ $stderr == *"${option%%=*}"* ]]
 	done
 	run_split ptrace-create --pid=$$ --stream-full-policy=flush --name="$me.a"
-	[ "$status" -eq 1 ]
+	[ "$status" -eq 2 ]
 	[ "$(session_files)" -eq 0 ]
 	assert_one_message ptrace-create
+	[[ $stderr == "ptrace-create: --stream-full-policy: flush needs a log"* ]]
 }
 
 @test "a log that cannot be made leaves no session" {
@@ -155,6 +156,32 @@ load helpers
 	[ "$status" -eq 1 ]
 	[ "$(session_files)" -eq 0 ]
 	assert_one_message ptrace-create
+}
+
+@test "a log that does not go with its policy is told why" {
+	traced_start -w
+	run_split ptrace-create --pid="$pid" -o a.log --log-full-policy=loop --log-max-size=1
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-create: a.log: the log-max-size is too small" ]
+	run_split ptrace-create --pid="$pid" -o /dev/null --log-full-policy=loop
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-create: /dev/null: this kind of file goes with the log-full policy append only" ]
+	[ ! -e a.log ]
+}
+
+@test "a session whose name cannot be told is ended again" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	traced_start -w
+	status=0
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log >/dev/full 2>stderr.txt || status=$?
+	[ "$status" -eq 1 ]
+	grep -qx 'ptrace-create: standard output: No space left on device' stderr.txt
+	[ "$(session_files)" -eq 0 ]
+	[ ! -e run.log ]
+	status=0
+	ptrace-create --pid="$pid" --name="$me.a" >&- 2>stderr.txt || status=$?
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
 }
 
 @test "a stream too large for the memory leaves no session" {

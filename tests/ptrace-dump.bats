@@ -221,7 +221,13 @@ times() {
 		10 event =~ "("
 		8 pid == "x"
 		1 data.rows > 3
+		1 .data == 3
+		10 event == db.query
 	END
+	run_split ptrace-dump --where='event == db.query' run.log
+	[[ $stderr == *"events have no field 'db.query'; text stands in quotes."* ]]
+	run_split ptrace-dump --where='.data.rows > 2' run.log
+	[[ $stderr == *"a field has no dot in front here"* ]]
 	run_split ptrace-dump --where='pdi == 3' run.log
 	[[ $stderr == *"did you mean 'pid'?"* ]]
 }
@@ -319,6 +325,7 @@ times() {
 	d='q=u32 id, u8 rows, str sql'
 	ptrace-dump -e q --fields=event,pid,time run.log >json
 	jq -se 'length == 2 and all(.[]; keys_unsorted == ["event", "pid", "time"])' json
+	ptrace-dump -e q --fields=' event, pid ,time' run.log | diff json -
 	ptrace-dump --decode="$d" --fields=data.rows,id,data.id run.log >json
 	jq -se 'map(select(.id >= 10)) | length == 2 and
 		all(.[]; keys_unsorted == ["data", "id"] and .data == {rows: 3, id: 7})' json
@@ -346,6 +353,10 @@ times() {
 	done
 	run_split ptrace-dump --fields=tme run.log
 	[[ $stderr == *"events have no field 'tme' (did you mean 'time'?)"* ]]
+	for fields in filter old data_hex; do
+		run_split ptrace-dump --fields="$fields" run.log
+		[[ $stderr == *"--fields: '$fields' is part of 'data' here."* ]]
+	done
 	run_split ptrace-dump --decode='*=u8 rows' --fields=data.row run.log
 	[[ $stderr == *"(did you mean 'data.rows'?)"* ]]
 }
