@@ -6,6 +6,7 @@
 #include <posixtrace.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -66,26 +67,46 @@ static size_t key_length(const char *operand)
 	return operand[len] == '=' && strspn(operand, letters) ? len : 0;
 }
 
-static bool is_same_key(const char *a, const char *b)
+/* Up to the "=", which no key has in it. */
+static int compare_keys(const void *a, const void *b)
 {
-	size_t len = key_length(a);
+	const char *p = *(char *const *)a;
+	const char *q = *(char *const *)b;
 
-	return len == key_length(b) && memcmp(a, b, len) == 0;
+	while (*p == *q && *p != '=') {
+		p++;
+		q++;
+	}
+	return (unsigned char)*p - (unsigned char)*q;
+}
+
+/* Each has a key. There may be as many as a command line holds. */
+static void check_keys(char **pairs, size_t count)
+{
+	char **sorted = ptrc_cli_allocate(count * sizeof(*sorted));
+
+	memcpy(sorted, pairs, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare_keys);
+	for (size_t i = 1; i < count; i++)
+		if (compare_keys(&sorted[i - 1], &sorted[i]) == 0)
+			ptrc_cli_usage(sorted[i], "the key is there twice");
+	free(sorted);
 }
 
 static void put_pairs(struct ptrc_buffer *data, char **pairs)
 {
 	struct ptrc_json j = {data, true};
+	size_t count = 0;
 
+	for (; pairs[count]; count++)
+		if (!key_length(pairs[count]))
+			ptrc_cli_usage(pairs[count],
+				       "is not KEY=VALUE, and there can be only one DATA");
+	check_keys(pairs, count);
 	ptrc_json_open(&j, NULL, '{');
 	for (char **pair = pairs; *pair; pair++) {
 		size_t len = key_length(*pair);
 
-		if (!len)
-			ptrc_cli_usage(*pair, "is not KEY=VALUE, and there can be only one DATA");
-		for (char **other = pairs; other < pair; other++)
-			if (is_same_key(*other, *pair))
-				ptrc_cli_usage(*pair, "the key is there twice");
 		(*pair)[len] = '\0';
 		ptrc_json_bytes(&j, *pair, *pair + len + 1, strlen(*pair + len + 1));
 		(*pair)[len] = '=';

@@ -177,3 +177,14 @@ shown() {
 	stderr=$(cat stderr.txt)
 	assert_one_message ptrace-event
 }
+
+@test "as many keys as a command line has room for" {
+	keys=()
+	for ((i = 0; i < 60000; i++)); do
+		keys+=("key$i=")
+	done
+	timeout 10 ptrace-event step "${keys[@]}"
+	run_split timeout 10 ptrace-event step "${keys[@]}" key7=1
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-event: key7="*": the key is there twice"* ]]
+}
