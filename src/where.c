@@ -371,6 +371,29 @@ static bool is_modest(const char *regex)
 	return true;
 }
 
+/* \1 to \9, which POSIX has no longer in such expressions, and the C library tries in all
+ * ways there are: the time for that has no bounds. */
+static bool has_back_reference(const char *regex)
+{
+	bool is_in_set = false;
+
+	for (const char *p = regex; *p; p++) {
+		if (is_in_set) {
+			is_in_set = *p != ']';
+		} else if (*p == '[') {
+			is_in_set = true;
+			p += p[1] == '^';
+			/* The first of a set may be its end sign. */
+			p += p[1] == ']';
+		} else if (*p == '\\' && p[1]) {
+			p++;
+			if (*p >= '1' && *p <= '9')
+				return true;
+		}
+	}
+	return false;
+}
+
 static void read_pattern(struct parser *p, struct node *n)
 {
 	struct operand *left = &n->operands[0];
@@ -393,6 +416,9 @@ static void read_pattern(struct parser *p, struct node *n)
 	} else if (pattern->literal.size > PATTERN_MAX_BYTES ||
 		   (kind == REGEX && !is_modest(pattern->text))) {
 		refuse(p, p->begin + pattern->at, "the pattern is too large");
+	} else if (kind == REGEX && has_back_reference(pattern->text)) {
+		refuse(p, p->begin + pattern->at,
+		       "back references (\\1) are not known here");
 	} else if (kind == GLOB) {
 		n->kind = GLOB;
 	} else {

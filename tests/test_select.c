@@ -472,6 +472,13 @@ TEST(text_that_reads_as_a_number_is_one, "")
 	CHECK(!holds("data") && holds("data == ''") && holds("data =~ '^$'"));
 }
 
+TEST(what_looks_like_a_back_reference_and_is_none, "")
+{
+	make_event();
+	CHECK(holds("event =~ 'db' || event =~ '[\\1]' || event =~ '\\\\\\\\1'"));
+	CHECK(!holds("event =~ '[]\\1]'"));
+}
+
 TEST(wrong_expressions_are_refused_with_the_column, "")
 {
 	static const struct {
@@ -503,6 +510,8 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		{"'x' && pid", "column 5: a comparison is missing"},
 		{"pid # 4", "column 5: '#' has no meaning here"},
 		{"event =~ '((a{1,999}){1,999}){1,999}'", "column 10: the pattern is"},
+		{"event =~ '((a*)*)*\\1b'", "column 10: back references"},
+		{"event =~ '[^]a](a)[\\1]\\9'", "column 10: back references"},
 	};
 	char reason[400];
 
