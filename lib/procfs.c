@@ -105,44 +105,76 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	return 0;
 }
 
-static const char *find_line(const char *text, const char *key)
+/* What follows the key at the begin of the line, or null. */
+static const char *value_of(const char *line, const char *key)
 {
-	const char *at = strstr(text, key);
+	size_t size = strlen(key);
 
-	if (!at)
+	if (strncmp(line, key, size) != 0)
 		return NULL;
-	at += strlen(key);
-	while (*at == ' ' || *at == '\t')
-		at++;
-	return at;
+	line += size;
+	while (*line == ' ' || *line == '\t')
+		line++;
+	return line;
+}
+
+/* Takes what is wanted from a line; returns whether that is the last such line. */
+static bool take_line(const char *line, struct ptrc_procfs_status *st, bool *has_ids)
+{
+	const char *at;
+
+	if ((at = value_of(line, "Uid:")))
+		for (int i = 0; i < 3; i++)
+			st->uid[i] = (uint32_t)read_number(&at);
+	else if ((at = value_of(line, "Gid:")))
+		for (int i = 0; i < 3; i++, *has_ids = true)
+			st->gid[i] = (uint32_t)read_number(&at);
+	else if ((at = value_of(line, "NSpid:")))
+		for (; *at >= '0' && *at <= '9'; st->depth++)
+			st->inner_pid = (int)read_number(&at);
+	return st->depth > 0;
 }
 
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 {
 	/* Names of programs are escaped here, so that a key begins a line only. The list
-	 * of groups comes behind what is wanted except NSpid. */
-	char text[2048];
-	const char *uid, *gid, *pids;
-	int err = read_text(pid, "status", text, sizeof(text));
+	 * of groups stands between what is wanted, and may be hundreds of kilobytes. */
+	char path[PATH_BYTES], text[2048];
+	bool has_ids = false, is_done = false, is_rest = false;
+	size_t used = 0;
+	int fd, err;
 
+	make_path(path, pid, "status");
+	err = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
 	if (err)
-		return err;
-	uid = find_line(text, "\nUid:");
-	gid = find_line(text, "\nGid:");
-	pids = find_line(text, "\nNSpid:");
-	if (!uid || !gid)
-		return ESRCH;
-	for (int i = 0; i < 3; i++) {
-		st->uid[i] = (uint32_t)read_number(&uid);
-		st->gid[i] = (uint32_t)read_number(&gid);
-	}
+		return err == EMFILE || err == ENFILE || err == ENOMEM ? ENOMEM : ESRCH;
 	st->depth = 0;
 	st->inner_pid = pid;
-	for (; pids && *pids >= '0' && *pids <= '9'; st->depth++)
-		st->inner_pid = (int)read_number(&pids);
+	while (!is_done) {
+		long got = ptrc_sys(SYS_read, fd, text + used, sizeof(text) - 1 - used);
+		char *line = text, *end;
+
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+		text[used] = '\0';
+		for (; !is_done && (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			is_done = !is_rest && take_line(line, st, &has_ids);
+			is_rest = false;
+		}
+		used -= (size_t)(line - text);
+		memmove(text, line, used + 1);
+		/* Nothing that is wanted is as long. */
+		if (used == sizeof(text) - 1) {
+			used = 0;
+			is_rest = true;
+		}
+	}
+	ptrc_file_close(fd);
 	if (st->depth == 0)
 		st->depth = 1; /* a kernel without pid namespaces */
-	return 0;
+	return has_ids ? 0 : ESRCH;
 }
 
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)

@@ -159,6 +159,27 @@ TEST(root_makes_what_the_user_needs, "CREATE-15 CREATE-23 GEN-05")
 	harness_reap(pid);
 }
 
+TEST(process_with_many_groups_is_known, "CREATE-15")
+{
+	static gid_t groups[5000];
+	struct ptrc_procfs_status st;
+
+	if (geteuid() != 0)
+		SKIP("needs root");
+	for (size_t i = 0; i < 5000; i++)
+		groups[i] = (gid_t)(1000000000 + i);
+	/* Wherever a piece of what is read may end. */
+	for (size_t count = 5000; count > 0; count = count > 400 ? 400 : count - 1) {
+		CHECK_SYS(setgroups(count, groups));
+		CHECK_OK(ptrc_procfs_status(0, &st));
+		CHECK_EQ(st.inner_pid, getpid());
+		CHECK_EQ(st.depth, 1);
+		CHECK_EQ(st.uid[1], geteuid());
+		CHECK_EQ(st.gid[1], getegid());
+	}
+	CHECK_SYS(setgroups(0, NULL));
+}
+
 TEST(users_do_not_trace_each_other, "CREATE-14 CREATE-15")
 {
 	uid_t uid = make_user();
