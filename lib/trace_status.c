@@ -8,6 +8,7 @@
 #include <trace.h>
 
 #include "lib/attr.h"
+#include "lib/clock.h"
 #include "lib/controller.h"
 #include "lib/file.h"
 #include "lib/handle.h"
@@ -114,14 +115,15 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *c
 }
 
 /* How often and at what intervals to look again while the keeper commits a flush. */
-#define COUNT_TRIES 200
+#define COUNT_WAIT_NS INT64_C(100000000)
 #define COUNT_PAUSE_NS 500000
 
 PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type_count *counts,
 					   size_t count)
 {
 	struct ptrc_controller *c = ptrc_handle_get(id, PTRC_HANDLE_ACTIVE, NULL);
-	bool is_exact = false;
+	int64_t give_up;
+	bool is_exact;
 
 	if (!c)
 		return EINVAL;
@@ -130,13 +132,16 @@ PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type
 		return EINVAL;
 	}
 	ptrc_controller_revive_keeper(c);
-	for (int tries = 0; count && !is_exact && tries < COUNT_TRIES; tries++) {
-		if (tries)
-			ptrc_file_sleep_ns(COUNT_PAUSE_NS);
+	/* To look through a large stream takes a while itself. */
+	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
+	while (count) {
 		/* Keeps getnext out, but not one that sleeps. */
 		pthread_mutex_lock(&c->reader_lock);
 		is_exact = ptrc_live_reader_count(&c->reader, counts, count);
 		pthread_mutex_unlock(&c->reader_lock);
+		if (is_exact || ptrc_clock_ns(CLOCK_MONOTONIC) >= give_up)
+			break;
+		ptrc_file_sleep_ns(COUNT_PAUSE_NS);
 	}
 	ptrc_handle_put(id);
 	return 0;

@@ -11,8 +11,10 @@
 
 #include "tests/logs.h"
 
+#include <posixtrace.h>
 #include <sys/mman.h>
 
+#include "lib/clock.h"
 #include "lib/names.h"
 #include "lib/page_layout.h"
 #include "lib/stream.h"
@@ -331,6 +333,28 @@ TEST(a_command_whose_number_is_damaged_comes_to_an_end, "SYSEVENT-08")
  */
 
 /* A reaper that was slow would spoil what others have since: it is alone at it. */
+/* As a keeper leaves them that is stopped while it gives up room. */
+TEST(counts_that_are_never_at_rest_do_not_hold_up, "EXT-02")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536 * KIB, 100);
+	trace_id_t trid = ts_create_running(0, &attr);
+	static struct posixtrace_type_count counts[1100];
+	trace_event_id_t id = ts_id("event");
+	int64_t since;
+
+	for (int i = 0; i < 2000000; i++)
+		posix_trace_event(id, NULL, 0);
+	atomic_fetch_add(&ptrc_stream_types(find_stream())->version, 1);
+	since = ptrc_clock_ns(CLOCK_MONOTONIC);
+	CHECK_OK(posixtrace_get_type_counts(trid, counts, 1100));
+	CHECK_EQ(counts[id].pt_events, 2000000);
+	since = ptrc_clock_ns(CLOCK_MONOTONIC) - since;
+	if (since > INT64_C(1000000000))
+		harness_fail("took %lld ms", (long long)since / 1000000);
+	atomic_fetch_add(&ptrc_stream_types(find_stream())->version, 1);
+	ts_shutdown(trid);
+}
+
 TEST(a_slow_reaper_keeps_others_out_until_it_dies, "EVENT-23")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
