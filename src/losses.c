@@ -60,11 +60,13 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, uint64_t *ev
 	return has_them;
 }
 
-bool ptrc_losses_from_log(struct ptrc_losses *l, const char *path)
+void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
+				 uint64_t in_log)
 {
-	uint64_t event_count;
+	uint64_t known = in_log + l->log_events;
 
-	return ptrc_losses_count_log(l, path, &event_count);
+	if (l->write_error && recorded > known)
+		l->unwritten_events = recorded - known;
 }
 
 bool ptrc_losses_is_any(const struct ptrc_losses *l)
@@ -91,7 +93,11 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 				 events(l->log_events));
 	if (l->is_overrun)
 		ptrc_cli_message(thing, "events were lost");
-	if (l->write_error)
+	if (l->write_error && l->unwritten_events)
+		ptrc_cli_message(thing, "%llu %s lost, as writing the log failed: %s",
+				 (unsigned long long)l->unwritten_events,
+				 events(l->unwritten_events), strerror(l->write_error));
+	else if (l->write_error)
 		ptrc_cli_message(thing, "writing the log failed: %s",
 				 strerror(l->write_error));
 	if (l->is_unclosed)
@@ -123,6 +129,7 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_bool(j, "unknown", l->is_overrun || l->is_rest_unshown);
 	ptrc_json_bool(j, "unclosed", l->is_unclosed);
 	ptrc_json_i64(j, "write_error", l->write_error);
+	ptrc_json_u64(j, "unwritten_events", l->unwritten_events);
 	ptrc_json_u64(j, "unreadable_events", l->unreadable_events);
 	ptrc_json_u64(j, "unshown_events", l->unshown_events);
 }

@@ -23,6 +23,8 @@ struct ptrc_losses {
 	bool is_unclosed;
 	/* Error number of writing the log, or 0. */
 	int write_error;
+	/* Events that could not be written for it, as far as that is known. */
+	uint64_t unwritten_events;
 	/* Events that the log counts and that could not be read: it is damaged. */
 	uint64_t unreadable_events;
 	/* Events of a session that was followed that were not shown, as its follower or its
@@ -39,14 +41,17 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
 			const struct posixtrace_counts *);
 
 /*
- * From the finished log in a file, which knows also what its last flush could not keep.
- * False, with *l unchanged, if it cannot be read, as it is a pipe, say.
+ * From the finished log in a file, which knows also what its last flush could not keep,
+ * with the number of events that it has. False, with *l unchanged, if it cannot be read,
+ * as it is a pipe, say.
  */
-bool ptrc_losses_from_log(struct ptrc_losses *l, const char *path);
-
-/* The same with the number of events that it has. */
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path,
 			   uint64_t *event_count);
+
+/* After an error of writing: how many of the events that were recorded are neither in the
+ * log nor counted as lost in it. */
+void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
+				 uint64_t in_log);
 
 bool ptrc_losses_is_any(const struct ptrc_losses *);
 

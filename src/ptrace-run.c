@@ -384,19 +384,26 @@ static int release_child(const struct run *r)
 	return error;
 }
 
-/* Scripts have events, too, by ptrace-event, but are no programs with the library. */
-static bool has_user_events(trace_id_t trace)
+/*
+ * How many events were recorded, and whether one of them is no system event. Scripts have
+ * events, too, by ptrace-event, but are no programs with the library.
+ */
+static uint64_t count_recorded(trace_id_t trace, bool *has_user_events)
 {
 	struct posixtrace_type_count
 		counts[POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX];
+	uint64_t count = 0;
 
+	*has_user_events = true;
 	if (posixtrace_get_type_counts(trace, counts, sizeof(counts) / sizeof(*counts)))
-		return true;
-	for (size_t i = POSIX_TRACE_UNNAMED_USEREVENT;
-	     i < sizeof(counts) / sizeof(*counts); i++)
-		if (counts[i].pt_events)
-			return true;
-	return false;
+		return 0;
+	*has_user_events = false;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		count += counts[i].pt_events;
+		if (i >= POSIX_TRACE_UNNAMED_USEREVENT && counts[i].pt_events)
+			*has_user_events = true;
+	}
+	return count;
 }
 
 /* The last line on standard error. */
@@ -436,6 +443,8 @@ static int finish(struct run *r, int status)
 	struct posixtrace_counts counts;
 	struct ptrc_losses losses = {0};
 	uint64_t event_count;
+	uint64_t recorded = 0;
+	bool has_user_events;
 	bool has_count;
 	bool has_losses;
 	bool is_empty = false;
@@ -446,12 +455,15 @@ static int finish(struct run *r, int status)
 		     !posixtrace_get_counts(r->trace, &counts, sizeof(counts));
 	if (has_losses) {
 		ptrc_losses_gather(&losses, &info, &counts);
-		is_empty = !counts.pt_processes && !has_user_events(r->trace);
+		recorded = count_recorded(r->trace, &has_user_events);
+		is_empty = !counts.pt_processes && !has_user_events;
 	}
 	error = posix_trace_shutdown(r->trace);
 	has_count = ptrc_losses_count_log(&losses, r->log.path, &event_count);
 	if (error)
 		losses.write_error = error;
+	if (has_count)
+		ptrc_losses_count_unwritten(&losses, recorded, event_count);
 	ptrc_losses_report(&losses, r->log.path);
 	if (is_empty)
 		ptrc_cli_message(

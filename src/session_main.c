@@ -31,9 +31,6 @@ static void explain_refused(struct result *r, enum ptrc_session_verb verb)
 
 	if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)
 		snprintf(r->reason, sizeof(r->reason), "the session has no log");
-	else if (verb == PTRC_SESSION_SHUTDOWN)
-		snprintf(r->reason, sizeof(r->reason),
-			 "the session has ended, but writing its log failed: %s", text);
 	else if (verb == PTRC_SESSION_FLUSH)
 		snprintf(r->reason, sizeof(r->reason), "writing the log failed: %s",
 			 text);
@@ -44,6 +41,8 @@ static void explain_refused(struct result *r, enum ptrc_session_verb verb)
 static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 {
 	static struct ptrc_session_reply reply;
+	uint64_t in_log;
+	bool has_count;
 
 	memset(r, 0, sizeof(*r));
 	r->error = ptrc_session_ask(name, verb, &reply);
@@ -53,12 +52,19 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 		return;
 	}
 	r->error = reply.error;
-	if (r->error) {
-		explain_refused(r, verb);
-	} else if (reply.body == PTRC_SESSION_BODY_STATE) {
+	if (reply.body == PTRC_SESSION_BODY_STATE) {
+		/* Ended, whatever the error: that is one of writing the log. */
 		r->has_losses = true;
+		r->error = 0;
 		ptrc_losses_gather(&r->losses, &reply.state.status, &reply.state.counts);
-		ptrc_losses_from_log(&r->losses, reply.state.log);
+		has_count = ptrc_losses_count_log(&r->losses, reply.state.log, &in_log);
+		if (reply.error)
+			r->losses.write_error = reply.error;
+		if (has_count)
+			ptrc_losses_count_unwritten(&r->losses, reply.state.event_count,
+						    in_log);
+	} else if (r->error) {
+		explain_refused(r, verb);
 	}
 }
 

@@ -104,6 +104,7 @@ own_mounts() {
 	finds problem process 'no such process'
 	sleep 60 3>&- &
 	pids="$pids $!"
+	wait_until grep -qx sleep /proc/$!/comm
 	doctor $!
 	finds problem library 'sleep, which is not linked with the library'
 	finds problem traced 'ptrace-create --start --pid'

@@ -388,7 +388,7 @@ signalled_end() {
 		status=$?
 	stderr=$(cat stderr.txt)
 	[ "$status" -eq 4 ]
-	[[ $stderr == *"ptrace-run: run.log: writing the log failed: File too large"* ]]
+	[[ $stderr == *"ptrace-run: run.log: "*" events lost, as writing the log failed: File too large"* ]]
 	run_split ptrace-dump run.log
 	[ "$status" -eq 3 ]
 }
@@ -429,4 +429,26 @@ signalled_end() {
 @test "closed standard descriptors do no harm to the log" {
 	ptrace-run -o run.log -- "$traced" -n 5 <&- >&- 2>&-
 	[ "$(events run.log traced.event)" -eq 5 ]
+}
+
+# on_small_disk COMMAND...: in the directory full, whose disk holds 128 KiB
+on_small_disk() {
+	mkdir -p full
+	unshare -m sh -c 'mount -t tmpfs -o size=128k tmpfs full && exec "$@"' sh "$@"
+}
+
+@test "a full disk: how many events were lost is told" {
+	on_small_disk true || skip "no mount namespaces"
+	run_split on_small_disk ptrace-run --json -o full/run.log -- "$traced" -n 100000
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	tail -n 1 stderr.txt | validates run
+	# Those of the program, start and stop.
+	tail -n 1 stderr.txt | jq -e '(.complete | not) and .losses.write_error == 28 and
+		.events > 0 and .events + .losses.unwritten_events == 100002'
+	lost=$(tail -n 1 stderr.txt | jq .losses.unwritten_events)
+	[ "$(head -n 1 stderr.txt)" = "ptrace-run: full/run.log: $lost events lost, as writing the log failed: No space left on device" ]
+	run_split on_small_disk ptrace-run --allow-loss -o full/run.log -- "$traced" -n 100000
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
 }

@@ -67,3 +67,30 @@ load helpers
 	[ "$x" -eq 1 ]
 	[ "$(session_files)" -eq 0 ]
 }
+
+@test "a full disk: the session ends, and how many events were lost is told" {
+	unshare -m true || skip "no mount namespaces"
+	traced_start -w -W -n 100000
+	wait_until says ready
+	mkdir full
+	cat >script <<-'END'
+		mount -t tmpfs -o size=128k tmpfs full
+		ptrace-create --pid="$1" --name="$2.a" -o full/a.log --start
+		ptrace-create --pid="$1" --name="$2.b" -o full/b.log --start
+		echo >&7
+		until grep -qx done out; do :; done
+		status=0
+		ptrace-shutdown --json "$2.a" >json 2>stderr.txt || status=$?
+		echo "$status" >status
+		ptrace-shutdown --allow-loss "$2.b" 2>/dev/null
+	END
+	unshare -m bash -e script "$pid" "$me"
+	[ "$(cat status)" -eq 3 ]
+	stderr=$(cat stderr.txt)
+	assert_one_message ptrace-shutdown
+	[[ $stderr == *" events lost, as writing the log failed: No space left on device" ]]
+	validates session <json
+	jq -e '.error == 0 and (.complete | not) and .losses.write_error == 28 and
+		.losses.unwritten_events > 0' json
+	[ "$(session_files)" -eq 0 ]
+}
