@@ -16,7 +16,11 @@
 #include "src/cli.h"
 #include "src/doctor.h"
 #include "src/nearest.h"
+#include "src/reader.h"
 #include "src/session_path.h"
+
+/* Of what is to be done, with the names of an event and a session. */
+enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
 
 /* How long a log is read for. */
 #define READ_NS INT64_C(2000000000)
@@ -167,8 +171,10 @@ static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state 
 
 static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
+	char advice[ADVICE_MAX];
 	char text[32];
 
+	snprintf(advice, sizeof(advice), "ptrace-flush %s", s->name);
 	check_keeper(d, s);
 	ptrc_doctor_status(d, s->name, s->name, &s->status,
 			   s->attributes.stream_full_policy, s->has_log);
@@ -183,10 +189,19 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 				s->counts.pt_lost_events, s->counts.pt_log_lost_events);
 	if (s->has_log && s->counts.pt_stream_bytes && !s->counts.pt_log_events)
 		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "flush", s->name,
-				"ptrace-flush writes it into the log",
+				advice,
 				"%s of events are in the stream, and none in the log yet",
 				ptrc_doctor_size(s->counts.pt_stream_bytes, text));
 	check_log_file(d, s);
+}
+
+/* A command that can be copied, unless a name has what a shell would change. */
+static const char *say_remove(char advice[ADVICE_MAX], const char *options,
+			      const char *session, const char *event)
+{
+	snprintf(advice, ADVICE_MAX, "ptrace-filter --remove %s%s '%s'", options, session,
+		 event);
+	return advice;
 }
 
 /* What the session knows of the event that is looked for. */
@@ -194,6 +209,7 @@ static void check_event(struct ptrc_doctor *d, const char *session)
 {
 	struct ptrc_nearest nearest = {0};
 	const char *glob = NULL;
+	char advice[ADVICE_MAX];
 	const struct ptrc_session_type *type = NULL;
 	struct ptrc_session_types types;
 	char proposal[900];
@@ -215,19 +231,20 @@ static void check_event(struct ptrc_doctor *d, const char *session)
 				(unsigned long long)type->events);
 	if (type && type->is_filtered)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", session,
-				"ptrace-filter --remove", "filters out %s", d->event);
+				say_remove(advice, "", session, d->event),
+				"filters out %s", d->event);
 	else if (type && !type->events)
 		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "event", session, NULL,
 				"%s was opened, but has not happened while it was traced",
 				d->event);
 	else if (!type && glob)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", session,
-				"ptrace-filter --remove",
+				say_remove(advice, "--new ", session, glob),
 				"will filter out %s when it is opened, because of %s", d->event,
 				glob);
 	else if (!type && types.is_all_filtered)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", session,
-				"ptrace-filter --remove",
+				say_remove(advice, "--new ", session, d->event),
 				"filters out all events that are still to be opened");
 	if (!type)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "event", session, NULL,
@@ -463,6 +480,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool is_written = false;
+	char reason[120];
 	trace_id_t trace;
 	struct stat st;
 	int error;
@@ -488,9 +506,10 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		ptrc_doctor_disk(d, path);
 	error = posix_trace_open(fd, &trace);
 	if (error) {
+		ptrc_reader_why_no_log(fd, reason, sizeof(reason));
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL, "%s",
 				!st.st_size ? "is empty: nothing was written to it"
-				: error == EINVAL ? "is no trace log"
+				: error == EINVAL ? reason
 						  : strerror(error));
 	} else {
 		check_contents(d, path, trace, is_written);

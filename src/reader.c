@@ -116,31 +116,31 @@ static int open_file(const char *path, int *fd)
 	return error;
 }
 
-static void say_not_a_log(const struct ptrc_reader *r)
+void ptrc_reader_why_no_log(int fd, char *reason, size_t size)
 {
 	struct prefix p;
-	ssize_t n = pread(r->fd, &p, sizeof(p), 0);
+	ssize_t n = pread(fd, &p, sizeof(p), 0);
 	struct stat st;
 
-	if (n <= 0 && !fstat(r->fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
-		ptrc_cli_message(r->path, "not a trace log: the file is empty");
+	if (n <= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
+		snprintf(reason, size, "not a trace log: the file is empty");
 	else if (n < (ssize_t)sizeof(signature) ||
 		 memcmp(p.signature, signature, sizeof(signature)) != 0)
-		ptrc_cli_message(r->path, "not a trace log");
+		snprintf(reason, size, "not a trace log");
 	else if (n < (ssize_t)sizeof(p))
-		ptrc_cli_message(r->path, "cut within its first bytes");
+		snprintf(reason, size, "cut within its first bytes");
 	else if (p.byte_order != BYTE_ORDER_MARK)
-		ptrc_cli_message(r->path,
-				 "a trace log of a machine with another byte order");
+		snprintf(reason, size,
+			 "a trace log of a machine with another byte order");
 	else if (p.version != LOG_VERSION)
-		ptrc_cli_message(r->path,
-				 "a trace log of format version %u, and %s reads version "
-				 "%d only",
-				 p.version, posixtrace_version(), LOG_VERSION);
+		snprintf(reason, size,
+			 "a trace log of format version %u, and %s reads version "
+			 "%d only",
+			 p.version, posixtrace_version(), LOG_VERSION);
 	else if (p.word_size != WORD_SIZE || p.machine != MACHINE)
-		ptrc_cli_message(r->path, "a trace log of another kind of machine");
+		snprintf(reason, size, "a trace log of another kind of machine");
 	else
-		ptrc_cli_message(r->path, "damaged or cut within its first bytes");
+		snprintf(reason, size, "damaged or cut within its first bytes");
 }
 
 /*
@@ -161,6 +161,7 @@ static size_t buffer_size(const struct ptrc_reader *r)
 
 bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 {
+	char reason[120];
 	int error;
 
 	memset(r, 0, sizeof(*r));
@@ -172,7 +173,8 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 	}
 	error = posix_trace_open(r->fd, &r->trace);
 	if (error == EINVAL) {
-		say_not_a_log(r);
+		ptrc_reader_why_no_log(r->fd, reason, sizeof(reason));
+		ptrc_cli_message(r->path, "%s", reason);
 		close(r->fd);
 		return false;
 	}

@@ -66,6 +66,9 @@ struct ptrc_reader {
  */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
+/* Why posix_trace_open() refused a file with EINVAL. */
+void ptrc_reader_why_no_log(int fd, char *reason, size_t size);
+
 void ptrc_reader_close(struct ptrc_reader *);
 
 /*

@@ -225,6 +225,7 @@ own_mounts() {
 	ptrace-filter --add "$me.e" shop.order
 	doctor --event=shop.order "$me.e"
 	finds problem filtered 'filters out shop.order'
+	finds problem filtered "ptrace-filter --remove $me.e 'shop.order'"
 	doctor "$pid"
 	finds problem filtered 'all events that the process has: shop.order'
 	doctor --event=shop.order "$pid"
@@ -254,7 +255,11 @@ own_mounts() {
 	finds problem log 'is empty'
 	echo text >text
 	doctor ./text
-	finds problem log 'is no trace log'
+	finds problem log 'not a trace log'
+	cp run.log newer.log
+	printf '\2' | dd of=newer.log bs=1 seek=12 conv=notrunc status=none
+	doctor ./newer.log
+	finds problem log 'a trace log of format version 2'
 	mkfifo fifo
 	for it in ./none . fifo; do
 		doctor "$it"
