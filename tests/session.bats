@@ -164,6 +164,9 @@ is_live() {
 	kill -KILL "$(controller "$me.a")"
 	wait_until ended
 	[ "$(tail -n 1 live | cut -d' ' -f4)" -eq 104 ]
+	# The follower may have looked before the kernel had closed the socket.
+	ptrace-list >list
+	[ ! -s list ] || run ! grep "$me" list
 	[ "$(session_files)" -eq 0 ]
 	[ "$(events run.log traced.event)" -eq 10 ]
 	ptrace-stat run.log
