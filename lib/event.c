@@ -701,13 +701,11 @@ static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t 
 			return;
 		}
 		p->id_flags = id;
-		p->len = (uint32_t)len;
 		/* Once: the memory is not ours alone. */
 		data_max = *(const volatile uint64_t *)&h->max_data_size;
-		if (len > data_max) {
-			p->len = (uint32_t)data_max;
+		if (len > data_max)
 			p->id_flags |= PTRC_REC_TRUNCATED;
-		}
+		p->len = ptrc_record_len_of(len < data_max ? len : data_max);
 		switch (ptrc_writer_put(w, p, &stamp)) {
 		case PTRC_PUT_DONE:
 			if (control & PTRC_CTL_FENCE)

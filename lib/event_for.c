@@ -56,13 +56,11 @@ static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
 			break;
 		w->expect = control;
 		p.id_flags = id;
-		p.len = (uint32_t)e->size;
 		/* Once: the memory is not ours alone. */
 		data_max = *(const volatile uint64_t *)&h->max_data_size;
-		if (e->size > data_max) {
-			p.len = (uint32_t)data_max;
+		if (e->size > data_max)
 			p.id_flags |= PTRC_REC_TRUNCATED;
-		}
+		p.len = ptrc_record_len_of(e->size < data_max ? e->size : data_max);
 		switch (ptrc_writer_put(w, &p, &stamp)) {
 		case PTRC_PUT_DONE:
 			if (control & PTRC_CTL_FENCE)

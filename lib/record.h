@@ -67,6 +67,12 @@ static inline uint32_t ptrc_record_len(const struct ptrc_record *r)
 	return (uint32_t)(r->addr_len >> 48) << 16 | r->len_lo;
 }
 
+/* More than a record can say is as much as none can hold, so that the event is lost. */
+static inline uint32_t ptrc_record_len_of(uint64_t bytes)
+{
+	return bytes < PTRC_REC_LEN_MAX ? (uint32_t)bytes : PTRC_REC_LEN_MAX;
+}
+
 static inline uint64_t ptrc_record_addr(const struct ptrc_record *r)
 {
 	return r->addr_len & PTRC_REC_ADDR_MASK;

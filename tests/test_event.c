@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <posixtrace.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 
 #include "tests/payload.h"
 #include "tests/slow_page.h"
@@ -1902,6 +1904,32 @@ TEST(an_event_too_big_for_an_until_full_stream_is_lost_alone, "EVENT-27")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 8192, 300000);
 
 	lose_a_giant(ts_create_running(0, &attr));
+}
+
+/* Its length is beyond what 32 bits hold, and so is max-data-size. */
+TEST(an_event_of_more_than_4_gib_is_lost, "EVENT-27")
+{
+	const size_t giant = ((size_t)4 << 30) + 10;
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, (size_t)8 << 30);
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_id_t id = ts_id("event");
+	void *data = mmap(NULL, giant, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0);
+	unsigned int streams;
+	struct ts_events all;
+
+	if (data == MAP_FAILED)
+		SKIP("no room for such an event");
+	/* The first one goes another way than the second. */
+	posix_trace_event(id, data, giant);
+	posix_trace_event(id, data, giant);
+	CHECK_OK(posixtrace_event_for(0, "event", data, giant, &streams));
+	CHECK_EQ(streams, 0);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+	all = ts_read_all(trid);
+	CHECK_EQ(ts_count(&all, id), 0);
+	munmap(data, giant);
+	ts_shutdown(trid);
 }
 
 TEST(an_event_too_big_for_a_flush_stream_is_lost_alone, "EVENT-27")
