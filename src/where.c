@@ -21,6 +21,8 @@ enum {
 	WORD_MAX_BYTES = 100,
 	PATTERN_MAX_BYTES = 1000,
 	REPEAT_MAX = 10000,
+	/* Some ten megabytes. */
+	STATES_MAX = 200000,
 };
 
 enum kind {
@@ -368,7 +370,7 @@ static bool is_modest(const char *regex)
 		if (product > REPEAT_MAX)
 			return false;
 	}
-	return true;
+	return product * strlen(regex) <= STATES_MAX;
 }
 
 /* \1 to \9, which POSIX has no longer in such expressions, and the C library tries in all

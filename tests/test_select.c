@@ -536,6 +536,19 @@ static char *repeat(const char *piece, size_t count, const char *end)
 	return text;
 }
 
+TEST(a_long_pattern_often_repeated_is_refused, "")
+{
+	char *text = repeat("a", 900, "){9999}'");
+	char expression[1000];
+	char reason[400];
+
+	make_event();
+	snprintf(expression, sizeof(expression), "event =~ '(%s", text);
+	CHECK(!ptrc_where_parse(expression, &layouts, reason, sizeof(reason)));
+	CHECK_STR_EQ(reason, "column 10: the pattern is too large");
+	free(text);
+}
+
 TEST(what_is_too_deep_or_too_long_is_refused, "")
 {
 	static const char *const pieces[] = {"(", "!", "!(", "pid &&", "pid ||"};
