@@ -548,10 +548,7 @@ times() {
 }
 
 @test "more expressions than the stack has room for" {
-	wheres=()
-	for ((i = 0; i < 50000; i++)); do
-		wheres+=(--where=len)
-	done
+	mapfile -t wheres < <(yes -- --where=len | head -n 50000)
 	run_split ptrace-dump "${wheres[@]}" nothing.log
 	[ "$status" -eq 2 ]
 	grep -q '^ptrace-dump: --where: is given more than 100 times[.]' stderr.txt
