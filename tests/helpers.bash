@@ -8,7 +8,6 @@ traced=$PTRC_BUILD/tests/traced
 me=t$$
 
 commands='clear create doctor dump event events filter flush list run shutdown start stat stop'
-commands='clear create dump event events filter flush list run shutdown start stat stop'
 
 # Every wait is bounded; what takes longer has failed.
 patience=20
