@@ -203,7 +203,7 @@ is_live() {
 		listener=$!
 		pids="$pids $listener"
 		wait_until grep -q listening listening
-		for c in start stop flush clear shutdown stat events filter list; do
+		for c in start stop flush clear shutdown stat events filter doctor list; do
 			case $c in
 			list) line=ptrace-list ;;
 			*) line="ptrace-$c $me.x" ;;
