@@ -18,9 +18,9 @@
 
 /* A reader that follows a stream looks every few milliseconds, and may have to wait for a
  * processor; one that has not looked for longer is not there. */
-#define TEE_AWAY_NS UINT64_C(30000000)
+#define TEE_AWAY_NS UINT64_C(150000000)
 #define TEE_WAIT_NS 500000
-#define TEE_WAIT_COUNT 40
+#define TEE_WAIT_COUNT 200
 
 /* Notes of runs, each with its sums behind it. */
 static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
