@@ -182,24 +182,32 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 			ptrc_cli_usage(name, "takes no argument");
 		}
 	}
-	if (is_long) {
-		/* An abbreviation of several, which getopt_long() does not tell apart. */
-		size_t n = strcspn(given, "=");
-		size_t matches = 0;
-
-		for (const struct option *o = long_options; o->name; o++)
-			matches += n > 2 && !strncmp(o->name, given + 2, n - 2);
-		if (matches > 1)
-			ptrc_cli_usage(given, "is ambiguous");
+	if (is_long)
 		say_unknown(given);
-	}
 	ptrc_cli_usage(thing, "unknown option");
+}
+
+/*
+ * Only whole names: --all would be --allow-loss where there is no --all, and an option of a
+ * later version changes what an abbreviation in a script means.
+ */
+static void refuse_abbreviation(char **argv, int index)
+{
+	const char *given = argv[optind - 1];
+
+	if (long_options[index].has_arg && given == optarg)
+		given = argv[optind - 2];
+	if (strcspn(given, "=") != 2 + strlen(long_options[index].name))
+		say_unknown(given);
 }
 
 int ptrc_cli_next(int argc, char **argv)
 {
-	int key = getopt_long(argc, argv, short_options, long_options, NULL);
+	int index = -1;
+	int key = getopt_long(argc, argv, short_options, long_options, &index);
 
+	if (index >= 0 && key != '?' && key != ':')
+		refuse_abbreviation(argv, index);
 	switch (key) {
 	case 'h':
 		help();

@@ -273,18 +273,6 @@ static void make_label(struct ptrc_event_labels *labels, size_t place,
 	ptrc_json_u64(&j, "id", id);
 }
 
-static const char *truncation(int status)
-{
-	switch (status) {
-	case POSIX_TRACE_NOT_TRUNCATED:
-		return "no";
-	case POSIX_TRACE_TRUNCATED_RECORD:
-		return "record";
-	default:
-		return "read";
-	}
-}
-
 static uint64_t thread_number(pthread_t thread)
 {
 	_Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "pthread_t is an address");
@@ -332,7 +320,7 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	put_origin_json(b, f, &r->event);
 	ptrc_buffer_hex(b, (uintptr_t)r->event.posix_prog_address);
 	ptrc_buffer_text(b, "\",\"truncated\":\"");
-	ptrc_buffer_text(b, truncation(r->event.posix_truncation_status));
+	ptrc_buffer_text(b, ptrc_view_truncation(r->event.posix_truncation_status));
 	ptrc_buffer_text(b, "\",\"len\":");
 	ptrc_buffer_u64(b, r->size);
 	put_data_json(&j, view);
@@ -536,7 +524,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		put_data_text(b, view);
 		break;
 	case PTRC_FIELD_TRUNCATED:
-		ptrc_buffer_text(b, truncation(r->event.posix_truncation_status));
+		ptrc_buffer_text(b, ptrc_view_truncation(r->event.posix_truncation_status));
 		break;
 	default:
 		ptrc_view_value(view, field, &v);

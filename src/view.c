@@ -157,7 +157,7 @@ static void set_member(struct ptrc_value *v, struct ptrc_view *view, int name)
 		*v = *found;
 }
 
-static const char *truncation(int status)
+const char *ptrc_view_truncation(int status)
 {
 	switch (status) {
 	case POSIX_TRACE_NOT_TRUNCATED:
@@ -204,7 +204,7 @@ void ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f,
 		set_unsigned(v, PTRC_VALUE_HEX, (uintptr_t)e->posix_prog_address);
 		break;
 	case PTRC_FIELD_TRUNCATED:
-		text = truncation(e->posix_truncation_status);
+		text = ptrc_view_truncation(e->posix_truncation_status);
 		set_text(v, text, strlen(text));
 		break;
 	case PTRC_FIELD_LEN:

@@ -61,4 +61,7 @@ const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 /* Its texts belong to the event. The time is in nanoseconds since 1970. */
 void ptrc_view_value(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
 
+/* What the output calls a truncation status. */
+const char *ptrc_view_truncation(int status);
+
 #endif

@@ -59,6 +59,13 @@ help_options() {
 	[ "$status" -eq 2 ]
 	assert_one_message ptrace-create
 	[[ $stderr == *"unknown option (did you mean '--stream-min-size'?)."* ]]
+	# Nor is an abbreviation one of them: --all is not --allow-loss.
+	run_split ptrace-dump --all some.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--all: unknown option (did you mean '--allow-loss'?)."* ]]
+	run_split ptrace-dump --firs 3 some.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--firs: unknown option (did you mean '--first'?)."* ]]
 	run_split ptrace-create --nothing-like-it
 	[[ $stderr != *"did you mean"* ]]
 }
