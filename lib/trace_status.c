@@ -114,8 +114,8 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *c
 	return error;
 }
 
-/* How often and at what intervals to look again while the keeper commits a flush. */
-#define COUNT_WAIT_NS INT64_C(100000000)
+/* How long, and at what intervals, to look again while the keeper commits a flush. */
+#define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
 
 PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type_count *counts,
