@@ -141,6 +141,11 @@ int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *cli,
 	}
 	if (is_json)
 		ptrc_output_end(&out);
+	if (is_all) {
+		for (size_t i = 0; i < count; i++)
+			free(names[i]);
+		free(names);
+	}
 	if (is_failed)
 		return PTRC_EXIT_FAILED;
 	return is_incomplete && !is_loss_allowed ? PTRC_EXIT_INCOMPLETE : PTRC_EXIT_DONE;
