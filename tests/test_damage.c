@@ -349,7 +349,8 @@ TEST(counts_that_are_never_at_rest_do_not_hold_up, "EXT-02")
 	CHECK_OK(posixtrace_get_type_counts(trid, counts, 1100));
 	CHECK_EQ(counts[id].pt_events, 2000000);
 	since = ptrc_clock_ns(CLOCK_MONOTONIC) - since;
-	if (since > INT64_C(1000000000))
+	/* It looks again for a second, whatever one look takes. */
+	if (since > INT64_C(2500000000) * harness_slowdown())
 		harness_fail("took %lld ms", (long long)since / 1000000);
 	atomic_fetch_add(&ptrc_stream_types(find_stream())->version, 1);
 	ts_shutdown(trid);
