@@ -24,7 +24,6 @@
  * for internal functions: a public one has to answer EINVAL. */
 #define PTRC_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
 #define PTRC_MUST_CHECK __attribute__((warn_unused_result))
-#define PTRC_PRINTF(format, first) __attribute__((format(printf, format, first)))
 
 /* For layouts that other processes, other programs or other times see. */
 #define PTRC_ASSERT_SIZE(type, bytes) \

@@ -30,12 +30,6 @@ static struct ptrc_chunk_ctl *ctl_at(struct ptrc_drain *d, uint32_t i)
 	return &ptrc_stream_ctl(d->stream->header)[i];
 }
 
-static bool is_filtered(const struct ptrc_drain *d, uint32_t id)
-{
-	return atomic_load_explicit(&d->stream->header->filter[id / 64], memory_order_relaxed) >>
-		       id % 64 & 1;
-}
-
 static bool is_dropped(const struct ptrc_drain *d, uint64_t stamp)
 {
 	return (d->has_gap && stamp <= d->gap_last) ||
@@ -412,9 +406,9 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
 		d->phase = PHASE_CHUNKS;
 		note_begin(d, PTRC_DRAIN_GAP);
 		if (d->has_gap && d->resume != PTRC_TIME_NONE) {
-			if (!is_filtered(d, POSIX_TRACE_OVERFLOW))
+			if (!ptrc_stream_is_filtered(d->stream->header, POSIX_TRACE_OVERFLOW))
 				add_made_up(d, run, POSIX_TRACE_OVERFLOW, d->gap_first, NULL, 0);
-			if (!is_filtered(d, POSIX_TRACE_RESUME))
+			if (!ptrc_stream_is_filtered(d->stream->header, POSIX_TRACE_RESUME))
 				add_made_up(d, run, POSIX_TRACE_RESUME, d->resume, NULL, 0);
 			if (run->bytes)
 				return 0;
@@ -431,7 +425,7 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
 		d->phase = PHASE_STOP;
 		memset(run, 0, sizeof(*run));
 		if (d->is_stopped && d->has_cut && !d->stop_is_out &&
-		    !is_filtered(d, POSIX_TRACE_STOP)) {
+		    !ptrc_stream_is_filtered(d->stream->header, POSIX_TRACE_STOP)) {
 			run->order = 2;
 			note_begin(d, PTRC_DRAIN_STOP);
 			add_made_up(d, run, POSIX_TRACE_STOP, d->cut, &reason, sizeof(reason));

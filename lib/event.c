@@ -634,16 +634,11 @@ static struct ptrc_writer *pick_writer(struct thread *t, unsigned i,
 	return pick;
 }
 
-static bool is_filtered(const struct ptrc_stream_header *h, uint32_t id)
-{
-	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >> id % 64 & 1;
-}
-
 /* Enter into the table what is true of the id for this control word. */
 static void note_want(unsigned i, struct ptrc_stream_header *h, uint64_t control, uint32_t id)
 {
 	uint64_t now = atomic_load_explicit(&h->control, memory_order_acquire);
-	bool is_filtered_now = is_filtered(h, id);
+	bool is_filtered_now = ptrc_stream_is_filtered(h, id);
 	enum want want = WANT_UNKNOWN;
 
 	if (wants_control[i] != now) {
@@ -673,7 +668,7 @@ static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t 
 
 	for (unsigned tries = 0; tries < 10000; tries++) {
 		struct ptrc_stream_header *h = attach(i, is_nested);
-		uint64_t control, stamp, data_max;
+		uint64_t control;
 		struct ptrc_writer *w;
 
 		if (!h)
@@ -694,37 +689,14 @@ static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t 
 				unlock_attach();
 			}
 		}
-		if (!(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) || is_filtered(h, id))
+		if (!(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) || ptrc_stream_is_filtered(h, id))
 			return;
 		if (!w || !(control & PTRC_CTL_RUN)) {
 			ptrc_writer_count_loss(h);
 			return;
 		}
-		p->id_flags = id;
-		/* Once: the memory is not ours alone. */
-		data_max = *(const volatile uint64_t *)&h->max_data_size;
-		if (len > data_max)
-			p->id_flags |= PTRC_REC_TRUNCATED;
-		p->len = ptrc_record_len_of(len < data_max ? len : data_max);
-		switch (ptrc_writer_put(w, p, &stamp)) {
-		case PTRC_PUT_DONE:
-			if (control & PTRC_CTL_FENCE)
-				atomic_thread_fence(memory_order_seq_cst);
-			if (atomic_load_explicit(&h->waiters, memory_order_relaxed))
-				wake(h);
+		if (ptrc_writer_record(w, control, p, len) != PTRC_PUT_STALE)
 			return;
-		case PTRC_PUT_STALE:
-			continue;
-		case PTRC_PUT_FULL:
-			if (h->policy != POSIX_TRACE_LOOP &&
-			    !ptrc_writer_stop_full(h, control, stamp))
-				continue;
-			ptrc_writer_count_loss(h);
-			return;
-		case PTRC_PUT_TOO_BIG:
-			ptrc_writer_count_loss(h);
-			return;
-		}
 	}
 }
 

@@ -34,51 +34,25 @@ struct event {
 	size_t size;
 };
 
-static bool is_filtered(const struct ptrc_stream_header *h, uint32_t id)
-{
-	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >> id % 64 & 1;
-}
-
 /* True: it is in the stream. */
 static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
 {
 	struct ptrc_stream_header *h = w->header;
-	struct ptrc_put p = { .data = e->data, .frame = 1 };
+	struct ptrc_put p = { .id_flags = id, .data = e->data, .frame = 1 };
 
 	for (unsigned tries = 0; tries < TRIES; tries++) {
-		uint64_t control = atomic_load_explicit(&h->control, memory_order_acquire), stamp;
-		uint64_t data_max;
+		uint64_t control = atomic_load_explicit(&h->control, memory_order_acquire);
+		enum ptrc_put_result result;
 
 		if ((control & PTRC_CTL_ENDED) ||
-		    !(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) || is_filtered(h, id))
+		    !(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) ||
+		    ptrc_stream_is_filtered(h, id))
 			return false;
 		if (!(control & PTRC_CTL_RUN))
 			break;
-		w->expect = control;
-		p.id_flags = id;
-		/* Once: the memory is not ours alone. */
-		data_max = *(const volatile uint64_t *)&h->max_data_size;
-		if (e->size > data_max)
-			p.id_flags |= PTRC_REC_TRUNCATED;
-		p.len = ptrc_record_len_of(e->size < data_max ? e->size : data_max);
-		switch (ptrc_writer_put(w, &p, &stamp)) {
-		case PTRC_PUT_DONE:
-			if (control & PTRC_CTL_FENCE)
-				atomic_thread_fence(memory_order_seq_cst);
-			if (atomic_load_explicit(&h->waiters, memory_order_relaxed))
-				ptrc_stream_wake_readers(h);
-			return true;
-		case PTRC_PUT_STALE:
-			continue;
-		case PTRC_PUT_FULL:
-			if (h->policy != POSIX_TRACE_LOOP &&
-			    !ptrc_writer_stop_full(h, control, stamp))
-				continue;
-			break;
-		case PTRC_PUT_TOO_BIG:
-			break;
-		}
-		break;
+		result = ptrc_writer_record(w, control, &p, e->size);
+		if (result != PTRC_PUT_STALE)
+			return result == PTRC_PUT_DONE;
 	}
 	ptrc_writer_count_loss(h);
 	return false;

@@ -384,18 +384,12 @@ static void finish_event(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 	e->ns = ptrc_clock_realtime(r->stream->header, &r->clock, e->stamp);
 }
 
-static bool is_filtered(const struct ptrc_live_reader *r, uint32_t id)
-{
-	return atomic_load_explicit(&r->stream->header->filter[id / 64], memory_order_relaxed) >>
-		       id % 64 & 1;
-}
-
 static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const void *data,
 		    uint32_t len)
 {
 	struct ptrc_live_event *e = &r->queue[r->queue_count];
 
-	if (is_filtered(r, id))
+	if (ptrc_stream_is_filtered(r->stream->header, id))
 		return;
 	memset(e, 0, sizeof(*e));
 	e->id_flags = id;

@@ -49,9 +49,6 @@ struct ptrc_context {
 };
 _Static_assert(sizeof(struct ptrc_context) == 16, "context is 16 bytes");
 
-/* The most a record needs beyond its data: header, full stamp, a context. */
-#define PTRC_REC_OVERHEAD_MAX (16U + 8U + 16U + sizeof(struct ptrc_context))
-
 static inline uint64_t ptrc_align8(uint64_t n)
 {
 	return (n + 7) & ~(uint64_t)7;

@@ -218,11 +218,6 @@ uint64_t ptrc_stream_unread_bytes(const struct ptrc_stream *s)
 
 /* ---- system events ---- */
 
-static bool is_filtered(const struct ptrc_stream_header *h, uint32_t id)
-{
-	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >> id % 64 & 1;
-}
-
 /* Into the role's own chunk; forced, as only what is checked before may be refused. */
 static bool record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
 		   const struct ptrc_context *origin, uint64_t addr)
@@ -362,7 +357,7 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 		dead = cut;
 	/* START before the control word: what is recorded by the new word is stamped later.
 	 * Dying between the two leaves a START without a run: the controller is gone then. */
-	record(s, POSIX_TRACE_START | (is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
+	record(s, POSIX_TRACE_START | (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
 	       &set, sizeof(set), origin, addr);
 	if (dead) {
 		atomic_store_explicit(&h->dead_from, dead, memory_order_relaxed);
@@ -440,7 +435,7 @@ static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin, ui
 		ptrc_stream_wake_readers(h);
 		return;
 	}
-	if (!is_filtered(h, POSIX_TRACE_STOP))
+	if (!ptrc_stream_is_filtered(h, POSIX_TRACE_STOP))
 		record(s, POSIX_TRACE_STOP, &reason, sizeof(reason), origin, addr);
 	ptrc_status_clear(h, PTRC_ST_RUNNING);
 	ptrc_stream_wake_readers(h);
@@ -565,14 +560,14 @@ void ptrc_stream_end(struct ptrc_stream *s)
 void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id,
 			const struct ptrc_context *origin, uint64_t addr)
 {
-	if (!is_filtered(s->header, event_id))
+	if (!ptrc_stream_is_filtered(s->header, event_id))
 		record(s, event_id, NULL, 0, origin, addr);
 	ptrc_stream_wake_readers(s->header);
 }
 
 void ptrc_stream_error(struct ptrc_stream *s, int error)
 {
-	if (!is_filtered(s->header, POSIX_TRACE_ERROR))
+	if (!ptrc_stream_is_filtered(s->header, POSIX_TRACE_ERROR))
 		record(s, POSIX_TRACE_ERROR, &error, sizeof(error), NULL, 0);
 }
 

@@ -87,6 +87,12 @@ void ptrc_status_error(struct ptrc_stream_header *h, int error);
 struct posix_trace_status_info;
 void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st);
 
+/* By the filter of now: who records takes the control word before, and looks at it again. */
+static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, uint32_t id)
+{
+	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >> id % 64 & 1;
+}
+
 /* Make getnext look again. */
 void ptrc_stream_wake_readers(struct ptrc_stream_header *h);
 

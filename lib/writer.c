@@ -928,3 +928,41 @@ bool ptrc_pool_would_overwrite(struct ptrc_stream_header *h, uint32_t chunk_coun
 	}
 	return victim != UINT32_MAX && sum - victim >= h->stream_min_size;
 }
+
+/* ---- an event call ---- */
+
+enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
+					struct ptrc_put *p, uint64_t bytes)
+{
+	struct ptrc_stream_header *h = w->header;
+	/* Once: the memory is not ours alone. */
+	uint64_t stamp, data_max = *(const volatile uint64_t *)&h->max_data_size;
+	enum ptrc_put_result result;
+
+	w->expect = control;
+	p->id_flags = p->id_flags & PTRC_REC_ID_MASK;
+	if (bytes > data_max)
+		p->id_flags |= PTRC_REC_TRUNCATED;
+	p->len = ptrc_record_len_of(bytes < data_max ? bytes : data_max);
+	result = ptrc_writer_put(w, p, &stamp);
+	switch (result) {
+	case PTRC_PUT_DONE:
+		if (control & PTRC_CTL_FENCE)
+			atomic_thread_fence(memory_order_seq_cst);
+		if (atomic_load_explicit(&h->waiters, memory_order_relaxed))
+			ptrc_stream_wake_readers(h);
+		break;
+	case PTRC_PUT_STALE:
+		break;
+	case PTRC_PUT_FULL:
+		if (h->policy != POSIX_TRACE_LOOP &&
+		    !ptrc_writer_stop_full(h, control, stamp))
+			return PTRC_PUT_STALE;
+		ptrc_writer_count_loss(h);
+		break;
+	case PTRC_PUT_TOO_BIG:
+		ptrc_writer_count_loss(h);
+		break;
+	}
+	return result;
+}

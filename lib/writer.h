@@ -65,6 +65,11 @@ void ptrc_writer_init(struct ptrc_writer *w, struct ptrc_stream_header *h, uint3
 /* Record. *stamp: the event's counter, or that of the failure. Signals are blocked. */
 enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_put *p,
 				     uint64_t *stamp);
+/* An event call's part of it, for the control word just read (it says RUN): p->data has so
+ * many bytes and is cut to max-data-size; a reader is woken, a stream without room stopped, an
+ * event that nobody keeps counted. STALE: nothing was done, look again. */
+enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
+					struct ptrc_put *p, uint64_t bytes);
 /* Give the chunk back (thread ends, stream detached): others may fill it up. */
 void ptrc_writer_release(struct ptrc_writer *w);
 /* The stream found itself full at `stamp`: nothing from then on belongs to this run. False

@@ -411,16 +411,6 @@ uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low,
 	return v;
 }
 
-size_t ptrc_cli_size(const char *option, const char *text)
-{
-	struct ptrc_cli_reason why;
-	uint64_t v;
-
-	if (!ptrc_cli_parse_size(text, &v, &why))
-		ptrc_cli_usage(option, "%s", why.text);
-	return (size_t)v;
-}
-
 int ptrc_cli_word(const char *option, const char *text, const char *const *words)
 {
 	struct ptrc_cli_reason why;

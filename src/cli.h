@@ -113,7 +113,6 @@ int ptrc_cli_parse_word(const char *text, const char *const *words,
 /* The same for the value of an option; they end the process with a message about it. */
 uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low,
 			 uint64_t high);
-size_t ptrc_cli_size(const char *option, const char *text);
 int ptrc_cli_word(const char *option, const char *text, const char *const *words);
 
 /* Output formats of those commands that have --format. */
