@@ -51,10 +51,20 @@ static bool count_recorded(const struct ptrc_follow *f, uint64_t *sum)
 
 /* ---- followers ---- */
 
+/* Its first message. */
+static void drop_pending(struct ptrc_follower *to)
+{
+	struct ptrc_follow_message *first = to->pending;
+
+	to->pending = first->next;
+	free(first);
+}
+
 static void let_go(struct ptrc_follow *f, size_t i)
 {
 	close(f->followers[i].fd);
-	free(f->followers[i].pending);
+	while (f->followers[i].pending)
+		drop_pending(&f->followers[i]);
 	f->count--;
 	memmove(f->followers + i, f->followers + i + 1,
 		(f->count - i) * sizeof(f->followers[0]));
@@ -137,30 +147,49 @@ static bool put_dropped(struct ptrc_follower *to, bool *is_gone)
 static void unblock(struct ptrc_follow *f, size_t i)
 {
 	struct ptrc_follower *to = &f->followers[i];
-	bool is_gone;
+	bool is_gone = false;
 
-	if (put(to, to->pending, to->pending_size, &is_gone)) {
-		free(to->pending);
-		to->pending = NULL;
-		if (put_dropped(to, &is_gone) || !is_gone)
-			return;
-	}
+	while (to->pending && put(to, to->pending->bytes, to->pending->size, &is_gone))
+		drop_pending(to);
+	if (!to->pending)
+		put_dropped(to, &is_gone);
 	if (is_gone)
 		let_go(f, i);
 }
 
-/* Keeps the message until there is room; one at most. */
+/* Keeps the message until there is room. */
 static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 {
-	if (to->pending)
+	struct ptrc_follow_message *last = malloc(sizeof(*last) + size);
+
+	if (!last)
 		return false;
-	to->pending = malloc(size);
-	if (!to->pending)
-		return false;
-	memcpy(to->pending, message, size);
-	to->pending_size = size;
-	to->blocked_since_ns = now_ns();
+	if (!to->pending) {
+		to->pending_end = &to->pending;
+		to->blocked_since_ns = now_ns();
+	}
+	last->next = NULL;
+	last->size = size;
+	memcpy(last->bytes, message, size);
+	*to->pending_end = last;
+	to->pending_end = &last->next;
 	return true;
+}
+
+/*
+ * True if it was sent or is kept. Kept is one message, and the rest of the event that it
+ * ends with: an event comes whole or not at all, also if it is larger than a socket.
+ */
+static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t size,
+		 bool *is_gone)
+{
+	*is_gone = false;
+	if (f->is_rest && !to->has_begin)
+		return false;
+	if (!to->pending && (f->is_rest || put_dropped(to, is_gone)) && !*is_gone &&
+	    put(to, f->batch, size, is_gone))
+		return true;
+	return !*is_gone && (f->is_rest || !to->pending) && keep(to, f->batch, size);
 }
 
 /* Sends the message to all. */
@@ -176,15 +205,13 @@ static void send_batch(struct ptrc_follow *f)
 	memcpy(f->batch, &head, sizeof(head));
 	for (size_t i = f->count; i-- > 0;) {
 		struct ptrc_follower *to = &f->followers[i];
-		bool is_gone = false;
+		bool is_gone;
 
-		if (!to->pending && put_dropped(to, &is_gone) &&
-		    put(to, f->batch, size, &is_gone))
-			continue;
+		to->has_begin = pass(f, to, size, &is_gone);
 		if (is_gone) {
 			/* The buffers go with the last. */
 			let_go(f, i);
-		} else if (!keep(to, f->batch, size)) {
+		} else if (!to->has_begin) {
 			to->dropped += f->batch_events;
 			to->untold += f->batch_events;
 			/* Some of the names may have been in it. */
@@ -314,12 +341,18 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 	memcpy(at + sizeof(event), f->data, part);
 	f->batch_events++;
 	for (size_t done = part; done < size; done += part) {
+		send_batch(f);
+		f->is_rest = true;
 		part = size - done < most ? size - done : most;
 		at = record(f, PTRC_SESSION_RECORD_DATA, info->posix_event_id, part);
 		if (!at)
-			return;
+			break;
 		memcpy(at, f->data + done, part);
 	}
+	/* The rest of an event is alone in its messages: who has its begin gets it all. */
+	if (f->is_rest)
+		send_batch(f);
+	f->is_rest = false;
 }
 
 /* Reads one event and puts it into the message; false if there is none. */

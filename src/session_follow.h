@@ -31,12 +31,21 @@ enum {
 	PTRC_FOLLOW_END_MS = 500,
 };
 
+struct ptrc_follow_message {
+	struct ptrc_follow_message *next;
+	size_t size;
+	unsigned char bytes[];
+};
+
 struct ptrc_follower {
 	int fd;
-	/* A message that its socket had no room for, or null; since when. */
-	unsigned char *pending;
-	size_t pending_size;
+	/* A message that its socket had no room for, with the rest of an event that goes on
+	 * in further ones, or null; since when. */
+	struct ptrc_follow_message *pending;
+	struct ptrc_follow_message **pending_end;
 	int64_t blocked_since_ns;
+	/* The last message was sent or is pending: the rest of its event is, too. */
+	bool has_begin;
 	/* Events that it was not sent; those of them that it has not been told of. */
 	uint64_t dropped;
 	uint64_t untold;
@@ -52,6 +61,8 @@ struct ptrc_follow {
 	unsigned char *batch;
 	size_t used;
 	uint64_t batch_events;
+	/* It goes on with an event that began in an earlier one. */
+	bool is_rest;
 	/* Place for the data of an event. */
 	unsigned char *data;
 	size_t data_size;
