@@ -81,9 +81,6 @@ bool ptrc_doctor_session(struct ptrc_doctor *, const char *name);
 void ptrc_doctor_sessions(struct ptrc_doctor *);
 /* The name of the session with that controller; false if it is none. */
 bool ptrc_doctor_session_of(pid_t controller, char name[PTRC_SESSION_NAME_MAX + 1]);
-/* Names of sessions that are there, also of dead ones; as ptrc_session_names(), which
- * removes what the dead left. */
-size_t ptrc_doctor_session_names(char ***names);
 
 void ptrc_doctor_log(struct ptrc_doctor *, const char *path);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -17,7 +16,6 @@
 #include "src/doctor.h"
 #include "src/nearest.h"
 #include "src/reader.h"
-#include "src/session_path.h"
 
 /* Of what is to be done, with the names of an event and a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
@@ -27,62 +25,9 @@ enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
 
 static struct ptrc_session_reply reply;
 
-static int compare(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-size_t ptrc_doctor_session_names(char ***names)
-{
-	char directory[64];
-	char **list = NULL;
-	size_t count = 0;
-	struct dirent *entry;
-	DIR *dir;
-
-	*names = NULL;
-	dir = ptrc_session_directory(false, directory) ? NULL : opendir(directory);
-	while (dir && (entry = readdir(dir))) {
-		const char *name = entry->d_name + 2;
-
-		if (strncmp(entry->d_name, "c.", 2) || !ptrc_session_is_name(name))
-			continue;
-		list = ptrc_cli_reallocate(list, (count + 1) * sizeof(*list));
-		list[count] = strdup(name);
-		if (!list[count++])
-			ptrc_cli_no_memory();
-	}
-	if (dir)
-		closedir(dir);
-	if (count)
-		qsort(list, count, sizeof(*list), compare);
-	*names = list;
-	return count;
-}
-
-/* Whether somebody listens there. Asking removes the socket of a dead one; this does not. */
-static int knock(const char *name)
-{
-	struct sockaddr_un address;
-	char directory[64];
-	int error, fd;
-
-	if (!ptrc_session_is_name(name))
-		return ENOENT;
-	error = ptrc_session_directory(false, directory);
-	if (error)
-		return error;
-	ptrc_session_address(directory, name, &address);
-	error = ptrc_session_connect(&address, PTRC_SESSION_ANSWER_MS, &fd);
-	if (error)
-		return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
-	close(fd);
-	return 0;
-}
-
 static int ask(const char *name, struct ptrc_session_reply *r)
 {
-	int error = knock(name);
+	int error = ptrc_session_knock(name);
 
 	if (!error)
 		error = ptrc_session_ask(name, PTRC_SESSION_STAT, r);
@@ -110,7 +55,7 @@ static void load_all(void)
 	if (all.is_loaded)
 		return;
 	all.is_loaded = true;
-	all.count = ptrc_doctor_session_names(&all.names);
+	all.count = ptrc_session_names(false, &all.names);
 	all.replies = ptrc_cli_allocate(all.count * sizeof(*all.replies));
 	all.errors = ptrc_cli_allocate(all.count * sizeof(*all.errors));
 	replies = ptrc_cli_allocate(all.count * sizeof(*replies));
@@ -118,7 +63,7 @@ static void load_all(void)
 	places = ptrc_cli_allocate(all.count * sizeof(*places));
 	errors = ptrc_cli_allocate(all.count * sizeof(*errors));
 	for (size_t i = 0; i < all.count; i++) {
-		all.errors[i] = knock(all.names[i]);
+		all.errors[i] = ptrc_session_knock(all.names[i]);
 		if (all.errors[i])
 			continue;
 		living[count] = all.names[i];

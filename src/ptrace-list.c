@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 	if (optind < argc)
 		ptrc_cli_usage(argv[optind], "no operand is expected");
 	ptrc_output_begin();
-	count = ptrc_session_names(&names);
+	count = ptrc_session_names(true, &names);
 	replies = ptrc_cli_allocate(count * sizeof(*replies));
 	errors = ptrc_cli_allocate(count * sizeof(*errors));
 	ptrc_session_stat_all(names, count, replies, errors);

@@ -194,6 +194,10 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb,
 int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *,
 			   struct ptrc_session_reply *reply);
 
+/* Whether somebody listens there: 0, or one of those. Asking removes the socket of a dead
+ * session; this does not. */
+int ptrc_session_knock(const char *name);
+
 /*
  * The same for STAT and many sessions at once, so that mute ones cost the time of one.
  * Each has a reply and an error number.
@@ -233,9 +237,9 @@ void ptrc_session_types_free(struct ptrc_session_types *);
 /* Text for one of those. */
 const char *ptrc_session_explain(int error);
 
-/* Names of all sockets of sessions, sorted; returns their number. Free each and the
- * list. */
-size_t ptrc_session_names(char ***names);
+/* Names of all sockets of sessions, also of dead ones, sorted; returns their number. Free
+ * each and the list. Sockets left by who had no name yet are removed if asked for. */
+size_t ptrc_session_names(bool is_removing, char ***names);
 
 /*
  * main() of the commands that ask every session named as an operand for one thing. The

@@ -133,8 +133,9 @@ static int exchange(int fd, const struct ptrc_session_question *q,
 	return error;
 }
 
-/* A connection to a living session of this user, made within the time given. */
-static int connect_to(const char *name, int limit_ms, int *fd, pid_t *controller)
+/* A connection to whoever listens under the name, made within the time given. The socket of
+ * a dead session is removed if asked for. */
+static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 {
 	struct sockaddr_un address;
 	char directory[64];
@@ -147,11 +148,27 @@ static int connect_to(const char *name, int limit_ms, int *fd, pid_t *controller
 		return error;
 	ptrc_session_address(directory, name, &address);
 	error = ptrc_session_connect(&address, limit_ms, fd);
-	if (error == ECONNREFUSED)
+	if (error == ECONNREFUSED && is_removing)
 		ptrc_session_remove_stale(directory, &address);
 	/* Somebody put a file there, or a socket of another type. */
-	if (error == EPROTOTYPE || error == ENOTSOCK)
-		error = EPROTO;
+	return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
+}
+
+int ptrc_session_knock(const char *name)
+{
+	int fd;
+	int error = reach(name, PTRC_SESSION_ANSWER_MS, false, &fd);
+
+	if (!error)
+		close(fd);
+	return error;
+}
+
+/* The same, to a living session of this user: with its controller. */
+static int connect_to(const char *name, int limit_ms, int *fd, pid_t *controller)
+{
+	int error = reach(name, limit_ms, true, fd);
+
 	if (error)
 		return error;
 	error = check_peer(*fd, controller);

@@ -114,7 +114,7 @@ int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *cli,
 	if (!is_all && optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION given");
 	if (is_all) {
-		count = ptrc_session_names(&names);
+		count = ptrc_session_names(true, &names);
 	} else {
 		names = argv + optind;
 		count = (size_t)(argc - optind);

@@ -161,7 +161,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-size_t ptrc_session_names(char ***names)
+size_t ptrc_session_names(bool is_removing, char ***names)
 {
 	char directory[64];
 	char **list = NULL;
@@ -181,7 +181,8 @@ size_t ptrc_session_names(char ***names)
 		if (strncmp(entry->d_name, "c.", 2))
 			continue;
 		if (name[0] == '~') {
-			remove_unnamed(directory, name + 1);
+			if (is_removing)
+				remove_unnamed(directory, name + 1);
 		} else if (ptrc_session_is_name(name)) {
 			list = ptrc_cli_reallocate(list, (count + 1) * sizeof(*list));
 			list[count] = strdup(name);
