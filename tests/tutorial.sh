@@ -88,6 +88,10 @@ for command in "$2"/*.command; do
 	. "$command" >"${command%.command}.printed" 2>&1 </dev/null
 	last=$?
 	echo "$last" >"${command%.command}.status"
+	# Nobody types so fast that what was begun is not that program yet.
+	case $(cat "$command") in
+	*'&') while [ "/proc/$!/exe" -ef "/proc/$$/exe" ]; do sleep 0.01; done ;;
+	esac
 done
 END
 timeout 120 sh "$dir/driver" "$dir/work" "$cases" || echo "# the shell ended with $?"
