@@ -13,9 +13,8 @@
 #include "lib/eventset.h"
 #include "lib/sys.h"
 
-/* A ring gives up a packet at a time: a sixteenth of it, or less. And a packet is what
- * damage takes away. Larger ones would gain nothing in speed. */
-#define SLICE_MIN UINT64_C(1024)
+/* A ring gives up a packet at a time: a sixteenth of it or less, but one event at least. And
+ * a packet is what damage takes away. Larger ones would gain nothing in speed. */
 #define SLICE_MAX UINT64_C(65536)
 
 static bool is_marker(uint32_t id)
@@ -168,11 +167,8 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
 		       int64_t *stop_ns, bool *is_full)
 {
 	struct ptrc_log_item item;
-	uint64_t target = w->limit / 16;
+	uint64_t target = w->limit / 16 < SLICE_MAX ? w->limit / 16 : SLICE_MAX;
 
-	target = target < SLICE_MIN ? SLICE_MIN : target > SLICE_MAX ? SLICE_MAX : target;
-	if (target > w->limit)
-		target = w->limit;
 	ptrc_log_batch_mark(&w->batch);
 	while (ptrc_log_batch_peek(&w->batch, &item)) {
 		if (item.size > w->batch.most) {

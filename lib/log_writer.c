@@ -220,7 +220,7 @@ static uint64_t ring_size_for(uint64_t limit)
 
 	if (limit > most)
 		limit = most;
-	return ptrc_align8(limit + limit / 16 + 8192);
+	return ptrc_align8(limit + limit / 16 + 16384);
 }
 
 int ptrc_log_writer_head(struct ptrc_log_writer *w)

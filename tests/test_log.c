@@ -1192,6 +1192,34 @@ TEST(loop_log_keeps_the_newest, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 STATUS-18 S
 	ts_close_log(log);
 }
 
+TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20")
+{
+	/* What the system records at the end takes the place of the oldest events only. */
+	for (size_t size = 512; size <= 2048; size += 128) {
+		int fd = ts_temp_file();
+		trace_event_id_t id = ts_id("event");
+		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB,
+					     POSIX_TRACE_LOOP, size);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		uint32_t first, end;
+
+		ts_start(trid);
+		emit_run(id, 0, 200, 4);
+		ts_flush(trid);
+		ts_stop(trid);
+		ts_flush(trid);
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		expect_run(&events, id, &first, &end);
+		CHECK_EQ(end, 200);
+		/* STOP and the marks of three flushes, 24 bytes each, beside them, and a
+		 * slice. */
+		CHECK_GE((end - first) * 24, size - 8 * 24 - size / 16 - 24);
+		close(fd);
+	}
+}
+
 TEST(loop_log_that_is_not_full_has_no_gap, "LOG-30 STATUS-19")
 {
 	int fd = ts_temp_file();
