@@ -42,14 +42,19 @@ struct posixtrace_counts {
 	 * their first event on. */
 	unsigned long pt_processes;
 	unsigned long pt_threads;
+	/* Events in the log that are not reported, of those that were come by since it was
+	 * opened or rewound: because of losses around them (they stand between OVERFLOW and
+	 * RESUME), and because of the filter that was in force by then. */
+	unsigned long pt_gap_events;
+	unsigned long pt_filtered_events;
 };
 
 /*
  * Fills in the first size bytes of *counts; size is sizeof(struct posixtrace_counts) as
  * the caller knows it. Members that do not apply are 0: those of the log for a plain
- * stream, those of stream memory, processes and threads for a pre-recorded one. The
- * members are read one after the other while recording goes on, so they may be some
- * events apart.
+ * stream, those of stream memory, processes and threads for a pre-recorded one, the last two
+ * for any but that. The members are read one after the other while recording goes on, so
+ * they may be some events apart.
  *   EINVAL  neither an active stream nor an open log; null pointer; size below that of
  *           the first member.
  */

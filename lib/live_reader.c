@@ -483,8 +483,10 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 	r->queue_at = r->queue_count = 0;
 	enqueue(r, POSIX_TRACE_OVERFLOW, r->gap_first, NULL, 0);
 	enqueue(r, POSIX_TRACE_RESUME, e->stamp, NULL, 0);
-	if (ptrc_sequencer_admit(&r->sequencer, e->id_flags, e->data, e->len))
+	if (ptrc_sequencer_admit(&r->sequencer, e->id_flags, e->data, e->len)) {
+		count(r, e->id_flags, e->len);
 		r->queue[r->queue_count++] = *e;
+	}
 	r->is_in_gap = false;
 	r->gap_first = PTRC_TIME_NONE;
 	r->told = e->stamp;
@@ -577,7 +579,6 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 							  memory_order_relaxed);
 			continue;
 		}
-		count(r, event->id_flags, event->len);
 		finish_event(r, event);
 		if (place == REPORT)
 			r->told = event->stamp;
@@ -585,8 +586,11 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 			tell_gap(r, event);
 			continue;
 		}
-		if (ptrc_sequencer_admit(&r->sequencer, event->id_flags, event->data, event->len))
+		if (ptrc_sequencer_admit(&r->sequencer, event->id_flags, event->data,
+					 event->len)) {
+			count(r, event->id_flags, event->len);
 			return 0;
+		}
 		idle = 0;
 	}
 	return ENODATA;

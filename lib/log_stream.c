@@ -62,6 +62,8 @@ struct ptrc_log_stream {
 	struct ptrc_sequencer sequencer;
 	bool is_ended;	  /* damage */
 	bool is_admitted; /* the first cursor's event was passed by the sequencer */
+	/* Of those that were not, which were events: since the begin. */
+	uint64_t gap_events, filtered_events;
 	int gap;
 	int64_t gap_ns; /* of the first event lost */
 };
@@ -338,15 +340,25 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	struct ptrc_record r = record_at(c->pos);
 	uint32_t id = ptrc_record_id(&r);
 
+	bool is_hidden = r.id_flags & PTRC_REC_HIDDEN;
+
 	/* Late records from before the gap would be islands in it. */
-	if (ring_has_lost(l) && c->next_ns < l->reader.ring.lost_last_ns)
+	if (ring_has_lost(l) && c->next_ns < l->reader.ring.lost_last_ns) {
+		l->gap_events += !is_hidden;
 		return false;
+	}
 	if (!ptrc_set_is_id(id))
 		return false;
 	if (id == POSIX_TRACE_OVERFLOW)
 		ptrc_sequencer_gap(&l->sequencer);
-	return ptrc_sequencer_admit(&l->sequencer, r.id_flags,
-				    c->pos + ptrc_record_head(&r), ptrc_record_len(&r));
+	if (ptrc_sequencer_admit(&l->sequencer, r.id_flags, c->pos + ptrc_record_head(&r),
+				 ptrc_record_len(&r)))
+		return true;
+	if (l->sequencer.is_in_gap)
+		l->gap_events += !is_hidden;
+	else
+		l->filtered_events += !is_hidden;
+	return false;
 }
 
 static void view_event(const struct cursor *c, struct ptrc_event_view *view)
@@ -427,6 +439,7 @@ static void rewind_events(struct ptrc_log_stream *l)
 	close_position(l);
 	l->next_entry = 0;
 	l->is_ended = l->is_admitted = false;
+	l->gap_events = l->filtered_events = 0;
 	l->gap = GAP_NONE;
 	ptrc_sequencer_reset(&l->sequencer);
 	if (ring_has_lost(l)) {
@@ -575,6 +588,10 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 
 	memset(counts, 0, sizeof(*counts));
 	counts->pt_size = sizeof(*counts);
+	pthread_mutex_lock(&l->mutex);
+	counts->pt_gap_events = l->gap_events;
+	counts->pt_filtered_events = l->filtered_events;
+	pthread_mutex_unlock(&l->mutex);
 	if (r->is_closed) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;

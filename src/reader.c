@@ -290,12 +290,20 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 
 void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)
 {
+	struct posixtrace_counts counts;
+	uint64_t seen;
+
 	ptrc_losses_gather(l, &r->status, &r->counts);
 	l->read_error = r->error;
 	l->unshown_events = r->unshown_count;
 	l->is_rest_unshown = r->is_rest_unshown;
 	if (r->input)
 		return;
-	if (is_read && !l->is_unclosed && r->read_count < r->counts.pt_log_events)
-		l->unreadable_events = r->counts.pt_log_events - r->read_count;
+	/* What was met while reading. */
+	if (posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+		return;
+	l->stream_events += counts.pt_gap_events;
+	seen = r->read_count + counts.pt_gap_events + counts.pt_filtered_events;
+	if (is_read && !l->is_unclosed && seen < counts.pt_log_events)
+		l->unreadable_events = counts.pt_log_events - seen;
 }

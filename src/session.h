@@ -36,7 +36,7 @@
 #define PTRC_SESSION_NAME_MAX 64
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
-#define PTRC_SESSION_VERSION 2U
+#define PTRC_SESSION_VERSION 3U
 
 /* Bytes of the texts of one request, each with the null byte that ends it. */
 #define PTRC_SESSION_TEXTS_MAX 65536U

@@ -651,6 +651,58 @@ TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 	maker_free(&m);
 }
 
+TEST(events_that_are_not_reported_are_counted, "FILTER-13")
+{
+	trace_event_set_t sets[2];
+	struct posixtrace_counts counts;
+	struct ptrc_log_stream *l;
+	struct maker_run r;
+	struct maker m;
+	struct seen s;
+	int fd = maker_file();
+
+	/* A flush, then losses among what it has written, then a filter that the writer of
+	 * the next event had not seen yet. */
+	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
+	run_begin(&r, 1, 1);
+	run_start(&r, 0);
+	for (int64_t n = 1; n < 10; n++)
+		run_event(&r, n, 10, NULL, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	run_free(&r);
+	run_begin(&r, 1, 1);
+	run_event(&r, 6, POSIX_TRACE_OVERFLOW, NULL, 0);
+	run_event(&r, 20, POSIX_TRACE_RESUME, NULL, 0);
+	run_event(&r, 20, 10, NULL, 0);
+	posix_trace_eventset_empty(&sets[0]);
+	posix_trace_eventset_empty(&sets[1]);
+	posix_trace_eventset_add(10, &sets[1]);
+	run_event(&r, 21, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sets, sizeof(sets));
+	run_event(&r, 22, 10, NULL, 0);
+	run_event(&r, 23, 10, NULL, 0);
+	run_event(&r, 24, 11, NULL, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	maker_close(&m);
+	l = log_open(fd);
+	for (int round = 0; round < 2; round++) {
+		size_t count = 0;
+
+		ptrc_log_stream_counts(l, &counts);
+		CHECK_EQ(counts.pt_gap_events, 0);
+		CHECK_EQ(counts.pt_filtered_events, 0);
+		while (next_seen(l, &s))
+			count++;
+		ptrc_log_stream_counts(l, &counts);
+		CHECK_EQ(counts.pt_gap_events, 3);
+		CHECK_EQ(counts.pt_filtered_events, 2);
+		CHECK_EQ(count + 5, counts.pt_log_events);
+		ptrc_log_stream_rewind(l);
+	}
+	ptrc_log_stream_close(l);
+	run_free(&r);
+	maker_free(&m);
+}
+
 /* ---- UNTIL_FULL ---- */
 
 TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
