@@ -479,6 +479,7 @@ int posix_trace_start(trace_id_t);
  * Sets the stream SUSPENDED and records STOP, for which there is always room; nothing if
  * it is suspended already, except that a pending automatic restart is called off. When it
  * has returned, no later event is recorded; what is not recorded now is not lost either.
+ * Waits for event calls that have begun (each 100 ms at most), so that then all can be read.
  *   EINVAL  not an active stream.
  * POSIX.1 posix_trace_stop, in posix_trace_start.
  */
@@ -684,7 +685,8 @@ int posix_trace_timedgetnext_event(trace_id_t,
 
 /*
  * The same without waiting: if there is no event, *unavailable is non-zero and the result
- * 0.
+ * 0. Only if an older event than those that are there is still being recorded is that waited
+ * for, 10 ms at most.
  *   EINVAL  see above; a pre-recorded stream.
  * POSIX.1 posix_trace_trygetnext_event, in posix_trace_getnext_event.
  */

@@ -12,10 +12,6 @@
 #include "lib/barrier.h"
 #include "lib/sys.h"
 
-/* For each of those at work; for all together, of which some may be damaged memory. */
-#define MARK_WAIT_NS INT64_C(100000000)
-#define MARK_WAIT_MAX_NS INT64_C(1000000000)
-
 enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
 
 /* By type, in the order of their first events; note.sum_count of them. */
@@ -137,7 +133,6 @@ static uint64_t buffer_bytes(const struct ptrc_stream *s)
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 {
 	struct ptrc_stream_header *h = s->header;
-	int64_t give_up;
 	uint64_t status;
 	long map;
 
@@ -162,14 +157,7 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	d->until = ptrc_stream_now(h);
 	ptrc_clock_update(h, d->until);
 	ptrc_barrier(h);
-	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + MARK_WAIT_MAX_NS;
-	for (uint32_t slot = 0; slot != UINT32_MAX;) {
-		bool is_late = ptrc_clock_ns(CLOCK_MONOTONIC) > give_up;
-
-		slot = ptrc_stream_wait_marks(s, slot, is_late ? 0 : MARK_WAIT_NS);
-		if (slot != UINT32_MAX)
-			slot++; /* a stopped one: its record comes late */
-	}
+	ptrc_stream_wait_all_marks(s);
 	d->gap_first = atomic_exchange_explicit(&h->first_lost, PTRC_TIME_NONE,
 						memory_order_acq_rel);
 	d->gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);

@@ -112,20 +112,12 @@ static struct {
 static pthread_key_t exit_key;
 static bool has_exit_key;
 
-/* ---- waking ---- */
-
-static PTRC_COLD void wake(struct ptrc_stream_header *h)
-{
-	if (atomic_exchange_explicit(&h->waiters, 0, memory_order_acq_rel))
-		ptrc_stream_wake_readers(h);
-}
-
 /* The mapping is sure to be there while the thread's state says that it is at work. */
 static PTRC_COLD void rest_after(struct thread *t, struct ptrc_stream_header *h,
 				 enum outcome outcome)
 {
 	if (outcome == WAKE)
-		wake(h);
+		ptrc_stream_wake_readers(h);
 	else
 		ptrc_writer_count_loss(h);
 	atomic_store_explicit(&t->state, t->rest, memory_order_release);
@@ -903,7 +895,7 @@ static PTRC_NOINLINE void record_each(trace_event_id_t id, const void *data, siz
 		if (outcome == COLD)
 			break;
 		if (outcome == WAKE)
-			wake(h);
+			ptrc_stream_wake_readers(h);
 		if (outcome == LOSE)
 			ptrc_writer_count_loss(h);
 	}

@@ -336,7 +336,7 @@ static bool settle(struct ptrc_live_reader *r, int64_t max_hold_ns)
 		if (ptrc_clock_ns(CLOCK_MONOTONIC) - r->settle_since < HOLD_MAX_NS)
 			return false;
 		/* A stopped writer: its record comes late. */
-		r->settle_slot++;
+		ptrc_stream_give_up(r->stream, r->settle_slot++);
 		max_hold_ns = 0;
 	}
 }

@@ -22,6 +22,8 @@
 
 #define STATE_WAIT_NS INT64_C(2000000000)
 #define CONDEMN_WAIT_NS INT64_C(100000000)
+#define MARK_WAIT_NS INT64_C(100000000)
+#define MARK_WAIT_MAX_NS INT64_C(1000000000) /* some may be damaged memory */
 
 #define SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
 
@@ -133,12 +135,48 @@ void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run_tag)
 
 void ptrc_stream_wake_readers(struct ptrc_stream_header *h)
 {
-	atomic_store_explicit(&h->waiters, 0, memory_order_relaxed);
+	uint32_t ticket = atomic_load_explicit(&h->waiters, memory_order_acquire);
+
 	atomic_fetch_add_explicit(&h->event_futex, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &h->event_futex, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+	atomic_compare_exchange_strong_explicit(&h->waiters, &ticket, 0, memory_order_relaxed,
+						memory_order_relaxed);
 }
 
 /* ---- marks ---- */
+
+static uint64_t *given_up_mark(struct ptrc_stream *s, uint32_t slot)
+{
+	for (uint32_t i = 0; i < PTRC_GIVEN_UP_MAX; i++)
+		if (s->given_up[i].mark && s->given_up[i].slot == slot)
+			return &s->given_up[i].mark;
+	return NULL;
+}
+
+void ptrc_stream_give_up(struct ptrc_stream *s, uint32_t slot)
+{
+	uint64_t mark = atomic_load_explicit(&ptrc_stream_slots(s->header)[slot].frame,
+					     memory_order_relaxed);
+	uint64_t *known = given_up_mark(s, slot);
+
+	if (known) {
+		*known = mark;
+		return;
+	}
+	s->given_up[s->given_up_next].slot = slot;
+	s->given_up[s->given_up_next].mark = mark;
+	s->given_up_next = (s->given_up_next + 1) % PTRC_GIVEN_UP_MAX;
+	s->has_given_up = true;
+}
+
+/* The slot is at rest. */
+static void note_rest(struct ptrc_stream *s, uint32_t slot)
+{
+	uint64_t *mark = s->has_given_up ? given_up_mark(s, slot) : NULL;
+
+	if (mark)
+		*mark = 0;
+}
 
 uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t max_ns)
 {
@@ -156,14 +194,24 @@ uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t ma
 		 * event that begins now begins after the barrier; only one seen throughout
 		 * holds us up. */
 		for (unsigned spin = 0;; spin++) {
+			const uint64_t *given_up;
 			uint64_t owner;
 
 			mark = atomic_load_explicit(&slot->frame, memory_order_acquire);
-			if (mark == 0)
+			if (mark == 0) {
+				note_rest(s, i);
 				break;
+			}
 			if (spin < 200)
 				continue;
+			given_up = given_up_mark(s, i);
+			if (given_up && *given_up == mark)
+				break;
 			owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+			/* Whoever waits is in no event call: it has left ours by siglongjmp. */
+			if (i >= PTRC_SLOT_FIRST &&
+			    (int)(owner >> PTRC_SLOT_TID_SHIFT) == ptrc_sys_gettid())
+				break;
 			if (i >= PTRC_SLOT_FIRST &&
 			    (owner == 0 ||
 			     ptrc_thread_is_gone((int)(owner >> PTRC_SLOT_TID_SHIFT))))
@@ -187,6 +235,19 @@ uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t ma
 		}
 	}
 	return UINT32_MAX;
+}
+
+void ptrc_stream_wait_all_marks(struct ptrc_stream *s)
+{
+	int64_t give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + MARK_WAIT_MAX_NS;
+
+	for (uint32_t slot = 0; slot != UINT32_MAX;) {
+		bool is_late = ptrc_clock_ns(CLOCK_MONOTONIC) > give_up;
+
+		slot = ptrc_stream_wait_marks(s, slot, is_late ? 0 : MARK_WAIT_NS);
+		if (slot != UINT32_MAX)
+			ptrc_stream_give_up(s, slot++);
+	}
 }
 
 /* ---- room ---- */

@@ -19,12 +19,23 @@ enum ptrc_role {
 };
 
 /* Private to the process. Sizes are copies checked once: the shared ones may change. */
+/* More at a time than this cost their delay again. */
+enum { PTRC_GIVEN_UP_MAX = 8 };
+
 struct ptrc_stream {
 	struct ptrc_stream_header *header;
 	uint64_t map_size;
 	uint32_t chunk_size, chunk_count;
 	enum ptrc_role role;
 	struct ptrc_writer own; /* records the role's own events */
+	/* Event calls that were waited for in vain, by slot and mark: not waited for again
+	 * until their slot was seen at rest. */
+	struct {
+		uint32_t slot;
+		uint64_t mark; /* 0: none */
+	} given_up[PTRC_GIVEN_UP_MAX];
+	uint32_t given_up_next;
+	bool has_given_up; /* one ever */
 };
 
 /* Map the object open on fd (read and write) and check its geometry. EINVAL if it is no
@@ -62,6 +73,12 @@ bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut);
  * not waited for. Returns the first slot that is still at work, UINT32_MAX if none is. A slot
  * seen at rest once is done with: what it began since began after the caller's barrier. */
 uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t max_ns);
+/* Wait for all that are at work, each for 100 ms at most and all for a second: the stopped
+ * are given up, and their records come late. */
+void ptrc_stream_wait_all_marks(struct ptrc_stream *s);
+/* The event call at work in the slot is stopped, or was left by siglongjmp: not waited for any
+ * more. */
+void ptrc_stream_give_up(struct ptrc_stream *s, uint32_t slot);
 
 /* Damaged memory was met and skipped: an ERROR event (SYSEVENT-08). */
 void ptrc_stream_error(struct ptrc_stream *s, int error);

@@ -38,9 +38,6 @@
 #define PTRC_CTL_BITS UINT64_C(0xff)
 #define PTRC_CTL_SERIAL_SHIFT 8
 
-/* header.waiters */
-#define PTRC_WAIT_READER 1U /* a getnext sleeps on header.event_futex */
-
 /* Status word: all of posix_trace_status_info in one atomic, so that reading and
  * resetting is one step (STATUS-15) and members belong together (STATUS-25). */
 #define PTRC_ST_RUNNING (UINT64_C(1) << 0)
@@ -159,8 +156,11 @@ struct ptrc_clock_entry {
 struct ptrc_stream_header {
 	/* -- line 0: read by every event, written on state changes only -- */
 	_Alignas(64) _Atomic uint64_t control;
-	_Atomic uint32_t waiters; /* set by readers, cleared by the waker */
-	uint32_t pad_waiters;
+	/* The ticket of the reader that was last to go to sleep on event_futex, or 0. Who has
+	 * woken them clears the ticket it saw before: should it die in between, the next event
+	 * wakes again; and a reader that has gone to sleep meanwhile has another ticket. */
+	_Atomic uint32_t waiters;
+	_Atomic uint32_t waiter_ticket; /* the last one given out */
 	_Atomic uint64_t filter[17]; /* set: not recorded. Controller, under its lock */
 
 	/* -- identity, written at creation only -- */

@@ -15,9 +15,10 @@
 #include "lib/log_stream.h"
 #include "lib/sys.h"
 
-/* What one call may wait for event calls at work: as long as it takes, or hardly. */
+/* What one call may wait for event calls at work while events behind them are there: as long
+ * as it takes, or until who was preempted has had a processor again. */
 #define HOLD_WAITING_NS INT64_C(100000000)
-#define HOLD_TRY_NS INT64_C(20000)
+#define HOLD_TRY_NS INT64_C(10000000)
 
 enum how { WAIT, WAIT_UNTIL, TRY };
 
@@ -91,6 +92,19 @@ static bool is_past(const struct timespec *t)
 	return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
+/* Not 0, nor one that a waker may still hold. */
+static uint32_t new_ticket(struct ptrc_stream_header *h)
+{
+	uint32_t ticket;
+
+	do
+		ticket = atomic_fetch_add_explicit(&h->waiter_ticket, 1,
+						   memory_order_relaxed) +
+			 1;
+	while (!ticket);
+	return ticket;
+}
+
 static int next_live(struct ptrc_controller *c, enum how how, const struct result *out,
 		     const struct timespec *until, int cancel_state)
 {
@@ -115,7 +129,7 @@ static int next_live(struct ptrc_controller *c, enum how how, const struct resul
 		}
 		/* A writer that does not see waiters after the barrier published before it:
 		 * then the second look finds its event. */
-		atomic_store_explicit(&h->waiters, PTRC_WAIT_READER, memory_order_seq_cst);
+		atomic_store_explicit(&h->waiters, new_ticket(h), memory_order_seq_cst);
 		ptrc_barrier(h);
 		if (c->is_closing)
 			return EINVAL;

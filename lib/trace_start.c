@@ -35,6 +35,10 @@ PTRC_PUBLIC int posix_trace_stop(trace_id_t id)
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	pthread_mutex_unlock(&c->lock);
+	/* What was begun before: then who reads until there is nothing has all of it. */
+	pthread_mutex_lock(&c->reader_lock);
+	ptrc_stream_wait_all_marks(&c->stream);
+	pthread_mutex_unlock(&c->reader_lock);
 	ptrc_controller_leave(id, cancel);
 	return 0;
 }
