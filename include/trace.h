@@ -378,7 +378,7 @@ int posix_trace_attr_getmaxusereventsize(const trace_attr_t *__trace_restrict, s
  *
  * In an object from posix_trace_get_attr() it is the size guaranteed; the memory really
  * used may be more. One thread has filled a stream after at most twice that plus 65536
- * bytes.
+ * bytes of data; if max-data-size is above 4096, plus five times that.
  *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_getstreamsize.
  */

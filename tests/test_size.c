@@ -859,6 +859,35 @@ TEST(a_thread_fills_a_stream_within_the_documented_bound, "SIZE-25")
 		}
 }
 
+TEST(a_thread_fills_a_stream_of_large_events_within_its_bound, "SIZE-25")
+{
+	static const size_t data[] = {8192, 16384, 32768, 65536, 131072};
+	static const size_t lengths[] = {24, 215, 3440, 8191};
+	static char bytes[8192];
+	trace_event_id_t id = ts_id("event");
+
+	for (size_t i = 0; i < 5; i++)
+		for (size_t k = 0; k < 4; k++) {
+			trace_attr_t attr = ts_attr(i % 2 ? POSIX_TRACE_LOOP
+							  : POSIX_TRACE_UNTIL_FULL,
+						    data[i], data[i]);
+			trace_id_t trid = ts_create_running(0, &attr);
+			size_t most = 2 * stream_bytes_of(trid) + 65536 + 5 * data[i];
+			size_t used = 0;
+			struct posix_trace_status_info status;
+
+			/* One that is too large for it may be lost before it is full. */
+			do {
+				posix_trace_event(id, bytes, lengths[k]);
+				used += lengths[k];
+				CHECK_LE(used, most);
+				status = ts_status(trid);
+			} while (status.posix_stream_full_status != POSIX_TRACE_FULL &&
+				 status.posix_stream_overrun_status != POSIX_TRACE_OVERRUN);
+			ts_shutdown(trid);
+		}
+}
+
 /*
  * Logs
  */
