@@ -3,6 +3,7 @@
 #include "src/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,12 +46,32 @@ static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *sh
 	}
 }
 
+/* ptrace-run has one status for whatever goes wrong, as most belong to COMMAND. */
+static int failure_status(void)
+{
+	return command->usage_status == PTRC_EXIT_USAGE ? PTRC_EXIT_FAILED
+							: command->usage_status;
+}
+
+/*
+ * A standard descriptor that is closed would be the next one opened, a pipe or a socket
+ * say, and get what is written to the user. What takes its place behaves as closed to who
+ * reads or writes, and is closed in what is executed.
+ */
+static void occupy_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_PATH | O_CLOEXEC) != fd)
+			_exit(failure_status());
+}
+
 void ptrc_cli_begin(const struct ptrc_cli *c)
 {
 	size_t longs = 0;
 	size_t shorts = 0;
 
 	command = c;
+	occupy_standard_descriptors();
 	if (c->has_command)
 		short_options[shorts++] = '+';
 	/* A missing argument is told apart from an unknown option. */
@@ -95,13 +116,6 @@ static void help_table(const char *title, const struct ptrc_cli_option *o)
 	printf("\n%s:\n", title);
 	for (; o->name; o++)
 		help_line(o);
-}
-
-/* ptrace-run has one status for whatever goes wrong, as most belong to COMMAND. */
-static int failure_status(void)
-{
-	return command->usage_status == PTRC_EXIT_USAGE ? PTRC_EXIT_FAILED
-							: command->usage_status;
 }
 
 /* Ends with success only if all of it could be written. */

@@ -55,7 +55,8 @@ struct ptrc_cli {
 };
 
 /*
- * Names the running command in messages; to be called first in main().
+ * Names the running command in messages, and sees to it that nothing is opened in the place
+ * of a closed standard descriptor; to be called first in main().
  */
 void ptrc_cli_begin(const struct ptrc_cli *);
 

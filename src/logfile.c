@@ -22,17 +22,6 @@ int ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
 	}
 	if (l->fd < 0)
 		return errno;
-	/* Never a standard descriptor, even if these are closed: messages would go into
-	 * the log. */
-	if (l->fd <= STDERR_FILENO) {
-		int fd = fcntl(l->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		int error = errno;
-
-		close(l->fd);
-		if (fd < 0)
-			return error;
-		l->fd = fd;
-	}
 	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) &&
 	    flock(l->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(l->fd);

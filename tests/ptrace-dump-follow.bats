@@ -180,3 +180,14 @@ ended() {
 	assert_one_message ptrace-dump
 	[[ $stderr == "ptrace-dump: $me: "* ]]
 }
+
+@test "closed standard output is an error, and nothing is sent to the session instead" {
+	begin -n 3
+	env --default-signal=INT ptrace-dump --follow="$me" >&- 2>errors 3>&- 7>&- &
+	follower=$!
+	pids="$pids $follower"
+	go
+	ended 1
+	[ "$(cat errors)" = 'ptrace-dump: standard output: Bad file descriptor' ]
+	ptrace-shutdown "$me"
+}

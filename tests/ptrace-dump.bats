@@ -547,6 +547,20 @@ times() {
 	[ "$stderr" = "ptrace-dump: standard output: No space left on device" ]
 }
 
+@test "a closed standard output is an error, a log from a pipe or not" {
+	ptrace-run -o run.log -- "$traced"
+	for log in run.log -; do
+		status=0
+		cat run.log | ptrace-dump "$log" >&- 2>stderr.txt || status=$?
+		stderr=$(cat stderr.txt)
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-dump: standard output: Bad file descriptor" ]
+	done
+	run_split ptrace-dump - <&-
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-dump: standard input: Bad file descriptor" ]
+}
+
 @test "more expressions than the stack has room for" {
 	mapfile -t wheres < <(yes -- --where=len | head -n 50000)
 	run_split ptrace-dump "${wheres[@]}" nothing.log

@@ -429,6 +429,16 @@ signalled_end() {
 @test "closed standard descriptors do no harm to the log" {
 	ptrace-run -o run.log -- "$traced" -n 5 <&- >&- 2>&-
 	[ "$(events run.log traced.event)" -eq 5 ]
+	# COMMAND has what was given to us.
+	ptrace-run -o run.log -- sh -c 'for n in 0 1 2; do
+		[ ! -e /proc/$$/fd/$n ] || touch open; done; touch looked' <&- >&- 2>&-
+	[ -e looked ]
+	[ ! -e open ]
+	# What is said about the failure is no word for COMMAND to go on.
+	status=0
+	ptrace-run -o run.log --stream-min-size=1000000G -- touch ran >&- 2>&- || status=$?
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
 }
 
 # on_small_disk COMMAND...: in the directory full, whose disk holds 128 KiB
