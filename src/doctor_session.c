@@ -94,6 +94,13 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 				strerror(errno));
 		return;
 	}
+	if (s->is_log_gone) {
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", s->log,
+				"make another session; what is written meanwhile is gone with "
+				"this one",
+				"is not the file any more that session %s writes to", s->name);
+		return;
+	}
 	if (S_ISREG(st.st_mode))
 		ptrc_doctor_disk(d, s->log);
 }

@@ -36,11 +36,23 @@ const char *ptrc_logfile_explain(int error)
 				    : strerror(error);
 }
 
+bool ptrc_logfile_is_gone(int fd, const char *path)
+{
+	struct stat opened;
+	struct stat there;
+
+	if (fstat(fd, &opened) || !S_ISREG(opened.st_mode))
+		return false;
+	if (stat(path, &there))
+		return errno == ENOENT || errno == ENOTDIR;
+	return opened.st_dev != there.st_dev || opened.st_ino != there.st_ino;
+}
+
 void ptrc_logfile_close(struct ptrc_logfile *l, bool is_kept)
 {
 	if (l->fd < 0)
 		return;
-	if (!is_kept && l->is_new)
+	if (!is_kept && l->is_new && !ptrc_logfile_is_gone(l->fd, l->path))
 		unlink(l->path);
 	close(l->fd);
 	l->fd = -1;

@@ -26,6 +26,12 @@ int ptrc_logfile_open(struct ptrc_logfile *, const char *path);
 /* Text for one of those. */
 const char *ptrc_logfile_explain(int error);
 
+/*
+ * Whether the regular file that was opened there is not at the path any more. Others, a
+ * FIFO say, have given what was written to their reader.
+ */
+bool ptrc_logfile_is_gone(int fd, const char *path);
+
 /* Closes it; removes it if it is new and was not wanted in the end. */
 void ptrc_logfile_close(struct ptrc_logfile *, bool is_kept);
 

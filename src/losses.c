@@ -32,22 +32,29 @@ void ptrc_losses_gather(struct ptrc_losses *l,
 	}
 }
 
-bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, uint64_t *event_count)
+bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone,
+			   uint64_t *event_count)
 {
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
 	bool has_them = false;
 	trace_id_t trace;
 	struct stat st;
+	int error;
 	int fd;
 
+	l->is_log_gone |= is_gone;
+	if (is_gone)
+		return false;
 	/* A FIFO would wait for a writer. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return false;
-	if (!posix_trace_open(fd, &trace)) {
+	error = posix_trace_open(fd, &trace);
+	l->is_log_gone |= error == EINVAL;
+	if (!error) {
 		has_them = !posix_trace_get_status(trace, &status) &&
 			   !posixtrace_get_counts(trace, &counts, sizeof(counts));
 		posix_trace_close(trace);
@@ -72,8 +79,8 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
 bool ptrc_losses_is_any(const struct ptrc_losses *l)
 {
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
-	       l->write_error || l->unreadable_events || l->unshown_events ||
-	       l->is_rest_unshown || l->read_error;
+	       l->write_error || l->is_log_gone || l->unreadable_events ||
+	       l->unshown_events || l->is_rest_unshown || l->read_error;
 }
 
 static const char *events(uint64_t count)
@@ -100,6 +107,10 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 	else if (l->write_error)
 		ptrc_cli_message(thing, "writing the log failed: %s",
 				 strerror(l->write_error));
+	if (l->is_log_gone)
+		ptrc_cli_message(
+			thing, "the log is not there any more: it was deleted, renamed, "
+			       "replaced or truncated while it was written");
 	if (l->is_unclosed)
 		ptrc_cli_message(thing,
 				 "the log has no end: its trace still goes on, or was "
@@ -129,6 +140,7 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_bool(j, "unknown", l->is_overrun || l->is_rest_unshown);
 	ptrc_json_bool(j, "unclosed", l->is_unclosed);
 	ptrc_json_i64(j, "write_error", l->write_error);
+	ptrc_json_bool(j, "log_gone", l->is_log_gone);
 	ptrc_json_u64(j, "unwritten_events", l->unwritten_events);
 	ptrc_json_u64(j, "unreadable_events", l->unreadable_events);
 	ptrc_json_u64(j, "unshown_events", l->unshown_events);

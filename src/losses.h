@@ -23,6 +23,8 @@ struct ptrc_losses {
 	bool is_unclosed;
 	/* Error number of writing the log, or 0. */
 	int write_error;
+	/* What was written is not at the path of the log any more. */
+	bool is_log_gone;
 	/* Events that could not be written for it, as far as that is known. */
 	uint64_t unwritten_events;
 	/* Events that the log counts and that could not be read: it is damaged. */
@@ -42,10 +44,11 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
 
 /*
  * From the finished log in a file, which knows also what its last flush could not keep,
- * with the number of events that it has. False, with *l unchanged, if it cannot be read,
- * as it is a pipe, say.
+ * with the number of events that it has. False, with at most .is_log_gone changed, if it
+ * cannot be read, as it is a pipe, say. Whether it is gone ptrc_logfile_is_gone() says; a
+ * regular file that is no log is as bad.
  */
-bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path,
+bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone,
 			   uint64_t *event_count);
 
 /* After an error of writing: how many of the events that were recorded are neither in the

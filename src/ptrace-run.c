@@ -459,7 +459,9 @@ static int finish(struct run *r, int status)
 		is_empty = !counts.pt_processes && !has_user_events;
 	}
 	error = posix_trace_shutdown(r->trace);
-	has_count = ptrc_losses_count_log(&losses, r->log.path, &event_count);
+	has_count = ptrc_losses_count_log(&losses, r->log.path,
+					  ptrc_logfile_is_gone(r->log.fd, r->log.path),
+					  &event_count);
 	if (error)
 		losses.write_error = error;
 	if (has_count)

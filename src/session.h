@@ -103,7 +103,8 @@ struct ptrc_session_state {
 	uint32_t has_log;
 	uint32_t is_target_alive;
 	uint32_t is_until_exit;
-	uint32_t reserved;
+	/* See ptrc_logfile_is_gone(). */
+	uint32_t is_log_gone;
 	struct ptrc_attributes attributes;
 	/* Overrun and flush error since creation or clear, however often they were asked
 	 * for. */

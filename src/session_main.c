@@ -57,7 +57,8 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 		r->has_losses = true;
 		r->error = 0;
 		ptrc_losses_gather(&r->losses, &reply.state.status, &reply.state.counts);
-		has_count = ptrc_losses_count_log(&r->losses, reply.state.log, &in_log);
+		has_count = ptrc_losses_count_log(&r->losses, reply.state.log,
+						  reply.state.is_log_gone, &in_log);
 		if (reply.error)
 			r->losses.write_error = reply.error;
 		if (has_count)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "src/cli.h"
+#include "src/logfile.h"
 #include "src/reader.h"
 #include "src/session_events.h"
 #include "src/session_follow.h"
@@ -100,6 +101,8 @@ static void gather(struct controller *c, struct ptrc_session_state *s)
 	s->controller = getpid();
 	s->target = c->plan->target;
 	s->has_log = c->plan->log_fd >= 0;
+	s->is_log_gone =
+		s->has_log && ptrc_logfile_is_gone(c->plan->log_fd, c->plan->log_path);
 	s->is_target_alive = c->target_fd >= 0;
 	s->is_until_exit = c->plan->is_until_exit;
 	memcpy(s->name, c->name, sizeof(s->name));

@@ -130,6 +130,7 @@ void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state
 	s->running_ns = state->running_ns;
 	s->types = *types;
 	ptrc_losses_gather(&s->losses, &s->status, &s->counts);
+	s->losses.is_log_gone = state->is_log_gone;
 }
 
 void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)

@@ -426,6 +426,35 @@ signalled_end() {
 	[ "$(events run.log traced.event)" -eq 1 ]
 }
 
+# gone COMMAND...: a log to which that is done while it is written is told to be gone
+gone() {
+	run_split ptrace-run --json -o run.log -- sh -c '"$0" -n 10; "$@"; "$0" -n 10' \
+		"$traced" "$@"
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | jq -e '.losses.log_gone and (.complete or has("events") | not)'
+	grep -q '^ptrace-run: run[.]log: the log is not there any more' stderr.txt
+}
+
+@test "a log that is deleted, renamed, replaced or truncated meanwhile is no log" {
+	ptrace-run -o other.log -- "$traced"
+	gone rm run.log
+	gone mv run.log renamed.log
+	gone cp --remove-destination other.log run.log
+	gone truncate -s 0 run.log
+	run_split ptrace-run --allow-loss -o run.log -- rm run.log
+	[ "$status" -eq 0 ]
+	grep -q 'not there any more' stderr.txt
+	# What was read out of a FIFO is safe.
+	mkfifo fifo
+	cat fifo >piped.log &
+	run_split ptrace-run -o fifo -- sh -c 'rm fifo; exec "$0"' "$traced"
+	[ "$status" -eq 0 ]
+	wait $!
+	[ "$(events piped.log traced.event)" -eq 1 ]
+}
+
 @test "closed standard descriptors do no harm to the log" {
 	ptrace-run -o run.log -- "$traced" -n 5 <&- >&- 2>&-
 	[ "$(events run.log traced.event)" -eq 5 ]

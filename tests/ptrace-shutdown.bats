@@ -30,6 +30,27 @@ load helpers
 	[[ $stderr == *"events lost in the stream"* ]]
 }
 
+@test "a log that was deleted or replaced meanwhile is told" {
+	traced_start -w
+	ptrace-run -o other.log -- "$traced"
+	for how in 'rm run.log' 'cp --remove-destination other.log run.log'; do
+		ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+		$how
+		run_split ptrace-stat --json "$me.a"
+		[ "$status" -eq 3 ]
+		jq -e '.losses.log_gone and (.complete | not)' stdout.txt
+		validates stat <stdout.txt
+		run_split ptrace-doctor "$me.a"
+		grep -q '^problem .*run[.]log: ' stdout.txt
+		run_split ptrace-shutdown --json "$me.a"
+		[ "$status" -eq 3 ]
+		jq -e '.losses.log_gone and (.complete | not)' stdout.txt
+		validates session <stdout.txt
+		assert_one_message ptrace-shutdown
+		[[ $stderr == *"the log is not there any more"* ]]
+	done
+}
+
 @test "a session whose controller was killed: said, then its name is free" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"

@@ -224,7 +224,7 @@ stand_still() {
 			run_split timeout 10 $line
 			# One with a state says that it has lost much, in three ways.
 			[ "$status" -le 3 ]
-			[ "$(wc -l <stderr.txt)" -le 3 ]
+			[ "$(wc -l <stderr.txt)" -le 4 ]
 			[ "$kind" = state ] || [ "$status" -le 1 ]
 		done
 		run_split timeout 10 "$peer" follow "$me.x"
