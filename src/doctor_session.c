@@ -262,9 +262,12 @@ void ptrc_doctor_sessions(struct ptrc_doctor *d)
 /* ---- logs ---- */
 
 struct log_seen {
+	uint64_t events;
 	uint64_t user_events;
 	/* With the name that is looked for. */
 	uint64_t wanted;
+	/* Error number that ended the reading, or 0. */
+	int error;
 	bool is_cut_short;
 	bool is_filtered;
 };
@@ -298,11 +301,12 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 	int unavailable = 0;
 	size_t size;
 
-	for (uint64_t n = 0;; n++) {
-		if (posix_trace_getnext_event(trace, &info, data, sizeof(data), &size,
-					      &unavailable) ||
-		    unavailable)
+	for (;;) {
+		seen->error = posix_trace_getnext_event(trace, &info, data, sizeof(data),
+							&size, &unavailable);
+		if (seen->error || unavailable)
 			return;
+		seen->events++;
 		if (info.posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT)
 			seen->user_events++;
 		if (wanted && info.posix_event_id == wanted)
@@ -311,7 +315,7 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 			note_filter(data, size, 0, wanted, seen);
 		else if (wanted && info.posix_event_id == POSIX_TRACE_FILTER)
 			note_filter(data, size, sizeof(trace_event_set_t), wanted, seen);
-		if (n % 1024 == 1023 && now_ns() > end) {
+		if (seen->events % 1024 == 0 && now_ns() > end) {
 			seen->is_cut_short = true;
 			return;
 		}
@@ -389,6 +393,26 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 				c->pt_lost_events, c->pt_log_lost_events);
 }
 
+/* What the log counts has to be there, if it is closed. */
+static void check_damage(struct ptrc_doctor *d, const char *path, trace_id_t trace,
+			 const struct log_seen *seen, bool is_closed)
+{
+	struct posixtrace_counts counts;
+	uint64_t unreadable = 0;
+
+	if (seen->error) {
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL,
+				"reading it failed: %s", strerror(seen->error));
+		return;
+	}
+	if (is_closed && !seen->is_cut_short &&
+	    !posixtrace_get_counts(trace, &counts, sizeof(counts)))
+		unreadable = ptrc_losses_unreadable(&counts, seen->events);
+	if (unreadable)
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL,
+				"is damaged: %lu events could not be read", unreadable);
+}
+
 static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t trace,
 			   bool is_written)
 {
@@ -402,6 +426,8 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 		return;
 	check_losses(d, path, is_written, &status, &counts);
 	read_events(trace, wanted, &seen);
+	check_damage(d, path, trace, &seen,
+		     status.posix_stream_flush_error != EOWNERDEAD);
 	if (!seen.user_events && !seen.is_cut_short)
 		ptrc_doctor_say(d, is_written ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM, "events",
 				path,

@@ -76,6 +76,14 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
 		l->unwritten_events = recorded - known;
 }
 
+uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts,
+				uint64_t read_count)
+{
+	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events;
+
+	return seen < counts->pt_log_events ? counts->pt_log_events - seen : 0;
+}
+
 bool ptrc_losses_is_any(const struct ptrc_losses *l)
 {
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||

@@ -56,6 +56,10 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
 				 uint64_t in_log);
 
+/* How many events of a closed log, which was read to its end, are damaged: neither read nor
+ * passed over. The counts are as of then. */
+uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *, uint64_t read_count);
+
 bool ptrc_losses_is_any(const struct ptrc_losses *);
 
 /* One line on standard error for each kind of loss. */

@@ -128,7 +128,8 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	ptrc_event_types_from_log(types, &reader, !is_names);
 	/* What was lost before it came to the log does not concern the names in it. */
 	ptrc_reader_losses(&reader, !is_names, &losses);
-	if (!is_names && (losses.unreadable_events || losses.read_error)) {
+	if (!is_names &&
+	    (losses.unreadable_events || losses.is_unclosed || losses.read_error)) {
 		ptrc_losses_report(&losses, reader.path);
 		status = losses.read_error ? PTRC_EXIT_FAILED : PTRC_EXIT_INCOMPLETE;
 	}

@@ -291,7 +291,6 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)
 {
 	struct posixtrace_counts counts;
-	uint64_t seen;
 
 	ptrc_losses_gather(l, &r->status, &r->counts);
 	l->read_error = r->error;
@@ -303,7 +302,6 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	if (posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
 		return;
 	l->stream_events += counts.pt_gap_events;
-	seen = r->read_count + counts.pt_gap_events + counts.pt_filtered_events;
-	if (is_read && !l->is_unclosed && seen < counts.pt_log_events)
-		l->unreadable_events = counts.pt_log_events - seen;
+	if (is_read && !l->is_unclosed)
+		l->unreadable_events = ptrc_losses_unreadable(&counts, r->read_count);
 }

@@ -250,6 +250,12 @@ own_mounts() {
 	head -c 1000 run.log >cut.log
 	doctor ./cut.log
 	finds note log 'not closed'
+	cp run.log damaged.log
+	printf '\377\377' | dd of=damaged.log bs=1 seek=$(($(stat -c %s run.log) / 2)) \
+		conv=notrunc status=none
+	doctor ./damaged.log
+	[ "$status" -eq 1 ]
+	finds problem log 'is damaged: [0-9]* events could not be read'
 	: >nothing
 	doctor nothing
 	finds problem log 'is empty'

@@ -58,6 +58,14 @@ load helpers
 	assert_one_message ptrace-events
 	run_split ptrace-events --allow-loss run.log
 	[ "$status" -eq 0 ]
+	truncate -s $((size / 2)) run.log
+	run_split ptrace-events run.log
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-events
+	[[ $stderr == *"the log has no end"* ]]
+	run_split ptrace-events --names run.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
 }
 
 @test "what is neither session nor log" {

@@ -222,7 +222,7 @@ stand_still() {
 			esac
 			# shellcheck disable=SC2086
 			run_split timeout 10 $line
-			# One with a state says that it has lost much, in three ways.
+			# One with a state says that it has lost much, in four ways.
 			[ "$status" -le 3 ]
 			[ "$(wc -l <stderr.txt)" -le 4 ]
 			[ "$kind" = state ] || [ "$status" -le 1 ]
