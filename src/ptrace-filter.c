@@ -220,6 +220,9 @@ int main(int argc, char **argv)
 	if (action != PTRC_SESSION_FILTER_SET && action && !q.text_count &&
 	    !(q.flags & (PTRC_SESSION_FILTER_SYSTEM | PTRC_SESSION_FILTER_ALL)))
 		ptrc_cli_usage(NULL, "no EVENT given");
+	for (size_t i = 0; i < q.text_count; i++)
+		if (!*q.texts[i])
+			ptrc_cli_usage(NULL, "the name of an event is empty");
 	if (action)
 		status = change(name, &q);
 	if (status == PTRC_EXIT_DONE && (!action || is_json))

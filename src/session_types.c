@@ -116,9 +116,11 @@ void ptrc_session_types_page(trace_id_t trace, const struct ptrc_filter_rules *r
 
 /* ---- the filter ---- */
 
-/* The names there are; a request may have many to be held against them. */
+/* The names there are; a request may have many to be held against them. Behind them those
+ * that the request adds. */
 struct known {
 	size_t count;
+	size_t new_count;
 	trace_event_id_t ids[IDS];
 	char names[IDS][TRACE_EVENT_NAME_MAX + 1];
 };
@@ -129,6 +131,7 @@ static int find_known(trace_id_t trace, struct known *k)
 	int error = posix_trace_eventtypelist_rewind(trace);
 
 	k->count = 0;
+	k->new_count = 0;
 	while (!error && k->count < IDS) {
 		trace_event_id_t *id = &k->ids[k->count];
 
@@ -154,6 +157,22 @@ static bool find(const struct known *k, const char *text, trace_event_set_t *set
 			is_known = true;
 		}
 	return is_known;
+}
+
+/* A name that is to be registered; false if there is no place for it. */
+static bool note_new(struct known *k, const char *text)
+{
+	size_t end = k->count + k->new_count;
+
+	for (size_t i = k->count; i < end; i++)
+		if (!strcmp(text, k->names[i]))
+			return true;
+	/* There is no identifier 0. */
+	if (end >= IDS - 1)
+		return false;
+	strcpy(k->names[end], text);
+	k->new_count++;
+	return true;
 }
 
 static int register_name(trace_id_t trace, const char *name, trace_event_set_t *set)
@@ -184,29 +203,38 @@ static size_t count_globs(const struct ptrc_filter_rules *rules)
 	return count;
 }
 
-/* Looks at all texts before anything is changed. */
-static int look(const struct known *k, const struct ptrc_filter_rules *rules,
-		uint32_t flags, const char *texts, size_t size, trace_event_set_t *set,
+/* Looks at all texts before anything is changed: names stay registered for good. */
+static int look(struct known *k, const struct ptrc_filter_rules *rules, uint32_t flags,
+		const char *texts, size_t size, trace_event_set_t *set,
 		struct ptrc_session_reply *reply)
 {
 	size_t globs = flags & PTRC_SESSION_FILTER_SET ? 0 : count_globs(rules);
 
 	reply->text = 0;
 	for (const char *t = texts; t < texts + size; t += strlen(t) + 1) {
+		bool is_new = flags & PTRC_SESSION_FILTER_NEW;
+		bool is_glob = ptrc_filter_rules_is_glob(t);
+		bool is_known;
+
+		if (!*t)
+			return EINVAL;
 		if (strlen(t) > TRACE_EVENT_NAME_MAX)
 			return ENAMETOOLONG;
-		if (!find(k, t, set) && !(flags & PTRC_SESSION_FILTER_NEW) &&
+		is_known = find(k, t, set);
+		if (!is_known && !is_new &&
 		    !(flags & PTRC_SESSION_FILTER_REMOVE && is_kept(rules, t)))
 			return ENOENT;
-		if (flags & PTRC_SESSION_FILTER_NEW && ptrc_filter_rules_is_glob(t) &&
-		    ++globs > GLOBS_MAX)
+		if (is_new && is_glob && ++globs > GLOBS_MAX)
+			return ENOSPC;
+		if (is_new && !is_glob && !is_known && !note_new(k, t))
 			return ENOSPC;
 		reply->text++;
 	}
 	return 0;
 }
 
-/* Registers the new names; before the filter is touched, as there may be no room. */
+/* Registers the new names; before the filter is touched, as a program may have taken the
+ * last place meanwhile. */
 static int open_names(trace_id_t trace, const struct known *k, const char *texts,
 		      size_t size, trace_event_set_t *set,
 		      struct ptrc_session_reply *reply)

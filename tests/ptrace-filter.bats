@@ -132,9 +132,29 @@ filtered() {
 	assert_one_message ptrace-filter
 	[[ $stderr == *"no room for another name"* ]]
 	[ "$(filtered | wc -l)" -eq 900 ]
+	# Nor does the table of names, which never forgets one.
+	names=$(ptrace-events --names "$me.a" | wc -l)
+	[ "$names" -eq $((9 + 1 + 900)) ]
+	# A name that is there twice takes one place.
+	ptrace-filter --add --new "$me.a" $(seq -f 'another.%.0f' $((1032 - names))) another.1
+	[ "$(ptrace-events --names "$me.a" | wc -l)" -eq 1032 ]
+	ptrace-filter --add --new "$me.a" another.1
+	run_split ptrace-filter --add --new "$me.a" another.1 one.more
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-filter: one.more: there is no room"* ]]
 	run_split ptrace-filter --add --new "$me.a" $(seq -f 'x%060.0f' 2000)
 	[ "$status" -eq 1 ]
 	assert_one_message ptrace-filter
+}
+
+@test "a name that is empty" {
+	make_session
+	for how in --add '--set --new' '--remove --all'; do
+		run_split ptrace-filter $how "$me.a" traced.event ''
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-filter
+	done
+	[ -z "$(filtered)" ]
 }
 
 @test "wrong command lines" {
