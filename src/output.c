@@ -13,6 +13,8 @@
 #include "src/cli.h"
 #include "src/exit_status.h"
 
+static bool is_reader_needed;
+
 static const char hex_digits[] = "0123456789abcdef";
 
 void ptrc_buffer_free(struct ptrc_buffer *b)
@@ -182,7 +184,7 @@ void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f,
 
 static void __attribute__((noreturn)) write_failed(int error)
 {
-	if (error == EPIPE)
+	if (error == EPIPE && !is_reader_needed)
 		exit(PTRC_EXIT_DONE);
 	ptrc_cli_error("standard output", error);
 	exit(PTRC_EXIT_FAILED);
@@ -191,6 +193,11 @@ static void __attribute__((noreturn)) write_failed(int error)
 void ptrc_output_begin(void)
 {
 	signal(SIGPIPE, SIG_IGN);
+}
+
+void ptrc_output_need_reader(void)
+{
+	is_reader_needed = true;
 }
 
 void ptrc_output_write(struct ptrc_buffer *b)

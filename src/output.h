@@ -115,6 +115,9 @@ void ptrc_output_write(struct ptrc_buffer *);
  */
 void ptrc_output_begin(void);
 
+/* From now on it is an error if nobody reads, as with a full disk. */
+void ptrc_output_need_reader(void);
+
 /* The rest, then close(), whose error counts too: network file systems report late. */
 void ptrc_output_end(struct ptrc_buffer *);
 

@@ -262,11 +262,12 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
+	/* Before there is a session, or a message that nobody reads would leave it behind. */
+	ptrc_output_begin();
 	parse(argc, argv);
 	ptrc_config_resolve(&given, is_all ? NULL : "--all makes them all", &config);
 	check();
 	if (given.is_dump) {
-		ptrc_output_begin();
 		ptrc_config_dump(&config, given.user, &out);
 		ptrc_output_end(&out);
 		return PTRC_EXIT_DONE;
@@ -281,7 +282,7 @@ int main(int argc, char **argv)
 		ptrc_logfile_close(&made[made_count].log, false);
 		return PTRC_EXIT_FAILED;
 	}
-	ptrc_output_begin();
+	ptrc_output_need_reader();
 	for (size_t i = 0; i < config.count; i++) {
 		if (is_json) {
 			put_json(&out, &made[i]);

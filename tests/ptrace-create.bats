@@ -184,6 +184,33 @@ load helpers
 	[ "$(session_files)" -eq 0 ]
 }
 
+# unread 1|2 COMMAND...: what it writes there goes into a pipe that nobody reads
+unread() {
+	python3 -c 'import os, subprocess, sys
+r, w = os.pipe()
+os.close(r)
+sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.argv[1]]: w}))
+' "$@"
+}
+
+@test "nobody reads the name, or the message about another: no session is left" {
+	traced_start -w
+	run_split unread 1 ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	[ "$status" -eq 1 ]
+	grep -qx 'ptrace-create: standard output: Broken pipe' stderr.txt
+	[ "$(session_files)" -eq 0 ]
+	[ ! -e run.log ]
+	printf 'sessions:\n- {name: %s, pid: %s}\n- {name: %s, pid: 999999999}\n' \
+		"$me.a" "$pid" "$me.b" >all.yaml
+	run_split unread 2 ptrace-create --all --config=all.yaml
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ "$(session_files)" -eq 0 ]
+	run_split unread 1 ptrace-create --pid="$pid" --dump-config
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+}
+
 @test "a stream too large for the memory leaves no session" {
 	traced_start -w
 	run_split ptrace-create --pid="$pid" --name="$me.a" --stream-min-size=1000000G
