@@ -55,18 +55,22 @@ static int temporary_file(void)
 
 /*
  * Replaces *fd, a pipe or the like, by a file with all it gives: a log can only be read
- * where one can seek.
+ * where one can seek. What does not begin as a log may have no end, and is left after the
+ * first bytes.
  */
 static int spool(int *fd)
 {
 	char bytes[65536];
 	int file = temporary_file();
+	size_t compared = 0;
+	bool is_log = true;
 	int error = 0;
 
 	if (file < 0)
 		return errno;
-	for (;;) {
+	while (is_log) {
 		ssize_t n = read(*fd, bytes, sizeof(bytes));
+		size_t head = sizeof(signature) - compared;
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -74,6 +78,10 @@ static int spool(int *fd)
 			error = errno;
 		if (n <= 0)
 			break;
+		if (head > (size_t)n)
+			head = (size_t)n;
+		is_log = !memcmp(bytes, signature + compared, head);
+		compared += head;
 		for (ssize_t done = 0; done < n && !error;) {
 			ssize_t m = write(file, bytes + done, (size_t)(n - done));
 

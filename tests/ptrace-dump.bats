@@ -561,6 +561,18 @@ times() {
 	[ "$stderr" = "ptrace-dump: standard input: Bad file descriptor" ]
 }
 
+@test "what is no log is not read to its end, which it may not have" {
+	for line in y a-longer-line; do
+		run_split timeout 10 ptrace-dump - < <(yes "$line")
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-dump: standard input: not a trace log" ]
+	done
+	# The signature may come in pieces.
+	ptrace-run -o run.log -- "$traced" -n 3
+	[ "$( (dd bs=1 count=20 status=none; cat) <run.log | ptrace-dump --count -e 'traced*' -)" = \
+		'{"count":3}' ]
+}
+
 @test "more expressions than the stack has room for" {
 	mapfile -t wheres < <(yes -- --where=len | head -n 50000)
 	run_split ptrace-dump "${wheres[@]}" nothing.log
