@@ -334,6 +334,10 @@ times() {
 		jq -e '. == {data: {id: 7, rows: 3, sql: "hi"}}'
 	[ "$(ptrace-dump --decode="$d" --format=text --fields=id,event,data.sql,reason -e q -e '*stop' run.log |
 		sed -n '1p;3p' | tr -s ' ')" = "$(printf '%s\n' '10 q "hi" -' ' 2 posix_trace_stop - 0')" ]
+	# What stands in place of the data stands there once.
+	for fields in data,reason reason,data data,reason,error; do
+		[ "$(ptrace-dump --fields="$fields" -e posix_trace_stop run.log)" = '{"reason":0}' ]
+	done
 	ptrace-dump --format=text --fields=log --fields=truncated,len run.log |
 		tr -s ' ' | grep -qx 'run.log no 7'
 	# Every member that the schema has, so that none is missing.
