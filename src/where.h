@@ -5,7 +5,8 @@
  *	or          and { "||" and }
  *	and         not { "&&" not }
  *	not         "!" not | "(" or ")" | comparison
- *	comparison  operand [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) operand ]
+ *	comparison  field
+ *	            operand ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) operand
  *	            operand ( "=~" | "~" ) string
  *	operand     field | number | string | "true" | "false"
  *

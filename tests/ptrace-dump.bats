@@ -223,6 +223,9 @@ times() {
 		1 data.rows > 3
 		1 .data == 3
 		10 event == db.query
+		5 true
+		3 3 || pid
+		14 pid && "text"
 	END
 	run_split ptrace-dump --where='event == db.query' run.log
 	[[ $stderr == *"events have no field 'db.query'; text stands in quotes."* ]]
