@@ -119,6 +119,32 @@ static int add_globs(struct ptrc_filter_rules *r, trace_id_t trace,
 	return error;
 }
 
+/* Names stay registered for good: without room for all of them none is. */
+static int check_room(const struct ptrc_filter_rules *r, trace_id_t trace)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	size_t types = 0;
+	trace_event_id_t id;
+	int unavailable;
+	int error = posix_trace_eventtypelist_rewind(trace);
+
+	for (size_t i = 0; i < r->count; i++)
+		types += !ptrc_filter_rules_is_glob(r->rules[i].text);
+	while (!error) {
+		size_t rule;
+
+		error = posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable);
+		if (error || unavailable)
+			break;
+		types += id >= POSIX_TRACE_UNNAMED_USEREVENT;
+		rule = posix_trace_eventid_get_name(trace, id, name) ? r->count
+								     : find(r, name);
+		if (rule < r->count && !ptrc_filter_rules_is_glob(name))
+			types--;
+	}
+	return error ? error : types > TRACE_USER_EVENT_MAX ? ENOSPC : 0;
+}
+
 static int add_names(const struct ptrc_filter_rules *r, trace_id_t trace,
 		     trace_event_set_t *set)
 {
@@ -153,6 +179,8 @@ int ptrc_filter_rules_apply(struct ptrc_filter_rules *r, trace_id_t trace)
 		error = posix_trace_eventset_fill(&set, POSIX_TRACE_SYSTEM_EVENTS);
 	else
 		error = posix_trace_eventset_empty(&set);
+	if (!error)
+		error = check_room(r, trace);
 	if (!error)
 		error = add_names(r, trace, &set);
 	if (!error)

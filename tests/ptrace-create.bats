@@ -285,6 +285,13 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	[ "$stderr" = "ptrace-create: --filter: too many names of events" ]
 	[ ! -e run.log ]
 	[ "$(session_files)" -eq 0 ]
+	# The program's names have room still.
+	ptrace-create --pid="$pid" --name="$me.a"
+	[ "$(ptrace-events --names "$me.a" | wc -l)" -eq 10 ]
+	head -n 1023 file.yaml >most.yaml
+	ptrace-create -c most.yaml --pid="$pid" --name="$me.b"
+	[ "$(ptrace-events --names "$me.b" | wc -l)" -eq 1032 ]
+	ptrace-shutdown "$me.a" "$me.b"
 	run_split ptrace-run -c file.yaml -o run.log -- touch ran
 	[ "$status" -eq 125 ]
 	[ "$stderr" = "ptrace-run: --filter: too many names of events" ]
