@@ -157,6 +157,15 @@ static void unblock(struct ptrc_follow *f, size_t i)
 		let_go(f, i);
 }
 
+/* A socket takes messages until it is full, but calls itself writable only when it is all
+ * but empty: to try is the only way to know. */
+static void push_pending(struct ptrc_follow *f)
+{
+	for (size_t i = f->count; i-- > 0;)
+		if (f->followers[i].pending)
+			unblock(f, i);
+}
+
 /* Keeps the message until there is room. */
 static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 {
@@ -417,6 +426,7 @@ bool ptrc_follow_read(struct ptrc_follow *f)
 	bool is_more = true;
 	uint64_t n = 0;
 
+	push_pending(f);
 	while (is_ready(f) && is_more && (++n % 64 || now_ns() - since < READ_NS))
 		is_more = take_event(f);
 	if (!is_more && !f->has_baseline && f->count)
@@ -448,8 +458,11 @@ static void wait_for_room(struct ptrc_follow *f, int64_t until_ns)
 	size_t count = ptrc_follow_poll(f, p);
 	int64_t left = (until_ns - now_ns()) / 1000000;
 
+	if (left > PTRC_FOLLOW_READ_MS)
+		left = PTRC_FOLLOW_READ_MS;
 	if (left > 0 && poll(p, count, (int)left) > 0)
 		ptrc_follow_serve(f, p, count);
+	push_pending(f);
 }
 
 void ptrc_follow_finish(struct ptrc_follow *f, struct ptrc_session_end *end)
@@ -494,7 +507,10 @@ void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_session_end *end)
 		bool is_gone;
 
 		message.dropped_events = to->dropped;
-		put(to, &message, sizeof(message), &is_gone);
+		/* Behind all else or not at all: who gets none knows that it missed
+		 * something. */
+		if (!to->pending)
+			put(to, &message, sizeof(message), &is_gone);
 		let_go(f, f->count - 1);
 	}
 }

@@ -102,7 +102,7 @@ void ptrc_follow_cleared(struct ptrc_follow *);
  */
 void ptrc_follow_finish(struct ptrc_follow *, struct ptrc_session_end *end);
 
-/* Sends the end to all, and lets go of them. */
+/* Sends the end to all who got everything before it, and lets go of all. */
 void ptrc_follow_end(struct ptrc_follow *, const struct ptrc_session_end *);
 
 #endif

@@ -18,6 +18,7 @@ ptrc_c_tests = \
 	%D%/test_exec \
 	%D%/test_exit \
 	%D%/test_filter \
+	%D%/test_follow \
 	%D%/test_fork \
 	%D%/test_functions \
 	%D%/test_gen \
@@ -104,6 +105,7 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 
 # Of the commands' own code.
 %C%_test_select_LDADD = src/libcommands.la $(LDADD)
+%C%_test_follow_LDADD = src/libcommands.la $(ptrc_support_ldadd)
 
 # What tests of fork and exec run.
 check_PROGRAMS += %D%/prog_emit

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* The controller's side of following a session, with followers that do as they are told. */
+#include "tests/logs.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "src/session_follow.h"
+
+#define KIB ((size_t)1024)
+#define MIB (1024 * KIB)
+
+static struct ptrc_follow follow;
+
+/* What a follower has got. */
+struct got {
+	int fd;
+	uint64_t events;
+	uint64_t bytes;
+	uint64_t dropped;
+	bool has_end;
+	struct ptrc_session_end end;
+};
+
+/* The controller, with this stream. */
+static void begin(trace_id_t trid, bool has_log)
+{
+	follow = (struct ptrc_follow){ .trace = trid, .has_log = has_log };
+}
+
+static struct got join(void)
+{
+	int ends[2];
+
+	CHECK_OK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
+	CHECK_OK(ptrc_follow_add(&follow, ends[0]));
+	return (struct got){ .fd = ends[1] };
+}
+
+static void take_records(struct got *g, const unsigned char *at, size_t left)
+{
+	struct ptrc_session_record r;
+	uint64_t count;
+
+	while (left >= sizeof(r)) {
+		size_t size;
+
+		memcpy(&r, at, sizeof(r));
+		size = sizeof(r) + ((r.size + (size_t)7) & ~(size_t)7);
+		CHECK(size <= left);
+		if (r.kind == PTRC_SESSION_RECORD_EVENT &&
+		    r.id >= POSIX_TRACE_UNNAMED_USEREVENT) {
+			g->events++;
+			g->bytes += r.size - sizeof(struct ptrc_session_event);
+		} else if (r.kind == PTRC_SESSION_RECORD_DATA) {
+			g->bytes += r.size;
+		} else if (r.kind == PTRC_SESSION_RECORD_DROPPED) {
+			memcpy(&count, at + sizeof(r), sizeof(count));
+			g->dropped += count;
+		}
+		at += size;
+		left -= size;
+	}
+}
+
+/* Takes a message; false if there is none. */
+static bool take(struct got *g)
+{
+	static union {
+		struct ptrc_session_events head;
+		struct ptrc_session_end end;
+		unsigned char bytes[sizeof(struct ptrc_session_events) +
+				    PTRC_SESSION_EVENTS_MAX];
+	} m;
+	ssize_t n = recv(g->fd, &m, sizeof(m), MSG_DONTWAIT);
+
+	if (n <= 0)
+		return false;
+	/* Nothing behind the end. */
+	CHECK(!g->has_end);
+	if (m.head.kind == PTRC_SESSION_END) {
+		CHECK_EQ(n, (ssize_t)sizeof(m.end));
+		g->has_end = true;
+		g->end = m.end;
+		return true;
+	}
+	CHECK_EQ(m.head.kind, PTRC_SESSION_EVENTS);
+	CHECK_EQ((size_t)n, sizeof(m.head) + m.head.size);
+	take_records(g, m.bytes + sizeof(m.head), m.head.size);
+	return true;
+}
+
+static void take_all(struct got *g)
+{
+	while (take(g))
+		;
+}
+
+/* Ends the session: everybody gets what there is. */
+static void finish(void)
+{
+	struct ptrc_session_end end = {
+		.magic = PTRC_SESSION_MAGIC,
+		.version = PTRC_SESSION_VERSION,
+		.kind = PTRC_SESSION_END,
+	};
+
+	ts_stop(follow.trace);
+	ptrc_follow_finish(&follow, &end);
+	ptrc_follow_end(&follow, &end);
+	CHECK_EQ(follow.count, 0u);
+	ts_shutdown(follow.trace);
+}
+
+/* ---- followers that are slow ---- */
+
+/* Each a message of its own, and all together more than a socket takes. */
+enum { MESSAGE_DATA = 30000, EVENTS = 400 };
+
+/* A follower with a full socket, and a message for which there was no room. */
+static struct got block(void)
+{
+	static const char data[MESSAGE_DATA];
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 32 * MIB, MESSAGE_DATA);
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_id_t id = ts_id("event");
+	struct got g;
+
+	begin(trid, false);
+	g = join();
+	for (unsigned i = 0; i < EVENTS; i++)
+		posix_trace_event(id, data, sizeof(data));
+	/* It takes its time to do more than a little at once. */
+	while (ptrc_follow_read(&follow))
+		;
+	CHECK(follow.followers[0].pending);
+	return g;
+}
+
+static bool is_writable(void)
+{
+	struct pollfd p = { .fd = follow.followers[0].fd, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+TEST(the_end_does_not_overtake_a_message_that_waits, "")
+{
+	struct got g = block();
+
+	/* Room for one more, which the kernel does not tell anybody. */
+	CHECK(take(&g));
+	CHECK(!is_writable());
+	finish();
+	take_all(&g);
+	CHECK(!g.has_end);
+}
+
+TEST(a_message_that_waits_goes_when_there_is_room, "")
+{
+	struct got g = block();
+	int64_t since = follow.followers[0].blocked_since_ns;
+
+	CHECK(take(&g));
+	CHECK(!is_writable());
+	ptrc_follow_read(&follow);
+	/* The next one waits now. */
+	CHECK(!follow.followers[0].pending ||
+	      follow.followers[0].blocked_since_ns != since);
+	while (take(&g))
+		ptrc_follow_read(&follow);
+	finish();
+	take_all(&g);
+	CHECK(g.has_end);
+	CHECK_EQ(g.events, (uint64_t)EVENTS);
+	CHECK_EQ(g.bytes, (uint64_t)EVENTS * MESSAGE_DATA);
+	CHECK_EQ(g.end.dropped_events, 0u);
+}
