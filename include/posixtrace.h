@@ -65,6 +65,7 @@ struct posixtrace_type_count {
 	unsigned long pt_events;
 	unsigned long pt_bytes; /* of data, as recorded */
 	unsigned long pt_truncated; /* events whose data was cut to max-data-size */
+	unsigned long pt_unread; /* of the events, those that a reader is still to get */
 };
 
 /*
@@ -73,7 +74,8 @@ struct posixtrace_type_count {
  * cleared, and not lost in it: what was read (of a plain stream) or flushed, and what is in
  * the stream now. System events are counted as they are recorded; OVERFLOW, RESUME and the
  * STOP of a stream that stopped because it was full are made up later, and counted when they
- * are read or flushed. Events that the log lost are counted. Counting takes time in
+ * are read or flushed. Events that the log lost are counted. What a stream with log flushed
+ * before it was read, nobody is still to get. Counting takes time in
  * proportion to what is in the stream, and resets nothing. While a keeper is flushing as fast
  * as others record, the sum may be some events off; after a keeper was killed it may stay
  * short of some.

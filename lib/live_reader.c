@@ -26,6 +26,7 @@ struct ptrc_live_run {
 	struct ptrc_walk walk;
 	struct ptrc_walk_record next;
 	uint64_t base; /* of the chunk, for runs of equal stamps: older chunk first */
+	uint32_t unread; /* where begins what was not reported; for counting */
 };
 
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee)
@@ -603,18 +604,29 @@ struct bounds {
 	uint64_t gap_last, cut, dead_from, dead_until;
 };
 
+/* What is in the heap has been walked over, but not been reported. */
+static void find_unread(struct ptrc_live_reader *r)
+{
+	for (uint32_t i = 0; i < r->run_capacity; i++)
+		r->runs[i].unread = r->runs[i].walk.off;
+	for (uint32_t i = 0; i < r->heap_count; i++)
+		r->heap[i]->unread = r->heap[i]->next.off;
+}
+
 static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk, const struct bounds *b,
 			struct posixtrace_type_count *counts, size_t count)
 {
 	struct ptrc_chunk *c = chunk_at(r, chunk);
 	struct ptrc_walk_record record;
 	struct ptrc_walk walk;
-	uint32_t end, rpos;
+	uint32_t end, rpos, unread = 0;
 	uint64_t word;
 
 	if (!pin(r, chunk, &word, &end))
 		return;
 	rpos = ptrc_chunk_rpos(ctl_at(r, chunk), word, end);
+	if (chunk < r->run_capacity && r->runs[chunk].gen == PTRC_CHUNK_GEN(word))
+		unread = r->runs[chunk].unread;
 	walk = (struct ptrc_walk){ .bytes = (const uint8_t *)c,
 				   .off = PTRC_CHUNK_FIRST,
 				   .end = end,
@@ -629,6 +641,7 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk, const struct
 		counts[id].pt_events++;
 		counts[id].pt_bytes += record.len;
 		counts[id].pt_truncated += (record.id_flags & PTRC_REC_TRUNCATED) != 0;
+		counts[id].pt_unread += record.off >= unread;
 	}
 	unpin(r, chunk);
 }
@@ -663,6 +676,7 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 	b.gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
 	if (b.gap_last <= atomic_load_explicit(&h->cleared_at, memory_order_acquire))
 		b.gap_last = 0;
+	find_unread(r);
 	for (uint32_t i = 0; i < used; i++)
 		count_chunk(r, i, &b, counts, count);
 	atomic_thread_fence(memory_order_acquire);

@@ -70,6 +70,60 @@ TEST(types_are_counted_read_or_not, "EXT-01 EXT-02")
 	ts_shutdown(trid);
 }
 
+static void expect_unread(trace_id_t trid, trace_event_id_t id, unsigned long unread)
+{
+	count_types(trid);
+	CHECK_EQ(counts[id].pt_unread, unread);
+}
+
+TEST(unread_is_what_a_reader_still_gets, "EXT-01")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+
+	for (int is_logged = 0; is_logged < 2; is_logged++) {
+		trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
+
+		ts_start(trid);
+		expect_unread(trid, id, 0);
+		for (uint32_t i = 0; i < 10; i++)
+			ts_emit(id, i);
+		expect_unread(trid, id, 10);
+		ts_expect(trid, POSIX_TRACE_START);
+		for (unsigned long left = 10; left-- > 5;) {
+			ts_expect(trid, id);
+			expect_unread(trid, id, left);
+		}
+		/* More behind what the reader knows of. */
+		ts_emit(id, 10);
+		expect_unread(trid, id, 6);
+		if (is_logged) {
+			/* Half of it was never read, and never will be. */
+			ts_flush(trid);
+			expect_unread(trid, id, 0);
+			CHECK_EQ(counts[id].pt_events, 11u);
+			ts_emit(id, 11);
+			expect_unread(trid, id, 1);
+			ts_read_all(trid);
+		} else {
+			for (unsigned long left = 6; left-- > 0;) {
+				ts_expect(trid, id);
+				expect_unread(trid, id, left);
+			}
+		}
+		ts_expect_none(trid);
+		expect_unread(trid, id, 0);
+		ts_emit(id, 12);
+		expect_unread(trid, id, 1);
+		ts_clear(trid);
+		expect_unread(trid, id, 0);
+		ts_emit(id, 13);
+		expect_unread(trid, id, 1);
+		ts_shutdown(trid);
+	}
+}
+
 TEST(a_clear_begins_the_counts_anew, "EXT-02")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
@@ -130,6 +184,10 @@ TEST(what_was_flushed_is_counted_as_the_log_has_it, "EXT-01")
 	count_types(trid);
 	before[POSIX_TRACE_FLUSH_START].pt_events++;
 	before[POSIX_TRACE_FLUSH_STOP].pt_events++;
+	/* All but the flush's own are gone for readers. */
+	CHECK_EQ(counts[id].pt_unread, 0u);
+	for (trace_event_id_t i = 0; i < TYPES; i++)
+		before[i].pt_unread = counts[i].pt_unread;
 	CHECK_MEM_EQ(counts, before, sizeof(counts));
 	ts_shutdown(trid);
 
