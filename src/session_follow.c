@@ -17,7 +17,6 @@ enum {
 	SOCKET_SIZE = 4 << 20,
 	/* Others want to be served, too. */
 	READ_NS = 10000000,
-	COUNT_PAUSE_NS = 100000000,
 	MESSAGE_MAX = sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX,
 };
 
@@ -36,17 +35,24 @@ static bool is_user_event(trace_event_id_t id)
 	return id >= POSIX_TRACE_UNNAMED_USEREVENT && id < IDS;
 }
 
-/* User events recorded since creation or clear, and not lost. */
-static bool count_recorded(const struct ptrc_follow *f, uint64_t *sum)
+/* User events since creation or clear that went to the log and nowhere else: what is no
+ * longer to be read, and we have not read. */
+static int count_missed(const struct ptrc_follow *f, int64_t *missed)
 {
 	static struct posixtrace_type_count counts[IDS];
+	uint64_t gone = 0;
+	int error;
 
-	if (posixtrace_get_type_counts(f->trace, counts, IDS))
-		return false;
-	*sum = 0;
+	*missed = 0;
+	if (!f->has_log)
+		return 0;
+	error = posixtrace_get_type_counts(f->trace, counts, IDS);
+	if (error)
+		return error;
 	for (trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT; id < IDS; id++)
-		*sum += counts[id].pt_events;
-	return true;
+		gone += counts[id].pt_events - counts[id].pt_unread;
+	*missed = (int64_t)(gone - f->read_count);
+	return 0;
 }
 
 /* ---- followers ---- */
@@ -74,7 +80,6 @@ static void let_go(struct ptrc_follow *f, size_t i)
 	free(f->data);
 	f->batch = NULL;
 	f->data = NULL;
-	f->has_baseline = false;
 }
 
 static int make_buffers(struct ptrc_follow *f)
@@ -97,8 +102,6 @@ static int make_buffers(struct ptrc_follow *f)
 	f->data_size = size;
 	f->used = 0;
 	f->batch_events = 0;
-	f->read_count = 0;
-	f->has_baseline = false;
 	if (f->batch && f->data)
 		return 0;
 	free(f->batch);
@@ -234,15 +237,23 @@ static void send_batch(struct ptrc_follow *f)
 int ptrc_follow_add(struct ptrc_follow *f, int fd)
 {
 	const int size = SOCKET_SIZE;
+	int64_t missed;
+	int error;
 
 	if (f->count == PTRC_FOLLOWERS_MAX)
 		return EMFILE;
+	error = count_missed(f, &missed);
+	if (error)
+		return error;
 	if (!f->count && make_buffers(f))
 		return ENOMEM;
 	/* What waits in there may need names that only the others have. */
 	send_batch(f);
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	f->followers[f->count++] = (struct ptrc_follower){.fd = fd};
+	f->followers[f->count++] = (struct ptrc_follower){
+		.fd = fd,
+		.missed_before = missed,
+	};
 	/* The new one has none of them. */
 	memset(f->is_named, 0, sizeof(f->is_named));
 	return 0;
@@ -400,26 +411,6 @@ int ptrc_follow_timeout(const struct ptrc_follow *f)
 	return f->count ? PTRC_FOLLOW_READ_MS : -1;
 }
 
-/*
- * The first moment without anything to read: all that was recorded before has been read,
- * or was in the log before. What is recorded between the count and the look shows in the
- * look, so nothing is counted twice.
- */
-static void find_baseline(struct ptrc_follow *f, int64_t now)
-{
-	uint64_t recorded;
-
-	/* Counting takes its time, and may be in vain while events come all the time. */
-	if (now < f->next_count_ns)
-		return;
-	f->next_count_ns = now + COUNT_PAUSE_NS;
-	if (!count_recorded(f, &recorded) || take_event(f))
-		return;
-	f->has_baseline = true;
-	f->baseline = recorded;
-	f->read_count = 0;
-}
-
 bool ptrc_follow_read(struct ptrc_follow *f)
 {
 	int64_t since = now_ns();
@@ -429,8 +420,6 @@ bool ptrc_follow_read(struct ptrc_follow *f)
 	push_pending(f);
 	while (is_ready(f) && is_more && (++n % 64 || now_ns() - since < READ_NS))
 		is_more = take_event(f);
-	if (!is_more && !f->has_baseline && f->count)
-		find_baseline(f, since);
 	/* Otherwise it waits for room. */
 	if (is_ready(f))
 		send_batch(f);
@@ -439,7 +428,9 @@ bool ptrc_follow_read(struct ptrc_follow *f)
 
 void ptrc_follow_cleared(struct ptrc_follow *f)
 {
-	f->has_baseline = false;
+	f->read_count = 0;
+	for (size_t i = 0; i < f->count; i++)
+		f->followers[i].missed_before = 0;
 }
 
 /* ---- the end ---- */
@@ -465,10 +456,11 @@ static void wait_for_room(struct ptrc_follow *f, int64_t until_ns)
 	push_pending(f);
 }
 
-void ptrc_follow_finish(struct ptrc_follow *f, struct ptrc_session_end *end)
+void ptrc_follow_finish(struct ptrc_follow *f)
 {
 	int64_t until = now_ns() + PTRC_FOLLOW_END_MS * INT64_C(1000000);
-	uint64_t recorded;
+	int64_t missed;
+	bool is_known;
 
 	if (!f->count)
 		return;
@@ -490,9 +482,14 @@ void ptrc_follow_finish(struct ptrc_follow *f, struct ptrc_session_end *end)
 	}
 	if (f->has_log)
 		posix_trace_flush(f->trace);
-	if (f->has_baseline && count_recorded(f, &recorded) &&
-	    recorded > f->baseline + f->read_count)
-		end->missed_events = recorded - f->baseline - f->read_count;
+	is_known = !count_missed(f, &missed);
+	for (size_t i = 0; i < f->count; i++) {
+		struct ptrc_follower *to = &f->followers[i];
+
+		to->is_incomplete |= !is_known;
+		if (missed > to->missed_before)
+			to->missed = (uint64_t)(missed - to->missed_before);
+	}
 }
 
 void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_session_end *end)
@@ -507,9 +504,10 @@ void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_session_end *end)
 		bool is_gone;
 
 		message.dropped_events = to->dropped;
+		message.missed_events = to->missed;
 		/* Behind all else or not at all: who gets none knows that it missed
 		 * something. */
-		if (!to->pending)
+		if (!to->pending && !to->is_incomplete)
 			put(to, &message, sizeof(message), &is_gone);
 		let_go(f, f->count - 1);
 	}

@@ -49,6 +49,12 @@ struct ptrc_follower {
 	/* Events that it was not sent; those of them that it has not been told of. */
 	uint64_t dropped;
 	uint64_t untold;
+	/* Events that were in the log before anybody could be sent them: before it came,
+	 * and, known at the end, since. */
+	int64_t missed_before;
+	uint64_t missed;
+	/* It misses something, nobody knows how much. */
+	bool is_incomplete;
 };
 
 /* Starts zeroed. Nothing but this structure is there while nobody follows. */
@@ -68,15 +74,11 @@ struct ptrc_follow {
 	size_t data_size;
 	/* Whose names all followers have. */
 	bool is_named[1033];
-	/* User events read since the moment when baseline of them had been recorded and
-	 * none of these was still to be read; has_baseline: there was such a moment. */
-	bool has_baseline;
-	uint64_t baseline;
+	/* User events read since the stream was made or cleared, for whomever. */
 	uint64_t read_count;
-	int64_t next_count_ns;
 };
 
-/* Takes a connection over. 0, EMFILE if there are too many, or ENOMEM. */
+/* Takes a connection over. 0, EMFILE if there are too many, or another error number. */
 int ptrc_follow_add(struct ptrc_follow *, int fd);
 
 /* Fills in what is to be waited for; returns how many these are. */
@@ -98,9 +100,9 @@ void ptrc_follow_cleared(struct ptrc_follow *);
 
 /*
  * The stream has been stopped and will be shut down: reads and sends the rest, waiting
- * for followers within limits; *end gets what was missed, and has the status before.
+ * for followers within limits.
  */
-void ptrc_follow_finish(struct ptrc_follow *, struct ptrc_session_end *end);
+void ptrc_follow_finish(struct ptrc_follow *);
 
 /* Sends the end to all who got everything before it, and lets go of all. */
 void ptrc_follow_end(struct ptrc_follow *, const struct ptrc_session_end *);

@@ -170,7 +170,7 @@ static int end(struct controller *c, struct ptrc_session_state *s)
 	/* Stopped, so that the numbers are final. */
 	posix_trace_stop(c->trace);
 	set_running(c, false);
-	ptrc_follow_finish(&c->follow, &message);
+	ptrc_follow_finish(&c->follow);
 	gather(c, s);
 	message.status = s->status;
 	message.counts = s->counts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The controller's side of following a session, with followers that do as they are told. */
+/* The controller's side of following a session; the followers do as they are told. */
 #include "tests/logs.h"
 
 #include <fcntl.h>
@@ -107,7 +107,7 @@ static void finish(void)
 	};
 
 	ts_stop(follow.trace);
-	ptrc_follow_finish(&follow, &end);
+	ptrc_follow_finish(&follow);
 	ptrc_follow_end(&follow, &end);
 	CHECK_EQ(follow.count, 0u);
 	ts_shutdown(follow.trace);
@@ -176,4 +176,108 @@ TEST(a_message_that_waits_goes_when_there_is_room, "")
 	CHECK_EQ(g.events, (uint64_t)EVENTS);
 	CHECK_EQ(g.bytes, (uint64_t)EVENTS * MESSAGE_DATA);
 	CHECK_EQ(g.end.dropped_events, 0u);
+}
+
+/* ---- what the log had first ---- */
+
+static trace_id_t begin_logged(void)
+{
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
+
+	begin(trid, true);
+	ts_start(trid);
+	return trid;
+}
+
+static void emit(trace_event_id_t id, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		ts_emit(id, i);
+}
+
+static void expect_end(struct got *g, uint64_t events, uint64_t missed)
+{
+	take_all(g);
+	CHECK(g->has_end);
+	CHECK_EQ(g->events, events);
+	CHECK_EQ(g->end.missed_events, missed);
+	CHECK_EQ(g->end.dropped_events, 0u);
+}
+
+TEST(what_was_flushed_first_is_told_though_there_is_no_quiet_moment, "")
+{
+	trace_id_t trid = begin_logged();
+	trace_event_id_t id = ts_id("event");
+	struct got g = join();
+
+	for (unsigned i = 0; i < 5; i++) {
+		/* More than a look takes, of which the last is never reached. */
+		emit(id, 100);
+		ts_flush(trid);
+		emit(id, 10);
+		ptrc_follow_read(&follow);
+		take_all(&g);
+	}
+	finish();
+	expect_end(&g, 50, 500);
+}
+
+TEST(what_was_flushed_before_it_came_a_follower_does_not_miss, "")
+{
+	trace_id_t trid = begin_logged();
+	trace_event_id_t id = ts_id("event");
+	struct got first, second, third;
+
+	/* In the log: 20. In the stream: 5, which the first gets. */
+	emit(id, 20);
+	ts_flush(trid);
+	emit(id, 5);
+	first = join();
+	ptrc_follow_read(&follow);
+	/* Missed by the first: 7. */
+	emit(id, 7);
+	ts_flush(trid);
+	emit(id, 1);
+	second = join();
+	ptrc_follow_read(&follow);
+	/* Missed by both: 11. */
+	emit(id, 11);
+	ts_flush(trid);
+	emit(id, 2);
+	third = join();
+	finish();
+	expect_end(&first, 5 + 1 + 2, 7 + 11);
+	expect_end(&second, 1 + 2, 11);
+	expect_end(&third, 2, 0);
+}
+
+TEST(nothing_is_missed_while_nobody_follows, "")
+{
+	trace_id_t trid = begin_logged();
+	trace_event_id_t id = ts_id("event");
+	struct got g = join();
+
+	emit(id, 10);
+	ptrc_follow_read(&follow);
+	take_all(&g);
+	CHECK_OK(close(g.fd));
+	emit(id, 1);
+	/* Nobody is left to send it to. */
+	ptrc_follow_read(&follow);
+	CHECK_EQ(follow.count, 0u);
+	emit(id, 10);
+	ts_flush(trid);
+	emit(id, 3);
+	g = join();
+	ptrc_follow_read(&follow);
+	ts_clear(trid);
+	ptrc_follow_cleared(&follow);
+	emit(id, 4);
+	ptrc_follow_read(&follow);
+	emit(id, 6);
+	ts_flush(trid);
+	finish();
+	expect_end(&g, 3 + 4, 6);
 }
