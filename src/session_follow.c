@@ -85,20 +85,23 @@ static void let_go(struct ptrc_follow *f, size_t i)
 static int make_buffers(struct ptrc_follow *f)
 {
 	trace_attr_t attr;
+	size_t stream_size = 0;
 	size_t size = 0;
 
-	if (!posix_trace_get_attr(f->trace, &attr))
+	if (!posix_trace_get_attr(f->trace, &attr)) {
 		posix_trace_attr_getmaxdatasize(&attr, &size);
+		posix_trace_attr_getstreamsize(&attr, &stream_size);
+	}
+	/* The attribute may say more than the stream takes. */
+	if (size > stream_size)
+		size = stream_size;
 	if (size < DATA_SIZE_MIN)
 		size = DATA_SIZE_MIN;
 	f->batch = malloc(MESSAGE_MAX);
-	/* The attribute may say more than anybody ever records; what is not used takes no
+	/* Hardly anybody records events as large as that; what is not used takes no
 	 * memory. */
-	f->data = malloc(size);
-	if (!f->data) {
-		size = DATA_SIZE_MIN;
-		f->data = malloc(size);
-	}
+	while (!(f->data = malloc(size)) && size > DATA_SIZE_MIN)
+		size /= 2;
 	f->data_size = size;
 	f->used = 0;
 	f->batch_events = 0;
@@ -387,6 +390,9 @@ static bool take_event(struct ptrc_follow *f)
 	    unavailable)
 		return false;
 	f->read_count += is_user_event(info.posix_event_id);
+	for (size_t i = 0; i < f->count; i++)
+		f->followers[i].is_incomplete |=
+			info.posix_truncation_status == POSIX_TRACE_TRUNCATED_READ;
 	add_event(f, &info, size);
 	return true;
 }

@@ -281,3 +281,47 @@ TEST(nothing_is_missed_while_nobody_follows, "")
 	finish();
 	expect_end(&g, 3 + 4, 6);
 }
+
+/* ---- large data ---- */
+
+static void begin_large(size_t max_data_size)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, MIB, max_data_size);
+
+	begin(ts_create_running(0, &attr), false);
+}
+
+TEST(data_is_whole_however_large_it_might_be, "")
+{
+	static const char data[900000];
+	trace_event_id_t id = ts_id("event");
+	struct got g;
+
+	begin_large((size_t)1 << 50);
+	g = join();
+	posix_trace_event(id, data, sizeof(data));
+	ptrc_follow_read(&follow);
+	finish();
+	take_all(&g);
+	CHECK(g.has_end);
+	CHECK_EQ(g.events, 1u);
+	CHECK_EQ(g.bytes, sizeof(data));
+}
+
+TEST(data_that_had_to_be_cut_is_told, "")
+{
+	static const char data[10000];
+	trace_event_id_t id = ts_id("event");
+	struct got g;
+
+	begin_large(sizeof(data));
+	g = join();
+	/* As if there were no memory for more. */
+	follow.data_size = 4096;
+	posix_trace_event(id, data, sizeof(data));
+	ptrc_follow_read(&follow);
+	finish();
+	take_all(&g);
+	CHECK_EQ(g.bytes, 4096u);
+	CHECK(!g.has_end);
+}
