@@ -425,7 +425,7 @@ static int take_name(struct controller *c, const char *name)
 {
 	struct sockaddr_un address;
 	int lock = ptrc_session_lock(c->directory);
-	int error = 0;
+	int error;
 	int fd;
 
 	if (lock < 0)
@@ -433,10 +433,12 @@ static int take_name(struct controller *c, const char *name)
 	ptrc_session_address(c->directory, name, &address);
 	/* Who refuses is dead; whoever else is there keeps the name, even if it is
 	 * mute. */
-	if (ptrc_session_connect(&address, PTRC_SESSION_ANSWER_MS, &fd) == ECONNREFUSED)
+	error = ptrc_session_connect(&address, PTRC_SESSION_ANSWER_MS, &fd);
+	if (!error)
+		close(fd);
+	if (error == ECONNREFUSED)
 		unlink(address.sun_path);
-	else if (!access(address.sun_path, F_OK))
-		error = EEXIST;
+	error = error != ECONNREFUSED && !access(address.sun_path, F_OK) ? EEXIST : 0;
 	if (!error && rename(c->address.sun_path, address.sun_path))
 		error = errno;
 	if (!error) {

@@ -257,6 +257,22 @@ stand_still() {
 	[ "$before" = "$(used)" ]
 }
 
+@test "a name that had to be found leaves no descriptor open" {
+	traced_start -w
+	sockets() {
+		find "/proc/$(controller "$1")/fd" -lname 'socket:*' | wc -l
+	}
+	for n in 1 2 3 4; do
+		name=$(ptrace-create --pid="$pid" --until-exit)
+		# The one that it listens on.
+		is_alone() { [ "$(sockets "$name")" -eq 1 ]; }
+		wait_until is_alone
+		names="$names $name"
+	done
+	# shellcheck disable=SC2086
+	ptrace-shutdown $names
+}
+
 @test "mute sessions: the list has the others, and takes the time of one" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
