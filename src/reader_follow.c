@@ -15,6 +15,8 @@
 #include "src/session_events.h"
 
 struct ptrc_follow_input {
+	/* Pidfd of the controller, or -1. */
+	int controller_fd;
 	/* The message at hand: records from at to end. */
 	union {
 		struct ptrc_session_events head;
@@ -41,11 +43,12 @@ static size_t padded(size_t size)
 bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
 {
 	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
+	int controller_fd;
 	int error;
 
 	memset(r, 0, sizeof(*r));
 	r->path = session;
-	error = ptrc_session_follow(session, reply, &r->fd);
+	error = ptrc_session_follow(session, reply, &r->fd, &controller_fd);
 	if (error) {
 		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
 	} else {
@@ -54,6 +57,7 @@ bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
 		r->counts = reply->state.counts;
 		r->input = ptrc_cli_allocate(sizeof(*r->input));
 		memset(r->input, 0, sizeof(*r->input));
+		r->input->controller_fd = controller_fd;
 		r->data_size = 4096;
 		r->data = ptrc_cli_allocate(r->data_size);
 	}
@@ -63,6 +67,8 @@ bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
 
 void ptrc_follow_close(struct ptrc_reader *r)
 {
+	if (r->input->controller_fd >= 0)
+		close(r->input->controller_fd);
 	free(r->input);
 	r->input = NULL;
 }
@@ -143,16 +149,20 @@ static bool take_end(struct ptrc_reader *r, size_t n)
 	return false;
 }
 
-/* The connection has ended without an END: by a controller that was killed, or by one that
- * could not wait for us any longer, which takes its name with it. */
+/*
+ * The connection has ended without an END: by a controller that was killed, or by one
+ * that could not wait for us any longer. The latter takes its name with it, and another
+ * session may have it by now; the former leaves a socket that refuses, and that we leave
+ * to the other followers to find.
+ */
 static bool take_silence(struct ptrc_reader *r)
 {
-	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
-	int error = ptrc_session_ask(r->path, PTRC_SESSION_STAT, reply);
+	struct pollfd controller = {.fd = r->input->controller_fd, .events = POLLIN};
 
-	free(reply);
+	/* While it is being killed it may refuse us and still listen. */
+	poll(&controller, controller.fd >= 0, PTRC_SESSION_LOOK_UP_MS);
 	give_up_partial(r);
-	if (error != ENOENT)
+	if (ptrc_session_knock(r->path) == ECONNREFUSED)
 		return fail(r, ECONNRESET);
 	r->is_rest_unshown = true;
 	r->input->is_ended = true;

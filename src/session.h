@@ -207,8 +207,9 @@ void ptrc_session_stat_all(char *const *names, size_t count,
 			   struct ptrc_session_reply *replies, int *errors);
 
 /* The same for FOLLOW; *fd gets the connection, where waiting ends with EAGAIN every
- * PTRC_SESSION_LOOK_UP_MS. */
-int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int *fd);
+ * PTRC_SESSION_LOOK_UP_MS, and *controller_fd a pidfd of the controller, or -1. */
+int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int *fd,
+			int *controller_fd);
 
 /* An event type of a session. */
 struct ptrc_session_type {

@@ -208,7 +208,8 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb verb,
 	return ptrc_session_ask_about(name, &q, reply);
 }
 
-int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int *fd)
+int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int *fd,
+			int *controller_fd)
 {
 	const struct ptrc_session_question q = {.verb = PTRC_SESSION_FOLLOW};
 	pid_t controller;
@@ -216,6 +217,7 @@ int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int 
 
 	if (error)
 		return error;
+	*controller_fd = (int)syscall(SYS_pidfd_open, controller, 0);
 	error = exchange(*fd, &q, reply);
 	if (!error)
 		error = reply->error;
@@ -224,6 +226,8 @@ int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int 
 	/* An event may be long in coming; who waits for it looks up now and then. */
 	if (!error)
 		error = limit_waits(*fd, PTRC_SESSION_LOOK_UP_MS);
+	if (error && *controller_fd >= 0)
+		close(*controller_fd);
 	if (error)
 		close(*fd);
 	return error;

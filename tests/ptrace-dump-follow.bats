@@ -167,6 +167,44 @@ ended() {
 	grep -q "^ptrace-dump: $me: " errors
 }
 
+@test "all who follow a session that is killed say so" {
+	begin
+	is_following() {
+		ptrace-stop "$me"
+		ptrace-start "$me"
+		has_line posix_trace_stop
+	}
+	for n in 1 2 3 4; do
+		follow
+		wait_until is_following
+		mv lines lines$n
+		mv errors errors$n
+		followers="$followers $follower"
+	done
+	kill -KILL "$(ptrace-stat --json "$me" | jq .controller)"
+	touch errors
+	for follower in $followers; do ended 1; done
+	[ "$(grep -c "^ptrace-dump: $me: the session was killed" errors?)" = "errors1:1
+errors2:1
+errors3:1
+errors4:1" ]
+}
+
+@test "a session that ended is not taken for another one of its name" {
+	begin -n 200000
+	follow
+	wait_until has_line posix_trace_start
+	kill -STOP "$follower"
+	go
+	wait_until says done
+	ptrace-shutdown "$me"
+	ptrace-create --pid="$pid" --name="$me"
+	kill -CONT "$follower"
+	ended 3
+	grep -q "^ptrace-dump: $me: the session ended before all events" errors
+	run ! grep -q killed errors
+}
+
 @test "what makes no sense is a wrong usage" {
 	touch some.log
 	for options in some.log --last=3 --since=-5s --until=-1s --follow=other; do
