@@ -126,7 +126,9 @@ int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *cli,
 
 		ask(names[i], verb, &r);
 		/* Those that have ended by now are no longer among all. */
-		if (is_all && (r.error == ENOENT || r.error == ECONNREFUSED))
+		if (is_all &&
+		    (r.error == ENOENT || r.error == ECONNREFUSED ||
+		     (r.error == ECONNRESET && ptrc_session_knock(names[i]) == ENOENT)))
 			continue;
 		if (r.error) {
 			ptrc_cli_message(names[i], "%s", r.reason);

@@ -25,9 +25,13 @@
 #include "src/session_path.h"
 #include "src/session_types.h"
 
-/* Connections that may wait for their turn to say what they want; more wait to be
- * accepted. */
-enum { CLIENTS_MAX = 16 };
+enum {
+	/* Connections that may wait for their turn to say what they want; more wait to
+	 * be accepted. */
+	CLIENTS_MAX = 16,
+	/* How long the end waits for those that are connected to say it. */
+	LAST_CLIENTS_MS = 100,
+};
 
 /* What the descriptors that are waited for stand for. */
 enum {
@@ -64,6 +68,7 @@ struct controller {
 	size_t client_count;
 	bool is_ending;
 	struct ptrc_session_end end_message;
+	struct ptrc_session_state end_state;
 };
 
 static uint64_t now_ns(void)
@@ -158,8 +163,9 @@ static void remove_socket(struct controller *c)
 }
 
 /* Whatever happens: stream gone, log closed, name free. */
-static int end(struct controller *c, struct ptrc_session_state *s)
+static void end(struct controller *c)
 {
+	struct ptrc_session_state *s = &c->end_state;
 	struct ptrc_session_end message = {
 		.magic = PTRC_SESSION_MAGIC,
 		.version = PTRC_SESSION_VERSION,
@@ -178,7 +184,6 @@ static int end(struct controller *c, struct ptrc_session_state *s)
 	remove_socket(c);
 	c->is_ending = true;
 	c->end_message = message;
-	return message.error;
 }
 
 static void answer(int fd, const struct ptrc_session_reply *reply)
@@ -223,6 +228,9 @@ static bool serve(struct controller *c, int fd)
 	reply.kind = PTRC_SESSION_WORKING;
 	if (!check(&request.head, n))
 		request.head.verb = 0;
+	/* It is too late for all else. */
+	if (c->is_ending && request.head.verb != PTRC_SESSION_SHUTDOWN)
+		return false;
 	if (request.head.verb == PTRC_SESSION_FLUSH ||
 	    request.head.verb == PTRC_SESSION_SHUTDOWN ||
 	    request.head.verb == PTRC_SESSION_CLEAR)
@@ -250,9 +258,12 @@ static bool serve(struct controller *c, int fd)
 		reply.error = clear(c);
 		break;
 	case PTRC_SESSION_SHUTDOWN:
-		reply.error = end(c, &reply.state);
+		if (!c->is_ending)
+			end(c);
+		reply.error = c->end_message.error;
 		/* Without a log nothing was to be kept, so nothing is missing. */
 		if (c->plan->log_fd >= 0) {
+			reply.state = c->end_state;
 			reply.body = PTRC_SESSION_BODY_STATE;
 			reply.size = sizeof(reply.state);
 		}
@@ -320,12 +331,10 @@ static void forget_client(struct controller *c, size_t i)
 
 static void target_ended(struct controller *c)
 {
-	static struct ptrc_session_state last;
-
 	close(c->target_fd);
 	c->target_fd = -1;
 	if (c->plan->is_until_exit)
-		end(c, &last);
+		end(c);
 }
 
 /* Milliseconds until something has to be looked at that nothing wakes us for; -1 as a
@@ -339,22 +348,55 @@ static int next_look(const struct controller *c)
 	return ms;
 }
 
+static void serve_client(struct controller *c, size_t i)
+{
+	int fd = c->clients[i];
+
+	forget_client(c, i);
+	if (!serve(c, fd))
+		close(fd);
+}
+
 static void serve_clients(struct controller *c, const struct pollfd *p, size_t count)
 {
 	/* Backwards, as those served leave the list. */
 	for (size_t i = count; i-- > 0 && !c->is_ending;)
-		if (p[i].revents) {
-			int fd = c->clients[i];
+		if (p[i].revents)
+			serve_client(c, i);
+}
 
-			forget_client(c, i);
-			if (!serve(c, fd))
-				close(fd);
-		}
+static size_t poll_clients(const struct controller *c, struct pollfd *p)
+{
+	for (size_t i = 0; i < c->client_count; i++)
+		p[i] = (struct pollfd){.fd = c->clients[i], .events = POLLIN};
+	return c->client_count;
+}
+
+/* The session has ended: who came before it did and wants that, too, gets it. */
+static void serve_last_clients(struct controller *c)
+{
+	uint64_t until = now_ns() + LAST_CLIENTS_MS * UINT64_C(1000000);
+	uint64_t now;
+
+	while ((now = now_ns()) < until) {
+		struct pollfd p[1 + CLIENTS_MAX] = {
+			{.fd = c->listen_fd, .events = POLLIN},
+		};
+		size_t count = poll_clients(c, p + 1);
+		int left = count ? (int)((until - now) / 1000000) : 0;
+
+		if (poll(p, 1 + count, left) <= 0)
+			break;
+		for (size_t i = count; i-- > 0;)
+			if (p[1 + i].revents)
+				serve_client(c, i);
+		if (p[0].revents)
+			accept_client(c);
+	}
 }
 
 static void __attribute__((noreturn)) run(struct controller *c)
 {
-	static struct ptrc_session_state last;
 	bool is_more = false;
 
 	c->follow.trace = c->trace;
@@ -366,14 +408,9 @@ static void __attribute__((noreturn)) run(struct controller *c)
 			[POLL_SIGNAL] = {.fd = c->signal_fd, .events = POLLIN},
 			[POLL_TARGET] = {.fd = c->target_fd, .events = POLLIN},
 		};
-		size_t count = c->client_count;
+		size_t count = poll_clients(c, p + POLL_CLIENTS);
 		size_t followers;
 
-		for (size_t i = 0; i < count; i++)
-			p[POLL_CLIENTS + i] = (struct pollfd){
-				.fd = c->clients[i],
-				.events = POLLIN,
-			};
 		followers = ptrc_follow_poll(&c->follow, p + POLL_CLIENTS + count);
 		if (poll(p, POLL_CLIENTS + count + followers,
 			 is_more ? 0 : next_look(c)) < 0)
@@ -387,10 +424,11 @@ static void __attribute__((noreturn)) run(struct controller *c)
 		if (p[POLL_TARGET].revents)
 			target_ended(c);
 		if (!c->is_ending && p[POLL_SIGNAL].revents)
-			end(c, &last);
+			end(c);
 		if (!c->is_ending && p[POLL_LISTEN].revents)
 			accept_client(c);
 	}
+	serve_last_clients(c);
 	ptrc_follow_end(&c->follow, &c->end_message);
 	exit(0);
 }

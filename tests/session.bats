@@ -345,6 +345,24 @@ stand_still() {
 	jq -e '.session == "a\"b\nc" and .error == 2' <<<"$stdout"
 }
 
+@test "two end a session at once, and both have ended it" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	c=$(controller "$me.a")
+	kill -STOP "$c"
+	for n in 1 2; do
+		ptrace-shutdown --json "$me.a" >out$n 2>&1 3>&- &
+		last=$!
+		ending="$ending $last"
+		# It watches the controller from when it has a connection on.
+		is_waiting() { find /proc/$last/fd -lname '*pidfd*' 2>/dev/null | grep -q .; }
+		wait_until is_waiting
+	done
+	kill -CONT "$c"
+	for p in $ending; do wait "$p"; done
+	jq -e '.error == 0 and .complete' out1 out2
+}
+
 @test "all sessions are ended at once" {
 	traced_start -w
 	[ "$(ptrace-list --json | jq -s length)" -eq 0 ] || skip "others have sessions"
