@@ -117,11 +117,13 @@ static void gather(struct controller *c, struct ptrc_session_state *s)
 	ptrc_attributes_gather(c->trace, &s->attributes);
 	posixtrace_get_counts(c->trace, &s->counts, sizeof(s->counts));
 	s->event_count = count_events(c->trace);
+	if (posix_trace_get_status(c->trace, &s->status))
+		return;
+	/* A stream that is full stops by itself, and goes on when it has been read. */
+	set_running(c, s->status.posix_stream_status == POSIX_TRACE_RUNNING);
 	s->running_ns = c->ran_ns;
 	if (c->is_running)
 		s->running_ns += now_ns() - c->running_since_ns;
-	if (posix_trace_get_status(c->trace, &s->status))
-		return;
 	c->is_stream_overrun |=
 		s->status.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
 	c->is_log_overrun |= s->status.posix_log_overrun_status == POSIX_TRACE_OVERRUN;
@@ -241,11 +243,13 @@ static bool serve(struct controller *c, int fd)
 		break;
 	case PTRC_SESSION_START:
 		reply.error = posix_trace_start(c->trace);
-		set_running(c, true);
+		if (!reply.error)
+			set_running(c, true);
 		break;
 	case PTRC_SESSION_STOP:
 		reply.error = posix_trace_stop(c->trace);
-		set_running(c, false);
+		if (!reply.error)
+			set_running(c, false);
 		break;
 	case PTRC_SESSION_FLUSH:
 		/* What is flushed can no longer be shown to followers. Who records faster

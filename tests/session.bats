@@ -345,6 +345,26 @@ stand_still() {
 	jq -e '.session == "a\"b\nc" and .error == 2' <<<"$stdout"
 }
 
+@test "the time that a full stream stands still is not one that it runs" {
+	traced_start -w -W -n 10000 -s 100
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start --stream-min-size=64K \
+		--stream-full-policy=until-full
+	go
+	wait_until says done
+	running_ns() { ptrace-stat --json "$me.a" | jq .running_ns; }
+	ptrace-stat --json "$me.a" | jq -e '.status.stream == "suspended"'
+	before=$(running_ns)
+	[ "$before" -gt 0 ]
+	[ "$(running_ns)" -eq "$before" ]
+	# And goes on when there is room.
+	ptrace-clear "$me.a"
+	ptrace-start "$me.a"
+	before=$(running_ns)
+	[ "$(running_ns)" -gt "$before" ]
+	ptrace-shutdown "$me.a"
+}
+
 @test "two end a session at once, and both have ended it" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
