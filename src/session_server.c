@@ -31,6 +31,8 @@ enum {
 	CLIENTS_MAX = 16,
 	/* How long the end waits for those that are connected to say it. */
 	LAST_CLIENTS_MS = 100,
+	/* How long nobody is accepted for want of descriptors. */
+	LISTEN_PAUSE_MS = 100,
 };
 
 /* What the descriptors that are waited for stand for. */
@@ -51,6 +53,11 @@ struct controller {
 	ino_t inode;
 	int listen_fd;
 	int signal_fd;
+	/* Stands for nothing: given up for a connection when there are no more, so that
+	 * commands reach the session however many follow it. -1 then. */
+	int spare_fd;
+	/* Until when nobody is accepted; 0 as a rule. */
+	uint64_t listen_pause_ns;
 	/* pidfd of the target, or -1 when it has ended. */
 	int target_fd;
 	trace_id_t trace;
@@ -98,6 +105,14 @@ static void set_running(struct controller *c, bool is_running)
 	if (!c->is_running && is_running)
 		c->running_since_ns = now_ns();
 	c->is_running = is_running;
+}
+
+/* Whether there is a spare descriptor, now or again. */
+static bool keep_spare(struct controller *c)
+{
+	if (c->spare_fd < 0)
+		c->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return c->spare_fd >= 0;
 }
 
 static void gather(struct controller *c, struct ptrc_session_state *s)
@@ -282,7 +297,8 @@ static bool serve(struct controller *c, int fd)
 		break;
 	case PTRC_SESSION_FOLLOW:
 		put_state(c, &reply);
-		reply.error = ptrc_follow_add(&c->follow, fd);
+		/* Who stays shall leave a descriptor to those who do not. */
+		reply.error = keep_spare(c) ? ptrc_follow_add(&c->follow, fd) : EMFILE;
 		is_following = !reply.error;
 		break;
 	default:
@@ -303,18 +319,33 @@ static void drop_oldest_client(struct controller *c)
 	memmove(c->clients, c->clients + 1, c->client_count * sizeof(c->clients[0]));
 }
 
+static int accept_connection(struct controller *c)
+{
+	int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
+		return fd;
+	if (c->spare_fd >= 0) {
+		close(c->spare_fd);
+		c->spare_fd = -1;
+	} else if (c->client_count) {
+		drop_oldest_client(c);
+	}
+	fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	/* Who waits to be accepted would wake us at once again. */
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		c->listen_pause_ns = now_ns() + LISTEN_PAUSE_MS * UINT64_C(1000000);
+	return fd;
+}
+
 static void accept_client(struct controller *c)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
-	int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept_connection(c);
 
-	if (fd < 0) {
-		/* Who waits to be accepted would wake us at once again. */
-		if ((errno == EMFILE || errno == ENFILE) && c->client_count)
-			drop_oldest_client(c);
+	if (fd < 0)
 		return;
-	}
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
 	    (peer.uid && peer.uid != geteuid())) {
 		close(fd);
@@ -349,6 +380,8 @@ static int next_look(const struct controller *c)
 
 	if (ms < 0 && c->target_fd >= 0 && ptrc_filter_rules_is_pending(c->filter))
 		ms = PTRC_FILTER_RULES_REFRESH_MS;
+	if (c->listen_pause_ns && (ms < 0 || ms > LISTEN_PAUSE_MS))
+		ms = LISTEN_PAUSE_MS;
 	return ms;
 }
 
@@ -415,6 +448,11 @@ static void __attribute__((noreturn)) run(struct controller *c)
 		size_t count = poll_clients(c, p + POLL_CLIENTS);
 		size_t followers;
 
+		keep_spare(c);
+		if (c->listen_pause_ns && now_ns() < c->listen_pause_ns)
+			p[POLL_LISTEN].fd = -1;
+		else
+			c->listen_pause_ns = 0;
 		followers = ptrc_follow_poll(&c->follow, p + POLL_CLIENTS + count);
 		if (poll(p, POLL_CLIENTS + count + followers,
 			 is_more ? 0 : next_look(c)) < 0)
@@ -591,6 +629,7 @@ controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
 	struct ptrc_session_outcome outcome = {.stage = PTRC_SESSION_STAGE_PROCESS};
 
 	c.plan = plan;
+	c.spare_fd = -1;
 	c.filter = plan->filter ? plan->filter : &no_filter;
 	outcome.error = close_inherited(outcome_fd, plan->log_fd);
 	if (!outcome.error)

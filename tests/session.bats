@@ -257,6 +257,31 @@ stand_still() {
 	[ "$before" = "$(used)" ]
 }
 
+@test "few descriptors and many followers: the session serves, and sleeps" {
+	traced_start -w
+	(ulimit -n 14; ptrace-create --pid="$pid" --name="$me.a")
+	for n in 1 2 3 4 5 6 7 8; do
+		"$peer" follow "$me.a" >live$n 2>&1 3>&- &
+		pids="$pids $!"
+		wait_until test -s live$n
+	done
+	grep -q "too many follow this session, or files are open" live8
+	grep -q following live1
+	timeout 4 ptrace-stat "$me.a"
+	timeout 4 ptrace-list
+	c=$(controller "$me.a")
+	used() { cut -d' ' -f14,15 "/proc/$c/stat" | { read -r a b; echo $((a + b)); }; }
+	before=$(used)
+	timeout 4 "$peer" silent "$me.a" >silent 3>&- &
+	pids="$pids $!"
+	wait_until grep -q connected silent
+	timeout 4 ptrace-stat "$me.a"
+	read -rt 1 <> <(:) || true
+	# It looks for events 500 times a second.
+	[ "$(($(used) - before))" -lt 20 ]
+	ptrace-shutdown "$me.a"
+}
+
 @test "a name that had to be found leaves no descriptor open" {
 	traced_start -w
 	sockets() {
