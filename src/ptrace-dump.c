@@ -452,6 +452,17 @@ static void catch_signals(void)
 	}
 }
 
+/* Whether nothing that may still come is wanted. An event is here some milliseconds after
+ * it was recorded, unless its thread was stopped meanwhile. */
+static bool is_over(void)
+{
+	const int64_t late_ns = 200000000;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return ptrc_when_ns(&now) > ptrc_when_add(wanted.span.last, late_ns);
+}
+
 /* With what waits in the buffer written. */
 static bool read_live(struct ptrc_reader *r)
 {
@@ -465,6 +476,8 @@ static bool read_live(struct ptrc_reader *r)
 		if (r->error != EINTR)
 			return false;
 		r->error = 0;
+		if (is_over())
+			return false;
 	}
 }
 
@@ -506,6 +519,8 @@ static bool follow(struct source *s)
 	int64_t shown_until_ns = INT64_MIN;
 	bool is_first = true;
 
+	/* Known before the first event comes, or only then. */
+	wanted.span.last = until.base == PTRC_WHEN_ABSOLUTE ? until.ns : INT64_MAX;
 	while (shown_count < first_count && read_live(r)) {
 		int64_t ns = event_ns(s);
 

@@ -104,6 +104,26 @@ ended() {
 	[ "$(wc -l <lines)" -eq 3 ]
 }
 
+@test "it ends at its time, though nothing happens" {
+	traced_start -w -W
+	wait_until says ready
+	# Without a log nothing is recorded for its sake either.
+	ptrace-create --pid="$pid" --name="$me"
+	follow --until="@$(($(date +%s) + 1))" --count
+	ended 0
+	[ "$(jq .count lines)" -eq 0 ]
+	ptrace-start "$me"
+	follow --until=+1ms --summary
+	ended 0
+	tail -n 1 lines | jq -e '.summary | .complete and .shown == 1'
+	follow --until="@$(($(date +%s) + 3600))"
+	go
+	wait_until has_line traced.event
+	run ! is_ended "$follower"
+	ptrace-shutdown "$me"
+	ended 0
+}
+
 @test "around: the lines before are kept until the event comes" {
 	begin -n 5 -e other
 	follow --around='posix_trace_sto?' --before=1h --after=0s --fields=event
