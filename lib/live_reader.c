@@ -37,13 +37,16 @@ int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, boo
 	r->gap_first = PTRC_TIME_NONE;
 	r->buffer_size = s->chunk_size;
 	r->buffer = malloc(r->buffer_size);
+	if (is_tee)
+		r->withheld = calloc(PTRC_TYPE_COUNT, sizeof(*r->withheld));
 	ptrc_sequencer_reset(&r->sequencer);
-	return r->buffer ? 0 : ENOMEM;
+	return r->buffer && (r->withheld || !is_tee) ? 0 : ENOMEM;
 }
 
 void ptrc_live_reader_destroy(struct ptrc_live_reader *r)
 {
 	free(r->buffer);
+	free(r->withheld);
 	free(r->heap);
 	free(r->runs);
 }
@@ -172,6 +175,24 @@ static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 
 	if (!r->is_tee && !(id_flags & PTRC_REC_HIDDEN))
 		ptrc_type_counts_add(ptrc_stream_types(r->stream->header), r->epoch, &one);
+}
+
+/* Whether the event is to be reported; counts it. */
+static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
+{
+	struct posixtrace_type_count *withheld;
+
+	if (ptrc_sequencer_admit(&r->sequencer, e->id_flags, e->data, e->len)) {
+		count(r, e->id_flags, e->len);
+		return true;
+	}
+	if (r->is_tee && !(e->id_flags & PTRC_REC_HIDDEN)) {
+		withheld = &r->withheld[e->id_flags & PTRC_REC_ID_MASK];
+		withheld->pt_events++;
+		withheld->pt_bytes += e->len;
+		withheld->pt_truncated += (e->id_flags & PTRC_REC_TRUNCATED) != 0;
+	}
+	return false;
 }
 
 /* ERROR: damaged memory was met and what is behind it skipped. */
@@ -484,10 +505,8 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 	r->queue_at = r->queue_count = 0;
 	enqueue(r, POSIX_TRACE_OVERFLOW, r->gap_first, NULL, 0);
 	enqueue(r, POSIX_TRACE_RESUME, e->stamp, NULL, 0);
-	if (ptrc_sequencer_admit(&r->sequencer, e->id_flags, e->data, e->len)) {
-		count(r, e->id_flags, e->len);
+	if (admit(r, e))
 		r->queue[r->queue_count++] = *e;
-	}
 	r->is_in_gap = false;
 	r->gap_first = PTRC_TIME_NONE;
 	r->told = e->stamp;
@@ -528,6 +547,8 @@ static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
 	r->told = atomic_load_explicit(&r->stream->header->cleared_at, memory_order_acquire);
 	r->gap_first = PTRC_TIME_NONE;
 	r->is_settling = false;
+	if (r->is_tee)
+		memset(r->withheld, 0, PTRC_TYPE_COUNT * sizeof(*r->withheld));
 	ptrc_sequencer_reset(&r->sequencer);
 }
 
@@ -587,11 +608,8 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 			tell_gap(r, event);
 			continue;
 		}
-		if (ptrc_sequencer_admit(&r->sequencer, event->id_flags, event->data,
-					 event->len)) {
-			count(r, event->id_flags, event->len);
+		if (admit(r, event))
 			return 0;
-		}
 		idle = 0;
 	}
 	return ENODATA;
@@ -646,6 +664,15 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk, const struct
 	unpin(r, chunk);
 }
 
+/* After a keeper was killed there may be less than that. */
+static void take_off(struct posixtrace_type_count *from, const struct posixtrace_type_count *t)
+{
+	from->pt_events -= t->pt_events < from->pt_events ? t->pt_events : from->pt_events;
+	from->pt_bytes -= t->pt_bytes < from->pt_bytes ? t->pt_bytes : from->pt_bytes;
+	from->pt_truncated -= t->pt_truncated < from->pt_truncated ? t->pt_truncated :
+								      from->pt_truncated;
+}
+
 bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
 			    size_t count)
 {
@@ -679,6 +706,8 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 	find_unread(r);
 	for (uint32_t i = 0; i < used; i++)
 		count_chunk(r, i, &b, counts, count);
+	for (uint32_t i = 0; r->is_tee && i < count && i < PTRC_TYPE_COUNT; i++)
+		take_off(&counts[i], &r->withheld[i]);
 	atomic_thread_fence(memory_order_acquire);
 	return !(version & 1) &&
 	       atomic_load_explicit(&types->version, memory_order_relaxed) == version &&

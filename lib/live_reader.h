@@ -53,6 +53,10 @@ struct ptrc_live_reader {
 	uint32_t settle_slot; /* all before it are done with */
 	int64_t settle_since;
 
+	/* Of a tee: what it passed over because of the filter that was in force by then. The
+	 * keeper has counted it, or will. By type. */
+	struct posixtrace_type_count *withheld;
+
 	/* Made-up events that come before the one in `buffer`. */
 	struct ptrc_live_event queue[3];
 	unsigned queue_at, queue_count;

@@ -368,6 +368,61 @@ TEST(counts_are_exact_while_others_flush_and_record, "EXT-01")
 	ts_shutdown(trid);
 }
 
+static _Atomic bool is_over;
+
+static void *write_until_over(void *arg)
+{
+	const trace_event_id_t *id = arg;
+
+	while (!atomic_load(&is_over))
+		posix_trace_event(*id, "12345678", 8);
+	return NULL;
+}
+
+TEST(what_a_filter_withholds_is_not_counted, "EXT-01 FILTER-13")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_event_set_t set;
+
+	/* Events recorded under the old filter, and later than the change. */
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	CHECK_OK(posix_trace_eventset_add(id, &set));
+	for (int has_log = 0; has_log < 2; has_log++) {
+		trace_attr_t attr =
+			has_log ? log_attr(POSIX_TRACE_UNTIL_FULL, 64 * MIB,
+					   POSIX_TRACE_APPEND, 0)
+				: ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * MIB, 100);
+		trace_id_t trid = has_log ? ts_create_log(0, &attr, ts_temp_file())
+					  : ts_create(0, &attr);
+		unsigned long read = 0;
+		struct ts_event event;
+		pthread_t threads[2];
+
+		atomic_store(&is_over, false);
+		ts_start(trid);
+		for (int i = 0; i < 2; i++)
+			threads[i] = ts_thread(write_until_over, &id);
+		for (int n = 0; n < 60; n++) {
+			CHECK_OK(posix_trace_set_filter(trid, &set,
+							n % 2 ? POSIX_TRACE_SUB_EVENTSET
+							      : POSIX_TRACE_ADD_EVENTSET));
+			sched_yield();
+		}
+		atomic_store(&is_over, true);
+		for (int i = 0; i < 2; i++)
+			ts_join(threads[i]);
+		ts_stop(trid);
+		while (ts_try_next(trid, &event)) {
+			read += event.info.posix_event_id == id;
+			ts_event_free(&event);
+		}
+		count_types(trid);
+		CHECK_EQ(counts[id].pt_unread, 0);
+		CHECK_EQ(counts[id].pt_events, read);
+		ts_shutdown(trid);
+	}
+}
+
 TEST(a_reader_that_sleeps_does_not_keep_the_counts, "EXT-01")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
