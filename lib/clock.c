@@ -28,6 +28,8 @@ int64_t ptrc_clock_ns(int clock_id)
 #define MULT_SHIFT 32
 /* Entries in a row whose writers may have died. */
 #define ABANDONED_MAX 64
+/* More than an appender takes that has the processor. */
+#define APPEND_TRIES 200
 
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
 {
@@ -175,16 +177,22 @@ struct entry {
 	int64_t ns, true_ns;
 };
 
+static struct ptrc_clock_entry *entry_at(const struct ptrc_stream_header *h, uint64_t index)
+{
+	return &ptrc_stream_clock((struct ptrc_stream_header *)(uintptr_t)h)
+			[index % PTRC_CLOCK_ENTRY_COUNT];
+}
+
+/* Given up: as one never written, its mult is 0. */
 static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t index)
 {
-	const struct ptrc_clock_entry *p =
-		&ptrc_stream_clock((struct ptrc_stream_header *)(uintptr_t)h)
-			 [index % PTRC_CLOCK_ENTRY_COUNT];
+	const struct ptrc_clock_entry *p = entry_at(h, index);
+	uint64_t mult = atomic_load_explicit(&p->mult, memory_order_acquire);
 
 	return (struct entry){
 		.counter = atomic_load_explicit(&p->counter, memory_order_relaxed),
 		.due = atomic_load_explicit(&p->due, memory_order_relaxed),
-		.mult = atomic_load_explicit(&p->mult, memory_order_relaxed),
+		.mult = mult == PTRC_CLOCK_GIVEN_UP ? 0 : mult,
 		.ns = atomic_load_explicit(&p->ns, memory_order_relaxed),
 		.true_ns = atomic_load_explicit(&p->true_ns, memory_order_relaxed),
 	};
@@ -203,71 +211,114 @@ static void publish_due(struct ptrc_stream_header *h, uint64_t due)
 		;
 }
 
-/* Appending: clock_word = count << 32 | tid of the appender. Losing a dead appender's half
- * written entry costs its index: mult 0 marks it until, at worst, it is completed late. */
-void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
+/*
+ * Appending. clock_word = count << 32 | tid of the appender. An appender that is dead or slow
+ * is taken over, and may go on at any later time; so all that it changes then, it changes by
+ * CAS from what it had seen while the word was its own.
+ *
+ * Every entry up to and with index `count` is real memory, and whoever raises the count sees
+ * to the next before: nobody reads or writes a hole, which a full file system answers with
+ * SIGBUS. Without memory for the next the last entry is made to hold longer.
+ */
+static bool make_real(struct ptrc_stream_header *h, uint64_t index)
 {
-	uint64_t word, count, due, mine, counter = 0, elapsed, mult;
-	int64_t ns = 0, reached, interval, excess;
-	struct ptrc_clock_entry *e;
-	struct entry last, old;
+	return ptrc_populate(entry_at(h, index), sizeof(struct ptrc_clock_entry));
+}
 
-	if (now < atomic_load_explicit(&h->clock_due, memory_order_acquire))
-		return;
-	word = atomic_load_explicit(&h->clock_word, memory_order_acquire);
-	mine = (uint32_t)ptrc_sys_gettid();
+static bool change_word(struct ptrc_stream_header *h, uint64_t from, uint64_t to)
+{
+	return atomic_compare_exchange_strong_explicit(&h->clock_word, &from, to,
+						       memory_order_acq_rel,
+						       memory_order_relaxed);
+}
+
+/* Has nobody taken our place? */
+static bool has_word(struct ptrc_stream_header *h, uint64_t word)
+{
+	return atomic_load_explicit(&h->clock_word, memory_order_acquire) == word;
+}
+
+/* Take the place of the appender in `word`. It may be storing into its entry, whose index is
+ * given up then. But not if there is no memory for the next: then it has not got that far,
+ * and once it has it sees that the word is ours. Returns our word, 0 if we lost it. */
+static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t tid)
+{
+	uint64_t mine = (word & ~(uint64_t)UINT32_MAX) | tid, count = word >> 32;
+
+	if (!change_word(h, word, mine))
+		return 0;
+	if (!make_real(h, count + 1))
+		return mine;
+	if (!has_word(h, mine))
+		return 0;
+	atomic_exchange_explicit(&entry_at(h, count)->mult, PTRC_CLOCK_GIVEN_UP,
+				 memory_order_acq_rel);
+	return change_word(h, mine, (count + 1) << 32 | tid) ? (count + 1) << 32 | tid : 0;
+}
+
+/* Our word, or 0 if no entry is due any more. */
+static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
+{
+	uint32_t tid = (uint32_t)ptrc_sys_gettid();
+	uint64_t before = 0;
+
 	for (unsigned tries = 0;; tries++) {
+		uint64_t word, mine;
+
 		if (now < atomic_load_explicit(&h->clock_due, memory_order_acquire))
-			return;
-		count = word >> 32;
-		if ((uint32_t)word == 0) {
-			if (atomic_compare_exchange_weak_explicit(&h->clock_word, &word,
-								  count << 32 | mine,
-								  memory_order_acquire,
-								  memory_order_acquire))
-				break;
-			continue;
-		}
-		if (ptrc_thread_is_gone((int)(uint32_t)word) || tries > 200) {
-			if (atomic_compare_exchange_strong_explicit(
-				    &h->clock_word, &word, (count + 1) << 32 | mine,
-				    memory_order_acquire, memory_order_acquire)) {
-				count++;
-				break;
-			}
-			continue;
-		}
-		ptrc_sys(SYS_sched_yield, 0);
+			return 0;
 		word = atomic_load_explicit(&h->clock_word, memory_order_acquire);
+		if (word != before)
+			tries = 0; /* another has it, and all the time again */
+		before = word;
+		if ((uint32_t)word == 0) {
+			if (change_word(h, word, word | tid))
+				return word | tid;
+		} else if (tries > APPEND_TRIES || ptrc_thread_is_gone((int)(uint32_t)word)) {
+			mine = take_over(h, word, tid);
+			if (mine)
+				return mine;
+		} else {
+			ptrc_sys(SYS_sched_yield, 0);
+		}
 	}
-	last = load_entry(h, count - 1);
-	for (uint64_t back = 2; last.mult == 0 && back <= count && back <= ABANDONED_MAX; back++)
-		last = load_entry(h, count - back);
-	e = &ptrc_stream_clock(h)[count % PTRC_CLOCK_ENTRY_COUNT];
-	due = last.due > last.counter ? last.due : last.counter;
-	publish_due(h, due);
-	read_pair(&counter, &ns);
-	if (now < due || counter < due || counter <= last.counter || last.mult == 0 ||
-	    !ptrc_populate(e, sizeof(*e))) {
-		atomic_store_explicit(&h->clock_word, count << 32, memory_order_release);
-		return;
-	}
+}
+
+/* ns until another entry is worth while. */
+static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter, uint64_t mult)
+{
+	int64_t interval = scale(counter - h->t0, mult) / 8;
+
+	if (interval < ENTRY_INTERVAL_MIN_NS)
+		return ENTRY_INTERVAL_MIN_NS;
+	return interval < ENTRY_INTERVAL_MAX_NS ? interval : ENTRY_INTERVAL_MAX_NS;
+}
+
+static uint64_t ticks_of(int64_t ns, uint64_t mult)
+{
+	return rate(ns, 1) / (mult ? mult : 1);
+}
+
+/* With the word ours: an entry from (counter, ns) on, behind `last`. False if we lost it. */
+static bool append(struct ptrc_stream_header *h, uint64_t word, const struct entry *last,
+		   uint64_t counter, int64_t ns, uint64_t *due)
+{
+	uint64_t count = word >> 32, seen, mult;
+	struct ptrc_clock_entry *e = entry_at(h, count);
+	int64_t reached, interval, excess;
+	struct entry old;
+
 	/* What the function had said up to due stays; no event lies between due and here,
 	 * so time may jump forward to the truth, but never back. */
-	reached = add(last.ns, scale(due - last.counter, last.mult));
+	reached = add(last->ns, scale(*due - last->counter, last->mult));
 	old = load_entry(h, count > 6 ? count - 6 : 0);
 	if (old.mult == 0 || counter - old.counter < 1000)
 		old = load_entry(h, 0);
 	mult = ns > old.true_ns && counter > old.counter ?
 		       rate(subtract(ns, old.true_ns), counter - old.counter) :
-		       last.mult;
-	elapsed = counter - h->t0;
-	interval = scale(elapsed, mult) / 8;
-	if (interval < ENTRY_INTERVAL_MIN_NS)
-		interval = ENTRY_INTERVAL_MIN_NS;
-	if (interval > ENTRY_INTERVAL_MAX_NS)
-		interval = ENTRY_INTERVAL_MAX_NS;
-	due = counter + rate(interval, 1) / (mult ? mult : 1);
+		       last->mult;
+	interval = interval_after(h, counter, mult);
+	*due = counter + ticks_of(interval, mult);
 	excess = subtract(reached, ns);
 	if (excess > 0) { /* ahead of the truth: wait for it, over one interval */
 		int64_t slow = excess < interval / 2 ? excess : interval / 2;
@@ -275,18 +326,63 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 		mult -= (uint64_t)((unsigned __int128)mult * (uint64_t)slow /
 				   (uint64_t)interval);
 	}
+	seen = atomic_load_explicit(&e->mult, memory_order_acquire);
+	if (!has_word(h, word))
+		return false;
 	atomic_store_explicit(&e->counter, counter, memory_order_relaxed);
 	atomic_store_explicit(&e->ns, excess > 0 ? reached : ns, memory_order_relaxed);
 	atomic_store_explicit(&e->true_ns, ns, memory_order_relaxed);
-	atomic_store_explicit(&e->due, due, memory_order_relaxed);
-	atomic_store_explicit(&e->mult, mult, memory_order_relaxed);
+	atomic_store_explicit(&e->due, *due, memory_order_relaxed);
+	/* Now it is one, unless the index was given up. */
+	return atomic_compare_exchange_strong_explicit(&e->mult, &seen, mult,
+						       memory_order_acq_rel,
+						       memory_order_relaxed);
+}
+
+void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
+{
+	uint64_t word, count, index, due, counter = 0, said;
+	int64_t ns = 0;
+	struct entry last;
+	bool has_room;
+
+	if (now < atomic_load_explicit(&h->clock_due, memory_order_acquire))
+		return;
+	word = take_word(h, now);
+	if (word == 0)
+		return;
+	count = word >> 32;
+	index = count - 1;
+	last = load_entry(h, index);
+	while (last.mult == 0 && index > 0 && count - index < ABANDONED_MAX)
+		last = load_entry(h, --index);
+	due = last.due > last.counter ? last.due : last.counter;
+	publish_due(h, due);
+	has_room = make_real(h, count + 1);
+	read_pair(&counter, &ns);
+	if (now < due || counter < due || counter <= last.counter || last.mult == 0)
+		goto out;
+	/* Nobody makes the last entry hold longer from here on; or nobody has appended, nor
+	 * will, before us, and it holds longer now. */
+	said = has_room ? last.due + 1 :
+			  counter + ticks_of(interval_after(h, counter, last.mult), last.mult);
+	if (!has_word(h, word) ||
+	    !atomic_compare_exchange_strong_explicit(&entry_at(h, index)->due, &last.due, said,
+						     memory_order_acq_rel, memory_order_relaxed))
+		goto out;
+	if (!has_room) {
+		publish_due(h, said);
+		goto out;
+	}
 	/* The entry before the count that covers it, both before the new due: whoever sees
 	 * the due (acquire) and stamps by it finds the entry. */
-	mine |= count << 32;
-	if (atomic_compare_exchange_strong_explicit(&h->clock_word, &mine, (count + 1) << 32,
-						    memory_order_release,
-						    memory_order_relaxed))
+	if (append(h, word, &last, counter, ns, &due) &&
+	    change_word(h, word, (count + 1) << 32)) {
 		publish_due(h, due);
+		return;
+	}
+out:
+	change_word(h, word, count << 32);
 }
 
 static int64_t in_entry(const struct entry *e, uint64_t counter)

@@ -11,8 +11,10 @@
  *          PTRC_STREAM_CHUNK_CTL_OFFSET   one control entry per chunk
  *          PTRC_STREAM_CHUNK_OFFSET   chunks, header.chunk_size bytes each
  *
- * The file is sparse: header, counts, control entries and the base chunks (which hold
- * stream-min-size) are reserved at creation, the rest when first used.
+ * The file is sparse: header, counts, the first page of clock entries (a minute's), the
+ * first 64 slots, the control entries of the base chunks and these (which hold
+ * stream-min-size) are reserved at creation, the rest when first used: made real memory
+ * before it is touched (populate.h), and done without if there is none.
  */
 #ifndef PTRC_LIB_STREAM_LAYOUT_H
 #define PTRC_LIB_STREAM_LAYOUT_H
@@ -141,9 +143,13 @@ struct ptrc_clock_entry {
 	_Atomic uint64_t counter;
 	_Atomic int64_t ns;
 	_Atomic int64_t true_ns; /* CLOCK_MONOTONIC at counter, as measured */
-	_Atomic uint64_t due;	 /* no event that goes by this entry is stamped later */
-	_Atomic uint64_t mult;	 /* 0: entry was abandoned by a dead writer, skip it */
+	_Atomic uint64_t due;	 /* no event that goes by this entry is stamped later; raised
+				  * while there is no memory for another */
+	_Atomic uint64_t mult;	 /* 0 or GIVEN_UP: no entry, skip it. Stored last, by CAS */
 };
+
+/* Its appender was taken over. */
+#define PTRC_CLOCK_GIVEN_UP UINT64_MAX
 
 #define PTRC_CLOCK_ENTRY_COUNT 16384U
 

@@ -29,6 +29,7 @@ ptrc_c_tests = \
 	%D%/test_log \
 	%D%/test_log_format \
 	%D%/test_log_reader \
+	%D%/test_memory \
 	%D%/test_more \
 	%D%/test_namespace \
 	%D%/test_names \
@@ -134,6 +135,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_gen_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_LDADD = $(ptrc_support_ldadd)
+%C%_test_memory_LDADD = $(ptrc_support_ldadd)
 %C%_test_more_LDADD = $(ptrc_support_ldadd)
 %C%_test_namespace_LDADD = $(ptrc_support_ldadd)
 %C%_test_open_LDADD = $(ptrc_support_ldadd)
