@@ -461,6 +461,16 @@ struct survey {
 	uint64_t victim_unread;
 };
 
+/* Rather one that has been in use: its memory is there. */
+static void note_free(struct survey *v, uint32_t index, uint64_t word)
+{
+	if (v->free != UINT32_MAX &&
+	    (PTRC_CHUNK_GEN(v->free_word) != 0 || PTRC_CHUNK_GEN(word) == 0))
+		return;
+	v->free = index;
+	v->free_word = word;
+}
+
 static void look_around(struct ptrc_writer *w, uint32_t need, struct survey *v)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -477,10 +487,7 @@ static void look_around(struct ptrc_writer *w, uint32_t need, struct survey *v)
 		uint64_t tlast;
 
 		if (state == PTRC_CHUNK_FREE) {
-			if (v->free == UINT32_MAX) {
-				v->free = i;
-				v->free_word = word;
-			}
+			note_free(v, i, word);
 			continue;
 		}
 		end = ptrc_chunk_end(h, w->chunk_count, w->chunk_size, i, word);
@@ -501,10 +508,7 @@ static void look_around(struct ptrc_writer *w, uint32_t need, struct survey *v)
 		if (word & PTRC_CHUNK_PINS)
 			continue;
 		if (unread == 0) {
-			if (v->free == UINT32_MAX) {
-				v->free = i;
-				v->free_word = word;
-			}
+			note_free(v, i, word);
 			continue;
 		}
 		if (state == PTRC_CHUNK_PARTIAL && w->chunk_size - end >= need &&
@@ -585,14 +589,19 @@ static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 			      memory_order_release);
 }
 
+/* First use ever: make the pages real in one call rather than by a fault each. */
+static bool make_real(struct ptrc_writer *w, uint32_t index, uint64_t word)
+{
+	return PTRC_CHUNK_GEN(word) != 0 ||
+	       ptrc_populate(chunk_at(w->header, w->chunk_count, w->chunk_size, index),
+			     w->chunk_size);
+}
+
+/* It is real. False: another was faster. */
 static bool take(struct ptrc_writer *w, uint32_t index, uint64_t word)
 {
 	uint32_t gen = PTRC_CHUNK_GEN(word) + 1;
 
-	/* First use ever: make the pages real in one call rather than by a fault each. */
-	if (gen == 1 && !ptrc_populate(chunk_at(w->header, w->chunk_count, w->chunk_size, index),
-				       w->chunk_size))
-		return false;
 	if (!atomic_compare_exchange_strong_explicit(
 		    &ptrc_stream_ctl(w->header)[index].word, &word,
 		    WORD(gen, w->slot_index, 0, PTRC_CHUNK_OWNED), memory_order_acq_rel,
@@ -650,7 +659,7 @@ static bool steal(struct ptrc_writer *w, uint32_t index, uint64_t word)
 		consumed = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
 	ptrc_chunk_note_loss(h, w->chunk_count, w->chunk_size, index, stealing);
 	/* Death here: STEALING stays; whoever finds no other room completes it. */
-	if (!take(w, index, stealing))
+	if (!make_real(w, index, stealing) || !take(w, index, stealing))
 		return false;
 	if (count > consumed)
 		atomic_fetch_add_explicit(&h->lost_events, count - consumed,
@@ -661,6 +670,7 @@ static bool steal(struct ptrc_writer *w, uint32_t index, uint64_t word)
 	return true;
 }
 
+/* False: there is no memory, or the pool is as large as can be. */
 static bool take_new(struct ptrc_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -669,7 +679,7 @@ static bool take_new(struct ptrc_writer *w)
 	while (used < w->chunk_count) {
 		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[used];
 
-		if (!ptrc_populate(ctl, sizeof(*ctl)))
+		if (!ptrc_populate(ctl, sizeof(*ctl)) || !make_real(w, used, 0))
 			return false;
 		if (atomic_compare_exchange_strong_explicit(&h->chunks_used, &used, used + 1,
 							    memory_order_acq_rel,
@@ -724,7 +734,7 @@ static bool make_room(struct ptrc_writer *w, uint32_t need, bool is_forced)
 				return grant(w, &v, need), true;
 			continue;
 		}
-		if (v.free != UINT32_MAX) {
+		if (v.free != UINT32_MAX && make_real(w, v.free, v.free_word)) {
 			if (take(w, v.free, v.free_word))
 				return grant(w, &v, need), true;
 			continue;

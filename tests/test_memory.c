@@ -6,6 +6,7 @@
  */
 #include "tests/logs.h"
 
+#include <posixtrace.h>
 #include <sys/mount.h>
 #include <sys/mman.h>
 
@@ -416,3 +417,83 @@ TEST(memory_may_come_anywhere_in_an_appender, "EVENT-11 EVENT-23 GETNEXT-03")
 }
 
 #endif
+
+/*
+ * Chunks
+ */
+
+static unsigned char data_of_chunks[DATA_BYTES];
+
+static void emit_large(trace_event_id_t id, uint32_t number)
+{
+	memcpy(data_of_chunks, &number, sizeof(number));
+	posix_trace_event(id, data_of_chunks, sizeof(data_of_chunks));
+}
+
+static struct {
+	trace_event_id_t id;
+	uint32_t ready;
+	pthread_mutex_t lock;
+	pthread_cond_t has_changed;
+	bool may_end;
+} owners = {.lock = PTHREAD_MUTEX_INITIALIZER, .has_changed = PTHREAD_COND_INITIALIZER};
+
+/* Owns a chunk, if there is one for it, and does nothing with it. */
+static void *own_chunk(void *arg)
+{
+	(void)arg;
+	emit_large(owners.id, 0);
+	CHECK_OK(pthread_mutex_lock(&owners.lock));
+	owners.ready++;
+	CHECK_OK(pthread_cond_broadcast(&owners.has_changed));
+	while (!owners.may_end)
+		CHECK_OK(pthread_cond_wait(&owners.has_changed, &owners.lock));
+	CHECK_OK(pthread_mutex_unlock(&owners.lock));
+	return NULL;
+}
+
+/* Every base chunk is owned, this thread's too; others came too late. */
+HELPER(chunks_in_small_shm)
+{
+	const uint32_t late = 3, count = 2000;
+	uint32_t newest = 0;
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_id_t id = ts_id("loop");
+	struct posixtrace_counts counts;
+	struct ptrc_stream_header *h;
+	struct ts_events events;
+	uint32_t threads;
+
+	(void)argv;
+	emit_large(id, 0);
+	h = find_stream();
+	fill_shm();
+	owners.id = id;
+	/* One has our event. */
+	threads = h->base_chunk_count - 1 + late;
+	for (uint32_t i = 0; i < threads; i++) {
+		ts_thread(own_chunk, NULL);
+		CHECK_OK(pthread_mutex_lock(&owners.lock));
+		while (owners.ready == i)
+			CHECK_OK(pthread_cond_wait(&owners.has_changed, &owners.lock));
+		CHECK_OK(pthread_mutex_unlock(&owners.lock));
+	}
+	CHECK_EQ(atomic_load(&h->chunks_used), h->base_chunk_count);
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_lost_events, late);
+	/* What this thread records now takes the place of its own oldest events. */
+	for (uint32_t number = 1; number <= count; number++)
+		emit_large(id, number);
+	events = ts_read_all(trid);
+	for (size_t i = 0; i < events.count; i++)
+		if (events.at[i].info.posix_event_id == id)
+			newest = ts_number(&events.at[i]);
+	CHECK_EQ(newest, count);
+	return 0;
+}
+
+TEST(newest_events_are_kept_when_there_is_no_memory_for_chunks, "POLICY-13 POLICY-14")
+{
+	run_in_small_shm("chunks_in_small_shm");
+}
