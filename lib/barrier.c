@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "lib/clock.h"
 #include "lib/stream.h"
 #include "lib/sys.h"
 
@@ -51,6 +52,7 @@ void ptrc_barrier(struct ptrc_stream_header *h)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_FENCE) {
+		ptrc_counter_fence();
 		wait_for_marked(h);
 		return;
 	}

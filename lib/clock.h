@@ -30,6 +30,18 @@ static inline uint64_t ptrc_counter(void)
 #endif
 }
 
+/* Reading the counter is no access to memory: a fence does not order it. Behind a fence, this
+ * has it read when all that was stored before can be seen, and what follows done when it has
+ * been read. */
+static inline void ptrc_counter_fence(void)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("lfence" ::: "memory");
+#else
+	__asm__ volatile("dsb ish\n\tisb" ::: "memory");
+#endif
+}
+
 /* CLOCK_MONOTONIC, _REALTIME or _BOOTTIME in ns; async-signal-safe. */
 int64_t ptrc_clock_ns(int clock_id);
 

@@ -828,8 +828,10 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		atomic_store_explicit(&w->slot->frame, p->frame, memory_order_relaxed);
 		atomic_signal_fence(memory_order_seq_cst);
 		control = atomic_load_explicit(&h->control, memory_order_relaxed);
-		if (control & PTRC_CTL_FENCE)
+		if (control & PTRC_CTL_FENCE) {
 			atomic_thread_fence(memory_order_seq_cst);
+			ptrc_counter_fence();
+		}
 		now = ptrc_stream_now(h);
 		atomic_signal_fence(memory_order_seq_cst);
 		control = atomic_load_explicit(&h->control, memory_order_relaxed);
