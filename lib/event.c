@@ -656,15 +656,15 @@ static void note_want(unsigned i, struct ptrc_stream_header *h, uint64_t control
 static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t len,
 		     bool is_nested, uint64_t blocked)
 {
+	struct ptrc_writer *w = NULL;
 	uint32_t id = p->id_flags;
 
 	for (unsigned tries = 0; tries < 10000; tries++) {
 		struct ptrc_stream_header *h = attach(i, is_nested);
 		uint64_t control;
-		struct ptrc_writer *w;
 
 		if (!h)
-			return;
+			break;
 		control = atomic_load_explicit(&h->control, memory_order_acquire);
 		if (control & PTRC_CTL_ENDED)
 			continue;
@@ -682,14 +682,19 @@ static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t 
 			}
 		}
 		if (!(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) || ptrc_stream_is_filtered(h, id))
-			return;
+			break;
 		if (!w || !(control & PTRC_CTL_RUN)) {
 			ptrc_writer_count_loss(h);
-			return;
+			break;
 		}
 		if (ptrc_writer_record(w, control, p, len) != PTRC_PUT_STALE)
-			return;
+			break;
 	}
+	/* The writer may be the one of the call that we interrupted, if that has not marked its
+	 * slot yet or has done so no more. What it asked before, of what this stream wants, holds
+	 * for the word that it expects, not for one that only we have seen. */
+	if (is_nested && w)
+		w->expect = UINT64_MAX;
 }
 
 /* Prepare the fast way for the one stream that is active: `all`, or 0 if there is none. */

@@ -158,7 +158,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_configuration_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 %C%_test_configuration_LDADD = $(LDADD) $(YAML_LIBS)
 
-noinst_HEADERS += %D%/payload.h %D%/slow_page.h
+noinst_HEADERS += %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
 EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/tap.sh
 

@@ -10,6 +10,7 @@
 #include "tests/private_user.h"
 
 #include "tests/logs.h"
+#include "tests/stream_memory.h"
 
 #include <posixtrace.h>
 #include <sys/mman.h>
@@ -31,30 +32,6 @@
 /*
  * One damage at a time
  */
-
-/* The header of the one stream that this process has mapped. */
-static struct ptrc_stream_header *find_stream(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	struct ptrc_stream_header *found = NULL;
-	char line[512];
-
-	CHECK(maps);
-	while (!found && fgets(line, sizeof(line), maps)) {
-		unsigned long from, to;
-		char flags[5];
-
-		if (sscanf(line, "%lx-%lx %4s", &from, &to, flags) != 3 ||
-		    strcmp(flags, "rw-s") != 0 || !strstr(line, "/dev/shm/") ||
-		    to - from < PTRC_STREAM_CLOCK_OFFSET)
-			continue;
-		if (((struct ptrc_stream_header *)from)->magic == PTRC_STREAM_MAGIC)
-			found = (struct ptrc_stream_header *)from;
-	}
-	fclose(maps);
-	CHECK(found);
-	return found;
-}
 
 struct flusher {
 	trace_id_t trid;

@@ -23,11 +23,14 @@ TEST(event_calls_may_be_interrupted_at_any_instruction,
 #else
 
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
+#include <ucontext.h>
 
 #include "tests/payload.h"
+#include "tests/stream_memory.h"
 
 enum fate { HANDLE, LEAVE, KILL };
 static const char *const fate_names[] = {"handled", "left", "killed"};
@@ -983,6 +986,115 @@ TEST(a_reader_gets_along_with_a_writer_stopped_at_any_instruction, "GETNEXT-33 E
 	CHECK_LT(longest, INT64_C(2000000000) * harness_slowdown());
 	kill_child(pid);
 	expect_whole_room(trid, &one_event);
+}
+
+/*
+ * In one process: a call that traps at each of its instructions.
+ */
+
+static struct {
+	/* Instructions so far, and that at which something happens. */
+	uint32_t steps, point;
+	void (*happen)(void);
+	volatile bool is_on;
+} trap;
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	greg_t *flags = &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
+
+	(void)sig;
+	(void)info;
+	*flags |= 0x100;
+	if (trap.is_on && trap.steps++ == trap.point) {
+		trap.happen();
+		trap.is_on = false;
+	}
+	if (!trap.is_on)
+		*flags &= ~0x100;
+}
+
+/* No clock entry is due for long: that call would take the long way, with signals blocked,
+ * where a trap is the end. */
+static void put_off_clock(void)
+{
+	struct ptrc_stream_header *h = find_stream();
+	uint64_t last = (atomic_load(&h->clock_word) >> 32) - 1;
+
+	atomic_fetch_add(&ptrc_stream_clock(h)[last].due, UINT64_C(1) << 36);
+	atomic_fetch_add(&h->clock_due, UINT64_C(1) << 36);
+}
+
+/* Instructions of the call, or up to the point, where that happens. */
+static uint32_t step_event(const void *data, uint32_t len, uint32_t point,
+			   void (*happen)(void))
+{
+	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+
+	CHECK_SYS(sigaction(SIGTRAP, &action, NULL));
+	trap.steps = 0;
+	trap.point = point;
+	trap.happen = happen;
+	trap.is_on = true;
+	__asm__ volatile("int3" ::: "memory");
+	posix_trace_event(event_id, data, len);
+	trap.is_on = false;
+	return trap.steps;
+}
+
+static struct {
+	trace_id_t trid;
+	sem_t asked, answered;
+} stopper;
+
+static void *stop_when_asked(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		CHECK_SYS(sem_wait(&stopper.asked));
+		ts_stop(stopper.trid);
+		CHECK_SYS(sem_post(&stopper.answered));
+	}
+}
+
+/* The stream is stopped, and a handler is the first of this thread to see it. */
+static void stop_and_record(void)
+{
+	CHECK_SYS(sem_post(&stopper.asked));
+	while (sem_wait(&stopper.answered) < 0)
+		;
+	posix_trace_event(event_id, "nested", 6);
+}
+
+TEST(a_handler_that_sees_a_stop_first_keeps_it_from_nobody, "EVENT-02 EVENT-12")
+{
+	uint32_t point = 0;
+
+	event_id = ts_id("stepped");
+	stopper.trid = ts_create(0, NULL);
+	CHECK_SYS(sem_init(&stopper.asked, 0, 0));
+	CHECK_SYS(sem_init(&stopper.answered, 0, 0));
+	ts_thread(stop_when_asked, NULL);
+	put_off_clock();
+	for (;; point++) {
+		struct ts_events events;
+		ssize_t stop;
+
+		ts_start(stopper.trid);
+		for (int k = 0; k < 3; k++)
+			posix_trace_event(event_id, "ordinary", 8);
+		if (step_event("stepped", 7, point, stop_and_record) <= point)
+			break;
+		posix_trace_event(event_id, "suspended", 9);
+		events = ts_read_all(stopper.trid);
+		stop = ts_find(&events, POSIX_TRACE_STOP, 0);
+		CHECK_GT(stop, 0);
+		if (ts_find(&events, event_id, (size_t)stop) >= 0)
+			harness_fail("recorded while suspended, by instruction %u", point);
+		ts_events_free(&events);
+	}
+	CHECK_GT(point, 50);
+	ts_shutdown(stopper.trid);
 }
 
 #endif
