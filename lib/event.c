@@ -905,7 +905,7 @@ static PTRC_NOINLINE void record_each(trace_event_id_t id, const void *data, siz
 			ptrc_writer_count_loss(h);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&t->state, 0, memory_order_release);
+	atomic_store_explicit(&t->state, t->rest, memory_order_release);
 	if (active)
 		event_cold(active, id, data, len, addr, frame);
 }

@@ -1014,6 +1014,10 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 		*flags &= ~0x100;
 }
 
+static void nothing(void)
+{
+}
+
 /* No clock entry is due for long: that call would take the long way, with signals blocked,
  * where a trap is the end. */
 static void put_off_clock(void)
@@ -1040,6 +1044,22 @@ static uint32_t step_event(const void *data, uint32_t len, uint32_t point,
 	posix_trace_event(event_id, data, len);
 	trap.is_on = false;
 	return trap.steps;
+}
+
+TEST(a_call_without_data_does_not_slow_down_the_next, "EVENT-07")
+{
+	trace_id_t trid = ts_create_running(0, NULL);
+	uint32_t before, after;
+
+	event_id = ts_id("stepped");
+	put_off_clock();
+	for (int i = 0; i < 3; i++)
+		posix_trace_event(event_id, "ordinary", 8);
+	before = step_event("ordinary", 8, UINT32_MAX, nothing);
+	posix_trace_event(event_id, NULL, 8);
+	after = step_event("ordinary", 8, UINT32_MAX, nothing);
+	CHECK_EQ(after, before);
+	ts_shutdown(trid);
 }
 
 static struct {
