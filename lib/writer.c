@@ -512,7 +512,8 @@ static void look_around(struct ptrc_writer *w, uint32_t need, struct survey *v)
 			continue;
 		}
 		if (state == PTRC_CHUNK_PARTIAL && w->chunk_size - end >= need &&
-		    PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER) {
+		    PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER &&
+		    (word & PTRC_CHUNK_CLAIM_MASK) != PTRC_CHUNK_CLAIM_MASK) {
 			v->partial = i;
 			v->partial_word = word;
 		}
@@ -622,8 +623,7 @@ static bool adopt(struct ptrc_writer *w, uint32_t index, uint64_t word)
 	uint64_t epoch = atomic_load_explicit(&ctl->epoch, memory_order_relaxed);
 
 	/* Our records must follow its last one, whatever the memory says. */
-	if (!is_place(w, end) || claims > 0x1fff ||
-	    tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
+	if (!is_place(w, end) || tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
 		return false;
 	if (!atomic_compare_exchange_strong_explicit(
 		    &ctl->word, &word,

@@ -475,3 +475,50 @@ TEST(newest_events_are_kept_when_there_is_no_memory_for_chunks, "POLICY-13 POLIC
 {
 	run_in_small_shm("chunks_in_small_shm");
 }
+
+/* Chunks that have ever been used; the last of those whose owners are gone. */
+static uint32_t used_chunks(struct ptrc_stream_header *h, uint32_t *partial, uint32_t *partials)
+{
+	uint32_t used = 0;
+
+	*partials = 0;
+	for (uint32_t i = 0; i < h->base_chunk_count; i++) {
+		uint64_t word = atomic_load(&ptrc_stream_ctl(h)[i].word);
+
+		used += PTRC_CHUNK_GEN(word) != 0;
+		if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_PARTIAL) {
+			*partial = i;
+			++*partials;
+		}
+	}
+	return used;
+}
+
+TEST(a_chunk_that_cannot_be_adopted_hides_no_other, "EVENT-16 POLICY-15")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ptrc_stream_header *h = find_stream();
+	uint32_t used, partial = 0, partials;
+	pthread_t threads[3];
+
+	owners.id = ts_id("adopter");
+	for (uint32_t i = 0; i < 3; i++)
+		threads[i] = ts_thread(own_chunk, NULL);
+	CHECK_OK(pthread_mutex_lock(&owners.lock));
+	while (owners.ready < 3)
+		CHECK_OK(pthread_cond_wait(&owners.has_changed, &owners.lock));
+	owners.may_end = true;
+	CHECK_OK(pthread_cond_broadcast(&owners.has_changed));
+	CHECK_OK(pthread_mutex_unlock(&owners.lock));
+	for (uint32_t i = 0; i < 3; i++)
+		ts_join(threads[i]);
+	used = used_chunks(h, &partial, &partials);
+	CHECK_GE(partials, 3);
+	/* It has been taken as often as can be told. */
+	atomic_fetch_or(&ptrc_stream_ctl(h)[partial].word, PTRC_CHUNK_CLAIM_MASK);
+	emit_large(owners.id, 1);
+	CHECK_EQ(used_chunks(h, &partial, &partials), used);
+	CHECK_GE(partials, 2);
+	ts_shutdown(trid);
+}
