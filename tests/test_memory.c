@@ -500,7 +500,9 @@ TEST(a_chunk_that_cannot_be_adopted_hides_no_other, "EVENT-16 POLICY-15")
 	trace_id_t trid = ts_create_running(0, &attr);
 	struct ptrc_stream_header *h = find_stream();
 	uint32_t used, partial = 0, partials;
+	_Atomic uint64_t *spent;
 	pthread_t threads[3];
+	uint64_t word;
 
 	owners.id = ts_id("adopter");
 	for (uint32_t i = 0; i < 3; i++)
@@ -516,8 +518,10 @@ TEST(a_chunk_that_cannot_be_adopted_hides_no_other, "EVENT-16 POLICY-15")
 	used = used_chunks(h, &partial, &partials);
 	CHECK_GE(partials, 3);
 	/* It has been taken as often as can be told. */
-	atomic_fetch_or(&ptrc_stream_ctl(h)[partial].word, PTRC_CHUNK_CLAIM_MASK);
+	spent = &ptrc_stream_ctl(h)[partial].word;
+	word = atomic_fetch_or(spent, PTRC_CHUNK_CLAIM_MASK) | PTRC_CHUNK_CLAIM_MASK;
 	emit_large(owners.id, 1);
+	CHECK_EQ(atomic_load(spent), word);
 	CHECK_EQ(used_chunks(h, &partial, &partials), used);
 	CHECK_GE(partials, 2);
 	ts_shutdown(trid);
