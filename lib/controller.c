@@ -269,14 +269,18 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 
 void ptrc_controller_revive_keeper(struct ptrc_controller *c)
 {
+	int cancel;
+
 	if (!c->has_log ||
 	    !ptrc_thread_is_dead(atomic_load(&c->stream.header->keeper_pid)))
 		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&c->lock);
 	/* A command that is none: it is refused, after the keeper was started for it. */
 	if (!c->is_closing)
 		ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
 	pthread_mutex_unlock(&c->lock);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr, int log_fd,
@@ -402,13 +406,16 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 void ptrc_handle_shutdown_all(void)
 {
 	trace_id_t id;
+	int cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	while ((id = ptrc_handle_any(PTRC_HANDLE_ACTIVE)) != 0) {
 		struct ptrc_controller *c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
 
 		if (c)
 			ptrc_controller_shutdown(c, id, 0);
 	}
+	pthread_setcancelstate(cancel, NULL);
 }
 
 struct ptrc_context ptrc_controller_origin(void)

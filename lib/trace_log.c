@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* posix_trace_open(), posix_trace_close(), posix_trace_rewind(). */
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <trace.h>
 
@@ -27,11 +28,14 @@ PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
 PTRC_PUBLIC int posix_trace_close(trace_id_t trid)
 {
 	struct ptrc_log_stream *log = ptrc_handle_take(trid, PTRC_HANDLE_LOG);
+	int cancel;
 
 	if (!log)
 		return EINVAL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	ptrc_handle_drain(trid);
 	ptrc_log_stream_close(log);
+	pthread_setcancelstate(cancel, NULL);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "tests/private_user.h"
 
 #include "tests/logs.h"
+#include "tests/slow_page.h"
 
 #include <posixtrace.h>
 #include <sched.h>
@@ -784,6 +785,134 @@ TEST(requests_stay_pending, "GEN-10 EVENT-25")
 	pthread_t thread = ts_thread(call_with_request_pending, &test);
 	CHECK(ts_join(thread) == PTHREAD_CANCELED);
 	CHECK_EQ(test.step, 1);
+}
+
+/* Each of these calls starts another keeper. */
+static void *revive_with_request_pending(void *arg)
+{
+	struct cancel_test *test = arg;
+	struct posix_trace_status_info status;
+	struct posixtrace_type_count types[16];
+
+	pthread_cancel(pthread_self());
+	switch (test->log) {
+	case 0:
+		CHECK_OK(posix_trace_get_status(test->logged, &status));
+		break;
+	case 1:
+		CHECK_OK(posixtrace_get_type_counts(test->logged, types, 16));
+		break;
+	case 2:
+		CHECK_OK(posix_trace_flush(test->logged));
+		break;
+	case 3:
+		CHECK_OK(posix_trace_clear(test->logged));
+		break;
+	default:
+		CHECK_OK(posix_trace_shutdown(test->logged));
+		break;
+	}
+	test->step = 1;
+	pthread_testcancel();
+	test->step = 2;
+	return NULL;
+}
+
+TEST(requests_stay_pending_while_a_keeper_is_started, "GEN-10 EXIT-03")
+{
+	trace_attr_t attr = small_attr();
+	for (int call = 0; call < 5; call++) {
+		struct cancel_test test = {.fd = ts_temp_file(), .log = call};
+		test.logged = ts_create_log(0, &attr, test.fd);
+		pid_t keeper = other_holder(test.fd, getppid());
+		CHECK_GT(keeper, 0);
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+		pthread_t thread = ts_thread(revive_with_request_pending, &test);
+		CHECK(ts_join(thread) == PTHREAD_CANCELED);
+		CHECK_EQ(test.step, 1);
+		/* Nothing is held. */
+		if (call < 4) {
+			ts_start(test.logged);
+			ts_stop(test.logged);
+			ts_shutdown(test.logged);
+		}
+		close(test.fd);
+	}
+}
+
+struct slow_read {
+	trace_id_t log;
+	void *data;
+	_Atomic pid_t closer;
+	bool has_closed;
+};
+
+static void *read_slowly(void *arg)
+{
+	struct slow_read *test = arg;
+	struct posix_trace_event_info info;
+	size_t len;
+	int unavailable;
+	CHECK_OK(posix_trace_getnext_event(test->log, &info, test->data, SLOW_PAGE_BYTES,
+					   &len, &unavailable));
+	CHECK_EQ(unavailable, 0);
+	return NULL;
+}
+
+static void *close_with_request_pending(void *arg)
+{
+	struct slow_read *test = arg;
+	atomic_store(&test->closer, ts_gettid());
+	pthread_cancel(pthread_self());
+	CHECK_OK(posix_trace_close(test->log));
+	test->has_closed = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* The page is that of the event's data: the reader hangs in the call. */
+TEST(requests_stay_pending_while_a_log_is_still_read, "GEN-10")
+{
+	struct slow_page page = slow_page_make();
+	struct slow_read test = {.data = page.data};
+	trace_attr_t attr = small_attr();
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	ts_shutdown(trid);
+	test.log = ts_open_log(fd);
+	pthread_t reader = ts_thread(read_slowly, &test);
+	CHECK(slow_page_wait(&page, TS_PATIENCE_MS));
+	pthread_t closer = ts_thread(close_with_request_pending, &test);
+	CHECK_WITHIN(10000, atomic_load(&test.closer) != 0);
+	ts_wait_asleep(getpid(), test.closer);
+	slow_page_fill(&page, "", 1);
+	CHECK(ts_join(reader) == NULL);
+	CHECK(ts_join(closer) == PTHREAD_CANCELED);
+	CHECK(test.has_closed);
+}
+
+static void *exit_with_request_pending(void *arg)
+{
+	(void)arg;
+	pthread_cancel(pthread_self());
+	exit(7);
+}
+
+TEST(requests_do_not_stop_an_exit, "GEN-10 EXIT-01")
+{
+	trace_attr_t attr = small_attr();
+	int fd = ts_temp_file();
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		ts_start(ts_create_log(0, &attr, fd));
+		fflush(NULL); /* the C library's part of it */
+		ts_join(ts_thread(exit_with_request_pending, NULL));
+		_exit(1);
+	}
+	CHECK_EXIT(pid, 7);
+	expect_closed_log(fd);
 }
 
 static void *wait_for_event(void *arg)
