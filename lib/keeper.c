@@ -36,6 +36,7 @@
 #include "lib/log_reader.h"
 #include "lib/procfs.h"
 #include "lib/shmdir.h"
+#include "lib/size_limit.h"
 #include "lib/sys.h"
 
 #ifndef MFD_EXEC
@@ -213,29 +214,33 @@ static bool orphans_come_to_us(void)
 	return is_subreaper || ptrc_sys_getpid() == 1;
 }
 
-/* The embedded program as a file; -1 if that cannot be. */
+/* The embedded program as a file; -1 if that cannot be. Signals are blocked. */
 static int program_file(void)
 {
 	static const char name[] = "posixtrace-keeper";
 	const uint8_t *at = ptrc_keeper_image;
-	long fd = ptrc_sys(SYS_memfd_create, name, MFD_CLOEXEC | MFD_EXEC);
+	struct ptrc_size_limit limit;
+	long n = 0, fd = ptrc_sys(SYS_memfd_create, name, MFD_CLOEXEC | MFD_EXEC);
 
 	if (fd == -EINVAL) /* kernels before 6.3 */
 		fd = ptrc_sys(SYS_memfd_create, name, MFD_CLOEXEC);
 	if (fd < 0)
 		return -1;
+	ptrc_size_limit_raise(&limit,
+			      (uint64_t)(ptrc_keeper_image_end - ptrc_keeper_image));
 	while (at < ptrc_keeper_image_end) {
-		long n = ptrc_sys(SYS_write, fd, at, ptrc_keeper_image_end - at);
-
+		n = ptrc_sys(SYS_write, fd, at, ptrc_keeper_image_end - at);
 		if (n == -EINTR)
 			continue;
-		if (n <= 0) {
-			ptrc_sys(SYS_close, fd);
-			return -1;
-		}
+		if (n <= 0)
+			break;
 		at += n;
 	}
-	return (int)fd;
+	ptrc_size_limit_restore(&limit, n < 0 ? (int)-n : 0);
+	if (at == ptrc_keeper_image_end)
+		return (int)fd;
+	ptrc_sys(SYS_close, fd);
+	return -1;
 }
 
 static void reap(int pid)

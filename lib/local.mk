@@ -64,6 +64,7 @@ ptrc_shared_sources = \
 	%D%/predefined.c \
 	%D%/sequencer.c \
 	%D%/shmdir.c \
+	%D%/size_limit.c \
 	%D%/stream.c \
 	%D%/thread_life.c \
 	%D%/type_counts.c \
@@ -110,6 +111,7 @@ ptrc_headers = \
 	%D%/record.h \
 	%D%/sequencer.h \
 	%D%/shmdir.h \
+	%D%/size_limit.h \
 	%D%/stream.h \
 	%D%/stream_layout.h \
 	%D%/sys.h \

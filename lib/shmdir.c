@@ -5,18 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "lib/file.h"
+#include "lib/size_limit.h"
 #include "lib/sys.h"
 
 #define BASE "/dev/shm"
-#define SIGNAL_SET_BYTES 8
 #define MODE_BITS 0777U
 
 #ifndef RENAME_NOREPLACE
@@ -272,54 +270,15 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 	return 0;
 }
 
-/* While it is raised, the file size limit is the concern of one thread: the pid of its
- * process. A copy of the word that a fork left behind counts for nothing. */
-static _Atomic int32_t limit_owner;
-
-static void lock_limit(void)
-{
-	int32_t self = ptrc_sys_getpid(), seen = 0;
-
-	while (!atomic_compare_exchange_strong_explicit(
-		&limit_owner, &seen, self, memory_order_acquire, memory_order_relaxed)) {
-		if (seen == self) {
-			ptrc_file_sleep_ns(20000);
-			seen = 0;
-		}
-	}
-}
-
 static int truncate_to(int fd, uint64_t size)
 {
-	const uint64_t file_size_signal = UINT64_C(1) << (SIGXFSZ - 1);
-	struct rlimit old, raised;
-	struct timespec none = {0, 0};
-	uint64_t pending = 0;
-	bool is_raised = false;
-	long ret;
+	struct ptrc_size_limit limit;
+	int err;
 
-	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &old) == 0 &&
-	    old.rlim_cur < size) {
-		lock_limit();
-		/* Again, as another thread may have had it raised. */
-		if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &old) == 0 &&
-		    old.rlim_cur < size && old.rlim_cur != old.rlim_max) {
-			raised.rlim_cur = raised.rlim_max = old.rlim_max;
-			is_raised =
-				ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &raised, 0) == 0;
-		}
-		ptrc_sys(SYS_rt_sigpending, &pending, SIGNAL_SET_BYTES);
-		ret = ptrc_sys(SYS_ftruncate, fd, size);
-		if (ret == -EFBIG && !(pending & file_size_signal))
-			ptrc_sys(SYS_rt_sigtimedwait, &file_size_signal, 0, &none,
-				 SIGNAL_SET_BYTES);
-		if (is_raised)
-			ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &old, 0);
-		atomic_store_explicit(&limit_owner, 0, memory_order_release);
-	} else {
-		ret = ptrc_sys(SYS_ftruncate, fd, size);
-	}
-	return (int)-ret;
+	ptrc_size_limit_raise(&limit, size);
+	err = (int)-ptrc_sys(SYS_ftruncate, fd, size);
+	ptrc_size_limit_restore(&limit, err);
+	return err;
 }
 
 int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved)
@@ -329,8 +288,6 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved)
 	int err;
 	long ret = 0;
 
-	/* SIGXFSZ must be blocked to be caught before it is delivered; a limit that is
-	 * raised must not be seen by a handler. */
 	ptrc_sys_block_signals(&mask);
 	err = ptrc_file_stat(fd, &st);
 	if (!err && (uint64_t)st.st_size < size)

@@ -871,6 +871,28 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17")
 	}
 }
 
+/* That of the keeper's program, which is a file in memory, is 40 KB. */
+TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	struct rlimit limit;
+	count_signals(SIGXFSZ);
+	limit_file_size(20000);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	CHECK_EQ(signals_seen, 0);
+	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
+	CHECK_EQ(limit.rlim_cur, 20000);
+	ts_start(trid);
+	emit_run(id, 0, 100, 100);
+	ts_shutdown(trid);
+	limit_file_size(RLIM_INFINITY);
+	CHECK_EQ(signals_seen, 0);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 99);
+}
+
 TEST(full_device_is_enospc, "LOG-23 LOG-25 STATUS-17")
 {
 	static char ballast[128 * 1024];
