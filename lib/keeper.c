@@ -526,34 +526,49 @@ static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, in
 	return err;
 }
 
-void ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd)
+int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd)
 {
-	struct ptrc_keeper_work k = {
-		.log_fd = -1, .stream_fd = stream_fd, .names_fd = -1, .dirfd = dirfd};
+	struct ptrc_keeper_work k = {.log_fd = -1,
+				     .stream_fd = stream_fd,
+				     .names_fd = -1,
+				     .dirfd = dirfd};
 	char name[PTRC_SHMDIR_NAME_BYTES];
-	uint64_t size;
+	struct ptrc_stream_header *h;
+	uint64_t size, errors;
 	int err;
 
 	err = ptrc_stream_map(stream_fd, PTRC_ROLE_KEEPER, &k.stream);
 	if (err)
-		return;
-	note_limit(k.stream.header);
-	ptrc_shmdir_name(name, 'n', k.stream.header->names_id);
+		return err == ENOMEM ? EAGAIN : 0;
+	h = k.stream.header;
+	errors = atomic_load_explicit(&h->status, memory_order_relaxed) >>
+		 PTRC_ST_ERROR_SHIFT;
+	ptrc_shmdir_name(name, 'n', h->names_id);
 	err = ptrc_shmdir_open_object(dirfd, name, uid, &k.names_fd, &size);
+	if (!err && size < sizeof(*k.names))
+		err = EINVAL;
 	if (!err)
-		err = open_orphans_log(k.stream.header, uid, &k.log_fd);
+		err = open_orphans_log(h, uid, &k.log_fd);
 	if (!err)
 		err = ptrc_keeper_work_open(&k, true);
+	k.writer.is_guest = true;
 	if (!err) {
 		ptrc_log_flush_recover(&k.writer, &k.stream);
 		ptrc_stream_stop(&k.stream, NULL, 0);
 		err = ptrc_keeper_work_close(&k, true);
 	}
-	(void)err; /* what could not be saved is lost */
-	ptrc_stream_end(&k.stream);
+	if (err && ptrc_keeper_work_may_wait(&k, err)) {
+		err = EAGAIN;
+		if (!errors) /* the log may get all of it yet */
+			ptrc_status_clear(h, ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT);
+	} else {
+		err = 0; /* what could not be saved is lost */
+		ptrc_stream_end(&k.stream);
+	}
 	ptrc_keeper_work_release(&k);
 	if (k.log_fd >= 0)
 		ptrc_file_close(k.log_fd);
 	if (k.names_fd >= 0)
 		ptrc_file_close(k.names_fd);
+	return err;
 }

@@ -44,7 +44,8 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header);
 
 /* Controller and keeper are dead: flush what the stream holds into its log (if it can
  * still be found: header.log_path with log_dev, log_ino), close it. The caller holds byte
- * PTRC_LIVE_CLEANER and removes the stream afterwards. */
-void ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd);
+ * PTRC_LIVE_CLEANER and removes the stream afterwards; but with EAGAIN it leaves it as it is:
+ * there was no room for the log, or this process may not make it so big. */
+PTRC_MUST_CHECK int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd);
 
 #endif

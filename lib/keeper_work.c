@@ -20,6 +20,7 @@
 #include "lib/file.h"
 #include "lib/log_flush.h"
 #include "lib/shmdir.h"
+#include "lib/size_limit.h"
 #include "lib/sys.h"
 
 /* How long an event may lie in a FLUSH stream; with the flush itself below the second
@@ -113,12 +114,35 @@ static int clear(struct ptrc_keeper_work *k)
 				     ptrc_clock_realtime(h, &cursor, ptrc_stream_now(h)));
 }
 
+bool ptrc_keeper_work_may_wait(const struct ptrc_keeper_work *k, int err)
+{
+	switch (err) {
+	case ENOSPC:
+	case EDQUOT:
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+		return k->writer.is_guest;
+	case EFBIG: /* the log's own limit does not pass */
+		return k->writer.is_guest &&
+		       ptrc_size_limit_most() <
+			       atomic_load_explicit(&k->stream.header->fsize_limit,
+						    memory_order_relaxed);
+	default:
+		return false;
+	}
+}
+
 int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 {
 	struct ptrc_stream_header *h = k->stream.header;
 	bool has_markers = k->writer.policy != POSIX_TRACE_UNTIL_FULL;
 	int err = flush(k, has_markers, is_automatic), again;
 
+	if (err && ptrc_keeper_work_may_wait(k, err)) {
+		ptrc_log_writer_leave(&k->writer);
+		return err;
+	}
 	/* The marker of its end; in an UNTIL_FULL log nothing follows the last STOP. */
 	if (!err && has_markers)
 		err = ptrc_log_flush(&k->writer, &k->stream, k->names);

@@ -49,6 +49,11 @@ PTRC_NONNULL() void ptrc_keeper_work_release(struct ptrc_keeper_work *k);
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
 
+/* Has a guest failed for want of what there may be at another time, or in another process?
+ * Then its log is not closed, nor is anything lost. */
+PTRC_NONNULL()
+bool ptrc_keeper_work_may_wait(const struct ptrc_keeper_work *k, int err);
+
 /* The keeper's whole life. All signals are blocked; the descriptors have the numbers
  * above, no others are open. */
 __attribute__((noreturn)) void ptrc_keeper_work_run(bool is_restart);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <trace.h>
 
+#include "lib/size_limit.h"
 #include "lib/sys.h"
 
 #ifndef RWF_NOAPPEND
@@ -47,23 +48,9 @@ static int wait_writable(struct ptrc_log_writer *w)
 	return 0;
 }
 
-/* Writes all of it. *done: how much reached the output, also on error. */
-int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
-		      uint64_t count, uint64_t *done)
+static int write_all(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
+		     uint64_t count, uint64_t *done)
 {
-	*done = 0;
-	if (w->is_regular) {
-		uint64_t limit = atomic_load_explicit(&w->header->fsize_limit,
-						      memory_order_relaxed);
-		uint64_t end;
-
-		if (__builtin_add_overflow(offset, count, &end))
-			return EFBIG;
-		if (limit > INT64_MAX)
-			limit = INT64_MAX; /* there is none */
-		if (end > limit || limit - end < w->close_reserve)
-			return EFBIG;
-	}
 	while (*done < count) {
 		const uint8_t *from = bytes + *done;
 		/* More than this is cut by the kernel anyway. */
@@ -95,6 +82,32 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t 
 		}
 	}
 	return 0;
+}
+
+/* Writes all of it. *done: how much reached the output, also on error. */
+int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
+		      uint64_t count, uint64_t *done)
+{
+	struct ptrc_size_limit own;
+	uint64_t limit, end;
+	int err;
+
+	*done = 0;
+	if (!w->is_regular)
+		return write_all(w, offset, bytes, count, done);
+	limit = atomic_load_explicit(&w->header->fsize_limit, memory_order_relaxed);
+	if (__builtin_add_overflow(offset, count, &end))
+		return EFBIG;
+	if (limit > INT64_MAX)
+		limit = INT64_MAX; /* there is none */
+	if (end > limit || limit - end < w->close_reserve)
+		return EFBIG;
+	if (!w->is_guest)
+		return write_all(w, offset, bytes, count, done);
+	ptrc_size_limit_raise(&own, end);
+	err = write_all(w, offset, bytes, count, done);
+	ptrc_size_limit_restore(&own, err);
+	return err;
 }
 
 /* Of a sequential log, at its end. */

@@ -90,6 +90,17 @@ static bool load_state(struct ptrc_log_writer *w)
 	return true;
 }
 
+void ptrc_log_writer_leave(struct ptrc_log_writer *w)
+{
+	uint64_t waits = w->state.flags & PTRC_LOG_STATE_MARKERS_WAIT;
+
+	/* Where it begins is what was stored last. */
+	if (waits && load_state(w)) {
+		w->state.flags |= waits;
+		ptrc_log_writer_save(w);
+	}
+}
+
 void ptrc_log_note_loss(struct ptrc_log_writer *w)
 {
 	ptrc_status_set(w->header, PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN);

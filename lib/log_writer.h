@@ -57,6 +57,7 @@ struct ptrc_log_writer {
 	int policy;
 	bool is_regular, is_socket;
 	bool must_not_append; /* O_APPEND could not be shed by reopening */
+	bool is_guest; /* in somebody else's process, whose limits are no matter */
 	uint64_t limit;	      /* bytes of events */
 	uint64_t ring_size;
 	uint64_t close_reserve; /* of the file size limit, for STATUS and END */
@@ -118,6 +119,8 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
 /* STATUS and END. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w);
+/* Another process will try again what has failed here. */
+PTRC_NONNULL() void ptrc_log_writer_leave(struct ptrc_log_writer *w);
 /* Store state in header.log_state, and what others want to know in the header. */
 PTRC_NONNULL() void ptrc_log_writer_save(struct ptrc_log_writer *w);
 

@@ -36,6 +36,15 @@ static bool is_below(struct rlimit *limit, uint64_t size)
 	       limit->rlim_cur < size;
 }
 
+uint64_t ptrc_size_limit_most(void)
+{
+	struct rlimit limit;
+
+	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
+		return RLIM_INFINITY;
+	return limit.rlim_max;
+}
+
 void ptrc_size_limit_raise(struct ptrc_size_limit *l, uint64_t size)
 {
 	struct rlimit raised;

@@ -27,4 +27,7 @@ void ptrc_size_limit_raise(struct ptrc_size_limit *l, uint64_t size) PTRC_NONNUL
 /* After that. err: the error number of what was tried. */
 void ptrc_size_limit_restore(const struct ptrc_size_limit *l, int err) PTRC_NONNULL();
 
+/* As far as it can be raised. */
+uint64_t ptrc_size_limit_most(void);
+
 #endif

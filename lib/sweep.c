@@ -111,7 +111,6 @@ static void remove_marker(const struct sweep *s, uint64_t id)
 	ptrc_sys(SYS_unlinkat, s->dirfd, marker, AT_REMOVEDIR);
 }
 
-/* Under the cleaner's lock, controller and keeper being dead. */
 /* Traced processes that still record into it let go. */
 static void end_stream(int fd)
 {
@@ -123,6 +122,7 @@ static void end_stream(int fd)
 	ptrc_stream_unmap(&stream);
 }
 
+/* Under the cleaner's lock, controller and keeper being dead. */
 static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd)
 {
 	struct stat st;
@@ -135,12 +135,11 @@ static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd
 	/* Its creator takes the lock before it writes the magic: with that seen, look again. */
 	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 		return;
-	if (has_log && !s->finishes_logs) {
+	if (has_log &&
+	    (!s->finishes_logs || ptrc_keeper_finish_orphan(s->dirfd, s->uid, fd))) {
 		s->keeps_names = true;
 		return;
 	}
-	if (has_log)
-		ptrc_keeper_finish_orphan(s->dirfd, s->uid, fd);
 	end_stream(fd);
 	remove_marker(s, id);
 	ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
