@@ -269,17 +269,21 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 
 void ptrc_controller_revive_keeper(struct ptrc_controller *c)
 {
-	int cancel;
+	int cancel, pid;
 
-	if (!c->has_log ||
-	    !ptrc_thread_is_dead(atomic_load(&c->stream.header->keeper_pid)))
+	if (!c->has_log)
+		return;
+	pid = atomic_load(&c->stream.header->keeper_pid);
+	if (pid && !ptrc_thread_is_dead(pid))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_mutex_lock(&c->lock);
-	/* A command that is none: it is refused, after the keeper was started for it. */
-	if (!c->is_closing)
-		ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
-	pthread_mutex_unlock(&c->lock);
+	/* Whoever has the lock may have a command, and start a keeper for it. */
+	if (pthread_mutex_trylock(&c->lock) == 0) {
+		/* A command that is none: it is refused, after the keeper was started. */
+		if (!c->is_closing)
+			ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
+		pthread_mutex_unlock(&c->lock);
+	}
 	pthread_setcancelstate(cancel, NULL);
 }
 

@@ -405,8 +405,8 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 	return err == EAGAIN ? ENOMEM : err;
 }
 
-/* The last resort: do its work ourselves. */
-static int close_here(const struct ptrc_keeper_args *args)
+/* The last resort: obey the command ourselves. */
+static int obey_here(const struct ptrc_keeper_args *args)
 {
 	struct ptrc_keeper_work k = {.log_fd = args->log_fd,
 				     .stream_fd = args->stream_fd,
@@ -421,7 +421,7 @@ static int close_here(const struct ptrc_keeper_args *args)
 	err = ptrc_keeper_work_open(&k, true);
 	if (!err) {
 		ptrc_log_flush_recover(&k.writer, &k.stream);
-		err = ptrc_keeper_work_close(&k, false);
+		err = ptrc_keeper_work_obey(&k);
 	}
 	ptrc_keeper_work_release(&k);
 	/* What our writes have raised is for nobody. */
@@ -466,8 +466,13 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 		ptrc_keeper_reap(header);
 		err = restarts++ < RESTARTS_MAX ? ptrc_keeper_start(args, header, true) :
 						  ENOMEM;
-		if (err && command == PTRC_KEEPER_CLOSE && restarts <= RESTARTS_MAX)
-			return close_here(args);
+		if (err && restarts <= RESTARTS_MAX && command != PTRC_KEEPER_NONE) {
+			err = obey_here(args);
+			/* Not to be obeyed again by a keeper that can be started later. */
+			atomic_store_explicit(&header->keeper_done, seq,
+					      memory_order_release);
+			return err;
+		}
 		if (err)
 			return err;
 	}

@@ -362,7 +362,7 @@ __attribute__((noreturn)) static void leave(int status)
 		ptrc_sys(SYS_exit_group, status);
 }
 
-static int obey(struct ptrc_keeper_work *k)
+int ptrc_keeper_work_obey(struct ptrc_keeper_work *k)
 {
 	switch (atomic_load_explicit(&k->stream.header->keeper_command,
 				     memory_order_relaxed)) {
@@ -404,7 +404,7 @@ __attribute__((noreturn)) static void live(struct ptrc_keeper_work *k)
 							     memory_order_relaxed) ==
 					PTRC_KEEPER_CLOSE;
 
-			err = obey(k);
+			err = ptrc_keeper_work_obey(k);
 			if (is_close)
 				ptrc_file_close(k->log_fd); /* the end of a pipe */
 			answer(h, seq, err);

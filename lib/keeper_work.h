@@ -49,6 +49,9 @@ PTRC_NONNULL() void ptrc_keeper_work_release(struct ptrc_keeper_work *k);
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
 
+/* Do what header.keeper_command says. */
+PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_obey(struct ptrc_keeper_work *k);
+
 /* Has a guest failed for want of what there may be at another time, or in another process?
  * Then its log is not closed, nor is anything lost. */
 PTRC_NONNULL()

@@ -45,7 +45,7 @@ PTRC_PUBLIC int posix_trace_stop(trace_id_t id)
 
 PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 {
-	int cancel;
+	int cancel, error = 0;
 	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
 
 	if (!c)
@@ -54,7 +54,7 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 	pthread_mutex_lock(&c->reader_lock);
 	/* With a log the keeper does it: between two flushes, and the log with it. */
 	if (c->has_log && !c->is_closing)
-		ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
+		error = ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
 	else
 		ptrc_stream_clear(&c->stream);
 	pthread_mutex_unlock(&c->reader_lock);
@@ -63,5 +63,5 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 	pthread_mutex_unlock(&c->list_lock);
 	pthread_mutex_unlock(&c->lock);
 	ptrc_controller_leave(id, cancel);
-	return 0;
+	return error;
 }

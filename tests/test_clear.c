@@ -2,6 +2,8 @@
 /* posix_trace_clear. */
 #include "tests/logs.h"
 
+#include <posixtrace.h>
+
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
 
@@ -306,6 +308,28 @@ TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01")
 		CHECK_EQ(stop_reason(&events.at[20]), 0);
 		close(fd);
 	}
+}
+
+TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01")
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	ts_start(trid);
+	emit_run(UNNAMED, 0, 30, 100);
+	limit_file_size(100);
+	CHECK_EQ(posix_trace_clear(trid), EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	/* The stream is cleared all the same; another clear repairs the log. */
+	struct posixtrace_counts counts;
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_stream_bytes, 0);
+	ts_clear(trid);
+	emit_run(UNNAMED, 30, 40, 100);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, UNNAMED, 30, 39);
 }
 
 TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32")

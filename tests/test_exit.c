@@ -702,6 +702,50 @@ TEST(no_more_processes_is_no_matter_of_the_log, "ERRORS-12 CREATE-25 SHUTDOWN-07
 	expect_complete_log(fd, id, 200);
 }
 
+TEST(no_keeper_is_no_matter_of_clear_and_flush, "CLEAR-01 CLEAR-10 CLEAR-11 LOG-13 LOG-19")
+{
+	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP};
+	trace_event_id_t id = ts_id("event");
+	struct rlimit none = {0, 0}, old;
+
+	if (geteuid() == 0)
+		SKIP("the limit does not hold for root");
+	CHECK_SYS(getrlimit(RLIMIT_NPROC, &old));
+	none.rlim_max = old.rlim_max;
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i],
+					     1024 * KIB);
+		int fd = ts_temp_file();
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(id, 0, 50, 20);
+		ts_flush(trid);
+		emit_run(id, 50, 100, 20);
+		CHECK_SYS(setrlimit(RLIMIT_NPROC, &none));
+		pid_t keeper = other_holder(fd, getppid());
+		CHECK_GT(keeper, 0);
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+		ts_clear(trid);
+		CHECK_EQ(count_so_far(fd, id), 0);
+		emit_run(id, 100, 150, 20);
+		ts_flush(trid);
+		CHECK_EQ(count_so_far(fd, id), 50);
+		emit_run(id, 150, 200, 20);
+		/* It is done: a keeper that comes now does not do it again. */
+		CHECK_SYS(setrlimit(RLIMIT_NPROC, &old));
+		(void)ts_status(trid);
+		CHECK_GT(other_holder(fd, getppid()), 0);
+		CHECK_EQ(count_so_far(fd, id), 50);
+		emit_run(id, 200, 250, 20);
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 100, 249);
+		close(fd);
+	}
+}
+
 /*
  * Threads
  */
