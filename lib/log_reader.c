@@ -14,8 +14,9 @@
 
 /* Headers are looked at through this much of the file at a time. */
 #define WINDOW_BYTES 65536U
-/* Looking for the next packet behind damage goes no further than this in all, so that no
- * file, however big or sparse, keeps an open busy for long. */
+/* Looking for the next packet behind damage goes no further than this in all, what was
+ * read of packets that are none included, so that no file, however big or sparse, keeps an
+ * open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
 /* Names of one packet; it is 270 KB at most. */
 #define NAMES_MAX (UINT64_C(1) << 20)
@@ -351,6 +352,9 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset,
 				r->entry_count--;
 				is_sure = true;
 				err = 0;
+				w->searched += e->length;
+				if (w->searched > SEARCH_MAX)
+					break;
 				continue;
 			}
 		}

@@ -323,6 +323,48 @@ TEST(torn_packet_written_again_is_no_loss, "LOG-25 LOG-35")
 	free_sample(&p);
 }
 
+/* Headers one behind the other, each of which claims the rest of the file. To look at all
+ * of it again from each of them would take hours. */
+TEST(headers_that_lie_keep_no_open_busy, "OPEN-15")
+{
+	enum { BYTES = 16 << 20 };
+	struct ptrc_log_stream *l;
+	struct maker_run r;
+	struct maker m;
+	struct seen s;
+	struct stat st;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 4000);
+	maker_name(&m, "ten");
+	run_begin(&r, 0, 1);
+	run_start(&r, -1);
+	run_numbers(&m, &r, 5, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	run_free(&r);
+	CHECK_SYS(fstat(m.fd, &st));
+	struct ptrc_log_packet *p = calloc(BYTES / sizeof(*p), sizeof(*p));
+	CHECK(p);
+	for (size_t i = 0; i < BYTES / sizeof(*p); i++) {
+		p[i] = (struct ptrc_log_packet){.magic = PTRC_LOG_PACKET_MAGIC,
+						.type = PTRC_LOG_EVENTS,
+						.length = BYTES - (i + 1) * sizeof(*p),
+						.log_id = m.h->id,
+						.seq = 1,
+						.payload_crc = 1};
+		p[i].header_crc = ptrc_crc32c(
+			0, &p[i], offsetof(struct ptrc_log_packet, header_crc));
+	}
+	CHECK_EQ(pwrite(m.fd, p, BYTES, st.st_size), BYTES);
+	l = log_open(m.fd);
+	int count = 0;
+	while (next_seen(l, &s))
+		count++;
+	CHECK_EQ(count, 6);
+	ptrc_log_stream_close(l);
+	free(p);
+	maker_free(&m);
+}
+
 TEST(packet_missing_in_the_middle_ends_the_log, "OPEN-15")
 {
 	struct sample p;
