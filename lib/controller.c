@@ -15,6 +15,7 @@
 #include "lib/barrier.h"
 #include "lib/clock.h"
 #include "lib/eventset.h"
+#include "lib/file.h"
 #include "lib/handle.h"
 #include "lib/shmdir.h"
 #include "lib/sys.h"
@@ -140,6 +141,10 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	return error;
 }
 
+/* Streams with a log, of which a forked child has the descriptors. */
+static pthread_mutex_t logs_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct ptrc_controller *logs;
+
 static void close_fd(int fd)
 {
 	if (fd >= 0)
@@ -152,6 +157,62 @@ static bool log_fd_is_ours(const struct ptrc_controller *c)
 
 	return c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0 &&
 	       st.st_dev == c->log_dev && st.st_ino == c->log_ino;
+}
+
+/* Keep a duplicate of the log's descriptor (LOG-12), in case the keeper must be replaced. */
+static int keep_log(struct ptrc_controller *c, int log_fd)
+{
+	struct stat st;
+	int error = ENOMEM;
+
+	pthread_mutex_lock(&logs_mutex);
+	c->keeper.log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, 3);
+	if (c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0) {
+		c->log_dev = st.st_dev;
+		c->log_ino = st.st_ino;
+		c->next_log = logs;
+		c->prev_log = &logs;
+		if (logs)
+			logs->prev_log = &c->next_log;
+		logs = c;
+		error = 0;
+	}
+	pthread_mutex_unlock(&logs_mutex);
+	return error;
+}
+
+static void let_log_go(struct ptrc_controller *c)
+{
+	pthread_mutex_lock(&logs_mutex);
+	if (c->prev_log) {
+		*c->prev_log = c->next_log;
+		if (c->next_log)
+			c->next_log->prev_log = c->prev_log;
+		if (log_fd_is_ours(c))
+			close(c->keeper.log_fd);
+	}
+	pthread_mutex_unlock(&logs_mutex);
+}
+
+void ptrc_controller_fork_prepare(void)
+{
+	pthread_mutex_lock(&logs_mutex);
+}
+
+void ptrc_controller_fork_parent(void)
+{
+	pthread_mutex_unlock(&logs_mutex);
+}
+
+/* Nobody else has run in the child: the numbers are still what they were in the parent. A
+ * pipe would not end for its reader as long as the child has its other end. */
+void ptrc_controller_fork_child(bool is_first)
+{
+	pthread_mutex_init(&logs_mutex, NULL);
+	for (struct ptrc_controller *c = logs; c && is_first; c = c->next_log)
+		if (log_fd_is_ours(c))
+			ptrc_file_close(c->keeper.log_fd);
+	logs = NULL;
 }
 
 /* Undo whatever was done, in reverse. */
@@ -187,25 +248,11 @@ static void release(struct ptrc_controller *c)
 	if (c->place.map)
 		ptrc_liveness_drop_place(&c->place);
 	ptrc_target_close(&c->target);
-	if (c->has_log && log_fd_is_ours(c))
-		close(c->keeper.log_fd);
+	let_log_go(c);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->reader_lock);
 	pthread_mutex_destroy(&c->list_lock);
 	free(c);
-}
-
-/* Keep a duplicate of the log's descriptor (LOG-12), in case the keeper must be replaced. */
-static int keep_log(struct ptrc_controller *c, int log_fd)
-{
-	struct stat st;
-
-	c->keeper.log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, 3);
-	if (c->keeper.log_fd < 0 || fstat(c->keeper.log_fd, &st) < 0)
-		return ENOMEM;
-	c->log_dev = st.st_dev;
-	c->log_ino = st.st_ino;
-	return 0;
 }
 
 /* The descriptors that dealing with the keeper takes, for the time of a call. */

@@ -35,6 +35,7 @@ struct ptrc_controller {
 	struct ptrc_keeper_args keeper;
 	dev_t log_dev;
 	ino_t log_ino;
+	struct ptrc_controller *next_log, **prev_log; /* all with a log_fd */
 	uint64_t id;
 	bool has_log, is_announced, is_listed, is_attached;
 	unsigned list_next; /* event type list: index of the next id */

@@ -289,8 +289,9 @@ static int start_process(const struct ptrc_keeper_args *args, bool is_restart, i
 	long spare, fd;
 	int err = ENOSYS;
 
-	/* A place for the descriptor that tells of the new process' end. */
-	spare = ptrc_sys(SYS_fcntl, args->log_fd, F_DUPFD_CLOEXEC, 3);
+	/* A place for the descriptor that tells of the new process' end. Not of the log: a
+	 * child forked meanwhile would keep it. */
+	spare = ptrc_sys(SYS_fcntl, args->stream_fd, F_DUPFD_CLOEXEC, 3);
 	if (spare < 0)
 		return ENOMEM;
 	ptrc_sys_block_signals(&mask);

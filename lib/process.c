@@ -313,6 +313,7 @@ int ptrc_process_init(void)
 		err = ptrc_process_start_child(pid, false);
 		ptrc_liveness_fork_done();
 		ptrc_handle_fork_child();
+		ptrc_controller_fork_child(false);
 		ptrc_event_fork_child();
 	} else {
 		err = start_image(pid);

@@ -113,7 +113,7 @@ void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id);
 int ptrc_inherit_announce(int dirfd, uint64_t stream_id);
 void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id);
 
-/* ---- hooks that process.c calls; defined in event.c, handle.c ---- */
+/* ---- hooks that process.c calls; defined in event.c, handle.c, controller.c ---- */
 
 /* fork child, before anything else of it runs: forget what the parent had mapped. */
 void ptrc_event_fork_child(void);
@@ -123,6 +123,10 @@ void ptrc_event_detach(uint64_t stream_id);
 void ptrc_handle_fork_prepare(void);
 void ptrc_handle_fork_parent(void);
 void ptrc_handle_fork_child(void);
+void ptrc_controller_fork_prepare(void);
+void ptrc_controller_fork_parent(void);
+/* is_first: from the handler. A child that is noticed later only forgets. */
+void ptrc_controller_fork_child(bool is_first);
 /* exit(): shut down every stream this process controls (EXIT-01). */
 void ptrc_handle_shutdown_all(void);
 /* The constructor, once the page stands: thread-exit hook, membarrier registration. */

@@ -137,6 +137,7 @@ static void before_fork(void)
 	 * handlers are the first registered: no other one runs between them and the fork. */
 	ptrc_sys_block_signals(&mask);
 	ptrc_handle_fork_prepare();
+	ptrc_controller_fork_prepare();
 	ptrc_process_lock(&blocked);
 	fork_mask = mask;
 	ptrc_liveness_fork_prepare();
@@ -150,6 +151,7 @@ static void after_fork_in_parent(void)
 
 	ptrc_liveness_fork_done();
 	atomic_store_explicit(&ptrc_here.lock, 0, memory_order_release);
+	ptrc_controller_fork_parent();
 	ptrc_handle_fork_parent();
 	ptrc_sys_restore_signals(&mask);
 }
@@ -165,6 +167,7 @@ static void after_fork_in_child(void)
 	ptrc_here.pid = pid;
 	atomic_store_explicit(&ptrc_here.lock, 0, memory_order_release);
 	ptrc_handle_fork_child();
+	ptrc_controller_fork_child(true);
 	ptrc_event_fork_child();
 	ptrc_sys_restore_signals(&mask);
 }

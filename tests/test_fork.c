@@ -362,6 +362,63 @@ static void end_by(enum ending ending)
 	_exit(0);
 }
 
+/* Reads the log to its end, of which it has none but the library's own. */
+static void read_to_the_end(int from)
+{
+	char byte;
+
+	alarm((unsigned int)(TS_PATIENCE_MS / 1000));
+	while (read(from, &byte, 1) > 0)
+		;
+	_exit(0);
+}
+
+/* The other descriptor of the file. */
+static int duplicate_of(int fd)
+{
+	struct stat wanted, st;
+
+	CHECK_SYS(fstat(fd, &wanted));
+	for (int i = 3; i < 100; i++)
+		if (i != fd && fstat(i, &st) == 0 && st.st_dev == wanted.st_dev &&
+		    st.st_ino == wanted.st_ino)
+			return i;
+	return -1;
+}
+
+TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35")
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
+
+	for (int is_grandchild = 0; is_grandchild < 2; is_grandchild++) {
+		int ends[2], fd = ts_temp_file();
+		trace_id_t other = ts_create_log(0, &attr, fd);
+		/* A number that was the library's and is another file's now is let be. */
+		int reused = duplicate_of(fd);
+
+		CHECK_GT(reused, 2);
+		CHECK_SYS(dup2(ts_temp_file(), reused));
+		open_pipe(ends, 0);
+		trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+		CHECK_GT(duplicate_of(ends[1]), 2);
+		close(ends[1]);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			pid_t child = is_grandchild ? harness_fork() : 0;
+			CHECK_SYS(fcntl(reused, F_GETFD));
+			if (child == 0)
+				read_to_the_end(ends[0]);
+			CHECK_EXIT(child, 0);
+			_exit(0);
+		}
+		close(ends[0]);
+		ts_shutdown(trid);
+		ts_shutdown(other);
+		CHECK_EXIT(pid, 0);
+		close(reused);
+	}
+}
+
 TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12")
 {
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC, BY_ABORT};
