@@ -345,6 +345,17 @@ static bool is_flush_due(struct ptrc_keeper_work *k, int64_t *wait_ns)
 				  (unread && unread >= h->stream_min_size / 2));
 }
 
+/* That of the controller may have changed since its last command. */
+static void follow_limit(struct ptrc_stream_header *h)
+{
+	struct rlimit limit;
+
+	if (h->controller_pid > 0 && ptrc_sys(SYS_prlimit64, h->controller_pid,
+					      RLIMIT_FSIZE, 0, &limit) == 0)
+		atomic_store_explicit(&h->fsize_limit, limit.rlim_cur,
+				      memory_order_relaxed);
+}
+
 static void sleep_on_bell(struct ptrc_stream_header *h, uint32_t seen, int64_t wait_ns)
 {
 	struct timespec ts = {.tv_sec = wait_ns / 1000000000,
@@ -415,6 +426,7 @@ __attribute__((noreturn)) static void live(struct ptrc_keeper_work *k)
 		/* Cleared before looking: what is rung for from now on rings the bell. */
 		atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
 		if (is_flush_due(k, &wait_ns)) {
+			follow_limit(h);
 			err = flush(k, true, true);
 			(void)err; /* posix_trace_get_status() tells */
 			continue;

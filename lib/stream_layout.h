@@ -230,7 +230,7 @@ struct ptrc_stream_header {
 	_Atomic uint32_t keeper_done; /* futex: number of the last command finished */
 	_Atomic int32_t keeper_result; /* its error number */
 	_Atomic int32_t keeper_pid;	/* the keeper's, 0 before it is ready */
-	_Atomic uint64_t fsize_limit; /* RLIMIT_FSIZE of the caller of the command */
+	_Atomic uint64_t fsize_limit; /* RLIMIT_FSIZE of the controller */
 	struct ptrc_context command_origin; /* whose call it is, for the flush's markers */
 	uint64_t command_addr;
 

@@ -871,6 +871,25 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17")
 	}
 }
 
+TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	count_signals(SIGXFSZ);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	/* No call tells the keeper of it. */
+	limit_file_size(20000);
+	emit_run(id, 0, 1000, 100);
+	CHECK_WITHIN(10000, ts_status(trid).posix_stream_flush_error == EFBIG);
+	CHECK_LE(ts_file_size(fd), 20000);
+	limit_file_size(RLIM_INFINITY);
+	CHECK_WITHIN(10000, count_so_far(fd, id) == 1000);
+	ts_shutdown(trid);
+	CHECK_EQ(signals_seen, 0);
+}
+
 /* That of the keeper's program, which is a file in memory, is 40 KB. */
 TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07")
 {
