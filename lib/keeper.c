@@ -42,12 +42,6 @@
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U
 #endif
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
-#endif
 
 /* Of the two children that run on our memory. */
 #define STACK_BYTES 65536U

@@ -13,6 +13,14 @@
 
 #include "lib/common.h"
 
+/* Younger than some C libraries. */
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
 #if defined(__x86_64__)
 static inline long ptrc_sys6(long n, long a, long b, long c, long d, long e, long f)
 {
