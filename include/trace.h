@@ -433,7 +433,10 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
 
 /*
  * Copies what the stream holds to its log and frees that room; returns when that is done.
- * Recording goes on meanwhile. Events that could not be written stay for the next flush.
+ * Recording goes on meanwhile, and so do reading and posix_trace_get_status(); start, stop,
+ * clear, shutdown and the calls of the filter wait for a flush that another thread has under
+ * way, however long its pipe or device takes. Events that could not be written stay for the
+ * next flush.
  *   EFBIG   the log would exceed a file size limit (RLIMIT_FSIZE too; no SIGXFSZ is
  *           sent).
  *   EINVAL  not an active stream with log.
