@@ -18,6 +18,7 @@
 #include "lib/file.h"
 #include "lib/handle.h"
 #include "lib/shmdir.h"
+#include "lib/size_limit.h"
 #include "lib/sys.h"
 #include "lib/thread_life.h"
 
@@ -27,10 +28,16 @@
  * are used. */
 #define EXTRA_CHUNKS 4096U
 #define EXTRA_BYTES_MAX (1024 * MIB)
+#define EXTRA_CHUNKS_MIN 64U
 
 struct geometry {
 	uint64_t chunk_size, base_count, count, record_max;
 };
+
+static uint64_t object_size(const struct geometry *g)
+{
+	return ptrc_stream_chunk_offset((uint32_t)g->count) + g->count * g->chunk_size;
+}
 
 /* Chunks as large as pays (a larger one means fewer changes), as small as keeps what one
  * owner's open chunk withholds from the others little against stream-min-size. */
@@ -58,6 +65,10 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	g->count = g->base_count + extra + 16;
 	if (min > UINT64_MAX / 4 || g->count > UINT32_MAX / 2)
 		return ENOMEM;
+	/* What is no memory yet counts for the file size limit all the same. Then there are
+	 * fewer threads that can record at a time, but some. */
+	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_size_limit_most(); extra /= 2)
+		g->count -= extra - extra / 2;
 	return 0;
 }
 
@@ -80,7 +91,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	error = plan(attr, &g);
 	if (error)
 		return error;
-	size = ptrc_stream_chunk_offset((uint32_t)g.count) + g.count * g.chunk_size;
+	size = object_size(&g);
 	error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
 					  PTRC_STREAM_CLOCK_OFFSET + 4096, &fd);
 	if (error)

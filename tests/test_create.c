@@ -762,6 +762,39 @@ HELPER(in_small_shm)
 	return posix_trace_shutdown(trid) ? 8 : 0;
 }
 
+/* A stream of 1 MiB is an object of 138 MB, most of which is no memory until much later. */
+TEST(hard_file_size_limit_leaves_room_for_a_stream, "CREATE-17 SIZE-11")
+{
+	static const size_t limits[] = {64 << 20, 8 << 20};
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			struct rlimit limit = {limits[i], limits[i]};
+			trace_event_id_t id = ts_id("event");
+			trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
+			int fd = ts_temp_file();
+			CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+			trace_id_t trid = ts_create_running(0, &attr);
+			size_t bytes;
+			CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 64, &bytes));
+			CHECK_GE(ts_fill(trid, 1 << 20, id, 64, 0) * bytes, 1 << 20);
+			ts_shutdown(trid);
+			trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			for (uint32_t k = 0; k < 1000; k++)
+				ts_emit(id, k);
+			ts_shutdown(trid);
+			struct ts_events events = ts_log_events(fd);
+			ts_expect_numbers(&events, id, 0, 999);
+			/* What cannot be is an error as ever. */
+			attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 128 << 20, 64);
+			CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
+			exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+	}
+}
+
 TEST(event_memory_is_reserved_at_creation, "CREATE-17 SIZE-17")
 {
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) ||
