@@ -26,6 +26,20 @@ int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, in
 	return 0;
 }
 
+int ptrc_file_reopen(int fd, int flags, int *again)
+{
+	char path[32] = "/proc/self/fd/", digits[12];
+	size_t length = 14;
+	int count = 0;
+
+	do
+		digits[count++] = (char)('0' + fd % 10);
+	while ((fd /= 10) != 0);
+	while (count)
+		path[length++] = digits[--count];
+	return ptrc_file_open(AT_FDCWD, path, flags, 0, again);
+}
+
 void ptrc_file_close(int fd)
 {
 	ptrc_sys(SYS_close, fd);

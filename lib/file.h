@@ -12,6 +12,8 @@
 #include "lib/common.h"
 
 int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, int *fd);
+/* The file that fd is open on, opened once more: an open file of its own. */
+int ptrc_file_reopen(int fd, int flags, int *again);
 void ptrc_file_close(int fd);
 int ptrc_file_stat(int fd, struct stat *st);
 /* Does not follow a final symbolic link. */

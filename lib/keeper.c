@@ -489,13 +489,10 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
  * file that is a log of that very stream, and that uid could write itself. */
 static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, int *fd)
 {
-	char path[sizeof(h->log_path)], again[32] = "/proc/self/fd/";
+	char path[sizeof(h->log_path)];
 	struct ptrc_log_head head;
 	struct stat st;
-	size_t length = strlen(again);
 	int probe, err;
-	char digits[12];
-	int count = 0;
 
 	memcpy(path, h->log_path, sizeof(path));
 	path[sizeof(path) - 1] = '\0';
@@ -509,12 +506,7 @@ static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, in
 		ptrc_file_close(probe);
 		return ENOENT;
 	}
-	for (int n = probe; n || !count; n /= 10)
-		digits[count++] = (char)('0' + n % 10);
-	while (count)
-		again[length++] = digits[--count];
-	again[length] = '\0';
-	err = ptrc_file_open(AT_FDCWD, again, O_RDWR | O_NOCTTY, 0, fd);
+	err = ptrc_file_reopen(probe, O_RDWR | O_NOCTTY, fd);
 	ptrc_file_close(probe);
 	if (err)
 		return err;

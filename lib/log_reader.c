@@ -9,6 +9,7 @@
 
 #include "lib/crc32c.h"
 #include "lib/eventset.h"
+#include "lib/file.h"
 #include "lib/names.h"
 #include "lib/sys.h"
 
@@ -458,45 +459,49 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 	return 0;
 }
 
-static int check_file(int fd, uint64_t *size)
+/* A descriptor of our own. With O_DIRECT, which asks for alignment, it is of an open file of
+ * our own, if that may be. */
+static int take_file(int fd, struct ptrc_log_reader *r)
 {
 	struct stat st;
-	long flags = ptrc_sys(SYS_fcntl, fd, F_GETFL);
+	long own, flags = ptrc_sys(SYS_fcntl, fd, F_GETFL);
 
+	r->fd = -1;
 	if (flags < 0 || (flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY ||
 	    ptrc_sys(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return EINVAL;
-	*size = (uint64_t)st.st_size;
+	r->size = (uint64_t)st.st_size;
+	if ((flags & O_DIRECT) && ptrc_file_reopen(fd, O_RDONLY | O_NOCTTY, &r->fd) == 0)
+		return 0;
+	own = ptrc_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	if (own < 0)
+		return own == -EBADF ? EINVAL : ENOMEM;
+	r->fd = (int)own;
 	return 0;
 }
 
 int ptrc_log_reader_head(int fd, struct ptrc_log_head *head)
 {
-	struct ptrc_log_reader r = {.fd = fd};
-	int err = check_file(fd, &r.size);
+	struct ptrc_log_reader r = {.fd = -1};
+	int err = take_file(fd, &r);
 
 	if (!err)
 		err = read_head(&r);
 	if (!err)
 		*head = r.head;
+	ptrc_log_reader_close(&r);
 	return err;
 }
 
 int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 {
 	struct window *w;
-	long own;
 	int err;
 
 	memset(r, 0, sizeof(*r));
-	r->fd = -1;
-	err = check_file(fd, &r->size);
+	err = take_file(fd, r);
 	if (err)
 		return err;
-	own = ptrc_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
-	if (own < 0)
-		return own == -EBADF ? EINVAL : ENOMEM;
-	r->fd = (int)own;
 	w = malloc(sizeof(*w));
 	if (!w) {
 		ptrc_log_reader_close(r);

@@ -53,7 +53,7 @@ struct ptrc_log_reader {
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
 
-/* Takes a duplicate of the descriptor. EINVAL: no log, another ABI or version, not
+/* Takes a descriptor of its own. EINVAL: no log, another ABI or version, not
  * readable, no regular file. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r);

@@ -280,6 +280,27 @@ TEST(no_descriptors_left_is_enomem, "OPEN-17 ERRORS-12")
 	ts_close_log(trid);
 }
 
+TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10")
+{
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	int direct = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	CHECK_SYS(unlink(path));
+	if (direct < 0)
+		SKIP("the file system has no O_DIRECT");
+	trace_id_t trid = ts_create_log(0, &attr, direct);
+	ts_start(trid);
+	emit_run(id, 0, 10, 100);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(direct);
+	ts_expect_numbers(&events, id, 0, 9);
+	/* It is what it was. */
+	CHECK(fcntl(direct, F_GETFL) & O_DIRECT);
+	close(fd);
+}
+
 static void on_alarm(int signal_number)
 {
 	(void)signal_number;
