@@ -457,7 +457,7 @@ TEST(ring_overwritten_while_it_is_read, "OPEN-14 OPEN-15")
 		CHECK(next_seen(l, &s));
 	last = seen_number(&s);
 	run_begin(&r, 1, 1);
-	run_numbers(&m, &r, 400, 0);
+	run_numbers(&m, &r, 750, 0);
 	CHECK_OK(maker_flush(&m, &r, 1));
 	run_free(&r);
 	while (next_seen(l, &s)) {
