@@ -103,9 +103,11 @@ own_mounts() {
 	doctor 999999999
 	finds problem process 'no such process'
 	sleep 60 3>&- &
-	pids="$pids $!"
-	wait_until grep -qx sleep /proc/$!/comm
-	doctor $!
+	# Waiting starts a process, too.
+	local sleeper=$!
+	pids="$pids $sleeper"
+	wait_until grep -qx sleep "/proc/$sleeper/comm"
+	doctor "$sleeper"
 	finds problem library 'sleep, which is not linked with the library'
 	finds problem traced 'ptrace-create --start --pid'
 	traced_start -w

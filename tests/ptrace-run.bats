@@ -449,9 +449,10 @@ gone() {
 	# What was read out of a FIFO is safe.
 	mkfifo fifo
 	cat fifo >piped.log &
+	local reader=$!
 	run_split ptrace-run -o fifo -- sh -c 'rm fifo; exec "$0"' "$traced"
 	[ "$status" -eq 0 ]
-	wait $!
+	wait "$reader"
 	[ "$(events piped.log traced.event)" -eq 1 ]
 }
 
