@@ -29,10 +29,16 @@
 
 /* ---- mapping ---- */
 
-static bool geometry_is_sound(const struct ptrc_stream_header *h, uint64_t size)
+/* Copies first, once: the shared ones may change between a look and the next. */
+static bool take_geometry(struct ptrc_stream *s)
 {
-	uint64_t chunk_size = h->chunk_size, count = h->chunk_count;
+	const volatile struct ptrc_stream_header *h = s->header;
+	uint64_t size = s->map_size, chunk_size, count;
 
+	s->chunk_size = h->chunk_size;
+	s->chunk_count = h->chunk_count;
+	chunk_size = s->chunk_size;
+	count = s->chunk_count;
 	return h->magic == PTRC_STREAM_MAGIC && h->version == PTRC_STREAM_VERSION &&
 	       chunk_size >= 4096 && chunk_size % 4096 == 0 && count >= 1 &&
 	       count <= UINT32_MAX / 2 && h->map_size <= size &&
@@ -54,12 +60,10 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 		return ENOMEM;
 	s->header = (struct ptrc_stream_header *)map;
 	s->map_size = (uint64_t)st.st_size;
-	if (!geometry_is_sound(s->header, s->map_size)) {
+	if (!take_geometry(s)) {
 		ptrc_stream_unmap(s);
 		return EINVAL;
 	}
-	s->chunk_size = s->header->chunk_size;
-	s->chunk_count = s->header->chunk_count;
 	s->role = role;
 	ptrc_writer_init(&s->own, s->header, s->chunk_size, s->chunk_count,
 			 role == PTRC_ROLE_KEEPER ? PTRC_SLOT_KEEPER : PTRC_SLOT_CONTROLLER);
