@@ -47,6 +47,28 @@ static bool take_geometry(struct ptrc_stream *s)
 	       h->record_max <= chunk_size - PTRC_CHUNK_FIRST;
 }
 
+/* What a dead predecessor has left: pins, a chunk of its own, a mark. */
+static void inherit(struct ptrc_stream *s)
+{
+	struct ptrc_stream_header *h = s->header;
+	uint32_t used = atomic_load_explicit(&h->chunks_used, memory_order_acquire);
+
+	for (uint32_t i = 0; i < used && i < s->chunk_count; i++) {
+		uint64_t word = atomic_fetch_and_explicit(&ptrc_stream_ctl(h)[i].word,
+							  ~PTRC_CHUNK_PIN_KEEPER,
+							  memory_order_acquire) &
+				~PTRC_CHUNK_PIN_KEEPER;
+
+		/* Its slot is in no reaper's list. */
+		if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
+		    PTRC_CHUNK_SLOT(word) == PTRC_SLOT_KEEPER)
+			ptrc_chunk_seal_dead(h, s->chunk_count, s->chunk_size, i, word);
+	}
+	atomic_store_explicit(&ptrc_stream_slots(h)[PTRC_SLOT_KEEPER].frame, 0,
+			      memory_order_relaxed);
+	ptrc_type_counts_mend(ptrc_stream_types(h));
+}
+
 int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 {
 	struct stat st;
@@ -67,16 +89,8 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 	s->role = role;
 	ptrc_writer_init(&s->own, s->header, s->chunk_size, s->chunk_count,
 			 role == PTRC_ROLE_KEEPER ? PTRC_SLOT_KEEPER : PTRC_SLOT_CONTROLLER);
-	if (role == PTRC_ROLE_KEEPER) { /* a dead predecessor's chunk and pins */
-		uint32_t used = atomic_load_explicit(&s->header->chunks_used,
-						     memory_order_acquire);
-
-		for (uint32_t i = 0; i < used && i < s->chunk_count; i++)
-			atomic_fetch_and_explicit(&ptrc_stream_ctl(s->header)[i].word,
-						  ~PTRC_CHUNK_PIN_KEEPER,
-						  memory_order_relaxed);
-		ptrc_type_counts_mend(ptrc_stream_types(s->header));
-	}
+	if (role == PTRC_ROLE_KEEPER)
+		inherit(s);
 	return 0;
 }
 

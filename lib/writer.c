@@ -280,9 +280,8 @@ void ptrc_writer_release(struct ptrc_writer *w)
 	give_back(w, false);
 }
 
-/* The chunk of a dead owner: it ends behind its last complete record. */
-static void seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_t chunk_size,
-		      uint32_t index, uint64_t word)
+void ptrc_chunk_seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count,
+			  uint32_t chunk_size, uint32_t index, uint64_t word)
 {
 	struct ptrc_chunk *c = chunk_at(h, chunk_count, chunk_size, index);
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
@@ -307,9 +306,11 @@ static void seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count, uint32
 		tlast = r.stamp;
 		count++;
 	}
-	/* Damaged: nobody writes behind it any more. */
+	/* Damaged: nobody writes behind it any more; nor do others where a keeper did, whose
+	 * chunks are no part of the room. */
 	seal(h, index, word, end, count, tlast,
-	     k.off == end ? PTRC_CHUNK_PARTIAL : PTRC_CHUNK_SEALED);
+	     k.off == end && PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER ? PTRC_CHUNK_PARTIAL :
+									 PTRC_CHUNK_SEALED);
 }
 
 /* ---- slots ---- */
@@ -384,7 +385,7 @@ void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_
 			if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
 			    PTRC_CHUNK_SLOT(word) == i &&
 			    atomic_load_explicit(&s->owner, memory_order_relaxed) == owner)
-				seal_dead(h, chunk_count, chunk_size, c, word);
+				ptrc_chunk_seal_dead(h, chunk_count, chunk_size, c, word);
 		}
 		ptrc_slot_release(h, i, owner);
 	}

@@ -102,6 +102,11 @@ uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count, uint
 /* Offset of the first record not consumed. */
 uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end);
 
+/* The chunk of a dead owner: it ends behind its last complete record. Of each slot there is
+ * one at a time who does this. */
+void ptrc_chunk_seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count,
+			  uint32_t chunk_size, uint32_t index, uint64_t word);
+
 /* Walking over the records of a chunk or of a copy of one; bounds-checked. */
 struct ptrc_walk {
 	const uint8_t *bytes; /* of the chunk, header included */
