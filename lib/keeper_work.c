@@ -70,6 +70,15 @@ void ptrc_keeper_work_release(struct ptrc_keeper_work *k)
 
 /* ---- flush, clear, close ---- */
 
+/* The number of the run, from 1, that waits for its end to be flushed to be followed by
+ * another; 0: none does. */
+static uint64_t armed(const struct ptrc_stream_header *h)
+{
+	if (!(atomic_load_explicit(&h->status, memory_order_acquire) & PTRC_ST_RESTART_ARMED))
+		return 0;
+	return atomic_load_explicit(&h->run, memory_order_relaxed) + 1;
+}
+
 /* An automatic flush is the trace system's, others are of the call that asked for
  * them. */
 static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic)
@@ -79,6 +88,7 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	const struct ptrc_context *by = is_automatic ? NULL : &origin;
 	uint64_t addr = is_automatic ? 0 : h->command_addr;
 	uint64_t *flags = &k->writer.state.flags;
+	uint64_t armed_run = armed(h);
 	int err;
 
 	/* One pair of markers may wait for a flush that succeeds (SYSEVENT-26); into a
@@ -98,7 +108,8 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (err)
 		ptrc_status_error(h, err);
 	ptrc_status_clear(h, PTRC_ST_FLUSHING);
-	k->has_failed = err != 0;
+	/* A stream that was to restart and has not never will, by damage to it. */
+	k->has_failed = err != 0 || (armed_run && armed_run == armed(h));
 	return err;
 }
 

@@ -394,15 +394,37 @@ static void unlock_state(struct ptrc_stream_header *h)
 	atomic_store_explicit(&h->state_lock, 0, memory_order_release);
 }
 
+static uint64_t tag_of(uint64_t status)
+{
+	return (status & PTRC_ST_RUN_MASK) >> PTRC_ST_RUN_SHIFT;
+}
+
+/* The run has its START and its number: the rest of its begin. */
+static void enter_run(struct ptrc_stream_header *h, uint64_t run)
+{
+	status_change(h,
+		      PTRC_ST_RUN_MASK | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
+			      PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP |
+			      (h->policy == POSIX_TRACE_LOOP ? 0 : PTRC_ST_FULL),
+		      PTRC_ST_RUNNING | (run & 0xff) << PTRC_ST_RUN_SHIFT);
+	control_change(h, PTRC_CTL_LOSING, PTRC_CTL_RUN);
+	ptrc_stream_wake_readers(h);
+	ptrc_ring_keeper(h);
+}
+
 static void settle(struct ptrc_stream *s)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t control = atomic_load_explicit(&h->control, memory_order_acquire);
 	uint64_t status = atomic_load_explicit(&h->status, memory_order_acquire);
-	uint64_t cut;
+	uint64_t run = atomic_load_explicit(&h->run, memory_order_acquire), cut;
 
-	if (!(status & PTRC_ST_RUNNING))
+	if (!(status & PTRC_ST_RUNNING)) {
+		/* The keeper that restarted it died between number and status. */
+		if ((status & PTRC_ST_RESTART_ARMED) && tag_of(status) != (run & 0xff))
+			enter_run(h, run);
 		return;
+	}
 	if (h->policy == POSIX_TRACE_LOOP) {
 		if (!(status & PTRC_ST_FULL) &&
 		    ptrc_pool_would_overwrite(h, s->chunk_count, s->chunk_size))
@@ -414,8 +436,9 @@ static void settle(struct ptrc_stream *s)
 		if (control & PTRC_CTL_RUN)
 			ptrc_writer_stop_full(h, control, cut);
 		else
-			ptrc_status_auto_stopped(h, (status & PTRC_ST_RUN_MASK) >>
-							    PTRC_ST_RUN_SHIFT);
+			ptrc_status_auto_stopped(h, tag_of(status));
+	} else if (!(control & PTRC_CTL_RUN) && (control & PTRC_CTL_LOSING)) {
+		enter_run(h, run); /* or between status and control word */
 	} else if ((control & PTRC_CTL_RUN) &&
 		   unread_bytes(s, false) + sizeof(struct ptrc_record) > h->stream_min_size) {
 		/* Full to the brim: not even an event without data would fit. */
@@ -435,7 +458,8 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	if (ptrc_stream_cut(h, &cut))
 		dead = cut;
 	/* START before the control word: what is recorded by the new word is stamped later.
-	 * Dying between the two leaves a START without a run: the controller is gone then. */
+	 * A keeper that dies behind the number leaves the rest to settle; before it, a START
+	 * that is behind the cut, and so no part of the trace. */
 	record(s, POSIX_TRACE_START | (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
 	       &set, sizeof(set), origin, addr);
 	if (dead) {
@@ -443,14 +467,7 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 		atomic_store_explicit(&h->dead_until, s->own.last, memory_order_release);
 	}
 	run = atomic_fetch_add_explicit(&h->run, 1, memory_order_acq_rel) + 1;
-	status_change(h,
-		      PTRC_ST_RUN_MASK | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
-			      PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP |
-			      (h->policy == POSIX_TRACE_LOOP ? 0 : PTRC_ST_FULL),
-		      PTRC_ST_RUNNING | (run & 0xff) << PTRC_ST_RUN_SHIFT);
-	control_change(h, PTRC_CTL_LOSING, PTRC_CTL_RUN);
-	ptrc_stream_wake_readers(h);
-	ptrc_ring_keeper(h);
+	enter_run(h, run);
 }
 
 static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
@@ -509,7 +526,7 @@ static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin, ui
 	if (ptrc_stream_cut(h, &cut)) {
 		/* A writer stopped it for want of room at that very moment: its stop it is,
 		 * and ours comes to an automatically stopped stream. */
-		ptrc_status_auto_stopped(h, (status & PTRC_ST_RUN_MASK) >> PTRC_ST_RUN_SHIFT);
+		ptrc_status_auto_stopped(h, tag_of(status));
 		ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
 		ptrc_stream_wake_readers(h);
 		return;
