@@ -477,8 +477,13 @@ static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin, u
 
 	settle(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
-	if (status & (PTRC_ST_RUNNING | PTRC_ST_LOG_STOPPED))
+	if (status & PTRC_ST_RUNNING)
 		return;
+	if (status & PTRC_ST_LOG_STOPPED) {
+		/* Nothing but that events are losses again, had they been stopped. */
+		control_change(h, 0, PTRC_CTL_LOSING);
+		return;
+	}
 	if (status & PTRC_ST_AUTO_STOPPED) {
 		/* No effect but that the restart is armed again (STARTSTOP-03, -08). */
 		if (!(status & PTRC_ST_RESTART_ARMED)) {
@@ -513,7 +518,7 @@ static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin, ui
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
 	if (!(status & PTRC_ST_RUNNING)) {
 		/* STARTSTOP-08: what comes now is not lost, and there is no restart. */
-		if (status & PTRC_ST_RESTART_ARMED) {
+		if (status & (PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED)) {
 			control_change(h, PTRC_CTL_LOSING, 0);
 			ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
 		}
@@ -562,9 +567,13 @@ void ptrc_stream_settle(struct ptrc_stream *s)
 void ptrc_stream_log_is_full(struct ptrc_stream *s)
 {
 	struct ptrc_stream_header *h = s->header;
+	uint64_t control;
 
 	lock_state(h);
-	control_change(h, PTRC_CTL_RUN | PTRC_CTL_LOSING, 0);
+	control = atomic_load_explicit(&h->control, memory_order_relaxed);
+	/* It is full: events are lost (STATUS-12), unless the user had stopped it. */
+	control_change(h, PTRC_CTL_RUN,
+		       control & (PTRC_CTL_RUN | PTRC_CTL_LOSING) ? PTRC_CTL_LOSING : 0);
 	status_change(h, PTRC_ST_RUNNING | PTRC_ST_RESTART_ARMED,
 		      PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_LOG_STOPPED |
 			      PTRC_ST_LOG_FULL);

@@ -2,6 +2,8 @@
 /* posix_trace_get_status, posix_trace_get_attr. */
 #include "tests/logs.h"
 
+#include <posixtrace.h>
+
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
 
@@ -27,6 +29,13 @@ static void expect_log(trace_id_t trid, int full, int overrun)
 	struct posix_trace_status_info info = ts_status(trid);
 	CHECK_EQ(info.posix_log_full_status, full);
 	CHECK_EQ(info.posix_log_overrun_status, overrun);
+}
+
+static uint64_t lost_events(trace_id_t trid)
+{
+	struct posixtrace_counts counts;
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	return counts.pt_lost_events;
 }
 
 TEST(all_members_are_filled_in,
@@ -451,6 +460,63 @@ TEST(an_until_full_log_that_filled_is_full_and_overrun,
 	CHECK_EQ(was_lost, kept < number);
 	expect_log(log, POSIX_TRACE_FULL,
 		   kept < number ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
+     "STATUS-12 STATUS-14 STATUS-24 LOG-29 STARTSTOP-08 STARTSTOP-13")
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_FLUSH};
+
+	for (int i = 0; i < 3; i++) {
+		trace_attr_t attr =
+			log_attr(policies[i], SMALL, POSIX_TRACE_UNTIL_FULL, 1000);
+		int fd = ts_temp_file();
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(UNNAMED, 0, 100, 16);
+		ts_flush(trid);
+		CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
+			 POSIX_TRACE_NO_OVERRUN);
+		emit_run(UNNAMED, 100, 200, 16);
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 POSIX_TRACE_OVERRUN);
+		CHECK_EQ(lost_events(trid), 100);
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		/* Stopped, they are none; nor once it is started again are they not. */
+		ts_stop(trid);
+		emit_run(UNNAMED, 200, 300, 16);
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		ts_start(trid);
+		emit_run(UNNAMED, 300, 301, 16);
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 POSIX_TRACE_OVERRUN);
+		CHECK_EQ(lost_events(trid), 101);
+		ts_shutdown(trid);
+		CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	}
+}
+
+TEST(an_until_full_log_that_fills_up_when_stopped_loses_nothing,
+     "STARTSTOP-13 STATUS-12 LOG-29")
+{
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, 1000);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	ts_start(trid);
+	emit_run(UNNAMED, 0, 100, 16);
+	ts_stop(trid);
+	ts_flush(trid);
+	CHECK_EQ(ts_status(trid).posix_log_full_status, POSIX_TRACE_FULL);
+	emit_run(UNNAMED, 100, 200, 16);
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(lost_events(trid), 0);
+	ts_shutdown(trid);
 }
 
 TEST(an_append_log_is_never_full, "STATUS-20")
