@@ -161,11 +161,22 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return err;
 }
 
+/* Also if it was a dead predecessor that filled it. */
+static bool stop_if_log_is_full(struct ptrc_log_writer *w, struct ptrc_stream *s)
+{
+	if (!ptrc_log_writer_is_full(w))
+		return false;
+	if (!(atomic_load_explicit(&s->header->status, memory_order_acquire) &
+	      PTRC_ST_LOG_STOPPED))
+		ptrc_stream_log_is_full(s);
+	return true;
+}
+
 int ptrc_log_flush(struct ptrc_log_writer *w, struct ptrc_stream *s,
 		   const struct ptrc_names_object *names)
 {
-	bool was_full = ptrc_log_writer_is_full(w), is_full;
 	struct ptrc_drain d;
+	bool is_full;
 	uint64_t until;
 	int err = ptrc_drain_begin(s, &d);
 
@@ -173,9 +184,7 @@ int ptrc_log_flush(struct ptrc_log_writer *w, struct ptrc_stream *s,
 		return err;
 	until = d.until;
 	err = drain_all(w, &d, names);
-	is_full = ptrc_log_writer_is_full(w);
-	if (is_full && !was_full)
-		ptrc_stream_log_is_full(s);
+	is_full = stop_if_log_is_full(w, s);
 	ptrc_drain_end(&d, !err, is_full);
 	if (!err)
 		atomic_store_explicit(&s->header->flushed_until, until,
@@ -188,6 +197,7 @@ void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s)
 	struct ptrc_drain d;
 	struct ptrc_run run;
 
+	stop_if_log_is_full(w, s);
 	if (w->state.written_until == 0 || ptrc_drain_begin(s, &d))
 		return;
 	if (w->state.written_until < d.until)
