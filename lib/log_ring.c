@@ -179,6 +179,28 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 	return 0;
 }
 
+/* Of events of which nothing is left to read. Their times are not known: they are older
+ * than the oldest that is left, and newer than those known to be lost before. */
+static void note_missing(struct ptrc_log_writer *w, uint64_t events)
+{
+	const struct ptrc_attr *a = &w->header->attr;
+	int64_t first_ns = a->createtime_sec * 1000000000 + a->createtime_nsec, last_ns;
+	uint64_t i = 0;
+
+	if (w->state.overwritten_events)
+		first_ns = w->state.lost_last_ns;
+	while (i < lap_count(w) && lap_entries(w)[i].is_names)
+		i++;
+	if (i < lap_count(w)) {
+		w->state.oldest_seq = lap_entries(w)[i].seq;
+		last_ns = lap_entries(w)[i].first_ns - 1;
+	} else {
+		w->state.oldest_seq = w->state.seq;
+		last_ns = first_ns;
+	}
+	ptrc_log_note_overwritten(w, events, first_ns, last_ns);
+}
+
 int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 {
 	uint64_t events = w->state.events;
@@ -195,10 +217,10 @@ int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 		 * in the ring can no longer be told apart, so it is given up. */
 		w->lap.used = 0;
 		w->state.events = w->state.bytes = 0;
-		w->state.oldest_seq = w->state.seq;
-		ptrc_log_note_overwritten(w, events,
-					  w->header->attr.createtime_sec * 1000000000,
-					  w->state.lost_last_ns);
 	}
+	/* In a flush that did not come to its end a predecessor has overwritten what its
+	 * notes say is there. */
+	if (w->state.events < events)
+		note_missing(w, events - w->state.events);
 	return 0;
 }
