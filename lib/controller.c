@@ -126,7 +126,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->controller_pid = getpid();
 	h->owner_uid = c->target.uid;
 	h->pid_namespace = c->target.ns;
-	h->first_lost = PTRC_TIME_NONE;
+	h->first_lost = h->gap_first = PTRC_TIME_NONE;
 	h->slots_used = PTRC_SLOT_FIRST;
 	h->chunks_used = (uint32_t)g.base_count;
 	h->control = UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT;

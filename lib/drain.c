@@ -130,7 +130,7 @@ static uint64_t buffer_bytes(const struct ptrc_stream *s)
 	return s->chunk_size + sizeof(struct ptrc_drain_sums);
 }
 
-int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
+static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t status;
@@ -146,25 +146,109 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	d->sums = (void *)(d->buffer + s->chunk_size);
 	ptrc_stream_settle(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
+	d->run = atomic_load_explicit(&h->run, memory_order_acquire);
 	d->has_cut = ptrc_stream_cut(h, &d->cut);
 	d->is_stopped = (status & PTRC_ST_AUTO_STOPPED) &&
 			(d->has_cut || (status & PTRC_ST_NO_STOP));
 	d->stop_is_out = (status & PTRC_ST_STOP_OUT) != 0;
 	d->dead_until = atomic_load_explicit(&h->dead_until, memory_order_acquire);
 	d->dead_from = atomic_load_explicit(&h->dead_from, memory_order_relaxed);
+	return 0;
+}
+
+static void gap_is_out(struct ptrc_drain *d)
+{
+	atomic_store_explicit(&d->stream->header->gap_first, PTRC_TIME_NONE,
+			      memory_order_release);
+}
+
+/* The gap that is to be told of. It is noted before it is taken from where thieves note it,
+ * so that it is not lost with us. */
+static void take_gap(struct ptrc_drain *d)
+{
+	struct ptrc_stream_header *h = d->stream->header;
+	uint64_t first = atomic_load_explicit(&h->first_lost, memory_order_acquire), flushed;
+
+	d->gap_first = atomic_load_explicit(&h->gap_first, memory_order_relaxed);
+	while (first != PTRC_TIME_NONE) {
+		if (first < d->gap_first) {
+			d->gap_first = first;
+			atomic_store_explicit(&h->gap_first, first, memory_order_release);
+		}
+		if (atomic_compare_exchange_weak_explicit(&h->first_lost, &first,
+							  PTRC_TIME_NONE,
+							  memory_order_acq_rel,
+							  memory_order_acquire))
+			break;
+	}
+	d->gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
+	atomic_store_explicit(&h->gap_last, d->gap_last, memory_order_relaxed);
+	if (d->gap_first == PTRC_TIME_NONE ||
+	    d->gap_last <= atomic_load_explicit(&h->cleared_at, memory_order_acquire))
+		return;
+	/* Some of a flush was overwritten between being written and being committed, and some
+	 * was not: behind an OVERFLOW of that time neither would be seen. */
+	flushed = atomic_load_explicit(&h->flushed_until, memory_order_relaxed);
+	if (d->gap_last <= flushed) {
+		gap_is_out(d);
+		return;
+	}
+	d->has_gap = true;
+	find_gap(d);
+	if (d->gap_first <= flushed)
+		d->gap_first = flushed + 1;
+}
+
+int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
+{
+	struct ptrc_stream_header *h = s->header;
+	int err = begin(s, d);
+
+	if (err)
+		return err;
 	/* Events that begin from here on are stamped later than until; those at work are
 	 * waited for, so that no record turns up behind a run already written. */
-	d->until = ptrc_stream_now(h);
+	d->until = d->flushed = ptrc_stream_now(h);
 	ptrc_clock_update(h, d->until);
 	ptrc_barrier(h);
 	ptrc_stream_wait_all_marks(s);
-	d->gap_first = atomic_exchange_explicit(&h->first_lost, PTRC_TIME_NONE,
-						memory_order_acq_rel);
-	d->gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
-	d->has_gap = d->gap_first != PTRC_TIME_NONE &&
-		     d->gap_last > atomic_load_explicit(&h->cleared_at, memory_order_acquire);
-	if (d->has_gap)
-		find_gap(d);
+	take_gap(d);
+	return 0;
+}
+
+struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d)
+{
+	return (struct ptrc_drain_given){ .is_gap_told = d->is_gap_told,
+					  .is_run_over = d->is_stopped,
+					  .run_tag = (uint8_t)d->run,
+					  .until = d->until };
+}
+
+void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note)
+{
+	if (note->chunk < d->stream->chunk_count)
+		atomic_store_explicit(&ctl_at(d, note->chunk)->taken,
+				      (uint64_t)note->gen << 32 | note->consumed,
+				      memory_order_relaxed);
+}
+
+int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
+			   const struct ptrc_drain_given *given)
+{
+	struct ptrc_stream_header *h = s->header;
+	int err = begin(s, d);
+
+	if (err)
+		return err;
+	d->is_again = true;
+	d->until = ptrc_stream_now(h);
+	d->flushed = given->until;
+	/* What is not part of the trace as the dead one saw it: it has written the rest. */
+	if (!given->is_run_over || given->run_tag != (uint8_t)d->run)
+		d->has_cut = d->is_stopped = false;
+	d->has_gap = given->is_gap_told;
+	d->gap_first = d->resume = atomic_load_explicit(&h->gap_first, memory_order_relaxed);
+	d->gap_last = atomic_load_explicit(&h->gap_last, memory_order_relaxed);
 	return 0;
 }
 
@@ -321,16 +405,27 @@ static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 			consumed = end;
 		ptrc_stream_error(d->stream, EINVAL);
 	}
+	/* First: who dies in between has them counted twice rather than not at all. */
+	if (note->lost)
+		atomic_fetch_add_explicit(&h->lost_events, note->lost, memory_order_relaxed);
 	if ((uint32_t)(old >> 32) == PTRC_CHUNK_GEN(d->word))
 		before = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
 	atomic_store_explicit(&ctl->rcount, before + note->events, memory_order_relaxed);
 	atomic_store_explicit(&ctl->rpos, (uint64_t)PTRC_CHUNK_GEN(d->word) << 32 | consumed,
 			      memory_order_release);
-	if (note->lost)
-		atomic_fetch_add_explicit(&h->lost_events, note->lost, memory_order_relaxed);
 	if (h->policy == POSIX_TRACE_LOOP &&
 	    (atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_FULL))
 		ptrc_status_clear(h, PTRC_ST_FULL);
+}
+
+/* Of the chunk up to `end`: what of it a dead one has taken, but not consumed. */
+static uint32_t taken_end(struct ptrc_drain *d, uint32_t rpos, uint32_t end)
+{
+	uint64_t taken = atomic_load_explicit(&ctl_at(d, d->chunk)->taken, memory_order_relaxed);
+
+	if ((uint32_t)(taken >> 32) != PTRC_CHUNK_GEN(d->word) || (uint32_t)taken < rpos)
+		return rpos;
+	return (uint32_t)taken < end ? (uint32_t)taken : end;
 }
 
 static bool open_chunk(struct ptrc_drain *d)
@@ -347,6 +442,8 @@ static bool open_chunk(struct ptrc_drain *d)
 	memcpy(d->buffer, c, end);
 	c = (void *)d->buffer;
 	rpos = ptrc_chunk_rpos(ctl_at(d, d->chunk), d->word, end);
+	if (d->is_again)
+		end = taken_end(d, rpos, end);
 	d->walk = (struct ptrc_walk){ .bytes = d->buffer,
 				      .off = PTRC_CHUNK_FIRST,
 				      .end = end,
@@ -394,13 +491,14 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
 		d->phase = PHASE_CHUNKS;
 		note_begin(d, PTRC_DRAIN_GAP);
 		if (d->has_gap && d->resume != PTRC_TIME_NONE) {
+			d->is_gap_told = true;
 			if (!ptrc_stream_is_filtered(d->stream->header, POSIX_TRACE_OVERFLOW))
 				add_made_up(d, run, POSIX_TRACE_OVERFLOW, d->gap_first, NULL, 0);
 			if (!ptrc_stream_is_filtered(d->stream->header, POSIX_TRACE_RESUME))
 				add_made_up(d, run, POSIX_TRACE_RESUME, d->resume, NULL, 0);
 			if (run->bytes)
 				return 0;
-			d->gap_is_out = true;
+			gap_is_out(d);
 		}
 	}
 	if (d->phase == PHASE_CHUNKS) {
@@ -429,12 +527,23 @@ const struct ptrc_type_sum *ptrc_drain_run_sums(const struct ptrc_drain *d)
 	return d->sums->sum;
 }
 
+/* All that was taken is in the log. What of it has not been counted as lost meanwhile, no gap
+ * shall hide. */
+static void note_flushed(struct ptrc_drain *d, const struct ptrc_drain_note *note)
+{
+	if (note->events > note->lost && PTRC_CHUNK_SLOT(d->word) != PTRC_SLOT_KEEPER)
+		atomic_store_explicit(&d->stream->header->flushed_until, d->flushed,
+				      memory_order_release);
+}
+
 /* False: the chunk is not what it was when the run was taken. */
 static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	uint32_t end;
 
 	if (d->is_pinned) { /* one by one */
+		if (d->is_again)
+			note_flushed(d, note);
 		advance(d, note);
 		d->is_owed = d->is_damaged = false;
 		return true;
@@ -446,6 +555,7 @@ static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *not
 		unpin(d);
 		return false;
 	}
+	note_flushed(d, note);
 	advance(d, note);
 	unpin(d);
 	return true;
@@ -460,9 +570,9 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 
 	ptrc_type_counts_begin(types);
 	if (note->chunk == PTRC_DRAIN_GAP) {
-		d->gap_is_out = true;
+		gap_is_out(d);
 	} else if (note->chunk == PTRC_DRAIN_STOP) {
-		d->stop_is_out = true;
+		ptrc_status_set(d->stream->header, PTRC_ST_STOP_OUT);
 	} else {
 		epoch = atomic_load_explicit(&ctl_at(d, note->chunk)->epoch,
 					     memory_order_relaxed);
@@ -475,24 +585,11 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 
 void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full)
 {
-	struct ptrc_stream_header *h = d->stream->header;
-
 	if (d->is_pinned)
 		unpin(d);
-	if (d->has_gap && !d->gap_is_out) {
-		uint64_t seen = atomic_load_explicit(&h->first_lost, memory_order_relaxed);
-
-		/* Not told yet: it stays for the next drain. */
-		while (d->gap_first < seen &&
-		       !atomic_compare_exchange_weak_explicit(&h->first_lost, &seen,
-							      d->gap_first,
-							      memory_order_release,
-							      memory_order_relaxed))
-			;
-	}
 	if (d->buffer)
 		ptrc_sys(SYS_munmap, d->buffer, buffer_bytes(d->stream));
 	d->buffer = NULL;
 	if (is_complete && !log_is_full && d->is_stopped)
-		ptrc_stream_stop_is_out(d->stream);
+		ptrc_stream_stop_is_out(d->stream, d->run);
 }

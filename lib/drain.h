@@ -7,6 +7,9 @@
  * A drain goes: begin, next until there is none, <write the runs to the log>, a commit for
  * each, end. Or one by one: begin, { next, <write>, commit }*, end. A run that was not
  * committed stays in the stream and comes again in the next drain.
+ *
+ * A process that dies between writing and committing leaves behind what another needs to
+ * commit the same, no more and no less: ptrc_drain_begin_again.
  */
 #ifndef PTRC_LIB_DRAIN_H
 #define PTRC_LIB_DRAIN_H
@@ -54,14 +57,17 @@ struct ptrc_drain_sums;
 struct ptrc_drain {
 	struct ptrc_stream *stream;
 	uint64_t until; /* counter: events up to here belong to this drain */
+	uint64_t flushed; /* the same, of whom it was that wrote */
+	uint64_t run;	/* number of the run at its begin */
 	struct ptrc_clock_cursor clock;
 	/* What is not part of the trace: [gap_first, gap_last] was overwritten or is older
 	 * than the last that was; from cut on the stream had stopped; [dead_from, dead_until) came
 	 * too late for that stop. */
-	bool has_gap, has_cut, is_stopped, gap_is_out, stop_is_out;
+	bool has_gap, has_cut, is_stopped, is_gap_told, stop_is_out;
 	uint64_t gap_first, gap_last;
 	uint64_t resume; /* counter of the first event behind the gap */
 	uint64_t cut, dead_from, dead_until;
+	bool is_again; /* only what a dead one has taken belongs to it */
 	int phase;
 	uint32_t chunk;	     /* at work on, or next */
 	bool is_pinned;
@@ -77,6 +83,20 @@ struct ptrc_drain {
 /* Fixes which events belong to this drain: every event whose call had returned
  * before. May wait for events half recorded, 100 ms at most. ENOMEM, or 0. */
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
+/* What a drain has given out beside the events of chunks. */
+struct ptrc_drain_given {
+	bool is_gap_told; /* OVERFLOW and RESUME, and what is older was dropped */
+	bool is_run_over; /* everything of a run that had stopped by itself, the STOP too */
+	uint8_t run_tag;  /* of that run */
+	uint64_t until;
+};
+struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d);
+/* The run of this note is going to be written. */
+void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note);
+/* The drain of a process that died when all it took was written: gives what that has not
+ * committed. Its contents are of no use any more. ENOMEM, or 0. */
+int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
+			   const struct ptrc_drain_given *given);
 /* The next run: 0, or ENODATA when there is none. Skips damaged memory. */
 int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run);
 /* The sums by type of the last run: note.sum_count of them. */

@@ -533,7 +533,7 @@ static bool tell_stop(struct ptrc_live_reader *r, int64_t max_hold_ns)
 		r->stop_told = run + 1;
 		enqueue(r, POSIX_TRACE_STOP, cut, &reason, sizeof(reason));
 	}
-	if (!r->is_tee && ptrc_stream_stop_is_out(r->stream))
+	if (!r->is_tee && ptrc_stream_stop_is_out(r->stream, run))
 		return true;
 	return r->queue_count > 0;
 }

@@ -60,6 +60,28 @@ static void commit_runs(struct ptrc_drain *d, const struct ptrc_log_buffer *list
 	}
 }
 
+/* For a successor, should we die when they are written: which they were. Not saved before
+ * they are. */
+static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
+		       const struct ptrc_log_buffer *list)
+{
+	struct ptrc_drain_given given = ptrc_drain_given(d);
+	struct ptrc_log_state *s = &w->state;
+	uint64_t at = 0;
+
+	while (at < list->used) {
+		const struct ptrc_drain_note *note = (const void *)(list->bytes + at);
+
+		ptrc_drain_take(d, note);
+		at += sizeof(*note) + note->sum_count * sizeof(struct ptrc_type_sum);
+	}
+	s->written_until = given.until;
+	s->flags = (s->flags & ~PTRC_LOG_STATE_GIVEN) |
+		   (given.is_gap_told ? PTRC_LOG_STATE_GAP_TOLD : 0) |
+		   (given.is_run_over ? PTRC_LOG_STATE_RUN_OVER : 0) |
+		   (uint64_t)given.run_tag << PTRC_LOG_STATE_RUN_TAG_SHIFT;
+}
+
 /* A run by itself. */
 static int write_one(struct ptrc_log_writer *w, const struct ptrc_run *run)
 {
@@ -145,10 +167,8 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		return err ? err : write_one_by_one(w, d);
 	}
 	if (!err) {
-		w->state.written_until = d->until;
+		note_taken(w, d, &list);
 		err = ptrc_log_writer_end(w);
-		if (err)
-			w->state.written_until = 0;
 	}
 	if (!err) {
 		wait_for_tee(d->stream, d->until);
@@ -177,34 +197,35 @@ int ptrc_log_flush(struct ptrc_log_writer *w, struct ptrc_stream *s,
 {
 	struct ptrc_drain d;
 	bool is_full;
-	uint64_t until;
 	int err = ptrc_drain_begin(s, &d);
 
 	if (err)
 		return err;
-	until = d.until;
 	err = drain_all(w, &d, names);
 	is_full = stop_if_log_is_full(w, s);
 	ptrc_drain_end(&d, !err, is_full);
-	if (!err)
-		atomic_store_explicit(&s->header->flushed_until, until,
-				      memory_order_release);
 	return err;
 }
 
 void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s)
 {
+	uint64_t flags = w->state.flags;
+	struct ptrc_drain_given given = {
+		.is_gap_told = (flags & PTRC_LOG_STATE_GAP_TOLD) != 0,
+		.is_run_over = (flags & PTRC_LOG_STATE_RUN_OVER) != 0,
+		.run_tag = (uint8_t)(flags >> PTRC_LOG_STATE_RUN_TAG_SHIFT),
+		.until = w->state.written_until,
+	};
+	bool is_full = stop_if_log_is_full(w, s);
 	struct ptrc_drain d;
 	struct ptrc_run run;
+	int err;
 
-	stop_if_log_is_full(w, s);
-	if (w->state.written_until == 0 || ptrc_drain_begin(s, &d))
+	if (w->state.written_until == 0 || ptrc_drain_begin_again(s, &d, &given))
 		return;
-	if (w->state.written_until < d.until)
-		d.until = w->state.written_until;
-	while (ptrc_drain_next(&d, &run) == 0)
+	while ((err = ptrc_drain_next(&d, &run)) == 0)
 		commit_one(&d);
-	ptrc_drain_end(&d, false, false);
 	w->state.written_until = 0;
 	ptrc_log_writer_save(w);
+	ptrc_drain_end(&d, err == ENODATA, is_full);
 }

@@ -25,6 +25,12 @@
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8) /* ring: see filter */
 #define PTRC_LOG_STATE_MARKERS_WAIT \
 	UINT64_C(16) /* a flush failed, its markers are unflushed */
+/* With written_until: struct ptrc_drain_given. */
+#define PTRC_LOG_STATE_GAP_TOLD UINT64_C(32)
+#define PTRC_LOG_STATE_RUN_OVER UINT64_C(64)
+#define PTRC_LOG_STATE_RUN_TAG_SHIFT 8
+#define PTRC_LOG_STATE_GIVEN \
+	(PTRC_LOG_STATE_GAP_TOLD | PTRC_LOG_STATE_RUN_OVER | UINT64_C(0xff00))
 
 /* All 64-bit words, as header.log_state has two copies of it and says which one
  * counts. */
@@ -40,8 +46,8 @@ struct ptrc_log_state {
 	uint64_t overwritten_events;
 	int64_t lost_first_ns, lost_last_ns;
 	uint64_t tail; /* end of what stands behind the ring */
-	/* Counter: events up to it that are still in the stream are in the log all the
-	 * same, their keeper died before it could say so. 0: none are. */
+	/* Counter, the end of a flush: what it has taken and is still in the stream is in the
+	 * log all the same, its keeper died before it could say so. 0: there is none. */
 	uint64_t written_until;
 	uint64_t filter[17]; /* in force behind the last event; only in a ring */
 };

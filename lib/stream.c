@@ -543,12 +543,13 @@ static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin, ui
 	ptrc_ring_keeper(h);
 }
 
-static bool do_stop_is_out(struct ptrc_stream *s)
+static bool do_stop_is_out(struct ptrc_stream *s, uint64_t run)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t status = atomic_load_explicit(&h->status, memory_order_acquire);
 
-	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_LOG_STOPPED))
+	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_LOG_STOPPED) ||
+	    run != atomic_load_explicit(&h->run, memory_order_relaxed))
 		return false;
 	ptrc_status_set(h, PTRC_ST_STOP_OUT);
 	if (!(status & PTRC_ST_RESTART_ARMED))
@@ -644,6 +645,7 @@ static void do_clear(struct ptrc_stream *s)
 		control_change(h, PTRC_CTL_LOSING, PTRC_CTL_RUN);
 	atomic_store_explicit(&h->horizon, 0, memory_order_relaxed);
 	atomic_store_explicit(&h->first_lost, PTRC_TIME_NONE, memory_order_relaxed);
+	atomic_store_explicit(&h->gap_first, PTRC_TIME_NONE, memory_order_relaxed);
 	atomic_store_explicit(&h->dead_from, 0, memory_order_relaxed);
 	atomic_store_explicit(&h->dead_until, 0, memory_order_relaxed);
 	atomic_store_explicit(&h->lost_events, 0, memory_order_relaxed);
@@ -741,12 +743,12 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	unlock_state(s->header);
 }
 
-bool ptrc_stream_stop_is_out(struct ptrc_stream *s)
+bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run)
 {
 	bool is_restarted;
 
 	lock_state(s->header);
-	is_restarted = do_stop_is_out(s);
+	is_restarted = do_stop_is_out(s, run);
 	unlock_state(s->header);
 	return is_restarted;
 }

@@ -64,9 +64,9 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s);
 void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id,
 			const struct ptrc_context *origin, uint64_t addr);
 
-/* Everything of a run that stopped for want of room is reported or flushed, its STOP too:
- * restart, if that is armed (POLICY-19). True if it did. */
-bool ptrc_stream_stop_is_out(struct ptrc_stream *s);
+/* Everything of the run of that number, which stopped for want of room, is reported or
+ * flushed, its STOP too: restart, if that is armed (POLICY-19). True if it did. */
+bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run);
 /* The cut of the run that is stopped for want of room, if there is one. */
 bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut);
 /* Wait for the event calls at work in the slots from `from` on, max_ns at most; the dead are

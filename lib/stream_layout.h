@@ -120,7 +120,10 @@ struct ptrc_chunk_ctl {
 	_Atomic uint32_t end;	/* offset behind it */
 	_Atomic uint32_t count; /* events in it */
 	_Atomic uint32_t rcount; /* events of it consumed; goes with rpos */
-	uint8_t pad[64 - 52];
+	uint32_t pad;
+	/* gen << 32 | offset up to which a flush has taken events: what of them is consumed
+	 * if its keeper dies between writing and saying so. Keeper only. */
+	_Atomic uint64_t taken;
 };
 _Static_assert(sizeof(struct ptrc_chunk_ctl) == 64, "chunk control entry");
 
@@ -243,12 +246,15 @@ struct ptrc_stream_header {
 	_Alignas(64) _Atomic uint64_t log_events; /* events the log holds now */
 	_Atomic uint64_t log_bytes;		  /* their bytes */
 	_Atomic uint64_t log_lost_events;	  /* overwritten or discarded in the log */
-	_Atomic uint64_t flushed_until; /* counter: everything up to it is in the log (tee) */
+	_Atomic uint64_t flushed_until; /* counter: everything up to it is in the log, or lost */
 	/* Where the log is, for whoever must finish it when controller and keeper died. */
 	uint64_t log_dev, log_ino;
 	char log_path[4096];
 	/* The log writer's own notes, so that another keeper can take over. */
 	_Atomic uint64_t log_state[64];
+	/* The gap its last drain has found: the first event lost, TIME_NONE if that is told
+	 * of, and the last one. */
+	_Atomic uint64_t gap_first, gap_last;
 };
 
 /* Events that left the stream for good, by id. Written by the consumer (reader of a plain

@@ -26,6 +26,7 @@ ptrc_c_tests = \
 	%D%/test_hammer \
 	%D%/test_header \
 	%D%/test_keeper \
+	%D%/test_keeper_steps \
 	%D%/test_log \
 	%D%/test_log_format \
 	%D%/test_log_reader \
@@ -134,6 +135,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_fork_LDADD = $(ptrc_support_ldadd)
 %C%_test_gen_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
+%C%_test_keeper_steps_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_LDADD = $(ptrc_support_ldadd)
 %C%_test_memory_LDADD = $(ptrc_support_ldadd)
 %C%_test_more_LDADD = $(ptrc_support_ldadd)
