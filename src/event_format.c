@@ -487,13 +487,11 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 				put_members_json(&j, f, view);
 			has_members = true;
 			break;
-		case PTRC_FIELD_REASON:
-		case PTRC_FIELD_ERROR:
-			/* Stands in place of data. */
-			if (has_field(f, PTRC_FIELD_DATA))
-				break;
-			/* fall through */
 		default:
+			/* They stand in place of data. */
+			if ((id == PTRC_FIELD_REASON || id == PTRC_FIELD_ERROR) &&
+			    has_field(f, PTRC_FIELD_DATA))
+				break;
 			ptrc_view_value(view, &f->fields[i], &v);
 			ptrc_value_json(&j, ptrc_field_name(id), &v);
 			break;
