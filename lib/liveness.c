@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "lib/file.h"
+#include "lib/pid_lock.h"
 #include "lib/shmdir.h"
 #include "lib/sys.h"
 
@@ -17,32 +18,17 @@
 #define PLACE_COUNT 64U
 #define PLACE_TRIES 5000 /* a second in all: removing the file takes microseconds */
 
-/* Who is making a lock, or forking: pid of the process, 0 nobody. Held for microseconds and
- * with signals blocked. What a raw clone of the process finds in its copy is not its own
- * pid, and counts for nothing. */
-static _Atomic int32_t owner;
-
-static void acquire(void)
-{
-	int32_t self = ptrc_sys_getpid(), seen = 0;
-
-	while (!atomic_compare_exchange_strong_explicit(
-		&owner, &seen, self, memory_order_acquire, memory_order_relaxed)) {
-		if (seen == self) {
-			ptrc_file_sleep_ns(20000);
-			seen = 0;
-		}
-	}
-}
+/* Of who is making a lock, or forking. */
+static _Atomic int32_t making;
 
 void ptrc_liveness_fork_prepare(void)
 {
-	acquire();
+	ptrc_pid_lock(&making);
 }
 
 void ptrc_liveness_fork_done(void)
 {
-	atomic_store_explicit(&owner, 0, memory_order_release);
+	ptrc_pid_unlock(&making);
 }
 
 /* Lock the first free one of `count` bytes, and map the file so that the lock stays when
@@ -74,7 +60,7 @@ int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
 	int fd, err;
 
 	ptrc_sys_block_signals(&mask);
-	acquire();
+	ptrc_pid_lock(&making);
 	err = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
 			     &fd);
 	if (!err) {
@@ -164,7 +150,7 @@ int ptrc_liveness_take_place(struct ptrc_liveness *l)
 	if (err)
 		return err;
 	ptrc_sys_block_signals(&mask);
-	acquire();
+	ptrc_pid_lock(&making);
 	for (int tries = 0; tries < PLACE_TRIES; tries++) {
 		err = try_places(dirfd, uid, l);
 		if (err != ESTALE)

@@ -104,6 +104,7 @@ ptrc_headers = \
 	%D%/names.h \
 	%D%/page.h \
 	%D%/page_layout.h \
+	%D%/pid_lock.h \
 	%D%/populate.h \
 	%D%/process.h \
 	%D%/process_state.h \

@@ -6,29 +6,15 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "lib/file.h"
+#include "lib/pid_lock.h"
 #include "lib/sys.h"
 
 #define SIGNAL_SET_BYTES 8
 
 static const uint64_t file_size_signal = UINT64_C(1) << (SIGXFSZ - 1);
 
-/* While it is raised, the file size limit is the concern of one thread: the pid of its
- * process. A copy of the word that a fork left behind counts for nothing. */
-static _Atomic int32_t owner;
-
-static void lock(void)
-{
-	int32_t self = ptrc_sys_getpid(), seen = 0;
-
-	while (!atomic_compare_exchange_strong_explicit(
-		&owner, &seen, self, memory_order_acquire, memory_order_relaxed)) {
-		if (seen == self) {
-			ptrc_file_sleep_ns(20000);
-			seen = 0;
-		}
-	}
-}
+/* While it is raised, the file size limit is the concern of one thread. */
+static _Atomic int32_t lock;
 
 static bool is_below(struct rlimit *limit, uint64_t size)
 {
@@ -53,7 +39,7 @@ void ptrc_size_limit_raise(struct ptrc_size_limit *l, uint64_t size)
 	*l = (struct ptrc_size_limit){.is_in_the_way = is_below(&l->old, size)};
 	if (!l->is_in_the_way)
 		return;
-	lock();
+	ptrc_pid_lock(&lock);
 	/* Again, as another thread may have had it raised. */
 	if (is_below(&l->old, size) && l->old.rlim_cur != l->old.rlim_max) {
 		raised.rlim_cur = raised.rlim_max = l->old.rlim_max;
@@ -74,5 +60,5 @@ void ptrc_size_limit_restore(const struct ptrc_size_limit *l, int err)
 			 SIGNAL_SET_BYTES);
 	if (l->is_raised)
 		ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &l->old, 0);
-	atomic_store_explicit(&owner, 0, memory_order_release);
+	ptrc_pid_unlock(&lock);
 }
