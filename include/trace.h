@@ -465,7 +465,8 @@ int posix_trace_shutdown(trace_id_t);
  * what was written. Events generated meanwhile are either recorded after the clear or
  * gone.
  *   EINVAL  not an active stream.
- *   ENOMEM  no descriptors left for dealing with the log; nothing was cleared.
+ *   ENOMEM  the keeper of the log was killed, and there are no descriptors left for another;
+ *           nothing was cleared.
  *   others  the error number of a failed write of the log's head; the stream was cleared.
  * POSIX.1 posix_trace_clear.
  */

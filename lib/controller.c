@@ -315,12 +315,14 @@ static int start_keeper(struct ptrc_controller *c)
 int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 			    const struct ptrc_context *origin, uint64_t addr)
 {
-	int error = open_for_keeper(c);
+	/* Only for another keeper, should this one be dead: who has no descriptors left, or is
+	 * another user by now, does without. */
+	bool has_args = open_for_keeper(c) == 0;
+	int error = ptrc_keeper_command(has_args ? &c->keeper : NULL, c->stream.header, command,
+					origin, addr);
 
-	if (!error) {
-		error = ptrc_keeper_command(&c->keeper, c->stream.header, command, origin, addr);
+	if (has_args)
 		close_for_keeper(c);
-	}
 	ptrc_target_rest(&c->target);
 	return error;
 }

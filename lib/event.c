@@ -531,7 +531,7 @@ void ptrc_event_detach(uint64_t stream_id)
 }
 
 /* What the parent had mapped is not ours to write to: slots and chunks in it belong to its
- * threads. Streams that we join are attached anew by our first event. If this thread was
+ * threads. Streams that we join are attached anew. If this thread was
  * in an event call when a handler forked, that call goes on here, on private memory. */
 void ptrc_event_fork_child(void)
 {
@@ -563,6 +563,24 @@ void ptrc_event_fork_child(void)
 	}
 	if (has_exit_key)
 		pthread_setspecific(exit_key, NULL);
+}
+
+/* Not only with its first event: until then the child may have given up its user, its root or
+ * its descriptors, and can open no file of ours any more. It has no other thread yet, and
+ * signals are blocked. What fails is left for that event to find out. */
+void ptrc_event_fork_attach(void)
+{
+	uint64_t active = atomic_load_explicit(&ptrc_page_self->active, memory_order_acquire);
+
+	for (; active; active &= active - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(active);
+		uint64_t id = atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
+						   memory_order_acquire);
+		struct ptrc_stream_header *h;
+
+		if (id != 0 && map_stream(i, id, &h) == 0)
+			atomic_store_explicit(&ptrc_self->streams[i], h, memory_order_release);
+	}
 }
 
 /* ---- the cold way ---- */

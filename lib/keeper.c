@@ -38,6 +38,7 @@
 #include "lib/shmdir.h"
 #include "lib/size_limit.h"
 #include "lib/sys.h"
+#include "lib/thread_life.h"
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x0010U
@@ -428,6 +429,18 @@ static int obey_here(const struct ptrc_keeper_args *args)
 	return err;
 }
 
+/* The keeper, asked by its number where there is nothing else. */
+static bool is_there(const struct ptrc_keeper_args *args,
+		     const struct ptrc_stream_header *header)
+{
+	int pid;
+
+	if (args)
+		return lives(args);
+	pid = atomic_load_explicit(&header->keeper_pid, memory_order_relaxed);
+	return pid > 0 && !ptrc_thread_is_dead(pid);
+}
+
 int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 			struct ptrc_stream_header *header, uint32_t command,
 			const struct ptrc_context *origin, uint64_t addr)
@@ -454,11 +467,13 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 		if (atomic_load_explicit(&header->keeper_done, memory_order_acquire) !=
 		    done)
 			continue;
-		if (lives(args)) {
+		if (is_there(args, header)) {
 			ptrc_sys(SYS_futex, &header->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
 			continue;
 		}
 		ptrc_keeper_reap(header);
+		if (!args)
+			return ENOMEM;
 		err = restarts++ < RESTARTS_MAX ? ptrc_keeper_start(args, header, true) :
 						  ENOMEM;
 		if (err && restarts <= RESTARTS_MAX && command != PTRC_KEEPER_NONE) {

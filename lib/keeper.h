@@ -36,7 +36,8 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 /* Give the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and wait for its end; a
  * dead keeper is started anew first, and if that cannot be the caller does it itself. The
  * caller holds the controller's lock. origin and addr say whose call it is; a null origin is
- * nobody's. Result: the command's error number. */
+ * nobody's. Without args, as there are no descriptors to be had, the keeper that is there
+ * obeys; ENOMEM if it is dead. Result: the command's error number. */
 int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
 			uint32_t command, const struct ptrc_context *origin, uint64_t addr);
 

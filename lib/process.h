@@ -117,6 +117,8 @@ void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id);
 
 /* fork child, before anything else of it runs: forget what the parent had mapped. */
 void ptrc_event_fork_child(void);
+/* After that, of the child of a process that has a page: map the streams that it has joined. */
+void ptrc_event_fork_attach(void);
 /* After process.c changed the page's slots (child, exec, walk): nothing mapped for them. */
 void ptrc_event_detach(uint64_t stream_id);
 /* pthread_atfork: the table of trace_id_t and the library's other locks. */

@@ -169,6 +169,8 @@ static void after_fork_in_child(void)
 	ptrc_handle_fork_child();
 	ptrc_controller_fork_child(true);
 	ptrc_event_fork_child();
+	if (ptrc_here.has_page)
+		ptrc_event_fork_attach();
 	ptrc_sys_restore_signals(&mask);
 }
 

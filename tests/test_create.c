@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Creation of streams: posix_trace_create. */
-#include "tests/support.h"
+#include "tests/logs.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -585,6 +585,37 @@ TEST(a_process_of_another_user_is_eperm, "CREATE-14 CREATE-15 CREATE-21")
 	CHECK_EXIT(child, 0);
 	ts_target_end(&roots);
 	ts_target_end(&users);
+}
+
+TEST(who_gives_up_his_user_can_end_his_log, "LOG-13 EXIT-01")
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+
+	for (int is_exit = 0; is_exit < 2; is_exit++) {
+		pid_t child = harness_fork();
+
+		if (child == 0) {
+			trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 65536,
+						     POSIX_TRACE_APPEND, 0);
+			trace_id_t trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			ts_emit(id, 0);
+			ts_drop_privileges(USER_LIMIT);
+			ts_emit(id, 1);
+			if (is_exit)
+				exit(0);
+			CHECK_OK(posix_trace_flush(trid));
+			CHECK_OK(posix_trace_shutdown(trid));
+			_exit(0);
+		}
+		CHECK_EXIT(child, 0);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 0, 1);
+		expect_closed_log(fd);
+	}
 }
 
 TEST(root_traces_processes_of_every_user, "CREATE-15")

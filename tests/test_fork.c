@@ -8,6 +8,7 @@
 #include "tests/logs.h"
 
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #define KIB ((size_t)1024)
@@ -111,6 +112,30 @@ TEST(inheriting_child_is_traced_from_its_first_instruction, "FORK-01 FORK-02 FOR
 	CHECK_EQ(events.at[3].info.posix_pid, pid);
 	CHECK_EQ(events.at[4].info.posix_pid, getpid());
 	CHECK(pthread_equal(events.at[3].info.posix_thread_id, pthread_self()));
+}
+
+TEST(inheriting_child_that_can_open_nothing_is_traced, "FORK-01 EVENT-01")
+{
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_event_id_t id = ts_id("event");
+	const struct rlimit none = {0, 0};
+
+	/* Twice: the first one is in no event either before it forks. */
+	pid_t child = harness_fork();
+	if (child == 0) {
+		pid_t grandchild = harness_fork();
+		CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+		ts_emit(id, grandchild == 0);
+		if (grandchild)
+			CHECK_EXIT(grandchild, 0);
+		_exit(0);
+	}
+	CHECK_EXIT(child, 0);
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(ts_count(&events, id), 2);
+	CHECK_EQ(count_of(&events, id, child), 1);
+	ts_shutdown(trid);
 }
 
 TEST(inheriting_child_of_another_process_is_traced, "FORK-01 FORK-02 FORK-05 EVENT-08")

@@ -2283,6 +2283,35 @@ TEST(shutdown_flushes_and_closes_the_log, "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 L
 	}
 }
 
+TEST(without_descriptors_the_log_is_dealt_with_all_the_same,
+     "LOG-13 CLEAR-10 SHUTDOWN-01 SHUTDOWN-07")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct rlimit old, none;
+
+	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &old));
+	none = (struct rlimit){0, old.rlim_max};
+	ts_start(trid);
+	/* What the first event opens. */
+	CHECK_OK(posixtrace_attach());
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+	emit_run(id, 0, 100, 4);
+	CHECK_OK(posix_trace_flush(trid));
+	/* START and FLUSH_START are there besides. */
+	CHECK_EQ(counts_of(trid).pt_log_events, 102);
+	CHECK_OK(posix_trace_clear(trid));
+	emit_run(id, 100, 200, 4);
+	CHECK_OK(posix_trace_shutdown(trid));
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &old));
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 100, 199);
+	expect_closed_log(fd);
+	close(fd);
+}
+
 TEST(many_logs_at_a_time_keep_apart, "CREATE-07 CREATE-26 LOG-19")
 {
 	enum { STREAMS = 16 };
