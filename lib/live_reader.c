@@ -493,9 +493,16 @@ static enum place place_of(struct ptrc_live_reader *r, uint64_t stamp)
 	 * the last event lost is dropped too: a gap is one clean gap. */
 	if (stamp > atomic_load_explicit(&h->horizon, memory_order_acquire))
 		return BEHIND_GAP;
+	/* One that comes late may be older than what was reported. */
 	if (stamp < r->gap_first)
-		r->gap_first = stamp;
+		r->gap_first = stamp > r->told ? stamp : r->told + 1;
 	return DROP;
+}
+
+static void note_told(struct ptrc_live_reader *r, uint64_t stamp)
+{
+	if (stamp > r->told)
+		r->told = stamp;
 }
 
 /* OVERFLOW, RESUME and the event that RESUME announces, which is ours by now. */
@@ -509,7 +516,7 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 		r->queue[r->queue_count++] = *e;
 	r->is_in_gap = false;
 	r->gap_first = PTRC_TIME_NONE;
-	r->told = e->stamp;
+	note_told(r, e->stamp);
 }
 
 /* Nothing is left: if the stream stopped for want of room, say so, and let it go on. */
@@ -603,7 +610,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 		}
 		finish_event(r, event);
 		if (place == REPORT)
-			r->told = event->stamp;
+			note_told(r, event->stamp);
 		if (place == BEHIND_GAP) {
 			tell_gap(r, event);
 			continue;

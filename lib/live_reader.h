@@ -46,7 +46,7 @@ struct ptrc_live_reader {
 
 	bool is_in_gap;	    /* a loss was met, and what is behind it not yet */
 	uint64_t gap_first; /* its first event */
-	uint64_t told;	    /* stamp of the last event reported: losses up to it are, too */
+	uint64_t told;	    /* latest stamp of those reported: losses up to it are, too */
 	uint64_t stop_told; /* run whose automatic STOP was reported, + 1 */
 	/* Waiting for the event calls that were at work when `until` was fixed: */
 	bool is_settling;

@@ -1271,6 +1271,32 @@ TEST(a_hanging_writer_does_not_keep_the_reader_for_ever, "GETNEXT-33")
 	ts_expect_none(trid);
 }
 
+TEST(a_late_event_in_a_gap_does_not_date_it_back, "GETNEXT-03 GETNEXT-33 SYSEVENT-18")
+{
+	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 1, .allowed = 1};
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 16384, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_event last, event;
+	pthread_t thread;
+
+	slow = slow_page_make();
+	thread = ts_thread(hang_in_event, &hanging);
+	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	ts_emit(id, 1);
+	/* Reported although an older one hangs, which then comes among what is dropped. */
+	ts_expect(trid, POSIX_TRACE_START);
+	expect_number(trid, hanging.id, 0);
+	last = ts_expect(trid, id);
+	ts_flood(65536, id, 100, 2);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	ts_join(thread);
+	event = ts_expect(trid, POSIX_TRACE_OVERFLOW);
+	CHECK_GT(ts_time_ns(&event.info.posix_timestamp),
+		 ts_time_ns(&last.info.posix_timestamp));
+	ts_shutdown(trid);
+}
+
 TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 {
 	struct hanging hanging = {
