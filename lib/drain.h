@@ -81,7 +81,8 @@ struct ptrc_drain {
 };
 
 /* Fixes which events belong to this drain: every event whose call had returned
- * before. May wait for events half recorded, 100 ms at most. ENOMEM, or 0. */
+ * before. May wait for events half recorded, for each 100 ms at most and for all a second.
+ * ENOMEM, or 0. */
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
 /* What a drain has given out beside the events of chunks. */
 struct ptrc_drain_given {

@@ -5,7 +5,6 @@
 #include <linux/mman.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <trace.h>
 
 #include "lib/log_layout.h"
 #include "lib/sys.h"
@@ -175,13 +174,6 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b)
 
 /* ---- markers behind the last STOP ---- */
 
-static bool is_marker(const struct ptrc_record *r)
-{
-	uint32_t id = ptrc_record_id(r);
-
-	return id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
-}
-
 struct held_marker {
 	struct ptrc_record record;
 	int64_t ns;
@@ -218,7 +210,7 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 		while (settle(b, &walk)) {
 			const struct ptrc_record *r = record_at(b, walk.pos);
 
-			if (!is_marker(r) &&
+			if (!ptrc_log_is_marker(ptrc_record_id(r)) &&
 			    (walk.next_ns > last_ns ||
 			     (walk.next_ns == last_ns && walk.order >= last_order))) {
 				last_ns = walk.next_ns;
@@ -240,7 +232,7 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 			const struct ptrc_record *r = record_at(b, walk.pos);
 
 			walk.pos += ptrc_record_size(r);
-			if (is_marker(r) && walk.next_ns >= last_ns) {
+			if (ptrc_log_is_marker(ptrc_record_id(r)) && walk.next_ns >= last_ns) {
 				int err = hold_marker(held, ptrc_record_id(r),
 						      walk.next_ns);
 

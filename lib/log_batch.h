@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs on their way into a bounded log: copied together, then taken out again in time
- * order over all of them, a slice at a time, so that what such a log keeps or gives up is
- * always a clean stretch of time. Freestanding; memory by mmap.
+ * Runs on their way into a log: copied together, then taken out again in time order over
+ * all of them, a slice at a time, so that what a bounded log keeps or gives up is always a
+ * clean stretch of time. Freestanding; memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_BATCH_H
 #define PTRC_LIB_LOG_BATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <trace.h>
 
 #include "lib/common.h"
 #include "lib/drain.h"
@@ -82,7 +83,13 @@ static inline uint32_t ptrc_log_batch_run_count(const struct ptrc_log_batch *b)
 	return (uint32_t)(b->runs.used / sizeof(struct ptrc_log_batch_run));
 }
 
-/* Takes away the markers (FLUSH_START, FLUSH_STOP) that follow the last other event, if
+/* Of a flush, not of what is traced. */
+static inline bool ptrc_log_is_marker(uint32_t id)
+{
+	return id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
+}
+
+/* Takes away the markers that follow the last other event, if
  * that is a STOP, or if there is none and is_after_stop; appends them to `held`, as
  * records with full stamps. ENOMEM. */
 PTRC_NONNULL()

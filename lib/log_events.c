@@ -6,7 +6,6 @@
 #include "lib/log_writer_parts.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <trace.h>
 
@@ -16,11 +15,6 @@
 /* A ring gives up a packet at a time: a sixteenth of it or less, but one event at least. And
  * a packet is what damage takes away. Larger ones would gain nothing in speed. */
 #define SLICE_MAX UINT64_C(65536)
-
-static bool is_marker(uint32_t id)
-{
-	return id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
-}
 
 /* Follow what the event tells of the filter. */
 static void follow(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
@@ -44,7 +38,7 @@ static void follow(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 static void take(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 {
 	follow(w, item);
-	if (!is_marker(item->id)) {
+	if (!ptrc_log_is_marker(item->id)) {
 		if (item->id == POSIX_TRACE_STOP)
 			w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
 		else
@@ -56,7 +50,7 @@ static void take(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 /* It is not wanted. */
 static void discard(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 {
-	if (!item->is_hidden && !is_marker(item->id)) {
+	if (!item->is_hidden && !ptrc_log_is_marker(item->id)) {
 		w->state.lost_events++;
 		ptrc_log_note_loss(w);
 	}
@@ -78,13 +72,6 @@ static int add_stop(struct ptrc_log_writer *w, int64_t ns)
 	memcpy(record + sizeof(r), &reason, sizeof(reason));
 	err = ptrc_log_buffer_add(&w->out, &section, sizeof(section));
 	return err ? err : ptrc_log_buffer_add(&w->out, record, sizeof(record));
-}
-
-static bool header_filters(const struct ptrc_log_writer *w, uint32_t id)
-{
-	return atomic_load_explicit(&w->header->filter[id / 64], memory_order_relaxed) >>
-		       id % 64 &
-	       1;
 }
 
 int ptrc_log_write_events(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
@@ -259,7 +246,7 @@ static int write_batch(struct ptrc_log_writer *w)
 		if (is_full) {
 			w->state.flags |= PTRC_LOG_STATE_FULL;
 			if (!(w->state.flags & PTRC_LOG_STATE_AFTER_STOP) &&
-			    !header_filters(w, POSIX_TRACE_STOP)) {
+			    !ptrc_stream_is_filtered(w->header, POSIX_TRACE_STOP)) {
 				err = add_stop(w, stop_ns);
 				if (err)
 					return err;

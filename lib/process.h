@@ -99,7 +99,8 @@ int ptrc_target_wake(struct ptrc_target *t);
  * ptrc_names_unref. */
 int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names);
 /* Enter the stream into a free slot of the page: EAGAIN if all 64 are taken; ESRCH,
- * ENOMEM. An INHERITED one may take up to 10 ms more, see inherit.c. */
+ * ENOMEM. An INHERITED one may take up to 10 ms more, see
+ * settle_births() in target.c. */
 int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
 		       uint32_t flags);
 /* Take it out again; harmless if it is not there. The target's mapping goes at its next

@@ -18,10 +18,10 @@ enum ptrc_role {
 	PTRC_ROLE_KEEPER,     /* records FLUSH_START, FLUSH_STOP, automatic START in its own */
 };
 
-/* Private to the process. Sizes are copies checked once: the shared ones may change. */
-/* More at a time than this cost their delay again. */
+/* Of those given up: more at a time than this cost their delay again. */
 enum { PTRC_GIVEN_UP_MAX = 8 };
 
+/* Private to the process. Sizes are copies checked once: the shared ones may change. */
 struct ptrc_stream {
 	struct ptrc_stream_header *header;
 	uint64_t map_size;
