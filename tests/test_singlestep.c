@@ -1090,17 +1090,21 @@ TEST(a_handler_that_sees_a_stop_first_keeps_it_from_nobody, "EVENT-02 EVENT-12")
 {
 	uint32_t point = 0;
 
+#ifdef HARNESS_IS_SANITIZED
+	SKIP("too many instructions with a sanitizer");
+#endif
 	event_id = ts_id("stepped");
 	stopper.trid = ts_create(0, NULL);
 	CHECK_SYS(sem_init(&stopper.asked, 0, 0));
 	CHECK_SYS(sem_init(&stopper.answered, 0, 0));
 	ts_thread(stop_when_asked, NULL);
-	put_off_clock();
 	for (;; point++) {
 		struct ts_events events;
 		ssize_t stop;
 
 		ts_start(stopper.trid);
+		/* A round takes as long as a stop waits for a call at work: together too long. */
+		put_off_clock();
 		for (int k = 0; k < 3; k++)
 			posix_trace_event(event_id, "ordinary", 8);
 		if (step_event("stepped", 7, point, stop_and_record) <= point)
