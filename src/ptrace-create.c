@@ -148,9 +148,7 @@ static void say_failed(const struct making *m)
 
 	switch (o->stage) {
 	case PTRC_SESSION_STAGE_DIRECTORY:
-		ptrc_cli_message(NULL, "the directory of the sessions: %s",
-				 o->error == EPERM ? "not safe to use"
-						   : strerror(o->error));
+		ptrc_session_say_directory(o->error);
 		break;
 	case PTRC_SESSION_STAGE_NAME:
 		if (o->error == EEXIST)

@@ -112,8 +112,9 @@ static void say_unknown(struct ptrc_doctor *d, const char *thing)
 	struct ptrc_nearest nearest = {0};
 	char proposal[300];
 	char **names;
-	size_t count = ptrc_session_names(false, &names);
+	size_t count;
 
+	ptrc_session_names(false, &names, &count);
 	for (size_t i = 0; i < count; i++)
 		ptrc_nearest_offer(&nearest, thing, names[i]);
 	ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "operand", thing,

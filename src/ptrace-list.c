@@ -125,6 +125,7 @@ int main(int argc, char **argv)
 	char **names;
 	int *errors;
 	size_t count;
+	int error;
 	int key;
 
 	ptrc_cli_begin(&cli);
@@ -137,7 +138,11 @@ int main(int argc, char **argv)
 	if (optind < argc)
 		ptrc_cli_usage(argv[optind], "no operand is expected");
 	ptrc_output_begin();
-	count = ptrc_session_names(true, &names);
+	error = ptrc_session_names(true, &names, &count);
+	if (error) {
+		ptrc_session_say_directory(error);
+		return PTRC_EXIT_FAILED;
+	}
 	replies = ptrc_cli_allocate(count * sizeof(*replies));
 	errors = ptrc_cli_allocate(count * sizeof(*errors));
 	ptrc_session_stat_all(names, count, replies, errors);
@@ -145,8 +150,7 @@ int main(int argc, char **argv)
 		if ((int)strlen(names[i]) > width)
 			width = (int)strlen(names[i]);
 	for (size_t i = 0; i < count; i++) {
-		int error = errors[i];
-
+		error = errors[i];
 		if (!error && format == PTRC_FORMAT_JSON) {
 			put_json(&out, &replies[i].state);
 		} else if (!error) {

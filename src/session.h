@@ -169,6 +169,9 @@ bool ptrc_session_is_name(const char *name);
  * is not safe, or another error number. */
 int ptrc_session_directory(bool is_create, char path[64]);
 
+/* Says why it cannot be used: one of those errors. */
+void ptrc_session_say_directory(int error);
+
 /* What is asked of a session. */
 struct ptrc_session_question {
 	enum ptrc_session_verb verb;
@@ -239,9 +242,10 @@ void ptrc_session_types_free(struct ptrc_session_types *);
 /* Text for one of those. */
 const char *ptrc_session_explain(int error);
 
-/* Names of all sockets of sessions, also of dead ones, sorted; returns their number. Free
- * each and the list. Sockets left by who had no name yet are removed if asked for. */
-size_t ptrc_session_names(bool is_removing, char ***names);
+/* Names of all sockets of sessions, also of dead ones, sorted, and their number. Free each
+ * and the list. Sockets left by who had no name yet are removed if asked for. Without a
+ * directory there are none; the error, with none too, if it cannot be looked into. */
+int ptrc_session_names(bool is_removing, char ***names, size_t *count);
 
 /*
  * main() of the commands that ask every session named as an operand for one thing. The

@@ -115,7 +115,12 @@ int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *cli,
 	if (!is_all && optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION given");
 	if (is_all) {
-		count = ptrc_session_names(true, &names);
+		int error = ptrc_session_names(true, &names, &count);
+
+		if (error) {
+			ptrc_session_say_directory(error);
+			return PTRC_EXIT_FAILED;
+		}
 	} else {
 		names = argv + optind;
 		count = (size_t)(argc - optind);

@@ -51,6 +51,17 @@ int ptrc_session_directory(bool is_create, char path[64])
 	return error;
 }
 
+void ptrc_session_say_directory(int error)
+{
+	char path[64];
+
+	ptrc_session_directory(false, path);
+	ptrc_cli_message(path, "%s",
+			 error == EPERM ? "not safe to use: it has to be a directory of yours "
+					  "that is closed to others (mode 700)"
+					: strerror(error));
+}
+
 static void set_address(struct sockaddr_un *address, const char *directory,
 			const char *mark, const char *name)
 {
@@ -161,20 +172,22 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-size_t ptrc_session_names(bool is_removing, char ***names)
+int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 {
 	char directory[64];
 	char **list = NULL;
-	size_t count = 0;
 	struct dirent *entry;
 	DIR *dir;
+	int error;
 
 	*names = NULL;
-	if (ptrc_session_directory(false, directory))
-		return 0;
+	*count = 0;
+	error = ptrc_session_directory(false, directory);
+	if (error)
+		return error == ENOENT ? 0 : error;
 	dir = opendir(directory);
 	if (!dir)
-		return 0;
+		return errno == ENOENT ? 0 : errno;
 	while ((entry = readdir(dir))) {
 		const char *name = entry->d_name + 2;
 
@@ -184,15 +197,16 @@ size_t ptrc_session_names(bool is_removing, char ***names)
 			if (is_removing)
 				remove_unnamed(directory, name + 1);
 		} else if (ptrc_session_is_name(name)) {
-			list = ptrc_cli_reallocate(list, (count + 1) * sizeof(*list));
-			list[count] = strdup(name);
-			if (!list[count++])
+			list = ptrc_cli_reallocate(list, (*count + 1) * sizeof(*list));
+			list[*count] = strdup(name);
+			if (!list[*count])
 				ptrc_cli_no_memory();
+			++*count;
 		}
 	}
 	closedir(dir);
-	if (count)
-		qsort(list, count, sizeof(*list), compare);
+	if (*count)
+		qsort(list, *count, sizeof(*list), compare);
 	*names = list;
-	return count;
+	return 0;
 }

@@ -8,9 +8,11 @@
 #include <posixtrace.h>
 
 #include "src/cli.h"
+#include "src/session.h"
 
 void ptrc_trace_error(int error, const char *target, const char *log_path)
 {
+	char directory[64];
 	struct stat st;
 
 	switch (error) {
@@ -18,7 +20,10 @@ void ptrc_trace_error(int error, const char *target, const char *log_path)
 		ptrc_cli_message(target, "no such process");
 		return;
 	case EPERM:
-		ptrc_cli_message(target, "not allowed to trace this process");
+		if (ptrc_session_directory(false, directory) == EPERM)
+			ptrc_session_say_directory(EPERM);
+		else
+			ptrc_cli_message(target, "not allowed to trace this process");
 		return;
 	case EAGAIN:
 		ptrc_cli_message(target, "%d traces of this user exist already",

@@ -40,6 +40,13 @@ run_split() {
 	stderr=$(cat stderr.txt)
 }
 
+# own_mounts SCRIPT ARGUMENT...: the same of a script, in mounts of its own
+own_mounts() {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare -m true 2>/dev/null || skip "no mount namespaces"
+	run_split unshare -m bash -ec "$1" _ "${@:2}"
+}
+
 # Exactly one line on standard error, which begins with the name of the program.
 assert_one_message() {
 	[ "$(wc -l <stderr.txt)" -eq 1 ] && [[ $stderr == "$1: "* ]]

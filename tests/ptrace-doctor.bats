@@ -22,13 +22,6 @@ doctor() {
 	if [ "$problems" -eq 0 ]; then [ "$status" -eq 0 ]; else [ "$status" -eq 1 ]; fi
 }
 
-# Without the mounts of this test: own_mounts COMMAND...
-own_mounts() {
-	[ "$EUID" -eq 0 ] || skip "root only"
-	unshare -m true 2>/dev/null || skip "no mount namespaces"
-	run_split unshare -m bash -ec "$1" _ "${@:2}"
-}
-
 @test "a fit machine, each check with version, status and thing" {
 	doctor
 	for check in shared-memory directory streams limits proc membarrier clock keeper session; do

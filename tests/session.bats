@@ -422,3 +422,21 @@ stand_still() {
 	run_split ptrace-shutdown --all "$me.a"
 	[ "$status" -eq 2 ]
 }
+
+@test "a directory that is not safe is told by all who look into it" {
+	for command in 'ptrace-list' 'ptrace-shutdown --all' 'ptrace-run "$1"' \
+		'ptrace-create --pid=$$' 'ptrace-stat any'; do
+		own_mounts "mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+			mkdir -m 700 /dev/shm/posixtrace-0
+			chmod 755 /dev/shm/posixtrace-0
+			$command" "$traced"
+		case $command in
+		ptrace-run*) [ "$status" -eq 125 ] ;;
+		*) [ "$status" -eq 1 ] ;;
+		esac
+		[ -z "$stdout" ]
+		assert_one_message "${command%% *}"
+		[[ $stderr == *'not safe'* ]]
+		[ "$command" = 'ptrace-stat any' ] || [[ $stderr == */dev/shm/posixtrace-0:* ]]
+	done
+}
