@@ -219,6 +219,18 @@ void ptrc_output_write(struct ptrc_buffer *b)
 	b->used = 0;
 }
 
+bool ptrc_output_wait(int fd)
+{
+	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+
+	if (poll(p, 2, 1000) <= 0)
+		return false;
+	/* Of a pipe, of a socket. */
+	if (p[1].revents & (POLLERR | POLLHUP))
+		write_failed(EPIPE);
+	return true;
+}
+
 void ptrc_output_end(struct ptrc_buffer *b)
 {
 	if (b->used)

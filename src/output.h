@@ -110,6 +110,13 @@ void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *,
 void ptrc_output_write(struct ptrc_buffer *);
 
 /*
+ * Waits until there is something to read from the descriptor; false if a signal came
+ * first, or a second has passed. A reader of standard output that goes away meanwhile ends
+ * the process as it does in ptrc_output_write(): who has nothing to write would not notice.
+ */
+bool ptrc_output_wait(int fd);
+
+/*
  * To be called before anything is written: makes the end of the reader an error of
  * write() instead of a signal.
  */

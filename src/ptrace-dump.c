@@ -467,10 +467,17 @@ static bool is_over(void)
 static bool read_live(struct ptrc_reader *r)
 {
 	for (;;) {
-		if (out.used && ptrc_reader_is_waiting(r))
+		bool is_waiting = ptrc_reader_is_waiting(r);
+
+		if (out.used && is_waiting)
 			ptrc_output_write(&out);
 		if (end_signal)
 			return false;
+		if (is_waiting && !ptrc_output_wait(r->fd)) {
+			if (is_over())
+				return false;
+			continue;
+		}
 		if (ptrc_reader_next(r))
 			return true;
 		if (r->error != EINTR)
