@@ -14,9 +14,12 @@
 
 #include "lib/barrier.h"
 #include "lib/clock.h"
+#include "lib/event.h"
 #include "lib/eventset.h"
 #include "lib/file.h"
+#include "lib/fork_mutex.h"
 #include "lib/handle.h"
+#include "lib/procfs.h"
 #include "lib/shmdir.h"
 #include "lib/size_limit.h"
 #include "lib/sys.h"
@@ -155,6 +158,17 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 /* Streams with a log, of which a forked child has the descriptors. */
 static pthread_mutex_t logs_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct ptrc_controller *logs;
+static __thread volatile unsigned logs_depth;
+
+static void lock_logs(void)
+{
+	ptrc_fork_mutex_lock(&logs_mutex, &logs_depth);
+}
+
+static void unlock_logs(void)
+{
+	ptrc_fork_mutex_unlock(&logs_mutex, &logs_depth);
+}
 
 static void close_fd(int fd)
 {
@@ -176,7 +190,7 @@ static int keep_log(struct ptrc_controller *c, int log_fd)
 	struct stat st;
 	int error = ENOMEM;
 
-	pthread_mutex_lock(&logs_mutex);
+	lock_logs();
 	c->keeper.log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, 3);
 	if (c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0) {
 		c->log_dev = st.st_dev;
@@ -185,16 +199,17 @@ static int keep_log(struct ptrc_controller *c, int log_fd)
 		c->prev_log = &logs;
 		if (logs)
 			logs->prev_log = &c->next_log;
-		logs = c;
+		/* Whole from the first to the last at any time: see fork_mutex.h. */
+		__atomic_store_n(&logs, c, __ATOMIC_RELEASE);
 		error = 0;
 	}
-	pthread_mutex_unlock(&logs_mutex);
+	unlock_logs();
 	return error;
 }
 
 static void let_log_go(struct ptrc_controller *c)
 {
-	pthread_mutex_lock(&logs_mutex);
+	lock_logs();
 	if (c->prev_log) {
 		*c->prev_log = c->next_log;
 		if (c->next_log)
@@ -202,25 +217,25 @@ static void let_log_go(struct ptrc_controller *c)
 		if (log_fd_is_ours(c))
 			close(c->keeper.log_fd);
 	}
-	pthread_mutex_unlock(&logs_mutex);
+	unlock_logs();
 }
 
 void ptrc_controller_fork_prepare(void)
 {
-	pthread_mutex_lock(&logs_mutex);
+	lock_logs();
 }
 
 void ptrc_controller_fork_parent(void)
 {
-	pthread_mutex_unlock(&logs_mutex);
+	unlock_logs();
 }
 
 /* Nobody else has run in the child: the numbers are still what they were in the parent. A
  * pipe would not end for its reader as long as the child has its other end. */
-void ptrc_controller_fork_child(bool is_first)
+void ptrc_controller_fork_child(bool is_prepared)
 {
-	pthread_mutex_init(&logs_mutex, NULL);
-	for (struct ptrc_controller *c = logs; c && is_first; c = c->next_log)
+	ptrc_fork_mutex_renew(&logs_mutex, &logs_depth, is_prepared);
+	for (struct ptrc_controller *c = logs; c && is_prepared; c = c->next_log)
 		if (log_fd_is_ours(c))
 			ptrc_file_close(c->keeper.log_fd);
 	logs = NULL;
@@ -425,6 +440,7 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 	if (!error && !c)
 		error = ENOMEM;
 	if (c) {
+		c->pid = ptrc_sys_getpid();
 		c->has_log = has_log;
 		c->keeper.log_fd = c->keeper.stream_fd = -1;
 		c->keeper.names_fd = c->keeper.dirfd = -1;

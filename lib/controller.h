@@ -35,8 +35,10 @@ struct ptrc_controller {
 	struct ptrc_keeper_args keeper;
 	dev_t log_dev;
 	ino_t log_ino;
+	int log_access;
 	struct ptrc_controller *next_log, **prev_log; /* all with a log_fd */
 	uint64_t id;
+	int32_t pid; /* whose it is: a forked child has a copy, without the stream */
 	bool has_log, is_announced, is_listed, is_attached;
 	unsigned list_next; /* event type list: index of the next id */
 	_Atomic bool is_closing;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/fork_mutex.h"
 #include "lib/process.h"
 
 /* An identifier is serial << INDEX_BITS | index: the serial tells it from all earlier ones
@@ -29,6 +30,17 @@ static pthread_cond_t given_back = PTHREAD_COND_INITIALIZER;
 static struct entry *entries;
 static size_t entry_count;
 static unsigned long last_serial;
+static __thread volatile unsigned depth;
+
+static void lock(void)
+{
+	ptrc_fork_mutex_lock(&mutex, &depth);
+}
+
+static void unlock(void)
+{
+	ptrc_fork_mutex_unlock(&mutex, &depth);
+}
 
 static struct entry *find(trace_id_t id)
 {
@@ -42,29 +54,32 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 	int error = 0;
 	size_t index;
 
-	pthread_mutex_lock(&mutex);
+	lock();
 	for (index = 0; index < entry_count && entries[index].id != 0; index++)
 		;
 	if (index == entry_count) {
 		size_t count = entry_count ? 2 * entry_count : 64;
-		struct entry *grown = NULL;
+		struct entry *old = entries, *grown = NULL;
 
 		if (count <= INDEX_MAX + 1)
-			grown = realloc(entries, count * sizeof(*grown));
+			grown = calloc(count, sizeof(*grown));
 		if (!grown) {
 			error = ENOMEM;
 			goto out;
 		}
-		memset(grown + entry_count, 0, (count - entry_count) * sizeof(*grown));
-		entries = grown;
-		entry_count = count;
+		if (old)
+			memcpy(grown, old, entry_count * sizeof(*grown));
+		/* There is a table at any time: see fork_mutex.h. */
+		__atomic_store_n(&entries, grown, __ATOMIC_RELEASE);
+		__atomic_store_n(&entry_count, count, __ATOMIC_RELEASE);
+		free(old);
 	}
 	entries[index] = (struct entry){ .id = ++last_serial << INDEX_BITS | index,
 					 .kind = kind,
 					 .object = object };
 	*id = entries[index].id;
 out:
-	pthread_mutex_unlock(&mutex);
+	unlock();
 	return error;
 }
 
@@ -73,7 +88,8 @@ void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds, enum ptrc_hand
 	void *object = NULL;
 	struct entry *e;
 
-	pthread_mutex_lock(&mutex);
+	ptrc_process_notice_fork();
+	lock();
 	e = find(id);
 	if (e && !e->is_taken && (e->kind & kinds)) {
 		e->references++;
@@ -81,7 +97,7 @@ void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds, enum ptrc_hand
 		if (kind)
 			*kind = e->kind;
 	}
-	pthread_mutex_unlock(&mutex);
+	unlock();
 	return object;
 }
 
@@ -89,11 +105,11 @@ void ptrc_handle_put(trace_id_t id)
 {
 	struct entry *e;
 
-	pthread_mutex_lock(&mutex);
+	lock();
 	e = find(id);
 	if (e && --e->references == 0 && e->is_taken)
 		pthread_cond_broadcast(&given_back);
-	pthread_mutex_unlock(&mutex);
+	unlock();
 }
 
 void *ptrc_handle_take(trace_id_t id, enum ptrc_handle_kind kind)
@@ -101,13 +117,14 @@ void *ptrc_handle_take(trace_id_t id, enum ptrc_handle_kind kind)
 	void *object = NULL;
 	struct entry *e;
 
-	pthread_mutex_lock(&mutex);
+	ptrc_process_notice_fork();
+	lock();
 	e = find(id);
 	if (e && !e->is_taken && e->kind == kind) {
 		e->is_taken = true;
 		object = e->object;
 	}
-	pthread_mutex_unlock(&mutex);
+	unlock();
 	return object;
 }
 
@@ -115,42 +132,42 @@ void ptrc_handle_drain(trace_id_t id)
 {
 	struct entry *e;
 
-	pthread_mutex_lock(&mutex);
+	lock();
 	while ((e = find(id)) && e->references > 0)
 		pthread_cond_wait(&given_back, &mutex);
 	if (e)
 		memset(e, 0, sizeof(*e));
-	pthread_mutex_unlock(&mutex);
+	unlock();
 }
 
 trace_id_t ptrc_handle_any(enum ptrc_handle_kind kind)
 {
 	trace_id_t id = 0;
 
-	pthread_mutex_lock(&mutex);
+	lock();
 	for (size_t i = 0; i < entry_count && id == 0; i++)
 		if (entries[i].id != 0 && !entries[i].is_taken && entries[i].kind == kind)
 			id = entries[i].id;
-	pthread_mutex_unlock(&mutex);
+	unlock();
 	return id;
 }
 
 void ptrc_handle_fork_prepare(void)
 {
-	pthread_mutex_lock(&mutex);
+	lock();
 }
 
 void ptrc_handle_fork_parent(void)
 {
-	pthread_mutex_unlock(&mutex);
+	unlock();
 }
 
 /* The parent's streams stay the parent's (FORK-10). What its objects held in memory is lost
  * to the child: their locks may be in any state. The serial goes on, so that the child
  * never issues an identifier that it may still have from its parent. */
-void ptrc_handle_fork_child(void)
+void ptrc_handle_fork_child(bool is_prepared)
 {
-	pthread_mutex_init(&mutex, NULL);
+	ptrc_fork_mutex_renew(&mutex, &depth, is_prepared);
 	pthread_cond_init(&given_back, NULL);
 	if (entries)
 		memset(entries, 0, entry_count * sizeof(*entries));

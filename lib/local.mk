@@ -87,6 +87,7 @@ ptrc_headers = \
 	%D%/event.h \
 	%D%/eventset.h \
 	%D%/file.h \
+	%D%/fork_mutex.h \
 	%D%/freestanding.h \
 	%D%/handle.h \
 	%D%/inherit.h \

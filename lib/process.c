@@ -312,7 +312,7 @@ int ptrc_process_init(void)
 		ptrc_process_note_page();
 		err = ptrc_process_start_child(pid, false);
 		ptrc_liveness_fork_done();
-		ptrc_handle_fork_child();
+		ptrc_handle_fork_child(false);
 		ptrc_controller_fork_child(false);
 		ptrc_event_fork_child();
 	} else {
@@ -320,6 +320,14 @@ int ptrc_process_init(void)
 	}
 	ptrc_process_unlock(&mask);
 	return err;
+}
+
+void ptrc_process_notice_fork(void)
+{
+	/* Wiped by the fork; what only shares our memory sees our pid there. */
+	if (ptrc_here.has_page &&
+	    atomic_load_explicit(&ptrc_process_private()->pid, memory_order_relaxed) == 0)
+		ptrc_process_init();
 }
 
 void ptrc_process_identify(struct ptrc_process_identity *id)

@@ -116,6 +116,9 @@ void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id);
 
 /* ---- hooks that process.c calls; defined in event.c, handle.c, controller.c ---- */
 
+/* Is this a child that was forked past the handlers (by _Fork)? Then it becomes a process of
+ * its own now. Also called by handle.c, whose table would still be the parent's. */
+void ptrc_process_notice_fork(void);
 /* fork child, before anything else of it runs: forget what the parent had mapped. */
 void ptrc_event_fork_child(void);
 /* After that, of the child of a process that has a page: map the streams that it has joined. */
@@ -125,11 +128,11 @@ void ptrc_event_detach(uint64_t stream_id);
 /* pthread_atfork: the table of trace_id_t and the library's other locks. */
 void ptrc_handle_fork_prepare(void);
 void ptrc_handle_fork_parent(void);
-void ptrc_handle_fork_child(void);
+void ptrc_handle_fork_child(bool is_prepared);
 void ptrc_controller_fork_prepare(void);
 void ptrc_controller_fork_parent(void);
-/* is_first: from the handler. A child that is noticed later only forgets. */
-void ptrc_controller_fork_child(bool is_first);
+/* is_prepared: from the handler. A child that is noticed later only forgets. */
+void ptrc_controller_fork_child(bool is_prepared);
 /* exit(): shut down every stream this process controls (EXIT-01). */
 void ptrc_handle_shutdown_all(void);
 /* The constructor, once the page stands: thread-exit hook, membarrier registration. */

@@ -134,7 +134,8 @@ static void before_fork(void)
 	uint64_t mask, blocked;
 
 	/* Signals stay blocked over the fork, as a handler's event might need the lock. These
-	 * handlers are the first registered: no other one runs between them and the fork. */
+	 * handlers are the first registered, so no other one runs between them and the fork,
+	 * unless the library was loaded later. */
 	ptrc_sys_block_signals(&mask);
 	ptrc_handle_fork_prepare();
 	ptrc_controller_fork_prepare();
@@ -166,7 +167,7 @@ static void after_fork_in_child(void)
 		ptrc_process_start_child(pid, true);
 	ptrc_here.pid = pid;
 	atomic_store_explicit(&ptrc_here.lock, 0, memory_order_release);
-	ptrc_handle_fork_child();
+	ptrc_handle_fork_child(true);
 	ptrc_controller_fork_child(true);
 	ptrc_event_fork_child();
 	if (ptrc_here.has_page)

@@ -138,6 +138,9 @@ static int next_live(struct ptrc_controller *c, enum how how, const struct resul
 			return error;
 		error = sleep_on(&h->event_futex, seen, how == WAIT_UNTIL ? until : NULL,
 				 cancel_state);
+		/* A handler may have forked, and return here in the child. */
+		if (ptrc_sys_getpid() != c->pid)
+			return EINVAL;
 		if (error)
 			return error;
 	}

@@ -1108,6 +1108,112 @@ TEST(many_forks_of_a_threaded_process_lose_nothing, "FORK-01 FORK-02 EVENT-16 EV
 	}
 }
 
+TEST(parents_identifiers_are_invalid_in_a_raw_clone, "FORK-10 FORK-21 ERRORS-05")
+{
+	int old_log = ts_temp_file();
+	trace_id_t old = ts_create_log(0, NULL, old_log);
+
+	ts_shutdown(old);
+	trace_id_t plain = ts_create_running(0, NULL), opened = ts_open_log(old_log);
+	/* No fork handler runs, and no event tells the child what it is. */
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	CHECK_GE(pid, 0);
+	if (pid == 0) {
+		expect_invalid(opened);
+		expect_invalid(plain);
+		_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_expect(plain, POSIX_TRACE_START);
+	ts_shutdown(plain);
+	ts_close_log(opened);
+}
+
+static volatile pid_t child_of_handler = -1;
+
+static void fork_in_handler(int sig)
+{
+	(void)sig;
+	child_of_handler = fork();
+}
+
+struct interrupter {
+	trace_event_id_t id;
+	pid_t tid;
+	pthread_t thread;
+};
+
+static void *interrupt_reader(void *arg)
+{
+	const struct interrupter *i = arg;
+
+	ts_wait_asleep(getpid(), i->tid);
+	CHECK_OK(pthread_kill(i->thread, SIGUSR1));
+	CHECK_WITHIN(TS_PATIENCE_MS, child_of_handler > 0);
+	ts_emit(i->id, 1);
+	return NULL;
+}
+
+TEST(reader_that_a_handler_forks_ends_in_the_child, "FORK-10 ERRORS-05 GETNEXT-12")
+{
+	struct sigaction action = {.sa_handler = fork_in_handler, .sa_flags = SA_RESTART};
+	trace_id_t trid = ts_create_running(0, NULL);
+	struct interrupter i = {ts_id("event"), ts_gettid(), pthread_self()};
+	struct posix_trace_event_info info;
+	char data[64];
+	size_t len;
+	int unavailable, result;
+
+	CHECK_SYS(sigaction(SIGUSR1, &action, NULL));
+	ts_expect(trid, POSIX_TRACE_START);
+	pthread_t thread = ts_thread(interrupt_reader, &i);
+	result = posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable);
+	if (child_of_handler == 0)
+		_exit(result == EINVAL ? 0 : 1);
+	CHECK_OK(result);
+	CHECK_EQ(info.posix_event_id, i.id);
+	ts_join(thread);
+	CHECK_EXIT(child_of_handler, 0);
+	ts_shutdown(trid);
+}
+
+/* Registered before those of the library, as it is for one that is loaded later: called
+ * between its own and the fork. */
+static trace_id_t early_trid;
+static volatile int early_result = -1;
+
+static void ask_before_fork(void)
+{
+	struct posix_trace_status_info status;
+
+	if (early_trid)
+		early_result = posix_trace_get_status(early_trid, &status);
+}
+
+static void register_early(void)
+{
+	pthread_atfork(ask_before_fork, NULL, NULL);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = register_early;
+
+TEST(fork_handlers_registered_before_the_library_may_call_it, "FORK-15 ERRORS-06")
+{
+	int fd = ts_temp_file();
+
+	early_trid = ts_create_log(0, NULL, fd);
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = harness_fork();
+		if (pid == 0)
+			_exit(0);
+		CHECK_EXIT(pid, 0);
+		CHECK_OK(early_result);
+		early_result = -1;
+	}
+	ts_shutdown(early_trid);
+	early_trid = 0;
+}
+
 TEST(identifiers_of_closed_streams_are_no_childs, "FORK-06 FORK-14 EVENT-19")
 {
 	/* An untraced child's later name may have a number that the parent gives to
