@@ -35,6 +35,7 @@
 
 #include "lib/barrier.h"
 #include "lib/clock.h"
+#include "lib/file.h"
 #include "lib/names.h"
 #include "lib/process.h"
 #include "lib/stream.h"
@@ -136,7 +137,7 @@ static void lock_attach(void)
 							    memory_order_acquire,
 							    memory_order_relaxed))
 			return;
-		ptrc_sys(SYS_sched_yield, 0);
+		ptrc_file_yield(tries);
 	}
 }
 

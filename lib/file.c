@@ -120,6 +120,36 @@ int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map)
 	return 0;
 }
 
+/* All of a new mapping is made real and locked under MCL_FUTURE. One that grows is treated
+ * as its begin is, and that can be unlocked before. */
+int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map)
+{
+	const uint64_t begin = 4096;
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+	int move = MREMAP_MAYMOVE | (at ? MREMAP_FIXED : 0);
+	long small, grown;
+
+	small = ptrc_sys(SYS_mmap, 0, begin, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (ptrc_sys_is_error(small))
+		return ENOMEM;
+	ptrc_sys(SYS_munlock, small, begin);
+	grown = ptrc_sys(SYS_mremap, small, begin, size, move, at);
+	if (ptrc_sys_is_error(grown)) {
+		ptrc_sys(SYS_munmap, small, begin);
+		return ENOMEM;
+	}
+	*map = (void *)grown;
+	return 0;
+}
+
+void ptrc_file_yield(unsigned tries)
+{
+	if (tries < 8)
+		ptrc_sys(SYS_sched_yield, 0);
+	else
+		ptrc_file_sleep_ns(20000);
+}
+
 void ptrc_file_sleep_ns(uint64_t ns)
 {
 	struct timespec delay = {

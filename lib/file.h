@@ -32,7 +32,13 @@ int ptrc_file_lock_wait(int fd, uint64_t byte);
 /* Shared mapping of the first `size` bytes; at `at` if that is not null, replacing what
  * is there. ENOMEM. */
 int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map);
+/* The same, readable and writable, of what is large and mostly no memory yet, and is to
+ * remain so under mlockall(MCL_FUTURE). fd -1: private zeros. */
+int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map);
 
 void ptrc_file_sleep_ns(uint64_t ns);
+/* Before try number `tries` + 1 for a lock: sleeps once others of our priority have not given
+ * it back, as a real-time thread would keep one of lower priority from ever doing so. */
+void ptrc_file_yield(unsigned tries);
 
 #endif

@@ -16,6 +16,7 @@
 #include "lib/barrier.h"
 #include "lib/clock.h"
 #include "lib/eventset.h"
+#include "lib/file.h"
 #include "lib/sys.h"
 #include "lib/thread_life.h"
 #include "lib/type_counts.h"
@@ -385,7 +386,7 @@ static void lock_state(struct ptrc_stream_header *h)
 							    memory_order_acquire,
 							    memory_order_relaxed))
 			return;
-		ptrc_sys(SYS_sched_yield, 0);
+		ptrc_file_yield(tries);
 	}
 }
 

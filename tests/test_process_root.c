@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes of other users as targets, and processes that change their user. Root only;
- * each case uses user numbers that nobody has.
+ * Processes of other users as targets, processes that change their user, and threads with a
+ * real-time priority. Root only; each case uses user numbers that nobody has.
  */
 #include "tests/harness.h"
 
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <trace.h>
 
@@ -312,4 +316,53 @@ HELPER(refused)
 	CHECK_EQ(open_name("private"), 10);
 	CHECK_EQ(ptrc_page_self->active, 0);
 	return 0;
+}
+
+static struct {
+	sem_t has_begun, may_end;
+	int error;
+} real_time;
+
+/* Its end takes the lock that others have while they attach. */
+static void *end_in_real_time(void *arg)
+{
+	const struct sched_param first = {.sched_priority = 1};
+	trace_event_id_t id;
+
+	CHECK_OK(posix_trace_eventid_open("event", &id));
+	posix_trace_event(id, NULL, 0);
+	real_time.error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
+	CHECK_SYS(sem_post(&real_time.has_begun));
+	while (sem_wait(&real_time.may_end) < 0)
+		;
+	return arg;
+}
+
+TEST(real_time_thread_lets_those_run_that_it_waits_for, "EVENT-18")
+{
+	const struct rlimit limit = {200000, 400000};
+	trace_id_t trid;
+	pthread_t thread;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	CHECK_SYS(sched_setaffinity(0, sizeof(one), &one));
+	CHECK_OK(posix_trace_create(0, NULL, &trid));
+	CHECK_OK(posix_trace_start(trid));
+	CHECK_SYS(sem_init(&real_time.has_begun, 0, 0));
+	CHECK_SYS(sem_init(&real_time.may_end, 0, 0));
+	/* It is killed when it has not slept for so long; and until it does, nobody else runs on
+	 * this processor. */
+	CHECK_SYS(setrlimit(RLIMIT_RTTIME, &limit));
+	CHECK_OK(pthread_create(&thread, NULL, end_in_real_time, NULL));
+	while (sem_wait(&real_time.has_begun) < 0)
+		;
+	atomic_store(&ptrc_self->attach_lock, (uint32_t)getpid());
+	CHECK_SYS(sem_post(&real_time.may_end));
+	atomic_store(&ptrc_self->attach_lock, 0);
+	CHECK_OK(pthread_join(thread, NULL));
+	CHECK_OK(posix_trace_shutdown(trid));
+	if (real_time.error)
+		SKIP("no real-time priority");
 }
