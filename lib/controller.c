@@ -84,6 +84,8 @@ static bool reserve(int fd, uint64_t offset, uint64_t bytes)
 static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
 		       const char *name)
 {
+	/* All that is set up here, and reserved. */
+	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
 	struct ptrc_stream_header *h;
 	struct ptrc_chunk_ctl *ctl;
 	struct timespec now;
@@ -95,8 +97,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (error)
 		return error;
 	size = object_size(&g);
-	error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
-					  PTRC_STREAM_CLOCK_OFFSET + 4096, &fd);
+	error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size, begin, &fd);
 	if (error)
 		return error;
 	if (!reserve(fd, PTRC_STREAM_SLOT_OFFSET, 8192) ||
@@ -106,7 +107,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 		close(fd);
 		return ENOMEM;
 	}
-	h = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	h = mmap(NULL, begin, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (h == MAP_FAILED) {
 		close(fd);
 		return ENOMEM;
@@ -146,7 +147,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	/* Who sweeps takes a stream with its magic but no controller for left over. */
 	error = ptrc_liveness_take(c->target.dirfd, name, PTRC_LIVE_CONTROLLER, &c->life);
 	h->magic = PTRC_STREAM_MAGIC;
-	munmap(h, size);
+	munmap(h, begin);
 	if (!error)
 		error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &c->stream);
 	if (!error)

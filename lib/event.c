@@ -384,8 +384,9 @@ static void bury_zombies(void)
 
 static void cover(void *start, uint64_t size)
 {
-	ptrc_sys(SYS_mmap, start, size, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	void *map;
+
+	ptrc_file_map_sparse(-1, size, start, &map);
 }
 
 /* The caller itself may be in an event call: it must not use the mapping afterwards. With

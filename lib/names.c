@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "lib/file.h"
+#include "lib/populate.h"
 #include "lib/shmdir.h"
 #include "lib/sys.h"
 #include "lib/thread_life.h"
@@ -115,8 +116,9 @@ static int append(struct ptrc_names_object *object, int fd, const char *name,
 		return 0;
 	}
 	/* Memory that is not there would be a SIGBUS on the next line. */
-	if (fd >= 0 && ptrc_shmdir_reserve(fd, MAP_BYTES,
-					   PAGE_BYTES + (index + 1) * PTRC_NAME_BYTES))
+	if (fd >= 0 ? ptrc_shmdir_reserve(fd, MAP_BYTES,
+					  PAGE_BYTES + (index + 1) * PTRC_NAME_BYTES) != 0
+		    : !ptrc_populate(object->name[index], PTRC_NAME_BYTES))
 		return ENOMEM;
 	memcpy(object->name[index], name, strlen(name) + 1);
 	/* Killed before this, nothing has happened. */

@@ -73,15 +73,14 @@ static void inherit(struct ptrc_stream *s)
 int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 {
 	struct stat st;
-	long map;
+	void *map;
 
 	memset(s, 0, sizeof(*s));
 	if (ptrc_sys(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)PTRC_STREAM_CLOCK_OFFSET)
 		return EINVAL;
-	map = ptrc_sys(SYS_mmap, 0, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (ptrc_sys_is_error(map))
+	if (ptrc_file_map_sparse(fd, (uint64_t)st.st_size, NULL, &map))
 		return ENOMEM;
-	s->header = (struct ptrc_stream_header *)map;
+	s->header = map;
 	s->map_size = (uint64_t)st.st_size;
 	if (!take_geometry(s)) {
 		ptrc_stream_unmap(s);

@@ -10,6 +10,7 @@
 #include <posixtrace.h>
 #include <sys/mount.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "lib/clock.h"
 #include "lib/populate.h"
@@ -49,6 +50,62 @@ static void fill_shm(void)
 		while (write(fd, block, bytes) == (ssize_t)bytes)
 			;
 	close(fd);
+}
+
+/*
+ * Mappings
+ */
+
+HELPER(locked_in_small_shm)
+{
+	(void)argv;
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		SKIP("memory cannot be locked");
+	trace_id_t trids[2] = {ts_create_running(0, NULL), ts_create_running(0, NULL)};
+	trace_event_id_t id = ts_id("event");
+	ts_emit(id, 1);
+	for (int i = 0; i < 2; i++) {
+		ts_expect(trids[i], POSIX_TRACE_START);
+		ts_expect(trids[i], id);
+		ts_shutdown(trids[i]);
+	}
+	return 0;
+}
+
+TEST(locked_memory_takes_no_more_than_is_used, "CREATE-17 CREATE-09")
+{
+#ifdef HARNESS_IS_SANITIZED
+	SKIP("what a sanitizer reserves would be locked, too");
+#endif
+	run_in_small_shm("locked_in_small_shm");
+}
+
+/*
+ * Names
+ */
+
+HELPER(names_in_small_shm)
+{
+	trace_event_id_t first = ts_id("first"), id;
+	const struct rlimit none = {0, 0};
+	char name[TRACE_EVENT_NAME_MAX + 1];
+
+	(void)argv;
+	fill_shm();
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+	/* More than a page of them. */
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "name %d", i);
+		CHECK_OK(posix_trace_eventid_open(name, &id));
+		CHECK_NE(id, first);
+	}
+	CHECK_EQ(id, POSIX_TRACE_UNNAMED_USEREVENT);
+	return 0;
+}
+
+TEST(names_without_memory_and_descriptors_are_the_unnamed_one, "EVENTID-07 ERRORS-11")
+{
+	run_in_small_shm("names_in_small_shm");
 }
 
 /*
