@@ -149,6 +149,12 @@ static void unlock_attach(void)
 /* ---- which frames are dead ---- */
 
 #if defined(__x86_64__)
+/* Is there memory? Asked by blocking the signals that it stands for, and all are blocked. */
+static bool is_readable(uint64_t at)
+{
+	return ptrc_sys(SYS_rt_sigprocmask, SIG_BLOCK, at, 0, sizeof(uint64_t)) == 0;
+}
+
 /* Is there a handler between our frame and the one at `old` above it on the same stack?
  * blocked: the signals blocked when our call began; a running handler's own is among them,
  * unless it was installed with SA_NODEFER. Its frame returns to the restorer that the C
@@ -174,9 +180,14 @@ static bool is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
 		return false;
 	if (old - frame > 1 << 20)
 		return true; /* too far to look */
-	for (uint64_t at = frame & ~UINT64_C(7); at < old; at += 8)
+	frame &= ~UINT64_C(7);
+	for (uint64_t at = frame; at < old; at += 8) {
+		/* Between two stacks, of coroutines, there may be none. */
+		if ((at == frame || at % 4096 == 0) && !is_readable(at))
+			return false;
 		if (*(const volatile uint64_t *)at == restorer)
 			return true;
+	}
 	return false;
 }
 #else

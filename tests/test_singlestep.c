@@ -1121,4 +1121,130 @@ TEST(a_handler_that_sees_a_stop_first_keeps_it_from_nobody, "EVENT-02 EVENT-12")
 	ts_shutdown(stopper.trid);
 }
 
+/*
+ * On stacks of its own.
+ */
+
+#define STACK_BYTES ((size_t)131072)
+
+static struct {
+	ucontext_t low, high;
+	sigjmp_buf left;
+	uint32_t point;
+	bool is_over;
+} stacks;
+
+static void leave_the_stack(void)
+{
+	trap.is_on = false;
+	siglongjmp(stacks.left, 1);
+}
+
+static void step_on_high_stack(void)
+{
+	stacks.is_over = step_event("stepped", 7, stacks.point, leave_the_stack) <= stacks.point;
+}
+
+static void record_on_low_stack(void)
+{
+	void *high = stacks.high.uc_stack.ss_sp;
+
+	for (stacks.point = 0; !stacks.is_over; stacks.point++) {
+		sigset_t traps;
+
+		for (int k = 0; k < 3; k++)
+			posix_trace_event(event_id, "ordinary", 8);
+		if (sigsetjmp(stacks.left, 0) == 0) {
+			CHECK_SYS(getcontext(&stacks.high));
+			stacks.high.uc_stack.ss_sp = high;
+			stacks.high.uc_stack.ss_size = STACK_BYTES;
+			stacks.high.uc_link = &stacks.low;
+			makecontext(&stacks.high, step_on_high_stack, 0);
+			CHECK_SYS(swapcontext(&stacks.low, &stacks.high));
+		}
+		/* While the signal whose handler has left is still blocked, as if that ran. */
+		posix_trace_event(event_id, "after", 6);
+		sigemptyset(&traps);
+		sigaddset(&traps, SIGTRAP);
+		CHECK_SYS(sigprocmask(SIG_UNBLOCK, &traps, NULL));
+	}
+}
+
+TEST(an_event_left_on_another_stack_is_not_sought_where_no_memory_is, "EVENT-28")
+{
+	unsigned char *region;
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_events events;
+	ucontext_t back;
+	size_t after = 0;
+
+#ifdef HARNESS_IS_SANITIZED
+	SKIP("a sanitizer has stacks and frames of its own");
+#endif
+	event_id = ts_id("stepped");
+	region = mmap(NULL, 2 * STACK_BYTES + 4096, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(region != MAP_FAILED);
+	CHECK_SYS(mprotect(region + STACK_BYTES, 4096, PROT_NONE));
+	put_off_clock();
+	CHECK_SYS(getcontext(&stacks.low));
+	stacks.low.uc_stack.ss_sp = region;
+	stacks.low.uc_stack.ss_size = STACK_BYTES;
+	stacks.low.uc_link = &back;
+	stacks.high.uc_stack.ss_sp = region + STACK_BYTES + 4096;
+	makecontext(&stacks.low, record_on_low_stack, 0);
+	CHECK_SYS(swapcontext(&back, &stacks.low));
+	CHECK_GT(stacks.point, 50);
+	events = ts_read_all(trid);
+	for (size_t i = 0; i < events.count; i++)
+		after += events.at[i].info.posix_event_id == event_id &&
+			 events.at[i].len == 6;
+	CHECK_EQ(after, stacks.point);
+	ts_shutdown(trid);
+}
+
+/*
+ * Other calls.
+ */
+
+static trace_id_t forked_trid;
+
+static void fork_in_handler(void)
+{
+	struct posix_trace_status_info status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(posix_trace_get_status(forked_trid, &status) == EINVAL ? 0 : 1);
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(a_handler_may_fork_anywhere_in_a_call, "FORK-10 FORK-15 ERRORS-05")
+{
+	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+	char name[TRACE_EVENT_NAME_MAX + 1];
+
+#ifdef HARNESS_IS_SANITIZED
+	SKIP("too many instructions with a sanitizer");
+#endif
+	forked_trid = ts_create(0, NULL);
+	CHECK_SYS(sigaction(SIGTRAP, &action, NULL));
+	trap.happen = fork_in_handler;
+	trap.point = 0;
+	do {
+		int error;
+
+		trap.steps = 0;
+		trap.is_on = true;
+		__asm__ volatile("int3" ::: "memory");
+		error = posix_trace_eventid_get_name(forked_trid, POSIX_TRACE_START, name);
+		trap.is_on = false;
+		CHECK_OK(error);
+		CHECK_STR_EQ(name, "posix_trace_start");
+	} while (trap.steps > trap.point++);
+	CHECK_GT(trap.point, 100);
+	ts_shutdown(forked_trid);
+}
+
 #endif
