@@ -418,6 +418,10 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	}
 	c->is_attached = true;
 	ptrc_target_rest(&c->target);
+	/* Not only with the first event, see ptrc_event_fork_attach: what fails now is left for
+	 * that. */
+	if (c->target.is_self)
+		ptrc_event_attach_all();
 	*id = handle;
 	return 0;
 }

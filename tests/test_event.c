@@ -8,6 +8,7 @@
 #include <posixtrace.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "tests/payload.h"
 #include "tests/slow_page.h"
@@ -107,6 +108,19 @@ static intptr_t do_count(const void *arg, size_t arg_bytes)
 	memcpy(&which, arg, sizeof(which));
 	all = ts_read_all(which.trid);
 	return (intptr_t)ts_count(&all, which.id);
+}
+
+TEST(first_event_needs_no_descriptor_any_more, "EVENT-01")
+{
+	const struct rlimit none = {0, 0};
+	trace_id_t trid = ts_create_running(0, NULL);
+	trace_event_id_t id = ts_id("event");
+
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+	ts_emit(id, 1);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, id);
+	ts_shutdown(trid);
 }
 
 TEST(every_running_stream_that_traces_the_caller_gets_the_event, "EVENT-01 EVENT-02")
