@@ -451,13 +451,21 @@ static void rewind_events(struct ptrc_log_stream *l)
 
 /* ---- opening ---- */
 
-/* By somebody's write lock? */
-static bool is_locked(int fd, int64_t byte)
+/* By a write lock on bytes from first to last, and no others? An application may lock the
+ * log as a whole. */
+static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last)
 {
 	struct flock lock = {
 		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
-	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
+	       lock.l_start >= first && lock.l_len > 0 && lock.l_len <= last - lock.l_start + 1;
+}
+
+/* By a keeper? Its locks are next to each other, so that they may be seen as one. */
+static bool is_locked_by_keeper(int fd, int64_t byte)
+{
+	return is_locked(fd, byte, PTRC_LOG_LOCK_KEEPER, PTRC_LOG_LOCK_FINISHING);
 }
 
 /* The keeper holds its lock: is it finishing, its controller being gone? When it cannot
@@ -469,7 +477,7 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	uint64_t size;
 	bool is_gone;
 
-	if (is_locked(fd, PTRC_LOG_LOCK_FINISHING))
+	if (is_locked_by_keeper(fd, PTRC_LOG_LOCK_FINISHING))
 		return true;
 	/* No object: the log was closed before that went, or it is out of sight. */
 	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
@@ -480,7 +488,8 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	if (err)
 		return false;
 	/* The keeper waits for a read lock there, and gets it the moment it is free. */
-	is_gone = !is_locked(stream, PTRC_LIVE_CONTROLLER);
+	is_gone = !is_locked(stream, PTRC_LIVE_CONTROLLER, PTRC_LIVE_CONTROLLER,
+			     PTRC_LIVE_CONTROLLER);
 	ptrc_file_close(stream);
 	return is_gone;
 }
@@ -492,7 +501,7 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 	int64_t waited_ns = 0;
 	off_t size = -1;
 
-	while (waited_ns < FINISH_WAIT_NS && is_locked(fd, PTRC_LOG_LOCK_KEEPER) &&
+	while (waited_ns < FINISH_WAIT_NS && is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER) &&
 	       is_controller_gone(fd, head)) {
 		uint64_t pause_ns = waited_ns < 20000000 ? 200000 : 5000000;
 		struct stat st;

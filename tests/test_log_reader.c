@@ -587,3 +587,32 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 	CHECK_EXIT(keeper, 0);
 	maker_free(&m);
 }
+
+TEST(does_not_wait_for_who_has_locked_the_whole_log, "OPEN-14 EXIT-02")
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct ptrc_log_stream *l;
+	int fd = maker_file(), to_parent[2];
+	struct maker m;
+	int64_t begin;
+	pid_t pid;
+	char c;
+
+	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
+	maker_close(&m);
+	CHECK_SYS(pipe(to_parent));
+	pid = harness_fork();
+	if (pid == 0) {
+		CHECK_SYS(fcntl(fd, F_SETLK, &all));
+		CHECK_EQ(write(to_parent[1], "x", 1), 1);
+		pause();
+	}
+	CHECK_EQ(read(to_parent[0], &c, 1), 1);
+	begin = harness_now_ns();
+	l = log_open(fd);
+	CHECK_LT(harness_now_ns() - begin, INT64_C(3000000000) * harness_slowdown());
+	ptrc_log_stream_close(l);
+	CHECK_SYS(kill(pid, SIGKILL));
+	harness_reap(pid);
+	maker_free(&m);
+}
