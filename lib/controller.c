@@ -130,6 +130,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->controller_pid = getpid();
 	h->owner_uid = c->target.uid;
 	h->pid_namespace = c->target.ns;
+	h->time_namespace = ptrc_procfs_time_namespace();
 	h->first_lost = h->gap_first = PTRC_TIME_NONE;
 	h->slots_used = PTRC_SLOT_FIRST;
 	h->chunks_used = (uint32_t)g.base_count;

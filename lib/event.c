@@ -470,7 +470,9 @@ static int map_stream(unsigned i, uint64_t stream_id, struct ptrc_stream_header 
 	/* Whether the owner of a chunk lives is asked by the number of its thread, which others
 	 * must mean as we do: an inherited stream may come to us from outside. */
 	ptrc_process_identify(&self);
-	if (s.header->pid_namespace != self.ns) {
+	/* And the stream's clock is CLOCK_MONOTONIC, which each time namespace has its own of. */
+	if (s.header->pid_namespace != self.ns ||
+	    s.header->time_namespace != self.time_ns) {
 		ptrc_stream_unmap(&s);
 		return EPERM;
 	}

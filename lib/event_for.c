@@ -19,6 +19,7 @@
 #include "lib/names.h"
 #include "lib/page.h"
 #include "lib/process.h"
+#include "lib/procfs.h"
 #include "lib/shmdir.h"
 #include "lib/stream.h"
 #include "lib/sys.h"
@@ -104,7 +105,8 @@ static int record(const struct event *e, uint64_t stream_id, uint32_t id,
 	ptrc_sys(SYS_madvise, s.header, s.map_size, MADV_DONTFORK);
 	/* One that is inherited from outside of our pid namespace takes no event of the process
 	 * itself either. */
-	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns) {
+	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns &&
+	    s.header->time_namespace == ptrc_procfs_time_namespace()) {
 		if (!ptrc_barrier_register())
 			atomic_store_explicit(&s.header->needs_global_barrier, 1,
 					      memory_order_seq_cst);

@@ -117,6 +117,7 @@ int ptrc_process_open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_f
 	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
 	if (ptrc_procfs_stat(0, &st) || ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
 		return EPERM;
+	ptrc_here.time_ns = ptrc_procfs_time_namespace();
 	ptrc_here.start_ticks = st.start_ticks;
 	ptrc_here.has_own_proc = st.pid == pid;
 	err = ptrc_shmdir_open(ptrc_here.uid, true, dirfd);
@@ -335,6 +336,7 @@ void ptrc_process_identify(struct ptrc_process_identity *id)
 	id->uid = ptrc_here.uid;
 	id->start_ticks = ptrc_here.start_ticks;
 	id->ns = ptrc_here.ns;
+	id->time_ns = ptrc_here.time_ns;
 	id->inode = ptrc_here.inode;
 }
 

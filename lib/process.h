@@ -63,6 +63,7 @@ struct ptrc_process_identity {
 	uint32_t uid; /* whose directory its page is in */
 	uint64_t start_ticks;
 	uint64_t ns; /* pid namespace, 0: the initial one */
+	uint64_t time_ns; /* of its time namespace */
 	uint64_t inode; /* of its page */
 };
 void ptrc_process_identify(struct ptrc_process_identity *id);

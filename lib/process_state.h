@@ -29,6 +29,7 @@ struct ptrc_process_state {
 	bool has_own_proc; /* /proc numbers processes as this one does */
 	uint32_t uid;
 	uint64_t ns;
+	uint64_t time_ns;
 	uint64_t start_ticks;
 	uint64_t inode;
 	uint64_t image;

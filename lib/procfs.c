@@ -196,19 +196,34 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 	return 0;
 }
 
-bool ptrc_procfs_bears_elsewhere(void)
+uint64_t ptrc_procfs_time_namespace(void)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+
+	make_path(path, 0, "ns/time");
+	return ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0) < 0 ? 0 : st.st_ino;
+}
+
+static bool bears_in_another(const char *own_name, const char *name)
 {
 	char path[PATH_BYTES];
 	struct stat own, st;
 
-	make_path(path, 0, "ns/pid");
+	make_path(path, 0, own_name);
 	if (ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &own, 0) < 0)
 		return false;
-	make_path(path, 0, "ns/pid_for_children");
+	make_path(path, 0, name);
 	if (ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0)
 		return st.st_ino != own.st_ino;
 	/* It leads nowhere before the first child; kernels before 4.12 have no such name. */
 	return ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool ptrc_procfs_bears_elsewhere(void)
+{
+	return bears_in_another("ns/pid", "ns/pid_for_children") ||
+	       bears_in_another("ns/time", "ns/time_for_children");
 }
 
 int ptrc_procfs_owner(int pid, uint32_t *uid)

@@ -30,7 +30,9 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st);
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st);
 /* Inode of its pid namespace, 0 if that is the initial one. EPERM, ESRCH. */
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
-/* Would a child of the caller's be in another pid namespace than the caller (unshare)? */
+/* Inode of the caller's own time namespace, 0 if the kernel has none. */
+uint64_t ptrc_procfs_time_namespace(void);
+/* Would a child of the caller's be in another pid or time namespace (unshare)? */
 bool ptrc_procfs_bears_elsewhere(void);
 /* Owner of its private files: not its effective user if it is a privileged image. */
 int ptrc_procfs_owner(int pid, uint32_t *uid);

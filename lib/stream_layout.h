@@ -28,7 +28,7 @@
 #include "lib/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 2
+#define PTRC_STREAM_VERSION 3
 
 /* Control word: serial << 8 | bits. A writer records only while the word equals the one
  * it last acted on, so every change of state, filter or epoch takes a new serial. */
@@ -185,6 +185,7 @@ struct ptrc_stream_header {
 	uint64_t delta_max;   /* ticks a record may lie behind its base: 32 bits, as ns too */
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at creation, ns */
 	uint64_t pid_namespace;	 /* inode, 0: the initial one; see map_stream in event.c */
+	uint64_t time_namespace;  /* inode, 0: the kernel has none */
 	uint64_t stream_min_size; /* resolved; what SIZE-11 guarantees */
 	uint64_t max_data_size;
 	uint32_t record_max; /* no larger record fits: the event is lost (EVENT-27) */

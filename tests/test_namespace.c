@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes that share /dev/shm but not the numbers of processes: a thread of one pid
- * namespace would be taken for dead, or for another, by those of another one.
+ * namespace would be taken for dead, or for another, by those of another one. And those that
+ * do not share CLOCK_MONOTONIC, which a stream's clock follows.
  */
 #include "tests/logs.h"
 
@@ -34,7 +35,7 @@ static void reap_or_skip(pid_t pid)
 	int status = harness_reap(pid);
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_NAMESPACE)
-		SKIP("no pid namespace can be made");
+		SKIP("no such namespace can be made");
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
@@ -202,6 +203,70 @@ TEST(log_of_who_bears_in_another_pid_namespace_is_refused, "CREATE-14")
 		ts_expect(trid, POSIX_TRACE_START);
 		ts_expect(trid, id);
 		ts_shutdown(trid);
+		exit(0);
+	}
+	reap_or_skip(pid);
+}
+
+/*
+ * Time namespaces
+ */
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+
+/* Children of the caller have another CLOCK_MONOTONIC from now on. */
+static void bear_in_another_time(void)
+{
+	static const char offsets[] = "monotonic 1000 0\nboottime 1000 0\n";
+	int fd;
+
+	if (unshare(CLONE_NEWTIME) < 0)
+		_exit(NO_NAMESPACE);
+	fd = CHECK_SYS(open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC));
+	CHECK_EQ(write(fd, offsets, sizeof(offsets) - 1), (ssize_t)sizeof(offsets) - 1);
+	close(fd);
+}
+
+TEST(child_in_another_time_namespace_records_nothing, "FORK-01 EVENT-11 GETNEXT-03")
+{
+	trace_attr_t attr = inherited_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_id_t id = ts_id("namespace");
+
+	ts_emit(id, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		ts_emit(id, 1);
+		bear_in_another_time();
+		pid_t child = harness_fork();
+		if (child == 0) {
+			emit_elsewhere(id, 1);
+			exit(0);
+		}
+		CHECK_EXIT(child, 0);
+		ts_emit(id, 2);
+		exit(0);
+	}
+	reap_or_skip(pid);
+	ts_emit(id, 3);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_numbers(&events, id, 0, 3);
+	ts_expect_sorted(&events);
+	ts_shutdown(trid);
+}
+
+TEST(log_of_who_bears_in_another_time_namespace_is_refused, "CREATE-14")
+{
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_attr_t attr = inherited_attr(POSIX_TRACE_FLUSH);
+		trace_id_t trid = 0;
+
+		bear_in_another_time();
+		CHECK_EQ(posix_trace_create_withlog(0, &attr, ts_temp_file(), &trid), EPERM);
+		CHECK_EQ(trid, 0);
 		exit(0);
 	}
 	reap_or_skip(pid);
