@@ -183,7 +183,9 @@ static bool log_fd_is_ours(const struct ptrc_controller *c)
 	struct stat st;
 
 	return c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0 &&
-	       st.st_dev == c->log_dev && st.st_ino == c->log_ino;
+	       st.st_dev == c->log_dev && st.st_ino == c->log_ino &&
+	       (fcntl(c->keeper.log_fd, F_GETFL) & O_ACCMODE) == c->log_access &&
+	       fcntl(c->keeper.log_fd, F_GETFD) == FD_CLOEXEC;
 }
 
 /* Keep a duplicate of the log's descriptor (LOG-12), in case the keeper must be replaced. */
@@ -197,6 +199,7 @@ static int keep_log(struct ptrc_controller *c, int log_fd)
 	if (c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0) {
 		c->log_dev = st.st_dev;
 		c->log_ino = st.st_ino;
+		c->log_access = fcntl(log_fd, F_GETFL) & O_ACCMODE;
 		c->next_log = logs;
 		c->prev_log = &logs;
 		if (logs)

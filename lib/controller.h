@@ -31,7 +31,8 @@ struct ptrc_controller {
 	struct ptrc_names *names;
 	struct ptrc_liveness life, place;
 	/* With a log. Only log_fd is kept; a program that closes all descriptors closes it,
-	 * and may reuse the number: by device and inode we know our own. */
+	 * and may reuse the number: by device, inode, access mode and close-on-exec we know
+	 * our own. */
 	struct ptrc_keeper_args keeper;
 	dev_t log_dev;
 	ino_t log_ino;

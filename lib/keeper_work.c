@@ -184,11 +184,14 @@ static void reopen_log(struct ptrc_keeper_work *k)
 	if (ptrc_file_stat(k->log_fd, &st))
 		return;
 	if (S_ISREG(st.st_mode)) {
+		long flags = ptrc_sys(SYS_fcntl, k->log_fd, F_GETFL, 0);
+		/* What the caller wants to be on the disk with each write. */
+		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
 		struct stat own;
 
-		err = ptrc_file_open(AT_FDCWD, path, O_RDWR | O_NOCTTY, 0, &fd);
+		err = ptrc_file_open(AT_FDCWD, path, O_RDWR | keep, 0, &fd);
 		if (err)
-			err = ptrc_file_open(AT_FDCWD, path, O_WRONLY | O_NOCTTY, 0, &fd);
+			err = ptrc_file_open(AT_FDCWD, path, O_WRONLY | keep, 0, &fd);
 		if (!err && (ptrc_file_stat(fd, &own) || own.st_ino != st.st_ino ||
 			     own.st_dev != st.st_dev)) {
 			ptrc_file_close(fd);

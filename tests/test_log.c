@@ -494,6 +494,79 @@ TEST(callers_descriptor_stays_open, "LOG-12 SHUTDOWN-01")
 	CHECK_EQ(fcntl(fd, F_GETFD), fd_flags);
 }
 
+/* The library's duplicate. */
+static int other_number(int fd)
+{
+	struct stat wanted, st;
+
+	CHECK_SYS(fstat(fd, &wanted));
+	for (int other = 3; other < 1024; other++)
+		if (other != fd && fstat(other, &st) == 0 && st.st_dev == wanted.st_dev &&
+		    st.st_ino == wanted.st_ino)
+			return other;
+	harness_fail("no duplicate");
+}
+
+TEST(callers_later_descriptor_of_the_log_stays_open, "LOG-12")
+{
+	static const int flags[] = {O_RDONLY | O_CLOEXEC, O_RDWR};
+
+	for (size_t i = 0; i < 2; i++) {
+		int fd = ts_temp_file();
+		trace_id_t trid = ts_create_log(0, NULL, fd);
+		int number = other_number(fd);
+		/* As by a program that closes all there is and opens its log again. */
+		int again = ts_reopen(fd, flags[i]);
+		CHECK_SYS(dup3(again, number, flags[i] & O_CLOEXEC));
+		close(again);
+		pid_t pid = harness_fork();
+		if (pid == 0)
+			_exit(fcntl(number, F_GETFD) < 0);
+		CHECK_EXIT(pid, 0);
+		ts_shutdown(trid);
+		CHECK_SYS(fcntl(number, F_GETFD));
+		close(number);
+		close(fd);
+	}
+}
+
+/* Of the descriptor by which the keeper has the log open. */
+static unsigned int keepers_flags(int fd)
+{
+	pid_t keeper = other_holder(fd, 0);
+	struct stat wanted, st;
+	unsigned int flags;
+	char path[64];
+
+	CHECK_SYS(fstat(fd, &wanted));
+	for (int number = 0; number < 64; number++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)keeper, number);
+		if (stat(path, &st) < 0 || st.st_dev != wanted.st_dev ||
+		    st.st_ino != wanted.st_ino)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)keeper, number);
+		FILE *f = fopen(path, "r");
+		CHECK(f && fscanf(f, "pos: %*s flags: %o", &flags) == 1);
+		fclose(f);
+		return flags;
+	}
+	harness_fail("no keeper has it open");
+}
+
+TEST(log_is_written_through_if_the_caller_wants_that, "LOG-12")
+{
+	static const int wanted[] = {0, O_DSYNC, O_SYNC};
+
+	for (size_t i = 0; i < 3; i++) {
+		int fd = ts_temp_file(), given = ts_reopen(fd, O_RDWR | wanted[i]);
+		trace_id_t trid = ts_create_log(0, NULL, given);
+		CHECK_EQ(keepers_flags(fd) & O_SYNC, wanted[i]);
+		ts_shutdown(trid);
+		close(given);
+		close(fd);
+	}
+}
+
 TEST(log_size_too_small_is_refused, "SIZE-20 SIZE-22 CREATE-16")
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
