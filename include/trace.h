@@ -36,7 +36,18 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
+/* Says which options the C library has; <unistd.h> would declare all of its names, too. */
+#if defined __has_include
+#if __has_include(<bits/posix_opt.h>)
+#define __trace_has_options 1
+#endif
+#endif
+#ifdef __trace_has_options
+#include <bits/posix_opt.h>
+#undef __trace_has_options
+#else
 #include <unistd.h>
+#endif
 /*
  * <sys/types.h> and <time.h> hold back pthread_t and struct timespec from strictly
  * conforming C99 without feature macros; <pthread.h> never does.

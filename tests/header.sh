@@ -173,6 +173,21 @@ own_names() {
 }
 result 'its names are reserved or of the prefixes allowed [HDR-30]' own_names
 
+cat >"$dir/others.c" <<'END'
+#include <trace.h>
+static int access = 1, pause = 2, dup = 3, link = 4, alarm = 5, sync = 6;
+int f(void);
+int f(void) { return access + pause + dup + link + alarm + sync + (_POSIX_TRACE > 0); }
+#include <unistd.h>
+#if _POSIX_TRACE < 0 || _POSIX_TRACE_LOG < 0
+#error "the option macros"
+#endif
+END
+sed 's/^static.*//; s/access.*sync + //' "$dir/others.c" >"$dir/options.c"
+sed '/^#include <unistd/,$d' "$dir/others.c" >"$dir/free.c"
+result 'names of <unistd.h> are free [HDR-30]' everywhere "$dir/free.c"
+result 'the option macros stay when <unistd.h> follows [HDR-28]' everywhere "$dir/options.c"
+
 fifty() {
 	awk '
 	/^(int|void) posix_trace_[a-z_]*\(/ {
