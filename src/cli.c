@@ -46,8 +46,7 @@ static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *sh
 	}
 }
 
-/* ptrace-run has one status for whatever goes wrong, as most belong to COMMAND. */
-static int failure_status(void)
+int ptrc_cli_failure_status(void)
 {
 	return command->usage_status == PTRC_EXIT_USAGE ? PTRC_EXIT_FAILED
 							: command->usage_status;
@@ -62,7 +61,7 @@ static void occupy_standard_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_PATH | O_CLOEXEC) != fd)
-			_exit(failure_status());
+			_exit(ptrc_cli_failure_status());
 }
 
 void ptrc_cli_begin(const struct ptrc_cli *c)
@@ -124,7 +123,7 @@ static void __attribute__((noreturn)) finish_stdout(void)
 	if (fflush(stdout) || ferror(stdout)) {
 		if (errno != EPIPE)
 			ptrc_cli_error("standard output", errno);
-		_exit(errno == EPIPE ? PTRC_EXIT_DONE : failure_status());
+		_exit(errno == EPIPE ? PTRC_EXIT_DONE : ptrc_cli_failure_status());
 	}
 	exit(PTRC_EXIT_DONE);
 }
@@ -240,12 +239,17 @@ int ptrc_cli_next(int argc, char **argv)
 static void print_escaped(FILE *f, const char *text)
 {
 	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if (*p == '\n')
+		if (*p == '\n') {
 			fputs("\\n", f);
-		else if (*p < 0x20 || *p == 0x7f)
+		} else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) {
+			/* Those beyond ASCII, in UTF-8. */
+			fprintf(f, "\\x%02x\\x%02x", p[0], p[1]);
+			p++;
+		} else if (*p < 0x20 || *p == 0x7f) {
 			fprintf(f, "\\x%02x", *p);
-		else
+		} else {
 			fputc(*p, f);
+		}
 	}
 }
 
@@ -313,7 +317,7 @@ void ptrc_cli_refuse(const char *thing, const char *format, ...)
 void ptrc_cli_no_memory(void)
 {
 	ptrc_cli_error(NULL, ENOMEM);
-	exit(failure_status());
+	exit(ptrc_cli_failure_status());
 }
 
 /* Digits only, so neither signs nor blanks nor 0x. */

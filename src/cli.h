@@ -85,6 +85,10 @@ void ptrc_cli_usage(const char *thing, const char *format, ...)
 void ptrc_cli_refuse(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
+/* The status for a failure. ptrace-run has one for whatever goes wrong, as most belong to
+ * COMMAND. */
+int ptrc_cli_failure_status(void);
+
 /* Out of memory: says so and ends the process. */
 void ptrc_cli_no_memory(void) __attribute__((noreturn));
 

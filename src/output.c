@@ -187,7 +187,7 @@ static void __attribute__((noreturn)) write_failed(int error)
 	if (error == EPIPE && !is_reader_needed)
 		exit(PTRC_EXIT_DONE);
 	ptrc_cli_error("standard output", error);
-	exit(PTRC_EXIT_FAILED);
+	exit(ptrc_cli_failure_status());
 }
 
 void ptrc_output_begin(void)

@@ -71,6 +71,14 @@ load helpers
 	[ "$status" -eq 127 ]
 	[ ! -e run.log ]
 	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: ./script: what interprets this script,"* ]]
+}
+
+@test "a configuration that cannot be shown has the status of its own failures" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	status=0
+	ptrace-run --dump-config >/dev/full 2>stderr.txt || status=$?
+	[ "$status" -eq 125 ]
 }
 
 @test "a misspelt COMMAND costs no older log" {
