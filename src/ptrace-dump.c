@@ -27,6 +27,7 @@
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
+	KEY_USER,
 	KEY_PID,
 	KEY_TID,
 	KEY_SINCE,
@@ -51,6 +52,7 @@ static const struct ptrc_cli_option options[] = {
 	 "show the events of a session as they come, to its\nend"},
 	{"event", 'e', "GLOB",
 	 "show only events whose name matches; may be given\nseveral times"},
+	{"user", KEY_USER, NULL, "leave the system's own events out"},
 	{"pid", KEY_PID, "PID",
 	 "show only events of the process; may be given\nseveral times"},
 	{"tid", KEY_TID, "TID",
@@ -769,6 +771,9 @@ static void parse(int argc, char **argv)
 		switch (key) {
 		case 'e':
 			ptrc_select_add_glob(&wanted, optarg);
+			break;
+		case KEY_USER:
+			wanted.is_user = true;
 			break;
 		case KEY_PID:
 			ptrc_select_add_number(&wanted.pids,

@@ -36,15 +36,20 @@ enum { MACHINE = 183 };
 /* Enough for the data of every system event; the largest is that of FILTER. */
 enum { DATA_SIZE_MIN = 4096 };
 
+static const char *temporary_directory(void)
+{
+	const char *directory = getenv("TMPDIR");
+
+	return directory && *directory ? directory : "/tmp";
+}
+
 /* A file without a name, gone with its descriptor; -1 with errno. */
 static int temporary_file(void)
 {
-	const char *directory = getenv("TMPDIR");
 	char name[] = "/tmp/ptrace-XXXXXX";
 	int fd;
 
-	fd = open(directory && *directory ? directory : "/tmp",
-		  O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
 		return fd;
 	fd = mkostemp(name, O_CLOEXEC);
@@ -56,19 +61,18 @@ static int temporary_file(void)
 /*
  * Replaces *fd, a pipe or the like, by a file with all it gives: a log can only be read
  * where one can seek. What does not begin as a log may have no end, and is left after the
- * first bytes.
+ * first bytes. Returns whether it could, after a message about the path if not.
  */
-static int spool(int *fd)
+static bool spool(const char *path, int *fd)
 {
 	char bytes[65536];
 	int file = temporary_file();
+	int write_error = file < 0 ? errno : 0;
 	size_t compared = 0;
 	bool is_log = true;
 	int error = 0;
 
-	if (file < 0)
-		return errno;
-	while (is_log) {
+	while (is_log && !write_error) {
 		ssize_t n = read(*fd, bytes, sizeof(bytes));
 		size_t head = sizeof(signature) - compared;
 
@@ -82,46 +86,57 @@ static int spool(int *fd)
 			head = (size_t)n;
 		is_log = !memcmp(bytes, signature + compared, head);
 		compared += head;
-		for (ssize_t done = 0; done < n && !error;) {
+		for (ssize_t done = 0; done < n && !write_error;) {
 			ssize_t m = write(file, bytes + done, (size_t)(n - done));
 
 			if (m < 0 && errno != EINTR)
-				error = errno;
+				write_error = errno;
 			if (m > 0)
 				done += m;
 		}
-		if (error)
-			break;
 	}
-	if (error) {
-		close(file);
-		return error;
+	if (write_error)
+		ptrc_cli_message(path, "no copy of it can be kept in %s, see TMPDIR: %s",
+				 temporary_directory(), strerror(write_error));
+	else if (error)
+		ptrc_cli_error(path, error);
+	if (error || write_error) {
+		if (file >= 0)
+			close(file);
+		return false;
 	}
 	close(*fd);
 	*fd = file;
-	return 0;
+	return true;
 }
 
-static int open_file(const char *path, int *fd)
+/* False after a message. */
+static bool open_file(const char *path, bool is_stdin, int *fd)
 {
 	struct stat st;
 	int error = 0;
 
-	if (!strcmp(path, "-"))
+	if (is_stdin)
 		*fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	else
 		*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (*fd < 0)
-		return errno;
+	if (*fd < 0) {
+		ptrc_cli_error(path, errno);
+		return false;
+	}
 	if (fstat(*fd, &st))
 		error = errno;
 	else if (S_ISDIR(st.st_mode))
 		error = EISDIR;
 	else if (lseek(*fd, 0, SEEK_CUR) < 0)
-		error = errno == ESPIPE ? spool(fd) : errno;
+		error = errno;
+	if (error == ESPIPE && spool(path, fd))
+		return true;
+	if (error && error != ESPIPE)
+		ptrc_cli_error(path, error);
 	if (error)
 		close(*fd);
-	return error;
+	return !error;
 }
 
 void ptrc_reader_why_no_log(int fd, char *reason, size_t size)
@@ -174,11 +189,8 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 
 	memset(r, 0, sizeof(*r));
 	r->path = strcmp(path, "-") ? path : "standard input";
-	error = open_file(path, &r->fd);
-	if (error) {
-		ptrc_cli_error(r->path, error);
+	if (!open_file(r->path, r->path != path, &r->fd))
 		return false;
-	}
 	error = posix_trace_open(r->fd, &r->trace);
 	if (error == EINVAL) {
 		ptrc_reader_why_no_log(r->fd, reason, sizeof(reason));

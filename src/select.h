@@ -36,6 +36,8 @@ struct ptrc_span {
 struct ptrc_select {
 	struct ptrc_select_glob *globs;
 	size_t glob_count;
+	/* None of the system event types. */
+	bool is_user;
 	struct ptrc_select_numbers pids;
 	struct ptrc_select_numbers tids;
 	struct ptrc_span span;
@@ -69,7 +71,7 @@ void ptrc_select_add_number(struct ptrc_select_numbers *, pid_t);
 bool ptrc_select_new_type(struct ptrc_select *, struct ptrc_select_types *,
 			  struct ptrc_reader *, trace_event_id_t);
 
-/* Whether the name of the type is one of those wanted. */
+/* Whether the type is one of those wanted. */
 static inline bool ptrc_select_type(struct ptrc_select *s, struct ptrc_select_types *t,
 				    struct ptrc_reader *r, trace_event_id_t id)
 {

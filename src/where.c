@@ -204,6 +204,16 @@ static void read_string(struct parser *p)
 	p->token = STRING;
 }
 
+/* Bytes of the character there, which is not cut in a message. */
+static int character_length(const char *text)
+{
+	int n = 1;
+
+	while (((unsigned char)text[n] & 0xc0) == 0x80)
+		n++;
+	return n;
+}
+
 static void read_sign(struct parser *p)
 {
 	static const struct {
@@ -233,7 +243,7 @@ static void read_sign(struct parser *p)
 	if (*p->at == '=' || *p->at == '&' || *p->at == '|')
 		refuse(p, p->at, "'%c' is '%c%c' here", *p->at, *p->at, *p->at);
 	else
-		refuse(p, p->at, "'%.1s' has no meaning here", p->at);
+		refuse(p, p->at, "'%.*s' has no meaning here", character_length(p->at), p->at);
 }
 
 /* Reads the next token, unless one was bad: that ends everything. */
@@ -348,10 +358,16 @@ static void check_operands(struct parser *p, struct operand *field,
 		       ptrc_field_name(field->field.id));
 }
 
-/* The C library makes as many states as repetitions of repetitions come to. */
+/* The C library makes as many states as repetitions of repetitions come to: x+ is xx* to it. */
 static bool is_modest(const char *regex)
 {
 	unsigned long product = 1;
+
+	for (const char *p = strstr(regex, ")+"); p; p = strstr(p + 1, ")+")) {
+		product *= 2;
+		if (product > REPEAT_MAX)
+			return false;
+	}
 
 	for (const char *p = strchr(regex, '{'); p; p = strchr(p + 1, '{')) {
 		unsigned long largest = 1;

@@ -233,6 +233,8 @@ times() {
 	[[ $stderr == *"a field has no dot in front here"* ]]
 	run_split ptrace-dump --where='pdi == 3' run.log
 	[[ $stderr == *"did you mean 'pid'?"* ]]
+	run_split ptrace-dump --where='ä == 3' run.log
+	[[ $stderr == *"'ä' has no meaning here"* ]]
 }
 
 @test "decode: fields of the data as JSON and as text" {
@@ -534,6 +536,32 @@ times() {
 	[ "$(ptrace-dump --count --format=text - <run.log)" -eq "$(events run.log)" ]
 	[ "$(cat run.log | ptrace-dump --count --format=text -)" -eq "$(events run.log)" ]
 	[ "$(ptrace-dump --count --format=text <(cat run.log))" -eq "$(events run.log)" ]
+}
+
+@test "a log from a pipe for whose copy there is no room" {
+	ptrace-run -o run.log -- "$traced" -n 10
+	mkdir full
+	own_mounts 'mount -t tmpfs -o size=4k tmpfs full
+		head -c 4k /dev/zero >full/fill
+		cat run.log | TMPDIR=$PWD/full ptrace-dump -'
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *"standard input: no copy of it can be kept in $PWD/full, see TMPDIR: No space left on device" ]]
+}
+
+@test "events of programs only" {
+	ptrace-run -o run.log -- "$traced" -n 10
+	[ "$(ptrace-dump --user --count --format=text run.log)" -eq 10 ]
+	[ "$(ptrace-dump --user run.log | jq -r .event | sort -u)" = traced.event ]
+	[ "$(ptrace-dump --user -e 'posix_trace_*' --count --format=text run.log)" -eq 0 ]
+}
+
+@test "control characters of names do not reach the terminal by messages" {
+	ptrace-run -o run.log -- ptrace-event $'ev\xc2\x9b31mA'
+	run_split ptrace-dump -e ev31mA run.log
+	[ "$(LC_ALL=C tr -d ' -~' <stderr.txt | tr -d '\n')" = "" ]
+	[[ $stderr == *'\xc2\x9b31mA'* ]]
 }
 
 @test "a reader that ends early ends it quietly" {

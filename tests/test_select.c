@@ -278,7 +278,7 @@ TEST(bad_layouts_are_refused_with_the_reason, "")
 		{"u32 a u32 b", "a comma is missing before 'u32 b'"},
 		{"u46 a", "'u46' is not a type (did you mean 'u16' or 'u64'"},
 		{"u32 a, u8 a", "same name"},
-		{"u32 a, u8 a_hex", "same name"},
+		{"u32 a, u8 a_hex", "_hex is where"},
 		{"char a", "'char' wants [N]"},
 		{"pad", "'pad' wants [N]"},
 		{"pad[2] a", "takes no name"},
@@ -547,6 +547,25 @@ TEST(a_long_pattern_often_repeated_is_refused, "")
 	CHECK(!ptrc_where_parse(expression, &layouts, reason, sizeof(reason)));
 	CHECK_STR_EQ(reason, "column 10: the pattern is too large");
 	free(text);
+}
+
+TEST(a_pattern_whose_repetitions_double_each_other_is_refused, "")
+{
+	char *open = repeat("(", 15, "x"), *close = repeat("+)", 15, "'");
+	char expression[200];
+	char reason[400];
+	struct ptrc_where *where;
+
+	make_event();
+	snprintf(expression, sizeof(expression), "event =~ '%s%s", open, close);
+	CHECK(!ptrc_where_parse(expression, &layouts, reason, sizeof(reason)));
+	CHECK_STR_EQ(reason, "column 10: the pattern is too large");
+	where = ptrc_where_parse("event =~ '((x+)+(y+)+)+'", &layouts, reason,
+				 sizeof(reason));
+	CHECK(where);
+	ptrc_where_free(where);
+	free(open);
+	free(close);
 }
 
 TEST(what_is_too_deep_or_too_long_is_refused, "")

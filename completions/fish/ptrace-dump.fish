@@ -4,6 +4,7 @@ complete -c ptrace-dump -f
 complete -c ptrace-dump -a '(__ptrace_logs)'
 complete -c ptrace-dump -l follow -x -a '(__ptrace_sessions)' -d 'a session, as its events come'
 complete -c ptrace-dump -s e -l event -x -a '(__ptrace_events)' -d 'only events whose name matches'
+complete -c ptrace-dump -l user -d 'leave system events out'
 complete -c ptrace-dump -l pid -x -a '(__ptrace_pids)' -d 'only events of the process'
 complete -c ptrace-dump -l tid -x -d 'only events of the thread'
 complete -c ptrace-dump -l since -x -d 'only events from then on'
