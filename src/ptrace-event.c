@@ -45,6 +45,7 @@ static const struct ptrc_cli cli = {
 		"Does nothing if the script is not traced.",
 	.options = options,
 	.notes =
+		"DATA that may begin with - goes behind --: ptrace-event -- NAME \"$data\"\n\n"
 		"Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
@@ -90,6 +91,23 @@ static void check_keys(char **pairs, size_t count)
 	for (size_t i = 1; i < count; i++)
 		if (compare_keys(&sorted[i - 1], &sorted[i]) == 0)
 			ptrc_cli_usage(sorted[i], "the key is there twice");
+	for (size_t i = 0; i < count; i++) {
+		char *base = strndup(sorted[i], key_length(sorted[i]));
+		size_t n;
+
+		if (!base)
+			ptrc_cli_no_memory();
+		n = strlen(base);
+		if (n > 4 && !strcmp(base + n - 4, "_hex")) {
+			const char *key = base;
+
+			strcpy(base + n - 4, "=");
+			if (bsearch(&key, sorted, count, sizeof(*sorted), compare_keys))
+				ptrc_cli_usage(sorted[i], "this is where the bytes of the "
+							  "key without _hex would go");
+		}
+		free(base);
+	}
 	free(sorted);
 }
 

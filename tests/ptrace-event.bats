@@ -187,4 +187,16 @@ shown() {
 	run_split timeout 10 ptrace-event step "${keys[@]}" key7=1
 	[ "$status" -eq 2 ]
 	[[ $stderr == "ptrace-event: key7="*": the key is there twice"* ]]
+	run_split ptrace-event step key1_hex=1 other=2 key1=$'\xff'
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-event: key1_hex=1: this is where "* ]]
+	ptrace-event step key1_hex=1 _hex=2 hex=3
+}
+
+@test "data that begins with a minus sign" {
+	script -o run.log <<-'END'
+		ptrace-event -- step -5
+		ptrace-event --pid=$$ -- step --help
+	END
+	[ "$(ptrace-dump -e step run.log | jq -r .data | tr '\n' ' ')" = '-5 --help ' ]
 }
