@@ -326,13 +326,13 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 /* The identifier of the event that is looked for, 0 if the log does not know it. */
 static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path, trace_id_t trace)
 {
-	static char names[1033][TRACE_EVENT_NAME_MAX + 1];
+	static char names[PTRC_READER_IDS][TRACE_EVENT_NAME_MAX + 1];
 	struct ptrc_nearest nearest = {0};
 	char proposal[900];
 	trace_event_id_t id;
 	int unavailable;
 
-	for (int i = 0; i < 1033; i++) {
+	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
 		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) ||
 		    unavailable)
 			break;
@@ -439,8 +439,9 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 				is_written ? " yet" : ", only of the trace itself");
 	else
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "events", path, NULL,
-				"has %llu events of programs%s",
+				"has %llu event%s of programs%s",
 				(unsigned long long)seen.user_events,
+				seen.user_events == 1 ? "" : "s",
 				seen.is_cut_short ? " at least" : "");
 	if (seen.is_filtered && !seen.wanted)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", path,
@@ -453,6 +454,16 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 	else if (wanted && seen.wanted)
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "event", path, NULL, "%s happened %llu times",
 				d->event, (unsigned long long)seen.wanted);
+}
+
+/* Closed, with all that was to be written. */
+static bool is_finished(trace_id_t trace)
+{
+	struct posix_trace_status_info status;
+
+	return !posix_trace_get_status(trace, &status) &&
+	       status.posix_stream_status == POSIX_TRACE_SUSPENDED &&
+	       !status.posix_stream_flush_error;
 }
 
 void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
@@ -481,9 +492,10 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "log", path, NULL,
 				"may not be written by you: %s", strerror(errno));
 	is_written = examine_writer(d, path);
-	if (!is_written)
-		ptrc_doctor_disk(d, path);
 	error = posix_trace_open(fd, &trace);
+	/* Nothing more has to go where a finished log is. */
+	if (!is_written && (error || !is_finished(trace)))
+		ptrc_doctor_disk(d, path);
 	if (error) {
 		ptrc_reader_why_no_log(fd, reason, sizeof(reason));
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL, "%s",

@@ -63,7 +63,13 @@ static bool is_member(const trace_event_set_t *set, trace_event_id_t id)
 	return !posix_trace_eventset_ismember(id, set, &found) && found;
 }
 
-/* The names in the set; then, as key_ids, the numbers of those without a name, if any. */
+/* Has it a name that JSON can hold, byte for byte? */
+static bool has_json_name(const struct ptrc_reader_name *name)
+{
+	return name->is_known && ptrc_json_is_exact(name->text, name->size);
+}
+
+/* The names in the set; then, as key_ids, the numbers of those without such a name, if any. */
 static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r,
 			 const struct set_rule *rule)
 {
@@ -81,8 +87,7 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r,
 		name = ptrc_reader_name(r, id);
 		if (name->is_known)
 			ptrc_json_text(j, NULL, name->text);
-		else
-			has_unknown = true;
+		has_unknown |= !has_json_name(name);
 	}
 	ptrc_json_close(j, ']');
 	if (!has_unknown)
@@ -90,7 +95,7 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r,
 	stpcpy(stpcpy(key, rule->key), "_ids");
 	ptrc_json_open(j, key, '[');
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-		if (is_member(&set, id) && !ptrc_reader_name(r, id)->is_known)
+		if (is_member(&set, id) && !has_json_name(ptrc_reader_name(r, id)))
 			ptrc_json_u64(j, NULL, id);
 	ptrc_json_close(j, ']');
 }

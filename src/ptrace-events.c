@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 		is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
 		if (types.count && !is_one)
 			put_thing(&out, thing, optind == first);
-		put(&out, thing, is_session, &types);
+		put(&out, strcmp(thing, "-") ? thing : "standard input", is_session, &types);
 		ptrc_event_types_free(&types);
 		ptrc_output_write(&out);
 	}

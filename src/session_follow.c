@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	IDS = 1033,
+	IDS = PTRC_READER_IDS,
 	/* Enough for the data of every system event. */
 	DATA_SIZE_MIN = 4096,
 	/* As much as a socket may hold; the kernel grants less, as a rule. */
@@ -19,8 +19,6 @@ enum {
 	READ_NS = 10000000,
 	MESSAGE_MAX = sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX,
 };
-
-_Static_assert(IDS == sizeof((struct ptrc_follow *)0)->is_named, "one per identifier");
 
 static int64_t now_ns(void)
 {

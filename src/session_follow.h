@@ -20,6 +20,7 @@
 
 #include <posixtrace.h>
 
+#include "src/reader.h"
 #include "src/session_events.h"
 
 enum {
@@ -73,7 +74,7 @@ struct ptrc_follow {
 	unsigned char *data;
 	size_t data_size;
 	/* Whose names all followers have. */
-	bool is_named[1033];
+	bool is_named[PTRC_READER_IDS];
 	/* User events read since the stream was made or cleared, for whomever. */
 	uint64_t read_count;
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	IDS = 1033,
+	IDS = PTRC_READER_IDS,
 	/* Of globs that are kept. */
 	GLOBS_MAX = 256,
 	/* Positions of globs in the pages. */

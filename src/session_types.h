@@ -10,6 +10,7 @@
 #include <posixtrace.h>
 
 #include "src/filter_rules.h"
+#include "src/reader.h"
 #include "src/session.h"
 
 /* Puts a page into the reply, from what the request says on. */

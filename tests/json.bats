@@ -114,6 +114,13 @@ odd_log() {
 	jq -e .complete ended
 }
 
+@test "names in a filter that are no UTF-8 are there by number, too" {
+	ptrace-run --filter=$'n\xffx' --filter=$'n\xfex' --filter=plain -o run.log -- "$traced"
+	ptrace-dump --first=1 run.log >start
+	validates event <start
+	jq -e '(.filter | length == 3) and (.filter_ids | length == 2)' start
+}
+
 @test "event types and filters" {
 	traced_start -e $'odd\xff' -w
 	wait_until says ready

@@ -286,6 +286,17 @@ doctor() {
 	finds problem disk 'is full'
 }
 
+@test "a finished log on a full disk is all right" {
+	ptrace-run -o run.log -- "$traced" -n 1
+	mkdir small
+	own_mounts 'mount -t tmpfs -o size=32k tmpfs small
+		cp run.log small; head -c 1m /dev/zero >small/fill 2>/dev/null || true
+		ptrace-doctor --json small/run.log'
+	[ "$status" -eq 0 ]
+	finds ok events 'has 1 event of programs'
+	[[ $stdout != *full* ]]
+}
+
 @test "shared memory that is full, missing, or open to renaming" {
 	own_mounts 'mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm
 		head -c 2m /dev/zero >/dev/shm/fill 2>/dev/null || true

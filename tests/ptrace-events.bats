@@ -37,6 +37,7 @@ load helpers
 		<<<"$stdout"
 	[ "$(ptrace-events --names run.log | tail -n 1)" = traced.event ]
 	[ "$(ptrace-events --names - <run.log | tail -n 1)" = traced.event ]
+	ptrace-events --json - <run.log | jq -se 'all(.[]; .log == "standard input")'
 	run_split ptrace-events run.log ./run.log
 	[ "$(grep -c traced.event <<<"$stdout")" -eq 2 ]
 	grep -qx 'run.log:' <<<"$stdout"
