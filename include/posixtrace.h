@@ -37,9 +37,10 @@ struct posixtrace_counts {
 	unsigned long pt_log_bytes;
 	/* Bytes of events in the stream that are still to be read (or flushed). */
 	unsigned long pt_stream_bytes;
-	/* Processes that have been traced into the stream, from their fork or first event on,
-	 * and threads (nesting levels of signal handlers count as threads) that have had a part
-	 * of its memory to themselves, from their first event on. */
+	/* Processes that have been traced into the stream: from their first event on, from
+	 * their fork, or, who made it for itself, from then on. And threads (nesting levels of
+	 * signal handlers count as threads) that have had a part of its memory to themselves,
+	 * from their first event on. */
 	unsigned long pt_processes;
 	unsigned long pt_threads;
 	/* Events in the log that are not reported, of those that were come by since it was
