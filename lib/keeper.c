@@ -391,7 +391,8 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 	int err = EAGAIN;
 
 	/* A keeper in another pid namespace would take the stream's writers for dead; and the
-	 * end of its maker, the first process there, would be the end of all in it. */
+	 * end of its maker, the first process there, would be the end of all in it. One in
+	 * another time namespace has another clock. */
 	if (ptrc_procfs_bears_elsewhere())
 		return is_restart ? ENOMEM : EPERM;
 	note_limit(header);

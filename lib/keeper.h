@@ -29,8 +29,8 @@ int ptrc_keeper_check_log(int log_fd, int log_policy);
 
 /* Start a keeper and wait until it holds its lock and has written the log's head: 0, ENOSPC,
  * EFBIG, EIO... from writing the head; ENOMEM, EAGAIN->ENOMEM when it cannot be started;
- * EPERM if our children are born into another pid namespace. is_restart: an earlier keeper
- * died; the log is continued where it stopped. */
+ * EPERM if our children are born into another pid or time namespace. is_restart: an earlier
+ * keeper died; the log is continued where it stopped. */
 int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
 		      bool is_restart);
 

@@ -58,6 +58,10 @@ int ptrc_process_open_stream(uint64_t stream_id, int *fd);
 /* The stream has ended: clear its slot in this process' page. Async-signal-safe. */
 void ptrc_process_leave(uint64_t stream_id);
 
+/* In a child that was forked past the handlers, by _Fork say: it becomes a process of its own
+ * now, and the table of identifiers, which was its parent's, is empty. Nothing elsewhere. */
+void ptrc_process_notice_fork(void);
+
 /* What is known of this process, once ptrc_process_init has succeeded. */
 struct ptrc_process_identity {
 	uint32_t uid; /* whose directory its page is in */
@@ -117,9 +121,6 @@ void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id);
 
 /* ---- hooks that process.c calls; defined in event.c, handle.c, controller.c ---- */
 
-/* Is this a child that was forked past the handlers (by _Fork)? Then it becomes a process of
- * its own now. Also called by handle.c, whose table would still be the parent's. */
-void ptrc_process_notice_fork(void);
 /* fork child, before anything else of it runs: forget what the parent had mapped. */
 void ptrc_event_fork_child(void);
 /* After that, of the child of a process that has a page: map the streams that it has joined. */
