@@ -18,7 +18,14 @@ setup() {
 	unset TZ
 }
 
+# Of a pipe that nobody writes to: a pause of a shell without another process.
+exec {idle}<> <(:)
+
 teardown() {
+	clean_up
+}
+
+clean_up() {
 	local name socket pid
 	for socket in /dev/shm/posixtrace-"$EUID"/c."$me"*; do
 		[ -S "$socket" ] || continue
@@ -52,12 +59,14 @@ assert_one_message() {
 	[ "$(wc -l <stderr.txt)" -eq 1 ] && [[ $stderr == "$1: "* ]]
 }
 
-# wait_until COMMAND...: until it succeeds
+# wait_until COMMAND...: until it succeeds; asked less and less often
 wait_until() {
-	local end=$((SECONDS + patience))
+	local end=$((SECONDS + patience)) ms=10 pause
 	until "$@"; do
 		[ "$SECONDS" -lt "$end" ] || return 1
-		read -rt 0.02 <> <(:) || true
+		printf -v pause 0.%03d "$ms"
+		read -rt "$pause" -u "$idle" || true
+		[ "$ms" -ge 100 ] || ms=$((ms + 10))
 	done
 }
 
@@ -103,6 +112,16 @@ session_files() {
 		[ -e "$socket" ] && n=$((n + 1))
 	done
 	echo "$n"
+}
+
+# Whether there is a validator; asked once in a file.
+has_validator() {
+	local answer=$BATS_RUN_TMPDIR/validator
+	if [ ! -e "$answer" ]; then
+		python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null &&
+			echo yes >"$answer" || echo no >"$answer"
+	fi
+	[ "$(<"$answer")" = yes ]
 }
 
 # validates KIND: whether each line of standard input is what docs/ptrace-KIND.schema.json

@@ -5,8 +5,7 @@
 load helpers
 
 setup_file() {
-	python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null ||
-		skip "no python3-jsonschema"
+	has_validator || skip "no python3-jsonschema"
 }
 
 # Two bytes that are UTF-8, one that is not, quotes, a control byte.

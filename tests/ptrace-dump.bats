@@ -53,7 +53,7 @@ one_event() {
 }
 
 @test "real output is valid by the schema" {
-	python3 -c 'import jsonschema' 2>/dev/null || skip "no python3-jsonschema"
+	has_validator || skip "no python3-jsonschema"
 	for options in '' -b '-d text' '-c 1 -t 2'; do
 		ptrace-run -o "a$options.log" -- "$traced" -n 5 $options
 	done
@@ -272,7 +272,7 @@ times() {
 }
 
 @test "decode: what comes out is valid by the schema" {
-	python3 -c 'import jsonschema' 2>/dev/null || skip "no python3-jsonschema"
+	has_validator || skip "no python3-jsonschema"
 	# Not UTF-8, a nan, a bool of 2, text behind a null byte.
 	ptrace-run -o a.log -- "$traced" -e a -X ff0000c07f0261006200
 	ptrace-run -o b.log -- "$traced" -e $'b\xff' -X 01

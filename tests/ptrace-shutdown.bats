@@ -101,7 +101,7 @@ load helpers
 		ptrace-create --pid="$1" --name="$2.a" -o full/a.log --start
 		ptrace-create --pid="$1" --name="$2.b" -o full/b.log --start
 		echo >&7
-		until grep -qx done out; do :; done
+		until grep -qx done out; do sleep 0.02; done
 		status=0
 		ptrace-shutdown --json "$2.a" >json 2>stderr.txt || status=$?
 		echo "$status" >status
