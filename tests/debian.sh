@@ -22,7 +22,8 @@ test -z "${DEB_HOST_ARCH-}" || skip_all 'in a build of the packages'
 
 # The make that runs this test has nothing to say to those below, nor has configure's choice.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CC CXX
-DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)"
+# Not optimised, as it is the packaging that is tested.
+DEB_BUILD_OPTIONS="nocheck noopt noautodbgsym parallel=$(nproc)"
 DEB_BUILD_PROFILES=nocheck
 export DEB_BUILD_OPTIONS DEB_BUILD_PROFILES
 
