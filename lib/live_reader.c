@@ -617,7 +617,10 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 		}
 		if (admit(r, event))
 			return 0;
-		idle = 0;
+		/* Not by a START: it may be of our own making, of a stream that in damaged
+		 * memory stops again whenever it restarts. */
+		if ((event->id_flags & PTRC_REC_ID_MASK) != POSIX_TRACE_START)
+			idle = 0;
 	}
 	return ENODATA;
 }

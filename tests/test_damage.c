@@ -257,6 +257,25 @@ TEST(a_state_lock_that_nobody_holds_is_taken, "SYSEVENT-08")
 	ts_shutdown(trid);
 }
 
+TEST(a_stream_that_stops_again_whenever_it_restarts_keeps_no_reader, "SYSEVENT-08")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ptrc_stream_header *h = find_stream();
+	trace_event_set_t all;
+
+	/* Neither its STOP nor its START is reported. */
+	CHECK_OK(posix_trace_eventset_fill(&all, POSIX_TRACE_ALL_EVENTS));
+	ts_set_filter(trid, &all, POSIX_TRACE_SET_EVENTSET);
+	struct ts_events events = ts_read_all(trid);
+	ts_events_free(&events);
+	h->stream_min_size = 1;
+	ts_expect_none(trid);
+	CHECK_GT(atomic_load(&h->run), 10);
+	h->stream_min_size = 64 * KIB;
+	ts_shutdown(trid);
+}
+
 TEST(a_name_without_end_is_ended, "SYSEVENT-08")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
