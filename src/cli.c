@@ -14,6 +14,7 @@
 #include <posixtrace.h>
 
 #include "src/exit_status.h"
+#include "src/json.h"
 #include "src/nearest.h"
 
 /* More than any command has. */
@@ -241,8 +242,7 @@ static void print_escaped(FILE *f, const char *text)
 	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
 		if (*p == '\n') {
 			fputs("\\n", f);
-		} else if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) {
-			/* Those beyond ASCII, in UTF-8. */
+		} else if (ptrc_text_is_high_control(p)) {
 			fprintf(f, "\\x%02x\\x%02x", p[0], p[1]);
 			p++;
 		} else if (*p < 0x20 || *p == 0x7f) {

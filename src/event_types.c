@@ -98,7 +98,7 @@ void ptrc_event_types_free(struct ptrc_event_types *t)
 
 bool ptrc_event_type_is_system(const struct ptrc_event_type *type)
 {
-	return type->id && type->id < POSIX_TRACE_UNNAMED_USEREVENT;
+	return ptrc_is_system_type(type->id);
 }
 
 void ptrc_event_types_put_head(struct ptrc_buffer *b)

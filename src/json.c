@@ -60,12 +60,6 @@ static size_t utf8_length(const unsigned char *p, size_t size)
 	return length;
 }
 
-/* U+0080 to U+009F are control characters too; some terminals obey them. */
-static bool is_high_control(const unsigned char *character)
-{
-	return character[0] == 0xc2 && character[1] < 0xa0;
-}
-
 bool ptrc_text_is_clean(const void *bytes, size_t *size)
 {
 	const unsigned char *p = bytes;
@@ -82,7 +76,7 @@ bool ptrc_text_is_clean(const void *bytes, size_t *size)
 			return false;
 		if (class == HIGH) {
 			length = utf8_length(p + i, n - i);
-			if (!length || is_high_control(p + i))
+			if (!length || ptrc_text_is_high_control(p + i))
 				return false;
 		}
 		i += length;
@@ -147,7 +141,7 @@ void ptrc_json_string(struct ptrc_buffer *b, const char *text, size_t size)
 
 		if (class == HIGH)
 			length = utf8_length(p + i, size - i);
-		if (class == HIGH && length && is_high_control(p + i))
+		if (class == HIGH && length && ptrc_text_is_high_control(p + i))
 			class = CONTROL;
 		if (class == PLAIN || (class == HIGH && length)) {
 			i += length;
@@ -178,7 +172,7 @@ static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool 
 
 		if (class == HIGH) {
 			length = utf8_length(p + i, size - i);
-			if (length && is_high_control(p + i))
+			if (length && ptrc_text_is_high_control(p + i))
 				length = 0;
 		}
 		if (class == ESCAPE && (p[i] != '"' || is_quoted))

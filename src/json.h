@@ -23,6 +23,13 @@ bool ptrc_text_is_clean(const void *, size_t *size);
  * valid. */
 void ptrc_json_string(struct ptrc_buffer *, const char *, size_t);
 
+/* U+0080 to U+009F are control characters too, which some terminals obey. Of a character that
+ * is UTF-8, or of a string with its null. */
+static inline bool ptrc_text_is_high_control(const unsigned char *character)
+{
+	return character[0] == 0xc2 && character[1] >= 0x80 && character[1] < 0xa0;
+}
+
 /*
  * The same without quotes, for columns of text: what could disturb a line or a terminal
  * is escaped, bytes that are not UTF-8 as \xHH.

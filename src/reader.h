@@ -19,6 +19,12 @@
 /* Event type identifiers are below this. */
 #define PTRC_READER_IDS 1033U
 
+/* Is it one of those that the standard names? 0 is no type. */
+static inline bool ptrc_is_system_type(trace_event_id_t id)
+{
+	return id && id < POSIX_TRACE_UNNAMED_USEREVENT;
+}
+
 struct ptrc_reader_name {
 	/* The log knows the name; otherwise the text is made up from the number. */
 	bool is_known;

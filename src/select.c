@@ -40,7 +40,7 @@ bool ptrc_select_new_type(struct ptrc_select *s, struct ptrc_select_types *t,
 			s->globs[i].has_matched = true;
 			is_wanted = true;
 		}
-	if (s->is_user && id && id < POSIX_TRACE_UNNAMED_USEREVENT)
+	if (s->is_user && ptrc_is_system_type(id))
 		is_wanted = false;
 	t->is_selected[id < PTRC_READER_IDS ? id : 0] =
 		is_wanted ? PTRC_SELECT_YES : PTRC_SELECT_NO;

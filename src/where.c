@@ -358,7 +358,8 @@ static void check_operands(struct parser *p, struct operand *field,
 		       ptrc_field_name(field->field.id));
 }
 
-/* The C library makes as many states as repetitions of repetitions come to: x+ is xx* to it. */
+/* The C library makes as many states as repetitions of repetitions come to: x+ is xx* to it,
+ * which counts where x is a group that may hold others. */
 static bool is_modest(const char *regex)
 {
 	unsigned long product = 1;
@@ -368,7 +369,6 @@ static bool is_modest(const char *regex)
 		if (product > REPEAT_MAX)
 			return false;
 	}
-
 	for (const char *p = strchr(regex, '{'); p; p = strchr(p + 1, '{')) {
 		unsigned long largest = 1;
 		const char *digits = p + 1;
