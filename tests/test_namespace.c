@@ -80,22 +80,18 @@ static void emit_elsewhere(trace_event_id_t id, unsigned stream_count)
 	CHECK_EXIT(pid, 0);
 }
 
-TEST(child_in_another_pid_namespace_records_nothing, "FORK-01")
+/* A child that bears elsewhere stays one of ours; its own child is not traced. Events 0 to 3
+ * are recorded. */
+static void emit_around(trace_event_id_t id, void (*bear)(void), unsigned stream_count)
 {
-	trace_attr_t attr = inherited_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create_running(0, &attr), other = ts_create_running(0, &attr);
-	trace_event_id_t id = ts_id("namespace");
-
 	ts_emit(id, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		/* It stays one of ours. */
 		ts_emit(id, 1);
-		bear_elsewhere(false);
+		bear();
 		pid_t child = harness_fork();
 		if (child == 0) {
-			CHECK_EQ(getpid(), 1);
-			emit_elsewhere(id, 2);
+			emit_elsewhere(id, stream_count);
 			exit(0);
 		}
 		CHECK_EXIT(child, 0);
@@ -104,6 +100,20 @@ TEST(child_in_another_pid_namespace_records_nothing, "FORK-01")
 	}
 	reap_or_skip(pid);
 	ts_emit(id, 3);
+}
+
+static void bear_in_another_pid_namespace(void)
+{
+	bear_elsewhere(false);
+}
+
+TEST(child_in_another_pid_namespace_records_nothing, "FORK-01")
+{
+	trace_attr_t attr = inherited_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_id_t trid = ts_create_running(0, &attr), other = ts_create_running(0, &attr);
+	trace_event_id_t id = ts_id("namespace");
+
+	emit_around(id, bear_in_another_pid_namespace, 2);
 	for (int i = 0; i < 2; i++) {
 		struct ts_events events = ts_read_all(i ? other : trid);
 		ts_expect_numbers(&events, id, 0, 3);
@@ -235,22 +245,7 @@ TEST(child_in_another_time_namespace_records_nothing, "FORK-01 EVENT-11 GETNEXT-
 	trace_id_t trid = ts_create_running(0, &attr);
 	trace_event_id_t id = ts_id("namespace");
 
-	ts_emit(id, 0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
-		ts_emit(id, 1);
-		bear_in_another_time();
-		pid_t child = harness_fork();
-		if (child == 0) {
-			emit_elsewhere(id, 1);
-			exit(0);
-		}
-		CHECK_EXIT(child, 0);
-		ts_emit(id, 2);
-		exit(0);
-	}
-	reap_or_skip(pid);
-	ts_emit(id, 3);
+	emit_around(id, bear_in_another_time, 1);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_numbers(&events, id, 0, 3);
 	ts_expect_sorted(&events);
