@@ -92,21 +92,18 @@ static void check_keys(char **pairs, size_t count)
 		if (compare_keys(&sorted[i - 1], &sorted[i]) == 0)
 			ptrc_cli_usage(sorted[i], "the key is there twice");
 	for (size_t i = 0; i < count; i++) {
-		char *base = strndup(sorted[i], key_length(sorted[i]));
-		size_t n;
+		size_t n = key_length(sorted[i]);
+		char *key;
 
-		if (!base)
-			ptrc_cli_no_memory();
-		n = strlen(base);
-		if (n > 4 && !strcmp(base + n - 4, "_hex")) {
-			const char *key = base;
-
-			strcpy(base + n - 4, "=");
-			if (bsearch(&key, sorted, count, sizeof(*sorted), compare_keys))
-				ptrc_cli_usage(sorted[i], "this is where the bytes of the "
-							  "key without _hex would go");
-		}
-		free(base);
+		if (n <= 4 || strncmp(sorted[i] + n - 4, "_hex", 4))
+			continue;
+		key = ptrc_cli_allocate(n);
+		memcpy(key, sorted[i], n - 4);
+		strcpy(key + n - 4, "=");
+		if (bsearch(&key, sorted, count, sizeof(*sorted), compare_keys))
+			ptrc_cli_usage(sorted[i], "this is where the bytes of the key without "
+						  "_hex would go");
+		free(key);
 	}
 	free(sorted);
 }
