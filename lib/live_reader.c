@@ -16,6 +16,9 @@
 /* The longest that an event call at work delays the reader (GETNEXT-33): a preempted
  * writer comes back sooner, a stopped one must not hold up the others. */
 #define HOLD_MAX_NS INT64_C(100000000)
+/* And so much of it must be waiting: who looks seldom, or stood still together with the
+ * writer, does not see that it is stopped. */
+#define HOLD_SEEN_NS INT64_C(50000000)
 
 /* Batches without an event in one call: more than one or two is damaged memory. */
 #define IDLE_MAX 100
@@ -348,18 +351,24 @@ static bool settle(struct ptrc_live_reader *r, int64_t max_hold_ns)
 		r->is_settling = true;
 		r->settle_slot = 0;
 		r->settle_since = now;
+		r->settle_seen = 0;
 	}
 	for (;;) {
-		r->settle_slot = ptrc_stream_wait_marks(r->stream, r->settle_slot, max_hold_ns);
+		int64_t left = max_hold_ns;
+
+		r->settle_slot = ptrc_stream_wait_marks(r->stream, r->settle_slot, &left);
 		if (r->settle_slot == UINT32_MAX) {
 			r->is_settling = false;
 			return true;
 		}
+		r->settle_seen += max_hold_ns - left;
 		if (ptrc_clock_ns(CLOCK_MONOTONIC) - r->settle_since < HOLD_MAX_NS)
 			return false;
+		max_hold_ns = HOLD_SEEN_NS - r->settle_seen;
+		if (max_hold_ns > 0)
+			continue;
 		/* A stopped writer: its record comes late. */
 		ptrc_stream_give_up(r->stream, r->settle_slot++);
-		max_hold_ns = 0;
 	}
 }
 

@@ -51,7 +51,7 @@ struct ptrc_live_reader {
 	/* Waiting for the event calls that were at work when `until` was fixed: */
 	bool is_settling;
 	uint32_t settle_slot; /* all before it are done with */
-	int64_t settle_since;
+	int64_t settle_since, settle_seen;
 
 	/* Of a tee: what it passed over because of the filter that was in force by then. The
 	 * keeper has counted it, or will. By type. */

@@ -25,6 +25,9 @@
 #define CONDEMN_WAIT_NS INT64_C(100000000)
 #define MARK_WAIT_NS INT64_C(100000000)
 #define MARK_WAIT_MAX_NS INT64_C(1000000000) /* some may be damaged memory */
+/* What counts of the time between two looks at a mark. More has passed if the whole machine or
+ * process stood still: then the writer did, too. */
+#define LOOK_MAX_NS INT64_C(1000000)
 
 #define SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
 
@@ -196,11 +199,11 @@ static void note_rest(struct ptrc_stream *s, uint32_t slot)
 		*mark = 0;
 }
 
-uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t max_ns)
+uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t *left_ns)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
-	int64_t until = 0;
+	int64_t looked = 0;
 
 	if (used > PTRC_SLOT_COUNT)
 		used = PTRC_SLOT_COUNT;
@@ -214,6 +217,7 @@ uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t ma
 		for (unsigned spin = 0;; spin++) {
 			const uint64_t *given_up;
 			uint64_t owner;
+			int64_t now;
 
 			mark = atomic_load_explicit(&slot->frame, memory_order_acquire);
 			if (mark == 0) {
@@ -234,14 +238,16 @@ uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t ma
 			    (owner == 0 ||
 			     ptrc_thread_is_gone((int)(owner >> PTRC_SLOT_TID_SHIFT))))
 				break;
-			if (until == 0)
-				until = ptrc_clock_ns(CLOCK_MONOTONIC) + max_ns;
 			/* Its id may have a new thread by now. */
 			if (spin == 200 && i >= PTRC_SLOT_FIRST &&
 			    ptrc_thread_has_ended((int)(owner >> PTRC_SLOT_TID_SHIFT),
 						  owner & PTRC_SLOT_CLAIM_MASK))
 				break;
-			if (ptrc_clock_ns(CLOCK_MONOTONIC) >= until)
+			now = ptrc_clock_ns(CLOCK_MONOTONIC);
+			if (looked)
+				*left_ns -= now - looked < LOOK_MAX_NS ? now - looked : LOOK_MAX_NS;
+			looked = now;
+			if (*left_ns <= 0)
 				return i;
 			if (spin < 400) {
 				ptrc_sys(SYS_sched_yield, 0);
@@ -257,12 +263,13 @@ uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t ma
 
 void ptrc_stream_wait_all_marks(struct ptrc_stream *s)
 {
-	int64_t give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + MARK_WAIT_MAX_NS;
+	int64_t all_left = MARK_WAIT_MAX_NS;
 
 	for (uint32_t slot = 0; slot != UINT32_MAX;) {
-		bool is_late = ptrc_clock_ns(CLOCK_MONOTONIC) > give_up;
+		int64_t before = all_left > MARK_WAIT_NS ? MARK_WAIT_NS : all_left, left = before;
 
-		slot = ptrc_stream_wait_marks(s, slot, is_late ? 0 : MARK_WAIT_NS);
+		slot = ptrc_stream_wait_marks(s, slot, &left);
+		all_left -= before - left;
 		if (slot != UINT32_MAX)
 			ptrc_stream_give_up(s, slot++);
 	}
@@ -700,6 +707,7 @@ bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word, u
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
 	struct ptrc_chunk *c = ptrc_stream_chunk(h, s->chunk_count, s->chunk_size, index);
 	uint32_t slot = PTRC_CHUNK_SLOT(word);
+	int64_t wait_ns = CONDEMN_WAIT_NS;
 
 	/* Not to be adopted. */
 	change_chunk(ctl, word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
@@ -708,7 +716,7 @@ bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word, u
 		 * word has it do with its next event. */
 		control_change(h, 0, 0);
 		ptrc_barrier(h);
-		if (ptrc_stream_wait_marks(s, slot, CONDEMN_WAIT_NS) == slot) {
+		if (ptrc_stream_wait_marks(s, slot, &wait_ns) == slot) {
 			change_chunk(ctl, word, PTRC_CHUNK_SEALED, PTRC_CHUNK_OWNED);
 			return false;
 		}

@@ -69,11 +69,13 @@ void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id,
 bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run);
 /* The cut of the run that is stopped for want of room, if there is one. */
 bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut);
-/* Wait for the event calls at work in the slots from `from` on, max_ns at most; the dead are
- * not waited for. Returns the first slot that is still at work, UINT32_MAX if none is. A slot
- * seen at rest once is done with: what it began since began after the caller's barrier. */
-uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t max_ns);
-/* Wait for all that are at work, each for 100 ms at most and all for a second: the stopped
+/* Wait for the event calls at work in the slots from `from` on, *left_ns at most, from which
+ * is taken what was waited; the dead are not waited for. Returns the first slot that is still
+ * at work, UINT32_MAX if none is. A slot seen at rest once is done with: what it began since
+ * began after the caller's barrier. Time in which the caller itself stood still counts for
+ * nearly nothing: its writers may have stood still as well. */
+uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t *left_ns);
+/* Wait so for all that are at work, each for 100 ms at most and all for a second: the stopped
  * are given up, and their records come late. */
 void ptrc_stream_wait_all_marks(struct ptrc_stream *s);
 /* The event call at work in the slot is stopped, or was left by siglongjmp: not waited for any

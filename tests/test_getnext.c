@@ -1487,6 +1487,127 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly,
 }
 
 /*
+ * Reader and writers stopped together
+ */
+
+struct standstill {
+	/* Rounds in which the reader waits. */
+	_Atomic uint32_t reading;
+	/* ts_realtime_ns when it was over. */
+	_Atomic int64_t over;
+};
+
+/* The writer needs a few milliseconds more after the standstill. */
+static void *fill_page_after_standstill(void *arg)
+{
+	struct timespec pause = {.tv_nsec = 1000000};
+	int64_t now, last = harness_now_ns();
+	bool is_over = false;
+
+	for (unsigned left = 10; left > 0; last = now) {
+		nanosleep(&pause, NULL);
+		now = harness_now_ns();
+		if (is_over)
+			left--;
+		is_over = is_over || now - last > 100000000;
+	}
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	return arg;
+}
+
+static struct ts_event poll_next(trace_id_t trid)
+{
+	struct timespec pause = {.tv_nsec = 1000000};
+	struct ts_event event;
+
+	while (!ts_try_next(trid, &event))
+		nanosleep(&pause, NULL);
+	return event;
+}
+
+static void read_in_standstills(struct standstill *standstill, uint32_t rounds,
+				struct ts_event (*next)(trace_id_t trid))
+{
+	struct hanging hanging = {
+		.id = ts_id("hanging"), .rounds = rounds, .is_slow_only = true};
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	uint32_t timely = 0;
+	pthread_t writer;
+
+	slow = slow_page_make();
+	writer = ts_thread(hang_in_event, &hanging);
+	expect_number(trid, hanging.id, 0);
+	for (uint32_t i = 0; i < rounds; i++) {
+		struct ts_event events[2];
+		struct ts_events all = {2, events};
+		pthread_t filler;
+		atomic_store(&hanging.allowed, i + 1);
+		CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+		ts_emit(id, i);
+		filler = ts_thread(fill_page_after_standstill, NULL);
+		atomic_store(&standstill->reading, i + 1);
+		events[0] = next(trid);
+		events[1] = next(trid);
+		ts_join(filler);
+		/* After a while the reader has the right to report out of order. */
+		if (ts_realtime_ns() - atomic_load(&standstill->over) > 40000000)
+			continue;
+		timely++;
+		ts_expect_sorted(&all);
+	}
+	ts_join(writer);
+	ts_shutdown(trid);
+	NOTE("%u of %u rounds were fast enough to count", timely, rounds);
+	CHECK_GT(timely, 0);
+}
+
+static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t trid))
+{
+	enum { rounds = 8 };
+	struct timespec soon = {.tv_nsec = 10000000}, later = {.tv_nsec = 150000000};
+	struct standstill *standstill;
+	int status;
+	pid_t child;
+
+	CHECK(close(slow_page_make().fd) == 0);
+	standstill = mmap(NULL, sizeof(*standstill), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(standstill != MAP_FAILED);
+	child = harness_fork();
+	if (child == 0) {
+		read_in_standstills(standstill, rounds, next);
+		_exit(0);
+	}
+	for (uint32_t i = 0; i < rounds; i++) {
+		while (atomic_load(&standstill->reading) <= i) {
+			CHECK_EQ(waitpid(child, &status, WNOHANG), 0);
+			nanosleep(&soon, NULL);
+		}
+		nanosleep(&soon, NULL);
+		CHECK_SYS(kill(child, SIGSTOP));
+		CHECK_EQ(CHECK_SYS(waitpid(child, &status, WUNTRACED)), child);
+		CHECK(WIFSTOPPED(status));
+		nanosleep(&later, NULL);
+		atomic_store(&standstill->over, ts_realtime_ns());
+		CHECK_SYS(kill(child, SIGCONT));
+	}
+	CHECK_EXIT(child, 0);
+}
+
+TEST(a_writer_that_stood_still_with_a_waiting_reader_is_not_given_up,
+     "GETNEXT-33 GETNEXT-03")
+{
+	read_while_stopped_now_and_then(ts_next);
+}
+
+TEST(a_writer_that_stood_still_with_a_polling_reader_is_not_given_up,
+     "GETNEXT-33 GETNEXT-03")
+{
+	read_while_stopped_now_and_then(poll_next);
+}
+
+/*
  * A writer that wakes a reader, left in the middle
  */
 
