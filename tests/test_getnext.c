@@ -1500,12 +1500,11 @@ struct standstill {
 /* The writer needs a few milliseconds more after the standstill. */
 static void *fill_page_after_standstill(void *arg)
 {
-	struct timespec pause = {.tv_nsec = 1000000};
 	int64_t now, last = harness_now_ns();
 	bool is_over = false;
 
 	for (unsigned left = 10; left > 0; last = now) {
-		nanosleep(&pause, NULL);
+		harness_sleep_ms(1);
 		now = harness_now_ns();
 		if (is_over)
 			left--;
@@ -1517,11 +1516,9 @@ static void *fill_page_after_standstill(void *arg)
 
 static struct ts_event poll_next(trace_id_t trid)
 {
-	struct timespec pause = {.tv_nsec = 1000000};
 	struct ts_event event;
 
-	while (!ts_try_next(trid, &event))
-		nanosleep(&pause, NULL);
+	CHECK_WITHIN(TS_PATIENCE_MS, ts_try_next(trid, &event));
 	return event;
 }
 
@@ -1565,10 +1562,9 @@ static void read_in_standstills(struct standstill *standstill, uint32_t rounds,
 static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t trid))
 {
 	enum { rounds = 8 };
-	struct timespec soon = {.tv_nsec = 10000000}, later = {.tv_nsec = 150000000};
 	struct standstill *standstill;
+	pid_t child, ended = 0;
 	int status;
-	pid_t child;
 
 	CHECK(close(slow_page_make().fd) == 0);
 	standstill = mmap(NULL, sizeof(*standstill), PROT_READ | PROT_WRITE,
@@ -1580,15 +1576,15 @@ static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t t
 		_exit(0);
 	}
 	for (uint32_t i = 0; i < rounds; i++) {
-		while (atomic_load(&standstill->reading) <= i) {
-			CHECK_EQ(waitpid(child, &status, WNOHANG), 0);
-			nanosleep(&soon, NULL);
-		}
-		nanosleep(&soon, NULL);
+		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&standstill->reading) > i ||
+						     (ended = waitpid(child, &status, WNOHANG)));
+		CHECK_EQ(ended, 0);
+		/* Nobody sees from outside that the reader waits. */
+		harness_sleep_ms(10);
 		CHECK_SYS(kill(child, SIGSTOP));
 		CHECK_EQ(CHECK_SYS(waitpid(child, &status, WUNTRACED)), child);
 		CHECK(WIFSTOPPED(status));
-		nanosleep(&later, NULL);
+		harness_sleep_ms(150);
 		atomic_store(&standstill->over, ts_realtime_ns());
 		CHECK_SYS(kill(child, SIGCONT));
 	}
