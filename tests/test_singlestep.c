@@ -433,6 +433,12 @@ static bool step_to_point(struct points *points, const struct plan *plan, pid_t 
 			(void)step_along_long_way(points, pid, UINT32_MAX, 0,
 						  &points->ways);
 			NOTE("%u of them at full speed", points->ways);
+			/* None: a busy machine stepped so slowly that clock entries
+			 * were due, and those were learned. Once more. */
+			if (points->ways == 0) {
+				points->long_way = 0;
+				points->long_calls = 0;
+			}
 			return false;
 		}
 		len = points->long_len[(random >> 32) % points->long_calls];
