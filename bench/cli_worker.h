@@ -22,8 +22,8 @@ typedef void (*bench_emitter)(uint64_t now);
 
 static inline void bench_pause(unsigned long usec)
 {
-	struct timespec pause = { .tv_sec = (time_t)(usec / 1000000),
-				  .tv_nsec = (long)(usec % 1000000) * 1000 };
+	struct timespec pause = {.tv_sec = (time_t)(usec / 1000000),
+				 .tv_nsec = (long)(usec % 1000000) * 1000};
 
 	nanosleep(&pause, NULL);
 }

@@ -99,7 +99,7 @@ static struct result *result_add(const char *name, const char *label, double val
 
 	if (result_count > sizeof(results) / sizeof(results[0]))
 		die("too many results");
-	*r = (struct result){ .name = name, .value = value, .unit = unit, .best = NAN };
+	*r = (struct result){.name = name, .value = value, .unit = unit, .best = NAN};
 	r->times_counter = r->beyond_call = r->compared = r->goal = NAN;
 	snprintf(r->label, sizeof(r->label), "%s", label);
 	return r;
@@ -198,7 +198,8 @@ static void print_json(const struct utsname *system)
 		if (!isnan(r->goal)) {
 			print_member("compared", r->compared);
 			printf(", \"compared_unit\": \"%s\"", r->goal_unit);
-			print_member(r->at_most ? "goal_at_most" : "goal_at_least", r->goal);
+			print_member(r->at_most ? "goal_at_most" : "goal_at_least",
+				     r->goal);
 			printf(", \"reached\": %s", result_reached(r) ? "true" : "false");
 		}
 		if (r->note[0])
@@ -223,8 +224,8 @@ static int compare(const void *a, const void *b)
 static double median(double *values, size_t count)
 {
 	qsort(values, count, sizeof(*values), compare);
-	return count % 2 ? values[count / 2] :
-			   (values[count / 2 - 1] + values[count / 2]) / 2;
+	return count % 2 ? values[count / 2]
+			 : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 /* Samples of all rounds of one case, BENCH_BATCHES per round. */
@@ -257,15 +258,15 @@ static struct result *result_of_samples(const char *name, const char *label,
 
 static trace_event_id_t event_id;
 
-#define LOOP_EVENT(BYTES)                                                             \
-	static void loop_event_##BYTES(unsigned long turns)                           \
-	{                                                                             \
-		static uint64_t data[(BYTES) / 8];                                    \
-                                                                                      \
-		for (unsigned long i = 0; i < turns; i++) {                           \
-			data[0] = i;                                                  \
-			posix_trace_event(event_id, data, sizeof(data));              \
-		}                                                                     \
+#define LOOP_EVENT(BYTES)                                                \
+	static void loop_event_##BYTES(unsigned long turns)              \
+	{                                                                \
+		static uint64_t data[(BYTES) / 8];                       \
+                                                                         \
+		for (unsigned long i = 0; i < turns; i++) {              \
+			data[0] = i;                                     \
+			posix_trace_event(event_id, data, sizeof(data)); \
+		}                                                        \
 	}
 
 LOOP_EVENT(64)
@@ -280,7 +281,7 @@ static void loop_event_0(unsigned long turns)
 static void loop_event_16(unsigned long turns)
 {
 	for (unsigned long i = 0; i < turns; i++) {
-		uint64_t data[2] = { i, i };
+		uint64_t data[2] = {i, i};
 
 		posix_trace_event(event_id, data, sizeof(data));
 	}
@@ -313,16 +314,16 @@ static const struct one_case {
 	int mode;
 	int stream_count;
 } cases[] = {
-	{ "counter", "the counter alone", bench_loop_counter, MODE_NONE, 0 },
-	{ "call", "an empty call", bench_loop_call, MODE_NONE, 0 },
-	{ "untraced", "untraced", loop_event_16, MODE_NONE, 0 },
-	{ "suspended", "stream suspended", loop_event_16, MODE_SUSPENDED, 1 },
-	{ "filtered", "event filtered out", loop_event_16, MODE_FILTERED, 1 },
-	{ "event_0", "one stream, 0 bytes", loop_event_0, MODE_RUNNING, 1 },
-	{ "event_16", "one stream, 16 bytes", loop_event_16, MODE_RUNNING, 1 },
-	{ "event_64", "one stream, 64 bytes", loop_event_64, MODE_RUNNING, 1 },
-	{ "event_256", "one stream, 256 bytes", loop_event_256, MODE_RUNNING, 1 },
-	{ "streams_2", "two streams, 16 bytes", loop_event_16, MODE_RUNNING, 2 },
+	{"counter", "the counter alone", bench_loop_counter, MODE_NONE, 0},
+	{"call", "an empty call", bench_loop_call, MODE_NONE, 0},
+	{"untraced", "untraced", loop_event_16, MODE_NONE, 0},
+	{"suspended", "stream suspended", loop_event_16, MODE_SUSPENDED, 1},
+	{"filtered", "event filtered out", loop_event_16, MODE_FILTERED, 1},
+	{"event_0", "one stream, 0 bytes", loop_event_0, MODE_RUNNING, 1},
+	{"event_16", "one stream, 16 bytes", loop_event_16, MODE_RUNNING, 1},
+	{"event_64", "one stream, 64 bytes", loop_event_64, MODE_RUNNING, 1},
+	{"event_256", "one stream, 256 bytes", loop_event_256, MODE_RUNNING, 1},
+	{"streams_2", "two streams, 16 bytes", loop_event_16, MODE_RUNNING, 2},
 };
 
 #define CASE_COUNT (sizeof(cases) / sizeof(cases[0]))
@@ -365,9 +366,9 @@ struct worker {
 enum { WORKER_SHARED, WORKER_LTTNG, WORKER_COUNT };
 
 static struct worker workers[WORKER_COUNT] = {
-	[WORKER_SHARED] = { .name = "shared_16",
-			    .label = "the same, through the shared library" },
-	[WORKER_LTTNG] = { .name = "lttng_16", .label = "LTTng-UST, 2 x 8 bytes" },
+	[WORKER_SHARED] = {.name = "shared_16",
+			   .label = "the same, through the shared library"},
+	[WORKER_LTTNG] = {.name = "lttng_16", .label = "LTTng-UST, 2 x 8 bytes"},
 };
 
 /* Returns the pid, or 0 if the program could not be started. */
@@ -379,9 +380,11 @@ static pid_t spawn(char *const *argv, int in, int out)
 
 	must(posix_spawn_file_actions_init(&actions), "spawn");
 	if (in >= 0)
-		must(posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO), "spawn");
+		must(posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO),
+		     "spawn");
 	if (out >= 0)
-		must(posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO), "spawn");
+		must(posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO),
+		     "spawn");
 	error = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return error ? 0 : pid;
@@ -456,10 +459,10 @@ static void bench_one_thread(void)
 	}
 	snprintf(shared, sizeof(shared), "%s/shared_event", program_dir);
 	snprintf(lttng, sizeof(lttng), "%s/lttng_event", program_dir);
-	worker_begin(&workers[WORKER_SHARED], (char *[]){ shared, NULL });
+	worker_begin(&workers[WORKER_SHARED], (char *[]){shared, NULL});
 	if (!access(lttng, X_OK))
 		worker_begin(&workers[WORKER_LTTNG],
-			     (char *[]){ (char[]){ BENCH_LTTNG_SESSION }, lttng, NULL });
+			     (char *[]){(char[]){BENCH_LTTNG_SESSION}, lttng, NULL});
 
 	for (int round = 0; round < rounds; round++) {
 		size_t at = (size_t)round * BENCH_BATCHES;
@@ -551,7 +554,8 @@ static void *member_work(void *argument)
 		m->counter_ns[i] = bench_time(bench_loop_counter, THREAD_BATCH,
 					      CLOCK_THREAD_CPUTIME_ID);
 		pthread_barrier_wait(&crew->barrier);
-		m->ns[i] = bench_time(loop_event_16, THREAD_BATCH, CLOCK_THREAD_CPUTIME_ID);
+		m->ns[i] =
+			bench_time(loop_event_16, THREAD_BATCH, CLOCK_THREAD_CPUTIME_ID);
 	}
 	return NULL;
 }
@@ -571,7 +575,8 @@ static void bench_threads(int thread_count)
 	if (!is_wanted(names[thread_count]))
 		return;
 	crew.thread_count = thread_count;
-	must(pthread_barrier_init(&crew.barrier, NULL, (unsigned)thread_count), "barrier");
+	must(pthread_barrier_init(&crew.barrier, NULL, (unsigned)thread_count),
+	     "barrier");
 	stream = stream_new(STREAM_SIZE, true);
 	for (int i = 0; i < thread_count; i++) {
 		struct member *m = &crew.members[i];
@@ -592,8 +597,8 @@ static void bench_threads(int thread_count)
 	must(posix_trace_shutdown(stream), "shutdown");
 	pthread_barrier_destroy(&crew.barrier);
 
-	snprintf(label, sizeof(label), "%d thread%s, 16 bytes, cost per thread", thread_count,
-		 thread_count > 1 ? "s" : "");
+	snprintf(label, sizeof(label), "%d thread%s, 16 bytes, cost per thread",
+		 thread_count, thread_count > 1 ? "s" : "");
 	r = result_add(names[thread_count], label, median(ns, count), "ns");
 	r->times_counter = median(ratio, count);
 	alone = result_find("threads_1");
@@ -666,7 +671,8 @@ static void bench_log(const char *name, const char *label, double millions_per_s
 	/* An event takes about 32 bytes; a disk hardly takes more than 4 GB a second. */
 	if (free_bytes < seconds * 2 * (millions_per_s ? millions_per_s * 32e6 : 4e9)) {
 		r = result_add(name, label, NAN, "");
-		snprintf(r->note, sizeof(r->note), "left out: too little room on the disk");
+		snprintf(r->note, sizeof(r->note),
+			 "left out: too little room on the disk");
 		close(fd);
 		return;
 	}
@@ -702,8 +708,9 @@ static void bench_log(const char *name, const char *label, double millions_per_s
 	lost = (double)(counts.pt_lost_events + counts.pt_log_lost_events);
 	r = result_add(name, label, ((double)events - lost) / elapsed / 1e6, "M/s");
 	snprintf(r->note, sizeof(r->note),
-		 "%.0f of %lu events lost, %.0f MB/s; producer ran %.0f %% of the time%s", lost,
-		 events, (double)counts.pt_log_bytes / elapsed / 1e6, cpu_ns / elapsed / 1e7,
+		 "%.0f of %lu events lost, %.0f MB/s; producer ran %.0f %% of the time%s",
+		 lost, events, (double)counts.pt_log_bytes / elapsed / 1e6,
+		 cpu_ns / elapsed / 1e7,
 		 (double)events / elapsed < 0.95e6 * millions_per_s ? ", TOO SLOW" : "");
 	if (millions_per_s == 10)
 		result_goal(r, lost, true, 0, "lost");
@@ -778,7 +785,7 @@ static void bench_start(void)
 
 			if (access(path[p], X_OK))
 				continue;
-			pid = spawn((char *[]){ path[p], NULL }, -1, -1);
+			pid = spawn((char *[]){path[p], NULL}, -1, -1);
 			if (!pid || wait_for(pid))
 				die("%s: does not run", path[p]);
 			us[p][i] = (double)(bench_now_ns(CLOCK_MONOTONIC) - begin) / 1e3;
@@ -796,15 +803,15 @@ static void bench_start(void)
 		pid_t pid;
 
 		if (!access(path[p], X_OK)) {
-			r = result_add(programs[p], labels[p], median(us[p], (size_t)times),
-				       "us");
+			r = result_add(programs[p], labels[p],
+				       median(us[p], (size_t)times), "us");
 			r->best = low[p] - (p ? low[PLAIN] : 0);
 			if (p) {
 				result_goal(r, r->value, true, 200, "us");
-				pid = spawn((char *[]){ path[p], path[p], NULL }, -1, -1);
+				pid = spawn((char *[]){path[p], path[p], NULL}, -1, -1);
 				snprintf(r->note, sizeof(r->note), "%s",
-					 wait_for(pid) ? "THREADS OR DESCRIPTORS IN IT" :
-							 "no thread or descriptor in it");
+					 wait_for(pid) ? "THREADS OR DESCRIPTORS IN IT"
+						       : "no thread or descriptor in it");
 			}
 		}
 		free(us[p]);
@@ -829,11 +836,11 @@ static void usage(FILE *out)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "quick", no_argument, NULL, 'q' },
-		{ "log-dir", required_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{"json", no_argument, NULL, 'j'},
+		{"quick", no_argument, NULL, 'q'},
+		{"log-dir", required_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	bool is_json = false, is_quick = false;
 	struct utsname system;

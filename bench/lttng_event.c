@@ -14,12 +14,14 @@ static void loop_tracepoint(unsigned long turns)
 
 int main(void)
 {
-	struct timespec pause = { .tv_nsec = 10000000 };
+	struct timespec pause = {.tv_nsec = 10000000};
 
 	/* The library asks the session daemon in a thread of its own. */
-	for (int i = 0; !lttng_ust_tracepoint_enabled(posixtrace_bench, two_numbers); i++) {
+	for (int i = 0; !lttng_ust_tracepoint_enabled(posixtrace_bench, two_numbers);
+	     i++) {
 		if (i == 500) {
-			fputs("lttng_event: the session daemon enables no event\n", stderr);
+			fputs("lttng_event: the session daemon enables no event\n",
+			      stderr);
 			return 1;
 		}
 		nanosleep(&pause, NULL);

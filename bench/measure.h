@@ -67,7 +67,8 @@ static inline void bench_loop_counter(unsigned long turns)
 }
 
 /* Called as posix_trace_event() is, with nothing in it. */
-static __attribute__((noinline)) void bench_call(unsigned id, const void *data, size_t size)
+static __attribute__((noinline)) void bench_call(unsigned id, const void *data,
+						 size_t size)
 {
 	__asm__ volatile("" : : "r"(id), "r"(data), "r"(size) : "memory");
 }
@@ -75,7 +76,7 @@ static __attribute__((noinline)) void bench_call(unsigned id, const void *data, 
 static inline void bench_loop_call(unsigned long turns)
 {
 	for (unsigned long i = 0; i < turns; i++) {
-		uint64_t data[2] = { i, i };
+		uint64_t data[2] = {i, i};
 
 		bench_call(1, data, sizeof(data));
 	}

@@ -10,7 +10,7 @@ static trace_event_id_t event_id;
 static void loop_event(unsigned long turns)
 {
 	for (unsigned long i = 0; i < turns; i++) {
-		uint64_t data[2] = { i, i };
+		uint64_t data[2] = {i, i};
 
 		posix_trace_event(event_id, data, sizeof(data));
 	}

@@ -29,5 +29,6 @@ int main(int argc, char **argv)
 	posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, NULL, 0);
 #endif
 	/* "." and ".." count; of the descriptors, the one that reads the directory. */
-	return argc > 1 && (entries("/proc/self/task") != 3 || entries("/proc/self/fd") > 6);
+	return argc > 1 &&
+	       (entries("/proc/self/task") != 3 || entries("/proc/self/fd") > 6);
 }

@@ -176,13 +176,13 @@ static struct open_stmt *open_stmt_find(struct connection *c, const sqlite3_stmt
 
 static void statement_begin(struct connection *c, sqlite3_stmt *stmt, const char *sql)
 {
-	struct text text = { .used = 0 };
+	struct text text = {.used = 0};
 	struct open_stmt *o = open_stmt_find(c, NULL);
 
 	/* A trigger announces itself by a comment instead of the statement's own text. */
 	if (!o || (sql[0] == '-' && sql[1] == '-'))
 		return;
-	*o = (struct open_stmt){ .stmt = stmt, .number = ++c->stmt_count };
+	*o = (struct open_stmt){.stmt = stmt, .number = ++c->stmt_count};
 	c->newest = o;
 	text_number(&text, "thread", c->thread);
 	text_number(&text, "stmt", o->number);
@@ -193,7 +193,7 @@ static void statement_begin(struct connection *c, sqlite3_stmt *stmt, const char
 
 static void statement_row(struct connection *c, sqlite3_stmt *stmt)
 {
-	struct text text = { .used = 0 };
+	struct text text = {.used = 0};
 	struct open_stmt *o = open_stmt_find(c, stmt);
 
 	/* SQLite reads its schema by statements that it does not announce. */
@@ -209,7 +209,7 @@ static void statement_row(struct connection *c, sqlite3_stmt *stmt)
 static void statement_end(struct connection *c, sqlite3_stmt *stmt)
 {
 	uint64_t end_ns = now_ns();
-	struct text text = { .used = 0 };
+	struct text text = {.used = 0};
 	struct open_stmt *o = open_stmt_find(c, stmt);
 	int scan = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1);
 
@@ -243,7 +243,7 @@ static int on_trace(unsigned what, void *context, void *stmt, void *detail)
 static int on_progress(void *context)
 {
 	struct connection *c = context;
-	struct text text = { .used = 0 };
+	struct text text = {.used = 0};
 
 	text_number(&text, "thread", c->thread);
 	text_number(&text, "stmt", c->newest ? c->newest->number : 0);
@@ -255,7 +255,7 @@ static int on_progress(void *context)
 static int on_commit(void *context)
 {
 	struct connection *c = context;
-	struct text text = { .used = 0 };
+	struct text text = {.used = 0};
 
 	text_number(&text, "thread", c->thread);
 	text_emit(&text, c, COMMIT);
@@ -265,7 +265,7 @@ static int on_commit(void *context)
 static void on_rollback(void *context)
 {
 	struct connection *c = context;
-	struct text text = { .used = 0 };
+	struct text text = {.used = 0};
 
 	text_number(&text, "thread", c->thread);
 	text_emit(&text, c, ROLLBACK);
@@ -277,8 +277,8 @@ static atomic_uint waits;
 static int on_busy(void *context, int tries)
 {
 	struct connection *c = context;
-	struct text text = { .used = 0 };
-	struct timespec pause = { .tv_nsec = 20000L << (tries < 6 ? tries : 6) };
+	struct text text = {.used = 0};
+	struct timespec pause = {.tv_nsec = 20000L << (tries < 6 ? tries : 6)};
 
 	text_number(&text, "thread", c->thread);
 	text_number(&text, "stmt", c->newest ? c->newest->number : 0);
@@ -292,7 +292,8 @@ static int on_busy(void *context, int tries)
 
 static void hooks_install(struct connection *c)
 {
-	sqlite3_trace_v2(c->db, SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE,
+	sqlite3_trace_v2(c->db,
+			 SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE,
 			 on_trace, c);
 	sqlite3_progress_handler(c->db, PROGRESS_STEPS, on_progress, c);
 	sqlite3_commit_hook(c->db, on_commit, c);
@@ -325,7 +326,8 @@ static const char *const queries[QUERY_COUNT] = {
 	[Q_ENTRY] = "INSERT INTO entry(account, amount, note) VALUES (?, ?, ?)",
 	[Q_HISTORY] = ("SELECT amount, note FROM entry WHERE account = ?"
 		       " ORDER BY id DESC LIMIT 5"),
-	[Q_SEARCH] = "SELECT count(*), total(amount) FROM entry WHERE note LIKE '%7 \"rent\"'",
+	[Q_SEARCH] =
+		"SELECT count(*), total(amount) FROM entry WHERE note LIKE '%7 \"rent\"'",
 };
 
 static const char schema[] =
@@ -353,7 +355,7 @@ static char private_dir[PATH_MAX];
 
 static void private_dir_remove(void)
 {
-	static const char *const suffixes[] = { "", "-wal", "-shm" };
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
 	char name[PATH_MAX + 16];
 
 	if (!private_dir[0])
@@ -431,7 +433,8 @@ static unsigned pick(struct teller *t, unsigned limit)
 
 static void move(struct teller *t, int account, int amount)
 {
-	static const char *const purposes[] = { "rent", "salary", "tea", "a\\b\tc", "zażółć" };
+	static const char *const purposes[] = {"rent", "salary", "tea", "a\\b\tc",
+					       "zażółć"};
 	char note[64];
 
 	snprintf(note, sizeof(note), "%u \"%s\"", pick(t, 1000), purposes[pick(t, 5)]);
@@ -440,8 +443,8 @@ static void move(struct teller *t, int account, int amount)
 	run(t, Q_MOVE);
 	bind(t, Q_ENTRY, 1, account);
 	bind(t, Q_ENTRY, 2, amount);
-	check(t->connection.db, sqlite3_bind_text(t->stmts[Q_ENTRY], 3, note, -1,
-						  SQLITE_TRANSIENT));
+	check(t->connection.db,
+	      sqlite3_bind_text(t->stmts[Q_ENTRY], 3, note, -1, SQLITE_TRANSIENT));
 	run(t, Q_ENTRY);
 }
 
@@ -462,7 +465,7 @@ static void transfer(struct teller *t)
  * even a short run shows what that looks like. */
 static void bank_open(struct teller *t)
 {
-	struct timespec pause = { .tv_nsec = 100000 };
+	struct timespec pause = {.tv_nsec = 100000};
 	bool is_first = t == tellers && teller_count > 1;
 
 	if (is_first)
@@ -483,12 +486,13 @@ static void *teller_work(void *argument)
 	connection_open(c, (unsigned)(t - tellers));
 	t->random = 0x9e3779b97f4a7c15U * (c->thread + 1U);
 	for (int i = 0; i < QUERY_COUNT; i++)
-		check(c->db, sqlite3_prepare_v3(c->db, queries[i], -1,
-						SQLITE_PREPARE_PERSISTENT, &t->stmts[i],
-						NULL));
+		check(c->db,
+		      sqlite3_prepare_v3(c->db, queries[i], -1, SQLITE_PREPARE_PERSISTENT,
+					 &t->stmts[i], NULL));
 	bank_open(t);
 	/* The count is of statements that began, so it is only roughly met. */
-	for (unsigned round = 1; c->stmt_count < stmts_per_teller || round == 1; round++) {
+	for (unsigned round = 1; c->stmt_count < stmts_per_teller || round == 1;
+	     round++) {
 		transfer(t);
 		for (int i = 0; i < 4; i++) {
 			bind(t, Q_HISTORY, 1, 1 + (int)pick(t, ACCOUNTS));
@@ -566,10 +570,10 @@ static uint64_t number(const char *s, uint64_t min, uint64_t max)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "statements", required_argument, NULL, 'n' },
-		{ "threads", required_argument, NULL, 't' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+		{"statements", required_argument, NULL, 'n'},
+		{"threads", required_argument, NULL, 't'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
 	};
 	static struct connection office;
 	static char private_path[PATH_MAX + 16];
@@ -595,7 +599,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (argc - optind > 1) {
-		fprintf(stderr, "sqlite-trace: %s: one database only\n", argv[optind + 1]);
+		fprintf(stderr, "sqlite-trace: %s: one database only\n",
+			argv[optind + 1]);
 		fputs("Try 'sqlite-trace --help'.\n", stderr);
 		return 2;
 	}

@@ -64,7 +64,7 @@ int posixtrace_get_counts(trace_id_t, struct posixtrace_counts *, size_t);
 /* Events of one type. */
 struct posixtrace_type_count {
 	unsigned long pt_events;
-	unsigned long pt_bytes; /* of data, as recorded */
+	unsigned long pt_bytes;	    /* of data, as recorded */
 	unsigned long pt_truncated; /* events whose data was cut to max-data-size */
 	unsigned long pt_unread; /* of the events, those that a reader is still to get */
 };

@@ -38,10 +38,12 @@ static void wait_for_marked(struct ptrc_stream_header *h)
 	int all_tries = 0;
 
 	for (uint32_t i = 0; i < used && i < PTRC_SLOT_COUNT; i++)
-		for (int tries = 0; tries < WAIT_TRIES && all_tries < WAIT_TRIES_MAX; tries++) {
-			struct timespec pause = { 0, WAIT_PAUSE_NS };
+		for (int tries = 0; tries < WAIT_TRIES && all_tries < WAIT_TRIES_MAX;
+		     tries++) {
+			struct timespec pause = {0, WAIT_PAUSE_NS};
 
-			if (atomic_load_explicit(&slots[i].frame, memory_order_acquire) == 0)
+			if (atomic_load_explicit(&slots[i].frame, memory_order_acquire) ==
+			    0)
 				break;
 			ptrc_sys(SYS_nanosleep, &pause, 0);
 			all_tries++;

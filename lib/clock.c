@@ -13,7 +13,7 @@
 
 int64_t ptrc_clock_ns(int clock_id)
 {
-	struct timespec ts = { 0, 0 };
+	struct timespec ts = {0, 0};
 
 #ifdef PTRC_FREESTANDING
 	ptrc_sys(SYS_clock_gettime, clock_id, &ts);
@@ -59,7 +59,7 @@ bool ptrc_clock_has_counter(void)
 	cpuid(0x80000007U, r);
 	return (r[3] & (1U << 8)) != 0;
 #else
-	return true; /* the architecture guarantees cntvct_el0 */
+	return true;		      /* the architecture guarantees cntvct_el0 */
 #endif
 }
 
@@ -163,7 +163,8 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 			h->delta_max = UINT32_MAX;
 		h->clock_due = counter + rate(ENTRY_INTERVAL_MIN_NS, 1) / mult;
 	}
-	h->realtime_offset = ptrc_clock_ns(CLOCK_REALTIME) - ptrc_clock_ns(CLOCK_MONOTONIC);
+	h->realtime_offset =
+		ptrc_clock_ns(CLOCK_REALTIME) - ptrc_clock_ns(CLOCK_MONOTONIC);
 	atomic_store_explicit(&e[0].counter, counter, memory_order_relaxed);
 	atomic_store_explicit(&e[0].ns, ns, memory_order_relaxed);
 	atomic_store_explicit(&e[0].true_ns, ns, memory_order_relaxed);
@@ -177,10 +178,11 @@ struct entry {
 	int64_t ns, true_ns;
 };
 
-static struct ptrc_clock_entry *entry_at(const struct ptrc_stream_header *h, uint64_t index)
+static struct ptrc_clock_entry *entry_at(const struct ptrc_stream_header *h,
+					 uint64_t index)
 {
-	return &ptrc_stream_clock((struct ptrc_stream_header *)(uintptr_t)h)
-			[index % PTRC_CLOCK_ENTRY_COUNT];
+	return &ptrc_stream_clock((
+		struct ptrc_stream_header *)(uintptr_t)h)[index % PTRC_CLOCK_ENTRY_COUNT];
 }
 
 /* Given up: as one never written, its mult is 0. */
@@ -204,10 +206,9 @@ static void publish_due(struct ptrc_stream_header *h, uint64_t due)
 {
 	uint64_t seen = atomic_load_explicit(&h->clock_due, memory_order_relaxed);
 
-	while (seen < due &&
-	       !atomic_compare_exchange_weak_explicit(&h->clock_due, &seen, due,
-						      memory_order_release,
-						      memory_order_relaxed))
+	while (seen < due && !atomic_compare_exchange_weak_explicit(
+				     &h->clock_due, &seen, due, memory_order_release,
+				     memory_order_relaxed))
 		;
 }
 
@@ -227,9 +228,8 @@ static bool make_real(struct ptrc_stream_header *h, uint64_t index)
 
 static bool change_word(struct ptrc_stream_header *h, uint64_t from, uint64_t to)
 {
-	return atomic_compare_exchange_strong_explicit(&h->clock_word, &from, to,
-						       memory_order_acq_rel,
-						       memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(
+		&h->clock_word, &from, to, memory_order_acq_rel, memory_order_relaxed);
 }
 
 /* Has nobody taken our place? */
@@ -253,7 +253,8 @@ static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t 
 		return 0;
 	atomic_exchange_explicit(&entry_at(h, count)->mult, PTRC_CLOCK_GIVEN_UP,
 				 memory_order_acq_rel);
-	return change_word(h, mine, (count + 1) << 32 | tid) ? (count + 1) << 32 | tid : 0;
+	return change_word(h, mine, (count + 1) << 32 | tid) ? (count + 1) << 32 | tid
+							     : 0;
 }
 
 /* Our word, or 0 if no entry is due any more. */
@@ -274,7 +275,8 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 		if ((uint32_t)word == 0) {
 			if (change_word(h, word, word | tid))
 				return word | tid;
-		} else if (tries > APPEND_TRIES || ptrc_thread_is_gone((int)(uint32_t)word)) {
+		} else if (tries > APPEND_TRIES ||
+			   ptrc_thread_is_gone((int)(uint32_t)word)) {
 			mine = take_over(h, word, tid);
 			if (mine)
 				return mine;
@@ -285,7 +287,8 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 }
 
 /* ns until another entry is worth while. */
-static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter, uint64_t mult)
+static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter,
+			      uint64_t mult)
 {
 	int64_t interval = scale(counter - h->t0, mult) / 8;
 
@@ -314,9 +317,9 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	old = load_entry(h, count > 6 ? count - 6 : 0);
 	if (old.mult == 0 || counter - old.counter < 1000)
 		old = load_entry(h, 0);
-	mult = ns > old.true_ns && counter > old.counter ?
-		       rate(subtract(ns, old.true_ns), counter - old.counter) :
-		       last->mult;
+	mult = ns > old.true_ns && counter > old.counter
+		       ? rate(subtract(ns, old.true_ns), counter - old.counter)
+		       : last->mult;
 	interval = interval_after(h, counter, mult);
 	*due = counter + ticks_of(interval, mult);
 	excess = subtract(reached, ns);
@@ -334,9 +337,8 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	atomic_store_explicit(&e->true_ns, ns, memory_order_relaxed);
 	atomic_store_explicit(&e->due, *due, memory_order_relaxed);
 	/* Now it is one, unless the index was given up. */
-	return atomic_compare_exchange_strong_explicit(&e->mult, &seen, mult,
-						       memory_order_acq_rel,
-						       memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(
+		&e->mult, &seen, mult, memory_order_acq_rel, memory_order_relaxed);
 }
 
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
@@ -364,11 +366,12 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 		goto out;
 	/* Nobody makes the last entry hold longer from here on; or nobody has appended, nor
 	 * will, before us, and it holds longer now. */
-	said = has_room ? last.due + 1 :
-			  counter + ticks_of(interval_after(h, counter, last.mult), last.mult);
-	if (!has_word(h, word) ||
-	    !atomic_compare_exchange_strong_explicit(&entry_at(h, index)->due, &last.due, said,
-						     memory_order_acq_rel, memory_order_relaxed))
+	said = has_room ? last.due + 1
+			: counter + ticks_of(interval_after(h, counter, last.mult),
+					     last.mult);
+	if (!has_word(h, word) || !atomic_compare_exchange_strong_explicit(
+					  &entry_at(h, index)->due, &last.due, said,
+					  memory_order_acq_rel, memory_order_relaxed))
 		goto out;
 	if (!has_room) {
 		publish_due(h, said);
@@ -393,14 +396,15 @@ static int64_t in_entry(const struct entry *e, uint64_t counter)
 	return subtract(e->ns, scale(e->counter - counter, e->mult));
 }
 
-int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
-			    uint64_t counter)
+int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
+			    struct ptrc_clock_cursor *c, uint64_t counter)
 {
 	uint64_t count, due, low, high;
 	struct entry e, next;
 
 	if (counter >= c->from && counter < c->to)
-		return add(add(c->ns, scale(counter - c->from, c->mult)), h->realtime_offset);
+		return add(add(c->ns, scale(counter - c->from, c->mult)),
+			   h->realtime_offset);
 	/* In this order: a due older than the count is merely too small. */
 	due = atomic_load_explicit(&h->clock_due, memory_order_acquire);
 	count = atomic_load_explicit(&h->clock_word, memory_order_acquire) >> 32;
@@ -419,7 +423,8 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_cloc
 			high = middle;
 	}
 	e = load_entry(h, low);
-	for (unsigned back = 0; e.mult == 0 && low > 0 && back < ABANDONED_MAX; low--, back++)
+	for (unsigned back = 0; e.mult == 0 && low > 0 && back < ABANDONED_MAX;
+	     low--, back++)
 		e = load_entry(h, low - 1);
 	if (counter >= e.counter) {
 		if (high < count) {

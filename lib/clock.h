@@ -68,7 +68,7 @@ struct ptrc_clock_cursor {
 	int64_t ns;
 	uint64_t mult;
 };
-int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
-			    uint64_t counter);
+int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
+			    struct ptrc_clock_cursor *c, uint64_t counter);
 
 #endif

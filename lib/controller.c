@@ -48,7 +48,8 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 {
 	uint64_t min = attr->stream_min_size, user, extra;
 
-	if (ptrc_attr_user_event_size(attr->max_data_size, attr->max_data_size, &user) != 0)
+	if (ptrc_attr_user_event_size(attr->max_data_size, attr->max_data_size, &user) !=
+	    0)
 		user = UINT64_MAX;
 	g->record_max = user < min ? user : min;
 	if (g->record_max < PTRC_ATTR_EVENT_OVERHEAD + PTRC_ATTR_SYSTEM_DATA_MAX)
@@ -70,7 +71,8 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 		return ENOMEM;
 	/* What is no memory yet counts for the file size limit all the same. Then there are
 	 * fewer threads that can record at a time, but some. */
-	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_size_limit_most(); extra /= 2)
+	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_size_limit_most();
+	     extra /= 2)
 		g->count -= extra - extra / 2;
 	return 0;
 }
@@ -81,8 +83,8 @@ static bool reserve(int fd, uint64_t offset, uint64_t bytes)
 }
 
 /* Make the object and fill in its header. */
-static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
-		       const char *name)
+static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr,
+		       uint64_t names_id, const char *name)
 {
 	/* All that is set up here, and reserved. */
 	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
@@ -97,7 +99,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (error)
 		return error;
 	size = object_size(&g);
-	error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size, begin, &fd);
+	error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
+					  begin, &fd);
 	if (error)
 		return error;
 	if (!reserve(fd, PTRC_STREAM_SLOT_OFFSET, 8192) ||
@@ -338,8 +341,8 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 	/* Only for another keeper, should this one be dead: who has no descriptors left, or is
 	 * another user by now, does without. */
 	bool has_args = open_for_keeper(c) == 0;
-	int error = ptrc_keeper_command(has_args ? &c->keeper : NULL, c->stream.header, command,
-					origin, addr);
+	int error = ptrc_keeper_command(has_args ? &c->keeper : NULL, c->stream.header,
+					command, origin, addr);
 
 	if (has_args)
 		close_for_keeper(c);
@@ -367,8 +370,8 @@ void ptrc_controller_revive_keeper(struct ptrc_controller *c)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr, int log_fd,
-		  trace_id_t *id)
+static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr,
+		  int log_fd, trace_id_t *id)
 {
 	trace_id_t handle;
 	uint32_t flags = 0;
@@ -509,9 +512,9 @@ void ptrc_handle_shutdown_all(void)
 
 struct ptrc_context ptrc_controller_origin(void)
 {
-	return (struct ptrc_context){ .pid = ptrc_sys_getpid(),
-				      .tid = ptrc_sys_gettid(),
-				      .thread = (uint64_t)pthread_self() };
+	return (struct ptrc_context){.pid = ptrc_sys_getpid(),
+				     .tid = ptrc_sys_gettid(),
+				     .thread = (uint64_t)pthread_self()};
 }
 
 struct ptrc_controller *ptrc_controller_enter(trace_id_t id, int *cancel_state)

@@ -16,10 +16,12 @@ enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
 
 /* By type, in the order of their first events; note.sum_count of them. */
 struct ptrc_drain_sums {
-	uint16_t at[PTRC_TYPE_COUNT]; /* index in sum, if that is of the type; never cleared */
+	uint16_t at
+		[PTRC_TYPE_COUNT]; /* index in sum, if that is of the type; never cleared */
 	struct ptrc_type_sum sum[PTRC_TYPE_COUNT];
 };
-_Static_assert(PTRC_REC_ID_MAX < PTRC_TYPE_COUNT, "whatever a walk lets pass has a place");
+_Static_assert(PTRC_REC_ID_MAX < PTRC_TYPE_COUNT,
+	       "whatever a walk lets pass has a place");
 
 static struct ptrc_chunk_ctl *ctl_at(struct ptrc_drain *d, uint32_t i)
 {
@@ -28,8 +30,7 @@ static struct ptrc_chunk_ctl *ctl_at(struct ptrc_drain *d, uint32_t i)
 
 static bool is_dropped(const struct ptrc_drain *d, uint64_t stamp)
 {
-	return (d->has_gap && stamp <= d->gap_last) ||
-	       (d->has_cut && stamp >= d->cut) ||
+	return (d->has_gap && stamp <= d->gap_last) || (d->has_cut && stamp >= d->cut) ||
 	       (stamp >= d->dead_from && stamp < d->dead_until);
 }
 
@@ -44,7 +45,8 @@ static bool pin(struct ptrc_drain *d, uint32_t i, uint32_t *end)
 		uint64_t state = PTRC_CHUNK_STATE(word);
 
 		if (state == PTRC_CHUNK_STEALING) {
-			ptrc_chunk_note_loss(s->header, s->chunk_count, s->chunk_size, i, word);
+			ptrc_chunk_note_loss(s->header, s->chunk_count, s->chunk_size, i,
+					     word);
 			return false;
 		}
 		if ((state != PTRC_CHUNK_OWNED && state != PTRC_CHUNK_SEALED &&
@@ -57,10 +59,9 @@ static bool pin(struct ptrc_drain *d, uint32_t i, uint32_t *end)
 			return false;
 		if (ptrc_chunk_rpos(ctl, word, *end) >= *end && state == PTRC_CHUNK_OWNED)
 			return false;
-		if (atomic_compare_exchange_weak_explicit(&ctl->word, &word,
-							  word | PTRC_CHUNK_PIN_KEEPER,
-							  memory_order_acq_rel,
-							  memory_order_acquire))
+		if (atomic_compare_exchange_weak_explicit(
+			    &ctl->word, &word, word | PTRC_CHUNK_PIN_KEEPER,
+			    memory_order_acq_rel, memory_order_acquire))
 			break;
 	}
 	d->word = word | PTRC_CHUNK_PIN_KEEPER;
@@ -84,7 +85,8 @@ static void unpin(struct ptrc_drain *d)
 	if (ptrc_chunk_rpos(ctl, word, end) >= end)
 		atomic_compare_exchange_strong_explicit(
 			&ctl->word, &word,
-			(uint64_t)PTRC_CHUNK_GEN(word) << PTRC_CHUNK_GEN_SHIFT | PTRC_CHUNK_FREE,
+			(uint64_t)PTRC_CHUNK_GEN(word) << PTRC_CHUNK_GEN_SHIFT |
+				PTRC_CHUNK_FREE,
 			memory_order_release, memory_order_relaxed);
 }
 
@@ -93,7 +95,9 @@ static void unpin(struct ptrc_drain *d)
 static void find_gap(struct ptrc_drain *d)
 {
 	struct ptrc_stream *s = d->stream;
-	uint32_t used = atomic_load_explicit(&s->header->chunks_used, memory_order_acquire), end;
+	uint32_t used = atomic_load_explicit(&s->header->chunks_used,
+					     memory_order_acquire),
+		 end;
 
 	d->resume = PTRC_TIME_NONE;
 	for (d->chunk = 0; d->chunk < used && d->chunk < s->chunk_count; d->chunk++) {
@@ -104,10 +108,10 @@ static void find_gap(struct ptrc_drain *d)
 
 		if (!pin(d, d->chunk, &end))
 			continue;
-		d->walk = (struct ptrc_walk){ .bytes = (const uint8_t *)c,
-					      .off = PTRC_CHUNK_FIRST,
-					      .end = end,
-					      .base = c->base };
+		d->walk = (struct ptrc_walk){.bytes = (const uint8_t *)c,
+					     .off = PTRC_CHUNK_FIRST,
+					     .end = end,
+					     .base = c->base};
 		rpos = ptrc_chunk_rpos(ctl_at(d, d->chunk), d->word, end);
 		while (ptrc_walk_next(&d->walk, &r)) {
 			if (r.off < rpos)
@@ -167,7 +171,8 @@ static void gap_is_out(struct ptrc_drain *d)
 static void take_gap(struct ptrc_drain *d)
 {
 	struct ptrc_stream_header *h = d->stream->header;
-	uint64_t first = atomic_load_explicit(&h->first_lost, memory_order_acquire), flushed;
+	uint64_t first = atomic_load_explicit(&h->first_lost, memory_order_acquire),
+		 flushed;
 
 	d->gap_first = atomic_load_explicit(&h->gap_first, memory_order_relaxed);
 	while (first != PTRC_TIME_NONE) {
@@ -175,10 +180,9 @@ static void take_gap(struct ptrc_drain *d)
 			d->gap_first = first;
 			atomic_store_explicit(&h->gap_first, first, memory_order_release);
 		}
-		if (atomic_compare_exchange_weak_explicit(&h->first_lost, &first,
-							  PTRC_TIME_NONE,
-							  memory_order_acq_rel,
-							  memory_order_acquire))
+		if (atomic_compare_exchange_weak_explicit(
+			    &h->first_lost, &first, PTRC_TIME_NONE, memory_order_acq_rel,
+			    memory_order_acquire))
 			break;
 	}
 	d->gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
@@ -218,10 +222,10 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 
 struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d)
 {
-	return (struct ptrc_drain_given){ .is_gap_told = d->is_gap_told,
-					  .is_run_over = d->is_stopped,
-					  .run_tag = (uint8_t)d->run,
-					  .until = d->until };
+	return (struct ptrc_drain_given){.is_gap_told = d->is_gap_told,
+					 .is_run_over = d->is_stopped,
+					 .run_tag = (uint8_t)d->run,
+					 .until = d->until};
 }
 
 void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note)
@@ -247,7 +251,8 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 	if (!given->is_run_over || given->run_tag != (uint8_t)d->run)
 		d->has_cut = d->is_stopped = false;
 	d->has_gap = given->is_gap_told;
-	d->gap_first = d->resume = atomic_load_explicit(&h->gap_first, memory_order_relaxed);
+	d->gap_first = d->resume =
+		atomic_load_explicit(&h->gap_first, memory_order_relaxed);
 	d->gap_last = atomic_load_explicit(&h->gap_last, memory_order_relaxed);
 	return 0;
 }
@@ -260,7 +265,7 @@ static int64_t to_ns(struct ptrc_drain *d, uint64_t stamp)
 /* A run begins. */
 static void note_begin(struct ptrc_drain *d, uint32_t chunk)
 {
-	d->note = (struct ptrc_drain_note){ .chunk = chunk };
+	d->note = (struct ptrc_drain_note){.chunk = chunk};
 }
 
 /* The run's sum of the type. */
@@ -272,7 +277,7 @@ static struct ptrc_type_sum *sum_of(struct ptrc_drain *d, uint32_t id)
 	if (at >= d->note.sum_count || s->sum[at].id != id) {
 		at = d->note.sum_count++;
 		s->at[id] = (uint16_t)at;
-		s->sum[at] = (struct ptrc_type_sum){ .id = id };
+		s->sum[at] = (struct ptrc_type_sum){.id = id};
 	}
 	return &s->sum[at];
 }
@@ -291,7 +296,8 @@ static uint32_t add_made_up(struct ptrc_drain *d, struct ptrc_run *run, uint32_t
 		run->base_ns = run->first_ns = ns;
 	if (ns - run->base_ns > UINT32_MAX)
 		flags = PTRC_REC_FULLSTAMP;
-	ptrc_record_fill(&head, flags ? 0 : (uint32_t)(ns - run->base_ns), id | flags, len, 0);
+	ptrc_record_fill(&head, flags ? 0 : (uint32_t)(ns - run->base_ns), id | flags,
+			 len, 0);
 	memcpy(out, &head, sizeof(head));
 	if (flags)
 		memcpy(out + 16, &ns, sizeof(ns));
@@ -335,7 +341,8 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 			break;
 		}
 		if (r.stamp > d->until) {
-			if (r.stamp > ptrc_stream_now(d->stream->header) + PTRC_STAMP_SLACK)
+			if (r.stamp >
+			    ptrc_stream_now(d->stream->header) + PTRC_STAMP_SLACK)
 				skip_damage(d);
 			else
 				d->walk = before;
@@ -407,11 +414,13 @@ static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 	}
 	/* First: who dies in between has them counted twice rather than not at all. */
 	if (note->lost)
-		atomic_fetch_add_explicit(&h->lost_events, note->lost, memory_order_relaxed);
+		atomic_fetch_add_explicit(&h->lost_events, note->lost,
+					  memory_order_relaxed);
 	if ((uint32_t)(old >> 32) == PTRC_CHUNK_GEN(d->word))
 		before = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
 	atomic_store_explicit(&ctl->rcount, before + note->events, memory_order_relaxed);
-	atomic_store_explicit(&ctl->rpos, (uint64_t)PTRC_CHUNK_GEN(d->word) << 32 | consumed,
+	atomic_store_explicit(&ctl->rpos,
+			      (uint64_t)PTRC_CHUNK_GEN(d->word) << 32 | consumed,
 			      memory_order_release);
 	if (h->policy == POSIX_TRACE_LOOP &&
 	    (atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_FULL))
@@ -421,7 +430,8 @@ static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 /* Of the chunk up to `end`: what of it a dead one has taken, but not consumed. */
 static uint32_t taken_end(struct ptrc_drain *d, uint32_t rpos, uint32_t end)
 {
-	uint64_t taken = atomic_load_explicit(&ctl_at(d, d->chunk)->taken, memory_order_relaxed);
+	uint64_t taken =
+		atomic_load_explicit(&ctl_at(d, d->chunk)->taken, memory_order_relaxed);
 
 	if ((uint32_t)(taken >> 32) != PTRC_CHUNK_GEN(d->word) || (uint32_t)taken < rpos)
 		return rpos;
@@ -444,11 +454,11 @@ static bool open_chunk(struct ptrc_drain *d)
 	rpos = ptrc_chunk_rpos(ctl_at(d, d->chunk), d->word, end);
 	if (d->is_again)
 		end = taken_end(d, rpos, end);
-	d->walk = (struct ptrc_walk){ .bytes = d->buffer,
-				      .off = PTRC_CHUNK_FIRST,
-				      .end = end,
-				      .base = c->base,
-				      .origin = c->origin };
+	d->walk = (struct ptrc_walk){.bytes = d->buffer,
+				     .off = PTRC_CHUNK_FIRST,
+				     .end = end,
+				     .base = c->base,
+				     .origin = c->origin};
 	while (d->walk.off < rpos) { /* bases and origins of what is consumed */
 		if (!ptrc_walk_next(&d->walk, &r))
 			break;
@@ -492,10 +502,14 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
 		note_begin(d, PTRC_DRAIN_GAP);
 		if (d->has_gap && d->resume != PTRC_TIME_NONE) {
 			d->is_gap_told = true;
-			if (!ptrc_stream_is_filtered(d->stream->header, POSIX_TRACE_OVERFLOW))
-				add_made_up(d, run, POSIX_TRACE_OVERFLOW, d->gap_first, NULL, 0);
-			if (!ptrc_stream_is_filtered(d->stream->header, POSIX_TRACE_RESUME))
-				add_made_up(d, run, POSIX_TRACE_RESUME, d->resume, NULL, 0);
+			if (!ptrc_stream_is_filtered(d->stream->header,
+						     POSIX_TRACE_OVERFLOW))
+				add_made_up(d, run, POSIX_TRACE_OVERFLOW, d->gap_first,
+					    NULL, 0);
+			if (!ptrc_stream_is_filtered(d->stream->header,
+						     POSIX_TRACE_RESUME))
+				add_made_up(d, run, POSIX_TRACE_RESUME, d->resume, NULL,
+					    0);
 			if (run->bytes)
 				return 0;
 			gap_is_out(d);
@@ -514,7 +528,8 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
 		    !ptrc_stream_is_filtered(d->stream->header, POSIX_TRACE_STOP)) {
 			run->order = 2;
 			note_begin(d, PTRC_DRAIN_STOP);
-			add_made_up(d, run, POSIX_TRACE_STOP, d->cut, &reason, sizeof(reason));
+			add_made_up(d, run, POSIX_TRACE_STOP, d->cut, &reason,
+				    sizeof(reason));
 			return 0;
 		}
 	}

@@ -25,7 +25,8 @@
 /* Events of one chunk, in time order, their times already nanoseconds of
  * CLOCK_REALTIME: record time = base_ns + delta, or the full stamp. */
 struct ptrc_run {
-	struct ptrc_context origin; /* of the first record; CONTEXT records may change it */
+	struct ptrc_context
+		origin; /* of the first record; CONTEXT records may change it */
 	int64_t base_ns;
 	int64_t first_ns, last_ns; /* times of the first and the last record */
 	const void *records;	   /* valid until the next call on the drain */
@@ -56,9 +57,9 @@ struct ptrc_drain_sums;
 
 struct ptrc_drain {
 	struct ptrc_stream *stream;
-	uint64_t until; /* counter: events up to here belong to this drain */
+	uint64_t until;	  /* counter: events up to here belong to this drain */
 	uint64_t flushed; /* the same, of whom it was that wrote */
-	uint64_t run;	/* number of the run at its begin */
+	uint64_t run;	  /* number of the run at its begin */
 	struct ptrc_clock_cursor clock;
 	/* What is not part of the trace: [gap_first, gap_last] was overwritten or is older
 	 * than the last that was; from cut on the stream had stopped; [dead_from, dead_until) came
@@ -69,14 +70,14 @@ struct ptrc_drain {
 	uint64_t cut, dead_from, dead_until;
 	bool is_again; /* only what a dead one has taken belongs to it */
 	int phase;
-	uint32_t chunk;	     /* at work on, or next */
+	uint32_t chunk; /* at work on, or next */
 	bool is_pinned;
 	bool is_damaged; /* the chunk: what is behind the run is skipped */
-	bool is_owed; /* of the chunk a run was given out that is not committed */
-	struct ptrc_drain_note note; /* of the current run */
-	uint64_t word;	     /* of the chunk */
-	struct ptrc_walk walk; /* over its copy in buffer */
-	uint8_t *buffer; /* chunk_size bytes */
+	bool is_owed;	 /* of the chunk a run was given out that is not committed */
+	struct ptrc_drain_note note;  /* of the current run */
+	uint64_t word;		      /* of the chunk */
+	struct ptrc_walk walk;	      /* over its copy in buffer */
+	uint8_t *buffer;	      /* chunk_size bytes */
 	struct ptrc_drain_sums *sums; /* behind them: of the current run */
 };
 
@@ -88,7 +89,7 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
 struct ptrc_drain_given {
 	bool is_gap_told; /* OVERFLOW and RESUME, and what is older was dropped */
 	bool is_run_over; /* everything of a run that had stopped by itself, the STOP too */
-	uint8_t run_tag;  /* of that run */
+	uint8_t run_tag; /* of that run */
 	uint64_t until;
 };
 struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d);

@@ -67,11 +67,12 @@ struct thread {
 	_Atomic uint64_t state;
 	uint64_t rest; /* what state is to be again after an event call */
 	struct ptrc_writer *_Atomic fast;
-	struct ptrc_slot *_Atomic slot; /* its slot */
+	struct ptrc_slot *_Atomic slot;			   /* its slot */
 	struct ptrc_writer *writers[PTRC_PAGE_SLOT_COUNT]; /* to use next, or null */
-	_Atomic int32_t tid; /* 0: block is free */
+	_Atomic int32_t tid;				   /* 0: block is free */
 	struct thread *next;
-	struct ptrc_writer *lists[PTRC_PAGE_SLOT_COUNT]; /* all, also nested and orphans */
+	struct ptrc_writer
+		*lists[PTRC_PAGE_SLOT_COUNT]; /* all, also nested and orphans */
 	struct ptrc_writer *unused;
 	struct ptrc_context origin;
 	uint32_t arena_used;
@@ -89,7 +90,7 @@ static struct thread nobody;
  * expected, so the event takes the cold way. */
 static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
-static struct ptrc_writer nowhere = { .expect = UINT64_MAX, .header = &no_header };
+static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};
 static __thread struct thread *this_thread = &nobody;
 
 /* Tables of the mapped streams, and the control word each was filled for. */
@@ -133,9 +134,9 @@ static void lock_attach(void)
 	for (unsigned tries = 1;; tries++) {
 		uint32_t seen = 0;
 
-		if (atomic_compare_exchange_strong_explicit(&ptrc_self->attach_lock, &seen, mine,
-							    memory_order_acquire,
-							    memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(
+			    &ptrc_self->attach_lock, &seen, mine, memory_order_acquire,
+			    memory_order_relaxed))
 			return;
 		ptrc_file_yield(tries);
 	}
@@ -161,16 +162,18 @@ static bool is_readable(uint64_t at)
  * library passes with every handler. If it looks so though there is none, for remains of a
  * handler that was left, the reader is held back for its bound, no more. */
 __attribute__((no_sanitize("address"))) /* other functions' frames on purpose */
-static bool is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
+static bool
+is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
 {
 	struct { /* as the kernel has it */
 		uint64_t handler, flags, restorer, mask;
-	} action = { 0 };
+	} action = {0};
 	bool may_be_running = false;
 	uint64_t restorer = 0;
 
 	for (int sig = 1; sig <= 64; sig++)
-		if (ptrc_sys(SYS_rt_sigaction, sig, 0, &action, sizeof(action.mask)) == 0 &&
+		if (ptrc_sys(SYS_rt_sigaction, sig, 0, &action, sizeof(action.mask)) ==
+			    0 &&
 		    action.handler > 1) {
 			restorer = action.restorer;
 			if ((blocked >> (sig - 1) & 1) || (action.flags & SA_NODEFER))
@@ -204,7 +207,7 @@ static bool is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
  * siglongjmp. A wrong guess (coroutines) costs an orphaned writer, never damage. */
 static bool frame_is_dead(uint64_t old, uint64_t frame, uint64_t blocked)
 {
-	stack_t ss = { 0 };
+	stack_t ss = {0};
 	uint64_t low, high;
 	bool old_is_alt;
 
@@ -277,9 +280,9 @@ static struct thread *get_thread(void)
 	for (t = atomic_load_explicit(&threads, memory_order_acquire); t; t = t->next) {
 		int32_t none = 0;
 
-		if (atomic_compare_exchange_strong_explicit(&t->tid, &none, ptrc_sys_gettid(),
-							    memory_order_acquire,
-							    memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(
+			    &t->tid, &none, ptrc_sys_gettid(), memory_order_acquire,
+			    memory_order_relaxed))
 			break;
 	}
 	if (!t) {
@@ -315,8 +318,8 @@ static void on_thread_exit(void *block)
 	this_thread = &nobody;
 	lock_attach();
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
-		struct ptrc_stream_header *h =
-			atomic_load_explicit(&ptrc_self->streams[i], memory_order_relaxed);
+		struct ptrc_stream_header *h = atomic_load_explicit(
+			&ptrc_self->streams[i], memory_order_relaxed);
 
 		for (struct ptrc_writer *w = t->lists[i]; w; w = w->next) {
 			if (w->header != h)
@@ -354,7 +357,8 @@ static bool retire(const struct ptrc_stream_header *h)
 
 	for (struct thread *t = atomic_load_explicit(&threads, memory_order_acquire); t;
 	     t = t->next) {
-		struct ptrc_writer *w = atomic_load_explicit(&t->fast, memory_order_relaxed);
+		struct ptrc_writer *w =
+			atomic_load_explicit(&t->fast, memory_order_relaxed);
 
 		if (w && w->header == h)
 			use_nowhere(t);
@@ -438,13 +442,14 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error)
 	atomic_store_explicit(&slot->error, (uint32_t)error, memory_order_relaxed);
 	if (error != ENOENT && error != EPERM && error != EINVAL)
 		return; /* for want of memory or descriptors: the next event tries again */
-	if (error == ENOENT &&
-	    !atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
-						     memory_order_acq_rel, memory_order_relaxed))
+	if (error == ENOENT && !atomic_compare_exchange_strong_explicit(
+				       &slot->stream_id, &stream_id, 0,
+				       memory_order_acq_rel, memory_order_relaxed))
 		return;
 	atomic_fetch_and_explicit(&ptrc_page_self->active, ~(UINT64_C(1) << i),
 				  memory_order_seq_cst);
-	if (error == ENOENT && atomic_load_explicit(&slot->stream_id, memory_order_seq_cst) != 0)
+	if (error == ENOENT &&
+	    atomic_load_explicit(&slot->stream_id, memory_order_seq_cst) != 0)
 		atomic_fetch_or_explicit(&ptrc_page_self->active, UINT64_C(1) << i,
 					 memory_order_seq_cst);
 }
@@ -463,7 +468,8 @@ static int map_stream(unsigned i, uint64_t stream_id, struct ptrc_stream_header 
 	if (error)
 		return error;
 	if (s.header->id != stream_id ||
-	    (atomic_load_explicit(&s.header->control, memory_order_acquire) & PTRC_CTL_ENDED)) {
+	    (atomic_load_explicit(&s.header->control, memory_order_acquire) &
+	     PTRC_CTL_ENDED)) {
 		ptrc_stream_unmap(&s);
 		return ENOENT;
 	}
@@ -477,7 +483,8 @@ static int map_stream(unsigned i, uint64_t stream_id, struct ptrc_stream_header 
 		return EPERM;
 	}
 	if (!ptrc_barrier_register())
-		atomic_store_explicit(&s.header->needs_global_barrier, 1, memory_order_seq_cst);
+		atomic_store_explicit(&s.header->needs_global_barrier, 1,
+				      memory_order_seq_cst);
 	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
 	/* An earlier image of this process, replaced by exec, may have left a mark. */
 	ptrc_slots_reap(s.header, s.chunk_count, s.chunk_size, ptrc_sys_getpid(),
@@ -500,16 +507,20 @@ static struct ptrc_stream_header *attach(unsigned i, bool is_nested)
 
 	/* As mostly: mapped, and still the one. It stays so while we are at work. */
 	h = atomic_load_explicit(&ptrc_self->streams[i], memory_order_acquire);
-	if (h && ptrc_self->stream_ids[i] == atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
-								  memory_order_acquire) &&
+	if (h &&
+	    ptrc_self->stream_ids[i] ==
+		    atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
+					 memory_order_acquire) &&
 	    !(atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_ENDED))
 		return h;
 	lock_attach();
 	bury_zombies();
 	h = atomic_load_explicit(&ptrc_self->streams[i], memory_order_relaxed);
-	id = atomic_load_explicit(&ptrc_page_self->slots[i].stream_id, memory_order_acquire);
+	id = atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
+				  memory_order_acquire);
 	if (h && (ptrc_self->stream_ids[i] != id ||
-		  (atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_ENDED))) {
+		  (atomic_load_explicit(&h->control, memory_order_relaxed) &
+		   PTRC_CTL_ENDED))) {
 		uint64_t ended = ptrc_self->stream_ids[i];
 
 		detach(i, is_nested);
@@ -585,7 +596,8 @@ void ptrc_event_fork_child(void)
  * signals are blocked. What fails is left for that event to find out. */
 void ptrc_event_fork_attach(void)
 {
-	uint64_t active = atomic_load_explicit(&ptrc_page_self->active, memory_order_acquire);
+	uint64_t active =
+		atomic_load_explicit(&ptrc_page_self->active, memory_order_acquire);
 
 	for (; active; active &= active - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(active);
@@ -594,7 +606,8 @@ void ptrc_event_fork_attach(void)
 		struct ptrc_stream_header *h;
 
 		if (id != 0 && map_stream(i, id, &h) == 0)
-			atomic_store_explicit(&ptrc_self->streams[i], h, memory_order_release);
+			atomic_store_explicit(&ptrc_self->streams[i], h,
+					      memory_order_release);
 	}
 }
 
@@ -612,7 +625,8 @@ static struct ptrc_writer *pick_writer(struct thread *t, unsigned i,
 	if (t->lists[i] && t->lists[i]->header != h)
 		forget_list(t, i);
 	for (w = t->lists[i]; w; w = w->next) {
-		uint64_t mark = atomic_load_explicit(&w->slot->frame, memory_order_relaxed);
+		uint64_t mark =
+			atomic_load_explicit(&w->slot->frame, memory_order_relaxed);
 
 		if (mark != 0 && frame_is_dead(mark, frame, blocked)) {
 			/* The very same place on the stack is proof; else keep away from
@@ -641,7 +655,8 @@ static struct ptrc_writer *pick_writer(struct thread *t, unsigned i,
 		if (!pick)
 			return NULL;
 		slot = ptrc_slot_claim(h, mappings[i].chunk_count, mappings[i].chunk_size,
-				       t->origin.pid, t->origin.tid, ptrc_self->image, &owner);
+				       t->origin.pid, t->origin.tid, ptrc_self->image,
+				       &owner);
 		if (slot == UINT32_MAX) {
 			pick->next = t->unused;
 			t->unused = pick;
@@ -660,7 +675,8 @@ static struct ptrc_writer *pick_writer(struct thread *t, unsigned i,
 }
 
 /* Enter into the table what is true of the id for this control word. */
-static void note_want(unsigned i, struct ptrc_stream_header *h, uint64_t control, uint32_t id)
+static void note_want(unsigned i, struct ptrc_stream_header *h, uint64_t control,
+		      uint32_t id)
 {
 	uint64_t now = atomic_load_explicit(&h->control, memory_order_acquire);
 	bool is_filtered_now = ptrc_stream_is_filtered(h, id);
@@ -668,7 +684,8 @@ static void note_want(unsigned i, struct ptrc_stream_header *h, uint64_t control
 
 	if (wants_control[i] != now) {
 		for (unsigned n = 0; n < WANT_COUNT; n++)
-			atomic_store_explicit(&wants[i][n], WANT_UNKNOWN, memory_order_relaxed);
+			atomic_store_explicit(&wants[i][n], WANT_UNKNOWN,
+					      memory_order_relaxed);
 		wants_control[i] = now;
 	}
 	if (!(now & (PTRC_CTL_RUN | PTRC_CTL_LOSING | PTRC_CTL_ENDED)))
@@ -682,7 +699,8 @@ static void note_want(unsigned i, struct ptrc_stream_header *h, uint64_t control
 	/* The filter is changed before the word: if the word still is the same, what was
 	 * read belongs to it. */
 	atomic_thread_fence(memory_order_acquire);
-	if (now == control && atomic_load_explicit(&h->control, memory_order_relaxed) == now)
+	if (now == control &&
+	    atomic_load_explicit(&h->control, memory_order_relaxed) == now)
 		atomic_store_explicit(&wants[i][id], want, memory_order_relaxed);
 }
 
@@ -714,7 +732,8 @@ static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t 
 				unlock_attach();
 			}
 		}
-		if (!(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) || ptrc_stream_is_filtered(h, id))
+		if (!(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) ||
+		    ptrc_stream_is_filtered(h, id))
 			break;
 		if (!w || !(control & PTRC_CTL_RUN)) {
 			ptrc_writer_count_loss(h);
@@ -753,10 +772,10 @@ static uint64_t set_up_fast(struct thread *t, uint64_t all, uint32_t id)
 /* Everything out of the ordinary: first event of a process, a thread, a stream; chunk full;
  * state changed; nested in another event call; the id may be unknown. For the page slots
  * in todo. */
-static PTRC_COLD void event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
-				 uint64_t addr, uint64_t frame)
+static PTRC_COLD void event_cold(uint64_t todo, uint32_t id, const void *data,
+				 uint64_t len, uint64_t addr, uint64_t frame)
 {
-	struct ptrc_put p = { .data = data, .addr = addr, .frame = frame };
+	struct ptrc_put p = {.data = data, .addr = addr, .frame = frame};
 	bool is_first = ptrc_self->pid == 0;
 	struct thread *t;
 	uint64_t mask, all, active, outer, rest;
@@ -771,7 +790,8 @@ static PTRC_COLD void event_cold(uint64_t todo, uint32_t id, const void *data, u
 	}
 	all = atomic_load_explicit(&ptrc_page_self->active, memory_order_acquire);
 	/* System events and ids that cannot be are nobody's (EVENT-19, -20). */
-	if (all == 0 || id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX || !ptrc_process_maps_id(id))
+	if (all == 0 || id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX ||
+	    !ptrc_process_maps_id(id))
 		goto out;
 	t = get_thread();
 	if (!t)
@@ -803,7 +823,8 @@ int ptrc_event_attach_all(void)
 	ptrc_sys_block_signals(&mask);
 	error = ptrc_process_init();
 	if (!error && ptrc_self->pid == ptrc_sys_getpid()) {
-		active = atomic_load_explicit(&ptrc_page_self->active, memory_order_acquire);
+		active = atomic_load_explicit(&ptrc_page_self->active,
+					      memory_order_acquire);
 		for (; active; active &= active - 1)
 			attach((unsigned)__builtin_ctzll(active), true);
 	}
@@ -863,16 +884,18 @@ static PTRC_ALWAYS_INLINE uint64_t frame_here(void)
 }
 
 /* The thread's state is set: the writer's fields hold, as nobody else touches them. */
-static PTRC_ALWAYS_INLINE enum outcome put_fast(struct ptrc_writer *w, struct ptrc_slot *slot,
-						uint8_t want, uint32_t id, const void *data,
-						size_t len, uint64_t addr, uint64_t frame)
+static PTRC_ALWAYS_INLINE enum outcome put_fast(struct ptrc_writer *w,
+						struct ptrc_slot *slot, uint8_t want,
+						uint32_t id, const void *data, size_t len,
+						uint64_t addr, uint64_t frame)
 {
 	uint64_t now, delta, size;
 	uint64_t *at;
 
 	if (PTRC_UNLIKELY(want != WANT_RECORD)) {
 		if (want == WANT_UNKNOWN ||
-		    atomic_load_explicit(&w->header->control, memory_order_relaxed) != w->expect)
+		    atomic_load_explicit(&w->header->control, memory_order_relaxed) !=
+			    w->expect)
 			return COLD;
 		return want == WANT_IGNORE ? DONE : LOSE;
 	}
@@ -882,8 +905,8 @@ static PTRC_ALWAYS_INLINE enum outcome put_fast(struct ptrc_writer *w, struct pt
 	atomic_signal_fence(memory_order_seq_cst);
 	size = sizeof(struct ptrc_record) + ptrc_align8(len);
 	delta = now - w->base;
-	if (PTRC_UNLIKELY(atomic_load_explicit(&w->header->control, memory_order_relaxed) !=
-				  w->expect ||
+	if (PTRC_UNLIKELY(atomic_load_explicit(&w->header->control,
+					       memory_order_relaxed) != w->expect ||
 			  delta > w->delta_max || len > w->data_max ||
 			  size > (uint64_t)(w->limit - w->at))) {
 		atomic_store_explicit(&slot->frame, 0, memory_order_release);
@@ -900,9 +923,10 @@ static PTRC_ALWAYS_INLINE enum outcome put_fast(struct ptrc_writer *w, struct pt
 			      memory_order_release);
 	atomic_store_explicit(&slot->frame, 0, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst); /* reload: registers are scarce here */
-	return PTRC_UNLIKELY(atomic_load_explicit(&w->header->waiters, memory_order_relaxed)) ?
-		       WAKE :
-		       DONE;
+	return PTRC_UNLIKELY(
+		       atomic_load_explicit(&w->header->waiters, memory_order_relaxed))
+		       ? WAKE
+		       : DONE;
 }
 
 /* Traced by several streams, or not yet set up for the one. */
@@ -923,13 +947,14 @@ static PTRC_NOINLINE void record_each(trace_event_id_t id, const void *data, siz
 	atomic_signal_fence(memory_order_seq_cst);
 	for (; active; active &= active - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(active);
-		struct ptrc_stream_header *h =
-			atomic_load_explicit(&ptrc_self->streams[i], memory_order_relaxed);
+		struct ptrc_stream_header *h = atomic_load_explicit(
+			&ptrc_self->streams[i], memory_order_relaxed);
 		struct ptrc_writer *w = t->writers[i];
 		enum outcome outcome = COLD;
 
 		if (h && w && w->header == h)
-			outcome = put_fast(w, w->slot, w->wants[id], id, data, len, addr, frame);
+			outcome = put_fast(w, w->slot, w->wants[id], id, data, len, addr,
+					   frame);
 		if (outcome == COLD)
 			break;
 		if (outcome == WAKE)
@@ -943,9 +968,11 @@ static PTRC_NOINLINE void record_each(trace_event_id_t id, const void *data, siz
 		event_cold(active, id, data, len, addr, frame);
 }
 
-PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict data, size_t len)
+PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict data,
+				   size_t len)
 {
-	uint64_t active = atomic_load_explicit(&ptrc_page_self->active, memory_order_relaxed);
+	uint64_t active =
+		atomic_load_explicit(&ptrc_page_self->active, memory_order_relaxed);
 	uint64_t frame;
 	enum outcome outcome;
 	struct ptrc_writer *w;
@@ -954,7 +981,8 @@ PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict dat
 	if (PTRC_LIKELY(active == 0))
 		return;
 	t = this_thread;
-	if (PTRC_UNLIKELY(atomic_load_explicit(&t->state, memory_order_relaxed) != active ||
+	if (PTRC_UNLIKELY(atomic_load_explicit(&t->state, memory_order_relaxed) !=
+				  active ||
 			  id >= WANT_COUNT || (!data && len != 0))) {
 		record_each(id, data, len, (uint64_t)__builtin_return_address(0), active,
 			    frame_here());
@@ -965,8 +993,9 @@ PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict dat
 	atomic_signal_fence(memory_order_seq_cst);
 	/* After the mark: nowhere, if its stream is being let go of. */
 	w = atomic_load_explicit(&t->fast, memory_order_relaxed);
-	outcome = put_fast(w, atomic_load_explicit(&t->slot, memory_order_relaxed), t->want[id],
-			   id, data, len, (uint64_t)__builtin_return_address(0), frame);
+	outcome = put_fast(w, atomic_load_explicit(&t->slot, memory_order_relaxed),
+			   t->want[id], id, data, len,
+			   (uint64_t)__builtin_return_address(0), frame);
 	if (PTRC_UNLIKELY(outcome != DONE)) {
 		if (outcome == COLD)
 			event_cold(UINT64_MAX, id, data, len,

@@ -39,10 +39,11 @@ struct event {
 static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
 {
 	struct ptrc_stream_header *h = w->header;
-	struct ptrc_put p = { .id_flags = id, .data = e->data, .frame = 1 };
+	struct ptrc_put p = {.id_flags = id, .data = e->data, .frame = 1};
 
 	for (unsigned tries = 0; tries < TRIES; tries++) {
-		uint64_t control = atomic_load_explicit(&h->control, memory_order_acquire);
+		uint64_t control =
+			atomic_load_explicit(&h->control, memory_order_acquire);
 		enum ptrc_put_result result;
 
 		if ((control & PTRC_CTL_ENDED) ||
@@ -66,8 +67,9 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t 
 	struct ptrc_writer w;
 	uint64_t owner;
 	bool is_done;
-	uint32_t slot = ptrc_slot_claim(h, s->chunk_count, s->chunk_size, ptrc_sys_getpid(),
-					ptrc_sys_gettid(), ptrc_self->image, &owner);
+	uint32_t slot =
+		ptrc_slot_claim(h, s->chunk_count, s->chunk_size, ptrc_sys_getpid(),
+				ptrc_sys_gettid(), ptrc_self->image, &owner);
 
 	if (slot == UINT32_MAX) {
 		ptrc_writer_count_loss(h);
@@ -135,7 +137,7 @@ static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names
 static int record_each(const struct event *e, const struct ptrc_page *page,
 		       unsigned int *streams)
 {
-	struct ptrc_names names = { 0 };
+	struct ptrc_names names = {0};
 	struct ptrc_page_entry entry;
 	uint32_t id = 0;
 	int first_err = 0;
@@ -162,7 +164,7 @@ static int record_each(const struct event *e, const struct ptrc_page *page,
 PTRC_PUBLIC int posixtrace_event_for(pid_t pid, const char *event_name, const void *data,
 				     size_t size, unsigned int *streams)
 {
-	struct event e = { .name = event_name, .data = data, .size = size };
+	struct event e = {.name = event_name, .data = data, .size = size};
 	struct ptrc_page page;
 	unsigned int count = 0;
 	uint32_t known;

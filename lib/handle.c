@@ -46,7 +46,8 @@ static struct entry *find(trace_id_t id)
 {
 	size_t index = id & INDEX_MAX;
 
-	return id != 0 && index < entry_count && entries[index].id == id ? &entries[index] : NULL;
+	return id != 0 && index < entry_count && entries[index].id == id ? &entries[index]
+									 : NULL;
 }
 
 int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
@@ -74,16 +75,17 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 		__atomic_store_n(&entry_count, count, __ATOMIC_RELEASE);
 		free(old);
 	}
-	entries[index] = (struct entry){ .id = ++last_serial << INDEX_BITS | index,
-					 .kind = kind,
-					 .object = object };
+	entries[index] = (struct entry){.id = ++last_serial << INDEX_BITS | index,
+					.kind = kind,
+					.object = object};
 	*id = entries[index].id;
 out:
 	unlock();
 	return error;
 }
 
-void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds, enum ptrc_handle_kind *kind)
+void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds,
+		      enum ptrc_handle_kind *kind)
 {
 	void *object = NULL;
 	struct entry *e;

@@ -22,7 +22,8 @@ struct ptrc_handle;
 int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id);
 /* The object of an identifier of one of the kinds, with a reference that keeps it until
  * ptrc_handle_put; null if there is none. *kind (may be null) says which. */
-void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds, enum ptrc_handle_kind *kind);
+void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds,
+		      enum ptrc_handle_kind *kind);
 void ptrc_handle_put(trace_id_t id);
 /* Make the identifier invalid; only one caller gets the object, the others null. It may
  * still be referenced: */

@@ -462,7 +462,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 
 		/* No other number comes but from damaged memory: then the keeper has done what
 		 * it read there. */
-		if (done == atomic_load_explicit(&header->keeper_seq, memory_order_acquire))
+		if (done ==
+		    atomic_load_explicit(&header->keeper_seq, memory_order_acquire))
 			break;
 		sleep_on(&header->keeper_done, done);
 		if (atomic_load_explicit(&header->keeper_done, memory_order_acquire) !=
@@ -475,8 +476,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 		ptrc_keeper_reap(header);
 		if (!args)
 			return ENOMEM;
-		err = restarts++ < RESTARTS_MAX ? ptrc_keeper_start(args, header, true) :
-						  ENOMEM;
+		err = restarts++ < RESTARTS_MAX ? ptrc_keeper_start(args, header, true)
+						: ENOMEM;
 		if (err && restarts <= RESTARTS_MAX && command != PTRC_KEEPER_NONE) {
 			err = obey_here(args);
 			/* Not to be obeyed again by a keeper that can be started later. */
@@ -536,10 +537,8 @@ static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, in
 
 int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd)
 {
-	struct ptrc_keeper_work k = {.log_fd = -1,
-				     .stream_fd = stream_fd,
-				     .names_fd = -1,
-				     .dirfd = dirfd};
+	struct ptrc_keeper_work k = {
+		.log_fd = -1, .stream_fd = stream_fd, .names_fd = -1, .dirfd = dirfd};
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	struct ptrc_stream_header *h;
 	uint64_t size, errors;

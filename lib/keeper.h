@@ -31,16 +31,17 @@ int ptrc_keeper_check_log(int log_fd, int log_policy);
  * EFBIG, EIO... from writing the head; ENOMEM, EAGAIN->ENOMEM when it cannot be started;
  * EPERM if our children are born into another pid or time namespace. is_restart: an earlier
  * keeper died; the log is continued where it stopped. */
-int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
-		      bool is_restart);
+int ptrc_keeper_start(const struct ptrc_keeper_args *args,
+		      struct ptrc_stream_header *header, bool is_restart);
 
 /* Give the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and wait for its end; a
  * dead keeper is started anew first, and if that cannot be the caller does it itself. The
  * caller holds the controller's lock. origin and addr say whose call it is; a null origin is
  * nobody's. Without args, as there are no descriptors to be had, the keeper that is there
  * obeys; ENOMEM if it is dead. Result: the command's error number. */
-int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
-			uint32_t command, const struct ptrc_context *origin, uint64_t addr);
+int ptrc_keeper_command(const struct ptrc_keeper_args *args,
+			struct ptrc_stream_header *header, uint32_t command,
+			const struct ptrc_context *origin, uint64_t addr);
 
 /* Reap the keeper if it is a direct child (fallback), after CLOSE. */
 void ptrc_keeper_reap(struct ptrc_stream_header *header);

@@ -74,7 +74,8 @@ void ptrc_keeper_work_release(struct ptrc_keeper_work *k)
  * another; 0: none does. */
 static uint64_t armed(const struct ptrc_stream_header *h)
 {
-	if (!(atomic_load_explicit(&h->status, memory_order_acquire) & PTRC_ST_RESTART_ARMED))
+	if (!(atomic_load_explicit(&h->status, memory_order_acquire) &
+	      PTRC_ST_RESTART_ARMED))
 		return 0;
 	return atomic_load_explicit(&h->run, memory_order_relaxed) + 1;
 }
@@ -364,8 +365,8 @@ static void follow_limit(struct ptrc_stream_header *h)
 {
 	struct rlimit limit;
 
-	if (h->controller_pid > 0 && ptrc_sys(SYS_prlimit64, h->controller_pid,
-					      RLIMIT_FSIZE, 0, &limit) == 0)
+	if (h->controller_pid > 0 &&
+	    ptrc_sys(SYS_prlimit64, h->controller_pid, RLIMIT_FSIZE, 0, &limit) == 0)
 		atomic_store_explicit(&h->fsize_limit, limit.rlim_cur,
 				      memory_order_relaxed);
 }

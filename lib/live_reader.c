@@ -25,10 +25,10 @@
 
 struct ptrc_live_run {
 	uint32_t chunk;
-	uint32_t gen;	/* that the walk belongs to; 0: none yet */
+	uint32_t gen; /* that the walk belongs to; 0: none yet */
 	struct ptrc_walk walk;
 	struct ptrc_walk_record next;
-	uint64_t base; /* of the chunk, for runs of equal stamps: older chunk first */
+	uint64_t base;	 /* of the chunk, for runs of equal stamps: older chunk first */
 	uint32_t unread; /* where begins what was not reported; for counting */
 };
 
@@ -71,7 +71,8 @@ static void sift_down(struct ptrc_live_reader *r, uint32_t i)
 
 		if (child >= r->heap_count)
 			return;
-		if (child + 1 < r->heap_count && is_before(r->heap[child + 1], r->heap[child]))
+		if (child + 1 < r->heap_count &&
+		    is_before(r->heap[child + 1], r->heap[child]))
 			child++;
 		if (!is_before(r->heap[child], run))
 			return;
@@ -101,7 +102,8 @@ static struct ptrc_chunk *chunk_at(struct ptrc_live_reader *r, uint32_t chunk)
 }
 
 /* Pin the chunk so that it stays what it is; *end: behind its last record. */
-static bool pin(struct ptrc_live_reader *r, uint32_t chunk, uint64_t *pinned, uint32_t *end)
+static bool pin(struct ptrc_live_reader *r, uint32_t chunk, uint64_t *pinned,
+		uint32_t *end)
 {
 	struct ptrc_stream *s = r->stream;
 	struct ptrc_chunk_ctl *ctl = ctl_at(r, chunk);
@@ -111,18 +113,19 @@ static bool pin(struct ptrc_live_reader *r, uint32_t chunk, uint64_t *pinned, ui
 		uint64_t state = PTRC_CHUNK_STATE(word);
 
 		if (state == PTRC_CHUNK_STEALING)
-			ptrc_chunk_note_loss(s->header, s->chunk_count, s->chunk_size, chunk, word);
+			ptrc_chunk_note_loss(s->header, s->chunk_count, s->chunk_size,
+					     chunk, word);
 		if ((state != PTRC_CHUNK_OWNED && state != PTRC_CHUNK_SEALED &&
 		     state != PTRC_CHUNK_PARTIAL) ||
 		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != r->epoch)
 			return false;
-		*end = ptrc_chunk_end(s->header, s->chunk_count, s->chunk_size, chunk, word);
+		*end = ptrc_chunk_end(s->header, s->chunk_count, s->chunk_size, chunk,
+				      word);
 		if (*end == 0)
 			return false;
-		if (atomic_compare_exchange_weak_explicit(&ctl->word, &word,
-							  word | PTRC_CHUNK_PIN_READER,
-							  memory_order_acq_rel,
-							  memory_order_acquire))
+		if (atomic_compare_exchange_weak_explicit(
+			    &ctl->word, &word, word | PTRC_CHUNK_PIN_READER,
+			    memory_order_acq_rel, memory_order_acquire))
 			break;
 	}
 	*pinned = word | PTRC_CHUNK_PIN_READER;
@@ -137,19 +140,21 @@ static void unpin(struct ptrc_live_reader *r, uint32_t chunk)
 			~PTRC_CHUNK_PIN_READER;
 	uint32_t end;
 
-	if (r->is_tee || PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED || (word & PTRC_CHUNK_PINS))
+	if (r->is_tee || PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED ||
+	    (word & PTRC_CHUNK_PINS))
 		return;
 	end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
 	if (ptrc_chunk_rpos(ctl, word, end) >= end)
 		atomic_compare_exchange_strong_explicit(
 			&ctl->word, &word,
-			(uint64_t)PTRC_CHUNK_GEN(word) << PTRC_CHUNK_GEN_SHIFT | PTRC_CHUNK_FREE,
+			(uint64_t)PTRC_CHUNK_GEN(word) << PTRC_CHUNK_GEN_SHIFT |
+				PTRC_CHUNK_FREE,
 			memory_order_release, memory_order_relaxed);
 }
 
 /* Records up to `off` are consumed: room again. */
-static void free_up_to(struct ptrc_live_reader *r, uint32_t chunk, uint64_t word, uint32_t off,
-		       uint32_t events)
+static void free_up_to(struct ptrc_live_reader *r, uint32_t chunk, uint64_t word,
+		       uint32_t off, uint32_t events)
 {
 	struct ptrc_stream_header *h = r->stream->header;
 	struct ptrc_chunk_ctl *ctl = ctl_at(r, chunk);
@@ -171,13 +176,14 @@ static void free_up_to(struct ptrc_live_reader *r, uint32_t chunk, uint64_t word
 /* An event leaves the stream, or was made up. Not through a tee. */
 static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 {
-	struct ptrc_type_sum one = { .id = id_flags & PTRC_REC_ID_MASK,
-				     .events = 1,
-				     .bytes = len,
-				     .truncated = (id_flags & PTRC_REC_TRUNCATED) != 0 };
+	struct ptrc_type_sum one = {.id = id_flags & PTRC_REC_ID_MASK,
+				    .events = 1,
+				    .bytes = len,
+				    .truncated = (id_flags & PTRC_REC_TRUNCATED) != 0};
 
 	if (!r->is_tee && !(id_flags & PTRC_REC_HIDDEN))
-		ptrc_type_counts_add(ptrc_stream_types(r->stream->header), r->epoch, &one);
+		ptrc_type_counts_add(ptrc_stream_types(r->stream->header), r->epoch,
+				     &one);
 }
 
 /* Whether the event is to be reported; counts it. */
@@ -206,20 +212,19 @@ static void report_damage(struct ptrc_live_reader *r)
 	if (r->queue_at == r->queue_count) {
 		r->queue_at = 0;
 		r->queue_count = 1;
-		r->queue[0] = (struct ptrc_live_event){ .stamp = r->until,
-							.ns = ptrc_clock_realtime(
-								r->stream->header, &r->clock,
-								r->until),
-							.data = &error,
-							.len = sizeof(error),
-							.id_flags = POSIX_TRACE_ERROR };
+		r->queue[0] = (struct ptrc_live_event){
+			.stamp = r->until,
+			.ns = ptrc_clock_realtime(r->stream->header, &r->clock, r->until),
+			.data = &error,
+			.len = sizeof(error),
+			.id_flags = POSIX_TRACE_ERROR};
 		count(r, POSIX_TRACE_ERROR, sizeof(error));
 	}
 }
 
 /* Nothing in the chunk from here on can be trusted. */
-static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_run *run, uint64_t word,
-			uint32_t end)
+static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_run *run,
+			uint64_t word, uint32_t end)
 {
 	/* A tee leaves it to the keeper. */
 	if (!r->is_tee)
@@ -270,11 +275,11 @@ static bool enter_chunk(struct ptrc_live_reader *r, struct ptrc_live_run *run)
 	if (run->gen != PTRC_CHUNK_GEN(word)) {
 		run->gen = PTRC_CHUNK_GEN(word);
 		run->base = c->base;
-		run->walk = (struct ptrc_walk){ .bytes = (const uint8_t *)c,
-						.off = PTRC_CHUNK_FIRST,
-						.end = end,
-						.base = c->base,
-						.origin = c->origin };
+		run->walk = (struct ptrc_walk){.bytes = (const uint8_t *)c,
+					       .off = PTRC_CHUNK_FIRST,
+					       .end = end,
+					       .base = c->base,
+					       .origin = c->origin};
 	}
 	if (run->walk.off < end)
 		has_record = step(r, run, word, end);
@@ -415,8 +420,8 @@ static void finish_event(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 	e->ns = ptrc_clock_realtime(r->stream->header, &r->clock, e->stamp);
 }
 
-static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const void *data,
-		    uint32_t len)
+static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp,
+		    const void *data, uint32_t len)
 {
 	struct ptrc_live_event *e = &r->queue[r->queue_count];
 
@@ -560,7 +565,8 @@ static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
 	r->heap_count = 0;
 	r->queue_at = r->queue_count = 0;
 	r->is_in_gap = false;
-	r->told = atomic_load_explicit(&r->stream->header->cleared_at, memory_order_acquire);
+	r->told = atomic_load_explicit(&r->stream->header->cleared_at,
+				       memory_order_acquire);
 	r->gap_first = PTRC_TIME_NONE;
 	r->is_settling = false;
 	if (r->is_tee)
@@ -650,8 +656,9 @@ static void find_unread(struct ptrc_live_reader *r)
 		r->heap[i]->unread = r->heap[i]->next.off;
 }
 
-static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk, const struct bounds *b,
-			struct posixtrace_type_count *counts, size_t count)
+static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
+			const struct bounds *b, struct posixtrace_type_count *counts,
+			size_t count)
 {
 	struct ptrc_chunk *c = chunk_at(r, chunk);
 	struct ptrc_walk_record record;
@@ -664,15 +671,16 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk, const struct
 	rpos = ptrc_chunk_rpos(ctl_at(r, chunk), word, end);
 	if (chunk < r->run_capacity && r->runs[chunk].gen == PTRC_CHUNK_GEN(word))
 		unread = r->runs[chunk].unread;
-	walk = (struct ptrc_walk){ .bytes = (const uint8_t *)c,
-				   .off = PTRC_CHUNK_FIRST,
-				   .end = end,
-				   .base = c->base };
+	walk = (struct ptrc_walk){.bytes = (const uint8_t *)c,
+				  .off = PTRC_CHUNK_FIRST,
+				  .end = end,
+				  .base = c->base};
 	while (rpos < end && ptrc_walk_next(&walk, &record)) {
 		uint32_t id = record.id_flags & PTRC_REC_ID_MASK;
 
-		if (record.off < rpos || id >= count || (record.id_flags & PTRC_REC_HIDDEN) ||
-		    record.stamp <= b->gap_last || record.stamp >= b->cut ||
+		if (record.off < rpos || id >= count ||
+		    (record.id_flags & PTRC_REC_HIDDEN) || record.stamp <= b->gap_last ||
+		    record.stamp >= b->cut ||
 		    (record.stamp >= b->dead_from && record.stamp < b->dead_until))
 			continue;
 		counts[id].pt_events++;
@@ -684,22 +692,24 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk, const struct
 }
 
 /* After a keeper was killed there may be less than that. */
-static void take_off(struct posixtrace_type_count *from, const struct posixtrace_type_count *t)
+static void take_off(struct posixtrace_type_count *from,
+		     const struct posixtrace_type_count *t)
 {
-	from->pt_events -= t->pt_events < from->pt_events ? t->pt_events : from->pt_events;
+	from->pt_events -=
+		t->pt_events < from->pt_events ? t->pt_events : from->pt_events;
 	from->pt_bytes -= t->pt_bytes < from->pt_bytes ? t->pt_bytes : from->pt_bytes;
-	from->pt_truncated -= t->pt_truncated < from->pt_truncated ? t->pt_truncated :
-								      from->pt_truncated;
+	from->pt_truncated -= t->pt_truncated < from->pt_truncated ? t->pt_truncated
+								   : from->pt_truncated;
 }
 
-bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
-			    size_t count)
+bool ptrc_live_reader_count(struct ptrc_live_reader *r,
+			    struct posixtrace_type_count *counts, size_t count)
 {
 	struct ptrc_stream_header *h = r->stream->header;
 	struct ptrc_type_counts *types = ptrc_stream_types(h);
 	uint64_t version = atomic_load_explicit(&types->version, memory_order_acquire);
 	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
-	struct bounds b = { .cut = PTRC_TIME_NONE };
+	struct bounds b = {.cut = PTRC_TIME_NONE};
 	uint32_t used = used_chunks(r);
 
 	if (epoch != r->epoch)
@@ -709,12 +719,12 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 		for (uint32_t i = 0; i < count && i < PTRC_TYPE_COUNT; i++) {
 			struct ptrc_type_count *t = &types->type[i];
 
-			counts[i].pt_events = atomic_load_explicit(&t->events,
-								   memory_order_relaxed);
-			counts[i].pt_bytes = atomic_load_explicit(&t->bytes,
-								  memory_order_relaxed);
-			counts[i].pt_truncated = atomic_load_explicit(&t->truncated,
-								      memory_order_relaxed);
+			counts[i].pt_events =
+				atomic_load_explicit(&t->events, memory_order_relaxed);
+			counts[i].pt_bytes =
+				atomic_load_explicit(&t->bytes, memory_order_relaxed);
+			counts[i].pt_truncated =
+				atomic_load_explicit(&t->truncated, memory_order_relaxed);
 		}
 	ptrc_stream_cut(h, &b.cut);
 	b.dead_until = atomic_load_explicit(&h->dead_until, memory_order_acquire);

@@ -74,7 +74,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 
 /* Fill in the first `count` types: what was consumed and what is in the stream now. False:
  * the keeper moved some meanwhile, or a clear came between; the caller tries again. */
-bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
-			    size_t count);
+bool ptrc_live_reader_count(struct ptrc_live_reader *r,
+			    struct posixtrace_type_count *counts, size_t count);
 
 #endif

@@ -106,7 +106,8 @@ bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
  * until now? */
 static bool is_being_cleaned(int fd)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT };
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT};
 
 	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 &&
 	       (lock.l_type == F_UNLCK || lock.l_len == PLACE_COUNT);

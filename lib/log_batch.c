@@ -232,7 +232,8 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 			const struct ptrc_record *r = record_at(b, walk.pos);
 
 			walk.pos += ptrc_record_size(r);
-			if (ptrc_log_is_marker(ptrc_record_id(r)) && walk.next_ns >= last_ns) {
+			if (ptrc_log_is_marker(ptrc_record_id(r)) &&
+			    walk.next_ns >= last_ns) {
 				int err = hold_marker(held, ptrc_record_id(r),
 						      walk.next_ns);
 

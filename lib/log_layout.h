@@ -136,7 +136,7 @@ struct ptrc_log_ring {
 	uint64_t oldest_seq;   /* EVENTS packets with a smaller number are overwritten */
 	int64_t lost_first_ns; /* time of the first event ever overwritten */
 	int64_t lost_last_ns;  /* the latest time overwritten: what is older is void */
-	uint64_t lost_events; /* 0: nothing was, and the two above mean nothing */
+	uint64_t lost_events;  /* 0: nothing was, and the two above mean nothing */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
 

@@ -63,8 +63,8 @@ PTRC_NONNULL() void ptrc_log_reader_close(struct ptrc_log_reader *r);
  * any more. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
-	int ptrc_log_reader_load(const struct ptrc_log_reader *r,
-				 const struct ptrc_log_entry *e, uint8_t **payload);
+int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
+			 uint8_t **payload);
 /* Has another packet taken its place (a ring that is being written)? */
 PTRC_NONNULL()
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r,

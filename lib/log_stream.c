@@ -458,8 +458,9 @@ static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last)
 	struct flock lock = {
 		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
-	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
-	       lock.l_start >= first && lock.l_len > 0 && lock.l_len <= last - lock.l_start + 1;
+	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 &&
+	       lock.l_type != F_UNLCK && lock.l_start >= first && lock.l_len > 0 &&
+	       lock.l_len <= last - lock.l_start + 1;
 }
 
 /* By a keeper? Its locks are next to each other, so that they may be seen as one. */
@@ -501,7 +502,8 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 	int64_t waited_ns = 0;
 	off_t size = -1;
 
-	while (waited_ns < FINISH_WAIT_NS && is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER) &&
+	while (waited_ns < FINISH_WAIT_NS &&
+	       is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER) &&
 	       is_controller_gone(fd, head)) {
 		uint64_t pause_ns = waited_ns < 20000000 ? 200000 : 5000000;
 		struct stat st;

@@ -210,9 +210,9 @@ int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 	if (w->names) {
 		memset(&w->out, 0, sizeof(w->out));
 		err = names_from(w, w->names, 0,
-				 w->state.names < PTRC_NAMES_MAX ?
-					 (uint32_t)w->state.names :
-					 PTRC_NAMES_MAX,
+				 w->state.names < PTRC_NAMES_MAX
+					 ? (uint32_t)w->state.names
+					 : PTRC_NAMES_MAX,
 				 true);
 		ptrc_log_buffer_free(&w->out);
 		w->out = packet;

@@ -63,7 +63,7 @@ struct ptrc_log_writer {
 	int policy;
 	bool is_regular, is_socket;
 	bool must_not_append; /* O_APPEND could not be shed by reopening */
-	bool is_guest; /* in somebody else's process, whose limits are no matter */
+	bool is_guest;	      /* in somebody else's process, whose limits are no matter */
 	uint64_t limit;	      /* bytes of events */
 	uint64_t ring_size;
 	uint64_t close_reserve; /* of the file size limit, for STATUS and END */
@@ -71,7 +71,7 @@ struct ptrc_log_writer {
 	struct ptrc_log_state retry; /* before a flush that failed midway */
 	bool has_retry;
 	int64_t skip_ns; /* what is no file has the events up to this time already */
-	int64_t last_ns;		       /* of the last slice written */
+	int64_t last_ns; /* of the last slice written */
 	const struct ptrc_names_object *names; /* as last given */
 	struct ptrc_log_buffer out;
 	struct ptrc_log_batch batch;
@@ -111,7 +111,7 @@ PTRC_MUST_CHECK int ptrc_log_writer_names(struct ptrc_log_writer *w,
 PTRC_NONNULL() void ptrc_log_writer_begin(struct ptrc_log_writer *w);
 PTRC_NONNULL()
 PTRC_MUST_CHECK
-	int ptrc_log_writer_add(struct ptrc_log_writer *w, const struct ptrc_run *run);
+int ptrc_log_writer_add(struct ptrc_log_writer *w, const struct ptrc_run *run);
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
 
 /* UNTIL_FULL, and it is. */

@@ -29,8 +29,8 @@ struct ptrc_log_facts {
  * reached the output, also on error. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
-	int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset,
-			      const uint8_t *bytes, uint64_t count, uint64_t *done);
+int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
+		      uint64_t count, uint64_t *done);
 /* At the end of a sequential log. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_append(struct ptrc_log_writer *w, const uint8_t *bytes,

@@ -248,14 +248,15 @@ bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id)
 
 	/* The id first: who takes the slot anew sets the bit after its id, so that one of us
 	 * sees what the other did, and a stream in the slot ends up with its bit set. */
-	if (stream_id == 0 ||
-	    !atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
-						     memory_order_seq_cst,
-						     memory_order_relaxed))
+	if (stream_id == 0 || !atomic_compare_exchange_strong_explicit(
+				      &slot->stream_id, &stream_id, 0,
+				      memory_order_seq_cst, memory_order_relaxed))
 		return false;
-	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i), memory_order_seq_cst);
+	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i),
+				  memory_order_seq_cst);
 	if (atomic_load_explicit(&slot->stream_id, memory_order_seq_cst) != 0)
-		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i, memory_order_seq_cst);
+		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i,
+					 memory_order_seq_cst);
 	return true;
 }
 

@@ -23,8 +23,9 @@ struct ptrc_self {
 	_Atomic uint64_t mapped[17];
 	_Atomic int32_t pid;
 	uint64_t image; /* identity of this program image, never 0 */
-	uint64_t stream_ids[PTRC_PAGE_SLOT_COUNT]; /* event.c: which stream is mapped there */
-	_Atomic uint32_t attach_lock; /* event.c: tid of who maps a stream */
+	uint64_t stream_ids
+		[PTRC_PAGE_SLOT_COUNT]; /* event.c: which stream is mapped there */
+	_Atomic uint32_t attach_lock;	/* event.c: tid of who maps a stream */
 };
 
 /* Never null. Before initialisation: a page with one active bit that leads every event
@@ -66,9 +67,9 @@ void ptrc_process_notice_fork(void);
 struct ptrc_process_identity {
 	uint32_t uid; /* whose directory its page is in */
 	uint64_t start_ticks;
-	uint64_t ns; /* pid namespace, 0: the initial one */
+	uint64_t ns;	  /* pid namespace, 0: the initial one */
 	uint64_t time_ns; /* of its time namespace */
-	uint64_t inode; /* of its page */
+	uint64_t inode;	  /* of its page */
 };
 void ptrc_process_identify(struct ptrc_process_identity *id);
 
@@ -76,10 +77,10 @@ void ptrc_process_identify(struct ptrc_process_identity *id);
 
 struct ptrc_target {
 	pid_t pid;
-	uid_t uid;   /* whose directory it is in: the target's effective user */
-	int dirfd;   /* that directory */
+	uid_t uid; /* whose directory it is in: the target's effective user */
+	int dirfd; /* that directory */
 	struct ptrc_page *page; /* mapped */
-	uint64_t inode; /* of the page */
+	uint64_t inode;		/* of the page */
 	uint64_t start_ticks;
 	uint64_t ns; /* pid namespace, its and ours */
 	bool is_self;

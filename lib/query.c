@@ -51,7 +51,8 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	v->is_alive = ptrc_page_is_alive(fd);
 	ptrc_file_close(fd);
 	/* Its maker got no further than the name, or it is of an earlier process. */
-	v->has_page = !err && got == sizeof(v->page) && v->page.start_ticks == start_ticks;
+	v->has_page =
+		!err && got == sizeof(v->page) && v->page.start_ticks == start_ticks;
 	return 0;
 }
 
@@ -123,7 +124,8 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 	if (err)
 		return err;
 	err = ptrc_file_read(*fd, &head, sizeof(head), 0, &got);
-	if (err || got != sizeof(head) || head.magic != PTRC_NAMES_MAGIC || head.id != id) {
+	if (err || got != sizeof(head) || head.magic != PTRC_NAMES_MAGIC ||
+	    head.id != id) {
 		ptrc_file_close(*fd);
 		return EPERM;
 	}

@@ -34,8 +34,9 @@ _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
 #define PTRC_REC_ID_MASK 0x07ffU
 #define PTRC_REC_FULLSTAMP 0x0800U /* 8 bytes of full time follow the header */
 #define PTRC_REC_TRUNCATED 0x1000U /* data was cut to max-data-size */
-#define PTRC_REC_HIDDEN 0x2000U	   /* START or FILTER that is filtered: tracked, not reported */
-#define PTRC_REC_CONTEXT 0x4000U   /* not an event: origin of those that follow */
+#define PTRC_REC_HIDDEN \
+	0x2000U /* START or FILTER that is filtered: tracked, not reported */
+#define PTRC_REC_CONTEXT 0x4000U /* not an event: origin of those that follow */
 
 #define PTRC_REC_ADDR_MASK ((UINT64_C(1) << 48) - 1)
 #define PTRC_REC_LEN_MAX UINT32_MAX
@@ -87,8 +88,8 @@ static inline uint64_t ptrc_record_size(const struct ptrc_record *r)
 	return ptrc_record_head(r) + ptrc_align8(ptrc_record_len(r));
 }
 
-static inline void ptrc_record_fill(struct ptrc_record *r, uint32_t delta, uint32_t id_flags,
-				    uint32_t len, uint64_t addr)
+static inline void ptrc_record_fill(struct ptrc_record *r, uint32_t delta,
+				    uint32_t id_flags, uint32_t len, uint64_t addr)
 {
 	r->delta = delta;
 	r->id_flags = (uint16_t)id_flags;

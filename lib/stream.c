@@ -79,7 +79,8 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 	void *map;
 
 	memset(s, 0, sizeof(*s));
-	if (ptrc_sys(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)PTRC_STREAM_CLOCK_OFFSET)
+	if (ptrc_sys(SYS_fstat, fd, &st) < 0 ||
+	    st.st_size < (off_t)PTRC_STREAM_CLOCK_OFFSET)
 		return EINVAL;
 	if (ptrc_file_map_sparse(fd, (uint64_t)st.st_size, NULL, &map))
 		return ENOMEM;
@@ -91,7 +92,8 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 	}
 	s->role = role;
 	ptrc_writer_init(&s->own, s->header, s->chunk_size, s->chunk_count,
-			 role == PTRC_ROLE_KEEPER ? PTRC_SLOT_KEEPER : PTRC_SLOT_CONTROLLER);
+			 role == PTRC_ROLE_KEEPER ? PTRC_SLOT_KEEPER
+						  : PTRC_SLOT_CONTROLLER);
 	if (role == PTRC_ROLE_KEEPER)
 		inherit(s);
 	return 0;
@@ -133,9 +135,9 @@ static void status_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t
 {
 	uint64_t seen = atomic_load_explicit(&h->status, memory_order_relaxed);
 
-	while (!atomic_compare_exchange_weak_explicit(&h->status, &seen, (seen & ~clear) | set,
-						      memory_order_acq_rel,
-						      memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(
+		&h->status, &seen, (seen & ~clear) | set, memory_order_acq_rel,
+		memory_order_relaxed))
 		;
 }
 
@@ -149,7 +151,8 @@ void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run_tag)
 	       !atomic_compare_exchange_weak_explicit(
 		       &h->status, &seen,
 		       (seen & ~(PTRC_ST_RUNNING | PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP)) |
-			       PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED,
+			       PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED |
+			       PTRC_ST_RESTART_ARMED,
 		       memory_order_acq_rel, memory_order_relaxed))
 		;
 }
@@ -160,8 +163,8 @@ void ptrc_stream_wake_readers(struct ptrc_stream_header *h)
 
 	atomic_fetch_add_explicit(&h->event_futex, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &h->event_futex, FUTEX_WAKE, INT_MAX, 0, 0, 0);
-	atomic_compare_exchange_strong_explicit(&h->waiters, &ticket, 0, memory_order_relaxed,
-						memory_order_relaxed);
+	atomic_compare_exchange_strong_explicit(
+		&h->waiters, &ticket, 0, memory_order_relaxed, memory_order_relaxed);
 }
 
 /* ---- marks ---- */
@@ -245,14 +248,15 @@ uint32_t ptrc_stream_wait_marks(struct ptrc_stream *s, uint32_t from, int64_t *l
 				break;
 			now = ptrc_clock_ns(CLOCK_MONOTONIC);
 			if (looked)
-				*left_ns -= now - looked < LOOK_MAX_NS ? now - looked : LOOK_MAX_NS;
+				*left_ns -= now - looked < LOOK_MAX_NS ? now - looked
+								       : LOOK_MAX_NS;
 			looked = now;
 			if (*left_ns <= 0)
 				return i;
 			if (spin < 400) {
 				ptrc_sys(SYS_sched_yield, 0);
 			} else {
-				struct timespec pause = { 0, 200000 };
+				struct timespec pause = {0, 200000};
 
 				ptrc_sys(SYS_nanosleep, &pause, 0);
 			}
@@ -266,7 +270,8 @@ void ptrc_stream_wait_all_marks(struct ptrc_stream *s)
 	int64_t all_left = MARK_WAIT_MAX_NS;
 
 	for (uint32_t slot = 0; slot != UINT32_MAX;) {
-		int64_t before = all_left > MARK_WAIT_NS ? MARK_WAIT_NS : all_left, left = before;
+		int64_t before = all_left > MARK_WAIT_NS ? MARK_WAIT_NS : all_left,
+			left = before;
 
 		slot = ptrc_stream_wait_marks(s, slot, &left);
 		all_left -= before - left;
@@ -305,15 +310,15 @@ uint64_t ptrc_stream_unread_bytes(const struct ptrc_stream *s)
 /* ---- system events ---- */
 
 /* Into the role's own chunk; forced, as only what is checked before may be refused. */
-static bool record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
-		   const struct ptrc_context *origin, uint64_t addr)
+static bool record(struct ptrc_stream *s, uint32_t id_flags, const void *data,
+		   uint32_t len, const struct ptrc_context *origin, uint64_t addr)
 {
-	struct ptrc_put p = { .id_flags = id_flags,
-			      .len = len,
-			      .data = data,
-			      .addr = addr,
-			      .frame = 1,
-			      .is_forced = true };
+	struct ptrc_put p = {.id_flags = id_flags,
+			     .len = len,
+			     .data = data,
+			     .addr = addr,
+			     .frame = 1,
+			     .is_forced = true};
 	bool is_done;
 	uint64_t stamp;
 
@@ -341,10 +346,9 @@ static void control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_
 {
 	uint64_t seen = atomic_load_explicit(&h->control, memory_order_relaxed);
 
-	while (!atomic_compare_exchange_weak_explicit(&h->control, &seen,
-						      ((seen & ~clear) | set) + SERIAL_ONE,
-						      memory_order_seq_cst,
-						      memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(
+		&h->control, &seen, ((seen & ~clear) | set) + SERIAL_ONE,
+		memory_order_seq_cst, memory_order_relaxed))
 		;
 }
 
@@ -447,13 +451,15 @@ static void settle(struct ptrc_stream *s)
 	} else if (!(control & PTRC_CTL_RUN) && (control & PTRC_CTL_LOSING)) {
 		enter_run(h, run); /* or between status and control word */
 	} else if ((control & PTRC_CTL_RUN) &&
-		   unread_bytes(s, false) + sizeof(struct ptrc_record) > h->stream_min_size) {
+		   unread_bytes(s, false) + sizeof(struct ptrc_record) >
+			   h->stream_min_size) {
 		/* Full to the brim: not even an event without data would fit. */
 		ptrc_writer_stop_full(h, control, ptrc_stream_now(h));
 	}
 }
 
-static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin,
+		      uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t bits[17], run, cut, dead = 0;
@@ -467,7 +473,10 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	/* START before the control word: what is recorded by the new word is stamped later.
 	 * A keeper that dies behind the number leaves the rest to settle; before it, a START
 	 * that is behind the cut, and so no part of the trace. */
-	record(s, POSIX_TRACE_START | (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
+	record(s,
+	       POSIX_TRACE_START |
+		       (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN
+								      : 0),
 	       &set, sizeof(set), origin, addr);
 	if (dead) {
 		atomic_store_explicit(&h->dead_from, dead, memory_order_relaxed);
@@ -477,7 +486,8 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	enter_run(h, run);
 }
 
-static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin,
+		     uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t status;
@@ -502,12 +512,13 @@ static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin, u
 		return;
 	}
 	if (h->policy != POSIX_TRACE_LOOP &&
-	    unread_bytes(s, false) + 16 + sizeof(trace_event_set_t) > h->stream_min_size) {
+	    unread_bytes(s, false) + 16 + sizeof(trace_event_set_t) >
+		    h->stream_min_size) {
 		/* START finds no room: the stream is full (STARTSTOP-09). There was no run,
 		 * so nothing but what is there precedes the restart. */
 		status_change(h, PTRC_ST_STOP_OUT,
-			      PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
-				      PTRC_ST_NO_STOP);
+			      PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED |
+				      PTRC_ST_RESTART_ARMED | PTRC_ST_NO_STOP);
 		control_change(h, 0, PTRC_CTL_LOSING);
 		ptrc_ring_keeper(h);
 		return;
@@ -515,7 +526,8 @@ static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin, u
 	begin_run(s, origin, addr);
 }
 
-static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
+		    uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
 	int reason = 0;
@@ -619,9 +631,9 @@ static void do_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
 	ptrc_set_from_bits(&sets[0], old);
 	ptrc_set_from_bits(&sets[1], bits);
 	hidden = ptrc_set_has(&sets[0], POSIX_TRACE_FILTER) &&
-				 ptrc_set_has(&sets[1], POSIX_TRACE_FILTER) ?
-			 PTRC_REC_HIDDEN :
-			 0;
+				 ptrc_set_has(&sets[1], POSIX_TRACE_FILTER)
+			 ? PTRC_REC_HIDDEN
+			 : 0;
 	record(s, POSIX_TRACE_FILTER | hidden, sets, sizeof(sets), origin, addr);
 	store_filter(h, bits);
 	control_change(h, 0, 0);
@@ -657,10 +669,12 @@ static void do_clear(struct ptrc_stream *s)
 	atomic_store_explicit(&h->dead_until, 0, memory_order_relaxed);
 	atomic_store_explicit(&h->lost_events, 0, memory_order_relaxed);
 	status_change(h,
-		      PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN | PTRC_ST_LOG_OVERRUN |
-			      PTRC_ST_EVER_LOG_OVERRUN | PTRC_ST_LOG_FULL | PTRC_ST_AUTO_STOPPED |
-			      PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED | PTRC_ST_STOP_OUT |
-			      PTRC_ST_NO_STOP | UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT,
+		      PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN |
+			      PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN |
+			      PTRC_ST_LOG_FULL | PTRC_ST_AUTO_STOPPED |
+			      PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED |
+			      PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP |
+			      UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT,
 		      0);
 }
 
@@ -686,7 +700,8 @@ void ptrc_stream_error(struct ptrc_stream *s, int error)
 }
 
 /* Change the state of a pinned chunk, if it is still the one that was seen. */
-static bool change_chunk(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to)
+static bool change_chunk(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
+			 uint64_t to)
 {
 	uint64_t keep = PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK;
 	uint64_t seen = atomic_load_explicit(&ctl->word, memory_order_relaxed);
@@ -694,14 +709,14 @@ static bool change_chunk(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t fro
 	do {
 		if (((seen ^ word) & ~keep) || PTRC_CHUNK_STATE(seen) != from)
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(&ctl->word, &seen,
-							(seen & ~PTRC_CHUNK_STATE_MASK) | to,
-							memory_order_acq_rel,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | to,
+		memory_order_acq_rel, memory_order_relaxed));
 	return true;
 }
 
-bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word, uint32_t *end)
+bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word,
+			 uint32_t *end)
 {
 	struct ptrc_stream_header *h = s->header;
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
@@ -737,14 +752,16 @@ bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word, u
 
 /* ---- the same, one at a time ---- */
 
-void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
+		       uint64_t addr)
 {
 	lock_state(s->header);
 	do_start(s, origin, addr);
 	unlock_state(s->header);
 }
 
-void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
+void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
+		      uint64_t addr)
 {
 	lock_state(s->header);
 	do_stop(s, origin, addr);

@@ -15,7 +15,7 @@
 
 enum ptrc_role {
 	PTRC_ROLE_CONTROLLER, /* records START, STOP, FILTER in the controller's slot */
-	PTRC_ROLE_KEEPER,     /* records FLUSH_START, FLUSH_STOP, automatic START in its own */
+	PTRC_ROLE_KEEPER, /* records FLUSH_START, FLUSH_STOP, automatic START in its own */
 };
 
 /* Of those given up: more at a time than this cost their delay again. */
@@ -49,8 +49,10 @@ uint64_t ptrc_stream_unread_bytes(const struct ptrc_stream *s);
 /* State changes; the caller holds whatever lock serialises controllers (the controller's
  * mutex, or being the only keeper of a stream without a controller). `origin` and `addr`
  * go into the event; a null origin is the trace system. */
-void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr);
-void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr);
+void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
+		       uint64_t addr);
+void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
+		      uint64_t addr);
 void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
 			    const struct ptrc_context *origin, uint64_t addr);
 void ptrc_stream_clear(struct ptrc_stream *s);
@@ -88,7 +90,8 @@ void ptrc_stream_error(struct ptrc_stream *s, int error);
 /* What is in the chunk cannot be trusted, its owner must not go on in it: then it is SEALED,
  * nobody is at work in it any more, and *end is where it ends. The caller has it pinned, in
  * which the word is `word`. False: it stays its owner's, who was stopped in the middle. */
-bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word, uint32_t *end);
+bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word,
+			 uint32_t *end);
 
 /* Make the state say what is so: finish a stop for want of room whose writer died midway,
  * stop a stream in which not even the smallest event would fit (POLICY-16); a LOOP stream
@@ -107,9 +110,12 @@ struct posix_trace_status_info;
 void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st);
 
 /* By the filter of now: who records takes the control word before, and looks at it again. */
-static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, uint32_t id)
+static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h,
+					   uint32_t id)
 {
-	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >> id % 64 & 1;
+	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >>
+		       id % 64 &
+	       1;
 }
 
 /* Make getnext look again. */
@@ -137,17 +143,18 @@ static inline struct ptrc_chunk_ctl *ptrc_stream_ctl(struct ptrc_stream_header *
 
 static inline uint64_t ptrc_stream_chunk_offset(uint32_t chunk_count)
 {
-	uint64_t end = PTRC_STREAM_CHUNK_CTL_OFFSET + chunk_count * sizeof(struct ptrc_chunk_ctl);
+	uint64_t end = PTRC_STREAM_CHUNK_CTL_OFFSET +
+		       chunk_count * sizeof(struct ptrc_chunk_ctl);
 
 	return (end + 4095) & ~UINT64_C(4095);
 }
 
 static inline struct ptrc_chunk *ptrc_stream_chunk(struct ptrc_stream_header *h,
-						   uint32_t chunk_count, uint32_t chunk_size,
-						   uint32_t index)
+						   uint32_t chunk_count,
+						   uint32_t chunk_size, uint32_t index)
 {
 	return (void *)((char *)h + ptrc_stream_chunk_offset(chunk_count) +
-				     (uint64_t)index * chunk_size);
+			(uint64_t)index * chunk_size);
 }
 
 #endif

@@ -150,7 +150,7 @@ static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd
 static bool lock_cleaner(int fd)
 {
 	for (int tries = 0; tries < CLEANER_TRIES; tries++) {
-		struct timespec pause = { 0, CLEANER_PAUSE_NS };
+		struct timespec pause = {0, CLEANER_PAUSE_NS};
 
 		if (ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0)
 			return true;

@@ -21,8 +21,8 @@ static inline bool ptrc_thread_is_gone(int tid)
  * microseconds. */
 static inline bool ptrc_thread_is_dead(int tid)
 {
-	struct pollfd p = { .events = POLLIN };
-	struct timespec none = { 0, 0 };
+	struct pollfd p = {.events = POLLIN};
+	struct timespec none = {0, 0};
 	bool is_dead;
 	long fd;
 

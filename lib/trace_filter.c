@@ -34,7 +34,8 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 	return set ? 0 : EINVAL;
 }
 
-PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *set, int how)
+PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *set,
+				       int how)
 {
 	uint64_t addr = (uint64_t)__builtin_return_address(0);
 	struct ptrc_context origin = ptrc_controller_origin();
@@ -53,9 +54,9 @@ PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *s
 		pthread_mutex_lock(&c->lock);
 		load(c, bits);
 		for (unsigned int i = 0; i < PTRC_SET_WORD_COUNT; i++)
-			bits[i] = how == POSIX_TRACE_SET_EVENTSET ? given[i] :
-				  how == POSIX_TRACE_ADD_EVENTSET ? bits[i] | given[i] :
-								    bits[i] & ~given[i];
+			bits[i] = how == POSIX_TRACE_SET_EVENTSET   ? given[i]
+				  : how == POSIX_TRACE_ADD_EVENTSET ? bits[i] | given[i]
+								    : bits[i] & ~given[i];
 		ptrc_stream_set_filter(&c->stream, bits, &origin, addr);
 		pthread_mutex_unlock(&c->lock);
 	}

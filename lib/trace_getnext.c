@@ -38,10 +38,10 @@ static void deliver(const struct ptrc_live_event *e, const struct result *out)
 	out->event->posix_event_id = e->id_flags & PTRC_REC_ID_MASK;
 	out->event->posix_pid = e->origin.pid;
 	out->event->posix_prog_address = (void *)(uintptr_t)e->addr;
-	out->event->posix_truncation_status = len < e->len ? POSIX_TRACE_TRUNCATED_READ :
-					      e->id_flags & PTRC_REC_TRUNCATED ?
-							     POSIX_TRACE_TRUNCATED_RECORD :
-							     POSIX_TRACE_NOT_TRUNCATED;
+	out->event->posix_truncation_status = len < e->len ? POSIX_TRACE_TRUNCATED_READ
+					      : e->id_flags & PTRC_REC_TRUNCATED
+						      ? POSIX_TRACE_TRUNCATED_RECORD
+						      : POSIX_TRACE_NOT_TRUNCATED;
 	out->event->posix_tid = e->origin.tid;
 	out->event->posix_timestamp.tv_sec = e->ns / 1000000000;
 	out->event->posix_timestamp.tv_nsec = e->ns % 1000000000;
@@ -77,8 +77,8 @@ static int sleep_on(_Atomic uint32_t *futex, uint32_t seen, const struct timespe
 	pthread_testcancel();
 	/* Without a time limit unless there is one: only then does the kernel restart the
 	 * call after a handler with SA_RESTART. The limit follows CLOCK_REALTIME. */
-	ret = ptrc_sys(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, seen, until, 0,
-		       FUTEX_BITSET_MATCH_ANY);
+	ret = ptrc_sys(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, seen,
+		       until, 0, FUTEX_BITSET_MATCH_ANY);
 	pthread_setcanceltype(type, NULL);
 	pthread_setcancelstate(state, NULL);
 	return ret == -EINTR ? EINTR : 0;
@@ -89,7 +89,8 @@ static bool is_past(const struct timespec *t)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
+	return now.tv_sec > t->tv_sec ||
+	       (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
 /* Not 0, nor one that a waker may still hold. */
@@ -111,7 +112,8 @@ static int next_live(struct ptrc_controller *c, enum how how, const struct resul
 	struct ptrc_stream_header *h = c->stream.header;
 
 	for (;;) {
-		uint32_t seen = atomic_load_explicit(&h->event_futex, memory_order_acquire);
+		uint32_t seen =
+			atomic_load_explicit(&h->event_futex, memory_order_acquire);
 		int error;
 
 		if (c->is_closing)
@@ -162,7 +164,7 @@ static int next(trace_id_t id, enum how how, const struct result *out,
 		const struct timespec *until)
 {
 	enum ptrc_handle_kind kind;
-	struct leave l = { .id = id };
+	struct leave l = {.id = id};
 	void *object;
 	int error;
 
@@ -172,17 +174,20 @@ static int next(trace_id_t id, enum how how, const struct result *out,
 	if (out->data_len)
 		*out->data_len = 0;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &l.cancel_state);
-	object = ptrc_handle_get(id, how == TRY ? PTRC_HANDLE_ACTIVE : PTRC_HANDLE_ANY, &kind);
+	object = ptrc_handle_get(id, how == TRY ? PTRC_HANDLE_ACTIVE : PTRC_HANDLE_ANY,
+				 &kind);
 	if (!object) {
 		pthread_setcancelstate(l.cancel_state, NULL);
 		return EINVAL;
 	}
 	pthread_cleanup_push(leave, &l);
-	if (!out->event || !out->data_len || !out->unavailable || (!out->data && out->num_bytes))
+	if (!out->event || !out->data_len || !out->unavailable ||
+	    (!out->data && out->num_bytes))
 		error = EINVAL;
 	else if (kind == PTRC_HANDLE_LOG)
-		error = ptrc_log_stream_getnext(object, out->event, out->data, out->num_bytes,
-						out->data_len, out->unavailable);
+		error = ptrc_log_stream_getnext(object, out->event, out->data,
+						out->num_bytes, out->data_len,
+						out->unavailable);
 	else
 		error = next_live(object, how, out, until, l.cancel_state);
 	pthread_cleanup_pop(1);
@@ -192,32 +197,30 @@ static int next(trace_id_t id, enum how how, const struct result *out,
 PTRC_PUBLIC int posix_trace_getnext_event(trace_id_t id,
 					  struct posix_trace_event_info *restrict event,
 					  void *restrict data, size_t num_bytes,
-					  size_t *restrict data_len, int *restrict unavailable)
+					  size_t *restrict data_len,
+					  int *restrict unavailable)
 {
-	const struct result out = { event, data, num_bytes, data_len, unavailable };
+	const struct result out = {event, data, num_bytes, data_len, unavailable};
 
 	return next(id, WAIT, &out, NULL);
 }
 
-PTRC_PUBLIC int posix_trace_timedgetnext_event(trace_id_t id,
-					       struct posix_trace_event_info *restrict event,
-					       void *restrict data, size_t num_bytes,
-					       size_t *restrict data_len,
-					       int *restrict unavailable,
-					       const struct timespec *restrict abs_timeout)
+PTRC_PUBLIC int posix_trace_timedgetnext_event(
+	trace_id_t id, struct posix_trace_event_info *restrict event, void *restrict data,
+	size_t num_bytes, size_t *restrict data_len, int *restrict unavailable,
+	const struct timespec *restrict abs_timeout)
 {
-	const struct result out = { event, data, num_bytes, data_len, unavailable };
+	const struct result out = {event, data, num_bytes, data_len, unavailable};
 
 	return next(id, WAIT_UNTIL, &out, abs_timeout);
 }
 
-PTRC_PUBLIC int posix_trace_trygetnext_event(trace_id_t id,
-					     struct posix_trace_event_info *restrict event,
-					     void *restrict data, size_t num_bytes,
-					     size_t *restrict data_len,
-					     int *restrict unavailable)
+PTRC_PUBLIC int
+posix_trace_trygetnext_event(trace_id_t id, struct posix_trace_event_info *restrict event,
+			     void *restrict data, size_t num_bytes,
+			     size_t *restrict data_len, int *restrict unavailable)
 {
-	const struct result out = { event, data, num_bytes, data_len, unavailable };
+	const struct result out = {event, data, num_bytes, data_len, unavailable};
 
 	return next(id, TRY, &out, NULL);
 }

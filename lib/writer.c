@@ -22,8 +22,9 @@
 /* Some milliseconds, with others at work. */
 #define REAPER_TRIES 200
 
-#define WORD(gen, slot, claim, state)                                                    \
-	((uint64_t)(gen) << PTRC_CHUNK_GEN_SHIFT | (uint64_t)(slot) << PTRC_CHUNK_SLOT_SHIFT | \
+#define WORD(gen, slot, claim, state)                \
+	((uint64_t)(gen) << PTRC_CHUNK_GEN_SHIFT |   \
+	 (uint64_t)(slot) << PTRC_CHUNK_SLOT_SHIFT | \
 	 (uint64_t)(claim) << PTRC_CHUNK_CLAIM_SHIFT | (state))
 
 static struct ptrc_chunk *chunk_at(struct ptrc_stream_header *h, uint32_t chunk_count,
@@ -81,8 +82,8 @@ bool ptrc_walk_next(struct ptrc_walk *k, struct ptrc_walk_record *r)
 	return false;
 }
 
-uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_t chunk_size,
-			uint32_t index, uint64_t word)
+uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count,
+			uint32_t chunk_size, uint32_t index, uint64_t word)
 {
 	const struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
 	uint32_t end;
@@ -93,7 +94,8 @@ uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count, uint
 	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED) {
 		/* Pairs with the release of pos: the records before end are complete. */
 		uint64_t pos = atomic_load_explicit(
-			&chunk_at(h, chunk_count, chunk_size, index)->pos, memory_order_acquire);
+			&chunk_at(h, chunk_count, chunk_size, index)->pos,
+			memory_order_acquire);
 
 		if ((uint32_t)(pos >> 32) != PTRC_CHUNK_GEN(word))
 			return 0; /* being taken: not initialised yet */
@@ -121,8 +123,8 @@ static void store_min(_Atomic uint64_t *word, uint64_t value)
 	uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
 
 	while (value < seen &&
-	       !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_release,
-						      memory_order_relaxed))
+	       !atomic_compare_exchange_weak_explicit(
+		       word, &seen, value, memory_order_release, memory_order_relaxed))
 		;
 }
 
@@ -131,8 +133,8 @@ static void store_max(_Atomic uint64_t *word, uint64_t value)
 	uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
 
 	while (value > seen &&
-	       !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_release,
-						      memory_order_relaxed))
+	       !atomic_compare_exchange_weak_explicit(
+		       word, &seen, value, memory_order_release, memory_order_relaxed))
 		;
 }
 
@@ -146,10 +148,10 @@ void ptrc_chunk_note_loss(struct ptrc_stream_header *h, uint32_t chunk_count,
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
 	uint32_t end = ptrc_chunk_end(h, chunk_count, chunk_size, index, word);
 	uint32_t rpos = ptrc_chunk_rpos(ctl, word, end);
-	struct ptrc_walk k = { .bytes = (const uint8_t *)c,
-			       .off = PTRC_CHUNK_FIRST,
-			       .end = end,
-			       .base = c->base };
+	struct ptrc_walk k = {.bytes = (const uint8_t *)c,
+			      .off = PTRC_CHUNK_FIRST,
+			      .end = end,
+			      .base = c->base};
 	struct ptrc_walk_record r;
 
 	if (rpos >= end)
@@ -159,10 +161,11 @@ void ptrc_chunk_note_loss(struct ptrc_stream_header *h, uint32_t chunk_count,
 			continue;
 		/* Unless the thief is through meanwhile and the bytes are others'. */
 		atomic_thread_fence(memory_order_acquire);
-		if (PTRC_CHUNK_GEN(atomic_load_explicit(&ctl->word, memory_order_acquire)) !=
-		    PTRC_CHUNK_GEN(word))
+		if (PTRC_CHUNK_GEN(atomic_load_explicit(
+			    &ctl->word, memory_order_acquire)) != PTRC_CHUNK_GEN(word))
 			return;
-		store_max(&h->horizon, atomic_load_explicit(&ctl->tlast, memory_order_relaxed));
+		store_max(&h->horizon,
+			  atomic_load_explicit(&ctl->tlast, memory_order_relaxed));
 		store_min(&h->first_lost, r.stamp);
 		return;
 	}
@@ -177,7 +180,8 @@ void ptrc_writer_count_loss(struct ptrc_stream_header *h)
 
 /* ---- where a writer stands ---- */
 
-static void stand_at(struct ptrc_writer *w, struct ptrc_chunk *c, uint32_t gen, uint32_t pos)
+static void stand_at(struct ptrc_writer *w, struct ptrc_chunk *c, uint32_t gen,
+		     uint32_t pos)
 {
 	w->chunk = c;
 	w->gen = gen;
@@ -213,8 +217,8 @@ static uint32_t published_pos(const struct ptrc_writer *w)
 /* ---- giving chunks back ---- */
 
 /* OWNED -> SEALED or PARTIAL. The facts first: they are valid once the word says so. */
-static void seal(struct ptrc_stream_header *h, uint32_t index, uint64_t word, uint32_t end,
-		 uint32_t count, uint64_t tlast, uint64_t state)
+static void seal(struct ptrc_stream_header *h, uint32_t index, uint64_t word,
+		 uint32_t end, uint32_t count, uint64_t tlast, uint64_t state)
 {
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
 
@@ -241,8 +245,8 @@ static uint64_t own_word(const struct ptrc_writer *w)
 
 static bool owns(const struct ptrc_writer *w, uint64_t word)
 {
-	return PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED && PTRC_CHUNK_GEN(word) == w->gen &&
-	       PTRC_CHUNK_SLOT(word) == w->slot_index;
+	return PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
+	       PTRC_CHUNK_GEN(word) == w->gen && PTRC_CHUNK_SLOT(word) == w->slot_index;
 }
 
 static void give_back(struct ptrc_writer *w, bool is_full)
@@ -263,10 +267,10 @@ static void give_back(struct ptrc_writer *w, bool is_full)
 			/* A reader's pin lasts an instant; with it, it is sealed empty. */
 			if (!atomic_compare_exchange_strong_explicit(
 				    &ptrc_stream_ctl(h)[w->index].word, &seen,
-				    WORD(w->gen, 0, 0, PTRC_CHUNK_FREE), memory_order_release,
-				    memory_order_relaxed))
-				seal(h, w->index, word, pos, (uint32_t)w->count,
-				     w->last, PTRC_CHUNK_SEALED);
+				    WORD(w->gen, 0, 0, PTRC_CHUNK_FREE),
+				    memory_order_release, memory_order_relaxed))
+				seal(h, w->index, word, pos, (uint32_t)w->count, w->last,
+				     PTRC_CHUNK_SEALED);
 		} else {
 			seal(h, w->index, word, pos, (uint32_t)w->count, w->last,
 			     is_full ? PTRC_CHUNK_SEALED : PTRC_CHUNK_PARTIAL);
@@ -286,10 +290,10 @@ void ptrc_chunk_seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count,
 	struct ptrc_chunk *c = chunk_at(h, chunk_count, chunk_size, index);
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
 	uint32_t end = ptrc_chunk_end(h, chunk_count, chunk_size, index, word);
-	struct ptrc_walk k = { .bytes = (const uint8_t *)c,
-			       .off = PTRC_CHUNK_FIRST,
-			       .end = end,
-			       .base = c->base };
+	struct ptrc_walk k = {.bytes = (const uint8_t *)c,
+			      .off = PTRC_CHUNK_FIRST,
+			      .end = end,
+			      .base = c->base};
 	struct ptrc_walk_record r;
 	uint64_t tlast = 0;
 	uint32_t count = 0;
@@ -298,7 +302,8 @@ void ptrc_chunk_seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count,
 				atomic_load_explicit(&h->epoch, memory_order_acquire)) {
 		word &= ~PTRC_CHUNK_PINS;
 		atomic_compare_exchange_strong_explicit(
-			&ctl->word, &word, WORD(PTRC_CHUNK_GEN(word), 0, 0, PTRC_CHUNK_FREE),
+			&ctl->word, &word,
+			WORD(PTRC_CHUNK_GEN(word), 0, 0, PTRC_CHUNK_FREE),
 			memory_order_release, memory_order_relaxed);
 		return;
 	}
@@ -309,8 +314,9 @@ void ptrc_chunk_seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count,
 	/* Damaged: nobody writes behind it any more; nor do others where a keeper did, whose
 	 * chunks are no part of the room. */
 	seal(h, index, word, end, count, tlast,
-	     k.off == end && PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER ? PTRC_CHUNK_PARTIAL :
-									 PTRC_CHUNK_SEALED);
+	     k.off == end && PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER
+		     ? PTRC_CHUNK_PARTIAL
+		     : PTRC_CHUNK_SEALED);
 }
 
 /* ---- slots ---- */
@@ -330,7 +336,8 @@ static uint64_t owner_word(int tid)
 {
 	uint64_t ms = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) / 1000000;
 
-	return (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT | (ms & PTRC_SLOT_CLAIM_MASK);
+	return (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT |
+	       (ms & PTRC_SLOT_CLAIM_MASK);
 }
 
 /* One reaper at a time: the facts of a dead owner's chunk stand before its word lets others
@@ -349,9 +356,9 @@ static bool lock_reaper(struct ptrc_stream_header *h)
 							    memory_order_relaxed))
 			return true;
 		tid = (int)(seen >> PTRC_SLOT_TID_SHIFT);
-		if ((tries == REAPER_TRIES - 1 ?
-			     ptrc_thread_has_ended(tid, seen & PTRC_SLOT_CLAIM_MASK) :
-			     ptrc_thread_is_gone(tid)) &&
+		if ((tries == REAPER_TRIES - 1
+			     ? ptrc_thread_has_ended(tid, seen & PTRC_SLOT_CLAIM_MASK)
+			     : ptrc_thread_is_gone(tid)) &&
 		    atomic_compare_exchange_strong_explicit(&h->reaper, &seen, mine,
 							    memory_order_acquire,
 							    memory_order_relaxed))
@@ -361,8 +368,8 @@ static bool lock_reaper(struct ptrc_stream_header *h)
 	return false;
 }
 
-void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_t chunk_size,
-		     int pid, uint64_t image)
+void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count,
+		     uint32_t chunk_size, int pid, uint64_t image)
 {
 	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
 
@@ -384,7 +391,8 @@ void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_
 
 			if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
 			    PTRC_CHUNK_SLOT(word) == i &&
-			    atomic_load_explicit(&s->owner, memory_order_relaxed) == owner)
+			    atomic_load_explicit(&s->owner, memory_order_relaxed) ==
+				    owner)
 				ptrc_chunk_seal_dead(h, chunk_count, chunk_size, c, word);
 		}
 		ptrc_slot_release(h, i, owner);
@@ -399,8 +407,8 @@ void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64
 	/* Of the next owner nobody shall think that it is of this one's image. */
 	if (atomic_load_explicit(&s->owner, memory_order_relaxed) == owner)
 		atomic_store_explicit(&s->image, 0, memory_order_relaxed);
-	atomic_compare_exchange_strong_explicit(&s->owner, &owner, 0, memory_order_release,
-						memory_order_relaxed);
+	atomic_compare_exchange_strong_explicit(
+		&s->owner, &owner, 0, memory_order_release, memory_order_relaxed);
 }
 
 static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t image,
@@ -410,9 +418,8 @@ static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t im
 	uint64_t none = 0;
 
 	if (atomic_load_explicit(&s->owner, memory_order_relaxed) != 0 ||
-	    !atomic_compare_exchange_strong_explicit(&s->owner, &none, owner,
-						     memory_order_acquire,
-						     memory_order_relaxed))
+	    !atomic_compare_exchange_strong_explicit(
+		    &s->owner, &none, owner, memory_order_acquire, memory_order_relaxed))
 		return false;
 	atomic_store_explicit(&s->frame, 0, memory_order_relaxed); /* a dead owner's */
 	atomic_store_explicit(&s->pid, pid, memory_order_relaxed);
@@ -422,7 +429,8 @@ static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t im
 }
 
 uint32_t ptrc_slot_claim(struct ptrc_stream_header *h, uint32_t chunk_count,
-			 uint32_t chunk_size, int pid, int tid, uint64_t image, uint64_t *owner)
+			 uint32_t chunk_size, int pid, int tid, uint64_t image,
+			 uint64_t *owner)
 {
 	uint32_t used;
 
@@ -441,11 +449,12 @@ uint32_t ptrc_slot_claim(struct ptrc_stream_header *h, uint32_t chunk_count,
 	while (used < PTRC_SLOT_COUNT) {
 		if (!ptrc_populate(&ptrc_stream_slots(h)[used], sizeof(struct ptrc_slot)))
 			return UINT32_MAX;
-		if (atomic_compare_exchange_strong_explicit(&h->slots_used, &used, used + 1,
-							    memory_order_acq_rel,
-							    memory_order_acquire))
+		if (atomic_compare_exchange_strong_explicit(
+			    &h->slots_used, &used, used + 1, memory_order_acq_rel,
+			    memory_order_acquire))
 			used++;
-		if (used > 0 && used <= PTRC_SLOT_COUNT && claim(h, used - 1, pid, image, *owner))
+		if (used > 0 && used <= PTRC_SLOT_COUNT &&
+		    claim(h, used - 1, pid, image, *owner))
 			return used - 1;
 	}
 	return UINT32_MAX;
@@ -585,8 +594,10 @@ static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 	w->epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
 	c->base = w->base;
 	c->origin = w->origin;
-	atomic_store_explicit(&ptrc_stream_ctl(h)[index].epoch, w->epoch, memory_order_relaxed);
-	atomic_store_explicit(&ptrc_stream_ctl(h)[index].tfirst, w->base, memory_order_relaxed);
+	atomic_store_explicit(&ptrc_stream_ctl(h)[index].epoch, w->epoch,
+			      memory_order_relaxed);
+	atomic_store_explicit(&ptrc_stream_ctl(h)[index].tfirst, w->base,
+			      memory_order_relaxed);
 	atomic_store_explicit(&c->pos, (uint64_t)gen << 32 | PTRC_CHUNK_FIRST,
 			      memory_order_release);
 }
@@ -652,7 +663,8 @@ static bool steal(struct ptrc_writer *w, uint32_t index, uint64_t word)
 
 	if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_STEALING &&
 	    !atomic_compare_exchange_strong_explicit(&ctl->word, &word, stealing,
-						     memory_order_acq_rel, memory_order_relaxed))
+						     memory_order_acq_rel,
+						     memory_order_relaxed))
 		return false;
 	count = atomic_load_explicit(&ctl->count, memory_order_relaxed);
 	if ((uint32_t)(atomic_load_explicit(&ctl->rpos, memory_order_acquire) >> 32) ==
@@ -682,9 +694,9 @@ static bool take_new(struct ptrc_writer *w)
 
 		if (!ptrc_populate(ctl, sizeof(*ctl)) || !make_real(w, used, 0))
 			return false;
-		if (atomic_compare_exchange_strong_explicit(&h->chunks_used, &used, used + 1,
-							    memory_order_acq_rel,
-							    memory_order_acquire) &&
+		if (atomic_compare_exchange_strong_explicit(
+			    &h->chunks_used, &used, used + 1, memory_order_acq_rel,
+			    memory_order_acquire) &&
 		    take(w, used, 0))
 			return true;
 		used = used_chunks(h, w->chunk_count);
@@ -724,13 +736,15 @@ static bool make_room(struct ptrc_writer *w, uint32_t need, bool is_forced)
 			return true;
 		}
 		give_back(w, true);
-		if (v.partial != UINT32_MAX && !is_keeper && adopt(w, v.partial, v.partial_word)) {
+		if (v.partial != UINT32_MAX && !is_keeper &&
+		    adopt(w, v.partial, v.partial_word)) {
 			grant(w, &v, adopted);
 			return true;
 		}
 		if (is_loop && !is_keeper && v.victim != UINT32_MAX &&
 		    v.sealed_unread - v.victim_unread >= min &&
-		    leaves_enough(h, w->chunk_count, w->chunk_size, v.victim_tlast, min)) {
+		    leaves_enough(h, w->chunk_count, w->chunk_size, v.victim_tlast,
+				  min)) {
 			if (steal(w, v.victim, v.victim_word))
 				return grant(w, &v, need), true;
 			continue;
@@ -740,7 +754,8 @@ static bool make_room(struct ptrc_writer *w, uint32_t need, bool is_forced)
 				return grant(w, &v, need), true;
 			continue;
 		}
-		if (!has_reaped && used_chunks(h, w->chunk_count) >= h->base_chunk_count) {
+		if (!has_reaped &&
+		    used_chunks(h, w->chunk_count) >= h->base_chunk_count) {
 			/* Before the pool grows: chunks of the dead. */
 			ptrc_slots_reap(h, w->chunk_count, w->chunk_size, 0, 0);
 			has_reaped = true;
@@ -763,8 +778,8 @@ static bool make_room(struct ptrc_writer *w, uint32_t need, bool is_forced)
 	return false;
 }
 
-void ptrc_writer_init(struct ptrc_writer *w, struct ptrc_stream_header *h, uint32_t chunk_size,
-		      uint32_t chunk_count, uint32_t slot_index)
+void ptrc_writer_init(struct ptrc_writer *w, struct ptrc_stream_header *h,
+		      uint32_t chunk_size, uint32_t chunk_count, uint32_t slot_index)
 {
 	memset(w, 0, sizeof(*w));
 	w->header = h;
@@ -797,7 +812,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 
 		if (!owns(w, word) || !is_place(w, pos)) {
 			stand_nowhere(w);
-		} else if (w->epoch != atomic_load_explicit(&h->epoch, memory_order_acquire)) {
+		} else if (w->epoch !=
+			   atomic_load_explicit(&h->epoch, memory_order_acquire)) {
 			give_back(w, true); /* cleared: FREE */
 		} else {
 			w->at = (uint8_t *)w->chunk + pos;
@@ -813,8 +829,9 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 			ptrc_clock_update(h, now);
 			now = ptrc_stream_now(h);
 		}
-		has_context = w->chunk && (memcmp(&w->origin, &w->last_origin, sizeof(w->origin)) ||
-					   now - w->base > h->delta_max);
+		has_context = w->chunk &&
+			      (memcmp(&w->origin, &w->last_origin, sizeof(w->origin)) ||
+			       now - w->base > h->delta_max);
 		need = size + (has_context ? 24 + sizeof(w->origin) : 0);
 		if (!w->chunk || need > (uint64_t)(w->limit - w->at)) {
 			if (!make_room(w, (uint32_t)need, p->is_forced)) {
@@ -860,7 +877,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 			w->base = now;
 			w->last_origin = w->origin;
 		}
-		ptrc_record_fill(&head, (uint32_t)(now - w->base), p->id_flags, p->len, p->addr);
+		ptrc_record_fill(&head, (uint32_t)(now - w->base), p->id_flags, p->len,
+				 p->addr);
 		memcpy(at, &head, sizeof(head));
 		if (p->len)
 			memcpy(at + 16, p->data, p->len);
@@ -871,7 +889,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		atomic_store_explicit(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias,
 				      memory_order_release);
 		atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
-		now = atomic_load_explicit(&h->clock_due, memory_order_acquire) - 1 - w->base;
+		now = atomic_load_explicit(&h->clock_due, memory_order_acquire) - 1 -
+		      w->base;
 		w->delta_max = now < h->delta_max ? now : h->delta_max;
 		if (w->delta_max > UINT32_MAX)
 			w->delta_max = UINT32_MAX;
@@ -904,7 +923,8 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 			break;
 	atomic_compare_exchange_strong_explicit(
 		&h->control, &expect,
-		((expect & ~PTRC_CTL_RUN) | PTRC_CTL_LOSING) + (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT),
+		((expect & ~PTRC_CTL_RUN) | PTRC_CTL_LOSING) +
+			(UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT),
 		memory_order_acq_rel, memory_order_relaxed);
 	ptrc_status_auto_stopped(h, tag);
 	ptrc_stream_wake_readers(h);
@@ -923,10 +943,12 @@ bool ptrc_pool_would_overwrite(struct ptrc_stream_header *h, uint32_t chunk_coun
 
 	for (uint32_t i = 0; i < used; i++) {
 		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
-		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire), tfirst;
+		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire),
+			 tfirst;
 		uint32_t end = ptrc_chunk_end(h, chunk_count, chunk_size, i, word);
 
-		if (end == 0 || atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
+		if (end == 0 ||
+		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
 			continue;
 		if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED &&
 		    chunk_size - end >= sizeof(struct ptrc_record))

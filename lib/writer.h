@@ -17,8 +17,8 @@
 
 struct ptrc_writer {
 	/* What the event path touches. */
-	uint64_t expect;	/* the control word last acted on */
-	const uint8_t *wants;	/* by event id, see event.c */
+	uint64_t expect;      /* the control word last acted on */
+	const uint8_t *wants; /* by event id, see event.c */
 	struct ptrc_slot *slot;
 	struct ptrc_stream_header *header;
 	uint64_t base;
@@ -36,11 +36,11 @@ struct ptrc_writer {
 	uint32_t index; /* of chunk */
 	uint32_t gen;
 	uint32_t slot_index;
-	uint64_t slot_owner; /* value it claimed the slot with */
-	uint64_t epoch;	     /* of the chunk */
+	uint64_t slot_owner;		 /* value it claimed the slot with */
+	uint64_t epoch;			 /* of the chunk */
 	struct ptrc_context origin;	 /* whose events come */
 	struct ptrc_context last_origin; /* whose the chunk's last record is */
-	bool is_orphan; /* left by siglongjmp: not used again for now */
+	bool is_orphan;			 /* left by siglongjmp: not used again for now */
 };
 
 /* What to record. */
@@ -49,8 +49,8 @@ struct ptrc_put {
 	uint32_t len;
 	const void *data;
 	uint64_t addr;
-	uint64_t frame;	  /* mark for the slot, not 0 */
-	bool is_forced;	  /* goes in though the stream is full, whatever control says */
+	uint64_t frame; /* mark for the slot, not 0 */
+	bool is_forced; /* goes in though the stream is full, whatever control says */
 };
 
 enum ptrc_put_result {
@@ -60,8 +60,8 @@ enum ptrc_put_result {
 	PTRC_PUT_TOO_BIG /* for this stream even when empty */
 };
 
-void ptrc_writer_init(struct ptrc_writer *w, struct ptrc_stream_header *h, uint32_t chunk_size,
-		      uint32_t chunk_count, uint32_t slot_index);
+void ptrc_writer_init(struct ptrc_writer *w, struct ptrc_stream_header *h,
+		      uint32_t chunk_size, uint32_t chunk_count, uint32_t slot_index);
 /* Record. *stamp: the event's counter, or that of the failure. Signals are blocked. */
 enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_put *p,
 				     uint64_t *stamp);
@@ -85,20 +85,20 @@ uint32_t ptrc_slot_claim(struct ptrc_stream_header *h, uint32_t chunk_count,
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner);
 /* Seal the chunks of dead threads and free their slots. pid and image (if not 0): those of
  * an earlier image of this process are dead, too. */
-void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_t chunk_size,
-		     int pid, uint64_t image);
+void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count,
+		     uint32_t chunk_size, int pid, uint64_t image);
 
 /* ---- chunks, for readers too ---- */
 
-#define PTRC_CHUNK_STATE(word) ((word) & PTRC_CHUNK_STATE_MASK)
+#define PTRC_CHUNK_STATE(word) ((word)&PTRC_CHUNK_STATE_MASK)
 #define PTRC_CHUNK_GEN(word) ((uint32_t)((word) >> PTRC_CHUNK_GEN_SHIFT))
 #define PTRC_CHUNK_SLOT(word) \
-	((uint32_t)(((word) & PTRC_CHUNK_SLOT_MASK) >> PTRC_CHUNK_SLOT_SHIFT))
+	((uint32_t)(((word)&PTRC_CHUNK_SLOT_MASK) >> PTRC_CHUNK_SLOT_SHIFT))
 
 /* Offset behind the last record of a chunk in use whose word was seen, checked; 0 if the
  * chunk holds none (yet). */
-uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count, uint32_t chunk_size,
-			uint32_t index, uint64_t word);
+uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count,
+			uint32_t chunk_size, uint32_t index, uint64_t word);
 /* Offset of the first record not consumed. */
 uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end);
 

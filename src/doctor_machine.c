@@ -31,20 +31,22 @@ static void check_memory(struct ptrc_doctor *d)
 	struct stat st;
 
 	if (stat(SHM, &st) || !S_ISDIR(st.st_mode)) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "shared-memory", SHM,
-				"mount a tmpfs there: mount -t tmpfs -o mode=1777 tmpfs " SHM,
-				"is not there: %s", errno ? strerror(errno) : "no directory");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "shared-memory", SHM,
+			"mount a tmpfs there: mount -t tmpfs -o mode=1777 tmpfs " SHM,
+			"is not there: %s", errno ? strerror(errno) : "no directory");
 		return;
 	}
 	if (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "shared-memory", SHM,
-				"chmod 1777 " SHM,
-				"others may rename what is in it, so nothing in it is used");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "shared-memory", SHM, "chmod 1777 " SHM,
+			"others may rename what is in it, so nothing in it is used");
 		return;
 	}
 	if (access(SHM, W_OK | X_OK)) {
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "shared-memory", SHM,
-				"chmod 1777 " SHM, "may not be written: %s", strerror(errno));
+				"chmod 1777 " SHM, "may not be written: %s",
+				strerror(errno));
 		return;
 	}
 	if (statvfs(SHM, &v) || statfs(SHM, &fs))
@@ -58,8 +60,8 @@ static void check_memory(struct ptrc_doctor *d)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "shared-memory", SHM,
 				"remove what lies in it, or mount it larger: mount -o "
 				"remount,size=1G " SHM,
-				"is full: %s free of %s; a stream does not fit", free_text,
-				size_text);
+				"is full: %s free of %s; a stream does not fit",
+				free_text, size_text);
 	else if (v.f_files && !v.f_favail)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "shared-memory", SHM,
 				"remove what lies in it", "has no file left to give");
@@ -92,19 +94,21 @@ static void check_directory(struct ptrc_doctor *d, int error)
 			ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "directory", path, NULL,
 					"cannot be used: %s", strerror(error ?: errno));
 	} else if (st.st_uid != geteuid()) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "directory", path,
-				"its owner or root must remove it",
-				"belongs to user %lu, not to you: nothing of yours can be traced",
-				(unsigned long)st.st_uid);
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "directory", path,
+			"its owner or root must remove it",
+			"belongs to user %lu, not to you: nothing of yours can be traced",
+			(unsigned long)st.st_uid);
 	} else if (!S_ISDIR(st.st_mode)) {
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "directory", path, "remove it",
 				"is no directory: nothing of yours can be traced");
 	} else if (st.st_mode & 077) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "directory", path,
-				"look for what others may have put there, then chmod 700",
-				"has mode %o, open to others: it is not used, and nothing of "
-				"yours can be traced",
-				st.st_mode & 07777);
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "directory", path,
+			"look for what others may have put there, then chmod 700",
+			"has mode %o, open to others: it is not used, and nothing of "
+			"yours can be traced",
+			st.st_mode & 07777);
 	} else if (error) {
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "directory", path, NULL,
 				"cannot be used: %s",
@@ -122,26 +126,29 @@ static void check_limits(struct ptrc_doctor *d)
 	struct rlimit l;
 
 	if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_max < STREAM_SPACE)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "limits", "ulimit -f",
-				"raise the hard limit of file size",
-				"no file may be larger than %s; that of a stream is, though "
-				"most of it is empty",
-				ptrc_doctor_size(l.rlim_max, text));
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "limits", "ulimit -f",
+			"raise the hard limit of file size",
+			"no file may be larger than %s; that of a stream is, though "
+			"most of it is empty",
+			ptrc_doctor_size(l.rlim_max, text));
 	else if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_cur < STREAM_SPACE)
 		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "limits", "ulimit -f",
 				"raise it if logs end early",
 				"no file may be larger than %s, logs included",
 				ptrc_doctor_size(l.rlim_cur, text));
 	if (!getrlimit(RLIMIT_AS, &l) && l.rlim_cur < 2 * STREAM_SPACE)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "limits", "ulimit -v",
-				"raise it, or lift it",
-				"a process may have %s of address space; a stream needs some "
-				"hundred MiB",
-				ptrc_doctor_size(l.rlim_cur, text));
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "limits", "ulimit -v",
+			"raise it, or lift it",
+			"a process may have %s of address space; a stream needs some "
+			"hundred MiB",
+			ptrc_doctor_size(l.rlim_cur, text));
 	if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_cur < FILES_LEAST)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "limits", "ulimit -n", "raise it",
-				"a process may have %lu open files; the commands need some more",
-				(unsigned long)l.rlim_cur);
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "limits", "ulimit -n", "raise it",
+			"a process may have %lu open files; the commands need some more",
+			(unsigned long)l.rlim_cur);
 	if (d->problems == before)
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "limits", "ulimit", NULL,
 				"files, address space and descriptors suffice");
@@ -168,11 +175,12 @@ static void check_kernel(struct ptrc_doctor *d, const struct posixtrace_system *
 	if (n > 0)
 		self[n] = '\0';
 	if (n <= 0 || atol(self) != (long)getpid())
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "proc", "/proc",
-				"mount the proc of this pid namespace: mount -t proc proc /proc",
-				n <= 0 ? "is not mounted: processes cannot be told apart"
-				       : "is of another pid namespace: its numbers mean other "
-					 "processes");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "proc", "/proc",
+			"mount the proc of this pid namespace: mount -t proc proc /proc",
+			n <= 0 ? "is not mounted: processes cannot be told apart"
+			       : "is of another pid namespace: its numbers mean other "
+				 "processes");
 	else
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "proc", "/proc", NULL,
 				"of this pid namespace");
@@ -180,18 +188,19 @@ static void check_kernel(struct ptrc_doctor *d, const struct posixtrace_system *
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "membarrier", "membarrier(2)", NULL,
 				"there");
 	else
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "membarrier", "membarrier(2)", NULL,
-				"not there, or forbidden: events are recorded more slowly");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_NOTE, "membarrier", "membarrier(2)", NULL,
+			"not there, or forbidden: events are recorded more slowly");
 	if (s->pt_has_counter)
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "clock", "processor", NULL,
 				"its counter is used as the clock");
 	else
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "clock", "processor", NULL,
-				"its counter does not run evenly: CLOCK_MONOTONIC is used, and "
-				"events are recorded more slowly");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_NOTE, "clock", "processor", NULL,
+			"its counter does not run evenly: CLOCK_MONOTONIC is used, and "
+			"events are recorded more slowly");
 	if (number_in("/proc/sys/vm/memfd_noexec") > 1)
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "keeper", "vm.memfd_noexec",
-				NULL,
+		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "keeper", "vm.memfd_noexec", NULL,
 				"programs in memory may not be executed: a copy of the "
 				"controller writes its logs");
 	else

@@ -62,10 +62,9 @@ static int is_same(const char *a, const char *b, bool is_link)
 	ssize_t m, n;
 
 	if (!is_link)
-		return stat(a, &x) ? (errno == ENOENT ? 0 : -1)
-		       : stat(b, &y)
-			       ? -1
-			       : x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+		return stat(a, &x)   ? (errno == ENOENT ? 0 : -1)
+		       : stat(b, &y) ? -1
+				     : x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 	m = readlink(a, one, sizeof(one));
 	n = readlink(b, two, sizeof(two));
 	return m < 0 || n < 0 ? -1 : m == n && !memcmp(one, two, (size_t)n);
@@ -78,26 +77,29 @@ static bool check_place(struct patient *p)
 	char path[64];
 
 	if (p->seen.pt_depth)
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "pid-namespace", p->thing,
-				"run the commands where it is (nsenter, docker exec)",
-				"is in another pid namespace, so it cannot be traced from here");
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "pid-namespace", p->thing,
+			"run the commands where it is (nsenter, docker exec)",
+			"is in another pid namespace, so it cannot be traced from here");
 	proc_path(p->pid, "root/dev/shm", path);
 	if (is_same(path, "/dev/shm", false) == 0) {
 		proc_path(p->pid, "ns/mnt", path);
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "mount-namespace", p->thing,
-				"run the commands where it is (nsenter, docker exec), or give "
-				"both the same /dev/shm",
-				is_same(path, "/proc/self/ns/mnt", true) == 1
-					? "has another /dev/shm, as it has changed its root "
-					  "(chroot)"
-					: "has another /dev/shm, as it is in another mount "
-					  "namespace (a container)");
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "mount-namespace", p->thing,
+			"run the commands where it is (nsenter, docker exec), or give "
+			"both the same /dev/shm",
+			is_same(path, "/proc/self/ns/mnt", true) == 1
+				? "has another /dev/shm, as it has changed its root "
+				  "(chroot)"
+				: "has another /dev/shm, as it is in another mount "
+				  "namespace (a container)");
 		is_good = false;
 	}
 	proc_path(p->pid, "ns/user", path);
 	if (is_same(path, "/proc/self/ns/user", true) == 0)
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_NOTE, "user-namespace", p->thing, NULL,
-				"is in another user namespace, where users have other numbers");
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_NOTE, "user-namespace", p->thing, NULL,
+			"is in another user namespace, where users have other numbers");
 	return is_good;
 }
 
@@ -145,30 +147,35 @@ static void check_library(struct patient *p)
 		return;
 	}
 	exe[n < 0 ? 0 : n] = '\0';
-	library = maps_library(p) ? PTRC_DOCTOR_LIBRARY_SHARED : ptrc_doctor_library(path);
+	library =
+		maps_library(p) ? PTRC_DOCTOR_LIBRARY_SHARED : ptrc_doctor_library(path);
 	if (is_privileged(p))
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "privileged", p->thing,
-				"trace a copy without that bit, or start it as this user",
-				"is or was set-user-ID or otherwise privileged: such programs "
-				"are never traced");
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "privileged", p->thing,
+			"trace a copy without that bit, or start it as this user",
+			"is or was set-user-ID or otherwise privileged: such programs "
+			"are never traced");
 	else if (library == PTRC_DOCTOR_LIBRARY_STATIC ||
 		 library == PTRC_DOCTOR_LIBRARY_SHARED)
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing,
-				"remove what is in the way and start it anew",
-				"runs %s, which has the library, but cannot be traced: when it "
-				"started, its directory in /dev/shm could not be used, or it "
-				"was another user's",
-				exe);
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing,
+			"remove what is in the way and start it anew",
+			"runs %s, which has the library, but cannot be traced: when it "
+			"started, its directory in /dev/shm could not be used, or it "
+			"was another user's",
+			exe);
 	else if (library == PTRC_DOCTOR_LIBRARY_UNKNOWN)
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing, NULL,
-				"shows nothing of the library, and its program cannot be read");
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing, NULL,
+			"shows nothing of the library, and its program cannot be read");
 	else
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing,
-				"link it with -lposixtrace; programs that it starts are traced "
-				"if they have it",
-				"runs %s, which is not linked with the library, so it has no "
-				"events",
-				exe);
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing,
+			"link it with -lposixtrace; programs that it starts are traced "
+			"if they have it",
+			"runs %s, which is not linked with the library, so it has no "
+			"events",
+			exe);
 }
 
 void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *session,
@@ -199,10 +206,11 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 	} else if (s->posix_stream_status == POSIX_TRACE_SUSPENDED &&
 		   s->posix_stream_full_status == POSIX_TRACE_FULL) {
 		if (full_policy == POSIX_TRACE_FLUSH)
-			snprintf(advice, sizeof(advice),
-				 "it goes on when it is flushed: ptrace-flush %s; a larger "
-				 "--stream-min-size makes it rarer",
-				 name);
+			snprintf(
+				advice, sizeof(advice),
+				"it goes on when it is flushed: ptrace-flush %s; a larger "
+				"--stream-min-size makes it rarer",
+				name);
 		else
 			snprintf(advice, sizeof(advice),
 				 "ptrace-%s %s; a larger --stream-min-size, or "
@@ -235,7 +243,8 @@ static void check_filter(struct patient *p, const char *thing,
 	if (p->d->event && p->controller)
 		return;
 	for (; posixtrace_get_process_event(p->pid, asked, &id, name) == 0; asked++) {
-		if (posix_trace_eventset_ismember(id, &s->pt_filter, &is_member) || !is_member)
+		if (posix_trace_eventset_ismember(id, &s->pt_filter, &is_member) ||
+		    !is_member)
 			continue;
 		filtered++;
 		if (p->d->event && !strcmp(name, p->d->event)) {
@@ -262,8 +271,8 @@ static void check_filter(struct patient *p, const char *thing,
 static void check_stream(struct patient *p, const struct posixtrace_process_stream *s)
 {
 	char session[PTRC_SESSION_NAME_MAX + 1], thing[400];
-	bool is_session = p->controller ? false
-					: ptrc_doctor_session_of(s->pt_controller, session);
+	bool is_session =
+		p->controller ? false : ptrc_doctor_session_of(s->pt_controller, session);
 
 	if (is_session)
 		snprintf(thing, sizeof(thing), "%s, session %s", p->thing, session);
@@ -271,30 +280,32 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 		snprintf(thing, sizeof(thing), "%s, stream %s%sof process %ld", p->thing,
 			 s->pt_name, *s->pt_name ? " " : "", (long)s->pt_controller);
 	if (s->pt_error)
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "attach", thing,
-				"call posixtrace_attach() before chroot(), seccomp() or when "
-				"memory gets short",
-				"the process could not get at it: %s%s",
-				strerror(s->pt_error),
-				p->seccomp == 2 ? "; it has a seccomp filter" : "");
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "attach", thing,
+			"call posixtrace_attach() before chroot(), seccomp() or when "
+			"memory gets short",
+			"the process could not get at it: %s%s", strerror(s->pt_error),
+			p->seccomp == 2 ? "; it has a seccomp filter" : "");
 	check_filter(p, thing, s);
 	if (p->controller)
 		return;
 	if (!s->pt_is_controlled)
 		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "controller", thing,
-				s->pt_has_log ? "its log is complete; make another session"
-					      : "make another session",
+				s->pt_has_log
+					? "its log is complete; make another session"
+					: "make another session",
 				"its controller is gone");
 	if (s->pt_has_log && !s->pt_is_kept)
 		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "keeper", thing,
 				"ptrace-flush or ptrace-stat start another",
 				"the process that writes its log was killed");
-	ptrc_doctor_status(p->d, thing, is_session ? session : NULL, &s->pt_status, s->pt_full_policy,
-			   s->pt_has_log);
+	ptrc_doctor_status(p->d, thing, is_session ? session : NULL, &s->pt_status,
+			   s->pt_full_policy, s->pt_has_log);
 	if (s->pt_lost_events)
 		ptrc_doctor_say(p->d, PTRC_DOCTOR_NOTE, "lost", thing,
 				"use a larger --stream-min-size",
-				"%lu events were lost for want of room", s->pt_lost_events);
+				"%lu events were lost for want of room",
+				s->pt_lost_events);
 }
 
 static void check_streams(struct patient *p)
@@ -307,8 +318,8 @@ static void check_streams(struct patient *p)
 	for (unsigned int i = 0; i < p->seen.pt_streams; i++) {
 		error = posixtrace_get_process_stream(p->pid, i, &s, sizeof(s));
 		if (error && error != ENOENT)
-			ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "stream", p->thing, NULL,
-					"one of its streams cannot be used: %s",
+			ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "stream", p->thing,
+					NULL, "one of its streams cannot be used: %s",
 					error == EPERM ? "it is not what it should be"
 						       : strerror(error));
 		if (error)
@@ -379,9 +390,10 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 	if (error) {
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "process", p.thing, NULL,
 				"cannot be looked at: %s",
-				error == EPERM ? "it, or its directory in /dev/shm, is not "
-						 "yours to use"
-					       : strerror(error));
+				error == EPERM
+					? "it, or its directory in /dev/shm, is not "
+					  "yours to use"
+					: strerror(error));
 		return;
 	}
 	if (p.state == 'T' || p.state == 't')
@@ -391,9 +403,10 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 		return;
 	check_library(&p);
 	if (p.seccomp == 2)
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "seccomp", p.thing,
-				"call posixtrace_attach() before the filter is set",
-				"has a seccomp filter, which may forbid what a first event does");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_NOTE, "seccomp", p.thing,
+			"call posixtrace_attach() before the filter is set",
+			"has a seccomp filter, which may forbid what a first event does");
 	check_names(&p);
 	check_streams(&p);
 }

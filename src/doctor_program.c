@@ -37,12 +37,22 @@ enum {
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
-static const char *const library_dirs[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
-					   "/lib64", "/usr/lib64", "/lib", "/usr/lib", NULL};
+static const char *const library_dirs[] = {"/lib/x86_64-linux-gnu",
+					   "/usr/lib/x86_64-linux-gnu",
+					   "/lib64",
+					   "/usr/lib64",
+					   "/lib",
+					   "/usr/lib",
+					   NULL};
 #else
 #define MACHINE EM_AARCH64
-static const char *const library_dirs[] = {"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-					   "/lib64", "/usr/lib64", "/lib", "/usr/lib", NULL};
+static const char *const library_dirs[] = {"/lib/aarch64-linux-gnu",
+					   "/usr/lib/aarch64-linux-gnu",
+					   "/lib64",
+					   "/usr/lib64",
+					   "/lib",
+					   "/usr/lib",
+					   NULL};
 #endif
 
 static bool read_at(int fd, void *to, size_t size, uint64_t offset)
@@ -92,18 +102,19 @@ static const char *string_at(const struct image *m, uint64_t offset)
 	return offset < m->string_bytes ? m->strings + offset : "";
 }
 
-static bool file_offset(const Elf64_Phdr *p, size_t count, uint64_t address, uint64_t *offset)
+static bool file_offset(const Elf64_Phdr *p, size_t count, uint64_t address,
+			uint64_t *offset)
 {
 	for (size_t i = 0; i < count; i++)
 		if (p[i].p_type == PT_LOAD && address >= p[i].p_vaddr &&
 		    address - p[i].p_vaddr < p[i].p_filesz)
-			return !__builtin_add_overflow(p[i].p_offset, address - p[i].p_vaddr,
-						       offset);
+			return !__builtin_add_overflow(p[i].p_offset,
+						       address - p[i].p_vaddr, offset);
 	return false;
 }
 
-static void read_dynamic(int fd, const Elf64_Phdr *p, size_t count, const Elf64_Phdr *dynamic,
-			 struct image *m)
+static void read_dynamic(int fd, const Elf64_Phdr *p, size_t count,
+			 const Elf64_Phdr *dynamic, struct image *m)
 {
 	static Elf64_Dyn entries[DYNAMIC_MAX];
 	size_t n = dynamic->p_filesz / sizeof(entries[0]);
@@ -194,8 +205,8 @@ static bool find_in_list(const char *list, const char *origin, const char *name,
 			left -= skip;
 		}
 		if (used >= 0 && used < PATH_MAX)
-			snprintf(path + used, PATH_MAX - (size_t)used, "%.*s/%s", (int)left,
-				 rest, name);
+			snprintf(path + used, PATH_MAX - (size_t)used, "%.*s/%s",
+				 (int)left, rest, name);
 		if (n && !access(path, R_OK))
 			return true;
 		list += n + (list[n] == ':');
@@ -274,7 +285,8 @@ static enum ptrc_doctor_library walk(const char *program)
 	queue[count++] = strdup(program);
 	names[0] = strdup("");
 	for (size_t i = 0; i < count && result == PTRC_DOCTOR_LIBRARY_NONE; i++) {
-		int fd = queue[i] ? open(queue[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+		int fd =
+			queue[i] ? open(queue[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 		struct image *m;
 
 		if (fd < 0)
@@ -301,8 +313,8 @@ static enum ptrc_doctor_library walk(const char *program)
 				if (!*name || is_known || count == LIBRARIES_MAX)
 					continue;
 				names[count] = strdup(name);
-				queue[count++] = find_library(m, name, path) ? strdup(path)
-									     : NULL;
+				queue[count++] =
+					find_library(m, name, path) ? strdup(path) : NULL;
 			}
 		}
 		free(m->strings);
@@ -410,9 +422,10 @@ static void check_privileged(struct ptrc_doctor *d, const char *path)
 		return;
 	if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
 	    ((st.st_mode & S_ISGID) && st.st_gid != getgid()))
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "privileged", path,
-				"trace a copy of it without that bit",
-				"is set-user-ID or set-group-ID: such programs are never traced");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "privileged", path,
+			"trace a copy of it without that bit",
+			"is set-user-ID or set-group-ID: such programs are never traced");
 	else if (getuid() != 0 &&
 		 getxattr(path, "security.capability", value, sizeof(value)) > 0)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "privileged", path,
@@ -427,10 +440,11 @@ static void check_event_text(struct ptrc_doctor *d, const char *path)
 	if (fd < 0)
 		return;
 	if (*d->event && strlen(d->event) < 255 && !has_texts(fd, &d->event, 1))
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "event", path, NULL,
-				"does not have the name %s in it; it may be in a library, or "
-				"be made up as it runs",
-				d->event);
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_NOTE, "event", path, NULL,
+			"does not have the name %s in it; it may be in a library, or "
+			"be made up as it runs",
+			d->event);
 	close(fd);
 }
 
@@ -444,8 +458,9 @@ static void say_library(struct ptrc_doctor *d, const char *path,
 	case PTRC_DOCTOR_LIBRARY_SHARED:
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "library", path, NULL,
 				"has the library in it, %s",
-				library == PTRC_DOCTOR_LIBRARY_STATIC ? "linked statically"
-								      : "as a shared one");
+				library == PTRC_DOCTOR_LIBRARY_STATIC
+					? "linked statically"
+					: "as a shared one");
 		break;
 	case PTRC_DOCTOR_LIBRARY_MISSING:
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "library", path,
@@ -454,12 +469,14 @@ static void say_library(struct ptrc_doctor *d, const char *path,
 				"needs libposixtrace, which cannot be found");
 		break;
 	case PTRC_DOCTOR_LIBRARY_ALIEN:
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "library", path, NULL,
-				"is no program of this machine, or none that is known here");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "library", path, NULL,
+			"is no program of this machine, or none that is known here");
 		break;
 	case PTRC_DOCTOR_LIBRARY_UNKNOWN:
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "library", path, NULL,
-				"cannot be read, so it is not known whether it has the library");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_NOTE, "library", path, NULL,
+			"cannot be read, so it is not known whether it has the library");
 		break;
 	default:
 		if (preload && strstr(preload, "libposixtrace"))
@@ -493,10 +510,11 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 		return;
 	}
 	for (int i = 0; i < INTERPRETERS_MAX && find_interpreter(path, next); i++) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "command", path, NULL,
-				"is a script: what it starts is traced if it has the library; "
-				"the script itself can use ptrace-event. %s runs it",
-				next);
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_NOTE, "command", path, NULL,
+			"is a script: what it starts is traced if it has the library; "
+			"the script itself can use ptrace-event. %s runs it",
+			next);
 		memcpy(path, next, sizeof(next));
 		is_script = true;
 	}

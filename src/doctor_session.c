@@ -88,18 +88,20 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 	if (!s->has_log)
 		return;
 	if (stat(s->log, &st)) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", s->log,
-				"make another session; what is written meanwhile is gone with "
-				"this one",
-				"the log of session %s is not there any more: %s", s->name,
-				strerror(errno));
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "log", s->log,
+			"make another session; what is written meanwhile is gone with "
+			"this one",
+			"the log of session %s is not there any more: %s", s->name,
+			strerror(errno));
 		return;
 	}
 	if (s->is_log_gone) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", s->log,
-				"make another session; what is written meanwhile is gone with "
-				"this one",
-				"is not the file any more that session %s writes to", s->name);
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "log", s->log,
+			"make another session; what is written meanwhile is gone with "
+			"this one",
+			"is not the file any more that session %s writes to", s->name);
 		return;
 	}
 	if (S_ISREG(st.st_mode))
@@ -115,7 +117,8 @@ static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state 
 	if (!s->has_log || posixtrace_get_process(s->target, &p, sizeof(p)))
 		return;
 	for (unsigned int i = 0; i < p.pt_streams; i++)
-		if (posixtrace_get_process_stream(s->target, i, &stream, sizeof(stream)) == 0 &&
+		if (posixtrace_get_process_stream(s->target, i, &stream,
+						  sizeof(stream)) == 0 &&
 		    stream.pt_controller == s->controller && !stream.pt_is_kept)
 			ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "keeper", s->name,
 					"ptrace-flush starts another",
@@ -132,17 +135,17 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	ptrc_doctor_status(d, s->name, s->name, &s->status,
 			   s->attributes.stream_full_policy, s->has_log);
 	if (!s->is_target_alive)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "target", s->name,
-				"unless processes that it started are traced: ptrace-shutdown",
-				"process %d, which it traces, has ended", s->target);
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "target", s->name,
+			"unless processes that it started are traced: ptrace-shutdown",
+			"process %d, which it traces, has ended", s->target);
 	if (s->counts.pt_lost_events || s->counts.pt_log_lost_events)
 		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "lost", s->name,
 				"use a larger --stream-min-size or --log-max-size",
 				"%lu events were lost in the stream, %lu in the log",
 				s->counts.pt_lost_events, s->counts.pt_log_lost_events);
 	if (s->has_log && s->counts.pt_stream_bytes && !s->counts.pt_log_events)
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "flush", s->name,
-				advice,
+		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "flush", s->name, advice,
 				"%s of events are in the stream, and none in the log yet",
 				ptrc_doctor_size(s->counts.pt_stream_bytes, text));
 	check_log_file(d, s);
@@ -193,8 +196,8 @@ static void check_event(struct ptrc_doctor *d, const char *session)
 	else if (!type && glob)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", session,
 				say_remove(advice, "--new ", session, glob),
-				"will filter out %s when it is opened, because of %s", d->event,
-				glob);
+				"will filter out %s when it is opened, because of %s",
+				d->event, glob);
 	else if (!type && types.is_all_filtered)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", session,
 				say_remove(advice, "--new ", session, d->event),
@@ -211,9 +214,10 @@ static void say_error(struct ptrc_doctor *d, const char *name, int error)
 	ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "session", name,
 			error == ECONNREFUSED
 				? "its log, if it had one, is complete; the name is free"
-			: error == ETIMEDOUT ? "see whether it is stopped, kill -CONT it; or "
-					       "kill it: its log will be complete"
-					     : NULL,
+			: error == ETIMEDOUT
+				? "see whether it is stopped, kill -CONT it; or "
+				  "kill it: its log will be complete"
+				: NULL,
 			"%s",
 			error == ECONNREFUSED ? "its controller was killed"
 					      : ptrc_session_explain(error));
@@ -257,7 +261,8 @@ void ptrc_doctor_sessions(struct ptrc_doctor *d)
 			check_session(d, &all.replies[i].state);
 	}
 	if (!all.count)
-		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "session", "sessions", NULL, "there is none");
+		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "session", "sessions", NULL,
+				"there is none");
 }
 
 /* ---- logs ---- */
@@ -324,7 +329,8 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 }
 
 /* The identifier of the event that is looked for, 0 if the log does not know it. */
-static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path, trace_id_t trace)
+static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path,
+				   trace_id_t trace)
 {
 	static char names[PTRC_READER_IDS][TRACE_EVENT_NAME_MAX + 1];
 	struct ptrc_nearest nearest = {0};
@@ -374,18 +380,20 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 {
 	/* It has no end. */
 	if (s->posix_stream_flush_error == EOWNERDEAD && !is_written)
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "log", path, NULL,
-				"is not closed: another user's trace writes it, or it was cut "
-				"short, or controller and keeper were killed");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_NOTE, "log", path, NULL,
+			"is not closed: another user's trace writes it, or it was cut "
+			"short, or controller and keeper were killed");
 	else if (s->posix_stream_flush_error && s->posix_stream_flush_error != EOWNERDEAD)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path,
 				"see the disk that it was written to",
 				"writing it failed: %s",
 				strerror(s->posix_stream_flush_error));
 	if (s->posix_log_full_status == POSIX_TRACE_FULL)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log-full", path,
-				"use a larger --log-max-size, or --log-full-policy=append",
-				"is as full as it may get");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "log-full", path,
+			"use a larger --log-max-size, or --log-full-policy=append",
+			"is as full as it may get");
 	if (c->pt_lost_events || c->pt_log_lost_events)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "lost", path,
 				c->pt_lost_events ? "use a larger --stream-min-size"
@@ -430,8 +438,8 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 	check_damage(d, path, trace, &seen,
 		     status.posix_stream_flush_error != EOWNERDEAD);
 	if (!seen.user_events && !seen.is_cut_short)
-		ptrc_doctor_say(d, is_written ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM, "events",
-				path,
+		ptrc_doctor_say(d, is_written ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM,
+				"events", path,
 				is_written ? NULL
 					   : "see whether the program has the library: "
 					     "ptrace-doctor -- COMMAND",
@@ -452,8 +460,9 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 				"%s was opened, but never happened while it was traced",
 				d->event);
 	else if (wanted && seen.wanted)
-		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "event", path, NULL, "%s happened %llu times",
-				d->event, (unsigned long long)seen.wanted);
+		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "event", path, NULL,
+				"%s happened %llu times", d->event,
+				(unsigned long long)seen.wanted);
 }
 
 /* Closed, with all that was to be written. */
@@ -499,7 +508,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	if (error) {
 		ptrc_reader_why_no_log(fd, reason, sizeof(reason));
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL, "%s",
-				!st.st_size ? "is empty: nothing was written to it"
+				!st.st_size	  ? "is empty: nothing was written to it"
 				: error == EINVAL ? reason
 						  : strerror(error));
 	} else {

@@ -533,7 +533,8 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		put_data_text(b, view);
 		break;
 	case PTRC_FIELD_TRUNCATED:
-		ptrc_buffer_text(b, ptrc_view_truncation(r->event.posix_truncation_status));
+		ptrc_buffer_text(b,
+				 ptrc_view_truncation(r->event.posix_truncation_status));
 		break;
 	default:
 		ptrc_view_value(view, field, &v);
@@ -591,8 +592,8 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 
 		while (used && list[used - 1] == ' ')
 			used--;
-		snprintf(name, sizeof(name), "%.*s",
-			 used < sizeof(name) ? (int)used : 99, list);
+		snprintf(name, sizeof(name), "%.*s", used < sizeof(name) ? (int)used : 99,
+			 list);
 		if (!ptrc_field_find(name, layouts, &field, reason, reason_size))
 			return false;
 		for (size_t i = 0; i < f->field_count; i++)

@@ -188,11 +188,13 @@ static bool take_name(struct parser *p, const struct type *type, struct field *f
 
 		if (other && (!strcmp(name, other) || is_hex_of(name, other) ||
 			      is_hex_of(other, name)))
-			return refuse(p, strcmp(name, other) ?
-						 "'%s' and '%s': the one with _hex is where "
-						 "bytes of the other go" :
-						 "'%s' and '%s' have the same name",
-				      other, name);
+			return refuse(
+				p,
+				strcmp(name, other)
+					? "'%s' and '%s': the one with _hex is where "
+					  "bytes of the other go"
+					: "'%s' and '%s' have the same name",
+				other, name);
 	}
 	f->name = ptrc_layouts_name(l, name);
 	if (f->name < 0) {

@@ -101,8 +101,9 @@ static void check_keys(char **pairs, size_t count)
 		memcpy(key, sorted[i], n - 4);
 		strcpy(key + n - 4, "=");
 		if (bsearch(&key, sorted, count, sizeof(*sorted), compare_keys))
-			ptrc_cli_usage(sorted[i], "this is where the bytes of the key without "
-						  "_hex would go");
+			ptrc_cli_usage(sorted[i],
+				       "this is where the bytes of the key without "
+				       "_hex would go");
 		free(key);
 	}
 	free(sorted);
@@ -115,8 +116,9 @@ static void put_pairs(struct ptrc_buffer *data, char **pairs)
 
 	for (; pairs[count]; count++)
 		if (!key_length(pairs[count]))
-			ptrc_cli_usage(pairs[count],
-				       "is not KEY=VALUE, and there can be only one DATA");
+			ptrc_cli_usage(
+				pairs[count],
+				"is not KEY=VALUE, and there can be only one DATA");
 	check_keys(pairs, count);
 	ptrc_json_open(&j, NULL, '{');
 	for (char **pair = pairs; *pair; pair++) {
@@ -146,7 +148,8 @@ static bool read_stdin(struct ptrc_buffer *data)
 			return true;
 		data->used += (size_t)got;
 		if (data->used > STDIN_MAX) {
-			ptrc_cli_message("standard input", "more than %zu bytes", STDIN_MAX);
+			ptrc_cli_message("standard input", "more than %zu bytes",
+					 STDIN_MAX);
 			return false;
 		}
 	}
@@ -157,14 +160,16 @@ static void check_name(const char *name)
 	if (!*name)
 		ptrc_cli_usage(NULL, "the event name is empty");
 	if (strlen(name) > TRACE_EVENT_NAME_MAX)
-		ptrc_cli_usage(name, "an event name has at most %d bytes", TRACE_EVENT_NAME_MAX);
+		ptrc_cli_usage(name, "an event name has at most %d bytes",
+			       TRACE_EVENT_NAME_MAX);
 }
 
 /* Returns whether the call went well, after a message if not. */
 static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
 		   struct result *r)
 {
-	int err = posixtrace_event_for(r->pid, name, data->bytes, data->used, &r->streams);
+	int err =
+		posixtrace_event_for(r->pid, name, data->bytes, data->used, &r->streams);
 	char pid[16];
 
 	if (!err)
@@ -273,9 +278,11 @@ int main(int argc, char **argv)
 	if (is_json)
 		print_json(name, &r);
 	if (is_required && r.streams == 0) {
-		ptrc_cli_message(name, "recorded nowhere: nothing traces process %d, or no trace "
-				       "wants the event now",
-				 (int)r.pid);
+		ptrc_cli_message(
+			name,
+			"recorded nowhere: nothing traces process %d, or no trace "
+			"wants the event now",
+			(int)r.pid);
 		return PTRC_EXIT_FAILED;
 	}
 	return PTRC_EXIT_DONE;

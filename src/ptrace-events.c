@@ -33,9 +33,10 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-events",
 	.operands = "[OPTION]... SESSION|LOG...",
-	.summary = "Lists the event types of sessions and trace logs: number, events seen,\n"
-		   "bytes of data, events cut to max-data-size, name. What has a / in it, or\n"
-		   "is no session, is a log.",
+	.summary =
+		"Lists the event types of sessions and trace logs: number, events seen,\n"
+		"bytes of data, events cut to max-data-size, name. What has a / in it, or\n"
+		"is no session, is a log.",
 	.options = options,
 	.notes =
 		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
@@ -173,7 +174,8 @@ int main(int argc, char **argv)
 		is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
 		if (types.count && !is_one)
 			put_thing(&out, thing, optind == first);
-		put(&out, strcmp(thing, "-") ? thing : "standard input", is_session, &types);
+		put(&out, strcmp(thing, "-") ? thing : "standard input", is_session,
+		    &types);
 		ptrc_event_types_free(&types);
 		ptrc_output_write(&out);
 	}

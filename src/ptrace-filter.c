@@ -40,9 +40,10 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-filter",
 	.operands = "[OPTION]... SESSION [EVENT]...",
-	.summary = "Shows or changes which events a session filters out, that is, does not\n"
-		   "record. EVENT is the name of an event type or a glob. Without --set,\n"
-		   "--add or --remove the filter is shown, one name per line.",
+	.summary =
+		"Shows or changes which events a session filters out, that is, does not\n"
+		"record. EVENT is the name of an event type or a glob. Without --set,\n"
+		"--add or --remove the filter is shown, one name per line.",
 	.options = options,
 	.notes = "--set without any event empties the filter.\n"
 		 "Exit status: 0 done, 1 failed, nothing is changed, 2 wrong usage.",
@@ -128,8 +129,7 @@ static void say_unknown(const char *name, const char *event)
 	else
 		ptrc_cli_message(event, "no event type of session %s has this name%s",
 				 name,
-				 ptrc_nearest_text(&nearest, proposal,
-						   sizeof(proposal)));
+				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	ptrc_session_types_free(&types);
 }
 

@@ -29,8 +29,9 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-list",
 	.operands = "[OPTION]...",
-	.summary = "Lists the sessions of the user: name, status, target and its command,\n"
-		   "how many processes and events were traced, log.",
+	.summary =
+		"Lists the sessions of the user: name, status, target and its command,\n"
+		"how many processes and events were traced, log.",
 	.options = options,
 	.notes = "A + marks a target that has ended.\n"
 		 "Exit status: 0 done, 1 a session does not answer, 2 wrong usage.",
@@ -159,7 +160,8 @@ int main(int argc, char **argv)
 						   "%-*s  %-9s  %7s   %-15s  %9s  %10s  "
 						   "%s\n",
 						   width, "SESSION", "STATUS", "TARGET",
-						   "COMMAND", "PROCESSES", "EVENTS", "LOG");
+						   "COMMAND", "PROCESSES", "EVENTS",
+						   "LOG");
 			has_header = true;
 			put_text(&out, &replies[i].state, width);
 		} else if (error != ENOENT && error != ECONNREFUSED &&

@@ -149,8 +149,10 @@ static int find_command(const char *name)
 static int say_cannot_execute(const char *name, int error)
 {
 	if (error == ENOENT && !find_command(name))
-		ptrc_cli_message(name, "what interprets this script, or loads this program, was not "
-				       "found");
+		ptrc_cli_message(
+			name,
+			"what interprets this script, or loads this program, was not "
+			"found");
 	else if (error == ENOENT && !strchr(name, '/'))
 		ptrc_cli_message(name, "command not found");
 	else

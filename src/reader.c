@@ -303,7 +303,8 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 			ptrc_reader_name(r, id);
 	}
 	for (id = 1; id < PTRC_READER_IDS; id++)
-		if (r->names[id] && r->names[id]->is_known && r->names[id]->size > longest)
+		if (r->names[id] && r->names[id]->is_known &&
+		    r->names[id]->size > longest)
 			longest = r->names[id]->size;
 	return longest;
 }

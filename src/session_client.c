@@ -363,9 +363,8 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		if (!error)
 			error = reply->error;
 		/* Something on every page but the last, so that there is an end. */
-		if (!error &&
-		    (reply->body != PTRC_SESSION_BODY_PAGE ||
-		     (reply->next && (reply->next <= q.from || !reply->size))))
+		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
+			       (reply->next && (reply->next <= q.from || !reply->size))))
 			error = EPROTO;
 		if (!error)
 			error = add_page(t, reply);

@@ -208,9 +208,9 @@ static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t s
 /* Sends the message to all. */
 static void send_batch(struct ptrc_follow *f)
 {
-	const struct ptrc_session_events head = {
-		PTRC_SESSION_MAGIC, PTRC_SESSION_VERSION, PTRC_SESSION_EVENTS,
-		(uint32_t)f->used, 0};
+	const struct ptrc_session_events head = {PTRC_SESSION_MAGIC, PTRC_SESSION_VERSION,
+						 PTRC_SESSION_EVENTS, (uint32_t)f->used,
+						 0};
 	size_t size = sizeof(head) + f->used;
 
 	if (!f->used)
@@ -340,16 +340,15 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 	};
 	/* Whole, if it fits at all; and in one message with its name, so that nobody gets
 	 * the one without the other. */
-	const size_t name_size = sizeof(struct ptrc_session_record) +
-				 padded(TRACE_EVENT_NAME_MAX);
+	const size_t name_size =
+		sizeof(struct ptrc_session_record) + padded(TRACE_EVENT_NAME_MAX);
 	const size_t most = PTRC_SESSION_EVENTS_MAX - name_size -
 			    sizeof(struct ptrc_session_record) - sizeof(event);
 	size_t part = size < most ? size : most;
 	unsigned char *at;
 
 	if (PTRC_SESSION_EVENTS_MAX - f->used <
-	    name_size + sizeof(struct ptrc_session_record) +
-		    padded(sizeof(event) + part))
+	    name_size + sizeof(struct ptrc_session_record) + padded(sizeof(event) + part))
 		send_batch(f);
 	if (!f->count)
 		return;

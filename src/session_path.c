@@ -57,9 +57,10 @@ void ptrc_session_say_directory(int error)
 
 	ptrc_session_directory(false, path);
 	ptrc_cli_message(path, "%s",
-			 error == EPERM ? "not safe to use: it has to be a directory of yours "
-					  "that is closed to others (mode 700)"
-					: strerror(error));
+			 error == EPERM
+				 ? "not safe to use: it has to be a directory of yours "
+				   "that is closed to others (mode 700)"
+				 : strerror(error));
 }
 
 static void set_address(struct sockaddr_un *address, const char *directory,

@@ -65,7 +65,8 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l, char *r
 	}
 	for (size_t i = 0; i < sizeof(data_keys) / sizeof(*data_keys); i++)
 		if (!strcmp(name, data_keys[i])) {
-			snprintf(reason, reason_size, "'%s' is part of 'data' here", name);
+			snprintf(reason, reason_size, "'%s' is part of 'data' here",
+				 name);
 			return;
 		}
 	if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))

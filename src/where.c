@@ -243,7 +243,8 @@ static void read_sign(struct parser *p)
 	if (*p->at == '=' || *p->at == '&' || *p->at == '|')
 		refuse(p, p->at, "'%c' is '%c%c' here", *p->at, *p->at, *p->at);
 	else
-		refuse(p, p->at, "'%.*s' has no meaning here", character_length(p->at), p->at);
+		refuse(p, p->at, "'%.*s' has no meaning here", character_length(p->at),
+		       p->at);
 }
 
 /* Reads the next token, unless one was bad: that ends everything. */

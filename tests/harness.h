@@ -386,7 +386,8 @@ static inline const char *harness_lacking(const struct harness_case *one)
 	while (file && !found && fgets(line, sizeof(line), file)) {
 		char *program = strtok(line, " \t\n"), *name = strtok(NULL, " \t\n");
 
-		if (program && name && strcmp(program, program_invocation_short_name) == 0 &&
+		if (program && name &&
+		    strcmp(program, program_invocation_short_name) == 0 &&
 		    (strcmp(name, one->name) == 0 || strcmp(name, "*") == 0))
 			found = strtok(NULL, "\n");
 	}
@@ -409,7 +410,8 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 	sigaddset(&child_set, SIGCHLD);
 	memset(harness_shared, 0, sizeof(*harness_shared));
 	if (lacking) {
-		printf("ok %d - %s [%s] # SKIP %s\n", number, one->name, one->ids, lacking);
+		printf("ok %d - %s [%s] # SKIP %s\n", number, one->name, one->ids,
+		       lacking);
 		return true;
 	}
 	fflush(stdout);

@@ -88,7 +88,8 @@ static void private_user_run(char **argv, uid_t uid)
 #ifdef PRIVATE_USER_BEFORE
 	PRIVATE_USER_BEFORE();
 #endif
-	if (setgroups(1, groups) < 0 || setresgid((gid_t)uid, (gid_t)uid, (gid_t)uid) < 0 ||
+	if (setgroups(1, groups) < 0 ||
+	    setresgid((gid_t)uid, (gid_t)uid, (gid_t)uid) < 0 ||
 	    setresuid(uid, uid, uid) < 0 || !private_user_can_exec())
 		_exit(PRIVATE_USER_UNFIT);
 	/* Behind the change of user, which clears it. */
@@ -112,7 +113,8 @@ __attribute__((constructor)) static void private_user_enter(int argc, char **arg
 		if (pid < 0)
 			return;
 		pid_t child = pid ? pid : getpid();
-		uid_t uid = is_low ? 50000 + (uid_t)child % 15000 : 1879048192 + (uid_t)child;
+		uid_t uid =
+			is_low ? 50000 + (uid_t)child % 15000 : 1879048192 + (uid_t)child;
 		if (pid == 0)
 			private_user_run(argv, uid);
 		private_user_pid = pid;

@@ -288,7 +288,8 @@ static void keep_event(struct ts_event *event, const struct posix_trace_event_in
 {
 	if (len > TS_DATA_MAX)
 		fail("data_len is %zu, the buffer has %d", len, TS_DATA_MAX);
-	if (info->posix_timestamp.tv_nsec < 0 || info->posix_timestamp.tv_nsec >= 1000000000)
+	if (info->posix_timestamp.tv_nsec < 0 ||
+	    info->posix_timestamp.tv_nsec >= 1000000000)
 		fail("a timestamp with %ld nanoseconds", info->posix_timestamp.tv_nsec);
 	event->info = *info;
 	event->len = len;

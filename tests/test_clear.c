@@ -312,7 +312,8 @@ TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01")
 
 TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 

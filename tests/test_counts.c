@@ -83,7 +83,8 @@ TEST(unread_is_what_a_reader_still_gets, "EXT-01")
 	int fd = ts_temp_file();
 
 	for (int is_logged = 0; is_logged < 2; is_logged++) {
-		trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
+		trace_id_t trid =
+			is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
 
 		ts_start(trid);
 		expect_unread(trid, id, 0);
@@ -131,7 +132,8 @@ TEST(a_clear_begins_the_counts_anew, "EXT-02")
 	int fd = ts_temp_file();
 
 	for (int is_logged = 0; is_logged < 2; is_logged++) {
-		trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
+		trace_id_t trid =
+			is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
 
 		ts_start(trid);
 		ts_emit(id, 1);
@@ -319,7 +321,8 @@ static void *flush(void *arg)
 
 TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	struct flush f = {.trid = ts_create_log(0, &attr, fd)};
@@ -344,7 +347,8 @@ TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01")
 
 TEST(counts_are_exact_while_others_flush_and_record, "EXT-01")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0);
 	struct writer w = {.id = ts_id("event")};
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -403,9 +407,10 @@ TEST(what_a_filter_withholds_is_not_counted, "EXT-01 FILTER-13")
 		for (int i = 0; i < 2; i++)
 			threads[i] = ts_thread(write_until_over, &id);
 		for (int n = 0; n < 60; n++) {
-			CHECK_OK(posix_trace_set_filter(trid, &set,
-							n % 2 ? POSIX_TRACE_SUB_EVENTSET
-							      : POSIX_TRACE_ADD_EVENTSET));
+			CHECK_OK(
+				posix_trace_set_filter(trid, &set,
+						       n % 2 ? POSIX_TRACE_SUB_EVENTSET
+							     : POSIX_TRACE_ADD_EVENTSET));
 			sched_yield();
 		}
 		atomic_store(&is_over, true);

@@ -373,8 +373,8 @@ TEST(a_slow_reaper_keeps_others_out_until_it_dies, "EVENT-23")
 	CHECK_EXIT(dead, 0);
 	slot = &ptrc_stream_slots(h)[h->slots_used++];
 	atomic_store(&slot->owner, (uint64_t)dead << PTRC_SLOT_TID_SHIFT);
-	atomic_store(&h->reaper, ((uint64_t)reaper << PTRC_SLOT_TID_SHIFT) |
-					 PTRC_SLOT_CLAIM_MASK);
+	atomic_store(&h->reaper,
+		     ((uint64_t)reaper << PTRC_SLOT_TID_SHIFT) | PTRC_SLOT_CLAIM_MASK);
 	ptrc_slots_reap(h, h->chunk_count, h->chunk_size, 0, 0);
 	CHECK_NE(slot->owner, 0);
 	CHECK_EQ(h->reaper >> PTRC_SLOT_TID_SHIFT, reaper);
@@ -426,7 +426,8 @@ static struct stage *stage;
 
 static void *map_shared(size_t bytes)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
 
 	CHECK(at != MAP_FAILED);
 	return at;
@@ -550,7 +551,8 @@ static void be_controller(pid_t target, int policy, int log_fd)
 	trace_attr_t attr = ts_attr(policy, 64 * KIB, DATA_MAX);
 	trace_id_t trid;
 
-	trid = log_fd < 0 ? ts_create(target, &attr) : ts_create_log(target, &attr, log_fd);
+	trid = log_fd < 0 ? ts_create(target, &attr)
+			  : ts_create_log(target, &attr, log_fd);
 	ts_start(trid);
 	CHECK_WITHIN(END_MS, atomic_load(&stage->recorded) > 1000);
 	atomic_store(&stage->is_ready, true);
@@ -612,8 +614,8 @@ enum region {
 };
 
 static const char *const region_names[] = {
-	"header", "clock", "slots", "chunk control", "chunk headers",
-	"records", "names", "page", "anywhere",
+	"header",  "clock", "slots", "chunk control", "chunk headers",
+	"records", "names", "page",  "anywhere",
 };
 
 struct victim {
@@ -626,12 +628,13 @@ static unsigned char *choose(const struct victim *v, enum region region)
 {
 	unsigned char *stream = v->stream.at;
 	unsigned char *chunk = (unsigned char *)ptrc_stream_chunk(
-		(struct ptrc_stream_header *)(void *)stream, v->chunk_count, v->chunk_size,
-		(uint32_t)random_below(v->used));
+		(struct ptrc_stream_header *)(void *)stream, v->chunk_count,
+		v->chunk_size, (uint32_t)random_below(v->used));
 
 	switch (region) {
 	case HEADER:
-		return stream + random_below(offsetof(struct ptrc_stream_header, log_path));
+		return stream +
+		       random_below(offsetof(struct ptrc_stream_header, log_path));
 	case CLOCK:
 		return stream + PTRC_STREAM_CLOCK_OFFSET +
 		       random_below(16 * sizeof(struct ptrc_clock_entry));
@@ -659,7 +662,8 @@ static unsigned char *choose(const struct victim *v, enum region region)
 static void damage_one(const struct victim *v, enum region region)
 {
 	unsigned char *at = choose(v, region);
-	static const uint64_t values[] = {0, UINT64_MAX, 1, UINT64_C(1) << 63, 0x7fffffff};
+	static const uint64_t values[] = {0, UINT64_MAX, 1, UINT64_C(1) << 63,
+					  0x7fffffff};
 	uint64_t word;
 
 	switch (random_below(4)) {
@@ -672,7 +676,8 @@ static void damage_one(const struct victim *v, enum region region)
 		break;
 	default:
 		word = values[random_below(sizeof(values) / sizeof(values[0]))];
-		memcpy((unsigned char *)((uintptr_t)at & ~(uintptr_t)7), &word, sizeof(word));
+		memcpy((unsigned char *)((uintptr_t)at & ~(uintptr_t)7), &word,
+		       sizeof(word));
 	}
 }
 
@@ -684,15 +689,16 @@ static void reap_all(pid_t controller, pid_t target)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, __WALL | WNOHANG)) >= 0) {
-		const char *who = pid == controller ? "controller" :
-				  pid == target	    ? "target" :
-						      "keeper";
+		const char *who = pid == controller ? "controller"
+				  : pid == target   ? "target"
+						    : "keeper";
 
 		if (pid == 0) {
 			if (harness_now_ns() > end)
-				harness_fail("controller (at %d), keeper or target does not "
-					     "end",
-					     atomic_load(&stage->progress));
+				harness_fail(
+					"controller (at %d), keeper or target does not "
+					"end",
+					atomic_load(&stage->progress));
 			harness_sleep_ms(1);
 			continue;
 		}
@@ -714,9 +720,8 @@ static void read_log(int fd)
 
 	if (posix_trace_open(fd, &log))
 		return;
-	while (!unavailable &&
-	       posix_trace_getnext_event(log, &info, data, sizeof(data), &len,
-					 &unavailable) == 0)
+	while (!unavailable && posix_trace_getnext_event(log, &info, data, sizeof(data),
+							 &len, &unavailable) == 0)
 		CHECK_LE(len, sizeof(data));
 	CHECK_OK(posix_trace_close(log));
 }

@@ -1927,8 +1927,8 @@ TEST(an_event_of_more_than_4_gib_is_lost, "EVENT-27")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, (size_t)8 << 30);
 	trace_id_t trid = ts_create_running(0, &attr);
 	trace_event_id_t id = ts_id("event");
-	void *data = mmap(NULL, giant, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			  -1, 0);
+	void *data = mmap(NULL, giant, PROT_READ,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	unsigned int streams;
 	struct ts_events all;
 
@@ -1939,7 +1939,8 @@ TEST(an_event_of_more_than_4_gib_is_lost, "EVENT-27")
 	posix_trace_event(id, data, giant);
 	CHECK_OK(posixtrace_event_for(0, "event", data, giant, &streams));
 	CHECK_EQ(streams, 0);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_OVERRUN);
 	all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, id), 0);
 	munmap(data, giant);

@@ -216,16 +216,17 @@ static bool has_page(pid_t pid)
 	char path[100];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/dev/shm/posixtrace-%u/p.%d", (unsigned int)geteuid(),
-		 (int)pid);
+	snprintf(path, sizeof(path), "/dev/shm/posixtrace-%u/p.%d",
+		 (unsigned int)geteuid(), (int)pid);
 	return stat(path, &st) == 0;
 }
 
 TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "EXT-05")
 {
 	for (int is_inherited = 0; is_inherited < 2; is_inherited++) {
-		trace_attr_t attr = is_inherited ? inherited_attr() :
-						   ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+		trace_attr_t attr = is_inherited
+					    ? inherited_attr()
+					    : ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 		struct shell shell = traceable_shell();
 		trace_id_t trid = ts_create_running(shell.pid, &attr);
 		pid_t child = start_child(&shell);
@@ -295,7 +296,8 @@ TEST(errors_are_told_and_nothing_is_stored, "EXT-06")
 	CHECK_EQ(posixtrace_event_for(shell.pid, NULL, NULL, 0, &streams), EINVAL);
 	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 1, &streams), EINVAL);
 	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 0, NULL), EINVAL);
-	CHECK_EQ(posixtrace_event_for(shell.pid, "posix_trace_start", NULL, 0, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "posix_trace_start", NULL, 0, &streams),
+		 EINVAL);
 	memset(name, 'n', sizeof(name));
 	name[TRACE_EVENT_NAME_MAX + 1] = '\0';
 	CHECK_EQ(posixtrace_event_for(shell.pid, name, NULL, 0, &streams), ENAMETOOLONG);
@@ -306,7 +308,8 @@ TEST(errors_are_told_and_nothing_is_stored, "EXT-06")
 	expect_name(trid, ts_next(trid).info.posix_event_id, name);
 
 	struct ts_target other = ts_target_fork();
-	CHECK_EQ(ts_target_call(&other, call_as_another_user, &shell.pid, sizeof(shell.pid)),
+	CHECK_EQ(ts_target_call(&other, call_as_another_user, &shell.pid,
+				sizeof(shell.pid)),
 		 EPERM);
 	ts_target_end(&other);
 	ts_expect_none(trid);
@@ -330,7 +333,8 @@ static intptr_t record_many(const void *arg, size_t bytes)
 	for (uint32_t i = 0; i < g.count; i++) {
 		uint32_t number = g.first + i;
 
-		if (posixtrace_event_for(g.target, "guest", &number, sizeof(number), &streams) ||
+		if (posixtrace_event_for(g.target, "guest", &number, sizeof(number),
+					 &streams) ||
 		    streams != 1)
 			return (intptr_t)i + 1;
 	}

@@ -32,8 +32,8 @@ static trace_id_t create_plain(pid_t pid)
 }
 
 /* Numbers 0 to count - 1 of events of this name; all of the process if pid is not 0. */
-static void expect_emitted(trace_id_t trid, const struct ts_events *events, const char *name,
-			   uint32_t count, pid_t pid)
+static void expect_emitted(trace_id_t trid, const struct ts_events *events,
+			   const char *name, uint32_t count, pid_t pid)
 {
 	char got[TRACE_EVENT_NAME_MAX + 1];
 	uint32_t due = 0;
@@ -77,7 +77,8 @@ static void expect_unique_names(trace_id_t trid)
 
 TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVENTID-27")
 {
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
+				       POSIX_TRACE_INHERITED};
 	for (size_t p = 0; p < 2; p++) {
 		struct ts_target target = ts_target_fork();
 		trace_id_t first = create_inherited(target.pid, policies[p]);
@@ -87,7 +88,8 @@ TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVE
 		ts_target_emit(&target, old, 0);
 		for (uint32_t i = 1; i < 4; i++) {
 			ts_target_exec(&target);
-			trace_event_id_t new_id = ts_target_id(&target, "of the new image");
+			trace_event_id_t new_id =
+				ts_target_id(&target, "of the new image");
 			CHECK_NE(new_id, old);
 			ts_target_emit(&target, new_id, i);
 		}
@@ -100,8 +102,8 @@ TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVE
 				CHECK_EQ(ts_number(&events.at[j]), j - 1);
 				CHECK_OK(posix_trace_eventid_get_name(
 					trids[i], id_at(&events, j), name));
-				CHECK_STR_EQ(name, j == 1 ? "of the old image" :
-							    "of the new image");
+				CHECK_STR_EQ(name, j == 1 ? "of the old image"
+							  : "of the new image");
 			}
 			expect_unique_names(trids[i]);
 			ts_shutdown(trids[i]);
@@ -132,8 +134,8 @@ TEST(stream_works_on_over_exec, "EXEC-01 STARTSTOP-11 FILTER-07")
 	ts_stop(trid);
 	ts_target_emit(&target, id, 4);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, POSIX_TRACE_FILTER,
-		      id, POSIX_TRACE_STOP, 0);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER,
+		      POSIX_TRACE_FILTER, id, POSIX_TRACE_STOP, 0);
 	ts_target_end(&target);
 }
 
@@ -370,7 +372,8 @@ HELPER(after_exec)
 		char path[300], link[300];
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		ssize_t len = readlink(path, link, sizeof(link) - 1);
-		harness_fail("descriptor %d is open: %.*s", fd, len > 0 ? (int)len : 0, link);
+		harness_fail("descriptor %d is open: %.*s", fd, len > 0 ? (int)len : 0,
+			     link);
 	}
 	closedir(dir);
 	/* It uses the library, and is not traced by what it was before. */
@@ -392,7 +395,8 @@ static const char *own_path(void)
 	return path;
 }
 
-static char helper_option[] = "--helper", helper_name[] = "after_exec", helper_self[] = "test";
+static char helper_option[] = "--helper", helper_name[] = "after_exec",
+	    helper_self[] = "test";
 
 enum exec_call { EXECL, EXECLE, EXECLP, EXECV, EXECVE, EXECVP, FEXECVE, EXECVPE, CALLS };
 
@@ -598,7 +602,8 @@ TEST(failed_exec_changes_nothing, "EXEC-08")
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	trace_id_t old = ts_create_log(0, &attr, old_fd);
 	ts_shutdown(old);
-	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr),
+		   logged = ts_create_log(0, &attr, fd);
 	trace_id_t opened = ts_open_log(old_fd);
 	char *argv[] = {helper_self, NULL};
 	ts_start(logged);
@@ -634,7 +639,8 @@ TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11")
 	int fd = ts_temp_file();
 	trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr),
+		   logged = ts_create_log(0, &attr, fd);
 	char sh[] = "sh", option[] = "-c", command[] = "exit 7";
 	char *argv[] = {sh, option, command, NULL};
 	uint32_t number = 0;
@@ -651,7 +657,8 @@ TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11")
 			}
 			break;
 		case 1:
-			CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ), 0);
+			CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ),
+				 0);
 			break;
 		default:
 			pid = harness_fork();

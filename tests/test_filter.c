@@ -558,9 +558,11 @@ TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 	size_t event_bytes, start_bytes, bytes;
 	uint32_t fit = 0;
 	CHECK_OK(posix_trace_get_attr(trid, &resolved));
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&resolved, sizeof(data), &event_bytes));
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&resolved, sizeof(data),
+						      &event_bytes));
 	CHECK_OK(posix_trace_attr_getmaxsystemeventsize(&resolved, &start_bytes));
-	for (bytes = start_bytes + 2 * event_bytes; bytes <= SMALL; bytes += event_bytes) {
+	for (bytes = start_bytes + 2 * event_bytes; bytes <= SMALL;
+	     bytes += event_bytes) {
 		posix_trace_event(b, data, sizeof(data));
 		fit++;
 	}

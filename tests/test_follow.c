@@ -26,7 +26,7 @@ struct got {
 /* The controller, with this stream. */
 static void begin(trace_id_t trid, bool has_log)
 {
-	follow = (struct ptrc_follow){ .trace = trid, .has_log = has_log };
+	follow = (struct ptrc_follow){.trace = trid, .has_log = has_log};
 }
 
 static struct got join(void)
@@ -35,7 +35,7 @@ static struct got join(void)
 
 	CHECK_OK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
 	CHECK_OK(ptrc_follow_add(&follow, ends[0]));
-	return (struct got){ .fd = ends[1] };
+	return (struct got){.fd = ends[1]};
 }
 
 static void take_records(struct got *g, const unsigned char *at, size_t left)
@@ -140,7 +140,7 @@ static struct got block(void)
 
 static bool is_writable(void)
 {
-	struct pollfd p = { .fd = follow.followers[0].fd, .events = POLLOUT };
+	struct pollfd p = {.fd = follow.followers[0].fd, .events = POLLOUT};
 
 	return poll(&p, 1, 0) == 1;
 }

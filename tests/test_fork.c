@@ -40,8 +40,8 @@ static size_t count_of(const struct ts_events *events, trace_event_id_t id, pid_
 
 /* The events of prog_emit: of this name, numbered 0 to count - 1, all of one process. Its
  * pid; 0 if there is no such event and none is wanted. */
-static pid_t expect_emitted(trace_id_t trid, const struct ts_events *events, const char *name,
-			    uint32_t count)
+static pid_t expect_emitted(trace_id_t trid, const struct ts_events *events,
+			    const char *name, uint32_t count)
 {
 	char got[TRACE_EVENT_NAME_MAX + 1];
 	uint32_t due = 0;
@@ -218,8 +218,8 @@ TEST(each_streams_own_policy_decides, "FORK-07 CREATE-07")
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trids[6];
 	for (int i = 0; i < 6; i++)
-		trids[i] = create_inherited(0, i % 2 ? POSIX_TRACE_INHERITED :
-						       POSIX_TRACE_CLOSE_FOR_CHILD);
+		trids[i] = create_inherited(0, i % 2 ? POSIX_TRACE_INHERITED
+						     : POSIX_TRACE_CLOSE_FOR_CHILD);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		ts_emit(id, 1);
@@ -236,7 +236,8 @@ TEST(policy_counts_at_fork_for_suspended_streams_too, "FORK-08")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
-	trace_id_t never_started = ts_create(0, &attr), stopped = ts_create_running(0, &attr);
+	trace_id_t never_started = ts_create(0, &attr),
+		   stopped = ts_create_running(0, &attr);
 	trace_attr_t closing = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
 	trace_id_t closed = ts_create(0, &closing);
 	ts_stop(stopped);
@@ -250,7 +251,8 @@ TEST(policy_counts_at_fork_for_suspended_streams_too, "FORK-08")
 	ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
 	CHECK_EQ(ts_number(&events.at[1]), 1);
 	events = ts_read_all(stopped);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, POSIX_TRACE_START, id, 0);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, POSIX_TRACE_START, id,
+		      0);
 	events = ts_read_all(closed);
 	ts_expect_ids(&events, POSIX_TRACE_START, 0);
 	ts_target_end(&child);
@@ -331,7 +333,8 @@ TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OP
 	ts_emit(id, 0);
 	ts_shutdown(old);
 
-	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr),
+		   logged = ts_create_log(0, &attr, fd);
 	trace_id_t opened = ts_open_log(old_log);
 	ts_start(logged);
 	ts_emit(id, 1);
@@ -413,7 +416,8 @@ static int duplicate_of(int fd)
 
 TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
 
 	for (int is_grandchild = 0; is_grandchild < 2; is_grandchild++) {
 		int ends[2], fd = ts_temp_file();
@@ -446,8 +450,10 @@ TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35")
 
 TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12")
 {
-	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC, BY_ABORT};
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC,
+					      BY_ABORT};
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
+				       POSIX_TRACE_INHERITED};
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
 		int fd = ts_temp_file(), old_log = ts_temp_file();
@@ -469,8 +475,8 @@ TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12")
 			ts_emit(id, number++);
 			ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
 					 POSIX_TRACE_NO_OVERRUN);
-			ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-					 POSIX_TRACE_NO_OVERRUN);
+			ts_expect_status(logged, POSIX_TRACE_RUNNING,
+					 POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 		}
 		/* The log was not closed in between. */
 		trace_id_t log = ts_open_log(fd);
@@ -686,8 +692,8 @@ TEST(filter_holds_for_the_whole_traced_set, "FILTER-20 FILTER-07 FORK-01")
 	ts_target_emit(&late, id, 3);
 	ts_target_emit(&late, other, 4);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, other, other, other,
-		      0);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, other, other,
+		      other, 0);
 	ts_target_end(&late);
 	ts_target_end(&child);
 	ts_target_end(&target);
@@ -767,7 +773,8 @@ TEST(spawner_may_exit_at_once, "FORK-17")
 		char name[32];
 		snprintf(name, sizeof(name), "orphan %d", i);
 		struct ts_target spawner = ts_target_fork_child(&target);
-		ts_target_call_begin(&spawner, do_spawn_and_leave, name, strlen(name) + 1);
+		ts_target_call_begin(&spawner, do_spawn_and_leave, name,
+				     strlen(name) + 1);
 		close(spawner.sock);
 	}
 	size_t seen = 0;
@@ -794,7 +801,8 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11")
 	program_beside(path, "prog_emit");
 	char *argv[] = {path, name, count, NULL};
 	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
-	trace_id_t trid = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t trid = ts_create_running(0, &attr),
+		   logged = ts_create_log(0, &attr, fd);
 	ts_start(logged);
 	ts_emit(id, 0);
 	for (uint32_t i = 0; i < 50; i++) {
@@ -932,7 +940,8 @@ TEST(ended_processes_do_not_count, "FORK-20 EVENT-16")
 
 TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11")
 {
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
+				       POSIX_TRACE_INHERITED};
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
 		int fd = ts_temp_file();
@@ -943,7 +952,8 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11")
 		ts_emit(id, 0);
 		for (uint32_t i = 0; i < 30; i++) {
 			/* No fork handler runs, and the C library does not know. */
-			pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+			pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL,
+						   NULL);
 			CHECK_GE(pid, 0);
 			if (pid == 0) {
 				for (uint32_t j = 0; j < 100; j++)
@@ -983,7 +993,8 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11")
 		ts_shutdown(trid);
 		ts_shutdown(logged);
 		events = ts_log_events(fd);
-		CHECK_EQ(stop_reason(&events.at[ts_find(&events, POSIX_TRACE_STOP, 0)]), 0);
+		CHECK_EQ(stop_reason(&events.at[ts_find(&events, POSIX_TRACE_STOP, 0)]),
+			 0);
 		close(fd);
 	}
 }
@@ -1167,7 +1178,8 @@ TEST(reader_that_a_handler_forks_ends_in_the_child, "FORK-10 ERRORS-05 GETNEXT-1
 	CHECK_SYS(sigaction(SIGUSR1, &action, NULL));
 	ts_expect(trid, POSIX_TRACE_START);
 	pthread_t thread = ts_thread(interrupt_reader, &i);
-	result = posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable);
+	result = posix_trace_getnext_event(trid, &info, data, sizeof(data), &len,
+					   &unavailable);
 	if (child_of_handler == 0)
 		_exit(result == EINVAL ? 0 : 1);
 	CHECK_OK(result);
@@ -1195,7 +1207,8 @@ static void register_early(void)
 	pthread_atfork(ask_before_fork, NULL, NULL);
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = register_early;
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const early)(void) = register_early;
 
 TEST(fork_handlers_registered_before_the_library_may_call_it, "FORK-15 ERRORS-06")
 {

@@ -287,7 +287,8 @@ static void live(int fd)
 	trace_attr_t attr = small_attr();
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
 	trace_event_id_t id = ts_id("event");
-	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr),
+		   logged = ts_create_log(0, &attr, fd);
 	trace_id_t unused = ts_create(0, NULL);
 	struct ts_target child = ts_target_fork();
 	trace_id_t of_child = ts_create_running(child.pid, &attr);
@@ -466,7 +467,8 @@ TEST(signals_and_threads_are_the_applications, "GEN-07")
 	read_dispositions(before);
 	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_before), 0);
 	size_t threads = count_entries("/proc/self/task");
-	trace_id_t plain = ts_create_running(0, NULL), logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, NULL),
+		   logged = ts_create_log(0, &attr, fd);
 	ts_start(logged);
 	emit_run(id, 0, 2000, 60);
 	ts_flush(logged);
@@ -767,8 +769,8 @@ static void *call_with_request_pending(void *arg)
 	CHECK_OK(posix_trace_shutdown(trid));
 	CHECK_OK(posix_trace_open(test->fd, &opened));
 	do {
-		CHECK_OK(posix_trace_getnext_event(opened, &info, data, sizeof(data), &len,
-						   &unavailable));
+		CHECK_OK(posix_trace_getnext_event(opened, &info, data, sizeof(data),
+						   &len, &unavailable));
 	} while (!unavailable);
 	CHECK_OK(posix_trace_rewind(opened));
 	CHECK_OK(posix_trace_get_status(opened, &status));
@@ -929,8 +931,8 @@ static void *wait_for_event(void *arg)
 	int unavailable;
 	struct timespec end = ts_deadline(3600000);
 	if (test->log)
-		posix_trace_timedgetnext_event(test->plain, &info, data, sizeof(data), &len,
-					       &unavailable, &end);
+		posix_trace_timedgetnext_event(test->plain, &info, data, sizeof(data),
+					       &len, &unavailable, &end);
 	else
 		posix_trace_getnext_event(test->plain, &info, data, sizeof(data), &len,
 					  &unavailable);
@@ -951,7 +953,8 @@ TEST(waiting_readers_are_cancelled, "GEN-10 GETNEXT-28")
 		struct cancel_test test = {.log = is_timed};
 		test.plain = ts_create(0, NULL);
 		/* A request that is there before the wait. */
-		CHECK(ts_join(ts_thread(cancel_self_and_wait, &test)) == PTHREAD_CANCELED);
+		CHECK(ts_join(ts_thread(cancel_self_and_wait, &test)) ==
+		      PTHREAD_CANCELED);
 		CHECK_EQ(test.step, 0);
 		/* And one that comes amid it, several times. */
 		for (int i = 0; i < 5; i++) {
@@ -1024,11 +1027,13 @@ static void *storm_thread(void *arg)
 			CHECK_OK(posix_trace_get_attr(trid, &attr));
 			break;
 		case 6:
-			CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET),
+			CHECK_EQ(posix_trace_set_filter(trid, &set,
+							POSIX_TRACE_SET_EVENTSET),
 				 is_active ? 0 : EINVAL);
 			break;
 		case 7:
-			CHECK_EQ(posix_trace_get_filter(trid, &set), is_active ? 0 : EINVAL);
+			CHECK_EQ(posix_trace_get_filter(trid, &set),
+				 is_active ? 0 : EINVAL);
 			break;
 		case 8:
 			CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id,
@@ -1049,13 +1054,14 @@ static void *storm_thread(void *arg)
 				 is_active ? 0 : EINVAL);
 			break;
 		case 11:
-			err = posix_trace_trygetnext_event(trid, &info, name, sizeof(name),
-							   &len, &unavailable);
+			err = posix_trace_trygetnext_event(
+				trid, &info, name, sizeof(name), &len, &unavailable);
 			CHECK_EQ(err, is_active ? 0 : EINVAL);
 			break;
 		case 12:
-			err = posix_trace_timedgetnext_event(trid, &info, name, sizeof(name),
-							     &len, &unavailable, &past);
+			err = posix_trace_timedgetnext_event(trid, &info, name,
+							     sizeof(name), &len,
+							     &unavailable, &past);
 			CHECK(err == 0 || (err == ETIMEDOUT && is_active));
 			break;
 		case 13:
@@ -1083,7 +1089,8 @@ TEST_TIMEOUT(any_function_in_any_thread, "GEN-01 ERRORS-06 ERRORS-07", 120)
 	static struct storm storm;
 	pthread_t threads[8];
 	int log_file = ts_temp_file(), fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_LOOP, 64 * KIB);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_LOOP, 64 * KIB);
 	storm.log = ts_create_log(0, &attr, log_file);
 	ts_start(storm.log);
 	emit_run(ts_id("event"), 0, 100, 20);
@@ -1122,14 +1129,15 @@ static void emit_in_handler(int signal_number)
 		_exit(66);
 }
 
-TEST_TIMEOUT(events_from_handlers_that_interrupt_the_library, "GEN-02 EVENT-12 EVENT-13 ERRORS-09",
-	     120)
+TEST_TIMEOUT(events_from_handlers_that_interrupt_the_library,
+	     "GEN-02 EVENT-12 EVENT-13 ERRORS-09", 120)
 {
 	struct sigaction action = {.sa_handler = emit_in_handler};
 	struct itimerval interval = {{0, 70}, {0, 70}}, off = {{0, 0}, {0, 0}};
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file(), own_fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 4096 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_FLUSH, 4096 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_attr_t small = small_attr();
 
 	handler_id = ts_id("of the handler");

@@ -1576,8 +1576,9 @@ static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t t
 		_exit(0);
 	}
 	for (uint32_t i = 0; i < rounds; i++) {
-		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&standstill->reading) > i ||
-						     (ended = waitpid(child, &status, WNOHANG)));
+		CHECK_WITHIN(TS_PATIENCE_MS,
+			     atomic_load(&standstill->reading) > i ||
+				     (ended = waitpid(child, &status, WNOHANG)));
 		CHECK_EQ(ended, 0);
 		/* Nobody sees from outside that the reader waits. */
 		harness_sleep_ms(10);
@@ -1661,7 +1662,8 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 	reader = ts_thread(read_numbers, NULL);
 	CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &blocked, NULL));
 	for (; harness_now_ns() < end; rounds++) {
-		struct itimerspec soon = {.it_value.tv_nsec = 50000 + rounds * 7919 % 100000};
+		struct itimerspec soon = {.it_value.tv_nsec =
+						  50000 + rounds * 7919 % 100000};
 		struct timespec pause = {.tv_nsec = 20000};
 
 		/* The reader is asleep before each event, as a rule. */
@@ -1677,7 +1679,8 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 		ts_emit(woken.id, ++number);
 		for (int64_t since = harness_now_ns(); atomic_load(&woken.read) != number;
 		     sched_yield())
-			CHECK_LT(harness_now_ns() - since, TS_PATIENCE_MS * INT64_C(1000000));
+			CHECK_LT(harness_now_ns() - since,
+				 TS_PATIENCE_MS * INT64_C(1000000));
 	}
 	NOTE("%u rounds, %u events", rounds, number);
 	CHECK_SYS(timer_delete(timer));

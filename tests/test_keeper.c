@@ -127,7 +127,8 @@ static void limit_memory(pid_t keeper, size_t more)
 TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01")
 {
 	static struct posixtrace_type_count types[POSIX_TRACE_UNNAMED_USEREVENT + 100];
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("number");
 	uint32_t count = 0;
 	int fd = ts_temp_file();

@@ -188,8 +188,8 @@ static long run_round(const struct plan *plan, long first, long second)
 
 	r.trid = ts_create_log(0, &attr, r.fd);
 	if (plan->is_exact) {
-		trace_event_set_t set = ts_set(POSIX_TRACE_FLUSH_START,
-					       POSIX_TRACE_FLUSH_STOP, 0);
+		trace_event_set_t set =
+			ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
 
 		ts_set_filter(r.trid, &set, POSIX_TRACE_SET_EVENTSET);
 	}
@@ -283,7 +283,8 @@ static uint32_t keepers_chunks(trace_id_t trid)
 
 TEST(killed_keepers_leave_no_chunks_behind, "LOG-19 SIZE-25")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -351,7 +352,8 @@ TEST_TIMEOUT(a_keeper_killed_at_any_store_restarts_the_stream,
 
 static trace_attr_t attr_until_full(void)
 {
-	return log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 8 * KIB);
+	return log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL,
+			8 * KIB);
 }
 
 static void fill_log(struct round *r)

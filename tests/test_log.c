@@ -34,8 +34,8 @@ static void count_signals(int signal_number)
 }
 
 /* The numbers of the events of the type are in one unbroken run; its first and end. */
-static void expect_run(const struct ts_events *events, trace_event_id_t id, uint32_t *first,
-		       uint32_t *end)
+static void expect_run(const struct ts_events *events, trace_event_id_t id,
+		       uint32_t *first, uint32_t *end)
 {
 	*first = *end = 0;
 	for (size_t i = 0; i < events->count; i++) {
@@ -69,8 +69,9 @@ static struct posixtrace_counts log_counts(int fd)
  * Creation
  */
 
-TEST(logged_stream_is_born_like_a_plain_one, "LOG-01 CREATE-01 CREATE-03 CREATE-04 CREATE-05 "
-					     "CREATE-06 STATUS-10 STATUS-18")
+TEST(logged_stream_is_born_like_a_plain_one,
+     "LOG-01 CREATE-01 CREATE-03 CREATE-04 CREATE-05 "
+     "CREATE-06 STATUS-10 STATUS-18")
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0), got;
@@ -153,7 +154,8 @@ TEST(logged_stream_works_with_every_function, "LOG-02 CREATE-19 GETNEXT-29")
 	CHECK_EQ(posix_trace_flush(trid), EINVAL);
 }
 
-TEST(create_withlog_refuses_what_create_refuses, "LOG-01 CREATE-13 CREATE-16 CREATE-21 CREATE-25")
+TEST(create_withlog_refuses_what_create_refuses,
+     "LOG-01 CREATE-13 CREATE-16 CREATE-21 CREATE-25")
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr, none;
@@ -249,7 +251,8 @@ TEST(streams_of_bytes_take_append_only, "LOG-04 LOG-06")
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		trace_id_t trid = 4711;
-		static const int refused[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+		static const int refused[] = {0, POSIX_TRACE_LOOP,
+					      POSIX_TRACE_UNTIL_FULL};
 		for (size_t j = 0; j < 3; j++) {
 			trace_attr_t attr = log_attr(0, 0, refused[j], 0);
 			CHECK_EQ(posix_trace_create_withlog(0, &attr, files[i], &trid),
@@ -297,7 +300,8 @@ static int open_block_device(int flags)
 		int fd = open(path, O_WRONLY | flags);
 		if (fd < 0)
 			continue;
-		if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && lseek(fd, 0, SEEK_END) == 0)
+		if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) &&
+		    lseek(fd, 0, SEEK_END) == 0)
 			return fd;
 		close(fd);
 	}
@@ -421,7 +425,8 @@ TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10")
 			CHECK_GT(end, 100);
 			if (policies[i] == POSIX_TRACE_APPEND)
 				CHECK_EQ(end, number);
-			stop_reason(&without_markers(&events).at[without_markers(&events).count - 1]);
+			stop_reason(&without_markers(&events)
+					     .at[without_markers(&events).count - 1]);
 		}
 		if (policies[i] != POSIX_TRACE_APPEND)
 			CHECK_LE(ts_file_size(fd), (off_t)(64 * KIB + LOG_EXTRAS_BYTES));
@@ -483,7 +488,8 @@ TEST(caller_may_close_the_descriptor_at_once, "LOG-12")
 TEST(callers_descriptor_stays_open, "LOG-12 SHUTDOWN-01")
 {
 	int fd = ts_temp_file();
-	int flags = CHECK_SYS(fcntl(fd, F_GETFL)), fd_flags = CHECK_SYS(fcntl(fd, F_GETFD));
+	int flags = CHECK_SYS(fcntl(fd, F_GETFL)),
+	    fd_flags = CHECK_SYS(fcntl(fd, F_GETFD));
 	trace_id_t trid = ts_create_log(0, NULL, fd);
 	CHECK_EQ(fcntl(fd, F_GETFL), flags);
 	ts_start(trid);
@@ -650,7 +656,8 @@ TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18")
 		ts_start(trid);
 		emit_run(id, 0, 1, 100);
 		ts_flush(trid);
-		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+		CHECK_EQ(ts_status(trid).posix_log_overrun_status,
+			 POSIX_TRACE_NO_OVERRUN);
 		emit_run(id, 1, 2, 16000);
 		ts_flush(trid);
 		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
@@ -666,7 +673,8 @@ TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18")
 TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	CHECK_OK(posix_trace_attr_setlogsize(&attr, 0));
 	trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -714,7 +722,8 @@ TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25")
 TEST(flush_puts_what_was_recorded_into_the_log, "LOG-13 LOG-15 LOG-16 OPEN-14")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
@@ -769,15 +778,16 @@ TEST(recording_goes_on_while_a_flush_waits_for_the_device,
 {
 	int ends[2];
 	open_pipe(ends, 0);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 	ts_start(trid);
 	/* Twice of what the pipe takes. */
 	emit_run(id, 0, 500, 300);
 	pthread_t flusher = ts_thread(run_flush, &trid);
-	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status ==
-				    POSIX_TRACE_FLUSHING);
+	CHECK_WITHIN(20000,
+		     ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	int64_t before = harness_now_ns();
 	emit_run(id, 500, 1000, 300);
 	CHECK_LT((harness_now_ns() - before) / 1000000, 2000 * harness_slowdown());
@@ -803,7 +813,8 @@ TEST(flushed_room_can_be_used_again, "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLIC
 				     "SYSEVENT-14 GETNEXT-31")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	uint32_t number = 0;
@@ -847,7 +858,8 @@ TEST(flushed_room_can_be_used_again, "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLIC
 TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
@@ -873,7 +885,8 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31")
 TEST(log_holds_each_event_once_in_order, "LOG-19")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
@@ -895,7 +908,8 @@ TEST(log_holds_each_event_once_in_order, "LOG-19")
 TEST(suspended_and_empty_streams_can_be_flushed, "LOG-20 STARTSTOP-14")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_flush(trid);
@@ -929,7 +943,8 @@ static void *run_flushes(void *arg)
 TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	pthread_t threads[4];
@@ -960,8 +975,8 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17")
 	count_signals(SIGXFSZ);
 	for (size_t i = 0; i < 3; i++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, policies[i], 1024 * KIB);
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB,
+					     policies[i], 1024 * KIB);
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		emit_run(id, 0, 100, 100);
@@ -1017,7 +1032,8 @@ TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17")
 TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07")
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	struct rlimit limit;
 	count_signals(SIGXFSZ);
@@ -1041,7 +1057,8 @@ TEST(full_device_is_enospc, "LOG-23 LOG-25 STATUS-17")
 	trace_event_id_t id = ts_id("event");
 	int files[2];
 	small_device("262144", files);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, files[0]);
 	CHECK_EQ(write(files[1], ballast, sizeof(ballast)), (ssize_t)sizeof(ballast));
 	ts_start(trid);
@@ -1074,7 +1091,8 @@ TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17")
 	trace_event_id_t id = ts_id("event");
 	open_pipe(pipe_ends, 0);
 	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
-	int readers[] = {pipe_ends[0], sockets[0]}, writers[] = {pipe_ends[1], sockets[1]};
+	int readers[] = {pipe_ends[0], sockets[0]},
+	    writers[] = {pipe_ends[1], sockets[1]};
 	static char head[65536];
 
 	count_signals(SIGPIPE);
@@ -1100,7 +1118,8 @@ TEST(failed_final_flush_frees_the_stream_all_the_same, "SHUTDOWN-10 LOG-22 LOG-2
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	count_signals(SIGXFSZ);
 	for (int i = 0; i < TRACE_SYS_MAX + 6; i++) {
 		trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -1122,7 +1141,8 @@ TEST(full_device_at_shutdown_is_enospc, "SHUTDOWN-10 LOG-23")
 	trace_event_id_t id = ts_id("event");
 	int files[2];
 	small_device("131072", files);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 128 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 128 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, files[0]);
 	CHECK_EQ(write(files[1], ballast, sizeof(ballast)), (ssize_t)sizeof(ballast));
 	ts_start(trid);
@@ -1148,12 +1168,13 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35")
 	CHECK_SYS(fcntl(sockets[1], F_SETFL, O_NONBLOCK));
 	int small = 4096;
 	CHECK_SYS(setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)));
-	int readers[] = {pipe_ends[0], sockets[0]}, writers[] = {pipe_ends[1], sockets[1]};
+	int readers[] = {pipe_ends[0], sockets[0]},
+	    writers[] = {pipe_ends[1], sockets[1]};
 
 	for (int i = 0; i < 2; i++) {
 		int sink = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB,
+					     POSIX_TRACE_APPEND, 0);
 		/* Slower than the writer, and never a whole write's worth. */
 		struct drain drain = {.delay_us = 200, .chunk = 1500};
 		drain_start(&drain, readers[i], sink);
@@ -1181,8 +1202,8 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35")
 static trace_id_t fill_until_full_log(int fd, size_t log_bytes, uint32_t *number)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL,
-				     log_bytes);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB,
+				     POSIX_TRACE_UNTIL_FULL, log_bytes);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	for (*number = 0; *number < 3 * log_bytes / 100; *number += 50) {
@@ -1362,8 +1383,8 @@ TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20")
 	for (size_t size = 512; size <= 2048; size += 128) {
 		int fd = ts_temp_file();
 		trace_event_id_t id = ts_id("event");
-		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB,
-					     POSIX_TRACE_LOOP, size);
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_LOOP, size);
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		uint32_t first, end;
 
@@ -1478,7 +1499,8 @@ TEST(closed_log_holds_attributes_types_status_and_events,
      "LOG-36 LOG-42 NAME-07 CLOCK-04 ATTRGET-02 GENVERSION-04 EVENTLIST-08 SHUTDOWN-08 STATUS-23")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 100000, POSIX_TRACE_LOOP, 200000);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 100000, POSIX_TRACE_LOOP, 200000);
 	trace_attr_t live, got;
 	char text[TRACE_NAME_MAX], expected[TRACE_NAME_MAX];
 	char name[TRACE_EVENT_NAME_MAX + 1], long_name[TRACE_EVENT_NAME_MAX + 1];
@@ -1530,7 +1552,8 @@ TEST(closed_log_holds_attributes_types_status_and_events,
 	CHECK_EQ(size, 1234);
 
 	trace_event_id_t ids[] = {early, unused, late, through, empty};
-	const char *names[] = {"early", "never used", "opened after the start", long_name, ""};
+	const char *names[] = {"early", "never used", "opened after the start", long_name,
+			       ""};
 	for (size_t i = 0; i < 5; i++) {
 		CHECK_OK(posix_trace_eventid_get_name(log, ids[i], name));
 		CHECK_STR_EQ(name, names[i]);
@@ -1579,7 +1602,8 @@ static void *emit_in_thread(void *arg)
 TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	static unsigned char data[8000];
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 5000));
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
@@ -1629,7 +1653,8 @@ TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11")
 TEST(unclosed_log_has_what_was_flushed, "LOG-39 STATUS-27 OPEN-14")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -1671,7 +1696,8 @@ static struct timespec long_ago(int fd)
 TEST(writing_marks_the_file_times, "LOG-40")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	struct stat st;
@@ -1868,7 +1894,8 @@ TEST(clear_leaves_what_a_pipe_has_taken, "CLEAR-12")
 	struct drain drain = {0};
 	open_pipe(ends, 0);
 	drain_start(&drain, ends[0], sink);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 	ts_start(trid);
 	emit_run(id, 0, 10, 100);
@@ -1902,13 +1929,14 @@ TEST(clear_waits_for_a_flush, "CLEAR-14")
 	trace_event_id_t id = ts_id("event");
 	struct drain drain = {0};
 	open_pipe(ends, 0);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 	ts_start(trid);
 	emit_run(id, 0, 1000, 300);
 	pthread_t flusher = ts_thread(run_flush, &trid);
-	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status ==
-				    POSIX_TRACE_FLUSHING);
+	CHECK_WITHIN(20000,
+		     ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	pthread_t clearer = ts_thread(run_clear, &trid);
 	close(ends[1]);
 	drain_start(&drain, ends[0], sink);
@@ -2020,7 +2048,8 @@ TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19")
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	/* In portions below half of the stream, each given time to be flushed. */
@@ -2052,8 +2081,8 @@ TEST(flush_stream_that_overruns_stops_and_restarts_itself,
 	ts_start(trid);
 	/* Nobody reads: the keeper is stuck, the stream fills up. */
 	uint32_t number = ts_flood(64 * KIB, id, 100, 0);
-	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status ==
-				    POSIX_TRACE_FLUSHING);
+	CHECK_WITHIN(20000,
+		     ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	struct posix_trace_status_info status;
 	/* Room may have come free between the two. */
 	number = ts_flood(64 * KIB, id, 100, number);
@@ -2094,8 +2123,9 @@ TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 S
 	ts_start(trid);
 	/* More than pipe and stream hold together. */
 	uint32_t number = ts_flood(64 * KIB, id, 100, 0);
-	CHECK_WITHIN(20000, (number = ts_flood(64 * KIB, id, 100, number),
-			     ts_status(trid).posix_stream_full_status == POSIX_TRACE_FULL));
+	CHECK_WITHIN(20000,
+		     (number = ts_flood(64 * KIB, id, 100, number),
+		      ts_status(trid).posix_stream_full_status == POSIX_TRACE_FULL));
 	struct drain drain = {0};
 	drain_start(&drain, ends[0], sink);
 	CHECK_WITHIN(20000, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
@@ -2204,12 +2234,14 @@ TEST(logged_stream_flushes_itself_by_default, "POLICY-09 POLICY-22")
  * Flush markers
  */
 
-TEST(each_flush_has_its_pair_of_markers, "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 "
-					 "SYSEVENT-23 SYSEVENT-24")
+TEST(each_flush_has_its_pair_of_markers,
+     "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 "
+     "SYSEVENT-23 SYSEVENT-24")
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_flush(trid);
 	ts_start(trid);
@@ -2225,10 +2257,11 @@ TEST(each_flush_has_its_pair_of_markers, "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SY
 	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(fd);
 	ts_expect_ids(&events, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP,
-		      POSIX_TRACE_START, id, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP,
-		      id, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_STOP,
-		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START,
-		      POSIX_TRACE_STOP, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+		      POSIX_TRACE_START, id, POSIX_TRACE_FLUSH_START,
+		      POSIX_TRACE_FLUSH_STOP, id, POSIX_TRACE_FLUSH_START,
+		      POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_STOP, POSIX_TRACE_FLUSH_START,
+		      POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START, POSIX_TRACE_STOP,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
 	ts_expect_sorted(&events);
 	/* The clock of events is exact to 10 microseconds. */
 	CHECK_GE(time_at(&events, 4), before - 20000);
@@ -2279,7 +2312,8 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25")
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	count_signals(SIGXFSZ);
 	ts_start(trid);
@@ -2305,9 +2339,11 @@ TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23")
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
-	trace_event_set_t set = ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+	trace_event_set_t set =
+		ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_start(trid);
 	ts_emit(id, 0);
@@ -2325,7 +2361,8 @@ TEST(log_reports_losses_that_were_polled_before, "STATUS-22 STATUS-24 STATUS-14"
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	ts_flood(64 * KIB, id, 100, 0);
@@ -2365,7 +2402,8 @@ TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25")
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	count_signals(SIGXFSZ);
 	ts_start(trid);
@@ -2410,7 +2448,8 @@ TEST(without_descriptors_the_log_is_dealt_with_all_the_same,
      "LOG-13 CLEAR-10 SHUTDOWN-01 SHUTDOWN-07")
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	struct rlimit old, none;

@@ -24,11 +24,12 @@ struct growth {
 
 /* A closed log of `portions' flushes of `each' numbered events of len bytes, of two types
  * in turn; growth may be null. */
-static int make_log(int log_policy, size_t log_bytes, int portions, uint32_t each, size_t len,
-		    struct growth *growth)
+static int make_log(int log_policy, size_t log_bytes, int portions, uint32_t each,
+		    size_t len, struct growth *growth)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, log_policy, log_bytes);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, log_policy, log_bytes);
 	trace_event_id_t ids[2] = {ts_id("even event"), ts_id("odd event")};
 	uint32_t number = 0;
 
@@ -108,7 +109,8 @@ TEST(log_opens_at_its_oldest_event, "OPEN-01 OPEN-18 GETNEXT-08")
 	CHECK_EQ(events.count, 502);
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 	for (uint32_t i = 0; i < 500; i++) {
-		CHECK_EQ(id_at(&events, i + 1), ts_id(i % 2 ? "odd event" : "even event"));
+		CHECK_EQ(id_at(&events, i + 1),
+			 ts_id(i % 2 ? "odd event" : "even event"));
 		CHECK_EQ(ts_number(&events.at[i + 1]), i);
 	}
 	CHECK_EQ(id_at(&events, 501), POSIX_TRACE_STOP);
@@ -159,8 +161,9 @@ TEST(opened_log_works_with_its_functions, "OPEN-02 ATTRGET-02 STATUS-01 STATUS-2
 	CHECK_OK(posix_trace_close(trid));
 }
 
-TEST(functions_for_active_streams_refuse_a_log, "ERRORS-06 GETNEXT-16 FILTER-17 EVENTID-26 "
-						"SHUTDOWN-11 OPEN-07")
+TEST(functions_for_active_streams_refuse_a_log,
+     "ERRORS-06 GETNEXT-16 FILTER-17 EVENTID-26 "
+     "SHUTDOWN-11 OPEN-07")
 {
 	int fd = make_small_log();
 	trace_id_t trid = ts_open_log(fd);
@@ -632,7 +635,8 @@ TEST(small_buffers_truncate_on_reading, "GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEX
 					"GETNEXT-24 GETNEXT-25 SYSEVENT-12")
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	struct posix_trace_event_info info;
 	unsigned char data[101];
@@ -668,7 +672,8 @@ TEST(small_buffers_truncate_on_reading, "GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEX
 	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 	CHECK_EQ(len, 0);
 	/* Errors take nothing. */
-	CHECK_EQ(posix_trace_getnext_event(trid, NULL, data, 50, &len, &unavailable), EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, NULL, data, 50, &len, &unavailable),
+		 EINVAL);
 	CHECK_EQ(posix_trace_getnext_event(trid, &info, NULL, 50, &len, &unavailable),
 		 EINVAL);
 	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, 50, NULL, &unavailable),
@@ -886,7 +891,8 @@ TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120)
 			random ^= random << 13;
 			random ^= random >> 7;
 			random ^= random << 17;
-			size_t at = (size_t)(random % bytes), to = (size_t)(random >> 32) % bytes;
+			size_t at = (size_t)(random % bytes),
+			       to = (size_t)(random >> 32) % bytes;
 			size_t run = 1 + (size_t)(random >> 20) % 64;
 			if (run > bytes - at)
 				run = bytes - at;
@@ -897,11 +903,13 @@ TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120)
 				break;
 			case 1:
 				/* A part of the log in the place of another. */
-				memmove(damaged + at, data + to, bytes - (at > to ? at : to));
+				memmove(damaged + at, data + to,
+					bytes - (at > to ? at : to));
 				break;
 			case 2:
 				/* Something missing in the middle. */
-				memmove(damaged + at, damaged + at + run, bytes - at - run);
+				memmove(damaged + at, damaged + at + run,
+					bytes - at - run);
 				len -= run;
 				break;
 			case 3:
@@ -910,7 +918,8 @@ TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120)
 				len = 2 * bytes - at;
 				break;
 			default:
-				for (size_t i = at; i < bytes; i += 1 + (random >> 50) % 997)
+				for (size_t i = at; i < bytes;
+				     i += 1 + (random >> 50) % 997)
 					damaged[i] = (unsigned char)(random >> i % 50);
 				break;
 			}

@@ -1126,7 +1126,9 @@ TEST(a_handler_that_sees_a_stop_first_keeps_it_from_nobody, "EVENT-02 EVENT-12")
 			stop = ts_find(&events, POSIX_TRACE_STOP, 0);
 			CHECK_GT(stop, 0);
 			if (ts_find(&events, event_id, (size_t)stop) >= 0)
-				harness_fail("recorded while suspended, by instruction %u", point);
+				harness_fail(
+					"recorded while suspended, by instruction %u",
+					point);
 			ts_events_free(&events);
 		}
 		ts_shutdown(stopper.trid);
@@ -1156,7 +1158,8 @@ static void leave_the_stack(void)
 
 static void step_on_high_stack(void)
 {
-	stacks.is_over = step_event("stepped", 7, stacks.point, leave_the_stack) <= stacks.point;
+	stacks.is_over =
+		step_event("stepped", 7, stacks.point, leave_the_stack) <= stacks.point;
 }
 
 static void record_on_low_stack(void)
@@ -1246,7 +1249,8 @@ TEST(a_handler_may_fork_anywhere_in_a_call, "FORK-10 FORK-15 ERRORS-05")
 		trap.steps = 0;
 		trap.is_on = true;
 		__asm__ volatile("int3" ::: "memory");
-		error = posix_trace_eventid_get_name(forked_trid, POSIX_TRACE_START, name);
+		error = posix_trace_eventid_get_name(forked_trid, POSIX_TRACE_START,
+						     name);
 		trap.is_on = false;
 		CHECK_OK(error);
 		CHECK_STR_EQ(name, "posix_trace_start");

@@ -868,9 +868,9 @@ TEST(a_thread_fills_a_stream_of_large_events_within_its_bound, "SIZE-25")
 
 	for (size_t i = 0; i < 5; i++)
 		for (size_t k = 0; k < 4; k++) {
-			trace_attr_t attr = ts_attr(i % 2 ? POSIX_TRACE_LOOP
-							  : POSIX_TRACE_UNTIL_FULL,
-						    data[i], data[i]);
+			trace_attr_t attr =
+				ts_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL,
+					data[i], data[i]);
 			trace_id_t trid = ts_create_running(0, &attr);
 			size_t most = 2 * stream_bytes_of(trid) + 65536 + 5 * data[i];
 			size_t used = 0;
@@ -883,7 +883,8 @@ TEST(a_thread_fills_a_stream_of_large_events_within_its_bound, "SIZE-25")
 				CHECK_LE(used, most);
 				status = ts_status(trid);
 			} while (status.posix_stream_full_status != POSIX_TRACE_FULL &&
-				 status.posix_stream_overrun_status != POSIX_TRACE_OVERRUN);
+				 status.posix_stream_overrun_status !=
+					 POSIX_TRACE_OVERRUN);
 			ts_shutdown(trid);
 		}
 }
