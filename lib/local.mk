@@ -1,133 +1,164 @@
 # SPDX-License-Identifier: MIT
-# The library, and the keeper that is embedded in it.
+# The library, and the keeper that is embedded in it. A list for each room, in the order of the
+# rooms (ARCHITECTURE.md).
 
 lib_LTLIBRARIES += %D%/libposixtrace.la
 
-# What the pages of the standard say, a file per page or per group of small functions.
-ptrc_page_sources = \
-	%D%/attr_info.c \
-	%D%/attr_init.c \
-	%D%/attr_policy.c \
-	%D%/attr_size.c \
-	%D%/event.c \
-	%D%/eventid.c \
-	%D%/eventset.c \
-	%D%/trace_create.c \
-	%D%/trace_eventid.c \
-	%D%/trace_filter.c \
-	%D%/trace_getnext.c \
-	%D%/trace_log.c \
-	%D%/trace_start.c \
-	%D%/trace_status.c
+# In the library only; in the library and, compiled once more without a C library, in the
+# keeper; in the keeper only.
+ptrc_library_sources =
+ptrc_shared_sources =
+ptrc_keeper_sources =
+ptrc_headers =
 
-# What <posixtrace.h> adds.
-ptrc_extension_sources = \
-	%D%/attach.c \
-	%D%/event_for.c \
-	%D%/query.c \
-	%D%/version.c
+# System calls, files, locks, checksums, the directory of shared objects, who lives.
+ptrc_library_sources += \
+	%D%/base/procfs.c
+ptrc_shared_sources += \
+	%D%/base/crc32c.c \
+	%D%/base/file.c \
+	%D%/base/liveness.c \
+	%D%/base/shmdir.c \
+	%D%/base/size_limit.c \
+	%D%/base/thread_life.c
+ptrc_keeper_sources += \
+	%D%/base/freestanding.c
+ptrc_headers += \
+	%D%/base/clone.h \
+	%D%/base/common.h \
+	%D%/base/crc32c.h \
+	%D%/base/file.h \
+	%D%/base/fork_mutex.h \
+	%D%/base/freestanding.h \
+	%D%/base/liveness.h \
+	%D%/base/pid_lock.h \
+	%D%/base/populate.h \
+	%D%/base/procfs.h \
+	%D%/base/shmdir.h \
+	%D%/base/size_limit.h \
+	%D%/base/sys.h \
+	%D%/base/thread_life.h
 
-# The concepts below them.
-ptrc_concept_sources = \
-	%D%/attr.c \
-	%D%/controller.c \
-	%D%/handle.c \
-	%D%/inherit.c \
-	%D%/keeper.c \
-	%D%/live_reader.c \
-	%D%/log_reader.c \
-	%D%/log_stream.c \
-	%D%/names.c \
-	%D%/page.c \
-	%D%/process.c \
-	%D%/process_fork.c \
-	%D%/process_names.c \
-	%D%/procfs.c \
-	%D%/sweep.c \
-	%D%/target.c
+# What a trace is made of: attributes, sets of event types, names, records, their order.
+ptrc_library_sources += \
+	%D%/model/attr.c \
+	%D%/model/names.c
+ptrc_shared_sources += \
+	%D%/model/predefined.c \
+	%D%/model/sequencer.c
+ptrc_headers += \
+	%D%/model/attr.h \
+	%D%/model/eventset.h \
+	%D%/model/names.h \
+	%D%/model/record.h \
+	%D%/model/sequencer.h
 
-# Compiled into the library and, a second time and freestanding, into the keeper.
-ptrc_shared_sources = \
-	%D%/barrier.c \
-	%D%/clock.c \
-	%D%/crc32c.c \
-	%D%/drain.c \
-	%D%/file.c \
-	%D%/keeper_work.c \
-	%D%/liveness.c \
-	%D%/log_batch.c \
-	%D%/log_events.c \
-	%D%/log_flush.c \
-	%D%/log_output.c \
-	%D%/log_ring.c \
-	%D%/log_writer.c \
-	%D%/predefined.c \
-	%D%/sequencer.c \
-	%D%/shmdir.c \
-	%D%/size_limit.c \
-	%D%/stream.c \
-	%D%/thread_life.c \
-	%D%/type_counts.c \
-	%D%/writer.c
+# The stream in shared memory: written by targets, read live, drained for the log.
+ptrc_library_sources += \
+	%D%/stream/live_reader.c
+ptrc_shared_sources += \
+	%D%/stream/barrier.c \
+	%D%/stream/clock.c \
+	%D%/stream/drain.c \
+	%D%/stream/stream.c \
+	%D%/stream/type_counts.c \
+	%D%/stream/writer.c
+ptrc_headers += \
+	%D%/stream/barrier.h \
+	%D%/stream/clock.h \
+	%D%/stream/drain.h \
+	%D%/stream/live_reader.h \
+	%D%/stream/stream.h \
+	%D%/stream/stream_layout.h \
+	%D%/stream/type_counts.h \
+	%D%/stream/writer.h
 
-# The keeper alone.
-ptrc_keeper_sources = \
-	%D%/freestanding.c \
-	%D%/keeper_main.c
+# The log: written by the keeper, read by anybody.
+ptrc_library_sources += \
+	%D%/log/log_reader.c \
+	%D%/log/log_stream.c
+ptrc_shared_sources += \
+	%D%/log/log_batch.c \
+	%D%/log/log_events.c \
+	%D%/log/log_flush.c \
+	%D%/log/log_output.c \
+	%D%/log/log_ring.c \
+	%D%/log/log_writer.c
+ptrc_headers += \
+	%D%/log/log_batch.h \
+	%D%/log/log_flush.h \
+	%D%/log/log_layout.h \
+	%D%/log/log_reader.h \
+	%D%/log/log_stream.h \
+	%D%/log/log_writer.h \
+	%D%/log/log_writer_parts.h
 
-ptrc_headers = \
-	%D%/attr.h \
-	%D%/barrier.h \
-	%D%/clock.h \
-	%D%/clone.h \
-	%D%/common.h \
-	%D%/controller.h \
-	%D%/crc32c.h \
-	%D%/drain.h \
-	%D%/event.h \
-	%D%/eventset.h \
-	%D%/file.h \
-	%D%/fork_mutex.h \
-	%D%/freestanding.h \
-	%D%/handle.h \
-	%D%/inherit.h \
-	%D%/keeper.h \
-	%D%/keeper_work.h \
-	%D%/live_reader.h \
-	%D%/liveness.h \
-	%D%/log_batch.h \
-	%D%/log_flush.h \
-	%D%/log_layout.h \
-	%D%/log_reader.h \
-	%D%/log_stream.h \
-	%D%/log_writer.h \
-	%D%/log_writer_parts.h \
-	%D%/names.h \
-	%D%/page.h \
-	%D%/page_layout.h \
-	%D%/pid_lock.h \
-	%D%/populate.h \
-	%D%/process.h \
-	%D%/process_state.h \
-	%D%/procfs.h \
-	%D%/record.h \
-	%D%/sequencer.h \
-	%D%/shmdir.h \
-	%D%/size_limit.h \
-	%D%/stream.h \
-	%D%/stream_layout.h \
-	%D%/sys.h \
-	%D%/thread_life.h \
-	%D%/type_counts.h \
-	%D%/writer.h
+# The process that writes the log of a stream, and how it is started.
+ptrc_library_sources += \
+	%D%/keeper/keeper.c
+ptrc_shared_sources += \
+	%D%/keeper/keeper_work.c
+ptrc_keeper_sources += \
+	%D%/keeper/keeper_main.c
+ptrc_headers += \
+	%D%/keeper/keeper.h \
+	%D%/keeper/keeper_work.h
+
+# What a process publishes of itself, and what others find of it.
+ptrc_library_sources += \
+	%D%/process/inherit.c \
+	%D%/process/page.c \
+	%D%/process/process.c \
+	%D%/process/process_fork.c \
+	%D%/process/process_names.c \
+	%D%/process/sweep.c \
+	%D%/process/target.c
+ptrc_headers += \
+	%D%/process/inherit.h \
+	%D%/process/page.h \
+	%D%/process/page_layout.h \
+	%D%/process/process.h \
+	%D%/process/process_state.h
+
+# Events of this process, into the streams that trace it.
+ptrc_library_sources += \
+	%D%/recorder/event.c
+ptrc_headers += \
+	%D%/recorder/event.h
+
+# The streams that this process controls, and their identifiers.
+ptrc_library_sources += \
+	%D%/control/controller.c \
+	%D%/control/handle.c
+ptrc_headers += \
+	%D%/control/controller.h \
+	%D%/control/handle.h
+
+# What <trace.h> and <posixtrace.h> declare: a file per page of the standard.
+ptrc_library_sources += \
+	%D%/api/attach.c \
+	%D%/api/attr_info.c \
+	%D%/api/attr_init.c \
+	%D%/api/attr_policy.c \
+	%D%/api/attr_size.c \
+	%D%/api/event_for.c \
+	%D%/api/eventid.c \
+	%D%/api/eventset.c \
+	%D%/api/query.c \
+	%D%/api/trace_create.c \
+	%D%/api/trace_eventid.c \
+	%D%/api/trace_filter.c \
+	%D%/api/trace_getnext.c \
+	%D%/api/trace_log.c \
+	%D%/api/trace_start.c \
+	%D%/api/trace_status.c \
+	%D%/api/version.c
 
 %C%_libposixtrace_la_SOURCES = \
-	$(ptrc_page_sources) \
-	$(ptrc_extension_sources) \
-	$(ptrc_concept_sources) \
+	$(ptrc_library_sources) \
 	$(ptrc_shared_sources) \
 	$(ptrc_headers) \
-	%D%/keeper_image.S
+	%D%/keeper/keeper_image.S
 
 %C%_libposixtrace_la_CFLAGS = $(AM_CFLAGS) $(LIB_CFLAGS)
 # current:revision:age, see the manual of libtool; no release has been made yet.
@@ -142,22 +173,22 @@ EXTRA_DIST += %D%/libposixtrace.map
 pkgconfig_DATA += %D%/posixtrace.pc
 
 # The keeper: static, freestanding, never instrumented, at a fixed address. `make
-# PTRC_KEEPER_STRIP=' leaves its symbols in, for a debugger.
+# PTRC_KEEPER_STRIP= lib/keeper/program' leaves its symbols in, for a debugger.
 ptrc_keeper_program_sources = $(ptrc_keeper_sources) $(ptrc_shared_sources)
 PTRC_KEEPER_STRIP = -Wl,-s
 EXTRA_DIST += $(ptrc_keeper_sources)
-CLEANFILES += %D%/keeper
+CLEANFILES += %D%/keeper/program
 
-%D%/keeper: $(ptrc_keeper_program_sources) $(ptrc_headers) $(include_HEADERS) Makefile
-	@$(MKDIR_P) %D%
+%D%/keeper/program: $(ptrc_keeper_program_sources) $(ptrc_headers) $(include_HEADERS) Makefile
+	@$(MKDIR_P) %D%/keeper
 	$(AM_V_GEN)set --; \
 	for f in $(ptrc_keeper_program_sources); do set -- "$$@" "$(srcdir)/$$f"; done; \
 	$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
 		-U_FORTIFY_SOURCE -DPTRC_FREESTANDING \
-		-include $(srcdir)/%D%/freestanding.h \
+		-include $(srcdir)/%D%/base/freestanding.h \
 		-std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -O2 $(KEEPER_CFLAGS) \
 		-static -nostdlib -Wl,--gc-sections -Wl,--build-id=none \
 		-Wl,-z,noexecstack -Wl,-z,noseparate-code $(PTRC_KEEPER_STRIP) \
 		-o $@ "$$@" -lgcc
 
-%D%/keeper_image.lo: %D%/keeper
+%D%/keeper/keeper_image.lo: %D%/keeper/program

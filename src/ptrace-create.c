@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli.h"
-#include "src/configuration.h"
-#include "src/exit_status.h"
-#include "src/filter_rules.h"
-#include "src/json.h"
-#include "src/logfile.h"
-#include "src/output.h"
-#include "src/session.h"
-#include "src/trace_error.h"
+#include "src/cli/cli.h"
+#include "src/config/configuration.h"
+#include "src/cli/exit_status.h"
+#include "src/session/filter_rules.h"
+#include "src/cli/json.h"
+#include "src/session/logfile.h"
+#include "src/cli/output.h"
+#include "src/session/session.h"
+#include "src/session/trace_error.h"
 
 enum {
 	KEY_ALL = PTRC_CLI_KEY_FIRST,

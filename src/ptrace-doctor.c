@@ -12,12 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli.h"
-#include "src/doctor.h"
-#include "src/exit_status.h"
-#include "src/json.h"
-#include "src/nearest.h"
-#include "src/output.h"
+#include "src/cli/cli.h"
+#include "src/doctor/doctor.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/json.h"
+#include "src/cli/nearest.h"
+#include "src/cli/output.h"
 
 enum {
 	KEY_JSON = PTRC_CLI_KEY_FIRST,

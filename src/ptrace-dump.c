@@ -10,19 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli.h"
-#include "src/configuration.h"
-#include "src/event_format.h"
-#include "src/exit_status.h"
-#include "src/layout.h"
-#include "src/lines.h"
-#include "src/nearest.h"
-#include "src/output.h"
-#include "src/reader.h"
-#include "src/select.h"
-#include "src/view.h"
-#include "src/when.h"
-#include "src/where.h"
+#include "src/cli/cli.h"
+#include "src/config/configuration.h"
+#include "src/view/event_format.h"
+#include "src/cli/exit_status.h"
+#include "src/view/layout.h"
+#include "src/cli/lines.h"
+#include "src/cli/nearest.h"
+#include "src/cli/output.h"
+#include "src/view/reader.h"
+#include "src/view/select.h"
+#include "src/view/view.h"
+#include "src/view/when.h"
+#include "src/view/where.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,

@@ -11,10 +11,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "src/cli.h"
-#include "src/exit_status.h"
-#include "src/json.h"
-#include "src/output.h"
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/json.h"
+#include "src/cli/output.h"
 
 enum {
 	KEY_PID = PTRC_CLI_KEY_FIRST,

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli.h"
-#include "src/event_types.h"
-#include "src/exit_status.h"
-#include "src/output.h"
-#include "src/reader.h"
-#include "src/session.h"
+#include "src/cli/cli.h"
+#include "src/summary/event_types.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/output.h"
+#include "src/view/reader.h"
+#include "src/session/session.h"
 
 enum {
 	KEY_NAMES = PTRC_CLI_KEY_FIRST,

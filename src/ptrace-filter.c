@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "src/cli.h"
-#include "src/exit_status.h"
-#include "src/filter_rules.h"
-#include "src/json.h"
-#include "src/nearest.h"
-#include "src/output.h"
-#include "src/session.h"
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/session/filter_rules.h"
+#include "src/cli/json.h"
+#include "src/cli/nearest.h"
+#include "src/cli/output.h"
+#include "src/session/session.h"
 
 enum {
 	KEY_SET = PTRC_CLI_KEY_FIRST,

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli.h"
-#include "src/exit_status.h"
-#include "src/json.h"
-#include "src/output.h"
-#include "src/session.h"
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/json.h"
+#include "src/cli/output.h"
+#include "src/session/session.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,

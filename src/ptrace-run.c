@@ -22,15 +22,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli.h"
-#include "src/configuration.h"
-#include "src/exit_status.h"
-#include "src/filter_rules.h"
-#include "src/group_signal.h"
-#include "src/json.h"
-#include "src/logfile.h"
-#include "src/losses.h"
-#include "src/trace_error.h"
+#include "src/cli/cli.h"
+#include "src/config/configuration.h"
+#include "src/cli/exit_status.h"
+#include "src/session/filter_rules.h"
+#include "src/cli/group_signal.h"
+#include "src/cli/json.h"
+#include "src/session/logfile.h"
+#include "src/view/losses.h"
+#include "src/session/trace_error.h"
 
 #define DEFAULT_LOG "ptrace.log"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
-#include "src/cli.h"
-#include "src/exit_status.h"
-#include "src/session.h"
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/session/session.h"
 
 static const struct ptrc_cli_option options[] = {
 	{"json", PTRC_SESSION_KEY_JSON, NULL, "say how it went as JSON"},

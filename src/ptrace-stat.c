@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli.h"
-#include "src/exit_status.h"
-#include "src/output.h"
-#include "src/reader.h"
-#include "src/session.h"
-#include "src/stat.h"
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/output.h"
+#include "src/view/reader.h"
+#include "src/session/session.h"
+#include "src/summary/stat.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,

@@ -145,17 +145,17 @@ check_PROGRAMS += %D%/prog_emit
 # Made of what it needs, so that it can have sanitizers of its own.
 %C%_test_configuration_SOURCES = \
 	%D%/test_configuration.c \
-	src/attributes.c \
-	src/cli.c \
-	src/configuration.c \
-	src/configuration_dump.c \
-	src/configuration_yaml.c \
-	src/json.c \
-	src/layout.c \
-	src/nearest.c \
-	src/output.c \
-	src/session_path.c \
-	src/value.c
+	src/view/attributes.c \
+	src/cli/cli.c \
+	src/config/configuration.c \
+	src/config/configuration_dump.c \
+	src/config/configuration_yaml.c \
+	src/cli/json.c \
+	src/view/layout.c \
+	src/cli/nearest.c \
+	src/cli/output.c \
+	src/session/session_path.c \
+	src/view/value.c
 %C%_test_configuration_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(FUZZ_CFLAGS)
 %C%_test_configuration_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 %C%_test_configuration_LDADD = $(LDADD) $(YAML_LIBS)

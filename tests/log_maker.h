@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <trace.h>
 
-#include "lib/attr.h"
-#include "lib/eventset.h"
-#include "lib/log_reader.h"
-#include "lib/log_stream.h"
-#include "lib/log_writer.h"
+#include "lib/model/attr.h"
+#include "lib/model/eventset.h"
+#include "lib/log/log_reader.h"
+#include "lib/log/log_stream.h"
+#include "lib/log/log_writer.h"
 
 /* Second 1 700 000 000: times of the tests count from here. */
 #define MAKER_EPOCH INT64_C(1700000000000000000)

@@ -26,11 +26,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli.h"
-#include "src/reader.h"
-#include "src/session.h"
-#include "src/session_events.h"
-#include "src/session_path.h"
+#include "src/cli/cli.h"
+#include "src/view/reader.h"
+#include "src/session/session.h"
+#include "src/session/session_events.h"
+#include "src/session/session_path.h"
 
 static const struct ptrc_cli_option options[] = {PTRC_CLI_OPTIONS_END};
 static const struct ptrc_cli cli = {.program = "session_peer", .options = options};

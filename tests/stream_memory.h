@@ -5,7 +5,7 @@
 #ifndef TESTS_STREAM_MEMORY_H
 #define TESTS_STREAM_MEMORY_H
 
-#include "lib/stream.h"
+#include "lib/stream/stream.h"
 #include "tests/harness.h"
 
 /* The header of the one stream that this process has mapped. */

@@ -5,7 +5,7 @@
 #include <posixtrace.h>
 #include <trace.h>
 
-#include "lib/attr.h"
+#include "lib/model/attr.h"
 
 static trace_attr_t fresh(void)
 {

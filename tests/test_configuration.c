@@ -9,8 +9,8 @@
 #include <fcntl.h>
 #include <regex.h>
 
-#include "src/configuration.h"
-#include "src/exit_status.h"
+#include "src/config/configuration.h"
+#include "src/cli/exit_status.h"
 #include "tests/harness.h"
 
 static const struct ptrc_cli_option options[] = {PTRC_CLI_OPTIONS_END};

@@ -3,7 +3,7 @@
 
 #include <trace.h>
 
-#include "lib/eventset.h"
+#include "lib/model/eventset.h"
 
 #define ID_MAX 1032U
 

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "src/session_follow.h"
+#include "src/session/session_follow.h"
 
 #define KIB ((size_t)1024)
 #define MIB (1024 * KIB)

@@ -24,11 +24,11 @@ TEST(a_keeper_may_be_killed_before_any_store, "LOG-19 LOG-39")
 
 #include <sys/ucontext.h>
 
-#include "lib/controller.h"
-#include "lib/handle.h"
-#include "lib/keeper_work.h"
-#include "lib/log_flush.h"
-#include "lib/shmdir.h"
+#include "lib/control/controller.h"
+#include "lib/control/handle.h"
+#include "lib/keeper/keeper_work.h"
+#include "lib/log/log_flush.h"
+#include "lib/base/shmdir.h"
 
 #define KIB ((size_t)1024)
 #define TRAP_FLAG 0x100

@@ -2,7 +2,7 @@
 /* What the log writer writes, and that the reader has it back. */
 #include "tests/log_maker.h"
 
-#include "lib/crc32c.h"
+#include "lib/base/crc32c.h"
 
 static const char *const policy_names[] = {"", "LOOP", "UNTIL_FULL", "", "APPEND"};
 static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,

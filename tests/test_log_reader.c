@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <sys/socket.h>
 
-#include "lib/crc32c.h"
+#include "lib/base/crc32c.h"
 
 /* A small log and the events that are in it. */
 struct sample {

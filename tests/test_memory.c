@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "lib/clock.h"
-#include "lib/populate.h"
-#include "lib/stream.h"
+#include "lib/stream/clock.h"
+#include "lib/base/populate.h"
+#include "lib/stream/stream.h"
 
 #define KIB ((size_t)1024)
 #define PAGE 4096U

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "lib/names.h"
-#include "lib/shmdir.h"
+#include "lib/model/names.h"
+#include "lib/base/shmdir.h"
 
 static int open_dir(void)
 {

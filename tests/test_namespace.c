@@ -8,7 +8,7 @@
 
 #include <posixtrace.h>
 
-#include "lib/process.h"
+#include "lib/process/process.h"
 
 #define KIB ((size_t)1024)
 #define NO_NAMESPACE 77

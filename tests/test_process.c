@@ -17,11 +17,11 @@
 #include <sys/syscall.h>
 #include <trace.h>
 
-#include "lib/liveness.h"
-#include "lib/page.h"
-#include "lib/process.h"
-#include "lib/procfs.h"
-#include "lib/shmdir.h"
+#include "lib/base/liveness.h"
+#include "lib/process/page.h"
+#include "lib/process/process.h"
+#include "lib/base/procfs.h"
+#include "lib/base/shmdir.h"
 
 static int open_dir(void)
 {

@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <trace.h>
 
-#include "lib/page.h"
-#include "lib/process.h"
-#include "lib/procfs.h"
-#include "lib/shmdir.h"
+#include "lib/process/page.h"
+#include "lib/process/process.h"
+#include "lib/base/procfs.h"
+#include "lib/base/shmdir.h"
 
 static uid_t made_uid;
 

@@ -2,12 +2,12 @@
 /* What ptrace-dump lets users write: times, layouts of data, expressions. */
 #include "tests/harness.h"
 
-#include "src/layout.h"
-#include "src/lines.h"
-#include "src/output.h"
-#include "src/view.h"
-#include "src/when.h"
-#include "src/where.h"
+#include "src/view/layout.h"
+#include "src/cli/lines.h"
+#include "src/cli/output.h"
+#include "src/view/view.h"
+#include "src/view/when.h"
+#include "src/view/where.h"
 
 static const int64_t second = 1000000000;
 

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "lib/liveness.h"
-#include "lib/process.h"
-#include "lib/shmdir.h"
+#include "lib/base/liveness.h"
+#include "lib/process/process.h"
+#include "lib/base/shmdir.h"
 
 static int open_dir(void)
 {

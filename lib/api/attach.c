@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* posixtrace_attach. */
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <posixtrace.h>
+
+#include "lib/base/common.h"
+#include "lib/recorder/event.h"
+
+PTRC_PUBLIC int posixtrace_attach(void)
+{
+	int cancel, error;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	error = ptrc_event_attach_all();
+	pthread_setcancelstate(cancel, NULL);
+	return error == 0 || error == EPERM ? error : ENOMEM;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* posix_trace_open(), posix_trace_close(), posix_trace_rewind(). */
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <trace.h>
+
+#include "lib/base/common.h"
+#include "lib/control/handle.h"
+#include "lib/log/log_stream.h"
+
+PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
+{
+	struct ptrc_log_stream *log;
+	int err;
+
+	if (!trid)
+		return EINVAL;
+	err = ptrc_log_stream_open(file_desc, &log);
+	if (err)
+		return err;
+	err = ptrc_handle_new(PTRC_HANDLE_LOG, log, trid);
+	if (err)
+		ptrc_log_stream_close(log);
+	return err;
+}
+
+PTRC_PUBLIC int posix_trace_close(trace_id_t trid)
+{
+	struct ptrc_log_stream *log = ptrc_handle_take(trid, PTRC_HANDLE_LOG);
+	int cancel;
+
+	if (!log)
+		return EINVAL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ptrc_handle_drain(trid);
+	ptrc_log_stream_close(log);
+	pthread_setcancelstate(cancel, NULL);
+	return 0;
+}
+
+PTRC_PUBLIC int posix_trace_rewind(trace_id_t trid)
+{
+	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+
+	if (!log)
+		return EINVAL;
+	ptrc_log_stream_rewind(log);
+	ptrc_handle_put(trid);
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* posix_trace_get_attr, _get_status, posixtrace_get_counts and _get_type_counts. */
+#include "config.h"
+
+#include <errno.h>
+#include <posixtrace.h>
+#include <string.h>
+#include <trace.h>
+
+#include "lib/model/attr.h"
+#include "lib/stream/clock.h"
+#include "lib/control/controller.h"
+#include "lib/base/file.h"
+#include "lib/control/handle.h"
+#include "lib/log/log_stream.h"
+
+PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
+{
+	enum ptrc_handle_kind kind;
+	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
+
+	if (!object)
+		return EINVAL;
+	if (attr && kind == PTRC_HANDLE_LOG)
+		ptrc_log_stream_attr(object, attr);
+	else if (attr)
+		ptrc_attr_export(&((struct ptrc_controller *)object)->stream.header->attr,
+				 attr);
+	ptrc_handle_put(id);
+	return attr ? 0 : EINVAL;
+}
+
+void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st)
+{
+	memset(st, 0, sizeof(*st));
+	st->posix_stream_status =
+		bits & PTRC_ST_RUNNING ? POSIX_TRACE_RUNNING : POSIX_TRACE_SUSPENDED;
+	st->posix_stream_full_status =
+		bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL;
+	st->posix_stream_overrun_status =
+		bits & PTRC_ST_OVERRUN ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
+	st->posix_stream_flush_status =
+		bits & PTRC_ST_FLUSHING ? POSIX_TRACE_FLUSHING : POSIX_TRACE_NOT_FLUSHING;
+	st->posix_stream_flush_error = (int)(bits >> PTRC_ST_ERROR_SHIFT);
+	st->posix_log_overrun_status =
+		bits & PTRC_ST_LOG_OVERRUN ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
+	st->posix_log_full_status =
+		bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL;
+}
+
+/* One atomic step takes everything and resets what a call resets (STATUS-15). */
+static void take_status(struct ptrc_controller *c, struct posix_trace_status_info *st)
+{
+	struct ptrc_stream_header *h = c->stream.header;
+	uint64_t bits;
+
+	ptrc_controller_revive_keeper(c);
+	ptrc_stream_settle(&c->stream);
+	bits = atomic_fetch_and_explicit(&h->status,
+					 ~(PTRC_ST_OVERRUN | PTRC_ST_LOG_OVERRUN |
+					   UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT),
+					 memory_order_acq_rel);
+	ptrc_status_export(bits, st);
+}
+
+PTRC_PUBLIC int posix_trace_get_status(trace_id_t id,
+				       struct posix_trace_status_info *status)
+{
+	enum ptrc_handle_kind kind;
+	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
+
+	if (!object)
+		return EINVAL;
+	if (status && kind == PTRC_HANDLE_LOG)
+		ptrc_log_stream_status(object, status);
+	else if (status)
+		take_status(object, status);
+	ptrc_handle_put(id);
+	return status ? 0 : EINVAL;
+}
+
+static void count(struct ptrc_controller *c, struct posixtrace_counts *counts)
+{
+	struct ptrc_stream_header *h = c->stream.header;
+
+	counts->pt_lost_events = atomic_load(&h->lost_events);
+	counts->pt_log_lost_events = atomic_load(&h->log_lost_events);
+	counts->pt_log_events = atomic_load(&h->log_events);
+	counts->pt_log_bytes = atomic_load(&h->log_bytes);
+	counts->pt_stream_bytes = ptrc_stream_unread_bytes(&c->stream);
+	counts->pt_processes = atomic_load(&h->processes);
+	counts->pt_threads = atomic_load(&h->threads);
+}
+
+PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *counts,
+				      size_t size)
+{
+	struct posixtrace_counts full;
+	enum ptrc_handle_kind kind;
+	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
+	int error = 0;
+
+	if (!object)
+		return EINVAL;
+	memset(&full, 0, sizeof(full));
+	if (!counts || size < sizeof(full.pt_size))
+		error = EINVAL;
+	else if (kind == PTRC_HANDLE_LOG)
+		ptrc_log_stream_counts(object, &full);
+	else
+		count(object, &full);
+	if (!error) {
+		full.pt_size = size < sizeof(full) ? size : sizeof(full);
+		memcpy(counts, &full, full.pt_size);
+	}
+	ptrc_handle_put(id);
+	return error;
+}
+
+/* How long, and at what intervals, to look again while the keeper commits a flush. */
+#define COUNT_WAIT_NS INT64_C(1000000000)
+#define COUNT_PAUSE_NS 500000
+
+PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id,
+					   struct posixtrace_type_count *counts,
+					   size_t count)
+{
+	struct ptrc_controller *c = ptrc_handle_get(id, PTRC_HANDLE_ACTIVE, NULL);
+	int64_t give_up;
+	bool is_exact;
+
+	if (!c)
+		return EINVAL;
+	if (!counts && count) {
+		ptrc_handle_put(id);
+		return EINVAL;
+	}
+	ptrc_controller_revive_keeper(c);
+	/* To look through a large stream takes a while itself. */
+	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
+	while (count) {
+		/* Keeps getnext out, but not one that sleeps. */
+		pthread_mutex_lock(&c->reader_lock);
+		is_exact = ptrc_live_reader_count(&c->reader, counts, count);
+		pthread_mutex_unlock(&c->reader_lock);
+		if (is_exact || ptrc_clock_ns(CLOCK_MONOTONIC) >= give_up)
+			break;
+		ptrc_file_sleep_ns(COUNT_PAUSE_NS);
+	}
+	ptrc_handle_put(id);
+	return 0;
+}

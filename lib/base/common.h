@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attributes and small helpers for every file of the library, the freestanding keeper
+ * included: no function, nothing that needs the C library.
+ */
+#ifndef PTRC_LIB_BASE_COMMON_H
+#define PTRC_LIB_BASE_COMMON_H
+
+#include <stddef.h>
+
+/* Stands before the definition of a function that an installed header declares; all
+ * others stay inside the shared library (-fvisibility=hidden). */
+#define PTRC_PUBLIC __attribute__((visibility("default")))
+
+/* Seldom called, off the event path: kept out of line and away from hot code. */
+#define PTRC_COLD __attribute__((cold, noinline))
+#define PTRC_NOINLINE __attribute__((noinline))
+#define PTRC_ALWAYS_INLINE inline __attribute__((always_inline))
+
+#define PTRC_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PTRC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* The pointer arguments with these numbers, counted from 1; all of them without any. Only
+ * for internal functions: a public one has to answer EINVAL. */
+#define PTRC_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
+#define PTRC_MUST_CHECK __attribute__((warn_unused_result))
+
+/* For layouts that other processes, other programs or other times see. */
+#define PTRC_ASSERT_SIZE(type, bytes) \
+	_Static_assert(sizeof(type) == (bytes), "size of " #type " is fixed")
+#define PTRC_ASSERT_OFFSET(type, member, bytes)           \
+	_Static_assert(offsetof(type, member) == (bytes), \
+		       "offset of " #member " in " #type " is fixed")
+
+#define PTRC_ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

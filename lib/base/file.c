@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "lib/base/sys.h"
+
+/* How long to wait for a lock that is normally held for some microseconds. */
+#define LOCK_WAIT_NS UINT64_C(2000000000)
+
+int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, int *fd)
+{
+	long ret;
+
+	do
+		ret = ptrc_sys(SYS_openat, dirfd, path, flags | O_CLOEXEC, mode);
+	while (ret == -EINTR);
+	if (ret < 0)
+		return (int)-ret;
+	*fd = (int)ret;
+	return 0;
+}
+
+int ptrc_file_reopen(int fd, int flags, int *again)
+{
+	char path[32] = "/proc/self/fd/", digits[12];
+	size_t length = 14;
+	int count = 0;
+
+	do
+		digits[count++] = (char)('0' + fd % 10);
+	while ((fd /= 10) != 0);
+	while (count)
+		path[length++] = digits[--count];
+	return ptrc_file_open(AT_FDCWD, path, flags, 0, again);
+}
+
+void ptrc_file_close(int fd)
+{
+	ptrc_sys(SYS_close, fd);
+}
+
+int ptrc_file_stat(int fd, struct stat *st)
+{
+	return (int)-ptrc_sys(SYS_fstat, fd, st);
+}
+
+int ptrc_file_stat_at(int dirfd, const char *path, struct stat *st)
+{
+	return (int)-ptrc_sys(SYS_newfstatat, dirfd, path, st, AT_SYMLINK_NOFOLLOW);
+}
+
+int ptrc_file_read(int fd, void *buffer, size_t size, uint64_t offset, size_t *got)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		long ret = ptrc_sys(SYS_pread64, fd, (char *)buffer + done, size - done,
+				    offset + done);
+
+		if (ret == -EINTR)
+			continue;
+		if (ret < 0)
+			return (int)-ret;
+		if (ret == 0)
+			break;
+		done += (size_t)ret;
+	}
+	*got = done;
+	return 0;
+}
+
+int ptrc_file_lock(int fd, int type, uint64_t byte, uint64_t count)
+{
+	struct flock lock = {
+		.l_type = (short)type,
+		.l_whence = SEEK_SET,
+		.l_start = (off_t)byte,
+		.l_len = (off_t)count,
+	};
+	long ret;
+
+	do
+		ret = ptrc_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
+	while (ret == -EINTR);
+	if (ret == -EACCES)
+		return EAGAIN;
+	return (int)-ret;
+}
+
+int ptrc_file_lock_wait(int fd, uint64_t byte)
+{
+	uint64_t waited = 0, delay = 20000;
+
+	for (;;) {
+		int err = ptrc_file_lock(fd, F_WRLCK, byte, 1);
+
+		if (err != EAGAIN || waited > LOCK_WAIT_NS)
+			return err;
+		ptrc_file_sleep_ns(delay);
+		waited += delay;
+		if (delay < 2000000)
+			delay *= 2;
+	}
+}
+
+int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map)
+{
+	long ret = ptrc_sys(SYS_mmap, at, size, protection,
+			    MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+
+	if (ptrc_sys_is_error(ret))
+		return ENOMEM;
+	*map = (void *)ret;
+	return 0;
+}
+
+/* All of a new mapping is made real and locked under MCL_FUTURE. One that grows is treated
+ * as its begin is, and that can be unlocked before. */
+int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map)
+{
+	const uint64_t begin = 4096;
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+	int move = MREMAP_MAYMOVE | (at ? MREMAP_FIXED : 0);
+	long small, grown;
+
+	small = ptrc_sys(SYS_mmap, 0, begin, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (ptrc_sys_is_error(small))
+		return ENOMEM;
+	ptrc_sys(SYS_munlock, small, begin);
+	grown = ptrc_sys(SYS_mremap, small, begin, size, move, at);
+	if (ptrc_sys_is_error(grown)) {
+		ptrc_sys(SYS_munmap, small, begin);
+		return ENOMEM;
+	}
+	*map = (void *)grown;
+	return 0;
+}
+
+void ptrc_file_yield(unsigned tries)
+{
+	if (tries < 8)
+		ptrc_sys(SYS_sched_yield, 0);
+	else
+		ptrc_file_sleep_ns(20000);
+}
+
+void ptrc_file_sleep_ns(uint64_t ns)
+{
+	struct timespec delay = {
+		.tv_sec = (time_t)(ns / 1000000000),
+		.tv_nsec = (long)(ns % 1000000000),
+	};
+
+	ptrc_sys(SYS_nanosleep, &delay, 0);
+}

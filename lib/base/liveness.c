@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/base/liveness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "lib/base/file.h"
+#include "lib/base/pid_lock.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+
+#define MAP_BYTES 4096U
+#define PLACE_COUNT 64U
+#define PLACE_TRIES 5000 /* a second in all: removing the file takes microseconds */
+
+/* Of who is making a lock, or forking. */
+static _Atomic int32_t making;
+
+void ptrc_liveness_fork_prepare(void)
+{
+	ptrc_pid_lock(&making);
+}
+
+void ptrc_liveness_fork_done(void)
+{
+	ptrc_pid_unlock(&making);
+}
+
+/* Lock the first free one of `count` bytes, and map the file so that the lock stays when
+ * fd, the only descriptor of its open file, is closed. EAGAIN, ENOMEM. */
+static int hold(int fd, uint64_t byte, uint64_t count, struct ptrc_liveness *l)
+{
+	void *map;
+	int err = EAGAIN;
+
+	for (uint64_t i = 0; i < count && err == EAGAIN; i++)
+		err = ptrc_file_lock(fd, F_WRLCK, byte + i, 1);
+	if (err)
+		return err == EAGAIN ? EAGAIN : ENOMEM;
+	if (ptrc_file_map(fd, MAP_BYTES, PROT_READ, NULL, &map))
+		return ENOMEM;
+	if (ptrc_sys(SYS_madvise, map, MAP_BYTES, MADV_DONTFORK)) {
+		ptrc_sys(SYS_munmap, map, MAP_BYTES);
+		return ENOMEM;
+	}
+	l->map = map;
+	return 0;
+}
+
+int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
+		       struct ptrc_liveness *l)
+{
+	struct stat st;
+	uint64_t mask;
+	int fd, err;
+
+	ptrc_sys_block_signals(&mask);
+	ptrc_pid_lock(&making);
+	err = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
+			     &fd);
+	if (!err) {
+		if (ptrc_file_stat(fd, &st) || !S_ISREG(st.st_mode))
+			err = EPERM;
+		else
+			err = hold(fd, byte, 1, l);
+		ptrc_file_close(fd);
+	} else if (err != ENOENT) {
+		err = err == EMFILE || err == ENFILE || err == ENOMEM ? ENOMEM : EPERM;
+	}
+	ptrc_liveness_fork_done();
+	ptrc_sys_restore_signals(&mask);
+	return err;
+}
+
+void ptrc_liveness_drop(struct ptrc_liveness *l)
+{
+	if (l->map)
+		ptrc_sys(SYS_munmap, l->map, MAP_BYTES);
+	l->map = NULL;
+}
+
+void ptrc_liveness_forget(struct ptrc_liveness *l)
+{
+	l->map = NULL;
+}
+
+bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK,
+		.l_whence = SEEK_SET,
+		.l_start = (off_t)byte,
+		.l_len = (off_t)count,
+	};
+
+	/* If it cannot be told, then better yes: nothing is removed. */
+	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+/* No place is free: because somebody has just locked them all to remove the file, or did
+ * until now? */
+static bool is_being_cleaned(int fd)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT};
+
+	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 &&
+	       (lock.l_type == F_UNLCK || lock.l_len == PLACE_COUNT);
+}
+
+static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
+{
+	struct stat st;
+	uint64_t size;
+	int fd, err;
+
+	err = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
+	if (err == ENOENT) {
+		err = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0, &fd);
+		/* Made, or removed again, by another process just now. */
+		if (err == EEXIST)
+			return ESTALE;
+	}
+	if (err)
+		return err == ENOENT ? ESTALE : err;
+	err = hold(fd, 0, PLACE_COUNT, l);
+	if (err == EAGAIN && is_being_cleaned(fd))
+		err = ESTALE;
+	/* Whoever removes the file has all its bytes locked meanwhile. */
+	if ((err == 0 || err == EAGAIN) &&
+	    (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
+		ptrc_liveness_drop(l);
+		err = ESTALE;
+	}
+	ptrc_file_close(fd);
+	return err;
+}
+
+int ptrc_liveness_take_place(struct ptrc_liveness *l)
+{
+	uid_t uid = (uid_t)ptrc_sys(SYS_geteuid, 0);
+	uint64_t mask;
+	int dirfd;
+	int err = ptrc_shmdir_open(uid, true, &dirfd);
+
+	if (err)
+		return err;
+	ptrc_sys_block_signals(&mask);
+	ptrc_pid_lock(&making);
+	for (int tries = 0; tries < PLACE_TRIES; tries++) {
+		err = try_places(dirfd, uid, l);
+		if (err != ESTALE)
+			break;
+		ptrc_file_sleep_ns(200000);
+	}
+	ptrc_liveness_fork_done();
+	ptrc_sys_restore_signals(&mask);
+	ptrc_file_close(dirfd);
+	if (!err)
+		l->uid = uid;
+	return err == ESTALE ? ENOMEM : err;
+}
+
+unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid)
+{
+	unsigned int count = 0;
+	uint64_t size;
+	int fd;
+
+	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size))
+		return 0;
+	for (uint64_t i = 0; i < PLACE_COUNT; i++)
+		count += ptrc_liveness_is_held(fd, i, 1);
+	ptrc_file_close(fd);
+	return count;
+}
+
+void ptrc_liveness_clean_places(int dirfd, int fd)
+{
+	struct stat st;
+
+	if (ptrc_file_lock(fd, F_WRLCK, 0, PLACE_COUNT))
+		return;
+	if (ptrc_file_stat(fd, &st) == 0 && st.st_nlink == 1)
+		ptrc_sys(SYS_unlinkat, dirfd, PTRC_LIVE_PLACES, 0);
+	ptrc_file_lock(fd, F_UNLCK, 0, PLACE_COUNT);
+}
+
+void ptrc_liveness_drop_place(struct ptrc_liveness *l)
+{
+	uint64_t mask, size;
+	int dirfd, fd;
+
+	if (!l->map)
+		return;
+	ptrc_liveness_drop(l);
+	if (ptrc_shmdir_open(l->uid, false, &dirfd))
+		return;
+	ptrc_sys_block_signals(&mask);
+	if (ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, l->uid, &fd, &size) == 0) {
+		ptrc_liveness_clean_places(dirfd, fd);
+		ptrc_file_close(fd);
+	}
+	ptrc_sys_restore_signals(&mask);
+	ptrc_file_close(dirfd);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/base/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/file.h"
+#include "lib/base/sys.h"
+
+/* PROC_PID_INIT_INO of the kernel: fixed, part of its interface to checkpointing. */
+#define INITIAL_PID_NAMESPACE UINT64_C(0xeffffffc)
+
+#define PATH_BYTES 64
+
+/* "/proc/./<pid>/<rest>" or "/proc/./self/<rest>"; rest is short and ours. The dot keeps
+ * emulators of processors from answering themselves: they have other start times for a process
+ * than those who look at it from outside. */
+static void make_path(char path[PATH_BYTES], int pid, const char *rest)
+{
+	char digits[12];
+	char *at = path;
+	size_t count = 0;
+
+	memcpy(at, "/proc/./", 8);
+	at += 8;
+	if (pid == 0) {
+		memcpy(at, "self", 4);
+		at += 4;
+	} else {
+		unsigned int n = (unsigned int)pid;
+
+		do
+			digits[count++] = (char)('0' + n % 10);
+		while ((n /= 10) != 0);
+		while (count)
+			*at++ = digits[--count];
+	}
+	*at++ = '/';
+	memcpy(at, rest, strlen(rest) + 1);
+}
+
+/* Reads the beginning of a file of /proc into text, terminated. */
+static int read_text(int pid, const char *rest, char *text, size_t size)
+{
+	char path[PATH_BYTES];
+	long got;
+	int fd, err;
+
+	make_path(path, pid, rest);
+	err = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
+	if (err)
+		return err == EMFILE || err == ENFILE || err == ENOMEM ? ENOMEM : ESRCH;
+	/* The kernel gives all there is room for at once. */
+	got = ptrc_sys(SYS_read, fd, text, size - 1);
+	ptrc_file_close(fd);
+	if (got <= 0)
+		return ESRCH;
+	text[got] = '\0';
+	return 0;
+}
+
+/* The number at *at, which moves behind it and the blanks that follow. */
+static uint64_t read_number(const char **at)
+{
+	const char *s = *at;
+	uint64_t n = 0;
+
+	while (*s >= '0' && *s <= '9')
+		n = n * 10 + (uint64_t)(*s++ - '0');
+	while (*s == ' ' || *s == '\t')
+		s++;
+	*at = s;
+	return n;
+}
+
+int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
+{
+	char text[512];
+	const char *at;
+	int err = read_text(pid, "stat", text, sizeof(text));
+
+	if (err)
+		return err;
+	at = text;
+	st->pid = (int)read_number(&at);
+	/* The program's name may hold anything, brackets and blanks too. */
+	at = strrchr(text, ')');
+	if (!at || at[1] != ' ' || !at[2] || at[3] != ' ')
+		return ESRCH;
+	at += 4;
+	st->ppid = (int)read_number(&at);
+	/* From field 5 to field 22; some may be negative. */
+	for (int field = 5; field < 22; field++) {
+		at = strchr(at, ' ');
+		if (!at)
+			return ESRCH;
+		at++;
+	}
+	st->start_ticks = read_number(&at);
+	return 0;
+}
+
+/* What follows the key at the begin of the line, or null. */
+static const char *value_of(const char *line, const char *key)
+{
+	size_t size = strlen(key);
+
+	if (strncmp(line, key, size) != 0)
+		return NULL;
+	line += size;
+	while (*line == ' ' || *line == '\t')
+		line++;
+	return line;
+}
+
+/* Takes what is wanted from a line; returns whether that is the last such line. */
+static bool take_line(const char *line, struct ptrc_procfs_status *st, bool *has_ids)
+{
+	const char *at;
+
+	if ((at = value_of(line, "Uid:")))
+		for (int i = 0; i < 3; i++)
+			st->uid[i] = (uint32_t)read_number(&at);
+	else if ((at = value_of(line, "Gid:")))
+		for (int i = 0; i < 3; i++, *has_ids = true)
+			st->gid[i] = (uint32_t)read_number(&at);
+	else if ((at = value_of(line, "NSpid:")))
+		for (; *at >= '0' && *at <= '9'; st->depth++)
+			st->inner_pid = (int)read_number(&at);
+	return st->depth > 0;
+}
+
+int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
+{
+	/* Names of programs are escaped here, so that a key begins a line only. The list
+	 * of groups stands between what is wanted, and may be hundreds of kilobytes. */
+	char path[PATH_BYTES], text[2048];
+	bool has_ids = false, is_done = false, is_rest = false;
+	size_t used = 0;
+	int fd, err;
+
+	make_path(path, pid, "status");
+	err = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
+	if (err)
+		return err == EMFILE || err == ENFILE || err == ENOMEM ? ENOMEM : ESRCH;
+	st->depth = 0;
+	st->inner_pid = pid;
+	while (!is_done) {
+		long got = ptrc_sys(SYS_read, fd, text + used, sizeof(text) - 1 - used);
+		char *line = text, *end;
+
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+		text[used] = '\0';
+		for (; !is_done && (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			is_done = !is_rest && take_line(line, st, &has_ids);
+			is_rest = false;
+		}
+		used -= (size_t)(line - text);
+		memmove(text, line, used + 1);
+		/* Nothing that is wanted is as long. */
+		if (used == sizeof(text) - 1) {
+			used = 0;
+			is_rest = true;
+		}
+	}
+	ptrc_file_close(fd);
+	if (st->depth == 0)
+		st->depth = 1; /* a kernel without pid namespaces */
+	return has_ids ? 0 : ESRCH;
+}
+
+int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+	long ret;
+
+	make_path(path, pid, "ns/pid");
+	ret = ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0);
+	/* A kernel without pid namespaces. */
+	if (ret == -ENOENT && pid == 0) {
+		*ns = 0;
+		return 0;
+	}
+	if (ret < 0)
+		return ret == -EACCES || ret == -EPERM ? EPERM : ESRCH;
+	*ns = st.st_ino == INITIAL_PID_NAMESPACE ? 0 : st.st_ino;
+	return 0;
+}
+
+uint64_t ptrc_procfs_time_namespace(void)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+
+	make_path(path, 0, "ns/time");
+	return ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0) < 0 ? 0 : st.st_ino;
+}
+
+static bool bears_in_another(const char *own_name, const char *name)
+{
+	char path[PATH_BYTES];
+	struct stat own, st;
+
+	make_path(path, 0, own_name);
+	if (ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &own, 0) < 0)
+		return false;
+	make_path(path, 0, name);
+	if (ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0)
+		return st.st_ino != own.st_ino;
+	/* It leads nowhere before the first child; kernels before 4.12 have no such name. */
+	return ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool ptrc_procfs_bears_elsewhere(void)
+{
+	return bears_in_another("ns/pid", "ns/pid_for_children") ||
+	       bears_in_another("ns/time", "ns/time_for_children");
+}
+
+int ptrc_procfs_owner(int pid, uint32_t *uid)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+	int err;
+
+	make_path(path, pid, "environ");
+	err = ptrc_file_stat_at(AT_FDCWD, path, &st);
+	if (err)
+		return ESRCH;
+	*uid = st.st_uid;
+	return 0;
+}
+
+/* Visits the numbers of one list; *is_more false when the visitor wants no more. */
+static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg,
+		       bool *is_more)
+{
+	char text[512];
+	uint64_t offset = 0, number = 0;
+	bool is_number = false;
+	size_t got;
+
+	do {
+		if (ptrc_file_read(fd, text, sizeof(text), offset, &got))
+			return false;
+		offset += got;
+		for (size_t i = 0; i < got && *is_more; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				number = number * 10 + (uint64_t)(text[i] - '0');
+				is_number = true;
+			} else if (is_number) {
+				*is_more = visit((int)number, arg);
+				number = 0;
+				is_number = false;
+			}
+		}
+	} while (got == sizeof(text) && *is_more);
+	return true;
+}
+
+struct dirent_head {
+	uint64_t ino, next;
+	uint16_t size;
+	uint8_t type;
+};
+
+bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *arg)
+{
+	_Alignas(8) char entries[1024];
+	char path[PATH_BYTES];
+	bool is_good = true, is_more = true;
+	int tasks;
+
+	make_path(path, pid, "task");
+	if (ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &tasks))
+		return false;
+	while (is_good && is_more) {
+		long got = ptrc_sys(SYS_getdents64, tasks, entries, sizeof(entries));
+
+		if (got <= 0) {
+			is_good = got == 0;
+			break;
+		}
+		for (long at = 0; at < got && is_good && is_more;) {
+			struct dirent_head head;
+			const char *name = entries + at + 19;
+			char list[32];
+			size_t len = strlen(name);
+			int fd;
+
+			memcpy(&head, entries + at, sizeof(head));
+			at += head.size;
+			if (name[0] == '.' || len > 12)
+				continue;
+			memcpy(list, name, len);
+			memcpy(list + len, "/children", 10);
+			if (ptrc_file_open(tasks, list, O_RDONLY, 0, &fd)) {
+				/* The thread may have ended; a kernel without these lists
+				 * has none for any. */
+				struct stat st;
+
+				list[len] = '\0';
+				is_good = ptrc_file_stat_at(tasks, list, &st) != 0;
+				continue;
+			}
+			is_good = visit_list(fd, visit, arg, &is_more);
+			ptrc_file_close(fd);
+		}
+	}
+	ptrc_file_close(tasks);
+	return is_good;
+}
+
+int ptrc_procfs_exists(int pid)
+{
+	struct timespec none = {0, 0};
+	struct pollfd pollfd;
+	long fd, ready;
+
+	if (pid <= 0)
+		return ESRCH;
+	fd = ptrc_sys(SYS_pidfd_open, pid, 0);
+	if (fd < 0) {
+		switch (-fd) {
+		case EMFILE:
+		case ENFILE:
+		case ENOMEM:
+			return ENOMEM;
+		case ENOSYS:
+		case EPERM: {
+			/* A filter that does not know the call: thread ids and zombies
+			 * look like processes then. */
+			long ret = ptrc_sys(SYS_kill, pid, 0);
+
+			return ret == 0 || ret == -EPERM ? 0 : ESRCH;
+		}
+		default:
+			return ESRCH;
+		}
+	}
+	pollfd.fd = (int)fd;
+	pollfd.events = POLLIN;
+	pollfd.revents = 0;
+	ready = ptrc_sys(SYS_ppoll, &pollfd, 1, &none, 0, 8);
+	ptrc_file_close((int)fd);
+	return ready == 1 ? ESRCH : 0;
+}

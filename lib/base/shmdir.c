@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/base/shmdir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "lib/base/file.h"
+#include "lib/base/size_limit.h"
+#include "lib/base/sys.h"
+
+#define BASE "/dev/shm"
+#define MODE_BITS 0777U
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+static char *put_decimal(char *at, uint64_t n)
+{
+	char digits[20];
+	size_t count = 0;
+
+	do
+		digits[count++] = (char)('0' + n % 10);
+	while ((n /= 10) != 0);
+	while (count)
+		*at++ = digits[--count];
+	return at;
+}
+
+static char *put_hex(char *at, uint64_t n)
+{
+	for (int shift = 60; shift >= 0; shift -= 4)
+		*at++ = "0123456789abcdef"[n >> shift & 15];
+	return at;
+}
+
+void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id)
+{
+	char *at = name;
+
+	*at++ = prefix;
+	*at++ = '.';
+	at = prefix == 'p' ? put_decimal(at, id) : put_hex(at, id);
+	*at = '\0';
+}
+
+uint64_t ptrc_shmdir_parse(const char *name, char prefix)
+{
+	uint64_t id = 0;
+
+	if (name[0] != prefix || name[1] != '.')
+		return 0;
+	for (int i = 2; i < 18; i++) {
+		char c = name[i];
+
+		if (c >= '0' && c <= '9')
+			id = id << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			id = id << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return 0;
+	}
+	return name[18] == '\0' ? id : 0;
+}
+
+uint64_t ptrc_shmdir_new_id(void)
+{
+	uint64_t id = 0;
+
+	/* 4 is GRND_INSECURE: ids must differ, nobody has to be unable to guess them. Early
+	 * at boot, or with a kernel that lacks it, the clock and the address of a local
+	 * variable have to do. */
+	if (ptrc_sys(SYS_getrandom, &id, sizeof(id), 4) != (long)sizeof(id) &&
+	    ptrc_sys(SYS_getrandom, &id, sizeof(id), 1) != (long)sizeof(id)) {
+		static _Atomic uint64_t count;
+		struct timespec now;
+
+		ptrc_sys(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
+		id = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+		id += (uint64_t)ptrc_sys_gettid() << 40;
+		id ^= (uint64_t)(uintptr_t)&id << 16;
+		id += atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+	}
+	return id ? id : 1;
+}
+
+static uid_t caller(void)
+{
+	return (uid_t)ptrc_sys(SYS_geteuid, 0);
+}
+
+static int shortage(int err)
+{
+	switch (err) {
+	case EMFILE:
+	case ENFILE:
+	case ENOMEM:
+	case ENOSPC:
+	case EDQUOT:
+		return ENOMEM;
+	default:
+		return EPERM;
+	}
+}
+
+/* The number of uid outside this user namespace: false if it has none. */
+static bool uid_outside(uid_t uid, uint64_t *outside)
+{
+	char text[1024];
+	size_t got = 0;
+	uint64_t number[3] = {0, 0, 0};
+	int field = 0, fd;
+	bool is_number = false;
+
+	if (ptrc_file_open(AT_FDCWD, "/proc/self/uid_map", O_RDONLY, 0, &fd))
+		return false;
+	if (ptrc_file_read(fd, text, sizeof(text), 0, &got))
+		got = 0;
+	ptrc_file_close(fd);
+	for (size_t i = 0; i < got; i++) {
+		if (text[i] >= '0' && text[i] <= '9') {
+			number[field] = number[field] * 10 + (uint64_t)(text[i] - '0');
+			is_number = true;
+			continue;
+		}
+		if (is_number && ++field == 3) {
+			if (uid >= number[0] && uid - number[0] < number[2]) {
+				*outside = number[1] + (uid - number[0]);
+				return true;
+			}
+			field = 0;
+			number[0] = number[1] = number[2] = 0;
+		} else if (is_number) {
+			number[field] = 0;
+		}
+		is_number = false;
+	}
+	return false;
+}
+
+static int make_directory(int base, const char *name, uid_t uid)
+{
+	char temp[40];
+	long ret;
+	int fd, err;
+
+	if (uid == caller()) {
+		ret = ptrc_sys(SYS_mkdirat, base, name, 0700);
+		return ret == 0 || ret == -EEXIST ? 0 : shortage((int)-ret);
+	}
+	if (caller() != 0)
+		return EPERM;
+	/* For another user: made aside and moved to its place when it is all right, so that
+	 * nothing but what was just made is ever given away. */
+	memcpy(temp, ".posixtrace-", 12);
+	*put_hex(temp + 12, ptrc_shmdir_new_id()) = '\0';
+	ret = ptrc_sys(SYS_mkdirat, base, temp, 0700);
+	if (ret)
+		return shortage((int)-ret);
+	err = ptrc_file_open(base, temp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd);
+	if (!err) {
+		ret = ptrc_sys(SYS_fchmod, fd, 0700);
+		if (!ret)
+			ret = ptrc_sys(SYS_fchown, fd, uid, -1);
+		if (!ret)
+			ret = ptrc_sys(SYS_renameat2, base, temp, base, name,
+				       RENAME_NOREPLACE);
+		ptrc_file_close(fd);
+		err = (int)-ret;
+	}
+	if (err)
+		ptrc_sys(SYS_unlinkat, base, temp, AT_REMOVEDIR);
+	return err == 0 || err == EEXIST ? 0 : shortage(err);
+}
+
+/* Opens what is there and believes nothing about it. EAGAIN: look again. */
+static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
+{
+	struct stat st;
+	int fd = -1;
+	int err = ptrc_file_open(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd);
+
+	if (err == ENOENT)
+		return err;
+	if (err && err != EACCES)
+		return shortage(err);
+	if (fd >= 0 ? ptrc_file_stat(fd, &st) : ptrc_file_stat_at(base, name, &st)) {
+		err = EPERM;
+	} else if (!S_ISDIR(st.st_mode) || st.st_uid != uid ||
+		   (st.st_mode & MODE_BITS & ~0700U)) {
+		err = EPERM;
+	} else if ((st.st_mode & MODE_BITS) != 0700) {
+		/* Just made, by us or by another process of the user, under a umask that
+		 * takes from the owner. Nobody else could have put anything in there. Root
+		 * leaves it: what the name leads to is the other user's to change. */
+		if (uid != caller() || ptrc_sys(SYS_fchmodat, base, name, 0700))
+			err = EPERM;
+		else
+			err = EAGAIN;
+	} else if (fd < 0) {
+		err = EPERM;
+	}
+	if (err) {
+		if (fd >= 0)
+			ptrc_file_close(fd);
+		return err;
+	}
+	*dirfd = fd;
+	return 0;
+}
+
+int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
+{
+	struct stat st;
+	char name[40];
+	uint64_t number = uid;
+	int base, err;
+
+	err = ptrc_file_open(AT_FDCWD, BASE, O_PATH | O_DIRECTORY, 0, &base);
+	if (err)
+		return err == ENOENT && !is_create ? ENOENT : shortage(err);
+	/* In a directory where others may rename and remove, nothing can be relied on. */
+	if (ptrc_file_stat(base, &st) ||
+	    (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) ||
+	    (st.st_uid != 0 && !uid_outside(uid, &number))) {
+		ptrc_file_close(base);
+		return EPERM;
+	}
+	memcpy(name, "posixtrace-", 11);
+	*put_decimal(name + 11, number) = '\0';
+	for (int tries = 0; tries < 8; tries++) {
+		err = open_directory(base, name, uid, dirfd);
+		if (err == ENOENT && is_create)
+			err = make_directory(base, name, uid) ?: EAGAIN;
+		if (err != EAGAIN)
+			break;
+	}
+	ptrc_file_close(base);
+	return err == EAGAIN ? EPERM : err;
+}
+
+int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
+			    uint64_t *size)
+{
+	struct stat st;
+	int opened;
+	int err = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+				 0, &opened);
+
+	if (err)
+		return err == ENOENT ? ENOENT : shortage(err);
+	if (ptrc_file_stat(opened, &st) || !S_ISREG(st.st_mode) || st.st_uid != uid ||
+	    st.st_nlink > 1)
+		err = EPERM;
+	else if (st.st_nlink == 0)
+		err = ENOENT;
+	if (err) {
+		ptrc_file_close(opened);
+		return err;
+	}
+	*fd = opened;
+	*size = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int truncate_to(int fd, uint64_t size)
+{
+	struct ptrc_size_limit limit;
+	int err;
+
+	ptrc_size_limit_raise(&limit, size);
+	err = (int)-ptrc_sys(SYS_ftruncate, fd, size);
+	ptrc_size_limit_restore(&limit, err);
+	return err;
+}
+
+int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved)
+{
+	struct stat st;
+	uint64_t mask;
+	int err;
+	long ret = 0;
+
+	ptrc_sys_block_signals(&mask);
+	err = ptrc_file_stat(fd, &st);
+	if (!err && (uint64_t)st.st_size < size)
+		err = truncate_to(fd, size);
+	if (!err && reserved) {
+		do
+			ret = ptrc_sys(SYS_fallocate, fd, 0, 0, reserved);
+		while (ret == -EINTR);
+		/* A file system that cannot reserve is none that /dev/shm normally is. */
+		if (ret && ret != -EOPNOTSUPP)
+			err = (int)-ret;
+	}
+	ptrc_sys_restore_signals(&mask);
+	return err ? ENOMEM : 0;
+}
+
+int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t size,
+			      uint64_t reserved, int *fd)
+{
+	char temp[PTRC_SHMDIR_NAME_BYTES];
+	const char *made = name;
+	struct stat st;
+	bool is_foreign = uid != caller();
+	int new_fd, err;
+	long ret = 0;
+
+	if (is_foreign) {
+		if (caller() != 0)
+			return EPERM;
+		ptrc_shmdir_name(temp, 't', ptrc_shmdir_new_id());
+		made = temp;
+	}
+	err = ptrc_file_open(dirfd, made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+			     &new_fd);
+	if (err)
+		return err == EEXIST ? EEXIST : shortage(err);
+	/* The umask may have taken from the owner's rights. */
+	if (ptrc_file_stat(new_fd, &st) == 0 && (st.st_mode & MODE_BITS) != 0600)
+		ret = ptrc_sys(SYS_fchmod, new_fd, 0600);
+	err = ret ? EPERM : ptrc_shmdir_reserve(new_fd, size, reserved);
+	if (!err && is_foreign) {
+		ret = ptrc_sys(SYS_fchown, new_fd, uid, -1);
+		if (!ret)
+			ret = ptrc_sys(SYS_renameat2, dirfd, temp, dirfd, name,
+				       RENAME_NOREPLACE);
+		if (ret)
+			err = ret == -EEXIST ? EEXIST : shortage((int)-ret);
+	}
+	if (err) {
+		ptrc_sys(SYS_unlinkat, dirfd, made, 0);
+		ptrc_file_close(new_fd);
+		return err;
+	}
+	*fd = new_fd;
+	return 0;
+}

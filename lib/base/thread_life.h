@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Has a thread ended? Asked on cold paths about owners of slots, chunks and locks. */
+#ifndef PTRC_LIB_BASE_THREAD_LIFE_H
+#define PTRC_LIB_BASE_THREAD_LIFE_H
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "lib/base/sys.h"
+
+/* True only if it is certain: no thread of that id exists. A reused id reads as alive. */
+static inline bool ptrc_thread_is_gone(int tid)
+{
+	return tid > 0 && ptrc_sys(SYS_tkill, tid, 0) == -ESRCH;
+}
+
+/* The same, and it sees the dead whom their parent has not waited for yet; a few
+ * microseconds. */
+static inline bool ptrc_thread_is_dead(int tid)
+{
+	struct pollfd p = {.events = POLLIN};
+	struct timespec none = {0, 0};
+	bool is_dead;
+	long fd;
+
+	if (ptrc_thread_is_gone(tid))
+		return true;
+	/* Only a first thread can stay as a zombie, and only it has such a descriptor. */
+	fd = ptrc_sys(SYS_pidfd_open, tid, 0);
+	if (fd < 0)
+		return false;
+	p.fd = (int)fd;
+	is_dead = ptrc_sys(SYS_ppoll, &p, 1, &none, 0, 8) > 0;
+	ptrc_sys(SYS_close, fd);
+	return is_dead;
+}
+
+/* Has the thread ended that had the id at claim_ms of CLOCK_BOOTTIME? One that has it now
+ * but was born later is another. Reads /proc: only on suspicion. */
+bool ptrc_thread_has_ended(int tid, uint64_t claim_ms);
+
+#endif

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/control/controller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/stream/barrier.h"
+#include "lib/stream/clock.h"
+#include "lib/recorder/event.h"
+#include "lib/model/eventset.h"
+#include "lib/base/file.h"
+#include "lib/base/fork_mutex.h"
+#include "lib/control/handle.h"
+#include "lib/base/procfs.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/size_limit.h"
+#include "lib/base/sys.h"
+#include "lib/base/thread_life.h"
+
+#define KIB UINT64_C(1024)
+#define MIB (1024 * KIB)
+/* Chunks for owners beyond those that stream-min-size needs; they cost nothing until they
+ * are used. */
+#define EXTRA_CHUNKS 4096U
+#define EXTRA_BYTES_MAX (1024 * MIB)
+#define EXTRA_CHUNKS_MIN 64U
+
+struct geometry {
+	uint64_t chunk_size, base_count, count, record_max;
+};
+
+static uint64_t object_size(const struct geometry *g)
+{
+	return ptrc_stream_chunk_offset((uint32_t)g->count) + g->count * g->chunk_size;
+}
+
+/* Chunks as large as pays (a larger one means fewer changes), as small as keeps what one
+ * owner's open chunk withholds from the others little against stream-min-size. */
+static int plan(const struct ptrc_attr *attr, struct geometry *g)
+{
+	uint64_t min = attr->stream_min_size, user, extra;
+
+	if (ptrc_attr_user_event_size(attr->max_data_size, attr->max_data_size, &user) !=
+	    0)
+		user = UINT64_MAX;
+	g->record_max = user < min ? user : min;
+	if (g->record_max < PTRC_ATTR_EVENT_OVERHEAD + PTRC_ATTR_SYSTEM_DATA_MAX)
+		g->record_max = PTRC_ATTR_EVENT_OVERHEAD + PTRC_ATTR_SYSTEM_DATA_MAX;
+	if (g->record_max > UINT32_MAX / 4)
+		return ENOMEM;
+	g->chunk_size = min >= 4 * MIB ? 64 * KIB : min >= MIB ? 32 * KIB : 16 * KIB;
+	if (g->chunk_size < 2 * g->record_max + PTRC_CHUNK_FIRST)
+		g->chunk_size = 2 * g->record_max + PTRC_CHUNK_FIRST;
+	g->chunk_size = (g->chunk_size + 4095) & ~UINT64_C(4095);
+	/* At the end of each chunk as much as one record may stay unused. And one each for
+	 * the open chunk, the controller, the keeper, and to change over. */
+	g->base_count = min / (g->chunk_size - PTRC_CHUNK_FIRST - g->record_max) + 1 + 4;
+	extra = EXTRA_BYTES_MAX / g->chunk_size;
+	if (extra > EXTRA_CHUNKS)
+		extra = EXTRA_CHUNKS;
+	g->count = g->base_count + extra + 16;
+	if (min > UINT64_MAX / 4 || g->count > UINT32_MAX / 2)
+		return ENOMEM;
+	/* What is no memory yet counts for the file size limit all the same. Then there are
+	 * fewer threads that can record at a time, but some. */
+	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_size_limit_most();
+	     extra /= 2)
+		g->count -= extra - extra / 2;
+	return 0;
+}
+
+static bool reserve(int fd, uint64_t offset, uint64_t bytes)
+{
+	return ptrc_sys(SYS_fallocate, fd, 0, offset, bytes) == 0;
+}
+
+/* Make the object and fill in its header. */
+static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr,
+		       uint64_t names_id, const char *name)
+{
+	/* All that is set up here, and reserved. */
+	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
+	struct ptrc_stream_header *h;
+	struct ptrc_chunk_ctl *ctl;
+	struct timespec now;
+	struct geometry g;
+	uint64_t size;
+	int fd, error;
+
+	error = plan(attr, &g);
+	if (error)
+		return error;
+	size = object_size(&g);
+	error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
+					  begin, &fd);
+	if (error)
+		return error;
+	if (!reserve(fd, PTRC_STREAM_SLOT_OFFSET, 8192) ||
+	    !reserve(fd, PTRC_STREAM_CHUNK_CTL_OFFSET, g.base_count * sizeof(*ctl)) ||
+	    !reserve(fd, ptrc_stream_chunk_offset((uint32_t)g.count),
+		     g.base_count * g.chunk_size)) {
+		close(fd);
+		return ENOMEM;
+	}
+	h = mmap(NULL, begin, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (h == MAP_FAILED) {
+		close(fd);
+		return ENOMEM;
+	}
+	h->version = PTRC_STREAM_VERSION;
+	h->chunk_size = (uint32_t)g.chunk_size;
+	h->chunk_count = (uint32_t)g.count;
+	h->base_chunk_count = (uint32_t)g.base_count;
+	h->map_size = size;
+	h->id = c->id;
+	h->names_id = names_id;
+	h->stream_min_size = attr->stream_min_size;
+	h->max_data_size = attr->max_data_size;
+	h->record_max = (uint32_t)g.record_max;
+	h->policy = attr->stream_full_policy;
+	h->log_policy = attr->log_full_policy;
+	h->has_log = c->has_log;
+	h->is_inherited = attr->inherited == POSIX_TRACE_INHERITED;
+	h->target_pid = c->target.pid;
+	h->controller_pid = getpid();
+	h->owner_uid = c->target.uid;
+	h->pid_namespace = c->target.ns;
+	h->time_namespace = ptrc_procfs_time_namespace();
+	h->first_lost = h->gap_first = PTRC_TIME_NONE;
+	h->slots_used = PTRC_SLOT_FIRST;
+	h->chunks_used = (uint32_t)g.base_count;
+	h->control = UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT;
+	/* The two variables force, for tests, what other machines make necessary. */
+	if (!ptrc_clock_has_counter() || secure_getenv("POSIXTRACE_CLOCK_MONOTONIC"))
+		h->control |= PTRC_CTL_MONO;
+	if (!ptrc_barrier_is_available() || secure_getenv("POSIXTRACE_FENCE"))
+		h->control |= PTRC_CTL_FENCE;
+	ptrc_clock_init(h);
+	clock_gettime(CLOCK_REALTIME, &now);
+	h->attr = *attr;
+	h->attr.createtime_sec = now.tv_sec;
+	h->attr.createtime_nsec = now.tv_nsec;
+	/* Who sweeps takes a stream with its magic but no controller for left over. */
+	error = ptrc_liveness_take(c->target.dirfd, name, PTRC_LIVE_CONTROLLER, &c->life);
+	h->magic = PTRC_STREAM_MAGIC;
+	munmap(h, begin);
+	if (!error)
+		error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &c->stream);
+	if (!error)
+		madvise(c->stream.header, c->stream.map_size, MADV_DONTFORK);
+	close(fd);
+	return error;
+}
+
+/* Streams with a log, of which a forked child has the descriptors. */
+static pthread_mutex_t logs_mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct ptrc_controller *logs;
+static __thread volatile unsigned logs_depth;
+
+static void lock_logs(void)
+{
+	ptrc_fork_mutex_lock(&logs_mutex, &logs_depth);
+}
+
+static void unlock_logs(void)
+{
+	ptrc_fork_mutex_unlock(&logs_mutex, &logs_depth);
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+static bool log_fd_is_ours(const struct ptrc_controller *c)
+{
+	struct stat st;
+
+	return c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0 &&
+	       st.st_dev == c->log_dev && st.st_ino == c->log_ino &&
+	       (fcntl(c->keeper.log_fd, F_GETFL) & O_ACCMODE) == c->log_access &&
+	       fcntl(c->keeper.log_fd, F_GETFD) == FD_CLOEXEC;
+}
+
+/* Keep a duplicate of the log's descriptor (LOG-12), in case the keeper must be replaced. */
+static int keep_log(struct ptrc_controller *c, int log_fd)
+{
+	struct stat st;
+	int error = ENOMEM;
+
+	lock_logs();
+	c->keeper.log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, 3);
+	if (c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0) {
+		c->log_dev = st.st_dev;
+		c->log_ino = st.st_ino;
+		c->log_access = fcntl(log_fd, F_GETFL) & O_ACCMODE;
+		c->next_log = logs;
+		c->prev_log = &logs;
+		if (logs)
+			logs->prev_log = &c->next_log;
+		/* Whole from the first to the last at any time: see fork_mutex.h. */
+		__atomic_store_n(&logs, c, __ATOMIC_RELEASE);
+		error = 0;
+	}
+	unlock_logs();
+	return error;
+}
+
+static void let_log_go(struct ptrc_controller *c)
+{
+	lock_logs();
+	if (c->prev_log) {
+		*c->prev_log = c->next_log;
+		if (c->next_log)
+			c->next_log->prev_log = c->prev_log;
+		if (log_fd_is_ours(c))
+			close(c->keeper.log_fd);
+	}
+	unlock_logs();
+}
+
+void ptrc_controller_fork_prepare(void)
+{
+	lock_logs();
+}
+
+void ptrc_controller_fork_parent(void)
+{
+	unlock_logs();
+}
+
+/* Nobody else has run in the child: the numbers are still what they were in the parent. A
+ * pipe would not end for its reader as long as the child has its other end. */
+void ptrc_controller_fork_child(bool is_prepared)
+{
+	ptrc_fork_mutex_renew(&logs_mutex, &logs_depth, is_prepared);
+	for (struct ptrc_controller *c = logs; c && is_prepared; c = c->next_log)
+		if (log_fd_is_ours(c))
+			ptrc_file_close(c->keeper.log_fd);
+	logs = NULL;
+}
+
+/* Undo whatever was done, in reverse. */
+static void release(struct ptrc_controller *c)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+
+	ptrc_shmdir_name(name, 's', c->id);
+	if (c->target.page)
+		ptrc_target_wake(&c->target);
+	if (c->is_attached)
+		ptrc_target_detach(&c->target, c->id);
+	if (c->stream.header) {
+		struct ptrc_stream_header *h = c->stream.header;
+		uint64_t offset = ptrc_stream_chunk_offset(c->stream.chunk_count);
+
+		if (c->target.is_self || h->target_pid == getpid())
+			ptrc_event_detach(c->id);
+		unlinkat(c->target.dirfd, name, 0);
+		/* Traced processes let go of their mapping when they next look; the memory
+		 * is given back now. */
+		madvise((char *)h + offset, c->stream.map_size - offset, MADV_REMOVE);
+		ptrc_live_reader_destroy(&c->reader);
+		ptrc_stream_unmap(&c->stream);
+	} else if (c->id) {
+		unlinkat(c->target.dirfd, name, 0);
+	}
+	if (c->is_announced)
+		ptrc_inherit_withdraw(c->target.dirfd, c->id);
+	if (c->names)
+		ptrc_names_unref(c->names);
+	ptrc_liveness_drop(&c->life);
+	if (c->place.map)
+		ptrc_liveness_drop_place(&c->place);
+	ptrc_target_close(&c->target);
+	let_log_go(c);
+	pthread_mutex_destroy(&c->lock);
+	pthread_mutex_destroy(&c->reader_lock);
+	pthread_mutex_destroy(&c->list_lock);
+	free(c);
+}
+
+/* The descriptors that dealing with the keeper takes, for the time of a call. */
+static int open_for_keeper(struct ptrc_controller *c)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	uint64_t size;
+	int error;
+
+	error = ptrc_target_wake(&c->target);
+	if (error)
+		return error;
+	c->keeper.dirfd = c->target.dirfd;
+	c->keeper.uid = c->target.uid;
+	c->keeper.stream_id = c->id;
+	if (!log_fd_is_ours(c))
+		c->keeper.log_fd = -1;
+	ptrc_shmdir_name(name, 's', c->id);
+	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid,
+					&c->keeper.stream_fd, &size);
+	if (error)
+		return error;
+	ptrc_shmdir_name(name, 'n', c->names->id);
+	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid,
+					&c->keeper.names_fd, &size);
+	if (error)
+		close_fd(c->keeper.stream_fd);
+	return error;
+}
+
+static void close_for_keeper(struct ptrc_controller *c)
+{
+	close_fd(c->keeper.stream_fd);
+	close_fd(c->keeper.names_fd);
+	c->keeper.stream_fd = c->keeper.names_fd = c->keeper.dirfd = -1;
+}
+
+static int start_keeper(struct ptrc_controller *c)
+{
+	int error = open_for_keeper(c);
+
+	if (error)
+		return ENOMEM;
+	error = ptrc_keeper_start(&c->keeper, c->stream.header, false);
+	close_for_keeper(c);
+	return error;
+}
+
+int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
+			    const struct ptrc_context *origin, uint64_t addr)
+{
+	/* Only for another keeper, should this one be dead: who has no descriptors left, or is
+	 * another user by now, does without. */
+	bool has_args = open_for_keeper(c) == 0;
+	int error = ptrc_keeper_command(has_args ? &c->keeper : NULL, c->stream.header,
+					command, origin, addr);
+
+	if (has_args)
+		close_for_keeper(c);
+	ptrc_target_rest(&c->target);
+	return error;
+}
+
+void ptrc_controller_revive_keeper(struct ptrc_controller *c)
+{
+	int cancel, pid;
+
+	if (!c->has_log)
+		return;
+	pid = atomic_load(&c->stream.header->keeper_pid);
+	if (pid && !ptrc_thread_is_dead(pid))
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	/* Whoever has the lock may have a command, and start a keeper for it. */
+	if (pthread_mutex_trylock(&c->lock) == 0) {
+		/* A command that is none: it is refused, after the keeper was started. */
+		if (!c->is_closing)
+			ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
+		pthread_mutex_unlock(&c->lock);
+	}
+	pthread_setcancelstate(cancel, NULL);
+}
+
+static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr,
+		  int log_fd, trace_id_t *id)
+{
+	trace_id_t handle;
+	uint32_t flags = 0;
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	int error;
+
+	/* What comes until the clock is set up need not be waited for again there. */
+	ptrc_clock_first_pair();
+	error = ptrc_target_open(pid, &c->target);
+	if (error)
+		return error;
+	error = ptrc_liveness_take_place(&c->place);
+	if (error)
+		return error;
+	error = ptrc_target_names(&c->target, &c->names);
+	if (error)
+		return error;
+	c->id = ptrc_shmdir_new_id();
+	ptrc_shmdir_name(name, 's', c->id);
+	error = make_object(c, attr, c->names->id, name);
+	if (error)
+		return error;
+	error = ptrc_live_reader_init(&c->reader, &c->stream, c->has_log);
+	if (error)
+		return error;
+	if (c->has_log) {
+		error = keep_log(c, log_fd);
+		if (!error)
+			error = start_keeper(c);
+		if (error)
+			return error;
+	}
+	if (attr->inherited == POSIX_TRACE_INHERITED) {
+		error = ptrc_inherit_announce(c->target.dirfd, c->id);
+		if (error)
+			return error;
+		c->is_announced = true;
+		flags |= PTRC_PAGE_SLOT_INHERITED;
+	}
+	if (c->target.is_self)
+		flags |= PTRC_PAGE_SLOT_SELF;
+	error = ptrc_handle_new(PTRC_HANDLE_ACTIVE, c, &handle);
+	if (error)
+		return error;
+	/* The target comes last: what it finds is complete. */
+	error = ptrc_target_attach(&c->target, c->id, c->names->id, flags);
+	if (error) {
+		ptrc_handle_take(handle, PTRC_HANDLE_ACTIVE);
+		ptrc_handle_drain(handle);
+		return error;
+	}
+	c->is_attached = true;
+	ptrc_target_rest(&c->target);
+	/* Not only with the first event, see ptrc_event_fork_attach: what fails now is left for
+	 * that. */
+	if (c->target.is_self)
+		ptrc_event_attach_all();
+	*id = handle;
+	return 0;
+}
+
+int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, int log_fd,
+			   trace_id_t *id)
+{
+	struct ptrc_controller *c;
+	struct ptrc_attr resolved;
+	int error, cancel;
+
+	if (!id)
+		return EINVAL;
+	error = ptrc_attr_resolve(attr, has_log, &resolved);
+	if (error)
+		return error;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (has_log)
+		error = ptrc_keeper_check_log(log_fd, resolved.log_full_policy);
+	c = error ? NULL : calloc(1, sizeof(*c));
+	if (!error && !c)
+		error = ENOMEM;
+	if (c) {
+		c->pid = ptrc_sys_getpid();
+		c->has_log = has_log;
+		c->keeper.log_fd = c->keeper.stream_fd = -1;
+		c->keeper.names_fd = c->keeper.dirfd = -1;
+		c->target.dirfd = -1;
+		pthread_mutex_init(&c->lock, NULL);
+		pthread_mutex_init(&c->reader_lock, NULL);
+		pthread_mutex_init(&c->list_lock, NULL);
+		error = create(c, pid, &resolved, log_fd, id);
+		if (error) {
+			if (c->has_log && c->stream.header &&
+			    atomic_load(&c->stream.header->keeper_pid) != 0) {
+				ptrc_stream_end(&c->stream);
+				ptrc_controller_command(c, PTRC_KEEPER_CLOSE, NULL, 0);
+				ptrc_keeper_reap(c->stream.header);
+			}
+			release(c);
+		}
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return error;
+}
+
+int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr)
+{
+	struct ptrc_context origin = ptrc_controller_origin();
+	int error = 0;
+
+	/* First of all: who waits for an event gets EINVAL, not our STOP. */
+	atomic_store(&c->is_closing, true);
+	pthread_mutex_lock(&c->lock);
+	ptrc_stream_stop(&c->stream, &origin, addr);
+	if (c->has_log) {
+		error = ptrc_controller_command(c, PTRC_KEEPER_CLOSE, &origin, addr);
+		ptrc_keeper_reap(c->stream.header);
+	}
+	pthread_mutex_unlock(&c->lock);
+	ptrc_stream_end(&c->stream);
+	ptrc_handle_drain(id); /* those who waited for an event have left */
+	release(c);
+	return error;
+}
+
+void ptrc_handle_shutdown_all(void)
+{
+	trace_id_t id;
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	while ((id = ptrc_handle_any(PTRC_HANDLE_ACTIVE)) != 0) {
+		struct ptrc_controller *c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
+
+		if (c)
+			ptrc_controller_shutdown(c, id, 0);
+	}
+	pthread_setcancelstate(cancel, NULL);
+}
+
+struct ptrc_context ptrc_controller_origin(void)
+{
+	return (struct ptrc_context){.pid = ptrc_sys_getpid(),
+				     .tid = ptrc_sys_gettid(),
+				     .thread = (uint64_t)pthread_self()};
+}
+
+struct ptrc_controller *ptrc_controller_enter(trace_id_t id, int *cancel_state)
+{
+	struct ptrc_controller *c;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
+	c = ptrc_handle_get(id, PTRC_HANDLE_ACTIVE, NULL);
+	if (!c)
+		pthread_setcancelstate(*cancel_state, NULL);
+	return c;
+}
+
+void ptrc_controller_leave(trace_id_t id, int cancel_state)
+{
+	ptrc_handle_put(id);
+	pthread_setcancelstate(cancel_state, NULL);
+}

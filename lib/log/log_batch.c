@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/log/log_batch.h"
+
+#include <errno.h>
+#include <linux/mman.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/log/log_layout.h"
+#include "lib/base/sys.h"
+
+int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more)
+{
+	uint64_t need, size = b->size ? b->size : 65536;
+	long map;
+
+	if (__builtin_add_overflow(b->used, more, &need) ||
+	    need > (uint64_t)INT64_MAX / 2)
+		return ENOMEM;
+	if (need <= b->size)
+		return 0;
+	while (size < need)
+		size *= 2;
+	if (b->bytes)
+		map = ptrc_sys(SYS_mremap, b->bytes, b->size, size, MREMAP_MAYMOVE);
+	else
+		map = ptrc_sys(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ptrc_sys_is_error(map))
+		return ENOMEM;
+	b->bytes = (uint8_t *)map;
+	b->size = size;
+	return 0;
+}
+
+int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t bytes)
+{
+	int err = ptrc_log_buffer_reserve(b, bytes);
+
+	if (err)
+		return err;
+	if (bytes)
+		memcpy(b->bytes + b->used, data, bytes);
+	b->used += bytes;
+	return 0;
+}
+
+void ptrc_log_buffer_free(struct ptrc_log_buffer *b)
+{
+	if (b->bytes)
+		ptrc_sys(SYS_munmap, b->bytes, b->size);
+	memset(b, 0, sizeof(*b));
+}
+
+/* ---- records ---- */
+
+static const struct ptrc_record *record_at(const struct ptrc_log_batch *b, uint64_t off)
+{
+	return (const struct ptrc_record *)(const void *)(b->data.bytes + off);
+}
+
+/* Is there a whole record before end? */
+static bool is_whole(const struct ptrc_log_batch *b, uint64_t off, uint64_t end)
+{
+	return end - off >= sizeof(struct ptrc_record) &&
+	       ptrc_record_size(record_at(b, off)) <= end - off;
+}
+
+static int64_t time_of(const struct ptrc_record *r, int64_t base_ns)
+{
+	int64_t ns;
+
+	if (!(r->id_flags & PTRC_REC_FULLSTAMP))
+		return (int64_t)((uint64_t)base_ns + r->delta);
+	memcpy(&ns, r + 1, sizeof(ns));
+	return ns;
+}
+
+/* Steps over contexts to the next event and notes its time. False at the end. */
+static bool settle(const struct ptrc_log_batch *b, struct ptrc_log_batch_run *run)
+{
+	while (run->pos < run->end && is_whole(b, run->pos, run->end)) {
+		const struct ptrc_record *r = record_at(b, run->pos);
+
+		if (!(r->id_flags & PTRC_REC_CONTEXT)) {
+			run->next_ns = time_of(r, run->base_ns);
+			return true;
+		}
+		if (ptrc_record_len(r) >= sizeof(run->origin))
+			memcpy(&run->origin, (const uint8_t *)r + ptrc_record_head(r),
+			       sizeof(run->origin));
+		run->pos += ptrc_record_size(r);
+	}
+	run->end = run->pos;
+	return false;
+}
+
+static bool is_counted(const struct ptrc_record *r)
+{
+	return !(r->id_flags & PTRC_REC_HIDDEN);
+}
+
+/* What is in the run, which may be damaged: its end, the time of its first event, and the
+ * batch's sums. False: nothing. */
+static bool examine(struct ptrc_log_batch *b, struct ptrc_log_batch_run *run)
+{
+	struct ptrc_log_batch_run walk = *run;
+
+	if (!settle(b, &walk))
+		return false;
+	run->first_ns = walk.next_ns;
+	do {
+		const struct ptrc_record *r = record_at(b, walk.pos);
+
+		b->bytes += ptrc_record_size(r);
+		if (ptrc_record_size(r) > b->most)
+			b->too_big += ptrc_record_size(r);
+		b->events += is_counted(r);
+		walk.pos += ptrc_record_size(r);
+		walk.done = walk.pos;
+	} while (settle(b, &walk));
+	run->end = walk.done;
+	return true;
+}
+
+int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_run *in)
+{
+	struct ptrc_log_batch_run run = {.pos = b->data.used,
+					 .base_ns = in->base_ns,
+					 .origin = in->origin,
+					 .order = in->order};
+	int err;
+
+	err = ptrc_log_buffer_reserve(&b->runs, sizeof(run));
+	if (!err)
+		err = ptrc_log_buffer_add(&b->data, in->records, in->bytes);
+	if (err)
+		return err;
+	run.end = run.pos + in->bytes;
+	if (in->largest && in->largest <= b->most) {
+		run.first_ns = in->first_ns;
+		b->bytes += in->bytes;
+		b->events += in->event_count;
+	} else if (!examine(b, &run)) {
+		b->data.used = run.pos;
+		return 0;
+	}
+	b->data.used = run.end;
+	settle(b, &run);
+	run.mark = run.done = run.pos;
+	run.mark_origin = run.origin;
+	return ptrc_log_buffer_add(&b->runs, &run, sizeof(run));
+}
+
+void ptrc_log_batch_clear(struct ptrc_log_batch *b)
+{
+	b->data.used = b->runs.used = b->heap.used = 0;
+	b->bytes = b->too_big = b->events = 0;
+}
+
+void ptrc_log_batch_trim(struct ptrc_log_batch *b)
+{
+	if (b->data.used == 0 && b->data.size > PTRC_LOG_BATCH_KEEP_BYTES)
+		ptrc_log_buffer_free(&b->data);
+}
+
+void ptrc_log_batch_free(struct ptrc_log_batch *b)
+{
+	ptrc_log_buffer_free(&b->data);
+	ptrc_log_buffer_free(&b->runs);
+	ptrc_log_buffer_free(&b->heap);
+	b->bytes = b->too_big = b->events = 0;
+}
+
+/* ---- markers behind the last STOP ---- */
+
+struct held_marker {
+	struct ptrc_record record;
+	int64_t ns;
+};
+
+static int hold_marker(struct ptrc_log_buffer *held, uint32_t id, int64_t ns)
+{
+	struct held_marker new = {.ns = ns}, *all;
+	size_t at = held->used / sizeof(new);
+	int err;
+
+	ptrc_record_fill(&new.record, 0, id | PTRC_REC_FULLSTAMP, 0, 0);
+	err = ptrc_log_buffer_add(held, &new, sizeof(new));
+	if (err)
+		return err;
+	all = (struct held_marker *)(void *)held->bytes;
+	for (; at && all[at - 1].ns > ns; at--)
+		all[at] = all[at - 1];
+	all[at] = new;
+	return 0;
+}
+
+int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
+			struct ptrc_log_buffer *held)
+{
+	struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
+	uint32_t count = ptrc_log_batch_run_count(b);
+	int64_t last_ns = INT64_MIN;
+	uint32_t last_order = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct ptrc_log_batch_run walk = runs[i];
+
+		while (settle(b, &walk)) {
+			const struct ptrc_record *r = record_at(b, walk.pos);
+
+			if (!ptrc_log_is_marker(ptrc_record_id(r)) &&
+			    (walk.next_ns > last_ns ||
+			     (walk.next_ns == last_ns && walk.order >= last_order))) {
+				last_ns = walk.next_ns;
+				last_order = walk.order;
+				is_after_stop = ptrc_record_id(r) == POSIX_TRACE_STOP;
+			}
+			walk.pos += ptrc_record_size(r);
+		}
+	}
+	if (!is_after_stop)
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct ptrc_log_batch_run walk = runs[i];
+		uint64_t end = walk.pos;
+		bool has_tail = false;
+
+		/* Markers stand in runs of the keeper: what we want is their tail. */
+		while (settle(b, &walk)) {
+			const struct ptrc_record *r = record_at(b, walk.pos);
+
+			walk.pos += ptrc_record_size(r);
+			if (ptrc_log_is_marker(ptrc_record_id(r)) &&
+			    walk.next_ns >= last_ns) {
+				int err = hold_marker(held, ptrc_record_id(r),
+						      walk.next_ns);
+
+				if (err)
+					return err;
+				has_tail = true;
+				b->bytes -= ptrc_record_size(r);
+				b->events--;
+			} else {
+				end = walk.pos;
+			}
+		}
+		if (has_tail)
+			runs[i].end = end;
+	}
+	return 0;
+}
+
+/* ---- time order ---- */
+
+static bool is_earlier(const struct ptrc_log_batch_run *runs, uint32_t x, uint32_t y)
+{
+	const struct ptrc_log_batch_run *a = &runs[x], *b = &runs[y];
+
+	if (a->next_ns != b->next_ns)
+		return a->next_ns < b->next_ns;
+	if (a->order != b->order)
+		return a->order < b->order;
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns;
+	return x < y;
+}
+
+static void sift_down(const struct ptrc_log_batch_run *runs, uint32_t *heap,
+		      uint32_t count, uint32_t at)
+{
+	uint32_t item = heap[at];
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= count)
+			break;
+		if (child + 1 < count && is_earlier(runs, heap[child + 1], heap[child]))
+			child++;
+		if (!is_earlier(runs, heap[child], item))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = item;
+}
+
+int ptrc_log_batch_sort(struct ptrc_log_batch *b)
+{
+	struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
+	uint32_t count = ptrc_log_batch_run_count(b);
+
+	b->heap.used = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		int err;
+
+		if (!settle(b, &runs[i]))
+			continue;
+		err = ptrc_log_buffer_add(&b->heap, &i, sizeof(i));
+		if (err)
+			return err;
+	}
+	count = (uint32_t)(b->heap.used / sizeof(uint32_t));
+	for (uint32_t i = count / 2; i-- > 0;)
+		sift_down(runs, (uint32_t *)(void *)b->heap.bytes, count, i);
+	return 0;
+}
+
+bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *item)
+{
+	struct ptrc_log_batch_run *run;
+
+	if (b->heap.used == 0)
+		return false;
+	run = &ptrc_log_batch_runs(b)[*(const uint32_t *)(const void *)b->heap.bytes];
+	item->run = run;
+	item->record = record_at(b, run->pos);
+	item->ns = run->next_ns;
+	item->size = ptrc_record_size(item->record);
+	item->id = ptrc_record_id(item->record);
+	item->is_hidden = !is_counted(item->record);
+	return true;
+}
+
+void ptrc_log_batch_take(struct ptrc_log_batch *b)
+{
+	struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
+	uint32_t *heap = (uint32_t *)(void *)b->heap.bytes;
+	uint32_t count = (uint32_t)(b->heap.used / sizeof(uint32_t));
+	struct ptrc_log_batch_run *run = &runs[heap[0]];
+	const struct ptrc_record *r = record_at(b, run->pos);
+
+	b->bytes -= ptrc_record_size(r);
+	if (ptrc_record_size(r) > b->most)
+		b->too_big -= ptrc_record_size(r);
+	b->events -= is_counted(r);
+	run->pos += ptrc_record_size(r);
+	run->done = run->pos;
+	if (!settle(b, run)) {
+		heap[0] = heap[--count];
+		b->heap.used = count * sizeof(uint32_t);
+	}
+	if (count > 1)
+		sift_down(runs, heap, count, 0);
+}
+
+void ptrc_log_batch_mark(struct ptrc_log_batch *b)
+{
+	struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
+	uint32_t count = ptrc_log_batch_run_count(b);
+
+	for (uint32_t i = 0; i < count; i++) {
+		runs[i].mark = runs[i].done = runs[i].pos;
+		runs[i].mark_origin = runs[i].origin;
+	}
+}
+
+int ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
+{
+	const struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
+	uint32_t count = ptrc_log_batch_run_count(b);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct ptrc_log_section section = {.base_ns = runs[i].base_ns,
+						   .origin = runs[i].mark_origin,
+						   .bytes = runs[i].done - runs[i].mark,
+						   .order = runs[i].order};
+		int err;
+
+		if (section.bytes == 0)
+			continue;
+		err = ptrc_log_buffer_add(out, &section, sizeof(section));
+		if (!err)
+			err = ptrc_log_buffer_add(out, b->data.bytes + runs[i].mark,
+						  section.bytes);
+		if (err)
+			return err;
+	}
+	return 0;
+}

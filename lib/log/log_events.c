@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events into packets. A flush is taken apart into slices of time, a packet each; what a
+ * bounded log keeps of it and what not is decided here.
+ */
+#include "lib/log/log_writer_parts.h"
+
+#include <errno.h>
+#include <string.h>
+#include <trace.h>
+
+#include "lib/model/eventset.h"
+#include "lib/base/sys.h"
+
+/* A ring gives up a packet at a time: a sixteenth of it or less, but one event at least. And
+ * a packet is what damage takes away. Larger ones would gain nothing in speed. */
+#define SLICE_MAX UINT64_C(65536)
+
+/* Follow what the event tells of the filter. */
+static void follow(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
+{
+	const uint8_t *data =
+		(const uint8_t *)item->record + ptrc_record_head(item->record);
+	uint32_t len = ptrc_record_len(item->record);
+	trace_event_set_t set;
+
+	if (item->id == POSIX_TRACE_START && len == sizeof(set))
+		memcpy(&set, data, sizeof(set));
+	else if (item->id == POSIX_TRACE_FILTER && len == 2 * sizeof(set))
+		memcpy(&set, data + sizeof(set), sizeof(set));
+	else
+		return;
+	ptrc_set_to_bits(&set, w->state.filter);
+	w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
+}
+
+/* The earliest event of the batch is on its way. */
+static void take(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
+{
+	follow(w, item);
+	if (!ptrc_log_is_marker(item->id)) {
+		if (item->id == POSIX_TRACE_STOP)
+			w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
+		else
+			w->state.flags &= ~PTRC_LOG_STATE_AFTER_STOP;
+	}
+	ptrc_log_batch_take(&w->batch);
+}
+
+/* It is not wanted. */
+static void discard(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
+{
+	if (!item->is_hidden && !ptrc_log_is_marker(item->id)) {
+		w->state.lost_events++;
+		ptrc_log_note_loss(w);
+	}
+	follow(w, item);
+	ptrc_log_batch_take(&w->batch);
+}
+
+static int add_stop(struct ptrc_log_writer *w, int64_t ns)
+{
+	static const int reason = 2;
+	struct ptrc_log_section section = {
+		.base_ns = ns, .bytes = PTRC_LOG_STOP_BYTES, .order = UINT32_MAX};
+	struct ptrc_record r;
+	uint8_t record[PTRC_LOG_STOP_BYTES] = {0};
+	int err;
+
+	ptrc_record_fill(&r, 0, POSIX_TRACE_STOP, sizeof(reason), 0);
+	memcpy(record, &r, sizeof(r));
+	memcpy(record + sizeof(r), &reason, sizeof(reason));
+	err = ptrc_log_buffer_add(&w->out, &section, sizeof(section));
+	return err ? err : ptrc_log_buffer_add(&w->out, record, sizeof(record));
+}
+
+int ptrc_log_write_events(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
+{
+	int err = ptrc_log_packet_end(w, 0, p);
+
+	if (!err)
+		err = ptrc_log_append(w, w->out.bytes, w->out.used);
+	if (err)
+		return err;
+	w->state.seq++;
+	w->state.events += p->events;
+	w->state.bytes += p->bytes;
+	return 0;
+}
+
+static bool filter_is_empty(const uint64_t filter[17])
+{
+	for (int i = 0; i < 17; i++)
+		if (filter[i])
+			return false;
+	return true;
+}
+
+/* The begin of a slice's packet. In a ring any packet may come to be the first that is
+ * left, so each brings the filter along. */
+static int slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
+{
+	static const struct ptrc_log_ring none;
+	int err = ptrc_log_packet_begin(w);
+
+	memset(p, 0, sizeof(*p));
+	p->type = PTRC_LOG_EVENTS;
+	if (err || w->kind != PTRC_LOG_RING)
+		return err;
+	p->flags = PTRC_LOG_HAS_RING;
+	err = ptrc_log_buffer_add(&w->out, &none, sizeof(none));
+	if (w->state.flags & PTRC_LOG_STATE_FILTER_UNKNOWN) {
+		p->flags |= PTRC_LOG_FILTER_UNKNOWN;
+	} else if (!err && !filter_is_empty(w->state.filter)) {
+		p->flags |= PTRC_LOG_HAS_FILTER;
+		err = ptrc_log_buffer_add(&w->out, w->state.filter,
+					  sizeof(w->state.filter));
+	}
+	return err;
+}
+
+static int write_ring_events(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
+{
+	uint64_t place;
+	struct ptrc_log_ring info;
+	int err;
+
+	if (w->state.offset + w->out.used > w->ring_size &&
+	    !(w->state.flags & PTRC_LOG_STATE_WRAPPED)) {
+		err = ptrc_log_names_before_wrap(w);
+		if (err)
+			return err;
+	}
+	place = ptrc_log_ring_place(w, w->out.used, p->bytes);
+	info = (struct ptrc_log_ring){.oldest_seq = w->state.oldest_seq,
+				      .lost_first_ns = w->state.lost_first_ns,
+				      .lost_last_ns = w->state.lost_last_ns,
+				      .lost_events = w->state.overwritten_events};
+	memcpy(w->out.bytes + sizeof(struct ptrc_log_packet), &info, sizeof(info));
+	err = ptrc_log_packet_end(w, 0, p);
+	if (!err)
+		err = ptrc_log_ring_write(w, place, p);
+	if (err)
+		return err;
+	w->state.seq++;
+	w->state.events += p->events;
+	w->state.bytes += p->bytes;
+	return 0;
+}
+
+/* Take the next slice from the batch. *stop_ns: set if the log is full now, the time of
+ * the event that did not fit. */
+static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
+		       int64_t *stop_ns, bool *is_full)
+{
+	struct ptrc_log_item item;
+	uint64_t target = w->limit / 16 < SLICE_MAX ? w->limit / 16 : SLICE_MAX;
+
+	ptrc_log_batch_mark(&w->batch);
+	while (ptrc_log_batch_peek(&w->batch, &item)) {
+		if (item.size > w->batch.most) {
+			if (p->bytes)
+				return;
+			discard(w, &item);
+			ptrc_log_batch_mark(&w->batch);
+			continue;
+		}
+		if (item.ns <= w->skip_ns) { /* then it is among the first */
+			ptrc_log_batch_take(&w->batch);
+			ptrc_log_batch_mark(&w->batch);
+			continue;
+		}
+		if (p->bytes && p->bytes + item.size > target)
+			return;
+		if (w->policy == POSIX_TRACE_UNTIL_FULL) {
+			/* The place of the last STOP is kept free from all but a STOP. */
+			uint64_t need =
+				item.size +
+				(item.id == POSIX_TRACE_STOP ? 0 : PTRC_LOG_STOP_BYTES);
+
+			if (need > w->limit - w->state.bytes - p->bytes) {
+				*stop_ns = item.ns;
+				*is_full = true;
+				return;
+			}
+		}
+		if (p->bytes == 0)
+			p->first_ns = item.ns;
+		p->last_ns = item.ns;
+		p->bytes += item.size;
+		p->events += !item.is_hidden;
+		take(w, &item);
+	}
+}
+
+/* The newest events that a ring can hold are all it needs. */
+static void discard_oldest(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_item item;
+	int64_t first_ns = 0, last_ns = 0;
+	uint64_t events = 0;
+	bool has_any = false;
+
+	while (w->batch.bytes - w->batch.too_big > w->limit &&
+	       ptrc_log_batch_peek(&w->batch, &item)) {
+		if (item.size > w->batch.most) {
+			discard(w, &item);
+			continue;
+		}
+		if (!has_any)
+			first_ns = item.ns;
+		last_ns = item.ns;
+		has_any = true;
+		events += !item.is_hidden;
+		take(w, &item);
+	}
+	if (!has_any)
+		return;
+	ptrc_log_ring_drop_all(w); /* older still */
+	ptrc_log_note_overwritten(w, events, first_ns, last_ns);
+}
+
+static int write_batch(struct ptrc_log_writer *w)
+{
+	bool is_full = ptrc_log_writer_is_full(w);
+	struct ptrc_log_item item;
+	int err = ptrc_log_batch_sort(&w->batch);
+
+	if (err)
+		return err;
+	if (w->kind == PTRC_LOG_RING)
+		discard_oldest(w);
+	while (!is_full && w->batch.heap.used) {
+		struct ptrc_log_facts p;
+		int64_t stop_ns = 0;
+
+		err = slice_begin(w, &p);
+		if (err)
+			return err;
+		slice_fill(w, &p, &stop_ns, &is_full);
+		if (p.bytes) {
+			err = ptrc_log_batch_slice(&w->batch, &w->out);
+			if (err)
+				return err;
+		}
+		if (is_full) {
+			w->state.flags |= PTRC_LOG_STATE_FULL;
+			if (!(w->state.flags & PTRC_LOG_STATE_AFTER_STOP) &&
+			    !ptrc_stream_is_filtered(w->header, POSIX_TRACE_STOP)) {
+				err = add_stop(w, stop_ns);
+				if (err)
+					return err;
+				if (p.bytes == 0)
+					p.first_ns = stop_ns;
+				p.last_ns = stop_ns;
+				p.bytes += PTRC_LOG_STOP_BYTES;
+				p.events++;
+				w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
+			}
+		}
+		if (p.bytes == 0)
+			continue;
+		err = w->kind == PTRC_LOG_RING ? write_ring_events(w, &p)
+					       : ptrc_log_write_events(w, &p);
+		if (err)
+			return err;
+		w->last_ns = p.last_ns;
+	}
+	while (ptrc_log_batch_peek(&w->batch, &item))
+		discard(w, &item);
+	return 0;
+}
+
+/* What the failed flush has written comes again. */
+static void undo(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_state now = w->state;
+
+	if (!w->is_regular)
+		return; /* see skip_ns */
+	if (w->kind == PTRC_LOG_SEQUENTIAL) {
+		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
+		w->state = w->retry;
+		return;
+	}
+	ptrc_log_ring_undo(w, w->retry.seq);
+	w->retry.events = w->state.events;
+	w->retry.bytes = w->state.bytes;
+	w->state = w->retry;
+	w->state.flags |= now.flags & PTRC_LOG_STATE_WRAPPED;
+	w->state.names = now.names;
+	w->state.tail = now.tail;
+	w->state.oldest_seq =
+		now.oldest_seq < w->retry.seq ? now.oldest_seq : w->retry.seq;
+	w->state.overwritten_events = now.overwritten_events;
+	w->state.lost_first_ns = now.lost_first_ns;
+	w->state.lost_last_ns = now.lost_last_ns;
+}
+
+void ptrc_log_writer_begin(struct ptrc_log_writer *w)
+{
+	ptrc_log_batch_clear(&w->batch);
+	w->retry.written_until = 0;
+	if (w->has_retry)
+		undo(w);
+	w->has_retry = false;
+}
+
+int ptrc_log_writer_add(struct ptrc_log_writer *w, const struct ptrc_run *run)
+{
+	return ptrc_log_batch_add(&w->batch, run);
+}
+
+static int add_held(struct ptrc_log_writer *w)
+{
+	struct ptrc_run run = {
+		.records = w->held.bytes, .bytes = (uint32_t)w->held.used, .order = 1};
+	int err = w->held.used ? ptrc_log_batch_add(&w->batch, &run) : 0;
+
+	w->held_next.used = 0;
+	if (!err)
+		err = ptrc_log_batch_hold(&w->batch,
+					  w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
+					  &w->held_next);
+	return err;
+}
+
+int ptrc_log_writer_end(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_state before = w->state;
+	int err = 0;
+
+	w->last_ns = INT64_MIN;
+	if (w->policy == POSIX_TRACE_UNTIL_FULL)
+		err = add_held(w);
+	if (!err)
+		err = write_batch(w);
+	ptrc_log_batch_clear(&w->batch);
+	if (err) {
+		w->retry = before;
+		w->has_retry = true;
+		if (!w->is_regular && w->last_ns > w->skip_ns)
+			w->skip_ns = w->last_ns;
+		return err;
+	}
+	w->skip_ns = INT64_MIN;
+	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
+		struct ptrc_log_buffer old = w->held;
+
+		w->held = w->held_next;
+		w->held_next = old;
+	}
+	ptrc_log_writer_save(w);
+	return 0;
+}

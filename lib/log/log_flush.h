@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* From the stream into its log: what posix_trace_flush() asks for. Freestanding. */
+#ifndef PTRC_LIB_LOG_LOG_FLUSH_H
+#define PTRC_LIB_LOG_LOG_FLUSH_H
+
+#include "lib/base/common.h"
+#include "lib/log/log_writer.h"
+#include "lib/model/names.h"
+#include "lib/stream/stream.h"
+
+/* Everything recorded before the call gets into the log, as far as its policy allows,
+ * and out of the stream. On error it stays there, and the log ends with a whole event:
+ * ENOMEM, or what a write gave. names may be null. */
+PTRC_NONNULL(1, 2)
+PTRC_MUST_CHECK int ptrc_log_flush(struct ptrc_log_writer *w, struct ptrc_stream *s,
+				   const struct ptrc_names_object *names);
+
+/* A writer that goes on for a dead one: take out of the stream what that had written. */
+PTRC_NONNULL()
+void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The log as it stands in a file or goes through a pipe; docs/log-format.md tells it
+ * byte by byte. Structs only. All numbers are little-endian, as all machines are that
+ * this library runs on; times are nanoseconds since the Epoch.
+ *
+ *   struct ptrc_log_prefix
+ *   HEAD packet      struct ptrc_log_head
+ *   then, in a sequential log, packets one behind the other:
+ *     NAMES, EVENTS, ... STATUS, END (the last two once it is closed)
+ *   or, in a ring (regular file, POSIX_TRACE_LOOP):
+ *     at head.close_offset  STATUS, END, once it is closed
+ *     at head.ring_offset   EVENTS (and NAMES in the first lap), oldest overwritten
+ *     behind the ring       NAMES of later laps
+ *
+ * A packet is a header and `length` bytes of payload, padded to a multiple of 8.
+ */
+#ifndef PTRC_LIB_LOG_LOG_LAYOUT_H
+#define PTRC_LIB_LOG_LOG_LAYOUT_H
+
+#include <stdint.h>
+
+#include "lib/model/attr.h"
+#include "lib/base/common.h"
+#include "lib/model/record.h"
+
+#define PTRC_LOG_SIGNATURE "\211PTRLOG\n"
+#define PTRC_LOG_SIGNATURE_BYTES 8U
+#define PTRC_LOG_BYTE_ORDER UINT32_C(0x01020304)
+#define PTRC_LOG_VERSION 1
+#define PTRC_LOG_WORD_SIZE 8
+
+/* As in the header of an ELF file. */
+#if defined(__x86_64__)
+#define PTRC_LOG_MACHINE 62
+#elif defined(__aarch64__)
+#define PTRC_LOG_MACHINE 183
+#endif
+
+struct ptrc_log_prefix {
+	uint8_t signature[PTRC_LOG_SIGNATURE_BYTES];
+	uint32_t byte_order;
+	uint16_t version;
+	uint8_t word_size;
+	uint8_t zero0;
+	uint16_t machine;
+	uint8_t zero1[14];
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_prefix, 32);
+
+#define PTRC_LOG_PACKET_MAGIC UINT32_C(0x4b505450) /* "PTPK" */
+
+enum ptrc_log_packet_type {
+	PTRC_LOG_HEAD = 1,
+	PTRC_LOG_NAMES = 2,
+	PTRC_LOG_EVENTS = 3,
+	PTRC_LOG_STATUS = 4,
+	PTRC_LOG_END = 5,
+};
+
+/* Flags of an EVENTS packet. */
+#define PTRC_LOG_HAS_RING 1U	   /* the payload begins with struct ptrc_log_ring */
+#define PTRC_LOG_HAS_FILTER 2U	   /* then 17 words: the filter before the first event */
+#define PTRC_LOG_FILTER_UNKNOWN 4U /* neither that nor an empty one */
+
+struct ptrc_log_packet {
+	uint32_t magic;
+	uint16_t type;
+	uint16_t flags;
+	uint64_t length;  /* of the payload, without padding */
+	uint64_t log_id;  /* the same in all packets of a log, random */
+	uint64_t seq;	  /* number of EVENTS packets written before this packet */
+	int64_t first_ns; /* EVENTS: the earliest and the latest time in it */
+	int64_t last_ns;
+	uint32_t event_count; /* EVENTS: events in it that are reported */
+	uint32_t payload_crc; /* CRC-32C of `length` bytes */
+	uint32_t zero;
+	uint32_t header_crc; /* CRC-32C of the 60 bytes before */
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_packet, 64);
+PTRC_ASSERT_OFFSET(struct ptrc_log_packet, length, 8);
+PTRC_ASSERT_OFFSET(struct ptrc_log_packet, first_ns, 32);
+PTRC_ASSERT_OFFSET(struct ptrc_log_packet, header_crc, 60);
+
+#define PTRC_LOG_SEQUENTIAL 0
+#define PTRC_LOG_RING 1
+
+struct ptrc_log_head {
+	int64_t create_sec, create_nsec;
+	int64_t clockres_sec, clockres_nsec;
+	uint32_t inherited; /* all policies: the numbers of <trace.h> */
+	uint32_t log_policy;
+	uint32_t stream_policy;
+	uint32_t kind; /* PTRC_LOG_SEQUENTIAL or PTRC_LOG_RING */
+	uint64_t max_data_size;
+	uint64_t stream_min_size;
+	uint64_t log_max_size;
+	int32_t target_pid;
+	int32_t controller_pid;
+	uint32_t owner_uid; /* of the shared objects */
+	uint32_t zero0;
+	uint64_t close_offset; /* these only in a ring */
+	uint64_t ring_offset;
+	uint64_t ring_size;
+	uint64_t stream_id; /* name of the shared object, as long as it exists */
+	uint8_t zero1[136];
+	char name[256]; /* zero terminated */
+	char genversion[256];
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_head, 768);
+PTRC_ASSERT_OFFSET(struct ptrc_log_head, inherited, 32);
+PTRC_ASSERT_OFFSET(struct ptrc_log_head, max_data_size, 48);
+PTRC_ASSERT_OFFSET(struct ptrc_log_head, target_pid, 72);
+PTRC_ASSERT_OFFSET(struct ptrc_log_head, close_offset, 88);
+PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
+
+#define PTRC_LOG_HEAD_BYTES                                                \
+	(sizeof(struct ptrc_log_prefix) + sizeof(struct ptrc_log_packet) + \
+	 sizeof(struct ptrc_log_head))
+
+/* Of a ring. Head and close area are within the first 2 KiB: they are there from the
+ * beginning, so that a full disk does not keep a log from being closed. */
+#define PTRC_LOG_CLOSE_OFFSET UINT64_C(1024)
+#define PTRC_LOG_RING_OFFSET UINT64_C(2048)
+
+/* One name; its bytes, then those of a description of the payload, then padding to 8. */
+struct ptrc_log_name {
+	uint16_t id;
+	uint16_t name_bytes;
+	uint32_t description_bytes; /* written as 0, reserved for a later use; skipped */
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_name, 8);
+
+/* State of a ring when a packet has been written. */
+struct ptrc_log_ring {
+	uint64_t oldest_seq;   /* EVENTS packets with a smaller number are overwritten */
+	int64_t lost_first_ns; /* time of the first event ever overwritten */
+	int64_t lost_last_ns;  /* the latest time overwritten: what is older is void */
+	uint64_t lost_events;  /* 0: nothing was, and the two above mean nothing */
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
+
+/* EVENTS: records of one origin in time order, at its begin at least; CONTEXT records
+ * change it. Time is base_ns + delta, or the full stamp. */
+struct ptrc_log_section {
+	int64_t base_ns;
+	struct ptrc_context origin;
+	uint64_t bytes; /* of the records that follow, a multiple of 8 */
+	uint32_t order; /* of events of one time those of the smallest order come first */
+	uint32_t zero;
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_section, 40);
+
+struct ptrc_log_status {
+	uint32_t stream_status; /* as posix_trace_get_status() reports them of the log */
+	uint32_t stream_full;
+	uint32_t stream_overrun;
+	uint32_t flush_status;
+	uint32_t flush_error;
+	uint32_t log_overrun;
+	uint32_t log_full;
+	uint32_t zero0;
+	uint64_t lost_events;
+	uint64_t log_lost_events;
+	uint64_t log_events;
+	uint64_t log_bytes;
+	uint8_t zero1[64];
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
+
+_Static_assert(PTRC_LOG_HEAD_BYTES <= PTRC_LOG_CLOSE_OFFSET, "head fits");
+_Static_assert(PTRC_LOG_CLOSE_OFFSET + 2 * sizeof(struct ptrc_log_packet) +
+			       sizeof(struct ptrc_log_status) <=
+		       PTRC_LOG_RING_OFFSET,
+	       "close area fits");
+
+/* Bytes in a regular log of which OFD or POSIX locks tell: the keeper is at work; its
+ * controller is gone and it is finishing. Far beyond any data. */
+#define PTRC_LOG_LOCK_KEEPER INT64_C(0x7ffffffffffffff0)
+#define PTRC_LOG_LOCK_FINISHING INT64_C(0x7ffffffffffffff1)
+
+#endif

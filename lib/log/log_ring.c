@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Packets in a ring: which places they have, and which are given up for new ones. What is
+ * where is kept in memory, oldest first, and can be read from the file again.
+ */
+#include "lib/log/log_writer_parts.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "lib/base/crc32c.h"
+#include "lib/base/sys.h"
+
+/* One packet in a ring. */
+struct ptrc_log_lap_entry {
+	uint64_t place; /* from the begin of the ring */
+	uint64_t size;	/* of the packet */
+	uint64_t seq;
+	uint64_t bytes; /* of events */
+	int64_t first_ns, last_ns;
+	uint64_t events;
+	uint64_t is_names;
+};
+
+static struct ptrc_log_lap_entry *lap_entries(const struct ptrc_log_writer *w)
+{
+	return (struct ptrc_log_lap_entry *)(void *)w->lap.bytes;
+}
+
+static uint64_t lap_count(const struct ptrc_log_writer *w)
+{
+	return w->lap.used / sizeof(struct ptrc_log_lap_entry);
+}
+
+void ptrc_log_note_overwritten(struct ptrc_log_writer *w, uint64_t events,
+			       int64_t first_ns, int64_t last_ns)
+{
+	struct ptrc_log_state *s = &w->state;
+
+	if (events == 0)
+		return;
+	if (s->overwritten_events == 0 || first_ns < s->lost_first_ns)
+		s->lost_first_ns = first_ns;
+	if (s->overwritten_events == 0 || last_ns > s->lost_last_ns)
+		s->lost_last_ns = last_ns;
+	s->overwritten_events += events;
+	ptrc_status_set(w->header, PTRC_ST_LOG_FULL);
+	ptrc_log_note_loss(w);
+}
+
+/* Give up the oldest packet. */
+static void lap_drop(struct ptrc_log_writer *w)
+{
+	const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first++];
+
+	if (!e->is_names) {
+		w->state.oldest_seq = e->seq + 1;
+		w->state.events -= e->events;
+		w->state.bytes -= e->bytes;
+		ptrc_log_note_overwritten(w, e->events, e->first_ns, e->last_ns);
+	}
+	if (w->lap_first >= 1024 && w->lap_first >= lap_count(w) / 2) {
+		uint64_t gone = w->lap_first * sizeof(*e);
+
+		memmove(w->lap.bytes, w->lap.bytes + gone, w->lap.used - gone);
+		w->lap.used -= gone;
+		w->lap_first = 0;
+	}
+}
+
+void ptrc_log_ring_drop_all(struct ptrc_log_writer *w)
+{
+	while (w->lap_first < lap_count(w))
+		lap_drop(w);
+}
+
+/* Where a packet of `size` bytes with so many bytes of events goes; gives up what is in
+ * its place and what the limit does not allow beside it. */
+uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes)
+{
+	uint64_t old = w->state.offset, place = old;
+	bool is_wrap = place + size > w->ring_size;
+
+	if (is_wrap)
+		place = 0;
+	while (w->lap_first < lap_count(w)) {
+		const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first];
+		bool is_in_place = e->place < place + size && e->place + e->size > place;
+
+		/* Behind the place that a wrap leaves unused stands the oldest. */
+		if (!(is_wrap && e->place >= old) && !is_in_place &&
+		    w->state.bytes + bytes <= w->limit)
+			break;
+		lap_drop(w);
+	}
+	return place;
+}
+
+/* The packet in w->out, whose place is known. */
+int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place,
+			const struct ptrc_log_facts *p)
+{
+	struct ptrc_log_lap_entry e = {.place = place,
+				       .size = w->out.used,
+				       .seq = w->state.seq,
+				       .bytes = p->bytes,
+				       .first_ns = p->first_ns,
+				       .last_ns = p->last_ns,
+				       .events = p->events,
+				       .is_names = p->type == PTRC_LOG_NAMES};
+	uint64_t done;
+	int err;
+
+	err = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
+	if (!err)
+		err = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place, w->out.bytes,
+					w->out.used, &done);
+	if (err)
+		return err;
+	w->state.offset = place + w->out.used;
+	return ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
+}
+
+/* Take back what a failed flush has written. What it overwrote stays lost. */
+void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
+{
+	while (lap_count(w) > w->lap_first) {
+		const struct ptrc_log_lap_entry *e = &lap_entries(w)[lap_count(w) - 1];
+
+		if (e->is_names || e->seq < seq)
+			break;
+		w->state.events -= e->events;
+		w->state.bytes -= e->bytes;
+		w->lap.used -= sizeof(*e);
+	}
+}
+
+/* What is in the ring, from the file itself. */
+static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
+{
+	while (from + sizeof(struct ptrc_log_packet) <= to) {
+		struct ptrc_log_packet p;
+		struct ptrc_log_lap_entry e = {.place = from};
+		long n = ptrc_sys(SYS_pread64, w->fd, &p, sizeof(p),
+				  PTRC_LOG_RING_OFFSET + from);
+		int err;
+
+		if (n < 0)
+			return (int)-n;
+		if (n < (long)sizeof(p))
+			break;
+		if (p.magic != PTRC_LOG_PACKET_MAGIC || p.log_id != w->header->id ||
+		    p.header_crc !=
+			    ptrc_crc32c(0, &p,
+					offsetof(struct ptrc_log_packet, header_crc)) ||
+		    p.length > to - from - sizeof(p)) {
+			from += 8;
+			continue;
+		}
+		e.size = sizeof(p) + ptrc_align8(p.length);
+		e.seq = p.seq;
+		e.is_names = p.type != PTRC_LOG_EVENTS;
+		e.first_ns = p.first_ns;
+		e.last_ns = p.last_ns;
+		e.events = p.event_count;
+		/* More than it is: headers of sections count too. The ring holds a little
+		 * less for it until it has wrapped. */
+		e.bytes = e.is_names ? 0 : p.length;
+		from += e.size;
+		if (!e.is_names && (p.seq < w->state.oldest_seq || p.seq >= w->state.seq))
+			continue;
+		err = ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
+		if (err)
+			return err;
+		w->state.events += e.events;
+		w->state.bytes += e.bytes;
+	}
+	return 0;
+}
+
+/* Of events of which nothing is left to read. Their times are not known: they are older
+ * than the oldest that is left, and newer than those known to be lost before. */
+static void note_missing(struct ptrc_log_writer *w, uint64_t events)
+{
+	const struct ptrc_attr *a = &w->header->attr;
+	int64_t first_ns = a->createtime_sec * 1000000000 + a->createtime_nsec, last_ns;
+	uint64_t i = 0;
+
+	if (w->state.overwritten_events)
+		first_ns = w->state.lost_last_ns;
+	while (i < lap_count(w) && lap_entries(w)[i].is_names)
+		i++;
+	if (i < lap_count(w)) {
+		w->state.oldest_seq = lap_entries(w)[i].seq;
+		last_ns = lap_entries(w)[i].first_ns - 1;
+	} else {
+		w->state.oldest_seq = w->state.seq;
+		last_ns = first_ns;
+	}
+	ptrc_log_note_overwritten(w, events, first_ns, last_ns);
+}
+
+int ptrc_log_ring_restore(struct ptrc_log_writer *w)
+{
+	uint64_t events = w->state.events;
+	int err;
+
+	w->state.events = w->state.bytes = 0;
+	err = lap_read(w, w->state.offset, w->ring_size);
+	if (!err)
+		err = lap_read(w, 0, w->state.offset);
+	if (err == ENOMEM)
+		return err;
+	if (err) {
+		/* A descriptor for writing only, and no leave to read the file: what is
+		 * in the ring can no longer be told apart, so it is given up. */
+		w->lap.used = 0;
+		w->state.events = w->state.bytes = 0;
+	}
+	/* In a flush that did not come to its end a predecessor has overwritten what its
+	 * notes say is there. */
+	if (w->state.events < events)
+		note_missing(w, events - w->state.events);
+	return 0;
+}

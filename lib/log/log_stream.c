@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/log/log_stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <posixtrace.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "lib/model/eventset.h"
+#include "lib/base/file.h"
+#include "lib/base/liveness.h"
+#include "lib/log/log_reader.h"
+#include "lib/model/names.h"
+#include "lib/model/record.h"
+#include "lib/model/sequencer.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+
+/* How long an open waits for a keeper that finishes the log of a dead controller; from
+ * the last growth of the file on. */
+#define FINISH_WAIT_NS INT64_C(10000000000)
+
+struct packet;
+
+/* A section of an open packet. */
+struct cursor {
+	struct packet *packet;
+	const uint8_t *pos, *end;
+	int64_t base_ns;
+	int64_t next_ns; /* of the event at pos */
+	uint64_t seq;
+	uint32_t section;
+	uint32_t order;
+	struct ptrc_context origin;
+};
+
+/* An open packet; freed with the last of its cursors. */
+struct packet {
+	uint8_t *bytes; /* the payload */
+	size_t in_use;
+	struct cursor cursors[];
+};
+
+/* Events that no packet holds: the reader's own word on what is missing. */
+enum { GAP_NONE, GAP_PENDING, GAP_OVERFLOW /* is out */ };
+
+struct ptrc_log_stream {
+	pthread_mutex_t mutex;
+	struct ptrc_log_reader reader;
+	uint32_t next_id;
+
+	/* Position. Cursors are a heap, the earliest first; packets whose time has not
+	 * come are not open. */
+	size_t next_entry;
+	struct cursor **heap;
+	size_t heap_count, heap_size;
+	struct packet *done; /* kept for the event reported last */
+	struct ptrc_sequencer sequencer;
+	bool is_ended;	  /* damage */
+	bool is_admitted; /* the first cursor's event was passed by the sequencer */
+	/* Of those that were not, which were events: since the begin. */
+	uint64_t gap_events, filtered_events;
+	int gap;
+	int64_t gap_ns; /* of the first event lost */
+};
+
+/* ---- cursors ---- */
+
+static bool is_earlier(const struct cursor *a, const struct cursor *b)
+{
+	if (a->next_ns != b->next_ns)
+		return a->next_ns < b->next_ns;
+	if (a->order != b->order)
+		return a->order < b->order;
+	if (a->seq != b->seq)
+		return a->seq < b->seq;
+	return a->section < b->section;
+}
+
+static void sift_up(struct ptrc_log_stream *l, size_t at)
+{
+	struct cursor *c = l->heap[at];
+
+	while (at && is_earlier(c, l->heap[(at - 1) / 2])) {
+		l->heap[at] = l->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	l->heap[at] = c;
+}
+
+static void sift_down(struct ptrc_log_stream *l, size_t at)
+{
+	struct cursor *c = l->heap[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= l->heap_count)
+			break;
+		if (child + 1 < l->heap_count &&
+		    is_earlier(l->heap[child + 1], l->heap[child]))
+			child++;
+		if (!is_earlier(l->heap[child], c))
+			break;
+		l->heap[at] = l->heap[child];
+		at = child;
+	}
+	l->heap[at] = c;
+}
+
+static void packet_free(struct packet *p)
+{
+	if (p) {
+		free(p->bytes);
+		free(p);
+	}
+}
+
+static void packet_put(struct ptrc_log_stream *l, struct packet *p)
+{
+	if (--p->in_use)
+		return;
+	packet_free(l->done); /* the event reported last may stand in this one */
+	l->done = p;
+}
+
+static void forget_done(struct ptrc_log_stream *l)
+{
+	packet_free(l->done);
+	l->done = NULL;
+}
+
+static struct ptrc_record record_at(const uint8_t *pos)
+{
+	struct ptrc_record r;
+
+	memcpy(&r, pos, sizeof(r));
+	return r;
+}
+
+/* Stops at the next event, applying contexts. False at the end, or where the records make
+ * no sense. */
+static bool settle(struct cursor *c)
+{
+	while ((size_t)(c->end - c->pos) >= sizeof(struct ptrc_record)) {
+		struct ptrc_record r = record_at(c->pos);
+
+		if (ptrc_record_size(&r) > (size_t)(c->end - c->pos))
+			return false;
+		if (!(r.id_flags & PTRC_REC_CONTEXT)) {
+			if (r.id_flags & PTRC_REC_FULLSTAMP)
+				memcpy(&c->next_ns, c->pos + sizeof(r),
+				       sizeof(c->next_ns));
+			else
+				c->next_ns = (int64_t)((uint64_t)c->base_ns + r.delta);
+			return true;
+		}
+		if (ptrc_record_len(&r) >= sizeof(c->origin))
+			memcpy(&c->origin, c->pos + ptrc_record_head(&r),
+			       sizeof(c->origin));
+		c->pos += ptrc_record_size(&r);
+	}
+	return false;
+}
+
+static void close_position(struct ptrc_log_stream *l)
+{
+	while (l->heap_count)
+		packet_put(l, l->heap[--l->heap_count]->packet);
+	forget_done(l);
+}
+
+static int reserve_heap(struct ptrc_log_stream *l, size_t more)
+{
+	size_t size = l->heap_size ? l->heap_size : 16;
+	struct cursor **heap;
+
+	while (size - l->heap_count < more)
+		size *= 2;
+	if (size == l->heap_size)
+		return 0;
+	heap = realloc(l->heap, size * sizeof(struct cursor *));
+	if (!heap)
+		return ENOMEM;
+	l->heap = heap;
+	l->heap_size = size;
+	return 0;
+}
+
+/* ---- packets ---- */
+
+static bool ring_has_lost(const struct ptrc_log_stream *l)
+{
+	return l->reader.head.kind == PTRC_LOG_RING && l->reader.ring.lost_events;
+}
+
+/* The filter that a ring's packet brings along, if what we knew is of no use. */
+static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
+			 const uint8_t *filter)
+{
+	if (l->sequencer.is_known || (e->flags & PTRC_LOG_FILTER_UNKNOWN))
+		return;
+	ptrc_sequencer_reset(&l->sequencer);
+	if (filter)
+		memcpy(l->sequencer.filter, filter, sizeof(l->sequencer.filter));
+}
+
+/* The section at *at, which moves behind it. False if there is none. */
+static bool next_section(const uint8_t **at, const uint8_t *end,
+			 struct ptrc_log_section *s)
+{
+	if ((size_t)(end - *at) < sizeof(*s))
+		return false;
+	memcpy(s, *at, sizeof(*s));
+	if (s->bytes > (size_t)(end - *at) - sizeof(*s))
+		return false;
+	*at += sizeof(*s) + s->bytes;
+	return true;
+}
+
+/* EINVAL: damaged. */
+static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
+{
+	const uint8_t *begin, *at, *end, *filter = NULL;
+	struct ptrc_log_section s;
+	uint32_t count = 0;
+	struct packet *p;
+	uint8_t *bytes;
+	int err;
+
+	err = ptrc_log_reader_load(&l->reader, e, &bytes);
+	if (err)
+		return err;
+	begin = bytes;
+	end = begin + e->length;
+	if ((e->flags & PTRC_LOG_HAS_RING) &&
+	    (size_t)(end - begin) >= sizeof(struct ptrc_log_ring))
+		begin += sizeof(struct ptrc_log_ring);
+	if ((e->flags & PTRC_LOG_HAS_FILTER) &&
+	    (size_t)(end - begin) >= sizeof(l->sequencer.filter)) {
+		filter = begin;
+		begin += sizeof(l->sequencer.filter);
+	}
+	for (at = begin; next_section(&at, end, &s);)
+		count++;
+	p = malloc(sizeof(*p) + count * sizeof(struct cursor));
+	if (!p || reserve_heap(l, count)) {
+		free(p);
+		free(bytes);
+		return ENOMEM;
+	}
+	p->bytes = bytes;
+	p->in_use = 1; /* our own, until all are there */
+	count = 0;
+	for (at = begin; next_section(&at, end, &s); count++) {
+		struct cursor *c = &p->cursors[count];
+
+		*c = (struct cursor){.packet = p,
+				     .pos = at - s.bytes,
+				     .end = at,
+				     .base_ns = s.base_ns,
+				     .seq = e->seq,
+				     .section = count,
+				     .order = s.order,
+				     .origin = s.origin};
+		if (!settle(c))
+			continue;
+		p->in_use++;
+		l->heap[l->heap_count++] = c;
+		sift_up(l, l->heap_count - 1);
+	}
+	adopt_filter(l, e, filter);
+	packet_put(l, p);
+	return 0;
+}
+
+/* Open what may hold the next event. 0, or ENOMEM. */
+static int open_due(struct ptrc_log_stream *l)
+{
+	while (!l->is_ended && l->next_entry < l->reader.entry_count) {
+		const struct ptrc_log_entry *e = &l->reader.entries[l->next_entry];
+		int err;
+
+		if (l->heap_count && l->heap[0]->next_ns < e->first_ns)
+			break;
+		err = open_packet(l, e);
+		if (err == ENOMEM)
+			return err;
+		if (err && ptrc_log_reader_is_replaced(&l->reader, e)) {
+			/* Overwritten since the log was opened. */
+			if (l->gap == GAP_NONE) {
+				l->gap = GAP_PENDING;
+				l->gap_ns = e->first_ns;
+				ptrc_sequencer_gap(&l->sequencer);
+			}
+		} else if (err) {
+			/* What is earlier has been reported; nothing later will be. */
+			l->is_ended = true;
+			close_position(l);
+			break;
+		}
+		l->next_entry++;
+	}
+	return 0;
+}
+
+/* ---- events ---- */
+
+static struct timespec to_timespec(int64_t ns)
+{
+	struct timespec ts = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+	if (ts.tv_nsec < 0) {
+		ts.tv_nsec += 1000000000;
+		ts.tv_sec--;
+	}
+	return ts;
+}
+
+static void make_up(struct ptrc_event_view *view, trace_event_id_t id, int64_t ns)
+{
+	memset(view, 0, sizeof(*view));
+	view->info.posix_event_id = id;
+	view->info.posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED;
+	view->info.posix_timestamp = to_timespec(ns);
+}
+
+static bool is_filtered(const struct ptrc_log_stream *l, uint32_t id)
+{
+	return l->sequencer.is_known && (l->sequencer.filter[id / 64] >> id % 64 & 1);
+}
+
+/* Is the event at the cursor one that is reported? */
+static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
+{
+	struct ptrc_record r = record_at(c->pos);
+	uint32_t id = ptrc_record_id(&r);
+
+	bool is_hidden = r.id_flags & PTRC_REC_HIDDEN;
+
+	/* Late records from before the gap would be islands in it. */
+	if (ring_has_lost(l) && c->next_ns < l->reader.ring.lost_last_ns) {
+		l->gap_events += !is_hidden;
+		return false;
+	}
+	if (!ptrc_set_is_id(id))
+		return false;
+	if (id == POSIX_TRACE_OVERFLOW)
+		ptrc_sequencer_gap(&l->sequencer);
+	if (ptrc_sequencer_admit(&l->sequencer, r.id_flags, c->pos + ptrc_record_head(&r),
+				 ptrc_record_len(&r)))
+		return true;
+	if (l->sequencer.is_in_gap)
+		l->gap_events += !is_hidden;
+	else
+		l->filtered_events += !is_hidden;
+	return false;
+}
+
+static void view_event(const struct cursor *c, struct ptrc_event_view *view)
+{
+	struct ptrc_record r = record_at(c->pos);
+
+	memset(view, 0, sizeof(*view));
+	view->info.posix_event_id = ptrc_record_id(&r);
+	view->info.posix_pid = c->origin.pid;
+	view->info.posix_prog_address = (void *)(uintptr_t)ptrc_record_addr(&r);
+	view->info.posix_truncation_status = r.id_flags & PTRC_REC_TRUNCATED
+						     ? POSIX_TRACE_TRUNCATED_RECORD
+						     : POSIX_TRACE_NOT_TRUNCATED;
+	view->info.posix_tid = c->origin.tid;
+	view->info.posix_timestamp = to_timespec(c->next_ns);
+	view->info.posix_thread_id = (pthread_t)c->origin.thread;
+	view->data = c->pos + ptrc_record_head(&r);
+	view->len = ptrc_record_len(&r);
+}
+
+static void step(struct ptrc_log_stream *l)
+{
+	struct cursor *c = l->heap[0];
+	struct ptrc_record r = record_at(c->pos);
+
+	l->is_admitted = false;
+	c->pos += ptrc_record_size(&r);
+	if (!settle(c)) {
+		l->heap[0] = l->heap[--l->heap_count];
+		packet_put(l, c->packet);
+	}
+	if (l->heap_count)
+		sift_down(l, 0);
+}
+
+/* The next event: 0, ENODATA at the end, ENOMEM. */
+static int next_event(struct ptrc_log_stream *l, struct ptrc_event_view *view)
+{
+	struct cursor *c;
+
+	for (;;) {
+		int err = open_due(l);
+
+		if (err)
+			return err;
+		if (l->heap_count == 0)
+			return ENODATA;
+		c = l->heap[0];
+		if (l->is_admitted || admit(l, c))
+			break;
+		step(l);
+	}
+	/* It waits here while OVERFLOW and RESUME go before it. */
+	l->is_admitted = true;
+	if (l->gap == GAP_PENDING) {
+		l->gap = GAP_OVERFLOW;
+		if (!is_filtered(l, POSIX_TRACE_OVERFLOW)) {
+			make_up(view, POSIX_TRACE_OVERFLOW,
+				l->gap_ns < c->next_ns ? l->gap_ns : c->next_ns);
+			return 0;
+		}
+	}
+	if (l->gap == GAP_OVERFLOW) {
+		l->gap = GAP_NONE;
+		if (!is_filtered(l, POSIX_TRACE_RESUME)) {
+			make_up(view, POSIX_TRACE_RESUME, c->next_ns);
+			return 0;
+		}
+	}
+	forget_done(l);
+	view_event(c, view);
+	step(l);
+	return 0;
+}
+
+static void rewind_events(struct ptrc_log_stream *l)
+{
+	close_position(l);
+	l->next_entry = 0;
+	l->is_ended = l->is_admitted = false;
+	l->gap_events = l->filtered_events = 0;
+	l->gap = GAP_NONE;
+	ptrc_sequencer_reset(&l->sequencer);
+	if (ring_has_lost(l)) {
+		l->gap = GAP_PENDING;
+		l->gap_ns = l->reader.ring.lost_first_ns;
+		ptrc_sequencer_gap(&l->sequencer);
+	}
+}
+
+/* ---- opening ---- */
+
+/* By a write lock on bytes from first to last, and no others? An application may lock the
+ * log as a whole. */
+static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last)
+{
+	struct flock lock = {
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+
+	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 &&
+	       lock.l_type != F_UNLCK && lock.l_start >= first && lock.l_len > 0 &&
+	       lock.l_len <= last - lock.l_start + 1;
+}
+
+/* By a keeper? Its locks are next to each other, so that they may be seen as one. */
+static bool is_locked_by_keeper(int fd, int64_t byte)
+{
+	return is_locked(fd, byte, PTRC_LOG_LOCK_KEEPER, PTRC_LOG_LOCK_FINISHING);
+}
+
+/* The keeper holds its lock: is it finishing, its controller being gone? When it cannot
+ * be told it is taken to be alive. */
+static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
+{
+	int dirfd, stream, err;
+	char name[32];
+	uint64_t size;
+	bool is_gone;
+
+	if (is_locked_by_keeper(fd, PTRC_LOG_LOCK_FINISHING))
+		return true;
+	/* No object: the log was closed before that went, or it is out of sight. */
+	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
+		return false;
+	ptrc_shmdir_name(name, 's', head->stream_id);
+	err = ptrc_shmdir_open_object(dirfd, name, head->owner_uid, &stream, &size);
+	ptrc_file_close(dirfd);
+	if (err)
+		return false;
+	/* The keeper waits for a read lock there, and gets it the moment it is free. */
+	is_gone = !is_locked(stream, PTRC_LIVE_CONTROLLER, PTRC_LIVE_CONTROLLER,
+			     PTRC_LIVE_CONTROLLER);
+	ptrc_file_close(stream);
+	return is_gone;
+}
+
+/* EXIT-02, EXIT-03: whoever waited for the end of a controller and then opens its log
+ * sees it finished. */
+static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
+{
+	int64_t waited_ns = 0;
+	off_t size = -1;
+
+	while (waited_ns < FINISH_WAIT_NS &&
+	       is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER) &&
+	       is_controller_gone(fd, head)) {
+		uint64_t pause_ns = waited_ns < 20000000 ? 200000 : 5000000;
+		struct stat st;
+
+		if (ptrc_sys(SYS_fstat, fd, &st) == 0 && st.st_size != size) {
+			size = st.st_size;
+			waited_ns = 0;
+		}
+		ptrc_file_sleep_ns(pause_ns);
+		waited_ns += (int64_t)pause_ns;
+	}
+}
+
+int ptrc_log_stream_open(int fd, struct ptrc_log_stream **result)
+{
+	struct ptrc_log_stream *l;
+	struct ptrc_log_head head;
+	int err = ptrc_log_reader_head(fd, &head);
+
+	if (err)
+		return err;
+	wait_for_keeper(fd, &head);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return ENOMEM;
+	err = ptrc_log_reader_open(fd, &l->reader);
+	if (err) {
+		free(l);
+		return err;
+	}
+	if (pthread_mutex_init(&l->mutex, NULL)) {
+		ptrc_log_reader_close(&l->reader);
+		free(l);
+		return ENOMEM;
+	}
+	l->next_id = POSIX_TRACE_START;
+	rewind_events(l);
+	*result = l;
+	return 0;
+}
+
+void ptrc_log_stream_close(struct ptrc_log_stream *l)
+{
+	close_position(l);
+	free(l->heap);
+	ptrc_log_reader_close(&l->reader);
+	pthread_mutex_destroy(&l->mutex);
+	free(l);
+}
+
+void ptrc_log_stream_rewind(struct ptrc_log_stream *l)
+{
+	pthread_mutex_lock(&l->mutex);
+	rewind_events(l);
+	pthread_mutex_unlock(&l->mutex);
+}
+
+/* ---- what it says of the stream: never changes ---- */
+
+void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr)
+{
+	ptrc_attr_export(&l->reader.attr, attr);
+}
+
+void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status_info *st)
+{
+	const struct ptrc_log_status *s = &l->reader.status;
+
+	memset(st, 0, sizeof(*st));
+	if (!l->reader.is_closed) {
+		st->posix_stream_status = POSIX_TRACE_RUNNING;
+		st->posix_stream_full_status = POSIX_TRACE_NOT_FULL;
+		st->posix_stream_overrun_status = POSIX_TRACE_OVERRUN;
+		st->posix_stream_flush_status = POSIX_TRACE_NOT_FLUSHING;
+		st->posix_stream_flush_error = EOWNERDEAD;
+		st->posix_log_overrun_status = POSIX_TRACE_OVERRUN;
+		st->posix_log_full_status =
+			ring_has_lost(l) ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL;
+		return;
+	}
+	st->posix_stream_status = (int)s->stream_status;
+	st->posix_stream_full_status = (int)s->stream_full;
+	st->posix_stream_overrun_status = (int)s->stream_overrun;
+	st->posix_stream_flush_status = (int)s->flush_status;
+	st->posix_stream_flush_error = (int)s->flush_error;
+	st->posix_log_overrun_status = (int)s->log_overrun;
+	st->posix_log_full_status = (int)s->log_full;
+}
+
+void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts *counts)
+{
+	const struct ptrc_log_reader *r = &l->reader;
+
+	memset(counts, 0, sizeof(*counts));
+	counts->pt_size = sizeof(*counts);
+	pthread_mutex_lock(&l->mutex);
+	counts->pt_gap_events = l->gap_events;
+	counts->pt_filtered_events = l->filtered_events;
+	pthread_mutex_unlock(&l->mutex);
+	if (r->is_closed) {
+		counts->pt_lost_events = r->status.lost_events;
+		counts->pt_log_lost_events = r->status.log_lost_events;
+		counts->pt_log_events = r->status.log_events;
+		counts->pt_log_bytes = r->status.log_bytes;
+		return;
+	}
+	counts->pt_log_lost_events = r->ring.lost_events;
+	for (size_t i = 0; i < r->entry_count; i++) {
+		counts->pt_log_events += r->entries[i].event_count;
+		counts->pt_log_bytes += r->entries[i].length;
+	}
+}
+
+/* ---- names ---- */
+
+int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *name)
+{
+	const struct ptrc_log_reader *r = &l->reader;
+	const char *text = NULL;
+
+	if (id < PTRC_ID_FIRST)
+		text = id ? ptrc_names_predefined(id) : NULL;
+	else if (ptrc_set_is_id(id) && r->name_index[id])
+		text = r->names[r->name_index[id] - 1].name;
+	if (!text)
+		return EINVAL;
+	strcpy(name,
+	       text); /* TRACE_EVENT_NAME_MAX at most, the caller's buffer has one more */
+	return 0;
+}
+
+int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id,
+			    int *unavailable)
+{
+	const struct ptrc_log_reader *r = &l->reader;
+
+	pthread_mutex_lock(&l->mutex);
+	*unavailable = 0;
+	if (l->next_id < PTRC_ID_FIRST)
+		*id = l->next_id++;
+	else if (l->next_id - PTRC_ID_FIRST < r->name_count)
+		*id = r->names[l->next_id++ - PTRC_ID_FIRST].id;
+	else
+		*unavailable = 1;
+	pthread_mutex_unlock(&l->mutex);
+	return 0;
+}
+
+void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
+{
+	pthread_mutex_lock(&l->mutex);
+	l->next_id = POSIX_TRACE_START;
+	pthread_mutex_unlock(&l->mutex);
+}
+
+/* ---- retrieval ---- */
+
+int ptrc_log_stream_getnext(struct ptrc_log_stream *l,
+			    struct posix_trace_event_info *event, void *data,
+			    size_t num_bytes, size_t *data_len, int *unavailable)
+{
+	struct ptrc_event_view view;
+	int err = EINVAL;
+
+	if (unavailable)
+		*unavailable = 1;
+	if (data_len)
+		*data_len = 0;
+	if (!event || !data_len || !unavailable || (!data && num_bytes))
+		return EINVAL;
+	pthread_mutex_lock(&l->mutex);
+	err = next_event(l, &view);
+	if (!err) {
+		size_t kept = view.len < num_bytes ? view.len : num_bytes;
+
+		if (kept)
+			memcpy(data, view.data, kept);
+		if (kept < view.len)
+			view.info.posix_truncation_status = POSIX_TRACE_TRUNCATED_READ;
+		*event = view.info;
+		*data_len = kept;
+		*unavailable = 0;
+	}
+	pthread_mutex_unlock(&l->mutex);
+	return err == ENODATA ? 0 : err;
+}

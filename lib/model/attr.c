@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/model/attr.h"
+
+#include <errno.h>
+#include <posixtrace.h>
+#include <string.h>
+#include <time.h>
+
+_Static_assert(__builtin_strcmp(POSIXTRACE_VERSION, PACKAGE_VERSION) == 0, "one version");
+_Static_assert(sizeof("posixtrace " PACKAGE_VERSION) <= TRACE_NAME_MAX, "GENVERSION-02");
+
+int ptrc_attr_check(const trace_attr_t *attr)
+{
+	if (!attr || ptrc_attr_get(attr)->magic != PTRC_ATTR_MAGIC)
+		return EINVAL;
+	return 0;
+}
+
+void ptrc_attr_defaults(struct ptrc_attr *out)
+{
+	struct timespec res = {0, 1};
+
+	clock_getres(CLOCK_REALTIME, &res);
+	memset(out, 0, sizeof(*out));
+	out->magic = PTRC_ATTR_MAGIC;
+	strcpy(out->genversion, posixtrace_version());
+	out->clockres_sec = res.tv_sec;
+	out->clockres_nsec = res.tv_nsec;
+	out->inherited = POSIX_TRACE_CLOSE_FOR_CHILD;
+	out->log_full_policy = POSIX_TRACE_LOOP;
+	out->max_data_size = PTRC_ATTR_DATA_SIZE_DEFAULT;
+	out->stream_min_size = PTRC_ATTR_STREAM_SIZE_DEFAULT;
+	out->log_max_size = PTRC_ATTR_LOG_SIZE_DEFAULT;
+}
+
+int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t data_len, uint64_t *size)
+{
+	uint64_t kept = data_len < max_data_size ? data_len : max_data_size;
+
+	if (kept > UINT64_MAX - 7 - PTRC_ATTR_EVENT_OVERHEAD)
+		return EINVAL;
+	*size = PTRC_ATTR_EVENT_OVERHEAD + ((kept + 7) & ~UINT64_C(7));
+	return 0;
+}
+
+int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
+		      struct ptrc_attr *out)
+{
+	struct ptrc_attr new;
+	bool is_bounded;
+
+	ptrc_attr_defaults(&new);
+	if (attr_or_null) {
+		const struct ptrc_attr *asked = ptrc_attr_get(attr_or_null);
+
+		if (ptrc_attr_check(attr_or_null))
+			return EINVAL;
+		/* Not a plain copy: an object read from a log has the version, clock and
+		 * creation time of another library and stream. */
+		memcpy(new.name, asked->name, sizeof(new.name));
+		new.inherited = asked->inherited;
+		new.log_full_policy = asked->log_full_policy;
+		new.stream_full_policy = asked->stream_full_policy;
+		new.is_stream_size_set = asked->is_stream_size_set;
+		new.max_data_size = asked->max_data_size;
+		new.stream_min_size = asked->stream_min_size;
+		new.log_max_size = asked->log_max_size;
+	}
+
+	if (!new.stream_full_policy)
+		new.stream_full_policy = has_log ? POSIX_TRACE_FLUSH : POSIX_TRACE_LOOP;
+	if (new.stream_full_policy == POSIX_TRACE_FLUSH && !has_log)
+		return EINVAL;
+
+	is_bounded = has_log && new.log_full_policy != POSIX_TRACE_APPEND;
+	if (is_bounded && new.log_max_size < PTRC_ATTR_LOG_SIZE_FLOOR)
+		return EINVAL;
+
+	if (!new.is_stream_size_set) {
+		uint64_t one, four;
+
+		if (ptrc_attr_user_event_size(new.max_data_size, UINT64_MAX, &one) ||
+		    __builtin_mul_overflow(one, 4, &four))
+			return ENOMEM;
+		if (new.stream_min_size < four)
+			new.stream_min_size = four;
+	}
+	if (new.stream_min_size < PTRC_ATTR_STREAM_SIZE_FLOOR)
+		new.stream_min_size = PTRC_ATTR_STREAM_SIZE_FLOOR;
+	/* From now on it is what the stream has, and what a stream made from the
+	 * attributes of this one shall have. */
+	new.is_stream_size_set = 1;
+
+	*out = new;
+	return 0;
+}
+
+static bool is_text(const char text[PTRC_ATTR_TEXT_BYTES])
+{
+	return memchr(text, '\0', TRACE_NAME_MAX);
+}
+
+static bool is_time(int64_t sec, int64_t nsec)
+{
+	return sec >= 0 && nsec >= 0 && nsec < 1000000000;
+}
+
+int ptrc_attr_validate(const struct ptrc_attr *in)
+{
+	if (in->magic != PTRC_ATTR_MAGIC || !is_text(in->name) ||
+	    !is_text(in->genversion))
+		return EINVAL;
+	if (!is_time(in->createtime_sec, in->createtime_nsec) ||
+	    !is_time(in->clockres_sec, in->clockres_nsec))
+		return EINVAL;
+	if (in->inherited != POSIX_TRACE_CLOSE_FOR_CHILD &&
+	    in->inherited != POSIX_TRACE_INHERITED)
+		return EINVAL;
+	if (in->log_full_policy != POSIX_TRACE_LOOP &&
+	    in->log_full_policy != POSIX_TRACE_UNTIL_FULL &&
+	    in->log_full_policy != POSIX_TRACE_APPEND)
+		return EINVAL;
+	if (in->stream_full_policy != POSIX_TRACE_LOOP &&
+	    in->stream_full_policy != POSIX_TRACE_UNTIL_FULL &&
+	    in->stream_full_policy != POSIX_TRACE_FLUSH)
+		return EINVAL;
+	return 0;
+}
+
+void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr)
+{
+	struct ptrc_attr *out = ptrc_attr_edit(attr);
+
+	memset(attr, 0, sizeof(*attr));
+	memcpy(attr, in, sizeof(*in));
+	out->magic = PTRC_ATTR_MAGIC;
+	/* What comes from shared memory may not end by itself. */
+	out->name[TRACE_NAME_MAX - 1] = '\0';
+	out->genversion[TRACE_NAME_MAX - 1] = '\0';
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a trace_attr_t really holds. The same structure stands in a stream's header and in
+ * a log, hence plain data of fixed size without pointers or padding.
+ */
+#ifndef PTRC_LIB_MODEL_ATTR_H
+#define PTRC_LIB_MODEL_ATTR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <trace.h>
+
+#include "lib/base/common.h"
+
+#define PTRC_ATTR_MAGIC UINT64_C(0x3152545441525450) /* "PTRATTR1" */
+
+#define PTRC_ATTR_TEXT_BYTES 256
+
+/* Most that a record takes beside its data, as the two getmax...eventsize functions
+ * report it; and the data of the largest system event, two event sets. */
+#define PTRC_ATTR_EVENT_OVERHEAD UINT64_C(64)
+#define PTRC_ATTR_SYSTEM_DATA_MAX (2 * sizeof(trace_event_set_t))
+
+#define PTRC_ATTR_DATA_SIZE_DEFAULT UINT64_C(4096)
+/* Some ten thousand small events, and little enough for 64 streams at once. */
+#define PTRC_ATTR_STREAM_SIZE_DEFAULT UINT64_C(1048576)
+#define PTRC_ATTR_LOG_SIZE_DEFAULT UINT64_C(67108864)
+
+/* By the sizes reported: START, the smallest user event and STOP. A stream always has
+ * room for these (SIZE-15). */
+#define PTRC_ATTR_STREAM_SIZE_FLOOR                               \
+	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + \
+	 PTRC_ATTR_EVENT_OVERHEAD + (PTRC_ATTR_EVENT_OVERHEAD + 8))
+
+/* START and STOP as they stand in a log, where a record has 24 bytes beside its data at
+ * most: the least that a bounded log must take (SIZE-22). */
+#define PTRC_ATTR_LOG_SIZE_FLOOR ((24 + sizeof(trace_event_set_t)) + (24 + 8))
+
+struct ptrc_attr {
+	uint64_t magic; /* PTRC_ATTR_MAGIC; anything else: no attributes object */
+	char name[PTRC_ATTR_TEXT_BYTES];       /* zero terminated, 254 bytes at most */
+	char genversion[PTRC_ATTR_TEXT_BYTES]; /* zero terminated, 254 bytes at most */
+	int64_t createtime_sec; /* CLOCK_REALTIME; 0 in an object that is of no stream */
+	int64_t createtime_nsec;
+	int64_t clockres_sec;
+	int64_t clockres_nsec;
+	int32_t inherited;	    /* POSIX_TRACE_CLOSE_FOR_CHILD or _INHERITED */
+	int32_t log_full_policy;    /* POSIX_TRACE_LOOP, _UNTIL_FULL or _APPEND */
+	int32_t stream_full_policy; /* ..._LOOP, _UNTIL_FULL or _FLUSH; 0: not set */
+	int32_t is_stream_size_set; /* stream_min_size is the caller's, not the default */
+	uint64_t max_data_size;
+	uint64_t stream_min_size;
+	uint64_t log_max_size;
+} __attribute__((may_alias)); /* lives in memory that is a trace_attr_t to its owner */
+
+PTRC_ASSERT_OFFSET(struct ptrc_attr, name, 8);
+PTRC_ASSERT_OFFSET(struct ptrc_attr, genversion, 264);
+PTRC_ASSERT_OFFSET(struct ptrc_attr, createtime_sec, 520);
+PTRC_ASSERT_OFFSET(struct ptrc_attr, inherited, 552);
+PTRC_ASSERT_OFFSET(struct ptrc_attr, max_data_size, 568);
+PTRC_ASSERT_SIZE(struct ptrc_attr, 592);
+PTRC_ASSERT_SIZE(trace_attr_t, 768);
+PTRC_ASSERT_SIZE(trace_event_set_t, 144);
+_Static_assert(sizeof(struct ptrc_attr) <= sizeof(trace_attr_t), "attributes fit");
+_Static_assert(_Alignof(struct ptrc_attr) <= _Alignof(trace_attr_t), "attributes align");
+_Static_assert(PTRC_ATTR_TEXT_BYTES >= TRACE_NAME_MAX, "names fit");
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are kept as 64 bits");
+
+/* 0, or EINVAL if it is null or no attributes object. */
+PTRC_MUST_CHECK int ptrc_attr_check(const trace_attr_t *attr);
+
+/* The fields of an object that was checked. */
+static inline const struct ptrc_attr *ptrc_attr_get(const trace_attr_t *attr)
+{
+	return (const struct ptrc_attr *)attr;
+}
+
+static inline struct ptrc_attr *ptrc_attr_edit(trace_attr_t *attr)
+{
+	return (struct ptrc_attr *)attr;
+}
+
+/* What posix_trace_attr_init() gives. */
+PTRC_NONNULL() void ptrc_attr_defaults(struct ptrc_attr *out);
+
+/* Most stream memory that a user event with so many bytes of data takes under this
+ * max-data-size. EINVAL if that overflows. */
+PTRC_NONNULL(3)
+PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t data_len,
+					      uint64_t *size);
+
+/*
+ * What a stream to be created from the object (null: the defaults) really gets: policies
+ * and sizes resolved, version and clock of this library, creation time {0, 0}, to be set
+ * by the caller. *out is written on success only.
+ *   EINVAL  no attributes object; POSIX_TRACE_FLUSH without log; log-max-size of a
+ *           bounded log below PTRC_ATTR_LOG_SIZE_FLOOR.
+ *   ENOMEM  the stream size that max-data-size asks for does not fit in size_t.
+ */
+PTRC_NONNULL(3)
+PTRC_MUST_CHECK int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
+				      struct ptrc_attr *out);
+
+/* Is this, from a log or from shared memory, something the getters can be let loose on?
+ * EINVAL if not. */
+PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_attr_validate(const struct ptrc_attr *in);
+
+/* Makes *attr, whatever it was, an object with these fields. */
+PTRC_NONNULL() void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/model/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "lib/base/file.h"
+#include "lib/base/populate.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+#include "lib/base/thread_life.h"
+
+/* Bytes of the file that are locked: users share the first, who registers has the other. */
+#define USER_BYTE 0
+#define WRITER_BYTE (UINT64_C(1) << 40)
+
+/* How long to wait for another who registers without a lock on the file. */
+#define WRITER_WAIT_NS UINT64_C(1000000000)
+
+#define MAP_BYTES sizeof(struct ptrc_names_object)
+#define PAGE_BYTES UINT64_C(4096)
+
+static uint32_t clamp(uint32_t count)
+{
+	return count < PTRC_NAMES_MAX ? count : PTRC_NAMES_MAX;
+}
+
+/* Pairs with the release in append(): names below it are complete. */
+static uint32_t read_count(const struct ptrc_names_object *object)
+{
+	return clamp(atomic_load_explicit(&object->count, memory_order_acquire));
+}
+
+uint32_t ptrc_names_count(const struct ptrc_names *n)
+{
+	return read_count(n->object);
+}
+
+uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
+			 const char *name)
+{
+	size_t size = strlen(name) + 1;
+	uint32_t count = 0;
+
+	for (uint32_t id = 1; id < PTRC_ID_FIRST; id++)
+		if (strcmp(ptrc_names_predefined(id), name) == 0)
+			return id;
+	if (object && size <= PTRC_NAME_BYTES)
+		count = read_count(object);
+	if (limit < count)
+		count = limit;
+	for (uint32_t i = 0; i < count; i++)
+		if (object->name[i][0] == name[0] &&
+		    memcmp(object->name[i], name, size) == 0)
+			return PTRC_ID_FIRST + i;
+	return 0;
+}
+
+int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_BYTES])
+{
+	const char *predefined = ptrc_names_predefined(id);
+
+	if (predefined) {
+		memcpy(name, predefined, strlen(predefined) + 1);
+		return 0;
+	}
+	if (!n || !n->object || id < PTRC_ID_FIRST ||
+	    id - PTRC_ID_FIRST >= read_count(n->object))
+		return EINVAL;
+	memcpy(name, n->object->name[id - PTRC_ID_FIRST], PTRC_NAME_BYTES);
+	/* The object is only as good as the processes that write it. */
+	name[PTRC_NAME_BYTES - 1] = '\0';
+	return 0;
+}
+
+/* Second lock, that of processes which could not take the first. */
+static int lock_writer(struct ptrc_names_object *object)
+{
+	uint32_t self = (uint32_t)ptrc_sys_gettid(), seen = 0;
+	uint64_t waited = 0;
+
+	while (!atomic_compare_exchange_strong_explicit(&object->writer, &seen, self,
+							memory_order_acquire,
+							memory_order_relaxed)) {
+		/* seen is taken over in the next round if it is still there. */
+		if (ptrc_thread_is_gone((int)seen))
+			continue;
+		if (waited > WRITER_WAIT_NS)
+			return ENOMEM;
+		ptrc_file_sleep_ns(100000);
+		waited += 100000;
+		seen = 0;
+	}
+	return 0;
+}
+
+/* Under the locks. fd may be -1. */
+static int append(struct ptrc_names_object *object, int fd, const char *name,
+		  uint32_t *id)
+{
+	uint32_t index, found = ptrc_names_find(object, PTRC_NAMES_MAX, name);
+
+	if (found) {
+		*id = found;
+		return 0;
+	}
+	index = read_count(object);
+	if (index == PTRC_NAMES_MAX) {
+		*id = PTRC_ID_UNNAMED;
+		return 0;
+	}
+	/* Memory that is not there would be a SIGBUS on the next line. */
+	if (fd >= 0 ? ptrc_shmdir_reserve(fd, MAP_BYTES,
+					  PAGE_BYTES + (index + 1) * PTRC_NAME_BYTES) != 0
+		    : !ptrc_populate(object->name[index], PTRC_NAME_BYTES))
+		return ENOMEM;
+	memcpy(object->name[index], name, strlen(name) + 1);
+	/* Killed before this, nothing has happened. */
+	atomic_store_explicit(&object->count, index + 1, memory_order_release);
+	*id = PTRC_ID_FIRST + index;
+	return 0;
+}
+
+/* The file anew, for a lock of one's own. */
+static int reopen(const struct ptrc_names *n, int *fd)
+{
+	char file[PTRC_SHMDIR_NAME_BYTES];
+	uint64_t size;
+	int dirfd;
+	int err = ptrc_shmdir_open(n->uid, false, &dirfd);
+
+	if (err)
+		return err;
+	ptrc_shmdir_name(file, 'n', n->id);
+	err = ptrc_shmdir_open_object(dirfd, file, n->uid, fd, &size);
+	ptrc_file_close(dirfd);
+	return err;
+}
+
+int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
+{
+	uint32_t found;
+	uint64_t mask;
+	int fd = -1;
+	int err = 0;
+
+	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
+		return ENAMETOOLONG;
+	found = ptrc_names_find(n->object, PTRC_NAMES_MAX, name);
+	if (found) {
+		*id = found;
+		return 0;
+	}
+	ptrc_sys_block_signals(&mask);
+	/* Without its name, as after a clean-up of the user's files at logout, the object
+	 * goes on for those who have it mapped. */
+	if (n->id && reopen(n, &fd))
+		fd = -1;
+	if (fd >= 0 && ptrc_file_lock_wait(fd, WRITER_BYTE))
+		err = ENOMEM;
+	if (!err)
+		err = lock_writer(n->object);
+	if (!err) {
+		err = append(n->object, fd, name, id);
+		atomic_store_explicit(&n->object->writer, 0, memory_order_release);
+	}
+	if (fd >= 0) {
+		ptrc_file_lock(fd, F_UNLCK, WRITER_BYTE, 1);
+		ptrc_file_close(fd);
+	}
+	ptrc_sys_restore_signals(&mask);
+	return err;
+}
+
+int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
+{
+	char file[PTRC_SHMDIR_NAME_BYTES];
+	struct stat st;
+	uint64_t size;
+	int opened;
+	int err;
+
+	ptrc_shmdir_name(file, 'n', id);
+	err = ptrc_shmdir_open_object(dirfd, file, uid, &opened, &size);
+	if (err)
+		return err;
+	if (size < MAP_BYTES)
+		err = EPERM;
+	/* Who has the write lock is about to remove it. */
+	else if (ptrc_file_lock(opened, F_RDLCK, USER_BYTE, 1))
+		err = ENOENT;
+	else if (ptrc_file_stat(opened, &st) || st.st_nlink == 0)
+		err = ENOENT;
+	if (err) {
+		ptrc_file_close(opened);
+		return err;
+	}
+	*fd = opened;
+	return 0;
+}
+
+static int map_object(int fd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n)
+{
+	void *map;
+	int err = ptrc_file_map(fd, MAP_BYTES, PROT_READ | PROT_WRITE, at, &map);
+
+	if (err)
+		return err;
+	n->object = map;
+	n->id = id;
+	n->uid = uid;
+	return 0;
+}
+
+int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n)
+{
+	uint64_t identity[2] = {0, 0};
+	size_t got = 0;
+	int fd;
+	int err = ptrc_names_open_fd(dirfd, uid, id, &fd);
+
+	if (err)
+		return err;
+	if (ptrc_file_read(fd, identity, sizeof(identity), 0, &got) ||
+	    got != sizeof(identity) || identity[0] != PTRC_NAMES_MAGIC ||
+	    identity[1] != id)
+		err = EPERM;
+	else
+		err = map_object(fd, uid, id, at, n);
+	ptrc_file_close(fd);
+	return err;
+}
+
+int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *from,
+		      uint32_t count, void *at, struct ptrc_names *n)
+{
+	char file[PTRC_SHMDIR_NAME_BYTES];
+	struct ptrc_names_object *object;
+	struct stat st;
+	uint64_t id;
+	void *map;
+	int fd, err;
+
+	count = from ? clamp(count) : 0;
+	for (;;) {
+		id = ptrc_shmdir_new_id();
+		ptrc_shmdir_name(file, 'n', id);
+		err = ptrc_shmdir_create_object(dirfd, file, uid, MAP_BYTES,
+						PAGE_BYTES + count * PTRC_NAME_BYTES,
+						&fd);
+		if (err == EEXIST)
+			continue;
+		if (err)
+			return err;
+		/* A sweep may have found it before anybody used it. */
+		if (ptrc_file_lock(fd, F_RDLCK, USER_BYTE, 1) == 0 &&
+		    ptrc_file_stat(fd, &st) == 0 && st.st_nlink == 1)
+			break;
+		ptrc_file_close(fd);
+	}
+	/* Written where nobody looks yet: `at` may be what `from` is mapped at. */
+	err = ptrc_file_map(fd, MAP_BYTES, PROT_READ | PROT_WRITE, NULL, &map);
+	if (!err) {
+		object = map;
+		object->magic = PTRC_NAMES_MAGIC;
+		object->id = id;
+		if (count)
+			memcpy(object->name, from->name, count * PTRC_NAME_BYTES);
+		atomic_store_explicit(&object->count, count, memory_order_release);
+		if (at) {
+			err = map_object(fd, uid, id, at, n);
+			ptrc_sys(SYS_munmap, map, MAP_BYTES);
+		} else {
+			n->object = object;
+			n->id = id;
+			n->uid = uid;
+		}
+	}
+	if (err)
+		ptrc_sys(SYS_unlinkat, dirfd, file, 0);
+	ptrc_file_close(fd);
+	return err;
+}
+
+int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
+{
+	/* An old size of 0 doubles a shared mapping; no name is needed for it. */
+	long ret = ptrc_sys(SYS_mremap, from->object, 0, MAP_BYTES, MREMAP_MAYMOVE, 0);
+	int dirfd, err;
+
+	if (!ptrc_sys_is_error(ret)) {
+		*n = *from;
+		n->object = (struct ptrc_names_object *)ret;
+		return 0;
+	}
+	/* Emulators do not know that; it mostly has its name still. */
+	if (from->id == 0 || ptrc_shmdir_open(from->uid, false, &dirfd))
+		return ENOMEM;
+	err = ptrc_names_open(dirfd, from->uid, from->id, NULL, n);
+	ptrc_file_close(dirfd);
+	return err ? ENOMEM : 0;
+}
+
+int ptrc_names_create_private(struct ptrc_names *n)
+{
+	long ret = ptrc_sys(SYS_mmap, 0, MAP_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (ptrc_sys_is_error(ret))
+		return ENOMEM;
+	n->object = (struct ptrc_names_object *)ret;
+	n->id = 0;
+	n->uid = 0;
+	return 0;
+}
+
+void ptrc_names_unmap(struct ptrc_names *n)
+{
+	if (n->object)
+		ptrc_sys(SYS_munmap, n->object, MAP_BYTES);
+	n->object = NULL;
+}
+
+void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
+{
+	char file[PTRC_SHMDIR_NAME_BYTES];
+	uint64_t mask, size;
+	int fd;
+
+	ptrc_shmdir_name(file, 'n', id);
+	ptrc_sys_block_signals(&mask);
+	if (ptrc_shmdir_open_object(dirfd, file, uid, &fd, &size) == 0) {
+		/* Ids are never used twice, so the name still leads to this file, or to none. */
+		if (ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
+			ptrc_sys(SYS_unlinkat, dirfd, file, 0);
+			ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);
+		}
+		ptrc_file_close(fd);
+	}
+	ptrc_sys_restore_signals(&mask);
+}
+
+void ptrc_names_unref(struct ptrc_names *n)
+{
+	int dirfd;
+
+	if (!n)
+		return;
+	ptrc_names_unmap(n);
+	if (n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0) {
+		ptrc_names_release(dirfd, n->uid, n->id);
+		ptrc_file_close(dirfd);
+	}
+	free(n);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/process/page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "lib/base/file.h"
+#include "lib/base/liveness.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+
+#define CHANGE_BYTE 0
+#define ALIVE_BYTE 1
+
+void ptrc_page_name(char name[PTRC_PAGE_NAME_BYTES], int pid, uint64_t ns)
+{
+	char digits[20];
+	size_t count = 0, len;
+
+	ptrc_shmdir_name(name, 'p', (uint64_t)(uint32_t)pid);
+	if (ns == 0)
+		return;
+	len = strlen(name);
+	name[len++] = '.';
+	do
+		digits[count++] = (char)('0' + ns % 10);
+	while ((ns /= 10) != 0);
+	while (count)
+		name[len++] = digits[--count];
+	name[len] = '\0';
+}
+
+bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns)
+{
+	const char *at = name + 2;
+	uint64_t n = 0;
+
+	if (name[0] != 'p' || name[1] != '.')
+		return false;
+	for (; *at >= '0' && *at <= '9' && n <= INT32_MAX; at++)
+		n = n * 10 + (uint64_t)(*at - '0');
+	if (n == 0 || n > INT32_MAX)
+		return false;
+	*pid = (int)n;
+	*ns = 0;
+	if (*at == '.') {
+		n = 0;
+		for (at++; *at >= '0' && *at <= '9' && n < UINT32_MAX; at++)
+			n = n * 10 + (uint64_t)(*at - '0');
+		if (n == 0)
+			return false;
+		*ns = n;
+	}
+	return *at == '\0';
+}
+
+static void reset(struct ptrc_page *page)
+{
+	atomic_store_explicit(&page->active, 0, memory_order_relaxed);
+	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
+		atomic_store_explicit(&page->slots[i].stream_id, 0, memory_order_relaxed);
+		atomic_store_explicit(&page->slots[i].flags, 0, memory_order_relaxed);
+		atomic_store_explicit(&page->slots[i].error, 0, memory_order_relaxed);
+	}
+	atomic_store_explicit(&page->image, 0, memory_order_relaxed);
+	atomic_store_explicit(&page->names_id, 0, memory_order_relaxed);
+	atomic_store_explicit(&page->names_from, 0, memory_order_relaxed);
+	atomic_store_explicit(&page->names_from_count, 0, memory_order_relaxed);
+}
+
+/* The file, open and locked. EAGAIN: it was removed meanwhile. */
+static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create,
+		       struct ptrc_page_file *f)
+{
+	struct stat st;
+	uint64_t size = 0;
+	int fd;
+	int err = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
+
+	if (err == ENOENT && is_create) {
+		err = ptrc_shmdir_create_object(dirfd, name, uid, PTRC_PAGE_SIZE,
+						PTRC_PAGE_SIZE, &fd);
+		if (err == EEXIST)
+			return ESTALE;
+		size = PTRC_PAGE_SIZE;
+	}
+	if (err)
+		return err;
+	err = ptrc_file_lock_wait(fd, CHANGE_BYTE);
+	if (!err && ptrc_file_stat(fd, &st))
+		err = EPERM;
+	/* Whoever removes a page does so under its lock. */
+	if (!err && st.st_nlink == 0)
+		err = ESTALE;
+	/* Its maker got no further than the name. */
+	if (!err && size < PTRC_PAGE_SIZE)
+		err = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, PTRC_PAGE_SIZE);
+	if (err) {
+		ptrc_file_lock(fd, F_UNLCK, CHANGE_BYTE, 1);
+		ptrc_file_close(fd);
+		return err;
+	}
+	f->fd = fd;
+	f->inode = st.st_ino;
+	return 0;
+}
+
+int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_ticks,
+		   bool is_create, void *at, struct ptrc_page_file *f)
+{
+	uint64_t ticks;
+	void *map;
+	int err = ESTALE;
+
+	for (int tries = 0; tries < 100 && err == ESTALE; tries++)
+		err = open_locked(dirfd, uid, name, is_create, f);
+	if (err)
+		return err == ESTALE ? EAGAIN : err;
+	err = ptrc_file_map(f->fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, at, &map);
+	if (err) {
+		ptrc_page_unlock(f);
+		return err;
+	}
+	f->page = map;
+	ticks = atomic_load_explicit(&f->page->start_ticks, memory_order_relaxed);
+	f->is_new = ticks != start_ticks;
+	if (f->is_new) {
+		/* Of another process, which may live: only who knows that its own one does
+		 * may take it from it. */
+		if (!is_create) {
+			ptrc_page_unlock(f);
+			ptrc_page_unmap(f->page);
+			return ENOENT;
+		}
+		if (ticks)
+			reset(f->page);
+		atomic_store_explicit(&f->page->start_ticks, start_ticks,
+				      memory_order_release);
+	}
+	return 0;
+}
+
+void ptrc_page_mark_alive(const struct ptrc_page_file *f)
+{
+	ptrc_file_lock(f->fd, F_RDLCK, ALIVE_BYTE, 1);
+}
+
+bool ptrc_page_is_alive(int fd)
+{
+	return ptrc_liveness_is_held(fd, ALIVE_BYTE, 1);
+}
+
+bool ptrc_page_try_lock(int fd)
+{
+	return ptrc_file_lock(fd, F_WRLCK, CHANGE_BYTE, 1) == 0;
+}
+
+void ptrc_page_release(int fd)
+{
+	ptrc_file_lock(fd, F_UNLCK, CHANGE_BYTE, 1);
+}
+
+void ptrc_page_unlock(struct ptrc_page_file *f)
+{
+	/* The mapping keeps the open file, and a child forked meanwhile may have it too. */
+	ptrc_file_lock(f->fd, F_UNLCK, CHANGE_BYTE, 1);
+	ptrc_file_close(f->fd);
+	f->fd = -1;
+}
+
+void ptrc_page_unmap(struct ptrc_page *page)
+{
+	ptrc_sys(SYS_munmap, page, PTRC_PAGE_SIZE);
+}
+
+void ptrc_page_unlink(int dirfd, const char *name, const struct ptrc_page_file *f)
+{
+	struct stat st;
+
+	if (ptrc_file_stat_at(dirfd, name, &st) == 0 && st.st_ino == f->inode)
+		ptrc_sys(SYS_unlinkat, dirfd, name, 0);
+}
+
+int ptrc_page_copy(int dirfd, uint32_t uid, const char *name, struct ptrc_page *copy)
+{
+	uint64_t size;
+	size_t got = 0;
+	int fd;
+	int err = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
+
+	if (err)
+		return err;
+	err = ptrc_file_read(fd, copy, sizeof(*copy), 0, &got);
+	ptrc_file_close(fd);
+	if (err || got != sizeof(*copy))
+		return EPERM;
+	return 0;
+}
+
+bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_entry *e)
+{
+	const struct ptrc_page_slot *slot = &page->slots[i];
+
+	e->stream_id = atomic_load_explicit(&slot->stream_id, memory_order_acquire);
+	e->attach_ns = atomic_load_explicit(&slot->attach_ns, memory_order_relaxed);
+	e->names_id = atomic_load_explicit(&slot->names_id, memory_order_relaxed);
+	e->flags = atomic_load_explicit(&slot->flags, memory_order_relaxed);
+	return e->stream_id != 0;
+}
+
+int ptrc_page_add(struct ptrc_page *page, uint32_t preferred,
+		  const struct ptrc_page_entry *e)
+{
+	struct ptrc_page_slot *slot;
+	uint32_t free_slot = PTRC_PAGE_SLOT_COUNT;
+
+	for (uint32_t n = 0; n < PTRC_PAGE_SLOT_COUNT; n++) {
+		uint32_t i = (preferred + n) % PTRC_PAGE_SLOT_COUNT;
+		uint64_t id = atomic_load_explicit(&page->slots[i].stream_id,
+						   memory_order_relaxed);
+
+		if (id == e->stream_id)
+			return (int)i;
+		if (id == 0 && free_slot == PTRC_PAGE_SLOT_COUNT)
+			free_slot = i;
+	}
+	if (free_slot == PTRC_PAGE_SLOT_COUNT)
+		return -1;
+	slot = &page->slots[free_slot];
+	atomic_store_explicit(&slot->attach_ns, e->attach_ns, memory_order_relaxed);
+	atomic_store_explicit(&slot->flags, e->flags, memory_order_relaxed);
+	atomic_store_explicit(&slot->error, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->names_id, e->names_id, memory_order_relaxed);
+	atomic_store_explicit(&slot->stream_id, e->stream_id, memory_order_seq_cst);
+	atomic_fetch_or_explicit(&page->active, UINT64_C(1) << free_slot,
+				 memory_order_seq_cst);
+	return (int)free_slot;
+}
+
+bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id)
+{
+	struct ptrc_page_slot *slot = &page->slots[i];
+
+	/* The id first: who takes the slot anew sets the bit after its id, so that one of us
+	 * sees what the other did, and a stream in the slot ends up with its bit set. */
+	if (stream_id == 0 || !atomic_compare_exchange_strong_explicit(
+				      &slot->stream_id, &stream_id, 0,
+				      memory_order_seq_cst, memory_order_relaxed))
+		return false;
+	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i),
+				  memory_order_seq_cst);
+	if (atomic_load_explicit(&slot->stream_id, memory_order_seq_cst) != 0)
+		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i,
+					 memory_order_seq_cst);
+	return true;
+}
+
+bool ptrc_page_has_slots(const struct ptrc_page *page)
+{
+	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+		if (atomic_load_explicit(&page->slots[i].stream_id, memory_order_relaxed))
+			return true;
+	return false;
+}
+
+int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
+		    const struct ptrc_names_object *own, uint32_t own_count, void *at,
+		    struct ptrc_names *n)
+{
+	uint64_t id = atomic_load_explicit(&page->names_id, memory_order_relaxed);
+	uint64_t from = atomic_load_explicit(&page->names_from, memory_order_relaxed);
+	struct ptrc_names parent = {0};
+	int err;
+
+	if (id) {
+		err = ptrc_names_open(dirfd, uid, id, at, n);
+		if (err != ENOENT)
+			return err;
+		/* Its last user is gone, and this process was none. */
+		from = 0;
+	}
+	if (!own && from && ptrc_names_open(dirfd, uid, from, NULL, &parent) == 0) {
+		own = parent.object;
+		own_count = atomic_load_explicit(&page->names_from_count,
+						 memory_order_relaxed);
+		if (own_count > ptrc_names_count(&parent))
+			own_count = ptrc_names_count(&parent);
+	}
+	if (!own)
+		own_count = 0;
+	err = ptrc_names_create(dirfd, uid, own, own_count, at, n);
+	if (!err) {
+		atomic_store_explicit(&page->names_from, 0, memory_order_relaxed);
+		atomic_store_explicit(&page->names_from_count, own_count,
+				      memory_order_relaxed);
+		atomic_store_explicit(&page->names_id, n->id, memory_order_release);
+	}
+	if (parent.object) {
+		ptrc_names_unmap(&parent);
+		ptrc_names_release(dirfd, uid, from);
+	}
+	return err;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* Another process, or this one, as a controller sees it. See process.h. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base/file.h"
+#include "lib/process/inherit.h"
+#include "lib/process/page.h"
+#include "lib/process/process.h"
+#include "lib/base/procfs.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+
+static void page_name(const struct ptrc_target *t, char name[PTRC_PAGE_NAME_BYTES])
+{
+	ptrc_page_name(name, t->pid, t->ns);
+}
+
+/* May the caller trace it (CREATE-15)? EPERM, ESRCH. */
+static int check_privilege(pid_t pid, struct ptrc_target *t)
+{
+	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	struct ptrc_procfs_stat own;
+	struct ptrc_procfs_status st;
+	int err;
+
+	/* A /proc of another pid namespace has other processes under these numbers; one
+	 * that hides other users' processes hides only what may not be traced. */
+	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid())
+		return EPERM;
+	err = ptrc_procfs_status(pid, &st);
+	if (err)
+		return err == ESRCH ? EPERM : err;
+	if (caller != 0) {
+		if (st.uid[1] != caller)
+			return EPERM;
+		for (int i = 0; i < 3; i++)
+			if (st.uid[i] != st.uid[1] || st.gid[i] != st.gid[1])
+				return EPERM;
+	}
+	/* In a pid namespace below ours: its threads have other numbers there. */
+	if (st.depth != 1)
+		return EPERM;
+	t->uid = st.uid[1];
+	return ptrc_procfs_pid_namespace(0, &t->ns);
+}
+
+/* Its page is new, or nobody has run the library there: what it would find out itself. */
+static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
+{
+	if (ptrc_inherit_is_announced(t->dirfd))
+		ptrc_inherit_join(t->dirfd, t->uid, t->pid, t->ns, page);
+	ptrc_inherit_names(t->dirfd, t->uid, t->pid, t->ns, page);
+}
+
+static int open_other(pid_t pid, struct ptrc_target *t)
+{
+	char name[PTRC_PAGE_NAME_BYTES];
+	struct ptrc_procfs_stat st;
+	struct ptrc_page_file f;
+	uint32_t owner = 0;
+	uint64_t mask;
+	int err = ptrc_procfs_exists(pid);
+
+	if (!err)
+		err = check_privilege(pid, t);
+	if (!err)
+		err = ptrc_procfs_stat(pid, &st);
+	if (!err)
+		err = ptrc_shmdir_open(t->uid, true, &t->dirfd);
+	if (err)
+		return err;
+	ptrc_shmdir_sweep(t->dirfd, t->uid);
+	t->start_ticks = st.start_ticks;
+	page_name(t, name);
+	ptrc_sys_block_signals(&mask);
+	err = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks, true, NULL, &f);
+	if (!err) {
+		bool is_unborn =
+			atomic_load_explicit(&f.page->image, memory_order_relaxed) == 0;
+
+		/* The number may have passed to another process since. */
+		err = ptrc_procfs_exists(pid);
+		if (!err &&
+		    (ptrc_procfs_stat(pid, &st) || st.start_ticks != t->start_ticks))
+			err = ESRCH;
+		/* A privileged image, or one that was: it publishes nothing itself. */
+		if (!err && is_unborn && ptrc_sys(SYS_geteuid, 0) != 0 &&
+		    (ptrc_procfs_owner(pid, &owner) || owner != t->uid))
+			err = EPERM;
+		if (!err && is_unborn)
+			prepare_unborn(t, f.page);
+		else if (err && f.is_new)
+			ptrc_page_unlink(t->dirfd, name, &f);
+		ptrc_page_unlock(&f);
+		t->page = f.page;
+		t->inode = f.inode;
+	}
+	ptrc_sys_restore_signals(&mask);
+	if (err) {
+		if (t->page)
+			ptrc_page_unmap(t->page);
+		ptrc_file_close(t->dirfd);
+		return err == EAGAIN ? ENOMEM : err;
+	}
+	return 0;
+}
+
+int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
+{
+	char name[PTRC_PAGE_NAME_BYTES];
+	struct ptrc_procfs_stat st;
+	uint32_t owner;
+	int err;
+
+	if (pid < 0)
+		return ESRCH;
+	*t = (struct ptrc_target){.pid = pid ? pid : ptrc_sys_getpid(), .dirfd = -1};
+	err = ptrc_procfs_exists(t->pid);
+	if (!err)
+		err = check_privilege(t->pid, t);
+	if (!err)
+		err = ptrc_procfs_stat(t->pid, &st);
+	if (!err)
+		err = ptrc_shmdir_open(t->uid, false, &t->dirfd);
+	if (err)
+		return err;
+	page_name(t, name);
+	err = ptrc_page_copy(t->dirfd, t->uid, name, page);
+	if (err == ENOENT || (!err && page->start_ticks != st.start_ticks)) {
+		memset((void *)page, 0, sizeof(*page));
+		err = 0;
+	}
+	/* A privileged image would not join either (EXEC-13). */
+	if (!err && page->image == 0 && ptrc_inherit_is_announced(t->dirfd) &&
+	    (ptrc_sys(SYS_geteuid, 0) == 0 ||
+	     (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid)))
+		ptrc_inherit_join(t->dirfd, t->uid, t->pid, t->ns, page);
+	if (err)
+		ptrc_target_rest(t);
+	return err;
+}
+
+static int open_self(struct ptrc_target *t)
+{
+	struct ptrc_process_identity id;
+	int err = ptrc_process_init();
+
+	if (err)
+		return err == EPERM ? EPERM : ENOMEM;
+	ptrc_process_identify(&id);
+	err = ptrc_shmdir_open(id.uid, true, &t->dirfd);
+	if (err)
+		return err;
+	ptrc_shmdir_sweep(t->dirfd, id.uid);
+	t->is_self = true;
+	t->uid = id.uid;
+	t->ns = id.ns;
+	t->start_ticks = id.start_ticks;
+	t->page = ptrc_page_self;
+	t->inode = id.inode;
+	return 0;
+}
+
+int ptrc_target_open(pid_t pid, struct ptrc_target *t)
+{
+	struct ptrc_target opened = {.dirfd = -1};
+	int err;
+
+	if (pid < 0)
+		return ESRCH;
+	opened.pid = pid ? pid : ptrc_sys_getpid();
+	if (opened.pid == ptrc_sys_getpid())
+		err = open_self(&opened);
+	else
+		err = open_other(pid, &opened);
+	if (!err)
+		*t = opened;
+	return err;
+}
+
+/* The page file, locked; not that of is_self, which stays where it is mapped. A page made
+ * ahead may have been swept away as unused: then it is made again. */
+static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_file *f)
+{
+	char name[PTRC_PAGE_NAME_BYTES];
+	int err;
+
+	page_name(t, name);
+	if (is_create && !t->is_self) {
+		struct ptrc_procfs_stat st;
+
+		if (ptrc_procfs_exists(t->pid) || ptrc_procfs_stat(t->pid, &st) ||
+		    st.start_ticks != t->start_ticks)
+			return ESRCH;
+	}
+	err = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks,
+			     is_create && !t->is_self, NULL, f);
+	if (err)
+		return err == EAGAIN ? ENOMEM : err;
+	if (t->is_self || f->inode == t->inode) {
+		ptrc_page_unmap(f->page);
+	} else {
+		ptrc_page_unmap(t->page);
+		t->page = f->page;
+		t->inode = f->inode;
+	}
+	f->page = t->page;
+	if (f->is_new)
+		prepare_unborn(t, f->page);
+	return 0;
+}
+
+/* Nobody runs the library there and nobody traces it: no page is needed. Under the lock. */
+static void drop_unused(const struct ptrc_target *t, const struct ptrc_page_file *f)
+{
+	char name[PTRC_PAGE_NAME_BYTES];
+
+	if (t->is_self || atomic_load_explicit(&f->page->image, memory_order_relaxed) ||
+	    ptrc_page_has_slots(f->page))
+		return;
+	page_name(t, name);
+	ptrc_page_unlink(t->dirfd, name, f);
+}
+
+void ptrc_target_close(struct ptrc_target *t)
+{
+	struct ptrc_page_file f;
+	uint64_t mask;
+
+	if (!t->page)
+		return;
+	if (!t->is_self) {
+		if (atomic_load_explicit(&t->page->image, memory_order_relaxed) == 0 &&
+		    !ptrc_page_has_slots(t->page)) {
+			ptrc_sys_block_signals(&mask);
+			if (lock_page(t, false, &f) == 0) {
+				drop_unused(t, &f);
+				ptrc_page_unlock(&f);
+			}
+			ptrc_sys_restore_signals(&mask);
+		}
+		ptrc_page_unmap(t->page);
+	}
+	t->page = NULL;
+	ptrc_target_rest(t);
+}
+
+void ptrc_target_rest(struct ptrc_target *t)
+{
+	if (t->dirfd >= 0)
+		ptrc_file_close(t->dirfd);
+	t->dirfd = -1;
+}
+
+int ptrc_target_wake(struct ptrc_target *t)
+{
+	return t->dirfd >= 0 ? 0 : ptrc_shmdir_open(t->uid, false, &t->dirfd);
+}
+
+int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
+{
+	struct ptrc_names *n = calloc(1, sizeof(*n));
+	struct ptrc_page_file f;
+	struct ptrc_names *own;
+	uint64_t mask;
+	int err;
+
+	if (!n)
+		return ENOMEM;
+	/* Those of this process are made by it: it knows its parent's. */
+	if (t->is_self) {
+		err = ptrc_process_names(&own);
+		if (!err)
+			err = ptrc_names_share(own, n);
+		if (err) {
+			free(n);
+			return ENOMEM;
+		}
+		*names = n;
+		return 0;
+	}
+	ptrc_sys_block_signals(&mask);
+	err = lock_page(t, true, &f);
+	if (!err) {
+		err = ptrc_page_names(t->dirfd, t->uid, f.page, NULL, 0, NULL, n);
+		ptrc_page_unlock(&f);
+	}
+	ptrc_sys_restore_signals(&mask);
+	if (err) {
+		free(n);
+		return err == ESRCH || err == EPERM ? err : ENOMEM;
+	}
+	*names = n;
+	return 0;
+}
+
+struct birth {
+	uint64_t ticks;
+	bool is_seen;
+};
+
+static bool look_for_birth(int child, void *arg)
+{
+	struct birth *birth = arg;
+	struct ptrc_procfs_stat st;
+
+	if (ptrc_procfs_stat(child, &st) == 0 && st.start_ticks == birth->ticks)
+		birth->is_seen = true;
+	return !birth->is_seen;
+}
+
+static uint64_t boot_ns(void)
+{
+	struct timespec now;
+
+	ptrc_sys(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Children that were there before the stream are not traced, those made after the create
+ * are (FORK-09), and all that is known of a child is the tick in which it started. So: if
+ * a child was born in this very tick, let the tick pass before the create returns, and
+ * have children of this tick not join. If none was, those to come in it will be later
+ * ones, and join. What is born while this goes on may join or not.
+ */
+static void settle_births(const struct ptrc_target *t, struct ptrc_page_slot *slot,
+			  uint64_t tick)
+{
+	struct birth birth = {tick, false};
+	uint64_t now;
+
+	if (ptrc_procfs_children(t->pid, look_for_birth, &birth) && !birth.is_seen) {
+		atomic_store_explicit(&slot->attach_ns, tick * PTRC_PROCFS_TICK_NS,
+				      memory_order_release);
+		return;
+	}
+	now = boot_ns();
+	if (now / PTRC_PROCFS_TICK_NS == tick)
+		ptrc_file_sleep_ns((tick + 1) * PTRC_PROCFS_TICK_NS - now);
+}
+
+int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
+		       uint32_t flags)
+{
+	struct ptrc_page_entry e = {
+		.stream_id = stream_id,
+		.names_id = names_id,
+		.flags = flags,
+	};
+	struct ptrc_page_file f = {.fd = -1};
+	uint64_t mask, tick;
+	int place = -1;
+	int err;
+
+	ptrc_sys_block_signals(&mask);
+	err = lock_page(t, true, &f);
+	/* Our own page may have lost its name to a clean-up of the user's files. */
+	if (t->is_self && (err == ENOENT || err == EPERM)) {
+		f.page = t->page;
+		err = 0;
+	}
+	tick = boot_ns() / PTRC_PROCFS_TICK_NS;
+	if (!err) {
+		e.attach_ns = (tick + 1) * PTRC_PROCFS_TICK_NS;
+		if (atomic_load_explicit(&f.page->names_id, memory_order_relaxed) == 0)
+			atomic_store_explicit(&f.page->names_id, names_id,
+					      memory_order_relaxed);
+		place = ptrc_page_add(f.page, 0, &e);
+		if (place < 0)
+			err = EAGAIN;
+		if (f.fd >= 0)
+			ptrc_page_unlock(&f);
+	}
+	ptrc_sys_restore_signals(&mask);
+	if (!err && (flags & PTRC_PAGE_SLOT_INHERITED))
+		settle_births(t, &t->page->slots[place], tick);
+	return err;
+}
+
+void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id)
+{
+	struct ptrc_page_file f;
+	uint64_t mask;
+	bool is_locked;
+
+	if (!stream_id)
+		return;
+	ptrc_sys_block_signals(&mask);
+	is_locked = lock_page(t, false, &f) == 0;
+	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+		ptrc_page_remove(t->page, i, stream_id);
+	if (is_locked) {
+		drop_unused(t, &f);
+		ptrc_page_unlock(&f);
+	}
+	ptrc_sys_restore_signals(&mask);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream/barrier.h"
+
+#include <linux/membarrier.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "lib/stream/clock.h"
+#include "lib/stream/stream.h"
+#include "lib/base/sys.h"
+
+/* 100 ms for each: a dead or stopped writer must not stall a controller. All together a second,
+ * as marks may be damaged memory. */
+#define WAIT_TRIES 1000
+#define WAIT_TRIES_MAX 10000
+#define WAIT_PAUSE_NS 100000
+
+bool ptrc_barrier_register(void)
+{
+	return ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0) == 0;
+}
+
+bool ptrc_barrier_is_available(void)
+{
+	long commands = ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0);
+
+	return commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;
+}
+
+/* Writers fence between their mark and their look at the control word: after our fence
+ * either they see what we stored or we see their mark. Those marked must have finished. */
+static void wait_for_marked(struct ptrc_stream_header *h)
+{
+	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
+	struct ptrc_slot *slots = ptrc_stream_slots(h);
+	int all_tries = 0;
+
+	for (uint32_t i = 0; i < used && i < PTRC_SLOT_COUNT; i++)
+		for (int tries = 0; tries < WAIT_TRIES && all_tries < WAIT_TRIES_MAX;
+		     tries++) {
+			struct timespec pause = {0, WAIT_PAUSE_NS};
+
+			if (atomic_load_explicit(&slots[i].frame, memory_order_acquire) ==
+			    0)
+				break;
+			ptrc_sys(SYS_nanosleep, &pause, 0);
+			all_tries++;
+		}
+}
+
+void ptrc_barrier(struct ptrc_stream_header *h)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_FENCE) {
+		ptrc_counter_fence();
+		wait_for_marked(h);
+		return;
+	}
+	if (atomic_load_explicit(&h->needs_global_barrier, memory_order_relaxed) &&
+	    ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0) == 0)
+		return;
+	ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream/clock.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "lib/base/populate.h"
+#include "lib/base/sys.h"
+#include "lib/base/thread_life.h"
+
+int64_t ptrc_clock_ns(int clock_id)
+{
+	struct timespec ts = {0, 0};
+
+#ifdef PTRC_FREESTANDING
+	ptrc_sys(SYS_clock_gettime, clock_id, &ts);
+#else
+	clock_gettime(clock_id, &ts); /* the vdso's: no system call, async-signal-safe */
+#endif
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+#define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
+#define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
+#define MULT_SHIFT 32
+/* Entries in a row whose writers may have died. */
+#define ABANDONED_MAX 64
+/* More than an appender takes that has the processor. */
+#define APPEND_TRIES 200
+
+uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
+{
+	if (atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_MONO)
+		return (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC);
+	return ptrc_counter();
+}
+
+#if defined(__x86_64__)
+static void cpuid(uint32_t leaf, uint32_t r[4])
+{
+	__asm__ volatile("cpuid"
+			 : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3])
+			 : "a"(leaf), "c"(0));
+}
+#endif
+
+bool ptrc_clock_has_counter(void)
+{
+#if defined(__x86_64__)
+	uint32_t r[4];
+
+	/* The invariant counter: constant rate, running in every sleep state. */
+	cpuid(0x80000000U, r);
+	if (r[0] < 0x80000007U)
+		return false;
+	cpuid(0x80000007U, r);
+	return (r[3] & (1U << 8)) != 0;
+#else
+	return true;		      /* the architecture guarantees cntvct_el0 */
+#endif
+}
+
+/* (counter, CLOCK_MONOTONIC) of one moment: the tightest of a few tries, as an interrupt
+ * may fall between the two. */
+static void read_pair(uint64_t *counter, int64_t *ns)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = ptrc_counter();
+		int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
+		uint64_t width = ptrc_counter() - before;
+
+		if (width < best) {
+			best = width;
+			*counter = before + width / 2;
+			*ns = now;
+		}
+	}
+}
+
+static int64_t scale(uint64_t ticks, uint64_t mult)
+{
+	return (int64_t)(uint64_t)((unsigned __int128)ticks * mult >> MULT_SHIFT);
+}
+
+/* What is added comes from shared memory, and may be anything. */
+static int64_t add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t subtract(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static uint64_t rate(int64_t ns, uint64_t ticks)
+{
+	return (uint64_t)(((unsigned __int128)(uint64_t)ns << MULT_SHIFT) / ticks);
+}
+
+/* The pair that the slope of a new stream counts from. Written once, by who changes the
+ * state to 1; whoever comes meanwhile has a pair of his own. */
+static _Atomic int first_state;
+static uint64_t first_counter;
+static int64_t first_ns;
+
+static void first_pair(uint64_t *counter, int64_t *ns)
+{
+	int state = atomic_load_explicit(&first_state, memory_order_acquire);
+
+	if (state == 2) {
+		*counter = first_counter;
+		*ns = first_ns;
+		return;
+	}
+	read_pair(counter, ns);
+	state = 0;
+	if (!atomic_compare_exchange_strong(&first_state, &state, 1))
+		return;
+	first_counter = *counter;
+	first_ns = *ns;
+	atomic_store_explicit(&first_state, 2, memory_order_release);
+}
+
+void ptrc_clock_first_pair(void)
+{
+	uint64_t counter;
+	int64_t ns;
+
+	if (ptrc_clock_has_counter())
+		first_pair(&counter, &ns);
+}
+
+void ptrc_clock_init(struct ptrc_stream_header *h)
+{
+	struct ptrc_clock_entry *e = ptrc_stream_clock(h);
+	uint64_t counter = 0, mult, since;
+	int64_t ns = 0, since_ns;
+
+	if (h->control & PTRC_CTL_MONO) {
+		h->t0 = (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC);
+		h->delta_max = UINT32_MAX;
+		h->clock_due = UINT64_MAX;
+		mult = UINT64_C(1) << MULT_SHIFT;
+		counter = h->t0;
+		ns = (int64_t)h->t0;
+	} else {
+		first_pair(&since, &since_ns);
+		/* A slope from less than 2 ms would be off by too much to begin with. */
+		do
+			read_pair(&counter, &ns);
+		while (ns - since_ns < 2000000);
+		mult = rate(ns - since_ns, counter - since);
+		h->t0 = counter;
+		/* Stamps of the log are ns since the base: these fit 32 bits too. */
+		h->delta_max = rate(4000000000, 1) / mult;
+		if (h->delta_max > UINT32_MAX)
+			h->delta_max = UINT32_MAX;
+		h->clock_due = counter + rate(ENTRY_INTERVAL_MIN_NS, 1) / mult;
+	}
+	h->realtime_offset =
+		ptrc_clock_ns(CLOCK_REALTIME) - ptrc_clock_ns(CLOCK_MONOTONIC);
+	atomic_store_explicit(&e[0].counter, counter, memory_order_relaxed);
+	atomic_store_explicit(&e[0].ns, ns, memory_order_relaxed);
+	atomic_store_explicit(&e[0].true_ns, ns, memory_order_relaxed);
+	atomic_store_explicit(&e[0].due, h->clock_due, memory_order_relaxed);
+	atomic_store_explicit(&e[0].mult, mult, memory_order_relaxed);
+	atomic_store_explicit(&h->clock_word, UINT64_C(1) << 32, memory_order_release);
+}
+
+struct entry {
+	uint64_t counter, mult, due;
+	int64_t ns, true_ns;
+};
+
+static struct ptrc_clock_entry *entry_at(const struct ptrc_stream_header *h,
+					 uint64_t index)
+{
+	return &ptrc_stream_clock((
+		struct ptrc_stream_header *)(uintptr_t)h)[index % PTRC_CLOCK_ENTRY_COUNT];
+}
+
+/* Given up: as one never written, its mult is 0. */
+static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t index)
+{
+	const struct ptrc_clock_entry *p = entry_at(h, index);
+	uint64_t mult = atomic_load_explicit(&p->mult, memory_order_acquire);
+
+	return (struct entry){
+		.counter = atomic_load_explicit(&p->counter, memory_order_relaxed),
+		.due = atomic_load_explicit(&p->due, memory_order_relaxed),
+		.mult = mult == PTRC_CLOCK_GIVEN_UP ? 0 : mult,
+		.ns = atomic_load_explicit(&p->ns, memory_order_relaxed),
+		.true_ns = atomic_load_explicit(&p->true_ns, memory_order_relaxed),
+	};
+}
+
+/* What writers go by. An entry tells its own due, so that one whose writer died before this
+ * is made good by the next. */
+static void publish_due(struct ptrc_stream_header *h, uint64_t due)
+{
+	uint64_t seen = atomic_load_explicit(&h->clock_due, memory_order_relaxed);
+
+	while (seen < due && !atomic_compare_exchange_weak_explicit(
+				     &h->clock_due, &seen, due, memory_order_release,
+				     memory_order_relaxed))
+		;
+}
+
+/*
+ * Appending. clock_word = count << 32 | tid of the appender. An appender that is dead or slow
+ * is taken over, and may go on at any later time; so all that it changes then, it changes by
+ * CAS from what it had seen while the word was its own.
+ *
+ * Every entry up to and with index `count` is real memory, and whoever raises the count sees
+ * to the next before: nobody reads or writes a hole, which a full file system answers with
+ * SIGBUS. Without memory for the next the last entry is made to hold longer.
+ */
+static bool make_real(struct ptrc_stream_header *h, uint64_t index)
+{
+	return ptrc_populate(entry_at(h, index), sizeof(struct ptrc_clock_entry));
+}
+
+static bool change_word(struct ptrc_stream_header *h, uint64_t from, uint64_t to)
+{
+	return atomic_compare_exchange_strong_explicit(
+		&h->clock_word, &from, to, memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* Has nobody taken our place? */
+static bool has_word(struct ptrc_stream_header *h, uint64_t word)
+{
+	return atomic_load_explicit(&h->clock_word, memory_order_acquire) == word;
+}
+
+/* Take the place of the appender in `word`. It may be storing into its entry, whose index is
+ * given up then. But not if there is no memory for the next: then it has not got that far,
+ * and once it has it sees that the word is ours. Returns our word, 0 if we lost it. */
+static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t tid)
+{
+	uint64_t mine = (word & ~(uint64_t)UINT32_MAX) | tid, count = word >> 32;
+
+	if (!change_word(h, word, mine))
+		return 0;
+	if (!make_real(h, count + 1))
+		return mine;
+	if (!has_word(h, mine))
+		return 0;
+	atomic_exchange_explicit(&entry_at(h, count)->mult, PTRC_CLOCK_GIVEN_UP,
+				 memory_order_acq_rel);
+	return change_word(h, mine, (count + 1) << 32 | tid) ? (count + 1) << 32 | tid
+							     : 0;
+}
+
+/* Our word, or 0 if no entry is due any more. */
+static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
+{
+	uint32_t tid = (uint32_t)ptrc_sys_gettid();
+	uint64_t before = 0;
+
+	for (unsigned tries = 0;; tries++) {
+		uint64_t word, mine;
+
+		if (now < atomic_load_explicit(&h->clock_due, memory_order_acquire))
+			return 0;
+		word = atomic_load_explicit(&h->clock_word, memory_order_acquire);
+		if (word != before)
+			tries = 0; /* another has it, and all the time again */
+		before = word;
+		if ((uint32_t)word == 0) {
+			if (change_word(h, word, word | tid))
+				return word | tid;
+		} else if (tries > APPEND_TRIES ||
+			   ptrc_thread_is_gone((int)(uint32_t)word)) {
+			mine = take_over(h, word, tid);
+			if (mine)
+				return mine;
+		} else {
+			ptrc_sys(SYS_sched_yield, 0);
+		}
+	}
+}
+
+/* ns until another entry is worth while. */
+static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter,
+			      uint64_t mult)
+{
+	int64_t interval = scale(counter - h->t0, mult) / 8;
+
+	if (interval < ENTRY_INTERVAL_MIN_NS)
+		return ENTRY_INTERVAL_MIN_NS;
+	return interval < ENTRY_INTERVAL_MAX_NS ? interval : ENTRY_INTERVAL_MAX_NS;
+}
+
+static uint64_t ticks_of(int64_t ns, uint64_t mult)
+{
+	return rate(ns, 1) / (mult ? mult : 1);
+}
+
+/* With the word ours: an entry from (counter, ns) on, behind `last`. False if we lost it. */
+static bool append(struct ptrc_stream_header *h, uint64_t word, const struct entry *last,
+		   uint64_t counter, int64_t ns, uint64_t *due)
+{
+	uint64_t count = word >> 32, seen, mult;
+	struct ptrc_clock_entry *e = entry_at(h, count);
+	int64_t reached, interval, excess;
+	struct entry old;
+
+	/* What the function had said up to due stays; no event lies between due and here,
+	 * so time may jump forward to the truth, but never back. */
+	reached = add(last->ns, scale(*due - last->counter, last->mult));
+	old = load_entry(h, count > 6 ? count - 6 : 0);
+	if (old.mult == 0 || counter - old.counter < 1000)
+		old = load_entry(h, 0);
+	mult = ns > old.true_ns && counter > old.counter
+		       ? rate(subtract(ns, old.true_ns), counter - old.counter)
+		       : last->mult;
+	interval = interval_after(h, counter, mult);
+	*due = counter + ticks_of(interval, mult);
+	excess = subtract(reached, ns);
+	if (excess > 0) { /* ahead of the truth: wait for it, over one interval */
+		int64_t slow = excess < interval / 2 ? excess : interval / 2;
+
+		mult -= (uint64_t)((unsigned __int128)mult * (uint64_t)slow /
+				   (uint64_t)interval);
+	}
+	seen = atomic_load_explicit(&e->mult, memory_order_acquire);
+	if (!has_word(h, word))
+		return false;
+	atomic_store_explicit(&e->counter, counter, memory_order_relaxed);
+	atomic_store_explicit(&e->ns, excess > 0 ? reached : ns, memory_order_relaxed);
+	atomic_store_explicit(&e->true_ns, ns, memory_order_relaxed);
+	atomic_store_explicit(&e->due, *due, memory_order_relaxed);
+	/* Now it is one, unless the index was given up. */
+	return atomic_compare_exchange_strong_explicit(
+		&e->mult, &seen, mult, memory_order_acq_rel, memory_order_relaxed);
+}
+
+void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
+{
+	uint64_t word, count, index, due, counter = 0, said;
+	int64_t ns = 0;
+	struct entry last;
+	bool has_room;
+
+	if (now < atomic_load_explicit(&h->clock_due, memory_order_acquire))
+		return;
+	word = take_word(h, now);
+	if (word == 0)
+		return;
+	count = word >> 32;
+	index = count - 1;
+	last = load_entry(h, index);
+	while (last.mult == 0 && index > 0 && count - index < ABANDONED_MAX)
+		last = load_entry(h, --index);
+	due = last.due > last.counter ? last.due : last.counter;
+	publish_due(h, due);
+	has_room = make_real(h, count + 1);
+	read_pair(&counter, &ns);
+	if (now < due || counter < due || counter <= last.counter || last.mult == 0)
+		goto out;
+	/* Nobody makes the last entry hold longer from here on; or nobody has appended, nor
+	 * will, before us, and it holds longer now. */
+	said = has_room ? last.due + 1
+			: counter + ticks_of(interval_after(h, counter, last.mult),
+					     last.mult);
+	if (!has_word(h, word) || !atomic_compare_exchange_strong_explicit(
+					  &entry_at(h, index)->due, &last.due, said,
+					  memory_order_acq_rel, memory_order_relaxed))
+		goto out;
+	if (!has_room) {
+		publish_due(h, said);
+		goto out;
+	}
+	/* The entry before the count that covers it, both before the new due: whoever sees
+	 * the due (acquire) and stamps by it finds the entry. */
+	if (append(h, word, &last, counter, ns, &due) &&
+	    change_word(h, word, (count + 1) << 32)) {
+		publish_due(h, due);
+		return;
+	}
+out:
+	change_word(h, word, count << 32);
+}
+
+static int64_t in_entry(const struct entry *e, uint64_t counter)
+{
+	if (counter >= e->counter)
+		return add(e->ns, scale(counter - e->counter, e->mult));
+	/* older than the list */
+	return subtract(e->ns, scale(e->counter - counter, e->mult));
+}
+
+int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
+			    struct ptrc_clock_cursor *c, uint64_t counter)
+{
+	uint64_t count, due, low, high;
+	struct entry e, next;
+
+	if (counter >= c->from && counter < c->to)
+		return add(add(c->ns, scale(counter - c->from, c->mult)),
+			   h->realtime_offset);
+	/* In this order: a due older than the count is merely too small. */
+	due = atomic_load_explicit(&h->clock_due, memory_order_acquire);
+	count = atomic_load_explicit(&h->clock_word, memory_order_acquire) >> 32;
+	low = count > PTRC_CLOCK_ENTRY_COUNT ? count - PTRC_CLOCK_ENTRY_COUNT + 1 : 0;
+	high = count;
+	while (high - low > 1) { /* the last entry whose counter is not beyond ours */
+		uint64_t middle = low + (high - low) / 2;
+
+		e = load_entry(h, middle);
+		for (uint64_t m = middle;
+		     e.mult == 0 && m > low && middle - m < ABANDONED_MAX; m--)
+			e = load_entry(h, m - 1);
+		if (e.counter <= counter)
+			low = middle;
+		else
+			high = middle;
+	}
+	e = load_entry(h, low);
+	for (unsigned back = 0; e.mult == 0 && low > 0 && back < ABANDONED_MAX;
+	     low--, back++)
+		e = load_entry(h, low - 1);
+	if (counter >= e.counter) {
+		if (high < count) {
+			next = load_entry(h, high);
+			due = next.mult != 0 ? next.counter : 0;
+		}
+		if (counter < due) {
+			c->from = e.counter;
+			c->to = due;
+			c->ns = e.ns;
+			c->mult = e.mult;
+		}
+	}
+	return add(in_entry(&e, counter), h->realtime_offset);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The exit statuses of all commands, in one place. They are interface: every manual page
+ * lists those its command has.
+ */
+#ifndef PTRC_SRC_CLI_EXIT_STATUS_H
+#define PTRC_SRC_CLI_EXIT_STATUS_H
+
+enum ptrc_exit {
+	/* Done, and nothing is missing. */
+	PTRC_EXIT_DONE = 0,
+	/* Failed; standard error says what and why. */
+	PTRC_EXIT_FAILED = 1,
+	/* The command line or a configuration makes no sense; nothing was done. */
+	PTRC_EXIT_USAGE = 2,
+	/* Done, but the data shown is incomplete: events were lost, the log was never
+	 * closed, or it is damaged. Of ptrace-run if COMMAND itself exited with 0. */
+	PTRC_EXIT_INCOMPLETE = 3,
+
+	/* ptrace-run alone; everything below is COMMAND's. As env(1) and nohup(1) have
+	 * them. */
+	PTRC_EXIT_RUN_FAILED = 125,
+	PTRC_EXIT_RUN_CANNOT_EXECUTE = 126,
+	PTRC_EXIT_RUN_NOT_FOUND = 127,
+	/* Added to the number of the signal that ended COMMAND. */
+	PTRC_EXIT_RUN_SIGNAL = 128,
+};
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/config/configuration.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/session/session.h"
+
+#define EVERYBODY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
+#define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
+
+#define AT(member) offsetof(struct ptrc_config, member)
+
+/* clang-format off */
+const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
+	[PTRC_CONFIG_NAME] =
+		{"name", PTRC_CONFIG_TEXT, EVERYBODY, AT(name), 1, TRACE_NAME_MAX - 1, NULL},
+	[PTRC_CONFIG_PID] =
+		{"pid", PTRC_CONFIG_NUMBER, CREATE_ONLY, AT(pid), 1, INT_MAX, NULL},
+	[PTRC_CONFIG_OUTPUT] =
+		{"output", PTRC_CONFIG_TEXT, EVERYBODY, AT(output), 1, PATH_MAX - 1, NULL},
+	[PTRC_CONFIG_START] =
+		{"start", PTRC_CONFIG_BOOL, CREATE_ONLY, AT(is_started), 0, 1, NULL},
+	[PTRC_CONFIG_UNTIL_EXIT] =
+		{"until-exit", PTRC_CONFIG_BOOL, CREATE_ONLY, AT(is_until_exit), 0, 1, NULL},
+	[PTRC_CONFIG_STREAM_MIN_SIZE] =
+		{"stream-min-size", PTRC_CONFIG_SIZE, EVERYBODY, AT(stream_min_size), 0,
+		 SIZE_MAX, NULL},
+	[PTRC_CONFIG_STREAM_FULL_POLICY] =
+		{"stream-full-policy", PTRC_CONFIG_POLICY, EVERYBODY, AT(stream_full_policy), 0,
+		 0, &ptrc_attributes_stream_full_policies},
+	[PTRC_CONFIG_MAX_DATA_SIZE] =
+		{"max-data-size", PTRC_CONFIG_SIZE, EVERYBODY, AT(max_data_size), 0, SIZE_MAX,
+		 NULL},
+	[PTRC_CONFIG_INHERITANCE] =
+		{"inheritance", PTRC_CONFIG_POLICY, EVERYBODY, AT(inheritance), 0, 0,
+		 &ptrc_attributes_inheritance_policies},
+	[PTRC_CONFIG_LOG_MAX_SIZE] =
+		{"log-max-size", PTRC_CONFIG_SIZE, EVERYBODY, AT(log_max_size), 0, SIZE_MAX,
+		 NULL},
+	[PTRC_CONFIG_LOG_FULL_POLICY] =
+		{"log-full-policy", PTRC_CONFIG_POLICY, EVERYBODY, AT(log_full_policy), 0, 0,
+		 &ptrc_attributes_log_full_policies},
+	[PTRC_CONFIG_FILTER] =
+		{"filter", PTRC_CONFIG_LIST, EVERYBODY, AT(filter), 1, TRACE_EVENT_NAME_MAX,
+		 NULL},
+	[PTRC_CONFIG_DECODE] =
+		{"decode", PTRC_CONFIG_MAP, EVERYBODY, AT(decode), 1, 4096, NULL},
+};
+/* clang-format on */
+
+#define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
+
+const struct ptrc_cli_option ptrc_config_attribute_options[] = {
+	{"name", ATTRIBUTE(NAME), "NAME", "name of the trace"},
+	{"stream-min-size", ATTRIBUTE(STREAM_MIN_SIZE), "SIZE",
+	 "bytes of events that the stream holds at least\n(default: 8M)"},
+	{"stream-full-policy", ATTRIBUTE(STREAM_FULL_POLICY), "POLICY",
+	 "what happens when the stream is full: loop,\n"
+	 "until-full or flush (default: flush with a log,\n"
+	 "loop without)"},
+	{"max-data-size", ATTRIBUTE(MAX_DATA_SIZE), "SIZE",
+	 "cut the data of an event to so many bytes\n(default: 4K)"},
+	{"inheritance", ATTRIBUTE(INHERITANCE), "POLICY",
+	 "trace the children of a traced process\n"
+	 "(inherited, the default) or not\n(close-for-child)"},
+	{"log-max-size", ATTRIBUTE(LOG_MAX_SIZE), "SIZE",
+	 "bytes of events that the log holds at most, unless\n"
+	 "its policy is append (default: 64M)"},
+	{"log-full-policy", ATTRIBUTE(LOG_FULL_POLICY), "POLICY",
+	 "what happens when the log is full: loop or\n"
+	 "until-full; or append, the default: it never is"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const size_t sizes[] = {
+	[PTRC_CONFIG_TEXT] = sizeof(const char *),
+	[PTRC_CONFIG_NUMBER] = sizeof(uint64_t),
+	[PTRC_CONFIG_SIZE] = sizeof(uint64_t),
+	[PTRC_CONFIG_BOOL] = sizeof(bool),
+	[PTRC_CONFIG_POLICY] = sizeof(int),
+	[PTRC_CONFIG_LIST] = sizeof(struct ptrc_config_list),
+	[PTRC_CONFIG_MAP] = sizeof(struct ptrc_config_map),
+};
+
+void *ptrc_config_keep(size_t size)
+{
+	struct kept {
+		struct kept *next;
+		max_align_t bytes[];
+	};
+	static struct kept *all;
+	struct kept *k = ptrc_cli_allocate(sizeof(*k) + size);
+
+	k->next = all;
+	all = k;
+	return k->bytes;
+}
+
+void ptrc_config_init(struct ptrc_config *c)
+{
+	trace_attr_t attr;
+	size_t size = 0;
+
+	memset(c, 0, sizeof(*c));
+	if (ptrc_attributes_init(&attr))
+		ptrc_cli_no_memory();
+	/* None of these can fail for an object that was just made. */
+	posix_trace_attr_getstreamsize(&attr, &size);
+	c->stream_min_size = size;
+	posix_trace_attr_getmaxdatasize(&attr, &size);
+	c->max_data_size = size;
+	posix_trace_attr_getlogsize(&attr, &size);
+	c->log_max_size = size;
+	posix_trace_attr_getinherited(&attr, &c->inheritance);
+	posix_trace_attr_getlogfullpolicy(&attr, &c->log_full_policy);
+	posix_trace_attr_destroy(&attr);
+}
+
+static bool __attribute__((format(printf, 2, 3)))
+no(struct ptrc_cli_reason *why, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(why->text, sizeof(why->text), format, values);
+	va_end(values);
+	return false;
+}
+
+static bool is_text(const struct ptrc_config_setting *s, const char *text,
+		    struct ptrc_cli_reason *why)
+{
+	size_t size = strlen(text);
+
+	if (size < s->low)
+		return no(why, "is empty");
+	if (size > s->high)
+		return no(why, "is longer than %llu bytes", (unsigned long long)s->high);
+	return true;
+}
+
+/* An array with room for one item more, which is the old one between powers of two. */
+static void *grow(void *items, size_t count, size_t size)
+{
+	void *more;
+
+	if (count & (count - 1))
+		return items;
+	more = ptrc_config_keep((count ? 2 * count : 1) * size);
+	if (count)
+		memcpy(more, items, count * size);
+	return more;
+}
+
+static bool add_text(struct ptrc_config_list *list, const char *text,
+		     struct ptrc_cli_reason *why)
+{
+	if (list->count == PTRC_CONFIG_ITEMS_MAX)
+		return no(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
+	list->texts = grow(list->texts, list->count, sizeof(*list->texts));
+	list->texts[list->count++] = text;
+	return true;
+}
+
+bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key,
+		     enum ptrc_config_user user, const char *text,
+		     struct ptrc_cli_reason *why)
+{
+	static const char *const booleans[] = {"false", "true", NULL};
+	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
+	void *field = (char *)c + s->offset;
+	int i;
+
+	switch (s->kind) {
+	case PTRC_CONFIG_TEXT:
+		if (!is_text(s, text, why))
+			return false;
+		if (key == PTRC_CONFIG_NAME && user == PTRC_CONFIG_FOR_CREATE &&
+		    !ptrc_session_is_name(text))
+			return no(
+				why,
+				"'%.80s' is not a name for a session: up to %d letters, "
+				"digits and ._-+:@=,",
+				text, PTRC_SESSION_NAME_MAX);
+		if (key == PTRC_CONFIG_OUTPUT && !strcmp(text, "-"))
+			return no(why, "'-' is not standard output here, which is "
+				       "/dev/stdout; a file of this name is ./-");
+		*(const char **)field = text;
+		break;
+	case PTRC_CONFIG_NUMBER:
+		if (!ptrc_cli_parse_number(text, s->low, s->high, field, why))
+			return false;
+		break;
+	case PTRC_CONFIG_SIZE:
+		if (!ptrc_cli_parse_size(text, field, why))
+			return false;
+		break;
+	case PTRC_CONFIG_BOOL:
+		i = ptrc_cli_parse_word(text, booleans, why);
+		if (i < 0)
+			return false;
+		*(bool *)field = i;
+		break;
+	case PTRC_CONFIG_POLICY:
+		i = ptrc_cli_parse_word(text, s->policy->words, why);
+		if (i < 0)
+			return false;
+		*(int *)field = s->policy->values[i];
+		break;
+	case PTRC_CONFIG_LIST:
+		if (!is_text(s, text, why) || !add_text(field, text, why))
+			return false;
+		break;
+	case PTRC_CONFIG_MAP:
+		return no(why, "needs the name of an event");
+	}
+	c->given |= 1U << key;
+	return true;
+}
+
+bool ptrc_config_add_layout(struct ptrc_config *c,
+			    const struct ptrc_config_layout *layout,
+			    struct ptrc_cli_reason *why)
+{
+	struct ptrc_config_map *m = &c->decode;
+
+	if (!is_text(&ptrc_config_settings[PTRC_CONFIG_FILTER], layout->event, why) ||
+	    !is_text(&ptrc_config_settings[PTRC_CONFIG_DECODE], layout->text, why))
+		return false;
+	if (m->count == PTRC_CONFIG_ITEMS_MAX)
+		return no(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
+	m->layouts = grow(m->layouts, m->count, sizeof(*m->layouts));
+	m->layouts[m->count++] = *layout;
+	c->given |= 1U << PTRC_CONFIG_DECODE;
+	return true;
+}
+
+void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *above)
+{
+	for (int key = 0; key < PTRC_CONFIG_KEYS; key++) {
+		const struct ptrc_config_setting *s = &ptrc_config_settings[key];
+
+		if (!(above->given & 1U << key))
+			continue;
+		memcpy((char *)below + s->offset, (const char *)above + s->offset,
+		       sizes[s->kind]);
+		below->marks[key] = above->marks[key];
+	}
+	below->given |= above->given;
+}
+
+int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
+{
+	if (c->stream_full_policy)
+		return c->stream_full_policy;
+	return has_log ? POSIX_TRACE_FLUSH : POSIX_TRACE_LOOP;
+}
+
+int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
+{
+	int error = ptrc_attributes_init(attr);
+
+	if (error)
+		return error;
+	/* Every value has been checked. */
+	if (c->name)
+		posix_trace_attr_setname(attr, c->name);
+	posix_trace_attr_setstreamsize(attr, c->stream_min_size);
+	posix_trace_attr_setmaxdatasize(attr, c->max_data_size);
+	posix_trace_attr_setlogsize(attr, c->log_max_size);
+	posix_trace_attr_setinherited(attr, c->inheritance);
+	posix_trace_attr_setlogfullpolicy(attr, c->log_full_policy);
+	if (c->stream_full_policy)
+		posix_trace_attr_setstreamfullpolicy(attr, c->stream_full_policy);
+	return 0;
+}
+
+bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
+{
+	struct ptrc_cli_reason why;
+	char option[40];
+	int setting = key == 'o' ? PTRC_CONFIG_OUTPUT : key - PTRC_CLI_KEY_SHARED;
+
+	if (key == 'c') {
+		if (l->path)
+			ptrc_cli_usage("--config", "is given twice");
+		l->path = value;
+		return true;
+	}
+	if (key == PTRC_CONFIG_OPTION_DUMP) {
+		l->is_dump = true;
+		return true;
+	}
+	if (setting < 0 || setting >= PTRC_CONFIG_KEYS)
+		return false;
+	snprintf(option, sizeof(option), "--%s", ptrc_config_settings[setting].key);
+	/* An option that takes no argument says yes. */
+	if (!ptrc_config_set(&l->options, (enum ptrc_config_key)setting, l->user,
+			     value ? value : "true", &why))
+		ptrc_cli_usage(option, "%s", why.text);
+	return true;
+}
+
+static void __attribute__((noreturn))
+refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
+	       const struct ptrc_config *c, enum ptrc_config_key key, const char *reason)
+{
+	const char *name = ptrc_config_settings[key].key;
+	char option[40];
+
+	if (!(l->options.given & 1U << key))
+		ptrc_config_refuse(file, &c->marks[key], "%s: %s", name, reason);
+	snprintf(option, sizeof(option), "--%s", name);
+	ptrc_cli_usage(option, "%s", reason);
+}
+
+/* Settings that would be without effect, or cannot be, for want of another one. */
+static void check_together(const struct ptrc_config_line *l,
+			   const struct ptrc_config_file *file,
+			   const struct ptrc_config *c)
+{
+	/* Who says append as well knows. */
+	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
+	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
+		refuse_setting(
+			l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
+			"needs a log-full-policy, loop or until-full: with append, "
+			"the default, a log has no limit");
+	/* A file that is shown may be completed by options later; ptrace-run has always a
+	 * log. */
+	if (c->stream_full_policy == POSIX_TRACE_FLUSH && !c->output && !l->is_dump &&
+	    l->user == PTRC_CONFIG_FOR_CREATE)
+		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,
+			       "flush needs a log, an output");
+}
+
+void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_advice,
+			 struct ptrc_config_file *file)
+{
+	memset(file, 0, sizeof(*file));
+	if (l->path) {
+		ptrc_config_read(file, l->path, l->user);
+	} else {
+		file->sessions = ptrc_config_keep(sizeof(*file->sessions));
+		file->count = 1;
+		ptrc_config_init(file->sessions);
+	}
+	if (several_advice && file->count > 1)
+		ptrc_config_refuse(file, &file->sessions[1].mark, "a second session: %s",
+				   several_advice);
+	for (size_t i = 0; i < file->count; i++) {
+		ptrc_config_overlay(&file->sessions[i], &l->options);
+		check_together(l, file, &file->sessions[i]);
+	}
+}

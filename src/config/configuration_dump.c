@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/config/configuration.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/cli/json.h"
+
+/* What some reader of YAML takes for something else than text. */
+static bool is_reserved(const char *text)
+{
+	static const char *const words[] = {"true", "false", "null", "yes", "no",
+					    "on",   "off",   "y",    "n",   NULL};
+
+	for (int i = 0; words[i]; i++)
+		if (!strcasecmp(text, words[i]))
+			return true;
+	return false;
+}
+
+/* Begins with a letter, / or _, and has nothing that YAML gives a meaning to; so it is no
+ * number either. */
+static bool is_plain(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ_/";
+	static const char others[] = "abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ_/0123456789.-+@";
+	size_t size = strlen(text);
+
+	return size && strchr(letters, text[0]) && strspn(text, others) == size &&
+	       !is_reserved(text);
+}
+
+/* Of a character of two bytes or more, which are UTF-8. */
+static unsigned int code_point(const unsigned char *p, size_t *length)
+{
+	unsigned int v;
+
+	*length = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	v = p[0] & (0xffU >> (*length + 1));
+	for (size_t i = 1; i < *length; i++)
+		v = v << 6 | (p[i] & 0x3f);
+	return v;
+}
+
+/* Whether it may stand in a quoted text as it is, by the grammar of YAML and because it
+ * can be seen. */
+static bool is_printable(unsigned int c)
+{
+	if (c == 0x2028 || c == 0x2029 || c == 0xfeff)
+		return false;
+	return (c >= 0xa0 && c < 0xfff0) || c >= 0x10000;
+}
+
+static void put_quoted(struct ptrc_buffer *b, const char *text)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t length;
+
+	ptrc_buffer_char(b, '"');
+	for (; *p; p += length) {
+		unsigned int c = *p;
+
+		length = 1;
+		if (c >= 0x80)
+			c = code_point(p, &length);
+		if (c == '"' || c == '\\')
+			ptrc_buffer_format(b, "\\%c", (int)c);
+		else if (c == '\n')
+			ptrc_buffer_text(b, "\\n");
+		else if (c == '\t')
+			ptrc_buffer_text(b, "\\t");
+		else if ((c >= 0x20 && c < 0x7f) || is_printable(c))
+			ptrc_buffer_bytes(b, p, length);
+		else if (c < 0x100)
+			ptrc_buffer_format(b, "\\x%02X", c);
+		else if (c < 0x10000)
+			ptrc_buffer_format(b, "\\u%04X", c);
+		else
+			ptrc_buffer_format(b, "\\U%08X", c);
+	}
+	ptrc_buffer_char(b, '"');
+}
+
+static void put_text(struct ptrc_buffer *b, const char *key, const char *text)
+{
+	if (!ptrc_json_is_exact(text, strlen(text)))
+		ptrc_cli_refuse(text,
+				"the value of %s is not UTF-8, so it cannot be "
+				"written as YAML",
+				key);
+	if (is_plain(text))
+		ptrc_buffer_text(b, text);
+	else
+		put_quoted(b, text);
+}
+
+/* With the largest unit that leaves nothing over. */
+static void put_size(struct ptrc_buffer *b, uint64_t size)
+{
+	static const char units[] = "KMG";
+	size_t n = 0;
+
+	while (size && n < sizeof(units) - 1 && !(size % 1024)) {
+		size /= 1024;
+		n++;
+	}
+	ptrc_buffer_u64(b, size);
+	if (n)
+		ptrc_buffer_char(b, units[n - 1]);
+}
+
+static void put_list(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
+		     const struct ptrc_config_list *list, const char *indent)
+{
+	if (!list->count)
+		ptrc_buffer_text(b, " []");
+	for (size_t i = 0; i < list->count; i++) {
+		ptrc_buffer_format(b, "\n%s  - ", indent);
+		put_text(b, s->key, list->texts[i]);
+	}
+}
+
+static void put_map(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
+		    const struct ptrc_config_map *map, const char *indent)
+{
+	if (!map->count)
+		ptrc_buffer_text(b, " {}");
+	for (size_t i = 0; i < map->count; i++) {
+		ptrc_buffer_format(b, "\n%s  ", indent);
+		/* A key that is not quoted has to be short. */
+		put_text(b, s->key, map->layouts[i].event);
+		ptrc_buffer_text(b, ": ");
+		put_text(b, s->key, map->layouts[i].text);
+	}
+}
+
+static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
+		      const struct ptrc_config_setting *s, const char *indent,
+		      bool has_log)
+{
+	const void *field = (const char *)c + s->offset;
+	const char *text;
+	int policy;
+
+	switch (s->kind) {
+	case PTRC_CONFIG_LIST:
+		put_list(b, s, field, indent);
+		return;
+	case PTRC_CONFIG_MAP:
+		put_map(b, s, field, indent);
+		return;
+	default:
+		break;
+	}
+	ptrc_buffer_char(b, ' ');
+	switch (s->kind) {
+	case PTRC_CONFIG_TEXT:
+		memcpy(&text, field, sizeof(text));
+		put_text(b, s->key, text);
+		break;
+	case PTRC_CONFIG_NUMBER:
+		ptrc_buffer_u64(b, *(const uint64_t *)field);
+		break;
+	case PTRC_CONFIG_SIZE:
+		put_size(b, *(const uint64_t *)field);
+		break;
+	case PTRC_CONFIG_BOOL:
+		ptrc_buffer_text(b, *(const bool *)field ? "true" : "false");
+		break;
+	default:
+		policy = *(const int *)field;
+		if (s == &ptrc_config_settings[PTRC_CONFIG_STREAM_FULL_POLICY])
+			policy = ptrc_config_stream_full_policy(c, has_log);
+		ptrc_buffer_text(b, ptrc_attributes_word(s->policy, policy));
+		break;
+	}
+}
+
+/* What has no value as long as it is not given. */
+static bool is_missing(const struct ptrc_config *c, int key)
+{
+	return !(c->given & 1U << key) &&
+	       (key == PTRC_CONFIG_NAME || key == PTRC_CONFIG_PID ||
+		key == PTRC_CONFIG_OUTPUT);
+}
+
+static void put_session(struct ptrc_buffer *b, const struct ptrc_config *c,
+			enum ptrc_config_user user, bool is_item)
+{
+	const char *indent = is_item ? "    " : "";
+	bool has_log = c->output || user == PTRC_CONFIG_FOR_RUN;
+	bool is_first = is_item;
+
+	for (int key = 0; key < PTRC_CONFIG_KEYS; key++) {
+		const struct ptrc_config_setting *s = &ptrc_config_settings[key];
+
+		if (!(s->users & user))
+			continue;
+		if (is_missing(c, key))
+			continue;
+		ptrc_buffer_format(b, "%s%s:", is_first ? "  - " : indent, s->key);
+		put_value(b, c, s, indent, has_log);
+		ptrc_buffer_char(b, '\n');
+		is_first = false;
+	}
+}
+
+void ptrc_config_dump(const struct ptrc_config_file *file, enum ptrc_config_user user,
+		      struct ptrc_buffer *b)
+{
+	if (file->is_list)
+		ptrc_buffer_text(b, "sessions:\n");
+	for (size_t i = 0; i < file->count; i++)
+		put_session(b, &file->sessions[i], user, file->is_list);
+}

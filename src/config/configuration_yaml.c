@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads a file as libyaml takes it apart, event by event: what does not belong where it
+ * stands ends the process with its place, so nothing ever nests deeper than a file may.
+ */
+#include "config.h"
+#include "src/config/configuration.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml.h>
+
+#include "src/view/layout.h"
+#include "src/cli/nearest.h"
+
+/* How long a pipe, <(command) say, may be silent; nobody may ever write to a FIFO. */
+enum { SILENCE_MS = 3000 };
+
+/* Keys of the whole file, not of a session. */
+#define KEY_SESSIONS "sessions"
+#define KEY_DEFAULTS "defaults"
+
+struct reader {
+	yaml_parser_t parser;
+	yaml_event_t event;
+	struct ptrc_config_file *file;
+	enum ptrc_config_user user;
+	const unsigned char *bytes;
+	size_t size;
+	/* What the file has said so far. */
+	struct ptrc_config defaults;
+	bool has_defaults;
+	bool has_sessions;
+};
+
+static struct ptrc_config_mark mark_of(const yaml_mark_t *m)
+{
+	return (struct ptrc_config_mark){m->line + 1, m->column + 1};
+}
+
+static void __attribute__((format(printf, 3, 0), noreturn))
+refuse_values(const char *name, const struct ptrc_config_mark *mark, const char *format,
+	      va_list values)
+{
+	char reason[600];
+	char place[PATH_MAX + 48];
+
+	vsnprintf(reason, sizeof(reason), format, values);
+	if (!mark->line)
+		ptrc_cli_refuse(name, "%s", reason);
+	snprintf(place, sizeof(place), "%s:%zu:%zu", name, mark->line, mark->column);
+	ptrc_cli_refuse(place, "%s", reason);
+}
+
+void ptrc_config_refuse(const struct ptrc_config_file *file,
+			const struct ptrc_config_mark *mark, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	refuse_values(file->name, mark, format, values);
+}
+
+/* About the event at hand. */
+static void __attribute__((format(printf, 2, 3), noreturn))
+refuse(const struct reader *r, const char *format, ...)
+{
+	struct ptrc_config_mark mark = mark_of(&r->event.start_mark);
+	va_list values;
+
+	va_start(values, format);
+	refuse_values(r->file->name, &mark, format, values);
+}
+
+/* The reader of libyaml has no marks yet where it finds a character that is none. */
+static struct ptrc_config_mark mark_of_offset(const struct reader *r, size_t offset)
+{
+	struct ptrc_config_mark m = {1, 1};
+
+	for (size_t i = 0; i < offset && i < r->size; i++) {
+		if (r->bytes[i] == '\n') {
+			m.line++;
+			m.column = 1;
+		} else if ((r->bytes[i] & 0xc0) != 0x80) {
+			m.column++;
+		}
+	}
+	return m;
+}
+
+static bool is_tab(const struct reader *r, const yaml_mark_t *m)
+{
+	size_t i = 0;
+
+	for (size_t line = 0; line < m->line && i < r->size; i++)
+		line += r->bytes[i] == '\n';
+	/* Whatever stands before a tab that indents is one byte each. */
+	return i + m->column < r->size && r->bytes[i + m->column] == '\t';
+}
+
+static const char star_advice[] = "a text that begins with * needs quotes";
+
+static void __attribute__((noreturn)) refuse_syntax(const struct reader *r)
+{
+	const yaml_parser_t *p = &r->parser;
+	const char *problem = p->problem ? p->problem : "cannot be read";
+	struct ptrc_config_mark mark;
+
+	switch (p->error) {
+	case YAML_MEMORY_ERROR:
+		ptrc_cli_no_memory();
+	case YAML_READER_ERROR:
+		mark = mark_of_offset(r, p->problem_offset);
+		ptrc_config_refuse(r->file, &mark, "not a text in UTF-8: %s", problem);
+	default:
+		break;
+	}
+	/* *.debug without quotes is the mistake that a list of patterns invites. */
+	if (p->context && strstr(p->context, "scanning an alias")) {
+		mark = mark_of(&p->context_mark);
+		ptrc_config_refuse(r->file, &mark, "%s", star_advice);
+	}
+	mark = mark_of(&p->problem_mark);
+	if (is_tab(r, &p->problem_mark))
+		ptrc_config_refuse(r->file, &mark, "a tab, where YAML has blanks only");
+	if (p->context)
+		ptrc_config_refuse(r->file, &mark, "not YAML: %s, %s", problem,
+				   p->context);
+	ptrc_config_refuse(r->file, &mark, "not YAML: %s", problem);
+}
+
+static const void *anchor_of(const yaml_event_t *e)
+{
+	switch (e->type) {
+	case YAML_SCALAR_EVENT:
+		return e->data.scalar.anchor;
+	case YAML_SEQUENCE_START_EVENT:
+		return e->data.sequence_start.anchor;
+	case YAML_MAPPING_START_EVENT:
+		return e->data.mapping_start.anchor;
+	default:
+		return NULL;
+	}
+}
+
+static const void *tag_of(const yaml_event_t *e)
+{
+	switch (e->type) {
+	case YAML_SCALAR_EVENT:
+		return e->data.scalar.tag;
+	case YAML_SEQUENCE_START_EVENT:
+		return e->data.sequence_start.tag;
+	case YAML_MAPPING_START_EVENT:
+		return e->data.mapping_start.tag;
+	default:
+		return NULL;
+	}
+}
+
+/* The next event, in place of the one at hand. */
+static yaml_event_type_t next(struct reader *r)
+{
+	yaml_event_delete(&r->event);
+	if (!yaml_parser_parse(&r->parser, &r->event))
+		refuse_syntax(r);
+	if (r->event.type == YAML_ALIAS_EVENT)
+		refuse(r, "anchors and aliases are not known here; %s", star_advice);
+	if (anchor_of(&r->event))
+		refuse(r,
+		       "anchors and aliases are not known here; what sessions have in "
+		       "common may stand in '%s'",
+		       KEY_DEFAULTS);
+	if (tag_of(&r->event))
+		refuse(r, "tags are not known here");
+	return r->event.type;
+}
+
+static bool is_plain(const yaml_event_t *e)
+{
+	return e->type == YAML_SCALAR_EVENT &&
+	       e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+}
+
+/* Plain, and nothing or a word for it. */
+static bool is_null(const yaml_event_t *e)
+{
+	const char *text = (const char *)e->data.scalar.value;
+
+	return is_plain(e) && (!*text || !strcmp(text, "~") || !strcasecmp(text, "null"));
+}
+
+static const char *what(const yaml_event_t *e)
+{
+	switch (e->type) {
+	case YAML_MAPPING_START_EVENT:
+		return "a mapping";
+	case YAML_SEQUENCE_START_EVENT:
+		return "a list";
+	default:
+		return is_null(e) ? "nothing" : "a single value";
+	}
+}
+
+/* The scalar at hand, a copy that stays. */
+static const char *text_of(const struct reader *r)
+{
+	const yaml_event_t *e = &r->event;
+	char *copy;
+
+	if (memchr(e->data.scalar.value, '\0', e->data.scalar.length))
+		refuse(r, "there is a null character in the text");
+	copy = ptrc_config_keep(e->data.scalar.length + 1);
+	memcpy(copy, e->data.scalar.value, e->data.scalar.length);
+	copy[e->data.scalar.length] = '\0';
+	return copy;
+}
+
+/* The same, but words that YAML reads as something else have to be in quotes. */
+static const char *quoted_text_of(const struct reader *r, const char *key)
+{
+	static const char *const words[] = {"true", "false"};
+	const char *text = text_of(r);
+
+	if (is_plain(&r->event))
+		for (size_t i = 0; i < 2; i++)
+			if (!strcasecmp(text, words[i]))
+				refuse(r,
+				       "%s: has to be text; in quotes this would be one",
+				       key);
+	return text;
+}
+
+static const char *expected(enum ptrc_config_kind kind)
+{
+	switch (kind) {
+	case PTRC_CONFIG_TEXT:
+		return "text";
+	case PTRC_CONFIG_NUMBER:
+		return "a number";
+	case PTRC_CONFIG_SIZE:
+		return "a size";
+	case PTRC_CONFIG_BOOL:
+		return "true or false";
+	case PTRC_CONFIG_POLICY:
+		return "a word";
+	case PTRC_CONFIG_LIST:
+		return "a list";
+	default:
+		return "a mapping";
+	}
+}
+
+/* The one scalar of a setting, or of an item of its list. */
+static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
+{
+	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
+	enum ptrc_config_kind kind =
+		s->kind == PTRC_CONFIG_LIST ? PTRC_CONFIG_TEXT : s->kind;
+	struct ptrc_cli_reason why;
+	const char *text;
+
+	if (r->event.type != YAML_SCALAR_EVENT || is_null(&r->event))
+		refuse(r, "%s: has to be %s, not %s", s->key, expected(kind),
+		       what(&r->event));
+	if (kind == PTRC_CONFIG_BOOL && !is_plain(&r->event))
+		refuse(r, "%s: has to be true or false, not text", s->key);
+	text = kind == PTRC_CONFIG_TEXT ? quoted_text_of(r, s->key) : text_of(r);
+	if (!ptrc_config_set(c, key, r->user, text, &why))
+		refuse(r, "%s: %s", s->key, why.text);
+}
+
+static void read_list(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
+{
+	if (r->event.type != YAML_SEQUENCE_START_EVENT)
+		refuse(r, "%s: has to be a list, not %s", ptrc_config_settings[key].key,
+		       what(&r->event));
+	while (next(r) != YAML_SEQUENCE_END_EVENT)
+		read_scalar(r, c, key);
+	/* One without items is given as well. */
+	c->given |= 1U << key;
+}
+
+/* What only ptrace-dump uses shall not wait for it to be told. */
+static void check_layout(const struct reader *r, const char *key,
+			 const struct ptrc_config_layout *l)
+{
+	struct ptrc_layouts layouts = {0};
+	char reason[300];
+
+	if (!ptrc_layouts_add(&layouts, l->event, l->text, reason, sizeof(reason)))
+		refuse(r, "%s: %.80s: %s", key, l->event, reason);
+	ptrc_layouts_free(&layouts);
+}
+
+static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
+{
+	const char *name = ptrc_config_settings[key].key;
+	struct ptrc_cli_reason why;
+
+	if (r->event.type != YAML_MAPPING_START_EVENT)
+		refuse(r, "%s: has to be a mapping, not %s", name, what(&r->event));
+	while (next(r) != YAML_MAPPING_END_EVENT) {
+		struct ptrc_config_layout l;
+
+		if (r->event.type != YAML_SCALAR_EVENT)
+			refuse(r, "%s: a key has to be the name of an event, not %s",
+			       name, what(&r->event));
+		l.event = text_of(r);
+		for (size_t i = 0; i < c->decode.count; i++)
+			if (!strcmp(c->decode.layouts[i].event, l.event))
+				refuse(r, "%s: '%.80s' is there twice", name, l.event);
+		next(r);
+		if (r->event.type != YAML_SCALAR_EVENT || is_null(&r->event))
+			refuse(r, "%s: %.80s: has to be text, not %s", name, l.event,
+			       what(&r->event));
+		l.text = quoted_text_of(r, name);
+		l.mark = mark_of(&r->event.start_mark);
+		if (!ptrc_config_add_layout(c, &l, &why))
+			refuse(r, "%s: '%.80s' %s", name, l.event, why.text);
+		check_layout(r, name, &l);
+	}
+	c->given |= 1U << key;
+}
+
+static void read_value(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
+{
+	next(r);
+	c->marks[key] = mark_of(&r->event.start_mark);
+	switch (ptrc_config_settings[key].kind) {
+	case PTRC_CONFIG_LIST:
+		read_list(r, c, key);
+		break;
+	case PTRC_CONFIG_MAP:
+		read_map(r, c, key);
+		break;
+	default:
+		read_scalar(r, c, key);
+		break;
+	}
+}
+
+static void __attribute__((noreturn))
+refuse_key(const struct reader *r, const char *text, bool is_root)
+{
+	struct ptrc_nearest nearest = {0};
+	char proposal[160];
+
+	for (int key = 0; key < PTRC_CONFIG_KEYS; key++)
+		if (ptrc_config_settings[key].users & r->user)
+			ptrc_nearest_offer(&nearest, text, ptrc_config_settings[key].key);
+	if (is_root) {
+		ptrc_nearest_offer(&nearest, text, KEY_SESSIONS);
+		ptrc_nearest_offer(&nearest, text, KEY_DEFAULTS);
+	}
+	refuse(r, "unknown key '%.80s'%s", text,
+	       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+static enum ptrc_config_key find_key(const struct reader *r, const char *text,
+				     bool is_root)
+{
+	for (int key = 0; key < PTRC_CONFIG_KEYS; key++) {
+		if (strcmp(ptrc_config_settings[key].key, text))
+			continue;
+		if (!(ptrc_config_settings[key].users & r->user))
+			refuse(r,
+			       "'%s' is not for this command, which starts what it "
+			       "traces",
+			       text);
+		return (enum ptrc_config_key)key;
+	}
+	refuse_key(r, text, is_root);
+}
+
+static const char *read_key(const struct reader *r)
+{
+	if (r->event.type != YAML_SCALAR_EVENT)
+		refuse(r, "a key has to be a word, not %s", what(&r->event));
+	return text_of(r);
+}
+
+/* One setting, whose key is at hand. */
+static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
+{
+	const char *text = read_key(r);
+	enum ptrc_config_key key = find_key(r, text, is_root);
+
+	if (c->given & 1U << key)
+		refuse(r, "'%s' is there twice, first in line %zu", text,
+		       c->marks[key].line);
+	read_value(r, c, key);
+}
+
+/* A mapping of settings; its begin is at hand. */
+static void read_session(struct reader *r, struct ptrc_config *c)
+{
+	if (r->event.type != YAML_MAPPING_START_EVENT)
+		refuse(r, "has to be a mapping of settings, not %s", what(&r->event));
+	c->mark = mark_of(&r->event.start_mark);
+	while (next(r) != YAML_MAPPING_END_EVENT)
+		read_setting(r, c, false);
+}
+
+static struct ptrc_config *add_session(struct reader *r)
+{
+	struct ptrc_config_file *f = r->file;
+
+	f->sessions =
+		ptrc_cli_reallocate(f->sessions, (f->count + 1) * sizeof(*f->sessions));
+	memset(&f->sessions[f->count], 0, sizeof(*f->sessions));
+	return &f->sessions[f->count++];
+}
+
+static void read_sessions(struct reader *r)
+{
+	next(r);
+	if (r->event.type != YAML_SEQUENCE_START_EVENT)
+		refuse(r, KEY_SESSIONS ": has to be a list, not %s", what(&r->event));
+	while (next(r) != YAML_SEQUENCE_END_EVENT) {
+		if (r->file->count == PTRC_CONFIG_SESSIONS_MAX)
+			refuse(r, "more than %d sessions", PTRC_CONFIG_SESSIONS_MAX);
+		read_session(r, add_session(r));
+	}
+	if (!r->file->count)
+		refuse(r, KEY_SESSIONS ": the list is empty");
+}
+
+/* One of the two keys of the whole file, which is at hand. */
+static void read_common(struct reader *r, bool is_sessions)
+{
+	if (is_sessions ? r->has_sessions : r->has_defaults)
+		refuse(r, "'%s' is there twice",
+		       is_sessions ? KEY_SESSIONS : KEY_DEFAULTS);
+	if (is_sessions) {
+		r->has_sessions = true;
+		read_sessions(r);
+	} else {
+		r->has_defaults = true;
+		next(r);
+		read_session(r, &r->defaults);
+	}
+}
+
+/* A list of sessions and their defaults, or one session's settings; both is muddle. */
+static void read_mapping(struct reader *r, struct ptrc_config *one)
+{
+	while (next(r) != YAML_MAPPING_END_EVENT) {
+		const char *key = read_key(r);
+		bool is_sessions = !strcmp(key, KEY_SESSIONS);
+		bool is_common = is_sessions || !strcmp(key, KEY_DEFAULTS);
+
+		if (!is_common)
+			find_key(r, key, true);
+		if (is_common && one->given)
+			refuse(r,
+			       "'%s' stands beside settings, whose place is in '%s' or "
+			       "in a session then",
+			       key, KEY_DEFAULTS);
+		if (!is_common && (r->has_sessions || r->has_defaults))
+			refuse(r,
+			       "'%s' stands beside '%s': its place is in '%s' or in a "
+			       "session",
+			       key, r->has_sessions ? KEY_SESSIONS : KEY_DEFAULTS,
+			       KEY_DEFAULTS);
+		if (is_common)
+			read_common(r, is_sessions);
+		else
+			read_setting(r, one, true);
+	}
+	if (r->has_defaults && !r->has_sessions)
+		ptrc_config_refuse(r->file, &one->mark, "'%s' without '%s'", KEY_DEFAULTS,
+				   KEY_SESSIONS);
+}
+
+static void read_root(struct reader *r)
+{
+	struct ptrc_config one = {.mark = mark_of(&r->event.start_mark)};
+
+	if (r->event.type == YAML_MAPPING_START_EVENT)
+		read_mapping(r, &one);
+	else if (r->event.type != YAML_SCALAR_EVENT || !is_plain(&r->event) ||
+		 r->event.data.scalar.length)
+		refuse(r, "has to be a mapping of settings, not %s", what(&r->event));
+	/* Else a document of nothing but its marks. */
+	r->file->is_list = r->has_sessions;
+	if (!r->has_sessions)
+		*add_session(r) = one;
+}
+
+/* Lays the built-in values and the defaults under a session. */
+static void complete(const struct reader *r, struct ptrc_config *session)
+{
+	struct ptrc_config c;
+
+	ptrc_config_init(&c);
+	ptrc_config_overlay(&c, &r->defaults);
+	ptrc_config_overlay(&c, session);
+	c.mark = session->mark;
+	*session = c;
+}
+
+static void check_names(const struct ptrc_config_file *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (f->sessions[i].name && f->sessions[k].name &&
+			    !strcmp(f->sessions[i].name, f->sessions[k].name))
+				ptrc_config_refuse(
+					f, &f->sessions[i].marks[PTRC_CONFIG_NAME],
+					"name: '%s' is the name of the session in line "
+					"%zu too",
+					f->sessions[i].name, f->sessions[k].mark.line);
+}
+
+void ptrc_config_parse(struct ptrc_config_file *file, const char *name, const void *bytes,
+		       size_t size, enum ptrc_config_user user)
+{
+	static struct reader r;
+
+	memset(file, 0, sizeof(*file));
+	file->name = name;
+	memset(&r, 0, sizeof(r));
+	r.file = file;
+	r.user = user;
+	r.bytes = bytes;
+	r.size = size;
+	if (!yaml_parser_initialize(&r.parser))
+		ptrc_cli_no_memory();
+	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&r.parser, bytes, size);
+	/* The begin of the stream; then a document, unless there is nothing but
+	 * comments. */
+	next(&r);
+	if (next(&r) == YAML_DOCUMENT_START_EVENT) {
+		next(&r);
+		read_root(&r);
+		/* Its end. */
+		next(&r);
+		if (next(&r) != YAML_STREAM_END_EVENT)
+			refuse(&r, "a second document: a file has one");
+	} else {
+		*add_session(&r) = (struct ptrc_config){.mark = {1, 1}};
+	}
+	yaml_event_delete(&r.event);
+	yaml_parser_delete(&r.parser);
+	for (size_t i = 0; i < file->count; i++)
+		complete(&r, &file->sessions[i]);
+	check_names(file);
+}
+
+/* As much as is there, up to one byte more than there may be. Returns the size. */
+static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned char *bytes)
+{
+	size_t size = 0;
+
+	while (size <= PTRC_CONFIG_BYTES_MAX) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		ssize_t n;
+
+		if (!is_patient && poll(&p, 1, SILENCE_MS) == 0)
+			ptrc_cli_refuse(name, "nobody writes to it");
+		n = read(fd, bytes + size, PTRC_CONFIG_BYTES_MAX + 1 - size);
+		if (n < 0 && (errno == EINTR || (!is_patient && errno == EAGAIN)))
+			continue;
+		if (n < 0)
+			ptrc_cli_refuse(name, "%s", strerror(errno));
+		if (!n)
+			break;
+		size += (size_t)n;
+	}
+	if (size > PTRC_CONFIG_BYTES_MAX)
+		ptrc_cli_refuse(name, "larger than %d KiB, so no configuration",
+				PTRC_CONFIG_BYTES_MAX >> 10);
+	return size;
+}
+
+void ptrc_config_read(struct ptrc_config_file *file, const char *path,
+		      enum ptrc_config_user user)
+{
+	/* Stays, as the messages about what is wrong need it. */
+	static unsigned char bytes[PTRC_CONFIG_BYTES_MAX + 1];
+	bool is_input = !strcmp(path, "-");
+	const char *name = is_input ? "<stdin>" : path;
+	size_t size;
+	int fd = STDIN_FILENO;
+
+	if (!is_input)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		ptrc_cli_refuse(name, "%s", strerror(errno));
+	/* Whoever gives standard input knows who writes to it. */
+	size = read_bytes(name, fd, is_input, bytes);
+	if (!is_input)
+		close(fd);
+	ptrc_config_parse(file, name, bytes, size, user);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/doctor/doctor.h"
+#include "src/cli/nearest.h"
+
+struct patient {
+	struct ptrc_doctor *d;
+	pid_t pid;
+	pid_t controller;
+	/* "4711 (name)" */
+	char thing[64];
+	struct posixtrace_process seen;
+	/* Of /proc/PID/status. */
+	char state;
+	long uid;
+	int seccomp;
+};
+
+static void proc_path(pid_t pid, const char *rest, char path[64])
+{
+	snprintf(path, 64, "/proc/%ld/%s", (long)pid, rest);
+}
+
+static bool read_status(struct patient *p)
+{
+	char path[64], line[256], name[32] = "?";
+	FILE *f;
+
+	proc_path(p->pid, "status", path);
+	f = fopen(path, "re");
+	p->uid = -1;
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Name: %31[^\n]", name) == 1 ||
+		    sscanf(line, "State: %c", &p->state) == 1 ||
+		    sscanf(line, "Uid: %*d %ld", &p->uid) == 1)
+			continue;
+		sscanf(line, "Seccomp: %d", &p->seccomp);
+	}
+	fclose(f);
+	snprintf(p->thing, sizeof(p->thing), "%ld (%s)", (long)p->pid, name);
+	return true;
+}
+
+/* 1 the same, 0 another, -1 not known. */
+static int is_same(const char *a, const char *b, bool is_link)
+{
+	char one[PATH_MAX], two[PATH_MAX];
+	struct stat x, y;
+	ssize_t m, n;
+
+	if (!is_link)
+		return stat(a, &x)   ? (errno == ENOENT ? 0 : -1)
+		       : stat(b, &y) ? -1
+				     : x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	m = readlink(a, one, sizeof(one));
+	n = readlink(b, two, sizeof(two));
+	return m < 0 || n < 0 ? -1 : m == n && !memcmp(one, two, (size_t)n);
+}
+
+/* Where it lives; false if nothing more can be found out. */
+static bool check_place(struct patient *p)
+{
+	bool is_good = !p->seen.pt_depth;
+	char path[64];
+
+	if (p->seen.pt_depth)
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "pid-namespace", p->thing,
+			"run the commands where it is (nsenter, docker exec)",
+			"is in another pid namespace, so it cannot be traced from here");
+	proc_path(p->pid, "root/dev/shm", path);
+	if (is_same(path, "/dev/shm", false) == 0) {
+		proc_path(p->pid, "ns/mnt", path);
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "mount-namespace", p->thing,
+			"run the commands where it is (nsenter, docker exec), or give "
+			"both the same /dev/shm",
+			is_same(path, "/proc/self/ns/mnt", true) == 1
+				? "has another /dev/shm, as it has changed its root "
+				  "(chroot)"
+				: "has another /dev/shm, as it is in another mount "
+				  "namespace (a container)");
+		is_good = false;
+	}
+	proc_path(p->pid, "ns/user", path);
+	if (is_same(path, "/proc/self/ns/user", true) == 0)
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_NOTE, "user-namespace", p->thing, NULL,
+			"is in another user namespace, where users have other numbers");
+	return is_good;
+}
+
+static bool maps_library(const struct patient *p)
+{
+	char path[64], line[PATH_MAX + 128];
+	bool is_there = false;
+	FILE *f;
+
+	proc_path(p->pid, "maps", path);
+	f = fopen(path, "re");
+	while (f && !is_there && fgets(line, sizeof(line), f))
+		is_there = strstr(line, "/libposixtrace.so") != NULL;
+	if (f)
+		fclose(f);
+	return is_there;
+}
+
+/* Files of a program that the kernel made privileged belong to root. */
+static bool is_privileged(const struct patient *p)
+{
+	char path[64];
+	struct stat st;
+
+	proc_path(p->pid, "environ", path);
+	return !stat(path, &st) && (long)st.st_uid != p->uid;
+}
+
+static void check_library(struct patient *p)
+{
+	char path[64], exe[PATH_MAX] = "?";
+	enum ptrc_doctor_library library;
+	ssize_t n;
+
+	if (p->seen.pt_has_library) {
+		ptrc_doctor_say(p->d, PTRC_DOCTOR_OK, "library", p->thing, NULL,
+				"has the library in it");
+		return;
+	}
+	proc_path(p->pid, "exe", path);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	if (n < 0 && errno == ENOENT) {
+		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing, NULL,
+				"is a thread of the kernel: it has no events");
+		return;
+	}
+	exe[n < 0 ? 0 : n] = '\0';
+	library =
+		maps_library(p) ? PTRC_DOCTOR_LIBRARY_SHARED : ptrc_doctor_library(path);
+	if (is_privileged(p))
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "privileged", p->thing,
+			"trace a copy without that bit, or start it as this user",
+			"is or was set-user-ID or otherwise privileged: such programs "
+			"are never traced");
+	else if (library == PTRC_DOCTOR_LIBRARY_STATIC ||
+		 library == PTRC_DOCTOR_LIBRARY_SHARED)
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing,
+			"remove what is in the way and start it anew",
+			"runs %s, which has the library, but cannot be traced: when it "
+			"started, its directory in /dev/shm could not be used, or it "
+			"was another user's",
+			exe);
+	else if (library == PTRC_DOCTOR_LIBRARY_UNKNOWN)
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing, NULL,
+			"shows nothing of the library, and its program cannot be read");
+	else
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing,
+			"link it with -lposixtrace; programs that it starts are traced "
+			"if they have it",
+			"runs %s, which is not linked with the library, so it has no "
+			"events",
+			exe);
+}
+
+void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *session,
+			const struct posix_trace_status_info *s, int full_policy,
+			bool has_log)
+{
+	char advice[256];
+	const char *name = session ? session : "SESSION";
+
+	if (s->posix_stream_flush_error) {
+		snprintf(advice, sizeof(advice),
+			 s->posix_stream_flush_error == ENOSPC
+				 ? "make room on the disk, then ptrace-flush %s"
+				 : "see where the log is written, then ptrace-flush %s",
+			 name);
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", thing, advice,
+				"writing its log failed: %s",
+				strerror(s->posix_stream_flush_error));
+	}
+	if (has_log && s->posix_log_full_status == POSIX_TRACE_FULL &&
+	    s->posix_stream_status == POSIX_TRACE_SUSPENDED) {
+		snprintf(advice, sizeof(advice),
+			 "ptrace-clear %s empties it; a larger --log-max-size, or "
+			 "--log-full-policy=loop or append",
+			 name);
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log-full", thing, advice,
+				"is suspended because its log is full");
+	} else if (s->posix_stream_status == POSIX_TRACE_SUSPENDED &&
+		   s->posix_stream_full_status == POSIX_TRACE_FULL) {
+		if (full_policy == POSIX_TRACE_FLUSH)
+			snprintf(
+				advice, sizeof(advice),
+				"it goes on when it is flushed: ptrace-flush %s; a larger "
+				"--stream-min-size makes it rarer",
+				name);
+		else
+			snprintf(advice, sizeof(advice),
+				 "ptrace-%s %s; a larger --stream-min-size, or "
+				 "--stream-full-policy=loop",
+				 has_log ? "flush" : "clear", name);
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "stream-full", thing, advice,
+				"is suspended because its stream is full");
+	} else if (s->posix_stream_status == POSIX_TRACE_SUSPENDED) {
+		if (session)
+			snprintf(advice, sizeof(advice), "ptrace-start %s", session);
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "suspended", thing,
+				session ? advice : "its controller has to start it",
+				"is suspended: it was not started, or was stopped");
+	} else {
+		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "running", thing, NULL, "is running");
+	}
+}
+
+/* Names that the process has opened and the stream does not want. */
+static void check_filter(struct patient *p, const char *thing,
+			 const struct posixtrace_process_stream *s)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1], list[512] = "";
+	unsigned int filtered = 0, asked = 0;
+	trace_event_id_t id;
+	size_t used = 0;
+	int is_member;
+
+	/* The session has told. */
+	if (p->d->event && p->controller)
+		return;
+	for (; posixtrace_get_process_event(p->pid, asked, &id, name) == 0; asked++) {
+		if (posix_trace_eventset_ismember(id, &s->pt_filter, &is_member) ||
+		    !is_member)
+			continue;
+		filtered++;
+		if (p->d->event && !strcmp(name, p->d->event)) {
+			ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "filtered", thing,
+					"change its filter: ptrace-filter",
+					"filters out %s", name);
+			return;
+		}
+		if (used + strlen(name) + 3 < sizeof(list))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+						 used ? ", " : "", name);
+	}
+	if (p->d->event || !filtered)
+		return;
+	if (filtered == asked)
+		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "filtered", thing,
+				"change its filter: ptrace-filter",
+				"filters out all events that the process has: %s", list);
+	else
+		ptrc_doctor_say(p->d, PTRC_DOCTOR_NOTE, "filtered", thing, NULL,
+				"filters out %u of %u events: %s", filtered, asked, list);
+}
+
+static void check_stream(struct patient *p, const struct posixtrace_process_stream *s)
+{
+	char session[PTRC_SESSION_NAME_MAX + 1], thing[400];
+	bool is_session =
+		p->controller ? false : ptrc_doctor_session_of(s->pt_controller, session);
+
+	if (is_session)
+		snprintf(thing, sizeof(thing), "%s, session %s", p->thing, session);
+	else
+		snprintf(thing, sizeof(thing), "%s, stream %s%sof process %ld", p->thing,
+			 s->pt_name, *s->pt_name ? " " : "", (long)s->pt_controller);
+	if (s->pt_error)
+		ptrc_doctor_say(
+			p->d, PTRC_DOCTOR_PROBLEM, "attach", thing,
+			"call posixtrace_attach() before chroot(), seccomp() or when "
+			"memory gets short",
+			"the process could not get at it: %s%s", strerror(s->pt_error),
+			p->seccomp == 2 ? "; it has a seccomp filter" : "");
+	check_filter(p, thing, s);
+	if (p->controller)
+		return;
+	if (!s->pt_is_controlled)
+		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "controller", thing,
+				s->pt_has_log
+					? "its log is complete; make another session"
+					: "make another session",
+				"its controller is gone");
+	if (s->pt_has_log && !s->pt_is_kept)
+		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "keeper", thing,
+				"ptrace-flush or ptrace-stat start another",
+				"the process that writes its log was killed");
+	ptrc_doctor_status(p->d, thing, is_session ? session : NULL, &s->pt_status,
+			   s->pt_full_policy, s->pt_has_log);
+	if (s->pt_lost_events)
+		ptrc_doctor_say(p->d, PTRC_DOCTOR_NOTE, "lost", thing,
+				"use a larger --stream-min-size",
+				"%lu events were lost for want of room",
+				s->pt_lost_events);
+}
+
+static void check_streams(struct patient *p)
+{
+	static struct posixtrace_process_stream s;
+	char advice[80];
+	unsigned int found = 0;
+	int error = 0;
+
+	for (unsigned int i = 0; i < p->seen.pt_streams; i++) {
+		error = posixtrace_get_process_stream(p->pid, i, &s, sizeof(s));
+		if (error && error != ENOENT)
+			ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "stream", p->thing,
+					NULL, "one of its streams cannot be used: %s",
+					error == EPERM ? "it is not what it should be"
+						       : strerror(error));
+		if (error)
+			continue;
+		found++;
+		if (!p->controller || s.pt_controller == p->controller)
+			check_stream(p, &s);
+	}
+	if (found || (error && error != ENOENT))
+		return;
+	snprintf(advice, sizeof(advice), "ptrace-create --start --pid=%ld", (long)p->pid);
+	ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "traced", p->thing, advice,
+			"no stream traces it");
+}
+
+static void check_names(struct patient *p)
+{
+	static char names[1024][TRACE_EVENT_NAME_MAX + 1];
+	struct ptrc_nearest nearest = {0};
+	char proposal[900];
+	unsigned int count = 0;
+	trace_event_id_t id;
+
+	if (!p->seen.pt_has_library || (p->d->event && p->controller))
+		return;
+	if (!p->d->event) {
+		if (!p->seen.pt_events)
+			ptrc_doctor_say(p->d, PTRC_DOCTOR_NOTE, "event", p->thing, NULL,
+					"has opened no event yet");
+		return;
+	}
+	while (count < 1023 &&
+	       posixtrace_get_process_event(p->pid, count, &id, names[count]) == 0) {
+		if (!strcmp(names[count], p->d->event)) {
+			ptrc_doctor_say(p->d, PTRC_DOCTOR_OK, "event", p->thing, NULL,
+					"has opened %s", p->d->event);
+			return;
+		}
+		ptrc_nearest_offer(&nearest, p->d->event, names[count]);
+		count++;
+	}
+	ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "event", p->thing, NULL,
+			"has not opened an event %s%s", p->d->event,
+			ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
+{
+	struct patient p = {.d = d, .pid = pid, .controller = controller};
+	int error;
+
+	snprintf(p.thing, sizeof(p.thing), "%ld", (long)pid);
+	error = posixtrace_get_process(pid, &p.seen, sizeof(p.seen));
+	if (!read_status(&p) && !error)
+		error = ESRCH;
+	if (error == ESRCH) {
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "process", p.thing, NULL,
+				p.state == 'Z' ? "has ended" : "no such process");
+		return;
+	}
+	if (p.uid >= 0 && geteuid() != 0 && (uid_t)p.uid != geteuid()) {
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "user", p.thing,
+				"trace it as that user, or as root",
+				"runs as user %ld; you are %lu", p.uid,
+				(unsigned long)geteuid());
+		return;
+	}
+	if (error) {
+		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "process", p.thing, NULL,
+				"cannot be looked at: %s",
+				error == EPERM
+					? "it, or its directory in /dev/shm, is not "
+					  "yours to use"
+					: strerror(error));
+		return;
+	}
+	if (p.state == 'T' || p.state == 't')
+		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "process", p.thing, "kill -CONT it",
+				"is stopped");
+	if (!check_place(&p))
+		return;
+	check_library(&p);
+	if (p.seccomp == 2)
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_NOTE, "seccomp", p.thing,
+			"call posixtrace_attach() before the filter is set",
+			"has a seccomp filter, which may forbid what a first event does");
+	check_names(&p);
+	check_streams(&p);
+}

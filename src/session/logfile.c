@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/logfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
+{
+	struct stat st;
+
+	*l = (struct ptrc_logfile){.path = path, .is_new = true};
+	l->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+	if (l->fd < 0 && errno == EEXIST) {
+		l->is_new = false;
+		/* O_CREAT still, for a symbolic link to nowhere. */
+		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	}
+	if (l->fd < 0)
+		return errno;
+	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) &&
+	    flock(l->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(l->fd);
+		return EWOULDBLOCK;
+	}
+	return 0;
+}
+
+const char *ptrc_logfile_explain(int error)
+{
+	return error == EWOULDBLOCK ? "another trace is writing to this file"
+				    : strerror(error);
+}
+
+bool ptrc_logfile_is_gone(int fd, const char *path)
+{
+	struct stat opened;
+	struct stat there;
+
+	if (fstat(fd, &opened) || !S_ISREG(opened.st_mode))
+		return false;
+	if (stat(path, &there))
+		return errno == ENOENT || errno == ENOTDIR;
+	return opened.st_dev != there.st_dev || opened.st_ino != there.st_ino;
+}
+
+void ptrc_logfile_close(struct ptrc_logfile *l, bool is_kept)
+{
+	if (l->fd < 0)
+		return;
+	if (!is_kept && l->is_new && !ptrc_logfile_is_gone(l->fd, l->path))
+		unlink(l->path);
+	close(l->fd);
+	l->fd = -1;
+}

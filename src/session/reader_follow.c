@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* A reader whose source is a session. What comes from there is checked like a log. */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+#include "src/view/reader.h"
+#include "src/session/session.h"
+#include "src/session/session_events.h"
+
+struct ptrc_follow_input {
+	/* Pidfd of the controller, or -1. */
+	int controller_fd;
+	/* The message at hand: records from at to end. */
+	union {
+		struct ptrc_session_events head;
+		struct ptrc_session_end end;
+		unsigned char bytes[sizeof(struct ptrc_session_events) +
+				    PTRC_SESSION_EVENTS_MAX];
+	} message;
+	size_t at;
+	size_t end;
+	/* An event began whose data goes on in the next records; so much of it there has
+	 * to be. */
+	bool is_partial;
+	uint64_t wanted;
+	/* Events that DROPPED has told of. */
+	uint64_t told_count;
+	bool is_ended;
+};
+
+static size_t padded(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
+{
+	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
+	int controller_fd;
+	int error;
+
+	memset(r, 0, sizeof(*r));
+	r->path = session;
+	error = ptrc_session_follow(session, reply, &r->fd, &controller_fd);
+	if (error) {
+		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
+	} else {
+		r->attributes = reply->state.attributes;
+		r->status = reply->state.status;
+		r->counts = reply->state.counts;
+		r->input = ptrc_cli_allocate(sizeof(*r->input));
+		memset(r->input, 0, sizeof(*r->input));
+		r->input->controller_fd = controller_fd;
+		r->data_size = 4096;
+		r->data = ptrc_cli_allocate(r->data_size);
+	}
+	free(reply);
+	return !error;
+}
+
+void ptrc_follow_close(struct ptrc_reader *r)
+{
+	if (r->input->controller_fd >= 0)
+		close(r->input->controller_fd);
+	free(r->input);
+	r->input = NULL;
+}
+
+bool ptrc_follow_is_waiting(const struct ptrc_reader *r)
+{
+	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+
+	return r->input->at == r->input->end && !r->input->is_ended &&
+	       poll(&p, 1, 0) == 0;
+}
+
+static void set_name(struct ptrc_reader *r, trace_event_id_t id, const char *text,
+		     size_t size)
+{
+	struct ptrc_reader_name *name;
+
+	if (!id || id >= PTRC_READER_IDS || size > TRACE_EVENT_NAME_MAX ||
+	    memchr(text, '\0', size))
+		return;
+	/* Where it is, as others may know the place. */
+	if (!r->names[id])
+		r->names[id] = ptrc_cli_allocate(sizeof(*r->names[id]));
+	name = r->names[id];
+	name->is_known = true;
+	name->size = size;
+	memcpy(name->text, text, size);
+	name->text[size] = '\0';
+}
+
+void ptrc_follow_load_names(struct ptrc_reader *r)
+{
+	struct ptrc_session_types types;
+
+	/* If the session has ended by now, there is hardly an event that needs a name,
+	 * and that comes with it. */
+	if (ptrc_session_types_get(r->path, &types))
+		return;
+	for (size_t i = 0; i < types.count; i++)
+		set_name(r, types.types[i].id, types.types[i].name,
+			 strlen(types.types[i].name));
+	ptrc_session_types_free(&types);
+}
+
+/* ---- messages ---- */
+
+static bool fail(struct ptrc_reader *r, int error)
+{
+	r->error = error;
+	r->input->is_ended = true;
+	return false;
+}
+
+/* An event whose rest was dropped. */
+static void give_up_partial(struct ptrc_reader *r)
+{
+	r->unshown_count += r->input->is_partial;
+	r->input->is_partial = false;
+}
+
+static bool take_end(struct ptrc_reader *r, size_t n)
+{
+	const struct ptrc_session_end *end = &r->input->message.end;
+	uint64_t untold;
+
+	if (n != sizeof(*end))
+		return fail(r, EPROTO);
+	give_up_partial(r);
+	untold = end->dropped_events > r->input->told_count
+			 ? end->dropped_events - r->input->told_count
+			 : 0;
+	r->unshown_count += untold + end->missed_events;
+	r->status = end->status;
+	r->counts = end->counts;
+	if (end->error)
+		r->status.posix_stream_flush_error = end->error;
+	r->input->is_ended = true;
+	return false;
+}
+
+/*
+ * The connection has ended without an END: by a controller that was killed, or by one
+ * that could not wait for us any longer. The latter takes its name with it, and another
+ * session may have it by now; the former leaves a socket that refuses, and that we leave
+ * to the other followers to find.
+ */
+static bool take_silence(struct ptrc_reader *r)
+{
+	struct pollfd controller = {.fd = r->input->controller_fd, .events = POLLIN};
+
+	/* While it is being killed it may refuse us and still listen. */
+	poll(&controller, controller.fd >= 0, PTRC_SESSION_LOOK_UP_MS);
+	give_up_partial(r);
+	if (ptrc_session_knock(r->path) == ECONNREFUSED)
+		return fail(r, ECONNRESET);
+	r->is_rest_unshown = true;
+	r->input->is_ended = true;
+	return false;
+}
+
+/* Waits for the next message with events; false at the end. */
+static bool receive(struct ptrc_reader *r)
+{
+	struct ptrc_follow_input *in = r->input;
+	ssize_t n = recv(r->fd, &in->message, sizeof(in->message), MSG_TRUNC);
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
+		r->error = EINTR;
+		return false;
+	}
+	if (!n || (n < 0 && errno == ECONNRESET))
+		return take_silence(r);
+	if (n < 0)
+		return fail(r, errno);
+	if ((size_t)n < sizeof(in->message.head) || (size_t)n > sizeof(in->message) ||
+	    in->message.head.magic != PTRC_SESSION_MAGIC ||
+	    in->message.head.version != PTRC_SESSION_VERSION)
+		return fail(r, EPROTO);
+	if (in->message.head.kind == PTRC_SESSION_END)
+		return take_end(r, (size_t)n);
+	if (in->message.head.kind != PTRC_SESSION_EVENTS ||
+	    in->message.head.size != (size_t)n - sizeof(in->message.head))
+		return fail(r, EPROTO);
+	in->at = sizeof(in->message.head);
+	in->end = (size_t)n;
+	return true;
+}
+
+/* ---- records ---- */
+
+/* The size is believed only as far as data comes. */
+static void add_data(struct ptrc_reader *r, const unsigned char *bytes, size_t size)
+{
+	if (r->data_size - r->size < size) {
+		while (r->data_size - r->size < size)
+			r->data_size *= 2;
+		r->data = ptrc_cli_reallocate(r->data, r->data_size);
+	}
+	memcpy(r->data + r->size, bytes, size);
+	r->size += size;
+}
+
+/* Whether an event is complete now. */
+static bool take_data(struct ptrc_reader *r, const unsigned char *bytes, size_t size)
+{
+	struct ptrc_follow_input *in = r->input;
+
+	/* Of an event whose begin was dropped. */
+	if (!in->is_partial)
+		return false;
+	if (size > in->wanted - r->size)
+		return fail(r, EPROTO);
+	add_data(r, bytes, size);
+	in->is_partial = r->size < in->wanted;
+	return !in->is_partial;
+}
+
+static bool take_event(struct ptrc_reader *r, trace_event_id_t id,
+		       const unsigned char *bytes, size_t size)
+{
+	struct ptrc_session_event event;
+
+	give_up_partial(r);
+	if (size < sizeof(event))
+		return fail(r, EPROTO);
+	memcpy(&event, bytes, sizeof(event));
+	/* What printing relies on. */
+	if (event.time_ns < 0 || event.time_ns > 999999999)
+		return fail(r, EPROTO);
+	r->event = (struct posix_trace_event_info){
+		.posix_event_id = id,
+		.posix_pid = event.pid,
+		.posix_prog_address = (void *)(uintptr_t)event.address,
+		.posix_tid = event.tid,
+		.posix_truncation_status = event.truncation,
+		.posix_timestamp = {.tv_sec = event.time_s, .tv_nsec = event.time_ns},
+		.posix_thread_id = (pthread_t)event.thread,
+	};
+	r->size = 0;
+	r->input->is_partial = true;
+	r->input->wanted = event.data_size;
+	return take_data(r, bytes + sizeof(event), size - sizeof(event));
+}
+
+/* Takes the next record of the message; true if it completes an event. */
+static bool take_record(struct ptrc_reader *r)
+{
+	struct ptrc_follow_input *in = r->input;
+	struct ptrc_session_record record;
+	const unsigned char *bytes;
+	uint64_t count;
+
+	if (in->end - in->at < sizeof(record))
+		return fail(r, EPROTO);
+	memcpy(&record, in->message.bytes + in->at, sizeof(record));
+	in->at += sizeof(record);
+	if (in->end - in->at < padded(record.size))
+		return fail(r, EPROTO);
+	bytes = in->message.bytes + in->at;
+	in->at += padded(record.size);
+	switch (record.kind) {
+	case PTRC_SESSION_RECORD_EVENT:
+		return take_event(r, record.id, bytes, record.size);
+	case PTRC_SESSION_RECORD_DATA:
+		return take_data(r, bytes, record.size);
+	case PTRC_SESSION_RECORD_NAME:
+		set_name(r, record.id, (const char *)bytes, record.size);
+		return false;
+	case PTRC_SESSION_RECORD_DROPPED:
+		if (record.size != sizeof(count))
+			return fail(r, EPROTO);
+		memcpy(&count, bytes, sizeof(count));
+		give_up_partial(r);
+		in->told_count += count;
+		r->unshown_count += count;
+		return false;
+	default:
+		return fail(r, EPROTO);
+	}
+}
+
+bool ptrc_follow_next(struct ptrc_reader *r)
+{
+	struct ptrc_follow_input *in = r->input;
+
+	r->error = r->error == EINTR ? 0 : r->error;
+	while (!in->is_ended) {
+		if (in->at == in->end) {
+			if (!receive(r))
+				return false;
+			continue;
+		}
+		if (take_record(r)) {
+			r->read_count++;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/output.h"
+#include "src/session/session_path.h"
+
+/* Who is at the other end; its process in *pid. */
+static int check_peer(int fd, pid_t *pid)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+		return errno;
+	*pid = peer.pid;
+	return peer.uid == geteuid() ? 0 : EPERM;
+}
+
+/* Text from elsewhere ends somewhere. */
+static void terminate(struct ptrc_session_state *s)
+{
+	s->name[sizeof(s->name) - 1] = '\0';
+	s->log[sizeof(s->log) - 1] = '\0';
+	s->attributes.trace_name[sizeof(s->attributes.trace_name) - 1] = '\0';
+	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] =
+		'\0';
+}
+
+/* Whether the reply is one of this version, and as long as it says. */
+static bool is_reply(const struct ptrc_session_reply *r, size_t n)
+{
+	const size_t head = offsetof(struct ptrc_session_reply, state);
+
+	if (n < head || n > sizeof(*r) || r->magic != PTRC_SESSION_MAGIC ||
+	    r->version != PTRC_SESSION_VERSION || r->size != n - head)
+		return false;
+	switch (r->body) {
+	case PTRC_SESSION_BODY_NONE:
+		return !r->size;
+	case PTRC_SESSION_BODY_STATE:
+		return r->size == sizeof(r->state);
+	case PTRC_SESSION_BODY_PAGE:
+		return r->size <= sizeof(r->page);
+	default:
+		return false;
+	}
+}
+
+static int receive(int fd, struct ptrc_session_reply *reply)
+{
+	ssize_t n;
+
+	do
+		n = recv(fd, reply, sizeof(*reply), MSG_TRUNC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? ETIMEDOUT : errno;
+	if (!n)
+		return ECONNRESET;
+	if (!is_reply(reply, (size_t)n))
+		return EPROTO;
+	if (reply->body == PTRC_SESSION_BODY_STATE)
+		terminate(&reply->state);
+	return 0;
+}
+
+/* One message with the request and its texts. */
+static int send_question(int fd, const struct ptrc_session_question *q)
+{
+	struct ptrc_session_request head = {
+		.magic = PTRC_SESSION_MAGIC,
+		.version = PTRC_SESSION_VERSION,
+		.verb = (uint16_t)q->verb,
+		.flags = q->flags,
+		.from = q->from,
+	};
+	struct ptrc_buffer message = PTRC_BUFFER_INIT;
+	int error = 0;
+
+	ptrc_buffer_bytes(&message, &head, sizeof(head));
+	for (size_t i = 0; i < q->text_count; i++)
+		ptrc_buffer_bytes(&message, q->texts[i], strlen(q->texts[i]) + 1);
+	if (message.used - sizeof(head) > PTRC_SESSION_TEXTS_MAX) {
+		error = E2BIG;
+	} else {
+		head.size = (uint32_t)(message.used - sizeof(head));
+		memcpy(message.bytes, &head, sizeof(head));
+		if (send(fd, message.bytes, message.used, MSG_NOSIGNAL) < 0)
+			error = errno == EAGAIN	 ? ETIMEDOUT
+				: errno == EPIPE ? ECONNRESET
+						 : errno;
+	}
+	ptrc_buffer_free(&message);
+	return error;
+}
+
+static int limit_waits(int fd, int ms)
+{
+	const struct timeval limit = {
+		.tv_sec = ms / 1000,
+		.tv_usec = ms % 1000 * 1000,
+	};
+
+	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ? errno : 0;
+}
+
+/* Bounded: the limits of the socket are for each reply. */
+static int exchange(int fd, const struct ptrc_session_question *q,
+		    struct ptrc_session_reply *reply)
+{
+	int error = send_question(fd, q);
+
+	if (!error)
+		error = receive(fd, reply);
+	if (error || reply->kind == PTRC_SESSION_DONE)
+		return error;
+	error = limit_waits(fd, PTRC_SESSION_WORK_MS);
+	if (!error)
+		error = receive(fd, reply);
+	if (!error && reply->kind != PTRC_SESSION_DONE)
+		error = EPROTO;
+	return error;
+}
+
+/* A connection to whoever listens under the name, made within the time given. The socket of
+ * a dead session is removed if asked for. */
+static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
+{
+	struct sockaddr_un address;
+	char directory[64];
+	int error;
+
+	if (!ptrc_session_is_name(name))
+		return ENOENT;
+	error = ptrc_session_directory(false, directory);
+	if (error)
+		return error;
+	ptrc_session_address(directory, name, &address);
+	error = ptrc_session_connect(&address, limit_ms, fd);
+	if (error == ECONNREFUSED && is_removing)
+		ptrc_session_remove_stale(directory, &address);
+	/* Somebody put a file there, or a socket of another type. */
+	return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
+}
+
+int ptrc_session_knock(const char *name)
+{
+	int fd;
+	int error = reach(name, PTRC_SESSION_ANSWER_MS, false, &fd);
+
+	if (!error)
+		close(fd);
+	return error;
+}
+
+/* The same, to a living session of this user: with its controller. */
+static int connect_to(const char *name, int limit_ms, int *fd, pid_t *controller)
+{
+	int error = reach(name, limit_ms, true, fd);
+
+	if (error)
+		return error;
+	error = check_peer(*fd, controller);
+	if (error)
+		close(*fd);
+	return error;
+}
+
+int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *q,
+			   struct ptrc_session_reply *reply)
+{
+	struct pollfd end = {.fd = -1, .events = POLLIN};
+	pid_t controller = 0;
+	int error;
+	int fd;
+
+	error = connect_to(name, PTRC_SESSION_ANSWER_MS, &fd, &controller);
+	if (error)
+		return error;
+	if (q->verb == PTRC_SESSION_SHUTDOWN)
+		end.fd = (int)syscall(SYS_pidfd_open, controller, 0);
+	error = exchange(fd, q, reply);
+	/* So that no process is left when the command has ended. */
+	if (!error && end.fd >= 0)
+		poll(&end, 1, PTRC_SESSION_ANSWER_MS);
+	if (end.fd >= 0)
+		close(end.fd);
+	close(fd);
+	return error;
+}
+
+int ptrc_session_ask(const char *name, enum ptrc_session_verb verb,
+		     struct ptrc_session_reply *reply)
+{
+	const struct ptrc_session_question q = {.verb = verb};
+
+	return ptrc_session_ask_about(name, &q, reply);
+}
+
+int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int *fd,
+			int *controller_fd)
+{
+	const struct ptrc_session_question q = {.verb = PTRC_SESSION_FOLLOW};
+	pid_t controller;
+	int error = connect_to(name, PTRC_SESSION_ANSWER_MS, fd, &controller);
+
+	if (error)
+		return error;
+	*controller_fd = (int)syscall(SYS_pidfd_open, controller, 0);
+	error = exchange(*fd, &q, reply);
+	if (!error)
+		error = reply->error;
+	if (!error && reply->body != PTRC_SESSION_BODY_STATE)
+		error = EPROTO;
+	/* An event may be long in coming; who waits for it looks up now and then. */
+	if (!error)
+		error = limit_waits(*fd, PTRC_SESSION_LOOK_UP_MS);
+	if (error && *controller_fd >= 0)
+		close(*controller_fd);
+	if (error)
+		close(*fd);
+	return error;
+}
+
+/* ---- many at once ---- */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+void ptrc_session_stat_all(char *const *names, size_t count,
+			   struct ptrc_session_reply *replies, int *errors)
+{
+	const struct ptrc_session_question q = {.verb = PTRC_SESSION_STAT};
+	struct pollfd *p = ptrc_cli_allocate(count * sizeof(*p));
+	int64_t until = now_ms() + PTRC_SESSION_ANSWER_MS;
+	size_t waiting = 0;
+	pid_t controller;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t left = until - now_ms();
+
+		p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
+		/* One of which nobody takes the connection shall not cost the others
+		 * theirs. */
+		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50,
+				       &p[i].fd, &controller);
+		if (!errors[i]) {
+			errors[i] = send_question(p[i].fd, &q);
+			if (errors[i])
+				close(p[i].fd);
+		}
+		if (errors[i])
+			p[i].fd = -1;
+		else
+			waiting++;
+	}
+	while (waiting) {
+		int64_t left = until - now_ms();
+		int n = poll(p, count, left > 0 ? (int)left : 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			if (p[i].fd < 0 || (n > 0 && !p[i].revents))
+				continue;
+			errors[i] = n > 0 ? receive(p[i].fd, &replies[i]) : ETIMEDOUT;
+			if (!errors[i] && !replies[i].error &&
+			    (replies[i].kind != PTRC_SESSION_DONE ||
+			     replies[i].body != PTRC_SESSION_BODY_STATE))
+				errors[i] = EPROTO;
+			if (!errors[i])
+				errors[i] = replies[i].error;
+			close(p[i].fd);
+			p[i].fd = -1;
+			waiting--;
+		}
+	}
+	free(p);
+}
+
+/* ---- event types ---- */
+
+static void add_type(struct ptrc_session_types *t,
+		     const struct ptrc_session_type_record *record, const char *name)
+{
+	char *copy = ptrc_cli_allocate(record->name_size + (size_t)1);
+
+	memcpy(copy, name, record->name_size);
+	copy[record->name_size] = '\0';
+	if (!record->id) {
+		t->globs = ptrc_cli_reallocate(t->globs,
+					       (t->glob_count + 1) * sizeof(*t->globs));
+		t->globs[t->glob_count++] = copy;
+		return;
+	}
+	t->types = ptrc_cli_reallocate(t->types, (t->count + 1) * sizeof(*t->types));
+	t->types[t->count++] = (struct ptrc_session_type){
+		.id = record->id,
+		.is_filtered = record->is_filtered,
+		.events = record->events,
+		.bytes = record->bytes,
+		.truncated = record->truncated,
+		.name = copy,
+	};
+}
+
+static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)
+{
+	/* More event types there cannot be, and not nearly as many globs. */
+	const size_t most = 2000;
+	struct ptrc_session_type_record record;
+	size_t at = 0;
+
+	while (at < reply->size) {
+		if (reply->size - at < sizeof(record))
+			return EPROTO;
+		memcpy(&record, reply->page + at, sizeof(record));
+		at += sizeof(record);
+		if (record.name_size > TRACE_EVENT_NAME_MAX ||
+		    record.name_size > reply->size - at || t->count > most ||
+		    t->glob_count > most ||
+		    memchr(reply->page + at, '\0', record.name_size))
+			return EPROTO;
+		add_type(t, &record, (const char *)reply->page + at);
+		at += (record.name_size + (size_t)7) & ~(size_t)7;
+	}
+	return 0;
+}
+
+static int compare_types(const void *a, const void *b)
+{
+	const struct ptrc_session_type *x = a;
+	const struct ptrc_session_type *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
+{
+	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
+	struct ptrc_session_question q = {.verb = PTRC_SESSION_TYPES};
+	int error;
+
+	memset(t, 0, sizeof(*t));
+	do {
+		error = ptrc_session_ask_about(name, &q, reply);
+		if (!error)
+			error = reply->error;
+		/* Something on every page but the last, so that there is an end. */
+		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
+			       (reply->next && (reply->next <= q.from || !reply->size))))
+			error = EPROTO;
+		if (!error)
+			error = add_page(t, reply);
+		t->is_all_filtered = reply->is_all_filtered;
+		q.from = reply->next;
+	} while (!error && reply->next);
+	free(reply);
+	if (error)
+		ptrc_session_types_free(t);
+	else if (t->count)
+		qsort(t->types, t->count, sizeof(*t->types), compare_types);
+	return error;
+}
+
+void ptrc_session_types_free(struct ptrc_session_types *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->types[i].name);
+	for (size_t i = 0; i < t->glob_count; i++)
+		free(t->globs[i]);
+	free(t->types);
+	free(t->globs);
+	memset(t, 0, sizeof(*t));
+}
+
+const char *ptrc_session_explain(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "no such session";
+	case ECONNREFUSED:
+		return "no such session any more: its controller was killed";
+	case ECONNRESET:
+		return "the session ended without an answer";
+	case ETIMEDOUT:
+		return "the session does not answer";
+	case EPERM:
+	case EACCES:
+		return "the sessions' directory, or this one's socket, is not safe to use";
+	case EPROTO:
+		return "not a session of this version of the commands";
+	case E2BIG:
+		return "too many event names at once";
+	case EMFILE:
+		return "too many follow this session, or files are open";
+	default:
+		return strerror(error);
+	}
+}

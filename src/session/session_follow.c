@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/session_follow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	IDS = PTRC_READER_IDS,
+	/* Enough for the data of every system event. */
+	DATA_SIZE_MIN = 4096,
+	/* As much as a socket may hold; the kernel grants less, as a rule. */
+	SOCKET_SIZE = 4 << 20,
+	/* Others want to be served, too. */
+	READ_NS = 10000000,
+	MESSAGE_MAX = sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX,
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static bool is_user_event(trace_event_id_t id)
+{
+	return id >= POSIX_TRACE_UNNAMED_USEREVENT && id < IDS;
+}
+
+/* User events since creation or clear that went to the log and nowhere else: what is no
+ * longer to be read, and we have not read. */
+static int count_missed(const struct ptrc_follow *f, int64_t *missed)
+{
+	static struct posixtrace_type_count counts[IDS];
+	uint64_t gone = 0;
+	int error;
+
+	*missed = 0;
+	if (!f->has_log)
+		return 0;
+	error = posixtrace_get_type_counts(f->trace, counts, IDS);
+	if (error)
+		return error;
+	for (trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT; id < IDS; id++)
+		gone += counts[id].pt_events - counts[id].pt_unread;
+	*missed = (int64_t)(gone - f->read_count);
+	return 0;
+}
+
+/* ---- followers ---- */
+
+/* Its first message. */
+static void drop_pending(struct ptrc_follower *to)
+{
+	struct ptrc_follow_message *first = to->pending;
+
+	to->pending = first->next;
+	free(first);
+}
+
+static void let_go(struct ptrc_follow *f, size_t i)
+{
+	close(f->followers[i].fd);
+	while (f->followers[i].pending)
+		drop_pending(&f->followers[i]);
+	f->count--;
+	memmove(f->followers + i, f->followers + i + 1,
+		(f->count - i) * sizeof(f->followers[0]));
+	if (f->count)
+		return;
+	free(f->batch);
+	free(f->data);
+	f->batch = NULL;
+	f->data = NULL;
+}
+
+static int make_buffers(struct ptrc_follow *f)
+{
+	trace_attr_t attr;
+	size_t stream_size = 0;
+	size_t size = 0;
+
+	if (!posix_trace_get_attr(f->trace, &attr)) {
+		posix_trace_attr_getmaxdatasize(&attr, &size);
+		posix_trace_attr_getstreamsize(&attr, &stream_size);
+	}
+	/* The attribute may say more than the stream takes. */
+	if (size > stream_size)
+		size = stream_size;
+	if (size < DATA_SIZE_MIN)
+		size = DATA_SIZE_MIN;
+	f->batch = malloc(MESSAGE_MAX);
+	/* Hardly anybody records events as large as that; what is not used takes no
+	 * memory. */
+	while (!(f->data = malloc(size)) && size > DATA_SIZE_MIN)
+		size /= 2;
+	f->data_size = size;
+	f->used = 0;
+	f->batch_events = 0;
+	if (f->batch && f->data)
+		return 0;
+	free(f->batch);
+	free(f->data);
+	f->batch = NULL;
+	f->data = NULL;
+	return ENOMEM;
+}
+
+/* True if it went; false if there was no room, or the follower is gone. */
+static bool put(struct ptrc_follower *to, const void *message, size_t size, bool *is_gone)
+{
+	ssize_t n;
+
+	do
+		n = send(to->fd, message, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	*is_gone = n < 0 && errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM;
+	return n >= 0;
+}
+
+/* What it missed. */
+static bool put_dropped(struct ptrc_follower *to, bool *is_gone)
+{
+	const struct {
+		struct ptrc_session_events head;
+		struct ptrc_session_record record;
+		uint64_t count;
+	} message = {
+		.head = {PTRC_SESSION_MAGIC, PTRC_SESSION_VERSION, PTRC_SESSION_EVENTS,
+			 sizeof(message) - sizeof(message.head), 0},
+		.record = {PTRC_SESSION_RECORD_DROPPED, 0, sizeof(uint64_t)},
+		.count = to->untold,
+	};
+
+	*is_gone = false;
+	if (!to->untold)
+		return true;
+	if (!put(to, &message, sizeof(message), is_gone))
+		return false;
+	to->untold = 0;
+	return true;
+}
+
+/* Goes on with a follower that was blocked. */
+static void unblock(struct ptrc_follow *f, size_t i)
+{
+	struct ptrc_follower *to = &f->followers[i];
+	bool is_gone = false;
+
+	while (to->pending && put(to, to->pending->bytes, to->pending->size, &is_gone))
+		drop_pending(to);
+	if (!to->pending)
+		put_dropped(to, &is_gone);
+	if (is_gone)
+		let_go(f, i);
+}
+
+/* A socket takes messages until it is full, but calls itself writable only when it is all
+ * but empty: to try is the only way to know. */
+static void push_pending(struct ptrc_follow *f)
+{
+	for (size_t i = f->count; i-- > 0;)
+		if (f->followers[i].pending)
+			unblock(f, i);
+}
+
+/* Keeps the message until there is room. */
+static bool keep(struct ptrc_follower *to, const void *message, size_t size)
+{
+	struct ptrc_follow_message *last = malloc(sizeof(*last) + size);
+
+	if (!last)
+		return false;
+	if (!to->pending) {
+		to->pending_end = &to->pending;
+		to->blocked_since_ns = now_ns();
+	}
+	last->next = NULL;
+	last->size = size;
+	memcpy(last->bytes, message, size);
+	*to->pending_end = last;
+	to->pending_end = &last->next;
+	return true;
+}
+
+/*
+ * True if it was sent or is kept. Kept is one message, and the rest of the event that it
+ * ends with: an event comes whole or not at all, also if it is larger than a socket.
+ */
+static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t size,
+		 bool *is_gone)
+{
+	*is_gone = false;
+	if (f->is_rest && !to->has_begin)
+		return false;
+	if (!to->pending && (f->is_rest || put_dropped(to, is_gone)) && !*is_gone &&
+	    put(to, f->batch, size, is_gone))
+		return true;
+	return !*is_gone && (f->is_rest || !to->pending) && keep(to, f->batch, size);
+}
+
+/* Sends the message to all. */
+static void send_batch(struct ptrc_follow *f)
+{
+	const struct ptrc_session_events head = {PTRC_SESSION_MAGIC, PTRC_SESSION_VERSION,
+						 PTRC_SESSION_EVENTS, (uint32_t)f->used,
+						 0};
+	size_t size = sizeof(head) + f->used;
+
+	if (!f->used)
+		return;
+	memcpy(f->batch, &head, sizeof(head));
+	for (size_t i = f->count; i-- > 0;) {
+		struct ptrc_follower *to = &f->followers[i];
+		bool is_gone;
+
+		to->has_begin = pass(f, to, size, &is_gone);
+		if (is_gone) {
+			/* The buffers go with the last. */
+			let_go(f, i);
+		} else if (!to->has_begin) {
+			to->dropped += f->batch_events;
+			to->untold += f->batch_events;
+			/* Some of the names may have been in it. */
+			memset(f->is_named, 0, sizeof(f->is_named));
+		}
+	}
+	f->used = 0;
+	f->batch_events = 0;
+}
+
+int ptrc_follow_add(struct ptrc_follow *f, int fd)
+{
+	const int size = SOCKET_SIZE;
+	int64_t missed;
+	int error;
+
+	if (f->count == PTRC_FOLLOWERS_MAX)
+		return EMFILE;
+	error = count_missed(f, &missed);
+	if (error)
+		return error;
+	if (!f->count && make_buffers(f))
+		return ENOMEM;
+	/* What waits in there may need names that only the others have. */
+	send_batch(f);
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	f->followers[f->count++] = (struct ptrc_follower){
+		.fd = fd,
+		.missed_before = missed,
+	};
+	/* The new one has none of them. */
+	memset(f->is_named, 0, sizeof(f->is_named));
+	return 0;
+}
+
+size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
+{
+	for (size_t i = 0; i < f->count; i++)
+		p[i] = (struct pollfd){
+			.fd = f->followers[i].fd,
+			/* A follower has nothing more to say: what can be read is its
+			 * end. */
+			.events = f->followers[i].pending ? POLLIN | POLLOUT : POLLIN,
+		};
+	return f->count;
+}
+
+void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t count)
+{
+	for (size_t i = count; i-- > 0;) {
+		if (p[i].revents & ~POLLOUT)
+			let_go(f, i);
+		else if (p[i].revents && f->followers[i].pending)
+			unblock(f, i);
+	}
+}
+
+/* ---- events ---- */
+
+static size_t padded(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+/* Room for a record with so much behind it; in a new message, if need be. */
+static unsigned char *record(struct ptrc_follow *f, enum ptrc_session_record_kind kind,
+			     trace_event_id_t id, size_t size)
+{
+	const struct ptrc_session_record r = {(uint16_t)kind, (uint16_t)id,
+					      (uint32_t)size};
+	size_t all = sizeof(r) + padded(size);
+	unsigned char *at;
+
+	if (PTRC_SESSION_EVENTS_MAX - f->used < all)
+		send_batch(f);
+	/* Nobody is left. */
+	if (!f->batch)
+		return NULL;
+	at = f->batch + sizeof(struct ptrc_session_events) + f->used;
+	memset(at + all - 8, 0, 8);
+	memcpy(at, &r, sizeof(r));
+	f->used += all;
+	return at + sizeof(r);
+}
+
+static void add_name(struct ptrc_follow *f, trace_event_id_t id)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	unsigned char *at;
+
+	if (id >= IDS || f->is_named[id] ||
+	    posix_trace_eventid_get_name(f->trace, id, name))
+		return;
+	at = record(f, PTRC_SESSION_RECORD_NAME, id, strlen(name));
+	if (at) {
+		memcpy(at, name, strlen(name));
+		f->is_named[id] = true;
+	}
+}
+
+static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info *info,
+		      size_t size)
+{
+	const struct ptrc_session_event event = {
+		.time_s = info->posix_timestamp.tv_sec,
+		.time_ns = info->posix_timestamp.tv_nsec,
+		.address = (uint64_t)(uintptr_t)info->posix_prog_address,
+		.thread = (uint64_t)info->posix_thread_id,
+		.data_size = size,
+		.pid = info->posix_pid,
+		.tid = info->posix_tid,
+		.truncation = info->posix_truncation_status,
+	};
+	/* Whole, if it fits at all; and in one message with its name, so that nobody gets
+	 * the one without the other. */
+	const size_t name_size =
+		sizeof(struct ptrc_session_record) + padded(TRACE_EVENT_NAME_MAX);
+	const size_t most = PTRC_SESSION_EVENTS_MAX - name_size -
+			    sizeof(struct ptrc_session_record) - sizeof(event);
+	size_t part = size < most ? size : most;
+	unsigned char *at;
+
+	if (PTRC_SESSION_EVENTS_MAX - f->used <
+	    name_size + sizeof(struct ptrc_session_record) + padded(sizeof(event) + part))
+		send_batch(f);
+	if (!f->count)
+		return;
+	add_name(f, info->posix_event_id);
+	at = record(f, PTRC_SESSION_RECORD_EVENT, info->posix_event_id,
+		    sizeof(event) + part);
+	if (!at)
+		return;
+	memcpy(at, &event, sizeof(event));
+	memcpy(at + sizeof(event), f->data, part);
+	f->batch_events++;
+	for (size_t done = part; done < size; done += part) {
+		send_batch(f);
+		f->is_rest = true;
+		part = size - done < most ? size - done : most;
+		at = record(f, PTRC_SESSION_RECORD_DATA, info->posix_event_id, part);
+		if (!at)
+			break;
+		memcpy(at, f->data + done, part);
+	}
+	/* The rest of an event is alone in its messages: who has its begin gets it all. */
+	if (f->is_rest)
+		send_batch(f);
+	f->is_rest = false;
+}
+
+/* Reads one event and puts it into the message; false if there is none. */
+static bool take_event(struct ptrc_follow *f)
+{
+	struct posix_trace_event_info info;
+	int unavailable = 1;
+	size_t size;
+
+	if (posix_trace_trygetnext_event(f->trace, &info, f->data, f->data_size, &size,
+					 &unavailable) ||
+	    unavailable)
+		return false;
+	f->read_count += is_user_event(info.posix_event_id);
+	for (size_t i = 0; i < f->count; i++)
+		f->followers[i].is_incomplete |=
+			info.posix_truncation_status == POSIX_TRACE_TRUNCATED_READ;
+	add_event(f, &info, size);
+	return true;
+}
+
+/* Whether reading makes sense now. */
+static bool is_ready(const struct ptrc_follow *f)
+{
+	int64_t latest = INT64_MIN;
+
+	for (size_t i = 0; i < f->count; i++) {
+		if (!f->followers[i].pending)
+			return true;
+		if (f->followers[i].blocked_since_ns > latest)
+			latest = f->followers[i].blocked_since_ns;
+	}
+	return f->count && f->has_log &&
+	       now_ns() - latest > PTRC_FOLLOW_PATIENCE_MS * INT64_C(1000000);
+}
+
+int ptrc_follow_timeout(const struct ptrc_follow *f)
+{
+	return f->count ? PTRC_FOLLOW_READ_MS : -1;
+}
+
+bool ptrc_follow_read(struct ptrc_follow *f)
+{
+	int64_t since = now_ns();
+	bool is_more = true;
+	uint64_t n = 0;
+
+	push_pending(f);
+	while (is_ready(f) && is_more && (++n % 64 || now_ns() - since < READ_NS))
+		is_more = take_event(f);
+	/* Otherwise it waits for room. */
+	if (is_ready(f))
+		send_batch(f);
+	return is_more && is_ready(f);
+}
+
+void ptrc_follow_cleared(struct ptrc_follow *f)
+{
+	f->read_count = 0;
+	for (size_t i = 0; i < f->count; i++)
+		f->followers[i].missed_before = 0;
+}
+
+/* ---- the end ---- */
+
+static bool is_any_blocked(const struct ptrc_follow *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->followers[i].pending)
+			return true;
+	return false;
+}
+
+static void wait_for_room(struct ptrc_follow *f, int64_t until_ns)
+{
+	struct pollfd p[PTRC_FOLLOWERS_MAX];
+	size_t count = ptrc_follow_poll(f, p);
+	int64_t left = (until_ns - now_ns()) / 1000000;
+
+	if (left > PTRC_FOLLOW_READ_MS)
+		left = PTRC_FOLLOW_READ_MS;
+	if (left > 0 && poll(p, count, (int)left) > 0)
+		ptrc_follow_serve(f, p, count);
+	push_pending(f);
+}
+
+void ptrc_follow_finish(struct ptrc_follow *f)
+{
+	int64_t until = now_ns() + PTRC_FOLLOW_END_MS * INT64_C(1000000);
+	int64_t missed;
+	bool is_known;
+
+	if (!f->count)
+		return;
+	while (f->count) {
+		bool is_more = ptrc_follow_read(f);
+
+		if (!is_more && !is_any_blocked(f))
+			break;
+		if (now_ns() >= until) {
+			/* On without those that are blocked; the buffers go with the
+			 * last follower. */
+			while (f->count && take_event(f))
+				;
+			send_batch(f);
+			break;
+		}
+		if (!is_more)
+			wait_for_room(f, until);
+	}
+	if (f->has_log)
+		posix_trace_flush(f->trace);
+	is_known = !count_missed(f, &missed);
+	for (size_t i = 0; i < f->count; i++) {
+		struct ptrc_follower *to = &f->followers[i];
+
+		to->is_incomplete |= !is_known;
+		if (missed > to->missed_before)
+			to->missed = (uint64_t)(missed - to->missed_before);
+	}
+}
+
+void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_session_end *end)
+{
+	int64_t until = now_ns() + PTRC_FOLLOW_END_MS * INT64_C(1000000);
+
+	while (is_any_blocked(f) && now_ns() < until)
+		wait_for_room(f, until);
+	while (f->count) {
+		struct ptrc_follower *to = &f->followers[f->count - 1];
+		struct ptrc_session_end message = *end;
+		bool is_gone;
+
+		message.dropped_events = to->dropped;
+		message.missed_events = to->missed;
+		/* Behind all else or not at all: who gets none knows that it missed
+		 * something. */
+		if (!to->pending && !to->is_incomplete)
+			put(to, &message, sizeof(message), &is_gone);
+		let_go(f, f->count - 1);
+	}
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/session_path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+#include "src/session/session.h"
+
+bool ptrc_session_is_name(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-+:@=,";
+	size_t size = strlen(name);
+
+	return size && size <= PTRC_SESSION_NAME_MAX && name[0] != '-' &&
+	       strspn(name, allowed) == size;
+}
+
+int ptrc_session_directory(bool is_create, char path[64])
+{
+	struct stat st;
+	int error = 0;
+	int fd;
+
+	snprintf(path, 64, "/dev/shm/posixtrace-%lu", (unsigned long)geteuid());
+	if (is_create && mkdir(path, 0700) && errno != EEXIST)
+		return errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ELOOP || errno == ENOTDIR ? EPERM : errno;
+	/* Once it is ours and closed to others, nobody else can put anything in its
+	 * place: /dev/shm is sticky. */
+	if (fstat(fd, &st))
+		error = errno;
+	else if (st.st_uid != geteuid() || (st.st_mode & 077))
+		error = EPERM;
+	close(fd);
+	return error;
+}
+
+void ptrc_session_say_directory(int error)
+{
+	char path[64];
+
+	ptrc_session_directory(false, path);
+	ptrc_cli_message(path, "%s",
+			 error == EPERM
+				 ? "not safe to use: it has to be a directory of yours "
+				   "that is closed to others (mode 700)"
+				 : strerror(error));
+}
+
+static void set_address(struct sockaddr_un *address, const char *directory,
+			const char *mark, const char *name)
+{
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	/* Fits: 64 bytes of directory at most, though really 31, and a checked name. */
+	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295/c.") +
+				       PTRC_SESSION_NAME_MAX <=
+			       sizeof(address->sun_path),
+		       "every session's name makes an address");
+	if ((size_t)snprintf(address->sun_path, sizeof(address->sun_path), "%.40s/c.%s%s",
+			     directory, mark, name) >= sizeof(address->sun_path))
+		address->sun_path[0] = '\0';
+}
+
+void ptrc_session_address(const char *directory, const char *name,
+			  struct sockaddr_un *address)
+{
+	set_address(address, directory, "", name);
+}
+
+void ptrc_session_address_unnamed(const char *directory, pid_t pid,
+				  struct sockaddr_un *address)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%ld", (long)pid);
+	set_address(address, directory, "~", number);
+}
+
+int ptrc_session_lock(const char *directory)
+{
+	/* It is held for a few system calls; longer waits mean a stopped process. */
+	const struct timespec pause = {0, 2000000};
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	for (int i = 0; i < 1000; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return fd;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	close(fd);
+	return -1;
+}
+
+int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *fd)
+{
+	const struct timeval limit = {
+		.tv_sec = limit_ms / 1000,
+		.tv_usec = limit_ms % 1000 * 1000,
+	};
+	int error;
+	int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (s < 0)
+		return errno;
+	/* The send limit is for connect() too, which waits while many others do. */
+	if (!setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) &&
+	    !setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) &&
+	    !connect(s, (const struct sockaddr *)address, sizeof(*address))) {
+		*fd = s;
+		return 0;
+	}
+	error = errno == EAGAIN ? ETIMEDOUT : errno;
+	close(s);
+	return error;
+}
+
+void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *address)
+{
+	int lock = ptrc_session_lock(directory);
+	int fd;
+
+	if (lock < 0)
+		return;
+	/* Another may have taken the name since; nobody can while the lock is held. */
+	switch (ptrc_session_connect(address, PTRC_SESSION_ANSWER_MS, &fd)) {
+	case ECONNREFUSED:
+		unlink(address->sun_path);
+		break;
+	case 0:
+		close(fd);
+		break;
+	default:
+		break;
+	}
+	close(lock);
+}
+
+/* A controller that was killed before it had a name left its socket. */
+static void remove_unnamed(const char *directory, const char *number)
+{
+	long pid = strtol(number, NULL, 10);
+	struct sockaddr_un address;
+
+	if (pid <= 0 || pid > INT32_MAX || !kill((pid_t)pid, 0) || errno != ESRCH)
+		return;
+	ptrc_session_address_unnamed(directory, (pid_t)pid, &address);
+	unlink(address.sun_path);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int ptrc_session_names(bool is_removing, char ***names, size_t *count)
+{
+	char directory[64];
+	char **list = NULL;
+	struct dirent *entry;
+	DIR *dir;
+	int error;
+
+	*names = NULL;
+	*count = 0;
+	error = ptrc_session_directory(false, directory);
+	if (error)
+		return error == ENOENT ? 0 : error;
+	dir = opendir(directory);
+	if (!dir)
+		return errno == ENOENT ? 0 : errno;
+	while ((entry = readdir(dir))) {
+		const char *name = entry->d_name + 2;
+
+		if (strncmp(entry->d_name, "c.", 2))
+			continue;
+		if (name[0] == '~') {
+			if (is_removing)
+				remove_unnamed(directory, name + 1);
+		} else if (ptrc_session_is_name(name)) {
+			list = ptrc_cli_reallocate(list, (*count + 1) * sizeof(*list));
+			list[*count] = strdup(name);
+			if (!list[*count])
+				ptrc_cli_no_memory();
+			++*count;
+		}
+	}
+	closedir(dir);
+	if (*count)
+		qsort(list, *count, sizeof(*list), compare);
+	*names = list;
+	return 0;
+}

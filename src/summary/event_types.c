@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/summary/event_types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/cli.h"
+#include "src/session/session.h"
+
+int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
+{
+	struct ptrc_session_types types;
+	int error = ptrc_session_types_get(name, &types);
+
+	memset(t, 0, sizeof(*t));
+	if (error)
+		return error;
+	t->list = ptrc_cli_allocate(types.count * sizeof(*t->list));
+	t->count = types.count;
+	for (size_t i = 0; i < types.count; i++) {
+		struct ptrc_session_type *from = &types.types[i];
+
+		t->list[i] = (struct ptrc_event_type){
+			.id = from->id,
+			.is_filtered = from->is_filtered,
+			.is_known = true,
+			.count = from->events,
+			.bytes = from->bytes,
+			.truncated = from->truncated,
+			.name_size = strlen(from->name),
+			.name = from->name,
+		};
+		t->event_count += from->events;
+		t->event_bytes += from->bytes;
+		/* It is ours now. */
+		from->name = NULL;
+	}
+	ptrc_session_types_free(&types);
+	return 0;
+}
+
+static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r,
+		       trace_event_id_t id, const struct ptrc_event_type *counts)
+{
+	const struct ptrc_reader_name *name = r->names[id];
+	struct ptrc_event_type *type;
+
+	/* Some of these identifiers may not exist. */
+	if (!counts->count && !(name && name->is_known))
+		return;
+	name = ptrc_reader_name(r, id);
+	t->list = ptrc_cli_reallocate(t->list, (t->count + 1) * sizeof(*t->list));
+	type = &t->list[t->count++];
+	*type = *counts;
+	type->id = id;
+	type->is_known = name->is_known;
+	type->name_size = name->size;
+	type->name = ptrc_cli_allocate(name->size + 1);
+	memcpy(type->name, name->text, name->size + 1);
+	t->event_count += type->count;
+	t->event_bytes += type->bytes;
+}
+
+void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r,
+			       bool is_counting)
+{
+	struct ptrc_event_type *counts;
+
+	memset(t, 0, sizeof(*t));
+	counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
+	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
+	ptrc_reader_load_names(r);
+	while (is_counting && ptrc_reader_next(r)) {
+		trace_event_id_t id = r->event.posix_event_id;
+		struct ptrc_event_type *type = &counts[id < PTRC_READER_IDS ? id : 0];
+
+		type->count++;
+		type->bytes += r->size;
+		type->truncated +=
+			r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
+		if (r->read_count == 1)
+			t->first = r->event.posix_timestamp;
+		t->last = r->event.posix_timestamp;
+	}
+	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++)
+		add_of_log(t, r, id, &counts[id]);
+	free(counts);
+}
+
+void ptrc_event_types_free(struct ptrc_event_types *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->list[i].name);
+	free(t->list);
+	memset(t, 0, sizeof(*t));
+}
+
+bool ptrc_event_type_is_system(const struct ptrc_event_type *type)
+{
+	return ptrc_is_system_type(type->id);
+}
+
+void ptrc_event_types_put_head(struct ptrc_buffer *b)
+{
+	ptrc_buffer_format(b, "%6s %12s %12s %12s  %s\n", "id", "events", "bytes",
+			   "truncated", "event type");
+}
+
+void ptrc_event_type_put_text(struct ptrc_buffer *b, const struct ptrc_event_type *type)
+{
+	ptrc_buffer_format(b, "%6u %12llu %12llu %12llu  ", type->id,
+			   (unsigned long long)type->count,
+			   (unsigned long long)type->bytes,
+			   (unsigned long long)type->truncated);
+	ptrc_text_put(b, type->name, type->name_size);
+	ptrc_buffer_char(b, '\n');
+}
+
+void ptrc_event_type_put_json(struct ptrc_json *j, const struct ptrc_event_type *type)
+{
+	ptrc_json_bytes(j, "event", type->name, type->name_size);
+	ptrc_json_u64(j, "id", type->id);
+	ptrc_json_u64(j, "count", type->count);
+	ptrc_json_u64(j, "bytes", type->bytes);
+	ptrc_json_u64(j, "truncated", type->truncated);
+}

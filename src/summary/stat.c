@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/summary/stat.h"
+
+#include <string.h>
+
+#include "src/cli/json.h"
+
+enum kind {
+	U64,
+	I64,
+	I32,
+	/* An int that is 1 for yes. */
+	FLAG,
+	/* An array of char. */
+	TEXT,
+	/* Two int64_t: seconds, nanoseconds. */
+	TIME,
+	STREAM_STATUS,
+	STREAM_FULL_POLICY,
+	LOG_FULL_POLICY,
+	INHERITANCE,
+	ERROR_NUMBER,
+};
+
+/* For what a field has a meaning. */
+enum {
+	SESSION = 1,
+	LOG = 2,
+	/* Both of these have a log. */
+	WITH_LOG = 4,
+	ANY = SESSION | LOG,
+};
+
+struct field {
+	const char *key;
+	const char *label;
+	enum kind kind;
+	size_t offset;
+	unsigned int where;
+};
+
+struct group {
+	/* Key of the object in JSON; null: in the outermost. */
+	const char *key;
+	const struct field *fields;
+};
+
+#define AT(member) offsetof(struct ptrc_stat, member)
+
+static const struct field session_fields[] = {
+	{"controller", "controller", I32, AT(controller), SESSION},
+	{"target", "target", I32, AT(target), SESSION},
+	{"target_alive", "target alive", FLAG, AT(is_target_alive), SESSION},
+	{"until_exit", "until exit", FLAG, AT(is_until_exit), SESSION},
+	{0},
+};
+
+static const struct field attribute_fields[] = {
+	{"trace_name", "trace name", TEXT, AT(attributes.trace_name), ANY},
+	{"generation_version", "generation version", TEXT,
+	 AT(attributes.generation_version), ANY},
+	{"creation_time", "creation time", TIME, AT(attributes.creation_s), ANY},
+	{"clock_resolution_ns", "clock resolution (ns)", I64,
+	 AT(attributes.clock_resolution_ns), ANY},
+	{"stream_min_size", "stream min size", U64, AT(attributes.stream_min_size), ANY},
+	{"stream_full_policy", "stream full policy", STREAM_FULL_POLICY,
+	 AT(attributes.stream_full_policy), ANY},
+	{"max_data_size", "max data size", U64, AT(attributes.max_data_size), ANY},
+	{"inheritance", "inheritance", INHERITANCE, AT(attributes.inheritance), ANY},
+	{"log_max_size", "log max size", U64, AT(attributes.log_max_size),
+	 ANY | WITH_LOG},
+	{"log_full_policy", "log full policy", LOG_FULL_POLICY,
+	 AT(attributes.log_full_policy), ANY | WITH_LOG},
+	{0},
+};
+
+static const struct field status_fields[] = {
+	{"stream", "status", STREAM_STATUS, AT(status.posix_stream_status), ANY},
+	{"stream_full", "stream full", FLAG, AT(status.posix_stream_full_status), ANY},
+	{"stream_overrun", "stream overrun", FLAG, AT(status.posix_stream_overrun_status),
+	 ANY},
+	{"flushing", "flushing", FLAG, AT(status.posix_stream_flush_status),
+	 ANY | WITH_LOG},
+	{"flush_error", "flush error", ERROR_NUMBER, AT(status.posix_stream_flush_error),
+	 ANY | WITH_LOG},
+	{"log_overrun", "log overrun", FLAG, AT(status.posix_log_overrun_status),
+	 ANY | WITH_LOG},
+	{"log_full", "log full", FLAG, AT(status.posix_log_full_status), ANY | WITH_LOG},
+	{0},
+};
+
+static const struct field count_fields[] = {
+	{"lost_events", "events lost (stream)", U64, AT(counts.pt_lost_events), ANY},
+	{"log_lost_events", "events lost (log)", U64, AT(counts.pt_log_lost_events),
+	 ANY | WITH_LOG},
+	{"log_events", "events in the log", U64, AT(counts.pt_log_events),
+	 ANY | WITH_LOG},
+	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), ANY | WITH_LOG},
+	{"stream_bytes", "bytes in the stream", U64, AT(counts.pt_stream_bytes), SESSION},
+	{"processes", "processes", U64, AT(counts.pt_processes), SESSION},
+	{"threads", "threads", U64, AT(counts.pt_threads), SESSION},
+	{0},
+};
+
+_Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "counts are printed as U64");
+
+static const struct group groups[] = {
+	{NULL, session_fields},
+	{"attributes", attribute_fields},
+	{"status", status_fields},
+	{"counts", count_fields},
+};
+
+void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state *state,
+			    const struct ptrc_event_types *types)
+{
+	memset(s, 0, sizeof(*s));
+	s->is_session = true;
+	s->has_log = state->has_log;
+	s->thing = state->name;
+	s->controller = state->controller;
+	s->target = state->target;
+	s->is_target_alive = state->is_target_alive;
+	s->is_until_exit = state->is_until_exit;
+	s->log = state->has_log ? state->log : NULL;
+	s->attributes = state->attributes;
+	s->status = state->status;
+	s->counts = state->counts;
+	s->running_ns = state->running_ns;
+	s->types = *types;
+	ptrc_losses_gather(&s->losses, &s->status, &s->counts);
+	s->losses.is_log_gone = state->is_log_gone;
+}
+
+void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
+{
+	memset(s, 0, sizeof(*s));
+	s->has_log = true;
+	s->thing = r->path;
+	s->attributes = r->attributes;
+	s->status = r->status;
+	s->counts = r->counts;
+	ptrc_event_types_from_log(&s->types, r, true);
+	ptrc_reader_losses(r, true, &s->losses);
+}
+
+void ptrc_stat_free(struct ptrc_stat *s)
+{
+	ptrc_event_types_free(&s->types);
+}
+
+/* The time that the events have taken; 0 if it is not known or too short to tell. */
+static int64_t span_ns(const struct ptrc_stat *s)
+{
+	int64_t ns;
+
+	if (s->is_session)
+		return s->running_ns < INT64_MAX ? (int64_t)s->running_ns : 0;
+	ns = (s->types.last.tv_sec - s->types.first.tv_sec) * 1000000000 +
+	     s->types.last.tv_nsec - s->types.first.tv_nsec;
+	/* The clock may have been set back. */
+	return ns < 0 ? 0 : ns;
+}
+
+/* In hundredths, as there are traces with an event per minute. */
+static uint64_t per_second(uint64_t count, int64_t ns)
+{
+	return (uint64_t)((double)count * 1e11 / (double)ns + 0.5);
+}
+
+static bool applies(const struct field *f, const struct ptrc_stat *s)
+{
+	if (!(f->where & (s->is_session ? SESSION : LOG)))
+		return false;
+	return !(f->where & WITH_LOG) || s->has_log;
+}
+
+static const void *value_of(const struct field *f, const struct ptrc_stat *s)
+{
+	return (const char *)s + f->offset;
+}
+
+static int int_of(const struct field *f, const struct ptrc_stat *s)
+{
+	int v;
+
+	memcpy(&v, value_of(f, s), sizeof(v));
+	return v;
+}
+
+static int64_t i64_of(const struct field *f, const struct ptrc_stat *s)
+{
+	int64_t v;
+
+	memcpy(&v, value_of(f, s), sizeof(v));
+	return v;
+}
+
+static struct timespec time_of(const struct field *f, const struct ptrc_stat *s)
+{
+	int64_t v[2];
+
+	memcpy(v, value_of(f, s), sizeof(v));
+	return (struct timespec){.tv_sec = v[0], .tv_nsec = v[1]};
+}
+
+static const char *word_of(const struct field *f, const struct ptrc_stat *s)
+{
+	int v = int_of(f, s);
+
+	switch (f->kind) {
+	case STREAM_STATUS:
+		return v == POSIX_TRACE_RUNNING ? "running" : "suspended";
+	case STREAM_FULL_POLICY:
+		return ptrc_attributes_stream_full_policy(v);
+	case LOG_FULL_POLICY:
+		return ptrc_attributes_log_full_policy(v);
+	default:
+		return ptrc_attributes_inheritance(v);
+	}
+}
+
+/* Where values begin. */
+enum { COLUMN = 24 };
+
+static void put_label(struct ptrc_buffer *b, const char *label)
+{
+	ptrc_buffer_text(b, label);
+	ptrc_buffer_blanks(b, COLUMN - (long)strlen(label));
+}
+
+static void put_field_text(struct ptrc_buffer *b, const struct field *f,
+			   const struct ptrc_stat *s)
+{
+	struct ptrc_time_format time = {0};
+	struct timespec t;
+	int v;
+
+	put_label(b, f->label);
+	switch (f->kind) {
+	case U64:
+		ptrc_buffer_u64(b, (uint64_t)i64_of(f, s));
+		break;
+	case I64:
+		ptrc_buffer_i64(b, i64_of(f, s));
+		break;
+	case I32:
+		ptrc_buffer_i64(b, int_of(f, s));
+		break;
+	case FLAG:
+		ptrc_buffer_text(b, int_of(f, s) == 1 ? "yes" : "no");
+		break;
+	case TEXT:
+		ptrc_text_put(b, value_of(f, s), strlen(value_of(f, s)));
+		break;
+	case TIME:
+		t = time_of(f, s);
+		ptrc_buffer_time(b, &time, &t);
+		break;
+	case ERROR_NUMBER:
+		v = int_of(f, s);
+		ptrc_buffer_text(b, v ? strerror(v) : "none");
+		break;
+	default:
+		ptrc_buffer_text(b, word_of(f, s));
+		break;
+	}
+	ptrc_buffer_char(b, '\n');
+}
+
+static void put_rate_text(struct ptrc_buffer *b, const char *label, uint64_t count,
+			  int64_t ns)
+{
+	uint64_t rate = per_second(count, ns);
+
+	put_label(b, label);
+	ptrc_buffer_format(b, "%llu.%02llu\n", (unsigned long long)rate / 100,
+			   (unsigned long long)rate % 100);
+}
+
+static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
+{
+	struct ptrc_time_format time = {0};
+	int64_t ns = span_ns(s);
+
+	if (!s->is_session && s->types.event_count) {
+		put_label(b, "first event");
+		ptrc_buffer_time(b, &time, &s->types.first);
+		ptrc_buffer_char(b, '\n');
+		put_label(b, "last event");
+		ptrc_buffer_time(b, &time, &s->types.last);
+		ptrc_buffer_char(b, '\n');
+	}
+	put_label(b, s->is_session ? "time running (s)" : "time span (s)");
+	ptrc_buffer_format(b, "%lld.%09lld\n", (long long)(ns / 1000000000),
+			   (long long)(ns % 1000000000));
+	put_label(b, "events");
+	ptrc_buffer_u64(b, s->types.event_count);
+	ptrc_buffer_char(b, '\n');
+	put_label(b, "bytes of data");
+	ptrc_buffer_u64(b, s->types.event_bytes);
+	ptrc_buffer_char(b, '\n');
+	if (!ns)
+		return;
+	put_rate_text(b, "events per second", s->types.event_count, ns);
+	put_rate_text(b, "bytes per second", s->types.event_bytes, ns);
+}
+
+/* System events that were never seen are left out. */
+static bool is_shown(const struct ptrc_event_type *type)
+{
+	return type->count ||
+	       (type->is_known && type->id > POSIX_TRACE_UNNAMED_USEREVENT);
+}
+
+static void put_types_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
+{
+	ptrc_buffer_char(b, '\n');
+	ptrc_event_types_put_head(b);
+	for (size_t i = 0; i < s->types.count; i++)
+		if (is_shown(&s->types.list[i]))
+			ptrc_event_type_put_text(b, &s->types.list[i]);
+}
+
+void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
+{
+	put_label(b, s->is_session ? "session" : "log");
+	ptrc_text_put(b, s->thing, strlen(s->thing));
+	ptrc_buffer_char(b, '\n');
+	if (s->is_session) {
+		put_label(b, "log");
+		if (s->log)
+			ptrc_text_put(b, s->log, strlen(s->log));
+		else
+			ptrc_buffer_text(b, "none");
+		ptrc_buffer_char(b, '\n');
+	}
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		for (const struct field *f = groups[i].fields; f->key; f++)
+			if (applies(f, s))
+				put_field_text(b, f, s);
+	if (s->losses.unreadable_events) {
+		put_label(b, "events not readable");
+		ptrc_buffer_u64(b, s->losses.unreadable_events);
+		ptrc_buffer_char(b, '\n');
+	}
+	put_label(b, "complete");
+	ptrc_buffer_text(b, ptrc_losses_is_any(&s->losses) ? "no\n" : "yes\n");
+	put_rates_text(b, s);
+	put_types_text(b, s);
+}
+
+static void put_field_json(struct ptrc_json *j, const struct field *f,
+			   const struct ptrc_stat *s)
+{
+	struct timespec t;
+
+	switch (f->kind) {
+	case U64:
+		ptrc_json_u64(j, f->key, (uint64_t)i64_of(f, s));
+		break;
+	case I64:
+		ptrc_json_i64(j, f->key, i64_of(f, s));
+		break;
+	case I32:
+	case ERROR_NUMBER:
+		ptrc_json_i64(j, f->key, int_of(f, s));
+		break;
+	case FLAG:
+		ptrc_json_bool(j, f->key, int_of(f, s) == 1);
+		break;
+	case TEXT:
+		ptrc_json_bytes(j, f->key, value_of(f, s), strlen(value_of(f, s)));
+		break;
+	case TIME:
+		t = time_of(f, s);
+		ptrc_json_time(j, f->key, &t);
+		break;
+	default:
+		ptrc_json_text(j, f->key, word_of(f, s));
+		break;
+	}
+}
+
+static void put_rate_json(struct ptrc_json *j, const char *key, uint64_t count,
+			  int64_t ns)
+{
+	uint64_t rate = per_second(count, ns);
+
+	ptrc_json_u64(j, key, rate / 100);
+	ptrc_buffer_format(j->buffer, ".%02llu", (unsigned long long)rate % 100);
+}
+
+static void put_rates_json(struct ptrc_json *j, const struct ptrc_stat *s)
+{
+	int64_t ns = span_ns(s);
+
+	ptrc_json_u64(j, "event_count", s->types.event_count);
+	ptrc_json_u64(j, "event_bytes", s->types.event_bytes);
+	if (s->is_session)
+		ptrc_json_i64(j, "running_ns", ns);
+	if (!s->is_session && s->types.event_count) {
+		ptrc_json_time(j, "first", &s->types.first);
+		ptrc_json_time(j, "last", &s->types.last);
+	}
+	if (!ns)
+		return;
+	put_rate_json(j, "events_per_second", s->types.event_count, ns);
+	put_rate_json(j, "bytes_per_second", s->types.event_bytes, ns);
+}
+
+static void put_types_json(struct ptrc_json *j, const struct ptrc_stat *s)
+{
+	ptrc_json_open(j, "events", '[');
+	for (size_t i = 0; i < s->types.count; i++) {
+		if (!is_shown(&s->types.list[i]))
+			continue;
+		ptrc_json_open(j, NULL, '{');
+		ptrc_event_type_put_json(j, &s->types.list[i]);
+		if (s->is_session)
+			ptrc_json_bool(j, "filtered", s->types.list[i].is_filtered);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
+{
+	struct ptrc_json j = {b, true};
+
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_u64(&j, "version", 1);
+	ptrc_json_text(&j, "kind", s->is_session ? "session" : "log");
+	if (s->is_session) {
+		ptrc_json_text(&j, "session", s->thing);
+		if (s->log)
+			ptrc_json_bytes(&j, "log", s->log, strlen(s->log));
+	} else {
+		ptrc_json_bytes(&j, "log", s->thing, strlen(s->thing));
+	}
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (groups[i].key)
+			ptrc_json_open(&j, groups[i].key, '{');
+		for (const struct field *f = groups[i].fields; f->key; f++)
+			if (applies(f, s))
+				put_field_json(&j, f, s);
+		if (groups[i].key)
+			ptrc_json_close(&j, '}');
+	}
+	ptrc_json_open(&j, "losses", '{');
+	ptrc_losses_json(&s->losses, &j);
+	ptrc_json_close(&j, '}');
+	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&s->losses));
+	put_rates_json(&j, s);
+	put_types_json(&j, s);
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(b, '\n');
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is known of a session or a log, as text and as JSON: gathered once, rendered by a
+ * table of fields.
+ */
+#ifndef PTRC_SRC_SUMMARY_STAT_H
+#define PTRC_SRC_SUMMARY_STAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "src/view/attributes.h"
+#include "src/summary/event_types.h"
+#include "src/view/losses.h"
+#include "src/cli/output.h"
+#include "src/view/reader.h"
+#include "src/session/session.h"
+
+struct ptrc_stat {
+	bool is_session;
+	bool has_log;
+	/* The session, or the log's path. */
+	const char *thing;
+	/* Of a session; for a log without meaning. */
+	int32_t controller;
+	int32_t target;
+	uint32_t is_target_alive;
+	uint32_t is_until_exit;
+	const char *log;
+	struct ptrc_attributes attributes;
+	struct posix_trace_status_info status;
+	struct posixtrace_counts counts;
+	struct ptrc_losses losses;
+	/* How long a session has been running, in nanoseconds. */
+	uint64_t running_ns;
+	/* Whose names are the stat's own. */
+	struct ptrc_event_types types;
+};
+
+/* The stat refers to the state, which has to stay, and takes the types over, which may be
+ * empty. */
+void ptrc_stat_from_session(struct ptrc_stat *, const struct ptrc_session_state *,
+			    const struct ptrc_event_types *);
+
+/* Reads the log to its end. The stat refers to the reader's path. */
+void ptrc_stat_from_log(struct ptrc_stat *, struct ptrc_reader *);
+
+void ptrc_stat_free(struct ptrc_stat *);
+
+void ptrc_stat_put_text(struct ptrc_buffer *, const struct ptrc_stat *);
+/* One line. */
+void ptrc_stat_put_json(struct ptrc_buffer *, const struct ptrc_stat *);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/view/attributes.h"
+
+#include <string.h>
+
+const struct ptrc_attributes_policy ptrc_attributes_stream_full_policies = {
+	{"loop", "until-full", "flush", NULL},
+	{POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH},
+};
+
+const struct ptrc_attributes_policy ptrc_attributes_log_full_policies = {
+	{"loop", "until-full", "append", NULL},
+	{POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND},
+};
+
+const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies = {
+	{"close-for-child", "inherited", NULL, NULL},
+	{POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED, -1},
+};
+
+/*
+ * Bytes of a stream, unless told otherwise. A busy thread fills the library's default in
+ * some milliseconds, which is less than a keeper may have to wait for a processor; this
+ * one lasts through that, and several still fit into the /dev/shm of a container.
+ */
+enum { STREAM_SIZE = 8 << 20 };
+
+int ptrc_attributes_init(trace_attr_t *attr)
+{
+	int error = posix_trace_attr_init(attr);
+
+	if (!error)
+		error = posix_trace_attr_setinherited(attr, POSIX_TRACE_INHERITED);
+	if (!error)
+		error = posix_trace_attr_setlogfullpolicy(attr, POSIX_TRACE_APPEND);
+	if (!error)
+		error = posix_trace_attr_setstreamsize(attr, STREAM_SIZE);
+	return error;
+}
+
+const char *ptrc_attributes_word(const struct ptrc_attributes_policy *p, int value)
+{
+	for (int i = 0; p->words[i]; i++)
+		if (p->values[i] == value)
+			return p->words[i];
+	return "unknown";
+}
+
+int ptrc_attributes_gather(trace_id_t trace, struct ptrc_attributes *a)
+{
+	struct timespec created = {0};
+	struct timespec resolution = {0};
+	size_t stream_size = 0;
+	size_t data_size = 0;
+	size_t log_size = 0;
+	int stream_policy = 0;
+	int log_policy = 0;
+	int inheritance = 0;
+	trace_attr_t attr;
+	int error = posix_trace_get_attr(trace, &attr);
+
+	if (error)
+		return error;
+	memset(a, 0, sizeof(*a));
+	/* None of these can fail for an object that was just filled in. */
+	posix_trace_attr_getname(&attr, a->trace_name);
+	posix_trace_attr_getgenversion(&attr, a->generation_version);
+	posix_trace_attr_getcreatetime(&attr, &created);
+	posix_trace_attr_getclockres(&attr, &resolution);
+	posix_trace_attr_getstreamsize(&attr, &stream_size);
+	posix_trace_attr_getmaxdatasize(&attr, &data_size);
+	posix_trace_attr_getlogsize(&attr, &log_size);
+	posix_trace_attr_getstreamfullpolicy(&attr, &stream_policy);
+	posix_trace_attr_getlogfullpolicy(&attr, &log_policy);
+	posix_trace_attr_getinherited(&attr, &inheritance);
+	posix_trace_attr_destroy(&attr);
+	a->creation_s = created.tv_sec;
+	a->creation_ns = created.tv_nsec;
+	a->clock_resolution_ns = resolution.tv_sec * 1000000000 + resolution.tv_nsec;
+	a->stream_min_size = stream_size;
+	a->max_data_size = data_size;
+	a->log_max_size = log_size;
+	a->stream_full_policy = stream_policy;
+	a->log_full_policy = log_policy;
+	a->inheritance = inheritance;
+	return 0;
+}
+
+const char *ptrc_attributes_stream_full_policy(int policy)
+{
+	return ptrc_attributes_word(&ptrc_attributes_stream_full_policies, policy);
+}
+
+const char *ptrc_attributes_log_full_policy(int policy)
+{
+	return ptrc_attributes_word(&ptrc_attributes_log_full_policies, policy);
+}
+
+const char *ptrc_attributes_inheritance(int policy)
+{
+	return ptrc_attributes_word(&ptrc_attributes_inheritance_policies, policy);
+}

@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/view/event_format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/json.h"
+
+/* Colours, as terminals have them: faint, bold, bold yellow, bold red. */
+#define FAINT "\033[2m"
+#define USER_EVENT "\033[1m"
+#define SYSTEM_EVENT "\033[1;33m"
+#define WARNING "\033[1;31m"
+#define PLAIN "\033[0m"
+
+/* The members of a set of event types, in one of the forms below. */
+struct set_rule {
+	const char *key;
+	/* Where in the data. */
+	size_t offset;
+};
+
+/* What the trace system tells with its own events; see <trace.h>. */
+static const struct set_rule start_sets[] = {{"filter", 0}, {NULL, 0}};
+static const struct set_rule filter_sets[] = {
+	{"old", 0},
+	{"new", sizeof(trace_event_set_t)},
+	{NULL, 0},
+};
+
+static const struct set_rule *sets_of(trace_event_id_t id, size_t size)
+{
+	if (id == POSIX_TRACE_START && size == sizeof(trace_event_set_t))
+		return start_sets;
+	if (id == POSIX_TRACE_FILTER && size == 2 * sizeof(trace_event_set_t))
+		return filter_sets;
+	return NULL;
+}
+
+static const char *number_of(trace_event_id_t id, size_t size)
+{
+	if (size != sizeof(int))
+		return NULL;
+	if (id == POSIX_TRACE_STOP)
+		return "reason";
+	return id == POSIX_TRACE_ERROR ? "error" : NULL;
+}
+
+static int number_at(const unsigned char *data)
+{
+	int number;
+
+	memcpy(&number, data, sizeof(number));
+	return number;
+}
+
+static bool is_member(const trace_event_set_t *set, trace_event_id_t id)
+{
+	int found = 0;
+
+	return !posix_trace_eventset_ismember(id, set, &found) && found;
+}
+
+/* Has it a name that JSON can hold, byte for byte? */
+static bool has_json_name(const struct ptrc_reader_name *name)
+{
+	return name->is_known && ptrc_json_is_exact(name->text, name->size);
+}
+
+/* The names in the set; then, as key_ids, the numbers of those without such a name, if any. */
+static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r,
+			 const struct set_rule *rule)
+{
+	trace_event_set_t set;
+	bool has_unknown = false;
+	char key[16];
+
+	memcpy(&set, r->data + rule->offset, sizeof(set));
+	ptrc_json_open(j, rule->key, '[');
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+		const struct ptrc_reader_name *name;
+
+		if (!is_member(&set, id))
+			continue;
+		name = ptrc_reader_name(r, id);
+		if (name->is_known)
+			ptrc_json_text(j, NULL, name->text);
+		has_unknown |= !has_json_name(name);
+	}
+	ptrc_json_close(j, ']');
+	if (!has_unknown)
+		return;
+	stpcpy(stpcpy(key, rule->key), "_ids");
+	ptrc_json_open(j, key, '[');
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (is_member(&set, id) && !has_json_name(ptrc_reader_name(r, id)))
+			ptrc_json_u64(j, NULL, id);
+	ptrc_json_close(j, ']');
+}
+
+/* Names separated by commas; runs of types without a name as #first-#last. */
+static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r,
+			 const struct set_rule *rule)
+{
+	trace_event_set_t set;
+	const char *separator = "";
+
+	memcpy(&set, r->data + rule->offset, sizeof(set));
+	ptrc_buffer_text(b, rule->key);
+	ptrc_buffer_char(b, '=');
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+		const struct ptrc_reader_name *name;
+		trace_event_id_t last = id;
+
+		if (!is_member(&set, id))
+			continue;
+		name = ptrc_reader_name(r, id);
+		ptrc_buffer_text(b, separator);
+		separator = ",";
+		if (name->is_known) {
+			ptrc_text_put(b, name->text, name->size);
+			continue;
+		}
+		while (last + 1 < PTRC_READER_IDS && is_member(&set, last + 1) &&
+		       !ptrc_reader_name(r, last + 1)->is_known)
+			last++;
+		ptrc_buffer_format(b, last > id ? "#%u-#%u" : "#%u", id, last);
+		id = last;
+	}
+	if (!*separator)
+		ptrc_buffer_text(b, "none");
+}
+
+/* What a system event tells in place of data; false if it tells nothing. */
+static bool put_system_json(struct ptrc_json *j, struct ptrc_reader *r)
+{
+	trace_event_id_t id = r->event.posix_event_id;
+	const struct set_rule *sets = sets_of(id, r->size);
+	const char *number = number_of(id, r->size);
+
+	for (const struct set_rule *s = sets; s && s->key; s++)
+		put_set_json(j, r, s);
+	if (number)
+		ptrc_json_i64(j, number, number_at(r->data));
+	return sets || number;
+}
+
+static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view)
+{
+	const struct ptrc_decoded *d = ptrc_view_decode(view);
+
+	ptrc_json_open(j, "data", '{');
+	ptrc_layout_json(j, view->layout, d);
+	ptrc_json_close(j, '}');
+	if (d->error == PTRC_LAYOUT_FITS)
+		return;
+	ptrc_json_hex(j, "data", view->reader->data, view->reader->size);
+	ptrc_json_text(j, "decode_error", ptrc_layout_error_word(d->error));
+}
+
+static void put_data_json(struct ptrc_json *j, struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	size_t size = r->size;
+
+	if (__builtin_expect(view->layout != NULL, 0)) {
+		put_decoded_json(j, view);
+		return;
+	}
+	if (__builtin_expect(r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT,
+			     0) &&
+	    put_system_json(j, r))
+		return;
+	if (ptrc_text_is_clean(r->data, &size)) {
+		if (__builtin_expect(j->is_first, 0))
+			ptrc_json_key(j, "data");
+		else
+			ptrc_buffer_text(j->buffer, ",\"data\":");
+		j->is_first = false;
+		ptrc_json_string(j->buffer, (const char *)r->data, size);
+	} else {
+		ptrc_json_hex(j, "data", r->data, size);
+	}
+}
+
+static void put_hex_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
+{
+	ptrc_buffer_text(b, "0x");
+	ptrc_buffer_hex_bytes(b, r->data, r->size);
+}
+
+static void put_decoded_text(struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	const struct ptrc_decoded *d = ptrc_view_decode(view);
+	size_t begin = b->used;
+
+	ptrc_layout_text(b, view->layout, d);
+	if (d->error == PTRC_LAYOUT_FITS)
+		return;
+	ptrc_buffer_text(b, b->used > begin ? " decode_error=" : "decode_error=");
+	ptrc_buffer_text(b, ptrc_layout_error_word(d->error));
+	if (view->reader->size) {
+		ptrc_buffer_text(b, " data=");
+		put_hex_text(b, view->reader);
+	}
+}
+
+static void put_data_text(struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	trace_event_id_t id = r->event.posix_event_id;
+	size_t size = r->size;
+
+	if (view->layout) {
+		put_decoded_text(b, view);
+		return;
+	}
+	if (id < POSIX_TRACE_UNNAMED_USEREVENT) {
+		const struct set_rule *sets = sets_of(id, size);
+		const char *number = number_of(id, size);
+
+		for (const struct set_rule *s = sets; s && s->key; s++) {
+			if (s != sets)
+				ptrc_buffer_char(b, ' ');
+			put_set_text(b, r, s);
+		}
+		if (number)
+			ptrc_buffer_format(b, "%s=%d", number, number_at(r->data));
+		if (sets || number)
+			return;
+	}
+	if (!size)
+		return;
+	if (ptrc_text_is_clean(r->data, &size))
+		ptrc_text_quote(b, (const char *)r->data, size);
+	else
+		put_hex_text(b, r);
+}
+
+/* Columns that clean text takes, where every character takes one. */
+static int columns_of(const char *text, size_t size)
+{
+	int columns = 0;
+
+	for (size_t i = 0; i < size; i++)
+		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return columns;
+}
+
+static void paint(struct ptrc_buffer *b, const struct ptrc_event_format *f,
+		  const char *colour)
+{
+	if (f->is_coloured)
+		ptrc_buffer_text(b, colour);
+}
+
+static void make_label(struct ptrc_event_labels *labels, size_t place,
+		       const struct ptrc_event_format *f,
+		       const struct ptrc_reader_name *name, trace_event_id_t id)
+{
+	struct ptrc_buffer *label = &labels->name[place];
+	struct ptrc_json j = {label, false};
+	size_t begin;
+
+	if (f->format == PTRC_FORMAT_TEXT) {
+		paint(label, f,
+		      id < POSIX_TRACE_UNNAMED_USEREVENT ? SYSTEM_EVENT : USER_EVENT);
+		begin = label->used;
+		ptrc_text_put(label, name->text, name->size);
+		labels->name_width[place] =
+			columns_of(label->bytes + begin, label->used - begin);
+		paint(label, f, PLAIN);
+		return;
+	}
+	ptrc_json_bytes(&j, "event", name->text, name->size);
+	ptrc_json_u64(&j, "id", id);
+}
+
+static uint64_t thread_number(pthread_t thread)
+{
+	_Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "pthread_t is an address");
+	return (uint64_t)thread;
+}
+
+/* The next event is mostly of the same thread. */
+static void put_origin_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			    const struct posix_trace_event_info *e)
+{
+	struct ptrc_buffer *origin = &f->origin;
+
+	if (__builtin_expect(!origin->used || f->origin_pid != e->posix_pid ||
+				     f->origin_tid != e->posix_tid ||
+				     f->origin_thread != e->posix_thread_id,
+			     0)) {
+		f->origin_pid = e->posix_pid;
+		f->origin_tid = e->posix_tid;
+		f->origin_thread = e->posix_thread_id;
+		origin->used = 0;
+		ptrc_buffer_text(origin, ",\"pid\":");
+		ptrc_buffer_i64(origin, e->posix_pid);
+		ptrc_buffer_text(origin, ",\"tid\":");
+		ptrc_buffer_i64(origin, e->posix_tid);
+		ptrc_buffer_text(origin, ",\"thread\":\"");
+		ptrc_buffer_hex(origin, thread_number(e->posix_thread_id));
+		ptrc_buffer_text(origin, "\",\"address\":\"");
+	}
+	ptrc_buffer_bytes(b, origin->bytes, origin->used);
+}
+
+/* The members and their order are in docs/json-schema.md. */
+static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
+		     const struct ptrc_buffer *label, struct ptrc_event_labels *labels,
+		     struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	struct ptrc_json j = {b, false};
+
+	ptrc_buffer_text(b, "{\"time\":\"");
+	ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
+	ptrc_buffer_text(b, "\",\"ns\":");
+	ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
+	ptrc_buffer_bytes(b, label->bytes, label->used);
+	put_origin_json(b, f, &r->event);
+	ptrc_buffer_hex(b, (uintptr_t)r->event.posix_prog_address);
+	ptrc_buffer_text(b, "\",\"truncated\":\"");
+	ptrc_buffer_text(b, ptrc_view_truncation(r->event.posix_truncation_status));
+	ptrc_buffer_text(b, "\",\"len\":");
+	ptrc_buffer_u64(b, r->size);
+	put_data_json(&j, view);
+	if (f->has_log) {
+		if (!labels->log.used) {
+			struct ptrc_json log = {&labels->log, false};
+
+			ptrc_json_bytes(&log, "log", r->path, strlen(r->path));
+		}
+		ptrc_buffer_bytes(b, labels->log.bytes, labels->log.used);
+	}
+	ptrc_buffer_text(b, "}\n");
+}
+
+/* Makes a column as wide as it ever was. */
+static void end_column(struct ptrc_buffer *b, int used, int *width)
+{
+	if (used > *width)
+		*width = used;
+	ptrc_buffer_blanks(b, *width - used);
+}
+
+/* The same for numbers, which stand at the right side of their column. */
+static void put_number_right(struct ptrc_buffer *b, int64_t v, int *width)
+{
+	char digits[24];
+	struct ptrc_buffer number = {digits, 0, sizeof(digits)};
+
+	ptrc_buffer_i64(&number, v);
+	if ((int)number.used > *width)
+		*width = (int)number.used;
+	ptrc_buffer_blanks(b, *width - (int)number.used);
+	ptrc_buffer_bytes(b, digits, number.used);
+}
+
+static void put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
+		     const struct ptrc_reader *r)
+{
+	paint(b, f, FAINT);
+	ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
+	paint(b, f, PLAIN);
+}
+
+static void put_log(struct ptrc_buffer *b, struct ptrc_event_labels *labels,
+		    const struct ptrc_reader *r)
+{
+	if (!labels->log.used) {
+		ptrc_text_put(&labels->log, r->path, strlen(r->path));
+		labels->log_width = columns_of(labels->log.bytes, labels->log.used);
+	}
+	ptrc_buffer_bytes(b, labels->log.bytes, labels->log.used);
+}
+
+static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t place,
+		     struct ptrc_event_labels *labels, struct ptrc_view *view)
+{
+	const struct ptrc_buffer *label = &labels->name[place];
+	struct ptrc_reader *r = view->reader;
+	bool is_cut = r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
+	size_t begin;
+	int used;
+	int width = f->name_width;
+
+	put_time(b, f, r);
+	ptrc_buffer_char(b, ' ');
+	if (f->has_log) {
+		put_log(b, labels, r);
+		end_column(b, labels->log_width, &f->log_width);
+		ptrc_buffer_char(b, ' ');
+	}
+	put_number_right(b, r->event.posix_pid, &f->pid_width);
+	ptrc_buffer_char(b, ' ');
+	put_number_right(b, r->event.posix_tid, &f->tid_width);
+	ptrc_buffer_char(b, ' ');
+	ptrc_buffer_bytes(b, label->bytes, label->used);
+	end_column(b, labels->name_width[place], &width);
+	ptrc_buffer_char(b, ' ');
+	paint(b, f, FAINT);
+	begin = b->used;
+	ptrc_buffer_hex(b, (uintptr_t)r->event.posix_prog_address);
+	used = (int)(b->used - begin);
+	paint(b, f, PLAIN);
+	if (r->size || is_cut || view->layout) {
+		end_column(b, used, &f->address_width);
+		ptrc_buffer_char(b, ' ');
+		begin = b->used;
+		put_data_text(b, view);
+		if (b->used == begin)
+			b->used--;
+	}
+	if (is_cut) {
+		paint(b, f, WARNING);
+		ptrc_buffer_text(b, " (cut)");
+		paint(b, f, PLAIN);
+	}
+	ptrc_buffer_char(b, '\n');
+}
+
+/* ---- chosen fields ---- */
+
+enum { TEXT_COLUMNS_MAX = 40 };
+
+static bool has_field(const struct ptrc_event_format *f, enum ptrc_field_id id)
+{
+	for (size_t i = 0; i < f->field_count; i++)
+		if (f->fields[i].id == id)
+			return true;
+	return false;
+}
+
+/* Those of the data that are asked for, in one object, unless all of the data is. */
+static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format *f,
+			     struct ptrc_view *view)
+{
+	bool is_open = false;
+
+	if (has_field(f, PTRC_FIELD_DATA))
+		return;
+	for (size_t i = 0; i < f->field_count; i++) {
+		struct ptrc_value v;
+
+		if (f->fields[i].id != PTRC_FIELD_MEMBER)
+			continue;
+		ptrc_view_value(view, &f->fields[i], &v);
+		if (v.kind == PTRC_VALUE_NONE)
+			continue;
+		if (!is_open)
+			ptrc_json_open(j, "data", '{');
+		is_open = true;
+		ptrc_value_json(j, f->fields[i].text, &v);
+	}
+	if (is_open)
+		ptrc_json_close(j, '}');
+}
+
+static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			    struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	struct ptrc_json j = {b, true};
+	bool has_members = false;
+
+	ptrc_json_open(&j, NULL, '{');
+	for (size_t i = 0; i < f->field_count; i++) {
+		enum ptrc_field_id id = f->fields[i].id;
+		struct ptrc_value v;
+
+		switch (id) {
+		case PTRC_FIELD_TIME:
+			ptrc_json_key(&j, ptrc_field_name(id));
+			ptrc_buffer_char(b, '"');
+			ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
+			ptrc_buffer_char(b, '"');
+			break;
+		case PTRC_FIELD_NS:
+			ptrc_json_key(&j, ptrc_field_name(id));
+			ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
+			break;
+		case PTRC_FIELD_DATA:
+			put_data_json(&j, view);
+			break;
+		case PTRC_FIELD_MEMBER:
+			if (!has_members)
+				put_members_json(&j, f, view);
+			has_members = true;
+			break;
+		default:
+			/* They stand in place of data. */
+			if ((id == PTRC_FIELD_REASON || id == PTRC_FIELD_ERROR) &&
+			    has_field(f, PTRC_FIELD_DATA))
+				break;
+			ptrc_view_value(view, &f->fields[i], &v);
+			ptrc_value_json(&j, ptrc_field_name(id), &v);
+			break;
+		}
+	}
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(b, '\n');
+}
+
+/* Returns the columns it takes. */
+static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			  struct ptrc_event_labels *labels, size_t place,
+			  const struct ptrc_field *field, struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	struct ptrc_value v;
+	size_t begin = b->used;
+
+	switch (field->id) {
+	case PTRC_FIELD_TIME:
+		put_time(b, f, r);
+		/* As wide as it ever is, but for times that are none. */
+		return 0;
+	case PTRC_FIELD_EVENT:
+		ptrc_buffer_bytes(b, labels->name[place].bytes, labels->name[place].used);
+		return labels->name_width[place];
+	case PTRC_FIELD_LOG:
+		put_log(b, labels, r);
+		return labels->log_width;
+	case PTRC_FIELD_NS:
+		ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
+		break;
+	case PTRC_FIELD_DATA:
+		put_data_text(b, view);
+		break;
+	case PTRC_FIELD_TRUNCATED:
+		ptrc_buffer_text(b,
+				 ptrc_view_truncation(r->event.posix_truncation_status));
+		break;
+	default:
+		ptrc_view_value(view, field, &v);
+		ptrc_value_text(b, &v);
+		break;
+	}
+	if (b->used == begin)
+		ptrc_buffer_char(b, '-');
+	return columns_of(b->bytes + begin, b->used - begin);
+}
+
+static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			    size_t place, struct ptrc_event_labels *labels,
+			    struct ptrc_view *view)
+{
+	for (size_t i = 0; i < f->field_count; i++) {
+		const struct ptrc_field *field = &f->fields[i];
+		bool is_number = ptrc_field_is_number(field);
+		bool is_last = i + 1 == f->field_count;
+		int *width = field->id == PTRC_FIELD_EVENT ? &f->name_width
+							   : &f->field_widths[i];
+		size_t begin = b->used;
+		int used = put_field_text(b, f, labels, place, field, view);
+
+		/* One long text should not push all that follow to the right. */
+		if (used > *width && (is_number || used <= TEXT_COLUMNS_MAX))
+			*width = used;
+		if (is_number && field->id != PTRC_FIELD_TIME) {
+			size_t size = b->used - begin;
+
+			ptrc_buffer_blanks(b, *width - used);
+			memmove(b->bytes + b->used - size, b->bytes + begin, size);
+			memset(b->bytes + begin, ' ', b->used - begin - size);
+		} else if (!is_last) {
+			ptrc_buffer_blanks(b, *width - used);
+		}
+		ptrc_buffer_char(b, is_last ? '\n' : ' ');
+	}
+}
+
+static bool is_same_field(const struct ptrc_field *a, const struct ptrc_field *b)
+{
+	return a->id == b->id && a->name == b->name;
+}
+
+bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
+		       const struct ptrc_layouts *layouts, char *reason,
+		       size_t reason_size)
+{
+	for (;;) {
+		char name[100];
+		struct ptrc_field field;
+		size_t n = strcspn(list += strspn(list, " "), ",");
+		size_t used = n;
+
+		while (used && list[used - 1] == ' ')
+			used--;
+		snprintf(name, sizeof(name), "%.*s", used < sizeof(name) ? (int)used : 99,
+			 list);
+		if (!ptrc_field_find(name, layouts, &field, reason, reason_size))
+			return false;
+		for (size_t i = 0; i < f->field_count; i++)
+			if (is_same_field(&f->fields[i], &field)) {
+				snprintf(reason, reason_size, "'%s' is there twice",
+					 name);
+				return false;
+			}
+		f->fields = ptrc_cli_reallocate(f->fields, (f->field_count + 1) *
+								   sizeof(*f->fields));
+		f->fields[f->field_count++] = field;
+		if (!list[n])
+			break;
+		list += n + 1;
+	}
+	f->field_widths = ptrc_cli_reallocate(f->field_widths,
+					      f->field_count * sizeof(*f->field_widths));
+	memset(f->field_widths, 0, f->field_count * sizeof(*f->field_widths));
+	return true;
+}
+
+void ptrc_event_format_free(struct ptrc_event_format *f)
+{
+	free(f->fields);
+	free(f->field_widths);
+	ptrc_buffer_free(&f->origin);
+}
+
+void ptrc_event_put(struct ptrc_buffer *b, struct ptrc_event_format *f,
+		    struct ptrc_event_labels *labels, struct ptrc_view *view)
+{
+	trace_event_id_t id = view->reader->event.posix_event_id;
+	size_t place = id < PTRC_READER_IDS ? id : 0;
+
+	if (__builtin_expect(!labels->name[place].bytes, 0))
+		make_label(labels, place, f, ptrc_reader_name(view->reader, id), id);
+	if (f->field_count && f->format == PTRC_FORMAT_JSON)
+		put_fields_json(b, f, view);
+	else if (f->field_count)
+		put_fields_text(b, f, place, labels, view);
+	else if (f->format == PTRC_FORMAT_JSON)
+		put_json(b, f, &labels->name[place], labels, view);
+	else
+		put_text(b, f, place, labels, view);
+}
+
+void ptrc_event_labels_free(struct ptrc_event_labels *labels)
+{
+	for (size_t i = 0; i < PTRC_READER_IDS; i++)
+		ptrc_buffer_free(&labels->name[i]);
+	ptrc_buffer_free(&labels->log);
+}

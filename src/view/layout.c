@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/view/layout.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/nearest.h"
+
+/* Numbers are copied from the data as they are. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "layouts are little endian");
+
+enum {
+	FIELDS_MAX = 256,
+	NAME_MAX_BYTES = 64,
+	/* Of char[N] and the like. */
+	COUNT_MAX = 1 << 24,
+};
+
+enum type_kind {
+	UNSIGNED,
+	SIGNED,
+	HEX,
+	FLOAT,
+	BOOL,
+	CHARS,
+	STRING,
+	BYTES,
+	PADDING,
+};
+
+static const struct type {
+	char name[8];
+	unsigned char kind;
+	/* 0 if the layout or the data says it. */
+	unsigned char size;
+} types[] = {
+	{"u8", UNSIGNED, 1},  {"u16", UNSIGNED, 2}, {"u32", UNSIGNED, 4},
+	{"u64", UNSIGNED, 8}, {"i8", SIGNED, 1},    {"i16", SIGNED, 2},
+	{"i32", SIGNED, 4},   {"i64", SIGNED, 8},   {"x8", HEX, 1},
+	{"x16", HEX, 2},      {"x32", HEX, 4},	    {"x64", HEX, 8},
+	{"f32", FLOAT, 4},    {"f64", FLOAT, 8},    {"bool", BOOL, 1},
+	{"char", CHARS, 0},   {"str", STRING, 0},   {"bytes", BYTES, 0},
+	{"pad", PADDING, 0},
+};
+
+enum { TYPE_COUNT = sizeof(types) / sizeof(*types) };
+
+struct field {
+	const struct type *type;
+	/* Bytes; 0 for as many as there are. */
+	size_t size;
+	/* Into the names; -1 for padding. */
+	int name;
+	const char *text;
+};
+
+struct ptrc_layout {
+	char *pattern;
+	struct field *fields;
+	size_t count;
+	/* Of the largest number, if numbers are aligned, else 1. */
+	size_t alignment;
+};
+
+/* Reads a layout from left to right. */
+struct parser {
+	struct ptrc_layouts *layouts;
+	struct ptrc_layout *layout;
+	const char *at;
+	char *reason;
+	size_t reason_size;
+};
+
+static bool __attribute__((format(printf, 2, 3)))
+refuse(struct parser *p, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(p->reason, p->reason_size, format, values);
+	va_end(values);
+	return false;
+}
+
+static void skip_blanks(struct parser *p)
+{
+	p->at += strspn(p->at, " \t\n\r");
+}
+
+static bool is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* The next word into the buffer; empty if there is none. */
+static bool take_word(struct parser *p, char word[NAME_MAX_BYTES + 1])
+{
+	size_t n = 0;
+
+	skip_blanks(p);
+	while (is_word(p->at[n]))
+		n++;
+	if (n > NAME_MAX_BYTES)
+		return refuse(p, "'%.20s...' is too long for a word", p->at);
+	memcpy(word, p->at, n);
+	word[n] = '\0';
+	p->at += n;
+	return true;
+}
+
+static const struct type *find_type(const char *name)
+{
+	for (size_t i = 0; i < TYPE_COUNT; i++)
+		if (!strcmp(types[i].name, name))
+			return &types[i];
+	return NULL;
+}
+
+static bool say_no_type(struct parser *p, const char *word)
+{
+	struct ptrc_nearest nearest = {0};
+	char proposal[80];
+
+	if (!*word && *p->at)
+		return refuse(p, "a type is missing before '%.20s'", p->at);
+	if (!*word)
+		return refuse(p, "a type is missing at the end");
+	for (size_t i = 0; i < TYPE_COUNT; i++)
+		ptrc_nearest_offer(&nearest, word, types[i].name);
+	return refuse(p, "'%s' is not a type%s", word,
+		      ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+/* [N]; 0 without it. */
+static bool take_count(struct parser *p, const struct type *type, size_t *count)
+{
+	size_t n = 0;
+
+	*count = 0;
+	skip_blanks(p);
+	if (*p->at != '[')
+		return true;
+	if (type->size || type->kind == STRING)
+		return refuse(p, "'%s' takes no [N]", type->name);
+	p->at++;
+	skip_blanks(p);
+	for (; *p->at >= '0' && *p->at <= '9' && n <= COUNT_MAX; p->at++)
+		n = 10 * n + (size_t)(*p->at - '0');
+	skip_blanks(p);
+	if (!n || n > COUNT_MAX || *p->at != ']')
+		return refuse(p, "'%s[' wants a number from 1 to %d and ']'", type->name,
+			      (int)COUNT_MAX);
+	p->at++;
+	*count = n;
+	return true;
+}
+
+/* Whether one is the other with _hex behind, which is where bytes of the other go. */
+static bool is_hex_of(const char *name, const char *other)
+{
+	size_t n = strlen(other);
+
+	return !strncmp(name, other, n) && !strcmp(name + n, "_hex");
+}
+
+static bool take_name(struct parser *p, const struct type *type, struct field *f)
+{
+	char name[NAME_MAX_BYTES + 1];
+	struct ptrc_layouts *l = p->layouts;
+
+	if (!take_word(p, name))
+		return false;
+	if (type->kind == PADDING)
+		return *name ? refuse(p, "'pad' takes no name") : true;
+	if (!*name || (*name >= '0' && *name <= '9'))
+		return refuse(p, "'%s' wants a name behind it: letters, digits and _",
+			      type->name);
+	for (size_t i = 0; i < p->layout->count; i++) {
+		const char *other = p->layout->fields[i].text;
+
+		if (other && (!strcmp(name, other) || is_hex_of(name, other) ||
+			      is_hex_of(other, name)))
+			return refuse(
+				p,
+				strcmp(name, other)
+					? "'%s' and '%s': the one with _hex is where "
+					  "bytes of the other go"
+					: "'%s' and '%s' have the same name",
+				other, name);
+	}
+	f->name = ptrc_layouts_name(l, name);
+	if (f->name < 0) {
+		l->names = ptrc_cli_reallocate(l->names,
+					       (l->name_count + 1) * sizeof(*l->names));
+		l->names[l->name_count] = ptrc_cli_allocate(strlen(name) + 1);
+		strcpy(l->names[l->name_count], name);
+		f->name = (int)l->name_count++;
+	}
+	f->text = l->names[f->name];
+	return true;
+}
+
+static bool take_field(struct parser *p)
+{
+	struct ptrc_layout *l = p->layout;
+	char word[NAME_MAX_BYTES + 1];
+	const struct type *type;
+	struct field f = {.name = -1};
+
+	if (!take_word(p, word))
+		return false;
+	type = find_type(word);
+	if (!type)
+		return say_no_type(p, word);
+	if (l->count == FIELDS_MAX)
+		return refuse(p, "has more than %d fields", (int)FIELDS_MAX);
+	if (l->count && l->fields[l->count - 1].type->kind == BYTES &&
+	    !l->fields[l->count - 1].size)
+		return refuse(p, "nothing can follow 'bytes' without [N]");
+	f.type = type;
+	if (!take_count(p, type, &f.size))
+		return false;
+	if (type->size)
+		f.size = type->size;
+	else if (!f.size && (type->kind == CHARS || type->kind == PADDING))
+		return refuse(p, "'%s' wants [N] behind it", type->name);
+	if (!take_name(p, type, &f))
+		return false;
+	l->fields = ptrc_cli_reallocate(l->fields, (l->count + 1) * sizeof(*l->fields));
+	l->fields[l->count++] = f;
+	return true;
+}
+
+static bool take_fields(struct parser *p)
+{
+	static const char keyword[] = "align";
+	size_t n = sizeof(keyword) - 1;
+	bool is_aligned = false;
+
+	skip_blanks(p);
+	if (!strncmp(p->at, keyword, n) && !is_word(p->at[n])) {
+		p->at += n;
+		is_aligned = true;
+	}
+	for (;;) {
+		if (!take_field(p))
+			return false;
+		skip_blanks(p);
+		if (!*p->at)
+			break;
+		if (*p->at != ',')
+			return refuse(p, "a comma is missing before '%.20s'", p->at);
+		p->at++;
+	}
+	for (size_t i = 0; is_aligned && i < p->layout->count; i++)
+		if (p->layout->fields[i].type->size > p->layout->alignment)
+			p->layout->alignment = p->layout->fields[i].type->size;
+	return true;
+}
+
+static void free_layout(struct ptrc_layout *l)
+{
+	free(l->pattern);
+	free(l->fields);
+	free(l);
+}
+
+bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *layout,
+		      char *reason, size_t reason_size)
+{
+	struct parser p = {l, ptrc_cli_allocate(sizeof(*p.layout)), layout, reason,
+			   reason_size};
+
+	*p.layout = (struct ptrc_layout){.alignment = 1};
+	if (!take_fields(&p)) {
+		free_layout(p.layout);
+		return false;
+	}
+	p.layout->pattern = ptrc_cli_allocate(strlen(pattern) + 1);
+	strcpy(p.layout->pattern, pattern);
+	l->layouts =
+		ptrc_cli_reallocate(l->layouts, (l->count + 1) * sizeof(*l->layouts));
+	l->layouts[l->count++] = p.layout;
+	return true;
+}
+
+void ptrc_layouts_free(struct ptrc_layouts *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free_layout(l->layouts[i]);
+	for (size_t i = 0; i < l->name_count; i++)
+		free(l->names[i]);
+	free(l->layouts);
+	free(l->names);
+}
+
+const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *l,
+					    const char *event)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!fnmatch(l->layouts[i]->pattern, event, 0))
+			return l->layouts[i];
+	return NULL;
+}
+
+int ptrc_layouts_name(const struct ptrc_layouts *l, const char *name)
+{
+	for (size_t i = 0; i < l->name_count; i++)
+		if (!strcmp(l->names[i], name))
+			return (int)i;
+	return -1;
+}
+
+const char *ptrc_layout_pattern(const struct ptrc_layout *l)
+{
+	return l->pattern;
+}
+
+static void decode_number(const struct field *f, const char *data, struct ptrc_value *v)
+{
+	uint64_t u = 0;
+	unsigned int unused_bits = 64 - 8 * (unsigned int)f->size;
+	float single;
+
+	memcpy(&u, data, f->size);
+	v->u = u;
+	switch (f->type->kind) {
+	case SIGNED:
+		v->kind = PTRC_VALUE_SIGNED;
+		v->i = (int64_t)(u << unused_bits) >> unused_bits;
+		break;
+	case HEX:
+		v->kind = PTRC_VALUE_HEX;
+		break;
+	case BOOL:
+		v->kind = PTRC_VALUE_BOOL;
+		if (u > 1)
+			v->raw = data;
+		break;
+	case FLOAT:
+		if (f->size == sizeof(float)) {
+			v->kind = PTRC_VALUE_FLOAT;
+			memcpy(&single, data, sizeof(single));
+			v->f = (double)single;
+		} else {
+			v->kind = PTRC_VALUE_DOUBLE;
+			memcpy(&v->f, data, sizeof(v->f));
+		}
+		if (isnan(v->f))
+			v->raw = data;
+		break;
+	default:
+		v->kind = PTRC_VALUE_UNSIGNED;
+		break;
+	}
+	v->raw_size = f->size;
+}
+
+static bool is_zero(const char *p, size_t size)
+{
+	while (size && !p[size - 1])
+		size--;
+	return !size;
+}
+
+/* The bytes of the data that the field takes; false if there are not so many. */
+static bool measure(const struct field *f, bool is_last, const char *data, size_t size,
+		    size_t *taken)
+{
+	*taken = f->size;
+	if (f->size)
+		return f->size <= size;
+	*taken = size;
+	if (f->type->kind != STRING)
+		return true;
+	*taken = strnlen(data, size);
+	/* With its null byte, if it is there. */
+	*taken += *taken < size;
+	/* An empty string without null byte can only be at the end. */
+	return size || is_last;
+}
+
+static void decode_field(const struct field *f, const char *data, size_t size,
+			 struct ptrc_value *v)
+{
+	switch (f->type->kind) {
+	case CHARS:
+	case STRING:
+		v->kind = PTRC_VALUE_TEXT;
+		v->bytes = data;
+		v->size = strnlen(data, size);
+		if (!is_zero(data + v->size, size - v->size)) {
+			v->raw = data;
+			v->raw_size = size;
+		}
+		break;
+	case BYTES:
+		v->kind = PTRC_VALUE_BYTES;
+		v->bytes = data;
+		v->size = size;
+		break;
+	case PADDING:
+		break;
+	default:
+		decode_number(f, data, v);
+		break;
+	}
+}
+
+/* Offset of the next field of the type. */
+static size_t align(const struct ptrc_layout *l, size_t at, size_t size)
+{
+	return l->alignment > 1 && size > 1 ? (at + size - 1) & ~(size - 1) : at;
+}
+
+void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t size,
+			struct ptrc_decoded *d)
+{
+	const char *data = bytes;
+	size_t at = 0;
+
+	if (d->size < l->count) {
+		d->values = ptrc_cli_reallocate(d->values, l->count * sizeof(*d->values));
+		d->size = l->count;
+	}
+	memset(d->values, 0, l->count * sizeof(*d->values));
+	d->error = PTRC_LAYOUT_SHORT;
+	for (size_t i = 0; i < l->count; i++) {
+		const struct field *f = &l->fields[i];
+		size_t taken;
+
+		at = align(l, at, f->type->size);
+		if (at > size ||
+		    !measure(f, i + 1 == l->count, data + at, size - at, &taken))
+			return;
+		decode_field(f, data + at, taken, &d->values[i]);
+		at += taken;
+	}
+	/* A C structure has padding at its end, too. */
+	if (at == size || align(l, at, l->alignment) == size)
+		d->error = PTRC_LAYOUT_FITS;
+	else
+		d->error = PTRC_LAYOUT_REST;
+}
+
+const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *l,
+					   const struct ptrc_decoded *d, int name)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->fields[i].name == name)
+			return &d->values[i];
+	return NULL;
+}
+
+void ptrc_layout_json(struct ptrc_json *j, const struct ptrc_layout *l,
+		      const struct ptrc_decoded *d)
+{
+	for (size_t i = 0; i < l->count; i++)
+		ptrc_value_json(j, l->fields[i].text, &d->values[i]);
+}
+
+void ptrc_layout_text(struct ptrc_buffer *b, const struct ptrc_layout *l,
+		      const struct ptrc_decoded *d)
+{
+	const char *separator = "";
+
+	for (size_t i = 0; i < l->count; i++) {
+		if (d->values[i].kind == PTRC_VALUE_NONE)
+			continue;
+		ptrc_buffer_text(b, separator);
+		ptrc_buffer_text(b, l->fields[i].text);
+		ptrc_buffer_char(b, '=');
+		ptrc_value_text(b, &d->values[i]);
+		separator = " ";
+	}
+}
+
+const char *ptrc_layout_error_word(enum ptrc_layout_error error)
+{
+	switch (error) {
+	case PTRC_LAYOUT_SHORT:
+		return "short";
+	case PTRC_LAYOUT_REST:
+		return "rest";
+	default:
+		return NULL;
+	}
+}

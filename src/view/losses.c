@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/view/losses.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+
+void ptrc_losses_gather(struct ptrc_losses *l,
+			const struct posix_trace_status_info *status,
+			const struct posixtrace_counts *counts)
+{
+	bool is_overrun = status->posix_stream_overrun_status == POSIX_TRACE_OVERRUN ||
+			  status->posix_log_overrun_status == POSIX_TRACE_OVERRUN;
+
+	*l = (struct ptrc_losses){
+		.stream_events = counts->pt_lost_events,
+		.log_events = counts->pt_log_lost_events,
+		.write_error = status->posix_stream_flush_error,
+	};
+	/* That is how the status of a log without its end reads, which calls itself
+	 * overrun to be on the safe side. */
+	if (l->write_error == EOWNERDEAD) {
+		l->write_error = 0;
+		l->is_unclosed = true;
+	} else {
+		l->is_overrun = is_overrun && !l->stream_events && !l->log_events;
+	}
+}
+
+bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone,
+			   uint64_t *event_count)
+{
+	struct posix_trace_status_info status;
+	struct posixtrace_counts counts;
+	bool has_them = false;
+	trace_id_t trace;
+	struct stat st;
+	int error;
+	int fd;
+
+	l->is_log_gone |= is_gone;
+	if (is_gone)
+		return false;
+	/* A FIFO would wait for a writer. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	error = posix_trace_open(fd, &trace);
+	l->is_log_gone |= error == EINVAL;
+	if (!error) {
+		has_them = !posix_trace_get_status(trace, &status) &&
+			   !posixtrace_get_counts(trace, &counts, sizeof(counts));
+		posix_trace_close(trace);
+	}
+	close(fd);
+	if (has_them) {
+		ptrc_losses_gather(l, &status, &counts);
+		*event_count = counts.pt_log_events;
+	}
+	return has_them;
+}
+
+void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
+				 uint64_t in_log)
+{
+	uint64_t known = in_log + l->log_events;
+
+	if (l->write_error && recorded > known)
+		l->unwritten_events = recorded - known;
+}
+
+uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts,
+				uint64_t read_count)
+{
+	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events;
+
+	return seen < counts->pt_log_events ? counts->pt_log_events - seen : 0;
+}
+
+bool ptrc_losses_is_any(const struct ptrc_losses *l)
+{
+	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
+	       l->write_error || l->is_log_gone || l->unreadable_events ||
+	       l->unshown_events || l->is_rest_unshown || l->read_error;
+}
+
+static const char *events(uint64_t count)
+{
+	return count == 1 ? "event" : "events";
+}
+
+void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
+{
+	if (l->stream_events)
+		ptrc_cli_message(thing, "%llu %s lost in the stream, which was full",
+				 (unsigned long long)l->stream_events,
+				 events(l->stream_events));
+	if (l->log_events)
+		ptrc_cli_message(thing, "%llu %s lost in the log, which was full",
+				 (unsigned long long)l->log_events,
+				 events(l->log_events));
+	if (l->is_overrun)
+		ptrc_cli_message(thing, "events were lost");
+	if (l->write_error && l->unwritten_events)
+		ptrc_cli_message(thing, "%llu %s lost, as writing the log failed: %s",
+				 (unsigned long long)l->unwritten_events,
+				 events(l->unwritten_events), strerror(l->write_error));
+	else if (l->write_error)
+		ptrc_cli_message(thing, "writing the log failed: %s",
+				 strerror(l->write_error));
+	if (l->is_log_gone)
+		ptrc_cli_message(
+			thing, "the log is not there any more: it was deleted, renamed, "
+			       "replaced or truncated while it was written");
+	if (l->is_unclosed)
+		ptrc_cli_message(thing,
+				 "the log has no end: its trace still goes on, or was "
+				 "killed, or the file was cut");
+	if (l->unreadable_events)
+		ptrc_cli_message(thing, "damaged: %llu %s could not be read",
+				 (unsigned long long)l->unreadable_events,
+				 events(l->unreadable_events));
+	if (l->unshown_events)
+		ptrc_cli_message(thing, "%llu %s not shown, as they came too fast",
+				 (unsigned long long)l->unshown_events,
+				 events(l->unshown_events));
+	if (l->is_rest_unshown)
+		ptrc_cli_message(thing,
+				 "the session ended before all events could be shown");
+	if (l->read_error == ECONNRESET)
+		ptrc_cli_message(thing, "the session was killed");
+	else if (l->read_error)
+		ptrc_cli_message(thing, "reading the log failed: %s",
+				 strerror(l->read_error));
+}
+
+void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
+{
+	ptrc_json_u64(j, "stream_events", l->stream_events);
+	ptrc_json_u64(j, "log_events", l->log_events);
+	ptrc_json_bool(j, "unknown", l->is_overrun || l->is_rest_unshown);
+	ptrc_json_bool(j, "unclosed", l->is_unclosed);
+	ptrc_json_i64(j, "write_error", l->write_error);
+	ptrc_json_bool(j, "log_gone", l->is_log_gone);
+	ptrc_json_u64(j, "unwritten_events", l->unwritten_events);
+	ptrc_json_u64(j, "unreadable_events", l->unreadable_events);
+	ptrc_json_u64(j, "unshown_events", l->unshown_events);
+}

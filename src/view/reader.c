@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/view/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+
+/* The begin of every log; see docs/log-format.md. All but the signature may be otherwise
+ * in one that this program cannot read. */
+struct prefix {
+	unsigned char signature[8];
+	uint32_t byte_order;
+	uint16_t version;
+	uint8_t word_size;
+	uint8_t zero;
+	uint16_t machine;
+	uint8_t reserved[14];
+};
+_Static_assert(sizeof(struct prefix) == 32, "as in the file");
+
+static const unsigned char signature[8] = "\211PTRLOG\n";
+enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 1, WORD_SIZE = 8 };
+#if defined(__x86_64__)
+enum { MACHINE = 62 };
+#elif defined(__aarch64__)
+enum { MACHINE = 183 };
+#endif
+
+/* Enough for the data of every system event; the largest is that of FILTER. */
+enum { DATA_SIZE_MIN = 4096 };
+
+static const char *temporary_directory(void)
+{
+	const char *directory = getenv("TMPDIR");
+
+	return directory && *directory ? directory : "/tmp";
+}
+
+/* A file without a name, gone with its descriptor; -1 with errno. */
+static int temporary_file(void)
+{
+	char name[] = "/tmp/ptrace-XXXXXX";
+	int fd;
+
+	fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+		return fd;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+/*
+ * Replaces *fd, a pipe or the like, by a file with all it gives: a log can only be read
+ * where one can seek. What does not begin as a log may have no end, and is left after the
+ * first bytes. Returns whether it could, after a message about the path if not.
+ */
+static bool spool(const char *path, int *fd)
+{
+	char bytes[65536];
+	int file = temporary_file();
+	int write_error = file < 0 ? errno : 0;
+	size_t compared = 0;
+	bool is_log = true;
+	int error = 0;
+
+	while (is_log && !write_error) {
+		ssize_t n = read(*fd, bytes, sizeof(bytes));
+		size_t head = sizeof(signature) - compared;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			error = errno;
+		if (n <= 0)
+			break;
+		if (head > (size_t)n)
+			head = (size_t)n;
+		is_log = !memcmp(bytes, signature + compared, head);
+		compared += head;
+		for (ssize_t done = 0; done < n && !write_error;) {
+			ssize_t m = write(file, bytes + done, (size_t)(n - done));
+
+			if (m < 0 && errno != EINTR)
+				write_error = errno;
+			if (m > 0)
+				done += m;
+		}
+	}
+	if (write_error)
+		ptrc_cli_message(path, "no copy of it can be kept in %s, see TMPDIR: %s",
+				 temporary_directory(), strerror(write_error));
+	else if (error)
+		ptrc_cli_error(path, error);
+	if (error || write_error) {
+		if (file >= 0)
+			close(file);
+		return false;
+	}
+	close(*fd);
+	*fd = file;
+	return true;
+}
+
+/* False after a message. */
+static bool open_file(const char *path, bool is_stdin, int *fd)
+{
+	struct stat st;
+	int error = 0;
+
+	if (is_stdin)
+		*fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (*fd < 0) {
+		ptrc_cli_error(path, errno);
+		return false;
+	}
+	if (fstat(*fd, &st))
+		error = errno;
+	else if (S_ISDIR(st.st_mode))
+		error = EISDIR;
+	else if (lseek(*fd, 0, SEEK_CUR) < 0)
+		error = errno;
+	if (error == ESPIPE && spool(path, fd))
+		return true;
+	if (error && error != ESPIPE)
+		ptrc_cli_error(path, error);
+	if (error)
+		close(*fd);
+	return !error;
+}
+
+void ptrc_reader_why_no_log(int fd, char *reason, size_t size)
+{
+	struct prefix p;
+	ssize_t n = pread(fd, &p, sizeof(p), 0);
+	struct stat st;
+
+	if (n <= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
+		snprintf(reason, size, "not a trace log: the file is empty");
+	else if (n < (ssize_t)sizeof(signature) ||
+		 memcmp(p.signature, signature, sizeof(signature)) != 0)
+		snprintf(reason, size, "not a trace log");
+	else if (n < (ssize_t)sizeof(p))
+		snprintf(reason, size, "cut within its first bytes");
+	else if (p.byte_order != BYTE_ORDER_MARK)
+		snprintf(reason, size,
+			 "a trace log of a machine with another byte order");
+	else if (p.version != LOG_VERSION)
+		snprintf(reason, size,
+			 "a trace log of format version %u, and %s reads version "
+			 "%d only",
+			 p.version, posixtrace_version(), LOG_VERSION);
+	else if (p.word_size != WORD_SIZE || p.machine != MACHINE)
+		snprintf(reason, size, "a trace log of another kind of machine");
+	else
+		snprintf(reason, size, "damaged or cut within its first bytes");
+}
+
+/*
+ * No event can be larger than the file, whatever the attribute says; and the attribute
+ * cannot be trusted, as the file may be anybody's.
+ */
+static size_t buffer_size(const struct ptrc_reader *r)
+{
+	uint64_t size = r->attributes.max_data_size;
+	struct stat st;
+
+	if (!fstat(r->fd, &st) && S_ISREG(st.st_mode) && size > (uint64_t)st.st_size)
+		size = (uint64_t)st.st_size;
+	if (size < DATA_SIZE_MIN)
+		size = DATA_SIZE_MIN;
+	return size < SIZE_MAX ? (size_t)size : SIZE_MAX;
+}
+
+bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
+{
+	char reason[120];
+	int error;
+
+	memset(r, 0, sizeof(*r));
+	r->path = strcmp(path, "-") ? path : "standard input";
+	if (!open_file(r->path, r->path != path, &r->fd))
+		return false;
+	error = posix_trace_open(r->fd, &r->trace);
+	if (error == EINVAL) {
+		ptrc_reader_why_no_log(r->fd, reason, sizeof(reason));
+		ptrc_cli_message(r->path, "%s", reason);
+		close(r->fd);
+		return false;
+	}
+	if (error) {
+		ptrc_cli_error(r->path, error);
+		close(r->fd);
+		return false;
+	}
+	error = ptrc_attributes_gather(r->trace, &r->attributes);
+	if (!error)
+		error = posix_trace_get_status(r->trace, &r->status);
+	if (!error)
+		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
+	if (!error) {
+		r->data_size = buffer_size(r);
+		r->data = malloc(r->data_size);
+		if (!r->data)
+			error = ENOMEM;
+	}
+	if (error) {
+		ptrc_cli_error(r->path, error);
+		posix_trace_close(r->trace);
+		close(r->fd);
+		return false;
+	}
+	return true;
+}
+
+void ptrc_reader_close(struct ptrc_reader *r)
+{
+	if (r->input)
+		ptrc_follow_close(r);
+	else
+		posix_trace_close(r->trace);
+	close(r->fd);
+	free(r->data);
+	for (size_t i = 0; i < PTRC_READER_IDS; i++)
+		free(r->names[i]);
+}
+
+bool ptrc_reader_next(struct ptrc_reader *r)
+{
+	int unavailable = 1;
+
+	if (__builtin_expect(r->input != NULL, 0))
+		return ptrc_follow_next(r);
+	r->error = posix_trace_getnext_event(r->trace, &r->event, r->data, r->data_size,
+					     &r->size, &unavailable);
+	if (r->error || unavailable)
+		return false;
+	r->read_count++;
+	return true;
+}
+
+bool ptrc_reader_is_waiting(const struct ptrc_reader *r)
+{
+	return r->input && ptrc_follow_is_waiting(r);
+}
+
+int ptrc_reader_rewind(struct ptrc_reader *r)
+{
+	r->read_count = 0;
+	r->error = 0;
+	return posix_trace_rewind(r->trace);
+}
+
+static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t id)
+{
+	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));
+
+	/* A session sends its names, ahead of what needs them. */
+	if (!r->input && !posix_trace_eventid_get_name(r->trace, id, name->text)) {
+		name->is_known = true;
+		name->size = strlen(name->text);
+	} else {
+		name->is_known = false;
+		name->size = (size_t)snprintf(name->text, sizeof(name->text), "#%u", id);
+	}
+	return name;
+}
+
+const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r,
+						trace_event_id_t id)
+{
+	/* Identifier 0 does not exist, so its place is for all that cannot be. */
+	struct ptrc_reader_name **name = &r->names[id < PTRC_READER_IDS ? id : 0];
+
+	if (__builtin_expect(!*name, 0))
+		*name = look_up(r, id);
+	return *name;
+}
+
+size_t ptrc_reader_load_names(struct ptrc_reader *r)
+{
+	size_t longest = 0;
+	trace_event_id_t id;
+	int unavailable = 0;
+
+	if (r->input) {
+		ptrc_follow_load_names(r);
+	} else {
+		posix_trace_eventtypelist_rewind(r->trace);
+		while (!posix_trace_eventtypelist_getnext_id(r->trace, &id,
+							     &unavailable) &&
+		       !unavailable)
+			ptrc_reader_name(r, id);
+	}
+	for (id = 1; id < PTRC_READER_IDS; id++)
+		if (r->names[id] && r->names[id]->is_known &&
+		    r->names[id]->size > longest)
+			longest = r->names[id]->size;
+	return longest;
+}
+
+void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)
+{
+	struct posixtrace_counts counts;
+
+	ptrc_losses_gather(l, &r->status, &r->counts);
+	l->read_error = r->error;
+	l->unshown_events = r->unshown_count;
+	l->is_rest_unshown = r->is_rest_unshown;
+	if (r->input)
+		return;
+	/* What was met while reading. */
+	if (posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+		return;
+	l->stream_events += counts.pt_gap_events;
+	if (is_read && !l->is_unclosed)
+		l->unreadable_events = ptrc_losses_unreadable(&counts, r->read_count);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/view/select.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+
+#include "src/cli/cli.h"
+
+void ptrc_select_add_glob(struct ptrc_select *s, const char *pattern)
+{
+	s->globs = ptrc_cli_reallocate(s->globs, (s->glob_count + 1) * sizeof(*s->globs));
+	s->globs[s->glob_count++] = (struct ptrc_select_glob){pattern, false};
+}
+
+void ptrc_select_add_number(struct ptrc_select_numbers *n, pid_t number)
+{
+	n->numbers =
+		ptrc_cli_reallocate(n->numbers, (n->count + 1) * sizeof(*n->numbers));
+	n->numbers[n->count++] = number;
+}
+
+static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
+{
+	bool found = !n->count;
+
+	for (size_t i = 0; i < n->count && !found; i++)
+		found = n->numbers[i] == number;
+	return found;
+}
+
+bool ptrc_select_new_type(struct ptrc_select *s, struct ptrc_select_types *t,
+			  struct ptrc_reader *r, trace_event_id_t id)
+{
+	const struct ptrc_reader_name *name = ptrc_reader_name(r, id);
+	bool is_wanted = !s->glob_count;
+
+	for (size_t i = 0; i < s->glob_count; i++)
+		if (!fnmatch(s->globs[i].pattern, name->text, 0)) {
+			s->globs[i].has_matched = true;
+			is_wanted = true;
+		}
+	if (s->is_user && ptrc_is_system_type(id))
+		is_wanted = false;
+	t->is_selected[id < PTRC_READER_IDS ? id : 0] =
+		is_wanted ? PTRC_SELECT_YES : PTRC_SELECT_NO;
+	return is_wanted;
+}
+
+bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types *t,
+			   struct ptrc_reader *r, trace_event_id_t id)
+{
+	unsigned char *answer = &t->is_around[id < PTRC_READER_IDS ? id : 0];
+
+	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
+		*answer = fnmatch(s->around, ptrc_reader_name(r, id)->text, 0)
+				  ? PTRC_SELECT_NO
+				  : PTRC_SELECT_YES;
+	return *answer == PTRC_SELECT_YES;
+}
+
+static bool has_span(const struct ptrc_select *s)
+{
+	return s->span.first != INT64_MIN || s->span.last != INT64_MAX;
+}
+
+bool ptrc_select_has_more(const struct ptrc_select *s)
+{
+	return s->pids.count || s->tids.count || s->where || has_span(s);
+}
+
+bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t,
+		       struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	const struct posix_trace_event_info *e = &r->event;
+
+	if (!has_number(&s->pids, e->posix_pid) || !has_number(&s->tids, e->posix_tid) ||
+	    !ptrc_select_type(s, t, r, e->posix_event_id))
+		return false;
+	if (has_span(s)) {
+		int64_t ns = ptrc_when_ns(&e->posix_timestamp);
+
+		if (ns < s->span.first || ns > s->span.last)
+			return false;
+	}
+	return !s->where || ptrc_where_holds(s->where, view);
+}
+
+bool ptrc_select_is_in_window(struct ptrc_select *s, int64_t ns)
+{
+	size_t low = 0;
+	size_t high = s->window_count;
+
+	/* Mostly it is where the last one was; but a clock may be set back. */
+	if (s->window < high && s->windows[s->window].first <= ns &&
+	    ns <= s->windows[s->window].last)
+		return true;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->windows[middle].last < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	s->window = low;
+	return low < s->window_count && s->windows[low].first <= ns;
+}
+
+/* Windows that touch or overlap are one. */
+static bool join(struct ptrc_span *a, const struct ptrc_span *b)
+{
+	if (b->first > a->last && b->first - 1 > a->last)
+		return false;
+	if (b->last > a->last)
+		a->last = b->last;
+	return true;
+}
+
+void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
+{
+	struct ptrc_span window = {first, last};
+	size_t n = s->window_count;
+
+	/* Events of one log come in order, so there are as many windows as there are gaps
+	 * between them, however many events. */
+	if (n && s->windows[n - 1].first <= first && join(&s->windows[n - 1], &window))
+		return;
+	/* Twice as many, whenever they are a power of two. */
+	if (!(n & (n - 1)))
+		s->windows = ptrc_cli_reallocate(s->windows,
+						 (n ? 2 * n : 1) * sizeof(*s->windows));
+	s->windows[s->window_count++] = window;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ptrc_span *s = a;
+	const struct ptrc_span *t = b;
+
+	return (s->first > t->first) - (s->first < t->first);
+}
+
+void ptrc_select_sort_windows(struct ptrc_select *s)
+{
+	size_t used = 0;
+
+	if (!s->window_count)
+		return;
+	qsort(s->windows, s->window_count, sizeof(*s->windows), compare);
+	for (size_t i = 1; i < s->window_count; i++)
+		if (!join(&s->windows[used], &s->windows[i]))
+			s->windows[++used] = s->windows[i];
+	s->window_count = used + 1;
+}
+
+void ptrc_select_free(struct ptrc_select *s)
+{
+	free(s->globs);
+	free(s->pids.numbers);
+	free(s->tids.numbers);
+	free(s->windows);
+	ptrc_where_free(s->where);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fields of an event, by the names that --fields, --where and JSON share.
+ */
+#ifndef PTRC_SRC_VIEW_VIEW_H
+#define PTRC_SRC_VIEW_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/view/layout.h"
+#include "src/view/reader.h"
+#include "src/view/value.h"
+
+enum ptrc_field_id {
+	PTRC_FIELD_TIME,
+	PTRC_FIELD_NS,
+	PTRC_FIELD_EVENT,
+	PTRC_FIELD_ID,
+	PTRC_FIELD_PID,
+	PTRC_FIELD_TID,
+	PTRC_FIELD_THREAD,
+	PTRC_FIELD_ADDRESS,
+	PTRC_FIELD_TRUNCATED,
+	PTRC_FIELD_LEN,
+	PTRC_FIELD_DATA,
+	PTRC_FIELD_LOG,
+	PTRC_FIELD_REASON,
+	PTRC_FIELD_ERROR,
+	/* One of those of the layouts: data.NAME. */
+	PTRC_FIELD_MEMBER,
+};
+
+struct ptrc_field {
+	enum ptrc_field_id id;
+	/* Of a member: the number and the text of its name. */
+	int name;
+	const char *text;
+};
+
+/* False with the reason if there is no such field. */
+bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
+		     char *reason, size_t reason_size);
+
+const char *ptrc_field_name(enum ptrc_field_id);
+
+/* Always a number; never one. A member may be either. */
+bool ptrc_field_is_number(const struct ptrc_field *);
+
+/* The event that a reader has read. The data is decoded when first asked for. */
+struct ptrc_view {
+	struct ptrc_reader *reader;
+	/* Null if the event has none. */
+	const struct ptrc_layout *layout;
+	bool is_decoded;
+	struct ptrc_decoded decoded;
+};
+
+const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
+
+/* Its texts belong to the event. The time is in nanoseconds since 1970. */
+void ptrc_view_value(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
+
+/* What the output calls a truncation status. */
+const char *ptrc_view_truncation(int status);
+
+#endif

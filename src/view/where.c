@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/view/where.h"
+
+#include <fnmatch.h>
+#include <limits.h>
+#include <regex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/cli.h"
+#include "src/view/when.h"
+
+/* Far more than anybody writes, and far less than what fills the stack, here or in the
+ * C library's patterns. */
+enum {
+	DEPTH_MAX = 100,
+	TESTS_MAX = 1000,
+	WORD_MAX_BYTES = 100,
+	PATTERN_MAX_BYTES = 1000,
+	REPEAT_MAX = 10000,
+	/* Some ten megabytes. */
+	STATES_MAX = 200000,
+};
+
+enum kind {
+	OR,
+	AND,
+	NOT,
+	/* A field alone. */
+	TRUTH,
+	COMPARISON,
+	REGEX,
+	GLOB,
+};
+
+enum relation {
+	EQUAL,
+	UNEQUAL,
+	BELOW,
+	NOT_ABOVE,
+	ABOVE,
+	NOT_BELOW,
+};
+
+struct operand {
+	bool is_field;
+	struct ptrc_field field;
+	struct ptrc_value literal;
+	/* What a literal is as a number, worked out once. */
+	bool has_number;
+	long double number;
+	/* Of a string. */
+	char *text;
+	/* Where it stands in the expression. */
+	size_t at;
+};
+
+struct node {
+	enum kind kind;
+	enum relation relation;
+	struct operand operands[2];
+	struct node *children[2];
+	regex_t regex;
+};
+
+struct ptrc_where {
+	struct node *root;
+	/* Texts on their way through functions that want a null byte at the end. */
+	struct ptrc_buffer scratch[2];
+};
+
+enum token {
+	END,
+	FIELD,
+	NUMBER,
+	STRING,
+	TRUE,
+	FALSE,
+	LEFT,
+	RIGHT,
+	OR_SIGN,
+	AND_SIGN,
+	NOT_SIGN,
+	RELATION,
+	REGEX_SIGN,
+	GLOB_SIGN,
+	/* The reason has been told. */
+	BAD,
+};
+
+struct parser {
+	const char *begin;
+	const char *at;
+	const struct ptrc_layouts *layouts;
+	char *reason;
+	size_t reason_size;
+	size_t depth;
+	size_t tests;
+
+	/* The token that comes next, and where it begins. */
+	enum token token;
+	enum relation relation;
+	const char *token_at;
+	char word[WORD_MAX_BYTES + 1];
+	long double number;
+	/* Owned, until an operand takes it. */
+	char *string;
+	size_t string_size;
+};
+
+static void __attribute__((format(printf, 3, 4)))
+refuse(struct parser *p, const char *at, const char *format, ...)
+{
+	va_list values;
+	int n;
+
+	/* What follows a mistake is none of its own. */
+	if (p->token == BAD)
+		return;
+	n = snprintf(p->reason, p->reason_size,
+		     "column %zu: ", (size_t)(at - p->begin) + 1);
+	va_start(values, format);
+	if (n > 0 && (size_t)n < p->reason_size)
+		vsnprintf(p->reason + n, p->reason_size - (size_t)n, format, values);
+	va_end(values);
+	p->token = BAD;
+}
+
+static bool is_letter(char c)
+{
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static void read_word(struct parser *p)
+{
+	size_t n = 0;
+
+	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.')
+		n++;
+	if (n > WORD_MAX_BYTES) {
+		refuse(p, p->at, "the name is too long");
+		return;
+	}
+	memcpy(p->word, p->at, n);
+	p->word[n] = '\0';
+	p->at += n;
+	if (!strcmp(p->word, "true"))
+		p->token = TRUE;
+	else if (!strcmp(p->word, "false"))
+		p->token = FALSE;
+	else
+		p->token = FIELD;
+}
+
+static void read_number(struct parser *p)
+{
+	size_t n = 1;
+
+	/* All that could belong to one, so that 1x2 is no number, rather than two words;
+	 * signs follow an exponent only. */
+	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.' ||
+	       ((p->at[n] == '+' || p->at[n] == '-') &&
+		(p->at[n - 1] == 'e' || p->at[n - 1] == 'E') && strncmp(p->at, "0x", 2) &&
+		strncmp(p->at, "0X", 2)))
+		n++;
+	if (!ptrc_value_read_number(p->at, n, &p->number)) {
+		refuse(p, p->at, "'%.*s' is not a number", n < 40 ? (int)n : 40, p->at);
+		return;
+	}
+	p->at += n;
+	p->token = NUMBER;
+}
+
+/* A backslash takes the quote's and its own meaning away; before anything else it is
+ * itself, so that regular expressions need no second one. */
+static void read_string(struct parser *p)
+{
+	char quote = *p->at;
+	const char *from = p->at + 1;
+	char *to;
+
+	free(p->string);
+	p->string = to = ptrc_cli_allocate(strlen(p->at));
+	for (; *from && *from != quote; from++) {
+		if (*from == '\\' && (from[1] == quote || from[1] == '\\'))
+			from++;
+		*to++ = *from;
+	}
+	*to = '\0';
+	p->string_size = (size_t)(to - p->string);
+	if (!*from) {
+		refuse(p, p->at, "the string has no end");
+		return;
+	}
+	p->at = from + 1;
+	p->token = STRING;
+}
+
+/* Bytes of the character there, which is not cut in a message. */
+static int character_length(const char *text)
+{
+	int n = 1;
+
+	while (((unsigned char)text[n] & 0xc0) == 0x80)
+		n++;
+	return n;
+}
+
+static void read_sign(struct parser *p)
+{
+	static const struct {
+		char text[4];
+		enum token token;
+		enum relation relation;
+	} signs[] = {
+		{"==", RELATION, EQUAL},     {"!=", RELATION, UNEQUAL},
+		{"<=", RELATION, NOT_ABOVE}, {">=", RELATION, NOT_BELOW},
+		{"=~", REGEX_SIGN, EQUAL},   {"&&", AND_SIGN, EQUAL},
+		{"||", OR_SIGN, EQUAL},	     {"<", RELATION, BELOW},
+		{">", RELATION, ABOVE},	     {"~", GLOB_SIGN, EQUAL},
+		{"!", NOT_SIGN, EQUAL},	     {"(", LEFT, EQUAL},
+		{")", RIGHT, EQUAL},
+	};
+
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+		size_t n = strlen(signs[i].text);
+
+		if (strncmp(p->at, signs[i].text, n))
+			continue;
+		p->token = signs[i].token;
+		p->relation = signs[i].relation;
+		p->at += n;
+		return;
+	}
+	if (*p->at == '=' || *p->at == '&' || *p->at == '|')
+		refuse(p, p->at, "'%c' is '%c%c' here", *p->at, *p->at, *p->at);
+	else
+		refuse(p, p->at, "'%.*s' has no meaning here", character_length(p->at),
+		       p->at);
+}
+
+/* Reads the next token, unless one was bad: that ends everything. */
+static void next(struct parser *p)
+{
+	if (p->token == BAD)
+		return;
+	p->at += strspn(p->at, " \t\n\r");
+	p->token_at = p->at;
+	if (!*p->at)
+		p->token = END;
+	else if (is_letter(*p->at))
+		read_word(p);
+	else if (*p->at == '.' && is_letter(p->at[1]))
+		refuse(p, p->at, "a field has no dot in front here");
+	else if (is_digit(*p->at) || *p->at == '-' || *p->at == '+' || *p->at == '.')
+		read_number(p);
+	else if (*p->at == '"' || *p->at == '\'')
+		read_string(p);
+	else
+		read_sign(p);
+}
+
+static void free_node(struct node *n)
+{
+	if (!n)
+		return;
+	if (n->kind == REGEX)
+		regfree(&n->regex);
+	for (size_t i = 0; i < 2; i++) {
+		free_node(n->children[i]);
+		free(n->operands[i].text);
+	}
+	free(n);
+}
+
+static struct node *make_node(enum kind kind)
+{
+	struct node *n = ptrc_cli_allocate(sizeof(*n));
+
+	memset(n, 0, sizeof(*n));
+	n->kind = kind;
+	return n;
+}
+
+static void set_number(struct operand *o, long double number)
+{
+	o->has_number = true;
+	o->number = number;
+}
+
+static void read_operand(struct parser *p, struct operand *o, bool is_right)
+{
+	char reason[300];
+
+	o->at = (size_t)(p->token_at - p->begin);
+	switch (p->token) {
+	case FIELD:
+		o->is_field = true;
+		if (!ptrc_field_find(p->word, p->layouts, &o->field, reason,
+				     sizeof(reason)))
+			refuse(p, p->token_at, "%s%s", reason,
+			       is_right ? "; text stands in quotes" : "");
+		break;
+	case NUMBER:
+		set_number(o, p->number);
+		break;
+	case TRUE:
+	case FALSE:
+		set_number(o, p->token == TRUE ? 1 : 0);
+		break;
+	case STRING:
+		o->text = p->string;
+		p->string = NULL;
+		o->literal.kind = PTRC_VALUE_TEXT;
+		o->literal.bytes = o->text;
+		o->literal.size = p->string_size;
+		o->has_number = ptrc_value_number(&o->literal, &o->number);
+		break;
+	case BAD:
+		break;
+	case END:
+		refuse(p, p->token_at, "something is missing at the end");
+		break;
+	default:
+		refuse(p, p->token_at,
+		       "a field, number or string is missing before '%.2s'", p->token_at);
+		break;
+	}
+	next(p);
+}
+
+/* What can be told before any event is there: a string beside a number that is none. */
+static void check_operands(struct parser *p, struct operand *field,
+			   struct operand *literal)
+{
+	const char *at = p->begin + literal->at;
+	struct ptrc_when when;
+
+	if (!field->is_field || literal->is_field || !literal->text)
+		return;
+	if (field->field.id == PTRC_FIELD_TIME) {
+		if (!ptrc_when_parse(literal->text, &when) ||
+		    when.base != PTRC_WHEN_ABSOLUTE)
+			refuse(p, at, "'%.60s' is not a time", literal->text);
+		else
+			set_number(literal, (long double)when.ns);
+		return;
+	}
+	if (ptrc_field_is_number(&field->field) && !literal->has_number)
+		refuse(p, at, "'%.60s' is not a number, but '%s' is", literal->text,
+		       ptrc_field_name(field->field.id));
+}
+
+/* The C library makes as many states as repetitions of repetitions come to: x+ is xx* to it,
+ * which counts where x is a group that may hold others. */
+static bool is_modest(const char *regex)
+{
+	unsigned long product = 1;
+
+	for (const char *p = strstr(regex, ")+"); p; p = strstr(p + 1, ")+")) {
+		product *= 2;
+		if (product > REPEAT_MAX)
+			return false;
+	}
+	for (const char *p = strchr(regex, '{'); p; p = strchr(p + 1, '{')) {
+		unsigned long largest = 1;
+		const char *digits = p + 1;
+
+		for (int i = 0; i < 2; i++) {
+			unsigned long n = strtoul(digits, (char **)&digits, 10);
+
+			if (n > largest)
+				largest = n;
+			digits += *digits == ',';
+		}
+		if (largest > REPEAT_MAX)
+			return false;
+		product *= largest;
+		if (product > REPEAT_MAX)
+			return false;
+	}
+	return product * strlen(regex) <= STATES_MAX;
+}
+
+/* \1 to \9, which POSIX has no longer in such expressions, and the C library tries in all
+ * ways there are: the time for that has no bounds. */
+static bool has_back_reference(const char *regex)
+{
+	bool is_in_set = false;
+
+	for (const char *p = regex; *p; p++) {
+		if (is_in_set) {
+			is_in_set = *p != ']';
+		} else if (*p == '[') {
+			is_in_set = true;
+			p += p[1] == '^';
+			/* The first of a set may be its end sign. */
+			p += p[1] == ']';
+		} else if (*p == '\\' && p[1]) {
+			p++;
+			if (*p >= '1' && *p <= '9')
+				return true;
+		}
+	}
+	return false;
+}
+
+static void read_pattern(struct parser *p, struct node *n)
+{
+	struct operand *left = &n->operands[0];
+	struct operand *pattern = &n->operands[1];
+	const char *sign = p->token == REGEX_SIGN ? "=~" : "~";
+	enum kind kind = p->token == REGEX_SIGN ? REGEX : GLOB;
+	char reason[200];
+	int error;
+
+	next(p);
+	if (p->token != STRING && p->token != BAD)
+		refuse(p, p->token_at, "'%s' wants a string behind it", sign);
+	else
+		read_operand(p, pattern, true);
+	if (p->token == BAD)
+		return;
+	if (left->is_field && ptrc_field_is_number(&left->field)) {
+		refuse(p, p->begin + left->at, "'%s' wants text, and '%s' is a number",
+		       sign, ptrc_field_name(left->field.id));
+	} else if (pattern->literal.size > PATTERN_MAX_BYTES ||
+		   (kind == REGEX && !is_modest(pattern->text))) {
+		refuse(p, p->begin + pattern->at, "the pattern is too large");
+	} else if (kind == REGEX && has_back_reference(pattern->text)) {
+		refuse(p, p->begin + pattern->at,
+		       "back references (\\1) are not known here");
+	} else if (kind == GLOB) {
+		n->kind = GLOB;
+	} else {
+		error = regcomp(&n->regex, pattern->text, REG_EXTENDED | REG_NOSUB);
+		if (error) {
+			regerror(error, &n->regex, reason, sizeof(reason));
+			refuse(p, p->begin + pattern->at, "%s", reason);
+		} else {
+			n->kind = REGEX;
+		}
+	}
+}
+
+static struct node *read_or(struct parser *);
+
+static struct node *read_comparison(struct parser *p)
+{
+	struct node *n = make_node(TRUTH);
+
+	if (++p->tests > TESTS_MAX) {
+		refuse(p, p->token_at, "more than %d comparisons", (int)TESTS_MAX);
+		return n;
+	}
+	read_operand(p, &n->operands[0], false);
+	if (p->token == RELATION) {
+		n->kind = COMPARISON;
+		n->relation = p->relation;
+		next(p);
+		read_operand(p, &n->operands[1], true);
+		if (p->token != BAD)
+			check_operands(p, &n->operands[0], &n->operands[1]);
+		if (p->token != BAD)
+			check_operands(p, &n->operands[1], &n->operands[0]);
+	} else if (p->token == REGEX_SIGN || p->token == GLOB_SIGN) {
+		read_pattern(p, n);
+	} else if (p->token != BAD && !n->operands[0].is_field) {
+		refuse(p, p->token_at, "a comparison is missing");
+	}
+	return n;
+}
+
+static struct node *read_not(struct parser *p)
+{
+	struct node *n;
+
+	/* Both ways to go deeper come through here. */
+	if (++p->depth > DEPTH_MAX)
+		refuse(p, p->token_at, "nested deeper than %d", (int)DEPTH_MAX);
+	if (p->token == NOT_SIGN) {
+		n = make_node(NOT);
+		next(p);
+		n->children[0] = read_not(p);
+	} else if (p->token == LEFT) {
+		next(p);
+		n = read_or(p);
+		if (p->token == RIGHT)
+			next(p);
+		else if (p->token != BAD)
+			refuse(p, p->token_at, "')' is missing");
+	} else {
+		n = read_comparison(p);
+	}
+	p->depth--;
+	return n;
+}
+
+static struct node *join(enum kind kind, struct node *left, struct node *right)
+{
+	struct node *n = make_node(kind);
+
+	n->children[0] = left;
+	n->children[1] = right;
+	return n;
+}
+
+static struct node *read_and(struct parser *p)
+{
+	struct node *n = read_not(p);
+
+	while (p->token == AND_SIGN) {
+		next(p);
+		n = join(AND, n, read_not(p));
+	}
+	return n;
+}
+
+static struct node *read_or(struct parser *p)
+{
+	struct node *n = read_and(p);
+
+	while (p->token == OR_SIGN) {
+		next(p);
+		n = join(OR, n, read_and(p));
+	}
+	return n;
+}
+
+struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *layouts,
+				    char *reason, size_t reason_size)
+{
+	struct parser p = {
+		.begin = text,
+		.at = text,
+		.layouts = layouts,
+		.reason = reason,
+		.reason_size = reason_size,
+	};
+	struct ptrc_where *w;
+	struct node *root;
+
+	next(&p);
+	root = read_or(&p);
+	if (p.token != END && p.token != BAD)
+		refuse(&p, p.token_at, "'&&' or '||' is missing before '%.20s'",
+		       p.token_at);
+	free(p.string);
+	if (p.token == BAD) {
+		free_node(root);
+		return NULL;
+	}
+	w = ptrc_cli_allocate(sizeof(*w));
+	*w = (struct ptrc_where){.root = root};
+	return w;
+}
+
+struct ptrc_where *ptrc_where_and(struct ptrc_where *a, struct ptrc_where *b)
+{
+	a->root = join(AND, a->root, b->root);
+	b->root = NULL;
+	ptrc_where_free(b);
+	return a;
+}
+
+/* The value as it is compared; bytes are the digits that JSON shows. */
+static void evaluate(struct ptrc_where *w, const struct node *n, size_t i,
+		     struct ptrc_view *view, struct ptrc_value *v)
+{
+	const struct operand *o = &n->operands[i];
+	struct ptrc_buffer *b = &w->scratch[i];
+
+	if (!o->is_field) {
+		*v = o->literal;
+		return;
+	}
+	ptrc_view_value(view, &o->field, v);
+	if (v->kind != PTRC_VALUE_BYTES)
+		return;
+	b->used = 0;
+	ptrc_buffer_hex_bytes(b, v->bytes, v->size);
+	v->kind = PTRC_VALUE_TEXT;
+	v->bytes = b->bytes;
+	v->size = b->used;
+}
+
+static bool number_of(const struct operand *o, const struct ptrc_value *v,
+		      long double *number)
+{
+	if (o->is_field)
+		return ptrc_value_number(v, number);
+	*number = o->number;
+	return o->has_number;
+}
+
+static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
+{
+	size_t size = a->size < b->size ? a->size : b->size;
+	int order = size ? memcmp(a->bytes, b->bytes, size) : 0;
+
+	if (order)
+		return order;
+	return (a->size > b->size) - (a->size < b->size);
+}
+
+static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
+{
+	struct ptrc_value v[2];
+	long double a;
+	long double b;
+
+	evaluate(w, n, 0, view, &v[0]);
+	evaluate(w, n, 1, view, &v[1]);
+	if (v[0].kind == PTRC_VALUE_TEXT && v[1].kind == PTRC_VALUE_TEXT) {
+		a = (long double)compare_texts(&v[0], &v[1]);
+		b = 0;
+	} else if (!number_of(&n->operands[0], &v[0], &a) ||
+		   !number_of(&n->operands[1], &v[1], &b)) {
+		return false;
+	}
+	switch (n->relation) {
+	case EQUAL:
+		return a == b;
+	case UNEQUAL:
+		return a != b;
+	case BELOW:
+		return a < b;
+	case NOT_ABOVE:
+		return a <= b;
+	case ABOVE:
+		return a > b;
+	default:
+		return a >= b;
+	}
+}
+
+static bool is_true(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
+{
+	struct ptrc_value v;
+	long double number;
+
+	evaluate(w, n, 0, view, &v);
+	if (v.kind == PTRC_VALUE_TEXT)
+		return v.size;
+	return number_of(&n->operands[0], &v, &number) && number != 0;
+}
+
+/* The text with a null byte behind it, in the second scratch; evaluate() has the first. */
+static const char *terminate(struct ptrc_where *w, const struct ptrc_value *v)
+{
+	struct ptrc_buffer *b = &w->scratch[1];
+
+	b->used = 0;
+	ptrc_buffer_bytes(b, v->bytes, v->size);
+	ptrc_buffer_char(b, '\0');
+	return b->bytes;
+}
+
+static bool matches(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
+{
+	struct ptrc_value v;
+	regmatch_t whole = {0};
+
+	const char *text;
+
+	evaluate(w, n, 0, view, &v);
+	if (v.kind != PTRC_VALUE_TEXT || v.size > INT_MAX)
+		return false;
+	text = terminate(w, &v);
+	if (n->kind == GLOB)
+		return strlen(text) == v.size && !fnmatch(n->operands[1].text, text, 0);
+	/* Null bytes within are bytes like others. */
+	whole.rm_eo = (regoff_t)v.size;
+	return !regexec(&n->regex, text, 1, &whole, REG_STARTEND);
+}
+
+static bool holds(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
+{
+	switch (n->kind) {
+	case OR:
+		return holds(w, n->children[0], view) || holds(w, n->children[1], view);
+	case AND:
+		return holds(w, n->children[0], view) && holds(w, n->children[1], view);
+	case NOT:
+		return !holds(w, n->children[0], view);
+	case TRUTH:
+		return is_true(w, n, view);
+	case COMPARISON:
+		return compare(w, n, view);
+	default:
+		return matches(w, n, view);
+	}
+}
+
+bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
+{
+	return holds(w, w->root, view);
+}
+
+void ptrc_where_free(struct ptrc_where *w)
+{
+	if (!w)
+		return;
+	free_node(w->root);
+	ptrc_buffer_free(&w->scratch[0]);
+	ptrc_buffer_free(&w->scratch[1]);
+	free(w);
+}
