@@ -4,6 +4,7 @@ dist_doc_DATA += \
 	%D%/conformance.md \
 	%D%/json-schema.md \
 	%D%/log-format.md \
+	%D%/protocol.md \
 	%D%/ptrace-count.schema.json \
 	%D%/ptrace-create.schema.json \
 	%D%/ptrace-doctor.schema.json \
