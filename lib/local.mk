@@ -68,6 +68,7 @@ ptrc_headers += \
 	%D%/stream/clock.h \
 	%D%/stream/drain.h \
 	%D%/stream/live_reader.h \
+	%D%/stream/pool.h \
 	%D%/stream/stream.h \
 	%D%/stream/stream_layout.h \
 	%D%/stream/type_counts.h \

@@ -61,16 +61,22 @@ static void emit_marked(trace_event_id_t id, uint32_t from, uint32_t to)
 	}
 }
 
+static struct ptrc_pool pool_of(struct ptrc_stream_header *h)
+{
+	return (struct ptrc_pool){
+		.header = h, .chunk_size = h->chunk_size, .chunk_count = h->chunk_count};
+}
+
 /* The record of that event. */
 static struct ptrc_record *find_record(struct ptrc_stream_header *h, uint32_t number)
 {
+	struct ptrc_pool pool = pool_of(h);
 	unsigned char data[MARKED];
 	struct ptrc_record *record = NULL;
 
 	marked_data(data, number);
 	for (uint32_t i = 0; i < h->chunks_used && !record; i++) {
-		unsigned char *chunk = (unsigned char *)ptrc_stream_chunk(
-			h, h->chunk_count, h->chunk_size, i);
+		unsigned char *chunk = (unsigned char *)ptrc_pool_chunk(&pool, i);
 		unsigned char *at = memmem(chunk, h->chunk_size, data, sizeof(data));
 
 		if (at)
@@ -357,6 +363,7 @@ TEST(a_slow_reaper_keeps_others_out_until_it_dies, "EVENT-23")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_id_t trid = ts_create_running(0, &attr);
 	struct ptrc_stream_header *h;
+	struct ptrc_pool pool;
 	struct ptrc_slot *slot;
 	pid_t reaper = harness_fork();
 
@@ -375,12 +382,13 @@ TEST(a_slow_reaper_keeps_others_out_until_it_dies, "EVENT-23")
 	atomic_store(&slot->owner, (uint64_t)dead << PTRC_SLOT_TID_SHIFT);
 	atomic_store(&h->reaper,
 		     ((uint64_t)reaper << PTRC_SLOT_TID_SHIFT) | PTRC_SLOT_CLAIM_MASK);
-	ptrc_slots_reap(h, h->chunk_count, h->chunk_size, 0, 0);
+	pool = pool_of(h);
+	ptrc_slots_reap(&pool, 0, 0);
 	CHECK_NE(slot->owner, 0);
 	CHECK_EQ(h->reaper >> PTRC_SLOT_TID_SHIFT, reaper);
 	CHECK_SYS(kill(reaper, SIGKILL));
 	harness_reap(reaper);
-	ptrc_slots_reap(h, h->chunk_count, h->chunk_size, 0, 0);
+	ptrc_slots_reap(&pool, 0, 0);
 	CHECK_EQ(slot->owner, 0);
 	CHECK_EQ(h->reaper, 0);
 	ts_shutdown(trid);
@@ -620,16 +628,16 @@ static const char *const region_names[] = {
 
 struct victim {
 	struct object stream, names, page;
-	uint32_t chunk_count, chunk_size, used;
+	struct ptrc_pool pool;
+	uint32_t used;
 };
 
 /* A word of the region. */
 static unsigned char *choose(const struct victim *v, enum region region)
 {
 	unsigned char *stream = v->stream.at;
-	unsigned char *chunk = (unsigned char *)ptrc_stream_chunk(
-		(struct ptrc_stream_header *)(void *)stream, v->chunk_count,
-		v->chunk_size, (uint32_t)random_below(v->used));
+	unsigned char *chunk = (unsigned char *)ptrc_pool_chunk(
+		&v->pool, (uint32_t)random_below(v->used));
 
 	switch (region) {
 	case HEADER:
@@ -648,7 +656,7 @@ static unsigned char *choose(const struct victim *v, enum region region)
 		return chunk + random_below(PTRC_CHUNK_FIRST);
 	case RECORDS:
 		return chunk + PTRC_CHUNK_FIRST +
-		       random_below(v->chunk_size - PTRC_CHUNK_FIRST);
+		       random_below(v->pool.chunk_size - PTRC_CHUNK_FIRST);
 	case NAMES_OBJECT:
 		return v->names.at + random_below(4096 + NAMES * PTRC_NAME_BYTES);
 	case PAGE:
@@ -751,8 +759,7 @@ static void damage_round(enum region region, int policy, bool has_log)
 	snprintf(page, sizeof(page), "p.%d", (int)target);
 	v.page = map_object(page);
 	h = (struct ptrc_stream_header *)(void *)v.stream.at;
-	v.chunk_count = h->chunk_count;
-	v.chunk_size = h->chunk_size;
+	v.pool = pool_of(h);
 	v.used = h->chunks_used < 64 ? h->chunks_used : 64;
 	end = harness_now_ns() + round_ms() * INT64_C(1000000);
 	while (harness_now_ns() < end) {

@@ -67,9 +67,8 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t 
 	struct ptrc_writer w;
 	uint64_t owner;
 	bool is_done;
-	uint32_t slot =
-		ptrc_slot_claim(h, s->chunk_count, s->chunk_size, ptrc_sys_getpid(),
-				ptrc_sys_gettid(), ptrc_self->image, &owner);
+	uint32_t slot = ptrc_slot_claim(&s->pool, ptrc_sys_getpid(), ptrc_sys_gettid(),
+					ptrc_self->image, &owner);
 
 	if (slot == UINT32_MAX) {
 		ptrc_writer_count_loss(h);
@@ -77,7 +76,7 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t 
 	}
 	/* No thread of the traced. */
 	atomic_fetch_sub_explicit(&h->threads, 1, memory_order_relaxed);
-	ptrc_writer_init(&w, h, s->chunk_size, s->chunk_count, slot);
+	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;
 	w.origin.pid = e->target.pid;
 	is_done = put(&w, e, id);

@@ -261,7 +261,7 @@ static void release(struct ptrc_controller *c)
 		ptrc_target_detach(&c->target, c->id);
 	if (c->stream.header) {
 		struct ptrc_stream_header *h = c->stream.header;
-		uint64_t offset = ptrc_stream_chunk_offset(c->stream.chunk_count);
+		uint64_t offset = ptrc_stream_chunk_offset(c->stream.pool.chunk_count);
 
 		if (c->target.is_self || h->target_pid == getpid())
 			ptrc_event_detach(c->id);

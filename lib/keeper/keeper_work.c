@@ -306,7 +306,7 @@ static bool give_up(void *arg)
 static void finish_for_dead(struct ptrc_keeper_work *k)
 {
 	struct ptrc_stream_header *h = k->stream.header;
-	uint64_t offset = ptrc_stream_chunk_offset(k->stream.chunk_count);
+	uint64_t offset = ptrc_stream_chunk_offset(k->stream.pool.chunk_count);
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int err;
 

@@ -100,9 +100,8 @@ static _Atomic uint64_t wants_control[PTRC_PAGE_SLOT_COUNT];
 /* What is mapped for page slot i. Unlike ptrc_self this survives a fork, so that the child
  * knows what to let go of. */
 static struct {
-	void *start;
+	struct ptrc_pool pool; /* a null header: nothing is mapped */
 	uint64_t size;
-	uint32_t chunk_size, chunk_count; /* checked copies */
 } mappings[PTRC_PAGE_SLOT_COUNT];
 
 /* Mappings that some thread may still be writing to; private zeros lie over them. */
@@ -417,7 +416,7 @@ static void detach(unsigned i, bool is_nested)
 	atomic_store_explicit(&ptrc_self->streams[i], NULL, memory_order_relaxed);
 	ptrc_self->stream_ids[i] = 0;
 	wants_control[i] = 0;
-	mappings[i].start = NULL;
+	mappings[i].pool.header = NULL;
 	if (retire(h) && !is_nested) {
 		forget_writers(h);
 		ptrc_sys(SYS_munmap, h, size);
@@ -487,13 +486,10 @@ static int map_stream(unsigned i, uint64_t stream_id, struct ptrc_stream_header 
 				      memory_order_seq_cst);
 	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
 	/* An earlier image of this process, replaced by exec, may have left a mark. */
-	ptrc_slots_reap(s.header, s.chunk_count, s.chunk_size, ptrc_sys_getpid(),
-			ptrc_self->image);
+	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image);
 	ptrc_self->stream_ids[i] = stream_id;
-	mappings[i].start = s.header;
+	mappings[i].pool = s.pool;
 	mappings[i].size = s.map_size;
-	mappings[i].chunk_size = s.chunk_size;
-	mappings[i].chunk_count = s.chunk_count;
 	*h = s.header;
 	return 0;
 }
@@ -577,11 +573,11 @@ void ptrc_event_fork_child(void)
 		atomic_store_explicit(&t->tid, 0, memory_order_release);
 	}
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
-		if (mappings[i].start && is_hot)
-			cover(mappings[i].start, mappings[i].size);
-		else if (mappings[i].start)
-			ptrc_sys(SYS_munmap, mappings[i].start, mappings[i].size);
-		mappings[i].start = NULL;
+		if (mappings[i].pool.header && is_hot)
+			cover(mappings[i].pool.header, mappings[i].size);
+		else if (mappings[i].pool.header)
+			ptrc_sys(SYS_munmap, mappings[i].pool.header, mappings[i].size);
+		mappings[i].pool.header = NULL;
 		if (zombies[i].start && !is_hot) {
 			ptrc_sys(SYS_munmap, zombies[i].start, zombies[i].size);
 			zombies[i].start = NULL;
@@ -654,16 +650,14 @@ static struct ptrc_writer *pick_writer(struct thread *t, unsigned i,
 		pick = alloc_writer(t);
 		if (!pick)
 			return NULL;
-		slot = ptrc_slot_claim(h, mappings[i].chunk_count, mappings[i].chunk_size,
-				       t->origin.pid, t->origin.tid, ptrc_self->image,
-				       &owner);
+		slot = ptrc_slot_claim(&mappings[i].pool, t->origin.pid, t->origin.tid,
+				       ptrc_self->image, &owner);
 		if (slot == UINT32_MAX) {
 			pick->next = t->unused;
 			t->unused = pick;
 			return NULL;
 		}
-		ptrc_writer_init(pick, h, mappings[i].chunk_size, mappings[i].chunk_count,
-				 slot);
+		ptrc_writer_init(pick, &mappings[i].pool, slot);
 		pick->slot_owner = owner;
 		pick->origin = t->origin;
 		pick->next = t->lists[i];

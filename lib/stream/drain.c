@@ -45,8 +45,7 @@ static bool pin(struct ptrc_drain *d, uint32_t i, uint32_t *end)
 		uint64_t state = PTRC_CHUNK_STATE(word);
 
 		if (state == PTRC_CHUNK_STEALING) {
-			ptrc_chunk_note_loss(s->header, s->chunk_count, s->chunk_size, i,
-					     word);
+			ptrc_chunk_note_loss(&s->pool, i, word);
 			return false;
 		}
 		if ((state != PTRC_CHUNK_OWNED && state != PTRC_CHUNK_SEALED &&
@@ -54,7 +53,7 @@ static bool pin(struct ptrc_drain *d, uint32_t i, uint32_t *end)
 		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) !=
 			    atomic_load_explicit(&s->header->epoch, memory_order_acquire))
 			return false;
-		*end = ptrc_chunk_end(s->header, s->chunk_count, s->chunk_size, i, word);
+		*end = ptrc_chunk_end(&s->pool, i, word);
 		if (*end == 0)
 			return false;
 		if (ptrc_chunk_rpos(ctl, word, *end) >= *end && state == PTRC_CHUNK_OWNED)
@@ -95,14 +94,11 @@ static void unpin(struct ptrc_drain *d)
 static void find_gap(struct ptrc_drain *d)
 {
 	struct ptrc_stream *s = d->stream;
-	uint32_t used = atomic_load_explicit(&s->header->chunks_used,
-					     memory_order_acquire),
-		 end;
+	uint32_t used = ptrc_pool_used(&s->pool), end;
 
 	d->resume = PTRC_TIME_NONE;
-	for (d->chunk = 0; d->chunk < used && d->chunk < s->chunk_count; d->chunk++) {
-		struct ptrc_chunk *c = ptrc_stream_chunk(s->header, s->chunk_count,
-							 s->chunk_size, d->chunk);
+	for (d->chunk = 0; d->chunk < used; d->chunk++) {
+		struct ptrc_chunk *c = ptrc_pool_chunk(&s->pool, d->chunk);
 		struct ptrc_walk_record r;
 		uint32_t rpos;
 
@@ -131,7 +127,7 @@ static void find_gap(struct ptrc_drain *d)
 
 static uint64_t buffer_bytes(const struct ptrc_stream *s)
 {
-	return s->chunk_size + sizeof(struct ptrc_drain_sums);
+	return s->pool.chunk_size + sizeof(struct ptrc_drain_sums);
 }
 
 static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
@@ -147,7 +143,7 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	if (ptrc_sys_is_error(map))
 		return ENOMEM;
 	d->buffer = (uint8_t *)map;
-	d->sums = (void *)(d->buffer + s->chunk_size);
+	d->sums = (void *)(d->buffer + s->pool.chunk_size);
 	ptrc_stream_settle(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
 	d->run = atomic_load_explicit(&h->run, memory_order_acquire);
@@ -230,7 +226,7 @@ struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d)
 
 void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
-	if (note->chunk < d->stream->chunk_count)
+	if (note->chunk < d->stream->pool.chunk_count)
 		atomic_store_explicit(&ctl_at(d, note->chunk)->taken,
 				      (uint64_t)note->gen << 32 | note->consumed,
 				      memory_order_relaxed);
@@ -448,7 +444,7 @@ static bool open_chunk(struct ptrc_drain *d)
 	if (!pin(d, d->chunk, &end))
 		return false;
 	d->is_owed = d->is_damaged = false;
-	c = ptrc_stream_chunk(s->header, s->chunk_count, s->chunk_size, d->chunk);
+	c = ptrc_pool_chunk(&s->pool, d->chunk);
 	memcpy(d->buffer, c, end);
 	c = (void *)d->buffer;
 	rpos = ptrc_chunk_rpos(ctl_at(d, d->chunk), d->word, end);
@@ -470,10 +466,9 @@ static bool open_chunk(struct ptrc_drain *d)
 
 static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_run *run)
 {
-	uint32_t used = atomic_load_explicit(&d->stream->header->chunks_used,
-					     memory_order_acquire);
+	uint32_t used = ptrc_pool_used(&d->stream->pool);
 
-	while (d->chunk < used && d->chunk < d->stream->chunk_count) {
+	while (d->chunk < used) {
 		if (!d->is_pinned && !open_chunk(d)) {
 			d->chunk++;
 			continue;

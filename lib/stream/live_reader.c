@@ -38,7 +38,7 @@ int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, boo
 	r->stream = s;
 	r->is_tee = is_tee;
 	r->gap_first = PTRC_TIME_NONE;
-	r->buffer_size = s->chunk_size;
+	r->buffer_size = s->pool.chunk_size;
 	r->buffer = malloc(r->buffer_size);
 	if (is_tee)
 		r->withheld = calloc(PTRC_TYPE_COUNT, sizeof(*r->withheld));
@@ -97,8 +97,7 @@ static struct ptrc_chunk_ctl *ctl_at(struct ptrc_live_reader *r, uint32_t chunk)
 
 static struct ptrc_chunk *chunk_at(struct ptrc_live_reader *r, uint32_t chunk)
 {
-	return ptrc_stream_chunk(r->stream->header, r->stream->chunk_count,
-				 r->stream->chunk_size, chunk);
+	return ptrc_pool_chunk(&r->stream->pool, chunk);
 }
 
 /* Pin the chunk so that it stays what it is; *end: behind its last record. */
@@ -113,14 +112,12 @@ static bool pin(struct ptrc_live_reader *r, uint32_t chunk, uint64_t *pinned,
 		uint64_t state = PTRC_CHUNK_STATE(word);
 
 		if (state == PTRC_CHUNK_STEALING)
-			ptrc_chunk_note_loss(s->header, s->chunk_count, s->chunk_size,
-					     chunk, word);
+			ptrc_chunk_note_loss(&s->pool, chunk, word);
 		if ((state != PTRC_CHUNK_OWNED && state != PTRC_CHUNK_SEALED &&
 		     state != PTRC_CHUNK_PARTIAL) ||
 		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != r->epoch)
 			return false;
-		*end = ptrc_chunk_end(s->header, s->chunk_count, s->chunk_size, chunk,
-				      word);
+		*end = ptrc_chunk_end(&s->pool, chunk, word);
 		if (*end == 0)
 			return false;
 		if (atomic_compare_exchange_weak_explicit(
@@ -289,14 +286,6 @@ static bool enter_chunk(struct ptrc_live_reader *r, struct ptrc_live_run *run)
 
 /* ---- batches ---- */
 
-static uint32_t used_chunks(struct ptrc_live_reader *r)
-{
-	uint32_t used = atomic_load_explicit(&r->stream->header->chunks_used,
-					     memory_order_acquire);
-
-	return used < r->stream->chunk_count ? used : r->stream->chunk_count;
-}
-
 static bool has_unread(struct ptrc_live_reader *r, uint32_t used)
 {
 	struct ptrc_stream *s = r->stream;
@@ -310,7 +299,7 @@ static bool has_unread(struct ptrc_live_reader *r, uint32_t used)
 		    PTRC_CHUNK_STATE(word) == PTRC_CHUNK_STEALING ||
 		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != r->epoch)
 			continue;
-		end = ptrc_chunk_end(s->header, s->chunk_count, s->chunk_size, i, word);
+		end = ptrc_chunk_end(&s->pool, i, word);
 		if (end && ptrc_chunk_rpos(ctl, word, end) < end &&
 		    !(i < r->run_capacity && r->runs[i].gen == PTRC_CHUNK_GEN(word) &&
 		      r->runs[i].walk.off >= end))
@@ -383,12 +372,12 @@ static int new_batch(struct ptrc_live_reader *r, int64_t max_hold_ns)
 	uint32_t used;
 	int error;
 
-	if (!r->is_settling && !has_unread(r, used_chunks(r)))
+	if (!r->is_settling && !has_unread(r, ptrc_pool_used(&r->stream->pool)))
 		return 0;
 	if (!settle(r, max_hold_ns))
 		return ENODATA;
 	/* Only now: a chunk taken for the first time before `until` counts, too. */
-	used = used_chunks(r);
+	used = ptrc_pool_used(&r->stream->pool);
 	error = grow(r, used);
 	if (error)
 		return error;
@@ -547,7 +536,7 @@ static bool tell_stop(struct ptrc_live_reader *r, int64_t max_hold_ns)
 	/* An event of the run may be on its way still, and comes before the STOP. */
 	if (!settle(r, max_hold_ns))
 		return false;
-	if (has_unread(r, used_chunks(r)))
+	if (has_unread(r, ptrc_pool_used(&r->stream->pool)))
 		return true;
 	r->queue_at = r->queue_count = 0;
 	if (ptrc_stream_cut(h, &cut) && r->stop_told != run + 1) {
@@ -710,7 +699,7 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r,
 	uint64_t version = atomic_load_explicit(&types->version, memory_order_acquire);
 	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
 	struct bounds b = {.cut = PTRC_TIME_NONE};
-	uint32_t used = used_chunks(r);
+	uint32_t used = ptrc_pool_used(&r->stream->pool);
 
 	if (epoch != r->epoch)
 		start_over(r, epoch);

@@ -39,10 +39,10 @@ static bool take_geometry(struct ptrc_stream *s)
 	const volatile struct ptrc_stream_header *h = s->header;
 	uint64_t size = s->map_size, chunk_size, count;
 
-	s->chunk_size = h->chunk_size;
-	s->chunk_count = h->chunk_count;
-	chunk_size = s->chunk_size;
-	count = s->chunk_count;
+	s->pool.chunk_size = h->chunk_size;
+	s->pool.chunk_count = h->chunk_count;
+	chunk_size = s->pool.chunk_size;
+	count = s->pool.chunk_count;
 	return h->magic == PTRC_STREAM_MAGIC && h->version == PTRC_STREAM_VERSION &&
 	       chunk_size >= 4096 && chunk_size % 4096 == 0 && count >= 1 &&
 	       count <= UINT32_MAX / 2 && h->map_size <= size &&
@@ -55,9 +55,9 @@ static bool take_geometry(struct ptrc_stream *s)
 static void inherit(struct ptrc_stream *s)
 {
 	struct ptrc_stream_header *h = s->header;
-	uint32_t used = atomic_load_explicit(&h->chunks_used, memory_order_acquire);
+	uint32_t used = ptrc_pool_used(&s->pool);
 
-	for (uint32_t i = 0; i < used && i < s->chunk_count; i++) {
+	for (uint32_t i = 0; i < used; i++) {
 		uint64_t word = atomic_fetch_and_explicit(&ptrc_stream_ctl(h)[i].word,
 							  ~PTRC_CHUNK_PIN_KEEPER,
 							  memory_order_acquire) &
@@ -66,7 +66,7 @@ static void inherit(struct ptrc_stream *s)
 		/* Its slot is in no reaper's list. */
 		if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
 		    PTRC_CHUNK_SLOT(word) == PTRC_SLOT_KEEPER)
-			ptrc_chunk_seal_dead(h, s->chunk_count, s->chunk_size, i, word);
+			ptrc_chunk_seal_dead(&s->pool, i, word);
 	}
 	atomic_store_explicit(&ptrc_stream_slots(h)[PTRC_SLOT_KEEPER].frame, 0,
 			      memory_order_relaxed);
@@ -91,7 +91,7 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 		return EINVAL;
 	}
 	s->role = role;
-	ptrc_writer_init(&s->own, s->header, s->chunk_size, s->chunk_count,
+	ptrc_writer_init(&s->own, &s->pool,
 			 role == PTRC_ROLE_KEEPER ? PTRC_SLOT_KEEPER
 						  : PTRC_SLOT_CONTROLLER);
 	if (role == PTRC_ROLE_KEEPER)
@@ -285,13 +285,13 @@ void ptrc_stream_wait_all_marks(struct ptrc_stream *s)
 static uint64_t unread_bytes(const struct ptrc_stream *s, bool with_keeper)
 {
 	struct ptrc_stream_header *h = s->header;
-	uint32_t used = atomic_load_explicit(&h->chunks_used, memory_order_acquire);
+	uint32_t used = ptrc_pool_used(&s->pool);
 	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire), sum = 0;
 
-	for (uint32_t i = 0; i < used && i < s->chunk_count; i++) {
+	for (uint32_t i = 0; i < used; i++) {
 		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
 		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
-		uint32_t end = ptrc_chunk_end(h, s->chunk_count, s->chunk_size, i, word);
+		uint32_t end = ptrc_chunk_end(&s->pool, i, word);
 
 		if (end == 0 ||
 		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch ||
@@ -437,8 +437,7 @@ static void settle(struct ptrc_stream *s)
 		return;
 	}
 	if (h->policy == POSIX_TRACE_LOOP) {
-		if (!(status & PTRC_ST_FULL) &&
-		    ptrc_pool_would_overwrite(h, s->chunk_count, s->chunk_size))
+		if (!(status & PTRC_ST_FULL) && ptrc_pool_would_overwrite(&s->pool))
 			ptrc_status_set(h, PTRC_ST_FULL);
 		return;
 	}
@@ -720,7 +719,7 @@ bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word,
 {
 	struct ptrc_stream_header *h = s->header;
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
-	struct ptrc_chunk *c = ptrc_stream_chunk(h, s->chunk_count, s->chunk_size, index);
+	struct ptrc_chunk *c = ptrc_pool_chunk(&s->pool, index);
 	uint32_t slot = PTRC_CHUNK_SLOT(word);
 	int64_t wait_ns = CONDEMN_WAIT_NS;
 
@@ -736,8 +735,8 @@ bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word,
 			return false;
 		}
 		*end = (uint32_t)atomic_load_explicit(&c->pos, memory_order_acquire);
-		if (*end < PTRC_CHUNK_FIRST || *end > s->chunk_size)
-			*end = s->chunk_size;
+		if (*end < PTRC_CHUNK_FIRST || *end > s->pool.chunk_size)
+			*end = s->pool.chunk_size;
 		atomic_store_explicit(&ctl->end, *end, memory_order_relaxed);
 		return true;
 	}
@@ -745,8 +744,8 @@ bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word,
 	    PTRC_CHUNK_SEALED)
 		return false;
 	*end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
-	if (*end > s->chunk_size)
-		*end = s->chunk_size;
+	if (*end > s->pool.chunk_size)
+		*end = s->pool.chunk_size;
 	return true;
 }
 

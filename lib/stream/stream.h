@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/stream/stream_layout.h"
+#include "lib/stream/pool.h"
 #include "lib/stream/writer.h"
 
 enum ptrc_role {
@@ -23,9 +23,11 @@ enum { PTRC_GIVEN_UP_MAX = 8 };
 
 /* Private to the process. Sizes are copies checked once: the shared ones may change. */
 struct ptrc_stream {
-	struct ptrc_stream_header *header;
+	union {
+		struct ptrc_stream_header *header; /* the same as pool.header */
+		struct ptrc_pool pool;
+	};
 	uint64_t map_size;
-	uint32_t chunk_size, chunk_count;
 	enum ptrc_role role;
 	struct ptrc_writer own; /* records the role's own events */
 	/* Event calls that were waited for in vain, by slot and mark: not waited for again
@@ -109,52 +111,7 @@ void ptrc_status_error(struct ptrc_stream_header *h, int error);
 struct posix_trace_status_info;
 void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st);
 
-/* By the filter of now: who records takes the control word before, and looks at it again. */
-static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h,
-					   uint32_t id)
-{
-	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >>
-		       id % 64 &
-	       1;
-}
-
 /* Make getnext look again. */
 void ptrc_stream_wake_readers(struct ptrc_stream_header *h);
-
-static inline struct ptrc_type_counts *ptrc_stream_types(struct ptrc_stream_header *h)
-{
-	return (void *)((char *)h + PTRC_STREAM_TYPE_OFFSET);
-}
-
-static inline struct ptrc_clock_entry *ptrc_stream_clock(struct ptrc_stream_header *h)
-{
-	return (void *)((char *)h + PTRC_STREAM_CLOCK_OFFSET);
-}
-
-static inline struct ptrc_slot *ptrc_stream_slots(struct ptrc_stream_header *h)
-{
-	return (void *)((char *)h + PTRC_STREAM_SLOT_OFFSET);
-}
-
-static inline struct ptrc_chunk_ctl *ptrc_stream_ctl(struct ptrc_stream_header *h)
-{
-	return (void *)((char *)h + PTRC_STREAM_CHUNK_CTL_OFFSET);
-}
-
-static inline uint64_t ptrc_stream_chunk_offset(uint32_t chunk_count)
-{
-	uint64_t end = PTRC_STREAM_CHUNK_CTL_OFFSET +
-		       chunk_count * sizeof(struct ptrc_chunk_ctl);
-
-	return (end + 4095) & ~UINT64_C(4095);
-}
-
-static inline struct ptrc_chunk *ptrc_stream_chunk(struct ptrc_stream_header *h,
-						   uint32_t chunk_count,
-						   uint32_t chunk_size, uint32_t index)
-{
-	return (void *)((char *)h + ptrc_stream_chunk_offset(chunk_count) +
-			(uint64_t)index * chunk_size);
-}
 
 #endif

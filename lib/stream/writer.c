@@ -27,19 +27,6 @@
 	 (uint64_t)(slot) << PTRC_CHUNK_SLOT_SHIFT | \
 	 (uint64_t)(claim) << PTRC_CHUNK_CLAIM_SHIFT | (state))
 
-static struct ptrc_chunk *chunk_at(struct ptrc_stream_header *h, uint32_t chunk_count,
-				   uint32_t chunk_size, uint32_t index)
-{
-	return ptrc_stream_chunk(h, chunk_count, chunk_size, index);
-}
-
-static uint32_t used_chunks(struct ptrc_stream_header *h, uint32_t chunk_count)
-{
-	uint32_t used = atomic_load_explicit(&h->chunks_used, memory_order_acquire);
-
-	return used < chunk_count ? used : chunk_count;
-}
-
 /* ---- walking ---- */
 
 bool ptrc_walk_next(struct ptrc_walk *k, struct ptrc_walk_record *r)
@@ -82,9 +69,9 @@ bool ptrc_walk_next(struct ptrc_walk *k, struct ptrc_walk_record *r)
 	return false;
 }
 
-uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count,
-			uint32_t chunk_size, uint32_t index, uint64_t word)
+uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t word)
 {
+	struct ptrc_stream_header *h = pool->header;
 	const struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
 	uint32_t end;
 
@@ -93,9 +80,8 @@ uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count,
 		return 0;
 	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED) {
 		/* Pairs with the release of pos: the records before end are complete. */
-		uint64_t pos = atomic_load_explicit(
-			&chunk_at(h, chunk_count, chunk_size, index)->pos,
-			memory_order_acquire);
+		uint64_t pos = atomic_load_explicit(&ptrc_pool_chunk(pool, index)->pos,
+						    memory_order_acquire);
 
 		if ((uint32_t)(pos >> 32) != PTRC_CHUNK_GEN(word))
 			return 0; /* being taken: not initialised yet */
@@ -103,7 +89,7 @@ uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count,
 	} else {
 		end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
 	}
-	return end > PTRC_CHUNK_FIRST && end <= chunk_size ? end : 0;
+	return end > PTRC_CHUNK_FIRST && end <= pool->chunk_size ? end : 0;
 }
 
 uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end)
@@ -141,12 +127,12 @@ static void store_max(_Atomic uint64_t *word, uint64_t value)
 /* The horizon goes first: a reader that sees events behind first_lost also sees how far the
  * loss reaches. Done by the thief between STEALING and OWNED; a reader that meets STEALING
  * does it too, since the thief may be slow or dead, and both come to the same. */
-void ptrc_chunk_note_loss(struct ptrc_stream_header *h, uint32_t chunk_count,
-			  uint32_t chunk_size, uint32_t index, uint64_t word)
+void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t word)
 {
-	struct ptrc_chunk *c = chunk_at(h, chunk_count, chunk_size, index);
+	struct ptrc_stream_header *h = pool->header;
+	struct ptrc_chunk *c = ptrc_pool_chunk(pool, index);
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
-	uint32_t end = ptrc_chunk_end(h, chunk_count, chunk_size, index, word);
+	uint32_t end = ptrc_chunk_end(pool, index, word);
 	uint32_t rpos = ptrc_chunk_rpos(ctl, word, end);
 	struct ptrc_walk k = {.bytes = (const uint8_t *)c,
 			      .off = PTRC_CHUNK_FIRST,
@@ -204,7 +190,7 @@ static uint32_t pos_of(const struct ptrc_writer *w)
 /* May a record begin there? What the memory says of it may be damaged. */
 static bool is_place(const struct ptrc_writer *w, uint32_t pos)
 {
-	return pos >= PTRC_CHUNK_FIRST && pos <= w->chunk_size && pos % 8 == 0;
+	return pos >= PTRC_CHUNK_FIRST && pos <= w->pool.chunk_size && pos % 8 == 0;
 }
 
 /* What the chunk says rules: the writer's own idea may be one record further, or less far,
@@ -284,12 +270,12 @@ void ptrc_writer_release(struct ptrc_writer *w)
 	give_back(w, false);
 }
 
-void ptrc_chunk_seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count,
-			  uint32_t chunk_size, uint32_t index, uint64_t word)
+void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word)
 {
-	struct ptrc_chunk *c = chunk_at(h, chunk_count, chunk_size, index);
+	struct ptrc_stream_header *h = pool->header;
+	struct ptrc_chunk *c = ptrc_pool_chunk(pool, index);
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
-	uint32_t end = ptrc_chunk_end(h, chunk_count, chunk_size, index, word);
+	uint32_t end = ptrc_chunk_end(pool, index, word);
 	struct ptrc_walk k = {.bytes = (const uint8_t *)c,
 			      .off = PTRC_CHUNK_FIRST,
 			      .end = end,
@@ -368,9 +354,9 @@ static bool lock_reaper(struct ptrc_stream_header *h)
 	return false;
 }
 
-void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count,
-		     uint32_t chunk_size, int pid, uint64_t image)
+void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image)
 {
+	struct ptrc_stream_header *h = pool->header;
 	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
 
 	if (!lock_reaper(h))
@@ -380,7 +366,7 @@ void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count,
 	for (uint32_t i = PTRC_SLOT_FIRST; i < used; i++) {
 		struct ptrc_slot *s = &ptrc_stream_slots(h)[i];
 		uint64_t owner = atomic_load_explicit(&s->owner, memory_order_acquire);
-		uint32_t chunks = used_chunks(h, chunk_count);
+		uint32_t chunks = ptrc_pool_used(pool);
 
 		if (owner == 0 || !slot_is_dead(s, owner, pid, image))
 			continue;
@@ -393,7 +379,7 @@ void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count,
 			    PTRC_CHUNK_SLOT(word) == i &&
 			    atomic_load_explicit(&s->owner, memory_order_relaxed) ==
 				    owner)
-				ptrc_chunk_seal_dead(h, chunk_count, chunk_size, c, word);
+				ptrc_chunk_seal_dead(pool, c, word);
 		}
 		ptrc_slot_release(h, i, owner);
 	}
@@ -428,10 +414,10 @@ static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t im
 	return true;
 }
 
-uint32_t ptrc_slot_claim(struct ptrc_stream_header *h, uint32_t chunk_count,
-			 uint32_t chunk_size, int pid, int tid, uint64_t image,
+uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_t image,
 			 uint64_t *owner)
 {
+	struct ptrc_stream_header *h = pool->header;
 	uint32_t used;
 
 	*owner = owner_word(tid);
@@ -444,7 +430,7 @@ uint32_t ptrc_slot_claim(struct ptrc_stream_header *h, uint32_t chunk_count,
 				return i;
 		/* Before the table grows, and when it cannot: those of the dead. */
 		if (attempt == 0 && used % 32 == 2 % 32)
-			ptrc_slots_reap(h, chunk_count, chunk_size, pid, image);
+			ptrc_slots_reap(pool, pid, image);
 	}
 	while (used < PTRC_SLOT_COUNT) {
 		if (!ptrc_populate(&ptrc_stream_slots(h)[used], sizeof(struct ptrc_slot)))
@@ -484,7 +470,7 @@ static void note_free(struct survey *v, uint32_t index, uint64_t word)
 static void look_around(struct ptrc_writer *w, uint32_t need, struct survey *v)
 {
 	struct ptrc_stream_header *h = w->header;
-	uint32_t used = used_chunks(h, w->chunk_count);
+	uint32_t used = ptrc_pool_used(&w->pool);
 	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
 
 	memset(v, 0, sizeof(*v));
@@ -500,7 +486,7 @@ static void look_around(struct ptrc_writer *w, uint32_t need, struct survey *v)
 			note_free(v, i, word);
 			continue;
 		}
-		end = ptrc_chunk_end(h, w->chunk_count, w->chunk_size, i, word);
+		end = ptrc_chunk_end(&w->pool, i, word);
 		if (atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
 			unread = 0; /* cleared */
 		else
@@ -521,7 +507,7 @@ static void look_around(struct ptrc_writer *w, uint32_t need, struct survey *v)
 			note_free(v, i, word);
 			continue;
 		}
-		if (state == PTRC_CHUNK_PARTIAL && w->chunk_size - end >= need &&
+		if (state == PTRC_CHUNK_PARTIAL && w->pool.chunk_size - end >= need &&
 		    PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER &&
 		    (word & PTRC_CHUNK_CLAIM_MASK) != PTRC_CHUNK_CLAIM_MASK) {
 			v->partial = i;
@@ -540,10 +526,10 @@ static void look_around(struct ptrc_writer *w, uint32_t need, struct survey *v)
 /* If the chunk that ends at `tlast` went, and what is older in others with it: would
  * what is left be the newest `min` bytes without a gap? Open chunks are not counted: their
  * owners may not record for long. */
-static bool leaves_enough(struct ptrc_stream_header *h, uint32_t chunk_count,
-			  uint32_t chunk_size, uint64_t tlast, uint64_t min)
+static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t min)
 {
-	uint32_t used = used_chunks(h, chunk_count);
+	struct ptrc_stream_header *h = pool->header;
+	uint32_t used = ptrc_pool_used(pool);
 	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire), sum = 0;
 
 	for (uint32_t i = 0; i < used && sum < min; i++) {
@@ -556,7 +542,7 @@ static bool leaves_enough(struct ptrc_stream_header *h, uint32_t chunk_count,
 		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch ||
 		    atomic_load_explicit(&ctl->tfirst, memory_order_relaxed) <= tlast)
 			continue;
-		end = ptrc_chunk_end(h, chunk_count, chunk_size, i, word);
+		end = ptrc_chunk_end(pool, i, word);
 		if (end)
 			sum += end - ptrc_chunk_rpos(ctl, word, end);
 	}
@@ -568,7 +554,7 @@ static void grant(struct ptrc_writer *w, const struct survey *v, uint32_t need)
 {
 	uint64_t min = w->header->stream_min_size, room;
 
-	w->limit = (uint8_t *)w->chunk + w->chunk_size;
+	w->limit = (uint8_t *)w->chunk + w->pool.chunk_size;
 	if (w->header->policy == POSIX_TRACE_LOOP)
 		return;
 	room = v->unread < min ? min - v->unread : 0;
@@ -583,7 +569,7 @@ static void grant(struct ptrc_writer *w, const struct survey *v, uint32_t need)
 static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 {
 	struct ptrc_stream_header *h = w->header;
-	struct ptrc_chunk *c = chunk_at(h, w->chunk_count, w->chunk_size, index);
+	struct ptrc_chunk *c = ptrc_pool_chunk(&w->pool, index);
 
 	stand_at(w, c, gen, PTRC_CHUNK_FIRST);
 	w->index = index;
@@ -606,8 +592,7 @@ static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 static bool make_real(struct ptrc_writer *w, uint32_t index, uint64_t word)
 {
 	return PTRC_CHUNK_GEN(word) != 0 ||
-	       ptrc_populate(chunk_at(w->header, w->chunk_count, w->chunk_size, index),
-			     w->chunk_size);
+	       ptrc_populate(ptrc_pool_chunk(&w->pool, index), w->pool.chunk_size);
 }
 
 /* It is real. False: another was faster. */
@@ -627,7 +612,7 @@ static bool take(struct ptrc_writer *w, uint32_t index, uint64_t word)
 static bool adopt(struct ptrc_writer *w, uint32_t index, uint64_t word)
 {
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(w->header)[index];
-	struct ptrc_chunk *c = chunk_at(w->header, w->chunk_count, w->chunk_size, index);
+	struct ptrc_chunk *c = ptrc_pool_chunk(&w->pool, index);
 	uint64_t claims = ((word & PTRC_CHUNK_CLAIM_MASK) >> PTRC_CHUNK_CLAIM_SHIFT) + 1;
 	uint32_t end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
 	uint32_t count = atomic_load_explicit(&ctl->count, memory_order_relaxed);
@@ -670,7 +655,7 @@ static bool steal(struct ptrc_writer *w, uint32_t index, uint64_t word)
 	if ((uint32_t)(atomic_load_explicit(&ctl->rpos, memory_order_acquire) >> 32) ==
 	    PTRC_CHUNK_GEN(word))
 		consumed = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
-	ptrc_chunk_note_loss(h, w->chunk_count, w->chunk_size, index, stealing);
+	ptrc_chunk_note_loss(&w->pool, index, stealing);
 	/* Death here: STEALING stays; whoever finds no other room completes it. */
 	if (!make_real(w, index, stealing) || !take(w, index, stealing))
 		return false;
@@ -687,9 +672,9 @@ static bool steal(struct ptrc_writer *w, uint32_t index, uint64_t word)
 static bool take_new(struct ptrc_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
-	uint32_t used = used_chunks(h, w->chunk_count);
+	uint32_t used = ptrc_pool_used(&w->pool);
 
-	while (used < w->chunk_count) {
+	while (used < w->pool.chunk_count) {
 		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[used];
 
 		if (!ptrc_populate(ctl, sizeof(*ctl)) || !make_real(w, used, 0))
@@ -699,7 +684,7 @@ static bool take_new(struct ptrc_writer *w)
 			    memory_order_acquire) &&
 		    take(w, used, 0))
 			return true;
-		used = used_chunks(h, w->chunk_count);
+		used = ptrc_pool_used(&w->pool);
 	}
 	return false;
 }
@@ -731,7 +716,7 @@ static bool make_room(struct ptrc_writer *w, uint32_t need, bool is_forced)
 			ptrc_ring_keeper(h);
 		if (!is_loop && !is_forced && !is_keeper && v.unread + need > min)
 			return false;
-		if (w->chunk && pos_of(w) + need <= w->chunk_size) {
+		if (w->chunk && pos_of(w) + need <= w->pool.chunk_size) {
 			grant(w, &v, need);
 			return true;
 		}
@@ -743,8 +728,7 @@ static bool make_room(struct ptrc_writer *w, uint32_t need, bool is_forced)
 		}
 		if (is_loop && !is_keeper && v.victim != UINT32_MAX &&
 		    v.sealed_unread - v.victim_unread >= min &&
-		    leaves_enough(h, w->chunk_count, w->chunk_size, v.victim_tlast,
-				  min)) {
+		    leaves_enough(&w->pool, v.victim_tlast, min)) {
 			if (steal(w, v.victim, v.victim_word))
 				return grant(w, &v, need), true;
 			continue;
@@ -754,10 +738,9 @@ static bool make_room(struct ptrc_writer *w, uint32_t need, bool is_forced)
 				return grant(w, &v, need), true;
 			continue;
 		}
-		if (!has_reaped &&
-		    used_chunks(h, w->chunk_count) >= h->base_chunk_count) {
+		if (!has_reaped && ptrc_pool_used(&w->pool) >= h->base_chunk_count) {
 			/* Before the pool grows: chunks of the dead. */
-			ptrc_slots_reap(h, w->chunk_count, w->chunk_size, 0, 0);
+			ptrc_slots_reap(&w->pool, 0, 0);
 			has_reaped = true;
 			continue;
 		}
@@ -778,13 +761,13 @@ static bool make_room(struct ptrc_writer *w, uint32_t need, bool is_forced)
 	return false;
 }
 
-void ptrc_writer_init(struct ptrc_writer *w, struct ptrc_stream_header *h,
-		      uint32_t chunk_size, uint32_t chunk_count, uint32_t slot_index)
+void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool,
+		      uint32_t slot_index)
 {
+	struct ptrc_stream_header *h = pool->header;
+
 	memset(w, 0, sizeof(*w));
-	w->header = h;
-	w->chunk_size = chunk_size;
-	w->chunk_count = chunk_count;
+	w->pool = *pool;
 	w->slot_index = slot_index;
 	w->slot = &ptrc_stream_slots(h)[slot_index];
 	w->data_max = h->max_data_size < 0xffff ? h->max_data_size : 0xffff;
@@ -801,7 +784,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 	uint64_t now, control;
 
 	*stamp = ptrc_stream_now(h);
-	if (size > h->record_max || size > w->chunk_size - PTRC_CHUNK_FIRST ||
+	if (size > h->record_max || size > w->pool.chunk_size - PTRC_CHUNK_FIRST ||
 	    (!p->is_forced && size > h->stream_min_size))
 		return PTRC_PUT_TOO_BIG;
 	if (w->chunk) {
@@ -934,10 +917,10 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 }
 
 /* As make_room sees it, for a stream in which every open chunk is filled to the brim. */
-bool ptrc_pool_would_overwrite(struct ptrc_stream_header *h, uint32_t chunk_count,
-			       uint32_t chunk_size)
+bool ptrc_pool_would_overwrite(const struct ptrc_pool *pool)
 {
-	uint32_t used = used_chunks(h, chunk_count), victim = UINT32_MAX;
+	struct ptrc_stream_header *h = pool->header;
+	uint32_t used = ptrc_pool_used(pool), victim = UINT32_MAX;
 	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
 	uint64_t sum = 0, oldest = UINT64_MAX;
 
@@ -945,13 +928,13 @@ bool ptrc_pool_would_overwrite(struct ptrc_stream_header *h, uint32_t chunk_coun
 		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
 		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire),
 			 tfirst;
-		uint32_t end = ptrc_chunk_end(h, chunk_count, chunk_size, i, word);
+		uint32_t end = ptrc_chunk_end(pool, i, word);
 
 		if (end == 0 ||
 		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
 			continue;
 		if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED &&
-		    chunk_size - end >= sizeof(struct ptrc_record))
+		    pool->chunk_size - end >= sizeof(struct ptrc_record))
 			return false;
 		tfirst = atomic_load_explicit(&ctl->tfirst, memory_order_relaxed);
 		end -= ptrc_chunk_rpos(ctl, word, end);

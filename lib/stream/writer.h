@@ -13,27 +13,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/stream/stream_layout.h"
+#include "lib/stream/pool.h"
 
 struct ptrc_writer {
 	/* What the event path touches. */
-	uint64_t expect;      /* the control word last acted on */
-	const uint8_t *wants; /* by event id, see event.c */
+	uint64_t expect; /* the control word last acted on */
 	struct ptrc_slot *slot;
-	struct ptrc_stream_header *header;
+	union {
+		struct ptrc_stream_header *header; /* the same as pool.header */
+		struct ptrc_pool pool;
+	};
 	uint64_t base;
-	uint64_t delta_max; /* a stamp further from base takes the general way */
-	uint8_t *at;	    /* where the next record goes; null: no chunk */
-	uint8_t *limit;	    /* up to where it may write without asking */
-	uint64_t pos_bias;  /* at + pos_bias is the chunk's pos word */
-	uint64_t last;	    /* last stamp given: the chunk is sorted for certain */
-	uint64_t data_max;  /* longer data takes the general way */
-	uint64_t count;	    /* events in the chunk */
-
+	uint64_t delta_max;	  /* a stamp further from base takes the general way */
+	uint8_t *at;		  /* where the next record goes; null: no chunk */
+	uint8_t *limit;		  /* up to where it may write without asking */
+	uint64_t pos_bias;	  /* at + pos_bias is the chunk's pos word */
+	uint64_t last;		  /* last stamp given: the chunk is sorted for certain */
+	uint64_t data_max;	  /* longer data takes the general way */
+	uint64_t count;		  /* events in the chunk */
 	struct ptrc_chunk *chunk; /* null: none */
+	const uint8_t *wants;	  /* by event id, see event.c */
+
 	struct ptrc_writer *next; /* of the same thread and stream */
-	uint32_t chunk_size, chunk_count;
-	uint32_t index; /* of chunk */
+	uint32_t index;		  /* of chunk */
 	uint32_t gen;
 	uint32_t slot_index;
 	uint64_t slot_owner;		 /* value it claimed the slot with */
@@ -60,8 +62,8 @@ enum ptrc_put_result {
 	PTRC_PUT_TOO_BIG /* for this stream even when empty */
 };
 
-void ptrc_writer_init(struct ptrc_writer *w, struct ptrc_stream_header *h,
-		      uint32_t chunk_size, uint32_t chunk_count, uint32_t slot_index);
+void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool,
+		      uint32_t slot_index);
 /* Record. *stamp: the event's counter, or that of the failure. Signals are blocked. */
 enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_put *p,
 				     uint64_t *stamp);
@@ -79,14 +81,12 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 void ptrc_writer_count_loss(struct ptrc_stream_header *h);
 
 /* Claim a slot for the calling thread: its index, or UINT32_MAX if all are taken. */
-uint32_t ptrc_slot_claim(struct ptrc_stream_header *h, uint32_t chunk_count,
-			 uint32_t chunk_size, int pid, int tid, uint64_t image,
+uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_t image,
 			 uint64_t *owner);
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner);
 /* Seal the chunks of dead threads and free their slots. pid and image (if not 0): those of
  * an earlier image of this process are dead, too. */
-void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count,
-		     uint32_t chunk_size, int pid, uint64_t image);
+void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image);
 
 /* ---- chunks, for readers too ---- */
 
@@ -97,15 +97,13 @@ void ptrc_slots_reap(struct ptrc_stream_header *h, uint32_t chunk_count,
 
 /* Offset behind the last record of a chunk in use whose word was seen, checked; 0 if the
  * chunk holds none (yet). */
-uint32_t ptrc_chunk_end(struct ptrc_stream_header *h, uint32_t chunk_count,
-			uint32_t chunk_size, uint32_t index, uint64_t word);
+uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 /* Offset of the first record not consumed. */
 uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end);
 
 /* The chunk of a dead owner: it ends behind its last complete record. Of each slot there is
  * one at a time who does this. */
-void ptrc_chunk_seal_dead(struct ptrc_stream_header *h, uint32_t chunk_count,
-			  uint32_t chunk_size, uint32_t index, uint64_t word);
+void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 
 /* Walking over the records of a chunk or of a copy of one; bounds-checked. */
 struct ptrc_walk {
@@ -129,12 +127,10 @@ struct ptrc_walk_record {
 bool ptrc_walk_next(struct ptrc_walk *k, struct ptrc_walk_record *r);
 
 /* Loss of a chunk that is about to be overwritten: horizon and first_lost. */
-void ptrc_chunk_note_loss(struct ptrc_stream_header *h, uint32_t chunk_count,
-			  uint32_t chunk_size, uint32_t index, uint64_t word);
+void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 
 /* LOOP: does the next event overwrite older ones, however small it is? */
-bool ptrc_pool_would_overwrite(struct ptrc_stream_header *h, uint32_t chunk_count,
-			       uint32_t chunk_size);
+bool ptrc_pool_would_overwrite(const struct ptrc_pool *pool);
 
 void ptrc_ring_keeper(struct ptrc_stream_header *h);
 

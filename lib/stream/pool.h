@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the parts of a mapped stream object are. Everything else in this room finds slots,
+ * chunks, counts and clock entries by the functions below.
+ */
+#ifndef PTRC_LIB_STREAM_POOL_H
+#define PTRC_LIB_STREAM_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/stream/stream_layout.h"
+
+/*
+ * A mapped stream object and how it is parted into chunks. The two numbers are private copies
+ * that ptrc_stream_map has checked: any process of the user can change those in the shared
+ * header at any time, and an index that was checked against them could then lead out of the
+ * mapping.
+ */
+struct ptrc_pool {
+	struct ptrc_stream_header *header;
+	uint32_t chunk_size;
+	uint32_t chunk_count; /* that the object has room for */
+};
+
+static inline struct ptrc_type_counts *ptrc_stream_types(struct ptrc_stream_header *h)
+{
+	return (void *)((char *)h + PTRC_STREAM_TYPE_OFFSET);
+}
+
+static inline struct ptrc_clock_entry *ptrc_stream_clock(struct ptrc_stream_header *h)
+{
+	return (void *)((char *)h + PTRC_STREAM_CLOCK_OFFSET);
+}
+
+static inline struct ptrc_slot *ptrc_stream_slots(struct ptrc_stream_header *h)
+{
+	return (void *)((char *)h + PTRC_STREAM_SLOT_OFFSET);
+}
+
+static inline struct ptrc_chunk_ctl *ptrc_stream_ctl(struct ptrc_stream_header *h)
+{
+	return (void *)((char *)h + PTRC_STREAM_CHUNK_CTL_OFFSET);
+}
+
+static inline uint64_t ptrc_stream_chunk_offset(uint32_t chunk_count)
+{
+	uint64_t end = PTRC_STREAM_CHUNK_CTL_OFFSET +
+		       chunk_count * sizeof(struct ptrc_chunk_ctl);
+
+	return (end + 4095) & ~UINT64_C(4095);
+}
+
+/* The caller makes sure that index is below chunk_count. */
+static inline struct ptrc_chunk *ptrc_pool_chunk(const struct ptrc_pool *pool,
+						 uint32_t index)
+{
+	return (void *)((char *)pool->header +
+			ptrc_stream_chunk_offset(pool->chunk_count) +
+			(uint64_t)index * pool->chunk_size);
+}
+
+/* The number of chunks that were ever in use: those behind them hold nothing. */
+static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
+{
+	uint32_t used =
+		atomic_load_explicit(&pool->header->chunks_used, memory_order_acquire);
+
+	return used < pool->chunk_count ? used : pool->chunk_count;
+}
+
+/* Whether the filter of this moment drops events of this type. A writer that must know for
+ * certain reads the control word before and after: a new filter comes with a new word. */
+static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h,
+					   uint32_t id)
+{
+	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >>
+		       id % 64 &
+	       1;
+}
+
+#endif
