@@ -2,6 +2,7 @@
 # Documents: dist_doc_DATA += %D%/NAME.md
 dist_doc_DATA += \
 	%D%/conformance.md \
+	%D%/design-notes.md \
 	%D%/json-schema.md \
 	%D%/log-format.md \
 	%D%/protocol.md \
