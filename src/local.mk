@@ -21,6 +21,8 @@ bin_PROGRAMS += $(ptrc_commands)
 
 noinst_LTLIBRARIES = %D%/libcommands.la
 %C%_libcommands_la_SOURCES = \
+	%D%/cli/buffer.c \
+	%D%/cli/buffer.h \
 	%D%/cli/cli.c \
 	%D%/cli/cli.h \
 	%D%/cli/exit_status.h \
@@ -30,6 +32,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/cli/json.h \
 	%D%/cli/lines.c \
 	%D%/cli/lines.h \
+	%D%/cli/message.c \
+	%D%/cli/message.h \
 	%D%/cli/nearest.c \
 	%D%/cli/nearest.h \
 	%D%/cli/output.c \

@@ -146,12 +146,14 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_configuration_SOURCES = \
 	%D%/test_configuration.c \
 	src/view/attributes.c \
+	src/cli/buffer.c \
 	src/cli/cli.c \
 	src/config/configuration.c \
 	src/config/configuration_dump.c \
 	src/config/configuration_yaml.c \
 	src/cli/json.c \
 	src/view/layout.c \
+	src/cli/message.c \
 	src/cli/nearest.c \
 	src/cli/output.c \
 	src/session/session_path.c \

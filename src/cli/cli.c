@@ -14,10 +14,10 @@
 #include <posixtrace.h>
 
 #include "src/cli/exit_status.h"
-#include "src/cli/json.h"
 #include "src/cli/nearest.h"
+#include "src/cli/output.h"
 
-/* More than any command has. */
+/* No command has so many. */
 enum { OPTIONS_MAX = 40 };
 
 static const struct ptrc_cli_option standard_options[] = {
@@ -47,16 +47,11 @@ static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *sh
 	}
 }
 
-int ptrc_cli_failure_status(void)
-{
-	return command->usage_status == PTRC_EXIT_USAGE ? PTRC_EXIT_FAILED
-							: command->usage_status;
-}
-
 /*
- * A standard descriptor that is closed would be the next one opened, a pipe or a socket
- * say, and get what is written to the user. What takes its place behaves as closed to who
- * reads or writes, and is closed in what is executed.
+ * Sees to it that a standard descriptor that is closed is not the next one that is opened: a
+ * pipe or a socket in its place would get what is written to the user. An O_PATH descriptor
+ * takes the place: reading and writing fail with EBADF as if it were closed, and it is closed
+ * in programs that are executed.
  */
 static void occupy_standard_descriptors(void)
 {
@@ -71,10 +66,11 @@ void ptrc_cli_begin(const struct ptrc_cli *c)
 	size_t shorts = 0;
 
 	command = c;
+	ptrc_message_begin(c->program, c->usage_status);
 	occupy_standard_descriptors();
 	if (c->has_command)
 		short_options[shorts++] = '+';
-	/* A missing argument is told apart from an unknown option. */
+	/* The colon has getopt_long() tell a missing argument from an unknown option. */
 	short_options[shorts++] = ':';
 	table_add(c->options, &longs, &shorts);
 	table_add(c->shared_options, &longs, &shorts);
@@ -82,70 +78,69 @@ void ptrc_cli_begin(const struct ptrc_cli *c)
 	opterr = 0;
 }
 
-static void help_line(const struct ptrc_cli_option *o)
+static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 {
-	/* Where the explanations begin; 50 characters are left of a line of 80. */
+	/* The explanations begin in this column; 50 are left of a line of 80. */
 	enum { COLUMN = 30 };
-	char left[80];
-	int used;
+	size_t begin = b->used;
 	const char *line = o->help;
 
-	used = snprintf(
-		left, sizeof(left), "  %c%c%s--%s%s%s", o->key > CHAR_MAX ? ' ' : '-',
-		o->key > CHAR_MAX ? ' ' : (char)o->key, o->key > CHAR_MAX ? "  " : ", ",
-		o->name, o->argument ? "=" : "", o->argument ? o->argument : "");
-	if (used > COLUMN - 2)
-		printf("%s\n%*s", left, COLUMN, "");
+	if (o->key > CHAR_MAX)
+		ptrc_buffer_format(b, "      --%s", o->name);
 	else
-		printf("%-*s", COLUMN, left);
+		ptrc_buffer_format(b, "  -%c, --%s", o->key, o->name);
+	if (o->argument)
+		ptrc_buffer_format(b, "=%s", o->argument);
+	if (b->used - begin > COLUMN - 2) {
+		ptrc_buffer_char(b, '\n');
+		begin = b->used;
+	}
 	for (;;) {
 		size_t n = strcspn(line, "\n");
 
-		printf("%.*s\n", (int)n, line);
+		ptrc_buffer_blanks(b, COLUMN - (long)(b->used - begin));
+		ptrc_buffer_bytes(b, line, n);
+		ptrc_buffer_char(b, '\n');
 		if (!line[n])
 			break;
 		line += n + 1;
-		printf("%*s", COLUMN, "");
+		begin = b->used;
 	}
 }
 
-static void help_table(const char *title, const struct ptrc_cli_option *o)
+static void put_table(struct ptrc_buffer *b, const char *title,
+		      const struct ptrc_cli_option *o)
 {
 	if (!o || !o->name)
 		return;
-	printf("\n%s:\n", title);
+	ptrc_buffer_format(b, "\n%s:\n", title);
 	for (; o->name; o++)
-		help_line(o);
-}
-
-/* Ends with success only if all of it could be written. */
-static void __attribute__((noreturn)) finish_stdout(void)
-{
-	if (fflush(stdout) || ferror(stdout)) {
-		if (errno != EPIPE)
-			ptrc_cli_error("standard output", errno);
-		_exit(errno == EPIPE ? PTRC_EXIT_DONE : ptrc_cli_failure_status());
-	}
-	exit(PTRC_EXIT_DONE);
+		put_option(b, o);
 }
 
 static void __attribute__((noreturn)) help(void)
 {
-	printf("Usage: %s %s\n%s\n", command->program, command->operands,
-	       command->summary);
-	help_table("Options", command->options);
-	help_table("Attributes of the trace", command->shared_options);
-	help_table("Help", standard_options);
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+
+	ptrc_buffer_format(&b, "Usage: %s %s\n%s\n", command->program, command->operands,
+			   command->summary);
+	put_table(&b, "Options", command->options);
+	put_table(&b, "Attributes of the trace", command->shared_options);
+	put_table(&b, "Help", standard_options);
 	if (command->notes)
-		printf("\n%s\n", command->notes);
-	printf("\nThe manual page is %s(1).\n", command->program);
-	finish_stdout();
+		ptrc_buffer_format(&b, "\n%s\n", command->notes);
+	ptrc_buffer_format(&b, "\nThe manual page is %s(1).\n", command->program);
+	ptrc_output_end(&b);
+	exit(PTRC_EXIT_DONE);
 }
 
 static void __attribute__((noreturn)) version(void)
 {
-	printf("%s (%s)\n", command->program, posixtrace_version());
-	finish_stdout();
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+
+	ptrc_buffer_format(&b, "%s (%s)\n", command->program, posixtrace_version());
+	ptrc_output_end(&b);
+	exit(PTRC_EXIT_DONE);
 }
 
 static const struct ptrc_cli_option *find_key(const struct ptrc_cli_option *o, int key)
@@ -156,7 +151,7 @@ static const struct ptrc_cli_option *find_key(const struct ptrc_cli_option *o, i
 	return NULL;
 }
 
-/* A long option that does not exist, with those it is like. */
+/* Refuses a long option that does not exist, and lists those with similar names. */
 static void __attribute__((noreturn)) say_unknown(const char *given)
 {
 	struct ptrc_nearest nearest = {0};
@@ -173,7 +168,7 @@ static void __attribute__((noreturn)) say_unknown(const char *given)
 		       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* What getopt_long() stumbled over, as the user wrote it. */
+/* Refuses the option that getopt_long() stopped at, as the user wrote it. */
 static void __attribute__((noreturn)) bad_option(char **argv, bool argument_missing)
 {
 	const char *given = optind > 0 && argv[optind - 1] ? argv[optind - 1] : "?";
@@ -202,8 +197,9 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 }
 
 /*
- * Only whole names: --all would be --allow-loss where there is no --all, and an option of a
- * later version changes what an abbreviation in a script means.
+ * Refuses abbreviations of long options, which getopt_long() accepts: --all would be taken
+ * for --allow-loss, and a new option in a later version would change what an abbreviation in
+ * a script means.
  */
 static void refuse_abbreviation(char **argv, int index)
 {
@@ -236,91 +232,7 @@ int ptrc_cli_next(int argc, char **argv)
 	}
 }
 
-/* Control bytes would make a second line, or command the terminal. */
-static void print_escaped(FILE *f, const char *text)
-{
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if (*p == '\n') {
-			fputs("\\n", f);
-		} else if (ptrc_text_is_high_control(p)) {
-			fprintf(f, "\\x%02x\\x%02x", p[0], p[1]);
-			p++;
-		} else if (*p < 0x20 || *p == 0x7f) {
-			fprintf(f, "\\x%02x", *p);
-		} else {
-			fputc(*p, f);
-		}
-	}
-}
-
-static void __attribute__((format(printf, 2, 0)))
-message(const char *thing, const char *format, va_list values, bool hint)
-{
-	char reason[1024];
-	char *line = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&line, &size);
-
-	if (!f)
-		return;
-	fprintf(f, "%s: ", command->program);
-	if (thing) {
-		print_escaped(f, thing);
-		fputs(": ", f);
-	}
-	vsnprintf(reason, sizeof(reason), format, values);
-	print_escaped(f, reason);
-	if (hint)
-		fprintf(f, ". Try '%s --help'.", command->program);
-	fputc('\n', f);
-	/* One write, so that lines of several processes do not mix. */
-	if (!fclose(f) && write(STDERR_FILENO, line, size) < 0) {
-		/* There is nobody left to tell. */
-	}
-	free(line);
-}
-
-void ptrc_cli_message(const char *thing, const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	message(thing, format, values, false);
-	va_end(values);
-}
-
-void ptrc_cli_error(const char *thing, int error)
-{
-	ptrc_cli_message(thing, "%s", strerror(error));
-}
-
-void ptrc_cli_usage(const char *thing, const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	message(thing, format, values, true);
-	va_end(values);
-	exit(command->usage_status);
-}
-
-void ptrc_cli_refuse(const char *thing, const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	message(thing, format, values, false);
-	va_end(values);
-	exit(command->usage_status);
-}
-
-void ptrc_cli_no_memory(void)
-{
-	ptrc_cli_error(NULL, ENOMEM);
-	exit(ptrc_cli_failure_status());
-}
-
-/* Digits only, so neither signs nor blanks nor 0x. */
+/* Reads digits; signs, blanks and 0x are not accepted. */
 static int parse_digits(const char *text, const char **end, uint64_t *value)
 {
 	uint64_t v = 0;
@@ -445,22 +357,4 @@ enum ptrc_format ptrc_cli_format(const char *text)
 
 	return ptrc_cli_word("--format", text, words) ? PTRC_FORMAT_JSON
 						      : PTRC_FORMAT_TEXT;
-}
-
-void *ptrc_cli_allocate(size_t size)
-{
-	void *p = malloc(size ? size : 1);
-
-	if (!p)
-		ptrc_cli_no_memory();
-	return p;
-}
-
-void *ptrc_cli_reallocate(void *old, size_t size)
-{
-	void *p = realloc(old, size ? size : 1);
-
-	if (!p)
-		ptrc_cli_no_memory();
-	return p;
 }

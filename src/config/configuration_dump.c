@@ -87,7 +87,7 @@ static void put_quoted(struct ptrc_buffer *b, const char *text)
 
 static void put_text(struct ptrc_buffer *b, const char *key, const char *text)
 {
-	if (!ptrc_json_is_exact(text, strlen(text)))
+	if (!ptrc_text_is_utf8(text, strlen(text)))
 		ptrc_cli_refuse(text,
 				"the value of %s is not UTF-8, so it cannot be "
 				"written as YAML",

@@ -66,7 +66,7 @@ static bool is_member(const trace_event_set_t *set, trace_event_id_t id)
 /* Has it a name that JSON can hold, byte for byte? */
 static bool has_json_name(const struct ptrc_reader_name *name)
 {
-	return name->is_known && ptrc_json_is_exact(name->text, name->size);
+	return name->is_known && ptrc_text_is_utf8(name->text, name->size);
 }
 
 /* The names in the set; then, as key_ids, the numbers of those without such a name, if any. */
@@ -179,7 +179,7 @@ static void put_data_json(struct ptrc_json *j, struct ptrc_view *view)
 		else
 			ptrc_buffer_text(j->buffer, ",\"data\":");
 		j->is_first = false;
-		ptrc_json_string(j->buffer, (const char *)r->data, size);
+		ptrc_text_json(j->buffer, (const char *)r->data, size);
 	} else {
 		ptrc_json_hex(j, "data", r->data, size);
 	}

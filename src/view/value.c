@@ -150,8 +150,8 @@ void ptrc_value_json(struct ptrc_json *j, const char *key, const struct ptrc_val
 		is_quoted = float_word(v->f);
 	ptrc_json_key(j, key);
 	if (v->kind == PTRC_VALUE_TEXT) {
-		ptrc_json_string(j->buffer, v->bytes, v->size);
-		is_exact = is_exact && ptrc_json_is_exact(v->bytes, v->size);
+		ptrc_text_json(j->buffer, v->bytes, v->size);
+		is_exact = is_exact && ptrc_text_is_utf8(v->bytes, v->size);
 	} else if (v->kind == PTRC_VALUE_BYTES) {
 		ptrc_buffer_char(j->buffer, '"');
 		ptrc_buffer_hex_bytes(j->buffer, v->bytes, v->size);

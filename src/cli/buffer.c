@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/cli/buffer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/cli/message.h"
+
+static const char hex_digits[] = "0123456789abcdef";
+
+void ptrc_buffer_free(struct ptrc_buffer *b)
+{
+	free(b->bytes);
+	*b = (struct ptrc_buffer)PTRC_BUFFER_INIT;
+}
+
+void ptrc_buffer_grow(struct ptrc_buffer *b, size_t bytes)
+{
+	size_t size = b->size ? b->size : 4096;
+
+	while (size - b->used < bytes)
+		if (__builtin_mul_overflow(size, (size_t)2, &size))
+			ptrc_cli_no_memory();
+	b->bytes = ptrc_cli_reallocate(b->bytes, size);
+	b->size = size;
+}
+
+void ptrc_buffer_blanks(struct ptrc_buffer *b, long count)
+{
+	if (count <= 0)
+		return;
+	memset(ptrc_buffer_room(b, (size_t)count), ' ', (size_t)count);
+	b->used += (size_t)count;
+}
+
+void ptrc_buffer_u64(struct ptrc_buffer *b, uint64_t v)
+{
+	char digits[PTRC_U64_MAX_BYTES];
+	char *p = digits + sizeof(digits);
+
+	do {
+		*--p = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	ptrc_buffer_bytes(b, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+void ptrc_buffer_i64(struct ptrc_buffer *b, int64_t v)
+{
+	if (v < 0) {
+		ptrc_buffer_char(b, '-');
+		ptrc_buffer_u64(b, 0 - (uint64_t)v);
+	} else {
+		ptrc_buffer_u64(b, (uint64_t)v);
+	}
+}
+
+void ptrc_buffer_hex(struct ptrc_buffer *b, uint64_t v)
+{
+	char *p = ptrc_buffer_room(b, PTRC_HEX_MAX_BYTES);
+	unsigned int digits = v ? (67 - (unsigned int)__builtin_clzll(v)) / 4 : 1;
+
+	p[0] = '0';
+	p[1] = 'x';
+	for (unsigned int i = digits; i; i--) {
+		p[1 + i] = hex_digits[v & 15];
+		v >>= 4;
+	}
+	b->used += 2 + digits;
+}
+
+void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
+{
+	const unsigned char *in = bytes;
+	char *out;
+
+	if (size > SIZE_MAX / 2)
+		ptrc_cli_no_memory();
+	out = ptrc_buffer_room(b, 2 * size);
+	for (size_t i = 0; i < size; i++) {
+		*out++ = hex_digits[in[i] >> 4];
+		*out++ = hex_digits[in[i] & 15];
+	}
+	b->used += 2 * size;
+}
+
+void ptrc_buffer_format(struct ptrc_buffer *b, const char *format, ...)
+{
+	va_list values;
+	int n;
+
+	va_start(values, format);
+	n = vsnprintf(NULL, 0, format, values);
+	va_end(values);
+	if (n <= 0)
+		return;
+	va_start(values, format);
+	vsnprintf(ptrc_buffer_room(b, (size_t)n + 1), (size_t)n + 1, format, values);
+	va_end(values);
+	b->used += (size_t)n;
+}
+
+static void format_second(struct ptrc_time_format *f, time_t second)
+{
+	struct tm tm;
+	size_t n = 0;
+
+	/* A damaged log may hold any number: years beyond 9999 have no form in RFC 3339,
+	 * but the number should be seen. */
+	if (gmtime_r(&second, &tm))
+		n = strftime(f->date, sizeof(f->date), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (!n)
+		n = (size_t)snprintf(f->date, sizeof(f->date), "@%lld",
+				     (long long)second);
+	f->date_used = (unsigned char)n;
+	f->digits_used = (unsigned char)snprintf(f->digits, sizeof(f->digits), "%lld",
+						 (long long)second);
+	f->second = second;
+}
+
+/* Puts nine digits, also of nanoseconds that a damaged log has a second or more of. */
+static char *put_nanoseconds(char *p, long ns)
+{
+	uint32_t v = (uint32_t)ns % 1000000000;
+
+	for (int i = 8; i >= 0; i--) {
+		p[i] = (char)('0' + v % 10);
+		v /= 10;
+	}
+	return p + 9;
+}
+
+static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
+{
+	if (__builtin_expect(f->second != t->tv_sec || !f->date_used, 0))
+		format_second(f, t->tv_sec);
+}
+
+void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f,
+		      const struct timespec *t)
+{
+	char *p = ptrc_buffer_room(b, PTRC_TIME_MAX_BYTES);
+
+	prepare_second(f, t);
+	memcpy(p, f->date, f->date_used);
+	p += f->date_used;
+	*p++ = '.';
+	p = put_nanoseconds(p, t->tv_nsec);
+	*p++ = 'Z';
+	b->used = (size_t)(p - b->bytes);
+}
+
+void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f,
+		    const struct timespec *t)
+{
+	char *p;
+
+	if (t->tv_sec <= 0) {
+		int64_t ns;
+
+		/* Before 1970 the number is not simply the seconds' digits and the nanoseconds'. */
+		if (__builtin_mul_overflow((int64_t)t->tv_sec, (int64_t)1000000000, &ns))
+			ns = INT64_MIN;
+		else
+			ns += t->tv_nsec;
+		ptrc_buffer_i64(b, ns);
+		return;
+	}
+	p = ptrc_buffer_room(b, PTRC_TIME_MAX_BYTES);
+	prepare_second(f, t);
+	memcpy(p, f->digits, f->digits_used);
+	p = put_nanoseconds(p + f->digits_used, t->tv_nsec);
+	b->used = (size_t)(p - b->bytes);
+}
+
+/* How a byte of text has to be treated. */
+enum {
+	PLAIN = 0,
+	/* JSON has an escape of two characters for it. */
+	ESCAPE = 1,
+	/* A control character: data that has one is not shown as text. */
+	CONTROL = 2,
+	/* Part of a character of several bytes, or not UTF-8. */
+	HIGH = 4,
+};
+
+static unsigned int byte_class(unsigned char c)
+{
+	if (c >= 0x80)
+		return HIGH;
+	if (c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r')
+		return ESCAPE;
+	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
+}
+
+/*
+ * The length of the UTF-8 character of several bytes that the text begins with, or 0 if
+ * there is none: overlong forms, surrogates and numbers above U+10FFFF are not valid.
+ */
+static size_t utf8_length(const unsigned char *p, size_t size)
+{
+	size_t length;
+	unsigned char low = 0x80;
+	unsigned char high = 0xbf;
+
+	if (p[0] >= 0xc2 && p[0] <= 0xdf)
+		length = 2;
+	else if (p[0] >= 0xe0 && p[0] <= 0xef)
+		length = 3;
+	else if (p[0] >= 0xf0 && p[0] <= 0xf4)
+		length = 4;
+	else
+		return 0;
+	if (size < length)
+		return 0;
+	if (p[0] == 0xe0)
+		low = 0xa0;
+	else if (p[0] == 0xed)
+		high = 0x9f;
+	else if (p[0] == 0xf0)
+		low = 0x90;
+	else if (p[0] == 0xf4)
+		high = 0x8f;
+	if (p[1] < low || p[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
+bool ptrc_text_is_clean(const void *bytes, size_t *size)
+{
+	const unsigned char *p = bytes;
+	size_t n = *size;
+
+	/* Data that ends with two null bytes is a number rather than a string. */
+	if (n > 1 && !p[n - 1] && p[n - 2])
+		n--;
+	for (size_t i = 0; i < n;) {
+		unsigned int class = byte_class(p[i]);
+		size_t length = 1;
+
+		if (class == CONTROL)
+			return false;
+		if (class == HIGH) {
+			length = utf8_length(p + i, n - i);
+			if (!length || ptrc_is_high_control(p + i))
+				return false;
+		}
+		i += length;
+	}
+	*size = n;
+	return true;
+}
+
+bool ptrc_text_is_utf8(const char *text, size_t size)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	for (size_t i = 0; i < size;) {
+		size_t length = p[i] < 0x80 ? 1 : utf8_length(p + i, size - i);
+
+		if (!length)
+			return false;
+		i += length;
+	}
+	return true;
+}
+
+static void put_escape(struct ptrc_buffer *b, unsigned char c)
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[7] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15], '\0'};
+
+	switch (c) {
+	case '"':
+	case '\\':
+		text[1] = (char)c;
+		text[2] = '\0';
+		break;
+	case '\n':
+		text[1] = 'n';
+		text[2] = '\0';
+		break;
+	case '\t':
+		text[1] = 't';
+		text[2] = '\0';
+		break;
+	case '\r':
+		text[1] = 'r';
+		text[2] = '\0';
+		break;
+	default:
+		break;
+	}
+	ptrc_buffer_text(b, text);
+}
+
+void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t begin = 0;
+	size_t i = 0;
+
+	ptrc_buffer_char(b, '"');
+	while (i < size) {
+		unsigned int class = byte_class(p[i]);
+		size_t length = 1;
+
+		if (class == HIGH)
+			length = utf8_length(p + i, size - i);
+		if (class == HIGH && length && ptrc_is_high_control(p + i))
+			class = CONTROL;
+		if (class == PLAIN || (class == HIGH && length)) {
+			i += length;
+			continue;
+		}
+		ptrc_buffer_bytes(b, p + begin, i - begin);
+		if (class == HIGH) {
+			ptrc_buffer_text(b, "\xef\xbf\xbd");
+			length = 1;
+		} else {
+			/* The second byte of U+0080 to U+009F is the character's number. */
+			put_escape(b, p[i + length - 1]);
+		}
+		i += length;
+		begin = i;
+	}
+	ptrc_buffer_bytes(b, p + begin, i - begin);
+	ptrc_buffer_char(b, '"');
+}
+
+static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_quoted)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	for (size_t i = 0; i < size;) {
+		unsigned int class = byte_class(p[i]);
+		size_t length = 1;
+
+		if (class == HIGH) {
+			length = utf8_length(p + i, size - i);
+			if (length && ptrc_is_high_control(p + i))
+				length = 0;
+		}
+		if (class == ESCAPE && (p[i] != '"' || is_quoted))
+			put_escape(b, p[i]);
+		else if (class == CONTROL || !length)
+			ptrc_buffer_format(b, "\\x%02x", p[i]);
+		else
+			ptrc_buffer_bytes(b, p + i, length);
+		i += length ? length : 1;
+	}
+}
+
+void ptrc_text_put(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	put_text(b, text, size, false);
+}
+
+void ptrc_text_quote(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	ptrc_buffer_char(b, '"');
+	put_text(b, text, size, true);
+	ptrc_buffer_char(b, '"');
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text on its way to an output: a buffer that grows, and what is put into it: numbers and
+ * times, formatted fast enough for millions of events, and text, escaped for people or for
+ * JSON. All of these end the process when memory is short.
+ */
+#ifndef PTRC_SRC_CLI_BUFFER_H
+#define PTRC_SRC_CLI_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+struct ptrc_buffer {
+	char *bytes;
+	size_t used;
+	size_t size;
+};
+
+/* An empty buffer, which takes memory when something is first put into it. */
+#define PTRC_BUFFER_INIT   \
+	{                  \
+		NULL, 0, 0 \
+	}
+
+/* The longest output of ptrc_buffer_u64(), _hex() and _time(). */
+enum {
+	PTRC_U64_MAX_BYTES = 20,
+	PTRC_HEX_MAX_BYTES = 18,
+	PTRC_TIME_MAX_BYTES = 48,
+};
+
+void ptrc_buffer_free(struct ptrc_buffer *);
+
+/* The rare part of ptrc_buffer_room(). */
+void ptrc_buffer_grow(struct ptrc_buffer *, size_t bytes);
+
+/* Where the caller may put up to so many bytes; the caller then adds their number to used. */
+static inline char *ptrc_buffer_room(struct ptrc_buffer *b, size_t bytes)
+{
+	if (__builtin_expect(b->size - b->used < bytes, 0))
+		ptrc_buffer_grow(b, bytes);
+	return b->bytes + b->used;
+}
+
+static inline void ptrc_buffer_bytes(struct ptrc_buffer *b, const void *bytes,
+				     size_t size)
+{
+	if (!size)
+		return;
+	memcpy(ptrc_buffer_room(b, size), bytes, size);
+	b->used += size;
+}
+
+/* Stands here so that the compiler can work out strlen() of a literal. */
+static inline void ptrc_buffer_text(struct ptrc_buffer *b, const char *text)
+{
+	ptrc_buffer_bytes(b, text, strlen(text));
+}
+
+static inline void ptrc_buffer_char(struct ptrc_buffer *b, char c)
+{
+	*ptrc_buffer_room(b, 1) = c;
+	b->used++;
+}
+
+/* Puts so many blanks; none if the number is negative. */
+void ptrc_buffer_blanks(struct ptrc_buffer *, long count);
+
+/* Decimal numbers. */
+void ptrc_buffer_u64(struct ptrc_buffer *, uint64_t);
+void ptrc_buffer_i64(struct ptrc_buffer *, int64_t);
+
+/* "0x" and hexadecimal digits without leading zeros. */
+void ptrc_buffer_hex(struct ptrc_buffer *, uint64_t);
+
+/* Two hexadecimal digits per byte, without "0x". */
+void ptrc_buffer_hex_bytes(struct ptrc_buffer *, const void *, size_t);
+
+void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * The last second that was formatted: the next event mostly happened in the same one. Starts
+ * zeroed.
+ */
+struct ptrc_time_format {
+	time_t second;
+	/* "2026-01-02T03:04:05", and the second as a number. */
+	char date[32];
+	char digits[24];
+	unsigned char date_used;
+	unsigned char digits_used;
+};
+
+/* A time as RFC 3339 has it, in UTC with nanoseconds: 2026-01-02T03:04:05.123456789Z */
+void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *,
+		      const struct timespec *);
+
+/* The same time as nanoseconds since 1970. */
+void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *,
+		    const struct timespec *);
+
+/*
+ * Whether the bytes can be shown as text: they are UTF-8 without control characters other
+ * than tab, line feed and carriage return. Many programs record the null byte that ends a
+ * string: it is allowed, and then not counted in *size. All other data is shown as
+ * hexadecimal digits.
+ */
+bool ptrc_text_is_clean(const void *, size_t *size);
+
+/* Whether the bytes are valid UTF-8; ptrc_text_json() then keeps every one of them. */
+bool ptrc_text_is_utf8(const char *, size_t);
+
+/* Puts the text as a quoted string of JSON. Each byte that is not UTF-8 becomes U+FFFD, so
+ * the result always is valid. */
+void ptrc_text_json(struct ptrc_buffer *, const char *, size_t);
+
+/*
+ * Puts the text for people to read, with everything escaped that could disturb a line or a
+ * terminal; bytes that are not UTF-8 as \xHH.
+ */
+void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
+
+/* Does the same within quotes, and escapes quotes in the text. */
+void ptrc_text_quote(struct ptrc_buffer *, const char *, size_t);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/cli/message.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/exit_status.h"
+
+static const char *program_name;
+static int usage_status;
+
+void ptrc_message_begin(const char *program, int status)
+{
+	program_name = program;
+	usage_status = status;
+}
+
+int ptrc_cli_failure_status(void)
+{
+	return usage_status == PTRC_EXIT_USAGE ? PTRC_EXIT_FAILED : usage_status;
+}
+
+/* Without the escapes a control byte could begin a second line, or command the terminal. */
+static void print_escaped(FILE *f, const char *text)
+{
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+		if (*p == '\n') {
+			fputs("\\n", f);
+		} else if (ptrc_is_high_control(p)) {
+			fprintf(f, "\\x%02x\\x%02x", p[0], p[1]);
+			p++;
+		} else if (*p < 0x20 || *p == 0x7f) {
+			fprintf(f, "\\x%02x", *p);
+		} else {
+			fputc(*p, f);
+		}
+	}
+}
+
+static void __attribute__((format(printf, 2, 0)))
+message(const char *thing, const char *format, va_list values, bool has_hint)
+{
+	char reason[1024];
+	char *line = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&line, &size);
+
+	if (!f)
+		return;
+	fprintf(f, "%s: ", program_name);
+	if (thing) {
+		print_escaped(f, thing);
+		fputs(": ", f);
+	}
+	vsnprintf(reason, sizeof(reason), format, values);
+	print_escaped(f, reason);
+	if (has_hint)
+		fprintf(f, ". Try '%s --help'.", program_name);
+	fputc('\n', f);
+	/* The line is written by one call, so that lines of several processes do not mix. */
+	if (!fclose(f) && write(STDERR_FILENO, line, size) < 0) {
+		/* A message that cannot be written has no other place to go. */
+	}
+	free(line);
+}
+
+void ptrc_cli_message(const char *thing, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	message(thing, format, values, false);
+	va_end(values);
+}
+
+void ptrc_cli_error(const char *thing, int error)
+{
+	ptrc_cli_message(thing, "%s", strerror(error));
+}
+
+void ptrc_cli_usage(const char *thing, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	message(thing, format, values, true);
+	va_end(values);
+	exit(usage_status);
+}
+
+void ptrc_cli_refuse(const char *thing, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	message(thing, format, values, false);
+	va_end(values);
+	exit(usage_status);
+}
+
+void ptrc_cli_no_memory(void)
+{
+	ptrc_cli_error(NULL, ENOMEM);
+	exit(ptrc_cli_failure_status());
+}
+
+void *ptrc_cli_allocate(size_t size)
+{
+	return ptrc_cli_reallocate(NULL, size);
+}
+
+void *ptrc_cli_reallocate(void *old, size_t size)
+{
+	void *p = realloc(old, size ? size : 1);
+
+	if (!p)
+		ptrc_cli_no_memory();
+	return p;
+}
