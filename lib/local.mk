@@ -30,6 +30,7 @@ ptrc_headers += \
 	%D%/base/file.h \
 	%D%/base/fork_mutex.h \
 	%D%/base/freestanding.h \
+	%D%/base/heap.h \
 	%D%/base/liveness.h \
 	%D%/base/pid_lock.h \
 	%D%/base/populate.h \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/base/heap.h"
 #include "lib/log/log_layout.h"
 #include "lib/base/sys.h"
 
@@ -254,37 +255,29 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 
 /* ---- time order ---- */
 
-static bool is_earlier(const struct ptrc_log_batch_run *runs, uint32_t x, uint32_t y)
+/* Runs of the same order and times come in the order in which they were added. */
+static bool is_earlier(const struct ptrc_log_batch_run *a,
+		       const struct ptrc_log_batch_run *b)
 {
-	const struct ptrc_log_batch_run *a = &runs[x], *b = &runs[y];
-
 	if (a->next_ns != b->next_ns)
 		return a->next_ns < b->next_ns;
 	if (a->order != b->order)
 		return a->order < b->order;
 	if (a->first_ns != b->first_ns)
 		return a->first_ns < b->first_ns;
-	return x < y;
+	return a < b;
 }
 
-static void sift_down(const struct ptrc_log_batch_run *runs, uint32_t *heap,
-		      uint32_t count, uint32_t at)
+PTRC_HEAP_DEFINE(heap, struct ptrc_log_batch_run, is_earlier);
+
+static struct ptrc_log_batch_run **heap_of(const struct ptrc_log_batch *b)
 {
-	uint32_t item = heap[at];
+	return (struct ptrc_log_batch_run **)(void *)b->heap.bytes;
+}
 
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-
-		if (child >= count)
-			break;
-		if (child + 1 < count && is_earlier(runs, heap[child + 1], heap[child]))
-			child++;
-		if (!is_earlier(runs, heap[child], item))
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = item;
+static size_t heap_count(const struct ptrc_log_batch *b)
+{
+	return b->heap.used / sizeof(struct ptrc_log_batch_run *);
 }
 
 int ptrc_log_batch_sort(struct ptrc_log_batch *b)
@@ -294,17 +287,16 @@ int ptrc_log_batch_sort(struct ptrc_log_batch *b)
 
 	b->heap.used = 0;
 	for (uint32_t i = 0; i < count; i++) {
+		struct ptrc_log_batch_run *run = &runs[i];
 		int err;
 
-		if (!settle(b, &runs[i]))
+		if (!settle(b, run))
 			continue;
-		err = ptrc_log_buffer_add(&b->heap, &i, sizeof(i));
+		err = ptrc_log_buffer_add(&b->heap, &run, sizeof(run));
 		if (err)
 			return err;
 	}
-	count = (uint32_t)(b->heap.used / sizeof(uint32_t));
-	for (uint32_t i = count / 2; i-- > 0;)
-		sift_down(runs, (uint32_t *)(void *)b->heap.bytes, count, i);
+	heap_build(heap_of(b), heap_count(b));
 	return 0;
 }
 
@@ -314,7 +306,7 @@ bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *i
 
 	if (b->heap.used == 0)
 		return false;
-	run = &ptrc_log_batch_runs(b)[*(const uint32_t *)(const void *)b->heap.bytes];
+	run = heap_of(b)[0];
 	item->run = run;
 	item->record = record_at(b, run->pos);
 	item->ns = run->next_ns;
@@ -326,10 +318,7 @@ bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *i
 
 void ptrc_log_batch_take(struct ptrc_log_batch *b)
 {
-	struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
-	uint32_t *heap = (uint32_t *)(void *)b->heap.bytes;
-	uint32_t count = (uint32_t)(b->heap.used / sizeof(uint32_t));
-	struct ptrc_log_batch_run *run = &runs[heap[0]];
+	struct ptrc_log_batch_run **heap = heap_of(b), *run = heap[0];
 	const struct ptrc_record *r = record_at(b, run->pos);
 
 	b->bytes -= ptrc_record_size(r);
@@ -338,12 +327,12 @@ void ptrc_log_batch_take(struct ptrc_log_batch *b)
 	b->events -= is_counted(r);
 	run->pos += ptrc_record_size(r);
 	run->done = run->pos;
-	if (!settle(b, run)) {
-		heap[0] = heap[--count];
-		b->heap.used = count * sizeof(uint32_t);
+	if (settle(b, run)) {
+		heap_sift_down(heap, heap_count(b), 0);
+	} else {
+		heap_pop(heap, heap_count(b));
+		b->heap.used -= sizeof(run);
 	}
-	if (count > 1)
-		sift_down(runs, heap, count, 0);
 }
 
 void ptrc_log_batch_mark(struct ptrc_log_batch *b)

@@ -44,7 +44,7 @@ struct ptrc_log_batch_run {
 struct ptrc_log_batch {
 	struct ptrc_log_buffer data;
 	struct ptrc_log_buffer runs; /* struct ptrc_log_batch_run */
-	struct ptrc_log_buffer heap; /* uint32_t, indices of runs, earliest first */
+	struct ptrc_log_buffer heap; /* pointers to runs, a heap: earliest first */
 	uint64_t bytes;		     /* of events not taken yet, HIDDEN ones too */
 	uint64_t events;	     /* those of them that count */
 	uint64_t most;		     /* the log takes no larger event; set by the user */

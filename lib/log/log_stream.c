@@ -12,6 +12,7 @@
 
 #include "lib/model/eventset.h"
 #include "lib/base/file.h"
+#include "lib/base/heap.h"
 #include "lib/base/liveness.h"
 #include "lib/log/log_reader.h"
 #include "lib/model/names.h"
@@ -81,36 +82,7 @@ static bool is_earlier(const struct cursor *a, const struct cursor *b)
 	return a->section < b->section;
 }
 
-static void sift_up(struct ptrc_log_stream *l, size_t at)
-{
-	struct cursor *c = l->heap[at];
-
-	while (at && is_earlier(c, l->heap[(at - 1) / 2])) {
-		l->heap[at] = l->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	l->heap[at] = c;
-}
-
-static void sift_down(struct ptrc_log_stream *l, size_t at)
-{
-	struct cursor *c = l->heap[at];
-
-	for (;;) {
-		size_t child = 2 * at + 1;
-
-		if (child >= l->heap_count)
-			break;
-		if (child + 1 < l->heap_count &&
-		    is_earlier(l->heap[child + 1], l->heap[child]))
-			child++;
-		if (!is_earlier(l->heap[child], c))
-			break;
-		l->heap[at] = l->heap[child];
-		at = child;
-	}
-	l->heap[at] = c;
-}
+PTRC_HEAP_DEFINE(heap, struct cursor, is_earlier);
 
 static void packet_free(struct packet *p)
 {
@@ -270,8 +242,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 		if (!settle(c))
 			continue;
 		p->in_use++;
-		l->heap[l->heap_count++] = c;
-		sift_up(l, l->heap_count - 1);
+		heap_push(l->heap, l->heap_count++, c);
 	}
 	adopt_filter(l, e, filter);
 	packet_put(l, p);
@@ -387,11 +358,11 @@ static void step(struct ptrc_log_stream *l)
 	l->is_admitted = false;
 	c->pos += ptrc_record_size(&r);
 	if (!settle(c)) {
-		l->heap[0] = l->heap[--l->heap_count];
+		heap_pop(l->heap, l->heap_count--);
 		packet_put(l, c->packet);
+	} else {
+		heap_sift_down(l->heap, l->heap_count, 0);
 	}
-	if (l->heap_count)
-		sift_down(l, 0);
 }
 
 /* The next event: 0, ENODATA at the end, ENOMEM. */

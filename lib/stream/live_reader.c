@@ -10,6 +10,7 @@
 #include <time.h>
 #include <trace.h>
 
+#include "lib/base/heap.h"
 #include "lib/stream/barrier.h"
 #include "lib/stream/type_counts.h"
 
@@ -63,29 +64,11 @@ static bool is_before(const struct ptrc_live_run *a, const struct ptrc_live_run 
 	return a->base < b->base;
 }
 
-static void sift_down(struct ptrc_live_reader *r, uint32_t i)
-{
-	for (;;) {
-		uint32_t child = 2 * i + 1;
-		struct ptrc_live_run *run = r->heap[i];
-
-		if (child >= r->heap_count)
-			return;
-		if (child + 1 < r->heap_count &&
-		    is_before(r->heap[child + 1], r->heap[child]))
-			child++;
-		if (!is_before(r->heap[child], run))
-			return;
-		r->heap[i] = r->heap[child];
-		r->heap[child] = run;
-		i = child;
-	}
-}
+PTRC_HEAP_DEFINE(heap, struct ptrc_live_run, is_before);
 
 static void pop(struct ptrc_live_reader *r)
 {
-	r->heap[0] = r->heap[--r->heap_count];
-	sift_down(r, 0);
+	heap_pop(r->heap, r->heap_count--);
 }
 
 /* ---- chunks ---- */
@@ -384,8 +367,7 @@ static int new_batch(struct ptrc_live_reader *r, int64_t max_hold_ns)
 	for (uint32_t i = 0; i < used; i++)
 		if (enter_chunk(r, &r->runs[i]))
 			r->heap[r->heap_count++] = &r->runs[i];
-	for (uint32_t i = r->heap_count / 2; i-- > 0;)
-		sift_down(r, i);
+	heap_build(r->heap, r->heap_count);
 	r->walked = r->until;
 	return 0;
 }
@@ -456,7 +438,7 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 		e->id_flags |= PTRC_REC_CONTEXT;
 	free_up_to(r, run->chunk, word, run->walk.off, 1);
 	if (step(r, run, word, end))
-		sift_down(r, 0);
+		heap_sift_down(r->heap, r->heap_count, 0);
 	else
 		pop(r);
 	unpin(r, run->chunk);
