@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
-#include "src/config/configuration.h"
+#include "src/config/configuration_dump.h"
+#include "src/config/configuration_options.h"
+#include "src/config/configuration_yaml.h"
 #include "src/cli/exit_status.h"
 #include "src/session/filter_rules.h"
 #include "src/cli/json.h"

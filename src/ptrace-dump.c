@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
-#include "src/config/configuration.h"
+#include "src/config/configuration_yaml.h"
 #include "src/view/event_format.h"
 #include "src/cli/exit_status.h"
 #include "src/view/layout.h"

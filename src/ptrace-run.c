@@ -23,11 +23,13 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
-#include "src/config/configuration.h"
+#include "src/config/configuration_dump.h"
+#include "src/config/configuration_options.h"
 #include "src/cli/exit_status.h"
 #include "src/session/filter_rules.h"
 #include "src/cli/group_signal.h"
 #include "src/cli/json.h"
+#include "src/cli/output.h"
 #include "src/session/logfile.h"
 #include "src/view/losses.h"
 #include "src/session/trace_error.h"

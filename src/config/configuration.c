@@ -52,30 +52,6 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 };
 /* clang-format on */
 
-#define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
-
-const struct ptrc_cli_option ptrc_config_attribute_options[] = {
-	{"name", ATTRIBUTE(NAME), "NAME", "name of the trace"},
-	{"stream-min-size", ATTRIBUTE(STREAM_MIN_SIZE), "SIZE",
-	 "bytes of events that the stream holds at least\n(default: 8M)"},
-	{"stream-full-policy", ATTRIBUTE(STREAM_FULL_POLICY), "POLICY",
-	 "what happens when the stream is full: loop,\n"
-	 "until-full or flush (default: flush with a log,\n"
-	 "loop without)"},
-	{"max-data-size", ATTRIBUTE(MAX_DATA_SIZE), "SIZE",
-	 "cut the data of an event to so many bytes\n(default: 4K)"},
-	{"inheritance", ATTRIBUTE(INHERITANCE), "POLICY",
-	 "trace the children of a traced process\n"
-	 "(inherited, the default) or not\n(close-for-child)"},
-	{"log-max-size", ATTRIBUTE(LOG_MAX_SIZE), "SIZE",
-	 "bytes of events that the log holds at most, unless\n"
-	 "its policy is append (default: 64M)"},
-	{"log-full-policy", ATTRIBUTE(LOG_FULL_POLICY), "POLICY",
-	 "what happens when the log is full: loop or\n"
-	 "until-full; or append, the default: it never is"},
-	PTRC_CLI_OPTIONS_END,
-};
-
 static const size_t sizes[] = {
 	[PTRC_CONFIG_TEXT] = sizeof(const char *),
 	[PTRC_CONFIG_NUMBER] = sizeof(uint64_t),
@@ -108,7 +84,7 @@ void ptrc_config_init(struct ptrc_config *c)
 	memset(c, 0, sizeof(*c));
 	if (ptrc_attributes_init(&attr))
 		ptrc_cli_no_memory();
-	/* None of these can fail for an object that was just made. */
+	/* These fail only for an object that is not initialised. */
 	posix_trace_attr_getstreamsize(&attr, &size);
 	c->stream_min_size = size;
 	posix_trace_attr_getmaxdatasize(&attr, &size);
@@ -120,6 +96,7 @@ void ptrc_config_init(struct ptrc_config *c)
 	posix_trace_attr_destroy(&attr);
 }
 
+/* Fills in the reason; always false. */
 static bool __attribute__((format(printf, 2, 3)))
 no(struct ptrc_cli_reason *why, const char *format, ...)
 {
@@ -143,7 +120,8 @@ static bool is_text(const struct ptrc_config_setting *s, const char *text,
 	return true;
 }
 
-/* An array with room for one item more, which is the old one between powers of two. */
+/* Returns an array with room for one more item: the old one, unless its count is a power of
+ * two and so all of its room is taken. */
 static void *grow(void *items, size_t count, size_t size)
 {
 	void *more;
@@ -266,7 +244,7 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 
 	if (error)
 		return error;
-	/* Every value has been checked. */
+	/* ptrc_config_set() has checked every value, so that these do not fail. */
 	if (c->name)
 		posix_trace_attr_setname(attr, c->name);
 	posix_trace_attr_setstreamsize(attr, c->stream_min_size);
@@ -277,83 +255,4 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 	if (c->stream_full_policy)
 		posix_trace_attr_setstreamfullpolicy(attr, c->stream_full_policy);
 	return 0;
-}
-
-bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
-{
-	struct ptrc_cli_reason why;
-	char option[40];
-	int setting = key == 'o' ? PTRC_CONFIG_OUTPUT : key - PTRC_CLI_KEY_SHARED;
-
-	if (key == 'c') {
-		if (l->path)
-			ptrc_cli_usage("--config", "is given twice");
-		l->path = value;
-		return true;
-	}
-	if (key == PTRC_CONFIG_OPTION_DUMP) {
-		l->is_dump = true;
-		return true;
-	}
-	if (setting < 0 || setting >= PTRC_CONFIG_KEYS)
-		return false;
-	snprintf(option, sizeof(option), "--%s", ptrc_config_settings[setting].key);
-	/* An option that takes no argument says yes. */
-	if (!ptrc_config_set(&l->options, (enum ptrc_config_key)setting, l->user,
-			     value ? value : "true", &why))
-		ptrc_cli_usage(option, "%s", why.text);
-	return true;
-}
-
-static void __attribute__((noreturn))
-refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
-	       const struct ptrc_config *c, enum ptrc_config_key key, const char *reason)
-{
-	const char *name = ptrc_config_settings[key].key;
-	char option[40];
-
-	if (!(l->options.given & 1U << key))
-		ptrc_config_refuse(file, &c->marks[key], "%s: %s", name, reason);
-	snprintf(option, sizeof(option), "--%s", name);
-	ptrc_cli_usage(option, "%s", reason);
-}
-
-/* Settings that would be without effect, or cannot be, for want of another one. */
-static void check_together(const struct ptrc_config_line *l,
-			   const struct ptrc_config_file *file,
-			   const struct ptrc_config *c)
-{
-	/* Who says append as well knows. */
-	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
-	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
-		refuse_setting(
-			l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
-			"needs a log-full-policy, loop or until-full: with append, "
-			"the default, a log has no limit");
-	/* A file that is shown may be completed by options later; ptrace-run has always a
-	 * log. */
-	if (c->stream_full_policy == POSIX_TRACE_FLUSH && !c->output && !l->is_dump &&
-	    l->user == PTRC_CONFIG_FOR_CREATE)
-		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,
-			       "flush needs a log, an output");
-}
-
-void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_advice,
-			 struct ptrc_config_file *file)
-{
-	memset(file, 0, sizeof(*file));
-	if (l->path) {
-		ptrc_config_read(file, l->path, l->user);
-	} else {
-		file->sessions = ptrc_config_keep(sizeof(*file->sessions));
-		file->count = 1;
-		ptrc_config_init(file->sessions);
-	}
-	if (several_advice && file->count > 1)
-		ptrc_config_refuse(file, &file->sessions[1].mark, "a second session: %s",
-				   several_advice);
-	for (size_t i = 0; i < file->count; i++) {
-		ptrc_config_overlay(&file->sessions[i], &l->options);
-		check_together(l, file, &file->sessions[i]);
-	}
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/config/configuration.h"
+#include "src/config/configuration_dump.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "src/cli/json.h"
-
-/* What some reader of YAML takes for something else than text. */
+/* Whether some readers of YAML take the word for something else than text. */
 static bool is_reserved(const char *text)
 {
 	static const char *const words[] = {"true", "false", "null", "yes", "no",
@@ -20,8 +18,8 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* Begins with a letter, / or _, and has nothing that YAML gives a meaning to; so it is no
- * number either. */
+/* Whether the text needs no quotes: it begins with a letter, / or _, so that it is no number,
+ * and has no character that means something in YAML. */
 static bool is_plain(const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -34,7 +32,7 @@ static bool is_plain(const char *text)
 	       !is_reserved(text);
 }
 
-/* Of a character of two bytes or more, which are UTF-8. */
+/* The number of a valid UTF-8 character of two bytes or more. */
 static unsigned int code_point(const unsigned char *p, size_t *length)
 {
 	unsigned int v;
@@ -46,8 +44,8 @@ static unsigned int code_point(const unsigned char *p, size_t *length)
 	return v;
 }
 
-/* Whether it may stand in a quoted text as it is, by the grammar of YAML and because it
- * can be seen. */
+/* Whether the character may stand in a quoted text as it is: the grammar of YAML allows it,
+ * and it can be seen. */
 static bool is_printable(unsigned int c)
 {
 	if (c == 0x2028 || c == 0x2029 || c == 0xfeff)
@@ -98,7 +96,7 @@ static void put_text(struct ptrc_buffer *b, const char *key, const char *text)
 		put_quoted(b, text);
 }
 
-/* With the largest unit that leaves nothing over. */
+/* Puts the size in the largest unit of which it is a whole multiple. */
 static void put_size(struct ptrc_buffer *b, uint64_t size)
 {
 	static const char units[] = "KMG";
@@ -131,7 +129,6 @@ static void put_map(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
 		ptrc_buffer_text(b, " {}");
 	for (size_t i = 0; i < map->count; i++) {
 		ptrc_buffer_format(b, "\n%s  ", indent);
-		/* A key that is not quoted has to be short. */
 		put_text(b, s->key, map->layouts[i].event);
 		ptrc_buffer_text(b, ": ");
 		put_text(b, s->key, map->layouts[i].text);
@@ -180,7 +177,7 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	}
 }
 
-/* What has no value as long as it is not given. */
+/* Whether the setting has no value, not even a built-in one. */
 static bool is_missing(const struct ptrc_config *c, int key)
 {
 	return !(c->given & 1U << key) &&

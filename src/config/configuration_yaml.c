@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a file as libyaml takes it apart, event by event: what does not belong where it
- * stands ends the process with its place, so nothing ever nests deeper than a file may.
+ * libyaml takes the file apart into events. Each function reads the events that may come next
+ * and refuses all others, so that the depth of the file never is more than it may be.
  */
 #include "config.h"
-#include "src/config/configuration.h"
+#include "src/config/configuration_yaml.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +21,11 @@
 #include "src/view/layout.h"
 #include "src/cli/nearest.h"
 
-/* How long a pipe, <(command) say, may be silent; nobody may ever write to a FIFO. */
+/* How long a pipe such as <(command) may be silent: it may be a FIFO to which nobody will ever
+ * write. */
 enum { SILENCE_MS = 3000 };
 
-/* Keys of the whole file, not of a session. */
+/* The keys that belong to the whole file rather than to a session. */
 #define KEY_SESSIONS "sessions"
 #define KEY_DEFAULTS "defaults"
 
@@ -35,7 +36,7 @@ struct reader {
 	enum ptrc_config_user user;
 	const unsigned char *bytes;
 	size_t size;
-	/* What the file has said so far. */
+	/* What has been read so far. */
 	struct ptrc_config defaults;
 	bool has_defaults;
 	bool has_sessions;
@@ -69,7 +70,7 @@ void ptrc_config_refuse(const struct ptrc_config_file *file,
 	refuse_values(file->name, mark, format, values);
 }
 
-/* About the event at hand. */
+/* Refuses the current event. */
 static void __attribute__((format(printf, 2, 3), noreturn))
 refuse(const struct reader *r, const char *format, ...)
 {
@@ -80,7 +81,7 @@ refuse(const struct reader *r, const char *format, ...)
 	refuse_values(r->file->name, &mark, format, values);
 }
 
-/* The reader of libyaml has no marks yet where it finds a character that is none. */
+/* libyaml gives only the offset, not the line, of bytes that are not UTF-8. */
 static struct ptrc_config_mark mark_of_offset(const struct reader *r, size_t offset)
 {
 	struct ptrc_config_mark m = {1, 1};
@@ -102,7 +103,7 @@ static bool is_tab(const struct reader *r, const yaml_mark_t *m)
 
 	for (size_t line = 0; line < m->line && i < r->size; i++)
 		line += r->bytes[i] == '\n';
-	/* Whatever stands before a tab that indents is one byte each. */
+	/* Only blanks can stand before a tab that indents, so columns are bytes. */
 	return i + m->column < r->size && r->bytes[i + m->column] == '\t';
 }
 
@@ -123,7 +124,7 @@ static void __attribute__((noreturn)) refuse_syntax(const struct reader *r)
 	default:
 		break;
 	}
-	/* *.debug without quotes is the mistake that a list of patterns invites. */
+	/* The usual mistake in a list of patterns is *.debug without quotes. */
 	if (p->context && strstr(p->context, "scanning an alias")) {
 		mark = mark_of(&p->context_mark);
 		ptrc_config_refuse(r->file, &mark, "%s", star_advice);
@@ -165,7 +166,7 @@ static const void *tag_of(const yaml_event_t *e)
 	}
 }
 
-/* The next event, in place of the one at hand. */
+/* Replaces the current event by the next one. */
 static yaml_event_type_t next(struct reader *r)
 {
 	yaml_event_delete(&r->event);
@@ -189,7 +190,7 @@ static bool is_plain(const yaml_event_t *e)
 	       e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 }
 
-/* Plain, and nothing or a word for it. */
+/* Whether YAML takes the scalar for "no value": empty, ~ or null without quotes. */
 static bool is_null(const yaml_event_t *e)
 {
 	const char *text = (const char *)e->data.scalar.value;
@@ -209,7 +210,7 @@ static const char *what(const yaml_event_t *e)
 	}
 }
 
-/* The scalar at hand, a copy that stays. */
+/* A copy of the current scalar; it is never freed. */
 static const char *text_of(const struct reader *r)
 {
 	const yaml_event_t *e = &r->event;
@@ -223,7 +224,7 @@ static const char *text_of(const struct reader *r)
 	return copy;
 }
 
-/* The same, but words that YAML reads as something else have to be in quotes. */
+/* The same, but true and false must be in quotes, as YAML does not take them for text. */
 static const char *quoted_text_of(const struct reader *r, const char *key)
 {
 	static const char *const words[] = {"true", "false"};
@@ -258,7 +259,7 @@ static const char *expected(enum ptrc_config_kind kind)
 	}
 }
 
-/* The one scalar of a setting, or of an item of its list. */
+/* Reads the current scalar: the value of a setting, or an item of its list. */
 static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
 {
 	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
@@ -284,11 +285,12 @@ static void read_list(struct reader *r, struct ptrc_config *c, enum ptrc_config_
 		       what(&r->event));
 	while (next(r) != YAML_SEQUENCE_END_EVENT)
 		read_scalar(r, c, key);
-	/* One without items is given as well. */
+	/* An empty list counts as given: it overrides the defaults. */
 	c->given |= 1U << key;
 }
 
-/* What only ptrace-dump uses shall not wait for it to be told. */
+/* Only ptrace-dump uses layouts, but every command refuses wrong ones: the user should not
+ * learn of a mistake when the trace is over. */
 static void check_layout(const struct reader *r, const char *key,
 			 const struct ptrc_config_layout *l)
 {
@@ -387,7 +389,7 @@ static const char *read_key(const struct reader *r)
 	return text_of(r);
 }
 
-/* One setting, whose key is at hand. */
+/* Reads a setting; its key is the current event. */
 static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 {
 	const char *text = read_key(r);
@@ -399,7 +401,7 @@ static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 	read_value(r, c, key);
 }
 
-/* A mapping of settings; its begin is at hand. */
+/* Reads a mapping of settings; its begin is the current event. */
 static void read_session(struct reader *r, struct ptrc_config *c)
 {
 	if (r->event.type != YAML_MAPPING_START_EVENT)
@@ -433,7 +435,7 @@ static void read_sessions(struct reader *r)
 		refuse(r, KEY_SESSIONS ": the list is empty");
 }
 
-/* One of the two keys of the whole file, which is at hand. */
+/* Reads the list of sessions, or the defaults; the key is the current event. */
 static void read_common(struct reader *r, bool is_sessions)
 {
 	if (is_sessions ? r->has_sessions : r->has_defaults)
@@ -449,7 +451,8 @@ static void read_common(struct reader *r, bool is_sessions)
 	}
 }
 
-/* A list of sessions and their defaults, or one session's settings; both is muddle. */
+/* Reads either a list of sessions with their defaults, or the settings of one session; a
+ * mixture of both is refused. */
 static void read_mapping(struct reader *r, struct ptrc_config *one)
 {
 	while (next(r) != YAML_MAPPING_END_EVENT) {
@@ -489,13 +492,14 @@ static void read_root(struct reader *r)
 	else if (r->event.type != YAML_SCALAR_EVENT || !is_plain(&r->event) ||
 		 r->event.data.scalar.length)
 		refuse(r, "has to be a mapping of settings, not %s", what(&r->event));
-	/* Else a document of nothing but its marks. */
+	/* An empty plain scalar is a document that has nothing between its markers. */
 	r->file->is_list = r->has_sessions;
 	if (!r->has_sessions)
 		*add_session(r) = one;
 }
 
-/* Lays the built-in values and the defaults under a session. */
+/* Gives settings that the session lacks the values of the defaults, or else the built-in
+ * ones. */
 static void complete(const struct reader *r, struct ptrc_config *session)
 {
 	struct ptrc_config c;
@@ -536,13 +540,13 @@ void ptrc_config_parse(struct ptrc_config_file *file, const char *name, const vo
 		ptrc_cli_no_memory();
 	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r.parser, bytes, size);
-	/* The begin of the stream; then a document, unless there is nothing but
+	/* The first event begins the stream; a document follows, unless the file has only
 	 * comments. */
 	next(&r);
 	if (next(&r) == YAML_DOCUMENT_START_EVENT) {
 		next(&r);
 		read_root(&r);
-		/* Its end. */
+		/* The end of the document. */
 		next(&r);
 		if (next(&r) != YAML_STREAM_END_EVENT)
 			refuse(&r, "a second document: a file has one");
@@ -556,7 +560,7 @@ void ptrc_config_parse(struct ptrc_config_file *file, const char *name, const vo
 	check_names(file);
 }
 
-/* As much as is there, up to one byte more than there may be. Returns the size. */
+/* Reads everything, up to one byte more than a file may have. Returns the size. */
 static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned char *bytes)
 {
 	size_t size = 0;
@@ -585,7 +589,7 @@ static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned cha
 void ptrc_config_read(struct ptrc_config_file *file, const char *path,
 		      enum ptrc_config_user user)
 {
-	/* Stays, as the messages about what is wrong need it. */
+	/* Is static as messages about mistakes look at the bytes later. */
 	static unsigned char bytes[PTRC_CONFIG_BYTES_MAX + 1];
 	bool is_input = !strcmp(path, "-");
 	const char *name = is_input ? "<stdin>" : path;
@@ -596,7 +600,7 @@ void ptrc_config_read(struct ptrc_config_file *file, const char *path,
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		ptrc_cli_refuse(name, "%s", strerror(errno));
-	/* Whoever gives standard input knows who writes to it. */
+	/* Waits for standard input as long as it takes: the user has chosen who writes to it. */
 	size = read_bytes(name, fd, is_input, bytes);
 	if (!is_input)
 		close(fd);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/config/configuration_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/config/configuration_yaml.h"
+
+#define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
+
+const struct ptrc_cli_option ptrc_config_attribute_options[] = {
+	{"name", ATTRIBUTE(NAME), "NAME", "name of the trace"},
+	{"stream-min-size", ATTRIBUTE(STREAM_MIN_SIZE), "SIZE",
+	 "bytes of events that the stream holds at least\n(default: 8M)"},
+	{"stream-full-policy", ATTRIBUTE(STREAM_FULL_POLICY), "POLICY",
+	 "what happens when the stream is full: loop,\n"
+	 "until-full or flush (default: flush with a log,\n"
+	 "loop without)"},
+	{"max-data-size", ATTRIBUTE(MAX_DATA_SIZE), "SIZE",
+	 "cut the data of an event to so many bytes\n(default: 4K)"},
+	{"inheritance", ATTRIBUTE(INHERITANCE), "POLICY",
+	 "trace the children of a traced process\n"
+	 "(inherited, the default) or not\n(close-for-child)"},
+	{"log-max-size", ATTRIBUTE(LOG_MAX_SIZE), "SIZE",
+	 "bytes of events that the log holds at most, unless\n"
+	 "its policy is append (default: 64M)"},
+	{"log-full-policy", ATTRIBUTE(LOG_FULL_POLICY), "POLICY",
+	 "what happens when the log is full: loop or\n"
+	 "until-full; or append, the default: it never is"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
+{
+	struct ptrc_cli_reason why;
+	char option[40];
+	int setting = key == 'o' ? PTRC_CONFIG_OUTPUT : key - PTRC_CLI_KEY_SHARED;
+
+	if (key == 'c') {
+		if (l->path)
+			ptrc_cli_usage("--config", "is given twice");
+		l->path = value;
+		return true;
+	}
+	if (key == PTRC_CONFIG_OPTION_DUMP) {
+		l->is_dump = true;
+		return true;
+	}
+	if (setting < 0 || setting >= PTRC_CONFIG_KEYS)
+		return false;
+	snprintf(option, sizeof(option), "--%s", ptrc_config_settings[setting].key);
+	/* An option without an argument sets a bool to true. */
+	if (!ptrc_config_set(&l->options, (enum ptrc_config_key)setting, l->user,
+			     value ? value : "true", &why))
+		ptrc_cli_usage(option, "%s", why.text);
+	return true;
+}
+
+static void __attribute__((noreturn))
+refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
+	       const struct ptrc_config *c, enum ptrc_config_key key, const char *reason)
+{
+	const char *name = ptrc_config_settings[key].key;
+	char option[40];
+
+	if (!(l->options.given & 1U << key))
+		ptrc_config_refuse(file, &c->marks[key], "%s: %s", name, reason);
+	snprintf(option, sizeof(option), "--%s", name);
+	ptrc_cli_usage(option, "%s", reason);
+}
+
+/* Refuses settings that would have no effect, or are not possible, without another one. */
+static void check_together(const struct ptrc_config_line *l,
+			   const struct ptrc_config_file *file,
+			   const struct ptrc_config *c)
+{
+	/* If the user asked for append as well, the useless size is intended. */
+	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
+	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
+		refuse_setting(
+			l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
+			"needs a log-full-policy, loop or until-full: with append, "
+			"the default, a log has no limit");
+	/* A configuration that --dump-config shows may get its output later; ptrace-run
+	 * always has a log. */
+	if (c->stream_full_policy == POSIX_TRACE_FLUSH && !c->output && !l->is_dump &&
+	    l->user == PTRC_CONFIG_FOR_CREATE)
+		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,
+			       "flush needs a log, an output");
+}
+
+void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_advice,
+			 struct ptrc_config_file *file)
+{
+	memset(file, 0, sizeof(*file));
+	if (l->path) {
+		ptrc_config_read(file, l->path, l->user);
+	} else {
+		file->sessions = ptrc_config_keep(sizeof(*file->sessions));
+		file->count = 1;
+		ptrc_config_init(file->sessions);
+	}
+	if (several_advice && file->count > 1)
+		ptrc_config_refuse(file, &file->sessions[1].mark, "a second session: %s",
+				   several_advice);
+	for (size_t i = 0; i < file->count; i++) {
+		ptrc_config_overlay(&file->sessions[i], &l->options);
+		check_together(l, file, &file->sessions[i]);
+	}
+}
