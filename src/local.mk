@@ -63,6 +63,7 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/session/logfile.c \
 	%D%/session/logfile.h \
 	%D%/session/reader_follow.c \
+	%D%/session/reader_follow.h \
 	%D%/session/session.h \
 	%D%/session/session_client.c \
 	%D%/session/session_events.h \

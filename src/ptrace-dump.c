@@ -18,6 +18,7 @@
 #include "src/cli/lines.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
+#include "src/session/reader_follow.h"
 #include "src/view/reader.h"
 #include "src/view/select.h"
 #include "src/view/view.h"

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
-#include "src/view/reader.h"
+#include "src/session/reader_follow.h"
 #include "src/session/session.h"
 #include "src/session/session_events.h"
 #include "src/session/session_path.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A reader whose source is a session. What comes from there is checked like a log. */
 #include "config.h"
+#include "src/session/reader_follow.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,11 +11,10 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
-#include "src/view/reader.h"
 #include "src/session/session.h"
 #include "src/session/session_events.h"
 
-struct ptrc_follow_input {
+struct ptrc_reader_input {
 	/* Pidfd of the controller, or -1. */
 	int controller_fd;
 	/* The message at hand: records from at to end. */
@@ -40,32 +40,7 @@ static size_t padded(size_t size)
 	return (size + 7) & ~(size_t)7;
 }
 
-bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
-{
-	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
-	int controller_fd;
-	int error;
-
-	memset(r, 0, sizeof(*r));
-	r->path = session;
-	error = ptrc_session_follow(session, reply, &r->fd, &controller_fd);
-	if (error) {
-		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
-	} else {
-		r->attributes = reply->state.attributes;
-		r->status = reply->state.status;
-		r->counts = reply->state.counts;
-		r->input = ptrc_cli_allocate(sizeof(*r->input));
-		memset(r->input, 0, sizeof(*r->input));
-		r->input->controller_fd = controller_fd;
-		r->data_size = 4096;
-		r->data = ptrc_cli_allocate(r->data_size);
-	}
-	free(reply);
-	return !error;
-}
-
-void ptrc_follow_close(struct ptrc_reader *r)
+static void close_input(struct ptrc_reader *r)
 {
 	if (r->input->controller_fd >= 0)
 		close(r->input->controller_fd);
@@ -73,7 +48,7 @@ void ptrc_follow_close(struct ptrc_reader *r)
 	r->input = NULL;
 }
 
-bool ptrc_follow_is_waiting(const struct ptrc_reader *r)
+static bool is_waiting(const struct ptrc_reader *r)
 {
 	struct pollfd p = {.fd = r->fd, .events = POLLIN};
 
@@ -99,7 +74,7 @@ static void set_name(struct ptrc_reader *r, trace_event_id_t id, const char *tex
 	name->text[size] = '\0';
 }
 
-void ptrc_follow_load_names(struct ptrc_reader *r)
+static void load_names(struct ptrc_reader *r)
 {
 	struct ptrc_session_types types;
 
@@ -172,7 +147,7 @@ static bool take_silence(struct ptrc_reader *r)
 /* Waits for the next message with events; false at the end. */
 static bool receive(struct ptrc_reader *r)
 {
-	struct ptrc_follow_input *in = r->input;
+	struct ptrc_reader_input *in = r->input;
 	ssize_t n = recv(r->fd, &in->message, sizeof(in->message), MSG_TRUNC);
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
@@ -214,7 +189,7 @@ static void add_data(struct ptrc_reader *r, const unsigned char *bytes, size_t s
 /* Whether an event is complete now. */
 static bool take_data(struct ptrc_reader *r, const unsigned char *bytes, size_t size)
 {
-	struct ptrc_follow_input *in = r->input;
+	struct ptrc_reader_input *in = r->input;
 
 	/* Of an event whose begin was dropped. */
 	if (!in->is_partial)
@@ -256,7 +231,7 @@ static bool take_event(struct ptrc_reader *r, trace_event_id_t id,
 /* Takes the next record of the message; true if it completes an event. */
 static bool take_record(struct ptrc_reader *r)
 {
-	struct ptrc_follow_input *in = r->input;
+	struct ptrc_reader_input *in = r->input;
 	struct ptrc_session_record record;
 	const unsigned char *bytes;
 	uint64_t count;
@@ -290,9 +265,9 @@ static bool take_record(struct ptrc_reader *r)
 	}
 }
 
-bool ptrc_follow_next(struct ptrc_reader *r)
+static bool next(struct ptrc_reader *r)
 {
-	struct ptrc_follow_input *in = r->input;
+	struct ptrc_reader_input *in = r->input;
 
 	r->error = r->error == EINTR ? 0 : r->error;
 	while (!in->is_ended) {
@@ -307,4 +282,37 @@ bool ptrc_follow_next(struct ptrc_reader *r)
 		}
 	}
 	return false;
+}
+
+static const struct ptrc_reader_source source = {
+	.next = next,
+	.is_waiting = is_waiting,
+	.load_names = load_names,
+	.close = close_input,
+};
+
+bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
+{
+	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
+	int controller_fd;
+	int error;
+
+	memset(r, 0, sizeof(*r));
+	r->path = session;
+	error = ptrc_session_follow(session, reply, &r->fd, &controller_fd);
+	if (error) {
+		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
+	} else {
+		r->attributes = reply->state.attributes;
+		r->status = reply->state.status;
+		r->counts = reply->state.counts;
+		r->source = &source;
+		r->input = ptrc_cli_allocate(sizeof(*r->input));
+		memset(r->input, 0, sizeof(*r->input));
+		r->input->controller_fd = controller_fd;
+		r->data_size = 4096;
+		r->data = ptrc_cli_allocate(r->data_size);
+	}
+	free(reply);
+	return !error;
 }

@@ -225,8 +225,8 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 
 void ptrc_reader_close(struct ptrc_reader *r)
 {
-	if (r->input)
-		ptrc_follow_close(r);
+	if (r->source)
+		r->source->close(r);
 	else
 		posix_trace_close(r->trace);
 	close(r->fd);
@@ -239,8 +239,8 @@ bool ptrc_reader_next(struct ptrc_reader *r)
 {
 	int unavailable = 1;
 
-	if (__builtin_expect(r->input != NULL, 0))
-		return ptrc_follow_next(r);
+	if (__builtin_expect(r->source != NULL, 0))
+		return r->source->next(r);
 	r->error = posix_trace_getnext_event(r->trace, &r->event, r->data, r->data_size,
 					     &r->size, &unavailable);
 	if (r->error || unavailable)
@@ -251,7 +251,7 @@ bool ptrc_reader_next(struct ptrc_reader *r)
 
 bool ptrc_reader_is_waiting(const struct ptrc_reader *r)
 {
-	return r->input && ptrc_follow_is_waiting(r);
+	return r->source && r->source->is_waiting(r);
 }
 
 int ptrc_reader_rewind(struct ptrc_reader *r)
@@ -266,7 +266,7 @@ static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t 
 	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));
 
 	/* A session sends its names, ahead of what needs them. */
-	if (!r->input && !posix_trace_eventid_get_name(r->trace, id, name->text)) {
+	if (!r->source && !posix_trace_eventid_get_name(r->trace, id, name->text)) {
 		name->is_known = true;
 		name->size = strlen(name->text);
 	} else {
@@ -293,8 +293,8 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 	trace_event_id_t id;
 	int unavailable = 0;
 
-	if (r->input) {
-		ptrc_follow_load_names(r);
+	if (r->source) {
+		r->source->load_names(r);
 	} else {
 		posix_trace_eventtypelist_rewind(r->trace);
 		while (!posix_trace_eventtypelist_getnext_id(r->trace, &id,
@@ -317,7 +317,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	l->read_error = r->error;
 	l->unshown_events = r->unshown_count;
 	l->is_rest_unshown = r->is_rest_unshown;
-	if (r->input)
+	if (r->source)
 		return;
 	/* What was met while reading. */
 	if (posixtrace_get_counts(r->trace, &counts, sizeof(counts)))

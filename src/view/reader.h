@@ -32,17 +32,33 @@ struct ptrc_reader_name {
 	char text[TRACE_EVENT_NAME_MAX + 1];
 };
 
-/* What a session has sent, while it is followed; private to reader_follow.c. */
-struct ptrc_follow_input;
+struct ptrc_reader;
+/* The state of a source; only the file that implements the source knows what is in it. */
+struct ptrc_reader_input;
+
+/*
+ * What a reader calls when its events do not come from a log. This room knows nothing of
+ * sessions: src/session/reader_follow.c fills the table in for the reader that follows one.
+ * Each function does what the function of the same name below promises.
+ */
+struct ptrc_reader_source {
+	bool (*next)(struct ptrc_reader *);
+	bool (*is_waiting)(const struct ptrc_reader *);
+	/* Fills in .names; it has no need to return the longest. */
+	void (*load_names)(struct ptrc_reader *);
+	/* Frees .input. */
+	void (*close)(struct ptrc_reader *);
+};
 
 struct ptrc_reader {
-	/* Of the log, or name of the session. */
+	/* The path of the log, or the name of the session. */
 	const char *path;
 	int fd;
-	/* Of a log; of a session without meaning. */
+	/* The log; unused when there is a source. */
 	trace_id_t trace;
-	/* Null: a log. */
-	struct ptrc_follow_input *input;
+	/* Null, both, if the reader reads a log. */
+	const struct ptrc_reader_source *source;
+	struct ptrc_reader_input *input;
 	/* Events of a session that could not be shown. */
 	uint64_t unshown_count;
 	/* It ended in order, but this reader was too slow to hear the end of it. */
@@ -78,13 +94,6 @@ void ptrc_reader_why_no_log(int fd, char *reason, size_t size);
 void ptrc_reader_close(struct ptrc_reader *);
 
 /*
- * Follows a session: its events as they come. What has been in the stream before comes
- * first, what is in the log by then does not come. On failure the reason has been
- * printed.
- */
-bool ptrc_reader_follow(struct ptrc_reader *, const char *session);
-
-/*
  * Reads the next event; false at the end, with .error set if that is not the real end.
  * Of a session it waits for the next event, and the end is that of the session:
  * ECONNRESET if its controller was killed, EINTR if a handler of a signal interrupted the
@@ -114,11 +123,5 @@ size_t ptrc_reader_load_names(struct ptrc_reader *);
  * heard of it, with the events that could not be shown.
  */
 void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
-
-/* For reader_follow.c: the parts that are different for a session. */
-bool ptrc_follow_next(struct ptrc_reader *);
-bool ptrc_follow_is_waiting(const struct ptrc_reader *);
-void ptrc_follow_load_names(struct ptrc_reader *);
-void ptrc_follow_close(struct ptrc_reader *);
 
 #endif
