@@ -4,125 +4,113 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* How long to wait for a signal that service managers send to each process of a group by
- * itself. */
-enum { PATIENCE_MS = 20 };
+enum {
+	/* How long the witness waits for its own copy of a signal. */
+	PATIENCE_MS = 20,
+	/* A witness that has not answered by then was stopped or killed. */
+	ANSWER_S = 1,
+};
 
 static pid_t witness;
-/* What an earlier witness saw and nobody has asked for yet; a bit per signal. */
-static uint64_t carried;
+/* Our end of the socket on which the witness is asked; -1 if there is no witness. */
+static int witness_fd = -1;
 
-static uint64_t bit_of(int signal)
+/*
+ * Reads numbers of signals and answers each with a byte: 1 if that signal was pending for
+ * this process, and is no longer. Several signals of one number that are sent before they
+ * are asked for count once, as they do for the process that asks.
+ */
+static void __attribute__((noreturn)) witness_main(int fd)
 {
-	return UINT64_C(1) << (signal - 1);
-}
+	const struct timespec patience = {.tv_nsec = PATIENCE_MS * 1000000};
+	unsigned char signal;
 
-static void __attribute__((noreturn)) witness_main(pid_t parent)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Nobody's end of a pipe, nor a name that looks like a second run. */
-	syscall(SYS_close_range, 0, ~0U, 0);
+	/* A pipe that a descriptor of ours kept open would never end for its reader. */
+	dup2(fd, STDIN_FILENO);
+	syscall(SYS_close_range, 1, ~0U, 0);
+	/* So that nobody takes it for a second run. */
 	prctl(PR_SET_NAME, "ptrace-witness");
-	while (getppid() == parent)
-		pause();
-	_exit(0);
-}
+	/* The socket ends together with the process that asks. A witness that is stopped then
+	 * would not notice. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(STDIN_FILENO, &signal, 1) == 1) {
+		unsigned char answer;
+		sigset_t one;
+		int received;
 
-static pid_t make_witness(void)
-{
-	pid_t self = getpid();
-	sigset_t all;
-	sigset_t old;
-	long pid;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &old);
-	/* Not fork(), as it is to be no process that is traced; and no signal is sent
-	 * when it ends. */
-	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-	if (!pid)
-		witness_main(self);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-	return pid < 0 ? 0 : (pid_t)pid;
-}
-
-static void end_witness(pid_t pid)
-{
-	if (!pid)
-		return;
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
-}
-
-static uint64_t pending_of(pid_t pid)
-{
-	unsigned long long bits = 0;
-	char line[200];
-	char path[40];
-	FILE *f;
-
-	if (!pid)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "ShdPnd: %llx", &bits) == 1)
+		sigemptyset(&one);
+		sigaddset(&one, signal);
+		do
+			received = sigtimedwait(&one, NULL, &patience);
+		while (received < 0 && errno == EINTR);
+		answer = received == signal;
+		if (write(STDIN_FILENO, &answer, 1) != 1)
 			break;
-	fclose(f);
-	return bits;
+	}
+	_exit(0);
 }
 
 void ptrc_group_signal_begin(void)
 {
-	witness = make_witness();
-}
+	const struct timeval limit = {.tv_sec = ANSWER_S};
+	int ends[2];
+	sigset_t all;
+	sigset_t old;
+	long pid;
 
-/* What is pending stays so: a new witness begins anew. */
-static void replace_witness(int asked)
-{
-	pid_t old = witness;
-	uint64_t seen;
-
-	witness = make_witness();
-	/* What came in between both have. */
-	seen = pending_of(old);
-	carried |= seen & ~pending_of(witness) & ~bit_of(asked);
-	end_witness(old);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return;
+	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	/* fork() would make the witness a process that is traced. Without a signal number in
+	 * the flags no SIGCHLD is sent when it ends. */
+	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	if (!pid)
+		witness_main(ends[1]);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return;
+	}
+	witness = (pid_t)pid;
+	witness_fd = ends[0];
 }
 
 bool ptrc_group_signal_is_for_group(int signal)
 {
-	const struct timespec pause_time = {0, 1000000};
+	unsigned char byte = (unsigned char)signal;
+	ssize_t n;
 
-	if (carried & bit_of(signal)) {
-		carried &= ~bit_of(signal);
-		return true;
-	}
-	for (int i = 0; witness && i < PATIENCE_MS; i++) {
-		if (pending_of(witness) & bit_of(signal)) {
-			replace_witness(signal);
-			return true;
-		}
-		nanosleep(&pause_time, NULL);
-	}
+	if (witness_fd < 0 || send(witness_fd, &byte, 1, MSG_NOSIGNAL) < 0)
+		return false;
+	do
+		n = recv(witness_fd, &byte, 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (n == 1)
+		return byte;
+	ptrc_group_signal_end();
+	ptrc_group_signal_begin();
 	return false;
 }
 
 void ptrc_group_signal_end(void)
 {
-	end_witness(witness);
-	witness = 0;
+	if (witness_fd < 0)
+		return;
+	close(witness_fd);
+	witness_fd = -1;
+	/* It may be stopped. */
+	kill(witness, SIGKILL);
+	while (waitpid(witness, NULL, __WALL) < 0 && errno == EINTR)
+		;
 }

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a signal was sent to this process alone or to its whole process group: the
- * kernel does not tell. A witness does, a child in the same group that blocks all signals
- * and does nothing: what is sent to the group stays pending for it.
+ * Tells a signal that was sent to the whole process group from a signal that was sent to
+ * this process alone.
+ *
+ * The kernel does not tell this to the process that receives the signal: kill(PID) and
+ * kill(-PGID) fill in the same siginfo_t, and nothing in /proc says which signals another
+ * process has had. What differs is only whether other members of the group get the signal,
+ * too. So one more member is needed: a witness, a child that does nothing else, blocks all
+ * signals, and looks on demand whether a signal is pending for itself.
  */
 #ifndef PTRC_SRC_CLI_GROUP_SIGNAL_H
 #define PTRC_SRC_CLI_GROUP_SIGNAL_H
 
 #include <stdbool.h>
 
-/* From here on signals are witnessed. Without memory for a process none is. */
+/*
+ * Starts the witness; the signals that will be asked about have to be blocked by now. If it
+ * cannot be started, no signal counts as sent to the group.
+ */
 void ptrc_group_signal_begin(void);
 
 /*
- * Whether the group was sent this signal, too, since it was asked for last. "No" takes
- * some milliseconds, as somebody may be about to send it to one after the other.
+ * Whether the group was sent this signal since the function was last called for it. The
+ * answer "no" takes some milliseconds: timeout(1) and service managers send a signal to the
+ * members of a group one after the other.
  */
 bool ptrc_group_signal_is_for_group(int signal);
 
