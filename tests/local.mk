@@ -2,32 +2,36 @@
 # Every test speaks TAP. C programs link the static library; the others find the build by
 # PTRC_BUILD (absolute path of the build tree) and PTRC_SOURCE (of the source tree).
 
-ptrc_c_tests = \
+# Tests run side by side in the order of these lists: programs that take long begin first.
+ptrc_long_c_tests = \
+	%D%/test_singlestep \
+	%D%/test_keeper_steps \
+	%D%/test_log \
+	%D%/test_getnext \
+	%D%/test_gen \
+	%D%/test_damage \
+	%D%/test_configuration \
+	%D%/test_fork \
+	%D%/test_exit
+
+ptrc_short_c_tests = \
 	%D%/test_attr \
 	%D%/test_clear \
 	%D%/test_clock \
 	%D%/test_counts \
-	%D%/test_configuration \
 	%D%/test_create \
-	%D%/test_damage \
 	%D%/test_errors \
 	%D%/test_event \
 	%D%/test_event_for \
 	%D%/test_eventid \
 	%D%/test_eventset \
 	%D%/test_exec \
-	%D%/test_exit \
 	%D%/test_filter \
 	%D%/test_follow \
-	%D%/test_fork \
 	%D%/test_functions \
-	%D%/test_gen \
-	%D%/test_getnext \
 	%D%/test_hammer \
 	%D%/test_header \
 	%D%/test_keeper \
-	%D%/test_keeper_steps \
-	%D%/test_log \
 	%D%/test_log_format \
 	%D%/test_log_reader \
 	%D%/test_memory \
@@ -42,11 +46,12 @@ ptrc_c_tests = \
 	%D%/test_select \
 	%D%/test_shmdir \
 	%D%/test_shutdown \
-	%D%/test_singlestep \
 	%D%/test_size \
 	%D%/test_startstop \
 	%D%/test_status \
 	%D%/test_sysevent
+
+ptrc_c_tests = $(ptrc_long_c_tests) $(ptrc_short_c_tests)
 
 ptrc_sh_tests = \
 	%D%/coverage \
@@ -64,29 +69,33 @@ ptrc_tsan_tests = \
 	%D%/test_eventset
 
 # Tests of the commands; need bats and jq.
-ptrc_bats_tests = \
-	%D%/examples.bats \
+ptrc_long_bats_tests = \
+	%D%/session.bats \
 	%D%/json.bats \
-	%D%/agreement.bats \
-	%D%/completions.bats \
-	%D%/bench-cli.bats \
-	%D%/configuration.bats \
-	%D%/ptrace-clear.bats \
-	%D%/ptrace-create.bats \
-	%D%/ptrace-dump-follow.bats \
 	%D%/ptrace-doctor.bats \
 	%D%/ptrace-dump.bats \
+	%D%/completions.bats \
+	%D%/configuration.bats \
+	%D%/ptrace-dump-follow.bats \
+	%D%/ptrace-shutdown.bats
+
+ptrc_short_bats_tests = \
+	%D%/examples.bats \
+	%D%/agreement.bats \
+	%D%/bench-cli.bats \
+	%D%/ptrace-clear.bats \
+	%D%/ptrace-create.bats \
 	%D%/ptrace-events.bats \
 	%D%/ptrace-filter.bats \
 	%D%/ptrace-event.bats \
 	%D%/ptrace-flush.bats \
-	%D%/session.bats \
 	%D%/ptrace-list.bats \
 	%D%/ptrace-run.bats \
-	%D%/ptrace-shutdown.bats \
 	%D%/ptrace-start.bats \
 	%D%/ptrace-stat.bats \
 	%D%/ptrace-stop.bats
+
+ptrc_bats_tests = $(ptrc_long_bats_tests) $(ptrc_short_bats_tests)
 
 check_PROGRAMS += $(ptrc_c_tests)
 
@@ -165,18 +174,26 @@ check_PROGRAMS += %D%/prog_emit
 noinst_HEADERS += %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
 EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/tap.sh
+EXTRA_DIST += %D%/driver %D%/isolated
+CLEANFILES += %D%/lock
 
-TESTS += $(ptrc_c_tests) $(ptrc_sh_tests)
+# What measures, or hammers with all processors, runs while nothing else does: tests/isolated.
+ptrc_alone = bench-cli test_clock test_hammer
+
 if HAVE_BATS
-TESTS += $(ptrc_bats_tests)
+TESTS += $(ptrc_long_bats_tests)
+endif
+TESTS += $(ptrc_long_c_tests) $(ptrc_sh_tests) $(ptrc_short_c_tests)
+if HAVE_BATS
+TESTS += $(ptrc_short_bats_tests)
 endif
 
 TEST_EXTENSIONS = .sh .bats
 tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
-LOG_DRIVER = $(tap_driver)
-SH_LOG_DRIVER = $(tap_driver)
+LOG_DRIVER = $(top_srcdir)/%D%/driver $(tap_driver)
+SH_LOG_DRIVER = $(LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
-BATS_LOG_DRIVER = $(tap_driver)
+BATS_LOG_DRIVER = $(LOG_DRIVER)
 BATS_LOG_COMPILER = $(BATS)
 AM_BATS_LOG_FLAGS = --tap
 AM_TESTS_ENVIRONMENT = \
@@ -185,6 +202,9 @@ AM_TESTS_ENVIRONMENT = \
 	CC='$(CC)'; export CC; \
 	CXX='$(CXX)'; export CXX; \
 	PTRC_SAN_CFLAGS='$(SAN_CFLAGS)'; export PTRC_SAN_CFLAGS; \
+	PTRC_ALONE='$(ptrc_alone)'; export PTRC_ALONE; \
+	PTRC_TEST_LOCK="$${PTRC_TEST_LOCK:-$(abs_top_builddir)/tests/lock}"; \
+	export PTRC_TEST_LOCK; \
 	PATH='$(abs_top_builddir)/src':"$$PATH"; export PATH;
 
 check-tsan: $(ptrc_tsan_tests)

@@ -112,9 +112,12 @@ __attribute__((constructor)) static void private_user_enter(int argc, char **arg
 		pid_t pid = fork();
 		if (pid < 0)
 			return;
-		pid_t child = pid ? pid : getpid();
-		uid_t uid =
-			is_low ? 50000 + (uid_t)child % 15000 : 1879048192 + (uid_t)child;
+		/* tests/driver gives a number, as process IDs are the same in all its
+		 * namespaces. */
+		const char *given = getenv("PTRC_TEST_NUMBER");
+		uid_t number = given ? (uid_t)strtoul(given, NULL, 10)
+				     : (uid_t)(pid ? pid : getpid());
+		uid_t uid = is_low ? 50000 + number % 15000 : 1879048192 + number;
 		if (pid == 0)
 			private_user_run(argv, uid);
 		private_user_pid = pid;

@@ -368,9 +368,14 @@ TEST(killed_processes_garbage_is_removed_by_the_next_create, "GEN-05 CREATE-12")
 	CHECK_LE(after.count, before.count + 2);
 	char name[64];
 	for (int i = 0; i < 20; i++) {
-		snprintf(name, sizeof(name), "p.%d", (int)pids[i]);
-		for (size_t j = 0; j < after.count; j++)
-			CHECK(strcmp(after.at[j], name) != 0);
+		/* The name goes on with that of the process namespace, outside the initial
+		 * one. */
+		int len = snprintf(name, sizeof(name), "p.%d.", (int)pids[i]);
+		for (size_t j = 0; j < after.count; j++) {
+			CHECK(strncmp(after.at[j], name, (size_t)len) != 0);
+			CHECK(strncmp(after.at[j], name, (size_t)len - 1) != 0 ||
+			      after.at[j][len - 1] != '\0');
+		}
 	}
 }
 

@@ -1401,7 +1401,7 @@ HELPER(privileged)
 
 TEST(privileged_image_is_left_alone, "EXEC-13 CREATE-14 CREATE-15")
 {
-	char path[64], self_path[4096], command[4300];
+	char path[] = "/tmp/posixtrace-process.XXXXXX", self_path[4096], command[4300];
 	gid_t groups[8];
 	int in[2], out[2];
 	char byte;
@@ -1414,10 +1414,10 @@ TEST(privileged_image_is_left_alone, "EXEC-13 CREATE-14 CREATE-15")
 #endif
 	if (!private_user_is_on() || getgroups(8, groups) < 1 || groups[0] == getegid())
 		SKIP("needs a second group");
-	snprintf(path, sizeof(path), "/tmp/ptrc-test-%d", (int)getpid());
 	ssize_t len =
 		CHECK_SYS(readlink("/proc/self/exe", self_path, sizeof(self_path) - 1));
 	self_path[len] = '\0';
+	close(CHECK_SYS(mkstemp(path)));
 	snprintf(command, sizeof(command), "cp '%s' %s", self_path, path);
 	CHECK_EQ(system(command), 0);
 	CHECK_SYS(chown(path, (uid_t)-1, groups[0]));

@@ -50,11 +50,13 @@ function __ptrace_sessions
     string replace -rf '.*/c\.([^~].*)' '$1' -- $sockets
 end
 
-# Processes that have a page, that is, use the library; if there is none, all.
+# Processes that have a page, that is, use the library; if there is none, all. In a container
+# the name of a page ends with the number of the container's process namespace.
 function __ptrace_pids
     set --local pages (__ptrace_directory)/p.*
+    set --local own (string match -r '\d+' (readlink /proc/self/ns/pid))
     set --local found
-    for pid in (string replace -rf '.*/p\.(\d+)$' '$1' -- $pages)
+    for pid in (string replace -rf ".*/p\.(\d+)(\.$own)?\$" '$1' -- $pages)
         test -d /proc/$pid; or continue
         set found $found $pid\t(cat /proc/$pid/comm 2>/dev/null)
     end
