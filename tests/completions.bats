@@ -155,8 +155,8 @@ END
 	# The completions give it two seconds, a test less.
 	cat >timeout <<END
 #!/bin/sh
-shift
-exec $(command -v timeout) 0.2 "\$@"
+[ "\$1" != 2 ] || { shift; set -- 0.2 "\$@"; }
+exec $(command -v timeout) "\$@"
 END
 	chmod +x ptrace-events timeout
 	touch run.log
