@@ -30,8 +30,6 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/cli/group_signal.h \
 	%D%/cli/json.c \
 	%D%/cli/json.h \
-	%D%/cli/lines.c \
-	%D%/cli/lines.h \
 	%D%/cli/message.c \
 	%D%/cli/message.h \
 	%D%/cli/nearest.c \
@@ -40,10 +38,17 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/cli/output.h \
 	%D%/view/attributes.c \
 	%D%/view/attributes.h \
+	%D%/view/dump.c \
+	%D%/view/dump.h \
+	%D%/view/dump_end.c \
+	%D%/view/dump_live.c \
+	%D%/view/dump_times.c \
 	%D%/view/event_format.c \
 	%D%/view/event_format.h \
 	%D%/view/layout.c \
 	%D%/view/layout.h \
+	%D%/view/lines.c \
+	%D%/view/lines.h \
 	%D%/view/losses.c \
 	%D%/view/losses.h \
 	%D%/view/reader.c \

@@ -3,7 +3,7 @@
 #include "tests/harness.h"
 
 #include "src/view/layout.h"
-#include "src/cli/lines.h"
+#include "src/view/lines.h"
 #include "src/cli/output.h"
 #include "src/view/view.h"
 #include "src/view/when.h"

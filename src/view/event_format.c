@@ -325,7 +325,7 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	put_origin_json(b, f, &r->event);
 	ptrc_buffer_hex(b, (uintptr_t)r->event.posix_prog_address);
 	ptrc_buffer_text(b, "\",\"truncated\":\"");
-	ptrc_buffer_text(b, ptrc_view_truncation(r->event.posix_truncation_status));
+	ptrc_buffer_text(b, ptrc_reader_truncation(r));
 	ptrc_buffer_text(b, "\",\"len\":");
 	ptrc_buffer_u64(b, r->size);
 	put_data_json(&j, view);
@@ -533,8 +533,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		put_data_text(b, view);
 		break;
 	case PTRC_FIELD_TRUNCATED:
-		ptrc_buffer_text(b,
-				 ptrc_view_truncation(r->event.posix_truncation_status));
+		ptrc_buffer_text(b, ptrc_reader_truncation(r));
 		break;
 	default:
 		ptrc_view_value(view, field, &v);

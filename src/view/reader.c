@@ -261,6 +261,18 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 	return posix_trace_rewind(r->trace);
 }
 
+const char *ptrc_reader_truncation(const struct ptrc_reader *r)
+{
+	switch (r->event.posix_truncation_status) {
+	case POSIX_TRACE_NOT_TRUNCATED:
+		return "no";
+	case POSIX_TRACE_TRUNCATED_RECORD:
+		return "record";
+	default:
+		return "read";
+	}
+}
+
 static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t id)
 {
 	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));

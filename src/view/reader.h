@@ -107,6 +107,9 @@ bool ptrc_reader_is_waiting(const struct ptrc_reader *);
 /* Back to the first event; an error number if that fails. */
 int ptrc_reader_rewind(struct ptrc_reader *);
 
+/* The word for the truncation status of the event: "no", "record" or "read". */
+const char *ptrc_reader_truncation(const struct ptrc_reader *);
+
 /*
  * The name of an event type. Never null; identifiers that cannot be are treated as
  * unknown ones.

@@ -29,8 +29,9 @@ static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
 	return found;
 }
 
-bool ptrc_select_new_type(struct ptrc_select *s, struct ptrc_select_types *t,
-			  struct ptrc_reader *r, trace_event_id_t id)
+/* Answers the first question about a type. */
+static bool is_type_wanted(struct ptrc_select *s, struct ptrc_reader *r,
+			   trace_event_id_t id)
 {
 	const struct ptrc_reader_name *name = ptrc_reader_name(r, id);
 	bool is_wanted = !s->glob_count;
@@ -40,11 +41,17 @@ bool ptrc_select_new_type(struct ptrc_select *s, struct ptrc_select_types *t,
 			s->globs[i].has_matched = true;
 			is_wanted = true;
 		}
-	if (s->is_user && ptrc_is_system_type(id))
-		is_wanted = false;
-	t->is_selected[id < PTRC_READER_IDS ? id : 0] =
-		is_wanted ? PTRC_SELECT_YES : PTRC_SELECT_NO;
-	return is_wanted;
+	return is_wanted && !(s->is_user && ptrc_is_system_type(id));
+}
+
+bool ptrc_select_type(struct ptrc_select *s, struct ptrc_select_types *t,
+		      struct ptrc_reader *r, trace_event_id_t id)
+{
+	unsigned char *answer = &t->is_selected[id < PTRC_READER_IDS ? id : 0];
+
+	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
+		*answer = is_type_wanted(s, r, id) ? PTRC_SELECT_YES : PTRC_SELECT_NO;
+	return *answer == PTRC_SELECT_YES;
 }
 
 bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types *t,
@@ -59,26 +66,16 @@ bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types
 	return *answer == PTRC_SELECT_YES;
 }
 
-static bool has_span(const struct ptrc_select *s)
-{
-	return s->span.first != INT64_MIN || s->span.last != INT64_MAX;
-}
-
-bool ptrc_select_has_more(const struct ptrc_select *s)
-{
-	return s->pids.count || s->tids.count || s->where || has_span(s);
-}
-
 bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t,
 		       struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;
 	const struct posix_trace_event_info *e = &r->event;
 
-	if (!has_number(&s->pids, e->posix_pid) || !has_number(&s->tids, e->posix_tid) ||
-	    !ptrc_select_type(s, t, r, e->posix_event_id))
+	if (!ptrc_select_type(s, t, r, e->posix_event_id) ||
+	    !has_number(&s->pids, e->posix_pid) || !has_number(&s->tids, e->posix_tid))
 		return false;
-	if (has_span(s)) {
+	if (s->span.first != INT64_MIN || s->span.last != INT64_MAX) {
 		int64_t ns = ptrc_when_ns(&e->posix_timestamp);
 
 		if (ns < s->span.first || ns > s->span.last)
@@ -92,7 +89,7 @@ bool ptrc_select_is_in_window(struct ptrc_select *s, int64_t ns)
 	size_t low = 0;
 	size_t high = s->window_count;
 
-	/* Mostly it is where the last one was; but a clock may be set back. */
+	/* Mostly the event lies in the same window as the last one. */
 	if (s->window < high && s->windows[s->window].first <= ns &&
 	    ns <= s->windows[s->window].last)
 		return true;
@@ -108,7 +105,7 @@ bool ptrc_select_is_in_window(struct ptrc_select *s, int64_t ns)
 	return low < s->window_count && s->windows[low].first <= ns;
 }
 
-/* Windows that touch or overlap are one. */
+/* Extends *a by *b if they touch or overlap; *b does not begin earlier. */
 static bool join(struct ptrc_span *a, const struct ptrc_span *b)
 {
 	if (b->first > a->last && b->first - 1 > a->last)
@@ -123,11 +120,11 @@ void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 	struct ptrc_span window = {first, last};
 	size_t n = s->window_count;
 
-	/* Events of one log come in order, so there are as many windows as there are gaps
-	 * between them, however many events. */
+	/* The events of a log come in order, so the windows of events that are close
+	 * together become one right away, and the list stays short. */
 	if (n && s->windows[n - 1].first <= first && join(&s->windows[n - 1], &window))
 		return;
-	/* Twice as many, whenever they are a power of two. */
+	/* The room doubles whenever the count reaches a power of two. */
 	if (!(n & (n - 1)))
 		s->windows = ptrc_cli_reallocate(s->windows,
 						 (n ? 2 * n : 1) * sizeof(*s->windows));

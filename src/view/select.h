@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which events are shown.
+ * The selection of events: what the options of ptrace-dump say about type, process, thread,
+ * time and fields, and the neighbourhoods of --around.
  */
 #ifndef PTRC_SRC_VIEW_SELECT_H
 #define PTRC_SRC_VIEW_SELECT_H
@@ -31,23 +32,25 @@ struct ptrc_span {
 	int64_t last;
 };
 
-/* All that an event must be. What was not asked for is empty, zero or null, but for the
- * span. */
+/* The conditions that an event has to meet. Those that are not given are empty, zero or null;
+ * the span then is all of time. */
 struct ptrc_select {
 	struct ptrc_select_glob *globs;
 	size_t glob_count;
-	/* None of the system event types. */
+	/* System events are left out. */
 	bool is_user;
 	struct ptrc_select_numbers pids;
 	struct ptrc_select_numbers tids;
 	struct ptrc_span span;
 	struct ptrc_where *where;
 
-	/* Only within these, if there is a pattern; sorted, none touching the next. */
+	/* If there is a pattern, only events within the windows around events that it matches
+	 * are shown. The windows are sorted and do not touch. */
 	const char *around;
 	struct ptrc_span *windows;
 	size_t window_count;
-	/* The first of them that did not end before the last event asked about. */
+	/* The window in which the search for the next event begins: the first one that had
+	 * not ended at the time of the last event. */
 	size_t window;
 };
 
@@ -58,7 +61,7 @@ struct ptrc_select {
 
 enum { PTRC_SELECT_UNKNOWN, PTRC_SELECT_NO, PTRC_SELECT_YES };
 
-/* What is known of the event types of one log. Starts zeroed. */
+/* What is known of the event types of one source, one of the above for each. Starts zeroed. */
 struct ptrc_select_types {
 	unsigned char is_selected[PTRC_READER_IDS];
 	unsigned char is_around[PTRC_READER_IDS];
@@ -67,34 +70,22 @@ struct ptrc_select_types {
 void ptrc_select_add_glob(struct ptrc_select *, const char *pattern);
 void ptrc_select_add_number(struct ptrc_select_numbers *, pid_t);
 
-/* The first question about a type. */
-bool ptrc_select_new_type(struct ptrc_select *, struct ptrc_select_types *,
-			  struct ptrc_reader *, trace_event_id_t);
-
-/* Whether the type is one of those wanted. */
-static inline bool ptrc_select_type(struct ptrc_select *s, struct ptrc_select_types *t,
-				    struct ptrc_reader *r, trace_event_id_t id)
-{
-	unsigned char answer = t->is_selected[id < PTRC_READER_IDS ? id : 0];
-
-	return answer ? answer == PTRC_SELECT_YES : ptrc_select_new_type(s, t, r, id);
-}
+/* Whether the type is one of those wanted. Also notes which patterns match a type. */
+bool ptrc_select_type(struct ptrc_select *, struct ptrc_select_types *,
+		      struct ptrc_reader *, trace_event_id_t);
 
 /* Whether events of the type have a window around them. */
 bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_select_types *,
 			   struct ptrc_reader *, trace_event_id_t);
 
-/* Whether anything but the type decides. */
-bool ptrc_select_has_more(const struct ptrc_select *);
-
-/* Whether the event is one of those wanted, the windows apart. */
+/* Whether the event meets all conditions but the windows. */
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_select_types *,
 		       struct ptrc_view *);
 
 /* Whether the moment lies in a window. */
 bool ptrc_select_is_in_window(struct ptrc_select *, int64_t ns);
 
-/* Adds one, and makes the list what it has to be when all are there. */
+/* Adds a window. When all windows are there, sorts them and joins those that touch. */
 void ptrc_select_add_window(struct ptrc_select *, int64_t first, int64_t last);
 void ptrc_select_sort_windows(struct ptrc_select *);
 

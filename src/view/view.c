@@ -32,7 +32,7 @@ static const struct field {
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
 
-/* What stands in JSON in place of data, or beside it. */
+/* Keys of the JSON that --fields=data puts; they are no fields themselves. */
 static const char *const data_keys[] = {"data_hex", "decode_error", "filter", "old",
 					"new"};
 
@@ -98,6 +98,21 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc
 	return false;
 }
 
+void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts)
+{
+	trace_event_id_t id = v->reader->event.posix_event_id;
+	size_t place = id < PTRC_READER_IDS ? id : 0;
+
+	if (!v->is_type_looked_up[place]) {
+		v->is_type_looked_up[place] = true;
+		if (id >= POSIX_TRACE_UNNAMED_USEREVENT)
+			v->layout_by_type[place] = ptrc_layouts_find(
+				layouts, ptrc_reader_name(v->reader, id)->text);
+	}
+	v->layout = v->layout_by_type[place];
+	v->is_decoded = false;
+}
+
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
 {
 	if (!v->is_decoded) {
@@ -131,7 +146,7 @@ static void set_data(struct ptrc_value *v, const struct ptrc_reader *r)
 {
 	size_t size = r->size;
 
-	/* Without the null byte at the end of a text. */
+	/* Leaves out the null byte that ends a text. */
 	ptrc_text_is_clean(r->data, &size);
 	set_text(v, (const char *)r->data, size);
 }
@@ -156,18 +171,6 @@ static void set_member(struct ptrc_value *v, struct ptrc_view *view, int name)
 	found = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
 	if (found)
 		*v = *found;
-}
-
-const char *ptrc_view_truncation(int status)
-{
-	switch (status) {
-	case POSIX_TRACE_NOT_TRUNCATED:
-		return "no";
-	case POSIX_TRACE_TRUNCATED_RECORD:
-		return "record";
-	default:
-		return "read";
-	}
 }
 
 void ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f,
@@ -205,7 +208,7 @@ void ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f,
 		set_unsigned(v, PTRC_VALUE_HEX, (uintptr_t)e->posix_prog_address);
 		break;
 	case PTRC_FIELD_TRUNCATED:
-		text = ptrc_view_truncation(e->posix_truncation_status);
+		text = ptrc_reader_truncation(r);
 		set_text(v, text, strlen(text));
 		break;
 	case PTRC_FIELD_LEN:

@@ -27,41 +27,45 @@ enum ptrc_field_id {
 	PTRC_FIELD_LOG,
 	PTRC_FIELD_REASON,
 	PTRC_FIELD_ERROR,
-	/* One of those of the layouts: data.NAME. */
+	/* A field of a layout: data.NAME. */
 	PTRC_FIELD_MEMBER,
 };
 
 struct ptrc_field {
 	enum ptrc_field_id id;
-	/* Of a member: the number and the text of its name. */
+	/* For a member, the number and the text of its name. */
 	int name;
 	const char *text;
 };
 
-/* False with the reason if there is no such field. */
+/* Finds a field by its name. Returns false with the reason if it does not exist. */
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 		     char *reason, size_t reason_size);
 
 const char *ptrc_field_name(enum ptrc_field_id);
 
-/* Always a number; never one. A member may be either. */
+/* Whether the field always is a number. A member may be a number or not, so it is false. */
 bool ptrc_field_is_number(const struct ptrc_field *);
 
 /* The event that a reader has read. The data is decoded when first asked for. */
 struct ptrc_view {
 	struct ptrc_reader *reader;
-	/* Null if the event has none. */
+	/* The layout of the event's data; null if it has none. */
 	const struct ptrc_layout *layout;
 	bool is_decoded;
 	struct ptrc_decoded decoded;
+	/* The layouts by event type, once they have been looked up. */
+	const struct ptrc_layout *layout_by_type[PTRC_READER_IDS];
+	bool is_type_looked_up[PTRC_READER_IDS];
 };
+
+/* Finds the layout of an event that the reader has just read. System events have none. */
+void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 
-/* Its texts belong to the event. The time is in nanoseconds since 1970. */
+/* Stores the value of a field. Its texts belong to the event; a time is in nanoseconds since
+ * 1970. */
 void ptrc_view_value(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
-
-/* What the output calls a truncation status. */
-const char *ptrc_view_truncation(int status);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/cli/lines.h"
+#include "src/view/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
+#include "src/cli/message.h"
 
 /* The ring is full: twice the size, with the oldest at its begin. */
 static void grow(struct ptrc_lines *l)

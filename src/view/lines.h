@@ -3,13 +3,13 @@
  * Lines of output that wait for what comes behind them: the last so many, or those that
  * are shown if something happens.
  */
-#ifndef PTRC_SRC_CLI_LINES_H
-#define PTRC_SRC_CLI_LINES_H
+#ifndef PTRC_SRC_VIEW_LINES_H
+#define PTRC_SRC_VIEW_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/output.h"
+#include "src/cli/buffer.h"
 
 struct ptrc_line {
 	/* Time of the event. */

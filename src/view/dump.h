@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What ptrace-dump shows, once its options are read: the events of logs, merged by time, or
+ * of a live session. The command is parted into
+ *
+ *	dump.c         sources, their selected events, and how these are shown
+ *	dump_times.c   times relative to begin and end, and the neighbourhoods of --around
+ *	dump_live.c    following a session
+ *	dump_end.c     what is told at the end: counts, losses, patterns without any event
+ */
+#ifndef PTRC_SRC_VIEW_DUMP_H
+#define PTRC_SRC_VIEW_DUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/cli/buffer.h"
+#include "src/cli/exit_status.h"
+#include "src/view/event_format.h"
+#include "src/view/layout.h"
+#include "src/view/lines.h"
+#include "src/view/losses.h"
+#include "src/view/reader.h"
+#include "src/view/select.h"
+#include "src/view/view.h"
+#include "src/view/when.h"
+
+/* A log, or the session that is followed. */
+struct ptrc_source {
+	struct ptrc_reader reader;
+	struct ptrc_event_labels labels;
+	struct ptrc_select_types types;
+	struct ptrc_view view;
+	struct ptrc_losses losses;
+	/* The position on the command line, which decides between events of the same time. */
+	size_t order;
+};
+
+struct ptrc_dump {
+	/* The events that are shown, and the layouts that decode them; those from the command
+	 * line are the first ones. */
+	struct ptrc_select select;
+	struct ptrc_layouts layouts;
+	size_t given_layout_count;
+	struct ptrc_when since;
+	struct ptrc_when until;
+	/* The neighbourhood that --around shows. */
+	int64_t before_ns;
+	int64_t after_ns;
+	/* UINT64_MAX: all of them. */
+	uint64_t first_count;
+	uint64_t last_count;
+	/* The session that is followed; null if logs are shown. */
+	const char *session;
+	struct ptrc_event_format format;
+	/* Only the number of the events is shown. */
+	bool is_counting;
+	bool has_summary;
+	bool is_loss_allowed;
+
+	struct ptrc_source *sources;
+	size_t source_count;
+	struct ptrc_buffer out;
+	/* The lines of the last events, if only these are shown. */
+	struct ptrc_lines last;
+	uint64_t shown_count;
+	/* Selected events that were dropped because too many were held for --around. */
+	uint64_t unheld_count;
+};
+
+/* ---- dump.c ---- */
+
+/* Makes *source one whose reader has just been opened. It must not move from then on. */
+void ptrc_source_begin(struct ptrc_source *, struct ptrc_dump *, size_t order);
+
+void ptrc_source_free(struct ptrc_source *);
+
+/* The time of the event that the source has read, in nanoseconds since 1970. */
+static inline int64_t ptrc_source_ns(const struct ptrc_source *s)
+{
+	return ptrc_when_ns(&s->reader.event.posix_timestamp);
+}
+
+/* Whether the event that the source has read is selected, neighbourhoods apart. */
+bool ptrc_dump_is_selected(struct ptrc_dump *, struct ptrc_source *);
+
+/* Shows the event that the source has read: prints it, counts it, or keeps it as one of the
+ * last ones. */
+void ptrc_dump_event(struct ptrc_dump *, struct ptrc_source *);
+
+/* Shows lines that were kept, of events from since_ns on, and empties the list. */
+void ptrc_dump_lines(struct ptrc_dump *, struct ptrc_lines *, int64_t since_ns);
+
+/* Shows the events of all logs. Returns whether it read the logs to their ends. */
+bool ptrc_dump_logs(struct ptrc_dump *);
+
+/* ---- dump_times.c ---- */
+
+/* Makes moments of times that are relative to the begin and end of the trace. */
+void ptrc_dump_resolve(struct ptrc_dump *, const struct ptrc_span *trace);
+
+/* Reads the logs as far as it takes to know begin and end, and the neighbourhoods, and goes
+ * back to their begins. Returns false, with a message, if a log cannot be read again. */
+bool ptrc_dump_scan(struct ptrc_dump *);
+
+/* ---- dump_live.c ---- */
+
+/* Ends the following when a signal comes that would end the process, so that counts and losses
+ * are still told. The second signal ends the process. */
+void ptrc_dump_catch_signals(void);
+
+/* Ends the process by the signal that ended the following, if there was one. */
+void ptrc_dump_raise_signal(void);
+
+/* Shows the events of the session as they come. Returns whether it came to the session's
+ * end. */
+bool ptrc_dump_live(struct ptrc_dump *);
+
+/* ---- dump_end.c ---- */
+
+/* Tells how much was shown and what is missing. The status says whether showing failed, and
+ * is_read whether the sources were read to their ends. Returns the exit status. */
+enum ptrc_exit ptrc_dump_end(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "src/cli/output.h"
+#include "src/view/dump.h"
+
+/* The most memory of lines that are held for the case that the event of --around comes. */
+static const size_t held_max_bytes = (size_t)64 << 20;
+
+/* An event reaches us within this time after it was recorded, unless its thread was stopped
+ * meanwhile. */
+static const int64_t late_ns = 200000000;
+
+static volatile sig_atomic_t end_signal;
+
+static void on_signal(int number)
+{
+	end_signal = number;
+}
+
+void ptrc_dump_catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal,
+				   .sa_flags = (int)SA_RESETHAND};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct sigaction old;
+
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+void ptrc_dump_raise_signal(void)
+{
+	if (!end_signal)
+		return;
+	signal(end_signal, SIG_DFL);
+	raise(end_signal);
+}
+
+/* Whether --until has passed: no event that may still come is selected. */
+static bool is_over(const struct ptrc_dump *d)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return ptrc_when_ns(&now) > ptrc_when_add(d->select.span.last, late_ns);
+}
+
+/* Reads the next event; writes what is in the buffer before it waits for one. */
+static bool read_live(struct ptrc_dump *d, struct ptrc_reader *r)
+{
+	for (;;) {
+		bool is_waiting = ptrc_reader_is_waiting(r);
+
+		if (d->out.used && is_waiting)
+			ptrc_output_write(&d->out);
+		if (end_signal)
+			return false;
+		if (is_waiting && !ptrc_output_wait(r->fd)) {
+			if (is_over(d))
+				return false;
+			continue;
+		}
+		if (ptrc_reader_next(r))
+			return true;
+		if (r->error != EINTR)
+			return false;
+		r->error = 0;
+		if (is_over(d))
+			return false;
+	}
+}
+
+/* Holds the line of an event, as the event of --around may follow it closely enough. */
+static void hold(struct ptrc_dump *d, struct ptrc_source *s, struct ptrc_lines *held)
+{
+	struct ptrc_buffer line = PTRC_BUFFER_INIT;
+	int64_t ns = ptrc_source_ns(s);
+	int64_t since_ns = ptrc_when_add(ns, -d->before_ns);
+
+	while (held->count && ptrc_lines_first(held)->ns < since_ns)
+		ptrc_lines_drop(held);
+	if (!d->before_ns)
+		return;
+	if (!d->is_counting)
+		ptrc_event_put(&line, &d->format, &s->labels, &s->view);
+	ptrc_lines_add(held, ns, &line);
+	ptrc_buffer_free(&line);
+	for (; held->bytes > held_max_bytes; d->unheld_count++)
+		ptrc_lines_drop(held);
+}
+
+bool ptrc_dump_live(struct ptrc_dump *d)
+{
+	struct ptrc_source *s = d->sources;
+	struct ptrc_reader *r = &s->reader;
+	struct ptrc_lines held = {0};
+	int64_t shown_until_ns = INT64_MIN;
+	bool is_first = true;
+
+	/* An --until relative to the begin is known when the first event comes. */
+	d->select.span.last =
+		d->until.base == PTRC_WHEN_ABSOLUTE ? d->until.ns : INT64_MAX;
+	while (d->shown_count < d->first_count && read_live(d, r)) {
+		int64_t ns = ptrc_source_ns(s);
+
+		if (is_first)
+			ptrc_dump_resolve(d, &(struct ptrc_span){ns, ns});
+		is_first = false;
+		if (ns > d->select.span.last)
+			break;
+		if (d->select.around && ptrc_select_is_around(&d->select, &s->types, r,
+							      r->event.posix_event_id)) {
+			ptrc_dump_lines(d, &held, ptrc_when_add(ns, -d->before_ns));
+			shown_until_ns = ptrc_when_add(ns, d->after_ns);
+		}
+		if (!ptrc_dump_is_selected(d, s) || d->shown_count >= d->first_count)
+			continue;
+		if (!d->select.around || ns <= shown_until_ns)
+			ptrc_dump_event(d, s);
+		else
+			hold(d, s, &held);
+	}
+	ptrc_lines_free(&held);
+	return !end_signal && d->shown_count < d->first_count;
+}
