@@ -644,20 +644,24 @@ static struct ptrc_writer *pick_writer(struct thread *t, unsigned i,
 	if (orphan_count > ORPHAN_MAX)
 		oldest->is_orphan = false;
 	if (!pick) {
+		/* Another thread may detach at any moment and forget the mapping; what `h`
+		 * points to stays mapped while the mark of this call stands. */
+		struct ptrc_pool pool = mappings[i].pool;
 		uint64_t owner;
 		uint32_t slot;
 
+		pool.header = h;
 		pick = alloc_writer(t);
 		if (!pick)
 			return NULL;
-		slot = ptrc_slot_claim(&mappings[i].pool, t->origin.pid, t->origin.tid,
+		slot = ptrc_slot_claim(&pool, t->origin.pid, t->origin.tid,
 				       ptrc_self->image, &owner);
 		if (slot == UINT32_MAX) {
 			pick->next = t->unused;
 			t->unused = pick;
 			return NULL;
 		}
-		ptrc_writer_init(pick, &mappings[i].pool, slot);
+		ptrc_writer_init(pick, &pool, slot);
 		pick->slot_owner = owner;
 		pick->origin = t->origin;
 		pick->next = t->lists[i];
