@@ -19,7 +19,7 @@ ptrc_shared_sources += \
 	%D%/base/file.c \
 	%D%/base/liveness.c \
 	%D%/base/shmdir.c \
-	%D%/base/size_limit.c \
+	%D%/base/limit.c \
 	%D%/base/thread_life.c
 ptrc_keeper_sources += \
 	%D%/base/freestanding.c
@@ -36,7 +36,7 @@ ptrc_headers += \
 	%D%/base/populate.h \
 	%D%/base/procfs.h \
 	%D%/base/shmdir.h \
-	%D%/base/size_limit.h \
+	%D%/base/limit.h \
 	%D%/base/sys.h \
 	%D%/base/thread_life.h
 
@@ -97,13 +97,19 @@ ptrc_headers += \
 
 # The process that writes the log of a stream, and how it is started.
 ptrc_library_sources += \
-	%D%/keeper/keeper.c
+	%D%/keeper/keeper.c \
+	%D%/keeper/keeper_launch.c \
+	%D%/keeper/keeper_orphan.c
 ptrc_shared_sources += \
+	%D%/keeper/keeper_life.c \
 	%D%/keeper/keeper_work.c
 ptrc_keeper_sources += \
 	%D%/keeper/keeper_main.c
 ptrc_headers += \
 	%D%/keeper/keeper.h \
+	%D%/keeper/keeper_launch.h \
+	%D%/keeper/keeper_life.h \
+	%D%/keeper/keeper_orphan.h \
 	%D%/keeper/keeper_work.h
 
 # What a process publishes of itself, and what others find of it.

@@ -754,6 +754,45 @@ TEST(no_keeper_is_no_matter_of_clear_and_flush,
 	}
 }
 
+/* By the hard limit, so that not even a killed keeper can be replaced. */
+TEST(without_any_process_for_a_keeper_the_stream_waits,
+     "CLEAR-10 SHUTDOWN-07 SHUTDOWN-08 EXIT-03 LOG-13")
+{
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_event_id_t id = ts_id("event");
+
+	if (geteuid() == 0)
+		SKIP("the limit does not hold for root");
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_attr_t attr = append_attr(256 * KIB);
+		struct rlimit none = {0, 0};
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(id, 0, 100, 40);
+		ts_flush(trid);
+		emit_run(id, 100, 200, 40);
+		pid_t keeper = other_holder(fd, getppid());
+		CHECK_GT(keeper, 0);
+		CHECK_SYS(setrlimit(RLIMIT_NPROC, &none));
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+		CHECK_EQ(posix_trace_flush(trid), ENOMEM);
+		CHECK_EQ(posix_trace_clear(trid), ENOMEM);
+		emit_run(id, 200, 300, 40);
+		CHECK_EQ(posix_trace_shutdown(trid), ENOMEM);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	CHECK_EQ(log_status(fd).posix_stream_flush_error, EOWNERDEAD);
+	trace_id_t trid = ts_create(0, NULL);
+	expect_complete_log(fd, id, 300);
+	ts_shutdown(trid);
+	CHECK_SYS(unlink(path));
+}
+
 /*
  * Threads
  */

@@ -97,7 +97,7 @@ static int open_object(char kind, uint64_t id)
 static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
 {
 	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
-	struct ptrc_keeper_work k = {.dirfd = -1};
+	struct ptrc_keeper_work k = {.names_fd = -1};
 	int stream_fd, names_fd, own_fd;
 	pid_t pid;
 
@@ -114,6 +114,7 @@ static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
 	if (pid == 0) {
 		CHECK_OK(ptrc_stream_map(stream_fd, PTRC_ROLE_KEEPER, &k.stream));
 		guard(&k.stream, last);
+		CHECK_OK(ptrc_keeper_work_map(&k));
 		CHECK_OK(ptrc_keeper_work_open(&k, true));
 		ptrc_log_flush_recover(&k.writer, &k.stream);
 		if (is_flush) {

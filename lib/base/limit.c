@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/base/size_limit.h"
+#include "lib/base/limit.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,52 +13,54 @@
 
 static const uint64_t file_size_signal = UINT64_C(1) << (SIGXFSZ - 1);
 
-/* While it is raised, the file size limit is the concern of one thread. */
+/* Held by the thread that has a limit raised. */
 static _Atomic int32_t lock;
 
-static bool is_below(struct rlimit *limit, uint64_t size)
+static bool is_below(struct rlimit *limit, int resource, uint64_t need)
 {
-	return ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, limit) == 0 &&
-	       limit->rlim_cur < size;
+	return ptrc_sys(SYS_prlimit64, 0, resource, 0, limit) == 0 &&
+	       limit->rlim_cur < need;
 }
 
-uint64_t ptrc_size_limit_most(void)
+uint64_t ptrc_limit_most(int resource)
 {
 	struct rlimit limit;
 
-	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
+	if (ptrc_sys(SYS_prlimit64, 0, resource, 0, &limit) < 0)
 		return RLIM_INFINITY;
 	return limit.rlim_max;
 }
 
-void ptrc_size_limit_raise(struct ptrc_size_limit *l, uint64_t size)
+void ptrc_limit_raise(struct ptrc_limit *l, int resource, uint64_t need)
 {
 	struct rlimit raised;
 	uint64_t pending = 0;
 
-	*l = (struct ptrc_size_limit){.is_in_the_way = is_below(&l->old, size)};
+	*l = (struct ptrc_limit){.resource = resource};
+	l->is_in_the_way = is_below(&l->old, resource, need);
 	if (!l->is_in_the_way)
 		return;
 	ptrc_pid_lock(&lock);
-	/* Again, as another thread may have had it raised. */
-	if (is_below(&l->old, size) && l->old.rlim_cur != l->old.rlim_max) {
+	/* Read once more under the lock: another thread may have had the limit raised at the
+	 * first look, and its raised value must not be restored as if it were the user's. */
+	if (is_below(&l->old, resource, need) && l->old.rlim_cur != l->old.rlim_max) {
 		raised.rlim_cur = raised.rlim_max = l->old.rlim_max;
-		l->is_raised = ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &raised, 0) == 0;
+		l->is_raised = ptrc_sys(SYS_prlimit64, 0, resource, &raised, 0) == 0;
 	}
 	ptrc_sys(SYS_rt_sigpending, &pending, SIGNAL_SET_BYTES);
 	l->was_pending = pending & file_size_signal;
 }
 
-void ptrc_size_limit_restore(const struct ptrc_size_limit *l, int err)
+void ptrc_limit_restore(const struct ptrc_limit *l, int error)
 {
 	struct timespec none = {0, 0};
 
 	if (!l->is_in_the_way)
 		return;
-	if (err == EFBIG && !l->was_pending)
+	if (error == EFBIG && !l->was_pending)
 		ptrc_sys(SYS_rt_sigtimedwait, &file_size_signal, 0, &none,
 			 SIGNAL_SET_BYTES);
 	if (l->is_raised)
-		ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &l->old, 0);
+		ptrc_sys(SYS_prlimit64, 0, l->resource, &l->old, 0);
 	ptrc_pid_unlock(&lock);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a file that is no concern of the process' own file size limit (RLIMIT_FSIZE): an
- * object of ours, the log of another process. Raw system calls only.
+ * Raising a soft resource limit of the calling process for a moment, for work that the
+ * user does not mean to limit by it: the file size limit while an object in shared memory
+ * gets its size, the number of processes while a keeper takes the place of a killed one.
  *
- * The limit is the whole process'. It is raised for the time of a few system calls, by one
- * thread at a time, and only where it would stand in the way.
+ * A limit belongs to the whole process. So it is raised for a few system calls only, by one
+ * thread at a time, and only where it would stand in the way. Raw system calls only.
  */
-#ifndef PTRC_LIB_BASE_SIZE_LIMIT_H
-#define PTRC_LIB_BASE_SIZE_LIMIT_H
+#ifndef PTRC_LIB_BASE_LIMIT_H
+#define PTRC_LIB_BASE_LIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,19 +16,21 @@
 
 #include "lib/base/common.h"
 
-struct ptrc_size_limit {
+struct ptrc_limit {
 	struct rlimit old;
+	int resource;
 	bool is_in_the_way, is_raised, was_pending;
 };
 
-/* Before a file grows to `size` bytes. Signals are blocked, until after the second: a limit
- * that is raised must not be seen by a handler, and a SIGXFSZ is caught before it is
- * delivered. */
-void ptrc_size_limit_raise(struct ptrc_size_limit *l, uint64_t size) PTRC_NONNULL();
-/* After that. err: the error number of what was tried. */
-void ptrc_size_limit_restore(const struct ptrc_size_limit *l, int err) PTRC_NONNULL();
+/* Raises the soft limit of `resource` to the hard one if it is below `need`. The caller keeps
+ * all signals blocked until after ptrc_limit_restore(): no handler may run under a raised
+ * limit, and a SIGXFSZ must stay pending until it is taken back there. */
+PTRC_NONNULL() void ptrc_limit_raise(struct ptrc_limit *l, int resource, uint64_t need);
+/* Restores the limit, and takes back the SIGXFSZ that came with `error` EFBIG, the error
+ * number (0: none) of what was done meanwhile. */
+PTRC_NONNULL() void ptrc_limit_restore(const struct ptrc_limit *l, int error);
 
-/* As far as it can be raised. */
-uint64_t ptrc_size_limit_most(void);
+/* The hard limit: as far as ptrc_limit_raise() can raise the soft one. */
+uint64_t ptrc_limit_most(int resource);
 
 #endif

@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "lib/base/file.h"
-#include "lib/base/size_limit.h"
+#include "lib/base/limit.h"
 #include "lib/base/sys.h"
 
 #define BASE "/dev/shm"
@@ -272,12 +272,12 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 
 static int truncate_to(int fd, uint64_t size)
 {
-	struct ptrc_size_limit limit;
+	struct ptrc_limit limit;
 	int err;
 
-	ptrc_size_limit_raise(&limit, size);
+	ptrc_limit_raise(&limit, RLIMIT_FSIZE, size);
 	err = (int)-ptrc_sys(SYS_ftruncate, fd, size);
-	ptrc_size_limit_restore(&limit, err);
+	ptrc_limit_restore(&limit, err);
 	return err;
 }
 

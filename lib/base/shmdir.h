@@ -50,7 +50,7 @@ uint64_t ptrc_shmdir_new_id(void);
 
 /* Remove what dead processes left: pages, names objects nobody maps, streams whose
  * controller and keeper are dead (a logged one's log is finished first, see
- * ptrc_keeper_finish_orphan in keeper.h). */
+ * ptrc_keeper_finish_orphan in keeper_orphan.h). */
 void ptrc_shmdir_sweep(int dirfd, uid_t uid);
 /* The same, but streams with a log are let be: never takes long. For constructors and
  * exits. */

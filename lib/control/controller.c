@@ -19,9 +19,10 @@
 #include "lib/base/file.h"
 #include "lib/base/fork_mutex.h"
 #include "lib/control/handle.h"
+#include "lib/log/log_writer.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
-#include "lib/base/size_limit.h"
+#include "lib/base/limit.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 
@@ -71,7 +72,7 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 		return ENOMEM;
 	/* What is no memory yet counts for the file size limit all the same. Then there are
 	 * fewer threads that can record at a time, but some. */
-	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_size_limit_most();
+	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_limit_most(RLIMIT_FSIZE);
 	     extra /= 2)
 		g->count -= extra - extra / 2;
 	return 0;
@@ -265,10 +266,13 @@ static void release(struct ptrc_controller *c)
 
 		if (c->target.is_self || h->target_pid == getpid())
 			ptrc_event_detach(c->id);
-		unlinkat(c->target.dirfd, name, 0);
 		/* Traced processes let go of their mapping when they next look; the memory
 		 * is given back now. */
-		madvise((char *)h + offset, c->stream.map_size - offset, MADV_REMOVE);
+		if (!c->is_orphaned) {
+			unlinkat(c->target.dirfd, name, 0);
+			madvise((char *)h + offset, c->stream.map_size - offset,
+				MADV_REMOVE);
+		}
 		ptrc_live_reader_destroy(&c->reader);
 		ptrc_stream_unmap(&c->stream);
 	} else if (c->id) {
@@ -276,8 +280,12 @@ static void release(struct ptrc_controller *c)
 	}
 	if (c->is_announced)
 		ptrc_inherit_withdraw(c->target.dirfd, c->id);
-	if (c->names)
+	if (c->names && c->is_orphaned) {
+		ptrc_names_unmap(c->names); /* not removed: the log will need it */
+		free(c->names);
+	} else if (c->names) {
 		ptrc_names_unref(c->names);
+	}
 	ptrc_liveness_drop(&c->life);
 	if (c->place.map)
 		ptrc_liveness_drop_place(&c->place);
@@ -300,8 +308,6 @@ static int open_for_keeper(struct ptrc_controller *c)
 	if (error)
 		return error;
 	c->keeper.dirfd = c->target.dirfd;
-	c->keeper.uid = c->target.uid;
-	c->keeper.stream_id = c->id;
 	if (!log_fd_is_ours(c))
 		c->keeper.log_fd = -1;
 	ptrc_shmdir_name(name, 's', c->id);
@@ -330,16 +336,17 @@ static int start_keeper(struct ptrc_controller *c)
 
 	if (error)
 		return ENOMEM;
-	error = ptrc_keeper_start(&c->keeper, c->stream.header, false);
+	error = ptrc_keeper_start(&c->keeper, c->stream.header, PTRC_KEEPER_NEW);
 	close_for_keeper(c);
-	return error;
+	return error == ECHILD ? ENOMEM : error;
 }
 
-int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
-			    const struct ptrc_context *origin, uint64_t addr)
+/* ECHILD: the keeper is dead, no other can be started, and nothing was done. */
+static int command_keeper(struct ptrc_controller *c, uint32_t command,
+			  const struct ptrc_context *origin, uint64_t addr)
 {
-	/* Only for another keeper, should this one be dead: who has no descriptors left, or is
-	 * another user by now, does without. */
+	/* The descriptors are for another keeper, should this one be dead. A process that has
+	 * none left, or is another user's by now, can still command a living keeper. */
 	bool has_args = open_for_keeper(c) == 0;
 	int error = ptrc_keeper_command(has_args ? &c->keeper : NULL, c->stream.header,
 					command, origin, addr);
@@ -348,6 +355,14 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 		close_for_keeper(c);
 	ptrc_target_rest(&c->target);
 	return error;
+}
+
+int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
+			    const struct ptrc_context *origin, uint64_t addr)
+{
+	int error = command_keeper(c, command, origin, addr);
+
+	return error == ECHILD ? ENOMEM : error;
 }
 
 void ptrc_controller_revive_keeper(struct ptrc_controller *c)
@@ -447,7 +462,7 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 		return error;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (has_log)
-		error = ptrc_keeper_check_log(log_fd, resolved.log_full_policy);
+		error = ptrc_log_check(log_fd, resolved.log_full_policy);
 	c = error ? NULL : calloc(1, sizeof(*c));
 	if (!error && !c)
 		error = ENOMEM;
@@ -485,8 +500,14 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	if (c->has_log) {
-		error = ptrc_controller_command(c, PTRC_KEEPER_CLOSE, &origin, addr);
+		error = command_keeper(c, PTRC_KEEPER_CLOSE, &origin, addr);
 		ptrc_keeper_reap(c->stream.header);
+		/* No process can be made now: as if this one had been killed with its keeper,
+		 * the next create finishes the log. */
+		if (error == ECHILD) {
+			c->is_orphaned = true;
+			error = ENOMEM;
+		}
 	}
 	pthread_mutex_unlock(&c->lock);
 	ptrc_stream_end(&c->stream);

@@ -41,6 +41,7 @@ struct ptrc_controller {
 	uint64_t id;
 	int32_t pid; /* whose it is: a forked child has a copy, without the stream */
 	bool has_log, is_announced, is_listed, is_attached;
+	bool is_orphaned;   /* shut down without a keeper: the stream object stays */
 	unsigned list_next; /* event type list: index of the next id */
 	_Atomic bool is_closing;
 };

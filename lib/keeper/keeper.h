@@ -1,55 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper: the process that writes a stream's log and outlives its controller.
- * It maps the stream object, holds lock byte PTRC_LIVE_KEEPER, obeys header.keeper_*,
- * flushes by itself (FLUSH policy), and when the controller's lock falls does what
- * posix_trace_shutdown would.
+ * The keeper: the process that writes a stream's log and outlives the stream's controller.
+ * It maps the stream object, holds its lock byte PTRC_LIVE_KEEPER, obeys the commands in
+ * header.keeper_command, flushes by itself where the policy is POSIX_TRACE_FLUSH, and does
+ * what posix_trace_shutdown() would do when its controller has died.
+ *
+ * Here a controller starts a keeper and gives it commands. keeper_launch.h makes the
+ * process, keeper_life.h is what that runs, keeper_work.h what it does to stream and log;
+ * keeper_orphan.h starts one for a stream whose controller and keeper are both dead.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_H
 #define PTRC_LIB_KEEPER_KEEPER_H
 
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "lib/model/names.h"
+#include "lib/base/common.h"
+#include "lib/keeper/keeper_launch.h"
 #include "lib/stream/stream.h"
 
-/* Everything the keeper needs; descriptors are duplicates that belong to the launcher. */
-struct ptrc_keeper_args {
-	int log_fd;
-	int stream_fd; /* the stream object */
-	int names_fd;  /* the names object */
-	int dirfd;     /* shared directory the stream is in */
-	uint32_t uid;  /* its owner */
-	uint64_t stream_id;
-};
+/* Starts a keeper and waits for its first word: that it holds its lock and has written the
+ * head of the log (PTRC_KEEPER_NEW), or continues where a killed keeper stopped
+ * (PTRC_KEEPER_RESTART), or has finished the log (PTRC_KEEPER_ORPHAN).
+ *   ENOSPC, EFBIG, EIO...  the keeper's own failure.
+ *   ENOMEM                 it cannot be started.
+ *   EPERM                  children of the caller are born into another pid or time
+ *                          namespace.
+ *   ECHILD                 several were started, and each died before its first word. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
+				      struct ptrc_stream_header *header,
+				      enum ptrc_keeper_task task);
 
-/* Is log_fd fit for the policy (LOG-03 to -07)? EBADF, EINVAL. */
-int ptrc_keeper_check_log(int log_fd, int log_policy);
+/* Gives the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and waits for its end; if
+ * the keeper is dead another is started first. The caller holds the controller's lock.
+ * `origin` and `addr` say whose call it is; origin null: nobody's. Returns the error number of
+ * the command, or ECHILD: the keeper is dead, no other can be started (or args is null,
+ * as the caller has no descriptors for one), and nothing was done. */
+PTRC_NONNULL(2)
+PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
+					struct ptrc_stream_header *header,
+					uint32_t command,
+					const struct ptrc_context *origin, uint64_t addr);
 
-/* Start a keeper and wait until it holds its lock and has written the log's head: 0, ENOSPC,
- * EFBIG, EIO... from writing the head; ENOMEM, EAGAIN->ENOMEM when it cannot be started;
- * EPERM if our children are born into another pid or time namespace. is_restart: an earlier
- * keeper died; the log is continued where it stopped. */
-int ptrc_keeper_start(const struct ptrc_keeper_args *args,
-		      struct ptrc_stream_header *header, bool is_restart);
-
-/* Give the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and wait for its end; a
- * dead keeper is started anew first, and if that cannot be the caller does it itself. The
- * caller holds the controller's lock. origin and addr say whose call it is; a null origin is
- * nobody's. Without args, as there are no descriptors to be had, the keeper that is there
- * obeys; ENOMEM if it is dead. Result: the command's error number. */
-int ptrc_keeper_command(const struct ptrc_keeper_args *args,
-			struct ptrc_stream_header *header, uint32_t command,
-			const struct ptrc_context *origin, uint64_t addr);
-
-/* Reap the keeper if it is a direct child (fallback), after CLOSE. */
-void ptrc_keeper_reap(struct ptrc_stream_header *header);
-
-/* Controller and keeper are dead: flush what the stream holds into its log (if it can
- * still be found: header.log_path with log_dev, log_ino), close it. The caller holds byte
- * PTRC_LIVE_CLEANER and removes the stream afterwards; but with EAGAIN it leaves it as it is:
- * there was no room for the log, or this process may not make it so big. */
-PTRC_MUST_CHECK int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd);
+/* After PTRC_KEEPER_CLOSE: reaps the keeper if it is a child of the caller. */
+PTRC_NONNULL() void ptrc_keeper_reap(struct ptrc_stream_header *header);
 
 #endif

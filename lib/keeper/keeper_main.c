@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keeper as a program of its own: embedded in the library, executed from memory, with
- * descriptors 3 to 6 as keeper_work.h says and one argument. No C library.
+ * the descriptors that keeper_life.h names and one argument. No C library.
  */
-#include <string.h>
-
-#include "lib/keeper/keeper_work.h"
+#include "lib/keeper/keeper_life.h"
 
 __attribute__((noreturn, used)) void ptrc_keeper_begin(const long *stack);
 
@@ -14,7 +12,9 @@ void ptrc_keeper_begin(const long *stack)
 {
 	const char *argument = stack[0] > 1 ? (const char *)stack[2] : "";
 
-	ptrc_keeper_work_run(argument[0] == PTRC_KEEPER_ARG_RESTART[0]);
+	ptrc_keeper_live(argument[0] == 'n'   ? PTRC_KEEPER_NEW
+			 : argument[0] == 'r' ? PTRC_KEEPER_RESTART
+					      : PTRC_KEEPER_ORPHAN);
 }
 
 #if defined(__x86_64__)

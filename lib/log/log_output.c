@@ -13,7 +13,6 @@
 #include <time.h>
 #include <trace.h>
 
-#include "lib/base/size_limit.h"
 #include "lib/base/sys.h"
 
 #ifndef RWF_NOAPPEND
@@ -88,9 +87,7 @@ static int write_all(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *
 int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
 		      uint64_t count, uint64_t *done)
 {
-	struct ptrc_size_limit own;
 	uint64_t limit, end;
-	int err;
 
 	*done = 0;
 	if (!w->is_regular)
@@ -102,12 +99,7 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t 
 		limit = INT64_MAX; /* there is none */
 	if (end > limit || limit - end < w->close_reserve)
 		return EFBIG;
-	if (!w->is_guest)
-		return write_all(w, offset, bytes, count, done);
-	ptrc_size_limit_raise(&own, end);
-	err = write_all(w, offset, bytes, count, done);
-	ptrc_size_limit_restore(&own, err);
-	return err;
+	return write_all(w, offset, bytes, count, done);
 }
 
 /* Of a sequential log, at its end. */

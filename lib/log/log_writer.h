@@ -63,7 +63,6 @@ struct ptrc_log_writer {
 	int policy;
 	bool is_regular, is_socket;
 	bool must_not_append; /* O_APPEND could not be shed by reopening */
-	bool is_guest;	      /* in somebody else's process, whose limits are no matter */
 	uint64_t limit;	      /* bytes of events */
 	uint64_t ring_size;
 	uint64_t close_reserve; /* of the file size limit, for STATUS and END */

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "lib/base/file.h"
-#include "lib/keeper/keeper.h"
+#include "lib/keeper/keeper_orphan.h"
 #include "lib/base/liveness.h"
 #include "lib/model/names.h"
 #include "lib/process/page.h"

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/keeper/keeper_life.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <trace.h>
+
+#include "lib/base/clone.h"
+#include "lib/base/file.h"
+#include "lib/base/liveness.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+#include "lib/keeper/keeper_work.h"
+#include "lib/log/log_flush.h"
+#include "lib/stream/clock.h"
+
+/* How long an event may lie in a stream that flushes by itself: with the flush below the
+ * second that is promised. */
+#define LOOK_INTERVAL_NS INT64_C(700000000)
+/* The lock of a killed keeper falls a moment after it has died. */
+#define LOCK_WAIT_NS UINT64_C(2000000000)
+#define WATCHER_STACK_BYTES 16384
+
+struct keeper {
+	struct ptrc_keeper_work work;
+	int dirfd;
+	struct ptrc_liveness life;
+	_Atomic bool is_controller_dead;
+	bool has_given_up;    /* output stalls, and a SIGTERM told the keeper to end */
+	int64_t next_look_ns; /* CLOCK_MONOTONIC, of automatic flushes; 0: not set */
+};
+
+/* ---- the log file ---- */
+
+static const char log_link[] = {'/', 'p', 'r', 'o', 'c',
+				'/', 's', 'e', 'l', 'f',
+				'/', 'f', 'd', '/', '0' + PTRC_KEEPER_LOG_FD,
+				'\0'};
+
+/* Opens the log once more, as O_APPEND and O_NONBLOCK belong to the open file and what the
+ * keeper sets must not show in the application's descriptor. Readable if that is allowed, so
+ * that the packets in a ring can be found again. A file that cannot be opened again is used by
+ * the descriptor that the keeper was given. */
+static void reopen_log(struct ptrc_keeper_work *k)
+{
+	struct stat st;
+	int fd, error;
+
+	k->log_fd = PTRC_KEEPER_LOG_FD;
+	if (ptrc_file_stat(k->log_fd, &st))
+		return;
+	if (S_ISREG(st.st_mode)) {
+		long flags = ptrc_sys(SYS_fcntl, k->log_fd, F_GETFL, 0);
+		/* The caller wants each write to be on the disk when it returns. */
+		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
+		struct stat own;
+
+		error = ptrc_file_open(AT_FDCWD, log_link, O_RDWR | keep, 0, &fd);
+		if (error)
+			error = ptrc_file_open(AT_FDCWD, log_link, O_WRONLY | keep, 0,
+					       &fd);
+		if (!error && (ptrc_file_stat(fd, &own) || own.st_ino != st.st_ino ||
+			       own.st_dev != st.st_dev)) {
+			ptrc_file_close(fd);
+			error = EINVAL;
+		}
+	} else if (S_ISFIFO(st.st_mode)) {
+		error = ptrc_file_open(AT_FDCWD, log_link,
+				       O_WRONLY | O_NONBLOCK | O_NOCTTY, 0, &fd);
+	} else {
+		return;
+	}
+	if (error)
+		return;
+	ptrc_file_close(k->log_fd);
+	k->log_fd = fd;
+}
+
+/* Readers of the log see by this lock that a keeper is at work. A lock of the process and not
+ * of the open file: that may be shared with the application, and would keep the lock. */
+static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+
+	ptrc_sys(SYS_fcntl, k->log_fd, F_SETLK, &lock);
+}
+
+/* Notes in the header where the log is: if the keeper and its controller are killed, another
+ * process finds it by this (keeper_orphan.c). */
+static void note_place(struct ptrc_stream_header *h)
+{
+	struct stat st;
+	long n;
+
+	h->log_dev = h->log_ino = 0;
+	if (ptrc_file_stat(PTRC_KEEPER_LOG_FD, &st) || !S_ISREG(st.st_mode))
+		return;
+	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, log_link, h->log_path,
+		     sizeof(h->log_path));
+	if (n <= 0 || n >= (long)sizeof(h->log_path))
+		return;
+	h->log_path[n] = '\0';
+	h->log_dev = st.st_dev;
+	h->log_ino = st.st_ino;
+}
+
+/* ---- the controller's death ---- */
+
+static void ring(struct ptrc_stream_header *h)
+{
+	atomic_fetch_add_explicit(&h->keeper_bell, 1, memory_order_release);
+	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+/* The watcher, a thread of the keeper: waits until the controller's lock falls, then rings the
+ * bell that the keeper sleeps on. */
+static int watch(void *arg)
+{
+	struct keeper *k = arg;
+	struct flock lock = {.l_type = F_RDLCK,
+			     .l_whence = SEEK_SET,
+			     .l_start = PTRC_LIVE_CONTROLLER,
+			     .l_len = 1};
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	int fd = -1;
+
+	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
+	/* The keeper's descriptor of the stream shares its open file with the controller: to
+	 * that a lock of the controller would be the watcher's own. */
+	if (ptrc_file_open(k->dirfd, name, O_RDWR | O_NOFOLLOW, 0, &fd) ||
+	    ptrc_sys(SYS_fcntl, fd, F_OFD_SETLKW, &lock) < 0) {
+		while (ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1))
+			ptrc_file_sleep_ns(50000000);
+	}
+	if (fd >= 0) {
+		/* A held byte would tell others that the controller lives. */
+		lock.l_type = F_UNLCK;
+		ptrc_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
+		ptrc_file_close(fd);
+	}
+	atomic_store_explicit(&k->is_controller_dead, true, memory_order_release);
+	ring(k->work.stream.header);
+	return 0;
+}
+
+static int start_watcher(struct keeper *k)
+{
+	static _Alignas(16) uint8_t stack[WATCHER_STACK_BYTES];
+	long ret = ptrc_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+				      CLONE_THREAD | CLONE_SYSVSEM,
+			      stack + sizeof(stack), watch, k);
+
+	return ret < 0 ? ENOMEM : 0;
+}
+
+/* Asked by the writer while output stalls: a SIGTERM ends a keeper whose controller is dead,
+ * as nobody else could tell it to stop waiting for the reader of a pipe. */
+static bool give_up(void *arg)
+{
+	struct keeper *k = arg;
+	uint64_t set = UINT64_C(1) << (SIGTERM - 1);
+	struct timespec none = {0, 0};
+
+	if (atomic_load_explicit(&k->is_controller_dead, memory_order_acquire) &&
+	    ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM)
+		k->has_given_up = true;
+	return k->has_given_up;
+}
+
+/* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. An
+ * error is returned only for an orphan whose log has to wait; it is left as it was. */
+static int finish_for_dead(struct keeper *k)
+{
+	struct ptrc_stream *s = &k->work.stream;
+	struct ptrc_stream_header *h = s->header;
+	uint64_t offset = ptrc_stream_chunk_offset(s->pool.chunk_count);
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	bool had_error = atomic_load_explicit(&h->status, memory_order_relaxed) >>
+			 PTRC_ST_ERROR_SHIFT;
+	int error;
+
+	lock_log(&k->work, PTRC_LOG_LOCK_FINISHING);
+	ptrc_stream_stop(s, NULL, 0);
+	error = ptrc_keeper_work_close(&k->work, true);
+	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
+		/* The log may yet get everything: then it tells of no flush error. */
+		if (!had_error)
+			ptrc_status_clear(h, ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT);
+		return error;
+	}
+	ptrc_stream_end(s);
+	ptrc_shmdir_name(name, 'i', h->id);
+	ptrc_sys(SYS_unlinkat, k->dirfd, name, AT_REMOVEDIR);
+	ptrc_shmdir_name(name, 's', h->id);
+	ptrc_sys(SYS_unlinkat, k->dirfd, name, 0);
+	/* Traced processes unmap the stream when they next look at it. Its memory is given back
+	 * now. */
+	ptrc_sys(SYS_madvise, (char *)h + offset, s->map_size - offset, MADV_REMOVE);
+	return 0;
+}
+
+/* ---- automatic flushes ---- */
+
+/* Is it time for one? *wait_ns: how long to sleep if nothing rings, -1: for ever. */
+static bool is_flush_due(struct keeper *k, int64_t *wait_ns)
+{
+	struct ptrc_stream *s = &k->work.stream;
+	struct ptrc_stream_header *h = s->header;
+	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
+	bool is_time = k->next_look_ns && now >= k->next_look_ns;
+	uint64_t unread, status;
+
+	*wait_ns = -1;
+	if (h->policy != POSIX_TRACE_FLUSH) {
+		ptrc_log_batch_trim(&k->work.writer.batch);
+		return false;
+	}
+	if (is_time)
+		ptrc_stream_settle(s);
+	status = atomic_load_explicit(&h->status, memory_order_acquire);
+	unread = ptrc_stream_unread_bytes(s);
+	if (!(status & PTRC_ST_RUNNING) && unread == 0 &&
+	    !(status & PTRC_ST_RESTART_ARMED)) {
+		k->next_look_ns = 0;
+		return false;
+	}
+	if (!k->next_look_ns || is_time)
+		k->next_look_ns = now + LOOK_INTERVAL_NS;
+	*wait_ns = k->next_look_ns - now;
+	if (status & PTRC_ST_LOG_STOPPED)
+		return is_time && unread;
+	if (is_time && (unread || (status & PTRC_ST_RESTART_ARMED)))
+		return true;
+	/* After a failure only the clock leads to another attempt. */
+	return !k->work.has_failed && ((status & PTRC_ST_RESTART_ARMED) ||
+				       (unread && unread >= h->stream_min_size / 2));
+}
+
+/* The controller's file size limit may have changed since its last command. */
+static void follow_limit(struct ptrc_stream_header *h)
+{
+	struct rlimit limit;
+
+	if (h->controller_pid > 0 &&
+	    ptrc_sys(SYS_prlimit64, h->controller_pid, RLIMIT_FSIZE, 0, &limit) == 0)
+		atomic_store_explicit(&h->fsize_limit, limit.rlim_cur,
+				      memory_order_relaxed);
+}
+
+static void sleep_on_bell(struct ptrc_stream_header *h, uint32_t seen, int64_t wait_ns)
+{
+	struct timespec ts = {.tv_sec = wait_ns / 1000000000,
+			      .tv_nsec = wait_ns % 1000000000};
+
+	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAIT, seen, wait_ns < 0 ? NULL : &ts,
+		 0, 0);
+}
+
+/* ---- birth, work, end ---- */
+
+__attribute__((noreturn)) static void leave(int status)
+{
+	for (;;)
+		ptrc_sys(SYS_exit_group, status);
+}
+
+static void answer(struct ptrc_stream_header *h, uint32_t seq, int error)
+{
+	atomic_store_explicit(&h->keeper_result, error, memory_order_relaxed);
+	atomic_store_explicit(&h->keeper_done, seq, memory_order_release);
+	ptrc_sys(SYS_futex, &h->keeper_done, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
+__attribute__((noreturn)) static void serve(struct keeper *k)
+{
+	struct ptrc_stream_header *h = k->work.stream.header;
+
+	for (;;) {
+		uint32_t bell =
+			atomic_load_explicit(&h->keeper_bell, memory_order_acquire);
+		uint32_t seq = atomic_load_explicit(&h->keeper_seq, memory_order_acquire);
+		int64_t wait_ns;
+		int error;
+
+		if (atomic_load_explicit(&k->is_controller_dead, memory_order_acquire)) {
+			error = finish_for_dead(k);
+			(void)error; /* nobody is left to be told */
+			leave(0);
+		}
+		if (seq != atomic_load_explicit(&h->keeper_done, memory_order_relaxed)) {
+			bool is_close = atomic_load_explicit(&h->keeper_command,
+							     memory_order_relaxed) ==
+					PTRC_KEEPER_CLOSE;
+
+			error = ptrc_keeper_work_obey(&k->work);
+			/* The reader of a pipe sees its end before the caller returns. */
+			if (is_close)
+				ptrc_file_close(k->work.log_fd);
+			answer(h, seq, error);
+			if (is_close)
+				leave(0);
+			continue;
+		}
+		/* Cleared before the look at the stream: a writer that makes a flush due
+		 * after the look sets it again and rings the bell. */
+		atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
+		if (is_flush_due(k, &wait_ns)) {
+			follow_limit(h);
+			error = ptrc_keeper_work_flush(&k->work, true);
+			(void)error; /* posix_trace_get_status() tells it */
+			continue;
+		}
+		sleep_on_bell(h, bell, wait_ns);
+	}
+}
+
+/* The keeper's first word, which ptrc_keeper_start() waits for. */
+static void say(struct ptrc_stream_header *h, int error)
+{
+	int pid = ptrc_sys_getpid();
+
+	atomic_store_explicit(&h->keeper_result, error, memory_order_relaxed);
+	atomic_store_explicit(&h->keeper_pid, error ? -pid : pid, memory_order_release);
+	ptrc_sys(SYS_futex, &h->keeper_pid, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
+static int take_life(struct keeper *k)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	uint64_t waited = 0;
+	int error;
+
+	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
+	while ((error = ptrc_liveness_take(k->dirfd, name, PTRC_LIVE_KEEPER, &k->life)) ==
+		       EAGAIN &&
+	       waited < LOCK_WAIT_NS) {
+		ptrc_file_sleep_ns(1000000);
+		waited += 1000000;
+	}
+	return error == EAGAIN ? ENOMEM : error;
+}
+
+/* Everything up to the first word. */
+static int prepare(struct keeper *k, enum ptrc_keeper_task task)
+{
+	struct ptrc_keeper_work *work = &k->work;
+	int error = take_life(k);
+
+	if (error)
+		return error;
+	if (task != PTRC_KEEPER_ORPHAN)
+		note_place(work->stream.header);
+	reopen_log(work);
+	lock_log(work, PTRC_LOG_LOCK_KEEPER);
+	error = ptrc_keeper_work_open(work, task != PTRC_KEEPER_NEW);
+	if (error)
+		return error;
+	work->writer.give_up = give_up;
+	work->writer.arg = k;
+	if (task == PTRC_KEEPER_NEW)
+		error = ptrc_log_writer_head(&work->writer);
+	else
+		ptrc_log_flush_recover(&work->writer, &work->stream);
+	if (error)
+		return error;
+	return task == PTRC_KEEPER_ORPHAN ? finish_for_dead(k) : start_watcher(k);
+}
+
+static void set_own_limits(void)
+{
+	struct rlimit limit;
+
+	ptrc_sys(SYS_prctl, PR_SET_NAME, "ptrc-keeper", 0, 0, 0);
+	/* The limit of the log's controller is applied to each write (log_output.c); what the
+	 * process that started the keeper may write itself is no matter. */
+	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &limit, 0);
+	}
+	limit.rlim_cur = limit.rlim_max = 0;
+	ptrc_sys(SYS_prlimit64, 0, RLIMIT_CORE, &limit, 0);
+}
+
+void ptrc_keeper_live(enum ptrc_keeper_task task)
+{
+	static struct keeper keeper;
+	struct keeper *k = &keeper;
+	struct ptrc_keeper_work *work = &k->work;
+	int error;
+
+	set_own_limits();
+	k->dirfd = PTRC_KEEPER_DIR_FD;
+	work->stream_fd = PTRC_KEEPER_STREAM_FD;
+	work->names_fd = PTRC_KEEPER_NAMES_FD;
+	work->is_orphans = task == PTRC_KEEPER_ORPHAN;
+	/* First of all, as a missing descriptor of the names has a number that any file opened
+	 * later could get. */
+	error = ptrc_keeper_work_map(work);
+	/* Without the stream nobody can be told; ptrc_keeper_start() sees the end. */
+	if (!work->stream.header)
+		leave(1);
+	if (!error)
+		error = prepare(k, task);
+	say(work->stream.header, error);
+	if (error || task == PTRC_KEEPER_ORPHAN)
+		leave(error != 0);
+	serve(k);
+}
