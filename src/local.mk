@@ -25,6 +25,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/cli/buffer.h \
 	%D%/cli/cli.c \
 	%D%/cli/cli.h \
+	%D%/cli/command.c \
+	%D%/cli/command.h \
 	%D%/cli/exit_status.h \
 	%D%/cli/group_signal.c \
 	%D%/cli/group_signal.h \
@@ -104,9 +106,14 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_create_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_doctor_SOURCES = \
 	%D%/doctor/doctor.h \
+	%D%/doctor/doctor_list.c \
+	%D%/doctor/doctor_list.h \
+	%D%/doctor/doctor_log.c \
 	%D%/doctor/doctor_machine.c \
 	%D%/doctor/doctor_process.c \
 	%D%/doctor/doctor_program.c \
+	%D%/doctor/doctor_report.c \
+	%D%/doctor/doctor_report.h \
 	%D%/doctor/doctor_session.c \
 	%D%/ptrace-doctor.c
 %C%_ptrace_doctor_LDADD = $(ptrc_commands_libs)

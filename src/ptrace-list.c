@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 	}
 	replies = ptrc_cli_allocate(count * sizeof(*replies));
 	errors = ptrc_cli_allocate(count * sizeof(*errors));
-	ptrc_session_stat_all(names, count, replies, errors);
+	ptrc_session_stat_all(names, count, true, replies, errors);
 	for (size_t i = 0; i < count; i++)
 		if ((int)strlen(names[i]) > width)
 			width = (int)strlen(names[i]);

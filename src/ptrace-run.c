@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
+#include "src/cli/command.h"
 #include "src/config/configuration_dump.h"
 #include "src/config/configuration_options.h"
 #include "src/cli/exit_status.h"
@@ -99,58 +100,11 @@ static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
  * child. */
 static sigset_t waited_signals;
 
-static bool is_executable(const char *path, int *error)
-{
-	struct stat st;
-
-	if (stat(path, &st) || access(path, X_OK)) {
-		if (errno != ENOENT && errno != ENOTDIR)
-			*error = errno;
-		return false;
-	}
-	if (S_ISDIR(st.st_mode)) {
-		*error = EACCES;
-		return false;
-	}
-	return true;
-}
-
-/*
- * Looks for COMMAND as execvp() does, before anything is done to the log: a misspelt
- * command shall not cost an older log. 0, ENOENT, or why what is there cannot be
- * executed.
- */
-static int find_command(const char *name)
-{
-	char standard[200] = "/bin:/usr/bin";
-	const char *path = getenv("PATH");
-	int error = ENOENT;
-	char file[PATH_MAX];
-
-	if (strchr(name, '/'))
-		return is_executable(name, &error) ? 0 : error;
-	if (!*name)
-		return ENOENT;
-	if (!path) {
-		confstr(_CS_PATH, standard, sizeof(standard));
-		path = standard;
-	}
-	for (;;) {
-		size_t n = strcspn(path, ":");
-
-		if (snprintf(file, sizeof(file), "%.*s%s%s", (int)n, path, n ? "/" : "",
-			     name) < (int)sizeof(file) &&
-		    is_executable(file, &error))
-			return 0;
-		if (!path[n])
-			return error;
-		path += n + 1;
-	}
-}
-
 static int say_cannot_execute(const char *name, int error)
 {
-	if (error == ENOENT && !find_command(name))
+	char path[PATH_MAX];
+
+	if (error == ENOENT && !ptrc_command_find(name, path))
 		ptrc_cli_message(
 			name,
 			"what interprets this script, or loads this program, was not "
@@ -214,7 +168,10 @@ static void __attribute__((noreturn)) dump_config(void)
 /* Everything that can be known before there is a child. */
 static void prepare(struct run *r, const struct ptrc_config *c)
 {
-	int error = find_command(r->command[0]);
+	char path[PATH_MAX];
+	/* Before anything is done to the log: a misspelt command shall not cost an older
+	 * log. */
+	int error = ptrc_command_find(r->command[0], path);
 
 	if (error)
 		exit(say_cannot_execute(r->command[0], error));

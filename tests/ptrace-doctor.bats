@@ -82,6 +82,14 @@ doctor() {
 	"${CC:-cc}" main.c -o main -L. -lbetween '-Wl,-rpath,$ORIGIN' -Wl,-rpath-link,"$lib"
 	doctor -- ./main
 	finds ok library 'a shared one'
+	# A program may name any file as its loader: that is not started.
+	printf '#!/bin/sh\n: >"$0.started"\n' >ld-mine
+	chmod +x ld-mine
+	"${CC:-cc}" main.c -o mine -L. -lbetween -Wl,-rpath-link,"$lib" \
+		-Wl,--dynamic-linker="$PWD/ld-mine"
+	doctor -- ./mine
+	finds note library "a loader that is not the system's"
+	[ ! -e ld-mine.started ]
 }
 
 @test "damaged programs are no problem for it" {

@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/doctor/doctor.h"
 #include "src/cli/nearest.h"
+#include "src/doctor/doctor.h"
+#include "src/doctor/doctor_list.h"
 
 struct patient {
 	struct ptrc_doctor *d;
@@ -103,21 +104,6 @@ static bool check_place(struct patient *p)
 	return is_good;
 }
 
-static bool maps_library(const struct patient *p)
-{
-	char path[64], line[PATH_MAX + 128];
-	bool is_there = false;
-	FILE *f;
-
-	proc_path(p->pid, "maps", path);
-	f = fopen(path, "re");
-	while (f && !is_there && fgets(line, sizeof(line), f))
-		is_there = strstr(line, "/libposixtrace.so") != NULL;
-	if (f)
-		fclose(f);
-	return is_there;
-}
-
 /* Files of a program that the kernel made privileged belong to root. */
 static bool is_privileged(const struct patient *p)
 {
@@ -147,8 +133,7 @@ static void check_library(struct patient *p)
 		return;
 	}
 	exe[n < 0 ? 0 : n] = '\0';
-	library =
-		maps_library(p) ? PTRC_DOCTOR_LIBRARY_SHARED : ptrc_doctor_library(path);
+	library = ptrc_doctor_library_of(p->pid);
 	if (is_privileged(p))
 		ptrc_doctor_say(
 			p->d, PTRC_DOCTOR_PROBLEM, "privileged", p->thing,
@@ -270,11 +255,11 @@ static void check_filter(struct patient *p, const char *thing,
 
 static void check_stream(struct patient *p, const struct posixtrace_process_stream *s)
 {
-	char session[PTRC_SESSION_NAME_MAX + 1], thing[400];
-	bool is_session =
-		p->controller ? false : ptrc_doctor_session_of(s->pt_controller, session);
+	const char *session =
+		p->controller ? NULL : ptrc_doctor_session_of(s->pt_controller);
+	char thing[400];
 
-	if (is_session)
+	if (session)
 		snprintf(thing, sizeof(thing), "%s, session %s", p->thing, session);
 	else
 		snprintf(thing, sizeof(thing), "%s, stream %s%sof process %ld", p->thing,
@@ -299,8 +284,8 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "keeper", thing,
 				"ptrace-flush or ptrace-stat start another",
 				"the process that writes its log was killed");
-	ptrc_doctor_status(p->d, thing, is_session ? session : NULL, &s->pt_status,
-			   s->pt_full_policy, s->pt_has_log);
+	ptrc_doctor_status(p->d, thing, session, &s->pt_status, s->pt_full_policy,
+			   s->pt_has_log);
 	if (s->pt_lost_events)
 		ptrc_doctor_say(p->d, PTRC_DOCTOR_NOTE, "lost", thing,
 				"use a larger --stream-min-size",

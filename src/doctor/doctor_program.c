@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a program that does not run yet has the library in it. Its file is only read, in
- * pieces and never executed; the loader's way of finding libraries is followed as far as
- * the usual cases go. Nothing in these files is believed: each offset and size is checked.
+ * Whether a program has the library in it. Its file is read, and never run.
+ *
+ * A program with the static library holds certain texts. Which shared libraries a program
+ * would get is asked of the loader (ld.so --list PROGRAM, as ldd(1) does): the loader maps the
+ * libraries, prints their paths and exits before any code of them runs. Which loader that is
+ * the program's file says, so a loader is started only if it is a part of the system. What a
+ * process that runs has got is in /proc/PID/maps.
  */
 #include "config.h"
 
@@ -10,50 +14,33 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
+#include "src/cli/command.h"
 #include "src/doctor/doctor.h"
 
-#define LIBRARY "libposixtrace.so."
-/* In every program that has an event in it, stripped or not. */
+#define LIBRARY "libposixtrace.so"
+/* These texts are in every program that records events, stripped or not. */
 static const char *const marks[] = {"posix_trace_unnamed_userevent", "posixtrace-keeper"};
 
 enum {
 	SCAN_BYTES = 1 << 16,
 	SCAN_MAX = 1 << 30,
-	LIBRARIES_MAX = 128,
-	SEGMENTS_MAX = 128,
-	DYNAMIC_MAX = 1024,
-	STRINGS_MAX = 1 << 24,
 	INTERPRETERS_MAX = 4,
-	CACHE_MAX = 1 << 24,
-};
-
 #if defined(__x86_64__)
-#define MACHINE EM_X86_64
-static const char *const library_dirs[] = {"/lib/x86_64-linux-gnu",
-					   "/usr/lib/x86_64-linux-gnu",
-					   "/lib64",
-					   "/usr/lib64",
-					   "/lib",
-					   "/usr/lib",
-					   NULL};
+	MACHINE = EM_X86_64,
 #else
-#define MACHINE EM_AARCH64
-static const char *const library_dirs[] = {"/lib/aarch64-linux-gnu",
-					   "/usr/lib/aarch64-linux-gnu",
-					   "/lib64",
-					   "/usr/lib64",
-					   "/lib",
-					   "/usr/lib",
-					   NULL};
+	MACHINE = EM_AARCH64,
 #endif
+};
 
 static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 {
@@ -85,308 +72,177 @@ static bool has_texts(int fd, const char *const *texts, size_t count)
 	return false;
 }
 
-/* What is wanted of a program or shared library. */
-struct image {
-	char origin[PATH_MAX];
-	/* Its table of strings, with a null behind it. */
-	char *strings;
-	size_t string_bytes;
-	size_t needed[LIBRARIES_MAX];
-	size_t needed_count;
-	const char *run_path;
-	bool is_dynamic;
-};
-
-static const char *string_at(const struct image *m, uint64_t offset)
+/* Whether the static library is in the file. */
+static bool has_marks(const char *path)
 {
-	return offset < m->string_bytes ? m->strings + offset : "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is_found = fd >= 0 && has_texts(fd, marks, 2);
+
+	if (fd >= 0)
+		close(fd);
+	return is_found;
 }
 
-static bool file_offset(const Elf64_Phdr *p, size_t count, uint64_t address,
-			uint64_t *offset)
+/* Reads the path of the loader that the program names; "" if it needs none. Returns false if
+ * the file is not a program of this machine. */
+static bool read_loader(int fd, char loader[PATH_MAX])
 {
-	for (size_t i = 0; i < count; i++)
-		if (p[i].p_type == PT_LOAD && address >= p[i].p_vaddr &&
-		    address - p[i].p_vaddr < p[i].p_filesz)
-			return !__builtin_add_overflow(p[i].p_offset,
-						       address - p[i].p_vaddr, offset);
-	return false;
-}
-
-static void read_dynamic(int fd, const Elf64_Phdr *p, size_t count,
-			 const Elf64_Phdr *dynamic, struct image *m)
-{
-	static Elf64_Dyn entries[DYNAMIC_MAX];
-	size_t n = dynamic->p_filesz / sizeof(entries[0]);
-	uint64_t table = 0, bytes = 0, path = 0, offset;
-	bool has_path = false;
-
-	if (n > DYNAMIC_MAX)
-		n = DYNAMIC_MAX;
-	if (!read_at(fd, entries, n * sizeof(entries[0]), dynamic->p_offset))
-		return;
-	m->is_dynamic = true;
-	for (size_t i = 0; i < n && entries[i].d_tag != DT_NULL; i++) {
-		uint64_t value = entries[i].d_un.d_val;
-
-		switch (entries[i].d_tag) {
-		case DT_STRTAB:
-			table = value;
-			break;
-		case DT_STRSZ:
-			bytes = value;
-			break;
-		case DT_NEEDED:
-			if (m->needed_count < LIBRARIES_MAX)
-				m->needed[m->needed_count++] = value;
-			break;
-		case DT_RPATH:
-		case DT_RUNPATH:
-			path = value;
-			has_path = true;
-			break;
-		default:
-			break;
-		}
-	}
-	if (!bytes || bytes > STRINGS_MAX || !file_offset(p, count, table, &offset))
-		return;
-	m->strings = ptrc_cli_allocate(bytes + 1);
-	if (!read_at(fd, m->strings, bytes, offset))
-		return;
-	m->strings[bytes] = '\0';
-	m->string_bytes = bytes;
-	if (has_path)
-		m->run_path = string_at(m, path);
-}
-
-/* False if it is no ELF file of this machine. */
-static bool read_image(int fd, const char *path, struct image *m)
-{
-	static Elf64_Phdr segments[SEGMENTS_MAX];
 	Elf64_Ehdr e;
-	char *slash;
+	Elf64_Phdr p;
 
-	memset(m, 0, sizeof(*m));
-	if (!realpath(path, m->origin))
-		snprintf(m->origin, sizeof(m->origin), "%s", path);
-	slash = strrchr(m->origin, '/');
-	if (slash)
-		*slash = '\0';
+	loader[0] = '\0';
 	if (!read_at(fd, &e, sizeof(e), 0) || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
 	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_machine != MACHINE ||
-	    e.e_phentsize != sizeof(segments[0]) || e.e_phnum > SEGMENTS_MAX ||
-	    !read_at(fd, segments, e.e_phnum * sizeof(segments[0]), e.e_phoff))
+	    e.e_phentsize != sizeof(p))
 		return false;
-	for (size_t i = 0; i < e.e_phnum; i++)
-		if (segments[i].p_type == PT_DYNAMIC) {
-			read_dynamic(fd, segments, e.e_phnum, &segments[i], m);
-			break;
-		}
+	for (unsigned int i = 0; i < e.e_phnum; i++) {
+		uint64_t at;
+
+		if (__builtin_add_overflow(e.e_phoff, i * sizeof(p), &at) ||
+		    !read_at(fd, &p, sizeof(p), at))
+			return false;
+		if (p.p_type == PT_INTERP)
+			return p.p_filesz && p.p_filesz <= PATH_MAX &&
+			       read_at(fd, loader, p.p_filesz, p.p_offset) &&
+			       !loader[p.p_filesz - 1];
+	}
 	return true;
 }
 
-/* In one of the directories of a list with colons. */
-static bool find_in_list(const char *list, const char *origin, const char *name,
-			 char path[PATH_MAX])
+/* Whether the loader is in a directory where only the system's owner puts files. */
+static bool is_loader_of_system(const char *path)
 {
-	while (list && *list) {
-		size_t n = strcspn(list, ":");
-		const char *rest = list;
-		size_t left = n;
-		int used = 0;
+	return (!strncmp(path, "/lib/", 5) || !strncmp(path, "/lib64/", 7)) &&
+	       !strstr(path, "/../");
+}
 
-		path[0] = '\0';
-		if (!strncmp(list, "$ORIGIN", 7) || !strncmp(list, "${ORIGIN}", 9)) {
-			size_t skip = list[1] == '{' ? 9 : 7;
+/* Starts the loader; returns a stream of what it prints, or null. */
+static FILE *start_list(char *loader, char *program, pid_t *pid)
+{
+	const struct rlimit none = {0, 0};
+	const char *library_path = getenv("LD_LIBRARY_PATH");
+	char *argv[] = {loader, (char[]){"--list"}, program, NULL};
+	char *env[2] = {NULL, NULL};
+	posix_spawn_file_actions_t actions;
+	FILE *f = NULL;
+	int ends[2];
 
-			used = snprintf(path, PATH_MAX, "%s", origin);
-			rest += skip;
-			left -= skip;
+	if (pipe2(ends, O_CLOEXEC))
+		return NULL;
+	/* Other variables would make it load something else, or print more. */
+	if (library_path && asprintf(&env[0], "LD_LIBRARY_PATH=%s", library_path) < 0)
+		env[0] = NULL;
+	/* A damaged program may crash it. */
+	setrlimit(RLIMIT_CORE, &none);
+	if (!posix_spawn_file_actions_init(&actions)) {
+		posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+		posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+						 O_RDONLY, 0);
+		posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+		if (!posix_spawn(pid, loader, &actions, NULL, argv, env))
+			f = fdopen(ends[0], "r");
+		posix_spawn_file_actions_destroy(&actions);
+	}
+	free(env[0]);
+	close(ends[1]);
+	if (!f)
+		close(ends[0]);
+	return f;
+}
+
+/*
+ * Asks the loader. A line is "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)"; a line about a
+ * library that was not found has no address.
+ */
+static enum ptrc_doctor_library list(char *loader, char *program)
+{
+	enum ptrc_doctor_library result = PTRC_DOCTOR_LIBRARY_ALIEN;
+	char line[2 * PATH_MAX];
+	int status;
+	pid_t pid;
+	FILE *f = start_list(loader, program, &pid);
+
+	if (!f)
+		return PTRC_DOCTOR_LIBRARY_UNKNOWN;
+	while (fgets(line, sizeof(line), f)) {
+		char *address = strstr(line, " (0x");
+		char *path = strchr(line, '/');
+
+		if (strstr(line, LIBRARY)) {
+			result = address ? PTRC_DOCTOR_LIBRARY_SHARED
+					 : PTRC_DOCTOR_LIBRARY_MISSING;
+		} else if (address && result == PTRC_DOCTOR_LIBRARY_ALIEN) {
+			result = PTRC_DOCTOR_LIBRARY_NONE;
 		}
-		if (used >= 0 && used < PATH_MAX)
-			snprintf(path + used, PATH_MAX - (size_t)used, "%.*s/%s",
-				 (int)left, rest, name);
-		if (n && !access(path, R_OK))
-			return true;
-		list += n + (list[n] == ':');
-	}
-	return false;
-}
-
-/* In the loader's cache: a header, entries of 24 bytes, strings by their offset in the
- * file. An older part may come before it. */
-static bool find_in_cache(const char *name, char path[PATH_MAX])
-{
-	static const char magic[] = "glibc-ld.so.cache1.1";
-	static char *cache;
-	static size_t size;
-	const char *base;
-	uint32_t count;
-
-	if (!cache) {
-		struct stat st;
-		int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
-
-		cache = ptrc_cli_allocate(CACHE_MAX + 1);
-		if (fd >= 0 && !fstat(fd, &st) && st.st_size < CACHE_MAX &&
-		    read_at(fd, cache, (size_t)st.st_size, 0))
-			size = (size_t)st.st_size;
-		cache[size] = '\0';
-		if (fd >= 0)
-			close(fd);
-	}
-	base = memmem(cache, size, magic, sizeof(magic) - 1);
-	if (!base || size - (size_t)(base - cache) < 48)
-		return false;
-	memcpy(&count, base + 20, sizeof(count));
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t entry[3];
-		size_t left = size - (size_t)(base - cache);
-
-		if (left < 48 + 24 * ((size_t)i + 1))
-			break;
-		memcpy(entry, base + 48 + 24 * (size_t)i, sizeof(entry));
-		if (entry[1] >= left || entry[2] >= left || strcmp(base + entry[1], name))
-			continue;
-		snprintf(path, PATH_MAX, "%s", base + entry[2]);
-		if (!access(path, R_OK))
-			return true;
-	}
-	return false;
-}
-
-static bool find_library(const struct image *m, const char *name, char path[PATH_MAX])
-{
-	if (strchr(name, '/')) {
-		snprintf(path, PATH_MAX, "%s", name);
-		return !access(path, R_OK);
-	}
-	if (find_in_list(m->run_path, m->origin, name, path) ||
-	    find_in_list(getenv("LD_LIBRARY_PATH"), m->origin, name, path) ||
-	    find_in_cache(name, path))
-		return true;
-	for (size_t i = 0; library_dirs[i]; i++) {
-		snprintf(path, PATH_MAX, "%s/%s", library_dirs[i], name);
-		if (!access(path, R_OK))
-			return true;
-	}
-	return false;
-}
-
-/* All that it needs, and they need, each once. */
-static enum ptrc_doctor_library walk(const char *program)
-{
-	static char *queue[LIBRARIES_MAX];
-	static char *names[LIBRARIES_MAX];
-	enum ptrc_doctor_library result = PTRC_DOCTOR_LIBRARY_NONE;
-	size_t count = 0;
-
-	queue[count++] = strdup(program);
-	names[0] = strdup("");
-	for (size_t i = 0; i < count && result == PTRC_DOCTOR_LIBRARY_NONE; i++) {
-		int fd =
-			queue[i] ? open(queue[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-		struct image *m;
-
-		if (fd < 0)
-			continue;
-		m = ptrc_cli_allocate(sizeof(*m));
-		if (!read_image(fd, queue[i], m)) {
-			/* The loader would pass it over, too. */
-		} else if (i && has_texts(fd, marks, 2)) {
-			result = PTRC_DOCTOR_LIBRARY_STATIC;
-		} else {
-			for (size_t k = 0; k < m->needed_count; k++) {
-				const char *name = string_at(m, m->needed[k]);
-				char path[PATH_MAX];
-				bool is_known = false;
-
-				if (!strncmp(name, LIBRARY, strlen(LIBRARY))) {
-					result = find_library(m, name, path)
-							 ? PTRC_DOCTOR_LIBRARY_SHARED
-							 : PTRC_DOCTOR_LIBRARY_MISSING;
-					break;
-				}
-				for (size_t n = 0; n < count; n++)
-					is_known |= names[n] && !strcmp(names[n], name);
-				if (!*name || is_known || count == LIBRARIES_MAX)
-					continue;
-				names[count] = strdup(name);
-				queue[count++] =
-					find_library(m, name, path) ? strdup(path) : NULL;
-			}
+		if (address && path && result == PTRC_DOCTOR_LIBRARY_NONE) {
+			*address = '\0';
+			if (has_marks(path))
+				result = PTRC_DOCTOR_LIBRARY_STATIC;
 		}
-		free(m->strings);
-		free(m);
-		close(fd);
 	}
-	for (size_t i = 0; i < count; i++) {
-		free(queue[i]);
-		free(names[i]);
-	}
+	fclose(f);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
 	return result;
 }
 
-enum ptrc_doctor_library ptrc_doctor_library(const char *path)
+static enum ptrc_doctor_library find_library(const char *path)
 {
 	enum ptrc_doctor_library result;
+	char loader[PATH_MAX], program[PATH_MAX];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct image *m;
-	struct stat st;
-	bool is_image;
 
 	if (fd < 0)
 		return PTRC_DOCTOR_LIBRARY_UNKNOWN;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return PTRC_DOCTOR_LIBRARY_ALIEN;
-	}
-	m = ptrc_cli_allocate(sizeof(*m));
-	is_image = read_image(fd, path, m);
-	free(m->strings);
-	free(m);
-	if (!is_image)
+	if (!read_loader(fd, loader))
 		result = PTRC_DOCTOR_LIBRARY_ALIEN;
 	else if (has_texts(fd, marks, 2))
 		result = PTRC_DOCTOR_LIBRARY_STATIC;
+	else if (!loader[0])
+		result = PTRC_DOCTOR_LIBRARY_NONE;
+	else if (!is_loader_of_system(loader) || !realpath(path, program))
+		result = PTRC_DOCTOR_LIBRARY_UNKNOWN;
 	else
-		result = walk(path);
+		result = list(loader, program);
 	close(fd);
 	return result;
 }
 
-/* Where execvp() would find it; errno if it would not. */
-static bool find_program(const char *name, char path[PATH_MAX])
+enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 {
-	const char *list = getenv("PATH");
-	int error = ENOENT;
+	enum ptrc_doctor_library result = PTRC_DOCTOR_LIBRARY_UNKNOWN;
+	char name[64], line[PATH_MAX + 128];
+	FILE *f;
 
-	if (strchr(name, '/')) {
-		snprintf(path, PATH_MAX, "%s", name);
-		return !access(path, X_OK);
-	}
-	if (!list)
-		list = "/bin:/usr/bin";
-	for (;;) {
-		size_t n = strcspn(list, ":");
-		struct stat st;
+	/* By this name the program can be read even if its file was removed. */
+	snprintf(name, sizeof(name), "/proc/%ld/exe", (long)pid);
+	if (has_marks(name))
+		return PTRC_DOCTOR_LIBRARY_STATIC;
+	snprintf(name, sizeof(name), "/proc/%ld/maps", (long)pid);
+	f = fopen(name, "re");
+	if (!f)
+		return result;
+	while (fgets(line, sizeof(line), f)) {
+		char *path = strchr(line, '/');
 
-		snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, list, n ? "/" : "", name);
-		if (!stat(path, &st) && S_ISREG(st.st_mode)) {
-			if (!access(path, X_OK))
-				return true;
-			error = EACCES;
+		if (result == PTRC_DOCTOR_LIBRARY_UNKNOWN)
+			result = PTRC_DOCTOR_LIBRARY_NONE;
+		if (!path)
+			continue;
+		path[strcspn(path, "\n")] = '\0';
+		if (strstr(path, "/" LIBRARY)) {
+			result = PTRC_DOCTOR_LIBRARY_SHARED;
+		} else if (result == PTRC_DOCTOR_LIBRARY_NONE && strstr(line, "r-xp") &&
+			   has_marks(path)) {
+			result = PTRC_DOCTOR_LIBRARY_STATIC;
 		}
-		if (!list[n])
-			break;
-		list += n + 1;
 	}
-	errno = error;
-	return false;
+	fclose(f);
+	return result;
 }
 
-/* The program in the first line of a script, with env(1) looked through. */
+/* Finds the program that the first line of a script names; behind env(1) it is the first word
+ * that is neither an option nor a variable. */
 static bool find_interpreter(const char *script, char path[PATH_MAX])
 {
 	char line[512] = "", found[PATH_MAX];
@@ -407,7 +263,7 @@ static bool find_interpreter(const char *script, char path[PATH_MAX])
 		do
 			word = strtok_r(NULL, " \t", &save);
 		while (word && (word[0] == '-' || strchr(word, '=')));
-		if (word && find_program(word, found))
+		if (word && !ptrc_command_find(word, found))
 			memcpy(path, found, sizeof(found));
 	}
 	return true;
@@ -471,12 +327,13 @@ static void say_library(struct ptrc_doctor *d, const char *path,
 	case PTRC_DOCTOR_LIBRARY_ALIEN:
 		ptrc_doctor_say(
 			d, PTRC_DOCTOR_PROBLEM, "library", path, NULL,
-			"is no program of this machine, or none that is known here");
+			"is no program of this machine, or the loader refuses it");
 		break;
 	case PTRC_DOCTOR_LIBRARY_UNKNOWN:
 		ptrc_doctor_say(
 			d, PTRC_DOCTOR_NOTE, "library", path, NULL,
-			"cannot be read, so it is not known whether it has the library");
+			"cannot be read, or names a loader that is not the system's, so "
+			"it is not known whether it has the library");
 		break;
 	default:
 		if (preload && strstr(preload, "libposixtrace"))
@@ -498,15 +355,14 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 	char path[PATH_MAX], next[PATH_MAX];
 	bool is_script = false;
 	struct stat st;
+	int error = ptrc_command_find(argv[0], path);
 
-	if (!find_program(argv[0], path)) {
+	if (error) {
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "command", argv[0], NULL, "%s",
-				errno == ENOENT ? "no such command" : strerror(errno));
-		return;
-	}
-	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "command", path, NULL,
-				"is a directory");
+				error == ENOENT ? "no such command"
+				: !stat(argv[0], &st) && S_ISDIR(st.st_mode)
+					? "is a directory"
+					: strerror(error));
 		return;
 	}
 	for (int i = 0; i < INTERPRETERS_MAX && find_interpreter(path, next); i++) {
@@ -519,7 +375,7 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 		is_script = true;
 	}
 	check_privileged(d, path);
-	say_library(d, path, ptrc_doctor_library(path), is_script);
+	say_library(d, path, find_library(path), is_script);
 	if (d->event && !is_script)
 		check_event_text(d, path);
 }

@@ -206,7 +206,7 @@ int ptrc_session_knock(const char *name);
  * The same for STAT and many sessions at once, so that mute ones cost the time of one.
  * Each has a reply and an error number.
  */
-void ptrc_session_stat_all(char *const *names, size_t count,
+void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			   struct ptrc_session_reply *replies, int *errors);
 
 /* The same for FOLLOW; *fd gets the connection, where waiting ends with EAGAIN every

@@ -165,9 +165,10 @@ int ptrc_session_knock(const char *name)
 }
 
 /* The same, to a living session of this user: with its controller. */
-static int connect_to(const char *name, int limit_ms, int *fd, pid_t *controller)
+static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd,
+		      pid_t *controller)
 {
-	int error = reach(name, limit_ms, true, fd);
+	int error = reach(name, limit_ms, is_removing, fd);
 
 	if (error)
 		return error;
@@ -185,7 +186,7 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 	int error;
 	int fd;
 
-	error = connect_to(name, PTRC_SESSION_ANSWER_MS, &fd, &controller);
+	error = connect_to(name, PTRC_SESSION_ANSWER_MS, true, &fd, &controller);
 	if (error)
 		return error;
 	if (q->verb == PTRC_SESSION_SHUTDOWN)
@@ -213,7 +214,7 @@ int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int 
 {
 	const struct ptrc_session_question q = {.verb = PTRC_SESSION_FOLLOW};
 	pid_t controller;
-	int error = connect_to(name, PTRC_SESSION_ANSWER_MS, fd, &controller);
+	int error = connect_to(name, PTRC_SESSION_ANSWER_MS, true, fd, &controller);
 
 	if (error)
 		return error;
@@ -243,7 +244,7 @@ static int64_t now_ms(void)
 	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
 }
 
-void ptrc_session_stat_all(char *const *names, size_t count,
+void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			   struct ptrc_session_reply *replies, int *errors)
 {
 	const struct ptrc_session_question q = {.verb = PTRC_SESSION_STAT};
@@ -259,7 +260,7 @@ void ptrc_session_stat_all(char *const *names, size_t count,
 		/* One of which nobody takes the connection shall not cost the others
 		 * theirs. */
 		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50,
-				       &p[i].fd, &controller);
+				       is_removing, &p[i].fd, &controller);
 		if (!errors[i]) {
 			errors[i] = send_question(p[i].fd, &q);
 			if (errors[i])

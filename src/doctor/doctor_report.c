@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/doctor/doctor_report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/json.h"
+
+static const char *const words[] = {"ok", "note", "problem"};
+
+const char *ptrc_doctor_size(uint64_t bytes, char text[32])
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double v = (double)bytes;
+	size_t i = 0;
+
+	for (; v >= 1024 && i < 4; i++)
+		v /= 1024;
+	snprintf(text, 32, v < 10 && i ? "%.1f %s" : "%.0f %s", v, units[i]);
+	return text;
+}
+
+void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status,
+		     const char *check, const char *thing, const char *advice,
+		     const char *format, ...)
+{
+	struct ptrc_json j = {.buffer = d->out, .is_first = true};
+	char message[2048];
+	va_list values;
+
+	d->problems += status == PTRC_DOCTOR_PROBLEM;
+	if (d->is_brief && status == PTRC_DOCTOR_OK)
+		return;
+	va_start(values, format);
+	vsnprintf(message, sizeof(message), format, values);
+	va_end(values);
+	if (d->is_json) {
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_u64(&j, "version", 1);
+		ptrc_json_text(&j, "check", check);
+		ptrc_json_text(&j, "status", words[status]);
+		ptrc_json_bytes(&j, "thing", thing, strlen(thing));
+		ptrc_json_bytes(&j, "message", message, strlen(message));
+		if (advice)
+			ptrc_json_bytes(&j, "advice", advice, strlen(advice));
+		ptrc_json_close(&j, '}');
+	} else {
+		ptrc_buffer_format(d->out, "%-7s  ", words[status]);
+		ptrc_text_put(d->out, thing, strlen(thing));
+		ptrc_buffer_text(d->out, ": ");
+		ptrc_text_put(d->out, message, strlen(message));
+		if (advice) {
+			ptrc_buffer_text(d->out, "; ");
+			ptrc_text_put(d->out, advice, strlen(advice));
+		}
+	}
+	ptrc_buffer_char(d->out, '\n');
+	/* The next check may take seconds: the user shall see this finding before. */
+	ptrc_output_write(d->out);
+}
