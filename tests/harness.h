@@ -22,6 +22,8 @@
  *	test_x --helper NAME ARG...         be HELPER(NAME), for cases that exec
  *
  * PTRC_TEST_SLOWDOWN, a whole number, multiplies every timeout (sanitizers need it).
+ * PTRC_TEST_SAMPLE=8 has cases that go through all instructions of a call, or all stores, try
+ * each eighth, from a random one on; PTRC_TEST_SEED repeats the choice that was printed.
  * PTRC_TEST_EMULATED, a file, says that the program runs under an emulator, and of which
  * cases it lacks something they need: lines "program case reason" (tests/emulated).
  */
@@ -91,6 +93,7 @@ static struct harness_case *harness_cases;
 static struct harness_helper *harness_helpers;
 static struct harness_shared *harness_shared;
 static bool harness_verbose;
+static unsigned int harness_seed;
 
 #define TEST_TIMEOUT(case_name, case_ids, seconds)                                       \
 	static void harness_run_##case_name(void);                                       \
@@ -283,6 +286,33 @@ static inline int harness_slowdown(void)
 	const char *text = getenv("PTRC_TEST_SLOWDOWN");
 	int factor = text ? atoi(text) : 1;
 	return factor > 0 ? factor : 1;
+}
+
+/* Of points that a case tries one by one it shall try each so many'th. */
+__attribute__((unused)) static inline unsigned int harness_sample(void)
+{
+	const char *text = getenv("PTRC_TEST_SAMPLE");
+	int sample = text ? atoi(text) : 1;
+	return sample > 0 ? (unsigned int)sample : 1;
+}
+
+/* A random number below the bound: where a sample begins. 0 if all points are tried. */
+__attribute__((unused)) static inline unsigned int harness_random(unsigned int bound)
+{
+	if (harness_sample() == 1)
+		return 0;
+	harness_seed = harness_seed * 1103515245 + 12345;
+	return (harness_seed >> 8) % bound;
+}
+
+static inline void harness_choose_seed(void)
+{
+	const char *text = getenv("PTRC_TEST_SEED");
+
+	harness_seed = text ? (unsigned int)strtoul(text, NULL, 10)
+			    : (unsigned int)(harness_now_ns() / 1000 % 1000000);
+	if (harness_sample() > 1)
+		printf("# PTRC_TEST_SEED=%u\n", harness_seed);
 }
 
 /* Wait status of the child. */
@@ -540,6 +570,7 @@ int main(int argc, char **argv)
 	for (struct harness_case *one = harness_cases; one; one = one->next)
 		count += harness_wanted(one, names);
 	printf("1..%d\n", count);
+	harness_choose_seed();
 	count = 0;
 	for (struct harness_case *one = harness_cases; one; one = one->next)
 		if (harness_wanted(one, names))

@@ -230,7 +230,8 @@ static void map_count(void)
 static void run_plan(const struct plan *plan)
 {
 	pid_t pids[WORKERS];
-	long count;
+	long count, stride = WORKERS * harness_sample();
+	long begin = WORKERS * harness_random(harness_sample());
 
 	map_count();
 	count = run_round(plan, NEVER, NEVER);
@@ -241,7 +242,7 @@ static void run_plan(const struct plan *plan)
 		if (pids[i])
 			continue;
 		map_count();
-		for (long n = i; n < count; n += WORKERS) {
+		for (long n = begin + i; n < count; n += stride) {
 			NOTE("killed before store %ld", n);
 			run_round(plan, n, NEVER);
 			run_round(plan, n, n * 7 % 60);
