@@ -163,7 +163,7 @@ static int64_t duration_of(const char *option, const char *text)
 static void add_layout(const char *text)
 {
 	const char *sign = strrchr(text, '=');
-	char reason[300];
+	struct ptrc_cli_reason why;
 	char *pattern;
 
 	if (!sign || sign == text)
@@ -171,8 +171,8 @@ static void add_layout(const char *text)
 	pattern = strndup(text, (size_t)(sign - text));
 	if (!pattern)
 		ptrc_cli_no_memory();
-	if (!ptrc_layouts_add(&dump.layouts, pattern, sign + 1, reason, sizeof(reason)))
-		ptrc_cli_usage("--decode", "%s: %s", pattern, reason);
+	if (!ptrc_layouts_add(&dump.layouts, pattern, sign + 1, &why))
+		ptrc_cli_usage("--decode", "%s: %s", pattern, why.text);
 	free(pattern);
 }
 
@@ -183,7 +183,7 @@ static void read_layouts(const char *path)
 	/* What is read is never freed. */
 	static struct ptrc_config_file file;
 	const struct ptrc_config *only = NULL;
-	char reason[300];
+	struct ptrc_cli_reason why;
 
 	dump.given_layout_count = dump.layouts.count;
 	if (!path)
@@ -200,10 +200,9 @@ static void read_layouts(const char *path)
 		for (size_t k = 0; k < map->count; k++) {
 			const struct ptrc_config_layout *l = &map->layouts[k];
 
-			if (!ptrc_layouts_add(&dump.layouts, l->event, l->text, reason,
-					      sizeof(reason)))
+			if (!ptrc_layouts_add(&dump.layouts, l->event, l->text, &why))
 				ptrc_config_refuse(&file, &l->mark, "decode: %s: %s",
-						   l->event, reason);
+						   l->event, why.text);
 		}
 	}
 }
@@ -212,16 +211,16 @@ static void read_layouts(const char *path)
 static struct ptrc_where *make_where(const struct text_list *wheres)
 {
 	struct ptrc_where *all = NULL;
-	char reason[400];
+	struct ptrc_cli_reason why;
 
 	if (wheres->count > WHERE_MAX)
 		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
 	for (size_t i = 0; i < wheres->count; i++) {
-		struct ptrc_where *w = ptrc_where_parse(wheres->texts[i], &dump.layouts,
-							reason, sizeof(reason));
+		struct ptrc_where *w =
+			ptrc_where_parse(wheres->texts[i], &dump.layouts, &why);
 
 		if (!w)
-			ptrc_cli_usage("--where", "%s", reason);
+			ptrc_cli_usage("--where", "%s", why.text);
 		all = all ? ptrc_where_and(all, w) : w;
 	}
 	return all;
@@ -276,7 +275,7 @@ static void parse(int argc, char **argv)
 	struct text_list wheres = {0};
 	struct text_list fields = {0};
 	const char *config = NULL;
-	char reason[400];
+	struct ptrc_cli_reason why;
 	int colour = 0;
 	int key;
 
@@ -363,8 +362,8 @@ static void parse(int argc, char **argv)
 	dump.select.where = make_where(&wheres);
 	for (size_t i = 0; i < fields.count; i++)
 		if (!ptrc_event_fields(&dump.format, fields.texts[i], &dump.layouts,
-				       reason, sizeof(reason)))
-			ptrc_cli_usage("--fields", "%s", reason);
+				       &why))
+			ptrc_cli_usage("--fields", "%s", why.text);
 	free(wheres.texts);
 	free(fields.texts);
 	check_usage(argc - optind);

@@ -149,12 +149,12 @@ static struct ptrc_decoded decoded;
 
 static const struct ptrc_layout *layout(const char *text)
 {
-	char reason[300];
+	struct ptrc_cli_reason why;
 
 	ptrc_layouts_free(&layouts);
 	memset(&layouts, 0, sizeof(layouts));
-	if (!ptrc_layouts_add(&layouts, "*", text, reason, sizeof(reason)))
-		harness_fail("'%s': %s", text, reason);
+	if (!ptrc_layouts_add(&layouts, "*", text, &why))
+		harness_fail("'%s': %s", text, why.text);
 	return ptrc_layouts_find(&layouts, "any");
 }
 
@@ -293,24 +293,23 @@ TEST(bad_layouts_are_refused_with_the_reason, "")
 		{"align", "missing at the end"},
 		{"*", "a type is missing before '*'"},
 	};
-	char reason[300];
+	struct ptrc_cli_reason why;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		if (ptrc_layouts_add(&layouts, "*", cases[i].layout, reason,
-				     sizeof(reason)))
+		if (ptrc_layouts_add(&layouts, "*", cases[i].layout, &why))
 			harness_fail("'%s' was taken for a layout", cases[i].layout);
-		if (!strstr(reason, cases[i].reason))
-			harness_fail("'%s' gave: %s", cases[i].layout, reason);
+		if (!strstr(why.text, cases[i].reason))
+			harness_fail("'%s' gave: %s", cases[i].layout, why.text);
 	}
 	CHECK_EQ(layouts.count, 0);
 }
 
 TEST(the_first_layout_that_matches_counts, "")
 {
-	char reason[300];
+	struct ptrc_cli_reason why;
 
-	CHECK(ptrc_layouts_add(&layouts, "db.*", "u8 a", reason, sizeof(reason)));
-	CHECK(ptrc_layouts_add(&layouts, "*", "u8 b", reason, sizeof(reason)));
+	CHECK(ptrc_layouts_add(&layouts, "db.*", "u8 a", &why));
+	CHECK(ptrc_layouts_add(&layouts, "*", "u8 b", &why));
 	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "db.x")), "db.*");
 	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "x")), "*");
 	CHECK_EQ(ptrc_layouts_name(&layouts, "a"), 0);
@@ -381,12 +380,12 @@ static void make_event(void)
 
 static bool holds(const char *text)
 {
-	char reason[400];
-	struct ptrc_where *w = ptrc_where_parse(text, &layouts, reason, sizeof(reason));
+	struct ptrc_cli_reason why;
+	struct ptrc_where *w = ptrc_where_parse(text, &layouts, &why);
 	bool is_so;
 
 	if (!w)
-		harness_fail("%s: %s", text, reason);
+		harness_fail("%s: %s", text, why.text);
 	is_so = ptrc_where_holds(w, &view);
 	ptrc_where_free(w);
 	return is_so;
@@ -513,14 +512,14 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		{"event =~ '((a*)*)*\\1b'", "column 10: back references"},
 		{"event =~ '[^]a](a)[\\1]\\9'", "column 10: back references"},
 	};
-	char reason[400];
+	struct ptrc_cli_reason why;
 
 	make_event();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		if (ptrc_where_parse(cases[i].text, &layouts, reason, sizeof(reason)))
+		if (ptrc_where_parse(cases[i].text, &layouts, &why))
 			harness_fail("was taken: %s", cases[i].text);
-		if (!strstr(reason, cases[i].reason) || strncmp(reason, "column ", 7))
-			harness_fail("'%s' gave: %s", cases[i].text, reason);
+		if (!strstr(why.text, cases[i].reason) || strncmp(why.text, "column ", 7))
+			harness_fail("'%s' gave: %s", cases[i].text, why.text);
 	}
 }
 
@@ -540,12 +539,12 @@ TEST(a_long_pattern_often_repeated_is_refused, "")
 {
 	char *text = repeat("a", 900, "){9999}'");
 	char expression[1000];
-	char reason[400];
+	struct ptrc_cli_reason why;
 
 	make_event();
 	snprintf(expression, sizeof(expression), "event =~ '(%s", text);
-	CHECK(!ptrc_where_parse(expression, &layouts, reason, sizeof(reason)));
-	CHECK_STR_EQ(reason, "column 10: the pattern is too large");
+	CHECK(!ptrc_where_parse(expression, &layouts, &why));
+	CHECK_STR_EQ(why.text, "column 10: the pattern is too large");
 	free(text);
 }
 
@@ -553,15 +552,14 @@ TEST(a_pattern_whose_repetitions_double_each_other_is_refused, "")
 {
 	char *open = repeat("(", 15, "x"), *close = repeat("+)", 15, "'");
 	char expression[200];
-	char reason[400];
+	struct ptrc_cli_reason why;
 	struct ptrc_where *where;
 
 	make_event();
 	snprintf(expression, sizeof(expression), "event =~ '%s%s", open, close);
-	CHECK(!ptrc_where_parse(expression, &layouts, reason, sizeof(reason)));
-	CHECK_STR_EQ(reason, "column 10: the pattern is too large");
-	where = ptrc_where_parse("event =~ '((x+)+(y+)+)+'", &layouts, reason,
-				 sizeof(reason));
+	CHECK(!ptrc_where_parse(expression, &layouts, &why));
+	CHECK_STR_EQ(why.text, "column 10: the pattern is too large");
+	where = ptrc_where_parse("event =~ '((x+)+(y+)+)+'", &layouts, &why);
 	CHECK(where);
 	ptrc_where_free(where);
 	free(open);
@@ -571,15 +569,15 @@ TEST(a_pattern_whose_repetitions_double_each_other_is_refused, "")
 TEST(what_is_too_deep_or_too_long_is_refused, "")
 {
 	static const char *const pieces[] = {"(", "!", "!(", "pid &&", "pid ||"};
-	char reason[400];
+	struct ptrc_cli_reason why;
 
 	make_event();
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
 		char *text = repeat(pieces[i], 100000, "pid");
 
-		CHECK(!ptrc_where_parse(text, &layouts, reason, sizeof(reason)));
-		if (!strstr(reason, "nested deeper") && !strstr(reason, "more than"))
-			harness_fail("%s...: %s", pieces[i], reason);
+		CHECK(!ptrc_where_parse(text, &layouts, &why));
+		if (!strstr(why.text, "nested deeper") && !strstr(why.text, "more than"))
+			harness_fail("%s...: %s", pieces[i], why.text);
 		free(text);
 	}
 	for (size_t i = 3; i < 5; i++) {
@@ -637,7 +635,7 @@ TEST(random_expressions_do_no_harm, "")
 		"\\",	     "'a{2,3}'",     "'*'",    "'(a*)*'",
 	};
 	char text[512];
-	char reason[400];
+	struct ptrc_cli_reason why;
 	size_t good = 0;
 
 	make_event();
@@ -645,13 +643,13 @@ TEST(random_expressions_do_no_harm, "")
 		struct ptrc_where *w;
 
 		make_text(text, sizeof(text), tokens, sizeof(tokens) / sizeof(*tokens));
-		w = ptrc_where_parse(text, &layouts, reason, sizeof(reason));
+		w = ptrc_where_parse(text, &layouts, &why);
 		if (w) {
 			good++;
 			ptrc_where_holds(w, &view);
 			ptrc_where_free(w);
 		} else {
-			CHECK(!strncmp(reason, "column ", 7));
+			CHECK(!strncmp(why.text, "column ", 7));
 		}
 	}
 	NOTE("%zu were expressions", good);
@@ -668,7 +666,7 @@ TEST(random_layouts_and_times_do_no_harm, "")
 		"03:04", ":05",	   ".5",  "Z",	 "@1",	"+01:00",
 	};
 	char text[512];
-	char reason[300];
+	struct ptrc_cli_reason why;
 	size_t good = 0;
 
 	for (int i = 0; i < 200000; i++) {
@@ -677,7 +675,7 @@ TEST(random_layouts_and_times_do_no_harm, "")
 
 		make_text(text, sizeof(text), tokens, sizeof(tokens) / sizeof(*tokens));
 		ptrc_when_parse(text, &when);
-		if (ptrc_layouts_add(&l, "*", text, reason, sizeof(reason))) {
+		if (ptrc_layouts_add(&l, "*", text, &why)) {
 			size_t size = draw(sizeof(payload) + 1);
 			unsigned char *data = malloc(size + 1);
 			struct ptrc_buffer b = PTRC_BUFFER_INIT;

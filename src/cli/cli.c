@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -249,16 +248,6 @@ static int parse_digits(const char *text, const char **end, uint64_t *value)
 	return 0;
 }
 
-static void __attribute__((format(printf, 2, 3)))
-say_why(struct ptrc_cli_reason *why, const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	vsnprintf(why->text, sizeof(why->text), format, values);
-	va_end(values);
-}
-
 bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value,
 			   struct ptrc_cli_reason *why)
 {
@@ -266,15 +255,12 @@ bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64
 	uint64_t v;
 	int error = parse_digits(text, &end, &v);
 
-	if (error == EINVAL || (!error && *end)) {
-		say_why(why, "'%s' is not a number", text);
-		return false;
-	}
-	if (error || v < low || v > high) {
-		say_why(why, "%s is not in the range %llu to %llu", text,
-			(unsigned long long)low, (unsigned long long)high);
-		return false;
-	}
+	if (error == EINVAL || (!error && *end))
+		return ptrc_cli_because(why, "'%s' is not a number", text);
+	if (error || v < low || v > high)
+		return ptrc_cli_because(why, "%s is not in the range %llu to %llu", text,
+					(unsigned long long)low,
+					(unsigned long long)high);
 	*value = v;
 	return true;
 }
@@ -296,16 +282,14 @@ bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reas
 				if (__builtin_mul_overflow(v, (uint64_t)1024, &v))
 					error = ERANGE;
 	}
-	if (error == EINVAL) {
-		say_why(why,
-			"'%s' is not a size: a number with K, M, G or nothing behind",
+	if (error == EINVAL)
+		return ptrc_cli_because(
+			why,
+			"'%s' is not a size: a number, which may have K, M "
+			"or G behind it",
 			text);
-		return false;
-	}
-	if (error || v > SIZE_MAX) {
-		say_why(why, "%s is too large", text);
-		return false;
-	}
+	if (error || v > SIZE_MAX)
+		return ptrc_cli_because(why, "%s is too large", text);
 	*value = v;
 	return true;
 }
@@ -326,7 +310,7 @@ int ptrc_cli_parse_word(const char *text, const char *const *words,
 					: " and ",
 			 words[i]);
 	}
-	say_why(why, "'%s' is not one of %s", text, list);
+	ptrc_cli_because(why, "'%s' is not one of %s", text, list);
 	return -1;
 }
 

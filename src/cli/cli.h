@@ -69,11 +69,6 @@ void ptrc_cli_begin(const struct ptrc_cli *cli);
  */
 int ptrc_cli_next(int argc, char **argv);
 
-/* Why a text is not a valid value; longer reasons are cut. */
-struct ptrc_cli_reason {
-	char text[400];
-};
-
 /*
  * Reads the whole text as a decimal number in [low, high]. Returns false, with *value
  * unchanged and the reason in *why, if it is not one.

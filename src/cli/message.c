@@ -103,6 +103,16 @@ void ptrc_cli_refuse(const char *thing, const char *format, ...)
 	exit(usage_status);
 }
 
+bool ptrc_cli_because(struct ptrc_cli_reason *why, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(why->text, sizeof(why->text), format, values);
+	va_end(values);
+	return false;
+}
+
 void ptrc_cli_no_memory(void)
 {
 	ptrc_cli_error(NULL, ENOMEM);

@@ -44,6 +44,15 @@ void ptrc_cli_usage(const char *thing, const char *format, ...)
 void ptrc_cli_refuse(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
+/* Why something is refused, for a caller that knows the place of it; longer reasons are cut. */
+struct ptrc_cli_reason {
+	char text[400];
+};
+
+/* Fills in the reason. Always returns false, so that a function can refuse by returning it. */
+bool ptrc_cli_because(struct ptrc_cli_reason *, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* The exit status for a failure. ptrace-run has the same status for every failure of its
  * own, as most statuses belong to COMMAND. */
 int ptrc_cli_failure_status(void);

@@ -3,7 +3,6 @@
 #include "src/config/configuration.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,27 +95,16 @@ void ptrc_config_init(struct ptrc_config *c)
 	posix_trace_attr_destroy(&attr);
 }
 
-/* Fills in the reason; always false. */
-static bool __attribute__((format(printf, 2, 3)))
-no(struct ptrc_cli_reason *why, const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	vsnprintf(why->text, sizeof(why->text), format, values);
-	va_end(values);
-	return false;
-}
-
 static bool is_text(const struct ptrc_config_setting *s, const char *text,
 		    struct ptrc_cli_reason *why)
 {
 	size_t size = strlen(text);
 
 	if (size < s->low)
-		return no(why, "is empty");
+		return ptrc_cli_because(why, "is empty");
 	if (size > s->high)
-		return no(why, "is longer than %llu bytes", (unsigned long long)s->high);
+		return ptrc_cli_because(why, "is longer than %llu bytes",
+					(unsigned long long)s->high);
 	return true;
 }
 
@@ -138,7 +126,7 @@ static bool add_text(struct ptrc_config_list *list, const char *text,
 		     struct ptrc_cli_reason *why)
 {
 	if (list->count == PTRC_CONFIG_ITEMS_MAX)
-		return no(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
+		return ptrc_cli_because(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
 	list->texts = grow(list->texts, list->count, sizeof(*list->texts));
 	list->texts[list->count++] = text;
 	return true;
@@ -159,14 +147,15 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key,
 			return false;
 		if (key == PTRC_CONFIG_NAME && user == PTRC_CONFIG_FOR_CREATE &&
 		    !ptrc_session_is_name(text))
-			return no(
+			return ptrc_cli_because(
 				why,
 				"'%.80s' is not a name for a session: up to %d letters, "
 				"digits and ._-+:@=,",
 				text, PTRC_SESSION_NAME_MAX);
 		if (key == PTRC_CONFIG_OUTPUT && !strcmp(text, "-"))
-			return no(why, "'-' is not standard output here, which is "
-				       "/dev/stdout; a file of this name is ./-");
+			return ptrc_cli_because(
+				why, "'-' is not standard output here, which is "
+				     "/dev/stdout; a file of this name is ./-");
 		*(const char **)field = text;
 		break;
 	case PTRC_CONFIG_NUMBER:
@@ -194,7 +183,7 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key,
 			return false;
 		break;
 	case PTRC_CONFIG_MAP:
-		return no(why, "needs the name of an event");
+		return ptrc_cli_because(why, "needs the name of an event");
 	}
 	c->given |= 1U << key;
 	return true;
@@ -210,7 +199,7 @@ bool ptrc_config_add_layout(struct ptrc_config *c,
 	    !is_text(&ptrc_config_settings[PTRC_CONFIG_DECODE], layout->text, why))
 		return false;
 	if (m->count == PTRC_CONFIG_ITEMS_MAX)
-		return no(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
+		return ptrc_cli_because(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
 	m->layouts = grow(m->layouts, m->count, sizeof(*m->layouts));
 	m->layouts[m->count++] = *layout;
 	c->given |= 1U << PTRC_CONFIG_DECODE;

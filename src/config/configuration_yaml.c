@@ -295,10 +295,10 @@ static void check_layout(const struct reader *r, const char *key,
 			 const struct ptrc_config_layout *l)
 {
 	struct ptrc_layouts layouts = {0};
-	char reason[300];
+	struct ptrc_cli_reason why;
 
-	if (!ptrc_layouts_add(&layouts, l->event, l->text, reason, sizeof(reason)))
-		refuse(r, "%s: %.80s: %s", key, l->event, reason);
+	if (!ptrc_layouts_add(&layouts, l->event, l->text, &why))
+		refuse(r, "%s: %.80s: %s", key, l->event, why.text);
 	ptrc_layouts_free(&layouts);
 }
 

@@ -580,8 +580,7 @@ static bool is_same_field(const struct ptrc_field *a, const struct ptrc_field *b
 }
 
 bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
-		       const struct ptrc_layouts *layouts, char *reason,
-		       size_t reason_size)
+		       const struct ptrc_layouts *layouts, struct ptrc_cli_reason *why)
 {
 	for (;;) {
 		char name[100];
@@ -593,14 +592,11 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 			used--;
 		snprintf(name, sizeof(name), "%.*s", used < sizeof(name) ? (int)used : 99,
 			 list);
-		if (!ptrc_field_find(name, layouts, &field, reason, reason_size))
+		if (!ptrc_field_find(name, layouts, &field, why))
 			return false;
 		for (size_t i = 0; i < f->field_count; i++)
-			if (is_same_field(&f->fields[i], &field)) {
-				snprintf(reason, reason_size, "'%s' is there twice",
-					 name);
-				return false;
-			}
+			if (is_same_field(&f->fields[i], &field))
+				return ptrc_cli_because(why, "'%s' is there twice", name);
 		f->fields = ptrc_cli_reallocate(f->fields, (f->field_count + 1) *
 								   sizeof(*f->fields));
 		f->fields[f->field_count++] = field;

@@ -54,7 +54,7 @@ struct ptrc_event_labels {
  * not exist or is there twice.
  */
 bool ptrc_event_fields(struct ptrc_event_format *, const char *list,
-		       const struct ptrc_layouts *, char *reason, size_t reason_size);
+		       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
 
 /* Appends the event, with its line feed. */
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *,

@@ -4,13 +4,12 @@
 
 #include <fnmatch.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
+#include "src/cli/message.h"
 #include "src/cli/nearest.h"
 
 /* Numbers are copied from the data as they are. */
@@ -74,20 +73,8 @@ struct parser {
 	struct ptrc_layouts *layouts;
 	struct ptrc_layout *layout;
 	const char *at;
-	char *reason;
-	size_t reason_size;
+	struct ptrc_cli_reason *why;
 };
-
-static bool __attribute__((format(printf, 2, 3)))
-refuse(struct parser *p, const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	vsnprintf(p->reason, p->reason_size, format, values);
-	va_end(values);
-	return false;
-}
 
 static void skip_blanks(struct parser *p)
 {
@@ -109,7 +96,8 @@ static bool take_word(struct parser *p, char word[NAME_MAX_BYTES + 1])
 	while (is_word(p->at[n]))
 		n++;
 	if (n > NAME_MAX_BYTES)
-		return refuse(p, "'%.20s...' is too long for a word", p->at);
+		return ptrc_cli_because(p->why, "'%.20s...' is too long for a word",
+					p->at);
 	memcpy(word, p->at, n);
 	word[n] = '\0';
 	p->at += n;
@@ -130,13 +118,14 @@ static bool say_no_type(struct parser *p, const char *word)
 	char proposal[80];
 
 	if (!*word && *p->at)
-		return refuse(p, "a type is missing before '%.20s'", p->at);
+		return ptrc_cli_because(p->why, "a type is missing before '%.20s'",
+					p->at);
 	if (!*word)
-		return refuse(p, "a type is missing at the end");
+		return ptrc_cli_because(p->why, "a type is missing at the end");
 	for (size_t i = 0; i < TYPE_COUNT; i++)
 		ptrc_nearest_offer(&nearest, word, types[i].name);
-	return refuse(p, "'%s' is not a type%s", word,
-		      ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	return ptrc_cli_because(p->why, "'%s' is not a type%s", word,
+				ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
 /* [N]; 0 without it. */
@@ -149,15 +138,16 @@ static bool take_count(struct parser *p, const struct type *type, size_t *count)
 	if (*p->at != '[')
 		return true;
 	if (type->size || type->kind == STRING)
-		return refuse(p, "'%s' takes no [N]", type->name);
+		return ptrc_cli_because(p->why, "'%s' takes no [N]", type->name);
 	p->at++;
 	skip_blanks(p);
 	for (; *p->at >= '0' && *p->at <= '9' && n <= COUNT_MAX; p->at++)
 		n = 10 * n + (size_t)(*p->at - '0');
 	skip_blanks(p);
 	if (!n || n > COUNT_MAX || *p->at != ']')
-		return refuse(p, "'%s[' wants a number from 1 to %d and ']'", type->name,
-			      (int)COUNT_MAX);
+		return ptrc_cli_because(p->why,
+					"'%s[' wants a number from 1 to %d and ']'",
+					type->name, (int)COUNT_MAX);
 	p->at++;
 	*count = n;
 	return true;
@@ -179,17 +169,18 @@ static bool take_name(struct parser *p, const struct type *type, struct field *f
 	if (!take_word(p, name))
 		return false;
 	if (type->kind == PADDING)
-		return *name ? refuse(p, "'pad' takes no name") : true;
+		return *name ? ptrc_cli_because(p->why, "'pad' takes no name") : true;
 	if (!*name || (*name >= '0' && *name <= '9'))
-		return refuse(p, "'%s' wants a name behind it: letters, digits and _",
-			      type->name);
+		return ptrc_cli_because(
+			p->why, "'%s' wants a name behind it: letters, digits and _",
+			type->name);
 	for (size_t i = 0; i < p->layout->count; i++) {
 		const char *other = p->layout->fields[i].text;
 
 		if (other && (!strcmp(name, other) || is_hex_of(name, other) ||
 			      is_hex_of(other, name)))
-			return refuse(
-				p,
+			return ptrc_cli_because(
+				p->why,
 				strcmp(name, other)
 					? "'%s' and '%s': the one with _hex is where "
 					  "bytes of the other go"
@@ -221,17 +212,18 @@ static bool take_field(struct parser *p)
 	if (!type)
 		return say_no_type(p, word);
 	if (l->count == FIELDS_MAX)
-		return refuse(p, "has more than %d fields", (int)FIELDS_MAX);
+		return ptrc_cli_because(p->why, "has more than %d fields",
+					(int)FIELDS_MAX);
 	if (l->count && l->fields[l->count - 1].type->kind == BYTES &&
 	    !l->fields[l->count - 1].size)
-		return refuse(p, "nothing can follow 'bytes' without [N]");
+		return ptrc_cli_because(p->why, "nothing can follow 'bytes' without [N]");
 	f.type = type;
 	if (!take_count(p, type, &f.size))
 		return false;
 	if (type->size)
 		f.size = type->size;
 	else if (!f.size && (type->kind == CHARS || type->kind == PADDING))
-		return refuse(p, "'%s' wants [N] behind it", type->name);
+		return ptrc_cli_because(p->why, "'%s' wants [N] behind it", type->name);
 	if (!take_name(p, type, &f))
 		return false;
 	l->fields = ptrc_cli_reallocate(l->fields, (l->count + 1) * sizeof(*l->fields));
@@ -257,7 +249,8 @@ static bool take_fields(struct parser *p)
 		if (!*p->at)
 			break;
 		if (*p->at != ',')
-			return refuse(p, "a comma is missing before '%.20s'", p->at);
+			return ptrc_cli_because(
+				p->why, "a comma is missing before '%.20s'", p->at);
 		p->at++;
 	}
 	for (size_t i = 0; is_aligned && i < p->layout->count; i++)
@@ -274,10 +267,9 @@ static void free_layout(struct ptrc_layout *l)
 }
 
 bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *layout,
-		      char *reason, size_t reason_size)
+		      struct ptrc_cli_reason *why)
 {
-	struct parser p = {l, ptrc_cli_allocate(sizeof(*p.layout)), layout, reason,
-			   reason_size};
+	struct parser p = {l, ptrc_cli_allocate(sizeof(*p.layout)), layout, why};
 
 	*p.layout = (struct ptrc_layout){.alignment = 1};
 	if (!take_fields(&p)) {

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/cli/message.h"
 #include "src/view/value.h"
 
 struct ptrc_layout;
@@ -36,7 +37,7 @@ struct ptrc_layouts {
  * counts. Both texts are copied. False with the reason if it cannot be.
  */
 bool ptrc_layouts_add(struct ptrc_layouts *, const char *pattern, const char *layout,
-		      char *reason, size_t reason_size);
+		      struct ptrc_cli_reason *why);
 
 void ptrc_layouts_free(struct ptrc_layouts *);
 

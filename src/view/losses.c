@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
+#include "src/cli/message.h"
 
 void ptrc_losses_gather(struct ptrc_losses *l,
 			const struct posix_trace_status_info *status,

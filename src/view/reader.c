@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
+#include "src/cli/message.h"
 
 /* The begin of every log; see docs/log-format.md. All but the signature may be otherwise
  * in one that this program cannot read. */

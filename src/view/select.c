@@ -5,7 +5,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
-#include "src/cli/cli.h"
+#include "src/cli/message.h"
 
 void ptrc_select_add_glob(struct ptrc_select *s, const char *pattern)
 {

@@ -49,8 +49,8 @@ bool ptrc_field_is_number(const struct ptrc_field *f)
 	return f->id < PTRC_FIELD_MEMBER && fields[f->id].is_number;
 }
 
-static void say_no_field(const char *name, const struct ptrc_layouts *l, char *reason,
-			 size_t reason_size)
+static void say_no_field(const char *name, const struct ptrc_layouts *l,
+			 struct ptrc_cli_reason *why)
 {
 	struct ptrc_nearest nearest = {0};
 	char members[64][MEMBER_NAME_MAX];
@@ -65,20 +65,18 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l, char *r
 	}
 	for (size_t i = 0; i < sizeof(data_keys) / sizeof(*data_keys); i++)
 		if (!strcmp(name, data_keys[i])) {
-			snprintf(reason, reason_size, "'%s' is part of 'data' here",
-				 name);
+			ptrc_cli_because(why, "'%s' is part of 'data' here", name);
 			return;
 		}
 	if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
-		snprintf(reason, reason_size, "'%.80s' is in no layout; see --decode",
-			 name);
+		ptrc_cli_because(why, "'%.80s' is in no layout; see --decode", name);
 	else
-		snprintf(reason, reason_size, "events have no field '%.80s'%s", name,
-			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+		ptrc_cli_because(why, "events have no field '%.80s'%s", name,
+				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
-		     char *reason, size_t reason_size)
+		     struct ptrc_cli_reason *why)
 {
 	for (size_t i = 0; i < FIELD_COUNT; i++)
 		if (!strcmp(name, fields[i].name)) {
@@ -94,7 +92,7 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc
 			return true;
 		}
 	}
-	say_no_field(name, l, reason, reason_size);
+	say_no_field(name, l, why);
 	return false;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/cli/message.h"
 #include "src/view/layout.h"
 #include "src/view/reader.h"
 #include "src/view/value.h"
@@ -40,7 +41,7 @@ struct ptrc_field {
 
 /* Finds a field by its name. Returns false with the reason if it does not exist. */
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
-		     char *reason, size_t reason_size);
+		     struct ptrc_cli_reason *why);
 
 const char *ptrc_field_name(enum ptrc_field_id);
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
+#include "src/cli/message.h"
 #include "src/view/when.h"
 
 /* Far more than anybody writes, and far less than what fills the stack, here or in the
@@ -95,8 +95,7 @@ struct parser {
 	const char *begin;
 	const char *at;
 	const struct ptrc_layouts *layouts;
-	char *reason;
-	size_t reason_size;
+	struct ptrc_cli_reason *why;
 	size_t depth;
 	size_t tests;
 
@@ -114,18 +113,16 @@ struct parser {
 static void __attribute__((format(printf, 3, 4)))
 refuse(struct parser *p, const char *at, const char *format, ...)
 {
+	char reason[sizeof(p->why->text)];
 	va_list values;
-	int n;
 
-	/* What follows a mistake is none of its own. */
+	/* Only the first mistake is reported: others may follow from it. */
 	if (p->token == BAD)
 		return;
-	n = snprintf(p->reason, p->reason_size,
-		     "column %zu: ", (size_t)(at - p->begin) + 1);
 	va_start(values, format);
-	if (n > 0 && (size_t)n < p->reason_size)
-		vsnprintf(p->reason + n, p->reason_size - (size_t)n, format, values);
+	vsnprintf(reason, sizeof(reason), format, values);
 	va_end(values);
+	ptrc_cli_because(p->why, "column %zu: %s", (size_t)(at - p->begin) + 1, reason);
 	p->token = BAD;
 }
 
@@ -298,15 +295,14 @@ static void set_number(struct operand *o, long double number)
 
 static void read_operand(struct parser *p, struct operand *o, bool is_right)
 {
-	char reason[300];
+	struct ptrc_cli_reason why;
 
 	o->at = (size_t)(p->token_at - p->begin);
 	switch (p->token) {
 	case FIELD:
 		o->is_field = true;
-		if (!ptrc_field_find(p->word, p->layouts, &o->field, reason,
-				     sizeof(reason)))
-			refuse(p, p->token_at, "%s%s", reason,
+		if (!ptrc_field_find(p->word, p->layouts, &o->field, &why))
+			refuse(p, p->token_at, "%s%s", why.text,
 			       is_right ? "; text stands in quotes" : "");
 		break;
 	case NUMBER:
@@ -536,14 +532,13 @@ static struct node *read_or(struct parser *p)
 }
 
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *layouts,
-				    char *reason, size_t reason_size)
+				    struct ptrc_cli_reason *why)
 {
 	struct parser p = {
 		.begin = text,
 		.at = text,
 		.layouts = layouts,
-		.reason = reason,
-		.reason_size = reason_size,
+		.why = why,
 	};
 	struct ptrc_where *w;
 	struct node *root;

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "src/cli/message.h"
 #include "src/view/view.h"
 
 struct ptrc_where;
@@ -28,7 +29,7 @@ struct ptrc_where;
 /* Null with the reason, which begins with the column in the text, if it is wrong. The
  * layouts must stay. */
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *,
-				    char *reason, size_t reason_size);
+				    struct ptrc_cli_reason *why);
 
 /* One expression that holds if both do; they are part of it from then on. */
 struct ptrc_where *ptrc_where_and(struct ptrc_where *, struct ptrc_where *);
