@@ -24,8 +24,8 @@
  * PTRC_TEST_SLOWDOWN, a whole number, multiplies every timeout (sanitizers need it).
  * PTRC_TEST_SAMPLE=8 has cases that go through all instructions of a call, or all stores, try
  * each eighth, from a random one on; PTRC_TEST_SEED repeats the choice that was printed.
- * PTRC_TEST_EMULATED, a file, says that the program runs under an emulator, and of which
- * cases it lacks something they need: lines "program case reason" (tests/emulated).
+ * PTRC_TEST_LACKS, words with blanks between them, says what there is not, for instance under
+ * an emulator; cases that need it (TEST(name, ids, NEEDS_KEEPER)) are skipped.
  */
 #ifndef TESTS_HARNESS_H
 #define TESTS_HARNESS_H
@@ -66,12 +66,44 @@
  * stream whose controller was killed. */
 #define HARNESS_LINGER_MS 2000
 
+/* What a case may need of the machine that an emulator of another processor (qemu-aarch64 7.2,
+ * user mode) does not have. */
+enum harness_need {
+	NEEDS_KEEPER = 1 << 0,
+	NEEDS_EXEC = 1 << 1,
+	NEEDS_SPEED = 1 << 2,
+	NEEDS_SUBREAPER = 1 << 3,
+	NEEDS_THREADED_FORK = 1 << 4,
+	NEEDS_FORK_ADVICE = 1 << 5,
+	NEEDS_PWRITEV2 = 1 << 6,
+	NEEDS_ADDRESS_LIMIT = 1 << 7,
+};
+
+#define HARNESS_NEEDS 8
+/* The words are those of PTRC_TEST_LACKS. */
+static const struct {
+	unsigned int need;
+	const char *word, *reason;
+} harness_needs[HARNESS_NEEDS] = {
+	{NEEDS_KEEPER, "keeper",
+	 "no process without an exit signal, so no keeper: no log can be written"},
+	{NEEDS_EXEC, "exec", "programs of another processor are not executed"},
+	{NEEDS_SPEED, "speed", "too slow for the times that are compared"},
+	{NEEDS_SUBREAPER, "subreaper", "PR_SET_CHILD_SUBREAPER is not known"},
+	{NEEDS_THREADED_FORK, "threaded-fork", "a fork amid threads may hang"},
+	{NEEDS_FORK_ADVICE, "fork-advice",
+	 "MADV_DONTFORK, MADV_WIPEONFORK and vfork are not known"},
+	{NEEDS_PWRITEV2, "pwritev2", "pwritev2 is not known"},
+	{NEEDS_ADDRESS_LIMIT, "address-limit", "RLIMIT_AS does not bind programs"},
+};
+
 struct harness_case {
 	const char *name;
 	const char *ids;
 	void (*run)(void);
 	int line;
 	int timeout_s;
+	unsigned int needs;
 	struct harness_case *next;
 };
 
@@ -95,19 +127,27 @@ static struct harness_shared *harness_shared;
 static bool harness_verbose;
 static unsigned int harness_seed;
 
-#define TEST_TIMEOUT(case_name, case_ids, seconds)                                       \
-	static void harness_run_##case_name(void);                                       \
-	static struct harness_case harness_case_##case_name = {                          \
-		#case_name, case_ids, harness_run_##case_name, __LINE__, seconds, NULL}; \
-	__attribute__((constructor)) static void harness_add_##case_name(void)           \
-	{                                                                                \
-		harness_add(&harness_case_##case_name);                                  \
-	}                                                                                \
+#define TEST_TIMEOUT(case_name, case_ids, seconds, ...)                        \
+	static void harness_run_##case_name(void);                             \
+	static struct harness_case harness_case_##case_name = {                \
+		.name = #case_name,                                            \
+		.ids = case_ids,                                               \
+		.run = harness_run_##case_name,                                \
+		.line = __LINE__,                                              \
+		.timeout_s = seconds,                                          \
+		.needs = 0 __VA_OPT__(|) __VA_ARGS__,                          \
+	};                                                                     \
+	__attribute__((constructor)) static void harness_add_##case_name(void) \
+	{                                                                      \
+		harness_add(&harness_case_##case_name);                        \
+	}                                                                      \
 	static void harness_run_##case_name(void)
 
 /* Defines the case `name', a C identifier saying what is so; ids are those of the
- * requirements it shows, separated by spaces. */
-#define TEST(name, ids) TEST_TIMEOUT(name, ids, HARNESS_TIMEOUT_S)
+ * requirements it shows, separated by spaces. What it needs that is not everywhere comes behind
+ * them: TEST(name, "LOG-12", NEEDS_KEEPER | NEEDS_EXEC). */
+#define TEST(name, ids, ...) \
+	TEST_TIMEOUT(name, ids, HARNESS_TIMEOUT_S __VA_OPT__(, ) __VA_ARGS__)
 
 /* Defines what another image of this program does: HELPER(name) { ... return status; }
  * with int argc and char **argv, argv[0] being the first argument after the name. See
@@ -405,25 +445,24 @@ static inline void harness_reset_signals(void)
 		signal(signals[i], SIG_DFL);
 }
 
-/* Why the emulator that runs us cannot run the case, in a static buffer; null if it can. */
+/* What is lacking that the case needs; null if nothing is. */
 static inline const char *harness_lacking(const struct harness_case *one)
 {
-	static char line[512];
-	const char *list = getenv("PTRC_TEST_EMULATED");
-	FILE *file = list ? fopen(list, "re") : NULL;
-	char *found = NULL;
+	const char *lacks = getenv("PTRC_TEST_LACKS");
 
-	while (file && !found && fgets(line, sizeof(line), file)) {
-		char *program = strtok(line, " \t\n"), *name = strtok(NULL, " \t\n");
+	for (size_t i = 0; lacks && i < HARNESS_NEEDS; i++) {
+		size_t len = strlen(harness_needs[i].word);
+		const char *at = lacks;
 
-		if (program && name &&
-		    strcmp(program, program_invocation_short_name) == 0 &&
-		    (strcmp(name, one->name) == 0 || strcmp(name, "*") == 0))
-			found = strtok(NULL, "\n");
+		while (one->needs & harness_needs[i].need &&
+		       (at = strstr(at, harness_needs[i].word))) {
+			if ((at == lacks || at[-1] == ' ') &&
+			    (at[len] == ' ' || !at[len]))
+				return harness_needs[i].reason;
+			at += len;
+		}
 	}
-	if (file)
-		fclose(file);
-	return found;
+	return NULL;
 }
 
 /* True if the case passed or was skipped. SIGCHLD is blocked in the caller. */

@@ -185,7 +185,7 @@ TEST(attributes_and_capacity_stay, "CLEAR-05 CLOCK-05 SIZE-11")
 	}
 }
 
-TEST(losses_and_flush_errors_are_forgotten, "CLEAR-06 STATUS-14 STATUS-17")
+TEST(losses_and_flush_errors_are_forgotten, "CLEAR-06 STATUS-14 STATUS-17", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
@@ -280,7 +280,7 @@ static void expect_log(trace_id_t trid, int full, int overrun)
 	CHECK_EQ(info.posix_log_overrun_status, overrun);
 }
 
-TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01")
+TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -310,7 +310,7 @@ TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01")
 	}
 }
 
-TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01")
+TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
@@ -333,7 +333,7 @@ TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01")
 	ts_expect_numbers(&events, UNNAMED, 30, 39);
 }
 
-TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32")
+TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
@@ -362,7 +362,8 @@ TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32")
 	CHECK_EQ(info.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
 }
 
-TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29")
+TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL);
@@ -390,7 +391,7 @@ TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29
 	CHECK_EQ(stop_reason(&events.at[4]), 0);
 }
 
-TEST(a_pipe_keeps_what_was_written, "CLEAR-12")
+TEST(a_pipe_keeps_what_was_written, "CLEAR-12", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
@@ -507,7 +508,7 @@ static void *clear_in_thread(void *arg)
 	return NULL;
 }
 
-TEST(clear_waits_for_a_flush, "CLEAR-14 CLEAR-12 LOG-17")
+TEST(clear_waits_for_a_flush, "CLEAR-14 CLEAR-12 LOG-17", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
@@ -551,7 +552,7 @@ TEST(a_blocked_reader_stays_blocked, "CLEAR-15 GETNEXT-06")
 	CHECK_EQ(ts_number(&reader.event), 7);
 }
 
-TEST(anything_but_an_active_stream_is_einval, "CLEAR-16 ERRORS-06")
+TEST(anything_but_an_active_stream_is_einval, "CLEAR-16 ERRORS-06", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	int fd = ts_temp_file();

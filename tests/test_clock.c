@@ -92,7 +92,7 @@ TEST(an_object_read_from_a_stream_keeps_its_creation_time, "CLOCK-03 ATTR-15 ATT
 	CHECK_EQ(ts_time_ns(&time), created);
 }
 
-TEST(a_log_has_the_times_of_its_stream, "CLOCK-04 CLOCK-06")
+TEST(a_log_has_the_times_of_its_stream, "CLOCK-04 CLOCK-06", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, NULL, fd), log;
@@ -172,17 +172,17 @@ static void expect_exact(trace_id_t trid, uint32_t count, uint32_t pause_us)
 	free(after);
 }
 
-TEST(a_stamp_is_the_time_of_the_call, "EVENT-11 CLOCK-06")
+TEST(a_stamp_is_the_time_of_the_call, "EVENT-11 CLOCK-06", NEEDS_SPEED)
 {
 	expect_exact(stream_on(0), 20000, 0);
 }
 
-TEST(a_stamp_stays_exact_over_a_second, "EVENT-11")
+TEST(a_stamp_stays_exact_over_a_second, "EVENT-11", NEEDS_SPEED)
 {
 	expect_exact(stream_on(0), 1000, 1100);
 }
 
-TEST(a_stamp_is_exact_after_idle_times, "EVENT-11")
+TEST(a_stamp_is_exact_after_idle_times, "EVENT-11", NEEDS_SPEED)
 {
 	trace_id_t trid = stream_on(0);
 
@@ -192,7 +192,7 @@ TEST(a_stamp_is_exact_after_idle_times, "EVENT-11")
 	}
 }
 
-TEST(system_events_are_stamped_as_exactly, "EVENT-11 CLOCK-06")
+TEST(system_events_are_stamped_as_exactly, "EVENT-11 CLOCK-06", NEEDS_SPEED)
 {
 	trace_event_set_t set = ts_set(ts_id("other"), 0);
 	trace_id_t trid = ts_create(0, NULL);
@@ -217,7 +217,7 @@ TEST(system_events_are_stamped_as_exactly, "EVENT-11 CLOCK-06")
 	}
 }
 
-TEST(stamps_go_through_a_log_unchanged, "EVENT-11 LOG-38")
+TEST(stamps_go_through_a_log_unchanged, "EVENT-11 LOG-38", NEEDS_KEEPER)
 {
 	enum { count = 500 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
@@ -247,7 +247,7 @@ TEST(stamps_go_through_a_log_unchanged, "EVENT-11 LOG-38")
 	CHECK_EQ(seen, count);
 }
 
-TEST(several_streams_agree_on_the_time, "EVENT-11")
+TEST(several_streams_agree_on_the_time, "EVENT-11", NEEDS_SPEED)
 {
 	trace_id_t first = stream_on(0), second;
 	struct ts_event a, b;

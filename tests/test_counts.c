@@ -125,7 +125,7 @@ TEST(unread_is_what_a_reader_still_gets, "EXT-01")
 	}
 }
 
-TEST(a_clear_begins_the_counts_anew, "EXT-02")
+TEST(a_clear_begins_the_counts_anew, "EXT-02", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
 	trace_event_id_t id = ts_id("event");
@@ -163,7 +163,7 @@ TEST(a_clear_begins_the_counts_anew, "EXT-02")
 	}
 }
 
-TEST(what_was_flushed_is_counted_as_the_log_has_it, "EXT-01")
+TEST(what_was_flushed_is_counted_as_the_log_has_it, "EXT-01", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
@@ -319,7 +319,7 @@ static void *flush(void *arg)
 	return NULL;
 }
 
-TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01")
+TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
@@ -345,7 +345,7 @@ TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01")
 	ts_shutdown(f.trid);
 }
 
-TEST(counts_are_exact_while_others_flush_and_record, "EXT-01")
+TEST(counts_are_exact_while_others_flush_and_record, "EXT-01", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0);
@@ -444,7 +444,7 @@ TEST(a_reader_that_sleeps_does_not_keep_the_counts, "EXT-01")
 	ts_shutdown(trid);
 }
 
-TEST(the_next_keeper_goes_on_counting, "EXT-01 LOG-39")
+TEST(the_next_keeper_goes_on_counting, "EXT-01 LOG-39", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
@@ -466,7 +466,8 @@ TEST(the_next_keeper_goes_on_counting, "EXT-01 LOG-39")
 	ts_shutdown(trid);
 }
 
-TEST(only_active_streams_have_type_counts, "EXT-01 ERRORS-03 ERRORS-04 ERRORS-06")
+TEST(only_active_streams_have_type_counts, "EXT-01 ERRORS-03 ERRORS-04 ERRORS-06",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();

@@ -407,7 +407,7 @@ static void drop_and_exec(struct ts_target *target, unsigned int n)
 	ts_target_exec(target);
 }
 
-TEST(one_user_does_not_use_up_the_streams_of_another, "CREATE-10")
+TEST(one_user_does_not_use_up_the_streams_of_another, "CREATE-10", NEEDS_EXEC)
 {
 	if (geteuid() != 0)
 		SKIP("needs root, for two users");
@@ -424,7 +424,7 @@ TEST(one_user_does_not_use_up_the_streams_of_another, "CREATE-10")
 	ts_target_end(&second);
 }
 
-TEST(open_logs_do_not_count_as_streams, "CREATE-11")
+TEST(open_logs_do_not_count_as_streams, "CREATE-11", NEEDS_KEEPER)
 {
 	be_alone(USER_LIMIT);
 	trace_id_t trids[TRACE_SYS_MAX + 1], logs[TRACE_SYS_MAX + 6];
@@ -561,7 +561,7 @@ TEST(a_process_whose_first_thread_ended_is_one, "CREATE-13")
 	harness_reap(pid);
 }
 
-TEST(a_process_of_another_user_is_eperm, "CREATE-14 CREATE-15 CREATE-21")
+TEST(a_process_of_another_user_is_eperm, "CREATE-14 CREATE-15 CREATE-21", NEEDS_EXEC)
 {
 	if (geteuid() != 0)
 		SKIP("needs root, for two users");
@@ -587,7 +587,7 @@ TEST(a_process_of_another_user_is_eperm, "CREATE-14 CREATE-15 CREATE-21")
 	ts_target_end(&users);
 }
 
-TEST(who_gives_up_his_user_can_end_his_log, "LOG-13 EXIT-01")
+TEST(who_gives_up_his_user_can_end_his_log, "LOG-13 EXIT-01", NEEDS_KEEPER)
 {
 	if (geteuid() != 0)
 		SKIP("needs root");
@@ -618,7 +618,7 @@ TEST(who_gives_up_his_user_can_end_his_log, "LOG-13 EXIT-01")
 	}
 }
 
-TEST(root_traces_processes_of_every_user, "CREATE-15")
+TEST(root_traces_processes_of_every_user, "CREATE-15", NEEDS_EXEC)
 {
 	if (geteuid() != 0)
 		SKIP("needs root");
@@ -646,7 +646,7 @@ static intptr_t do_undumpable(const void *arg, size_t bytes)
 	return prctl(PR_SET_DUMPABLE, 0);
 }
 
-TEST(no_ptrace_permission_is_needed, "CREATE-15 GEN-06")
+TEST(no_ptrace_permission_is_needed, "CREATE-15 GEN-06", NEEDS_EXEC)
 {
 	be_alone(USER_LIMIT);
 	trace_attr_t attr = small_attr();
@@ -668,7 +668,7 @@ static intptr_t do_get_euid(const void *arg, size_t bytes)
 	return (intptr_t)geteuid();
 }
 
-TEST(a_set_user_id_program_is_eperm, "CREATE-15 CREATE-14")
+TEST(a_set_user_id_program_is_eperm, "CREATE-15 CREATE-14", NEEDS_EXEC)
 {
 	if (geteuid() != 0)
 		SKIP("needs root, for a set-user-ID program");
@@ -794,7 +794,7 @@ HELPER(in_small_shm)
 }
 
 /* A stream of 1 MiB is an object of 138 MB, most of which is no memory until much later. */
-TEST(hard_file_size_limit_leaves_room_for_a_stream, "CREATE-17 SIZE-11")
+TEST(hard_file_size_limit_leaves_room_for_a_stream, "CREATE-17 SIZE-11", NEEDS_KEEPER)
 {
 	static const size_t limits[] = {64 << 20, 8 << 20};
 	for (int i = 0; i < 2; i++) {
@@ -826,7 +826,7 @@ TEST(hard_file_size_limit_leaves_room_for_a_stream, "CREATE-17 SIZE-11")
 	}
 }
 
-TEST(event_memory_is_reserved_at_creation, "CREATE-17 SIZE-17")
+TEST(event_memory_is_reserved_at_creation, "CREATE-17 SIZE-17", NEEDS_EXEC)
 {
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
@@ -944,7 +944,7 @@ TEST(a_null_identifier_is_einval, "CREATE-21")
 	CHECK_EQ(posix_trace_create(0, NULL, NULL), EINVAL);
 }
 
-TEST(identifiers_are_never_0_and_never_used_again, "CREATE-22 ERRORS-04")
+TEST(identifiers_are_never_0_and_never_used_again, "CREATE-22 ERRORS-04", NEEDS_KEEPER)
 {
 	enum { TIMES = 150 };
 	trace_attr_t attr = small_attr();
@@ -971,7 +971,7 @@ TEST(identifiers_are_never_0_and_never_used_again, "CREATE-22 ERRORS-04")
 	}
 }
 
-TEST(a_process_without_the_library_is_traced_once_it_has_it, "CREATE-23")
+TEST(a_process_without_the_library_is_traced_once_it_has_it, "CREATE-23", NEEDS_EXEC)
 {
 	trace_attr_t attr = small_attr();
 	int to_shell;
@@ -1106,7 +1106,7 @@ static void come_and_go(void)
 }
 
 TEST(many_processes_create_streams_at_the_same_time,
-     "CREATE-08 CREATE-26 CREATE-12 GEN-05")
+     "CREATE-08 CREATE-26 CREATE-12 GEN-05", NEEDS_EXEC)
 {
 	pid_t pids[CROWD];
 	for (int i = 0; i < CROWD; i++) {

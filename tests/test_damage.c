@@ -136,7 +136,7 @@ TEST(damaged_memory_is_told_and_skipped, "SYSEVENT-08 SYSEVENT-10 SYSEVENT-22")
 }
 
 /* The controller's own thread records; each flush finds the one before mended. */
-TEST(damaged_memory_is_told_in_the_log, "SYSEVENT-08")
+TEST(damaged_memory_is_told_in_the_log, "SYSEVENT-08", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 	int fd = ts_temp_file();
@@ -172,7 +172,7 @@ TEST(damaged_memory_is_told_in_the_log, "SYSEVENT-08")
 }
 
 /* An event of a time to come would wait, and all behind it, for ever. */
-TEST(events_of_the_future_are_damage, "SYSEVENT-08")
+TEST(events_of_the_future_are_damage, "SYSEVENT-08", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 	trace_event_id_t id = ts_id("marked");
@@ -302,7 +302,7 @@ TEST(a_name_without_end_is_ended, "SYSEVENT-08")
 }
 
 /* The number of a command is another when its keeper looks. */
-TEST(a_command_whose_number_is_damaged_comes_to_an_end, "SYSEVENT-08")
+TEST(a_command_whose_number_is_damaged_comes_to_an_end, "SYSEVENT-08", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 256);
@@ -789,17 +789,17 @@ static void damage_all(int policy, bool has_log)
 	}
 }
 
-TEST(damage_of_a_loop_stream_ends_nobody, "SYSEVENT-08")
+TEST(damage_of_a_loop_stream_ends_nobody, "SYSEVENT-08", NEEDS_SUBREAPER)
 {
 	damage_all(POSIX_TRACE_LOOP, false);
 }
 
-TEST(damage_of_an_until_full_stream_ends_nobody, "SYSEVENT-08")
+TEST(damage_of_an_until_full_stream_ends_nobody, "SYSEVENT-08", NEEDS_SUBREAPER)
 {
 	damage_all(POSIX_TRACE_UNTIL_FULL, false);
 }
 
-TEST(damage_of_a_logged_stream_ends_nobody, "SYSEVENT-08 OPEN-15")
+TEST(damage_of_a_logged_stream_ends_nobody, "SYSEVENT-08 OPEN-15", NEEDS_SUBREAPER)
 {
 	damage_all(POSIX_TRACE_FLUSH, true);
 }

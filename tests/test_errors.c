@@ -216,7 +216,7 @@ static void refuse_never_issued(void)
 }
 
 TEST(identifiers_never_issued_are_einval,
-     "ERRORS-03 ERRORS-10 ERRORS-01 GETNEXT-27 GETNEXT-19")
+     "ERRORS-03 ERRORS-10 ERRORS-01 GETNEXT-27 GETNEXT-19", NEEDS_KEEPER)
 {
 	/* First in a process that never had a stream. */
 	refuse_never_issued();
@@ -237,7 +237,8 @@ TEST(identifiers_never_issued_are_einval,
 	ts_close_log(log);
 }
 
-TEST(identifiers_are_invalid_after_shutdown_and_close, "ERRORS-04 ERRORS-10 CREATE-22")
+TEST(identifiers_are_invalid_after_shutdown_and_close, "ERRORS-04 ERRORS-10 CREATE-22",
+     NEEDS_KEEPER)
 {
 	enum { TIMES = 20 };
 	trace_id_t stale[2 * TIMES];
@@ -259,7 +260,7 @@ TEST(identifiers_are_invalid_after_shutdown_and_close, "ERRORS-04 ERRORS-10 CREA
 }
 
 TEST(identifiers_of_the_parent_are_invalid_in_a_child,
-     "ERRORS-05 FORK-10 FORK-12 ERRORS-10")
+     "ERRORS-05 FORK-10 FORK-12 ERRORS-10", NEEDS_KEEPER)
 {
 	int fd = short_log(), own_fd = ts_temp_file();
 	trace_id_t trids[] = {plain_stream(), logged_stream(own_fd), ts_open_log(fd)};
@@ -298,7 +299,7 @@ TEST(identifiers_of_the_parent_are_invalid_in_a_child,
 }
 
 TEST(each_function_accepts_its_kinds_of_stream,
-     "ERRORS-06 ERRORS-07 ERRORS-08 LOG-02 OPEN-02")
+     "ERRORS-06 ERRORS-07 ERRORS-08 LOG-02 OPEN-02", NEEDS_KEEPER)
 {
 	static const int kinds[] = {PLAIN, LOGGED, RECORDED};
 	for (int k = 0; k < 3; k++) {
@@ -322,7 +323,8 @@ TEST(each_function_accepts_its_kinds_of_stream,
 	}
 }
 
-TEST(a_refusal_changes_nothing, "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14")
+TEST(a_refusal_changes_nothing, "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14",
+     NEEDS_KEEPER)
 {
 	int fd = short_log(), own_fd = ts_temp_file();
 	trace_id_t plain = plain_stream(), logged = logged_stream(own_fd);
@@ -356,7 +358,7 @@ TEST(a_refusal_changes_nothing, "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14")
 	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, 0U);
 }
 
-TEST(the_identifier_is_judged_before_the_arguments, "ERRORS-02 EVENTID-25")
+TEST(the_identifier_is_judged_before_the_arguments, "ERRORS-02 EVENTID-25", NEEDS_KEEPER)
 {
 	char long_name[400];
 	trace_event_id_t id = 42;
@@ -386,7 +388,8 @@ TEST(the_identifier_is_judged_before_the_arguments, "ERRORS-02 EVENTID-25")
 
 TEST(null_pointers_of_stream_functions_are_einval,
      "ERRORS-10 GETNEXT-25 STATUS-26 FILTER-16 ATTRGET-05 EVENTID-28 EVENTLIST-14 OPEN-17 "
-     "CREATE-21")
+     "CREATE-21",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(), with_log = append_attr();
 	int fd = ts_temp_file(), other_fd = ts_temp_file(), is_last = 42;
@@ -544,7 +547,8 @@ static void on_alarm(int sig)
 	alarms++;
 }
 
-TEST(signals_interrupt_only_the_waiting_functions, "ERRORS-09 OPEN-05 CREATE-18 LOG-26")
+TEST(signals_interrupt_only_the_waiting_functions, "ERRORS-09 OPEN-05 CREATE-18 LOG-26",
+     NEEDS_KEEPER)
 {
 	struct sigaction action = {.sa_handler = on_alarm};
 	struct itimerval every = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
@@ -586,7 +590,7 @@ static void limit(int what, rlim_t value)
 	CHECK_SYS(setrlimit((__rlimit_resource_t)what, &limits));
 }
 
-TEST(too_few_descriptors_are_enomem, "ERRORS-12 CREATE-25 ERRORS-10")
+TEST(too_few_descriptors_are_enomem, "ERRORS-12 CREATE-25 ERRORS-10", NEEDS_KEEPER)
 {
 	int log_fd = short_log(), fd = ts_temp_file(), highest = 0;
 	trace_attr_t attr = small_attr(), with_log = append_attr();
@@ -636,7 +640,8 @@ TEST(too_few_descriptors_are_enomem, "ERRORS-12 CREATE-25 ERRORS-10")
 	CHECK_EQ(now, highest);
 }
 
-TEST(too_little_address_space_is_enomem, "ERRORS-12 CREATE-17 CREATE-25")
+TEST(too_little_address_space_is_enomem, "ERRORS-12 CREATE-17 CREATE-25",
+     NEEDS_ADDRESS_LIMIT)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 256 << 20, 256);
 	trace_attr_t small = small_attr();
@@ -696,7 +701,7 @@ HELPER(in_full_shm)
 }
 
 TEST(no_room_for_shared_objects_has_the_errors_of_the_pages,
-     "ERRORS-11 ERRORS-12 CREATE-17")
+     "ERRORS-11 ERRORS-12 CREATE-17", NEEDS_EXEC)
 {
 	if (!enter_mount_namespace() ||
 	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))

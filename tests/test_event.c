@@ -1481,7 +1481,7 @@ static void *make_noise(void *arg)
 	return NULL;
 }
 
-TEST(a_child_forked_amid_events_of_other_threads_records, "EVENT-14")
+TEST(a_child_forked_amid_events_of_other_threads_records, "EVENT-14", NEEDS_THREADED_FORK)
 {
 	enum { forks = 60, threads = 3 };
 	struct noise noise = {.id = ts_id("noise")};
@@ -1657,7 +1657,7 @@ TEST(recording_goes_on_though_nobody_reads, "EVENT-18")
 	do_flood(&load, sizeof(load));
 }
 
-TEST(recording_goes_on_while_the_log_device_blocks, "EVENT-18 LOG-17")
+TEST(recording_goes_on_while_the_log_device_blocks, "EVENT-18 LOG-17", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 65536, 0);
 	struct load load = {POSIX_TRACE_UNNAMED_USEREVENT, 0, 2000, 1000};
@@ -1947,7 +1947,7 @@ TEST(an_event_of_more_than_4_gib_is_lost, "EVENT-27")
 	ts_shutdown(trid);
 }
 
-TEST(an_event_too_big_for_a_flush_stream_is_lost_alone, "EVENT-27")
+TEST(an_event_too_big_for_a_flush_stream_is_lost_alone, "EVENT-27", NEEDS_KEEPER)
 {
 	enum { giant = 300000 };
 	static unsigned char data[giant];
@@ -2005,7 +2005,7 @@ static void expect_tids(const struct ts_events *events, const struct emitter *th
 	CHECK_EQ(number, 3);
 }
 
-TEST(an_event_has_the_number_of_its_thread, "EXT-03")
+TEST(an_event_has_the_number_of_its_thread, "EXT-03", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
 	struct emitter thread = {.id = ts_id("event")};

@@ -410,7 +410,7 @@ struct tally {
 	_Atomic uint32_t begun, done;
 };
 
-TEST(a_caller_that_is_killed_leaves_a_sound_stream, "EXT-07")
+TEST(a_caller_that_is_killed_leaves_a_sound_stream, "EXT-07", NEEDS_SPEED)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct shell shell = traceable_shell();

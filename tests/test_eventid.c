@@ -297,7 +297,8 @@ TEST(an_inheriting_family_shares_the_limit, "EVENTID-09 EVENTID-16 FORK-04")
 	ts_target_end(&child);
 }
 
-TEST(names_of_an_earlier_image_keep_their_place, "EVENTID-09 EVENTID-27 EXEC-03 EXEC-04")
+TEST(names_of_an_earlier_image_keep_their_place, "EVENTID-09 EVENTID-27 EXEC-03 EXEC-04",
+     NEEDS_EXEC)
 {
 	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
@@ -459,7 +460,8 @@ TEST(equal_compares_identifiers, "EVENTID-18 EVENTID-19")
 	CHECK_EQ(posix_trace_eventid_equal(trid, a, b), 0);
 }
 
-TEST(predefined_events_have_names_on_every_stream, "EVENTID-23 EVENTID-20 SYSEVENT-09")
+TEST(predefined_events_have_names_on_every_stream, "EVENTID-23 EVENTID-20 SYSEVENT-09",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
@@ -476,7 +478,8 @@ TEST(predefined_events_have_names_on_every_stream, "EVENTID-23 EVENTID-20 SYSEVE
 	ts_close_log(log);
 }
 
-TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10")
+TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10",
+     NEEDS_KEEPER)
 {
 	static const trace_event_id_t none[] = {0,    1000,  1032,     1033, 1087,
 						1088, 65535, 1U << 31, ~0U};
@@ -499,7 +502,8 @@ TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10")
 	}
 }
 
-TEST(names_need_a_stream_of_the_right_kind, "EVENTID-25 EVENTID-26 ERRORS-06 ERRORS-10")
+TEST(names_need_a_stream_of_the_right_kind, "EVENTID-25 EVENTID-26 ERRORS-06 ERRORS-10",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
@@ -521,7 +525,8 @@ TEST(names_need_a_stream_of_the_right_kind, "EVENTID-25 EVENTID-26 ERRORS-06 ERR
 	ts_close_log(log);
 }
 
-TEST(names_outlive_the_processes_that_opened_them, "EVENTID-27 EXIT-05 LOG-42")
+TEST(names_outlive_the_processes_that_opened_them, "EVENTID-27 EXIT-05 LOG-42",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = inherited_attr();
 	struct ts_target target = ts_target_fork();
@@ -671,7 +676,8 @@ TEST(identifier_0_is_never_one, "EVENTID-30 EVENT-19")
 		CHECK_NE(predefined[i].id, 0);
 }
 
-TEST(names_for_a_process_that_has_no_library_yet, "EVENTID-31 CREATE-23 EVENTID-13")
+TEST(names_for_a_process_that_has_no_library_yet, "EVENTID-31 CREATE-23 EVENTID-13",
+     NEEDS_EXEC)
 {
 	trace_attr_t attr = small_attr();
 	int release;
@@ -745,7 +751,8 @@ TEST(rewind_starts_the_list_again, "EVENTLIST-07 EVENTLIST-10")
 }
 
 TEST(a_log_has_the_list_of_its_stream,
-     "EVENTLIST-08 EVENTLIST-09 EVENTLIST-07 EVENTLIST-04 LOG-36 LOG-42 EVENTID-20")
+     "EVENTLIST-08 EVENTLIST-09 EVENTLIST-07 EVENTLIST-04 LOG-36 LOG-42 EVENTID-20",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();

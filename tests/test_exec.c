@@ -75,7 +75,8 @@ static void expect_unique_names(trace_id_t trid)
  * Traced processes
  */
 
-TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVENTID-27")
+TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVENTID-27",
+     NEEDS_EXEC)
 {
 	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
 				       POSIX_TRACE_INHERITED};
@@ -112,7 +113,7 @@ TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVE
 	}
 }
 
-TEST(stream_works_on_over_exec, "EXEC-01 STARTSTOP-11 FILTER-07")
+TEST(stream_works_on_over_exec, "EXEC-01 STARTSTOP-11 FILTER-07", NEEDS_EXEC)
 {
 	struct ts_target target = ts_target_fork();
 	trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
@@ -139,7 +140,7 @@ TEST(stream_works_on_over_exec, "EXEC-01 STARTSTOP-11 FILTER-07")
 	ts_target_end(&target);
 }
 
-TEST(new_image_gets_the_streams_ids, "EXEC-03 EVENTID-16")
+TEST(new_image_gets_the_streams_ids, "EXEC-03 EVENTID-16", NEEDS_EXEC)
 {
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = create_plain(target.pid);
@@ -166,7 +167,8 @@ TEST(new_image_gets_the_streams_ids, "EXEC-03 EVENTID-16")
 	ts_target_end(&target);
 }
 
-TEST(old_names_keep_their_place_while_a_stream_uses_them, "EXEC-03 EVENTID-09")
+TEST(old_names_keep_their_place_while_a_stream_uses_them, "EXEC-03 EVENTID-09",
+     NEEDS_EXEC)
 {
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = create_plain(target.pid);
@@ -185,7 +187,7 @@ TEST(old_names_keep_their_place_while_a_stream_uses_them, "EXEC-03 EVENTID-09")
 	ts_target_end(&target);
 }
 
-TEST(list_of_a_later_stream_gives_no_id_twice, "EXEC-15 EVENTID-10")
+TEST(list_of_a_later_stream_gives_no_id_twice, "EXEC-15 EVENTID-10", NEEDS_EXEC)
 {
 	struct ts_target target = ts_target_fork();
 	char name[32], got[TRACE_EVENT_NAME_MAX + 1];
@@ -209,7 +211,7 @@ TEST(list_of_a_later_stream_gives_no_id_twice, "EXEC-15 EVENTID-10")
 	ts_target_end(&target);
 }
 
-TEST(child_is_traced_before_its_exec, "CREATE-23 EVENTID-31 EXEC-01")
+TEST(child_is_traced_before_its_exec, "CREATE-23 EVENTID-31 EXEC-01", NEEDS_EXEC)
 {
 	char path[PATH_MAX];
 	int go[2];
@@ -231,7 +233,7 @@ TEST(child_is_traced_before_its_exec, "CREATE-23 EVENTID-31 EXEC-01")
 	CHECK_EQ(ts_count(&events, id), 12);
 }
 
-TEST(image_without_the_library_interrupts_tracing_only, "EXEC-12 EXEC-01")
+TEST(image_without_the_library_interrupts_tracing_only, "EXEC-12 EXEC-01", NEEDS_EXEC)
 {
 	char path[PATH_MAX], command[PATH_MAX + 100];
 	pid_t pid;
@@ -255,7 +257,7 @@ TEST(image_without_the_library_interrupts_tracing_only, "EXEC-12 EXEC-01")
 	expect_emitted(trid, &events, "behind the shell", 8, pid);
 }
 
-TEST(images_follow_one_another, "EXEC-01 EXEC-04 EXEC-05")
+TEST(images_follow_one_another, "EXEC-01 EXEC-04 EXEC-05", NEEDS_EXEC)
 {
 	char path[PATH_MAX];
 	int go[2];
@@ -278,7 +280,8 @@ TEST(images_follow_one_another, "EXEC-01 EXEC-04 EXEC-05")
 	expect_emitted(trid, &events, "second", 4, pid);
 }
 
-TEST(forked_child_that_execs_is_traced_if_inherited, "EXEC-11 FORK-06 FORK-18")
+TEST(forked_child_that_execs_is_traced_if_inherited, "EXEC-11 FORK-06 FORK-18",
+     NEEDS_EXEC)
 {
 	char path[PATH_MAX];
 	program_beside(path, "prog_emit");
@@ -466,7 +469,8 @@ static void expect_complete_log(int fd, trace_event_id_t id, uint32_t count)
 	close(reader);
 }
 
-TEST(exec_shuts_the_controllers_streams_down, "EXEC-06 EXEC-07 EXEC-09 EXEC-14 EXIT-03")
+TEST(exec_shuts_the_controllers_streams_down, "EXEC-06 EXEC-07 EXEC-09 EXEC-14 EXIT-03",
+     NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	for (enum exec_call call = EXECL; call < 2 * CALLS; call++) {
@@ -522,7 +526,7 @@ static bool is_called(pid_t pid, const char *name)
 	return len == (ssize_t)strlen(name) + 1 && memcmp(text, name, strlen(name)) == 0;
 }
 
-TEST(log_is_finished_while_the_new_image_runs, "EXEC-06")
+TEST(log_is_finished_while_the_new_image_runs, "EXEC-06", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file(), in[2];
@@ -594,7 +598,7 @@ TEST(exec_frees_the_controllers_places, "EXEC-06 CREATE-12")
 	CHECK_EXIT(pid, 0);
 }
 
-TEST(failed_exec_changes_nothing, "EXEC-08")
+TEST(failed_exec_changes_nothing, "EXEC-08", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file(), old_fd = ts_temp_file(), text = ts_temp_file();
@@ -633,7 +637,7 @@ TEST(failed_exec_changes_nothing, "EXEC-08")
 	expect_complete_log(fd, id, number);
 }
 
-TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11")
+TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
@@ -681,7 +685,7 @@ TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11")
 	expect_complete_log(fd, id, number);
 }
 
-TEST(descriptors_of_the_library_close_on_exec, "EXEC-14")
+TEST(descriptors_of_the_library_close_on_exec, "EXEC-14", NEEDS_KEEPER)
 {
 	char number[16];
 	int fd = ts_temp_file();
@@ -703,7 +707,7 @@ TEST(descriptors_of_the_library_close_on_exec, "EXEC-14")
 	CHECK_EXIT(pid, 0);
 }
 
-TEST(self_tracing_controller_is_forgotten_by_its_own_streams, "EXEC-07")
+TEST(self_tracing_controller_is_forgotten_by_its_own_streams, "EXEC-07", NEEDS_EXEC)
 {
 	/* The new image's names start afresh, as nobody traces it. */
 	pid_t pid = harness_fork();

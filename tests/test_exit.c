@@ -161,7 +161,7 @@ static void check_ending(enum ending ending, const trace_attr_t *attr, uint32_t 
 	close(fd);
 }
 
-TEST(log_is_closed_and_complete_after_exit, "EXIT-01")
+TEST(log_is_closed_and_complete_after_exit, "EXIT-01", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(256 * KIB);
 	for (int i = 0; i < 20; i++)
@@ -178,7 +178,7 @@ HELPER(return_from_main)
 	return 0;
 }
 
-TEST(log_is_closed_and_complete_after_return_from_main, "EXIT-01 GEN-06")
+TEST(log_is_closed_and_complete_after_return_from_main, "EXIT-01 GEN-06", NEEDS_EXEC)
 {
 	int fd = ts_temp_file();
 	pid_t pid = harness_fork();
@@ -192,7 +192,7 @@ TEST(log_is_closed_and_complete_after_return_from_main, "EXIT-01 GEN-06")
 	expect_complete_log(fd, ts_id("event"), 500);
 }
 
-TEST(log_is_closed_and_complete_after_other_ends, "EXIT-02")
+TEST(log_is_closed_and_complete_after_other_ends, "EXIT-02", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(256 * KIB);
 	for (enum ending ending = BY__EXIT; ending <= BY_RAW_EXIT_GROUP; ending++)
@@ -200,7 +200,7 @@ TEST(log_is_closed_and_complete_after_other_ends, "EXIT-02")
 			check_ending(ending, &attr, 1000);
 }
 
-TEST(log_is_closed_and_complete_after_a_signal, "EXIT-03")
+TEST(log_is_closed_and_complete_after_a_signal, "EXIT-03", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(256 * KIB);
 	for (enum ending ending = BY_ABORT; ending < ENDINGS; ending++)
@@ -208,7 +208,7 @@ TEST(log_is_closed_and_complete_after_a_signal, "EXIT-03")
 			check_ending(ending, &attr, 1000);
 }
 
-TEST(every_policy_ends_well, "EXIT-02 EXIT-03 POLICY-25")
+TEST(every_policy_ends_well, "EXIT-02 EXIT-03 POLICY-25", NEEDS_KEEPER)
 {
 	static const int stream_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 					      POSIX_TRACE_FLUSH};
@@ -223,7 +223,7 @@ TEST(every_policy_ends_well, "EXIT-02 EXIT-03 POLICY-25")
 	}
 }
 
-TEST(large_stream_is_flushed_completely_after_sigkill, "EXIT-03 EXIT-02")
+TEST(large_stream_is_flushed_completely_after_sigkill, "EXIT-03 EXIT-02", NEEDS_KEEPER)
 {
 	/* Some time for the keeper: whoever opens the log must wait for it. */
 	trace_attr_t attr = append_attr(32 * MIB);
@@ -236,7 +236,7 @@ TEST(large_stream_is_flushed_completely_after_sigkill, "EXIT-03 EXIT-02")
 	expect_complete_log(fd, ts_id("event"), count);
 }
 
-TEST(suspended_stream_gets_no_second_stop, "EXIT-01 EXIT-03 SHUTDOWN-09")
+TEST(suspended_stream_gets_no_second_stop, "EXIT-01 EXIT-03 SHUTDOWN-09", NEEDS_KEEPER)
 {
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -257,7 +257,7 @@ TEST(suspended_stream_gets_no_second_stop, "EXIT-01 EXIT-03 SHUTDOWN-09")
 	}
 }
 
-TEST(several_streams_of_a_controller_end_with_it, "EXIT-01 EXIT-02 EXIT-03")
+TEST(several_streams_of_a_controller_end_with_it, "EXIT-01 EXIT-02 EXIT-03", NEEDS_KEEPER)
 {
 	static const enum ending endings[] = {BY_EXIT, BY_KILL};
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -287,7 +287,7 @@ TEST(several_streams_of_a_controller_end_with_it, "EXIT-01 EXIT-02 EXIT-03")
 	ts_emit(id, 1);
 }
 
-TEST(pipe_gets_the_whole_log_after_sigkill, "EXIT-03 LOG-35")
+TEST(pipe_gets_the_whole_log_after_sigkill, "EXIT-03 LOG-35", NEEDS_KEEPER)
 {
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	trace_attr_t attr = append_attr(512 * KIB);
@@ -374,7 +374,7 @@ TEST(logged_streams_of_killed_controllers_are_freed_without_delay, "EXIT-03 CREA
 	}
 }
 
-TEST(keeper_ends_with_the_stream, "EXIT-03 GEN-05")
+TEST(keeper_ends_with_the_stream, "EXIT-03 GEN-05", NEEDS_KEEPER)
 {
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -390,8 +390,10 @@ TEST(keeper_ends_with_the_stream, "EXIT-03 GEN-05")
 	}
 }
 
-TEST(end_of_a_controller_shows_while_its_children_live, "EXIT-01 EXIT-02 EXIT-03 FORK-11 "
-							"CREATE-12")
+TEST(end_of_a_controller_shows_while_its_children_live,
+     "EXIT-01 EXIT-02 EXIT-03 FORK-11 "
+     "CREATE-12",
+     NEEDS_KEEPER)
 {
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -448,7 +450,7 @@ TEST(end_of_a_controller_shows_while_its_children_live, "EXIT-01 EXIT-02 EXIT-03
 	}
 }
 
-TEST(log_survives_signals_to_the_whole_group, "EXIT-03")
+TEST(log_survives_signals_to_the_whole_group, "EXIT-03", NEEDS_KEEPER)
 {
 	static const int signals[] = {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGKILL};
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -510,7 +512,8 @@ static pid_t start_logged_controller(int fd, const trace_attr_t *attr, uint32_t 
 	return pid;
 }
 
-TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATUS-27")
+TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATUS-27",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = append_attr(256 * KIB);
@@ -539,7 +542,7 @@ TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATU
 }
 
 TEST(next_create_finishes_the_log_of_killed_controller_and_keeper,
-     "EXIT-03 LOG-39 GEN-05")
+     "EXIT-03 LOG-39 GEN-05", NEEDS_KEEPER)
 {
 	/* The file must be found again, so it has a name. */
 	char path[4096];
@@ -568,7 +571,7 @@ static void count_signal(int signal_number)
 }
 
 TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits,
-     "EXIT-03 LOG-22 GEN-07 CREATE-01")
+     "EXIT-03 LOG-22 GEN-07 CREATE-01", NEEDS_KEEPER)
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
@@ -593,7 +596,8 @@ TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits,
 }
 
 /* It may write no more than 5000 bytes, and cannot help it. */
-TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREATE-01")
+TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREATE-01",
+     NEEDS_KEEPER)
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
@@ -626,7 +630,7 @@ TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREAT
 }
 
 TEST(asking_for_the_status_replaces_a_keeper_that_was_killed,
-     "EXIT-03 POLICY-22 POLICY-23")
+     "EXIT-03 POLICY-22 POLICY-23", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -650,7 +654,7 @@ TEST(asking_for_the_status_replaces_a_keeper_that_was_killed,
 	expect_complete_log(fd, id, 100);
 }
 
-TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19")
+TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19", NEEDS_KEEPER)
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
@@ -678,7 +682,7 @@ TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19")
 }
 
 TEST(no_more_processes_is_no_matter_of_the_log,
-     "ERRORS-12 CREATE-25 SHUTDOWN-07 SHUTDOWN-08")
+     "ERRORS-12 CREATE-25 SHUTDOWN-07 SHUTDOWN-08", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(256 * KIB);
 	trace_event_id_t id = ts_id("event");
@@ -710,7 +714,7 @@ TEST(no_more_processes_is_no_matter_of_the_log,
 }
 
 TEST(no_keeper_is_no_matter_of_clear_and_flush,
-     "CLEAR-01 CLEAR-10 CLEAR-11 LOG-13 LOG-19")
+     "CLEAR-01 CLEAR-10 CLEAR-11 LOG-13 LOG-19", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP};
 	trace_event_id_t id = ts_id("event");
@@ -808,7 +812,7 @@ static void *create_and_end(void *arg)
 	return NULL;
 }
 
-TEST(end_of_a_thread_shuts_nothing_down, "EXIT-04 CREATE-20")
+TEST(end_of_a_thread_shuts_nothing_down, "EXIT-04 CREATE-20", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
@@ -895,7 +899,8 @@ __attribute__((destructor(102))) static void emit_in_destructor(void)
 		ts_emit(last_id, 2);
 }
 
-TEST(events_of_exit_handlers_and_destructors_are_recorded, "EXIT-06 EXIT-01")
+TEST(events_of_exit_handlers_and_destructors_are_recorded, "EXIT-06 EXIT-01",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
@@ -921,7 +926,7 @@ TEST(events_of_exit_handlers_and_destructors_are_recorded, "EXIT-06 EXIT-01")
 	expect_complete_log(fd, id, 3);
 }
 
-TEST(events_of_quick_exit_handlers_are_recorded, "EXIT-06 EXIT-02")
+TEST(events_of_quick_exit_handlers_are_recorded, "EXIT-06 EXIT-02", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
@@ -958,7 +963,7 @@ TEST(library_works_in_exit_handlers, "EXIT-06")
 	CHECK_EXIT(pid, 0);
 }
 
-TEST(exit_with_open_logs_is_no_matter, "EXIT-07 OPEN-08")
+TEST(exit_with_open_logs_is_no_matter, "EXIT-07 OPEN-08", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -1020,7 +1025,8 @@ TEST(names_outlive_the_controller, "EXIT-08 EVENTID-10")
 	ts_target_end(&target);
 }
 
-TEST(target_goes_on_when_its_controller_is_killed, "EVENT-24 EXIT-03 SHUTDOWN-13")
+TEST(target_goes_on_when_its_controller_is_killed, "EVENT-24 EXIT-03 SHUTDOWN-13",
+     NEEDS_KEEPER)
 {
 	struct ts_target target = ts_target_fork();
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -1134,7 +1140,7 @@ static void kill_in_tight_loop(bool is_self_traced, int stream_policy, uint32_t 
 	close(fd);
 }
 
-TEST(killed_target_loses_no_completed_event, "EVENT-23 EXIT-05 SHUTDOWN-14")
+TEST(killed_target_loses_no_completed_event, "EVENT-23 EXIT-05 SHUTDOWN-14", NEEDS_KEEPER)
 {
 	for (uint32_t i = 0; i < 8; i++)
 		kill_in_tight_loop(false,
@@ -1142,7 +1148,8 @@ TEST(killed_target_loses_no_completed_event, "EVENT-23 EXIT-05 SHUTDOWN-14")
 				   1 + i * 13331 / (uint32_t)harness_slowdown());
 }
 
-TEST(killed_self_tracing_program_loses_no_completed_event, "EVENT-23 EXIT-03")
+TEST(killed_self_tracing_program_loses_no_completed_event, "EVENT-23 EXIT-03",
+     NEEDS_KEEPER)
 {
 	for (uint32_t i = 0; i < 8; i++)
 		kill_in_tight_loop(true,
@@ -1229,7 +1236,7 @@ static void check_writers(const struct writer *writers, int fd, trace_event_id_t
 }
 
 TEST_TIMEOUT(eight_threads_a_million_events_each_all_in_the_log,
-	     "EVENT-16 EVENT-17 LOG-19 GETNEXT-03 SIZE-11 SIZE-12", 240)
+	     "EVENT-16 EVENT-17 LOG-19 GETNEXT-03 SIZE-11 SIZE-12", 240, NEEDS_KEEPER)
 {
 	static struct writers all;
 	static struct writer writers[WRITERS];

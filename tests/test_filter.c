@@ -473,7 +473,7 @@ TEST(an_invalid_set_is_einval, "FILTER-16 EVENTSET-13 ERRORS-10")
 	expect_filter(trid, 0, 0);
 }
 
-TEST(only_active_streams_have_a_filter, "FILTER-17 ERRORS-06 ERRORS-10")
+TEST(only_active_streams_have_a_filter, "FILTER-17 ERRORS-06 ERRORS-10", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();

@@ -258,7 +258,7 @@ TEST(policy_counts_at_fork_for_suspended_streams_too, "FORK-08")
 	ts_target_end(&child);
 }
 
-TEST(child_that_exists_is_not_traced, "FORK-09")
+TEST(child_that_exists_is_not_traced, "FORK-09", NEEDS_EXEC)
 {
 	trace_event_id_t id = ts_id("event");
 	struct ts_target before = ts_target_fork();
@@ -323,7 +323,8 @@ static void expect_invalid(trace_id_t trid)
 	CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
 }
 
-TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OPEN-02")
+TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OPEN-02",
+     NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file(), old_log = ts_temp_file();
@@ -414,7 +415,7 @@ static int duplicate_of(int fd)
 	return -1;
 }
 
-TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35")
+TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
@@ -448,7 +449,7 @@ TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35")
 	}
 }
 
-TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12")
+TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12", NEEDS_KEEPER)
 {
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC,
 					      BY_ABORT};
@@ -497,7 +498,7 @@ TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12")
 	}
 }
 
-TEST(child_has_streams_of_its_own, "FORK-13 CREATE-08")
+TEST(child_has_streams_of_its_own, "FORK-13 CREATE-08", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
@@ -607,7 +608,8 @@ static void *keep_busy(void *arg)
 #define MALLOC_SURVIVES_FORK true
 #endif
 
-TEST_TIMEOUT(fork_amid_the_library_leaves_a_usable_child, "FORK-15 EVENT-14", 90)
+TEST_TIMEOUT(fork_amid_the_library_leaves_a_usable_child, "FORK-15 EVENT-14", 90,
+	     NEEDS_THREADED_FORK)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 256 * KIB, 0);
@@ -714,7 +716,7 @@ static pid_t spawn_emit(const char *name, int count, char **environment)
 	return pid;
 }
 
-TEST(spawned_program_is_traced_if_inherited, "FORK-17 FORK-18 FORK-02 GEN-06")
+TEST(spawned_program_is_traced_if_inherited, "FORK-17 FORK-18 FORK-02 GEN-06", NEEDS_EXEC)
 {
 	trace_id_t inherited = create_inherited(0, POSIX_TRACE_INHERITED);
 	trace_id_t closed = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
@@ -742,7 +744,7 @@ static intptr_t do_spawn(const void *arg, size_t arg_bytes)
 	return status;
 }
 
-TEST(traced_targets_spawn_traced_programs, "FORK-17 FORK-18 FORK-05")
+TEST(traced_targets_spawn_traced_programs, "FORK-17 FORK-18 FORK-05", NEEDS_EXEC)
 {
 	static const char name[] = "of the target";
 	struct ts_target target = ts_target_fork();
@@ -764,7 +766,7 @@ static intptr_t do_spawn_and_leave(const void *arg, size_t arg_bytes)
 	exit(0);
 }
 
-TEST(spawner_may_exit_at_once, "FORK-17")
+TEST(spawner_may_exit_at_once, "FORK-17", NEEDS_EXEC)
 {
 	enum { ROUNDS = 40 };
 	struct ts_target target = ts_target_fork();
@@ -792,7 +794,7 @@ TEST(spawner_may_exit_at_once, "FORK-17")
 	ts_target_end(&target);
 }
 
-TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11")
+TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	char path[PATH_MAX];
@@ -908,7 +910,7 @@ TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
 		CHECK_EXIT(pids[i], 0);
 }
 
-TEST(ended_processes_do_not_count, "FORK-20 EVENT-16")
+TEST(ended_processes_do_not_count, "FORK-20 EVENT-16", NEEDS_THREADED_FORK)
 {
 	/* More than a stream can have threads at a time. */
 	enum { PROCESSES = 9000 };
@@ -938,7 +940,7 @@ TEST(ended_processes_do_not_count, "FORK-20 EVENT-16")
 			 POSIX_TRACE_NO_OVERRUN);
 }
 
-TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11")
+TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
 				       POSIX_TRACE_INHERITED};
@@ -1000,7 +1002,8 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11")
 }
 
 /* The shell forks; its child runs the program; a second command keeps it from exec'ing. */
-TEST(children_of_a_program_without_the_library_are_traced, "FORK-22 FORK-18 EXEC-12")
+TEST(children_of_a_program_without_the_library_are_traced, "FORK-22 FORK-18 EXEC-12",
+     NEEDS_EXEC)
 {
 	char path[PATH_MAX], command[PATH_MAX + 100];
 	program_beside(path, "prog_emit");
@@ -1064,7 +1067,8 @@ static pid_t spawn_waiting_shell(const char *name, int *go)
 	return pid;
 }
 
-TEST(spawned_before_or_after_the_stream_makes_the_difference, "FORK-09 FORK-17 FORK-22")
+TEST(spawned_before_or_after_the_stream_makes_the_difference, "FORK-09 FORK-17 FORK-22",
+     NEEDS_EXEC)
 {
 	/* Close together: the system's start times are coarse. */
 	for (int i = 0; i < 15; i++) {

@@ -138,7 +138,7 @@ static void logged_cycle(int number)
 	CHECK_OK(posix_trace_close(log));
 }
 
-TEST_TIMEOUT(logged_streams_leave_nothing, "GEN-04 SHUTDOWN-07", 120)
+TEST_TIMEOUT(logged_streams_leave_nothing, "GEN-04 SHUTDOWN-07", 120, NEEDS_KEEPER)
 {
 	event_id = ts_id("event");
 	log_fd = ts_temp_file();
@@ -161,7 +161,7 @@ static void failing_cycle(int number)
 	CHECK_EQ(posix_trace_open(log_fd, &trid), EINVAL);
 }
 
-TEST_TIMEOUT(failures_leave_nothing, "GEN-04 CREATE-25 SIZE-17", 120)
+TEST_TIMEOUT(failures_leave_nothing, "GEN-04 CREATE-25 SIZE-17", 120, NEEDS_KEEPER)
 {
 	log_fd = ts_temp_file();
 	other_fd = CHECK_SYS(open("/dev/full", O_WRONLY | O_CLOEXEC));
@@ -422,7 +422,7 @@ HELPER(bare)
 	return 0;
 }
 
-TEST(linking_is_enough, "GEN-06 FORK-18")
+TEST(linking_is_enough, "GEN-06 FORK-18", NEEDS_EXEC)
 {
 	pid_t pid = harness_fork();
 	if (pid == 0) {
@@ -461,7 +461,7 @@ static void check_same_disposition(const struct sigaction *a, const struct sigac
 	CHECK(is_same_mask(&a->sa_mask, &b->sa_mask));
 }
 
-TEST(signals_and_threads_are_the_applications, "GEN-07")
+TEST(signals_and_threads_are_the_applications, "GEN-07", NEEDS_KEEPER)
 {
 	struct sigaction before[65], after[65];
 	sigset_t mask_before, mask_after;
@@ -562,18 +562,18 @@ static void watch_for_children(void)
 	CHECK_EQ(children_ended, 5);
 }
 
-TEST(keeper_is_nobodys_child, "GEN-07")
+TEST(keeper_is_nobodys_child, "GEN-07", NEEDS_KEEPER)
 {
 	watch_for_children();
 }
 
-TEST(keeper_is_no_child_of_a_subreaper, "GEN-07")
+TEST(keeper_is_no_child_of_a_subreaper, "GEN-07", NEEDS_SUBREAPER)
 {
 	CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, 1));
 	watch_for_children();
 }
 
-TEST(keeper_is_no_child_of_process_one, "GEN-07")
+TEST(keeper_is_no_child_of_process_one, "GEN-07", NEEDS_KEEPER)
 {
 	/* Once for the user namespace, without which one may not have the other. */
 	pid_t pid = harness_fork();
@@ -606,7 +606,7 @@ HELPER(childless)
 	return 0;
 }
 
-TEST(keeper_is_unseen_after_exec, "GEN-07 EXEC-06")
+TEST(keeper_is_unseen_after_exec, "GEN-07 EXEC-06", NEEDS_KEEPER)
 {
 	pid_t pid = harness_fork();
 	if (pid == 0) {
@@ -619,7 +619,7 @@ TEST(keeper_is_unseen_after_exec, "GEN-07 EXEC-06")
 	CHECK_EXIT(pid, 0);
 }
 
-TEST(applications_ignoring_children_keep_doing_so, "GEN-07")
+TEST(applications_ignoring_children_keep_doing_so, "GEN-07", NEEDS_KEEPER)
 {
 	signal(SIGCHLD, SIG_IGN);
 	int fd = ts_temp_file();
@@ -640,7 +640,7 @@ TEST(applications_ignoring_children_keep_doing_so, "GEN-07")
 }
 
 /* Both kinds of keeper: see keeper_is_no_child_of_a_subreaper. */
-TEST(keeper_keeps_nothing_of_the_application, "GEN-07 LOG-12 EXEC-14")
+TEST(keeper_keeps_nothing_of_the_application, "GEN-07 LOG-12 EXEC-14", NEEDS_SUBREAPER)
 {
 	trace_attr_t attr = small_attr();
 	trace_event_id_t id = ts_id("event");
@@ -662,7 +662,7 @@ TEST(keeper_keeps_nothing_of_the_application, "GEN-07 LOG-12 EXEC-14")
 	}
 }
 
-TEST(library_says_nothing, "GEN-08")
+TEST(library_says_nothing, "GEN-08", NEEDS_KEEPER)
 {
 	int output = ts_temp_file(), errors = ts_temp_file(), fd = ts_temp_file();
 	pid_t pid = harness_fork();
@@ -789,7 +789,7 @@ static void *call_with_request_pending(void *arg)
 	return NULL;
 }
 
-TEST(requests_stay_pending, "GEN-10 EVENT-25")
+TEST(requests_stay_pending, "GEN-10 EVENT-25", NEEDS_KEEPER)
 {
 	struct cancel_test test = {.fd = ts_temp_file()};
 	pthread_t thread = ts_thread(call_with_request_pending, &test);
@@ -830,7 +830,7 @@ static void *revive_with_request_pending(void *arg)
 	return NULL;
 }
 
-TEST(requests_stay_pending_while_a_keeper_is_started, "GEN-10 EXIT-03")
+TEST(requests_stay_pending_while_a_keeper_is_started, "GEN-10 EXIT-03", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr();
 	for (int call = 0; call < 5; call++) {
@@ -884,7 +884,7 @@ static void *close_with_request_pending(void *arg)
 }
 
 /* The page is that of the event's data: the reader hangs in the call. */
-TEST(requests_stay_pending_while_a_log_is_still_read, "GEN-10")
+TEST(requests_stay_pending_while_a_log_is_still_read, "GEN-10", NEEDS_KEEPER)
 {
 	struct slow_page page = slow_page_make();
 	struct slow_read test = {.data = page.data};
@@ -912,7 +912,7 @@ static void *exit_with_request_pending(void *arg)
 	exit(7);
 }
 
-TEST(requests_do_not_stop_an_exit, "GEN-10 EXIT-01")
+TEST(requests_do_not_stop_an_exit, "GEN-10 EXIT-01", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
@@ -1089,7 +1089,7 @@ static void *storm_thread(void *arg)
 	return NULL;
 }
 
-TEST_TIMEOUT(any_function_in_any_thread, "GEN-01 ERRORS-06 ERRORS-07", 120)
+TEST_TIMEOUT(any_function_in_any_thread, "GEN-01 ERRORS-06 ERRORS-07", 120, NEEDS_KEEPER)
 {
 	static struct storm storm;
 	pthread_t threads[8];
@@ -1135,7 +1135,7 @@ static void emit_in_handler(int signal_number)
 }
 
 TEST_TIMEOUT(events_from_handlers_that_interrupt_the_library,
-	     "GEN-02 EVENT-12 EVENT-13 ERRORS-09", 120)
+	     "GEN-02 EVENT-12 EVENT-13 ERRORS-09", 120, NEEDS_KEEPER)
 {
 	struct sigaction action = {.sa_handler = emit_in_handler};
 	struct itimerval interval = {{0, 70}, {0, 70}}, off = {{0, 0}, {0, 0}};
@@ -1227,7 +1227,7 @@ HELPER(analyze)
 	return 0;
 }
 
-TEST(roles_may_be_three_processes, "GEN-12 GEN-06")
+TEST(roles_may_be_three_processes, "GEN-12 GEN-06", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
@@ -1253,7 +1253,7 @@ TEST(roles_may_be_three_processes, "GEN-12 GEN-06")
 	ts_target_end(&target);
 }
 
-TEST(roles_may_be_one_process, "GEN-12")
+TEST(roles_may_be_one_process, "GEN-12", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = small_attr();

@@ -415,7 +415,8 @@ TEST(the_wait_outlasts_the_traced_processes, "GETNEXT-07")
 	CHECK_EQ(reader.result, EINVAL);
 }
 
-TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19")
+TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19",
+     NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t log = ts_open_log(three_in_a_log(id));
@@ -449,7 +450,7 @@ TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19
 	ts_close_log(log);
 }
 
-TEST(trygetnext_refuses_a_log, "GETNEXT-16 GETNEXT-19 ERRORS-06")
+TEST(trygetnext_refuses_a_log, "GETNEXT-16 GETNEXT-19 ERRORS-06", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t log = ts_open_log(three_in_a_log(id));
@@ -861,7 +862,7 @@ TEST(a_buffer_of_no_bytes_need_not_exist, "GETNEXT-24")
 }
 
 TEST(a_log_is_read_with_small_buffers_likewise,
-     "GETNEXT-21 GETNEXT-22 GETNEXT-23 GETNEXT-24")
+     "GETNEXT-21 GETNEXT-22 GETNEXT-23 GETNEXT-24", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(0, 0, 8);
 	trace_event_id_t id = ts_id("event");
@@ -1061,7 +1062,7 @@ TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
  * Tee: a stream with log
  */
 
-TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29")
+TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
 	trace_event_id_t id = ts_id("event");
@@ -1097,7 +1098,7 @@ TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29")
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
 }
 
-TEST(events_flushed_before_they_were_read_are_skipped, "GETNEXT-30")
+TEST(events_flushed_before_they_were_read_are_skipped, "GETNEXT-30", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
 	trace_event_id_t id = ts_id("event");
@@ -1128,7 +1129,7 @@ TEST(events_flushed_before_they_were_read_are_skipped, "GETNEXT-30")
 	CHECK_EQ(ts_count(&all, id), 8);
 }
 
-TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-31 POLICY-19")
+TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-31 POLICY-19", NEEDS_KEEPER)
 {
 	enum { stream_bytes = 32768 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 0);
@@ -1154,7 +1155,7 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-31 POLICY-19")
 	ts_expect_numbers(&all, id, 1000001, 1000001);
 }
 
-TEST(a_logged_loop_stream_shows_the_reader_its_gaps, "GETNEXT-32")
+TEST(a_logged_loop_stream_shows_the_reader_its_gaps, "GETNEXT-32", NEEDS_KEEPER)
 {
 	enum { stream_bytes = 32768 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, 0);

@@ -342,7 +342,8 @@ static trace_id_t hammer(int policy, size_t stream_bytes, uint64_t most_unread,
 
 TEST(nothing_is_lost_while_there_is_room,
      "EVENT-16 EVENT-17 EVENT-23 EVENT-28 EVENT-13 GETNEXT-03 "
-     "GETNEXT-04 GETNEXT-33 GETNEXT-34 SIZE-11")
+     "GETNEXT-04 GETNEXT-33 GETNEXT-34 SIZE-11",
+     NEEDS_THREADED_FORK)
 {
 	const size_t stream_bytes = (size_t)8 << 20;
 	trace_attr_t attr = ts_attr(0, 0, DATA_MAX);
@@ -371,7 +372,8 @@ TEST(nothing_is_lost_while_there_is_room,
 
 TEST(a_small_loop_stream_stays_sound,
      "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 POLICY-13 "
-     "POLICY-14 SYSEVENT-18")
+     "POLICY-14 SYSEVENT-18",
+     NEEDS_THREADED_FORK)
 {
 	trace_id_t trid = hammer(POSIX_TRACE_LOOP, 65536, 0, NULL);
 	struct ts_events all;
@@ -409,7 +411,8 @@ static void *start_and_stop(void *arg)
 
 TEST(calls_of_the_controller_damage_nothing,
      "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 "
-     "CLEAR-13 GEN-01")
+     "CLEAR-13 GEN-01",
+     NEEDS_THREADED_FORK)
 {
 	trace_id_t trid = hammer(POSIX_TRACE_LOOP, 131072, 0, start_and_stop);
 	struct ts_event event;

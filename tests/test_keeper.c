@@ -92,17 +92,18 @@ static void check_kills(int stream_policy, int log_policy)
 	ts_events_free(&events);
 }
 
-TEST(killed_keepers_lose_and_double_nothing_append, "LOG-19 LOG-39 EXIT-03")
+TEST(killed_keepers_lose_and_double_nothing_append, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
 {
 	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_APPEND);
 }
 
-TEST(killed_keepers_lose_and_double_nothing_loop, "LOG-19 LOG-39 EXIT-03")
+TEST(killed_keepers_lose_and_double_nothing_loop, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
 {
 	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_LOOP);
 }
 
-TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03")
+TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03",
+     NEEDS_KEEPER)
 {
 	check_kills(POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_UNTIL_FULL);
 }
@@ -124,7 +125,8 @@ static void limit_memory(pid_t keeper, size_t more)
 	CHECK_SYS(prlimit(keeper, RLIMIT_AS, &limit, NULL));
 }
 
-TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01")
+TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01",
+     NEEDS_KEEPER)
 {
 	static struct posixtrace_type_count types[POSIX_TRACE_UNNAMED_USEREVENT + 100];
 	trace_attr_t attr =
@@ -155,7 +157,8 @@ TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01")
 	ts_events_free(&events);
 }
 
-TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22")
+TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22",
+     NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -191,7 +194,7 @@ TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22")
 	}
 }
 
-TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39")
+TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);
@@ -223,7 +226,7 @@ TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39")
 	ts_expect_numbers(&rest, id, first, next - 1);
 }
 
-TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03")
+TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03", NEEDS_KEEPER)
 {
 	/* Killed before it has written anything but the head; names registered since. */
 	trace_attr_t attr =
@@ -278,7 +281,7 @@ static pid_t start_stuck_keeper(int ends[2])
 	return keeper;
 }
 
-TEST(stuck_keeper_of_a_dead_controller_ends_by_sigterm, "EXIT-03 LOG-26")
+TEST(stuck_keeper_of_a_dead_controller_ends_by_sigterm, "EXIT-03 LOG-26", NEEDS_KEEPER)
 {
 	int ends[2];
 	pid_t keeper = start_stuck_keeper(ends);
@@ -289,7 +292,7 @@ TEST(stuck_keeper_of_a_dead_controller_ends_by_sigterm, "EXIT-03 LOG-26")
 	CHECK_WITHIN(5000, process_is_gone(keeper));
 }
 
-TEST(stuck_keeper_ends_with_its_reader, "EXIT-03 LOG-24")
+TEST(stuck_keeper_ends_with_its_reader, "EXIT-03 LOG-24", NEEDS_KEEPER)
 {
 	int ends[2];
 	pid_t keeper = start_stuck_keeper(ends);
@@ -298,7 +301,8 @@ TEST(stuck_keeper_ends_with_its_reader, "EXIT-03 LOG-24")
 	CHECK_WITHIN(5000, process_is_gone(keeper));
 }
 
-TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LOG-35")
+TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LOG-35",
+     NEEDS_KEEPER)
 {
 	int ends[2], fd = ts_temp_file();
 	trace_event_id_t id = ts_id("number");

@@ -71,7 +71,8 @@ static struct posixtrace_counts log_counts(int fd)
 
 TEST(logged_stream_is_born_like_a_plain_one,
      "LOG-01 CREATE-01 CREATE-03 CREATE-04 CREATE-05 "
-     "CREATE-06 STATUS-10 STATUS-18")
+     "CREATE-06 STATUS-10 STATUS-18",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0), got;
@@ -107,7 +108,7 @@ TEST(logged_stream_is_born_like_a_plain_one,
 	ts_shutdown(trid);
 }
 
-TEST(logged_stream_works_with_every_function, "LOG-02 CREATE-19 GETNEXT-29")
+TEST(logged_stream_works_with_every_function, "LOG-02 CREATE-19 GETNEXT-29", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	/* Not FLUSH: what is flushed by itself is not read. */
@@ -194,7 +195,7 @@ TEST(descriptor_not_open_for_writing_is_ebadf, "LOG-03")
 	CHECK_EQ(trid, 4711);
 }
 
-TEST(regular_file_takes_every_log_policy, "LOG-04 LOG-05 POLICY-05")
+TEST(regular_file_takes_every_log_policy, "LOG-04 LOG-05 POLICY-05", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND, 0};
@@ -238,7 +239,7 @@ static void open_fifo(int ends[2])
 	CHECK_SYS(unlink(path));
 }
 
-TEST(streams_of_bytes_take_append_only, "LOG-04 LOG-06")
+TEST(streams_of_bytes_take_append_only, "LOG-04 LOG-06", NEEDS_KEEPER)
 {
 	int pipe_ends[2], fifo[2], sockets[2], master;
 	open_pipe(pipe_ends, 0);
@@ -332,7 +333,7 @@ TEST(block_device_is_refused, "LOG-04 LOG-07")
 	}
 }
 
-TEST(full_device_is_enospc_at_creation, "LOG-08 CREATE-25")
+TEST(full_device_is_enospc_at_creation, "LOG-08 CREATE-25", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	int full = CHECK_SYS(open("/dev/full", O_WRONLY | O_CLOEXEC));
@@ -346,7 +347,7 @@ TEST(full_device_is_enospc_at_creation, "LOG-08 CREATE-25")
 	ts_shutdown(trid);
 }
 
-TEST(full_file_system_is_enospc_at_creation, "LOG-08 LOG-23")
+TEST(full_file_system_is_enospc_at_creation, "LOG-08 LOG-23", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -364,7 +365,7 @@ TEST(full_file_system_is_enospc_at_creation, "LOG-08 LOG-23")
 	}
 }
 
-TEST(old_contents_and_offset_do_not_matter, "LOG-09")
+TEST(old_contents_and_offset_do_not_matter, "LOG-09", NEEDS_KEEPER)
 {
 	static char old[300000];
 	int fd = ts_temp_file();
@@ -396,7 +397,7 @@ static void check_wrapped_log(int fd, trace_event_id_t id, uint32_t end)
 	CHECK_EQ(last, end);
 }
 
-TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10")
+TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -435,7 +436,7 @@ TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10")
 	}
 }
 
-TEST(descriptor_open_for_writing_only_is_enough, "LOG-11")
+TEST(descriptor_open_for_writing_only_is_enough, "LOG-11", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -461,7 +462,7 @@ TEST(descriptor_open_for_writing_only_is_enough, "LOG-11")
 	}
 }
 
-TEST(caller_may_close_the_descriptor_at_once, "LOG-12")
+TEST(caller_may_close_the_descriptor_at_once, "LOG-12", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file(), given = ts_reopen(fd, O_WRONLY);
 	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0);
@@ -485,7 +486,7 @@ TEST(caller_may_close_the_descriptor_at_once, "LOG-12")
 	ts_expect_numbers(&events, id, 0, 199);
 }
 
-TEST(callers_descriptor_stays_open, "LOG-12 SHUTDOWN-01")
+TEST(callers_descriptor_stays_open, "LOG-12 SHUTDOWN-01", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	int flags = CHECK_SYS(fcntl(fd, F_GETFL)),
@@ -609,7 +610,7 @@ static int64_t read_along(uint32_t *missing)
 	return longest;
 }
 
-TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30")
+TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30", NEEDS_KEEPER)
 {
 	uint32_t missing;
 
@@ -623,7 +624,7 @@ TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30")
 	SKIP("the machine is too busy to look in time");
 }
 
-TEST(log_size_too_small_is_refused, "SIZE-20 SIZE-22 CREATE-16")
+TEST(log_size_too_small_is_refused, "SIZE-20 SIZE-22 CREATE-16", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	int fd = ts_temp_file();
@@ -643,7 +644,7 @@ TEST(log_size_too_small_is_refused, "SIZE-20 SIZE-22 CREATE-16")
 	}
 }
 
-TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18")
+TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	trace_event_id_t id = ts_id("event");
@@ -670,7 +671,7 @@ TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18")
 	}
 }
 
-TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34")
+TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -694,7 +695,7 @@ TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34")
 	ts_expect_sorted(&events);
 }
 
-TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25")
+TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	struct rlimit limit, old;
@@ -719,7 +720,8 @@ TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25")
  * Flush
  */
 
-TEST(flush_puts_what_was_recorded_into_the_log, "LOG-13 LOG-15 LOG-16 OPEN-14")
+TEST(flush_puts_what_was_recorded_into_the_log, "LOG-13 LOG-15 LOG-16 OPEN-14",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -774,7 +776,7 @@ static void fill_pipe(int end)
 }
 
 TEST(recording_goes_on_while_a_flush_waits_for_the_device,
-     "LOG-17 LOG-15 STATUS-16 EVENT-18 LOG-35 LOG-26")
+     "LOG-17 LOG-15 STATUS-16 EVENT-18 LOG-35 LOG-26", NEEDS_KEEPER)
 {
 	int ends[2];
 	open_pipe(ends, 0);
@@ -809,8 +811,10 @@ TEST(recording_goes_on_while_a_flush_waits_for_the_device,
 	ts_expect_sorted(&events);
 }
 
-TEST(flushed_room_can_be_used_again, "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLICY-21 "
-				     "SYSEVENT-14 GETNEXT-31")
+TEST(flushed_room_can_be_used_again,
+     "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLICY-21 "
+     "SYSEVENT-14 GETNEXT-31",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -855,7 +859,8 @@ TEST(flushed_room_can_be_used_again, "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLIC
 	CHECK_EQ(stops, 4);
 }
 
-TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31")
+TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -882,7 +887,7 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31")
 	CHECK_EQ(ts_count(&log, id), ts_count(&read, id) + 1);
 }
 
-TEST(log_holds_each_event_once_in_order, "LOG-19")
+TEST(log_holds_each_event_once_in_order, "LOG-19", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -905,7 +910,7 @@ TEST(log_holds_each_event_once_in_order, "LOG-19")
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 }
 
-TEST(suspended_and_empty_streams_can_be_flushed, "LOG-20 STARTSTOP-14")
+TEST(suspended_and_empty_streams_can_be_flushed, "LOG-20 STARTSTOP-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -940,7 +945,7 @@ static void *run_flushes(void *arg)
 	return NULL;
 }
 
-TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13")
+TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -967,7 +972,7 @@ TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13")
  * Errors of writing
  */
 
-TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17")
+TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP,
 				       POSIX_TRACE_UNTIL_FULL};
@@ -1009,7 +1014,8 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17")
 	}
 }
 
-TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17")
+TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17",
+     NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
@@ -1029,7 +1035,7 @@ TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17")
 }
 
 /* That of the keeper's program, which is a file in memory, is 40 KB. */
-TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07")
+TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_attr_t attr =
@@ -1051,7 +1057,7 @@ TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07")
 	ts_expect_numbers(&events, id, 0, 99);
 }
 
-TEST(full_device_is_enospc, "LOG-23 LOG-25 STATUS-17")
+TEST(full_device_is_enospc, "LOG-23 LOG-25 STATUS-17", NEEDS_KEEPER)
 {
 	static char ballast[128 * 1024];
 	trace_event_id_t id = ts_id("event");
@@ -1085,7 +1091,7 @@ TEST(full_device_is_enospc, "LOG-23 LOG-25 STATUS-17")
 	ts_expect_sorted(&events);
 }
 
-TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17")
+TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17", NEEDS_KEEPER)
 {
 	int pipe_ends[2], sockets[2];
 	trace_event_id_t id = ts_id("event");
@@ -1114,7 +1120,8 @@ TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17")
 	}
 }
 
-TEST(failed_final_flush_frees_the_stream_all_the_same, "SHUTDOWN-10 LOG-22 LOG-23")
+TEST(failed_final_flush_frees_the_stream_all_the_same, "SHUTDOWN-10 LOG-22 LOG-23",
+     NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
@@ -1135,7 +1142,7 @@ TEST(failed_final_flush_frees_the_stream_all_the_same, "SHUTDOWN-10 LOG-22 LOG-2
 	CHECK_EQ(signals_seen, 0);
 }
 
-TEST(full_device_at_shutdown_is_enospc, "SHUTDOWN-10 LOG-23")
+TEST(full_device_at_shutdown_is_enospc, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
 {
 	static char ballast[64 * 1024];
 	trace_event_id_t id = ts_id("event");
@@ -1157,7 +1164,7 @@ TEST(full_device_at_shutdown_is_enospc, "SHUTDOWN-10 LOG-23")
 	CHECK_LT(end, 1000);
 }
 
-TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35")
+TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
 {
 	int pipe_ends[2], sockets[2];
 	trace_event_id_t id = ts_id("event");
@@ -1213,8 +1220,10 @@ static trace_id_t fill_until_full_log(int fd, size_t log_bytes, uint32_t *number
 	return trid;
 }
 
-TEST(until_full_log_keeps_the_oldest, "LOG-27 LOG-28 LOG-29 SIZE-20 STATUS-18 STATUS-19 "
-				      "SYSEVENT-24")
+TEST(until_full_log_keeps_the_oldest,
+     "LOG-27 LOG-28 LOG-29 SIZE-20 STATUS-18 STATUS-19 "
+     "SYSEVENT-24",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	uint32_t number, first, end;
@@ -1265,7 +1274,8 @@ TEST(until_full_log_keeps_the_oldest, "LOG-27 LOG-28 LOG-29 SIZE-20 STATUS-18 ST
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
 }
 
-TEST(clear_revives_an_until_full_log, "LOG-29 CLEAR-09 CLEAR-10 CLEAR-11 STATUS-24")
+TEST(clear_revives_an_until_full_log, "LOG-29 CLEAR-09 CLEAR-10 CLEAR-11 STATUS-24",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	uint32_t number;
@@ -1291,7 +1301,8 @@ TEST(clear_revives_an_until_full_log, "LOG-29 CLEAR-09 CLEAR-10 CLEAR-11 STATUS-
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
 }
 
-TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVENT-24")
+TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVENT-24",
+     NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	for (int is_stopped = 0; is_stopped < 2; is_stopped++) {
@@ -1316,8 +1327,10 @@ TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVE
 	}
 }
 
-TEST(loop_log_keeps_the_newest, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 STATUS-18 STATUS-19 "
-				"STATUS-24 SYSEVENT-16 OPEN-06")
+TEST(loop_log_keeps_the_newest,
+     "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 STATUS-18 STATUS-19 "
+     "STATUS-24 SYSEVENT-16 OPEN-06",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -1405,7 +1418,7 @@ TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20")
 	}
 }
 
-TEST(loop_log_that_is_not_full_has_no_gap, "LOG-30 STATUS-19")
+TEST(loop_log_that_is_not_full_has_no_gap, "LOG-30 STATUS-19", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -1427,7 +1440,7 @@ TEST(loop_log_that_is_not_full_has_no_gap, "LOG-30 STATUS-19")
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
 }
 
-TEST(append_status_is_never_full, "STATUS-20")
+TEST(append_status_is_never_full, "STATUS-20", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -1444,7 +1457,7 @@ TEST(append_status_is_never_full, "STATUS-20")
 	CHECK_EQ(log_status(fd).posix_log_full_status, POSIX_TRACE_NOT_FULL);
 }
 
-TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35")
+TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int pipe_ends[2], fifo[2], sockets[2], master;
@@ -1496,7 +1509,8 @@ TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35")
  */
 
 TEST(closed_log_holds_attributes_types_status_and_events,
-     "LOG-36 LOG-42 NAME-07 CLOCK-04 ATTRGET-02 GENVERSION-04 EVENTLIST-08 SHUTDOWN-08 STATUS-23")
+     "LOG-36 LOG-42 NAME-07 CLOCK-04 ATTRGET-02 GENVERSION-04 EVENTLIST-08 SHUTDOWN-08 STATUS-23",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -1599,7 +1613,7 @@ static void *emit_in_thread(void *arg)
 	return NULL;
 }
 
-TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11")
+TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -1650,7 +1664,7 @@ TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11")
 	CHECK(ts_is_member(&pair[1], other));
 }
 
-TEST(unclosed_log_has_what_was_flushed, "LOG-39 STATUS-27 OPEN-14")
+TEST(unclosed_log_has_what_was_flushed, "LOG-39 STATUS-27 OPEN-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -1693,7 +1707,7 @@ static struct timespec long_ago(int fd)
 	return st.st_ctim;
 }
 
-TEST(writing_marks_the_file_times, "LOG-40")
+TEST(writing_marks_the_file_times, "LOG-40", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -1717,8 +1731,10 @@ TEST(writing_marks_the_file_times, "LOG-40")
 	}
 }
 
-TEST(loss_in_a_loop_stream_shows_in_the_log, "LOG-43 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 "
-					     "SYSEVENT-18 STATUS-11")
+TEST(loss_in_a_loop_stream_shows_in_the_log,
+     "LOG-43 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 "
+     "SYSEVENT-18 STATUS-11",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0);
@@ -1803,7 +1819,7 @@ TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote,
 	CHECK_EQ(lost, first + 1);
 }
 
-TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44")
+TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -1839,7 +1855,7 @@ TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44")
  * Clearing
  */
 
-TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-02 CLEAR-04")
+TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-02 CLEAR-04", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -1887,7 +1903,7 @@ TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-02 CLEAR-04")
 	}
 }
 
-TEST(clear_leaves_what_a_pipe_has_taken, "CLEAR-12")
+TEST(clear_leaves_what_a_pipe_has_taken, "CLEAR-12", NEEDS_KEEPER)
 {
 	int ends[2], sink = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -1923,7 +1939,7 @@ static void *run_clear(void *arg)
 	return (void *)(intptr_t)posix_trace_clear(*trid);
 }
 
-TEST(clear_waits_for_a_flush, "CLEAR-14")
+TEST(clear_waits_for_a_flush, "CLEAR-14", NEEDS_KEEPER)
 {
 	int ends[2], sink = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -1972,7 +1988,7 @@ static void control_and_freeze(const struct logging_arg *arg)
 	_exit(0);
 }
 
-TEST(flush_stream_flushes_without_help, "POLICY-22 POLICY-23")
+TEST(flush_stream_flushes_without_help, "POLICY-22 POLICY-23", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -1991,7 +2007,7 @@ TEST(flush_stream_flushes_without_help, "POLICY-22 POLICY-23")
 	harness_reap(pid);
 }
 
-TEST(flush_stream_flushes_within_a_second, "POLICY-23")
+TEST(flush_stream_flushes_within_a_second, "POLICY-23", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int64_t took = 0;
@@ -2015,7 +2031,7 @@ TEST(flush_stream_flushes_within_a_second, "POLICY-23")
 	harness_fail("an event is flushed after %lld ms", (long long)took);
 }
 
-TEST(flush_stream_flushes_at_half_full, "POLICY-23 POLICY-22")
+TEST(flush_stream_flushes_at_half_full, "POLICY-23 POLICY-22", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	size_t event_bytes;
@@ -2044,7 +2060,7 @@ TEST(flush_stream_flushes_at_half_full, "POLICY-23 POLICY-22")
 	harness_fail("a half full stream is flushed after %lld ms", (long long)took);
 }
 
-TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19")
+TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2070,7 +2086,7 @@ TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19")
 }
 
 TEST(flush_stream_that_overruns_stops_and_restarts_itself,
-     "POLICY-22 POLICY-23 STATUS-13 STATUS-16 LOG-17 SYSEVENT-19")
+     "POLICY-22 POLICY-23 STATUS-13 STATUS-16 LOG-17 SYSEVENT-19", NEEDS_KEEPER)
 {
 	int ends[2], sink = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2113,7 +2129,8 @@ TEST(flush_stream_that_overruns_stops_and_restarts_itself,
 	NOTE("%zu bytes went through the pipe", bytes);
 }
 
-TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 STATUS-13")
+TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 STATUS-13",
+     NEEDS_KEEPER)
 {
 	int ends[2], sink = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2164,7 +2181,7 @@ TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 S
 	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
 }
 
-TEST(idle_flush_stream_leaves_its_log_alone, "POLICY-24")
+TEST(idle_flush_stream_leaves_its_log_alone, "POLICY-24", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2186,7 +2203,7 @@ TEST(idle_flush_stream_leaves_its_log_alone, "POLICY-24")
 	ts_shutdown(trid);
 }
 
-TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11")
+TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	trace_event_id_t id = ts_id("event");
@@ -2214,7 +2231,7 @@ TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11")
 	}
 }
 
-TEST(logged_stream_flushes_itself_by_default, "POLICY-09 POLICY-22")
+TEST(logged_stream_flushes_itself_by_default, "POLICY-09 POLICY-22", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2236,7 +2253,8 @@ TEST(logged_stream_flushes_itself_by_default, "POLICY-09 POLICY-22")
 
 TEST(each_flush_has_its_pair_of_markers,
      "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 "
-     "SYSEVENT-23 SYSEVENT-24")
+     "SYSEVENT-23 SYSEVENT-24",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2282,7 +2300,8 @@ TEST(each_flush_has_its_pair_of_markers,
 	}
 }
 
-TEST(markers_of_automatic_flushes_are_nobodys, "SYSEVENT-22 SYSEVENT-23 POLICY-22")
+TEST(markers_of_automatic_flushes_are_nobodys, "SYSEVENT-22 SYSEVENT-23 POLICY-22",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2308,7 +2327,7 @@ TEST(markers_of_automatic_flushes_are_nobodys, "SYSEVENT-22 SYSEVENT-23 POLICY-2
 	ts_shutdown(trid);
 }
 
-TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25")
+TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2335,7 +2354,7 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25")
 	CHECK_GE(ts_count(&events, POSIX_TRACE_FLUSH_START), 2);
 }
 
-TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23")
+TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2357,7 +2376,8 @@ TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23")
  * Status of logs, shutdown
  */
 
-TEST(log_reports_losses_that_were_polled_before, "STATUS-22 STATUS-24 STATUS-14")
+TEST(log_reports_losses_that_were_polled_before, "STATUS-22 STATUS-24 STATUS-14",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2382,7 +2402,7 @@ TEST(log_reports_losses_that_were_polled_before, "STATUS-22 STATUS-24 STATUS-14"
 	ts_close_log(log);
 }
 
-TEST(clear_forgets_losses_for_the_log_too, "STATUS-24 CLEAR-06")
+TEST(clear_forgets_losses_for_the_log_too, "STATUS-24 CLEAR-06", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2398,7 +2418,7 @@ TEST(clear_forgets_losses_for_the_log_too, "STATUS-24 CLEAR-06")
 	CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 }
 
-TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25")
+TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2418,7 +2438,8 @@ TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25")
 	ts_expect_numbers(&events, id, 0, 99);
 }
 
-TEST(shutdown_flushes_and_closes_the_log, "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 LOG-36")
+TEST(shutdown_flushes_and_closes_the_log, "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 LOG-36",
+     NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
@@ -2445,7 +2466,7 @@ TEST(shutdown_flushes_and_closes_the_log, "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 L
 }
 
 TEST(without_descriptors_the_log_is_dealt_with_all_the_same,
-     "LOG-13 CLEAR-10 SHUTDOWN-01 SHUTDOWN-07")
+     "LOG-13 CLEAR-10 SHUTDOWN-01 SHUTDOWN-07", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_attr_t attr =
@@ -2474,7 +2495,7 @@ TEST(without_descriptors_the_log_is_dealt_with_all_the_same,
 	close(fd);
 }
 
-TEST(many_logs_at_a_time_keep_apart, "CREATE-07 CREATE-26 LOG-19")
+TEST(many_logs_at_a_time_keep_apart, "CREATE-07 CREATE-26 LOG-19", NEEDS_KEEPER)
 {
 	enum { STREAMS = 16 };
 	trace_event_id_t id = ts_id("event");

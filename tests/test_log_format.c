@@ -927,7 +927,7 @@ TEST(another_writer_goes_on, "LOG-39")
 		}
 }
 
-TEST(o_append_is_overcome, "LOG-10")
+TEST(o_append_is_overcome, "LOG-10", NEEDS_PWRITEV2)
 {
 	for (size_t i = 0; i < 3; i++) {
 		char path[] = "/tmp/ptrc-log-XXXXXX";

@@ -72,7 +72,7 @@ HELPER(locked_in_small_shm)
 	return 0;
 }
 
-TEST(locked_memory_takes_no_more_than_is_used, "CREATE-17 CREATE-09")
+TEST(locked_memory_takes_no_more_than_is_used, "CREATE-17 CREATE-09", NEEDS_EXEC)
 {
 #ifdef HARNESS_IS_SANITIZED
 	SKIP("what a sanitizer reserves would be locked, too");
@@ -103,7 +103,8 @@ HELPER(names_in_small_shm)
 	return 0;
 }
 
-TEST(names_without_memory_and_descriptors_are_the_unnamed_one, "EVENTID-07 ERRORS-11")
+TEST(names_without_memory_and_descriptors_are_the_unnamed_one, "EVENTID-07 ERRORS-11",
+     NEEDS_EXEC)
 {
 	run_in_small_shm("names_in_small_shm");
 }
@@ -252,13 +253,14 @@ HELPER(held_clock_in_small_shm)
 	return 0;
 }
 
-TEST(events_are_kept_when_the_clock_gets_no_more_memory, "EVENT-01 EVENT-16 GETNEXT-03")
+TEST(events_are_kept_when_the_clock_gets_no_more_memory, "EVENT-01 EVENT-16 GETNEXT-03",
+     NEEDS_EXEC)
 {
 	run_in_small_shm("clock_in_small_shm");
 }
 
 TEST(an_appender_that_stops_without_memory_holds_nobody_back,
-     "EVENT-18 EVENT-23 GETNEXT-03")
+     "EVENT-18 EVENT-23 GETNEXT-03", NEEDS_EXEC)
 {
 	run_in_small_shm("held_clock_in_small_shm");
 }
@@ -535,7 +537,8 @@ HELPER(chunks_in_small_shm)
 	return 0;
 }
 
-TEST(newest_events_are_kept_when_there_is_no_memory_for_chunks, "POLICY-13 POLICY-14")
+TEST(newest_events_are_kept_when_there_is_no_memory_for_chunks, "POLICY-13 POLICY-14",
+     NEEDS_EXEC)
 {
 	run_in_small_shm("chunks_in_small_shm");
 }

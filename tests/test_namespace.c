@@ -123,7 +123,7 @@ TEST(child_in_another_pid_namespace_records_nothing, "FORK-01")
 	ts_shutdown(other);
 }
 
-TEST(log_is_none_the_worse_for_a_child_in_another_pid_namespace, "FORK-01")
+TEST(log_is_none_the_worse_for_a_child_in_another_pid_namespace, "FORK-01", NEEDS_KEEPER)
 {
 	trace_attr_t attr = inherited_attr(POSIX_TRACE_FLUSH);
 	int fd = ts_temp_file();
@@ -184,7 +184,7 @@ TEST(process_in_another_pid_namespace_cannot_be_targeted, "CREATE-14 CREATE-15")
 }
 
 /* The keeper would be in the other one. */
-TEST(log_of_who_bears_in_another_pid_namespace_is_refused, "CREATE-14")
+TEST(log_of_who_bears_in_another_pid_namespace_is_refused, "CREATE-14", NEEDS_KEEPER)
 {
 	pid_t pid = harness_fork();
 	if (pid == 0) {

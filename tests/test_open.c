@@ -99,7 +99,7 @@ static ssize_t read_damaged(int fd, const struct ts_events *good)
  * Opening and reading
  */
 
-TEST(log_opens_at_its_oldest_event, "OPEN-01 OPEN-18 GETNEXT-08")
+TEST(log_opens_at_its_oldest_event, "OPEN-01 OPEN-18 GETNEXT-08", NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 5, 100, 30, NULL);
 	trace_id_t trid = 0;
@@ -130,7 +130,8 @@ TEST(log_opens_at_its_oldest_event, "OPEN-01 OPEN-18 GETNEXT-08")
 	ts_close_log(trid);
 }
 
-TEST(opened_log_works_with_its_functions, "OPEN-02 ATTRGET-02 STATUS-01 STATUS-23")
+TEST(opened_log_works_with_its_functions, "OPEN-02 ATTRGET-02 STATUS-01 STATUS-23",
+     NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	trace_id_t trid = ts_open_log(fd);
@@ -163,7 +164,8 @@ TEST(opened_log_works_with_its_functions, "OPEN-02 ATTRGET-02 STATUS-01 STATUS-2
 
 TEST(functions_for_active_streams_refuse_a_log,
      "ERRORS-06 GETNEXT-16 FILTER-17 EVENTID-26 "
-     "SHUTDOWN-11 OPEN-07")
+     "SHUTDOWN-11 OPEN-07",
+     NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	trace_id_t trid = ts_open_log(fd);
@@ -195,7 +197,7 @@ TEST(functions_for_active_streams_refuse_a_log,
 	ts_close_log(trid);
 }
 
-TEST(what_is_no_log_is_einval, "OPEN-03 LOG-37")
+TEST(what_is_no_log_is_einval, "OPEN-03 LOG-37", NEEDS_KEEPER)
 {
 	trace_id_t trid = 4711;
 	int fd = ts_temp_file();
@@ -226,7 +228,7 @@ TEST(what_is_no_log_is_einval, "OPEN-03 LOG-37")
 	CHECK_EQ(trid, 4711);
 }
 
-TEST(unusable_descriptor_is_einval, "OPEN-04 OPEN-13 OPEN-17")
+TEST(unusable_descriptor_is_einval, "OPEN-04 OPEN-13 OPEN-17", NEEDS_KEEPER)
 {
 	trace_id_t trid = 4711;
 	int fd = make_small_log();
@@ -261,7 +263,7 @@ TEST(unusable_descriptor_is_einval, "OPEN-04 OPEN-13 OPEN-17")
 	CHECK_SYS(fcntl(sockets[0], F_GETFD));
 }
 
-TEST(no_descriptors_left_is_enomem, "OPEN-17 ERRORS-12")
+TEST(no_descriptors_left_is_enomem, "OPEN-17 ERRORS-12", NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	struct rlimit limit, old;
@@ -283,7 +285,7 @@ TEST(no_descriptors_left_is_enomem, "OPEN-17 ERRORS-12")
 	ts_close_log(trid);
 }
 
-TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10")
+TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10", NEEDS_KEEPER)
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
@@ -309,7 +311,7 @@ static void on_alarm(int signal_number)
 	(void)signal_number;
 }
 
-TEST(signals_do_not_interrupt_an_open, "OPEN-05 ERRORS-09")
+TEST(signals_do_not_interrupt_an_open, "OPEN-05 ERRORS-09", NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 10, 300, 60, NULL);
 	struct sigaction action = {.sa_handler = on_alarm};
@@ -327,7 +329,7 @@ TEST(signals_do_not_interrupt_an_open, "OPEN-05 ERRORS-09")
 	CHECK_SYS(setitimer(ITIMER_REAL, &off, NULL));
 }
 
-TEST(rewind_reads_the_same_again, "OPEN-06")
+TEST(rewind_reads_the_same_again, "OPEN-06", NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 5, 50, 30, NULL);
 	trace_id_t trid = ts_open_log(fd);
@@ -352,7 +354,7 @@ TEST(rewind_reads_the_same_again, "OPEN-06")
 	ts_close_log(trid);
 }
 
-TEST(rewind_and_close_refuse_active_streams, "OPEN-07 ERRORS-07")
+TEST(rewind_and_close_refuse_active_streams, "OPEN-07 ERRORS-07", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, 0, 0);
@@ -401,7 +403,7 @@ static size_t count_entries(const char *path)
 	return entries;
 }
 
-TEST(close_frees_everything, "OPEN-08 CREATE-22 ERRORS-04 GEN-04")
+TEST(close_frees_everything, "OPEN-08 CREATE-22 ERRORS-04 GEN-04", NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	trace_id_t trid = ts_open_log(fd), old = trid;
@@ -429,7 +431,7 @@ TEST(close_frees_everything, "OPEN-08 CREATE-22 ERRORS-04 GEN-04")
 	CHECK_LE(count_lines("/proc/self/maps"), maps + 2);
 }
 
-TEST(descriptor_is_left_alone, "OPEN-09")
+TEST(descriptor_is_left_alone, "OPEN-09", NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 5, 100, 30, NULL);
 	CHECK_SYS(lseek(fd, 1234, SEEK_SET));
@@ -456,7 +458,7 @@ TEST(descriptor_is_left_alone, "OPEN-09")
 	CHECK_EQ(lseek(none, 0, SEEK_CUR), 3);
 }
 
-TEST(caller_may_close_the_descriptor_of_an_open_log, "OPEN-09 OPEN-12")
+TEST(caller_may_close_the_descriptor_of_an_open_log, "OPEN-09 OPEN-12", NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 10, 1000, 60, NULL);
 	struct ts_events expected = ts_log_events(fd);
@@ -469,7 +471,7 @@ TEST(caller_may_close_the_descriptor_of_an_open_log, "OPEN-09 OPEN-12")
 	ts_close_log(trid);
 }
 
-TEST(log_may_be_opened_several_times, "OPEN-10 EVENTLIST-09")
+TEST(log_may_be_opened_several_times, "OPEN-10 EVENTLIST-09", NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	trace_id_t a = ts_open_log(fd), b = ts_open_log(fd);
@@ -499,7 +501,7 @@ TEST(log_may_be_opened_several_times, "OPEN-10 EVENTLIST-09")
 	ts_close_log(b);
 }
 
-TEST(open_logs_are_not_counted_as_streams, "CREATE-11")
+TEST(open_logs_are_not_counted_as_streams, "CREATE-11", NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	trace_id_t trids[3 * TRACE_SYS_MAX];
@@ -511,7 +513,7 @@ TEST(open_logs_are_not_counted_as_streams, "CREATE-11")
 		ts_close_log(trids[i]);
 }
 
-TEST(writer_may_open_its_own_log, "OPEN-11 SHUTDOWN-08")
+TEST(writer_may_open_its_own_log, "OPEN-11 SHUTDOWN-08", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -550,7 +552,8 @@ HELPER(analyze)
 	return 0;
 }
 
-TEST(unrelated_process_reads_the_log_later, "OPEN-12 LOG-41 GEN-12 EVENTID-27")
+TEST(unrelated_process_reads_the_log_later, "OPEN-12 LOG-41 GEN-12 EVENTID-27",
+     NEEDS_KEEPER)
 {
 	int ends[2];
 	CHECK_SYS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
@@ -572,7 +575,7 @@ TEST(unrelated_process_reads_the_log_later, "OPEN-12 LOG-41 GEN-12 EVENTID-27")
 	CHECK_EXIT(reader, 0);
 }
 
-TEST(active_streams_log_can_be_opened, "OPEN-14 STATUS-27")
+TEST(active_streams_log_can_be_opened, "OPEN-14 STATUS-27", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 0, 0);
@@ -601,7 +604,7 @@ TEST(active_streams_log_can_be_opened, "OPEN-14 STATUS-27")
 	ts_expect_numbers(&events, id, 0, 19);
 }
 
-TEST(time_limit_of_a_log_is_ignored, "GETNEXT-14 GETNEXT-08")
+TEST(time_limit_of_a_log_is_ignored, "GETNEXT-14 GETNEXT-08", NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	trace_id_t trid = ts_open_log(fd);
@@ -631,8 +634,10 @@ TEST(time_limit_of_a_log_is_ignored, "GETNEXT-14 GETNEXT-08")
 	ts_close_log(trid);
 }
 
-TEST(small_buffers_truncate_on_reading, "GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 "
-					"GETNEXT-24 GETNEXT-25 SYSEVENT-12")
+TEST(small_buffers_truncate_on_reading,
+     "GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 "
+     "GETNEXT-24 GETNEXT-25 SYSEVENT-12",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr =
@@ -696,7 +701,7 @@ TEST(small_buffers_truncate_on_reading, "GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEX
 	ts_close_log(trid);
 }
 
-TEST(reading_marks_the_access_time, "OPEN-16")
+TEST(reading_marks_the_access_time, "OPEN-16", NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
@@ -733,7 +738,7 @@ static void *read_whole_log(void *arg)
 	}
 }
 
-TEST(threads_share_a_position, "GEN-01 OPEN-18")
+TEST(threads_share_a_position, "GEN-01 OPEN-18", NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 10, 1000, 16, NULL);
 	struct ts_events expected = ts_log_events(fd);
@@ -752,7 +757,7 @@ TEST(threads_share_a_position, "GEN-01 OPEN-18")
  * Damage
  */
 
-TEST(cut_log_ends_early, "OPEN-15 OPEN-03 LOG-39")
+TEST(cut_log_ends_early, "OPEN-15 OPEN-03 LOG-39", NEEDS_KEEPER)
 {
 	struct growth growth = {0};
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 6, 20, 24, &growth);
@@ -782,7 +787,7 @@ TEST(cut_log_ends_early, "OPEN-15 OPEN-03 LOG-39")
 	CHECK_EQ(count, -1);
 }
 
-TEST(cut_log_says_it_was_not_closed, "OPEN-15 STATUS-27")
+TEST(cut_log_says_it_was_not_closed, "OPEN-15 STATUS-27", NEEDS_KEEPER)
 {
 	struct growth growth = {0};
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 6, 20, 24, &growth);
@@ -819,14 +824,14 @@ static void flip_bits(int fd, const struct growth *growth, bool is_every_bit)
 	CHECK_EQ(read_damaged(copy, &good), (ssize_t)good.count);
 }
 
-TEST_TIMEOUT(flipped_bits_end_an_append_log, "OPEN-15", 120)
+TEST_TIMEOUT(flipped_bits_end_an_append_log, "OPEN-15", 120, NEEDS_KEEPER)
 {
 	struct growth growth = {0};
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 4, 12, 16, &growth);
 	flip_bits(fd, &growth, harness_slowdown() == 1);
 }
 
-TEST_TIMEOUT(flipped_bits_end_a_loop_log, "OPEN-15 LOG-41", 120)
+TEST_TIMEOUT(flipped_bits_end_a_loop_log, "OPEN-15 LOG-41", 120, NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_LOOP, 8 * KIB, 30, 12, 40, NULL);
 	struct ts_events events = ts_log_events(fd);
@@ -869,7 +874,7 @@ TEST_TIMEOUT(flipped_bits_end_a_loop_log, "OPEN-15 LOG-41", 120)
 	}
 }
 
-TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120)
+TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120, NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP,
 				       POSIX_TRACE_UNTIL_FULL};
@@ -941,7 +946,7 @@ TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120)
 	}
 }
 
-TEST(garbage_behind_a_closed_log_is_no_matter, "OPEN-15")
+TEST(garbage_behind_a_closed_log_is_no_matter, "OPEN-15", NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	struct ts_events good = ts_log_events(fd);
@@ -952,7 +957,7 @@ TEST(garbage_behind_a_closed_log_is_no_matter, "OPEN-15")
 	CHECK_EQ(read_damaged(fd, &good), (ssize_t)good.count);
 }
 
-TEST(file_may_shrink_while_open, "OPEN-15")
+TEST(file_may_shrink_while_open, "OPEN-15", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP,
 				       POSIX_TRACE_UNTIL_FULL};
@@ -993,7 +998,7 @@ TEST(file_may_shrink_while_open, "OPEN-15")
 	}
 }
 
-TEST(log_may_grow_while_open, "OPEN-14 OPEN-15 LOG-31")
+TEST(log_may_grow_while_open, "OPEN-14 OPEN-15 LOG-31", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP};
 	trace_event_id_t id = ts_id("event");
@@ -1029,7 +1034,7 @@ TEST(log_may_grow_while_open, "OPEN-14 OPEN-15 LOG-31")
 	}
 }
 
-TEST(reader_waits_for_no_living_controller, "OPEN-14")
+TEST(reader_waits_for_no_living_controller, "OPEN-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file(), ends[2];
 	char byte = 0;

@@ -138,7 +138,8 @@ static int stream_policy_of(trace_id_t trid)
 	return policy;
 }
 
-TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-26")
+TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-26",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(0, STREAM_BYTES, 0);
 	trace_id_t plain = ts_create(0, &attr);
@@ -161,7 +162,7 @@ TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-2
 			 POSIX_TRACE_OVERRUN);
 }
 
-TEST(a_policy_set_for_a_logged_stream_is_honoured, "POLICY-11 POLICY-26")
+TEST(a_policy_set_for_a_logged_stream_is_honoured, "POLICY-11 POLICY-26", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_FLUSH};

@@ -215,7 +215,7 @@ HELPER(look_at_start)
 	return 0;
 }
 
-TEST(program_start_leaves_a_page_and_nothing_else, "GEN-06 GEN-07 EXEC-14")
+TEST(program_start_leaves_a_page_and_nothing_else, "GEN-06 GEN-07 EXEC-14", NEEDS_EXEC)
 {
 	sigset_t none;
 	char text[12];
@@ -439,7 +439,7 @@ HELPER(has_name_ids)
 }
 
 TEST(names_given_before_the_program_starts_are_its_own,
-     "EVENTID-12 EVENTID-13 EVENTID-31")
+     "EVENTID-12 EVENTID-13 EVENTID-31", NEEDS_EXEC)
 {
 	struct stream s;
 	int hold[2];
@@ -611,7 +611,7 @@ TEST(children_that_exist_are_not_traced, "FORK-09")
 	}
 }
 
-TEST(children_that_exist_are_not_traced_after_exec, "FORK-09 FORK-17")
+TEST(children_that_exist_are_not_traced_after_exec, "FORK-09 FORK-17", NEEDS_EXEC)
 {
 	/* The tick in which a process starts is all that is known of its start: try it at
 	 * many distances from the next one. */
@@ -647,7 +647,7 @@ TEST(children_that_exist_are_not_traced_after_exec, "FORK-09 FORK-17")
 	}
 }
 
-TEST(spawned_program_joins, "FORK-17 FORK-18 EXEC-11")
+TEST(spawned_program_joins, "FORK-17 FORK-18 EXEC-11", NEEDS_EXEC)
 {
 	struct stream inherited, closed;
 
@@ -685,7 +685,7 @@ static pid_t spawn_shell(const char *script, const char *name, const char *arg)
 	return pid;
 }
 
-TEST(programs_join_through_a_shell, "FORK-22 EXEC-12")
+TEST(programs_join_through_a_shell, "FORK-22 EXEC-12", NEEDS_EXEC)
 {
 	struct stream s;
 	const char *once = "\"$0\" \"$@\"; exit $?";
@@ -701,7 +701,7 @@ TEST(programs_join_through_a_shell, "FORK-22 EXEC-12")
 	end_stream(&s);
 }
 
-TEST(shell_that_is_traced_passes_it_on, "CREATE-23 FORK-22")
+TEST(shell_that_is_traced_passes_it_on, "CREATE-23 FORK-22", NEEDS_EXEC)
 {
 	struct stream s;
 	char command[4400], path[4096];
@@ -741,7 +741,7 @@ HELPER(leave_children)
 	return 0;
 }
 
-TEST(children_of_a_process_that_ended_join, "FORK-16 FORK-17")
+TEST(children_of_a_process_that_ended_join, "FORK-16 FORK-17", NEEDS_EXEC)
 {
 	struct stream s;
 	int out[2], go[2];
@@ -788,7 +788,7 @@ HELPER(after_exec)
 	return 0;
 }
 
-TEST(exec_keeps_streams_of_others, "EXEC-01 EXEC-02 EXEC-03 EXEC-04 EXEC-07")
+TEST(exec_keeps_streams_of_others, "EXEC-01 EXEC-02 EXEC-03 EXEC-04 EXEC-07", NEEDS_EXEC)
 {
 	struct stream s;
 	int go[2];
@@ -831,7 +831,7 @@ HELPER(fresh_names)
 	return 0;
 }
 
-TEST(exec_without_streams_begins_anew, "EXEC-03 EVENTID-09")
+TEST(exec_without_streams_begins_anew, "EXEC-03 EVENTID-09", NEEDS_EXEC)
 {
 	uint64_t *names_id = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -955,7 +955,7 @@ TEST(traced_family_has_one_set_of_names, "FORK-03 FORK-04 EVENTID-16")
 	CHECK_EQ(open_name("of the child"), 11);
 }
 
-TEST(raw_clone_is_noticed_when_it_matters, "FORK-21")
+TEST(raw_clone_is_noticed_when_it_matters, "FORK-21", NEEDS_FORK_ADVICE)
 {
 	struct stream s;
 	uint32_t id = open_name("before");
@@ -994,7 +994,7 @@ TEST(raw_clone_that_never_notices_harms_nobody, "FORK-11 FORK-21")
 	CHECK_EQ(open_name("still"), open_name("still"));
 }
 
-TEST(vfork_child_changes_nothing, "FORK-19 EXEC-10")
+TEST(vfork_child_changes_nothing, "FORK-19 EXEC-10", NEEDS_FORK_ADVICE)
 {
 	struct stream s;
 	volatile int init = -1;
@@ -1056,7 +1056,7 @@ TEST(fork_beside_busy_threads_does_not_hang, "FORK-15 EVENT-14")
 	end_stream(&s);
 }
 
-TEST(page_of_an_earlier_process_is_emptied, "EXIT-09")
+TEST(page_of_an_earlier_process_is_emptied, "EXIT-09", NEEDS_EXEC)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 	struct ptrc_page *page;
@@ -1297,7 +1297,7 @@ TEST(stream_that_is_gone_leaves_the_page, "EVENT-24 EXIT-08")
 	end_stream(&s);
 }
 
-TEST(constructor_and_controller_may_race, "CREATE-23 EVENTID-29")
+TEST(constructor_and_controller_may_race, "CREATE-23 EVENTID-29", NEEDS_EXEC)
 {
 	/* Traced from outside at any moment of its start, it is traced. */
 	for (int i = 0; i < 100; i++) {

@@ -90,7 +90,7 @@ HELPER(wait_and_look)
 	return 0;
 }
 
-TEST(root_traces_another_users_process, "CREATE-14 CREATE-15")
+TEST(root_traces_another_users_process, "CREATE-14 CREATE-15", NEEDS_EXEC)
 {
 	uid_t uid = make_user();
 	struct ptrc_target t;
@@ -276,7 +276,7 @@ TEST(traced_process_that_changes_its_user_stays, "CREATE-15 EXEC-13")
 	CHECK_EXIT(pid, 0);
 }
 
-TEST(squatted_directory_is_believed_by_nobody, "CREATE-14 GEN-06")
+TEST(squatted_directory_is_believed_by_nobody, "CREATE-14 GEN-06", NEEDS_EXEC)
 {
 	uid_t uid = make_user();
 	struct ptrc_target t;

@@ -87,7 +87,7 @@ TEST(a_stream_as_it_is_and_nothing_is_reset, "GEN-09")
 	CHECK_EQ(posixtrace_get_process_stream(0, 0, &stream, sizeof(stream)), ENOENT);
 }
 
-TEST(the_keeper_and_the_log_are_told, "GEN-09")
+TEST(the_keeper_and_the_log_are_told, "GEN-09", NEEDS_KEEPER)
 {
 	char path[] = "/tmp/posixtrace-query.XXXXXX";
 	trace_id_t trace;

@@ -327,7 +327,7 @@ TEST(lock_of_a_process_ends_with_it, "CREATE-12 EXIT-03")
 	CHECK_SYS(unlinkat(dirfd, name, 0));
 }
 
-TEST(lock_is_not_kept_by_children, "FORK-11 EXEC-06 EXIT-03")
+TEST(lock_is_not_kept_by_children, "FORK-11 EXEC-06 EXIT-03", NEEDS_FORK_ADVICE)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int dirfd = open_dir(), fd = make_object(dirfd, name, 4096);
@@ -371,7 +371,7 @@ HELPER(wait_for_end)
 	return (int)read(0, &byte, 1);
 }
 
-TEST(lock_ends_at_exec_and_survives_a_failed_one, "EXEC-06 EXEC-08")
+TEST(lock_ends_at_exec_and_survives_a_failed_one, "EXEC-06 EXEC-08", NEEDS_EXEC)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int dirfd = open_dir(), fd = make_object(dirfd, name, 4096);
@@ -505,7 +505,7 @@ static void *fork_children(void *arg)
 	return NULL;
 }
 
-TEST(fork_beside_a_lock_does_not_take_it_along, "FORK-11 FORK-15")
+TEST(fork_beside_a_lock_does_not_take_it_along, "FORK-11 FORK-15", NEEDS_FORK_ADVICE)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int dirfd = open_dir(), fd = make_object(dirfd, name, 4096);

@@ -55,7 +55,8 @@ static void expect_invalid(trace_id_t trid)
 	CHECK_EQ(posix_trace_rewind(trid), EINVAL);
 }
 
-TEST(streams_end_with_and_without_a_log, "SHUTDOWN-01 SHUTDOWN-02 SHUTDOWN-03")
+TEST(streams_end_with_and_without_a_log, "SHUTDOWN-01 SHUTDOWN-02 SHUTDOWN-03",
+     NEEDS_KEEPER)
 {
 	for (int is_logged = 0; is_logged < 2; is_logged++) {
 		for (int state = 0; state < 4; state++) {
@@ -82,7 +83,7 @@ TEST(streams_end_with_and_without_a_log, "SHUTDOWN-01 SHUTDOWN-02 SHUTDOWN-03")
 	}
 }
 
-TEST(everything_is_free_when_it_returns, "SHUTDOWN-04 SHUTDOWN-01 GEN-04")
+TEST(everything_is_free_when_it_returns, "SHUTDOWN-04 SHUTDOWN-01 GEN-04", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
 	trace_id_t trids[TRACE_SYS_MAX], one_more;
@@ -182,7 +183,7 @@ TEST(readers_that_wait_for_a_time_return_einval_too, "SHUTDOWN-06 GETNEXT-26")
 }
 
 TEST(the_log_is_complete_when_it_returns,
-     "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 STATUS-23 LOG-36 OPEN-11")
+     "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 STATUS-23 LOG-36 OPEN-11", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_FLUSH};
@@ -216,7 +217,7 @@ TEST(the_log_is_complete_when_it_returns,
 	}
 }
 
-TEST(a_suspended_stream_gets_no_further_stop, "SHUTDOWN-09")
+TEST(a_suspended_stream_gets_no_further_stop, "SHUTDOWN-09", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
 	int fd = ts_temp_file();
@@ -249,7 +250,7 @@ TEST(a_suspended_stream_gets_no_further_stop, "SHUTDOWN-09")
 }
 
 TEST(a_failed_last_flush_is_reported_and_frees_all_the_same,
-     "SHUTDOWN-10 LOG-22 SHUTDOWN-03")
+     "SHUTDOWN-10 LOG-22 SHUTDOWN-03", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
 	int fd = ts_temp_file();
@@ -280,7 +281,7 @@ TEST(a_failed_last_flush_is_reported_and_frees_all_the_same,
 	}
 }
 
-TEST(a_full_device_is_reported, "SHUTDOWN-10 LOG-23")
+TEST(a_full_device_is_reported, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
@@ -298,7 +299,7 @@ TEST(a_full_device_is_reported, "SHUTDOWN-10 LOG-23")
 	expect_invalid(trid);
 }
 
-TEST(a_pre_recorded_stream_is_einval, "SHUTDOWN-11 ERRORS-06")
+TEST(a_pre_recorded_stream_is_einval, "SHUTDOWN-11 ERRORS-06", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(POSIX_TRACE_LOOP);
 	int fd = ts_temp_file();
@@ -322,7 +323,7 @@ static void *shut_down_in_a_race(void *arg)
 	return (void *)(intptr_t)posix_trace_shutdown(*(trace_id_t *)arg);
 }
 
-TEST(of_two_threads_one_does_it, "SHUTDOWN-12")
+TEST(of_two_threads_one_does_it, "SHUTDOWN-12", NEEDS_KEEPER)
 {
 	pthread_barrier_init(&race, NULL, 2);
 	for (int i = 0; i < 60; i++) {
@@ -414,7 +415,7 @@ TEST(traced_processes_and_their_other_streams_go_on, "SHUTDOWN-13 EVENT-24")
 	CHECK_EXIT(pid, 0);
 }
 
-TEST(it_does_not_wait_for_a_stopped_process, "SHUTDOWN-14 SHUTDOWN-08")
+TEST(it_does_not_wait_for_a_stopped_process, "SHUTDOWN-14 SHUTDOWN-08", NEEDS_KEEPER)
 {
 	struct emitter *emitter = shared_emitter();
 

@@ -893,7 +893,7 @@ TEST(a_thread_fills_a_stream_of_large_events_within_its_bound, "SIZE-25")
  * Logs
  */
 
-TEST(log_max_size_bounds_the_events_of_a_log, "SIZE-20 LOG-33")
+TEST(log_max_size_bounds_the_events_of_a_log, "SIZE-20 LOG-33", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	enum { log_bytes = 200000, extras = 262144 };
@@ -932,7 +932,7 @@ TEST(log_max_size_bounds_the_events_of_a_log, "SIZE-20 LOG-33")
 	}
 }
 
-TEST(log_max_size_means_nothing_with_append, "SIZE-21")
+TEST(log_max_size_means_nothing_with_append, "SIZE-21", NEEDS_KEEPER)
 {
 	static const size_t sizes[] = {0, 1, 10000};
 	trace_event_id_t id = ts_id("event");
@@ -958,7 +958,7 @@ TEST(log_max_size_means_nothing_with_append, "SIZE-21")
 	}
 }
 
-TEST(a_log_too_small_is_einval, "SIZE-22 CREATE-16")
+TEST(a_log_too_small_is_einval, "SIZE-22 CREATE-16", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = 4711;

@@ -92,7 +92,8 @@ TEST(start_of_a_full_until_full_stream_does_nothing, "STARTSTOP-03 POLICY-15 STA
 	expect_running(trid);
 }
 
-TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTOP-14")
+TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTOP-14",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_FLUSH);
 	struct ts_stuck stuck;
@@ -466,7 +467,7 @@ TEST(events_while_suspended_are_no_losses, "STARTSTOP-13")
 	}
 }
 
-TEST(a_suspended_stream_can_be_read_and_flushed, "STARTSTOP-14 LOG-20")
+TEST(a_suspended_stream_can_be_read_and_flushed, "STARTSTOP-14 LOG-20", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
 	int fd = ts_temp_file();
@@ -528,7 +529,7 @@ TEST(they_work_when_the_target_has_ended, "STARTSTOP-16 EXIT-05")
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
 }
 
-TEST(anything_but_an_active_stream_is_einval, "STARTSTOP-17 ERRORS-06")
+TEST(anything_but_an_active_stream_is_einval, "STARTSTOP-17 ERRORS-06", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	int fd = ts_temp_file();

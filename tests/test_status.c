@@ -39,7 +39,7 @@ static uint64_t lost_events(trace_id_t trid)
 }
 
 TEST(all_members_are_filled_in,
-     "STATUS-01 STATUS-06 STATUS-10 STATUS-18 STATUS-21 STATUS-17")
+     "STATUS-01 STATUS-06 STATUS-10 STATUS-18 STATUS-21 STATUS-17", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	int fd = ts_temp_file();
@@ -144,7 +144,8 @@ TEST(a_loop_stream_is_full_as_soon_as_it_would_overwrite, "STATUS-08 STATUS-11 S
 	CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_OVERFLOW);
 }
 
-TEST(flushing_makes_room_in_a_logged_loop_stream, "STATUS-08 LOG-18 STATUS-11")
+TEST(flushing_makes_room_in_a_logged_loop_stream, "STATUS-08 LOG-18 STATUS-11",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	int fd = ts_temp_file();
@@ -260,7 +261,8 @@ TEST(the_event_that_finds_no_room_is_an_overrun, "STATUS-12 POLICY-16")
 	}
 }
 
-TEST(what_is_lost_while_flushing_is_an_overrun, "STATUS-13 STATUS-16 STATUS-14 LOG-17")
+TEST(what_is_lost_while_flushing_is_an_overrun, "STATUS-13 STATUS-16 STATUS-14 LOG-17",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, SMALL, POSIX_TRACE_APPEND, 0);
 	struct ts_stuck stuck;
@@ -298,7 +300,7 @@ static void *flush_in_thread(void *arg)
 	return (void *)(intptr_t)posix_trace_flush(*(trace_id_t *)arg);
 }
 
-TEST(a_flush_can_be_polled, "STATUS-16 LOG-15 LOG-16")
+TEST(a_flush_can_be_polled, "STATUS-16 LOG-15 LOG-16", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
@@ -323,7 +325,7 @@ TEST(a_flush_can_be_polled, "STATUS-16 LOG-15 LOG-16")
 	ts_expect_numbers(&events, UNNAMED, 0, 79);
 }
 
-TEST(a_flush_error_is_kept_until_it_is_asked_for, "STATUS-17 LOG-24")
+TEST(a_flush_error_is_kept_until_it_is_asked_for, "STATUS-17 LOG-24", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
@@ -348,7 +350,7 @@ TEST(a_flush_error_is_kept_until_it_is_asked_for, "STATUS-17 LOG-24")
 	CHECK_EQ(posix_trace_shutdown(trid), EPIPE);
 }
 
-TEST(the_first_flush_error_counts, "STATUS-17 LOG-22 LOG-23 LOG-25")
+TEST(the_first_flush_error_counts, "STATUS-17 LOG-22 LOG-23 LOG-25", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
@@ -380,7 +382,8 @@ TEST(the_first_flush_error_counts, "STATUS-17 LOG-22 LOG-23 LOG-25")
 	ts_expect_numbers(&events, UNNAMED, 0, 399);
 }
 
-TEST(a_loop_log_that_wrapped_is_full_and_overrun, "STATUS-18 STATUS-19 STATUS-24 LOG-30")
+TEST(a_loop_log_that_wrapped_is_full_and_overrun, "STATUS-18 STATUS-19 STATUS-24 LOG-30",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
@@ -422,7 +425,7 @@ TEST(a_loop_log_that_wrapped_is_full_and_overrun, "STATUS-18 STATUS-19 STATUS-24
 }
 
 TEST(an_until_full_log_that_filled_is_full_and_overrun,
-     "STATUS-18 STATUS-19 LOG-27 LOG-28 LOG-29 STATUS-07")
+     "STATUS-18 STATUS-19 LOG-27 LOG-28 LOG-29 STATUS-07", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL);
@@ -519,7 +522,7 @@ TEST(an_until_full_log_that_fills_up_when_stopped_loses_nothing,
 	ts_shutdown(trid);
 }
 
-TEST(an_append_log_is_never_full, "STATUS-20")
+TEST(an_append_log_is_never_full, "STATUS-20", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 1);
@@ -600,7 +603,7 @@ TEST(every_loss_shows_once, "STATUS-15 STATUS-14 STATUS-12")
 	ts_join(thread);
 }
 
-TEST(a_log_has_the_status_its_stream_had, "STATUS-22 STATUS-23 STATUS-24")
+TEST(a_log_has_the_status_its_stream_had, "STATUS-22 STATUS-23 STATUS-24", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, SMALL, POSIX_TRACE_APPEND, 0);
 	int fds[2] = {ts_temp_file(), ts_temp_file()};
@@ -639,7 +642,7 @@ TEST(a_log_has_the_status_its_stream_had, "STATUS-22 STATUS-23 STATUS-24")
 	}
 }
 
-TEST(clear_makes_the_log_forget_losses, "STATUS-24 CLEAR-06 CLEAR-10")
+TEST(clear_makes_the_log_forget_losses, "STATUS-24 CLEAR-06 CLEAR-10", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, SMALL, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
@@ -731,7 +734,7 @@ TEST(the_status_of_no_stream_is_einval, "STATUS-26 ERRORS-10")
 			 POSIX_TRACE_OVERRUN);
 }
 
-TEST(a_log_never_closed_says_so, "STATUS-27 OPEN-14 LOG-39")
+TEST(a_log_never_closed_says_so, "STATUS-27 OPEN-14 LOG-39", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
@@ -824,7 +827,7 @@ TEST(all_attributes_of_a_stream_can_be_had,
 }
 
 TEST(a_log_has_the_attributes_of_its_stream,
-     "ATTRGET-02 ATTRGET-01 CLOCK-04 NAME-07 LOG-36")
+     "ATTRGET-02 ATTRGET-01 CLOCK-04 NAME-07 LOG-36", NEEDS_KEEPER)
 {
 	trace_attr_t attr = peculiar_attr(POSIX_TRACE_FLUSH), of_stream, of_log;
 	struct timespec stream_time, log_time;
@@ -923,7 +926,7 @@ TEST(any_storage_receives_the_attributes, "ATTRGET-05")
 	CHECK_EQ(posix_trace_get_attr(trid, NULL), EINVAL);
 }
 
-TEST(the_attributes_of_no_stream_are_einval, "ATTRGET-07 ERRORS-10")
+TEST(the_attributes_of_no_stream_are_einval, "ATTRGET-07 ERRORS-10", NEEDS_KEEPER)
 {
 	trace_attr_t attr = peculiar_attr(POSIX_TRACE_FLUSH), copy;
 	int fd = ts_temp_file();

@@ -69,7 +69,8 @@ static void expect_names(trace_id_t trid)
 
 TEST(predefined_events_have_the_names_of_the_standard,
      "SYSEVENT-01 SYSEVENT-02 SYSEVENT-03 SYSEVENT-04 SYSEVENT-05 SYSEVENT-06 SYSEVENT-07 "
-     "SYSEVENT-08 SYSEVENT-09 EVENTID-23")
+     "SYSEVENT-08 SYSEVENT-09 EVENTID-23",
+     NEEDS_KEEPER)
 {
 	trace_id_t plain = ts_create(0, NULL), logged, log;
 	int fd = ts_temp_file();
@@ -456,7 +457,8 @@ static void append_next(struct ts_events *to, trace_id_t trid)
 
 TEST(a_gap_is_marked_by_overflow_and_resume,
      "SYSEVENT-04 SYSEVENT-05 SYSEVENT-10 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 SYSEVENT-18 "
-     "SYSEVENT-22")
+     "SYSEVENT-22",
+     NEEDS_SPEED)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
 	trace_event_id_t id = ts_id("event");
@@ -475,7 +477,7 @@ TEST(a_gap_is_marked_by_overflow_and_resume,
 	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 1);
 }
 
-TEST(each_gap_is_marked_once, "SYSEVENT-15 SYSEVENT-16 SYSEVENT-18")
+TEST(each_gap_is_marked_once, "SYSEVENT-15 SYSEVENT-16 SYSEVENT-18", NEEDS_SPEED)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
 	trace_event_id_t id = ts_id("event");
@@ -494,7 +496,7 @@ TEST(each_gap_is_marked_once, "SYSEVENT-15 SYSEVENT-16 SYSEVENT-18")
 	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 10);
 }
 
-TEST(many_overwritings_unread_are_one_gap, "SYSEVENT-18")
+TEST(many_overwritings_unread_are_one_gap, "SYSEVENT-18", NEEDS_SPEED)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
 	trace_event_id_t id = ts_id("event");
@@ -511,7 +513,7 @@ TEST(many_overwritings_unread_are_one_gap, "SYSEVENT-18")
 	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 1);
 }
 
-TEST(the_event_resume_announced_is_held, "SYSEVENT-16 SYSEVENT-17")
+TEST(the_event_resume_announced_is_held, "SYSEVENT-16 SYSEVENT-17", NEEDS_SPEED)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
 	trace_event_id_t id = ts_id("event");
@@ -572,7 +574,7 @@ TEST(overflow_and_resume_can_be_filtered, "SYSEVENT-20")
 		}
 }
 
-TEST(only_loop_streams_mark_gaps_so, "SYSEVENT-19")
+TEST(only_loop_streams_mark_gaps_so, "SYSEVENT-19", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, LOOP_BYTES, 0);
 	trace_event_id_t id = ts_id("event");
@@ -634,7 +636,8 @@ __attribute__((noinline)) static void flush_here(trace_id_t trid)
 }
 
 TEST(each_flush_leaves_a_pair_of_markers,
-     "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 SYSEVENT-23 SYSEVENT-24")
+     "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 SYSEVENT-23 SYSEVENT-24",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	trace_event_id_t id = ts_id("event");
@@ -684,7 +687,7 @@ TEST(each_flush_leaves_a_pair_of_markers,
 	}
 }
 
-TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23")
+TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 65536, 0);
 	trace_event_id_t id = ts_id("event");
@@ -722,7 +725,7 @@ TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23")
 }
 
 TEST(nothing_follows_the_stop_in_an_until_full_log,
-     "SYSEVENT-02 SYSEVENT-22 SYSEVENT-24 LOG-28")
+     "SYSEVENT-02 SYSEVENT-22 SYSEVENT-24 LOG-28", NEEDS_KEEPER)
 {
 	enum { log_bytes = 65536 };
 	trace_event_id_t id = ts_id("event");
@@ -758,7 +761,7 @@ TEST(nothing_follows_the_stop_in_an_until_full_log,
 	}
 }
 
-TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26")
+TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
 	trace_event_id_t id = ts_id("event");
