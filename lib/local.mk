@@ -83,17 +83,25 @@ ptrc_shared_sources += \
 	%D%/log/log_batch.c \
 	%D%/log/log_events.c \
 	%D%/log/log_flush.c \
+	%D%/log/log_names.c \
 	%D%/log/log_output.c \
+	%D%/log/log_packet.c \
 	%D%/log/log_ring.c \
+	%D%/log/log_state.c \
 	%D%/log/log_writer.c
 ptrc_headers += \
 	%D%/log/log_batch.h \
+	%D%/log/log_events.h \
 	%D%/log/log_flush.h \
 	%D%/log/log_layout.h \
+	%D%/log/log_names.h \
+	%D%/log/log_output.h \
+	%D%/log/log_packet.h \
 	%D%/log/log_reader.h \
+	%D%/log/log_ring.h \
+	%D%/log/log_state.h \
 	%D%/log/log_stream.h \
-	%D%/log/log_writer.h \
-	%D%/log/log_writer_parts.h
+	%D%/log/log_writer.h
 
 # The process that writes the log of a stream, and how it is started.
 ptrc_library_sources += \

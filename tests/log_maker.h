@@ -13,6 +13,9 @@
 
 #include "lib/model/attr.h"
 #include "lib/model/eventset.h"
+#include "lib/log/log_events.h"
+#include "lib/log/log_names.h"
+#include "lib/log/log_output.h"
 #include "lib/log/log_reader.h"
 #include "lib/log/log_stream.h"
 #include "lib/log/log_writer.h"
@@ -173,13 +176,13 @@ maker_flush(struct maker *m, struct maker_run *runs, size_t count)
 {
 	int err;
 
-	ptrc_log_writer_begin(&m->w);
-	err = ptrc_log_writer_names(&m->w, m->names);
+	ptrc_log_events_begin(&m->w);
+	err = ptrc_log_names_write(&m->w, m->names);
 	for (size_t i = 0; !err && i < count; i++)
 		if (runs[i].run.bytes)
-			err = ptrc_log_writer_add(&m->w, &runs[i].run);
+			err = ptrc_log_events_add(&m->w, &runs[i].run);
 	if (!err)
-		err = ptrc_log_writer_end(&m->w);
+		err = ptrc_log_events_end(&m->w);
 	return err;
 }
 

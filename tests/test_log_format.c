@@ -319,7 +319,7 @@ TEST(names_come_back_in_order,
 				run_free(&r);
 			}
 		}
-		CHECK_OK(ptrc_log_writer_names(&m.w, m.names));
+		CHECK_OK(ptrc_log_names_write(&m.w, m.names));
 		maker_close(&m);
 		l = log_open(fd);
 		for (int round = 0; round < 2; round++) {
@@ -723,7 +723,7 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 		for (uint64_t n = 0; n < 100; n++)
 			run_event(&r[n % 3 == 0], 1000 + (int64_t)n, 10, &n, sizeof(n));
 		CHECK_OK(maker_flush(&m, r, 2));
-		CHECK(ptrc_log_writer_is_full(&m.w));
+		CHECK(ptrc_log_is_full(&m.w));
 		CHECK_LE(m.h->log_bytes, limit);
 		CHECK(m.h->status & PTRC_ST_LOG_OVERRUN);
 		/* Nothing more gets in. */
@@ -768,12 +768,12 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 	run_numbers(&m, &r, 2, 0);
 	run_stop(&r, 5000, 0);
 	CHECK_OK(maker_flush(&m, &r, 1));
-	CHECK(!ptrc_log_writer_is_full(&m.w));
+	CHECK(!ptrc_log_is_full(&m.w));
 	run_free(&r);
 	run_begin(&r, 1, 1);
 	run_start(&r, 6000);
 	CHECK_OK(maker_flush(&m, &r, 1));
-	CHECK(ptrc_log_writer_is_full(&m.w));
+	CHECK(ptrc_log_is_full(&m.w));
 	maker_close(&m);
 	l = log_open(fd);
 	for (int k = 0; k < 4; k++)
@@ -947,9 +947,9 @@ TEST(o_append_is_overcome, "LOG-10", NEEDS_PWRITEV2)
 
 			run_begin(&r, 1, 1);
 			run_numbers(&m, &r, 100, 0);
-			ptrc_log_writer_begin(&m.w);
-			CHECK_OK(ptrc_log_writer_add(&m.w, &r.run));
-			CHECK_OK(ptrc_log_writer_end(&m.w));
+			ptrc_log_events_begin(&m.w);
+			CHECK_OK(ptrc_log_events_add(&m.w, &r.run));
+			CHECK_OK(ptrc_log_events_end(&m.w));
 			run_free(&r);
 		}
 		if (policies[i] == POSIX_TRACE_LOOP)

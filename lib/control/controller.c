@@ -19,7 +19,7 @@
 #include "lib/base/file.h"
 #include "lib/base/fork_mutex.h"
 #include "lib/control/handle.h"
-#include "lib/log/log_writer.h"
+#include "lib/log/log_output.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/limit.h"

@@ -10,6 +10,7 @@
 #include "lib/base/file.h"
 #include "lib/base/limit.h"
 #include "lib/log/log_flush.h"
+#include "lib/log/log_names.h"
 #include "lib/stream/clock.h"
 
 int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
@@ -70,7 +71,7 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (has_markers)
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_START, by, addr);
 	error = ptrc_log_flush(&k->writer, &k->stream, k->names);
-	if (has_markers && !ptrc_log_writer_is_full(&k->writer))
+	if (has_markers && !ptrc_log_is_full(&k->writer))
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_STOP, by, addr);
 	if (!error)
 		*flags &= ~PTRC_LOG_STATE_MARKERS_WAIT;
@@ -128,14 +129,14 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	int error = flush(k, has_markers, is_automatic), again;
 
 	if (k->is_orphans && ptrc_keeper_may_wait(h, error)) {
-		ptrc_log_writer_leave(&k->writer);
+		ptrc_log_state_leave(&k->writer);
 		return error;
 	}
 	/* Once more for the FLUSH_STOP of the first. In an UNTIL_FULL log nothing follows the
 	 * last STOP. */
 	if (!error && has_markers)
 		error = ptrc_log_flush(&k->writer, &k->stream, k->names);
-	again = ptrc_log_writer_names(&k->writer, k->names);
+	again = ptrc_log_names_write(&k->writer, k->names);
 	if (!error)
 		error = again;
 	if (error)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Events into packets. A flush is taken apart into slices of time, a packet each; what a
- * bounded log keeps of it and what not is decided here.
- */
-#include "lib/log/log_writer_parts.h"
+#include "lib/log/log_events.h"
 
 #include <errno.h>
 #include <string.h>
 #include <trace.h>
 
-#include "lib/model/eventset.h"
 #include "lib/base/sys.h"
+#include "lib/log/log_names.h"
+#include "lib/log/log_output.h"
+#include "lib/log/log_ring.h"
+#include "lib/model/eventset.h"
 
-/* A ring gives up a packet at a time: a sixteenth of it or less, but one event at least. And
- * a packet is what damage takes away. Larger ones would gain nothing in speed. */
+/* Bytes of events in a packet, at most; in a small ring a sixteenth of its limit. A ring gives
+ * up a whole packet at a time, and damage takes away a whole packet. Larger packets would
+ * gain nothing in speed. */
 #define SLICE_MAX UINT64_C(65536)
 
-/* Follow what the event tells of the filter. */
+/* Keeps w->state.filter up to date: START and FILTER events tell the filter. */
 static void follow(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 {
 	const uint8_t *data =
@@ -34,7 +34,7 @@ static void follow(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 	w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
 }
 
-/* The earliest event of the batch is on its way. */
+/* Takes the earliest event of the batch, which goes into the packet. */
 static void take(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 {
 	follow(w, item);
@@ -47,7 +47,7 @@ static void take(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 	ptrc_log_batch_take(&w->batch);
 }
 
-/* It is not wanted. */
+/* Takes the earliest event of the batch, which the log does not get. */
 static void discard(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 {
 	if (!item->is_hidden && !ptrc_log_is_marker(item->id)) {
@@ -58,6 +58,7 @@ static void discard(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 	ptrc_log_batch_take(&w->batch);
 }
 
+/* Adds the STOP of a log that is full to the packet in w->out. */
 static int add_stop(struct ptrc_log_writer *w, int64_t ns)
 {
 	static const int reason = 2;
@@ -65,23 +66,23 @@ static int add_stop(struct ptrc_log_writer *w, int64_t ns)
 		.base_ns = ns, .bytes = PTRC_LOG_STOP_BYTES, .order = UINT32_MAX};
 	struct ptrc_record r;
 	uint8_t record[PTRC_LOG_STOP_BYTES] = {0};
-	int err;
+	int error;
 
 	ptrc_record_fill(&r, 0, POSIX_TRACE_STOP, sizeof(reason), 0);
 	memcpy(record, &r, sizeof(r));
 	memcpy(record + sizeof(r), &reason, sizeof(reason));
-	err = ptrc_log_buffer_add(&w->out, &section, sizeof(section));
-	return err ? err : ptrc_log_buffer_add(&w->out, record, sizeof(record));
+	error = ptrc_log_buffer_add(&w->out, &section, sizeof(section));
+	return error ? error : ptrc_log_buffer_add(&w->out, record, sizeof(record));
 }
 
-int ptrc_log_write_events(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
+int ptrc_log_events_append(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
 {
-	int err = ptrc_log_packet_end(w, 0, p);
+	int error = ptrc_log_packet_end(w, 0, p);
 
-	if (!err)
-		err = ptrc_log_append(w, w->out.bytes, w->out.used);
-	if (err)
-		return err;
+	if (!error)
+		error = ptrc_log_append(w, w->out.bytes, w->out.used);
+	if (error)
+		return error;
 	w->state.seq++;
 	w->state.events += p->events;
 	w->state.bytes += p->bytes;
@@ -96,40 +97,41 @@ static bool filter_is_empty(const uint64_t filter[17])
 	return true;
 }
 
-/* The begin of a slice's packet. In a ring any packet may come to be the first that is
- * left, so each brings the filter along. */
+/* Begins the packet of a slice. Any packet of a ring may some day be the oldest that is left:
+ * so each begins with the filter that is in force before its first event. */
 static int slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 {
 	static const struct ptrc_log_ring none;
-	int err = ptrc_log_packet_begin(w);
+	int error = ptrc_log_packet_begin(w);
 
 	memset(p, 0, sizeof(*p));
 	p->type = PTRC_LOG_EVENTS;
-	if (err || w->kind != PTRC_LOG_RING)
-		return err;
+	if (error || w->kind != PTRC_LOG_RING)
+		return error;
 	p->flags = PTRC_LOG_HAS_RING;
-	err = ptrc_log_buffer_add(&w->out, &none, sizeof(none));
+	error = ptrc_log_buffer_add(&w->out, &none, sizeof(none));
 	if (w->state.flags & PTRC_LOG_STATE_FILTER_UNKNOWN) {
 		p->flags |= PTRC_LOG_FILTER_UNKNOWN;
-	} else if (!err && !filter_is_empty(w->state.filter)) {
+	} else if (!error && !filter_is_empty(w->state.filter)) {
 		p->flags |= PTRC_LOG_HAS_FILTER;
-		err = ptrc_log_buffer_add(&w->out, w->state.filter,
-					  sizeof(w->state.filter));
+		error = ptrc_log_buffer_add(&w->out, w->state.filter,
+					    sizeof(w->state.filter));
 	}
-	return err;
+	return error;
 }
 
+/* Ends the EVENTS packet in w->out and writes it to its place in the ring. */
 static int write_ring_events(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
 {
 	uint64_t place;
 	struct ptrc_log_ring info;
-	int err;
+	int error;
 
 	if (w->state.offset + w->out.used > w->ring_size &&
 	    !(w->state.flags & PTRC_LOG_STATE_WRAPPED)) {
-		err = ptrc_log_names_before_wrap(w);
-		if (err)
-			return err;
+		error = ptrc_log_names_before_wrap(w);
+		if (error)
+			return error;
 	}
 	place = ptrc_log_ring_place(w, w->out.used, p->bytes);
 	info = (struct ptrc_log_ring){.oldest_seq = w->state.oldest_seq,
@@ -137,19 +139,19 @@ static int write_ring_events(struct ptrc_log_writer *w, const struct ptrc_log_fa
 				      .lost_last_ns = w->state.lost_last_ns,
 				      .lost_events = w->state.overwritten_events};
 	memcpy(w->out.bytes + sizeof(struct ptrc_log_packet), &info, sizeof(info));
-	err = ptrc_log_packet_end(w, 0, p);
-	if (!err)
-		err = ptrc_log_ring_write(w, place, p);
-	if (err)
-		return err;
+	error = ptrc_log_packet_end(w, 0, p);
+	if (!error)
+		error = ptrc_log_ring_write(w, place, p);
+	if (error)
+		return error;
 	w->state.seq++;
 	w->state.events += p->events;
 	w->state.bytes += p->bytes;
 	return 0;
 }
 
-/* Take the next slice from the batch. *stop_ns: set if the log is full now, the time of
- * the event that did not fit. */
+/* Takes the events of the next slice from the batch. *is_full: an UNTIL_FULL log has no room
+ * for the next event, whose time is *stop_ns. */
 static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
 		       int64_t *stop_ns, bool *is_full)
 {
@@ -165,7 +167,9 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
 			ptrc_log_batch_mark(&w->batch);
 			continue;
 		}
-		if (item.ns <= w->skip_ns) { /* then it is among the first */
+		/* Only the earliest events of a batch can be that old, so none is left
+		 * out of the middle of the slice. */
+		if (item.ns <= w->skip_ns) {
 			ptrc_log_batch_take(&w->batch);
 			ptrc_log_batch_mark(&w->batch);
 			continue;
@@ -173,7 +177,7 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
 		if (p->bytes && p->bytes + item.size > target)
 			return;
 		if (w->policy == POSIX_TRACE_UNTIL_FULL) {
-			/* The place of the last STOP is kept free from all but a STOP. */
+			/* Only a STOP may use the room that is kept for the last STOP. */
 			uint64_t need =
 				item.size +
 				(item.id == POSIX_TRACE_STOP ? 0 : PTRC_LOG_STOP_BYTES);
@@ -193,7 +197,7 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
 	}
 }
 
-/* The newest events that a ring can hold are all it needs. */
+/* Leaves out the oldest events of a flush that has more of them than the ring can hold. */
 static void discard_oldest(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_item item;
@@ -216,40 +220,40 @@ static void discard_oldest(struct ptrc_log_writer *w)
 	}
 	if (!has_any)
 		return;
-	ptrc_log_ring_drop_all(w); /* older still */
-	ptrc_log_note_overwritten(w, events, first_ns, last_ns);
+	ptrc_log_ring_drop_all(w); /* its events are even older */
+	ptrc_log_ring_note_lost(w, events, first_ns, last_ns);
 }
 
 static int write_batch(struct ptrc_log_writer *w)
 {
-	bool is_full = ptrc_log_writer_is_full(w);
+	bool is_full = ptrc_log_is_full(w);
 	struct ptrc_log_item item;
-	int err = ptrc_log_batch_sort(&w->batch);
+	int error = ptrc_log_batch_sort(&w->batch);
 
-	if (err)
-		return err;
+	if (error)
+		return error;
 	if (w->kind == PTRC_LOG_RING)
 		discard_oldest(w);
 	while (!is_full && w->batch.heap.used) {
 		struct ptrc_log_facts p;
 		int64_t stop_ns = 0;
 
-		err = slice_begin(w, &p);
-		if (err)
-			return err;
+		error = slice_begin(w, &p);
+		if (error)
+			return error;
 		slice_fill(w, &p, &stop_ns, &is_full);
 		if (p.bytes) {
-			err = ptrc_log_batch_slice(&w->batch, &w->out);
-			if (err)
-				return err;
+			error = ptrc_log_batch_slice(&w->batch, &w->out);
+			if (error)
+				return error;
 		}
 		if (is_full) {
 			w->state.flags |= PTRC_LOG_STATE_FULL;
 			if (!(w->state.flags & PTRC_LOG_STATE_AFTER_STOP) &&
 			    !ptrc_stream_is_filtered(w->header, POSIX_TRACE_STOP)) {
-				err = add_stop(w, stop_ns);
-				if (err)
-					return err;
+				error = add_stop(w, stop_ns);
+				if (error)
+					return error;
 				if (p.bytes == 0)
 					p.first_ns = stop_ns;
 				p.last_ns = stop_ns;
@@ -260,10 +264,10 @@ static int write_batch(struct ptrc_log_writer *w)
 		}
 		if (p.bytes == 0)
 			continue;
-		err = w->kind == PTRC_LOG_RING ? write_ring_events(w, &p)
-					       : ptrc_log_write_events(w, &p);
-		if (err)
-			return err;
+		error = w->kind == PTRC_LOG_RING ? write_ring_events(w, &p)
+						 : ptrc_log_events_append(w, &p);
+		if (error)
+			return error;
 		w->last_ns = p.last_ns;
 	}
 	while (ptrc_log_batch_peek(&w->batch, &item))
@@ -271,13 +275,14 @@ static int write_batch(struct ptrc_log_writer *w)
 	return 0;
 }
 
-/* What the failed flush has written comes again. */
+/* The last flush failed midway. Its events come again: takes back the packets that it has
+ * written, and the state to what it was. */
 static void undo(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state now = w->state;
 
 	if (!w->is_regular)
-		return; /* see skip_ns */
+		return; /* skip_ns does it */
 	if (w->kind == PTRC_LOG_SEQUENTIAL) {
 		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
 		w->state = w->retry;
@@ -297,7 +302,7 @@ static void undo(struct ptrc_log_writer *w)
 	w->state.lost_last_ns = now.lost_last_ns;
 }
 
-void ptrc_log_writer_begin(struct ptrc_log_writer *w)
+void ptrc_log_events_begin(struct ptrc_log_writer *w)
 {
 	ptrc_log_batch_clear(&w->batch);
 	w->retry.written_until = 0;
@@ -306,42 +311,44 @@ void ptrc_log_writer_begin(struct ptrc_log_writer *w)
 	w->has_retry = false;
 }
 
-int ptrc_log_writer_add(struct ptrc_log_writer *w, const struct ptrc_run *run)
+int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_run *run)
 {
 	return ptrc_log_batch_add(&w->batch, run);
 }
 
+/* Adds to the flush the markers that earlier ones held back, and holds back those that follow
+ * the last STOP now: an UNTIL_FULL log ends with its last STOP. */
 static int add_held(struct ptrc_log_writer *w)
 {
 	struct ptrc_run run = {
 		.records = w->held.bytes, .bytes = (uint32_t)w->held.used, .order = 1};
-	int err = w->held.used ? ptrc_log_batch_add(&w->batch, &run) : 0;
+	int error = w->held.used ? ptrc_log_batch_add(&w->batch, &run) : 0;
 
 	w->held_next.used = 0;
-	if (!err)
-		err = ptrc_log_batch_hold(&w->batch,
-					  w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
-					  &w->held_next);
-	return err;
+	if (!error)
+		error = ptrc_log_batch_hold(&w->batch,
+					    w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
+					    &w->held_next);
+	return error;
 }
 
-int ptrc_log_writer_end(struct ptrc_log_writer *w)
+int ptrc_log_events_end(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state before = w->state;
-	int err = 0;
+	int error = 0;
 
 	w->last_ns = INT64_MIN;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL)
-		err = add_held(w);
-	if (!err)
-		err = write_batch(w);
+		error = add_held(w);
+	if (!error)
+		error = write_batch(w);
 	ptrc_log_batch_clear(&w->batch);
-	if (err) {
+	if (error) {
 		w->retry = before;
 		w->has_retry = true;
 		if (!w->is_regular && w->last_ns > w->skip_ns)
 			w->skip_ns = w->last_ns;
-		return err;
+		return error;
 	}
 	w->skip_ns = INT64_MIN;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
@@ -350,6 +357,6 @@ int ptrc_log_writer_end(struct ptrc_log_writer *w)
 		w->held = w->held_next;
 		w->held_next = old;
 	}
-	ptrc_log_writer_save(w);
+	ptrc_log_state_save(w);
 	return 0;
 }

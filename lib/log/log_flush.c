@@ -5,46 +5,49 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "lib/base/file.h"
+#include "lib/log/log_events.h"
+#include "lib/log/log_names.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/drain.h"
-#include "lib/base/file.h"
-#include "lib/model/record.h"
 
 /*
- * First every run is copied, as the log gets the events in time order over all of them;
- * when they are written each is committed, by what was noted when it was copied. What a slow
- * writer has added meanwhile to a run stays for the next flush.
+ * A flush first copies every stretch that the drain gives it, as the log gets the events in time
+ * order over all of them. When they are written it commits each stretch: takes out of the
+ * stream what was copied, by a note made at the time of the copy. Events that a slow writer
+ * has added to the stretch since then stay for the next flush.
  */
 
-/* A reader that follows a stream looks every few milliseconds, and may have to wait for a
- * processor; one that has not looked for longer is not there. */
+/* A tee that has not looked at the stream for so long has gone. It looks every few milliseconds,
+ * but may have to wait for a processor. */
 #define TEE_AWAY_NS UINT64_C(150000000)
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
 
-/* Notes of runs, each with its sums behind it. */
+/* Adds the note of the stretch that the drain is at to the list, and behind it its sums of
+ * events per type. */
 static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
 {
 	uint64_t bytes = d->note.sum_count * sizeof(struct ptrc_type_sum);
-	int err = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
+	int error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
 
-	return err ? err : ptrc_log_buffer_add(list, ptrc_drain_run_sums(d), bytes);
+	return error ? error : ptrc_log_buffer_add(list, ptrc_drain_run_sums(d), bytes);
 }
 
 static int copy_runs(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		     struct ptrc_log_buffer *list)
 {
 	struct ptrc_run run;
-	int err;
+	int error;
 
-	while ((err = ptrc_drain_next(d, &run)) == 0) {
-		err = add_note(list, d);
-		if (!err)
-			err = ptrc_log_writer_add(w, &run);
-		if (err)
-			return err;
+	while ((error = ptrc_drain_next(d, &run)) == 0) {
+		error = add_note(list, d);
+		if (!error)
+			error = ptrc_log_events_add(w, &run);
+		if (error)
+			return error;
 	}
-	return err == ENODATA ? 0 : err;
+	return error == ENODATA ? 0 : error;
 }
 
 static void commit_runs(struct ptrc_drain *d, const struct ptrc_log_buffer *list)
@@ -60,8 +63,9 @@ static void commit_runs(struct ptrc_drain *d, const struct ptrc_log_buffer *list
 	}
 }
 
-/* For a successor, should we die when they are written: which they were. Not saved before
- * they are. */
+/* Should this keeper die when the events are written but not committed, the next must know
+ * which they were: notes that in the state, which is saved together with their being written
+ * (ptrc_log_events_end). */
 static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		       const struct ptrc_log_buffer *list)
 {
@@ -82,14 +86,14 @@ static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		   (uint64_t)given.run_tag << PTRC_LOG_STATE_RUN_TAG_SHIFT;
 }
 
-/* A run by itself. */
+/* Writes a stretch by itself. */
 static int write_one(struct ptrc_log_writer *w, const struct ptrc_run *run)
 {
-	int err;
+	int error;
 
-	ptrc_log_writer_begin(w);
-	err = ptrc_log_writer_add(w, run);
-	return err ? err : ptrc_log_writer_end(w);
+	ptrc_log_events_begin(w);
+	error = ptrc_log_events_add(w, run);
+	return error ? error : ptrc_log_events_end(w);
 }
 
 static void commit_one(struct ptrc_drain *d)
@@ -97,27 +101,26 @@ static void commit_one(struct ptrc_drain *d)
 	ptrc_drain_commit(d, &d->note, ptrc_drain_run_sums(d));
 }
 
-/* Where memory is too short to copy them all. */
+/* Where memory is too short to copy all stretches. */
 static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
 	struct ptrc_run run;
-	int err;
+	int error;
 
-	while ((err = ptrc_drain_next(d, &run)) == 0) {
-		err = write_one(w, &run);
-		if (err)
-			return err;
+	while ((error = ptrc_drain_next(d, &run)) == 0) {
+		error = write_one(w, &run);
+		if (error)
+			return error;
 		commit_one(d);
 	}
-	return err == ENODATA ? 0 : err;
+	return error == ENODATA ? 0 : error;
 }
 
-/* Go back to the begin of the drain; its buffer stays. */
+/* Goes back to the beginning of the drain, which keeps its buffer. */
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
-		/* Left in the middle of a chunk: only the drain itself can let go of
-		 * it. */
+		/* It was left in the middle of a chunk, whose pin only its end lets go. */
 		struct ptrc_stream *s = d->stream;
 
 		ptrc_drain_end(d, false, false);
@@ -128,8 +131,9 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 }
 
 /*
- * A reader that was here a moment ago comes again, and has the events before they are
- * gone: unless someone waits for this flush, or the room is needed.
+ * Before the events are taken out of the stream: gives a tee that looked at the stream a moment
+ * ago the time to read them. Unless somebody waits for this flush, or the stream needs the
+ * room.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 {
@@ -153,38 +157,39 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 {
 	struct ptrc_log_buffer list = {0};
 	struct ptrc_drain begin = *d;
-	int err;
+	int error;
 
-	ptrc_log_writer_begin(w);
-	/* The end of the drain is fixed: names of its events are registered by now. */
-	err = ptrc_log_writer_names(w, names);
-	if (err)
-		return err;
-	err = copy_runs(w, d, &list);
-	if (err == ENOMEM) {
+	ptrc_log_events_begin(w);
+	/* The drain has its end by now, so that the names of all its events are registered. */
+	error = ptrc_log_names_write(w, names);
+	if (error)
+		return error;
+	error = copy_runs(w, d, &list);
+	if (error == ENOMEM) {
 		ptrc_log_buffer_free(&list);
-		err = start_over(d, &begin);
-		return err ? err : write_one_by_one(w, d);
+		error = start_over(d, &begin);
+		return error ? error : write_one_by_one(w, d);
 	}
-	if (!err) {
+	if (!error) {
 		note_taken(w, d, &list);
-		err = ptrc_log_writer_end(w);
+		error = ptrc_log_events_end(w);
 	}
-	if (!err) {
+	if (!error) {
 		wait_for_tee(d->stream, d->until);
 		commit_runs(d, &list);
 	}
 	w->state.written_until = 0;
-	if (!err)
-		ptrc_log_writer_save(w);
+	if (!error)
+		ptrc_log_state_save(w);
 	ptrc_log_buffer_free(&list);
-	return err;
+	return error;
 }
 
-/* Also if it was a dead predecessor that filled it. */
+/* Suspends a stream whose log is full; also if a dead keeper had filled it and not come to
+ * that. */
 static bool stop_if_log_is_full(struct ptrc_log_writer *w, struct ptrc_stream *s)
 {
-	if (!ptrc_log_writer_is_full(w))
+	if (!ptrc_log_is_full(w))
 		return false;
 	if (!(atomic_load_explicit(&s->header->status, memory_order_acquire) &
 	      PTRC_ST_LOG_STOPPED))
@@ -197,14 +202,14 @@ int ptrc_log_flush(struct ptrc_log_writer *w, struct ptrc_stream *s,
 {
 	struct ptrc_drain d;
 	bool is_full;
-	int err = ptrc_drain_begin(s, &d);
+	int error = ptrc_drain_begin(s, &d);
 
-	if (err)
-		return err;
-	err = drain_all(w, &d, names);
+	if (error)
+		return error;
+	error = drain_all(w, &d, names);
 	is_full = stop_if_log_is_full(w, s);
-	ptrc_drain_end(&d, !err, is_full);
-	return err;
+	ptrc_drain_end(&d, !error, is_full);
+	return error;
 }
 
 void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s)
@@ -219,13 +224,13 @@ void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s)
 	bool is_full = stop_if_log_is_full(w, s);
 	struct ptrc_drain d;
 	struct ptrc_run run;
-	int err;
+	int error;
 
 	if (w->state.written_until == 0 || ptrc_drain_begin_again(s, &d, &given))
 		return;
-	while ((err = ptrc_drain_next(&d, &run)) == 0)
+	while ((error = ptrc_drain_next(&d, &run)) == 0)
 		commit_one(&d);
 	w->state.written_until = 0;
-	ptrc_log_writer_save(w);
-	ptrc_drain_end(&d, err == ENODATA, is_full);
+	ptrc_log_state_save(w);
+	ptrc_drain_end(&d, error == ENODATA, is_full);
 }

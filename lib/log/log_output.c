@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The writer's output: a regular file, or whatever takes a stream of bytes. */
-#include "lib/log/log_writer_parts.h"
+#include "lib/log/log_output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +34,7 @@ int ptrc_log_check(int fd, int log_policy)
 	return log_policy == POSIX_TRACE_APPEND ? 0 : EINVAL;
 }
 
-/* The output takes nothing now. */
+/* Waits up to a second for output that takes nothing now. EPIPE: give up. */
 static int wait_writable(struct ptrc_log_writer *w)
 {
 	struct pollfd p = {.fd = w->fd, .events = POLLOUT};
@@ -52,10 +51,10 @@ static int write_all(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *
 {
 	while (*done < count) {
 		const uint8_t *from = bytes + *done;
-		/* More than this is cut by the kernel anyway. */
+		/* The kernel would cut a larger part anyway. */
 		uint64_t part = count - *done < 1 << 30 ? count - *done : 1 << 30;
 		long n;
-		int err;
+		int error;
 
 		if (w->is_regular && w->must_not_append) {
 			struct iovec v = {(void *)(uintptr_t)from, part};
@@ -73,9 +72,9 @@ static int write_all(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *
 		if (n > 0) {
 			*done += (uint64_t)n;
 		} else if (n == -EAGAIN) {
-			err = wait_writable(w);
-			if (err)
-				return err;
+			error = wait_writable(w);
+			if (error)
+				return error;
 		} else if (n != -EINTR) {
 			return n == 0 ? EIO : (int)-n;
 		}
@@ -83,7 +82,6 @@ static int write_all(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *
 	return 0;
 }
 
-/* Writes all of it. *done: how much reached the output, also on error. */
 int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
 		      uint64_t count, uint64_t *done)
 {
@@ -96,22 +94,21 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t 
 	if (__builtin_add_overflow(offset, count, &end))
 		return EFBIG;
 	if (limit > INT64_MAX)
-		limit = INT64_MAX; /* there is none */
+		limit = INT64_MAX; /* RLIM_INFINITY */
 	if (end > limit || limit - end < w->close_reserve)
 		return EFBIG;
 	return write_all(w, offset, bytes, count, done);
 }
 
-/* Of a sequential log, at its end. */
 int ptrc_log_append(struct ptrc_log_writer *w, const uint8_t *bytes, uint64_t count)
 {
 	uint64_t done;
-	int err = ptrc_log_write_at(w, w->state.offset, bytes, count, &done);
+	int error = ptrc_log_write_at(w, w->state.offset, bytes, count, &done);
 
-	if (!err)
+	if (!error)
 		w->state.offset += count;
 	else if (w->is_regular && done)
 		ptrc_sys(SYS_ftruncate, w->fd, w->state.offset);
-	/* Elsewhere a torn packet stays: a reader finds the next one by its magic. */
-	return err;
+	/* In a pipe a torn packet stays; a reader finds the next one by its magic. */
+	return error;
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Packets in a ring: which places they have, and which are given up for new ones. What is
- * where is kept in memory, oldest first, and can be read from the file again.
- */
-#include "lib/log/log_writer_parts.h"
+#include "lib/log/log_ring.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -11,10 +7,11 @@
 
 #include "lib/base/crc32c.h"
 #include "lib/base/sys.h"
+#include "lib/log/log_output.h"
 
-/* One packet in a ring. */
+/* A packet in the ring, in the list w->lap. */
 struct ptrc_log_lap_entry {
-	uint64_t place; /* from the begin of the ring */
+	uint64_t place; /* from the beginning of the ring */
 	uint64_t size;	/* of the packet */
 	uint64_t seq;
 	uint64_t bytes; /* of events */
@@ -33,8 +30,8 @@ static uint64_t lap_count(const struct ptrc_log_writer *w)
 	return w->lap.used / sizeof(struct ptrc_log_lap_entry);
 }
 
-void ptrc_log_note_overwritten(struct ptrc_log_writer *w, uint64_t events,
-			       int64_t first_ns, int64_t last_ns)
+void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t first_ns,
+			     int64_t last_ns)
 {
 	struct ptrc_log_state *s = &w->state;
 
@@ -49,7 +46,7 @@ void ptrc_log_note_overwritten(struct ptrc_log_writer *w, uint64_t events,
 	ptrc_log_note_loss(w);
 }
 
-/* Give up the oldest packet. */
+/* Gives up the oldest packet. */
 static void lap_drop(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first++];
@@ -58,8 +55,9 @@ static void lap_drop(struct ptrc_log_writer *w)
 		w->state.oldest_seq = e->seq + 1;
 		w->state.events -= e->events;
 		w->state.bytes -= e->bytes;
-		ptrc_log_note_overwritten(w, e->events, e->first_ns, e->last_ns);
+		ptrc_log_ring_note_lost(w, e->events, e->first_ns, e->last_ns);
 	}
+	/* Entries that are gone leave the list in large numbers: moving the rest is dear. */
 	if (w->lap_first >= 1024 && w->lap_first >= lap_count(w) / 2) {
 		uint64_t gone = w->lap_first * sizeof(*e);
 
@@ -75,8 +73,6 @@ void ptrc_log_ring_drop_all(struct ptrc_log_writer *w)
 		lap_drop(w);
 }
 
-/* Where a packet of `size` bytes with so many bytes of events goes; gives up what is in
- * its place and what the limit does not allow beside it. */
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes)
 {
 	uint64_t old = w->state.offset, place = old;
@@ -88,7 +84,8 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 		const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first];
 		bool is_in_place = e->place < place + size && e->place + e->size > place;
 
-		/* Behind the place that a wrap leaves unused stands the oldest. */
+		/* The bytes behind the last packet stay unused by a wrap: the oldest packets
+		 * may stand there. */
 		if (!(is_wrap && e->place >= old) && !is_in_place &&
 		    w->state.bytes + bytes <= w->limit)
 			break;
@@ -97,7 +94,6 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 	return place;
 }
 
-/* The packet in w->out, whose place is known. */
 int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place,
 			const struct ptrc_log_facts *p)
 {
@@ -110,19 +106,18 @@ int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place,
 				       .events = p->events,
 				       .is_names = p->type == PTRC_LOG_NAMES};
 	uint64_t done;
-	int err;
+	int error;
 
-	err = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
-	if (!err)
-		err = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place, w->out.bytes,
-					w->out.used, &done);
-	if (err)
-		return err;
+	error = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
+	if (!error)
+		error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place, w->out.bytes,
+					  w->out.used, &done);
+	if (error)
+		return error;
 	w->state.offset = place + w->out.used;
 	return ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
 }
 
-/* Take back what a failed flush has written. What it overwrote stays lost. */
 void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 {
 	while (lap_count(w) > w->lap_first) {
@@ -136,7 +131,7 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 	}
 }
 
-/* What is in the ring, from the file itself. */
+/* Enters into the list what the ring holds between two places, in that order. */
 static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 {
 	while (from + sizeof(struct ptrc_log_packet) <= to) {
@@ -144,7 +139,7 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 		struct ptrc_log_lap_entry e = {.place = from};
 		long n = ptrc_sys(SYS_pread64, w->fd, &p, sizeof(p),
 				  PTRC_LOG_RING_OFFSET + from);
-		int err;
+		int error;
 
 		if (n < 0)
 			return (int)-n;
@@ -164,23 +159,24 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 		e.first_ns = p.first_ns;
 		e.last_ns = p.last_ns;
 		e.events = p.event_count;
-		/* More than it is: headers of sections count too. The ring holds a little
-		 * less for it until it has wrapped. */
+		/* Somewhat too much, as the headers of sections count too. Until it has
+		 * wrapped the ring holds a little less than it could. */
 		e.bytes = e.is_names ? 0 : p.length;
 		from += e.size;
 		if (!e.is_names && (p.seq < w->state.oldest_seq || p.seq >= w->state.seq))
 			continue;
-		err = ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
-		if (err)
-			return err;
+		error = ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
+		if (error)
+			return error;
 		w->state.events += e.events;
 		w->state.bytes += e.bytes;
 	}
 	return 0;
 }
 
-/* Of events of which nothing is left to read. Their times are not known: they are older
- * than the oldest that is left, and newer than those known to be lost before. */
+/* Counts events as lost that a dead keeper has overwritten without noting it. Their times
+ * cannot be read any more: they were older than the oldest event that is left, and newer than
+ * those that were lost before. */
 static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 {
 	const struct ptrc_attr *a = &w->header->attr;
@@ -198,28 +194,28 @@ static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 		w->state.oldest_seq = w->state.seq;
 		last_ns = first_ns;
 	}
-	ptrc_log_note_overwritten(w, events, first_ns, last_ns);
+	ptrc_log_ring_note_lost(w, events, first_ns, last_ns);
 }
 
 int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 {
 	uint64_t events = w->state.events;
-	int err;
+	int error;
 
 	w->state.events = w->state.bytes = 0;
-	err = lap_read(w, w->state.offset, w->ring_size);
-	if (!err)
-		err = lap_read(w, 0, w->state.offset);
-	if (err == ENOMEM)
-		return err;
-	if (err) {
-		/* A descriptor for writing only, and no leave to read the file: what is
-		 * in the ring can no longer be told apart, so it is given up. */
+	error = lap_read(w, w->state.offset, w->ring_size);
+	if (!error)
+		error = lap_read(w, 0, w->state.offset);
+	if (error == ENOMEM)
+		return error;
+	if (error) {
+		/* The descriptor is for writing only and the file could not be opened for
+		 * reading: what the ring holds is not known, so it is given up. */
 		w->lap.used = 0;
 		w->state.events = w->state.bytes = 0;
 	}
-	/* In a flush that did not come to its end a predecessor has overwritten what its
-	 * notes say is there. */
+	/* A keeper that was killed during a flush has overwritten events that its saved state
+	 * still counts. */
 	if (w->state.events < events)
 		note_missing(w, events - w->state.events);
 	return 0;

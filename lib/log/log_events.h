@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of a flush, in EVENTS packets. The flush brings its stretches one by one: begin,
+ * add each, end. They are copied by add; end writes them in time order over all of them, a
+ * packet for each slice of time. So what a bounded log keeps is a stretch of time without
+ * holes, and a log that is cut short lacks nothing before its end.
+ */
+#ifndef PTRC_LIB_LOG_LOG_EVENTS_H
+#define PTRC_LIB_LOG_LOG_EVENTS_H
+
+#include "lib/base/common.h"
+#include "lib/log/log_packet.h"
+#include "lib/stream/drain.h"
+
+/* The STOP with which a full log ends: the head of a record, and an int. */
+#define PTRC_LOG_STOP_BYTES UINT64_C(24)
+
+PTRC_NONNULL() void ptrc_log_events_begin(struct ptrc_log_writer *w);
+/* ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_run *run);
+/* ENOMEM, or the error number of a write: then the next flush must bring the same events
+ * again. */
+PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);
+
+/* Ends the EVENTS packet in w->out and appends it to a sequential log. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_events_append(struct ptrc_log_writer *w,
+					   const struct ptrc_log_facts *p);
+
+#endif

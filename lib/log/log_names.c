@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/log/log_names.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/log/log_output.h"
+#include "lib/log/log_packet.h"
+#include "lib/log/log_ring.h"
+
+/* Names per packet: few enough that a packet fits between the events of a small ring. */
+#define NAMES_BYTES UINT64_C(4096)
+
+/* Adds names to the packet in w->out, from number *index on, until `count` is reached or
+ * the packet is full. */
+static int add_names(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
+		     uint32_t *index, uint32_t count)
+{
+	static const uint8_t zero[8];
+	uint64_t start = w->out.used;
+
+	while (*index < count) {
+		const char *name = names->name[*index];
+		struct ptrc_log_name head = {.id = (uint16_t)(PTRC_ID_FIRST + *index)};
+		uint64_t size;
+		int error;
+
+		while (head.name_bytes < PTRC_NAME_BYTES - 1 && name[head.name_bytes])
+			head.name_bytes++;
+		size = sizeof(head) + ptrc_align8(head.name_bytes);
+		if (w->out.used > start && w->out.used - start + size > NAMES_BYTES)
+			break;
+		error = ptrc_log_buffer_add(&w->out, &head, sizeof(head));
+		if (!error)
+			error = ptrc_log_buffer_add(&w->out, name, head.name_bytes);
+		if (!error)
+			error = ptrc_log_buffer_add(&w->out, zero,
+						    ptrc_align8(head.name_bytes) -
+							    head.name_bytes);
+		if (error)
+			return error;
+		++*index;
+	}
+	return 0;
+}
+
+/* Writes the packet in w->out behind the ring, where nothing is ever overwritten. */
+static int write_behind(struct ptrc_log_writer *w)
+{
+	uint64_t done;
+	uint64_t base = PTRC_LOG_RING_OFFSET + w->ring_size;
+	int error = ptrc_log_write_at(w, base + w->state.tail, w->out.bytes, w->out.used,
+				      &done);
+
+	if (!error)
+		w->state.tail += w->out.used;
+	return error;
+}
+
+static int write_from(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
+		      uint32_t index, uint32_t count, bool is_behind)
+{
+	static const struct ptrc_log_facts p = {.type = PTRC_LOG_NAMES};
+
+	while (index < count) {
+		int error = ptrc_log_packet_begin(w);
+
+		if (!error)
+			error = add_names(w, names, &index, count);
+		if (!error)
+			error = ptrc_log_packet_end(w, 0, &p);
+		if (error)
+			return error;
+		if (w->kind == PTRC_LOG_SEQUENTIAL)
+			error = ptrc_log_append(w, w->out.bytes, w->out.used);
+		else if (is_behind || (w->state.flags & PTRC_LOG_STATE_WRAPPED) ||
+			 w->state.offset + w->out.used > w->ring_size)
+			error = write_behind(w);
+		else
+			error = ptrc_log_ring_write(w, w->state.offset, &p);
+		if (error)
+			return error;
+		if (w->state.names < index)
+			w->state.names = index;
+	}
+	return 0;
+}
+
+int ptrc_log_names_write(struct ptrc_log_writer *w, const struct ptrc_names_object *names)
+{
+	uint32_t count;
+	int error;
+
+	w->names = names;
+	if (!names)
+		return 0;
+	count = atomic_load_explicit(&names->count, memory_order_acquire);
+	if (count > PTRC_NAMES_MAX)
+		count = PTRC_NAMES_MAX;
+	if (w->state.names >= count)
+		return 0;
+	error = write_from(w, names, (uint32_t)w->state.names, count, false);
+	ptrc_log_state_save(w);
+	return error;
+}
+
+int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_buffer packet = w->out;
+	int error = 0;
+
+	if (w->names) {
+		memset(&w->out, 0, sizeof(w->out));
+		error = write_from(w, w->names, 0,
+				   w->state.names < PTRC_NAMES_MAX
+					   ? (uint32_t)w->state.names
+					   : PTRC_NAMES_MAX,
+				   true);
+		ptrc_log_buffer_free(&w->out);
+		w->out = packet;
+	}
+	if (!error)
+		w->state.flags |= PTRC_LOG_STATE_WRAPPED;
+	return error;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/log/log_state.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* A keeper may be killed at any store: so the copy that is not valid is filled first, and then
+ * its number is stored. */
+void ptrc_log_state_save(struct ptrc_log_writer *w)
+{
+	struct ptrc_stream_header *h = w->header;
+	uint64_t words[PTRC_LOG_STATE_WORDS] = {0};
+	uint64_t which =
+		atomic_load_explicit(&h->log_state[0], memory_order_relaxed) == 1 ? 2 : 1;
+	_Atomic uint64_t *to = &h->log_state[1 + (which - 1) * PTRC_LOG_STATE_WORDS];
+
+	memcpy(words, &w->state, sizeof(w->state));
+	for (uint32_t i = 0; i < PTRC_LOG_STATE_WORDS; i++)
+		atomic_store_explicit(&to[i], words[i], memory_order_relaxed);
+	atomic_store_explicit(&h->log_state[0], which, memory_order_release);
+
+	atomic_store_explicit(&h->log_events, w->state.events, memory_order_relaxed);
+	atomic_store_explicit(&h->log_bytes, w->state.bytes, memory_order_relaxed);
+	atomic_store_explicit(&h->log_lost_events,
+			      w->state.lost_events + w->state.overwritten_events,
+			      memory_order_relaxed);
+}
+
+bool ptrc_log_state_load(struct ptrc_log_writer *w)
+{
+	struct ptrc_stream_header *h = w->header;
+	uint64_t which = atomic_load_explicit(&h->log_state[0], memory_order_acquire);
+	uint64_t words[PTRC_LOG_STATE_WORDS];
+
+	if (which != 1 && which != 2)
+		return false;
+	for (uint32_t i = 0; i < PTRC_LOG_STATE_WORDS; i++)
+		words[i] = atomic_load_explicit(
+			&h->log_state[1 + (which - 1) * PTRC_LOG_STATE_WORDS + i],
+			memory_order_relaxed);
+	memcpy(&w->state, words, sizeof(w->state));
+	return true;
+}
+
+void ptrc_log_state_leave(struct ptrc_log_writer *w)
+{
+	uint64_t waits = w->state.flags & PTRC_LOG_STATE_MARKERS_WAIT;
+
+	if (waits && ptrc_log_state_load(w)) {
+		w->state.flags |= waits;
+		ptrc_log_state_save(w);
+	}
+}
+
+void ptrc_log_note_loss(struct ptrc_log_writer *w)
+{
+	ptrc_status_set(w->header, PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN);
+}

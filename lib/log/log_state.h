@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the writer of a log knows: struct ptrc_log_writer, which the units above share, and
+ * in it struct ptrc_log_state, a copy of which stands in the header of the stream, so that
+ * after the death of a keeper the next can go on where that one stopped.
+ *
+ * The writer's units, each of which uses only those before it: log_state (this), log_output
+ * (bytes to the file), log_packet (packets), log_ring (their places in a ring), log_names and
+ * log_events (what is in them), log_writer (head, clear and end of a log), log_flush (from
+ * the stream into the log). All are freestanding: raw system calls, memory by mmap.
+ */
+#ifndef PTRC_LIB_LOG_LOG_STATE_H
+#define PTRC_LIB_LOG_LOG_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/common.h"
+#include "lib/log/log_batch.h"
+#include "lib/log/log_layout.h"
+#include "lib/model/names.h"
+#include "lib/stream/stream.h"
+
+/* UNTIL_FULL: the log is full, nothing is added any more. */
+#define PTRC_LOG_STATE_FULL UINT64_C(1)
+/* The last event that is no marker of a flush is a STOP. */
+#define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2)
+/* A ring is not in its first lap. */
+#define PTRC_LOG_STATE_WRAPPED UINT64_C(4)
+/* A ring: `filter` is not known, as a keeper died after it had saved it. */
+#define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8)
+/* A flush failed, and its markers wait in the stream for one that does not. */
+#define PTRC_LOG_STATE_MARKERS_WAIT UINT64_C(16)
+/* These belong to written_until: the members of struct ptrc_drain_given. */
+#define PTRC_LOG_STATE_GAP_TOLD UINT64_C(32)
+#define PTRC_LOG_STATE_RUN_OVER UINT64_C(64)
+#define PTRC_LOG_STATE_RUN_TAG_SHIFT 8
+#define PTRC_LOG_STATE_GIVEN \
+	(PTRC_LOG_STATE_GAP_TOLD | PTRC_LOG_STATE_RUN_OVER | UINT64_C(0xff00))
+
+/* All of its members are 64-bit words: header.log_state holds two copies of them, and the
+ * number of the one that is valid. */
+struct ptrc_log_state {
+	/* Sequential: bytes in the log. Ring: the place of the next packet. */
+	uint64_t offset;
+	uint64_t seq;	/* of the next EVENTS packet */
+	uint64_t names; /* how many are in the log */
+	uint64_t flags;
+	uint64_t events, bytes; /* in the log now */
+	uint64_t lost_events;	/* discarded, or too big */
+	/* From here on only in a ring, but for written_until. */
+	uint64_t oldest_seq;
+	uint64_t overwritten_events;
+	int64_t lost_first_ns, lost_last_ns;
+	uint64_t tail; /* end of the packets behind the ring, from the ring's end */
+	/* Stamp of the end of the flush that was saved last, until its events are taken out of
+	 * the stream. Should the keeper die before, events up to here that are still in the
+	 * stream are in the log all the same. 0: there is no such flush. */
+	uint64_t written_until;
+	uint64_t filter[17]; /* in force behind the last event of a ring */
+};
+#define PTRC_LOG_STATE_WORDS 31U
+_Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
+		       1 + 2 * PTRC_LOG_STATE_WORDS <= 64,
+	       "two copies fit in log_state");
+
+struct ptrc_log_writer {
+	struct ptrc_stream_header *header;
+	int fd;
+	uint32_t kind; /* PTRC_LOG_RING or _SEQUENTIAL */
+	int policy;
+	bool is_regular, is_socket;
+	bool must_not_append; /* the descriptor has O_APPEND, and was not opened again */
+	uint64_t limit;	      /* bytes of events */
+	uint64_t ring_size;
+	uint64_t close_reserve; /* of the file size limit, for STATUS and END */
+	struct ptrc_log_state state;
+	struct ptrc_log_state retry; /* the state before a flush that failed midway */
+	bool has_retry;
+	/* A flush into a pipe failed midway: the pipe has the events up to this time, and the
+	 * next flush, which gets them again, skips them. */
+	int64_t skip_ns;
+	int64_t last_ns; /* time of the last event of the last packet written */
+	const struct ptrc_names_object *names; /* that were given last */
+	struct ptrc_log_buffer out;	       /* the packet that is being made */
+	struct ptrc_log_batch batch;	       /* the events of the flush */
+	/* UNTIL_FULL: markers that follow the last STOP; of the next flush, if it succeeds. */
+	struct ptrc_log_buffer held, held_next;
+	struct ptrc_log_buffer lap; /* a ring's packets: struct ptrc_log_lap_entry */
+	uint64_t lap_first;	    /* entries of `lap` before this one are gone */
+	/* Asked once a second while output stalls; true: give up, with EPIPE. May be null. */
+	bool (*give_up)(void *arg);
+	void *arg;
+};
+
+/* Is it UNTIL_FULL, and full? */
+static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
+{
+	return w->state.flags & PTRC_LOG_STATE_FULL;
+}
+
+/* Copies the state to header.log_state, and what posix_trace_get_status() and its like tell
+ * of the log to its words of the header. */
+PTRC_NONNULL() void ptrc_log_state_save(struct ptrc_log_writer *w);
+/* Takes the state from there. False if none was saved. */
+PTRC_NONNULL() PTRC_MUST_CHECK bool ptrc_log_state_load(struct ptrc_log_writer *w);
+/* A flush failed that another process will try again: the state saved before it stays, but
+ * for the note that its markers wait in the stream. */
+PTRC_NONNULL() void ptrc_log_state_leave(struct ptrc_log_writer *w);
+/* The log lacks an event: sets the log's overrun status. */
+PTRC_NONNULL() void ptrc_log_note_loss(struct ptrc_log_writer *w);
+
+#endif
