@@ -117,8 +117,8 @@ static struct ptrc_dump dump = {
 	.last_count = UINT64_MAX,
 };
 
-/* The arguments of an option that names fields, in order: they are read when all of --decode,
- * which may stand behind them, is known. */
+/* The arguments of an option that names fields, in order: they are read when all of
+ * --decode, which may stand behind them, is known. */
 struct text_list {
 	const char **texts;
 	size_t count;
@@ -176,8 +176,8 @@ static void add_layout(const char *text)
 	free(pattern);
 }
 
-/* Adds the layouts of the file's sessions; only those of the session that is followed, if the
- * file has it. */
+/* Adds the layouts of the file's sessions; only those of the session that is followed, if
+ * the file has it. */
 static void read_layouts(const char *path)
 {
 	/* What is read is never freed. */

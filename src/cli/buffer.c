@@ -160,7 +160,8 @@ void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f,
 	if (t->tv_sec <= 0) {
 		int64_t ns;
 
-		/* Before 1970 the number is not simply the seconds' digits and the nanoseconds'. */
+		/* Before 1970 the number is not simply the seconds' digits and the
+		 * nanoseconds'. */
 		if (__builtin_mul_overflow((int64_t)t->tv_sec, (int64_t)1000000000, &ns))
 			ns = INT64_MIN;
 		else
@@ -323,7 +324,8 @@ void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 			ptrc_buffer_text(b, "\xef\xbf\xbd");
 			length = 1;
 		} else {
-			/* The second byte of U+0080 to U+009F is the character's number. */
+			/* The second byte of U+0080 to U+009F is the character's
+			 * number. */
 			put_escape(b, p[i + length - 1]);
 		}
 		i += length;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Text on its way to an output: a buffer that grows, and what is put into it: numbers and
- * times, formatted fast enough for millions of events, and text, escaped for people or for
- * JSON. All of these end the process when memory is short.
+ * times, formatted fast enough for millions of events, and text, escaped for people or
+ * for JSON. All of these end the process when memory is short.
  */
 #ifndef PTRC_SRC_CLI_BUFFER_H
 #define PTRC_SRC_CLI_BUFFER_H
@@ -37,7 +37,8 @@ void ptrc_buffer_free(struct ptrc_buffer *);
 /* The rare part of ptrc_buffer_room(). */
 void ptrc_buffer_grow(struct ptrc_buffer *, size_t bytes);
 
-/* Where the caller may put up to so many bytes; the caller then adds their number to used. */
+/* Where the caller may put up to so many bytes; the caller then adds their number to
+ * used. */
 static inline char *ptrc_buffer_room(struct ptrc_buffer *b, size_t bytes)
 {
 	if (__builtin_expect(b->size - b->used < bytes, 0))
@@ -83,8 +84,8 @@ void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * The last second that was formatted: the next event mostly happened in the same one. Starts
- * zeroed.
+ * The last second that was formatted: the next event mostly happened in the same one.
+ * Starts zeroed.
  */
 struct ptrc_time_format {
 	time_t second;
@@ -114,13 +115,13 @@ bool ptrc_text_is_clean(const void *, size_t *size);
 /* Whether the bytes are valid UTF-8; ptrc_text_json() then keeps every one of them. */
 bool ptrc_text_is_utf8(const char *, size_t);
 
-/* Puts the text as a quoted string of JSON. Each byte that is not UTF-8 becomes U+FFFD, so
- * the result always is valid. */
+/* Puts the text as a quoted string of JSON. Each byte that is not UTF-8 becomes U+FFFD,
+ * so the result always is valid. */
 void ptrc_text_json(struct ptrc_buffer *, const char *, size_t);
 
 /*
- * Puts the text for people to read, with everything escaped that could disturb a line or a
- * terminal; bytes that are not UTF-8 as \xHH.
+ * Puts the text for people to read, with everything escaped that could disturb a line or
+ * a terminal; bytes that are not UTF-8 as \xHH.
  */
 void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
 

@@ -47,10 +47,10 @@ static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *sh
 }
 
 /*
- * Sees to it that a standard descriptor that is closed is not the next one that is opened: a
- * pipe or a socket in its place would get what is written to the user. An O_PATH descriptor
- * takes the place: reading and writing fail with EBADF as if it were closed, and it is closed
- * in programs that are executed.
+ * Sees to it that a standard descriptor that is closed is not the next one that is
+ * opened: a pipe or a socket in its place would get what is written to the user. An
+ * O_PATH descriptor takes the place: reading and writing fail with EBADF as if it were
+ * closed, and it is closed in programs that are executed.
  */
 static void occupy_standard_descriptors(void)
 {
@@ -196,9 +196,9 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 }
 
 /*
- * Refuses abbreviations of long options, which getopt_long() accepts: --all would be taken
- * for --allow-loss, and a new option in a later version would change what an abbreviation in
- * a script means.
+ * Refuses abbreviations of long options, which getopt_long() accepts: --all would be
+ * taken for --allow-loss, and a new option in a later version would change what an
+ * abbreviation in a script means.
  */
 static void refuse_abbreviation(char **argv, int index)
 {

@@ -15,8 +15,8 @@
 
 #include "src/cli/message.h"
 
-/* The keys of options without a letter begin here; those of the attribute options that commands
- * share (configuration_options.h) with PTRC_CLI_KEY_SHARED. */
+/* The keys of options without a letter begin here; those of the attribute options that
+ * commands share (configuration_options.h) with PTRC_CLI_KEY_SHARED. */
 enum {
 	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
 	PTRC_CLI_KEY_SHARED = 1024,
@@ -57,15 +57,16 @@ struct ptrc_cli {
 };
 
 /*
- * Makes *cli the running command, whose name stands in messages, and keeps descriptors that
- * are opened later out of the places of closed standard descriptors. main() calls this first.
+ * Makes *cli the running command, whose name stands in messages, and keeps descriptors
+ * that are opened later out of the places of closed standard descriptors. main() calls
+ * this first.
  */
 void ptrc_cli_begin(const struct ptrc_cli *cli);
 
 /*
- * Returns the key of the next option, with its argument in optarg, or -1 when only operands
- * are left, from argv[optind] on. It answers --help and --version itself, and ends the process
- * for a wrong option.
+ * Returns the key of the next option, with its argument in optarg, or -1 when only
+ * operands are left, from argv[optind] on. It answers --help and --version itself, and
+ * ends the process for a wrong option.
  */
 int ptrc_cli_next(int argc, char **argv);
 
@@ -77,13 +78,13 @@ bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64
 			   struct ptrc_cli_reason *why);
 
 /*
- * Reads a number of bytes in the same way: a decimal number that may have one of the suffixes
- * K, M and G behind it, which stand for powers of 1024.
+ * Reads a number of bytes in the same way: a decimal number that may have one of the
+ * suffixes K, M and G behind it, which stand for powers of 1024.
  */
 bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reason *why);
 
-/* Returns the index of the text in a list of words that ends with null, or -1 with the reason,
- * which lists the words, in *why. */
+/* Returns the index of the text in a list of words that ends with null, or -1 with the
+ * reason, which lists the words, in *why. */
 int ptrc_cli_parse_word(const char *text, const char *const *words,
 			struct ptrc_cli_reason *why);
 

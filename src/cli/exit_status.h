@@ -13,12 +13,12 @@ enum ptrc_exit {
 	PTRC_EXIT_FAILED = 1,
 	/* The command line or a configuration makes no sense; nothing was done. */
 	PTRC_EXIT_USAGE = 2,
-	/* Done, but the data shown is incomplete: events were lost, the log was never
-	 * closed, or it is damaged. Of ptrace-run if COMMAND itself exited with 0. */
+	/* Done, but the data is incomplete: events were lost, the log was never closed,
+	 * or it is damaged. ptrace-run exits with it only if COMMAND exited with 0. */
 	PTRC_EXIT_INCOMPLETE = 3,
 
-	/* ptrace-run alone; everything below is COMMAND's. As env(1) and nohup(1) have
-	 * them. */
+	/* Only ptrace-run has these, which are those of env(1) and nohup(1); all lower
+	 * ones are COMMAND's. */
 	PTRC_EXIT_RUN_FAILED = 125,
 	PTRC_EXIT_RUN_CANNOT_EXECUTE = 126,
 	PTRC_EXIT_RUN_NOT_FOUND = 127,

@@ -16,8 +16,9 @@
 void ptrc_message_begin(const char *program, int usage_status);
 
 /*
- * Whether the bytes are one of the control characters U+0080 to U+009F, which some terminals
- * obey. They must be a valid UTF-8 character, or lie in a string that ends with a null byte.
+ * Whether the bytes are one of the control characters U+0080 to U+009F, which some
+ * terminals obey. They must be a valid UTF-8 character, or lie in a string that ends with
+ * a null byte.
  */
 static inline bool ptrc_is_high_control(const unsigned char *bytes)
 {
@@ -25,8 +26,8 @@ static inline bool ptrc_is_high_control(const unsigned char *bytes)
 }
 
 /*
- * Prints "program: thing: reason". Control characters in it are escaped, so that it always
- * is one line. A null thing is left out.
+ * Prints "program: thing: reason". Control characters in it are escaped, so that it
+ * always is one line. A null thing is left out.
  */
 void ptrc_cli_message(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2)));
@@ -39,17 +40,19 @@ void ptrc_cli_error(const char *thing, int error);
 void ptrc_cli_usage(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Does the same without the hint: the input is wrong, such as a configuration file, not the
- * command line. */
+/* Does the same without the hint: the input is wrong, such as a configuration file, not
+ * the command line. */
 void ptrc_cli_refuse(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Why something is refused, for a caller that knows the place of it; longer reasons are cut. */
+/* Why something is refused, for a caller that knows the place of it; longer reasons are
+ * cut. */
 struct ptrc_cli_reason {
 	char text[400];
 };
 
-/* Fills in the reason. Always returns false, so that a function can refuse by returning it. */
+/* Fills in the reason. Always returns false, so that a function can refuse by returning
+ * it. */
 bool ptrc_cli_because(struct ptrc_cli_reason *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

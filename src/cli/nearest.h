@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "Did you mean": the known names that are most like a misspelt one.
+ * "Did you mean": finds the known names that are most similar to a misspelt one.
  */
 #ifndef PTRC_SRC_CLI_NEAREST_H
 #define PTRC_SRC_CLI_NEAREST_H
 
 #include <stddef.h>
 
-/* Never more than so many are proposed. */
+/* The most names that are proposed. */
 enum { PTRC_NEAREST_MAX = 3 };
 
 struct ptrc_nearest {
@@ -17,14 +17,12 @@ struct ptrc_nearest {
 };
 
 /*
- * Considers one known name, which has to stay. Starts zeroed. A name that has little in
- * common with the wanted one is passed over; so is one that is there already.
+ * Considers a known name, which has to stay. The structure starts zeroed. A name that is
+ * not similar to the wanted one is not taken, nor is one that is there already.
  */
 void ptrc_nearest_offer(struct ptrc_nearest *, const char *wanted, const char *name);
 
-/*
- * " (did you mean 'a', 'b' or 'c'?)" or an empty text. Returns the buffer.
- */
+/* Stores " (did you mean 'a', 'b' or 'c'?)", or an empty text. Returns the buffer. */
 const char *ptrc_nearest_text(const struct ptrc_nearest *, char *buffer, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Standard output, where a command writes its data. A reader of it that goes away (EPIPE) has
- * all that it wants, so the process then ends silently; any other error ends the process with
- * a message.
+ * Standard output, where a command writes its data. A reader of it that goes away (EPIPE)
+ * has all that it wants, so the process then ends silently; any other error ends the
+ * process with a message.
  */
 #ifndef PTRC_SRC_CLI_OUTPUT_H
 #define PTRC_SRC_CLI_OUTPUT_H
@@ -22,9 +22,9 @@ void ptrc_output_need_reader(void);
 void ptrc_output_write(struct ptrc_buffer *);
 
 /*
- * Waits until there is something to read from the descriptor; false if a signal came first,
- * or a second has passed. Also notices when the reader of standard output goes away, which a
- * command that has nothing to write would not.
+ * Waits until there is something to read from the descriptor; false if a signal came
+ * first, or a second has passed. Also notices when the reader of standard output goes
+ * away, which a command that has nothing to write would not.
  */
 bool ptrc_output_wait(int fd);
 

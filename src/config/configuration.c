@@ -108,8 +108,8 @@ static bool is_text(const struct ptrc_config_setting *s, const char *text,
 	return true;
 }
 
-/* Returns an array with room for one more item: the old one, unless its count is a power of
- * two and so all of its room is taken. */
+/* Returns an array with room for one more item: the old one, unless its count is a power
+ * of two and so all of its room is taken. */
 static void *grow(void *items, size_t count, size_t size)
 {
 	void *more;

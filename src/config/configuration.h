@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings of a session: options override the file (ptrace.yaml(5)), and the file overrides
- * the built-in values. One table has the settings; the keys of the file, the options and
- * --dump-config all come from it.
+ * The settings of a session: options override the file (ptrace.yaml(5)), and the file
+ * overrides the built-in values. One table has the settings; the keys of the file, the
+ * options and --dump-config all come from it.
  *
- * Everything here lives as long as the process: configurations that override each other share
- * texts and lists, and nothing is freed.
+ * Everything here lives as long as the process: configurations that override each other
+ * share texts and lists, and nothing is freed.
  */
 #ifndef PTRC_SRC_CONFIG_CONFIGURATION_H
 #define PTRC_SRC_CONFIG_CONFIGURATION_H
@@ -37,7 +37,8 @@ enum ptrc_config_key {
 	PTRC_CONFIG_KEYS,
 };
 
-/* The command that reads the file, one bit each. A file for ptrace-dump may have every key. */
+/* The command that reads the file, one bit each. A file for ptrace-dump may have every
+ * key. */
 enum ptrc_config_user {
 	PTRC_CONFIG_FOR_CREATE = 1,
 	PTRC_CONFIG_FOR_RUN = 2,
@@ -64,7 +65,8 @@ struct ptrc_config_setting {
 	unsigned int users;
 	/* Where the value is in struct ptrc_config. */
 	size_t offset;
-	/* The range of a number, or of the length of a text in bytes; the words of a policy. */
+	/* The range of a number, or of the length of a text in bytes; the words of a
+	 * policy. */
 	uint64_t low;
 	uint64_t high;
 	const struct ptrc_attributes_policy *policy;
@@ -73,7 +75,8 @@ struct ptrc_config_setting {
 /* Indexed by enum ptrc_config_key. */
 extern const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS];
 
-/* A place in the file, counted from 1. A value that does not come from a file has line 0. */
+/* A place in the file, counted from 1. A value that does not come from a file has line
+ * 0. */
 struct ptrc_config_mark {
 	size_t line;
 	size_t column;
@@ -127,7 +130,8 @@ enum {
 	PTRC_CONFIG_ITEMS_MAX = TRACE_USER_EVENT_MAX,
 };
 
-/* The sessions of a file, each completed by the file's defaults and the built-in values. */
+/* The sessions of a file, each completed by the file's defaults and the built-in
+ * values. */
 struct ptrc_config_file {
 	/* The name of the file in messages. */
 	const char *name;
@@ -144,9 +148,9 @@ void *ptrc_config_keep(size_t size) __attribute__((returns_nonnull));
 void ptrc_config_init(struct ptrc_config *);
 
 /*
- * Sets a setting to the value that the text stands for, or adds the text to a list. A value
- * that is a text keeps the pointer. Returns false, with the reason in *why, if this setting
- * and user cannot have the value.
+ * Sets a setting to the value that the text stands for, or adds the text to a list. A
+ * value that is a text keeps the pointer. Returns false, with the reason in *why, if this
+ * setting and user cannot have the value.
  */
 bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_config_user,
 		     const char *text, struct ptrc_cli_reason *why);

@@ -18,8 +18,8 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* Whether the text needs no quotes: it begins with a letter, / or _, so that it is no number,
- * and has no character that means something in YAML. */
+/* Whether the text needs no quotes: it begins with a letter, / or _, so that it is no
+ * number, and has no character that means something in YAML. */
 static bool is_plain(const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -44,8 +44,8 @@ static unsigned int code_point(const unsigned char *p, size_t *length)
 	return v;
 }
 
-/* Whether the character may stand in a quoted text as it is: the grammar of YAML allows it,
- * and it can be seen. */
+/* Whether the character may stand in a quoted text as it is: the grammar of YAML allows
+ * it, and it can be seen. */
 static bool is_printable(unsigned int c)
 {
 	if (c == 0x2028 || c == 0x2029 || c == 0xfeff)

@@ -70,7 +70,8 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	ptrc_cli_usage(option, "%s", reason);
 }
 
-/* Refuses settings that would have no effect, or are not possible, without another one. */
+/* Refuses settings that would have no effect, or are not possible, without another
+ * one. */
 static void check_together(const struct ptrc_config_line *l,
 			   const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)

@@ -40,14 +40,14 @@ struct ptrc_config_line {
 	bool is_dump;
 };
 
-/* Takes one of the options above. Returns false if the key is none of them; ends the process
- * if the value is not valid. */
+/* Takes one of the options above. Returns false if the key is none of them; ends the
+ * process if the value is not valid. */
 bool ptrc_config_option(struct ptrc_config_line *, int key, const char *value);
 
 /*
- * Reads the file, if one is given, and lays the options over each of its sessions; without a
- * file there is one session. A command that handles one session only gives an advice: the
- * process then ends with it if the file has several.
+ * Reads the file, if one is given, and lays the options over each of its sessions;
+ * without a file there is one session. A command that handles one session only gives an
+ * advice: the process then ends with it if the file has several.
  */
 void ptrc_config_resolve(const struct ptrc_config_line *, const char *several_advice,
 			 struct ptrc_config_file *);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libyaml takes the file apart into events. Each function reads the events that may come next
- * and refuses all others, so that the depth of the file never is more than it may be.
+ * libyaml takes the file apart into events. Each function reads the events that may come
+ * next and refuses all others, so that the depth of the file never is more than it may
+ * be.
  */
 #include "config.h"
 #include "src/config/configuration_yaml.h"
@@ -21,8 +22,8 @@
 #include "src/view/layout.h"
 #include "src/cli/nearest.h"
 
-/* How long a pipe such as <(command) may be silent: it may be a FIFO to which nobody will ever
- * write. */
+/* How long a pipe such as <(command) may be silent: it may be a FIFO to which nobody will
+ * ever write. */
 enum { SILENCE_MS = 3000 };
 
 /* The keys that belong to the whole file rather than to a session. */
@@ -289,8 +290,8 @@ static void read_list(struct reader *r, struct ptrc_config *c, enum ptrc_config_
 	c->given |= 1U << key;
 }
 
-/* Only ptrace-dump uses layouts, but every command refuses wrong ones: the user should not
- * learn of a mistake when the trace is over. */
+/* Only ptrace-dump uses layouts, but every command refuses wrong ones: the user should
+ * not learn of a mistake when the trace is over. */
 static void check_layout(const struct reader *r, const char *key,
 			 const struct ptrc_config_layout *l)
 {
@@ -600,7 +601,8 @@ void ptrc_config_read(struct ptrc_config_file *file, const char *path,
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		ptrc_cli_refuse(name, "%s", strerror(errno));
-	/* Waits for standard input as long as it takes: the user has chosen who writes to it. */
+	/* Waits for standard input as long as it takes: the user has chosen who writes to
+	 * it. */
 	size = read_bytes(name, fd, is_input, bytes);
 	if (!is_input)
 		close(fd);

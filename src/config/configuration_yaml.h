@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads configurations from files in YAML (ptrace.yaml(5)). Everything that is wrong in a file
- * ends the process with one message, "file:line:column: reason".
+ * Reads configurations from files in YAML (ptrace.yaml(5)). Everything that is wrong in a
+ * file ends the process with one message, "file:line:column: reason".
  */
 #ifndef PTRC_SRC_CONFIG_CONFIGURATION_YAML_H
 #define PTRC_SRC_CONFIG_CONFIGURATION_YAML_H

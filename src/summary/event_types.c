@@ -33,7 +33,7 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 		};
 		t->event_count += from->events;
 		t->event_bytes += from->bytes;
-		/* It is ours now. */
+		/* The new list owns the name. */
 		from->name = NULL;
 	}
 	ptrc_session_types_free(&types);
@@ -46,7 +46,7 @@ static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r,
 	const struct ptrc_reader_name *name = r->names[id];
 	struct ptrc_event_type *type;
 
-	/* Some of these identifiers may not exist. */
+	/* Most identifiers belong to no type of this log. */
 	if (!counts->count && !(name && name->is_known))
 		return;
 	name = ptrc_reader_name(r, id);

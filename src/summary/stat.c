@@ -10,7 +10,7 @@ enum kind {
 	U64,
 	I64,
 	I32,
-	/* An int that is 1 for yes. */
+	/* An int that is 1 for true. */
 	FLAG,
 	/* An array of char. */
 	TEXT,
@@ -23,11 +23,11 @@ enum kind {
 	ERROR_NUMBER,
 };
 
-/* For what a field has a meaning. */
+/* Where a field has a meaning. */
 enum {
 	SESSION = 1,
 	LOG = 2,
-	/* Both of these have a log. */
+	/* Only if the session has a log. */
 	WITH_LOG = 4,
 	ANY = SESSION | LOG,
 };
@@ -41,7 +41,8 @@ struct field {
 };
 
 struct group {
-	/* Key of the object in JSON; null: in the outermost. */
+	/* The key of the object in JSON that has the fields; null for the outermost
+	 * one. */
 	const char *key;
 	const struct field *fields;
 };
@@ -150,7 +151,8 @@ void ptrc_stat_free(struct ptrc_stat *s)
 	ptrc_event_types_free(&s->types);
 }
 
-/* The time that the events have taken; 0 if it is not known or too short to tell. */
+/* The time for which the session has run, or from the first event of a log to its last; 0
+ * if it is not known. */
 static int64_t span_ns(const struct ptrc_stat *s)
 {
 	int64_t ns;
@@ -159,11 +161,11 @@ static int64_t span_ns(const struct ptrc_stat *s)
 		return s->running_ns < INT64_MAX ? (int64_t)s->running_ns : 0;
 	ns = (s->types.last.tv_sec - s->types.first.tv_sec) * 1000000000 +
 	     s->types.last.tv_nsec - s->types.first.tv_nsec;
-	/* The clock may have been set back. */
+	/* The clock may have been set back in between. */
 	return ns < 0 ? 0 : ns;
 }
 
-/* In hundredths, as there are traces with an event per minute. */
+/* Counts in hundredths, as some traces have one event per minute. */
 static uint64_t per_second(uint64_t count, int64_t ns)
 {
 	return (uint64_t)((double)count * 1e11 / (double)ns + 0.5);
@@ -213,15 +215,15 @@ static const char *word_of(const struct field *f, const struct ptrc_stat *s)
 	case STREAM_STATUS:
 		return v == POSIX_TRACE_RUNNING ? "running" : "suspended";
 	case STREAM_FULL_POLICY:
-		return ptrc_attributes_stream_full_policy(v);
+		return ptrc_attributes_word(&ptrc_attributes_stream_full_policies, v);
 	case LOG_FULL_POLICY:
-		return ptrc_attributes_log_full_policy(v);
+		return ptrc_attributes_word(&ptrc_attributes_log_full_policies, v);
 	default:
-		return ptrc_attributes_inheritance(v);
+		return ptrc_attributes_word(&ptrc_attributes_inheritance_policies, v);
 	}
 }
 
-/* Where values begin. */
+/* The column in which values begin. */
 enum { COLUMN = 24 };
 
 static void put_label(struct ptrc_buffer *b, const char *label)
@@ -307,7 +309,7 @@ static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 	put_rate_text(b, "bytes per second", s->types.event_bytes, ns);
 }
 
-/* System events that were never seen are left out. */
+/* Whether the type is listed: system events that never happened are left out. */
 static bool is_shown(const struct ptrc_event_type *type)
 {
 	return type->count ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of a session or a log, as text and as JSON: gathered once, rendered by a
- * table of fields.
+ * Attributes, status, counts, losses and rates of a session or a log. They are gathered
+ * once, and a table of fields puts them as text and as JSON.
  */
 #ifndef PTRC_SRC_SUMMARY_STAT_H
 #define PTRC_SRC_SUMMARY_STAT_H
@@ -21,9 +21,9 @@
 struct ptrc_stat {
 	bool is_session;
 	bool has_log;
-	/* The session, or the log's path. */
+	/* The name of the session, or the path of the log. */
 	const char *thing;
-	/* Of a session; for a log without meaning. */
+	/* These belong to a session and are unused for a log. */
 	int32_t controller;
 	int32_t target;
 	uint32_t is_target_alive;
@@ -35,22 +35,23 @@ struct ptrc_stat {
 	struct ptrc_losses losses;
 	/* How long a session has been running, in nanoseconds. */
 	uint64_t running_ns;
-	/* Whose names are the stat's own. */
+	/* The stat owns them. */
 	struct ptrc_event_types types;
 };
 
-/* The stat refers to the state, which has to stay, and takes the types over, which may be
- * empty. */
+/* Fills in the stat of a session. The state has to stay, as the stat points into it; the
+ * stat takes over the types, which may be empty. */
 void ptrc_stat_from_session(struct ptrc_stat *, const struct ptrc_session_state *,
 			    const struct ptrc_event_types *);
 
-/* Reads the log to its end. The stat refers to the reader's path. */
+/* Fills in the stat of a log, which it reads to its end. The stat points to the reader's
+ * path. */
 void ptrc_stat_from_log(struct ptrc_stat *, struct ptrc_reader *);
 
 void ptrc_stat_free(struct ptrc_stat *);
 
 void ptrc_stat_put_text(struct ptrc_buffer *, const struct ptrc_stat *);
-/* One line. */
+/* Puts an object in one line. */
 void ptrc_stat_put_json(struct ptrc_buffer *, const struct ptrc_stat *);
 
 #endif

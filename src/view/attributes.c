@@ -20,9 +20,10 @@ const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies = {
 };
 
 /*
- * Bytes of a stream, unless told otherwise. A busy thread fills the library's default in
- * some milliseconds, which is less than a keeper may have to wait for a processor; this
- * one lasts through that, and several still fit into the /dev/shm of a container.
+ * The default size of a stream in bytes. A busy thread fills the library's default, 1
+ * MiB, in some milliseconds, and a keeper may have to wait for a processor for longer
+ * than that. 8 MiB outlast the wait, and several such streams still fit into the /dev/shm
+ * of a container.
  */
 enum { STREAM_SIZE = 8 << 20 };
 
@@ -63,7 +64,7 @@ int ptrc_attributes_gather(trace_id_t trace, struct ptrc_attributes *a)
 	if (error)
 		return error;
 	memset(a, 0, sizeof(*a));
-	/* None of these can fail for an object that was just filled in. */
+	/* These fail only for an object that is not initialised. */
 	posix_trace_attr_getname(&attr, a->trace_name);
 	posix_trace_attr_getgenversion(&attr, a->generation_version);
 	posix_trace_attr_getcreatetime(&attr, &created);
@@ -85,19 +86,4 @@ int ptrc_attributes_gather(trace_id_t trace, struct ptrc_attributes *a)
 	a->log_full_policy = log_policy;
 	a->inheritance = inheritance;
 	return 0;
-}
-
-const char *ptrc_attributes_stream_full_policy(int policy)
-{
-	return ptrc_attributes_word(&ptrc_attributes_stream_full_policies, policy);
-}
-
-const char *ptrc_attributes_log_full_policy(int policy)
-{
-	return ptrc_attributes_word(&ptrc_attributes_log_full_policies, policy);
-}
-
-const char *ptrc_attributes_inheritance(int policy)
-{
-	return ptrc_attributes_word(&ptrc_attributes_inheritance_policies, policy);
 }

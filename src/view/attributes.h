@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The attributes of a trace: with what the commands begin, and as values read back from a
- * stream or a log. What users say of them is in configuration.h.
+ * The attributes of a trace: those with which the commands create traces, and those that
+ * a stream or a log has. How users set them is in src/config/configuration.h.
  */
 #ifndef PTRC_SRC_VIEW_ATTRIBUTES_H
 #define PTRC_SRC_VIEW_ATTRIBUTES_H
@@ -12,8 +12,8 @@
 
 #include <posixtrace.h>
 
-/* Words for a constant of <trace.h>; the lists in parallel, the words ending with
- * null. */
+/* The words for the constants of a policy in <trace.h>: word i stands for value i, and
+ * null ends the words. */
 struct ptrc_attributes_policy {
 	const char *words[4];
 	int values[3];
@@ -23,18 +23,19 @@ extern const struct ptrc_attributes_policy ptrc_attributes_stream_full_policies;
 extern const struct ptrc_attributes_policy ptrc_attributes_log_full_policies;
 extern const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies;
 
-/* The word of a value; "unknown" for one that does not exist. */
+/* The word for a value of the policy, or "unknown". */
 const char *ptrc_attributes_word(const struct ptrc_attributes_policy *, int value);
 
 /*
- * The attributes that ptrace-run and ptrace-create begin with. They differ from the
- * standard's defaults in what a user of a command expects: children are traced too, and
- * no event leaves the log again, and bursts fit into the stream.
+ * Makes *attr the attributes that ptrace-run and ptrace-create use by default. They
+ * differ from the standard's defaults in what a user of a command expects: children are
+ * traced, too, the log never drops events, and the stream is large enough for bursts.
+ * Returns an error of posix_trace_attr_init().
  */
-int ptrc_attributes_init(trace_attr_t *);
+int ptrc_attributes_init(trace_attr_t *attr);
 
-/* What a stream or a log has. Sent from a session to its clients, hence the fixed
- * sizes. */
+/* The attributes of a stream or a log. A session sends this structure to its clients, so
+ * the sizes of its members are fixed. */
 struct ptrc_attributes {
 	char trace_name[TRACE_NAME_MAX + 1];
 	char generation_version[TRACE_NAME_MAX + 1];
@@ -50,13 +51,8 @@ struct ptrc_attributes {
 	int32_t reserved;
 };
 
-/* Fills *a from an active stream or an open log. An error number of
+/* Fills in *a from an active stream or an open log. Returns an error of
  * posix_trace_get_attr(). */
 int ptrc_attributes_gather(trace_id_t, struct ptrc_attributes *a);
-
-/* The same by attribute. */
-const char *ptrc_attributes_stream_full_policy(int policy);
-const char *ptrc_attributes_log_full_policy(int policy);
-const char *ptrc_attributes_inheritance(int policy);
 
 #endif

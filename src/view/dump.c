@@ -9,8 +9,8 @@
 #include "src/cli/message.h"
 #include "src/cli/output.h"
 
-/* Output is written in pieces of about this size, for few system calls, and for a reader that
- * soon sees something. */
+/* Output is written in pieces of about this size, for few system calls, and for a reader
+ * that soon sees something. */
 enum { WRITE_SIZE = 65536 };
 
 /* A longer name does not push all columns behind it to the right. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ptrace-dump shows, once its options are read: the events of logs, merged by time, or
- * of a live session. The command is parted into
+ * What ptrace-dump shows, once its options are read: the events of logs, merged by time,
+ * or of a live session. The command is parted into
  *
- *	dump.c         sources, their selected events, and how these are shown
- *	dump_times.c   times relative to begin and end, and the neighbourhoods of --around
- *	dump_live.c    following a session
- *	dump_end.c     what is told at the end: counts, losses, patterns without any event
+ * 	dump.c         sources, their selected events, and how these are shown
+ * 	dump_times.c   times relative to begin and end, and the neighbourhoods of --around
+ * 	dump_live.c    following a session
+ * 	dump_end.c     what is told at the end: counts, losses, patterns without any event
  */
 #ifndef PTRC_SRC_VIEW_DUMP_H
 #define PTRC_SRC_VIEW_DUMP_H
@@ -33,13 +33,14 @@ struct ptrc_source {
 	struct ptrc_select_types types;
 	struct ptrc_view view;
 	struct ptrc_losses losses;
-	/* The position on the command line, which decides between events of the same time. */
+	/* The position on the command line, which decides between events of the same
+	 * time. */
 	size_t order;
 };
 
 struct ptrc_dump {
-	/* The events that are shown, and the layouts that decode them; those from the command
-	 * line are the first ones. */
+	/* The events that are shown, and the layouts that decode them; those from the
+	 * command line are the first ones. */
 	struct ptrc_select select;
 	struct ptrc_layouts layouts;
 	size_t given_layout_count;
@@ -85,8 +86,8 @@ static inline int64_t ptrc_source_ns(const struct ptrc_source *s)
 /* Whether the event that the source has read is selected, neighbourhoods apart. */
 bool ptrc_dump_is_selected(struct ptrc_dump *, struct ptrc_source *);
 
-/* Shows the event that the source has read: prints it, counts it, or keeps it as one of the
- * last ones. */
+/* Shows the event that the source has read: prints it, counts it, or keeps it as one of
+ * the last ones. */
 void ptrc_dump_event(struct ptrc_dump *, struct ptrc_source *);
 
 /* Shows lines that were kept, of events from since_ns on, and empties the list. */
@@ -100,14 +101,15 @@ bool ptrc_dump_logs(struct ptrc_dump *);
 /* Makes moments of times that are relative to the begin and end of the trace. */
 void ptrc_dump_resolve(struct ptrc_dump *, const struct ptrc_span *trace);
 
-/* Reads the logs as far as it takes to know begin and end, and the neighbourhoods, and goes
- * back to their begins. Returns false, with a message, if a log cannot be read again. */
+/* Reads the logs as far as it takes to know begin and end, and the neighbourhoods, and
+ * goes back to their begins. Returns false, with a message, if a log cannot be read
+ * again. */
 bool ptrc_dump_scan(struct ptrc_dump *);
 
 /* ---- dump_live.c ---- */
 
-/* Ends the following when a signal comes that would end the process, so that counts and losses
- * are still told. The second signal ends the process. */
+/* Ends the following when a signal comes that would end the process, so that counts and
+ * losses are still told. The second signal ends the process. */
 void ptrc_dump_catch_signals(void);
 
 /* Ends the process by the signal that ended the following, if there was one. */
@@ -119,8 +121,8 @@ bool ptrc_dump_live(struct ptrc_dump *);
 
 /* ---- dump_end.c ---- */
 
-/* Tells how much was shown and what is missing. The status says whether showing failed, and
- * is_read whether the sources were read to their ends. Returns the exit status. */
+/* Tells how much was shown and what is missing. The status says whether showing failed,
+ * and is_read whether the sources were read to their ends. Returns the exit status. */
 enum ptrc_exit ptrc_dump_end(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
 
 #endif

@@ -59,8 +59,8 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 	ptrc_buffer_char(&d->out, '\n');
 }
 
-/* Reports a pattern that matches no event type of any source; lists similar names, unless it
- * has wildcards. */
+/* Reports a pattern that matches no event type of any source; lists similar names, unless
+ * it has wildcards. */
 static void check_pattern(const struct ptrc_dump *d, const char *pattern)
 {
 	struct ptrc_nearest nearest = {0};
@@ -101,7 +101,8 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 
 	if (d->is_counting && status == PTRC_EXIT_DONE)
 		put_count(d);
-	/* Standard output and standard error may be the same terminal: events come first. */
+	/* Standard output and standard error may be the same terminal: events come
+	 * first. */
 	if (d->out.used)
 		ptrc_output_write(&d->out);
 	check_patterns(d);

@@ -7,11 +7,12 @@
 #include "src/cli/output.h"
 #include "src/view/dump.h"
 
-/* The most memory of lines that are held for the case that the event of --around comes. */
+/* The most memory of lines that are held for the case that the event of --around
+ * comes. */
 static const size_t held_max_bytes = (size_t)64 << 20;
 
-/* An event reaches us within this time after it was recorded, unless its thread was stopped
- * meanwhile. */
+/* An event reaches us within this time after it was recorded, unless its thread was
+ * stopped meanwhile. */
 static const int64_t late_ns = 200000000;
 
 static volatile sig_atomic_t end_signal;

@@ -8,21 +8,21 @@
 
 #include "src/cli/json.h"
 
-/* Colours, as terminals have them: faint, bold, bold yellow, bold red. */
+/* Colours of a terminal: faint, bold, bold yellow, bold red. */
 #define FAINT "\033[2m"
 #define USER_EVENT "\033[1m"
 #define SYSTEM_EVENT "\033[1;33m"
 #define WARNING "\033[1;31m"
 #define PLAIN "\033[0m"
 
-/* The members of a set of event types, in one of the forms below. */
+/* A set of event types in the data of a system event. */
 struct set_rule {
 	const char *key;
-	/* Where in the data. */
+	/* Where the set is in the data. */
 	size_t offset;
 };
 
-/* What the trace system tells with its own events; see <trace.h>. */
+/* The sets in the data of START and FILTER; see <trace.h>. */
 static const struct set_rule start_sets[] = {{"filter", 0}, {NULL, 0}};
 static const struct set_rule filter_sets[] = {
 	{"old", 0},
@@ -39,6 +39,7 @@ static const struct set_rule *sets_of(trace_event_id_t id, size_t size)
 	return NULL;
 }
 
+/* The key of the number that is the data of a system event, or null. */
 static const char *number_of(trace_event_id_t id, size_t size)
 {
 	if (size != sizeof(int))
@@ -63,13 +64,14 @@ static bool is_member(const trace_event_set_t *set, trace_event_id_t id)
 	return !posix_trace_eventset_ismember(id, set, &found) && found;
 }
 
-/* Has it a name that JSON can hold, byte for byte? */
+/* Whether the type has a name that JSON can hold byte for byte. */
 static bool has_json_name(const struct ptrc_reader_name *name)
 {
 	return name->is_known && ptrc_text_is_utf8(name->text, name->size);
 }
 
-/* The names in the set; then, as key_ids, the numbers of those without such a name, if any. */
+/* Puts the names of the types in the set; then, if some of them have no such name, their
+ * numbers as key_ids. */
 static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r,
 			 const struct set_rule *rule)
 {
@@ -100,7 +102,7 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r,
 	ptrc_json_close(j, ']');
 }
 
-/* Names separated by commas; runs of types without a name as #first-#last. */
+/* Puts names separated by commas; consecutive types without a name as #first-#last. */
 static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r,
 			 const struct set_rule *rule)
 {
@@ -133,7 +135,7 @@ static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r,
 		ptrc_buffer_text(b, "none");
 }
 
-/* What a system event tells in place of data; false if it tells nothing. */
+/* Puts what the data of a system event means. Returns false if it has no such data. */
 static bool put_system_json(struct ptrc_json *j, struct ptrc_reader *r)
 {
 	trace_event_id_t id = r->event.posix_event_id;
@@ -239,7 +241,7 @@ static void put_data_text(struct ptrc_buffer *b, struct ptrc_view *view)
 		put_hex_text(b, r);
 }
 
-/* Columns that clean text takes, where every character takes one. */
+/* The columns that text takes on a terminal: one per UTF-8 character. */
 static int columns_of(const char *text, size_t size)
 {
 	int columns = 0;
@@ -284,7 +286,8 @@ static uint64_t thread_number(pthread_t thread)
 	return (uint64_t)thread;
 }
 
-/* The next event is mostly of the same thread. */
+/* Puts process and thread; keeps their text, as the next event mostly is of the same
+ * thread. */
 static void put_origin_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			    const struct posix_trace_event_info *e)
 {
@@ -340,7 +343,7 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_text(b, "}\n");
 }
 
-/* Makes a column as wide as it ever was. */
+/* Fills the column up to the greatest width that it ever had. */
 static void end_column(struct ptrc_buffer *b, int used, int *width)
 {
 	if (used > *width)
@@ -348,7 +351,7 @@ static void end_column(struct ptrc_buffer *b, int used, int *width)
 	ptrc_buffer_blanks(b, *width - used);
 }
 
-/* The same for numbers, which stand at the right side of their column. */
+/* Does the same for a number, which stands at the right side of its column. */
 static void put_number_right(struct ptrc_buffer *b, int64_t v, int *width)
 {
 	char digits[24];
@@ -424,7 +427,7 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t 
 	ptrc_buffer_char(b, '\n');
 }
 
-/* ---- chosen fields ---- */
+/* ---- the fields of --fields ---- */
 
 enum { TEXT_COLUMNS_MAX = 40 };
 
@@ -436,7 +439,8 @@ static bool has_field(const struct ptrc_event_format *f, enum ptrc_field_id id)
 	return false;
 }
 
-/* Those of the data that are asked for, in one object, unless all of the data is. */
+/* Puts the data.NAME fields that are asked for as one object, unless all data is asked
+ * for. */
 static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format *f,
 			     struct ptrc_view *view)
 {
@@ -493,7 +497,7 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			has_members = true;
 			break;
 		default:
-			/* They stand in place of data. */
+			/* These two are part of the data, if that is shown. */
 			if ((id == PTRC_FIELD_REASON || id == PTRC_FIELD_ERROR) &&
 			    has_field(f, PTRC_FIELD_DATA))
 				break;
@@ -506,7 +510,7 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Returns the columns it takes. */
+/* Returns how many columns the field takes. */
 static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			  struct ptrc_event_labels *labels, size_t place,
 			  const struct ptrc_field *field, struct ptrc_view *view)
@@ -518,7 +522,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	switch (field->id) {
 	case PTRC_FIELD_TIME:
 		put_time(b, f, r);
-		/* As wide as it ever is, but for times that are none. */
+		/* Times need no filling up: they all have the same width. */
 		return 0;
 	case PTRC_FIELD_EVENT:
 		ptrc_buffer_bytes(b, labels->name[place].bytes, labels->name[place].used);
@@ -558,7 +562,7 @@ static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		size_t begin = b->used;
 		int used = put_field_text(b, f, labels, place, field, view);
 
-		/* One long text should not push all that follow to the right. */
+		/* One long text does not push all lines that follow to the right. */
 		if (used > *width && (is_number || used <= TEXT_COLUMNS_MAX))
 			*width = used;
 		if (is_number && field->id != PTRC_FIELD_TIME) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An event as a line: of aligned text, or of JSON. This is where millions of events per
- * second go through.
+ * Puts an event as a line, of aligned text or of JSON. Millions of events per second pass
+ * here.
  */
 #ifndef PTRC_SRC_VIEW_EVENT_FORMAT_H
 #define PTRC_SRC_VIEW_EVENT_FORMAT_H
@@ -14,49 +14,50 @@
 #include "src/view/reader.h"
 #include "src/view/view.h"
 
-/* Starts zeroed but for format, name_width and has_log. */
+/* Starts zeroed but for format, name_width, has_log and is_coloured. */
 struct ptrc_event_format {
 	enum ptrc_format format;
-	/* Text: columns for the event name and, if there are several logs, the log. */
+	/* The width in columns, in text, of the event's name and of the log. */
 	int name_width;
 	int log_width;
-	/* Say which log the event is from. */
+	/* There are several logs, so each line says which one the event is from. */
 	bool has_log;
-	/* Text: with the colours of a terminal. */
+	/* Text has the colours of a terminal. */
 	bool is_coloured;
-	/* What is shown, in this order, if not all; and how wide the columns are. */
+	/* The fields that --fields gives, in this order, and the widths of their columns.
+	 * With none the line has the usual ones. */
 	struct ptrc_field *fields;
 	int *field_widths;
 	size_t field_count;
-	/* Text: columns that the identifiers have needed so far. */
+	/* The widths that numbers have needed in text so far. */
 	int pid_width;
 	int tid_width;
 	int address_width;
 	struct ptrc_time_format time;
-	/* JSON: from where the event before came. */
+	/* The members of JSON for process and thread of the last event, and which these
+	 * are. */
 	struct ptrc_buffer origin;
 	pid_t origin_pid;
 	pid_t origin_tid;
 	pthread_t origin_thread;
 };
 
-/* What the names of one log look like in the output; starts zeroed. */
+/* The names of one log, as they look in the output; each is made when it is first needed.
+ * Starts zeroed. */
 struct ptrc_event_labels {
 	struct ptrc_buffer name[PTRC_READER_IDS];
-	/* Columns of text that they take. */
+	/* The columns that the names take in text. */
 	int name_width[PTRC_READER_IDS];
 	struct ptrc_buffer log;
 	int log_width;
 };
 
-/*
- * Adds the fields in a list with commas; see view.h. False with the reason if one does
- * not exist or is there twice.
- */
+/* Adds the fields of a list with commas; see view.h. Returns false with the reason if one
+ * does not exist or is there twice. */
 bool ptrc_event_fields(struct ptrc_event_format *, const char *list,
 		       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
 
-/* Appends the event, with its line feed. */
+/* Appends the event that the reader of the view has read, with a line feed. */
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *,
 		    struct ptrc_event_labels *, struct ptrc_view *);
 

@@ -12,13 +12,13 @@
 #include "src/cli/message.h"
 #include "src/cli/nearest.h"
 
-/* Numbers are copied from the data as they are. */
+/* Numbers are copied from the data without swapping bytes. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "layouts are little endian");
 
 enum {
 	FIELDS_MAX = 256,
 	NAME_MAX_BYTES = 64,
-	/* Of char[N] and the like. */
+	/* The N of char[N] and the like. */
 	COUNT_MAX = 1 << 24,
 };
 
@@ -37,7 +37,7 @@ enum type_kind {
 static const struct type {
 	char name[8];
 	unsigned char kind;
-	/* 0 if the layout or the data says it. */
+	/* 0 if the layout or the data gives the size. */
 	unsigned char size;
 } types[] = {
 	{"u8", UNSIGNED, 1},  {"u16", UNSIGNED, 2}, {"u32", UNSIGNED, 4},
@@ -53,9 +53,9 @@ enum { TYPE_COUNT = sizeof(types) / sizeof(*types) };
 
 struct field {
 	const struct type *type;
-	/* Bytes; 0 for as many as there are. */
+	/* The size in bytes; 0 if the data gives it. */
 	size_t size;
-	/* Into the names; -1 for padding. */
+	/* The number of the name; -1 for padding. */
 	int name;
 	const char *text;
 };
@@ -64,11 +64,11 @@ struct ptrc_layout {
 	char *pattern;
 	struct field *fields;
 	size_t count;
-	/* Of the largest number, if numbers are aligned, else 1. */
+	/* The size of the largest number, if fields are aligned, else 1. */
 	size_t alignment;
 };
 
-/* Reads a layout from left to right. */
+/* The state of reading a layout. */
 struct parser {
 	struct ptrc_layouts *layouts;
 	struct ptrc_layout *layout;
@@ -87,7 +87,7 @@ static bool is_word(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
-/* The next word into the buffer; empty if there is none. */
+/* Stores the next word, or an empty one if there is none. */
 static bool take_word(struct parser *p, char word[NAME_MAX_BYTES + 1])
 {
 	size_t n = 0;
@@ -128,7 +128,7 @@ static bool say_no_type(struct parser *p, const char *word)
 				ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* [N]; 0 without it. */
+/* Reads [N], if it is there; otherwise the count is 0. */
 static bool take_count(struct parser *p, const struct type *type, size_t *count)
 {
 	size_t n = 0;
@@ -153,7 +153,8 @@ static bool take_count(struct parser *p, const struct type *type, size_t *count)
 	return true;
 }
 
-/* Whether one is the other with _hex behind, which is where bytes of the other go. */
+/* Whether the name is that of the other with _hex behind: in JSON the other one's bytes
+ * have that key. */
 static bool is_hex_of(const char *name, const char *other)
 {
 	size_t n = strlen(other);
@@ -363,7 +364,8 @@ static bool is_zero(const char *p, size_t size)
 	return !size;
 }
 
-/* The bytes of the data that the field takes; false if there are not so many. */
+/* Stores how many bytes of the data the field takes. Returns false if there are too
+ * few. */
 static bool measure(const struct field *f, bool is_last, const char *data, size_t size,
 		    size_t *taken)
 {
@@ -374,9 +376,10 @@ static bool measure(const struct field *f, bool is_last, const char *data, size_
 	if (f->type->kind != STRING)
 		return true;
 	*taken = strnlen(data, size);
-	/* With its null byte, if it is there. */
+	/* The null byte, if there is one, belongs to the string. */
 	*taken += *taken < size;
-	/* An empty string without null byte can only be at the end. */
+	/* A string that lacks even its null byte is empty, which only the last field may
+	 * be. */
 	return size || is_last;
 }
 
@@ -407,7 +410,7 @@ static void decode_field(const struct field *f, const char *data, size_t size,
 	}
 }
 
-/* Offset of the next field of the type. */
+/* The offset at which a field of this size stands, from `at` on. */
 static size_t align(const struct ptrc_layout *l, size_t at, size_t size)
 {
 	return l->alignment > 1 && size > 1 ? (at + size - 1) & ~(size - 1) : at;
@@ -436,7 +439,7 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 		decode_field(f, data + at, taken, &d->values[i]);
 		at += taken;
 	}
-	/* A C structure has padding at its end, too. */
+	/* An aligned structure may have padding at its end, too. */
 	if (at == size || align(l, at, l->alignment) == size)
 		d->error = PTRC_LAYOUT_FITS;
 	else

@@ -7,7 +7,7 @@
 
 #include "src/cli/message.h"
 
-/* The ring is full: twice the size, with the oldest at its begin. */
+/* Makes a full ring twice as large, with the oldest line at its begin. */
 static void grow(struct ptrc_lines *l)
 {
 	size_t size = l->size ? 2 * l->size : 64;
@@ -25,7 +25,7 @@ static void grow(struct ptrc_lines *l)
 	l->first = 0;
 }
 
-/* Room for so much, and not much more; null for nothing. */
+/* Returns memory for so many bytes, with at most as many to spare; null for 0 bytes. */
 static char *take_room(struct ptrc_lines *l, size_t used, size_t *size)
 {
 	char *room = l->spare;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of output that wait for what comes behind them: the last so many, or those that
- * are shown if something happens.
+ * Lines of output that wait until it is known whether they are shown: the last N of
+ * --last, or those before an event of --around.
  */
 #ifndef PTRC_SRC_VIEW_LINES_H
 #define PTRC_SRC_VIEW_LINES_H
@@ -12,9 +12,9 @@
 #include "src/cli/buffer.h"
 
 struct ptrc_line {
-	/* Time of the event. */
+	/* The time of the event, in nanoseconds since 1970. */
 	int64_t ns;
-	/* With no room to spare: there may be millions of lines. */
+	/* The memory has little room to spare, as there may be millions of lines. */
 	char *text;
 	size_t used;
 	size_t size;
@@ -26,20 +26,20 @@ struct ptrc_lines {
 	size_t size;
 	size_t first;
 	size_t count;
-	/* Memory that the lines take. */
+	/* The memory that the lines take. */
 	size_t bytes;
-	/* Of the last that was let go of, for the next. */
+	/* The memory of the line that was dropped last, for the next one. */
 	char *spare;
 	size_t spare_size;
 };
 
-/* Takes the text out of the buffer. */
+/* Moves the text from the buffer to a new line. */
 void ptrc_lines_add(struct ptrc_lines *, int64_t ns, struct ptrc_buffer *);
 
-/* The oldest; only if there is one. */
+/* The oldest line. There must be one. */
 const struct ptrc_line *ptrc_lines_first(const struct ptrc_lines *);
 
-/* Lets go of the oldest. */
+/* Drops the oldest line. There must be one. */
 void ptrc_lines_drop(struct ptrc_lines *);
 
 void ptrc_lines_free(struct ptrc_lines *);

@@ -22,8 +22,8 @@ void ptrc_losses_gather(struct ptrc_losses *l,
 		.log_events = counts->pt_log_lost_events,
 		.write_error = status->posix_stream_flush_error,
 	};
-	/* That is how the status of a log without its end reads, which calls itself
-	 * overrun to be on the safe side. */
+	/* posix_trace_get_status() reports a log without an end in this way, and as
+	 * overrun, as nobody knows what its end would have held. */
 	if (l->write_error == EOWNERDEAD) {
 		l->write_error = 0;
 		l->is_unclosed = true;
@@ -46,7 +46,7 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	l->is_log_gone |= is_gone;
 	if (is_gone)
 		return false;
-	/* A FIFO would wait for a writer. */
+	/* Reading a FIFO would wait for a writer. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -13,59 +13,60 @@
 #include "src/cli/json.h"
 
 struct ptrc_losses {
-	/* Events lost for want of room, in the stream and in the log. */
+	/* Events that were lost because stream or log had no room. */
 	uint64_t stream_events;
 	uint64_t log_events;
-	/* Events lost, number unknown. */
+	/* Events were lost, but their number is unknown. */
 	bool is_overrun;
-	/* The log has no end: its trace is still going on, or was killed with its
-	 * keeper. */
+	/* The log has no end: its trace still goes on, or its keeper was killed. */
 	bool is_unclosed;
-	/* Error number of writing the log, or 0. */
+	/* The error number of writing the log, or 0. */
 	int write_error;
-	/* What was written is not at the path of the log any more. */
+	/* The file that was written is no longer at the path of the log. */
 	bool is_log_gone;
-	/* Events that could not be written for it, as far as that is known. */
+	/* Events that were lost because of that error, as far as their number is
+	 * known. */
 	uint64_t unwritten_events;
-	/* Events that the log counts and that could not be read: it is damaged. */
+	/* Events that the log counts but that could not be read, as it is damaged. */
 	uint64_t unreadable_events;
-	/* Events of a session that was followed that were not shown, as its follower or its
-	 * controller was too slow. */
+	/* Events of a followed session that were not shown, as the command or the
+	 * session's controller was too slow. */
 	uint64_t unshown_events;
-	/* The same of all that came last. */
+	/* Not even the last events of the session were received, nor their number. */
 	bool is_rest_unshown;
-	/* Error number of reading the log, or of following the session, or 0. */
+	/* The error number of reading the log or following the session, or 0. */
 	int read_error;
 };
 
-/* From the status and the counts of a stream or a log. */
+/* Fills in the losses from the status and the counts of a stream or a log. */
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,
 			const struct posixtrace_counts *);
 
 /*
- * From the finished log in a file, which knows also what its last flush could not keep,
- * with the number of events that it has. False, with at most .is_log_gone changed, if it
- * cannot be read, as it is a pipe, say. Whether it is gone ptrc_logfile_is_gone() says; a
- * regular file that is no log is as bad.
+ * Fills in the losses from a finished log, which includes those of its last flush, and
+ * stores how many events the log has. is_gone is the answer of ptrc_logfile_is_gone().
+ * Returns false, with at most .is_log_gone changed, if the log cannot be read, for
+ * example because it is a pipe. A regular file that is no log means that the log is gone.
  */
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone,
 			   uint64_t *event_count);
 
-/* After an error of writing: how many of the events that were recorded are neither in the
+/* After an error of writing, works out how many of the recorded events are neither in the
  * log nor counted as lost in it. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
 				 uint64_t in_log);
 
-/* How many events of a closed log, which was read to its end, are damaged: neither read nor
- * passed over. The counts are as of then. */
+/* How many events of a closed log could not be read because of damage. The counts are
+ * those after the log was read to its end, read_count events of it. */
 uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *, uint64_t read_count);
 
+/* Whether anything is missing. */
 bool ptrc_losses_is_any(const struct ptrc_losses *);
 
-/* One line on standard error for each kind of loss. */
+/* Prints a message for each kind of loss. */
 void ptrc_losses_report(const struct ptrc_losses *, const char *thing);
 
-/* As members of the object that is open. */
+/* Puts members of the open object. */
 void ptrc_losses_json(const struct ptrc_losses *, struct ptrc_json *);
 
 #endif

@@ -12,8 +12,8 @@
 
 #include "src/cli/message.h"
 
-/* The begin of every log; see docs/log-format.md. All but the signature may be otherwise
- * in one that this program cannot read. */
+/* The first bytes of every log; see docs/log-format.md. A log of another version or
+ * machine shares only the signature for certain. */
 struct prefix {
 	unsigned char signature[8];
 	uint32_t byte_order;
@@ -43,7 +43,8 @@ static const char *temporary_directory(void)
 	return directory && *directory ? directory : "/tmp";
 }
 
-/* A file without a name, gone with its descriptor; -1 with errno. */
+/* Opens a file without a name, which is gone when it is closed. Returns -1 with errno on
+ * failure. */
 static int temporary_file(void)
 {
 	char name[] = "/tmp/ptrace-XXXXXX";
@@ -59,9 +60,10 @@ static int temporary_file(void)
 }
 
 /*
- * Replaces *fd, a pipe or the like, by a file with all it gives: a log can only be read
- * where one can seek. What does not begin as a log may have no end, and is left after the
- * first bytes. Returns whether it could, after a message about the path if not.
+ * Replaces *fd, a pipe or the like, by a file with everything that can be read from it:
+ * reading a log needs seeking. Input that does not begin like a log may never end, so
+ * that reading stops after the first bytes. On failure it prints a message about the path
+ * and returns false.
  */
 static bool spool(const char *path, int *fd)
 {
@@ -110,7 +112,7 @@ static bool spool(const char *path, int *fd)
 	return true;
 }
 
-/* False after a message. */
+/* On failure it prints a message and returns false. */
 static bool open_file(const char *path, bool is_stdin, int *fd)
 {
 	struct stat st;
@@ -277,7 +279,7 @@ static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t 
 {
 	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));
 
-	/* A session sends its names, ahead of what needs them. */
+	/* A session sends each name before the first event that needs it. */
 	if (!r->source && !posix_trace_eventid_get_name(r->trace, id, name->text)) {
 		name->is_known = true;
 		name->size = strlen(name->text);
@@ -291,7 +293,7 @@ static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t 
 const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r,
 						trace_event_id_t id)
 {
-	/* Identifier 0 does not exist, so its place is for all that cannot be. */
+	/* Identifier 0 does not exist, so its place serves for all impossible ones. */
 	struct ptrc_reader_name **name = &r->names[id < PTRC_READER_IDS ? id : 0];
 
 	if (__builtin_expect(!*name, 0))
@@ -331,7 +333,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	l->is_rest_unshown = r->is_rest_unshown;
 	if (r->source)
 		return;
-	/* What was met while reading. */
+	/* These counts include what the reading itself has found. */
 	if (posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
 		return;
 	l->stream_events += counts.pt_gap_events;

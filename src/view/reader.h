@@ -38,8 +38,8 @@ struct ptrc_reader_input;
 
 /*
  * What a reader calls when its events do not come from a log. This room knows nothing of
- * sessions: src/session/reader_follow.c fills the table in for the reader that follows one.
- * Each function does what the function of the same name below promises.
+ * sessions: src/session/reader_follow.c fills the table in for the reader that follows
+ * one. Each function does what the function of the same name below promises.
  */
 struct ptrc_reader_source {
 	bool (*next)(struct ptrc_reader *);
@@ -59,9 +59,10 @@ struct ptrc_reader {
 	/* Null, both, if the reader reads a log. */
 	const struct ptrc_reader_source *source;
 	struct ptrc_reader_input *input;
-	/* Events of a session that could not be shown. */
+	/* Events of a session that were lost on the way to this reader. */
 	uint64_t unshown_count;
-	/* It ended in order, but this reader was too slow to hear the end of it. */
+	/* The session ended in order, but this reader was too slow to get its last
+	 * events. */
 	bool is_rest_unshown;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
@@ -71,59 +72,60 @@ struct ptrc_reader {
 	struct posix_trace_event_info event;
 	unsigned char *data;
 	size_t data_size;
-	/* How much of data the event has. */
+	/* The number of bytes of data that belong to the event. */
 	size_t size;
 	/* Events read so far. */
 	uint64_t read_count;
-	/* Error number that ended the reading, or 0. */
+	/* The error number that ended the reading, or 0. */
 	int error;
 
 	struct ptrc_reader_name *names[PTRC_READER_IDS];
 };
 
 /*
- * Opens the log and takes what it says of itself. "-" is standard input; what cannot seek
- * is copied to a temporary file first. On failure the reason has been printed, and
- * nothing is left open.
+ * Opens the log and reads its attributes, status and counts. "-" is standard input; a
+ * pipe and the like is copied to a temporary file first. On failure it prints the reason,
+ * returns false and leaves nothing open.
  */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
-/* Why posix_trace_open() refused a file with EINVAL. */
+/* Stores why posix_trace_open() refused a file with EINVAL. */
 void ptrc_reader_why_no_log(int fd, char *reason, size_t size);
 
 void ptrc_reader_close(struct ptrc_reader *);
 
 /*
- * Reads the next event; false at the end, with .error set if that is not the real end.
- * Of a session it waits for the next event, and the end is that of the session:
- * ECONNRESET if its controller was killed, EINTR if a handler of a signal interrupted the
- * wait, or nothing came for a while; it may go on then.
+ * Reads the next event. Returns false at the end, with .error set if the log is not read
+ * to its end. With a session it waits for the next event, until the session ends. The
+ * error then is ECONNRESET if the controller of the session was killed. EINTR is no end:
+ * a signal handler interrupted the wait, or no event came for a while, and the caller may
+ * call again.
  */
 bool ptrc_reader_next(struct ptrc_reader *);
 
-/* Whether ptrc_reader_next() would wait now: the moment to write what is buffered. */
+/* Whether ptrc_reader_next() would wait now, so that the caller should write its buffer
+ * before. */
 bool ptrc_reader_is_waiting(const struct ptrc_reader *);
 
-/* Back to the first event; an error number if that fails. */
+/* Goes back to the first event of a log. Returns an error number. */
 int ptrc_reader_rewind(struct ptrc_reader *);
 
 /* The word for the truncation status of the event: "no", "record" or "read". */
 const char *ptrc_reader_truncation(const struct ptrc_reader *);
 
-/*
- * The name of an event type. Never null; identifiers that cannot be are treated as
- * unknown ones.
- */
+/* The name of an event type. Never null: an identifier that is unknown or impossible has
+ * a name made of its number. */
 const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *, trace_event_id_t);
 
-/* Looks up all names of the log, or all that the session has by now; returns the number
- * of bytes of the longest. */
+/* Looks up all names that the log has, or the session has by now. Returns the length in
+ * bytes of the longest one. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
 /*
- * What the log says is missing. After reading to the end it includes what could not be
- * read although it should be there. Of a session: as of its end, or the last that was
- * heard of it, with the events that could not be shown.
+ * Stores what is missing according to the log. After the log was read to its end, this
+ * includes the events that it counts but that could not be read. For a session it is what
+ * was missing at its end, or when it last told, and the events lost on the way to this
+ * reader.
  */
 void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The selection of events: what the options of ptrace-dump say about type, process, thread,
- * time and fields, and the neighbourhoods of --around.
+ * The selection of events: what the options of ptrace-dump say about type, process,
+ * thread, time and fields, and the neighbourhoods of --around.
  */
 #ifndef PTRC_SRC_VIEW_SELECT_H
 #define PTRC_SRC_VIEW_SELECT_H
@@ -32,8 +32,8 @@ struct ptrc_span {
 	int64_t last;
 };
 
-/* The conditions that an event has to meet. Those that are not given are empty, zero or null;
- * the span then is all of time. */
+/* The conditions that an event has to meet. Those that are not given are empty, zero or
+ * null; the span then is all of time. */
 struct ptrc_select {
 	struct ptrc_select_glob *globs;
 	size_t glob_count;
@@ -44,13 +44,13 @@ struct ptrc_select {
 	struct ptrc_span span;
 	struct ptrc_where *where;
 
-	/* If there is a pattern, only events within the windows around events that it matches
-	 * are shown. The windows are sorted and do not touch. */
+	/* If there is a pattern, only events within the windows around events that it
+	 * matches are shown. The windows are sorted and do not touch. */
 	const char *around;
 	struct ptrc_span *windows;
 	size_t window_count;
-	/* The window in which the search for the next event begins: the first one that had
-	 * not ended at the time of the last event. */
+	/* The window in which the search for the next event begins: the first one that
+	 * had not ended at the time of the last event. */
 	size_t window;
 };
 
@@ -61,7 +61,8 @@ struct ptrc_select {
 
 enum { PTRC_SELECT_UNKNOWN, PTRC_SELECT_NO, PTRC_SELECT_YES };
 
-/* What is known of the event types of one source, one of the above for each. Starts zeroed. */
+/* What is known of the event types of one source, one of the above for each. Starts
+ * zeroed. */
 struct ptrc_select_types {
 	unsigned char is_selected[PTRC_READER_IDS];
 	unsigned char is_around[PTRC_READER_IDS];

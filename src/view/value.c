@@ -10,7 +10,7 @@
 
 _Static_assert(LDBL_MANT_DIG >= 64, "a long double holds every 64-bit integer");
 
-/* Longer ones are no numbers that anybody meant. */
+/* A longer text is not read as a number. */
 enum { NUMBER_MAX_BYTES = 63 };
 
 static size_t digits(const char *p, const char *set)
@@ -18,7 +18,8 @@ static size_t digits(const char *p, const char *set)
 	return strspn(p, set);
 }
 
-/* Whether it is a number as --where has it: strtold() knows more, such as "inf". */
+/* Whether the text is a number in the sense of --where; strtold() also reads "inf", for
+ * example. */
 static bool is_number(const char *p)
 {
 	static const char decimal[] = "0123456789";
@@ -85,7 +86,7 @@ bool ptrc_value_number(const struct ptrc_value *v, long double *number)
 	}
 }
 
-/* As few digits as read back as the same. */
+/* Puts the fewest digits that read back as the same number. */
 static void put_float(struct ptrc_buffer *b, double f, bool is_single)
 {
 	char text[40];
@@ -99,7 +100,7 @@ static void put_float(struct ptrc_buffer *b, double f, bool is_single)
 	ptrc_buffer_text(b, text);
 }
 
-/* JSON has no such numbers. */
+/* The word for a number that JSON cannot hold; null for others. */
 static const char *float_word(double f)
 {
 	if (isnan(f))

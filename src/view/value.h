@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A number, text or bytes out of an event: compared by --where, shown as text and JSON.
+ * A value of an event: a number, text or bytes. --where compares it; it is shown as text
+ * and as JSON.
  */
 #ifndef PTRC_SRC_VIEW_VALUE_H
 #define PTRC_SRC_VIEW_VALUE_H
@@ -12,17 +13,17 @@
 #include "src/cli/json.h"
 
 enum ptrc_value_kind {
-	/* The event has none. */
+	/* The event does not have the value. */
 	PTRC_VALUE_NONE,
 	PTRC_VALUE_SIGNED,
 	PTRC_VALUE_UNSIGNED,
-	/* Unsigned, shown in hexadecimal. */
+	/* An unsigned number that is shown in hexadecimal. */
 	PTRC_VALUE_HEX,
 	PTRC_VALUE_BOOL,
 	PTRC_VALUE_FLOAT,
 	PTRC_VALUE_DOUBLE,
 	PTRC_VALUE_TEXT,
-	/* Shown as hexadecimal digits. */
+	/* Bytes that are shown as hexadecimal digits. */
 	PTRC_VALUE_BYTES,
 };
 
@@ -33,28 +34,30 @@ struct ptrc_value {
 		uint64_t u;
 		double f;
 	};
-	/* Text and bytes; they belong to the event. */
+	/* The text or the bytes; they belong to the event. */
 	const char *bytes;
 	size_t size;
-	/* What it was made of, if that is more than what is shown of it. */
+	/* The bytes in the event, if what is shown of them does not tell them all. */
 	const void *raw;
 	size_t raw_size;
 };
 
 /*
- * Holds every 64-bit integer and every double.
- * False if it is neither a number nor text that reads as one.
+ * Stores the value as a number; a long double holds every 64-bit integer and every
+ * double. Returns false if the value is neither a number nor text that reads as one.
  */
 bool ptrc_value_number(const struct ptrc_value *, long double *);
 
-/* The whole text as a number: decimal with or without sign, point and exponent, or 0x. */
+/* Reads the whole text as a number: decimal with or without sign, point and exponent, or
+ * 0x. */
 bool ptrc_value_read_number(const char *, size_t, long double *);
 
-/* A member; where it does not show every byte, key_hex with all of them follows. Nothing
- * if there is no value. */
+/* Puts a member; where it cannot show every byte, the member key_hex with all of them
+ * follows. Puts nothing if there is no value. */
 void ptrc_value_json(struct ptrc_json *, const char *key, const struct ptrc_value *);
 
-/* Text in quotes, with nothing in it that could disturb a line or a terminal. */
+/* Puts the value for people to read; text in quotes, with everything escaped that could
+ * disturb a line or a terminal. */
 void ptrc_value_text(struct ptrc_buffer *, const struct ptrc_value *);
 
 #endif

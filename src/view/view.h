@@ -45,7 +45,8 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_
 
 const char *ptrc_field_name(enum ptrc_field_id);
 
-/* Whether the field always is a number. A member may be a number or not, so it is false. */
+/* Whether the field always is a number. A member may be a number or not, so it is
+ * false. */
 bool ptrc_field_is_number(const struct ptrc_field *);
 
 /* The event that a reader has read. The data is decoded when first asked for. */
@@ -65,8 +66,8 @@ void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 
-/* Stores the value of a field. Its texts belong to the event; a time is in nanoseconds since
- * 1970. */
+/* Stores the value of a field. Its texts belong to the event; a time is in nanoseconds
+ * since 1970. */
 void ptrc_view_value(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
 
 #endif

@@ -34,7 +34,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Exactly so many digits, for a number in [low, high]. */
+/* Reads a number of exactly so many digits, in [low, high]. */
 static bool take_digits(const char **p, int count, int low, int high, int *value)
 {
 	int v = 0;
@@ -49,8 +49,9 @@ static bool take_digits(const char **p, int count, int low, int high, int *value
 	return v >= low && v <= high;
 }
 
-/* What follows a point, in units of which so many make one. False without any digit;
- * digits below the unit are dropped. */
+/* Reads a point and the digits behind it, if there is a point: the value is the fraction
+ * of `unit`, and digits beyond it are dropped. Returns false for a point without
+ * digits. */
 static bool take_fraction(const char **p, int64_t unit, int64_t *value)
 {
 	int64_t v = 0;
@@ -115,7 +116,7 @@ static bool take_date(const char **p, struct tm *tm)
 	return true;
 }
 
-/* Z or +01:00; *has_zone says whether there is one. */
+/* Reads Z, +01:00 or nothing; *has_zone says whether there is a time zone. */
 static bool take_zone(const char **p, bool *has_zone, int *seconds)
 {
 	int hours = 0;
@@ -164,7 +165,7 @@ static bool parse_calendar(const char *p, int64_t *ns)
 		p += has_date;
 		if (!take_clock(&p, &tm, &fraction) || !take_zone(&p, &has_zone, &zone))
 			return false;
-		/* Whose today? */
+		/* Today may be another date in that zone. */
 		if (has_zone && !has_date)
 			return false;
 	}

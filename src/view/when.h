@@ -2,14 +2,16 @@
 /*
  * Moments and durations as users write them.
  *
- *	2026-01-02T03:04:05.123456789Z    RFC 3339; or with +01:00 in place of Z
- *	2026-01-02 03:04:05               local time; the seconds, or the time, may be missing
- *	03:04:05                          local time, today; the seconds may be missing
- *	@1767323045.123456789             seconds since 1970
- *	+2s                               after the begin of what is shown
- *	-1m30s                            before its end
+ * 	2026-01-02T03:04:05.123456789Z    RFC 3339; or with +01:00 in place of Z
+ * 	2026-01-02 03:04:05               local time; may lack seconds or time
+ * 	03:04:05                          local time today; may lack seconds
+ * 	@1767323045.123456789             seconds since 1970
+ * 	+2s                               2 s after the begin of the trace
+ * 	-1m30s                            1 min 30 s before its end
  *
- * Moments are nanoseconds since 1970; what 64 bits do not hold is the nearest they do.
+ *
+ * Moments are nanoseconds since 1970; one that does not fit in 64 bits becomes the
+ * nearest that does.
  */
 #ifndef PTRC_SRC_VIEW_WHEN_H
 #define PTRC_SRC_VIEW_WHEN_H
@@ -30,17 +32,18 @@ struct ptrc_when {
 	int64_t ns;
 };
 
+/* The moment in nanoseconds since 1970. */
 int64_t ptrc_when_ns(const struct timespec *);
 
-/* a + b, or what is nearest to it. */
+/* a + b, or the nearest number that fits. */
 int64_t ptrc_when_add(int64_t a, int64_t b);
 
-/* False if the text is none of the above. */
+/* Reads one of the above. Returns false if the text is none of them. */
 bool ptrc_when_parse(const char *text, struct ptrc_when *);
 
 /*
- * Numbers with units one behind the other: 10s, 1.5ms, 1m30s. The units are ns, us, ms,
- * s, m, h and d.
+ * Reads a duration: one or several numbers with units, such as 10s, 1.5ms or 1m30s. The
+ * units are ns, us, ms, s, m, h and d. Returns false if the text is none.
  */
 bool ptrc_when_duration(const char *text, int64_t *ns);
 

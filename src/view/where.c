@@ -13,15 +13,15 @@
 #include "src/cli/message.h"
 #include "src/view/when.h"
 
-/* Far more than anybody writes, and far less than what fills the stack, here or in the
- * C library's patterns. */
+/* Limits far above what anybody writes, and far below what would fill the stack, here or
+ * in the C library's regular expressions. */
 enum {
 	DEPTH_MAX = 100,
 	TESTS_MAX = 1000,
 	WORD_MAX_BYTES = 100,
 	PATTERN_MAX_BYTES = 1000,
 	REPEAT_MAX = 10000,
-	/* Some ten megabytes. */
+	/* This many states of a regular expression take some 10 MB. */
 	STATES_MAX = 200000,
 };
 
@@ -49,12 +49,12 @@ struct operand {
 	bool is_field;
 	struct ptrc_field field;
 	struct ptrc_value literal;
-	/* What a literal is as a number, worked out once. */
+	/* The literal as a number, worked out once. */
 	bool has_number;
 	long double number;
-	/* Of a string. */
+	/* The bytes of a string literal; owned. */
 	char *text;
-	/* Where it stands in the expression. */
+	/* The offset in the expression. */
 	size_t at;
 };
 
@@ -68,7 +68,8 @@ struct node {
 
 struct ptrc_where {
 	struct node *root;
-	/* Texts on their way through functions that want a null byte at the end. */
+	/* Room for texts that are not as comparing needs them: digits of bytes, text that
+	 * needs a null byte at its end. */
 	struct ptrc_buffer scratch[2];
 };
 
@@ -87,7 +88,7 @@ enum token {
 	RELATION,
 	REGEX_SIGN,
 	GLOB_SIGN,
-	/* The reason has been told. */
+	/* The expression is wrong, and the reason has been stored. */
 	BAD,
 };
 
@@ -99,13 +100,13 @@ struct parser {
 	size_t depth;
 	size_t tests;
 
-	/* The token that comes next, and where it begins. */
+	/* The next token, and where it begins. */
 	enum token token;
 	enum relation relation;
 	const char *token_at;
 	char word[WORD_MAX_BYTES + 1];
 	long double number;
-	/* Owned, until an operand takes it. */
+	/* Owned until an operand takes it. */
 	char *string;
 	size_t string_size;
 };
@@ -161,8 +162,9 @@ static void read_number(struct parser *p)
 {
 	size_t n = 1;
 
-	/* All that could belong to one, so that 1x2 is no number, rather than two words;
-	 * signs follow an exponent only. */
+	/* Takes everything that could belong to a number, so that 1x2 is a wrong number
+	 * rather than a number and a name. Signs can only follow the letter of an
+	 * exponent. */
 	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.' ||
 	       ((p->at[n] == '+' || p->at[n] == '-') &&
 		(p->at[n - 1] == 'e' || p->at[n - 1] == 'E') && strncmp(p->at, "0x", 2) &&
@@ -176,8 +178,9 @@ static void read_number(struct parser *p)
 	p->token = NUMBER;
 }
 
-/* A backslash takes the quote's and its own meaning away; before anything else it is
- * itself, so that regular expressions need no second one. */
+/* Reads a string in quotes. A backslash escapes the quote and the backslash; before any
+ * other character it is an ordinary one, so that regular expressions need not double
+ * it. */
 static void read_string(struct parser *p)
 {
 	char quote = *p->at;
@@ -201,7 +204,7 @@ static void read_string(struct parser *p)
 	p->token = STRING;
 }
 
-/* Bytes of the character there, which is not cut in a message. */
+/* The length in bytes of a UTF-8 character, which messages must not cut. */
 static int character_length(const char *text)
 {
 	int n = 1;
@@ -244,7 +247,7 @@ static void read_sign(struct parser *p)
 		       p->at);
 }
 
-/* Reads the next token, unless one was bad: that ends everything. */
+/* Reads the next token. After a wrong one there is none. */
 static void next(struct parser *p)
 {
 	if (p->token == BAD)
@@ -333,7 +336,8 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 	next(p);
 }
 
-/* What can be told before any event is there: a string beside a number that is none. */
+/* Refuses, before any event is read, a string that is compared with a number or a time
+ * but is none. */
 static void check_operands(struct parser *p, struct operand *field,
 			   struct operand *literal)
 {
@@ -355,8 +359,9 @@ static void check_operands(struct parser *p, struct operand *field,
 		       ptrc_field_name(field->field.id));
 }
 
-/* The C library makes as many states as repetitions of repetitions come to: x+ is xx* to it,
- * which counts where x is a group that may hold others. */
+/* Whether the regular expression is small enough for the C library, which makes as many
+ * states as nested repetitions multiply to. It takes x+ for xx*, which doubles a
+ * group. */
 static bool is_modest(const char *regex)
 {
 	unsigned long product = 1;
@@ -386,8 +391,8 @@ static bool is_modest(const char *regex)
 	return product * strlen(regex) <= STATES_MAX;
 }
 
-/* \1 to \9, which POSIX has no longer in such expressions, and the C library tries in all
- * ways there are: the time for that has no bounds. */
+/* Whether the expression has \1 to \9. POSIX does not have them in extended regular
+ * expressions, and the time that the C library needs for them has no bound. */
 static bool has_back_reference(const char *regex)
 {
 	bool is_in_set = false;
@@ -398,7 +403,7 @@ static bool has_back_reference(const char *regex)
 		} else if (*p == '[') {
 			is_in_set = true;
 			p += p[1] == '^';
-			/* The first of a set may be its end sign. */
+			/* A ] that comes first is a member of the set, not its end. */
 			p += p[1] == ']';
 		} else if (*p == '\\' && p[1]) {
 			p++;
@@ -479,7 +484,7 @@ static struct node *read_not(struct parser *p)
 {
 	struct node *n;
 
-	/* Both ways to go deeper come through here. */
+	/* Negation and parentheses, the two ways to nest, both pass here. */
 	if (++p->depth > DEPTH_MAX)
 		refuse(p, p->token_at, "nested deeper than %d", (int)DEPTH_MAX);
 	if (p->token == NOT_SIGN) {
@@ -566,7 +571,8 @@ struct ptrc_where *ptrc_where_and(struct ptrc_where *a, struct ptrc_where *b)
 	return a;
 }
 
-/* The value as it is compared; bytes are the digits that JSON shows. */
+/* Stores the value of an operand as it is compared: bytes become the digits that JSON
+ * shows. */
 static void evaluate(struct ptrc_where *w, const struct node *n, size_t i,
 		     struct ptrc_view *view, struct ptrc_value *v)
 {
@@ -648,7 +654,8 @@ static bool is_true(struct ptrc_where *w, const struct node *n, struct ptrc_view
 	return number_of(&n->operands[0], &v, &number) && number != 0;
 }
 
-/* The text with a null byte behind it, in the second scratch; evaluate() has the first. */
+/* Copies the text, with a null byte behind it, to the second scratch buffer; evaluate()
+ * uses the first one. */
 static const char *terminate(struct ptrc_where *w, const struct ptrc_value *v)
 {
 	struct ptrc_buffer *b = &w->scratch[1];
@@ -672,7 +679,7 @@ static bool matches(struct ptrc_where *w, const struct node *n, struct ptrc_view
 	text = terminate(w, &v);
 	if (n->kind == GLOB)
 		return strlen(text) == v.size && !fnmatch(n->operands[1].text, text, 0);
-	/* Null bytes within are bytes like others. */
+	/* With REG_STARTEND null bytes in the text are ordinary bytes. */
 	whole.rm_eo = (regoff_t)v.size;
 	return !regexec(&n->regex, text, 1, &whole, REG_STARTEND);
 }

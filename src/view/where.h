@@ -2,18 +2,18 @@
 /*
  * An expression over the fields of an event, as --where takes it:
  *
- *	or          and { "||" and }
- *	and         not { "&&" not }
- *	not         "!" not | "(" or ")" | comparison
- *	comparison  field
- *	            operand ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) operand
- *	            operand ( "=~" | "~" ) string
- *	operand     field | number | string | "true" | "false"
+ * 	or          and { "||" and }
+ * 	and         not { "&&" not }
+ * 	not         "!" not | "(" or ")" | comparison
+ * 	comparison  field
+ * 	            operand ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) operand
+ * 	            operand ( "=~" | "~" ) string
+ * 	operand     field | number | string | "true" | "false"
  *
- * =~ is an extended regular expression, ~ a pattern as the shell has it. A field alone
- * holds if the event has it and it is neither 0 nor false nor empty. What cannot be
- * compared, such as a field that the event does not have, makes the comparison false,
- * that with != too. Text is compared with a number if it reads as one.
+ * =~ matches an extended regular expression, ~ a pattern of the shell. A field alone
+ * holds if the event has it and it is neither 0 nor false nor empty. A comparison with a
+ * value that cannot be compared, such as a field that the event does not have, is false,
+ * also with !=. Text is compared with a number as a number, if it reads as one.
  */
 #ifndef PTRC_SRC_VIEW_WHERE_H
 #define PTRC_SRC_VIEW_WHERE_H
@@ -26,14 +26,15 @@
 
 struct ptrc_where;
 
-/* Null with the reason, which begins with the column in the text, if it is wrong. The
- * layouts must stay. */
+/* Reads an expression. The layouts must stay. Returns null with the reason, which begins
+ * with the column in the text, if the expression is wrong. */
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *,
 				    struct ptrc_cli_reason *why);
 
-/* One expression that holds if both do; they are part of it from then on. */
+/* Joins two expressions to one that holds if both do, and that owns them. */
 struct ptrc_where *ptrc_where_and(struct ptrc_where *, struct ptrc_where *);
 
+/* Whether the expression holds for the event. */
 bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);
 
 void ptrc_where_free(struct ptrc_where *);
