@@ -71,15 +71,18 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/session/logfile.h \
 	%D%/session/reader_follow.c \
 	%D%/session/reader_follow.h \
-	%D%/session/session.h \
 	%D%/session/session_client.c \
+	%D%/session/session_client.h \
 	%D%/session/session_events.h \
 	%D%/session/session_follow.c \
 	%D%/session/session_follow.h \
 	%D%/session/session_main.c \
+	%D%/session/session_main.h \
 	%D%/session/session_path.c \
 	%D%/session/session_path.h \
+	%D%/session/session_protocol.h \
 	%D%/session/session_server.c \
+	%D%/session/session_server.h \
 	%D%/session/session_types.c \
 	%D%/session/session_types.h \
 	%D%/session/trace_error.c \

@@ -18,7 +18,8 @@
 #include "src/cli/json.h"
 #include "src/session/logfile.h"
 #include "src/cli/output.h"
-#include "src/session/session.h"
+#include "src/session/session_client.h"
+#include "src/session/session_server.h"
 #include "src/session/trace_error.h"
 
 enum {

@@ -11,7 +11,7 @@
 
 #include "src/cli/cli.h"
 #include "src/doctor/doctor.h"
-#include "src/session/session.h"
+#include "src/session/session_path.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"

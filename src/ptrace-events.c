@@ -12,7 +12,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/view/reader.h"
-#include "src/session/session.h"
+#include "src/session/session_client.h"
 
 enum {
 	KEY_NAMES = PTRC_CLI_KEY_FIRST,

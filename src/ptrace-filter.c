@@ -12,7 +12,7 @@
 #include "src/cli/json.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
-#include "src/session/session.h"
+#include "src/session/session_client.h"
 
 enum {
 	KEY_SET = PTRC_CLI_KEY_FIRST,

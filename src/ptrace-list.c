@@ -13,7 +13,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
 #include "src/cli/output.h"
-#include "src/session/session.h"
+#include "src/session/session_client.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,

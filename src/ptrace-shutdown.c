@@ -3,7 +3,7 @@
 
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
-#include "src/session/session.h"
+#include "src/session/session_main.h"
 
 static const struct ptrc_cli_option options[] = {
 	{"all", PTRC_SESSION_KEY_ALL, NULL, "end all sessions of the user"},

@@ -3,7 +3,7 @@
 
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
-#include "src/session/session.h"
+#include "src/session/session_main.h"
 
 static const struct ptrc_cli_option options[] = {
 	{"json", PTRC_SESSION_KEY_JSON, NULL, "say how it went as JSON"},

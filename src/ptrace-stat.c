@@ -11,7 +11,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/view/reader.h"
-#include "src/session/session.h"
+#include "src/session/session_client.h"
 #include "src/summary/stat.h"
 
 enum {

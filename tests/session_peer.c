@@ -28,7 +28,6 @@
 
 #include "src/cli/cli.h"
 #include "src/session/reader_follow.h"
-#include "src/session/session.h"
 #include "src/session/session_events.h"
 #include "src/session/session_path.h"
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "src/cli/cli.h"
+#include "src/session/session_client.h"
 
 const struct ptrc_doctor_list *ptrc_doctor_list(void)
 {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "src/session/session.h"
+#include "src/session/session_protocol.h"
 
 struct ptrc_doctor_list {
 	size_t count;

@@ -10,6 +10,7 @@
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
 #include "src/doctor/doctor_list.h"
+#include "src/session/session_client.h"
 
 /* Of what is to be done, with the names of an event and a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
-#include "src/session/session.h"
+#include "src/session/session_client.h"
 #include "src/session/session_events.h"
 
 struct ptrc_reader_input {
@@ -34,11 +34,6 @@ struct ptrc_reader_input {
 	uint64_t told_count;
 	bool is_ended;
 };
-
-static size_t padded(size_t size)
-{
-	return (size + 7) & ~(size_t)7;
-}
 
 static void close_input(struct ptrc_reader *r)
 {
@@ -240,10 +235,10 @@ static bool take_record(struct ptrc_reader *r)
 		return fail(r, EPROTO);
 	memcpy(&record, in->message.bytes + in->at, sizeof(record));
 	in->at += sizeof(record);
-	if (in->end - in->at < padded(record.size))
+	if (in->end - in->at < ptrc_session_padded(record.size))
 		return fail(r, EPROTO);
 	bytes = in->message.bytes + in->at;
-	in->at += padded(record.size);
+	in->at += ptrc_session_padded(record.size);
 	switch (record.kind) {
 	case PTRC_SESSION_RECORD_EVENT:
 		return take_event(r, record.id, bytes, record.size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/session/session.h"
+#include "src/session/session_client.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,6 @@
 
 #include "src/cli/cli.h"
 #include "src/cli/output.h"
-#include "src/session/session_path.h"
 
 /* Who is at the other end; its process in *pid. */
 static int check_peer(int fd, pid_t *pid)
@@ -339,7 +338,7 @@ static int add_page(struct ptrc_session_types *t, const struct ptrc_session_repl
 		    memchr(reply->page + at, '\0', record.name_size))
 			return EPROTO;
 		add_type(t, &record, (const char *)reply->page + at);
-		at += (record.name_size + (size_t)7) & ~(size_t)7;
+		at += ptrc_session_padded(record.name_size);
 	}
 	return 0;
 }

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "src/session/session.h"
+#include "src/session/session_protocol.h"
 
 /* Bytes of records in a message. */
 #define PTRC_SESSION_EVENTS_MAX 32768U

@@ -284,18 +284,13 @@ void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t cou
 
 /* ---- events ---- */
 
-static size_t padded(size_t size)
-{
-	return (size + 7) & ~(size_t)7;
-}
-
 /* Room for a record with so much behind it; in a new message, if need be. */
 static unsigned char *record(struct ptrc_follow *f, enum ptrc_session_record_kind kind,
 			     trace_event_id_t id, size_t size)
 {
 	const struct ptrc_session_record r = {(uint16_t)kind, (uint16_t)id,
 					      (uint32_t)size};
-	size_t all = sizeof(r) + padded(size);
+	size_t all = sizeof(r) + ptrc_session_padded(size);
 	unsigned char *at;
 
 	if (PTRC_SESSION_EVENTS_MAX - f->used < all)
@@ -340,15 +335,16 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 	};
 	/* Whole, if it fits at all; and in one message with its name, so that nobody gets
 	 * the one without the other. */
-	const size_t name_size =
-		sizeof(struct ptrc_session_record) + padded(TRACE_EVENT_NAME_MAX);
+	const size_t name_size = sizeof(struct ptrc_session_record) +
+				 ptrc_session_padded(TRACE_EVENT_NAME_MAX);
 	const size_t most = PTRC_SESSION_EVENTS_MAX - name_size -
 			    sizeof(struct ptrc_session_record) - sizeof(event);
 	size_t part = size < most ? size : most;
 	unsigned char *at;
 
 	if (PTRC_SESSION_EVENTS_MAX - f->used <
-	    name_size + sizeof(struct ptrc_session_record) + padded(sizeof(event) + part))
+	    name_size + sizeof(struct ptrc_session_record) +
+		    ptrc_session_padded(sizeof(event) + part))
 		send_batch(f);
 	if (!f->count)
 		return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The commands that ask every session named as an operand for one thing. */
 #include "config.h"
+#include "src/session/session_main.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -13,7 +14,7 @@
 #include "src/cli/json.h"
 #include "src/view/losses.h"
 #include "src/cli/output.h"
-#include "src/session/session.h"
+#include "src/session/session_client.h"
 
 /* How it went with one session. */
 struct result {

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
-#include "src/session/session.h"
 
 bool ptrc_session_is_name(const char *name)
 {

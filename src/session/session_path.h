@@ -1,30 +1,71 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the sockets of sessions are; for both sides of session.h.
+ * Names of sessions, and the sockets of their controllers. Both sides of a session use it.
+ *
+ * The socket c.<session name> is in the user's own directory of shared objects,
+ * /dev/shm/posixtrace-<effective user>, which has mode 0700. A socket that refuses connections
+ * belonged to a controller that was killed; the next command that meets it removes it. The log
+ * of such a session needs no care: its keeper completes it.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_PATH_H
 #define PTRC_SRC_SESSION_SESSION_PATH_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 #include <sys/un.h>
 
-/* Address of a session's socket: c.<name>. */
+/* Bytes of a session's name without its null byte: so many always fit into the address of a
+ * socket. */
+#define PTRC_SESSION_NAME_MAX 64
+
+/* How long a command waits for a connection, and then for the first reply. */
+#define PTRC_SESSION_ANSWER_MS 5000
+
+/*
+ * Whether the text is a name: letters, digits and . _ - + : @ = , make it up, and it does not
+ * begin with -. So a name can be the name of a file, and needs no quotes in a shell.
+ */
+bool ptrc_session_is_name(const char *name);
+
+/*
+ * Writes the path of the user's directory, and creates the directory if it is missing and
+ * is_create is set. Returns 0, EPERM if it is not safe to use, or another error number.
+ */
+int ptrc_session_directory(bool is_create, char path[64]);
+
+/* Prints why the directory cannot be used, for an error of ptrc_session_directory(). */
+void ptrc_session_say_directory(int error);
+
+/*
+ * Lists the names of all sockets of sessions, sorted, those of dead sessions included; the
+ * caller frees each name and the list. A socket that a controller left before it had a name is
+ * removed if is_removing is set. A missing directory is an empty one. If the directory cannot
+ * be read, the list is empty and the error is returned.
+ */
+int ptrc_session_names(bool is_removing, char ***names, size_t *count);
+
+/* The address of a session's socket. */
 void ptrc_session_address(const char *directory, const char *name, struct sockaddr_un *);
 
-/* The same of a controller that has no name yet: c.~<pid>. Not a session's name. */
+/* The address of a controller that has no name yet: c.~<pid>. No session can have that name. */
 void ptrc_session_address_unnamed(const char *directory, pid_t, struct sockaddr_un *);
 
 /*
- * Locks the directory against everybody else who makes or removes sockets; returns a
- * descriptor to close, or -1 if somebody holds the lock and does not give it back.
+ * Locks the directory against all other processes that make or remove sockets. Returns a
+ * descriptor to close, or -1 if another process holds the lock and does not release it.
  */
 int ptrc_session_lock(const char *directory);
 
-/* A new socket connected to the address, whose waits last so long at most, which is not 0.
- * An error number of connect(), ETIMEDOUT included. */
+/*
+ * Makes a socket that is connected to the address. Connecting, sending and receiving each wait
+ * no longer than the limit, which must not be 0. Returns an error number of connect(), or
+ * ETIMEDOUT.
+ */
 int ptrc_session_connect(const struct sockaddr_un *, int limit_ms, int *fd);
 
-/* Removes a socket that refuses connections, unless it no longer does. */
+/* Removes a socket that refuses connections, unless another controller has replaced it by
+ * now. */
 void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/session/session.h"
+#include "src/session/session_server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,16 +26,16 @@
 #include "src/session/session_types.h"
 
 enum {
-	/* Connections that may wait for their turn to say what they want; more wait to
-	 * be accepted. */
+	/* Connections whose request has not come yet. Further ones are not accepted before one
+	 * of these is done. */
 	CLIENTS_MAX = 16,
-	/* How long the end waits for those that are connected to say it. */
+	/* How long a controller that ends waits for the requests of clients that are connected. */
 	LAST_CLIENTS_MS = 100,
-	/* How long nobody is accepted for want of descriptors. */
+	/* How long no connection is accepted after descriptors have run out. */
 	LISTEN_PAUSE_MS = 100,
 };
 
-/* What the descriptors that are waited for stand for. */
+/* Places in the array of descriptors that run() waits for. */
 enum {
 	POLL_LISTEN,
 	POLL_SIGNAL,
@@ -49,33 +49,44 @@ struct controller {
 	char directory[64];
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	struct sockaddr_un address;
-	/* Identity of the socket's file, so that only ours is removed. */
+	/* Tells the file of our socket from that of another controller under the same name. */
 	ino_t inode;
 	int listen_fd;
 	int signal_fd;
-	/* Stands for nothing: given up for a connection when there are no more, so that
-	 * commands reach the session however many follow it. -1 then. */
+	/* A descriptor of /dev/null that is closed to accept a connection when there are no other
+	 * descriptors left, so that commands reach the session however many processes follow it;
+	 * -1 while it is closed. */
 	int spare_fd;
-	/* Until when nobody is accepted; 0 as a rule. */
+	/* No connection is accepted before this time; usually 0. */
 	uint64_t listen_pause_ns;
 	/* pidfd of the target, or -1 when it has ended. */
 	int target_fd;
 	trace_id_t trace;
 	struct ptrc_filter_rules *filter;
 	struct ptrc_follow follow;
-	/* What get_status() has reset so far. */
+	/* posix_trace_get_status() resets these whenever it tells them, so the controller keeps
+	 * them. */
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
-	/* For how long the trace has been running before; it is, and since when. */
+	/* For how long the trace ran before it was stopped last; whether it runs now, and since
+	 * when. */
 	uint64_t ran_ns;
 	uint64_t running_since_ns;
 	bool is_running;
 	int clients[CLIENTS_MAX];
 	size_t client_count;
+	/* The stream is gone; what followers and clients are told about its end. */
 	bool is_ending;
 	struct ptrc_session_end end_message;
 	struct ptrc_session_state end_state;
+	/* The request that is being answered. */
+	int client_fd;
+	struct {
+		struct ptrc_session_request head;
+		char texts[PTRC_SESSION_TEXTS_MAX];
+	} request;
+	struct ptrc_session_reply reply;
 };
 
 static uint64_t now_ns(void)
@@ -107,7 +118,7 @@ static void set_running(struct controller *c, bool is_running)
 	c->is_running = is_running;
 }
 
-/* Whether there is a spare descriptor, now or again. */
+/* Opens the spare descriptor if it is closed. Returns false if that is not possible. */
 static bool keep_spare(struct controller *c)
 {
 	if (c->spare_fd < 0)
@@ -134,7 +145,8 @@ static void gather(struct controller *c, struct ptrc_session_state *s)
 	s->event_count = count_events(c->trace);
 	if (posix_trace_get_status(c->trace, &s->status))
 		return;
-	/* A stream that is full stops by itself, and goes on when it has been read. */
+	/* Not only START and STOP change this: a full stream stops by itself, and goes on after it
+	 * has been read. */
 	set_running(c, s->status.posix_stream_status == POSIX_TRACE_RUNNING);
 	s->running_ns = c->ran_ns;
 	if (c->is_running)
@@ -151,23 +163,6 @@ static void gather(struct controller *c, struct ptrc_session_state *s)
 	s->status.posix_stream_flush_error = c->flush_error;
 }
 
-static int clear(struct controller *c)
-{
-	int error = posix_trace_clear(c->trace);
-
-	if (!error) {
-		c->is_stream_overrun = false;
-		c->is_log_overrun = false;
-		c->flush_error = 0;
-		/* The filter is empty, and nothing puts anything into it again. */
-		ptrc_filter_rules_clear(c->filter);
-		ptrc_follow_cleared(&c->follow);
-		c->ran_ns = 0;
-		c->running_since_ns = now_ns();
-	}
-	return error;
-}
-
 static void remove_socket(struct controller *c)
 {
 	int lock = ptrc_session_lock(c->directory);
@@ -179,7 +174,8 @@ static void remove_socket(struct controller *c)
 		close(lock);
 }
 
-/* Whatever happens: stream gone, log closed, name free. */
+/* Ends the session: whatever goes wrong, the stream is gone, the log is closed and the name is
+ * free afterwards. */
 static void end(struct controller *c)
 {
 	struct ptrc_session_state *s = &c->end_state;
@@ -190,7 +186,7 @@ static void end(struct controller *c)
 		.has_log = c->plan->log_fd >= 0,
 	};
 
-	/* Stopped, so that the numbers are final. */
+	/* From here on the counts do not change. */
 	posix_trace_stop(c->trace);
 	set_running(c, false);
 	ptrc_follow_finish(&c->follow);
@@ -203,115 +199,162 @@ static void end(struct controller *c)
 	c->end_message = message;
 }
 
-static void answer(int fd, const struct ptrc_session_reply *reply)
+static void put_state(struct controller *c)
 {
-	/* A client that is gone or does not read is its own problem. */
-	send(fd, reply, offsetof(struct ptrc_session_reply, state) + reply->size,
+	gather(c, &c->reply.state);
+	c->reply.body = PTRC_SESSION_BODY_STATE;
+	c->reply.size = sizeof(c->reply.state);
+}
+
+/* ---- what the verbs do: each returns the error number of the reply ---- */
+
+static int answer_stat(struct controller *c)
+{
+	put_state(c);
+	return 0;
+}
+
+static int answer_start(struct controller *c)
+{
+	int error = posix_trace_start(c->trace);
+
+	if (!error)
+		set_running(c, true);
+	return error;
+}
+
+static int answer_stop(struct controller *c)
+{
+	int error = posix_trace_stop(c->trace);
+
+	if (!error)
+		set_running(c, false);
+	return error;
+}
+
+static int answer_flush(struct controller *c)
+{
+	/* Followers cannot be sent what has been flushed, so they get it first; but a program
+	 * that records faster than we read shall not hold up the flush. */
+	for (int i = 0; i < 10 && ptrc_follow_read(&c->follow); i++)
+		;
+	return posix_trace_flush(c->trace);
+}
+
+static int answer_clear(struct controller *c)
+{
+	int error = posix_trace_clear(c->trace);
+
+	if (error)
+		return error;
+	c->is_stream_overrun = false;
+	c->is_log_overrun = false;
+	c->flush_error = 0;
+	/* posix_trace_clear() has emptied the filter; globs that are kept would fill it again. */
+	ptrc_filter_rules_clear(c->filter);
+	ptrc_follow_cleared(&c->follow);
+	c->ran_ns = 0;
+	c->running_since_ns = now_ns();
+	return 0;
+}
+
+static int answer_shutdown(struct controller *c)
+{
+	if (!c->is_ending)
+		end(c);
+	/* Without a log no event was to be kept, so the client is not told what was lost. */
+	if (c->plan->log_fd >= 0) {
+		c->reply.state = c->end_state;
+		c->reply.body = PTRC_SESSION_BODY_STATE;
+		c->reply.size = sizeof(c->reply.state);
+	}
+	return c->end_message.error;
+}
+
+static int answer_filter(struct controller *c)
+{
+	return ptrc_session_types_filter(c->trace, c->filter, c->request.head.flags,
+					 c->request.texts, c->request.head.size,
+					 &c->reply);
+}
+
+static int answer_types(struct controller *c)
+{
+	return ptrc_session_types_page(c->trace, c->filter, c->request.head.from,
+				       &c->reply);
+}
+
+static int answer_follow(struct controller *c)
+{
+	put_state(c);
+	/* A follower keeps its descriptor: one shall be left for clients that only ask. */
+	return keep_spare(c) ? ptrc_follow_add(&c->follow, c->client_fd) : EMFILE;
+}
+
+static const struct {
+	int (*answer)(struct controller *);
+	/* The client is sent WORKING before. */
+	bool is_long;
+} verbs[PTRC_SESSION_VERBS] = {
+	[PTRC_SESSION_STAT] = {.answer = answer_stat},
+	[PTRC_SESSION_START] = {.answer = answer_start},
+	[PTRC_SESSION_STOP] = {.answer = answer_stop},
+	[PTRC_SESSION_FLUSH] = {.answer = answer_flush, .is_long = true},
+	[PTRC_SESSION_CLEAR] = {.answer = answer_clear, .is_long = true},
+	[PTRC_SESSION_SHUTDOWN] = {.answer = answer_shutdown, .is_long = true},
+	[PTRC_SESSION_FILTER] = {.answer = answer_filter},
+	[PTRC_SESSION_TYPES] = {.answer = answer_types},
+	[PTRC_SESSION_FOLLOW] = {.answer = answer_follow},
+};
+
+/* Returns the verb of a whole request of this version; 0 for any other request. */
+static unsigned int verb_of(const struct ptrc_session_request *r, size_t n)
+{
+	if (n < sizeof(*r) || r->version != PTRC_SESSION_VERSION ||
+	    r->size != n - sizeof(*r) || r->verb >= PTRC_SESSION_VERBS)
+		return 0;
+	return r->verb;
+}
+
+static void send_reply(struct controller *c, enum ptrc_session_kind kind)
+{
+	c->reply.kind = (uint16_t)kind;
+	/* A client that is gone, or does not read, goes without. */
+	send(c->client_fd, &c->reply,
+	     offsetof(struct ptrc_session_reply, state) + c->reply.size,
 	     MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void put_state(struct controller *c, struct ptrc_session_reply *reply)
-{
-	gather(c, &reply->state);
-	reply->body = PTRC_SESSION_BODY_STATE;
-	reply->size = sizeof(reply->state);
-}
-
-/* Whether it is a whole request of this version. */
-static bool check(const struct ptrc_session_request *r, ssize_t n)
-{
-	return n >= (ssize_t)sizeof(*r) && r->version == PTRC_SESSION_VERSION &&
-	       r->size == (size_t)n - sizeof(*r);
-}
-
-/* Whether the connection goes on. */
+/* Receives and answers one request. Returns whether the connection is a follower's now. */
 static bool serve(struct controller *c, int fd)
 {
-	static struct {
-		struct ptrc_session_request head;
-		char texts[PTRC_SESSION_TEXTS_MAX];
-	} request;
-	static struct ptrc_session_reply reply;
-	ssize_t n = recv(fd, &request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
-	bool is_following = false;
+	ssize_t n = recv(fd, &c->request, sizeof(c->request), MSG_DONTWAIT | MSG_TRUNC);
+	unsigned int verb;
 
-	/* Even the oldest version begins so. */
+	/* Requests of all versions begin with these fields. */
 	if (n < (ssize_t)offsetof(struct ptrc_session_request, flags) ||
-	    n > (ssize_t)sizeof(request) || request.head.magic != PTRC_SESSION_MAGIC)
+	    n > (ssize_t)sizeof(c->request) ||
+	    c->request.head.magic != PTRC_SESSION_MAGIC)
 		return false;
-	memset(&reply, 0, offsetof(struct ptrc_session_reply, state));
-	reply.magic = PTRC_SESSION_MAGIC;
-	reply.version = PTRC_SESSION_VERSION;
-	reply.kind = PTRC_SESSION_WORKING;
-	if (!check(&request.head, n))
-		request.head.verb = 0;
-	/* It is too late for all else. */
-	if (c->is_ending && request.head.verb != PTRC_SESSION_SHUTDOWN)
+	verb = verb_of(&c->request.head, (size_t)n);
+	/* The stream is gone by then; a second SHUTDOWN gets the same reply as the first. */
+	if (c->is_ending && verb != PTRC_SESSION_SHUTDOWN)
 		return false;
-	if (request.head.verb == PTRC_SESSION_FLUSH ||
-	    request.head.verb == PTRC_SESSION_SHUTDOWN ||
-	    request.head.verb == PTRC_SESSION_CLEAR)
-		answer(fd, &reply);
-	switch (request.head.verb) {
-	case PTRC_SESSION_STAT:
-		put_state(c, &reply);
-		break;
-	case PTRC_SESSION_START:
-		reply.error = posix_trace_start(c->trace);
-		if (!reply.error)
-			set_running(c, true);
-		break;
-	case PTRC_SESSION_STOP:
-		reply.error = posix_trace_stop(c->trace);
-		if (!reply.error)
-			set_running(c, false);
-		break;
-	case PTRC_SESSION_FLUSH:
-		/* What is flushed can no longer be shown to followers. Who records faster
-		 * than we read shall not hold up the flush. */
-		for (int i = 0; i < 10 && ptrc_follow_read(&c->follow); i++)
-			;
-		reply.error = posix_trace_flush(c->trace);
-		break;
-	case PTRC_SESSION_CLEAR:
-		reply.error = clear(c);
-		break;
-	case PTRC_SESSION_SHUTDOWN:
-		if (!c->is_ending)
-			end(c);
-		reply.error = c->end_message.error;
-		/* Without a log nothing was to be kept, so nothing is missing. */
-		if (c->plan->log_fd >= 0) {
-			reply.state = c->end_state;
-			reply.body = PTRC_SESSION_BODY_STATE;
-			reply.size = sizeof(reply.state);
-		}
-		break;
-	case PTRC_SESSION_FILTER:
-		reply.error = ptrc_session_types_filter(c->trace, c->filter,
-							request.head.flags, request.texts,
-							request.head.size, &reply);
-		break;
-	case PTRC_SESSION_TYPES:
-		ptrc_session_types_page(c->trace, c->filter, request.head.from, &reply);
-		break;
-	case PTRC_SESSION_FOLLOW:
-		put_state(c, &reply);
-		/* Who stays shall leave a descriptor to those who do not. */
-		reply.error = keep_spare(c) ? ptrc_follow_add(&c->follow, fd) : EMFILE;
-		is_following = !reply.error;
-		break;
-	default:
-		reply.error = ENOSYS;
-		break;
-	}
-	reply.kind = PTRC_SESSION_DONE;
-	answer(fd, &reply);
-	return is_following;
+	c->client_fd = fd;
+	memset(&c->reply, 0, offsetof(struct ptrc_session_reply, state));
+	c->reply.magic = PTRC_SESSION_MAGIC;
+	c->reply.version = PTRC_SESSION_VERSION;
+	if (verbs[verb].is_long)
+		send_reply(c, PTRC_SESSION_WORKING);
+	c->reply.error = verbs[verb].answer ? verbs[verb].answer(c) : ENOSYS;
+	send_reply(c, PTRC_SESSION_DONE);
+	return verb == PTRC_SESSION_FOLLOW && !c->reply.error;
 }
 
-/* One that has been silent longest gives way, or a few dumb ones could lock the others
- * out. */
+/* ---- clients ---- */
+
+/* Closes the connection that has been silent longest: otherwise a few clients that never send
+ * a request could keep all others out. */
 static void drop_oldest_client(struct controller *c)
 {
 	close(c->clients[0]);
@@ -332,7 +375,7 @@ static int accept_connection(struct controller *c)
 		drop_oldest_client(c);
 	}
 	fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	/* Who waits to be accepted would wake us at once again. */
+	/* poll() would return at once as long as a client waits to be accepted. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		c->listen_pause_ns = now_ns() + LISTEN_PAUSE_MS * UINT64_C(1000000);
 	return fd;
@@ -356,7 +399,6 @@ static void accept_client(struct controller *c)
 	c->clients[c->client_count++] = fd;
 }
 
-/* Takes it from the list. */
 static void forget_client(struct controller *c, size_t i)
 {
 	c->client_count--;
@@ -372,8 +414,8 @@ static void target_ended(struct controller *c)
 		end(c);
 }
 
-/* Milliseconds until something has to be looked at that nothing wakes us for; -1 as a
- * rule. */
+/* Returns after how many milliseconds the controller has something to do that no descriptor
+ * tells; usually -1. */
 static int next_look(const struct controller *c)
 {
 	int ms = ptrc_follow_timeout(&c->follow);
@@ -396,7 +438,7 @@ static void serve_client(struct controller *c, size_t i)
 
 static void serve_clients(struct controller *c, const struct pollfd *p, size_t count)
 {
-	/* Backwards, as those served leave the list. */
+	/* Backwards, because each one served is taken out of the list. */
 	for (size_t i = count; i-- > 0 && !c->is_ending;)
 		if (p[i].revents)
 			serve_client(c, i);
@@ -409,7 +451,8 @@ static size_t poll_clients(const struct controller *c, struct pollfd *p)
 	return c->client_count;
 }
 
-/* The session has ended: who came before it did and wants that, too, gets it. */
+/* The session has ended: clients that connected before and want to end it, too, are told that it
+ * has. */
 static void serve_last_clients(struct controller *c)
 {
 	uint64_t until = now_ns() + LAST_CLIENTS_MS * UINT64_C(1000000);
@@ -475,8 +518,8 @@ static void __attribute__((noreturn)) run(struct controller *c)
 	exit(0);
 }
 
-/* Listens before it has a name, so that nobody ever finds a socket that refuses although
- * its controller lives. */
+/* The socket listens before it gets its name, so that a socket under a session's name never
+ * refuses connections while its controller lives. */
 static int make_socket(struct controller *c)
 {
 	struct sockaddr_un address;
@@ -500,7 +543,7 @@ static int make_socket(struct controller *c)
 	return error;
 }
 
-/* EEXIST if a living session has the name. */
+/* Renames the socket. Returns EEXIST if a living session has the name. */
 static int take_name(struct controller *c, const char *name)
 {
 	struct sockaddr_un address;
@@ -511,8 +554,8 @@ static int take_name(struct controller *c, const char *name)
 	if (lock < 0)
 		return ETIMEDOUT;
 	ptrc_session_address(c->directory, name, &address);
-	/* Who refuses is dead; whoever else is there keeps the name, even if it is
-	 * mute. */
+	/* A socket that refuses belonged to a killed controller. Any other one keeps the name,
+	 * even if its controller does not answer. */
 	error = ptrc_session_connect(&address, PTRC_SESSION_ANSWER_MS, &fd);
 	if (!error)
 		close(fd);
@@ -551,7 +594,7 @@ static int make_stream(struct controller *c, int32_t *stage)
 	char trace_name[TRACE_NAME_MAX] = "";
 	int error;
 
-	/* A trace is called as its session, unless it was given another name. */
+	/* The trace gets the name of its session unless it was given another name. */
 	if (!posix_trace_attr_getname(&attr, trace_name) && !*trace_name)
 		posix_trace_attr_setname(&attr, c->name);
 	if (plan->log_fd >= 0)
@@ -588,16 +631,16 @@ static int make_process(struct controller *c)
 	if (c->signal_fd < 0)
 		return errno;
 	c->target_fd = (int)syscall(SYS_pidfd_open, c->plan->target, 0);
-	/* ENOENT: the id of a thread. */
+	/* The kernel reports ENOENT, or EINVAL, for the ID of a thread. */
 	if (c->target_fd < 0)
 		return errno == EINVAL || errno == ENOENT ? ESRCH : errno;
 	return 0;
 }
 
 /*
- * Only what the controller needs stays open: a descriptor of a pipe that a shell waits on
- * would make $(ptrace-create ...) hang. Both descriptors are above the standard ones;
- * that of the log is -1 if there is none.
+ * Closes all descriptors but these two, which are above the standard ones; without a log its
+ * descriptor is -1. If the controller kept a pipe open that a shell reads to its end,
+ * $(ptrace-create ...) would hang.
  */
 static int close_inherited(int outcome_fd, int log_fd)
 {
@@ -652,8 +695,8 @@ controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
 	}
 	memcpy(outcome.name, c.name, sizeof(outcome.name));
 	outcome.controller = getpid();
-	/* Less than a pipe takes in one piece; if nobody reads it, nobody knows the
-	 * name. */
+	/* The pipe takes so few bytes at once. If the command that was to read them is gone,
+	 * nobody knows the name of the session, so it ends. */
 	if (write(outcome_fd, &outcome, sizeof(outcome)) != (ssize_t)sizeof(outcome) &&
 	    !outcome.error) {
 		posix_trace_shutdown(c.trace);
@@ -679,17 +722,17 @@ void ptrc_session_create(const struct ptrc_session_plan *plan,
 		outcome->error = errno;
 		return;
 	}
-	/* What is in the buffer of stdio would be written twice. */
+	/* Both processes would write what is in the buffer of stdio. */
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		/* A session of its own, and no leader of it, so that no terminal becomes
-		 * its controlling one. */
+		/* In a session of its own the controller is out of the terminal's reach. It is not
+		 * the leader of that session, so that no terminal it opens becomes its own. */
 		setsid();
 		pid = fork();
 		if (pid)
 			_exit(pid < 0 ? 1 : 0);
-		/* Above the standard descriptors, whichever of these are open. */
+		/* Even if standard descriptors are closed, the pipe must not take their places. */
 		controller_main(plan, fcntl(ends[1], F_DUPFD_CLOEXEC, 3));
 	}
 	close(ends[1]);

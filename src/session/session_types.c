@@ -21,7 +21,7 @@ enum {
 static bool put(struct ptrc_session_reply *reply,
 		const struct ptrc_session_type_record *record, const char *name)
 {
-	size_t size = (sizeof(*record) + record->name_size + 7) & ~(size_t)7;
+	size_t size = ptrc_session_padded(sizeof(*record) + record->name_size);
 
 	if (sizeof(reply->page) - reply->size < size)
 		return false;
@@ -88,16 +88,16 @@ static uint32_t put_globs(const struct ptrc_filter_rules *rules, uint32_t from,
 	return UINT32_MAX;
 }
 
-void ptrc_session_types_page(trace_id_t trace, const struct ptrc_filter_rules *rules,
-			     uint32_t from, struct ptrc_session_reply *reply)
+int ptrc_session_types_page(trace_id_t trace, const struct ptrc_filter_rules *rules,
+			    uint32_t from, struct ptrc_session_reply *reply)
 {
 	trace_event_set_t filter;
 	uint32_t at = 0;
+	int error = posix_trace_get_filter(trace, &filter);
 
 	reply->body = PTRC_SESSION_BODY_PAGE;
-	reply->error = posix_trace_get_filter(trace, &filter);
-	if (reply->error)
-		return;
+	if (error)
+		return error;
 	reply->is_all_filtered = 1;
 	for (trace_event_id_t id = 1; id < IDS; id++)
 		reply->is_all_filtered &= is_member(id, &filter);
@@ -105,13 +105,14 @@ void ptrc_session_types_page(trace_id_t trace, const struct ptrc_filter_rules *r
 		at = put_types(trace, &filter, from, reply);
 		if (at) {
 			reply->next = at;
-			return;
+			return 0;
 		}
 		from = GLOBS_FROM;
 	}
 	at = put_globs(rules, from - GLOBS_FROM, reply);
 	if (at != UINT32_MAX)
 		reply->next = GLOBS_FROM + at;
+	return 0;
 }
 
 /* ---- the filter ---- */

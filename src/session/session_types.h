@@ -11,11 +11,11 @@
 
 #include "src/session/filter_rules.h"
 #include "src/view/reader.h"
-#include "src/session/session.h"
+#include "src/session/session_protocol.h"
 
-/* Puts a page into the reply, from what the request says on. */
-void ptrc_session_types_page(trace_id_t, const struct ptrc_filter_rules *, uint32_t from,
-			     struct ptrc_session_reply *);
+/* Puts a page into the reply that begins where the request says. Returns an error number. */
+int ptrc_session_types_page(trace_id_t, const struct ptrc_filter_rules *, uint32_t from,
+			    struct ptrc_session_reply *);
 
 /*
  * Changes the filter of the stream and the globs that are kept, as the request says, or

@@ -8,7 +8,7 @@
 #include <posixtrace.h>
 
 #include "src/cli/cli.h"
-#include "src/session/session.h"
+#include "src/session/session_path.h"
 
 void ptrc_trace_error(int error, const char *target, const char *log_path)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/cli/cli.h"
-#include "src/session/session.h"
+#include "src/session/session_client.h"
 
 int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 {

@@ -16,7 +16,7 @@
 #include "src/view/losses.h"
 #include "src/cli/output.h"
 #include "src/view/reader.h"
-#include "src/session/session.h"
+#include "src/session/session_protocol.h"
 
 struct ptrc_stat {
 	bool is_session;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a command asks a session.
+ */
+#ifndef PTRC_SRC_SESSION_SESSION_CLIENT_H
+#define PTRC_SRC_SESSION_SESSION_CLIENT_H
+
+#include "src/session/session_protocol.h"
+
+struct ptrc_session_question {
+	enum ptrc_session_verb verb;
+	uint32_t flags;
+	uint32_t from;
+	const char *const *texts;
+	size_t text_count;
+};
+
+/*
+ * Asks the session and writes its last reply to *reply. After SHUTDOWN the controller has
+ * ended. Returns 0, or
+ *   ENOENT        there is no such session
+ *   ECONNREFUSED  its controller was killed; the name is free again
+ *   ETIMEDOUT     no answer came in time
+ *   EPERM         the directory is not safe, or the other side is another user
+ *   EPROTO        the answer is not one of this version
+ *   ECONNRESET    the controller ended without an answer
+ *   E2BIG         the texts have more than PTRC_SESSION_TEXTS_MAX bytes
+ *   others        of socket() or connect()
+ */
+int ptrc_session_ask(const char *name, enum ptrc_session_verb,
+		     struct ptrc_session_reply *reply);
+int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *,
+			   struct ptrc_session_reply *reply);
+
+/* Returns a text for one of these errors. */
+const char *ptrc_session_explain(int error);
+
+/* Returns whether a controller listens under the name, as 0 or one of these errors. Unlike
+ * the functions that ask, it does not remove the socket of a killed controller. */
+int ptrc_session_knock(const char *name);
+
+/*
+ * Sends STAT to many sessions at the same time, so that several that do not answer cost no more
+ * time than one. Each name has a reply and an error; a reply is valid if its error is 0.
+ * Sockets of killed controllers are removed if is_removing is set.
+ */
+void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
+			   struct ptrc_session_reply *replies, int *errors);
+
+/*
+ * Sends FOLLOW and keeps the connection, in *fd; *controller_fd is a pidfd of the controller,
+ * or -1. To receive on the connection fails with EAGAIN whenever nothing has come for
+ * PTRC_SESSION_LOOK_UP_MS. Errors as above; then there is nothing to close.
+ */
+int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int *fd,
+			int *controller_fd);
+
+/* An event type of a session. */
+struct ptrc_session_type {
+	trace_event_id_t id;
+	bool is_filtered;
+	uint64_t events;
+	uint64_t bytes;
+	uint64_t truncated;
+	char *name;
+};
+
+struct ptrc_session_types {
+	/* In the order of their identifiers. */
+	struct ptrc_session_type *types;
+	size_t count;
+	/* Globs that are kept for names that no program has opened yet. */
+	char **globs;
+	size_t glob_count;
+	/* Every event type that no program has opened yet is filtered out. */
+	bool is_all_filtered;
+};
+
+/* Asks for all pages of them. Errors as above; then there is nothing to free. */
+int ptrc_session_types_get(const char *name, struct ptrc_session_types *);
+void ptrc_session_types_free(struct ptrc_session_types *);
+
+#endif

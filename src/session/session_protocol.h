@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a session's controller and the commands that are its clients say to each other.
+ *
+ * A session is a background process, the controller, that holds one stream. It listens on a
+ * socket of type SOCK_SEQPACKET (see session_path.h). A client sends one request, followed by
+ * its texts if it has any. It gets a reply of kind WORKING if the request may take long, and
+ * then, in any case, one of kind DONE. Only FOLLOW keeps the connection: after DONE come
+ * messages with events (see session_events.h), and the last message tells the end.
+ *
+ * Either side checks which user the other belongs to (SO_PEERCRED), and the size of every
+ * message. The controller never waits for a client; a client waits for the controller only
+ * within the limits below. Both sides run on one machine and usually have the same version; if
+ * the versions differ, the client says so and gives up.
+ */
+#ifndef PTRC_SRC_SESSION_SESSION_PROTOCOL_H
+#define PTRC_SRC_SESSION_SESSION_PROTOCOL_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <posixtrace.h>
+
+#include "src/session/session_path.h"
+#include "src/view/attributes.h"
+
+#define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
+#define PTRC_SESSION_VERSION 3U
+
+/* Bytes of all texts of one request, each with the null byte that ends it. */
+#define PTRC_SESSION_TEXTS_MAX 65536U
+/* Bytes of the page in a reply. */
+#define PTRC_SESSION_PAGE_MAX 32768U
+
+/* How long a client waits for DONE after WORKING: the controller may have to write much to a
+ * slow disk. */
+#define PTRC_SESSION_WORK_MS 60000
+/* How often a follower that waits for events looks whether a signal has come: one that comes
+ * just before the follower sleeps does not interrupt the sleep. */
+#define PTRC_SESSION_LOOK_UP_MS 1000
+
+enum ptrc_session_verb {
+	PTRC_SESSION_STAT = 1,
+	PTRC_SESSION_START = 2,
+	PTRC_SESSION_STOP = 3,
+	PTRC_SESSION_FLUSH = 4,
+	PTRC_SESSION_CLEAR = 5,
+	PTRC_SESSION_SHUTDOWN = 6,
+	/* The flags say how the filter is changed, the texts are names and globs. */
+	PTRC_SESSION_FILTER = 7,
+	/* Asks for one page of the event types and of the globs that are kept. */
+	PTRC_SESSION_TYPES = 8,
+	PTRC_SESSION_FOLLOW = 9,
+	PTRC_SESSION_VERBS,
+};
+
+/* Flags of FILTER: exactly one of the first three, with any of the others. */
+enum {
+	PTRC_SESSION_FILTER_SET = 1,
+	PTRC_SESSION_FILTER_ADD = 2,
+	PTRC_SESSION_FILTER_REMOVE = 4,
+	PTRC_SESSION_FILTER_SYSTEM = 8,
+	PTRC_SESSION_FILTER_ALL = 16,
+	/* Unknown names are registered, and globs are kept for names to come. */
+	PTRC_SESSION_FILTER_NEW = 32,
+};
+
+enum ptrc_session_kind {
+	PTRC_SESSION_WORKING = 1,
+	PTRC_SESSION_DONE = 2,
+	/* See session_events.h. */
+	PTRC_SESSION_EVENTS = 3,
+	PTRC_SESSION_END = 4,
+};
+
+struct ptrc_session_request {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t verb;
+	uint32_t flags;
+	/* Where a page of TYPES begins: 0, or .next of the reply before. */
+	uint32_t from;
+	/* Bytes of the texts. */
+	uint32_t size;
+	uint32_t reserved;
+};
+
+/* What a session is and how it is doing. */
+struct ptrc_session_state {
+	int32_t controller;
+	int32_t target;
+	uint32_t has_log;
+	uint32_t is_target_alive;
+	uint32_t is_until_exit;
+	/* See ptrc_logfile_is_gone(). */
+	uint32_t is_log_gone;
+	struct ptrc_attributes attributes;
+	/* With an overrun or a flush error that happened since creation or clear, however often
+	 * somebody has asked for the status. */
+	struct posix_trace_status_info status;
+	struct posixtrace_counts counts;
+	/* Events of all types, and how long the trace has been running, since creation or
+	 * clear. */
+	uint64_t event_count;
+	uint64_t running_ns;
+	char name[PTRC_SESSION_NAME_MAX + 1];
+	char log[PATH_MAX];
+};
+
+/*
+ * A page is a sequence of these, each followed by the name without a null byte and padded to
+ * 8 bytes. A glob that is kept has the identifier 0.
+ */
+struct ptrc_session_type_record {
+	uint32_t id;
+	uint16_t name_size;
+	uint16_t is_filtered;
+	uint64_t events;
+	uint64_t bytes;
+	uint64_t truncated;
+};
+
+enum ptrc_session_body {
+	PTRC_SESSION_BODY_NONE = 0,
+	PTRC_SESSION_BODY_STATE = 1,
+	PTRC_SESSION_BODY_PAGE = 2,
+};
+
+struct ptrc_session_reply {
+	uint32_t magic;
+	uint16_t version;
+	/* enum ptrc_session_kind */
+	uint16_t kind;
+	/* The error number of what was asked for, or 0. */
+	int32_t error;
+	/* enum ptrc_session_body; STATE answers STAT, SHUTDOWN and FOLLOW. */
+	uint32_t body;
+	/* Bytes of the body. */
+	uint32_t size;
+	/* The index of the text that is the cause of an error. */
+	uint32_t text;
+	/* TYPES: where the next page begins; 0 after the last. */
+	uint32_t next;
+	/* TYPES: the filter holds every event type, also those that no program has opened yet. */
+	uint32_t is_all_filtered;
+	union {
+		struct ptrc_session_state state;
+		unsigned char page[PTRC_SESSION_PAGE_MAX];
+	};
+};
+
+/* Records in messages begin at multiples of 8 bytes. */
+static inline size_t ptrc_session_padded(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+#endif
