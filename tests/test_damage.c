@@ -15,10 +15,10 @@
 #include <posixtrace.h>
 #include <sys/mman.h>
 
-#include "lib/stream/clock.h"
 #include "lib/model/names.h"
 #include "lib/process/page_layout.h"
-#include "lib/stream/stream.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/slots.h"
 
 #define KIB ((size_t)1024)
 #define SMALL ((size_t)16384)

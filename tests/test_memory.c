@@ -12,9 +12,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 #include "lib/base/populate.h"
-#include "lib/stream/stream.h"
+#include "lib/stream/counter.h"
 
 #define KIB ((size_t)1024)
 #define PAGE 4096U

@@ -21,6 +21,9 @@
 #include "lib/process/process.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
+#include "lib/stream/recording.h"
+#include "lib/stream/slots.h"
+#include "lib/stream/status.h"
 #include "lib/stream/stream.h"
 #include "lib/base/sys.h"
 #include "lib/stream/writer.h"
@@ -56,7 +59,7 @@ static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
 		if (result != PTRC_PUT_STALE)
 			return result == PTRC_PUT_DONE;
 	}
-	ptrc_writer_count_loss(h);
+	ptrc_status_count_loss(h);
 	return false;
 }
 
@@ -71,7 +74,7 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t 
 					ptrc_self->image, &owner);
 
 	if (slot == UINT32_MAX) {
-		ptrc_writer_count_loss(h);
+		ptrc_status_count_loss(h);
 		return false;
 	}
 	/* No thread of the traced. */

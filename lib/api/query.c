@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "lib/stream/barrier.h"
-#include "lib/stream/clock.h"
 #include "lib/model/eventset.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
@@ -18,8 +17,9 @@
 #include "lib/process/page.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
-#include "lib/stream/stream.h"
 #include "lib/base/sys.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/status.h"
 
 struct view {
 	uint32_t uid;
@@ -316,7 +316,7 @@ PTRC_PUBLIC int posixtrace_get_system(struct posixtrace_system *system, size_t s
 		full.pt_streams = ptrc_liveness_count_places(dirfd, caller);
 		ptrc_file_close(dirfd);
 	}
-	full.pt_has_counter = ptrc_clock_has_counter();
+	full.pt_has_counter = ptrc_counter_is_usable();
 	full.pt_has_barrier = ptrc_barrier_is_available();
 	pthread_setcancelstate(cancel, NULL);
 	return give(system, size, &full, sizeof(full));

@@ -6,6 +6,7 @@
 #include <trace.h>
 
 #include "lib/control/controller.h"
+#include "lib/stream/marks.h"
 
 PTRC_PUBLIC int posix_trace_start(trace_id_t id)
 {
@@ -37,7 +38,7 @@ PTRC_PUBLIC int posix_trace_stop(trace_id_t id)
 	pthread_mutex_unlock(&c->lock);
 	/* What was begun before: then who reads until there is nothing has all of it. */
 	pthread_mutex_lock(&c->reader_lock);
-	ptrc_stream_wait_all_marks(&c->stream);
+	ptrc_marks_wait_all(c->stream.header, &c->stream.given_up);
 	pthread_mutex_unlock(&c->reader_lock);
 	ptrc_controller_leave(id, cancel);
 	return 0;

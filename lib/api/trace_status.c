@@ -8,11 +8,13 @@
 #include <trace.h>
 
 #include "lib/model/attr.h"
-#include "lib/stream/clock.h"
 #include "lib/control/controller.h"
 #include "lib/base/file.h"
 #include "lib/control/handle.h"
 #include "lib/log/log_stream.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/room.h"
+#include "lib/stream/status.h"
 
 PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 {
@@ -30,24 +32,6 @@ PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 	return attr ? 0 : EINVAL;
 }
 
-void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st)
-{
-	memset(st, 0, sizeof(*st));
-	st->posix_stream_status =
-		bits & PTRC_ST_RUNNING ? POSIX_TRACE_RUNNING : POSIX_TRACE_SUSPENDED;
-	st->posix_stream_full_status =
-		bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL;
-	st->posix_stream_overrun_status =
-		bits & PTRC_ST_OVERRUN ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
-	st->posix_stream_flush_status =
-		bits & PTRC_ST_FLUSHING ? POSIX_TRACE_FLUSHING : POSIX_TRACE_NOT_FLUSHING;
-	st->posix_stream_flush_error = (int)(bits >> PTRC_ST_ERROR_SHIFT);
-	st->posix_log_overrun_status =
-		bits & PTRC_ST_LOG_OVERRUN ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
-	st->posix_log_full_status =
-		bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL;
-}
-
 /* One atomic step takes everything and resets what a call resets (STATUS-15). */
 static void take_status(struct ptrc_controller *c, struct posix_trace_status_info *st)
 {
@@ -55,7 +39,7 @@ static void take_status(struct ptrc_controller *c, struct posix_trace_status_inf
 	uint64_t bits;
 
 	ptrc_controller_revive_keeper(c);
-	ptrc_stream_settle(&c->stream);
+	ptrc_stream_complete(&c->stream);
 	bits = atomic_fetch_and_explicit(&h->status,
 					 ~(PTRC_ST_OVERRUN | PTRC_ST_LOG_OVERRUN |
 					   UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT),
@@ -87,7 +71,7 @@ static void count(struct ptrc_controller *c, struct posixtrace_counts *counts)
 	counts->pt_log_lost_events = atomic_load(&h->log_lost_events);
 	counts->pt_log_events = atomic_load(&h->log_events);
 	counts->pt_log_bytes = atomic_load(&h->log_bytes);
-	counts->pt_stream_bytes = ptrc_stream_unread_bytes(&c->stream);
+	counts->pt_stream_bytes = ptrc_room_used(&c->stream.pool);
 	counts->pt_processes = atomic_load(&h->processes);
 	counts->pt_threads = atomic_load(&h->threads);
 }

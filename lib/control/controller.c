@@ -25,6 +25,7 @@
 #include "lib/base/limit.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
+#include "lib/stream/counter.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
@@ -140,7 +141,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr,
 	h->chunks_used = (uint32_t)g.base_count;
 	h->control = UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT;
 	/* The two variables force, for tests, what other machines make necessary. */
-	if (!ptrc_clock_has_counter() || secure_getenv("POSIXTRACE_CLOCK_MONOTONIC"))
+	if (!ptrc_counter_is_usable() || secure_getenv("POSIXTRACE_CLOCK_MONOTONIC"))
 		h->control |= PTRC_CTL_MONO;
 	if (!ptrc_barrier_is_available() || secure_getenv("POSIXTRACE_FENCE"))
 		h->control |= PTRC_CTL_FENCE;

@@ -24,7 +24,9 @@
 #include "lib/base/sys.h"
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_flush.h"
-#include "lib/stream/clock.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/room.h"
+#include "lib/stream/status.h"
 
 /* How long an event may lie in a stream that flushes by itself: with the flush below the
  * second that is promised. */
@@ -229,9 +231,9 @@ static bool is_flush_due(struct keeper *k, int64_t *wait_ns)
 		return false;
 	}
 	if (is_time)
-		ptrc_stream_settle(s);
+		ptrc_stream_complete(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
-	unread = ptrc_stream_unread_bytes(s);
+	unread = ptrc_room_used(&s->pool);
 	if (!(status & PTRC_ST_RUNNING) && unread == 0 &&
 	    !(status & PTRC_ST_RESTART_ARMED)) {
 		k->next_look_ns = 0;

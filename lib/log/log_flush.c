@@ -8,8 +8,9 @@
 #include "lib/base/file.h"
 #include "lib/log/log_events.h"
 #include "lib/log/log_names.h"
-#include "lib/stream/clock.h"
+#include "lib/stream/counter.h"
 #include "lib/stream/drain.h"
+#include "lib/stream/room.h"
 
 /*
  * A flush first copies every stretch that the drain gives it, as the log gets the events in time
@@ -146,7 +147,7 @@ static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 		    atomic_load_explicit(&h->tee_until, memory_order_acquire) >= until ||
 		    atomic_load_explicit(&h->keeper_seq, memory_order_acquire) !=
 			    atomic_load_explicit(&h->keeper_done, memory_order_relaxed) ||
-		    ptrc_stream_unread_bytes(s) >= h->stream_min_size / 4 * 3)
+		    ptrc_room_used(&s->pool) >= h->stream_min_size / 4 * 3)
 			return;
 		ptrc_file_sleep_ns(TEE_WAIT_NS);
 	}

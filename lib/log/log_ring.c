@@ -8,6 +8,7 @@
 #include "lib/base/crc32c.h"
 #include "lib/base/sys.h"
 #include "lib/log/log_output.h"
+#include "lib/stream/status.h"
 
 /* A packet in the ring, in the list w->lap. */
 struct ptrc_log_lap_entry {

@@ -34,13 +34,17 @@
 #include <trace.h>
 
 #include "lib/stream/barrier.h"
-#include "lib/stream/clock.h"
 #include "lib/base/file.h"
 #include "lib/model/names.h"
 #include "lib/process/process.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/recording.h"
+#include "lib/stream/slots.h"
+#include "lib/stream/status.h"
 #include "lib/stream/stream.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
+#include "lib/stream/wake.h"
 #include "lib/stream/writer.h"
 
 #define THREAD_BYTES 16384U
@@ -120,7 +124,7 @@ static PTRC_COLD void rest_after(struct thread *t, struct ptrc_stream_header *h,
 	if (outcome == WAKE)
 		ptrc_stream_wake_readers(h);
 	else
-		ptrc_writer_count_loss(h);
+		ptrc_status_count_loss(h);
 	atomic_store_explicit(&t->state, t->rest, memory_order_release);
 }
 
@@ -734,7 +738,7 @@ static void put_cold(struct thread *t, unsigned i, struct ptrc_put *p, uint64_t 
 		    ptrc_stream_is_filtered(h, id))
 			break;
 		if (!w || !(control & PTRC_CTL_RUN)) {
-			ptrc_writer_count_loss(h);
+			ptrc_status_count_loss(h);
 			break;
 		}
 		if (ptrc_writer_record(w, control, p, len) != PTRC_PUT_STALE)
@@ -958,7 +962,7 @@ static PTRC_NOINLINE void record_each(trace_event_id_t id, const void *data, siz
 		if (outcome == WAKE)
 			ptrc_stream_wake_readers(h);
 		if (outcome == LOSE)
-			ptrc_writer_count_loss(h);
+			ptrc_status_count_loss(h);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(&t->state, t->rest, memory_order_release);

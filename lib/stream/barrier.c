@@ -7,12 +7,13 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "lib/stream/clock.h"
-#include "lib/stream/stream.h"
 #include "lib/base/sys.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/pool.h"
 
-/* 100 ms for each: a dead or stopped writer must not stall a controller. All together a second,
- * as marks may be damaged memory. */
+/* Without membarrier: wait for a marked event call 100 ms at most, since a dead or stopped
+ * writer must not hold up a controller; and a second in all, since damaged memory may show any
+ * number of marks. */
 #define WAIT_TRIES 1000
 #define WAIT_TRIES_MAX 10000
 #define WAIT_PAUSE_NS 100000
@@ -29,8 +30,9 @@ bool ptrc_barrier_is_available(void)
 	return commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;
 }
 
-/* Writers fence between their mark and their look at the control word: after our fence
- * either they see what we stored or we see their mark. Those marked must have finished. */
+/* Writers of this stream fence between their mark and their look at the control word. After
+ * our own fence, an event call either sees what we stored or has a mark that we see. Wait until
+ * the calls with a mark are done, as they may have looked before. */
 static void wait_for_marked(struct ptrc_stream_header *h)
 {
 	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
@@ -40,7 +42,7 @@ static void wait_for_marked(struct ptrc_stream_header *h)
 	for (uint32_t i = 0; i < used && i < PTRC_SLOT_COUNT; i++)
 		for (int tries = 0; tries < WAIT_TRIES && all_tries < WAIT_TRIES_MAX;
 		     tries++) {
-			struct timespec pause = {0, WAIT_PAUSE_NS};
+			struct timespec pause = {.tv_nsec = WAIT_PAUSE_NS};
 
 			if (atomic_load_explicit(&slots[i].frame, memory_order_acquire) ==
 			    0)

@@ -3,25 +3,14 @@
 
 #include "lib/stream/clock.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <time.h>
 
 #include "lib/base/populate.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
-
-int64_t ptrc_clock_ns(int clock_id)
-{
-	struct timespec ts = {0, 0};
-
-#ifdef PTRC_FREESTANDING
-	ptrc_sys(SYS_clock_gettime, clock_id, &ts);
-#else
-	clock_gettime(clock_id, &ts); /* the vdso's: no system call, async-signal-safe */
-#endif
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
+#include "lib/stream/counter.h"
+#include "lib/stream/pool.h"
 
 #define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
 #define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
@@ -30,38 +19,6 @@ int64_t ptrc_clock_ns(int clock_id)
 #define ABANDONED_MAX 64
 /* More than an appender takes that has the processor. */
 #define APPEND_TRIES 200
-
-uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
-{
-	if (atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_MONO)
-		return (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC);
-	return ptrc_counter();
-}
-
-#if defined(__x86_64__)
-static void cpuid(uint32_t leaf, uint32_t r[4])
-{
-	__asm__ volatile("cpuid"
-			 : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3])
-			 : "a"(leaf), "c"(0));
-}
-#endif
-
-bool ptrc_clock_has_counter(void)
-{
-#if defined(__x86_64__)
-	uint32_t r[4];
-
-	/* The invariant counter: constant rate, running in every sleep state. */
-	cpuid(0x80000000U, r);
-	if (r[0] < 0x80000007U)
-		return false;
-	cpuid(0x80000007U, r);
-	return (r[3] & (1U << 8)) != 0;
-#else
-	return true;		      /* the architecture guarantees cntvct_el0 */
-#endif
-}
 
 /* (counter, CLOCK_MONOTONIC) of one moment: the tightest of a few tries, as an interrupt
  * may fall between the two. */
@@ -132,7 +89,7 @@ void ptrc_clock_first_pair(void)
 	uint64_t counter;
 	int64_t ns;
 
-	if (ptrc_clock_has_counter())
+	if (ptrc_counter_is_usable())
 		first_pair(&counter, &ns);
 }
 

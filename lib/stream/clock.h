@@ -15,44 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/stream/stream.h"
-
-/* The processor's counter. */
-static inline uint64_t ptrc_counter(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	uint64_t value;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
-	return value;
-#endif
-}
-
-/* Reading the counter is no access to memory: a fence does not order it. Behind a fence, this
- * has it read when all that was stored before can be seen, and what follows done when it has
- * been read. */
-static inline void ptrc_counter_fence(void)
-{
-#if defined(__x86_64__)
-	__asm__ volatile("lfence" ::: "memory");
-#else
-	__asm__ volatile("dsb ish\n\tisb" ::: "memory");
-#endif
-}
-
-/* CLOCK_MONOTONIC, _REALTIME or _BOOTTIME in ns; async-signal-safe. */
-int64_t ptrc_clock_ns(int clock_id);
-
-/* The stream's clock now: the counter, or CLOCK_MONOTONIC where it is not usable. */
-uint64_t ptrc_stream_now(const struct ptrc_stream_header *h);
-
-/* True if the counter is usable on this machine (invariant, synchronised). */
-bool ptrc_clock_has_counter(void);
-
-/* Counters of two processors differ by less. A stamp beyond now by more is damaged memory. */
-#define PTRC_STAMP_SLACK (UINT64_C(1) << 20)
+#include "lib/stream/stream_layout.h"
 
 /* Append an entry if one is due at counter now. Any process, any thread; never waits long. */
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now);

@@ -11,6 +11,9 @@
 
 #include "lib/stream/barrier.h"
 #include "lib/base/sys.h"
+#include "lib/stream/chunk.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/status.h"
 
 enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
 
@@ -144,7 +147,7 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 		return ENOMEM;
 	d->buffer = (uint8_t *)map;
 	d->sums = (void *)(d->buffer + s->pool.chunk_size);
-	ptrc_stream_settle(s);
+	ptrc_stream_complete(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
 	d->run = atomic_load_explicit(&h->run, memory_order_acquire);
 	d->has_cut = ptrc_stream_cut(h, &d->cut);
@@ -211,7 +214,7 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	d->until = d->flushed = ptrc_stream_now(h);
 	ptrc_clock_update(h, d->until);
 	ptrc_barrier(h);
-	ptrc_stream_wait_all_marks(s);
+	ptrc_marks_wait_all(h, &s->given_up);
 	take_gap(d);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 #include "lib/model/record.h"
 #include "lib/stream/stream.h"

@@ -12,6 +12,9 @@
 
 #include "lib/base/heap.h"
 #include "lib/stream/barrier.h"
+#include "lib/stream/chunk.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/status.h"
 #include "lib/stream/type_counts.h"
 
 /* The longest that an event call at work delays the reader (GETNEXT-33): a preempted
@@ -333,7 +336,8 @@ static bool settle(struct ptrc_live_reader *r, int64_t max_hold_ns)
 	for (;;) {
 		int64_t left = max_hold_ns;
 
-		r->settle_slot = ptrc_stream_wait_marks(r->stream, r->settle_slot, &left);
+		r->settle_slot =
+			ptrc_marks_wait(h, &r->stream->given_up, r->settle_slot, &left);
 		if (r->settle_slot == UINT32_MAX) {
 			r->is_settling = false;
 			return true;
@@ -345,7 +349,7 @@ static bool settle(struct ptrc_live_reader *r, int64_t max_hold_ns)
 		if (max_hold_ns > 0)
 			continue;
 		/* A stopped writer: its record comes late. */
-		ptrc_stream_give_up(r->stream, r->settle_slot++);
+		ptrc_marks_give_up(h, &r->stream->given_up, r->settle_slot++);
 	}
 }
 
@@ -564,7 +568,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 		}
 		if (r->heap_count == 0) {
 			if (h->policy != POSIX_TRACE_LOOP)
-				ptrc_stream_settle(r->stream);
+				ptrc_stream_complete(r->stream);
 			tell_keeper(r);
 			error = new_batch(r, max_hold_ns);
 			if (error)

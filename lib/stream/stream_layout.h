@@ -40,6 +40,7 @@
 #define PTRC_CTL_ENDED UINT64_C(16) /* the stream is gone: let go of it */
 #define PTRC_CTL_BITS UINT64_C(0xff)
 #define PTRC_CTL_SERIAL_SHIFT 8
+#define PTRC_CTL_SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
 
 /* Status word: all of posix_trace_status_info in one atomic, so that reading and
  * resetting is one step (STATUS-15) and members belong together (STATUS-25). */
@@ -68,7 +69,8 @@
  * `run` is the low byte of the run's number, so that a late writer of an earlier run
  * cannot cut a later one. */
 #define PTRC_CUT_NONE UINT64_C(0)
-#define PTRC_CUT_TIME_MASK ((UINT64_C(1) << 56) - 1)
+#define PTRC_CUT_RUN_SHIFT 56
+#define PTRC_CUT_TIME_MASK ((UINT64_C(1) << PTRC_CUT_RUN_SHIFT) - 1)
 
 #define PTRC_TIME_NONE UINT64_MAX
 

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream/chunk.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* ---- the records ---- */
+
+struct ptrc_walk ptrc_walk_begin(const struct ptrc_chunk *chunk, uint32_t end)
+{
+	return (struct ptrc_walk){.bytes = (const uint8_t *)chunk,
+				  .off = PTRC_CHUNK_FIRST,
+				  .end = end,
+				  .base = chunk->base,
+				  .origin = chunk->origin};
+}
+
+bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
+{
+	while (walk->off < walk->end) {
+		struct ptrc_record head;
+		uint64_t size, stamp;
+		uint32_t data;
+
+		if (walk->end - walk->off < sizeof(head))
+			return false;
+		memcpy(&head, walk->bytes + walk->off, sizeof(head));
+		size = ptrc_record_size(&head);
+		if (size > walk->end - walk->off)
+			return false;
+		data = walk->off + ptrc_record_head(&head);
+		stamp = walk->base + head.delta;
+		if (head.id_flags & PTRC_REC_FULLSTAMP)
+			memcpy(&stamp, walk->bytes + walk->off + sizeof(head),
+			       sizeof(stamp));
+		if (head.id_flags & PTRC_REC_CONTEXT) {
+			if (ptrc_record_len(&head) != sizeof(walk->origin))
+				return false;
+			memcpy(&walk->origin, walk->bytes + data, sizeof(walk->origin));
+			if (head.id_flags & PTRC_REC_FULLSTAMP)
+				walk->base = stamp;
+			walk->off += (uint32_t)size;
+			continue;
+		}
+		if (ptrc_record_id(&head) == 0 || ptrc_record_id(&head) > PTRC_REC_ID_MAX)
+			return false;
+		record->stamp = stamp;
+		record->addr = ptrc_record_addr(&head);
+		record->id_flags = head.id_flags;
+		record->len = ptrc_record_len(&head);
+		record->off = walk->off;
+		record->data = data;
+		walk->off += (uint32_t)size;
+		return true;
+	}
+	return false;
+}
+
+uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t word)
+{
+	uint64_t state = PTRC_CHUNK_STATE(word);
+	uint32_t end;
+
+	if (state == PTRC_CHUNK_FREE || state > PTRC_CHUNK_STEALING)
+		return 0;
+	if (state == PTRC_CHUNK_OWNED) {
+		/* Pairs with the owner's release of pos: the records before it are complete. */
+		uint64_t pos = atomic_load_explicit(&ptrc_pool_chunk(pool, index)->pos,
+						    memory_order_acquire);
+
+		if ((uint32_t)(pos >> 32) != PTRC_CHUNK_GEN(word))
+			return 0; /* its owner has not initialised it yet */
+		end = (uint32_t)pos;
+	} else {
+		end = atomic_load_explicit(&ptrc_stream_ctl(pool->header)[index].end,
+					   memory_order_relaxed);
+	}
+	return end > PTRC_CHUNK_FIRST && end <= pool->chunk_size ? end : 0;
+}
+
+uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end)
+{
+	uint64_t rpos = atomic_load_explicit(&ctl->rpos, memory_order_acquire);
+	uint32_t off = (uint32_t)rpos;
+
+	if ((uint32_t)(rpos >> 32) != PTRC_CHUNK_GEN(word) || off < PTRC_CHUNK_FIRST)
+		return PTRC_CHUNK_FIRST;
+	return off < end ? off : end;
+}
+
+uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_t word,
+			   uint64_t epoch)
+{
+	const struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(pool->header)[index];
+	uint32_t end = ptrc_chunk_end(pool, index, word);
+
+	if (end == 0 || atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
+		return 0;
+	return end - ptrc_chunk_rpos(ctl, word, end);
+}
+
+/* ---- the owner is done with it ---- */
+
+void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end,
+		     uint32_t count, uint64_t tlast, uint64_t state)
+{
+	/* Before the word: a chunk that is not OWNED any more has valid values here. */
+	atomic_store_explicit(&ctl->tlast, tlast, memory_order_relaxed);
+	atomic_store_explicit(&ctl->end, end, memory_order_relaxed);
+	atomic_store_explicit(&ctl->count, count, memory_order_relaxed);
+	for (;;) {
+		uint64_t seen = atomic_load_explicit(&ctl->word, memory_order_relaxed);
+
+		if ((seen & ~PTRC_CHUNK_PINS) != (word & ~PTRC_CHUNK_PINS))
+			return;
+		if (atomic_compare_exchange_weak_explicit(
+			    &ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | state,
+			    memory_order_release, memory_order_relaxed))
+			return;
+	}
+}
+
+bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word)
+{
+	return atomic_compare_exchange_strong_explicit(
+		&ctl->word, &word,
+		PTRC_CHUNK_WORD(PTRC_CHUNK_GEN(word), 0, 0, PTRC_CHUNK_FREE),
+		memory_order_release, memory_order_relaxed);
+}
+
+void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word)
+{
+	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(pool->header)[index];
+	uint32_t end = ptrc_chunk_end(pool, index, word);
+	struct ptrc_walk walk = ptrc_walk_begin(ptrc_pool_chunk(pool, index), end);
+	struct ptrc_walk_record record;
+	uint64_t tlast = 0;
+	uint32_t count = 0;
+
+	if (end == 0 ||
+	    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) !=
+		    atomic_load_explicit(&pool->header->epoch, memory_order_acquire)) {
+		ptrc_chunk_free(ctl, word & ~PTRC_CHUNK_PINS);
+		return;
+	}
+	while (ptrc_walk_next(&walk, &record)) {
+		tlast = record.stamp;
+		count++;
+	}
+	/* PARTIAL lets another writer go on behind the last record. Not so in a damaged chunk,
+	 * whose end is unknown, nor in a keeper's, as a keeper's chunks do not count as room
+	 * of the stream. */
+	ptrc_chunk_seal(ctl, word, end, count, tlast,
+			walk.off == end && PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER
+				? PTRC_CHUNK_PARTIAL
+				: PTRC_CHUNK_SEALED);
+}
+
+/* ---- what is lost with it ---- */
+
+static void store_min(_Atomic uint64_t *word, uint64_t value)
+{
+	uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+	while (value < seen &&
+	       !atomic_compare_exchange_weak_explicit(
+		       word, &seen, value, memory_order_release, memory_order_relaxed))
+		;
+}
+
+static void store_max(_Atomic uint64_t *word, uint64_t value)
+{
+	uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+	while (value > seen &&
+	       !atomic_compare_exchange_weak_explicit(
+		       word, &seen, value, memory_order_release, memory_order_relaxed))
+		;
+}
+
+void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t word)
+{
+	struct ptrc_stream_header *h = pool->header;
+	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
+	uint32_t end = ptrc_chunk_end(pool, index, word);
+	uint32_t rpos = ptrc_chunk_rpos(ctl, word, end);
+	struct ptrc_walk walk = ptrc_walk_begin(ptrc_pool_chunk(pool, index), end);
+	struct ptrc_walk_record record;
+
+	if (rpos >= end)
+		return;
+	while (ptrc_walk_next(&walk, &record)) {
+		if (record.off < rpos)
+			continue;
+		/* If the thief is done by now, a new owner may be writing over the record. */
+		atomic_thread_fence(memory_order_acquire);
+		if (PTRC_CHUNK_GEN(atomic_load_explicit(
+			    &ctl->word, memory_order_acquire)) != PTRC_CHUNK_GEN(word))
+			return;
+		/* In this order: a reader that sees the first lost event also sees how far
+		 * the loss reaches. */
+		store_max(&h->horizon,
+			  atomic_load_explicit(&ctl->tlast, memory_order_relaxed));
+		store_min(&h->first_lost, record.stamp);
+		return;
+	}
+}

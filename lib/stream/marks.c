@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream/marks.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "lib/base/sys.h"
+#include "lib/base/thread_life.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/slots.h"
+
+#define WAIT_NS INT64_C(100000000)
+/* Bounds the wait for all, as damaged memory may show any number of marks. */
+#define WAIT_ALL_NS INT64_C(1000000000)
+/* The time between two looks at a mark counts as this much at most. If more has passed, the
+ * whole machine or process stood still, and so did the writer. */
+#define LOOK_MAX_NS INT64_C(1000000)
+/* Looks at a mark without asking anything about its thread: most calls end meanwhile. Looks
+ * from then on yield the processor, and sleep after as many again. */
+#define SPIN_COUNT 200
+
+static uint64_t *given_up_mark(struct ptrc_given_up *given_up, uint32_t slot)
+{
+	for (uint32_t i = 0; i < PTRC_GIVEN_UP_MAX; i++)
+		if (given_up->call[i].mark && given_up->call[i].slot == slot)
+			return &given_up->call[i].mark;
+	return NULL;
+}
+
+void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
+			uint32_t slot)
+{
+	uint64_t mark = atomic_load_explicit(&ptrc_stream_slots(h)[slot].frame,
+					     memory_order_relaxed);
+	uint64_t *known = given_up_mark(given_up, slot);
+
+	if (known) {
+		*known = mark;
+		return;
+	}
+	given_up->call[given_up->next].slot = slot;
+	given_up->call[given_up->next].mark = mark;
+	given_up->next = (given_up->next + 1) % PTRC_GIVEN_UP_MAX;
+	given_up->has_any = true;
+}
+
+/* The slot has no mark: what begins in it next will be waited for. */
+static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
+{
+	uint64_t *mark = given_up->has_any ? given_up_mark(given_up, slot) : NULL;
+
+	if (mark)
+		*mark = 0;
+}
+
+/* True if the call in the slot will never end: its thread is dead, or it is the thread that
+ * asks. That thread is in no event call now, so it must have left this one by siglongjmp. */
+static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
+{
+	uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+	int tid = ptrc_slot_tid(owner);
+
+	if (owner == 0 || tid == ptrc_sys_gettid() || ptrc_thread_is_gone(tid))
+		return true;
+	/* The owner may be dead and its thread id be another thread's by now. */
+	return is_suspicious && ptrc_thread_has_ended(tid, owner & PTRC_SLOT_CLAIM_MASK);
+}
+
+/* How much of the time between two looks at a mark counts as time waited. */
+static int64_t counted_ns(int64_t passed_ns)
+{
+	return passed_ns < LOOK_MAX_NS ? passed_ns : LOOK_MAX_NS;
+}
+
+uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
+			 uint32_t from, int64_t *left_ns)
+{
+	uint32_t used = ptrc_slots_used(h);
+	int64_t looked = 0;
+
+	for (uint32_t i = from; i < used; i++) {
+		struct ptrc_slot *slot = &ptrc_stream_slots(h)[i];
+
+		/* Only a mark that is there at every look holds us up: an event call that
+		 * begins now begins after the caller's barrier. */
+		for (unsigned spin = 0;; spin++) {
+			const uint64_t *known;
+			uint64_t mark;
+			int64_t now;
+
+			/* Pairs with the writer's release of frame = 0: its pos is visible. */
+			mark = atomic_load_explicit(&slot->frame, memory_order_acquire);
+			if (mark == 0) {
+				forget_given_up(given_up, i);
+				break;
+			}
+			if (spin < SPIN_COUNT)
+				continue;
+			known = given_up_mark(given_up, i);
+			if (known && *known == mark)
+				break;
+			/* The slots of controller and keeper have no owner. */
+			if (i >= PTRC_SLOT_FIRST &&
+			    is_abandoned(slot, spin == SPIN_COUNT))
+				break;
+			now = ptrc_clock_ns(CLOCK_MONOTONIC);
+			if (looked)
+				*left_ns -= counted_ns(now - looked);
+			looked = now;
+			if (*left_ns <= 0)
+				return i;
+			if (spin < 2 * SPIN_COUNT) {
+				ptrc_sys(SYS_sched_yield, 0);
+			} else {
+				struct timespec pause = {.tv_nsec = 200000};
+
+				ptrc_sys(SYS_nanosleep, &pause, 0);
+			}
+		}
+	}
+	return UINT32_MAX;
+}
+
+void ptrc_marks_wait_all(struct ptrc_stream_header *h, struct ptrc_given_up *given_up)
+{
+	int64_t all_left = WAIT_ALL_NS;
+
+	for (uint32_t slot = 0; slot != UINT32_MAX;) {
+		int64_t before = all_left > WAIT_NS ? WAIT_NS : all_left, left = before;
+
+		slot = ptrc_marks_wait(h, given_up, slot, &left);
+		all_left -= before - left;
+		if (slot != UINT32_MAX)
+			ptrc_marks_give_up(h, given_up, slot++);
+	}
+}

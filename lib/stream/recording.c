@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream/recording.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <trace.h>
+
+#include "lib/stream/clock.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/room.h"
+#include "lib/stream/status.h"
+#include "lib/stream/wake.h"
+
+/* A put starts over when two processors' counters differ, when another thread appends a clock
+ * entry and when another writer takes the chunk; each of these happens once or twice. After so
+ * many times the memory of the stream is damaged. */
+#define PUT_TRIES 1000
+
+static uint64_t clock_due(const struct ptrc_stream_header *h)
+{
+	return atomic_load_explicit(&h->clock_due, memory_order_acquire);
+}
+
+/* Store the record, and before it a CONTEXT record if there is one to store. The chunk has room
+ * for both. Returns the place behind it. */
+static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t now,
+		      bool has_context)
+{
+	struct ptrc_record head;
+	uint8_t *at = w->at;
+
+	if (has_context) {
+		ptrc_record_fill(&head, 0, PTRC_REC_CONTEXT | PTRC_REC_FULLSTAMP,
+				 sizeof(w->origin), 0);
+		memcpy(at, &head, sizeof(head));
+		memcpy(at + 16, &now, sizeof(now));
+		memcpy(at + 24, &w->origin, sizeof(w->origin));
+		at += 24 + sizeof(w->origin);
+		w->base = now;
+		w->last_origin = w->origin;
+	}
+	ptrc_record_fill(&head, (uint32_t)(now - w->base), p->id_flags, p->len, p->addr);
+	memcpy(at, &head, sizeof(head));
+	if (p->len)
+		memcpy(at + 16, p->data, p->len);
+	return at + ptrc_record_size(&head);
+}
+
+/* The fast way must come here for a stamp that reaches the next clock entry, or whose delta
+ * does not fit a record. */
+static void bound_fast_way(struct ptrc_writer *w)
+{
+	uint64_t until_due = clock_due(w->header) - 1 - w->base;
+
+	w->delta_max =
+		until_due < w->header->delta_max ? until_due : w->header->delta_max;
+	if (w->delta_max > UINT32_MAX)
+		w->delta_max = UINT32_MAX;
+}
+
+enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_put *p,
+				     uint64_t *stamp)
+{
+	struct ptrc_stream_header *h = w->header;
+	uint64_t size = 16 + ptrc_align8(p->len);
+
+	*stamp = ptrc_stream_now(h);
+	if (size > h->record_max || size > w->pool.chunk_size - PTRC_CHUNK_FIRST ||
+	    (!p->is_forced && size > h->stream_min_size))
+		return PTRC_PUT_TOO_BIG;
+	ptrc_writer_look_again(w);
+	for (unsigned tries = 0; tries < PUT_TRIES; tries++) {
+		uint64_t need, now, control;
+		bool has_context;
+
+		now = ptrc_stream_now(h);
+		if (now >= clock_due(h)) {
+			ptrc_clock_update(h, now);
+			now = ptrc_stream_now(h);
+		}
+		has_context = w->chunk &&
+			      (memcmp(&w->origin, &w->last_origin, sizeof(w->origin)) ||
+			       now - w->base > h->delta_max);
+		need = size + (has_context ? 24 + sizeof(w->origin) : 0);
+		if (!w->chunk || need > (uint64_t)(w->limit - w->at)) {
+			if (ptrc_room_make(w, (uint32_t)need, p->is_forced))
+				continue;
+			/* The moment at which the stream was full, taken after the look for
+			 * room: the events that others recorded meanwhile had room. */
+			*stamp = ptrc_stream_now(h);
+			return PTRC_PUT_FULL;
+		}
+		/* From here as on the fast way: mark, counter, control word, record, pos. The
+		 * first look at the control word only tells whether to fence. */
+		atomic_store_explicit(&w->slot->frame, p->frame, memory_order_relaxed);
+		atomic_signal_fence(memory_order_seq_cst);
+		control = atomic_load_explicit(&h->control, memory_order_relaxed);
+		if (control & PTRC_CTL_FENCE) {
+			atomic_thread_fence(memory_order_seq_cst);
+			ptrc_counter_fence();
+		}
+		now = ptrc_stream_now(h);
+		atomic_signal_fence(memory_order_seq_cst);
+		control = atomic_load_explicit(&h->control, memory_order_relaxed);
+		if (!p->is_forced && control != w->expect) {
+			atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
+			*stamp = now;
+			return PTRC_PUT_STALE;
+		}
+		/* The stamp may be too old by a few ticks if the chunk was filled on another
+		 * processor, and too new if the next clock entry has just fallen due. */
+		if (now < w->last || now >= clock_due(h) ||
+		    (!has_context && now - w->base > h->delta_max)) {
+			atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
+			continue;
+		}
+		w->at = store(w, p, now, has_context);
+		w->last = now;
+		w->count++;
+		/* The record exists from the moment that pos covers it. If the thread dies
+		 * before that, nothing of it is seen. */
+		atomic_store_explicit(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias,
+				      memory_order_release);
+		atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
+		bound_fast_way(w);
+		*stamp = now;
+		return PTRC_PUT_DONE;
+	}
+	/* The stream's clock, its limits or the times in our chunk make no sense any more. */
+	ptrc_writer_seal(w);
+	return PTRC_PUT_TOO_BIG;
+}
+
+/* Three steps, in this order: the cut, which alone decides what belongs to the run; the control
+ * word; the status. If this thread dies after the first or the second one, whoever looks at the
+ * stream next does the rest (ptrc_stream_complete). */
+bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64_t stamp)
+{
+	uint64_t run = atomic_load_explicit(&h->run, memory_order_acquire) & 0xff;
+	uint64_t cut = run << PTRC_CUT_RUN_SHIFT | ((stamp - h->t0) & PTRC_CUT_TIME_MASK);
+	uint64_t seen = atomic_load_explicit(&h->cut, memory_order_acquire);
+
+	if (atomic_load_explicit(&h->control, memory_order_acquire) != expect)
+		return false; /* another run began, or this one was stopped */
+	/* The earliest cut of a run counts; the cut of a later run is left alone. */
+	while (seen == PTRC_CUT_NONE ||
+	       (int8_t)(run - (seen >> PTRC_CUT_RUN_SHIFT)) > 0 ||
+	       (seen >> PTRC_CUT_RUN_SHIFT == run && seen > cut))
+		if (atomic_compare_exchange_weak_explicit(&h->cut, &seen, cut,
+							  memory_order_acq_rel,
+							  memory_order_acquire))
+			break;
+	atomic_compare_exchange_strong_explicit(
+		&h->control, &expect,
+		((expect & ~PTRC_CTL_RUN) | PTRC_CTL_LOSING) + PTRC_CTL_SERIAL_ONE,
+		memory_order_acq_rel, memory_order_relaxed);
+	ptrc_status_auto_stopped(h, run);
+	ptrc_stream_wake_readers(h);
+	if (h->policy == POSIX_TRACE_FLUSH)
+		ptrc_ring_keeper(h);
+	return true;
+}
+
+enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
+					struct ptrc_put *p, uint64_t bytes)
+{
+	struct ptrc_stream_header *h = w->header;
+	/* Read once: others can change the shared memory between two reads. */
+	uint64_t stamp, data_max = *(const volatile uint64_t *)&h->max_data_size;
+	enum ptrc_put_result result;
+
+	w->expect = control;
+	p->id_flags = p->id_flags & PTRC_REC_ID_MASK;
+	if (bytes > data_max)
+		p->id_flags |= PTRC_REC_TRUNCATED;
+	p->len = ptrc_record_len_of(bytes < data_max ? bytes : data_max);
+	result = ptrc_writer_put(w, p, &stamp);
+	switch (result) {
+	case PTRC_PUT_DONE:
+		if (control & PTRC_CTL_FENCE)
+			atomic_thread_fence(memory_order_seq_cst);
+		if (atomic_load_explicit(&h->waiters, memory_order_relaxed))
+			ptrc_stream_wake_readers(h);
+		break;
+	case PTRC_PUT_STALE:
+		break;
+	case PTRC_PUT_FULL:
+		if (h->policy != POSIX_TRACE_LOOP &&
+		    !ptrc_writer_stop_full(h, control, stamp))
+			return PTRC_PUT_STALE;
+		ptrc_status_count_loss(h);
+		break;
+	case PTRC_PUT_TOO_BIG:
+		ptrc_status_count_loss(h);
+		break;
+	}
+	return result;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream/room.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <trace.h>
+
+#include "lib/base/populate.h"
+#include "lib/stream/chunk.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/slots.h"
+#include "lib/stream/status.h"
+#include "lib/stream/wake.h"
+
+/* Other writers may take what this one has chosen; after so many times the memory is damaged. */
+#define ROOM_TRIES 1000
+
+/* ---- what there is ---- */
+
+/* A chunk and the word that it had when the survey came past. */
+struct found {
+	uint32_t index; /* UINT32_MAX: none */
+	uint64_t word;
+};
+
+static bool is_found(const struct found *f)
+{
+	return f->index != UINT32_MAX;
+}
+
+struct survey {
+	uint64_t unread; /* bytes neither reported nor flushed, without the keeper's */
+	uint64_t sealed_unread; /* those of them in chunks without an owner */
+	struct found free;	/* holds nothing */
+	struct found partial;	/* without an owner, with enough room left */
+	struct found stuck;	/* its thief has not finished, and may be dead */
+	struct found victim;	/* the first that LOOP would overwrite */
+	uint64_t victim_tlast;
+	uint64_t victim_unread;
+};
+
+/* Prefer a chunk that was in use before: its memory is real already. */
+static void note_free(struct survey *v, uint32_t index, uint64_t word)
+{
+	if (!is_found(&v->free) ||
+	    (PTRC_CHUNK_GEN(v->free.word) == 0 && PTRC_CHUNK_GEN(word) != 0))
+		v->free = (struct found){.index = index, .word = word};
+}
+
+static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v)
+{
+	struct ptrc_stream_header *h = w->header;
+	const struct found none = {.index = UINT32_MAX};
+	uint32_t used = ptrc_pool_used(&w->pool);
+	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
+
+	*v = (struct survey){
+		.free = none, .partial = none, .stuck = none, .victim = none};
+	for (uint32_t i = 0; i < used; i++) {
+		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
+		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+		struct found this = {.index = i, .word = word};
+		uint64_t state = PTRC_CHUNK_STATE(word), tlast;
+		uint32_t unread;
+
+		if (state == PTRC_CHUNK_FREE) {
+			note_free(v, i, word);
+			continue;
+		}
+		unread = ptrc_chunk_unread(&w->pool, i, word, epoch);
+		if (PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER)
+			v->unread += unread;
+		if (state == PTRC_CHUNK_OWNED)
+			continue;
+		if (state == PTRC_CHUNK_STEALING) {
+			v->stuck = this;
+			continue;
+		}
+		v->sealed_unread += unread;
+		if (word & PTRC_CHUNK_PINS)
+			continue;
+		if (unread == 0) {
+			note_free(v, i, word);
+			continue;
+		}
+		if (state == PTRC_CHUNK_PARTIAL &&
+		    w->pool.chunk_size - ptrc_chunk_end(&w->pool, i, word) >= need &&
+		    PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER &&
+		    (word & PTRC_CHUNK_CLAIM_MASK) != PTRC_CHUNK_CLAIM_MASK)
+			v->partial = this;
+		tlast = atomic_load_explicit(&ctl->tlast, memory_order_relaxed);
+		if (!is_found(&v->victim) || tlast < v->victim_tlast) {
+			v->victim = this;
+			v->victim_tlast = tlast;
+			v->victim_unread = unread;
+		}
+	}
+}
+
+/* If a LOOP stream overwrote the chunk whose last event is from `tlast`, and readers dropped
+ * what is older in other chunks, would the rest be the newest `min` bytes without a gap? Chunks
+ * with an owner do not count: a thread that seldom records may keep its own for long. */
+static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t min)
+{
+	struct ptrc_stream_header *h = pool->header;
+	uint32_t used = ptrc_pool_used(pool);
+	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire), sum = 0;
+
+	for (uint32_t i = 0; i < used && sum < min; i++) {
+		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
+		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+
+		if ((PTRC_CHUNK_STATE(word) == PTRC_CHUNK_SEALED ||
+		     PTRC_CHUNK_STATE(word) == PTRC_CHUNK_PARTIAL) &&
+		    atomic_load_explicit(&ctl->tfirst, memory_order_relaxed) > tlast)
+			sum += ptrc_chunk_unread(pool, i, word, epoch);
+	}
+	return sum >= min;
+}
+
+uint64_t ptrc_room_used(const struct ptrc_pool *pool)
+{
+	struct ptrc_stream_header *h = pool->header;
+	uint32_t used = ptrc_pool_used(pool);
+	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire), sum = 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		uint64_t word = atomic_load_explicit(&ptrc_stream_ctl(h)[i].word,
+						     memory_order_acquire);
+
+		if (PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER)
+			sum += ptrc_chunk_unread(pool, i, word, epoch);
+	}
+	return sum;
+}
+
+/* Decides as ptrc_room_make does, for a stream in which every open chunk is full to the brim. */
+bool ptrc_room_would_overwrite(const struct ptrc_pool *pool)
+{
+	struct ptrc_stream_header *h = pool->header;
+	uint32_t used = ptrc_pool_used(pool);
+	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
+	uint64_t sum = 0, oldest = UINT64_MAX, victim_unread = 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
+		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+		uint32_t end = ptrc_chunk_end(pool, i, word), unread;
+		uint64_t tfirst;
+
+		if (end == 0 ||
+		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
+			continue;
+		if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED &&
+		    pool->chunk_size - end >= sizeof(struct ptrc_record))
+			return false;
+		tfirst = atomic_load_explicit(&ctl->tfirst, memory_order_relaxed);
+		unread = end - ptrc_chunk_rpos(ctl, word, end);
+		sum += unread;
+		if (unread && tfirst < oldest) {
+			oldest = tfirst;
+			victim_unread = unread;
+		}
+	}
+	return victim_unread && sum - victim_unread >= h->stream_min_size;
+}
+
+/* ---- taking a chunk ---- */
+
+/* The word of the chunk says that it is ours: make it an empty chunk. pos comes last. Before
+ * that its generation differs from the word's, so that others take the chunk for empty, and a
+ * reaper frees it if we die. */
+static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
+{
+	struct ptrc_stream_header *h = w->header;
+	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
+
+	ptrc_writer_stand_at(w, index, gen, PTRC_CHUNK_FIRST);
+	w->count = 0;
+	w->base = ptrc_stream_now(h);
+	w->last = w->base;
+	w->last_origin = w->origin;
+	w->epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
+	w->chunk->base = w->base;
+	w->chunk->origin = w->origin;
+	atomic_store_explicit(&ctl->epoch, w->epoch, memory_order_relaxed);
+	atomic_store_explicit(&ctl->tfirst, w->base, memory_order_relaxed);
+	atomic_store_explicit(&w->chunk->pos, (uint64_t)gen << 32 | PTRC_CHUNK_FIRST,
+			      memory_order_release);
+}
+
+/* A chunk that was never in use has no memory yet. Get all its pages in one call. */
+static bool make_real(struct ptrc_writer *w, const struct found *f)
+{
+	return PTRC_CHUNK_GEN(f->word) != 0 ||
+	       ptrc_populate(ptrc_pool_chunk(&w->pool, f->index), w->pool.chunk_size);
+}
+
+/* Take a chunk whose memory is real. False if another writer was faster. */
+static bool take(struct ptrc_writer *w, struct found f)
+{
+	uint32_t gen = PTRC_CHUNK_GEN(f.word) + 1;
+
+	if (!atomic_compare_exchange_strong_explicit(
+		    &ptrc_stream_ctl(w->header)[f.index].word, &f.word,
+		    PTRC_CHUNK_WORD(gen, w->slot_index, 0, PTRC_CHUNK_OWNED),
+		    memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	begin_chunk(w, f.index, gen);
+	return true;
+}
+
+/* Take a PARTIAL chunk, and go on behind its last record. */
+static bool adopt(struct ptrc_writer *w, struct found f)
+{
+	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(w->header)[f.index];
+	uint32_t gen = PTRC_CHUNK_GEN(f.word);
+	uint32_t end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&ctl->count, memory_order_relaxed);
+	uint64_t tlast = atomic_load_explicit(&ctl->tlast, memory_order_relaxed);
+	uint64_t epoch = atomic_load_explicit(&ctl->epoch, memory_order_relaxed);
+
+	/* Our stamps must follow its last one; in damaged memory that may never happen. */
+	if (!ptrc_writer_is_place(w, end) ||
+	    tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
+		return false;
+	if (!atomic_compare_exchange_strong_explicit(
+		    &ctl->word, &f.word,
+		    PTRC_CHUNK_WORD(gen, w->slot_index, PTRC_CHUNK_CLAIM(f.word) + 1,
+				    PTRC_CHUNK_OWNED),
+		    memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	ptrc_writer_stand_at(w, f.index, gen, end);
+	w->count = count;
+	w->epoch = epoch;
+	w->last = tlast;
+	/* Records of the chunk may have moved the base, so it is unknown here. An origin that
+	 * is nobody's makes the next record a CONTEXT record, which sets a new base. */
+	w->base = 0;
+	memset(&w->last_origin, 0xff, sizeof(w->last_origin));
+	return true;
+}
+
+/* Overwrite a chunk of a LOOP stream, or finish what another thief began. If we die while the
+ * word says STEALING, a writer that finds no other room finishes the theft in our place. */
+static bool steal(struct ptrc_writer *w, struct found f)
+{
+	struct ptrc_stream_header *h = w->header;
+	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[f.index];
+	uint64_t stealing = (f.word & ~PTRC_CHUNK_STATE_MASK) | PTRC_CHUNK_STEALING;
+	uint32_t count, consumed = 0;
+
+	if (PTRC_CHUNK_STATE(f.word) != PTRC_CHUNK_STEALING &&
+	    !atomic_compare_exchange_strong_explicit(&ctl->word, &f.word, stealing,
+						     memory_order_acq_rel,
+						     memory_order_relaxed))
+		return false;
+	f.word = stealing;
+	count = atomic_load_explicit(&ctl->count, memory_order_relaxed);
+	if ((uint32_t)(atomic_load_explicit(&ctl->rpos, memory_order_acquire) >> 32) ==
+	    PTRC_CHUNK_GEN(f.word))
+		consumed = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
+	ptrc_chunk_note_loss(&w->pool, f.index, f.word);
+	if (!make_real(w, &f) || !take(w, f))
+		return false;
+	if (count > consumed)
+		atomic_fetch_add_explicit(&h->lost_events, count - consumed,
+					  memory_order_relaxed);
+	if ((atomic_load_explicit(&h->status, memory_order_relaxed) &
+	     (PTRC_ST_FULL | PTRC_ST_OVERRUN)) != (PTRC_ST_FULL | PTRC_ST_OVERRUN))
+		ptrc_status_set(h, PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN);
+	return true;
+}
+
+/* Let the pool grow by a chunk. False if there is no memory, or if the pool cannot grow. */
+static bool take_new(struct ptrc_writer *w)
+{
+	struct ptrc_stream_header *h = w->header;
+	struct found f = {.index = ptrc_pool_used(&w->pool)};
+
+	while (f.index < w->pool.chunk_count) {
+		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[f.index];
+		uint32_t used = f.index;
+
+		if (!ptrc_populate(ctl, sizeof(*ctl)) || !make_real(w, &f))
+			return false;
+		if (atomic_compare_exchange_strong_explicit(
+			    &h->chunks_used, &used, used + 1, memory_order_acq_rel,
+			    memory_order_acquire) &&
+		    take(w, f))
+			return true;
+		f.index = ptrc_pool_used(&w->pool);
+	}
+	return false;
+}
+
+/* ---- giving room ---- */
+
+/* Let the writer use its chunk without asking again, as far as the stream can take it. */
+static void grant(struct ptrc_writer *w, const struct survey *v, uint32_t need)
+{
+	uint64_t min = w->header->stream_min_size, room;
+
+	w->limit = (uint8_t *)w->chunk + w->pool.chunk_size;
+	if (w->header->policy == POSIX_TRACE_LOOP)
+		return;
+	room = v->unread < min ? min - v->unread : 0;
+	if (room < need)
+		room = need;
+	if (room < (uint64_t)(w->limit - w->at))
+		w->limit = w->at + room;
+}
+
+bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
+{
+	struct ptrc_stream_header *h = w->header;
+	uint64_t min = h->stream_min_size;
+	bool is_loop = h->policy == POSIX_TRACE_LOOP;
+	bool is_keeper = w->slot_index == PTRC_SLOT_KEEPER;
+	/* In a chunk of another writer the first record must be a CONTEXT record. */
+	uint32_t need_partial = need + 16 + 8 + (uint32_t)sizeof(struct ptrc_context);
+	bool has_reaped = false;
+
+	for (unsigned tries = 0; tries < ROOM_TRIES; tries++) {
+		const struct found *stolen = NULL;
+		struct survey v;
+
+		survey_chunks(w, need_partial, &v);
+		if (h->policy == POSIX_TRACE_FLUSH && !is_keeper && v.unread >= min / 2)
+			ptrc_ring_keeper(h);
+		if (!is_loop && !is_forced && !is_keeper && v.unread + need > min)
+			return false;
+		if (w->chunk && (uint32_t)(w->at - (uint8_t *)w->chunk) + need <=
+					w->pool.chunk_size) {
+			grant(w, &v, need);
+			return true;
+		}
+		ptrc_writer_seal(w);
+		if (is_found(&v.partial) && !is_keeper && adopt(w, v.partial)) {
+			grant(w, &v, need_partial);
+			return true;
+		}
+		if (is_loop && !is_keeper && is_found(&v.victim) &&
+		    v.sealed_unread - v.victim_unread >= min &&
+		    leaves_enough(&w->pool, v.victim_tlast, min)) {
+			stolen = &v.victim;
+		} else if (is_found(&v.free) && make_real(w, &v.free)) {
+			if (!take(w, v.free))
+				continue;
+			grant(w, &v, need);
+			return true;
+		} else if (!has_reaped &&
+			   ptrc_pool_used(&w->pool) >= h->base_chunk_count) {
+			/* Use chunks of dead threads before the pool grows. */
+			ptrc_slots_reap(&w->pool, 0, 0);
+			has_reaped = true;
+			continue;
+		} else if (take_new(w)) {
+			grant(w, &v, need);
+			return true;
+		} else if (is_loop && is_found(&v.victim)) {
+			stolen = &v.victim;
+		} else if (is_loop && is_found(&v.stuck)) {
+			stolen = &v.stuck;
+		} else {
+			return false;
+		}
+		if (steal(w, *stolen)) {
+			grant(w, &v, need);
+			return true;
+		}
+	}
+	return false;
+}
