@@ -51,16 +51,16 @@ static const struct ptrc_cli_option options[] = {
 	{"tid", KEY_TID, "TID",
 	 "show only events of the thread, as the kernel\nnumbers it; may be given several times"},
 	{"since", KEY_SINCE, "TIME",
-	 "show only events from then on:\n2026-01-02T03:04:05Z, 2026-01-02 03:04 (local),\n"
+	 "show only events from this time on:\n2026-01-02T03:04:05Z, 2026-01-02 03:04 (local),\n"
 	 "03:04 (today), +2s after the begin, -5s before the\nend"},
-	{"until", KEY_UNTIL, "TIME", "show only events up to then"},
+	{"until", KEY_UNTIL, "TIME", "show only events up to this time"},
 	{"around", KEY_AROUND, "GLOB",
 	 "show only events near to those whose name matches"},
 	{"before", KEY_BEFORE, "DURATION", "how long before them: 10s, 1.5ms, 1m30s"},
 	{"after", KEY_AFTER, "DURATION", "how long after them (default: both 1s)"},
 	{"where", KEY_WHERE, "EXPR",
-	 "show only events for which it holds, such as\n"
-	 "'len > 9 && data.rows == 0'; may be given several\ntimes"},
+	 "show only events for which the expression holds,\n"
+	 "such as 'len > 9 && data.rows == 0'; may be given\nseveral times"},
 	{"first", KEY_FIRST, "N", "show only the first N of them"},
 	{"last", KEY_LAST, "N", "show only the last N of them"},
 	{"count", KEY_COUNT, NULL, "show only how many there are"},
@@ -71,9 +71,9 @@ static const struct ptrc_cli_option options[] = {
 	 "take layouts from the decode: of this file, see\n"
 	 "ptrace.yaml(5); - for standard input"},
 	{"fields", KEY_FIELDS, "LIST",
-	 "show these, in this order: time, ns, event, id,\n"
-	 "pid, tid, thread, address, truncated, len, data,\n"
-	 "log, reason, error, data.NAME"},
+	 "show these fields, in this order: time, ns, event,\n"
+	 "id, pid, tid, thread, address, truncated, len,\n"
+	 "data, log, reason, error, data.NAME"},
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text or json (default: text on a terminal,\nelse json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
@@ -263,8 +263,8 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--follow", "cannot be used together with --last");
 	if (dump.session && (dump.since.base == PTRC_WHEN_FROM_END ||
 			     dump.until.base == PTRC_WHEN_FROM_END))
-		ptrc_cli_usage("--follow", "the end of a session is not known: no times "
-					   "relative to it");
+		ptrc_cli_usage("--follow", "the end of a session is not known: times "
+					   "cannot be relative to it");
 	if (!dump.session && !operands)
 		ptrc_cli_usage(NULL, "no LOG given");
 }
@@ -345,7 +345,7 @@ static void parse(int argc, char **argv)
 			break;
 		case KEY_FOLLOW:
 			if (dump.session)
-				ptrc_cli_usage("--follow", "one session only");
+				ptrc_cli_usage("--follow", "is given twice");
 			dump.session = optarg;
 			break;
 		case KEY_SUMMARY:

@@ -35,8 +35,8 @@ static const struct ptrc_cli cli = {
 	.operands = "[OPTION]... SESSION|LOG...",
 	.summary =
 		"Lists the event types of sessions and trace logs: number, events seen,\n"
-		"bytes of data, events cut to max-data-size, name. What has a / in it, or\n"
-		"is no session, is a log.",
+		"bytes of data, events cut to max-data-size, name. A name that has a / in\n"
+		"it, or that no session has, is the path of a log.",
 	.options = options,
 	.notes =
 		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
@@ -87,7 +87,7 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	}
 }
 
-/* A header for each, as head(1) has them. */
+/* Puts a header before the types of each session or log, as head(1) does for files. */
 static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
 {
 	if (is_json || is_names)
@@ -98,7 +98,7 @@ static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
 	ptrc_buffer_text(b, ":\n");
 }
 
-/* Whether there is such a session; then *status says how it went. */
+/* Returns whether there is such a session; sets *status if it does not answer. */
 static bool list_session(struct ptrc_event_types *types, const char *name,
 			 enum ptrc_exit *status)
 {
@@ -127,7 +127,7 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	if (!ptrc_reader_open(&reader, path))
 		return PTRC_EXIT_FAILED;
 	ptrc_event_types_from_log(types, &reader, !is_names);
-	/* What was lost before it came to the log does not concern the names in it. */
+	/* Events that were lost before they reached the log do not matter here. */
 	ptrc_reader_losses(&reader, !is_names, &losses);
 	if (!is_names &&
 	    (losses.unreadable_events || losses.is_unclosed || losses.read_error)) {

@@ -33,8 +33,8 @@ static const struct ptrc_cli cli = {
 	.operands = "[OPTION]... SESSION|LOG...",
 	.summary =
 		"Shows status, attributes, counts, losses and rates of sessions and\n"
-		"trace logs, and how often each type of event was seen. What has a / in\n"
-		"it, or is no session, is a log.",
+		"trace logs, and how often each type of event was recorded. A name that\n"
+		"has a / in it, or that no session has, is the path of a log.",
 	.options = options,
 	.notes =
 		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
@@ -45,7 +45,7 @@ static struct ptrc_session_reply reply;
 static struct ptrc_reader reader;
 static struct ptrc_stat stat_of_it;
 
-/* Whether there is such a session; *is_failed if it cannot be asked. */
+/* Returns whether there is such a session; sets *is_failed if it does not answer. */
 static bool stat_session(const char *name, bool *is_failed)
 {
 	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
@@ -68,7 +68,8 @@ static bool stat_session(const char *name, bool *is_failed)
 	return true;
 }
 
-/* Whether stat_of_it holds what is to be shown. */
+/* Fills in stat_of_it for a session or a log. Returns false, after a message, if that
+ * fails. */
 static bool gather(const char *thing)
 {
 	bool is_failed = false;

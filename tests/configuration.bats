@@ -103,7 +103,7 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 	printf 'start: true\nstream-full-policy: flush\n' >file.yaml
 	run_split ptrace-create -c file.yaml --pid=$$ --name="$me.a"
 	[ "$status" -eq 2 ]
-	[ "$stderr" = "ptrace-create: file.yaml:2:21: stream-full-policy: flush needs a log, an output" ]
+	[ "$stderr" = "ptrace-create: file.yaml:2:21: stream-full-policy: flush needs a log: give an output" ]
 	ptrace-create -c file.yaml --pid=$$ --name="$me.a" -o create.log
 	ptrace-run -c <(echo 'stream-full-policy: flush') -o run.log -- "$traced"
 }
@@ -131,9 +131,9 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		2:3	unknown key 'Name' (did you mean 'name'?)	# one\n  Name: x
 		1:1	(did you mean 'sessions'?)	session: [{}]
 		3:5	unknown key 'sessions'	sessions:\n  - name: a\n    sessions: []
-		2:1	'name' is there twice, first in line 1	name: a\nname: b
-		2:1	'filter' is there twice	filter: []\nfilter: []
-		1:19	decode: 'a' is there twice	decode: {a: u8 x, a: u8 x}
+		2:1	'name' is given twice, first in line 1	name: a\nname: b
+		2:1	'filter' is given twice	filter: []\nfilter: []
+		1:19	decode: 'a' is given twice	decode: {a: u8 x, a: u8 x}
 		1:7	name: has to be text, not a list	name: [a]
 		1:7	name: has to be text, not a mapping	name: {a: b}
 		1:6	name: has to be text, not nothing	name:
@@ -167,19 +167,19 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		1:12	has to be a mapping of settings, not a single value	sessions: [a]
 		1:29	name: 'a' is the name of the session in line 1 too	sessions: [{name: a},{name: a}]
 		1:22	a second session	sessions: [{name: a},{name: b}]
-		2:1	'name' stands beside 'sessions'	sessions: [{}]\nname: x
-		2:1	'sessions' stands beside settings	name: x\nsessions: [{}]
+		2:1	'name' cannot stand beside 'sessions'	sessions: [{}]\nname: x
+		2:1	'sessions' cannot stand beside settings	name: x\nsessions: [{}]
 		1:1	'defaults' without 'sessions'	defaults: {}
 		2:1	a second document	name: a\n---\nname: b
-		1:7	anchors and aliases are not known here	name: &a x
-		1:7	anchors and aliases are not known here; a text that begins with * needs quotes	name: *a
+		1:7	anchors and aliases are not supported	name: &a x
+		1:7	anchors and aliases are not supported; a text that begins with * needs quotes	name: *a
 		1:9	a text that begins with * needs quotes	filter: *.debug
 		2:5	a text that begins with * needs quotes	filter:\n  - *
-		1:7	anchors and aliases are not known here	name: &a [*a]
-		1:7	tags are not known here	name: !!str x
-		1:9	tags are not known here	filter: !a []
-		1:1	a tab, where YAML has blanks only	\tname: x
-		2:1	a tab, where YAML has blanks only	filter:\n\t- x
+		1:7	anchors and aliases are not supported	name: &a [*a]
+		1:7	tags are not supported	name: !!str x
+		1:9	tags are not supported	filter: !a []
+		1:1	a tab, where YAML allows only blanks	\tname: x
+		2:1	a tab, where YAML allows only blanks	filter:\n\t- x
 		1:7	not a text in UTF-8	name: \xff
 		1:1	not a text in UTF-8	\xff\xfen\x00:\x00
 		1:7	not a text in UTF-8: control characters	name: \x01

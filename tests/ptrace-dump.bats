@@ -230,7 +230,7 @@ times() {
 	run_split ptrace-dump --where='event == db.query' run.log
 	[[ $stderr == *"events have no field 'db.query'; text stands in quotes."* ]]
 	run_split ptrace-dump --where='.data.rows > 2' run.log
-	[[ $stderr == *"a field has no dot in front here"* ]]
+	[[ $stderr == *"a field is written without a dot in front"* ]]
 	run_split ptrace-dump --where='pdi == 3' run.log
 	[[ $stderr == *"did you mean 'pid'?"* ]]
 	run_split ptrace-dump --where='ä == 3' run.log
@@ -547,7 +547,7 @@ times() {
 	[ "$status" -eq 1 ]
 	[ -z "$stdout" ]
 	assert_one_message ptrace-dump
-	[[ $stderr == *"standard input: no copy of it can be kept in $PWD/full, see TMPDIR: No space left on device" ]]
+	[[ $stderr == *"standard input: cannot keep a copy of it in $PWD/full (see TMPDIR): No space left on device" ]]
 }
 
 @test "events of programs only" {

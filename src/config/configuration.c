@@ -126,7 +126,8 @@ static bool add_text(struct ptrc_config_list *list, const char *text,
 		     struct ptrc_cli_reason *why)
 {
 	if (list->count == PTRC_CONFIG_ITEMS_MAX)
-		return ptrc_cli_because(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
+		return ptrc_cli_because(why, "has more than %d entries",
+					PTRC_CONFIG_ITEMS_MAX);
 	list->texts = grow(list->texts, list->count, sizeof(*list->texts));
 	list->texts[list->count++] = text;
 	return true;
@@ -154,8 +155,8 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key,
 				text, PTRC_SESSION_NAME_MAX);
 		if (key == PTRC_CONFIG_OUTPUT && !strcmp(text, "-"))
 			return ptrc_cli_because(
-				why, "'-' is not standard output here, which is "
-				     "/dev/stdout; a file of this name is ./-");
+				why, "'-' is not standard output here: use "
+				     "/dev/stdout, or ./- for a file of this name");
 		*(const char **)field = text;
 		break;
 	case PTRC_CONFIG_NUMBER:
@@ -199,7 +200,8 @@ bool ptrc_config_add_layout(struct ptrc_config *c,
 	    !is_text(&ptrc_config_settings[PTRC_CONFIG_DECODE], layout->text, why))
 		return false;
 	if (m->count == PTRC_CONFIG_ITEMS_MAX)
-		return ptrc_cli_because(why, "are more than %d", PTRC_CONFIG_ITEMS_MAX);
+		return ptrc_cli_because(why, "has more than %d entries",
+					PTRC_CONFIG_ITEMS_MAX);
 	m->layouts = grow(m->layouts, m->count, sizeof(*m->layouts));
 	m->layouts[m->count++] = *layout;
 	c->given |= 1U << PTRC_CONFIG_DECODE;

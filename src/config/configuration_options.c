@@ -88,7 +88,7 @@ static void check_together(const struct ptrc_config_line *l,
 	if (c->stream_full_policy == POSIX_TRACE_FLUSH && !c->output && !l->is_dump &&
 	    l->user == PTRC_CONFIG_FOR_CREATE)
 		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,
-			       "flush needs a log, an output");
+			       "flush needs a log: give an output");
 }
 
 void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_advice,

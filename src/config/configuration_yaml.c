@@ -132,7 +132,8 @@ static void __attribute__((noreturn)) refuse_syntax(const struct reader *r)
 	}
 	mark = mark_of(&p->problem_mark);
 	if (is_tab(r, &p->problem_mark))
-		ptrc_config_refuse(r->file, &mark, "a tab, where YAML has blanks only");
+		ptrc_config_refuse(r->file, &mark,
+				   "a tab, where YAML allows only blanks");
 	if (p->context)
 		ptrc_config_refuse(r->file, &mark, "not YAML: %s, %s", problem,
 				   p->context);
@@ -174,14 +175,14 @@ static yaml_event_type_t next(struct reader *r)
 	if (!yaml_parser_parse(&r->parser, &r->event))
 		refuse_syntax(r);
 	if (r->event.type == YAML_ALIAS_EVENT)
-		refuse(r, "anchors and aliases are not known here; %s", star_advice);
+		refuse(r, "anchors and aliases are not supported; %s", star_advice);
 	if (anchor_of(&r->event))
 		refuse(r,
-		       "anchors and aliases are not known here; what sessions have in "
-		       "common may stand in '%s'",
+		       "anchors and aliases are not supported; put what sessions have in "
+		       "common into '%s'",
 		       KEY_DEFAULTS);
 	if (tag_of(&r->event))
-		refuse(r, "tags are not known here");
+		refuse(r, "tags are not supported");
 	return r->event.type;
 }
 
@@ -234,9 +235,7 @@ static const char *quoted_text_of(const struct reader *r, const char *key)
 	if (is_plain(&r->event))
 		for (size_t i = 0; i < 2; i++)
 			if (!strcasecmp(text, words[i]))
-				refuse(r,
-				       "%s: has to be text; in quotes this would be one",
-				       key);
+				refuse(r, "%s: has to be text: put it in quotes", key);
 	return text;
 }
 
@@ -319,7 +318,7 @@ static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_k
 		l.event = text_of(r);
 		for (size_t i = 0; i < c->decode.count; i++)
 			if (!strcmp(c->decode.layouts[i].event, l.event))
-				refuse(r, "%s: '%.80s' is there twice", name, l.event);
+				refuse(r, "%s: '%.80s' is given twice", name, l.event);
 		next(r);
 		if (r->event.type != YAML_SCALAR_EVENT || is_null(&r->event))
 			refuse(r, "%s: %.80s: has to be text, not %s", name, l.event,
@@ -375,8 +374,8 @@ static enum ptrc_config_key find_key(const struct reader *r, const char *text,
 			continue;
 		if (!(ptrc_config_settings[key].users & r->user))
 			refuse(r,
-			       "'%s' is not for this command, which starts what it "
-			       "traces",
+			       "'%s' is not for this command, which starts the program "
+			       "that it traces",
 			       text);
 		return (enum ptrc_config_key)key;
 	}
@@ -397,7 +396,7 @@ static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 	enum ptrc_config_key key = find_key(r, text, is_root);
 
 	if (c->given & 1U << key)
-		refuse(r, "'%s' is there twice, first in line %zu", text,
+		refuse(r, "'%s' is given twice, first in line %zu", text,
 		       c->marks[key].line);
 	read_value(r, c, key);
 }
@@ -440,7 +439,7 @@ static void read_sessions(struct reader *r)
 static void read_common(struct reader *r, bool is_sessions)
 {
 	if (is_sessions ? r->has_sessions : r->has_defaults)
-		refuse(r, "'%s' is there twice",
+		refuse(r, "'%s' is given twice",
 		       is_sessions ? KEY_SESSIONS : KEY_DEFAULTS);
 	if (is_sessions) {
 		r->has_sessions = true;
@@ -465,13 +464,12 @@ static void read_mapping(struct reader *r, struct ptrc_config *one)
 			find_key(r, key, true);
 		if (is_common && one->given)
 			refuse(r,
-			       "'%s' stands beside settings, whose place is in '%s' or "
-			       "in a session then",
+			       "'%s' cannot stand beside settings: move these into '%s' or "
+			       "a session",
 			       key, KEY_DEFAULTS);
 		if (!is_common && (r->has_sessions || r->has_defaults))
 			refuse(r,
-			       "'%s' stands beside '%s': its place is in '%s' or in a "
-			       "session",
+			       "'%s' cannot stand beside '%s': move it into '%s' or a session",
 			       key, r->has_sessions ? KEY_SESSIONS : KEY_DEFAULTS,
 			       KEY_DEFAULTS);
 		if (is_common)
@@ -550,7 +548,7 @@ void ptrc_config_parse(struct ptrc_config_file *file, const char *name, const vo
 		/* The end of the document. */
 		next(&r);
 		if (next(&r) != YAML_STREAM_END_EVENT)
-			refuse(&r, "a second document: a file has one");
+			refuse(&r, "a second document: a file can have only one");
 	} else {
 		*add_session(&r) = (struct ptrc_config){.mark = {1, 1}};
 	}

@@ -600,7 +600,7 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 			return false;
 		for (size_t i = 0; i < f->field_count; i++)
 			if (is_same_field(&f->fields[i], &field))
-				return ptrc_cli_because(why, "'%s' is there twice", name);
+				return ptrc_cli_because(why, "'%s' is given twice", name);
 		f->fields = ptrc_cli_reallocate(f->fields, (f->field_count + 1) *
 								   sizeof(*f->fields));
 		f->fields[f->field_count++] = field;

@@ -146,7 +146,7 @@ static bool take_count(struct parser *p, const struct type *type, size_t *count)
 	skip_blanks(p);
 	if (!n || n > COUNT_MAX || *p->at != ']')
 		return ptrc_cli_because(p->why,
-					"'%s[' wants a number from 1 to %d and ']'",
+					"'%s[' needs a number from 1 to %d and ']'",
 					type->name, (int)COUNT_MAX);
 	p->at++;
 	*count = n;
@@ -173,7 +173,7 @@ static bool take_name(struct parser *p, const struct type *type, struct field *f
 		return *name ? ptrc_cli_because(p->why, "'pad' takes no name") : true;
 	if (!*name || (*name >= '0' && *name <= '9'))
 		return ptrc_cli_because(
-			p->why, "'%s' wants a name behind it: letters, digits and _",
+			p->why, "'%s' needs a name behind it: letters, digits and _",
 			type->name);
 	for (size_t i = 0; i < p->layout->count; i++) {
 		const char *other = p->layout->fields[i].text;
@@ -224,7 +224,7 @@ static bool take_field(struct parser *p)
 	if (type->size)
 		f.size = type->size;
 	else if (!f.size && (type->kind == CHARS || type->kind == PADDING))
-		return ptrc_cli_because(p->why, "'%s' wants [N] behind it", type->name);
+		return ptrc_cli_because(p->why, "'%s' needs [N] behind it", type->name);
 	if (!take_name(p, type, &f))
 		return false;
 	l->fields = ptrc_cli_reallocate(l->fields, (l->count + 1) * sizeof(*l->fields));

@@ -98,7 +98,7 @@ static bool spool(const char *path, int *fd)
 		}
 	}
 	if (write_error)
-		ptrc_cli_message(path, "no copy of it can be kept in %s, see TMPDIR: %s",
+		ptrc_cli_message(path, "cannot keep a copy of it in %s (see TMPDIR): %s",
 				 temporary_directory(), strerror(write_error));
 	else if (error)
 		ptrc_cli_error(path, error);

@@ -241,7 +241,7 @@ static void read_sign(struct parser *p)
 		return;
 	}
 	if (*p->at == '=' || *p->at == '&' || *p->at == '|')
-		refuse(p, p->at, "'%c' is '%c%c' here", *p->at, *p->at, *p->at);
+		refuse(p, p->at, "write '%c%c' instead of '%c'", *p->at, *p->at, *p->at);
 	else
 		refuse(p, p->at, "'%.*s' has no meaning here", character_length(p->at),
 		       p->at);
@@ -259,7 +259,7 @@ static void next(struct parser *p)
 	else if (is_letter(*p->at))
 		read_word(p);
 	else if (*p->at == '.' && is_letter(p->at[1]))
-		refuse(p, p->at, "a field has no dot in front here");
+		refuse(p, p->at, "a field is written without a dot in front");
 	else if (is_digit(*p->at) || *p->at == '-' || *p->at == '+' || *p->at == '.')
 		read_number(p);
 	else if (*p->at == '"' || *p->at == '\'')
@@ -425,20 +425,20 @@ static void read_pattern(struct parser *p, struct node *n)
 
 	next(p);
 	if (p->token != STRING && p->token != BAD)
-		refuse(p, p->token_at, "'%s' wants a string behind it", sign);
+		refuse(p, p->token_at, "'%s' needs a string behind it", sign);
 	else
 		read_operand(p, pattern, true);
 	if (p->token == BAD)
 		return;
 	if (left->is_field && ptrc_field_is_number(&left->field)) {
-		refuse(p, p->begin + left->at, "'%s' wants text, and '%s' is a number",
+		refuse(p, p->begin + left->at, "'%s' needs text, but '%s' is a number",
 		       sign, ptrc_field_name(left->field.id));
 	} else if (pattern->literal.size > PATTERN_MAX_BYTES ||
 		   (kind == REGEX && !is_modest(pattern->text))) {
 		refuse(p, p->begin + pattern->at, "the pattern is too large");
 	} else if (kind == REGEX && has_back_reference(pattern->text)) {
 		refuse(p, p->begin + pattern->at,
-		       "back references (\\1) are not known here");
+		       "back references (\\1) are not supported");
 	} else if (kind == GLOB) {
 		n->kind = GLOB;
 	} else {
