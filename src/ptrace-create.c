@@ -14,7 +14,6 @@
 #include "src/config/configuration_options.h"
 #include "src/config/configuration_yaml.h"
 #include "src/cli/exit_status.h"
-#include "src/session/filter_rules.h"
 #include "src/cli/json.h"
 #include "src/session/logfile.h"
 #include "src/cli/output.h"
@@ -65,7 +64,6 @@ struct making {
 	char stem[PTRC_SESSION_NAME_MAX];
 	struct ptrc_logfile log;
 	char *absolute_log;
-	struct ptrc_filter_rules filter;
 	struct ptrc_session_outcome outcome;
 };
 
@@ -185,7 +183,8 @@ static bool make(struct making *m, const struct ptrc_config *c)
 		.name = c->name,
 		.name_stem = m->stem,
 		.log_fd = -1,
-		.filter = &m->filter,
+		.filter = c->filter.texts,
+		.filter_count = c->filter.count,
 		.is_until_exit = c->is_until_exit,
 		.is_started = c->is_started,
 	};
@@ -199,8 +198,6 @@ static bool make(struct making *m, const struct ptrc_config *c)
 	if (ptrc_config_attributes(c, &attr))
 		ptrc_cli_no_memory();
 	plan.attr = &attr;
-	for (size_t i = 0; i < c->filter.count; i++)
-		ptrc_filter_rules_add(&m->filter, c->filter.texts[i]);
 	if (c->output) {
 		error = ptrc_logfile_open(&m->log, c->output);
 		if (error) {

@@ -177,8 +177,6 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 		exit(say_cannot_execute(r->command[0], error));
 	if (ptrc_config_attributes(c, &r->attr))
 		ptrc_cli_no_memory();
-	for (size_t i = 0; i < c->filter.count; i++)
-		ptrc_filter_rules_add(&r->filter, c->filter.texts[i]);
 	if (!c->output && !is_log_or_empty(DEFAULT_LOG)) {
 		ptrc_cli_message(DEFAULT_LOG,
 				 "exists and is no trace log; name another with -o");
@@ -269,7 +267,7 @@ static void stop_too(void)
 static int wait_child(struct run *r)
 {
 	const struct timespec refresh = {0, PTRC_FILTER_RULES_REFRESH_MS * 1000000};
-	bool is_refreshing = ptrc_filter_rules_is_pending(&r->filter);
+	bool is_refreshing = r->filter.count;
 
 	for (;;) {
 		int status;
@@ -464,7 +462,9 @@ static bool start_trace(struct run *r)
 			ptrc_trace_error(error, r->command[0], r->log.path);
 		return false;
 	}
-	error = ptrc_filter_rules_apply(&r->filter, r->trace);
+	error = ptrc_filter_rules_apply(&r->filter, r->trace,
+					config.sessions[0].filter.texts,
+					config.sessions[0].filter.count);
 	if (error)
 		ptrc_cli_message("--filter", "%s",
 				 error == ENOSPC ? "too many names of events"

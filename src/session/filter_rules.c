@@ -4,108 +4,291 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/cli.h"
+#include "src/cli/output.h"
+#include "src/session/session_protocol.h"
+#include "src/view/reader.h"
+
+enum {
+	IDS = PTRC_READER_IDS,
+	GLOBS_MAX = 1024,
+};
 
 bool ptrc_filter_rules_is_glob(const char *text)
 {
 	return strpbrk(text, "*?[\\");
 }
 
-static size_t find(const struct ptrc_filter_rules *r, const char *text)
+void ptrc_filter_rules_clear(struct ptrc_filter_rules *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		free(r->globs[i].text);
+	free(r->globs);
+	memset(r, 0, sizeof(*r));
+}
+
+/* The index of the glob, or .count. */
+static size_t find_glob(const struct ptrc_filter_rules *r, const char *text)
 {
 	size_t i = 0;
 
-	while (i < r->count && strcmp(r->rules[i].text, text))
+	while (i < r->count && strcmp(r->globs[i].text, text))
 		i++;
 	return i;
 }
 
-void ptrc_filter_rules_add(struct ptrc_filter_rules *r, const char *text)
+static void add_glob(struct ptrc_filter_rules *r, const char *text)
 {
 	char *copy;
 
-	if (find(r, text) < r->count)
+	if (find_glob(r, text) < r->count)
 		return;
 	copy = strdup(text);
 	if (!copy)
 		ptrc_cli_no_memory();
-	r->rules = ptrc_cli_reallocate(r->rules, (r->count + 1) * sizeof(*r->rules));
-	r->rules[r->count++] = (struct ptrc_filter_rule){.text = copy};
+	r->globs = ptrc_cli_reallocate(r->globs, (r->count + 1) * sizeof(*r->globs));
+	r->globs[r->count++] = (struct ptrc_filter_glob){.text = copy};
 }
 
-bool ptrc_filter_rules_remove(struct ptrc_filter_rules *r, const char *text)
+static void remove_glob(struct ptrc_filter_rules *r, const char *text)
 {
-	size_t i = find(r, text);
+	size_t i = find_glob(r, text);
 
 	if (i == r->count)
+		return;
+	free(r->globs[i].text);
+	r->globs[i] = r->globs[--r->count];
+}
+
+/* ---- a change ---- */
+
+/* The event types of the stream, and behind them the names that the change will register. A
+ * request may have many texts to be compared with these names. */
+struct known {
+	size_t count;
+	size_t new_count;
+	trace_event_id_t ids[IDS];
+	char names[IDS][TRACE_EVENT_NAME_MAX + 1];
+};
+
+static int load_known(trace_id_t trace, struct known *k)
+{
+	int unavailable;
+	int error = posix_trace_eventtypelist_rewind(trace);
+
+	k->count = 0;
+	k->new_count = 0;
+	while (!error && k->count < IDS) {
+		trace_event_id_t *id = &k->ids[k->count];
+
+		error = posix_trace_eventtypelist_getnext_id(trace, id, &unavailable);
+		if (error || unavailable)
+			break;
+		error = posix_trace_eventid_get_name(trace, *id, k->names[k->count]);
+		k->count++;
+	}
+	return error;
+}
+
+/* Adds to the set the event types that the text means. Returns false if there are none. */
+static bool find(const struct known *k, const char *text, trace_event_set_t *set)
+{
+	bool is_glob = ptrc_filter_rules_is_glob(text);
+	bool is_known = false;
+
+	for (size_t i = 0; i < k->count; i++)
+		if (is_glob ? !fnmatch(text, k->names[i], 0)
+			    : !strcmp(text, k->names[i])) {
+			posix_trace_eventset_add(k->ids[i], set);
+			is_known = true;
+		}
+	return is_known;
+}
+
+/* Notes a name that will be registered. Returns false if there is no room for it. */
+static bool note_new(struct known *k, const char *text)
+{
+	size_t end = k->count + k->new_count;
+
+	for (size_t i = k->count; i < end; i++)
+		if (!strcmp(text, k->names[i]))
+			return true;
+	/* There is no identifier 0. */
+	if (end >= IDS - 1)
 		return false;
-	free(r->rules[i].text);
-	r->rules[i] = r->rules[--r->count];
+	strcpy(k->names[end], text);
+	k->new_count++;
 	return true;
 }
 
-void ptrc_filter_rules_clear(struct ptrc_filter_rules *r)
+/* Looks at all texts before anything is changed, because a name stays registered for good. */
+static int check(struct known *k, const struct ptrc_filter_rules *r, uint32_t flags,
+		 const char *texts, size_t size, trace_event_set_t *set,
+		 uint32_t *culprit)
 {
-	for (size_t i = 0; i < r->count; i++)
-		free(r->rules[i].text);
-	free(r->rules);
-	memset(r, 0, sizeof(*r));
+	size_t globs = flags & PTRC_SESSION_FILTER_SET ? 0 : r->count;
+	bool is_new = flags & PTRC_SESSION_FILTER_NEW;
+
+	*culprit = 0;
+	for (const char *t = texts; t < texts + size; t += strlen(t) + 1) {
+		bool is_glob = ptrc_filter_rules_is_glob(t);
+		bool is_known;
+
+		if (!*t)
+			return EINVAL;
+		if (strlen(t) > TRACE_EVENT_NAME_MAX)
+			return ENAMETOOLONG;
+		is_known = find(k, t, set);
+		if (!is_known && !is_new &&
+		    !(flags & PTRC_SESSION_FILTER_REMOVE && find_glob(r, t) < r->count))
+			return ENOENT;
+		if (is_new && is_glob && ++globs > GLOBS_MAX)
+			return ENOSPC;
+		if (is_new && !is_glob && !is_known && !note_new(k, t))
+			return ENOSPC;
+		++*culprit;
+	}
+	return 0;
 }
 
-bool ptrc_filter_rules_is_empty(const struct ptrc_filter_rules *r)
+/* Registers the new names. The filter is changed only afterwards: a program may have taken the
+ * last place since check(). */
+static int open_names(trace_id_t trace, const struct known *k, const char *texts,
+		      size_t size, trace_event_set_t *set, uint32_t *culprit)
 {
-	return !r->count && !r->is_system && !r->is_all;
+	*culprit = 0;
+	for (const char *t = texts; t < texts + size; t += strlen(t) + 1) {
+		trace_event_id_t id;
+		int error = 0;
+
+		if (!ptrc_filter_rules_is_glob(t) && !find(k, t, set)) {
+			error = posix_trace_trid_eventid_open(trace, t, &id);
+			/* Every name for which there is no room gets this identifier. */
+			if (!error && id == POSIX_TRACE_UNNAMED_USEREVENT)
+				error = ENOSPC;
+			if (!error)
+				error = posix_trace_eventset_add(id, set);
+		}
+		if (error)
+			return error;
+		++*culprit;
+	}
+	return 0;
 }
 
-bool ptrc_filter_rules_is_pending(const struct ptrc_filter_rules *r)
+static void change_globs(struct ptrc_filter_rules *r, uint32_t flags, const char *texts,
+			 size_t size)
 {
-	for (size_t i = 0; i < r->count; i++)
-		if (ptrc_filter_rules_is_glob(r->rules[i].text))
-			return true;
-	return false;
+	if (flags & PTRC_SESSION_FILTER_SET ||
+	    (flags & PTRC_SESSION_FILTER_REMOVE && flags & PTRC_SESSION_FILTER_ALL))
+		ptrc_filter_rules_clear(r);
+	for (const char *t = texts; t < texts + size; t += strlen(t) + 1) {
+		if (flags & PTRC_SESSION_FILTER_REMOVE)
+			remove_glob(r, t);
+		else if (flags & PTRC_SESSION_FILTER_NEW && ptrc_filter_rules_is_glob(t))
+			add_glob(r, t);
+	}
 }
 
-/* Whether a glob matches that has not been held against this event type before. */
+/* What posix_trace_set_filter() is to do; 0 if the flags do not name one action. */
+static int operation(uint32_t flags)
+{
+	switch (flags & (PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
+			 PTRC_SESSION_FILTER_REMOVE)) {
+	case PTRC_SESSION_FILTER_SET:
+		return POSIX_TRACE_SET_EVENTSET;
+	case PTRC_SESSION_FILTER_ADD:
+		return POSIX_TRACE_ADD_EVENTSET;
+	case PTRC_SESSION_FILTER_REMOVE:
+		return POSIX_TRACE_SUB_EVENTSET;
+	default:
+		return 0;
+	}
+}
+
+int ptrc_filter_rules_change(struct ptrc_filter_rules *r, trace_id_t trace,
+			     uint32_t flags, const char *texts, size_t size,
+			     uint32_t *culprit)
+{
+	trace_event_set_t set;
+	struct known *known;
+	int how = operation(flags);
+	int error;
+
+	if (!how || (size && texts[size - 1]))
+		return EINVAL;
+	if (flags & PTRC_SESSION_FILTER_ALL)
+		error = posix_trace_eventset_fill(&set, POSIX_TRACE_ALL_EVENTS);
+	else if (flags & PTRC_SESSION_FILTER_SYSTEM)
+		error = posix_trace_eventset_fill(&set, POSIX_TRACE_SYSTEM_EVENTS);
+	else
+		error = posix_trace_eventset_empty(&set);
+	known = malloc(sizeof(*known));
+	if (!known)
+		return ENOMEM;
+	if (!error)
+		error = load_known(trace, known);
+	if (!error)
+		error = check(known, r, flags, texts, size, &set, culprit);
+	if (!error && flags & PTRC_SESSION_FILTER_NEW)
+		error = open_names(trace, known, texts, size, &set, culprit);
+	free(known);
+	if (!error)
+		error = posix_trace_set_filter(trace, &set, how);
+	if (error)
+		return error;
+	change_globs(r, flags, texts, size);
+	/* The event types that exist now have been compared above. */
+	ptrc_filter_rules_refresh(r, trace);
+	return 0;
+}
+
+int ptrc_filter_rules_apply(struct ptrc_filter_rules *r, trace_id_t trace,
+			    const char *const *texts, size_t count)
+{
+	struct ptrc_buffer all = PTRC_BUFFER_INIT;
+	uint32_t culprit;
+	int error;
+
+	if (!count)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		ptrc_buffer_bytes(&all, texts[i], strlen(texts[i]) + 1);
+	error = ptrc_filter_rules_change(
+		r, trace, PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_NEW, all.bytes,
+		all.used, &culprit);
+	ptrc_buffer_free(&all);
+	return error;
+}
+
+/* ---- names that are opened later ---- */
+
+/* Whether a glob matches that was not compared with this event type before. */
 static bool is_match(const struct ptrc_filter_rules *r, size_t index, const char *name)
 {
 	for (size_t i = 0; i < r->count; i++)
-		if (r->rules[i].judged <= index &&
-		    ptrc_filter_rules_is_glob(r->rules[i].text) &&
-		    !fnmatch(r->rules[i].text, name, 0))
+		if (r->globs[i].judged <= index && !fnmatch(r->globs[i].text, name, 0))
 			return true;
 	return false;
 }
 
-static size_t first_unjudged(const struct ptrc_filter_rules *r)
-{
-	size_t first = SIZE_MAX;
-
-	for (size_t i = 0; i < r->count; i++)
-		if (r->rules[i].judged < first &&
-		    ptrc_filter_rules_is_glob(r->rules[i].text))
-			first = r->rules[i].judged;
-	return first;
-}
-
-/* Puts into the set what the globs match and have not seen before. */
-static int add_globs(struct ptrc_filter_rules *r, trace_id_t trace,
-		     trace_event_set_t *set)
+static int add_matches(struct ptrc_filter_rules *r, trace_id_t trace,
+		       trace_event_set_t *set)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	size_t first = first_unjudged(r);
+	size_t first = SIZE_MAX;
 	size_t index = 0;
 	trace_event_id_t id;
 	int unavailable;
-	int error;
+	/* Another user of the list may have gone past a new name. */
+	int error = posix_trace_eventtypelist_rewind(trace);
 
-	if (first == SIZE_MAX)
-		return 0;
-	/* Whoever else has used the list may have gone past a new name. */
-	error = posix_trace_eventtypelist_rewind(trace);
+	for (size_t i = 0; i < r->count; i++)
+		if (r->globs[i].judged < first)
+			first = r->globs[i].judged;
 	for (; !error; index++) {
 		error = posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable);
 		if (error || unavailable)
@@ -115,78 +298,7 @@ static int add_globs(struct ptrc_filter_rules *r, trace_id_t trace,
 			error = posix_trace_eventset_add(id, set);
 	}
 	for (size_t i = 0; i < r->count && !error; i++)
-		r->rules[i].judged = index;
-	return error;
-}
-
-/* Names stay registered for good: without room for all of them none is. */
-static int check_room(const struct ptrc_filter_rules *r, trace_id_t trace)
-{
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	size_t types = 0;
-	trace_event_id_t id;
-	int unavailable;
-	int error = posix_trace_eventtypelist_rewind(trace);
-
-	for (size_t i = 0; i < r->count; i++)
-		types += !ptrc_filter_rules_is_glob(r->rules[i].text);
-	while (!error) {
-		size_t rule;
-
-		error = posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable);
-		if (error || unavailable)
-			break;
-		types += id >= POSIX_TRACE_UNNAMED_USEREVENT;
-		rule = posix_trace_eventid_get_name(trace, id, name) ? r->count
-								     : find(r, name);
-		if (rule < r->count && !ptrc_filter_rules_is_glob(name))
-			types--;
-	}
-	return error ? error : types > TRACE_USER_EVENT_MAX ? ENOSPC : 0;
-}
-
-static int add_names(const struct ptrc_filter_rules *r, trace_id_t trace,
-		     trace_event_set_t *set)
-{
-	trace_event_id_t id;
-	int error = 0;
-
-	for (size_t i = 0; i < r->count && !error; i++) {
-		if (ptrc_filter_rules_is_glob(r->rules[i].text))
-			continue;
-		error = posix_trace_trid_eventid_open(trace, r->rules[i].text, &id);
-		/* Which is what names get that have no room; nobody meant to filter
-		 * those all. */
-		if (!error && id == POSIX_TRACE_UNNAMED_USEREVENT &&
-		    strcmp(r->rules[i].text, "posix_trace_unnamed_userevent"))
-			error = ENOSPC;
-		if (!error)
-			error = posix_trace_eventset_add(id, set);
-	}
-	return error;
-}
-
-int ptrc_filter_rules_apply(struct ptrc_filter_rules *r, trace_id_t trace)
-{
-	trace_event_set_t set;
-	int error;
-
-	if (ptrc_filter_rules_is_empty(r))
-		return 0;
-	if (r->is_all)
-		error = posix_trace_eventset_fill(&set, POSIX_TRACE_ALL_EVENTS);
-	else if (r->is_system)
-		error = posix_trace_eventset_fill(&set, POSIX_TRACE_SYSTEM_EVENTS);
-	else
-		error = posix_trace_eventset_empty(&set);
-	if (!error)
-		error = check_room(r, trace);
-	if (!error)
-		error = add_names(r, trace, &set);
-	if (!error)
-		error = add_globs(r, trace, &set);
-	if (!error)
-		error = posix_trace_set_filter(trace, &set, POSIX_TRACE_ADD_EVENTSET);
+		r->globs[i].judged = index;
 	return error;
 }
 
@@ -196,13 +308,13 @@ int ptrc_filter_rules_refresh(struct ptrc_filter_rules *r, trace_id_t trace)
 	trace_event_set_t after;
 	int error;
 
-	if (!ptrc_filter_rules_is_pending(r))
+	if (!r->count)
 		return 0;
 	error = posix_trace_get_filter(trace, &before);
 	after = before;
 	if (!error)
-		error = add_globs(r, trace, &after);
-	/* A set without pointers or holes, where the same members are the same bytes. */
+		error = add_matches(r, trace, &after);
+	/* A set has no pointers and no padding: the same members are the same bytes. */
 	if (!error && memcmp(&before, &after, sizeof(after)))
 		error = posix_trace_set_filter(trace, &after, POSIX_TRACE_SET_EVENTSET);
 	return error;

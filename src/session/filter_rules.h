@@ -1,70 +1,64 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which events a stream does not record, as users say it: names, globs, all system
+ * Which events a stream does not record, in the words of users: names, globs, all system
  * events, all events.
  *
- * The filter of a stream is a set of event types, so a name is registered ahead, and a
- * glob has to be held against names as programs open them: whoever holds the stream
- * calls ptrc_filter_rules_refresh() every PTRC_FILTER_RULES_REFRESH_MS while
- * ptrc_filter_rules_is_pending(). Events of a new name may get through until then.
+ * The filter of a stream is a set of event types. So a name is registered before any program
+ * opens it. A glob is kept, and compared with the names that programs open later: the process
+ * that controls the stream calls ptrc_filter_rules_refresh() every
+ * PTRC_FILTER_RULES_REFRESH_MS as long as there are globs. Until then some events of a new name
+ * may be recorded.
  */
 #ifndef PTRC_SRC_SESSION_FILTER_RULES_H
 #define PTRC_SRC_SESSION_FILTER_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <trace.h>
 
 enum { PTRC_FILTER_RULES_REFRESH_MS = 5 };
 
-struct ptrc_filter_rule {
-	/* A name or a glob, a copy. */
+struct ptrc_filter_glob {
 	char *text;
-	/* How many of the stream's event types, in the order of its list, a glob has been
-	 * held against: each once, so what somebody takes from the filter afterwards
-	 * stays out of it. */
+	/* The glob has been compared with so many event types, in the order of the stream's
+	 * list. It is compared with each only once: if a user takes a name out of the filter
+	 * afterwards, the glob does not put it back. */
 	size_t judged;
 };
 
-/* Starts zeroed. */
+/* The globs that are kept. Starts zeroed. */
 struct ptrc_filter_rules {
-	struct ptrc_filter_rule *rules;
+	struct ptrc_filter_glob *globs;
 	size_t count;
-	/* Every system event; every event. */
-	bool is_system;
-	bool is_all;
 };
 
-/* Whether the text is a glob, as fnmatch(3) has them, and not a plain name. */
+/* Whether the text is a glob as in fnmatch(3), and not a plain name. */
 bool ptrc_filter_rules_is_glob(const char *text);
 
-/* Adds a name or a glob, of which it makes a copy; once is enough. */
-void ptrc_filter_rules_add(struct ptrc_filter_rules *, const char *text);
-
-/* Takes one out again; false if it was not there. */
-bool ptrc_filter_rules_remove(struct ptrc_filter_rules *, const char *text);
-
-/* As new; frees what it has. */
-void ptrc_filter_rules_clear(struct ptrc_filter_rules *);
-
-/* Nothing is to be filtered out. */
-bool ptrc_filter_rules_is_empty(const struct ptrc_filter_rules *);
-
-/* There are globs, which names that are still to be opened may match. */
-bool ptrc_filter_rules_is_pending(const struct ptrc_filter_rules *);
-
 /*
- * Adds to the filter of the stream all that the rules say now. An error number of
- * posix_trace_set_filter() or posix_trace_trid_eventid_open(), or
- *   ENOSPC  a name cannot be registered, as there are too many.
+ * Changes the filter of the stream, and the globs that are kept, as the flags of a FILTER
+ * request say (see session_protocol.h), or changes nothing at all. The texts follow one another,
+ * each with its null byte; they are checked. Returns 0, or an error number, with the index of
+ * the text in *culprit if a text is the cause:
+ *   ENOENT        no program has opened the name, or the glob matches no name
+ *   ENAMETOOLONG  no name can be so long
+ *   ENOSPC        there is no room for another name, or there are too many globs
+ *   EINVAL        the flags or the texts make no sense
  */
-int ptrc_filter_rules_apply(struct ptrc_filter_rules *, trace_id_t);
+int ptrc_filter_rules_change(struct ptrc_filter_rules *, trace_id_t, uint32_t flags,
+			     const char *texts, size_t size, uint32_t *culprit);
 
-/*
- * The same for globs added and names opened since; touches the filter only if that
- * changes it.
- */
+/* Sets the filter of a new stream from names and globs. Errors as above. */
+int ptrc_filter_rules_apply(struct ptrc_filter_rules *, trace_id_t,
+			    const char *const *texts, size_t count);
+
+/* Adds to the filter the names that globs match and that programs have opened since the last
+ * call. Writes the filter only if that changes it. */
 int ptrc_filter_rules_refresh(struct ptrc_filter_rules *, trace_id_t);
+
+/* Forgets the globs. */
+void ptrc_filter_rules_clear(struct ptrc_filter_rules *);
 
 #endif

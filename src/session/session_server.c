@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
+#include "src/session/filter_rules.h"
 #include "src/session/logfile.h"
 #include "src/view/reader.h"
 #include "src/session/session_events.h"
@@ -62,7 +63,7 @@ struct controller {
 	/* pidfd of the target, or -1 when it has ended. */
 	int target_fd;
 	trace_id_t trace;
-	struct ptrc_filter_rules *filter;
+	struct ptrc_filter_rules filter;
 	struct ptrc_follow follow;
 	/* posix_trace_get_status() resets these whenever it tells them, so the controller keeps
 	 * them. */
@@ -251,7 +252,7 @@ static int answer_clear(struct controller *c)
 	c->is_log_overrun = false;
 	c->flush_error = 0;
 	/* posix_trace_clear() has emptied the filter; globs that are kept would fill it again. */
-	ptrc_filter_rules_clear(c->filter);
+	ptrc_filter_rules_clear(&c->filter);
 	ptrc_follow_cleared(&c->follow);
 	c->ran_ns = 0;
 	c->running_since_ns = now_ns();
@@ -273,14 +274,14 @@ static int answer_shutdown(struct controller *c)
 
 static int answer_filter(struct controller *c)
 {
-	return ptrc_session_types_filter(c->trace, c->filter, c->request.head.flags,
-					 c->request.texts, c->request.head.size,
-					 &c->reply);
+	return ptrc_filter_rules_change(&c->filter, c->trace, c->request.head.flags,
+					c->request.texts, c->request.head.size,
+					&c->reply.text);
 }
 
 static int answer_types(struct controller *c)
 {
-	return ptrc_session_types_page(c->trace, c->filter, c->request.head.from,
+	return ptrc_session_types_page(c->trace, &c->filter, c->request.head.from,
 				       &c->reply);
 }
 
@@ -420,7 +421,7 @@ static int next_look(const struct controller *c)
 {
 	int ms = ptrc_follow_timeout(&c->follow);
 
-	if (ms < 0 && c->target_fd >= 0 && ptrc_filter_rules_is_pending(c->filter))
+	if (ms < 0 && c->target_fd >= 0 && c->filter.count)
 		ms = PTRC_FILTER_RULES_REFRESH_MS;
 	if (c->listen_pause_ns && (ms < 0 || ms > LISTEN_PAUSE_MS))
 		ms = LISTEN_PAUSE_MS;
@@ -501,7 +502,7 @@ static void __attribute__((noreturn)) run(struct controller *c)
 			 is_more ? 0 : next_look(c)) < 0)
 			continue;
 		ptrc_follow_serve(&c->follow, p + POLL_CLIENTS + count, followers);
-		ptrc_filter_rules_refresh(c->filter, c->trace);
+		ptrc_filter_rules_refresh(&c->filter, c->trace);
 		is_more = ptrc_follow_read(&c->follow);
 		serve_clients(c, p + POLL_CLIENTS, count);
 		if (c->is_ending)
@@ -604,7 +605,8 @@ static int make_stream(struct controller *c, int32_t *stage)
 		error = posix_trace_create(plan->target, &attr, &c->trace);
 	if (error)
 		return error;
-	error = ptrc_filter_rules_apply(c->filter, c->trace);
+	error = ptrc_filter_rules_apply(&c->filter, c->trace, plan->filter,
+					plan->filter_count);
 	if (error)
 		*stage = PTRC_SESSION_STAGE_FILTER;
 	else if (plan->is_started)
@@ -668,12 +670,10 @@ static void __attribute__((noreturn))
 controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
 {
 	static struct controller c;
-	static struct ptrc_filter_rules no_filter;
 	struct ptrc_session_outcome outcome = {.stage = PTRC_SESSION_STAGE_PROCESS};
 
 	c.plan = plan;
 	c.spare_fd = -1;
-	c.filter = plan->filter ? plan->filter : &no_filter;
 	outcome.error = close_inherited(outcome_fd, plan->log_fd);
 	if (!outcome.error)
 		outcome.error = make_process(&c);

@@ -7,12 +7,12 @@
 #define PTRC_SRC_SESSION_SESSION_SERVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include <posixtrace.h>
 
-#include "src/session/filter_rules.h"
 #include "src/session/session_path.h"
 
 /* What a session is made from. */
@@ -25,8 +25,9 @@ struct ptrc_session_plan {
 	/* Descriptor and absolute path of the log, or -1 and null. */
 	int log_fd;
 	const char *log_path;
-	/* The filter that the stream gets before it is started. */
-	struct ptrc_filter_rules *filter;
+	/* Names and globs of the events that the stream filters out from the start. */
+	const char *const *filter;
+	size_t filter_count;
 	bool is_until_exit;
 	bool is_started;
 };
