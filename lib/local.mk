@@ -51,6 +51,7 @@ ptrc_headers += \
 	%D%/model/attr.h \
 	%D%/model/eventset.h \
 	%D%/model/names.h \
+	%D%/model/predefined.h \
 	%D%/model/record.h \
 	%D%/model/sequencer.h
 

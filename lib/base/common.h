@@ -12,7 +12,7 @@
  * others stay inside the shared library (-fvisibility=hidden). */
 #define PTRC_PUBLIC __attribute__((visibility("default")))
 
-/* Seldom called, off the event path: kept out of line and away from hot code. */
+/* For functions that are seldom called: they stay out of line and away from hot code. */
 #define PTRC_COLD __attribute__((cold, noinline))
 #define PTRC_NOINLINE __attribute__((noinline))
 #define PTRC_ALWAYS_INLINE inline __attribute__((always_inline))
@@ -20,12 +20,12 @@
 #define PTRC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PTRC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* The pointer arguments with these numbers, counted from 1; all of them without any. Only
- * for internal functions: a public one has to answer EINVAL. */
+/* The pointer arguments with these numbers (from 1; without numbers: all) are not null. Only for
+ * internal functions: a public one answers EINVAL to a null pointer. */
 #define PTRC_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
 #define PTRC_MUST_CHECK __attribute__((warn_unused_result))
 
-/* For layouts that other processes, other programs or other times see. */
+/* For layouts that other processes, other programs or later versions read. */
 #define PTRC_ASSERT_SIZE(type, bytes) \
 	_Static_assert(sizeof(type) == (bytes), "size of " #type " is fixed")
 #define PTRC_ASSERT_OFFSET(type, member, bytes)           \

@@ -99,7 +99,7 @@ CRC_TARGET static uint32_t crc_by_instruction(uint32_t crc, const uint8_t *p,
 #define AT_HWCAP_NUMBER 16U
 #define HWCAP_CRC32_BIT (1U << 7)
 
-/* The auxiliary vector by way of /proc: the keeper has no C library to ask. */
+/* Reads the auxiliary vector from /proc, as the keeper has no C library to ask for it. */
 static bool processor_has_crc(void)
 {
 	uint64_t entry[2];

@@ -10,7 +10,7 @@
 
 #include "lib/base/sys.h"
 
-/* How long to wait for a lock that is normally held for some microseconds. */
+/* How long to wait for a lock that is normally held for microseconds. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
 
 int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, int *fd)
@@ -98,10 +98,10 @@ int ptrc_file_lock_wait(int fd, uint64_t byte)
 	uint64_t waited = 0, delay = 20000;
 
 	for (;;) {
-		int err = ptrc_file_lock(fd, F_WRLCK, byte, 1);
+		int error = ptrc_file_lock(fd, F_WRLCK, byte, 1);
 
-		if (err != EAGAIN || waited > LOCK_WAIT_NS)
-			return err;
+		if (error != EAGAIN || waited > LOCK_WAIT_NS)
+			return error;
 		ptrc_file_sleep_ns(delay);
 		waited += delay;
 		if (delay < 2000000)
@@ -120,8 +120,9 @@ int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map)
 	return 0;
 }
 
-/* All of a new mapping is made real and locked under MCL_FUTURE. One that grows is treated
- * as its begin is, and that can be unlocked before. */
+/* Under mlockall(MCL_FUTURE) the kernel backs a new mapping with memory at once, and locks it. Not
+ * so the part by which an unlocked mapping grows: so one page is mapped and unlocked, and
+ * then grows to the whole. */
 int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map)
 {
 	const uint64_t begin = 4096;

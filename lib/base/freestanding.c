@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that a compiler takes for granted, for the keeper's program. */
+/* Functions that compilers call without being asked to, for the keeper's program. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,7 +15,8 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count)
 	const uint8_t *in = from;
 
 #if defined(__x86_64__)
-	if (count >= 256) { /* below that its start costs more than it saves */
+	/* The start-up of the instruction pays from some 256 bytes on. */
+	if (count >= 256) {
 		__asm__ volatile("rep movsb"
 				 : "+D"(out), "+S"(in), "+c"(count)
 				 :

@@ -16,9 +16,10 @@
 
 #define MAP_BYTES 4096U
 #define PLACE_COUNT 64U
-#define PLACE_TRIES 5000 /* a second in all: removing the file takes microseconds */
+/* A second in all. Removing the file, which is waited for, takes microseconds. */
+#define PLACE_TRIES 5000
 
-/* Of who is making a lock, or forking. */
+/* Held by the thread that is making a lock, or forks. */
 static _Atomic int32_t making;
 
 void ptrc_liveness_fork_prepare(void)
@@ -31,17 +32,17 @@ void ptrc_liveness_fork_done(void)
 	ptrc_pid_unlock(&making);
 }
 
-/* Lock the first free one of `count` bytes, and map the file so that the lock stays when
- * fd, the only descriptor of its open file, is closed. EAGAIN, ENOMEM. */
+/* Locks the first free one of `count` bytes, and maps the file, so that the lock stays when the
+ * caller closes fd, the only descriptor of its open file. EAGAIN, ENOMEM. */
 static int hold(int fd, uint64_t byte, uint64_t count, struct ptrc_liveness *l)
 {
 	void *map;
-	int err = EAGAIN;
+	int error = EAGAIN;
 
-	for (uint64_t i = 0; i < count && err == EAGAIN; i++)
-		err = ptrc_file_lock(fd, F_WRLCK, byte + i, 1);
-	if (err)
-		return err == EAGAIN ? EAGAIN : ENOMEM;
+	for (uint64_t i = 0; i < count && error == EAGAIN; i++)
+		error = ptrc_file_lock(fd, F_WRLCK, byte + i, 1);
+	if (error)
+		return error == EAGAIN ? EAGAIN : ENOMEM;
 	if (ptrc_file_map(fd, MAP_BYTES, PROT_READ, NULL, &map))
 		return ENOMEM;
 	if (ptrc_sys(SYS_madvise, map, MAP_BYTES, MADV_DONTFORK)) {
@@ -57,24 +58,25 @@ int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
 {
 	struct stat st;
 	uint64_t mask;
-	int fd, err;
+	int fd, error;
 
 	ptrc_sys_block_signals(&mask);
 	ptrc_pid_lock(&making);
-	err = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
-			     &fd);
-	if (!err) {
+	error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+			       0, &fd);
+	if (!error) {
 		if (ptrc_file_stat(fd, &st) || !S_ISREG(st.st_mode))
-			err = EPERM;
+			error = EPERM;
 		else
-			err = hold(fd, byte, 1, l);
+			error = hold(fd, byte, 1, l);
 		ptrc_file_close(fd);
-	} else if (err != ENOENT) {
-		err = err == EMFILE || err == ENFILE || err == ENOMEM ? ENOMEM : EPERM;
+	} else if (error != ENOENT) {
+		error = error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM
+									      : EPERM;
 	}
 	ptrc_liveness_fork_done();
 	ptrc_sys_restore_signals(&mask);
-	return err;
+	return error;
 }
 
 void ptrc_liveness_drop(struct ptrc_liveness *l)
@@ -98,12 +100,12 @@ bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
 		.l_len = (off_t)count,
 	};
 
-	/* If it cannot be told, then better yes: nothing is removed. */
+	/* If the kernel cannot tell, the answer is yes: then nothing is removed. */
 	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-/* No place is free: because somebody has just locked them all to remove the file, or did
- * until now? */
+/* No place was free: because another process held all of them, to remove the file? It may have
+ * come to its end since. */
 static bool is_being_cleaned(int fd)
 {
 	struct flock lock = {
@@ -117,28 +119,30 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 {
 	struct stat st;
 	uint64_t size;
-	int fd, err;
+	int fd, error;
 
-	err = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
-	if (err == ENOENT) {
-		err = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0, &fd);
-		/* Made, or removed again, by another process just now. */
-		if (err == EEXIST)
+	error = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
+	if (error == ENOENT) {
+		error = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0,
+						  &fd);
+		/* Another process made it, or removed it again, just now. */
+		if (error == EEXIST)
 			return ESTALE;
 	}
-	if (err)
-		return err == ENOENT ? ESTALE : err;
-	err = hold(fd, 0, PLACE_COUNT, l);
-	if (err == EAGAIN && is_being_cleaned(fd))
-		err = ESTALE;
-	/* Whoever removes the file has all its bytes locked meanwhile. */
-	if ((err == 0 || err == EAGAIN) &&
+	if (error)
+		return error == ENOENT ? ESTALE : error;
+	error = hold(fd, 0, PLACE_COUNT, l);
+	if (error == EAGAIN && is_being_cleaned(fd))
+		error = ESTALE;
+	/* A process that removes the file has all its bytes locked, so that a place in a file
+	 * that is not removed now stays valid. */
+	if ((error == 0 || error == EAGAIN) &&
 	    (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
 		ptrc_liveness_drop(l);
-		err = ESTALE;
+		error = ESTALE;
 	}
 	ptrc_file_close(fd);
-	return err;
+	return error;
 }
 
 int ptrc_liveness_take_place(struct ptrc_liveness *l)
@@ -146,24 +150,24 @@ int ptrc_liveness_take_place(struct ptrc_liveness *l)
 	uid_t uid = (uid_t)ptrc_sys(SYS_geteuid, 0);
 	uint64_t mask;
 	int dirfd;
-	int err = ptrc_shmdir_open(uid, true, &dirfd);
+	int error = ptrc_shmdir_open(uid, true, &dirfd);
 
-	if (err)
-		return err;
+	if (error)
+		return error;
 	ptrc_sys_block_signals(&mask);
 	ptrc_pid_lock(&making);
 	for (int tries = 0; tries < PLACE_TRIES; tries++) {
-		err = try_places(dirfd, uid, l);
-		if (err != ESTALE)
+		error = try_places(dirfd, uid, l);
+		if (error != ESTALE)
 			break;
 		ptrc_file_sleep_ns(200000);
 	}
 	ptrc_liveness_fork_done();
 	ptrc_sys_restore_signals(&mask);
 	ptrc_file_close(dirfd);
-	if (!err)
+	if (!error)
 		l->uid = uid;
-	return err == ESTALE ? ENOMEM : err;
+	return error == ESTALE ? ENOMEM : error;
 }
 
 unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid)

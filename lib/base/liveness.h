@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "This process still lives": an OFD write lock held by a mapping. The kernel drops it on
- * exit, exec and SIGKILL alike, and no child keeps it.
- *
- * Bytes of a stream object: 0 its controller, 1 its keeper, 2 whoever cleans up.
+ * A lock that tells other processes that its holder lives: an OFD write lock on a byte of a file,
+ * of an open file that only a mapping keeps open. The kernel drops it when the process ends in
+ * any way, or executes another program; and no child keeps it, as the mapping is not copied by
+ * a fork.
  */
 #ifndef PTRC_LIB_BASE_LIVENESS_H
 #define PTRC_LIB_BASE_LIVENESS_H
@@ -13,41 +13,43 @@
 
 #include "lib/base/common.h"
 
+/* Bytes of a stream object. */
 #define PTRC_LIVE_CONTROLLER 0
 #define PTRC_LIVE_KEEPER 1
-#define PTRC_LIVE_CLEANER 2
+#define PTRC_LIVE_CLEANER 2 /* held by a process that removes the stream of dead ones */
 
 struct ptrc_liveness {
 	void *map;    /* null: not held */
-	uint32_t uid; /* a place: whose directory it is in */
+	uint32_t uid; /* of a place: the user whose directory it is in */
 };
 
-/* Take the byte of the file `name` in dirfd. EAGAIN if another holds it; ENOENT, EPERM,
- * ENOMEM. A new open file description is made and only the mapping keeps it. Raw system
- * calls only. */
-int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
-		       struct ptrc_liveness *l) PTRC_NONNULL() PTRC_MUST_CHECK;
-void ptrc_liveness_drop(struct ptrc_liveness *l) PTRC_NONNULL();
-/* fork child: the mapping is not there (MADV_DONTFORK); forget it. */
-void ptrc_liveness_forget(struct ptrc_liveness *l) PTRC_NONNULL();
-/* Does anybody hold any byte of [byte, byte + count)? */
+/* Locks a byte of the file `name` in dirfd. EAGAIN: another process holds it; ENOENT, EPERM,
+ * ENOMEM. Raw system calls only. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
+				       struct ptrc_liveness *l);
+PTRC_NONNULL() void ptrc_liveness_drop(struct ptrc_liveness *l);
+/* In a forked child, which has no copy of the mapping. */
+PTRC_NONNULL() void ptrc_liveness_forget(struct ptrc_liveness *l);
+/* Does any process hold a byte of [byte, byte + count)? */
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count);
 
-/* A child forked while another thread is in ptrc_liveness_take would share the lock for
- * ever. So pthread_atfork's handlers keep fork out: prepare with signals blocked, then one
- * of the others. */
+/* A child that is forked while another thread is in ptrc_liveness_take() would have a descriptor
+ * of the open file, and so keep the lock. So the fork handlers call the first before the
+ * fork, with signals blocked, and the second behind it. */
 void ptrc_liveness_fork_prepare(void);
 void ptrc_liveness_fork_done(void);
 
-/* One of the 64 = TRACE_SYS_MAX places of the caller's effective user (file `slots` in that
- * user's own directory): EAGAIN when all are taken. EPERM, ENOMEM. */
-int ptrc_liveness_take_place(struct ptrc_liveness *l) PTRC_NONNULL() PTRC_MUST_CHECK;
-/* Drop it, and remove the file `slots` when nobody holds a place. */
-void ptrc_liveness_drop_place(struct ptrc_liveness *l) PTRC_NONNULL();
-/* How many of them are taken in the directory. */
+/* A user has TRACE_SYS_MAX = 64 places for streams: bytes of the file `slots` in the user's
+ * directory. Takes one for the caller's effective user. EAGAIN: all are taken; EPERM,
+ * ENOMEM. */
+PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_liveness_take_place(struct ptrc_liveness *l);
+/* Drops it, and removes the file if no process holds a place. */
+PTRC_NONNULL() void ptrc_liveness_drop_place(struct ptrc_liveness *l);
+/* How many places are taken in the directory. */
 unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid);
 
-/* For sweeps: remove the file, open on fd, if nobody holds a place. Signals are blocked. */
+/* Removes the file, which fd is open on, if no process holds a place. Signals are blocked. */
 #define PTRC_LIVE_PLACES "slots"
 void ptrc_liveness_clean_places(int dirfd, int fd);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sparse shared memory is SIGBUS when it is first touched and the file system is full.
- * Whoever is about to touch such pages first makes them real, and can be told no.
+ * The first access to a page of a sparse shared object ends in SIGBUS if the file system is full.
+ * So pages are backed with memory before the first access, by a call that can fail.
  */
 #ifndef PTRC_LIB_BASE_POPULATE_H
 #define PTRC_LIB_BASE_POPULATE_H
@@ -14,8 +14,8 @@
 
 #define PTRC_MADV_POPULATE_WRITE 23
 
-/* False if there is no memory. Kernels before 5.14 do not know the advice: there the pages
- * are touched as they are. */
+/* False: there is no memory. Kernels before 5.14 do not know the advice; there the first access
+ * has to be risked. */
 static inline bool ptrc_populate(const void *start, uint64_t bytes)
 {
 	uintptr_t from = (uintptr_t)start & ~(uintptr_t)4095;

@@ -17,9 +17,9 @@
 
 #define PATH_BYTES 64
 
-/* "/proc/./<pid>/<rest>" or "/proc/./self/<rest>"; rest is short and ours. The dot keeps
- * emulators of processors from answering themselves: they have other start times for a process
- * than those who look at it from outside. */
+/* "/proc/./<pid>/<rest>" or "/proc/./self/<rest>". Emulators of processors answer "/proc/self/..."
+ * themselves, with another start time than other processes see; the dot keeps them from
+ * that. */
 static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 {
 	char digits[12];
@@ -44,18 +44,19 @@ static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 	memcpy(at, rest, strlen(rest) + 1);
 }
 
-/* Reads the beginning of a file of /proc into text, terminated. */
+/* Reads the beginning of a file of /proc into `text`, and terminates it. */
 static int read_text(int pid, const char *rest, char *text, size_t size)
 {
 	char path[PATH_BYTES];
 	long got;
-	int fd, err;
+	int fd, error;
 
 	make_path(path, pid, rest);
-	err = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
-	if (err)
-		return err == EMFILE || err == ENFILE || err == ENOMEM ? ENOMEM : ESRCH;
-	/* The kernel gives all there is room for at once. */
+	error = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
+	if (error)
+		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM
+									     : ESRCH;
+	/* One read is enough: the kernel fills the buffer as far as it can. */
 	got = ptrc_sys(SYS_read, fd, text, size - 1);
 	ptrc_file_close(fd);
 	if (got <= 0)
@@ -64,7 +65,7 @@ static int read_text(int pid, const char *rest, char *text, size_t size)
 	return 0;
 }
 
-/* The number at *at, which moves behind it and the blanks that follow. */
+/* Reads the number at *at, and moves *at behind it and the blanks that follow. */
 static uint64_t read_number(const char **at)
 {
 	const char *s = *at;
@@ -82,19 +83,19 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 {
 	char text[512];
 	const char *at;
-	int err = read_text(pid, "stat", text, sizeof(text));
+	int error = read_text(pid, "stat", text, sizeof(text));
 
-	if (err)
-		return err;
+	if (error)
+		return error;
 	at = text;
 	st->pid = (int)read_number(&at);
-	/* The program's name may hold anything, brackets and blanks too. */
+	/* The name of the program, in brackets, may itself hold brackets and blanks. */
 	at = strrchr(text, ')');
 	if (!at || at[1] != ' ' || !at[2] || at[3] != ' ')
 		return ESRCH;
 	at += 4;
 	st->ppid = (int)read_number(&at);
-	/* From field 5 to field 22; some may be negative. */
+	/* From field 5 to field 22; some of them may be negative. */
 	for (int field = 5; field < 22; field++) {
 		at = strchr(at, ' ');
 		if (!at)
@@ -105,7 +106,7 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	return 0;
 }
 
-/* What follows the key at the begin of the line, or null. */
+/* The text behind the key at the beginning of the line; null: the line has another key. */
 static const char *value_of(const char *line, const char *key)
 {
 	size_t size = strlen(key);
@@ -118,7 +119,7 @@ static const char *value_of(const char *line, const char *key)
 	return line;
 }
 
-/* Takes what is wanted from a line; returns whether that is the last such line. */
+/* Takes the line into *st if it has one of the keys. Returns whether it was the last such line. */
 static bool take_line(const char *line, struct ptrc_procfs_status *st, bool *has_ids)
 {
 	const char *at;
@@ -137,17 +138,19 @@ static bool take_line(const char *line, struct ptrc_procfs_status *st, bool *has
 
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 {
-	/* Names of programs are escaped here, so that a key begins a line only. The list
-	 * of groups stands between what is wanted, and may be hundreds of kilobytes. */
+	/* In this file names of programs are escaped: no name looks like a key at the beginning
+	 * of a line. Read in parts, as the list of groups, which stands between the keys, may
+	 * have hundreds of kilobytes. */
 	char path[PATH_BYTES], text[2048];
 	bool has_ids = false, is_done = false, is_rest = false;
 	size_t used = 0;
-	int fd, err;
+	int fd, error;
 
 	make_path(path, pid, "status");
-	err = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
-	if (err)
-		return err == EMFILE || err == ENFILE || err == ENOMEM ? ENOMEM : ESRCH;
+	error = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
+	if (error)
+		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM
+									     : ESRCH;
 	st->depth = 0;
 	st->inner_pid = pid;
 	while (!is_done) {
@@ -165,7 +168,7 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 		}
 		used -= (size_t)(line - text);
 		memmove(text, line, used + 1);
-		/* Nothing that is wanted is as long. */
+		/* No line with one of the keys is as long: skip the rest of it. */
 		if (used == sizeof(text) - 1) {
 			used = 0;
 			is_rest = true;
@@ -216,7 +219,7 @@ static bool bears_in_another(const char *own_name, const char *name)
 	make_path(path, 0, name);
 	if (ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0)
 		return st.st_ino != own.st_ino;
-	/* It leads nowhere before the first child; kernels before 4.12 have no such name. */
+	/* Before the first child the link leads nowhere. Kernels before 4.12 have no link. */
 	return ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -230,17 +233,17 @@ int ptrc_procfs_owner(int pid, uint32_t *uid)
 {
 	char path[PATH_BYTES];
 	struct stat st;
-	int err;
+	int error;
 
 	make_path(path, pid, "environ");
-	err = ptrc_file_stat_at(AT_FDCWD, path, &st);
-	if (err)
+	error = ptrc_file_stat_at(AT_FDCWD, path, &st);
+	if (error)
 		return ESRCH;
 	*uid = st.st_uid;
 	return 0;
 }
 
-/* Visits the numbers of one list; *is_more false when the visitor wants no more. */
+/* Calls visit() for the numbers of one list. *is_more false: it wants no more. */
 static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg,
 		       bool *is_more)
 {
@@ -304,8 +307,8 @@ bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *ar
 			memcpy(list, name, len);
 			memcpy(list + len, "/children", 10);
 			if (ptrc_file_open(tasks, list, O_RDONLY, 0, &fd)) {
-				/* The thread may have ended; a kernel without these lists
-				 * has none for any. */
+				/* Either the thread has ended, or this kernel has no such
+				 * lists. */
 				struct stat st;
 
 				list[len] = '\0';
@@ -337,8 +340,8 @@ int ptrc_procfs_exists(int pid)
 			return ENOMEM;
 		case ENOSYS:
 		case EPERM: {
-			/* A filter that does not know the call: thread ids and zombies
-			 * look like processes then. */
+			/* An old kernel, or a system call filter that does not know the
+			 * call. kill() takes thread ids and zombies for processes. */
 			long ret = ptrc_sys(SYS_kill, pid, 0);
 
 			return ret == 0 || ret == -EPERM ? 0 : ESRCH;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What /proc says about processes. Raw system calls only. A pid of 0 is the caller.
- */
+/* What /proc tells of processes. Raw system calls only. A pid of 0 is the caller's own. */
 #ifndef PTRC_LIB_BASE_PROCFS_H
 #define PTRC_LIB_BASE_PROCFS_H
 
@@ -11,38 +9,40 @@
 
 #include "lib/base/common.h"
 
-/* The kernel counts start times in these (USER_HZ). */
+/* The unit of start times (USER_HZ). */
 #define PTRC_PROCFS_TICK_NS UINT64_C(10000000)
 
 struct ptrc_procfs_stat {
 	int pid, ppid;
-	uint64_t start_ticks; /* since boot; kept over exec */
+	uint64_t start_ticks; /* since boot; an exec does not change it */
 };
 
 struct ptrc_procfs_status {
 	uint32_t uid[3], gid[3]; /* real, effective, saved */
-	int depth; /* pid namespaces from that of the mounted /proc to its own; 1: the same */
-	int inner_pid; /* its pid in its own */
+	/* Pid namespaces from that of the mounted /proc to the process' own; 1: the same. */
+	int depth;
+	int inner_pid; /* its pid in its own namespace */
 };
 
-/* ESRCH if there is no such process, or it cannot be looked at. */
+/* ESRCH: there is no such process, or the caller may not look at it. */
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st);
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st);
-/* Inode of its pid namespace, 0 if that is the initial one. EPERM, ESRCH. */
+/* The inode of its pid namespace, 0 for the initial one. EPERM, ESRCH. */
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
-/* Inode of the caller's own time namespace, 0 if the kernel has none. */
+/* The inode of the caller's own time namespace, 0 if the kernel has none. */
 uint64_t ptrc_procfs_time_namespace(void);
-/* Would a child of the caller's be in another pid or time namespace (unshare)? */
+/* Would a child of the caller be born into another pid or time namespace, after unshare()? */
 bool ptrc_procfs_bears_elsewhere(void);
-/* Owner of its private files: not its effective user if it is a privileged image. */
+/* The owner of its private files in /proc: root, and not its effective user, if the process
+ * executes a privileged program. */
 int ptrc_procfs_owner(int pid, uint32_t *uid);
 
-/* Calls visit for the children of all its threads until that returns false. False if they
- * cannot be listed. */
+/* Calls visit() for each child of each of its threads, until that returns false. Returns false if
+ * the children cannot be listed. */
 bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *arg);
 
-/* 0 if pid is a process (no thread id) that has not ended, ESRCH otherwise. A process whose
- * first thread has ended is none the less alive. ENOMEM. */
+/* 0: pid is that of a process, not of another thread, and the process has not ended. It may have
+ * ended its first thread. ESRCH, ENOMEM. */
 int ptrc_procfs_exists(int pid);
 
 #endif

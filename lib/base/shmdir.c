@@ -74,9 +74,9 @@ uint64_t ptrc_shmdir_new_id(void)
 {
 	uint64_t id = 0;
 
-	/* 4 is GRND_INSECURE: ids must differ, nobody has to be unable to guess them. Early
-	 * at boot, or with a kernel that lacks it, the clock and the address of a local
-	 * variable have to do. */
+	/* 4 is GRND_INSECURE: identities have to differ, but may be guessed. Early at boot, or
+	 * with a kernel that lacks getrandom(), the clock and the address of a local variable
+	 * have to do. */
 	if (ptrc_sys(SYS_getrandom, &id, sizeof(id), 4) != (long)sizeof(id) &&
 	    ptrc_sys(SYS_getrandom, &id, sizeof(id), 1) != (long)sizeof(id)) {
 		static _Atomic uint64_t count;
@@ -96,9 +96,9 @@ static uid_t caller(void)
 	return (uid_t)ptrc_sys(SYS_geteuid, 0);
 }
 
-static int shortage(int err)
+static int shortage(int error)
 {
-	switch (err) {
+	switch (error) {
 	case EMFILE:
 	case ENFILE:
 	case ENOMEM:
@@ -110,7 +110,7 @@ static int shortage(int err)
 	}
 }
 
-/* The number of uid outside this user namespace: false if it has none. */
+/* The number of the user outside this user namespace. False: it has none. */
 static bool uid_outside(uid_t uid, uint64_t *outside)
 {
 	char text[1024];
@@ -149,7 +149,7 @@ static int make_directory(int base, const char *name, uid_t uid)
 {
 	char temp[40];
 	long ret;
-	int fd, err;
+	int fd, error;
 
 	if (uid == caller()) {
 		ret = ptrc_sys(SYS_mkdirat, base, name, 0700);
@@ -157,15 +157,15 @@ static int make_directory(int base, const char *name, uid_t uid)
 	}
 	if (caller() != 0)
 		return EPERM;
-	/* For another user: made aside and moved to its place when it is all right, so that
-	 * nothing but what was just made is ever given away. */
+	/* Root makes one for another user under another name, and moves it to its place when it
+	 * is complete: so root gives away nothing but the directory that it has just made. */
 	memcpy(temp, ".posixtrace-", 12);
 	*put_hex(temp + 12, ptrc_shmdir_new_id()) = '\0';
 	ret = ptrc_sys(SYS_mkdirat, base, temp, 0700);
 	if (ret)
 		return shortage((int)-ret);
-	err = ptrc_file_open(base, temp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd);
-	if (!err) {
+	error = ptrc_file_open(base, temp, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd);
+	if (!error) {
 		ret = ptrc_sys(SYS_fchmod, fd, 0700);
 		if (!ret)
 			ret = ptrc_sys(SYS_fchown, fd, uid, -1);
@@ -173,44 +173,46 @@ static int make_directory(int base, const char *name, uid_t uid)
 			ret = ptrc_sys(SYS_renameat2, base, temp, base, name,
 				       RENAME_NOREPLACE);
 		ptrc_file_close(fd);
-		err = (int)-ret;
+		error = (int)-ret;
 	}
-	if (err)
+	if (error)
 		ptrc_sys(SYS_unlinkat, base, temp, AT_REMOVEDIR);
-	return err == 0 || err == EEXIST ? 0 : shortage(err);
+	return error == 0 || error == EEXIST ? 0 : shortage(error);
 }
 
-/* Opens what is there and believes nothing about it. EAGAIN: look again. */
+/* EAGAIN: the directory was mended, the caller looks again. */
 static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 {
 	struct stat st;
 	int fd = -1;
-	int err = ptrc_file_open(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd);
+	int error =
+		ptrc_file_open(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd);
 
-	if (err == ENOENT)
-		return err;
-	if (err && err != EACCES)
-		return shortage(err);
+	if (error == ENOENT)
+		return error;
+	if (error && error != EACCES)
+		return shortage(error);
 	if (fd >= 0 ? ptrc_file_stat(fd, &st) : ptrc_file_stat_at(base, name, &st)) {
-		err = EPERM;
+		error = EPERM;
 	} else if (!S_ISDIR(st.st_mode) || st.st_uid != uid ||
 		   (st.st_mode & MODE_BITS & ~0700U)) {
-		err = EPERM;
+		error = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
-		/* Just made, by us or by another process of the user, under a umask that
-		 * takes from the owner. Nobody else could have put anything in there. Root
-		 * leaves it: what the name leads to is the other user's to change. */
+		/* This or another process of the user has just made it, under a umask that
+		 * takes rights from the owner. Nobody else could have put anything there. Root
+		 * does not mend another user's directory, as that user may exchange it for
+		 * something else meanwhile. */
 		if (uid != caller() || ptrc_sys(SYS_fchmodat, base, name, 0700))
-			err = EPERM;
+			error = EPERM;
 		else
-			err = EAGAIN;
+			error = EAGAIN;
 	} else if (fd < 0) {
-		err = EPERM;
+		error = EPERM;
 	}
-	if (err) {
+	if (error) {
 		if (fd >= 0)
 			ptrc_file_close(fd);
-		return err;
+		return error;
 	}
 	*dirfd = fd;
 	return 0;
@@ -221,12 +223,12 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 	struct stat st;
 	char name[40];
 	uint64_t number = uid;
-	int base, err;
+	int base, error;
 
-	err = ptrc_file_open(AT_FDCWD, BASE, O_PATH | O_DIRECTORY, 0, &base);
-	if (err)
-		return err == ENOENT && !is_create ? ENOENT : shortage(err);
-	/* In a directory where others may rename and remove, nothing can be relied on. */
+	error = ptrc_file_open(AT_FDCWD, BASE, O_PATH | O_DIRECTORY, 0, &base);
+	if (error)
+		return error == ENOENT && !is_create ? ENOENT : shortage(error);
+	/* In a base directory where others may rename and remove, anything could be exchanged. */
 	if (ptrc_file_stat(base, &st) ||
 	    (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) ||
 	    (st.st_uid != 0 && !uid_outside(uid, &number))) {
@@ -236,14 +238,14 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 	memcpy(name, "posixtrace-", 11);
 	*put_decimal(name + 11, number) = '\0';
 	for (int tries = 0; tries < 8; tries++) {
-		err = open_directory(base, name, uid, dirfd);
-		if (err == ENOENT && is_create)
-			err = make_directory(base, name, uid) ?: EAGAIN;
-		if (err != EAGAIN)
+		error = open_directory(base, name, uid, dirfd);
+		if (error == ENOENT && is_create)
+			error = make_directory(base, name, uid) ?: EAGAIN;
+		if (error != EAGAIN)
 			break;
 	}
 	ptrc_file_close(base);
-	return err == EAGAIN ? EPERM : err;
+	return error == EAGAIN ? EPERM : error;
 }
 
 int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
@@ -251,19 +253,19 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 {
 	struct stat st;
 	int opened;
-	int err = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-				 0, &opened);
+	int error = ptrc_file_open(
+		dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &opened);
 
-	if (err)
-		return err == ENOENT ? ENOENT : shortage(err);
+	if (error)
+		return error == ENOENT ? ENOENT : shortage(error);
 	if (ptrc_file_stat(opened, &st) || !S_ISREG(st.st_mode) || st.st_uid != uid ||
 	    st.st_nlink > 1)
-		err = EPERM;
+		error = EPERM;
 	else if (st.st_nlink == 0)
-		err = ENOENT;
-	if (err) {
+		error = ENOENT;
+	if (error) {
 		ptrc_file_close(opened);
-		return err;
+		return error;
 	}
 	*fd = opened;
 	*size = (uint64_t)st.st_size;
@@ -273,35 +275,36 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 static int truncate_to(int fd, uint64_t size)
 {
 	struct ptrc_limit limit;
-	int err;
+	int error;
 
 	ptrc_limit_raise(&limit, RLIMIT_FSIZE, size);
-	err = (int)-ptrc_sys(SYS_ftruncate, fd, size);
-	ptrc_limit_restore(&limit, err);
-	return err;
+	error = (int)-ptrc_sys(SYS_ftruncate, fd, size);
+	ptrc_limit_restore(&limit, error);
+	return error;
 }
 
 int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved)
 {
 	struct stat st;
 	uint64_t mask;
-	int err;
+	int error;
 	long ret = 0;
 
 	ptrc_sys_block_signals(&mask);
-	err = ptrc_file_stat(fd, &st);
-	if (!err && (uint64_t)st.st_size < size)
-		err = truncate_to(fd, size);
-	if (!err && reserved) {
+	error = ptrc_file_stat(fd, &st);
+	if (!error && (uint64_t)st.st_size < size)
+		error = truncate_to(fd, size);
+	if (!error && reserved) {
 		do
 			ret = ptrc_sys(SYS_fallocate, fd, 0, 0, reserved);
 		while (ret == -EINTR);
-		/* A file system that cannot reserve is none that /dev/shm normally is. */
+		/* Where /dev/shm is an unusual file system that cannot reserve, that is
+		 * done without. */
 		if (ret && ret != -EOPNOTSUPP)
-			err = (int)-ret;
+			error = (int)-ret;
 	}
 	ptrc_sys_restore_signals(&mask);
-	return err ? ENOMEM : 0;
+	return error ? ENOMEM : 0;
 }
 
 int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t size,
@@ -311,7 +314,7 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 	const char *made = name;
 	struct stat st;
 	bool is_foreign = uid != caller();
-	int new_fd, err;
+	int new_fd, error;
 	long ret = 0;
 
 	if (is_foreign) {
@@ -320,26 +323,26 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 		ptrc_shmdir_name(temp, 't', ptrc_shmdir_new_id());
 		made = temp;
 	}
-	err = ptrc_file_open(dirfd, made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
-			     &new_fd);
-	if (err)
-		return err == EEXIST ? EEXIST : shortage(err);
-	/* The umask may have taken from the owner's rights. */
+	error = ptrc_file_open(dirfd, made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+			       &new_fd);
+	if (error)
+		return error == EEXIST ? EEXIST : shortage(error);
+	/* The umask may take rights from the owner. */
 	if (ptrc_file_stat(new_fd, &st) == 0 && (st.st_mode & MODE_BITS) != 0600)
 		ret = ptrc_sys(SYS_fchmod, new_fd, 0600);
-	err = ret ? EPERM : ptrc_shmdir_reserve(new_fd, size, reserved);
-	if (!err && is_foreign) {
+	error = ret ? EPERM : ptrc_shmdir_reserve(new_fd, size, reserved);
+	if (!error && is_foreign) {
 		ret = ptrc_sys(SYS_fchown, new_fd, uid, -1);
 		if (!ret)
 			ret = ptrc_sys(SYS_renameat2, dirfd, temp, dirfd, name,
 				       RENAME_NOREPLACE);
 		if (ret)
-			err = ret == -EEXIST ? EEXIST : shortage((int)-ret);
+			error = ret == -EEXIST ? EEXIST : shortage((int)-ret);
 	}
-	if (err) {
+	if (error) {
 		ptrc_sys(SYS_unlinkat, dirfd, made, 0);
 		ptrc_file_close(new_fd);
-		return err;
+		return error;
 	}
 	*fd = new_fd;
 	return 0;

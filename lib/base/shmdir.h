@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The per-user directory of shared objects, /dev/shm/posixtrace-<euid>/, mode 0700, and the
- * checked opening of what is in it. Raw system calls only: also for the keeper.
+ * A user's directory of shared objects, /dev/shm/posixtrace-<euid>/, mode 0700, and the objects in
+ * it. Nothing there is believed before it is checked. Raw system calls only, for the keeper.
  *
- * In a user namespace the name has the user's number outside of it, so that the same user
- * has the same directory on either side.
+ * In a user namespace the directory has the number that the user has outside, so that a user
+ * has the same directory inside and outside.
  */
 #ifndef PTRC_LIB_BASE_SHMDIR_H
 #define PTRC_LIB_BASE_SHMDIR_H
@@ -17,33 +17,35 @@
 
 #define PTRC_SHMDIR_NAME_BYTES 32
 
-/* Open the directory of `uid` (O_PATH not: usable for openat), making it if asked. It is
- * verified: a directory, no symbolic link, owned by uid, mode 0700; else EPERM.
- * ENOENT if it is not there and is_create is false. ENOMEM: no memory, no descriptor. */
-int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
-	PTRC_NONNULL() PTRC_MUST_CHECK;
+/* Opens the directory of a user; is_create: makes it if it is not there. EPERM: it is no directory,
+ * or a symbolic link, or not the user's, or has another mode. ENOENT, ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
 
-/* Names of objects: prefix 'p' with a pid in decimal, 'n', 's', 'i' with an id in hex. */
+/* The name of an object: prefix 'p' with a pid in decimal; 'n', 's', 'i', 't' with an identity
+ * in hexadecimal digits. */
 void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id);
-/* The id of such a name with a hexadecimal number, 0 if it is none. */
+/* The identity in a name with this prefix; 0: it is no such name. */
 uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 
-/* Open an object read-write, checked: regular, owned by uid, one link, no symlink. *size as
- * fstat says. ENOENT, EPERM, ENOMEM. */
-int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
-			    uint64_t *size) PTRC_NONNULL() PTRC_MUST_CHECK;
+/* Opens an object for reading and writing. EPERM: it is not a regular file of the user with one
+ * link. ENOENT, ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid,
+					    int *fd, uint64_t *size);
 
-/* Make a new object of `size` bytes (sparse), owned by uid (root may make one for another
- * user), reserve the first `reserved` bytes. EEXIST, ENOMEM (no space). The caller's
- * RLIMIT_FSIZE must not stand in the way, and no SIGXFSZ reaches it. */
-int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t size,
-			      uint64_t reserved, int *fd) PTRC_NONNULL() PTRC_MUST_CHECK;
+/* Makes an object of `size` bytes that belongs to the user (root may make one for another user),
+ * and reserves memory for the first `reserved` bytes; the rest is sparse. The soft file size
+ * limit of the caller does not count, and the caller gets no SIGXFSZ. EEXIST, EPERM, ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid,
+					      uint64_t size, uint64_t reserved, int *fd);
 
-/* Make the file at least `size` bytes long and reserve the first `reserved` of them, with
- * the same care. ENOMEM. */
-int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved) PTRC_MUST_CHECK;
+/* The same for an object that is there: makes it at least `size` bytes long, and reserves the first
+ * `reserved` bytes. ENOMEM. */
+PTRC_MUST_CHECK int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved);
 
-/* Random non-zero 64-bit identity (getrandom). */
+/* A random identity, never 0. */
 uint64_t ptrc_shmdir_new_id(void);
 
 /* ---- sweep.c ---- */

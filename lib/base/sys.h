@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raw system calls: no errno, no cancellation point, no lock, callable in a signal
- * handler, in a clone child and in the freestanding keeper. They return the result
- * or a negative errno number.
+ * Raw system calls: without errno, cancellation points or locks. So they can be made in a signal
+ * handler, in a child that shares its parent's memory, and in the keeper, which has no C
+ * library. They return the result or a negative error number.
  */
 #ifndef PTRC_LIB_BASE_SYS_H
 #define PTRC_LIB_BASE_SYS_H
@@ -13,7 +13,7 @@
 
 #include "lib/base/common.h"
 
-/* Younger than some C libraries. */
+/* Calls that are younger than some C libraries. */
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
@@ -79,7 +79,7 @@ static inline int ptrc_sys_gettid(void)
 	return (int)ptrc_sys6(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-/* Block every signal; the old mask (kernel form, 64 bits) goes to *old. */
+/* Blocks all signals. *old: the mask before, in the form of the kernel. */
 static inline void ptrc_sys_block_signals(uint64_t *old)
 {
 	uint64_t all = ~UINT64_C(0);

@@ -5,10 +5,11 @@
 
 #include <fcntl.h>
 
-/* Start times have ticks of 10 ms (USER_HZ); a claim comes after its thread's start. */
+/* The unit of start times is 10 ms (USER_HZ). A thread claims something after its start; the slack
+ * is for rounding. */
 #define TICK_MS 10
 #define SLACK_TICKS 2
-/* In /proc/TID/stat, counted from 0 behind the command's closing parenthesis. */
+/* The start time in /proc/TID/stat, counted from 0 behind the bracket that closes the name. */
 #define START_FIELD 20
 
 static long read_stat(int tid, char *text, unsigned long size)

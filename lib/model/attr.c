@@ -57,8 +57,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
 
 		if (ptrc_attr_check(attr_or_null))
 			return EINVAL;
-		/* Not a plain copy: an object read from a log has the version, clock and
-		 * creation time of another library and stream. */
+		/* Member by member: an object that was read from a log has the version, clock
+		 * and creation time of another library and stream. */
 		memcpy(new.name, asked->name, sizeof(new.name));
 		new.inherited = asked->inherited;
 		new.log_full_policy = asked->log_full_policy;
@@ -89,8 +89,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
 	}
 	if (new.stream_min_size < PTRC_ATTR_STREAM_SIZE_FLOOR)
 		new.stream_min_size = PTRC_ATTR_STREAM_SIZE_FLOOR;
-	/* From now on it is what the stream has, and what a stream made from the
-	 * attributes of this one shall have. */
+	/* The size is now the stream's own, and that of any stream that is created with the
+	 * attributes got from this one. */
 	new.is_stream_size_set = 1;
 
 	*out = new;
@@ -136,7 +136,7 @@ void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr)
 	memset(attr, 0, sizeof(*attr));
 	memcpy(attr, in, sizeof(*in));
 	out->magic = PTRC_ATTR_MAGIC;
-	/* What comes from shared memory may not end by itself. */
+	/* A text from shared memory may lack its end. */
 	out->name[TRACE_NAME_MAX - 1] = '\0';
 	out->genversion[TRACE_NAME_MAX - 1] = '\0';
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trace_attr_t really holds. The same structure stands in a stream's header and in
- * a log, hence plain data of fixed size without pointers or padding.
+ * What a trace_attr_t holds. The same structure stands in the header of a stream, where other
+ * programs see it: so it is plain data of fixed size, without pointers or padding.
  */
 #ifndef PTRC_LIB_MODEL_ATTR_H
 #define PTRC_LIB_MODEL_ATTR_H
@@ -16,31 +16,31 @@
 
 #define PTRC_ATTR_TEXT_BYTES 256
 
-/* Most that a record takes beside its data, as the two getmax...eventsize functions
- * report it; and the data of the largest system event, two event sets. */
+/* The most that a record takes beside its data, as the two getmax...eventsize functions report
+ * it; and the data of the largest system event, two event sets. */
 #define PTRC_ATTR_EVENT_OVERHEAD UINT64_C(64)
 #define PTRC_ATTR_SYSTEM_DATA_MAX (2 * sizeof(trace_event_set_t))
 
 #define PTRC_ATTR_DATA_SIZE_DEFAULT UINT64_C(4096)
-/* Some ten thousand small events, and little enough for 64 streams at once. */
+/* Room for some ten thousand small events, and for 64 streams at once in a small /dev/shm. */
 #define PTRC_ATTR_STREAM_SIZE_DEFAULT UINT64_C(1048576)
 #define PTRC_ATTR_LOG_SIZE_DEFAULT UINT64_C(67108864)
 
-/* By the sizes reported: START, the smallest user event and STOP. A stream always has
- * room for these (SIZE-15). */
+/* START, the smallest user event and STOP, by the sizes that are reported: every stream has room
+ * for these. */
 #define PTRC_ATTR_STREAM_SIZE_FLOOR                               \
 	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + \
 	 PTRC_ATTR_EVENT_OVERHEAD + (PTRC_ATTR_EVENT_OVERHEAD + 8))
 
-/* START and STOP as they stand in a log, where a record has 24 bytes beside its data at
- * most: the least that a bounded log must take (SIZE-22). */
+/* START and STOP as they stand in a log, where a record takes at most 24 bytes beside its data:
+ * every bounded log has room for these. */
 #define PTRC_ATTR_LOG_SIZE_FLOOR ((24 + sizeof(trace_event_set_t)) + (24 + 8))
 
 struct ptrc_attr {
-	uint64_t magic; /* PTRC_ATTR_MAGIC; anything else: no attributes object */
+	uint64_t magic;			       /* PTRC_ATTR_MAGIC, or this is no object */
 	char name[PTRC_ATTR_TEXT_BYTES];       /* zero terminated, 254 bytes at most */
 	char genversion[PTRC_ATTR_TEXT_BYTES]; /* zero terminated, 254 bytes at most */
-	int64_t createtime_sec; /* CLOCK_REALTIME; 0 in an object that is of no stream */
+	int64_t createtime_sec; /* CLOCK_REALTIME; 0 if the object was not got from a stream */
 	int64_t createtime_nsec;
 	int64_t clockres_sec;
 	int64_t clockres_nsec;
@@ -51,7 +51,8 @@ struct ptrc_attr {
 	uint64_t max_data_size;
 	uint64_t stream_min_size;
 	uint64_t log_max_size;
-} __attribute__((may_alias)); /* lives in memory that is a trace_attr_t to its owner */
+	/* may_alias: this memory is a trace_attr_t to the application. */
+} __attribute__((may_alias));
 
 PTRC_ASSERT_OFFSET(struct ptrc_attr, name, 8);
 PTRC_ASSERT_OFFSET(struct ptrc_attr, genversion, 264);
@@ -66,10 +67,10 @@ _Static_assert(_Alignof(struct ptrc_attr) <= _Alignof(trace_attr_t), "attributes
 _Static_assert(PTRC_ATTR_TEXT_BYTES >= TRACE_NAME_MAX, "names fit");
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are kept as 64 bits");
 
-/* 0, or EINVAL if it is null or no attributes object. */
+/* EINVAL: null, or no attributes object. */
 PTRC_MUST_CHECK int ptrc_attr_check(const trace_attr_t *attr);
 
-/* The fields of an object that was checked. */
+/* The members of an object that was checked. */
 static inline const struct ptrc_attr *ptrc_attr_get(const trace_attr_t *attr)
 {
 	return (const struct ptrc_attr *)attr;
@@ -80,19 +81,19 @@ static inline struct ptrc_attr *ptrc_attr_edit(trace_attr_t *attr)
 	return (struct ptrc_attr *)attr;
 }
 
-/* What posix_trace_attr_init() gives. */
+/* The attributes that posix_trace_attr_init() gives. */
 PTRC_NONNULL() void ptrc_attr_defaults(struct ptrc_attr *out);
 
-/* Most stream memory that a user event with so many bytes of data takes under this
- * max-data-size. EINVAL if that overflows. */
+/* The most memory of a stream with this max-data-size that a user event with data_len bytes of
+ * data takes. EINVAL if that overflows. */
 PTRC_NONNULL(3)
 PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t data_len,
 					      uint64_t *size);
 
 /*
- * What a stream to be created from the object (null: the defaults) really gets: policies
- * and sizes resolved, version and clock of this library, creation time {0, 0}, to be set
- * by the caller. *out is written on success only.
+ * The attributes of a stream that is created with the object (null: the defaults): policies and
+ * sizes resolved, version and clock of this library, creation time 0, which the caller sets.
+ * *out is written on success only.
  *   EINVAL  no attributes object; POSIX_TRACE_FLUSH without log; log-max-size of a
  *           bounded log below PTRC_ATTR_LOG_SIZE_FLOOR.
  *   ENOMEM  the stream size that max-data-size asks for does not fit in size_t.
@@ -101,11 +102,11 @@ PTRC_NONNULL(3)
 PTRC_MUST_CHECK int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
 				      struct ptrc_attr *out);
 
-/* Is this, from a log or from shared memory, something the getters can be let loose on?
- * EINVAL if not. */
+/* Checks attributes that come from a log or from shared memory, so that the getters can be used
+ * on them. EINVAL. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_attr_validate(const struct ptrc_attr *in);
 
-/* Makes *attr, whatever it was, an object with these fields. */
+/* Makes *attr, whatever it held, an object with these members. */
 PTRC_NONNULL() void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr);
 
 #endif

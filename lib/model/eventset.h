@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trace_event_set_t holds: a magic word, and a bit for every event type identifier
- * that can be. The same bits, without the magic, are a stream's filter.
+ * What a trace_event_set_t holds: a magic word, and a bit for each possible identifier of an
+ * event type. The same bits without the magic word are the filter of a stream.
  */
 #ifndef PTRC_LIB_MODEL_EVENTSET_H
 #define PTRC_LIB_MODEL_EVENTSET_H
@@ -16,7 +16,7 @@
 #define PTRC_SET_WORD_COUNT 17U
 #define PTRC_SET_WORD_BITS 64U
 
-/* Identifiers a set takes: the nine predefined ones and 1023 names. */
+/* The identifiers that a set can hold: nine predefined ones and 1023 names. */
 #define PTRC_SET_ID_MIN 1U
 #define PTRC_SET_ID_MAX 1032U
 
@@ -29,7 +29,7 @@ static inline bool ptrc_set_is_id(trace_event_id_t id)
 	return id >= PTRC_SET_ID_MIN && id <= PTRC_SET_ID_MAX;
 }
 
-/* Null is no set either. */
+/* False for null, too. */
 static inline bool ptrc_set_is_valid(const trace_event_set_t *set)
 {
 	return set && set->__posix_trace_magic == PTRC_SET_MAGIC;
@@ -40,7 +40,7 @@ static inline unsigned long ptrc_set_mask(trace_event_id_t id)
 	return 1UL << id % PTRC_SET_WORD_BITS;
 }
 
-/* The next three: a valid set and identifier. */
+/* The next three expect a valid set and a valid identifier. */
 static inline bool ptrc_set_has(const trace_event_set_t *set, trace_event_id_t id)
 {
 	return set->__posix_trace_bits[id / PTRC_SET_WORD_BITS] & ptrc_set_mask(id);
@@ -56,7 +56,7 @@ static inline void ptrc_set_del(trace_event_set_t *set, trace_event_id_t id)
 	set->__posix_trace_bits[id / PTRC_SET_WORD_BITS] &= ~ptrc_set_mask(id);
 }
 
-/* Any storage becomes a set of these bits, and back. */
+/* Makes any storage a set with these bits; the next does the reverse. */
 static inline void ptrc_set_from_bits(trace_event_set_t *set,
 				      const uint64_t bits[PTRC_SET_WORD_COUNT])
 {

@@ -16,11 +16,12 @@
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 
-/* Bytes of the file that are locked: users share the first, who registers has the other. */
+/* Bytes of the file that are locked: all users share the first, the one that registers a name
+ * has the other to itself. */
 #define USER_BYTE 0
 #define WRITER_BYTE (UINT64_C(1) << 40)
 
-/* How long to wait for another who registers without a lock on the file. */
+/* How long to wait for another thread that registers without a lock on the file. */
 #define WRITER_WAIT_NS UINT64_C(1000000000)
 
 #define MAP_BYTES sizeof(struct ptrc_names_object)
@@ -31,7 +32,7 @@ static uint32_t clamp(uint32_t count)
 	return count < PTRC_NAMES_MAX ? count : PTRC_NAMES_MAX;
 }
 
-/* Pairs with the release in append(): names below it are complete. */
+/* Pairs with the release in append(): names below the count are complete. */
 static uint32_t read_count(const struct ptrc_names_object *object)
 {
 	return clamp(atomic_load_explicit(&object->count, memory_order_acquire));
@@ -79,7 +80,7 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 	return 0;
 }
 
-/* Second lock, that of processes which could not take the first. */
+/* The second lock, which also keeps out processes that could not lock the file. */
 static int lock_writer(struct ptrc_names_object *object)
 {
 	uint32_t self = (uint32_t)ptrc_sys_gettid(), seen = 0;
@@ -88,7 +89,8 @@ static int lock_writer(struct ptrc_names_object *object)
 	while (!atomic_compare_exchange_strong_explicit(&object->writer, &seen, self,
 							memory_order_acquire,
 							memory_order_relaxed)) {
-		/* seen is taken over in the next round if it is still there. */
+		/* Its holder has died: the next round takes the lock from it, if no other
+		 * thread was faster. */
 		if (ptrc_thread_is_gone((int)seen))
 			continue;
 		if (waited > WRITER_WAIT_NS)
@@ -100,7 +102,7 @@ static int lock_writer(struct ptrc_names_object *object)
 	return 0;
 }
 
-/* Under the locks. fd may be -1. */
+/* Under the locks. fd is -1 if the file is unlinked. */
 static int append(struct ptrc_names_object *object, int fd, const char *name,
 		  uint32_t *id)
 {
@@ -115,32 +117,32 @@ static int append(struct ptrc_names_object *object, int fd, const char *name,
 		*id = PTRC_ID_UNNAMED;
 		return 0;
 	}
-	/* Memory that is not there would be a SIGBUS on the next line. */
+	/* Without room in /dev/shm the next line would end in SIGBUS. */
 	if (fd >= 0 ? ptrc_shmdir_reserve(fd, MAP_BYTES,
 					  PAGE_BYTES + (index + 1) * PTRC_NAME_BYTES) != 0
 		    : !ptrc_populate(object->name[index], PTRC_NAME_BYTES))
 		return ENOMEM;
 	memcpy(object->name[index], name, strlen(name) + 1);
-	/* Killed before this, nothing has happened. */
+	/* A process that is killed before this has registered nothing. */
 	atomic_store_explicit(&object->count, index + 1, memory_order_release);
 	*id = PTRC_ID_FIRST + index;
 	return 0;
 }
 
-/* The file anew, for a lock of one's own. */
+/* Opens the file once more, for a lock that no other descriptor shares. */
 static int reopen(const struct ptrc_names *n, int *fd)
 {
 	char file[PTRC_SHMDIR_NAME_BYTES];
 	uint64_t size;
 	int dirfd;
-	int err = ptrc_shmdir_open(n->uid, false, &dirfd);
+	int error = ptrc_shmdir_open(n->uid, false, &dirfd);
 
-	if (err)
-		return err;
+	if (error)
+		return error;
 	ptrc_shmdir_name(file, 'n', n->id);
-	err = ptrc_shmdir_open_object(dirfd, file, n->uid, fd, &size);
+	error = ptrc_shmdir_open_object(dirfd, file, n->uid, fd, &size);
 	ptrc_file_close(dirfd);
-	return err;
+	return error;
 }
 
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
@@ -148,7 +150,7 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 	uint32_t found;
 	uint64_t mask;
 	int fd = -1;
-	int err = 0;
+	int error = 0;
 
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
 		return ENAMETOOLONG;
@@ -158,16 +160,16 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 		return 0;
 	}
 	ptrc_sys_block_signals(&mask);
-	/* Without its name, as after a clean-up of the user's files at logout, the object
-	 * goes on for those who have it mapped. */
+	/* The file may have been unlinked, by a clean-up of the user's files at logout for
+	 * instance. Processes that have the object mapped go on using it. */
 	if (n->id && reopen(n, &fd))
 		fd = -1;
 	if (fd >= 0 && ptrc_file_lock_wait(fd, WRITER_BYTE))
-		err = ENOMEM;
-	if (!err)
-		err = lock_writer(n->object);
-	if (!err) {
-		err = append(n->object, fd, name, id);
+		error = ENOMEM;
+	if (!error)
+		error = lock_writer(n->object);
+	if (!error) {
+		error = append(n->object, fd, name, id);
 		atomic_store_explicit(&n->object->writer, 0, memory_order_release);
 	}
 	if (fd >= 0) {
@@ -175,7 +177,7 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 		ptrc_file_close(fd);
 	}
 	ptrc_sys_restore_signals(&mask);
-	return err;
+	return error;
 }
 
 int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
@@ -184,22 +186,22 @@ int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
 	struct stat st;
 	uint64_t size;
 	int opened;
-	int err;
+	int error;
 
 	ptrc_shmdir_name(file, 'n', id);
-	err = ptrc_shmdir_open_object(dirfd, file, uid, &opened, &size);
-	if (err)
-		return err;
+	error = ptrc_shmdir_open_object(dirfd, file, uid, &opened, &size);
+	if (error)
+		return error;
 	if (size < MAP_BYTES)
-		err = EPERM;
-	/* Who has the write lock is about to remove it. */
+		error = EPERM;
+	/* A process that has the write lock is about to remove the object. */
 	else if (ptrc_file_lock(opened, F_RDLCK, USER_BYTE, 1))
-		err = ENOENT;
+		error = ENOENT;
 	else if (ptrc_file_stat(opened, &st) || st.st_nlink == 0)
-		err = ENOENT;
-	if (err) {
+		error = ENOENT;
+	if (error) {
 		ptrc_file_close(opened);
-		return err;
+		return error;
 	}
 	*fd = opened;
 	return 0;
@@ -208,10 +210,10 @@ int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
 static int map_object(int fd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n)
 {
 	void *map;
-	int err = ptrc_file_map(fd, MAP_BYTES, PROT_READ | PROT_WRITE, at, &map);
+	int error = ptrc_file_map(fd, MAP_BYTES, PROT_READ | PROT_WRITE, at, &map);
 
-	if (err)
-		return err;
+	if (error)
+		return error;
 	n->object = map;
 	n->id = id;
 	n->uid = uid;
@@ -223,18 +225,18 @@ int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_
 	uint64_t identity[2] = {0, 0};
 	size_t got = 0;
 	int fd;
-	int err = ptrc_names_open_fd(dirfd, uid, id, &fd);
+	int error = ptrc_names_open_fd(dirfd, uid, id, &fd);
 
-	if (err)
-		return err;
+	if (error)
+		return error;
 	if (ptrc_file_read(fd, identity, sizeof(identity), 0, &got) ||
 	    got != sizeof(identity) || identity[0] != PTRC_NAMES_MAGIC ||
 	    identity[1] != id)
-		err = EPERM;
+		error = EPERM;
 	else
-		err = map_object(fd, uid, id, at, n);
+		error = map_object(fd, uid, id, at, n);
 	ptrc_file_close(fd);
-	return err;
+	return error;
 }
 
 int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *from,
@@ -245,28 +247,28 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 	struct stat st;
 	uint64_t id;
 	void *map;
-	int fd, err;
+	int fd, error;
 
 	count = from ? clamp(count) : 0;
 	for (;;) {
 		id = ptrc_shmdir_new_id();
 		ptrc_shmdir_name(file, 'n', id);
-		err = ptrc_shmdir_create_object(dirfd, file, uid, MAP_BYTES,
-						PAGE_BYTES + count * PTRC_NAME_BYTES,
-						&fd);
-		if (err == EEXIST)
+		error = ptrc_shmdir_create_object(dirfd, file, uid, MAP_BYTES,
+						  PAGE_BYTES + count * PTRC_NAME_BYTES,
+						  &fd);
+		if (error == EEXIST)
 			continue;
-		if (err)
-			return err;
-		/* A sweep may have found it before anybody used it. */
+		if (error)
+			return error;
+		/* A sweep may have found the object before it was used, and unlinked it. */
 		if (ptrc_file_lock(fd, F_RDLCK, USER_BYTE, 1) == 0 &&
 		    ptrc_file_stat(fd, &st) == 0 && st.st_nlink == 1)
 			break;
 		ptrc_file_close(fd);
 	}
-	/* Written where nobody looks yet: `at` may be what `from` is mapped at. */
-	err = ptrc_file_map(fd, MAP_BYTES, PROT_READ | PROT_WRITE, NULL, &map);
-	if (!err) {
+	/* Filled in through a mapping elsewhere, as `from` may be mapped at `at`. */
+	error = ptrc_file_map(fd, MAP_BYTES, PROT_READ | PROT_WRITE, NULL, &map);
+	if (!error) {
 		object = map;
 		object->magic = PTRC_NAMES_MAGIC;
 		object->id = id;
@@ -274,7 +276,7 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			memcpy(object->name, from->name, count * PTRC_NAME_BYTES);
 		atomic_store_explicit(&object->count, count, memory_order_release);
 		if (at) {
-			err = map_object(fd, uid, id, at, n);
+			error = map_object(fd, uid, id, at, n);
 			ptrc_sys(SYS_munmap, map, MAP_BYTES);
 		} else {
 			n->object = object;
@@ -282,29 +284,30 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			n->uid = uid;
 		}
 	}
-	if (err)
+	if (error)
 		ptrc_sys(SYS_unlinkat, dirfd, file, 0);
 	ptrc_file_close(fd);
-	return err;
+	return error;
 }
 
 int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 {
-	/* An old size of 0 doubles a shared mapping; no name is needed for it. */
+	/* With an old size of 0 mremap() makes a second mapping of the same object; that works
+	 * for an unlinked file, too. */
 	long ret = ptrc_sys(SYS_mremap, from->object, 0, MAP_BYTES, MREMAP_MAYMOVE, 0);
-	int dirfd, err;
+	int dirfd, error;
 
 	if (!ptrc_sys_is_error(ret)) {
 		*n = *from;
 		n->object = (struct ptrc_names_object *)ret;
 		return 0;
 	}
-	/* Emulators do not know that; it mostly has its name still. */
+	/* Emulators do not know this use of mremap(). */
 	if (from->id == 0 || ptrc_shmdir_open(from->uid, false, &dirfd))
 		return ENOMEM;
-	err = ptrc_names_open(dirfd, from->uid, from->id, NULL, n);
+	error = ptrc_names_open(dirfd, from->uid, from->id, NULL, n);
 	ptrc_file_close(dirfd);
-	return err ? ENOMEM : 0;
+	return error ? ENOMEM : 0;
 }
 
 int ptrc_names_create_private(struct ptrc_names *n)
@@ -336,7 +339,7 @@ void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
 	ptrc_shmdir_name(file, 'n', id);
 	ptrc_sys_block_signals(&mask);
 	if (ptrc_shmdir_open_object(dirfd, file, uid, &fd, &size) == 0) {
-		/* Ids are never used twice, so the name still leads to this file, or to none. */
+		/* An identity is never used twice: the name leads to this file, or to none. */
 		if (ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
 			ptrc_sys(SYS_unlinkat, dirfd, file, 0);
 			ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of the predefined event types. Also part of the keeper. */
-#include "config.h"
+#include "lib/model/predefined.h"
 
-#include "lib/model/names.h"
+#include <stddef.h>
 
 const char *ptrc_names_predefined(uint32_t id)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An event record, as it stands in a chunk of a stream and in a log packet.
+ * A record: an event as it stands in a chunk of a stream and in a packet of a log.
  *
- *   byte  0  u32  time: ticks (stream) or nanoseconds (log) since the run's base
+ *   byte  0  u32  time since a base: in a stream counter ticks, in a log nanoseconds
  *         4  u16  event id (bits 0-10) and flags (bits 11-15)
  *         6  u16  data length, bits 0-15
  *         8  u64  address of the call (bits 0-47), data length bits 16-31 (48-63)
  *        16  u64  only with PTRC_REC_FULLSTAMP: the time itself, not relative
- *         .  data, padded with anything to a multiple of 8
+ *         .  data, padded with any bytes to a multiple of 8
  *
- * Records are 8-aligned and follow one another without gaps. A CONTEXT record
- * (id 0) is no event: it says whose events follow (struct ptrc_context). In a
- * stream one with a full stamp also moves the base of the deltas to that time;
- * a log has none of these, a drain begins a new run there.
+ * Records are 8-aligned and follow one another without gaps. A CONTEXT record (id 0) is no
+ * event: it says whose events follow (struct ptrc_context). In a stream a CONTEXT record with
+ * a full stamp also moves the base of the following times to that stamp. There are none of
+ * these in a log: a drain begins a new stretch at such a record.
  */
 #ifndef PTRC_LIB_MODEL_RECORD_H
 #define PTRC_LIB_MODEL_RECORD_H
@@ -32,17 +32,22 @@ struct ptrc_record {
 _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
 
 #define PTRC_REC_ID_MASK 0x07ffU
-#define PTRC_REC_FULLSTAMP 0x0800U /* 8 bytes of full time follow the header */
-#define PTRC_REC_TRUNCATED 0x1000U /* data was cut to max-data-size */
-#define PTRC_REC_HIDDEN \
-	0x2000U /* START or FILTER that is filtered: tracked, not reported */
-#define PTRC_REC_CONTEXT 0x4000U /* not an event: origin of those that follow */
+/* 8 bytes of full time follow the header. */
+#define PTRC_REC_FULLSTAMP 0x0800U
+/* The data was cut to max-data-size. */
+#define PTRC_REC_TRUNCATED 0x1000U
+/* A START or FILTER that is filtered itself: readers learn the filter from it, but do not
+ * report it. */
+#define PTRC_REC_HIDDEN 0x2000U
+/* Not an event: the origin of those that follow. */
+#define PTRC_REC_CONTEXT 0x4000U
 
 #define PTRC_REC_ADDR_MASK ((UINT64_C(1) << 48) - 1)
 #define PTRC_REC_LEN_MAX UINT32_MAX
-#define PTRC_REC_ID_MAX (17U * 64 - 1) /* the last that a filter has a bit for */
+/* The last identifier that a filter has a bit for. */
+#define PTRC_REC_ID_MAX (17U * 64 - 1)
 
-/* Where events come from; data of a CONTEXT record. All zero: the trace system. */
+/* Where events come from: the data of a CONTEXT record. All zero is the trace system. */
 struct ptrc_context {
 	int32_t pid;
 	int32_t tid;
@@ -65,7 +70,8 @@ static inline uint32_t ptrc_record_len(const struct ptrc_record *r)
 	return (uint32_t)(r->addr_len >> 48) << 16 | r->len_lo;
 }
 
-/* More than a record can say is as much as none can hold, so that the event is lost. */
+/* The length to record for so many bytes. One that has no place in a record becomes a length
+ * that no chunk has room for, so that the event is lost. */
 static inline uint32_t ptrc_record_len_of(uint64_t bytes)
 {
 	return bytes < PTRC_REC_LEN_MAX ? (uint32_t)bytes : PTRC_REC_LEN_MAX;
@@ -76,13 +82,14 @@ static inline uint64_t ptrc_record_addr(const struct ptrc_record *r)
 	return r->addr_len & PTRC_REC_ADDR_MASK;
 }
 
-/* Bytes before the data. */
+/* The number of bytes before the data. */
 static inline uint32_t ptrc_record_head(const struct ptrc_record *r)
 {
 	return r->id_flags & PTRC_REC_FULLSTAMP ? 24 : 16;
 }
 
-/* Bytes of the whole record; 64 bits, as a damaged length must not wrap. */
+/* The number of bytes of the whole record. 64 bits, so that the sum does not wrap when the length
+ * is damaged. */
 static inline uint64_t ptrc_record_size(const struct ptrc_record *r)
 {
 	return ptrc_record_head(r) + ptrc_align8(ptrc_record_len(r));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What holds for events in report order, applied by every reader (live stream
- * and log alike): an event behind a FILTER obeys its new set, one before it the
- * old one (FILTER-13); START and FILTER that are filtered themselves travel as
- * HIDDEN records so that the filter in force is always known.
+ * The rule that every reader, of a live stream or of a log, applies to events in the order of
+ * their report: an event behind a FILTER event obeys the new set, one before it the old set.
+ * So that a reader always knows the filter, START and FILTER events that are filtered
+ * themselves are recorded all the same, as HIDDEN records.
  *
- * Writers may record by the old or the new filter while a change is under way,
- * so only here, where all events stand in time order, can the line be drawn.
+ * While a filter changes, some writers still record by the old one and others already by the
+ * new one. The line between them can only be drawn where all events stand in time order.
  */
 #ifndef PTRC_LIB_MODEL_SEQUENCER_H
 #define PTRC_LIB_MODEL_SEQUENCER_H
@@ -18,21 +18,22 @@
 
 struct ptrc_sequencer {
 	uint64_t filter[17];
-	bool is_known; /* false after a gap: nothing is dropped until the next START or FILTER */
+	/* False after a gap: no event is dropped until the next START or FILTER. */
+	bool is_known;
 	bool is_in_gap; /* between an OVERFLOW and its RESUME */
 };
 
-/* Filter empty and known, as at the beginning of a stream. */
+/* The filter is empty and known, as at the beginning of a stream. */
 void ptrc_sequencer_reset(struct ptrc_sequencer *q);
 
-/* Events may be missing from here on, START and FILTER among them. */
+/* Events are missing here, maybe a START or FILTER among them. */
 void ptrc_sequencer_gap(struct ptrc_sequencer *q);
 
-/* True if the event is to be reported. id_flags as in the record; data is that of
- * the record (untrusted: len is checked). Events made up by the trace system
- * itself while reading must not be passed through here. Those in a log must: events flushed
- * while others of their time were being overwritten fall between OVERFLOW and RESUME, and are
- * dropped so that a gap is one clean gap. */
+/* Is the event to be reported? id_flags, data and len are those of the record, and nothing is
+ * believed of them. A reader must not ask for an OVERFLOW or RESUME that it makes up itself.
+ * It must ask for those that stand in a log: events that a flush saved while others of the
+ * same time were being overwritten stand between the two, and are dropped, so that a gap is
+ * one gap and not several. */
 bool ptrc_sequencer_admit(struct ptrc_sequencer *q, uint32_t id_flags, const void *data,
 			  uint32_t len);
 
