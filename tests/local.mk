@@ -64,10 +64,6 @@ ptrc_sh_tests = \
 	%D%/symbols.sh \
 	%D%/tutorial.sh
 
-# Those of the C tests that run under the thread sanitizer, too.
-ptrc_tsan_tests = \
-	%D%/test_eventset
-
 # Tests of the commands; need bats and jq.
 ptrc_long_bats_tests = \
 	%D%/session.bats \
@@ -177,6 +173,40 @@ EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/tap.s
 EXTRA_DIST += %D%/driver %D%/isolated
 CLEANFILES += %D%/lock
 
+# Packaging is seldom broken, and takes half a minute: not in the quick run.
+ptrc_full_tests = %D%/debian.sh
+
+# Nothing of these runs in a program with sanitizers, or it does in the other tests, too; single
+# steps would step through the sanitizer.
+ptrc_unsanitized_tests = \
+	%D%/test_singlestep \
+	%D%/coverage \
+	%D%/header.sh \
+	%D%/install.sh \
+	%D%/linkage.sh \
+	%D%/manual.sh \
+	%D%/symbols.sh \
+	%D%/agreement.bats \
+	%D%/bench-cli.bats \
+	%D%/completions.bats \
+	%D%/examples.bats
+
+# Of each kind of what a compiler may get wrong: recording, reading, processes, logs.
+ptrc_handful = \
+	%D%/test_gen \
+	%D%/test_fork \
+	%D%/test_exit \
+	%D%/test_event \
+	%D%/test_exec \
+	%D%/test_functions \
+	%D%/test_process \
+	%D%/test_getnext \
+	%D%/test_log_reader \
+	%D%/test_names \
+	%D%/test_open \
+	%D%/test_startstop \
+	%D%/test_status
+
 # What measures, or hammers with all processors, runs while nothing else does: tests/isolated.
 ptrc_alone = bench-cli test_clock test_hammer
 
@@ -207,44 +237,74 @@ AM_TESTS_ENVIRONMENT = \
 	export PTRC_TEST_LOCK; \
 	PATH='$(abs_top_builddir)/src':"$$PATH"; export PATH;
 
-check-tsan: $(ptrc_tsan_tests)
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(ptrc_tsan_tests)'
+# What scripts/check calls: TARGET-build, which builds all that can be built so, and then
+# TARGET, which runs tests of it. PTRC_AGAIN is logs of tests to be repeated, instead of all.
+# check-chosen runs what is built: those of $tests, or again.
+check-chosen:
+	if test -n '$(PTRC_AGAIN)'; then \
+		$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LTLIBRARIES= \
+			TEST_LOGS='$(PTRC_AGAIN)'; \
+	else \
+		$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LTLIBRARIES= \
+			TESTS="$$tests"; \
+	fi
 
-# What follows builds no more than it runs: the C tests, of the library alone. -build only
-# builds; check-built runs what is built, be it TESTS or TEST_LOGS.
-check-built:
-	$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LTLIBRARIES=
+check-all-build check-quick-build check-sanitized-build check-handful-build:
+	$(MAKE) $(AM_MAKEFLAGS) all
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 
-check-c-build: $(ptrc_c_tests) %D%/prog_emit
-check-c: check-c-build
-	$(MAKE) $(AM_MAKEFLAGS) check-built TESTS='$(ptrc_c_tests)'
+check-all:
+	tests='$(TESTS)' $(MAKE) $(AM_MAKEFLAGS) check-chosen
 
-# Sets $tests to the C tests but those that include a file of the pattern.
-ptrc_find_tests = set_tests() { \
+# Sets $tests to TESTS but those of the list.
+ptrc_without = without() { \
 	tests=; \
-	for test in $(ptrc_c_tests); do \
-		grep -q "^\#include \"\($$1\)" $(srcdir)/$$test.c || tests="$$tests $$test"; \
-	done; }; set_tests
+	for test in $(TESTS); do \
+		case " $$* " in *" $$test "*) ;; *) tests="$$tests $$test" ;; esac; \
+	done; export tests; }; without
 
-# By the shared library, those that use only what leaves it.
+check-quick:
+	$(ptrc_without) $(ptrc_full_tests); \
+	PTRC_TEST_SAMPLE="$${PTRC_TEST_SAMPLE:-8}" $(MAKE) $(AM_MAKEFLAGS) check-chosen
+
+check-sanitized:
+	$(ptrc_without) $(ptrc_full_tests) $(ptrc_unsanitized_tests); \
+	PTRC_TEST_SLOWDOWN=5 PTRC_TEST_SAMPLE="$${PTRC_TEST_SAMPLE:-8}" \
+		$(MAKE) $(AM_MAKEFLAGS) check-chosen
+
+# With the process IDs of the machine, and not of a namespace for each test.
+check-handful:
+	PTRC_TEST_PIDS=host tests='$(ptrc_handful)' $(MAKE) $(AM_MAKEFLAGS) check-chosen
+
+# Sets $tests to those of the list but the ones that include a file of the pattern.
+ptrc_not_including = not_including() { \
+	pattern=$$1 tests=; shift; \
+	for test; do \
+		grep -q "^\#include \"\($$pattern\)" $(srcdir)/$$test.c || tests="$$tests $$test"; \
+	done; export tests; }; not_including
+
+# By the shared library, what uses only what leaves it.
 ptrc_internals = 'lib/\|src/\|tests/log_maker'
 check-shared-build:
-	$(ptrc_find_tests) $(ptrc_internals); \
+	$(MAKE) $(AM_MAKEFLAGS) all
+	$(ptrc_not_including) $(ptrc_internals) $(ptrc_c_tests); \
 	$(MAKE) $(AM_MAKEFLAGS) PTRC_LINK=-no-install $$tests %D%/prog_emit
-check-shared: check-shared-build
-	$(ptrc_find_tests) $(ptrc_internals); \
-	$(MAKE) $(AM_MAKEFLAGS) PTRC_LINK=-no-install check-built TESTS="$$tests"
+check-shared:
+	$(ptrc_not_including) $(ptrc_internals) $(ptrc_handful); \
+	$(MAKE) $(AM_MAKEFLAGS) check-chosen
 
 # For another processor, by an emulator of it: those of the library.
 LOG_COMPILER = $(PTRC_EMULATOR)
 ptrc_qemu_lacks = \
 	keeper exec speed subreaper threaded-fork fork-advice pwritev2 address-limit
 check-emulated-build:
-	$(ptrc_find_tests) src/; $(MAKE) $(AM_MAKEFLAGS) $$tests %D%/prog_emit
-check-emulated: check-emulated-build
-	$(ptrc_find_tests) src/; \
-	PTRC_TEST_LACKS="`echo $(ptrc_qemu_lacks)`" \
-		$(MAKE) $(AM_MAKEFLAGS) check-built TESTS="$$tests"
+	$(ptrc_not_including) src/ $(ptrc_c_tests); \
+	$(MAKE) $(AM_MAKEFLAGS) $$tests %D%/prog_emit
+check-emulated:
+	$(ptrc_not_including) src/ $(ptrc_c_tests); \
+	PTRC_TEST_SLOWDOWN=5 PTRC_TEST_LACKS="`echo $(ptrc_qemu_lacks)`" \
+		$(MAKE) $(AM_MAKEFLAGS) check-chosen
 
-.PHONY: check-tsan check-built check-c check-c-build check-shared check-shared-build \
+.PHONY: check-chosen check-all check-all-build check-quick check-quick-build check-sanitized \
+	check-sanitized-build check-handful check-handful-build check-shared check-shared-build \
 	check-emulated check-emulated-build
