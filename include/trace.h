@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <trace.h>: the Trace option of POSIX.1 (XSH 2.11), with the options Trace Event Filter,
- * Trace Log and Trace Inherit. What this implementation adds to the standard is in
- * <posixtrace.h> and never here.
+ * <trace.h>: the Trace option of POSIX.1-2008 (XSH 2.11), with the options Trace Event
+ * Filter, Trace Log and Trace Inherit. The comment of each function names its page of the
+ * standard. Additions of this implementation are in <posixtrace.h>, but for one member
+ * here.
  *
  * Rules that hold for every function below, unless its own comment says otherwise:
  *
  *   result      0, or a positive error number; errno is no part of the result.
  *   on error    objects behind result pointers are left as they were.
- *   arguments   a null pointer where an object is needed is EINVAL, never a crash; the
- *               stream identifier is judged first, then the other arguments, then the
- *               state.
+ *   arguments   a null pointer where an object is needed is EINVAL, never a crash. The
+ *               stream identifier is checked first, then the other arguments, then the
+ *               state of the stream.
+ *   ownership   the caller owns every object that it passes; the library keeps no pointer
+ *               to one after the call.
  *   EINTR       only posix_trace_getnext_event() and posix_trace_timedgetnext_event()
- *               ever return it; elsewhere a signal merely delays the call.
- *   threads     every function may be called from any thread at any time; only
- *               simultaneous use of one attributes object or one event set needs the
- *               caller's locking.
+ *               return it; a signal delays any other call.
+ *   threads     every function may be called from any thread at any time. Only if several
+ *               threads use the same attributes object or event set at the same time, the
+ *               caller has to lock it.
  *   signals     posix_trace_event() is async-signal-safe, no other function is.
  *   cancelling  only posix_trace_getnext_event() and posix_trace_timedgetnext_event() act
  *               on a cancellation request, and only while they wait.
- *   identifier  a trace_id_t is known only to the process that got it: not to its
- *               children and not after exec. It is never 0 and never issued twice, so a
- *               stale one gives EINVAL.
+ *   identifier  a trace_id_t is valid only in the process that got it: not in its
+ *               children and not after exec. It is never 0, and a process never gets
+ *               the same one twice, so that an outdated one gives EINVAL.
  *   sizes       bytes.          times       CLOCK_REALTIME.
  *
- * Words: a plain stream is from posix_trace_create(), a logged one from
- * posix_trace_create_withlog(), both are active; a pre-recorded one is from
- * posix_trace_open(). "The log" is the file of a logged stream. An event is lost when it
- * was generated, not filtered, and not kept although the stream ran or had stopped
- * itself.
+ * Words: posix_trace_create() makes a plain stream, posix_trace_create_withlog() one with
+ * a log; both are active streams. posix_trace_open() opens a log as a pre-recorded
+ * stream. An event is lost if it was generated and not filtered, but not kept although
+ * the stream ran or had stopped itself because it was full.
  */
 #ifndef _TRACE_H
 #define _TRACE_H 1
@@ -36,7 +38,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
-/* Says which options the C library has; <unistd.h> would declare all of its names, too. */
+/* This file says which options the C library has. <unistd.h> says it, too, but declares
+ * many other names. */
 #if defined __has_include
 #if __has_include(<bits/posix_opt.h>)
 #define __trace_has_options 1
@@ -49,14 +52,14 @@
 #include <unistd.h>
 #endif
 /*
- * <sys/types.h> and <time.h> hold back pthread_t and struct timespec from strictly
- * conforming C99 without feature macros; <pthread.h> never does.
+ * In strictly conforming C99 without feature macros <sys/types.h> and <time.h> do not
+ * define pthread_t and struct timespec; <pthread.h> always does.
  */
 #include <pthread.h>
 
 /*
- * The C library does not have this option and says so; programs ask the macros, so they
- * must hear of us. sysconf(_SC_TRACE) and its relatives still return -1.
+ * The C library defines these as -1, as it lacks the options. Programs test them, so this
+ * header defines them anew. sysconf(_SC_TRACE) and its relatives still return -1.
  */
 #undef _POSIX_TRACE
 #define _POSIX_TRACE 200809L
@@ -77,11 +80,12 @@ extern "C" {
 #endif
 
 /*
- * Limits, which the standard has in <limits.h>. TRACE_EVENT_NAME_MAX counts the bytes of
- * an event name without its null, so a buffer takes one byte more. TRACE_NAME_MAX is the
- * size of a buffer for a trace name or a generation version with its null. TRACE_SYS_MAX
- * is the number of active streams of one effective user ID. TRACE_USER_EVENT_MAX counts
- * the user event types of one mapping, POSIX_TRACE_UNNAMED_USEREVENT among them.
+ * Limits, which the standard has in <limits.h>. TRACE_EVENT_NAME_MAX is the number of
+ * bytes of an event name without its null byte, so a buffer needs one byte more.
+ * TRACE_NAME_MAX is the size of a buffer for a trace name or a generation version, null
+ * byte included. TRACE_SYS_MAX is the number of active streams that one effective user ID
+ * can have. TRACE_USER_EVENT_MAX is the number of user event types of one process,
+ * POSIX_TRACE_UNNAMED_USEREVENT included.
  */
 #ifndef _POSIX_TRACE_EVENT_NAME_MAX
 #define _POSIX_TRACE_EVENT_NAME_MAX 30
@@ -108,46 +112,46 @@ extern "C" {
 #define TRACE_USER_EVENT_MAX 1024
 #endif
 
-/* Names a stream or an opened log in the calling process. */
+/* Identifies a stream or an opened log in the calling process. */
 typedef unsigned long trace_id_t;
 
-/* Names an event type within one stream, its log, and the processes traced into it. 0 is
- * never valid; a set can hold 1 to 1032. */
+/* Identifies an event type in one stream, in its log, and in the processes traced into
+ * it. 0 is never valid; a set can hold 1 to 1032. */
 typedef unsigned int trace_event_id_t;
 
-/* The attributes of a stream. Self-contained: an assigned copy is an independent object.
- * All-zero memory is not an attributes object; posix_trace_attr_init() makes one. */
+/* The attributes of a stream. It owns no memory: a copy by assignment is an object of its
+ * own. posix_trace_attr_init() makes one; memory that is all zero is none. */
 typedef struct {
 	unsigned long __posix_trace_opaque[96];
 } trace_attr_t;
 
-/* A set of event types. No pointers in it: a byte copy is an equal set, in memory, as the
- * data of an event and in a log. All-zero memory is not a set;
- * posix_trace_eventset_empty() or _fill() makes one. */
+/* A set of event types. It has no pointers in it: a copy of its bytes is an equal set, in
+ * memory, as the data of an event and in a log. posix_trace_eventset_empty() and _fill()
+ * make one; memory that is all zero is none. */
 typedef struct {
 	unsigned long __posix_trace_magic;
 	unsigned long __posix_trace_bits[17];
 } trace_event_set_t;
 
-/* What the retrieval functions tell about an event, beside its data. */
+/* What the retrieval functions tell about an event besides its data. */
 struct posix_trace_event_info {
 	trace_event_id_t posix_event_id;
-	/* 0 for events that the trace system generated by itself; for system events that
-	 * a call caused, the calling process. */
+	/* The process that generated the event. For a system event it is the process that
+	 * made the call, or 0 if no call caused it. */
 	pid_t posix_pid;
-	/* Return address of the call in that process, or a null pointer. */
+	/* The return address of the call in that process, or a null pointer. */
 	void *posix_prog_address;
 	/* POSIX_TRACE_NOT_TRUNCATED, _TRUNCATED_RECORD or _TRUNCATED_READ. */
 	int posix_truncation_status;
-	/* Not in the standard: the kernel's number of the thread that recorded it, as
-	 * gettid() gives it there; 0 where none did. */
+	/* Not in the standard: the thread that generated the event, by the number that
+	 * gettid() returns in it; 0 if no thread did. */
 	pid_t posix_tid;
 	struct timespec posix_timestamp;
-	/* To be compared by pthread_equal() only, and only in process posix_pid. */
+	/* Can only be compared, by pthread_equal() in the process posix_pid. */
 	pthread_t posix_thread_id;
 };
 
-/* What posix_trace_get_status() tells; see there for the meaning of the members. */
+/* The comment of posix_trace_get_status() tells what the members mean. */
 struct posix_trace_status_info {
 	int posix_stream_status;
 	int posix_stream_full_status;
@@ -174,8 +178,8 @@ struct posix_trace_status_info {
 #define POSIX_TRACE_NOT_FLUSHING 0
 #define POSIX_TRACE_FLUSHING 1
 
-/* posix_truncation_status: the data is complete; the recording cut it to max-data-size;
- * the reader's buffer was too small (which hides a cut by the recording). */
+/* posix_truncation_status: the data is complete; it was cut to max-data-size when it was
+ * recorded; the buffer of the reader was too small, which hides an earlier cut. */
 #define POSIX_TRACE_NOT_TRUNCATED 0
 #define POSIX_TRACE_TRUNCATED_RECORD 1
 #define POSIX_TRACE_TRUNCATED_READ 2
@@ -190,7 +194,7 @@ struct posix_trace_status_info {
 #define POSIX_TRACE_CLOSE_FOR_CHILD 0
 #define POSIX_TRACE_INHERITED 1
 
-/* What posix_trace_eventset_fill() fills in */
+/* The sets that posix_trace_eventset_fill() makes */
 #define POSIX_TRACE_WOPID_EVENTS 1
 #define POSIX_TRACE_SYSTEM_EVENTS 2
 #define POSIX_TRACE_ALL_EVENTS 3
@@ -207,8 +211,8 @@ struct posix_trace_status_info {
  *   START        one trace_event_set_t: the filter in force
  *   STOP         one int: 0 for a call, 1 the stream was full, 2 the log was full
  *   FILTER       two trace_event_set_t: the old filter, then the new one
- *   OVERFLOW     none; stamped with the time of the first event lost in a LOOP
- *   RESUME       none; stamped with the time of the first event after that gap
+ *   OVERFLOW     none; has the time of the first event that LOOP overwrote
+ *   RESUME       none; has the time of the first event after that gap
  *   FLUSH_START, FLUSH_STOP      none
  *   ERROR        one int, an error number: damaged stream memory was found and skipped
  */
@@ -221,8 +225,8 @@ struct posix_trace_status_info {
 #define POSIX_TRACE_FLUSH_STOP 7U
 #define POSIX_TRACE_ERROR 8U
 
-/* The user event that needs no name, posix_trace_unnamed_userevent; its data is the
- * caller's. The standard spells it both ways. */
+/* The user event that needs no posix_trace_eventid_open(); its name is
+ * posix_trace_unnamed_userevent. The standard spells the constant in both ways. */
 #define POSIX_TRACE_UNNAMED_USEREVENT 9U
 #define POSIX_TRACE_UNNAMED_USER_EVENT POSIX_TRACE_UNNAMED_USEREVENT
 
@@ -230,17 +234,17 @@ struct posix_trace_status_info {
  * Attributes: creation and information
  *
  * Every getter and setter below returns EINVAL for a null pointer and for an object that
- * was never initialised or has been destroyed; a setter that fails changes nothing. Such
- * an object describes streams still to be created: changing or destroying it later does
- * not touch a stream, and creating a stream does not change it.
+ * was never initialised or has been destroyed; a setter that fails changes nothing.
+ * Streams are created from a copy of such an object: changing or destroying the object
+ * later does not change a stream.
  */
 
 /*
- * Makes *attr an attributes object with every attribute at its default, whatever was
+ * Makes the memory an attributes object with every attribute at its default, whatever was
  * there before. Generation version and clock resolution hold their real values at once;
  * the creation time is {0, 0} until posix_trace_get_attr() fills the object from a
  * stream.
- *   EINVAL  null pointer. ENOMEM is never returned: the object owns no memory.
+ *   EINVAL  null pointer. (ENOMEM does not occur, as the object owns no memory.)
  * POSIX.1 posix_trace_attr_init.
  */
 int posix_trace_attr_init(trace_attr_t *);
@@ -261,7 +265,7 @@ int posix_trace_attr_getclockres(const trace_attr_t *, struct timespec *);
 
 /*
  * When the stream was created, by CLOCK_REALTIME; {0, 0} for an object that describes no
- * stream. Start, stop and clear leave it alone; a log has the time of its stream.
+ * stream. Start, stop and clear do not change it; a log has the time of its stream.
  *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_getcreatetime.
  */
@@ -283,8 +287,8 @@ int posix_trace_attr_getgenversion(const trace_attr_t *, char *);
 int posix_trace_attr_getname(const trace_attr_t *, char *);
 
 /*
- * Sets the trace name (default: empty) to a copy of the string. The first TRACE_NAME_MAX
- * bytes less one are kept, the rest is dropped without error. Names need not be unique.
+ * Sets the trace name (default: empty) to a copy of the string, cut without error to
+ * TRACE_NAME_MAX - 1 bytes. Several streams may have the same name.
  *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_setname.
  */
@@ -381,15 +385,16 @@ int posix_trace_attr_getmaxusereventsize(const trace_attr_t *__trace_restrict, s
 					 size_t *__trace_restrict);
 
 /*
- * stream-min-size: events whose maximum sizes add up to no more are all kept without
- * loss. User events, START, STOP from a call, and FILTER count; all others use reserved
- * room. Default 1048576, or the size of four full-size user events where that is more. A
- * size too small to be useful is raised at creation to hold START, the smallest user
- * event and STOP.
+ * stream-min-size: the stream keeps all events, without loss, as long as their maximum
+ * sizes add up to no more than this. User events, START, FILTER and the STOP of a call
+ * count; all others have reserved room. Default 1048576, or four times the maximum size
+ * of a user event if that is more. A stream is created with room for START, the smallest
+ * user event and STOP at least.
  *
- * In an object from posix_trace_get_attr() it is the size guaranteed; the memory really
- * used may be more. One thread has filled a stream after at most twice that plus 65536
- * bytes of data; if max-data-size is above 4096, plus five times that.
+ * In an object from posix_trace_get_attr() it is the size that is guaranteed; the stream
+ * may hold more. Events of one thread have filled it after at most twice the size plus
+ * 65536 bytes of data, and, if max-data-size is above 4096, five times max-data-size
+ * more.
  *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_getstreamsize.
  */
@@ -410,13 +415,14 @@ int posix_trace_attr_setstreamsize(trace_attr_t *, size_t);
  */
 
 /*
- * Creates a stream, SUSPENDED, empty and with an empty filter, that traces process pid
- * (0: the caller). Null attributes are the defaults. The attributes are copied. A process
- * that does not run this library (yet) can be traced too: it takes effect when it does.
+ * Creates a stream that traces process pid (0: the caller). It is SUSPENDED, empty, and
+ * has an empty filter. A null pointer as attributes means the defaults. The process need
+ * not have this library: it is traced from the moment that it has, for example after
+ * exec.
  *   EAGAIN  TRACE_SYS_MAX active streams of this effective user exist.
  *   EINVAL  attributes never initialised or destroyed; POSIX_TRACE_FLUSH; null
  *           identifier.
- *   ENOMEM  no memory for the stream, all of which is reserved here; no descriptors left.
+ *   ENOMEM  no memory for the stream, all of which is reserved now; no descriptors left.
  *   EPERM   the caller is neither root nor has the target's effective user ID, or the
  *           target is a set-user-ID program.
  *   ESRCH   no such process; also for a negative pid, a zombie, a thread's ID.
@@ -426,14 +432,14 @@ int posix_trace_create(pid_t, const trace_attr_t *__trace_restrict,
 		       trace_id_t *__trace_restrict);
 
 /*
- * The same, with a log in the file that the descriptor is open on. A regular file takes
- * every log-full policy and is emptied first; a FIFO, pipe, socket or character device
- * takes POSIX_TRACE_APPEND only. The library works on a duplicate of the descriptor,
- * which may be open for writing only; the caller keeps the original, may close it at
- * once, and must not read, write or seek on the file while the stream lives.
+ * Does the same for a stream with a log in the file that the descriptor refers to. A
+ * regular file is emptied and may have every log-full policy; a FIFO, pipe, socket or
+ * character device may only have POSIX_TRACE_APPEND. It is enough that the descriptor is
+ * open for writing. The library works on a duplicate; the caller may close the original
+ * at once, and must not read, write or seek in the file while the stream exists.
  *   EAGAIN, ENOMEM, EPERM, ESRCH  as above.
  *   EBADF   the descriptor is not open, or not for writing.
- *   EINVAL  as above, though FLUSH is allowed; the type of the file does not suit the
+ *   EINVAL  as above, but FLUSH is allowed; the type of the file does not allow the
  *           policy; log-max-size cannot hold a START and a STOP event.
  *   ENOSPC  the device cannot take the new log.
  *   others  the error number of a failed write of the log's head.
@@ -443,11 +449,11 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
 			       trace_id_t *__trace_restrict);
 
 /*
- * Copies what the stream holds to its log and frees that room; returns when that is done.
- * Recording goes on meanwhile, and so do reading and posix_trace_get_status(); start, stop,
- * clear, shutdown and the calls of the filter wait for a flush that another thread has under
- * way, however long its pipe or device takes. Events that could not be written stay for the
- * next flush.
+ * Writes the events in the stream to its log and frees their room; returns when that is
+ * done. Recording, reading and posix_trace_get_status() go on meanwhile; start, stop,
+ * clear, shutdown and the calls of the filter wait for a flush that another thread makes,
+ * however long its pipe or device takes. Events that could not be written stay in the
+ * stream for the next flush.
  *   EFBIG   the log would exceed a file size limit (RLIMIT_FSIZE too; no SIGXFSZ is
  *           sent).
  *   EINVAL  not an active stream with log.
@@ -459,74 +465,76 @@ int posix_trace_flush(trace_id_t);
 
 /*
  * Stops the stream, flushes and closes its log if it has one, and frees everything.
- * Events not read from a plain stream are gone; threads waiting for one get EINVAL. The
- * identifier is invalid from then on, also when the flush failed. The end of the creating
- * process, however it comes about, and exec do the same.
- *   EFBIG, ENOSPC, others  as for posix_trace_flush(); the stream is gone all the same.
+ * Events that were not read from a plain stream are gone; threads that wait for one get
+ * EINVAL. The identifier is invalid from then on, also if the flush failed. The same
+ * happens when the process that created the stream ends in any way, or executes a
+ * program.
+ *   EFBIG, ENOSPC, others  as for posix_trace_flush(); the stream is gone nevertheless.
  *   EINVAL  not an active stream, with or without log.
  * POSIX.1 posix_trace_shutdown, in posix_trace_create.
  */
 int posix_trace_shutdown(trace_id_t);
 
 /*
- * Makes the stream, and its log, as it was after creation, except that it keeps running
- * or stays suspended, and keeps names, attributes and creation time: no events, NOT_FULL,
- * no overrun, empty filter, event type list at its begin. Records no event. A stream that
- * had stopped itself needs posix_trace_start(). The log of a device, pipe or socket keeps
- * what was written. Events generated meanwhile are either recorded after the clear or
- * gone.
+ * Makes the stream and its log as they were after creation: without events, NOT_FULL,
+ * without overrun, with an empty filter and the event type list at its begin. The stream
+ * keeps its status, running or suspended, and names, attributes and creation time. No
+ * event is recorded. A stream that had stopped itself needs posix_trace_start(). What was
+ * written to a device, pipe or socket stays written. Events that are generated during the
+ * call are either recorded after the clear or gone.
  *   EINVAL  not an active stream.
- *   ENOMEM  the keeper of the log was killed, and there are no descriptors left for another;
- *           nothing was cleared.
+ *   ENOMEM  the process that writes the log was killed, and there are no descriptors
+ *           left to start another one; nothing was cleared.
  *   others  the error number of a failed write of the log's head; the stream was cleared.
  * POSIX.1 posix_trace_clear.
  */
 int posix_trace_clear(trace_id_t);
 
 /*
- * Sets the stream RUNNING and records START; nothing if it runs already, or if it is one
- * that is not LOOP and has stopped itself for being full. When it has returned, every
- * later event of a traced process that is not filtered is recorded.
+ * Sets the stream RUNNING and records START. Does nothing if it runs already, or if it
+ * has stopped itself because it was full and is not LOOP. Every event of a traced process
+ * that begins after the call has returned, and is not filtered, is recorded.
  *   EINVAL  not an active stream.
  * POSIX.1 posix_trace_start.
  */
 int posix_trace_start(trace_id_t);
 
 /*
- * Sets the stream SUSPENDED and records STOP, for which there is always room; nothing if
- * it is suspended already, except that a pending automatic restart is called off. When it
- * has returned, no later event is recorded; what is not recorded now is not lost either.
- * Waits for event calls that have begun (each 100 ms at most), so that then all can be read.
+ * Sets the stream SUSPENDED and records STOP, for which there always is room. If the
+ * stream is suspended already, it only cancels a pending automatic restart. No event that
+ * begins after the call has returned is recorded, nor does it count as lost. The call
+ * waits for event calls that have begun, for each one 100 ms at most, so that all events
+ * can be read when it returns.
  *   EINVAL  not an active stream.
  * POSIX.1 posix_trace_stop, in posix_trace_start.
  */
 int posix_trace_stop(trace_id_t);
 
 /*
- * Makes *attr, initialised or not, an independent copy of the attributes of the stream,
- * with the policies and sizes really in force; of a pre-recorded one, as they stand in
- * the log.
+ * Makes the memory an attributes object with the attributes of the stream, with the
+ * policies and sizes that are really in force, or with those that stand in the log.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  * POSIX.1 posix_trace_get_attr.
  */
 int posix_trace_get_attr(trace_id_t, trace_attr_t *);
 
 /*
- * Stores the status of one moment. Of an active stream it resets, in the same step, the
- * two overrun members to NO_OVERRUN and the flush error to 0; a log never changes its
- * status.
+ * Stores the status of one moment. In the same step it resets, in an active stream, both
+ * overrun statuses to NO_OVERRUN and the flush error to 0; the status of a log never
+ * changes.
  *
  *   stream status   RUNNING: accepting events. SUSPENDED: not started, or stopped.
- *   full            RUNNING: LOOP only, newer events overwrite older ones. SUSPENDED:
- *                   stopped for being full, until the automatic restart or a clear.
+ *   full            if RUNNING: newer events overwrite older ones (LOOP only). If
+ *                   SUSPENDED: the stream stopped because it was full, until the
+ *                   automatic restart or a clear.
  *   overrun         events were lost since the last call.
  *   flush status    a flush is going on.
  *   flush error     0, or the first error number of a flush since the last call.
  *   log overrun     events were lost in the log since the last call.
  *   log full        a LOOP or UNTIL_FULL log has no room left; with APPEND never.
  *
- * A log reports losses since its creation or clear, whatever was asked meanwhile. A log
- * never closed reports RUNNING, OVERRUN twice, and EOWNERDEAD as flush error.
+ * A log reports all losses since it was created or cleared. A log that was never closed
+ * reports RUNNING, OVERRUN for stream and log, and EOWNERDEAD as flush error.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  * POSIX.1 posix_trace_get_status, in posix_trace_get_attr.
  */
@@ -538,22 +546,23 @@ int posix_trace_get_status(trace_id_t, struct posix_trace_status_info *);
 
 /*
  * Records an event of the given type, with a copy of the data, in every running stream
- * that traces the caller and does not filter the type. Async-signal-safe, also in a
- * handler that interrupted this function, which it may leave by siglongjmp(). Never
- * waits, never fails: what does not fit shows in the stream's status. errno is kept.
+ * that traces the caller and does not filter the type. It is async-signal-safe, also in a
+ * handler that has interrupted this function, and a handler may leave it by siglongjmp().
+ * It never waits and never fails: the status of a stream tells of events that were lost.
+ * It keeps errno.
  *
  * Each stream cuts the data to its own max-data-size. A null pointer records no data.
- * Types not mapped, and system events, are ignored. The address recorded is the return
- * address.
+ * Types that the process has not opened, and system events, are ignored. The event has
+ * the return address of the call.
  * POSIX.1 posix_trace_event.
  */
 void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
 
 /*
- * Stores the event type identifier of a name in the calling process, new or as mapped
- * before; names are compared byte by byte, and may be empty. The name of a system event
- * gives that event. When TRACE_USER_EVENT_MAX is reached a new name gives
- * POSIX_TRACE_UNNAMED_USEREVENT and 0.
+ * Stores the identifier of the event type with this name in the calling process; a new
+ * name gets a new one. Names are compared byte by byte, and a name may be empty. The name
+ * of a system event gives that event. When the process has TRACE_USER_EVENT_MAX types, a
+ * new name gives POSIX_TRACE_UNNAMED_USEREVENT, and the result is 0.
  *   EINVAL        null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
  * POSIX.1 posix_trace_eventid_open, in posix_trace_event.
@@ -562,8 +571,8 @@ int posix_trace_eventid_open(const char *__trace_restrict,
 			     trace_event_id_t *__trace_restrict);
 
 /*
- * Not an error number: non-zero if both identifiers name the same event type, else 0.
- * They are compared as they are, whatever the stream identifier.
+ * The result is not an error number: non-zero if both identifiers are those of the same
+ * event type, else 0. The stream identifier makes no difference.
  * POSIX.1 posix_trace_eventid_equal.
  */
 int posix_trace_eventid_equal(trace_id_t, trace_event_id_t, trace_event_id_t);
@@ -576,8 +585,8 @@ int posix_trace_eventid_equal(trace_id_t, trace_event_id_t, trace_event_id_t);
 int posix_trace_eventid_get_name(trace_id_t, trace_event_id_t, char *);
 
 /*
- * As posix_trace_eventid_open(), for the processes traced by the stream, which get the
- * same identifier when they open the name.
+ * Does the same as posix_trace_eventid_open() for the processes that the stream traces,
+ * which get the same identifier when they open the name.
  *   EINVAL        not an active stream; null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
  * POSIX.1 posix_trace_trid_eventid_open, in posix_trace_eventid_equal.
@@ -586,9 +595,10 @@ int posix_trace_trid_eventid_open(trace_id_t, const char *__trace_restrict,
 				  trace_event_id_t *__trace_restrict);
 
 /*
- * Stores the next event type of the stream and 0 in *unavailable; or only non-zero there
- * when none is left. Predefined ones come first, then user events in the order their
- * names were opened; one opened later is found by a later call, without a rewind.
+ * Stores the next event type of the stream, and 0 in *unavailable; if there is none left,
+ * only non-zero in *unavailable. Predefined types come first, then user events in the
+ * order in which their names were opened; a later call finds one that is opened later,
+ * without a rewind.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  * POSIX.1 posix_trace_eventtypelist_getnext_id.
  */
@@ -605,9 +615,9 @@ int posix_trace_eventtypelist_rewind(trace_id_t);
 /*
  * Event sets and filters
  *
- * EINVAL, with nothing changed: a null pointer, an identifier outside 1 to 1032, an
- * unknown `what', and, except for empty and fill, a set that was never made. Identifiers
- * need not be mapped in the calling process.
+ * These return EINVAL, with nothing changed, for a null pointer, an identifier outside 1
+ * to 1032, an unknown constant, and, except for empty and fill, memory that is no set.
+ * The calling process need not have opened the types.
  */
 
 /* Adds an event type; one that is there already is no error. POSIX.1
@@ -618,15 +628,15 @@ int posix_trace_eventset_add(trace_event_id_t, trace_event_set_t *);
  * posix_trace_eventset_del, in posix_trace_eventset_add. */
 int posix_trace_eventset_del(trace_event_id_t, trace_event_set_t *);
 
-/* Makes any storage a set without members. POSIX.1 posix_trace_eventset_empty, in
+/* Makes the memory a set without members. POSIX.1 posix_trace_eventset_empty, in
  * posix_trace_eventset_add. */
 int posix_trace_eventset_empty(trace_event_set_t *);
 
 /*
- * Makes any storage a set of exactly: POSIX_TRACE_ALL_EVENTS, every system and user
- * event, also those still to be opened; POSIX_TRACE_SYSTEM_EVENTS, the eight system
- * events; POSIX_TRACE_WOPID_EVENTS, none, as there are no process-independent system
- * events.
+ * Makes the memory a set. POSIX_TRACE_ALL_EVENTS: of every system and user event,
+ * including types that are opened later. POSIX_TRACE_SYSTEM_EVENTS: of the eight system
+ * events. POSIX_TRACE_WOPID_EVENTS: of none, as no system event is independent of
+ * processes here.
  * POSIX.1 posix_trace_eventset_fill, in posix_trace_eventset_add.
  */
 int posix_trace_eventset_fill(trace_event_set_t *, int);
@@ -638,7 +648,7 @@ int posix_trace_eventset_ismember(trace_event_id_t,
 				  int *__trace_restrict);
 
 /*
- * Makes *set a copy of the filter: the event types that are not recorded.
+ * Stores a copy of the filter: the set of event types that are not recorded.
  *   EINVAL  not an active stream; null pointer.
  * POSIX.1 posix_trace_get_filter.
  */
@@ -650,7 +660,8 @@ int posix_trace_get_filter(trace_id_t, trace_event_set_t *);
  * processes on return. A running stream records FILTER, even if nothing changed, unless
  * both filters hold FILTER itself; a suspended one shows the filter in its next START.
  * System events can be filtered: only the record is missing, what they report happens.
- *   EINVAL  not an active stream; unknown operation; null pointer or a set never made.
+ *   EINVAL  not an active stream; unknown operation; null pointer, or memory that is no
+ *           set.
  * POSIX.1 posix_trace_set_filter, in posix_trace_get_filter.
  */
 int posix_trace_set_filter(trace_id_t, const trace_event_set_t *, int);
@@ -658,24 +669,25 @@ int posix_trace_set_filter(trace_id_t, const trace_event_set_t *, int);
 /*
  * Retrieval of events
  *
- * Each function reports the oldest event not yet reported: the information in *event, up
- * to num_bytes bytes of data in *data, their number in *data_len, and 0 in *unavailable.
- * The data pointer may be null if num_bytes is 0. Timestamps do not go backwards, except
- * that the record of a writer that was stopped or killed in the middle of it may come
- * late.
+ * The arguments are (trid, event, data, num_bytes, data_len, unavailable), as in the
+ * standard. Each function reports the oldest event that was not reported yet: the
+ * information in *event, up to num_bytes bytes of data in *data, their number in
+ * *data_len, and 0 in *unavailable. The data pointer may be null if num_bytes is 0.
+ * Timestamps do not go backwards, except that an event may come late if its thread was
+ * stopped or killed while it recorded it.
  *
- * On an active stream each event is reported once, whichever thread asks; on a plain
- * stream its room is then free. On a logged stream reading frees nothing, and events
- * flushed before they were read are skipped. Whenever no event is reported, be it an
- * error, *unavailable is non-zero, *data_len is 0, and *event and the data buffer are
- * untouched.
+ * An active stream reports each event once, whichever thread asks; in a plain stream its
+ * room is then free. In a stream with a log reading frees no room, and events that were
+ * flushed before they were read are not reported. Whenever no event is reported, because
+ * of an error or not, *unavailable is non-zero, *data_len is 0, and *event and the data
+ * buffer are unchanged.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  */
 
 /*
- * Waits for an event of an active stream, also of a suspended one and of one whose
- * processes have ended; on a pre-recorded one it never waits: past the end, *unavailable
- * is non-zero and the result 0. A cancellation point while it waits.
+ * Waits for an event of an active stream, also if it is suspended or its processes have
+ * ended. It never waits with a pre-recorded stream: at its end, *unavailable is non-zero
+ * and the result 0. It is a cancellation point while it waits.
  *   EINTR   a handler installed without SA_RESTART interrupted the wait.
  *   EINVAL  see above; the stream was shut down meanwhile.
  * POSIX.1 posix_trace_getnext_event.
@@ -685,10 +697,10 @@ int posix_trace_getnext_event(trace_id_t, struct posix_trace_event_info *__trace
 			      int *__trace_restrict);
 
 /*
- * The same, waiting until the absolute time at most, which is looked at only if there is
- * no event. On a pre-recorded stream the time is ignored. A cancellation point while it
- * waits.
- *   EINTR      as above, whatever SA_RESTART says.
+ * Does the same, but waits only until the absolute time, which is looked at only if there
+ * is no event. With a pre-recorded stream the time is ignored. It is a cancellation point
+ * while it waits.
+ *   EINTR      a handler interrupted the wait, with SA_RESTART or without.
  *   EINVAL     as above; no event, and tv_nsec is not in 0 to 999999999 or the pointer is
  *              null.
  *   ETIMEDOUT  no event, and the time has come.
@@ -701,9 +713,9 @@ int posix_trace_timedgetnext_event(trace_id_t,
 				   const struct timespec *__trace_restrict);
 
 /*
- * The same without waiting: if there is no event, *unavailable is non-zero and the result
- * 0. Only if an older event than those that are there is still being recorded is that waited
- * for, 10 ms at most.
+ * Does the same without waiting: if there is no event, *unavailable is non-zero and the
+ * result 0. Only if an event is being recorded that is older than all those in the
+ * stream, it waits for that one, for 10 ms at most.
  *   EINVAL  see above; a pre-recorded stream.
  * POSIX.1 posix_trace_trygetnext_event, in posix_trace_getnext_event.
  */
@@ -717,10 +729,11 @@ int posix_trace_trygetnext_event(trace_id_t,
  */
 
 /*
- * Opens a log for reading, at its oldest event. The descriptor must be open for reading
- * on a seekable file; its offset is neither used nor changed, and it stays open and the
- * caller's. The log of a stream that is still active opens with what has been flushed; of
- * a damaged one, the events before the damage are reported.
+ * Opens a log for reading, at its oldest event. The descriptor must be open for reading,
+ * and the file seekable; the offset is neither used nor changed. The library works on a
+ * duplicate, so that the caller keeps the descriptor and may close it. The log of a
+ * stream that is still active has the events that have been flushed; of a damaged log,
+ * the events before the damage are reported.
  *   EINVAL  not a log, or of another ABI or format version; descriptor closed, not
  *           readable or not seekable; null pointer.
  *   ENOMEM  no memory or descriptors left.
