@@ -57,6 +57,7 @@ ptrc_sh_tests = \
 	%D%/coverage \
 	%D%/debian.sh \
 	%D%/fallbacks.sh \
+	%D%/format.sh \
 	%D%/header.sh \
 	%D%/install.sh \
 	%D%/linkage.sh \
@@ -170,7 +171,7 @@ check_PROGRAMS += %D%/prog_emit
 noinst_HEADERS += %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
 EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/tap.sh
-EXTRA_DIST += %D%/driver %D%/isolated
+EXTRA_DIST += %D%/driver %D%/isolated %D%/layers.sh
 CLEANFILES += %D%/lock
 
 # Packaging is seldom broken, and takes half a minute: not in the quick run.
@@ -181,6 +182,7 @@ ptrc_full_tests = %D%/debian.sh
 ptrc_unsanitized_tests = \
 	%D%/test_singlestep \
 	%D%/coverage \
+	%D%/format.sh \
 	%D%/header.sh \
 	%D%/install.sh \
 	%D%/linkage.sh \
