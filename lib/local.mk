@@ -62,6 +62,7 @@ ptrc_shared_sources += \
 	%D%/stream/barrier.c \
 	%D%/stream/chunk.c \
 	%D%/stream/clock.c \
+	%D%/stream/consumer.c \
 	%D%/stream/counter.c \
 	%D%/stream/drain.c \
 	%D%/stream/marks.c \
@@ -77,6 +78,7 @@ ptrc_headers += \
 	%D%/stream/barrier.h \
 	%D%/stream/chunk.h \
 	%D%/stream/clock.h \
+	%D%/stream/consumer.h \
 	%D%/stream/counter.h \
 	%D%/stream/drain.h \
 	%D%/stream/live_reader.h \

@@ -32,7 +32,7 @@ struct maker {
 };
 
 struct maker_run {
-	struct ptrc_run run;
+	struct ptrc_stretch run;
 	uint8_t *bytes;
 	size_t size;
 };

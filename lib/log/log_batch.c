@@ -124,7 +124,7 @@ static bool examine(struct ptrc_log_batch *b, struct ptrc_log_batch_run *run)
 	return true;
 }
 
-int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_run *in)
+int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 {
 	struct ptrc_log_batch_run run = {.pos = b->data.used,
 					 .base_ns = in->base_ns,

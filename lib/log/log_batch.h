@@ -69,7 +69,7 @@ PTRC_NONNULL() void ptrc_log_batch_trim(struct ptrc_log_batch *b);
 /* Copies the run. What is damaged in it is left out. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
-int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_run *run);
+int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *run);
 PTRC_NONNULL() void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 PTRC_NONNULL() void ptrc_log_batch_free(struct ptrc_log_batch *b);
 static inline struct ptrc_log_batch_run *

@@ -311,7 +311,7 @@ void ptrc_log_events_begin(struct ptrc_log_writer *w)
 	w->has_retry = false;
 }
 
-int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_run *run)
+int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *run)
 {
 	return ptrc_log_batch_add(&w->batch, run);
 }
@@ -320,7 +320,7 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_run *run)
  * the last STOP now: an UNTIL_FULL log ends with its last STOP. */
 static int add_held(struct ptrc_log_writer *w)
 {
-	struct ptrc_run run = {
+	struct ptrc_stretch run = {
 		.records = w->held.bytes, .bytes = (uint32_t)w->held.used, .order = 1};
 	int error = w->held.used ? ptrc_log_batch_add(&w->batch, &run) : 0;
 

@@ -19,7 +19,7 @@ PTRC_NONNULL() void ptrc_log_events_begin(struct ptrc_log_writer *w);
 /* ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
-int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_run *run);
+int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *run);
 /* ENOMEM, or the error number of a write: then the next flush must bring the same events
  * again. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);

@@ -32,13 +32,14 @@ static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
 	uint64_t bytes = d->note.sum_count * sizeof(struct ptrc_type_sum);
 	int error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
 
-	return error ? error : ptrc_log_buffer_add(list, ptrc_drain_run_sums(d), bytes);
+	return error ? error
+		     : ptrc_log_buffer_add(list, ptrc_drain_stretch_sums(d), bytes);
 }
 
 static int copy_runs(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		     struct ptrc_log_buffer *list)
 {
-	struct ptrc_run run;
+	struct ptrc_stretch run;
 	int error;
 
 	while ((error = ptrc_drain_next(d, &run)) == 0) {
@@ -88,7 +89,7 @@ static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 }
 
 /* Writes a stretch by itself. */
-static int write_one(struct ptrc_log_writer *w, const struct ptrc_run *run)
+static int write_one(struct ptrc_log_writer *w, const struct ptrc_stretch *run)
 {
 	int error;
 
@@ -99,13 +100,13 @@ static int write_one(struct ptrc_log_writer *w, const struct ptrc_run *run)
 
 static void commit_one(struct ptrc_drain *d)
 {
-	ptrc_drain_commit(d, &d->note, ptrc_drain_run_sums(d));
+	ptrc_drain_commit(d, &d->note, ptrc_drain_stretch_sums(d));
 }
 
 /* Where memory is too short to copy all stretches. */
 static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
-	struct ptrc_run run;
+	struct ptrc_stretch run;
 	int error;
 
 	while ((error = ptrc_drain_next(d, &run)) == 0) {
@@ -224,7 +225,7 @@ void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s)
 	};
 	bool is_full = stop_if_log_is_full(w, s);
 	struct ptrc_drain d;
-	struct ptrc_run run;
+	struct ptrc_stretch run;
 	int error;
 
 	if (w->state.written_until == 0 || ptrc_drain_begin_again(s, &d, &given))

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <trace.h>
 
-#include "lib/stream/barrier.h"
 #include "lib/base/sys.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/counter.h"
@@ -17,116 +16,38 @@
 
 enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
 
-/* By type, in the order of their first events; note.sum_count of them. */
+/* Counts by type of the current stretch, in the order in which the types appear in it. */
 struct ptrc_drain_sums {
-	uint16_t at
-		[PTRC_TYPE_COUNT]; /* index in sum, if that is of the type; never cleared */
+	/* Index in `sum` of each type, if that entry is of the type: never cleared. */
+	uint16_t at[PTRC_TYPE_COUNT];
 	struct ptrc_type_sum sum[PTRC_TYPE_COUNT];
 };
 _Static_assert(PTRC_REC_ID_MAX < PTRC_TYPE_COUNT,
-	       "whatever a walk lets pass has a place");
+	       "every id that a walk lets pass has an entry");
 
 static struct ptrc_chunk_ctl *ctl_at(struct ptrc_drain *d, uint32_t i)
 {
 	return &ptrc_stream_ctl(d->stream->header)[i];
 }
 
-static bool is_dropped(const struct ptrc_drain *d, uint64_t stamp)
+static bool pin(struct ptrc_drain *d, uint32_t chunk)
 {
-	return (d->has_gap && stamp <= d->gap_last) || (d->has_cut && stamp >= d->cut) ||
-	       (stamp >= d->dead_from && stamp < d->dead_until);
+	uint64_t epoch =
+		atomic_load_explicit(&d->stream->header->epoch, memory_order_acquire);
+
+	d->is_pinned = ptrc_consumer_pin(&d->consumer, chunk, epoch, &d->pinned);
+	if (d->is_pinned)
+		d->rpos = ptrc_consumer_rpos(&d->consumer, &d->pinned);
+	return d->is_pinned;
 }
 
-/* Pin the chunk if it holds anything unread. */
-static bool pin(struct ptrc_drain *d, uint32_t i, uint32_t *end)
-{
-	struct ptrc_stream *s = d->stream;
-	struct ptrc_chunk_ctl *ctl = ctl_at(d, i);
-	uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
-
-	for (;;) {
-		uint64_t state = PTRC_CHUNK_STATE(word);
-
-		if (state == PTRC_CHUNK_STEALING) {
-			ptrc_chunk_note_loss(&s->pool, i, word);
-			return false;
-		}
-		if ((state != PTRC_CHUNK_OWNED && state != PTRC_CHUNK_SEALED &&
-		     state != PTRC_CHUNK_PARTIAL) ||
-		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) !=
-			    atomic_load_explicit(&s->header->epoch, memory_order_acquire))
-			return false;
-		*end = ptrc_chunk_end(&s->pool, i, word);
-		if (*end == 0)
-			return false;
-		if (ptrc_chunk_rpos(ctl, word, *end) >= *end && state == PTRC_CHUNK_OWNED)
-			return false;
-		if (atomic_compare_exchange_weak_explicit(
-			    &ctl->word, &word, word | PTRC_CHUNK_PIN_KEEPER,
-			    memory_order_acq_rel, memory_order_acquire))
-			break;
-	}
-	d->word = word | PTRC_CHUNK_PIN_KEEPER;
-	d->is_pinned = true;
-	return true;
-}
-
-/* Let go of the chunk; if everything of it is consumed and nobody fills it, it is free. */
 static void unpin(struct ptrc_drain *d)
 {
-	struct ptrc_chunk_ctl *ctl = ctl_at(d, d->chunk);
-	uint64_t word = atomic_fetch_and_explicit(&ctl->word, ~PTRC_CHUNK_PIN_KEEPER,
-						  memory_order_acq_rel) &
-			~PTRC_CHUNK_PIN_KEEPER;
-	uint32_t end;
-
+	ptrc_consumer_unpin(&d->consumer, &d->pinned);
 	d->is_pinned = false;
-	if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED || (word & PTRC_CHUNK_PINS))
-		return;
-	end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
-	if (ptrc_chunk_rpos(ctl, word, end) >= end)
-		atomic_compare_exchange_strong_explicit(
-			&ctl->word, &word,
-			(uint64_t)PTRC_CHUNK_GEN(word) << PTRC_CHUNK_GEN_SHIFT |
-				PTRC_CHUNK_FREE,
-			memory_order_release, memory_order_relaxed);
 }
 
-/* The stamps of the first event that is lost (what survived but is older than the last one
- * lost is dropped with it) and of the first one behind the gap. */
-static void find_gap(struct ptrc_drain *d)
-{
-	struct ptrc_stream *s = d->stream;
-	uint32_t used = ptrc_pool_used(&s->pool), end;
-
-	d->resume = PTRC_TIME_NONE;
-	for (d->chunk = 0; d->chunk < used; d->chunk++) {
-		struct ptrc_chunk *c = ptrc_pool_chunk(&s->pool, d->chunk);
-		struct ptrc_walk_record r;
-		uint32_t rpos;
-
-		if (!pin(d, d->chunk, &end))
-			continue;
-		d->walk = (struct ptrc_walk){.bytes = (const uint8_t *)c,
-					     .off = PTRC_CHUNK_FIRST,
-					     .end = end,
-					     .base = c->base};
-		rpos = ptrc_chunk_rpos(ctl_at(d, d->chunk), d->word, end);
-		while (ptrc_walk_next(&d->walk, &r)) {
-			if (r.off < rpos)
-				continue;
-			if (r.stamp < d->gap_first)
-				d->gap_first = r.stamp;
-			if (!is_dropped(d, r.stamp)) {
-				if (r.stamp < d->resume)
-					d->resume = r.stamp;
-				break;
-			}
-		}
-		unpin(d);
-	}
-	d->chunk = 0;
-}
+/* ---- begin ---- */
 
 static uint64_t buffer_bytes(const struct ptrc_stream *s)
 {
@@ -140,7 +61,8 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	long map;
 
 	memset(d, 0, sizeof(*d));
-	d->stream = s; /* also for ptrc_drain_end() after a failure */
+	d->stream = s; /* ptrc_drain_end() needs it, also after a failure */
+	d->consumer = (struct ptrc_consumer){.stream = s, .pin = PTRC_CHUNK_PIN_KEEPER};
 	map = ptrc_sys(SYS_mmap, 0, buffer_bytes(s), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ptrc_sys_is_error(map))
@@ -150,12 +72,13 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	ptrc_stream_complete(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
 	d->run = atomic_load_explicit(&h->run, memory_order_acquire);
-	d->has_cut = ptrc_stream_cut(h, &d->cut);
-	d->is_stopped = (status & PTRC_ST_AUTO_STOPPED) &&
-			(d->has_cut || (status & PTRC_ST_NO_STOP));
-	d->stop_is_out = (status & PTRC_ST_STOP_OUT) != 0;
-	d->dead_until = atomic_load_explicit(&h->dead_until, memory_order_acquire);
-	d->dead_from = atomic_load_explicit(&h->dead_from, memory_order_relaxed);
+	d->excluded = ptrc_excluded_now(h);
+	if (status & PTRC_ST_AUTO_STOPPED) {
+		bool has_cut = d->excluded.cut != PTRC_TIME_NONE;
+
+		d->is_stopped = has_cut || (status & PTRC_ST_NO_STOP);
+		d->has_stop = has_cut && !(status & PTRC_ST_STOP_OUT);
+	}
 	return 0;
 }
 
@@ -165,56 +88,67 @@ static void gap_is_out(struct ptrc_drain *d)
 			      memory_order_release);
 }
 
-/* The gap that is to be told of. It is noted before it is taken from where thieves note it,
- * so that it is not lost with us. */
+/* Set the gap's end, the first event that comes behind it; and date its beginning back to the
+ * first event that is dropped with it, because it is older than the last event overwritten. */
+static void find_ends_of_gap(struct ptrc_drain *d)
+{
+	uint32_t used = ptrc_pool_used(&d->stream->pool);
+
+	d->resume = PTRC_TIME_NONE;
+	for (uint32_t i = 0; i < used; i++) {
+		struct ptrc_walk_record r;
+		struct ptrc_walk walk;
+
+		if (!pin(d, i))
+			continue;
+		walk = ptrc_walk_begin(ptrc_pool_chunk(&d->stream->pool, i),
+				       d->pinned.end);
+		while (ptrc_walk_next(&walk, &r)) {
+			if (r.off < d->rpos)
+				continue;
+			if (r.stamp < d->gap.first)
+				d->gap.first = r.stamp;
+			if (!ptrc_is_excluded(&d->excluded, r.stamp)) {
+				if (r.stamp < d->resume)
+					d->resume = r.stamp;
+				break;
+			}
+		}
+		unpin(d);
+	}
+}
+
 static void take_gap(struct ptrc_drain *d)
 {
 	struct ptrc_stream_header *h = d->stream->header;
-	uint64_t first = atomic_load_explicit(&h->first_lost, memory_order_acquire),
-		 flushed;
+	uint64_t told = atomic_load_explicit(&h->cleared_at, memory_order_acquire);
+	uint64_t flushed = atomic_load_explicit(&h->flushed_until, memory_order_relaxed);
 
-	d->gap_first = atomic_load_explicit(&h->gap_first, memory_order_relaxed);
-	while (first != PTRC_TIME_NONE) {
-		if (first < d->gap_first) {
-			d->gap_first = first;
-			atomic_store_explicit(&h->gap_first, first, memory_order_release);
-		}
-		if (atomic_compare_exchange_weak_explicit(
-			    &h->first_lost, &first, PTRC_TIME_NONE, memory_order_acq_rel,
-			    memory_order_acquire))
-			break;
-	}
-	d->gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
-	atomic_store_explicit(&h->gap_last, d->gap_last, memory_order_relaxed);
-	if (d->gap_first == PTRC_TIME_NONE ||
-	    d->gap_last <= atomic_load_explicit(&h->cleared_at, memory_order_acquire))
+	/* A LOOP stream may overwrite a part of a flush after it is written and before it is
+	 * committed. Those events are in the log, so nothing up to the flush is a gap. */
+	if (flushed > told)
+		told = flushed;
+	d->gap.first = PTRC_TIME_NONE;
+	d->has_gap = ptrc_consumer_find_gap(&d->consumer, told, &h->gap_first, &d->gap);
+	if (!d->has_gap)
 		return;
-	/* Some of a flush was overwritten between being written and being committed, and some
-	 * was not: behind an OVERFLOW of that time neither would be seen. */
-	flushed = atomic_load_explicit(&h->flushed_until, memory_order_relaxed);
-	if (d->gap_last <= flushed) {
-		gap_is_out(d);
-		return;
-	}
-	d->has_gap = true;
-	find_gap(d);
-	if (d->gap_first <= flushed)
-		d->gap_first = flushed + 1;
+	atomic_store_explicit(&h->gap_last, d->gap.last, memory_order_relaxed);
+	d->excluded.gap_last = d->gap.last;
+	find_ends_of_gap(d);
+	if (d->gap.first <= told)
+		d->gap.first = told + 1;
 }
 
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 {
-	struct ptrc_stream_header *h = s->header;
-	int err = begin(s, d);
+	int error = begin(s, d);
 
-	if (err)
-		return err;
-	/* Events that begin from here on are stamped later than until; those at work are
-	 * waited for, so that no record turns up behind a run already written. */
-	d->until = d->flushed = ptrc_stream_now(h);
-	ptrc_clock_update(h, d->until);
-	ptrc_barrier(h);
-	ptrc_marks_wait_all(h, &s->given_up);
+	if (error)
+		return error;
+	/* Waits for the event calls under way, so that no record that is older than `until`
+	 * turns up when its time is written already. */
+	d->until = d->flushed = ptrc_consumer_moment(&d->consumer);
+	ptrc_marks_wait_all(s->header, &s->given_up);
 	take_gap(d);
 	return 0;
 }
@@ -239,35 +173,35 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 			   const struct ptrc_drain_given *given)
 {
 	struct ptrc_stream_header *h = s->header;
-	int err = begin(s, d);
+	int error = begin(s, d);
 
-	if (err)
-		return err;
+	if (error)
+		return error;
 	d->is_again = true;
 	d->until = ptrc_stream_now(h);
 	d->flushed = given->until;
-	/* What is not part of the trace as the dead one saw it: it has written the rest. */
-	if (!given->is_run_over || given->run_tag != (uint8_t)d->run)
-		d->has_cut = d->is_stopped = false;
+	/* The cut of this run excludes events only if the dead keeper knew of it. */
+	if (!given->is_run_over || given->run_tag != (uint8_t)d->run) {
+		d->excluded.cut = PTRC_TIME_NONE;
+		d->is_stopped = d->has_stop = false;
+	}
 	d->has_gap = given->is_gap_told;
-	d->gap_first = d->resume =
+	d->gap.first = d->resume =
 		atomic_load_explicit(&h->gap_first, memory_order_relaxed);
-	d->gap_last = atomic_load_explicit(&h->gap_last, memory_order_relaxed);
+	d->gap.last = atomic_load_explicit(&h->gap_last, memory_order_relaxed);
+	if (d->has_gap)
+		d->excluded.gap_last = d->gap.last;
 	return 0;
 }
+
+/* ---- stretches ---- */
 
 static int64_t to_ns(struct ptrc_drain *d, uint64_t stamp)
 {
 	return ptrc_clock_realtime(d->stream->header, &d->clock, stamp);
 }
 
-/* A run begins. */
-static void note_begin(struct ptrc_drain *d, uint32_t chunk)
-{
-	d->note = (struct ptrc_drain_note){.chunk = chunk};
-}
-
-/* The run's sum of the type. */
+/* The current stretch's count of the type. */
 static struct ptrc_type_sum *sum_of(struct ptrc_drain *d, uint32_t id)
 {
 	struct ptrc_drain_sums *s = d->sums;
@@ -281,105 +215,104 @@ static struct ptrc_type_sum *sum_of(struct ptrc_drain *d, uint32_t id)
 	return &s->sum[at];
 }
 
-static uint32_t add_made_up(struct ptrc_drain *d, struct ptrc_run *run, uint32_t id,
-			    uint64_t stamp, const void *data, uint32_t len)
+/* Add an event to the stretch that no record in a chunk stands for, unless it is filtered. */
+static void add_made_up(struct ptrc_drain *d, struct ptrc_stretch *stretch, uint32_t id,
+			uint64_t stamp, const void *data, uint32_t len)
 {
 	int64_t ns = to_ns(d, stamp);
-	bool is_first = run->bytes == 0;
-	uint8_t *out = d->buffer + run->bytes;
+	uint8_t *out = d->buffer + stretch->bytes;
 	struct ptrc_type_sum *sum;
 	struct ptrc_record head;
 	uint32_t flags = 0;
 
-	if (is_first)
-		run->base_ns = run->first_ns = ns;
-	if (ns - run->base_ns > UINT32_MAX)
+	if (ptrc_stream_is_filtered(d->stream->header, id))
+		return;
+	if (stretch->bytes == 0)
+		stretch->base_ns = stretch->first_ns = ns;
+	if (ns - stretch->base_ns > UINT32_MAX)
 		flags = PTRC_REC_FULLSTAMP;
-	ptrc_record_fill(&head, flags ? 0 : (uint32_t)(ns - run->base_ns), id | flags,
+	ptrc_record_fill(&head, flags ? 0 : (uint32_t)(ns - stretch->base_ns), id | flags,
 			 len, 0);
 	memcpy(out, &head, sizeof(head));
 	if (flags)
 		memcpy(out + 16, &ns, sizeof(ns));
 	if (len)
 		memcpy(out + ptrc_record_head(&head), data, len);
-	run->bytes += (uint32_t)ptrc_record_size(&head);
-	run->last_ns = ns;
-	run->event_count++;
-	run->records = d->buffer;
+	stretch->bytes += (uint32_t)ptrc_record_size(&head);
+	stretch->last_ns = ns;
+	stretch->event_count++;
+	stretch->records = d->buffer;
 	sum = sum_of(d, id);
 	sum->events++;
 	sum->bytes += len;
-	return run->event_count;
 }
 
-/* Nothing from here on can be trusted. */
+/* Nothing from here on in the chunk can be trusted. */
 static void skip_damage(struct ptrc_drain *d)
 {
 	d->walk.off = d->walk.end;
 	d->is_damaged = true;
 }
 
-/* Turn what is left of the copied chunk, up to `until` or to where the base moves, into a
- * run, in place: records only get shorter stamps, so writing never overtakes reading. */
-static void convert(struct ptrc_drain *d, struct ptrc_run *run)
+/* Turn what is left of the copied chunk, up to `until` or to where base or origin change, into
+ * a stretch. It stands in the same memory: a record only loses its full stamp by this, so the
+ * place that is written never overtakes the place that is read. */
+static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
-	uint32_t out = d->walk.off, start = out, events = 0, lost = 0;
+	uint32_t start = d->walk.off, out = start;
 	struct ptrc_type_sum *sum = NULL;
+	struct ptrc_drain_note *note = &d->note;
 	struct ptrc_walk_record r;
 
-	note_begin(d, d->chunk);
-	while (d->walk.off < d->walk.end) {
+	*note = (struct ptrc_drain_note){.chunk = d->chunk,
+					 .gen = PTRC_CHUNK_GEN(d->pinned.word)};
+	for (;;) {
 		struct ptrc_walk before = d->walk;
 		struct ptrc_record head;
+		enum ptrc_step step =
+			ptrc_consumer_step(&d->consumer, &d->walk, d->rpos, d->until, &r);
 		uint32_t size;
 		int64_t ns;
 
-		if (!ptrc_walk_next(&d->walk, &r)) {
-			if (d->walk.off < d->walk.end)
-				skip_damage(d);
+		if (step == PTRC_STEP_DAMAGE)
+			skip_damage(d);
+		if (step != PTRC_STEP_EVENT)
 			break;
-		}
-		if (r.stamp > d->until) {
-			if (r.stamp >
-			    ptrc_stream_now(d->stream->header) + PTRC_STAMP_SLACK)
-				skip_damage(d);
-			else
-				d->walk = before;
-			break;
-		}
-		if (is_dropped(d, r.stamp)) {
+		if (ptrc_is_excluded(&d->excluded, r.stamp)) {
 			if (!(r.id_flags & PTRC_REC_HIDDEN))
-				lost++;
-			events++;
+				note->lost++;
+			note->events++;
 			continue;
 		}
 		ns = to_ns(d, r.stamp);
-		if (out != start && ns < run->last_ns)
-			ns = run->last_ns; /* a run is in order, whatever its memory says */
-		if (run->event_count == 0 && out == start) {
-			run->base_ns = run->first_ns = ns;
-			run->origin = d->walk.origin;
-			run->records = d->buffer + start;
-		} else if (ns - run->base_ns > UINT32_MAX ||
-			   memcmp(&d->walk.origin, &run->origin, sizeof(run->origin))) {
+		/* Damaged memory may say otherwise, but a stretch is in order. */
+		if (out != start && ns < stretch->last_ns)
+			ns = stretch->last_ns;
+		if (out == start) {
+			stretch->base_ns = stretch->first_ns = ns;
+			stretch->origin = d->walk.origin;
+			stretch->records = d->buffer + start;
+		} else if (ns - stretch->base_ns > UINT32_MAX ||
+			   memcmp(&d->walk.origin, &stretch->origin,
+				  sizeof(stretch->origin))) {
 			d->walk = before;
 			break;
 		}
-		ptrc_record_fill(&head, (uint32_t)(ns - run->base_ns),
+		ptrc_record_fill(&head, (uint32_t)(ns - stretch->base_ns),
 				 r.id_flags & ~PTRC_REC_FULLSTAMP, r.len, r.addr);
 		memcpy(d->buffer + out, &head, sizeof(head));
 		if (out + 16 != r.data)
 			memmove(d->buffer + out + 16, d->buffer + r.data, r.len);
 		size = (uint32_t)ptrc_record_size(&head);
 		out += size;
-		if (size > run->largest)
-			run->largest = size;
-		run->last_ns = ns;
-		events++;
+		if (size > stretch->largest)
+			stretch->largest = size;
+		stretch->last_ns = ns;
+		note->events++;
 		if (!(r.id_flags & PTRC_REC_HIDDEN)) {
 			uint32_t id = r.id_flags & PTRC_REC_ID_MASK;
 
-			run->event_count++;
+			stretch->event_count++;
 			if (!sum || sum->id != id)
 				sum = sum_of(d, id);
 			sum->events++;
@@ -387,184 +320,147 @@ static void convert(struct ptrc_drain *d, struct ptrc_run *run)
 			sum->truncated += (r.id_flags & PTRC_REC_TRUNCATED) != 0;
 		}
 	}
-	run->bytes = out - start;
-	run->order = 1;
-	d->note.gen = PTRC_CHUNK_GEN(d->word);
-	d->note.consumed = d->walk.off;
-	d->note.events = events;
-	d->note.lost = lost;
-	d->note.is_damaged = d->is_damaged;
+	stretch->bytes = out - start;
+	stretch->order = 1;
+	note->consumed = d->walk.off;
+	note->is_damaged = d->is_damaged;
+}
+
+/* Where the records end of the pinned chunk that a dead keeper has taken. */
+static uint32_t taken_end(struct ptrc_drain *d)
+{
+	uint64_t taken =
+		atomic_load_explicit(&ctl_at(d, d->chunk)->taken, memory_order_relaxed);
+
+	if ((uint32_t)(taken >> 32) != PTRC_CHUNK_GEN(d->pinned.word) ||
+	    (uint32_t)taken < d->rpos)
+		return d->rpos;
+	return (uint32_t)taken < d->pinned.end ? (uint32_t)taken : d->pinned.end;
+}
+
+static bool open_chunk(struct ptrc_drain *d)
+{
+	uint32_t end;
+
+	if (!pin(d, d->chunk))
+		return false;
+	d->is_owed = d->is_damaged = false;
+	end = d->pinned.end;
+	memcpy(d->buffer, ptrc_pool_chunk(&d->stream->pool, d->chunk), end);
+	if (d->is_again)
+		end = taken_end(d);
+	d->walk = ptrc_walk_begin((const void *)d->buffer, end);
+	return true;
 }
 
 /* The room of the pinned chunk up to where the note says is free again. */
 static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
-	struct ptrc_chunk_ctl *ctl = ctl_at(d, d->chunk);
-	struct ptrc_stream_header *h = d->stream->header;
-	uint64_t old = atomic_load_explicit(&ctl->rpos, memory_order_relaxed);
-	uint32_t before = 0, consumed = note->consumed;
+	uint32_t consumed = note->consumed;
 
 	if (note->is_damaged) {
 		uint32_t end;
 
-		if (ptrc_stream_condemn(d->stream, d->chunk, d->word, &end))
+		if (ptrc_consumer_condemn(&d->consumer, &d->pinned, &end))
 			consumed = end;
 		ptrc_stream_error(d->stream, EINVAL);
 	}
-	/* First: who dies in between has them counted twice rather than not at all. */
+	/* Counted first: if this keeper dies in between, its successor counts them again, which
+	 * is better than not at all. */
 	if (note->lost)
-		atomic_fetch_add_explicit(&h->lost_events, note->lost,
+		atomic_fetch_add_explicit(&d->stream->header->lost_events, note->lost,
 					  memory_order_relaxed);
-	if ((uint32_t)(old >> 32) == PTRC_CHUNK_GEN(d->word))
-		before = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
-	atomic_store_explicit(&ctl->rcount, before + note->events, memory_order_relaxed);
-	atomic_store_explicit(&ctl->rpos,
-			      (uint64_t)PTRC_CHUNK_GEN(d->word) << 32 | consumed,
-			      memory_order_release);
-	if (h->policy == POSIX_TRACE_LOOP &&
-	    (atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_FULL))
-		ptrc_status_clear(h, PTRC_ST_FULL);
+	ptrc_consumer_advance(&d->consumer, &d->pinned, consumed, note->events);
 }
 
-/* Of the chunk up to `end`: what of it a dead one has taken, but not consumed. */
-static uint32_t taken_end(struct ptrc_drain *d, uint32_t rpos, uint32_t end)
-{
-	uint64_t taken =
-		atomic_load_explicit(&ctl_at(d, d->chunk)->taken, memory_order_relaxed);
-
-	if ((uint32_t)(taken >> 32) != PTRC_CHUNK_GEN(d->word) || (uint32_t)taken < rpos)
-		return rpos;
-	return (uint32_t)taken < end ? (uint32_t)taken : end;
-}
-
-static bool open_chunk(struct ptrc_drain *d)
-{
-	struct ptrc_stream *s = d->stream;
-	struct ptrc_walk_record r;
-	struct ptrc_chunk *c;
-	uint32_t end, rpos;
-
-	if (!pin(d, d->chunk, &end))
-		return false;
-	d->is_owed = d->is_damaged = false;
-	c = ptrc_pool_chunk(&s->pool, d->chunk);
-	memcpy(d->buffer, c, end);
-	c = (void *)d->buffer;
-	rpos = ptrc_chunk_rpos(ctl_at(d, d->chunk), d->word, end);
-	if (d->is_again)
-		end = taken_end(d, rpos, end);
-	d->walk = (struct ptrc_walk){.bytes = d->buffer,
-				     .off = PTRC_CHUNK_FIRST,
-				     .end = end,
-				     .base = c->base,
-				     .origin = c->origin};
-	while (d->walk.off < rpos) { /* bases and origins of what is consumed */
-		if (!ptrc_walk_next(&d->walk, &r))
-			break;
-	}
-	if (d->walk.off < rpos)
-		skip_damage(d);
-	return true;
-}
-
-static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_run *run)
+static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
 	uint32_t used = ptrc_pool_used(&d->stream->pool);
 
-	while (d->chunk < used) {
-		if (!d->is_pinned && !open_chunk(d)) {
-			d->chunk++;
+	for (; d->chunk < used; d->chunk++) {
+		if (!d->is_pinned && !open_chunk(d))
 			continue;
+		if (d->walk.off < d->walk.end) {
+			convert(d, stretch);
+			if (stretch->bytes) {
+				d->is_owed = true;
+				return true;
+			}
+			/* Nothing of it is wanted, so there is nothing to write first. */
+			if (!d->is_owed)
+				advance(d, &d->note);
 		}
-		memset(run, 0, sizeof(*run));
-		convert(d, run);
-		if (run->bytes) {
-			d->is_owed = true;
-			return true;
-		}
-		if (!d->is_owed)
-			advance(d, &d->note); /* nothing of it is wanted */
 		unpin(d);
-		d->chunk++;
 	}
 	return false;
 }
 
-int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_run *run)
+int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
 	static const int reason = 1;
 
-	memset(run, 0, sizeof(*run));
+	memset(stretch, 0, sizeof(*stretch));
 	if (d->phase == PHASE_GAP) {
 		d->phase = PHASE_CHUNKS;
-		note_begin(d, PTRC_DRAIN_GAP);
+		d->note = (struct ptrc_drain_note){.chunk = PTRC_DRAIN_GAP};
 		if (d->has_gap && d->resume != PTRC_TIME_NONE) {
 			d->is_gap_told = true;
-			if (!ptrc_stream_is_filtered(d->stream->header,
-						     POSIX_TRACE_OVERFLOW))
-				add_made_up(d, run, POSIX_TRACE_OVERFLOW, d->gap_first,
-					    NULL, 0);
-			if (!ptrc_stream_is_filtered(d->stream->header,
-						     POSIX_TRACE_RESUME))
-				add_made_up(d, run, POSIX_TRACE_RESUME, d->resume, NULL,
-					    0);
-			if (run->bytes)
+			add_made_up(d, stretch, POSIX_TRACE_OVERFLOW, d->gap.first, NULL,
+				    0);
+			add_made_up(d, stretch, POSIX_TRACE_RESUME, d->resume, NULL, 0);
+			if (stretch->bytes)
 				return 0;
 			gap_is_out(d);
 		}
 	}
 	if (d->phase == PHASE_CHUNKS) {
-		if (d->is_pinned && d->walk.off >= d->walk.end) {
-			unpin(d);
-			d->chunk++;
-		}
-		if (next_of_chunks(d, run))
+		if (next_of_chunks(d, stretch))
 			return 0;
 		d->phase = PHASE_STOP;
-		memset(run, 0, sizeof(*run));
-		if (d->is_stopped && d->has_cut && !d->stop_is_out &&
-		    !ptrc_stream_is_filtered(d->stream->header, POSIX_TRACE_STOP)) {
-			run->order = 2;
-			note_begin(d, PTRC_DRAIN_STOP);
-			add_made_up(d, run, POSIX_TRACE_STOP, d->cut, &reason,
-				    sizeof(reason));
-			return 0;
+		if (d->has_stop) {
+			memset(stretch, 0, sizeof(*stretch));
+			stretch->order = 2;
+			d->note = (struct ptrc_drain_note){.chunk = PTRC_DRAIN_STOP};
+			add_made_up(d, stretch, POSIX_TRACE_STOP, d->excluded.cut,
+				    &reason, sizeof(reason));
+			if (stretch->bytes)
+				return 0;
 		}
 	}
 	d->phase = PHASE_DONE;
 	return ENODATA;
 }
 
-const struct ptrc_type_sum *ptrc_drain_run_sums(const struct ptrc_drain *d)
+const struct ptrc_type_sum *ptrc_drain_stretch_sums(const struct ptrc_drain *d)
 {
 	return d->sums->sum;
 }
 
-/* All that was taken is in the log. What of it has not been counted as lost meanwhile, no gap
- * shall hide. */
+/* ---- commit ---- */
+
+/* Everything that the drain took is in the log. The gap of a later drain begins behind it, so
+ * that OVERFLOW and RESUME do not hide events that the log has. */
 static void note_flushed(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
-	if (note->events > note->lost && PTRC_CHUNK_SLOT(d->word) != PTRC_SLOT_KEEPER)
+	if (note->events > note->lost &&
+	    PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)
 		atomic_store_explicit(&d->stream->header->flushed_until, d->flushed,
 				      memory_order_release);
 }
 
-/* False: the chunk is not what it was when the run was taken. */
+/* False: the chunk is not what it was when the stretch was given out. */
 static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
-	uint32_t end;
-
-	if (d->is_pinned) { /* one by one */
+	if (d->is_pinned) { /* stretch by stretch: the drain is still in this chunk */
 		if (d->is_again)
 			note_flushed(d, note);
 		advance(d, note);
 		d->is_owed = d->is_damaged = false;
 		return true;
 	}
-	if (!pin(d, note->chunk, &end))
+	if (!pin(d, note->chunk))
 		return false;
-	d->chunk = note->chunk;
-	if (PTRC_CHUNK_GEN(d->word) != note->gen) {
+	if (PTRC_CHUNK_GEN(d->pinned.word) != note->gen) {
 		unpin(d);
 		return false;
 	}

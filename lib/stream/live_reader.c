@@ -11,29 +11,30 @@
 #include <trace.h>
 
 #include "lib/base/heap.h"
-#include "lib/stream/barrier.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/counter.h"
 #include "lib/stream/status.h"
 #include "lib/stream/type_counts.h"
 
-/* The longest that an event call at work delays the reader (GETNEXT-33): a preempted
- * writer comes back sooner, a stopped one must not hold up the others. */
+/* An event call under way delays the reader at most so long. A writer that lost its processor
+ * comes back sooner; one that is stopped must not hold up the others. */
 #define HOLD_MAX_NS INT64_C(100000000)
-/* And so much of it must be waiting: who looks seldom, or stood still together with the
- * writer, does not see that it is stopped. */
+/* The reader gives up an event call only if it has looked at it for so much of that time. A
+ * reader that looks seldom, or that stood still together with the writer, cannot know that the
+ * writer is stopped. */
 #define HOLD_SEEN_NS INT64_C(50000000)
 
-/* Batches without an event in one call: more than one or two is damaged memory. */
+/* A call gives up after so many batches without an event. There are one or two at most, unless
+ * the memory is damaged. */
 #define IDLE_MAX 100
 
-struct ptrc_live_run {
+struct ptrc_live_chunk {
 	uint32_t chunk;
-	uint32_t gen; /* that the walk belongs to; 0: none yet */
+	uint32_t gen; /* to which the walk belongs; 0: none yet */
 	struct ptrc_walk walk;
-	struct ptrc_walk_record next;
-	uint64_t base;	 /* of the chunk, for runs of equal stamps: older chunk first */
-	uint32_t unread; /* where begins what was not reported; for counting */
+	struct ptrc_walk_record next; /* valid while this is in the heap */
+	uint64_t base; /* of the chunk: of equal stamps, the older chunk's comes first */
+	uint32_t unread; /* offset of what was not reported; for counting only */
 };
 
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee)
@@ -41,7 +42,9 @@ int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, boo
 	memset(r, 0, sizeof(*r));
 	r->stream = s;
 	r->is_tee = is_tee;
-	r->gap_first = PTRC_TIME_NONE;
+	r->consumer = (struct ptrc_consumer){
+		.stream = s, .pin = PTRC_CHUNK_PIN_READER, .only_looks = is_tee};
+	r->gap.first = PTRC_TIME_NONE;
 	r->buffer_size = s->pool.chunk_size;
 	r->buffer = malloc(r->buffer_size);
 	if (is_tee)
@@ -55,108 +58,31 @@ void ptrc_live_reader_destroy(struct ptrc_live_reader *r)
 	free(r->buffer);
 	free(r->withheld);
 	free(r->heap);
-	free(r->runs);
+	free(r->chunks);
 }
 
-/* ---- heap of runs ---- */
-
-static bool is_before(const struct ptrc_live_run *a, const struct ptrc_live_run *b)
+static bool is_before(const struct ptrc_live_chunk *a, const struct ptrc_live_chunk *b)
 {
 	if (a->next.stamp != b->next.stamp)
 		return a->next.stamp < b->next.stamp;
 	return a->base < b->base;
 }
 
-PTRC_HEAP_DEFINE(heap, struct ptrc_live_run, is_before);
+PTRC_HEAP_DEFINE(heap, struct ptrc_live_chunk, is_before);
 
 static void pop(struct ptrc_live_reader *r)
 {
 	heap_pop(r->heap, r->heap_count--);
 }
 
-/* ---- chunks ---- */
-
-static struct ptrc_chunk_ctl *ctl_at(struct ptrc_live_reader *r, uint32_t chunk)
+static bool pin(struct ptrc_live_reader *r, uint32_t chunk, struct ptrc_pinned *p)
 {
-	return &ptrc_stream_ctl(r->stream->header)[chunk];
+	return ptrc_consumer_pin(&r->consumer, chunk, r->epoch, p);
 }
 
-static struct ptrc_chunk *chunk_at(struct ptrc_live_reader *r, uint32_t chunk)
-{
-	return ptrc_pool_chunk(&r->stream->pool, chunk);
-}
+/* ---- counts, filter, damage ---- */
 
-/* Pin the chunk so that it stays what it is; *end: behind its last record. */
-static bool pin(struct ptrc_live_reader *r, uint32_t chunk, uint64_t *pinned,
-		uint32_t *end)
-{
-	struct ptrc_stream *s = r->stream;
-	struct ptrc_chunk_ctl *ctl = ctl_at(r, chunk);
-	uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
-
-	for (;;) {
-		uint64_t state = PTRC_CHUNK_STATE(word);
-
-		if (state == PTRC_CHUNK_STEALING)
-			ptrc_chunk_note_loss(&s->pool, chunk, word);
-		if ((state != PTRC_CHUNK_OWNED && state != PTRC_CHUNK_SEALED &&
-		     state != PTRC_CHUNK_PARTIAL) ||
-		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != r->epoch)
-			return false;
-		*end = ptrc_chunk_end(&s->pool, chunk, word);
-		if (*end == 0)
-			return false;
-		if (atomic_compare_exchange_weak_explicit(
-			    &ctl->word, &word, word | PTRC_CHUNK_PIN_READER,
-			    memory_order_acq_rel, memory_order_acquire))
-			break;
-	}
-	*pinned = word | PTRC_CHUNK_PIN_READER;
-	return true;
-}
-
-static void unpin(struct ptrc_live_reader *r, uint32_t chunk)
-{
-	struct ptrc_chunk_ctl *ctl = ctl_at(r, chunk);
-	uint64_t word = atomic_fetch_and_explicit(&ctl->word, ~PTRC_CHUNK_PIN_READER,
-						  memory_order_acq_rel) &
-			~PTRC_CHUNK_PIN_READER;
-	uint32_t end;
-
-	if (r->is_tee || PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED ||
-	    (word & PTRC_CHUNK_PINS))
-		return;
-	end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
-	if (ptrc_chunk_rpos(ctl, word, end) >= end)
-		atomic_compare_exchange_strong_explicit(
-			&ctl->word, &word,
-			(uint64_t)PTRC_CHUNK_GEN(word) << PTRC_CHUNK_GEN_SHIFT |
-				PTRC_CHUNK_FREE,
-			memory_order_release, memory_order_relaxed);
-}
-
-/* Records up to `off` are consumed: room again. */
-static void free_up_to(struct ptrc_live_reader *r, uint32_t chunk, uint64_t word,
-		       uint32_t off, uint32_t events)
-{
-	struct ptrc_stream_header *h = r->stream->header;
-	struct ptrc_chunk_ctl *ctl = ctl_at(r, chunk);
-	uint64_t old = atomic_load_explicit(&ctl->rpos, memory_order_relaxed);
-	uint32_t before = 0;
-
-	if (r->is_tee)
-		return;
-	if ((uint32_t)(old >> 32) == PTRC_CHUNK_GEN(word))
-		before = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
-	atomic_store_explicit(&ctl->rcount, before + events, memory_order_relaxed);
-	atomic_store_explicit(&ctl->rpos, (uint64_t)PTRC_CHUNK_GEN(word) << 32 | off,
-			      memory_order_release);
-	if (h->policy == POSIX_TRACE_LOOP &&
-	    (atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_FULL))
-		ptrc_status_clear(h, PTRC_ST_FULL);
-}
-
-/* An event leaves the stream, or was made up. Not through a tee. */
+/* Count an event that leaves the stream, or that was made up. A tee takes nothing out. */
 static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 {
 	struct ptrc_type_sum one = {.id = id_flags & PTRC_REC_ID_MASK,
@@ -169,7 +95,7 @@ static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 				     &one);
 }
 
-/* Whether the event is to be reported; counts it. */
+/* Is the event to be reported? Counts it if it is. */
 static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
 	struct posixtrace_type_count *withheld;
@@ -187,7 +113,7 @@ static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 	return false;
 }
 
-/* ERROR: damaged memory was met and what is behind it skipped. */
+/* Damaged memory was met and skipped: report ERROR, once in a batch. */
 static void report_damage(struct ptrc_live_reader *r)
 {
 	static const int error = EINVAL;
@@ -206,89 +132,70 @@ static void report_damage(struct ptrc_live_reader *r)
 }
 
 /* Nothing in the chunk from here on can be trusted. */
-static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_run *run,
-			uint64_t word, uint32_t end)
+static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
+			const struct ptrc_pinned *p)
 {
-	/* A tee leaves it to the keeper. */
+	uint32_t end = p->end;
+
+	/* A tee leaves the chunk to the keeper. */
 	if (!r->is_tee)
-		ptrc_stream_condemn(r->stream, run->chunk, word, &end);
-	run->walk.off = end;
-	free_up_to(r, run->chunk, word, end, 0);
+		ptrc_consumer_condemn(&r->consumer, p, &end);
+	at->walk.off = end;
+	ptrc_consumer_advance(&r->consumer, p, end, 0);
 	report_damage(r);
 }
 
-/* Step the run to its next record not consumed yet and not beyond `until`. The chunk is
- * pinned. */
-static bool step(struct ptrc_live_reader *r, struct ptrc_live_run *run, uint64_t word,
-		 uint32_t end)
+/* ---- chunks ---- */
+
+/* Step to the next event in the chunk that belongs to this batch. */
+static bool step(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
+		 const struct ptrc_pinned *p)
 {
-	struct ptrc_walk before;
+	enum ptrc_step step;
 
-	run->walk.end = end;
-	for (;;) {
-		uint32_t rpos = ptrc_chunk_rpos(ctl_at(r, run->chunk), word, end);
-
-		before = run->walk;
-		if (!ptrc_walk_next(&run->walk, &run->next)) {
-			if (run->walk.off < end)
-				skip_damage(r, run, word, end);
-			return false;
-		}
-		if (run->next.off >= rpos)
-			break;
-	}
-	if (run->next.stamp <= r->until)
-		return true;
-	if (run->next.stamp > ptrc_stream_now(r->stream->header) + PTRC_STAMP_SLACK)
-		skip_damage(r, run, word, end);
-	else
-		run->walk = before;
-	return false;
+	at->walk.end = p->end;
+	step = ptrc_consumer_step(&r->consumer, &at->walk,
+				  ptrc_consumer_rpos(&r->consumer, p), r->until,
+				  &at->next);
+	if (step == PTRC_STEP_DAMAGE)
+		skip_damage(r, at, p);
+	return step == PTRC_STEP_EVENT;
 }
 
-static bool enter_chunk(struct ptrc_live_reader *r, struct ptrc_live_run *run)
+static bool enter_chunk(struct ptrc_live_reader *r, struct ptrc_live_chunk *at)
 {
-	struct ptrc_chunk *c = chunk_at(r, run->chunk);
-	bool has_record = false;
-	uint64_t word;
-	uint32_t end;
+	struct ptrc_pinned p;
+	bool has_event;
 
-	if (!pin(r, run->chunk, &word, &end))
+	if (!pin(r, at->chunk, &p))
 		return false;
-	if (run->gen != PTRC_CHUNK_GEN(word)) {
-		run->gen = PTRC_CHUNK_GEN(word);
-		run->base = c->base;
-		run->walk = (struct ptrc_walk){.bytes = (const uint8_t *)c,
-					       .off = PTRC_CHUNK_FIRST,
-					       .end = end,
-					       .base = c->base,
-					       .origin = c->origin};
+	if (at->gen != PTRC_CHUNK_GEN(p.word)) {
+		at->gen = PTRC_CHUNK_GEN(p.word);
+		at->walk = ptrc_walk_begin(ptrc_pool_chunk(&r->stream->pool, at->chunk),
+					   p.end);
+		at->base = at->walk.base;
 	}
-	if (run->walk.off < end)
-		has_record = step(r, run, word, end);
-	unpin(r, run->chunk);
-	return has_record;
+	has_event = at->walk.off < p.end && step(r, at, &p);
+	ptrc_consumer_unpin(&r->consumer, &p);
+	return has_event;
 }
 
 /* ---- batches ---- */
 
-static bool has_unread(struct ptrc_live_reader *r, uint32_t used)
+/* Is there anything in the chunks that this reader has not walked over yet? */
+static bool has_unread(struct ptrc_live_reader *r)
 {
-	struct ptrc_stream *s = r->stream;
+	const struct ptrc_pool *pool = &r->stream->pool;
+	uint32_t used = ptrc_pool_used(pool);
 
 	for (uint32_t i = 0; i < used; i++) {
-		struct ptrc_chunk_ctl *ctl = ctl_at(r, i);
-		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
-		uint32_t end;
+		uint64_t word = atomic_load_explicit(
+			&ptrc_stream_ctl(pool->header)[i].word, memory_order_acquire);
 
-		if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_FREE ||
-		    PTRC_CHUNK_STATE(word) == PTRC_CHUNK_STEALING ||
-		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != r->epoch)
-			continue;
-		end = ptrc_chunk_end(&s->pool, i, word);
-		if (end && ptrc_chunk_rpos(ctl, word, end) < end &&
-		    !(i < r->run_capacity && r->runs[i].gen == PTRC_CHUNK_GEN(word) &&
-		      r->runs[i].walk.off >= end))
+		if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_STEALING &&
+		    ptrc_chunk_unread(pool, i, word, r->epoch) &&
+		    !(i < r->chunk_capacity && r->chunks[i].gen == PTRC_CHUNK_GEN(word) &&
+		      r->chunks[i].walk.off >= ptrc_chunk_end(pool, i, word)))
 			return true;
 	}
 	return false;
@@ -296,87 +203,87 @@ static bool has_unread(struct ptrc_live_reader *r, uint32_t used)
 
 static int grow(struct ptrc_live_reader *r, uint32_t used)
 {
-	struct ptrc_live_run *runs;
-	struct ptrc_live_run **heap;
+	struct ptrc_live_chunk *chunks;
+	struct ptrc_live_chunk **heap;
 
-	if (used <= r->run_capacity)
+	if (used <= r->chunk_capacity)
 		return 0;
-	heap = realloc(r->heap, used * sizeof(struct ptrc_live_run *));
+	heap = realloc(r->heap, used * sizeof(struct ptrc_live_chunk *));
 	if (!heap)
 		return ENOMEM;
 	r->heap = heap;
-	runs = realloc(r->runs, used * sizeof(*runs));
-	if (!runs)
+	chunks = realloc(r->chunks, used * sizeof(*chunks));
+	if (!chunks)
 		return ENOMEM;
-	memset(runs + r->run_capacity, 0, (used - r->run_capacity) * sizeof(*runs));
-	r->runs = runs;
-	for (uint32_t i = r->run_capacity; i < used; i++)
-		runs[i].chunk = i;
-	r->run_capacity = used;
+	memset(chunks + r->chunk_capacity, 0,
+	       (used - r->chunk_capacity) * sizeof(*chunks));
+	r->chunks = chunks;
+	for (uint32_t i = r->chunk_capacity; i < used; i++)
+		chunks[i].chunk = i;
+	r->chunk_capacity = used;
 	return 0;
 }
 
-/* Fix a moment, and wait for the event calls that were at work then. False: not done yet;
- * the next call goes on with the same moment, so that only what was at work then counts,
- * however busy the writers are. */
-static bool settle(struct ptrc_live_reader *r, int64_t max_hold_ns)
+/* Fix a moment, and wait for the event calls that are under way. False if one still is. Then the
+ * next call waits on, with the same moment, so that event calls which began since then do not
+ * keep the reader waiting, however busy the writers are. */
+static bool wait_for_calls(struct ptrc_live_reader *r, int64_t max_hold_ns)
 {
 	struct ptrc_stream_header *h = r->stream->header;
-	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
 
-	if (!r->is_settling) {
-		r->until = ptrc_stream_now(h);
-		ptrc_clock_update(h, r->until);
-		ptrc_barrier(h);
-		r->is_settling = true;
-		r->settle_slot = 0;
-		r->settle_since = now;
-		r->settle_seen = 0;
+	if (!r->is_waiting) {
+		r->wait_since = ptrc_clock_ns(CLOCK_MONOTONIC);
+		r->until = ptrc_consumer_moment(&r->consumer);
+		r->is_waiting = true;
+		r->wait_slot = 0;
+		r->wait_seen_ns = 0;
 	}
 	for (;;) {
 		int64_t left = max_hold_ns;
 
-		r->settle_slot =
-			ptrc_marks_wait(h, &r->stream->given_up, r->settle_slot, &left);
-		if (r->settle_slot == UINT32_MAX) {
-			r->is_settling = false;
+		r->wait_slot =
+			ptrc_marks_wait(h, &r->stream->given_up, r->wait_slot, &left);
+		if (r->wait_slot == UINT32_MAX) {
+			r->is_waiting = false;
 			return true;
 		}
-		r->settle_seen += max_hold_ns - left;
-		if (ptrc_clock_ns(CLOCK_MONOTONIC) - r->settle_since < HOLD_MAX_NS)
+		r->wait_seen_ns += max_hold_ns - left;
+		if (ptrc_clock_ns(CLOCK_MONOTONIC) - r->wait_since < HOLD_MAX_NS)
 			return false;
-		max_hold_ns = HOLD_SEEN_NS - r->settle_seen;
+		max_hold_ns = HOLD_SEEN_NS - r->wait_seen_ns;
 		if (max_hold_ns > 0)
 			continue;
-		/* A stopped writer: its record comes late. */
-		ptrc_marks_give_up(h, &r->stream->given_up, r->settle_slot++);
+		/* The writer is stopped; what it records will be reported late. */
+		ptrc_marks_give_up(h, &r->stream->given_up, r->wait_slot++);
 	}
 }
 
-/* 0 with an empty heap: nothing there. ENODATA: something is, but held back. */
+/* Fill the heap, which is empty. 0; if it stays empty there is nothing to read. ENODATA: there is
+ * something, but the reader waits for an event call. ENOMEM. */
 static int new_batch(struct ptrc_live_reader *r, int64_t max_hold_ns)
 {
 	uint32_t used;
 	int error;
 
-	if (!r->is_settling && !has_unread(r, ptrc_pool_used(&r->stream->pool)))
+	if (!r->is_waiting && !has_unread(r))
 		return 0;
-	if (!settle(r, max_hold_ns))
+	if (!wait_for_calls(r, max_hold_ns))
 		return ENODATA;
-	/* Only now: a chunk taken for the first time before `until` counts, too. */
+	/* Looked up after the wait: an event before `until` may be in a chunk that was never
+	 * used before. */
 	used = ptrc_pool_used(&r->stream->pool);
 	error = grow(r, used);
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < used; i++)
-		if (enter_chunk(r, &r->runs[i]))
-			r->heap[r->heap_count++] = &r->runs[i];
+		if (enter_chunk(r, &r->chunks[i]))
+			r->heap[r->heap_count++] = &r->chunks[i];
 	heap_build(r->heap, r->heap_count);
 	r->walked = r->until;
 	return 0;
 }
 
-/* The heap is empty: whoever flushes may take what has been in it. */
+/* The heap is empty, so the keeper may consume all that has been in it: the tee has read it. */
 static void tell_keeper(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -412,79 +319,60 @@ static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp,
 	count(r, id, len);
 }
 
-/* Copy the record at the head out and consume it. False: the chunk is gone meanwhile. */
+/* Copy the earliest event out of its chunk and consume it. False if it is gone, because its chunk
+ * was overwritten or cleared, or because the keeper of a logged stream consumed it. */
 static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 {
-	struct ptrc_live_run *run = r->heap[0];
-	uint64_t word;
-	uint32_t end;
+	struct ptrc_live_chunk *at = r->heap[0];
+	struct ptrc_pinned p;
+	bool is_there;
 
-	if (!pin(r, run->chunk, &word, &end)) {
+	if (!pin(r, at->chunk, &p)) {
 		pop(r);
 		return false;
 	}
-	if (PTRC_CHUNK_GEN(word) != run->gen) {
-		unpin(r, run->chunk);
+	if (PTRC_CHUNK_GEN(p.word) != at->gen) {
+		ptrc_consumer_unpin(&r->consumer, &p);
 		pop(r);
 		return false;
 	}
 	memset(e, 0, sizeof(*e));
-	e->stamp = run->next.stamp;
-	e->addr = run->next.addr;
-	e->id_flags = run->next.id_flags;
-	e->len = run->next.len < r->buffer_size ? run->next.len : r->buffer_size;
-	e->origin = run->walk.origin;
+	e->stamp = at->next.stamp;
+	e->addr = at->next.addr;
+	e->id_flags = at->next.id_flags;
+	e->len = at->next.len < r->buffer_size ? at->next.len : r->buffer_size;
+	e->origin = at->walk.origin;
 	e->data = r->buffer;
-	/* Of a damaged length the walk has made sure that it lies inside the chunk. */
-	memcpy(r->buffer, run->walk.bytes + run->next.data, e->len);
-	/* A tee skips what was flushed while it was at it. */
-	if (run->next.off < ptrc_chunk_rpos(ctl_at(r, run->chunk), word, end))
-		e->id_flags |= PTRC_REC_CONTEXT;
-	free_up_to(r, run->chunk, word, run->walk.off, 1);
-	if (step(r, run, word, end))
+	/* The walk has made sure that even a damaged length stays inside the chunk. */
+	memcpy(r->buffer, at->walk.bytes + at->next.data, e->len);
+	is_there = at->next.off >= ptrc_consumer_rpos(&r->consumer, &p);
+	ptrc_consumer_advance(&r->consumer, &p, at->walk.off, 1);
+	if (step(r, at, &p))
 		heap_sift_down(r->heap, r->heap_count, 0);
 	else
 		pop(r);
-	unpin(r, run->chunk);
-	return true;
+	ptrc_consumer_unpin(&r->consumer, &p);
+	return is_there;
 }
 
 enum place { REPORT, DROP, BEHIND_GAP };
 
-/* Where the head stands with regard to what was lost, in a LOOP stream. */
+/* Of a LOOP stream: how the earliest event of the heap lies to what was overwritten. */
 static enum place place_of(struct ptrc_live_reader *r, uint64_t stamp)
 {
 	struct ptrc_stream_header *h = r->stream->header;
-	uint64_t first = atomic_load_explicit(&h->first_lost, memory_order_acquire), last;
 
-	/* first_lost is taken before the horizon is looked at, thieves note them the other
-	 * way round: a loss may be seen without its first event, as part of one told
-	 * before, but never the first event without the loss. A tee leaves it for the
-	 * keeper. */
-	if (first != PTRC_TIME_NONE) {
-		if (!r->is_tee)
-			first = atomic_exchange_explicit(&h->first_lost, PTRC_TIME_NONE,
-							 memory_order_acq_rel);
-		last = atomic_load_explicit(&h->horizon, memory_order_acquire);
-		/* A thief that died left its loss to be noted again by another: what is
-		 * behind us was told. */
-		if (last > r->told) {
-			r->is_in_gap = true;
-			if (first <= r->told)
-				first = r->told + 1;
-			if (first < r->gap_first)
-				r->gap_first = first;
-		}
-	}
-	if (!r->is_in_gap)
+	/* The `told` also serves for a thief that died: another writer notes its loss again. */
+	ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
+	if (r->gap.first == PTRC_TIME_NONE)
 		return REPORT;
-	/* What survived (in the open chunk of a thread that records seldom) but is older than
-	 * the last event lost is dropped too: a gap is one clean gap. */
+	/* An event that survived, in the open chunk of a thread that seldom records, but is older
+	 * than the last one overwritten is dropped too, so that the gap is one stretch of time. */
 	if (stamp > atomic_load_explicit(&h->horizon, memory_order_acquire))
 		return BEHIND_GAP;
-	/* One that comes late may be older than what was reported. */
-	if (stamp < r->gap_first)
-		r->gap_first = stamp > r->told ? stamp : r->told + 1;
+	/* A late event may be older than what was reported; the gap is not. */
+	if (stamp < r->gap.first)
+		r->gap.first = stamp > r->told ? stamp : r->told + 1;
 	return DROP;
 }
 
@@ -494,21 +382,21 @@ static void note_told(struct ptrc_live_reader *r, uint64_t stamp)
 		r->told = stamp;
 }
 
-/* OVERFLOW, RESUME and the event that RESUME announces, which is ours by now. */
+/* Queue OVERFLOW, RESUME and the event that RESUME announces, which is taken already. */
 static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
 	ptrc_sequencer_gap(&r->sequencer);
 	r->queue_at = r->queue_count = 0;
-	enqueue(r, POSIX_TRACE_OVERFLOW, r->gap_first, NULL, 0);
+	enqueue(r, POSIX_TRACE_OVERFLOW, r->gap.first, NULL, 0);
 	enqueue(r, POSIX_TRACE_RESUME, e->stamp, NULL, 0);
 	if (admit(r, e))
 		r->queue[r->queue_count++] = *e;
-	r->is_in_gap = false;
-	r->gap_first = PTRC_TIME_NONE;
+	r->gap.first = PTRC_TIME_NONE;
 	note_told(r, e->stamp);
 }
 
-/* Nothing is left: if the stream stopped for want of room, say so, and let it go on. */
+/* Nothing is left in the stream: if it stopped for want of room, queue the STOP that tells of it,
+ * and let the stream restart. True if the reader has to look again. */
 static bool tell_stop(struct ptrc_live_reader *r, int64_t max_hold_ns)
 {
 	static const int reason = 1;
@@ -519,10 +407,10 @@ static bool tell_stop(struct ptrc_live_reader *r, int64_t max_hold_ns)
 
 	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_STOP_OUT))
 		return false;
-	/* An event of the run may be on its way still, and comes before the STOP. */
-	if (!settle(r, max_hold_ns))
+	/* An event call of the run may still be under way; its event comes before the STOP. */
+	if (!wait_for_calls(r, max_hold_ns))
 		return false;
-	if (has_unread(r, ptrc_pool_used(&r->stream->pool)))
+	if (has_unread(r))
 		return true;
 	r->queue_at = r->queue_count = 0;
 	if (ptrc_stream_cut(h, &cut) && r->stop_told != run + 1) {
@@ -539,11 +427,10 @@ static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
 	r->epoch = epoch;
 	r->heap_count = 0;
 	r->queue_at = r->queue_count = 0;
-	r->is_in_gap = false;
 	r->told = atomic_load_explicit(&r->stream->header->cleared_at,
 				       memory_order_acquire);
-	r->gap_first = PTRC_TIME_NONE;
-	r->is_settling = false;
+	r->gap.first = PTRC_TIME_NONE;
+	r->is_waiting = false;
 	if (r->is_tee)
 		memset(r->withheld, 0, PTRC_TYPE_COUNT * sizeof(*r->withheld));
 	ptrc_sequencer_reset(&r->sequencer);
@@ -558,8 +445,9 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 	if (epoch != r->epoch)
 		start_over(r, epoch);
 	for (unsigned idle = 0; idle < IDLE_MAX;) {
-		uint64_t stamp, cut, dead_until;
+		struct ptrc_excluded excluded;
 		enum place place = REPORT;
+		uint64_t stamp;
 		int error;
 
 		if (r->queue_at < r->queue_count) {
@@ -583,14 +471,10 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 		stamp = r->heap[0]->next.stamp;
 		if (h->policy == POSIX_TRACE_LOOP)
 			place = place_of(r, stamp);
-		dead_until = atomic_load_explicit(&h->dead_until, memory_order_acquire);
-		if ((ptrc_stream_cut(h, &cut) && stamp >= cut) ||
-		    (stamp < dead_until &&
-		     stamp >= atomic_load_explicit(&h->dead_from, memory_order_relaxed)))
+		excluded = ptrc_excluded_now(h);
+		if (ptrc_is_excluded(&excluded, stamp))
 			place = DROP;
 		if (!take_head(r, event))
-			continue;
-		if (event->id_flags & PTRC_REC_CONTEXT)
 			continue;
 		if (place == DROP) {
 			if (!r->is_tee && !(event->id_flags & PTRC_REC_HIDDEN))
@@ -607,8 +491,9 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 		}
 		if (admit(r, event))
 			return 0;
-		/* Not by a START: it may be of our own making, of a stream that in damaged
-		 * memory stops again whenever it restarts. */
+		/* The call goes on after an event that is not reported. But not after a START,
+		 * as in damaged memory a stream may stop again whenever this reader restarts
+		 * it, and then would keep the reader here for ever. */
 		if ((event->id_flags & PTRC_REC_ID_MASK) != POSIX_TRACE_START)
 			idle = 0;
 	}
@@ -617,56 +502,47 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 
 /* ---- counting ---- */
 
-/* What is not part of the trace, as ptrc_live_reader_next and the drain see it. */
-struct bounds {
-	uint64_t gap_last, cut, dead_from, dead_until;
-};
-
-/* What is in the heap has been walked over, but not been reported. */
+/* Note for each chunk where the events begin that were not reported. The walk has passed the
+ * event that is in the heap. */
 static void find_unread(struct ptrc_live_reader *r)
 {
-	for (uint32_t i = 0; i < r->run_capacity; i++)
-		r->runs[i].unread = r->runs[i].walk.off;
+	for (uint32_t i = 0; i < r->chunk_capacity; i++)
+		r->chunks[i].unread = r->chunks[i].walk.off;
 	for (uint32_t i = 0; i < r->heap_count; i++)
 		r->heap[i]->unread = r->heap[i]->next.off;
 }
 
 static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
-			const struct bounds *b, struct posixtrace_type_count *counts,
-			size_t count)
+			const struct ptrc_excluded *excluded,
+			struct posixtrace_type_count *counts, size_t count)
 {
-	struct ptrc_chunk *c = chunk_at(r, chunk);
 	struct ptrc_walk_record record;
+	uint32_t rpos, unread = 0;
+	struct ptrc_pinned p;
 	struct ptrc_walk walk;
-	uint32_t end, rpos, unread = 0;
-	uint64_t word;
 
-	if (!pin(r, chunk, &word, &end))
+	if (!pin(r, chunk, &p))
 		return;
-	rpos = ptrc_chunk_rpos(ctl_at(r, chunk), word, end);
-	if (chunk < r->run_capacity && r->runs[chunk].gen == PTRC_CHUNK_GEN(word))
-		unread = r->runs[chunk].unread;
-	walk = (struct ptrc_walk){.bytes = (const uint8_t *)c,
-				  .off = PTRC_CHUNK_FIRST,
-				  .end = end,
-				  .base = c->base};
-	while (rpos < end && ptrc_walk_next(&walk, &record)) {
+	rpos = ptrc_consumer_rpos(&r->consumer, &p);
+	if (chunk < r->chunk_capacity && r->chunks[chunk].gen == PTRC_CHUNK_GEN(p.word))
+		unread = r->chunks[chunk].unread;
+	walk = ptrc_walk_begin(ptrc_pool_chunk(&r->stream->pool, chunk), p.end);
+	while (rpos < p.end && ptrc_walk_next(&walk, &record)) {
 		uint32_t id = record.id_flags & PTRC_REC_ID_MASK;
 
 		if (record.off < rpos || id >= count ||
-		    (record.id_flags & PTRC_REC_HIDDEN) || record.stamp <= b->gap_last ||
-		    record.stamp >= b->cut ||
-		    (record.stamp >= b->dead_from && record.stamp < b->dead_until))
+		    (record.id_flags & PTRC_REC_HIDDEN) ||
+		    ptrc_is_excluded(excluded, record.stamp))
 			continue;
 		counts[id].pt_events++;
 		counts[id].pt_bytes += record.len;
 		counts[id].pt_truncated += (record.id_flags & PTRC_REC_TRUNCATED) != 0;
 		counts[id].pt_unread += record.off >= unread;
 	}
-	unpin(r, chunk);
+	ptrc_consumer_unpin(&r->consumer, &p);
 }
 
-/* After a keeper was killed there may be less than that. */
+/* Subtract, down to 0: if a keeper was killed while it counted, its counts are too small. */
 static void take_off(struct posixtrace_type_count *from,
 		     const struct posixtrace_type_count *t)
 {
@@ -684,8 +560,8 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r,
 	struct ptrc_type_counts *types = ptrc_stream_types(h);
 	uint64_t version = atomic_load_explicit(&types->version, memory_order_acquire);
 	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
-	struct bounds b = {.cut = PTRC_TIME_NONE};
 	uint32_t used = ptrc_pool_used(&r->stream->pool);
+	struct ptrc_excluded excluded;
 
 	if (epoch != r->epoch)
 		start_over(r, epoch);
@@ -701,15 +577,14 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r,
 			counts[i].pt_truncated =
 				atomic_load_explicit(&t->truncated, memory_order_relaxed);
 		}
-	ptrc_stream_cut(h, &b.cut);
-	b.dead_until = atomic_load_explicit(&h->dead_until, memory_order_acquire);
-	b.dead_from = atomic_load_explicit(&h->dead_from, memory_order_relaxed);
-	b.gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
-	if (b.gap_last <= atomic_load_explicit(&h->cleared_at, memory_order_acquire))
-		b.gap_last = 0;
+	excluded = ptrc_excluded_now(h);
+	excluded.gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
+	if (excluded.gap_last <=
+	    atomic_load_explicit(&h->cleared_at, memory_order_acquire))
+		excluded.gap_last = 0;
 	find_unread(r);
 	for (uint32_t i = 0; i < used; i++)
-		count_chunk(r, i, &b, counts, count);
+		count_chunk(r, i, &excluded, counts, count);
 	for (uint32_t i = 0; r->is_tee && i < count && i < PTRC_TYPE_COUNT; i++)
 		take_off(&counts[i], &r->withheld[i]);
 	atomic_thread_fence(memory_order_acquire);

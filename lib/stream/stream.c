@@ -27,7 +27,6 @@
 /* A thread that has held state_lock for so long was stopped; or nobody holds it, and the memory
  * is damaged. */
 #define STATE_WAIT_NS INT64_C(2000000000)
-#define CONDEMN_WAIT_NS INT64_C(100000000)
 
 /* ---- mapping ---- */
 
@@ -475,57 +474,6 @@ void ptrc_stream_error(struct ptrc_stream *s, int error)
 {
 	if (!ptrc_stream_is_filtered(s->header, POSIX_TRACE_ERROR))
 		record(s, POSIX_TRACE_ERROR, &error, sizeof(error), NULL, 0);
-}
-
-/* Change the state of a pinned chunk, if its word still is `word` but for pins and state. */
-static bool change_chunk(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
-			 uint64_t to)
-{
-	uint64_t keep = PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK;
-	uint64_t seen = atomic_load_explicit(&ctl->word, memory_order_relaxed);
-
-	do {
-		if (((seen ^ word) & ~keep) || PTRC_CHUNK_STATE(seen) != from)
-			return false;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | to,
-		memory_order_acq_rel, memory_order_relaxed));
-	return true;
-}
-
-bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word,
-			 uint32_t *end)
-{
-	struct ptrc_stream_header *h = s->header;
-	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
-	struct ptrc_chunk *c = ptrc_pool_chunk(&s->pool, index);
-	uint32_t slot = PTRC_CHUNK_SLOT(word);
-	int64_t wait_ns = CONDEMN_WAIT_NS;
-
-	/* No other writer shall adopt it. */
-	change_chunk(ctl, word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
-	if (change_chunk(ctl, word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
-		/* The new control word makes its owner take the general way with its next
-		 * event, and look at the chunk's word there. */
-		ptrc_control_change(h, 0, 0);
-		ptrc_barrier(h);
-		if (ptrc_marks_wait(h, &s->given_up, slot, &wait_ns) == slot) {
-			change_chunk(ctl, word, PTRC_CHUNK_SEALED, PTRC_CHUNK_OWNED);
-			return false;
-		}
-		*end = (uint32_t)atomic_load_explicit(&c->pos, memory_order_acquire);
-		if (*end < PTRC_CHUNK_FIRST || *end > s->pool.chunk_size)
-			*end = s->pool.chunk_size;
-		atomic_store_explicit(&ctl->end, *end, memory_order_relaxed);
-		return true;
-	}
-	if (PTRC_CHUNK_STATE(atomic_load_explicit(&ctl->word, memory_order_acquire)) !=
-	    PTRC_CHUNK_SEALED)
-		return false;
-	*end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
-	if (*end > s->pool.chunk_size)
-		*end = s->pool.chunk_size;
-	return true;
 }
 
 /* ---- under state_lock ---- */

@@ -71,11 +71,4 @@ void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id,
 /* Record an ERROR event: damaged memory was met, and skipped. */
 void ptrc_stream_error(struct ptrc_stream *s, int error);
 
-/* The chunk's records cannot be trusted, and its owner must not go on in it. True if the chunk
- * is SEALED now and nobody is at work in it; *end is where it ends. False if its owner was
- * stopped in the middle of an event call: the chunk stays as it is. The caller has pinned the
- * chunk when its word was `word`. */
-bool ptrc_stream_condemn(struct ptrc_stream *s, uint32_t index, uint64_t word,
-			 uint32_t *end);
-
 #endif

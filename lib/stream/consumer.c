@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream/consumer.h"
+
+#include <stdatomic.h>
+#include <trace.h>
+
+#include "lib/stream/barrier.h"
+#include "lib/stream/clock.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/status.h"
+
+/* How long to wait for the owner of a damaged chunk to leave its event call. */
+#define CONDEMN_WAIT_NS INT64_C(100000000)
+
+static struct ptrc_chunk_ctl *ctl_at(const struct ptrc_consumer *c, uint32_t chunk)
+{
+	return &ptrc_stream_ctl(c->stream->header)[chunk];
+}
+
+/* ---- pins ---- */
+
+bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t epoch,
+		       struct ptrc_pinned *p)
+{
+	const struct ptrc_pool *pool = &c->stream->pool;
+	struct ptrc_chunk_ctl *ctl = ctl_at(c, chunk);
+	uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+
+	p->chunk = chunk;
+	do {
+		uint64_t state = PTRC_CHUNK_STATE(word);
+
+		if (state == PTRC_CHUNK_STEALING)
+			ptrc_chunk_note_loss(pool, chunk, word);
+		if ((state != PTRC_CHUNK_OWNED && state != PTRC_CHUNK_SEALED &&
+		     state != PTRC_CHUNK_PARTIAL) ||
+		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
+			return false;
+		p->end = ptrc_chunk_end(pool, chunk, word);
+		/* A full chunk of which everything is consumed is pinned all the same: letting
+		 * go of it frees it, if another consumer had it pinned or died before. */
+		if (p->end == 0 || (state == PTRC_CHUNK_OWNED &&
+				    ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
+			return false;
+		p->word = word | c->pin;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&ctl->word, &word, p->word, memory_order_acq_rel, memory_order_acquire));
+	return true;
+}
+
+void ptrc_consumer_unpin(const struct ptrc_consumer *c, const struct ptrc_pinned *p)
+{
+	struct ptrc_chunk_ctl *ctl = ctl_at(c, p->chunk);
+	uint64_t word =
+		atomic_fetch_and_explicit(&ctl->word, ~c->pin, memory_order_acq_rel) &
+		~c->pin;
+	uint32_t end;
+
+	if (c->only_looks || PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED ||
+	    (word & PTRC_CHUNK_PINS))
+		return;
+	end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
+	if (ptrc_chunk_rpos(ctl, word, end) >= end)
+		ptrc_chunk_free(ctl, word);
+}
+
+uint32_t ptrc_consumer_rpos(const struct ptrc_consumer *c, const struct ptrc_pinned *p)
+{
+	return ptrc_chunk_rpos(ctl_at(c, p->chunk), p->word, p->end);
+}
+
+void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinned *p,
+			   uint32_t off, uint32_t events)
+{
+	struct ptrc_stream_header *h = c->stream->header;
+	struct ptrc_chunk_ctl *ctl = ctl_at(c, p->chunk);
+	uint64_t old = atomic_load_explicit(&ctl->rpos, memory_order_relaxed);
+	uint32_t before = 0;
+
+	if (c->only_looks)
+		return;
+	if ((uint32_t)(old >> 32) == PTRC_CHUNK_GEN(p->word))
+		before = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
+	atomic_store_explicit(&ctl->rcount, before + events, memory_order_relaxed);
+	atomic_store_explicit(&ctl->rpos, (uint64_t)PTRC_CHUNK_GEN(p->word) << 32 | off,
+			      memory_order_release);
+	if (h->policy == POSIX_TRACE_LOOP &&
+	    (atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_FULL))
+		ptrc_status_clear(h, PTRC_ST_FULL);
+}
+
+/* ---- records ---- */
+
+uint64_t ptrc_consumer_moment(const struct ptrc_consumer *c)
+{
+	struct ptrc_stream_header *h = c->stream->header;
+	uint64_t now = ptrc_stream_now(h);
+
+	ptrc_clock_update(h, now);
+	ptrc_barrier(h);
+	return now;
+}
+
+enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_walk *walk,
+				  uint32_t rpos, uint64_t until,
+				  struct ptrc_walk_record *record)
+{
+	struct ptrc_walk before;
+
+	do {
+		before = *walk;
+		if (!ptrc_walk_next(walk, record))
+			return walk->off < walk->end ? PTRC_STEP_DAMAGE : PTRC_STEP_END;
+	} while (record->off < rpos);
+	if (record->stamp <= until)
+		return PTRC_STEP_EVENT;
+	/* An event from the future would keep all that follow it waiting. */
+	if (record->stamp > ptrc_stream_now(c->stream->header) + PTRC_STAMP_SLACK)
+		return PTRC_STEP_DAMAGE;
+	*walk = before;
+	return PTRC_STEP_END;
+}
+
+/* ---- damage ---- */
+
+/* Change the state of a pinned chunk, if its word still is `word` but for pins and state. */
+static bool change_state(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
+			 uint64_t to)
+{
+	uint64_t keep = PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK;
+	uint64_t seen = atomic_load_explicit(&ctl->word, memory_order_relaxed);
+
+	do {
+		if (((seen ^ word) & ~keep) || PTRC_CHUNK_STATE(seen) != from)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | to,
+		memory_order_acq_rel, memory_order_relaxed));
+	return true;
+}
+
+bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinned *p,
+			   uint32_t *end)
+{
+	const struct ptrc_pool *pool = &c->stream->pool;
+	struct ptrc_stream_header *h = pool->header;
+	struct ptrc_chunk_ctl *ctl = ctl_at(c, p->chunk);
+	uint32_t slot = PTRC_CHUNK_SLOT(p->word);
+	int64_t wait_ns = CONDEMN_WAIT_NS;
+
+	/* No other writer shall adopt it. */
+	change_state(ctl, p->word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
+	if (change_state(ctl, p->word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
+		/* The new control word makes its owner take the general way with its next
+		 * event, and look at the chunk's word there. */
+		ptrc_control_change(h, 0, 0);
+		ptrc_barrier(h);
+		if (ptrc_marks_wait(h, &c->stream->given_up, slot, &wait_ns) == slot) {
+			change_state(ctl, p->word, PTRC_CHUNK_SEALED, PTRC_CHUNK_OWNED);
+			return false;
+		}
+		*end = (uint32_t)atomic_load_explicit(
+			&ptrc_pool_chunk(pool, p->chunk)->pos, memory_order_acquire);
+		if (*end < PTRC_CHUNK_FIRST || *end > pool->chunk_size)
+			*end = pool->chunk_size;
+		atomic_store_explicit(&ctl->end, *end, memory_order_relaxed);
+		return true;
+	}
+	if (PTRC_CHUNK_STATE(atomic_load_explicit(&ctl->word, memory_order_acquire)) !=
+	    PTRC_CHUNK_SEALED)
+		return false;
+	*end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
+	if (*end > pool->chunk_size)
+		*end = pool->chunk_size;
+	return true;
+}
+
+/* ---- what is missing ---- */
+
+struct ptrc_excluded ptrc_excluded_now(const struct ptrc_stream_header *h)
+{
+	struct ptrc_excluded x = {.cut = PTRC_TIME_NONE};
+
+	ptrc_stream_cut(h, &x.cut);
+	x.dead_until = atomic_load_explicit(&h->dead_until, memory_order_acquire);
+	x.dead_from = atomic_load_explicit(&h->dead_from, memory_order_relaxed);
+	return x;
+}
+
+bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told,
+			    _Atomic uint64_t *kept, struct ptrc_gap *gap)
+{
+	struct ptrc_stream_header *h = c->stream->header;
+	uint64_t lost = atomic_load_explicit(&h->first_lost, memory_order_acquire);
+	uint64_t first = PTRC_TIME_NONE, last;
+
+	if (kept)
+		first = atomic_load_explicit(kept, memory_order_relaxed);
+	while (lost != PTRC_TIME_NONE) {
+		if (lost < first) {
+			first = lost;
+			if (kept)
+				atomic_store_explicit(kept, first, memory_order_release);
+		}
+		/* A tee leaves it to the keeper. */
+		if (c->only_looks || atomic_compare_exchange_weak_explicit(
+					     &h->first_lost, &lost, PTRC_TIME_NONE,
+					     memory_order_acq_rel, memory_order_acquire))
+			break;
+	}
+	if (first == PTRC_TIME_NONE)
+		return false;
+	/* first_lost is read before the horizon, and thieves note them the other way round. So a
+	 * consumer never meets the beginning of a loss without its end. It may meet the end alone,
+	 * as a part of a loss that it told of before. */
+	last = atomic_load_explicit(&h->horizon, memory_order_acquire);
+	if (last <= told) {
+		if (kept)
+			atomic_store_explicit(kept, PTRC_TIME_NONE, memory_order_release);
+		return false;
+	}
+	if (first <= told)
+		first = told + 1;
+	if (first < gap->first)
+		gap->first = first;
+	gap->last = last;
+	return true;
+}
