@@ -141,33 +141,57 @@ ptrc_headers += \
 
 # What a process publishes of itself, and what others find of it.
 ptrc_library_sources += \
+	%D%/process/fork.c \
+	%D%/process/image.c \
 	%D%/process/inherit.c \
 	%D%/process/page.c \
 	%D%/process/process.c \
-	%D%/process/process_fork.c \
 	%D%/process/process_names.c \
+	%D%/process/self.c \
 	%D%/process/sweep.c \
 	%D%/process/target.c
 ptrc_headers += \
+	%D%/process/fork.h \
+	%D%/process/image.h \
 	%D%/process/inherit.h \
 	%D%/process/page.h \
 	%D%/process/page_layout.h \
 	%D%/process/process.h \
-	%D%/process/process_state.h
+	%D%/process/process_names.h \
+	%D%/process/self.h \
+	%D%/process/sweep.h \
+	%D%/process/target.h
 
 # Events of this process, into the streams that trace it.
 ptrc_library_sources += \
-	%D%/recorder/event.c
+	%D%/recorder/attach.c \
+	%D%/recorder/event.c \
+	%D%/recorder/frame.c \
+	%D%/recorder/guest.c \
+	%D%/recorder/thread.c
 ptrc_headers += \
-	%D%/recorder/event.h
+	%D%/recorder/attach.h \
+	%D%/recorder/event.h \
+	%D%/recorder/fast.h \
+	%D%/recorder/frame.h \
+	%D%/recorder/guest.h \
+	%D%/recorder/thread.h
 
 # The streams that this process controls, and their identifiers.
 ptrc_library_sources += \
 	%D%/control/controller.c \
-	%D%/control/handle.c
+	%D%/control/handle.c \
+	%D%/control/log_fd.c
 ptrc_headers += \
 	%D%/control/controller.h \
-	%D%/control/handle.h
+	%D%/control/handle.h \
+	%D%/control/log_fd.h
+
+# The begin of the library in a process, its forks, and its end.
+ptrc_library_sources += \
+	%D%/life/life.c
+ptrc_headers += \
+	%D%/life/life.h
 
 # What <trace.h> and <posixtrace.h> declare: a file per page of the standard.
 ptrc_library_sources += \
@@ -176,6 +200,7 @@ ptrc_library_sources += \
 	%D%/api/attr_init.c \
 	%D%/api/attr_policy.c \
 	%D%/api/attr_size.c \
+	%D%/api/event.c \
 	%D%/api/event_for.c \
 	%D%/api/eventid.c \
 	%D%/api/eventset.c \

@@ -9,6 +9,7 @@
 #include <posixtrace.h>
 
 #include "lib/process/process.h"
+#include "lib/recorder/attach.h"
 
 #define KIB ((size_t)1024)
 #define NO_NAMESPACE 77
@@ -49,7 +50,7 @@ static void check_refused(unsigned count)
 		if (!ptrc_page_self->slots[i].stream_id)
 			continue;
 		CHECK_EQ(ptrc_page_self->slots[i].error, EPERM);
-		CHECK(!ptrc_self->streams[i]);
+		CHECK(!ptrc_attachments[i].header);
 		refused++;
 	}
 	CHECK_EQ(refused, count);

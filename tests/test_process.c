@@ -19,7 +19,12 @@
 
 #include "lib/base/liveness.h"
 #include "lib/process/page.h"
+#include "lib/process/inherit.h"
 #include "lib/process/process.h"
+#include "lib/process/process_names.h"
+#include "lib/process/sweep.h"
+#include "lib/process/target.h"
+#include "lib/stream/stream_layout.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 
@@ -373,7 +378,7 @@ TEST(process_without_its_first_thread_is_a_target, "CREATE-13 EXIT-04")
 	}
 	CHECK_OK(ptrc_target_open(pid, &t));
 	/* And its page is no garbage. */
-	ptrc_shmdir_sweep(t.dirfd, t.uid);
+	ptrc_sweep(t.dirfd, t.uid);
 	CHECK(has_page(pid));
 	ptrc_target_close(&t);
 	close(hold[1]);
@@ -392,7 +397,7 @@ TEST(stranger_gets_a_page_while_a_stream_traces_it, "CREATE-23 GEN-05")
 	CHECK(!has_page(pid));
 	begin_stream(&s, pid, 0);
 	/* Sweeps of others leave it. */
-	ptrc_shmdir_sweep(s.target.dirfd, s.target.uid);
+	ptrc_sweep(s.target.dirfd, s.target.uid);
 	CHECK(has_page(pid));
 	CHECK_EQ(s.target.page->image, 0);
 	end_stream(&s);
@@ -411,7 +416,7 @@ TEST(page_made_ahead_survives_a_sweep_between, "CREATE-23")
 	CHECK_OK(ptrc_target_open(pid, &t));
 	CHECK_OK(ptrc_target_names(&t, &names));
 	/* Nobody is attached: another's sweep takes it for unused. */
-	ptrc_shmdir_sweep(t.dirfd, t.uid);
+	ptrc_sweep(t.dirfd, t.uid);
 	CHECK(!has_page(pid));
 	id = ptrc_shmdir_new_id();
 	CHECK_OK(ptrc_target_attach(&t, id, names->id, 0));
@@ -541,7 +546,7 @@ TEST(sixty_four_streams_fit_a_process, "CREATE-07 CREATE-08 CREATE-09")
 	CHECK_OK(ptrc_target_attach(&t, 1, 5, 0));
 	CHECK_EQ(t.page->slots[40].stream_id, 1);
 	/* None of them exists: the next sweep clears them all. */
-	ptrc_shmdir_sweep(t.dirfd, t.uid);
+	ptrc_sweep(t.dirfd, t.uid);
 	CHECK_EQ(t.page->active, 0);
 	ptrc_target_close(&t);
 	end_stranger(pid);
@@ -1225,7 +1230,7 @@ TEST(sweep_removes_the_dead_and_leaves_the_living, "GEN-05 CREATE-12 EXIT-03")
 	CHECK_OK(ptrc_inherit_announce(dirfd, dead_id));
 	CHECK_OK(ptrc_target_attach(&s.target, dead_id, s.names->id, 0));
 	/* Without its magic it may be in the making... */
-	ptrc_shmdir_sweep(dirfd, geteuid());
+	ptrc_sweep(dirfd, geteuid());
 	CHECK(has_object('s', dead_id));
 	CHECK(find_slot(dead_id) >= 0);
 	/* ... with it, it had a controller once. */
@@ -1235,15 +1240,15 @@ TEST(sweep_removes_the_dead_and_leaves_the_living, "GEN-05 CREATE-12 EXIT-03")
 	h->version = PTRC_STREAM_VERSION;
 	h->id = dead_id;
 	h->has_log = 1;
-	ptrc_shmdir_sweep_processes(dirfd, geteuid());
+	ptrc_sweep_processes(dirfd, geteuid());
 	CHECK(has_object('s', dead_id));
 	h->has_log = 0;
-	ptrc_shmdir_sweep_processes(dirfd, geteuid());
+	ptrc_sweep_processes(dirfd, geteuid());
 	CHECK(!has_object('s', dead_id));
 	CHECK(!has_object('i', dead_id));
 	/* A sweep looks into some of the pages, the next into others. */
 	for (int sweeps = 0; sweeps < 1000 && find_slot(dead_id) >= 0; sweeps++)
-		ptrc_shmdir_sweep_processes(dirfd, geteuid());
+		ptrc_sweep_processes(dirfd, geteuid());
 	CHECK_EQ(find_slot(dead_id), -1);
 	CHECK(has_object('s', s.id));
 	CHECK(has_object('i', s.id));

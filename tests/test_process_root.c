@@ -16,7 +16,12 @@
 #include <trace.h>
 
 #include "lib/process/page.h"
+#include "lib/process/inherit.h"
 #include "lib/process/process.h"
+#include "lib/process/process_names.h"
+#include "lib/process/sweep.h"
+#include "lib/process/target.h"
+#include "lib/recorder/attach.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 
@@ -358,9 +363,9 @@ TEST(real_time_thread_lets_those_run_that_it_waits_for, "EVENT-18")
 	CHECK_OK(pthread_create(&thread, NULL, end_in_real_time, NULL));
 	while (sem_wait(&real_time.has_begun) < 0)
 		;
-	atomic_store(&ptrc_self->attach_lock, (uint32_t)getpid());
+	ptrc_attach_lock();
 	CHECK_SYS(sem_post(&real_time.may_end));
-	atomic_store(&ptrc_self->attach_lock, 0);
+	ptrc_attach_unlock();
 	CHECK_OK(pthread_join(thread, NULL));
 	CHECK_OK(posix_trace_shutdown(trid));
 	if (real_time.error)

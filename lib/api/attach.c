@@ -7,14 +7,15 @@
 #include <posixtrace.h>
 
 #include "lib/base/common.h"
-#include "lib/recorder/event.h"
+#include "lib/recorder/attach.h"
+#include "lib/life/life.h"
 
 PTRC_PUBLIC int posixtrace_attach(void)
 {
 	int cancel, error;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	error = ptrc_event_attach_all();
+	error = ptrc_attach_all();
 	pthread_setcancelstate(cancel, NULL);
 	return error == 0 || error == EPERM ? error : ENOMEM;
 }

@@ -6,7 +6,8 @@
 #include <trace.h>
 
 #include "lib/base/common.h"
-#include "lib/process/process.h"
+#include "lib/process/process_names.h"
+#include "lib/life/life.h"
 
 PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 					 trace_event_id_t *restrict event_id)

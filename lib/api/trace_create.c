@@ -7,6 +7,7 @@
 
 #include "lib/control/controller.h"
 #include "lib/control/handle.h"
+#include "lib/life/life.h"
 
 PTRC_PUBLIC int posix_trace_create(pid_t pid, const trace_attr_t *restrict attr,
 				   trace_id_t *restrict id)

@@ -10,6 +10,7 @@
 #include "lib/control/handle.h"
 #include "lib/log/log_stream.h"
 #include "lib/model/names.h"
+#include "lib/life/life.h"
 
 PTRC_PUBLIC int posix_trace_trid_eventid_open(trace_id_t id, const char *restrict name,
 					      trace_event_id_t *restrict event)

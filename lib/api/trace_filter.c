@@ -7,6 +7,7 @@
 
 #include "lib/control/controller.h"
 #include "lib/model/eventset.h"
+#include "lib/life/life.h"
 
 static void load(const struct ptrc_controller *c, uint64_t bits[PTRC_SET_WORD_COUNT])
 {

@@ -14,6 +14,7 @@
 #include "lib/control/handle.h"
 #include "lib/log/log_stream.h"
 #include "lib/base/sys.h"
+#include "lib/life/life.h"
 
 /* What one call may wait for event calls at work while events behind them are there: as long
  * as it takes, or until who was preempted has had a processor again. */

@@ -7,6 +7,7 @@
 
 #include "lib/control/controller.h"
 #include "lib/stream/marks.h"
+#include "lib/life/life.h"
 
 PTRC_PUBLIC int posix_trace_start(trace_id_t id)
 {

@@ -15,6 +15,7 @@
 #include "lib/stream/counter.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
+#include "lib/life/life.h"
 
 PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 {

@@ -12,6 +12,13 @@
  * others stay inside the shared library (-fvisibility=hidden). */
 #define PTRC_PUBLIC __attribute__((visibility("default")))
 
+/* Stands before the declaration of a variable that the event path loads: the compiler then knows
+ * that it is in the same library, and needs no table of addresses to find it. */
+#define PTRC_HIDDEN __attribute__((visibility("hidden")))
+
+/* Stays in the object though no code refers to it. */
+#define PTRC_USED __attribute__((used))
+
 /* For functions that are seldom called: they stay out of line and away from hot code. */
 #define PTRC_COLD __attribute__((cold, noinline))
 #define PTRC_NOINLINE __attribute__((noinline))

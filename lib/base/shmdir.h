@@ -48,16 +48,4 @@ PTRC_MUST_CHECK int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved
 /* A random identity, never 0. */
 uint64_t ptrc_shmdir_new_id(void);
 
-/* ---- sweep.c ---- */
-
-/* Remove what dead processes left: pages, names objects nobody maps, streams whose
- * controller and keeper are dead (a logged one's log is finished first, see
- * ptrc_keeper_finish_orphan in keeper_orphan.h). */
-void ptrc_shmdir_sweep(int dirfd, uid_t uid);
-/* The same, but streams with a log are let be: never takes long. For constructors and
- * exits. */
-void ptrc_shmdir_sweep_processes(int dirfd, uid_t uid);
-/* Take a stream that has ended out of the pages of all processes. */
-void ptrc_shmdir_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id);
-
 #endif

@@ -14,10 +14,10 @@
 
 #include "lib/stream/barrier.h"
 #include "lib/stream/clock.h"
-#include "lib/recorder/event.h"
+#include "lib/process/inherit.h"
+#include "lib/recorder/attach.h"
 #include "lib/model/eventset.h"
 #include "lib/base/file.h"
-#include "lib/base/fork_mutex.h"
 #include "lib/control/handle.h"
 #include "lib/log/log_output.h"
 #include "lib/base/procfs.h"
@@ -29,8 +29,8 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-/* Chunks for owners beyond those that stream-min-size needs; they cost nothing until they
- * are used. */
+/* Chunks for more writers than stream-min-size has room for. They cost no memory until they are
+ * used. */
 #define EXTRA_CHUNKS 4096U
 #define EXTRA_BYTES_MAX (1024 * MIB)
 #define EXTRA_CHUNKS_MIN 64U
@@ -44,8 +44,8 @@ static uint64_t object_size(const struct geometry *g)
 	return ptrc_stream_chunk_offset((uint32_t)g->count) + g->count * g->chunk_size;
 }
 
-/* Chunks as large as pays (a larger one means fewer changes), as small as keeps what one
- * owner's open chunk withholds from the others little against stream-min-size. */
+/* A larger chunk lasts a writer for longer. But what is free in the open chunk of one writer is
+ * of no use to the others: so chunks are small against stream-min-size. */
 static int plan(const struct ptrc_attr *attr, struct geometry *g)
 {
 	uint64_t min = attr->stream_min_size, user, extra;
@@ -62,8 +62,8 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	if (g->chunk_size < 2 * g->record_max + PTRC_CHUNK_FIRST)
 		g->chunk_size = 2 * g->record_max + PTRC_CHUNK_FIRST;
 	g->chunk_size = (g->chunk_size + 4095) & ~UINT64_C(4095);
-	/* At the end of each chunk as much as one record may stay unused. And one each for
-	 * the open chunk, the controller, the keeper, and to change over. */
+	/* At the end of each chunk as much as one record may stay unused. And there is one chunk
+	 * each for the open one, the controller, the keeper, and to change over. */
 	g->base_count = min / (g->chunk_size - PTRC_CHUNK_FIRST - g->record_max) + 1 + 4;
 	extra = EXTRA_BYTES_MAX / g->chunk_size;
 	if (extra > EXTRA_CHUNKS)
@@ -71,8 +71,8 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	g->count = g->base_count + extra + 16;
 	if (min > UINT64_MAX / 4 || g->count > UINT32_MAX / 2)
 		return ENOMEM;
-	/* What is no memory yet counts for the file size limit all the same. Then there are
-	 * fewer threads that can record at a time, but some. */
+	/* Room for which there is no memory yet counts for the file size limit all the same.
+	 * Under a low limit fewer threads can record at a time, but some can. */
 	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_limit_most(RLIMIT_FSIZE);
 	     extra /= 2)
 		g->count -= extra - extra / 2;
@@ -84,11 +84,11 @@ static bool reserve(int fd, uint64_t offset, uint64_t bytes)
 	return ptrc_sys(SYS_fallocate, fd, 0, offset, bytes) == 0;
 }
 
-/* Make the object and fill in its header. */
+/* Make the stream object and fill in its header. */
 static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr,
 		       uint64_t names_id, const char *name)
 {
-	/* All that is set up here, and reserved. */
+	/* This much is set up here, and made real memory. */
 	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
 	struct ptrc_stream_header *h;
 	struct ptrc_chunk_ctl *ctl;
@@ -140,7 +140,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr,
 	h->slots_used = PTRC_SLOT_FIRST;
 	h->chunks_used = (uint32_t)g.base_count;
 	h->control = UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT;
-	/* The two variables force, for tests, what other machines make necessary. */
+	/* The two variables are for tests: they force what other machines make necessary. */
 	if (!ptrc_counter_is_usable() || secure_getenv("POSIXTRACE_CLOCK_MONOTONIC"))
 		h->control |= PTRC_CTL_MONO;
 	if (!ptrc_barrier_is_available() || secure_getenv("POSIXTRACE_FENCE"))
@@ -150,7 +150,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr,
 	h->attr = *attr;
 	h->attr.createtime_sec = now.tv_sec;
 	h->attr.createtime_nsec = now.tv_nsec;
-	/* Who sweeps takes a stream with its magic but no controller for left over. */
+	/* The magic number comes last: a sweep removes a stream that has it and no controller. */
 	error = ptrc_liveness_take(c->target.dirfd, name, PTRC_LIVE_CONTROLLER, &c->life);
 	h->magic = PTRC_STREAM_MAGIC;
 	munmap(h, begin);
@@ -162,96 +162,13 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr,
 	return error;
 }
 
-/* Streams with a log, of which a forked child has the descriptors. */
-static pthread_mutex_t logs_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct ptrc_controller *logs;
-static __thread volatile unsigned logs_depth;
-
-static void lock_logs(void)
-{
-	ptrc_fork_mutex_lock(&logs_mutex, &logs_depth);
-}
-
-static void unlock_logs(void)
-{
-	ptrc_fork_mutex_unlock(&logs_mutex, &logs_depth);
-}
-
 static void close_fd(int fd)
 {
 	if (fd >= 0)
 		close(fd);
 }
 
-static bool log_fd_is_ours(const struct ptrc_controller *c)
-{
-	struct stat st;
-
-	return c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0 &&
-	       st.st_dev == c->log_dev && st.st_ino == c->log_ino &&
-	       (fcntl(c->keeper.log_fd, F_GETFL) & O_ACCMODE) == c->log_access &&
-	       fcntl(c->keeper.log_fd, F_GETFD) == FD_CLOEXEC;
-}
-
-/* Keep a duplicate of the log's descriptor (LOG-12), in case the keeper must be replaced. */
-static int keep_log(struct ptrc_controller *c, int log_fd)
-{
-	struct stat st;
-	int error = ENOMEM;
-
-	lock_logs();
-	c->keeper.log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, 3);
-	if (c->keeper.log_fd >= 0 && fstat(c->keeper.log_fd, &st) == 0) {
-		c->log_dev = st.st_dev;
-		c->log_ino = st.st_ino;
-		c->log_access = fcntl(log_fd, F_GETFL) & O_ACCMODE;
-		c->next_log = logs;
-		c->prev_log = &logs;
-		if (logs)
-			logs->prev_log = &c->next_log;
-		/* Whole from the first to the last at any time: see fork_mutex.h. */
-		__atomic_store_n(&logs, c, __ATOMIC_RELEASE);
-		error = 0;
-	}
-	unlock_logs();
-	return error;
-}
-
-static void let_log_go(struct ptrc_controller *c)
-{
-	lock_logs();
-	if (c->prev_log) {
-		*c->prev_log = c->next_log;
-		if (c->next_log)
-			c->next_log->prev_log = c->prev_log;
-		if (log_fd_is_ours(c))
-			close(c->keeper.log_fd);
-	}
-	unlock_logs();
-}
-
-void ptrc_controller_fork_prepare(void)
-{
-	lock_logs();
-}
-
-void ptrc_controller_fork_parent(void)
-{
-	unlock_logs();
-}
-
-/* Nobody else has run in the child: the numbers are still what they were in the parent. A
- * pipe would not end for its reader as long as the child has its other end. */
-void ptrc_controller_fork_child(bool is_prepared)
-{
-	ptrc_fork_mutex_renew(&logs_mutex, &logs_depth, is_prepared);
-	for (struct ptrc_controller *c = logs; c && is_prepared; c = c->next_log)
-		if (log_fd_is_ours(c))
-			ptrc_file_close(c->keeper.log_fd);
-	logs = NULL;
-}
-
-/* Undo whatever was done, in reverse. */
+/* Undo what has been done for the stream, in reverse order. */
 static void release(struct ptrc_controller *c)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
@@ -266,7 +183,7 @@ static void release(struct ptrc_controller *c)
 		uint64_t offset = ptrc_stream_chunk_offset(c->stream.pool.chunk_count);
 
 		if (c->target.is_self || h->target_pid == getpid())
-			ptrc_event_detach(c->id);
+			ptrc_attach_drop(c->id);
 		/* Traced processes let go of their mapping when they next look; the memory
 		 * is given back now. */
 		if (!c->is_orphaned) {
@@ -291,14 +208,14 @@ static void release(struct ptrc_controller *c)
 	if (c->place.map)
 		ptrc_liveness_drop_place(&c->place);
 	ptrc_target_close(&c->target);
-	let_log_go(c);
+	ptrc_log_fd_let_go(&c->log);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->reader_lock);
 	pthread_mutex_destroy(&c->list_lock);
 	free(c);
 }
 
-/* The descriptors that dealing with the keeper takes, for the time of a call. */
+/* Open the descriptors that a keeper is started with, for the time of one call. */
 static int open_for_keeper(struct ptrc_controller *c)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
@@ -309,8 +226,7 @@ static int open_for_keeper(struct ptrc_controller *c)
 	if (error)
 		return error;
 	c->keeper.dirfd = c->target.dirfd;
-	if (!log_fd_is_ours(c))
-		c->keeper.log_fd = -1;
+	c->keeper.log_fd = ptrc_log_fd_get(&c->log);
 	ptrc_shmdir_name(name, 's', c->id);
 	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid,
 					&c->keeper.stream_fd, &size);
@@ -376,9 +292,9 @@ void ptrc_controller_revive_keeper(struct ptrc_controller *c)
 	if (pid && !ptrc_thread_is_dead(pid))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* Whoever has the lock may have a command, and start a keeper for it. */
+	/* The thread that has the lock may be giving a command, which starts a keeper as well. */
 	if (pthread_mutex_trylock(&c->lock) == 0) {
-		/* A command that is none: it is refused, after the keeper was started. */
+		/* PTRC_KEEPER_NONE is refused, but a keeper is started for it. */
 		if (!c->is_closing)
 			ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
 		pthread_mutex_unlock(&c->lock);
@@ -394,7 +310,8 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int error;
 
-	/* What comes until the clock is set up need not be waited for again there. */
+	/* The clock needs two readings some time apart. What is done between the first and the
+	 * second one need not be waited for. */
 	ptrc_clock_first_pair();
 	error = ptrc_target_open(pid, &c->target);
 	if (error)
@@ -414,7 +331,7 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	if (error)
 		return error;
 	if (c->has_log) {
-		error = keep_log(c, log_fd);
+		error = ptrc_log_fd_keep(&c->log, log_fd);
 		if (!error)
 			error = start_keeper(c);
 		if (error)
@@ -432,7 +349,7 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	error = ptrc_handle_new(PTRC_HANDLE_ACTIVE, c, &handle);
 	if (error)
 		return error;
-	/* The target comes last: what it finds is complete. */
+	/* The target comes last, so that it finds a complete stream. */
 	error = ptrc_target_attach(&c->target, c->id, c->names->id, flags);
 	if (error) {
 		ptrc_handle_take(handle, PTRC_HANDLE_ACTIVE);
@@ -441,10 +358,9 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	}
 	c->is_attached = true;
 	ptrc_target_rest(&c->target);
-	/* Not only with the first event, see ptrc_event_fork_attach: what fails now is left for
-	 * that. */
+	/* Right now, see ptrc_attach_fork_child. Its first event tries again what fails now. */
 	if (c->target.is_self)
-		ptrc_event_attach_all();
+		ptrc_attach_all();
 	*id = handle;
 	return 0;
 }
@@ -496,7 +412,7 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	struct ptrc_context origin = ptrc_controller_origin();
 	int error = 0;
 
-	/* First of all: who waits for an event gets EINVAL, not our STOP. */
+	/* First of all, so that a thread that waits for an event gets EINVAL, and not our STOP. */
 	atomic_store(&c->is_closing, true);
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
@@ -512,12 +428,13 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	}
 	pthread_mutex_unlock(&c->lock);
 	ptrc_stream_end(&c->stream);
-	ptrc_handle_drain(id); /* those who waited for an event have left */
+	/* Now the threads that waited for an event have left, or do. */
+	ptrc_handle_drain(id);
 	release(c);
 	return error;
 }
 
-void ptrc_handle_shutdown_all(void)
+void ptrc_controller_shutdown_all(void)
 {
 	trace_id_t id;
 	int cancel;

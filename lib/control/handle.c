@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +14,8 @@
 #include "lib/base/fork_mutex.h"
 #include "lib/process/process.h"
 
-/* An identifier is serial << INDEX_BITS | index: the serial tells it from all earlier ones
- * at its index, and is never 0. */
+/* An identifier is serial << INDEX_BITS | index. The serial number, which is never 0, tells it
+ * from all earlier ones that had the same index. */
 #define INDEX_BITS 20
 #define INDEX_MAX ((1UL << INDEX_BITS) - 1)
 
@@ -31,15 +33,40 @@ static struct entry *entries;
 static size_t entry_count;
 static unsigned long last_serial;
 static __thread volatile unsigned depth;
+static _Atomic int32_t owner; /* see ptrc_process_own */
 
-static void lock(void)
+/* The streams of a parent stay the parent's. A child loses what the objects hold in memory: their
+ * locks may be in any state. The serial number goes on, so that the child never issues an
+ * identifier that the parent has issued before the fork. is_locked: as for
+ * ptrc_fork_mutex_renew. */
+static void start_anew(bool is_locked)
 {
+	ptrc_fork_mutex_renew(&mutex, &depth, is_locked);
+	pthread_cond_init(&given_back, NULL);
+	if (entries)
+		memset(entries, 0, entry_count * sizeof(*entries));
+}
+
+static void forget(void)
+{
+	start_anew(false);
+}
+
+void ptrc_handle_lock(void)
+{
+	ptrc_process_own(&owner, forget);
 	ptrc_fork_mutex_lock(&mutex, &depth);
 }
 
-static void unlock(void)
+void ptrc_handle_unlock(void)
 {
 	ptrc_fork_mutex_unlock(&mutex, &depth);
+}
+
+void ptrc_handle_fork_child(void)
+{
+	start_anew(true);
+	atomic_store_explicit(&owner, ptrc_self_pid(), memory_order_relaxed);
 }
 
 static struct entry *find(trace_id_t id)
@@ -55,7 +82,7 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 	int error = 0;
 	size_t index;
 
-	lock();
+	ptrc_handle_lock();
 	for (index = 0; index < entry_count && entries[index].id != 0; index++)
 		;
 	if (index == entry_count) {
@@ -70,7 +97,8 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 		}
 		if (old)
 			memcpy(grown, old, entry_count * sizeof(*grown));
-		/* There is a table at any time: see fork_mutex.h. */
+		/* A handler may fork at any instruction: there is a whole table at any time (see
+		 * fork_mutex.h). */
 		__atomic_store_n(&entries, grown, __ATOMIC_RELEASE);
 		__atomic_store_n(&entry_count, count, __ATOMIC_RELEASE);
 		free(old);
@@ -80,7 +108,7 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 					.object = object};
 	*id = entries[index].id;
 out:
-	unlock();
+	ptrc_handle_unlock();
 	return error;
 }
 
@@ -90,8 +118,7 @@ void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds,
 	void *object = NULL;
 	struct entry *e;
 
-	ptrc_process_notice_fork();
-	lock();
+	ptrc_handle_lock();
 	e = find(id);
 	if (e && !e->is_taken && (e->kind & kinds)) {
 		e->references++;
@@ -99,7 +126,7 @@ void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds,
 		if (kind)
 			*kind = e->kind;
 	}
-	unlock();
+	ptrc_handle_unlock();
 	return object;
 }
 
@@ -107,11 +134,11 @@ void ptrc_handle_put(trace_id_t id)
 {
 	struct entry *e;
 
-	lock();
+	ptrc_handle_lock();
 	e = find(id);
 	if (e && --e->references == 0 && e->is_taken)
 		pthread_cond_broadcast(&given_back);
-	unlock();
+	ptrc_handle_unlock();
 }
 
 void *ptrc_handle_take(trace_id_t id, enum ptrc_handle_kind kind)
@@ -119,14 +146,13 @@ void *ptrc_handle_take(trace_id_t id, enum ptrc_handle_kind kind)
 	void *object = NULL;
 	struct entry *e;
 
-	ptrc_process_notice_fork();
-	lock();
+	ptrc_handle_lock();
 	e = find(id);
 	if (e && !e->is_taken && e->kind == kind) {
 		e->is_taken = true;
 		object = e->object;
 	}
-	unlock();
+	ptrc_handle_unlock();
 	return object;
 }
 
@@ -134,43 +160,22 @@ void ptrc_handle_drain(trace_id_t id)
 {
 	struct entry *e;
 
-	lock();
+	ptrc_handle_lock();
 	while ((e = find(id)) && e->references > 0)
 		pthread_cond_wait(&given_back, &mutex);
 	if (e)
 		memset(e, 0, sizeof(*e));
-	unlock();
+	ptrc_handle_unlock();
 }
 
 trace_id_t ptrc_handle_any(enum ptrc_handle_kind kind)
 {
 	trace_id_t id = 0;
 
-	lock();
+	ptrc_handle_lock();
 	for (size_t i = 0; i < entry_count && id == 0; i++)
 		if (entries[i].id != 0 && !entries[i].is_taken && entries[i].kind == kind)
 			id = entries[i].id;
-	unlock();
+	ptrc_handle_unlock();
 	return id;
-}
-
-void ptrc_handle_fork_prepare(void)
-{
-	lock();
-}
-
-void ptrc_handle_fork_parent(void)
-{
-	unlock();
-}
-
-/* The parent's streams stay the parent's (FORK-10). What its objects held in memory is lost
- * to the child: their locks may be in any state. The serial goes on, so that the child
- * never issues an identifier that it may still have from its parent. */
-void ptrc_handle_fork_child(bool is_prepared)
-{
-	ptrc_fork_mutex_renew(&mutex, &depth, is_prepared);
-	pthread_cond_init(&given_back, NULL);
-	if (entries)
-		memset(entries, 0, entry_count * sizeof(*entries));
 }

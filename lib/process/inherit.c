@@ -9,12 +9,12 @@
 
 #include "lib/base/file.h"
 #include "lib/process/page.h"
-#include "lib/process/process.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
+#include "lib/process/sweep.h"
 #include "lib/base/sys.h"
 
-/* More generations than this are a loop of reused pids. */
+/* A process with more ancestors than this is none: pids that were used again form a loop. */
 #define GENERATIONS_MAX 256
 
 int ptrc_inherit_announce(int dirfd, uint64_t stream_id)
@@ -24,7 +24,7 @@ int ptrc_inherit_announce(int dirfd, uint64_t stream_id)
 
 	ptrc_shmdir_name(name, 'i', stream_id);
 	ret = ptrc_sys(SYS_mkdirat, dirfd, name, 0700);
-	/* No other error is known to the pages of create (ERRORS-11, -12). */
+	/* The standard gives posix_trace_create no other error for this. */
 	return ret < 0 ? ENOMEM : 0;
 }
 
@@ -37,19 +37,19 @@ void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id)
 	if (ptrc_sys(SYS_unlinkat, dirfd, name, AT_REMOVEDIR))
 		return;
 	if (ptrc_file_stat(dirfd, &st) == 0)
-		ptrc_shmdir_sweep_stream(dirfd, st.st_uid, stream_id);
+		ptrc_sweep_stream(dirfd, st.st_uid, stream_id);
 }
 
 bool ptrc_inherit_is_announced(int dirfd)
 {
 	struct stat st;
 
-	/* Its own two links, and one from each subdirectory. */
+	/* A directory has two links of its own, and one from each subdirectory. */
 	return ptrc_file_stat(dirfd, &st) == 0 && st.st_nlink > 2;
 }
 
-/* What a child that started at `ticks` takes over from this ancestor's page. */
-static void take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page)
+void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks,
+		       struct ptrc_page *page)
 {
 	uint64_t names_id = atomic_load_explicit(&page->names_id, memory_order_relaxed);
 
@@ -58,10 +58,10 @@ static void take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page 
 
 		if (!ptrc_page_slot(from, i, &e) ||
 		    !(e.flags & PTRC_PAGE_SLOT_INHERITED) ||
-		    ticks * PTRC_PROCFS_TICK_NS < e.attach_ns)
+		    ticks < e.attach_ns / PTRC_PROCFS_TICK_NS)
 			continue;
-		/* A process has one set of names; with another one already traced or used
-		 * it cannot share those of this stream. */
+		/* A process has one set of names. If it has another one already, it cannot
+		 * have that of this stream. */
 		if (names_id && names_id != e.names_id)
 			continue;
 		e.flags = PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_JOINED;
@@ -90,7 +90,7 @@ void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns,
 		ptrc_page_name(name, parent.pid, ns);
 		if (ptrc_page_copy(dirfd, uid, name, &copy) == 0 &&
 		    copy.start_ticks == parent.start_ticks) {
-			take(&copy, child.start_ticks, page);
+			ptrc_inherit_take(&copy, child.start_ticks, page);
 			if (copy.image)
 				return;
 		}

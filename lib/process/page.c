@@ -80,30 +80,30 @@ static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create
 	struct stat st;
 	uint64_t size = 0;
 	int fd;
-	int err = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
+	int error = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
 
-	if (err == ENOENT && is_create) {
-		err = ptrc_shmdir_create_object(dirfd, name, uid, PTRC_PAGE_SIZE,
-						PTRC_PAGE_SIZE, &fd);
-		if (err == EEXIST)
+	if (error == ENOENT && is_create) {
+		error = ptrc_shmdir_create_object(dirfd, name, uid, PTRC_PAGE_SIZE,
+						  PTRC_PAGE_SIZE, &fd);
+		if (error == EEXIST)
 			return ESTALE;
 		size = PTRC_PAGE_SIZE;
 	}
-	if (err)
-		return err;
-	err = ptrc_file_lock_wait(fd, CHANGE_BYTE);
-	if (!err && ptrc_file_stat(fd, &st))
-		err = EPERM;
+	if (error)
+		return error;
+	error = ptrc_file_lock_wait(fd, CHANGE_BYTE);
+	if (!error && ptrc_file_stat(fd, &st))
+		error = EPERM;
 	/* Whoever removes a page does so under its lock. */
-	if (!err && st.st_nlink == 0)
-		err = ESTALE;
+	if (!error && st.st_nlink == 0)
+		error = ESTALE;
 	/* Its maker got no further than the name. */
-	if (!err && size < PTRC_PAGE_SIZE)
-		err = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, PTRC_PAGE_SIZE);
-	if (err) {
+	if (!error && size < PTRC_PAGE_SIZE)
+		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, PTRC_PAGE_SIZE);
+	if (error) {
 		ptrc_file_lock(fd, F_UNLCK, CHANGE_BYTE, 1);
 		ptrc_file_close(fd);
-		return err;
+		return error;
 	}
 	f->fd = fd;
 	f->inode = st.st_ino;
@@ -115,16 +115,16 @@ int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_tic
 {
 	uint64_t ticks;
 	void *map;
-	int err = ESTALE;
+	int error = ESTALE;
 
-	for (int tries = 0; tries < 100 && err == ESTALE; tries++)
-		err = open_locked(dirfd, uid, name, is_create, f);
-	if (err)
-		return err == ESTALE ? EAGAIN : err;
-	err = ptrc_file_map(f->fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, at, &map);
-	if (err) {
+	for (int tries = 0; tries < 100 && error == ESTALE; tries++)
+		error = open_locked(dirfd, uid, name, is_create, f);
+	if (error)
+		return error == ESTALE ? EAGAIN : error;
+	error = ptrc_file_map(f->fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, at, &map);
+	if (error) {
 		ptrc_page_unlock(f);
-		return err;
+		return error;
 	}
 	f->page = map;
 	ticks = atomic_load_explicit(&f->page->start_ticks, memory_order_relaxed);
@@ -191,13 +191,13 @@ int ptrc_page_copy(int dirfd, uint32_t uid, const char *name, struct ptrc_page *
 	uint64_t size;
 	size_t got = 0;
 	int fd;
-	int err = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
+	int error = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
 
-	if (err)
-		return err;
-	err = ptrc_file_read(fd, copy, sizeof(*copy), 0, &got);
+	if (error)
+		return error;
+	error = ptrc_file_read(fd, copy, sizeof(*copy), 0, &got);
 	ptrc_file_close(fd);
-	if (err || got != sizeof(*copy))
+	if (error || got != sizeof(*copy))
 		return EPERM;
 	return 0;
 }
@@ -275,12 +275,12 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 	uint64_t id = atomic_load_explicit(&page->names_id, memory_order_relaxed);
 	uint64_t from = atomic_load_explicit(&page->names_from, memory_order_relaxed);
 	struct ptrc_names parent = {0};
-	int err;
+	int error;
 
 	if (id) {
-		err = ptrc_names_open(dirfd, uid, id, at, n);
-		if (err != ENOENT)
-			return err;
+		error = ptrc_names_open(dirfd, uid, id, at, n);
+		if (error != ENOENT)
+			return error;
 		/* Its last user is gone, and this process was none. */
 		from = 0;
 	}
@@ -293,8 +293,8 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 	}
 	if (!own)
 		own_count = 0;
-	err = ptrc_names_create(dirfd, uid, own, own_count, at, n);
-	if (!err) {
+	error = ptrc_names_create(dirfd, uid, own, own_count, at, n);
+	if (!error) {
 		atomic_store_explicit(&page->names_from, 0, memory_order_relaxed);
 		atomic_store_explicit(&page->names_from_count, own_count,
 				      memory_order_relaxed);
@@ -304,5 +304,5 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		ptrc_names_unmap(&parent);
 		ptrc_names_release(dirfd, uid, from);
 	}
-	return err;
+	return error;
 }

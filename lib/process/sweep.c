@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removing what dead processes left in a directory. What is found there is another
- * process' word and is read, never mapped. See shmdir.h.
+ * What other processes left in a directory is not trusted here: it is read, not mapped.
  */
 #include "config.h"
+
+#include "lib/process/sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,16 +24,17 @@
 #include "lib/stream/stream.h"
 #include "lib/base/sys.h"
 
-/* An object without its magic is being made, unless it is as old as this. */
+/* An object without a magic number is being made by a process, unless it is older than this. */
 #define HALF_MADE_S 10
 
-/* A page whose process seems to live is looked into, at a cost of some 5 us: so many in
- * one sweep, beginning anywhere, and others in the next. Fewer where a program begins or
- * ends. */
+/* To look into the page of a process that seems to live costs some 5 us. One sweep looks into
+ * so many, beginning with a random one, so that the next sweep looks into others. Where a
+ * program begins or ends it looks into fewer. */
 #define PAGES_PER_SWEEP UINT64_C(64)
 #define PAGES_PER_SHORT_SWEEP UINT64_C(8)
 
-#define ENTRY_BYTES 20 /* what the size of a tmpfs directory grows by with each entry */
+#define ENTRY_BYTES \
+	20 /* by so much the size of a tmpfs directory grows with each entry */
 #define DIRENT_NAME_OFFSET 19
 
 #define CLEANER_TRIES 400
@@ -42,15 +44,15 @@ struct sweep {
 	int dirfd;
 	uid_t uid;
 	uint64_t ns;
-	bool has_own_proc;  /* /proc numbers processes as this one does */
-	bool finishes_logs; /* orphaned streams with a log are ended, too */
-	bool keeps_names;   /* an orphaned stream stays whose log needs them */
-	uint64_t ended_stream;
-	uint64_t entry_count; /* about */
+	bool has_own_proc;     /* /proc numbers processes as this one does */
+	bool finishes_logs;    /* ends orphaned streams that have a log, too */
+	bool keeps_names;      /* an orphaned stream stays, and its log needs its names */
+	uint64_t ended_stream; /* not 0: only take this one out of the pages */
+	uint64_t entry_count;  /* roughly */
 	uint64_t first_page, page_count, look_count;
 };
 
-/* One pass over the directory; entries may come and go meanwhile. */
+/* Pass once over the directory, whose entries may come and go meanwhile. */
 static void for_each(struct sweep *s, void (*visit)(struct sweep *s, const char *name))
 {
 	_Alignas(8) char entries[2048];
@@ -81,7 +83,7 @@ static bool is_old(const struct stat *st)
 	return age > HALF_MADE_S || age < -HALF_MADE_S;
 }
 
-/* The parts of a stream's header that matter here. False if it has none. */
+/* Read the parts of a stream's header that matter here. False if it has no header yet. */
 static bool read_stream(int fd, uint64_t id, bool *has_log)
 {
 	uint64_t magic = 0, own_id = 0;
@@ -111,7 +113,7 @@ static void remove_marker(const struct sweep *s, uint64_t id)
 	ptrc_sys(SYS_unlinkat, s->dirfd, marker, AT_REMOVEDIR);
 }
 
-/* Traced processes that still record into it let go. */
+/* End the stream, so that traced processes that still record into it let go of it. */
 static void end_stream(int fd)
 {
 	struct ptrc_stream stream;
@@ -122,7 +124,7 @@ static void end_stream(int fd)
 	ptrc_stream_unmap(&stream);
 }
 
-/* Under the cleaner's lock, controller and keeper being dead. */
+/* The caller has the cleaner's lock, and has seen that controller and keeper are dead. */
 static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd)
 {
 	struct stat st;
@@ -132,7 +134,8 @@ static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd
 		return;
 	if (!read_stream(fd, id, &has_log) && !is_old(&st))
 		return;
-	/* Its creator takes the lock before it writes the magic: with that seen, look again. */
+	/* Its creator takes the lock before it writes the magic number: now that this has been
+	 * seen, look at the lock again. */
 	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 		return;
 	if (has_log &&
@@ -145,8 +148,9 @@ static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd
 	ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 }
 
-/* Another cleaner may be writing the stream's log at this moment. What is asked of the next
- * create is done when it returns, so wait for it; but not for one that was stopped. */
+/* Another cleaner may be writing the stream's log at this moment. A create finishes the logs of
+ * all orphans before it returns, so it waits for that cleaner; but only for a second, as the
+ * cleaner may have been stopped. */
 static bool lock_cleaner(int fd)
 {
 	for (int tries = 0; tries < CLEANER_TRIES; tries++) {
@@ -199,7 +203,7 @@ static bool is_dead(const struct sweep *s, int pid, uint64_t start_ticks)
 
 	if (ptrc_procfs_exists(pid) == ESRCH)
 		return true;
-	/* A pid that was used again. What cannot be looked at is alive. */
+	/* Another process has got the pid. A process that cannot be looked at counts as alive. */
 	return start_ticks && s->has_own_proc && ptrc_procfs_stat(pid, &st) == 0 &&
 	       st.start_ticks != start_ticks;
 }
@@ -213,7 +217,8 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 
 		if (!id || has_stream(s, id))
 			continue;
-		/* In a mapping, as the process changes these words too. */
+		/* The process changes these words, too: so they are changed in a mapping, by
+		 * atomic operations. */
 		if (!map &&
 		    ptrc_file_map(fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, NULL, &map))
 			return;
@@ -224,7 +229,7 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 		ptrc_page_unmap(map);
 }
 
-/* Under the page's lock. */
+/* The caller has the page's lock. */
 static void clean_page(const struct sweep *s, const char *name, int pid, uint64_t ns,
 		       int fd)
 {
@@ -238,7 +243,7 @@ static void clean_page(const struct sweep *s, const char *name, int pid, uint64_
 	    ptrc_file_read(fd, &copy, sizeof(copy), 0, &got))
 		return;
 	f.inode = st.st_ino;
-	/* Its maker is just about to give it its size, or is dead. */
+	/* The process that makes this page is about to give it its size, or is dead. */
 	if (got != sizeof(copy))
 		memset((void *)&copy, 0, sizeof(copy));
 	if (ns != s->ns)
@@ -247,7 +252,7 @@ static void clean_page(const struct sweep *s, const char *name, int pid, uint64_
 		is_unused = is_dead(s, pid, copy.start_ticks);
 	if (!is_unused) {
 		clear_slots(s, fd, &copy);
-		/* Made ahead by a controller, for a stream that is gone. */
+		/* A controller made it for a process without the library, and its stream is gone. */
 		is_unused = copy.start_ticks && copy.image == 0 &&
 			    !ptrc_page_has_slots(&copy);
 	}
@@ -315,7 +320,7 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, uint64_t ended_strea
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* Nothing there: as mostly when a program ends. */
+	/* Nothing is there, which is the rule when a program ends. */
 	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES)
 		return;
 	if (ptrc_procfs_pid_namespace(0, &s.ns))
@@ -324,7 +329,7 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, uint64_t ended_strea
 	s.entry_count = (uint64_t)st.st_size / ENTRY_BYTES;
 	if (s.entry_count > s.look_count)
 		s.first_page = ptrc_shmdir_new_id() % s.entry_count;
-	/* Streams first: their slots in the pages go with them, and their names. */
+	/* Streams come first: their slots in the pages and their names can go after them. */
 	if (!ended_stream)
 		for_each(&s, visit_stream);
 	for_each(&s, visit_page);
@@ -332,17 +337,17 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, uint64_t ended_strea
 		for_each(&s, visit_rest);
 }
 
-void ptrc_shmdir_sweep(int dirfd, uid_t uid)
+void ptrc_sweep(int dirfd, uid_t uid)
 {
 	sweep(dirfd, uid, true, 0);
 }
 
-void ptrc_shmdir_sweep_processes(int dirfd, uid_t uid)
+void ptrc_sweep_processes(int dirfd, uid_t uid)
 {
 	sweep(dirfd, uid, false, 0);
 }
 
-void ptrc_shmdir_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id)
+void ptrc_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id)
 {
 	sweep(dirfd, uid, false, stream_id);
 }

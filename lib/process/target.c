@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Another process, or this one, as a controller sees it. See process.h. */
 #include "config.h"
+
+#include "lib/process/target.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include "lib/process/inherit.h"
 #include "lib/process/page.h"
 #include "lib/process/process.h"
+#include "lib/process/process_names.h"
+#include "lib/process/sweep.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
@@ -20,21 +23,21 @@ static void page_name(const struct ptrc_target *t, char name[PTRC_PAGE_NAME_BYTE
 	ptrc_page_name(name, t->pid, t->ns);
 }
 
-/* May the caller trace it (CREATE-15)? EPERM, ESRCH. */
+/* May the caller trace the process? EPERM, ESRCH. */
 static int check_privilege(pid_t pid, struct ptrc_target *t)
 {
 	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
 	struct ptrc_procfs_stat own;
 	struct ptrc_procfs_status st;
-	int err;
+	int error;
 
-	/* A /proc of another pid namespace has other processes under these numbers; one
-	 * that hides other users' processes hides only what may not be traced. */
+	/* In a /proc of another pid namespace these numbers mean other processes. A /proc that
+	 * hides the processes of other users hides only what may not be traced anyway. */
 	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid())
 		return EPERM;
-	err = ptrc_procfs_status(pid, &st);
-	if (err)
-		return err == ESRCH ? EPERM : err;
+	error = ptrc_procfs_status(pid, &st);
+	if (error)
+		return error == ESRCH ? EPERM : error;
 	if (caller != 0) {
 		if (st.uid[1] != caller)
 			return EPERM;
@@ -42,14 +45,15 @@ static int check_privilege(pid_t pid, struct ptrc_target *t)
 			if (st.uid[i] != st.uid[1] || st.gid[i] != st.gid[1])
 				return EPERM;
 	}
-	/* In a pid namespace below ours: its threads have other numbers there. */
+	/* It is in a pid namespace below ours, where its threads have other numbers. */
 	if (st.depth != 1)
 		return EPERM;
 	t->uid = st.uid[1];
 	return ptrc_procfs_pid_namespace(0, &t->ns);
 }
 
-/* Its page is new, or nobody has run the library there: what it would find out itself. */
+/* No image with the library has run in the process yet: enter into its page what such an image
+ * would enter itself. */
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
 	if (ptrc_inherit_is_announced(t->dirfd))
@@ -64,48 +68,48 @@ static int open_other(pid_t pid, struct ptrc_target *t)
 	struct ptrc_page_file f;
 	uint32_t owner = 0;
 	uint64_t mask;
-	int err = ptrc_procfs_exists(pid);
+	int error = ptrc_procfs_exists(pid);
 
-	if (!err)
-		err = check_privilege(pid, t);
-	if (!err)
-		err = ptrc_procfs_stat(pid, &st);
-	if (!err)
-		err = ptrc_shmdir_open(t->uid, true, &t->dirfd);
-	if (err)
-		return err;
-	ptrc_shmdir_sweep(t->dirfd, t->uid);
+	if (!error)
+		error = check_privilege(pid, t);
+	if (!error)
+		error = ptrc_procfs_stat(pid, &st);
+	if (!error)
+		error = ptrc_shmdir_open(t->uid, true, &t->dirfd);
+	if (error)
+		return error;
+	ptrc_sweep(t->dirfd, t->uid);
 	t->start_ticks = st.start_ticks;
 	page_name(t, name);
 	ptrc_sys_block_signals(&mask);
-	err = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks, true, NULL, &f);
-	if (!err) {
+	error = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks, true, NULL, &f);
+	if (!error) {
 		bool is_unborn =
 			atomic_load_explicit(&f.page->image, memory_order_relaxed) == 0;
 
-		/* The number may have passed to another process since. */
-		err = ptrc_procfs_exists(pid);
-		if (!err &&
+		/* Another process may have got the pid meanwhile. */
+		error = ptrc_procfs_exists(pid);
+		if (!error &&
 		    (ptrc_procfs_stat(pid, &st) || st.start_ticks != t->start_ticks))
-			err = ESRCH;
-		/* A privileged image, or one that was: it publishes nothing itself. */
-		if (!err && is_unborn && ptrc_sys(SYS_geteuid, 0) != 0 &&
+			error = ESRCH;
+		/* An image that has, or had, more privileges publishes nothing itself. */
+		if (!error && is_unborn && ptrc_sys(SYS_geteuid, 0) != 0 &&
 		    (ptrc_procfs_owner(pid, &owner) || owner != t->uid))
-			err = EPERM;
-		if (!err && is_unborn)
+			error = EPERM;
+		if (!error && is_unborn)
 			prepare_unborn(t, f.page);
-		else if (err && f.is_new)
+		else if (error && f.is_new)
 			ptrc_page_unlink(t->dirfd, name, &f);
 		ptrc_page_unlock(&f);
 		t->page = f.page;
 		t->inode = f.inode;
 	}
 	ptrc_sys_restore_signals(&mask);
-	if (err) {
+	if (error) {
 		if (t->page)
 			ptrc_page_unmap(t->page);
 		ptrc_file_close(t->dirfd);
-		return err == EAGAIN ? ENOMEM : err;
+		return error == EAGAIN ? ENOMEM : error;
 	}
 	return 0;
 }
@@ -115,48 +119,48 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 	char name[PTRC_PAGE_NAME_BYTES];
 	struct ptrc_procfs_stat st;
 	uint32_t owner;
-	int err;
+	int error;
 
 	if (pid < 0)
 		return ESRCH;
 	*t = (struct ptrc_target){.pid = pid ? pid : ptrc_sys_getpid(), .dirfd = -1};
-	err = ptrc_procfs_exists(t->pid);
-	if (!err)
-		err = check_privilege(t->pid, t);
-	if (!err)
-		err = ptrc_procfs_stat(t->pid, &st);
-	if (!err)
-		err = ptrc_shmdir_open(t->uid, false, &t->dirfd);
-	if (err)
-		return err;
+	error = ptrc_procfs_exists(t->pid);
+	if (!error)
+		error = check_privilege(t->pid, t);
+	if (!error)
+		error = ptrc_procfs_stat(t->pid, &st);
+	if (!error)
+		error = ptrc_shmdir_open(t->uid, false, &t->dirfd);
+	if (error)
+		return error;
 	page_name(t, name);
-	err = ptrc_page_copy(t->dirfd, t->uid, name, page);
-	if (err == ENOENT || (!err && page->start_ticks != st.start_ticks)) {
+	error = ptrc_page_copy(t->dirfd, t->uid, name, page);
+	if (error == ENOENT || (!error && page->start_ticks != st.start_ticks)) {
 		memset((void *)page, 0, sizeof(*page));
-		err = 0;
+		error = 0;
 	}
-	/* A privileged image would not join either (EXEC-13). */
-	if (!err && page->image == 0 && ptrc_inherit_is_announced(t->dirfd) &&
+	/* An image with more privileges would not join either. */
+	if (!error && page->image == 0 && ptrc_inherit_is_announced(t->dirfd) &&
 	    (ptrc_sys(SYS_geteuid, 0) == 0 ||
 	     (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid)))
 		ptrc_inherit_join(t->dirfd, t->uid, t->pid, t->ns, page);
-	if (err)
+	if (error)
 		ptrc_target_rest(t);
-	return err;
+	return error;
 }
 
 static int open_self(struct ptrc_target *t)
 {
 	struct ptrc_process_identity id;
-	int err = ptrc_process_init();
+	int error = ptrc_process_init();
 
-	if (err)
-		return err == EPERM ? EPERM : ENOMEM;
+	if (error)
+		return error == EPERM ? EPERM : ENOMEM;
 	ptrc_process_identify(&id);
-	err = ptrc_shmdir_open(id.uid, true, &t->dirfd);
-	if (err)
-		return err;
-	ptrc_shmdir_sweep(t->dirfd, id.uid);
+	error = ptrc_shmdir_open(id.uid, true, &t->dirfd);
+	if (error)
+		return error;
+	ptrc_sweep(t->dirfd, id.uid);
 	t->is_self = true;
 	t->uid = id.uid;
 	t->ns = id.ns;
@@ -169,26 +173,27 @@ static int open_self(struct ptrc_target *t)
 int ptrc_target_open(pid_t pid, struct ptrc_target *t)
 {
 	struct ptrc_target opened = {.dirfd = -1};
-	int err;
+	int error;
 
 	if (pid < 0)
 		return ESRCH;
 	opened.pid = pid ? pid : ptrc_sys_getpid();
 	if (opened.pid == ptrc_sys_getpid())
-		err = open_self(&opened);
+		error = open_self(&opened);
 	else
-		err = open_other(pid, &opened);
-	if (!err)
+		error = open_other(pid, &opened);
+	if (!error)
 		*t = opened;
-	return err;
+	return error;
 }
 
-/* The page file, locked; not that of is_self, which stays where it is mapped. A page made
- * ahead may have been swept away as unused: then it is made again. */
+/* Open and lock the page's file. A page that was made for a process without the library may
+ * have been swept away as unused: then it is made again. The page of this process stays where
+ * it is mapped. */
 static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_file *f)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
-	int err;
+	int error;
 
 	page_name(t, name);
 	if (is_create && !t->is_self) {
@@ -198,10 +203,10 @@ static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_fil
 		    st.start_ticks != t->start_ticks)
 			return ESRCH;
 	}
-	err = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks,
-			     is_create && !t->is_self, NULL, f);
-	if (err)
-		return err == EAGAIN ? ENOMEM : err;
+	error = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks,
+			       is_create && !t->is_self, NULL, f);
+	if (error)
+		return error == EAGAIN ? ENOMEM : error;
 	if (t->is_self || f->inode == t->inode) {
 		ptrc_page_unmap(f->page);
 	} else {
@@ -215,7 +220,8 @@ static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_fil
 	return 0;
 }
 
-/* Nobody runs the library there and nobody traces it: no page is needed. Under the lock. */
+/* Remove a page that no process needs: without the library in the process, and without a stream.
+ * The caller has the page's lock. */
 static void drop_unused(const struct ptrc_target *t, const struct ptrc_page_file *f)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
@@ -268,16 +274,16 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 	struct ptrc_page_file f;
 	struct ptrc_names *own;
 	uint64_t mask;
-	int err;
+	int error;
 
 	if (!n)
 		return ENOMEM;
-	/* Those of this process are made by it: it knows its parent's. */
+	/* This process knows which names it has from its parent. */
 	if (t->is_self) {
-		err = ptrc_process_names(&own);
-		if (!err)
-			err = ptrc_names_share(own, n);
-		if (err) {
+		error = ptrc_process_names(&own);
+		if (!error)
+			error = ptrc_names_share(own, n);
+		if (error) {
 			free(n);
 			return ENOMEM;
 		}
@@ -285,15 +291,15 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 		return 0;
 	}
 	ptrc_sys_block_signals(&mask);
-	err = lock_page(t, true, &f);
-	if (!err) {
-		err = ptrc_page_names(t->dirfd, t->uid, f.page, NULL, 0, NULL, n);
+	error = lock_page(t, true, &f);
+	if (!error) {
+		error = ptrc_page_names(t->dirfd, t->uid, f.page, NULL, 0, NULL, n);
 		ptrc_page_unlock(&f);
 	}
 	ptrc_sys_restore_signals(&mask);
-	if (err) {
+	if (error) {
 		free(n);
-		return err == ESRCH || err == EPERM ? err : ENOMEM;
+		return error == ESRCH || error == EPERM ? error : ENOMEM;
 	}
 	*names = n;
 	return 0;
@@ -323,14 +329,15 @@ static uint64_t boot_ns(void)
 }
 
 /*
- * Children that were there before the stream are not traced, those made after the create
- * are (FORK-09), and all that is known of a child is the tick in which it started. So: if
- * a child was born in this very tick, let the tick pass before the create returns, and
- * have children of this tick not join. If none was, those to come in it will be later
- * ones, and join. What is born while this goes on may join or not.
+ * Children that exist when a stream is made are not traced, and children that are made after
+ * the create has returned are. All that is known of a child is the tick of 10 ms in which it
+ * started. So, if a child started in this very tick, children of this tick do not join, and the
+ * create returns only when the tick has passed. If no child did, those that come in this tick
+ * are younger than the stream, and they join. A child that starts while this function runs may
+ * join or not.
  */
-static void settle_births(const struct ptrc_target *t, struct ptrc_page_slot *slot,
-			  uint64_t tick)
+static void exclude_earlier_children(const struct ptrc_target *t,
+				     struct ptrc_page_slot *slot, uint64_t tick)
 {
 	struct birth birth = {tick, false};
 	uint64_t now;
@@ -356,31 +363,31 @@ int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names
 	struct ptrc_page_file f = {.fd = -1};
 	uint64_t mask, tick;
 	int place = -1;
-	int err;
+	int error;
 
 	ptrc_sys_block_signals(&mask);
-	err = lock_page(t, true, &f);
-	/* Our own page may have lost its name to a clean-up of the user's files. */
-	if (t->is_self && (err == ENOENT || err == EPERM)) {
+	error = lock_page(t, true, &f);
+	/* Our own page may have lost its name when the user's files were cleaned up. */
+	if (t->is_self && (error == ENOENT || error == EPERM)) {
 		f.page = t->page;
-		err = 0;
+		error = 0;
 	}
 	tick = boot_ns() / PTRC_PROCFS_TICK_NS;
-	if (!err) {
+	if (!error) {
 		e.attach_ns = (tick + 1) * PTRC_PROCFS_TICK_NS;
 		if (atomic_load_explicit(&f.page->names_id, memory_order_relaxed) == 0)
 			atomic_store_explicit(&f.page->names_id, names_id,
 					      memory_order_relaxed);
 		place = ptrc_page_add(f.page, 0, &e);
 		if (place < 0)
-			err = EAGAIN;
+			error = EAGAIN;
 		if (f.fd >= 0)
 			ptrc_page_unlock(&f);
 	}
 	ptrc_sys_restore_signals(&mask);
-	if (!err && (flags & PTRC_PAGE_SLOT_INHERITED))
-		settle_births(t, &t->page->slots[place], tick);
-	return err;
+	if (!error && (flags & PTRC_PAGE_SLOT_INHERITED))
+		exclude_earlier_children(t, &t->page->slots[place], tick);
+	return error;
 }
 
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/control/log_fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/file.h"
+#include "lib/control/handle.h"
+#include "lib/process/process.h"
+
+/* All that are kept. Under the lock of handle.h, so that a forked child finds it whole. */
+static struct ptrc_log_fd *all;
+static _Atomic int32_t owner; /* see ptrc_process_own */
+
+static void forget(void)
+{
+	all = NULL;
+}
+
+int ptrc_log_fd_keep(struct ptrc_log_fd *l, int fd)
+{
+	struct stat st;
+	int error = ENOMEM;
+
+	ptrc_process_own(&owner, forget);
+	ptrc_handle_lock();
+	l->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (l->fd >= 0 && fstat(l->fd, &st) == 0) {
+		l->dev = st.st_dev;
+		l->ino = st.st_ino;
+		l->access = fcntl(fd, F_GETFL) & O_ACCMODE;
+		l->next = all;
+		l->prev = &all;
+		if (all)
+			all->prev = &l->next;
+		/* A handler may fork at any instruction, and the child follows `next`: so the
+		 * list is whole at any time (see fork_mutex.h). */
+		__atomic_store_n(&all, l, __ATOMIC_RELEASE);
+		error = 0;
+	}
+	ptrc_handle_unlock();
+	return error;
+}
+
+int ptrc_log_fd_get(const struct ptrc_log_fd *l)
+{
+	struct stat st;
+
+	if (l->prev && fstat(l->fd, &st) == 0 && st.st_dev == l->dev &&
+	    st.st_ino == l->ino && (fcntl(l->fd, F_GETFL) & O_ACCMODE) == l->access &&
+	    fcntl(l->fd, F_GETFD) == FD_CLOEXEC)
+		return l->fd;
+	return -1;
+}
+
+void ptrc_log_fd_let_go(struct ptrc_log_fd *l)
+{
+	int fd;
+
+	ptrc_process_own(&owner, forget);
+	ptrc_handle_lock();
+	if (l->prev) {
+		*l->prev = l->next;
+		if (l->next)
+			l->next->prev = l->prev;
+		fd = ptrc_log_fd_get(l);
+		if (fd >= 0)
+			close(fd);
+	}
+	ptrc_handle_unlock();
+}
+
+void ptrc_log_fd_fork_child(void)
+{
+	/* No other code has run in the child yet: the numbers are what they were in the parent. */
+	for (struct ptrc_log_fd *l = all; l; l = l->next)
+		if (ptrc_log_fd_get(l) >= 0)
+			ptrc_file_close(l->fd);
+	forget();
+	atomic_store_explicit(&owner, ptrc_self_pid(), memory_order_relaxed);
+}

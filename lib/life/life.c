@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/life/life.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "lib/base/sys.h"
+#include "lib/control/controller.h"
+#include "lib/control/handle.h"
+#include "lib/control/log_fd.h"
+#include "lib/process/process.h"
+#include "lib/recorder/attach.h"
+
+/* The library begins before, and ends after, everything else in the process, so that events of
+ * the application's constructors and destructors are recorded. */
+#define PRIORITY 101
+
+/* The signals that were blocked before the fork. Under the locks that before_fork takes. */
+static uint64_t fork_mask;
+
+/* Signals stay blocked over the fork, as a handler may record an event, which may need the locks.
+ * These handlers are registered first of all, so no others run between them and the fork, unless
+ * the library was loaded later. */
+static void before_fork(void)
+{
+	uint64_t mask;
+
+	ptrc_sys_block_signals(&mask);
+	ptrc_handle_lock();
+	ptrc_process_fork_prepare();
+	fork_mask = mask;
+}
+
+static void after_fork_in_parent(void)
+{
+	uint64_t mask = fork_mask;
+
+	ptrc_process_fork_parent();
+	ptrc_handle_unlock();
+	ptrc_sys_restore_signals(&mask);
+}
+
+static void after_fork_in_child(void)
+{
+	uint64_t mask = fork_mask;
+
+	ptrc_process_fork_child();
+	ptrc_log_fd_fork_child();
+	ptrc_handle_fork_child();
+	ptrc_attach_fork_child();
+	ptrc_sys_restore_signals(&mask);
+}
+
+__attribute__((destructor(PRIORITY))) static void end_process(void)
+{
+	/* A vfork child must not end what is its parent's. A child that has never noticed that it
+	 * was forked has nothing to end. */
+	if (!ptrc_process_is_known())
+		return;
+	ptrc_controller_shutdown_all();
+	ptrc_process_end();
+}
+
+__attribute__((constructor(PRIORITY))) void ptrc_life_begin(void)
+{
+	ptrc_process_init();
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	at_quick_exit(end_process);
+	ptrc_attach_begin();
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/process/self.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "lib/base/pid_lock.h"
+#include "lib/base/sys.h"
+
+static struct ptrc_page early_page = {.active = 1};
+static struct ptrc_page no_page;
+static struct ptrc_self early_self;
+
+struct ptrc_page *ptrc_page_self = &early_page;
+struct ptrc_self *ptrc_self = &early_self;
+
+struct ptrc_process_state ptrc_here;
+
+void ptrc_self_lock(uint64_t *mask)
+{
+	ptrc_sys_block_signals(mask);
+	ptrc_pid_lock(&ptrc_here.lock);
+}
+
+void ptrc_self_unlock(const uint64_t *mask)
+{
+	ptrc_pid_unlock(&ptrc_here.lock);
+	ptrc_sys_restore_signals(mask);
+}
+
+static void copy_mapped(struct ptrc_self *to)
+{
+	for (size_t i = 0; i < PTRC_ARRAY_COUNT(ptrc_here.mapped); i++)
+		atomic_store_explicit(&to->mapped[i], ptrc_here.mapped[i],
+				      memory_order_relaxed);
+}
+
+int ptrc_self_make(void)
+{
+	long ret;
+
+	if (ptrc_self_private() != &early_self)
+		return 0;
+	ret = ptrc_sys(SYS_mmap, 0, sizeof(struct ptrc_self), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ptrc_sys_is_error(ret))
+		return ENOMEM;
+	ptrc_sys(SYS_madvise, ret, sizeof(struct ptrc_self), MADV_WIPEONFORK);
+	copy_mapped((struct ptrc_self *)ret);
+	__atomic_store_n(&ptrc_self, (struct ptrc_self *)ret, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void ptrc_self_give_up_page(void)
+{
+	__atomic_store_n(&ptrc_page_self, &no_page, __ATOMIC_RELEASE);
+}
+
+void ptrc_self_publish(int32_t pid, struct ptrc_page *page)
+{
+	struct ptrc_self *me = ptrc_self_private();
+
+	ptrc_here.has_page = true;
+	ptrc_self_set_mapped(PTRC_ID_UNNAMED);
+	me->image = ptrc_here.image;
+	__atomic_store_n(&ptrc_page_self, page, __ATOMIC_RELEASE);
+	atomic_store_explicit(&me->pid, pid, memory_order_release);
+}
+
+bool ptrc_self_has_mapped(uint32_t id)
+{
+	uint64_t bits = atomic_load_explicit(&ptrc_self_private()->mapped[id / 64],
+					     memory_order_relaxed);
+
+	return bits >> (id % 64) & 1;
+}
+
+void ptrc_self_set_mapped(uint32_t id)
+{
+	uint64_t bit = UINT64_C(1) << (id % 64);
+
+	atomic_fetch_or_explicit(&ptrc_here.mapped[id / 64], bit, memory_order_relaxed);
+	atomic_fetch_or_explicit(&ptrc_self_private()->mapped[id / 64], bit,
+				 memory_order_relaxed);
+}
+
+void ptrc_self_restore_mapped(void)
+{
+	copy_mapped(ptrc_self_private());
+}
+
+uint32_t ptrc_self_names_count(void)
+{
+	uint32_t count;
+
+	if (!ptrc_here.names.object)
+		return 0;
+	count = ptrc_names_count(&ptrc_here.names);
+	return ptrc_here.is_borrowed && ptrc_here.borrowed_count < count
+		       ? ptrc_here.borrowed_count
+		       : count;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the library knows of the process that it runs in. The event path reads ptrc_page_self
+ * and ptrc_self; everything below those two is for the files of lib/process only.
+ */
+#ifndef PTRC_LIB_PROCESS_SELF_H
+#define PTRC_LIB_PROCESS_SELF_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/common.h"
+#include "lib/model/names.h"
+#include "lib/process/page_layout.h"
+
+/* On an anonymous mapping that is marked MADV_WIPEONFORK: the kernel zeroes it in a child that
+ * is made by fork or raw clone, so the child finds pid 0 here even if no fork handler ran. A
+ * vfork child shares the memory and finds its parent's pid. */
+struct ptrc_self {
+	_Atomic int32_t pid;
+	uint64_t image; /* identity of this program image, never 0 */
+	/* Bit i: this image may record events of type i. Bits are only ever set. */
+	_Atomic uint64_t mapped[17];
+};
+
+/* The page of this process, never null. Before initialisation it is a page with one active
+ * bit, which leads every event into the cold path. Where tracing is impossible it is a page
+ * without active bits. */
+extern struct ptrc_page *ptrc_page_self;
+/* Never null. */
+extern struct ptrc_self *ptrc_self;
+
+/*
+ * This is in ordinary memory: a forked child has its parent's copy, and so can tell what its
+ * parent was and which names that had. All members are used under `lock`, but for the atomic
+ * ones.
+ */
+struct ptrc_process_state {
+	_Atomic int32_t lock; /* see pid_lock.h */
+	int32_t pid;	      /* the process that all this is about; 0: not initialised */
+	bool has_page;
+	bool is_excluded; /* this process is never traced */
+	bool has_ended;
+	bool has_own_proc; /* /proc numbers processes as this one does */
+	uint32_t uid;
+	uint64_t ns;	  /* pid namespace; 0: the initial one */
+	uint64_t time_ns; /* time namespace */
+	uint64_t start_ticks;
+	uint64_t inode; /* of the page's file */
+	uint64_t image;
+	_Atomic uint64_t mapped[17];
+	/* Names with a smaller index were registered by earlier images of this process: this
+	 * image may only use them after it has opened them itself. */
+	uint32_t base;
+	/* The names object is always mapped at the same place, because lookups take no lock.
+	 * When the process changes to another object, that one is mapped over the old one;
+	 * it begins with the same names. */
+	struct ptrc_names names;
+	/* `names` belongs to the parent: only its first borrowed_count names concern this
+	 * process, which must not add any. */
+	bool is_borrowed;
+	uint32_t borrowed_count;
+};
+extern struct ptrc_process_state ptrc_here;
+
+static inline struct ptrc_page *ptrc_self_page(void)
+{
+	return __atomic_load_n(&ptrc_page_self, __ATOMIC_ACQUIRE);
+}
+
+static inline struct ptrc_self *ptrc_self_private(void)
+{
+	return __atomic_load_n(&ptrc_self, __ATOMIC_ACQUIRE);
+}
+
+/* The pid in ptrc_self; 0 in a forked child that has not noticed the fork yet. */
+static inline int32_t ptrc_self_pid(void)
+{
+	return atomic_load_explicit(&ptrc_self_private()->pid, memory_order_acquire);
+}
+
+/* Take and release ptrc_here.lock. All signals are blocked in between, because the handler of
+ * a signal may record an event, which may need the lock. */
+void ptrc_self_lock(uint64_t *mask);
+void ptrc_self_unlock(const uint64_t *mask);
+
+/* Move ptrc_self from the place where it is before initialisation to a mapping of its own.
+ * ENOMEM. */
+int ptrc_self_make(void);
+/* This process cannot be traced: from now on no event takes the cold path. */
+void ptrc_self_give_up_page(void);
+/* From now on `page` is the page of this process, and this image has begun. */
+void ptrc_self_publish(int32_t pid, struct ptrc_page *page);
+
+/* May this image record events of that type? Looks only at the bits. */
+bool ptrc_self_has_mapped(uint32_t id);
+void ptrc_self_set_mapped(uint32_t id);
+/* In a forked child: the bits that the fork wiped are those of the parent. */
+void ptrc_self_restore_mapped(void);
+/* How many of the names that are mapped are names of this process. */
+uint32_t ptrc_self_names_count(void);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/recorder/attach.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+
+#include "lib/base/file.h"
+#include "lib/base/pid_lock.h"
+#include "lib/base/sys.h"
+#include "lib/process/process.h"
+#include "lib/stream/barrier.h"
+#include "lib/stream/slots.h"
+#include "lib/stream/stream.h"
+
+struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
+_Atomic int32_t ptrc_attach_owner;
+
+static _Atomic int32_t lock;
+
+/* Mappings that some thread may still be writing to. Private zeros lie over them. */
+static struct {
+	void *start;
+	uint64_t size;
+} zombies[PTRC_PAGE_SLOT_COUNT];
+
+void ptrc_attach_lock(void)
+{
+	ptrc_pid_lock(&lock);
+}
+
+void ptrc_attach_unlock(void)
+{
+	ptrc_pid_unlock(&lock);
+}
+
+/* ---- letting go of a mapping ---- */
+
+/* True if no other thread is in an event call that may use the mapping at h, nor begins one. An
+ * event call marks its thread before it looks for the mapping. So, after the barrier, either the
+ * mark is seen here, or the call sees there what was stored here before. */
+static bool retire(const struct ptrc_stream_header *h)
+{
+	bool is_quiet = true;
+
+	PTRC_THREAD_FOR_EACH(t)
+	{
+		struct ptrc_writer *w =
+			atomic_load_explicit(&t->fast, memory_order_relaxed);
+
+		if (w && w->header == h)
+			ptrc_thread_use_nowhere(t);
+	}
+	atomic_thread_fence(memory_order_seq_cst);
+	ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
+	PTRC_THREAD_FOR_EACH(t)
+	{
+		if (t != ptrc_thread_self &&
+		    atomic_load_explicit(&t->tid, memory_order_relaxed) != 0 &&
+		    ptrc_thread_frame(t) != 0)
+			is_quiet = false;
+	}
+	return is_quiet;
+}
+
+/* Forget all threads' writers of the mapping at h. No thread is in an event call. */
+static void forget_writers(const struct ptrc_stream_header *h)
+{
+	PTRC_THREAD_FOR_EACH(t)
+	{
+		for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+			if (t->lists[i] && t->lists[i]->header == h)
+				ptrc_thread_forget_list(t, i);
+	}
+}
+
+static void bury_zombies(void)
+{
+	for (unsigned i = 0; i < PTRC_ARRAY_COUNT(zombies); i++) {
+		if (!zombies[i].start)
+			continue;
+		if (!retire(zombies[i].start))
+			return;
+		forget_writers(zombies[i].start);
+		ptrc_sys(SYS_munmap, zombies[i].start, zombies[i].size);
+		zombies[i].start = NULL;
+	}
+}
+
+static void cover(void *start, uint64_t size)
+{
+	void *map;
+
+	ptrc_file_map_sparse(-1, size, start, &map);
+}
+
+/* The caller may be in an event call, and must not use the mapping in it any more. is_nested: an
+ * event call that the caller's one interrupted may go on using it. */
+static void detach(struct ptrc_attachment *a, bool is_nested)
+{
+	struct ptrc_stream_header *h =
+		atomic_load_explicit(&a->header, memory_order_relaxed);
+
+	if (!h)
+		return;
+	atomic_store_explicit(&a->header, NULL, memory_order_relaxed);
+	a->stream_id = 0;
+	a->wants_control = 0;
+	if (retire(h) && !is_nested) {
+		forget_writers(h);
+		ptrc_sys(SYS_munmap, h, a->size);
+		return;
+	}
+	/* A thread is in an event call, and may be preempted there for long. It gets private
+	 * memory to finish on, which keeps the range of addresses from any other use. */
+	cover(h, a->size);
+	for (unsigned z = 0; z < PTRC_ARRAY_COUNT(zombies); z++)
+		if (!zombies[z].start) {
+			zombies[z].start = h;
+			zombies[z].size = a->size;
+			break;
+		}
+}
+
+/* ---- mapping a stream ---- */
+
+/* The stream of page slot i cannot be mapped: say why in the slot, and take it out of the page
+ * if another attempt is of no use. A controller may be filling the slot anew. */
+static void drop_slot(unsigned i, uint64_t stream_id, int error)
+{
+	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
+
+	atomic_store_explicit(&slot->error, (uint32_t)error, memory_order_relaxed);
+	/* Without memory or descriptors, the next event tries again. */
+	if (error != ENOENT && error != EPERM && error != EINVAL)
+		return;
+	if (error == ENOENT && !atomic_compare_exchange_strong_explicit(
+				       &slot->stream_id, &stream_id, 0,
+				       memory_order_acq_rel, memory_order_relaxed))
+		return;
+	atomic_fetch_and_explicit(&ptrc_page_self->active, ~(UINT64_C(1) << i),
+				  memory_order_seq_cst);
+	if (error == ENOENT &&
+	    atomic_load_explicit(&slot->stream_id, memory_order_seq_cst) != 0)
+		atomic_fetch_or_explicit(&ptrc_page_self->active, UINT64_C(1) << i,
+					 memory_order_seq_cst);
+}
+
+static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
+{
+	struct ptrc_process_identity self;
+	struct ptrc_stream s;
+	int fd, error;
+
+	error = ptrc_process_open_stream(stream_id, &fd);
+	if (error)
+		return error;
+	error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &s);
+	ptrc_sys(SYS_close, fd);
+	if (error)
+		return error;
+	if (s.header->id != stream_id ||
+	    (atomic_load_explicit(&s.header->control, memory_order_acquire) &
+	     PTRC_CTL_ENDED)) {
+		ptrc_stream_unmap(&s);
+		return ENOENT;
+	}
+	/* Other processes find out whether the owner of a chunk lives by the number of its
+	 * thread, which must be the same for them as for us; and the stream's clock follows
+	 * CLOCK_MONOTONIC, of which each time namespace has its own. An inherited stream may
+	 * come to us from outside of our namespaces. */
+	ptrc_process_identify(&self);
+	if (s.header->pid_namespace != self.ns ||
+	    s.header->time_namespace != self.time_ns) {
+		ptrc_stream_unmap(&s);
+		return EPERM;
+	}
+	if (!ptrc_barrier_register())
+		atomic_store_explicit(&s.header->needs_global_barrier, 1,
+				      memory_order_seq_cst);
+	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
+	/* An earlier image of this process, replaced by exec, may have left a mark. */
+	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image);
+	a->stream_id = stream_id;
+	a->size = s.map_size;
+	a->pool = s.pool;
+	atomic_store_explicit(&a->header, s.header, memory_order_release);
+	return 0;
+}
+
+static bool has_ended(const struct ptrc_stream_header *h)
+{
+	return atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_ENDED;
+}
+
+struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
+{
+	struct ptrc_attachment *a = &ptrc_attachments[i];
+	struct ptrc_stream_header *h;
+	uint64_t id;
+	int error;
+
+	/* Usually it is mapped and still the right one. It stays so while we are at work. */
+	h = atomic_load_explicit(&a->header, memory_order_acquire);
+	if (h &&
+	    a->stream_id == atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
+						 memory_order_acquire) &&
+	    !has_ended(h))
+		return h;
+	ptrc_attach_lock();
+	bury_zombies();
+	h = atomic_load_explicit(&a->header, memory_order_relaxed);
+	id = atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
+				  memory_order_acquire);
+	if (h && (a->stream_id != id || has_ended(h))) {
+		uint64_t ended = a->stream_id;
+
+		detach(a, is_nested);
+		if (id == ended) {
+			drop_slot(i, id, ENOENT);
+			id = 0;
+		}
+		h = NULL;
+	}
+	if (!h && id != 0) {
+		error = map_stream(a, id);
+		if (error)
+			drop_slot(i, id, error);
+		h = atomic_load_explicit(&a->header, memory_order_relaxed);
+	}
+	ptrc_attach_unlock();
+	return h;
+}
+
+int ptrc_attach_all(void)
+{
+	uint64_t mask, active;
+	int error;
+
+	ptrc_sys_block_signals(&mask);
+	error = ptrc_process_init();
+	if (!error && ptrc_self->pid == ptrc_sys_getpid()) {
+		ptrc_attach_own();
+		active = atomic_load_explicit(&ptrc_page_self->active,
+					      memory_order_acquire);
+		for (; active; active &= active - 1)
+			ptrc_attach((unsigned)__builtin_ctzll(active), true);
+	}
+	ptrc_sys_restore_signals(&mask);
+	return error;
+}
+
+void ptrc_attach_drop(uint64_t stream_id)
+{
+	uint64_t mask;
+
+	ptrc_sys_block_signals(&mask);
+	ptrc_attach_own();
+	ptrc_attach_lock();
+	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+		if (ptrc_attachments[i].stream_id == stream_id && stream_id != 0)
+			detach(&ptrc_attachments[i],
+			       ptrc_thread_frame(ptrc_thread_self) != 0);
+	bury_zombies();
+	ptrc_attach_unlock();
+	ptrc_sys_restore_signals(&mask);
+}
+
+/* ---- begin, fork and the ends of threads ---- */
+
+static void on_thread_exit(void *block)
+{
+	struct ptrc_thread *t = block;
+	uint64_t mask;
+
+	ptrc_sys_block_signals(&mask);
+	ptrc_attach_own();
+	ptrc_thread_leave();
+	ptrc_attach_lock();
+	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
+		struct ptrc_stream_header *h = atomic_load_explicit(
+			&ptrc_attachments[i].header, memory_order_relaxed);
+
+		for (struct ptrc_writer *w = t->lists[i]; w; w = w->next) {
+			/* Writers of a stream that was detached have no slot any more. */
+			if (w->header != h)
+				continue;
+			ptrc_writer_release(w);
+			ptrc_slot_release(h, w->slot_index, w->slot_owner);
+		}
+		if (t->lists[i])
+			ptrc_thread_forget_list(t, i);
+	}
+	atomic_store_explicit(&t->state, 0, memory_order_relaxed);
+	ptrc_attach_unlock();
+	atomic_store_explicit(&t->tid, 0, memory_order_release);
+	ptrc_sys_restore_signals(&mask);
+}
+
+void ptrc_attach_begin(void)
+{
+	ptrc_barrier_register();
+	ptrc_thread_watch_exit(on_thread_exit);
+}
+
+/* A child must not write to what its parent had mapped: slots and chunks there belong to the
+ * threads of the parent. If the calling thread is in an event call, which a handler interrupted
+ * that forked, then that call goes on in the child, with its block of the thread, and gets
+ * private memory to finish on. */
+static void forget(void)
+{
+	struct ptrc_thread *mine = ptrc_thread_self;
+	bool is_at_work = ptrc_thread_frame(mine) != 0;
+
+	ptrc_thread_leave();
+	PTRC_THREAD_FOR_EACH(t)
+	{
+		if (t == mine && is_at_work)
+			continue;
+		for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+			if (t->lists[i])
+				ptrc_thread_forget_list(t, i);
+		atomic_store_explicit(&t->state, 0, memory_order_relaxed);
+		atomic_store_explicit(&t->tid, 0, memory_order_release);
+	}
+	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
+		struct ptrc_attachment *a = &ptrc_attachments[i];
+		struct ptrc_stream_header *h =
+			atomic_load_explicit(&a->header, memory_order_relaxed);
+
+		if (h && is_at_work)
+			cover(h, a->size);
+		else if (h)
+			ptrc_sys(SYS_munmap, h, a->size);
+		atomic_store_explicit(&a->header, NULL, memory_order_relaxed);
+		a->stream_id = 0;
+		a->wants_control = 0;
+		if (zombies[i].start && !is_at_work) {
+			ptrc_sys(SYS_munmap, zombies[i].start, zombies[i].size);
+			zombies[i].start = NULL;
+		}
+	}
+}
+
+void ptrc_attach_own(void)
+{
+	ptrc_process_own(&ptrc_attach_owner, forget);
+}
+
+/* The child maps the streams that it has joined right now, and not with its first event: until
+ * then it may have changed its user, or its root, or closed its descriptors, and then it cannot
+ * open a file of ours any more. It has no other thread yet, and signals are blocked. Its first
+ * event tries again to map what could not be mapped here. */
+void ptrc_attach_fork_child(void)
+{
+	uint64_t active;
+
+	forget();
+	atomic_store_explicit(&ptrc_attach_owner, ptrc_self_pid(), memory_order_relaxed);
+	active = atomic_load_explicit(&ptrc_page_self->active, memory_order_acquire);
+	for (; active; active &= active - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(active);
+		uint64_t id = atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
+						   memory_order_acquire);
+
+		if (id != 0)
+			map_stream(&ptrc_attachments[i], id);
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The streams that trace this process, mapped into it: by page slot, as long as the slot names
+ * them and they have not ended.
+ */
+#ifndef PTRC_LIB_RECORDER_ATTACH_H
+#define PTRC_LIB_RECORDER_ATTACH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/process/page_layout.h"
+#include "lib/recorder/thread.h"
+#include "lib/stream/pool.h"
+
+/* Changed under the lock below. */
+struct ptrc_attachment {
+	struct ptrc_stream_header *_Atomic header; /* null: nothing is mapped */
+	uint64_t stream_id;
+	uint64_t size;
+	struct ptrc_pool pool;
+	/* What the stream wants, for this value of the control word. */
+	_Atomic uint64_t wants_control;
+	_Atomic uint8_t wants[PTRC_WANT_COUNT];
+};
+extern PTRC_HIDDEN struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
+
+/* The pid of the process that all this belongs to, see ptrc_process_own. */
+extern PTRC_HIDDEN _Atomic int32_t ptrc_attach_owner;
+/* If this is a forked child that has its parent's attachments: forget them, and the blocks of the
+ * parent's threads. */
+void ptrc_attach_own(void);
+
+/* Taken by whatever changes attachments or the writers of other threads. Signals are blocked. */
+void ptrc_attach_lock(void);
+void ptrc_attach_unlock(void);
+
+/* The stream of page slot i, mapped if it is not yet. Null: there is none, or why it cannot be
+ * mapped is in the slot. It stays mapped while the calling thread's state says that it is in an
+ * event call. is_nested: an event call that this one interrupted may be using the mapping. */
+struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested);
+
+/* Map every stream that traces this process now. 0, or why the process cannot be traced. */
+int ptrc_attach_all(void);
+/* Unmap a stream of which this process is the controller, before it is removed. */
+void ptrc_attach_drop(uint64_t stream_id);
+
+/* The constructor: prepare for the barrier, and for the ends of threads. */
+void ptrc_attach_begin(void);
+/* The fork handler of the child, when the child's page stands. */
+void ptrc_attach_fork_child(void);
+
+#endif

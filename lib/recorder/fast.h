@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fast way of an event: the usual case, inline in posix_trace_event.
+ *
+ * This is the protocol of one event in one stream. All its steps are plain loads and stores.
+ *
+ *   thread->state = frame   From now on the mapping stays (see retire in attach.c), and a
+ *                           handler that records sees that it is nested: it takes the cold way.
+ *   want                    A table says whether this stream wants this event.
+ *   slot->frame = frame     The mark. Readers wait for us if they need the past to be complete.
+ *   counter                 The event's time. It comes after the mark, so that a reader that
+ *                           sees no mark knows that later stamps are later than its own.
+ *   control as expected?    After the counter: a process that changed the word and then passed
+ *                           the barrier gets a later stamp than ours, or we see the change.
+ *   record
+ *   chunk->pos (release)    From now on the record exists. If the thread dies before, nothing
+ *                           of the event is left.
+ *   slot->frame = 0 (release), thread->state as at rest
+ *   waiters?                A reader sets the word, passes the barrier, looks again, sleeps.
+ */
+#ifndef PTRC_LIB_RECORDER_FAST_H
+#define PTRC_LIB_RECORDER_FAST_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/base/common.h"
+#include "lib/model/record.h"
+#include "lib/recorder/thread.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/writer.h"
+
+/* What became of an event on the fast way. */
+enum ptrc_outcome {
+	PTRC_DONE,
+	PTRC_WAKE,     /* recorded, and a reader is to be woken */
+	PTRC_LOSE,     /* the stream is full: the loss is to be counted */
+	PTRC_COLD_WAY, /* nothing was done, the cold way has to */
+};
+
+/* Copies inline: a call would cost more than it does for the short data that most events have.
+ * Reads no byte beyond len. */
+static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from,
+					      size_t len)
+{
+	struct block16 {
+		uint64_t word[2];
+	} a, b;
+
+	if (PTRC_LIKELY(len >= 16)) {
+		const uint8_t *last = from + len - 16;
+		uint8_t *to_last = to + len - 16;
+
+		for (; PTRC_UNLIKELY(last - from > 16); from += 32, to += 32) {
+			memcpy(&a, from, 16);
+			memcpy(&b, from + 16, 16);
+			memcpy(to, &a, 16);
+			memcpy(to + 16, &b, 16);
+		}
+		/* 1 to 32 bytes are left. They are copied in two pieces, which may overlap each
+		 * other and what has been copied. */
+		memcpy(&b, last, 16);
+		if (last > from) {
+			memcpy(&a, from, 16);
+			memcpy(to, &a, 16);
+		}
+		memcpy(to_last, &b, 16);
+	} else if (len >= 8) {
+		memcpy(&a.word[0], from, 8);
+		memcpy(&a.word[1], from + len - 8, 8);
+		memcpy(to, &a.word[0], 8);
+		memcpy(to + len - 8, &a.word[1], 8);
+	} else {
+		/* Without volatile the compiler makes a call of memcpy from the loop. */
+		for (size_t i = 0; i < len; i++)
+			((volatile uint8_t *)to)[i] = from[i];
+	}
+}
+
+/* Record an event in the stream of one writer, in the usual case. The calling thread's state is
+ * its frame already, so no other thread touches the writer. */
+static PTRC_ALWAYS_INLINE enum ptrc_outcome
+ptrc_fast_put(struct ptrc_writer *w, struct ptrc_slot *slot, uint8_t want, uint32_t id,
+	      const void *data, size_t len, uint64_t addr, uint64_t frame)
+{
+	uint64_t now, delta, size;
+	uint64_t *at;
+
+	if (PTRC_UNLIKELY(want != PTRC_WANT_RECORD)) {
+		if (want == PTRC_WANT_UNKNOWN ||
+		    atomic_load_explicit(&w->header->control, memory_order_relaxed) !=
+			    w->expect)
+			return PTRC_COLD_WAY;
+		return want == PTRC_WANT_IGNORE ? PTRC_DONE : PTRC_LOSE;
+	}
+	atomic_store_explicit(&slot->frame, frame, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	now = ptrc_counter();
+	atomic_signal_fence(memory_order_seq_cst);
+	size = sizeof(struct ptrc_record) + ptrc_align8(len);
+	delta = now - w->base;
+	if (PTRC_UNLIKELY(atomic_load_explicit(&w->header->control,
+					       memory_order_relaxed) != w->expect ||
+			  delta > w->delta_max || len > w->data_max ||
+			  size > (uint64_t)(w->limit - w->at))) {
+		atomic_store_explicit(&slot->frame, 0, memory_order_release);
+		return PTRC_COLD_WAY;
+	}
+	at = (void *)w->at;
+	at[0] = delta | (id | len << 16) << 32;
+	at[1] = addr; /* user addresses have 47 bits and len has 16, so nothing is masked */
+	ptrc_fast_copy((uint8_t *)&at[2], data, len);
+	w->last = now;
+	w->count++;
+	w->at = (uint8_t *)at + size;
+	atomic_store_explicit(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias,
+			      memory_order_release);
+	atomic_store_explicit(&slot->frame, 0, memory_order_release);
+	/* The compiler is to load w->header again, as registers are scarce here. */
+	atomic_signal_fence(memory_order_seq_cst);
+	return PTRC_UNLIKELY(
+		       atomic_load_explicit(&w->header->waiters, memory_order_relaxed))
+		       ? PTRC_WAKE
+		       : PTRC_DONE;
+}
+
+#endif

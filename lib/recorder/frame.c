@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/recorder/frame.h"
+
+#include <signal.h>
+
+#include "lib/base/sys.h"
+
+#if defined(__x86_64__)
+/* Is there memory at that address? The kernel tells when it is asked to block the signals of a
+ * set that stands there. All signals are blocked already, so nothing changes. */
+static bool is_readable(uint64_t at)
+{
+	return ptrc_sys(SYS_rt_sigprocmask, SIG_BLOCK, at, 0, sizeof(uint64_t)) == 0;
+}
+
+/* Is there the frame of a signal handler between our frame and the one at `old` above it on the
+ * same stack? `blocked` are the signals that were blocked when our call began: a running handler
+ * has blocked its own signal, unless it was installed with SA_NODEFER. The frame of a handler
+ * returns to the restorer that the C library passes with every handler, so that address stands
+ * on the stack. It may also stand there as a remain of a handler that was left. Then a reader
+ * waits in vain for the call at `old`, as long as it waits for any, and no other harm is done. */
+__attribute__((no_sanitize("address"))) /* other functions' frames on purpose */
+static bool
+is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
+{
+	struct { /* as the kernel has it */
+		uint64_t handler, flags, restorer, mask;
+	} action = {0};
+	bool may_be_running = false;
+	uint64_t restorer = 0;
+
+	for (int sig = 1; sig <= 64; sig++)
+		if (ptrc_sys(SYS_rt_sigaction, sig, 0, &action, sizeof(action.mask)) ==
+			    0 &&
+		    action.handler > 1) {
+			restorer = action.restorer;
+			if ((blocked >> (sig - 1) & 1) || (action.flags & SA_NODEFER))
+				may_be_running = true;
+		}
+	if (!may_be_running)
+		return false;
+	if (old - frame > 1 << 20)
+		return true; /* that is too far to look for one */
+	frame &= ~UINT64_C(7);
+	for (uint64_t at = frame; at < old; at += 8) {
+		/* The two frames may be on stacks of coroutines, with no memory in between. */
+		if ((at == frame || at % 4096 == 0) && !is_readable(at))
+			return false;
+		if (*(const volatile uint64_t *)at == restorer)
+			return true;
+	}
+	return false;
+}
+#else
+static bool is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
+{
+	(void)old;
+	(void)frame;
+	return blocked != 0;
+}
+#endif
+
+bool ptrc_frame_is_dead(uint64_t old, uint64_t frame, uint64_t blocked)
+{
+	stack_t ss = {0};
+	uint64_t low, high;
+	bool old_is_alt;
+
+	if (ptrc_frame_is_same(old, frame))
+		return true;
+	if (ptrc_sys(SYS_sigaltstack, 0, &ss) < 0 || (ss.ss_flags & SS_DISABLE))
+		return frame > old || !is_interrupted(old, frame, blocked);
+	low = (uint64_t)ss.ss_sp;
+	high = low + ss.ss_size;
+	old_is_alt = old >= low && old < high;
+	if (ss.ss_flags & SS_ONSTACK)
+		return old_is_alt && frame > old;
+	return old_is_alt || frame > old || !is_interrupted(old, frame, blocked);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/recorder/guest.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/base/file.h"
+#include "lib/base/procfs.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+#include "lib/model/names.h"
+#include "lib/process/page.h"
+#include "lib/process/self.h"
+#include "lib/process/target.h"
+#include "lib/recorder/event.h"
+#include "lib/stream/barrier.h"
+#include "lib/stream/recording.h"
+#include "lib/stream/slots.h"
+#include "lib/stream/status.h"
+#include "lib/stream/stream.h"
+#include "lib/stream/writer.h"
+
+struct event {
+	struct ptrc_target target;
+	const char *name;
+	const void *data;
+	size_t size;
+};
+
+/* True if the event is in the stream now. */
+static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
+{
+	struct ptrc_stream_header *h = w->header;
+	struct ptrc_put p = {.id_flags = id, .data = e->data, .frame = 1};
+
+	for (unsigned tries = 0; tries < PTRC_EVENT_TRIES; tries++) {
+		uint64_t control =
+			atomic_load_explicit(&h->control, memory_order_acquire);
+		enum ptrc_put_result result;
+
+		if ((control & PTRC_CTL_ENDED) ||
+		    !(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) ||
+		    ptrc_stream_is_filtered(h, id))
+			return false;
+		if (!(control & PTRC_CTL_RUN))
+			break;
+		result = ptrc_writer_record(w, control, &p, e->size);
+		if (result != PTRC_PUT_STALE)
+			return result == PTRC_PUT_DONE;
+	}
+	ptrc_status_count_loss(h);
+	return false;
+}
+
+/* Record the event by a writer of the calling thread, for the time of this call. Signals are
+ * blocked. */
+static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t id)
+{
+	struct ptrc_stream_header *h = s->header;
+	struct ptrc_writer w;
+	uint64_t owner;
+	bool is_done;
+	uint32_t slot = ptrc_slot_claim(&s->pool, ptrc_sys_getpid(), ptrc_sys_gettid(),
+					ptrc_self->image, &owner);
+
+	if (slot == UINT32_MAX) {
+		ptrc_status_count_loss(h);
+		return false;
+	}
+	/* This thread does not count as one of those that are traced. */
+	atomic_fetch_sub_explicit(&h->threads, 1, memory_order_relaxed);
+	ptrc_writer_init(&w, &s->pool, slot);
+	w.slot_owner = owner;
+	w.origin.pid = e->target.pid;
+	is_done = put(&w, e, id);
+	ptrc_writer_release(&w);
+	ptrc_slot_release(h, slot, owner);
+	return is_done;
+}
+
+/* EPERM, ENOMEM. A stream that is gone or of another version is left out. */
+static int record(const struct event *e, uint64_t stream_id, uint32_t id,
+		  unsigned int *streams)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	struct ptrc_stream s;
+	uint64_t size;
+	int fd, error;
+
+	ptrc_shmdir_name(name, 's', stream_id);
+	error = ptrc_shmdir_open_object(e->target.dirfd, name, e->target.uid, &fd, &size);
+	if (!error) {
+		error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &s);
+		ptrc_file_close(fd);
+	}
+	if (error)
+		return error == ENOMEM || error == EPERM ? error : 0;
+	/* A child that another thread forks meanwhile must not keep the mapping. */
+	ptrc_sys(SYS_madvise, s.header, s.map_size, MADV_DONTFORK);
+	/* A stream that the process inherited from outside of our namespaces takes no events of
+	 * the process itself either. */
+	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns &&
+	    s.header->time_namespace == ptrc_procfs_time_namespace()) {
+		if (!ptrc_barrier_register())
+			atomic_store_explicit(&s.header->needs_global_barrier, 1,
+					      memory_order_seq_cst);
+		*streams += put_as_guest(&s, e, id);
+	}
+	ptrc_stream_unmap(&s);
+	return 0;
+}
+
+/* All streams of one process have the same names. But the page is not trusted: so the names that
+ * it gives for this stream are opened if they are others. */
+static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names *n,
+		     uint32_t *id)
+{
+	int error;
+
+	if (n->object && n->id == names_id)
+		return 0;
+	if (n->object) {
+		ptrc_names_unmap(n);
+		ptrc_names_release(e->target.dirfd, e->target.uid, n->id);
+	}
+	error = ptrc_names_open(e->target.dirfd, e->target.uid, names_id, NULL, n);
+	return error ? error : ptrc_names_register(n, e->name, id);
+}
+
+static int record_each(const struct event *e, const struct ptrc_page *page,
+		       unsigned int *streams)
+{
+	struct ptrc_names names = {0};
+	struct ptrc_page_entry entry;
+	uint32_t id = 0;
+	int first_error = 0;
+
+	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
+		int error;
+
+		if (!ptrc_page_slot(page, i, &entry))
+			continue;
+		error = use_names(e, entry.names_id, &names, &id);
+		if (!error)
+			error = record(e, entry.stream_id, id, streams);
+		/* ENOENT: its controller has shut it down just now. */
+		if (error && error != ENOENT && !first_error)
+			first_error = error;
+	}
+	if (names.object) {
+		ptrc_names_unmap(&names);
+		ptrc_names_release(e->target.dirfd, e->target.uid, names.id);
+	}
+	return first_error;
+}
+
+int ptrc_guest_record(pid_t pid, const char *name, const void *data, size_t size,
+		      unsigned int *streams)
+{
+	struct event e = {.name = name, .data = data, .size = size};
+	struct ptrc_page page;
+	uint64_t mask;
+	int error;
+
+	*streams = 0;
+	ptrc_sys_block_signals(&mask);
+	error = ptrc_target_look(pid, &e.target, &page);
+	if (!error) {
+		error = record_each(&e, &page, streams);
+		ptrc_target_rest(&e.target);
+	}
+	ptrc_sys_restore_signals(&mask);
+	return error == ENOENT ? 0 : error;
+}

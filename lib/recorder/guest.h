@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An event of a process that another process records. That process keeps nothing between calls:
+ * it maps the streams, takes a slot in each as any thread does, and lets go of all. The slot bears
+ * the number of the calling thread, because it is this thread that may die meanwhile; only the
+ * label of the event is the other process'.
+ */
+#ifndef PTRC_LIB_RECORDER_GUEST_H
+#define PTRC_LIB_RECORDER_GUEST_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Record the event in all streams that trace process pid; *streams says in how many it is. ESRCH,
+ * EPERM, ENOMEM. */
+int ptrc_guest_record(pid_t pid, const char *name, const void *data, size_t size,
+		      unsigned int *streams);
+
+#endif

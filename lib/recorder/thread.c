@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/recorder/thread.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "lib/base/sys.h"
+
+#define BLOCK_BYTES 24576U
+#define WIPED_BYTES 4096U
+
+_Static_assert(sizeof(struct ptrc_thread) ==
+		       offsetof(struct ptrc_thread, want) + WIPED_BYTES,
+	       "the table of wanted events has a page of its own");
+
+struct ptrc_thread *_Atomic ptrc_thread_list;
+struct ptrc_thread ptrc_thread_nobody;
+__thread struct ptrc_thread *ptrc_thread_self = &ptrc_thread_nobody;
+
+/* Stand for the writer of a stream that is being let go of: the control word is never the
+ * expected one, so the event takes the cold way. */
+static struct ptrc_stream_header no_header;
+static struct ptrc_slot no_slot;
+static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};
+
+static pthread_key_t exit_key;
+static bool has_exit_key;
+
+void ptrc_thread_use_nowhere(struct ptrc_thread *t)
+{
+	atomic_store_explicit(&t->fast, &nowhere, memory_order_relaxed);
+	atomic_store_explicit(&t->slot, &no_slot, memory_order_relaxed);
+}
+
+struct ptrc_writer *ptrc_thread_new_writer(struct ptrc_thread *t)
+{
+	struct ptrc_writer *w = t->unused;
+
+	if (w) {
+		t->unused = w->next;
+		return w;
+	}
+	if (t->arena_used + sizeof(*w) > BLOCK_BYTES)
+		return NULL;
+	w = (void *)((char *)t + t->arena_used);
+	t->arena_used += (uint32_t)(sizeof(*w) + 63) & ~63U;
+	return w;
+}
+
+void ptrc_thread_free_writer(struct ptrc_thread *t, struct ptrc_writer *w)
+{
+	w->next = t->unused;
+	t->unused = w;
+}
+
+void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i)
+{
+	struct ptrc_writer *w = t->lists[i], *next;
+
+	t->writers[i] = NULL;
+	t->lists[i] = NULL;
+	ptrc_thread_use_nowhere(t);
+	if (ptrc_thread_frame(t) == 0)
+		atomic_store_explicit(&t->state, 0, memory_order_relaxed);
+	for (; w; w = next) {
+		next = w->next;
+		ptrc_thread_free_writer(t, w);
+	}
+}
+
+/* A block that an ended thread left, or a new one. */
+static struct ptrc_thread *claim_block(int32_t tid)
+{
+	struct ptrc_thread *made;
+	long map;
+
+	PTRC_THREAD_FOR_EACH(t)
+	{
+		int32_t none = 0;
+
+		if (atomic_compare_exchange_strong_explicit(&t->tid, &none, tid,
+							    memory_order_acquire,
+							    memory_order_relaxed))
+			return t;
+	}
+	map = ptrc_sys(SYS_mmap, 0, BLOCK_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ptrc_sys_is_error(map))
+		return NULL;
+	made = (struct ptrc_thread *)map;
+	ptrc_sys(SYS_madvise, made->want, WIPED_BYTES, MADV_WIPEONFORK);
+	made->arena_used = sizeof(*made);
+	atomic_store_explicit(&made->tid, tid, memory_order_relaxed);
+	made->next = atomic_load_explicit(&ptrc_thread_list, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&ptrc_thread_list, &made->next,
+						      made, memory_order_release,
+						      memory_order_relaxed))
+		;
+	return made;
+}
+
+struct ptrc_thread *ptrc_thread_get(void)
+{
+	struct ptrc_thread *t = ptrc_thread_self;
+
+	if (t != &ptrc_thread_nobody)
+		return t;
+	t = claim_block(ptrc_sys_gettid());
+	if (!t)
+		return NULL;
+	t->origin.pid = ptrc_sys_getpid();
+	t->origin.tid = ptrc_sys_gettid();
+	t->origin.thread = (uint64_t)pthread_self();
+	/* This is async-signal-safe, because has_exit_key is only set for a key that the C
+	 * library stores without allocating memory. */
+	if (has_exit_key)
+		pthread_setspecific(exit_key, t);
+	ptrc_thread_self = t;
+	return t;
+}
+
+void ptrc_thread_watch_exit(void (*on_exit)(void *block))
+{
+	if (has_exit_key || pthread_key_create(&exit_key, on_exit))
+		return;
+	/* glibc allocates memory for keys beyond the first 32. */
+	has_exit_key = exit_key < 32;
+	if (!has_exit_key)
+		pthread_key_delete(exit_key);
+}
+
+void ptrc_thread_leave(void)
+{
+	ptrc_thread_self = &ptrc_thread_nobody;
+	if (has_exit_key)
+		pthread_setspecific(exit_key, NULL);
+}
