@@ -1001,6 +1001,44 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 	}
 }
 
+TEST(raw_clone_of_a_process_with_one_stream_does_no_harm, "FORK-21 FORK-10")
+{
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
+				       POSIX_TRACE_INHERITED};
+	trace_event_id_t id = ts_id("event");
+	for (size_t p = 0; p < 2; p++) {
+		trace_attr_t attr = inherit_attr(policies[p]);
+		trace_id_t trid = ts_create_running(0, &attr);
+		/* From the second event on the parent's thread takes the fast way. */
+		for (uint32_t i = 0; i < 10; i++)
+			ts_emit(id, i);
+		/* Another tick, as its start has to be told from the stream's. */
+		harness_sleep_ms(20);
+		pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+		CHECK_GE(pid, 0);
+		if (pid == 0) {
+			for (uint32_t i = 0; i < 10; i++)
+				ts_emit(id, 1000 + i);
+			_exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+		/* Had the child recorded in the parent's name, this would overwrite it. */
+		struct ts_events events = ts_read_all(trid);
+		uint32_t due = 0, of_child = 0;
+		for (size_t i = 0; i < events.count; i++) {
+			if (events.at[i].info.posix_event_id != id)
+				continue;
+			if (events.at[i].info.posix_pid == getpid())
+				CHECK_EQ(ts_number(&events.at[i]), due++);
+			else
+				CHECK_EQ(ts_number(&events.at[i]), 1000 + of_child++);
+		}
+		CHECK_EQ(due, 10);
+		CHECK_EQ(of_child, policies[p] == POSIX_TRACE_INHERITED ? 10 : 0);
+		ts_shutdown(trid);
+	}
+}
+
 /* The shell forks; its child runs the program; a second command keeps it from exec'ing. */
 TEST(children_of_a_program_without_the_library_are_traced, "FORK-22 FORK-18 EXEC-12",
      NEEDS_EXEC)

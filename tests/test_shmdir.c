@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "lib/base/liveness.h"
+#include "lib/life/life.h"
 #include "lib/process/process.h"
 #include "lib/base/shmdir.h"
 
@@ -510,7 +511,7 @@ TEST(fork_beside_a_lock_does_not_take_it_along, "FORK-11 FORK-15", NEEDS_FORK_AD
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int dirfd = open_dir(), fd = make_object(dirfd, name, 4096);
 
-	/* Who uses locks has the process part of the library, and with it its handlers. */
+	/* Every program that uses locks has the fork handlers, because of life.h. */
 	CHECK_OK(ptrc_process_init());
 	pid_t pid = harness_fork();
 	if (pid == 0) {
