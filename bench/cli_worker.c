@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Worker of bench/cli with an event of ours: the time as text, as `mark:NS`. */
+/* The worker of bench/cli that records events of this library: the time as text,
+ * `mark:NS`. */
 #include <trace.h>
 
 #include "bench/cli_worker.h"

@@ -2,11 +2,11 @@
 /*
  * The traced program of bench/cli, and the clock at the other end:
  *
- *	tick USEC         an event every USEC microseconds until it is killed; "ready" when
- *	                  the first may be recorded
- *	mark COUNT USEC   COUNT events, one every USEC, each with the time it was made
- *	lag KEY           reads lines: for each that has KEY in it, microseconds from the
- *	                  number behind KEY, such a time, to the moment the line was there
+ * 	tick USEC         says "ready", then records an event every USEC microseconds until
+ * 	                  it is killed
+ * 	mark COUNT USEC   records COUNT events, one every USEC, each with its time as data
+ * 	lag KEY           reads lines; for each one with KEY in it, prints the microseconds
+ * 	                  from the time behind KEY until the line was read
  */
 #ifndef BENCH_CLI_WORKER_H
 #define BENCH_CLI_WORKER_H

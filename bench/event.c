@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event costs: in time, in memory, on the way into a log and at program start,
- * beside the goals set for it and, where LTTng-UST is installed, beside a tracepoint of the
- * same size. Measures and reports; never judges by its exit status, as a busy machine is no
- * failure. How it compares is told in measure.h.
+ * Measures what an event costs: in time, in memory, on the way into a log and at program
+ * start. Prints it beside the goals and, where LTTng-UST is installed, beside a
+ * tracepoint of the same size. A missed goal does not change the exit status, as the
+ * machine may be busy. measure.h says how times are compared.
  */
 #include "config.h"
 
@@ -34,13 +34,13 @@
 
 #define STREAM_SIZE (4U << 20)
 #define LOG_STREAM_SIZE (16U << 20)
-/* Events of 16 bytes that go at least once around STREAM_SIZE, so that all of it has been
- * touched and full before measuring starts. */
+/* So many events of 16 bytes fill a stream of STREAM_SIZE at least once, so that all of
+ * its memory has been touched before measuring starts. */
 #define LAP 300000
 #define ROUNDS 9
 #define ROUNDS_QUICK 3
 #define THREADS_MAX 4
-/* Threads have to run at the same time, so their batches are long. */
+/* The batches of threads are long, so that the threads run at the same time. */
 #define THREAD_BATCH 65536
 
 static int rounds = ROUNDS;
@@ -75,12 +75,13 @@ struct result {
 	char label[48];
 	double value;
 	const char *unit;
-	/* Lowest of the medians of the rounds, multiples of the counter alone, ns beyond an
-	 * empty call: NAN where that says nothing. */
+	/* The lowest median of a round; the value as a multiple of reading the counter;
+	 * the nanoseconds beyond an empty call. NAN where that has no meaning. */
 	double best;
 	double times_counter;
 	double beyond_call;
-	/* What is held against the goal, which is an upper limit if `at_most`. */
+	/* The number that is compared with the goal, which is an upper limit if
+	 * `at_most`. */
 	double compared;
 	double goal;
 	bool at_most;
@@ -91,7 +92,7 @@ struct result {
 static struct result results[64];
 static size_t result_count;
 
-/* Returns a result to be filled in. */
+/* Adds a result, which the caller completes. */
 static struct result *result_add(const char *name, const char *label, double value,
 				 const char *unit)
 {
@@ -179,7 +180,7 @@ static void print_member(const char *name, double value)
 		printf(", \"%s\": %.6g", name, value);
 }
 
-/* Names, units and notes are ours and need no escaping. */
+/* All names, units and notes stand in this file and need no escaping. */
 static void print_json(const struct utsname *system)
 {
 	printf("{\"version\": \"%s\", \"machine\": \"%s\", \"kernel\": \"%s\", \"cpus\": %ld,\n"
@@ -228,7 +229,8 @@ static double median(double *values, size_t count)
 			 : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Samples of all rounds of one case, BENCH_BATCHES per round. */
+/* Adds the result of one case from the samples of all its rounds, BENCH_BATCHES per
+ * round. */
 static struct result *result_of_samples(const char *name, const char *label,
 					const struct bench_sample *samples, size_t count)
 {
@@ -350,7 +352,8 @@ static void case_round(const struct one_case *c, struct bench_sample *samples)
 }
 
 /*
- * Workers: other programs that measure on request, so that they take part in the rounds
+ * Workers: other programs that measure when they are asked to, and so take part in the
+ * rounds
  */
 
 struct worker {
@@ -507,8 +510,9 @@ static void bench_one_thread(void)
 }
 
 /*
- * Several threads, each on a processor of its own as long as there are enough. What counts
- * is processor time, so that more threads than processors are no waste of paper.
+ * Several threads, each on a processor of its own as long as there are enough. Processor
+ * time is measured, so that the numbers mean something with more threads than processors,
+ * too.
  */
 
 struct crew {
@@ -613,7 +617,7 @@ static void bench_threads(int thread_count)
  * Into a log
  */
 
-/* A file without a name: it is gone when we are, however that comes about. */
+/* Opens a file without a name, which is gone when this program ends in any way. */
 static int log_open(double *free_bytes)
 {
 	char path[PATH_MAX];
@@ -628,7 +632,8 @@ static int log_open(double *free_bytes)
 	return fd;
 }
 
-/* How fast the disk takes plain writes, as the keeper makes them: a log cannot be faster. */
+/* Measures how fast the disk takes plain writes like those of the keeper: a log cannot be
+ * faster. */
 static void bench_disk(void)
 {
 	static char block[1 << 20];
@@ -651,8 +656,8 @@ static void bench_disk(void)
 		   (double)(blocks * sizeof(block)) / 1e6 / seconds, "MB/s");
 }
 
-/* One producer that never waits for the log; with a rate, it keeps to that, else it runs as
- * fast as it can. */
+/* One thread records events, at a rate or as fast as it can, and never waits for the
+ * log. */
 static void bench_log(const char *name, const char *label, double millions_per_s,
 		      double seconds)
 {
@@ -728,7 +733,7 @@ static unsigned long stream_bytes(trace_id_t stream)
 	return counts.pt_stream_bytes;
 }
 
-/* The median is what an event takes; the mean has what comes along with them. */
+/* The median is what an event takes; the mean includes what a chunk takes. */
 static void bench_memory(void)
 {
 	double bytes[1001], mean = 0;
@@ -874,9 +879,9 @@ int main(int argc, char **argv)
 	if (readlink("/proc/self/exe", program_dir, sizeof(program_dir) - 1) < 0)
 		die("/proc/self/exe: %s", strerror(errno));
 	dirname(program_dir);
-	/* What started us may have left something open that is not the library's fault. */
+	/* The programs below count their descriptors, so they must not inherit any. */
 	close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC);
-	/* A worker that ended early is told by its output, not by a signal. */
+	/* The output of a worker shows that it ended early; a signal is not needed. */
 	signal(SIGPIPE, SIG_IGN);
 	must(posix_trace_eventid_open("bench.event", &event_id), "event name");
 	uname(&system);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Benchmarks: built and run by `make bench', never part of a check, as time is no verdict.
-# What runs programs of others must find them as they are: -no-install links against the
-# shared library of the build directory without libtool's wrapper script.
+# Benchmarks: `make bench' builds and runs them. They are not part of a check, as times depend on
+# the machine. -no-install links a program against the shared library of the build directory
+# without libtool's wrapper script, which would take part in what is measured.
 
 ptrc_bench_programs = \
 	%D%/event \
@@ -12,7 +12,7 @@ ptrc_bench_programs = \
 %C%_event_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LTTNG_SESSION='"$(abs_srcdir)/%D%/lttng-session"'
 %C%_event_LDADD = $(LDADD) -lm
 
-# A test runs bench/cli, for its table.
+# bench-cli.bats runs bench/cli to test its table.
 check_PROGRAMS += %D%/cli_worker
 %C%_cli_worker_SOURCES = %D%/cli_worker.c %D%/cli_worker.h %D%/measure.h
 
@@ -56,7 +56,7 @@ bench-cli: $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
 	$(ptrc_bench_cli)
 .PHONY: bench bench-cli
 
-# The commands, as scripts use them.
+# Measures the commands as scripts use them.
 ptrc_bench_cli = \
 	PTRC_BUILD='$(abs_top_builddir)' PTRC_SOURCE='$(abs_top_srcdir)' CC='$(CC)' \
 	bash $(srcdir)/%D%/cli $(BENCH_CLI_ARGS)

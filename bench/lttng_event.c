@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Worker: a tracepoint of LTTng-UST. Run by bench/lttng-session, which has it recorded. */
+/* A worker that measures a tracepoint of LTTng-UST. bench/lttng-session runs it and
+ * records the tracepoint. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "bench/lttng_tracepoint.h"
@@ -16,7 +17,8 @@ int main(void)
 {
 	struct timespec pause = {.tv_nsec = 10000000};
 
-	/* The library asks the session daemon in a thread of its own. */
+	/* A thread of the library asks the session daemon whether the tracepoint is
+	 * enabled. */
 	for (int i = 0; !lttng_ust_tracepoint_enabled(posixtrace_bench, two_numbers);
 	     i++) {
 		if (i == 500) {
@@ -26,7 +28,7 @@ int main(void)
 		}
 		nanosleep(&pause, NULL);
 	}
-	/* Once around buffers of any usual size. */
+	/* Fills buffers of any usual size once. */
 	loop_tracepoint(500000);
 	return bench_worker(loop_tracepoint);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timing of loops, shared by the benchmark and the programs it compares with.
+ * Timing of loops, shared by the benchmark and the programs that it compares with.
  *
- * The machine may be busy with other things and change its speed, so nothing is compared
- * across time: each batch of the loop in question comes right after a batch of reading the
- * counter and one of empty calls, all well below a scheduler tick, and what counts are
- * medians of the ratios and differences within such triples.
+ * The machine may be busy with other things and change its speed. So each batch of the
+ * loop in question runs right after a batch that reads the counter and a batch of empty
+ * calls; all three together take well below a scheduler tick. The results are medians of
+ * the ratios and differences within such triples.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
@@ -13,12 +13,12 @@
 #include <stdint.h>
 #include <time.h>
 
-/* A batch takes some 50 us: enough to forget the clock around it, and 130 KB of events of
- * 32 bytes, so that changes of chunks are in every batch. */
+/* A batch takes some 50 us, against which reading the clock is short, and records 130 KB
+ * of events of 32 bytes, so that each batch has changes of chunks in it. */
 #define BENCH_BATCH 4096
 #define BENCH_BATCHES 21
 
-/* Nanoseconds per turn of the loops of one triple. */
+/* The nanoseconds per turn of the three loops of a triple. */
 struct bench_sample {
 	double ns;
 	double counter_ns;
@@ -66,7 +66,7 @@ static inline void bench_loop_counter(unsigned long turns)
 	}
 }
 
-/* Called as posix_trace_event() is, with nothing in it. */
+/* An empty function that is called like posix_trace_event(). */
 static __attribute__((noinline)) void bench_call(unsigned id, const void *data,
 						 size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Worker: the event of 16 bytes, called through the shared library. */
+/* A worker that measures the event of 16 bytes with the shared library. */
 #include <string.h>
 #include <trace.h>
 

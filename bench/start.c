@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trivial program, to see what the library adds to its start: built with BENCH_LIBRARY it
- * has one event in it, otherwise nothing of the library. With an argument it exits with
- * status 1 if it has more than one thread, or a descriptor beyond the first three.
+ * A trivial program, which shows what the library adds to the start of a program. Built
+ * with BENCH_LIBRARY it records one event, otherwise it has nothing of the library. With
+ * an argument it exits with 1 if it has more than one thread, or a descriptor beyond the
+ * first three.
  */
 #include <dirent.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@ int main(int argc, char **argv)
 #ifdef BENCH_LIBRARY
 	posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, NULL, 0);
 #endif
-	/* "." and ".." count; of the descriptors, the one that reads the directory. */
+	/* The counts include "." and ".." and the descriptor that reads the directory. */
 	return argc > 1 &&
 	       (entries("/proc/self/task") != 3 || entries("/proc/self/fd") > 6);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program needs to be traced: one event type, opened once by name, and one call
- * where something happens. Untraced, that call costs next to nothing.
+ * Everything that a program needs to be traced: it opens an event type by its name, once,
+ * and calls a function where something happens. While nobody traces the program, that
+ * call costs next to nothing.
  *
- *	cc hello.c -lposixtrace && ptrace-run -o hello.log -- ./a.out && ptrace-dump hello.log
+ * 	cc hello.c -lposixtrace && ptrace-run -o hello.log -- ./a.out && ptrace-dump hello.log
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Examples, built with everything else so that they stay right; not installed.
+# Examples: `make` builds them, so that they stay right; they are not installed.
 
 noinst_PROGRAMS += %D%/hello
 

@@ -3,26 +3,26 @@
  * A small bank on SQLite, traced through SQLite's own hooks. Several threads, each with a
  * connection of its own, move money between accounts of one database in WAL mode: indexed
  * reads, inserts, updates, transactions that commit, transactions that roll back because
- * somebody is out of money, waits for the one write lock, and now and then a query that
- * has to scan everything. At the end the books must balance.
+ * an account has no money left, waits for the only write lock, and now and then a query
+ * that has to scan everything. At the end the sum of all money must be right.
  *
- *	ptrace-run -o run.log -- sqlite-trace
- *	ptrace-dump run.log | jq -c 'select(.event == "sql.end") | .data | fromjson'
+ * 	ptrace-run -o run.log -- sqlite-trace
+ * 	ptrace-dump run.log | jq -c 'select(.event == "sql.end") | .data | fromjson'
  *
  * The data of each event is one JSON object as text:
  *
- *	sql.begin     thread, stmt, sql             a statement starts
- *	sql.row       thread, stmt, row             it yielded its row number `row`
- *	sql.end       thread, stmt, ns, rows, scan, sql
- *	                                            it ended, `ns` after its start, with
- *	                                            `scan` steps forward in a full scan
- *	sql.progress  thread, stmt, sql             it did another PROGRESS_STEPS steps
- *	sql.busy      thread, stmt, tries, sql      it is about to wait for a lock
- *	sql.commit    thread                        a transaction that wrote ends well
- *	sql.rollback  thread                        a transaction is undone
+ * 	sql.begin     thread, stmt, sql             a statement starts
+ * 	sql.row       thread, stmt, row             it yielded its row number `row`
+ * 	sql.end       thread, stmt, ns, rows, scan, sql
+ * 	                                            it ended, `ns` after its start, with
+ * 	                                            `scan` steps forward in a full scan
+ * 	sql.progress  thread, stmt, sql             it did another PROGRESS_STEPS steps
+ * 	sql.busy      thread, stmt, tries, sql      it is about to wait for a lock
+ * 	sql.commit    thread                        a transaction that wrote ends well
+ * 	sql.rollback  thread                        a transaction is undone
  *
- * Statements are numbered per thread. On standard output goes, in the format of uniq -c,
- * how often each hook ran, so that one can see whether a trace has them all.
+ * Each thread numbers its statements. At the end the program prints, in the format of
+ * uniq -c, how often each hook ran, so that one can see whether a trace has all events.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -45,15 +45,17 @@
 #define THREADS_DEFAULT 4
 #define THREADS_MAX 64
 #define ACCOUNTS 1000
-/* Small enough against AMOUNT_MAX that a fair share of the transfers has to roll back. */
+/* So small, compared with AMOUNT_MAX, that a good part of the transfers has to roll
+ * back. */
 #define BALANCE_START 500
 #define AMOUNT_MAX 400
-/* A progress event per this many steps of SQLite's virtual machine: only statements that
- * take milliseconds get there. */
+/* A progress event is recorded after so many steps of SQLite's virtual machine, which
+ * only statements that take milliseconds reach. */
 #define PROGRESS_STEPS 100000
-/* Statements of one connection that may be unfinished at the same time. */
+/* The most statements of one connection that are unfinished at the same time. */
 #define OPEN_MAX_STMTS 4
-/* Data of an event. Longer SQL is cut, so that the rest of the object always fits. */
+/* The most bytes of an event's data. Longer SQL is cut, so that the rest of the object
+ * fits. */
 #define TEXT_MAX 640
 #define SQL_MAX 512
 
@@ -66,7 +68,7 @@ static const char *const event_names[EVENT_COUNT] = {
 
 static trace_event_id_t event_ids[EVENT_COUNT];
 
-/* A connection and what its hooks need; used by one thread only. */
+/* A connection and what its hooks need. Only one thread uses it. */
 struct connection {
 	sqlite3 *db;
 	unsigned thread;
@@ -82,8 +84,8 @@ struct connection {
 };
 
 /*
- * The tracing half. The hooks run inside SQLite, so they allocate nothing, take no lock
- * and call nothing of SQLite but what it allows there.
+ * The half that traces. The hooks run inside SQLite, so they allocate nothing, take no
+ * lock, and call only those functions of SQLite that it allows there.
  */
 
 static uint64_t now_ns(void)
@@ -128,8 +130,8 @@ static void text_number(struct text *text, const char *key, uint64_t value)
 		text_byte(text, digits[i++]);
 }
 
-/* SQL as a JSON string; runs of white space become one blank. Bytes that are not ASCII
- * pass as they are: SQLite's text is UTF-8, and the cut falls between characters. */
+/* Puts SQL as a JSON string; white space becomes one blank. Bytes that are not ASCII stay
+ * as they are: SQLite's text is UTF-8, and it is cut between characters. */
 static void text_sql(struct text *text, const char *sql)
 {
 	size_t limit = text->used + SQL_MAX;
@@ -179,7 +181,7 @@ static void statement_begin(struct connection *c, sqlite3_stmt *stmt, const char
 	struct text text = {.used = 0};
 	struct open_stmt *o = open_stmt_find(c, NULL);
 
-	/* A trigger announces itself by a comment instead of the statement's own text. */
+	/* For a trigger, SQLite passes a comment instead of a statement. */
 	if (!o || (sql[0] == '-' && sql[1] == '-'))
 		return;
 	*o = (struct open_stmt){.stmt = stmt, .number = ++c->stmt_count};
@@ -196,7 +198,8 @@ static void statement_row(struct connection *c, sqlite3_stmt *stmt)
 	struct text text = {.used = 0};
 	struct open_stmt *o = open_stmt_find(c, stmt);
 
-	/* SQLite reads its schema by statements that it does not announce. */
+	/* SQLite reads its schema by statements for which it did not call
+	 * statement_begin(). */
 	if (!o)
 		return;
 	text_number(&text, "thread", c->thread);
@@ -205,7 +208,7 @@ static void statement_row(struct connection *c, sqlite3_stmt *stmt)
 	text_emit(&text, c, ROW);
 }
 
-/* SQLite's own estimate of the time has the resolution of its clock, a millisecond. */
+/* The time that SQLite itself passes here has a resolution of a millisecond only. */
 static void statement_end(struct connection *c, sqlite3_stmt *stmt)
 {
 	uint64_t end_ns = now_ns();
@@ -271,7 +274,7 @@ static void on_rollback(void *context)
 	text_emit(&text, c, ROLLBACK);
 }
 
-/* Waits somewhat longer each time; never gives up, as every lock is held briefly. */
+/* Waits somewhat longer each time. It never gives up, as no lock is held for long. */
 static atomic_uint waits;
 
 static int on_busy(void *context, int tries)
@@ -400,7 +403,8 @@ static void connection_open(struct connection *c, unsigned thread)
 					    SQLITE_OPEN_NOMUTEX,
 				    NULL));
 	hooks_install(c);
-	/* Not durable at power failure, which is what keeps this from measuring fsync(). */
+	/* The data need not survive a power failure; without this, time would go to
+	 * fsync(). */
 	execute(c->db, "PRAGMA synchronous = OFF");
 }
 
@@ -462,7 +466,7 @@ static void transfer(struct teller *t)
 }
 
 /* The first teller keeps the write lock until another one has had to wait for it, so that
- * even a short run shows what that looks like. */
+ * even a short run has events of waiting. */
 static void bank_open(struct teller *t)
 {
 	struct timespec pause = {.tv_nsec = 100000};
@@ -490,7 +494,7 @@ static void *teller_work(void *argument)
 		      sqlite3_prepare_v3(c->db, queries[i], -1, SQLITE_PREPARE_PERSISTENT,
 					 &t->stmts[i], NULL));
 	bank_open(t);
-	/* The count is of statements that began, so it is only roughly met. */
+	/* The number of statements is met only roughly, as a round has many of them. */
 	for (unsigned round = 1; c->stmt_count < stmts_per_teller || round == 1;
 	     round++) {
 		transfer(t);
