@@ -27,8 +27,8 @@
 #define PTRC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PTRC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* The pointer arguments with these numbers (from 1; without numbers: all) are not null. Only for
- * internal functions: a public one answers EINVAL to a null pointer. */
+/* The pointer arguments with these numbers (from 1; without numbers: all) are not null.
+ * Only for internal functions: a public one answers EINVAL to a null pointer. */
 #define PTRC_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
 #define PTRC_MUST_CHECK __attribute__((warn_unused_result))
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first access to a page of a sparse shared object ends in SIGBUS if the file system is full.
- * So pages are backed with memory before the first access, by a call that can fail.
+ * The first access to a page of a sparse shared object ends in SIGBUS if the file system
+ * is full. So pages are backed with memory before the first access, by a call that can
+ * fail.
  */
 #ifndef PTRC_LIB_BASE_POPULATE_H
 #define PTRC_LIB_BASE_POPULATE_H
@@ -14,8 +15,8 @@
 
 #define PTRC_MADV_POPULATE_WRITE 23
 
-/* False: there is no memory. Kernels before 5.14 do not know the advice; there the first access
- * has to be risked. */
+/* False: there is no memory. Kernels before 5.14 do not know the advice; there the first
+ * access has to be risked. */
 static inline bool ptrc_populate(const void *start, uint64_t bytes)
 {
 	uintptr_t from = (uintptr_t)start & ~(uintptr_t)4095;

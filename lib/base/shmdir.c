@@ -74,9 +74,9 @@ uint64_t ptrc_shmdir_new_id(void)
 {
 	uint64_t id = 0;
 
-	/* 4 is GRND_INSECURE: identities have to differ, but may be guessed. Early at boot, or
-	 * with a kernel that lacks getrandom(), the clock and the address of a local variable
-	 * have to do. */
+	/* 4 is GRND_INSECURE: identities have to differ, but may be guessed. Early at
+	 * boot, or with a kernel that lacks getrandom(), the clock and the address of a
+	 * local variable have to do. */
 	if (ptrc_sys(SYS_getrandom, &id, sizeof(id), 4) != (long)sizeof(id) &&
 	    ptrc_sys(SYS_getrandom, &id, sizeof(id), 1) != (long)sizeof(id)) {
 		static _Atomic uint64_t count;
@@ -157,8 +157,9 @@ static int make_directory(int base, const char *name, uid_t uid)
 	}
 	if (caller() != 0)
 		return EPERM;
-	/* Root makes one for another user under another name, and moves it to its place when it
-	 * is complete: so root gives away nothing but the directory that it has just made. */
+	/* Root makes one for another user under another name, and moves it to its place
+	 * when it is complete: so root gives away nothing but the directory that it has
+	 * just made. */
 	memcpy(temp, ".posixtrace-", 12);
 	*put_hex(temp + 12, ptrc_shmdir_new_id()) = '\0';
 	ret = ptrc_sys(SYS_mkdirat, base, temp, 0700);
@@ -198,10 +199,10 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 		   (st.st_mode & MODE_BITS & ~0700U)) {
 		error = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
-		/* This or another process of the user has just made it, under a umask that
-		 * takes rights from the owner. Nobody else could have put anything there. Root
-		 * does not mend another user's directory, as that user may exchange it for
-		 * something else meanwhile. */
+		/* This or another process of the user has just made it, under a umask
+		 * that takes rights from the owner. Nobody else could have put anything
+		 * there. Root does not mend another user's directory, as that user may
+		 * exchange it for something else meanwhile. */
 		if (uid != caller() || ptrc_sys(SYS_fchmodat, base, name, 0700))
 			error = EPERM;
 		else
@@ -228,7 +229,8 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 	error = ptrc_file_open(AT_FDCWD, BASE, O_PATH | O_DIRECTORY, 0, &base);
 	if (error)
 		return error == ENOENT && !is_create ? ENOENT : shortage(error);
-	/* In a base directory where others may rename and remove, anything could be exchanged. */
+	/* In a base directory where others may rename and remove, anything could be
+	 * exchanged. */
 	if (ptrc_file_stat(base, &st) ||
 	    (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) ||
 	    (st.st_uid != 0 && !uid_outside(uid, &number))) {

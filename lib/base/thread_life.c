@@ -5,11 +5,12 @@
 
 #include <fcntl.h>
 
-/* The unit of start times is 10 ms (USER_HZ). A thread claims something after its start; the slack
- * is for rounding. */
+/* The unit of start times is 10 ms (USER_HZ). A thread claims something after its start;
+ * the slack is for rounding. */
 #define TICK_MS 10
 #define SLACK_TICKS 2
-/* The start time in /proc/TID/stat, counted from 0 behind the bracket that closes the name. */
+/* The start time in /proc/TID/stat, counted from 0 behind the bracket that closes the
+ * name. */
 #define START_FIELD 20
 
 static long read_stat(int tid, char *text, unsigned long size)

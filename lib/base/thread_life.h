@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Has a thread ended? Asked about the owners of slots, chunks and locks, never on the event path. */
+/* Has a thread ended? Asked about the owners of slots, chunks and locks, never on the
+ * event path. */
 #ifndef PTRC_LIB_BASE_THREAD_LIFE_H
 #define PTRC_LIB_BASE_THREAD_LIFE_H
 
@@ -17,8 +18,8 @@ static inline bool ptrc_thread_is_gone(int tid)
 	return tid > 0 && ptrc_sys(SYS_tkill, tid, 0) == -ESRCH;
 }
 
-/* The same for the first thread of a process; true also for a dead process that its parent has not
- * waited for yet. Takes a few microseconds. */
+/* The same for the first thread of a process; true also for a dead process that its
+ * parent has not waited for yet. Takes a few microseconds. */
 static inline bool ptrc_thread_is_dead(int tid)
 {
 	struct pollfd p = {.events = POLLIN};
@@ -28,7 +29,8 @@ static inline bool ptrc_thread_is_dead(int tid)
 
 	if (ptrc_thread_is_gone(tid))
 		return true;
-	/* Only a first thread stays as a zombie, and only a first thread has such a descriptor. */
+	/* Only a first thread stays as a zombie, and only a first thread has such a
+	 * descriptor. */
 	fd = ptrc_sys(SYS_pidfd_open, tid, 0);
 	if (fd < 0)
 		return false;
@@ -38,8 +40,9 @@ static inline bool ptrc_thread_is_dead(int tid)
 	return is_dead;
 }
 
-/* Has the thread ended that had the id at time claim_ms of CLOCK_BOOTTIME? A thread that has the
- * id now but was born later is another one. Reads /proc: asked only if there is a reason. */
+/* Has the thread ended that had the id at time claim_ms of CLOCK_BOOTTIME? A thread that
+ * has the id now but was born later is another one. Reads /proc: asked only if there is a
+ * reason. */
 bool ptrc_thread_has_ended(int tid, uint64_t claim_ms);
 
 #endif

@@ -19,8 +19,8 @@
 /* Without a pidfd: a keeper without its lock after this time is dead. It takes the lock
  * within a millisecond of its birth. */
 #define START_WAIT_NS INT64_C(5000000000)
-/* Somebody may kill a keeper at its birth. If this many die, the cause is in the memory of
- * the stream, and would kill the next as well. */
+/* Somebody may kill a keeper at its birth. If this many die, the cause is in the memory
+ * of the stream, and would kill the next as well. */
 #define START_TRIES 5
 /* The same, for keepers that die while they carry out one command. */
 #define RESTARTS_MAX 20
@@ -39,8 +39,8 @@ static bool has_ended(const struct ptrc_keeper_args *args,
 
 	if (process->pidfd >= 0)
 		return ptrc_sys(SYS_ppoll, &p, 1, &none, 0, 8) > 0;
-	/* Kernels before 5.3. An ended process keeps its number until its parent has waited
-	 * for it. */
+	/* Kernels before 5.3. An ended process keeps its number until its parent has
+	 * waited for it. */
 	return ptrc_sys(SYS_kill, process->pid, 0) == -ESRCH ||
 	       (waited_ns > START_WAIT_NS && !lives(args));
 }
@@ -74,7 +74,8 @@ static int try_start(const struct ptrc_keeper_args *args,
 	error = ptrc_keeper_launch(args, task, &process);
 	if (error)
 		return error;
-	/* As long as it takes: the head of the log may have to wait for room in a pipe. */
+	/* As long as it takes: the head of the log may have to wait for room in a
+	 * pipe. */
 	while ((said = atomic_load_explicit(&header->keeper_pid, memory_order_acquire)) ==
 	       0) {
 		/* The keeper may have said its word between the two looks, and ended. */
@@ -102,8 +103,8 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 	int error = ECHILD;
 
 	/* A keeper in another pid namespace would take the stream's writers for dead, and
-	 * would die with the helper that made it, the first process of that namespace. One in
-	 * another time namespace would read another clock. */
+	 * would die with the helper that made it, the first process of that namespace.
+	 * One in another time namespace would read another clock. */
 	if (ptrc_procfs_bears_elsewhere())
 		return EPERM;
 	/* The log of an orphan stays under the limit of its own controller. */
@@ -153,8 +154,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 		uint32_t number =
 			atomic_load_explicit(&header->keeper_seq, memory_order_acquire);
 
-		/* It is another than `seq` only by damage to the memory of the stream. The
-		 * keeper then answers with the number that it has read. */
+		/* It is another than `seq` only by damage to the memory of the stream.
+		 * The keeper then answers with the number that it has read. */
 		if (done == number)
 			break;
 		sleep_on(&header->keeper_done, done);

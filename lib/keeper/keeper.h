@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper: the process that writes a stream's log and outlives the stream's controller.
- * It maps the stream object, holds its lock byte PTRC_LIVE_KEEPER, obeys the commands in
- * header.keeper_command, flushes by itself where the policy is POSIX_TRACE_FLUSH, and does
- * what posix_trace_shutdown() would do when its controller has died.
+ * The keeper: the process that writes a stream's log and outlives the stream's
+ * controller. It maps the stream object, holds its lock byte PTRC_LIVE_KEEPER, obeys the
+ * commands in header.keeper_command, flushes by itself where the policy is
+ * POSIX_TRACE_FLUSH, and does what posix_trace_shutdown() would do when its controller
+ * has died.
  *
  * Here a controller starts a keeper and gives it commands. keeper_launch.h makes the
  * process, keeper_life.h is what that runs, keeper_work.h what it does to stream and log;
@@ -18,8 +19,8 @@
 #include "lib/keeper/keeper_launch.h"
 #include "lib/stream/stream.h"
 
-/* Starts a keeper and waits for its first word: that it holds its lock and has written the
- * head of the log (PTRC_KEEPER_NEW), or continues where a killed keeper stopped
+/* Starts a keeper and waits for its first word: that it holds its lock and has written
+ * the head of the log (PTRC_KEEPER_NEW), or continues where a killed keeper stopped
  * (PTRC_KEEPER_RESTART), or has finished the log (PTRC_KEEPER_ORPHAN).
  *   ENOSPC, EFBIG, EIO...  the keeper's own failure.
  *   ENOMEM                 it cannot be started.
@@ -31,11 +32,11 @@ PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 				      struct ptrc_stream_header *header,
 				      enum ptrc_keeper_task task);
 
-/* Gives the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and waits for its end; if
- * the keeper is dead another is started first. The caller holds the controller's lock.
- * `origin` and `addr` say whose call it is; origin null: nobody's. Returns the error number of
- * the command, or ECHILD: the keeper is dead, no other can be started (or args is null,
- * as the caller has no descriptors for one), and nothing was done. */
+/* Gives the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and waits for its end;
+ * if the keeper is dead another is started first. The caller holds the controller's lock.
+ * `origin` and `addr` say whose call it is; origin null: nobody's. Returns the error
+ * number of the command, or ECHILD: the keeper is dead, no other can be started (or args
+ * is null, as the caller has no descriptors for one), and nothing was done. */
 PTRC_NONNULL(2)
 PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 					struct ptrc_stream_header *header,

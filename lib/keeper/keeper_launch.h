@@ -8,7 +8,8 @@
 #include "lib/base/common.h"
 #include "lib/keeper/keeper_life.h"
 
-/* What a keeper works with. The caller keeps these descriptors; the keeper gets copies. */
+/* What a keeper works with. The caller keeps these descriptors; the keeper gets
+ * copies. */
 struct ptrc_keeper_args {
 	int log_fd;
 	int stream_fd; /* the stream object */

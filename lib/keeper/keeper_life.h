@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a keeper, from the first instruction to the end of the process: in a program of
- * its own, or in a forked copy of the process that started it. Freestanding.
+ * The life of a keeper, from the first instruction to the end of the process: in a
+ * program of its own, or in a forked copy of the process that started it. Freestanding.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_LIFE_H
 #define PTRC_LIB_KEEPER_KEEPER_LIFE_H

@@ -12,9 +12,9 @@
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_reader.h"
 
-/* Opens the log that the header names. The header stands in memory that any process of the
- * user can write, and the caller may be root: so only a regular file of that user will do, the
- * very file that the keeper had, which is the log of this very stream. */
+/* Opens the log that the header names. The header stands in memory that any process of
+ * the user can write, and the caller may be root: so only a regular file of that user
+ * will do, the very file that the keeper had, which is the log of this very stream. */
 static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, int *fd)
 {
 	char path[sizeof(h->log_path)];
@@ -47,8 +47,8 @@ static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, in
 	return error;
 }
 
-/* The descriptor of the names object, or -1: it goes with the last process that used it. Then
- * the log has the names that it got with earlier flushes. */
+/* The descriptor of the names object, or -1: it goes with the last process that used it.
+ * Then the log has the names that it got with earlier flushes. */
 static int open_names(const struct ptrc_keeper_args *args, uint32_t uid, uint64_t id,
 		      int *fd)
 {
@@ -95,7 +95,8 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd)
 	if (error)
 		return error == ENOMEM ? EAGAIN : 0;
 	error = finish(&args, uid, stream.header);
-	/* All else would fail for the next process, too: what could not be saved is lost. */
+	/* All else would fail for the next process, too: what could not be saved is
+	 * lost. */
 	error = error && ptrc_keeper_may_wait(stream.header, error) ? EAGAIN : 0;
 	ptrc_stream_unmap(&stream);
 	return error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a keeper does to a stream and its log: flush, clear, close. Freestanding: raw system
- * calls only.
+ * What a keeper does to a stream and its log: flush, clear, close. Freestanding: raw
+ * system calls only.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_WORK_H
 #define PTRC_LIB_KEEPER_KEEPER_WORK_H

@@ -36,10 +36,10 @@ int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more)
 
 int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t bytes)
 {
-	int err = ptrc_log_buffer_reserve(b, bytes);
+	int error = ptrc_log_buffer_reserve(b, bytes);
 
-	if (err)
-		return err;
+	if (error)
+		return error;
 	if (bytes)
 		memcpy(b->bytes + b->used, data, bytes);
 	b->used += bytes;
@@ -60,7 +60,7 @@ static const struct ptrc_record *record_at(const struct ptrc_log_batch *b, uint6
 	return (const struct ptrc_record *)(const void *)(b->data.bytes + off);
 }
 
-/* Is there a whole record before end? */
+/* Is there a whole record between the two offsets? */
 static bool is_whole(const struct ptrc_log_batch *b, uint64_t off, uint64_t end)
 {
 	return end - off >= sizeof(struct ptrc_record) &&
@@ -77,22 +77,23 @@ static int64_t time_of(const struct ptrc_record *r, int64_t base_ns)
 	return ns;
 }
 
-/* Steps over contexts to the next event and notes its time. False at the end. */
-static bool settle(const struct ptrc_log_batch *b, struct ptrc_log_batch_run *run)
+/* Moves the cursor over CONTEXT records to the next event and notes its time. False at
+ * the end. */
+static bool find_event(const struct ptrc_log_batch *b, struct ptrc_log_stretch *stretch)
 {
-	while (run->pos < run->end && is_whole(b, run->pos, run->end)) {
-		const struct ptrc_record *r = record_at(b, run->pos);
+	while (stretch->pos < stretch->end && is_whole(b, stretch->pos, stretch->end)) {
+		const struct ptrc_record *r = record_at(b, stretch->pos);
 
 		if (!(r->id_flags & PTRC_REC_CONTEXT)) {
-			run->next_ns = time_of(r, run->base_ns);
+			stretch->next_ns = time_of(r, stretch->base_ns);
 			return true;
 		}
-		if (ptrc_record_len(r) >= sizeof(run->origin))
-			memcpy(&run->origin, (const uint8_t *)r + ptrc_record_head(r),
-			       sizeof(run->origin));
-		run->pos += ptrc_record_size(r);
+		if (ptrc_record_len(r) >= sizeof(stretch->origin))
+			memcpy(&stretch->origin, (const uint8_t *)r + ptrc_record_head(r),
+			       sizeof(stretch->origin));
+		stretch->pos += ptrc_record_size(r);
 	}
-	run->end = run->pos;
+	stretch->end = stretch->pos;
 	return false;
 }
 
@@ -101,15 +102,16 @@ static bool is_counted(const struct ptrc_record *r)
 	return !(r->id_flags & PTRC_REC_HIDDEN);
 }
 
-/* What is in the run, which may be damaged: its end, the time of its first event, and the
- * batch's sums. False: nothing. */
-static bool examine(struct ptrc_log_batch *b, struct ptrc_log_batch_run *run)
+/* Walks a stretch whose sums are not known, or which may be damaged: finds its end and
+ * the time of its first event, and adds to the sums of the batch. False: it has no
+ * event. */
+static bool examine(struct ptrc_log_batch *b, struct ptrc_log_stretch *stretch)
 {
-	struct ptrc_log_batch_run walk = *run;
+	struct ptrc_log_stretch walk = *stretch;
 
-	if (!settle(b, &walk))
+	if (!find_event(b, &walk))
 		return false;
-	run->first_ns = walk.next_ns;
+	stretch->first_ns = walk.next_ns;
 	do {
 		const struct ptrc_record *r = record_at(b, walk.pos);
 
@@ -119,43 +121,43 @@ static bool examine(struct ptrc_log_batch *b, struct ptrc_log_batch_run *run)
 		b->events += is_counted(r);
 		walk.pos += ptrc_record_size(r);
 		walk.done = walk.pos;
-	} while (settle(b, &walk));
-	run->end = walk.done;
+	} while (find_event(b, &walk));
+	stretch->end = walk.done;
 	return true;
 }
 
 int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 {
-	struct ptrc_log_batch_run run = {.pos = b->data.used,
-					 .base_ns = in->base_ns,
-					 .origin = in->origin,
-					 .order = in->order};
-	int err;
+	struct ptrc_log_stretch stretch = {.pos = b->data.used,
+					   .base_ns = in->base_ns,
+					   .origin = in->origin,
+					   .order = in->order};
+	int error;
 
-	err = ptrc_log_buffer_reserve(&b->runs, sizeof(run));
-	if (!err)
-		err = ptrc_log_buffer_add(&b->data, in->records, in->bytes);
-	if (err)
-		return err;
-	run.end = run.pos + in->bytes;
+	error = ptrc_log_buffer_reserve(&b->stretches, sizeof(stretch));
+	if (!error)
+		error = ptrc_log_buffer_add(&b->data, in->records, in->bytes);
+	if (error)
+		return error;
+	stretch.end = stretch.pos + in->bytes;
 	if (in->largest && in->largest <= b->most) {
-		run.first_ns = in->first_ns;
+		stretch.first_ns = in->first_ns;
 		b->bytes += in->bytes;
 		b->events += in->event_count;
-	} else if (!examine(b, &run)) {
-		b->data.used = run.pos;
+	} else if (!examine(b, &stretch)) {
+		b->data.used = stretch.pos;
 		return 0;
 	}
-	b->data.used = run.end;
-	settle(b, &run);
-	run.mark = run.done = run.pos;
-	run.mark_origin = run.origin;
-	return ptrc_log_buffer_add(&b->runs, &run, sizeof(run));
+	b->data.used = stretch.end;
+	find_event(b, &stretch);
+	stretch.mark = stretch.done = stretch.pos;
+	stretch.mark_origin = stretch.origin;
+	return ptrc_log_buffer_add(&b->stretches, &stretch, sizeof(stretch));
 }
 
 void ptrc_log_batch_clear(struct ptrc_log_batch *b)
 {
-	b->data.used = b->runs.used = b->heap.used = 0;
+	b->data.used = b->stretches.used = b->heap.used = 0;
 	b->bytes = b->too_big = b->events = 0;
 }
 
@@ -168,7 +170,7 @@ void ptrc_log_batch_trim(struct ptrc_log_batch *b)
 void ptrc_log_batch_free(struct ptrc_log_batch *b)
 {
 	ptrc_log_buffer_free(&b->data);
-	ptrc_log_buffer_free(&b->runs);
+	ptrc_log_buffer_free(&b->stretches);
 	ptrc_log_buffer_free(&b->heap);
 	b->bytes = b->too_big = b->events = 0;
 }
@@ -184,12 +186,12 @@ static int hold_marker(struct ptrc_log_buffer *held, uint32_t id, int64_t ns)
 {
 	struct held_marker new = {.ns = ns}, *all;
 	size_t at = held->used / sizeof(new);
-	int err;
+	int error;
 
 	ptrc_record_fill(&new.record, 0, id | PTRC_REC_FULLSTAMP, 0, 0);
-	err = ptrc_log_buffer_add(held, &new, sizeof(new));
-	if (err)
-		return err;
+	error = ptrc_log_buffer_add(held, &new, sizeof(new));
+	if (error)
+		return error;
 	all = (struct held_marker *)(void *)held->bytes;
 	for (; at && all[at - 1].ns > ns; at--)
 		all[at] = all[at - 1];
@@ -200,15 +202,15 @@ static int hold_marker(struct ptrc_log_buffer *held, uint32_t id, int64_t ns)
 int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 			struct ptrc_log_buffer *held)
 {
-	struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
-	uint32_t count = ptrc_log_batch_run_count(b);
+	struct ptrc_log_stretch *stretches = ptrc_log_batch_stretches(b);
+	uint32_t count = ptrc_log_batch_stretch_count(b);
 	int64_t last_ns = INT64_MIN;
 	uint32_t last_order = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct ptrc_log_batch_run walk = runs[i];
+		struct ptrc_log_stretch walk = stretches[i];
 
-		while (settle(b, &walk)) {
+		while (find_event(b, &walk)) {
 			const struct ptrc_record *r = record_at(b, walk.pos);
 
 			if (!ptrc_log_is_marker(ptrc_record_id(r)) &&
@@ -224,22 +226,23 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 	if (!is_after_stop)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct ptrc_log_batch_run walk = runs[i];
+		struct ptrc_log_stretch walk = stretches[i];
 		uint64_t end = walk.pos;
 		bool has_tail = false;
 
-		/* Markers stand in runs of the keeper: what we want is their tail. */
-		while (settle(b, &walk)) {
+		/* All markers stand in stretches of the keeper, and those behind the last
+		 * STOP at their ends. */
+		while (find_event(b, &walk)) {
 			const struct ptrc_record *r = record_at(b, walk.pos);
 
 			walk.pos += ptrc_record_size(r);
 			if (ptrc_log_is_marker(ptrc_record_id(r)) &&
 			    walk.next_ns >= last_ns) {
-				int err = hold_marker(held, ptrc_record_id(r),
-						      walk.next_ns);
+				int error = hold_marker(held, ptrc_record_id(r),
+							walk.next_ns);
 
-				if (err)
-					return err;
+				if (error)
+					return error;
 				has_tail = true;
 				b->bytes -= ptrc_record_size(r);
 				b->events--;
@@ -248,16 +251,15 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 			}
 		}
 		if (has_tail)
-			runs[i].end = end;
+			stretches[i].end = end;
 	}
 	return 0;
 }
 
 /* ---- time order ---- */
 
-/* Runs of the same order and times come in the order in which they were added. */
-static bool is_earlier(const struct ptrc_log_batch_run *a,
-		       const struct ptrc_log_batch_run *b)
+/* Stretches of the same order and times come in the order in which they were added. */
+static bool is_earlier(const struct ptrc_log_stretch *a, const struct ptrc_log_stretch *b)
 {
 	if (a->next_ns != b->next_ns)
 		return a->next_ns < b->next_ns;
@@ -268,33 +270,33 @@ static bool is_earlier(const struct ptrc_log_batch_run *a,
 	return a < b;
 }
 
-PTRC_HEAP_DEFINE(heap, struct ptrc_log_batch_run, is_earlier);
+PTRC_HEAP_DEFINE(heap, struct ptrc_log_stretch, is_earlier);
 
-static struct ptrc_log_batch_run **heap_of(const struct ptrc_log_batch *b)
+static struct ptrc_log_stretch **heap_of(const struct ptrc_log_batch *b)
 {
-	return (struct ptrc_log_batch_run **)(void *)b->heap.bytes;
+	return (struct ptrc_log_stretch **)(void *)b->heap.bytes;
 }
 
 static size_t heap_count(const struct ptrc_log_batch *b)
 {
-	return b->heap.used / sizeof(struct ptrc_log_batch_run *);
+	return b->heap.used / sizeof(struct ptrc_log_stretch *);
 }
 
 int ptrc_log_batch_sort(struct ptrc_log_batch *b)
 {
-	struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
-	uint32_t count = ptrc_log_batch_run_count(b);
+	struct ptrc_log_stretch *stretches = ptrc_log_batch_stretches(b);
+	uint32_t count = ptrc_log_batch_stretch_count(b);
 
 	b->heap.used = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		struct ptrc_log_batch_run *run = &runs[i];
-		int err;
+		struct ptrc_log_stretch *stretch = &stretches[i];
+		int error;
 
-		if (!settle(b, run))
+		if (!find_event(b, stretch))
 			continue;
-		err = ptrc_log_buffer_add(&b->heap, &run, sizeof(run));
-		if (err)
-			return err;
+		error = ptrc_log_buffer_add(&b->heap, &stretch, sizeof(stretch));
+		if (error)
+			return error;
 	}
 	heap_build(heap_of(b), heap_count(b));
 	return 0;
@@ -302,14 +304,14 @@ int ptrc_log_batch_sort(struct ptrc_log_batch *b)
 
 bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *item)
 {
-	struct ptrc_log_batch_run *run;
+	struct ptrc_log_stretch *stretch;
 
 	if (b->heap.used == 0)
 		return false;
-	run = heap_of(b)[0];
-	item->run = run;
-	item->record = record_at(b, run->pos);
-	item->ns = run->next_ns;
+	stretch = heap_of(b)[0];
+	item->stretch = stretch;
+	item->record = record_at(b, stretch->pos);
+	item->ns = stretch->next_ns;
 	item->size = ptrc_record_size(item->record);
 	item->id = ptrc_record_id(item->record);
 	item->is_hidden = !is_counted(item->record);
@@ -318,54 +320,55 @@ bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *i
 
 void ptrc_log_batch_take(struct ptrc_log_batch *b)
 {
-	struct ptrc_log_batch_run **heap = heap_of(b), *run = heap[0];
-	const struct ptrc_record *r = record_at(b, run->pos);
+	struct ptrc_log_stretch **heap = heap_of(b), *stretch = heap[0];
+	const struct ptrc_record *r = record_at(b, stretch->pos);
 
 	b->bytes -= ptrc_record_size(r);
 	if (ptrc_record_size(r) > b->most)
 		b->too_big -= ptrc_record_size(r);
 	b->events -= is_counted(r);
-	run->pos += ptrc_record_size(r);
-	run->done = run->pos;
-	if (settle(b, run)) {
+	stretch->pos += ptrc_record_size(r);
+	stretch->done = stretch->pos;
+	if (find_event(b, stretch)) {
 		heap_sift_down(heap, heap_count(b), 0);
 	} else {
 		heap_pop(heap, heap_count(b));
-		b->heap.used -= sizeof(run);
+		b->heap.used -= sizeof(stretch);
 	}
 }
 
 void ptrc_log_batch_mark(struct ptrc_log_batch *b)
 {
-	struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
-	uint32_t count = ptrc_log_batch_run_count(b);
+	struct ptrc_log_stretch *stretches = ptrc_log_batch_stretches(b);
+	uint32_t count = ptrc_log_batch_stretch_count(b);
 
 	for (uint32_t i = 0; i < count; i++) {
-		runs[i].mark = runs[i].done = runs[i].pos;
-		runs[i].mark_origin = runs[i].origin;
+		stretches[i].mark = stretches[i].done = stretches[i].pos;
+		stretches[i].mark_origin = stretches[i].origin;
 	}
 }
 
 int ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
-	const struct ptrc_log_batch_run *runs = ptrc_log_batch_runs(b);
-	uint32_t count = ptrc_log_batch_run_count(b);
+	const struct ptrc_log_stretch *stretches = ptrc_log_batch_stretches(b);
+	uint32_t count = ptrc_log_batch_stretch_count(b);
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct ptrc_log_section section = {.base_ns = runs[i].base_ns,
-						   .origin = runs[i].mark_origin,
-						   .bytes = runs[i].done - runs[i].mark,
-						   .order = runs[i].order};
-		int err;
+		struct ptrc_log_section section = {.base_ns = stretches[i].base_ns,
+						   .origin = stretches[i].mark_origin,
+						   .bytes = stretches[i].done -
+							    stretches[i].mark,
+						   .order = stretches[i].order};
+		int error;
 
 		if (section.bytes == 0)
 			continue;
-		err = ptrc_log_buffer_add(out, &section, sizeof(section));
-		if (!err)
-			err = ptrc_log_buffer_add(out, b->data.bytes + runs[i].mark,
-						  section.bytes);
-		if (err)
-			return err;
+		error = ptrc_log_buffer_add(out, &section, sizeof(section));
+		if (!error)
+			error = ptrc_log_buffer_add(
+				out, b->data.bytes + stretches[i].mark, section.bytes);
+		if (error)
+			return error;
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs on their way into a log: copied together, then taken out again in time order over
- * all of them, a slice at a time, so that what a bounded log keeps or gives up is always a
- * clean stretch of time. Freestanding; memory by mmap.
+ * The batch: all stretches of a flush on their way into the log. They are copied
+ * together, and then taken out again event by event, in time order over all of them; what
+ * is taken between two marks is a slice, for one packet. Freestanding; memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_BATCH_H
 #define PTRC_LIB_LOG_LOG_BATCH_H
@@ -14,13 +14,13 @@
 #include "lib/base/common.h"
 #include "lib/stream/drain.h"
 
-/* Grows; contents move. */
+/* Bytes that grow in number, and move when they do. */
 struct ptrc_log_buffer {
 	uint8_t *bytes;
 	uint64_t used, size;
 };
 
-/* Room for `more` bytes beyond those used: ENOMEM, or 0. */
+/* Makes room for `more` bytes beyond those used. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more);
 PTRC_NONNULL(1, 2)
@@ -28,14 +28,15 @@ PTRC_MUST_CHECK int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *d
 					uint64_t bytes);
 PTRC_NONNULL() void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
 
-/* A run of the batch, and a cursor in it. */
-struct ptrc_log_batch_run {
-	uint64_t pos, end; /* offsets in data: of the next event, behind the last */
+/* A stretch of the batch, and a cursor in it. */
+struct ptrc_log_stretch {
+	/* Offsets in the batch's data. */
+	uint64_t pos, end; /* of the next event; behind the last event */
 	uint64_t done;	   /* behind the last event taken */
-	uint64_t mark;	   /* where the slice begins in this run */
+	uint64_t mark;	   /* where the slice begins in this stretch */
 	int64_t base_ns;
 	int64_t next_ns;	    /* time of the event at pos */
-	int64_t first_ns;	    /* of the whole run */
+	int64_t first_ns;	    /* time of the first event of all */
 	struct ptrc_context origin; /* of the event at pos */
 	struct ptrc_context mark_origin;
 	uint32_t order;
@@ -43,69 +44,71 @@ struct ptrc_log_batch_run {
 
 struct ptrc_log_batch {
 	struct ptrc_log_buffer data;
-	struct ptrc_log_buffer runs; /* struct ptrc_log_batch_run */
-	struct ptrc_log_buffer heap; /* pointers to runs, a heap: earliest first */
-	uint64_t bytes;		     /* of events not taken yet, HIDDEN ones too */
-	uint64_t events;	     /* those of them that count */
-	uint64_t most;		     /* the log takes no larger event; set by the user */
-	uint64_t too_big;	     /* bytes of larger ones, part of `bytes` */
+	struct ptrc_log_buffer stretches; /* struct ptrc_log_stretch */
+	struct ptrc_log_buffer heap; /* pointers to stretches, a heap: earliest first */
+	uint64_t bytes;		     /* of events not taken yet, HIDDEN ones included */
+	uint64_t events;	     /* the number of those that are not HIDDEN */
+	uint64_t most;	  /* the log takes no larger event; set by the writer */
+	uint64_t too_big; /* bytes of larger ones, part of `bytes` */
 };
 
-/* An event of the batch. */
+/* An event of the batch; valid until the batch changes. */
 struct ptrc_log_item {
 	const struct ptrc_record *record;
-	struct ptrc_log_batch_run *run;
+	struct ptrc_log_stretch *stretch;
 	int64_t ns;
 	uint64_t size;
 	uint32_t id;
 	bool is_hidden;
 };
 
-/* Give memory back, but for so much. While events come in quantity it is kept from flush to
- * flush: fresh pages cost as much as all else. A keeper that goes to sleep calls this. */
+/* Gives memory back, but for so much. A keeper calls this before it sleeps. While many
+ * events come the memory is kept from flush to flush, as fresh pages cost as much time as
+ * all the rest of a flush. */
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
 PTRC_NONNULL() void ptrc_log_batch_trim(struct ptrc_log_batch *b);
 
-/* Copies the run. What is damaged in it is left out. ENOMEM. */
+/* Adds a copy of the stretch, up to the first damage in it. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
-int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *run);
+int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *stretch);
 PTRC_NONNULL() void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 PTRC_NONNULL() void ptrc_log_batch_free(struct ptrc_log_batch *b);
-static inline struct ptrc_log_batch_run *
-ptrc_log_batch_runs(const struct ptrc_log_batch *b)
+static inline struct ptrc_log_stretch *
+ptrc_log_batch_stretches(const struct ptrc_log_batch *b)
 {
-	return (struct ptrc_log_batch_run *)(void *)b->runs.bytes;
+	return (struct ptrc_log_stretch *)(void *)b->stretches.bytes;
 }
 
-static inline uint32_t ptrc_log_batch_run_count(const struct ptrc_log_batch *b)
+static inline uint32_t ptrc_log_batch_stretch_count(const struct ptrc_log_batch *b)
 {
-	return (uint32_t)(b->runs.used / sizeof(struct ptrc_log_batch_run));
+	return (uint32_t)(b->stretches.used / sizeof(struct ptrc_log_stretch));
 }
 
-/* Of a flush, not of what is traced. */
+/* Is it a marker of a flush, and no event of the traced program? */
 static inline bool ptrc_log_is_marker(uint32_t id)
 {
 	return id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
 }
 
-/* Takes away the markers that follow the last other event, if
- * that is a STOP, or if there is none and is_after_stop; appends them to `held`, as
- * records with full stamps. ENOMEM. */
+/* Takes the markers out of the batch that follow the last other event, if that is a STOP,
+ * or if there is no other and is_after_stop is set. Appends them to `held`, as records
+ * with full stamps. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 					struct ptrc_log_buffer *held);
 
-/* All runs are there: order them. ENOMEM. */
+/* Called when all stretches are there: puts them in order. ENOMEM. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_batch_sort(struct ptrc_log_batch *b);
-/* The earliest event not taken; false if there is none. */
+/* The earliest event that was not taken; false: there is none. */
 PTRC_NONNULL()
 bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *item);
-/* Take it. */
+/* Takes that event. */
 PTRC_NONNULL() void ptrc_log_batch_take(struct ptrc_log_batch *b);
-/* A slice begins: what is taken from here on, ... */
+/* A slice begins here. */
 PTRC_NONNULL() void ptrc_log_batch_mark(struct ptrc_log_batch *b);
-/* ... added to `out` as sections of an EVENTS packet. ENOMEM. */
+/* Adds the events that were taken since then to `out`, as sections of an EVENTS packet.
+ * ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_slice(const struct ptrc_log_batch *b,
 					 struct ptrc_log_buffer *out);

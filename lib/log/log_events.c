@@ -11,9 +11,9 @@
 #include "lib/log/log_ring.h"
 #include "lib/model/eventset.h"
 
-/* Bytes of events in a packet, at most; in a small ring a sixteenth of its limit. A ring gives
- * up a whole packet at a time, and damage takes away a whole packet. Larger packets would
- * gain nothing in speed. */
+/* Bytes of events in a packet, at most; in a small ring a sixteenth of its limit. A ring
+ * gives up a whole packet at a time, and damage takes away a whole packet. Larger packets
+ * would gain nothing in speed. */
 #define SLICE_MAX UINT64_C(65536)
 
 /* Keeps w->state.filter up to date: START and FILTER events tell the filter. */
@@ -97,8 +97,8 @@ static bool filter_is_empty(const uint64_t filter[17])
 	return true;
 }
 
-/* Begins the packet of a slice. Any packet of a ring may some day be the oldest that is left:
- * so each begins with the filter that is in force before its first event. */
+/* Begins the packet of a slice. Any packet of a ring may some day be the oldest that is
+ * left: so each begins with the filter that is in force before its first event. */
 static int slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 {
 	static const struct ptrc_log_ring none;
@@ -150,8 +150,8 @@ static int write_ring_events(struct ptrc_log_writer *w, const struct ptrc_log_fa
 	return 0;
 }
 
-/* Takes the events of the next slice from the batch. *is_full: an UNTIL_FULL log has no room
- * for the next event, whose time is *stop_ns. */
+/* Takes the events of the next slice from the batch. *is_full: an UNTIL_FULL log has no
+ * room for the next event, whose time is *stop_ns. */
 static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
 		       int64_t *stop_ns, bool *is_full)
 {
@@ -197,7 +197,8 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
 	}
 }
 
-/* Leaves out the oldest events of a flush that has more of them than the ring can hold. */
+/* Leaves out the oldest events of a flush that has more of them than the ring can
+ * hold. */
 static void discard_oldest(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_item item;
@@ -311,18 +312,18 @@ void ptrc_log_events_begin(struct ptrc_log_writer *w)
 	w->has_retry = false;
 }
 
-int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *run)
+int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
-	return ptrc_log_batch_add(&w->batch, run);
+	return ptrc_log_batch_add(&w->batch, stretch);
 }
 
-/* Adds to the flush the markers that earlier ones held back, and holds back those that follow
- * the last STOP now: an UNTIL_FULL log ends with its last STOP. */
+/* Adds to the flush the markers that earlier ones held back, and holds back those that
+ * follow the last STOP now: an UNTIL_FULL log ends with its last STOP. */
 static int add_held(struct ptrc_log_writer *w)
 {
-	struct ptrc_stretch run = {
+	struct ptrc_stretch stretch = {
 		.records = w->held.bytes, .bytes = (uint32_t)w->held.used, .order = 1};
-	int error = w->held.used ? ptrc_log_batch_add(&w->batch, &run) : 0;
+	int error = w->held.used ? ptrc_log_batch_add(&w->batch, &stretch) : 0;
 
 	w->held_next.used = 0;
 	if (!error)

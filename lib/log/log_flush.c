@@ -13,20 +13,20 @@
 #include "lib/stream/room.h"
 
 /*
- * A flush first copies every stretch that the drain gives it, as the log gets the events in time
- * order over all of them. When they are written it commits each stretch: takes out of the
- * stream what was copied, by a note made at the time of the copy. Events that a slow writer
- * has added to the stretch since then stay for the next flush.
+ * A flush first copies every stretch that the drain gives it, as the log gets the events
+ * in time order over all of them. When they are written it commits each stretch: takes
+ * out of the stream what was copied, by a note made at the time of the copy. Events that
+ * a slow writer has added to the stretch since then stay for the next flush.
  */
 
-/* A tee that has not looked at the stream for so long has gone. It looks every few milliseconds,
- * but may have to wait for a processor. */
+/* A tee that has not looked at the stream for so long has gone. It looks every few
+ * milliseconds, but may have to wait for a processor. */
 #define TEE_AWAY_NS UINT64_C(150000000)
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
 
-/* Adds the note of the stretch that the drain is at to the list, and behind it its sums of
- * events per type. */
+/* Adds the note of the stretch that the drain is at to the list, and behind it its sums
+ * of events per type. */
 static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
 {
 	uint64_t bytes = d->note.sum_count * sizeof(struct ptrc_type_sum);
@@ -36,23 +36,23 @@ static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
 		     : ptrc_log_buffer_add(list, ptrc_drain_stretch_sums(d), bytes);
 }
 
-static int copy_runs(struct ptrc_log_writer *w, struct ptrc_drain *d,
-		     struct ptrc_log_buffer *list)
+static int copy_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
+			  struct ptrc_log_buffer *list)
 {
-	struct ptrc_stretch run;
+	struct ptrc_stretch stretch;
 	int error;
 
-	while ((error = ptrc_drain_next(d, &run)) == 0) {
+	while ((error = ptrc_drain_next(d, &stretch)) == 0) {
 		error = add_note(list, d);
 		if (!error)
-			error = ptrc_log_events_add(w, &run);
+			error = ptrc_log_events_add(w, &stretch);
 		if (error)
 			return error;
 	}
 	return error == ENODATA ? 0 : error;
 }
 
-static void commit_runs(struct ptrc_drain *d, const struct ptrc_log_buffer *list)
+static void commit_stretches(struct ptrc_drain *d, const struct ptrc_log_buffer *list)
 {
 	uint64_t at = 0;
 
@@ -65,9 +65,9 @@ static void commit_runs(struct ptrc_drain *d, const struct ptrc_log_buffer *list
 	}
 }
 
-/* Should this keeper die when the events are written but not committed, the next must know
- * which they were: notes that in the state, which is saved together with their being written
- * (ptrc_log_events_end). */
+/* Should this keeper die when the events are written but not committed, the next must
+ * know which they were: notes that in the state, which is saved together with their being
+ * written (ptrc_log_events_end). */
 static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		       const struct ptrc_log_buffer *list)
 {
@@ -89,12 +89,12 @@ static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 }
 
 /* Writes a stretch by itself. */
-static int write_one(struct ptrc_log_writer *w, const struct ptrc_stretch *run)
+static int write_one(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
 	int error;
 
 	ptrc_log_events_begin(w);
-	error = ptrc_log_events_add(w, run);
+	error = ptrc_log_events_add(w, stretch);
 	return error ? error : ptrc_log_events_end(w);
 }
 
@@ -106,11 +106,11 @@ static void commit_one(struct ptrc_drain *d)
 /* Where memory is too short to copy all stretches. */
 static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
-	struct ptrc_stretch run;
+	struct ptrc_stretch stretch;
 	int error;
 
-	while ((error = ptrc_drain_next(d, &run)) == 0) {
-		error = write_one(w, &run);
+	while ((error = ptrc_drain_next(d, &stretch)) == 0) {
+		error = write_one(w, &stretch);
 		if (error)
 			return error;
 		commit_one(d);
@@ -122,7 +122,8 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
-		/* It was left in the middle of a chunk, whose pin only its end lets go. */
+		/* It was left in the middle of a chunk, whose pin only its end lets
+		 * go. */
 		struct ptrc_stream *s = d->stream;
 
 		ptrc_drain_end(d, false, false);
@@ -133,9 +134,9 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 }
 
 /*
- * Before the events are taken out of the stream: gives a tee that looked at the stream a moment
- * ago the time to read them. Unless somebody waits for this flush, or the stream needs the
- * room.
+ * Before the events are taken out of the stream: gives a tee that looked at the stream a
+ * moment ago the time to read them. Unless somebody waits for this flush, or the stream
+ * needs the room.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 {
@@ -162,11 +163,12 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	int error;
 
 	ptrc_log_events_begin(w);
-	/* The drain has its end by now, so that the names of all its events are registered. */
+	/* The drain has its end by now, so that the names of all its events are
+	 * registered. */
 	error = ptrc_log_names_write(w, names);
 	if (error)
 		return error;
-	error = copy_runs(w, d, &list);
+	error = copy_stretches(w, d, &list);
 	if (error == ENOMEM) {
 		ptrc_log_buffer_free(&list);
 		error = start_over(d, &begin);
@@ -178,7 +180,7 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	}
 	if (!error) {
 		wait_for_tee(d->stream, d->until);
-		commit_runs(d, &list);
+		commit_stretches(d, &list);
 	}
 	w->state.written_until = 0;
 	if (!error)
@@ -187,8 +189,8 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error;
 }
 
-/* Suspends a stream whose log is full; also if a dead keeper had filled it and not come to
- * that. */
+/* Suspends a stream whose log is full; also if a dead keeper had filled it and not come
+ * to that. */
 static bool stop_if_log_is_full(struct ptrc_log_writer *w, struct ptrc_stream *s)
 {
 	if (!ptrc_log_is_full(w))
@@ -225,12 +227,12 @@ void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s)
 	};
 	bool is_full = stop_if_log_is_full(w, s);
 	struct ptrc_drain d;
-	struct ptrc_stretch run;
+	struct ptrc_stretch stretch;
 	int error;
 
 	if (w->state.written_until == 0 || ptrc_drain_begin_again(s, &d, &given))
 		return;
-	while ((error = ptrc_drain_next(&d, &run)) == 0)
+	while ((error = ptrc_drain_next(&d, &stretch)) == 0)
 		commit_one(&d);
 	w->state.written_until = 0;
 	ptrc_log_state_save(w);

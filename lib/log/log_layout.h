@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log as it stands in a file or goes through a pipe; docs/log-format.md tells it
- * byte by byte. Structs only. All numbers are little-endian, as all machines are that
- * this library runs on; times are nanoseconds since the Epoch.
+ * The log as it stands in a file or goes through a pipe; docs/log-format.md describes it
+ * byte by byte. All numbers are little-endian, as are all machines that the library runs
+ * on; times are nanoseconds since the Epoch.
  *
  *   struct ptrc_log_prefix
  *   HEAD packet      struct ptrc_log_head
@@ -59,9 +59,9 @@ enum ptrc_log_packet_type {
 };
 
 /* Flags of an EVENTS packet. */
-#define PTRC_LOG_HAS_RING 1U	   /* the payload begins with struct ptrc_log_ring */
-#define PTRC_LOG_HAS_FILTER 2U	   /* then 17 words: the filter before the first event */
-#define PTRC_LOG_FILTER_UNKNOWN 4U /* neither that nor an empty one */
+#define PTRC_LOG_HAS_RING 1U   /* the payload begins with struct ptrc_log_ring */
+#define PTRC_LOG_HAS_FILTER 2U /* then come 17 words: the filter before the first event */
+#define PTRC_LOG_FILTER_UNKNOWN 4U /* without both flags that filter is empty */
 
 struct ptrc_log_packet {
 	uint32_t magic;
@@ -69,7 +69,7 @@ struct ptrc_log_packet {
 	uint16_t flags;
 	uint64_t length;  /* of the payload, without padding */
 	uint64_t log_id;  /* the same in all packets of a log, random */
-	uint64_t seq;	  /* number of EVENTS packets written before this packet */
+	uint64_t seq;	  /* how many EVENTS packets were written before this packet */
 	int64_t first_ns; /* EVENTS: the earliest and the latest time in it */
 	int64_t last_ns;
 	uint32_t event_count; /* EVENTS: events in it that are reported */
@@ -88,7 +88,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_packet, header_crc, 60);
 struct ptrc_log_head {
 	int64_t create_sec, create_nsec;
 	int64_t clockres_sec, clockres_nsec;
-	uint32_t inherited; /* all policies: the numbers of <trace.h> */
+	uint32_t inherited; /* this and the policies by their numbers in <trace.h> */
 	uint32_t log_policy;
 	uint32_t stream_policy;
 	uint32_t kind; /* PTRC_LOG_SEQUENTIAL or PTRC_LOG_RING */
@@ -99,7 +99,7 @@ struct ptrc_log_head {
 	int32_t controller_pid;
 	uint32_t owner_uid; /* of the shared objects */
 	uint32_t zero0;
-	uint64_t close_offset; /* these only in a ring */
+	uint64_t close_offset; /* this and the next two: 0 in a sequential log */
 	uint64_t ring_offset;
 	uint64_t ring_size;
 	uint64_t stream_id; /* name of the shared object, as long as it exists */
@@ -118,41 +118,44 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 	(sizeof(struct ptrc_log_prefix) + sizeof(struct ptrc_log_packet) + \
 	 sizeof(struct ptrc_log_head))
 
-/* Of a ring. Head and close area are within the first 2 KiB: they are there from the
- * beginning, so that a full disk does not keep a log from being closed. */
+/* Places in a ring. Head and close area lie within the first 2 KiB, which the file has
+ * from the beginning: so a log can be closed when the disk is full. */
 #define PTRC_LOG_CLOSE_OFFSET UINT64_C(1024)
 #define PTRC_LOG_RING_OFFSET UINT64_C(2048)
 
-/* One name; its bytes, then those of a description of the payload, then padding to 8. */
+/* A name: its bytes follow, then those of a description of the payload, then padding to
+ * 8. */
 struct ptrc_log_name {
 	uint16_t id;
 	uint16_t name_bytes;
-	uint32_t description_bytes; /* written as 0, reserved for a later use; skipped */
+	uint32_t description_bytes; /* for later use: written as 0, skipped by readers */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_name, 8);
 
-/* State of a ring when a packet has been written. */
+/* The state of a ring after the packet was written. */
 struct ptrc_log_ring {
 	uint64_t oldest_seq;   /* EVENTS packets with a smaller number are overwritten */
-	int64_t lost_first_ns; /* time of the first event ever overwritten */
-	int64_t lost_last_ns;  /* the latest time overwritten: what is older is void */
-	uint64_t lost_events;  /* 0: nothing was, and the two above mean nothing */
+	int64_t lost_first_ns; /* the earliest time of all events overwritten */
+	int64_t lost_last_ns;  /* the latest: what is older is not reported */
+	uint64_t lost_events;  /* 0: none, and the two above mean nothing */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
 
-/* EVENTS: records of one origin in time order, at its begin at least; CONTEXT records
- * change it. Time is base_ns + delta, or the full stamp. */
+/* A section of an EVENTS packet: records in time order, of one origin until a CONTEXT
+ * record names another. The time of a record is base_ns + delta, or its full stamp. */
 struct ptrc_log_section {
 	int64_t base_ns;
 	struct ptrc_context origin;
 	uint64_t bytes; /* of the records that follow, a multiple of 8 */
-	uint32_t order; /* of events of one time those of the smallest order come first */
+	/* Of events of the same time those of the smaller order come first. */
+	uint32_t order;
 	uint32_t zero;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_section, 40);
 
 struct ptrc_log_status {
-	uint32_t stream_status; /* as posix_trace_get_status() reports them of the log */
+	/* As posix_trace_get_status() reports them of the log. */
+	uint32_t stream_status;
 	uint32_t stream_full;
 	uint32_t stream_overrun;
 	uint32_t flush_status;
@@ -174,8 +177,8 @@ _Static_assert(PTRC_LOG_CLOSE_OFFSET + 2 * sizeof(struct ptrc_log_packet) +
 		       PTRC_LOG_RING_OFFSET,
 	       "close area fits");
 
-/* Bytes in a regular log of which OFD or POSIX locks tell: the keeper is at work; its
- * controller is gone and it is finishing. Far beyond any data. */
+/* Bytes of a regular log, far beyond any data, which a keeper locks: while it is at work;
+ * while it finishes the log as the controller is dead. */
 #define PTRC_LOG_LOCK_KEEPER INT64_C(0x7ffffffffffffff0)
 #define PTRC_LOG_LOCK_FINISHING INT64_C(0x7ffffffffffffff1)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of a log on their way to a regular file, or to whatever takes a stream of bytes. */
+/* Bytes of a log on their way to a regular file, or to whatever takes a stream of
+ * bytes. */
 #ifndef PTRC_LIB_LOG_LOG_OUTPUT_H
 #define PTRC_LIB_LOG_LOG_OUTPUT_H
 

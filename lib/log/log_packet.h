@@ -20,8 +20,8 @@ struct ptrc_log_facts {
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_packet_begin(struct ptrc_log_writer *w);
 /* Leaves room for the header of one more packet behind what the buffer holds. ENOMEM. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_packet_add(struct ptrc_log_writer *w);
-/* Fills in the header of the last packet of the buffer, which begins at offset `start`, and
- * pads the packet. ENOMEM. */
+/* Fills in the header of the last packet of the buffer, which begins at offset `start`,
+ * and pads the packet. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start,
 					const struct ptrc_log_facts *p);

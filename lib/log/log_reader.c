@@ -13,13 +13,13 @@
 #include "lib/model/names.h"
 #include "lib/base/sys.h"
 
-/* Headers are looked at through this much of the file at a time. */
+/* The file is searched for headers through a window of this size. */
 #define WINDOW_BYTES 65536U
-/* Looking for the next packet behind damage goes no further than this in all, what was
- * read of packets that are none included, so that no file, however big or sparse, keeps an
- * open busy for long. */
+/* How many bytes of a file are searched, in all, for the next packet behind damage; the
+ * payloads of packets that turn out to be none count too. So no file, however large or
+ * sparse, keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
-/* Names of one packet; it is 270 KB at most. */
+/* A larger NAMES packet is damaged: all names together take 270 KB. */
 #define NAMES_MAX (UINT64_C(1) << 20)
 
 struct window {
@@ -30,7 +30,7 @@ struct window {
 	uint8_t data[WINDOW_BYTES];
 };
 
-/* Exactly so many bytes: EINVAL if the file does not have them. */
+/* Reads exactly so many bytes. EINVAL: the file does not have them. */
 static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to,
 		   uint64_t bytes)
 {
@@ -51,7 +51,8 @@ static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to,
 	return 0;
 }
 
-/* So many bytes of the file, or null. */
+/* Shows so many bytes of the file, moving the window if necessary. Null: it does not have
+ * them. */
 static const uint8_t *look(struct window *w, uint64_t offset, uint64_t bytes)
 {
 	if (offset >= w->from && offset - w->from <= w->bytes &&
@@ -81,7 +82,7 @@ static bool is_packet(const struct ptrc_log_reader *r, const struct ptrc_log_pac
 	       p->length <= room - sizeof(*p);
 }
 
-/* The packet at *offset, or the next one behind it before `end`. */
+/* Finds the packet at *offset, or the next one behind it that begins before `end`. */
 static bool next_packet(struct window *w, uint64_t *offset, uint64_t end,
 			struct ptrc_log_packet *p)
 {
@@ -127,7 +128,7 @@ static int read_head(struct ptrc_log_reader *r)
 	struct ptrc_log_packet p;
 	struct ptrc_log_head *h = &r->head;
 	uint8_t *payload;
-	int err;
+	int error;
 
 	if (read_at(r, 0, &prefix, sizeof(prefix)) ||
 	    read_at(r, sizeof(prefix), &p, sizeof(p)))
@@ -145,13 +146,13 @@ static int read_head(struct ptrc_log_reader *r)
 	payload = malloc(p.length);
 	if (!payload)
 		return ENOMEM;
-	err = read_at(r, sizeof(prefix) + sizeof(p), payload, p.length);
-	if (!err && ptrc_crc32c(0, payload, p.length) != p.payload_crc)
-		err = EINVAL;
+	error = read_at(r, sizeof(prefix) + sizeof(p), payload, p.length);
+	if (!error && ptrc_crc32c(0, payload, p.length) != p.payload_crc)
+		error = EINVAL;
 	memcpy(h, payload, sizeof(*h));
 	free(payload);
-	if (err)
-		return err;
+	if (error)
+		return error;
 	r->log_id = p.log_id;
 	r->head_end = sizeof(prefix) + packet_size(&p);
 	if (h->kind > PTRC_LOG_RING)
@@ -186,7 +187,7 @@ static int add_name(struct ptrc_log_reader *r, uint32_t id, const uint8_t *bytes
 
 	if (id < PTRC_ID_FIRST || id > PTRC_SET_ID_MAX || count > sizeof(n->name) - 1)
 		return 0;
-	if (r->name_index[id]) /* told twice: in a ring they are */
+	if (r->name_index[id]) /* a ring tells all names twice */
 		return 0;
 	if (r->name_count == r->name_size) {
 		size_t size = r->name_size ? 2 * r->name_size : 16;
@@ -205,12 +206,13 @@ static int add_name(struct ptrc_log_reader *r, uint32_t id, const uint8_t *bytes
 	return 0;
 }
 
-/* Ids are given in the order of registration; packets of a ring come in any order. */
+/* Puts the names into the order of their registration: by identifier, as packets of a
+ * ring stand in any order. */
 static void sort_names(struct ptrc_log_reader *r)
 {
 	struct ptrc_log_reader_name swap;
 
-	/* Nearly always they are in order already. */
+	/* A plain sort will do: nearly always they are in order already. */
 	for (size_t i = 1; i < r->name_count; i++)
 		for (size_t k = i; k && r->names[k - 1].id > r->names[k].id; k--) {
 			swap = r->names[k];
@@ -226,7 +228,7 @@ static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 {
 	uint64_t at = 0;
 	uint8_t *payload;
-	int err = 0;
+	int error = 0;
 
 	if (p->length > NAMES_MAX)
 		return 0;
@@ -236,9 +238,9 @@ static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 	if (read_at(r, offset + sizeof(*p), payload, p->length) ||
 	    ptrc_crc32c(0, payload, p->length) != p->payload_crc) {
 		free(payload);
-		return 0; /* its names are missing, everything else may be sound */
+		return 0; /* only its names are missing */
 	}
-	while (!err && p->length - at >= sizeof(struct ptrc_log_name)) {
+	while (!error && p->length - at >= sizeof(struct ptrc_log_name)) {
 		struct ptrc_log_name n;
 		uint64_t bytes;
 
@@ -247,11 +249,11 @@ static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 		bytes = ptrc_align8((uint64_t)n.name_bytes + n.description_bytes);
 		if (p->length - at < bytes)
 			break;
-		err = add_name(r, n.id, payload + at, n.name_bytes);
+		error = add_name(r, n.id, payload + at, n.name_bytes);
 		at += bytes;
 	}
 	free(payload);
-	return err;
+	return error;
 }
 
 /* ---- index ---- */
@@ -302,7 +304,7 @@ static bool read_status(struct ptrc_log_reader *r, const struct ptrc_log_packet 
 	return true;
 }
 
-/* Takes what the packet holds, but for END. */
+/* Takes what a packet holds. has_events: EVENTS packets stand here. */
 static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
 		       uint64_t offset, bool has_events, bool *has_status)
 {
@@ -314,62 +316,63 @@ static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *
 	case PTRC_LOG_STATUS:
 		*has_status = read_status(r, p, offset);
 		return 0;
-	default: /* of a later version: not for us */
+	default: /* a kind of a later version */
 		return 0;
 	}
 }
 
-/* EINVAL: the payload is not what was written. */
+/* EINVAL: the payload is damaged. */
 static int check_payload(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
 {
 	uint8_t *payload;
-	int err = ptrc_log_reader_load(r, e, &payload);
+	int error = ptrc_log_reader_load(r, e, &payload);
 
-	if (!err)
+	if (!error)
 		free(payload);
-	return err;
+	return error;
 }
 
-/* Packets one behind the other from `offset`; EVENTS are entered as they come. */
+/* Takes the packets that stand one behind the other from `offset` on. */
 static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset,
 		uint64_t end, bool has_events)
 {
 	bool has_status = false, is_sure = true;
 	struct ptrc_log_packet p;
-	int err = 0;
+	int error = 0;
 
-	while (!err) {
+	while (!error) {
 		uint64_t at = offset;
 		bool is_there = next_packet(w, &at, end, &p);
 
 		if (!is_sure && (!is_there || at != offset)) {
-			/* Not followed by a packet: the last one may be torn, and then
-			 * its length leads astray. Look again from within it. */
+			/* No packet follows directly upon the last EVENTS packet. If that
+			 * is torn its length means nothing, and the next packet may begin
+			 * within it. */
 			struct ptrc_log_entry *e = &r->entries[r->entry_count - 1];
 
-			err = check_payload(r, e);
-			if (err == EINVAL) {
+			error = check_payload(r, e);
+			if (error == EINVAL) {
 				offset = e->offset + sizeof(p);
 				r->entry_count--;
 				is_sure = true;
-				err = 0;
+				error = 0;
 				w->searched += e->length;
 				if (w->searched > SEARCH_MAX)
 					break;
 				continue;
 			}
 		}
-		if (err || !is_there)
+		if (error || !is_there)
 			break;
 		if (p.type == PTRC_LOG_END && has_status) {
 			r->is_closed = true;
 			break;
 		}
-		err = take_packet(r, &p, at, has_events, &has_status);
+		error = take_packet(r, &p, at, has_events, &has_status);
 		is_sure = !has_events || p.type != PTRC_LOG_EVENTS;
 		offset = at + packet_size(&p);
 	}
-	return err;
+	return error;
 }
 
 static int by_seq(const void *x, const void *y)
@@ -390,15 +393,15 @@ static int by_time(const void *x, const void *y)
 	return by_seq(x, y);
 }
 
-/* In a sequential log the numbers count up from 0; where they do not, something is
- * missing, and the log ends there. */
+/* Keeps the entries with the numbers from `seq` on, up to the first number that is
+ * missing: there the log ends. The entries are in order of their numbers. */
 static void keep_unbroken(struct ptrc_log_reader *r, uint64_t seq)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->entry_count; i++) {
 		if (r->entries[i].seq < seq)
-			continue; /* written again after a failure */
+			continue; /* a packet that was written again after a failure */
 		if (r->entries[i].seq > seq)
 			break;
 		r->entries[kept++] = r->entries[i];
@@ -407,20 +410,20 @@ static void keep_unbroken(struct ptrc_log_reader *r, uint64_t seq)
 	r->entry_count = kept;
 }
 
-/* What the newest packet says of the ring. */
+/* Takes the state of the ring from its newest sound packet. */
 static int read_ring(struct ptrc_log_reader *r)
 {
 	for (size_t i = r->entry_count; i-- > 0;) {
 		const struct ptrc_log_entry *e = &r->entries[i];
 		uint8_t *payload;
-		int err;
+		int error;
 
 		if (!(e->flags & PTRC_LOG_HAS_RING) || e->length < sizeof(r->ring))
 			continue;
-		err = ptrc_log_reader_load(r, e, &payload);
-		if (err == ENOMEM)
-			return err;
-		if (err)
+		error = ptrc_log_reader_load(r, e, &payload);
+		if (error == ENOMEM)
+			return error;
+		if (error)
 			continue;
 		memcpy(&r->ring, payload, sizeof(r->ring));
 		free(payload);
@@ -434,24 +437,25 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 	uint64_t behind = r->head.ring_offset + r->head.ring_size;
 	uint64_t oldest;
 	size_t first = 0;
-	int err;
+	int error;
 
-	err = walk(r, w, r->head.close_offset, r->head.ring_offset, false);
-	if (!err)
-		err = walk(r, w, r->head.ring_offset, behind, true);
-	if (!err && behind < r->size)
-		err = walk(r, w, behind, r->size, false);
-	if (err)
-		return err;
+	error = walk(r, w, r->head.close_offset, r->head.ring_offset, false);
+	if (!error)
+		error = walk(r, w, r->head.ring_offset, behind, true);
+	if (!error && behind < r->size)
+		error = walk(r, w, behind, r->size, false);
+	if (error)
+		return error;
 	if (r->entry_count)
 		qsort(r->entries, r->entry_count, sizeof(*r->entries), by_seq);
-	err = read_ring(r);
-	if (err)
-		return err;
+	error = read_ring(r);
+	if (error)
+		return error;
 	oldest = r->ring.oldest_seq;
 	while (first < r->entry_count && r->entries[first].seq < oldest)
 		first++;
-	/* The oldest may be missing: a writer that died while overwriting it. */
+	/* It need not begin with the oldest: a keeper may have died while overwriting
+	 * that. */
 	if (first < r->entry_count)
 		keep_unbroken(r, r->entries[first].seq);
 	else
@@ -459,8 +463,8 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 	return 0;
 }
 
-/* A descriptor of our own. With O_DIRECT, which asks for alignment, it is of an open file of
- * our own, if that may be. */
+/* Gives the reader a descriptor of its own. A file that was opened with O_DIRECT, which
+ * demands alignment, is opened once more if possible. */
 static int take_file(int fd, struct ptrc_log_reader *r)
 {
 	struct stat st;
@@ -483,25 +487,25 @@ static int take_file(int fd, struct ptrc_log_reader *r)
 int ptrc_log_reader_head(int fd, struct ptrc_log_head *head)
 {
 	struct ptrc_log_reader r = {.fd = -1};
-	int err = take_file(fd, &r);
+	int error = take_file(fd, &r);
 
-	if (!err)
-		err = read_head(&r);
-	if (!err)
+	if (!error)
+		error = read_head(&r);
+	if (!error)
 		*head = r.head;
 	ptrc_log_reader_close(&r);
-	return err;
+	return error;
 }
 
 int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 {
 	struct window *w;
-	int err;
+	int error;
 
 	memset(r, 0, sizeof(*r));
-	err = take_file(fd, r);
-	if (err)
-		return err;
+	error = take_file(fd, r);
+	if (error)
+		return error;
 	w = malloc(sizeof(*w));
 	if (!w) {
 		ptrc_log_reader_close(r);
@@ -509,18 +513,18 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 	}
 	w->r = r;
 	w->from = w->bytes = w->searched = 0;
-	err = read_head(r);
-	if (!err && r->head.kind == PTRC_LOG_RING) {
-		err = index_ring(r, w);
-	} else if (!err) {
-		err = walk(r, w, r->head_end, r->size, true);
-		if (!err)
+	error = read_head(r);
+	if (!error && r->head.kind == PTRC_LOG_RING) {
+		error = index_ring(r, w);
+	} else if (!error) {
+		error = walk(r, w, r->head_end, r->size, true);
+		if (!error)
 			keep_unbroken(r, 0);
 	}
 	free(w);
-	if (err) {
+	if (error) {
 		ptrc_log_reader_close(r);
-		return err;
+		return error;
 	}
 	sort_names(r);
 	if (r->entry_count)

@@ -21,13 +21,13 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 
-/* How long an open waits for a keeper that finishes the log of a dead controller; from
- * the last growth of the file on. */
+/* How long an open waits, from the last growth of the file on, for a keeper that finishes
+ * the log of a dead controller. */
 #define FINISH_WAIT_NS INT64_C(10000000000)
 
 struct packet;
 
-/* A section of an open packet. */
+/* A cursor in a section of an open packet. */
 struct cursor {
 	struct packet *packet;
 	const uint8_t *pos, *end;
@@ -39,34 +39,36 @@ struct cursor {
 	struct ptrc_context origin;
 };
 
-/* An open packet; freed with the last of its cursors. */
+/* An open packet: freed when the last of its cursors is done. */
 struct packet {
 	uint8_t *bytes; /* the payload */
 	size_t in_use;
 	struct cursor cursors[];
 };
 
-/* Events that no packet holds: the reader's own word on what is missing. */
-enum { GAP_NONE, GAP_PENDING, GAP_OVERFLOW /* is out */ };
+/* A gap for which the log has no OVERFLOW and RESUME events: the reader makes them up.
+ * GAP_PENDING: both are to come; GAP_OVERFLOW: the OVERFLOW was reported. */
+enum { GAP_NONE, GAP_PENDING, GAP_OVERFLOW };
 
 struct ptrc_log_stream {
 	pthread_mutex_t mutex;
 	struct ptrc_log_reader reader;
 	uint32_t next_id;
 
-	/* Position. Cursors are a heap, the earliest first; packets whose time has not
-	 * come are not open. */
+	/* The position. The cursors of all open packets are a heap, the earliest first. A
+	 * packet is opened when its first event may be the next. */
 	size_t next_entry;
 	struct cursor **heap;
 	size_t heap_count, heap_size;
-	struct packet *done; /* kept for the event reported last */
+	struct packet
+		*done; /* kept while the event that was reported last stands in it */
 	struct ptrc_sequencer sequencer;
-	bool is_ended;	  /* damage */
+	bool is_ended;	  /* by damage */
 	bool is_admitted; /* the first cursor's event was passed by the sequencer */
-	/* Of those that were not, which were events: since the begin. */
+	/* Events that were not reported, since the beginning: in gaps; filtered. */
 	uint64_t gap_events, filtered_events;
 	int gap;
-	int64_t gap_ns; /* of the first event lost */
+	int64_t gap_ns; /* time of the first event lost */
 };
 
 /* ---- cursors ---- */
@@ -96,7 +98,7 @@ static void packet_put(struct ptrc_log_stream *l, struct packet *p)
 {
 	if (--p->in_use)
 		return;
-	packet_free(l->done); /* the event reported last may stand in this one */
+	packet_free(l->done); /* the event that is reported next may stand in this one */
 	l->done = p;
 }
 
@@ -114,9 +116,9 @@ static struct ptrc_record record_at(const uint8_t *pos)
 	return r;
 }
 
-/* Stops at the next event, applying contexts. False at the end, or where the records make
- * no sense. */
-static bool settle(struct cursor *c)
+/* Moves the cursor over CONTEXT records to the next event. False at the end, or where the
+ * records make no sense. */
+static bool find_event(struct cursor *c)
 {
 	while ((size_t)(c->end - c->pos) >= sizeof(struct ptrc_record)) {
 		struct ptrc_record r = record_at(c->pos);
@@ -170,7 +172,8 @@ static bool ring_has_lost(const struct ptrc_log_stream *l)
 	return l->reader.head.kind == PTRC_LOG_RING && l->reader.ring.lost_events;
 }
 
-/* The filter that a ring's packet brings along, if what we knew is of no use. */
+/* Takes over the filter that the packet of a ring begins with, if the filter is not
+ * known. */
 static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			 const uint8_t *filter)
 {
@@ -181,7 +184,7 @@ static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry 
 		memcpy(l->sequencer.filter, filter, sizeof(l->sequencer.filter));
 }
 
-/* The section at *at, which moves behind it. False if there is none. */
+/* Takes the section at *at, and moves *at behind it. False: there is none. */
 static bool next_section(const uint8_t **at, const uint8_t *end,
 			 struct ptrc_log_section *s)
 {
@@ -194,7 +197,7 @@ static bool next_section(const uint8_t **at, const uint8_t *end,
 	return true;
 }
 
-/* EINVAL: damaged. */
+/* EINVAL: the packet is damaged. */
 static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	const uint8_t *begin, *at, *end, *filter = NULL;
@@ -202,11 +205,11 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	uint32_t count = 0;
 	struct packet *p;
 	uint8_t *bytes;
-	int err;
+	int error;
 
-	err = ptrc_log_reader_load(&l->reader, e, &bytes);
-	if (err)
-		return err;
+	error = ptrc_log_reader_load(&l->reader, e, &bytes);
+	if (error)
+		return error;
 	begin = bytes;
 	end = begin + e->length;
 	if ((e->flags & PTRC_LOG_HAS_RING) &&
@@ -226,7 +229,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 		return ENOMEM;
 	}
 	p->bytes = bytes;
-	p->in_use = 1; /* our own, until all are there */
+	p->in_use = 1; /* so that it stays until all of its cursors are there */
 	count = 0;
 	for (at = begin; next_section(&at, end, &s); count++) {
 		struct cursor *c = &p->cursors[count];
@@ -239,7 +242,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 				     .section = count,
 				     .order = s.order,
 				     .origin = s.origin};
-		if (!settle(c))
+		if (!find_event(c))
 			continue;
 		p->in_use++;
 		heap_push(l->heap, l->heap_count++, c);
@@ -249,27 +252,27 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	return 0;
 }
 
-/* Open what may hold the next event. 0, or ENOMEM. */
+/* Opens the packets that may hold the next event. ENOMEM. */
 static int open_due(struct ptrc_log_stream *l)
 {
 	while (!l->is_ended && l->next_entry < l->reader.entry_count) {
 		const struct ptrc_log_entry *e = &l->reader.entries[l->next_entry];
-		int err;
+		int error;
 
 		if (l->heap_count && l->heap[0]->next_ns < e->first_ns)
 			break;
-		err = open_packet(l, e);
-		if (err == ENOMEM)
-			return err;
-		if (err && ptrc_log_reader_is_replaced(&l->reader, e)) {
-			/* Overwritten since the log was opened. */
+		error = open_packet(l, e);
+		if (error == ENOMEM)
+			return error;
+		if (error && ptrc_log_reader_is_replaced(&l->reader, e)) {
+			/* The keeper has overwritten it since the log was opened. */
 			if (l->gap == GAP_NONE) {
 				l->gap = GAP_PENDING;
 				l->gap_ns = e->first_ns;
 				ptrc_sequencer_gap(&l->sequencer);
 			}
-		} else if (err) {
-			/* What is earlier has been reported; nothing later will be. */
+		} else if (error) {
+			/* All earlier events have been reported; later ones never are. */
 			l->is_ended = true;
 			close_position(l);
 			break;
@@ -292,6 +295,7 @@ static struct timespec to_timespec(int64_t ns)
 	return ts;
 }
 
+/* An event that stands in no packet. */
 static void make_up(struct ptrc_event_view *view, trace_event_id_t id, int64_t ns)
 {
 	memset(view, 0, sizeof(*view));
@@ -305,7 +309,7 @@ static bool is_filtered(const struct ptrc_log_stream *l, uint32_t id)
 	return l->sequencer.is_known && (l->sequencer.filter[id / 64] >> id % 64 & 1);
 }
 
-/* Is the event at the cursor one that is reported? */
+/* Is the event at the cursor to be reported? */
 static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 {
 	struct ptrc_record r = record_at(c->pos);
@@ -313,7 +317,8 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 
 	bool is_hidden = r.id_flags & PTRC_REC_HIDDEN;
 
-	/* Late records from before the gap would be islands in it. */
+	/* Such events are left of the time when the ring lost events. Reported, they
+	 * would make several gaps of one. */
 	if (ring_has_lost(l) && c->next_ns < l->reader.ring.lost_last_ns) {
 		l->gap_events += !is_hidden;
 		return false;
@@ -357,7 +362,7 @@ static void step(struct ptrc_log_stream *l)
 
 	l->is_admitted = false;
 	c->pos += ptrc_record_size(&r);
-	if (!settle(c)) {
+	if (!find_event(c)) {
 		heap_pop(l->heap, l->heap_count--);
 		packet_put(l, c->packet);
 	} else {
@@ -371,10 +376,10 @@ static int next_event(struct ptrc_log_stream *l, struct ptrc_event_view *view)
 	struct cursor *c;
 
 	for (;;) {
-		int err = open_due(l);
+		int error = open_due(l);
 
-		if (err)
-			return err;
+		if (error)
+			return error;
 		if (l->heap_count == 0)
 			return ENODATA;
 		c = l->heap[0];
@@ -382,7 +387,8 @@ static int next_event(struct ptrc_log_stream *l, struct ptrc_event_view *view)
 			break;
 		step(l);
 	}
-	/* It waits here while OVERFLOW and RESUME go before it. */
+	/* The event stays at the top while an OVERFLOW and a RESUME are reported before
+	 * it. */
 	l->is_admitted = true;
 	if (l->gap == GAP_PENDING) {
 		l->gap = GAP_OVERFLOW;
@@ -422,8 +428,8 @@ static void rewind_events(struct ptrc_log_stream *l)
 
 /* ---- opening ---- */
 
-/* By a write lock on bytes from first to last, and no others? An application may lock the
- * log as a whole. */
+/* Has another process a write lock on this byte that does not reach beyond the bytes from
+ * `first` to `last`? A lock on the whole file is the application's own. */
 static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last)
 {
 	struct flock lock = {
@@ -434,40 +440,42 @@ static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last)
 	       lock.l_len <= last - lock.l_start + 1;
 }
 
-/* By a keeper? Its locks are next to each other, so that they may be seen as one. */
+/* Does a keeper lock this byte? The kernel may report its two locks, on neighbouring
+ * bytes, as one. */
 static bool is_locked_by_keeper(int fd, int64_t byte)
 {
 	return is_locked(fd, byte, PTRC_LOG_LOCK_KEEPER, PTRC_LOG_LOCK_FINISHING);
 }
 
-/* The keeper holds its lock: is it finishing, its controller being gone? When it cannot
- * be told it is taken to be alive. */
+/* The log has a keeper: is that finishing the log, as its controller is dead? If that
+ * cannot be told the answer is no. */
 static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 {
-	int dirfd, stream, err;
+	int dirfd, stream, error;
 	char name[32];
 	uint64_t size;
 	bool is_gone;
 
 	if (is_locked_by_keeper(fd, PTRC_LOG_LOCK_FINISHING))
 		return true;
-	/* No object: the log was closed before that went, or it is out of sight. */
+	/* Without the stream object: the log is closed, or the object is out of sight. */
 	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
 		return false;
 	ptrc_shmdir_name(name, 's', head->stream_id);
-	err = ptrc_shmdir_open_object(dirfd, name, head->owner_uid, &stream, &size);
+	error = ptrc_shmdir_open_object(dirfd, name, head->owner_uid, &stream, &size);
 	ptrc_file_close(dirfd);
-	if (err)
+	if (error)
 		return false;
-	/* The keeper waits for a read lock there, and gets it the moment it is free. */
+	/* The keeper waits for a read lock there, and has it from the moment the
+	 * controller is dead. */
 	is_gone = !is_locked(stream, PTRC_LIVE_CONTROLLER, PTRC_LIVE_CONTROLLER,
 			     PTRC_LIVE_CONTROLLER);
 	ptrc_file_close(stream);
 	return is_gone;
 }
 
-/* EXIT-02, EXIT-03: whoever waited for the end of a controller and then opens its log
- * sees it finished. */
+/* A program that has waited for the end of a controller, and then opens its log, is to
+ * see a finished log: so an open waits while the keeper finishes it. */
 static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 {
 	int64_t waited_ns = 0;
@@ -492,18 +500,18 @@ int ptrc_log_stream_open(int fd, struct ptrc_log_stream **result)
 {
 	struct ptrc_log_stream *l;
 	struct ptrc_log_head head;
-	int err = ptrc_log_reader_head(fd, &head);
+	int error = ptrc_log_reader_head(fd, &head);
 
-	if (err)
-		return err;
+	if (error)
+		return error;
 	wait_for_keeper(fd, &head);
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return ENOMEM;
-	err = ptrc_log_reader_open(fd, &l->reader);
-	if (err) {
+	error = ptrc_log_reader_open(fd, &l->reader);
+	if (error) {
 		free(l);
-		return err;
+		return error;
 	}
 	if (pthread_mutex_init(&l->mutex, NULL)) {
 		ptrc_log_reader_close(&l->reader);
@@ -532,7 +540,7 @@ void ptrc_log_stream_rewind(struct ptrc_log_stream *l)
 	pthread_mutex_unlock(&l->mutex);
 }
 
-/* ---- what it says of the stream: never changes ---- */
+/* ---- what the log tells of the stream: this never changes ---- */
 
 void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr)
 {
@@ -601,8 +609,8 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 		text = r->names[r->name_index[id] - 1].name;
 	if (!text)
 		return EINVAL;
-	strcpy(name,
-	       text); /* TRACE_EVENT_NAME_MAX at most, the caller's buffer has one more */
+	/* The caller's buffer has TRACE_EVENT_NAME_MAX + 1 bytes. */
+	strcpy(name, text);
 	return 0;
 }
 
@@ -637,7 +645,7 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l,
 			    size_t num_bytes, size_t *data_len, int *unavailable)
 {
 	struct ptrc_event_view view;
-	int err = EINVAL;
+	int error = EINVAL;
 
 	if (unavailable)
 		*unavailable = 1;
@@ -646,8 +654,8 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l,
 	if (!event || !data_len || !unavailable || (!data && num_bytes))
 		return EINVAL;
 	pthread_mutex_lock(&l->mutex);
-	err = next_event(l, &view);
-	if (!err) {
+	error = next_event(l, &view);
+	if (!error) {
 		size_t kept = view.len < num_bytes ? view.len : num_bytes;
 
 		if (kept)
@@ -659,5 +667,5 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l,
 		*unavailable = 0;
 	}
 	pthread_mutex_unlock(&l->mutex);
-	return err == ENODATA ? 0 : err;
+	return error == ENODATA ? 0 : error;
 }

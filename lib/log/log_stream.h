@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log opened for reading (a pre-recorded stream): the object behind a PTRC_HANDLE_LOG.
- * The public functions that serve both kinds of stream (get_attr, get_status, get_name,
- * event type list, getnext) call these.
+ * A log opened for reading, which the standard calls a pre-recorded stream: the object
+ * behind a PTRC_HANDLE_LOG. The public functions that take both kinds of stream
+ * (get_attr, get_status, get_name, event type list, getnext) call these.
  */
 #ifndef PTRC_LIB_LOG_LOG_STREAM_H
 #define PTRC_LIB_LOG_LOG_STREAM_H
@@ -13,17 +13,21 @@
 
 struct ptrc_log_stream;
 
-/* One event in report order; EVENT-independent of any buffer of the caller. */
+/* An event. Its data stand in a packet of the stream's, not in a buffer of the
+ * caller's. */
 struct ptrc_event_view {
-	struct posix_trace_event_info info; /* truncation as recorded */
+	struct posix_trace_event_info info; /* with the truncation of the recording */
 	const void *data;		    /* valid until the next call on the stream */
 	uint32_t len;
 };
 
-/* fd is duplicated. EINVAL: no log, not readable, not seekable. ENOMEM. */
+/* The log gets a descriptor of its own. EINVAL: no log, or not open for reading.
+ * ENOMEM. */
 int ptrc_log_stream_open(int fd, struct ptrc_log_stream **l);
 void ptrc_log_stream_close(struct ptrc_log_stream *l);
-/* Each is thread-safe (a mutex of the object). */
+
+/* The object has a mutex: any thread may call these at any time. */
+
 void ptrc_log_stream_rewind(struct ptrc_log_stream *l);
 void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr);
 void ptrc_log_stream_status(struct ptrc_log_stream *l,
@@ -32,7 +36,7 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id,
 			    int *unavailable);
 void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l);
-/* The next event copied out as posix_trace_getnext_event says (GETNEXT-08, -20 to -24). */
+/* Copies the next event as posix_trace_getnext_event() does. */
 int ptrc_log_stream_getnext(struct ptrc_log_stream *l,
 			    struct posix_trace_event_info *event, void *data,
 			    size_t num_bytes, size_t *data_len, int *unavailable);
