@@ -9,7 +9,9 @@
 #include <time.h>
 
 _Static_assert(__builtin_strcmp(POSIXTRACE_VERSION, PACKAGE_VERSION) == 0, "one version");
-_Static_assert(sizeof("posixtrace " PACKAGE_VERSION) <= TRACE_NAME_MAX, "GENVERSION-02");
+/* As posixtrace_version() has it. */
+#define GENVERSION "posixtrace " PACKAGE_VERSION
+_Static_assert(sizeof(GENVERSION) <= TRACE_NAME_MAX, "GENVERSION-02");
 
 int ptrc_attr_check(const trace_attr_t *attr)
 {
@@ -25,7 +27,7 @@ void ptrc_attr_defaults(struct ptrc_attr *out)
 	clock_getres(CLOCK_REALTIME, &res);
 	memset(out, 0, sizeof(*out));
 	out->magic = PTRC_ATTR_MAGIC;
-	strcpy(out->genversion, posixtrace_version());
+	memcpy(out->genversion, GENVERSION, sizeof(GENVERSION));
 	out->clockres_sec = res.tv_sec;
 	out->clockres_nsec = res.tv_nsec;
 	out->inherited = POSIX_TRACE_CLOSE_FOR_CHILD;
