@@ -25,6 +25,7 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/cli/buffer.h \
 	%D%/cli/cli.c \
 	%D%/cli/cli.h \
+	%D%/cli/clock.h \
 	%D%/cli/command.c \
 	%D%/cli/command.h \
 	%D%/cli/exit_status.h \

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "src/cli/clock.h"
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
 #include "src/doctor/doctor_list.h"
@@ -29,14 +29,6 @@ struct log_seen {
 	bool is_filtered;
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void note_filter(const void *data, size_t size, size_t at, trace_event_id_t id,
 			struct log_seen *seen)
 {
@@ -54,7 +46,7 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 {
 	static char data[2 * sizeof(trace_event_set_t) + 64];
 	struct posix_trace_event_info info;
-	int64_t end = now_ns() + READ_NS;
+	int64_t end = ptrc_now_ns() + READ_NS;
 	int unavailable = 0;
 	size_t size;
 
@@ -72,7 +64,7 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 			note_filter(data, size, 0, wanted, seen);
 		else if (wanted && info.posix_event_id == POSIX_TRACE_FILTER)
 			note_filter(data, size, sizeof(trace_event_set_t), wanted, seen);
-		if (seen->events % 1024 == 0 && now_ns() > end) {
+		if (seen->events % 1024 == 0 && ptrc_now_ns() > end) {
 			seen->is_cut_short = true;
 			return;
 		}

@@ -17,7 +17,8 @@ int ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
 	l->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
 	if (l->fd < 0 && errno == EEXIST) {
 		l->is_new = false;
-		/* O_CREAT still, for a symbolic link to nowhere. */
+		/* The path may be a symbolic link whose target does not exist: then
+		 * O_CREAT is needed. */
 		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
 	}
 	if (l->fd < 0)

@@ -10,29 +10,30 @@
 struct ptrc_logfile {
 	const char *path;
 	int fd;
-	/* It was not there before, so it goes if nothing comes of the trace. */
+	/* The file did not exist before; it is removed if no trace is made. */
 	bool is_new;
 };
 
 /*
- * Opens the file for writing and leaves its contents alone; the library empties it when
- * the trace is made. A regular file is locked against other commands that write logs, as
- * long as any duplicate of the descriptor is open.
- *   EWOULDBLOCK  another trace writes to it
+ * Opens the file for writing without changing its contents; the library empties it when the
+ * trace is made. A regular file is locked against other commands that write logs, as long as
+ * any duplicate of the descriptor is open. Returns 0, or
+ *   EWOULDBLOCK  another trace writes to the file
  *   others       of open()
  */
 int ptrc_logfile_open(struct ptrc_logfile *, const char *path);
 
-/* Text for one of those. */
+/* Returns a text for one of these errors. */
 const char *ptrc_logfile_explain(int error);
 
 /*
- * Whether the regular file that was opened there is not at the path any more. Others, a
- * FIFO say, have given what was written to their reader.
+ * Whether the regular file with this descriptor is no longer the one at the path. Files
+ * of other types, such as FIFOs, are never gone: what was written to them is with their
+ * reader.
  */
 bool ptrc_logfile_is_gone(int fd, const char *path);
 
-/* Closes it; removes it if it is new and was not wanted in the end. */
+/* Closes the file, and removes it if it is new and not to be kept. */
 void ptrc_logfile_close(struct ptrc_logfile *, bool is_kept);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A reader whose source is a session. What comes from there is checked like a log. */
+/* A reader whose source is a session. What the session sends is checked like a log,
+ * because another program may have taken its socket. */
 #include "config.h"
 #include "src/session/reader_follow.h"
 
@@ -17,7 +18,8 @@
 struct ptrc_reader_input {
 	/* Pidfd of the controller, or -1. */
 	int controller_fd;
-	/* The message at hand: records from at to end. */
+	/* The message that was received last; its records are in the bytes from .at to
+	 * .end. */
 	union {
 		struct ptrc_session_events head;
 		struct ptrc_session_end end;
@@ -26,11 +28,11 @@ struct ptrc_reader_input {
 	} message;
 	size_t at;
 	size_t end;
-	/* An event began whose data goes on in the next records; so much of it there has
-	 * to be. */
+	/* An event has begun whose data goes on in the next records; it has .wanted
+	 * bytes in all. */
 	bool is_partial;
 	uint64_t wanted;
-	/* Events that DROPPED has told of. */
+	/* Lost events that DROPPED records have told of. */
 	uint64_t told_count;
 	bool is_ended;
 };
@@ -59,7 +61,7 @@ static void set_name(struct ptrc_reader *r, trace_event_id_t id, const char *tex
 	if (!id || id >= PTRC_READER_IDS || size > TRACE_EVENT_NAME_MAX ||
 	    memchr(text, '\0', size))
 		return;
-	/* Where it is, as others may know the place. */
+	/* The name is changed in place: others may hold a pointer to it. */
 	if (!r->names[id])
 		r->names[id] = ptrc_cli_allocate(sizeof(*r->names[id]));
 	name = r->names[id];
@@ -73,8 +75,8 @@ static void load_names(struct ptrc_reader *r)
 {
 	struct ptrc_session_types types;
 
-	/* If the session has ended by now, there is hardly an event that needs a name,
-	 * and that comes with it. */
+	/* If the session has ended by now, few events are left, and their names come
+	 * with them. */
 	if (ptrc_session_types_get(r->path, &types))
 		return;
 	for (size_t i = 0; i < types.count; i++)
@@ -92,7 +94,7 @@ static bool fail(struct ptrc_reader *r, int error)
 	return false;
 }
 
-/* An event whose rest was dropped. */
+/* Counts an event whose rest was not sent. */
 static void give_up_partial(struct ptrc_reader *r)
 {
 	r->unshown_count += r->input->is_partial;
@@ -120,16 +122,17 @@ static bool take_end(struct ptrc_reader *r, size_t n)
 }
 
 /*
- * The connection has ended without an END: by a controller that was killed, or by one
- * that could not wait for us any longer. The latter takes its name with it, and another
- * session may have it by now; the former leaves a socket that refuses, and that we leave
- * to the other followers to find.
+ * The connection has ended without an END. Either the controller was killed, and left a
+ * socket that refuses connections; or it ended, could not wait for this reader, and
+ * removed its socket, and another session may have the name by now. A socket that refuses
+ * is left for the other followers to find.
  */
 static bool take_silence(struct ptrc_reader *r)
 {
 	struct pollfd controller = {.fd = r->input->controller_fd, .events = POLLIN};
 
-	/* While it is being killed it may refuse us and still listen. */
+	/* A controller that is being killed may have closed this connection, but not
+	 * yet the socket on which it listens. */
 	poll(&controller, controller.fd >= 0, PTRC_SESSION_LOOK_UP_MS);
 	give_up_partial(r);
 	if (ptrc_session_knock(r->path) == ECONNREFUSED)
@@ -139,7 +142,7 @@ static bool take_silence(struct ptrc_reader *r)
 	return false;
 }
 
-/* Waits for the next message with events; false at the end. */
+/* Waits for the next message with events. Returns false at the end, or after an error. */
 static bool receive(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;
@@ -169,7 +172,7 @@ static bool receive(struct ptrc_reader *r)
 
 /* ---- records ---- */
 
-/* The size is believed only as far as data comes. */
+/* Room is made for data that has come, not for the size that the event claims. */
 static void add_data(struct ptrc_reader *r, const unsigned char *bytes, size_t size)
 {
 	if (r->data_size - r->size < size) {
@@ -181,12 +184,12 @@ static void add_data(struct ptrc_reader *r, const unsigned char *bytes, size_t s
 	r->size += size;
 }
 
-/* Whether an event is complete now. */
+/* Takes more data of an event. Returns whether the event is complete now. */
 static bool take_data(struct ptrc_reader *r, const unsigned char *bytes, size_t size)
 {
 	struct ptrc_reader_input *in = r->input;
 
-	/* Of an event whose begin was dropped. */
+	/* The begin of this event was not sent. */
 	if (!in->is_partial)
 		return false;
 	if (size > in->wanted - r->size)
@@ -205,7 +208,7 @@ static bool take_event(struct ptrc_reader *r, trace_event_id_t id,
 	if (size < sizeof(event))
 		return fail(r, EPROTO);
 	memcpy(&event, bytes, sizeof(event));
-	/* What printing relies on. */
+	/* The functions that print times rely on this. */
 	if (event.time_ns < 0 || event.time_ns > 999999999)
 		return fail(r, EPROTO);
 	r->event = (struct posix_trace_event_info){
@@ -223,7 +226,7 @@ static bool take_event(struct ptrc_reader *r, trace_event_id_t id,
 	return take_data(r, bytes + sizeof(event), size - sizeof(event));
 }
 
-/* Takes the next record of the message; true if it completes an event. */
+/* Takes the next record of the message. Returns whether it completes an event. */
 static bool take_record(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "src/cli/cli.h"
+#include "src/cli/clock.h"
 #include "src/cli/output.h"
 
-/* Who is at the other end; its process in *pid. */
+/* Finds the process at the other end, and checks that it belongs to this user. */
 static int check_peer(int fd, pid_t *pid)
 {
 	struct ucred peer;
@@ -26,7 +26,7 @@ static int check_peer(int fd, pid_t *pid)
 	return peer.uid == geteuid() ? 0 : EPERM;
 }
 
-/* Text from elsewhere ends somewhere. */
+/* The state comes from another process: its texts need not end. */
 static void terminate(struct ptrc_session_state *s)
 {
 	s->name[sizeof(s->name) - 1] = '\0';
@@ -36,7 +36,8 @@ static void terminate(struct ptrc_session_state *s)
 		'\0';
 }
 
-/* Whether the reply is one of this version, and as long as it says. */
+/* Whether the message of n bytes is a reply of this version, with a body of the size
+ * that it tells. */
 static bool is_reply(const struct ptrc_session_reply *r, size_t n)
 {
 	const size_t head = offsetof(struct ptrc_session_reply, state);
@@ -74,7 +75,7 @@ static int receive(int fd, struct ptrc_session_reply *reply)
 	return 0;
 }
 
-/* One message with the request and its texts. */
+/* Sends one message, the request followed by its texts. */
 static int send_question(int fd, const struct ptrc_session_question *q)
 {
 	struct ptrc_session_request head = {
@@ -114,7 +115,8 @@ static int limit_waits(int fd, int ms)
 	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ? errno : 0;
 }
 
-/* Bounded: the limits of the socket are for each reply. */
+/* Sends the question and receives the replies. The limits of the socket bound the wait
+ * for each of them. */
 static int exchange(int fd, const struct ptrc_session_question *q,
 		    struct ptrc_session_reply *reply)
 {
@@ -132,8 +134,8 @@ static int exchange(int fd, const struct ptrc_session_question *q,
 	return error;
 }
 
-/* A connection to whoever listens under the name, made within the time given. The socket of
- * a dead session is removed if asked for. */
+/* Connects to the controller that listens under the name, within the time given.
+ * Removes the socket of a killed controller if is_removing is set. */
 static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 {
 	struct sockaddr_un address;
@@ -149,7 +151,7 @@ static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 	error = ptrc_session_connect(&address, limit_ms, fd);
 	if (error == ECONNREFUSED && is_removing)
 		ptrc_session_remove_stale(directory, &address);
-	/* Somebody put a file there, or a socket of another type. */
+	/* In place of the socket there is a file, or a socket of another type. */
 	return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
 }
 
@@ -163,7 +165,7 @@ int ptrc_session_knock(const char *name)
 	return error;
 }
 
-/* The same, to a living session of this user: with its controller. */
+/* Connects in the same way to a controller of this user, and tells its process ID. */
 static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd,
 		      pid_t *controller)
 {
@@ -191,7 +193,7 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 	if (q->verb == PTRC_SESSION_SHUTDOWN)
 		end.fd = (int)syscall(SYS_pidfd_open, controller, 0);
 	error = exchange(fd, q, reply);
-	/* So that no process is left when the command has ended. */
+	/* When the command returns, the controller's process shall be gone. */
 	if (!error && end.fd >= 0)
 		poll(&end, 1, PTRC_SESSION_ANSWER_MS);
 	if (end.fd >= 0)
@@ -223,7 +225,7 @@ int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int 
 		error = reply->error;
 	if (!error && reply->body != PTRC_SESSION_BODY_STATE)
 		error = EPROTO;
-	/* An event may be long in coming; who waits for it looks up now and then. */
+	/* The next event may be a long time away; a follower looks up in between. */
 	if (!error)
 		error = limit_waits(*fd, PTRC_SESSION_LOOK_UP_MS);
 	if (error && *controller_fd >= 0)
@@ -235,29 +237,21 @@ int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int 
 
 /* ---- many at once ---- */
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
-
 void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			   struct ptrc_session_reply *replies, int *errors)
 {
 	const struct ptrc_session_question q = {.verb = PTRC_SESSION_STAT};
 	struct pollfd *p = ptrc_cli_allocate(count * sizeof(*p));
-	int64_t until = now_ms() + PTRC_SESSION_ANSWER_MS;
+	int64_t until = ptrc_now_ns() + PTRC_SESSION_ANSWER_MS * PTRC_NS_PER_MS;
 	size_t waiting = 0;
 	pid_t controller;
 
 	for (size_t i = 0; i < count; i++) {
-		int64_t left = until - now_ms();
+		int64_t left = (until - ptrc_now_ns()) / PTRC_NS_PER_MS;
 
 		p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-		/* One of which nobody takes the connection shall not cost the others
-		 * theirs. */
+		/* A controller that accepts no connection shall not use up the time of
+		 * the others. */
 		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50,
 				       is_removing, &p[i].fd, &controller);
 		if (!errors[i]) {
@@ -271,7 +265,7 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			waiting++;
 	}
 	while (waiting) {
-		int64_t left = until - now_ms();
+		int64_t left = (until - ptrc_now_ns()) / PTRC_NS_PER_MS;
 		int n = poll(p, count, left > 0 ? (int)left : 0);
 
 		if (n < 0 && errno == EINTR)
@@ -322,7 +316,7 @@ static void add_type(struct ptrc_session_types *t,
 
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)
 {
-	/* More event types there cannot be, and not nearly as many globs. */
+	/* There cannot be more event types than this, nor globs (see filter_rules.c). */
 	const size_t most = 2000;
 	struct ptrc_session_type_record record;
 	size_t at = 0;
@@ -362,7 +356,8 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		error = ptrc_session_ask_about(name, &q, reply);
 		if (!error)
 			error = reply->error;
-		/* Something on every page but the last, so that there is an end. */
+		/* Every page but the last has to bring something, or a wrong peer
+		 * could go on for ever. */
 		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
 			       (reply->next && (reply->next <= q.from || !reply->size))))
 			error = EPROTO;

@@ -6,35 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "src/cli/clock.h"
 
 enum {
 	IDS = PTRC_READER_IDS,
 	/* Enough for the data of every system event. */
 	DATA_SIZE_MIN = 4096,
-	/* As much as a socket may hold; the kernel grants less, as a rule. */
+	/* How much a socket is asked to hold; the kernel usually grants less. */
 	SOCKET_SIZE = 4 << 20,
-	/* Others want to be served, too. */
+	/* How long events are read before the controller looks at its other tasks. */
 	READ_NS = 10000000,
 	MESSAGE_MAX = sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX,
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 static bool is_user_event(trace_event_id_t id)
 {
 	return id >= POSIX_TRACE_UNNAMED_USEREVENT && id < IDS;
 }
 
-/* User events since creation or clear that went to the log and nowhere else: what is no
- * longer to be read, and we have not read. */
+/* Counts the user events since creation or clear that went to the log before we read
+ * them: those that can no longer be read from the stream, without those that we have
+ * read. */
 static int count_missed(const struct ptrc_follow *f, int64_t *missed)
 {
 	static struct posixtrace_type_count counts[IDS];
@@ -55,7 +49,7 @@ static int count_missed(const struct ptrc_follow *f, int64_t *missed)
 
 /* ---- followers ---- */
 
-/* Its first message. */
+/* Frees the oldest message that waits for room. */
 static void drop_pending(struct ptrc_follower *to)
 {
 	struct ptrc_follow_message *first = to->pending;
@@ -96,8 +90,8 @@ static int make_buffers(struct ptrc_follow *f)
 	if (size < DATA_SIZE_MIN)
 		size = DATA_SIZE_MIN;
 	f->batch = malloc(MESSAGE_MAX);
-	/* Hardly anybody records events as large as that; what is not used takes no
-	 * memory. */
+	/* Memory that is not touched costs nothing. If the system refuses so much,
+	 * smaller events can still be read whole. */
 	while (!(f->data = malloc(size)) && size > DATA_SIZE_MIN)
 		size /= 2;
 	f->data_size = size;
@@ -112,7 +106,7 @@ static int make_buffers(struct ptrc_follow *f)
 	return ENOMEM;
 }
 
-/* True if it went; false if there was no room, or the follower is gone. */
+/* Sends a message. Returns false if the socket has no room, or the follower is gone. */
 static bool put(struct ptrc_follower *to, const void *message, size_t size, bool *is_gone)
 {
 	ssize_t n;
@@ -124,7 +118,7 @@ static bool put(struct ptrc_follower *to, const void *message, size_t size, bool
 	return n >= 0;
 }
 
-/* What it missed. */
+/* Tells the follower how many events it has missed since it was told last. */
 static bool put_dropped(struct ptrc_follower *to, bool *is_gone)
 {
 	const struct {
@@ -147,7 +141,7 @@ static bool put_dropped(struct ptrc_follower *to, bool *is_gone)
 	return true;
 }
 
-/* Goes on with a follower that was blocked. */
+/* Sends a follower the messages that waited for room. */
 static void unblock(struct ptrc_follow *f, size_t i)
 {
 	struct ptrc_follower *to = &f->followers[i];
@@ -161,8 +155,9 @@ static void unblock(struct ptrc_follow *f, size_t i)
 		let_go(f, i);
 }
 
-/* A socket takes messages until it is full, but calls itself writable only when it is all
- * but empty: to try is the only way to know. */
+/* Tries all followers that wait for room. poll() is not enough: a socket accepts
+ * messages until it is full, but counts as writable again only when it is nearly
+ * empty. */
 static void push_pending(struct ptrc_follow *f)
 {
 	for (size_t i = f->count; i-- > 0;)
@@ -170,7 +165,7 @@ static void push_pending(struct ptrc_follow *f)
 			unblock(f, i);
 }
 
-/* Keeps the message until there is room. */
+/* Keeps a copy of the message until there is room for it. */
 static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 {
 	struct ptrc_follow_message *last = malloc(sizeof(*last) + size);
@@ -179,7 +174,7 @@ static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 		return false;
 	if (!to->pending) {
 		to->pending_end = &to->pending;
-		to->blocked_since_ns = now_ns();
+		to->blocked_since_ns = ptrc_now_ns();
 	}
 	last->next = NULL;
 	last->size = size;
@@ -190,8 +185,9 @@ static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 }
 
 /*
- * True if it was sent or is kept. Kept is one message, and the rest of the event that it
- * ends with: an event comes whole or not at all, also if it is larger than a socket.
+ * Sends the batch to a follower, or keeps it. Returns false if neither is possible. Only
+ * one message is kept, and with it the rest of the event that it ends with: an event is
+ * sent whole or not at all, even if it is larger than a socket.
  */
 static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t size,
 		 bool *is_gone)
@@ -205,7 +201,7 @@ static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t s
 	return !*is_gone && (f->is_rest || !to->pending) && keep(to, f->batch, size);
 }
 
-/* Sends the message to all. */
+/* Sends the batch to all followers, and empties it. */
 static void send_batch(struct ptrc_follow *f)
 {
 	const struct ptrc_session_events head = {PTRC_SESSION_MAGIC, PTRC_SESSION_VERSION,
@@ -222,12 +218,13 @@ static void send_batch(struct ptrc_follow *f)
 
 		to->has_begin = pass(f, to, size, &is_gone);
 		if (is_gone) {
-			/* The buffers go with the last. */
+			/* The last one to leave frees the batch. */
 			let_go(f, i);
 		} else if (!to->has_begin) {
 			to->dropped += f->batch_events;
 			to->untold += f->batch_events;
-			/* Some of the names may have been in it. */
+			/* The message may have held names that this follower has not
+			 * got now. */
 			memset(f->is_named, 0, sizeof(f->is_named));
 		}
 	}
@@ -248,14 +245,14 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd)
 		return error;
 	if (!f->count && make_buffers(f))
 		return ENOMEM;
-	/* What waits in there may need names that only the others have. */
+	/* The events in the batch may need names that only the older followers have. */
 	send_batch(f);
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	f->followers[f->count++] = (struct ptrc_follower){
 		.fd = fd,
 		.missed_before = missed,
 	};
-	/* The new one has none of them. */
+	/* The new follower has got no names yet. */
 	memset(f->is_named, 0, sizeof(f->is_named));
 	return 0;
 }
@@ -265,8 +262,8 @@ size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
 	for (size_t i = 0; i < f->count; i++)
 		p[i] = (struct pollfd){
 			.fd = f->followers[i].fd,
-			/* A follower has nothing more to say: what can be read is its
-			 * end. */
+			/* A follower sends nothing more: its socket becomes readable
+			 * when it closes it. */
 			.events = f->followers[i].pending ? POLLIN | POLLOUT : POLLIN,
 		};
 	return f->count;
@@ -284,7 +281,8 @@ void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t cou
 
 /* ---- events ---- */
 
-/* Room for a record with so much behind it; in a new message, if need be. */
+/* Makes room for a record with so many bytes behind it, in a new message if necessary.
+ * Returns null if no follower is left. */
 static unsigned char *record(struct ptrc_follow *f, enum ptrc_session_record_kind kind,
 			     trace_event_id_t id, size_t size)
 {
@@ -295,7 +293,7 @@ static unsigned char *record(struct ptrc_follow *f, enum ptrc_session_record_kin
 
 	if (PTRC_SESSION_EVENTS_MAX - f->used < all)
 		send_batch(f);
-	/* Nobody is left. */
+	/* send_batch() frees the batch when the last follower leaves. */
 	if (!f->batch)
 		return NULL;
 	at = f->batch + sizeof(struct ptrc_session_events) + f->used;
@@ -333,8 +331,8 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 		.tid = info->posix_tid,
 		.truncation = info->posix_truncation_status,
 	};
-	/* Whole, if it fits at all; and in one message with its name, so that nobody gets
-	 * the one without the other. */
+	/* The event stays in one message if it fits, and starts in the message with
+	 * its name: a follower that misses a message then misses both. */
 	const size_t name_size = sizeof(struct ptrc_session_record) +
 				 ptrc_session_padded(TRACE_EVENT_NAME_MAX);
 	const size_t most = PTRC_SESSION_EVENTS_MAX - name_size -
@@ -365,13 +363,14 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 			break;
 		memcpy(at, f->data + done, part);
 	}
-	/* The rest of an event is alone in its messages: who has its begin gets it all. */
+	/* Messages with the rest of an event hold nothing else: a follower that got
+	 * the begin of the event gets all of them. */
 	if (f->is_rest)
 		send_batch(f);
 	f->is_rest = false;
 }
 
-/* Reads one event and puts it into the message; false if there is none. */
+/* Reads one event and puts it into the batch. Returns false if there is none. */
 static bool take_event(struct ptrc_follow *f)
 {
 	struct posix_trace_event_info info;
@@ -390,7 +389,8 @@ static bool take_event(struct ptrc_follow *f)
 	return true;
 }
 
-/* Whether reading makes sense now. */
+/* Whether to read now: a follower has room, or all have been blocked for so long that
+ * events are read without them. */
 static bool is_ready(const struct ptrc_follow *f)
 {
 	int64_t latest = INT64_MIN;
@@ -402,7 +402,7 @@ static bool is_ready(const struct ptrc_follow *f)
 			latest = f->followers[i].blocked_since_ns;
 	}
 	return f->count && f->has_log &&
-	       now_ns() - latest > PTRC_FOLLOW_PATIENCE_MS * INT64_C(1000000);
+	       ptrc_now_ns() - latest > PTRC_FOLLOW_PATIENCE_MS * PTRC_NS_PER_MS;
 }
 
 int ptrc_follow_timeout(const struct ptrc_follow *f)
@@ -412,14 +412,14 @@ int ptrc_follow_timeout(const struct ptrc_follow *f)
 
 bool ptrc_follow_read(struct ptrc_follow *f)
 {
-	int64_t since = now_ns();
+	int64_t since = ptrc_now_ns();
 	bool is_more = true;
 	uint64_t n = 0;
 
 	push_pending(f);
-	while (is_ready(f) && is_more && (++n % 64 || now_ns() - since < READ_NS))
+	while (is_ready(f) && is_more && (++n % 64 || ptrc_now_ns() - since < READ_NS))
 		is_more = take_event(f);
-	/* Otherwise it waits for room. */
+	/* If no follower has room, the batch waits. */
 	if (is_ready(f))
 		send_batch(f);
 	return is_more && is_ready(f);
@@ -446,7 +446,7 @@ static void wait_for_room(struct ptrc_follow *f, int64_t until_ns)
 {
 	struct pollfd p[PTRC_FOLLOWERS_MAX];
 	size_t count = ptrc_follow_poll(f, p);
-	int64_t left = (until_ns - now_ns()) / 1000000;
+	int64_t left = (until_ns - ptrc_now_ns()) / PTRC_NS_PER_MS;
 
 	if (left > PTRC_FOLLOW_READ_MS)
 		left = PTRC_FOLLOW_READ_MS;
@@ -457,7 +457,7 @@ static void wait_for_room(struct ptrc_follow *f, int64_t until_ns)
 
 void ptrc_follow_finish(struct ptrc_follow *f)
 {
-	int64_t until = now_ns() + PTRC_FOLLOW_END_MS * INT64_C(1000000);
+	int64_t until = ptrc_now_ns() + PTRC_FOLLOW_END_MS * PTRC_NS_PER_MS;
 	int64_t missed;
 	bool is_known;
 
@@ -468,9 +468,9 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 
 		if (!is_more && !is_any_blocked(f))
 			break;
-		if (now_ns() >= until) {
-			/* On without those that are blocked; the buffers go with the
-			 * last follower. */
+		if (ptrc_now_ns() >= until) {
+			/* Reads the rest without the blocked followers; the last
+			 * follower to leave frees the buffers. */
 			while (f->count && take_event(f))
 				;
 			send_batch(f);
@@ -493,9 +493,9 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 
 void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_session_end *end)
 {
-	int64_t until = now_ns() + PTRC_FOLLOW_END_MS * INT64_C(1000000);
+	int64_t until = ptrc_now_ns() + PTRC_FOLLOW_END_MS * PTRC_NS_PER_MS;
 
-	while (is_any_blocked(f) && now_ns() < until)
+	while (is_any_blocked(f) && ptrc_now_ns() < until)
 		wait_for_room(f, until);
 	while (f->count) {
 		struct ptrc_follower *to = &f->followers[f->count - 1];
@@ -504,8 +504,8 @@ void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_session_end *end)
 
 		message.dropped_events = to->dropped;
 		message.missed_events = to->missed;
-		/* Behind all else or not at all: who gets none knows that it missed
-		 * something. */
+		/* END comes after everything else or not at all: a follower that gets
+		 * no END knows that it missed something. */
 		if (!to->pending && !to->is_incomplete)
 			put(to, &message, sizeof(message), &is_gone);
 		let_go(f, f->count - 1);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The controller's side of following a session: reads the stream as events come, and
- * sends them to all followers.
+ * How the controller serves the followers of its session: it reads events from the stream
+ * while processes record them, and sends them to all followers.
  *
- * Reading a logged stream takes nothing from its log; of a plain stream, what is read is
- * gone, as for any reader. The stream is read every PTRC_FOLLOW_READ_MS instead of being
- * waited at, so the traced processes never have a reader to wake. While every follower's
- * socket is full, the stream is left alone: it holds more than a socket does. After
- * PTRC_FOLLOW_PATIENCE_MS events are read on without those followers, and counted; a
- * plain stream is left alone for good, as its events would be gone.
+ * Reading a stream that has a log takes nothing from the log. Reading a stream without one
+ * consumes the events, as for any other reader. The controller does not wait at the stream but
+ * reads it every PTRC_FOLLOW_READ_MS, so that traced processes have no reader to wake.
+ *
+ * While the sockets of all followers are full, the controller does not read, because the
+ * stream has more room than a socket. After PTRC_FOLLOW_PATIENCE_MS it goes on and counts what
+ * these followers miss; but from a stream without a log it does not read then either, as the
+ * events would be lost.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_FOLLOW_H
 #define PTRC_SRC_SESSION_SESSION_FOLLOW_H
@@ -27,8 +29,8 @@ enum {
 	PTRC_FOLLOWERS_MAX = 8,
 	PTRC_FOLLOW_READ_MS = 2,
 	PTRC_FOLLOW_PATIENCE_MS = 500,
-	/* How long the end of a session waits for followers whose sockets are full: twice,
-	 * before the log is closed and after. */
+	/* How long the controller waits at the end of a session for followers whose
+	 * sockets are full: once before the log is closed, and once after. */
 	PTRC_FOLLOW_END_MS = 500,
 };
 
@@ -40,72 +42,80 @@ struct ptrc_follow_message {
 
 struct ptrc_follower {
 	int fd;
-	/* A message that its socket had no room for, with the rest of an event that goes on
-	 * in further ones, or null; since when. */
+	/* Messages that the socket had no room for: one, and those with the rest of
+	 * the event that it ends with. Null if there are none; then .blocked_since_ns
+	 * has no meaning. */
 	struct ptrc_follow_message *pending;
 	struct ptrc_follow_message **pending_end;
 	int64_t blocked_since_ns;
-	/* The last message was sent or is pending: the rest of its event is, too. */
+	/* The follower has got the last message, or will: so it gets the rest of its
+	 * event, too. */
 	bool has_begin;
-	/* Events that it was not sent; those of them that it has not been told of. */
+	/* Events that were not sent to this follower, and how many of these it has not
+	 * been told of. */
 	uint64_t dropped;
 	uint64_t untold;
-	/* Events that were in the log before anybody could be sent them: before it came,
-	 * and, known at the end, since. */
+	/* Events that went to the log before the controller had read them: the count
+	 * when the follower came, and, known only at the end, those since then. */
 	int64_t missed_before;
 	uint64_t missed;
-	/* It misses something, nobody knows how much. */
+	/* The follower misses events, and it is not known how many. */
 	bool is_incomplete;
 };
 
-/* Starts zeroed. Nothing but this structure is there while nobody follows. */
+/* Starts zeroed. While nobody follows, no memory is used besides this structure. */
 struct ptrc_follow {
 	trace_id_t trace;
 	bool has_log;
 	struct ptrc_follower followers[PTRC_FOLLOWERS_MAX];
 	size_t count;
-	/* The message that is being put together, and the events that begin in it. */
+	/* The message that is being filled, how many bytes it has, and how many events
+	 * begin in it. */
 	unsigned char *batch;
 	size_t used;
 	uint64_t batch_events;
-	/* It goes on with an event that began in an earlier one. */
+	/* The message continues an event that began in an earlier one. */
 	bool is_rest;
-	/* Place for the data of an event. */
+	/* A buffer for the data of one event. */
 	unsigned char *data;
 	size_t data_size;
-	/* Whose names all followers have. */
+	/* The event types whose names all followers have got. */
 	bool is_named[PTRC_READER_IDS];
-	/* User events read since the stream was made or cleared, for whomever. */
+	/* User events that were read since the stream was made or cleared. */
 	uint64_t read_count;
 };
 
-/* Takes a connection over. 0, EMFILE if there are too many, or another error number. */
+/* Makes a connection a follower's, and owns it from then on. Returns 0, EMFILE if
+ * there are too many followers, or another error number. */
 int ptrc_follow_add(struct ptrc_follow *, int fd);
 
-/* Fills in what is to be waited for; returns how many these are. */
+/* Fills in an entry for each follower, and returns how many there are. */
 size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);
 
-/* Goes on with those that have room, lets go of those that have left. To be called with
- * what ptrc_follow_poll() has filled in, before followers are added. */
+/* Sends waiting messages to followers whose sockets have room now, and removes those
+ * that have left. The entries are those of ptrc_follow_poll(); no follower may be
+ * added in between. */
 void ptrc_follow_serve(struct ptrc_follow *, const struct pollfd *, size_t count);
 
-/* Milliseconds until ptrc_follow_read() should be called; -1 if nobody follows. */
+/* After how many milliseconds ptrc_follow_read() is to be called; -1 if nobody
+ * follows. */
 int ptrc_follow_timeout(const struct ptrc_follow *);
 
-/* Reads what is there, for some milliseconds at most, and sends it. True if there is
- * more. */
+/* Reads events for some milliseconds at most, and sends them. Returns whether there
+ * are more. */
 bool ptrc_follow_read(struct ptrc_follow *);
 
-/* The events of the stream are gone, and its counts are 0. */
+/* Must be called after posix_trace_clear(): the counts of the stream are 0 now. */
 void ptrc_follow_cleared(struct ptrc_follow *);
 
 /*
- * The stream has been stopped and will be shut down: reads and sends the rest, waiting
- * for followers within limits.
+ * Reads and sends the rest of a stream that has been stopped. It waits for followers that
+ * have no room, but not for ever.
  */
 void ptrc_follow_finish(struct ptrc_follow *);
 
-/* Sends the end to all who got everything before it, and lets go of all. */
+/* Sends the end to all followers that got everything before it, and removes all
+ * followers. */
 void ptrc_follow_end(struct ptrc_follow *, const struct ptrc_session_end *);
 
 #endif

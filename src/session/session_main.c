@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands that ask every session named as an operand for one thing. */
 #include "config.h"
 #include "src/session/session_main.h"
 
@@ -16,16 +15,17 @@
 #include "src/cli/output.h"
 #include "src/session/session_client.h"
 
-/* How it went with one session. */
+/* What came of asking one session. */
 struct result {
-	/* 0, an error of ptrc_session_ask(), or of what was asked for; then why. */
+	/* 0, or an error number of ptrc_session_ask() or of the reply, and the reason
+	 * in words. */
 	int error;
 	char reason[200];
 	bool has_losses;
 	struct ptrc_losses losses;
 };
 
-/* Why a session refused, where the error number alone would be a riddle. */
+/* Explains why a session refused; some error numbers alone would mislead. */
 static void explain_refused(struct result *r, enum ptrc_session_verb verb)
 {
 	const char *text = strerror(r->error);
@@ -54,7 +54,8 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	}
 	r->error = reply.error;
 	if (reply.body == PTRC_SESSION_BODY_STATE) {
-		/* Ended, whatever the error: that is one of writing the log. */
+		/* A state comes only from a session that has ended; the error is that
+		 * of writing its log. */
 		r->has_losses = true;
 		r->error = 0;
 		ptrc_losses_gather(&r->losses, &reply.state.status, &reply.state.counts);
@@ -131,7 +132,7 @@ int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *cli,
 		struct result r;
 
 		ask(names[i], verb, &r);
-		/* Those that have ended by now are no longer among all. */
+		/* --all means the sessions that still exist. */
 		if (is_all &&
 		    (r.error == ENOENT || r.error == ECONNREFUSED ||
 		     (r.error == ECONNRESET && ptrc_session_knock(names[i]) == ENOENT)))

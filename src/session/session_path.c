@@ -40,8 +40,8 @@ int ptrc_session_directory(bool is_create, char path[64])
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ELOOP || errno == ENOTDIR ? EPERM : errno;
-	/* Once it is ours and closed to others, nobody else can put anything in its
-	 * place: /dev/shm is sticky. */
+	/* /dev/shm is sticky: nobody else can replace a directory that belongs to us
+	 * and is closed to others. */
 	if (fstat(fd, &st))
 		error = errno;
 	else if (st.st_uid != geteuid() || (st.st_mode & 077))
@@ -67,7 +67,7 @@ static void set_address(struct sockaddr_un *address, const char *directory,
 {
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
-	/* Fits: 64 bytes of directory at most, though really 31, and a checked name. */
+	/* The directory's path has 31 bytes at most, and the name was checked. */
 	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295/c.") +
 				       PTRC_SESSION_NAME_MAX <=
 			       sizeof(address->sun_path),
@@ -94,7 +94,8 @@ void ptrc_session_address_unnamed(const char *directory, pid_t pid,
 
 int ptrc_session_lock(const char *directory)
 {
-	/* It is held for a few system calls; longer waits mean a stopped process. */
+	/* Processes hold the lock for a few system calls only. One that holds it
+	 * longer is stopped. */
 	const struct timespec pause = {0, 2000000};
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -122,7 +123,8 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 
 	if (s < 0)
 		return errno;
-	/* The send limit is for connect() too, which waits while many others do. */
+	/* The limit for sending bounds connect(), too, which waits while the backlog
+	 * is full. */
 	if (!setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) &&
 	    !setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) &&
 	    !connect(s, (const struct sockaddr *)address, sizeof(*address))) {
@@ -141,7 +143,8 @@ void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *
 
 	if (lock < 0)
 		return;
-	/* Another may have taken the name since; nobody can while the lock is held. */
+	/* A new controller may have taken the name since; while we hold the lock none
+	 * can. */
 	switch (ptrc_session_connect(address, PTRC_SESSION_ANSWER_MS, &fd)) {
 	case ECONNREFUSED:
 		unlink(address->sun_path);
@@ -155,7 +158,7 @@ void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *
 	close(lock);
 }
 
-/* A controller that was killed before it had a name left its socket. */
+/* Removes the socket of a controller that was killed before it had a name. */
 static void remove_unnamed(const char *directory, const char *number)
 {
 	long pid = strtol(number, NULL, 10);

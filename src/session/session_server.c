@@ -14,10 +14,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
+#include "src/cli/clock.h"
 #include "src/session/filter_rules.h"
 #include "src/session/logfile.h"
 #include "src/view/reader.h"
@@ -27,8 +26,8 @@
 #include "src/session/session_types.h"
 
 enum {
-	/* Connections whose request has not come yet. Further ones are not accepted before one
-	 * of these is done. */
+	/* Connections whose request has not come yet. If there are so many, the oldest
+	 * is closed when the next is accepted. */
 	CLIENTS_MAX = 16,
 	/* How long a controller that ends waits for the requests of clients that are connected. */
 	LAST_CLIENTS_MS = 100,
@@ -59,7 +58,7 @@ struct controller {
 	 * -1 while it is closed. */
 	int spare_fd;
 	/* No connection is accepted before this time; usually 0. */
-	uint64_t listen_pause_ns;
+	int64_t listen_pause_ns;
 	/* pidfd of the target, or -1 when it has ended. */
 	int target_fd;
 	trace_id_t trace;
@@ -72,8 +71,8 @@ struct controller {
 	int flush_error;
 	/* For how long the trace ran before it was stopped last; whether it runs now, and since
 	 * when. */
-	uint64_t ran_ns;
-	uint64_t running_since_ns;
+	int64_t ran_ns;
+	int64_t running_since_ns;
 	bool is_running;
 	int clients[CLIENTS_MAX];
 	size_t client_count;
@@ -90,14 +89,6 @@ struct controller {
 	struct ptrc_session_reply reply;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t count_events(trace_id_t trace)
 {
 	static struct posixtrace_type_count counts[PTRC_READER_IDS];
@@ -113,9 +104,9 @@ static uint64_t count_events(trace_id_t trace)
 static void set_running(struct controller *c, bool is_running)
 {
 	if (c->is_running && !is_running)
-		c->ran_ns += now_ns() - c->running_since_ns;
+		c->ran_ns += ptrc_now_ns() - c->running_since_ns;
 	if (!c->is_running && is_running)
-		c->running_since_ns = now_ns();
+		c->running_since_ns = ptrc_now_ns();
 	c->is_running = is_running;
 }
 
@@ -149,9 +140,9 @@ static void gather(struct controller *c, struct ptrc_session_state *s)
 	/* Not only START and STOP change this: a full stream stops by itself, and goes on after it
 	 * has been read. */
 	set_running(c, s->status.posix_stream_status == POSIX_TRACE_RUNNING);
-	s->running_ns = c->ran_ns;
+	s->running_ns = (uint64_t)c->ran_ns;
 	if (c->is_running)
-		s->running_ns += now_ns() - c->running_since_ns;
+		s->running_ns += (uint64_t)(ptrc_now_ns() - c->running_since_ns);
 	c->is_stream_overrun |=
 		s->status.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
 	c->is_log_overrun |= s->status.posix_log_overrun_status == POSIX_TRACE_OVERRUN;
@@ -255,7 +246,7 @@ static int answer_clear(struct controller *c)
 	ptrc_filter_rules_clear(&c->filter);
 	ptrc_follow_cleared(&c->follow);
 	c->ran_ns = 0;
-	c->running_since_ns = now_ns();
+	c->running_since_ns = ptrc_now_ns();
 	return 0;
 }
 
@@ -378,7 +369,7 @@ static int accept_connection(struct controller *c)
 	fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	/* poll() would return at once as long as a client waits to be accepted. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-		c->listen_pause_ns = now_ns() + LISTEN_PAUSE_MS * UINT64_C(1000000);
+		c->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
 	return fd;
 }
 
@@ -456,15 +447,15 @@ static size_t poll_clients(const struct controller *c, struct pollfd *p)
  * has. */
 static void serve_last_clients(struct controller *c)
 {
-	uint64_t until = now_ns() + LAST_CLIENTS_MS * UINT64_C(1000000);
-	uint64_t now;
+	int64_t until = ptrc_now_ns() + LAST_CLIENTS_MS * PTRC_NS_PER_MS;
+	int64_t now;
 
-	while ((now = now_ns()) < until) {
+	while ((now = ptrc_now_ns()) < until) {
 		struct pollfd p[1 + CLIENTS_MAX] = {
 			{.fd = c->listen_fd, .events = POLLIN},
 		};
 		size_t count = poll_clients(c, p + 1);
-		int left = count ? (int)((until - now) / 1000000) : 0;
+		int left = count ? (int)((until - now) / PTRC_NS_PER_MS) : 0;
 
 		if (poll(p, 1 + count, left) <= 0)
 			break;
@@ -493,7 +484,7 @@ static void __attribute__((noreturn)) run(struct controller *c)
 		size_t followers;
 
 		keep_spare(c);
-		if (c->listen_pause_ns && now_ns() < c->listen_pause_ns)
+		if (c->listen_pause_ns && ptrc_now_ns() < c->listen_pause_ns)
 			p[POLL_LISTEN].fd = -1;
 		else
 			c->listen_pause_ns = 0;

@@ -35,7 +35,7 @@ void ptrc_trace_error(int error, const char *target, const char *log_path)
 				 "on file size or open files is too low");
 		return;
 	case EINVAL:
-		/* What else it stands for has been checked before. */
+		/* Other causes of EINVAL have been checked before. */
 		if (!log_path)
 			ptrc_cli_message(target,
 					 "the stream-full policy flush needs a log");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why a trace could not be made, in words for users.
+ * Explains to users why a trace could not be made.
  */
 #ifndef PTRC_SRC_SESSION_TRACE_ERROR_H
 #define PTRC_SRC_SESSION_TRACE_ERROR_H
