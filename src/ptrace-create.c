@@ -52,12 +52,12 @@ static const struct ptrc_cli cli = {
 	.shared_options = ptrc_config_attribute_options,
 	.notes =
 		"SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
-		"or 1024^3. Options go before what the file says.\n"
+		"or 1024^3. Options override the file.\n"
 		"Exit status: 0 done, 1 failed, 2 wrong usage or a wrong file.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-/* One session on its way. */
+/* A session that is being made. */
 struct making {
 	const struct ptrc_config *config;
 	char pid[24];
@@ -76,7 +76,7 @@ static struct making *made;
 static size_t made_count;
 static pid_t creator;
 
-/* "firefox-4711": what the process calls itself, and its number. */
+/* Makes a name like "firefox-4711" from the name and the number of the process. */
 static void make_stem(char stem[PTRC_SESSION_NAME_MAX], pid_t pid)
 {
 	char path[40];
@@ -121,14 +121,14 @@ static void parse(int argc, char **argv)
 		ptrc_cli_usage("--all", "needs a --config");
 }
 
-/* What is wrong with the sessions together, or for want of something. */
+/* Refuses options that do not suit all sessions, and sessions without a process. */
 static void check(void)
 {
 	if (config.count > 1 && given.options.name)
-		ptrc_cli_usage("--name", "cannot be that of all %zu sessions",
+		ptrc_cli_usage("--name", "cannot be the name of all %zu sessions",
 			       config.count);
 	if (config.count > 1 && given.options.output)
-		ptrc_cli_usage("--output", "cannot be that of all %zu sessions",
+		ptrc_cli_usage("--output", "cannot be the log of all %zu sessions",
 			       config.count);
 	if (given.is_dump)
 		return;
@@ -175,7 +175,7 @@ static void say_failed(const struct making *m)
 	}
 }
 
-/* False, after a message, if nothing came of it. */
+/* Makes one session. If that fails, prints why and returns false. */
 static bool make(struct making *m, const struct ptrc_config *c)
 {
 	struct ptrc_session_plan plan = {
@@ -215,15 +215,16 @@ static bool make(struct making *m, const struct ptrc_config *c)
 	return false;
 }
 
-/* At the end of the process. The sessions that were made before one failed go again, and
- * what they wrote; so do all if nobody could be told their names. */
+/* Runs when the process exits. If one session could not be made, or the names could
+ * not be printed, the sessions made before are ended and their new logs removed. */
 static void undo(int status, void *unused)
 {
 	static struct ptrc_session_reply reply;
 	size_t count = made_count;
 
 	(void)unused;
-	/* A controller that fails ends here as well. */
+	/* A controller that fails exits through here as well; it is a child of the
+	 * creator. */
 	if (status == PTRC_EXIT_DONE || getpid() != creator)
 		return;
 	for (size_t i = count; i-- > 0;) {
@@ -231,13 +232,13 @@ static void undo(int status, void *unused)
 		int error = ptrc_session_ask(name, PTRC_SESSION_SHUTDOWN, &reply);
 
 		if (error)
-			ptrc_cli_message(name, "could not be ended again: %s",
+			ptrc_cli_message(name, "could not be ended: %s",
 					 ptrc_session_explain(error));
 		ptrc_logfile_close(&made[i].log, false);
 	}
 	if (count)
-		ptrc_cli_message(NULL, "the %zu session%s made before %s ended again",
-				 count, count == 1 ? "" : "s", count == 1 ? "is" : "are");
+		ptrc_cli_message(NULL, "the %zu session%s made before %s ended", count,
+				 count == 1 ? "" : "s", count == 1 ? "is" : "are");
 }
 
 static void put_json(struct ptrc_buffer *b, const struct making *m)
@@ -260,7 +261,8 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
-	/* Before there is a session, or a message that nobody reads would leave it behind. */
+	/* Called first: if standard output is closed, no session is made that nobody
+	 * knows. */
 	ptrc_output_begin();
 	parse(argc, argv);
 	ptrc_config_resolve(&given, is_all ? NULL : "--all makes them all", &config);

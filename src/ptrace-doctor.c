@@ -74,7 +74,8 @@ static void examine(struct ptrc_doctor *d, const char *thing)
 {
 	pid_t pid;
 
-	/* What has a / in it, or is no session and no number, is a log. */
+	/* An operand with a slash is the path of a log; another one is a session if
+	 * there is one of this name, then a process if it is a number, then a log. */
 	if (!strchr(thing, '/') && ptrc_doctor_session(d, thing))
 		return;
 	if (is_number(thing, &pid))
@@ -92,7 +93,7 @@ int main(int argc, char **argv)
 	char **program = NULL;
 	int key;
 
-	/* What is behind -- is the command's. */
+	/* Everything behind -- belongs to COMMAND. */
 	for (int i = 1; i < argc && !program; i++)
 		if (!strcmp(argv[i], "--")) {
 			program = argv + i + 1;
@@ -109,11 +110,11 @@ int main(int argc, char **argv)
 	if (program && !*program)
 		ptrc_cli_usage("--", "no COMMAND given");
 	if (program && optind < argc)
-		ptrc_cli_usage(argv[optind], "either this or a COMMAND");
+		ptrc_cli_usage(argv[optind], "is not expected together with a COMMAND");
 	if (d.event && !program && optind == argc)
-		ptrc_cli_usage("--event", "of which process, session or log?");
+		ptrc_cli_usage("--event", "needs a process, session, log or COMMAND");
 	ptrc_output_begin();
-	/* What keeps everybody from being traced is told in any case. */
+	/* A problem of the whole machine is reported in any case. */
 	d.is_brief = program || optind < argc;
 	ptrc_doctor_machine(&d);
 	d.is_brief = false;

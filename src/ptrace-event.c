@@ -23,7 +23,7 @@ enum {
 	KEY_JSON,
 };
 
-/* Of standard input, which may have no end. */
+/* The most that is read from standard input, which may have no end. */
 #define STDIN_MAX ((size_t)16 << 20)
 
 static const struct ptrc_cli_option options[] = {
@@ -31,7 +31,7 @@ static const struct ptrc_cli_option options[] = {
 	 "process whose event it is (default: the parent\n"
 	 "process, that is, the script)"},
 	{"require", KEY_REQUIRE, NULL, "fail if the event is recorded nowhere"},
-	{"stdin", KEY_STDIN, NULL, "the data is what standard input has"},
+	{"stdin", KEY_STDIN, NULL, "take the data from standard input"},
 	{"json", KEY_JSON, NULL, "print what was done, as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -45,18 +45,19 @@ static const struct ptrc_cli cli = {
 		"Does nothing if the script is not traced.",
 	.options = options,
 	.notes =
-		"DATA that may begin with - goes behind --: ptrace-event -- NAME \"$data\"\n\n"
+		"DATA that may begin with - has to follow --: ptrace-event -- NAME \"$data\"\n\n"
 		"Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-/* The process whose event it is, and in how many streams that is. */
+/* The process to which the event belongs, and the number of streams that recorded it. */
 struct result {
 	pid_t pid;
 	unsigned int streams;
 };
 
-/* Bytes of KEY in KEY=VALUE; 0: it is none, but plain data that happens to have a "=". */
+/* Returns the bytes of KEY in KEY=VALUE, or 0 if the operand is data that just
+ * contains a "=". */
 static size_t key_length(const char *operand)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -68,7 +69,7 @@ static size_t key_length(const char *operand)
 	return operand[len] == '=' && strspn(operand, letters) ? len : 0;
 }
 
-/* Up to the "=", which no key has in it. */
+/* Compares two KEY=VALUE up to the "="; no key contains one. */
 static int compare_keys(const void *a, const void *b)
 {
 	const char *p = *(char *const *)a;
@@ -81,7 +82,8 @@ static int compare_keys(const void *a, const void *b)
 	return (unsigned char)*p - (unsigned char)*q;
 }
 
-/* Each has a key. There may be as many as a command line holds. */
+/* Refuses a key that is given twice, or that another key needs. There may be as many
+ * pairs as a command line holds, so they are sorted. */
 static void check_keys(char **pairs, size_t count)
 {
 	char **sorted = ptrc_cli_allocate(count * sizeof(*sorted));
@@ -90,7 +92,7 @@ static void check_keys(char **pairs, size_t count)
 	qsort(sorted, count, sizeof(*sorted), compare_keys);
 	for (size_t i = 1; i < count; i++)
 		if (compare_keys(&sorted[i - 1], &sorted[i]) == 0)
-			ptrc_cli_usage(sorted[i], "the key is there twice");
+			ptrc_cli_usage(sorted[i], "the key is given twice");
 	for (size_t i = 0; i < count; i++) {
 		size_t n = key_length(sorted[i]);
 		char *key;
@@ -102,8 +104,8 @@ static void check_keys(char **pairs, size_t count)
 		strcpy(key + n - 4, "=");
 		if (bsearch(&key, sorted, count, sizeof(*sorted), compare_keys))
 			ptrc_cli_usage(sorted[i],
-				       "this is where the bytes of the key without "
-				       "_hex would go");
+				       "the key is reserved: it holds the value of the "
+				       "key without _hex if that is not text");
 		free(key);
 	}
 	free(sorted);
@@ -131,7 +133,7 @@ static void put_pairs(struct ptrc_buffer *data, char **pairs)
 	ptrc_json_close(&j, '}');
 }
 
-/* False after a message. */
+/* If reading fails, prints why and returns false. */
 static bool read_stdin(struct ptrc_buffer *data)
 {
 	for (;;) {
@@ -164,23 +166,23 @@ static void check_name(const char *name)
 			       TRACE_EVENT_NAME_MAX);
 }
 
-/* Returns whether the call went well, after a message if not. */
+/* If the call fails, prints why and returns false. */
 static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
 		   struct result *r)
 {
-	int err =
+	int error =
 		posixtrace_event_for(r->pid, name, data->bytes, data->used, &r->streams);
 	char pid[16];
 
-	if (!err)
+	if (!error)
 		return true;
-	/* Who has started us may be anybody, and gone. */
-	if (!is_given && (err == EPERM || err == ESRCH)) {
+	/* Our parent may belong to another user, and may have ended. */
+	if (!is_given && (error == EPERM || error == ESRCH)) {
 		r->streams = 0;
 		return true;
 	}
 	snprintf(pid, sizeof(pid), "%d", (int)r->pid);
-	switch (err) {
+	switch (error) {
 	case EINVAL:
 		ptrc_cli_usage(name, "is the name of a system event");
 	case ESRCH:
@@ -190,13 +192,13 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 		ptrc_cli_message(pid, "not allowed to record events of this process");
 		break;
 	default:
-		ptrc_cli_error(name, err);
+		ptrc_cli_error(name, error);
 		break;
 	}
 	return false;
 }
 
-/* For the process given; without one, for the script. */
+/* Records the event for the process that was given, or otherwise for the script. */
 static bool find_and_record(const char *name, const struct ptrc_buffer *data,
 			    struct result *r)
 {
@@ -205,13 +207,13 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data,
 	if (r->pid)
 		return record(name, data, true, r);
 	r->pid = getppid();
-	/* 0: outside of our pid namespace. */
+	/* The parent is 0 if it is outside of our PID namespace. */
 	if (r->pid && !record(name, data, false, r))
 		return false;
 	if (r->streams)
 		return true;
-	/* A shell runs its last command in its own place: then the traced one is this
-	 * process. */
+	/* A shell may run its last command in its own process: then this process is
+	 * the one that is traced. */
 	if (!record(name, data, false, &own))
 		return false;
 	if (own.streams || !r->pid)
@@ -280,8 +282,8 @@ int main(int argc, char **argv)
 	if (is_required && r.streams == 0) {
 		ptrc_cli_message(
 			name,
-			"recorded nowhere: nothing traces process %d, or no trace "
-			"wants the event now",
+			"recorded nowhere: no stream traces process %d, or all of them "
+			"are stopped, full, or filter the event out",
 			(int)r.pid);
 		return PTRC_EXIT_FAILED;
 	}

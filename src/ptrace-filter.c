@@ -25,11 +25,11 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"set", KEY_SET, NULL, "filter out these and no others"},
-	{"add", KEY_ADD, NULL, "filter out these, too"},
-	{"remove", KEY_REMOVE, NULL, "filter out these no longer"},
-	{"system", KEY_SYSTEM, NULL, "these: all system events"},
-	{"all", KEY_ALL, NULL, "these: all events, of names yet unknown, too"},
+	{"set", KEY_SET, NULL, "filter out these events and no others"},
+	{"add", KEY_ADD, NULL, "filter out these events, too"},
+	{"remove", KEY_REMOVE, NULL, "do not filter out these events any more"},
+	{"system", KEY_SYSTEM, NULL, "as EVENT: all system events"},
+	{"all", KEY_ALL, NULL, "as EVENT: all events, also of names yet unknown"},
 	{"new", KEY_NEW, NULL,
 	 "accept names that no program has opened, and keep\n"
 	 "globs for names that are opened later"},
@@ -113,7 +113,7 @@ static int show(const char *name, bool is_json)
 	return PTRC_EXIT_DONE;
 }
 
-/* With the names that are like it, if the session can still be asked. */
+/* Prints which event is unknown, and similar names if the session can still be asked. */
 static void say_unknown(const char *name, const char *event)
 {
 	struct ptrc_nearest nearest = {0};

@@ -6,7 +6,7 @@
 #include "src/session/session_main.h"
 
 static const struct ptrc_cli_option options[] = {
-	{"json", PTRC_SESSION_KEY_JSON, NULL, "say how it went as JSON"},
+	{"json", PTRC_SESSION_KEY_JSON, NULL, "print the result as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
 

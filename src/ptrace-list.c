@@ -38,7 +38,7 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-/* What a process calls itself, which need not be text. */
+/* The name of a process; it need not be text. */
 struct command {
 	char name[32];
 	size_t size;
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 			put_text(&out, &replies[i].state, width);
 		} else if (error != ENOENT && error != ECONNREFUSED &&
 			   error != ECONNRESET) {
-			/* The other ones have ended, or did so right now. */
+			/* The others have ended just now. */
 			ptrc_cli_message(names[i], "%s", ptrc_session_explain(error));
 			status = PTRC_EXIT_FAILED;
 		}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The child waits at a gate, a pipe, until the trace on it runs; so COMMAND is traced
- * from its first instruction. This process is the controller, and must be gone last: no
- * signal ends it. What is sent to the whole process group, as by the terminal, reaches
- * COMMAND by itself; what is sent to this process alone is passed on.
+ * The child waits at a gate, a pipe, until its trace runs; so COMMAND is traced from its
+ * first instruction. This process controls the trace and has to outlive COMMAND, so no
+ * signal ends it: a signal that was sent to the whole process group, as by the terminal,
+ * has reached COMMAND as well; one that was sent to this process alone is passed on.
  */
 #include "config.h"
 
@@ -50,7 +50,7 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CONFIG_OPTION_DUMP_CONFIG,
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
 	{"json", KEY_JSON, NULL,
-	 "tell at the end what came of it, as an object on\nstandard error"},
+	 "print the result at the end, as a JSON object on\nstandard error"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -63,7 +63,7 @@ static const struct ptrc_cli cli = {
 	.shared_options = ptrc_config_attribute_options,
 	.notes =
 		"SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
-		"or 1024^3. Options go before what the file says.\n"
+		"or 1024^3. Options override the file.\n"
 		"Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
 		"were lost; 125 ptrace-run itself failed, 126 COMMAND cannot be executed, 127\n"
 		"it was not found.",
@@ -78,11 +78,12 @@ struct run {
 	struct ptrc_filter_rules filter;
 	trace_id_t trace;
 	pid_t child;
-	/* The child waits for a byte on the one; a failed exec puts its error number on
-	 * the other, a successful one closes it. */
+	/* The child waits at .gate for a byte. If it cannot execute COMMAND, it writes
+	 * the error number to .failure; otherwise exec closes that. */
 	int gate[2];
 	int failure[2];
-	/* What the child has to have again before it executes COMMAND. */
+	/* Signal mask and action that this process has changed, and the child
+	 * restores. */
 	sigset_t mask;
 	struct sigaction child_action;
 };
@@ -92,12 +93,12 @@ static struct ptrc_config_file config;
 static bool is_loss_allowed;
 static bool is_json;
 
-/* Passed on; the others end this process or are nothing to it, as with any command. */
+/* These signals are passed on. Others act on this process as on any command. */
 static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
 				     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
-/* Waited for with sigtimedwait(), so that nothing ever races with the end of the
- * child. */
+/* These signals are blocked and taken by sigtimedwait(), so that none of them can come
+ * between a check of the child and the wait. */
 static sigset_t waited_signals;
 
 static int say_cannot_execute(const char *name, int error)
@@ -107,8 +108,8 @@ static int say_cannot_execute(const char *name, int error)
 	if (error == ENOENT && !ptrc_command_find(name, path))
 		ptrc_cli_message(
 			name,
-			"what interprets this script, or loads this program, was not "
-			"found");
+			"the interpreter of this script, or the loader of this program, "
+			"was not found");
 	else if (error == ENOENT && !strchr(name, '/'))
 		ptrc_cli_message(name, "command not found");
 	else
@@ -116,7 +117,7 @@ static int say_cannot_execute(const char *name, int error)
 	return error == ENOENT ? PTRC_EXIT_RUN_NOT_FOUND : PTRC_EXIT_RUN_CANNOT_EXECUTE;
 }
 
-/* A file that has the default name by accident is left alone. */
+/* A file that happens to have the default name but is no log is not overwritten. */
 static bool is_log_or_empty(const char *path)
 {
 	bool is_log = false;
@@ -165,12 +166,12 @@ static void __attribute__((noreturn)) dump_config(void)
 	exit(PTRC_EXIT_DONE);
 }
 
-/* Everything that can be known before there is a child. */
+/* Checks everything that can be checked before there is a child. */
 static void prepare(struct run *r, const struct ptrc_config *c)
 {
 	char path[PATH_MAX];
-	/* Before anything is done to the log: a misspelt command shall not cost an older
-	 * log. */
+	/* Checked before the log is opened, so that a misspelt command does not
+	 * destroy an older log. */
 	int error = ptrc_command_find(r->command[0], path);
 
 	if (error)
@@ -178,8 +179,9 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 	if (ptrc_config_attributes(c, &r->attr))
 		ptrc_cli_no_memory();
 	if (!c->output && !is_log_or_empty(DEFAULT_LOG)) {
-		ptrc_cli_message(DEFAULT_LOG,
-				 "exists and is no trace log; name another with -o");
+		ptrc_cli_message(
+			DEFAULT_LOG,
+			"exists and is not a trace log; name another file with -o");
 		exit(PTRC_EXIT_RUN_FAILED);
 	}
 	error = ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG);
@@ -202,7 +204,7 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 	do
 		n = read(r->gate[0], &go, 1);
 	while (n < 0 && errno == EINTR);
-	/* The end of the pipe means that there will be no trace. */
+	/* The pipe has ended: there will be no trace. */
 	if (n != 1)
 		_exit(PTRC_EXIT_RUN_FAILED);
 	execvp(r->command[0], r->command);
@@ -212,7 +214,7 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 	_exit(error == ENOENT ? PTRC_EXIT_RUN_NOT_FOUND : PTRC_EXIT_RUN_CANNOT_EXECUTE);
 }
 
-/* 0 or an error number. */
+/* Returns 0 or an error number. */
 static int start_child(struct run *r)
 {
 	struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -223,7 +225,8 @@ static int start_child(struct run *r)
 	sigaddset(&waited_signals, SIGCHLD);
 	for (size_t i = 0; i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
 		sigaddset(&waited_signals, passed_signals[i]);
-	/* An inherited SIG_IGN would have the kernel reap the child. */
+	/* If this process had inherited that SIGCHLD is ignored, the kernel would reap
+	 * the child. */
 	sigaction(SIGCHLD, &standard, &r->child_action);
 	sigprocmask(SIG_BLOCK, &waited_signals, &r->mask);
 	r->child = fork();
@@ -232,7 +235,8 @@ static int start_child(struct run *r)
 	if (r->child < 0)
 		return errno;
 	ptrc_group_signal_begin();
-	/* The terminal may be COMMAND's alone, and messages have to come through. */
+	/* COMMAND may take the terminal for itself; messages of this process shall
+	 * still get through. */
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	close(r->gate[0]);
@@ -240,8 +244,8 @@ static int start_child(struct run *r)
 	return 0;
 }
 
-/* COMMAND has the signal already if the process group was sent it, and COMMAND is still
- * in that group. What COMMAND tells its parent is not meant for itself. */
+/* COMMAND has got the signal already if it was sent to the process group and COMMAND
+ * is still in that group. A signal from COMMAND itself is not sent back to it. */
 static void pass_on(const struct run *r, int signal, const siginfo_t *info)
 {
 	if (info->si_code <= 0 && info->si_pid == r->child)
@@ -250,8 +254,8 @@ static void pass_on(const struct run *r, int signal, const siginfo_t *info)
 		kill(r->child, signal);
 }
 
-/* Stops as COMMAND does, so that the shell gets its terminal back; unless both have been
- * continued in between. */
+/* Stops this process because COMMAND has stopped, so that the shell takes the terminal
+ * back; but not if both have been continued since. */
 static void stop_too(void)
 {
 	sigset_t pending;
@@ -261,8 +265,8 @@ static void stop_too(void)
 }
 
 /*
- * Waits for the end of the child; its status as wait() has it. In the meantime globs are
- * held against new names of events.
+ * Waits for the end of the child and returns its status as wait() has it. Meanwhile it
+ * compares the globs of the filter with names that programs open.
  */
 static int wait_child(struct run *r)
 {
@@ -289,8 +293,8 @@ static int wait_child(struct run *r)
 	}
 }
 
-/* Ends as COMMAND did: a shell that was interrupted together with it has to see that it
- * died of the signal, not that something exited. */
+/* Ends in the same way as COMMAND: a shell that was interrupted together with COMMAND
+ * has to see that its child died of the signal, too. */
 static int end_as(int status)
 {
 	struct rlimit none = {0, 0};
@@ -300,7 +304,7 @@ static int end_as(int status)
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	s = WTERMSIG(status);
-	/* One core, COMMAND's, is enough. */
+	/* COMMAND has left a core already if it was to leave one. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(s, SIG_DFL);
@@ -308,16 +312,16 @@ static int end_as(int status)
 	sigaddset(&one, s);
 	raise(s);
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
-	/* The first process of a container survives that. */
+	/* A process that is the first of its PID namespace survives the signal. */
 	return PTRC_EXIT_RUN_SIGNAL + s;
 }
 
-/* Without a trace there is no COMMAND either. */
+/* Ends the child because there is no trace. Returns the exit status. */
 static int abandon(struct run *r)
 {
 	int status;
 
-	/* The gate closes, the child goes. */
+	/* The child ends when the gate closes. */
 	close(r->gate[1]);
 	ptrc_filter_rules_clear(&r->filter);
 	status = wait_child(r);
@@ -326,13 +330,14 @@ static int abandon(struct run *r)
 	return WIFSIGNALED(status) ? end_as(status) : PTRC_EXIT_RUN_FAILED;
 }
 
-/* Opens the gate. 0 when COMMAND runs, or why it could not be executed. */
+/* Opens the gate. Returns 0 when COMMAND runs, or why it could not be executed. */
 static int release_child(const struct run *r)
 {
 	int error = 0;
 	ssize_t n;
 
-	/* A child that a signal has ended already is no reason to die of SIGPIPE. */
+	/* If a signal has ended the child already, the write shall fail and not end
+	 * this process. */
 	signal(SIGPIPE, SIG_IGN);
 	if (write(r->gate[1], "", 1) == 1) {
 		do
@@ -347,8 +352,8 @@ static int release_child(const struct run *r)
 }
 
 /*
- * How many events were recorded, and whether one of them is no system event. Scripts have
- * events, too, by ptrace-event, but are no programs with the library.
+ * Counts the events that were recorded, and finds out whether one of them is a user
+ * event. A script may have such events by ptrace-event without having the library.
  */
 static uint64_t count_recorded(trace_id_t trace, bool *has_user_events)
 {
@@ -368,7 +373,7 @@ static uint64_t count_recorded(trace_id_t trace, bool *has_user_events)
 	return count;
 }
 
-/* The last line on standard error. */
+/* Writes the result as the last line to standard error. */
 static void put_summary(const struct run *r, int status, const uint64_t *event_count,
 			const struct ptrc_losses *losses)
 {
@@ -392,13 +397,13 @@ static void put_summary(const struct run *r, int status, const uint64_t *event_c
 	ptrc_json_close(&j, '}');
 	ptrc_buffer_char(&b, '\n');
 	if (write(STDERR_FILENO, b.bytes, b.used) < 0) {
-		/* There is nobody left to tell. */
+		/* No place is left to report this. */
 	}
 	ptrc_buffer_free(&b);
 }
 
-/* Ends the trace and tells what is missing from it. Returns the status to end with, as
- * wait() has it. */
+/* Ends the trace and reports what is missing from it. Returns the status to end with,
+ * as wait() has it. */
 static int finish(struct run *r, int status)
 {
 	struct posix_trace_status_info info;
@@ -443,7 +448,7 @@ static int finish(struct run *r, int status)
 	return status;
 }
 
-/* A signal may have come before the trace did; then the status says it all. */
+/* A signal may have ended the child before it was traced; its status says that then. */
 static bool is_child_gone(const struct run *r)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -452,7 +457,7 @@ static bool is_child_gone(const struct run *r)
 	       info.si_pid == r->child;
 }
 
-/* False, after a message, if there is no trace. */
+/* Creates and starts the trace. If that fails, prints why and returns false. */
 static bool start_trace(struct run *r)
 {
 	int error = posix_trace_create_withlog(r->child, &r->attr, r->log.fd, &r->trace);

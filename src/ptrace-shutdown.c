@@ -9,7 +9,7 @@ static const struct ptrc_cli_option options[] = {
 	{"all", PTRC_SESSION_KEY_ALL, NULL, "end all sessions of the user"},
 	{"allow-loss", PTRC_SESSION_KEY_ALLOW_LOSS, NULL,
 	 "exit with 0 even if the log is incomplete"},
-	{"json", PTRC_SESSION_KEY_JSON, NULL, "say how it went as JSON"},
+	{"json", PTRC_SESSION_KEY_JSON, NULL, "print the result as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
 

@@ -280,7 +280,7 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 	[ "$status" -eq 1 ]
 	[ -z "$stdout" ]
 	[ "$stderr" = "ptrace-create: $me.taken: a session of this name exists
-ptrace-create: the 2 sessions made before are ended again" ]
+ptrace-create: the 2 sessions made before are ended" ]
 	[ "$(session_files)" -eq 1 ]
 	[ ! -e a.log ] && [ ! -e b.log ] && [ ! -e c.log ]
 }

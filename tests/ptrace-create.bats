@@ -165,7 +165,7 @@ load helpers
 	[ "$stderr" = "ptrace-create: a.log: the log-max-size is too small" ]
 	run_split ptrace-create --pid="$pid" -o /dev/null --log-full-policy=loop
 	[ "$status" -eq 1 ]
-	[ "$stderr" = "ptrace-create: /dev/null: this kind of file goes with the log-full policy append only" ]
+	[ "$stderr" = "ptrace-create: /dev/null: a file of this kind needs the log-full policy append" ]
 	[ ! -e a.log ]
 }
 

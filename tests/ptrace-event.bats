@@ -184,10 +184,10 @@ shown() {
 	timeout 10 ptrace-event step "${keys[@]}"
 	run_split timeout 10 ptrace-event step "${keys[@]}" key7=1
 	[ "$status" -eq 2 ]
-	[[ $stderr == "ptrace-event: key7="*": the key is there twice"* ]]
+	[[ $stderr == "ptrace-event: key7="*": the key is given twice"* ]]
 	run_split ptrace-event step key1_hex=1 other=2 key1=$'\xff'
 	[ "$status" -eq 2 ]
-	[[ $stderr == "ptrace-event: key1_hex=1: this is where "* ]]
+	[[ $stderr == "ptrace-event: key1_hex=1: the key is reserved"* ]]
 	ptrace-event step key1_hex=1 _hex=2 hex=3
 }
 

@@ -71,7 +71,7 @@ load helpers
 	[ "$status" -eq 127 ]
 	[ ! -e run.log ]
 	assert_one_message ptrace-run
-	[[ $stderr == "ptrace-run: ./script: what interprets this script,"* ]]
+	[[ $stderr == "ptrace-run: ./script: the interpreter of this script,"* ]]
 }
 
 @test "a configuration that cannot be shown has the status of its own failures" {

@@ -106,7 +106,7 @@ is_live() {
 	for _ in 1 2 3 4 5 6 7 8; do follow "$me.a"; done
 	run_split "$peer" follow "$me.a"
 	[ "$status" -eq 1 ]
-	[[ $stderr == *"too many follow this session"* ]]
+	[[ $stderr == *"too many processes follow this session"* ]]
 	[ "$(wc -l <stderr.txt)" -eq 1 ]
 	ptrace-shutdown "$me.a"
 }
@@ -274,7 +274,7 @@ stand_still() {
 		pids="$pids $!"
 		wait_until test -s live$n
 	done
-	grep -q "too many follow this session, or files are open" live8
+	grep -q "too many processes follow this session, or it has too many open files" live8
 	grep -q following live1
 	timeout 4 ptrace-stat "$me.a"
 	timeout 4 ptrace-list

@@ -21,9 +21,9 @@
 struct log_seen {
 	uint64_t events;
 	uint64_t user_events;
-	/* With the name that is looked for. */
+	/* Events with the name that the user misses. */
 	uint64_t wanted;
-	/* Error number that ended the reading, or 0. */
+	/* The error number that ended the reading, or 0. */
 	int error;
 	bool is_cut_short;
 	bool is_filtered;
@@ -71,7 +71,8 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 	}
 }
 
-/* The identifier of the event that is looked for, 0 if the log does not know it. */
+/* Returns the identifier of the event that the user misses, or 0 if the log does not
+ * have that name. */
 static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path,
 				   trace_id_t trace)
 {
@@ -97,7 +98,8 @@ static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path,
 	return 0;
 }
 
-/* A session that still writes to it. */
+/* Reports the session that still writes the log, if there is one, and returns whether
+ * there is. */
 static bool examine_writer(struct ptrc_doctor *d, const char *path)
 {
 	const struct ptrc_doctor_list *all = ptrc_doctor_list();
@@ -121,7 +123,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 			 const struct posix_trace_status_info *s,
 			 const struct posixtrace_counts *c)
 {
-	/* It has no end. */
+	/* EOWNERDEAD says that the log has no end. */
 	if (s->posix_stream_flush_error == EOWNERDEAD && !is_written)
 		ptrc_doctor_say(
 			d, PTRC_DOCTOR_NOTE, "log", path, NULL,
@@ -136,7 +138,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 		ptrc_doctor_say(
 			d, PTRC_DOCTOR_PROBLEM, "log-full", path,
 			"use a larger --log-max-size, or --log-full-policy=append",
-			"is as full as it may get");
+			"has reached its maximum size");
 	if (c->pt_lost_events || c->pt_log_lost_events)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "lost", path,
 				c->pt_lost_events ? "use a larger --stream-min-size"
@@ -145,7 +147,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 				c->pt_lost_events, c->pt_log_lost_events);
 }
 
-/* What the log counts has to be there, if it is closed. */
+/* Reports events that a closed log counts and that could not be read. */
 static void check_damage(struct ptrc_doctor *d, const char *path, trace_id_t trace,
 			 const struct log_seen *seen, bool is_closed)
 {
@@ -186,8 +188,9 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 				is_written ? NULL
 					   : "see whether the program has the library: "
 					     "ptrace-doctor -- COMMAND",
-				"has no event of a program in it%s",
-				is_written ? " yet" : ", only of the trace itself");
+				"has no event of a program%s",
+				is_written ? " yet"
+					   : ", only events of the trace itself");
 	else
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "events", path, NULL,
 				"has %llu event%s of programs%s",
@@ -208,7 +211,7 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 				(unsigned long long)seen.wanted);
 }
 
-/* Closed, with all that was to be written. */
+/* Whether the log is closed, and everything was written to it. */
 static bool is_finished(trace_id_t trace)
 {
 	struct posix_trace_status_info status;
@@ -235,17 +238,18 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		return;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL,
-				"is no regular file, so no log that can be looked at");
+		ptrc_doctor_say(
+			d, PTRC_DOCTOR_PROBLEM, "log", path, NULL,
+			"is not a regular file, so it cannot be examined as a log");
 		close(fd);
 		return;
 	}
 	if (access(path, W_OK))
 		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "log", path, NULL,
-				"may not be written by you: %s", strerror(errno));
+				"you may not write it: %s", strerror(errno));
 	is_written = examine_writer(d, path);
 	error = posix_trace_open(fd, &trace);
-	/* Nothing more has to go where a finished log is. */
+	/* A finished log needs no more room. */
 	if (!is_written && (error || !is_finished(trace)))
 		ptrc_doctor_disk(d, path);
 	if (error) {

@@ -15,10 +15,11 @@
 
 #define SHM "/dev/shm"
 #define TMPFS_TYPE 0x01021994
-/* A stream of the standard's size, and one of ptrace-run's. */
+/* Room for a stream of the default size of the library, and for one of the default
+ * size of ptrace-run. */
 #define ROOM_LEAST (UINT64_C(1) << 20)
 #define ROOM_USUAL (UINT64_C(12) << 20)
-/* Streams are sparse files of this much address space at least. */
+/* The address space that a stream takes at least; it is a sparse file. */
 #define STREAM_SPACE (UINT64_C(320) << 20)
 #define FILES_LEAST 32
 
@@ -55,7 +56,7 @@ static void check_memory(struct ptrc_doctor *d)
 	size = (uint64_t)v.f_blocks * v.f_frsize;
 	ptrc_doctor_size(room, free_text);
 	ptrc_doctor_size(size, size_text);
-	/* A tmpfs without limits says 0 to all. */
+	/* A tmpfs without a limit reports 0 blocks and 0 files. */
 	if (size && room < ROOM_LEAST)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "shared-memory", SHM,
 				"remove what lies in it, or mount it larger: mount -o "
@@ -64,7 +65,8 @@ static void check_memory(struct ptrc_doctor *d)
 				free_text, size_text);
 	else if (v.f_files && !v.f_favail)
 		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "shared-memory", SHM,
-				"remove what lies in it", "has no file left to give");
+				"remove what lies in it",
+				"has as many files as it can have");
 	else if (size && room < ROOM_USUAL)
 		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "shared-memory", SHM,
 				"use --stream-min-size=1M, or mount it larger",
@@ -129,8 +131,8 @@ static void check_limits(struct ptrc_doctor *d)
 		ptrc_doctor_say(
 			d, PTRC_DOCTOR_PROBLEM, "limits", "ulimit -f",
 			"raise the hard limit of file size",
-			"no file may be larger than %s; that of a stream is, though "
-			"most of it is empty",
+			"no file may be larger than %s, but the file of a stream is, "
+			"though most of it is empty",
 			ptrc_doctor_size(l.rlim_max, text));
 	else if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_cur < STREAM_SPACE)
 		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "limits", "ulimit -f",
@@ -154,7 +156,7 @@ static void check_limits(struct ptrc_doctor *d)
 				"files, address space and descriptors suffice");
 }
 
-/* The first number in a file, -1 if there is none. */
+/* Returns the first number in a file, or -1 if there is none. */
 static long number_in(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -186,11 +188,10 @@ static void check_kernel(struct ptrc_doctor *d, const struct posixtrace_system *
 				"of this pid namespace");
 	if (s->pt_has_barrier)
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "membarrier", "membarrier(2)", NULL,
-				"there");
+				"available");
 	else
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_NOTE, "membarrier", "membarrier(2)", NULL,
-			"not there, or forbidden: events are recorded more slowly");
+		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "membarrier", "membarrier(2)", NULL,
+				"missing or forbidden: events are recorded more slowly");
 	if (s->pt_has_counter)
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "clock", "processor", NULL,
 				"its counter is used as the clock");

@@ -19,10 +19,10 @@ struct patient {
 	struct ptrc_doctor *d;
 	pid_t pid;
 	pid_t controller;
-	/* "4711 (name)" */
+	/* The process as the report calls it: "4711 (name)". */
 	char thing[64];
 	struct posixtrace_process seen;
-	/* Of /proc/PID/status. */
+	/* From /proc/PID/status. */
 	char state;
 	long uid;
 	int seccomp;
@@ -55,7 +55,8 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* 1 the same, 0 another, -1 not known. */
+/* Returns 1 if both names lead to the same thing, 0 if not, -1 if that cannot be found
+ * out. */
 static int is_same(const char *a, const char *b, bool is_link)
 {
 	char one[PATH_MAX], two[PATH_MAX];
@@ -71,7 +72,8 @@ static int is_same(const char *a, const char *b, bool is_link)
 	return m < 0 || n < 0 ? -1 : m == n && !memcmp(one, two, (size_t)n);
 }
 
-/* Where it lives; false if nothing more can be found out. */
+/* Checks the namespaces and the /dev/shm of the process. Returns false if they keep us
+ * from finding out more. */
 static bool check_place(struct patient *p)
 {
 	bool is_good = !p->seen.pt_depth;
@@ -104,7 +106,7 @@ static bool check_place(struct patient *p)
 	return is_good;
 }
 
-/* Files of a program that the kernel made privileged belong to root. */
+/* The kernel gives the files in /proc of a privileged process to root. */
 static bool is_privileged(const struct patient *p)
 {
 	char path[64];
@@ -214,7 +216,7 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 	}
 }
 
-/* Names that the process has opened and the stream does not want. */
+/* Reports events that the process has opened and the stream filters out. */
 static void check_filter(struct patient *p, const char *thing,
 			 const struct posixtrace_process_stream *s)
 {
@@ -224,7 +226,7 @@ static void check_filter(struct patient *p, const char *thing,
 	size_t used = 0;
 	int is_member;
 
-	/* The session has told. */
+	/* doctor_session.c has reported that already. */
 	if (p->d->event && p->controller)
 		return;
 	for (; posixtrace_get_process_event(p->pid, asked, &id, name) == 0; asked++) {
@@ -382,8 +384,8 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 		return;
 	}
 	if (p.state == 'T' || p.state == 't')
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "process", p.thing, "kill -CONT it",
-				"is stopped");
+		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "process", p.thing,
+				"continue it: kill -CONT", "is stopped");
 	if (!check_place(&p))
 		return;
 	check_library(&p);

@@ -47,7 +47,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Whether all the texts are in the file. */
+/* Whether all the texts are in the file; a text has at most 254 bytes. */
 static bool has_texts(int fd, const char *const *texts, size_t count)
 {
 	static char piece[SCAN_BYTES + 256];
@@ -65,7 +65,7 @@ static bool has_texts(int fd, const char *const *texts, size_t count)
 		if (found == (1U << count) - 1)
 			return true;
 		at += n;
-		/* What is cut in two here. */
+		/* A text may begin in this piece and end in the next. */
 		kept = have < 255 ? have : 255;
 		memmove(piece, piece + have - kept, kept);
 	}
@@ -298,8 +298,8 @@ static void check_event_text(struct ptrc_doctor *d, const char *path)
 	if (*d->event && strlen(d->event) < 255 && !has_texts(fd, &d->event, 1))
 		ptrc_doctor_say(
 			d, PTRC_DOCTOR_NOTE, "event", path, NULL,
-			"does not have the name %s in it; it may be in a library, or "
-			"be made up as it runs",
+			"does not have the name %s in it; the name may be in a library, "
+			"or be composed while the program runs",
 			d->event);
 	close(fd);
 }

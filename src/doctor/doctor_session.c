@@ -12,7 +12,7 @@
 #include "src/doctor/doctor_list.h"
 #include "src/session/session_client.h"
 
-/* Of what is to be done, with the names of an event and a session. */
+/* Bytes of an advice that contains the name of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
 
 static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_state *s)
@@ -42,7 +42,7 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 		ptrc_doctor_disk(d, s->log);
 }
 
-/* The keeper is seen from the process that is traced. */
+/* What the target publishes tells whether the stream's log has a keeper. */
 static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	static struct posixtrace_process_stream stream;
@@ -71,7 +71,8 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	if (!s->is_target_alive)
 		ptrc_doctor_say(
 			d, PTRC_DOCTOR_PROBLEM, "target", s->name,
-			"unless processes that it started are traced: ptrace-shutdown",
+			"if no process that it started is still to be traced, end the "
+			"session: ptrace-shutdown",
 			"process %d, which it traces, has ended", s->target);
 	if (s->counts.pt_lost_events || s->counts.pt_log_lost_events)
 		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "lost", s->name,
@@ -85,7 +86,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	check_log_file(d, s);
 }
 
-/* A command that can be copied, unless a name has what a shell would change. */
+/* Writes a command that the user can copy, unless the name contains quotes. */
 static const char *say_remove(char advice[ADVICE_MAX], const char *options,
 			      const char *session, const char *event)
 {
@@ -94,7 +95,7 @@ static const char *say_remove(char advice[ADVICE_MAX], const char *options,
 	return advice;
 }
 
-/* What the session knows of the event that is looked for. */
+/* Reports what the session knows of the event that the user misses. */
 static void check_event(struct ptrc_doctor *d, const char *session)
 {
 	struct ptrc_nearest nearest = {0};
@@ -190,5 +191,5 @@ void ptrc_doctor_sessions(struct ptrc_doctor *d)
 	}
 	if (!all->count)
 		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "session", "sessions", NULL,
-				"there is none");
+				"none exists");
 }

@@ -400,11 +400,11 @@ const char *ptrc_session_explain(int error)
 	case EACCES:
 		return "the sessions' directory, or this one's socket, is not safe to use";
 	case EPROTO:
-		return "not a session of this version of the commands";
+		return "the session belongs to another version of the commands";
 	case E2BIG:
 		return "too many event names at once";
 	case EMFILE:
-		return "too many follow this session, or files are open";
+		return "too many processes follow this session, or it has too many open files";
 	default:
 		return strerror(error);
 	}

@@ -43,8 +43,8 @@ void ptrc_trace_error(int error, const char *target, const char *log_path)
 			ptrc_cli_message(log_path, "the log-max-size is too small");
 		else
 			ptrc_cli_message(log_path,
-					 "this kind of file goes with the log-full "
-					 "policy append only");
+					 "a file of this kind needs the log-full "
+					 "policy append");
 		return;
 	default:
 		ptrc_cli_error(log_path ? log_path : target, error);
