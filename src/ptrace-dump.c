@@ -106,7 +106,7 @@ enum { WHERE_MAX = 100 };
 static const int64_t around_default_ns = 1000000000;
 
 static struct ptrc_dump dump = {
-	.select = PTRC_SELECT_INIT,
+	.select.span = {INT64_MIN, INT64_MAX},
 	/* Wide enough for the shorter names of system events. */
 	.format.name_width = 17,
 	.since = {PTRC_WHEN_ABSOLUTE, INT64_MIN},

@@ -56,7 +56,7 @@ static void put_json(struct ptrc_buffer *b, const char *thing, bool is_session,
 	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_bytes(&j, is_session ? "session" : "log", thing, strlen(thing));
 	ptrc_event_type_put_json(&j, type);
-	ptrc_json_bool(&j, "system", ptrc_event_type_is_system(type));
+	ptrc_json_bool(&j, "system", ptrc_is_system_type(type->id));
 	if (is_session)
 		ptrc_json_bool(&j, "filtered", type->is_filtered);
 	ptrc_json_close(&j, '}');
@@ -71,7 +71,7 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	for (size_t i = 0; i < types->count; i++) {
 		const struct ptrc_event_type *type = &types->list[i];
 
-		if (is_user && ptrc_event_type_is_system(type))
+		if (is_user && ptrc_is_system_type(type->id))
 			continue;
 		if (!has_head)
 			ptrc_event_types_put_head(b);

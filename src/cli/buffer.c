@@ -300,72 +300,60 @@ static void put_escape(struct ptrc_buffer *b, unsigned char c)
 	ptrc_buffer_text(b, text);
 }
 
-void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
+/* Puts the text with its escapes, for JSON or for people. Copies what needs no escape in pieces
+ * that are as long as possible. */
+static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_json,
+		     bool is_quoted)
 {
 	const unsigned char *p = (const unsigned char *)text;
 	size_t begin = 0;
-	size_t i = 0;
+	size_t length;
 
-	ptrc_buffer_char(b, '"');
-	while (i < size) {
+	for (size_t i = 0; i < size; i += length) {
 		unsigned int class = byte_class(p[i]);
-		size_t length = 1;
+		bool is_character = true;
 
-		if (class == HIGH)
-			length = utf8_length(p + i, size - i);
-		if (class == HIGH && length && ptrc_is_high_control(p + i))
-			class = CONTROL;
-		if (class == PLAIN || (class == HIGH && length)) {
-			i += length;
-			continue;
-		}
-		ptrc_buffer_bytes(b, p + begin, i - begin);
+		length = 1;
 		if (class == HIGH) {
-			ptrc_buffer_text(b, "\xef\xbf\xbd");
-			length = 1;
-		} else {
-			/* The second byte of U+0080 to U+009F is the character's
-			 * number. */
-			put_escape(b, p[i + length - 1]);
+			length = utf8_length(p + i, size - i);
+			is_character = length;
+			if (length && ptrc_is_high_control(p + i))
+				class = CONTROL;
+			/* For people each byte of such a character is escaped. */
+			if (!length || (class == CONTROL && !is_json))
+				length = 1;
 		}
-		i += length;
-		begin = i;
+		if (class == PLAIN || (class == HIGH && is_character) ||
+		    (p[i] == '"' && !is_quoted))
+			continue;
+		ptrc_buffer_bytes(b, p + begin, i - begin);
+		begin = i + length;
+		if (class == ESCAPE || (class == CONTROL && is_json))
+			/* The second byte of U+0080 to U+009F is the character's number. */
+			put_escape(b, p[begin - 1]);
+		else if (is_json)
+			ptrc_buffer_text(b, "\xef\xbf\xbd");
+		else
+			ptrc_buffer_format(b, "\\x%02x", p[i]);
 	}
-	ptrc_buffer_bytes(b, p + begin, i - begin);
-	ptrc_buffer_char(b, '"');
+	ptrc_buffer_bytes(b, p + begin, size - begin);
 }
 
-static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_quoted)
+void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 {
-	const unsigned char *p = (const unsigned char *)text;
-
-	for (size_t i = 0; i < size;) {
-		unsigned int class = byte_class(p[i]);
-		size_t length = 1;
-
-		if (class == HIGH) {
-			length = utf8_length(p + i, size - i);
-			if (length && ptrc_is_high_control(p + i))
-				length = 0;
-		}
-		if (class == ESCAPE && (p[i] != '"' || is_quoted))
-			put_escape(b, p[i]);
-		else if (class == CONTROL || !length)
-			ptrc_buffer_format(b, "\\x%02x", p[i]);
-		else
-			ptrc_buffer_bytes(b, p + i, length);
-		i += length ? length : 1;
-	}
+	ptrc_buffer_char(b, '"');
+	put_text(b, text, size, true, true);
+	ptrc_buffer_char(b, '"');
 }
 
 void ptrc_text_put(struct ptrc_buffer *b, const char *text, size_t size)
 {
-	put_text(b, text, size, false);
+	put_text(b, text, size, false, false);
 }
 
 void ptrc_text_quote(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	ptrc_buffer_char(b, '"');
-	put_text(b, text, size, true);
+	put_text(b, text, size, false, true);
 	ptrc_buffer_char(b, '"');
 }

@@ -142,14 +142,6 @@ static void __attribute__((noreturn)) version(void)
 	exit(PTRC_EXIT_DONE);
 }
 
-static const struct ptrc_cli_option *find_key(const struct ptrc_cli_option *o, int key)
-{
-	for (; o && o->name; o++)
-		if (o->key == key)
-			return o;
-	return NULL;
-}
-
 /* Refuses a long option that does not exist, and lists those with similar names. */
 static void __attribute__((noreturn)) say_unknown(const char *given)
 {
@@ -178,18 +170,11 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 
 	if (argument_missing)
 		ptrc_cli_usage(thing, "needs an argument");
-	if (is_long && optopt) {
-		const struct ptrc_cli_option *o = find_key(command->options, optopt);
-
-		if (!o)
-			o = find_key(command->shared_options, optopt);
-		if (!o)
-			o = find_key(standard_options, optopt);
-		if (o) {
+	for (const struct option *o = long_options; is_long && o->name; o++)
+		if (optopt && o->val == optopt) {
 			snprintf(name, sizeof(name), "--%s", o->name);
 			ptrc_cli_usage(name, "takes no argument");
 		}
-	}
 	if (is_long)
 		say_unknown(given);
 	ptrc_cli_usage(thing, "unknown option");

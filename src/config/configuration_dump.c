@@ -143,18 +143,15 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	const char *text;
 	int policy;
 
+	if (s->kind != PTRC_CONFIG_LIST && s->kind != PTRC_CONFIG_MAP)
+		ptrc_buffer_char(b, ' ');
 	switch (s->kind) {
 	case PTRC_CONFIG_LIST:
 		put_list(b, s, field, indent);
-		return;
+		break;
 	case PTRC_CONFIG_MAP:
 		put_map(b, s, field, indent);
-		return;
-	default:
 		break;
-	}
-	ptrc_buffer_char(b, ' ');
-	switch (s->kind) {
 	case PTRC_CONFIG_TEXT:
 		memcpy(&text, field, sizeof(text));
 		put_text(b, s->key, text);

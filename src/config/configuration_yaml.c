@@ -140,48 +140,26 @@ static void __attribute__((noreturn)) refuse_syntax(const struct reader *r)
 	ptrc_config_refuse(r->file, &mark, "not YAML: %s", problem);
 }
 
-static const void *anchor_of(const yaml_event_t *e)
-{
-	switch (e->type) {
-	case YAML_SCALAR_EVENT:
-		return e->data.scalar.anchor;
-	case YAML_SEQUENCE_START_EVENT:
-		return e->data.sequence_start.anchor;
-	case YAML_MAPPING_START_EVENT:
-		return e->data.mapping_start.anchor;
-	default:
-		return NULL;
-	}
-}
-
-static const void *tag_of(const yaml_event_t *e)
-{
-	switch (e->type) {
-	case YAML_SCALAR_EVENT:
-		return e->data.scalar.tag;
-	case YAML_SEQUENCE_START_EVENT:
-		return e->data.sequence_start.tag;
-	case YAML_MAPPING_START_EVENT:
-		return e->data.mapping_start.tag;
-	default:
-		return NULL;
-	}
-}
-
 /* Replaces the current event by the next one. */
 static yaml_event_type_t next(struct reader *r)
 {
+	bool is_node;
+
 	yaml_event_delete(&r->event);
 	if (!yaml_parser_parse(&r->parser, &r->event))
 		refuse_syntax(r);
+	/* The structures of the three kinds of nodes all begin with anchor and tag. */
+	is_node = r->event.type == YAML_SCALAR_EVENT ||
+		  r->event.type == YAML_SEQUENCE_START_EVENT ||
+		  r->event.type == YAML_MAPPING_START_EVENT;
 	if (r->event.type == YAML_ALIAS_EVENT)
 		refuse(r, "anchors and aliases are not supported; %s", star_advice);
-	if (anchor_of(&r->event))
+	if (is_node && r->event.data.scalar.anchor)
 		refuse(r,
 		       "anchors and aliases are not supported; put what sessions have in "
 		       "common into '%s'",
 		       KEY_DEFAULTS);
-	if (tag_of(&r->event))
+	if (is_node && r->event.data.scalar.tag)
 		refuse(r, "tags are not supported");
 	return r->event.type;
 }
@@ -239,25 +217,13 @@ static const char *quoted_text_of(const struct reader *r, const char *key)
 	return text;
 }
 
-static const char *expected(enum ptrc_config_kind kind)
-{
-	switch (kind) {
-	case PTRC_CONFIG_TEXT:
-		return "text";
-	case PTRC_CONFIG_NUMBER:
-		return "a number";
-	case PTRC_CONFIG_SIZE:
-		return "a size";
-	case PTRC_CONFIG_BOOL:
-		return "true or false";
-	case PTRC_CONFIG_POLICY:
-		return "a word";
-	case PTRC_CONFIG_LIST:
-		return "a list";
-	default:
-		return "a mapping";
-	}
-}
+/* What the value of a setting has to be, by its kind. */
+static const char *const expected[] = {
+	[PTRC_CONFIG_TEXT] = "text",	 [PTRC_CONFIG_NUMBER] = "a number",
+	[PTRC_CONFIG_SIZE] = "a size",	 [PTRC_CONFIG_BOOL] = "true or false",
+	[PTRC_CONFIG_POLICY] = "a word", [PTRC_CONFIG_LIST] = "a list",
+	[PTRC_CONFIG_MAP] = "a mapping",
+};
 
 /* Reads the current scalar: the value of a setting, or an item of its list. */
 static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
@@ -269,7 +235,7 @@ static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_confi
 	const char *text;
 
 	if (r->event.type != YAML_SCALAR_EVENT || is_null(&r->event))
-		refuse(r, "%s: has to be %s, not %s", s->key, expected(kind),
+		refuse(r, "%s: has to be %s, not %s", s->key, expected[kind],
 		       what(&r->event));
 	if (kind == PTRC_CONFIG_BOOL && !is_plain(&r->event))
 		refuse(r, "%s: has to be true or false, not text", s->key);

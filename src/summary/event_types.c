@@ -96,11 +96,6 @@ void ptrc_event_types_free(struct ptrc_event_types *t)
 	memset(t, 0, sizeof(*t));
 }
 
-bool ptrc_event_type_is_system(const struct ptrc_event_type *type)
-{
-	return ptrc_is_system_type(type->id);
-}
-
 void ptrc_event_types_put_head(struct ptrc_buffer *b)
 {
 	ptrc_buffer_format(b, "%6s %12s %12s %12s  %s\n", "id", "events", "bytes",

@@ -53,8 +53,6 @@ void ptrc_event_types_from_log(struct ptrc_event_types *, struct ptrc_reader *,
 
 void ptrc_event_types_free(struct ptrc_event_types *);
 
-bool ptrc_event_type_is_system(const struct ptrc_event_type *);
-
 /* Put the head of a table, and a line of it. */
 void ptrc_event_types_put_head(struct ptrc_buffer *);
 void ptrc_event_type_put_text(struct ptrc_buffer *, const struct ptrc_event_type *);

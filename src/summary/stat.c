@@ -17,9 +17,7 @@ enum kind {
 	/* Two int64_t: seconds, nanoseconds. */
 	TIME,
 	STREAM_STATUS,
-	STREAM_FULL_POLICY,
-	LOG_FULL_POLICY,
-	INHERITANCE,
+	POLICY,
 	ERROR_NUMBER,
 };
 
@@ -38,6 +36,8 @@ struct field {
 	enum kind kind;
 	size_t offset;
 	unsigned int where;
+	/* The words of a POLICY. */
+	const struct ptrc_attributes_policy *policy;
 };
 
 struct group {
@@ -65,14 +65,15 @@ static const struct field attribute_fields[] = {
 	{"clock_resolution_ns", "clock resolution (ns)", I64,
 	 AT(attributes.clock_resolution_ns), ANY},
 	{"stream_min_size", "stream min size", U64, AT(attributes.stream_min_size), ANY},
-	{"stream_full_policy", "stream full policy", STREAM_FULL_POLICY,
-	 AT(attributes.stream_full_policy), ANY},
+	{"stream_full_policy", "stream full policy", POLICY,
+	 AT(attributes.stream_full_policy), ANY, &ptrc_attributes_stream_full_policies},
 	{"max_data_size", "max data size", U64, AT(attributes.max_data_size), ANY},
-	{"inheritance", "inheritance", INHERITANCE, AT(attributes.inheritance), ANY},
+	{"inheritance", "inheritance", POLICY, AT(attributes.inheritance), ANY,
+	 &ptrc_attributes_inheritance_policies},
 	{"log_max_size", "log max size", U64, AT(attributes.log_max_size),
 	 ANY | WITH_LOG},
-	{"log_full_policy", "log full policy", LOG_FULL_POLICY,
-	 AT(attributes.log_full_policy), ANY | WITH_LOG},
+	{"log_full_policy", "log full policy", POLICY, AT(attributes.log_full_policy),
+	 ANY | WITH_LOG, &ptrc_attributes_log_full_policies},
 	{0},
 };
 
@@ -183,20 +184,18 @@ static const void *value_of(const struct field *f, const struct ptrc_stat *s)
 	return (const char *)s + f->offset;
 }
 
-static int int_of(const struct field *f, const struct ptrc_stat *s)
+/* The value of a field that is a number; for U64 its bits. */
+static int64_t number_of(const struct field *f, const struct ptrc_stat *s)
 {
-	int v;
+	int64_t wide;
+	int narrow;
 
-	memcpy(&v, value_of(f, s), sizeof(v));
-	return v;
-}
-
-static int64_t i64_of(const struct field *f, const struct ptrc_stat *s)
-{
-	int64_t v;
-
-	memcpy(&v, value_of(f, s), sizeof(v));
-	return v;
+	if (f->kind == U64 || f->kind == I64) {
+		memcpy(&wide, value_of(f, s), sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, value_of(f, s), sizeof(narrow));
+	return narrow;
 }
 
 static struct timespec time_of(const struct field *f, const struct ptrc_stat *s)
@@ -209,18 +208,11 @@ static struct timespec time_of(const struct field *f, const struct ptrc_stat *s)
 
 static const char *word_of(const struct field *f, const struct ptrc_stat *s)
 {
-	int v = int_of(f, s);
+	int v = (int)number_of(f, s);
 
-	switch (f->kind) {
-	case STREAM_STATUS:
-		return v == POSIX_TRACE_RUNNING ? "running" : "suspended";
-	case STREAM_FULL_POLICY:
-		return ptrc_attributes_word(&ptrc_attributes_stream_full_policies, v);
-	case LOG_FULL_POLICY:
-		return ptrc_attributes_word(&ptrc_attributes_log_full_policies, v);
-	default:
-		return ptrc_attributes_word(&ptrc_attributes_inheritance_policies, v);
-	}
+	if (f->kind == POLICY)
+		return ptrc_attributes_word(f->policy, v);
+	return v == POSIX_TRACE_RUNNING ? "running" : "suspended";
 }
 
 /* The column in which values begin. */
@@ -242,16 +234,14 @@ static void put_field_text(struct ptrc_buffer *b, const struct field *f,
 	put_label(b, f->label);
 	switch (f->kind) {
 	case U64:
-		ptrc_buffer_u64(b, (uint64_t)i64_of(f, s));
+		ptrc_buffer_u64(b, (uint64_t)number_of(f, s));
 		break;
 	case I64:
-		ptrc_buffer_i64(b, i64_of(f, s));
-		break;
 	case I32:
-		ptrc_buffer_i64(b, int_of(f, s));
+		ptrc_buffer_i64(b, number_of(f, s));
 		break;
 	case FLAG:
-		ptrc_buffer_text(b, int_of(f, s) == 1 ? "yes" : "no");
+		ptrc_buffer_text(b, number_of(f, s) == 1 ? "yes" : "no");
 		break;
 	case TEXT:
 		ptrc_text_put(b, value_of(f, s), strlen(value_of(f, s)));
@@ -261,7 +251,7 @@ static void put_field_text(struct ptrc_buffer *b, const struct field *f,
 		ptrc_buffer_time(b, &time, &t);
 		break;
 	case ERROR_NUMBER:
-		v = int_of(f, s);
+		v = (int)number_of(f, s);
 		ptrc_buffer_text(b, v ? strerror(v) : "none");
 		break;
 	default:
@@ -360,17 +350,15 @@ static void put_field_json(struct ptrc_json *j, const struct field *f,
 
 	switch (f->kind) {
 	case U64:
-		ptrc_json_u64(j, f->key, (uint64_t)i64_of(f, s));
+		ptrc_json_u64(j, f->key, (uint64_t)number_of(f, s));
 		break;
 	case I64:
-		ptrc_json_i64(j, f->key, i64_of(f, s));
-		break;
 	case I32:
 	case ERROR_NUMBER:
-		ptrc_json_i64(j, f->key, int_of(f, s));
+		ptrc_json_i64(j, f->key, number_of(f, s));
 		break;
 	case FLAG:
-		ptrc_json_bool(j, f->key, int_of(f, s) == 1);
+		ptrc_json_bool(j, f->key, number_of(f, s) == 1);
 		break;
 	case TEXT:
 		ptrc_json_bytes(j, f->key, value_of(f, s), strlen(value_of(f, s)));

@@ -149,6 +149,11 @@ static bool put_system_json(struct ptrc_json *j, struct ptrc_reader *r)
 	return sets || number;
 }
 
+static const char *const decode_errors[] = {
+	[PTRC_LAYOUT_SHORT] = "short",
+	[PTRC_LAYOUT_REST] = "rest",
+};
+
 static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view)
 {
 	const struct ptrc_decoded *d = ptrc_view_decode(view);
@@ -159,7 +164,7 @@ static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view)
 	if (d->error == PTRC_LAYOUT_FITS)
 		return;
 	ptrc_json_hex(j, "data", view->reader->data, view->reader->size);
-	ptrc_json_text(j, "decode_error", ptrc_layout_error_word(d->error));
+	ptrc_json_text(j, "decode_error", decode_errors[d->error]);
 }
 
 static void put_data_json(struct ptrc_json *j, struct ptrc_view *view)
@@ -202,7 +207,7 @@ static void put_decoded_text(struct ptrc_buffer *b, struct ptrc_view *view)
 	if (d->error == PTRC_LAYOUT_FITS)
 		return;
 	ptrc_buffer_text(b, b->used > begin ? " decode_error=" : "decode_error=");
-	ptrc_buffer_text(b, ptrc_layout_error_word(d->error));
+	ptrc_buffer_text(b, decode_errors[d->error]);
 	if (view->reader->size) {
 		ptrc_buffer_text(b, " data=");
 		put_hex_text(b, view->reader);

@@ -477,15 +477,3 @@ void ptrc_layout_text(struct ptrc_buffer *b, const struct ptrc_layout *l,
 		separator = " ";
 	}
 }
-
-const char *ptrc_layout_error_word(enum ptrc_layout_error error)
-{
-	switch (error) {
-	case PTRC_LAYOUT_SHORT:
-		return "short";
-	case PTRC_LAYOUT_REST:
-		return "rest";
-	default:
-		return NULL;
-	}
-}

@@ -84,7 +84,4 @@ void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *,
 void ptrc_layout_text(struct ptrc_buffer *, const struct ptrc_layout *,
 		      const struct ptrc_decoded *);
 
-/* "short" or "rest"; null for PTRC_LAYOUT_FITS. */
-const char *ptrc_layout_error_word(enum ptrc_layout_error);
-
 #endif

@@ -12,32 +12,13 @@ static void grow(struct ptrc_lines *l)
 {
 	size_t size = l->size ? 2 * l->size : 64;
 	struct ptrc_line *lines = ptrc_cli_allocate(size * sizeof(*lines));
-	size_t behind = l->size - l->first;
 
-	memset(lines, 0, size * sizeof(*lines));
-	if (l->size) {
-		memcpy(lines, l->lines + l->first, behind * sizeof(*lines));
-		memcpy(lines + behind, l->lines, l->first * sizeof(*lines));
-	}
+	for (size_t i = 0; i < l->count; i++)
+		lines[i] = l->lines[(l->first + i) % l->size];
 	free(l->lines);
 	l->lines = lines;
 	l->size = size;
 	l->first = 0;
-}
-
-/* Returns memory for so many bytes, with at most as many to spare; null for 0 bytes. */
-static char *take_room(struct ptrc_lines *l, size_t used, size_t *size)
-{
-	char *room = l->spare;
-
-	*size = l->spare_size;
-	if (*size >= used && *size - used <= used) {
-		l->spare = NULL;
-		l->spare_size = 0;
-		return room;
-	}
-	*size = used;
-	return used ? ptrc_cli_allocate(used) : NULL;
 }
 
 void ptrc_lines_add(struct ptrc_lines *l, int64_t ns, struct ptrc_buffer *text)
@@ -46,14 +27,15 @@ void ptrc_lines_add(struct ptrc_lines *l, int64_t ns, struct ptrc_buffer *text)
 
 	if (l->count == l->size)
 		grow(l);
-	line = &l->lines[(l->first + l->count) % l->size];
-	line->ns = ns;
-	line->text = take_room(l, text->used, &line->size);
-	line->used = text->used;
+	line = &l->lines[(l->first + l->count++) % l->size];
+	*line = (struct ptrc_line){
+		.ns = ns,
+		.text = ptrc_cli_allocate(text->used),
+		.used = text->used,
+	};
 	if (text->used)
 		memcpy(line->text, text->bytes, text->used);
-	l->bytes += sizeof(*line) + line->size;
-	l->count++;
+	l->bytes += sizeof(*line) + line->used;
 	text->used = 0;
 }
 
@@ -66,11 +48,8 @@ void ptrc_lines_drop(struct ptrc_lines *l)
 {
 	struct ptrc_line *line = &l->lines[l->first];
 
-	l->bytes -= sizeof(*line) + line->size;
-	free(l->spare);
-	l->spare = line->text;
-	l->spare_size = line->size;
-	line->text = NULL;
+	l->bytes -= sizeof(*line) + line->used;
+	free(line->text);
 	l->first = (l->first + 1) % l->size;
 	l->count--;
 }
@@ -79,6 +58,5 @@ void ptrc_lines_free(struct ptrc_lines *l)
 {
 	while (l->count)
 		ptrc_lines_drop(l);
-	free(l->spare);
 	free(l->lines);
 }

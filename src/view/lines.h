@@ -14,10 +14,8 @@
 struct ptrc_line {
 	/* The time of the event, in nanoseconds since 1970. */
 	int64_t ns;
-	/* The memory has little room to spare, as there may be millions of lines. */
 	char *text;
 	size_t used;
-	size_t size;
 };
 
 /* A ring that grows; starts zeroed. */
@@ -28,9 +26,6 @@ struct ptrc_lines {
 	size_t count;
 	/* The memory that the lines take. */
 	size_t bytes;
-	/* The memory of the line that was dropped last, for the next one. */
-	char *spare;
-	size_t spare_size;
 };
 
 /* Moves the text from the buffer to a new line. */

@@ -96,16 +96,17 @@ static const char *events(uint64_t count)
 	return count == 1 ? "event" : "events";
 }
 
+static void report(const char *thing, uint64_t count, const char *what)
+{
+	if (count)
+		ptrc_cli_message(thing, "%llu %s %s", (unsigned long long)count,
+				 events(count), what);
+}
+
 void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 {
-	if (l->stream_events)
-		ptrc_cli_message(thing, "%llu %s lost in the stream, which was full",
-				 (unsigned long long)l->stream_events,
-				 events(l->stream_events));
-	if (l->log_events)
-		ptrc_cli_message(thing, "%llu %s lost in the log, which was full",
-				 (unsigned long long)l->log_events,
-				 events(l->log_events));
+	report(thing, l->stream_events, "lost in the stream, which was full");
+	report(thing, l->log_events, "lost in the log, which was full");
 	if (l->is_overrun)
 		ptrc_cli_message(thing, "events were lost");
 	if (l->write_error && l->unwritten_events)
@@ -127,10 +128,7 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 		ptrc_cli_message(thing, "damaged: %llu %s could not be read",
 				 (unsigned long long)l->unreadable_events,
 				 events(l->unreadable_events));
-	if (l->unshown_events)
-		ptrc_cli_message(thing, "%llu %s not shown, as they came too fast",
-				 (unsigned long long)l->unshown_events,
-				 events(l->unshown_events));
+	report(thing, l->unshown_events, "not shown, as they came too fast");
 	if (l->is_rest_unshown)
 		ptrc_cli_message(thing,
 				 "the session ended before all events could be shown");

@@ -54,11 +54,6 @@ struct ptrc_select {
 	size_t window;
 };
 
-#define PTRC_SELECT_INIT                         \
-	{                                        \
-		.span = { INT64_MIN, INT64_MAX } \
-	}
-
 enum { PTRC_SELECT_UNKNOWN, PTRC_SELECT_NO, PTRC_SELECT_YES };
 
 /* What is known of the event types of one source, one of the above for each. Starts
