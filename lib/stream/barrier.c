@@ -11,9 +11,9 @@
 #include "lib/stream/counter.h"
 #include "lib/stream/pool.h"
 
-/* Without membarrier: wait for a marked event call 100 ms at most, since a dead or stopped
- * writer must not hold up a controller; and a second in all, since damaged memory may show any
- * number of marks. */
+/* Without membarrier: wait for a marked event call 100 ms at most, since a dead or
+ * stopped writer must not hold up a controller; and a second in all, since damaged memory
+ * may show any number of marks. */
 #define WAIT_TRIES 1000
 #define WAIT_TRIES_MAX 10000
 #define WAIT_PAUSE_NS 100000
@@ -30,9 +30,9 @@ bool ptrc_barrier_is_available(void)
 	return commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;
 }
 
-/* Writers of this stream fence between their mark and their look at the control word. After
- * our own fence, an event call either sees what we stored or has a mark that we see. Wait until
- * the calls with a mark are done, as they may have looked before. */
+/* Writers of this stream fence between their mark and their look at the control word.
+ * After our own fence, an event call either sees what we stored or has a mark that we
+ * see. Wait until the calls with a mark are done, as they may have looked before. */
 static void wait_for_marked(struct ptrc_stream_header *h)
 {
 	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);

@@ -12,16 +12,20 @@
 #include "lib/stream/counter.h"
 #include "lib/stream/pool.h"
 
+/* The first entries of a stream are a millisecond apart, later ones a second. */
 #define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
 #define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
 #define MULT_SHIFT 32
-/* Entries in a row whose writers may have died. */
+/* So many entries in a row may be unusable because their appenders died. */
 #define ABANDONED_MAX 64
-/* More than an appender takes that has the processor. */
+/* How often a process looks whether an appender is done. One that has a processor needs
+ * less. */
 #define APPEND_TRIES 200
+/* An entry's rate is measured over the time since this many entries before. */
+#define RATE_ENTRIES 6
 
-/* (counter, CLOCK_MONOTONIC) of one moment: the tightest of a few tries, as an interrupt
- * may fall between the two. */
+/* Read the counter and CLOCK_MONOTONIC of one moment. An interrupt may fall between the
+ * two, so the tightest of a few tries counts. */
 static void read_pair(uint64_t *counter, int64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -44,7 +48,7 @@ static int64_t scale(uint64_t ticks, uint64_t mult)
 	return (int64_t)(uint64_t)((unsigned __int128)ticks * mult >> MULT_SHIFT);
 }
 
-/* What is added comes from shared memory, and may be anything. */
+/* These wrap around: the operands come from shared memory and may be anything. */
 static int64_t add(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -60,8 +64,9 @@ static uint64_t rate(int64_t ns, uint64_t ticks)
 	return (uint64_t)(((unsigned __int128)(uint64_t)ns << MULT_SHIFT) / ticks);
 }
 
-/* The pair that the slope of a new stream counts from. Written once, by who changes the
- * state to 1; whoever comes meanwhile has a pair of his own. */
+/* The pair from which the rate of a new stream is measured. The thread that changes the
+ * state from 0 to 1 writes it, and then stores 2. A thread that comes meanwhile uses its
+ * own pair. */
 static _Atomic int first_state;
 static uint64_t first_counter;
 static int64_t first_ns;
@@ -108,13 +113,13 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 		ns = (int64_t)h->t0;
 	} else {
 		first_pair(&since, &since_ns);
-		/* A slope from less than 2 ms would be off by too much to begin with. */
+		/* A rate from less than 2 ms would be too far off. */
 		do
 			read_pair(&counter, &ns);
 		while (ns - since_ns < 2000000);
 		mult = rate(ns - since_ns, counter - since);
 		h->t0 = counter;
-		/* Stamps of the log are ns since the base: these fit 32 bits too. */
+		/* A delta is 32 bits of ticks in a stream, and 32 bits of ns in a log. */
 		h->delta_max = rate(4000000000, 1) / mult;
 		if (h->delta_max > UINT32_MAX)
 			h->delta_max = UINT32_MAX;
@@ -142,7 +147,7 @@ static struct ptrc_clock_entry *entry_at(const struct ptrc_stream_header *h,
 		struct ptrc_stream_header *)(uintptr_t)h)[index % PTRC_CLOCK_ENTRY_COUNT];
 }
 
-/* Given up: as one never written, its mult is 0. */
+/* The mult of an entry that was given up or never written reads as 0. */
 static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t index)
 {
 	const struct ptrc_clock_entry *p = entry_at(h, index);
@@ -157,8 +162,8 @@ static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t inde
 	};
 }
 
-/* What writers go by. An entry tells its own due, so that one whose writer died before this
- * is made good by the next. */
+/* Raise clock_due. If an appender dies before it does this, the next one does it for it,
+ * as the entry says its own due. */
 static void publish_due(struct ptrc_stream_header *h, uint64_t due)
 {
 	uint64_t seen = atomic_load_explicit(&h->clock_due, memory_order_relaxed);
@@ -170,13 +175,15 @@ static void publish_due(struct ptrc_stream_header *h, uint64_t due)
 }
 
 /*
- * Appending. clock_word = count << 32 | tid of the appender. An appender that is dead or slow
- * is taken over, and may go on at any later time; so all that it changes then, it changes by
- * CAS from what it had seen while the word was its own.
+ * Appending. clock_word is the number of entries << 32 | the thread that appends one. An
+ * appender that is dead or slow is taken over. A slow one goes on at any later time; so
+ * it changes what others see only by a CAS from the value that it saw while the word was
+ * its own.
  *
- * Every entry up to and with index `count` is real memory, and whoever raises the count sees
- * to the next before: nobody reads or writes a hole, which a full file system answers with
- * SIGBUS. Without memory for the next the last entry is made to hold longer.
+ * Entries up to and including index `count` are real memory, because a process makes the
+ * next one real before it raises the count. Nobody touches an entry that is not, as a
+ * full file system would answer with SIGBUS. If there is no memory for the next entry,
+ * the last one is made to hold longer.
  */
 static bool make_real(struct ptrc_stream_header *h, uint64_t index)
 {
@@ -189,15 +196,16 @@ static bool change_word(struct ptrc_stream_header *h, uint64_t from, uint64_t to
 		&h->clock_word, &from, to, memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* Has nobody taken our place? */
+/* Is this thread still the appender? */
 static bool has_word(struct ptrc_stream_header *h, uint64_t word)
 {
 	return atomic_load_explicit(&h->clock_word, memory_order_acquire) == word;
 }
 
-/* Take the place of the appender in `word`. It may be storing into its entry, whose index is
- * given up then. But not if there is no memory for the next: then it has not got that far,
- * and once it has it sees that the word is ours. Returns our word, 0 if we lost it. */
+/* Take the place of the appender that `word` names. It may be in the middle of storing
+ * its entry, so that index is given up. It is not if there is no memory for another
+ * entry; the old appender then has not begun to store, and will see that the word is
+ * ours. Returns our word, or 0 if a third thread has taken it. */
 static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t tid)
 {
 	uint64_t mine = (word & ~(uint64_t)UINT32_MAX) | tid, count = word >> 32;
@@ -214,7 +222,7 @@ static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t 
 							     : 0;
 }
 
-/* Our word, or 0 if no entry is due any more. */
+/* Become the appender. Returns our word, or 0 if no entry is due any more. */
 static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 {
 	uint32_t tid = (uint32_t)ptrc_sys_gettid();
@@ -227,7 +235,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 			return 0;
 		word = atomic_load_explicit(&h->clock_word, memory_order_acquire);
 		if (word != before)
-			tries = 0; /* another has it, and all the time again */
+			tries = 0; /* another thread appends now, and has the same time */
 		before = word;
 		if ((uint32_t)word == 0) {
 			if (change_word(h, word, word | tid))
@@ -243,7 +251,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 	}
 }
 
-/* ns until another entry is worth while. */
+/* How long after an entry the next one is due. */
 static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter,
 			      uint64_t mult)
 {
@@ -259,7 +267,8 @@ static uint64_t ticks_of(int64_t ns, uint64_t mult)
 	return rate(ns, 1) / (mult ? mult : 1);
 }
 
-/* With the word ours: an entry from (counter, ns) on, behind `last`. False if we lost it. */
+/* Append an entry that holds from (counter, ns) on, where `last` held until *due; sets
+ * *due to that of the new entry. False if another thread has taken our place. */
 static bool append(struct ptrc_stream_header *h, uint64_t word, const struct entry *last,
 		   uint64_t counter, int64_t ns, uint64_t *due)
 {
@@ -268,10 +277,10 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	int64_t reached, interval, excess;
 	struct entry old;
 
-	/* What the function had said up to due stays; no event lies between due and here,
-	 * so time may jump forward to the truth, but never back. */
+	/* Times up to *due stay as they are. No event lies between *due and here, so if
+	 * time is behind the truth it may jump forward. */
 	reached = add(last->ns, scale(*due - last->counter, last->mult));
-	old = load_entry(h, count > 6 ? count - 6 : 0);
+	old = load_entry(h, count > RATE_ENTRIES ? count - RATE_ENTRIES : 0);
 	if (old.mult == 0 || counter - old.counter < 1000)
 		old = load_entry(h, 0);
 	mult = ns > old.true_ns && counter > old.counter
@@ -280,7 +289,7 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	interval = interval_after(h, counter, mult);
 	*due = counter + ticks_of(interval, mult);
 	excess = subtract(reached, ns);
-	if (excess > 0) { /* ahead of the truth: wait for it, over one interval */
+	if (excess > 0) { /* time is ahead of the truth: go slower for one interval */
 		int64_t slow = excess < interval / 2 ? excess : interval / 2;
 
 		mult -= (uint64_t)((unsigned __int128)mult * (uint64_t)slow /
@@ -293,7 +302,7 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	atomic_store_explicit(&e->ns, excess > 0 ? reached : ns, memory_order_relaxed);
 	atomic_store_explicit(&e->true_ns, ns, memory_order_relaxed);
 	atomic_store_explicit(&e->due, *due, memory_order_relaxed);
-	/* Now it is one, unless the index was given up. */
+	/* This makes it an entry, unless the index was given up. */
 	return atomic_compare_exchange_strong_explicit(
 		&e->mult, &seen, mult, memory_order_acq_rel, memory_order_relaxed);
 }
@@ -321,8 +330,10 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	read_pair(&counter, &ns);
 	if (now < due || counter < due || counter <= last.counter || last.mult == 0)
 		goto out;
-	/* Nobody makes the last entry hold longer from here on; or nobody has appended, nor
-	 * will, before us, and it holds longer now. */
+	/* One CAS on the last entry's due decides between two appenders that both think
+	 * the word is theirs: due + 1 says that an entry follows, so that nobody makes
+	 * the last one hold longer from now on; a later due says that it holds longer,
+	 * and no entry follows yet. */
 	said = has_room ? last.due + 1
 			: counter + ticks_of(interval_after(h, counter, last.mult),
 					     last.mult);
@@ -334,8 +345,8 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 		publish_due(h, said);
 		goto out;
 	}
-	/* The entry before the count that covers it, both before the new due: whoever sees
-	 * the due (acquire) and stamps by it finds the entry. */
+	/* The entry is stored before the count that covers it, and both before the new
+	 * due. So a reader that sees an event stamped by the new due finds the entry. */
 	if (append(h, word, &last, counter, ns, &due) &&
 	    change_word(h, word, (count + 1) << 32)) {
 		publish_due(h, due);
@@ -349,7 +360,7 @@ static int64_t in_entry(const struct entry *e, uint64_t counter)
 {
 	if (counter >= e->counter)
 		return add(e->ns, scale(counter - e->counter, e->mult));
-	/* older than the list */
+	/* The stamp is older than the list. */
 	return subtract(e->ns, scale(e->counter - counter, e->mult));
 }
 
@@ -362,12 +373,14 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
 	if (counter >= c->from && counter < c->to)
 		return add(add(c->ns, scale(counter - c->from, c->mult)),
 			   h->realtime_offset);
-	/* In this order: a due older than the count is merely too small. */
+	/* In this order, so that the due may be older than the count, which only makes
+	 * the cursor's copy valid for less. */
 	due = atomic_load_explicit(&h->clock_due, memory_order_acquire);
 	count = atomic_load_explicit(&h->clock_word, memory_order_acquire) >> 32;
 	low = count > PTRC_CLOCK_ENTRY_COUNT ? count - PTRC_CLOCK_ENTRY_COUNT + 1 : 0;
 	high = count;
-	while (high - low > 1) { /* the last entry whose counter is not beyond ours */
+	/* Find the last entry that begins at our stamp or before it. */
+	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2;
 
 		e = load_entry(h, middle);

@@ -39,8 +39,9 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
 			return false;
 		p->end = ptrc_chunk_end(pool, chunk, word);
-		/* A full chunk of which everything is consumed is pinned all the same: letting
-		 * go of it frees it, if another consumer had it pinned or died before. */
+		/* A full chunk of which everything is consumed is pinned all the same:
+		 * letting go of it frees it, if another consumer had it pinned or died
+		 * before. */
 		if (p->end == 0 || (state == PTRC_CHUNK_OWNED &&
 				    ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
 			return false;
@@ -125,7 +126,8 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 
 /* ---- damage ---- */
 
-/* Change the state of a pinned chunk, if its word still is `word` but for pins and state. */
+/* Change the state of a pinned chunk, if its word still is `word` but for pins and
+ * state. */
 static bool change_state(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
 			 uint64_t to)
 {
@@ -212,9 +214,9 @@ bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told,
 	}
 	if (first == PTRC_TIME_NONE)
 		return false;
-	/* first_lost is read before the horizon, and thieves note them the other way round. So a
-	 * consumer never meets the beginning of a loss without its end. It may meet the end alone,
-	 * as a part of a loss that it told of before. */
+	/* first_lost is read before the horizon, and thieves note them the other way
+	 * round. So a consumer never meets the beginning of a loss without its end. It
+	 * may meet the end alone, as a part of a loss that it told of before. */
 	last = atomic_load_explicit(&h->horizon, memory_order_acquire);
 	if (last <= told) {
 		if (kept)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where stamps come from: the processor's counter, or CLOCK_MONOTONIC where the counter is of
- * no use. clock.h turns stamps into times.
+ * Where stamps come from: the processor's counter, or CLOCK_MONOTONIC where the counter
+ * is of no use. clock.h turns stamps into times.
  */
 #ifndef PTRC_LIB_STREAM_COUNTER_H
 #define PTRC_LIB_STREAM_COUNTER_H
@@ -24,9 +24,10 @@ static inline uint64_t ptrc_counter(void)
 #endif
 }
 
-/* Memory fences do not order a read of the counter, because it is no access to memory. Right
- * after a fence, this call makes the processor read the counter only when other processors can
- * see everything that was stored before, and begin what follows only when the counter is read. */
+/* Memory fences do not order a read of the counter, because it is no access to memory.
+ * Right after a fence, this call makes the processor read the counter only when other
+ * processors can see everything that was stored before, and begin what follows only when
+ * the counter is read. */
 static inline void ptrc_counter_fence(void)
 {
 #if defined(__x86_64__)
@@ -36,18 +37,19 @@ static inline void ptrc_counter_fence(void)
 #endif
 }
 
-/* True if the counter of this machine has a constant rate and is the same on all processors. */
+/* True if the counter of this machine has a constant rate and is the same on all
+ * processors. */
 bool ptrc_counter_is_usable(void);
 
 /* CLOCK_MONOTONIC, CLOCK_REALTIME or CLOCK_BOOTTIME in ns; async-signal-safe. */
 int64_t ptrc_clock_ns(int clock_id);
 
-/* A stamp of this moment for the stream: the counter, or CLOCK_MONOTONIC if the stream was
- * created without a usable counter. */
+/* A stamp of this moment for the stream: the counter, or CLOCK_MONOTONIC if the stream
+ * was created without a usable counter. */
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h);
 
-/* The counters of two processors differ by less than this. A stamp that lies further in the
- * future is damaged memory. */
+/* The counters of two processors differ by less than this. A stamp that lies further in
+ * the future is damaged memory. */
 #define PTRC_STAMP_SLACK (UINT64_C(1) << 20)
 
 #endif

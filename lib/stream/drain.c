@@ -88,8 +88,9 @@ static void gap_is_out(struct ptrc_drain *d)
 			      memory_order_release);
 }
 
-/* Set the gap's end, the first event that comes behind it; and date its beginning back to the
- * first event that is dropped with it, because it is older than the last event overwritten. */
+/* Set the gap's end, the first event that comes behind it; and date its beginning back to
+ * the first event that is dropped with it, because it is older than the last event
+ * overwritten. */
 static void find_ends_of_gap(struct ptrc_drain *d)
 {
 	uint32_t used = ptrc_pool_used(&d->stream->pool);
@@ -124,8 +125,9 @@ static void take_gap(struct ptrc_drain *d)
 	uint64_t told = atomic_load_explicit(&h->cleared_at, memory_order_acquire);
 	uint64_t flushed = atomic_load_explicit(&h->flushed_until, memory_order_relaxed);
 
-	/* A LOOP stream may overwrite a part of a flush after it is written and before it is
-	 * committed. Those events are in the log, so nothing up to the flush is a gap. */
+	/* A LOOP stream may overwrite a part of a flush after it is written and before it
+	 * is committed. Those events are in the log, so nothing up to the flush is a
+	 * gap. */
 	if (flushed > told)
 		told = flushed;
 	d->gap.first = PTRC_TIME_NONE;
@@ -145,8 +147,8 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 
 	if (error)
 		return error;
-	/* Waits for the event calls under way, so that no record that is older than `until`
-	 * turns up when its time is written already. */
+	/* Waits for the event calls under way, so that no record that is older than
+	 * `until` turns up when its time is written already. */
 	d->until = d->flushed = ptrc_consumer_moment(&d->consumer);
 	ptrc_marks_wait_all(s->header, &s->given_up);
 	take_gap(d);
@@ -215,7 +217,8 @@ static struct ptrc_type_sum *sum_of(struct ptrc_drain *d, uint32_t id)
 	return &s->sum[at];
 }
 
-/* Add an event to the stretch that no record in a chunk stands for, unless it is filtered. */
+/* Add an event to the stretch that no record in a chunk stands for, unless it is
+ * filtered. */
 static void add_made_up(struct ptrc_drain *d, struct ptrc_stretch *stretch, uint32_t id,
 			uint64_t stamp, const void *data, uint32_t len)
 {
@@ -254,9 +257,9 @@ static void skip_damage(struct ptrc_drain *d)
 	d->is_damaged = true;
 }
 
-/* Turn what is left of the copied chunk, up to `until` or to where base or origin change, into
- * a stretch. It stands in the same memory: a record only loses its full stamp by this, so the
- * place that is written never overtakes the place that is read. */
+/* Turn what is left of the copied chunk, up to `until` or to where base or origin change,
+ * into a stretch. It stands in the same memory: a record only loses its full stamp by
+ * this, so the place that is written never overtakes the place that is read. */
 static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
 	uint32_t start = d->walk.off, out = start;
@@ -365,8 +368,8 @@ static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 			consumed = end;
 		ptrc_stream_error(d->stream, EINVAL);
 	}
-	/* Counted first: if this keeper dies in between, its successor counts them again, which
-	 * is better than not at all. */
+	/* Counted first: if this keeper dies in between, its successor counts them again,
+	 * which is better than not at all. */
 	if (note->lost)
 		atomic_fetch_add_explicit(&d->stream->header->lost_events, note->lost,
 					  memory_order_relaxed);
@@ -438,8 +441,8 @@ const struct ptrc_type_sum *ptrc_drain_stretch_sums(const struct ptrc_drain *d)
 
 /* ---- commit ---- */
 
-/* Everything that the drain took is in the log. The gap of a later drain begins behind it, so
- * that OVERFLOW and RESUME do not hide events that the log has. */
+/* Everything that the drain took is in the log. The gap of a later drain begins behind
+ * it, so that OVERFLOW and RESUME do not hide events that the log has. */
 static void note_flushed(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	if (note->events > note->lost &&

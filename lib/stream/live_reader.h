@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a live stream in the order of time: what the three getnext functions stand on. The
- * reader of a plain stream consumes what it reports. The reader of a logged stream is a tee: it
- * only looks, because the keeper consumes the events.
+ * Reading a live stream in the order of time: what the three getnext functions stand on.
+ * The reader of a plain stream consumes what it reports. The reader of a logged stream is
+ * a tee: it only looks, because the keeper consumes the events.
  *
- * The reader works in batches. It fixes a moment, waits for the event calls under way, and then
- * merges what the chunks hold up to the moment: all of that is complete and in order.
+ * The reader works in batches. It fixes a moment, waits for the event calls under way,
+ * and then merges what the chunks hold up to the moment: all of that is complete and in
+ * order.
  */
 #ifndef PTRC_LIB_STREAM_LIVE_READER_H
 #define PTRC_LIB_STREAM_LIVE_READER_H
@@ -56,8 +57,8 @@ struct ptrc_live_reader {
 	int64_t wait_since;   /* CLOCK_MONOTONIC when it began to wait */
 	int64_t wait_seen_ns; /* how much of the time since then it looked at the slot */
 
-	/* A tee's: what it did not report because of the filter in force at that time. The
-	 * keeper has counted it or will. By type. */
+	/* A tee's: what it did not report because of the filter in force at that time.
+	 * The keeper has counted it or will. By type. */
 	struct posixtrace_type_count *withheld;
 
 	/* Events that are reported before the next one of the heap. */
@@ -70,15 +71,15 @@ struct ptrc_live_reader {
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee);
 void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
 
-/* The next event: 0, ENODATA if there is none now, ENOMEM. Waits for event calls under way at
- * most max_hold_ns. If one takes longer the answer is ENODATA, until it has taken 100 ms; then
- * the reader goes on without it. */
+/* The next event: 0, ENODATA if there is none now, ENOMEM. Waits for event calls under
+ * way at most max_hold_ns. If one takes longer the answer is ENODATA, until it has taken
+ * 100 ms; then the reader goes on without it. */
 int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 			  struct ptrc_live_event *event);
 
-/* Fill in the counts of the first `count` types: events that were consumed and events in the
- * stream. False if the keeper consumed some meanwhile, or if the stream was cleared; then the
- * caller tries again. */
+/* Fill in the counts of the first `count` types: events that were consumed and events in
+ * the stream. False if the keeper consumed some meanwhile, or if the stream was cleared;
+ * then the caller tries again. */
 bool ptrc_live_reader_count(struct ptrc_live_reader *r,
 			    struct posixtrace_type_count *counts, size_t count);
 

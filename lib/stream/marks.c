@@ -14,11 +14,11 @@
 #define WAIT_NS INT64_C(100000000)
 /* Bounds the wait for all, as damaged memory may show any number of marks. */
 #define WAIT_ALL_NS INT64_C(1000000000)
-/* The time between two looks at a mark counts as this much at most. If more has passed, the
- * whole machine or process stood still, and so did the writer. */
+/* The time between two looks at a mark counts as this much at most. If more has passed,
+ * the whole machine or process stood still, and so did the writer. */
 #define LOOK_MAX_NS INT64_C(1000000)
-/* Looks at a mark without asking anything about its thread: most calls end meanwhile. Looks
- * from then on yield the processor, and sleep after as many again. */
+/* Looks at a mark without asking anything about its thread: most calls end meanwhile.
+ * Looks from then on yield the processor, and sleep after as many again. */
 #define SPIN_COUNT 200
 
 static uint64_t *given_up_mark(struct ptrc_given_up *given_up, uint32_t slot)
@@ -55,8 +55,9 @@ static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 		*mark = 0;
 }
 
-/* True if the call in the slot will never end: its thread is dead, or it is the thread that
- * asks. That thread is in no event call now, so it must have left this one by siglongjmp. */
+/* True if the call in the slot will never end: its thread is dead, or it is the thread
+ * that asks. That thread is in no event call now, so it must have left this one by
+ * siglongjmp. */
 static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 {
 	uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
@@ -90,7 +91,8 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 			uint64_t mark;
 			int64_t now;
 
-			/* Pairs with the writer's release of frame = 0: its pos is visible. */
+			/* Pairs with the writer's release of frame = 0: its pos is
+			 * visible. */
 			mark = atomic_load_explicit(&slot->frame, memory_order_acquire);
 			if (mark == 0) {
 				forget_given_up(given_up, i);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for event calls. A writer marks its slot for as long as an event call is under way.
- * A process that wants everything that was recorded up to a moment fixes the moment, passes the
- * barrier (barrier.h), and waits here until the calls that it finds marked are done. A call that
- * begins later takes a later stamp.
+ * Waiting for event calls. A writer marks its slot for as long as an event call is under
+ * way. A process that wants everything that was recorded up to a moment fixes the moment,
+ * passes the barrier (barrier.h), and waits here until the calls that it finds marked are
+ * done. A call that begins later takes a later stamp.
  */
 #ifndef PTRC_LIB_STREAM_MARKS_H
 #define PTRC_LIB_STREAM_MARKS_H
@@ -13,13 +13,13 @@
 
 #include "lib/stream/stream_layout.h"
 
-/* A process remembers so many event calls that it waited for in vain. If there are more at a
- * time, it waits for some of them again. */
+/* A process remembers so many event calls that it waited for in vain. If there are more
+ * at a time, it waits for some of them again. */
 enum { PTRC_GIVEN_UP_MAX = 8 };
 
-/* Event calls that this process waited for in vain, because their thread is stopped or left
- * the call by siglongjmp. It does not wait for them again until it has seen the slot without a
- * mark, or with another one. Private to the process. */
+/* Event calls that this process waited for in vain, because their thread is stopped or
+ * left the call by siglongjmp. It does not wait for them again until it has seen the slot
+ * without a mark, or with another one. Private to the process. */
 struct ptrc_given_up {
 	struct {
 		uint32_t slot;
@@ -30,17 +30,17 @@ struct ptrc_given_up {
 };
 
 /*
- * Wait for the event calls under way in the slots from `from` on, for at most *left_ns, from
- * which the time waited is subtracted. Calls of dead threads are not waited for. Returns the
- * first slot that is still at work, or UINT32_MAX if none is.
+ * Wait for the event calls under way in the slots from `from` on, for at most *left_ns,
+ * from which the time waited is subtracted. Calls of dead threads are not waited for.
+ * Returns the first slot that is still at work, or UINT32_MAX if none is.
  *
- * If the waiting process itself was stopped for a while, that time hardly counts, since the
- * writers may have been stopped together with it.
+ * If the waiting process itself was stopped for a while, that time hardly counts, since
+ * the writers may have been stopped together with it.
  */
 uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			 uint32_t from, int64_t *left_ns);
-/* Wait for all event calls under way: for each 100 ms at most, and a second in all. Those that
- * take longer are given up, and their records appear late. */
+/* Wait for all event calls under way: for each 100 ms at most, and a second in all. Those
+ * that take longer are given up, and their records appear late. */
 void ptrc_marks_wait_all(struct ptrc_stream_header *h, struct ptrc_given_up *given_up);
 /* Do not wait any more for the event call that is under way in the slot. */
 void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,

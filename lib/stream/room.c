@@ -14,7 +14,8 @@
 #include "lib/stream/status.h"
 #include "lib/stream/wake.h"
 
-/* Other writers may take what this one has chosen; after so many times the memory is damaged. */
+/* Other writers may take what this one has chosen; after so many times the memory is
+ * damaged. */
 #define ROOM_TRIES 1000
 
 /* ---- what there is ---- */
@@ -99,9 +100,10 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 	}
 }
 
-/* If a LOOP stream overwrote the chunk whose last event is from `tlast`, and readers dropped
- * what is older in other chunks, would the rest be the newest `min` bytes without a gap? Chunks
- * with an owner do not count: a thread that seldom records may keep its own for long. */
+/* If a LOOP stream overwrote the chunk whose last event is from `tlast`, and readers
+ * dropped what is older in other chunks, would the rest be the newest `min` bytes without
+ * a gap? Chunks with an owner do not count: a thread that seldom records may keep its own
+ * for long. */
 static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t min)
 {
 	struct ptrc_stream_header *h = pool->header;
@@ -136,7 +138,8 @@ uint64_t ptrc_room_used(const struct ptrc_pool *pool)
 	return sum;
 }
 
-/* Decides as ptrc_room_make does, for a stream in which every open chunk is full to the brim. */
+/* Decides as ptrc_room_make does, for a stream in which every open chunk is full to the
+ * brim. */
 bool ptrc_room_would_overwrite(const struct ptrc_pool *pool)
 {
 	struct ptrc_stream_header *h = pool->header;
@@ -169,9 +172,9 @@ bool ptrc_room_would_overwrite(const struct ptrc_pool *pool)
 
 /* ---- taking a chunk ---- */
 
-/* The word of the chunk says that it is ours: make it an empty chunk. pos comes last. Before
- * that its generation differs from the word's, so that others take the chunk for empty, and a
- * reaper frees it if we die. */
+/* The word of the chunk says that it is ours: make it an empty chunk. pos comes last.
+ * Before that its generation differs from the word's, so that others take the chunk for
+ * empty, and a reaper frees it if we die. */
 static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -222,7 +225,8 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	uint64_t tlast = atomic_load_explicit(&ctl->tlast, memory_order_relaxed);
 	uint64_t epoch = atomic_load_explicit(&ctl->epoch, memory_order_relaxed);
 
-	/* Our stamps must follow its last one; in damaged memory that may never happen. */
+	/* Our stamps must follow its last one; in damaged memory that may never
+	 * happen. */
 	if (!ptrc_writer_is_place(w, end) ||
 	    tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
 		return false;
@@ -236,15 +240,17 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	w->count = count;
 	w->epoch = epoch;
 	w->last = tlast;
-	/* Records of the chunk may have moved the base, so it is unknown here. An origin that
-	 * is nobody's makes the next record a CONTEXT record, which sets a new base. */
+	/* Records of the chunk may have moved the base, so it is unknown here. An origin
+	 * that is nobody's makes the next record a CONTEXT record, which sets a new
+	 * base. */
 	w->base = 0;
 	memset(&w->last_origin, 0xff, sizeof(w->last_origin));
 	return true;
 }
 
-/* Overwrite a chunk of a LOOP stream, or finish what another thief began. If we die while the
- * word says STEALING, a writer that finds no other room finishes the theft in our place. */
+/* Overwrite a chunk of a LOOP stream, or finish what another thief began. If we die while
+ * the word says STEALING, a writer that finds no other room finishes the theft in our
+ * place. */
 static bool steal(struct ptrc_writer *w, struct found f)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -274,7 +280,8 @@ static bool steal(struct ptrc_writer *w, struct found f)
 	return true;
 }
 
-/* Let the pool grow by a chunk. False if there is no memory, or if the pool cannot grow. */
+/* Let the pool grow by a chunk. False if there is no memory, or if the pool cannot
+ * grow. */
 static bool take_new(struct ptrc_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;

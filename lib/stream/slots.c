@@ -12,8 +12,8 @@
 #include "lib/stream/chunk.h"
 #include "lib/stream/counter.h"
 
-/* How often a process looks whether another one that reaps is done: some milliseconds. What it
- * does not reap then will be reaped later. */
+/* How often a process looks whether another one that reaps is done: some milliseconds.
+ * What it does not reap then will be reaped later. */
 #define REAPER_TRIES 200
 
 static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t image)
@@ -36,9 +36,9 @@ static uint64_t owner_word(int tid)
 	       (ms & PTRC_SLOT_CLAIM_MASK);
 }
 
-/* There is one reaper at a time. It stores where the chunk of a dead owner ends before it lets
- * others have the chunk; a second reaper that was slow would store that into a chunk that has
- * a new owner by then. */
+/* There is one reaper at a time. It stores where the chunk of a dead owner ends before it
+ * lets others have the chunk; a second reaper that was slow would store that into a chunk
+ * that has a new owner by then. */
 static bool lock_reaper(struct ptrc_stream_header *h)
 {
 	uint64_t mine = owner_word(ptrc_sys_gettid());
@@ -78,8 +78,8 @@ void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image)
 
 		if (owner == 0 || !slot_is_dead(s, owner, pid, image))
 			continue;
-		/* The chunks before the slot: nobody claims a slot that a chunk's word still
-		 * names. */
+		/* The chunks before the slot: nobody claims a slot that a chunk's word
+		 * still names. */
 		for (uint32_t c = 0; c < chunks; c++) {
 			uint64_t word = atomic_load_explicit(&ptrc_stream_ctl(h)[c].word,
 							     memory_order_acquire);

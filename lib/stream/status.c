@@ -11,8 +11,8 @@ void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t 
 {
 	uint64_t seen = atomic_load_explicit(&h->control, memory_order_relaxed);
 
-	/* By CAS, because a writer that finds the stream full may change the word at the same
-	 * time; the loop then sees its change and keeps it. */
+	/* By CAS, because a writer that finds the stream full may change the word at the
+	 * same time; the loop then sees its change and keeps it. */
 	while (!atomic_compare_exchange_weak_explicit(
 		&h->control, &seen, ((seen & ~clear) | set) + PTRC_CTL_SERIAL_ONE,
 		memory_order_seq_cst, memory_order_relaxed))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of the header that say what state a stream is in: the control word, which writers
- * compare before they record; the status word, which posix_trace_get_status tells; and the cut.
- * Each change is one atomic step on one word, because writers, controller and keeper change
- * them at the same time.
+ * The words of the header that say what state a stream is in: the control word, which
+ * writers compare before they record; the status word, which posix_trace_get_status
+ * tells; and the cut. Each change is one atomic step on one word, because writers,
+ * controller and keeper change them at the same time.
  */
 #ifndef PTRC_LIB_STREAM_STATUS_H
 #define PTRC_LIB_STREAM_STATUS_H
@@ -13,18 +13,20 @@
 
 #include "lib/stream/stream_layout.h"
 
-/* Change bits of the control word. The word gets a new serial even if no bit changes, so that
- * every writer looks at the state again before it records its next event. */
+/* Change bits of the control word. The word gets a new serial even if no bit changes, so
+ * that every writer looks at the state again before it records its next event. */
 void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set);
 
 void ptrc_status_set(struct ptrc_stream_header *h, uint64_t bits);
 void ptrc_status_clear(struct ptrc_stream_header *h, uint64_t bits);
 /* Clear some bits and set others in one step: nobody sees a status in between. */
 void ptrc_status_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set);
-/* The run with this number has stopped for want of room. Does nothing if the status says so
- * already, or if another run has begun since. Only the low byte of the number counts. */
+/* The run with this number has stopped for want of room. Does nothing if the status says
+ * so already, or if another run has begun since. Only the low byte of the number
+ * counts. */
 void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run);
-/* Note the error number of a flush, unless one is noted that no get_status has told yet. */
+/* Note the error number of a flush, unless one is noted that no get_status has told
+ * yet. */
 void ptrc_status_error(struct ptrc_stream_header *h, int error);
 
 /* The low byte of the number of the run to which a status word belongs. */

@@ -24,14 +24,14 @@
 #include "lib/stream/type_counts.h"
 #include "lib/stream/wake.h"
 
-/* A thread that has held state_lock for so long was stopped; or nobody holds it, and the memory
- * is damaged. */
+/* A thread that has held state_lock for so long was stopped; or nobody holds it, and the
+ * memory is damaged. */
 #define STATE_WAIT_NS INT64_C(2000000000)
 
 /* ---- mapping ---- */
 
-/* Copies the measures first and then checks the copies, because any process of the user can
- * change the shared ones in between. */
+/* Copies the measures first and then checks the copies, because any process of the user
+ * can change the shared ones in between. */
 static bool take_measures(struct ptrc_stream *s)
 {
 	const volatile struct ptrc_stream_header *h = s->header;
@@ -49,8 +49,8 @@ static bool take_measures(struct ptrc_stream *s)
 	       h->record_max <= chunk_size - PTRC_CHUNK_FIRST;
 }
 
-/* Take over from a keeper that died: it may have left pins, a chunk of its own, a mark, and the
- * counts by type half changed. */
+/* Take over from a keeper that died: it may have left pins, a chunk of its own, a mark,
+ * and the counts by type half changed. */
 static void take_over(struct ptrc_stream *s)
 {
 	struct ptrc_stream_header *h = s->header;
@@ -107,8 +107,8 @@ void ptrc_stream_unmap(struct ptrc_stream *s)
 
 /* ---- system events ---- */
 
-/* Record an event of the trace system in the role's own chunk. It is forced, as the caller has
- * checked whether there is room if that matters. */
+/* Record an event of the trace system in the role's own chunk. It is forced, as the
+ * caller has checked whether there is room if that matters. */
 static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data,
 		   uint32_t len, const struct ptrc_context *origin, uint64_t addr)
 {
@@ -125,8 +125,8 @@ static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data,
 	else
 		memset(&s->own.origin, 0, sizeof(s->own.origin));
 	ptrc_writer_put(&s->own, &p, &stamp);
-	/* The controller keeps no chunk: a LOOP stream cannot overwrite a chunk that has an
-	 * owner, and nobody else could use the room left in it. */
+	/* The controller keeps no chunk: a LOOP stream cannot overwrite a chunk that has
+	 * an owner, and nobody else could use the room left in it. */
 	if (s->role == PTRC_ROLE_CONTROLLER)
 		ptrc_writer_release(&s->own);
 }
@@ -148,8 +148,8 @@ static bool waited_too_long(int64_t *since)
 	return now - *since > STATE_WAIT_NS;
 }
 
-/* Controller and keeper both change the stream's state, as the keeper restarts it. They hold
- * this lock for microseconds; writers never take it. */
+/* Controller and keeper both change the stream's state, as the keeper restarts it. They
+ * hold this lock for microseconds; writers never take it. */
 static void lock_state(struct ptrc_stream_header *h)
 {
 	uint32_t mine = (uint32_t)ptrc_sys_gettid();
@@ -162,7 +162,8 @@ static void lock_state(struct ptrc_stream_header *h)
 							    memory_order_acquire,
 							    memory_order_relaxed))
 			return;
-		/* If its holder is dead, complete() does the rest of what it had begun. */
+		/* If its holder is dead, complete() does the rest of what it had
+		 * begun. */
 		if (tries % 64 == 0 &&
 		    (ptrc_thread_is_dead((int)seen) || waited_too_long(&since)) &&
 		    atomic_compare_exchange_strong_explicit(&h->state_lock, &seen, mine,
@@ -178,8 +179,8 @@ static void unlock_state(struct ptrc_stream_header *h)
 	atomic_store_explicit(&h->state_lock, 0, memory_order_release);
 }
 
-/* The run has its START and its number. What is left of its start: the status, and then the
- * control word, from which on writers record. */
+/* The run has its START and its number. What is left of its start: the status, and then
+ * the control word, from which on writers record. */
 static void enter_run(struct ptrc_stream_header *h, uint64_t run)
 {
 	ptrc_status_change(h,
@@ -201,7 +202,8 @@ static void complete(struct ptrc_stream *s)
 	uint64_t run = atomic_load_explicit(&h->run, memory_order_acquire), cut;
 
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* The keeper that restarted it died between the run's number and the status. */
+		/* The keeper that restarted it died between the run's number and the
+		 * status. */
 		if ((status & PTRC_ST_RESTART_ARMED) &&
 		    ptrc_status_run(status) != (run & 0xff))
 			enter_run(h, run);
@@ -213,8 +215,8 @@ static void complete(struct ptrc_stream *s)
 		return;
 	}
 	if (ptrc_stream_cut(h, &cut)) {
-		/* The writer that cut the run is slow, or died, before it changed the control
-		 * word or the status. */
+		/* The writer that cut the run is slow, or died, before it changed the
+		 * control word or the status. */
 		if (control & PTRC_CTL_RUN)
 			ptrc_writer_stop_full(h, control, cut);
 		else
@@ -242,10 +244,10 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin,
 	ptrc_set_from_bits(&set, bits);
 	if (ptrc_stream_cut(h, &cut))
 		dead = cut;
-	/* START comes before the control word, so that every event of the run is stamped later.
-	 * If a keeper that restarts the stream dies after it has counted the run, complete() does
-	 * the rest; if it dies before that, its START lies behind the cut of the old run and is
-	 * no part of the trace. */
+	/* START comes before the control word, so that every event of the run is stamped
+	 * later. If a keeper that restarts the stream dies after it has counted the run,
+	 * complete() does the rest; if it dies before that, its START lies behind the cut
+	 * of the old run and is no part of the trace. */
 	record(s,
 	       POSIX_TRACE_START |
 		       (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN
@@ -270,8 +272,8 @@ static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	if (status & PTRC_ST_RUNNING)
 		return;
 	if (status & PTRC_ST_LOG_STOPPED) {
-		/* It stays suspended; but events that come now are lost, even if a stop had
-		 * said that they are not wanted. */
+		/* It stays suspended; but events that come now are lost, even if a stop
+		 * had said that they are not wanted. */
 		ptrc_control_change(h, 0, PTRC_CTL_LOSING);
 		return;
 	}
@@ -288,8 +290,8 @@ static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	if (h->policy != POSIX_TRACE_LOOP &&
 	    ptrc_room_used(&s->pool) + 16 + sizeof(trace_event_set_t) >
 		    h->stream_min_size) {
-		/* START finds no room: the stream is full from the start, and restarts when
-		 * there is room. There was no run, so there is no automatic STOP. */
+		/* START finds no room: the stream is full from the start, and restarts
+		 * when there is room. There was no run, so there is no automatic STOP. */
 		ptrc_status_change(h, PTRC_ST_STOP_OUT,
 				   PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED |
 					   PTRC_ST_RESTART_ARMED | PTRC_ST_NO_STOP);
@@ -310,7 +312,8 @@ static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
 	complete(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* What comes now is not wanted, so it is not lost; and there is no restart. */
+		/* What comes now is not wanted, so it is not lost; and there is no
+		 * restart. */
 		if (status & (PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED)) {
 			ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 			ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
@@ -318,12 +321,12 @@ static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
 		return;
 	}
 	ptrc_control_change(h, PTRC_CTL_RUN | PTRC_CTL_LOSING, 0);
-	/* After the barrier, event calls that begin see the new word, and those that saw the
-	 * old one have earlier stamps than STOP gets. */
+	/* After the barrier, event calls that begin see the new word, and those that saw
+	 * the old one have earlier stamps than STOP gets. */
 	ptrc_barrier(h);
 	if (ptrc_stream_cut(h, &cut)) {
-		/* A writer stopped it for want of room at that very moment. The automatic stop
-		 * counts, and ours only keeps the stream from restarting. */
+		/* A writer stopped it for want of room at that very moment. The automatic
+		 * stop counts, and ours only keeps the stream from restarting. */
 		ptrc_status_auto_stopped(h, ptrc_status_run(status));
 		ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
 		ptrc_stream_wake_readers(h);
@@ -397,9 +400,10 @@ static void do_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
 		ptrc_barrier(h);
 		return;
 	}
-	/* Writers learn of a new filter at different moments. So the stream first accepts what
-	 * either filter accepts, then FILTER is recorded, then it accepts by the new filter.
-	 * Readers apply the old filter to events before FILTER and the new one to those after. */
+	/* Writers learn of a new filter at different moments. So the stream first accepts
+	 * what either filter accepts, then FILTER is recorded, then it accepts by the new
+	 * filter. Readers apply the old filter to events before FILTER and the new one to
+	 * those after. */
 	store_filter(h, both);
 	ptrc_control_change(h, 0, 0);
 	ptrc_barrier(h);
@@ -424,15 +428,15 @@ static void do_clear(struct ptrc_stream *s)
 	struct ptrc_stream_header *h = s->header;
 
 	complete(s);
-	/* The epoch comes before the control word. Writers that see the new word take chunks of
-	 * the new epoch; what others still record by the old word goes into old chunks, which
-	 * count as empty. */
+	/* The epoch comes before the control word. Writers that see the new word take
+	 * chunks of the new epoch; what others still record by the old word goes into old
+	 * chunks, which count as empty. */
 	store_filter(h, none);
 	atomic_fetch_add_explicit(&h->epoch, 1, memory_order_seq_cst);
 	ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 	ptrc_barrier(h);
-	/* A writer that overwrites a chunk may note its loss after this clear. Readers pass over
-	 * losses that are not later than cleared_at. */
+	/* A writer that overwrites a chunk may note its loss after this clear. Readers
+	 * pass over losses that are not later than cleared_at. */
 	atomic_store_explicit(&h->cleared_at, ptrc_stream_now(h), memory_order_release);
 	/* A stop for want of room that came in between belongs to what was cleared. */
 	atomic_store_explicit(&h->cut, PTRC_CUT_NONE, memory_order_release);

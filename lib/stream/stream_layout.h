@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stream object `s.<id>`: memory shared by controller, keeper and every traced
- * process. Structs only; who may write each word is said on it. No pointers: only
- * indices and offsets, and none is used unchecked.
+ * The layout of a stream object `s.<id>`, which controller, keeper and traced processes
+ * share. Structs only; the remark on each word says who may write it. The object holds no
+ * pointers, only indices and offsets, and nobody uses one that comes from here unchecked.
  *
- *   offset 0          struct ptrc_stream_header
- *          PTRC_STREAM_TYPE_OFFSET    counts per event type
- *          PTRC_STREAM_CLOCK_OFFSET   clock entries
- *          PTRC_STREAM_SLOT_OFFSET    writer slots
- *          PTRC_STREAM_CHUNK_CTL_OFFSET   one control entry per chunk
- *          PTRC_STREAM_CHUNK_OFFSET   chunks, header.chunk_size bytes each
+ *   offset 0                       struct ptrc_stream_header
+ *   PTRC_STREAM_TYPE_OFFSET        counts by event type
+ *   PTRC_STREAM_CLOCK_OFFSET       clock entries
+ *   PTRC_STREAM_SLOT_OFFSET        slots of writers
+ *   PTRC_STREAM_CHUNK_CTL_OFFSET   one control entry per chunk
+ *   ptrc_stream_chunk_offset()     chunks, header.chunk_size bytes each
  *
- * The file is sparse: header, counts, the first page of clock entries (a minute's), the
- * first 64 slots, the control entries of the base chunks and these (which hold
- * stream-min-size) are reserved at creation, the rest when first used: made real memory
- * before it is touched (populate.h), and done without if there is none.
+ * The file is sparse. Memory is reserved at creation for the header, the counts, the
+ * first page of clock entries (enough for a minute), the first 64 slots, the base chunks,
+ * which hold stream-min-size, and their control entries. A process that needs more makes
+ * it real memory before it touches it (lib/base/populate.h), and does without if there is
+ * none.
  */
 #ifndef PTRC_LIB_STREAM_STREAM_LAYOUT_H
 #define PTRC_LIB_STREAM_STREAM_LAYOUT_H
@@ -23,74 +24,83 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/model/attr.h"
 #include "lib/base/common.h"
+#include "lib/model/attr.h"
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
 #define PTRC_STREAM_VERSION 3
 
-/* Control word: serial << 8 | bits. A writer records only while the word equals the one
- * it last acted on, so every change of state, filter or epoch takes a new serial. */
+/* Control word: serial << 8 | bits. A writer records only while the word is the one that
+ * it last acted on, so every change of state, filter or epoch gives it a new serial. */
 #define PTRC_CTL_RUN UINT64_C(1) /* events are recorded */
 #define PTRC_CTL_LOSING \
 	UINT64_C(2) /* stopped automatically: events are lost, and counted */
-#define PTRC_CTL_FENCE UINT64_C(4)  /* no membarrier: writers fence for themselves */
-#define PTRC_CTL_MONO UINT64_C(8)   /* counter unusable: stamps are CLOCK_MONOTONIC ns */
-#define PTRC_CTL_ENDED UINT64_C(16) /* the stream is gone: let go of it */
+#define PTRC_CTL_FENCE UINT64_C(4)  /* the kernel has no membarrier: writers use fences */
+#define PTRC_CTL_MONO UINT64_C(8)   /* no usable counter: stamps are CLOCK_MONOTONIC ns */
+#define PTRC_CTL_ENDED UINT64_C(16) /* the stream is gone: processes let go of it */
 #define PTRC_CTL_BITS UINT64_C(0xff)
 #define PTRC_CTL_SERIAL_SHIFT 8
 #define PTRC_CTL_SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
 
-/* Status word: all of posix_trace_status_info in one atomic, so that reading and
- * resetting is one step (STATUS-15) and members belong together (STATUS-25). */
+/* Status word: all that posix_trace_get_status tells is in one atomic word, so that its
+ * parts belong together, and reading and resetting it is one step. */
 #define PTRC_ST_RUNNING (UINT64_C(1) << 0)
 #define PTRC_ST_FULL (UINT64_C(1) << 1)
 #define PTRC_ST_OVERRUN (UINT64_C(1) << 2)
 #define PTRC_ST_FLUSHING (UINT64_C(1) << 3)
 #define PTRC_ST_LOG_OVERRUN (UINT64_C(1) << 4)
 #define PTRC_ST_LOG_FULL (UINT64_C(1) << 5)
-#define PTRC_ST_AUTO_STOPPED (UINT64_C(1) << 6)	 /* suspended because full */
-#define PTRC_ST_RESTART_ARMED (UINT64_C(1) << 7) /* restarts when its STOP is out */
-#define PTRC_ST_EVER_OVERRUN (UINT64_C(1) << 8) /* since creation or clear, for the log */
+/* The stream stopped because it was full. */
+#define PTRC_ST_AUTO_STOPPED (UINT64_C(1) << 6)
+/* It restarts when the automatic STOP is out. */
+#define PTRC_ST_RESTART_ARMED (UINT64_C(1) << 7)
+/* Since creation or clear, for the log's own status. */
+#define PTRC_ST_EVER_OVERRUN (UINT64_C(1) << 8)
 #define PTRC_ST_EVER_LOG_OVERRUN (UINT64_C(1) << 9)
-#define PTRC_ST_LOG_STOPPED \
-	(UINT64_C(1) << 10) /* UNTIL_FULL log full: no restart until clear */
-#define PTRC_ST_STOP_OUT \
-	(UINT64_C(1) << 11) /* the automatic STOP is reported or flushed */
-#define PTRC_ST_NO_STOP \
-	(UINT64_C(1) << 12)  /* full at its start: there is no automatic STOP */
-#define PTRC_ST_RUN_SHIFT 16 /* low byte of header.run: late writers of an */
-#define PTRC_ST_RUN_MASK \
-	(UINT64_C(0xff) << 16) /* earlier run must not touch a later one */
-#define PTRC_ST_ERROR_SHIFT 32 /* flush error number */
+/* The log is full and has the policy UNTIL_FULL: no restart until a clear. */
+#define PTRC_ST_LOG_STOPPED (UINT64_C(1) << 10)
+/* The automatic STOP is reported or flushed. */
+#define PTRC_ST_STOP_OUT (UINT64_C(1) << 11)
+/* The stream was full when it was to start, so there is no automatic STOP. */
+#define PTRC_ST_NO_STOP (UINT64_C(1) << 12)
+/* Low byte of header.run: a late writer of an earlier run must not change the status. */
+#define PTRC_ST_RUN_SHIFT 16
+#define PTRC_ST_RUN_MASK (UINT64_C(0xff) << PTRC_ST_RUN_SHIFT)
+/* Error number of a flush. */
+#define PTRC_ST_ERROR_SHIFT 32
 
-/* cut word, the end of a run that stopped for want of room: run << 56 | ticks since t0.
+/* The cut, which ends a run that stopped for want of room: run << 56 | ticks since t0.
  * `run` is the low byte of the run's number, so that a late writer of an earlier run
- * cannot cut a later one. */
+ * cannot cut this one. */
 #define PTRC_CUT_NONE UINT64_C(0)
 #define PTRC_CUT_RUN_SHIFT 56
 #define PTRC_CUT_TIME_MASK ((UINT64_C(1) << PTRC_CUT_RUN_SHIFT) - 1)
 
 #define PTRC_TIME_NONE UINT64_MAX
 
-#define PTRC_SLOT_CONTROLLER 0U /* slot of the controller's own events */
-#define PTRC_SLOT_KEEPER 1U /* slot of the keeper's; its chunks do not count as room */
+/* The controller's own events have this slot. */
+#define PTRC_SLOT_CONTROLLER 0U
+/* The keeper's events have this slot, and its chunks do not count as room of the
+ * stream. */
+#define PTRC_SLOT_KEEPER 1U
 #define PTRC_SLOT_FIRST 2U
 #define PTRC_SLOT_COUNT 8192U
 
-/* One per thread and stream (nested handlers have their own). */
+/* A writer's entry in the stream. */
 struct ptrc_slot {
-	/* tid << 42 | claim time in ms of CLOCK_BOOTTIME; 0 is free. Claimed by CAS,
-	 * released by its owner or by whoever finds the owner dead. */
+	/* tid << 42 | time of the claim in ms of CLOCK_BOOTTIME; 0: free. A thread claims
+	 * it by CAS. The owner releases it, or a process that finds the owner dead. */
 	_Atomic uint64_t owner;
-	/* Frame address of the event call at work, 0 if none: the nesting guard and the
-	 * reader's mark. Written by the owner only (cleared for it when it is dead). */
+	/* The mark: frame address of the event call under way, 0 if none is. A consumer
+	 * waits for it, and a nested event call sees it. Only the owner writes it; the
+	 * next owner clears the mark of a dead one. */
 	_Atomic uint64_t frame;
 	_Atomic int32_t pid;
 	uint32_t reserved;
-	_Atomic uint64_t
-		image; /* identity of the program image (exec); 0: being claimed */
+	/* Identity of the program that the owner runs, which changes with exec; 0: the
+	 * owner has only just claimed the slot. */
+	_Atomic uint64_t image;
 	uint8_t pad[128 - 32];
 };
 _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of its own");
@@ -98,14 +108,15 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 #define PTRC_SLOT_TID_SHIFT 42
 #define PTRC_SLOT_CLAIM_MASK ((UINT64_C(1) << PTRC_SLOT_TID_SHIFT) - 1)
 
-/* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3 */
+/* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3. gen counts how often the
+ * chunk was taken; claim counts the writers that adopted it since. */
 #define PTRC_CHUNK_STATE_MASK UINT64_C(7)
 #define PTRC_CHUNK_FREE UINT64_C(0)
 #define PTRC_CHUNK_OWNED UINT64_C(1)
 #define PTRC_CHUNK_SEALED UINT64_C(2)	/* full */
-#define PTRC_CHUNK_PARTIAL UINT64_C(3)	/* owner gone, room left: may be adopted */
-#define PTRC_CHUNK_STEALING UINT64_C(4) /* LOOP: being given up, its loss not yet noted */
-#define PTRC_CHUNK_PIN_READER (UINT64_C(1) << 3) /* controller's reader copies from it */
+#define PTRC_CHUNK_PARTIAL UINT64_C(3)	/* no owner, room left: a writer may adopt it */
+#define PTRC_CHUNK_STEALING UINT64_C(4) /* LOOP overwrites it, loss not noted yet */
+#define PTRC_CHUNK_PIN_READER (UINT64_C(1) << 3) /* the controller's reader is at it */
 #define PTRC_CHUNK_PIN_KEEPER (UINT64_C(1) << 4)
 #define PTRC_CHUNK_PINS (UINT64_C(3) << 3)
 #define PTRC_CHUNK_CLAIM_SHIFT 5
@@ -117,87 +128,98 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 
 struct ptrc_chunk_ctl {
 	_Atomic uint64_t word;
-	/* gen << 32 | offset up to which events are reported or flushed. Written by the
-	 * consumer (reader of a plain stream, keeper of a logged one) under its pin. Of
-	 * another gen than the word's: nothing is consumed. */
+	/* gen << 32 | offset up to which events are reported or flushed. The consumer
+	 * (reader of a plain stream, keeper of a logged one) writes it under its pin. If
+	 * gen is not that of the word, nothing is consumed. */
 	_Atomic uint64_t rpos;
-	_Atomic uint64_t epoch;	 /* header.epoch when it was taken; older: cleared */
-	_Atomic uint64_t tfirst; /* no record of it is older; stored with epoch */
-	/* Stored before the word leaves OWNED, valid then: */
-	_Atomic uint64_t tlast;	 /* counter of the last record */
+	/* The owner stores these two when it takes the chunk: header.epoch, of which the
+	 * chunk's events are; and a stamp, before which no record of it is. */
+	_Atomic uint64_t epoch;
+	_Atomic uint64_t tfirst;
+	/* Stored before the word leaves OWNED, and valid from then on. */
+	_Atomic uint64_t tlast;	 /* stamp of the last record */
 	_Atomic uint32_t end;	 /* offset behind it */
-	_Atomic uint32_t count;	 /* events in it */
-	_Atomic uint32_t rcount; /* events of it consumed; goes with rpos */
+	_Atomic uint32_t count;	 /* events in the chunk */
+	_Atomic uint32_t rcount; /* events of it that are consumed; belongs to rpos */
 	uint32_t pad;
-	/* gen << 32 | offset up to which a flush has taken events: what of them is consumed
-	 * if its keeper dies between writing and saying so. Keeper only. */
+	/* gen << 32 | offset up to which a flush has taken events. If its keeper dies
+	 * when it has written them and not said so, they count as consumed. Keeper
+	 * only. */
 	_Atomic uint64_t taken;
 };
 _Static_assert(sizeof(struct ptrc_chunk_ctl) == 64, "chunk control entry");
 
 struct ptrc_chunk {
-	/* gen << 32 | offset behind the last complete record. Owner only, released after
-	 * the record's bytes: a record exists if and only if pos covers it. */
+	/* gen << 32 | offset behind the last complete record. Only the owner writes it,
+	 * with release after the record's bytes: a record exists if and only if pos
+	 * covers it. */
 	_Atomic uint64_t pos;
 	uint8_t pad0[64 - 8];
-	/* Written by the owner while taking the chunk, before pos. */
-	uint64_t base; /* counter the deltas count from */
+	/* The owner writes these when it takes the chunk, before pos. */
+	uint64_t base; /* the stamp from which the records' deltas count */
 	struct ptrc_context origin;
 	uint8_t pad1[64 - 24];
 	/* records follow */
 };
 _Static_assert(sizeof(struct ptrc_chunk) == 128, "chunk header");
 
-/* From counter on, time is ns + ((x - counter) * mult >> 32), ns of CLOCK_MONOTONIC as
- * this stream tells it. See clock.h. */
+/* From stamp `counter` on, the time of stamp x is ns + ((x - counter) * mult >> 32), in
+ * ns of CLOCK_MONOTONIC as this stream tells it. See clock.h. */
 struct ptrc_clock_entry {
 	_Atomic uint64_t counter;
 	_Atomic int64_t ns;
 	_Atomic int64_t true_ns; /* CLOCK_MONOTONIC at counter, as measured */
-	_Atomic uint64_t due; /* no event that goes by this entry is stamped later; raised
-				  * while there is no memory for another */
-	_Atomic uint64_t mult; /* 0 or GIVEN_UP: no entry, skip it. Stored last, by CAS */
+	/* No event that goes by this entry is stamped later. Raised while there is no
+	 * memory for another entry. */
+	_Atomic uint64_t due;
+	/* 0 or GIVEN_UP: this is no entry, readers skip it. Stored last, by CAS. */
+	_Atomic uint64_t mult;
 };
 
-/* Its appender was taken over. */
+/* Another process took over from the appender of the entry. */
 #define PTRC_CLOCK_GIVEN_UP UINT64_MAX
 
 #define PTRC_CLOCK_ENTRY_COUNT 16384U
 
-/* Commands to the keeper, header.keeper_command */
+/* Commands to the keeper, in header.keeper_command. */
 #define PTRC_KEEPER_NONE 0U
 #define PTRC_KEEPER_FLUSH 1U
 #define PTRC_KEEPER_CLEAR 2U /* empty the log */
 #define PTRC_KEEPER_CLOSE 3U /* final flush, close the log, exit */
 
 struct ptrc_stream_header {
-	/* -- line 0: read by every event, written on state changes only -- */
+	/* -- line 0: every event reads it; it changes with the state only -- */
 	_Alignas(64) _Atomic uint64_t control;
-	/* The ticket of the reader that was last to go to sleep on event_futex, or 0. Who has
-	 * woken them clears the ticket it saw before: should it die in between, the next event
-	 * wakes again; and a reader that has gone to sleep meanwhile has another ticket. */
+	/* The ticket of the reader that was the last to go to sleep on event_futex, or 0.
+	 * A process that wakes the readers clears the ticket that it saw before. Should
+	 * it die in between, the next event wakes them; and a reader that has gone to
+	 * sleep meanwhile has another ticket. */
 	_Atomic uint32_t waiters;
 	_Atomic uint32_t waiter_ticket; /* the last one given out */
-	_Atomic uint64_t filter[17]; /* set: not recorded. Controller, under its lock */
+	/* A bit that is set: events of that type are not recorded. Controller, under its
+	 * lock. */
+	_Atomic uint64_t filter[17];
 
-	/* -- identity, written at creation only -- */
+	/* -- identity: written at creation only -- */
 	_Alignas(64) uint64_t magic;
 	uint32_t version;
 	uint32_t chunk_size;
-	uint32_t chunk_count;	   /* room for so many in the file */
-	uint32_t base_chunk_count; /* of them reserved */
+	uint32_t chunk_count;	   /* the file has room for so many */
+	uint32_t base_chunk_count; /* the memory of so many is reserved */
 	uint64_t map_size;
 	uint64_t id;
 	uint64_t names_id;
-	uint64_t t0; /* counter at creation; times in the cut word count from it */
-	uint64_t
-		delta_max; /* ticks a record may lie behind its base: 32 bits, as ns too */
+	uint64_t t0;	    /* stamp of the creation; the cut counts from it */
+	uint64_t delta_max; /* a delta of more ticks does not fit in 32 bits, or its ns */
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at creation, ns */
-	uint64_t pid_namespace; /* inode, 0: the initial one; see map_stream in event.c */
-	uint64_t time_namespace;  /* inode, 0: the kernel has none */
-	uint64_t stream_min_size; /* resolved; what SIZE-11 guarantees */
+	/* Inodes of the namespaces of the controller. Processes of other namespaces do
+	 * not map the stream: they mean other threads by the same number, or have another
+	 * CLOCK_MONOTONIC. 0: the initial one, or the kernel has none. */
+	uint64_t pid_namespace;
+	uint64_t time_namespace;
+	uint64_t stream_min_size; /* the stream holds at least so many bytes of events */
 	uint64_t max_data_size;
-	uint32_t record_max; /* no larger record fits: the event is lost (EVENT-27) */
+	uint32_t record_max; /* no larger record fits; such an event is lost */
 	int32_t policy;	     /* POSIX_TRACE_LOOP, _UNTIL_FULL, _FLUSH */
 	int32_t log_policy;
 	uint32_t has_log;
@@ -206,78 +228,84 @@ struct ptrc_stream_header {
 	int32_t controller_pid;
 	uint32_t owner_uid;
 	uint32_t pad_uid;
-	struct ptrc_attr attr; /* snapshot, as posix_trace_get_attr reports it */
+	struct ptrc_attr attr; /* a snapshot, as posix_trace_get_attr reports it */
 
 	/* -- changing seldom -- */
 	_Alignas(64) _Atomic uint64_t status;
 	_Atomic uint64_t cut;
-	_Atomic uint64_t
-		horizon; /* LOOP: counter of the last event overwritten, CAS-max */
-	_Atomic uint64_t
-		first_lost;	/* LOOP: counter of the first one, CAS-min; TIME_NONE */
-	_Atomic uint64_t epoch; /* number of clears; chunks of an older one are empty */
-	_Atomic uint64_t
-		cleared_at;   /* counter of the last clear: earlier losses are nobody's */
-	_Atomic uint64_t run; /* number of starts, for the cut word's tag */
-	/* Stamps in [dead_from, dead_until) belong to no run: recorded by writers that
-	 * had not yet seen the automatic stop. */
+	/* Of a LOOP stream: stamps of the last event overwritten (CAS-max) and of the
+	 * first one that no consumer has learned of (CAS-min; PTRC_TIME_NONE). */
+	_Atomic uint64_t horizon;
+	_Atomic uint64_t first_lost;
+	/* The number of clears. Chunks of an older epoch count as empty. */
+	_Atomic uint64_t epoch;
+	/* Stamp of the last clear: nobody is told of older losses. */
+	_Atomic uint64_t cleared_at;
+	_Atomic uint64_t run; /* the number of starts */
+	/* Events with stamps in [dead_from, dead_until) belong to no run: writers
+	 * recorded them that had not seen the automatic stop yet. */
 	_Atomic uint64_t dead_from, dead_until;
 	_Atomic uint64_t lost_events;
-	_Atomic uint32_t state_lock; /* tid of the controller's or keeper's thread that
-				      * changes the stream's state; taken over when dead */
-	_Atomic uint32_t
-		needs_global_barrier; /* a target could not register for membarrier */
-	_Atomic uint32_t slots_used;  /* slots ever used: readers look no further */
-	_Atomic uint32_t chunks_used; /* chunks ever used: nobody looks further */
-	_Atomic uint64_t clock_word;  /* entries << 32 | tid of who appends one, or 0 */
-	_Atomic uint64_t clock_due; /* due of the last entry, or of an earlier one if its
-				       * writer is slow or dead; CAS-max */
-	_Atomic uint32_t processes; /* processes that ever attached */
-	_Atomic uint32_t threads;   /* slots ever claimed */
-	_Atomic uint64_t
-		reaper; /* as slot.owner: who reaps the slots of the dead, or 0 */
+	/* The thread of the controller or the keeper that changes the stream's state;
+	 * taken over if that is dead. */
+	_Atomic uint32_t state_lock;
+	/* A target could not register for membarrier. */
+	_Atomic uint32_t needs_global_barrier;
+	_Atomic uint32_t slots_used;  /* slots behind these were never used */
+	_Atomic uint32_t chunks_used; /* chunks behind these were never used */
+	_Atomic uint64_t clock_word;  /* entries << 32 | thread that appends one, or 0 */
+	/* Writers stamp no event at or after this. The due of the last entry, or of an
+	 * earlier one if the appender is slow or dead; CAS-max. */
+	_Atomic uint64_t clock_due;
+	_Atomic uint32_t processes; /* the number of processes that ever attached */
+	_Atomic uint32_t threads;   /* the number of slots ever claimed */
+	/* The thread that reaps slots of the dead, written as in slot.owner; 0: none. */
+	_Atomic uint64_t reaper;
 
 	/* -- sleeping and waking -- */
-	_Alignas(64) _Atomic uint32_t event_futex; /* readers of a live stream */
-	_Atomic uint32_t
-		keeper_bell; /* whatever the keeper must look at; bumped, then woken */
-	_Atomic uint32_t keeper_wake; /* a writer rang because of room; keeper clears */
+	/* Readers of a live stream sleep here. */
+	_Alignas(64) _Atomic uint32_t event_futex;
+	/* The keeper sleeps here. A process that wants it to look adds 1 and wakes it. */
+	_Atomic uint32_t keeper_bell;
+	/* A writer rang because of room. The keeper clears it before it looks. */
+	_Atomic uint32_t keeper_wake;
 
-	/* -- controller to keeper (one command at a time, under the controller's lock) -- */
+	/* -- controller to keeper: one command at a time, under the controller's lock -- */
 	_Atomic uint32_t keeper_command;
-	_Atomic uint32_t
-		keeper_seq; /* number of the command; bumped after it is filled in */
-	_Atomic uint32_t keeper_done;  /* futex: number of the last command finished */
+	/* The command's number; raised when it is filled in. */
+	_Atomic uint32_t keeper_seq;
+	_Atomic uint32_t keeper_done; /* futex: the number of the last command finished */
 	_Atomic int32_t keeper_result; /* its error number */
-	_Atomic int32_t keeper_pid;    /* the keeper's, 0 before it is ready */
+	_Atomic int32_t keeper_pid;    /* 0 before the keeper is ready */
 	_Atomic uint64_t fsize_limit;  /* RLIMIT_FSIZE of the controller */
-	struct ptrc_context
-		command_origin; /* whose call it is, for the flush's markers */
+	/* The call that the command serves, for FLUSH_START and FLUSH_STOP. */
+	struct ptrc_context command_origin;
 	uint64_t command_addr;
 
-	/* -- reader of a stream with log to the keeper: what is flushed before it was read
-	 * is never seen there (GETNEXT), so an automatic flush waits a moment -- */
+	/* -- tee to keeper. A tee never sees what is flushed before it has read it, so an
+	 * automatic flush waits a moment for a tee that reads along. -- */
 	_Alignas(64) _Atomic uint64_t tee_beat; /* CLOCK_MONOTONIC of its last look, ns */
-	_Atomic uint64_t tee_until; /* counter: everything up to it has been read */
+	_Atomic uint64_t tee_until; /* it has read everything up to this stamp */
 
 	/* -- keeper to the world -- */
-	_Alignas(64) _Atomic uint64_t log_events; /* events the log holds now */
-	_Atomic uint64_t log_bytes;		  /* their bytes */
+	_Alignas(64) _Atomic uint64_t log_events; /* events that the log holds now */
+	_Atomic uint64_t log_bytes;		  /* and their bytes */
 	_Atomic uint64_t log_lost_events; /* overwritten or discarded in the log */
-	_Atomic uint64_t
-		flushed_until; /* counter: everything up to it is in the log, or lost */
-	/* Where the log is, for whoever must finish it when controller and keeper died. */
+	/* Everything up to this stamp is in the log or lost. */
+	_Atomic uint64_t flushed_until;
+	/* Where the log is, for a process that must finish it when controller and keeper
+	 * died. */
 	uint64_t log_dev, log_ino;
 	char log_path[4096];
 	/* The log writer's own notes, so that another keeper can take over. */
 	_Atomic uint64_t log_state[64];
-	/* The gap its last drain has found: the first event lost, TIME_NONE if that is told
-	 * of, and the last one. */
+	/* The gap that the keeper's last drain found: stamps of the first event lost
+	 * (PTRC_TIME_NONE if the log tells of the gap) and of the last one. */
 	_Atomic uint64_t gap_first, gap_last;
 };
 
-/* Events that left the stream for good, by id. Written by the consumer (reader of a plain
- * stream, keeper of a logged one) alone; those still in the stream are counted there. */
+/* Events of one type that were consumed. Events that are still in the stream are counted
+ * there. */
 struct ptrc_type_count {
 	_Atomic uint64_t events;
 	_Atomic uint64_t bytes; /* of data */
@@ -286,12 +314,15 @@ struct ptrc_type_count {
 
 #define PTRC_TYPE_COUNT 1088U
 
+/* Written by the consumer alone: reader of a plain stream, keeper of a logged one. */
 struct ptrc_type_counts {
-	/* Odd while the keeper moves events from the stream to here: who counts both starts
-	 * over. A reader of a plain stream is kept out by the controller's reader_lock. */
+	/* Odd while the keeper moves events from the stream to here; a process that
+	 * counts both starts over then. Of a plain stream, reading and counting exclude
+	 * each other by the controller's reader_lock. */
 	_Atomic uint64_t version;
-	_Atomic uint64_t
-		epoch; /* header.epoch of what is counted; older: cleared, all 0 */
+	/* header.epoch of the events that are counted. If it is older, all counts are
+	 * 0. */
+	_Atomic uint64_t epoch;
 	uint8_t pad[64 - 16];
 	struct ptrc_type_count type[PTRC_TYPE_COUNT];
 };

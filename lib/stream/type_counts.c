@@ -24,7 +24,7 @@ void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 {
 	uint64_t known = atomic_load_explicit(&c->epoch, memory_order_relaxed);
 
-	/* Of a run that was cleared while it was flushed. */
+	/* They were cleared while they were flushed. */
 	if (epoch < known || sum->id >= PTRC_TYPE_COUNT)
 		return;
 	if (epoch > known)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts per event type of a stream: of what was consumed, in the stream object. Changed by
- * the consumer alone, so adding is no atomic step. Freestanding.
+ * Counts by event type of the events that were consumed from a stream. They stand in the
+ * stream object. Only the consumer changes them, so adding is no atomic step.
  */
 #ifndef PTRC_LIB_STREAM_TYPE_COUNTS_H
 #define PTRC_LIB_STREAM_TYPE_COUNTS_H
@@ -11,7 +11,7 @@
 
 #include "lib/stream/stream_layout.h"
 
-/* Events of one type on their way there. */
+/* Events of one type, to be added to the counts. */
 struct ptrc_type_sum {
 	uint32_t id; /* below PTRC_TYPE_COUNT */
 	uint32_t events;
@@ -19,12 +19,14 @@ struct ptrc_type_sum {
 	uint32_t truncated;
 };
 
-/* So many more, of a chunk of that epoch. */
+/* Add events that were recorded in this epoch. */
 void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 			  const struct ptrc_type_sum *sum);
 
-/* Around giving up room and adding what was in it. A keeper that dies in between leaves the
- * counts short of a part of one chunk's events; its successor mends the version. */
+/* The keeper calls begin, gives back the room of events, adds them to the counts and
+ * calls end; in between the version is odd, and nobody trusts the counts. If it dies
+ * there, the counts lack some events of one chunk, and the keeper that takes over mends
+ * the version. */
 void ptrc_type_counts_begin(struct ptrc_type_counts *c);
 void ptrc_type_counts_end(struct ptrc_type_counts *c);
 void ptrc_type_counts_mend(struct ptrc_type_counts *c);

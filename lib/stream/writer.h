@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A writer: what one thread needs to record into one stream, namely its slot, the chunk that
- * it owns, and where in the chunk it stands. A thread has one for each stream and each level of
- * signal nesting; the controller and the keeper have one each for their own events. All of it
- * but the slot is private to the process.
+ * A writer: what one thread needs to record into one stream, namely its slot, the chunk
+ * that it owns, and where in the chunk it stands. A thread has one for each stream and
+ * each level of signal nesting; the controller and the keeper have one each for their own
+ * events. All of it but the slot is private to the process.
  *
- * recording.h records with a writer in every case; lib/recorder/event.c has the fast way for
- * the case that nothing special is up. Both follow the same protocol on slot, control and pos.
+ * recording.h records with a writer in every case; lib/recorder/event.c has the fast way
+ * for the case that nothing special is up. Both follow the same protocol on slot, control
+ * and pos.
  */
 #ifndef PTRC_LIB_STREAM_WRITER_H
 #define PTRC_LIB_STREAM_WRITER_H
@@ -17,7 +18,8 @@
 #include "lib/stream/pool.h"
 
 struct ptrc_writer {
-	/* The members down to `wants` are what the event path touches: two cache lines. */
+	/* The members down to `wants` are what the event path touches: two cache
+	 * lines. */
 
 	uint64_t expect; /* the control word that this writer last acted on */
 	struct ptrc_slot *slot;
@@ -44,28 +46,30 @@ struct ptrc_writer {
 	uint64_t epoch;			 /* of the chunk */
 	struct ptrc_context origin;	 /* of the events that come */
 	struct ptrc_context last_origin; /* of the last record in the chunk */
-	/* siglongjmp left an event call of this writer, so its chunk may be half written. The
-	 * thread uses other writers before this one. */
+	/* siglongjmp left an event call of this writer, so its chunk may be half written.
+	 * The thread uses other writers before this one. */
 	bool is_orphan;
 };
 
 void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool,
 		      uint32_t slot_index);
-/* Give the chunk back, since the thread ends or lets go of the stream: another writer may fill
- * what room is left in it. */
+/* Give the chunk back, since the thread ends or lets go of the stream: another writer may
+ * fill what room is left in it. */
 void ptrc_writer_release(struct ptrc_writer *w);
 
 /* ---- for room.c and recording.c ---- */
 
 /* The chunk is full, or of an earlier epoch: give it back for good. */
 void ptrc_writer_seal(struct ptrc_writer *w);
-/* The writer owns chunk `index` of generation `gen`, and its next record goes to `pos`. */
+/* The writer owns chunk `index` of generation `gen`, and its next record goes to
+ * `pos`. */
 void ptrc_writer_stand_at(struct ptrc_writer *w, uint32_t index, uint32_t gen,
 			  uint32_t pos);
 /* May a record begin at this offset? What the shared memory says of it may be damaged. */
 bool ptrc_writer_is_place(const struct ptrc_writer *w, uint32_t pos);
-/* Look at the shared memory again: the writer may have lost its chunk to a reaper or a clear,
- * and may stand one record too far or not far enough after siglongjmp left a call. */
+/* Look at the shared memory again: the writer may have lost its chunk to a reaper or a
+ * clear, and may stand one record too far or not far enough after siglongjmp left a
+ * call. */
 void ptrc_writer_look_again(struct ptrc_writer *w);
 
 #endif
