@@ -147,6 +147,7 @@ ptrc_library_sources += \
 	%D%/process/page.c \
 	%D%/process/process.c \
 	%D%/process/process_names.c \
+	%D%/process/query.c \
 	%D%/process/self.c \
 	%D%/process/sweep.c \
 	%D%/process/target.c
@@ -158,6 +159,7 @@ ptrc_headers += \
 	%D%/process/page_layout.h \
 	%D%/process/process.h \
 	%D%/process/process_names.h \
+	%D%/process/query.h \
 	%D%/process/self.h \
 	%D%/process/sweep.h \
 	%D%/process/target.h
@@ -181,11 +183,13 @@ ptrc_headers += \
 ptrc_library_sources += \
 	%D%/control/controller.c \
 	%D%/control/handle.c \
-	%D%/control/log_fd.c
+	%D%/control/log_fd.c \
+	%D%/control/next.c
 ptrc_headers += \
 	%D%/control/controller.h \
 	%D%/control/handle.h \
-	%D%/control/log_fd.h
+	%D%/control/log_fd.h \
+	%D%/control/next.h
 
 # The begin of the library in a process, its forks, and its end.
 ptrc_library_sources += \

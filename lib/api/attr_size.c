@@ -40,14 +40,14 @@ PTRC_PUBLIC int posix_trace_attr_getmaxusereventsize(const trace_attr_t *restric
 						     size_t *restrict eventsize)
 {
 	uint64_t size;
-	int err;
+	int error;
 
 	if (ptrc_attr_check(attr) || !eventsize)
 		return EINVAL;
-	err = ptrc_attr_user_event_size(ptrc_attr_get(attr)->max_data_size, data_len,
-					&size);
-	if (err)
-		return err;
+	error = ptrc_attr_user_event_size(ptrc_attr_get(attr)->max_data_size, data_len,
+					  &size);
+	if (error)
+		return error;
 	*eventsize = size;
 	return 0;
 }

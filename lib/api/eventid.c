@@ -13,16 +13,16 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 					 trace_event_id_t *restrict event_id)
 {
 	uint32_t id;
-	int err;
+	int error;
 
 	if (!event_name || !event_id)
 		return EINVAL;
-	err = ptrc_process_open_name(event_name, &id);
-	if (err == ENAMETOOLONG)
-		return err;
+	error = ptrc_process_open_name(event_name, &id);
+	if (error == ENAMETOOLONG)
+		return error;
 	/* The page knows no error for want of memory (ERRORS-11): like a name beyond the
 	 * limit, this one has no type of its own then. */
-	*event_id = err ? POSIX_TRACE_UNNAMED_USEREVENT : id;
+	*event_id = error ? POSIX_TRACE_UNNAMED_USEREVENT : id;
 	return 0;
 }
 

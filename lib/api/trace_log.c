@@ -13,17 +13,17 @@
 PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
 {
 	struct ptrc_log_stream *log;
-	int err;
+	int error;
 
 	if (!trid)
 		return EINVAL;
-	err = ptrc_log_stream_open(file_desc, &log);
-	if (err)
-		return err;
-	err = ptrc_handle_new(PTRC_HANDLE_LOG, log, trid);
-	if (err)
+	error = ptrc_log_stream_open(file_desc, &log);
+	if (error)
+		return error;
+	error = ptrc_handle_new(PTRC_HANDLE_LOG, log, trid);
+	if (error)
 		ptrc_log_stream_close(log);
-	return err;
+	return error;
 }
 
 PTRC_PUBLIC int posix_trace_close(trace_id_t trid)

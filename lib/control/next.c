@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/control/next.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/base/sys.h"
+#include "lib/stream/barrier.h"
+#include "lib/stream/live_reader.h"
+
+/* So long one call waits for event calls that are at work while later events are there already. A
+ * call that may wait for an event waits until they are surely stopped; the other one only until a
+ * thread that was preempted has had a processor again. */
+#define HOLD_WAITING_NS INT64_C(100000000)
+#define HOLD_TRY_NS INT64_C(10000000)
+
+static void deliver(const struct ptrc_live_event *e, const struct ptrc_next_result *out)
+{
+	size_t len = e->len < out->num_bytes ? e->len : out->num_bytes;
+
+	memset(out->event, 0, sizeof(*out->event));
+	out->event->posix_event_id = e->id_flags & PTRC_REC_ID_MASK;
+	out->event->posix_pid = e->origin.pid;
+	out->event->posix_prog_address = (void *)(uintptr_t)e->addr;
+	out->event->posix_truncation_status = len < e->len ? POSIX_TRACE_TRUNCATED_READ
+					      : e->id_flags & PTRC_REC_TRUNCATED
+						      ? POSIX_TRACE_TRUNCATED_RECORD
+						      : POSIX_TRACE_NOT_TRUNCATED;
+	out->event->posix_tid = e->origin.tid;
+	out->event->posix_timestamp.tv_sec = e->ns / 1000000000;
+	out->event->posix_timestamp.tv_nsec = e->ns % 1000000000;
+	out->event->posix_thread_id = (pthread_t)e->origin.thread;
+	if (len)
+		memcpy(out->data, e->data, len);
+	*out->data_len = len;
+	*out->unavailable = 0;
+}
+
+static int try_once(struct ptrc_controller *c, int64_t hold_ns,
+		    const struct ptrc_next_result *out)
+{
+	struct ptrc_live_event e;
+	int error;
+
+	pthread_mutex_lock(&c->reader_lock);
+	error = ptrc_live_reader_next(&c->reader, hold_ns, &e);
+	if (!error)
+		deliver(&e, out);
+	pthread_mutex_unlock(&c->reader_lock);
+	return error;
+}
+
+/* This is the only cancellation point: the thread holds nothing here but its reference to the
+ * stream. */
+static int sleep_on(_Atomic uint32_t *futex, uint32_t seen, const struct timespec *until,
+		    int callers_state)
+{
+	int type, state;
+	long ret;
+
+	pthread_setcancelstate(callers_state, &state);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	pthread_testcancel();
+	/* A call without a time limit is restarted by the kernel after a handler with SA_RESTART.
+	 * A limit is a time of CLOCK_REALTIME. */
+	ret = ptrc_sys(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, seen,
+		       until, 0, FUTEX_BITSET_MATCH_ANY);
+	pthread_setcanceltype(type, NULL);
+	pthread_setcancelstate(state, NULL);
+	return ret == -EINTR ? EINTR : 0;
+}
+
+static bool is_past(const struct timespec *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec > t->tv_sec ||
+	       (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
+}
+
+/* A new value for h->waiters: not 0, and none that a waker may still have in a register. */
+static uint32_t new_ticket(struct ptrc_stream_header *h)
+{
+	uint32_t ticket;
+
+	do
+		ticket = atomic_fetch_add_explicit(&h->waiter_ticket, 1,
+						   memory_order_relaxed) +
+			 1;
+	while (!ticket);
+	return ticket;
+}
+
+int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_how how,
+		   const struct ptrc_next_result *out, const struct timespec *until,
+		   int cancel_state)
+{
+	struct ptrc_stream_header *h = c->stream.header;
+
+	for (;;) {
+		uint32_t seen =
+			atomic_load_explicit(&h->event_futex, memory_order_acquire);
+		int error;
+
+		if (c->is_closing)
+			return EINVAL;
+		error = try_once(c, how == PTRC_NEXT_TRY ? HOLD_TRY_NS : HOLD_WAITING_NS,
+				 out);
+		if (error != ENODATA)
+			return error;
+		if (how == PTRC_NEXT_TRY)
+			return 0;
+		if (how == PTRC_NEXT_UNTIL) {
+			if (!until || until->tv_nsec < 0 || until->tv_nsec >= 1000000000)
+				return EINVAL;
+			if (until->tv_sec < 0 || is_past(until))
+				return ETIMEDOUT;
+		}
+		/* A writer that does not see the ticket has published its event before the
+		 * barrier: then the second look finds it. */
+		atomic_store_explicit(&h->waiters, new_ticket(h), memory_order_seq_cst);
+		ptrc_barrier(h);
+		if (c->is_closing)
+			return EINVAL;
+		error = try_once(c, HOLD_WAITING_NS, out);
+		if (error != ENODATA)
+			return error;
+		error = sleep_on(&h->event_futex, seen,
+				 how == PTRC_NEXT_UNTIL ? until : NULL, cancel_state);
+		/* A handler may have forked, and this may be the child that goes on here. */
+		if (ptrc_sys_getpid() != c->pid)
+			return EINVAL;
+		if (error)
+			return error;
+	}
+}

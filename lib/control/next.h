@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The next event of an active stream, waited for if there is none yet. */
+#ifndef PTRC_LIB_CONTROL_NEXT_H
+#define PTRC_LIB_CONTROL_NEXT_H
+
+#include <stddef.h>
+#include <time.h>
+#include <trace.h>
+
+#include "lib/control/controller.h"
+
+enum ptrc_next_how { PTRC_NEXT_WAIT, PTRC_NEXT_UNTIL, PTRC_NEXT_TRY };
+
+/* Where the caller of posix_trace_getnext_event wants it. */
+struct ptrc_next_result {
+	struct posix_trace_event_info *event;
+	void *data;
+	size_t num_bytes;
+	size_t *data_len;
+	int *unavailable;
+};
+
+/* 0 with *out as it is: there is no event, and how is TRY. While the thread sleeps it has the
+ * cancel state callers_state. EINVAL: the stream is being shut down, or `until` is invalid.
+ * ETIMEDOUT, EINTR. */
+int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_how how,
+		   const struct ptrc_next_result *out, const struct timespec *until,
+		   int callers_state);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/process/query.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/file.h"
+#include "lib/base/liveness.h"
+#include "lib/base/procfs.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+#include "lib/model/eventset.h"
+#include "lib/process/page.h"
+#include "lib/stream/barrier.h"
+#include "lib/stream/counter.h"
+#include "lib/stream/status.h"
+
+struct view {
+	uint32_t uid;
+	int inner_pid;
+	unsigned int depth;
+	int dirfd; /* of the user; -1: there is no directory */
+	bool has_page;
+	bool is_alive; /* the image that mapped it is still there */
+	struct ptrc_page page;
+};
+
+static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
+{
+	char name[PTRC_PAGE_NAME_BYTES];
+	uint64_t size;
+	size_t got = 0;
+	int fd;
+	int error = ptrc_shmdir_open(v->uid, false, &v->dirfd);
+
+	if (error) {
+		v->dirfd = -1;
+		return error == ENOENT ? 0 : error;
+	}
+	ptrc_page_name(name, v->inner_pid, ns);
+	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
+	if (error)
+		return error == ENOENT ? 0 : error;
+	error = ptrc_file_read(fd, &v->page, sizeof(v->page), 0, &got);
+	v->is_alive = ptrc_page_is_alive(fd);
+	ptrc_file_close(fd);
+	/* The page may be of an earlier process with that pid, or of one that died while it made
+	 * the page. */
+	v->has_page =
+		!error && got == sizeof(v->page) && v->page.start_ticks == start_ticks;
+	return 0;
+}
+
+/* ESRCH, EPERM, ENOMEM. */
+static int open_view(pid_t pid, struct view *v)
+{
+	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	struct ptrc_procfs_status status;
+	struct ptrc_procfs_stat own, st;
+	uint64_t ns;
+	int error;
+
+	memset(v, 0, sizeof(*v));
+	v->dirfd = -1;
+	if (pid < 0)
+		return ESRCH;
+	if (!pid)
+		pid = ptrc_sys_getpid();
+	error = ptrc_procfs_exists(pid);
+	if (error)
+		return error;
+	/* In a /proc of another pid namespace these numbers mean other processes. */
+	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid() ||
+	    ptrc_procfs_status(pid, &status))
+		return EPERM;
+	if (caller != 0 && status.uid[1] != caller)
+		return EPERM;
+	v->uid = status.uid[1];
+	v->inner_pid = status.inner_pid;
+	v->depth = status.depth > 1 ? (unsigned int)status.depth - 1 : 0;
+	error = ptrc_procfs_pid_namespace(v->depth ? pid : 0, &ns);
+	if (!error)
+		error = ptrc_procfs_stat(pid, &st);
+	if (!error)
+		error = read_page(v, ns, st.start_ticks);
+	if (error && v->dirfd >= 0)
+		ptrc_file_close(v->dirfd);
+	return error;
+}
+
+static void close_view(const struct view *v)
+{
+	if (v->dirfd >= 0)
+		ptrc_file_close(v->dirfd);
+}
+
+/* Open the names object of the process; *count says how many of the names in it are names of the
+ * process. ENOENT: it has none. */
+static int open_names(const struct view *v, int *fd, uint32_t *count)
+{
+	uint32_t most = PTRC_NAMES_MAX;
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	uint64_t id = v->page.names_id, size;
+	struct {
+		uint64_t magic, id;
+		uint32_t count, writer;
+	} head;
+	size_t got;
+	int error;
+
+	if (!id) {
+		id = v->page.names_from;
+		most = v->page.names_from_count;
+	}
+	if (!v->has_page || !id)
+		return ENOENT;
+	ptrc_shmdir_name(name, 'n', id);
+	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, fd, &size);
+	if (error)
+		return error;
+	error = ptrc_file_read(*fd, &head, sizeof(head), 0, &got);
+	if (error || got != sizeof(head) || head.magic != PTRC_NAMES_MAGIC ||
+	    head.id != id) {
+		ptrc_file_close(*fd);
+		return EPERM;
+	}
+	if (most > PTRC_NAMES_MAX)
+		most = PTRC_NAMES_MAX;
+	*count = head.count < most ? head.count : most;
+	return 0;
+}
+
+int ptrc_query_process(pid_t pid, struct posixtrace_process *process)
+{
+	struct ptrc_page_entry e;
+	struct view v;
+	uint32_t count;
+	int fd;
+	int error = open_view(pid, &v);
+
+	if (error)
+		return error;
+	process->pt_user = v.uid;
+	process->pt_inner_pid = v.inner_pid;
+	process->pt_depth = v.depth;
+	process->pt_has_page = v.has_page;
+	process->pt_has_library = v.has_page && v.page.image && v.is_alive;
+	for (uint32_t i = 0; v.has_page && i < PTRC_PAGE_SLOT_COUNT; i++)
+		process->pt_streams += ptrc_page_slot(&v.page, i, &e);
+	if (open_names(&v, &fd, &count) == 0) {
+		process->pt_events = count;
+		ptrc_file_close(fd);
+	}
+	close_view(&v);
+	return 0;
+}
+
+/* The slot of the stream with that number, counted from 0, or null. */
+static const struct ptrc_page_slot *find_slot(const struct view *v, unsigned int number)
+{
+	struct ptrc_page_entry e;
+
+	for (uint32_t i = 0; v->has_page && i < PTRC_PAGE_SLOT_COUNT; i++)
+		if (ptrc_page_slot(&v->page, i, &e) && number-- == 0)
+			return &v->page.slots[i];
+	return NULL;
+}
+
+static void tell_stream(const struct ptrc_stream_header *h, int fd,
+			struct posixtrace_process_stream *s)
+{
+	uint64_t bits[PTRC_SET_WORD_COUNT];
+
+	s->pt_controller = h->controller_pid;
+	s->pt_keeper = h->has_log ? h->keeper_pid : 0;
+	s->pt_is_controlled = ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 1);
+	s->pt_is_kept = h->has_log && ptrc_liveness_is_held(fd, PTRC_LIVE_KEEPER, 1);
+	s->pt_target = h->target_pid;
+	s->pt_has_log = h->has_log != 0;
+	s->pt_full_policy = h->policy;
+	s->pt_lost_events = h->lost_events;
+	ptrc_status_export(h->status, &s->pt_status);
+	for (unsigned int i = 0; i < PTRC_SET_WORD_COUNT; i++)
+		bits[i] = h->filter[i];
+	ptrc_set_from_bits(&s->pt_filter, bits);
+	/* The caller has zeroed *s. */
+	memcpy(s->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(s->pt_name) - 1));
+	if (h->has_log)
+		memcpy(s->pt_log, h->log_path,
+		       strnlen(h->log_path, sizeof(s->pt_log) - 1));
+}
+
+static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
+		       struct posixtrace_process_stream *s)
+{
+	struct ptrc_stream_header *h = malloc(sizeof(*h));
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	uint64_t size;
+	size_t got;
+	int fd, error;
+
+	if (!h)
+		return ENOMEM;
+	ptrc_shmdir_name(name, 's', slot->stream_id);
+	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
+	if (!error) {
+		error = ptrc_file_read(fd, h, sizeof(*h), 0, &got);
+		if (error || got != sizeof(*h) || h->magic != PTRC_STREAM_MAGIC ||
+		    h->version != PTRC_STREAM_VERSION)
+			error = EPERM;
+		else
+			tell_stream(h, fd, s);
+		ptrc_file_close(fd);
+	}
+	free(h);
+	s->pt_error = (int)slot->error;
+	return error;
+}
+
+int ptrc_query_stream(pid_t pid, unsigned int number,
+		      struct posixtrace_process_stream *stream)
+{
+	const struct ptrc_page_slot *slot;
+	struct view v;
+	int error = open_view(pid, &v);
+
+	if (error)
+		return error;
+	slot = find_slot(&v, number);
+	error = slot ? read_stream(&v, slot, stream) : ENOENT;
+	close_view(&v);
+	return error;
+}
+
+int ptrc_query_event(pid_t pid, unsigned int number, char name[PTRC_NAME_BYTES])
+{
+	struct view v;
+	uint32_t count;
+	size_t got;
+	int fd;
+	int error = open_view(pid, &v);
+
+	if (error)
+		return error;
+	error = open_names(&v, &fd, &count);
+	if (!error) {
+		if (number >= count)
+			error = ENOENT;
+		else if (ptrc_file_read(fd, name, PTRC_NAME_BYTES,
+					offsetof(struct ptrc_names_object, name) +
+						(uint64_t)number * PTRC_NAME_BYTES,
+					&got) ||
+			 got != PTRC_NAME_BYTES)
+			error = EPERM;
+		ptrc_file_close(fd);
+	}
+	close_view(&v);
+	name[PTRC_NAME_BYTES - 1] = '\0';
+	return error;
+}
+
+void ptrc_query_system(struct posixtrace_system *system)
+{
+	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	int dirfd;
+
+	system->pt_directory_error = ptrc_shmdir_open(caller, false, &dirfd);
+	if (!system->pt_directory_error) {
+		system->pt_streams = ptrc_liveness_count_places(dirfd, caller);
+		ptrc_file_close(dirfd);
+	}
+	system->pt_has_counter = ptrc_counter_is_usable();
+	system->pt_has_barrier = ptrc_barrier_is_available();
+}
