@@ -562,6 +562,50 @@ TEST(next_create_finishes_the_log_of_killed_controller_and_keeper,
 	CHECK_SYS(unlink(path));
 }
 
+HELPER(create_once)
+{
+	CHECK_EQ(argc, 0);
+	ts_shutdown(ts_create(0, NULL));
+	return 0;
+}
+
+static void remove_names_objects(void)
+{
+	struct dirent *entry;
+	char dir[64];
+
+	private_user_dir(dir);
+	DIR *objects = opendir(dir);
+	CHECK(objects);
+	while ((entry = readdir(objects)))
+		if (strncmp(entry->d_name, "n.", 2) == 0)
+			CHECK_SYS(unlinkat(dirfd(objects), entry->d_name, 0));
+	closedir(objects);
+}
+
+/* As when the last process that used them ended before the log was finished. */
+TEST(an_orphan_without_its_names_keeps_its_events, "EXIT-03 LOG-39", NEEDS_KEEPER)
+{
+	if (!private_user_is_on())
+		SKIP("other programs of this user may have names");
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_attr_t attr = append_attr(256 * KIB);
+	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
+	kill(keeper, SIGSTOP);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	remove_names_objects();
+	pid = harness_fork();
+	if (pid == 0)
+		harness_exec("create_once", (char *)NULL);
+	CHECK_EXIT(pid, 0);
+	expect_complete_log(fd, ts_id("event"), 150);
+	CHECK_SYS(unlink(path));
+}
+
 static _Atomic int signals_seen;
 
 static void count_signal(int signal_number)
@@ -760,7 +804,7 @@ TEST(no_keeper_is_no_matter_of_clear_and_flush,
 
 /* By the hard limit, so that not even a killed keeper can be replaced. */
 TEST(without_any_process_for_a_keeper_the_stream_waits,
-     "CLEAR-10 SHUTDOWN-07 SHUTDOWN-08 EXIT-03 LOG-13")
+     "CLEAR-10 SHUTDOWN-07 SHUTDOWN-08 EXIT-03 LOG-13", NEEDS_KEEPER)
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
