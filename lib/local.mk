@@ -33,7 +33,6 @@ ptrc_headers += \
 	%D%/base/heap.h \
 	%D%/base/liveness.h \
 	%D%/base/pid_lock.h \
-	%D%/base/populate.h \
 	%D%/base/procfs.h \
 	%D%/base/shmdir.h \
 	%D%/base/limit.h \

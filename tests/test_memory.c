@@ -14,7 +14,7 @@
 
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
-#include "lib/base/populate.h"
+#include "lib/base/file.h"
 #include "lib/stream/counter.h"
 
 #define KIB ((size_t)1024)

@@ -10,6 +10,10 @@
 
 #include "lib/base/sys.h"
 
+#ifndef MADV_POPULATE_WRITE /* younger than some C libraries */
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* How long to wait for a lock that is normally held for microseconds. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
 
@@ -141,6 +145,15 @@ int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map)
 	}
 	*map = (void *)grown;
 	return 0;
+}
+
+bool ptrc_file_populate(const void *start, uint64_t bytes)
+{
+	uintptr_t from = (uintptr_t)start & ~(uintptr_t)4095;
+	uintptr_t to = ((uintptr_t)start + bytes + 4095) & ~(uintptr_t)4095;
+	long ret = ptrc_sys(SYS_madvise, from, to - from, MADV_POPULATE_WRITE);
+
+	return ret == 0 || ret == -EINVAL || ret == -ENOSYS;
 }
 
 void ptrc_file_yield(unsigned tries)

@@ -7,6 +7,7 @@
 #ifndef PTRC_LIB_BASE_FILE_H
 #define PTRC_LIB_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -39,6 +40,12 @@ int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map);
 /* The same, readable and writable, for a large object that is mostly not backed by memory
  * yet, and stays so even under mlockall(MCL_FUTURE). fd -1: private zeros. */
 int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map);
+
+/* Backs the pages of a mapping with memory. The first access to a page of a sparse shared
+ * object ends in SIGBUS if the file system is full; this call can fail instead. False:
+ * there is no memory. Kernels before 5.14 cannot do it; there the first access has to be
+ * risked. */
+bool ptrc_file_populate(const void *start, uint64_t bytes);
 
 void ptrc_file_sleep_ns(uint64_t ns);
 /* For a loop that tries to get a lock: called before each further try. Gives the

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 #include "lib/base/file.h"
-#include "lib/base/populate.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
@@ -120,7 +119,7 @@ static int append(struct ptrc_names_object *object, int fd, const char *name,
 	/* Without room in /dev/shm the next line would end in SIGBUS. */
 	if (fd >= 0 ? ptrc_shmdir_reserve(fd, MAP_BYTES,
 					  PAGE_BYTES + (index + 1) * PTRC_NAME_BYTES) != 0
-		    : !ptrc_populate(object->name[index], PTRC_NAME_BYTES))
+		    : !ptrc_file_populate(object->name[index], PTRC_NAME_BYTES))
 		return ENOMEM;
 	memcpy(object->name[index], name, strlen(name) + 1);
 	/* A process that is killed before this has registered nothing. */

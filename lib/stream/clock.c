@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "lib/base/populate.h"
+#include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 #include "lib/stream/counter.h"
@@ -187,7 +187,7 @@ static void publish_due(struct ptrc_stream_header *h, uint64_t due)
  */
 static bool make_real(struct ptrc_stream_header *h, uint64_t index)
 {
-	return ptrc_populate(entry_at(h, index), sizeof(struct ptrc_clock_entry));
+	return ptrc_file_populate(entry_at(h, index), sizeof(struct ptrc_clock_entry));
 }
 
 static bool change_word(struct ptrc_stream_header *h, uint64_t from, uint64_t to)

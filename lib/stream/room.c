@@ -7,7 +7,7 @@
 #include <string.h>
 #include <trace.h>
 
-#include "lib/base/populate.h"
+#include "lib/base/file.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/counter.h"
 #include "lib/stream/slots.h"
@@ -198,7 +198,8 @@ static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 static bool make_real(struct ptrc_writer *w, const struct found *f)
 {
 	return PTRC_CHUNK_GEN(f->word) != 0 ||
-	       ptrc_populate(ptrc_pool_chunk(&w->pool, f->index), w->pool.chunk_size);
+	       ptrc_file_populate(ptrc_pool_chunk(&w->pool, f->index),
+				  w->pool.chunk_size);
 }
 
 /* Take a chunk whose memory is real. False if another writer was faster. */
@@ -291,7 +292,7 @@ static bool take_new(struct ptrc_writer *w)
 		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[f.index];
 		uint32_t used = f.index;
 
-		if (!ptrc_populate(ctl, sizeof(*ctl)) || !make_real(w, &f))
+		if (!ptrc_file_populate(ctl, sizeof(*ctl)) || !make_real(w, &f))
 			return false;
 		if (atomic_compare_exchange_strong_explicit(
 			    &h->chunks_used, &used, used + 1, memory_order_acq_rel,

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "lib/base/populate.h"
+#include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 #include "lib/stream/chunk.h"
@@ -142,7 +142,8 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 			ptrc_slots_reap(pool, pid, image);
 	}
 	while (used < PTRC_SLOT_COUNT) {
-		if (!ptrc_populate(&ptrc_stream_slots(h)[used], sizeof(struct ptrc_slot)))
+		if (!ptrc_file_populate(&ptrc_stream_slots(h)[used],
+					sizeof(struct ptrc_slot)))
 			return UINT32_MAX;
 		if (atomic_compare_exchange_strong_explicit(
 			    &h->slots_used, &used, used + 1, memory_order_acq_rel,

@@ -14,7 +14,7 @@
  * The file is sparse. Memory is reserved at creation for the header, the counts, the
  * first page of clock entries (enough for a minute), the first 64 slots, the base chunks,
  * which hold stream-min-size, and their control entries. A process that needs more makes
- * it real memory before it touches it (lib/base/populate.h), and does without if there is
+ * it real memory before it touches it (ptrc_file_populate), and does without if there is
  * none.
  */
 #ifndef PTRC_LIB_STREAM_STREAM_LAYOUT_H
