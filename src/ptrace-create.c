@@ -243,18 +243,15 @@ static void undo(int status, void *unused)
 
 static void put_json(struct ptrc_buffer *b, const struct making *m)
 {
-	struct ptrc_json j = {.buffer = b, .is_first = true};
+	struct ptrc_json j = ptrc_json_begin(b);
 	const char *log = m->absolute_log ? m->absolute_log : m->config->output;
 
-	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_text(&j, "session", m->outcome.name);
 	ptrc_json_i64(&j, "controller", m->outcome.controller);
 	ptrc_json_u64(&j, "target", m->config->pid);
 	if (log)
 		ptrc_json_bytes(&j, "log", log, strlen(log));
-	ptrc_json_close(&j, '}');
-	ptrc_buffer_char(b, '\n');
+	ptrc_json_end(&j);
 }
 
 int main(int argc, char **argv)

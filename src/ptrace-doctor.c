@@ -61,10 +61,9 @@ static void say_unknown(struct ptrc_doctor *d, const char *thing)
 	ptrc_session_names(false, &names, &count);
 	for (size_t i = 0; i < count; i++)
 		ptrc_nearest_offer(&nearest, thing, names[i]);
-	ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "operand", thing,
-			"ptrace-list shows the sessions",
-			"no such session, log or process%s",
-			ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	ptrc_doctor_problem(d, "operand", thing, "ptrace-list shows the sessions",
+			    "no such session, log or process%s",
+			    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	for (size_t i = 0; i < count; i++)
 		free(names[i]);
 	free(names);

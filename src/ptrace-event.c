@@ -224,16 +224,13 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data,
 static void print_json(const char *name, const struct result *r)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	struct ptrc_json j = {&out, true};
+	struct ptrc_json j = ptrc_json_begin(&out);
 
 	ptrc_output_begin();
-	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_bytes(&j, "event", name, strlen(name));
 	ptrc_json_i64(&j, "pid", r->pid);
 	ptrc_json_u64(&j, "streams", r->streams);
-	ptrc_json_close(&j, '}');
-	ptrc_buffer_char(&out, '\n');
+	ptrc_json_end(&j);
 	ptrc_output_end(&out);
 }
 

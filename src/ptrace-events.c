@@ -50,17 +50,14 @@ static bool is_json;
 static void put_json(struct ptrc_buffer *b, const char *thing, bool is_session,
 		     const struct ptrc_event_type *type)
 {
-	struct ptrc_json j = {b, true};
+	struct ptrc_json j = ptrc_json_begin(b);
 
-	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_bytes(&j, is_session ? "session" : "log", thing, strlen(thing));
 	ptrc_event_type_put_json(&j, type);
 	ptrc_json_bool(&j, "system", ptrc_is_system_type(type->id));
 	if (is_session)
 		ptrc_json_bool(&j, "filtered", type->is_filtered);
-	ptrc_json_close(&j, '}');
-	ptrc_buffer_char(b, '\n');
+	ptrc_json_end(&j);
 }
 
 static void put(struct ptrc_buffer *b, const char *thing, bool is_session,

@@ -66,10 +66,8 @@ static void put_text(struct ptrc_buffer *b, const struct ptrc_session_types *t)
 static void put_json(struct ptrc_buffer *b, const char *name,
 		     const struct ptrc_session_types *t)
 {
-	struct ptrc_json j = {b, true};
+	struct ptrc_json j = ptrc_json_begin(b);
 
-	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_text(&j, "session", name);
 	ptrc_json_bool(&j, "all", t->is_all_filtered);
 	ptrc_json_open(&j, "events", '[');
@@ -89,8 +87,7 @@ static void put_json(struct ptrc_buffer *b, const char *name,
 		ptrc_json_close(&j, '}');
 	}
 	ptrc_json_close(&j, ']');
-	ptrc_json_close(&j, '}');
-	ptrc_buffer_char(b, '\n');
+	ptrc_json_end(&j);
 }
 
 static int show(const char *name, bool is_json)

@@ -71,12 +71,10 @@ static const char *status_of(const struct ptrc_session_state *s)
 
 static void put_json(struct ptrc_buffer *b, const struct ptrc_session_state *s)
 {
-	struct ptrc_json j = {b, true};
+	struct ptrc_json j = ptrc_json_begin(b);
 	struct command command;
 
 	find_command(&command, s);
-	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_text(&j, "session", s->name);
 	ptrc_json_text(&j, "status", status_of(s));
 	ptrc_json_i64(&j, "controller", s->controller);
@@ -88,8 +86,7 @@ static void put_json(struct ptrc_buffer *b, const struct ptrc_session_state *s)
 	ptrc_json_u64(&j, "event_count", s->event_count);
 	if (s->has_log)
 		ptrc_json_bytes(&j, "log", s->log, strlen(s->log));
-	ptrc_json_close(&j, '}');
-	ptrc_buffer_char(b, '\n');
+	ptrc_json_end(&j);
 }
 
 static void put_text(struct ptrc_buffer *b, const struct ptrc_session_state *s, int width)

@@ -378,10 +378,8 @@ static void put_summary(const struct run *r, int status, const uint64_t *event_c
 			const struct ptrc_losses *losses)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
-	struct ptrc_json j = {.buffer = &b, .is_first = true};
+	struct ptrc_json j = ptrc_json_begin(&b);
 
-	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_bytes(&j, "log", r->log.path, strlen(r->log.path));
 	ptrc_json_bytes(&j, "command", r->command[0], strlen(r->command[0]));
 	if (WIFEXITED(status))
@@ -390,12 +388,9 @@ static void put_summary(const struct run *r, int status, const uint64_t *event_c
 		ptrc_json_i64(&j, "signal", WTERMSIG(status));
 	if (event_count)
 		ptrc_json_u64(&j, "events", *event_count);
-	ptrc_json_open(&j, "losses", '{');
 	ptrc_losses_json(losses, &j);
-	ptrc_json_close(&j, '}');
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));
-	ptrc_json_close(&j, '}');
-	ptrc_buffer_char(&b, '\n');
+	ptrc_json_end(&j);
 	if (write(STDERR_FILENO, b.bytes, b.used) < 0) {
 		/* No place is left to report this. */
 	}

@@ -84,3 +84,18 @@ void ptrc_json_hex(struct ptrc_json *j, const char *key, const void *bytes, size
 	ptrc_buffer_hex_bytes(j->buffer, bytes, size);
 	ptrc_buffer_char(j->buffer, '"');
 }
+
+struct ptrc_json ptrc_json_begin(struct ptrc_buffer *b)
+{
+	struct ptrc_json j = {.buffer = b, .is_first = true};
+
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_u64(&j, "version", 1);
+	return j;
+}
+
+void ptrc_json_end(struct ptrc_json *j)
+{
+	ptrc_json_close(j, '}');
+	ptrc_buffer_char(j->buffer, '\n');
+}

@@ -19,6 +19,10 @@ struct ptrc_json {
 	bool is_first;
 };
 
+/* Begins an object that is a line of its own, with the version of its keys; ends it. */
+struct ptrc_json ptrc_json_begin(struct ptrc_buffer *);
+void ptrc_json_end(struct ptrc_json *);
+
 /* All of these put a member with a key, or an element of an array if the key is null. */
 
 /* Puts the comma and the key only; the caller puts the value. */

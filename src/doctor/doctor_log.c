@@ -92,9 +92,9 @@ static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path,
 			return id;
 		ptrc_nearest_offer(&nearest, d->event, names[i]);
 	}
-	ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "event", path, NULL,
-			"no program in it has opened an event %s%s", d->event,
-			ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	ptrc_doctor_problem(d, "event", path, NULL,
+			    "no program in it has opened an event %s%s", d->event,
+			    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	return 0;
 }
 
@@ -111,8 +111,8 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 		if (all->errors[i] || !all->replies[i].state.has_log ||
 		    strcmp(all->replies[i].state.log, absolute) != 0)
 			continue;
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "writer", path, NULL,
-				"session %s writes it", all->names[i]);
+		ptrc_doctor_note(d, "writer", path, NULL, "session %s writes it",
+				 all->names[i]);
 		ptrc_doctor_session(d, all->names[i]);
 		return true;
 	}
@@ -125,26 +125,25 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 {
 	/* EOWNERDEAD says that the log has no end. */
 	if (s->posix_stream_flush_error == EOWNERDEAD && !is_written)
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_NOTE, "log", path, NULL,
+		ptrc_doctor_note(
+			d, "log", path, NULL,
 			"is not closed: another user's trace writes it, or it was cut "
 			"short, or controller and keeper were killed");
 	else if (s->posix_stream_flush_error && s->posix_stream_flush_error != EOWNERDEAD)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path,
-				"see the disk that it was written to",
-				"writing it failed: %s",
-				strerror(s->posix_stream_flush_error));
+		ptrc_doctor_problem(d, "log", path, "see the disk that it was written to",
+				    "writing it failed: %s",
+				    strerror(s->posix_stream_flush_error));
 	if (s->posix_log_full_status == POSIX_TRACE_FULL)
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_PROBLEM, "log-full", path,
+		ptrc_doctor_problem(
+			d, "log-full", path,
 			"use a larger --log-max-size, or --log-full-policy=append",
 			"has reached its maximum size");
 	if (c->pt_lost_events || c->pt_log_lost_events)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "lost", path,
-				c->pt_lost_events ? "use a larger --stream-min-size"
-						  : "use a larger --log-max-size",
-				"%lu events were lost in the stream, %lu in the log",
-				c->pt_lost_events, c->pt_log_lost_events);
+		ptrc_doctor_problem(d, "lost", path,
+				    c->pt_lost_events ? "use a larger --stream-min-size"
+						      : "use a larger --log-max-size",
+				    "%lu events were lost in the stream, %lu in the log",
+				    c->pt_lost_events, c->pt_log_lost_events);
 }
 
 /* Reports events that a closed log counts and that could not be read. */
@@ -155,16 +154,17 @@ static void check_damage(struct ptrc_doctor *d, const char *path, trace_id_t tra
 	uint64_t unreadable = 0;
 
 	if (seen->error) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL,
-				"reading it failed: %s", strerror(seen->error));
+		ptrc_doctor_problem(d, "log", path, NULL, "reading it failed: %s",
+				    strerror(seen->error));
 		return;
 	}
 	if (is_closed && !seen->is_cut_short &&
 	    !posixtrace_get_counts(trace, &counts, sizeof(counts)))
 		unreadable = ptrc_losses_unreadable(&counts, seen->events);
 	if (unreadable)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL,
-				"is damaged: %lu events could not be read", unreadable);
+		ptrc_doctor_problem(d, "log", path, NULL,
+				    "is damaged: %lu events could not be read",
+				    unreadable);
 }
 
 static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t trace,
@@ -192,23 +192,22 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 				is_written ? " yet"
 					   : ", only events of the trace itself");
 	else
-		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "events", path, NULL,
-				"has %llu event%s of programs%s",
-				(unsigned long long)seen.user_events,
-				seen.user_events == 1 ? "" : "s",
-				seen.is_cut_short ? " at least" : "");
+		ptrc_doctor_ok(d, "events", path, "has %llu event%s of programs%s",
+			       (unsigned long long)seen.user_events,
+			       seen.user_events == 1 ? "" : "s",
+			       seen.is_cut_short ? " at least" : "");
 	if (seen.is_filtered && !seen.wanted)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", path,
-				"trace with another filter: ptrace-filter",
-				"the trace filtered %s out", d->event);
+		ptrc_doctor_problem(d, "filtered", path,
+				    "trace with another filter: ptrace-filter",
+				    "the trace filtered %s out", d->event);
 	else if (wanted && !seen.wanted && !seen.is_cut_short)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "event", path, NULL,
-				"%s was opened, but never happened while it was traced",
-				d->event);
+		ptrc_doctor_problem(
+			d, "event", path, NULL,
+			"%s was opened, but never happened while it was traced",
+			d->event);
 	else if (wanted && seen.wanted)
-		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "event", path, NULL,
-				"%s happened %llu times", d->event,
-				(unsigned long long)seen.wanted);
+		ptrc_doctor_ok(d, "event", path, "%s happened %llu times", d->event,
+			       (unsigned long long)seen.wanted);
 }
 
 /* Whether the log is closed, and everything was written to it. */
@@ -231,22 +230,21 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	int error;
 
 	if (fd < 0 || fstat(fd, &st)) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL, "%s",
-				strerror(errno));
+		ptrc_doctor_problem(d, "log", path, NULL, "%s", strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_PROBLEM, "log", path, NULL,
+		ptrc_doctor_problem(
+			d, "log", path, NULL,
 			"is not a regular file, so it cannot be examined as a log");
 		close(fd);
 		return;
 	}
 	if (access(path, W_OK))
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "log", path, NULL,
-				"you may not write it: %s", strerror(errno));
+		ptrc_doctor_note(d, "log", path, NULL, "you may not write it: %s",
+				 strerror(errno));
 	is_written = examine_writer(d, path);
 	error = posix_trace_open(fd, &trace);
 	/* A finished log needs no more room. */
@@ -254,10 +252,10 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		ptrc_doctor_disk(d, path);
 	if (error) {
 		ptrc_reader_why_no_log(fd, reason, sizeof(reason));
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", path, NULL, "%s",
-				!st.st_size	  ? "is empty: nothing was written to it"
-				: error == EINVAL ? reason
-						  : strerror(error));
+		ptrc_doctor_problem(d, "log", path, NULL, "%s",
+				    !st.st_size ? "is empty: nothing was written to it"
+				    : error == EINVAL ? reason
+						      : strerror(error));
 	} else {
 		check_contents(d, path, trace, is_written);
 		posix_trace_close(trace);

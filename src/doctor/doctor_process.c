@@ -80,15 +80,15 @@ static bool check_place(struct patient *p)
 	char path[64];
 
 	if (p->seen.pt_depth)
-		ptrc_doctor_say(
-			p->d, PTRC_DOCTOR_PROBLEM, "pid-namespace", p->thing,
+		ptrc_doctor_problem(
+			p->d, "pid-namespace", p->thing,
 			"run the commands where it is (nsenter, docker exec)",
 			"is in another pid namespace, so it cannot be traced from here");
 	proc_path(p->pid, "root/dev/shm", path);
 	if (is_same(path, "/dev/shm", false) == 0) {
 		proc_path(p->pid, "ns/mnt", path);
-		ptrc_doctor_say(
-			p->d, PTRC_DOCTOR_PROBLEM, "mount-namespace", p->thing,
+		ptrc_doctor_problem(
+			p->d, "mount-namespace", p->thing,
 			"run the commands where it is (nsenter, docker exec), or give "
 			"both the same /dev/shm",
 			is_same(path, "/proc/self/ns/mnt", true) == 1
@@ -100,8 +100,8 @@ static bool check_place(struct patient *p)
 	}
 	proc_path(p->pid, "ns/user", path);
 	if (is_same(path, "/proc/self/ns/user", true) == 0)
-		ptrc_doctor_say(
-			p->d, PTRC_DOCTOR_NOTE, "user-namespace", p->thing, NULL,
+		ptrc_doctor_note(
+			p->d, "user-namespace", p->thing, NULL,
 			"is in another user namespace, where users have other numbers");
 	return is_good;
 }
@@ -123,41 +123,40 @@ static void check_library(struct patient *p)
 	ssize_t n;
 
 	if (p->seen.pt_has_library) {
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_OK, "library", p->thing, NULL,
-				"has the library in it");
+		ptrc_doctor_ok(p->d, "library", p->thing, "has the library in it");
 		return;
 	}
 	proc_path(p->pid, "exe", path);
 	n = readlink(path, exe, sizeof(exe) - 1);
 	if (n < 0 && errno == ENOENT) {
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing, NULL,
-				"is a thread of the kernel: it has no events");
+		ptrc_doctor_problem(p->d, "library", p->thing, NULL,
+				    "is a thread of the kernel: it has no events");
 		return;
 	}
 	exe[n < 0 ? 0 : n] = '\0';
 	library = ptrc_doctor_library_of(p->pid);
 	if (is_privileged(p))
-		ptrc_doctor_say(
-			p->d, PTRC_DOCTOR_PROBLEM, "privileged", p->thing,
+		ptrc_doctor_problem(
+			p->d, "privileged", p->thing,
 			"trace a copy without that bit, or start it as this user",
 			"is or was set-user-ID or otherwise privileged: such programs "
 			"are never traced");
 	else if (library == PTRC_DOCTOR_LIBRARY_STATIC ||
 		 library == PTRC_DOCTOR_LIBRARY_SHARED)
-		ptrc_doctor_say(
-			p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing,
+		ptrc_doctor_problem(
+			p->d, "library", p->thing,
 			"remove what is in the way and start it anew",
 			"runs %s, which has the library, but cannot be traced: when it "
 			"started, its directory in /dev/shm could not be used, or it "
 			"was another user's",
 			exe);
 	else if (library == PTRC_DOCTOR_LIBRARY_UNKNOWN)
-		ptrc_doctor_say(
-			p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing, NULL,
+		ptrc_doctor_problem(
+			p->d, "library", p->thing, NULL,
 			"shows nothing of the library, and its program cannot be read");
 	else
-		ptrc_doctor_say(
-			p->d, PTRC_DOCTOR_PROBLEM, "library", p->thing,
+		ptrc_doctor_problem(
+			p->d, "library", p->thing,
 			"link it with -lposixtrace; programs that it starts are traced "
 			"if they have it",
 			"runs %s, which is not linked with the library, so it has no "
@@ -178,9 +177,8 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 				 ? "make room on the disk, then ptrace-flush %s"
 				 : "see where the log is written, then ptrace-flush %s",
 			 name);
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log", thing, advice,
-				"writing its log failed: %s",
-				strerror(s->posix_stream_flush_error));
+		ptrc_doctor_problem(d, "log", thing, advice, "writing its log failed: %s",
+				    strerror(s->posix_stream_flush_error));
 	}
 	if (has_log && s->posix_log_full_status == POSIX_TRACE_FULL &&
 	    s->posix_stream_status == POSIX_TRACE_SUSPENDED) {
@@ -188,8 +186,8 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 			 "ptrace-clear %s empties it; a larger --log-max-size, or "
 			 "--log-full-policy=loop or append",
 			 name);
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "log-full", thing, advice,
-				"is suspended because its log is full");
+		ptrc_doctor_problem(d, "log-full", thing, advice,
+				    "is suspended because its log is full");
 	} else if (s->posix_stream_status == POSIX_TRACE_SUSPENDED &&
 		   s->posix_stream_full_status == POSIX_TRACE_FULL) {
 		if (full_policy == POSIX_TRACE_FLUSH)
@@ -203,16 +201,16 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 				 "ptrace-%s %s; a larger --stream-min-size, or "
 				 "--stream-full-policy=loop",
 				 has_log ? "flush" : "clear", name);
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "stream-full", thing, advice,
-				"is suspended because its stream is full");
+		ptrc_doctor_problem(d, "stream-full", thing, advice,
+				    "is suspended because its stream is full");
 	} else if (s->posix_stream_status == POSIX_TRACE_SUSPENDED) {
 		if (session)
 			snprintf(advice, sizeof(advice), "ptrace-start %s", session);
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "suspended", thing,
-				session ? advice : "its controller has to start it",
-				"is suspended: it was not started, or was stopped");
+		ptrc_doctor_problem(d, "suspended", thing,
+				    session ? advice : "its controller has to start it",
+				    "is suspended: it was not started, or was stopped");
 	} else {
-		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "running", thing, NULL, "is running");
+		ptrc_doctor_ok(d, "running", thing, "is running");
 	}
 }
 
@@ -235,9 +233,9 @@ static void check_filter(struct patient *p, const char *thing,
 			continue;
 		filtered++;
 		if (p->d->event && !strcmp(name, p->d->event)) {
-			ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "filtered", thing,
-					"change its filter: ptrace-filter",
-					"filters out %s", name);
+			ptrc_doctor_problem(p->d, "filtered", thing,
+					    "change its filter: ptrace-filter",
+					    "filters out %s", name);
 			return;
 		}
 		if (used + strlen(name) + 3 < sizeof(list))
@@ -247,12 +245,13 @@ static void check_filter(struct patient *p, const char *thing,
 	if (p->d->event || !filtered)
 		return;
 	if (filtered == asked)
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "filtered", thing,
-				"change its filter: ptrace-filter",
-				"filters out all events that the process has: %s", list);
+		ptrc_doctor_problem(
+			p->d, "filtered", thing, "change its filter: ptrace-filter",
+			"filters out all events that the process has: %s", list);
 	else
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_NOTE, "filtered", thing, NULL,
-				"filters out %u of %u events: %s", filtered, asked, list);
+		ptrc_doctor_note(p->d, "filtered", thing, NULL,
+				 "filters out %u of %u events: %s", filtered, asked,
+				 list);
 }
 
 static void check_stream(struct patient *p, const struct posixtrace_process_stream *s)
@@ -267,8 +266,8 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 		snprintf(thing, sizeof(thing), "%s, stream %s%sof process %ld", p->thing,
 			 s->pt_name, *s->pt_name ? " " : "", (long)s->pt_controller);
 	if (s->pt_error)
-		ptrc_doctor_say(
-			p->d, PTRC_DOCTOR_PROBLEM, "attach", thing,
+		ptrc_doctor_problem(
+			p->d, "attach", thing,
 			"call posixtrace_attach() before chroot(), seccomp() or when "
 			"memory gets short",
 			"the process could not get at it: %s%s", strerror(s->pt_error),
@@ -277,22 +276,21 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 	if (p->controller)
 		return;
 	if (!s->pt_is_controlled)
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "controller", thing,
-				s->pt_has_log
-					? "its log is complete; make another session"
-					: "make another session",
-				"its controller is gone");
+		ptrc_doctor_problem(p->d, "controller", thing,
+				    s->pt_has_log
+					    ? "its log is complete; make another session"
+					    : "make another session",
+				    "its controller is gone");
 	if (s->pt_has_log && !s->pt_is_kept)
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "keeper", thing,
-				"ptrace-flush or ptrace-stat start another",
-				"the process that writes its log was killed");
+		ptrc_doctor_problem(p->d, "keeper", thing,
+				    "ptrace-flush or ptrace-stat start another",
+				    "the process that writes its log was killed");
 	ptrc_doctor_status(p->d, thing, session, &s->pt_status, s->pt_full_policy,
 			   s->pt_has_log);
 	if (s->pt_lost_events)
-		ptrc_doctor_say(p->d, PTRC_DOCTOR_NOTE, "lost", thing,
-				"use a larger --stream-min-size",
-				"%lu events were lost for want of room",
-				s->pt_lost_events);
+		ptrc_doctor_note(p->d, "lost", thing, "use a larger --stream-min-size",
+				 "%lu events were lost for want of room",
+				 s->pt_lost_events);
 }
 
 static void check_streams(struct patient *p)
@@ -305,10 +303,10 @@ static void check_streams(struct patient *p)
 	for (unsigned int i = 0; i < p->seen.pt_streams; i++) {
 		error = posixtrace_get_process_stream(p->pid, i, &s, sizeof(s));
 		if (error && error != ENOENT)
-			ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "stream", p->thing,
-					NULL, "one of its streams cannot be used: %s",
-					error == EPERM ? "it is not what it should be"
-						       : strerror(error));
+			ptrc_doctor_problem(p->d, "stream", p->thing, NULL,
+					    "one of its streams cannot be used: %s",
+					    error == EPERM ? "it is not what it should be"
+							   : strerror(error));
 		if (error)
 			continue;
 		found++;
@@ -318,8 +316,7 @@ static void check_streams(struct patient *p)
 	if (found || (error && error != ENOENT))
 		return;
 	snprintf(advice, sizeof(advice), "ptrace-create --start --pid=%ld", (long)p->pid);
-	ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "traced", p->thing, advice,
-			"no stream traces it");
+	ptrc_doctor_problem(p->d, "traced", p->thing, advice, "no stream traces it");
 }
 
 static void check_names(struct patient *p)
@@ -334,23 +331,23 @@ static void check_names(struct patient *p)
 		return;
 	if (!p->d->event) {
 		if (!p->seen.pt_events)
-			ptrc_doctor_say(p->d, PTRC_DOCTOR_NOTE, "event", p->thing, NULL,
-					"has opened no event yet");
+			ptrc_doctor_note(p->d, "event", p->thing, NULL,
+					 "has opened no event yet");
 		return;
 	}
 	while (count < 1023 &&
 	       posixtrace_get_process_event(p->pid, count, &id, names[count]) == 0) {
 		if (!strcmp(names[count], p->d->event)) {
-			ptrc_doctor_say(p->d, PTRC_DOCTOR_OK, "event", p->thing, NULL,
-					"has opened %s", p->d->event);
+			ptrc_doctor_ok(p->d, "event", p->thing, "has opened %s",
+				       p->d->event);
 			return;
 		}
 		ptrc_nearest_offer(&nearest, p->d->event, names[count]);
 		count++;
 	}
-	ptrc_doctor_say(p->d, PTRC_DOCTOR_PROBLEM, "event", p->thing, NULL,
-			"has not opened an event %s%s", p->d->event,
-			ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	ptrc_doctor_problem(p->d, "event", p->thing, NULL, "has not opened an event %s%s",
+			    p->d->event,
+			    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
 void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
@@ -363,35 +360,33 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 	if (!read_status(&p) && !error)
 		error = ESRCH;
 	if (error == ESRCH) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "process", p.thing, NULL,
-				p.state == 'Z' ? "has ended" : "no such process");
+		ptrc_doctor_problem(d, "process", p.thing, NULL,
+				    p.state == 'Z' ? "has ended" : "no such process");
 		return;
 	}
 	if (p.uid >= 0 && geteuid() != 0 && (uid_t)p.uid != geteuid()) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "user", p.thing,
-				"trace it as that user, or as root",
-				"runs as user %ld; you are %lu", p.uid,
-				(unsigned long)geteuid());
+		ptrc_doctor_problem(
+			d, "user", p.thing, "trace it as that user, or as root",
+			"runs as user %ld; you are %lu", p.uid, (unsigned long)geteuid());
 		return;
 	}
 	if (error) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "process", p.thing, NULL,
-				"cannot be looked at: %s",
-				error == EPERM
-					? "it, or its directory in /dev/shm, is not "
-					  "yours to use"
-					: strerror(error));
+		ptrc_doctor_problem(
+			d, "process", p.thing, NULL, "cannot be looked at: %s",
+			error == EPERM ? "it, or its directory in /dev/shm, is not "
+					 "yours to use"
+				       : strerror(error));
 		return;
 	}
 	if (p.state == 'T' || p.state == 't')
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "process", p.thing,
-				"continue it: kill -CONT", "is stopped");
+		ptrc_doctor_note(d, "process", p.thing, "continue it: kill -CONT",
+				 "is stopped");
 	if (!check_place(&p))
 		return;
 	check_library(&p);
 	if (p.seccomp == 2)
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_NOTE, "seccomp", p.thing,
+		ptrc_doctor_note(
+			d, "seccomp", p.thing,
 			"call posixtrace_attach() before the filter is set",
 			"has a seccomp filter, which may forbid what a first event does");
 	check_names(&p);

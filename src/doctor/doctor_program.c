@@ -278,15 +278,14 @@ static void check_privileged(struct ptrc_doctor *d, const char *path)
 		return;
 	if (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
 	    ((st.st_mode & S_ISGID) && st.st_gid != getgid()))
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_PROBLEM, "privileged", path,
-			"trace a copy of it without that bit",
+		ptrc_doctor_problem(
+			d, "privileged", path, "trace a copy of it without that bit",
 			"is set-user-ID or set-group-ID: such programs are never traced");
 	else if (getuid() != 0 &&
 		 getxattr(path, "security.capability", value, sizeof(value)) > 0)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "privileged", path,
-				"trace a copy of it without them",
-				"gives capabilities: such programs are never traced");
+		ptrc_doctor_problem(d, "privileged", path,
+				    "trace a copy of it without them",
+				    "gives capabilities: such programs are never traced");
 }
 
 static void check_event_text(struct ptrc_doctor *d, const char *path)
@@ -296,8 +295,8 @@ static void check_event_text(struct ptrc_doctor *d, const char *path)
 	if (fd < 0)
 		return;
 	if (*d->event && strlen(d->event) < 255 && !has_texts(fd, &d->event, 1))
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_NOTE, "event", path, NULL,
+		ptrc_doctor_note(
+			d, "event", path, NULL,
 			"does not have the name %s in it; the name may be in a library, "
 			"or be composed while the program runs",
 			d->event);
@@ -312,33 +311,32 @@ static void say_library(struct ptrc_doctor *d, const char *path,
 	switch (library) {
 	case PTRC_DOCTOR_LIBRARY_STATIC:
 	case PTRC_DOCTOR_LIBRARY_SHARED:
-		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "library", path, NULL,
-				"has the library in it, %s",
-				library == PTRC_DOCTOR_LIBRARY_STATIC
-					? "linked statically"
-					: "as a shared one");
+		ptrc_doctor_ok(d, "library", path, "has the library in it, %s",
+			       library == PTRC_DOCTOR_LIBRARY_STATIC ? "linked statically"
+								     : "as a shared one");
 		break;
 	case PTRC_DOCTOR_LIBRARY_MISSING:
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "library", path,
-				"install it where the loader looks (ldconfig), or set "
-				"LD_LIBRARY_PATH",
-				"needs libposixtrace, which cannot be found");
+		ptrc_doctor_problem(
+			d, "library", path,
+			"install it where the loader looks (ldconfig), or set "
+			"LD_LIBRARY_PATH",
+			"needs libposixtrace, which cannot be found");
 		break;
 	case PTRC_DOCTOR_LIBRARY_ALIEN:
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_PROBLEM, "library", path, NULL,
+		ptrc_doctor_problem(
+			d, "library", path, NULL,
 			"is no program of this machine, or the loader refuses it");
 		break;
 	case PTRC_DOCTOR_LIBRARY_UNKNOWN:
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_NOTE, "library", path, NULL,
+		ptrc_doctor_note(
+			d, "library", path, NULL,
 			"cannot be read, or names a loader that is not the system's, so "
 			"it is not known whether it has the library");
 		break;
 	default:
 		if (preload && strstr(preload, "libposixtrace"))
-			ptrc_doctor_say(d, PTRC_DOCTOR_OK, "library", path, NULL,
-					"gets the library by LD_PRELOAD");
+			ptrc_doctor_ok(d, "library", path,
+				       "gets the library by LD_PRELOAD");
 		else
 			ptrc_doctor_say(
 				d, is_script ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM,
@@ -358,16 +356,16 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 	int error = ptrc_command_find(argv[0], path);
 
 	if (error) {
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "command", argv[0], NULL, "%s",
-				error == ENOENT ? "no such command"
-				: !stat(argv[0], &st) && S_ISDIR(st.st_mode)
-					? "is a directory"
-					: strerror(error));
+		ptrc_doctor_problem(d, "command", argv[0], NULL, "%s",
+				    error == ENOENT ? "no such command"
+				    : !stat(argv[0], &st) && S_ISDIR(st.st_mode)
+					    ? "is a directory"
+					    : strerror(error));
 		return;
 	}
 	for (int i = 0; i < INTERPRETERS_MAX && find_interpreter(path, next); i++) {
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_NOTE, "command", path, NULL,
+		ptrc_doctor_note(
+			d, "command", path, NULL,
 			"is a script: what it starts is traced if it has the library; "
 			"the script itself can use ptrace-event. %s runs it",
 			next);

@@ -27,7 +27,6 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status,
 		     const char *check, const char *thing, const char *advice,
 		     const char *format, ...)
 {
-	struct ptrc_json j = {.buffer = d->out, .is_first = true};
 	char message[2048];
 	va_list values;
 
@@ -38,15 +37,15 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status,
 	vsnprintf(message, sizeof(message), format, values);
 	va_end(values);
 	if (d->is_json) {
-		ptrc_json_open(&j, NULL, '{');
-		ptrc_json_u64(&j, "version", 1);
+		struct ptrc_json j = ptrc_json_begin(d->out);
+
 		ptrc_json_text(&j, "check", check);
 		ptrc_json_text(&j, "status", words[status]);
 		ptrc_json_bytes(&j, "thing", thing, strlen(thing));
 		ptrc_json_bytes(&j, "message", message, strlen(message));
 		if (advice)
 			ptrc_json_bytes(&j, "advice", advice, strlen(advice));
-		ptrc_json_close(&j, '}');
+		ptrc_json_end(&j);
 	} else {
 		ptrc_buffer_format(d->out, "%-7s  ", words[status]);
 		ptrc_text_put(d->out, thing, strlen(thing));
@@ -56,8 +55,8 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status,
 			ptrc_buffer_text(d->out, "; ");
 			ptrc_text_put(d->out, advice, strlen(advice));
 		}
+		ptrc_buffer_char(d->out, '\n');
 	}
-	ptrc_buffer_char(d->out, '\n');
 	/* The next check may take seconds: the user shall see this finding before. */
 	ptrc_output_write(d->out);
 }

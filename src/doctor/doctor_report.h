@@ -38,6 +38,11 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 		     const char *thing, const char *advice, const char *format, ...)
 	__attribute__((format(printf, 6, 7), nonnull(1, 3, 4, 6)));
 
+#define ptrc_doctor_ok(d, check, thing, ...) \
+	ptrc_doctor_say(d, PTRC_DOCTOR_OK, check, thing, NULL, __VA_ARGS__)
+#define ptrc_doctor_note(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, __VA_ARGS__)
+#define ptrc_doctor_problem(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, __VA_ARGS__)
+
 /* Writes a size as users read it, "12 KiB" or "3.4 GiB", and returns the text. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
 

@@ -22,8 +22,8 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 	if (!s->has_log)
 		return;
 	if (stat(s->log, &st)) {
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_PROBLEM, "log", s->log,
+		ptrc_doctor_problem(
+			d, "log", s->log,
 			"make another session; what is written meanwhile is gone with "
 			"this one",
 			"the log of session %s is not there any more: %s", s->name,
@@ -31,8 +31,8 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 		return;
 	}
 	if (s->is_log_gone) {
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_PROBLEM, "log", s->log,
+		ptrc_doctor_problem(
+			d, "log", s->log,
 			"make another session; what is written meanwhile is gone with "
 			"this one",
 			"is not the file any more that session %s writes to", s->name);
@@ -54,9 +54,9 @@ static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state 
 		if (posixtrace_get_process_stream(s->target, i, &stream,
 						  sizeof(stream)) == 0 &&
 		    stream.pt_controller == s->controller && !stream.pt_is_kept)
-			ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "keeper", s->name,
-					"ptrace-flush starts another",
-					"the process that writes its log was killed");
+			ptrc_doctor_problem(d, "keeper", s->name,
+					    "ptrace-flush starts another",
+					    "the process that writes its log was killed");
 }
 
 static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state *s)
@@ -69,20 +69,21 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	ptrc_doctor_status(d, s->name, s->name, &s->status,
 			   s->attributes.stream_full_policy, s->has_log);
 	if (!s->is_target_alive)
-		ptrc_doctor_say(
-			d, PTRC_DOCTOR_PROBLEM, "target", s->name,
+		ptrc_doctor_problem(
+			d, "target", s->name,
 			"if no process that it started is still to be traced, end the "
 			"session: ptrace-shutdown",
 			"process %d, which it traces, has ended", s->target);
 	if (s->counts.pt_lost_events || s->counts.pt_log_lost_events)
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "lost", s->name,
-				"use a larger --stream-min-size or --log-max-size",
-				"%lu events were lost in the stream, %lu in the log",
-				s->counts.pt_lost_events, s->counts.pt_log_lost_events);
+		ptrc_doctor_note(d, "lost", s->name,
+				 "use a larger --stream-min-size or --log-max-size",
+				 "%lu events were lost in the stream, %lu in the log",
+				 s->counts.pt_lost_events, s->counts.pt_log_lost_events);
 	if (s->has_log && s->counts.pt_stream_bytes && !s->counts.pt_log_events)
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "flush", s->name, advice,
-				"%s of events are in the stream, and none in the log yet",
-				ptrc_doctor_size(s->counts.pt_stream_bytes, text));
+		ptrc_doctor_note(
+			d, "flush", s->name, advice,
+			"%s of events are in the stream, and none in the log yet",
+			ptrc_doctor_size(s->counts.pt_stream_bytes, text));
 	check_log_file(d, s);
 }
 
@@ -117,45 +118,46 @@ static void check_event(struct ptrc_doctor *d, const char *session)
 		if (!fnmatch(types.globs[i], d->event, 0))
 			glob = types.globs[i];
 	if (type && type->events)
-		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "event", session, NULL,
-				"%s happened %llu times", d->event,
-				(unsigned long long)type->events);
+		ptrc_doctor_ok(d, "event", session, "%s happened %llu times", d->event,
+			       (unsigned long long)type->events);
 	if (type && type->is_filtered)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", session,
-				say_remove(advice, "", session, d->event),
-				"filters out %s", d->event);
+		ptrc_doctor_problem(d, "filtered", session,
+				    say_remove(advice, "", session, d->event),
+				    "filters out %s", d->event);
 	else if (type && !type->events)
-		ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, "event", session, NULL,
-				"%s was opened, but has not happened while it was traced",
-				d->event);
+		ptrc_doctor_note(
+			d, "event", session, NULL,
+			"%s was opened, but has not happened while it was traced",
+			d->event);
 	else if (!type && glob)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", session,
-				say_remove(advice, "--new ", session, glob),
-				"will filter out %s when it is opened, because of %s",
-				d->event, glob);
+		ptrc_doctor_problem(d, "filtered", session,
+				    say_remove(advice, "--new ", session, glob),
+				    "will filter out %s when it is opened, because of %s",
+				    d->event, glob);
 	else if (!type && types.is_all_filtered)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "filtered", session,
-				say_remove(advice, "--new ", session, d->event),
-				"filters out all events that are still to be opened");
+		ptrc_doctor_problem(d, "filtered", session,
+				    say_remove(advice, "--new ", session, d->event),
+				    "filters out all events that are still to be opened");
 	if (!type)
-		ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "event", session, NULL,
-				"no process in it has opened an event %s%s", d->event,
-				ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+		ptrc_doctor_problem(
+			d, "event", session, NULL,
+			"no process in it has opened an event %s%s", d->event,
+			ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	ptrc_session_types_free(&types);
 }
 
 static void say_error(struct ptrc_doctor *d, const char *name, int error)
 {
-	ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, "session", name,
-			error == ECONNREFUSED
-				? "its log, if it had one, is complete; the name is free"
-			: error == ETIMEDOUT
-				? "see whether it is stopped, kill -CONT it; or "
-				  "kill it: its log will be complete"
-				: NULL,
-			"%s",
-			error == ECONNREFUSED ? "its controller was killed"
-					      : ptrc_session_explain(error));
+	ptrc_doctor_problem(
+		d, "session", name,
+		error == ECONNREFUSED
+			? "its log, if it had one, is complete; the name is free"
+		: error == ETIMEDOUT ? "see whether it is stopped, kill -CONT it; or "
+				       "kill it: its log will be complete"
+				     : NULL,
+		"%s",
+		error == ECONNREFUSED ? "its controller was killed"
+				      : ptrc_session_explain(error));
 }
 
 bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)
@@ -190,6 +192,5 @@ void ptrc_doctor_sessions(struct ptrc_doctor *d)
 			check_session(d, &all->replies[i].state);
 	}
 	if (!all->count)
-		ptrc_doctor_say(d, PTRC_DOCTOR_OK, "session", "sessions", NULL,
-				"none exists");
+		ptrc_doctor_ok(d, "session", "sessions", "none exists");
 }

@@ -74,23 +74,18 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 static void put_json(struct ptrc_buffer *b, const char *name, const char *command,
 		     const struct result *r)
 {
-	struct ptrc_json j = {b, true};
+	struct ptrc_json j = ptrc_json_begin(b);
 
-	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_bytes(&j, "session", name, strlen(name));
 	ptrc_json_text(&j, "command", command);
 	ptrc_json_i64(&j, "error", r->error);
 	if (r->error)
 		ptrc_json_text(&j, "message", r->reason);
 	if (r->has_losses) {
-		ptrc_json_open(&j, "losses", '{');
 		ptrc_losses_json(&r->losses, &j);
-		ptrc_json_close(&j, '}');
 		ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&r->losses));
 	}
-	ptrc_json_close(&j, '}');
-	ptrc_buffer_char(b, '\n');
+	ptrc_json_end(&j);
 }
 
 int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *cli,

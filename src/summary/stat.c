@@ -417,10 +417,8 @@ static void put_types_json(struct ptrc_json *j, const struct ptrc_stat *s)
 
 void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
 {
-	struct ptrc_json j = {b, true};
+	struct ptrc_json j = ptrc_json_begin(b);
 
-	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_text(&j, "kind", s->is_session ? "session" : "log");
 	if (s->is_session) {
 		ptrc_json_text(&j, "session", s->thing);
@@ -438,12 +436,9 @@ void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
 		if (groups[i].key)
 			ptrc_json_close(&j, '}');
 	}
-	ptrc_json_open(&j, "losses", '{');
 	ptrc_losses_json(&s->losses, &j);
-	ptrc_json_close(&j, '}');
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&s->losses));
 	put_rates_json(&j, s);
 	put_types_json(&j, s);
-	ptrc_json_close(&j, '}');
-	ptrc_buffer_char(b, '\n');
+	ptrc_json_end(&j);
 }

@@ -48,9 +48,7 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 		ptrc_json_bytes(&j, d->session ? "session" : "log", r->path,
 				strlen(r->path));
 		ptrc_json_u64(&j, "read", r->read_count);
-		ptrc_json_open(&j, "losses", '{');
 		ptrc_losses_json(&d->sources[i].losses, &j);
-		ptrc_json_close(&j, '}');
 		ptrc_json_close(&j, '}');
 	}
 	ptrc_json_close(&j, ']');

@@ -141,6 +141,7 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 
 void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 {
+	ptrc_json_open(j, "losses", '{');
 	ptrc_json_u64(j, "stream_events", l->stream_events);
 	ptrc_json_u64(j, "log_events", l->log_events);
 	ptrc_json_bool(j, "unknown", l->is_overrun || l->is_rest_unshown);
@@ -150,4 +151,5 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_u64(j, "unwritten_events", l->unwritten_events);
 	ptrc_json_u64(j, "unreadable_events", l->unreadable_events);
 	ptrc_json_u64(j, "unshown_events", l->unshown_events);
+	ptrc_json_close(j, '}');
 }

@@ -66,7 +66,7 @@ bool ptrc_losses_is_any(const struct ptrc_losses *);
 /* Prints a message for each kind of loss. */
 void ptrc_losses_report(const struct ptrc_losses *, const char *thing);
 
-/* Puts members of the open object. */
+/* Puts the member "losses" of the open object. */
 void ptrc_losses_json(const struct ptrc_losses *, struct ptrc_json *);
 
 #endif
