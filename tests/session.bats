@@ -218,29 +218,43 @@ stand_still() {
 	[ "$(events run.log traced.event)" -eq 10 ]
 }
 
+# Every command, with a session that answers that kind of nonsense; in a directory of its own.
+meet_nonsense() {
+	local kind=$1 name=$me.$1 c line
+	mkdir "$kind" && cd "$kind" || return 1
+	"$peer" listen "$name" "$kind" >listening 3>&- &
+	local listener=$!
+	wait_until grep -q listening listening || return 1
+	for c in start stop flush clear shutdown stat events filter doctor list; do
+		case $c in
+		list) line=ptrace-list ;;
+		*) line="ptrace-$c $name" ;;
+		esac
+		# shellcheck disable=SC2086
+		run_split timeout 15 $line
+		echo "$kind: $line: $status" >>told
+		# One with a state says that it has lost much, in four ways. The list meets the
+		# others, too.
+		[ "$status" -le 3 ] || return 1
+		[ "$c" = list ] || [ "$(wc -l <stderr.txt)" -le 4 ] || return 1
+		[ "$kind" = state ] || [ "$status" -le 1 ] || return 1
+	done
+	run_split timeout 15 "$peer" follow "$name"
+	[ "$status" -le 1 ] || return 1
+	kill "$listener"
+	wait "$listener" || true
+	rm -f "/dev/shm/posixtrace-$EUID/c.$name"
+}
+
+# All kinds side by side, as commands wait for an answer of some of them.
 @test "a session that answers nonsense: every command says so and ends" {
+	local kind running=
 	for kind in close short long magic version size page pages state follow; do
-		"$peer" listen "$me.x" "$kind" >listening 3>&- &
-		listener=$!
-		pids="$pids $listener"
-		wait_until grep -q listening listening
-		for c in start stop flush clear shutdown stat events filter doctor list; do
-			case $c in
-			list) line=ptrace-list ;;
-			*) line="ptrace-$c $me.x" ;;
-			esac
-			# shellcheck disable=SC2086
-			run_split timeout 10 $line
-			# One with a state says that it has lost much, in four ways.
-			[ "$status" -le 3 ]
-			[ "$(wc -l <stderr.txt)" -le 4 ]
-			[ "$kind" = state ] || [ "$status" -le 1 ]
-		done
-		run_split timeout 10 "$peer" follow "$me.x"
-		[ "$status" -le 1 ]
-		kill "$listener"
-		wait "$listener" || true
-		rm -f "/dev/shm/posixtrace-$EUID/c.$me.x"
+		meet_nonsense "$kind" 3>&- &
+		running="$running $!"
+	done
+	for kind in $running; do
+		wait "$kind" || { tail -n 1 ./*/told; false; }
 	done
 }
 
