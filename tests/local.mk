@@ -60,6 +60,7 @@ ptrc_sh_tests = \
 	%D%/format.sh \
 	%D%/header.sh \
 	%D%/install.sh \
+	%D%/layers.sh \
 	%D%/linkage.sh \
 	%D%/manual.sh \
 	%D%/symbols.sh \
@@ -171,7 +172,7 @@ check_PROGRAMS += %D%/prog_emit
 noinst_HEADERS += %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
 EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/tap.sh
-EXTRA_DIST += %D%/driver %D%/isolated %D%/layers.sh
+EXTRA_DIST += %D%/driver %D%/isolated
 CLEANFILES += %D%/lock
 
 # Packaging is seldom broken, and takes half a minute: not in the quick run.
@@ -185,6 +186,7 @@ ptrc_unsanitized_tests = \
 	%D%/format.sh \
 	%D%/header.sh \
 	%D%/install.sh \
+	%D%/layers.sh \
 	%D%/linkage.sh \
 	%D%/manual.sh \
 	%D%/symbols.sh \
