@@ -37,7 +37,8 @@ ptrc_headers += \
 	%D%/base/shmdir.h \
 	%D%/base/limit.h \
 	%D%/base/sys.h \
-	%D%/base/thread_life.h
+	%D%/base/thread_life.h \
+	%D%/base/tid_lock.h
 
 # What a trace is made of: attributes, sets of event types, names, records, their order.
 ptrc_library_sources += \

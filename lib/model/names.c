@@ -13,7 +13,7 @@
 #include "lib/base/file.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
-#include "lib/base/thread_life.h"
+#include "lib/base/tid_lock.h"
 
 /* Bytes of the file that are locked: all users share the first, the one that registers a
  * name has the other to itself. */
@@ -21,7 +21,7 @@
 #define WRITER_BYTE (UINT64_C(1) << 40)
 
 /* How long to wait for another thread that registers without a lock on the file. */
-#define WRITER_WAIT_NS UINT64_C(1000000000)
+#define WRITER_WAIT_NS INT64_C(1000000000)
 
 #define MAP_BYTES sizeof(struct ptrc_names_object)
 #define PAGE_BYTES UINT64_C(4096)
@@ -82,23 +82,9 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 /* The second lock, which also keeps out processes that could not lock the file. */
 static int lock_writer(struct ptrc_names_object *object)
 {
-	uint32_t self = (uint32_t)ptrc_sys_gettid(), seen = 0;
-	uint64_t waited = 0;
+	uint32_t holder;
 
-	while (!atomic_compare_exchange_strong_explicit(&object->writer, &seen, self,
-							memory_order_acquire,
-							memory_order_relaxed)) {
-		/* Its holder has died: the next round takes the lock from it, if no other
-		 * thread was faster. */
-		if (ptrc_thread_is_gone((int)seen))
-			continue;
-		if (waited > WRITER_WAIT_NS)
-			return ENOMEM;
-		ptrc_file_sleep_ns(100000);
-		waited += 100000;
-		seen = 0;
-	}
-	return 0;
+	return ptrc_tid_lock(&object->writer, WRITER_WAIT_NS, &holder) ? 0 : ENOMEM;
 }
 
 /* Under the locks. fd is -1 if the file is unlinked. */
@@ -169,7 +155,7 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 		error = lock_writer(n->object);
 	if (!error) {
 		error = append(n->object, fd, name, id);
-		atomic_store_explicit(&n->object->writer, 0, memory_order_release);
+		ptrc_tid_unlock(&n->object->writer);
 	}
 	if (fd >= 0) {
 		ptrc_file_lock(fd, F_UNLCK, WRITER_BYTE, 1);

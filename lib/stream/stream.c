@@ -13,7 +13,7 @@
 
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
-#include "lib/base/thread_life.h"
+#include "lib/base/tid_lock.h"
 #include "lib/model/eventset.h"
 #include "lib/stream/barrier.h"
 #include "lib/stream/chunk.h"
@@ -24,8 +24,7 @@
 #include "lib/stream/type_counts.h"
 #include "lib/stream/wake.h"
 
-/* A thread that has held state_lock for so long was stopped; or nobody holds it, and the
- * memory is damaged. */
+/* After so long the lock is taken from a thread that does not seem to go on. */
 #define STATE_WAIT_NS INT64_C(2000000000)
 
 /* ---- mapping ---- */
@@ -139,44 +138,21 @@ static void store_filter(struct ptrc_stream_header *h, const uint64_t bits[17])
 
 /* ---- start, stop ---- */
 
-static bool waited_too_long(int64_t *since)
-{
-	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
-
-	if (*since == 0)
-		*since = now;
-	return now - *since > STATE_WAIT_NS;
-}
-
 /* Controller and keeper both change the stream's state, as the keeper restarts it. They
- * hold this lock for microseconds; writers never take it. */
+ * hold this lock for microseconds; writers never take it. If its holder died, complete()
+ * does the rest of what it had begun. */
 static void lock_state(struct ptrc_stream_header *h)
 {
-	uint32_t mine = (uint32_t)ptrc_sys_gettid();
-	int64_t since = 0;
+	uint32_t holder;
 
-	for (unsigned tries = 1;; tries++) {
-		uint32_t seen = 0;
-
-		if (atomic_compare_exchange_strong_explicit(&h->state_lock, &seen, mine,
-							    memory_order_acquire,
-							    memory_order_relaxed))
+	while (!ptrc_tid_lock(&h->state_lock, STATE_WAIT_NS, &holder))
+		if (ptrc_tid_lock_take(&h->state_lock, &holder))
 			return;
-		/* If its holder is dead, complete() does the rest of what it had
-		 * begun. */
-		if (tries % 64 == 0 &&
-		    (ptrc_thread_is_dead((int)seen) || waited_too_long(&since)) &&
-		    atomic_compare_exchange_strong_explicit(&h->state_lock, &seen, mine,
-							    memory_order_acquire,
-							    memory_order_relaxed))
-			return;
-		ptrc_file_yield(tries);
-	}
 }
 
 static void unlock_state(struct ptrc_stream_header *h)
 {
-	atomic_store_explicit(&h->state_lock, 0, memory_order_release);
+	ptrc_tid_unlock(&h->state_lock);
 }
 
 /* The run has its START and its number. What is left of its start: the status, and then

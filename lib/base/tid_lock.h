@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lock in shared memory, among threads of several processes, for sections of microseconds. It
+ * holds the number of the thread that has it; 0 if it is free. When that thread is dead the next
+ * one takes the lock over, and finds what the dead one had half done. Raw system calls only.
+ */
+#ifndef PTRC_LIB_BASE_TID_LOCK_H
+#define PTRC_LIB_BASE_TID_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "lib/base/file.h"
+#include "lib/base/sys.h"
+#include "lib/base/thread_life.h"
+
+static inline bool ptrc_tid_lock_take(_Atomic uint32_t *lock, uint32_t *holder)
+{
+	return atomic_compare_exchange_strong_explicit(
+		lock, holder, (uint32_t)ptrc_sys_gettid(), memory_order_acquire,
+		memory_order_relaxed);
+}
+
+/* False: a living thread, *holder, has had the lock for wait_ns. Then it was stopped; or no
+ * thread has the lock, and the memory is damaged. */
+static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns,
+				 uint32_t *holder)
+{
+	struct timespec now;
+	int64_t begin_ns = 0, now_ns;
+
+	for (unsigned tries = 1;; tries++) {
+		*holder = 0;
+		if (ptrc_tid_lock_take(lock, holder))
+			return true;
+		if (tries % 64 == 0) {
+			if (ptrc_thread_is_dead((int)*holder) &&
+			    ptrc_tid_lock_take(lock, holder))
+				return true;
+			ptrc_sys(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+			now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+			if (begin_ns == 0)
+				begin_ns = now_ns;
+			if (now_ns - begin_ns > wait_ns)
+				return false;
+		}
+		ptrc_file_yield(tries);
+	}
+}
+
+static inline void ptrc_tid_unlock(_Atomic uint32_t *lock)
+{
+	atomic_store_explicit(lock, 0, memory_order_release);
+}
+
+#endif
