@@ -117,6 +117,7 @@ ptrc_headers += \
 	%D%/log/log_output.h \
 	%D%/log/log_packet.h \
 	%D%/log/log_reader.h \
+	%D%/log/log_records.h \
 	%D%/log/log_ring.h \
 	%D%/log/log_state.h \
 	%D%/log/log_stream.h \

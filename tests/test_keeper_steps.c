@@ -115,7 +115,8 @@ static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
 		CHECK_OK(ptrc_stream_map(stream_fd, PTRC_ROLE_KEEPER, &k.stream));
 		guard(&k.stream, last);
 		CHECK_OK(ptrc_keeper_work_map(&k));
-		CHECK_OK(ptrc_keeper_work_open(&k, true));
+		CHECK_OK(
+			ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
 		ptrc_log_flush_recover(&k.writer, &k.stream);
 		if (is_flush) {
 			ptrc_stream_marker(&k.stream, POSIX_TRACE_FLUSH_START, NULL, 0);

@@ -368,7 +368,8 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 		note_place(work->stream.header);
 	reopen_log(work);
 	lock_log(work, PTRC_LOG_LOCK_KEEPER);
-	error = ptrc_keeper_work_open(work, task != PTRC_KEEPER_NEW);
+	error = ptrc_log_writer_init(&work->writer, work->stream.header, work->log_fd,
+				     task != PTRC_KEEPER_NEW);
 	if (error)
 		return error;
 	work->writer.give_up = give_up;

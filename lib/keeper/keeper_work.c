@@ -38,11 +38,6 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 	return 0;
 }
 
-int ptrc_keeper_work_open(struct ptrc_keeper_work *k, bool is_restart)
-{
-	return ptrc_log_writer_init(&k->writer, k->stream.header, k->log_fd, is_restart);
-}
-
 /* The number, from 1, of the run that ended for want of room and whose successor starts
  * when its events are flushed; 0: there is none. */
 static uint64_t run_to_restart(const struct ptrc_stream_header *h)

@@ -24,9 +24,6 @@ struct ptrc_keeper_work {
 
 /* Maps the stream and the names, as far as they are not mapped yet. ENOMEM, EINVAL. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work *k);
-/* Makes the writer ready, without writing. The log's descriptor must be nobody else's. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_keeper_work_open(struct ptrc_keeper_work *k, bool is_restart);
 
 /* Each of these returns the error number of a failed write, or ENOMEM. */
 

@@ -8,6 +8,7 @@
 
 #include "lib/base/heap.h"
 #include "lib/log/log_layout.h"
+#include "lib/log/log_records.h"
 #include "lib/base/sys.h"
 
 int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more)
@@ -60,41 +61,18 @@ static const struct ptrc_record *record_at(const struct ptrc_log_batch *b, uint6
 	return (const struct ptrc_record *)(const void *)(b->data.bytes + off);
 }
 
-/* Is there a whole record between the two offsets? */
-static bool is_whole(const struct ptrc_log_batch *b, uint64_t off, uint64_t end)
-{
-	return end - off >= sizeof(struct ptrc_record) &&
-	       ptrc_record_size(record_at(b, off)) <= end - off;
-}
-
-static int64_t time_of(const struct ptrc_record *r, int64_t base_ns)
-{
-	int64_t ns;
-
-	if (!(r->id_flags & PTRC_REC_FULLSTAMP))
-		return (int64_t)((uint64_t)base_ns + r->delta);
-	memcpy(&ns, r + 1, sizeof(ns));
-	return ns;
-}
-
-/* Moves the cursor over CONTEXT records to the next event and notes its time. False at
- * the end. */
+/* Moves the cursor to the next event and notes its time. False at the end. */
 static bool find_event(const struct ptrc_log_batch *b, struct ptrc_log_stretch *stretch)
 {
-	while (stretch->pos < stretch->end && is_whole(b, stretch->pos, stretch->end)) {
-		const struct ptrc_record *r = record_at(b, stretch->pos);
+	const uint8_t *pos = b->data.bytes + stretch->pos;
+	bool is_found =
+		ptrc_log_find_event(&pos, b->data.bytes + stretch->end, stretch->base_ns,
+				    &stretch->next_ns, &stretch->origin);
 
-		if (!(r->id_flags & PTRC_REC_CONTEXT)) {
-			stretch->next_ns = time_of(r, stretch->base_ns);
-			return true;
-		}
-		if (ptrc_record_len(r) >= sizeof(stretch->origin))
-			memcpy(&stretch->origin, (const uint8_t *)r + ptrc_record_head(r),
-			       sizeof(stretch->origin));
-		stretch->pos += ptrc_record_size(r);
-	}
-	stretch->end = stretch->pos;
-	return false;
+	stretch->pos = (uint64_t)(pos - b->data.bytes);
+	if (!is_found)
+		stretch->end = stretch->pos;
+	return is_found;
 }
 
 static bool is_counted(const struct ptrc_record *r)

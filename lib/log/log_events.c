@@ -75,20 +75,6 @@ static int add_stop(struct ptrc_log_writer *w, int64_t ns)
 	return error ? error : ptrc_log_buffer_add(&w->out, record, sizeof(record));
 }
 
-int ptrc_log_events_append(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
-{
-	int error = ptrc_log_packet_end(w, 0, p);
-
-	if (!error)
-		error = ptrc_log_append(w, w->out.bytes, w->out.used);
-	if (error)
-		return error;
-	w->state.seq++;
-	w->state.events += p->events;
-	w->state.bytes += p->bytes;
-	return 0;
-}
-
 static bool filter_is_empty(const uint64_t filter[17])
 {
 	for (int i = 0; i < 17; i++)
@@ -120,28 +106,39 @@ static int slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 	return error;
 }
 
-/* Ends the EVENTS packet in w->out and writes it to its place in the ring. */
-static int write_ring_events(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
+/* Finds a place in the ring for the packet in w->out, and fills in its struct ptrc_log_ring,
+ * which tells what is lost by that. */
+static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_facts *p,
+			 uint64_t *place)
 {
-	uint64_t place;
 	struct ptrc_log_ring info;
-	int error;
+	int error = 0;
 
 	if (w->state.offset + w->out.used > w->ring_size &&
-	    !(w->state.flags & PTRC_LOG_STATE_WRAPPED)) {
+	    !(w->state.flags & PTRC_LOG_STATE_WRAPPED))
 		error = ptrc_log_names_before_wrap(w);
-		if (error)
-			return error;
-	}
-	place = ptrc_log_ring_place(w, w->out.used, p->bytes);
+	if (error)
+		return error;
+	*place = ptrc_log_ring_place(w, w->out.used, p->bytes);
 	info = (struct ptrc_log_ring){.oldest_seq = w->state.oldest_seq,
 				      .lost_first_ns = w->state.lost_first_ns,
 				      .lost_last_ns = w->state.lost_last_ns,
 				      .lost_events = w->state.overwritten_events};
 	memcpy(w->out.bytes + sizeof(struct ptrc_log_packet), &info, sizeof(info));
-	error = ptrc_log_packet_end(w, 0, p);
+	return 0;
+}
+
+int ptrc_log_events_write(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
+{
+	bool is_ring = w->kind == PTRC_LOG_RING;
+	uint64_t place = 0;
+	int error = is_ring ? place_in_ring(w, p, &place) : 0;
+
 	if (!error)
-		error = ptrc_log_ring_write(w, place, p);
+		error = ptrc_log_packet_end(w, 0, p);
+	if (!error)
+		error = is_ring ? ptrc_log_ring_write(w, place, p)
+				: ptrc_log_append(w, w->out.bytes, w->out.used);
 	if (error)
 		return error;
 	w->state.seq++;
@@ -265,8 +262,7 @@ static int write_batch(struct ptrc_log_writer *w)
 		}
 		if (p.bytes == 0)
 			continue;
-		error = w->kind == PTRC_LOG_RING ? write_ring_events(w, &p)
-						 : ptrc_log_events_append(w, &p);
+		error = ptrc_log_events_write(w, &p);
 		if (error)
 			return error;
 		w->last_ns = p.last_ns;

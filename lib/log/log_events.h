@@ -24,9 +24,9 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
  * again. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);
 
-/* Ends the EVENTS packet in w->out and appends it to a sequential log. */
+/* Ends the EVENTS packet in w->out and writes it. ENOMEM, or the error number of the write. */
 PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_events_append(struct ptrc_log_writer *w,
-					   const struct ptrc_log_facts *p);
+PTRC_MUST_CHECK int ptrc_log_events_write(struct ptrc_log_writer *w,
+					  const struct ptrc_log_facts *p);
 
 #endif

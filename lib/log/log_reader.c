@@ -34,21 +34,10 @@ struct window {
 static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to,
 		   uint64_t bytes)
 {
-	uint8_t *out = to;
+	size_t got = 0;
 
-	while (bytes) {
-		long n = ptrc_sys(SYS_pread64, r->fd, out,
-				  bytes < 1 << 30 ? bytes : 1 << 30, offset);
-
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
-			return EINVAL;
-		out += n;
-		offset += (uint64_t)n;
-		bytes -= (uint64_t)n;
-	}
-	return 0;
+	return ptrc_file_read(r->fd, to, bytes, offset, &got) || got != bytes ? EINVAL
+									      : 0;
 }
 
 /* Shows so many bytes of the file, moving the window if necessary. Null: it does not have

@@ -15,8 +15,8 @@
 #include "lib/base/heap.h"
 #include "lib/base/liveness.h"
 #include "lib/log/log_reader.h"
+#include "lib/log/log_records.h"
 #include "lib/model/names.h"
-#include "lib/model/record.h"
 #include "lib/model/sequencer.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
@@ -108,37 +108,9 @@ static void forget_done(struct ptrc_log_stream *l)
 	l->done = NULL;
 }
 
-static struct ptrc_record record_at(const uint8_t *pos)
-{
-	struct ptrc_record r;
-
-	memcpy(&r, pos, sizeof(r));
-	return r;
-}
-
-/* Moves the cursor over CONTEXT records to the next event. False at the end, or where the
- * records make no sense. */
 static bool find_event(struct cursor *c)
 {
-	while ((size_t)(c->end - c->pos) >= sizeof(struct ptrc_record)) {
-		struct ptrc_record r = record_at(c->pos);
-
-		if (ptrc_record_size(&r) > (size_t)(c->end - c->pos))
-			return false;
-		if (!(r.id_flags & PTRC_REC_CONTEXT)) {
-			if (r.id_flags & PTRC_REC_FULLSTAMP)
-				memcpy(&c->next_ns, c->pos + sizeof(r),
-				       sizeof(c->next_ns));
-			else
-				c->next_ns = (int64_t)((uint64_t)c->base_ns + r.delta);
-			return true;
-		}
-		if (ptrc_record_len(&r) >= sizeof(c->origin))
-			memcpy(&c->origin, c->pos + ptrc_record_head(&r),
-			       sizeof(c->origin));
-		c->pos += ptrc_record_size(&r);
-	}
-	return false;
+	return ptrc_log_find_event(&c->pos, c->end, c->base_ns, &c->next_ns, &c->origin);
 }
 
 static void close_position(struct ptrc_log_stream *l)
@@ -312,7 +284,7 @@ static bool is_filtered(const struct ptrc_log_stream *l, uint32_t id)
 /* Is the event at the cursor to be reported? */
 static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 {
-	struct ptrc_record r = record_at(c->pos);
+	struct ptrc_record r = ptrc_log_record_at(c->pos);
 	uint32_t id = ptrc_record_id(&r);
 
 	bool is_hidden = r.id_flags & PTRC_REC_HIDDEN;
@@ -339,7 +311,7 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 
 static void view_event(const struct cursor *c, struct ptrc_event_view *view)
 {
-	struct ptrc_record r = record_at(c->pos);
+	struct ptrc_record r = ptrc_log_record_at(c->pos);
 
 	memset(view, 0, sizeof(*view));
 	view->info.posix_event_id = ptrc_record_id(&r);
@@ -358,7 +330,7 @@ static void view_event(const struct cursor *c, struct ptrc_event_view *view)
 static void step(struct ptrc_log_stream *l)
 {
 	struct cursor *c = l->heap[0];
-	struct ptrc_record r = record_at(c->pos);
+	struct ptrc_record r = ptrc_log_record_at(c->pos);
 
 	l->is_admitted = false;
 	c->pos += ptrc_record_size(&r);

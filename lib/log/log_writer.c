@@ -180,7 +180,7 @@ static int write_clear(struct ptrc_log_writer *w, int64_t now_ns)
 	error = ptrc_log_packet_begin(w);
 	if (!error)
 		error = ptrc_log_buffer_add(&w->out, &mark, sizeof(mark));
-	return error ? error : ptrc_log_events_append(w, &p);
+	return error ? error : ptrc_log_events_write(w, &p);
 }
 
 int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
