@@ -99,7 +99,7 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-/* More conditions than anybody gives, and few enough for the stack. */
+/* More conditions than anybody gives. */
 enum { WHERE_MAX = 100 };
 
 /* What --around shows if neither --before nor --after is given. */
@@ -116,19 +116,6 @@ static struct ptrc_dump dump = {
 	.first_count = UINT64_MAX,
 	.last_count = UINT64_MAX,
 };
-
-/* The arguments of an option that names fields, in order: they are read when all of
- * --decode, which may stand behind them, is known. */
-struct text_list {
-	const char **texts;
-	size_t count;
-};
-
-static void add_text(struct text_list *l, const char *text)
-{
-	l->texts = ptrc_cli_reallocate(l->texts, (l->count + 1) * sizeof(*l->texts));
-	l->texts[l->count++] = text;
-}
 
 static void add_process(struct ptrc_select_numbers *numbers, const char *option,
 			const char *text)
@@ -207,10 +194,8 @@ static void read_layouts(const char *path)
 	}
 }
 
-/* Joins all conditions of --where to one. */
-static struct ptrc_where *make_where(const struct text_list *wheres)
+static void add_wheres(const struct ptrc_cli_texts *wheres)
 {
-	struct ptrc_where *all = NULL;
 	struct ptrc_cli_reason why;
 
 	if (wheres->count > WHERE_MAX)
@@ -221,9 +206,8 @@ static struct ptrc_where *make_where(const struct text_list *wheres)
 
 		if (!w)
 			ptrc_cli_usage("--where", "%s", why.text);
-		all = all ? ptrc_where_and(all, w) : w;
+		ptrc_select_add_where(&dump.select, w);
 	}
-	return all;
 }
 
 static bool is_colour_wanted(int when)
@@ -272,8 +256,9 @@ static void check_usage(int operands)
 static void parse(int argc, char **argv)
 {
 	static const char *const colours[] = {"auto", "always", "never", NULL};
-	struct text_list wheres = {0};
-	struct text_list fields = {0};
+	/* These are read at the end, as they name fields of --decode, which may follow. */
+	struct ptrc_cli_texts wheres = {0};
+	struct ptrc_cli_texts fields = {0};
 	const char *config = NULL;
 	struct ptrc_cli_reason why;
 	int colour = 0;
@@ -284,7 +269,7 @@ static void parse(int argc, char **argv)
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		switch (key) {
 		case 'e':
-			ptrc_select_add_glob(&dump.select, optarg);
+			ptrc_cli_add_text(&dump.select.globs, optarg);
 			break;
 		case KEY_USER:
 			dump.select.is_user = true;
@@ -311,7 +296,7 @@ static void parse(int argc, char **argv)
 			dump.after_ns = duration_of("--after", optarg);
 			break;
 		case KEY_WHERE:
-			add_text(&wheres, optarg);
+			ptrc_cli_add_text(&wheres, optarg);
 			break;
 		case KEY_FIRST:
 			dump.first_count =
@@ -332,7 +317,7 @@ static void parse(int argc, char **argv)
 			config = optarg;
 			break;
 		case KEY_FIELDS:
-			add_text(&fields, optarg);
+			ptrc_cli_add_text(&fields, optarg);
 			break;
 		case KEY_FORMAT:
 			dump.format.format = ptrc_cli_format(optarg);
@@ -359,7 +344,7 @@ static void parse(int argc, char **argv)
 		}
 	}
 	read_layouts(config);
-	dump.select.where = make_where(&wheres);
+	add_wheres(&wheres);
 	for (size_t i = 0; i < fields.count; i++)
 		if (!ptrc_event_fields(&dump.format, fields.texts[i], &dump.layouts,
 				       &why))

@@ -8,6 +8,9 @@
 
 #include "src/cli/message.h"
 
+/* The longest output of ptrc_buffer_u64(), _hex() and _time(). */
+enum { U64_MAX_BYTES = 20, HEX_MAX_BYTES = 18, TIME_MAX_BYTES = 48 };
+
 static const char hex_digits[] = "0123456789abcdef";
 
 void ptrc_buffer_free(struct ptrc_buffer *b)
@@ -37,7 +40,7 @@ void ptrc_buffer_blanks(struct ptrc_buffer *b, long count)
 
 void ptrc_buffer_u64(struct ptrc_buffer *b, uint64_t v)
 {
-	char digits[PTRC_U64_MAX_BYTES];
+	char digits[U64_MAX_BYTES];
 	char *p = digits + sizeof(digits);
 
 	do {
@@ -59,7 +62,7 @@ void ptrc_buffer_i64(struct ptrc_buffer *b, int64_t v)
 
 void ptrc_buffer_hex(struct ptrc_buffer *b, uint64_t v)
 {
-	char *p = ptrc_buffer_room(b, PTRC_HEX_MAX_BYTES);
+	char *p = ptrc_buffer_room(b, HEX_MAX_BYTES);
 	unsigned int digits = v ? (67 - (unsigned int)__builtin_clzll(v)) / 4 : 1;
 
 	p[0] = '0';
@@ -141,7 +144,7 @@ static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
 void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f,
 		      const struct timespec *t)
 {
-	char *p = ptrc_buffer_room(b, PTRC_TIME_MAX_BYTES);
+	char *p = ptrc_buffer_room(b, TIME_MAX_BYTES);
 
 	prepare_second(f, t);
 	memcpy(p, f->date, f->date_used);
@@ -169,7 +172,7 @@ void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f,
 		ptrc_buffer_i64(b, ns);
 		return;
 	}
-	p = ptrc_buffer_room(b, PTRC_TIME_MAX_BYTES);
+	p = ptrc_buffer_room(b, TIME_MAX_BYTES);
 	prepare_second(f, t);
 	memcpy(p, f->digits, f->digits_used);
 	p = put_nanoseconds(p + f->digits_used, t->tv_nsec);

@@ -25,13 +25,6 @@ struct ptrc_buffer {
 		NULL, 0, 0 \
 	}
 
-/* The longest output of ptrc_buffer_u64(), _hex() and _time(). */
-enum {
-	PTRC_U64_MAX_BYTES = 20,
-	PTRC_HEX_MAX_BYTES = 18,
-	PTRC_TIME_MAX_BYTES = 48,
-};
-
 void ptrc_buffer_free(struct ptrc_buffer *);
 
 /* The rare part of ptrc_buffer_room(). */

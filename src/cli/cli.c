@@ -327,3 +327,9 @@ enum ptrc_format ptrc_cli_format(const char *text)
 	return ptrc_cli_word("--format", text, words) ? PTRC_FORMAT_JSON
 						      : PTRC_FORMAT_TEXT;
 }
+
+void ptrc_cli_add_text(struct ptrc_cli_texts *l, const char *text)
+{
+	l->texts = ptrc_cli_reallocate(l->texts, (l->count + 1) * sizeof(*l->texts));
+	l->texts[l->count++] = text;
+}

@@ -94,6 +94,13 @@ uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low,
 			 uint64_t high);
 int ptrc_cli_word(const char *option, const char *text, const char *const *words);
 
+/* The arguments of an option that may be given several times, in order. Starts zeroed. */
+struct ptrc_cli_texts {
+	const char **texts;
+	size_t count;
+};
+void ptrc_cli_add_text(struct ptrc_cli_texts *, const char *text);
+
 /* The output formats of the commands that have --format. */
 enum ptrc_format {
 	PTRC_FORMAT_TEXT,

@@ -17,7 +17,9 @@ enum kind {
 	/* Two int64_t: seconds, nanoseconds. */
 	TIME,
 	STREAM_STATUS,
-	POLICY,
+	STREAM_FULL_POLICY,
+	LOG_FULL_POLICY,
+	INHERITANCE,
 	ERROR_NUMBER,
 };
 
@@ -36,8 +38,6 @@ struct field {
 	enum kind kind;
 	size_t offset;
 	unsigned int where;
-	/* The words of a POLICY. */
-	const struct ptrc_attributes_policy *policy;
 };
 
 struct group {
@@ -50,64 +50,57 @@ struct group {
 #define AT(member) offsetof(struct ptrc_stat, member)
 
 static const struct field session_fields[] = {
-	{"controller", "controller", I32, AT(controller), SESSION, NULL},
-	{"target", "target", I32, AT(target), SESSION, NULL},
-	{"target_alive", "target alive", FLAG, AT(is_target_alive), SESSION, NULL},
-	{"until_exit", "until exit", FLAG, AT(is_until_exit), SESSION, NULL},
+	{"controller", "controller", I32, AT(controller), SESSION},
+	{"target", "target", I32, AT(target), SESSION},
+	{"target_alive", "target alive", FLAG, AT(is_target_alive), SESSION},
+	{"until_exit", "until exit", FLAG, AT(is_until_exit), SESSION},
 	{0},
 };
 
 static const struct field attribute_fields[] = {
-	{"trace_name", "trace name", TEXT, AT(attributes.trace_name), ANY, NULL},
+	{"trace_name", "trace name", TEXT, AT(attributes.trace_name), ANY},
 	{"generation_version", "generation version", TEXT,
-	 AT(attributes.generation_version), ANY, NULL},
-	{"creation_time", "creation time", TIME, AT(attributes.creation_s), ANY, NULL},
+	 AT(attributes.generation_version), ANY},
+	{"creation_time", "creation time", TIME, AT(attributes.creation_s), ANY},
 	{"clock_resolution_ns", "clock resolution (ns)", I64,
-	 AT(attributes.clock_resolution_ns), ANY, NULL},
-	{"stream_min_size", "stream min size", U64, AT(attributes.stream_min_size), ANY,
-	 NULL},
-	{"stream_full_policy", "stream full policy", POLICY,
-	 AT(attributes.stream_full_policy), ANY, &ptrc_attributes_stream_full_policies},
-	{"max_data_size", "max data size", U64, AT(attributes.max_data_size), ANY, NULL},
-	{"inheritance", "inheritance", POLICY, AT(attributes.inheritance), ANY,
-	 &ptrc_attributes_inheritance_policies},
-	{"log_max_size", "log max size", U64, AT(attributes.log_max_size), ANY | WITH_LOG,
-	 NULL},
-	{"log_full_policy", "log full policy", POLICY, AT(attributes.log_full_policy),
-	 ANY | WITH_LOG, &ptrc_attributes_log_full_policies},
+	 AT(attributes.clock_resolution_ns), ANY},
+	{"stream_min_size", "stream min size", U64, AT(attributes.stream_min_size), ANY},
+	{"stream_full_policy", "stream full policy", STREAM_FULL_POLICY,
+	 AT(attributes.stream_full_policy), ANY},
+	{"max_data_size", "max data size", U64, AT(attributes.max_data_size), ANY},
+	{"inheritance", "inheritance", INHERITANCE, AT(attributes.inheritance), ANY},
+	{"log_max_size", "log max size", U64, AT(attributes.log_max_size),
+	 ANY | WITH_LOG},
+	{"log_full_policy", "log full policy", LOG_FULL_POLICY,
+	 AT(attributes.log_full_policy), ANY | WITH_LOG},
 	{0},
 };
 
 static const struct field status_fields[] = {
-	{"stream", "status", STREAM_STATUS, AT(status.posix_stream_status), ANY, NULL},
-	{"stream_full", "stream full", FLAG, AT(status.posix_stream_full_status), ANY,
-	 NULL},
+	{"stream", "status", STREAM_STATUS, AT(status.posix_stream_status), ANY},
+	{"stream_full", "stream full", FLAG, AT(status.posix_stream_full_status), ANY},
 	{"stream_overrun", "stream overrun", FLAG, AT(status.posix_stream_overrun_status),
-	 ANY, NULL},
+	 ANY},
 	{"flushing", "flushing", FLAG, AT(status.posix_stream_flush_status),
-	 ANY | WITH_LOG, NULL},
+	 ANY | WITH_LOG},
 	{"flush_error", "flush error", ERROR_NUMBER, AT(status.posix_stream_flush_error),
-	 ANY | WITH_LOG, NULL},
+	 ANY | WITH_LOG},
 	{"log_overrun", "log overrun", FLAG, AT(status.posix_log_overrun_status),
-	 ANY | WITH_LOG, NULL},
-	{"log_full", "log full", FLAG, AT(status.posix_log_full_status), ANY | WITH_LOG,
-	 NULL},
+	 ANY | WITH_LOG},
+	{"log_full", "log full", FLAG, AT(status.posix_log_full_status), ANY | WITH_LOG},
 	{0},
 };
 
 static const struct field count_fields[] = {
-	{"lost_events", "events lost (stream)", U64, AT(counts.pt_lost_events), ANY,
-	 NULL},
+	{"lost_events", "events lost (stream)", U64, AT(counts.pt_lost_events), ANY},
 	{"log_lost_events", "events lost (log)", U64, AT(counts.pt_log_lost_events),
-	 ANY | WITH_LOG, NULL},
-	{"log_events", "events in the log", U64, AT(counts.pt_log_events), ANY | WITH_LOG,
-	 NULL},
-	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), ANY | WITH_LOG,
-	 NULL},
-	{"stream_bytes", "bytes in the stream", U64, AT(counts.pt_stream_bytes), SESSION,
-	 NULL},
-	{"processes", "processes", U64, AT(counts.pt_processes), SESSION, NULL},
-	{"threads", "threads", U64, AT(counts.pt_threads), SESSION, NULL},
+	 ANY | WITH_LOG},
+	{"log_events", "events in the log", U64, AT(counts.pt_log_events),
+	 ANY | WITH_LOG},
+	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), ANY | WITH_LOG},
+	{"stream_bytes", "bytes in the stream", U64, AT(counts.pt_stream_bytes), SESSION},
+	{"processes", "processes", U64, AT(counts.pt_processes), SESSION},
+	{"threads", "threads", U64, AT(counts.pt_threads), SESSION},
 	{0},
 };
 
@@ -214,11 +207,16 @@ static struct timespec time_of(const struct field *f, const struct ptrc_stat *s)
 
 static const char *word_of(const struct field *f, const struct ptrc_stat *s)
 {
+	static const struct ptrc_attributes_policy *const policies[] = {
+		[STREAM_FULL_POLICY] = &ptrc_attributes_stream_full_policies,
+		[LOG_FULL_POLICY] = &ptrc_attributes_log_full_policies,
+		[INHERITANCE] = &ptrc_attributes_inheritance_policies,
+	};
 	int v = (int)number_of(f, s);
 
-	if (f->kind == POLICY)
-		return ptrc_attributes_word(f->policy, v);
-	return v == POSIX_TRACE_RUNNING ? "running" : "suspended";
+	if (f->kind == STREAM_STATUS)
+		return v == POSIX_TRACE_RUNNING ? "running" : "suspended";
+	return ptrc_attributes_word(policies[f->kind], v);
 }
 
 /* The column in which values begin. */

@@ -27,11 +27,6 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
 	s->order = order;
 	if (width > (size_t)d->format.name_width && width <= NAME_COLUMNS_MAX)
 		d->format.name_width = (int)width;
-	/* Types without any event count as well when patterns that match nothing are
-	 * reported. */
-	for (trace_event_id_t id = 1; d->select.glob_count && id < PTRC_READER_IDS; id++)
-		if (r->names[id] && r->names[id]->is_known)
-			ptrc_select_type(&d->select, &s->types, r, id);
 }
 
 void ptrc_source_free(struct ptrc_source *s)

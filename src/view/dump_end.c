@@ -66,15 +66,13 @@ static void check_pattern(const struct ptrc_dump *d, const char *pattern)
 	bool is_name = !strpbrk(pattern, "*?[\\");
 
 	for (size_t i = 0; i < d->source_count; i++)
-		for (size_t id = 1; id < PTRC_READER_IDS; id++) {
+		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
 			const struct ptrc_reader_name *name =
 				d->sources[i].reader.names[id];
 
-			if (!name || !name->is_known)
-				continue;
-			if (!fnmatch(pattern, name->text, 0))
+			if (name && !fnmatch(pattern, name->text, 0))
 				return;
-			if (is_name)
+			if (name && name->is_known && is_name)
 				ptrc_nearest_offer(&nearest, pattern, name->text);
 		}
 	ptrc_cli_message(pattern, "no event type has such a name%s",
@@ -83,9 +81,8 @@ static void check_pattern(const struct ptrc_dump *d, const char *pattern)
 
 static void check_patterns(const struct ptrc_dump *d)
 {
-	for (size_t i = 0; i < d->select.glob_count; i++)
-		if (!d->select.globs[i].has_matched)
-			check_pattern(d, d->select.globs[i].pattern);
+	for (size_t i = 0; i < d->select.globs.count; i++)
+		check_pattern(d, d->select.globs.texts[i]);
 	if (d->select.around)
 		check_pattern(d, d->select.around);
 	/* Patterns of a file are not reported, as the file may be for other logs, too. */

@@ -7,17 +7,18 @@
 
 #include "src/cli/message.h"
 
-void ptrc_select_add_glob(struct ptrc_select *s, const char *pattern)
-{
-	s->globs = ptrc_cli_reallocate(s->globs, (s->glob_count + 1) * sizeof(*s->globs));
-	s->globs[s->glob_count++] = (struct ptrc_select_glob){pattern, false};
-}
-
 void ptrc_select_add_number(struct ptrc_select_numbers *n, pid_t number)
 {
 	n->numbers =
 		ptrc_cli_reallocate(n->numbers, (n->count + 1) * sizeof(*n->numbers));
 	n->numbers[n->count++] = number;
+}
+
+void ptrc_select_add_where(struct ptrc_select *s, struct ptrc_where *where)
+{
+	s->wheres = ptrc_cli_reallocate(s->wheres, (s->where_count + 1) *
+							   sizeof(struct ptrc_where *));
+	s->wheres[s->where_count++] = where;
 }
 
 static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
@@ -29,29 +30,16 @@ static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
 	return found;
 }
 
-/* Answers the first question about a type. */
-static bool is_type_wanted(struct ptrc_select *s, struct ptrc_reader *r,
-			   trace_event_id_t id)
+/* Whether the type is selected. */
+static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r,
+		     trace_event_id_t id)
 {
 	const struct ptrc_reader_name *name = ptrc_reader_name(r, id);
-	bool is_wanted = !s->glob_count;
+	bool found = !s->globs.count;
 
-	for (size_t i = 0; i < s->glob_count; i++)
-		if (!fnmatch(s->globs[i].pattern, name->text, 0)) {
-			s->globs[i].has_matched = true;
-			is_wanted = true;
-		}
-	return is_wanted && !(s->is_user && ptrc_is_system_type(id));
-}
-
-bool ptrc_select_type(struct ptrc_select *s, struct ptrc_select_types *t,
-		      struct ptrc_reader *r, trace_event_id_t id)
-{
-	unsigned char *answer = &t->is_selected[id < PTRC_READER_IDS ? id : 0];
-
-	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
-		*answer = is_type_wanted(s, r, id) ? PTRC_SELECT_YES : PTRC_SELECT_NO;
-	return *answer == PTRC_SELECT_YES;
+	for (size_t i = 0; i < s->globs.count && !found; i++)
+		found = !fnmatch(s->globs.texts[i], name->text, 0);
+	return found && !(s->is_user && ptrc_is_system_type(id));
 }
 
 bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types *t,
@@ -71,9 +59,13 @@ bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t,
 {
 	struct ptrc_reader *r = view->reader;
 	const struct posix_trace_event_info *e = &r->event;
+	trace_event_id_t id = e->posix_event_id;
+	unsigned char *answer = &t->is_selected[id < PTRC_READER_IDS ? id : 0];
 
-	if (!ptrc_select_type(s, t, r, e->posix_event_id) ||
-	    !has_number(&s->pids, e->posix_pid) || !has_number(&s->tids, e->posix_tid))
+	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
+		*answer = has_type(s, r, id) ? PTRC_SELECT_YES : PTRC_SELECT_NO;
+	if (*answer == PTRC_SELECT_NO || !has_number(&s->pids, e->posix_pid) ||
+	    !has_number(&s->tids, e->posix_tid))
 		return false;
 	if (s->span.first != INT64_MIN || s->span.last != INT64_MAX) {
 		int64_t ns = ptrc_when_ns(&e->posix_timestamp);
@@ -81,7 +73,10 @@ bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t,
 		if (ns < s->span.first || ns > s->span.last)
 			return false;
 	}
-	return !s->where || ptrc_where_holds(s->where, view);
+	for (size_t i = 0; i < s->where_count; i++)
+		if (!ptrc_where_holds(s->wheres[i], view))
+			return false;
+	return true;
 }
 
 bool ptrc_select_is_in_window(struct ptrc_select *s, int64_t ns)
@@ -154,9 +149,11 @@ void ptrc_select_sort_windows(struct ptrc_select *s)
 
 void ptrc_select_free(struct ptrc_select *s)
 {
-	free(s->globs);
+	free(s->globs.texts);
 	free(s->pids.numbers);
 	free(s->tids.numbers);
 	free(s->windows);
-	ptrc_where_free(s->where);
+	for (size_t i = 0; i < s->where_count; i++)
+		ptrc_where_free(s->wheres[i]);
+	free(s->wheres);
 }

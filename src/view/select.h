@@ -11,15 +11,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "src/cli/cli.h"
 #include "src/view/reader.h"
 #include "src/view/view.h"
 #include "src/view/when.h"
 #include "src/view/where.h"
-
-struct ptrc_select_glob {
-	const char *pattern;
-	bool has_matched;
-};
 
 struct ptrc_select_numbers {
 	pid_t *numbers;
@@ -35,14 +31,14 @@ struct ptrc_span {
 /* The conditions that an event has to meet. Those that are not given are empty, zero or
  * null; the span then is all of time. */
 struct ptrc_select {
-	struct ptrc_select_glob *globs;
-	size_t glob_count;
+	struct ptrc_cli_texts globs;
 	/* System events are left out. */
 	bool is_user;
 	struct ptrc_select_numbers pids;
 	struct ptrc_select_numbers tids;
 	struct ptrc_span span;
-	struct ptrc_where *where;
+	struct ptrc_where **wheres;
+	size_t where_count;
 
 	/* If there is a pattern, only events within the windows around events that it
 	 * matches are shown. The windows are sorted and do not touch. */
@@ -63,12 +59,10 @@ struct ptrc_select_types {
 	unsigned char is_around[PTRC_READER_IDS];
 };
 
-void ptrc_select_add_glob(struct ptrc_select *, const char *pattern);
 void ptrc_select_add_number(struct ptrc_select_numbers *, pid_t);
 
-/* Whether the type is one of those wanted. Also notes which patterns match a type. */
-bool ptrc_select_type(struct ptrc_select *, struct ptrc_select_types *,
-		      struct ptrc_reader *, trace_event_id_t);
+/* Adds an expression, which the selection then owns. */
+void ptrc_select_add_where(struct ptrc_select *, struct ptrc_where *);
 
 /* Whether events of the type have a window around them. */
 bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_select_types *,

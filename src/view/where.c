@@ -563,14 +563,6 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 	return w;
 }
 
-struct ptrc_where *ptrc_where_and(struct ptrc_where *a, struct ptrc_where *b)
-{
-	a->root = join(AND, a->root, b->root);
-	b->root = NULL;
-	ptrc_where_free(b);
-	return a;
-}
-
 /* Stores the value of an operand as it is compared: bytes become the digits that JSON
  * shows. */
 static void evaluate(struct ptrc_where *w, const struct node *n, size_t i,
@@ -709,8 +701,6 @@ bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
 
 void ptrc_where_free(struct ptrc_where *w)
 {
-	if (!w)
-		return;
 	free_node(w->root);
 	ptrc_buffer_free(&w->scratch[0]);
 	ptrc_buffer_free(&w->scratch[1]);

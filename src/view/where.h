@@ -31,9 +31,6 @@ struct ptrc_where;
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *,
 				    struct ptrc_cli_reason *why);
 
-/* Joins two expressions to one that holds if both do, and that owns them. */
-struct ptrc_where *ptrc_where_and(struct ptrc_where *, struct ptrc_where *);
-
 /* Whether the expression holds for the event. */
 bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);
 
