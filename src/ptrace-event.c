@@ -113,7 +113,7 @@ static void check_keys(char **pairs, size_t count)
 
 static void put_pairs(struct ptrc_buffer *data, char **pairs)
 {
-	struct ptrc_json j = {data, true};
+	struct ptrc_json j = {.buffer = data, .is_first = true};
 	size_t count = 0;
 
 	for (; pairs[count]; count++)
@@ -202,7 +202,7 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 static bool find_and_record(const char *name, const struct ptrc_buffer *data,
 			    struct result *r)
 {
-	struct result own = {getpid(), 0};
+	struct result own = {.pid = getpid()};
 
 	if (r->pid)
 		return record(name, data, true, r);
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer data = PTRC_BUFFER_INIT;
 	bool is_required = false, is_stdin = false, is_json = false, is_good = true;
-	struct result r = {0, 0};
+	struct result r = {.pid = 0};
 	const char *name;
 	char **operands;
 	int key;

@@ -270,7 +270,9 @@ static void stop_too(void)
  */
 static int wait_child(struct run *r)
 {
-	const struct timespec refresh = {0, PTRC_FILTER_RULES_REFRESH_MS * 1000000};
+	const struct timespec refresh = {
+		.tv_nsec = PTRC_FILTER_RULES_REFRESH_MS * 1000000,
+	};
 	bool is_refreshing = r->filter.count;
 
 	for (;;) {
@@ -297,7 +299,7 @@ static int wait_child(struct run *r)
  * has to see that its child died of the signal, too. */
 static int end_as(int status)
 {
-	struct rlimit none = {0, 0};
+	struct rlimit none = {.rlim_cur = 0};
 	sigset_t one;
 	int s;
 

@@ -88,19 +88,30 @@ void ptrc_group_signal_begin(void)
 
 bool ptrc_group_signal_is_for_group(int signal)
 {
+	const struct timespec at_once = {.tv_sec = 0};
 	unsigned char byte = (unsigned char)signal;
+	sigset_t one;
 	ssize_t n;
 
-	if (witness_fd < 0 || send(witness_fd, &byte, 1, MSG_NOSIGNAL) < 0)
+	if (witness_fd < 0)
 		return false;
-	do
-		n = recv(witness_fd, &byte, 1, 0);
-	while (n < 0 && errno == EINTR);
+	n = send(witness_fd, &byte, 1, MSG_NOSIGNAL);
 	if (n == 1)
-		return byte;
-	ptrc_group_signal_end();
-	ptrc_group_signal_begin();
-	return false;
+		do
+			n = recv(witness_fd, &byte, 1, 0);
+		while (n < 0 && errno == EINTR);
+	if (n != 1) {
+		ptrc_group_signal_end();
+		ptrc_group_signal_begin();
+		return false;
+	}
+	/* timeout(1) sends a signal to its child first and then to the group. If the first copy
+	 * was taken before the second came, the second is pending here. */
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	if (byte)
+		sigtimedwait(&one, NULL, &at_once);
+	return byte;
 }
 
 void ptrc_group_signal_end(void)

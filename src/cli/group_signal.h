@@ -23,7 +23,8 @@ void ptrc_group_signal_begin(void);
 /*
  * Whether the group was sent this signal since the function was last called for it. The
  * answer "no" takes some milliseconds: timeout(1) and service managers send a signal to the
- * members of a group one after the other.
+ * members of a group one after the other. A signal that the process alone is sent in the same
+ * moment counts as the same one, as it does while the first is pending.
  */
 bool ptrc_group_signal_is_for_group(int signal);
 

@@ -119,7 +119,7 @@ static bool is_loader_of_system(const char *path)
 /* Starts the loader; returns a stream of what it prints, or null. */
 static FILE *start_list(char *loader, char *program, pid_t *pid)
 {
-	const struct rlimit none = {0, 0};
+	const struct rlimit none = {.rlim_cur = 0};
 	const char *library_path = getenv("LD_LIBRARY_PATH");
 	char *argv[] = {loader, (char[]){"--list"}, program, NULL};
 	char *env[2] = {NULL, NULL};

@@ -106,6 +106,16 @@ static int make_buffers(struct ptrc_follow *f)
 	return ENOMEM;
 }
 
+static struct ptrc_session_events head_of(size_t size)
+{
+	return (struct ptrc_session_events){
+		.magic = PTRC_SESSION_MAGIC,
+		.version = PTRC_SESSION_VERSION,
+		.kind = PTRC_SESSION_EVENTS,
+		.size = (uint32_t)size,
+	};
+}
+
 /* Sends a message. Returns false if the socket has no room, or the follower is gone. */
 static bool put(struct ptrc_follower *to, const void *message, size_t size, bool *is_gone)
 {
@@ -126,9 +136,8 @@ static bool put_dropped(struct ptrc_follower *to, bool *is_gone)
 		struct ptrc_session_record record;
 		uint64_t count;
 	} message = {
-		.head = {PTRC_SESSION_MAGIC, PTRC_SESSION_VERSION, PTRC_SESSION_EVENTS,
-			 sizeof(message) - sizeof(message.head), 0},
-		.record = {PTRC_SESSION_RECORD_DROPPED, 0, sizeof(uint64_t)},
+		.head = head_of(sizeof(message) - sizeof(message.head)),
+		.record = {.kind = PTRC_SESSION_RECORD_DROPPED, .size = sizeof(uint64_t)},
 		.count = to->untold,
 	};
 
@@ -204,9 +213,7 @@ static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t s
 /* Sends the batch to all followers, and empties it. */
 static void send_batch(struct ptrc_follow *f)
 {
-	const struct ptrc_session_events head = {PTRC_SESSION_MAGIC, PTRC_SESSION_VERSION,
-						 PTRC_SESSION_EVENTS, (uint32_t)f->used,
-						 0};
+	const struct ptrc_session_events head = head_of(f->used);
 	size_t size = sizeof(head) + f->used;
 
 	if (!f->used)
@@ -286,8 +293,11 @@ void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t cou
 static unsigned char *record(struct ptrc_follow *f, enum ptrc_session_record_kind kind,
 			     trace_event_id_t id, size_t size)
 {
-	const struct ptrc_session_record r = {(uint16_t)kind, (uint16_t)id,
-					      (uint32_t)size};
+	const struct ptrc_session_record r = {
+		.kind = (uint16_t)kind,
+		.id = (uint16_t)id,
+		.size = (uint32_t)size,
+	};
 	size_t all = sizeof(r) + ptrc_session_padded(size);
 	unsigned char *at;
 

@@ -96,7 +96,7 @@ int ptrc_session_lock(const char *directory)
 {
 	/* Processes hold the lock for a few system calls only. One that holds it
 	 * longer is stopped. */
-	const struct timespec pause = {0, 2000000};
+	const struct timespec pause = {.tv_nsec = 2000000};
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
