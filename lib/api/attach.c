@@ -7,8 +7,8 @@
 #include <posixtrace.h>
 
 #include "lib/base/common.h"
-#include "lib/recorder/attach.h"
 #include "lib/life/life.h"
+#include "lib/recorder/attach.h"
 
 PTRC_PUBLIC int posixtrace_attach(void)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <trace.h>
 
-#include "lib/model/attr.h"
 #include "lib/base/common.h"
+#include "lib/model/attr.h"
 
 PTRC_PUBLIC int posix_trace_attr_getclockres(const trace_attr_t *attr,
 					     struct timespec *resolution)
@@ -49,8 +49,8 @@ PTRC_PUBLIC int posix_trace_attr_getname(const trace_attr_t *attr, char *tracena
 	return 0;
 }
 
-/* A name of TRACE_NAME_MAX bytes would need one more with its null than the page makes
- * callers of getname provide, so one byte less is kept. */
+/* The standard has callers of getname provide TRACE_NAME_MAX bytes, and the null byte has to fit
+ * in there: so a name is one byte shorter. */
 PTRC_PUBLIC int posix_trace_attr_setname(trace_attr_t *attr, const char *tracename)
 {
 	struct ptrc_attr *a = ptrc_attr_edit(attr);
@@ -59,7 +59,7 @@ PTRC_PUBLIC int posix_trace_attr_setname(trace_attr_t *attr, const char *tracena
 	if (ptrc_attr_check(attr) || !tracename)
 		return EINVAL;
 	len = strnlen(tracename, TRACE_NAME_MAX - 1);
-	/* The caller's string may be the name itself, got by a copy of the object. */
+	/* memmove, because the caller's string may be the name in this very object. */
 	memmove(a->name, tracename, len);
 	memset(a->name + len, 0, sizeof(a->name) - len);
 	return 0;

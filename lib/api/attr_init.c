@@ -6,8 +6,8 @@
 #include <string.h>
 #include <trace.h>
 
-#include "lib/model/attr.h"
 #include "lib/base/common.h"
+#include "lib/model/attr.h"
 
 PTRC_PUBLIC int posix_trace_attr_init(trace_attr_t *attr)
 {

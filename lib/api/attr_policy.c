@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <trace.h>
 
-#include "lib/model/attr.h"
 #include "lib/base/common.h"
+#include "lib/model/attr.h"
 
 PTRC_PUBLIC int posix_trace_attr_getinherited(const trace_attr_t *restrict attr,
 					      int *restrict inheritancepolicy)
@@ -26,7 +26,7 @@ PTRC_PUBLIC int posix_trace_attr_getlogfullpolicy(const trace_attr_t *restrict a
 	return 0;
 }
 
-/* Not set means LOOP or FLUSH, which only the create function decides. */
+/* If it is not set, a stream without a log gets LOOP and one with a log FLUSH. */
 PTRC_PUBLIC int posix_trace_attr_getstreamfullpolicy(const trace_attr_t *restrict attr,
 						     int *restrict streampolicy)
 {

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <trace.h>
 
-#include "lib/model/attr.h"
 #include "lib/base/common.h"
+#include "lib/model/attr.h"
 
 PTRC_PUBLIC int posix_trace_attr_getlogsize(const trace_attr_t *restrict attr,
 					    size_t *restrict logsize)

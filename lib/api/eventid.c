@@ -6,8 +6,8 @@
 #include <trace.h>
 
 #include "lib/base/common.h"
-#include "lib/process/process_names.h"
 #include "lib/life/life.h"
+#include "lib/process/process_names.h"
 
 PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 					 trace_event_id_t *restrict event_id)
@@ -20,8 +20,8 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 	error = ptrc_process_open_name(event_name, &id);
 	if (error == ENAMETOOLONG)
 		return error;
-	/* The page knows no error for want of memory (ERRORS-11): like a name beyond the
-	 * limit, this one has no type of its own then. */
+	/* The standard has no error for this function that means want of memory. So the name gets
+	 * no type of its own, as if the process had too many names. */
 	*event_id = error ? POSIX_TRACE_UNNAMED_USEREVENT : id;
 	return 0;
 }
@@ -29,7 +29,8 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 PTRC_PUBLIC int posix_trace_eventid_equal(trace_id_t trid, trace_event_id_t event1,
 					  trace_event_id_t event2)
 {
-	/* Ids are unique over all that can be compared; the page leaves anything else open. */
+	/* Any two ids that a program may compare are of the same names object. The standard leaves
+	 * open what becomes of others. */
 	(void)trid;
 	return event1 == event2;
 }

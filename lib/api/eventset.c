@@ -45,14 +45,14 @@ PTRC_PUBLIC int posix_trace_eventset_fill(trace_event_set_t *set, int what)
 		return EINVAL;
 	switch (what) {
 	case POSIX_TRACE_WOPID_EVENTS:
-		break; /* no process-independent system events here */
+		break; /* this system has no process-independent system events */
 	case POSIX_TRACE_SYSTEM_EVENTS:
 		for (trace_event_id_t id = POSIX_TRACE_START; id <= POSIX_TRACE_ERROR;
 		     id++)
 			bits[0] |= UINT64_C(1) << id;
 		break;
 	case POSIX_TRACE_ALL_EVENTS:
-		/* Identifiers still to be given out are in it too; 0 never is one. */
+		/* Ids that no name has yet are in it, too. 0 never is an id. */
 		for (unsigned int i = 0; i < PTRC_SET_WORD_COUNT; i++)
 			bits[i] = UINT64_MAX;
 		bits[0] &= ~UINT64_C(1);

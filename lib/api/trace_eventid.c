@@ -8,9 +8,9 @@
 
 #include "lib/control/controller.h"
 #include "lib/control/handle.h"
+#include "lib/life/life.h"
 #include "lib/log/log_stream.h"
 #include "lib/model/names.h"
-#include "lib/life/life.h"
 
 PTRC_PUBLIC int posix_trace_trid_eventid_open(trace_id_t id, const char *restrict name,
 					      trace_event_id_t *restrict event)
@@ -23,7 +23,8 @@ PTRC_PUBLIC int posix_trace_trid_eventid_open(trace_id_t id, const char *restric
 		return EINVAL;
 	if (name && event) {
 		error = ptrc_names_register(c->names, name, &result);
-		if (error != ENAMETOOLONG) { /* no room: see posix_trace_eventid_open */
+		/* For want of memory: see posix_trace_eventid_open. */
+		if (error != ENAMETOOLONG) {
 			*event = error ? POSIX_TRACE_UNNAMED_USEREVENT : result;
 			error = 0;
 		}
@@ -55,8 +56,8 @@ PTRC_PUBLIC int posix_trace_eventid_get_name(trace_id_t id, trace_event_id_t eve
 	return error;
 }
 
-/* Predefined ids are 1 to 9, names follow in order of registration: the position is the
- * last id delivered. */
+/* Predefined types have the ids 1 to 9; those of names follow in the order of registration. So the
+ * position in the list is the id that was delivered last. */
 static void next_id(struct ptrc_controller *c, trace_event_id_t *event, int *unavailable)
 {
 	pthread_mutex_lock(&c->list_lock);

@@ -6,8 +6,8 @@
 #include <trace.h>
 
 #include "lib/control/controller.h"
-#include "lib/model/eventset.h"
 #include "lib/life/life.h"
+#include "lib/model/eventset.h"
 
 static void load(const struct ptrc_controller *c, uint64_t bits[PTRC_SET_WORD_COUNT])
 {
@@ -25,7 +25,8 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 	if (!c)
 		return EINVAL;
 	if (set) {
-		/* Changes go through an in-between state: not while one is made. */
+		/* While the filter is changed, both the old and the new one are accepted: that is
+		 * not told. */
 		pthread_mutex_lock(&c->lock);
 		load(c, bits);
 		pthread_mutex_unlock(&c->lock);

@@ -10,8 +10,8 @@
 #include "lib/control/controller.h"
 #include "lib/control/handle.h"
 #include "lib/control/next.h"
-#include "lib/log/log_stream.h"
 #include "lib/life/life.h"
+#include "lib/log/log_stream.h"
 
 struct leave {
 	trace_id_t id;

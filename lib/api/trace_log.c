@@ -7,8 +7,8 @@
 
 #include "lib/base/common.h"
 #include "lib/control/handle.h"
-#include "lib/log/log_stream.h"
 #include "lib/life/life.h"
+#include "lib/log/log_stream.h"
 
 PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
 {

@@ -6,8 +6,8 @@
 #include <trace.h>
 
 #include "lib/control/controller.h"
-#include "lib/stream/marks.h"
 #include "lib/life/life.h"
+#include "lib/stream/marks.h"
 
 PTRC_PUBLIC int posix_trace_start(trace_id_t id)
 {
@@ -37,7 +37,8 @@ PTRC_PUBLIC int posix_trace_stop(trace_id_t id)
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	pthread_mutex_unlock(&c->lock);
-	/* What was begun before: then who reads until there is nothing has all of it. */
+	/* Wait for event calls that began before: a program that now reads until there is no more
+	 * event has all of them. */
 	pthread_mutex_lock(&c->reader_lock);
 	ptrc_marks_wait_all(c->stream.header, &c->stream.given_up);
 	pthread_mutex_unlock(&c->reader_lock);
@@ -54,7 +55,7 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 		return EINVAL;
 	pthread_mutex_lock(&c->lock);
 	pthread_mutex_lock(&c->reader_lock);
-	/* With a log the keeper does it: between two flushes, and the log with it. */
+	/* If there is a log the keeper clears both, stream and log, between two flushes. */
 	if (c->has_log && !c->is_closing)
 		error = ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
 	else

@@ -7,15 +7,15 @@
 #include <string.h>
 #include <trace.h>
 
-#include "lib/model/attr.h"
-#include "lib/control/controller.h"
 #include "lib/base/file.h"
+#include "lib/control/controller.h"
 #include "lib/control/handle.h"
+#include "lib/life/life.h"
 #include "lib/log/log_stream.h"
+#include "lib/model/attr.h"
 #include "lib/stream/counter.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
-#include "lib/life/life.h"
 
 PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 {
@@ -33,7 +33,8 @@ PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 	return attr ? 0 : EINVAL;
 }
 
-/* One atomic step takes everything and resets what a call resets (STATUS-15). */
+/* One atomic step reads the status and resets what a call has to reset, so nothing is lost that
+ * changes meanwhile. */
 static void take_status(struct ptrc_controller *c, struct posix_trace_status_info *st)
 {
 	struct ptrc_stream_header *h = c->stream.header;
@@ -102,7 +103,7 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *c
 	return error;
 }
 
-/* How long, and at what intervals, to look again while the keeper commits a flush. */
+/* So long, and at such intervals, the call looks again while the keeper commits a flush. */
 #define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
 
@@ -121,10 +122,10 @@ PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id,
 		return EINVAL;
 	}
 	ptrc_controller_revive_keeper(c);
-	/* To look through a large stream takes a while itself. */
+	/* By the clock, because to look through a large stream takes a while itself. */
 	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
 	while (count) {
-		/* Keeps getnext out, but not one that sleeps. */
+		/* A getnext has this lock while it reads, but not while it sleeps. */
 		pthread_mutex_lock(&c->reader_lock);
 		is_exact = ptrc_live_reader_count(&c->reader, counts, count);
 		pthread_mutex_unlock(&c->reader_lock);

@@ -12,19 +12,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/stream/barrier.h"
-#include "lib/stream/clock.h"
-#include "lib/process/inherit.h"
-#include "lib/recorder/attach.h"
-#include "lib/model/eventset.h"
 #include "lib/base/file.h"
-#include "lib/control/handle.h"
-#include "lib/log/log_output.h"
+#include "lib/base/limit.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
-#include "lib/base/limit.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
+#include "lib/control/handle.h"
+#include "lib/log/log_output.h"
+#include "lib/model/eventset.h"
+#include "lib/process/inherit.h"
+#include "lib/recorder/attach.h"
+#include "lib/stream/barrier.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/counter.h"
 
 #define KIB UINT64_C(1024)
@@ -184,8 +184,8 @@ static void release(struct ptrc_controller *c)
 
 		if (c->target.is_self || h->target_pid == getpid())
 			ptrc_attach_drop(c->id);
-		/* Traced processes let go of their mapping when they next look; the memory
-		 * is given back now. */
+		/* Traced processes unmap the stream when they next look at it. Its memory is
+		 * given back now. */
 		if (!c->is_orphaned) {
 			unlinkat(c->target.dirfd, name, 0);
 			madvise((char *)h + offset, c->stream.map_size - offset,

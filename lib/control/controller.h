@@ -12,13 +12,13 @@
 #include <sys/types.h>
 #include <trace.h>
 
-#include "lib/control/log_fd.h"
-#include "lib/model/attr.h"
-#include "lib/keeper/keeper.h"
-#include "lib/stream/live_reader.h"
 #include "lib/base/liveness.h"
+#include "lib/control/log_fd.h"
+#include "lib/keeper/keeper.h"
+#include "lib/model/attr.h"
 #include "lib/model/names.h"
 #include "lib/process/target.h"
+#include "lib/stream/live_reader.h"
 #include "lib/stream/stream.h"
 
 struct ptrc_controller {
@@ -37,7 +37,7 @@ struct ptrc_controller {
 	int32_t pid; /* of the controller: a forked child has a copy, without the stream */
 	bool has_log, is_announced, is_attached;
 	bool is_orphaned;   /* shut down without a keeper: the stream object stays */
-	unsigned list_next; /* event type list: index of the next id */
+	unsigned list_next; /* last id that was delivered of the list of event types */
 	_Atomic bool is_closing;
 };
 

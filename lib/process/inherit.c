@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 
 #include "lib/base/file.h"
-#include "lib/process/page.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
-#include "lib/process/sweep.h"
 #include "lib/base/sys.h"
+#include "lib/process/page.h"
+#include "lib/process/sweep.h"
 
 /* A process with more ancestors than this is none: pids that were used again form a loop. */
 #define GENERATIONS_MAX 256

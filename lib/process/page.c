@@ -73,7 +73,7 @@ static void reset(struct ptrc_page *page)
 	atomic_store_explicit(&page->names_from_count, 0, memory_order_relaxed);
 }
 
-/* The file, open and locked. EAGAIN: it was removed meanwhile. */
+/* Open and lock the file. ESTALE: it was removed meanwhile. */
 static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create,
 		       struct ptrc_page_file *f)
 {
@@ -94,10 +94,10 @@ static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create
 	error = ptrc_file_lock_wait(fd, CHANGE_BYTE);
 	if (!error && ptrc_file_stat(fd, &st))
 		error = EPERM;
-	/* Whoever removes a page does so under its lock. */
+	/* A page is removed under its lock: the one that was opened may be gone by now. */
 	if (!error && st.st_nlink == 0)
 		error = ESTALE;
-	/* Its maker got no further than the name. */
+	/* The process that made it got no further than the name. */
 	if (!error && size < PTRC_PAGE_SIZE)
 		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, PTRC_PAGE_SIZE);
 	if (error) {
@@ -130,8 +130,8 @@ int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_tic
 	ticks = atomic_load_explicit(&f->page->start_ticks, memory_order_relaxed);
 	f->is_new = ticks != start_ticks;
 	if (f->is_new) {
-		/* Of another process, which may live: only who knows that its own one does
-		 * may take it from it. */
+		/* The page is of another process with the same pid. That is dead for certain only
+		 * if the caller knows that its own process lives. */
 		if (!is_create) {
 			ptrc_page_unlock(f);
 			ptrc_page_unmap(f->page);
@@ -167,7 +167,8 @@ void ptrc_page_release(int fd)
 
 void ptrc_page_unlock(struct ptrc_page_file *f)
 {
-	/* The mapping keeps the open file, and a child forked meanwhile may have it too. */
+	/* Closing the descriptor does not drop the lock: the mapping keeps the file open, and a
+	 * child that was forked meanwhile may have the descriptor, too. */
 	ptrc_file_lock(f->fd, F_UNLCK, CHANGE_BYTE, 1);
 	ptrc_file_close(f->fd);
 	f->fd = -1;
@@ -246,8 +247,9 @@ bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id)
 {
 	struct ptrc_page_slot *slot = &page->slots[i];
 
-	/* The id first: who takes the slot anew sets the bit after its id, so that one of us
-	 * sees what the other did, and a stream in the slot ends up with its bit set. */
+	/* The id is cleared before the bit. A process that fills the slot anew stores the id
+	 * before it sets the bit. So either it sets the bit after we have cleared it, or we see
+	 * its id and set the bit again. */
 	if (stream_id == 0 || !atomic_compare_exchange_strong_explicit(
 				      &slot->stream_id, &stream_id, 0,
 				      memory_order_seq_cst, memory_order_relaxed))
@@ -281,7 +283,7 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		error = ptrc_names_open(dirfd, uid, id, at, n);
 		if (error != ENOENT)
 			return error;
-		/* Its last user is gone, and this process was none. */
+		/* All users of that object are gone, and this process was none of them. */
 		from = 0;
 	}
 	if (!own && from && ptrc_names_open(dirfd, uid, from, NULL, &parent) == 0) {

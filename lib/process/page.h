@@ -15,15 +15,15 @@
 
 #define PTRC_PAGE_NAME_BYTES 48
 
-/* A page with its lock held. */
+/* A page that is open, mapped, and locked. */
 struct ptrc_page_file {
 	int fd;
 	uint64_t inode;
-	bool is_new; /* empty: just made, or left by another process of that pid and reset */
+	bool is_new; /* it was just made, or was left by an earlier process and is empty now */
 	struct ptrc_page *page;
 };
 
-/* What a slot is filled with. */
+/* What is in a slot. */
 struct ptrc_page_entry {
 	uint64_t stream_id;
 	uint64_t attach_ns;
@@ -31,47 +31,47 @@ struct ptrc_page_entry {
 	uint32_t flags;
 };
 
-/* "p.<pid>", and the pid namespace behind it unless that is the initial one (0). */
+/* The name is "p.<pid>"; unless the pid namespace is the initial one (0), ".<ns>" follows. */
 void ptrc_page_name(char name[PTRC_PAGE_NAME_BYTES], int pid, uint64_t ns);
-/* False if it is no such name. */
+/* False if it is no name of a page. */
 bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns);
 
-/* Open, lock and map the page of the process that started at start_ticks. is_create: it is
- * known to live; so make the page if need be, and empty one that belongs to an earlier
- * process of that pid. `at`, only with is_create: map it there, in place of what is there
- * (null: anywhere). The caller has signals blocked until ptrc_page_unlock. ENOENT, EPERM,
+/* Open, lock and map the page of the process that started at start_ticks. is_create: the process
+ * is known to live, so the page is made if there is none, and emptied if it belongs to an earlier
+ * process with that pid. `at`, only with is_create: the page is mapped there, in place of what is
+ * there (null: anywhere). The caller has signals blocked until ptrc_page_unlock. ENOENT, EPERM,
  * ENOMEM; EAGAIN: the lock could not be had. */
 int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_ticks,
 		   bool is_create, void *at, struct ptrc_page_file *f);
-/* Take the process' own read lock on byte 1; it stays with the mapping. */
+/* Take the read lock by which the process shows that it lives. The mapping keeps it. */
 void ptrc_page_mark_alive(const struct ptrc_page_file *f);
 bool ptrc_page_is_alive(int fd);
-/* For sweeps, on a descriptor of their own: the lock without waiting, and its release. */
+/* For sweeps, which have a descriptor only: take the lock without waiting, and release it. */
 bool ptrc_page_try_lock(int fd);
 void ptrc_page_release(int fd);
 /* Release the lock; the mapping stays. */
 void ptrc_page_unlock(struct ptrc_page_file *f);
 void ptrc_page_unmap(struct ptrc_page *page);
-/* Remove the name (under the lock). */
+/* Remove the name if it still is of this page. */
 void ptrc_page_unlink(int dirfd, const char *name, const struct ptrc_page_file *f);
 
-/* A copy of a page's contents without lock or mapping: what others may be changing, or
- * truncating, meanwhile. ENOENT, EPERM. */
+/* Copy what is in a page, without its lock and without mapping it, as other processes may change
+ * or truncate it meanwhile. ENOENT, EPERM. */
 int ptrc_page_copy(int dirfd, uint32_t uid, const char *name, struct ptrc_page *copy);
 
-/* Enter into slot `preferred` or another; the slot's number, or -1 if all are taken. A
- * stream that is there already keeps its place. */
+/* Enter a stream into slot `preferred` if that is free, or into another one. Returns the slot's
+ * number, or -1 if all are taken. A stream that is there already keeps its slot. */
 int ptrc_page_add(struct ptrc_page *page, uint32_t preferred,
 		  const struct ptrc_page_entry *e);
-/* Take slot i out if it (still) holds the stream. */
+/* Clear slot i if the stream is in it. False: it is not. */
 bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id);
 bool ptrc_page_has_slots(const struct ptrc_page *page);
-/* Slot i, false if it is free. */
+/* Read slot i. False: it is free. */
 bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_entry *e);
 
-/* The names object of the page's process, mapped (at `at`, if not null): the one it has, a
- * copy of its parent's, or a new one. Under the lock. `own`: if not null, what to copy the
- * first own_count names from instead. EPERM, ENOMEM. */
+/* Map the names object of the page's process (at `at`, if not null): the one that it has, or else
+ * a new one, which begins with the names of its parent; or, if `own` is not null, with the first
+ * own_count names of `own`. The caller has the page's lock. EPERM, ENOMEM. */
 int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		    const struct ptrc_names_object *own, uint32_t own_count, void *at,
 		    struct ptrc_names *n);

@@ -15,14 +15,14 @@
 #include <time.h>
 
 #include "lib/base/file.h"
-#include "lib/keeper/keeper_orphan.h"
 #include "lib/base/liveness.h"
-#include "lib/model/names.h"
-#include "lib/process/page.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
-#include "lib/stream/stream.h"
 #include "lib/base/sys.h"
+#include "lib/keeper/keeper_orphan.h"
+#include "lib/model/names.h"
+#include "lib/process/page.h"
+#include "lib/stream/stream.h"
 
 /* An object without a magic number is being made by a process, unless it is older than this. */
 #define HALF_MADE_S 10

@@ -9,14 +9,14 @@
 #include <time.h>
 
 #include "lib/base/file.h"
+#include "lib/base/procfs.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
 #include "lib/process/inherit.h"
 #include "lib/process/page.h"
 #include "lib/process/process.h"
 #include "lib/process/process_names.h"
 #include "lib/process/sweep.h"
-#include "lib/base/procfs.h"
-#include "lib/base/shmdir.h"
-#include "lib/base/sys.h"
 
 static void page_name(const struct ptrc_target *t, char name[PTRC_PAGE_NAME_BYTES])
 {
