@@ -141,19 +141,27 @@ static void store_filter(struct ptrc_stream_header *h, const uint64_t bits[17])
 /* Controller and keeper both change the stream's state, as the keeper restarts it. They
  * hold this lock for microseconds; writers never take it. If its holder died, complete()
  * does the rest of what it had begun. */
-static void lock_state(struct ptrc_stream_header *h)
+static struct ptrc_stream_header *lock_state(struct ptrc_stream_header *h)
 {
 	uint32_t holder;
 
 	while (!ptrc_tid_lock(&h->state_lock, STATE_WAIT_NS, &holder))
 		if (ptrc_tid_lock_take(&h->state_lock, &holder))
-			return;
+			break;
+	return h;
 }
 
-static void unlock_state(struct ptrc_stream_header *h)
+static void unlock_state(struct ptrc_stream_header *const *h)
 {
-	ptrc_tid_unlock(&h->state_lock);
+	ptrc_tid_unlock(&(*h)->state_lock);
 }
+
+/* clang-format off: it would break the attribute in the middle */
+/* Hold state_lock up to the end of the function. */
+#define HOLD_STATE(h) \
+	__attribute__((cleanup(unlock_state), unused)) \
+	struct ptrc_stream_header *const locked = lock_state(h)
+/* clang-format on */
 
 /* The run has its START and its number. What is left of its start: the status, and then
  * the control word, from which on writers record. */
@@ -237,11 +245,12 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin,
 	enter_run(h, run);
 }
 
-static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin,
-		     uint64_t addr)
+void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
+		       uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t status;
+	HOLD_STATE(h);
 
 	complete(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
@@ -278,12 +287,13 @@ static void do_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	begin_run(s, origin, addr);
 }
 
-static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
-		    uint64_t addr)
+void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
+		      uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
 	int reason = 0;
 	uint64_t status, cut;
+	HOLD_STATE(h);
 
 	complete(s);
 	status = atomic_load_explicit(&h->status, memory_order_acquire);
@@ -315,11 +325,13 @@ static void do_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
 	ptrc_ring_keeper(h);
 }
 
-static bool do_stop_is_out(struct ptrc_stream *s, uint64_t run)
+bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run)
 {
 	struct ptrc_stream_header *h = s->header;
-	uint64_t status = atomic_load_explicit(&h->status, memory_order_acquire);
+	uint64_t status;
+	HOLD_STATE(h);
 
+	status = atomic_load_explicit(&h->status, memory_order_acquire);
 	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_LOG_STOPPED) ||
 	    run != atomic_load_explicit(&h->run, memory_order_relaxed))
 		return false;
@@ -332,17 +344,17 @@ static bool do_stop_is_out(struct ptrc_stream *s, uint64_t run)
 
 void ptrc_stream_complete(struct ptrc_stream *s)
 {
-	lock_state(s->header);
+	HOLD_STATE(s->header);
+
 	complete(s);
-	unlock_state(s->header);
 }
 
 void ptrc_stream_log_is_full(struct ptrc_stream *s)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t losing = 0;
+	HOLD_STATE(h);
 
-	lock_state(h);
 	/* Events that come now are lost, unless the user had stopped the stream. */
 	if (atomic_load_explicit(&h->control, memory_order_relaxed) &
 	    (PTRC_CTL_RUN | PTRC_CTL_LOSING))
@@ -351,19 +363,19 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s)
 	ptrc_status_change(h, PTRC_ST_RUNNING | PTRC_ST_RESTART_ARMED,
 			   PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_LOG_STOPPED |
 				   PTRC_ST_LOG_FULL);
-	unlock_state(h);
 	ptrc_stream_wake_readers(h);
 }
 
 /* ---- filter ---- */
 
-static void do_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
-			  const struct ptrc_context *origin, uint64_t addr)
+void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
+			    const struct ptrc_context *origin, uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t old[17], both[17];
 	trace_event_set_t sets[2];
 	uint32_t hidden;
+	HOLD_STATE(h);
 
 	for (int i = 0; i < 17; i++) {
 		old[i] = atomic_load_explicit(&h->filter[i], memory_order_relaxed);
@@ -398,10 +410,11 @@ static void do_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
 
 /* ---- clear, end ---- */
 
-static void do_clear(struct ptrc_stream *s)
+void ptrc_stream_clear(struct ptrc_stream *s)
 {
 	static const uint64_t none[17];
 	struct ptrc_stream_header *h = s->header;
+	HOLD_STATE(h);
 
 	complete(s);
 	/* The epoch comes before the control word. Writers that see the new word take
@@ -454,47 +467,4 @@ void ptrc_stream_error(struct ptrc_stream *s, int error)
 {
 	if (!ptrc_stream_is_filtered(s->header, POSIX_TRACE_ERROR))
 		record(s, POSIX_TRACE_ERROR, &error, sizeof(error), NULL, 0);
-}
-
-/* ---- under state_lock ---- */
-
-void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
-		       uint64_t addr)
-{
-	lock_state(s->header);
-	do_start(s, origin, addr);
-	unlock_state(s->header);
-}
-
-void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
-		      uint64_t addr)
-{
-	lock_state(s->header);
-	do_stop(s, origin, addr);
-	unlock_state(s->header);
-}
-
-bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run)
-{
-	bool is_restarted;
-
-	lock_state(s->header);
-	is_restarted = do_stop_is_out(s, run);
-	unlock_state(s->header);
-	return is_restarted;
-}
-
-void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
-			    const struct ptrc_context *origin, uint64_t addr)
-{
-	lock_state(s->header);
-	do_set_filter(s, bits, origin, addr);
-	unlock_state(s->header);
-}
-
-void ptrc_stream_clear(struct ptrc_stream *s)
-{
-	lock_state(s->header);
-	do_clear(s);
-	unlock_state(s->header);
 }
