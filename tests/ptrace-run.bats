@@ -212,6 +212,21 @@ signalled_end() {
 	[ "$(cat out)" = $'ready\nUSR2' ]
 }
 
+@test "the witness that tells whom a signal was for is replaced when it is killed" {
+	signalled_start
+	witness=$(grep -lsx ptrace-witness $(printf '/proc/%s/comm ' \
+		$(cat /proc/"$runner"/task/*/children)))
+	witness=${witness//[!0-9]/}
+	kill -KILL "$witness"
+	wait_until is_ended "$witness"
+	kill -INT "$runner"
+	wait_until says INT
+	kill -TERM -- -"$runner"
+	wait_until says TERM
+	signalled_end
+	[ "$(cat out)" = $'ready\nINT\nTERM\nUSR2' ]
+}
+
 @test "no process is left of it" {
 	signalled_start
 	children=$(cat /proc/"$runner"/task/*/children)
