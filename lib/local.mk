@@ -12,15 +12,13 @@ ptrc_keeper_sources =
 ptrc_headers =
 
 # System calls, files, locks, checksums, the directory of shared objects, who lives.
-ptrc_library_sources += \
-	%D%/base/procfs.c
 ptrc_shared_sources += \
 	%D%/base/crc32c.c \
 	%D%/base/file.c \
-	%D%/base/liveness.c \
-	%D%/base/shmdir.c \
 	%D%/base/limit.c \
-	%D%/base/thread_life.c
+	%D%/base/liveness.c \
+	%D%/base/procfs.c \
+	%D%/base/shmdir.c
 ptrc_keeper_sources += \
 	%D%/base/freestanding.c
 ptrc_headers += \

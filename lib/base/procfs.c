@@ -41,7 +41,8 @@ static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 			*at++ = digits[--count];
 	}
 	*at++ = '/';
-	memcpy(at, rest, strlen(rest) + 1);
+	while ((*at++ = *rest++))
+		;
 }
 
 /* Reads the beginning of a file of /proc into `text`, and terminates it. */
@@ -90,16 +91,18 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	at = text;
 	st->pid = (int)read_number(&at);
 	/* The name of the program, in brackets, may itself hold brackets and blanks. */
-	at = strrchr(text, ')');
-	if (!at || at[1] != ' ' || !at[2] || at[3] != ' ')
+	for (const char *c = text; *c; c++)
+		if (*c == ')')
+			at = c;
+	if (at[0] != ')' || at[1] != ' ' || !at[2] || at[3] != ' ')
 		return ESRCH;
 	at += 4;
 	st->ppid = (int)read_number(&at);
 	/* From field 5 to field 22; some of them may be negative. */
 	for (int field = 5; field < 22; field++) {
-		at = strchr(at, ' ');
-		if (!at)
-			return ESRCH;
+		while (*at != ' ')
+			if (!*at++)
+				return ESRCH;
 		at++;
 	}
 	st->start_ticks = read_number(&at);

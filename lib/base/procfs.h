@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc tells of processes. Raw system calls only. A pid of 0 is the caller's
- * own. */
+/* What /proc tells of processes. Raw system calls only; ptrc_procfs_stat() is for the keeper,
+ * too. A pid of 0 is the caller's own. */
 #ifndef PTRC_LIB_BASE_PROCFS_H
 #define PTRC_LIB_BASE_PROCFS_H
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 
 /* True: no thread has that id. A thread id that was used again reads as alive. */
@@ -40,9 +41,16 @@ static inline bool ptrc_thread_is_dead(int tid)
 	return is_dead;
 }
 
-/* Has the thread ended that had the id at time claim_ms of CLOCK_BOOTTIME? A thread that
- * has the id now but was born later is another one. Reads /proc: asked only if there is a
- * reason. */
-bool ptrc_thread_has_ended(int tid, uint64_t claim_ms);
+/* Has the thread ended that had the id at time claim_ms of CLOCK_BOOTTIME? A thread that has
+ * the id now but was born later is another one. The claim was made after the start of its
+ * thread; two units are for rounding. Reads /proc: asked only if there is a reason. */
+static inline bool ptrc_thread_has_ended(int tid, uint64_t claim_ms)
+{
+	struct ptrc_procfs_stat st;
+
+	return ptrc_thread_is_gone(tid) ||
+	       (tid > 0 && ptrc_procfs_stat(tid, &st) == 0 &&
+		st.start_ticks > claim_ms / (PTRC_PROCFS_TICK_NS / 1000000) + 2);
+}
 
 #endif
