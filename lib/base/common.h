@@ -32,6 +32,9 @@
 #define PTRC_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
 #define PTRC_MUST_CHECK __attribute__((warn_unused_result))
 
+/* The variable is there to have f(&variable) called at the end of its scope. */
+#define PTRC_CLEANUP(f) __attribute__((cleanup(f), unused))
+
 /* For layouts that other processes, other programs or later versions read. */
 #define PTRC_ASSERT_SIZE(type, bytes) \
 	_Static_assert(sizeof(type) == (bytes), "size of " #type " is fixed")

@@ -156,12 +156,9 @@ static void unlock_state(struct ptrc_stream_header *const *h)
 	ptrc_tid_unlock(&(*h)->state_lock);
 }
 
-/* clang-format off: it would break the attribute in the middle */
 /* Hold state_lock up to the end of the function. */
 #define HOLD_STATE(h) \
-	__attribute__((cleanup(unlock_state), unused)) \
-	struct ptrc_stream_header *const locked = lock_state(h)
-/* clang-format on */
+	PTRC_CLEANUP(unlock_state) struct ptrc_stream_header *const locked = lock_state(h)
 
 /* The run has its START and its number. What is left of its start: the status, and then
  * the control word, from which on writers record. */
