@@ -23,7 +23,8 @@
  *
  * PTRC_TEST_SLOWDOWN, a whole number, multiplies every timeout (sanitizers need it).
  * PTRC_TEST_SAMPLE=8 has cases that go through all instructions of a call, or all stores, try
- * each eighth, from a random one on; PTRC_TEST_SEED repeats the choice that was printed.
+ * each eighth, from a random one on, and has cases that try their luck for a long time do so an
+ * eighth as long; PTRC_TEST_SEED repeats the choice that was printed.
  * PTRC_TEST_LACKS, words with blanks between them, says what there is not, for instance under
  * an emulator; cases that need it (TEST(name, ids, NEEDS_KEEPER)) are skipped.
  */

@@ -191,7 +191,10 @@ TEST(every_text_reads_back, "")
 	struct ptrc_cli_reason why;
 
 	ptrc_cli_begin(&cli);
-	for (unsigned int first = 1; first < 0x30000; first += first < 0x3000 ? 1 : 997) {
+	/* A sample of the letters that are no plain Latin ones. */
+	unsigned int step = 1;
+
+	for (unsigned int first = 1; first < 0x30000; first += step) {
 		struct ptrc_config session;
 		struct ptrc_config_file file = {"x", &session, 1, false};
 		struct ptrc_config_file again;
@@ -199,6 +202,7 @@ TEST(every_text_reads_back, "")
 		const char *output;
 		size_t size = 0;
 
+		step = first < 0x180 ? 1 : first < 0x3000 ? harness_sample() : 997;
 		if (first >= 0xd800 && first < 0xe000)
 			continue;
 		/* So many that a key of them all is as long as it can be. */

@@ -117,7 +117,7 @@ static void plain_cycle(int number)
 TEST_TIMEOUT(ten_thousand_plain_streams_leave_nothing, "GEN-04 SHUTDOWN-01", 120)
 {
 	event_id = ts_id("event");
-	run_cycles(plain_cycle, 10000, 20);
+	run_cycles(plain_cycle, 10000 / (int)harness_sample(), 20);
 }
 
 static int log_fd, other_fd;
