@@ -42,10 +42,10 @@ void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t
 /* Change the word of a chunk to FREE if it still is `word`. */
 bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word);
 
-/* A LOOP stream is about to overwrite the chunk: note in the header which of its events
- * are lost by that (horizon and first_lost). The thief does this between STEALING and
- * OWNED. A reader that meets STEALING does it too, because the thief may be slow or dead;
- * doing it twice has the same result. */
+/* A writer of a LOOP stream, the thief, overwrites the chunk: note in the header which of
+ * its events are lost by that (horizon and first_lost). The thief does this between
+ * STEALING and OWNED. A consumer that meets STEALING does it too, because the thief may be
+ * slow or dead; doing it twice has the same result. */
 void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t word);
 
 /* A place in the records of a chunk, or of a copy of one. */

@@ -113,7 +113,8 @@ static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 	return false;
 }
 
-/* Damaged memory was met and skipped: report ERROR, once in a batch. */
+/* Damaged memory was met and skipped: queue an ERROR event, unless events are still
+ * queued. */
 static void report_damage(struct ptrc_live_reader *r)
 {
 	static const int error = EINVAL;
