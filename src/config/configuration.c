@@ -11,55 +11,39 @@
 #define EVERYBODY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
 
-#define AT(member) offsetof(struct ptrc_config, member)
+#define SETTING(key, name, kind, users, member, low, high, policy)        \
+	[PTRC_CONFIG_##key] = {name,                                      \
+			       PTRC_CONFIG_##kind,                        \
+			       users,                                     \
+			       offsetof(struct ptrc_config, member),      \
+			       sizeof(((struct ptrc_config *)0)->member), \
+			       low,                                       \
+			       high,                                      \
+			       policy}
+#define SIZE_SETTING(key, name, member) \
+	SETTING(key, name, SIZE, EVERYBODY, member, 0, SIZE_MAX, NULL)
+#define POLICY_SETTING(key, name, member, policy) \
+	SETTING(key, name, POLICY, EVERYBODY, member, 0, 0, &ptrc_attributes_##policy)
 
 /* clang-format off */
 const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
-	[PTRC_CONFIG_NAME] =
-		{"name", PTRC_CONFIG_TEXT, EVERYBODY, AT(name), 1, TRACE_NAME_MAX - 1, NULL},
-	[PTRC_CONFIG_PID] =
-		{"pid", PTRC_CONFIG_NUMBER, CREATE_ONLY, AT(pid), 1, INT_MAX, NULL},
-	[PTRC_CONFIG_OUTPUT] =
-		{"output", PTRC_CONFIG_TEXT, EVERYBODY, AT(output), 1, PATH_MAX - 1, NULL},
-	[PTRC_CONFIG_START] =
-		{"start", PTRC_CONFIG_BOOL, CREATE_ONLY, AT(is_started), 0, 1, NULL},
-	[PTRC_CONFIG_UNTIL_EXIT] =
-		{"until-exit", PTRC_CONFIG_BOOL, CREATE_ONLY, AT(is_until_exit), 0, 1, NULL},
-	[PTRC_CONFIG_STREAM_MIN_SIZE] =
-		{"stream-min-size", PTRC_CONFIG_SIZE, EVERYBODY, AT(stream_min_size), 0,
-		 SIZE_MAX, NULL},
-	[PTRC_CONFIG_STREAM_FULL_POLICY] =
-		{"stream-full-policy", PTRC_CONFIG_POLICY, EVERYBODY, AT(stream_full_policy), 0,
-		 0, &ptrc_attributes_stream_full_policies},
-	[PTRC_CONFIG_MAX_DATA_SIZE] =
-		{"max-data-size", PTRC_CONFIG_SIZE, EVERYBODY, AT(max_data_size), 0, SIZE_MAX,
-		 NULL},
-	[PTRC_CONFIG_INHERITANCE] =
-		{"inheritance", PTRC_CONFIG_POLICY, EVERYBODY, AT(inheritance), 0, 0,
-		 &ptrc_attributes_inheritance_policies},
-	[PTRC_CONFIG_LOG_MAX_SIZE] =
-		{"log-max-size", PTRC_CONFIG_SIZE, EVERYBODY, AT(log_max_size), 0, SIZE_MAX,
-		 NULL},
-	[PTRC_CONFIG_LOG_FULL_POLICY] =
-		{"log-full-policy", PTRC_CONFIG_POLICY, EVERYBODY, AT(log_full_policy), 0, 0,
-		 &ptrc_attributes_log_full_policies},
-	[PTRC_CONFIG_FILTER] =
-		{"filter", PTRC_CONFIG_LIST, EVERYBODY, AT(filter), 1, TRACE_EVENT_NAME_MAX,
-		 NULL},
-	[PTRC_CONFIG_DECODE] =
-		{"decode", PTRC_CONFIG_MAP, EVERYBODY, AT(decode), 1, 4096, NULL},
+	SETTING(NAME, "name", TEXT, EVERYBODY, name, 1, TRACE_NAME_MAX - 1, NULL),
+	SETTING(PID, "pid", NUMBER, CREATE_ONLY, pid, 1, INT_MAX, NULL),
+	SETTING(OUTPUT, "output", TEXT, EVERYBODY, output, 1, PATH_MAX - 1, NULL),
+	SETTING(START, "start", BOOL, CREATE_ONLY, is_started, 0, 1, NULL),
+	SETTING(UNTIL_EXIT, "until-exit", BOOL, CREATE_ONLY, is_until_exit, 0, 1, NULL),
+	SIZE_SETTING(STREAM_MIN_SIZE, "stream-min-size", stream_min_size),
+	POLICY_SETTING(STREAM_FULL_POLICY, "stream-full-policy", stream_full_policy,
+		       stream_full_policies),
+	SIZE_SETTING(MAX_DATA_SIZE, "max-data-size", max_data_size),
+	POLICY_SETTING(INHERITANCE, "inheritance", inheritance, inheritance_policies),
+	SIZE_SETTING(LOG_MAX_SIZE, "log-max-size", log_max_size),
+	POLICY_SETTING(LOG_FULL_POLICY, "log-full-policy", log_full_policy,
+		       log_full_policies),
+	SETTING(FILTER, "filter", LIST, EVERYBODY, filter, 1, TRACE_EVENT_NAME_MAX, NULL),
+	SETTING(DECODE, "decode", MAP, EVERYBODY, decode, 1, 4096, NULL),
 };
 /* clang-format on */
-
-static const size_t sizes[] = {
-	[PTRC_CONFIG_TEXT] = sizeof(const char *),
-	[PTRC_CONFIG_NUMBER] = sizeof(uint64_t),
-	[PTRC_CONFIG_SIZE] = sizeof(uint64_t),
-	[PTRC_CONFIG_BOOL] = sizeof(bool),
-	[PTRC_CONFIG_POLICY] = sizeof(int),
-	[PTRC_CONFIG_LIST] = sizeof(struct ptrc_config_list),
-	[PTRC_CONFIG_MAP] = sizeof(struct ptrc_config_map),
-};
 
 void *ptrc_config_keep(size_t size)
 {
@@ -216,7 +200,7 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 		if (!(above->given & 1U << key))
 			continue;
 		memcpy((char *)below + s->offset, (const char *)above + s->offset,
-		       sizes[s->kind]);
+		       s->size);
 		below->marks[key] = above->marks[key];
 	}
 	below->given |= above->given;

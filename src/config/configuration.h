@@ -63,8 +63,9 @@ struct ptrc_config_setting {
 	enum ptrc_config_kind kind;
 	/* Bits of enum ptrc_config_user: the commands that have the setting. */
 	unsigned int users;
-	/* Where the value is in struct ptrc_config. */
+	/* Where the value is in struct ptrc_config, and its size. */
 	size_t offset;
+	size_t size;
 	/* The range of a number, or of the length of a text in bytes; the words of a
 	 * policy. */
 	uint64_t low;

@@ -224,7 +224,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool is_written = false;
-	char reason[120];
+	struct ptrc_cli_reason why;
 	trace_id_t trace;
 	struct stat st;
 	int error;
@@ -251,10 +251,10 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	if (!is_written && (error || !is_finished(trace)))
 		ptrc_doctor_disk(d, path);
 	if (error) {
-		ptrc_reader_why_no_log(fd, reason, sizeof(reason));
+		ptrc_reader_why_no_log(fd, &why);
 		ptrc_doctor_problem(d, "log", path, NULL, "%s",
 				    !st.st_size ? "is empty: nothing was written to it"
-				    : error == EINVAL ? reason
+				    : error == EINVAL ? why.text
 						      : strerror(error));
 	} else {
 		check_contents(d, path, trace, is_written);

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What ptrace-dump shows, once its options are read: the events of logs, merged by time,
- * or of a live session. The command is parted into
- *
- * 	dump.c         sources, their selected events, and how these are shown
- * 	dump_times.c   times relative to begin and end, and the neighbourhoods of --around
- * 	dump_live.c    following a session
- * 	dump_end.c     what is told at the end: counts, losses, patterns without any event
+ * or of a live session.
  */
 #ifndef PTRC_SRC_VIEW_DUMP_H
 #define PTRC_SRC_VIEW_DUMP_H
@@ -70,7 +65,7 @@ struct ptrc_dump {
 	uint64_t unheld_count;
 };
 
-/* ---- dump.c ---- */
+/* ---- dump.c: sources, their selected events, and how these are shown ---- */
 
 /* Makes *source one whose reader has just been opened. It must not move from then on. */
 void ptrc_source_begin(struct ptrc_source *, struct ptrc_dump *, size_t order);
@@ -96,7 +91,7 @@ void ptrc_dump_lines(struct ptrc_dump *, struct ptrc_lines *, int64_t since_ns);
 /* Shows the events of all logs. Returns whether it read the logs to their ends. */
 bool ptrc_dump_logs(struct ptrc_dump *);
 
-/* ---- dump_times.c ---- */
+/* ---- dump_times.c: times relative to begin and end, neighbourhoods ---- */
 
 /* Makes moments of times that are relative to the begin and end of the trace. */
 void ptrc_dump_resolve(struct ptrc_dump *, const struct ptrc_span *trace);
@@ -106,7 +101,7 @@ void ptrc_dump_resolve(struct ptrc_dump *, const struct ptrc_span *trace);
  * again. */
 bool ptrc_dump_scan(struct ptrc_dump *);
 
-/* ---- dump_live.c ---- */
+/* ---- dump_live.c: following a session ---- */
 
 /* Ends the following when a signal comes that would end the process, so that counts and
  * losses are still told. The second signal ends the process. */
@@ -119,7 +114,7 @@ void ptrc_dump_raise_signal(void);
  * end. */
 bool ptrc_dump_live(struct ptrc_dump *);
 
-/* ---- dump_end.c ---- */
+/* ---- dump_end.c: counts, losses, and patterns without any event ---- */
 
 /* Tells how much was shown and what is missing. The status says whether showing failed,
  * and is_read whether the sources were read to their ends. Returns the exit status. */

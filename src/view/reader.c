@@ -141,37 +141,34 @@ static bool open_file(const char *path, bool is_stdin, int *fd)
 	return !error;
 }
 
-void ptrc_reader_why_no_log(int fd, char *reason, size_t size)
+void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 {
 	struct prefix p;
 	ssize_t n = pread(fd, &p, sizeof(p), 0);
 	struct stat st;
 
 	if (n <= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
-		snprintf(reason, size, "not a trace log: the file is empty");
+		ptrc_cli_because(why, "not a trace log: the file is empty");
 	else if (n < (ssize_t)sizeof(signature) ||
 		 memcmp(p.signature, signature, sizeof(signature)) != 0)
-		snprintf(reason, size, "not a trace log");
+		ptrc_cli_because(why, "not a trace log");
 	else if (n < (ssize_t)sizeof(p))
-		snprintf(reason, size, "cut within its first bytes");
+		ptrc_cli_because(why, "cut within its first bytes");
 	else if (p.byte_order != BYTE_ORDER_MARK)
-		snprintf(reason, size,
-			 "a trace log of a machine with another byte order");
+		ptrc_cli_because(why, "a trace log of a machine with another byte order");
 	else if (p.version != LOG_VERSION)
-		snprintf(reason, size,
-			 "a trace log of format version %u, and %s reads version "
-			 "%d only",
-			 p.version, posixtrace_version(), LOG_VERSION);
+		ptrc_cli_because(why,
+				 "a trace log of format version %u, and %s reads version "
+				 "%d only",
+				 p.version, posixtrace_version(), LOG_VERSION);
 	else if (p.word_size != WORD_SIZE || p.machine != MACHINE)
-		snprintf(reason, size, "a trace log of another kind of machine");
+		ptrc_cli_because(why, "a trace log of another kind of machine");
 	else
-		snprintf(reason, size, "damaged or cut within its first bytes");
+		ptrc_cli_because(why, "damaged or cut within its first bytes");
 }
 
-/*
- * No event can be larger than the file, whatever the attribute says; and the attribute
- * cannot be trusted, as the file may be anybody's.
- */
+/* The size of the buffer for data. The attribute of a file from anywhere cannot be
+ * trusted, but no event can be larger than the file. */
 static size_t buffer_size(const struct ptrc_reader *r)
 {
 	uint64_t size = r->attributes.max_data_size;
@@ -186,7 +183,8 @@ static size_t buffer_size(const struct ptrc_reader *r)
 
 bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 {
-	char reason[120];
+	struct ptrc_cli_reason why;
+	bool is_open;
 	int error;
 
 	memset(r, 0, sizeof(*r));
@@ -194,18 +192,9 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 	if (!open_file(r->path, r->path != path, &r->fd))
 		return false;
 	error = posix_trace_open(r->fd, &r->trace);
-	if (error == EINVAL) {
-		ptrc_reader_why_no_log(r->fd, reason, sizeof(reason));
-		ptrc_cli_message(r->path, "%s", reason);
-		close(r->fd);
-		return false;
-	}
-	if (error) {
-		ptrc_cli_error(r->path, error);
-		close(r->fd);
-		return false;
-	}
-	error = ptrc_attributes_gather(r->trace, &r->attributes);
+	is_open = !error;
+	if (!error)
+		error = ptrc_attributes_gather(r->trace, &r->attributes);
 	if (!error)
 		error = posix_trace_get_status(r->trace, &r->status);
 	if (!error)
@@ -213,16 +202,20 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 	if (!error) {
 		r->data_size = buffer_size(r);
 		r->data = malloc(r->data_size);
-		if (!r->data)
-			error = ENOMEM;
+		if (r->data)
+			return true;
+		error = ENOMEM;
 	}
-	if (error) {
-		ptrc_cli_error(r->path, error);
+	if (is_open) {
 		posix_trace_close(r->trace);
-		close(r->fd);
-		return false;
+	} else if (error == EINVAL) {
+		ptrc_reader_why_no_log(r->fd, &why);
+		ptrc_cli_message(r->path, "%s", why.text);
 	}
-	return true;
+	if (is_open || error != EINVAL)
+		ptrc_cli_error(r->path, error);
+	close(r->fd);
+	return false;
 }
 
 void ptrc_reader_close(struct ptrc_reader *r)

@@ -13,6 +13,7 @@
 
 #include <posixtrace.h>
 
+#include "src/cli/message.h"
 #include "src/view/attributes.h"
 #include "src/view/losses.h"
 
@@ -90,7 +91,7 @@ struct ptrc_reader {
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
 /* Stores why posix_trace_open() refused a file with EINVAL. */
-void ptrc_reader_why_no_log(int fd, char *reason, size_t size);
+void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *);
 
 void ptrc_reader_close(struct ptrc_reader *);
 

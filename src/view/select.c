@@ -79,15 +79,11 @@ bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t,
 	return true;
 }
 
-bool ptrc_select_is_in_window(struct ptrc_select *s, int64_t ns)
+bool ptrc_select_is_in_window(const struct ptrc_select *s, int64_t ns)
 {
 	size_t low = 0;
 	size_t high = s->window_count;
 
-	/* Mostly the event lies in the same window as the last one. */
-	if (s->window < high && s->windows[s->window].first <= ns &&
-	    ns <= s->windows[s->window].last)
-		return true;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -96,7 +92,6 @@ bool ptrc_select_is_in_window(struct ptrc_select *s, int64_t ns)
 		else
 			high = middle;
 	}
-	s->window = low;
 	return low < s->window_count && s->windows[low].first <= ns;
 }
 

@@ -45,9 +45,6 @@ struct ptrc_select {
 	const char *around;
 	struct ptrc_span *windows;
 	size_t window_count;
-	/* The window in which the search for the next event begins: the first one that
-	 * had not ended at the time of the last event. */
-	size_t window;
 };
 
 enum { PTRC_SELECT_UNKNOWN, PTRC_SELECT_NO, PTRC_SELECT_YES };
@@ -73,7 +70,7 @@ bool ptrc_select_event(struct ptrc_select *, struct ptrc_select_types *,
 		       struct ptrc_view *);
 
 /* Whether the moment lies in a window. */
-bool ptrc_select_is_in_window(struct ptrc_select *, int64_t ns);
+bool ptrc_select_is_in_window(const struct ptrc_select *, int64_t ns);
 
 /* Adds a window. When all windows are there, sorts them and joins those that touch. */
 void ptrc_select_add_window(struct ptrc_select *, int64_t first, int64_t last);
