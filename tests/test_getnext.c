@@ -1498,12 +1498,16 @@ struct standstill {
 	_Atomic int64_t over;
 };
 
+/* fill_page_after_standstill has looked at the clock once: it will see the standstill. */
+static atomic_bool is_watching;
+
 /* The writer needs a few milliseconds more after the standstill. */
 static void *fill_page_after_standstill(void *arg)
 {
 	int64_t now, last = harness_now_ns();
 	bool is_over = false;
 
+	atomic_store(&is_watching, true);
 	for (unsigned left = 10; left > 0; last = now) {
 		harness_sleep_ms(1);
 		now = harness_now_ns();
@@ -1543,7 +1547,9 @@ static void read_in_standstills(struct standstill *standstill, uint32_t rounds,
 		atomic_store(&hanging.allowed, i + 1);
 		CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
 		ts_emit(id, i);
+		atomic_store(&is_watching, false);
 		filler = ts_thread(fill_page_after_standstill, NULL);
+		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&is_watching));
 		atomic_store(&standstill->reading, i + 1);
 		events[0] = next(trid);
 		events[1] = next(trid);
