@@ -11,21 +11,16 @@
 #define EVERYBODY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
 
-#define SETTING(key, name, kind, users, member, low, high, policy)        \
-	[PTRC_CONFIG_##key] = {name,                                      \
-			       PTRC_CONFIG_##kind,                        \
-			       users,                                     \
-			       offsetof(struct ptrc_config, member),      \
-			       sizeof(((struct ptrc_config *)0)->member), \
-			       low,                                       \
-			       high,                                      \
-			       policy}
+/* clang-format off */
+#define SETTING(key, name, kind, users, member, low, high, policy) \
+	[PTRC_CONFIG_##key] = {name, PTRC_CONFIG_##kind, users, \
+		offsetof(struct ptrc_config, member), \
+		sizeof(((struct ptrc_config *)0)->member), low, high, policy}
 #define SIZE_SETTING(key, name, member) \
 	SETTING(key, name, SIZE, EVERYBODY, member, 0, SIZE_MAX, NULL)
 #define POLICY_SETTING(key, name, member, policy) \
 	SETTING(key, name, POLICY, EVERYBODY, member, 0, 0, &ptrc_attributes_##policy)
 
-/* clang-format off */
 const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SETTING(NAME, "name", TEXT, EVERYBODY, name, 1, TRACE_NAME_MAX - 1, NULL),
 	SETTING(PID, "pid", NUMBER, CREATE_ONLY, pid, 1, INT_MAX, NULL),

@@ -39,22 +39,16 @@ static const struct set_rule *sets_of(trace_event_id_t id, size_t size)
 	return NULL;
 }
 
-/* The key of the number that is the data of a system event, or null. */
-static const char *number_of(trace_event_id_t id, size_t size)
+/* Stores the number that is the data of a system event. Returns its key, or null. */
+static const char *number_of(const struct ptrc_reader *r, int *number)
 {
-	if (size != sizeof(int))
+	trace_event_id_t id = r->event.posix_event_id;
+
+	if (r->size != sizeof(*number) ||
+	    (id != POSIX_TRACE_STOP && id != POSIX_TRACE_ERROR))
 		return NULL;
-	if (id == POSIX_TRACE_STOP)
-		return "reason";
-	return id == POSIX_TRACE_ERROR ? "error" : NULL;
-}
-
-static int number_at(const unsigned char *data)
-{
-	int number;
-
-	memcpy(&number, data, sizeof(number));
-	return number;
+	memcpy(number, r->data, sizeof(*number));
+	return id == POSIX_TRACE_STOP ? "reason" : "error";
 }
 
 static bool is_member(const trace_event_set_t *set, trace_event_id_t id)
@@ -140,13 +134,14 @@ static bool put_system_json(struct ptrc_json *j, struct ptrc_reader *r)
 {
 	trace_event_id_t id = r->event.posix_event_id;
 	const struct set_rule *sets = sets_of(id, r->size);
-	const char *number = number_of(id, r->size);
+	int number;
+	const char *key = number_of(r, &number);
 
 	for (const struct set_rule *s = sets; s && s->key; s++)
 		put_set_json(j, r, s);
-	if (number)
-		ptrc_json_i64(j, number, number_at(r->data));
-	return sets || number;
+	if (key)
+		ptrc_json_i64(j, key, number);
+	return sets || key;
 }
 
 static const char *const decode_errors[] = {
@@ -226,16 +221,17 @@ static void put_data_text(struct ptrc_buffer *b, struct ptrc_view *view)
 	}
 	if (id < POSIX_TRACE_UNNAMED_USEREVENT) {
 		const struct set_rule *sets = sets_of(id, size);
-		const char *number = number_of(id, size);
+		int number;
+		const char *key = number_of(r, &number);
 
 		for (const struct set_rule *s = sets; s && s->key; s++) {
 			if (s != sets)
 				ptrc_buffer_char(b, ' ');
 			put_set_text(b, r, s);
 		}
-		if (number)
-			ptrc_buffer_format(b, "%s=%d", number, number_at(r->data));
-		if (sets || number)
+		if (key)
+			ptrc_buffer_format(b, "%s=%d", key, number);
+		if (sets || key)
 			return;
 	}
 	if (!size)
