@@ -206,10 +206,10 @@ ptrc_library_sources += \
 	%D%/api/event.c \
 	%D%/api/event_for.c \
 	%D%/api/eventid.c \
-	%D%/api/eventset.c \
 	%D%/api/query.c \
 	%D%/api/trace_create.c \
 	%D%/api/trace_eventid.c \
+	%D%/api/trace_eventset.c \
 	%D%/api/trace_filter.c \
 	%D%/api/trace_getnext.c \
 	%D%/api/trace_log.c \
