@@ -86,11 +86,6 @@ void ptrc_liveness_drop(struct ptrc_liveness *l)
 	l->map = NULL;
 }
 
-void ptrc_liveness_forget(struct ptrc_liveness *l)
-{
-	l->map = NULL;
-}
-
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
 {
 	struct flock lock = {

@@ -29,8 +29,6 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
 				       struct ptrc_liveness *l);
 PTRC_NONNULL() void ptrc_liveness_drop(struct ptrc_liveness *l);
-/* In a forked child, which has no copy of the mapping. */
-PTRC_NONNULL() void ptrc_liveness_forget(struct ptrc_liveness *l);
 /* Does any process hold a byte of [byte, byte + count)? */
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count);
 

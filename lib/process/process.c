@@ -67,13 +67,9 @@ bool ptrc_process_is_known(void)
 	return ptrc_here.pid == ptrc_sys_getpid();
 }
 
-void ptrc_process_identify(struct ptrc_process_identity *id)
+bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace)
 {
-	id->uid = ptrc_here.uid;
-	id->start_ticks = ptrc_here.start_ticks;
-	id->ns = ptrc_here.ns;
-	id->time_ns = ptrc_here.time_ns;
-	id->inode = ptrc_here.inode;
+	return pid_namespace == ptrc_here.ns && time_namespace == ptrc_here.time_ns;
 }
 
 int ptrc_process_open_stream(uint64_t stream_id, int *fd)

@@ -30,15 +30,8 @@ void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void));
  * vfork child, nor one that was forked without fork handlers and has not called us yet. */
 bool ptrc_process_is_known(void);
 
-/* What is known of this process after ptrc_process_init has succeeded. */
-struct ptrc_process_identity {
-	uint32_t uid; /* the user whose directory has its page */
-	uint64_t start_ticks;
-	uint64_t ns;	  /* pid namespace, 0: the initial one */
-	uint64_t time_ns; /* time namespace */
-	uint64_t inode;	  /* of its page */
-};
-void ptrc_process_identify(struct ptrc_process_identity *id);
+/* After ptrc_process_init has succeeded: is this process in these two namespaces? */
+bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace);
 
 /* Open a stream that traces this process; the caller closes it. ENOENT: the stream is gone, and
  * its slot in the page has been cleared. Any other error is left in the slot as well.

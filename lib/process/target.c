@@ -151,22 +151,20 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 
 static int open_self(struct ptrc_target *t)
 {
-	struct ptrc_process_identity id;
 	int error = ptrc_process_init();
 
 	if (error)
 		return error == EPERM ? EPERM : ENOMEM;
-	ptrc_process_identify(&id);
-	error = ptrc_shmdir_open(id.uid, true, &t->dirfd);
+	error = ptrc_shmdir_open(ptrc_here.uid, true, &t->dirfd);
 	if (error)
 		return error;
-	ptrc_sweep(t->dirfd, id.uid);
+	ptrc_sweep(t->dirfd, ptrc_here.uid);
 	t->is_self = true;
-	t->uid = id.uid;
-	t->ns = id.ns;
-	t->start_ticks = id.start_ticks;
+	t->uid = ptrc_here.uid;
+	t->ns = ptrc_here.ns;
+	t->start_ticks = ptrc_here.start_ticks;
 	t->page = ptrc_page_self;
-	t->inode = id.inode;
+	t->inode = ptrc_here.inode;
 	return 0;
 }
 

@@ -150,7 +150,6 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error)
 
 static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 {
-	struct ptrc_process_identity self;
 	struct ptrc_stream s;
 	int fd, error;
 
@@ -171,9 +170,7 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	 * thread, which must be the same for them as for us; and the stream's clock follows
 	 * CLOCK_MONOTONIC, of which each time namespace has its own. An inherited stream may
 	 * come to us from outside of our namespaces. */
-	ptrc_process_identify(&self);
-	if (s.header->pid_namespace != self.ns ||
-	    s.header->time_namespace != self.time_ns) {
+	if (!ptrc_process_is_in(s.header->pid_namespace, s.header->time_namespace)) {
 		ptrc_stream_unmap(&s);
 		return EPERM;
 	}
