@@ -153,8 +153,8 @@ static void print_cell(double value, int width, const char *format)
 
 static void print_table(void)
 {
-	printf("%-42s %10s %-9s %8s %9s %8s  %s\n", "", "median", "", "best", "x counter",
-	       "+ call", "goal");
+	printf("%-42s %10s %-9s %8s %9s %8s  %s\n", "", "median", "", "best", "x counter", "+ call",
+	       "goal");
 	for (size_t i = 0; i < result_count; i++) {
 		const struct result *r = &results[i];
 
@@ -199,8 +199,7 @@ static void print_json(const struct utsname *system)
 		if (!isnan(r->goal)) {
 			print_member("compared", r->compared);
 			printf(", \"compared_unit\": \"%s\"", r->goal_unit);
-			print_member(r->at_most ? "goal_at_most" : "goal_at_least",
-				     r->goal);
+			print_member(r->at_most ? "goal_at_most" : "goal_at_least", r->goal);
 			printf(", \"reached\": %s", result_reached(r) ? "true" : "false");
 		}
 		if (r->note[0])
@@ -225,8 +224,7 @@ static int compare(const void *a, const void *b)
 static double median(double *values, size_t count)
 {
 	qsort(values, count, sizeof(*values), compare);
-	return count % 2 ? values[count / 2]
-			 : (values[count / 2 - 1] + values[count / 2]) / 2;
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
 /* Adds the result of one case from the samples of all its rounds, BENCH_BATCHES per
@@ -340,8 +338,7 @@ static void case_round(const struct one_case *c, struct bench_sample *samples)
 		if (c->mode == MODE_FILTERED) {
 			must(posix_trace_eventset_empty(&set), "event set");
 			must(posix_trace_eventset_add(event_id, &set), "event set");
-			must(posix_trace_set_filter(streams[i], &set,
-						    POSIX_TRACE_SET_EVENTSET),
+			must(posix_trace_set_filter(streams[i], &set, POSIX_TRACE_SET_EVENTSET),
 			     "filter");
 		}
 	}
@@ -369,8 +366,7 @@ struct worker {
 enum { WORKER_SHARED, WORKER_LTTNG, WORKER_COUNT };
 
 static struct worker workers[WORKER_COUNT] = {
-	[WORKER_SHARED] = {.name = "shared_16",
-			   .label = "the same, through the shared library"},
+	[WORKER_SHARED] = {.name = "shared_16", .label = "the same, through the shared library"},
 	[WORKER_LTTNG] = {.name = "lttng_16", .label = "LTTng-UST, 2 x 8 bytes"},
 };
 
@@ -383,11 +379,9 @@ static pid_t spawn(char *const *argv, int in, int out)
 
 	must(posix_spawn_file_actions_init(&actions), "spawn");
 	if (in >= 0)
-		must(posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO),
-		     "spawn");
+		must(posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO), "spawn");
 	if (out >= 0)
-		must(posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO),
-		     "spawn");
+		must(posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO), "spawn");
 	error = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return error ? 0 : pid;
@@ -555,11 +549,10 @@ static void *member_work(void *argument)
 	loop_event_16(LAP);
 	for (int i = 0; i < rounds * 5; i++) {
 		pthread_barrier_wait(&crew->barrier);
-		m->counter_ns[i] = bench_time(bench_loop_counter, THREAD_BATCH,
-					      CLOCK_THREAD_CPUTIME_ID);
+		m->counter_ns[i] =
+			bench_time(bench_loop_counter, THREAD_BATCH, CLOCK_THREAD_CPUTIME_ID);
 		pthread_barrier_wait(&crew->barrier);
-		m->ns[i] =
-			bench_time(loop_event_16, THREAD_BATCH, CLOCK_THREAD_CPUTIME_ID);
+		m->ns[i] = bench_time(loop_event_16, THREAD_BATCH, CLOCK_THREAD_CPUTIME_ID);
 	}
 	return NULL;
 }
@@ -579,8 +572,7 @@ static void bench_threads(int thread_count)
 	if (!is_wanted(names[thread_count]))
 		return;
 	crew.thread_count = thread_count;
-	must(pthread_barrier_init(&crew.barrier, NULL, (unsigned)thread_count),
-	     "barrier");
+	must(pthread_barrier_init(&crew.barrier, NULL, (unsigned)thread_count), "barrier");
 	stream = stream_new(STREAM_SIZE, true);
 	for (int i = 0; i < thread_count; i++) {
 		struct member *m = &crew.members[i];
@@ -601,16 +593,15 @@ static void bench_threads(int thread_count)
 	must(posix_trace_shutdown(stream), "shutdown");
 	pthread_barrier_destroy(&crew.barrier);
 
-	snprintf(label, sizeof(label), "%d thread%s, 16 bytes, cost per thread",
-		 thread_count, thread_count > 1 ? "s" : "");
+	snprintf(label, sizeof(label), "%d thread%s, 16 bytes, cost per thread", thread_count,
+		 thread_count > 1 ? "s" : "");
 	r = result_add(names[thread_count], label, median(ns, count), "ns");
 	r->times_counter = median(ratio, count);
 	alone = result_find("threads_1");
 	if (alone && thread_count == 2)
 		result_goal(r, r->value / alone->value, true, 1.1, "x one thread");
 	else if (alone && thread_count > 2)
-		snprintf(r->note, sizeof(r->note), "%.3g x one thread",
-			 r->value / alone->value);
+		snprintf(r->note, sizeof(r->note), "%.3g x one thread", r->value / alone->value);
 }
 
 /*
@@ -658,8 +649,7 @@ static void bench_disk(void)
 
 /* One thread records events, at a rate or as fast as it can, and never waits for the
  * log. */
-static void bench_log(const char *name, const char *label, double millions_per_s,
-		      double seconds)
+static void bench_log(const char *name, const char *label, double millions_per_s, double seconds)
 {
 	struct posixtrace_counts counts;
 	double free_bytes, elapsed, lost, cpu_ns;
@@ -676,8 +666,7 @@ static void bench_log(const char *name, const char *label, double millions_per_s
 	/* An event takes about 32 bytes; a disk hardly takes more than 4 GB a second. */
 	if (free_bytes < seconds * 2 * (millions_per_s ? millions_per_s * 32e6 : 4e9)) {
 		r = result_add(name, label, NAN, "");
-		snprintf(r->note, sizeof(r->note),
-			 "left out: too little room on the disk");
+		snprintf(r->note, sizeof(r->note), "left out: too little room on the disk");
 		close(fd);
 		return;
 	}
@@ -713,9 +702,8 @@ static void bench_log(const char *name, const char *label, double millions_per_s
 	lost = (double)(counts.pt_lost_events + counts.pt_log_lost_events);
 	r = result_add(name, label, ((double)events - lost) / elapsed / 1e6, "M/s");
 	snprintf(r->note, sizeof(r->note),
-		 "%.0f of %lu events lost, %.0f MB/s; producer ran %.0f %% of the time%s",
-		 lost, events, (double)counts.pt_log_bytes / elapsed / 1e6,
-		 cpu_ns / elapsed / 1e7,
+		 "%.0f of %lu events lost, %.0f MB/s; producer ran %.0f %% of the time%s", lost,
+		 events, (double)counts.pt_log_bytes / elapsed / 1e6, cpu_ns / elapsed / 1e7,
 		 (double)events / elapsed < 0.95e6 * millions_per_s ? ", TOO SLOW" : "");
 	if (millions_per_s == 10)
 		result_goal(r, lost, true, 0, "lost");
@@ -752,8 +740,7 @@ static void bench_memory(void)
 		mean += bytes[i] / (double)count;
 	}
 	must(posix_trace_shutdown(stream), "shutdown");
-	r = result_add("memory", "memory of an event of 16 bytes", median(bytes, count),
-		       "bytes");
+	r = result_add("memory", "memory of an event of 16 bytes", median(bytes, count), "bytes");
 	result_goal(r, r->value, true, 32, "bytes");
 	snprintf(r->note, sizeof(r->note), "mean %.3f", mean);
 }
@@ -808,8 +795,7 @@ static void bench_start(void)
 		pid_t pid;
 
 		if (!access(path[p], X_OK)) {
-			r = result_add(programs[p], labels[p],
-				       median(us[p], (size_t)times), "us");
+			r = result_add(programs[p], labels[p], median(us[p], (size_t)times), "us");
 			r->best = low[p] - (p ? low[PLAIN] : 0);
 			if (p) {
 				result_goal(r, r->value, true, 200, "us");
@@ -903,8 +889,7 @@ int main(int argc, char **argv)
 		printf("%s on %s, Linux %s, %ld processors; %d rounds of %d batches of %d;"
 		       " logs in %s\n\n",
 		       posixtrace_version(), system.machine, system.release,
-		       sysconf(_SC_NPROCESSORS_ONLN), rounds, BENCH_BATCHES, BENCH_BATCH,
-		       log_dir);
+		       sysconf(_SC_NPROCESSORS_ONLN), rounds, BENCH_BATCHES, BENCH_BATCH, log_dir);
 		print_table();
 	}
 	if (fflush(stdout) || ferror(stdout))

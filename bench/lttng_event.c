@@ -19,11 +19,9 @@ int main(void)
 
 	/* A thread of the library asks the session daemon whether the tracepoint is
 	 * enabled. */
-	for (int i = 0; !lttng_ust_tracepoint_enabled(posixtrace_bench, two_numbers);
-	     i++) {
+	for (int i = 0; !lttng_ust_tracepoint_enabled(posixtrace_bench, two_numbers); i++) {
 		if (i == 500) {
-			fputs("lttng_event: the session daemon enables no event\n",
-			      stderr);
+			fputs("lttng_event: the session daemon enables no event\n", stderr);
 			return 1;
 		}
 		nanosleep(&pause, NULL);

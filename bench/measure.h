@@ -67,8 +67,7 @@ static inline void bench_loop_counter(unsigned long turns)
 }
 
 /* An empty function that is called like posix_trace_event(). */
-static __attribute__((noinline)) void bench_call(unsigned id, const void *data,
-						 size_t size)
+static __attribute__((noinline)) void bench_call(unsigned id, const void *data, size_t size)
 {
 	__asm__ volatile("" : : "r"(id), "r"(data), "r"(size) : "memory");
 }
@@ -88,8 +87,7 @@ static inline void bench_round(bench_loop loop, struct bench_sample *samples)
 	for (int i = 0; i < BENCH_BATCHES; i++) {
 		samples[i].counter_ns =
 			bench_time(bench_loop_counter, BENCH_BATCH, CLOCK_MONOTONIC);
-		samples[i].call_ns =
-			bench_time(bench_loop_call, BENCH_BATCH, CLOCK_MONOTONIC);
+		samples[i].call_ns = bench_time(bench_loop_call, BENCH_BATCH, CLOCK_MONOTONIC);
 		samples[i].ns = bench_time(loop, BENCH_BATCH, CLOCK_MONOTONIC);
 	}
 }

@@ -30,6 +30,5 @@ int main(int argc, char **argv)
 	posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, NULL, 0);
 #endif
 	/* The counts include "." and ".." and the descriptor that reads the directory. */
-	return argc > 1 &&
-	       (entries("/proc/self/task") != 3 || entries("/proc/self/fd") > 6);
+	return argc > 1 && (entries("/proc/self/task") != 3 || entries("/proc/self/fd") > 6);
 }

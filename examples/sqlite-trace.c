@@ -62,8 +62,7 @@
 enum { BEGIN, ROW, END, PROGRESS, BUSY, COMMIT, ROLLBACK, EVENT_COUNT };
 
 static const char *const event_names[EVENT_COUNT] = {
-	"sql.begin", "sql.row",	   "sql.end",	   "sql.progress",
-	"sql.busy",  "sql.commit", "sql.rollback",
+	"sql.begin", "sql.row", "sql.end", "sql.progress", "sql.busy", "sql.commit", "sql.rollback",
 };
 
 static trace_event_id_t event_ids[EVENT_COUNT];
@@ -295,8 +294,7 @@ static int on_busy(void *context, int tries)
 
 static void hooks_install(struct connection *c)
 {
-	sqlite3_trace_v2(c->db,
-			 SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE,
+	sqlite3_trace_v2(c->db, SQLITE_TRACE_STMT | SQLITE_TRACE_ROW | SQLITE_TRACE_PROFILE,
 			 on_trace, c);
 	sqlite3_progress_handler(c->db, PROGRESS_STEPS, on_progress, c);
 	sqlite3_commit_hook(c->db, on_commit, c);
@@ -329,8 +327,7 @@ static const char *const queries[QUERY_COUNT] = {
 	[Q_ENTRY] = "INSERT INTO entry(account, amount, note) VALUES (?, ?, ?)",
 	[Q_HISTORY] = ("SELECT amount, note FROM entry WHERE account = ?"
 		       " ORDER BY id DESC LIMIT 5"),
-	[Q_SEARCH] =
-		"SELECT count(*), total(amount) FROM entry WHERE note LIKE '%7 \"rent\"'",
+	[Q_SEARCH] = "SELECT count(*), total(amount) FROM entry WHERE note LIKE '%7 \"rent\"'",
 };
 
 static const char schema[] =
@@ -398,10 +395,10 @@ static void execute(sqlite3 *db, const char *sql)
 static void connection_open(struct connection *c, unsigned thread)
 {
 	c->thread = thread;
-	check(NULL, sqlite3_open_v2(path, &c->db,
-				    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-					    SQLITE_OPEN_NOMUTEX,
-				    NULL));
+	check(NULL,
+	      sqlite3_open_v2(path, &c->db,
+			      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			      NULL));
 	hooks_install(c);
 	/* The data need not survive a power failure; without this, time would go to
 	 * fsync(). */
@@ -437,8 +434,7 @@ static unsigned pick(struct teller *t, unsigned limit)
 
 static void move(struct teller *t, int account, int amount)
 {
-	static const char *const purposes[] = {"rent", "salary", "tea", "a\\b\tc",
-					       "zażółć"};
+	static const char *const purposes[] = {"rent", "salary", "tea", "a\\b\tc", "zażółć"};
 	char note[64];
 
 	snprintf(note, sizeof(note), "%u \"%s\"", pick(t, 1000), purposes[pick(t, 5)]);
@@ -490,13 +486,11 @@ static void *teller_work(void *argument)
 	connection_open(c, (unsigned)(t - tellers));
 	t->random = 0x9e3779b97f4a7c15U * (c->thread + 1U);
 	for (int i = 0; i < QUERY_COUNT; i++)
-		check(c->db,
-		      sqlite3_prepare_v3(c->db, queries[i], -1, SQLITE_PREPARE_PERSISTENT,
-					 &t->stmts[i], NULL));
+		check(c->db, sqlite3_prepare_v3(c->db, queries[i], -1, SQLITE_PREPARE_PERSISTENT,
+						&t->stmts[i], NULL));
 	bank_open(t);
 	/* The number of statements is met only roughly, as a round has many of them. */
-	for (unsigned round = 1; c->stmt_count < stmts_per_teller || round == 1;
-	     round++) {
+	for (unsigned round = 1; c->stmt_count < stmts_per_teller || round == 1; round++) {
 		transfer(t);
 		for (int i = 0; i < 4; i++) {
 			bind(t, Q_HISTORY, 1, 1 + (int)pick(t, ACCOUNTS));
@@ -603,8 +597,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (argc - optind > 1) {
-		fprintf(stderr, "sqlite-trace: %s: one database only\n",
-			argv[optind + 1]);
+		fprintf(stderr, "sqlite-trace: %s: one database only\n", argv[optind + 1]);
 		fputs("Try 'sqlite-trace --help'.\n", stderr);
 		return 2;
 	}
@@ -644,8 +637,7 @@ int main(int argc, char **argv)
 	bank_found(&office);
 	pthread_barrier_init(&bank_opens, NULL, teller_count);
 	for (unsigned i = 0; i < teller_count; i++) {
-		int error = pthread_create(&tellers[i].thread, NULL, teller_work,
-					   &tellers[i]);
+		int error = pthread_create(&tellers[i].thread, NULL, teller_work, &tellers[i]);
 
 		if (error)
 			die("thread: %s", strerror(error));

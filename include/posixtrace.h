@@ -213,10 +213,9 @@ int posixtrace_get_process(pid_t, struct posixtrace_process *, size_t);
  *   ENOENT  no such number.
  *   others  as posixtrace_get_process().
  */
-int posixtrace_get_process_stream(pid_t, unsigned int number,
-				  struct posixtrace_process_stream *, size_t);
-int posixtrace_get_process_event(pid_t, unsigned int number, trace_event_id_t *,
-				 char *event_name);
+int posixtrace_get_process_stream(pid_t, unsigned int number, struct posixtrace_process_stream *,
+				  size_t);
+int posixtrace_get_process_event(pid_t, unsigned int number, trace_event_id_t *, char *event_name);
 
 /*
  * Fills in what is known of this user's shared objects and of the machine.

@@ -304,8 +304,7 @@ int posix_trace_attr_setname(trace_attr_t *, const char *);
  *   EINVAL  see above; any other policy.
  * POSIX.1 posix_trace_attr_getinherited.
  */
-int posix_trace_attr_getinherited(const trace_attr_t *__trace_restrict,
-				  int *__trace_restrict);
+int posix_trace_attr_getinherited(const trace_attr_t *__trace_restrict, int *__trace_restrict);
 
 /*
  * What happens when the log is full: POSIX_TRACE_LOOP (default; the oldest events are
@@ -314,8 +313,7 @@ int posix_trace_attr_getinherited(const trace_attr_t *__trace_restrict,
  *   EINVAL  see above; any other policy, POSIX_TRACE_FLUSH too.
  * POSIX.1 posix_trace_attr_getlogfullpolicy.
  */
-int posix_trace_attr_getlogfullpolicy(const trace_attr_t *__trace_restrict,
-				      int *__trace_restrict);
+int posix_trace_attr_getlogfullpolicy(const trace_attr_t *__trace_restrict, int *__trace_restrict);
 
 /*
  * What happens when the stream is full: POSIX_TRACE_LOOP (the oldest events give way),
@@ -354,8 +352,7 @@ int posix_trace_attr_setstreamfullpolicy(trace_attr_t *, int);
  *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_getlogsize.
  */
-int posix_trace_attr_getlogsize(const trace_attr_t *__trace_restrict,
-				size_t *__trace_restrict);
+int posix_trace_attr_getlogsize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
  * max-data-size: how much of the data of a user event is recorded; the rest is cut off.
@@ -364,8 +361,7 @@ int posix_trace_attr_getlogsize(const trace_attr_t *__trace_restrict,
  *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_getmaxdatasize, in posix_trace_attr_getlogsize.
  */
-int posix_trace_attr_getmaxdatasize(const trace_attr_t *__trace_restrict,
-				    size_t *__trace_restrict);
+int posix_trace_attr_getmaxdatasize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
  * The most stream memory that one system event takes.
@@ -398,8 +394,7 @@ int posix_trace_attr_getmaxusereventsize(const trace_attr_t *__trace_restrict, s
  *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_getstreamsize.
  */
-int posix_trace_attr_getstreamsize(const trace_attr_t *__trace_restrict,
-				   size_t *__trace_restrict);
+int posix_trace_attr_getstreamsize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
  * The setters of log-max-size, max-data-size and stream-min-size.
@@ -428,8 +423,7 @@ int posix_trace_attr_setstreamsize(trace_attr_t *, size_t);
  *   ESRCH   no such process; also for a negative pid, a zombie, a thread's ID.
  * POSIX.1 posix_trace_create.
  */
-int posix_trace_create(pid_t, const trace_attr_t *__trace_restrict,
-		       trace_id_t *__trace_restrict);
+int posix_trace_create(pid_t, const trace_attr_t *__trace_restrict, trace_id_t *__trace_restrict);
 
 /*
  * Does the same for a stream with a log in the file that the descriptor refers to. A
@@ -567,8 +561,7 @@ void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
  * POSIX.1 posix_trace_eventid_open, in posix_trace_event.
  */
-int posix_trace_eventid_open(const char *__trace_restrict,
-			     trace_event_id_t *__trace_restrict);
+int posix_trace_eventid_open(const char *__trace_restrict, trace_event_id_t *__trace_restrict);
 
 /*
  * The result is not an error number: non-zero if both identifiers are those of the same
@@ -643,8 +636,7 @@ int posix_trace_eventset_fill(trace_event_set_t *, int);
 
 /* Stores non-zero if the event type is in the set, else 0. POSIX.1
  * posix_trace_eventset_ismember, in posix_trace_eventset_add. */
-int posix_trace_eventset_ismember(trace_event_id_t,
-				  const trace_event_set_t *__trace_restrict,
+int posix_trace_eventset_ismember(trace_event_id_t, const trace_event_set_t *__trace_restrict,
 				  int *__trace_restrict);
 
 /*
@@ -706,11 +698,9 @@ int posix_trace_getnext_event(trace_id_t, struct posix_trace_event_info *__trace
  *   ETIMEDOUT  no event, and the time has come.
  * POSIX.1 posix_trace_timedgetnext_event, in posix_trace_getnext_event.
  */
-int posix_trace_timedgetnext_event(trace_id_t,
-				   struct posix_trace_event_info *__trace_restrict,
-				   void *__trace_restrict, size_t,
-				   size_t *__trace_restrict, int *__trace_restrict,
-				   const struct timespec *__trace_restrict);
+int posix_trace_timedgetnext_event(trace_id_t, struct posix_trace_event_info *__trace_restrict,
+				   void *__trace_restrict, size_t, size_t *__trace_restrict,
+				   int *__trace_restrict, const struct timespec *__trace_restrict);
 
 /*
  * Does the same without waiting: if there is no event, *unavailable is non-zero and the
@@ -719,8 +709,7 @@ int posix_trace_timedgetnext_event(trace_id_t,
  *   EINVAL  see above; a pre-recorded stream.
  * POSIX.1 posix_trace_trygetnext_event, in posix_trace_getnext_event.
  */
-int posix_trace_trygetnext_event(trace_id_t,
-				 struct posix_trace_event_info *__trace_restrict,
+int posix_trace_trygetnext_event(trace_id_t, struct posix_trace_event_info *__trace_restrict,
 				 void *__trace_restrict, size_t, size_t *__trace_restrict,
 				 int *__trace_restrict);
 

@@ -22,6 +22,7 @@ ptrc_shared_sources += \
 ptrc_keeper_sources += \
 	%D%/base/freestanding.c
 ptrc_headers += \
+	%D%/base/atomic.h \
 	%D%/base/clone.h \
 	%D%/base/common.h \
 	%D%/base/crc32c.h \

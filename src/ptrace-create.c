@@ -45,15 +45,13 @@ static const struct ptrc_cli cli = {
 	.program = "ptrace-create",
 	.operands = "[OPTION]... --pid=PID\n"
 		    "       ptrace-create [OPTION]... --config=FILE [--all]",
-	.summary =
-		"Makes a session: a process in the background that traces another one.\n"
-		"Prints the name of the session, which is NAME if --name is given.",
+	.summary = "Makes a session: a process in the background that traces another one.\n"
+		   "Prints the name of the session, which is NAME if --name is given.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
-	.notes =
-		"SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
-		"or 1024^3. Options override the file.\n"
-		"Exit status: 0 done, 1 failed, 2 wrong usage or a wrong file.",
+	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
+		 "or 1024^3. Options override the file.\n"
+		 "Exit status: 0 done, 1 failed, 2 wrong usage or a wrong file.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
@@ -125,11 +123,9 @@ static void parse(int argc, char **argv)
 static void check(void)
 {
 	if (config.count > 1 && given.options.name)
-		ptrc_cli_usage("--name", "cannot be the name of all %zu sessions",
-			       config.count);
+		ptrc_cli_usage("--name", "cannot be the name of all %zu sessions", config.count);
 	if (config.count > 1 && given.options.output)
-		ptrc_cli_usage("--output", "cannot be the log of all %zu sessions",
-			       config.count);
+		ptrc_cli_usage("--output", "cannot be the log of all %zu sessions", config.count);
 	if (given.is_dump)
 		return;
 	for (size_t i = 0; i < config.count; i++) {
@@ -169,8 +165,7 @@ static void say_failed(const struct making *m)
 		if (o->error == ESRCH)
 			ptrc_cli_message(m->pid, "no such process");
 		else
-			ptrc_cli_message(NULL, "cannot make a process: %s",
-					 strerror(o->error));
+			ptrc_cli_message(NULL, "cannot make a process: %s", strerror(o->error));
 		break;
 	}
 }

@@ -29,10 +29,9 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-doctor",
 	.operands = "[OPTION]... [PID|SESSION|LOG]... | -- COMMAND [ARGUMENT]...",
-	.summary =
-		"Tells why events are not recorded: of a process, a session, into a log, or\n"
-		"of COMMAND, which is not run; without an operand, whether this machine is\n"
-		"fit for tracing. Changes nothing.",
+	.summary = "Tells why events are not recorded: of a process, a session, into a log, or\n"
+		   "of COMMAND, which is not run; without an operand, whether this machine is\n"
+		   "fit for tracing. Changes nothing.",
 	.options = options,
 	.notes = "Exit status: 0 nothing is wrong, 1 there are problems, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,

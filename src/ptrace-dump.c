@@ -41,21 +41,17 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"follow", KEY_FOLLOW, "SESSION",
-	 "show the events of a session as they come, to its\nend"},
-	{"event", 'e', "GLOB",
-	 "show only events whose name matches; may be given\nseveral times"},
+	{"follow", KEY_FOLLOW, "SESSION", "show the events of a session as they come, to its\nend"},
+	{"event", 'e', "GLOB", "show only events whose name matches; may be given\nseveral times"},
 	{"user", KEY_USER, NULL, "leave the system's own events out"},
-	{"pid", KEY_PID, "PID",
-	 "show only events of the process; may be given\nseveral times"},
+	{"pid", KEY_PID, "PID", "show only events of the process; may be given\nseveral times"},
 	{"tid", KEY_TID, "TID",
 	 "show only events of the thread, as the kernel\nnumbers it; may be given several times"},
 	{"since", KEY_SINCE, "TIME",
 	 "show only events from this time on:\n2026-01-02T03:04:05Z, 2026-01-02 03:04 (local),\n"
 	 "03:04 (today), +2s after the begin, -5s before the\nend"},
 	{"until", KEY_UNTIL, "TIME", "show only events up to this time"},
-	{"around", KEY_AROUND, "GLOB",
-	 "show only events near to those whose name matches"},
+	{"around", KEY_AROUND, "GLOB", "show only events near to those whose name matches"},
 	{"before", KEY_BEFORE, "DURATION", "how long before them: 10s, 1.5ms, 1m30s"},
 	{"after", KEY_AFTER, "DURATION", "how long after them (default: both 1s)"},
 	{"where", KEY_WHERE, "EXPR",
@@ -74,28 +70,23 @@ static const struct ptrc_cli_option options[] = {
 	 "show these fields, in this order: time, ns, event,\n"
 	 "id, pid, tid, thread, address, truncated, len,\n"
 	 "data, log, reason, error, data.NAME"},
-	{"format", KEY_FORMAT, "FORMAT",
-	 "text or json (default: text on a terminal,\nelse json)"},
+	{"format", KEY_FORMAT, "FORMAT", "text or json (default: text on a terminal,\nelse json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	{"color", KEY_COLOR, "WHEN",
 	 "colours in text: auto, always or never (default:\n"
 	 "auto, that is, on a terminal unless NO_COLOR is\nset)"},
-	{"summary", KEY_SUMMARY, NULL,
-	 "at the end, say how many were shown and what is\nmissing"},
-	{"allow-loss", KEY_ALLOW_LOSS, NULL,
-	 "exit with 0 even if the data is incomplete"},
+	{"summary", KEY_SUMMARY, NULL, "at the end, say how many were shown and what is\nmissing"},
+	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
 };
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-dump",
 	.operands = "[OPTION]... LOG... | --follow=SESSION",
-	.summary =
-		"Shows the events of trace logs, merged by time, or of a live session.\n"
-		"LOG may be - for standard input.",
+	.summary = "Shows the events of trace logs, merged by time, or of a live session.\n"
+		   "LOG may be - for standard input.",
 	.options = options,
-	.notes =
-		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
+	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
@@ -117,12 +108,10 @@ static struct ptrc_dump dump = {
 	.last_count = UINT64_MAX,
 };
 
-static void add_process(struct ptrc_select_numbers *numbers, const char *option,
-			const char *text)
+static void add_process(struct ptrc_select_numbers *numbers, const char *option, const char *text)
 {
 	/* Events of the trace system itself have process and thread 0. */
-	ptrc_select_add_number(numbers,
-			       (pid_t)ptrc_cli_number(option, text, 0, INT32_MAX));
+	ptrc_select_add_number(numbers, (pid_t)ptrc_cli_number(option, text, 0, INT32_MAX));
 }
 
 static struct ptrc_when time_of(const char *option, const char *text)
@@ -142,8 +131,7 @@ static int64_t duration_of(const char *option, const char *text)
 	int64_t ns;
 
 	if (!ptrc_when_duration(text, &ns))
-		ptrc_cli_usage(option, "'%s' is not a duration such as 10s or 1.5ms",
-			       text);
+		ptrc_cli_usage(option, "'%s' is not a duration such as 10s or 1.5ms", text);
 	return ns;
 }
 
@@ -188,8 +176,8 @@ static void read_layouts(const char *path)
 			const struct ptrc_config_layout *l = &map->layouts[k];
 
 			if (!ptrc_layouts_add(&dump.layouts, l->event, l->text, &why))
-				ptrc_config_refuse(&file, &l->mark, "decode: %s: %s",
-						   l->event, why.text);
+				ptrc_config_refuse(&file, &l->mark, "decode: %s: %s", l->event,
+						   why.text);
 		}
 	}
 }
@@ -201,8 +189,7 @@ static void add_wheres(const struct ptrc_cli_texts *wheres)
 	if (wheres->count > WHERE_MAX)
 		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
 	for (size_t i = 0; i < wheres->count; i++) {
-		struct ptrc_where *w =
-			ptrc_where_parse(wheres->texts[i], &dump.layouts, &why);
+		struct ptrc_where *w = ptrc_where_parse(wheres->texts[i], &dump.layouts, &why);
 
 		if (!w)
 			ptrc_cli_usage("--where", "%s", why.text);
@@ -231,8 +218,7 @@ static void check_usage(int operands)
 	if (is_first && is_last)
 		ptrc_cli_usage("--last", "cannot be used together with --first");
 	if (dump.is_counting && (is_first || is_last))
-		ptrc_cli_usage("--count",
-			       "cannot be used together with --first or --last");
+		ptrc_cli_usage("--count", "cannot be used together with --first or --last");
 	if (dump.is_counting && dump.format.field_count)
 		ptrc_cli_usage("--count", "cannot be used together with --fields");
 	if (!is_around && dump.before_ns >= 0)
@@ -245,8 +231,8 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--follow", "cannot be used together with LOG");
 	if (dump.session && is_last)
 		ptrc_cli_usage("--follow", "cannot be used together with --last");
-	if (dump.session && (dump.since.base == PTRC_WHEN_FROM_END ||
-			     dump.until.base == PTRC_WHEN_FROM_END))
+	if (dump.session &&
+	    (dump.since.base == PTRC_WHEN_FROM_END || dump.until.base == PTRC_WHEN_FROM_END))
 		ptrc_cli_usage("--follow", "the end of a session is not known: times "
 					   "cannot be relative to it");
 	if (!dump.session && !operands)
@@ -299,8 +285,7 @@ static void parse(int argc, char **argv)
 			ptrc_cli_add_text(&wheres, optarg);
 			break;
 		case KEY_FIRST:
-			dump.first_count =
-				ptrc_cli_number("--first", optarg, 0, INT64_MAX);
+			dump.first_count = ptrc_cli_number("--first", optarg, 0, INT64_MAX);
 			break;
 		case KEY_LAST:
 			dump.last_count = ptrc_cli_number("--last", optarg, 0, INT64_MAX);
@@ -346,8 +331,7 @@ static void parse(int argc, char **argv)
 	read_layouts(config);
 	add_wheres(&wheres);
 	for (size_t i = 0; i < fields.count; i++)
-		if (!ptrc_event_fields(&dump.format, fields.texts[i], &dump.layouts,
-				       &why))
+		if (!ptrc_event_fields(&dump.format, fields.texts[i], &dump.layouts, &why))
 			ptrc_cli_usage("--fields", "%s", why.text);
 	free(wheres.texts);
 	free(fields.texts);

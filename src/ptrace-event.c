@@ -39,14 +39,12 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-event",
 	.operands = "[OPTION]... NAME [DATA | - | KEY=VALUE...]",
-	.summary =
-		"Records an event in every trace of the calling script. Its data is the\n"
-		"text DATA, standard input (-), or a JSON object of the keys and values.\n"
-		"Does nothing if the script is not traced.",
+	.summary = "Records an event in every trace of the calling script. Its data is the\n"
+		   "text DATA, standard input (-), or a JSON object of the keys and values.\n"
+		   "Does nothing if the script is not traced.",
 	.options = options,
-	.notes =
-		"DATA that may begin with - has to follow --: ptrace-event -- NAME \"$data\"\n\n"
-		"Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
+	.notes = "DATA that may begin with - has to follow --: ptrace-event -- NAME \"$data\"\n\n"
+		 "Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
@@ -103,9 +101,8 @@ static void check_keys(char **pairs, size_t count)
 		memcpy(key, sorted[i], n - 4);
 		strcpy(key + n - 4, "=");
 		if (bsearch(&key, sorted, count, sizeof(*sorted), compare_keys))
-			ptrc_cli_usage(sorted[i],
-				       "the key is reserved: it holds the value of the "
-				       "key without _hex if that is not text");
+			ptrc_cli_usage(sorted[i], "the key is reserved: it holds the value of the "
+						  "key without _hex if that is not text");
 		free(key);
 	}
 	free(sorted);
@@ -118,9 +115,8 @@ static void put_pairs(struct ptrc_buffer *data, char **pairs)
 
 	for (; pairs[count]; count++)
 		if (!key_length(pairs[count]))
-			ptrc_cli_usage(
-				pairs[count],
-				"is not KEY=VALUE, and there can be only one DATA");
+			ptrc_cli_usage(pairs[count],
+				       "is not KEY=VALUE, and there can be only one DATA");
 	check_keys(pairs, count);
 	ptrc_json_open(&j, NULL, '{');
 	for (char **pair = pairs; *pair; pair++) {
@@ -150,8 +146,7 @@ static bool read_stdin(struct ptrc_buffer *data)
 			return true;
 		data->used += (size_t)got;
 		if (data->used > STDIN_MAX) {
-			ptrc_cli_message("standard input", "more than %zu bytes",
-					 STDIN_MAX);
+			ptrc_cli_message("standard input", "more than %zu bytes", STDIN_MAX);
 			return false;
 		}
 	}
@@ -162,16 +157,14 @@ static void check_name(const char *name)
 	if (!*name)
 		ptrc_cli_usage(NULL, "the event name is empty");
 	if (strlen(name) > TRACE_EVENT_NAME_MAX)
-		ptrc_cli_usage(name, "an event name has at most %d bytes",
-			       TRACE_EVENT_NAME_MAX);
+		ptrc_cli_usage(name, "an event name has at most %d bytes", TRACE_EVENT_NAME_MAX);
 }
 
 /* If the call fails, prints why and returns false. */
 static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
 		   struct result *r)
 {
-	int error =
-		posixtrace_event_for(r->pid, name, data->bytes, data->used, &r->streams);
+	int error = posixtrace_event_for(r->pid, name, data->bytes, data->used, &r->streams);
 	char pid[16];
 
 	if (!error)
@@ -199,8 +192,7 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 }
 
 /* Records the event for the process that was given, or otherwise for the script. */
-static bool find_and_record(const char *name, const struct ptrc_buffer *data,
-			    struct result *r)
+static bool find_and_record(const char *name, const struct ptrc_buffer *data, struct result *r)
 {
 	struct result own = {.pid = getpid()};
 
@@ -277,11 +269,10 @@ int main(int argc, char **argv)
 	if (is_json)
 		print_json(name, &r);
 	if (is_required && r.streams == 0) {
-		ptrc_cli_message(
-			name,
-			"recorded nowhere: no stream traces process %d, or all of them "
-			"are stopped, full, or filter the event out",
-			(int)r.pid);
+		ptrc_cli_message(name,
+				 "recorded nowhere: no stream traces process %d, or all of them "
+				 "are stopped, full, or filter the event out",
+				 (int)r.pid);
 		return PTRC_EXIT_FAILED;
 	}
 	return PTRC_EXIT_DONE;

@@ -33,13 +33,11 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-events",
 	.operands = "[OPTION]... SESSION|LOG...",
-	.summary =
-		"Lists the event types of sessions and trace logs: number, events seen,\n"
-		"bytes of data, events cut to max-data-size, name. A name that has a / in\n"
-		"it, or that no session has, is the path of a log.",
+	.summary = "Lists the event types of sessions and trace logs: number, events seen,\n"
+		   "bytes of data, events cut to max-data-size, name. A name that has a / in\n"
+		   "it, or that no session has, is the path of a log.",
 	.options = options,
-	.notes =
-		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
+	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
@@ -96,8 +94,7 @@ static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
 }
 
 /* Returns whether there is such a session; sets *status if it does not answer. */
-static bool list_session(struct ptrc_event_types *types, const char *name,
-			 enum ptrc_exit *status)
+static bool list_session(struct ptrc_event_types *types, const char *name, enum ptrc_exit *status)
 {
 	int error = ptrc_event_types_from_session(types, name);
 
@@ -116,8 +113,7 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	struct ptrc_losses losses;
 
-	if (strcmp(path, "-") && access(path, F_OK) && errno == ENOENT &&
-	    !strchr(path, '/')) {
+	if (strcmp(path, "-") && access(path, F_OK) && errno == ENOENT && !strchr(path, '/')) {
 		ptrc_cli_message(path, "no such session or log");
 		return PTRC_EXIT_FAILED;
 	}
@@ -126,8 +122,7 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	ptrc_event_types_from_log(types, &reader, !is_names);
 	/* Events that were lost before they reached the log do not matter here. */
 	ptrc_reader_losses(&reader, !is_names, &losses);
-	if (!is_names &&
-	    (losses.unreadable_events || losses.is_unclosed || losses.read_error)) {
+	if (!is_names && (losses.unreadable_events || losses.is_unclosed || losses.read_error)) {
 		ptrc_losses_report(&losses, reader.path);
 		status = losses.read_error ? PTRC_EXIT_FAILED : PTRC_EXIT_INCOMPLETE;
 	}
@@ -171,8 +166,7 @@ int main(int argc, char **argv)
 		is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
 		if (types.count && !is_one)
 			put_thing(&out, thing, optind == first);
-		put(&out, strcmp(thing, "-") ? thing : "standard input", is_session,
-		    &types);
+		put(&out, strcmp(thing, "-") ? thing : "standard input", is_session, &types);
 		ptrc_event_types_free(&types);
 		ptrc_output_write(&out);
 	}

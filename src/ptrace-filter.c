@@ -40,10 +40,9 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-filter",
 	.operands = "[OPTION]... SESSION [EVENT]...",
-	.summary =
-		"Shows or changes which events a session filters out, that is, does not\n"
-		"record. EVENT is the name of an event type or a glob. Without --set,\n"
-		"--add or --remove the filter is shown, one name per line.",
+	.summary = "Shows or changes which events a session filters out, that is, does not\n"
+		   "record. EVENT is the name of an event type or a glob. Without --set,\n"
+		   "--add or --remove the filter is shown, one name per line.",
 	.options = options,
 	.notes = "--set without any event empties the filter.\n"
 		 "Exit status: 0 done, 1 failed, nothing is changed, 2 wrong usage.",
@@ -63,8 +62,7 @@ static void put_text(struct ptrc_buffer *b, const struct ptrc_session_types *t)
 	}
 }
 
-static void put_json(struct ptrc_buffer *b, const char *name,
-		     const struct ptrc_session_types *t)
+static void put_json(struct ptrc_buffer *b, const char *name, const struct ptrc_session_types *t)
 {
 	struct ptrc_json j = ptrc_json_begin(b);
 
@@ -121,11 +119,9 @@ static void say_unknown(const char *name, const char *event)
 		for (size_t i = 0; i < types.count; i++)
 			ptrc_nearest_offer(&nearest, event, types.types[i].name);
 	if (ptrc_filter_rules_is_glob(event))
-		ptrc_cli_message(event, "no event type of session %s has such a name",
-				 name);
+		ptrc_cli_message(event, "no event type of session %s has such a name", name);
 	else
-		ptrc_cli_message(event, "no event type of session %s has this name%s",
-				 name,
+		ptrc_cli_message(event, "no event type of session %s has this name%s", name,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	ptrc_session_types_free(&types);
 }
@@ -190,8 +186,8 @@ static uint32_t flag_of(int key)
 
 int main(int argc, char **argv)
 {
-	const uint32_t actions = PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
-				 PTRC_SESSION_FILTER_REMOVE;
+	const uint32_t actions =
+		PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD | PTRC_SESSION_FILTER_REMOVE;
 	struct ptrc_session_question q = {.verb = PTRC_SESSION_FILTER};
 	bool is_json = false;
 	const char *name;

@@ -13,9 +13,8 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-flush",
 	.operands = "[OPTION]... SESSION...",
-	.summary =
-		"Writes to the logs of the sessions what their streams hold, and waits\n"
-		"for it.",
+	.summary = "Writes to the logs of the sessions what their streams hold, and waits\n"
+		   "for it.",
 	.options = options,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,

@@ -29,9 +29,8 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-list",
 	.operands = "[OPTION]...",
-	.summary =
-		"Lists the sessions of the user: name, status, target and its command,\n"
-		"how many processes and events were traced, log.",
+	.summary = "Lists the sessions of the user: name, status, target and its command,\n"
+		   "how many processes and events were traced, log.",
 	.options = options,
 	.notes = "A + marks a target that has ended.\n"
 		 "Exit status: 0 done, 1 a session does not answer, 2 wrong usage.",
@@ -65,8 +64,7 @@ static void find_command(struct command *c, const struct ptrc_session_state *s)
 
 static const char *status_of(const struct ptrc_session_state *s)
 {
-	return s->status.posix_stream_status == POSIX_TRACE_RUNNING ? "running"
-								    : "suspended";
+	return s->status.posix_stream_status == POSIX_TRACE_RUNNING ? "running" : "suspended";
 }
 
 static void put_json(struct ptrc_buffer *b, const struct ptrc_session_state *s)
@@ -95,8 +93,8 @@ static void put_text(struct ptrc_buffer *b, const struct ptrc_session_state *s, 
 	size_t begin;
 
 	find_command(&command, s);
-	ptrc_buffer_format(b, "%-*s  %-9s  %7d%s  ", width, s->name, status_of(s),
-			   s->target, s->is_target_alive ? " " : "+");
+	ptrc_buffer_format(b, "%-*s  %-9s  %7d%s  ", width, s->name, status_of(s), s->target,
+			   s->is_target_alive ? " " : "+");
 	begin = b->used;
 	if (command.size)
 		ptrc_text_put(b, command.name, command.size);
@@ -156,13 +154,11 @@ int main(int argc, char **argv)
 				ptrc_buffer_format(&out,
 						   "%-*s  %-9s  %7s   %-15s  %9s  %10s  "
 						   "%s\n",
-						   width, "SESSION", "STATUS", "TARGET",
-						   "COMMAND", "PROCESSES", "EVENTS",
-						   "LOG");
+						   width, "SESSION", "STATUS", "TARGET", "COMMAND",
+						   "PROCESSES", "EVENTS", "LOG");
 			has_header = true;
 			put_text(&out, &replies[i].state, width);
-		} else if (error != ENOENT && error != ECONNREFUSED &&
-			   error != ECONNRESET) {
+		} else if (error != ENOENT && error != ECONNREFUSED && error != ECONNRESET) {
 			/* The others have ended just now. */
 			ptrc_cli_message(names[i], "%s", ptrc_session_explain(error));
 			status = PTRC_EXIT_FAILED;

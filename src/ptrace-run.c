@@ -43,8 +43,7 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"output", 'o', "LOG",
-	 "write the events to this file (default:\n" DEFAULT_LOG ")"},
+	{"output", 'o', "LOG", "write the events to this file (default:\n" DEFAULT_LOG ")"},
 	PTRC_CONFIG_OPTION_FILTER,
 	PTRC_CONFIG_OPTION_FILE,
 	PTRC_CONFIG_OPTION_DUMP_CONFIG,
@@ -61,12 +60,11 @@ static const struct ptrc_cli cli = {
 		   "instruction to its end.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
-	.notes =
-		"SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
-		"or 1024^3. Options override the file.\n"
-		"Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
-		"were lost; 125 ptrace-run itself failed, 126 COMMAND cannot be executed, 127\n"
-		"it was not found.",
+	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
+		 "or 1024^3. Options override the file.\n"
+		 "Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
+		 "were lost; 125 ptrace-run itself failed, 126 COMMAND cannot be executed, 127\n"
+		 "it was not found.",
 	.usage_status = PTRC_EXIT_RUN_FAILED,
 	.has_command = true,
 };
@@ -106,10 +104,9 @@ static int say_cannot_execute(const char *name, int error)
 	char path[PATH_MAX];
 
 	if (error == ENOENT && !ptrc_command_find(name, path))
-		ptrc_cli_message(
-			name,
-			"the interpreter of this script, or the loader of this program, "
-			"was not found");
+		ptrc_cli_message(name,
+				 "the interpreter of this script, or the loader of this program, "
+				 "was not found");
 	else if (error == ENOENT && !strchr(name, '/'))
 		ptrc_cli_message(name, "command not found");
 	else
@@ -179,9 +176,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 	if (ptrc_config_attributes(c, &r->attr))
 		ptrc_cli_no_memory();
 	if (!c->output && !is_log_or_empty(DEFAULT_LOG)) {
-		ptrc_cli_message(
-			DEFAULT_LOG,
-			"exists and is not a trace log; name another file with -o");
+		ptrc_cli_message(DEFAULT_LOG,
+				 "exists and is not a trace log; name another file with -o");
 		exit(PTRC_EXIT_RUN_FAILED);
 	}
 	error = ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG);
@@ -359,8 +355,7 @@ static int release_child(const struct run *r)
  */
 static uint64_t count_recorded(trace_id_t trace, bool *has_user_events)
 {
-	struct posixtrace_type_count
-		counts[POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX];
+	struct posixtrace_type_count counts[POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX];
 	uint64_t count = 0;
 
 	*has_user_events = true;
@@ -423,20 +418,18 @@ static int finish(struct run *r, int status)
 		is_empty = !counts.pt_processes && !has_user_events;
 	}
 	error = posix_trace_shutdown(r->trace);
-	has_count = ptrc_losses_count_log(&losses, r->log.path,
-					  ptrc_logfile_is_gone(r->log.fd, r->log.path),
-					  &event_count);
+	has_count = ptrc_losses_count_log(
+		&losses, r->log.path, ptrc_logfile_is_gone(r->log.fd, r->log.path), &event_count);
 	if (error)
 		losses.write_error = error;
 	if (has_count)
 		ptrc_losses_count_unwritten(&losses, recorded, event_count);
 	ptrc_losses_report(&losses, r->log.path);
 	if (is_empty)
-		ptrc_cli_message(
-			r->command[0],
-			"no event was recorded: no program that is linked with the "
-			"library generated one; 'ptrace-doctor -- %s' looks for the cause",
-			r->command[0]);
+		ptrc_cli_message(r->command[0],
+				 "no event was recorded: no program that is linked with the "
+				 "library generated one; 'ptrace-doctor -- %s' looks for the cause",
+				 r->command[0]);
 	if (is_json)
 		put_summary(r, status, has_count ? &event_count : NULL, &losses);
 	if (WIFEXITED(status) && !WEXITSTATUS(status) && ptrc_losses_is_any(&losses) &&
@@ -464,13 +457,11 @@ static bool start_trace(struct run *r)
 			ptrc_trace_error(error, r->command[0], r->log.path);
 		return false;
 	}
-	error = ptrc_filter_rules_apply(&r->filter, r->trace,
-					config.sessions[0].filter.texts,
+	error = ptrc_filter_rules_apply(&r->filter, r->trace, config.sessions[0].filter.texts,
 					config.sessions[0].filter.count);
 	if (error)
 		ptrc_cli_message("--filter", "%s",
-				 error == ENOSPC ? "too many names of events"
-						 : strerror(error));
+				 error == ENOSPC ? "too many names of events" : strerror(error));
 	if (!error) {
 		error = posix_trace_start(r->trace);
 		if (error)

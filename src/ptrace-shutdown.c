@@ -16,9 +16,8 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-shutdown",
 	.operands = "[OPTION]... SESSION...|--all",
-	.summary =
-		"Ends the sessions: what their streams hold is written to the logs, the\n"
-		"logs are closed, and no process is left.",
+	.summary = "Ends the sessions: what their streams hold is written to the logs, the\n"
+		   "logs are closed, and no process is left.",
 	.options = options,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,

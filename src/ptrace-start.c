@@ -13,8 +13,7 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-start",
 	.operands = "[OPTION]... SESSION...",
-	.summary =
-		"Starts the traces of the sessions; nothing happens if they run already.",
+	.summary = "Starts the traces of the sessions; nothing happens if they run already.",
 	.options = options,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,

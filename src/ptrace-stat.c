@@ -23,21 +23,18 @@ enum {
 static const struct ptrc_cli_option options[] = {
 	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
-	{"allow-loss", KEY_ALLOW_LOSS, NULL,
-	 "exit with 0 even if the data is incomplete"},
+	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
 };
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-stat",
 	.operands = "[OPTION]... SESSION|LOG...",
-	.summary =
-		"Shows status, attributes, counts, losses and rates of sessions and\n"
-		"trace logs, and how often each type of event was recorded. A name that\n"
-		"has a / in it, or that no session has, is the path of a log.",
+	.summary = "Shows status, attributes, counts, losses and rates of sessions and\n"
+		   "trace logs, and how often each type of event was recorded. A name that\n"
+		   "has a / in it, or that no session has, is the path of a log.",
 	.options = options,
-	.notes =
-		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
+	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
@@ -77,8 +74,7 @@ static bool gather(const char *thing)
 	reader.path = NULL;
 	if (!strchr(thing, '/') && strcmp(thing, "-") && stat_session(thing, &is_failed))
 		return !is_failed;
-	if (strcmp(thing, "-") && access(thing, F_OK) && errno == ENOENT &&
-	    !strchr(thing, '/')) {
+	if (strcmp(thing, "-") && access(thing, F_OK) && errno == ENOENT && !strchr(thing, '/')) {
 		ptrc_cli_message(thing, "no such session or log");
 		return false;
 	}

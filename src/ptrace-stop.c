@@ -13,9 +13,8 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-stop",
 	.operands = "[OPTION]... SESSION...",
-	.summary =
-		"Stops the traces of the sessions; nothing happens if they are stopped\n"
-		"already.",
+	.summary = "Stops the traces of the sessions; nothing happens if they are stopped\n"
+		   "already.",
 	.options = options,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,

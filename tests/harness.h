@@ -147,8 +147,7 @@ static unsigned int harness_seed;
 /* Defines the case `name', a C identifier saying what is so; ids are those of the
  * requirements it shows, separated by spaces. What it needs that is not everywhere comes behind
  * them: TEST(name, "LOG-12", NEEDS_KEEPER | NEEDS_EXEC). */
-#define TEST(name, ids, ...) \
-	TEST_TIMEOUT(name, ids, HARNESS_TIMEOUT_S __VA_OPT__(, ) __VA_ARGS__)
+#define TEST(name, ids, ...) TEST_TIMEOUT(name, ids, HARNESS_TIMEOUT_S __VA_OPT__(, ) __VA_ARGS__)
 
 /* Defines what another image of this program does: HELPER(name) { ... return status; }
  * with int argc and char **argv, argv[0] being the first argument after the name. See
@@ -180,15 +179,14 @@ static unsigned int harness_seed;
 #define CHECK_GT(actual, expected) HARNESS_COMPARE(actual, >, expected)
 #define CHECK_GE(actual, expected) HARNESS_COMPARE(actual, >=, expected)
 
-#define HARNESS_COMPARE(actual, op, expected)                                           \
-	do {                                                                            \
-		intmax_t harness_a = (intmax_t)(actual);                                \
-		intmax_t harness_e = (intmax_t)(expected);                              \
-		if (!(harness_a op harness_e))                                          \
-			harness_fail("%s:%d: %s " #op " %s: it is %" PRIdMAX            \
-				     " against %" PRIdMAX,                              \
-				     __FILE__, __LINE__, #actual, #expected, harness_a, \
-				     harness_e);                                        \
+#define HARNESS_COMPARE(actual, op, expected)                                                      \
+	do {                                                                                       \
+		intmax_t harness_a = (intmax_t)(actual);                                           \
+		intmax_t harness_e = (intmax_t)(expected);                                         \
+		if (!(harness_a op harness_e))                                                     \
+			harness_fail("%s:%d: %s " #op " %s: it is %" PRIdMAX " against %" PRIdMAX, \
+				     __FILE__, __LINE__, #actual, #expected, harness_a,            \
+				     harness_e);                                                   \
 	} while (0)
 
 /* A call that returns 0 or an error number; or, for CHECK_SYS, -1 with errno. CHECK_SYS
@@ -201,51 +199,50 @@ static unsigned int harness_seed;
 				     strerror(harness_err), harness_err);             \
 	} while (0)
 
-#define CHECK_SYS(call)                                                          \
-	__extension__({                                                          \
-		__auto_type harness_ret = (call);                                \
-		if (harness_ret == (__typeof__(harness_ret))-1)                  \
-			harness_fail("%s:%d: %s: %s", __FILE__, __LINE__, #call, \
-				     strerror(errno));                           \
-		harness_ret;                                                     \
+#define CHECK_SYS(call)                                                                            \
+	__extension__({                                                                            \
+		__auto_type harness_ret = (call);                                                  \
+		if (harness_ret == (__typeof__(harness_ret))-1)                                    \
+			harness_fail("%s:%d: %s: %s", __FILE__, __LINE__, #call, strerror(errno)); \
+		harness_ret;                                                                       \
 	})
 
-#define CHECK_STR_EQ(actual, expected)                                                   \
-	do {                                                                             \
-		const char *harness_a = (actual);                                        \
-		const char *harness_e = (expected);                                      \
-		if (strcmp(harness_a, harness_e) != 0)                                   \
-			harness_fail("%s:%d: %s is \"%.200s\", not \"%.200s\"",          \
-				     __FILE__, __LINE__, #actual, harness_a, harness_e); \
+#define CHECK_STR_EQ(actual, expected)                                                    \
+	do {                                                                              \
+		const char *harness_a = (actual);                                         \
+		const char *harness_e = (expected);                                       \
+		if (strcmp(harness_a, harness_e) != 0)                                    \
+			harness_fail("%s:%d: %s is \"%.200s\", not \"%.200s\"", __FILE__, \
+				     __LINE__, #actual, harness_a, harness_e);            \
 	} while (0)
 
-#define CHECK_MEM_EQ(actual, expected, bytes)                                         \
-	do {                                                                          \
-		if (memcmp((actual), (expected), (bytes)) != 0)                       \
-			harness_fail("%s:%d: %s and %s differ within %s bytes",       \
-				     __FILE__, __LINE__, #actual, #expected, #bytes); \
+#define CHECK_MEM_EQ(actual, expected, bytes)                                             \
+	do {                                                                              \
+		if (memcmp((actual), (expected), (bytes)) != 0)                           \
+			harness_fail("%s:%d: %s and %s differ within %s bytes", __FILE__, \
+				     __LINE__, #actual, #expected, #bytes);               \
 	} while (0)
 
 /* The child exits, or has exited, with this status. */
-#define CHECK_EXIT(pid, status)                                                          \
-	do {                                                                             \
-		int harness_w = harness_reap(pid);                                       \
-		if (!WIFEXITED(harness_w) || WEXITSTATUS(harness_w) != (status))         \
-			harness_fail("%s:%d: child %s ended with wait status 0x%x",      \
-				     __FILE__, __LINE__, #pid, (unsigned int)harness_w); \
+#define CHECK_EXIT(pid, status)                                                               \
+	do {                                                                                  \
+		int harness_w = harness_reap(pid);                                            \
+		if (!WIFEXITED(harness_w) || WEXITSTATUS(harness_w) != (status))              \
+			harness_fail("%s:%d: child %s ended with wait status 0x%x", __FILE__, \
+				     __LINE__, #pid, (unsigned int)harness_w);                \
 	} while (0)
 
 /* Waits until the condition is so, looking again every millisecond; fails after `ms'. */
-#define CHECK_WITHIN(ms, condition)                                                    \
-	do {                                                                           \
-		int64_t harness_end =                                                  \
-			harness_now_ns() + (int64_t)(ms)*harness_slowdown() * 1000000; \
-		while (!(condition)) {                                                 \
-			if (harness_now_ns() > harness_end)                            \
-				harness_fail("%s:%d: not within %d ms: %s", __FILE__,  \
-					     __LINE__, (int)(ms), #condition);         \
-			harness_sleep_ms(1);                                           \
-		}                                                                      \
+#define CHECK_WITHIN(ms, condition)                                                             \
+	do {                                                                                    \
+		int64_t harness_end =                                                           \
+			harness_now_ns() + (int64_t)(ms)*harness_slowdown() * 1000000;          \
+		while (!(condition)) {                                                          \
+			if (harness_now_ns() > harness_end)                                     \
+				harness_fail("%s:%d: not within %d ms: %s", __FILE__, __LINE__, \
+					     (int)(ms), #condition);                            \
+			harness_sleep_ms(1);                                                    \
+		}                                                                               \
 	} while (0)
 
 /* Ends the case as skipped. */
@@ -274,8 +271,8 @@ __attribute__((format(printf, 1, 0))) static inline void harness_vnote(const cha
 		memcpy(harness_shared->text + at, line, (size_t)len);
 }
 
-__attribute__((format(printf, 1, 2), unused)) static inline void
-harness_note(const char *format, ...)
+__attribute__((format(printf, 1, 2), unused)) static inline void harness_note(const char *format,
+									      ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -284,8 +281,8 @@ harness_note(const char *format, ...)
 }
 
 /* _exit, as the process may be in any state, or be a copy of the one that matters. */
-__attribute__((noreturn, format(printf, 1, 2))) static inline void
-harness_fail(const char *format, ...)
+__attribute__((noreturn, format(printf, 1, 2))) static inline void harness_fail(const char *format,
+										...)
 {
 	va_list args;
 	va_start(args, format);
@@ -457,8 +454,7 @@ static inline const char *harness_lacking(const struct harness_case *one)
 
 		while (one->needs & harness_needs[i].need &&
 		       (at = strstr(at, harness_needs[i].word))) {
-			if ((at == lacks || at[-1] == ' ') &&
-			    (at[len] == ' ' || !at[len]))
+			if ((at == lacks || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
 				return harness_needs[i].reason;
 			at += len;
 		}
@@ -480,8 +476,7 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 	sigaddset(&child_set, SIGCHLD);
 	memset(harness_shared, 0, sizeof(*harness_shared));
 	if (lacking) {
-		printf("ok %d - %s [%s] # SKIP %s\n", number, one->name, one->ids,
-		       lacking);
+		printf("ok %d - %s [%s] # SKIP %s\n", number, one->name, one->ids, lacking);
 		return true;
 	}
 	fflush(stdout);
@@ -511,8 +506,7 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 			kill(-pid, SIGKILL);
 			break;
 		}
-		struct timespec wait = {(time_t)(left / 1000000000),
-					(long)(left % 1000000000)};
+		struct timespec wait = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
 		sigtimedwait(&child_set, NULL, &wait);
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -42,8 +42,8 @@ __attribute__((unused)) static inline int maker_file(void)
 	return CHECK_SYS(memfd_create("log", MFD_CLOEXEC));
 }
 
-__attribute__((unused)) static inline struct ptrc_stream_header *
-maker_header(int policy, size_t limit)
+__attribute__((unused)) static inline struct ptrc_stream_header *maker_header(int policy,
+									      size_t limit)
 {
 	struct ptrc_stream_header *h = aligned_alloc(64, PTRC_STREAM_CLOCK_OFFSET);
 	trace_attr_t attr;
@@ -62,8 +62,7 @@ maker_header(int policy, size_t limit)
 	h->id = UINT64_C(0x1122334455667788);
 	h->target_pid = 41;
 	h->controller_pid = 42;
-	h->owner_uid =
-		UINT32_MAX; /* nobody's directory: nobody is asked about a keeper */
+	h->owner_uid = UINT32_MAX; /* nobody's directory: nobody is asked about a keeper */
 	h->log_policy = policy;
 	h->has_log = 1;
 	h->fsize_limit = RLIM_INFINITY;
@@ -113,9 +112,8 @@ __attribute__((unused)) static inline void run_begin(struct maker_run *r, int th
 	}
 }
 
-__attribute__((unused)) static inline void run_event(struct maker_run *r, int64_t ns,
-						     uint32_t id_flags, const void *data,
-						     uint32_t len)
+__attribute__((unused)) static inline void
+run_event(struct maker_run *r, int64_t ns, uint32_t id_flags, const void *data, uint32_t len)
 {
 	struct ptrc_record head;
 	int64_t time = MAKER_EPOCH + ns;
@@ -126,10 +124,9 @@ __attribute__((unused)) static inline void run_event(struct maker_run *r, int64_
 	} else if (time - r->run.base_ns > UINT32_MAX) {
 		id_flags |= PTRC_REC_FULLSTAMP;
 	}
-	ptrc_record_fill(
-		&head,
-		id_flags & PTRC_REC_FULLSTAMP ? 0 : (uint32_t)(time - r->run.base_ns),
-		id_flags, len, 0x401000 + (id_flags & PTRC_REC_ID_MASK));
+	ptrc_record_fill(&head,
+			 id_flags & PTRC_REC_FULLSTAMP ? 0 : (uint32_t)(time - r->run.base_ns),
+			 id_flags, len, 0x401000 + (id_flags & PTRC_REC_ID_MASK));
 	need = r->run.bytes + ptrc_record_size(&head);
 	if (need > r->size) {
 		r->size = 2 * need;
@@ -165,14 +162,13 @@ __attribute__((unused)) static inline void run_start(struct maker_run *r, int64_
 	run_event(r, ns, POSIX_TRACE_START, &set, sizeof(set));
 }
 
-__attribute__((unused)) static inline void run_stop(struct maker_run *r, int64_t ns,
-						    int reason)
+__attribute__((unused)) static inline void run_stop(struct maker_run *r, int64_t ns, int reason)
 {
 	run_event(r, ns, POSIX_TRACE_STOP, &reason, sizeof(reason));
 }
 
-__attribute__((unused)) static inline int
-maker_flush(struct maker *m, struct maker_run *runs, size_t count)
+__attribute__((unused)) static inline int maker_flush(struct maker *m, struct maker_run *runs,
+						      size_t count)
 {
 	int err;
 
@@ -187,8 +183,8 @@ maker_flush(struct maker *m, struct maker_run *runs, size_t count)
 }
 
 /* `count` events in a row, 1 us apart, each with its number and `extra` more bytes. */
-__attribute__((unused)) static inline void
-run_numbers(struct maker *m, struct maker_run *r, size_t count, size_t extra)
+__attribute__((unused)) static inline void run_numbers(struct maker *m, struct maker_run *r,
+						       size_t count, size_t extra)
 {
 	uint8_t data[4096 + 8] = {0};
 
@@ -209,8 +205,7 @@ struct seen {
 	int unavailable;
 };
 
-__attribute__((unused)) static inline bool next_seen(struct ptrc_log_stream *l,
-						     struct seen *s)
+__attribute__((unused)) static inline bool next_seen(struct ptrc_log_stream *l, struct seen *s)
 {
 	CHECK_OK(ptrc_log_stream_getnext(l, &s->info, s->data, sizeof(s->data), &s->len,
 					 &s->unavailable));

@@ -25,8 +25,8 @@
 #define LOG_EXTRAS_BYTES 65536
 
 /* 0 leaves the default. */
-__attribute__((unused)) static trace_attr_t
-log_attr(int stream_policy, size_t stream_bytes, int log_policy, size_t log_bytes)
+__attribute__((unused)) static trace_attr_t log_attr(int stream_policy, size_t stream_bytes,
+						     int log_policy, size_t log_bytes)
 {
 	trace_attr_t attr = ts_attr(stream_policy, stream_bytes, 0);
 	if (log_policy)
@@ -37,8 +37,8 @@ log_attr(int stream_policy, size_t stream_bytes, int log_policy, size_t log_byte
 }
 
 /* Numbered events of len bytes (4 to 16384) in [first, end). */
-__attribute__((unused)) static void emit_run(trace_event_id_t id, uint32_t first,
-					     uint32_t end, size_t len)
+__attribute__((unused)) static void emit_run(trace_event_id_t id, uint32_t first, uint32_t end,
+					     size_t len)
 {
 	static unsigned char data[16384];
 	for (uint32_t i = first; i < end; i++) {
@@ -49,8 +49,7 @@ __attribute__((unused)) static void emit_run(trace_event_id_t id, uint32_t first
 }
 
 /* The events without FLUSH_START and FLUSH_STOP; shares their data. */
-__attribute__((unused)) static struct ts_events
-without_markers(const struct ts_events *all)
+__attribute__((unused)) static struct ts_events without_markers(const struct ts_events *all)
 {
 	struct ts_events rest = {0, calloc(all->count + 1, sizeof(*rest.at))};
 	for (size_t i = 0; i < all->count; i++) {
@@ -61,8 +60,7 @@ without_markers(const struct ts_events *all)
 	return rest;
 }
 
-__attribute__((unused)) static trace_event_id_t id_at(const struct ts_events *events,
-						      size_t i)
+__attribute__((unused)) static trace_event_id_t id_at(const struct ts_events *events, size_t i)
 {
 	CHECK_LT(i, events->count);
 	return events->at[i].info.posix_event_id;
@@ -90,11 +88,9 @@ __attribute__((unused)) static void expect_same_event(const struct ts_event *a,
 {
 	CHECK_EQ(a->info.posix_event_id, b->info.posix_event_id);
 	CHECK_EQ(a->info.posix_pid, b->info.posix_pid);
-	CHECK_EQ((uintptr_t)a->info.posix_prog_address,
-		 (uintptr_t)b->info.posix_prog_address);
+	CHECK_EQ((uintptr_t)a->info.posix_prog_address, (uintptr_t)b->info.posix_prog_address);
 	CHECK(pthread_equal(a->info.posix_thread_id, b->info.posix_thread_id));
-	CHECK_EQ(ts_time_ns(&a->info.posix_timestamp),
-		 ts_time_ns(&b->info.posix_timestamp));
+	CHECK_EQ(ts_time_ns(&a->info.posix_timestamp), ts_time_ns(&b->info.posix_timestamp));
 	CHECK_EQ(a->info.posix_truncation_status, b->info.posix_truncation_status);
 	CHECK_EQ(a->len, b->len);
 	CHECK_MEM_EQ(a->data, b->data, a->len);
@@ -121,8 +117,7 @@ __attribute__((unused)) static void put_bytes(int fd, const void *data, size_t b
 {
 	CHECK_SYS(ftruncate(fd, 0));
 	for (size_t at = 0; at < bytes;)
-		at += (size_t)CHECK_SYS(
-			pwrite(fd, (const char *)data + at, bytes - at, (off_t)at));
+		at += (size_t)CHECK_SYS(pwrite(fd, (const char *)data + at, bytes - at, (off_t)at));
 }
 
 /* A file of its own with what the file holds now. */
@@ -308,8 +303,7 @@ __attribute__((unused)) static void small_device(const char *bytes, int files[2]
 		if (mount("none", "/tmp", "tmpfs", 0, options) < 0)
 			_exit(0);
 		for (int i = 0; i < 2; i++) {
-			int fd = open(i ? "/tmp/b" : "/tmp/a",
-				      O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+			int fd = open(i ? "/tmp/b" : "/tmp/a", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 			if (fd < 0)
 				_exit(0);
 			send_fd(ends[1], fd);

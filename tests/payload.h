@@ -36,11 +36,9 @@ static inline uint32_t payload_check_word(uint32_t writer, uint32_t seq, uint32_
 }
 
 /* Writes the payload of that length, PAYLOAD_MIN at least; async-signal-safe. */
-static inline void payload_fill(unsigned char *to, uint32_t len, uint32_t writer,
-				uint32_t seq)
+static inline void payload_fill(unsigned char *to, uint32_t len, uint32_t writer, uint32_t seq)
 {
-	struct payload_head head = {writer, seq, len,
-				    payload_check_word(writer, seq, len)};
+	struct payload_head head = {writer, seq, len, payload_check_word(writer, seq, len)};
 	uint64_t state = payload_mix((uint64_t)seq << 32 | writer);
 
 	memcpy(to, &head, sizeof(head));
@@ -54,8 +52,8 @@ static inline void payload_fill(unsigned char *to, uint32_t len, uint32_t writer
 /* A length that follows from writer and number, PAYLOAD_MIN to max. */
 static inline uint32_t payload_len(uint32_t max, uint32_t writer, uint32_t seq)
 {
-	return PAYLOAD_MIN + (uint32_t)(payload_mix((uint64_t)writer * 1000003 + seq) %
-					(max - PAYLOAD_MIN + 1));
+	return PAYLOAD_MIN +
+	       (uint32_t)(payload_mix((uint64_t)writer * 1000003 + seq) % (max - PAYLOAD_MIN + 1));
 }
 
 /* True if these bytes are a payload, whole; then who and which it is. */
@@ -68,8 +66,7 @@ static inline bool payload_read(const unsigned char *from, size_t len, uint32_t 
 	if (len < sizeof(head))
 		return false;
 	memcpy(&head, from, sizeof(head));
-	if (head.len != len ||
-	    head.check != payload_check_word(head.writer, head.seq, head.len))
+	if (head.len != len || head.check != payload_check_word(head.writer, head.seq, head.len))
 		return false;
 	state = payload_mix((uint64_t)head.seq << 32 | head.writer);
 	for (uint32_t at = PAYLOAD_MIN; at < head.len; at++) {

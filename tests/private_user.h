@@ -88,8 +88,7 @@ static void private_user_run(char **argv, uid_t uid)
 #ifdef PRIVATE_USER_BEFORE
 	PRIVATE_USER_BEFORE();
 #endif
-	if (setgroups(1, groups) < 0 ||
-	    setresgid((gid_t)uid, (gid_t)uid, (gid_t)uid) < 0 ||
+	if (setgroups(1, groups) < 0 || setresgid((gid_t)uid, (gid_t)uid, (gid_t)uid) < 0 ||
 	    setresuid(uid, uid, uid) < 0 || !private_user_can_exec())
 		_exit(PRIVATE_USER_UNFIT);
 	/* Behind the change of user, which clears it. */
@@ -115,8 +114,8 @@ __attribute__((constructor)) static void private_user_enter(int argc, char **arg
 		/* tests/driver gives a number, as process IDs are the same in all its
 		 * namespaces. */
 		const char *given = getenv("PTRC_TEST_NUMBER");
-		uid_t number = given ? (uid_t)strtoul(given, NULL, 10)
-				     : (uid_t)(pid ? pid : getpid());
+		uid_t number =
+			given ? (uid_t)strtoul(given, NULL, 10) : (uid_t)(pid ? pid : getpid());
 		uid_t uid = is_low ? 50000 + number % 15000 : 1879048192 + number;
 		if (pid == 0)
 			private_user_run(argv, uid);

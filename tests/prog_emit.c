@@ -57,8 +57,7 @@ static void say_and_wait(const char *word)
 int main(int argc, char **argv)
 {
 	const char *next = NULL;
-	int is_waiting = 0, is_staying = 0, is_unnamed = 0, is_printing = 0,
-	    is_forking = 0;
+	int is_waiting = 0, is_staying = 0, is_unnamed = 0, is_printing = 0, is_forking = 0;
 	trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT;
 	int option;
 

@@ -45,8 +45,7 @@ static long late_us(const struct timespec *then)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return (now.tv_sec - then->tv_sec) * 1000000 +
-	       (now.tv_nsec - then->tv_nsec) / 1000;
+	return (now.tv_sec - then->tv_sec) * 1000000 + (now.tv_nsec - then->tv_nsec) / 1000;
 }
 
 static int follow(const char *session, long pause_us)
@@ -68,9 +67,8 @@ static int follow(const char *session, long pause_us)
 			continue;
 		}
 		printf("%s %d %d %zu %ld %.*s\n",
-		       ptrc_reader_name(&r, r.event.posix_event_id)->text,
-		       r.event.posix_pid, r.event.posix_tid, r.size,
-		       late_us(&r.event.posix_timestamp),
+		       ptrc_reader_name(&r, r.event.posix_event_id)->text, r.event.posix_pid,
+		       r.event.posix_tid, r.size, late_us(&r.event.posix_timestamp),
 		       r.event.posix_event_id > POSIX_TRACE_ERROR ? (int)r.size : 0,
 		       (const char *)r.data);
 		if (ptrc_reader_is_waiting(&r))
@@ -79,8 +77,7 @@ static int follow(const char *session, long pause_us)
 			nanosleep(&pause, NULL);
 	}
 	printf("end %llu %llu %d%s\n", (unsigned long long)r.read_count,
-	       (unsigned long long)r.unshown_count, r.error,
-	       r.is_rest_unshown ? " rest" : "");
+	       (unsigned long long)r.unshown_count, r.error, r.is_rest_unshown ? " rest" : "");
 	ptrc_reader_close(&r);
 	return 0;
 }
@@ -203,8 +200,7 @@ static void answer_follow(int fd)
 
 	reply.body = PTRC_SESSION_BODY_STATE;
 	reply.size = sizeof(reply.state);
-	send(fd, &reply, offsetof(struct ptrc_session_reply, state) + reply.size,
-	     MSG_NOSIGNAL);
+	send(fd, &reply, offsetof(struct ptrc_session_reply, state) + reply.size, MSG_NOSIGNAL);
 	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
 	m.event.data_size = UINT64_MAX;
 	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
@@ -283,8 +279,7 @@ static int listen_as(const char *name, const char *kind)
 			fail("accept");
 		if (!strcmp(kind, "mute"))
 			continue;
-		if (recv(client, request, sizeof(request), 0) > 0 &&
-		    strcmp(kind, "close"))
+		if (recv(client, request, sizeof(request), 0) > 0 && strcmp(kind, "close"))
 			answer(client, kind);
 		close(client);
 	}

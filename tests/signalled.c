@@ -13,9 +13,8 @@ int main(void)
 		int number;
 		const char *name;
 	} signals[] = {
-		{SIGHUP, "HUP"},   {SIGINT, "INT"},   {SIGQUIT, "QUIT"},
-		{SIGTERM, "TERM"}, {SIGUSR1, "USR1"}, {SIGUSR2, "USR2"},
-		{SIGCONT, "CONT"},
+		{SIGHUP, "HUP"},   {SIGINT, "INT"},   {SIGQUIT, "QUIT"}, {SIGTERM, "TERM"},
+		{SIGUSR1, "USR1"}, {SIGUSR2, "USR2"}, {SIGCONT, "CONT"},
 	};
 	enum { COUNT = sizeof(signals) / sizeof(signals[0]) };
 	sigset_t set;

@@ -40,15 +40,14 @@ static inline struct slow_page slow_page_make(void)
 	void *data;
 
 #ifdef UFFD_USER_MODE_ONLY
-	page.fd = (int)syscall(SYS_userfaultfd,
-			       O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+	page.fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
 #else
 	page.fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
 #endif
 	if (page.fd < 0 || ioctl(page.fd, UFFDIO_API, &api) < 0)
 		SKIP("no userfaultfd");
-	data = mmap(NULL, SLOW_PAGE_BYTES, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	data = mmap(NULL, SLOW_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
 	CHECK(data != MAP_FAILED);
 	page.data = (unsigned char *)data;
 	area.range.start = (uintptr_t)page.data;
@@ -75,11 +74,9 @@ static inline bool slow_page_wait(struct slow_page *page, int ms)
 /* Gives the page these contents and lets everybody go on. */
 static inline void slow_page_fill(struct slow_page *page, const void *bytes, size_t len)
 {
-	static unsigned char contents[SLOW_PAGE_BYTES]
-		__attribute__((aligned(SLOW_PAGE_BYTES)));
-	struct uffdio_copy copy = {.dst = (uintptr_t)page->data,
-				   .src = (uintptr_t)contents,
-				   .len = SLOW_PAGE_BYTES};
+	static unsigned char contents[SLOW_PAGE_BYTES] __attribute__((aligned(SLOW_PAGE_BYTES)));
+	struct uffdio_copy copy = {
+		.dst = (uintptr_t)page->data, .src = (uintptr_t)contents, .len = SLOW_PAGE_BYTES};
 
 	memset(contents, 0, sizeof(contents));
 	memcpy(contents, bytes, len);

@@ -161,13 +161,10 @@ void ts_expect_status(trace_id_t trid, int status, int full, int overrun)
 	if (info.posix_stream_status != status || info.posix_stream_full_status != full ||
 	    info.posix_stream_overrun_status != overrun)
 		fail("%s, %s, %s instead of %s, %s, %s",
-		     info.posix_stream_status == POSIX_TRACE_RUNNING ? "RUNNING"
-								     : "SUSPENDED",
-		     info.posix_stream_full_status == POSIX_TRACE_FULL ? "FULL"
-								       : "NOT_FULL",
-		     info.posix_stream_overrun_status == POSIX_TRACE_OVERRUN
-			     ? "OVERRUN"
-			     : "NO_OVERRUN",
+		     info.posix_stream_status == POSIX_TRACE_RUNNING ? "RUNNING" : "SUSPENDED",
+		     info.posix_stream_full_status == POSIX_TRACE_FULL ? "FULL" : "NOT_FULL",
+		     info.posix_stream_overrun_status == POSIX_TRACE_OVERRUN ? "OVERRUN"
+									     : "NO_OVERRUN",
 		     status == POSIX_TRACE_RUNNING ? "RUNNING" : "SUSPENDED",
 		     full == POSIX_TRACE_FULL ? "FULL" : "NOT_FULL",
 		     overrun == POSIX_TRACE_OVERRUN ? "OVERRUN" : "NO_OVERRUN");
@@ -241,8 +238,8 @@ uint32_t ts_number(const struct ts_event *event)
 {
 	uint32_t number;
 	if (event->len < sizeof(number))
-		fail("event %u has %zu bytes of data, no number",
-		     event->info.posix_event_id, event->len);
+		fail("event %u has %zu bytes of data, no number", event->info.posix_event_id,
+		     event->len);
 	memcpy(&number, event->data, sizeof(number));
 	return number;
 }
@@ -267,14 +264,12 @@ uint32_t ts_fill(trace_id_t trid, size_t stream_bytes, trace_event_id_t id, size
 		if (ts_status(trid).posix_stream_full_status == POSIX_TRACE_FULL)
 			return first;
 	}
-	fail("not full after %zu bytes of data in a stream of %zu", generated,
-	     stream_bytes);
+	fail("not full after %zu bytes of data in a stream of %zu", generated, stream_bytes);
 }
 
 uint32_t ts_flood(size_t stream_bytes, trace_event_id_t id, size_t len, uint32_t first)
 {
-	for (size_t generated = 0; generated <= 2 * stream_bytes + TS_SLACK_BYTES;
-	     generated += len)
+	for (size_t generated = 0; generated <= 2 * stream_bytes + TS_SLACK_BYTES; generated += len)
 		emit_bytes(id, first++, len);
 	return first;
 }
@@ -288,8 +283,7 @@ static void keep_event(struct ts_event *event, const struct posix_trace_event_in
 {
 	if (len > TS_DATA_MAX)
 		fail("data_len is %zu, the buffer has %d", len, TS_DATA_MAX);
-	if (info->posix_timestamp.tv_nsec < 0 ||
-	    info->posix_timestamp.tv_nsec >= 1000000000)
+	if (info->posix_timestamp.tv_nsec < 0 || info->posix_timestamp.tv_nsec >= 1000000000)
 		fail("a timestamp with %ld nanoseconds", info->posix_timestamp.tv_nsec);
 	event->info = *info;
 	event->len = len;
@@ -305,8 +299,7 @@ bool ts_try_next(trace_id_t trid, struct ts_event *event)
 	int unavailable = -1;
 
 	memset(&info, 0xa5, sizeof(info));
-	OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
-					&unavailable));
+	OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
 	if (unavailable)
 		return false;
 	keep_event(event, &info, data, len);
@@ -323,8 +316,8 @@ struct ts_event ts_next(trace_id_t trid)
 	struct ts_event event;
 
 	memset(&info, 0xa5, sizeof(info));
-	OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
-					  &unavailable, &end));
+	OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
+					  &end));
 	if (unavailable)
 		fail("timedgetnext returned 0 with unavailable %d", unavailable);
 	keep_event(&event, &info, data, len);
@@ -343,8 +336,8 @@ void ts_expect_none(trace_id_t trid)
 {
 	struct ts_event event;
 	if (ts_try_next(trid, &event))
-		fail("there is an event %u with %zu bytes of data",
-		     event.info.posix_event_id, event.len);
+		fail("there is an event %u with %zu bytes of data", event.info.posix_event_id,
+		     event.len);
 }
 
 static void append(struct ts_events *events, const struct ts_event *event)
@@ -390,8 +383,7 @@ struct ts_events ts_read_log(trace_id_t trid)
 		int unavailable = -1;
 
 		memset(&info, 0xa5, sizeof(info));
-		OK(posix_trace_getnext_event(trid, &info, data, TS_DATA_MAX, &len,
-					     &unavailable));
+		OK(posix_trace_getnext_event(trid, &info, data, TS_DATA_MAX, &len, &unavailable));
 		if (unavailable)
 			break;
 		keep_event(&event, &info, data, len);
@@ -464,8 +456,8 @@ void ts_expect_sorted(const struct ts_events *events)
 	}
 }
 
-void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id,
-		       uint32_t first, uint32_t last)
+void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id, uint32_t first,
+		       uint32_t last)
 {
 	int64_t due = first;
 	for (size_t i = 0; i < events->count; i++) {
@@ -694,8 +686,8 @@ void ts_target_serve(int sock)
 
 	serve_sock = sock;
 	while (receive_message(sock, request, sizeof(*request), NULL) >= head_bytes) {
-		ts_routine *routine = (ts_routine *)((uintptr_t)ts_target_serve +
-						     (uintptr_t)request->routine);
+		ts_routine *routine =
+			(ts_routine *)((uintptr_t)ts_target_serve + (uintptr_t)request->routine);
 		struct reply reply = {routine(request->arg, request->arg_bytes)};
 		int fd = serve_reply_fd;
 		serve_reply_fd = -1;
@@ -750,8 +742,7 @@ void ts_target_call_begin(struct ts_target *target, ts_routine *routine, const v
 	request->arg_bytes = arg_bytes;
 	if (arg_bytes)
 		memcpy(request->arg, arg, arg_bytes);
-	if (!send_message(target->sock, request,
-			  offsetof(struct request, arg) + arg_bytes, -1))
+	if (!send_message(target->sock, request, offsetof(struct request, arg) + arg_bytes, -1))
 		fail("target %d is gone", (int)target->pid);
 	free(request);
 }
@@ -801,8 +792,7 @@ static intptr_t do_event(const void *arg, size_t arg_bytes)
 	return 0;
 }
 
-void ts_target_event(struct ts_target *target, trace_event_id_t id, const void *data,
-		     size_t len)
+void ts_target_event(struct ts_target *target, trace_event_id_t id, const void *data, size_t len)
 {
 	size_t copied = data ? len : 0;
 	struct event_arg *arg = allocate(sizeof(*arg) + copied);
@@ -922,9 +912,8 @@ struct ts_target ts_target_late(int *release)
 	if (pid == 0) {
 		snprintf(number, sizeof(number), "%d", ends[1]);
 		dup2(pipe_ends[0], 0);
-		execl("/bin/sh", "sh", "-c",
-		      "read line; exec \"$0\" --helper ts_serve \"$1\"", own, number,
-		      (char *)NULL);
+		execl("/bin/sh", "sh", "-c", "read line; exec \"$0\" --helper ts_serve \"$1\"", own,
+		      number, (char *)NULL);
 		_exit(127);
 	}
 	close(ends[1]);
@@ -1057,8 +1046,8 @@ static void *read_one(void *arg)
 
 	reader->unavailable = -1;
 	reader->tid = ts_gettid();
-	reader->result = posix_trace_getnext_event(reader->trid, &info, data, TS_DATA_MAX,
-						   &len, &reader->unavailable);
+	reader->result = posix_trace_getnext_event(reader->trid, &info, data, TS_DATA_MAX, &len,
+						   &reader->unavailable);
 	reader->has_returned = true;
 	if (!reader->result && !reader->unavailable)
 		keep_event(&reader->event, &info, data, len);

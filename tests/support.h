@@ -131,8 +131,8 @@ void ts_expect_ids(const struct ts_events *events, trace_event_id_t first, ...);
 /* Timestamps never go backwards. */
 void ts_expect_sorted(const struct ts_events *events);
 /* Events of the type are numbered first, first + 1, ... last, and nothing else. */
-void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id,
-		       uint32_t first, uint32_t last);
+void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id, uint32_t first,
+		       uint32_t last);
 
 /* Nanoseconds since the epoch. */
 int64_t ts_time_ns(const struct timespec *time);
@@ -195,8 +195,7 @@ void ts_target_call_begin(struct ts_target *target, ts_routine *routine, const v
 			  size_t arg_bytes);
 intptr_t ts_target_result(struct ts_target *target);
 /* posix_trace_event() there. */
-void ts_target_event(struct ts_target *target, trace_event_id_t id, const void *data,
-		     size_t len);
+void ts_target_event(struct ts_target *target, trace_event_id_t id, const void *data, size_t len);
 void ts_target_emit(struct ts_target *target, trace_event_id_t id, uint32_t number);
 /* posix_trace_eventid_open() there. */
 trace_event_id_t ts_target_id(struct ts_target *target, const char *name);

@@ -45,9 +45,8 @@ static struct all read_all(const trace_attr_t *attr)
 	return all;
 }
 
-TEST(init_gives_the_defaults,
-     "ATTR-01 ATTR-03 NAME-01 POLICY-02 POLICY-05 POLICY-10 SIZE-02 "
-     "SIZE-04 SIZE-06")
+TEST(init_gives_the_defaults, "ATTR-01 ATTR-03 NAME-01 POLICY-02 POLICY-05 POLICY-10 SIZE-02 "
+			      "SIZE-04 SIZE-06")
 {
 	trace_attr_t attr = fresh();
 	struct all all = read_all(&attr);
@@ -75,8 +74,7 @@ TEST(clock_resolution_is_known_at_once, "ATTR-02 CLOCK-01 CLOCK-06")
 	CHECK(res.tv_nsec >= 0 && res.tv_nsec < 1000000000);
 }
 
-TEST(generation_version_is_known_at_once,
-     "ATTR-02 GENVERSION-01 GENVERSION-02 GENVERSION-03")
+TEST(generation_version_is_known_at_once, "ATTR-02 GENVERSION-01 GENVERSION-02 GENVERSION-03")
 {
 	trace_attr_t attr = fresh(), other = fresh();
 	char text[TRACE_NAME_MAX + 1], again[TRACE_NAME_MAX + 1];
@@ -296,16 +294,14 @@ TEST(inheritance_round_trips, "POLICY-01 POLICY-03 ATTR-12")
 TEST(log_full_policy_round_trips, "POLICY-04 POLICY-06 ATTR-12")
 {
 	trace_attr_t attr = fresh();
-	static const int good[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				   POSIX_TRACE_APPEND};
+	static const int good[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND};
 	static const int bad[] = {POSIX_TRACE_FLUSH, 0, -1, 99};
 
 	for (size_t i = 0; i < 3; i++) {
 		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, good[i]));
 		CHECK_EQ(read_all(&attr).log_policy, good[i]);
 		for (size_t j = 0; j < 4; j++) {
-			CHECK_EQ(posix_trace_attr_setlogfullpolicy(&attr, bad[j]),
-				 EINVAL);
+			CHECK_EQ(posix_trace_attr_setlogfullpolicy(&attr, bad[j]), EINVAL);
 			CHECK_EQ(read_all(&attr).log_policy, good[i]);
 		}
 	}
@@ -314,16 +310,14 @@ TEST(log_full_policy_round_trips, "POLICY-04 POLICY-06 ATTR-12")
 TEST(stream_full_policy_round_trips, "POLICY-07 POLICY-08 POLICY-12 ATTR-12")
 {
 	trace_attr_t attr = fresh();
-	static const int good[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				   POSIX_TRACE_FLUSH};
+	static const int good[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
 	static const int bad[] = {POSIX_TRACE_APPEND, 0, -1, 99};
 
 	for (size_t i = 0; i < 3; i++) {
 		CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, good[i]));
 		CHECK_EQ(read_all(&attr).stream_policy, good[i]);
 		for (size_t j = 0; j < 4; j++) {
-			CHECK_EQ(posix_trace_attr_setstreamfullpolicy(&attr, bad[j]),
-				 EINVAL);
+			CHECK_EQ(posix_trace_attr_setstreamfullpolicy(&attr, bad[j]), EINVAL);
 			CHECK_EQ(read_all(&attr).stream_policy, good[i]);
 		}
 	}
@@ -332,8 +326,7 @@ TEST(stream_full_policy_round_trips, "POLICY-07 POLICY-08 POLICY-12 ATTR-12")
 TEST(sizes_round_trip, "SIZE-01 SIZE-03 SIZE-05")
 {
 	trace_attr_t attr = fresh();
-	static const size_t sizes[] = {0,	1, 7, 4097, (size_t)1 << 40, SIZE_MAX - 1,
-				       SIZE_MAX};
+	static const size_t sizes[] = {0, 1, 7, 4097, (size_t)1 << 40, SIZE_MAX - 1, SIZE_MAX};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		size_t log, data, stream;
@@ -395,8 +388,7 @@ TEST(user_event_size_that_does_not_fit_is_refused, "SIZE-10")
 
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX));
 	for (size_t below = 0; below < 64; below++) {
-		CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX - below,
-							      &size),
+		CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX - below, &size),
 			 EINVAL);
 		CHECK_EQ(size, 5);
 	}
@@ -447,8 +439,7 @@ TEST(stream_size_is_raised_to_what_is_useful, "SIZE-06 SIZE-15 SIZE-16")
 	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 2000));
 	CHECK_EQ(resolve(&attr, false).stream_min_size, 2000);
 
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, sizeof(trace_event_set_t),
-						      &start));
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, sizeof(trace_event_set_t), &start));
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 0, &one));
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, sizeof(int), &stop));
 	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 0));

@@ -14,14 +14,12 @@ static trace_attr_t small_attr(int policy)
 
 static void expect_running(trace_id_t trid)
 {
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 static void expect_suspended(trace_id_t trid)
 {
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 TEST(all_events_recorded_before_are_gone, "CLEAR-01 CLEAR-02")
@@ -187,8 +185,7 @@ TEST(attributes_and_capacity_stay, "CLEAR-05 CLOCK-05 SIZE-11")
 
 TEST(losses_and_flush_errors_are_forgotten, "CLEAR-06 STATUS-14 STATUS-17", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int ends[2];
 
 	open_pipe(ends, 0);
@@ -285,8 +282,7 @@ TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01", NEEDS_KEEPER
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
 	for (int i = 0; i < 3; i++) {
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, policies[i], 4 * SMALL);
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, policies[i], 4 * SMALL);
 		int fd = ts_temp_file();
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -312,8 +308,7 @@ TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01", NEEDS_KEEPER
 
 TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -335,8 +330,7 @@ TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER
 
 TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -362,11 +356,9 @@ TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32", NEEDS_KEEPER)
 	CHECK_EQ(info.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
 }
 
-TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29",
-     NEEDS_KEEPER)
+TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	size_t flushes = 0;
@@ -385,16 +377,14 @@ TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29
 	emit_run(UNNAMED, 7, 10, 100);
 	ts_shutdown(trid);
 	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
-	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, UNNAMED,
-		      POSIX_TRACE_STOP, 0U);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, UNNAMED, POSIX_TRACE_STOP, 0U);
 	ts_expect_numbers(&events, UNNAMED, 7, 9);
 	CHECK_EQ(stop_reason(&events.at[4]), 0);
 }
 
 TEST(a_pipe_keeps_what_was_written, "CLEAR-12", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	struct drain drain = {0};
 	int ends[2], fd = ts_temp_file();
 
@@ -445,8 +435,7 @@ TEST(events_during_the_call_are_whole_or_gone, "CLEAR-13 CLEAR-01")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 256);
 	trace_id_t trid = ts_create_running(0, &attr);
 	struct emitter emitters[2] = {0};
-	pthread_t threads[2] = {ts_thread(emit_on, &emitters[0]),
-				ts_thread(emit_on, &emitters[1])};
+	pthread_t threads[2] = {ts_thread(emit_on, &emitters[0]), ts_thread(emit_on, &emitters[1])};
 
 	for (int i = 0; i < 100; i++) {
 		uint32_t before[2];
@@ -510,8 +499,7 @@ static void *clear_in_thread(void *arg)
 
 TEST(clear_waits_for_a_flush, "CLEAR-14 CLEAR-12 LOG-17", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	struct ts_stuck stuck;
 	trace_id_t trid = ts_create_stuck(0, &attr, &stuck);
 

@@ -198,8 +198,8 @@ TEST(system_events_are_stamped_as_exactly, "EVENT-11 CLOCK-06", NEEDS_SPEED)
 	trace_id_t trid = ts_create(0, NULL);
 
 	for (int i = 0; i < 50; i++) {
-		static const trace_event_id_t ids[] = {
-			POSIX_TRACE_START, POSIX_TRACE_FILTER, POSIX_TRACE_STOP};
+		static const trace_event_id_t ids[] = {POSIX_TRACE_START, POSIX_TRACE_FILTER,
+						       POSIX_TRACE_STOP};
 		int64_t times[4];
 		times[0] = ts_realtime_ns();
 		ts_start(trid);
@@ -469,8 +469,7 @@ TEST(a_step_of_the_wall_clock_is_not_seen, "EVENT-11 GETNEXT-03 CLOCK-05")
 		      (i == 0	? -INT64_C(3600000000000)
 		       : i == 1 ? INT64_C(3600000000000)
 				: 0);
-		stepped = (struct timespec){(time_t)(now / 1000000000),
-					    (long)(now % 1000000000)};
+		stepped = (struct timespec){(time_t)(now / 1000000000), (long)(now % 1000000000)};
 		if (clock_settime(CLOCK_REALTIME, &stepped) < 0)
 			SKIP("the clock may not be set");
 	}
@@ -479,7 +478,6 @@ TEST(a_step_of_the_wall_clock_is_not_seen, "EVENT-11 GETNEXT-03 CLOCK-05")
 	ts_expect_sorted(&all);
 	for (size_t i = 0; i < all.count; i++) {
 		CHECK_GE(ts_time_ns(&all.at[i].info.posix_timestamp), base - EXACT_NS);
-		CHECK_LE(ts_time_ns(&all.at[i].info.posix_timestamp),
-			 base + INT64_C(60000000000));
+		CHECK_LE(ts_time_ns(&all.at[i].info.posix_timestamp), base + INT64_C(60000000000));
 	}
 }

@@ -55,16 +55,13 @@ static void __attribute__((noreturn)) read_and_show(const char *bytes, size_t si
 	ptrc_config_dump(&file, PTRC_CONFIG_FOR_CREATE, &first);
 	ptrc_config_parse(&file, "dump", first.bytes, first.used, PTRC_CONFIG_FOR_CREATE);
 	ptrc_config_dump(&file, PTRC_CONFIG_FOR_CREATE, &second);
-	_exit(first.used == second.used && !memcmp(first.bytes, second.bytes, first.used)
-		      ? 0
-		      : 99);
+	_exit(first.used == second.used && !memcmp(first.bytes, second.bytes, first.used) ? 0 : 99);
 }
 
 /* One line, and not about what was shown. */
 static bool is_one_message(const char *text)
 {
-	static const char pattern[] =
-		"^test: f\\.yaml:[1-9][0-9]*:[1-9][0-9]*: [^\n]+\n$";
+	static const char pattern[] = "^test: f\\.yaml:[1-9][0-9]*:[1-9][0-9]*: [^\n]+\n$";
 	bool is_match;
 	regex_t re;
 
@@ -101,8 +98,8 @@ static bool try(const char *bytes, size_t size)
 	said[n > 0 ? n : 0] = '\0';
 	if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 2) ||
 	    (WEXITSTATUS(status) ? !is_one_message(said) : n > 0))
-		harness_fail("status %#x, said '%s', for:\n%.*s", (unsigned int)status,
-			     said, (int)size, bytes);
+		harness_fail("status %#x, said '%s', for:\n%.*s", (unsigned int)status, said,
+			     (int)size, bytes);
 	free(copy);
 	return !WEXITSTATUS(status);
 }
@@ -233,17 +230,15 @@ TEST(every_text_reads_back, "")
 		/* That alone is no file. */
 		output = strcmp(name, "-") ? name : "./-";
 		ptrc_config_init(&session);
-		CHECK(ptrc_config_set(&session, PTRC_CONFIG_OUTPUT,
-				      PTRC_CONFIG_FOR_CREATE, output, &why));
-		CHECK(ptrc_config_set(&session, PTRC_CONFIG_FILTER,
-				      PTRC_CONFIG_FOR_CREATE, name, &why));
+		CHECK(ptrc_config_set(&session, PTRC_CONFIG_OUTPUT, PTRC_CONFIG_FOR_CREATE, output,
+				      &why));
+		CHECK(ptrc_config_set(&session, PTRC_CONFIG_FILTER, PTRC_CONFIG_FOR_CREATE, name,
+				      &why));
 		CHECK(ptrc_config_add_layout(
-			&session,
-			&(struct ptrc_config_layout){.event = name, .text = "u8 x"},
+			&session, &(struct ptrc_config_layout){.event = name, .text = "u8 x"},
 			&why));
 		ptrc_config_dump(&file, PTRC_CONFIG_FOR_CREATE, &b);
-		ptrc_config_parse(&again, "again", b.bytes, b.used,
-				  PTRC_CONFIG_FOR_CREATE);
+		ptrc_config_parse(&again, "again", b.bytes, b.used, PTRC_CONFIG_FOR_CREATE);
 		CHECK(!strcmp(again.sessions->output, output));
 		CHECK(!strcmp(again.sessions->filter.texts[0], name));
 		CHECK(!strcmp(again.sessions->decode.layouts[0].event, name));

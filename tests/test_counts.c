@@ -83,8 +83,7 @@ TEST(unread_is_what_a_reader_still_gets, "EXT-01")
 	int fd = ts_temp_file();
 
 	for (int is_logged = 0; is_logged < 2; is_logged++) {
-		trace_id_t trid =
-			is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
+		trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
 
 		ts_start(trid);
 		expect_unread(trid, id, 0);
@@ -132,8 +131,7 @@ TEST(a_clear_begins_the_counts_anew, "EXT-02", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 
 	for (int is_logged = 0; is_logged < 2; is_logged++) {
-		trace_id_t trid =
-			is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
+		trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
 
 		ts_start(trid);
 		ts_emit(id, 1);
@@ -321,8 +319,7 @@ static void *flush(void *arg)
 
 TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	struct flush f = {.trid = ts_create_log(0, &attr, fd)};
@@ -347,8 +344,7 @@ TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01", NEEDS_KEEPER)
 
 TEST(counts_are_exact_while_others_flush_and_record, "EXT-01", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0);
 	struct writer w = {.id = ts_id("event")};
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -393,11 +389,10 @@ TEST(what_a_filter_withholds_is_not_counted, "EXT-01 FILTER-13")
 	CHECK_OK(posix_trace_eventset_add(id, &set));
 	for (int has_log = 0; has_log < 2; has_log++) {
 		trace_attr_t attr =
-			has_log ? log_attr(POSIX_TRACE_UNTIL_FULL, 64 * MIB,
-					   POSIX_TRACE_APPEND, 0)
+			has_log ? log_attr(POSIX_TRACE_UNTIL_FULL, 64 * MIB, POSIX_TRACE_APPEND, 0)
 				: ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * MIB, 100);
-		trace_id_t trid = has_log ? ts_create_log(0, &attr, ts_temp_file())
-					  : ts_create(0, &attr);
+		trace_id_t trid =
+			has_log ? ts_create_log(0, &attr, ts_temp_file()) : ts_create(0, &attr);
 		unsigned long read = 0;
 		struct ts_event event;
 		pthread_t threads[2];
@@ -407,10 +402,9 @@ TEST(what_a_filter_withholds_is_not_counted, "EXT-01 FILTER-13")
 		for (int i = 0; i < 2; i++)
 			threads[i] = ts_thread(write_until_over, &id);
 		for (int n = 0; n < 60; n++) {
-			CHECK_OK(
-				posix_trace_set_filter(trid, &set,
-						       n % 2 ? POSIX_TRACE_SUB_EVENTSET
-							     : POSIX_TRACE_ADD_EVENTSET));
+			CHECK_OK(posix_trace_set_filter(trid, &set,
+							n % 2 ? POSIX_TRACE_SUB_EVENTSET
+							      : POSIX_TRACE_ADD_EVENTSET));
 			sched_yield();
 		}
 		atomic_store(&is_over, true);
@@ -466,8 +460,7 @@ TEST(the_next_keeper_goes_on_counting, "EXT-01 LOG-39", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
-TEST(only_active_streams_have_type_counts, "EXT-01 ERRORS-03 ERRORS-04 ERRORS-06",
-     NEEDS_KEEPER)
+TEST(only_active_streams_have_type_counts, "EXT-01 ERRORS-03 ERRORS-04 ERRORS-06", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();

@@ -144,13 +144,11 @@ TEST(a_new_stream_is_suspended_and_empty, "CREATE-04 STATUS-10 STATUS-06")
 	trace_attr_t attr = small_attr();
 	trace_id_t trid = ts_create(0, &attr);
 
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_expect_none(trid);
 	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 TEST(a_new_stream_filters_nothing, "CREATE-05 FILTER-06")
@@ -277,12 +275,10 @@ TEST(streams_of_one_process_are_separate, "CREATE-07 FILTER-19 STARTSTOP-15")
 	events = ts_read_all(all);
 	ts_expect_ids(&events, a, b, POSIX_TRACE_STOP, 0U);
 	ts_expect_none(idle);
-	ts_expect_status(all, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(all, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_expect_status(without_a, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
 			 POSIX_TRACE_NO_OVERRUN);
-	ts_expect_status(idle, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(idle, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	trace_event_set_t filter = ts_filter(all);
 	CHECK(!ts_is_member(&filter, a));
 	filter = ts_filter(without_a);
@@ -320,8 +316,7 @@ TEST(several_controllers_trace_one_target, "CREATE-08")
 	trace_attr_t attr = small_attr();
 	trace_id_t mine = ts_create_running(target.pid, &attr);
 
-	CHECK_OK((int)ts_target_call(&controller, do_create, &target.pid,
-				     sizeof(target.pid)));
+	CHECK_OK((int)ts_target_call(&controller, do_create, &target.pid, sizeof(target.pid)));
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 1);
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 2);
 	CHECK_EQ(ts_target_call(&controller, do_count_user_events, NULL, 0), 2);
@@ -598,8 +593,8 @@ TEST(who_gives_up_his_user_can_end_his_log, "LOG-13 EXIT-01", NEEDS_KEEPER)
 		pid_t child = harness_fork();
 
 		if (child == 0) {
-			trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 65536,
-						     POSIX_TRACE_APPEND, 0);
+			trace_attr_t attr =
+				log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
 			trace_id_t trid = ts_create_log(0, &attr, fd);
 			ts_start(trid);
 			ts_emit(id, 0);
@@ -693,8 +688,7 @@ TEST(a_set_user_id_program_is_eperm, "CREATE-15 CREATE-14", NEEDS_EXEC)
 	}
 	close(ends[1]);
 	struct ts_target target = {pid, ends[0]};
-	bool is_set_uid =
-		ts_target_call(&target, do_get_euid, NULL, 0) == ts_user(USER_TARGET);
+	bool is_set_uid = ts_target_call(&target, do_get_euid, NULL, 0) == ts_user(USER_TARGET);
 	unlink(path);
 	if (!is_set_uid)
 		SKIP("set-user-ID has no effect on the file system of the tests");
@@ -737,8 +731,8 @@ TEST(unusable_attributes_are_einval, "CREATE-16 POLICY-12 CREATE-21")
 
 TEST(sizes_that_cannot_be_had_are_enomem, "CREATE-17 SIZE-17 CREATE-21")
 {
-	static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX - 4096,
-				       (size_t)1 << 62, (size_t)1 << 50};
+	static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX - 4096, (size_t)1 << 62,
+				       (size_t)1 << 50};
 	trace_id_t trid = 42;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
@@ -888,14 +882,12 @@ TEST(the_identifier_works_with_all_functions_for_streams, "CREATE-19 EVENTID-18"
 	CHECK_OK(posix_trace_get_status(trid, &status));
 	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
 	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
-	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len,
-					   &unavailable));
+	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
 	CHECK_EQ(unavailable, 0);
-	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
-						&unavailable, &soon));
+	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
+						&soon));
 	CHECK_EQ(unavailable, 0);
-	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
-					      &unavailable));
+	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
 	CHECK_NE(unavailable, 0);
 	CHECK_OK(posix_trace_stop(trid));
 	CHECK_OK(posix_trace_clear(trid));
@@ -1077,8 +1069,7 @@ static void come_and_go(void)
 		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
 		ts_target_emit(&target, id, i);
 		struct ts_events events = ts_read_all(own);
-		ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT,
-			      0U);
+		ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
 		events = ts_read_all(other);
 		ts_expect_ids(&events, POSIX_TRACE_START, id, 0U);
 		/* Half of the targets end before their streams; and there is something to
@@ -1105,8 +1096,8 @@ static void come_and_go(void)
 	}
 }
 
-TEST(many_processes_create_streams_at_the_same_time,
-     "CREATE-08 CREATE-26 CREATE-12 GEN-05", NEEDS_EXEC)
+TEST(many_processes_create_streams_at_the_same_time, "CREATE-08 CREATE-26 CREATE-12 GEN-05",
+     NEEDS_EXEC)
 {
 	pid_t pids[CROWD];
 	for (int i = 0; i < CROWD; i++) {
@@ -1139,8 +1130,7 @@ static void trace_itself_often(void)
 	}
 }
 
-TEST(processes_that_create_do_not_sweep_each_other_away,
-     "CREATE-26 CREATE-09 GEN-05 EVENT-16")
+TEST(processes_that_create_do_not_sweep_each_other_away, "CREATE-26 CREATE-09 GEN-05 EVENT-16")
 {
 	pid_t pids[CROWD];
 	for (int i = 0; i < CROWD; i++) {
@@ -1187,6 +1177,5 @@ TEST(other_streams_are_not_disturbed_by_a_create, "CREATE-26 SHUTDOWN-13")
 	CHECK_EQ(events.count, 20001);
 	ts_expect_numbers(&events, id, 0, 19999);
 	ts_expect_sorted(&events);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }

@@ -181,8 +181,7 @@ TEST(events_of_the_future_are_damage, "SYSEVENT-08", NEEDS_KEEPER)
 		int fd = ts_temp_file();
 		trace_id_t trid;
 		if (has_log) {
-			CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr,
-								   POSIX_TRACE_APPEND));
+			CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 			trid = ts_create_log(0, &attr, fd);
 		} else {
 			trid = ts_create(0, &attr);
@@ -214,8 +213,8 @@ TEST(a_length_beyond_the_caller_s_data_is_not_believed, "SYSEVENT-08")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t id = ts_id("marked");
 	trace_id_t trid = ts_create_running(0, &attr);
-	unsigned char *data = mmap(NULL, 16384, PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *data =
+		mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ptrc_stream_header *h;
 
 	CHECK(data != MAP_FAILED);
@@ -258,8 +257,7 @@ TEST(a_state_lock_that_nobody_holds_is_taken, "SYSEVENT-08")
 	/* A thread that lives and knows nothing of it. */
 	find_stream()->state_lock = (uint32_t)getppid();
 	ts_stop(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_shutdown(trid);
 }
 
@@ -380,8 +378,7 @@ TEST(a_slow_reaper_keeps_others_out_until_it_dies, "EVENT-23")
 	CHECK_EXIT(dead, 0);
 	slot = &ptrc_stream_slots(h)[h->slots_used++];
 	atomic_store(&slot->owner, (uint64_t)dead << PTRC_SLOT_TID_SHIFT);
-	atomic_store(&h->reaper,
-		     ((uint64_t)reaper << PTRC_SLOT_TID_SHIFT) | PTRC_SLOT_CLAIM_MASK);
+	atomic_store(&h->reaper, ((uint64_t)reaper << PTRC_SLOT_TID_SHIFT) | PTRC_SLOT_CLAIM_MASK);
 	pool = pool_of(h);
 	ptrc_slots_reap(&pool, 0, 0);
 	CHECK_NE(slot->owner, 0);
@@ -434,8 +431,7 @@ static struct stage *stage;
 
 static void *map_shared(size_t bytes)
 {
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(at != MAP_FAILED);
 	return at;
@@ -505,8 +501,8 @@ static void read_some(trace_id_t trid)
 		deadline.tv_nsec -= 1000000000;
 		deadline.tv_sec++;
 	}
-	(void)posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
-					     &unavailable, &deadline);
+	(void)posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
+					     &deadline);
 }
 
 static void control(trace_id_t trid, unsigned turn)
@@ -559,8 +555,7 @@ static void be_controller(pid_t target, int policy, int log_fd)
 	trace_attr_t attr = ts_attr(policy, 64 * KIB, DATA_MAX);
 	trace_id_t trid;
 
-	trid = log_fd < 0 ? ts_create(target, &attr)
-			  : ts_create_log(target, &attr, log_fd);
+	trid = log_fd < 0 ? ts_create(target, &attr) : ts_create_log(target, &attr, log_fd);
 	ts_start(trid);
 	CHECK_WITHIN(END_MS, atomic_load(&stage->recorded) > 1000);
 	atomic_store(&stage->is_ready, true);
@@ -636,13 +631,12 @@ struct victim {
 static unsigned char *choose(const struct victim *v, enum region region)
 {
 	unsigned char *stream = v->stream.at;
-	unsigned char *chunk = (unsigned char *)ptrc_pool_chunk(
-		&v->pool, (uint32_t)random_below(v->used));
+	unsigned char *chunk =
+		(unsigned char *)ptrc_pool_chunk(&v->pool, (uint32_t)random_below(v->used));
 
 	switch (region) {
 	case HEADER:
-		return stream +
-		       random_below(offsetof(struct ptrc_stream_header, log_path));
+		return stream + random_below(offsetof(struct ptrc_stream_header, log_path));
 	case CLOCK:
 		return stream + PTRC_STREAM_CLOCK_OFFSET +
 		       random_below(16 * sizeof(struct ptrc_clock_entry));
@@ -670,8 +664,7 @@ static unsigned char *choose(const struct victim *v, enum region region)
 static void damage_one(const struct victim *v, enum region region)
 {
 	unsigned char *at = choose(v, region);
-	static const uint64_t values[] = {0, UINT64_MAX, 1, UINT64_C(1) << 63,
-					  0x7fffffff};
+	static const uint64_t values[] = {0, UINT64_MAX, 1, UINT64_C(1) << 63, 0x7fffffff};
 	uint64_t word;
 
 	switch (random_below(4)) {
@@ -684,8 +677,7 @@ static void damage_one(const struct victim *v, enum region region)
 		break;
 	default:
 		word = values[random_below(sizeof(values) / sizeof(values[0]))];
-		memcpy((unsigned char *)((uintptr_t)at & ~(uintptr_t)7), &word,
-		       sizeof(word));
+		memcpy((unsigned char *)((uintptr_t)at & ~(uintptr_t)7), &word, sizeof(word));
 	}
 }
 
@@ -703,10 +695,9 @@ static void reap_all(pid_t controller, pid_t target)
 
 		if (pid == 0) {
 			if (harness_now_ns() > end)
-				harness_fail(
-					"controller (at %d), keeper or target does not "
-					"end",
-					atomic_load(&stage->progress));
+				harness_fail("controller (at %d), keeper or target does not "
+					     "end",
+					     atomic_load(&stage->progress));
 			harness_sleep_ms(1);
 			continue;
 		}
@@ -728,8 +719,8 @@ static void read_log(int fd)
 
 	if (posix_trace_open(fd, &log))
 		return;
-	while (!unavailable && posix_trace_getnext_event(log, &info, data, sizeof(data),
-							 &len, &unavailable) == 0)
+	while (!unavailable &&
+	       posix_trace_getnext_event(log, &info, data, sizeof(data), &len, &unavailable) == 0)
 		CHECK_LE(len, sizeof(data));
 	CHECK_OK(posix_trace_close(log));
 }

@@ -100,21 +100,19 @@ static int call_list_rewind(trace_id_t trid)
 }
 static int call_getnext(trace_id_t trid)
 {
-	return posix_trace_getnext_event(trid, &results.event, results.data,
-					 sizeof(results.data), &data_len, &unavailable);
+	return posix_trace_getnext_event(trid, &results.event, results.data, sizeof(results.data),
+					 &data_len, &unavailable);
 }
 static int call_timedgetnext(trace_id_t trid)
 {
 	struct timespec end = ts_deadline(TS_PATIENCE_MS);
 	return posix_trace_timedgetnext_event(trid, &results.event, results.data,
-					      sizeof(results.data), &data_len,
-					      &unavailable, &end);
+					      sizeof(results.data), &data_len, &unavailable, &end);
 }
 static int call_trygetnext(trace_id_t trid)
 {
 	return posix_trace_trygetnext_event(trid, &results.event, results.data,
-					    sizeof(results.data), &data_len,
-					    &unavailable);
+					    sizeof(results.data), &data_len, &unavailable);
 }
 
 enum { PLAIN = 1, LOGGED = 2, ACTIVE = PLAIN | LOGGED, RECORDED = 4, ALL = 7 };
@@ -157,11 +155,10 @@ static void expect_refusal(size_t i, trace_id_t trid)
 	data_len = 99;
 	int err = functions[i].call(trid);
 	if (err != EINVAL)
-		harness_fail("posix_trace_%s(%#lx): %d instead of EINVAL",
-			     functions[i].name, trid, err);
+		harness_fail("posix_trace_%s(%#lx): %d instead of EINVAL", functions[i].name, trid,
+			     err);
 	if (memcmp(&results, &before, sizeof(before)) != 0)
-		harness_fail("posix_trace_%s(%#lx) changed an object", functions[i].name,
-			     trid);
+		harness_fail("posix_trace_%s(%#lx) changed an object", functions[i].name, trid);
 	if (functions[i].is_getnext) {
 		CHECK_NE(unavailable, 0);
 		CHECK_EQ(data_len, 0);
@@ -199,9 +196,9 @@ static int short_log(void)
 
 static void refuse_never_issued(void)
 {
-	static const trace_id_t fixed[] = {
-		0,	   ~0UL,	 ~0UL - 1,     1UL << 63, 1UL << 32,
-		1UL << 31, 0xffffffffUL, 0x7fffffffUL, 0xdeadbeef};
+	static const trace_id_t fixed[] = {0,	      ~0UL,	 ~0UL - 1,     1UL << 63,
+					   1UL << 32, 1UL << 31, 0xffffffffUL, 0x7fffffffUL,
+					   0xdeadbeef};
 	/* Any generator will do; a fixed start makes a failure come again. */
 	uint64_t state = 0x9e3779b97f4a7c15;
 
@@ -215,8 +212,8 @@ static void refuse_never_issued(void)
 	}
 }
 
-TEST(identifiers_never_issued_are_einval,
-     "ERRORS-03 ERRORS-10 ERRORS-01 GETNEXT-27 GETNEXT-19", NEEDS_KEEPER)
+TEST(identifiers_never_issued_are_einval, "ERRORS-03 ERRORS-10 ERRORS-01 GETNEXT-27 GETNEXT-19",
+     NEEDS_KEEPER)
 {
 	/* First in a process that never had a stream. */
 	refuse_never_issued();
@@ -259,8 +256,8 @@ TEST(identifiers_are_invalid_after_shutdown_and_close, "ERRORS-04 ERRORS-10 CREA
 	ts_shutdown(plain);
 }
 
-TEST(identifiers_of_the_parent_are_invalid_in_a_child,
-     "ERRORS-05 FORK-10 FORK-12 ERRORS-10", NEEDS_KEEPER)
+TEST(identifiers_of_the_parent_are_invalid_in_a_child, "ERRORS-05 FORK-10 FORK-12 ERRORS-10",
+     NEEDS_KEEPER)
 {
 	int fd = short_log(), own_fd = ts_temp_file();
 	trace_id_t trids[] = {plain_stream(), logged_stream(own_fd), ts_open_log(fd)};
@@ -298,8 +295,8 @@ TEST(identifiers_of_the_parent_are_invalid_in_a_child,
 	CHECK_EQ(ts_count(&events, UNNAMED), 2);
 }
 
-TEST(each_function_accepts_its_kinds_of_stream,
-     "ERRORS-06 ERRORS-07 ERRORS-08 LOG-02 OPEN-02", NEEDS_KEEPER)
+TEST(each_function_accepts_its_kinds_of_stream, "ERRORS-06 ERRORS-07 ERRORS-08 LOG-02 OPEN-02",
+     NEEDS_KEEPER)
 {
 	static const int kinds[] = {PLAIN, LOGGED, RECORDED};
 	for (int k = 0; k < 3; k++) {
@@ -314,8 +311,8 @@ TEST(each_function_accepts_its_kinds_of_stream,
 			}
 			int err = functions[i].call(trid);
 			if (err)
-				harness_fail("posix_trace_%s on kind %d: %s",
-					     functions[i].name, kinds[k], strerror(err));
+				harness_fail("posix_trace_%s on kind %d: %s", functions[i].name,
+					     kinds[k], strerror(err));
 			if (functions[i].call == call_close)
 				break;
 		}
@@ -323,8 +320,7 @@ TEST(each_function_accepts_its_kinds_of_stream,
 	}
 }
 
-TEST(a_refusal_changes_nothing, "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14",
-     NEEDS_KEEPER)
+TEST(a_refusal_changes_nothing, "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14", NEEDS_KEEPER)
 {
 	int fd = short_log(), own_fd = ts_temp_file();
 	trace_id_t plain = plain_stream(), logged = logged_stream(own_fd);
@@ -376,13 +372,11 @@ TEST(the_identifier_is_judged_before_the_arguments, "ERRORS-02 EVENTID-25", NEED
 	CHECK_EQ(posix_trace_timedgetnext_event(plain, NULL, long_name, sizeof(long_name),
 						&data_len, &unavailable, &past),
 		 EINVAL);
-	CHECK_EQ(posix_trace_timedgetnext_event(0, &results.event, long_name,
-						sizeof(long_name), &data_len,
-						&unavailable, &past),
+	CHECK_EQ(posix_trace_timedgetnext_event(0, &results.event, long_name, sizeof(long_name),
+						&data_len, &unavailable, &past),
 		 EINVAL);
-	CHECK_EQ(posix_trace_timedgetnext_event(plain, &results.event, long_name,
-						sizeof(long_name), &data_len,
-						&unavailable, &past),
+	CHECK_EQ(posix_trace_timedgetnext_event(plain, &results.event, long_name, sizeof(long_name),
+						&data_len, &unavailable, &past),
 		 ETIMEDOUT);
 }
 
@@ -393,8 +387,7 @@ TEST(null_pointers_of_stream_functions_are_einval,
 {
 	trace_attr_t attr = small_attr(), with_log = append_attr();
 	int fd = ts_temp_file(), other_fd = ts_temp_file(), is_last = 42;
-	trace_id_t trids[] = {plain_stream(), logged_stream(fd),
-			      ts_open_log(short_log())};
+	trace_id_t trids[] = {plain_stream(), logged_stream(fd), ts_open_log(short_log())};
 	trace_id_t trid = 42;
 	trace_event_id_t id = 42;
 	char byte;
@@ -413,36 +406,29 @@ TEST(null_pointers_of_stream_functions_are_einval,
 		CHECK_EQ(posix_trace_get_attr(trid, NULL), EINVAL);
 		CHECK_EQ(posix_trace_get_status(trid, NULL), EINVAL);
 		CHECK_EQ(posix_trace_get_filter(trid, NULL), EINVAL);
-		CHECK_EQ(posix_trace_set_filter(trid, NULL, POSIX_TRACE_SET_EVENTSET),
-			 EINVAL);
-		CHECK_EQ(posix_trace_eventid_get_name(trid, POSIX_TRACE_STOP, NULL),
-			 EINVAL);
+		CHECK_EQ(posix_trace_set_filter(trid, NULL, POSIX_TRACE_SET_EVENTSET), EINVAL);
+		CHECK_EQ(posix_trace_eventid_get_name(trid, POSIX_TRACE_STOP, NULL), EINVAL);
 		CHECK_EQ(posix_trace_trid_eventid_open(trid, NULL, &id), EINVAL);
 		CHECK_EQ(posix_trace_trid_eventid_open(trid, "name", NULL), EINVAL);
-		CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, NULL, &is_last),
-			 EINVAL);
+		CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, NULL, &is_last), EINVAL);
 		CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, &id, NULL), EINVAL);
 		/* All functions of the kind, each pointer in turn. */
 		struct timespec end = ts_deadline(TS_PATIENCE_MS);
 		for (int which = 0; which < 4; which++) {
-			struct posix_trace_event_info *event =
-				which == 0 ? NULL : &results.event;
+			struct posix_trace_event_info *event = which == 0 ? NULL : &results.event;
 			char *data = which == 1 ? NULL : &byte;
 			size_t *len = which == 2 ? NULL : &data_len;
 			int *none = which == 3 ? NULL : &unavailable;
 			for (int how = 0; how < 3; how++) {
 				unavailable = 0;
 				data_len = 99;
-				int err = how == 0
-						  ? posix_trace_getnext_event(trid, event,
-									      data, 1,
-									      len, none)
-					  : how == 1 ? posix_trace_timedgetnext_event(
-							       trid, event, data, 1, len,
-							       none, &end)
-						     : posix_trace_trygetnext_event(
-							       trid, event, data, 1, len,
-							       none);
+				int err = how == 0 ? posix_trace_getnext_event(trid, event, data, 1,
+									       len, none)
+					  : how == 1
+						  ? posix_trace_timedgetnext_event(
+							    trid, event, data, 1, len, none, &end)
+						  : posix_trace_trygetnext_event(trid, event, data,
+										 1, len, none);
 				CHECK_EQ(err, EINVAL);
 				/* What can be said is said. */
 				if (none)
@@ -466,8 +452,7 @@ TEST(null_pointers_of_stream_functions_are_einval,
 	ts_shutdown(trids[1]);
 }
 
-TEST(null_pointers_of_attributes_and_sets_are_einval,
-     "ATTR-06 ATTR-07 ATTR-08 EVENTSET-12")
+TEST(null_pointers_of_attributes_and_sets_are_einval, "ATTR-06 ATTR-07 ATTR-08 EVENTSET-12")
 {
 	trace_attr_t attr = small_attr();
 	trace_event_set_t set = ts_set(0U);
@@ -567,8 +552,7 @@ TEST(signals_interrupt_only_the_waiting_functions, "ERRORS-09 OPEN-05 CREATE-18 
 			ts_emit(UNNAMED, 1);
 			if (functions[i].accepts & LOGGED)
 				CHECK_EQ(functions[i].call(logged), 0);
-			if (functions[i].call == call_stop ||
-			    functions[i].call == call_clear)
+			if (functions[i].call == call_stop || functions[i].call == call_clear)
 				CHECK_OK(posix_trace_start(logged));
 		}
 		trace_id_t log;
@@ -609,8 +593,7 @@ TEST(too_few_descriptors_are_enomem, "ERRORS-12 CREATE-25 ERRORS-10", NEEDS_KEEP
 			trid = 42;
 			limit(RLIMIT_NOFILE, (rlim_t)(highest + 1 + spare));
 			int err = what == 0   ? posix_trace_create(0, &attr, &trid)
-				  : what == 1 ? posix_trace_create_withlog(0, &with_log,
-									   fd, &trid)
+				  : what == 1 ? posix_trace_create_withlog(0, &with_log, fd, &trid)
 					      : posix_trace_open(log_fd, &trid);
 			limit(RLIMIT_NOFILE, RLIM_INFINITY);
 			if (err) {
@@ -629,8 +612,7 @@ TEST(too_few_descriptors_are_enomem, "ERRORS-12 CREATE-25 ERRORS-10", NEEDS_KEEP
 	}
 	for (int what = 0; what < 3; what++) {
 		CHECK(has_worked[what]);
-		NOTE("%d: %s without descriptors", what,
-		     has_failed[what] ? "ENOMEM" : "works");
+		NOTE("%d: %s without descriptors", what, has_failed[what] ? "ENOMEM" : "works");
 	}
 	/* Nothing was left open on the way. */
 	int now = 0;
@@ -640,8 +622,7 @@ TEST(too_few_descriptors_are_enomem, "ERRORS-12 CREATE-25 ERRORS-10", NEEDS_KEEP
 	CHECK_EQ(now, highest);
 }
 
-TEST(too_little_address_space_is_enomem, "ERRORS-12 CREATE-17 CREATE-25",
-     NEEDS_ADDRESS_LIMIT)
+TEST(too_little_address_space_is_enomem, "ERRORS-12 CREATE-17 CREATE-25", NEEDS_ADDRESS_LIMIT)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 256 << 20, 256);
 	trace_attr_t small = small_attr();
@@ -700,11 +681,10 @@ HELPER(in_full_shm)
 	return posix_trace_shutdown(trid) ? 6 : 0;
 }
 
-TEST(no_room_for_shared_objects_has_the_errors_of_the_pages,
-     "ERRORS-11 ERRORS-12 CREATE-17", NEEDS_EXEC)
+TEST(no_room_for_shared_objects_has_the_errors_of_the_pages, "ERRORS-11 ERRORS-12 CREATE-17",
+     NEEDS_EXEC)
 {
-	if (!enter_mount_namespace() ||
-	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
+	if (!enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
 		SKIP("cannot mount a small /dev/shm");
 	pid_t pid = harness_fork();
 	if (pid == 0)
@@ -726,8 +706,7 @@ static void expect_one_of(int line, int err, ...)
 }
 #define EXPECT_ONE_OF(call, ...) expect_one_of(__LINE__, (call), __VA_ARGS__, 0)
 
-TEST(wrong_arguments_have_the_errors_of_the_pages,
-     "ERRORS-11 ERRORS-01 CREATE-16 CREATE-13")
+TEST(wrong_arguments_have_the_errors_of_the_pages, "ERRORS-11 ERRORS-01 CREATE-16 CREATE-13")
 {
 	uint64_t state = 0x2545f4914f6cdd1d;
 	int null_fd = CHECK_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -757,23 +736,18 @@ TEST(wrong_arguments_have_the_errors_of_the_pages,
 		int number = (int)state, fd = fds[(state >> 32) % 7];
 		trace_attr_t *attr = round % 3 ? &rubbish.attr : NULL;
 		trace_attr_t odd = append_attr();
-		CHECK_OK(posix_trace_attr_setlogsize(&odd,
-						     (size_t)(state >> (state % 64))));
-		CHECK_OK(posix_trace_attr_setstreamsize(&odd,
-							(size_t)state >> 20 & 0xffff));
+		CHECK_OK(posix_trace_attr_setlogsize(&odd, (size_t)(state >> (state % 64))));
+		CHECK_OK(posix_trace_attr_setstreamsize(&odd, (size_t)state >> 20 & 0xffff));
 		EXPECT_ONE_OF(posix_trace_attr_setinherited(&odd, number), EINVAL);
-		EXPECT_ONE_OF(posix_trace_attr_setstreamfullpolicy(&odd, number % 6),
-			      EINVAL);
-		EXPECT_ONE_OF(posix_trace_attr_setlogfullpolicy(&odd, number % 6),
-			      EINVAL);
+		EXPECT_ONE_OF(posix_trace_attr_setstreamfullpolicy(&odd, number % 6), EINVAL);
+		EXPECT_ONE_OF(posix_trace_attr_setlogfullpolicy(&odd, number % 6), EINVAL);
 		EXPECT_ONE_OF(posix_trace_attr_destroy(&rubbish.attr), EINVAL);
-		EXPECT_ONE_OF(posix_trace_eventset_add((trace_event_id_t)number % 2000,
-						       &rubbish.set),
-			      EINVAL);
-		EXPECT_ONE_OF(posix_trace_eventset_fill(&rubbish.set, number % 5),
-			      EINVAL);
-		EXPECT_ONE_OF(posix_trace_eventset_ismember((trace_event_id_t)number,
-							    &rubbish.set, &value),
+		EXPECT_ONE_OF(
+			posix_trace_eventset_add((trace_event_id_t)number % 2000, &rubbish.set),
+			EINVAL);
+		EXPECT_ONE_OF(posix_trace_eventset_fill(&rubbish.set, number % 5), EINVAL);
+		EXPECT_ONE_OF(posix_trace_eventset_ismember((trace_event_id_t)number, &rubbish.set,
+							    &value),
 			      EINVAL);
 		int err = posix_trace_create(number, attr, &trid);
 		EXPECT_ONE_OF(err, EAGAIN, EINVAL, ENOMEM, EPERM, ESRCH);
@@ -787,7 +761,7 @@ TEST(wrong_arguments_have_the_errors_of_the_pages,
 		EXPECT_ONE_OF(err, EINVAL, ENOMEM);
 		if (!err)
 			ts_close_log(trid);
-		EXPECT_ONE_OF(posix_trace_eventid_open((const char *)&rubbish, &id),
-			      EINVAL, ENAMETOOLONG);
+		EXPECT_ONE_OF(posix_trace_eventid_open((const char *)&rubbish, &id), EINVAL,
+			      ENAMETOOLONG);
 	}
 }

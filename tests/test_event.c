@@ -138,8 +138,7 @@ TEST(every_running_stream_that_traces_the_caller_gets_the_event, "EVENT-01 EVENT
 	struct stream_event foreign = {.id = id};
 
 	ts_set_filter(filtered, &set, POSIX_TRACE_SET_EVENTSET);
-	foreign.trid = (trace_id_t)ts_target_call(&other, do_create_running, &self,
-						  sizeof(self));
+	foreign.trid = (trace_id_t)ts_target_call(&other, do_create_running, &self, sizeof(self));
 
 	ts_emit(id, 1);
 	ts_emit(other_id, 2);
@@ -173,8 +172,7 @@ TEST(an_event_nobody_wants_has_no_effect, "EVENT-02")
 	trid = ts_create(0, NULL);
 	ts_emit(id, 2);
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_start(trid);
@@ -186,8 +184,7 @@ TEST(an_event_nobody_wants_has_no_effect, "EVENT-02")
 	ts_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET);
 	ts_emit(id, 4);
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_shutdown(trid);
 	ts_emit(id, 5);
 }
@@ -214,12 +211,10 @@ TEST(data_of_every_alignment_and_length_is_recorded_as_it_was, "EVENT-03 EVENT-0
 		for (size_t len = 0; len < lengths; len++) {
 			struct ts_event event = ts_expect(trid, id);
 			CHECK_EQ(event.len, len);
-			CHECK_EQ(event.info.posix_truncation_status,
-				 POSIX_TRACE_NOT_TRUNCATED);
+			CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 			for (size_t i = 0; i < len; i++)
 				CHECK_EQ(event.data[i],
-					 (unsigned char)((i + offset) * 7 + offset * 31 +
-							 len));
+					 (unsigned char)((i + offset) * 7 + offset * 31 + len));
 			ts_event_free(&event);
 		}
 	ts_expect_none(trid);
@@ -230,9 +225,8 @@ TEST(no_byte_beside_the_data_is_touched, "EVENT-03 EVENT-05")
 	enum { page = 4096, max = 100 };
 	trace_event_id_t id = ts_id("bytes");
 	trace_id_t trid = stream_on(0, max);
-	unsigned char *area =
-		(unsigned char *)mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
-				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *area = (unsigned char *)mmap(NULL, 3 * page, PROT_READ | PROT_WRITE,
+						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(area != MAP_FAILED);
 	for (size_t i = 0; i < page; i++)
@@ -413,8 +407,7 @@ TEST(events_carry_the_thread_of_the_caller, "EVENT-09")
 	all = ts_read_all(trid);
 	CHECK_EQ(all.count, threads);
 	for (size_t i = 0; i < all.count; i++)
-		CHECK(pthread_equal(all.at[i].info.posix_thread_id,
-				    ids[ts_number(&all.at[i])]));
+		CHECK(pthread_equal(all.at[i].info.posix_thread_id, ids[ts_number(&all.at[i])]));
 }
 
 typedef void event_function(trace_event_id_t, const void *restrict, size_t);
@@ -472,8 +465,7 @@ TEST(the_program_address_is_the_return_address_of_the_call, "EVENT-10")
 	for (size_t len = 0; len <= sizeof(data); len = len * 2 + 1)
 		CHECK_EQ((uintptr_t)ts_expect(trid, id).info.posix_prog_address,
 			 (uintptr_t)exact_return);
-	CHECK_EQ((uintptr_t)ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT)
-			 .info.posix_prog_address,
+	CHECK_EQ((uintptr_t)ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT).info.posix_prog_address,
 		 (uintptr_t)exact_return);
 }
 #endif
@@ -512,8 +504,7 @@ TEST(one_call_site_is_one_address, "EVENT-10")
 	CHECK_NE((uintptr_t)all.at[0].info.posix_prog_address,
 		 (uintptr_t)all.at[1].info.posix_prog_address);
 	CHECK_GT((uintptr_t)all.at[0].info.posix_prog_address, (uintptr_t)call_site_a);
-	CHECK_LT((uintptr_t)all.at[0].info.posix_prog_address,
-		 (uintptr_t)call_site_a + 256);
+	CHECK_LT((uintptr_t)all.at[0].info.posix_prog_address, (uintptr_t)call_site_a + 256);
 }
 
 TEST(errno_survives, "EVENT-15")
@@ -541,8 +532,7 @@ TEST(errno_survives, "EVENT-15")
 	}
 	posix_trace_event(id, data, sizeof(data));
 	CHECK_EQ(errno, 4712);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	ts_shutdown(trid);
 	errno = 4713;
 	posix_trace_event(id, data, 8);
@@ -555,8 +545,7 @@ TEST(errno_survives, "EVENT-15")
 		posix_trace_event(id, data, 1200);
 		CHECK_EQ(errno, 0);
 	}
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 }
 
 /*
@@ -591,8 +580,7 @@ TEST(unmapped_ids_are_ignored, "EVENT-19")
 	ts_expect_none(trid);
 	expect_number(loop, id, 7);
 	ts_expect_none(loop);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_target_end(&stranger);
 }
 
@@ -603,8 +591,7 @@ TEST(system_events_cannot_be_forged, "EVENT-20")
 	int data[2 * sizeof(set)] = {0};
 	trace_id_t trid = stream_on(0, 0);
 
-	for (trace_event_id_t forged = POSIX_TRACE_START; forged <= POSIX_TRACE_ERROR;
-	     forged++) {
+	for (trace_event_id_t forged = POSIX_TRACE_START; forged <= POSIX_TRACE_ERROR; forged++) {
 		posix_trace_event(forged, data, sizeof(int));
 		posix_trace_event(forged, &set, sizeof(set));
 		posix_trace_event(forged, NULL, 0);
@@ -612,8 +599,7 @@ TEST(system_events_cannot_be_forged, "EVENT-20")
 	ts_emit(id, 7);
 	expect_number(trid, id, 7);
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 TEST(the_unnamed_event_needs_no_opening, "EVENT-21")
@@ -702,8 +688,8 @@ static intptr_t do_load_threads(const void *arg, size_t arg_bytes)
 }
 
 /* Every writer below `writers' wrote 1 to count, each whole, each once, in order. */
-static void expect_loads(const struct ts_events *all, trace_event_id_t id,
-			 uint32_t writers, uint32_t count)
+static void expect_loads(const struct ts_events *all, trace_event_id_t id, uint32_t writers,
+			 uint32_t count)
 {
 	uint32_t last[64] = {0};
 
@@ -742,8 +728,7 @@ TEST(threads_of_many_processes_lose_and_mix_up_nothing, "EVENT-16 EVENT-17 GETNE
 	all = ts_read_all(trid);
 	expect_loads(&all, id, processes * LOAD_THREADS, count);
 	CHECK_EQ(all.count, (size_t)processes * LOAD_THREADS * count);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	for (int p = processes - 1; p >= 0; p--)
 		ts_target_end(&targets[p]);
 }
@@ -769,8 +754,7 @@ TEST(short_lived_threads_lose_nothing, "EVENT-16 EVENT-17")
 			uint32_t next = 1;
 			for (size_t i = 0; i < all.count; i++) {
 				uint32_t writer, seq;
-				CHECK(payload_read(all.at[i].data, all.at[i].len, &writer,
-						   &seq));
+				CHECK(payload_read(all.at[i].data, all.at[i].len, &writer, &seq));
 				if (writer != t)
 					continue;
 				CHECK_EQ(seq, next);
@@ -950,8 +934,7 @@ static void emit_big_in_handler(int sig)
 	posix_trace_event(handler_id, big_data, sizeof(big_data));
 }
 
-TEST(the_first_event_of_a_thread_may_come_from_a_handler_on_a_small_stack,
-     "EVENT-12 EVENT-26")
+TEST(the_first_event_of_a_thread_may_come_from_a_handler_on_a_small_stack, "EVENT-12 EVENT-26")
 {
 	enum { page = 4096 };
 	size_t bytes = getauxval(AT_MINSIGSTKSZ);
@@ -1030,8 +1013,7 @@ TEST(handlers_may_nest_in_events_many_deep, "EVENT-12 EVENT-13")
 /* One turn over the functions, on streams and objects of its own. */
 static void use_every_function(uint32_t turn, trace_event_id_t id)
 {
-	trace_attr_t attr =
-		ts_attr(turn % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL, 8192, 64);
+	trace_attr_t attr = ts_attr(turn % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL, 8192, 64);
 	trace_id_t trid = ts_create(0, &attr);
 	struct posix_trace_event_info info;
 	struct timespec past = {0, 0};
@@ -1052,12 +1034,12 @@ static void use_every_function(uint32_t turn, trace_event_id_t id)
 	for (uint32_t i = 0; i < 20; i++)
 		ts_emit(id, i);
 	do
-		CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data),
-						      &len, &unavailable));
+		CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
+						      &unavailable));
 	while (!unavailable);
 	do
-		result = posix_trace_timedgetnext_event(trid, &info, data, sizeof(data),
-							&len, &unavailable, &past);
+		result = posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
+							&unavailable, &past);
 	while (result == 0);
 	CHECK_EQ(result, ETIMEDOUT);
 	CHECK_OK(posix_trace_eventid_get_name(trid, found, name));
@@ -1120,8 +1102,7 @@ static void emit_and_jump_out(int sig)
 }
 
 /* From deeper in the stack than the frame that was left, or from just there. */
-__attribute__((noinline)) static void emit_deep(trace_event_id_t id, uint32_t number,
-						int depth)
+__attribute__((noinline)) static void emit_deep(trace_event_id_t id, uint32_t number, int depth)
 {
 	volatile unsigned char pad[512];
 
@@ -1215,8 +1196,7 @@ static void leave_by_jump(struct jump_work *work, void (*handler)(int), int flag
 	/* The thread has gone: nothing can hold the reader back. */
 	all = ts_read_all(trid);
 	expect_left(&all, work, handler == emit_and_jump_out);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 TEST(a_handler_may_leave_an_event_by_siglongjmp, "EVENT-28")
@@ -1337,8 +1317,7 @@ TEST(events_may_be_left_at_any_time, "EVENT-28 EVENT-13")
 	CHECK_EQ(last, number);
 	/* Only what was interrupted can be missing. */
 	CHECK_LE(missing, jump_count);
-	NOTE("%u events, %u left, %u of them without a record", number, jump_count,
-	     missing);
+	NOTE("%u events, %u left, %u of them without a record", number, jump_count, missing);
 }
 
 static sigjmp_buf outer_target;
@@ -1524,8 +1503,7 @@ TEST(a_child_forked_amid_events_of_other_threads_records, "EVENT-14", NEEDS_THRE
 		if (all.at[i].info.posix_event_id != id)
 			continue;
 		CHECK_EQ(all.at[i].info.posix_pid, children[seen / 2]);
-		CHECK_EQ(ts_number(&all.at[i]),
-			 seen % 2 ? 0 : (uint32_t)children[seen / 2]);
+		CHECK_EQ(ts_number(&all.at[i]), seen % 2 ? 0 : (uint32_t)children[seen / 2]);
 		seen++;
 	}
 }
@@ -1697,8 +1675,7 @@ static intptr_t do_record_until_told(const void *arg, size_t arg_bytes)
 TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 {
 	struct shared_progress *progress = (struct shared_progress *)mmap(
-		NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct ts_target target = ts_target_fork();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	trace_id_t trid = ts_create_running(target.pid, &attr);
@@ -1709,15 +1686,12 @@ TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 	for (int i = 0; i < 10; i++) {
 		struct ts_target controller = ts_target_fork();
 		uint64_t before;
-		ts_target_call(&controller, do_create_two, &target.pid,
-			       sizeof(target.pid));
+		ts_target_call(&controller, do_create_two, &target.pid, sizeof(target.pid));
 		before = atomic_load(&progress->events);
-		CHECK_WITHIN(TS_PATIENCE_MS,
-			     atomic_load(&progress->events) > before + 1000);
+		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&progress->events) > before + 1000);
 		ts_target_kill(&controller);
 		before = atomic_load(&progress->events);
-		CHECK_WITHIN(TS_PATIENCE_MS,
-			     atomic_load(&progress->events) > before + 1000);
+		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&progress->events) > before + 1000);
 	}
 	atomic_store(&progress->stop, true);
 	count = ts_target_result(&target);
@@ -1726,8 +1700,7 @@ TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 	all = ts_read_all(trid);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), (uint32_t)(count - 1));
 	for (size_t i = 0; i < 300; i++)
-		CHECK_EQ(ts_number(&all.at[all.count - 1 - i]),
-			 (uint32_t)((size_t)count - 1 - i));
+		CHECK_EQ(ts_number(&all.at[all.count - 1 - i]), (uint32_t)((size_t)count - 1 - i));
 }
 
 /* In the target: a thread hangs in the middle of an event, which is said on the pipe. */
@@ -1786,8 +1759,7 @@ TEST(a_writer_killed_in_the_middle_costs_only_its_unfinished_event, "EVENT-23 GE
 	}
 }
 
-TEST(a_writer_killed_in_the_middle_disturbs_nobody_else_in_its_stream,
-     "EVENT-23 GETNEXT-33")
+TEST(a_writer_killed_in_the_middle_disturbs_nobody_else_in_its_stream, "EVENT-23 GETNEXT-33")
 {
 	enum { rounds = 20 };
 	trace_event_id_t id = ts_id("killed");
@@ -1883,13 +1855,10 @@ static void lose_a_giant(trace_id_t trid)
 
 	ts_emit(id, 1);
 	ts_emit(id, 2);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	posix_trace_event(id, data, giant);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_OVERRUN);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(id, 3);
 	all = ts_read_all(trid);
 	ts_expect_ids(&all, POSIX_TRACE_START, id, id, id, 0);
@@ -1897,8 +1866,7 @@ static void lose_a_giant(trace_id_t trid)
 
 	/* Nor does it fit when there is nothing else. */
 	posix_trace_event(id, data, giant);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
 	ts_emit(id, 4);
 	all = ts_read_all(trid);
 	ts_expect_numbers(&all, id, 4, 4);
@@ -1927,8 +1895,8 @@ TEST(an_event_of_more_than_4_gib_is_lost, "EVENT-27")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, (size_t)8 << 30);
 	trace_id_t trid = ts_create_running(0, &attr);
 	trace_event_id_t id = ts_id("event");
-	void *data = mmap(NULL, giant, PROT_READ,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *data =
+		mmap(NULL, giant, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	unsigned int streams;
 	struct ts_events all;
 
@@ -1939,8 +1907,7 @@ TEST(an_event_of_more_than_4_gib_is_lost, "EVENT-27")
 	posix_trace_event(id, data, giant);
 	CHECK_OK(posixtrace_event_for(0, "event", data, giant, &streams));
 	CHECK_EQ(streams, 0);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
 	all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, id), 0);
 	munmap(data, giant);
@@ -1961,8 +1928,7 @@ TEST(an_event_too_big_for_a_flush_stream_is_lost_alone, "EVENT-27", NEEDS_KEEPER
 	ts_emit(id, 1);
 	posix_trace_event(id, data, giant);
 	ts_emit(id, 2);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
 	ts_shutdown(trid);
 	all = ts_log_events(fd);
 	ts_expect_numbers(&all, id, 1, 2);
@@ -1988,8 +1954,7 @@ static void *emit_and_tell(void *arg)
 	return NULL;
 }
 
-static void expect_tids(const struct ts_events *events, const struct emitter *thread,
-			pid_t child)
+static void expect_tids(const struct ts_events *events, const struct emitter *thread, pid_t child)
 {
 	const pid_t tids[] = {getpid(), thread->tid, child, 0};
 	uint32_t number = 0;

@@ -56,8 +56,7 @@ static struct shell start_shell(void)
 	CHECK_OK(posix_spawn_file_actions_init(&actions));
 	CHECK_OK(posix_spawn_file_actions_adddup2(&actions, in[0], 0));
 	CHECK_OK(posix_spawn_file_actions_adddup2(&actions, out[1], 1));
-	CHECK_OK(posix_spawn(&shell.pid, "/bin/sh", &actions, NULL, (char *const *)argv,
-			     environ));
+	CHECK_OK(posix_spawn(&shell.pid, "/bin/sh", &actions, NULL, (char *const *)argv, environ));
 	posix_spawn_file_actions_destroy(&actions);
 	close(in[0]);
 	close(out[1]);
@@ -228,9 +227,8 @@ static bool has_page(pid_t pid)
 TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "EXT-05")
 {
 	for (int is_inherited = 0; is_inherited < 2; is_inherited++) {
-		trace_attr_t attr = is_inherited
-					    ? inherited_attr()
-					    : ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+		trace_attr_t attr = is_inherited ? inherited_attr()
+						 : ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 		struct shell shell = traceable_shell();
 		trace_id_t trid = ts_create_running(shell.pid, &attr);
 		pid_t child = start_child(&shell);
@@ -300,8 +298,7 @@ TEST(errors_are_told_and_nothing_is_stored, "EXT-06")
 	CHECK_EQ(posixtrace_event_for(shell.pid, NULL, NULL, 0, &streams), EINVAL);
 	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 1, &streams), EINVAL);
 	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 0, NULL), EINVAL);
-	CHECK_EQ(posixtrace_event_for(shell.pid, "posix_trace_start", NULL, 0, &streams),
-		 EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "posix_trace_start", NULL, 0, &streams), EINVAL);
 	memset(name, 'n', sizeof(name));
 	name[TRACE_EVENT_NAME_MAX + 1] = '\0';
 	CHECK_EQ(posixtrace_event_for(shell.pid, name, NULL, 0, &streams), ENAMETOOLONG);
@@ -312,8 +309,7 @@ TEST(errors_are_told_and_nothing_is_stored, "EXT-06")
 	expect_name(trid, ts_next(trid).info.posix_event_id, name);
 
 	struct ts_target other = ts_target_fork();
-	CHECK_EQ(ts_target_call(&other, call_as_another_user, &shell.pid,
-				sizeof(shell.pid)),
+	CHECK_EQ(ts_target_call(&other, call_as_another_user, &shell.pid, sizeof(shell.pid)),
 		 EPERM);
 	ts_target_end(&other);
 	ts_expect_none(trid);
@@ -337,8 +333,7 @@ static intptr_t record_many(const void *arg, size_t bytes)
 	for (uint32_t i = 0; i < g.count; i++) {
 		uint32_t number = g.first + i;
 
-		if (posixtrace_event_for(g.target, "guest", &number, sizeof(number),
-					 &streams) ||
+		if (posixtrace_event_for(g.target, "guest", &number, sizeof(number), &streams) ||
 		    streams != 1)
 			return (intptr_t)i + 1;
 	}

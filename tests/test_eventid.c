@@ -447,8 +447,7 @@ TEST(equal_compares_identifiers, "EVENTID-18 EVENTID-19")
 
 	for (int i = 0; i < 4; i++) {
 		CHECK(posix_trace_eventid_equal(trids[i], a, a));
-		CHECK(posix_trace_eventid_equal(trids[i], POSIX_TRACE_STOP,
-						POSIX_TRACE_STOP));
+		CHECK(posix_trace_eventid_equal(trids[i], POSIX_TRACE_STOP, POSIX_TRACE_STOP));
 		CHECK_EQ(posix_trace_eventid_equal(trids[i], a, b), 0);
 		CHECK_EQ(posix_trace_eventid_equal(trids[i], a, POSIX_TRACE_STOP), 0);
 		CHECK(posix_trace_eventid_equal(trids[i], 999999, 999999));
@@ -478,8 +477,7 @@ TEST(predefined_events_have_names_on_every_stream, "EVENTID-23 EVENTID-20 SYSEVE
 	ts_close_log(log);
 }
 
-TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10",
-     NEEDS_KEEPER)
+TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10", NEEDS_KEEPER)
 {
 	static const trace_event_id_t none[] = {0,    1000,  1032,     1033, 1087,
 						1088, 65535, 1U << 31, ~0U};
@@ -493,8 +491,7 @@ TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10",
 	trace_id_t trids[] = {plain, ts_open_log(fd)};
 	for (int i = 0; i < 2; i++) {
 		for (size_t j = 0; j < sizeof(none) / sizeof(*none); j++)
-			CHECK_EQ(posix_trace_eventid_get_name(trids[i], none[j], name),
-				 EINVAL);
+			CHECK_EQ(posix_trace_eventid_get_name(trids[i], none[j], name), EINVAL);
 		CHECK_EQ(posix_trace_eventid_get_name(trids[i], last + 1, name), EINVAL);
 		CHECK_EQ(posix_trace_eventid_get_name(trids[i], last, NULL), EINVAL);
 		CHECK_STR_EQ(name, "untouched");
@@ -514,8 +511,7 @@ TEST(names_need_a_stream_of_the_right_kind, "EVENTID-25 EVENTID-26 ERRORS-06 ERR
 	char name[TRACE_EVENT_NAME_MAX + 1] = "untouched";
 
 	for (int i = 0; i < 4; i++) {
-		CHECK_EQ(posix_trace_eventid_get_name(bad[i], POSIX_TRACE_STOP, name),
-			 EINVAL);
+		CHECK_EQ(posix_trace_eventid_get_name(bad[i], POSIX_TRACE_STOP, name), EINVAL);
 		CHECK_EQ(posix_trace_trid_eventid_open(bad[i], "new", &id), EINVAL);
 	}
 	CHECK_EQ(posix_trace_trid_eventid_open(log, "new", &id), EINVAL);
@@ -525,8 +521,7 @@ TEST(names_need_a_stream_of_the_right_kind, "EVENTID-25 EVENTID-26 ERRORS-06 ERR
 	ts_close_log(log);
 }
 
-TEST(names_outlive_the_processes_that_opened_them, "EVENTID-27 EXIT-05 LOG-42",
-     NEEDS_KEEPER)
+TEST(names_outlive_the_processes_that_opened_them, "EVENTID-27 EXIT-05 LOG-42", NEEDS_KEEPER)
 {
 	trace_attr_t attr = inherited_attr();
 	struct ts_target target = ts_target_fork();
@@ -676,8 +671,7 @@ TEST(identifier_0_is_never_one, "EVENTID-30 EVENT-19")
 		CHECK_NE(predefined[i].id, 0);
 }
 
-TEST(names_for_a_process_that_has_no_library_yet, "EVENTID-31 CREATE-23 EVENTID-13",
-     NEEDS_EXEC)
+TEST(names_for_a_process_that_has_no_library_yet, "EVENTID-31 CREATE-23 EVENTID-13", NEEDS_EXEC)
 {
 	trace_attr_t attr = small_attr();
 	int release;
@@ -751,8 +745,7 @@ TEST(rewind_starts_the_list_again, "EVENTLIST-07 EVENTLIST-10")
 }
 
 TEST(a_log_has_the_list_of_its_stream,
-     "EVENTLIST-08 EVENTLIST-09 EVENTLIST-07 EVENTLIST-04 LOG-36 LOG-42 EVENTID-20",
-     NEEDS_KEEPER)
+     "EVENTLIST-08 EVENTLIST-09 EVENTLIST-07 EVENTLIST-04 LOG-36 LOG-42 EVENTID-20", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
@@ -841,8 +834,7 @@ TEST(the_list_of_no_stream_is_einval, "EVENTLIST-13 ERRORS-10")
 	int unavailable = 42;
 
 	for (int i = 0; i < 4; i++) {
-		CHECK_EQ(posix_trace_eventtypelist_getnext_id(bad[i], &id, &unavailable),
-			 EINVAL);
+		CHECK_EQ(posix_trace_eventtypelist_getnext_id(bad[i], &id, &unavailable), EINVAL);
 		CHECK_EQ(posix_trace_eventtypelist_rewind(bad[i]), EINVAL);
 	}
 	CHECK_EQ(id, 42);

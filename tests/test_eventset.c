@@ -91,8 +91,7 @@ TEST(fill_refuses_another_value, "EVENTSET-06")
 TEST(add_and_del_touch_one_event, "EVENTSET-07 EVENTSET-08 EVENTSET-11")
 {
 	for (trace_event_id_t id = 1; id <= ID_MAX; id++) {
-		trace_event_set_t set = empty(), all = filled(POSIX_TRACE_ALL_EVENTS),
-				  before;
+		trace_event_set_t set = empty(), all = filled(POSIX_TRACE_ALL_EVENTS), before;
 
 		for (int twice = 0; twice < 2; twice++) {
 			CHECK_OK(posix_trace_eventset_add(id, &set));
@@ -150,8 +149,7 @@ TEST(what_was_never_made_is_no_set, "EVENTSET-13")
 		before = junk;
 		CHECK_EQ(posix_trace_eventset_add(POSIX_TRACE_START, &junk), EINVAL);
 		CHECK_EQ(posix_trace_eventset_del(POSIX_TRACE_START, &junk), EINVAL);
-		CHECK_EQ(posix_trace_eventset_ismember(POSIX_TRACE_START, &junk, &is),
-			 EINVAL);
+		CHECK_EQ(posix_trace_eventset_ismember(POSIX_TRACE_START, &junk, &is), EINVAL);
 		CHECK_MEM_EQ(&junk, &before, sizeof(junk));
 		CHECK_EQ(is, 5);
 	}

@@ -32,8 +32,8 @@ static trace_id_t create_plain(pid_t pid)
 }
 
 /* Numbers 0 to count - 1 of events of this name; all of the process if pid is not 0. */
-static void expect_emitted(trace_id_t trid, const struct ts_events *events,
-			   const char *name, uint32_t count, pid_t pid)
+static void expect_emitted(trace_id_t trid, const struct ts_events *events, const char *name,
+			   uint32_t count, pid_t pid)
 {
 	char got[TRACE_EVENT_NAME_MAX + 1];
 	uint32_t due = 0;
@@ -59,8 +59,7 @@ static void expect_unique_names(trace_id_t trid)
 	for (;; count++) {
 		int unavailable;
 		CHECK_LT(count, 1100);
-		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &ids[count],
-							      &unavailable));
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &ids[count], &unavailable));
 		if (unavailable)
 			break;
 		CHECK_OK(posix_trace_eventid_get_name(trid, ids[count], names[count]));
@@ -78,8 +77,7 @@ static void expect_unique_names(trace_id_t trid)
 TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVENTID-27",
      NEEDS_EXEC)
 {
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
-				       POSIX_TRACE_INHERITED};
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
 	for (size_t p = 0; p < 2; p++) {
 		struct ts_target target = ts_target_fork();
 		trace_id_t first = create_inherited(target.pid, policies[p]);
@@ -89,8 +87,7 @@ TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVE
 		ts_target_emit(&target, old, 0);
 		for (uint32_t i = 1; i < 4; i++) {
 			ts_target_exec(&target);
-			trace_event_id_t new_id =
-				ts_target_id(&target, "of the new image");
+			trace_event_id_t new_id = ts_target_id(&target, "of the new image");
 			CHECK_NE(new_id, old);
 			ts_target_emit(&target, new_id, i);
 		}
@@ -101,10 +98,10 @@ TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVE
 			for (size_t j = 1; j < 5; j++) {
 				CHECK_EQ(events.at[j].info.posix_pid, target.pid);
 				CHECK_EQ(ts_number(&events.at[j]), j - 1);
-				CHECK_OK(posix_trace_eventid_get_name(
-					trids[i], id_at(&events, j), name));
-				CHECK_STR_EQ(name, j == 1 ? "of the old image"
-							  : "of the new image");
+				CHECK_OK(posix_trace_eventid_get_name(trids[i], id_at(&events, j),
+								      name));
+				CHECK_STR_EQ(name,
+					     j == 1 ? "of the old image" : "of the new image");
 			}
 			expect_unique_names(trids[i]);
 			ts_shutdown(trids[i]);
@@ -135,8 +132,8 @@ TEST(stream_works_on_over_exec, "EXEC-01 STARTSTOP-11 FILTER-07", NEEDS_EXEC)
 	ts_stop(trid);
 	ts_target_emit(&target, id, 4);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER,
-		      POSIX_TRACE_FILTER, id, POSIX_TRACE_STOP, 0);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, POSIX_TRACE_FILTER, id,
+		      POSIX_TRACE_STOP, 0);
 	ts_target_end(&target);
 }
 
@@ -167,8 +164,7 @@ TEST(new_image_gets_the_streams_ids, "EXEC-03 EVENTID-16", NEEDS_EXEC)
 	ts_target_end(&target);
 }
 
-TEST(old_names_keep_their_place_while_a_stream_uses_them, "EXEC-03 EVENTID-09",
-     NEEDS_EXEC)
+TEST(old_names_keep_their_place_while_a_stream_uses_them, "EXEC-03 EVENTID-09", NEEDS_EXEC)
 {
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = create_plain(target.pid);
@@ -280,8 +276,7 @@ TEST(images_follow_one_another, "EXEC-01 EXEC-04 EXEC-05", NEEDS_EXEC)
 	expect_emitted(trid, &events, "second", 4, pid);
 }
 
-TEST(forked_child_that_execs_is_traced_if_inherited, "EXEC-11 FORK-06 FORK-18",
-     NEEDS_EXEC)
+TEST(forked_child_that_execs_is_traced_if_inherited, "EXEC-11 FORK-06 FORK-18", NEEDS_EXEC)
 {
 	char path[PATH_MAX];
 	program_beside(path, "prog_emit");
@@ -289,8 +284,7 @@ TEST(forked_child_that_execs_is_traced_if_inherited, "EXEC-11 FORK-06 FORK-18",
 	trace_id_t closed = create_plain(0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		execle(path, path, "-f", "exec in a child", "6", (char *)NULL,
-		       no_environment);
+		execle(path, path, "-f", "exec in a child", "6", (char *)NULL, no_environment);
 		_exit(127);
 	}
 	CHECK_EXIT(pid, 0);
@@ -375,8 +369,7 @@ HELPER(after_exec)
 		char path[300], link[300];
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		ssize_t len = readlink(path, link, sizeof(link) - 1);
-		harness_fail("descriptor %d is open: %.*s", fd, len > 0 ? (int)len : 0,
-			     link);
+		harness_fail("descriptor %d is open: %.*s", fd, len > 0 ? (int)len : 0, link);
 	}
 	closedir(dir);
 	/* It uses the library, and is not traced by what it was before. */
@@ -398,8 +391,7 @@ static const char *own_path(void)
 	return path;
 }
 
-static char helper_option[] = "--helper", helper_name[] = "after_exec",
-	    helper_self[] = "test";
+static char helper_option[] = "--helper", helper_name[] = "after_exec", helper_self[] = "test";
 
 enum exec_call { EXECL, EXECLE, EXECLP, EXECV, EXECVE, EXECVP, FEXECVE, EXECVPE, CALLS };
 
@@ -485,8 +477,7 @@ TEST(exec_shuts_the_controllers_streams_down, "EXEC-06 EXEC-07 EXEC-09 EXEC-14 E
 			CHECK_EQ(read(go[0], &byte, 1), 1);
 			close_inherited(fd);
 			trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
-			CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr,
-								   POSIX_TRACE_APPEND));
+			CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 			trace_id_t logged = ts_create_log(0, &attr, fd);
 			create_plain(0);
 			ts_start(logged);
@@ -505,8 +496,8 @@ TEST(exec_shuts_the_controllers_streams_down, "EXEC-06 EXEC-07 EXEC-09 EXEC-14 E
 		struct ts_events events = ts_read_all(outer);
 		ts_expect_numbers(&events, id, 0, 299);
 		char name[TRACE_EVENT_NAME_MAX + 1];
-		CHECK_OK(posix_trace_eventid_get_name(
-			outer, id_at(&events, events.count - 2), name));
+		CHECK_OK(posix_trace_eventid_get_name(outer, id_at(&events, events.count - 2),
+						      name));
 		CHECK_STR_EQ(name, "of the new image");
 		ts_shutdown(outer);
 		close(go[0]);
@@ -606,8 +597,7 @@ TEST(failed_exec_changes_nothing, "EXEC-08", NEEDS_KEEPER)
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	trace_id_t old = ts_create_log(0, &attr, old_fd);
 	ts_shutdown(old);
-	trace_id_t plain = ts_create_running(0, &attr),
-		   logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
 	trace_id_t opened = ts_open_log(old_fd);
 	char *argv[] = {helper_self, NULL};
 	ts_start(logged);
@@ -622,10 +612,8 @@ TEST(failed_exec_changes_nothing, "EXEC-08", NEEDS_KEEPER)
 		ts_emit(id, number++);
 		ts_flush(logged);
 	}
-	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
-	ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	CHECK_EQ(log_status(fd).posix_stream_status, POSIX_TRACE_RUNNING);
 	ts_status(opened);
 	ts_close_log(opened);
@@ -643,8 +631,7 @@ TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11", NEEDS_KEEPER
 	int fd = ts_temp_file();
 	trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trace_id_t plain = ts_create_running(0, &attr),
-		   logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
 	char sh[] = "sh", option[] = "-c", command[] = "exit 7";
 	char *argv[] = {sh, option, command, NULL};
 	uint32_t number = 0;
@@ -661,8 +648,7 @@ TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11", NEEDS_KEEPER
 			}
 			break;
 		case 1:
-			CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ),
-				 0);
+			CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ), 0);
 			break;
 		default:
 			pid = harness_fork();

@@ -125,14 +125,12 @@ static void end_by(enum ending ending)
 }
 
 static const char *const ending_names[] = {
-	"exit",	      "_exit",	     "_Exit",
-	"quick_exit", "last thread", "main thread first",
-	"exit_group", "abort",	     "SIGSEGV",
-	"SIGTERM",    "SIGKILL"};
+	"exit",	      "_exit", "_Exit",	  "quick_exit", "last thread", "main thread first",
+	"exit_group", "abort", "SIGSEGV", "SIGTERM",	"SIGKILL"};
 
 /* A controller that traces itself and ends. */
-static void end_with_log(enum ending ending, int fd, const trace_attr_t *attr,
-			 uint32_t count, size_t len)
+static void end_with_log(enum ending ending, int fd, const trace_attr_t *attr, uint32_t count,
+			 size_t len)
 {
 	struct rlimit no_core = {0, 0};
 	setrlimit(RLIMIT_CORE, &no_core);
@@ -216,8 +214,8 @@ TEST(every_policy_ends_well, "EXIT-02 EXIT-03 POLICY-25", NEEDS_KEEPER)
 					   POSIX_TRACE_APPEND};
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	for (int i = 0; i < 9; i++) {
-		trace_attr_t attr = log_attr(stream_policies[i / 3], 256 * KIB,
-					     log_policies[i % 3], 1024 * KIB);
+		trace_attr_t attr = log_attr(stream_policies[i / 3], 256 * KIB, log_policies[i % 3],
+					     1024 * KIB);
 		for (int j = 0; j < 3; j++)
 			check_ending(endings[j], &attr, 500);
 	}
@@ -318,8 +316,7 @@ static int try_create(void)
 	return posix_trace_create(0, &attr, &trid);
 }
 
-TEST(streams_of_ended_controllers_do_not_count,
-     "CREATE-09 CREATE-12 EXIT-01 EXIT-02 EXIT-03")
+TEST(streams_of_ended_controllers_do_not_count, "CREATE-09 CREATE-12 EXIT-01 EXIT-02 EXIT-03")
 {
 	if (!private_user_is_on())
 		SKIP("other programs of this user may have streams");
@@ -417,8 +414,7 @@ TEST(end_of_a_controller_shows_while_its_children_live,
 				child = fork();
 				break;
 			case 1:
-				child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL,
-						       NULL, NULL);
+				child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 				break;
 			case 2:
 				child = vfork();
@@ -512,8 +508,7 @@ static pid_t start_logged_controller(int fd, const trace_attr_t *attr, uint32_t 
 	return pid;
 }
 
-TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATUS-27",
-     NEEDS_KEEPER)
+TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATUS-27", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = append_attr(256 * KIB);
@@ -541,8 +536,8 @@ TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATU
 	ts_close_log(log);
 }
 
-TEST(next_create_finishes_the_log_of_killed_controller_and_keeper,
-     "EXIT-03 LOG-39 GEN-05", NEEDS_KEEPER)
+TEST(next_create_finishes_the_log_of_killed_controller_and_keeper, "EXIT-03 LOG-39 GEN-05",
+     NEEDS_KEEPER)
 {
 	/* The file must be found again, so it has a name. */
 	char path[4096];
@@ -614,8 +609,8 @@ static void count_signal(int signal_number)
 	atomic_fetch_add(&signals_seen, 1);
 }
 
-TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits,
-     "EXIT-03 LOG-22 GEN-07 CREATE-01", NEEDS_KEEPER)
+TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits, "EXIT-03 LOG-22 GEN-07 CREATE-01",
+     NEEDS_KEEPER)
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
@@ -640,8 +635,7 @@ TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits,
 }
 
 /* It may write no more than 5000 bytes, and cannot help it. */
-TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREATE-01",
-     NEEDS_KEEPER)
+TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREATE-01", NEEDS_KEEPER)
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
@@ -673,8 +667,8 @@ TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREAT
 	CHECK_SYS(unlink(path));
 }
 
-TEST(asking_for_the_status_replaces_a_keeper_that_was_killed,
-     "EXIT-03 POLICY-22 POLICY-23", NEEDS_KEEPER)
+TEST(asking_for_the_status_replaces_a_keeper_that_was_killed, "EXIT-03 POLICY-22 POLICY-23",
+     NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -725,8 +719,8 @@ TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19", NEEDS
 	CHECK_SYS(unlink(path));
 }
 
-TEST(no_more_processes_is_no_matter_of_the_log,
-     "ERRORS-12 CREATE-25 SHUTDOWN-07 SHUTDOWN-08", NEEDS_KEEPER)
+TEST(no_more_processes_is_no_matter_of_the_log, "ERRORS-12 CREATE-25 SHUTDOWN-07 SHUTDOWN-08",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(256 * KIB);
 	trace_event_id_t id = ts_id("event");
@@ -757,8 +751,8 @@ TEST(no_more_processes_is_no_matter_of_the_log,
 	expect_complete_log(fd, id, 200);
 }
 
-TEST(no_keeper_is_no_matter_of_clear_and_flush,
-     "CLEAR-01 CLEAR-10 CLEAR-11 LOG-13 LOG-19", NEEDS_KEEPER)
+TEST(no_keeper_is_no_matter_of_clear_and_flush, "CLEAR-01 CLEAR-10 CLEAR-11 LOG-13 LOG-19",
+     NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP};
 	trace_event_id_t id = ts_id("event");
@@ -769,8 +763,8 @@ TEST(no_keeper_is_no_matter_of_clear_and_flush,
 	CHECK_SYS(getrlimit(RLIMIT_NPROC, &old));
 	none.rlim_max = old.rlim_max;
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB,
-					     policies[i], 1024 * KIB);
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 1024 * KIB);
 		int fd = ts_temp_file();
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -879,8 +873,7 @@ TEST(end_of_a_thread_shuts_nothing_down, "EXIT-04 CREATE-20", NEEDS_KEEPER)
  * Traced processes
  */
 
-TEST(end_of_a_traced_process_leaves_its_events,
-     "EXIT-05 GETNEXT-07 STARTSTOP-16 EVENTID-27")
+TEST(end_of_a_traced_process_leaves_its_events, "EXIT-05 GETNEXT-07 STARTSTOP-16 EVENTID-27")
 {
 	trace_event_id_t id = ts_id("event");
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
@@ -943,8 +936,7 @@ __attribute__((destructor(102))) static void emit_in_destructor(void)
 		ts_emit(last_id, 2);
 }
 
-TEST(events_of_exit_handlers_and_destructors_are_recorded, "EXIT-06 EXIT-01",
-     NEEDS_KEEPER)
+TEST(events_of_exit_handlers_and_destructors_are_recorded, "EXIT-06 EXIT-01", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
@@ -1047,8 +1039,7 @@ TEST(names_outlive_the_controller, "EXIT-08 EVENTID-10")
 	if (pid == 0) {
 		trace_id_t trid = ts_create_running(target.pid, &attr);
 		through = ts_trid_id(trid, "through the stream");
-		CHECK_EQ(write(ends[1], &through, sizeof(through)),
-			 (ssize_t)sizeof(through));
+		CHECK_EQ(write(ends[1], &through, sizeof(through)), (ssize_t)sizeof(through));
 		raise(SIGKILL);
 	}
 	CHECK_EQ(read(ends[0], &through, sizeof(through)), (ssize_t)sizeof(through));
@@ -1069,8 +1060,7 @@ TEST(names_outlive_the_controller, "EXIT-08 EVENTID-10")
 	ts_target_end(&target);
 }
 
-TEST(target_goes_on_when_its_controller_is_killed, "EVENT-24 EXIT-03 SHUTDOWN-13",
-     NEEDS_KEEPER)
+TEST(target_goes_on_when_its_controller_is_killed, "EVENT-24 EXIT-03 SHUTDOWN-13", NEEDS_KEEPER)
 {
 	struct ts_target target = ts_target_fork();
 	trace_attr_t attr = append_attr(64 * KIB);
@@ -1148,8 +1138,7 @@ static void kill_in_tight_loop(bool is_self_traced, int stream_policy, uint32_t 
 		}
 		for (uint32_t i = 0; i < most; i++) {
 			posix_trace_event(id, &i, sizeof(i));
-			atomic_store_explicit(&progress->done, i + 1,
-					      memory_order_relaxed);
+			atomic_store_explicit(&progress->done, i + 1, memory_order_relaxed);
 		}
 		for (;;)
 			pause();
@@ -1187,17 +1176,14 @@ static void kill_in_tight_loop(bool is_self_traced, int stream_policy, uint32_t 
 TEST(killed_target_loses_no_completed_event, "EVENT-23 EXIT-05 SHUTDOWN-14", NEEDS_KEEPER)
 {
 	for (uint32_t i = 0; i < 8; i++)
-		kill_in_tight_loop(false,
-				   i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
+		kill_in_tight_loop(false, i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
 				   1 + i * 13331 / (uint32_t)harness_slowdown());
 }
 
-TEST(killed_self_tracing_program_loses_no_completed_event, "EVENT-23 EXIT-03",
-     NEEDS_KEEPER)
+TEST(killed_self_tracing_program_loses_no_completed_event, "EVENT-23 EXIT-03", NEEDS_KEEPER)
 {
 	for (uint32_t i = 0; i < 8; i++)
-		kill_in_tight_loop(true,
-				   i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
+		kill_in_tight_loop(true, i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
 				   1 + i * 17333 / (uint32_t)harness_slowdown());
 }
 
@@ -1240,8 +1226,7 @@ static void *write_rounds(void *arg)
 	return NULL;
 }
 
-static void check_writers(const struct writer *writers, int fd, trace_event_id_t id,
-			  uint32_t count)
+static void check_writers(const struct writer *writers, int fd, trace_event_id_t id, uint32_t count)
 {
 	uint32_t due[WRITERS] = {0};
 	int64_t last_time = 0;
@@ -1291,10 +1276,10 @@ TEST_TIMEOUT(eight_threads_a_million_events_each_all_in_the_log,
 	all.rounds = harness_slowdown() > 1 ? 10 : 50;
 	all.each = harness_slowdown() > 1 ? 2000 : 20000;
 	/* One round and START always fit, plus what a thread may still be about to flush. */
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, sizeof(struct sequence),
-						      &event_bytes));
-	CHECK_OK(posix_trace_attr_setstreamsize(&attr, WRITERS * all.each * event_bytes +
-							       64 * KIB));
+	CHECK_OK(
+		posix_trace_attr_getmaxusereventsize(&attr, sizeof(struct sequence), &event_bytes));
+	CHECK_OK(
+		posix_trace_attr_setstreamsize(&attr, WRITERS * all.each * event_bytes + 64 * KIB));
 	all.id = ts_id("event");
 	CHECK_EQ(pthread_barrier_init(&all.barrier, NULL, WRITERS), 0);
 	all.trid = ts_create_log(0, &attr, fd);
@@ -1303,14 +1288,11 @@ TEST_TIMEOUT(eight_threads_a_million_events_each_all_in_the_log,
 	for (uint32_t i = 0; i < WRITERS; i++) {
 		writers[i].all = &all;
 		writers[i].number = i;
-		CHECK_EQ(pthread_create(&writers[i].thread, NULL, write_rounds,
-					&writers[i]),
-			 0);
+		CHECK_EQ(pthread_create(&writers[i].thread, NULL, write_rounds, &writers[i]), 0);
 	}
 	for (int i = 0; i < WRITERS; i++)
 		CHECK_EQ(pthread_join(writers[i].thread, NULL), 0);
-	NOTE("written and flushed in %lld ms",
-	     (long long)(harness_now_ns() - before) / 1000000);
+	NOTE("written and flushed in %lld ms", (long long)(harness_now_ns() - before) / 1000000);
 	ts_expect_status(all.trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
 			 POSIX_TRACE_NO_OVERRUN);
 	ts_shutdown(all.trid);

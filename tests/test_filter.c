@@ -32,8 +32,7 @@ static trace_event_set_t set_in(const struct ts_event *event, size_t index)
 	return set;
 }
 
-static void expect_set(const trace_event_set_t *set, trace_event_id_t a,
-		       trace_event_id_t b)
+static void expect_set(const trace_event_set_t *set, trace_event_id_t a, trace_event_id_t b)
 {
 	trace_event_set_t expected = ts_set(a, b, 0U);
 	CHECK(ts_same_set(set, &expected));
@@ -46,9 +45,8 @@ static void expect_filter(trace_id_t trid, trace_event_id_t a, trace_event_id_t 
 }
 
 /* The next event is FILTER with just these members, up to two each; 0 stands for none. */
-static void expect_filter_event(trace_id_t trid, trace_event_id_t old_a,
-				trace_event_id_t old_b, trace_event_id_t new_a,
-				trace_event_id_t new_b)
+static void expect_filter_event(trace_id_t trid, trace_event_id_t old_a, trace_event_id_t old_b,
+				trace_event_id_t new_a, trace_event_id_t new_b)
 {
 	struct ts_event event = ts_expect(trid, POSIX_TRACE_FILTER);
 	CHECK_EQ(event.len, 2 * sizeof(trace_event_set_t));
@@ -184,8 +182,8 @@ TEST(it_is_in_force_when_the_call_returns, "FILTER-07 FILTER-05 GEN-12")
 	ts_target_emit(&target, a, 7);
 	ts_target_emit(&target, b, 8);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, b, POSIX_TRACE_FILTER, a,
-		      POSIX_TRACE_FILTER, a, b, POSIX_TRACE_STOP, POSIX_TRACE_START, 0U);
+	ts_expect_ids(&events, POSIX_TRACE_START, b, POSIX_TRACE_FILTER, a, POSIX_TRACE_FILTER, a,
+		      b, POSIX_TRACE_STOP, POSIX_TRACE_START, 0U);
 	CHECK_EQ(ts_number(&events.at[1]), 2);
 	CHECK_EQ(ts_number(&events.at[3]), 3);
 	CHECK_EQ(ts_number(&events.at[5]), 5);
@@ -248,12 +246,10 @@ TEST(filters_hit_system_events_too, "FILTER-11 SYSEVENT-20")
 
 	set_filter(trid, POSIX_TRACE_SET_EVENTSET, POSIX_TRACE_START, POSIX_TRACE_STOP);
 	ts_start(trid);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(a, 1);
 	ts_stop(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(a, 2);
 	ts_start(trid);
 	ts_emit(a, 3);
@@ -276,8 +272,7 @@ TEST(a_filtered_automatic_stop_stops_all_the_same, "FILTER-11 POLICY-15")
 	set_filter(trid, POSIX_TRACE_SET_EVENTSET, POSIX_TRACE_STOP, 0);
 	ts_start(trid);
 	uint32_t end = ts_fill(trid, SMALL, a, 64, 0);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(a, end);
 	struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
 	uint32_t due = 0;
@@ -350,8 +345,7 @@ TEST(events_obey_the_filter_event_before_them, "FILTER-13 FILTER-14 FILTER-08 FI
 		if (i % 2)
 			no_filter(trid);
 		else
-			set_filter(trid, POSIX_TRACE_SET_EVENTSET, emitters[0].a,
-				   emitters[1].a);
+			set_filter(trid, POSIX_TRACE_SET_EVENTSET, emitters[0].a, emitters[1].a);
 		/* Some events under each filter. */
 		while (emitters[i & 1].done < seen + 5 &&
 		       emitters[i & 1].done < emitters[i & 1].limit)
@@ -407,8 +401,7 @@ TEST(filter_events_chain, "FILTER-14 FILTER-09")
 {
 	trace_attr_t attr = small_attr();
 	trace_id_t trid = ts_create(0, &attr);
-	trace_event_id_t ids[5] = {ts_id("0"), ts_id("1"), ts_id("2"), ts_id("3"),
-				   ts_id("4")};
+	trace_event_id_t ids[5] = {ts_id("0"), ts_id("1"), ts_id("2"), ts_id("3"), ts_id("4")};
 
 	set_filter(trid, POSIX_TRACE_SET_EVENTSET, ids[0], 0);
 	ts_start(trid);
@@ -530,8 +523,8 @@ TEST(a_filter_holds_for_the_whole_traced_set, "FILTER-20 FILTER-07")
 	ts_target_emit(&parent, b, 6);
 	ts_target_emit(&parent, a, 7);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_FILTER, b,
-		      POSIX_TRACE_FILTER, a, a, 0U);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_FILTER, b, POSIX_TRACE_FILTER, a, a,
+		      0U);
 	CHECK_EQ(ts_number(&events.at[2]), 2);
 	CHECK_EQ(ts_number(&events.at[4]), 4);
 	CHECK_EQ(ts_number(&events.at[5]), 7);
@@ -550,19 +543,16 @@ TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 	/* Also when the thread has a place in the stream to put them. */
 	ts_emit(b, 0);
 	ts_flood(SMALL, a, 64, 0);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	/* What the stream has room for, by the sizes it tells. */
 	trace_attr_t resolved;
 	unsigned char data[64] = {0};
 	size_t event_bytes, start_bytes, bytes;
 	uint32_t fit = 0;
 	CHECK_OK(posix_trace_get_attr(trid, &resolved));
-	CHECK_OK(posix_trace_attr_getmaxusereventsize(&resolved, sizeof(data),
-						      &event_bytes));
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&resolved, sizeof(data), &event_bytes));
 	CHECK_OK(posix_trace_attr_getmaxsystemeventsize(&resolved, &start_bytes));
-	for (bytes = start_bytes + 2 * event_bytes; bytes <= SMALL;
-	     bytes += event_bytes) {
+	for (bytes = start_bytes + 2 * event_bytes; bytes <= SMALL; bytes += event_bytes) {
 		posix_trace_event(b, data, sizeof(data));
 		fit++;
 	}
@@ -570,17 +560,14 @@ TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, a), 0);
 	CHECK_EQ(ts_count(&events, b), fit + 1);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 
 	/* Nor while the stream is full, as they would not have been kept anyway. */
 	ts_fill(trid, SMALL, b, 64, 2);
 	ts_emit(a, 1);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(b, 1);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 }
 
 TEST(recorded_events_stay_when_filtered_later, "FILTER-22")
@@ -594,7 +581,6 @@ TEST(recorded_events_stay_when_filtered_later, "FILTER-22")
 	ts_emit(a, 2);
 	ts_stop(trid);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, a, POSIX_TRACE_FILTER, POSIX_TRACE_STOP,
-		      0U);
+	ts_expect_ids(&events, POSIX_TRACE_START, a, POSIX_TRACE_FILTER, POSIX_TRACE_STOP, 0U);
 	CHECK_EQ(ts_number(&events.at[1]), 1);
 }

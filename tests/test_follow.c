@@ -49,8 +49,7 @@ static void take_records(struct got *g, const unsigned char *at, size_t left)
 		memcpy(&r, at, sizeof(r));
 		size = sizeof(r) + ((r.size + (size_t)7) & ~(size_t)7);
 		CHECK(size <= left);
-		if (r.kind == PTRC_SESSION_RECORD_EVENT &&
-		    r.id >= POSIX_TRACE_UNNAMED_USEREVENT) {
+		if (r.kind == PTRC_SESSION_RECORD_EVENT && r.id >= POSIX_TRACE_UNNAMED_USEREVENT) {
 			g->events++;
 			g->bytes += r.size - sizeof(struct ptrc_session_event);
 		} else if (r.kind == PTRC_SESSION_RECORD_DATA) {
@@ -70,8 +69,7 @@ static bool take(struct got *g)
 	static union {
 		struct ptrc_session_events head;
 		struct ptrc_session_end end;
-		unsigned char bytes[sizeof(struct ptrc_session_events) +
-				    PTRC_SESSION_EVENTS_MAX];
+		unsigned char bytes[sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX];
 	} m;
 	ssize_t n = recv(g->fd, &m, sizeof(m), MSG_DONTWAIT);
 
@@ -166,8 +164,7 @@ TEST(a_message_that_waits_goes_when_there_is_room, "")
 	CHECK(!is_writable());
 	ptrc_follow_read(&follow);
 	/* The next one waits now. */
-	CHECK(!follow.followers[0].pending ||
-	      follow.followers[0].blocked_since_ns != since);
+	CHECK(!follow.followers[0].pending || follow.followers[0].blocked_since_ns != since);
 	while (take(&g))
 		ptrc_follow_read(&follow);
 	finish();
@@ -182,8 +179,7 @@ TEST(a_message_that_waits_goes_when_there_is_room, "")
 
 static trace_id_t begin_logged(void)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
 
 	begin(trid, true);

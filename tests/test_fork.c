@@ -40,8 +40,8 @@ static size_t count_of(const struct ts_events *events, trace_event_id_t id, pid_
 
 /* The events of prog_emit: of this name, numbered 0 to count - 1, all of one process. Its
  * pid; 0 if there is no such event and none is wanted. */
-static pid_t expect_emitted(trace_id_t trid, const struct ts_events *events,
-			    const char *name, uint32_t count)
+static pid_t expect_emitted(trace_id_t trid, const struct ts_events *events, const char *name,
+			    uint32_t count)
 {
 	char got[TRACE_EVENT_NAME_MAX + 1];
 	uint32_t due = 0;
@@ -236,8 +236,7 @@ TEST(policy_counts_at_fork_for_suspended_streams_too, "FORK-08")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
-	trace_id_t never_started = ts_create(0, &attr),
-		   stopped = ts_create_running(0, &attr);
+	trace_id_t never_started = ts_create(0, &attr), stopped = ts_create_running(0, &attr);
 	trace_attr_t closing = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
 	trace_id_t closed = ts_create(0, &closing);
 	ts_stop(stopped);
@@ -251,8 +250,7 @@ TEST(policy_counts_at_fork_for_suspended_streams_too, "FORK-08")
 	ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
 	CHECK_EQ(ts_number(&events.at[1]), 1);
 	events = ts_read_all(stopped);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, POSIX_TRACE_START, id,
-		      0);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, POSIX_TRACE_START, id, 0);
 	events = ts_read_all(closed);
 	ts_expect_ids(&events, POSIX_TRACE_START, 0);
 	ts_target_end(&child);
@@ -309,14 +307,12 @@ static void expect_invalid(trace_id_t trid)
 	CHECK_EQ(posix_trace_trid_eventid_open(trid, "from the child", &id), EINVAL);
 	CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable), EINVAL);
 	CHECK_EQ(posix_trace_eventtypelist_rewind(trid), EINVAL);
-	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len,
-					   &unavailable),
+	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable),
 		 EINVAL);
-	CHECK_EQ(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
-						&unavailable, &past),
+	CHECK_EQ(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
+						&past),
 		 EINVAL);
-	CHECK_EQ(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
-					      &unavailable),
+	CHECK_EQ(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable),
 		 EINVAL);
 	CHECK_EQ(posix_trace_rewind(trid), EINVAL);
 	CHECK_EQ(posix_trace_close(trid), EINVAL);
@@ -334,8 +330,7 @@ TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OP
 	ts_emit(id, 0);
 	ts_shutdown(old);
 
-	trace_id_t plain = ts_create_running(0, &attr),
-		   logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
 	trace_id_t opened = ts_open_log(old_log);
 	ts_start(logged);
 	ts_emit(id, 1);
@@ -356,8 +351,7 @@ TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OP
 	CHECK_EXIT(pid, 0);
 	ts_emit(id, 2);
 	CHECK(!is_listed(plain, "from the child"));
-	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	struct ts_events events = ts_read_all(plain);
 	ts_expect_ids(&events, POSIX_TRACE_START, id, id, 0);
 	struct ts_events all = ts_read_log(opened);
@@ -417,8 +411,7 @@ static int duplicate_of(int fd)
 
 TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
 
 	for (int is_grandchild = 0; is_grandchild < 2; is_grandchild++) {
 		int ends[2], fd = ts_temp_file();
@@ -451,10 +444,8 @@ TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35", NEEDS_
 
 TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12", NEEDS_KEEPER)
 {
-	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC,
-					      BY_ABORT};
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
-				       POSIX_TRACE_INHERITED};
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC, BY_ABORT};
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
 		int fd = ts_temp_file(), old_log = ts_temp_file();
@@ -476,8 +467,8 @@ TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12", NEEDS_KEE
 			ts_emit(id, number++);
 			ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
 					 POSIX_TRACE_NO_OVERRUN);
-			ts_expect_status(logged, POSIX_TRACE_RUNNING,
-					 POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+			ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+					 POSIX_TRACE_NO_OVERRUN);
 		}
 		/* The log was not closed in between. */
 		trace_id_t log = ts_open_log(fd);
@@ -667,8 +658,8 @@ TEST(orphans_stay_traced, "FORK-16 EXIT-05")
 	ts_start(trid);
 	ts_target_emit(&last, id, 4);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, POSIX_TRACE_STOP,
-		      POSIX_TRACE_START, id, 0);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, POSIX_TRACE_STOP, POSIX_TRACE_START,
+		      id, 0);
 	CHECK_EQ(count_of(&events, id, child.pid), 1);
 	CHECK_EQ(count_of(&events, id, grandchild.pid), 1);
 	CHECK_EQ(count_of(&events, id, last.pid), 2);
@@ -694,8 +685,7 @@ TEST(filter_holds_for_the_whole_traced_set, "FILTER-20 FILTER-07 FORK-01")
 	ts_target_emit(&late, id, 3);
 	ts_target_emit(&late, other, 4);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, other, other,
-		      other, 0);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, other, other, other, 0);
 	ts_target_end(&late);
 	ts_target_end(&child);
 	ts_target_end(&target);
@@ -775,8 +765,7 @@ TEST(spawner_may_exit_at_once, "FORK-17", NEEDS_EXEC)
 		char name[32];
 		snprintf(name, sizeof(name), "orphan %d", i);
 		struct ts_target spawner = ts_target_fork_child(&target);
-		ts_target_call_begin(&spawner, do_spawn_and_leave, name,
-				     strlen(name) + 1);
+		ts_target_call_begin(&spawner, do_spawn_and_leave, name, strlen(name) + 1);
 		close(spawner.sock);
 	}
 	size_t seen = 0;
@@ -803,8 +792,7 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 	program_beside(path, "prog_emit");
 	char *argv[] = {path, name, count, NULL};
 	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
-	trace_id_t trid = ts_create_running(0, &attr),
-		   logged = ts_create_log(0, &attr, fd);
+	trace_id_t trid = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
 	ts_start(logged);
 	ts_emit(id, 0);
 	for (uint32_t i = 0; i < 50; i++) {
@@ -824,16 +812,13 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 	}
 	CHECK_EXIT(pid, 0);
 	ts_emit(id, 51);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
-	ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(expect_emitted(trid, &events, name, 7), pid);
 	uint32_t due = 0;
 	for (size_t i = 0; i < events.count; i++)
-		if (events.at[i].info.posix_event_id == id &&
-		    ts_number(&events.at[i]) < 1000000)
+		if (events.at[i].info.posix_event_id == id && ts_number(&events.at[i]) < 1000000)
 			CHECK_EQ(ts_number(&events.at[i]), due++);
 	CHECK_EQ(due, 52);
 	ts_shutdown(logged);
@@ -889,8 +874,7 @@ TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
 	for (int i = 0; i < PROCESSES; i++)
 		CHECK_EQ(read(ready[0], &byte, 1), 1);
 	ts_emit(id, PROCESSES);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, id), PROCESSES + 1);
 	for (size_t i = 0; i < events.count; i++) {
@@ -936,14 +920,12 @@ TEST(ended_processes_do_not_count, "FORK-20 EVENT-16", NEEDS_THREADED_FORK)
 		CHECK_EQ(seen, i + 1);
 		ts_events_free(&events);
 	}
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
-				       POSIX_TRACE_INHERITED};
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
 		int fd = ts_temp_file();
@@ -954,8 +936,7 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 		ts_emit(id, 0);
 		for (uint32_t i = 0; i < 30; i++) {
 			/* No fork handler runs, and the C library does not know. */
-			pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL,
-						   NULL);
+			pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 			CHECK_GE(pid, 0);
 			if (pid == 0) {
 				for (uint32_t j = 0; j < 100; j++)
@@ -966,8 +947,7 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 				if (i % 3 == 0)
 					syscall(SYS_exit_group, 5);
 				if (i % 3 == 1)
-					execl("/bin/sh", "sh", "-c", "exit 5",
-					      (char *)NULL);
+					execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
 				_exit(5);
 			}
 			CHECK_EXIT(pid, 5);
@@ -995,16 +975,14 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 		ts_shutdown(trid);
 		ts_shutdown(logged);
 		events = ts_log_events(fd);
-		CHECK_EQ(stop_reason(&events.at[ts_find(&events, POSIX_TRACE_STOP, 0)]),
-			 0);
+		CHECK_EQ(stop_reason(&events.at[ts_find(&events, POSIX_TRACE_STOP, 0)]), 0);
 		close(fd);
 	}
 }
 
 TEST(raw_clone_of_a_process_with_one_stream_does_no_harm, "FORK-21 FORK-10")
 {
-	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
-				       POSIX_TRACE_INHERITED};
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
 		trace_attr_t attr = inherit_attr(policies[p]);
@@ -1040,8 +1018,7 @@ TEST(raw_clone_of_a_process_with_one_stream_does_no_harm, "FORK-21 FORK-10")
 }
 
 /* The shell forks; its child runs the program; a second command keeps it from exec'ing. */
-TEST(children_of_a_program_without_the_library_are_traced, "FORK-22 FORK-18 EXEC-12",
-     NEEDS_EXEC)
+TEST(children_of_a_program_without_the_library_are_traced, "FORK-22 FORK-18 EXEC-12", NEEDS_EXEC)
 {
 	char path[PATH_MAX], command[PATH_MAX + 100];
 	program_beside(path, "prog_emit");
@@ -1105,8 +1082,7 @@ static pid_t spawn_waiting_shell(const char *name, int *go)
 	return pid;
 }
 
-TEST(spawned_before_or_after_the_stream_makes_the_difference, "FORK-09 FORK-17 FORK-22",
-     NEEDS_EXEC)
+TEST(spawned_before_or_after_the_stream_makes_the_difference, "FORK-09 FORK-17 FORK-22", NEEDS_EXEC)
 {
 	/* Close together: the system's start times are coarse. */
 	for (int i = 0; i < 15; i++) {
@@ -1220,8 +1196,7 @@ TEST(reader_that_a_handler_forks_ends_in_the_child, "FORK-10 ERRORS-05 GETNEXT-1
 	CHECK_SYS(sigaction(SIGUSR1, &action, NULL));
 	ts_expect(trid, POSIX_TRACE_START);
 	pthread_t thread = ts_thread(interrupt_reader, &i);
-	result = posix_trace_getnext_event(trid, &info, data, sizeof(data), &len,
-					   &unavailable);
+	result = posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable);
 	if (child_of_handler == 0)
 		_exit(result == EINVAL ? 0 : 1);
 	CHECK_OK(result);
@@ -1249,8 +1224,7 @@ static void register_early(void)
 	pthread_atfork(ask_before_fork, NULL, NULL);
 }
 
-__attribute__((section(".preinit_array"),
-	       used)) static void (*const early)(void) = register_early;
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = register_early;
 
 TEST(fork_handlers_registered_before_the_library_may_call_it, "FORK-15 ERRORS-06")
 {

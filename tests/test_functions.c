@@ -191,12 +191,12 @@ TEST(event_sets_and_filters, "HDR-32 HDR-39 HDR-41 ERRORS-03")
 	CHECK_EQ(p_set_filter(0, &set, POSIX_TRACE_SET_EVENTSET), EINVAL);
 }
 
-DECLARED(int, getnext_event, trace_id_t, struct posix_trace_event_info *R, void *R,
-	 size_t, size_t *R, int *R);
-DECLARED(int, timedgetnext_event, trace_id_t, struct posix_trace_event_info *R, void *R,
-	 size_t, size_t *R, int *R, const struct timespec *R);
-DECLARED(int, trygetnext_event, trace_id_t, struct posix_trace_event_info *R, void *R,
-	 size_t, size_t *R, int *R);
+DECLARED(int, getnext_event, trace_id_t, struct posix_trace_event_info *R, void *R, size_t,
+	 size_t *R, int *R);
+DECLARED(int, timedgetnext_event, trace_id_t, struct posix_trace_event_info *R, void *R, size_t,
+	 size_t *R, int *R, const struct timespec *R);
+DECLARED(int, trygetnext_event, trace_id_t, struct posix_trace_event_info *R, void *R, size_t,
+	 size_t *R, int *R);
 DECLARED(int, open, int, trace_id_t *);
 DECLARED(int, close, trace_id_t);
 DECLARED(int, rewind, trace_id_t);
@@ -214,8 +214,7 @@ TEST(event_retrieval_and_logs, "HDR-32 HDR-40 HDR-41 ERRORS-03")
 	ADDRESS(close);
 	ADDRESS(rewind);
 	CHECK_EQ(p_getnext_event(0, &info, NULL, 0, &len, &unavailable), EINVAL);
-	CHECK_EQ(p_timedgetnext_event(0, &info, NULL, 0, &len, &unavailable, NULL),
-		 EINVAL);
+	CHECK_EQ(p_timedgetnext_event(0, &info, NULL, 0, &len, &unavailable, NULL), EINVAL);
 	CHECK_EQ(p_trygetnext_event(0, &info, NULL, 0, &len, &unavailable), EINVAL);
 	CHECK_EQ(p_open(-1, NULL), EINVAL);
 	CHECK_EQ(p_close(0), EINVAL);

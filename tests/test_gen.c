@@ -188,8 +188,7 @@ static intptr_t do_usage(const void *arg, size_t arg_bytes)
 {
 	(void)arg;
 	(void)arg_bytes;
-	return (intptr_t)(count_lines("/proc/self/maps") +
-			  1000 * count_entries("/proc/self/fd") +
+	return (intptr_t)(count_lines("/proc/self/maps") + 1000 * count_entries("/proc/self/fd") +
 			  1000000 * count_entries("/proc/self/task"));
 }
 
@@ -287,8 +286,7 @@ static void live(int fd)
 	trace_attr_t attr = small_attr();
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
 	trace_event_id_t id = ts_id("event");
-	trace_id_t plain = ts_create_running(0, &attr),
-		   logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
 	trace_id_t unused = ts_create(0, NULL);
 	struct ts_target child = ts_target_fork();
 	trace_id_t of_child = ts_create_running(child.pid, &attr);
@@ -472,8 +470,7 @@ TEST(signals_and_threads_are_the_applications, "GEN-07", NEEDS_KEEPER)
 	read_dispositions(before);
 	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_before), 0);
 	size_t threads = count_entries("/proc/self/task");
-	trace_id_t plain = ts_create_running(0, NULL),
-		   logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, NULL), logged = ts_create_log(0, &attr, fd);
 	ts_start(logged);
 	emit_run(id, 0, 2000, 60);
 	ts_flush(logged);
@@ -748,17 +745,14 @@ static void *call_with_request_pending(void *arg)
 	CHECK_OK(posixtrace_get_type_counts(trid, types, 16));
 	CHECK_OK(posixtrace_attach());
 	/* With an event there is no wait, and no cancellation: START, FILTER, event. */
-	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len,
-					   &unavailable));
+	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
 	CHECK_EQ(info.posix_event_id, POSIX_TRACE_START);
-	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
-						&unavailable, &past));
+	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
+						&past));
 	CHECK_EQ(info.posix_event_id, POSIX_TRACE_FILTER);
-	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
-					      &unavailable));
+	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
 	CHECK_EQ(info.posix_event_id, id);
-	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
-					      &unavailable));
+	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
 	CHECK_NE(unavailable, 0);
 	CHECK_OK(posix_trace_clear(trid));
 	CHECK_OK(posix_trace_stop(trid));
@@ -774,8 +768,8 @@ static void *call_with_request_pending(void *arg)
 	CHECK_OK(posix_trace_shutdown(trid));
 	CHECK_OK(posix_trace_open(test->fd, &opened));
 	do {
-		CHECK_OK(posix_trace_getnext_event(opened, &info, data, sizeof(data),
-						   &len, &unavailable));
+		CHECK_OK(posix_trace_getnext_event(opened, &info, data, sizeof(data), &len,
+						   &unavailable));
 	} while (!unavailable);
 	CHECK_OK(posix_trace_rewind(opened));
 	CHECK_OK(posix_trace_get_status(opened, &status));
@@ -866,8 +860,8 @@ static void *read_slowly(void *arg)
 	struct posix_trace_event_info info;
 	size_t len;
 	int unavailable;
-	CHECK_OK(posix_trace_getnext_event(test->log, &info, test->data, SLOW_PAGE_BYTES,
-					   &len, &unavailable));
+	CHECK_OK(posix_trace_getnext_event(test->log, &info, test->data, SLOW_PAGE_BYTES, &len,
+					   &unavailable));
 	CHECK_EQ(unavailable, 0);
 	return NULL;
 }
@@ -936,8 +930,8 @@ static void *wait_for_event(void *arg)
 	int unavailable;
 	struct timespec end = ts_deadline(3600000);
 	if (test->log)
-		posix_trace_timedgetnext_event(test->plain, &info, data, sizeof(data),
-					       &len, &unavailable, &end);
+		posix_trace_timedgetnext_event(test->plain, &info, data, sizeof(data), &len,
+					       &unavailable, &end);
 	else
 		posix_trace_getnext_event(test->plain, &info, data, sizeof(data), &len,
 					  &unavailable);
@@ -958,8 +952,7 @@ TEST(waiting_readers_are_cancelled, "GEN-10 GETNEXT-28")
 		struct cancel_test test = {.log = is_timed};
 		test.plain = ts_create(0, NULL);
 		/* A request that is there before the wait. */
-		CHECK(ts_join(ts_thread(cancel_self_and_wait, &test)) ==
-		      PTHREAD_CANCELED);
+		CHECK(ts_join(ts_thread(cancel_self_and_wait, &test)) == PTHREAD_CANCELED);
 		CHECK_EQ(test.step, 0);
 		/* And one that comes amid it, several times. */
 		for (int i = 0; i < 5; i++) {
@@ -1032,17 +1025,14 @@ static void *storm_thread(void *arg)
 			CHECK_OK(posix_trace_get_attr(trid, &attr));
 			break;
 		case 6:
-			CHECK_EQ(posix_trace_set_filter(trid, &set,
-							POSIX_TRACE_SET_EVENTSET),
+			CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET),
 				 is_active ? 0 : EINVAL);
 			break;
 		case 7:
-			CHECK_EQ(posix_trace_get_filter(trid, &set),
-				 is_active ? 0 : EINVAL);
+			CHECK_EQ(posix_trace_get_filter(trid, &set), is_active ? 0 : EINVAL);
 			break;
 		case 8:
-			CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id,
-								      &unavailable));
+			CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
 			if (unavailable)
 				CHECK_OK(posix_trace_eventtypelist_rewind(trid));
 			else
@@ -1059,13 +1049,12 @@ static void *storm_thread(void *arg)
 				 is_active ? 0 : EINVAL);
 			break;
 		case 11:
-			err = posix_trace_trygetnext_event(
-				trid, &info, name, sizeof(name), &len, &unavailable);
+			err = posix_trace_trygetnext_event(trid, &info, name, sizeof(name), &len,
+							   &unavailable);
 			CHECK_EQ(err, is_active ? 0 : EINVAL);
 			break;
 		case 12:
-			err = posix_trace_timedgetnext_event(trid, &info, name,
-							     sizeof(name), &len,
+			err = posix_trace_timedgetnext_event(trid, &info, name, sizeof(name), &len,
 							     &unavailable, &past);
 			CHECK(err == 0 || (err == ETIMEDOUT && is_active));
 			break;
@@ -1094,8 +1083,7 @@ TEST_TIMEOUT(any_function_in_any_thread, "GEN-01 ERRORS-06 ERRORS-07", 120, NEED
 	static struct storm storm;
 	pthread_t threads[8];
 	int log_file = ts_temp_file(), fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_LOOP, 64 * KIB);
+	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_LOOP, 64 * KIB);
 	storm.log = ts_create_log(0, &attr, log_file);
 	ts_start(storm.log);
 	emit_run(ts_id("event"), 0, 100, 20);
@@ -1134,15 +1122,14 @@ static void emit_in_handler(int signal_number)
 		_exit(66);
 }
 
-TEST_TIMEOUT(events_from_handlers_that_interrupt_the_library,
-	     "GEN-02 EVENT-12 EVENT-13 ERRORS-09", 120, NEEDS_KEEPER)
+TEST_TIMEOUT(events_from_handlers_that_interrupt_the_library, "GEN-02 EVENT-12 EVENT-13 ERRORS-09",
+	     120, NEEDS_KEEPER)
 {
 	struct sigaction action = {.sa_handler = emit_in_handler};
 	struct itimerval interval = {{0, 70}, {0, 70}}, off = {{0, 0}, {0, 0}};
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file(), own_fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_FLUSH, 4096 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 4096 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_attr_t small = small_attr();
 
 	handler_id = ts_id("of the handler");
@@ -1183,8 +1170,7 @@ TEST_TIMEOUT(events_from_handlers_that_interrupt_the_library,
 			CHECK_OK(posix_trace_flush(trid));
 	}
 	CHECK_SYS(setitimer(ITIMER_REAL, &off, NULL));
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_shutdown(trid);
 	NOTE("%u events, %u from the handler", number, handler_events);
 	struct ts_events events = ts_log_events(fd);

@@ -46,17 +46,15 @@ static struct call call_next(enum which which, trace_id_t trid, size_t num_bytes
 
 	memset(&call, 0xa5, sizeof(call));
 	if (which == GETNEXT)
-		call.result =
-			posix_trace_getnext_event(trid, &call.info, call.data, num_bytes,
-						  &call.len, &call.unavailable);
+		call.result = posix_trace_getnext_event(trid, &call.info, call.data, num_bytes,
+							&call.len, &call.unavailable);
 	else if (which == TIMED)
-		call.result = posix_trace_timedgetnext_event(
-			trid, &call.info, call.data, num_bytes, &call.len,
-			&call.unavailable, abs_timeout);
+		call.result =
+			posix_trace_timedgetnext_event(trid, &call.info, call.data, num_bytes,
+						       &call.len, &call.unavailable, abs_timeout);
 	else
-		call.result = posix_trace_trygetnext_event(trid, &call.info, call.data,
-							   num_bytes, &call.len,
-							   &call.unavailable);
+		call.result = posix_trace_trygetnext_event(trid, &call.info, call.data, num_bytes,
+							   &call.len, &call.unavailable);
 	return call;
 }
 
@@ -134,30 +132,26 @@ TEST(the_oldest_event_is_reported_with_everything_about_it, "GETNEXT-01 GETNEXT-
 		CHECK(call.info.posix_prog_address != NULL);
 		CHECK_GE(call.info.posix_timestamp.tv_nsec, 0);
 		CHECK_LT(call.info.posix_timestamp.tv_nsec, 1000000000);
-		CHECK_LE(ts_time_ns(&call.info.posix_timestamp),
-			 ts_realtime_ns() + 10000);
+		CHECK_LE(ts_time_ns(&call.info.posix_timestamp), ts_realtime_ns() + 10000);
 		CHECK_GE(ts_time_ns(&call.info.posix_timestamp),
 			 ts_realtime_ns() - INT64_C(60000000000));
 		switch (which) {
 		case GETNEXT:
 			CHECK_EQ(call.info.posix_event_id, POSIX_TRACE_START);
 			CHECK_EQ(call.len, sizeof(call.data));
-			CHECK_EQ(call.info.posix_truncation_status,
-				 POSIX_TRACE_TRUNCATED_READ);
+			CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
 			break;
 		case TIMED:
 			CHECK_EQ(call.info.posix_event_id, id);
 			CHECK_EQ(call.len, 7);
 			CHECK_MEM_EQ(call.data, "abcdefg\xa5\xa5", 9);
-			CHECK_EQ(call.info.posix_truncation_status,
-				 POSIX_TRACE_NOT_TRUNCATED);
+			CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 			break;
 		case TRY:
 			CHECK_EQ(call.info.posix_event_id, id);
 			CHECK_EQ(call.len, 0);
 			CHECK(is_untouched(call.data, sizeof(call.data)));
-			CHECK_EQ(call.info.posix_truncation_status,
-				 POSIX_TRACE_NOT_TRUNCATED);
+			CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 			break;
 		}
 	}
@@ -243,8 +237,7 @@ TEST(several_readers_share_the_events, "GETNEXT-04 GEN-01")
 	for (uint32_t number = 0; number < count / 2; number++)
 		ts_emit(id, number);
 	for (int r = 0; r < readers; r++) {
-		args[r] = (struct sharing_reader){trid, r % 2 ? TRY : TIMED, reported,
-						  &left, 0};
+		args[r] = (struct sharing_reader){trid, r % 2 ? TRY : TIMED, reported, &left, 0};
 		threads[r] = ts_thread(share_reading, &args[r]);
 	}
 	for (uint32_t number = count / 2; number < count; number++)
@@ -277,8 +270,7 @@ TEST(room_of_reported_events_is_used_again, "GETNEXT-05 POLICY-18")
 		}
 	}
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 /*
@@ -357,8 +349,8 @@ TEST(no_wake_up_is_lost, "GETNEXT-06 GETNEXT-34")
 {
 	enum { count = 20000 };
 	trace_event_id_t id = ts_id("event");
-	_Atomic uint32_t *due = (_Atomic uint32_t *)mmap(
-		NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint32_t *due = (_Atomic uint32_t *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+							 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	trace_id_t trid;
 	int ready[2];
 	pid_t pid;
@@ -373,8 +365,8 @@ TEST(no_wake_up_is_lost, "GETNEXT-06 GETNEXT-34")
 		for (uint32_t number = 0; number < count; number++) {
 			while (atomic_load(due) < number)
 				sched_yield();
-			for (volatile uint32_t delay = payload_mix(number) % 4000;
-			     delay > 0; delay--)
+			for (volatile uint32_t delay = payload_mix(number) % 4000; delay > 0;
+			     delay--)
 				;
 			ts_emit(id, number);
 		}
@@ -415,8 +407,7 @@ TEST(the_wait_outlasts_the_traced_processes, "GETNEXT-07")
 	CHECK_EQ(reader.result, EINVAL);
 }
 
-TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19",
-     NEEDS_KEEPER)
+TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t log = ts_open_log(three_in_a_log(id));
@@ -465,9 +456,8 @@ TEST(trygetnext_refuses_a_log, "GETNEXT-16 GETNEXT-19 ERRORS-06", NEEDS_KEEPER)
 
 TEST(timedgetnext_looks_at_the_time_only_without_event, "GETNEXT-09")
 {
-	static const struct timespec times[] = {{0, 0},		{-1, 0},
-						{0, -1},	{1, 1000000000},
-						{INT64_MAX, 0}, {0, INT64_MIN}};
+	static const struct timespec times[] = {{0, 0},		 {-1, 0},	 {0, -1},
+						{1, 1000000000}, {INT64_MAX, 0}, {0, INT64_MIN}};
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
 	size_t count = sizeof(times) / sizeof(times[0]);
@@ -475,8 +465,8 @@ TEST(timedgetnext_looks_at_the_time_only_without_event, "GETNEXT-09")
 	for (uint32_t number = 0; number <= count; number++)
 		ts_emit(id, number);
 	for (uint32_t number = 0; number <= count; number++) {
-		struct call call = call_next(TIMED, trid, 64,
-					     number < count ? &times[number] : NULL);
+		struct call call =
+			call_next(TIMED, trid, 64, number < count ? &times[number] : NULL);
 		uint32_t got;
 		CHECK_EQ(call.result, 0);
 		CHECK_EQ(call.unavailable, 0);
@@ -572,11 +562,8 @@ TEST(timedgetnext_wakes_for_an_event_before_the_time, "GETNEXT-10 GETNEXT-06")
 TEST(an_invalid_time_without_event_is_einval, "GETNEXT-12 GETNEXT-19")
 {
 	trace_id_t trid = stream_on(0);
-	struct timespec times[] = {ts_deadline(10000),
-				   {0, -1},
-				   {0, 1000000000},
-				   {-5, -1},
-				   ts_deadline(10000)};
+	struct timespec times[] = {
+		ts_deadline(10000), {0, -1}, {0, 1000000000}, {-5, -1}, ts_deadline(10000)};
 	struct call call;
 
 	times[0].tv_nsec = 1000000000;
@@ -726,20 +713,17 @@ TEST(an_invalid_identifier_is_einval, "GETNEXT-27 GETNEXT-19 ERRORS-03 ERRORS-04
 }
 
 /* GETNEXT, TIMED or TRY with the pointers given. */
-static int raw_next(enum which which, trace_id_t trid,
-		    struct posix_trace_event_info *info, void *data, size_t num_bytes,
-		    size_t *len, int *unavailable)
+static int raw_next(enum which which, trace_id_t trid, struct posix_trace_event_info *info,
+		    void *data, size_t num_bytes, size_t *len, int *unavailable)
 {
 	static const struct timespec past = {0, 0};
 
 	if (which == GETNEXT)
-		return posix_trace_getnext_event(trid, info, data, num_bytes, len,
-						 unavailable);
+		return posix_trace_getnext_event(trid, info, data, num_bytes, len, unavailable);
 	if (which == TIMED)
-		return posix_trace_timedgetnext_event(trid, info, data, num_bytes, len,
-						      unavailable, &past);
-	return posix_trace_trygetnext_event(trid, info, data, num_bytes, len,
-					    unavailable);
+		return posix_trace_timedgetnext_event(trid, info, data, num_bytes, len, unavailable,
+						      &past);
+	return posix_trace_trygetnext_event(trid, info, data, num_bytes, len, unavailable);
 }
 
 TEST(null_pointers_are_einval_and_consume_nothing, "GETNEXT-25 GETNEXT-19")
@@ -757,21 +741,18 @@ TEST(null_pointers_are_einval_and_consume_nothing, "GETNEXT-25 GETNEXT-19")
 		memset(data, 0xa5, sizeof(data));
 		len = 99;
 		unavailable = 0;
-		CHECK_EQ(raw_next(which, trid, NULL, data, 8, &len, &unavailable),
-			 EINVAL);
+		CHECK_EQ(raw_next(which, trid, NULL, data, 8, &len, &unavailable), EINVAL);
 		CHECK_EQ(len, 0);
 		CHECK_NE(unavailable, 0);
 		unavailable = 0;
-		CHECK_EQ(raw_next(which, trid, &info, data, 8, NULL, &unavailable),
-			 EINVAL);
+		CHECK_EQ(raw_next(which, trid, &info, data, 8, NULL, &unavailable), EINVAL);
 		CHECK_NE(unavailable, 0);
 		len = 99;
 		CHECK_EQ(raw_next(which, trid, &info, data, 8, &len, NULL), EINVAL);
 		CHECK_EQ(len, 0);
 		len = 99;
 		unavailable = 0;
-		CHECK_EQ(raw_next(which, trid, &info, NULL, 1, &len, &unavailable),
-			 EINVAL);
+		CHECK_EQ(raw_next(which, trid, &info, NULL, 1, &len, &unavailable), EINVAL);
 		CHECK_EQ(len, 0);
 		CHECK_NE(unavailable, 0);
 		CHECK_EQ(raw_next(which, trid, NULL, NULL, 8, NULL, NULL), EINVAL);
@@ -799,16 +780,14 @@ TEST(the_buffer_decides_on_truncation_at_reading, "GETNEXT-20 GETNEXT-21 GETNEXT
 		posix_trace_event(id, data, len);
 	for (size_t num_bytes = 0; num_bytes <= 40; num_bytes++) {
 		struct timespec later = ts_deadline(TS_PATIENCE_MS);
-		struct call call =
-			call_next((enum which)(num_bytes % 3), trid, num_bytes, &later);
+		struct call call = call_next((enum which)(num_bytes % 3), trid, num_bytes, &later);
 		size_t stored = num_bytes < len ? num_bytes : len;
 		CHECK_EQ(call.result, 0);
 		CHECK_EQ(call.unavailable, 0);
 		CHECK_EQ(call.info.posix_event_id, id);
 		CHECK_EQ(call.len, stored);
 		CHECK_EQ(call.info.posix_truncation_status,
-			 num_bytes < len ? POSIX_TRACE_TRUNCATED_READ
-					 : POSIX_TRACE_NOT_TRUNCATED);
+			 num_bytes < len ? POSIX_TRACE_TRUNCATED_READ : POSIX_TRACE_NOT_TRUNCATED);
 		CHECK_MEM_EQ(call.data, data, stored);
 		CHECK(is_untouched(call.data + stored, sizeof(call.data) - stored));
 	}
@@ -831,9 +810,9 @@ TEST(truncation_at_reading_hides_that_of_recording, "GETNEXT-20 GETNEXT-22")
 		call = call_next(TRY, trid, buffers[i], NULL);
 		CHECK_EQ(call.result, 0);
 		CHECK_EQ(call.len, buffers[i] < max ? buffers[i] : max);
-		CHECK_EQ(call.info.posix_truncation_status,
-			 buffers[i] < max ? POSIX_TRACE_TRUNCATED_READ
-					  : POSIX_TRACE_TRUNCATED_RECORD);
+		CHECK_EQ(call.info.posix_truncation_status, buffers[i] < max
+								    ? POSIX_TRACE_TRUNCATED_READ
+								    : POSIX_TRACE_TRUNCATED_RECORD);
 		CHECK_MEM_EQ(call.data, data, call.len);
 	}
 }
@@ -849,20 +828,18 @@ TEST(a_buffer_of_no_bytes_need_not_exist, "GETNEXT-24")
 			size_t len = 99;
 			int unavailable = 99;
 			posix_trace_event(id, "x", (size_t)has_data);
-			CHECK_OK(raw_next(which, trid, &info, NULL, 0, &len,
-					  &unavailable));
+			CHECK_OK(raw_next(which, trid, &info, NULL, 0, &len, &unavailable));
 			CHECK_EQ(unavailable, 0);
 			CHECK_EQ(len, 0);
 			CHECK_EQ(info.posix_event_id, id);
 			CHECK_EQ(info.posix_truncation_status,
-				 has_data ? POSIX_TRACE_TRUNCATED_READ
-					  : POSIX_TRACE_NOT_TRUNCATED);
+				 has_data ? POSIX_TRACE_TRUNCATED_READ : POSIX_TRACE_NOT_TRUNCATED);
 		}
 	ts_expect_none(trid);
 }
 
-TEST(a_log_is_read_with_small_buffers_likewise,
-     "GETNEXT-21 GETNEXT-22 GETNEXT-23 GETNEXT-24", NEEDS_KEEPER)
+TEST(a_log_is_read_with_small_buffers_likewise, "GETNEXT-21 GETNEXT-22 GETNEXT-23 GETNEXT-24",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(0, 0, 8);
 	trace_event_id_t id = ts_id("event");
@@ -887,8 +864,7 @@ TEST(a_log_is_read_with_small_buffers_likewise,
 				continue;
 			CHECK_EQ(call.len, num_bytes < kept ? num_bytes : kept);
 			CHECK_MEM_EQ(call.data, "123456789", call.len);
-			CHECK(is_untouched(call.data + call.len,
-					   sizeof(call.data) - call.len));
+			CHECK(is_untouched(call.data + call.len, sizeof(call.data) - call.len));
 			CHECK_EQ(call.info.posix_truncation_status,
 				 num_bytes < kept ? POSIX_TRACE_TRUNCATED_READ
 				 : lens[at] > 8	  ? POSIX_TRACE_TRUNCATED_RECORD
@@ -990,8 +966,7 @@ TEST(cancellation_acts_only_while_waiting, "GETNEXT-28 GEN-10")
 	for (enum which which = GETNEXT; which <= TRY; which++) {
 		struct pending_cancel ready = {.trid = trid, .which = which};
 		ts_emit(id, 7);
-		CHECK(ts_join(ts_thread(read_with_pending_cancel, &ready)) ==
-		      PTHREAD_CANCELED);
+		CHECK(ts_join(ts_thread(read_with_pending_cancel, &ready)) == PTHREAD_CANCELED);
 		CHECK(ready.has_returned);
 		CHECK_EQ(ready.call.result, 0);
 		CHECK_EQ(ready.call.unavailable, 0);
@@ -999,22 +974,18 @@ TEST(cancellation_acts_only_while_waiting, "GETNEXT-28 GEN-10")
 	}
 	{
 		struct pending_cancel empty = {.trid = trid, .which = GETNEXT};
-		CHECK(ts_join(ts_thread(read_with_pending_cancel, &empty)) ==
-		      PTHREAD_CANCELED);
+		CHECK(ts_join(ts_thread(read_with_pending_cancel, &empty)) == PTHREAD_CANCELED);
 		CHECK(!empty.has_returned);
 	}
 	{
 		struct pending_cancel none = {.trid = trid, .which = TRY};
-		CHECK(ts_join(ts_thread(read_with_pending_cancel, &none)) ==
-		      PTHREAD_CANCELED);
+		CHECK(ts_join(ts_thread(read_with_pending_cancel, &none)) == PTHREAD_CANCELED);
 		CHECK(none.has_returned);
 		expect_no_event(&none.call, 0);
 	}
 	{
-		struct pending_cancel off = {
-			.trid = trid, .which = TIMED, .is_disabled = true};
-		CHECK(ts_join(ts_thread(read_with_pending_cancel, &off)) ==
-		      PTHREAD_CANCELED);
+		struct pending_cancel off = {.trid = trid, .which = TIMED, .is_disabled = true};
+		CHECK(ts_join(ts_thread(read_with_pending_cancel, &off)) == PTHREAD_CANCELED);
 		CHECK(off.has_returned);
 		expect_no_event(&off.call, ETIMEDOUT);
 	}
@@ -1030,8 +1001,7 @@ TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
 	uint32_t cancelled = 0;
 
 	for (uint32_t i = 0; i < rounds; i++) {
-		struct timed_reader timed = {.trid = trid,
-					     .until = ts_deadline(TS_PATIENCE_MS)};
+		struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
 		pthread_t thread = start_timed(&timed);
 		uint32_t number = 0;
 		void *result;
@@ -1144,11 +1114,9 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-31 POLICY-19", NEEDS_KEEPER
 	CHECK_GT(all.count, stream_bytes / 1000);
 	ts_emit(id, 1000000);
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	ts_flush(trid);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(id, 1000001);
 	all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
@@ -1294,15 +1262,13 @@ TEST(a_late_event_in_a_gap_does_not_date_it_back, "GETNEXT-03 GETNEXT-33 SYSEVEN
 	ts_join(thread);
 	event = ts_expect(trid, POSIX_TRACE_OVERFLOW);
 	/* A tick of the counter may be less than a nanosecond. */
-	CHECK_GE(ts_time_ns(&event.info.posix_timestamp),
-		 ts_time_ns(&last.info.posix_timestamp));
+	CHECK_GE(ts_time_ns(&event.info.posix_timestamp), ts_time_ns(&last.info.posix_timestamp));
 	ts_shutdown(trid);
 }
 
 TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 {
-	struct hanging hanging = {
-		.id = ts_id("hanging"), .rounds = 40, .is_slow_only = true};
+	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 40, .is_slow_only = true};
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
 	uint32_t timely = 0;
@@ -1437,8 +1403,7 @@ static intptr_t do_hang(const void *arg, size_t arg_bytes)
 	return 0;
 }
 
-TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly,
-     "GETNEXT-33 EVENT-23")
+TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEXT-33 EVENT-23")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
 	trace_event_id_t id = ts_id("event");
@@ -1467,8 +1432,7 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly,
 	begin = harness_now_ns();
 	expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	expect_number(trid, id, 1);
-	NOTE("stopped: held back for %lld ms",
-	     (long long)(harness_now_ns() - begin) / 1000000);
+	NOTE("stopped: held back for %lld ms", (long long)(harness_now_ns() - begin) / 1000000);
 	CHECK_LT(harness_now_ns() - begin, INT64_C(2000000000) * harness_slowdown());
 	/* And once only. */
 	for (uint32_t n = 2; n < 200; n++) {
@@ -1481,8 +1445,7 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly,
 	ts_emit(id, 200);
 	begin = harness_now_ns();
 	expect_number(trid, id, 200);
-	NOTE("killed: held back for %lld ms",
-	     (long long)(harness_now_ns() - begin) / 1000000);
+	NOTE("killed: held back for %lld ms", (long long)(harness_now_ns() - begin) / 1000000);
 	CHECK_LT(harness_now_ns() - begin, INT64_C(2000000000) * harness_slowdown());
 	CHECK(!ts_try_next(trid, &event));
 }
@@ -1530,8 +1493,7 @@ static struct ts_event poll_next(trace_id_t trid)
 static void read_in_standstills(struct standstill *standstill, uint32_t rounds,
 				struct ts_event (*next)(trace_id_t trid))
 {
-	struct hanging hanging = {
-		.id = ts_id("hanging"), .rounds = rounds, .is_slow_only = true};
+	struct hanging hanging = {.id = ts_id("hanging"), .rounds = rounds, .is_slow_only = true};
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
 	uint32_t timely = 0;
@@ -1583,9 +1545,8 @@ static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t t
 		_exit(0);
 	}
 	for (uint32_t i = 0; i < rounds; i++) {
-		CHECK_WITHIN(TS_PATIENCE_MS,
-			     atomic_load(&standstill->reading) > i ||
-				     (ended = waitpid(child, &status, WNOHANG)));
+		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&standstill->reading) > i ||
+						     (ended = waitpid(child, &status, WNOHANG)));
 		CHECK_EQ(ended, 0);
 		/* Nobody sees from outside that the reader waits. */
 		harness_sleep_ms(10);
@@ -1599,14 +1560,12 @@ static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t t
 	CHECK_EXIT(child, 0);
 }
 
-TEST(a_writer_that_stood_still_with_a_waiting_reader_is_not_given_up,
-     "GETNEXT-33 GETNEXT-03")
+TEST(a_writer_that_stood_still_with_a_waiting_reader_is_not_given_up, "GETNEXT-33 GETNEXT-03")
 {
 	read_while_stopped_now_and_then(ts_next);
 }
 
-TEST(a_writer_that_stood_still_with_a_polling_reader_is_not_given_up,
-     "GETNEXT-33 GETNEXT-03")
+TEST(a_writer_that_stood_still_with_a_polling_reader_is_not_given_up, "GETNEXT-33 GETNEXT-03")
 {
 	read_while_stopped_now_and_then(poll_next);
 }
@@ -1670,8 +1629,7 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 	reader = ts_thread(read_numbers, NULL);
 	CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &blocked, NULL));
 	for (; harness_now_ns() < end; rounds++) {
-		struct itimerspec soon = {.it_value.tv_nsec =
-						  50000 + rounds * 7919 % 100000};
+		struct itimerspec soon = {.it_value.tv_nsec = 50000 + rounds * 7919 % 100000};
 		struct timespec pause = {.tv_nsec = 20000};
 
 		/* The reader is asleep before each event, as a rule. */
@@ -1687,8 +1645,7 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 		ts_emit(woken.id, ++number);
 		for (int64_t since = harness_now_ns(); atomic_load(&woken.read) != number;
 		     sched_yield())
-			CHECK_LT(harness_now_ns() - since,
-				 TS_PATIENCE_MS * INT64_C(1000000));
+			CHECK_LT(harness_now_ns() - since, TS_PATIENCE_MS * INT64_C(1000000));
 	}
 	NOTE("%u rounds, %u events", rounds, number);
 	CHECK_SYS(timer_delete(timer));
@@ -1718,8 +1675,8 @@ static void *write_paced(void *arg)
 		uint32_t len = payload_len(sizeof(data), self->writer, seq);
 		for (;;) {
 			int32_t credit = atomic_load(self->credit);
-			if (credit > 0 && atomic_compare_exchange_strong(
-						  self->credit, &credit, credit - 1))
+			if (credit > 0 &&
+			    atomic_compare_exchange_strong(self->credit, &credit, credit - 1))
 				break;
 			sched_yield();
 		}
@@ -1778,8 +1735,7 @@ static void read_while_written(int policy)
 	ts_join(threads[1]);
 	CHECK_EXIT(child, 0);
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 TEST(reading_disturbs_no_recording_until_full, "GETNEXT-34 GETNEXT-03 SIZE-12")

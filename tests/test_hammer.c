@@ -124,8 +124,7 @@ static void on_timer(int sig)
 static void be_interrupted_every(long us)
 {
 	struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
-	struct sigevent notify = {.sigev_notify = SIGEV_THREAD_ID,
-				  .sigev_signo = SIGUSR1};
+	struct sigevent notify = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
 	struct itimerspec every = {{0, us * 1000}, {0, us * 1000}};
 	timer_t timer;
 
@@ -270,8 +269,8 @@ static void look_at(const struct ts_event *event)
 static void read_for_a_time(trace_id_t trid)
 {
 	const char *text = getenv("PTRC_HAMMER_MS");
-	int64_t end = harness_now_ns() +
-		      (text ? atoi(text) : 2000) * INT64_C(1000000) / harness_sample();
+	int64_t end =
+		harness_now_ns() + (text ? atoi(text) : 2000) * INT64_C(1000000) / harness_sample();
 
 	while (harness_now_ns() < end) {
 		struct ts_event event;
@@ -334,8 +333,7 @@ static trace_id_t hammer(int policy, size_t stream_bytes, uint64_t most_unread,
 	for (uint32_t slot = 0; slot < SLOTS; slot++)
 		CHECK_EXIT(keeper.pids[slot], 0);
 	read_the_rest(trid);
-	NOTE("%" PRIu64
-	     " events read, %u gaps, %u late, %u kills, %u stops, %u handlers, %u left",
+	NOTE("%" PRIu64 " events read, %u gaps, %u late, %u kills, %u stops, %u handlers, %u left",
 	     view->events, view->gaps, view->late, keeper.kills, keeper.stops,
 	     atomic_load(&shared->handlers), atomic_load(&shared->jumps));
 	return trid;
@@ -354,10 +352,8 @@ TEST(nothing_is_lost_while_there_is_room,
 
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, DATA_MAX, &event_bytes));
 	/* Half is left for handlers, which do not wait, and for what the killed took. */
-	trid = hammer(POSIX_TRACE_UNTIL_FULL, stream_bytes,
-		      stream_bytes / event_bytes / 2, NULL);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	trid = hammer(POSIX_TRACE_UNTIL_FULL, stream_bytes, stream_bytes / event_bytes / 2, NULL);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	CHECK_EQ(view->gaps, 0);
 	writers = atomic_load(&shared->writers);
 	for (uint32_t writer = 0; writer < writers; writer++) {
@@ -400,8 +396,7 @@ static void *start_and_stop(void *arg)
 		ts_stop(trid);
 		ts_start(trid);
 		ts_set_filter(trid, &set,
-			      turn % 2 ? POSIX_TRACE_ADD_EVENTSET
-				       : POSIX_TRACE_SUB_EVENTSET);
+			      turn % 2 ? POSIX_TRACE_ADD_EVENTSET : POSIX_TRACE_SUB_EVENTSET);
 		if (turn % 7 == 0)
 			ts_clear(trid);
 		(void)ts_status(trid);

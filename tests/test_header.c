@@ -31,9 +31,7 @@ TEST(types_are_complete, "HDR-03 HDR-05")
 	only_thread = pthread_self();
 	only_timespec.tv_sec = 1;
 	only_timespec.tv_nsec = 1;
-	CHECK_EQ(only_pid + (pid_t)only_size + only_timespec.tv_sec +
-			 only_timespec.tv_nsec,
-		 4);
+	CHECK_EQ(only_pid + (pid_t)only_size + only_timespec.tv_sec + only_timespec.tv_nsec, 4);
 	CHECK(pthread_equal(only_thread, pthread_self()));
 }
 
@@ -55,11 +53,11 @@ TEST(event_info_has_one_member_more, "HDR-09 EXT-03")
 
 	CHECK(IS_TYPE(info.posix_tid, pid_t));
 	/* In what would be padding. */
-	CHECK_EQ(sizeof(info),
-		 sizeof(info.posix_event_id) + sizeof(info.posix_pid) +
-			 sizeof(info.posix_prog_address) +
-			 sizeof(info.posix_truncation_status) + sizeof(info.posix_tid) +
-			 sizeof(info.posix_timestamp) + sizeof(info.posix_thread_id));
+	CHECK_EQ(sizeof(info), sizeof(info.posix_event_id) + sizeof(info.posix_pid) +
+				       sizeof(info.posix_prog_address) +
+				       sizeof(info.posix_truncation_status) +
+				       sizeof(info.posix_tid) + sizeof(info.posix_timestamp) +
+				       sizeof(info.posix_thread_id));
 }
 
 TEST(status_info_has_its_members, "HDR-08 HDR-09")

@@ -32,8 +32,7 @@ static void *write_numbers(void *arg)
 		 * machine that may be rarely. */
 		do
 			harness_sleep_ms(1);
-		while (w->flushed && w->count > *w->flushed + UNFLUSHED_MAX &&
-		       !w->is_over);
+		while (w->flushed && w->count > *w->flushed + UNFLUSHED_MAX && !w->is_over);
 	}
 	return NULL;
 }
@@ -123,8 +122,7 @@ TEST(killed_keepers_lose_and_double_nothing_loop, "LOG-19 LOG-39 EXIT-03", NEEDS
 	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_LOOP);
 }
 
-TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03",
-     NEEDS_KEEPER)
+TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
 {
 	check_kills(POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_UNTIL_FULL);
 }
@@ -146,12 +144,10 @@ static void limit_memory(pid_t keeper, size_t more)
 	CHECK_SYS(prlimit(keeper, RLIMIT_AS, &limit, NULL));
 }
 
-TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01",
-     NEEDS_KEEPER)
+TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01", NEEDS_KEEPER)
 {
 	static struct posixtrace_type_count types[POSIX_TRACE_UNNAMED_USEREVENT + 100];
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("number");
 	uint32_t count = 0;
 	int fd = ts_temp_file();
@@ -178,8 +174,7 @@ TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01",
 	ts_events_free(&events);
 }
 
-TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22",
-     NEEDS_KEEPER)
+TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -217,8 +212,7 @@ TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22",
 
 TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);
 	trace_event_id_t id = ts_id("number");
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -250,8 +244,7 @@ TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39", NEEDS_KEEPER)
 TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03", NEEDS_KEEPER)
 {
 	/* Killed before it has written anything but the head; names registered since. */
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd), log;
 	trace_event_id_t id = ts_id("registered later");
@@ -280,8 +273,7 @@ static pid_t start_stuck_keeper(int ends[2])
 	open_pipe(ready, 0);
 	pid = harness_fork();
 	if (pid == 0) {
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 		trace_event_id_t id = ts_id("number");
 		trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 
@@ -322,8 +314,7 @@ TEST(stuck_keeper_ends_with_its_reader, "EXIT-03 LOG-24", NEEDS_KEEPER)
 	CHECK_WITHIN(5000, process_is_gone(keeper));
 }
 
-TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LOG-35",
-     NEEDS_KEEPER)
+TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LOG-35", NEEDS_KEEPER)
 {
 	int ends[2], fd = ts_temp_file();
 	trace_event_id_t id = ts_id("number");

@@ -115,8 +115,7 @@ static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
 		CHECK_OK(ptrc_stream_map(stream_fd, PTRC_ROLE_KEEPER, &k.stream));
 		guard(&k.stream, last);
 		CHECK_OK(ptrc_keeper_work_map(&k));
-		CHECK_OK(
-			ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
 		ptrc_log_flush_recover(&k.writer, &k.stream);
 		if (is_flush) {
 			ptrc_stream_marker(&k.stream, POSIX_TRACE_FLUSH_START, NULL, 0);
@@ -190,8 +189,7 @@ static long run_round(const struct plan *plan, long first, long second)
 
 	r.trid = ts_create_log(0, &attr, r.fd);
 	if (plan->is_exact) {
-		trace_event_set_t set =
-			ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+		trace_event_set_t set = ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
 
 		ts_set_filter(r.trid, &set, POSIX_TRACE_SET_EVENTSET);
 	}
@@ -222,8 +220,8 @@ static long run_round(const struct plan *plan, long first, long second)
 
 static void map_count(void)
 {
-	stores = mmap(NULL, sizeof(*stores), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	stores = mmap(NULL, sizeof(*stores), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	CHECK(stores != MAP_FAILED);
 }
 
@@ -286,8 +284,7 @@ static uint32_t keepers_chunks(trace_id_t trid)
 
 TEST(killed_keepers_leave_no_chunks_behind, "LOG-19 SIZE-25")
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -330,8 +327,8 @@ static void check_restarted(const struct round *r, const struct ts_events *event
 
 	check_sum(r, events, &counts);
 	for (size_t i = 0; i < events->count; i++)
-		automatic += id_at(events, i) == POSIX_TRACE_STOP &&
-			     stop_reason(&events->at[i]) == 1;
+		automatic +=
+			id_at(events, i) == POSIX_TRACE_STOP && stop_reason(&events->at[i]) == 1;
 	CHECK_EQ(automatic, 1);
 	CHECK_EQ(ts_count(events, POSIX_TRACE_STOP), 2);
 	CHECK_EQ(ts_count(events, POSIX_TRACE_START), 2);
@@ -355,8 +352,7 @@ TEST_TIMEOUT(a_keeper_killed_at_any_store_restarts_the_stream,
 
 static trace_attr_t attr_until_full(void)
 {
-	return log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL,
-			8 * KIB);
+	return log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 8 * KIB);
 }
 
 static void fill_log(struct round *r)
@@ -367,8 +363,7 @@ static void fill_log(struct round *r)
 static void expect_full(struct round *r)
 {
 	ts_flush(r->trid);
-	ts_expect_status(r->trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(r->trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	make(r, 10, 200);
 	ts_flush(r->trid);
 }
@@ -434,8 +429,7 @@ static void check_gap(const struct round *r, const struct ts_events *events,
 	CHECK_EQ(id_at(events, (size_t)at + 1), POSIX_TRACE_RESUME);
 }
 
-TEST_TIMEOUT(a_keeper_killed_at_any_store_tells_of_a_gap_once,
-	     "LOG-19 LOG-43 SYSEVENT-15", 120)
+TEST_TIMEOUT(a_keeper_killed_at_any_store_tells_of_a_gap_once, "LOG-19 LOG-43 SYSEVENT-15", 120)
 {
 	static const struct plan plan = {.attr = attr_gap,
 					 .is_exact = true,
@@ -445,8 +439,7 @@ TEST_TIMEOUT(a_keeper_killed_at_any_store_tells_of_a_gap_once,
 	run_plan(&plan);
 }
 
-TEST_TIMEOUT(what_comes_when_a_keeper_was_killed_is_not_what_it_had_written,
-	     "LOG-19 LOG-43", 120)
+TEST_TIMEOUT(what_comes_when_a_keeper_was_killed_is_not_what_it_had_written, "LOG-19 LOG-43", 120)
 {
 	static const struct plan plan = {.attr = attr_gap,
 					 .is_exact = true,
@@ -490,8 +483,7 @@ static void check_ring(const struct round *r, const struct ts_events *events,
 	CHECK_EQ(id_at(events, 1), POSIX_TRACE_RESUME);
 }
 
-TEST_TIMEOUT(a_keeper_killed_at_any_store_counts_what_a_ring_loses,
-	     "LOG-30 LOG-32 STATUS-18", 120)
+TEST_TIMEOUT(a_keeper_killed_at_any_store_counts_what_a_ring_loses, "LOG-30 LOG-32 STATUS-18", 120)
 {
 	static const struct plan plan = {.attr = attr_ring,
 					 .is_exact = true,

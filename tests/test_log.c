@@ -34,8 +34,8 @@ static void count_signals(int signal_number)
 }
 
 /* The numbers of the events of the type are in one unbroken run; its first and end. */
-static void expect_run(const struct ts_events *events, trace_event_id_t id,
-		       uint32_t *first, uint32_t *end)
+static void expect_run(const struct ts_events *events, trace_event_id_t id, uint32_t *first,
+		       uint32_t *end)
 {
 	*first = *end = 0;
 	for (size_t i = 0; i < events->count; i++) {
@@ -135,16 +135,14 @@ TEST(logged_stream_works_with_every_function, "LOG-02 CREATE-19 GETNEXT-29", NEE
 	CHECK_OK(posix_trace_start(trid));
 	ts_emit(id, 7);
 	CHECK_OK(posix_trace_stop(trid));
-	CHECK_OK(posix_trace_getnext_event(trid, &info, name, sizeof(name), &len,
-					   &unavailable));
+	CHECK_OK(posix_trace_getnext_event(trid, &info, name, sizeof(name), &len, &unavailable));
 	CHECK_EQ(unavailable, 0);
 	CHECK_EQ(info.posix_event_id, POSIX_TRACE_START);
-	CHECK_OK(posix_trace_trygetnext_event(trid, &info, name, sizeof(name), &len,
-					      &unavailable));
+	CHECK_OK(posix_trace_trygetnext_event(trid, &info, name, sizeof(name), &len, &unavailable));
 	CHECK_EQ(unavailable, 0);
 	CHECK_EQ(info.posix_event_id, id);
-	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, name, sizeof(name), &len,
-						&unavailable, &past));
+	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, name, sizeof(name), &len, &unavailable,
+						&past));
 	CHECK_EQ(unavailable, 0);
 	CHECK_EQ(info.posix_event_id, POSIX_TRACE_STOP);
 	CHECK_OK(posix_trace_flush(trid));
@@ -155,8 +153,7 @@ TEST(logged_stream_works_with_every_function, "LOG-02 CREATE-19 GETNEXT-29", NEE
 	CHECK_EQ(posix_trace_flush(trid), EINVAL);
 }
 
-TEST(create_withlog_refuses_what_create_refuses,
-     "LOG-01 CREATE-13 CREATE-16 CREATE-21 CREATE-25")
+TEST(create_withlog_refuses_what_create_refuses, "LOG-01 CREATE-13 CREATE-16 CREATE-21 CREATE-25")
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr, none;
@@ -197,8 +194,8 @@ TEST(descriptor_not_open_for_writing_is_ebadf, "LOG-03")
 
 TEST(regular_file_takes_every_log_policy, "LOG-04 LOG-05 POLICY-05", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_APPEND, 0};
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND,
+				       0};
 	for (size_t i = 0; i < 4; i++) {
 		int fd = ts_temp_file();
 		trace_attr_t attr = log_attr(0, 0, policies[i], 0), got;
@@ -252,12 +249,10 @@ TEST(streams_of_bytes_take_append_only, "LOG-04 LOG-06", NEEDS_KEEPER)
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		trace_id_t trid = 4711;
-		static const int refused[] = {0, POSIX_TRACE_LOOP,
-					      POSIX_TRACE_UNTIL_FULL};
+		static const int refused[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 		for (size_t j = 0; j < 3; j++) {
 			trace_attr_t attr = log_attr(0, 0, refused[j], 0);
-			CHECK_EQ(posix_trace_create_withlog(0, &attr, files[i], &trid),
-				 EINVAL);
+			CHECK_EQ(posix_trace_create_withlog(0, &attr, files[i], &trid), EINVAL);
 		}
 		CHECK_EQ(posix_trace_create_withlog(0, NULL, files[i], &trid), EINVAL);
 		CHECK_EQ(trid, 4711);
@@ -301,8 +296,7 @@ static int open_block_device(int flags)
 		int fd = open(path, O_WRONLY | flags);
 		if (fd < 0)
 			continue;
-		if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) &&
-		    lseek(fd, 0, SEEK_END) == 0)
+		if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && lseek(fd, 0, SEEK_END) == 0)
 			return fd;
 		close(fd);
 	}
@@ -426,8 +420,8 @@ TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10", NEEDS_KEEPER)
 			CHECK_GT(end, 100);
 			if (policies[i] == POSIX_TRACE_APPEND)
 				CHECK_EQ(end, number);
-			stop_reason(&without_markers(&events)
-					     .at[without_markers(&events).count - 1]);
+			stop_reason(
+				&without_markers(&events).at[without_markers(&events).count - 1]);
 		}
 		if (policies[i] != POSIX_TRACE_APPEND)
 			CHECK_LE(ts_file_size(fd), (off_t)(64 * KIB + LOG_EXTRAS_BYTES));
@@ -489,8 +483,7 @@ TEST(caller_may_close_the_descriptor_at_once, "LOG-12", NEEDS_KEEPER)
 TEST(callers_descriptor_stays_open, "LOG-12 SHUTDOWN-01", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	int flags = CHECK_SYS(fcntl(fd, F_GETFL)),
-	    fd_flags = CHECK_SYS(fcntl(fd, F_GETFD));
+	int flags = CHECK_SYS(fcntl(fd, F_GETFL)), fd_flags = CHECK_SYS(fcntl(fd, F_GETFD));
 	trace_id_t trid = ts_create_log(0, NULL, fd);
 	CHECK_EQ(fcntl(fd, F_GETFL), flags);
 	ts_start(trid);
@@ -548,8 +541,7 @@ static unsigned int keepers_flags(int fd)
 	CHECK_SYS(fstat(fd, &wanted));
 	for (int number = 0; number < 64; number++) {
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)keeper, number);
-		if (stat(path, &st) < 0 || st.st_dev != wanted.st_dev ||
-		    st.st_ino != wanted.st_ino)
+		if (stat(path, &st) < 0 || st.st_dev != wanted.st_dev || st.st_ino != wanted.st_ino)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)keeper, number);
 		FILE *f = fopen(path, "r");
@@ -650,15 +642,13 @@ TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	for (size_t i = 0; i < 2; i++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, policies[i], 8192);
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, policies[i], 8192);
 		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 16384));
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		emit_run(id, 0, 1, 100);
 		ts_flush(trid);
-		CHECK_EQ(ts_status(trid).posix_log_overrun_status,
-			 POSIX_TRACE_NO_OVERRUN);
+		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
 		emit_run(id, 1, 2, 16000);
 		ts_flush(trid);
 		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
@@ -674,8 +664,7 @@ TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18", NEEDS_KEEPER)
 TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	CHECK_OK(posix_trace_attr_setlogsize(&attr, 0));
 	trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -720,12 +709,10 @@ TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25", NEEDS_KEEPER)
  * Flush
  */
 
-TEST(flush_puts_what_was_recorded_into_the_log, "LOG-13 LOG-15 LOG-16 OPEN-14",
-     NEEDS_KEEPER)
+TEST(flush_puts_what_was_recorded_into_the_log, "LOG-13 LOG-15 LOG-16 OPEN-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
@@ -746,8 +733,7 @@ TEST(flush_of_a_plain_stream_is_einval, "LOG-14 ERRORS-08 ERRORS-03")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	CHECK_EQ(posix_trace_flush(trid), EINVAL);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect_none(trid);
 	ts_shutdown(trid);
@@ -780,16 +766,14 @@ TEST(recording_goes_on_while_a_flush_waits_for_the_device,
 {
 	int ends[2];
 	open_pipe(ends, 0);
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 	ts_start(trid);
 	/* Twice of what the pipe takes. */
 	emit_run(id, 0, 500, 300);
 	pthread_t flusher = ts_thread(run_flush, &trid);
-	CHECK_WITHIN(20000,
-		     ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	int64_t before = harness_now_ns();
 	emit_run(id, 500, 1000, 300);
 	CHECK_LT((harness_now_ns() - before) / 1000000, 2000 * harness_slowdown());
@@ -817,8 +801,7 @@ TEST(flushed_room_can_be_used_again,
      NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	uint32_t number = 0;
@@ -859,12 +842,10 @@ TEST(flushed_room_can_be_used_again,
 	CHECK_EQ(stops, 4);
 }
 
-TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31",
-     NEEDS_KEEPER)
+TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
@@ -873,8 +854,7 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31",
 	CHECK_EQ(id_at(&read, 0), POSIX_TRACE_START);
 	CHECK_EQ(stop_reason(&read.at[read.count - 1]), 1);
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_flush(trid);
 	/* START of the restart; these events are flushed before they are read. */
 	ts_emit(id, number);
@@ -890,8 +870,7 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31",
 TEST(log_holds_each_event_once_in_order, "LOG-19", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
@@ -913,14 +892,12 @@ TEST(log_holds_each_event_once_in_order, "LOG-19", NEEDS_KEEPER)
 TEST(suspended_and_empty_streams_can_be_flushed, "LOG-20 STARTSTOP-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_flush(trid);
 	ts_flush(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_start(trid);
 	emit_run(id, 0, 5, 4);
 	ts_stop(trid);
@@ -948,8 +925,7 @@ static void *run_flushes(void *arg)
 TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	pthread_t threads[4];
@@ -980,8 +956,8 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17", NEEDS_KEEPER)
 	count_signals(SIGXFSZ);
 	for (size_t i = 0; i < 3; i++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB,
-					     policies[i], 1024 * KIB);
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, policies[i], 1024 * KIB);
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		emit_run(id, 0, 100, 100);
@@ -1014,8 +990,7 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17", NEEDS_KEEPER)
 	}
 }
 
-TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17",
-     NEEDS_KEEPER)
+TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
@@ -1038,8 +1013,7 @@ TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17",
 TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	struct rlimit limit;
 	count_signals(SIGXFSZ);
@@ -1063,8 +1037,7 @@ TEST(full_device_is_enospc, "LOG-23 LOG-25 STATUS-17", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	int files[2];
 	small_device("262144", files);
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, files[0]);
 	CHECK_EQ(write(files[1], ballast, sizeof(ballast)), (ssize_t)sizeof(ballast));
 	ts_start(trid);
@@ -1097,8 +1070,7 @@ TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	open_pipe(pipe_ends, 0);
 	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
-	int readers[] = {pipe_ends[0], sockets[0]},
-	    writers[] = {pipe_ends[1], sockets[1]};
+	int readers[] = {pipe_ends[0], sockets[0]}, writers[] = {pipe_ends[1], sockets[1]};
 	static char head[65536];
 
 	count_signals(SIGPIPE);
@@ -1120,13 +1092,11 @@ TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17", NEEDS_KEEPER)
 	}
 }
 
-TEST(failed_final_flush_frees_the_stream_all_the_same, "SHUTDOWN-10 LOG-22 LOG-23",
-     NEEDS_KEEPER)
+TEST(failed_final_flush_frees_the_stream_all_the_same, "SHUTDOWN-10 LOG-22 LOG-23", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	count_signals(SIGXFSZ);
 	for (int i = 0; i < TRACE_SYS_MAX + 6; i++) {
 		trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -1148,8 +1118,7 @@ TEST(full_device_at_shutdown_is_enospc, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	int files[2];
 	small_device("131072", files);
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 128 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 128 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, files[0]);
 	CHECK_EQ(write(files[1], ballast, sizeof(ballast)), (ssize_t)sizeof(ballast));
 	ts_start(trid);
@@ -1175,13 +1144,12 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
 	CHECK_SYS(fcntl(sockets[1], F_SETFL, O_NONBLOCK));
 	int small = 4096;
 	CHECK_SYS(setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)));
-	int readers[] = {pipe_ends[0], sockets[0]},
-	    writers[] = {pipe_ends[1], sockets[1]};
+	int readers[] = {pipe_ends[0], sockets[0]}, writers[] = {pipe_ends[1], sockets[1]};
 
 	for (int i = 0; i < 2; i++) {
 		int sink = ts_temp_file();
-		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB,
-					     POSIX_TRACE_APPEND, 0);
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 		/* Slower than the writer, and never a whole write's worth. */
 		struct drain drain = {.delay_us = 200, .chunk = 1500};
 		drain_start(&drain, readers[i], sink);
@@ -1209,8 +1177,8 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
 static trace_id_t fill_until_full_log(int fd, size_t log_bytes, uint32_t *number)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB,
-				     POSIX_TRACE_UNTIL_FULL, log_bytes);
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, log_bytes);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	for (*number = 0; *number < 3 * log_bytes / 100; *number += 50) {
@@ -1274,8 +1242,7 @@ TEST(until_full_log_keeps_the_oldest,
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
 }
 
-TEST(clear_revives_an_until_full_log, "LOG-29 CLEAR-09 CLEAR-10 CLEAR-11 STATUS-24",
-     NEEDS_KEEPER)
+TEST(clear_revives_an_until_full_log, "LOG-29 CLEAR-09 CLEAR-10 CLEAR-11 STATUS-24", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	uint32_t number;
@@ -1307,8 +1274,7 @@ TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVE
 	trace_event_id_t id = ts_id("event");
 	for (int is_stopped = 0; is_stopped < 2; is_stopped++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(0, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 64 * KIB);
+		trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 64 * KIB);
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		emit_run(id, 0, 5, 4);
@@ -1334,8 +1300,7 @@ TEST(loop_log_keeps_the_newest,
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 128 * KIB);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 128 * KIB);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	uint32_t number = 0;
 	struct posix_trace_status_info status;
@@ -1396,8 +1361,7 @@ TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20")
 	for (size_t size = 512; size <= 2048; size += 128) {
 		int fd = ts_temp_file();
 		trace_event_id_t id = ts_id("event");
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_LOOP, size);
+		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_LOOP, size);
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		uint32_t first, end;
 
@@ -1444,8 +1408,7 @@ TEST(append_status_is_never_full, "STATUS-20", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 4096);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 4096);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	emit_run(id, 0, 300, 100);
@@ -1513,8 +1476,7 @@ TEST(closed_log_holds_attributes_types_status_and_events,
      NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 100000, POSIX_TRACE_LOOP, 200000);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 100000, POSIX_TRACE_LOOP, 200000);
 	trace_attr_t live, got;
 	char text[TRACE_NAME_MAX], expected[TRACE_NAME_MAX];
 	char name[TRACE_EVENT_NAME_MAX + 1], long_name[TRACE_EVENT_NAME_MAX + 1];
@@ -1566,8 +1528,7 @@ TEST(closed_log_holds_attributes_types_status_and_events,
 	CHECK_EQ(size, 1234);
 
 	trace_event_id_t ids[] = {early, unused, late, through, empty};
-	const char *names[] = {"early", "never used", "opened after the start", long_name,
-			       ""};
+	const char *names[] = {"early", "never used", "opened after the start", long_name, ""};
 	for (size_t i = 0; i < 5; i++) {
 		CHECK_OK(posix_trace_eventid_get_name(log, ids[i], name));
 		CHECK_STR_EQ(name, names[i]);
@@ -1616,8 +1577,7 @@ static void *emit_in_thread(void *arg)
 TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	static unsigned char data[8000];
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 5000));
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
@@ -1667,8 +1627,7 @@ TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11", NEEDS_KEEPER
 TEST(unclosed_log_has_what_was_flushed, "LOG-39 STATUS-27 OPEN-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -1710,8 +1669,7 @@ static struct timespec long_ago(int fd)
 TEST(writing_marks_the_file_times, "LOG-40", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	struct stat st;
@@ -1773,8 +1731,7 @@ TEST(loss_in_a_loop_stream_shows_in_the_log,
 	CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 }
 
-TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote,
-     "LOG-17 LOG-19 LOG-43 EXT-02")
+TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-19 LOG-43 EXT-02")
 {
 	int ends[2];
 	open_pipe(ends, 0);
@@ -1873,8 +1830,7 @@ TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-02 CLEAR-04", NEED
 		}
 		emit_run(before, 0, 10, 100);
 		/* Full and stopped by now if the log is UNTIL_FULL. */
-		bool is_running =
-			ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING;
+		bool is_running = ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING;
 		CHECK_EQ(is_running, policies[i] != POSIX_TRACE_UNTIL_FULL);
 		ts_clear(trid);
 		struct ts_events so_far = events_so_far(fd);
@@ -1910,8 +1866,7 @@ TEST(clear_leaves_what_a_pipe_has_taken, "CLEAR-12", NEEDS_KEEPER)
 	struct drain drain = {0};
 	open_pipe(ends, 0);
 	drain_start(&drain, ends[0], sink);
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 	ts_start(trid);
 	emit_run(id, 0, 10, 100);
@@ -1945,14 +1900,12 @@ TEST(clear_waits_for_a_flush, "CLEAR-14", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	struct drain drain = {0};
 	open_pipe(ends, 0);
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 	ts_start(trid);
 	emit_run(id, 0, 1000, 300);
 	pthread_t flusher = ts_thread(run_flush, &trid);
-	CHECK_WITHIN(20000,
-		     ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	pthread_t clearer = ts_thread(run_clear, &trid);
 	close(ends[1]);
 	drain_start(&drain, ends[0], sink);
@@ -1978,8 +1931,7 @@ struct logging_arg {
 
 static void control_and_freeze(const struct logging_arg *arg)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_FLUSH, arg->stream_bytes, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, arg->stream_bytes, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, arg->fd);
 	ts_start(trid);
@@ -2014,8 +1966,7 @@ TEST(flush_stream_flushes_within_a_second, "POLICY-23", NEEDS_KEEPER)
 	/* A machine under load may be late; it is not late every time. */
 	for (int attempt = 0; attempt < 4; attempt++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		CHECK_WITHIN(20000, count_so_far(fd, POSIX_TRACE_START) == 1);
@@ -2038,8 +1989,7 @@ TEST(flush_stream_flushes_at_half_full, "POLICY-23 POLICY-22", NEEDS_KEEPER)
 	int64_t took = 0;
 	for (int attempt = 0; attempt < 4; attempt++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		int64_t before = harness_now_ns();
@@ -2064,8 +2014,7 @@ TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19", NEEDS_KEEPER
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	/* In portions below half of the stream, each given time to be flushed. */
@@ -2075,8 +2024,7 @@ TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19", NEEDS_KEEPER
 		number += 3000;
 		CHECK_WITHIN(20000, counts_of(trid).pt_stream_bytes < 400 * KIB);
 	}
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 0, number - 1);
@@ -2097,8 +2045,7 @@ TEST(flush_stream_that_overruns_stops_and_restarts_itself,
 	ts_start(trid);
 	/* Nobody reads: the keeper is stuck, the stream fills up. */
 	uint32_t number = ts_flood(64 * KIB, id, 100, 0);
-	CHECK_WITHIN(20000,
-		     ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	struct posix_trace_status_info status;
 	/* Room may have come free between the two. */
 	number = ts_flood(64 * KIB, id, 100, number);
@@ -2140,9 +2087,8 @@ TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 S
 	ts_start(trid);
 	/* More than pipe and stream hold together. */
 	uint32_t number = ts_flood(64 * KIB, id, 100, 0);
-	CHECK_WITHIN(20000,
-		     (number = ts_flood(64 * KIB, id, 100, number),
-		      ts_status(trid).posix_stream_full_status == POSIX_TRACE_FULL));
+	CHECK_WITHIN(20000, (number = ts_flood(64 * KIB, id, 100, number),
+			     ts_status(trid).posix_stream_full_status == POSIX_TRACE_FULL));
 	struct drain drain = {0};
 	drain_start(&drain, ends[0], sink);
 	CHECK_WITHIN(20000, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
@@ -2211,8 +2157,7 @@ TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11", NEEDS_KEEP
 	uint32_t ends[2];
 	int fds[2];
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr =
-			log_attr(policies[i], 64 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_attr_t attr = log_attr(policies[i], 64 * KIB, POSIX_TRACE_APPEND, 0);
 		fds[i] = ts_temp_file();
 		trids[i] = ts_create_log(0, &attr, fds[i]);
 		ts_start(trids[i]);
@@ -2258,8 +2203,7 @@ TEST(each_flush_has_its_pair_of_markers,
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_flush(trid);
 	ts_start(trid);
@@ -2274,12 +2218,11 @@ TEST(each_flush_has_its_pair_of_markers,
 	ts_start(trid);
 	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(fd);
-	ts_expect_ids(&events, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP,
-		      POSIX_TRACE_START, id, POSIX_TRACE_FLUSH_START,
-		      POSIX_TRACE_FLUSH_STOP, id, POSIX_TRACE_FLUSH_START,
-		      POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_STOP, POSIX_TRACE_FLUSH_START,
-		      POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START, POSIX_TRACE_STOP,
-		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+	ts_expect_ids(&events, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START,
+		      id, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, id,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_STOP,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START,
+		      POSIX_TRACE_STOP, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
 	ts_expect_sorted(&events);
 	/* The clock of events is exact to 10 microseconds. */
 	CHECK_GE(time_at(&events, 4), before - 20000);
@@ -2300,8 +2243,7 @@ TEST(each_flush_has_its_pair_of_markers,
 	}
 }
 
-TEST(markers_of_automatic_flushes_are_nobodys, "SYSEVENT-22 SYSEVENT-23 POLICY-22",
-     NEEDS_KEEPER)
+TEST(markers_of_automatic_flushes_are_nobodys, "SYSEVENT-22 SYSEVENT-23 POLICY-22", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2331,8 +2273,7 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	count_signals(SIGXFSZ);
 	ts_start(trid);
@@ -2341,8 +2282,7 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25", NEEDS_KEEPER)
 	for (int i = 0; i < 1000; i++)
 		CHECK_EQ(posix_trace_flush(trid), EFBIG);
 	limit_file_size(RLIM_INFINITY);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_flush(trid);
 	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(fd);
@@ -2358,11 +2298,9 @@ TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
-	trace_event_set_t set =
-		ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+	trace_event_set_t set = ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_start(trid);
 	ts_emit(id, 0);
@@ -2376,13 +2314,11 @@ TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
  * Status of logs, shutdown
  */
 
-TEST(log_reports_losses_that_were_polled_before, "STATUS-22 STATUS-24 STATUS-14",
-     NEEDS_KEEPER)
+TEST(log_reports_losses_that_were_polled_before, "STATUS-22 STATUS-24 STATUS-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	ts_flood(64 * KIB, id, 100, 0);
@@ -2422,8 +2358,7 @@ TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	count_signals(SIGXFSZ);
 	ts_start(trid);
@@ -2442,12 +2377,10 @@ TEST(shutdown_flushes_and_closes_the_log, "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 L
      NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_FLUSH};
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
 	for (size_t i = 0; i < 3; i++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(policies[i], 256 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_attr_t attr = log_attr(policies[i], 256 * KIB, POSIX_TRACE_APPEND, 0);
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		emit_run(id, 0, 500, 100);
@@ -2469,8 +2402,7 @@ TEST(without_descriptors_the_log_is_dealt_with_all_the_same,
      "LOG-13 CLEAR-10 SHUTDOWN-01 SHUTDOWN-07", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	struct rlimit old, none;

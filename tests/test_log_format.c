@@ -5,8 +5,7 @@
 #include "lib/base/crc32c.h"
 
 static const char *const policy_names[] = {"", "LOOP", "UNTIL_FULL", "", "APPEND"};
-static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-			       POSIX_TRACE_APPEND};
+static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND};
 
 static off_t size_of(int fd)
 {
@@ -136,15 +135,13 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 			CHECK_EQ(s.info.posix_pid, 103);
 			CHECK_EQ((uint64_t)s.info.posix_thread_id, 0x7f0000000003);
 			CHECK_EQ((uintptr_t)s.info.posix_prog_address, 0x40100a);
-			CHECK_EQ(s.info.posix_truncation_status,
-				 POSIX_TRACE_NOT_TRUNCATED);
+			CHECK_EQ(s.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 			CHECK_EQ(seen_ns(&s), 100);
 			CHECK_EQ(s.len, 3);
 			CHECK_MEM_EQ(s.data, "abc", 3);
 			CHECK(next_seen(l, &s));
 			CHECK_EQ(s.info.posix_event_id, 11);
-			CHECK_EQ(s.info.posix_truncation_status,
-				 POSIX_TRACE_TRUNCATED_RECORD);
+			CHECK_EQ(s.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_RECORD);
 			CHECK_EQ(s.len, sizeof(big));
 			CHECK_MEM_EQ(s.data, big, sizeof(big));
 			CHECK(next_seen(l, &s));
@@ -234,8 +231,7 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 
 					run_event(&runs[t],
 						  (int64_t)(n * 1000 +
-							    (n * (uint64_t)(t * 7919)) %
-								    1000),
+							    (n * (uint64_t)(t * 7919)) % 1000),
 						  10, &n, sizeof(n));
 				}
 			}
@@ -295,8 +291,7 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 	}
 }
 
-TEST(names_come_back_in_order,
-     "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-20 EVENTID-24")
+TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-20 EVENTID-24")
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct ptrc_log_stream *l;
@@ -364,8 +359,7 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 		run_begin(&r, 1, 1);
 		run_numbers(&m, &r, 5, 0);
 		CHECK_OK(maker_flush(&m, &r, 1));
-		m.h->status |=
-			PTRC_ST_FULL | PTRC_ST_EVER_OVERRUN | (uint64_t)ENOSPC << 32;
+		m.h->status |= PTRC_ST_FULL | PTRC_ST_EVER_OVERRUN | (uint64_t)ENOSPC << 32;
 		m.h->lost_events = 17;
 		maker_close(&m);
 		l = log_open(fd);
@@ -480,8 +474,7 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 
 				if (size > limit)
 					continue;
-				NOTE("limit %zu, %zu events of %zu", limit,
-				     flush_events[b], size);
+				NOTE("limit %zu, %zu events of %zu", limit, flush_events[b], size);
 				maker_open(&m, fd, POSIX_TRACE_LOOP, limit);
 				while (m.next < total) {
 					run_begin(&r, 1, 1);
@@ -789,8 +782,7 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 
 TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 {
-	static const unsigned before[] = {1, 10, 2},
-			      after[] = {1, 10, 2, 6, 7, 6, 1, 10, 2};
+	static const unsigned before[] = {1, 10, 2}, after[] = {1, 10, 2, 6, 7, 6, 1, 10, 2};
 	struct ptrc_log_stream *l;
 	struct maker_run r, k;
 	struct maker m;
@@ -911,9 +903,7 @@ TEST(another_writer_goes_on, "LOG-39")
 				run_free(&r);
 				/* It dies in the middle of a packet. */
 				if (policies[i] != POSIX_TRACE_LOOP)
-					CHECK_EQ(
-						pwrite(fd, "PTPK, torn", 10, size_of(fd)),
-						10);
+					CHECK_EQ(pwrite(fd, "PTPK, torn", 10, size_of(fd)), 10);
 				ptrc_log_writer_free(&m.w);
 				CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, true));
 			}

@@ -20,8 +20,8 @@ struct sample {
 
 static uint64_t digest(const struct seen *s)
 {
-	uint64_t n = s->info.posix_event_id == 10 && s->len >= 8 ? seen_number(s)
-								 : (uint64_t)seen_ns(s);
+	uint64_t n =
+		s->info.posix_event_id == 10 && s->len >= 8 ? seen_number(s) : (uint64_t)seen_ns(s);
 
 	return (uint64_t)s->info.posix_event_id << 48 | (n & 0xffffffffffff);
 }
@@ -175,8 +175,7 @@ TEST_TIMEOUT(any_bit_flipped, "OPEN-15 OPEN-03", 240)
 			uint8_t byte = p.bytes[bit / 8] ^ (uint8_t)(1 << bit % 8);
 			long count;
 
-			if (bit / 8 > 128 &&
-			    bit % 3) /* head: all; else some in each byte */
+			if (bit / 8 > 128 && bit % 3) /* head: all; else some in each byte */
 				continue;
 			CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)(bit / 8)), 1);
 			count = check_remains(&p);
@@ -236,22 +235,18 @@ TEST_TIMEOUT(forged_with_right_checksums, "OPEN-15", 240)
 			memcpy(copy, p.bytes, p.size);
 			for (uint64_t k = rnd(3); k < 3; k++) {
 				static const uint64_t values[] = {
-					0,	   1,	       8,
-					0x7f,	   0xff,       0x8000,
-					0xffff,	   0x7fffffff, 0xffffffff,
-					INT64_MAX, UINT64_MAX, UINT64_MAX - 63};
+					0,	    1,	       8,	   0x7f,
+					0xff,	    0x8000,    0xffff,	   0x7fffffff,
+					0xffffffff, INT64_MAX, UINT64_MAX, UINT64_MAX - 63};
 				size_t offset = offsets[rnd(count)], at;
-				uint64_t value =
-					rnd(2) ? values[rnd(12)] : rnd(UINT64_MAX);
+				uint64_t value = rnd(2) ? values[rnd(12)] : rnd(UINT64_MAX);
 				size_t width = (size_t)1 << rnd(4);
 
 				memcpy(&h, copy + offset, sizeof(h));
 				if (rnd(3) == 0)
 					at = rnd(56);
 				else
-					at = 64 + rnd(h.length < 2048 && h.length
-							      ? h.length
-							      : 64);
+					at = 64 + rnd(h.length < 2048 && h.length ? h.length : 64);
 				if (offset + at + width > p.size)
 					continue;
 				memcpy(copy + offset + at, &value, width);
@@ -351,8 +346,8 @@ TEST(headers_that_lie_keep_no_open_busy, "OPEN-15")
 						.log_id = m.h->id,
 						.seq = 1,
 						.payload_crc = 1};
-		p[i].header_crc = ptrc_crc32c(
-			0, &p[i], offsetof(struct ptrc_log_packet, header_crc));
+		p[i].header_crc =
+			ptrc_crc32c(0, &p[i], offsetof(struct ptrc_log_packet, header_crc));
 	}
 	CHECK_EQ(pwrite(m.fd, p, BYTES, st.st_size), BYTES);
 	l = log_open(m.fd);
@@ -410,8 +405,7 @@ TEST(damage_of_a_slice_in_a_ring, "OPEN-15")
 		CHECK_GT(check_remains(&p), last);
 		last = check_remains(&p);
 		CHECK_LT(last, p.count);
-		CHECK_EQ(pwrite(p.fd, p.bytes + at + 64 + 50, 1, (off_t)(at + 64 + 50)),
-			 1);
+		CHECK_EQ(pwrite(p.fd, p.bytes + at + 64 + 50, 1, (off_t)(at + 64 + 50)), 1);
 	}
 	CHECK_GT(last, 20);
 	CHECK_EQ(check_remains(&p), p.count);

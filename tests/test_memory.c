@@ -32,8 +32,7 @@ static void run_in_small_shm(const char *helper)
 {
 	pid_t pid;
 
-	if (!enter_mount_namespace() ||
-	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
+	if (!enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
 		SKIP("cannot mount a small /dev/shm");
 	pid = harness_fork();
 	if (pid == 0)
@@ -104,8 +103,7 @@ HELPER(names_in_small_shm)
 	return 0;
 }
 
-TEST(names_without_memory_and_descriptors_are_the_unnamed_one, "EVENTID-07 ERRORS-11",
-     NEEDS_EXEC)
+TEST(names_without_memory_and_descriptors_are_the_unnamed_one, "EVENTID-07 ERRORS-11", NEEDS_EXEC)
 {
 	run_in_small_shm("names_in_small_shm");
 }
@@ -161,11 +159,10 @@ static void expect_sorted_entries(struct ptrc_stream_header *h)
 		CHECK_LT(e->counter, e->due);
 		if (last) {
 			CHECK_LE(last->due, e->counter + 1);
-			reached =
-				last->ns + (int64_t)((unsigned __int128)(last->due - 1 -
-									 last->counter) *
-							     last->mult >>
-						     32);
+			reached = last->ns +
+				  (int64_t)((unsigned __int128)(last->due - 1 - last->counter) *
+						    last->mult >>
+					    32);
 			CHECK_LE(reached, e->ns);
 		}
 		last = e;
@@ -212,8 +209,7 @@ static void record_by_a_full_clock(bool is_held)
 		/* One that is not dead, and does not go on. */
 		if (is_held)
 			atomic_store(&h->clock_word,
-				     entry_count(h) << 32 |
-					     (uint32_t)atomic_load(&holder));
+				     entry_count(h) << 32 | (uint32_t)atomic_load(&holder));
 		append_entry(h);
 		if (i % 10 == 0) {
 			ts_stop(trid);
@@ -234,8 +230,7 @@ static void record_by_a_full_clock(bool is_held)
 	CHECK_GT(entry_count(h) * sizeof(struct ptrc_clock_entry),
 		 PAGE - sizeof(struct ptrc_clock_entry));
 	expect_sorted_entries(h);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	expect_numbered(trid, id, number);
 	ts_shutdown(trid);
 }
@@ -254,14 +249,13 @@ HELPER(held_clock_in_small_shm)
 	return 0;
 }
 
-TEST(events_are_kept_when_the_clock_gets_no_more_memory, "EVENT-01 EVENT-16 GETNEXT-03",
-     NEEDS_EXEC)
+TEST(events_are_kept_when_the_clock_gets_no_more_memory, "EVENT-01 EVENT-16 GETNEXT-03", NEEDS_EXEC)
 {
 	run_in_small_shm("clock_in_small_shm");
 }
 
-TEST(an_appender_that_stops_without_memory_holds_nobody_back,
-     "EVENT-18 EVENT-23 GETNEXT-03", NEEDS_EXEC)
+TEST(an_appender_that_stops_without_memory_holds_nobody_back, "EVENT-18 EVENT-23 GETNEXT-03",
+     NEEDS_EXEC)
 {
 	run_in_small_shm("held_clock_in_small_shm");
 }
@@ -282,8 +276,7 @@ enum memory { ENOUGH, RESERVED, GROWING };
 
 static void give_memory(int fd, bool is_enough)
 {
-	CHECK_SYS(ftruncate(
-		fd, (off_t)(PTRC_STREAM_CLOCK_OFFSET + (is_enough ? 8 : 1) * PAGE)));
+	CHECK_SYS(ftruncate(fd, (off_t)(PTRC_STREAM_CLOCK_OFFSET + (is_enough ? 8 : 1) * PAGE)));
 }
 
 /* A clock of its own. */
@@ -293,14 +286,12 @@ static struct ptrc_stream_header *make_clock(int fd)
 	void *map;
 
 	give_memory(fd, false);
-	map = mmap(NULL, PTRC_STREAM_SLOT_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		   0);
+	map = mmap(NULL, PTRC_STREAM_SLOT_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(map != MAP_FAILED);
 	h = (struct ptrc_stream_header *)map;
 	ptrc_clock_init(h);
 	/* To where the next page begins. */
-	for (int i = 0;
-	     i < ENTRIES && entry_count(h) < PAGE / sizeof(struct ptrc_clock_entry) - 1;
+	for (int i = 0; i < ENTRIES && entry_count(h) < PAGE / sizeof(struct ptrc_clock_entry) - 1;
 	     i++)
 		append_entry(h);
 	expect_sorted_entries(h);
@@ -432,8 +423,7 @@ static void overtake_everywhere(enum memory memory, uint32_t stride)
 	overtaken.fd = CHECK_SYS(memfd_create("clock", MFD_CLOEXEC));
 	overtaken.h = make_clock(overtaken.fd);
 	memcpy(begin_header, (void *)overtaken.h, sizeof(begin_header));
-	memcpy(begin_entries, (void *)ptrc_stream_clock(overtaken.h),
-	       sizeof(begin_entries));
+	memcpy(begin_entries, (void *)ptrc_stream_clock(overtaken.h), sizeof(begin_entries));
 	CHECK_SYS(sem_init(&overtaken.asked, 0, 0));
 	CHECK_SYS(sem_init(&overtaken.answered, 0, 0));
 	thread = ts_thread(overtake, NULL);
@@ -538,15 +528,13 @@ HELPER(chunks_in_small_shm)
 	return 0;
 }
 
-TEST(newest_events_are_kept_when_there_is_no_memory_for_chunks, "POLICY-13 POLICY-14",
-     NEEDS_EXEC)
+TEST(newest_events_are_kept_when_there_is_no_memory_for_chunks, "POLICY-13 POLICY-14", NEEDS_EXEC)
 {
 	run_in_small_shm("chunks_in_small_shm");
 }
 
 /* Chunks that have ever been used; the last of those whose owners are gone. */
-static uint32_t used_chunks(struct ptrc_stream_header *h, uint32_t *partial,
-			    uint32_t *partials)
+static uint32_t used_chunks(struct ptrc_stream_header *h, uint32_t *partial, uint32_t *partials)
 {
 	uint32_t used = 0;
 

@@ -127,8 +127,7 @@ TEST(full_table_gives_the_unnamed_event, "EVENTID-07 EVENTID-08")
 		number_name(name, i);
 		CHECK_EQ(register_name(&n, name), 10 + i);
 	}
-	NOTE("1023 names registered and found: %d us",
-	     (int)((harness_now_ns() - start) / 1000));
+	NOTE("1023 names registered and found: %d us", (int)((harness_now_ns() - start) / 1000));
 	CHECK_EQ(ptrc_names_count(&n), 1023);
 	CHECK_EQ(ptrc_names_get(&n, 1033, name), EINVAL);
 	ptrc_names_unmap(&n);
@@ -263,8 +262,7 @@ TEST(racing_threads_and_processes_agree, "EVENTID-02 EVENTID-29 GEN-01")
 
 			for (int t = 0; t < 4; t++) {
 				racers[t].n = &n;
-				CHECK_OK(pthread_create(&threads[t], NULL, race,
-							&racers[t]));
+				CHECK_OK(pthread_create(&threads[t], NULL, race, &racers[t]));
 			}
 			for (int t = 0; t < 4; t++) {
 				CHECK_OK(pthread_join(threads[t], NULL));

@@ -111,8 +111,7 @@ static void bear_in_another_pid_namespace(void)
 TEST(child_in_another_pid_namespace_records_nothing, "FORK-01")
 {
 	trace_attr_t attr = inherited_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create_running(0, &attr),
-		   other = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr), other = ts_create_running(0, &attr);
 	trace_event_id_t id = ts_id("namespace");
 
 	emit_around(id, bear_in_another_pid_namespace, 2);
@@ -262,8 +261,7 @@ TEST(log_of_who_bears_in_another_time_namespace_is_refused, "CREATE-14")
 		trace_id_t trid = 0;
 
 		bear_in_another_time();
-		CHECK_EQ(posix_trace_create_withlog(0, &attr, ts_temp_file(), &trid),
-			 EPERM);
+		CHECK_EQ(posix_trace_create_withlog(0, &attr, ts_temp_file(), &trid), EPERM);
 		CHECK_EQ(trid, 0);
 		exit(0);
 	}

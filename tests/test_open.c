@@ -24,12 +24,11 @@ struct growth {
 
 /* A closed log of `portions' flushes of `each' numbered events of len bytes, of two types
  * in turn; growth may be null. */
-static int make_log(int log_policy, size_t log_bytes, int portions, uint32_t each,
-		    size_t len, struct growth *growth)
+static int make_log(int log_policy, size_t log_bytes, int portions, uint32_t each, size_t len,
+		    struct growth *growth)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, log_policy, log_bytes);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, log_policy, log_bytes);
 	trace_event_id_t ids[2] = {ts_id("even event"), ts_id("odd event")};
 	uint32_t number = 0;
 
@@ -109,8 +108,7 @@ TEST(log_opens_at_its_oldest_event, "OPEN-01 OPEN-18 GETNEXT-08", NEEDS_KEEPER)
 	CHECK_EQ(events.count, 502);
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 	for (uint32_t i = 0; i < 500; i++) {
-		CHECK_EQ(id_at(&events, i + 1),
-			 ts_id(i % 2 ? "odd event" : "even event"));
+		CHECK_EQ(id_at(&events, i + 1), ts_id(i % 2 ? "odd event" : "even event"));
 		CHECK_EQ(ts_number(&events.at[i + 1]), i);
 	}
 	CHECK_EQ(id_at(&events, 501), POSIX_TRACE_STOP);
@@ -130,8 +128,7 @@ TEST(log_opens_at_its_oldest_event, "OPEN-01 OPEN-18 GETNEXT-08", NEEDS_KEEPER)
 	ts_close_log(trid);
 }
 
-TEST(opened_log_works_with_its_functions, "OPEN-02 ATTRGET-02 STATUS-01 STATUS-23",
-     NEEDS_KEEPER)
+TEST(opened_log_works_with_its_functions, "OPEN-02 ATTRGET-02 STATUS-01 STATUS-23", NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	trace_id_t trid = ts_open_log(fd);
@@ -155,8 +152,7 @@ TEST(opened_log_works_with_its_functions, "OPEN-02 ATTRGET-02 STATUS-01 STATUS-2
 	CHECK_STR_EQ(name, "a log to be read");
 	CHECK_OK(posix_trace_get_status(trid, &status));
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
-	CHECK_OK(posix_trace_getnext_event(trid, &info, name, sizeof(name), &len,
-					   &unavailable));
+	CHECK_OK(posix_trace_getnext_event(trid, &info, name, sizeof(name), &len, &unavailable));
 	CHECK_EQ(unavailable, 0);
 	CHECK_OK(posix_trace_rewind(trid));
 	CHECK_OK(posix_trace_close(trid));
@@ -186,8 +182,7 @@ TEST(functions_for_active_streams_refuse_a_log,
 	CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET), EINVAL);
 	CHECK_EQ(posix_trace_trid_eventid_open(trid, "name", &id), EINVAL);
 	CHECK_EQ(id, 4711);
-	CHECK_EQ(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
-					      &unavailable),
+	CHECK_EQ(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable),
 		 EINVAL);
 	CHECK_NE(unavailable, 0);
 	CHECK_EQ(len, 0);
@@ -552,8 +547,7 @@ HELPER(analyze)
 	return 0;
 }
 
-TEST(unrelated_process_reads_the_log_later, "OPEN-12 LOG-41 GEN-12 EVENTID-27",
-     NEEDS_KEEPER)
+TEST(unrelated_process_reads_the_log_later, "OPEN-12 LOG-41 GEN-12 EVENTID-27", NEEDS_KEEPER)
 {
 	int ends[2];
 	CHECK_SYS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
@@ -616,8 +610,8 @@ TEST(time_limit_of_a_log_is_ignored, "GETNEXT-14 GETNEXT-08", NEEDS_KEEPER)
 	int unavailable = -1;
 
 	for (int i = 0; i < 4; i++) {
-		CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data),
-							&len, &unavailable, times[i]));
+		CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
+							&unavailable, times[i]));
 		CHECK_EQ(unavailable, 0);
 	}
 	struct ts_events rest = ts_read_log(trid);
@@ -625,8 +619,8 @@ TEST(time_limit_of_a_log_is_ignored, "GETNEXT-14 GETNEXT-08", NEEDS_KEEPER)
 	int64_t before = harness_now_ns();
 	for (int i = 0; i < 4; i++) {
 		unavailable = 0;
-		CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data),
-							&len, &unavailable, times[i]));
+		CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
+							&unavailable, times[i]));
 		CHECK_NE(unavailable, 0);
 		CHECK_EQ(len, 0);
 	}
@@ -640,8 +634,7 @@ TEST(small_buffers_truncate_on_reading,
      NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	struct posix_trace_event_info info;
 	unsigned char data[101];
@@ -677,12 +670,9 @@ TEST(small_buffers_truncate_on_reading,
 	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 	CHECK_EQ(len, 0);
 	/* Errors take nothing. */
-	CHECK_EQ(posix_trace_getnext_event(trid, NULL, data, 50, &len, &unavailable),
-		 EINVAL);
-	CHECK_EQ(posix_trace_getnext_event(trid, &info, NULL, 50, &len, &unavailable),
-		 EINVAL);
-	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, 50, NULL, &unavailable),
-		 EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, NULL, data, 50, &len, &unavailable), EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, &info, NULL, 50, &len, &unavailable), EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, 50, NULL, &unavailable), EINVAL);
 	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, 50, &len, NULL), EINVAL);
 	CHECK_OK(posix_trace_getnext_event(trid, &info, NULL, 0, &len, &unavailable));
 	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
@@ -896,8 +886,7 @@ TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120, NEEDS_KEEPER)
 			random ^= random << 13;
 			random ^= random >> 7;
 			random ^= random << 17;
-			size_t at = (size_t)(random % bytes),
-			       to = (size_t)(random >> 32) % bytes;
+			size_t at = (size_t)(random % bytes), to = (size_t)(random >> 32) % bytes;
 			size_t run = 1 + (size_t)(random >> 20) % 64;
 			if (run > bytes - at)
 				run = bytes - at;
@@ -908,13 +897,11 @@ TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120, NEEDS_KEEPER)
 				break;
 			case 1:
 				/* A part of the log in the place of another. */
-				memmove(damaged + at, data + to,
-					bytes - (at > to ? at : to));
+				memmove(damaged + at, data + to, bytes - (at > to ? at : to));
 				break;
 			case 2:
 				/* Something missing in the middle. */
-				memmove(damaged + at, damaged + at + run,
-					bytes - at - run);
+				memmove(damaged + at, damaged + at + run, bytes - at - run);
 				len -= run;
 				break;
 			case 3:
@@ -923,8 +910,7 @@ TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120, NEEDS_KEEPER)
 				len = 2 * bytes - at;
 				break;
 			default:
-				for (size_t i = at; i < bytes;
-				     i += 1 + (random >> 50) % 997)
+				for (size_t i = at; i < bytes; i += 1 + (random >> 50) % 997)
 					damaged[i] = (unsigned char)(random >> i % 50);
 				break;
 			}
@@ -952,8 +938,7 @@ TEST(garbage_behind_a_closed_log_is_no_matter, "OPEN-15", NEEDS_KEEPER)
 	struct ts_events good = ts_log_events(fd);
 	char garbage[5000];
 	memset(garbage, 0x5c, sizeof(garbage));
-	CHECK_EQ(pwrite(fd, garbage, sizeof(garbage), ts_file_size(fd)),
-		 (ssize_t)sizeof(garbage));
+	CHECK_EQ(pwrite(fd, garbage, sizeof(garbage), ts_file_size(fd)), (ssize_t)sizeof(garbage));
 	CHECK_EQ(read_damaged(fd, &good), (ssize_t)good.count);
 }
 

@@ -82,8 +82,7 @@ TEST(the_inheritance_policy_is_kept, "POLICY-01 POLICY-02 POLICY-03")
 
 TEST(the_log_full_policy_is_kept, "POLICY-04 POLICY-05 POLICY-06")
 {
-	static const int valid[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND,
-				    POSIX_TRACE_LOOP};
+	static const int valid[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND, POSIX_TRACE_LOOP};
 	static const int invalid[] = {POSIX_TRACE_FLUSH, 0, 5, -1, INT_MAX, INT_MIN};
 	trace_attr_t attr;
 	int policy = -1;
@@ -96,8 +95,7 @@ TEST(the_log_full_policy_is_kept, "POLICY-04 POLICY-05 POLICY-06")
 		CHECK_OK(posix_trace_attr_getlogfullpolicy(&attr, &policy));
 		CHECK_EQ(policy, valid[v]);
 		for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++) {
-			CHECK_EQ(posix_trace_attr_setlogfullpolicy(&attr, invalid[i]),
-				 EINVAL);
+			CHECK_EQ(posix_trace_attr_setlogfullpolicy(&attr, invalid[i]), EINVAL);
 			CHECK_OK(posix_trace_attr_getlogfullpolicy(&attr, &policy));
 			CHECK_EQ(policy, valid[v]);
 		}
@@ -106,8 +104,7 @@ TEST(the_log_full_policy_is_kept, "POLICY-04 POLICY-05 POLICY-06")
 
 TEST(the_stream_full_policy_is_kept, "POLICY-07 POLICY-08 POLICY-10")
 {
-	static const int valid[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH,
-				    POSIX_TRACE_LOOP};
+	static const int valid[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH, POSIX_TRACE_LOOP};
 	static const int invalid[] = {POSIX_TRACE_APPEND, 0, 5, -1, INT_MAX, INT_MIN};
 	trace_attr_t attr;
 	int policy = -1;
@@ -120,8 +117,7 @@ TEST(the_stream_full_policy_is_kept, "POLICY-07 POLICY-08 POLICY-10")
 		CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &policy));
 		CHECK_EQ(policy, valid[v]);
 		for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++) {
-			CHECK_EQ(posix_trace_attr_setstreamfullpolicy(&attr, invalid[i]),
-				 EINVAL);
+			CHECK_EQ(posix_trace_attr_setstreamfullpolicy(&attr, invalid[i]), EINVAL);
 			CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &policy));
 			CHECK_EQ(policy, valid[v]);
 		}
@@ -138,8 +134,7 @@ static int stream_policy_of(trace_id_t trid)
 	return policy;
 }
 
-TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-26",
-     NEEDS_KEEPER)
+TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-26", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(0, STREAM_BYTES, 0);
 	trace_id_t plain = ts_create(0, &attr);
@@ -158,14 +153,12 @@ TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-2
 	/* Not only by name. */
 	ts_start(plain);
 	ts_flood(STREAM_BYTES, POSIX_TRACE_UNNAMED_USEREVENT, 1000, 0);
-	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 }
 
 TEST(a_policy_set_for_a_logged_stream_is_honoured, "POLICY-11 POLICY-26", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_FLUSH};
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
 
 	for (size_t i = 0; i < 3; i++) {
 		trace_attr_t attr = ts_attr(policies[i], STREAM_BYTES, 0);
@@ -175,9 +168,8 @@ TEST(a_policy_set_for_a_logged_stream_is_honoured, "POLICY-11 POLICY-26", NEEDS_
 			ts_start(trid);
 			ts_flood(STREAM_BYTES, POSIX_TRACE_UNNAMED_USEREVENT, 1000, 0);
 			ts_expect_status(trid,
-					 policies[i] == POSIX_TRACE_LOOP
-						 ? POSIX_TRACE_RUNNING
-						 : POSIX_TRACE_SUSPENDED,
+					 policies[i] == POSIX_TRACE_LOOP ? POSIX_TRACE_RUNNING
+									 : POSIX_TRACE_SUSPENDED,
 					 POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 		}
 	}
@@ -199,8 +191,7 @@ TEST(a_stream_reports_its_policies, "POLICY-26")
 	static const int stream_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	static const int log_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 					   POSIX_TRACE_APPEND};
-	static const int inheritance[] = {POSIX_TRACE_CLOSE_FOR_CHILD,
-					  POSIX_TRACE_INHERITED};
+	static const int inheritance[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
 
 	for (size_t i = 0; i < 12; i++) {
 		trace_attr_t attr = ts_attr(stream_policies[i % 2], 8192, 0), got;
@@ -236,8 +227,8 @@ static trace_id_t create_loop(const trace_attr_t *attr)
 
 /* What a LOOP stream holds after a gap: OVERFLOW, RESUME, and without a gap the newest
  * up to `next' - 1, as many as are guaranteed. The number of the first. */
-static uint32_t expect_window(const struct ts_events *all, trace_event_id_t id,
-			      uint32_t next, size_t at_least)
+static uint32_t expect_window(const struct ts_events *all, trace_event_id_t id, uint32_t next,
+			      size_t at_least)
 {
 	uint32_t first;
 
@@ -291,11 +282,9 @@ TEST(a_loop_stream_never_stops_by_itself, "POLICY-14 STATUS-05")
 	for (uint32_t number = 0; number < count; number++) {
 		emit_bytes(id, number, 100);
 		if (number % 500 == 0)
-			CHECK_EQ(ts_status(trid).posix_stream_status,
-				 POSIX_TRACE_RUNNING);
+			CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
 	}
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 0);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), count - 1);
@@ -334,8 +323,7 @@ TEST(a_loop_stream_read_in_parts_keeps_the_newest, "POLICY-13 POLICY-18")
 			CHECK_GT((int64_t)number, last);
 			/* A gap may only swallow what is out of the window. */
 			if ((int64_t)number > last + 1)
-				CHECK_LE((int64_t)number,
-					 (int64_t)next - (int64_t)window);
+				CHECK_LE((int64_t)number, (int64_t)next - (int64_t)window);
 			last = number;
 			ts_event_free(&event);
 		}
@@ -381,8 +369,7 @@ static void loop_with_threads_in_turn(uint32_t writers)
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, DATA_BYTES);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = create_loop(&attr);
-	uint32_t count =
-		(uint32_t)(8 * guaranteed(&attr, 40) + 2 * stream_bytes / 40 + 3000);
+	uint32_t count = (uint32_t)(8 * guaranteed(&attr, 40) + 2 * stream_bytes / 40 + 3000);
 	struct turn_writer args[8];
 	pthread_t threads[8];
 	sem_t turns[8];
@@ -518,8 +505,7 @@ TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17")
 	trace_event_id_t id = ts_id("event");
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
-		trace_attr_t attr =
-			ts_attr(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);
+		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);
 		trace_id_t trid = ts_create_running(0, &attr);
 		struct posix_trace_status_info status;
 		struct ts_events all;
@@ -530,8 +516,7 @@ TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17")
 			emit_bytes(id, next++, lens[i]);
 			status = ts_status(trid);
 			if (status.posix_stream_status == POSIX_TRACE_RUNNING) {
-				CHECK_EQ(status.posix_stream_full_status,
-					 POSIX_TRACE_NOT_FULL);
+				CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_NOT_FULL);
 				CHECK_EQ(status.posix_stream_overrun_status,
 					 POSIX_TRACE_NO_OVERRUN);
 			}
@@ -573,8 +558,7 @@ TEST(a_full_stream_records_nothing_until_its_stop_was_read,
 	for (;;) {
 		/* All room of the events read so far is free, and yet. */
 		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-				 kept == 0 ? POSIX_TRACE_NO_OVERRUN
-					   : POSIX_TRACE_OVERRUN);
+				 kept == 0 ? POSIX_TRACE_NO_OVERRUN : POSIX_TRACE_OVERRUN);
 		emit_bytes(id, 1000000, 4);
 		event = ts_next(trid);
 		if (event.info.posix_event_id == POSIX_TRACE_STOP)
@@ -588,10 +572,8 @@ TEST(a_full_stream_records_nothing_until_its_stop_was_read,
 	}
 	CHECK_EQ(stop_reason(&event), 1);
 	CHECK(kept == next || kept == next - 1);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_OVERRUN);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 
 	/* START is there at once, with the filter now in force. */
 	CHECK(ts_try_next(trid, &event));
@@ -670,8 +652,7 @@ static void *write_until_told(void *arg)
 	return NULL;
 }
 
-TEST(what_a_full_stream_holds_is_unbroken_for_all_threads,
-     "POLICY-15 POLICY-17 POLICY-21")
+TEST(what_a_full_stream_holds_is_unbroken_for_all_threads, "POLICY-15 POLICY-17 POLICY-21")
 {
 	enum { writers = 3, rounds = 150, stream_bytes = 16384 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 0);
@@ -742,8 +723,7 @@ TEST(no_thread_gets_past_the_first_lost_event, "POLICY-15")
 	}
 	for (uint32_t w = 0; w < writers; w++)
 		ts_join(threads[w]);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	all = ts_read_all(trid);
 	kept = (uint32_t)ts_count(&all, id);
 	CHECK_LT(kept, count);

@@ -95,11 +95,10 @@ static void begin_stream(struct stream *s, pid_t pid, uint32_t flags)
 	CHECK_OK(ptrc_target_names(&s->target, &s->names));
 	s->id = ptrc_shmdir_new_id();
 	ptrc_shmdir_name(name, 's', s->id);
-	CHECK_OK(ptrc_shmdir_create_object(s->target.dirfd, name, s->target.uid, 65536,
-					   65536, &fd));
+	CHECK_OK(
+		ptrc_shmdir_create_object(s->target.dirfd, name, s->target.uid, 65536, 65536, &fd));
 	close(fd);
-	CHECK_OK(ptrc_liveness_take(s->target.dirfd, name, PTRC_LIVE_CONTROLLER,
-				    &s->lock));
+	CHECK_OK(ptrc_liveness_take(s->target.dirfd, name, PTRC_LIVE_CONTROLLER, &s->lock));
 	if (flags & PTRC_PAGE_SLOT_INHERITED)
 		CHECK_OK(ptrc_inherit_announce(s->target.dirfd, s->id));
 	CHECK_OK(ptrc_target_attach(&s->target, s->id, s->names->id, flags));
@@ -443,8 +442,8 @@ HELPER(has_name_ids)
 	return 0;
 }
 
-TEST(names_given_before_the_program_starts_are_its_own,
-     "EVENTID-12 EVENTID-13 EVENTID-31", NEEDS_EXEC)
+TEST(names_given_before_the_program_starts_are_its_own, "EVENTID-12 EVENTID-13 EVENTID-31",
+     NEEDS_EXEC)
 {
 	struct stream s;
 	int hold[2];
@@ -454,8 +453,8 @@ TEST(names_given_before_the_program_starts_are_its_own,
 	pid_t pid = vfork();
 	if (pid == 0) {
 		/* Not by fork: no page is made for it. */
-		execl("/bin/sh", "sh", "-c", "read x; exec \"$0\" \"$@\"",
-		      "/proc/self/exe", (char *)NULL);
+		execl("/bin/sh", "sh", "-c", "read x; exec \"$0\" \"$@\"", "/proc/self/exe",
+		      (char *)NULL);
 		_exit(127);
 	}
 	end_stranger(pid);
@@ -464,8 +463,7 @@ TEST(names_given_before_the_program_starts_are_its_own,
 		close(hold[1]);
 		(void)!read(hold[0], &byte, 1);
 		/* After the exec these must be the ids. */
-		harness_exec("has_name_ids", "beta=11", "alpha=10", "gamma=12",
-			     (char *)NULL);
+		harness_exec("has_name_ids", "beta=11", "alpha=10", "gamma=12", (char *)NULL);
 	}
 	begin_stream(&s, pid, 0);
 	CHECK_EQ(open_name_through(&s, "alpha"), 10);
@@ -552,8 +550,7 @@ TEST(sixty_four_streams_fit_a_process, "CREATE-07 CREATE-08 CREATE-09")
 	end_stranger(pid);
 }
 
-TEST(fork_takes_inherited_streams_along,
-     "FORK-01 FORK-05 FORK-06 FORK-07 FORK-08 POLICY-01")
+TEST(fork_takes_inherited_streams_along, "FORK-01 FORK-05 FORK-06 FORK-07 FORK-08 POLICY-01")
 {
 	struct stream inherited, closed;
 
@@ -723,8 +720,8 @@ TEST(shell_that_is_traced_passes_it_on, "CREATE-23 FORK-22", NEEDS_EXEC)
 	begin_stream(&s, pid, PTRC_PAGE_SLOT_INHERITED);
 	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", path, sizeof(path) - 1));
 	path[len] = '\0';
-	int size = snprintf(command, sizeof(command),
-			    "%s --helper is_traced %s\nexit $?\n", path, text_of(s.id));
+	int size = snprintf(command, sizeof(command), "%s --helper is_traced %s\nexit $?\n", path,
+			    text_of(s.id));
 	CHECK_EQ(write(in[1], command, (size_t)size), size);
 	close(in[1]);
 	CHECK_EXIT(pid, 0);
@@ -738,8 +735,7 @@ HELPER(leave_children)
 	int fd = atoi(argv[1]);
 	char script[256];
 
-	snprintf(script, sizeof(script), "\"$0\" \"$@\"; printf '%%s' $? >&%d; exit 0",
-		 fd);
+	snprintf(script, sizeof(script), "\"$0\" \"$@\"; printf '%%s' $? >&%d; exit 0", fd);
 	char delayed[320];
 	snprintf(delayed, sizeof(delayed), "read x <&%d; %s", fd + 1, script);
 	spawn_shell(delayed, "is_traced", argv[0]);
@@ -800,8 +796,7 @@ TEST(exec_keeps_streams_of_others, "EXEC-01 EXEC-02 EXEC-03 EXEC-04 EXEC-07", NE
 	char byte;
 
 	CHECK_SYS(pipe(go));
-	uint64_t *id = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *id = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		struct stream own;
@@ -838,8 +833,8 @@ HELPER(fresh_names)
 
 TEST(exec_without_streams_begins_anew, "EXEC-03 EVENTID-09", NEEDS_EXEC)
 {
-	uint64_t *names_id = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *names_id =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = harness_fork();
 
 	if (pid == 0) {
@@ -1180,8 +1175,7 @@ TEST(garbage_in_the_directory_does_no_harm, "GEN-05 CREATE-26")
 		make_garbage(dirfd, name, &seed);
 		snprintf(name, sizeof(name), "p.%d.%d", stranger, rand_r(&seed));
 		make_garbage(dirfd, name, &seed);
-		snprintf(name, sizeof(name), "p.%s",
-			 round % 2 ? "" : "99999999999999999999");
+		snprintf(name, sizeof(name), "p.%s", round % 2 ? "" : "99999999999999999999");
 		make_garbage(dirfd, name, &seed);
 		make_garbage(dirfd, "slots", &seed);
 		int err = ptrc_target_open(stranger, &t);
@@ -1225,8 +1219,7 @@ TEST(sweep_removes_the_dead_and_leaves_the_living, "GEN-05 CREATE-12 EXIT-03")
 
 	begin_stream(&s, 0, PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_SELF);
 	ptrc_shmdir_name(stream_name, 's', dead_id);
-	CHECK_OK(ptrc_shmdir_create_object(dirfd, stream_name, geteuid(), 65536, 65536,
-					   &fd));
+	CHECK_OK(ptrc_shmdir_create_object(dirfd, stream_name, geteuid(), 65536, 65536, &fd));
 	CHECK_OK(ptrc_inherit_announce(dirfd, dead_id));
 	CHECK_OK(ptrc_target_attach(&s.target, dead_id, s.names->id, 0));
 	/* Without its magic it may be in the making... */
@@ -1234,8 +1227,7 @@ TEST(sweep_removes_the_dead_and_leaves_the_living, "GEN-05 CREATE-12 EXIT-03")
 	CHECK(has_object('s', dead_id));
 	CHECK(find_slot(dead_id) >= 0);
 	/* ... with it, it had a controller once. */
-	struct ptrc_stream_header *h =
-		mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct ptrc_stream_header *h = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	h->magic = PTRC_STREAM_MAGIC;
 	h->version = PTRC_STREAM_VERSION;
 	h->id = dead_id;
@@ -1308,8 +1300,7 @@ TEST(constructor_and_controller_may_race, "CREATE-23 EVENTID-29", NEEDS_EXEC)
 	for (int i = 0; i < 100; i++) {
 		struct stream s;
 		int go[2];
-		char *argv[] = {(char *)(uintptr_t) "helper",
-				(char *)(uintptr_t) "--helper",
+		char *argv[] = {(char *)(uintptr_t) "helper", (char *)(uintptr_t) "--helper",
 				(char *)(uintptr_t) "wait_and_look", NULL};
 		posix_spawn_file_actions_t actions;
 		pid_t pid;
@@ -1317,8 +1308,7 @@ TEST(constructor_and_controller_may_race, "CREATE-23 EVENTID-29", NEEDS_EXEC)
 		CHECK_SYS(pipe2(go, O_CLOEXEC));
 		posix_spawn_file_actions_init(&actions);
 		posix_spawn_file_actions_adddup2(&actions, go[0], 0);
-		CHECK_OK(posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv,
-				     environ));
+		CHECK_OK(posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ));
 		posix_spawn_file_actions_destroy(&actions);
 		for (volatile int spin = 0; spin < i * 5000; spin++)
 			;
@@ -1419,8 +1409,7 @@ TEST(privileged_image_is_left_alone, "EXEC-13 CREATE-14 CREATE-15")
 #endif
 	if (!private_user_is_on() || getgroups(8, groups) < 1 || groups[0] == getegid())
 		SKIP("needs a second group");
-	ssize_t len =
-		CHECK_SYS(readlink("/proc/self/exe", self_path, sizeof(self_path) - 1));
+	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", self_path, sizeof(self_path) - 1));
 	self_path[len] = '\0';
 	close(CHECK_SYS(mkstemp(path)));
 	snprintf(command, sizeof(command), "cp '%s' %s", self_path, path);
@@ -1504,8 +1493,7 @@ TEST_TIMEOUT(many_processes_leave_nothing, "GEN-04 GEN-05 FORK-20", 120)
 	NOTE("%d entries are left of 700 processes", entries);
 	CHECK_LE(entries, 600);
 	CHECK_OK(ptrc_target_open(0, &t));
-	NOTE("create after 700 killed processes: %d us",
-	     (int)((harness_now_ns() - start) / 1000));
+	NOTE("create after 700 killed processes: %d us", (int)((harness_now_ns() - start) / 1000));
 	start = harness_now_ns();
 	ptrc_target_close(&t);
 	CHECK_OK(ptrc_target_open(0, &t));

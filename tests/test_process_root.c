@@ -47,8 +47,7 @@ static uid_t make_user(void)
 	if (geteuid() != 0)
 		SKIP("needs root");
 	made_uid = 1744830464 + (uid_t)getpid();
-	if (setresuid((uid_t)-1, made_uid, (uid_t)-1) ||
-	    setresuid((uid_t)-1, 0, (uid_t)-1))
+	if (setresuid((uid_t)-1, made_uid, (uid_t)-1) || setresuid((uid_t)-1, 0, (uid_t)-1))
 		SKIP("there are no such users here");
 	atexit(remove_dir);
 	return made_uid;

@@ -77,8 +77,7 @@ TEST(a_stream_as_it_is_and_nothing_is_reset, "GEN-09")
 	for (int i = 0; i < 2; i++) {
 		CHECK_OK(posixtrace_get_process_stream(0, 0, &stream, sizeof(stream)));
 		CHECK_EQ(stream.pt_status.posix_stream_full_status, POSIX_TRACE_FULL);
-		CHECK_EQ(stream.pt_status.posix_stream_overrun_status,
-			 POSIX_TRACE_OVERRUN);
+		CHECK_EQ(stream.pt_status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 		CHECK(stream.pt_lost_events > 0);
 	}
 	CHECK_OK(posix_trace_get_status(trace, &status));
@@ -130,9 +129,8 @@ TEST(a_program_without_the_library_is_told_from_one_with_it, "GEN-09")
 	/* Until the exec it runs this program; what that had goes with it, in any order. */
 	CHECK_EQ(read(exec[0], &byte, 1), 0);
 	close(exec[0]);
-	CHECK_WITHIN(20000,
-		     posixtrace_get_process(child, &process, sizeof(process)) == 0 &&
-			     !process.pt_has_library);
+	CHECK_WITHIN(20000, posixtrace_get_process(child, &process, sizeof(process)) == 0 &&
+				    !process.pt_has_library);
 	CHECK_OK(posix_trace_create(child, NULL, &trace));
 	CHECK_OK(posixtrace_get_process(child, &process, sizeof(process)));
 	CHECK(process.pt_has_page && !process.pt_has_library);

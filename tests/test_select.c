@@ -181,13 +181,11 @@ TEST(numbers_of_every_width, "")
 	const unsigned char ff[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 	const unsigned char up[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
-	CHECK_STR_EQ(decode("u8 a, u16 b, u32 c", ff, 7),
-		     "\"a\":255,\"b\":65535,\"c\":4294967295");
+	CHECK_STR_EQ(decode("u8 a, u16 b, u32 c", ff, 7), "\"a\":255,\"b\":65535,\"c\":4294967295");
 	CHECK_STR_EQ(decode("u64 a", ff, 8), "\"a\":18446744073709551615");
 	CHECK_STR_EQ(decode("i8 a, i16 b, i32 c", ff, 7), "\"a\":-1,\"b\":-1,\"c\":-1");
 	CHECK_STR_EQ(decode("i64 a", ff, 8), "\"a\":-1");
-	CHECK_STR_EQ(decode("u16 a, u16 b, u32 c", up, 8),
-		     "\"a\":513,\"b\":1027,\"c\":134678021");
+	CHECK_STR_EQ(decode("u16 a, u16 b, u32 c", up, 8), "\"a\":513,\"b\":1027,\"c\":134678021");
 	CHECK_STR_EQ(decode("x8 a, x16 b, pad[1], x32 c", up, 8),
 		     "\"a\":\"0x1\",\"b\":\"0x302\",\"c\":\"0x8070605\"");
 	CHECK_STR_EQ(decode("x64 a", up, 8), "\"a\":\"0x807060504030201\"");
@@ -214,8 +212,7 @@ TEST(texts_and_bytes, "")
 {
 	CHECK_STR_EQ(decode("char[4] a, u8 b", "ab\0\0\7", 5), "\"a\":\"ab\",\"b\":7");
 	CHECK_STR_EQ(decode("char[4] a", "abcd", 4), "\"a\":\"abcd\"");
-	CHECK_STR_EQ(decode("char[4] a", "a\0bc", 4),
-		     "\"a\":\"a\",\"a_hex\":\"61006263\"");
+	CHECK_STR_EQ(decode("char[4] a", "a\0bc", 4), "\"a\":\"a\",\"a_hex\":\"61006263\"");
 	CHECK_STR_EQ(decode("str a, str b, u8 c", "x\0yz\0\1", 6),
 		     "\"a\":\"x\",\"b\":\"yz\",\"c\":1");
 	CHECK_STR_EQ(decode("str a", "no end", 6), "\"a\":\"no end\"");
@@ -224,8 +221,7 @@ TEST(texts_and_bytes, "")
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
 	CHECK_STR_EQ(decode("str a", "\xff\"\n", 3),
 		     "\"a\":\"\xef\xbf\xbd\\\"\\n\",\"a_hex\":\"ff220a\"");
-	CHECK_STR_EQ(decode("bytes[2] a, bytes b", "\1\2\3", 3),
-		     "\"a\":\"0102\",\"b\":\"03\"");
+	CHECK_STR_EQ(decode("bytes[2] a, bytes b", "\1\2\3", 3), "\"a\":\"0102\",\"b\":\"03\"");
 	CHECK_STR_EQ(decode("bytes a", "", 0), "\"a\":\"\"");
 	CHECK_STR_EQ(decode("bool a, bool b, bool c", "\0\1\2", 3),
 		     "\"a\":false,\"b\":true,\"c\":true,\"c_hex\":\"02\"");
@@ -659,11 +655,10 @@ TEST(random_expressions_do_no_harm, "")
 TEST(random_layouts_and_times_do_no_harm, "")
 {
 	static const char *const tokens[] = {
-		"u8",	 "u64",	   "i16", "x32", "f32", "f64",	      "bool",
-		"char",	 "[3]",	   "[",	  "]",	 "str", "bytes",      "pad",
-		",",	 ",",	   ",",	  " a",	 " b",	" c",	      " d",
-		"align", "[9999]", "\t",  "+1s", "-2m", "2026-01-02", "T",
-		"03:04", ":05",	   ".5",  "Z",	 "@1",	"+01:00",
+		"u8", "u64",   "i16", "x32",   "f32",	 "f64", "bool",	  "char", "[3]",
+		"[",  "]",     "str", "bytes", "pad",	 ",",	",",	  ",",	  " a",
+		" b", " c",    " d",  "align", "[9999]", "\t",	"+1s",	  "-2m",  "2026-01-02",
+		"T",  "03:04", ":05", ".5",    "Z",	 "@1",	"+01:00",
 	};
 	char text[512];
 	struct ptrc_cli_reason why;

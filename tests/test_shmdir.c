@@ -132,8 +132,7 @@ TEST(squatted_directory_is_refused, "CREATE-14 GEN-06")
 static bool write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
-	bool is_written =
-		fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	bool is_written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 
 	if (fd >= 0)
 		close(fd);
@@ -259,8 +258,7 @@ TEST(hard_file_size_limit_means_no_memory, "CREATE-17 CREATE-25")
 	CHECK(signal(SIGXFSZ, count_signal) != SIG_ERR);
 	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
 	ptrc_shmdir_name(name, 'x', ptrc_shmdir_new_id());
-	CHECK_EQ(ptrc_shmdir_create_object(dirfd, name, geteuid(), 8192, 8192, &fd),
-		 ENOMEM);
+	CHECK_EQ(ptrc_shmdir_create_object(dirfd, name, geteuid(), 8192, 8192, &fd), ENOMEM);
 	CHECK_EQ(fd, -1);
 	CHECK_EQ(fstatat(dirfd, name, &st, 0), -1);
 	CHECK_EQ(errno, ENOENT);
@@ -301,8 +299,7 @@ TEST(lock_of_a_process_ends_with_it, "CREATE-12 EXIT-03")
 		CHECK_SYS(pipe(ready));
 		pid_t pid = harness_fork();
 		if (pid == 0) {
-			CHECK_OK(ptrc_liveness_take(dirfd, name, PTRC_LIVE_CONTROLLER,
-						    &l));
+			CHECK_OK(ptrc_liveness_take(dirfd, name, PTRC_LIVE_CONTROLLER, &l));
 			/* No descriptor holds it. */
 			close_range(3, (unsigned int)ready[1] - 1, 0);
 			close_range((unsigned int)ready[1] + 1, ~0U, 0);
@@ -315,9 +312,7 @@ TEST(lock_of_a_process_ends_with_it, "CREATE-12 EXIT-03")
 		if (is_killed) {
 			CHECK(ptrc_liveness_is_held(fd, 0, 2));
 			CHECK(!ptrc_liveness_is_held(fd, 1, 1));
-			CHECK_EQ(
-				ptrc_liveness_take(dirfd, name, PTRC_LIVE_CONTROLLER, &l),
-				EAGAIN);
+			CHECK_EQ(ptrc_liveness_take(dirfd, name, PTRC_LIVE_CONTROLLER, &l), EAGAIN);
 			CHECK_SYS(kill(pid, SIGKILL));
 		}
 		harness_reap(pid);
@@ -344,8 +339,7 @@ TEST(lock_is_not_kept_by_children, "FORK-11 EXEC-06 EXIT-03", NEEDS_FORK_ADVICE)
 
 		CHECK_OK(ptrc_liveness_take(dirfd, name, PTRC_LIVE_CONTROLLER, &l));
 		for (int i = 0; i < 2; i++) {
-			pid_t child = i ? fork()
-					: (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+			pid_t child = i ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 			if (child == 0) {
 				close(hold[1]);
 				l.map = NULL;
@@ -411,8 +405,7 @@ TEST(lock_is_free_as_soon_as_the_process_is_reaped, "CREATE-12")
 		if (pid == 0) {
 			struct ptrc_liveness l = {0};
 
-			CHECK_OK(ptrc_liveness_take(dirfd, name, PTRC_LIVE_CONTROLLER,
-						    &l));
+			CHECK_OK(ptrc_liveness_take(dirfd, name, PTRC_LIVE_CONTROLLER, &l));
 			kill(getpid(), SIGKILL);
 		}
 		harness_reap(pid);

@@ -42,28 +42,25 @@ static void expect_invalid(trace_id_t trid)
 	CHECK_EQ(posix_trace_trid_eventid_open(trid, "name", &id), EINVAL);
 	CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable), EINVAL);
 	CHECK_EQ(posix_trace_eventtypelist_rewind(trid), EINVAL);
-	CHECK_EQ(posix_trace_getnext_event(trid, &event, data, sizeof(data), &len,
-					   &unavailable),
+	CHECK_EQ(posix_trace_getnext_event(trid, &event, data, sizeof(data), &len, &unavailable),
 		 EINVAL);
 	CHECK_EQ(posix_trace_timedgetnext_event(trid, &event, data, sizeof(data), &len,
 						&unavailable, &past),
 		 EINVAL);
-	CHECK_EQ(posix_trace_trygetnext_event(trid, &event, data, sizeof(data), &len,
-					      &unavailable),
+	CHECK_EQ(posix_trace_trygetnext_event(trid, &event, data, sizeof(data), &len, &unavailable),
 		 EINVAL);
 	CHECK_EQ(posix_trace_close(trid), EINVAL);
 	CHECK_EQ(posix_trace_rewind(trid), EINVAL);
 }
 
-TEST(streams_end_with_and_without_a_log, "SHUTDOWN-01 SHUTDOWN-02 SHUTDOWN-03",
-     NEEDS_KEEPER)
+TEST(streams_end_with_and_without_a_log, "SHUTDOWN-01 SHUTDOWN-02 SHUTDOWN-03", NEEDS_KEEPER)
 {
 	for (int is_logged = 0; is_logged < 2; is_logged++) {
 		for (int state = 0; state < 4; state++) {
 			trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
 			int fd = ts_temp_file();
-			trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd)
-						    : ts_create(0, &attr);
+			trace_id_t trid =
+				is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
 			if (state > 0)
 				ts_start(trid);
 			if (state == 2)
@@ -92,9 +89,9 @@ TEST(everything_is_free_when_it_returns, "SHUTDOWN-04 SHUTDOWN-01 GEN-04", NEEDS
 	/* One in four has a log. */
 	for (; count < TRACE_SYS_MAX; count++) {
 		fds[count] = ts_temp_file();
-		int err = count % 4 ? posix_trace_create(0, &attr, &trids[count])
-				    : posix_trace_create_withlog(0, &attr, fds[count],
-								 &trids[count]);
+		int err = count % 4
+				  ? posix_trace_create(0, &attr, &trids[count])
+				  : posix_trace_create_withlog(0, &attr, fds[count], &trids[count]);
 		if (err == EAGAIN && !private_user_is_on())
 			SKIP("this user has other streams");
 		CHECK_OK(err);
@@ -162,8 +159,8 @@ static void *wait_until_far_away(void *arg)
 	struct ts_reader *reader = arg;
 
 	reader->tid = ts_gettid();
-	reader->result = posix_trace_timedgetnext_event(
-		reader->trid, &event, data, sizeof(data), &len, &unavailable, &end);
+	reader->result = posix_trace_timedgetnext_event(reader->trid, &event, data, sizeof(data),
+							&len, &unavailable, &end);
 	reader->unavailable = unavailable;
 	return NULL;
 }
@@ -185,8 +182,7 @@ TEST(readers_that_wait_for_a_time_return_einval_too, "SHUTDOWN-06 GETNEXT-26")
 TEST(the_log_is_complete_when_it_returns,
      "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 STATUS-23 LOG-36 OPEN-11", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_FLUSH};
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
 	for (int i = 0; i < 3; i++) {
 		for (int times = 0; times < 5; times++) {
 			trace_attr_t attr = append_attr(policies[i]);
@@ -203,8 +199,7 @@ TEST(the_log_is_complete_when_it_returns,
 			CHECK_OK(posix_trace_open(fd, &log));
 			struct posix_trace_status_info info = ts_status(log);
 			CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
-			CHECK_EQ(info.posix_stream_flush_status,
-				 POSIX_TRACE_NOT_FLUSHING);
+			CHECK_EQ(info.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
 			struct ts_events all = ts_read_log(log);
 			struct ts_events events = without_markers(&all);
 			CHECK_EQ(events.count, 82);
@@ -249,8 +244,8 @@ TEST(a_suspended_stream_gets_no_further_stop, "SHUTDOWN-09", NEEDS_KEEPER)
 	CHECK_EQ(stop_reason(&all.at[ts_find(&all, POSIX_TRACE_STOP, 0)]), 1);
 }
 
-TEST(a_failed_last_flush_is_reported_and_frees_all_the_same,
-     "SHUTDOWN-10 LOG-22 SHUTDOWN-03", NEEDS_KEEPER)
+TEST(a_failed_last_flush_is_reported_and_frees_all_the_same, "SHUTDOWN-10 LOG-22 SHUTDOWN-03",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
 	int fd = ts_temp_file();
@@ -283,8 +278,7 @@ TEST(a_failed_last_flush_is_reported_and_frees_all_the_same,
 
 TEST(a_full_device_is_reported, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
 	static char block[65536];
 	int files[2];
 
@@ -329,8 +323,7 @@ TEST(of_two_threads_one_does_it, "SHUTDOWN-12", NEEDS_KEEPER)
 	for (int i = 0; i < 60; i++) {
 		trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
 		int fd = ts_temp_file();
-		trace_id_t trid =
-			i % 3 ? ts_create(0, &attr) : ts_create_log(0, &attr, fd);
+		trace_id_t trid = i % 3 ? ts_create(0, &attr) : ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		pthread_t threads[2];
 		intptr_t results[2];
@@ -428,8 +421,7 @@ TEST(it_does_not_wait_for_a_stopped_process, "SHUTDOWN-14 SHUTDOWN-08", NEEDS_KE
 			emit_on(emitter);
 			_exit(0);
 		}
-		trace_id_t trid =
-			i % 2 ? ts_create(pid, &attr) : ts_create_log(pid, &attr, fd);
+		trace_id_t trid = i % 2 ? ts_create(pid, &attr) : ts_create_log(pid, &attr, fd);
 		ts_start(trid);
 		uint32_t seen = emitter->done;
 		while (emitter->done < seen + 20)
@@ -461,8 +453,7 @@ TEST(it_does_not_wait_for_a_dead_process, "SHUTDOWN-14 EVENT-23")
 	struct emitter *emitter = shared_emitter();
 
 	for (int i = 0; i < 20; i++) {
-		trace_attr_t attr =
-			small_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL);
+		trace_attr_t attr = small_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL);
 		pid_t pid = harness_fork();
 		if (pid == 0) {
 			emit_on(emitter);

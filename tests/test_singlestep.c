@@ -15,8 +15,7 @@
 
 #if !defined(__x86_64__)
 
-TEST(event_calls_may_be_interrupted_at_any_instruction,
-     "EVENT-12 EVENT-13 EVENT-23 EVENT-28")
+TEST(event_calls_may_be_interrupted_at_any_instruction, "EVENT-12 EVENT-13 EVENT-23 EVENT-28")
 {
 	SKIP("single-stepping is only known for x86-64 here");
 }
@@ -111,8 +110,7 @@ static void run_round(const struct plan *plan, uint32_t round, uint32_t first_se
 		for (uint32_t i = 0; i < plan->batch; i++) {
 			if (i > 0)
 				mark(NEXT_EVENT);
-			atomic_store_explicit(&state->started, i + 1,
-					      memory_order_relaxed);
+			atomic_store_explicit(&state->started, i + 1, memory_order_relaxed);
 			posix_trace_event(event_id, data[i], plan->len);
 			atomic_store_explicit(&state->done, i + 1, memory_order_relaxed);
 		}
@@ -172,8 +170,7 @@ static bool wait_stop(pid_t pid, int *sig)
 	CHECK_EQ(CHECK_SYS(waitpid(pid, &status, __WALL)), pid);
 	if (!WIFSTOPPED(status)) {
 		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-			harness_fail("the child ended with wait status 0x%x",
-				     (unsigned int)status);
+			harness_fail("the child ended with wait status 0x%x", (unsigned int)status);
 		return false;
 	}
 	*sig = WSTOPSIG(status);
@@ -300,8 +297,7 @@ static uint32_t stride_for(const struct plan *plan, uint32_t steps)
 
 	if (plan->stride)
 		return plan->stride * harness_sample();
-	while ((uint64_t)steps * steps / stride / 2 >
-	       plan->step_budget / harness_sample())
+	while ((uint64_t)steps * steps / stride / 2 > plan->step_budget / harness_sample())
 		stride++;
 	return stride;
 }
@@ -365,8 +361,8 @@ static void learn_long_way(struct points *points, pid_t pid)
 		points->long_len[points->long_calls++] = begin[i + 1] - k;
 	}
 	CHECK(points->long_way != 0);
-	NOTE("%u instructions, %u of %u calls go a long way",
-	     begin[usual + 1] - begin[usual], points->long_calls, call);
+	NOTE("%u instructions, %u of %u calls go a long way", begin[usual + 1] - begin[usual],
+	     points->long_calls, call);
 }
 
 /* Lets the child run to where its n-th long way begins, and steps so many instructions
@@ -395,8 +391,7 @@ static bool step_along_long_way(const struct points *points, pid_t pid, uint32_t
 				harness_fail("the child ended on its way");
 			CHECK_EQ(sig, SIGTRAP);
 			CHECK_SYS(ptrace(PTRACE_GETREGS, pid, 0, &regs));
-			at = regs.rip == points->long_way + 1 ? NO_MARKER
-							      : marker_at_stop(pid);
+			at = regs.rip == points->long_way + 1 ? NO_MARKER : marker_at_stop(pid);
 		} while (at == NEXT_EVENT);
 		CHECK_SYS(ptrace(PTRACE_POKETEXT, pid, word_at, word));
 		if (at == END)
@@ -433,8 +428,7 @@ static bool step_to_point(struct points *points, const struct plan *plan, pid_t 
 		if (points->ways == 0) {
 			CHECK_LT(points->at, 10);
 			/* At full speed there are fewer, as some come with time. */
-			(void)step_along_long_way(points, pid, UINT32_MAX, 0,
-						  &points->ways);
+			(void)step_along_long_way(points, pid, UINT32_MAX, 0, &points->ways);
 			NOTE("%u of them at full speed", points->ways);
 			/* None: a busy machine stepped so slowly that clock entries
 			 * were due, and those were learned. Once more. */
@@ -445,8 +439,7 @@ static bool step_to_point(struct points *points, const struct plan *plan, pid_t 
 			return false;
 		}
 		len = points->long_len[(random >> 32) % points->long_calls];
-		if (!step_along_long_way(points, pid,
-					 (uint32_t)(random >> 48) % points->ways,
+		if (!step_along_long_way(points, pid, (uint32_t)(random >> 48) % points->ways,
 					 (uint32_t)random % len, &ways))
 			return false;
 		points->count++;
@@ -526,8 +519,8 @@ static void prepare(void)
 #ifdef HARNESS_IS_SANITIZED
 	SKIP("too many instructions with a sanitizer");
 #endif
-	void *at = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
 
 	CHECK(at != MAP_FAILED);
 	state = (struct state *)at;
@@ -567,8 +560,7 @@ static void expect_whole_room(trace_id_t trid, const struct plan *plan)
 	(void)ts_status(trid);
 	for (uint32_t i = 0; i < count; i++)
 		emit(OTHER, i, 100);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	all = ts_read_all(trid);
 	CHECK_EQ(all.count, count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -752,8 +744,8 @@ static void step_new_children(const struct plan *plan, enum fate fate)
 	}
 	CHECK_EQ(seen.gaps, 0);
 	CHECK_EQ(seen.stops, 0);
-	NOTE("%s at %u points to %u, %u reports held back", fate_names[fate],
-	     points.count, points.at, seen.held_back);
+	NOTE("%s at %u points to %u, %u reports held back", fate_names[fate], points.count,
+	     points.at, seen.held_back);
 	expect_whole_room(trid, plan);
 }
 
@@ -940,8 +932,7 @@ static void step_through_automatic_stop(enum fate fate)
 	expect_whole_room(trid, &plan);
 }
 
-TEST(a_handler_may_record_while_the_stream_stops_itself,
-     "EVENT-12 EVENT-13 POLICY-15 POLICY-17")
+TEST(a_handler_may_record_while_the_stream_stops_itself, "EVENT-12 EVENT-13 POLICY-15 POLICY-17")
 {
 	step_through_automatic_stop(HANDLE);
 }
@@ -951,8 +942,7 @@ TEST(an_event_may_be_left_while_the_stream_stops_itself, "EVENT-28 POLICY-15 POL
 	step_through_automatic_stop(LEAVE);
 }
 
-TEST(a_process_may_be_killed_while_the_stream_stops_itself,
-     "EVENT-23 POLICY-15 POLICY-17")
+TEST(a_process_may_be_killed_while_the_stream_stops_itself, "EVENT-23 POLICY-15 POLICY-17")
 {
 	step_through_automatic_stop(KILL);
 }
@@ -1053,8 +1043,7 @@ static void put_off_clock(void)
 }
 
 /* Instructions of the call, or up to the point, where that happens. */
-static uint32_t step_event(const void *data, uint32_t len, uint32_t point,
-			   void (*happen)(void))
+static uint32_t step_event(const void *data, uint32_t len, uint32_t point, void (*happen)(void))
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
 
@@ -1143,9 +1132,7 @@ TEST(a_handler_that_sees_a_stop_first_keeps_it_from_nobody, "EVENT-02 EVENT-12")
 			stop = ts_find(&events, POSIX_TRACE_STOP, 0);
 			CHECK_GT(stop, 0);
 			if (ts_find(&events, event_id, (size_t)stop) >= 0)
-				harness_fail(
-					"recorded while suspended, by instruction %u",
-					point);
+				harness_fail("recorded while suspended, by instruction %u", point);
 			ts_events_free(&events);
 		}
 		ts_shutdown(stopper.trid);
@@ -1175,8 +1162,7 @@ static void leave_the_stack(void)
 
 static void step_on_high_stack(void)
 {
-	stacks.is_over =
-		step_event("stepped", 7, stacks.point, leave_the_stack) <= stacks.point;
+	stacks.is_over = step_event("stepped", 7, stacks.point, leave_the_stack) <= stacks.point;
 }
 
 static void record_on_low_stack(void)
@@ -1266,8 +1252,7 @@ TEST(a_handler_may_fork_anywhere_in_a_call, "FORK-10 FORK-15 ERRORS-05")
 		trap.steps = 0;
 		trap.is_on = true;
 		__asm__ volatile("int3" ::: "memory");
-		error = posix_trace_eventid_get_name(forked_trid, POSIX_TRACE_START,
-						     name);
+		error = posix_trace_eventid_get_name(forked_trid, POSIX_TRACE_START, name);
 		trap.is_on = false;
 		CHECK_OK(error);
 		CHECK_STR_EQ(name, "posix_trace_start");

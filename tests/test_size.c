@@ -180,8 +180,7 @@ TEST(an_event_size_beyond_size_t_is_einval, "SIZE-10 ERRORS-10")
 	size_t bytes = 4711;
 
 	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX, &bytes), EINVAL);
-	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX - 1, &bytes),
-		 EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX - 1, &bytes), EINVAL);
 	CHECK_EQ(bytes, 4711);
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 100, &bytes));
 	CHECK_GE(bytes, 100);
@@ -334,8 +333,7 @@ static void share_room(const trace_attr_t *attr, struct fill_writer *w, uint32_t
 	while (has_room) {
 		has_room = false;
 		for (uint32_t i = 0; i < writers; i++) {
-			size_t bytes = user_bytes(
-				attr, len_of(w[i].len, w[i].writer, w[i].count));
+			size_t bytes = user_bytes(attr, len_of(w[i].len, w[i].writer, w[i].count));
 			if (bytes > room)
 				continue;
 			room -= bytes;
@@ -415,10 +413,9 @@ static void fill_all(uint32_t writers)
 {
 	for (size_t s = 0; s < sizeof(fill_sizes) / sizeof(fill_sizes[0]); s++)
 		for (size_t l = 0; l < sizeof(fill_lens) / sizeof(fill_lens[0]); l++) {
-			fill_exactly(POSIX_TRACE_UNTIL_FULL, fill_sizes[s], writers,
-				     fill_lens[l], l % 2);
-			fill_exactly(POSIX_TRACE_LOOP, fill_sizes[s], writers,
-				     fill_lens[l], s % 2);
+			fill_exactly(POSIX_TRACE_UNTIL_FULL, fill_sizes[s], writers, fill_lens[l],
+				     l % 2);
+			fill_exactly(POSIX_TRACE_LOOP, fill_sizes[s], writers, fill_lens[l], s % 2);
 		}
 }
 
@@ -465,8 +462,8 @@ TEST(events_as_big_as_the_stream_fit, "SIZE-11")
 			posix_trace_event(id, data, big);
 			CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
 				 POSIX_TRACE_NO_OVERRUN);
-			CHECK_OK(posix_trace_trygetnext_event(trid, &info, back, big,
-							      &len, &unavailable));
+			CHECK_OK(posix_trace_trygetnext_event(trid, &info, back, big, &len,
+							      &unavailable));
 			CHECK_EQ(unavailable, 0);
 			CHECK_EQ(info.posix_event_id, id);
 			CHECK_EQ(len, big);
@@ -512,8 +509,7 @@ static void *write_on_command(void *arg)
 	return NULL;
 }
 
-static void command_writer_begin(struct command_writer *w, trace_event_id_t id,
-				 uint32_t number)
+static void command_writer_begin(struct command_writer *w, trace_event_id_t id, uint32_t number)
 {
 	memset(w, 0, sizeof(*w));
 	CHECK_OK(pthread_mutex_init(&w->lock, NULL));
@@ -553,8 +549,8 @@ static void command_writer_end(struct command_writer *w)
  * Fills the stream up to the last event that fits and reads some of it, again and again,
  * with writers that change: the free room lies everywhere, in all states of fill.
  */
-static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers,
-			  uint32_t rounds, uint32_t seed)
+static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uint32_t rounds,
+			  uint32_t seed)
 {
 	enum { queue_room = 65536 };
 	struct queued {
@@ -567,8 +563,7 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers,
 	uint32_t head = 0, tail = 0;
 	/* An UNTIL_FULL stream may stop when not even the smallest event fits any
 	 * more. */
-	size_t most =
-		stream_bytes - (policy == POSIX_TRACE_LOOP ? 0 : user_bytes(&attr, 0));
+	size_t most = stream_bytes - (policy == POSIX_TRACE_LOOP ? 0 : user_bytes(&attr, 0));
 	struct posix_trace_status_info status;
 	size_t unread = 0;
 	uint64_t random = seed;
@@ -586,10 +581,9 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers,
 			/* The same thread some times in a row. */
 			if (random >> 63)
 				who = (uint32_t)(random % writers);
-			len = round % 3 == 0 ? PAYLOAD_MIN
-			      : round % 3 == 1
-				      ? DATA_MAX
-				      : payload_len(DATA_MAX, who, (uint32_t)random);
+			len = round % 3 == 0   ? PAYLOAD_MIN
+			      : round % 3 == 1 ? DATA_MAX
+					       : payload_len(DATA_MAX, who, (uint32_t)random);
 			bytes = user_bytes(&attr, len);
 			if (unread + bytes > most)
 				break;
@@ -717,8 +711,7 @@ TEST(each_event_may_come_from_a_process_of_its_own, "SIZE-11 FORK-20")
 	}
 	all = ts_read_all(trid);
 	expect_fill(&all, id, &counted, 1);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 TEST(many_threads_at_a_time_may_hold_one_event_each, "SIZE-11")
@@ -743,8 +736,7 @@ TEST(many_threads_at_a_time_may_hold_one_event_each, "SIZE-11")
 	}
 	all = ts_read_all(trid);
 	expect_fill(&all, id, counted, threads);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	for (uint32_t t = 0; t < threads; t++)
 		command_writer_end(&w[t]);
 }
@@ -829,8 +821,7 @@ TEST(names_and_calls_take_no_room, "SIZE-14")
 		CHECK_OK(posix_trace_get_attr(trid, &attr));
 	}
 	write_fill(&w);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	all = ts_read_all(trid);
 	expect_fill(&all, id, &w, 1);
 }
@@ -841,8 +832,7 @@ TEST(a_thread_fills_a_stream_within_the_documented_bound, "SIZE-25")
 	trace_event_id_t id = ts_id("event");
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL;
-		     policy++) {
+		for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
 			trace_attr_t attr = ts_attr(policy, 0, 1000);
 			trace_id_t trid;
 			/* Not so big that one alone is too big. */
@@ -869,8 +859,8 @@ TEST(a_thread_fills_a_stream_of_large_events_within_its_bound, "SIZE-25")
 	for (size_t i = 0; i < 5; i++)
 		for (size_t k = 0; k < 4; k++) {
 			trace_attr_t attr =
-				ts_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL,
-					data[i], data[i]);
+				ts_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL, data[i],
+					data[i]);
 			trace_id_t trid = ts_create_running(0, &attr);
 			size_t most = 2 * stream_bytes_of(trid) + 65536 + 5 * data[i];
 			size_t used = 0;
@@ -883,8 +873,7 @@ TEST(a_thread_fills_a_stream_of_large_events_within_its_bound, "SIZE-25")
 				CHECK_LE(used, most);
 				status = ts_status(trid);
 			} while (status.posix_stream_full_status != POSIX_TRACE_FULL &&
-				 status.posix_stream_overrun_status !=
-					 POSIX_TRACE_OVERRUN);
+				 status.posix_stream_overrun_status != POSIX_TRACE_OVERRUN);
 			ts_shutdown(trid);
 		}
 }

@@ -16,14 +16,12 @@ static trace_attr_t small_attr(int policy)
 
 static void expect_running(trace_id_t trid)
 {
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 static void expect_suspended(trace_id_t trid)
 {
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 static void expect_stop(trace_id_t trid, int reason)
@@ -69,14 +67,11 @@ TEST(start_of_a_full_until_full_stream_does_nothing, "STARTSTOP-03 POLICY-15 STA
 	trace_id_t trid = ts_create_running(0, &attr);
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	CHECK_EQ(posix_trace_start(trid), 0);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(UNNAMED, 4711);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	/* One START, one automatic STOP at the very end. */
 	ts_expect(trid, POSIX_TRACE_START);
 	for (uint32_t due = 0;; due++) {
@@ -92,8 +87,7 @@ TEST(start_of_a_full_until_full_stream_does_nothing, "STARTSTOP-03 POLICY-15 STA
 	expect_running(trid);
 }
 
-TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTOP-14",
-     NEEDS_KEEPER)
+TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTOP-14", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_FLUSH);
 	struct ts_stuck stuck;
@@ -113,14 +107,11 @@ TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTO
 	ts_emit(UNNAMED, count);
 	ts_status(trid);
 	CHECK_EQ(posix_trace_start(trid), 0);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(UNNAMED, count);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	ts_unstick(&stuck);
-	CHECK_WITHIN(TS_PATIENCE_MS,
-		     ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
+	CHECK_WITHIN(TS_PATIENCE_MS, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
 	ts_shutdown(trid);
 	close(ts_stuck_log(&stuck));
 }
@@ -167,8 +158,7 @@ TEST(stop_and_start_work_on_a_full_loop_stream,
 	trace_id_t trid = ts_create_running(0, &attr);
 
 	uint32_t end = ts_fill(trid, SMALL, UNNAMED, 100, 0);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	CHECK_EQ(posix_trace_stop(trid), 0);
 	struct posix_trace_status_info info = ts_status(trid);
 	CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
@@ -202,12 +192,10 @@ TEST(stop_calls_off_the_automatic_restart, "STARTSTOP-08 STARTSTOP-13")
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	CHECK_EQ(posix_trace_stop(trid), 0);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	/* No loss: it is stopped because somebody wants it so. */
 	ts_emit(UNNAMED, 4711);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
@@ -232,11 +220,9 @@ TEST(start_arms_the_automatic_restart_again, "STARTSTOP-08 STARTSTOP-03 POLICY-1
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_stop(trid);
 	ts_start(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(UNNAMED, 4711);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 2);
 	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_START);
@@ -357,8 +343,7 @@ TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 			sched_yield();
 		ts_start(trid);
 		uint32_t started = progress->begun;
-		while (progress->done < started + 200 &&
-		       progress->done < progress->allowed)
+		while (progress->done < started + 200 && progress->done < progress->allowed)
 			sched_yield();
 		uint32_t before_stop = progress->done;
 		ts_stop(trid);
@@ -382,8 +367,7 @@ TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 		if (count) {
 			uint32_t first = ts_number(&events.at[1]);
 			CHECK_GE(first, before_start);
-			ts_expect_numbers(&events, UNNAMED, first,
-					  first + (uint32_t)count - 1);
+			ts_expect_numbers(&events, UNNAMED, first, first + (uint32_t)count - 1);
 			CHECK_LT(ts_number(&events.at[count]), stopped);
 		}
 		recorded += count;
@@ -471,8 +455,7 @@ TEST(a_suspended_stream_can_be_read_and_flushed, "STARTSTOP-14 LOG-20", NEEDS_KE
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
 	int fd = ts_temp_file();
-	trace_id_t plain = ts_create_running(0, &attr),
-		   logged = ts_create_log(0, &attr, fd);
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
 
 	ts_start(logged);
 	ts_emit(UNNAMED, 1);
@@ -521,8 +504,8 @@ TEST(they_work_when_the_target_has_ended, "STARTSTOP-16 EXIT-05")
 	expect_running(trid);
 	ts_stop(trid);
 	struct ts_events events = ts_read_all(trid);
-	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP,
-		      POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, POSIX_TRACE_START,
+		      POSIX_TRACE_STOP, 0U);
 	ts_start(of_killed);
 	ts_stop(of_killed);
 	events = ts_read_all(of_killed);

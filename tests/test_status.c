@@ -14,14 +14,12 @@ static trace_attr_t small_attr(int policy)
 
 static void expect_running(trace_id_t trid)
 {
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 static void expect_suspended(trace_id_t trid)
 {
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 }
 
 static void expect_log(trace_id_t trid, int full, int overrun)
@@ -38,8 +36,8 @@ static uint64_t lost_events(trace_id_t trid)
 	return counts.pt_lost_events;
 }
 
-TEST(all_members_are_filled_in,
-     "STATUS-01 STATUS-06 STATUS-10 STATUS-18 STATUS-21 STATUS-17", NEEDS_KEEPER)
+TEST(all_members_are_filled_in, "STATUS-01 STATUS-06 STATUS-10 STATUS-18 STATUS-21 STATUS-17",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	int fd = ts_temp_file();
@@ -99,13 +97,10 @@ TEST(a_full_loop_stream_runs_on, "STATUS-03 STATUS-05 STATUS-08 STATUS-11 STATUS
 	CHECK_EQ(info.posix_stream_full_status, POSIX_TRACE_FULL);
 	/* Going on overwrites. */
 	end = ts_flood(SMALL, UNNAMED, 100, end);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	end = ts_flood(SMALL, UNNAMED, 100, end);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 
 	/* Reading everything makes room, and the window has the newest. */
 	struct ts_events events = ts_read_all(trid);
@@ -144,8 +139,7 @@ TEST(a_loop_stream_is_full_as_soon_as_it_would_overwrite, "STATUS-08 STATUS-11 S
 	CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_OVERFLOW);
 }
 
-TEST(flushing_makes_room_in_a_logged_loop_stream, "STATUS-08 LOG-18 STATUS-11",
-     NEEDS_KEEPER)
+TEST(flushing_makes_room_in_a_logged_loop_stream, "STATUS-08 LOG-18 STATUS-11", NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	int fd = ts_temp_file();
@@ -162,8 +156,7 @@ TEST(flushing_makes_room_in_a_logged_loop_stream, "STATUS-08 LOG-18 STATUS-11",
 	uint32_t end = ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_read_all(trid);
 	ts_flood(SMALL, UNNAMED, 100, end);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	ts_shutdown(trid);
 }
 
@@ -193,17 +186,13 @@ TEST(a_stream_that_stopped_for_being_full_stays_full_until_it_restarts,
 	uint32_t due = 0;
 
 	uint32_t end = ts_fill(trid, SMALL, UNNAMED, 100, 0);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(UNNAMED, 4711);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(UNNAMED, 4711);
 	ts_emit(UNNAMED, 4711);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 
 	ts_expect(trid, POSIX_TRACE_START);
 	for (;;) {
@@ -247,8 +236,7 @@ TEST(the_event_that_finds_no_room_is_an_overrun, "STATUS-12 POLICY-16")
 			posix_trace_event(UNNAMED, data, lens[i]);
 			emitted++;
 			struct posix_trace_status_info info = ts_status(trid);
-			was_lost =
-				info.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
+			was_lost = info.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
 			if (info.posix_stream_full_status == POSIX_TRACE_FULL)
 				break;
 			CHECK(!was_lost);
@@ -302,8 +290,7 @@ static void *flush_in_thread(void *arg)
 
 TEST(a_flush_can_be_polled, "STATUS-16 LOG-15 LOG-16", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	struct ts_stuck stuck;
 	trace_id_t trid = ts_create_stuck(0, &attr, &stuck);
 
@@ -327,8 +314,7 @@ TEST(a_flush_can_be_polled, "STATUS-16 LOG-15 LOG-16", NEEDS_KEEPER)
 
 TEST(a_flush_error_is_kept_until_it_is_asked_for, "STATUS-17 LOG-24", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int ends[2];
 
 	open_pipe(ends, 0);
@@ -352,8 +338,7 @@ TEST(a_flush_error_is_kept_until_it_is_asked_for, "STATUS-17 LOG-24", NEEDS_KEEP
 
 TEST(the_first_flush_error_counts, "STATUS-17 LOG-22 LOG-23 LOG-25", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
 	static char block[65536];
 	int files[2];
 
@@ -385,8 +370,7 @@ TEST(the_first_flush_error_counts, "STATUS-17 LOG-22 LOG-23 LOG-25", NEEDS_KEEPE
 TEST(a_loop_log_that_wrapped_is_full_and_overrun, "STATUS-18 STATUS-19 STATUS-24 LOG-30",
      NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	uint32_t number = 0;
@@ -427,8 +411,7 @@ TEST(a_loop_log_that_wrapped_is_full_and_overrun, "STATUS-18 STATUS-19 STATUS-24
 TEST(an_until_full_log_that_filled_is_full_and_overrun,
      "STATUS-18 STATUS-19 LOG-27 LOG-28 LOG-29 STATUS-07", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	struct posix_trace_status_info info;
@@ -448,8 +431,7 @@ TEST(an_until_full_log_that_filled_is_full_and_overrun,
 	CHECK_EQ(info.posix_stream_full_status, POSIX_TRACE_FULL);
 	/* Nothing restarts it. */
 	CHECK_OK(posix_trace_start(trid));
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	CHECK_OK(posix_trace_flush(trid));
 	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_SUSPENDED);
 	ts_shutdown(trid);
@@ -468,20 +450,17 @@ TEST(an_until_full_log_that_filled_is_full_and_overrun,
 TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
      "STATUS-12 STATUS-14 STATUS-24 LOG-29 STARTSTOP-08 STARTSTOP-13")
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_FLUSH};
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
 
 	for (int i = 0; i < 3; i++) {
-		trace_attr_t attr =
-			log_attr(policies[i], SMALL, POSIX_TRACE_UNTIL_FULL, 1000);
+		trace_attr_t attr = log_attr(policies[i], SMALL, POSIX_TRACE_UNTIL_FULL, 1000);
 		int fd = ts_temp_file();
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 
 		ts_start(trid);
 		emit_run(UNNAMED, 0, 100, 16);
 		ts_flush(trid);
-		CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
-			 POSIX_TRACE_NO_OVERRUN);
+		CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 		emit_run(UNNAMED, 100, 200, 16);
 		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
 				 POSIX_TRACE_OVERRUN);
@@ -503,11 +482,9 @@ TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
 	}
 }
 
-TEST(an_until_full_log_that_fills_up_when_stopped_loses_nothing,
-     "STARTSTOP-13 STATUS-12 LOG-29")
+TEST(an_until_full_log_that_fills_up_when_stopped_loses_nothing, "STARTSTOP-13 STATUS-12 LOG-29")
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, 1000);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, 1000);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -524,8 +501,7 @@ TEST(an_until_full_log_that_fills_up_when_stopped_loses_nothing,
 
 TEST(an_append_log_is_never_full, "STATUS-20", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 1);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 1);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -614,8 +590,7 @@ TEST(a_log_has_the_status_its_stream_had, "STATUS-22 STATUS-23 STATUS-24", NEEDS
 		ts_emit(UNNAMED, 1);
 		if (lossy) {
 			ts_flood(SMALL, UNNAMED, 100, 0);
-			CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
-				 POSIX_TRACE_OVERRUN);
+			CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 			CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
 				 POSIX_TRACE_NO_OVERRUN);
 		}
@@ -624,8 +599,7 @@ TEST(a_log_has_the_status_its_stream_had, "STATUS-22 STATUS-23 STATUS-24", NEEDS
 		for (int i = 0; i < 3; i++) {
 			struct posix_trace_status_info info = ts_status(log);
 			CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
-			CHECK_EQ(info.posix_stream_flush_status,
-				 POSIX_TRACE_NOT_FLUSHING);
+			CHECK_EQ(info.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
 			CHECK_EQ(info.posix_stream_overrun_status,
 				 lossy ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN);
 			CHECK_EQ(info.posix_stream_flush_error, 0);
@@ -686,16 +660,14 @@ static void *poll_status(void *arg)
 TEST(all_members_are_of_one_moment, "STATUS-25 STATUS-05 STATUS-07 STATUS-04")
 {
 	for (int is_loop = 0; is_loop < 2; is_loop++) {
-		trace_attr_t attr =
-			small_attr(is_loop ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL);
+		trace_attr_t attr = small_attr(is_loop ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL);
 		trace_id_t trid = ts_create_running(0, &attr);
 		struct poller poller = {.trid = trid, .is_loop = is_loop};
 		pthread_t threads[2] = {ts_thread(poll_status, &poller),
 					ts_thread(poll_status, &poller)};
 		int rounds = 0;
 
-		for (int64_t end = harness_now_ns() + 250000000; harness_now_ns() < end;
-		     rounds++) {
+		for (int64_t end = harness_now_ns() + 250000000; harness_now_ns() < end; rounds++) {
 			ts_flood(SMALL, UNNAMED, 200, 0);
 			if (!is_loop) {
 				struct ts_events events = ts_read_all(trid);
@@ -730,14 +702,12 @@ TEST(the_status_of_no_stream_is_einval, "STATUS-26 ERRORS-10")
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_emit(UNNAMED, 1);
 	CHECK_EQ(posix_trace_get_status(trid, NULL), EINVAL);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
-			 POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 }
 
 TEST(a_log_never_closed_says_so, "STATUS-27 OPEN-14 LOG-39", NEEDS_KEEPER)
 {
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -814,8 +784,7 @@ static void expect_peculiar(const trace_attr_t *attr, int stream_policy)
 	CHECK_EQ(bytes, fresh_bytes);
 }
 
-TEST(all_attributes_of_a_stream_can_be_had,
-     "ATTRGET-01 ATTRGET-06 NAME-07 POLICY-26 SIZE-23")
+TEST(all_attributes_of_a_stream_can_be_had, "ATTRGET-01 ATTRGET-06 NAME-07 POLICY-26 SIZE-23")
 {
 	static const int policies[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_LOOP};
 	for (int i = 0; i < 2; i++) {
@@ -826,8 +795,8 @@ TEST(all_attributes_of_a_stream_can_be_had,
 	}
 }
 
-TEST(a_log_has_the_attributes_of_its_stream,
-     "ATTRGET-02 ATTRGET-01 CLOCK-04 NAME-07 LOG-36", NEEDS_KEEPER)
+TEST(a_log_has_the_attributes_of_its_stream, "ATTRGET-02 ATTRGET-01 CLOCK-04 NAME-07 LOG-36",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = peculiar_attr(POSIX_TRACE_FLUSH), of_stream, of_log;
 	struct timespec stream_time, log_time;

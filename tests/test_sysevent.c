@@ -99,8 +99,7 @@ TEST(there_are_no_further_system_events, "SYSEVENT-25 EVENTSET-04")
 		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
 		if (unavailable)
 			break;
-		CHECK(id == user || ts_is_member(&set, id) ||
-		      id == POSIX_TRACE_UNNAMED_USEREVENT);
+		CHECK(id == user || ts_is_member(&set, id) || id == POSIX_TRACE_UNNAMED_USEREVENT);
 		count++;
 	}
 	CHECK_EQ(count, PREDEFINED + 1);
@@ -193,16 +192,16 @@ TEST(system_events_are_cut_only_by_a_small_buffer, "SYSEVENT-12")
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_stop(trid);
 	for (trace_event_id_t id = POSIX_TRACE_START; id <= POSIX_TRACE_FILTER; id++) {
-		static const trace_event_id_t order[] = {
-			0, POSIX_TRACE_START, POSIX_TRACE_FILTER, POSIX_TRACE_STOP};
-		CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data),
-						      &len, &unavailable));
+		static const trace_event_id_t order[] = {0, POSIX_TRACE_START, POSIX_TRACE_FILTER,
+							 POSIX_TRACE_STOP};
+		CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
+						      &unavailable));
 		CHECK_EQ(unavailable, 0);
 		CHECK_EQ(info.posix_event_id, order[id]);
 		CHECK_EQ(len, order[id] == POSIX_TRACE_STOP ? sizeof(int) : sizeof(data));
-		CHECK_EQ(info.posix_truncation_status,
-			 order[id] == POSIX_TRACE_STOP ? POSIX_TRACE_NOT_TRUNCATED
-						       : POSIX_TRACE_TRUNCATED_READ);
+		CHECK_EQ(info.posix_truncation_status, order[id] == POSIX_TRACE_STOP
+							       ? POSIX_TRACE_NOT_TRUNCATED
+							       : POSIX_TRACE_TRUNCATED_READ);
 	}
 }
 
@@ -317,8 +316,7 @@ __attribute__((noinline)) static void stop_here(trace_id_t trid)
 	__asm__ volatile("");
 }
 
-__attribute__((noinline)) static void filter_here(trace_id_t trid,
-						  const trace_event_set_t *set)
+__attribute__((noinline)) static void filter_here(trace_id_t trid, const trace_event_set_t *set)
 {
 	CHECK_OK(posix_trace_set_filter(trid, set, POSIX_TRACE_SET_EVENTSET));
 	__asm__ volatile("");
@@ -352,8 +350,7 @@ TEST(events_caused_by_a_call_tell_of_the_caller, "SYSEVENT-21")
 		thread = ts_thread(call_all, &caller);
 		pthread_barrier_wait(&barrier);
 		all = ts_read_all(caller.trid);
-		ts_expect_ids(&all, POSIX_TRACE_START, POSIX_TRACE_FILTER,
-			      POSIX_TRACE_STOP, 0);
+		ts_expect_ids(&all, POSIX_TRACE_START, POSIX_TRACE_FILTER, POSIX_TRACE_STOP, 0);
 		for (size_t i = 0; i < 3; i++) {
 			uintptr_t address = (uintptr_t)all.at[i].info.posix_prog_address;
 			/* The controller, not the target. */
@@ -400,8 +397,8 @@ static uint32_t flood_timed(trace_event_id_t id, uint32_t next)
 
 /* Where numbers are missing there is OVERFLOW with the time of the first missing one and
  * RESUME with that of the next one there, and nowhere else. The number of gaps. */
-static uint32_t expect_marked_gaps(const struct ts_events *all, trace_event_id_t id,
-				   uint32_t due, uint32_t next)
+static uint32_t expect_marked_gaps(const struct ts_events *all, trace_event_id_t id, uint32_t due,
+				   uint32_t next)
 {
 	uint32_t gaps = 0;
 
@@ -440,8 +437,7 @@ static uint32_t expect_marked_gaps(const struct ts_events *all, trace_event_id_t
 
 static void append_events(struct ts_events *to, struct ts_events more)
 {
-	to->at = (struct ts_event *)realloc(to->at, (to->count + more.count + 1) *
-							    sizeof(*to->at));
+	to->at = (struct ts_event *)realloc(to->at, (to->count + more.count + 1) * sizeof(*to->at));
 	CHECK(to->at != NULL);
 	if (more.count)
 		memcpy(to->at + to->count, more.at, more.count * sizeof(*to->at));
@@ -542,9 +538,9 @@ TEST(overflow_and_resume_can_be_filtered, "SYSEVENT-20")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
 	trace_event_id_t id = ts_id("event");
-	const trace_event_set_t sets[] = {
-		ts_set(POSIX_TRACE_OVERFLOW, 0), ts_set(POSIX_TRACE_RESUME, 0),
-		ts_set(POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME, 0)};
+	const trace_event_set_t sets[] = {ts_set(POSIX_TRACE_OVERFLOW, 0),
+					  ts_set(POSIX_TRACE_RESUME, 0),
+					  ts_set(POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME, 0)};
 	trace_event_set_t none = ts_set(0);
 
 	for (int s = 0; s < 3; s++)
@@ -563,13 +559,10 @@ TEST(overflow_and_resume_can_be_filtered, "SYSEVENT-20")
 				ts_set_filter(trid, &none, POSIX_TRACE_SET_EVENTSET);
 			all = ts_read_all(trid);
 			CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW),
-				 !(is_filtered &&
-				   ts_is_member(&sets[s], POSIX_TRACE_OVERFLOW)));
+				 !(is_filtered && ts_is_member(&sets[s], POSIX_TRACE_OVERFLOW)));
 			CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME),
-				 !(is_filtered &&
-				   ts_is_member(&sets[s], POSIX_TRACE_RESUME)));
-			CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
-				 POSIX_TRACE_OVERRUN);
+				 !(is_filtered && ts_is_member(&sets[s], POSIX_TRACE_RESUME)));
+			CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 			ts_shutdown(trid);
 		}
 }
@@ -636,8 +629,7 @@ __attribute__((noinline)) static void flush_here(trace_id_t trid)
 }
 
 TEST(each_flush_leaves_a_pair_of_markers,
-     "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 SYSEVENT-23 SYSEVENT-24",
-     NEEDS_KEEPER)
+     "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 SYSEVENT-23 SYSEVENT-24", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	trace_event_id_t id = ts_id("event");
@@ -663,12 +655,11 @@ TEST(each_flush_leaves_a_pair_of_markers,
 	ts_emit(id, 3);
 	ts_shutdown(trid);
 	all = ts_log_events(fd);
-	ts_expect_ids(
-		&all, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START,
-		id, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, id, POSIX_TRACE_STOP,
-		POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_FLUSH_START,
-		POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START, id, POSIX_TRACE_STOP,
-		POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+	ts_expect_ids(&all, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START, id,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, id, POSIX_TRACE_STOP,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_FLUSH_START,
+		      POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START, id, POSIX_TRACE_STOP,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
 	expect_paired_markers(&all);
 	for (size_t i = 0; i < all.count; i++) {
 		uintptr_t address = (uintptr_t)all.at[i].info.posix_prog_address;
@@ -724,8 +715,8 @@ TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23", NEE
 	CHECK_EQ(all.at[all.count - 3].info.posix_event_id, POSIX_TRACE_STOP);
 }
 
-TEST(nothing_follows_the_stop_in_an_until_full_log,
-     "SYSEVENT-02 SYSEVENT-22 SYSEVENT-24 LOG-28", NEEDS_KEEPER)
+TEST(nothing_follows_the_stop_in_an_until_full_log, "SYSEVENT-02 SYSEVENT-22 SYSEVENT-24 LOG-28",
+     NEEDS_KEEPER)
 {
 	enum { log_bytes = 65536 };
 	trace_event_id_t id = ts_id("event");
@@ -736,13 +727,11 @@ TEST(nothing_follows_the_stop_in_an_until_full_log,
 		trace_id_t trid;
 		struct ts_events all;
 		const struct ts_event *last;
-		CHECK_OK(
-			posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
 		CHECK_OK(posix_trace_attr_setlogsize(&attr, log_bytes));
 		trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
-		for (uint32_t number = 0, round = 0; round < (is_full ? 10 : 1);
-		     round++) {
+		for (uint32_t number = 0, round = 0; round < (is_full ? 10 : 1); round++) {
 			for (int i = 0; i < 100; i++)
 				emit_timed(id, number++);
 			ts_flush(trid);
@@ -781,8 +770,7 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
 	for (int i = 0; i < 100; i++)
 		CHECK_EQ(posix_trace_flush(trid), EFBIG);
 	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_emit(id, 2);
 	ts_flush(trid);
 	ts_shutdown(trid);

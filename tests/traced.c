@@ -90,9 +90,8 @@ static void *emit(void *nothing)
 		if (text)
 			posix_trace_event(event, text, text_size);
 		else
-			posix_trace_event(
-				event, digits,
-				(size_t)snprintf(digits, sizeof(digits), "%ld", i));
+			posix_trace_event(event, digits,
+					  (size_t)snprintf(digits, sizeof(digits), "%ld", i));
 		if (pause_us)
 			usleep((useconds_t)pause_us);
 	}

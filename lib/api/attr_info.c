@@ -9,8 +9,7 @@
 #include "lib/base/common.h"
 #include "lib/model/attr.h"
 
-PTRC_PUBLIC int posix_trace_attr_getclockres(const trace_attr_t *attr,
-					     struct timespec *resolution)
+PTRC_PUBLIC int posix_trace_attr_getclockres(const trace_attr_t *attr, struct timespec *resolution)
 {
 	const struct ptrc_attr *a = ptrc_attr_get(attr);
 

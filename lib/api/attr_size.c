@@ -36,16 +36,14 @@ PTRC_PUBLIC int posix_trace_attr_getmaxsystemeventsize(const trace_attr_t *restr
 }
 
 PTRC_PUBLIC int posix_trace_attr_getmaxusereventsize(const trace_attr_t *restrict attr,
-						     size_t data_len,
-						     size_t *restrict eventsize)
+						     size_t data_len, size_t *restrict eventsize)
 {
 	uint64_t size;
 	int error;
 
 	if (ptrc_attr_check(attr) || !eventsize)
 		return EINVAL;
-	error = ptrc_attr_user_event_size(ptrc_attr_get(attr)->max_data_size, data_len,
-					  &size);
+	error = ptrc_attr_user_event_size(ptrc_attr_get(attr)->max_data_size, data_len, &size);
 	if (error)
 		return error;
 	*eventsize = size;

@@ -2,9 +2,9 @@
 /* POSIX.1 posix_trace_event. */
 #include "config.h"
 
-#include <stdatomic.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/common.h"
 #include "lib/life/life.h"
 #include "lib/process/self.h"
@@ -13,11 +13,9 @@
 #include "lib/recorder/frame.h"
 #include "lib/recorder/thread.h"
 
-PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict data,
-				   size_t len)
+PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict data, size_t len)
 {
-	uint64_t active =
-		atomic_load_explicit(&ptrc_page_self->active, memory_order_relaxed);
+	uint64_t active = ptrc_load_relaxed(&ptrc_page_self->active);
 	uint64_t frame;
 	enum ptrc_outcome outcome;
 	struct ptrc_writer *w;
@@ -26,30 +24,27 @@ PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict dat
 	if (PTRC_LIKELY(active == 0))
 		return;
 	t = ptrc_thread_self;
-	if (PTRC_UNLIKELY(atomic_load_explicit(&t->state, memory_order_relaxed) !=
-				  active ||
-			  id >= PTRC_WANT_COUNT || (!data && len != 0))) {
-		ptrc_event_each(id, data, len, (uint64_t)__builtin_return_address(0),
-				active, ptrc_frame_here());
+	if (PTRC_UNLIKELY(ptrc_load_relaxed(&t->state) != active || id >= PTRC_WANT_COUNT ||
+			  (!data && len != 0))) {
+		ptrc_event_each(id, data, len, (uint64_t)__builtin_return_address(0), active,
+				ptrc_frame_here());
 		return;
 	}
 	frame = ptrc_frame_here();
-	atomic_store_explicit(&t->state, frame, memory_order_relaxed);
+	ptrc_store_relaxed(&t->state, frame);
 	atomic_signal_fence(memory_order_seq_cst);
 	/* This is loaded after the mark, because of a stream that is being unmapped: either the
 	 * thread that does so sees the mark, or we see the writer that stands for no stream. */
-	w = atomic_load_explicit(&t->fast, memory_order_relaxed);
-	outcome = ptrc_fast_put(w, atomic_load_explicit(&t->slot, memory_order_relaxed),
-				t->want[id], id, data, len,
+	w = ptrc_load_relaxed(&t->fast);
+	outcome = ptrc_fast_put(w, ptrc_load_relaxed(&t->slot), t->want[id], id, data, len,
 				(uint64_t)__builtin_return_address(0), frame);
 	if (PTRC_UNLIKELY(outcome != PTRC_DONE)) {
 		if (outcome == PTRC_COLD_WAY)
 			ptrc_event_cold(UINT64_MAX, id, data, len,
-					(uint64_t)__builtin_return_address(0),
-					ptrc_frame_here());
+					(uint64_t)__builtin_return_address(0), ptrc_frame_here());
 		else
 			ptrc_event_finish(t, w->header, outcome);
 		return;
 	}
-	atomic_store_explicit(&t->state, t->rest, memory_order_release);
+	ptrc_store_release(&t->state, t->rest);
 }

@@ -22,8 +22,7 @@ static void give(void *to, size_t size, const void *from, size_t from_size)
 	memcpy(to, &given, sizeof(given));
 }
 
-PTRC_PUBLIC int posixtrace_get_process(pid_t pid, struct posixtrace_process *process,
-				       size_t size)
+PTRC_PUBLIC int posixtrace_get_process(pid_t pid, struct posixtrace_process *process, size_t size)
 {
 	struct posixtrace_process full = {0};
 	int cancel, error;
@@ -39,8 +38,7 @@ PTRC_PUBLIC int posixtrace_get_process(pid_t pid, struct posixtrace_process *pro
 }
 
 PTRC_PUBLIC int posixtrace_get_process_stream(pid_t pid, unsigned int number,
-					      struct posixtrace_process_stream *stream,
-					      size_t size)
+					      struct posixtrace_process_stream *stream, size_t size)
 {
 	struct posixtrace_process_stream *full;
 	int cancel, error;

@@ -32,9 +32,9 @@ PTRC_PUBLIC int posix_trace_flush(trace_id_t id)
 		return EINVAL;
 	if (c->has_log) {
 		pthread_mutex_lock(&c->lock);
-		error = c->is_closing ? EINVAL
-				      : ptrc_controller_command(c, PTRC_KEEPER_FLUSH,
-								&origin, addr);
+		error = c->is_closing
+				? EINVAL
+				: ptrc_controller_command(c, PTRC_KEEPER_FLUSH, &origin, addr);
 		pthread_mutex_unlock(&c->lock);
 	}
 	ptrc_controller_leave(id, cancel);

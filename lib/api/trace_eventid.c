@@ -46,9 +46,8 @@ PTRC_PUBLIC int posix_trace_eventid_get_name(trace_id_t id, trace_event_id_t eve
 	if (event_name) {
 		error = kind == PTRC_HANDLE_LOG
 				? ptrc_log_stream_name(object, event, name)
-				: ptrc_names_get(
-					  ((struct ptrc_controller *)object)->names,
-					  event, name);
+				: ptrc_names_get(((struct ptrc_controller *)object)->names, event,
+						 name);
 		if (!error)
 			strcpy(event_name, name);
 	}

@@ -9,8 +9,7 @@
 
 #include "lib/base/common.h"
 
-PTRC_PUBLIC int posix_trace_eventset_add(trace_event_id_t event_id,
-					 trace_event_set_t *set)
+PTRC_PUBLIC int posix_trace_eventset_add(trace_event_id_t event_id, trace_event_set_t *set)
 {
 	if (!ptrc_set_is_valid(set) || !ptrc_set_is_id(event_id))
 		return EINVAL;
@@ -18,8 +17,7 @@ PTRC_PUBLIC int posix_trace_eventset_add(trace_event_id_t event_id,
 	return 0;
 }
 
-PTRC_PUBLIC int posix_trace_eventset_del(trace_event_id_t event_id,
-					 trace_event_set_t *set)
+PTRC_PUBLIC int posix_trace_eventset_del(trace_event_id_t event_id, trace_event_set_t *set)
 {
 	if (!ptrc_set_is_valid(set) || !ptrc_set_is_id(event_id))
 		return EINVAL;
@@ -47,8 +45,7 @@ PTRC_PUBLIC int posix_trace_eventset_fill(trace_event_set_t *set, int what)
 	case POSIX_TRACE_WOPID_EVENTS:
 		break; /* this system has no process-independent system events */
 	case POSIX_TRACE_SYSTEM_EVENTS:
-		for (trace_event_id_t id = POSIX_TRACE_START; id <= POSIX_TRACE_ERROR;
-		     id++)
+		for (trace_event_id_t id = POSIX_TRACE_START; id <= POSIX_TRACE_ERROR; id++)
 			bits[0] |= UINT64_C(1) << id;
 		break;
 	case POSIX_TRACE_ALL_EVENTS:

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/control/controller.h"
 #include "lib/life/life.h"
 #include "lib/model/eventset.h"
@@ -12,8 +13,7 @@
 static void load(const struct ptrc_controller *c, uint64_t bits[PTRC_SET_WORD_COUNT])
 {
 	for (unsigned int i = 0; i < PTRC_SET_WORD_COUNT; i++)
-		bits[i] = atomic_load_explicit(&c->stream.header->filter[i],
-					       memory_order_relaxed);
+		bits[i] = ptrc_load_relaxed(&c->stream.header->filter[i]);
 }
 
 PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
@@ -36,8 +36,7 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 	return set ? 0 : EINVAL;
 }
 
-PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *set,
-				       int how)
+PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *set, int how)
 {
 	uint64_t addr = (uint64_t)__builtin_return_address(0);
 	struct ptrc_context origin = ptrc_controller_origin();

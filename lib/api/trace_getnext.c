@@ -39,20 +39,18 @@ static int next(trace_id_t id, enum ptrc_next_how how, const struct ptrc_next_re
 	if (out->data_len)
 		*out->data_len = 0;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &l.cancel_state);
-	object = ptrc_handle_get(
-		id, how == PTRC_NEXT_TRY ? PTRC_HANDLE_ACTIVE : PTRC_HANDLE_ANY, &kind);
+	object = ptrc_handle_get(id, how == PTRC_NEXT_TRY ? PTRC_HANDLE_ACTIVE : PTRC_HANDLE_ANY,
+				 &kind);
 	if (!object) {
 		pthread_setcancelstate(l.cancel_state, NULL);
 		return EINVAL;
 	}
 	pthread_cleanup_push(leave, &l);
-	if (!out->event || !out->data_len || !out->unavailable ||
-	    (!out->data && out->num_bytes))
+	if (!out->event || !out->data_len || !out->unavailable || (!out->data && out->num_bytes))
 		error = EINVAL;
 	else if (kind == PTRC_HANDLE_LOG)
-		error = ptrc_log_stream_getnext(object, out->event, out->data,
-						out->num_bytes, out->data_len,
-						out->unavailable);
+		error = ptrc_log_stream_getnext(object, out->event, out->data, out->num_bytes,
+						out->data_len, out->unavailable);
 	else
 		error = ptrc_next_live(object, how, out, until, l.cancel_state);
 	pthread_cleanup_pop(1);
@@ -62,33 +60,30 @@ static int next(trace_id_t id, enum ptrc_next_how how, const struct ptrc_next_re
 PTRC_PUBLIC int posix_trace_getnext_event(trace_id_t id,
 					  struct posix_trace_event_info *restrict event,
 					  void *restrict data, size_t num_bytes,
-					  size_t *restrict data_len,
-					  int *restrict unavailable)
+					  size_t *restrict data_len, int *restrict unavailable)
 {
-	const struct ptrc_next_result out = {event, data, num_bytes, data_len,
-					     unavailable};
+	const struct ptrc_next_result out = {event, data, num_bytes, data_len, unavailable};
 
 	return next(id, PTRC_NEXT_WAIT, &out, NULL);
 }
 
-PTRC_PUBLIC int posix_trace_timedgetnext_event(
-	trace_id_t id, struct posix_trace_event_info *restrict event, void *restrict data,
-	size_t num_bytes, size_t *restrict data_len, int *restrict unavailable,
-	const struct timespec *restrict abs_timeout)
+PTRC_PUBLIC int posix_trace_timedgetnext_event(trace_id_t id,
+					       struct posix_trace_event_info *restrict event,
+					       void *restrict data, size_t num_bytes,
+					       size_t *restrict data_len, int *restrict unavailable,
+					       const struct timespec *restrict abs_timeout)
 {
-	const struct ptrc_next_result out = {event, data, num_bytes, data_len,
-					     unavailable};
+	const struct ptrc_next_result out = {event, data, num_bytes, data_len, unavailable};
 
 	return next(id, PTRC_NEXT_UNTIL, &out, abs_timeout);
 }
 
-PTRC_PUBLIC int
-posix_trace_trygetnext_event(trace_id_t id, struct posix_trace_event_info *restrict event,
-			     void *restrict data, size_t num_bytes,
-			     size_t *restrict data_len, int *restrict unavailable)
+PTRC_PUBLIC int posix_trace_trygetnext_event(trace_id_t id,
+					     struct posix_trace_event_info *restrict event,
+					     void *restrict data, size_t num_bytes,
+					     size_t *restrict data_len, int *restrict unavailable)
 {
-	const struct ptrc_next_result out = {event, data, num_bytes, data_len,
-					     unavailable};
+	const struct ptrc_next_result out = {event, data, num_bytes, data_len, unavailable};
 
 	return next(id, PTRC_NEXT_TRY, &out, NULL);
 }

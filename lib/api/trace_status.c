@@ -27,8 +27,7 @@ PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 	if (attr && kind == PTRC_HANDLE_LOG)
 		ptrc_log_stream_attr(object, attr);
 	else if (attr)
-		ptrc_attr_export(&((struct ptrc_controller *)object)->stream.header->attr,
-				 attr);
+		ptrc_attr_export(&((struct ptrc_controller *)object)->stream.header->attr, attr);
 	ptrc_handle_put(id);
 	return attr ? 0 : EINVAL;
 }
@@ -49,8 +48,7 @@ static void take_status(struct ptrc_controller *c, struct posix_trace_status_inf
 	ptrc_status_export(bits, st);
 }
 
-PTRC_PUBLIC int posix_trace_get_status(trace_id_t id,
-				       struct posix_trace_status_info *status)
+PTRC_PUBLIC int posix_trace_get_status(trace_id_t id, struct posix_trace_status_info *status)
 {
 	enum ptrc_handle_kind kind;
 	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
@@ -78,8 +76,7 @@ static void count(struct ptrc_controller *c, struct posixtrace_counts *counts)
 	counts->pt_threads = atomic_load(&h->threads);
 }
 
-PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *counts,
-				      size_t size)
+PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *counts, size_t size)
 {
 	struct posixtrace_counts full;
 	enum ptrc_handle_kind kind;
@@ -107,8 +104,7 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *c
 #define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
 
-PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id,
-					   struct posixtrace_type_count *counts,
+PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type_count *counts,
 					   size_t count)
 {
 	struct ptrc_controller *c = ptrc_handle_get(id, PTRC_HANDLE_ACTIVE, NULL);

@@ -13,8 +13,7 @@
 
 /* The child calls fn(arg) on the stack that ends at stack_top, and exits with the result
  * of that. The caller gets the child's id, or a negative error number. */
-static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(void *),
-			      void *arg)
+static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg)
 {
 	uintptr_t *sp = (uintptr_t *)((uintptr_t)stack_top & ~(uintptr_t)15);
 
@@ -64,8 +63,7 @@ static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(vo
 				 "brk #1\n"
 				 "1:"
 				 : "+r"(x0), "+r"(x1)
-				 : "r"(x8), "r"(x2), "r"(x3),
-				   "r"(x4), [exit] "i"(SYS_exit)
+				 : "r"(x8), "r"(x2), "r"(x3), "r"(x4), [exit] "i"(SYS_exit)
 				 : "memory", "cc");
 		return x0;
 	}

@@ -115,8 +115,8 @@ int ptrc_file_lock_wait(int fd, uint64_t byte)
 
 int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map)
 {
-	long ret = ptrc_sys(SYS_mmap, at, size, protection,
-			    MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+	long ret =
+		ptrc_sys(SYS_mmap, at, size, protection, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
 
 	if (ptrc_sys_is_error(ret))
 		return ENOMEM;

@@ -30,8 +30,7 @@ static inline void ptrc_fork_mutex_lock(pthread_mutex_t *mutex, volatile unsigne
 		pthread_mutex_lock(mutex);
 }
 
-static inline void ptrc_fork_mutex_unlock(pthread_mutex_t *mutex,
-					  volatile unsigned *depth)
+static inline void ptrc_fork_mutex_unlock(pthread_mutex_t *mutex, volatile unsigned *depth)
 {
 	if (*depth == 1)
 		pthread_mutex_unlock(mutex);

@@ -17,10 +17,7 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count)
 #if defined(__x86_64__)
 	/* The start-up of the instruction pays from some 256 bytes on. */
 	if (count >= 256) {
-		__asm__ volatile("rep movsb"
-				 : "+D"(out), "+S"(in), "+c"(count)
-				 :
-				 : "memory");
+		__asm__ volatile("rep movsb" : "+D"(out), "+S"(in), "+c"(count) : : "memory");
 		return to;
 	}
 #endif

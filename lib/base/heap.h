@@ -23,51 +23,49 @@
  * name##_push:      adds `item`; the array has room for one element beyond `count`.
  * name##_pop:       takes the top away. The caller subtracts one from its count.
  */
-#define PTRC_HEAP_DEFINE(name, type, is_before)                                          \
-	__attribute__((unused)) static inline void name##_sift_down(                     \
-		type **heap, size_t count, size_t at)                                    \
-	{                                                                                \
-		type *item = heap[at];                                                   \
-                                                                                         \
-		for (;;) {                                                               \
-			size_t child = 2 * at + 1;                                       \
-                                                                                         \
-			if (child >= count)                                              \
-				break;                                                   \
-			if (child + 1 < count &&                                         \
-			    is_before(heap[child + 1], heap[child]))                     \
-				child++;                                                 \
-			if (!is_before(heap[child], item))                               \
-				break;                                                   \
-			heap[at] = heap[child];                                          \
-			at = child;                                                      \
-		}                                                                        \
-		heap[at] = item;                                                         \
-	}                                                                                \
-                                                                                         \
-	__attribute__((unused)) static inline void name##_build(type **heap,             \
-								size_t count)            \
-	{                                                                                \
-		for (size_t at = count / 2; at-- > 0;)                                   \
-			name##_sift_down(heap, count, at);                               \
-	}                                                                                \
-                                                                                         \
-	__attribute__((unused)) static inline void name##_push(type **heap,              \
-							       size_t count, type *item) \
-	{                                                                                \
-		size_t at = count;                                                       \
-                                                                                         \
-		for (; at && is_before(item, heap[(at - 1) / 2]); at = (at - 1) / 2)     \
-			heap[at] = heap[(at - 1) / 2];                                   \
-		heap[at] = item;                                                         \
-	}                                                                                \
-                                                                                         \
-	__attribute__((unused)) static inline void name##_pop(type **heap, size_t count) \
-	{                                                                                \
-		heap[0] = heap[count - 1];                                               \
-		if (count > 2)                                                           \
-			name##_sift_down(heap, count - 1, 0);                            \
-	}                                                                                \
+#define PTRC_HEAP_DEFINE(name, type, is_before)                                                \
+	__attribute__((unused)) static inline void name##_sift_down(type **heap, size_t count, \
+								    size_t at)                 \
+	{                                                                                      \
+		type *item = heap[at];                                                         \
+                                                                                               \
+		for (;;) {                                                                     \
+			size_t child = 2 * at + 1;                                             \
+                                                                                               \
+			if (child >= count)                                                    \
+				break;                                                         \
+			if (child + 1 < count && is_before(heap[child + 1], heap[child]))      \
+				child++;                                                       \
+			if (!is_before(heap[child], item))                                     \
+				break;                                                         \
+			heap[at] = heap[child];                                                \
+			at = child;                                                            \
+		}                                                                              \
+		heap[at] = item;                                                               \
+	}                                                                                      \
+                                                                                               \
+	__attribute__((unused)) static inline void name##_build(type **heap, size_t count)     \
+	{                                                                                      \
+		for (size_t at = count / 2; at-- > 0;)                                         \
+			name##_sift_down(heap, count, at);                                     \
+	}                                                                                      \
+                                                                                               \
+	__attribute__((unused)) static inline void name##_push(type **heap, size_t count,      \
+							       type *item)                     \
+	{                                                                                      \
+		size_t at = count;                                                             \
+                                                                                               \
+		for (; at && is_before(item, heap[(at - 1) / 2]); at = (at - 1) / 2)           \
+			heap[at] = heap[(at - 1) / 2];                                         \
+		heap[at] = item;                                                               \
+	}                                                                                      \
+                                                                                               \
+	__attribute__((unused)) static inline void name##_pop(type **heap, size_t count)       \
+	{                                                                                      \
+		heap[0] = heap[count - 1];                                                     \
+		if (count > 2)                                                                 \
+			name##_sift_down(heap, count - 1, 0);                                  \
+	}                                                                                      \
 	_Static_assert(sizeof(type *) == sizeof(void *), "takes the semicolon")
 
 #endif

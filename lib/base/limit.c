@@ -18,8 +18,7 @@ static _Atomic int32_t lock;
 
 static bool is_below(struct rlimit *limit, int resource, uint64_t need)
 {
-	return ptrc_sys(SYS_prlimit64, 0, resource, 0, limit) == 0 &&
-	       limit->rlim_cur < need;
+	return ptrc_sys(SYS_prlimit64, 0, resource, 0, limit) == 0 && limit->rlim_cur < need;
 }
 
 uint64_t ptrc_limit_most(int resource)
@@ -59,8 +58,7 @@ void ptrc_limit_restore(const struct ptrc_limit *l, int error)
 	if (!l->is_in_the_way)
 		return;
 	if (error == EFBIG && !l->was_pending)
-		ptrc_sys(SYS_rt_sigtimedwait, &file_size_signal, 0, &none,
-			 SIGNAL_SET_BYTES);
+		ptrc_sys(SYS_rt_sigtimedwait, &file_size_signal, 0, &none, SIGNAL_SET_BYTES);
 	if (l->is_raised)
 		ptrc_sys(SYS_prlimit64, 0, l->resource, &l->old, 0);
 	ptrc_pid_unlock(&lock);

@@ -53,8 +53,7 @@ static int hold(int fd, uint64_t byte, uint64_t count, struct ptrc_liveness *l)
 	return 0;
 }
 
-int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
-		       struct ptrc_liveness *l)
+int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte, struct ptrc_liveness *l)
 {
 	struct stat st;
 	uint64_t mask;
@@ -62,8 +61,7 @@ int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
 
 	ptrc_sys_block_signals(&mask);
 	ptrc_pid_lock(&making);
-	error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
-			       0, &fd);
+	error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &fd);
 	if (!error) {
 		if (ptrc_file_stat(fd, &st) || !S_ISREG(st.st_mode))
 			error = EPERM;
@@ -71,8 +69,7 @@ int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
 			error = hold(fd, byte, 1, l);
 		ptrc_file_close(fd);
 	} else if (error != ENOENT) {
-		error = error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM
-									      : EPERM;
+		error = error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM : EPERM;
 	}
 	ptrc_liveness_fork_done();
 	ptrc_sys_restore_signals(&mask);
@@ -103,8 +100,7 @@ bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
  * have come to its end since. */
 static bool is_being_cleaned(int fd)
 {
-	struct flock lock = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT};
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT};
 
 	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 &&
 	       (lock.l_type == F_UNLCK || lock.l_len == PLACE_COUNT);
@@ -118,8 +114,7 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 
 	error = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
 	if (error == ENOENT) {
-		error = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0,
-						  &fd);
+		error = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0, &fd);
 		/* Another process made it, or removed it again, just now. */
 		if (error == EEXIST)
 			return ESTALE;
@@ -131,8 +126,7 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 		error = ESTALE;
 	/* A process that removes the file has all its bytes locked, so that a place in a
 	 * file that is not removed now stays valid. */
-	if ((error == 0 || error == EAGAIN) &&
-	    (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
+	if ((error == 0 || error == EAGAIN) && (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
 		ptrc_liveness_drop(l);
 		error = ESTALE;
 	}

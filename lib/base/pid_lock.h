@@ -10,9 +10,9 @@
 #ifndef PTRC_LIB_BASE_PID_LOCK_H
 #define PTRC_LIB_BASE_PID_LOCK_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 
@@ -33,7 +33,7 @@ static inline void ptrc_pid_lock(_Atomic int32_t *lock)
 
 static inline void ptrc_pid_unlock(_Atomic int32_t *lock)
 {
-	atomic_store_explicit(lock, 0, memory_order_release);
+	ptrc_store_release(lock, 0);
 }
 
 #endif

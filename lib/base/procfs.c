@@ -55,8 +55,7 @@ static int read_text(int pid, const char *rest, char *text, size_t size)
 	make_path(path, pid, rest);
 	error = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
 	if (error)
-		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM
-									     : ESRCH;
+		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM : ESRCH;
 	/* One read is enough: the kernel fills the buffer as far as it can. */
 	got = ptrc_sys(SYS_read, fd, text, size - 1);
 	ptrc_file_close(fd);
@@ -154,8 +153,7 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 	make_path(path, pid, "status");
 	error = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
 	if (error)
-		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM
-									     : ESRCH;
+		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM : ESRCH;
 	st->depth = 0;
 	st->inner_pid = pid;
 	while (!is_done) {
@@ -250,8 +248,7 @@ int ptrc_procfs_owner(int pid, uint32_t *uid)
 }
 
 /* Calls visit() for the numbers of one list. *is_more false: it wants no more. */
-static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg,
-		       bool *is_more)
+static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg, bool *is_more)
 {
 	char text[512];
 	uint64_t offset = 0, number = 0;

@@ -171,8 +171,7 @@ static int make_directory(int base, const char *name, uid_t uid)
 		if (!ret)
 			ret = ptrc_sys(SYS_fchown, fd, uid, -1);
 		if (!ret)
-			ret = ptrc_sys(SYS_renameat2, base, temp, base, name,
-				       RENAME_NOREPLACE);
+			ret = ptrc_sys(SYS_renameat2, base, temp, base, name, RENAME_NOREPLACE);
 		ptrc_file_close(fd);
 		error = (int)-ret;
 	}
@@ -186,8 +185,7 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 {
 	struct stat st;
 	int fd = -1;
-	int error =
-		ptrc_file_open(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd);
+	int error = ptrc_file_open(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd);
 
 	if (error == ENOENT)
 		return error;
@@ -195,8 +193,7 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 		return shortage(error);
 	if (fd >= 0 ? ptrc_file_stat(fd, &st) : ptrc_file_stat_at(base, name, &st)) {
 		error = EPERM;
-	} else if (!S_ISDIR(st.st_mode) || st.st_uid != uid ||
-		   (st.st_mode & MODE_BITS & ~0700U)) {
+	} else if (!S_ISDIR(st.st_mode) || st.st_uid != uid || (st.st_mode & MODE_BITS & ~0700U)) {
 		error = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
 		/* This or another process of the user has just made it, under a umask
@@ -231,8 +228,7 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 		return error == ENOENT && !is_create ? ENOENT : shortage(error);
 	/* In a base directory where others may rename and remove, anything could be
 	 * exchanged. */
-	if (ptrc_file_stat(base, &st) ||
-	    (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) ||
+	if (ptrc_file_stat(base, &st) || (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) ||
 	    (st.st_uid != 0 && !uid_outside(uid, &number))) {
 		ptrc_file_close(base);
 		return EPERM;
@@ -250,13 +246,12 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 	return error == EAGAIN ? EPERM : error;
 }
 
-int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
-			    uint64_t *size)
+int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uint64_t *size)
 {
 	struct stat st;
 	int opened;
-	int error = ptrc_file_open(
-		dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &opened);
+	int error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
+				   &opened);
 
 	if (error)
 		return error == ENOENT ? ENOENT : shortage(error);
@@ -325,8 +320,7 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 		ptrc_shmdir_name(temp, 't', ptrc_shmdir_new_id());
 		made = temp;
 	}
-	error = ptrc_file_open(dirfd, made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
-			       &new_fd);
+	error = ptrc_file_open(dirfd, made, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &new_fd);
 	if (error)
 		return error == EEXIST ? EEXIST : shortage(error);
 	/* The umask may take rights from the owner. */
@@ -336,8 +330,7 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 	if (!error && is_foreign) {
 		ret = ptrc_sys(SYS_fchown, new_fd, uid, -1);
 		if (!ret)
-			ret = ptrc_sys(SYS_renameat2, dirfd, temp, dirfd, name,
-				       RENAME_NOREPLACE);
+			ret = ptrc_sys(SYS_renameat2, dirfd, temp, dirfd, name, RENAME_NOREPLACE);
 		if (ret)
 			error = ret == -EEXIST ? EEXIST : shortage((int)-ret);
 	}

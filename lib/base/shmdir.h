@@ -33,16 +33,16 @@ uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 /* Opens an object for reading and writing. EPERM: it is not a regular file of the user
  * with one link. ENOENT, ENOMEM. */
 PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid,
-					    int *fd, uint64_t *size);
+PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
+					    uint64_t *size);
 
 /* Makes an object of `size` bytes that belongs to the user (root may make one for another
  * user), and reserves memory for the first `reserved` bytes; the rest is sparse. The soft
  * file size limit of the caller does not count, and the caller gets no SIGXFSZ. EEXIST,
  * EPERM, ENOMEM. */
 PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid,
-					      uint64_t size, uint64_t reserved, int *fd);
+PTRC_MUST_CHECK int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t size,
+					      uint64_t reserved, int *fd);
 
 /* The same for an object that is there: makes it at least `size` bytes long, and reserves
  * the first `reserved` bytes. ENOMEM. */

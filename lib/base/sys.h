@@ -62,8 +62,7 @@ static inline long ptrc_sys6(long n, long a, long b, long c, long d, long e, lon
 #define ptrc_sys_1(n, a) ptrc_sys6(n, (long)(a), 0, 0, 0, 0, 0)
 #define ptrc_sys_2(n, a, b) ptrc_sys6(n, (long)(a), (long)(b), 0, 0, 0, 0)
 #define ptrc_sys_3(n, a, b, c) ptrc_sys6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define ptrc_sys_4(n, a, b, c, d) \
-	ptrc_sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define ptrc_sys_4(n, a, b, c, d) ptrc_sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define ptrc_sys_5(n, a, b, c, d, e) \
 	ptrc_sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 #define ptrc_sys_6(n, a, b, c, d, e, f) \

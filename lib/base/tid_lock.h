@@ -7,26 +7,24 @@
 #ifndef PTRC_LIB_BASE_TID_LOCK_H
 #define PTRC_LIB_BASE_TID_LOCK_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 
 static inline bool ptrc_tid_lock_take(_Atomic uint32_t *lock, uint32_t *holder)
 {
-	return atomic_compare_exchange_strong_explicit(
-		lock, holder, (uint32_t)ptrc_sys_gettid(), memory_order_acquire,
-		memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(lock, holder, (uint32_t)ptrc_sys_gettid(),
+						       memory_order_acquire, memory_order_relaxed);
 }
 
 /* False: a living thread, *holder, has had the lock for wait_ns. Then it was stopped; or no
  * thread has the lock, and the memory is damaged. */
-static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns,
-				 uint32_t *holder)
+static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns, uint32_t *holder)
 {
 	struct timespec now;
 	int64_t begin_ns = 0, now_ns;
@@ -36,8 +34,7 @@ static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns,
 		if (ptrc_tid_lock_take(lock, holder))
 			return true;
 		if (tries % 64 == 0) {
-			if (ptrc_thread_is_dead((int)*holder) &&
-			    ptrc_tid_lock_take(lock, holder))
+			if (ptrc_thread_is_dead((int)*holder) && ptrc_tid_lock_take(lock, holder))
 				return true;
 			ptrc_sys(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
 			now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -52,7 +49,7 @@ static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns,
 
 static inline void ptrc_tid_unlock(_Atomic uint32_t *lock)
 {
-	atomic_store_explicit(lock, 0, memory_order_release);
+	ptrc_store_release(lock, 0);
 }
 
 #endif

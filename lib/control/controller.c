@@ -50,8 +50,7 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 {
 	uint64_t min = attr->stream_min_size, user, extra;
 
-	if (ptrc_attr_user_event_size(attr->max_data_size, attr->max_data_size, &user) !=
-	    0)
+	if (ptrc_attr_user_event_size(attr->max_data_size, attr->max_data_size, &user) != 0)
 		user = UINT64_MAX;
 	g->record_max = user < min ? user : min;
 	if (g->record_max < PTRC_ATTR_EVENT_OVERHEAD + PTRC_ATTR_SYSTEM_DATA_MAX)
@@ -85,8 +84,8 @@ static bool reserve(int fd, uint64_t offset, uint64_t bytes)
 }
 
 /* Make the stream object and fill in its header. */
-static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr,
-		       uint64_t names_id, const char *name)
+static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
+		       const char *name)
 {
 	/* This much is set up here, and made real memory. */
 	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
@@ -101,8 +100,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr,
 	if (error)
 		return error;
 	size = object_size(&g);
-	error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
-					  begin, &fd);
+	error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size, begin, &fd);
 	if (error)
 		return error;
 	if (!reserve(fd, PTRC_STREAM_SLOT_OFFSET, 8192) ||
@@ -188,8 +186,7 @@ static void release(struct ptrc_controller *c)
 		 * given back now. */
 		if (!c->is_orphaned) {
 			unlinkat(c->target.dirfd, name, 0);
-			madvise((char *)h + offset, c->stream.map_size - offset,
-				MADV_REMOVE);
+			madvise((char *)h + offset, c->stream.map_size - offset, MADV_REMOVE);
 		}
 		ptrc_live_reader_destroy(&c->reader);
 		ptrc_stream_unmap(&c->stream);
@@ -228,13 +225,13 @@ static int open_for_keeper(struct ptrc_controller *c)
 	c->keeper.dirfd = c->target.dirfd;
 	c->keeper.log_fd = ptrc_log_fd_get(&c->log);
 	ptrc_shmdir_name(name, 's', c->id);
-	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid,
-					&c->keeper.stream_fd, &size);
+	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid, &c->keeper.stream_fd,
+					&size);
 	if (error)
 		return error;
 	ptrc_shmdir_name(name, 'n', c->names->id);
-	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid,
-					&c->keeper.names_fd, &size);
+	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid, &c->keeper.names_fd,
+					&size);
 	if (error)
 		close_fd(c->keeper.stream_fd);
 	return error;
@@ -265,8 +262,8 @@ static int command_keeper(struct ptrc_controller *c, uint32_t command,
 	/* The descriptors are for another keeper, should this one be dead. A process that has
 	 * none left, or is another user's by now, can still command a living keeper. */
 	bool has_args = open_for_keeper(c) == 0;
-	int error = ptrc_keeper_command(has_args ? &c->keeper : NULL, c->stream.header,
-					command, origin, addr);
+	int error = ptrc_keeper_command(has_args ? &c->keeper : NULL, c->stream.header, command,
+					origin, addr);
 
 	if (has_args)
 		close_for_keeper(c);
@@ -302,8 +299,8 @@ void ptrc_controller_revive_keeper(struct ptrc_controller *c)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr,
-		  int log_fd, trace_id_t *id)
+static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr, int log_fd,
+		  trace_id_t *id)
 {
 	trace_id_t handle;
 	uint32_t flags = 0;

@@ -5,12 +5,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/fork_mutex.h"
 #include "lib/process/process.h"
 
@@ -66,15 +66,14 @@ void ptrc_handle_unlock(void)
 void ptrc_handle_fork_child(void)
 {
 	start_anew(true);
-	atomic_store_explicit(&owner, ptrc_self_pid(), memory_order_relaxed);
+	ptrc_store_relaxed(&owner, ptrc_self_pid());
 }
 
 static struct entry *find(trace_id_t id)
 {
 	size_t index = id & INDEX_MAX;
 
-	return id != 0 && index < entry_count && entries[index].id == id ? &entries[index]
-									 : NULL;
+	return id != 0 && index < entry_count && entries[index].id == id ? &entries[index] : NULL;
 }
 
 int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
@@ -103,17 +102,15 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 		__atomic_store_n(&entry_count, count, __ATOMIC_RELEASE);
 		free(old);
 	}
-	entries[index] = (struct entry){.id = ++last_serial << INDEX_BITS | index,
-					.kind = kind,
-					.object = object};
+	entries[index] = (struct entry){
+		.id = ++last_serial << INDEX_BITS | index, .kind = kind, .object = object};
 	*id = entries[index].id;
 out:
 	ptrc_handle_unlock();
 	return error;
 }
 
-void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds,
-		      enum ptrc_handle_kind *kind)
+void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds, enum ptrc_handle_kind *kind)
 {
 	void *object = NULL;
 	struct entry *e;

@@ -20,8 +20,7 @@ enum ptrc_handle_kind {
 int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id);
 /* The object of an identifier, if it is of one of these kinds, or null. The caller has a reference
  * to the object until it calls ptrc_handle_put. *kind (may be null) says of which kind it is. */
-void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds,
-		      enum ptrc_handle_kind *kind);
+void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds, enum ptrc_handle_kind *kind);
 void ptrc_handle_put(trace_id_t id);
 /* Make the identifier invalid. One caller gets the object, to which others may still have
  * references; any further caller gets null. */

@@ -5,11 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/control/handle.h"
 #include "lib/process/process.h"
@@ -52,9 +52,8 @@ int ptrc_log_fd_get(const struct ptrc_log_fd *l)
 {
 	struct stat st;
 
-	if (l->prev && fstat(l->fd, &st) == 0 && st.st_dev == l->dev &&
-	    st.st_ino == l->ino && (fcntl(l->fd, F_GETFL) & O_ACCMODE) == l->access &&
-	    fcntl(l->fd, F_GETFD) == FD_CLOEXEC)
+	if (l->prev && fstat(l->fd, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino &&
+	    (fcntl(l->fd, F_GETFL) & O_ACCMODE) == l->access && fcntl(l->fd, F_GETFD) == FD_CLOEXEC)
 		return l->fd;
 	return -1;
 }
@@ -83,5 +82,5 @@ void ptrc_log_fd_fork_child(void)
 		if (ptrc_log_fd_get(l) >= 0)
 			ptrc_file_close(l->fd);
 	forget();
-	atomic_store_explicit(&owner, ptrc_self_pid(), memory_order_relaxed);
+	ptrc_store_relaxed(&owner, ptrc_self_pid());
 }

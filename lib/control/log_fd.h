@@ -16,8 +16,7 @@ struct ptrc_log_fd {
 	dev_t dev;
 	ino_t ino;
 	int access;
-	struct ptrc_log_fd *next,
-		**prev; /* in the list of all; null prev: none is kept */
+	struct ptrc_log_fd *next, **prev; /* in the list of all; null prev: none is kept */
 };
 
 /* Duplicate the descriptor and keep it. ENOMEM. */

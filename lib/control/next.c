@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/stream/barrier.h"
 #include "lib/stream/live_reader.h"
@@ -41,8 +42,7 @@ static void deliver(const struct ptrc_live_event *e, const struct ptrc_next_resu
 	*out->unavailable = 0;
 }
 
-static int try_once(struct ptrc_controller *c, int64_t hold_ns,
-		    const struct ptrc_next_result *out)
+static int try_once(struct ptrc_controller *c, int64_t hold_ns, const struct ptrc_next_result *out)
 {
 	struct ptrc_live_event e;
 	int error;
@@ -72,8 +72,8 @@ MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 	pthread_testcancel();
 	/* A call without a time limit is restarted by the kernel after a handler with SA_RESTART.
 	 * A limit is a time of CLOCK_REALTIME. */
-	ret = ptrc_sys(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, seen,
-		       until, 0, FUTEX_BITSET_MATCH_ANY);
+	ret = ptrc_sys(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, seen, until, 0,
+		       FUTEX_BITSET_MATCH_ANY);
 	pthread_setcanceltype(type, NULL);
 	pthread_setcancelstate(state, NULL);
 	return ret == -EINTR ? EINTR : 0;
@@ -84,8 +84,7 @@ static bool is_past(const struct timespec *t)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec > t->tv_sec ||
-	       (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
+	return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
 /* A new value for h->waiters: not 0, and none that a waker may still have in a register. */
@@ -94,9 +93,7 @@ static uint32_t new_ticket(struct ptrc_stream_header *h)
 	uint32_t ticket;
 
 	do
-		ticket = atomic_fetch_add_explicit(&h->waiter_ticket, 1,
-						   memory_order_relaxed) +
-			 1;
+		ticket = atomic_fetch_add_explicit(&h->waiter_ticket, 1, memory_order_relaxed) + 1;
 	while (!ticket);
 	return ticket;
 }
@@ -108,14 +105,12 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 	struct ptrc_stream_header *h = c->stream.header;
 
 	for (;;) {
-		uint32_t seen =
-			atomic_load_explicit(&h->event_futex, memory_order_acquire);
+		uint32_t seen = ptrc_load_acquire(&h->event_futex);
 		int error;
 
 		if (c->is_closing)
 			return EINVAL;
-		error = try_once(c, how == PTRC_NEXT_TRY ? HOLD_TRY_NS : HOLD_WAITING_NS,
-				 out);
+		error = try_once(c, how == PTRC_NEXT_TRY ? HOLD_TRY_NS : HOLD_WAITING_NS, out);
 		if (error != ENODATA)
 			return error;
 		if (how == PTRC_NEXT_TRY)
@@ -128,15 +123,15 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 		}
 		/* A writer that does not see the ticket has published its event before the
 		 * barrier: then the second look finds it. */
-		atomic_store_explicit(&h->waiters, new_ticket(h), memory_order_seq_cst);
+		ptrc_store_seq_cst(&h->waiters, new_ticket(h));
 		ptrc_barrier(h);
 		if (c->is_closing)
 			return EINVAL;
 		error = try_once(c, HOLD_WAITING_NS, out);
 		if (error != ENODATA)
 			return error;
-		error = sleep_on(&h->event_futex, seen,
-				 how == PTRC_NEXT_UNTIL ? until : NULL, cancel_state);
+		error = sleep_on(&h->event_futex, seen, how == PTRC_NEXT_UNTIL ? until : NULL,
+				 cancel_state);
 		/* A handler may have forked, and this may be the child that goes on here. */
 		if (ptrc_sys_getpid() != c->pid)
 			return EINVAL;

@@ -5,10 +5,10 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/resource.h>
 #include <time.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/liveness.h"
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
@@ -59,28 +59,27 @@ static void note_limit(struct ptrc_stream_header *h)
 
 	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) < 0)
 		limit.rlim_cur = RLIM_INFINITY;
-	atomic_store_explicit(&h->fsize_limit, limit.rlim_cur, memory_order_relaxed);
+	ptrc_store_relaxed(&h->fsize_limit, limit.rlim_cur);
 }
 
-static int try_start(const struct ptrc_keeper_args *args,
-		     struct ptrc_stream_header *header, enum ptrc_keeper_task task)
+static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
+		     enum ptrc_keeper_task task)
 {
 	_Atomic uint32_t *word = (_Atomic uint32_t *)&header->keeper_pid;
 	struct ptrc_keeper_process process;
 	int error, said;
 	int64_t waited_ns = 0;
 
-	atomic_store_explicit(&header->keeper_pid, 0, memory_order_relaxed);
+	ptrc_store_relaxed(&header->keeper_pid, 0);
 	error = ptrc_keeper_launch(args, task, &process);
 	if (error)
 		return error;
 	/* As long as it takes: the head of the log may have to wait for room in a
 	 * pipe. */
-	while ((said = atomic_load_explicit(&header->keeper_pid, memory_order_acquire)) ==
-	       0) {
+	while ((said = ptrc_load_acquire(&header->keeper_pid)) == 0) {
 		/* The keeper may have said its word between the two looks, and ended. */
 		if (has_ended(args, &process, waited_ns) &&
-		    atomic_load_explicit(&header->keeper_pid, memory_order_acquire) == 0)
+		    ptrc_load_acquire(&header->keeper_pid) == 0)
 			break;
 		sleep_on(word, 0);
 		waited_ns += LOOK_NS;
@@ -92,13 +91,13 @@ static int try_start(const struct ptrc_keeper_args *args,
 		ptrc_keeper_wait_for_child(process.pid);
 	if (said > 0)
 		return 0;
-	error = atomic_load_explicit(&header->keeper_result, memory_order_relaxed);
-	atomic_store_explicit(&header->keeper_pid, 0, memory_order_relaxed);
+	error = ptrc_load_relaxed(&header->keeper_result);
+	ptrc_store_relaxed(&header->keeper_pid, 0);
 	return said == 0 ? ECHILD : error ? error : ENOMEM;
 }
 
-int ptrc_keeper_start(const struct ptrc_keeper_args *args,
-		      struct ptrc_stream_header *header, enum ptrc_keeper_task task)
+int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
+		      enum ptrc_keeper_task task)
 {
 	int error = ECHILD;
 
@@ -116,14 +115,13 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 }
 
 /* Does the keeper live? Without descriptors its process id has to do. */
-static bool is_there(const struct ptrc_keeper_args *args,
-		     const struct ptrc_stream_header *header)
+static bool is_there(const struct ptrc_keeper_args *args, const struct ptrc_stream_header *header)
 {
 	int pid;
 
 	if (args)
 		return lives(args);
-	pid = atomic_load_explicit(&header->keeper_pid, memory_order_relaxed);
+	pid = ptrc_load_relaxed(&header->keeper_pid);
 	return pid > 0 && !ptrc_thread_is_dead(pid);
 }
 
@@ -136,31 +134,27 @@ static uint32_t send(struct ptrc_stream_header *header, uint32_t command,
 	note_limit(header);
 	header->command_origin = origin ? *origin : nobody;
 	header->command_addr = addr;
-	atomic_store_explicit(&header->keeper_command, command, memory_order_relaxed);
+	ptrc_store_relaxed(&header->keeper_command, command);
 	seq = atomic_fetch_add_explicit(&header->keeper_seq, 1, memory_order_acq_rel) + 1;
 	atomic_fetch_add_explicit(&header->keeper_bell, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &header->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
 	return seq;
 }
 
-int ptrc_keeper_command(const struct ptrc_keeper_args *args,
-			struct ptrc_stream_header *header, uint32_t command,
-			const struct ptrc_context *origin, uint64_t addr)
+int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_header *header,
+			uint32_t command, const struct ptrc_context *origin, uint64_t addr)
 {
 	uint32_t seq = send(header, command, origin, addr), done, restarts = 0;
 
-	while ((done = atomic_load_explicit(&header->keeper_done,
-					    memory_order_acquire)) != seq) {
-		uint32_t number =
-			atomic_load_explicit(&header->keeper_seq, memory_order_acquire);
+	while ((done = ptrc_load_acquire(&header->keeper_done)) != seq) {
+		uint32_t number = ptrc_load_acquire(&header->keeper_seq);
 
 		/* It is another than `seq` only by damage to the memory of the stream.
 		 * The keeper then answers with the number that it has read. */
 		if (done == number)
 			break;
 		sleep_on(&header->keeper_done, done);
-		if (atomic_load_explicit(&header->keeper_done, memory_order_acquire) !=
-		    done)
+		if (ptrc_load_acquire(&header->keeper_done) != done)
 			continue;
 		if (is_there(args, header)) {
 			ptrc_sys(SYS_futex, &header->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
@@ -171,17 +165,16 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 		    ptrc_keeper_start(args, header, PTRC_KEEPER_RESTART)) {
 			/* A keeper that can be started later must not obey this command,
 			 * whose caller was told that nothing was done. */
-			atomic_store_explicit(&header->keeper_done, seq,
-					      memory_order_release);
+			ptrc_store_release(&header->keeper_done, seq);
 			return ECHILD;
 		}
 	}
-	return atomic_load_explicit(&header->keeper_result, memory_order_relaxed);
+	return ptrc_load_relaxed(&header->keeper_result);
 }
 
 void ptrc_keeper_reap(struct ptrc_stream_header *header)
 {
-	int pid = atomic_load_explicit(&header->keeper_pid, memory_order_relaxed);
+	int pid = ptrc_load_relaxed(&header->keeper_pid);
 
 	if (pid > 0)
 		ptrc_keeper_wait_for_child(pid);

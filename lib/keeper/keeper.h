@@ -39,8 +39,7 @@ PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
  * is null, as the caller has no descriptors for one), and nothing was done. */
 PTRC_NONNULL(2)
 PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
-					struct ptrc_stream_header *header,
-					uint32_t command,
+					struct ptrc_stream_header *header, uint32_t command,
 					const struct ptrc_context *origin, uint64_t addr);
 
 /* After PTRC_KEEPER_CLOSE: reaps the keeper if it is a child of the caller. */

@@ -152,8 +152,8 @@ CHILD_CODE static int run_program(void *arg)
 		argv[0] = name;
 		argv[1] = tasks[l->task];
 		argv[2] = envp[0] = NULL;
-		ret = ptrc_sys(SYS_execveat, PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT,
-			       "", argv, envp, AT_EMPTY_PATH);
+		ret = ptrc_sys(SYS_execveat, PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT, "", argv,
+			       envp, AT_EMPTY_PATH);
 		if (ret == -ENOSYS) /* some emulators */
 			ret = ptrc_sys(SYS_execve, "/proc/self/fd/7", argv, envp);
 	}
@@ -261,8 +261,8 @@ static int make_process(struct launch *l)
 		else
 			l->error = (int)-child;
 	} else {
-		child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
-				   l->stacks + STACK_BYTES, make_keeper, l);
+		child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, l->stacks + STACK_BYTES,
+				   make_keeper, l);
 		if (child > 0)
 			ptrc_keeper_wait_for_child((int)child);
 		else
@@ -301,10 +301,9 @@ static int make_either(struct launch *l)
 int ptrc_keeper_launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task task,
 		       struct ptrc_keeper_process *process)
 {
-	struct launch l = {
-		.fds = {args->log_fd, args->stream_fd, args->names_fd, args->dirfd, -1},
-		.task = task,
-		.is_child = orphans_come_to_us()};
+	struct launch l = {.fds = {args->log_fd, args->stream_fd, args->names_fd, args->dirfd, -1},
+			   .task = task,
+			   .is_child = orphans_come_to_us()};
 	uint64_t mask;
 	long spare, fd;
 	int error;

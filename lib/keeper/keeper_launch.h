@@ -19,7 +19,7 @@ struct ptrc_keeper_args {
 
 struct ptrc_keeper_process {
 	int pid;
-	int pidfd; /* readable once the process has ended; -1: kernel older than 5.3 */
+	int pidfd;     /* readable once the process has ended; -1: kernel older than 5.3 */
 	bool is_child; /* the caller has to reap it */
 };
 

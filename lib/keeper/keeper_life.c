@@ -7,7 +7,6 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +16,7 @@
 #include <time.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/clone.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
@@ -71,16 +71,15 @@ static void reopen_log(struct ptrc_keeper_work *k)
 
 		error = ptrc_file_open(AT_FDCWD, log_link, O_RDWR | keep, 0, &fd);
 		if (error)
-			error = ptrc_file_open(AT_FDCWD, log_link, O_WRONLY | keep, 0,
-					       &fd);
+			error = ptrc_file_open(AT_FDCWD, log_link, O_WRONLY | keep, 0, &fd);
 		if (!error && (ptrc_file_stat(fd, &own) || own.st_ino != st.st_ino ||
 			       own.st_dev != st.st_dev)) {
 			ptrc_file_close(fd);
 			error = EINVAL;
 		}
 	} else if (S_ISFIFO(st.st_mode)) {
-		error = ptrc_file_open(AT_FDCWD, log_link,
-				       O_WRONLY | O_NONBLOCK | O_NOCTTY, 0, &fd);
+		error = ptrc_file_open(AT_FDCWD, log_link, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0,
+				       &fd);
 	} else {
 		return;
 	}
@@ -95,8 +94,7 @@ static void reopen_log(struct ptrc_keeper_work *k)
  * the lock. */
 static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
 {
-	struct flock lock = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
 	ptrc_sys(SYS_fcntl, k->log_fd, F_SETLK, &lock);
 }
@@ -111,8 +109,7 @@ static void note_place(struct ptrc_stream_header *h)
 	h->log_dev = h->log_ino = 0;
 	if (ptrc_file_stat(PTRC_KEEPER_LOG_FD, &st) || !S_ISREG(st.st_mode))
 		return;
-	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, log_link, h->log_path,
-		     sizeof(h->log_path));
+	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, log_link, h->log_path, sizeof(h->log_path));
 	if (n <= 0 || n >= (long)sizeof(h->log_path))
 		return;
 	h->log_path[n] = '\0';
@@ -154,7 +151,7 @@ static int watch(void *arg)
 		ptrc_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
 		ptrc_file_close(fd);
 	}
-	atomic_store_explicit(&k->is_controller_dead, true, memory_order_release);
+	ptrc_store_release(&k->is_controller_dead, true);
 	ring(k->work.stream.header);
 	return 0;
 }
@@ -162,8 +159,8 @@ static int watch(void *arg)
 static int start_watcher(struct keeper *k)
 {
 	static _Alignas(16) uint8_t stack[WATCHER_STACK_BYTES];
-	long ret = ptrc_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
-				      CLONE_THREAD | CLONE_SYSVSEM,
+	long ret = ptrc_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+				      CLONE_SYSVSEM,
 			      stack + sizeof(stack), watch, k);
 
 	return ret < 0 ? ENOMEM : 0;
@@ -177,7 +174,7 @@ static bool give_up(void *arg)
 	uint64_t set = UINT64_C(1) << (SIGTERM - 1);
 	struct timespec none = {0, 0};
 
-	if (atomic_load_explicit(&k->is_controller_dead, memory_order_acquire) &&
+	if (ptrc_load_acquire(&k->is_controller_dead) &&
 	    ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM)
 		k->has_given_up = true;
 	return k->has_given_up;
@@ -191,8 +188,7 @@ static int finish_for_dead(struct keeper *k)
 	struct ptrc_stream_header *h = s->header;
 	uint64_t offset = ptrc_stream_chunk_offset(s->pool.chunk_count);
 	char name[PTRC_SHMDIR_NAME_BYTES];
-	bool had_error = atomic_load_explicit(&h->status, memory_order_relaxed) >>
-			 PTRC_ST_ERROR_SHIFT;
+	bool had_error = ptrc_load_relaxed(&h->status) >> PTRC_ST_ERROR_SHIFT;
 	int error;
 
 	lock_log(&k->work, PTRC_LOG_LOCK_FINISHING);
@@ -233,10 +229,9 @@ static bool is_flush_due(struct keeper *k, int64_t *wait_ns)
 	}
 	if (is_time)
 		ptrc_stream_complete(s);
-	status = atomic_load_explicit(&h->status, memory_order_acquire);
+	status = ptrc_load_acquire(&h->status);
 	unread = ptrc_room_used(&s->pool);
-	if (!(status & PTRC_ST_RUNNING) && unread == 0 &&
-	    !(status & PTRC_ST_RESTART_ARMED)) {
+	if (!(status & PTRC_ST_RUNNING) && unread == 0 && !(status & PTRC_ST_RESTART_ARMED)) {
 		k->next_look_ns = 0;
 		return false;
 	}
@@ -248,8 +243,8 @@ static bool is_flush_due(struct keeper *k, int64_t *wait_ns)
 	if (is_time && (unread || (status & PTRC_ST_RESTART_ARMED)))
 		return true;
 	/* After a failure only the clock leads to another attempt. */
-	return !k->work.has_failed && ((status & PTRC_ST_RESTART_ARMED) ||
-				       (unread && unread >= h->stream_min_size / 2));
+	return !k->work.has_failed &&
+	       ((status & PTRC_ST_RESTART_ARMED) || (unread && unread >= h->stream_min_size / 2));
 }
 
 /* The controller's file size limit may have changed since its last command. */
@@ -259,17 +254,14 @@ static void follow_limit(struct ptrc_stream_header *h)
 
 	if (h->controller_pid > 0 &&
 	    ptrc_sys(SYS_prlimit64, h->controller_pid, RLIMIT_FSIZE, 0, &limit) == 0)
-		atomic_store_explicit(&h->fsize_limit, limit.rlim_cur,
-				      memory_order_relaxed);
+		ptrc_store_relaxed(&h->fsize_limit, limit.rlim_cur);
 }
 
 static void sleep_on_bell(struct ptrc_stream_header *h, uint32_t seen, int64_t wait_ns)
 {
-	struct timespec ts = {.tv_sec = wait_ns / 1000000000,
-			      .tv_nsec = wait_ns % 1000000000};
+	struct timespec ts = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
 
-	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAIT, seen, wait_ns < 0 ? NULL : &ts,
-		 0, 0);
+	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAIT, seen, wait_ns < 0 ? NULL : &ts, 0, 0);
 }
 
 /* ---- birth, work, end ---- */
@@ -282,8 +274,8 @@ __attribute__((noreturn)) static void leave(int status)
 
 static void answer(struct ptrc_stream_header *h, uint32_t seq, int error)
 {
-	atomic_store_explicit(&h->keeper_result, error, memory_order_relaxed);
-	atomic_store_explicit(&h->keeper_done, seq, memory_order_release);
+	ptrc_store_relaxed(&h->keeper_result, error);
+	ptrc_store_release(&h->keeper_done, seq);
 	ptrc_sys(SYS_futex, &h->keeper_done, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
@@ -292,21 +284,18 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 	struct ptrc_stream_header *h = k->work.stream.header;
 
 	for (;;) {
-		uint32_t bell =
-			atomic_load_explicit(&h->keeper_bell, memory_order_acquire);
-		uint32_t seq = atomic_load_explicit(&h->keeper_seq, memory_order_acquire);
+		uint32_t bell = ptrc_load_acquire(&h->keeper_bell);
+		uint32_t seq = ptrc_load_acquire(&h->keeper_seq);
 		int64_t wait_ns;
 		int error;
 
-		if (atomic_load_explicit(&k->is_controller_dead, memory_order_acquire)) {
+		if (ptrc_load_acquire(&k->is_controller_dead)) {
 			error = finish_for_dead(k);
 			(void)error; /* nobody is left to be told */
 			leave(0);
 		}
-		if (seq != atomic_load_explicit(&h->keeper_done, memory_order_relaxed)) {
-			bool is_close = atomic_load_explicit(&h->keeper_command,
-							     memory_order_relaxed) ==
-					PTRC_KEEPER_CLOSE;
+		if (seq != ptrc_load_relaxed(&h->keeper_done)) {
+			bool is_close = ptrc_load_relaxed(&h->keeper_command) == PTRC_KEEPER_CLOSE;
 
 			error = ptrc_keeper_work_obey(&k->work);
 			/* The reader of a pipe sees its end before the caller returns. */
@@ -335,8 +324,8 @@ static void say(struct ptrc_stream_header *h, int error)
 {
 	int pid = ptrc_sys_getpid();
 
-	atomic_store_explicit(&h->keeper_result, error, memory_order_relaxed);
-	atomic_store_explicit(&h->keeper_pid, error ? -pid : pid, memory_order_release);
+	ptrc_store_relaxed(&h->keeper_result, error);
+	ptrc_store_release(&h->keeper_pid, error ? -pid : pid);
 	ptrc_sys(SYS_futex, &h->keeper_pid, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
@@ -347,8 +336,7 @@ static int take_life(struct keeper *k)
 	int error;
 
 	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
-	while ((error = ptrc_liveness_take(k->dirfd, name, PTRC_LIVE_KEEPER, &k->life)) ==
-		       EAGAIN &&
+	while ((error = ptrc_liveness_take(k->dirfd, name, PTRC_LIVE_KEEPER, &k->life)) == EAGAIN &&
 	       waited < LOCK_WAIT_NS) {
 		ptrc_file_sleep_ns(1000000);
 		waited += 1000000;

@@ -11,7 +11,7 @@
 enum ptrc_keeper_task {
 	PTRC_KEEPER_NEW,     /* begin a log */
 	PTRC_KEEPER_RESTART, /* go on with the log of a keeper that was killed */
-	PTRC_KEEPER_ORPHAN, /* finish the log of a keeper that died with its controller */
+	PTRC_KEEPER_ORPHAN,  /* finish the log of a keeper that died with its controller */
 };
 
 /* The numbers of its descriptors. */

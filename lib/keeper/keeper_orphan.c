@@ -30,8 +30,8 @@ static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, in
 	error = ptrc_file_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW, 0, &probe);
 	if (error)
 		return error;
-	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) ||
-	    st.st_dev != h->log_dev || st.st_ino != h->log_ino || st.st_uid != uid) {
+	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) || st.st_dev != h->log_dev ||
+	    st.st_ino != h->log_ino || st.st_uid != uid) {
 		ptrc_file_close(probe);
 		return ENOENT;
 	}
@@ -49,8 +49,7 @@ static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, in
 
 /* The descriptor of the names object, or -1: it goes with the last process that used it.
  * Then the log has the names that it got with earlier flushes. */
-static int open_names(const struct ptrc_keeper_args *args, uint32_t uid, uint64_t id,
-		      int *fd)
+static int open_names(const struct ptrc_keeper_args *args, uint32_t uid, uint64_t id, int *fd)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	uint64_t size;
@@ -65,8 +64,7 @@ static int open_names(const struct ptrc_keeper_args *args, uint32_t uid, uint64_
 	return error;
 }
 
-static int finish(struct ptrc_keeper_args *args, uint32_t uid,
-		  struct ptrc_stream_header *h)
+static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_stream_header *h)
 {
 	int error = open_names(args, uid, h->names_id, &args->names_fd);
 

@@ -2,11 +2,11 @@
 #include "lib/keeper/keeper_work.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/limit.h"
 #include "lib/log/log_flush.h"
@@ -31,8 +31,7 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 		return 0;
 	if (ptrc_file_stat(k->names_fd, &st) ||
 	    (uint64_t)st.st_size < sizeof(struct ptrc_names_object) ||
-	    ptrc_file_map(k->names_fd, sizeof(struct ptrc_names_object), PROT_READ, NULL,
-			  &map))
+	    ptrc_file_map(k->names_fd, sizeof(struct ptrc_names_object), PROT_READ, NULL, &map))
 		return ENOMEM;
 	k->names = map;
 	return 0;
@@ -42,10 +41,9 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
  * when its events are flushed; 0: there is none. */
 static uint64_t run_to_restart(const struct ptrc_stream_header *h)
 {
-	if (!(atomic_load_explicit(&h->status, memory_order_acquire) &
-	      PTRC_ST_RESTART_ARMED))
+	if (!(ptrc_load_acquire(&h->status) & PTRC_ST_RESTART_ARMED))
 		return 0;
-	return atomic_load_explicit(&h->run, memory_order_relaxed) + 1;
+	return ptrc_load_relaxed(&h->run) + 1;
 }
 
 static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic)
@@ -112,8 +110,7 @@ bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 	case EFBIG:
 		/* By the hard limit of this process; the limit of the log's controller is
 		 * the same for everybody who tries. */
-		return ptrc_limit_most(RLIMIT_FSIZE) <
-		       atomic_load_explicit(&h->fsize_limit, memory_order_relaxed);
+		return ptrc_limit_most(RLIMIT_FSIZE) < ptrc_load_relaxed(&h->fsize_limit);
 	default:
 		return false;
 	}
@@ -144,8 +141,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 
 int ptrc_keeper_work_obey(struct ptrc_keeper_work *k)
 {
-	switch (atomic_load_explicit(&k->stream.header->keeper_command,
-				     memory_order_relaxed)) {
+	switch (ptrc_load_relaxed(&k->stream.header->keeper_command)) {
 	case PTRC_KEEPER_FLUSH:
 		return flush(k, true, false);
 	case PTRC_KEEPER_CLEAR:

@@ -16,8 +16,7 @@ int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more)
 	uint64_t need, size = b->size ? b->size : 65536;
 	long map;
 
-	if (__builtin_add_overflow(b->used, more, &need) ||
-	    need > (uint64_t)INT64_MAX / 2)
+	if (__builtin_add_overflow(b->used, more, &need) || need > (uint64_t)INT64_MAX / 2)
 		return ENOMEM;
 	if (need <= b->size)
 		return 0;
@@ -65,9 +64,8 @@ static const struct ptrc_record *record_at(const struct ptrc_log_batch *b, uint6
 static bool find_event(const struct ptrc_log_batch *b, struct ptrc_log_stretch *stretch)
 {
 	const uint8_t *pos = b->data.bytes + stretch->pos;
-	bool is_found =
-		ptrc_log_find_event(&pos, b->data.bytes + stretch->end, stretch->base_ns,
-				    &stretch->next_ns, &stretch->origin);
+	bool is_found = ptrc_log_find_event(&pos, b->data.bytes + stretch->end, stretch->base_ns,
+					    &stretch->next_ns, &stretch->origin);
 
 	stretch->pos = (uint64_t)(pos - b->data.bytes);
 	if (!is_found)
@@ -177,8 +175,7 @@ static int hold_marker(struct ptrc_log_buffer *held, uint32_t id, int64_t ns)
 	return 0;
 }
 
-int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
-			struct ptrc_log_buffer *held)
+int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
 	struct ptrc_log_stretch *stretches = ptrc_log_batch_stretches(b);
 	uint32_t count = ptrc_log_batch_stretch_count(b);
@@ -214,10 +211,8 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 			const struct ptrc_record *r = record_at(b, walk.pos);
 
 			walk.pos += ptrc_record_size(r);
-			if (ptrc_log_is_marker(ptrc_record_id(r)) &&
-			    walk.next_ns >= last_ns) {
-				int error = hold_marker(held, ptrc_record_id(r),
-							walk.next_ns);
+			if (ptrc_log_is_marker(ptrc_record_id(r)) && walk.next_ns >= last_ns) {
+				int error = hold_marker(held, ptrc_record_id(r), walk.next_ns);
 
 				if (error)
 					return error;
@@ -334,8 +329,7 @@ int ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer 
 	for (uint32_t i = 0; i < count; i++) {
 		struct ptrc_log_section section = {.base_ns = stretches[i].base_ns,
 						   .origin = stretches[i].mark_origin,
-						   .bytes = stretches[i].done -
-							    stretches[i].mark,
+						   .bytes = stretches[i].done - stretches[i].mark,
 						   .order = stretches[i].order};
 		int error;
 
@@ -343,8 +337,8 @@ int ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer 
 			continue;
 		error = ptrc_log_buffer_add(out, &section, sizeof(section));
 		if (!error)
-			error = ptrc_log_buffer_add(
-				out, b->data.bytes + stretches[i].mark, section.bytes);
+			error = ptrc_log_buffer_add(out, b->data.bytes + stretches[i].mark,
+						    section.bytes);
 		if (error)
 			return error;
 	}

@@ -45,11 +45,11 @@ struct ptrc_log_stretch {
 struct ptrc_log_batch {
 	struct ptrc_log_buffer data;
 	struct ptrc_log_buffer stretches; /* struct ptrc_log_stretch */
-	struct ptrc_log_buffer heap; /* pointers to stretches, a heap: earliest first */
-	uint64_t bytes;		     /* of events not taken yet, HIDDEN ones included */
-	uint64_t events;	     /* the number of those that are not HIDDEN */
-	uint64_t most;	  /* the log takes no larger event; set by the writer */
-	uint64_t too_big; /* bytes of larger ones, part of `bytes` */
+	struct ptrc_log_buffer heap;	  /* pointers to stretches, a heap: earliest first */
+	uint64_t bytes;			  /* of events not taken yet, HIDDEN ones included */
+	uint64_t events;		  /* the number of those that are not HIDDEN */
+	uint64_t most;			  /* the log takes no larger event; set by the writer */
+	uint64_t too_big;		  /* bytes of larger ones, part of `bytes` */
 };
 
 /* An event of the batch; valid until the batch changes. */
@@ -74,8 +74,7 @@ PTRC_MUST_CHECK
 int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *stretch);
 PTRC_NONNULL() void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 PTRC_NONNULL() void ptrc_log_batch_free(struct ptrc_log_batch *b);
-static inline struct ptrc_log_stretch *
-ptrc_log_batch_stretches(const struct ptrc_log_batch *b)
+static inline struct ptrc_log_stretch *ptrc_log_batch_stretches(const struct ptrc_log_batch *b)
 {
 	return (struct ptrc_log_stretch *)(void *)b->stretches.bytes;
 }

@@ -19,8 +19,7 @@
 /* Keeps w->state.filter up to date: START and FILTER events tell the filter. */
 static void follow(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 {
-	const uint8_t *data =
-		(const uint8_t *)item->record + ptrc_record_head(item->record);
+	const uint8_t *data = (const uint8_t *)item->record + ptrc_record_head(item->record);
 	uint32_t len = ptrc_record_len(item->record);
 	trace_event_set_t set;
 
@@ -100,16 +99,14 @@ static int slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 		p->flags |= PTRC_LOG_FILTER_UNKNOWN;
 	} else if (!error && !filter_is_empty(w->state.filter)) {
 		p->flags |= PTRC_LOG_HAS_FILTER;
-		error = ptrc_log_buffer_add(&w->out, w->state.filter,
-					    sizeof(w->state.filter));
+		error = ptrc_log_buffer_add(&w->out, w->state.filter, sizeof(w->state.filter));
 	}
 	return error;
 }
 
 /* Finds a place in the ring for the packet in w->out, and fills in its struct ptrc_log_ring,
  * which tells what is lost by that. */
-static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_facts *p,
-			 uint64_t *place)
+static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_facts *p, uint64_t *place)
 {
 	struct ptrc_log_ring info;
 	int error = 0;
@@ -149,8 +146,8 @@ int ptrc_log_events_write(struct ptrc_log_writer *w, const struct ptrc_log_facts
 
 /* Takes the events of the next slice from the batch. *is_full: an UNTIL_FULL log has no
  * room for the next event, whose time is *stop_ns. */
-static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
-		       int64_t *stop_ns, bool *is_full)
+static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p, int64_t *stop_ns,
+		       bool *is_full)
 {
 	struct ptrc_log_item item;
 	uint64_t target = w->limit / 16 < SLICE_MAX ? w->limit / 16 : SLICE_MAX;
@@ -176,8 +173,7 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p,
 		if (w->policy == POSIX_TRACE_UNTIL_FULL) {
 			/* Only a STOP may use the room that is kept for the last STOP. */
 			uint64_t need =
-				item.size +
-				(item.id == POSIX_TRACE_STOP ? 0 : PTRC_LOG_STOP_BYTES);
+				item.size + (item.id == POSIX_TRACE_STOP ? 0 : PTRC_LOG_STOP_BYTES);
 
 			if (need > w->limit - w->state.bytes - p->bytes) {
 				*stop_ns = item.ns;
@@ -292,8 +288,7 @@ static void undo(struct ptrc_log_writer *w)
 	w->state.flags |= now.flags & PTRC_LOG_STATE_WRAPPED;
 	w->state.names = now.names;
 	w->state.tail = now.tail;
-	w->state.oldest_seq =
-		now.oldest_seq < w->retry.seq ? now.oldest_seq : w->retry.seq;
+	w->state.oldest_seq = now.oldest_seq < w->retry.seq ? now.oldest_seq : w->retry.seq;
 	w->state.overwritten_events = now.overwritten_events;
 	w->state.lost_first_ns = now.lost_first_ns;
 	w->state.lost_last_ns = now.lost_last_ns;
@@ -323,8 +318,7 @@ static int add_held(struct ptrc_log_writer *w)
 
 	w->held_next.used = 0;
 	if (!error)
-		error = ptrc_log_batch_hold(&w->batch,
-					    w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
+		error = ptrc_log_batch_hold(&w->batch, w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
 					    &w->held_next);
 	return error;
 }

@@ -2,9 +2,9 @@
 #include "lib/log/log_flush.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stddef.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/log/log_events.h"
 #include "lib/log/log_names.h"
@@ -32,8 +32,7 @@ static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
 	uint64_t bytes = d->note.sum_count * sizeof(struct ptrc_type_sum);
 	int error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
 
-	return error ? error
-		     : ptrc_log_buffer_add(list, ptrc_drain_stretch_sums(d), bytes);
+	return error ? error : ptrc_log_buffer_add(list, ptrc_drain_stretch_sums(d), bytes);
 }
 
 static int copy_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
@@ -143,12 +142,11 @@ static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 	struct ptrc_stream_header *h = s->header;
 
 	for (int i = 0; i < TEE_WAIT_COUNT; i++) {
-		uint64_t beat = atomic_load_explicit(&h->tee_beat, memory_order_acquire);
+		uint64_t beat = ptrc_load_acquire(&h->tee_beat);
 
 		if ((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) - beat > TEE_AWAY_NS ||
-		    atomic_load_explicit(&h->tee_until, memory_order_acquire) >= until ||
-		    atomic_load_explicit(&h->keeper_seq, memory_order_acquire) !=
-			    atomic_load_explicit(&h->keeper_done, memory_order_relaxed) ||
+		    ptrc_load_acquire(&h->tee_until) >= until ||
+		    ptrc_load_acquire(&h->keeper_seq) != ptrc_load_relaxed(&h->keeper_done) ||
 		    ptrc_room_used(&s->pool) >= h->stream_min_size / 4 * 3)
 			return;
 		ptrc_file_sleep_ns(TEE_WAIT_NS);
@@ -195,8 +193,7 @@ static bool stop_if_log_is_full(struct ptrc_log_writer *w, struct ptrc_stream *s
 {
 	if (!ptrc_log_is_full(w))
 		return false;
-	if (!(atomic_load_explicit(&s->header->status, memory_order_acquire) &
-	      PTRC_ST_LOG_STOPPED))
+	if (!(ptrc_load_acquire(&s->header->status) & PTRC_ST_LOG_STOPPED))
 		ptrc_stream_log_is_full(s);
 	return true;
 }

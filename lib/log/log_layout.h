@@ -59,8 +59,8 @@ enum ptrc_log_packet_type {
 };
 
 /* Flags of an EVENTS packet. */
-#define PTRC_LOG_HAS_RING 1U   /* the payload begins with struct ptrc_log_ring */
-#define PTRC_LOG_HAS_FILTER 2U /* then come 17 words: the filter before the first event */
+#define PTRC_LOG_HAS_RING 1U	   /* the payload begins with struct ptrc_log_ring */
+#define PTRC_LOG_HAS_FILTER 2U	   /* then come 17 words: the filter before the first event */
 #define PTRC_LOG_FILTER_UNKNOWN 4U /* without both flags that filter is empty */
 
 struct ptrc_log_packet {

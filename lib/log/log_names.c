@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/log/log_names.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/base/atomic.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_packet.h"
 #include "lib/log/log_ring.h"
@@ -36,8 +36,7 @@ static int add_names(struct ptrc_log_writer *w, const struct ptrc_names_object *
 			error = ptrc_log_buffer_add(&w->out, name, head.name_bytes);
 		if (!error)
 			error = ptrc_log_buffer_add(&w->out, zero,
-						    ptrc_align8(head.name_bytes) -
-							    head.name_bytes);
+						    ptrc_align8(head.name_bytes) - head.name_bytes);
 		if (error)
 			return error;
 		++*index;
@@ -50,8 +49,7 @@ static int write_behind(struct ptrc_log_writer *w)
 {
 	uint64_t done;
 	uint64_t base = PTRC_LOG_RING_OFFSET + w->ring_size;
-	int error = ptrc_log_write_at(w, base + w->state.tail, w->out.bytes, w->out.used,
-				      &done);
+	int error = ptrc_log_write_at(w, base + w->state.tail, w->out.bytes, w->out.used, &done);
 
 	if (!error)
 		w->state.tail += w->out.used;
@@ -95,7 +93,7 @@ int ptrc_log_names_write(struct ptrc_log_writer *w, const struct ptrc_names_obje
 	w->names = names;
 	if (!names)
 		return 0;
-	count = atomic_load_explicit(&names->count, memory_order_acquire);
+	count = ptrc_load_acquire(&names->count);
 	if (count > PTRC_NAMES_MAX)
 		count = PTRC_NAMES_MAX;
 	if (w->state.names >= count)
@@ -113,9 +111,8 @@ int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 	if (w->names) {
 		memset(&w->out, 0, sizeof(w->out));
 		error = write_from(w, w->names, 0,
-				   w->state.names < PTRC_NAMES_MAX
-					   ? (uint32_t)w->state.names
-					   : PTRC_NAMES_MAX,
+				   w->state.names < PTRC_NAMES_MAX ? (uint32_t)w->state.names
+								   : PTRC_NAMES_MAX,
 				   true);
 		ptrc_log_buffer_free(&w->out);
 		w->out = packet;

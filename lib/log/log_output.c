@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 
 #ifndef RWF_NOAPPEND
@@ -59,13 +59,12 @@ static int write_all(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *
 		if (w->is_regular && w->must_not_append) {
 			struct iovec v = {(void *)(uintptr_t)from, part};
 
-			n = ptrc_sys(SYS_pwritev2, w->fd, &v, 1, offset + *done, 0,
-				     RWF_NOAPPEND);
+			n = ptrc_sys(SYS_pwritev2, w->fd, &v, 1, offset + *done, 0, RWF_NOAPPEND);
 		} else if (w->is_regular) {
 			n = ptrc_sys(SYS_pwrite64, w->fd, from, part, offset + *done);
 		} else if (w->is_socket) {
-			n = ptrc_sys(SYS_sendto, w->fd, from, part,
-				     MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+			n = ptrc_sys(SYS_sendto, w->fd, from, part, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
+				     0);
 		} else {
 			n = ptrc_sys(SYS_write, w->fd, from, part);
 		}
@@ -90,7 +89,7 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t 
 	*done = 0;
 	if (!w->is_regular)
 		return write_all(w, offset, bytes, count, done);
-	limit = atomic_load_explicit(&w->header->fsize_limit, memory_order_relaxed);
+	limit = ptrc_load_relaxed(&w->header->fsize_limit);
 	if (__builtin_add_overflow(offset, count, &end))
 		return EFBIG;
 	if (limit > INT64_MAX)

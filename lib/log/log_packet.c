@@ -18,8 +18,7 @@ int ptrc_log_packet_begin(struct ptrc_log_writer *w)
 	return ptrc_log_packet_add(w);
 }
 
-int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start,
-			const struct ptrc_log_facts *p)
+int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, const struct ptrc_log_facts *p)
 {
 	static const uint8_t zero[8];
 	uint64_t length = w->out.used - start - sizeof(struct ptrc_log_packet);
@@ -36,8 +35,7 @@ int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start,
 	};
 
 	head.payload_crc = ptrc_crc32c(0, w->out.bytes + start + sizeof(head), length);
-	head.header_crc =
-		ptrc_crc32c(0, &head, offsetof(struct ptrc_log_packet, header_crc));
+	head.header_crc = ptrc_crc32c(0, &head, offsetof(struct ptrc_log_packet, header_crc));
 	memcpy(w->out.bytes + start, &head, sizeof(head));
 	return ptrc_log_buffer_add(&w->out, zero, ptrc_align8(length) - length);
 }

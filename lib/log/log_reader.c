@@ -31,13 +31,11 @@ struct window {
 };
 
 /* Reads exactly so many bytes. EINVAL: the file does not have them. */
-static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to,
-		   uint64_t bytes)
+static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to, uint64_t bytes)
 {
 	size_t got = 0;
 
-	return ptrc_file_read(r->fd, to, bytes, offset, &got) || got != bytes ? EINVAL
-									      : 0;
+	return ptrc_file_read(r->fd, to, bytes, offset, &got) || got != bytes ? EINVAL : 0;
 }
 
 /* Shows so many bytes of the file, moving the window if necessary. Null: it does not have
@@ -50,8 +48,7 @@ static const uint8_t *look(struct window *w, uint64_t offset, uint64_t bytes)
 	if (offset > w->r->size || w->r->size - offset < bytes)
 		return NULL;
 	w->from = offset;
-	w->bytes =
-		w->r->size - offset < WINDOW_BYTES ? w->r->size - offset : WINDOW_BYTES;
+	w->bytes = w->r->size - offset < WINDOW_BYTES ? w->r->size - offset : WINDOW_BYTES;
 	if (read_at(w->r, offset, w->data, w->bytes)) {
 		w->bytes = 0;
 		return NULL;
@@ -65,15 +62,13 @@ static bool is_packet(const struct ptrc_log_reader *r, const struct ptrc_log_pac
 	uint64_t room = r->size - offset;
 
 	return p->magic == PTRC_LOG_PACKET_MAGIC &&
-	       p->header_crc ==
-		       ptrc_crc32c(0, p, offsetof(struct ptrc_log_packet, header_crc)) &&
+	       p->header_crc == ptrc_crc32c(0, p, offsetof(struct ptrc_log_packet, header_crc)) &&
 	       (r->log_id == 0 || p->log_id == r->log_id) && room >= sizeof(*p) &&
 	       p->length <= room - sizeof(*p);
 }
 
 /* Finds the packet at *offset, or the next one behind it that begins before `end`. */
-static bool next_packet(struct window *w, uint64_t *offset, uint64_t end,
-			struct ptrc_log_packet *p)
+static bool next_packet(struct window *w, uint64_t *offset, uint64_t end, struct ptrc_log_packet *p)
 {
 	static const uint8_t first = PTRC_LOG_PACKET_MAGIC & 0xff;
 
@@ -119,18 +114,15 @@ static int read_head(struct ptrc_log_reader *r)
 	uint8_t *payload;
 	int error;
 
-	if (read_at(r, 0, &prefix, sizeof(prefix)) ||
-	    read_at(r, sizeof(prefix), &p, sizeof(p)))
+	if (read_at(r, 0, &prefix, sizeof(prefix)) || read_at(r, sizeof(prefix), &p, sizeof(p)))
 		return EINVAL;
 	if (memcmp(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature)) != 0 ||
-	    prefix.byte_order != PTRC_LOG_BYTE_ORDER ||
-	    prefix.version != PTRC_LOG_VERSION ||
-	    prefix.word_size != PTRC_LOG_WORD_SIZE ||
-	    prefix.machine != PTRC_LOG_MACHINE || prefix.zero0 != 0 ||
-	    memcmp(prefix.zero1, zero.zero1, sizeof(zero.zero1)) != 0)
+	    prefix.byte_order != PTRC_LOG_BYTE_ORDER || prefix.version != PTRC_LOG_VERSION ||
+	    prefix.word_size != PTRC_LOG_WORD_SIZE || prefix.machine != PTRC_LOG_MACHINE ||
+	    prefix.zero0 != 0 || memcmp(prefix.zero1, zero.zero1, sizeof(zero.zero1)) != 0)
 		return EINVAL;
-	if (!is_packet(r, &p, sizeof(prefix)) || p.type != PTRC_LOG_HEAD ||
-	    p.length < sizeof(*h) || p.length > NAMES_MAX || p.log_id == 0)
+	if (!is_packet(r, &p, sizeof(prefix)) || p.type != PTRC_LOG_HEAD || p.length < sizeof(*h) ||
+	    p.length > NAMES_MAX || p.log_id == 0)
 		return EINVAL;
 	payload = malloc(p.length);
 	if (!payload)
@@ -169,8 +161,7 @@ static int read_head(struct ptrc_log_reader *r)
 
 /* ---- names ---- */
 
-static int add_name(struct ptrc_log_reader *r, uint32_t id, const uint8_t *bytes,
-		    uint32_t count)
+static int add_name(struct ptrc_log_reader *r, uint32_t id, const uint8_t *bytes, uint32_t count)
 {
 	struct ptrc_log_reader_name *n;
 
@@ -212,8 +203,7 @@ static void sort_names(struct ptrc_log_reader *r)
 		r->name_index[r->names[i].id] = (uint16_t)(i + 1);
 }
 
-static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
-		      uint64_t offset)
+static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p, uint64_t offset)
 {
 	uint64_t at = 0;
 	uint8_t *payload;
@@ -247,8 +237,7 @@ static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 
 /* ---- index ---- */
 
-static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
-		     uint64_t offset)
+static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_packet *p, uint64_t offset)
 {
 	struct ptrc_log_entry *e;
 
@@ -273,8 +262,7 @@ static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
 	return 0;
 }
 
-static bool read_status(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
-			uint64_t offset)
+static bool read_status(struct ptrc_log_reader *r, const struct ptrc_log_packet *p, uint64_t offset)
 {
 	struct ptrc_log_status s;
 	uint8_t rest[256];
@@ -284,18 +272,17 @@ static bool read_status(struct ptrc_log_reader *r, const struct ptrc_log_packet 
 	    ptrc_crc32c(0, rest, p->length) != p->payload_crc)
 		return false;
 	memcpy(&s, rest, sizeof(s));
-	if ((s.stream_status != POSIX_TRACE_RUNNING &&
-	     s.stream_status != POSIX_TRACE_SUSPENDED) ||
-	    s.stream_full > 1 || s.stream_overrun > 1 || s.flush_status > 1 ||
-	    s.log_overrun > 1 || s.log_full > 1 || s.flush_error > INT32_MAX)
+	if ((s.stream_status != POSIX_TRACE_RUNNING && s.stream_status != POSIX_TRACE_SUSPENDED) ||
+	    s.stream_full > 1 || s.stream_overrun > 1 || s.flush_status > 1 || s.log_overrun > 1 ||
+	    s.log_full > 1 || s.flush_error > INT32_MAX)
 		return false;
 	r->status = s;
 	return true;
 }
 
 /* Takes what a packet holds. has_events: EVENTS packets stand here. */
-static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
-		       uint64_t offset, bool has_events, bool *has_status)
+static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *p, uint64_t offset,
+		       bool has_events, bool *has_status)
 {
 	switch (p->type) {
 	case PTRC_LOG_NAMES:
@@ -322,8 +309,8 @@ static int check_payload(const struct ptrc_log_reader *r, const struct ptrc_log_
 }
 
 /* Takes the packets that stand one behind the other from `offset` on. */
-static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset,
-		uint64_t end, bool has_events)
+static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, uint64_t end,
+		bool has_events)
 {
 	bool has_status = false, is_sure = true;
 	struct ptrc_log_packet p;
@@ -549,14 +536,12 @@ int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_
 	return 0;
 }
 
-bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r,
-				 const struct ptrc_log_entry *e)
+bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
 {
 	struct ptrc_log_packet p;
 
 	if (r->head.kind != PTRC_LOG_RING || r->is_closed)
 		return false;
 	return read_at(r, e->offset, &p, sizeof(p)) || p.magic != PTRC_LOG_PACKET_MAGIC ||
-	       p.log_id != r->log_id || p.seq != e->seq ||
-	       p.payload_crc != e->payload_crc;
+	       p.log_id != r->log_id || p.seq != e->seq || p.payload_crc != e->payload_crc;
 }

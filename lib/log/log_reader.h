@@ -67,7 +67,6 @@ int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_
 			 uint8_t **payload);
 /* Has a keeper written another packet to the place of this one, in a ring? */
 PTRC_NONNULL()
-bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r,
-				 const struct ptrc_log_entry *e);
+bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e);
 
 #endif

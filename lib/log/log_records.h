@@ -20,9 +20,8 @@ static inline struct ptrc_record ptrc_log_record_at(const uint8_t *pos)
 
 /* Moves *pos over CONTEXT records to the next event. Gives its time; *origin becomes that of
  * the last CONTEXT record. False at the end, or where no whole record stands. */
-static inline bool ptrc_log_find_event(const uint8_t **pos, const uint8_t *end,
-				       int64_t base_ns, int64_t *ns,
-				       struct ptrc_context *origin)
+static inline bool ptrc_log_find_event(const uint8_t **pos, const uint8_t *end, int64_t base_ns,
+				       int64_t *ns, struct ptrc_context *origin)
 {
 	while ((size_t)(end - *pos) >= sizeof(struct ptrc_record)) {
 		struct ptrc_record r = ptrc_log_record_at(*pos);

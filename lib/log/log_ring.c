@@ -96,8 +96,7 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 	return place;
 }
 
-int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place,
-			const struct ptrc_log_facts *p)
+int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place, const struct ptrc_log_facts *p)
 {
 	struct ptrc_log_lap_entry e = {.place = place,
 				       .size = w->out.used,
@@ -139,8 +138,7 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 	while (from + sizeof(struct ptrc_log_packet) <= to) {
 		struct ptrc_log_packet p;
 		struct ptrc_log_lap_entry e = {.place = from};
-		long n = ptrc_sys(SYS_pread64, w->fd, &p, sizeof(p),
-				  PTRC_LOG_RING_OFFSET + from);
+		long n = ptrc_sys(SYS_pread64, w->fd, &p, sizeof(p), PTRC_LOG_RING_OFFSET + from);
 		int error;
 
 		if (n < 0)
@@ -149,8 +147,7 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 			break;
 		if (p.magic != PTRC_LOG_PACKET_MAGIC || p.log_id != w->header->id ||
 		    p.header_crc !=
-			    ptrc_crc32c(0, &p,
-					offsetof(struct ptrc_log_packet, header_crc)) ||
+			    ptrc_crc32c(0, &p, offsetof(struct ptrc_log_packet, header_crc)) ||
 		    p.length > to - from - sizeof(p)) {
 			from += 8;
 			continue;

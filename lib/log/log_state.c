@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/log/log_state.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
+#include "lib/base/atomic.h"
 #include "lib/stream/status.h"
 
 /* A keeper may be killed at any store: so the copy that is not valid is filled first, and
@@ -12,34 +12,30 @@ void ptrc_log_state_save(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
 	uint64_t words[PTRC_LOG_STATE_WORDS] = {0};
-	uint64_t which =
-		atomic_load_explicit(&h->log_state[0], memory_order_relaxed) == 1 ? 2 : 1;
+	uint64_t which = ptrc_load_relaxed(&h->log_state[0]) == 1 ? 2 : 1;
 	_Atomic uint64_t *to = &h->log_state[1 + (which - 1) * PTRC_LOG_STATE_WORDS];
 
 	memcpy(words, &w->state, sizeof(w->state));
 	for (uint32_t i = 0; i < PTRC_LOG_STATE_WORDS; i++)
-		atomic_store_explicit(&to[i], words[i], memory_order_relaxed);
-	atomic_store_explicit(&h->log_state[0], which, memory_order_release);
+		ptrc_store_relaxed(&to[i], words[i]);
+	ptrc_store_release(&h->log_state[0], which);
 
-	atomic_store_explicit(&h->log_events, w->state.events, memory_order_relaxed);
-	atomic_store_explicit(&h->log_bytes, w->state.bytes, memory_order_relaxed);
-	atomic_store_explicit(&h->log_lost_events,
-			      w->state.lost_events + w->state.overwritten_events,
-			      memory_order_relaxed);
+	ptrc_store_relaxed(&h->log_events, w->state.events);
+	ptrc_store_relaxed(&h->log_bytes, w->state.bytes);
+	ptrc_store_relaxed(&h->log_lost_events, w->state.lost_events + w->state.overwritten_events);
 }
 
 bool ptrc_log_state_load(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
-	uint64_t which = atomic_load_explicit(&h->log_state[0], memory_order_acquire);
+	uint64_t which = ptrc_load_acquire(&h->log_state[0]);
 	uint64_t words[PTRC_LOG_STATE_WORDS];
 
 	if (which != 1 && which != 2)
 		return false;
 	for (uint32_t i = 0; i < PTRC_LOG_STATE_WORDS; i++)
-		words[i] = atomic_load_explicit(
-			&h->log_state[1 + (which - 1) * PTRC_LOG_STATE_WORDS + i],
-			memory_order_relaxed);
+		words[i] = ptrc_load_relaxed(
+			&h->log_state[1 + (which - 1) * PTRC_LOG_STATE_WORDS + i]);
 	memcpy(&w->state, words, sizeof(w->state));
 	return true;
 }

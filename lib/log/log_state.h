@@ -36,8 +36,7 @@
 #define PTRC_LOG_STATE_GAP_TOLD UINT64_C(32)
 #define PTRC_LOG_STATE_RUN_OVER UINT64_C(64)
 #define PTRC_LOG_STATE_RUN_TAG_SHIFT 8
-#define PTRC_LOG_STATE_GIVEN \
-	(PTRC_LOG_STATE_GAP_TOLD | PTRC_LOG_STATE_RUN_OVER | UINT64_C(0xff00))
+#define PTRC_LOG_STATE_GIVEN (PTRC_LOG_STATE_GAP_TOLD | PTRC_LOG_STATE_RUN_OVER | UINT64_C(0xff00))
 
 /* All of its members are 64-bit words: header.log_state holds two copies of them, and the
  * number of the one that is valid. */

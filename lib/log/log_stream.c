@@ -60,8 +60,7 @@ struct ptrc_log_stream {
 	size_t next_entry;
 	struct cursor **heap;
 	size_t heap_count, heap_size;
-	struct packet
-		*done; /* kept while the event that was reported last stands in it */
+	struct packet *done; /* kept while the event that was reported last stands in it */
 	struct ptrc_sequencer sequencer;
 	bool is_ended;	  /* by damage */
 	bool is_admitted; /* the first cursor's event was passed by the sequencer */
@@ -157,8 +156,7 @@ static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry 
 }
 
 /* Takes the section at *at, and moves *at behind it. False: there is none. */
-static bool next_section(const uint8_t **at, const uint8_t *end,
-			 struct ptrc_log_section *s)
+static bool next_section(const uint8_t **at, const uint8_t *end, struct ptrc_log_section *s)
 {
 	if ((size_t)(end - *at) < sizeof(*s))
 		return false;
@@ -184,8 +182,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 		return error;
 	begin = bytes;
 	end = begin + e->length;
-	if ((e->flags & PTRC_LOG_HAS_RING) &&
-	    (size_t)(end - begin) >= sizeof(struct ptrc_log_ring))
+	if ((e->flags & PTRC_LOG_HAS_RING) && (size_t)(end - begin) >= sizeof(struct ptrc_log_ring))
 		begin += sizeof(struct ptrc_log_ring);
 	if ((e->flags & PTRC_LOG_HAS_FILTER) &&
 	    (size_t)(end - begin) >= sizeof(l->sequencer.filter)) {
@@ -404,12 +401,10 @@ static void rewind_events(struct ptrc_log_stream *l)
  * `first` to `last`? A lock on the whole file is the application's own. */
 static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last)
 {
-	struct flock lock = {
-		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
-	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 &&
-	       lock.l_type != F_UNLCK && lock.l_start >= first && lock.l_len > 0 &&
-	       lock.l_len <= last - lock.l_start + 1;
+	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
+	       lock.l_start >= first && lock.l_len > 0 && lock.l_len <= last - lock.l_start + 1;
 }
 
 /* Does a keeper lock this byte? The kernel may report its two locks, on neighbouring
@@ -453,8 +448,7 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 	int64_t waited_ns = 0;
 	off_t size = -1;
 
-	while (waited_ns < FINISH_WAIT_NS &&
-	       is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER) &&
+	while (waited_ns < FINISH_WAIT_NS && is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER) &&
 	       is_controller_gone(fd, head)) {
 		uint64_t pause_ns = waited_ns < 20000000 ? 200000 : 5000000;
 		struct stat st;
@@ -586,8 +580,7 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 	return 0;
 }
 
-int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id,
-			    int *unavailable)
+int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable)
 {
 	const struct ptrc_log_reader *r = &l->reader;
 
@@ -612,9 +605,8 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 
 /* ---- retrieval ---- */
 
-int ptrc_log_stream_getnext(struct ptrc_log_stream *l,
-			    struct posix_trace_event_info *event, void *data,
-			    size_t num_bytes, size_t *data_len, int *unavailable)
+int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_info *event,
+			    void *data, size_t num_bytes, size_t *data_len, int *unavailable)
 {
 	struct ptrc_event_view view;
 	int error = EINVAL;

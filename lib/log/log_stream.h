@@ -30,16 +30,13 @@ void ptrc_log_stream_close(struct ptrc_log_stream *l);
 
 void ptrc_log_stream_rewind(struct ptrc_log_stream *l);
 void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr);
-void ptrc_log_stream_status(struct ptrc_log_stream *l,
-			    struct posix_trace_status_info *st);
+void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status_info *st);
 int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *name);
-int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id,
-			    int *unavailable);
+int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable);
 void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l);
 /* Copies the next event as posix_trace_getnext_event() does. */
-int ptrc_log_stream_getnext(struct ptrc_log_stream *l,
-			    struct posix_trace_event_info *event, void *data,
-			    size_t num_bytes, size_t *data_len, int *unavailable);
+int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_info *event,
+			    void *data, size_t num_bytes, size_t *data_len, int *unavailable);
 struct posixtrace_counts;
 void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts *counts);
 

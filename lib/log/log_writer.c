@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/log/log_events.h"
 #include "lib/log/log_names.h"
@@ -61,8 +61,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	memcpy(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature));
 	memcpy(head.name, a->name, sizeof(head.name));
 	memcpy(head.genversion, a->genversion, sizeof(head.genversion));
-	head.name[sizeof(head.name) - 1] = head.genversion[sizeof(head.genversion) - 1] =
-		'\0';
+	head.name[sizeof(head.name) - 1] = head.genversion[sizeof(head.genversion) - 1] = '\0';
 	if (w->kind == PTRC_LOG_RING) {
 		head.close_offset = PTRC_LOG_CLOSE_OFFSET;
 		head.ring_offset = PTRC_LOG_RING_OFFSET;
@@ -100,8 +99,8 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 
 /* ---- begin, clear, end ---- */
 
-int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *header,
-			 int fd, bool is_restart)
+int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *header, int fd,
+			 bool is_restart)
 {
 	struct stat st;
 	long flags = ptrc_sys(SYS_fcntl, fd, F_GETFL);
@@ -127,11 +126,9 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 		if (w->limit > w->ring_size)
 			w->limit = w->ring_size;
 	}
-	w->batch.most = w->policy == POSIX_TRACE_UNTIL_FULL
-				? w->limit - PTRC_LOG_STOP_BYTES
-				: w->limit;
-	w->close_reserve =
-		2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status);
+	w->batch.most =
+		w->policy == POSIX_TRACE_UNTIL_FULL ? w->limit - PTRC_LOG_STOP_BYTES : w->limit;
+	w->close_reserve = 2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status);
 	w->state.flags = PTRC_LOG_STATE_AFTER_STOP;
 	if (!is_restart || !ptrc_log_state_load(w))
 		return 0;
@@ -167,14 +164,13 @@ static int write_clear(struct ptrc_log_writer *w, int64_t now_ns)
 		struct ptrc_record record;
 		trace_event_set_t set[2];
 	} mark = {.section = {.base_ns = now_ns}};
-	struct ptrc_log_facts p = {
-		.type = PTRC_LOG_EVENTS, .first_ns = now_ns, .last_ns = now_ns};
+	struct ptrc_log_facts p = {.type = PTRC_LOG_EVENTS, .first_ns = now_ns, .last_ns = now_ns};
 	static const uint64_t none[17];
 	int error;
 
 	mark.section.bytes = sizeof(mark) - sizeof(mark.section);
-	ptrc_record_fill(&mark.record, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN,
-			 sizeof(mark.set), 0);
+	ptrc_record_fill(&mark.record, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sizeof(mark.set),
+			 0);
 	ptrc_set_from_bits(&mark.set[0], none);
 	ptrc_set_from_bits(&mark.set[1], none);
 	error = ptrc_log_packet_begin(w);
@@ -204,21 +200,18 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 
 int ptrc_log_writer_close(struct ptrc_log_writer *w)
 {
-	uint64_t bits = atomic_load_explicit(&w->header->status, memory_order_acquire);
+	uint64_t bits = ptrc_load_acquire(&w->header->status);
 	struct ptrc_log_status status = {
 		.stream_status = POSIX_TRACE_SUSPENDED,
-		.stream_full =
-			bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
-		.stream_overrun = bits & PTRC_ST_EVER_OVERRUN ? POSIX_TRACE_OVERRUN
-							      : POSIX_TRACE_NO_OVERRUN,
+		.stream_full = bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
+		.stream_overrun =
+			bits & PTRC_ST_EVER_OVERRUN ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN,
 		.flush_status = POSIX_TRACE_NOT_FLUSHING,
 		.flush_error = (uint32_t)(bits >> PTRC_ST_ERROR_SHIFT),
 		.log_overrun = bits & PTRC_ST_EVER_LOG_OVERRUN ? POSIX_TRACE_OVERRUN
 							       : POSIX_TRACE_NO_OVERRUN,
-		.log_full =
-			bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
-		.lost_events = atomic_load_explicit(&w->header->lost_events,
-						    memory_order_relaxed),
+		.log_full = bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
+		.lost_events = ptrc_load_relaxed(&w->header->lost_events),
 		.log_lost_events = w->state.lost_events + w->state.overwritten_events,
 		.log_events = w->state.events,
 		.log_bytes = w->state.bytes,
@@ -242,7 +235,7 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w)
 	if (error)
 		return error;
 	if (w->kind == PTRC_LOG_RING)
-		return ptrc_log_write_at(w, PTRC_LOG_CLOSE_OFFSET, w->out.bytes,
-					 w->out.used, &done);
+		return ptrc_log_write_at(w, PTRC_LOG_CLOSE_OFFSET, w->out.bytes, w->out.used,
+					 &done);
 	return ptrc_log_append(w, w->out.bytes, w->out.used);
 }

@@ -47,8 +47,7 @@ int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t data_len, uint64_
 	return 0;
 }
 
-int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
-		      struct ptrc_attr *out)
+int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptrc_attr *out)
 {
 	struct ptrc_attr new;
 	bool is_bounded;
@@ -111,14 +110,12 @@ static bool is_time(int64_t sec, int64_t nsec)
 
 int ptrc_attr_validate(const struct ptrc_attr *in)
 {
-	if (in->magic != PTRC_ATTR_MAGIC || !is_text(in->name) ||
-	    !is_text(in->genversion))
+	if (in->magic != PTRC_ATTR_MAGIC || !is_text(in->name) || !is_text(in->genversion))
 		return EINVAL;
 	if (!is_time(in->createtime_sec, in->createtime_nsec) ||
 	    !is_time(in->clockres_sec, in->clockres_nsec))
 		return EINVAL;
-	if (in->inherited != POSIX_TRACE_CLOSE_FOR_CHILD &&
-	    in->inherited != POSIX_TRACE_INHERITED)
+	if (in->inherited != POSIX_TRACE_CLOSE_FOR_CHILD && in->inherited != POSIX_TRACE_INHERITED)
 		return EINVAL;
 	if (in->log_full_policy != POSIX_TRACE_LOOP &&
 	    in->log_full_policy != POSIX_TRACE_UNTIL_FULL &&

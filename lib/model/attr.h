@@ -29,9 +29,9 @@
 
 /* START, the smallest user event and STOP, by the sizes that are reported: every stream
  * has room for these. */
-#define PTRC_ATTR_STREAM_SIZE_FLOOR                               \
-	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + \
-	 PTRC_ATTR_EVENT_OVERHEAD + (PTRC_ATTR_EVENT_OVERHEAD + 8))
+#define PTRC_ATTR_STREAM_SIZE_FLOOR                                                          \
+	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + PTRC_ATTR_EVENT_OVERHEAD + \
+	 (PTRC_ATTR_EVENT_OVERHEAD + 8))
 
 /* START and STOP as they stand in a log, where a record takes at most 24 bytes beside its
  * data: every bounded log has room for these. */
@@ -41,7 +41,7 @@ struct ptrc_attr {
 	uint64_t magic;			       /* PTRC_ATTR_MAGIC, or this is no object */
 	char name[PTRC_ATTR_TEXT_BYTES];       /* zero terminated, 254 bytes at most */
 	char genversion[PTRC_ATTR_TEXT_BYTES]; /* zero terminated, 254 bytes at most */
-	int64_t createtime_sec; /* CLOCK_REALTIME; 0 in an object of no stream */
+	int64_t createtime_sec;		       /* CLOCK_REALTIME; 0 in an object of no stream */
 	int64_t createtime_nsec;
 	int64_t clockres_sec;
 	int64_t clockres_nsec;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
@@ -34,7 +35,7 @@ static uint32_t clamp(uint32_t count)
 /* Pairs with the release in append(): names below the count are complete. */
 static uint32_t read_count(const struct ptrc_names_object *object)
 {
-	return clamp(atomic_load_explicit(&object->count, memory_order_acquire));
+	return clamp(ptrc_load_acquire(&object->count));
 }
 
 uint32_t ptrc_names_count(const struct ptrc_names *n)
@@ -42,8 +43,7 @@ uint32_t ptrc_names_count(const struct ptrc_names *n)
 	return read_count(n->object);
 }
 
-uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
-			 const char *name)
+uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit, const char *name)
 {
 	size_t size = strlen(name) + 1;
 	uint32_t count = 0;
@@ -56,8 +56,7 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 	if (limit < count)
 		count = limit;
 	for (uint32_t i = 0; i < count; i++)
-		if (object->name[i][0] == name[0] &&
-		    memcmp(object->name[i], name, size) == 0)
+		if (object->name[i][0] == name[0] && memcmp(object->name[i], name, size) == 0)
 			return PTRC_ID_FIRST + i;
 	return 0;
 }
@@ -70,8 +69,7 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 		memcpy(name, predefined, strlen(predefined) + 1);
 		return 0;
 	}
-	if (!n || !n->object || id < PTRC_ID_FIRST ||
-	    id - PTRC_ID_FIRST >= read_count(n->object))
+	if (!n || !n->object || id < PTRC_ID_FIRST || id - PTRC_ID_FIRST >= read_count(n->object))
 		return EINVAL;
 	memcpy(name, n->object->name[id - PTRC_ID_FIRST], PTRC_NAME_BYTES);
 	/* The object is only as good as the processes that write it. */
@@ -88,8 +86,7 @@ static int lock_writer(struct ptrc_names_object *object)
 }
 
 /* Under the locks. fd is -1 if the file is unlinked. */
-static int append(struct ptrc_names_object *object, int fd, const char *name,
-		  uint32_t *id)
+static int append(struct ptrc_names_object *object, int fd, const char *name, uint32_t *id)
 {
 	uint32_t index, found = ptrc_names_find(object, PTRC_NAMES_MAX, name);
 
@@ -109,7 +106,7 @@ static int append(struct ptrc_names_object *object, int fd, const char *name,
 		return ENOMEM;
 	memcpy(object->name[index], name, strlen(name) + 1);
 	/* A process that is killed before this has registered nothing. */
-	atomic_store_explicit(&object->count, index + 1, memory_order_release);
+	ptrc_store_release(&object->count, index + 1);
 	*id = PTRC_ID_FIRST + index;
 	return 0;
 }
@@ -214,9 +211,8 @@ int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_
 
 	if (error)
 		return error;
-	if (ptrc_file_read(fd, identity, sizeof(identity), 0, &got) ||
-	    got != sizeof(identity) || identity[0] != PTRC_NAMES_MAGIC ||
-	    identity[1] != id)
+	if (ptrc_file_read(fd, identity, sizeof(identity), 0, &got) || got != sizeof(identity) ||
+	    identity[0] != PTRC_NAMES_MAGIC || identity[1] != id)
 		error = EPERM;
 	else
 		error = map_object(fd, uid, id, at, n);
@@ -224,8 +220,8 @@ int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_
 	return error;
 }
 
-int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *from,
-		      uint32_t count, void *at, struct ptrc_names *n)
+int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *from, uint32_t count,
+		      void *at, struct ptrc_names *n)
 {
 	char file[PTRC_SHMDIR_NAME_BYTES];
 	struct ptrc_names_object *object;
@@ -239,8 +235,7 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 		id = ptrc_shmdir_new_id();
 		ptrc_shmdir_name(file, 'n', id);
 		error = ptrc_shmdir_create_object(dirfd, file, uid, MAP_BYTES,
-						  PAGE_BYTES + count * PTRC_NAME_BYTES,
-						  &fd);
+						  PAGE_BYTES + count * PTRC_NAME_BYTES, &fd);
 		if (error == EEXIST)
 			continue;
 		if (error)
@@ -260,7 +255,7 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 		object->id = id;
 		if (count)
 			memcpy(object->name, from->name, count * PTRC_NAME_BYTES);
-		atomic_store_explicit(&object->count, count, memory_order_release);
+		ptrc_store_release(&object->count, count);
 		if (at) {
 			error = map_object(fd, uid, id, at, n);
 			ptrc_sys(SYS_munmap, map, MAP_BYTES);

@@ -68,8 +68,8 @@ void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id);
 /* Maps an existing object; `at` not null: there, in place of what is mapped there. */
 int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n);
 /* Makes a new object that begins with the first `count` names of `from` (null: none). */
-int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *from,
-		      uint32_t count, void *at, struct ptrc_names *n);
+int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *from, uint32_t count,
+		      void *at, struct ptrc_names *n);
 /* A second mapping, and hold, of an object that is mapped. */
 int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n);
 /* Names in private memory, for a process that cannot be traced. */
@@ -77,7 +77,6 @@ int ptrc_names_create_private(struct ptrc_names *n);
 void ptrc_names_unmap(struct ptrc_names *n);
 /* The identifier of a name among the first `limit` ones and the predefined ones; 0:
  * none. */
-uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
-			 const char *name);
+uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit, const char *name);
 
 #endif

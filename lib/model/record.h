@@ -95,8 +95,8 @@ static inline uint64_t ptrc_record_size(const struct ptrc_record *r)
 	return ptrc_record_head(r) + ptrc_align8(ptrc_record_len(r));
 }
 
-static inline void ptrc_record_fill(struct ptrc_record *r, uint32_t delta,
-				    uint32_t id_flags, uint32_t len, uint64_t addr)
+static inline void ptrc_record_fill(struct ptrc_record *r, uint32_t delta, uint32_t id_flags,
+				    uint32_t len, uint64_t addr)
 {
 	r->delta = delta;
 	r->id_flags = (uint16_t)id_flags;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/model/names.h"
@@ -23,7 +24,7 @@ void ptrc_fork_note_page(void)
 	const struct ptrc_page *page = ptrc_self_page();
 	struct ptrc_page_entry e;
 
-	noted.names_id = atomic_load_explicit(&page->names_id, memory_order_acquire);
+	noted.names_id = ptrc_load_acquire(&page->names_id);
 	noted.names_from = page->names_from;
 	noted.names_from_count = page->names_from_count;
 	noted_names_count = ptrc_self_names_count();
@@ -39,9 +40,8 @@ void ptrc_fork_note_page(void)
 /* The child has its parent's names. They are mapped if the parent had opened any name. */
 static void inherit_names(int dirfd, struct ptrc_page *page)
 {
-	uint64_t id = noted.names_id,
-		 old = ptrc_here.names.object ? ptrc_here.names.id : 0;
-	uint64_t shared = atomic_load_explicit(&page->names_id, memory_order_relaxed);
+	uint64_t id = noted.names_id, old = ptrc_here.names.object ? ptrc_here.names.id : 0;
+	uint64_t shared = ptrc_load_relaxed(&page->names_id);
 	uint32_t count = noted_names_count;
 
 	if (!id)
@@ -64,9 +64,8 @@ static void inherit_names(int dirfd, struct ptrc_page *page)
 	ptrc_here.is_borrowed = true;
 	ptrc_here.borrowed_count = count;
 	if (!shared) {
-		atomic_store_explicit(&page->names_from_count, count,
-				      memory_order_relaxed);
-		atomic_store_explicit(&page->names_from, id, memory_order_release);
+		ptrc_store_relaxed(&page->names_from_count, count);
+		ptrc_store_release(&page->names_from, id);
 	}
 }
 
@@ -95,7 +94,7 @@ int ptrc_fork_start_child(int32_t pid, bool is_noted)
 	ptrc_inherit_take(&noted, is_noted ? UINT64_MAX : ptrc_here.start_ticks, f.page);
 	inherit_names(dirfd, f.page);
 	ptrc_self_restore_mapped();
-	atomic_store_explicit(&f.page->image, ptrc_here.image, memory_order_release);
+	ptrc_store_release(&f.page->image, ptrc_here.image);
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
 	ptrc_image_sweep_sometimes(dirfd, false);

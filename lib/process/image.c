@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
@@ -79,7 +80,7 @@ int ptrc_image_open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_fil
  * of them yet. */
 static void keep_names(int dirfd, struct ptrc_page *page)
 {
-	uint64_t id = atomic_load_explicit(&page->names_id, memory_order_relaxed);
+	uint64_t id = ptrc_load_relaxed(&page->names_id);
 
 	if (id && ptrc_names_open(dirfd, ptrc_here.uid, id, ptrc_here.names.object,
 				  &ptrc_here.names) == 0)
@@ -89,8 +90,8 @@ static void keep_names(int dirfd, struct ptrc_page *page)
 /* An image with the library begins to use the page: it does not inherit names. */
 static void forget_names_from(struct ptrc_page *page)
 {
-	atomic_store_explicit(&page->names_from, 0, memory_order_relaxed);
-	atomic_store_explicit(&page->names_from_count, 0, memory_order_relaxed);
+	ptrc_store_relaxed(&page->names_from, 0);
+	ptrc_store_relaxed(&page->names_from_count, 0);
 }
 
 /* This is the first image of the process that has the library. Its page is new, or was made by
@@ -101,11 +102,9 @@ static void begin_page(int dirfd, struct ptrc_page *page)
 	bool has_joined = false;
 
 	if (ptrc_here.has_own_proc && ptrc_inherit_is_announced(dirfd))
-		ptrc_inherit_join(dirfd, ptrc_here.uid, ptrc_here.pid, ptrc_here.ns,
-				  page);
+		ptrc_inherit_join(dirfd, ptrc_here.uid, ptrc_here.pid, ptrc_here.ns, page);
 	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
-		has_joined |=
-			ptrc_page_slot(page, i, &e) && (e.flags & PTRC_PAGE_SLOT_JOINED);
+		has_joined |= ptrc_page_slot(page, i, &e) && (e.flags & PTRC_PAGE_SLOT_JOINED);
 	if (has_joined)
 		keep_names(dirfd, page);
 	else if (page->names_id)
@@ -127,7 +126,7 @@ static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 		keep_names(dirfd, page);
 	} else {
 		*unused = page->names_id;
-		atomic_store_explicit(&page->names_id, 0, memory_order_relaxed);
+		ptrc_store_relaxed(&page->names_id, 0);
 	}
 }
 
@@ -164,12 +163,12 @@ int ptrc_image_start(int32_t pid)
 	}
 	if (!ptrc_here.image)
 		ptrc_here.image = image_identity();
-	image = atomic_load_explicit(&f.page->image, memory_order_relaxed);
+	image = ptrc_load_relaxed(&f.page->image);
 	if (image == 0)
 		begin_page(dirfd, f.page);
 	else if (image != ptrc_here.image)
 		take_over_page(dirfd, f.page, &unused);
-	atomic_store_explicit(&f.page->image, ptrc_here.image, memory_order_release);
+	ptrc_store_release(&f.page->image, ptrc_here.image);
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
 	if (unused)
@@ -203,9 +202,9 @@ void ptrc_image_move_home(uint32_t uid)
 			      ptrc_here.names.object, &names) == 0) {
 		ptrc_here.names = names;
 		ptrc_here.is_borrowed = false;
-		atomic_store_explicit(&made->names_id, names.id, memory_order_release);
+		ptrc_store_release(&made->names_id, names.id);
 	}
-	atomic_store_explicit(&made->image, ptrc_here.image, memory_order_release);
+	ptrc_store_release(&made->image, ptrc_here.image);
 	/* Events of other threads read the page at any time, so the new one is mapped in the
 	 * place of the old one. */
 	if (ptrc_file_map(f.fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, old, &map) == 0) {

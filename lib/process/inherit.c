@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
@@ -48,16 +49,14 @@ bool ptrc_inherit_is_announced(int dirfd)
 	return ptrc_file_stat(dirfd, &st) == 0 && st.st_nlink > 2;
 }
 
-void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks,
-		       struct ptrc_page *page)
+void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page)
 {
-	uint64_t names_id = atomic_load_explicit(&page->names_id, memory_order_relaxed);
+	uint64_t names_id = ptrc_load_relaxed(&page->names_id);
 
 	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
 		struct ptrc_page_entry e;
 
-		if (!ptrc_page_slot(from, i, &e) ||
-		    !(e.flags & PTRC_PAGE_SLOT_INHERITED) ||
+		if (!ptrc_page_slot(from, i, &e) || !(e.flags & PTRC_PAGE_SLOT_INHERITED) ||
 		    ticks < e.attach_ns / PTRC_PROCFS_TICK_NS)
 			continue;
 		/* A process has one set of names. If it has another one already, it cannot
@@ -67,16 +66,14 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks,
 		e.flags = PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_JOINED;
 		if (!names_id) {
 			names_id = e.names_id;
-			atomic_store_explicit(&page->names_from, 0, memory_order_relaxed);
-			atomic_store_explicit(&page->names_id, names_id,
-					      memory_order_release);
+			ptrc_store_relaxed(&page->names_from, 0);
+			ptrc_store_release(&page->names_id, names_id);
 		}
 		ptrc_page_add(page, i, &e);
 	}
 }
 
-void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns,
-		       struct ptrc_page *page)
+void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptrc_page *page)
 {
 	struct ptrc_procfs_stat child, parent;
 	char name[PTRC_PAGE_NAME_BYTES];
@@ -98,8 +95,7 @@ void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns,
 	}
 }
 
-void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns,
-			struct ptrc_page *page)
+void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptrc_page *page)
 {
 	struct ptrc_procfs_stat child, parent;
 	char name[PTRC_PAGE_NAME_BYTES];
@@ -111,8 +107,7 @@ void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns,
 	    child.ppid <= 0 || ptrc_procfs_stat(child.ppid, &parent))
 		return;
 	ptrc_page_name(name, parent.pid, ns);
-	if (ptrc_page_copy(dirfd, uid, name, &copy) ||
-	    copy.start_ticks != parent.start_ticks)
+	if (ptrc_page_copy(dirfd, uid, name, &copy) || copy.start_ticks != parent.start_ticks)
 		return;
 	from = copy.names_id;
 	count = PTRC_NAMES_MAX;
@@ -122,8 +117,8 @@ void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns,
 	}
 	if (!from)
 		return;
-	atomic_store_explicit(&page->names_from_count, count, memory_order_relaxed);
-	atomic_store_explicit(&page->names_from, from, memory_order_release);
+	ptrc_store_relaxed(&page->names_from_count, count);
+	ptrc_store_release(&page->names_from, from);
 }
 
 struct preparation {
@@ -148,7 +143,7 @@ static bool prepare_child(int pid, void *arg)
 		return true;
 	if (ptrc_page_open(p->dirfd, p->uid, name, st.start_ticks, true, NULL, &f))
 		return true;
-	if (atomic_load_explicit(&f.page->image, memory_order_relaxed) == 0) {
+	if (ptrc_load_relaxed(&f.page->image) == 0) {
 		ptrc_inherit_join(p->dirfd, p->uid, pid, p->ns, f.page);
 		if (f.is_new && !ptrc_page_has_slots(f.page))
 			ptrc_page_unlink(p->dirfd, name, &f);

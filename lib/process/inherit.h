@@ -25,17 +25,14 @@ bool ptrc_inherit_is_announced(int dirfd);
 
 /* A process that started at `ticks` joins the INHERITED streams in its parent's page `from` that
  * are not younger: enter them into its page, under the page's lock. */
-void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks,
-		       struct ptrc_page *page);
+void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page);
 /* Enter into the page of process pid, under its lock, the INHERITED streams of its nearest
  * ancestor that runs the library, and those of processes in between for which a page was made
  * before they ran it. Streams younger than the branch that the process is on are left out. */
-void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns,
-		       struct ptrc_page *page);
+void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptrc_page *page);
 /* Process pid has not run the library yet. Let its page begin with the names of its parent,
  * because it may be a forked child that is about to do the same. Under the page's lock. */
-void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns,
-			struct ptrc_page *page);
+void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptrc_page *page);
 
 /* The calling process ends: make pages for those of its children that have not run the library
  * yet, as they will not find this ancestor any more. */

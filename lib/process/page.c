@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
 #include "lib/base/shmdir.h"
@@ -61,16 +62,16 @@ bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns)
 
 static void reset(struct ptrc_page *page)
 {
-	atomic_store_explicit(&page->active, 0, memory_order_relaxed);
+	ptrc_store_relaxed(&page->active, 0);
 	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
-		atomic_store_explicit(&page->slots[i].stream_id, 0, memory_order_relaxed);
-		atomic_store_explicit(&page->slots[i].flags, 0, memory_order_relaxed);
-		atomic_store_explicit(&page->slots[i].error, 0, memory_order_relaxed);
+		ptrc_store_relaxed(&page->slots[i].stream_id, 0);
+		ptrc_store_relaxed(&page->slots[i].flags, 0);
+		ptrc_store_relaxed(&page->slots[i].error, 0);
 	}
-	atomic_store_explicit(&page->image, 0, memory_order_relaxed);
-	atomic_store_explicit(&page->names_id, 0, memory_order_relaxed);
-	atomic_store_explicit(&page->names_from, 0, memory_order_relaxed);
-	atomic_store_explicit(&page->names_from_count, 0, memory_order_relaxed);
+	ptrc_store_relaxed(&page->image, 0);
+	ptrc_store_relaxed(&page->names_id, 0);
+	ptrc_store_relaxed(&page->names_from, 0);
+	ptrc_store_relaxed(&page->names_from_count, 0);
 }
 
 /* Open and lock the file. ESTALE: it was removed meanwhile. */
@@ -83,8 +84,8 @@ static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create
 	int error = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
 
 	if (error == ENOENT && is_create) {
-		error = ptrc_shmdir_create_object(dirfd, name, uid, PTRC_PAGE_SIZE,
-						  PTRC_PAGE_SIZE, &fd);
+		error = ptrc_shmdir_create_object(dirfd, name, uid, PTRC_PAGE_SIZE, PTRC_PAGE_SIZE,
+						  &fd);
 		if (error == EEXIST)
 			return ESTALE;
 		size = PTRC_PAGE_SIZE;
@@ -110,8 +111,8 @@ static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create
 	return 0;
 }
 
-int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_ticks,
-		   bool is_create, void *at, struct ptrc_page_file *f)
+int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_ticks, bool is_create,
+		   void *at, struct ptrc_page_file *f)
 {
 	uint64_t ticks;
 	void *map;
@@ -127,7 +128,7 @@ int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_tic
 		return error;
 	}
 	f->page = map;
-	ticks = atomic_load_explicit(&f->page->start_ticks, memory_order_relaxed);
+	ticks = ptrc_load_relaxed(&f->page->start_ticks);
 	f->is_new = ticks != start_ticks;
 	if (f->is_new) {
 		/* The page is of another process with the same pid. That is dead for certain only
@@ -139,8 +140,7 @@ int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_tic
 		}
 		if (ticks)
 			reset(f->page);
-		atomic_store_explicit(&f->page->start_ticks, start_ticks,
-				      memory_order_release);
+		ptrc_store_release(&f->page->start_ticks, start_ticks);
 	}
 	return 0;
 }
@@ -207,23 +207,21 @@ bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_e
 {
 	const struct ptrc_page_slot *slot = &page->slots[i];
 
-	e->stream_id = atomic_load_explicit(&slot->stream_id, memory_order_acquire);
-	e->attach_ns = atomic_load_explicit(&slot->attach_ns, memory_order_relaxed);
-	e->names_id = atomic_load_explicit(&slot->names_id, memory_order_relaxed);
-	e->flags = atomic_load_explicit(&slot->flags, memory_order_relaxed);
+	e->stream_id = ptrc_load_acquire(&slot->stream_id);
+	e->attach_ns = ptrc_load_relaxed(&slot->attach_ns);
+	e->names_id = ptrc_load_relaxed(&slot->names_id);
+	e->flags = ptrc_load_relaxed(&slot->flags);
 	return e->stream_id != 0;
 }
 
-int ptrc_page_add(struct ptrc_page *page, uint32_t preferred,
-		  const struct ptrc_page_entry *e)
+int ptrc_page_add(struct ptrc_page *page, uint32_t preferred, const struct ptrc_page_entry *e)
 {
 	struct ptrc_page_slot *slot;
 	uint32_t free_slot = PTRC_PAGE_SLOT_COUNT;
 
 	for (uint32_t n = 0; n < PTRC_PAGE_SLOT_COUNT; n++) {
 		uint32_t i = (preferred + n) % PTRC_PAGE_SLOT_COUNT;
-		uint64_t id = atomic_load_explicit(&page->slots[i].stream_id,
-						   memory_order_relaxed);
+		uint64_t id = ptrc_load_relaxed(&page->slots[i].stream_id);
 
 		if (id == e->stream_id)
 			return (int)i;
@@ -233,13 +231,12 @@ int ptrc_page_add(struct ptrc_page *page, uint32_t preferred,
 	if (free_slot == PTRC_PAGE_SLOT_COUNT)
 		return -1;
 	slot = &page->slots[free_slot];
-	atomic_store_explicit(&slot->attach_ns, e->attach_ns, memory_order_relaxed);
-	atomic_store_explicit(&slot->flags, e->flags, memory_order_relaxed);
-	atomic_store_explicit(&slot->error, 0, memory_order_relaxed);
-	atomic_store_explicit(&slot->names_id, e->names_id, memory_order_relaxed);
-	atomic_store_explicit(&slot->stream_id, e->stream_id, memory_order_seq_cst);
-	atomic_fetch_or_explicit(&page->active, UINT64_C(1) << free_slot,
-				 memory_order_seq_cst);
+	ptrc_store_relaxed(&slot->attach_ns, e->attach_ns);
+	ptrc_store_relaxed(&slot->flags, e->flags);
+	ptrc_store_relaxed(&slot->error, 0);
+	ptrc_store_relaxed(&slot->names_id, e->names_id);
+	ptrc_store_seq_cst(&slot->stream_id, e->stream_id);
+	atomic_fetch_or_explicit(&page->active, UINT64_C(1) << free_slot, memory_order_seq_cst);
 	return (int)free_slot;
 }
 
@@ -250,22 +247,20 @@ bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id)
 	/* The id is cleared before the bit. A process that fills the slot anew stores the id
 	 * before it sets the bit. So either it sets the bit after we have cleared it, or we see
 	 * its id and set the bit again. */
-	if (stream_id == 0 || !atomic_compare_exchange_strong_explicit(
-				      &slot->stream_id, &stream_id, 0,
-				      memory_order_seq_cst, memory_order_relaxed))
+	if (stream_id == 0 ||
+	    !atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
+						     memory_order_seq_cst, memory_order_relaxed))
 		return false;
-	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i),
-				  memory_order_seq_cst);
-	if (atomic_load_explicit(&slot->stream_id, memory_order_seq_cst) != 0)
-		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i,
-					 memory_order_seq_cst);
+	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i), memory_order_seq_cst);
+	if (ptrc_load_seq_cst(&slot->stream_id) != 0)
+		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i, memory_order_seq_cst);
 	return true;
 }
 
 bool ptrc_page_has_slots(const struct ptrc_page *page)
 {
 	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
-		if (atomic_load_explicit(&page->slots[i].stream_id, memory_order_relaxed))
+		if (ptrc_load_relaxed(&page->slots[i].stream_id))
 			return true;
 	return false;
 }
@@ -274,8 +269,8 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		    const struct ptrc_names_object *own, uint32_t own_count, void *at,
 		    struct ptrc_names *n)
 {
-	uint64_t id = atomic_load_explicit(&page->names_id, memory_order_relaxed);
-	uint64_t from = atomic_load_explicit(&page->names_from, memory_order_relaxed);
+	uint64_t id = ptrc_load_relaxed(&page->names_id);
+	uint64_t from = ptrc_load_relaxed(&page->names_from);
 	struct ptrc_names parent = {0};
 	int error;
 
@@ -288,8 +283,7 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 	}
 	if (!own && from && ptrc_names_open(dirfd, uid, from, NULL, &parent) == 0) {
 		own = parent.object;
-		own_count = atomic_load_explicit(&page->names_from_count,
-						 memory_order_relaxed);
+		own_count = ptrc_load_relaxed(&page->names_from_count);
 		if (own_count > ptrc_names_count(&parent))
 			own_count = ptrc_names_count(&parent);
 	}
@@ -297,10 +291,9 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		own_count = 0;
 	error = ptrc_names_create(dirfd, uid, own, own_count, at, n);
 	if (!error) {
-		atomic_store_explicit(&page->names_from, 0, memory_order_relaxed);
-		atomic_store_explicit(&page->names_from_count, own_count,
-				      memory_order_relaxed);
-		atomic_store_explicit(&page->names_id, n->id, memory_order_release);
+		ptrc_store_relaxed(&page->names_from, 0);
+		ptrc_store_relaxed(&page->names_from_count, own_count);
+		ptrc_store_release(&page->names_id, n->id);
 	}
 	if (parent.object) {
 		ptrc_names_unmap(&parent);

@@ -41,8 +41,8 @@ bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns);
  * process with that pid. `at`, only with is_create: the page is mapped there, in place of what is
  * there (null: anywhere). The caller has signals blocked until ptrc_page_unlock. ENOENT, EPERM,
  * ENOMEM; EAGAIN: the lock could not be had. */
-int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_ticks,
-		   bool is_create, void *at, struct ptrc_page_file *f);
+int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_ticks, bool is_create,
+		   void *at, struct ptrc_page_file *f);
 /* Take the read lock by which the process shows that it lives. The mapping keeps it. */
 void ptrc_page_mark_alive(const struct ptrc_page_file *f);
 bool ptrc_page_is_alive(int fd);
@@ -61,8 +61,7 @@ int ptrc_page_copy(int dirfd, uint32_t uid, const char *name, struct ptrc_page *
 
 /* Enter a stream into slot `preferred` if that is free, or into another one. Returns the slot's
  * number, or -1 if all are taken. A stream that is there already keeps its slot. */
-int ptrc_page_add(struct ptrc_page *page, uint32_t preferred,
-		  const struct ptrc_page_entry *e);
+int ptrc_page_add(struct ptrc_page *page, uint32_t preferred, const struct ptrc_page_entry *e);
 /* Clear slot i if the stream is in it. False: it is not. */
 bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id);
 bool ptrc_page_has_slots(const struct ptrc_page *page);

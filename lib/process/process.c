@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
 #include "lib/base/pid_lock.h"
@@ -53,12 +54,12 @@ void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void))
 	/* The fork wiped the pid, and nobody has noticed the fork yet. */
 	if (ptrc_self_pid() == 0 && ptrc_here.has_page)
 		ptrc_process_init();
-	if (atomic_load_explicit(owner, memory_order_acquire) == ptrc_self_pid())
+	if (ptrc_load_acquire(owner) == ptrc_self_pid())
 		return;
 	ptrc_self_lock(&mask);
 	if (*owner != 0 && *owner != ptrc_self_pid())
 		forget();
-	atomic_store_explicit(owner, ptrc_self_pid(), memory_order_release);
+	ptrc_store_release(owner, ptrc_self_pid());
 	ptrc_self_unlock(&mask);
 }
 
@@ -95,10 +96,8 @@ int ptrc_process_open_stream(uint64_t stream_id, int *fd)
 		error = EPERM;
 	}
 	for (uint32_t i = 0; error && i < PTRC_PAGE_SLOT_COUNT; i++)
-		if (atomic_load_explicit(&page->slots[i].stream_id,
-					 memory_order_relaxed) == stream_id)
-			atomic_store_explicit(&page->slots[i].error, (uint32_t)error,
-					      memory_order_relaxed);
+		if (ptrc_load_relaxed(&page->slots[i].stream_id) == stream_id)
+			ptrc_store_relaxed(&page->slots[i].error, (uint32_t)error);
 	return error;
 }
 
@@ -136,13 +135,11 @@ static void end_page(int dirfd)
 	bool is_inherited = false;
 
 	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
-		is_inherited |= ptrc_page_slot(page, i, &e) &&
-				(e.flags & PTRC_PAGE_SLOT_INHERITED);
+		is_inherited |= ptrc_page_slot(page, i, &e) && (e.flags & PTRC_PAGE_SLOT_INHERITED);
 	if (is_inherited && ptrc_here.has_own_proc && ptrc_inherit_is_announced(dirfd))
 		ptrc_inherit_prepare_children(dirfd, ptrc_here.uid, ptrc_here.ns);
 	ptrc_page_name(name, ptrc_here.pid, ptrc_here.ns);
-	if (ptrc_page_open(dirfd, ptrc_here.uid, name, ptrc_here.start_ticks, false, NULL,
-			   &f))
+	if (ptrc_page_open(dirfd, ptrc_here.uid, name, ptrc_here.start_ticks, false, NULL, &f))
 		return;
 	if (f.inode == ptrc_here.inode)
 		ptrc_page_unlink(dirfd, name, &f);

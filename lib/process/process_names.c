@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
@@ -17,7 +18,7 @@
 static void follow_names(void)
 {
 	const struct ptrc_page *page = ptrc_self_page();
-	uint64_t id = atomic_load_explicit(&page->names_id, memory_order_acquire);
+	uint64_t id = ptrc_load_acquire(&page->names_id);
 	uint64_t old = ptrc_here.names.object ? ptrc_here.names.id : 0;
 	int dirfd;
 
@@ -32,8 +33,8 @@ static void follow_names(void)
 		return;
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd))
 		return;
-	if (ptrc_names_open(dirfd, ptrc_here.uid, id, ptrc_here.names.object,
-			    &ptrc_here.names) == 0) {
+	if (ptrc_names_open(dirfd, ptrc_here.uid, id, ptrc_here.names.object, &ptrc_here.names) ==
+	    0) {
 		ptrc_here.is_borrowed = false;
 		if (old)
 			ptrc_names_release(dirfd, ptrc_here.uid, old);
@@ -84,12 +85,11 @@ static int make_names(void)
 	ptrc_page_name(name, ptrc_here.pid, ptrc_here.ns);
 	/* If the page has lost its name, it goes on without the lock: then no controller finds
 	 * the page, and nobody else changes it. */
-	is_locked = ptrc_page_open(dirfd, ptrc_here.uid, name, ptrc_here.start_ticks,
-				   false, NULL, &f) == 0;
+	is_locked = ptrc_page_open(dirfd, ptrc_here.uid, name, ptrc_here.start_ticks, false, NULL,
+				   &f) == 0;
 	error = ptrc_page_names(dirfd, ptrc_here.uid, page,
 				ptrc_here.is_borrowed ? ptrc_here.names.object : NULL,
-				ptrc_here.borrowed_count, ptrc_here.names.object,
-				&ptrc_here.names);
+				ptrc_here.borrowed_count, ptrc_here.names.object, &ptrc_here.names);
 	if (is_locked) {
 		ptrc_page_unlock(&f);
 		ptrc_page_unmap(f.page);
@@ -136,8 +136,7 @@ int ptrc_process_open_name(const char *name, uint32_t *id)
 		ptrc_self_lock(&mask);
 		follow_names();
 		/* To use a name that its parent had, a child needs no names of its own. */
-		found = ptrc_names_find(ptrc_here.names.object, ptrc_self_names_count(),
-					name);
+		found = ptrc_names_find(ptrc_here.names.object, ptrc_self_names_count(), name);
 		ptrc_self_unlock(&mask);
 	}
 	if (!found) {

@@ -51,8 +51,7 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	ptrc_file_close(fd);
 	/* The page may be of an earlier process with that pid, or of one that died while it made
 	 * the page. */
-	v->has_page =
-		!error && got == sizeof(v->page) && v->page.start_ticks == start_ticks;
+	v->has_page = !error && got == sizeof(v->page) && v->page.start_ticks == start_ticks;
 	return 0;
 }
 
@@ -124,8 +123,7 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 	if (error)
 		return error;
 	error = ptrc_file_read(*fd, &head, sizeof(head), 0, &got);
-	if (error || got != sizeof(head) || head.magic != PTRC_NAMES_MAGIC ||
-	    head.id != id) {
+	if (error || got != sizeof(head) || head.magic != PTRC_NAMES_MAGIC || head.id != id) {
 		ptrc_file_close(*fd);
 		return EPERM;
 	}
@@ -191,8 +189,7 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd,
 	/* The caller has zeroed *s. */
 	memcpy(s->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(s->pt_name) - 1));
 	if (h->has_log)
-		memcpy(s->pt_log, h->log_path,
-		       strnlen(h->log_path, sizeof(s->pt_log) - 1));
+		memcpy(s->pt_log, h->log_path, strnlen(h->log_path, sizeof(s->pt_log) - 1));
 }
 
 static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
@@ -222,8 +219,7 @@ static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 	return error;
 }
 
-int ptrc_query_stream(pid_t pid, unsigned int number,
-		      struct posixtrace_process_stream *stream)
+int ptrc_query_stream(pid_t pid, unsigned int number, struct posixtrace_process_stream *stream)
 {
 	const struct ptrc_page_slot *slot;
 	struct view v;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/pid_lock.h"
 #include "lib/base/sys.h"
 
@@ -33,8 +34,7 @@ void ptrc_self_unlock(const uint64_t *mask)
 static void copy_mapped(struct ptrc_self *to)
 {
 	for (size_t i = 0; i < PTRC_ARRAY_COUNT(ptrc_here.mapped); i++)
-		atomic_store_explicit(&to->mapped[i], ptrc_here.mapped[i],
-				      memory_order_relaxed);
+		ptrc_store_relaxed(&to->mapped[i], ptrc_here.mapped[i]);
 }
 
 int ptrc_self_make(void)
@@ -66,13 +66,12 @@ void ptrc_self_publish(int32_t pid, struct ptrc_page *page)
 	ptrc_self_set_mapped(PTRC_ID_UNNAMED);
 	me->image = ptrc_here.image;
 	__atomic_store_n(&ptrc_page_self, page, __ATOMIC_RELEASE);
-	atomic_store_explicit(&me->pid, pid, memory_order_release);
+	ptrc_store_release(&me->pid, pid);
 }
 
 bool ptrc_self_has_mapped(uint32_t id)
 {
-	uint64_t bits = atomic_load_explicit(&ptrc_self_private()->mapped[id / 64],
-					     memory_order_relaxed);
+	uint64_t bits = ptrc_load_relaxed(&ptrc_self_private()->mapped[id / 64]);
 
 	return bits >> (id % 64) & 1;
 }
@@ -82,8 +81,7 @@ void ptrc_self_set_mapped(uint32_t id)
 	uint64_t bit = UINT64_C(1) << (id % 64);
 
 	atomic_fetch_or_explicit(&ptrc_here.mapped[id / 64], bit, memory_order_relaxed);
-	atomic_fetch_or_explicit(&ptrc_self_private()->mapped[id / 64], bit,
-				 memory_order_relaxed);
+	atomic_fetch_or_explicit(&ptrc_self_private()->mapped[id / 64], bit, memory_order_relaxed);
 }
 
 void ptrc_self_restore_mapped(void)
@@ -98,7 +96,6 @@ uint32_t ptrc_self_names_count(void)
 	if (!ptrc_here.names.object)
 		return 0;
 	count = ptrc_names_count(&ptrc_here.names);
-	return ptrc_here.is_borrowed && ptrc_here.borrowed_count < count
-		       ? ptrc_here.borrowed_count
-		       : count;
+	return ptrc_here.is_borrowed && ptrc_here.borrowed_count < count ? ptrc_here.borrowed_count
+									 : count;
 }

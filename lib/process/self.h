@@ -6,10 +6,10 @@
 #ifndef PTRC_LIB_PROCESS_SELF_H
 #define PTRC_LIB_PROCESS_SELF_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/common.h"
 #include "lib/model/names.h"
 #include "lib/process/page_layout.h"
@@ -77,7 +77,7 @@ static inline struct ptrc_self *ptrc_self_private(void)
 /* The pid in ptrc_self; 0 in a forked child that has not noticed the fork yet. */
 static inline int32_t ptrc_self_pid(void)
 {
-	return atomic_load_explicit(&ptrc_self_private()->pid, memory_order_acquire);
+	return ptrc_load_acquire(&ptrc_self_private()->pid);
 }
 
 /* Take and release ptrc_here.lock. All signals are blocked in between, because the handler of

@@ -33,8 +33,7 @@
 #define PAGES_PER_SWEEP UINT64_C(64)
 #define PAGES_PER_SHORT_SWEEP UINT64_C(8)
 
-#define ENTRY_BYTES \
-	20 /* by so much the size of a tmpfs directory grows with each entry */
+#define ENTRY_BYTES 20 /* by so much the size of a tmpfs directory grows with each entry */
 #define DIRENT_NAME_OFFSET 19
 
 #define CLEANER_TRIES 400
@@ -90,16 +89,16 @@ static bool read_stream(int fd, uint64_t id, bool *has_log)
 	uint32_t version = 0, log = 0;
 	size_t got;
 
-	if (ptrc_file_read(fd, &magic, sizeof(magic),
-			   offsetof(struct ptrc_stream_header, magic), &got) ||
+	if (ptrc_file_read(fd, &magic, sizeof(magic), offsetof(struct ptrc_stream_header, magic),
+			   &got) ||
 	    got != sizeof(magic) || magic != PTRC_STREAM_MAGIC)
 		return false;
 	if (ptrc_file_read(fd, &version, sizeof(version),
 			   offsetof(struct ptrc_stream_header, version), &got) ||
-	    ptrc_file_read(fd, &own_id, sizeof(own_id),
-			   offsetof(struct ptrc_stream_header, id), &got) ||
-	    ptrc_file_read(fd, &log, sizeof(log),
-			   offsetof(struct ptrc_stream_header, has_log), &got))
+	    ptrc_file_read(fd, &own_id, sizeof(own_id), offsetof(struct ptrc_stream_header, id),
+			   &got) ||
+	    ptrc_file_read(fd, &log, sizeof(log), offsetof(struct ptrc_stream_header, has_log),
+			   &got))
 		return false;
 	*has_log = log != 0 && version == PTRC_STREAM_VERSION && own_id == id;
 	return true;
@@ -138,8 +137,7 @@ static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd
 	 * seen, look at the lock again. */
 	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 		return;
-	if (has_log &&
-	    (!s->finishes_logs || ptrc_keeper_finish_orphan(s->dirfd, s->uid, fd))) {
+	if (has_log && (!s->finishes_logs || ptrc_keeper_finish_orphan(s->dirfd, s->uid, fd))) {
 		s->keeps_names = true;
 		return;
 	}
@@ -219,8 +217,7 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 			continue;
 		/* The process changes these words, too: so they are changed in a mapping, by
 		 * atomic operations. */
-		if (!map &&
-		    ptrc_file_map(fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, NULL, &map))
+		if (!map && ptrc_file_map(fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, NULL, &map))
 			return;
 		ptrc_page_remove(map, i, id);
 		copy->slots[i].stream_id = 0;
@@ -230,8 +227,7 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 }
 
 /* The caller has the page's lock. */
-static void clean_page(const struct sweep *s, const char *name, int pid, uint64_t ns,
-		       int fd)
+static void clean_page(const struct sweep *s, const char *name, int pid, uint64_t ns, int fd)
 {
 	struct ptrc_page_file f = {.fd = fd};
 	struct ptrc_page copy;
@@ -253,8 +249,7 @@ static void clean_page(const struct sweep *s, const char *name, int pid, uint64_
 	if (!is_unused) {
 		clear_slots(s, fd, &copy);
 		/* A controller made it for a process without the library, and its stream is gone. */
-		is_unused = copy.start_ticks && copy.image == 0 &&
-			    !ptrc_page_has_slots(&copy);
+		is_unused = copy.start_ticks && copy.image == 0 && !ptrc_page_has_slots(&copy);
 	}
 	if (is_unused)
 		ptrc_page_unlink(s->dirfd, name, &f);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
@@ -84,13 +85,11 @@ static int open_other(pid_t pid, struct ptrc_target *t)
 	ptrc_sys_block_signals(&mask);
 	error = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks, true, NULL, &f);
 	if (!error) {
-		bool is_unborn =
-			atomic_load_explicit(&f.page->image, memory_order_relaxed) == 0;
+		bool is_unborn = ptrc_load_relaxed(&f.page->image) == 0;
 
 		/* Another process may have got the pid meanwhile. */
 		error = ptrc_procfs_exists(pid);
-		if (!error &&
-		    (ptrc_procfs_stat(pid, &st) || st.start_ticks != t->start_ticks))
+		if (!error && (ptrc_procfs_stat(pid, &st) || st.start_ticks != t->start_ticks))
 			error = ESRCH;
 		/* An image that has, or had, more privileges publishes nothing itself. */
 		if (!error && is_unborn && ptrc_sys(SYS_geteuid, 0) != 0 &&
@@ -201,8 +200,8 @@ static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_fil
 		    st.start_ticks != t->start_ticks)
 			return ESRCH;
 	}
-	error = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks,
-			       is_create && !t->is_self, NULL, f);
+	error = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks, is_create && !t->is_self,
+			       NULL, f);
 	if (error)
 		return error == EAGAIN ? ENOMEM : error;
 	if (t->is_self || f->inode == t->inode) {
@@ -224,8 +223,7 @@ static void drop_unused(const struct ptrc_target *t, const struct ptrc_page_file
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 
-	if (t->is_self || atomic_load_explicit(&f->page->image, memory_order_relaxed) ||
-	    ptrc_page_has_slots(f->page))
+	if (t->is_self || ptrc_load_relaxed(&f->page->image) || ptrc_page_has_slots(f->page))
 		return;
 	page_name(t, name);
 	ptrc_page_unlink(t->dirfd, name, f);
@@ -239,8 +237,7 @@ void ptrc_target_close(struct ptrc_target *t)
 	if (!t->page)
 		return;
 	if (!t->is_self) {
-		if (atomic_load_explicit(&t->page->image, memory_order_relaxed) == 0 &&
-		    !ptrc_page_has_slots(t->page)) {
+		if (ptrc_load_relaxed(&t->page->image) == 0 && !ptrc_page_has_slots(t->page)) {
 			ptrc_sys_block_signals(&mask);
 			if (lock_page(t, false, &f) == 0) {
 				drop_unused(t, &f);
@@ -334,15 +331,14 @@ static uint64_t boot_ns(void)
  * are younger than the stream, and they join. A child that starts while this function runs may
  * join or not.
  */
-static void exclude_earlier_children(const struct ptrc_target *t,
-				     struct ptrc_page_slot *slot, uint64_t tick)
+static void exclude_earlier_children(const struct ptrc_target *t, struct ptrc_page_slot *slot,
+				     uint64_t tick)
 {
 	struct birth birth = {tick, false};
 	uint64_t now;
 
 	if (ptrc_procfs_children(t->pid, look_for_birth, &birth) && !birth.is_seen) {
-		atomic_store_explicit(&slot->attach_ns, tick * PTRC_PROCFS_TICK_NS,
-				      memory_order_release);
+		ptrc_store_release(&slot->attach_ns, tick * PTRC_PROCFS_TICK_NS);
 		return;
 	}
 	now = boot_ns();
@@ -350,8 +346,7 @@ static void exclude_earlier_children(const struct ptrc_target *t,
 		ptrc_file_sleep_ns((tick + 1) * PTRC_PROCFS_TICK_NS - now);
 }
 
-int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
-		       uint32_t flags)
+int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id, uint32_t flags)
 {
 	struct ptrc_page_entry e = {
 		.stream_id = stream_id,
@@ -373,9 +368,8 @@ int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names
 	tick = boot_ns() / PTRC_PROCFS_TICK_NS;
 	if (!error) {
 		e.attach_ns = (tick + 1) * PTRC_PROCFS_TICK_NS;
-		if (atomic_load_explicit(&f.page->names_id, memory_order_relaxed) == 0)
-			atomic_store_explicit(&f.page->names_id, names_id,
-					      memory_order_relaxed);
+		if (ptrc_load_relaxed(&f.page->names_id) == 0)
+			ptrc_store_relaxed(&f.page->names_id, names_id);
 		place = ptrc_page_add(f.page, 0, &e);
 		if (place < 0)
 			error = EAGAIN;

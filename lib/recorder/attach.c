@@ -7,6 +7,7 @@
 #include <linux/membarrier.h>
 #include <sys/mman.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/pid_lock.h"
 #include "lib/base/sys.h"
@@ -47,8 +48,7 @@ static bool retire(const struct ptrc_stream_header *h)
 
 	PTRC_THREAD_FOR_EACH(t)
 	{
-		struct ptrc_writer *w =
-			atomic_load_explicit(&t->fast, memory_order_relaxed);
+		struct ptrc_writer *w = ptrc_load_relaxed(&t->fast);
 
 		if (w && w->header == h)
 			ptrc_thread_use_nowhere(t);
@@ -57,8 +57,7 @@ static bool retire(const struct ptrc_stream_header *h)
 	ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
 	PTRC_THREAD_FOR_EACH(t)
 	{
-		if (t != ptrc_thread_self &&
-		    atomic_load_explicit(&t->tid, memory_order_relaxed) != 0 &&
+		if (t != ptrc_thread_self && ptrc_load_relaxed(&t->tid) != 0 &&
 		    ptrc_thread_frame(t) != 0)
 			is_quiet = false;
 	}
@@ -100,12 +99,11 @@ static void cover(void *start, uint64_t size)
  * event call that the caller's one interrupted may go on using it. */
 static void detach(struct ptrc_attachment *a, bool is_nested)
 {
-	struct ptrc_stream_header *h =
-		atomic_load_explicit(&a->header, memory_order_relaxed);
+	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
 
 	if (!h)
 		return;
-	atomic_store_explicit(&a->header, NULL, memory_order_relaxed);
+	ptrc_store_relaxed(&a->header, NULL);
 	a->stream_id = 0;
 	a->wants_control = 0;
 	if (retire(h) && !is_nested) {
@@ -132,18 +130,17 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
 
-	atomic_store_explicit(&slot->error, (uint32_t)error, memory_order_relaxed);
+	ptrc_store_relaxed(&slot->error, (uint32_t)error);
 	/* Without memory or descriptors, the next event tries again. */
 	if (error != ENOENT && error != EPERM && error != EINVAL)
 		return;
-	if (error == ENOENT && !atomic_compare_exchange_strong_explicit(
-				       &slot->stream_id, &stream_id, 0,
-				       memory_order_acq_rel, memory_order_relaxed))
+	if (error == ENOENT &&
+	    !atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
+						     memory_order_acq_rel, memory_order_relaxed))
 		return;
 	atomic_fetch_and_explicit(&ptrc_page_self->active, ~(UINT64_C(1) << i),
 				  memory_order_seq_cst);
-	if (error == ENOENT &&
-	    atomic_load_explicit(&slot->stream_id, memory_order_seq_cst) != 0)
+	if (error == ENOENT && ptrc_load_seq_cst(&slot->stream_id) != 0)
 		atomic_fetch_or_explicit(&ptrc_page_self->active, UINT64_C(1) << i,
 					 memory_order_seq_cst);
 }
@@ -160,9 +157,7 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
-	if (s.header->id != stream_id ||
-	    (atomic_load_explicit(&s.header->control, memory_order_acquire) &
-	     PTRC_CTL_ENDED)) {
+	if (s.header->id != stream_id || (ptrc_load_acquire(&s.header->control) & PTRC_CTL_ENDED)) {
 		ptrc_stream_unmap(&s);
 		return ENOENT;
 	}
@@ -175,21 +170,20 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 		return EPERM;
 	}
 	if (!ptrc_barrier_register())
-		atomic_store_explicit(&s.header->needs_global_barrier, 1,
-				      memory_order_seq_cst);
+		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
 	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
 	/* An earlier image of this process, replaced by exec, may have left a mark. */
 	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image);
 	a->stream_id = stream_id;
 	a->size = s.map_size;
 	a->pool = s.pool;
-	atomic_store_explicit(&a->header, s.header, memory_order_release);
+	ptrc_store_release(&a->header, s.header);
 	return 0;
 }
 
 static bool has_ended(const struct ptrc_stream_header *h)
 {
-	return atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_ENDED;
+	return ptrc_load_relaxed(&h->control) & PTRC_CTL_ENDED;
 }
 
 struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
@@ -200,17 +194,14 @@ struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
 	int error;
 
 	/* Usually it is mapped and still the right one. It stays so while we are at work. */
-	h = atomic_load_explicit(&a->header, memory_order_acquire);
-	if (h &&
-	    a->stream_id == atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
-						 memory_order_acquire) &&
+	h = ptrc_load_acquire(&a->header);
+	if (h && a->stream_id == ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id) &&
 	    !has_ended(h))
 		return h;
 	ptrc_attach_lock();
 	bury_zombies();
-	h = atomic_load_explicit(&a->header, memory_order_relaxed);
-	id = atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
-				  memory_order_acquire);
+	h = ptrc_load_relaxed(&a->header);
+	id = ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id);
 	if (h && (a->stream_id != id || has_ended(h))) {
 		uint64_t ended = a->stream_id;
 
@@ -225,7 +216,7 @@ struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
 		error = map_stream(a, id);
 		if (error)
 			drop_slot(i, id, error);
-		h = atomic_load_explicit(&a->header, memory_order_relaxed);
+		h = ptrc_load_relaxed(&a->header);
 	}
 	ptrc_attach_unlock();
 	return h;
@@ -240,8 +231,7 @@ int ptrc_attach_all(void)
 	error = ptrc_process_init();
 	if (!error && ptrc_self->pid == ptrc_sys_getpid()) {
 		ptrc_attach_own();
-		active = atomic_load_explicit(&ptrc_page_self->active,
-					      memory_order_acquire);
+		active = ptrc_load_acquire(&ptrc_page_self->active);
 		for (; active; active &= active - 1)
 			ptrc_attach((unsigned)__builtin_ctzll(active), true);
 	}
@@ -258,8 +248,7 @@ void ptrc_attach_drop(uint64_t stream_id)
 	ptrc_attach_lock();
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 		if (ptrc_attachments[i].stream_id == stream_id && stream_id != 0)
-			detach(&ptrc_attachments[i],
-			       ptrc_thread_frame(ptrc_thread_self) != 0);
+			detach(&ptrc_attachments[i], ptrc_thread_frame(ptrc_thread_self) != 0);
 	bury_zombies();
 	ptrc_attach_unlock();
 	ptrc_sys_restore_signals(&mask);
@@ -277,8 +266,7 @@ static void on_thread_exit(void *block)
 	ptrc_thread_leave();
 	ptrc_attach_lock();
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
-		struct ptrc_stream_header *h = atomic_load_explicit(
-			&ptrc_attachments[i].header, memory_order_relaxed);
+		struct ptrc_stream_header *h = ptrc_load_relaxed(&ptrc_attachments[i].header);
 
 		for (struct ptrc_writer *w = t->lists[i]; w; w = w->next) {
 			/* Writers of a stream that was detached have no slot any more. */
@@ -290,9 +278,9 @@ static void on_thread_exit(void *block)
 		if (t->lists[i])
 			ptrc_thread_forget_list(t, i);
 	}
-	atomic_store_explicit(&t->state, 0, memory_order_relaxed);
+	ptrc_store_relaxed(&t->state, 0);
 	ptrc_attach_unlock();
-	atomic_store_explicit(&t->tid, 0, memory_order_release);
+	ptrc_store_release(&t->tid, 0);
 	ptrc_sys_restore_signals(&mask);
 }
 
@@ -319,19 +307,18 @@ static void forget(void)
 		for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 			if (t->lists[i])
 				ptrc_thread_forget_list(t, i);
-		atomic_store_explicit(&t->state, 0, memory_order_relaxed);
-		atomic_store_explicit(&t->tid, 0, memory_order_release);
+		ptrc_store_relaxed(&t->state, 0);
+		ptrc_store_release(&t->tid, 0);
 	}
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
 		struct ptrc_attachment *a = &ptrc_attachments[i];
-		struct ptrc_stream_header *h =
-			atomic_load_explicit(&a->header, memory_order_relaxed);
+		struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
 
 		if (h && is_at_work)
 			cover(h, a->size);
 		else if (h)
 			ptrc_sys(SYS_munmap, h, a->size);
-		atomic_store_explicit(&a->header, NULL, memory_order_relaxed);
+		ptrc_store_relaxed(&a->header, NULL);
 		a->stream_id = 0;
 		a->wants_control = 0;
 		if (zombies[i].start && !is_at_work) {
@@ -355,12 +342,11 @@ void ptrc_attach_fork_child(void)
 	uint64_t active;
 
 	forget();
-	atomic_store_explicit(&ptrc_attach_owner, ptrc_self_pid(), memory_order_relaxed);
-	active = atomic_load_explicit(&ptrc_page_self->active, memory_order_acquire);
+	ptrc_store_relaxed(&ptrc_attach_owner, ptrc_self_pid());
+	active = ptrc_load_acquire(&ptrc_page_self->active);
 	for (; active; active &= active - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(active);
-		uint64_t id = atomic_load_explicit(&ptrc_page_self->slots[i].stream_id,
-						   memory_order_acquire);
+		uint64_t id = ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id);
 
 		if (id != 0)
 			map_stream(&ptrc_attachments[i], id);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/process/process.h"
 #include "lib/process/process_names.h"
@@ -26,7 +27,7 @@ void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 		ptrc_stream_wake_readers(h);
 	else
 		ptrc_status_count_loss(h);
-	atomic_store_explicit(&t->state, t->rest, memory_order_release);
+	ptrc_store_release(&t->state, t->rest);
 }
 
 /* A writer of this thread that no event call is using, or null. */
@@ -41,15 +42,14 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 	if (t->lists[i] && t->lists[i]->header != h)
 		ptrc_thread_forget_list(t, i);
 	for (w = t->lists[i]; w; w = w->next) {
-		uint64_t mark =
-			atomic_load_explicit(&w->slot->frame, memory_order_relaxed);
+		uint64_t mark = ptrc_load_relaxed(&w->slot->frame);
 
 		if (mark != 0 && ptrc_frame_is_dead(mark, frame, blocked)) {
 			/* Unless it is certain that the call is gone, keep away from its
 			 * chunk: the call may go on some day. */
 			if (!ptrc_frame_is_same(mark, frame))
 				w->is_orphan = true;
-			atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
+			ptrc_store_release(&w->slot->frame, 0);
 			mark = 0;
 		}
 		if (mark != 0)
@@ -74,13 +74,13 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		 * copy of the pool is only that of h if h still was attached afterwards. */
 		pool.header = h;
 		atomic_thread_fence(memory_order_acquire);
-		if (atomic_load_explicit(&a->header, memory_order_relaxed) != h)
+		if (ptrc_load_relaxed(&a->header) != h)
 			return NULL;
 		pick = ptrc_thread_new_writer(t);
 		if (!pick)
 			return NULL;
-		slot = ptrc_slot_claim(&pool, t->origin.pid, t->origin.tid,
-				       ptrc_self->image, &owner);
+		slot = ptrc_slot_claim(&pool, t->origin.pid, t->origin.tid, ptrc_self->image,
+				       &owner);
 		if (slot == UINT32_MAX) {
 			ptrc_thread_free_writer(t, pick);
 			return NULL;
@@ -97,17 +97,16 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 }
 
 /* Enter into the table what the stream wants of this event type under this control word. */
-static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h,
-		      uint64_t control, uint32_t id)
+static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, uint64_t control,
+		      uint32_t id)
 {
-	uint64_t now = atomic_load_explicit(&h->control, memory_order_acquire);
+	uint64_t now = ptrc_load_acquire(&h->control);
 	bool is_filtered_now = ptrc_stream_is_filtered(h, id);
 	enum ptrc_want want = PTRC_WANT_UNKNOWN;
 
 	if (a->wants_control != now) {
 		for (unsigned n = 0; n < PTRC_WANT_COUNT; n++)
-			atomic_store_explicit(&a->wants[n], PTRC_WANT_UNKNOWN,
-					      memory_order_relaxed);
+			ptrc_store_relaxed(&a->wants[n], PTRC_WANT_UNKNOWN);
 		a->wants_control = now;
 	}
 	if (!(now & (PTRC_CTL_RUN | PTRC_CTL_LOSING | PTRC_CTL_ENDED)) || is_filtered_now)
@@ -119,9 +118,8 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h,
 	/* The filter is changed before the word. So, if the word is still the same, the filter
 	 * that was read belongs to it. */
 	atomic_thread_fence(memory_order_acquire);
-	if (now == control &&
-	    atomic_load_explicit(&h->control, memory_order_relaxed) == now)
-		atomic_store_explicit(&a->wants[id], want, memory_order_relaxed);
+	if (now == control && ptrc_load_relaxed(&h->control) == now)
+		ptrc_store_relaxed(&a->wants[id], want);
 }
 
 /* Record the event in the stream of page slot i. */
@@ -138,7 +136,7 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 
 		if (!h)
 			break;
-		control = atomic_load_explicit(&h->control, memory_order_acquire);
+		control = ptrc_load_acquire(&h->control);
 		if (control & PTRC_CTL_ENDED)
 			continue;
 		/* No lock is needed: while this thread is at work no other one touches its lists. */
@@ -147,15 +145,13 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 			w->expect = control;
 			w->wants = (const uint8_t *)a->wants;
 			if (a->wants_control != control ||
-			    atomic_load_explicit(&a->wants[id], memory_order_relaxed) ==
-				    PTRC_WANT_UNKNOWN) {
+			    ptrc_load_relaxed(&a->wants[id]) == PTRC_WANT_UNKNOWN) {
 				ptrc_attach_lock();
 				note_want(a, h, control, id);
 				ptrc_attach_unlock();
 			}
 		}
-		if (!(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) ||
-		    ptrc_stream_is_filtered(h, id))
+		if (!(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) || ptrc_stream_is_filtered(h, id))
 			break;
 		if (!w || !(control & PTRC_CTL_RUN)) {
 			ptrc_status_count_loss(h);
@@ -181,20 +177,19 @@ static uint64_t set_up_fast(struct ptrc_thread *t, uint64_t all, uint32_t id)
 
 	if (!w)
 		return 0;
-	if (w != atomic_load_explicit(&t->fast, memory_order_relaxed) ||
-	    t->want_control != w->expect) {
+	if (w != ptrc_load_relaxed(&t->fast) || t->want_control != w->expect) {
 		memset(t->want, PTRC_WANT_UNKNOWN, sizeof(t->want));
 		t->want_control = w->expect;
-		atomic_store_explicit(&t->fast, w, memory_order_relaxed);
-		atomic_store_explicit(&t->slot, w->slot, memory_order_relaxed);
+		ptrc_store_relaxed(&t->fast, w);
+		ptrc_store_relaxed(&t->slot, w->slot);
 	}
 	if (a->wants_control == w->expect)
-		t->want[id] = atomic_load_explicit(&a->wants[id], memory_order_relaxed);
+		t->want[id] = ptrc_load_relaxed(&a->wants[id]);
 	return all;
 }
 
-void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
-		     uint64_t addr, uint64_t frame)
+void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len, uint64_t addr,
+		     uint64_t frame)
 {
 	struct ptrc_put p = {.data = data, .addr = addr, .frame = frame};
 	bool is_first = ptrc_self->pid == 0;
@@ -210,10 +205,9 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 		todo = UINT64_MAX;
 	}
 	ptrc_attach_own();
-	all = atomic_load_explicit(&ptrc_page_self->active, memory_order_acquire);
+	all = ptrc_load_acquire(&ptrc_page_self->active);
 	/* System event types belong to the trace system, and other ids to no event type. */
-	if (all == 0 || id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX ||
-	    !ptrc_process_maps_id(id))
+	if (all == 0 || id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX || !ptrc_process_maps_id(id))
 		goto out;
 	t = ptrc_thread_get();
 	if (!t)
@@ -221,7 +215,7 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 	outer = ptrc_thread_frame(t);
 	if (outer != 0 && ptrc_frame_is_dead(outer, frame, mask))
 		outer = 0;
-	atomic_store_explicit(&t->state, frame, memory_order_relaxed);
+	ptrc_store_relaxed(&t->state, frame);
 	for (active = all & todo; active; active &= active - 1) {
 		p.id_flags = id;
 		put_cold(t, (unsigned)__builtin_ctzll(active), &p, len, outer != 0, mask);
@@ -232,13 +226,13 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 		rest = (all & (all - 1)) == 0 ? set_up_fast(t, all, id) : 0;
 		t->rest = rest;
 	}
-	atomic_store_explicit(&t->state, rest, memory_order_release);
+	ptrc_store_release(&t->state, rest);
 out:
 	ptrc_sys_restore_signals(&mask);
 }
 
-void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr,
-		     uint64_t active, uint64_t frame)
+void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr, uint64_t active,
+		     uint64_t frame)
 {
 	struct ptrc_thread *t = ptrc_thread_self;
 
@@ -252,18 +246,17 @@ void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr,
 		ptrc_event_cold(active, id, data, len, addr, frame);
 		return;
 	}
-	atomic_store_explicit(&t->state, frame, memory_order_relaxed);
+	ptrc_store_relaxed(&t->state, frame);
 	atomic_signal_fence(memory_order_seq_cst);
 	for (; active; active &= active - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(active);
-		struct ptrc_stream_header *h = atomic_load_explicit(
-			&ptrc_attachments[i].header, memory_order_relaxed);
+		struct ptrc_stream_header *h = ptrc_load_relaxed(&ptrc_attachments[i].header);
 		struct ptrc_writer *w = t->writers[i];
 		enum ptrc_outcome outcome = PTRC_COLD_WAY;
 
 		if (h && w && w->header == h)
-			outcome = ptrc_fast_put(w, w->slot, w->wants[id], id, data, len,
-						addr, frame);
+			outcome =
+				ptrc_fast_put(w, w->slot, w->wants[id], id, data, len, addr, frame);
 		if (outcome == PTRC_COLD_WAY)
 			break;
 		if (outcome == PTRC_WAKE)
@@ -272,7 +265,7 @@ void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr,
 			ptrc_status_count_loss(h);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&t->state, t->rest, memory_order_release);
+	ptrc_store_release(&t->state, t->rest);
 	if (active)
 		ptrc_event_cold(active, id, data, len, addr, frame);
 }

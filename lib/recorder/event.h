@@ -18,8 +18,8 @@
 PTRC_COLD void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 			       uint64_t addr, uint64_t frame);
 /* The process is traced by several streams, or the thread is not set up for the only one. */
-PTRC_NOINLINE void ptrc_event_each(uint32_t id, const void *data, uint64_t len,
-				   uint64_t addr, uint64_t active, uint64_t frame);
+PTRC_NOINLINE void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr,
+				   uint64_t active, uint64_t frame);
 /* The rest of an event call after outcome PTRC_WAKE or PTRC_LOSE. The stream stays mapped until
  * the thread is at rest again. */
 PTRC_COLD void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,

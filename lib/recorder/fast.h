@@ -21,10 +21,10 @@
 #ifndef PTRC_LIB_RECORDER_FAST_H
 #define PTRC_LIB_RECORDER_FAST_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/common.h"
 #include "lib/model/record.h"
 #include "lib/recorder/thread.h"
@@ -41,8 +41,7 @@ enum ptrc_outcome {
 
 /* Copies inline: a call would cost more than it does for the short data that most events have.
  * Reads no byte beyond len. */
-static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from,
-					      size_t len)
+static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from, size_t len)
 {
 	struct block16 {
 		uint64_t word[2];
@@ -80,31 +79,30 @@ static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from,
 
 /* Record an event in the stream of one writer, in the usual case. The calling thread's state is
  * its frame already, so no other thread touches the writer. */
-static PTRC_ALWAYS_INLINE enum ptrc_outcome
-ptrc_fast_put(struct ptrc_writer *w, struct ptrc_slot *slot, uint8_t want, uint32_t id,
-	      const void *data, size_t len, uint64_t addr, uint64_t frame)
+static PTRC_ALWAYS_INLINE enum ptrc_outcome ptrc_fast_put(struct ptrc_writer *w,
+							  struct ptrc_slot *slot, uint8_t want,
+							  uint32_t id, const void *data, size_t len,
+							  uint64_t addr, uint64_t frame)
 {
 	uint64_t now, delta, size;
 	uint64_t *at;
 
 	if (PTRC_UNLIKELY(want != PTRC_WANT_RECORD)) {
 		if (want == PTRC_WANT_UNKNOWN ||
-		    atomic_load_explicit(&w->header->control, memory_order_relaxed) !=
-			    w->expect)
+		    ptrc_load_relaxed(&w->header->control) != w->expect)
 			return PTRC_COLD_WAY;
 		return want == PTRC_WANT_IGNORE ? PTRC_DONE : PTRC_LOSE;
 	}
-	atomic_store_explicit(&slot->frame, frame, memory_order_relaxed);
+	ptrc_store_relaxed(&slot->frame, frame);
 	atomic_signal_fence(memory_order_seq_cst);
 	now = ptrc_counter();
 	atomic_signal_fence(memory_order_seq_cst);
 	size = sizeof(struct ptrc_record) + ptrc_align8(len);
 	delta = now - w->base;
-	if (PTRC_UNLIKELY(atomic_load_explicit(&w->header->control,
-					       memory_order_relaxed) != w->expect ||
+	if (PTRC_UNLIKELY(ptrc_load_relaxed(&w->header->control) != w->expect ||
 			  delta > w->delta_max || len > w->data_max ||
 			  size > (uint64_t)(w->limit - w->at))) {
-		atomic_store_explicit(&slot->frame, 0, memory_order_release);
+		ptrc_store_release(&slot->frame, 0);
 		return PTRC_COLD_WAY;
 	}
 	at = (void *)w->at;
@@ -114,15 +112,11 @@ ptrc_fast_put(struct ptrc_writer *w, struct ptrc_slot *slot, uint8_t want, uint3
 	w->last = now;
 	w->count++;
 	w->at = (uint8_t *)at + size;
-	atomic_store_explicit(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias,
-			      memory_order_release);
-	atomic_store_explicit(&slot->frame, 0, memory_order_release);
+	ptrc_store_release(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias);
+	ptrc_store_release(&slot->frame, 0);
 	/* The compiler is to load w->header again, as registers are scarce here. */
 	atomic_signal_fence(memory_order_seq_cst);
-	return PTRC_UNLIKELY(
-		       atomic_load_explicit(&w->header->waiters, memory_order_relaxed))
-		       ? PTRC_WAKE
-		       : PTRC_DONE;
+	return PTRC_UNLIKELY(ptrc_load_relaxed(&w->header->waiters)) ? PTRC_WAKE : PTRC_DONE;
 }
 
 #endif

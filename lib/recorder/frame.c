@@ -32,8 +32,7 @@ is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
 	uint64_t restorer = 0;
 
 	for (int sig = 1; sig <= 64; sig++)
-		if (ptrc_sys(SYS_rt_sigaction, sig, 0, &action, sizeof(action.mask)) ==
-			    0 &&
+		if (ptrc_sys(SYS_rt_sigaction, sig, 0, &action, sizeof(action.mask)) == 0 &&
 		    action.handler > 1) {
 			restorer = action.restorer;
 			if ((blocked >> (sig - 1) & 1) || (action.flags & SA_NODEFER))

@@ -4,11 +4,11 @@
 #include "lib/recorder/guest.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
@@ -39,12 +39,10 @@ static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
 	struct ptrc_put p = {.id_flags = id, .data = e->data, .frame = 1};
 
 	for (unsigned tries = 0; tries < PTRC_EVENT_TRIES; tries++) {
-		uint64_t control =
-			atomic_load_explicit(&h->control, memory_order_acquire);
+		uint64_t control = ptrc_load_acquire(&h->control);
 		enum ptrc_put_result result;
 
-		if ((control & PTRC_CTL_ENDED) ||
-		    !(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) ||
+		if ((control & PTRC_CTL_ENDED) || !(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) ||
 		    ptrc_stream_is_filtered(h, id))
 			return false;
 		if (!(control & PTRC_CTL_RUN))
@@ -84,8 +82,7 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t 
 }
 
 /* EPERM, ENOMEM. A stream that is gone or of another version is left out. */
-static int record(const struct event *e, uint64_t stream_id, uint32_t id,
-		  unsigned int *streams)
+static int record(const struct event *e, uint64_t stream_id, uint32_t id, unsigned int *streams)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	struct ptrc_stream s;
@@ -107,8 +104,7 @@ static int record(const struct event *e, uint64_t stream_id, uint32_t id,
 	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns &&
 	    s.header->time_namespace == ptrc_procfs_time_namespace()) {
 		if (!ptrc_barrier_register())
-			atomic_store_explicit(&s.header->needs_global_barrier, 1,
-					      memory_order_seq_cst);
+			ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
 		*streams += put_as_guest(&s, e, id);
 	}
 	ptrc_stream_unmap(&s);
@@ -117,8 +113,7 @@ static int record(const struct event *e, uint64_t stream_id, uint32_t id,
 
 /* All streams of one process have the same names. But the page is not trusted: so the names that
  * it gives for this stream are opened if they are others. */
-static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names *n,
-		     uint32_t *id)
+static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names *n, uint32_t *id)
 {
 	int error;
 
@@ -132,8 +127,7 @@ static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names
 	return error ? error : ptrc_names_register(n, e->name, id);
 }
 
-static int record_each(const struct event *e, const struct ptrc_page *page,
-		       unsigned int *streams)
+static int record_each(const struct event *e, const struct ptrc_page *page, unsigned int *streams)
 {
 	struct ptrc_names names = {0};
 	struct ptrc_page_entry entry;

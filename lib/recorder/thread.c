@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 
 #define BLOCK_BYTES 24576U
 #define WIPED_BYTES 4096U
 
-_Static_assert(sizeof(struct ptrc_thread) ==
-		       offsetof(struct ptrc_thread, want) + WIPED_BYTES,
+_Static_assert(sizeof(struct ptrc_thread) == offsetof(struct ptrc_thread, want) + WIPED_BYTES,
 	       "the table of wanted events has a page of its own");
 
 struct ptrc_thread *_Atomic ptrc_thread_list;
@@ -31,8 +31,8 @@ static bool has_exit_key;
 
 void ptrc_thread_use_nowhere(struct ptrc_thread *t)
 {
-	atomic_store_explicit(&t->fast, &nowhere, memory_order_relaxed);
-	atomic_store_explicit(&t->slot, &no_slot, memory_order_relaxed);
+	ptrc_store_relaxed(&t->fast, &nowhere);
+	ptrc_store_relaxed(&t->slot, &no_slot);
 }
 
 struct ptrc_writer *ptrc_thread_new_writer(struct ptrc_thread *t)
@@ -64,7 +64,7 @@ void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i)
 	t->lists[i] = NULL;
 	ptrc_thread_use_nowhere(t);
 	if (ptrc_thread_frame(t) == 0)
-		atomic_store_explicit(&t->state, 0, memory_order_relaxed);
+		ptrc_store_relaxed(&t->state, 0);
 	for (; w; w = next) {
 		next = w->next;
 		ptrc_thread_free_writer(t, w);
@@ -81,9 +81,8 @@ static struct ptrc_thread *claim_block(int32_t tid)
 	{
 		int32_t none = 0;
 
-		if (atomic_compare_exchange_strong_explicit(&t->tid, &none, tid,
-							    memory_order_acquire,
-							    memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(
+			    &t->tid, &none, tid, memory_order_acquire, memory_order_relaxed))
 			return t;
 	}
 	map = ptrc_sys(SYS_mmap, 0, BLOCK_BYTES, PROT_READ | PROT_WRITE,
@@ -93,11 +92,10 @@ static struct ptrc_thread *claim_block(int32_t tid)
 	made = (struct ptrc_thread *)map;
 	ptrc_sys(SYS_madvise, made->want, WIPED_BYTES, MADV_WIPEONFORK);
 	made->arena_used = sizeof(*made);
-	atomic_store_explicit(&made->tid, tid, memory_order_relaxed);
-	made->next = atomic_load_explicit(&ptrc_thread_list, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&ptrc_thread_list, &made->next,
-						      made, memory_order_release,
-						      memory_order_relaxed))
+	ptrc_store_relaxed(&made->tid, tid);
+	made->next = ptrc_load_relaxed(&ptrc_thread_list);
+	while (!atomic_compare_exchange_weak_explicit(&ptrc_thread_list, &made->next, made,
+						      memory_order_release, memory_order_relaxed))
 		;
 	return made;
 }

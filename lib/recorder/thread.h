@@ -6,9 +6,9 @@
 #ifndef PTRC_LIB_RECORDER_THREAD_H
 #define PTRC_LIB_RECORDER_THREAD_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/common.h"
 #include "lib/model/names.h"
 #include "lib/process/page_layout.h"
@@ -65,15 +65,13 @@ extern PTRC_HIDDEN __thread struct ptrc_thread *ptrc_thread_self
 /* All blocks. */
 extern PTRC_HIDDEN struct ptrc_thread *_Atomic ptrc_thread_list;
 
-#define PTRC_THREAD_FOR_EACH(t)                                                     \
-	for (struct ptrc_thread *t =                                                \
-		     atomic_load_explicit(&ptrc_thread_list, memory_order_acquire); \
-	     t; t = t->next)
+#define PTRC_THREAD_FOR_EACH(t) \
+	for (struct ptrc_thread *t = ptrc_load_acquire(&ptrc_thread_list); t; t = t->next)
 
 /* The frame of the event call that the thread is in, 0 if it is in none. */
 static inline uint64_t ptrc_thread_frame(const struct ptrc_thread *t)
 {
-	uint64_t state = atomic_load_explicit(&t->state, memory_order_acquire);
+	uint64_t state = ptrc_load_acquire(&t->state);
 
 	return (state & (state - 1)) == 0 ? 0 : state;
 }

@@ -4,9 +4,9 @@
 #include "lib/stream/barrier.h"
 
 #include <linux/membarrier.h>
-#include <stdatomic.h>
 #include <time.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/stream/counter.h"
 #include "lib/stream/pool.h"
@@ -35,17 +35,15 @@ bool ptrc_barrier_is_available(void)
  * see. Wait until the calls with a mark are done, as they may have looked before. */
 static void wait_for_marked(struct ptrc_stream_header *h)
 {
-	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
+	uint32_t used = ptrc_load_acquire(&h->slots_used);
 	struct ptrc_slot *slots = ptrc_stream_slots(h);
 	int all_tries = 0;
 
 	for (uint32_t i = 0; i < used && i < PTRC_SLOT_COUNT; i++)
-		for (int tries = 0; tries < WAIT_TRIES && all_tries < WAIT_TRIES_MAX;
-		     tries++) {
+		for (int tries = 0; tries < WAIT_TRIES && all_tries < WAIT_TRIES_MAX; tries++) {
 			struct timespec pause = {.tv_nsec = WAIT_PAUSE_NS};
 
-			if (atomic_load_explicit(&slots[i].frame, memory_order_acquire) ==
-			    0)
+			if (ptrc_load_acquire(&slots[i].frame) == 0)
 				break;
 			ptrc_sys(SYS_nanosleep, &pause, 0);
 			all_tries++;
@@ -55,12 +53,12 @@ static void wait_for_marked(struct ptrc_stream_header *h)
 void ptrc_barrier(struct ptrc_stream_header *h)
 {
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_FENCE) {
+	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_FENCE) {
 		ptrc_counter_fence();
 		wait_for_marked(h);
 		return;
 	}
-	if (atomic_load_explicit(&h->needs_global_barrier, memory_order_relaxed) &&
+	if (ptrc_load_relaxed(&h->needs_global_barrier) &&
 	    ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0) == 0)
 		return;
 	ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);

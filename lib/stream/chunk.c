@@ -3,8 +3,9 @@
 
 #include "lib/stream/chunk.h"
 
-#include <stdatomic.h>
 #include <string.h>
+
+#include "lib/base/atomic.h"
 
 /* ---- the records ---- */
 
@@ -33,8 +34,7 @@ bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
 		data = walk->off + ptrc_record_head(&head);
 		stamp = walk->base + head.delta;
 		if (head.id_flags & PTRC_REC_FULLSTAMP)
-			memcpy(&stamp, walk->bytes + walk->off + sizeof(head),
-			       sizeof(stamp));
+			memcpy(&stamp, walk->bytes + walk->off + sizeof(head), sizeof(stamp));
 		if (head.id_flags & PTRC_REC_CONTEXT) {
 			if (ptrc_record_len(&head) != sizeof(walk->origin))
 				return false;
@@ -68,22 +68,20 @@ uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t w
 	if (state == PTRC_CHUNK_OWNED) {
 		/* Pairs with the owner's release of pos: the records before it are
 		 * complete. */
-		uint64_t pos = atomic_load_explicit(&ptrc_pool_chunk(pool, index)->pos,
-						    memory_order_acquire);
+		uint64_t pos = ptrc_load_acquire(&ptrc_pool_chunk(pool, index)->pos);
 
 		if ((uint32_t)(pos >> 32) != PTRC_CHUNK_GEN(word))
 			return 0; /* its owner has not initialised it yet */
 		end = (uint32_t)pos;
 	} else {
-		end = atomic_load_explicit(&ptrc_stream_ctl(pool->header)[index].end,
-					   memory_order_relaxed);
+		end = ptrc_load_relaxed(&ptrc_stream_ctl(pool->header)[index].end);
 	}
 	return end > PTRC_CHUNK_FIRST && end <= pool->chunk_size ? end : 0;
 }
 
 uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end)
 {
-	uint64_t rpos = atomic_load_explicit(&ctl->rpos, memory_order_acquire);
+	uint64_t rpos = ptrc_load_acquire(&ctl->rpos);
 	uint32_t off = (uint32_t)rpos;
 
 	if ((uint32_t)(rpos >> 32) != PTRC_CHUNK_GEN(word) || off < PTRC_CHUNK_FIRST)
@@ -97,22 +95,22 @@ uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_
 	const struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(pool->header)[index];
 	uint32_t end = ptrc_chunk_end(pool, index, word);
 
-	if (end == 0 || atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
+	if (end == 0 || ptrc_load_relaxed(&ctl->epoch) != epoch)
 		return 0;
 	return end - ptrc_chunk_rpos(ctl, word, end);
 }
 
 /* ---- the owner is done with it ---- */
 
-void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end,
-		     uint32_t count, uint64_t tlast, uint64_t state)
+void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
+		     uint64_t tlast, uint64_t state)
 {
 	/* Before the word: a chunk that is not OWNED any more has valid values here. */
-	atomic_store_explicit(&ctl->tlast, tlast, memory_order_relaxed);
-	atomic_store_explicit(&ctl->end, end, memory_order_relaxed);
-	atomic_store_explicit(&ctl->count, count, memory_order_relaxed);
+	ptrc_store_relaxed(&ctl->tlast, tlast);
+	ptrc_store_relaxed(&ctl->end, end);
+	ptrc_store_relaxed(&ctl->count, count);
 	for (;;) {
-		uint64_t seen = atomic_load_explicit(&ctl->word, memory_order_relaxed);
+		uint64_t seen = ptrc_load_relaxed(&ctl->word);
 
 		if ((seen & ~PTRC_CHUNK_PINS) != (word & ~PTRC_CHUNK_PINS))
 			return;
@@ -126,8 +124,7 @@ void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end,
 bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word)
 {
 	return atomic_compare_exchange_strong_explicit(
-		&ctl->word, &word,
-		PTRC_CHUNK_WORD(PTRC_CHUNK_GEN(word), 0, 0, PTRC_CHUNK_FREE),
+		&ctl->word, &word, PTRC_CHUNK_WORD(PTRC_CHUNK_GEN(word), 0, 0, PTRC_CHUNK_FREE),
 		memory_order_release, memory_order_relaxed);
 }
 
@@ -140,9 +137,7 @@ void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t
 	uint64_t tlast = 0;
 	uint32_t count = 0;
 
-	if (end == 0 ||
-	    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) !=
-		    atomic_load_explicit(&pool->header->epoch, memory_order_acquire)) {
+	if (end == 0 || ptrc_load_relaxed(&ctl->epoch) != ptrc_load_acquire(&pool->header->epoch)) {
 		ptrc_chunk_free(ctl, word & ~PTRC_CHUNK_PINS);
 		return;
 	}
@@ -163,21 +158,21 @@ void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t
 
 static void store_min(_Atomic uint64_t *word, uint64_t value)
 {
-	uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+	uint64_t seen = ptrc_load_relaxed(word);
 
 	while (value < seen &&
-	       !atomic_compare_exchange_weak_explicit(
-		       word, &seen, value, memory_order_release, memory_order_relaxed))
+	       !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_release,
+						      memory_order_relaxed))
 		;
 }
 
 static void store_max(_Atomic uint64_t *word, uint64_t value)
 {
-	uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+	uint64_t seen = ptrc_load_relaxed(word);
 
 	while (value > seen &&
-	       !atomic_compare_exchange_weak_explicit(
-		       word, &seen, value, memory_order_release, memory_order_relaxed))
+	       !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_release,
+						      memory_order_relaxed))
 		;
 }
 
@@ -198,13 +193,11 @@ void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t
 		/* If the thief is done by now, a new owner may be writing over the
 		 * record. */
 		atomic_thread_fence(memory_order_acquire);
-		if (PTRC_CHUNK_GEN(atomic_load_explicit(
-			    &ctl->word, memory_order_acquire)) != PTRC_CHUNK_GEN(word))
+		if (PTRC_CHUNK_GEN(ptrc_load_acquire(&ctl->word)) != PTRC_CHUNK_GEN(word))
 			return;
 		/* In this order: a reader that sees the first lost event also sees how
 		 * far the loss reaches. */
-		store_max(&h->horizon,
-			  atomic_load_explicit(&ctl->tlast, memory_order_relaxed));
+		store_max(&h->horizon, ptrc_load_relaxed(&ctl->tlast));
 		store_min(&h->first_lost, record.stamp);
 		return;
 	}

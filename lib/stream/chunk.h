@@ -13,13 +13,11 @@
 
 #define PTRC_CHUNK_STATE(word) ((word)&PTRC_CHUNK_STATE_MASK)
 #define PTRC_CHUNK_GEN(word) ((uint32_t)((word) >> PTRC_CHUNK_GEN_SHIFT))
-#define PTRC_CHUNK_SLOT(word) \
-	((uint32_t)(((word)&PTRC_CHUNK_SLOT_MASK) >> PTRC_CHUNK_SLOT_SHIFT))
+#define PTRC_CHUNK_SLOT(word) ((uint32_t)(((word)&PTRC_CHUNK_SLOT_MASK) >> PTRC_CHUNK_SLOT_SHIFT))
 #define PTRC_CHUNK_CLAIM(word) \
 	((uint32_t)(((word)&PTRC_CHUNK_CLAIM_MASK) >> PTRC_CHUNK_CLAIM_SHIFT))
-#define PTRC_CHUNK_WORD(gen, slot, claim, state)     \
-	((uint64_t)(gen) << PTRC_CHUNK_GEN_SHIFT |   \
-	 (uint64_t)(slot) << PTRC_CHUNK_SLOT_SHIFT | \
+#define PTRC_CHUNK_WORD(gen, slot, claim, state)                                               \
+	((uint64_t)(gen) << PTRC_CHUNK_GEN_SHIFT | (uint64_t)(slot) << PTRC_CHUNK_SLOT_SHIFT | \
 	 (uint64_t)(claim) << PTRC_CHUNK_CLAIM_SHIFT | (state))
 
 /* The offset behind the last complete record of a chunk whose word was `word`; 0 if the
@@ -34,8 +32,8 @@ uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_
 /* The owner is done with the chunk: OWNED becomes `state`. Nothing happens if the word is
  * not `word` any more but for pins: then a reaper took the owner for dead, and sealed the
  * chunk. */
-void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end,
-		     uint32_t count, uint64_t tlast, uint64_t state);
+void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
+		     uint64_t tlast, uint64_t state);
 /* The chunk of a dead owner: it ends behind its last complete record. The caller makes
  * sure that nobody else does this for a chunk of the same slot. */
 void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word);

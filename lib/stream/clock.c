@@ -3,9 +3,9 @@
 
 #include "lib/stream/clock.h"
 
-#include <stdatomic.h>
 #include <time.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
@@ -73,7 +73,7 @@ static int64_t first_ns;
 
 static void first_pair(uint64_t *counter, int64_t *ns)
 {
-	int state = atomic_load_explicit(&first_state, memory_order_acquire);
+	int state = ptrc_load_acquire(&first_state);
 
 	if (state == 2) {
 		*counter = first_counter;
@@ -86,7 +86,7 @@ static void first_pair(uint64_t *counter, int64_t *ns)
 		return;
 	first_counter = *counter;
 	first_ns = *ns;
-	atomic_store_explicit(&first_state, 2, memory_order_release);
+	ptrc_store_release(&first_state, 2);
 }
 
 void ptrc_clock_first_pair(void)
@@ -125,14 +125,13 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 			h->delta_max = UINT32_MAX;
 		h->clock_due = counter + rate(ENTRY_INTERVAL_MIN_NS, 1) / mult;
 	}
-	h->realtime_offset =
-		ptrc_clock_ns(CLOCK_REALTIME) - ptrc_clock_ns(CLOCK_MONOTONIC);
-	atomic_store_explicit(&e[0].counter, counter, memory_order_relaxed);
-	atomic_store_explicit(&e[0].ns, ns, memory_order_relaxed);
-	atomic_store_explicit(&e[0].true_ns, ns, memory_order_relaxed);
-	atomic_store_explicit(&e[0].due, h->clock_due, memory_order_relaxed);
-	atomic_store_explicit(&e[0].mult, mult, memory_order_relaxed);
-	atomic_store_explicit(&h->clock_word, UINT64_C(1) << 32, memory_order_release);
+	h->realtime_offset = ptrc_clock_ns(CLOCK_REALTIME) - ptrc_clock_ns(CLOCK_MONOTONIC);
+	ptrc_store_relaxed(&e[0].counter, counter);
+	ptrc_store_relaxed(&e[0].ns, ns);
+	ptrc_store_relaxed(&e[0].true_ns, ns);
+	ptrc_store_relaxed(&e[0].due, h->clock_due);
+	ptrc_store_relaxed(&e[0].mult, mult);
+	ptrc_store_release(&h->clock_word, UINT64_C(1) << 32);
 }
 
 struct entry {
@@ -140,25 +139,24 @@ struct entry {
 	int64_t ns, true_ns;
 };
 
-static struct ptrc_clock_entry *entry_at(const struct ptrc_stream_header *h,
-					 uint64_t index)
+static struct ptrc_clock_entry *entry_at(const struct ptrc_stream_header *h, uint64_t index)
 {
-	return &ptrc_stream_clock((
-		struct ptrc_stream_header *)(uintptr_t)h)[index % PTRC_CLOCK_ENTRY_COUNT];
+	return &ptrc_stream_clock(
+		(struct ptrc_stream_header *)(uintptr_t)h)[index % PTRC_CLOCK_ENTRY_COUNT];
 }
 
 /* The mult of an entry that was given up or never written reads as 0. */
 static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t index)
 {
 	const struct ptrc_clock_entry *p = entry_at(h, index);
-	uint64_t mult = atomic_load_explicit(&p->mult, memory_order_acquire);
+	uint64_t mult = ptrc_load_acquire(&p->mult);
 
 	return (struct entry){
-		.counter = atomic_load_explicit(&p->counter, memory_order_relaxed),
-		.due = atomic_load_explicit(&p->due, memory_order_relaxed),
+		.counter = ptrc_load_relaxed(&p->counter),
+		.due = ptrc_load_relaxed(&p->due),
 		.mult = mult == PTRC_CLOCK_GIVEN_UP ? 0 : mult,
-		.ns = atomic_load_explicit(&p->ns, memory_order_relaxed),
-		.true_ns = atomic_load_explicit(&p->true_ns, memory_order_relaxed),
+		.ns = ptrc_load_relaxed(&p->ns),
+		.true_ns = ptrc_load_relaxed(&p->true_ns),
 	};
 }
 
@@ -166,11 +164,11 @@ static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t inde
  * as the entry says its own due. */
 static void publish_due(struct ptrc_stream_header *h, uint64_t due)
 {
-	uint64_t seen = atomic_load_explicit(&h->clock_due, memory_order_relaxed);
+	uint64_t seen = ptrc_load_relaxed(&h->clock_due);
 
-	while (seen < due && !atomic_compare_exchange_weak_explicit(
-				     &h->clock_due, &seen, due, memory_order_release,
-				     memory_order_relaxed))
+	while (seen < due &&
+	       !atomic_compare_exchange_weak_explicit(&h->clock_due, &seen, due,
+						      memory_order_release, memory_order_relaxed))
 		;
 }
 
@@ -192,14 +190,14 @@ static bool make_real(struct ptrc_stream_header *h, uint64_t index)
 
 static bool change_word(struct ptrc_stream_header *h, uint64_t from, uint64_t to)
 {
-	return atomic_compare_exchange_strong_explicit(
-		&h->clock_word, &from, to, memory_order_acq_rel, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&h->clock_word, &from, to,
+						       memory_order_acq_rel, memory_order_relaxed);
 }
 
 /* Is this thread still the appender? */
 static bool has_word(struct ptrc_stream_header *h, uint64_t word)
 {
-	return atomic_load_explicit(&h->clock_word, memory_order_acquire) == word;
+	return ptrc_load_acquire(&h->clock_word) == word;
 }
 
 /* Take the place of the appender that `word` names. It may be in the middle of storing
@@ -218,8 +216,7 @@ static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t 
 		return 0;
 	atomic_exchange_explicit(&entry_at(h, count)->mult, PTRC_CLOCK_GIVEN_UP,
 				 memory_order_acq_rel);
-	return change_word(h, mine, (count + 1) << 32 | tid) ? (count + 1) << 32 | tid
-							     : 0;
+	return change_word(h, mine, (count + 1) << 32 | tid) ? (count + 1) << 32 | tid : 0;
 }
 
 /* Become the appender. Returns our word, or 0 if no entry is due any more. */
@@ -231,17 +228,16 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 	for (unsigned tries = 0;; tries++) {
 		uint64_t word, mine;
 
-		if (now < atomic_load_explicit(&h->clock_due, memory_order_acquire))
+		if (now < ptrc_load_acquire(&h->clock_due))
 			return 0;
-		word = atomic_load_explicit(&h->clock_word, memory_order_acquire);
+		word = ptrc_load_acquire(&h->clock_word);
 		if (word != before)
 			tries = 0; /* another thread appends now, and has the same time */
 		before = word;
 		if ((uint32_t)word == 0) {
 			if (change_word(h, word, word | tid))
 				return word | tid;
-		} else if (tries > APPEND_TRIES ||
-			   ptrc_thread_is_gone((int)(uint32_t)word)) {
+		} else if (tries > APPEND_TRIES || ptrc_thread_is_gone((int)(uint32_t)word)) {
 			mine = take_over(h, word, tid);
 			if (mine)
 				return mine;
@@ -252,8 +248,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 }
 
 /* How long after an entry the next one is due. */
-static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter,
-			      uint64_t mult)
+static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter, uint64_t mult)
 {
 	int64_t interval = scale(counter - h->t0, mult) / 8;
 
@@ -292,19 +287,18 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	if (excess > 0) { /* time is ahead of the truth: go slower for one interval */
 		int64_t slow = excess < interval / 2 ? excess : interval / 2;
 
-		mult -= (uint64_t)((unsigned __int128)mult * (uint64_t)slow /
-				   (uint64_t)interval);
+		mult -= (uint64_t)((unsigned __int128)mult * (uint64_t)slow / (uint64_t)interval);
 	}
-	seen = atomic_load_explicit(&e->mult, memory_order_acquire);
+	seen = ptrc_load_acquire(&e->mult);
 	if (!has_word(h, word))
 		return false;
-	atomic_store_explicit(&e->counter, counter, memory_order_relaxed);
-	atomic_store_explicit(&e->ns, excess > 0 ? reached : ns, memory_order_relaxed);
-	atomic_store_explicit(&e->true_ns, ns, memory_order_relaxed);
-	atomic_store_explicit(&e->due, *due, memory_order_relaxed);
+	ptrc_store_relaxed(&e->counter, counter);
+	ptrc_store_relaxed(&e->ns, excess > 0 ? reached : ns);
+	ptrc_store_relaxed(&e->true_ns, ns);
+	ptrc_store_relaxed(&e->due, *due);
 	/* This makes it an entry, unless the index was given up. */
-	return atomic_compare_exchange_strong_explicit(
-		&e->mult, &seen, mult, memory_order_acq_rel, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&e->mult, &seen, mult, memory_order_acq_rel,
+						       memory_order_relaxed);
 }
 
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
@@ -314,7 +308,7 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	struct entry last;
 	bool has_room;
 
-	if (now < atomic_load_explicit(&h->clock_due, memory_order_acquire))
+	if (now < ptrc_load_acquire(&h->clock_due))
 		return;
 	word = take_word(h, now);
 	if (word == 0)
@@ -335,11 +329,10 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	 * the last one hold longer from now on; a later due says that it holds longer,
 	 * and no entry follows yet. */
 	said = has_room ? last.due + 1
-			: counter + ticks_of(interval_after(h, counter, last.mult),
-					     last.mult);
-	if (!has_word(h, word) || !atomic_compare_exchange_strong_explicit(
-					  &entry_at(h, index)->due, &last.due, said,
-					  memory_order_acq_rel, memory_order_relaxed))
+			: counter + ticks_of(interval_after(h, counter, last.mult), last.mult);
+	if (!has_word(h, word) ||
+	    !atomic_compare_exchange_strong_explicit(&entry_at(h, index)->due, &last.due, said,
+						     memory_order_acq_rel, memory_order_relaxed))
 		goto out;
 	if (!has_room) {
 		publish_due(h, said);
@@ -347,8 +340,7 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	}
 	/* The entry is stored before the count that covers it, and both before the new
 	 * due. So a reader that sees an event stamped by the new due finds the entry. */
-	if (append(h, word, &last, counter, ns, &due) &&
-	    change_word(h, word, (count + 1) << 32)) {
+	if (append(h, word, &last, counter, ns, &due) && change_word(h, word, (count + 1) << 32)) {
 		publish_due(h, due);
 		return;
 	}
@@ -364,19 +356,18 @@ static int64_t in_entry(const struct entry *e, uint64_t counter)
 	return subtract(e->ns, scale(e->counter - counter, e->mult));
 }
 
-int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
-			    struct ptrc_clock_cursor *c, uint64_t counter)
+int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
+			    uint64_t counter)
 {
 	uint64_t count, due, low, high;
 	struct entry e, next;
 
 	if (counter >= c->from && counter < c->to)
-		return add(add(c->ns, scale(counter - c->from, c->mult)),
-			   h->realtime_offset);
+		return add(add(c->ns, scale(counter - c->from, c->mult)), h->realtime_offset);
 	/* In this order, so that the due may be older than the count, which only makes
 	 * the cursor's copy valid for less. */
-	due = atomic_load_explicit(&h->clock_due, memory_order_acquire);
-	count = atomic_load_explicit(&h->clock_word, memory_order_acquire) >> 32;
+	due = ptrc_load_acquire(&h->clock_due);
+	count = ptrc_load_acquire(&h->clock_word) >> 32;
 	low = count > PTRC_CLOCK_ENTRY_COUNT ? count - PTRC_CLOCK_ENTRY_COUNT + 1 : 0;
 	high = count;
 	/* Find the last entry that begins at our stamp or before it. */
@@ -384,8 +375,7 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
 		uint64_t middle = low + (high - low) / 2;
 
 		e = load_entry(h, middle);
-		for (uint64_t m = middle;
-		     e.mult == 0 && m > low && middle - m < ABANDONED_MAX; m--)
+		for (uint64_t m = middle; e.mult == 0 && m > low && middle - m < ABANDONED_MAX; m--)
 			e = load_entry(h, m - 1);
 		if (e.counter <= counter)
 			low = middle;
@@ -393,8 +383,7 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
 			high = middle;
 	}
 	e = load_entry(h, low);
-	for (unsigned back = 0; e.mult == 0 && low > 0 && back < ABANDONED_MAX;
-	     low--, back++)
+	for (unsigned back = 0; e.mult == 0 && low > 0 && back < ABANDONED_MAX; low--, back++)
 		e = load_entry(h, low - 1);
 	if (counter >= e.counter) {
 		if (high < count) {

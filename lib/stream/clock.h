@@ -35,7 +35,7 @@ struct ptrc_clock_cursor {
 	uint64_t mult;
 };
 /* The time of a stamp: nanoseconds of CLOCK_REALTIME. */
-int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
-			    struct ptrc_clock_cursor *c, uint64_t counter);
+int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
+			    uint64_t counter);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "lib/stream/consumer.h"
 
-#include <stdatomic.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/stream/barrier.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/counter.h"
@@ -26,7 +26,7 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 {
 	const struct ptrc_pool *pool = &c->stream->pool;
 	struct ptrc_chunk_ctl *ctl = ctl_at(c, chunk);
-	uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+	uint64_t word = ptrc_load_acquire(&ctl->word);
 
 	p->chunk = chunk;
 	do {
@@ -36,14 +36,14 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 			ptrc_chunk_note_loss(pool, chunk, word);
 		if ((state != PTRC_CHUNK_OWNED && state != PTRC_CHUNK_SEALED &&
 		     state != PTRC_CHUNK_PARTIAL) ||
-		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
+		    ptrc_load_relaxed(&ctl->epoch) != epoch)
 			return false;
 		p->end = ptrc_chunk_end(pool, chunk, word);
 		/* A full chunk of which everything is consumed is pinned all the same:
 		 * letting go of it frees it, if another consumer had it pinned or died
 		 * before. */
-		if (p->end == 0 || (state == PTRC_CHUNK_OWNED &&
-				    ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
+		if (p->end == 0 ||
+		    (state == PTRC_CHUNK_OWNED && ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
 			return false;
 		p->word = word | c->pin;
 	} while (!atomic_compare_exchange_weak_explicit(
@@ -55,14 +55,13 @@ void ptrc_consumer_unpin(const struct ptrc_consumer *c, const struct ptrc_pinned
 {
 	struct ptrc_chunk_ctl *ctl = ctl_at(c, p->chunk);
 	uint64_t word =
-		atomic_fetch_and_explicit(&ctl->word, ~c->pin, memory_order_acq_rel) &
-		~c->pin;
+		atomic_fetch_and_explicit(&ctl->word, ~c->pin, memory_order_acq_rel) & ~c->pin;
 	uint32_t end;
 
 	if (c->only_looks || PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED ||
 	    (word & PTRC_CHUNK_PINS))
 		return;
-	end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
+	end = ptrc_load_relaxed(&ctl->end);
 	if (ptrc_chunk_rpos(ctl, word, end) >= end)
 		ptrc_chunk_free(ctl, word);
 }
@@ -72,23 +71,21 @@ uint32_t ptrc_consumer_rpos(const struct ptrc_consumer *c, const struct ptrc_pin
 	return ptrc_chunk_rpos(ctl_at(c, p->chunk), p->word, p->end);
 }
 
-void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinned *p,
-			   uint32_t off, uint32_t events)
+void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinned *p, uint32_t off,
+			   uint32_t events)
 {
 	struct ptrc_stream_header *h = c->stream->header;
 	struct ptrc_chunk_ctl *ctl = ctl_at(c, p->chunk);
-	uint64_t old = atomic_load_explicit(&ctl->rpos, memory_order_relaxed);
+	uint64_t old = ptrc_load_relaxed(&ctl->rpos);
 	uint32_t before = 0;
 
 	if (c->only_looks)
 		return;
 	if ((uint32_t)(old >> 32) == PTRC_CHUNK_GEN(p->word))
-		before = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
-	atomic_store_explicit(&ctl->rcount, before + events, memory_order_relaxed);
-	atomic_store_explicit(&ctl->rpos, (uint64_t)PTRC_CHUNK_GEN(p->word) << 32 | off,
-			      memory_order_release);
-	if (h->policy == POSIX_TRACE_LOOP &&
-	    (atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_FULL))
+		before = ptrc_load_relaxed(&ctl->rcount);
+	ptrc_store_relaxed(&ctl->rcount, before + events);
+	ptrc_store_release(&ctl->rpos, (uint64_t)PTRC_CHUNK_GEN(p->word) << 32 | off);
+	if (h->policy == POSIX_TRACE_LOOP && (ptrc_load_relaxed(&h->status) & PTRC_ST_FULL))
 		ptrc_status_clear(h, PTRC_ST_FULL);
 }
 
@@ -105,8 +102,7 @@ uint64_t ptrc_consumer_moment(const struct ptrc_consumer *c)
 }
 
 enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_walk *walk,
-				  uint32_t rpos, uint64_t until,
-				  struct ptrc_walk_record *record)
+				  uint32_t rpos, uint64_t until, struct ptrc_walk_record *record)
 {
 	struct ptrc_walk before;
 
@@ -128,18 +124,17 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 
 /* Change the state of a pinned chunk, if its word still is `word` but for pins and
  * state. */
-static bool change_state(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
-			 uint64_t to)
+static bool change_state(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to)
 {
 	uint64_t keep = PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK;
-	uint64_t seen = atomic_load_explicit(&ctl->word, memory_order_relaxed);
+	uint64_t seen = ptrc_load_relaxed(&ctl->word);
 
 	do {
 		if (((seen ^ word) & ~keep) || PTRC_CHUNK_STATE(seen) != from)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(
-		&ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | to,
-		memory_order_acq_rel, memory_order_relaxed));
+		&ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | to, memory_order_acq_rel,
+		memory_order_relaxed));
 	return true;
 }
 
@@ -163,17 +158,15 @@ bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinn
 			change_state(ctl, p->word, PTRC_CHUNK_SEALED, PTRC_CHUNK_OWNED);
 			return false;
 		}
-		*end = (uint32_t)atomic_load_explicit(
-			&ptrc_pool_chunk(pool, p->chunk)->pos, memory_order_acquire);
+		*end = (uint32_t)ptrc_load_acquire(&ptrc_pool_chunk(pool, p->chunk)->pos);
 		if (*end < PTRC_CHUNK_FIRST || *end > pool->chunk_size)
 			*end = pool->chunk_size;
-		atomic_store_explicit(&ctl->end, *end, memory_order_relaxed);
+		ptrc_store_relaxed(&ctl->end, *end);
 		return true;
 	}
-	if (PTRC_CHUNK_STATE(atomic_load_explicit(&ctl->word, memory_order_acquire)) !=
-	    PTRC_CHUNK_SEALED)
+	if (PTRC_CHUNK_STATE(ptrc_load_acquire(&ctl->word)) != PTRC_CHUNK_SEALED)
 		return false;
-	*end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
+	*end = ptrc_load_relaxed(&ctl->end);
 	if (*end > pool->chunk_size)
 		*end = pool->chunk_size;
 	return true;
@@ -186,25 +179,25 @@ struct ptrc_excluded ptrc_excluded_now(const struct ptrc_stream_header *h)
 	struct ptrc_excluded x = {.cut = PTRC_TIME_NONE};
 
 	ptrc_stream_cut(h, &x.cut);
-	x.dead_until = atomic_load_explicit(&h->dead_until, memory_order_acquire);
-	x.dead_from = atomic_load_explicit(&h->dead_from, memory_order_relaxed);
+	x.dead_until = ptrc_load_acquire(&h->dead_until);
+	x.dead_from = ptrc_load_relaxed(&h->dead_from);
 	return x;
 }
 
-bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told,
-			    _Atomic uint64_t *kept, struct ptrc_gap *gap)
+bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told, _Atomic uint64_t *kept,
+			    struct ptrc_gap *gap)
 {
 	struct ptrc_stream_header *h = c->stream->header;
-	uint64_t lost = atomic_load_explicit(&h->first_lost, memory_order_acquire);
+	uint64_t lost = ptrc_load_acquire(&h->first_lost);
 	uint64_t first = PTRC_TIME_NONE, last;
 
 	if (kept)
-		first = atomic_load_explicit(kept, memory_order_relaxed);
+		first = ptrc_load_relaxed(kept);
 	while (lost != PTRC_TIME_NONE) {
 		if (lost < first) {
 			first = lost;
 			if (kept)
-				atomic_store_explicit(kept, first, memory_order_release);
+				ptrc_store_release(kept, first);
 		}
 		/* A tee leaves it to the keeper. */
 		if (c->only_looks || atomic_compare_exchange_weak_explicit(
@@ -217,10 +210,10 @@ bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told,
 	/* first_lost is read before the horizon, and thieves note them the other way
 	 * round. So a consumer never meets the beginning of a loss without its end. It
 	 * may meet the end alone, as a part of a loss that it told of before. */
-	last = atomic_load_explicit(&h->horizon, memory_order_acquire);
+	last = ptrc_load_acquire(&h->horizon);
 	if (last <= told) {
 		if (kept)
-			atomic_store_explicit(kept, PTRC_TIME_NONE, memory_order_release);
+			ptrc_store_release(kept, PTRC_TIME_NONE);
 		return false;
 	}
 	if (first <= told)

@@ -38,8 +38,8 @@ void ptrc_consumer_unpin(const struct ptrc_consumer *c, const struct ptrc_pinned
 uint32_t ptrc_consumer_rpos(const struct ptrc_consumer *c, const struct ptrc_pinned *p);
 /* The records up to offset `off` are consumed, which are so many events more than before:
  * their room is free. */
-void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinned *p,
-			   uint32_t off, uint32_t events);
+void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinned *p, uint32_t off,
+			   uint32_t events);
 
 /* Fix a moment: after this call, event calls that begin take later stamps. The caller
  * then waits for those under way, and has all that is stamped up to the moment. */
@@ -54,8 +54,7 @@ enum ptrc_step {
 /* Step to the next event that is at or behind offset `rpos` and not later than `until`.
  * At PTRC_STEP_END the walk stands before the first event that is later. */
 enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_walk *walk,
-				  uint32_t rpos, uint64_t until,
-				  struct ptrc_walk_record *record);
+				  uint32_t rpos, uint64_t until, struct ptrc_walk_record *record);
 
 /* The chunk's records cannot be trusted, and its owner must not go on in it. True if the
  * chunk is SEALED now and nobody is at work in it; *end is where it ends. False if its
@@ -68,8 +67,7 @@ struct ptrc_excluded {
 	/* All up to here: they were overwritten, or are older; 0: none. */
 	uint64_t gap_last;
 	uint64_t cut; /* all from here on: the run had stopped; or PTRC_TIME_NONE */
-	uint64_t dead_from,
-		dead_until; /* these came too late for the stop before the run */
+	uint64_t dead_from, dead_until; /* these came too late for the stop before the run */
 };
 
 /* What is excluded now, but for a gap. */
@@ -92,7 +90,7 @@ struct ptrc_gap {
  * beginning and the loss's. The loss is taken out of the header, but not by a tee. If
  * `kept` is not null, the beginning is noted there before that, so that another keeper
  * finds it if this one dies. */
-bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told,
-			    _Atomic uint64_t *kept, struct ptrc_gap *gap);
+bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told, _Atomic uint64_t *kept,
+			    struct ptrc_gap *gap);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "lib/stream/counter.h"
 
-#include <stdatomic.h>
 #include <time.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 
 #if defined(__x86_64__)
@@ -47,7 +47,7 @@ int64_t ptrc_clock_ns(int clock_id)
 
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
 {
-	if (atomic_load_explicit(&h->control, memory_order_relaxed) & PTRC_CTL_MONO)
+	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_MONO)
 		return (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC);
 	return ptrc_counter();
 }

@@ -4,11 +4,11 @@
 #include "lib/stream/drain.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/counter.h"
@@ -22,8 +22,7 @@ struct ptrc_drain_sums {
 	uint16_t at[PTRC_TYPE_COUNT];
 	struct ptrc_type_sum sum[PTRC_TYPE_COUNT];
 };
-_Static_assert(PTRC_REC_ID_MAX < PTRC_TYPE_COUNT,
-	       "every id that a walk lets pass has an entry");
+_Static_assert(PTRC_REC_ID_MAX < PTRC_TYPE_COUNT, "every id that a walk lets pass has an entry");
 
 static struct ptrc_chunk_ctl *ctl_at(struct ptrc_drain *d, uint32_t i)
 {
@@ -32,8 +31,7 @@ static struct ptrc_chunk_ctl *ctl_at(struct ptrc_drain *d, uint32_t i)
 
 static bool pin(struct ptrc_drain *d, uint32_t chunk)
 {
-	uint64_t epoch =
-		atomic_load_explicit(&d->stream->header->epoch, memory_order_acquire);
+	uint64_t epoch = ptrc_load_acquire(&d->stream->header->epoch);
 
 	d->is_pinned = ptrc_consumer_pin(&d->consumer, chunk, epoch, &d->pinned);
 	if (d->is_pinned)
@@ -70,8 +68,8 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	d->buffer = (uint8_t *)map;
 	d->sums = (void *)(d->buffer + s->pool.chunk_size);
 	ptrc_stream_complete(s);
-	status = atomic_load_explicit(&h->status, memory_order_acquire);
-	d->run = atomic_load_explicit(&h->run, memory_order_acquire);
+	status = ptrc_load_acquire(&h->status);
+	d->run = ptrc_load_acquire(&h->run);
 	d->excluded = ptrc_excluded_now(h);
 	if (status & PTRC_ST_AUTO_STOPPED) {
 		bool has_cut = d->excluded.cut != PTRC_TIME_NONE;
@@ -84,8 +82,7 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 
 static void gap_is_out(struct ptrc_drain *d)
 {
-	atomic_store_explicit(&d->stream->header->gap_first, PTRC_TIME_NONE,
-			      memory_order_release);
+	ptrc_store_release(&d->stream->header->gap_first, PTRC_TIME_NONE);
 }
 
 /* Set the gap's end, the first event that comes behind it; and date its beginning back to
@@ -102,8 +99,7 @@ static void find_ends_of_gap(struct ptrc_drain *d)
 
 		if (!pin(d, i))
 			continue;
-		walk = ptrc_walk_begin(ptrc_pool_chunk(&d->stream->pool, i),
-				       d->pinned.end);
+		walk = ptrc_walk_begin(ptrc_pool_chunk(&d->stream->pool, i), d->pinned.end);
 		while (ptrc_walk_next(&walk, &r)) {
 			if (r.off < d->rpos)
 				continue;
@@ -122,8 +118,8 @@ static void find_ends_of_gap(struct ptrc_drain *d)
 static void take_gap(struct ptrc_drain *d)
 {
 	struct ptrc_stream_header *h = d->stream->header;
-	uint64_t told = atomic_load_explicit(&h->cleared_at, memory_order_acquire);
-	uint64_t flushed = atomic_load_explicit(&h->flushed_until, memory_order_relaxed);
+	uint64_t told = ptrc_load_acquire(&h->cleared_at);
+	uint64_t flushed = ptrc_load_relaxed(&h->flushed_until);
 
 	/* A LOOP stream may overwrite a part of a flush after it is written and before it
 	 * is committed. Those events are in the log, so nothing up to the flush is a
@@ -134,7 +130,7 @@ static void take_gap(struct ptrc_drain *d)
 	d->has_gap = ptrc_consumer_find_gap(&d->consumer, told, &h->gap_first, &d->gap);
 	if (!d->has_gap)
 		return;
-	atomic_store_explicit(&h->gap_last, d->gap.last, memory_order_relaxed);
+	ptrc_store_relaxed(&h->gap_last, d->gap.last);
 	d->excluded.gap_last = d->gap.last;
 	find_ends_of_gap(d);
 	if (d->gap.first <= told)
@@ -166,9 +162,8 @@ struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d)
 void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	if (note->chunk < d->stream->pool.chunk_count)
-		atomic_store_explicit(&ctl_at(d, note->chunk)->taken,
-				      (uint64_t)note->gen << 32 | note->consumed,
-				      memory_order_relaxed);
+		ptrc_store_relaxed(&ctl_at(d, note->chunk)->taken,
+				   (uint64_t)note->gen << 32 | note->consumed);
 }
 
 int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
@@ -188,9 +183,8 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 		d->is_stopped = d->has_stop = false;
 	}
 	d->has_gap = given->is_gap_told;
-	d->gap.first = d->resume =
-		atomic_load_explicit(&h->gap_first, memory_order_relaxed);
-	d->gap.last = atomic_load_explicit(&h->gap_last, memory_order_relaxed);
+	d->gap.first = d->resume = ptrc_load_relaxed(&h->gap_first);
+	d->gap.last = ptrc_load_relaxed(&h->gap_last);
 	if (d->has_gap)
 		d->excluded.gap_last = d->gap.last;
 	return 0;
@@ -234,8 +228,7 @@ static void add_made_up(struct ptrc_drain *d, struct ptrc_stretch *stretch, uint
 		stretch->base_ns = stretch->first_ns = ns;
 	if (ns - stretch->base_ns > UINT32_MAX)
 		flags = PTRC_REC_FULLSTAMP;
-	ptrc_record_fill(&head, flags ? 0 : (uint32_t)(ns - stretch->base_ns), id | flags,
-			 len, 0);
+	ptrc_record_fill(&head, flags ? 0 : (uint32_t)(ns - stretch->base_ns), id | flags, len, 0);
 	memcpy(out, &head, sizeof(head));
 	if (flags)
 		memcpy(out + 16, &ns, sizeof(ns));
@@ -267,8 +260,7 @@ static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	struct ptrc_drain_note *note = &d->note;
 	struct ptrc_walk_record r;
 
-	*note = (struct ptrc_drain_note){.chunk = d->chunk,
-					 .gen = PTRC_CHUNK_GEN(d->pinned.word)};
+	*note = (struct ptrc_drain_note){.chunk = d->chunk, .gen = PTRC_CHUNK_GEN(d->pinned.word)};
 	for (;;) {
 		struct ptrc_walk before = d->walk;
 		struct ptrc_record head;
@@ -296,8 +288,7 @@ static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 			stretch->origin = d->walk.origin;
 			stretch->records = d->buffer + start;
 		} else if (ns - stretch->base_ns > UINT32_MAX ||
-			   memcmp(&d->walk.origin, &stretch->origin,
-				  sizeof(stretch->origin))) {
+			   memcmp(&d->walk.origin, &stretch->origin, sizeof(stretch->origin))) {
 			d->walk = before;
 			break;
 		}
@@ -332,11 +323,9 @@ static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 /* Where the records end of the pinned chunk that a dead keeper has taken. */
 static uint32_t taken_end(struct ptrc_drain *d)
 {
-	uint64_t taken =
-		atomic_load_explicit(&ctl_at(d, d->chunk)->taken, memory_order_relaxed);
+	uint64_t taken = ptrc_load_relaxed(&ctl_at(d, d->chunk)->taken);
 
-	if ((uint32_t)(taken >> 32) != PTRC_CHUNK_GEN(d->pinned.word) ||
-	    (uint32_t)taken < d->rpos)
+	if ((uint32_t)(taken >> 32) != PTRC_CHUNK_GEN(d->pinned.word) || (uint32_t)taken < d->rpos)
 		return d->rpos;
 	return (uint32_t)taken < d->pinned.end ? (uint32_t)taken : d->pinned.end;
 }
@@ -408,8 +397,7 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		d->note = (struct ptrc_drain_note){.chunk = PTRC_DRAIN_GAP};
 		if (d->has_gap && d->resume != PTRC_TIME_NONE) {
 			d->is_gap_told = true;
-			add_made_up(d, stretch, POSIX_TRACE_OVERFLOW, d->gap.first, NULL,
-				    0);
+			add_made_up(d, stretch, POSIX_TRACE_OVERFLOW, d->gap.first, NULL, 0);
 			add_made_up(d, stretch, POSIX_TRACE_RESUME, d->resume, NULL, 0);
 			if (stretch->bytes)
 				return 0;
@@ -424,8 +412,8 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 			memset(stretch, 0, sizeof(*stretch));
 			stretch->order = 2;
 			d->note = (struct ptrc_drain_note){.chunk = PTRC_DRAIN_STOP};
-			add_made_up(d, stretch, POSIX_TRACE_STOP, d->excluded.cut,
-				    &reason, sizeof(reason));
+			add_made_up(d, stretch, POSIX_TRACE_STOP, d->excluded.cut, &reason,
+				    sizeof(reason));
 			if (stretch->bytes)
 				return 0;
 		}
@@ -445,10 +433,8 @@ const struct ptrc_type_sum *ptrc_drain_stretch_sums(const struct ptrc_drain *d)
  * it, so that OVERFLOW and RESUME do not hide events that the log has. */
 static void note_flushed(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
-	if (note->events > note->lost &&
-	    PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)
-		atomic_store_explicit(&d->stream->header->flushed_until, d->flushed,
-				      memory_order_release);
+	if (note->events > note->lost && PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)
+		ptrc_store_release(&d->stream->header->flushed_until, d->flushed);
 }
 
 /* False: the chunk is not what it was when the stretch was given out. */
@@ -477,7 +463,7 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 		       const struct ptrc_type_sum *sums)
 {
 	struct ptrc_type_counts *types = ptrc_stream_types(d->stream->header);
-	uint64_t epoch = atomic_load_explicit(&types->epoch, memory_order_relaxed);
+	uint64_t epoch = ptrc_load_relaxed(&types->epoch);
 	bool is_there = true;
 
 	ptrc_type_counts_begin(types);
@@ -486,8 +472,7 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 	} else if (note->chunk == PTRC_DRAIN_STOP) {
 		ptrc_status_set(d->stream->header, PTRC_ST_STOP_OUT);
 	} else {
-		epoch = atomic_load_explicit(&ctl_at(d, note->chunk)->epoch,
-					     memory_order_relaxed);
+		epoch = ptrc_load_relaxed(&ctl_at(d, note->chunk)->epoch);
 		is_there = commit_chunk(d, note);
 	}
 	for (uint32_t i = 0; is_there && i < note->sum_count; i++)

@@ -79,9 +79,9 @@ struct ptrc_drain {
 	uint32_t chunk; /* at work on, or next */
 	bool is_pinned; /* the chunk; then `pinned` says what it is */
 	struct ptrc_pinned pinned;
-	uint32_t rpos;	 /* of the pinned chunk */
-	bool is_damaged; /* what follows in the pinned chunk is skipped */
-	bool is_owed;	 /* a stretch of the chunk is given out, not committed */
+	uint32_t rpos;		      /* of the pinned chunk */
+	bool is_damaged;	      /* what follows in the pinned chunk is skipped */
+	bool is_owed;		      /* a stretch of the chunk is given out, not committed */
 	struct ptrc_drain_note note;  /* of the current stretch */
 	struct ptrc_walk walk;	      /* over the copy of the chunk in buffer */
 	uint8_t *buffer;	      /* chunk_size bytes */

@@ -4,12 +4,12 @@
 #include "lib/stream/live_reader.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/heap.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/counter.h"
@@ -33,7 +33,7 @@ struct ptrc_live_chunk {
 	uint32_t gen; /* to which the walk belongs; 0: none yet */
 	struct ptrc_walk walk;
 	struct ptrc_walk_record next; /* valid while this is in the heap */
-	uint64_t base; /* of the chunk: of equal stamps, the older chunk's comes first */
+	uint64_t base;	 /* of the chunk: of equal stamps, the older chunk's comes first */
 	uint32_t unread; /* offset of what was not reported; for counting only */
 };
 
@@ -91,8 +91,7 @@ static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 				    .truncated = (id_flags & PTRC_REC_TRUNCATED) != 0};
 
 	if (!r->is_tee && !(id_flags & PTRC_REC_HIDDEN))
-		ptrc_type_counts_add(ptrc_stream_types(r->stream->header), r->epoch,
-				     &one);
+		ptrc_type_counts_add(ptrc_stream_types(r->stream->header), r->epoch, &one);
 }
 
 /* Is the event to be reported? Counts it if it is. */
@@ -155,9 +154,8 @@ static bool step(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 	enum ptrc_step step;
 
 	at->walk.end = p->end;
-	step = ptrc_consumer_step(&r->consumer, &at->walk,
-				  ptrc_consumer_rpos(&r->consumer, p), r->until,
-				  &at->next);
+	step = ptrc_consumer_step(&r->consumer, &at->walk, ptrc_consumer_rpos(&r->consumer, p),
+				  r->until, &at->next);
 	if (step == PTRC_STEP_DAMAGE)
 		skip_damage(r, at, p);
 	return step == PTRC_STEP_EVENT;
@@ -172,8 +170,7 @@ static bool enter_chunk(struct ptrc_live_reader *r, struct ptrc_live_chunk *at)
 		return false;
 	if (at->gen != PTRC_CHUNK_GEN(p.word)) {
 		at->gen = PTRC_CHUNK_GEN(p.word);
-		at->walk = ptrc_walk_begin(ptrc_pool_chunk(&r->stream->pool, at->chunk),
-					   p.end);
+		at->walk = ptrc_walk_begin(ptrc_pool_chunk(&r->stream->pool, at->chunk), p.end);
 		at->base = at->walk.base;
 	}
 	has_event = at->walk.off < p.end && step(r, at, &p);
@@ -190,8 +187,7 @@ static bool has_unread(struct ptrc_live_reader *r)
 	uint32_t used = ptrc_pool_used(pool);
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint64_t word = atomic_load_explicit(
-			&ptrc_stream_ctl(pool->header)[i].word, memory_order_acquire);
+		uint64_t word = ptrc_load_acquire(&ptrc_stream_ctl(pool->header)[i].word);
 
 		if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_STEALING &&
 		    ptrc_chunk_unread(pool, i, word, r->epoch) &&
@@ -216,8 +212,7 @@ static int grow(struct ptrc_live_reader *r, uint32_t used)
 	chunks = realloc(r->chunks, used * sizeof(*chunks));
 	if (!chunks)
 		return ENOMEM;
-	memset(chunks + r->chunk_capacity, 0,
-	       (used - r->chunk_capacity) * sizeof(*chunks));
+	memset(chunks + r->chunk_capacity, 0, (used - r->chunk_capacity) * sizeof(*chunks));
 	r->chunks = chunks;
 	for (uint32_t i = r->chunk_capacity; i < used; i++)
 		chunks[i].chunk = i;
@@ -242,8 +237,7 @@ static bool wait_for_calls(struct ptrc_live_reader *r, int64_t max_hold_ns)
 	for (;;) {
 		int64_t left = max_hold_ns;
 
-		r->wait_slot =
-			ptrc_marks_wait(h, &r->stream->given_up, r->wait_slot, &left);
+		r->wait_slot = ptrc_marks_wait(h, &r->stream->given_up, r->wait_slot, &left);
 		if (r->wait_slot == UINT32_MAX) {
 			r->is_waiting = false;
 			return true;
@@ -292,9 +286,8 @@ static void tell_keeper(struct ptrc_live_reader *r)
 
 	if (!r->is_tee)
 		return;
-	atomic_store_explicit(&h->tee_until, r->walked, memory_order_release);
-	atomic_store_explicit(&h->tee_beat, (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC),
-			      memory_order_release);
+	ptrc_store_release(&h->tee_until, r->walked);
+	ptrc_store_release(&h->tee_beat, (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC));
 }
 
 /* ---- events ---- */
@@ -304,8 +297,8 @@ static void finish_event(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 	e->ns = ptrc_clock_realtime(r->stream->header, &r->clock, e->stamp);
 }
 
-static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp,
-		    const void *data, uint32_t len)
+static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const void *data,
+		    uint32_t len)
 {
 	struct ptrc_live_event *e = &r->queue[r->queue_count];
 
@@ -373,7 +366,7 @@ static enum place place_of(struct ptrc_live_reader *r, uint64_t stamp)
 	/* An event that survived, in the open chunk of a thread that seldom records, but
 	 * is older than the last one overwritten is dropped too, so that the gap is one
 	 * stretch of time. */
-	if (stamp > atomic_load_explicit(&h->horizon, memory_order_acquire))
+	if (stamp > ptrc_load_acquire(&h->horizon))
 		return BEHIND_GAP;
 	/* A late event may be older than what was reported; the gap is not. */
 	if (stamp < r->gap.first)
@@ -406,8 +399,8 @@ static bool tell_stop(struct ptrc_live_reader *r, int64_t max_hold_ns)
 {
 	static const int reason = 1;
 	struct ptrc_stream_header *h = r->stream->header;
-	uint64_t status = atomic_load_explicit(&h->status, memory_order_acquire);
-	uint64_t run = atomic_load_explicit(&h->run, memory_order_acquire);
+	uint64_t status = ptrc_load_acquire(&h->status);
+	uint64_t run = ptrc_load_acquire(&h->run);
 	uint64_t cut;
 
 	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_STOP_OUT))
@@ -433,8 +426,7 @@ static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
 	r->epoch = epoch;
 	r->heap_count = 0;
 	r->queue_at = r->queue_count = 0;
-	r->told = atomic_load_explicit(&r->stream->header->cleared_at,
-				       memory_order_acquire);
+	r->told = ptrc_load_acquire(&r->stream->header->cleared_at);
 	r->gap.first = PTRC_TIME_NONE;
 	r->is_waiting = false;
 	if (r->is_tee)
@@ -446,7 +438,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 			  struct ptrc_live_event *event)
 {
 	struct ptrc_stream_header *h = r->stream->header;
-	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
+	uint64_t epoch = ptrc_load_acquire(&h->epoch);
 
 	if (epoch != r->epoch)
 		start_over(r, epoch);
@@ -484,8 +476,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 			continue;
 		if (place == DROP) {
 			if (!r->is_tee && !(event->id_flags & PTRC_REC_HIDDEN))
-				atomic_fetch_add_explicit(&h->lost_events, 1,
-							  memory_order_relaxed);
+				atomic_fetch_add_explicit(&h->lost_events, 1, memory_order_relaxed);
 			continue;
 		}
 		finish_event(r, event);
@@ -519,8 +510,8 @@ static void find_unread(struct ptrc_live_reader *r)
 }
 
 static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
-			const struct ptrc_excluded *excluded,
-			struct posixtrace_type_count *counts, size_t count)
+			const struct ptrc_excluded *excluded, struct posixtrace_type_count *counts,
+			size_t count)
 {
 	struct ptrc_walk_record record;
 	uint32_t rpos, unread = 0;
@@ -536,8 +527,7 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 	while (rpos < p.end && ptrc_walk_next(&walk, &record)) {
 		uint32_t id = record.id_flags & PTRC_REC_ID_MASK;
 
-		if (record.off < rpos || id >= count ||
-		    (record.id_flags & PTRC_REC_HIDDEN) ||
+		if (record.off < rpos || id >= count || (record.id_flags & PTRC_REC_HIDDEN) ||
 		    ptrc_is_excluded(excluded, record.stamp))
 			continue;
 		counts[id].pt_events++;
@@ -550,44 +540,38 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 
 /* Subtract, down to 0: if a keeper was killed while it counted, its counts are too
  * small. */
-static void take_off(struct posixtrace_type_count *from,
-		     const struct posixtrace_type_count *t)
+static void take_off(struct posixtrace_type_count *from, const struct posixtrace_type_count *t)
 {
-	from->pt_events -=
-		t->pt_events < from->pt_events ? t->pt_events : from->pt_events;
+	from->pt_events -= t->pt_events < from->pt_events ? t->pt_events : from->pt_events;
 	from->pt_bytes -= t->pt_bytes < from->pt_bytes ? t->pt_bytes : from->pt_bytes;
-	from->pt_truncated -= t->pt_truncated < from->pt_truncated ? t->pt_truncated
-								   : from->pt_truncated;
+	from->pt_truncated -=
+		t->pt_truncated < from->pt_truncated ? t->pt_truncated : from->pt_truncated;
 }
 
-bool ptrc_live_reader_count(struct ptrc_live_reader *r,
-			    struct posixtrace_type_count *counts, size_t count)
+bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
+			    size_t count)
 {
 	struct ptrc_stream_header *h = r->stream->header;
 	struct ptrc_type_counts *types = ptrc_stream_types(h);
-	uint64_t version = atomic_load_explicit(&types->version, memory_order_acquire);
-	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
+	uint64_t version = ptrc_load_acquire(&types->version);
+	uint64_t epoch = ptrc_load_acquire(&h->epoch);
 	uint32_t used = ptrc_pool_used(&r->stream->pool);
 	struct ptrc_excluded excluded;
 
 	if (epoch != r->epoch)
 		start_over(r, epoch);
 	memset(counts, 0, count * sizeof(*counts));
-	if (atomic_load_explicit(&types->epoch, memory_order_acquire) == epoch)
+	if (ptrc_load_acquire(&types->epoch) == epoch)
 		for (uint32_t i = 0; i < count && i < PTRC_TYPE_COUNT; i++) {
 			struct ptrc_type_count *t = &types->type[i];
 
-			counts[i].pt_events =
-				atomic_load_explicit(&t->events, memory_order_relaxed);
-			counts[i].pt_bytes =
-				atomic_load_explicit(&t->bytes, memory_order_relaxed);
-			counts[i].pt_truncated =
-				atomic_load_explicit(&t->truncated, memory_order_relaxed);
+			counts[i].pt_events = ptrc_load_relaxed(&t->events);
+			counts[i].pt_bytes = ptrc_load_relaxed(&t->bytes);
+			counts[i].pt_truncated = ptrc_load_relaxed(&t->truncated);
 		}
 	excluded = ptrc_excluded_now(h);
-	excluded.gap_last = atomic_load_explicit(&h->horizon, memory_order_acquire);
-	if (excluded.gap_last <=
-	    atomic_load_explicit(&h->cleared_at, memory_order_acquire))
+	excluded.gap_last = ptrc_load_acquire(&h->horizon);
+	if (excluded.gap_last <= ptrc_load_acquire(&h->cleared_at))
 		excluded.gap_last = 0;
 	find_unread(r);
 	for (uint32_t i = 0; i < used; i++)
@@ -595,7 +579,6 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r,
 	for (uint32_t i = 0; r->is_tee && i < count && i < PTRC_TYPE_COUNT; i++)
 		take_off(&counts[i], &r->withheld[i]);
 	atomic_thread_fence(memory_order_acquire);
-	return !(version & 1) &&
-	       atomic_load_explicit(&types->version, memory_order_relaxed) == version &&
-	       atomic_load_explicit(&h->epoch, memory_order_relaxed) == epoch;
+	return !(version & 1) && ptrc_load_relaxed(&types->version) == version &&
+	       ptrc_load_relaxed(&h->epoch) == epoch;
 }

@@ -41,15 +41,15 @@ struct ptrc_live_reader {
 	struct ptrc_sequencer sequencer;
 	struct ptrc_clock_cursor clock;
 
-	uint64_t until;	 /* the moment of this batch */
-	uint64_t walked; /* everything up to this stamp has been in the heap */
+	uint64_t until;			/* the moment of this batch */
+	uint64_t walked;		/* everything up to this stamp has been in the heap */
 	struct ptrc_live_chunk **heap;	/* the chunk with the earliest event at the top */
 	struct ptrc_live_chunk *chunks; /* for each chunk, the reader's place in it */
 	uint32_t heap_count, chunk_capacity;
 
 	struct ptrc_gap gap; /* met, and not yet told of */
 	uint64_t told;	     /* the latest stamp reported: losses up to it are told of */
-	uint64_t stop_told; /* number of the run whose automatic STOP was reported, + 1 */
+	uint64_t stop_told;  /* number of the run whose automatic STOP was reported, + 1 */
 
 	/* While the reader waits for the event calls that were under way at `until`: */
 	bool is_waiting;
@@ -80,7 +80,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 /* Fill in the counts of the first `count` types: events that were consumed and events in
  * the stream. False if the keeper consumed some meanwhile, or if the stream was cleared;
  * then the caller tries again. */
-bool ptrc_live_reader_count(struct ptrc_live_reader *r,
-			    struct posixtrace_type_count *counts, size_t count);
+bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
+			    size_t count);
 
 #endif

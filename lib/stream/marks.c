@@ -3,9 +3,9 @@
 
 #include "lib/stream/marks.h"
 
-#include <stdatomic.h>
 #include <time.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 #include "lib/stream/counter.h"
@@ -29,11 +29,9 @@ static uint64_t *given_up_mark(struct ptrc_given_up *given_up, uint32_t slot)
 	return NULL;
 }
 
-void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
-			uint32_t slot)
+void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *given_up, uint32_t slot)
 {
-	uint64_t mark = atomic_load_explicit(&ptrc_stream_slots(h)[slot].frame,
-					     memory_order_relaxed);
+	uint64_t mark = ptrc_load_relaxed(&ptrc_stream_slots(h)[slot].frame);
 	uint64_t *known = given_up_mark(given_up, slot);
 
 	if (known) {
@@ -60,7 +58,7 @@ static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
  * siglongjmp. */
 static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 {
-	uint64_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+	uint64_t owner = ptrc_load_relaxed(&slot->owner);
 	int tid = ptrc_slot_tid(owner);
 
 	if (owner == 0 || tid == ptrc_sys_gettid() || ptrc_thread_is_gone(tid))
@@ -93,7 +91,7 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 
 			/* Pairs with the writer's release of frame = 0: its pos is
 			 * visible. */
-			mark = atomic_load_explicit(&slot->frame, memory_order_acquire);
+			mark = ptrc_load_acquire(&slot->frame);
 			if (mark == 0) {
 				forget_given_up(given_up, i);
 				break;
@@ -104,8 +102,7 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 			if (known && *known == mark)
 				break;
 			/* The slots of controller and keeper have no owner. */
-			if (i >= PTRC_SLOT_FIRST &&
-			    is_abandoned(slot, spin == SPIN_COUNT))
+			if (i >= PTRC_SLOT_FIRST && is_abandoned(slot, spin == SPIN_COUNT))
 				break;
 			now = ptrc_clock_ns(CLOCK_MONOTONIC);
 			if (looked)

@@ -6,10 +6,10 @@
 #ifndef PTRC_LIB_STREAM_POOL_H
 #define PTRC_LIB_STREAM_POOL_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/atomic.h"
 #include "lib/stream/stream_layout.h"
 
 /*
@@ -46,26 +46,22 @@ static inline struct ptrc_chunk_ctl *ptrc_stream_ctl(struct ptrc_stream_header *
 
 static inline uint64_t ptrc_stream_chunk_offset(uint32_t chunk_count)
 {
-	uint64_t end = PTRC_STREAM_CHUNK_CTL_OFFSET +
-		       chunk_count * sizeof(struct ptrc_chunk_ctl);
+	uint64_t end = PTRC_STREAM_CHUNK_CTL_OFFSET + chunk_count * sizeof(struct ptrc_chunk_ctl);
 
 	return (end + 4095) & ~UINT64_C(4095);
 }
 
 /* The caller makes sure that index is below chunk_count. */
-static inline struct ptrc_chunk *ptrc_pool_chunk(const struct ptrc_pool *pool,
-						 uint32_t index)
+static inline struct ptrc_chunk *ptrc_pool_chunk(const struct ptrc_pool *pool, uint32_t index)
 {
-	return (void *)((char *)pool->header +
-			ptrc_stream_chunk_offset(pool->chunk_count) +
+	return (void *)((char *)pool->header + ptrc_stream_chunk_offset(pool->chunk_count) +
 			(uint64_t)index * pool->chunk_size);
 }
 
 /* The number of chunks that were ever in use: those behind them hold nothing. */
 static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 {
-	uint32_t used =
-		atomic_load_explicit(&pool->header->chunks_used, memory_order_acquire);
+	uint32_t used = ptrc_load_acquire(&pool->header->chunks_used);
 
 	return used < pool->chunk_count ? used : pool->chunk_count;
 }
@@ -73,12 +69,9 @@ static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 /* Whether the filter of this moment drops events of this type. A writer that must know
  * for certain reads the control word before and after: a new filter comes with a new
  * word. */
-static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h,
-					   uint32_t id)
+static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, uint32_t id)
 {
-	return atomic_load_explicit(&h->filter[id / 64], memory_order_relaxed) >>
-		       id % 64 &
-	       1;
+	return ptrc_load_relaxed(&h->filter[id / 64]) >> id % 64 & 1;
 }
 
 #endif

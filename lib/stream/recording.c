@@ -3,10 +3,10 @@
 
 #include "lib/stream/recording.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/counter.h"
 #include "lib/stream/room.h"
@@ -20,7 +20,7 @@
 
 static uint64_t clock_due(const struct ptrc_stream_header *h)
 {
-	return atomic_load_explicit(&h->clock_due, memory_order_acquire);
+	return ptrc_load_acquire(&h->clock_due);
 }
 
 /* Store the record, and before it a CONTEXT record if there is one to store. The chunk
@@ -32,8 +32,8 @@ static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t 
 	uint8_t *at = w->at;
 
 	if (has_context) {
-		ptrc_record_fill(&head, 0, PTRC_REC_CONTEXT | PTRC_REC_FULLSTAMP,
-				 sizeof(w->origin), 0);
+		ptrc_record_fill(&head, 0, PTRC_REC_CONTEXT | PTRC_REC_FULLSTAMP, sizeof(w->origin),
+				 0);
 		memcpy(at, &head, sizeof(head));
 		memcpy(at + 16, &now, sizeof(now));
 		memcpy(at + 24, &w->origin, sizeof(w->origin));
@@ -54,8 +54,7 @@ static void bound_fast_way(struct ptrc_writer *w)
 {
 	uint64_t until_due = clock_due(w->header) - 1 - w->base;
 
-	w->delta_max =
-		until_due < w->header->delta_max ? until_due : w->header->delta_max;
+	w->delta_max = until_due < w->header->delta_max ? until_due : w->header->delta_max;
 	if (w->delta_max > UINT32_MAX)
 		w->delta_max = UINT32_MAX;
 }
@@ -80,9 +79,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 			ptrc_clock_update(h, now);
 			now = ptrc_stream_now(h);
 		}
-		has_context = w->chunk &&
-			      (memcmp(&w->origin, &w->last_origin, sizeof(w->origin)) ||
-			       now - w->base > h->delta_max);
+		has_context = w->chunk && (memcmp(&w->origin, &w->last_origin, sizeof(w->origin)) ||
+					   now - w->base > h->delta_max);
 		need = size + (has_context ? 24 + sizeof(w->origin) : 0);
 		if (!w->chunk || need > (uint64_t)(w->limit - w->at)) {
 			if (ptrc_room_make(w, (uint32_t)need, p->is_forced))
@@ -95,18 +93,18 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		}
 		/* From here as on the fast way: mark, counter, control word, record, pos.
 		 * The first look at the control word only tells whether to fence. */
-		atomic_store_explicit(&w->slot->frame, p->frame, memory_order_relaxed);
+		ptrc_store_relaxed(&w->slot->frame, p->frame);
 		atomic_signal_fence(memory_order_seq_cst);
-		control = atomic_load_explicit(&h->control, memory_order_relaxed);
+		control = ptrc_load_relaxed(&h->control);
 		if (control & PTRC_CTL_FENCE) {
 			atomic_thread_fence(memory_order_seq_cst);
 			ptrc_counter_fence();
 		}
 		now = ptrc_stream_now(h);
 		atomic_signal_fence(memory_order_seq_cst);
-		control = atomic_load_explicit(&h->control, memory_order_relaxed);
+		control = ptrc_load_relaxed(&h->control);
 		if (!p->is_forced && control != w->expect) {
-			atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
+			ptrc_store_release(&w->slot->frame, 0);
 			*stamp = now;
 			return PTRC_PUT_STALE;
 		}
@@ -115,7 +113,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		 * due. */
 		if (now < w->last || now >= clock_due(h) ||
 		    (!has_context && now - w->base > h->delta_max)) {
-			atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
+			ptrc_store_release(&w->slot->frame, 0);
 			continue;
 		}
 		w->at = store(w, p, now, has_context);
@@ -123,9 +121,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		w->count++;
 		/* The record exists from the moment that pos covers it. If the thread
 		 * dies before that, nothing of it is seen. */
-		atomic_store_explicit(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias,
-				      memory_order_release);
-		atomic_store_explicit(&w->slot->frame, 0, memory_order_release);
+		ptrc_store_release(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias);
+		ptrc_store_release(&w->slot->frame, 0);
 		bound_fast_way(w);
 		*stamp = now;
 		return PTRC_PUT_DONE;
@@ -141,24 +138,22 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
  * whoever looks at the stream next does the rest (ptrc_stream_complete). */
 bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64_t stamp)
 {
-	uint64_t run = atomic_load_explicit(&h->run, memory_order_acquire) & 0xff;
+	uint64_t run = ptrc_load_acquire(&h->run) & 0xff;
 	uint64_t cut = run << PTRC_CUT_RUN_SHIFT | ((stamp - h->t0) & PTRC_CUT_TIME_MASK);
-	uint64_t seen = atomic_load_explicit(&h->cut, memory_order_acquire);
+	uint64_t seen = ptrc_load_acquire(&h->cut);
 
-	if (atomic_load_explicit(&h->control, memory_order_acquire) != expect)
+	if (ptrc_load_acquire(&h->control) != expect)
 		return false; /* another run began, or this one was stopped */
 	/* The earliest cut of a run counts; the cut of a later run is left alone. */
-	while (seen == PTRC_CUT_NONE ||
-	       (int8_t)(run - (seen >> PTRC_CUT_RUN_SHIFT)) > 0 ||
+	while (seen == PTRC_CUT_NONE || (int8_t)(run - (seen >> PTRC_CUT_RUN_SHIFT)) > 0 ||
 	       (seen >> PTRC_CUT_RUN_SHIFT == run && seen > cut))
-		if (atomic_compare_exchange_weak_explicit(&h->cut, &seen, cut,
-							  memory_order_acq_rel,
+		if (atomic_compare_exchange_weak_explicit(&h->cut, &seen, cut, memory_order_acq_rel,
 							  memory_order_acquire))
 			break;
-	atomic_compare_exchange_strong_explicit(
-		&h->control, &expect,
-		((expect & ~PTRC_CTL_RUN) | PTRC_CTL_LOSING) + PTRC_CTL_SERIAL_ONE,
-		memory_order_acq_rel, memory_order_relaxed);
+	atomic_compare_exchange_strong_explicit(&h->control, &expect,
+						((expect & ~PTRC_CTL_RUN) | PTRC_CTL_LOSING) +
+							PTRC_CTL_SERIAL_ONE,
+						memory_order_acq_rel, memory_order_relaxed);
 	ptrc_status_auto_stopped(h, run);
 	ptrc_stream_wake_readers(h);
 	if (h->policy == POSIX_TRACE_FLUSH)
@@ -166,8 +161,8 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 	return true;
 }
 
-enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
-					struct ptrc_put *p, uint64_t bytes)
+enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control, struct ptrc_put *p,
+					uint64_t bytes)
 {
 	struct ptrc_stream_header *h = w->header;
 	/* Read once: others can change the shared memory between two reads. */
@@ -184,14 +179,13 @@ enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
 	case PTRC_PUT_DONE:
 		if (control & PTRC_CTL_FENCE)
 			atomic_thread_fence(memory_order_seq_cst);
-		if (atomic_load_explicit(&h->waiters, memory_order_relaxed))
+		if (ptrc_load_relaxed(&h->waiters))
 			ptrc_stream_wake_readers(h);
 		break;
 	case PTRC_PUT_STALE:
 		break;
 	case PTRC_PUT_FULL:
-		if (h->policy != POSIX_TRACE_LOOP &&
-		    !ptrc_writer_stop_full(h, control, stamp))
+		if (h->policy != POSIX_TRACE_LOOP && !ptrc_writer_stop_full(h, control, stamp))
 			return PTRC_PUT_STALE;
 		ptrc_status_count_loss(h);
 		break;

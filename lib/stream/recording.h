@@ -24,8 +24,8 @@ struct ptrc_put {
 
 enum ptrc_put_result {
 	PTRC_PUT_DONE,
-	PTRC_PUT_STALE, /* the control word is not w->expect: look at it and start over */
-	PTRC_PUT_FULL,	/* there is no room */
+	PTRC_PUT_STALE,	 /* the control word is not w->expect: look at it and start over */
+	PTRC_PUT_FULL,	 /* there is no room */
 	PTRC_PUT_TOO_BIG /* the event does not fit even if the stream is empty */
 };
 
@@ -37,8 +37,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
  * word that the caller has just read and that says RUN. Data beyond max-data-size is cut
  * off. Wakes the readers; stops a stream that has no room; counts an event that is lost.
  * With PTRC_PUT_STALE nothing was done. */
-enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
-					struct ptrc_put *p, uint64_t bytes);
+enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control, struct ptrc_put *p,
+					uint64_t bytes);
 /* The stream was full at `stamp`: nothing from then on belongs to this run. False if the
  * control word is not `expect` any more; then the caller looks again. */
 bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64_t stamp);

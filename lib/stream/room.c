@@ -3,10 +3,10 @@
 
 #include "lib/stream/room.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/counter.h"
@@ -32,7 +32,7 @@ static bool is_found(const struct found *f)
 }
 
 struct survey {
-	uint64_t unread; /* bytes neither reported nor flushed, without the keeper's */
+	uint64_t unread;	/* bytes neither reported nor flushed, without the keeper's */
 	uint64_t sealed_unread; /* those of them in chunks without an owner */
 	struct found free;	/* holds nothing */
 	struct found partial;	/* without an owner, with enough room left */
@@ -45,8 +45,7 @@ struct survey {
 /* Prefer a chunk that was in use before: its memory is real already. */
 static void note_free(struct survey *v, uint32_t index, uint64_t word)
 {
-	if (!is_found(&v->free) ||
-	    (PTRC_CHUNK_GEN(v->free.word) == 0 && PTRC_CHUNK_GEN(word) != 0))
+	if (!is_found(&v->free) || (PTRC_CHUNK_GEN(v->free.word) == 0 && PTRC_CHUNK_GEN(word) != 0))
 		v->free = (struct found){.index = index, .word = word};
 }
 
@@ -55,13 +54,12 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 	struct ptrc_stream_header *h = w->header;
 	const struct found none = {.index = UINT32_MAX};
 	uint32_t used = ptrc_pool_used(&w->pool);
-	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
+	uint64_t epoch = ptrc_load_acquire(&h->epoch);
 
-	*v = (struct survey){
-		.free = none, .partial = none, .stuck = none, .victim = none};
+	*v = (struct survey){.free = none, .partial = none, .stuck = none, .victim = none};
 	for (uint32_t i = 0; i < used; i++) {
 		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
-		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+		uint64_t word = ptrc_load_acquire(&ctl->word);
 		struct found this = {.index = i, .word = word};
 		uint64_t state = PTRC_CHUNK_STATE(word), tlast;
 		uint32_t unread;
@@ -91,7 +89,7 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 		    PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER &&
 		    (word & PTRC_CHUNK_CLAIM_MASK) != PTRC_CHUNK_CLAIM_MASK)
 			v->partial = this;
-		tlast = atomic_load_explicit(&ctl->tlast, memory_order_relaxed);
+		tlast = ptrc_load_relaxed(&ctl->tlast);
 		if (!is_found(&v->victim) || tlast < v->victim_tlast) {
 			v->victim = this;
 			v->victim_tlast = tlast;
@@ -108,15 +106,15 @@ static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t
 {
 	struct ptrc_stream_header *h = pool->header;
 	uint32_t used = ptrc_pool_used(pool);
-	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire), sum = 0;
+	uint64_t epoch = ptrc_load_acquire(&h->epoch), sum = 0;
 
 	for (uint32_t i = 0; i < used && sum < min; i++) {
 		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
-		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+		uint64_t word = ptrc_load_acquire(&ctl->word);
 
 		if ((PTRC_CHUNK_STATE(word) == PTRC_CHUNK_SEALED ||
 		     PTRC_CHUNK_STATE(word) == PTRC_CHUNK_PARTIAL) &&
-		    atomic_load_explicit(&ctl->tfirst, memory_order_relaxed) > tlast)
+		    ptrc_load_relaxed(&ctl->tfirst) > tlast)
 			sum += ptrc_chunk_unread(pool, i, word, epoch);
 	}
 	return sum >= min;
@@ -126,11 +124,10 @@ uint64_t ptrc_room_used(const struct ptrc_pool *pool)
 {
 	struct ptrc_stream_header *h = pool->header;
 	uint32_t used = ptrc_pool_used(pool);
-	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire), sum = 0;
+	uint64_t epoch = ptrc_load_acquire(&h->epoch), sum = 0;
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint64_t word = atomic_load_explicit(&ptrc_stream_ctl(h)[i].word,
-						     memory_order_acquire);
+		uint64_t word = ptrc_load_acquire(&ptrc_stream_ctl(h)[i].word);
 
 		if (PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER)
 			sum += ptrc_chunk_unread(pool, i, word, epoch);
@@ -144,22 +141,21 @@ bool ptrc_room_would_overwrite(const struct ptrc_pool *pool)
 {
 	struct ptrc_stream_header *h = pool->header;
 	uint32_t used = ptrc_pool_used(pool);
-	uint64_t epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
+	uint64_t epoch = ptrc_load_acquire(&h->epoch);
 	uint64_t sum = 0, oldest = UINT64_MAX, victim_unread = 0;
 
 	for (uint32_t i = 0; i < used; i++) {
 		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
-		uint64_t word = atomic_load_explicit(&ctl->word, memory_order_acquire);
+		uint64_t word = ptrc_load_acquire(&ctl->word);
 		uint32_t end = ptrc_chunk_end(pool, i, word), unread;
 		uint64_t tfirst;
 
-		if (end == 0 ||
-		    atomic_load_explicit(&ctl->epoch, memory_order_relaxed) != epoch)
+		if (end == 0 || ptrc_load_relaxed(&ctl->epoch) != epoch)
 			continue;
 		if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_SEALED &&
 		    pool->chunk_size - end >= sizeof(struct ptrc_record))
 			return false;
-		tfirst = atomic_load_explicit(&ctl->tfirst, memory_order_relaxed);
+		tfirst = ptrc_load_relaxed(&ctl->tfirst);
 		unread = end - ptrc_chunk_rpos(ctl, word, end);
 		sum += unread;
 		if (unread && tfirst < oldest) {
@@ -185,21 +181,19 @@ static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 	w->base = ptrc_stream_now(h);
 	w->last = w->base;
 	w->last_origin = w->origin;
-	w->epoch = atomic_load_explicit(&h->epoch, memory_order_acquire);
+	w->epoch = ptrc_load_acquire(&h->epoch);
 	w->chunk->base = w->base;
 	w->chunk->origin = w->origin;
-	atomic_store_explicit(&ctl->epoch, w->epoch, memory_order_relaxed);
-	atomic_store_explicit(&ctl->tfirst, w->base, memory_order_relaxed);
-	atomic_store_explicit(&w->chunk->pos, (uint64_t)gen << 32 | PTRC_CHUNK_FIRST,
-			      memory_order_release);
+	ptrc_store_relaxed(&ctl->epoch, w->epoch);
+	ptrc_store_relaxed(&ctl->tfirst, w->base);
+	ptrc_store_release(&w->chunk->pos, (uint64_t)gen << 32 | PTRC_CHUNK_FIRST);
 }
 
 /* A chunk that was never in use has no memory yet. Get all its pages in one call. */
 static bool make_real(struct ptrc_writer *w, const struct found *f)
 {
 	return PTRC_CHUNK_GEN(f->word) != 0 ||
-	       ptrc_file_populate(ptrc_pool_chunk(&w->pool, f->index),
-				  w->pool.chunk_size);
+	       ptrc_file_populate(ptrc_pool_chunk(&w->pool, f->index), w->pool.chunk_size);
 }
 
 /* Take a chunk whose memory is real. False if another writer was faster. */
@@ -209,8 +203,8 @@ static bool take(struct ptrc_writer *w, struct found f)
 
 	if (!atomic_compare_exchange_strong_explicit(
 		    &ptrc_stream_ctl(w->header)[f.index].word, &f.word,
-		    PTRC_CHUNK_WORD(gen, w->slot_index, 0, PTRC_CHUNK_OWNED),
-		    memory_order_acq_rel, memory_order_relaxed))
+		    PTRC_CHUNK_WORD(gen, w->slot_index, 0, PTRC_CHUNK_OWNED), memory_order_acq_rel,
+		    memory_order_relaxed))
 		return false;
 	begin_chunk(w, f.index, gen);
 	return true;
@@ -221,21 +215,20 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 {
 	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(w->header)[f.index];
 	uint32_t gen = PTRC_CHUNK_GEN(f.word);
-	uint32_t end = atomic_load_explicit(&ctl->end, memory_order_relaxed);
-	uint32_t count = atomic_load_explicit(&ctl->count, memory_order_relaxed);
-	uint64_t tlast = atomic_load_explicit(&ctl->tlast, memory_order_relaxed);
-	uint64_t epoch = atomic_load_explicit(&ctl->epoch, memory_order_relaxed);
+	uint32_t end = ptrc_load_relaxed(&ctl->end);
+	uint32_t count = ptrc_load_relaxed(&ctl->count);
+	uint64_t tlast = ptrc_load_relaxed(&ctl->tlast);
+	uint64_t epoch = ptrc_load_relaxed(&ctl->epoch);
 
 	/* Our stamps must follow its last one; in damaged memory that may never
 	 * happen. */
-	if (!ptrc_writer_is_place(w, end) ||
-	    tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
+	if (!ptrc_writer_is_place(w, end) || tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
 		return false;
-	if (!atomic_compare_exchange_strong_explicit(
-		    &ctl->word, &f.word,
-		    PTRC_CHUNK_WORD(gen, w->slot_index, PTRC_CHUNK_CLAIM(f.word) + 1,
-				    PTRC_CHUNK_OWNED),
-		    memory_order_acq_rel, memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&ctl->word, &f.word,
+						     PTRC_CHUNK_WORD(gen, w->slot_index,
+								     PTRC_CHUNK_CLAIM(f.word) + 1,
+								     PTRC_CHUNK_OWNED),
+						     memory_order_acq_rel, memory_order_relaxed))
 		return false;
 	ptrc_writer_stand_at(w, f.index, gen, end);
 	w->count = count;
@@ -261,22 +254,19 @@ static bool steal(struct ptrc_writer *w, struct found f)
 
 	if (PTRC_CHUNK_STATE(f.word) != PTRC_CHUNK_STEALING &&
 	    !atomic_compare_exchange_strong_explicit(&ctl->word, &f.word, stealing,
-						     memory_order_acq_rel,
-						     memory_order_relaxed))
+						     memory_order_acq_rel, memory_order_relaxed))
 		return false;
 	f.word = stealing;
-	count = atomic_load_explicit(&ctl->count, memory_order_relaxed);
-	if ((uint32_t)(atomic_load_explicit(&ctl->rpos, memory_order_acquire) >> 32) ==
-	    PTRC_CHUNK_GEN(f.word))
-		consumed = atomic_load_explicit(&ctl->rcount, memory_order_relaxed);
+	count = ptrc_load_relaxed(&ctl->count);
+	if ((uint32_t)(ptrc_load_acquire(&ctl->rpos) >> 32) == PTRC_CHUNK_GEN(f.word))
+		consumed = ptrc_load_relaxed(&ctl->rcount);
 	ptrc_chunk_note_loss(&w->pool, f.index, f.word);
 	if (!make_real(w, &f) || !take(w, f))
 		return false;
 	if (count > consumed)
-		atomic_fetch_add_explicit(&h->lost_events, count - consumed,
-					  memory_order_relaxed);
-	if ((atomic_load_explicit(&h->status, memory_order_relaxed) &
-	     (PTRC_ST_FULL | PTRC_ST_OVERRUN)) != (PTRC_ST_FULL | PTRC_ST_OVERRUN))
+		atomic_fetch_add_explicit(&h->lost_events, count - consumed, memory_order_relaxed);
+	if ((ptrc_load_relaxed(&h->status) & (PTRC_ST_FULL | PTRC_ST_OVERRUN)) !=
+	    (PTRC_ST_FULL | PTRC_ST_OVERRUN))
 		ptrc_status_set(h, PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN);
 	return true;
 }
@@ -294,9 +284,9 @@ static bool take_new(struct ptrc_writer *w)
 
 		if (!ptrc_file_populate(ctl, sizeof(*ctl)) || !make_real(w, &f))
 			return false;
-		if (atomic_compare_exchange_strong_explicit(
-			    &h->chunks_used, &used, used + 1, memory_order_acq_rel,
-			    memory_order_acquire) &&
+		if (atomic_compare_exchange_strong_explicit(&h->chunks_used, &used, used + 1,
+							    memory_order_acq_rel,
+							    memory_order_acquire) &&
 		    take(w, f))
 			return true;
 		f.index = ptrc_pool_used(&w->pool);
@@ -340,8 +330,8 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 			ptrc_ring_keeper(h);
 		if (!is_loop && !is_forced && !is_keeper && v.unread + need > min)
 			return false;
-		if (w->chunk && (uint32_t)(w->at - (uint8_t *)w->chunk) + need <=
-					w->pool.chunk_size) {
+		if (w->chunk &&
+		    (uint32_t)(w->at - (uint8_t *)w->chunk) + need <= w->pool.chunk_size) {
 			grant(w, &v, need);
 			return true;
 		}
@@ -359,8 +349,7 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 				continue;
 			grant(w, &v, need);
 			return true;
-		} else if (!has_reaped &&
-			   ptrc_pool_used(&w->pool) >= h->base_chunk_count) {
+		} else if (!has_reaped && ptrc_pool_used(&w->pool) >= h->base_chunk_count) {
 			/* Use chunks of dead threads before the pool grows. */
 			ptrc_slots_reap(&w->pool, 0, 0);
 			has_reaped = true;

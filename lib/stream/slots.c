@@ -3,9 +3,9 @@
 
 #include "lib/stream/slots.h"
 
-#include <stdatomic.h>
 #include <time.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
@@ -23,17 +23,15 @@ static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t 
 	if (ptrc_thread_is_gone(ptrc_slot_tid(owner)))
 		return true;
 	/* 0: its owner has only just claimed it. */
-	its = atomic_load_explicit(&s->image, memory_order_acquire);
-	return pid != 0 && its != 0 && its != image &&
-	       atomic_load_explicit(&s->pid, memory_order_relaxed) == pid;
+	its = ptrc_load_acquire(&s->image);
+	return pid != 0 && its != 0 && its != image && ptrc_load_relaxed(&s->pid) == pid;
 }
 
 static uint64_t owner_word(int tid)
 {
 	uint64_t ms = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) / 1000000;
 
-	return (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT |
-	       (ms & PTRC_SLOT_CLAIM_MASK);
+	return (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT | (ms & PTRC_SLOT_CLAIM_MASK);
 }
 
 /* There is one reaper at a time. It stores where the chunk of a dead owner ends before it
@@ -47,17 +45,15 @@ static bool lock_reaper(struct ptrc_stream_header *h)
 		uint64_t seen = 0;
 		int tid;
 
-		if (atomic_compare_exchange_strong_explicit(&h->reaper, &seen, mine,
-							    memory_order_acquire,
-							    memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(
+			    &h->reaper, &seen, mine, memory_order_acquire, memory_order_relaxed))
 			return true;
 		tid = ptrc_slot_tid(seen);
 		if ((tries == REAPER_TRIES - 1
 			     ? ptrc_thread_has_ended(tid, seen & PTRC_SLOT_CLAIM_MASK)
 			     : ptrc_thread_is_gone(tid)) &&
-		    atomic_compare_exchange_strong_explicit(&h->reaper, &seen, mine,
-							    memory_order_acquire,
-							    memory_order_relaxed))
+		    atomic_compare_exchange_strong_explicit(
+			    &h->reaper, &seen, mine, memory_order_acquire, memory_order_relaxed))
 			return true;
 		ptrc_sys(SYS_sched_yield, 0);
 	}
@@ -73,7 +69,7 @@ void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image)
 		return;
 	for (uint32_t i = PTRC_SLOT_FIRST; i < used; i++) {
 		struct ptrc_slot *s = &ptrc_stream_slots(h)[i];
-		uint64_t owner = atomic_load_explicit(&s->owner, memory_order_acquire);
+		uint64_t owner = ptrc_load_acquire(&s->owner);
 		uint32_t chunks = ptrc_pool_used(pool);
 
 		if (owner == 0 || !slot_is_dead(s, owner, pid, image))
@@ -81,18 +77,15 @@ void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image)
 		/* The chunks before the slot: nobody claims a slot that a chunk's word
 		 * still names. */
 		for (uint32_t c = 0; c < chunks; c++) {
-			uint64_t word = atomic_load_explicit(&ptrc_stream_ctl(h)[c].word,
-							     memory_order_acquire);
+			uint64_t word = ptrc_load_acquire(&ptrc_stream_ctl(h)[c].word);
 
 			if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
-			    PTRC_CHUNK_SLOT(word) == i &&
-			    atomic_load_explicit(&s->owner, memory_order_relaxed) ==
-				    owner)
+			    PTRC_CHUNK_SLOT(word) == i && ptrc_load_relaxed(&s->owner) == owner)
 				ptrc_chunk_seal_dead(pool, c, word);
 		}
 		ptrc_slot_release(h, i, owner);
 	}
-	atomic_store_explicit(&h->reaper, 0, memory_order_release);
+	ptrc_store_release(&h->reaper, 0);
 }
 
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner)
@@ -100,26 +93,25 @@ void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64
 	struct ptrc_slot *s = &ptrc_stream_slots(h)[slot_index];
 
 	/* A reaper must not take the next owner for one of this owner's program. */
-	if (atomic_load_explicit(&s->owner, memory_order_relaxed) == owner)
-		atomic_store_explicit(&s->image, 0, memory_order_relaxed);
-	atomic_compare_exchange_strong_explicit(
-		&s->owner, &owner, 0, memory_order_release, memory_order_relaxed);
+	if (ptrc_load_relaxed(&s->owner) == owner)
+		ptrc_store_relaxed(&s->image, 0);
+	atomic_compare_exchange_strong_explicit(&s->owner, &owner, 0, memory_order_release,
+						memory_order_relaxed);
 }
 
-static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t image,
-		  uint64_t owner)
+static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t image, uint64_t owner)
 {
 	struct ptrc_slot *s = &ptrc_stream_slots(h)[i];
 	uint64_t none = 0;
 
-	if (atomic_load_explicit(&s->owner, memory_order_relaxed) != 0 ||
-	    !atomic_compare_exchange_strong_explicit(
-		    &s->owner, &none, owner, memory_order_acquire, memory_order_relaxed))
+	if (ptrc_load_relaxed(&s->owner) != 0 ||
+	    !atomic_compare_exchange_strong_explicit(&s->owner, &none, owner, memory_order_acquire,
+						     memory_order_relaxed))
 		return false;
 	/* A dead owner may have left its mark. */
-	atomic_store_explicit(&s->frame, 0, memory_order_relaxed);
-	atomic_store_explicit(&s->pid, pid, memory_order_relaxed);
-	atomic_store_explicit(&s->image, image, memory_order_release);
+	ptrc_store_relaxed(&s->frame, 0);
+	ptrc_store_relaxed(&s->pid, pid);
+	ptrc_store_release(&s->image, image);
 	atomic_fetch_add_explicit(&h->threads, 1, memory_order_relaxed);
 	return true;
 }
@@ -142,15 +134,13 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 			ptrc_slots_reap(pool, pid, image);
 	}
 	while (used < PTRC_SLOT_COUNT) {
-		if (!ptrc_file_populate(&ptrc_stream_slots(h)[used],
-					sizeof(struct ptrc_slot)))
+		if (!ptrc_file_populate(&ptrc_stream_slots(h)[used], sizeof(struct ptrc_slot)))
 			return UINT32_MAX;
-		if (atomic_compare_exchange_strong_explicit(
-			    &h->slots_used, &used, used + 1, memory_order_acq_rel,
-			    memory_order_acquire))
+		if (atomic_compare_exchange_strong_explicit(&h->slots_used, &used, used + 1,
+							    memory_order_acq_rel,
+							    memory_order_acquire))
 			used++;
-		if (used > 0 && used <= PTRC_SLOT_COUNT &&
-		    claim(h, used - 1, pid, image, *owner))
+		if (used > 0 && used <= PTRC_SLOT_COUNT && claim(h, used - 1, pid, image, *owner))
 			return used - 1;
 	}
 	return UINT32_MAX;

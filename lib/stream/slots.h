@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "lib/base/atomic.h"
 #include "lib/stream/pool.h"
 
 /* Claim a slot for the calling thread. Returns its index and sets *owner to the value
@@ -26,7 +27,7 @@ void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image);
 /* The number of slots that were ever used: those behind them are empty. */
 static inline uint32_t ptrc_slots_used(const struct ptrc_stream_header *h)
 {
-	uint32_t used = atomic_load_explicit(&h->slots_used, memory_order_acquire);
+	uint32_t used = ptrc_load_acquire(&h->slots_used);
 
 	return used < PTRC_SLOT_COUNT ? used : PTRC_SLOT_COUNT;
 }

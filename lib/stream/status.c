@@ -3,19 +3,20 @@
 
 #include "lib/stream/status.h"
 
-#include <stdatomic.h>
 #include <string.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
+
 void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set)
 {
-	uint64_t seen = atomic_load_explicit(&h->control, memory_order_relaxed);
+	uint64_t seen = ptrc_load_relaxed(&h->control);
 
 	/* By CAS, because a writer that finds the stream full may change the word at the
 	 * same time; the loop then sees its change and keeps it. */
-	while (!atomic_compare_exchange_weak_explicit(
-		&h->control, &seen, ((seen & ~clear) | set) + PTRC_CTL_SERIAL_ONE,
-		memory_order_seq_cst, memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(&h->control, &seen,
+						      ((seen & ~clear) | set) + PTRC_CTL_SERIAL_ONE,
+						      memory_order_seq_cst, memory_order_relaxed))
 		;
 }
 
@@ -31,37 +32,34 @@ void ptrc_status_clear(struct ptrc_stream_header *h, uint64_t bits)
 
 void ptrc_status_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set)
 {
-	uint64_t seen = atomic_load_explicit(&h->status, memory_order_relaxed);
+	uint64_t seen = ptrc_load_relaxed(&h->status);
 
-	while (!atomic_compare_exchange_weak_explicit(
-		&h->status, &seen, (seen & ~clear) | set, memory_order_acq_rel,
-		memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(&h->status, &seen, (seen & ~clear) | set,
+						      memory_order_acq_rel, memory_order_relaxed))
 		;
 }
 
 void ptrc_status_error(struct ptrc_stream_header *h, int error)
 {
-	uint64_t seen = atomic_load_explicit(&h->status, memory_order_relaxed);
+	uint64_t seen = ptrc_load_relaxed(&h->status);
 
 	while (seen >> PTRC_ST_ERROR_SHIFT == 0 &&
 	       !atomic_compare_exchange_weak_explicit(
-		       &h->status, &seen,
-		       seen | (uint64_t)(uint32_t)error << PTRC_ST_ERROR_SHIFT,
+		       &h->status, &seen, seen | (uint64_t)(uint32_t)error << PTRC_ST_ERROR_SHIFT,
 		       memory_order_acq_rel, memory_order_relaxed))
 		;
 }
 
 void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run)
 {
-	uint64_t seen = atomic_load_explicit(&h->status, memory_order_relaxed);
+	uint64_t seen = ptrc_load_relaxed(&h->status);
 
 	/* The run's number keeps a late writer from suspending a run that began since. */
 	while ((seen & PTRC_ST_RUNNING) && ptrc_status_run(seen) == (run & 0xff) &&
 	       !atomic_compare_exchange_weak_explicit(
 		       &h->status, &seen,
 		       (seen & ~(PTRC_ST_RUNNING | PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP)) |
-			       PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED |
-			       PTRC_ST_RESTART_ARMED,
+			       PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED,
 		       memory_order_acq_rel, memory_order_relaxed))
 		;
 }
@@ -87,14 +85,14 @@ void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st)
 void ptrc_status_count_loss(struct ptrc_stream_header *h)
 {
 	atomic_fetch_add_explicit(&h->lost_events, 1, memory_order_relaxed);
-	if (!(atomic_load_explicit(&h->status, memory_order_relaxed) & PTRC_ST_OVERRUN))
+	if (!(ptrc_load_relaxed(&h->status) & PTRC_ST_OVERRUN))
 		ptrc_status_set(h, PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN);
 }
 
 bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut)
 {
-	uint64_t seen = atomic_load_explicit(&h->cut, memory_order_acquire);
-	uint64_t run = atomic_load_explicit(&h->run, memory_order_acquire);
+	uint64_t seen = ptrc_load_acquire(&h->cut);
+	uint64_t run = ptrc_load_acquire(&h->run);
 
 	if (seen == PTRC_CUT_NONE || seen >> PTRC_CUT_RUN_SHIFT != (run & 0xff))
 		return false;

@@ -4,13 +4,13 @@
 #include "lib/stream/stream.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <trace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/tid_lock.h"
@@ -56,18 +56,17 @@ static void take_over(struct ptrc_stream *s)
 	uint32_t used = ptrc_pool_used(&s->pool);
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint64_t word = atomic_fetch_and_explicit(&ptrc_stream_ctl(h)[i].word,
-							  ~PTRC_CHUNK_PIN_KEEPER,
-							  memory_order_acquire) &
-				~PTRC_CHUNK_PIN_KEEPER;
+		uint64_t word =
+			atomic_fetch_and_explicit(&ptrc_stream_ctl(h)[i].word,
+						  ~PTRC_CHUNK_PIN_KEEPER, memory_order_acquire) &
+			~PTRC_CHUNK_PIN_KEEPER;
 
 		/* No reaper looks at the keeper's slot. */
 		if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
 		    PTRC_CHUNK_SLOT(word) == PTRC_SLOT_KEEPER)
 			ptrc_chunk_seal_dead(&s->pool, i, word);
 	}
-	atomic_store_explicit(&ptrc_stream_slots(h)[PTRC_SLOT_KEEPER].frame, 0,
-			      memory_order_relaxed);
+	ptrc_store_relaxed(&ptrc_stream_slots(h)[PTRC_SLOT_KEEPER].frame, 0);
 	ptrc_type_counts_mend(ptrc_stream_types(h));
 }
 
@@ -77,8 +76,7 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 	void *map;
 
 	memset(s, 0, sizeof(*s));
-	if (ptrc_sys(SYS_fstat, fd, &st) < 0 ||
-	    st.st_size < (off_t)PTRC_STREAM_CLOCK_OFFSET)
+	if (ptrc_sys(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)PTRC_STREAM_CLOCK_OFFSET)
 		return EINVAL;
 	if (ptrc_file_map_sparse(fd, (uint64_t)st.st_size, NULL, &map))
 		return ENOMEM;
@@ -90,8 +88,7 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 	}
 	s->role = role;
 	ptrc_writer_init(&s->own, &s->pool,
-			 role == PTRC_ROLE_KEEPER ? PTRC_SLOT_KEEPER
-						  : PTRC_SLOT_CONTROLLER);
+			 role == PTRC_ROLE_KEEPER ? PTRC_SLOT_KEEPER : PTRC_SLOT_CONTROLLER);
 	if (role == PTRC_ROLE_KEEPER)
 		take_over(s);
 	return 0;
@@ -108,8 +105,8 @@ void ptrc_stream_unmap(struct ptrc_stream *s)
 
 /* Record an event of the trace system in the role's own chunk. It is forced, as the
  * caller has checked whether there is room if that matters. */
-static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data,
-		   uint32_t len, const struct ptrc_context *origin, uint64_t addr)
+static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
+		   const struct ptrc_context *origin, uint64_t addr)
 {
 	struct ptrc_put p = {.id_flags = id_flags,
 			     .len = len,
@@ -133,7 +130,7 @@ static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data,
 static void store_filter(struct ptrc_stream_header *h, const uint64_t bits[17])
 {
 	for (int i = 0; i < 17; i++)
-		atomic_store_explicit(&h->filter[i], bits[i], memory_order_relaxed);
+		ptrc_store_relaxed(&h->filter[i], bits[i]);
 }
 
 /* ---- start, stop ---- */
@@ -165,9 +162,8 @@ static void unlock_state(struct ptrc_stream_header *const *h)
 static void enter_run(struct ptrc_stream_header *h, uint64_t run)
 {
 	ptrc_status_change(h,
-			   PTRC_ST_RUN_MASK | PTRC_ST_AUTO_STOPPED |
-				   PTRC_ST_RESTART_ARMED | PTRC_ST_STOP_OUT |
-				   PTRC_ST_NO_STOP |
+			   PTRC_ST_RUN_MASK | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
+				   PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP |
 				   (h->policy == POSIX_TRACE_LOOP ? 0 : PTRC_ST_FULL),
 			   PTRC_ST_RUNNING | (run & 0xff) << PTRC_ST_RUN_SHIFT);
 	ptrc_control_change(h, PTRC_CTL_LOSING, PTRC_CTL_RUN);
@@ -178,15 +174,14 @@ static void enter_run(struct ptrc_stream_header *h, uint64_t run)
 static void complete(struct ptrc_stream *s)
 {
 	struct ptrc_stream_header *h = s->header;
-	uint64_t control = atomic_load_explicit(&h->control, memory_order_acquire);
-	uint64_t status = atomic_load_explicit(&h->status, memory_order_acquire);
-	uint64_t run = atomic_load_explicit(&h->run, memory_order_acquire), cut;
+	uint64_t control = ptrc_load_acquire(&h->control);
+	uint64_t status = ptrc_load_acquire(&h->status);
+	uint64_t run = ptrc_load_acquire(&h->run), cut;
 
 	if (!(status & PTRC_ST_RUNNING)) {
 		/* The keeper that restarted it died between the run's number and the
 		 * status. */
-		if ((status & PTRC_ST_RESTART_ARMED) &&
-		    ptrc_status_run(status) != (run & 0xff))
+		if ((status & PTRC_ST_RESTART_ARMED) && ptrc_status_run(status) != (run & 0xff))
 			enter_run(h, run);
 		return;
 	}
@@ -206,22 +201,20 @@ static void complete(struct ptrc_stream *s)
 		/* The keeper that restarted it died between status and control word. */
 		enter_run(h, run);
 	} else if ((control & PTRC_CTL_RUN) &&
-		   ptrc_room_used(&s->pool) + sizeof(struct ptrc_record) >
-			   h->stream_min_size) {
+		   ptrc_room_used(&s->pool) + sizeof(struct ptrc_record) > h->stream_min_size) {
 		/* Not even an event without data would fit. */
 		ptrc_writer_stop_full(h, control, ptrc_stream_now(h));
 	}
 }
 
-static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin,
-		      uint64_t addr)
+static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t bits[17], run, cut, dead = 0;
 	trace_event_set_t set;
 
 	for (int i = 0; i < 17; i++)
-		bits[i] = atomic_load_explicit(&h->filter[i], memory_order_relaxed);
+		bits[i] = ptrc_load_relaxed(&h->filter[i]);
 	ptrc_set_from_bits(&set, bits);
 	if (ptrc_stream_cut(h, &cut))
 		dead = cut;
@@ -231,26 +224,24 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin,
 	 * of the old run and is no part of the trace. */
 	record(s,
 	       POSIX_TRACE_START |
-		       (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN
-								      : 0),
+		       (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
 	       &set, sizeof(set), origin, addr);
 	if (dead) {
-		atomic_store_explicit(&h->dead_from, dead, memory_order_relaxed);
-		atomic_store_explicit(&h->dead_until, s->own.last, memory_order_release);
+		ptrc_store_relaxed(&h->dead_from, dead);
+		ptrc_store_release(&h->dead_until, s->own.last);
 	}
 	run = atomic_fetch_add_explicit(&h->run, 1, memory_order_acq_rel) + 1;
 	enter_run(h, run);
 }
 
-void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
-		       uint64_t addr)
+void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t status;
 	HOLD_STATE(h);
 
 	complete(s);
-	status = atomic_load_explicit(&h->status, memory_order_acquire);
+	status = ptrc_load_acquire(&h->status);
 	if (status & PTRC_ST_RUNNING)
 		return;
 	if (status & PTRC_ST_LOG_STOPPED) {
@@ -270,13 +261,12 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 		return;
 	}
 	if (h->policy != POSIX_TRACE_LOOP &&
-	    ptrc_room_used(&s->pool) + 16 + sizeof(trace_event_set_t) >
-		    h->stream_min_size) {
+	    ptrc_room_used(&s->pool) + 16 + sizeof(trace_event_set_t) > h->stream_min_size) {
 		/* START finds no room: the stream is full from the start, and restarts
 		 * when there is room. There was no run, so there is no automatic STOP. */
 		ptrc_status_change(h, PTRC_ST_STOP_OUT,
-				   PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED |
-					   PTRC_ST_RESTART_ARMED | PTRC_ST_NO_STOP);
+				   PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
+					   PTRC_ST_NO_STOP);
 		ptrc_control_change(h, 0, PTRC_CTL_LOSING);
 		ptrc_ring_keeper(h);
 		return;
@@ -284,8 +274,7 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	begin_run(s, origin, addr);
 }
 
-void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
-		      uint64_t addr)
+void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
 	int reason = 0;
@@ -293,7 +282,7 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
 	HOLD_STATE(h);
 
 	complete(s);
-	status = atomic_load_explicit(&h->status, memory_order_acquire);
+	status = ptrc_load_acquire(&h->status);
 	if (!(status & PTRC_ST_RUNNING)) {
 		/* What comes now is not wanted, so it is not lost; and there is no
 		 * restart. */
@@ -328,9 +317,9 @@ bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run)
 	uint64_t status;
 	HOLD_STATE(h);
 
-	status = atomic_load_explicit(&h->status, memory_order_acquire);
+	status = ptrc_load_acquire(&h->status);
 	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_LOG_STOPPED) ||
-	    run != atomic_load_explicit(&h->run, memory_order_relaxed))
+	    run != ptrc_load_relaxed(&h->run))
 		return false;
 	ptrc_status_set(h, PTRC_ST_STOP_OUT);
 	if (!(status & PTRC_ST_RESTART_ARMED))
@@ -353,8 +342,7 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s)
 	HOLD_STATE(h);
 
 	/* Events that come now are lost, unless the user had stopped the stream. */
-	if (atomic_load_explicit(&h->control, memory_order_relaxed) &
-	    (PTRC_CTL_RUN | PTRC_CTL_LOSING))
+	if (ptrc_load_relaxed(&h->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING))
 		losing = PTRC_CTL_LOSING;
 	ptrc_control_change(h, PTRC_CTL_RUN, losing);
 	ptrc_status_change(h, PTRC_ST_RUNNING | PTRC_ST_RESTART_ARMED,
@@ -375,11 +363,11 @@ void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
 	HOLD_STATE(h);
 
 	for (int i = 0; i < 17; i++) {
-		old[i] = atomic_load_explicit(&h->filter[i], memory_order_relaxed);
+		old[i] = ptrc_load_relaxed(&h->filter[i]);
 		both[i] = old[i] & bits[i];
 	}
 	complete(s);
-	if (!(atomic_load_explicit(&h->status, memory_order_acquire) & PTRC_ST_RUNNING)) {
+	if (!(ptrc_load_acquire(&h->status) & PTRC_ST_RUNNING)) {
 		store_filter(h, bits);
 		ptrc_control_change(h, 0, 0);
 		ptrc_barrier(h);
@@ -423,24 +411,23 @@ void ptrc_stream_clear(struct ptrc_stream *s)
 	ptrc_barrier(h);
 	/* A writer that overwrites a chunk may note its loss after this clear. Readers
 	 * pass over losses that are not later than cleared_at. */
-	atomic_store_explicit(&h->cleared_at, ptrc_stream_now(h), memory_order_release);
+	ptrc_store_release(&h->cleared_at, ptrc_stream_now(h));
 	/* A stop for want of room that came in between belongs to what was cleared. */
-	atomic_store_explicit(&h->cut, PTRC_CUT_NONE, memory_order_release);
-	if ((atomic_load_explicit(&h->status, memory_order_acquire) & PTRC_ST_RUNNING) &&
-	    !(atomic_load_explicit(&h->control, memory_order_acquire) & PTRC_CTL_RUN))
+	ptrc_store_release(&h->cut, PTRC_CUT_NONE);
+	if ((ptrc_load_acquire(&h->status) & PTRC_ST_RUNNING) &&
+	    !(ptrc_load_acquire(&h->control) & PTRC_CTL_RUN))
 		ptrc_control_change(h, PTRC_CTL_LOSING, PTRC_CTL_RUN);
-	atomic_store_explicit(&h->horizon, 0, memory_order_relaxed);
-	atomic_store_explicit(&h->first_lost, PTRC_TIME_NONE, memory_order_relaxed);
-	atomic_store_explicit(&h->gap_first, PTRC_TIME_NONE, memory_order_relaxed);
-	atomic_store_explicit(&h->dead_from, 0, memory_order_relaxed);
-	atomic_store_explicit(&h->dead_until, 0, memory_order_relaxed);
-	atomic_store_explicit(&h->lost_events, 0, memory_order_relaxed);
+	ptrc_store_relaxed(&h->horizon, 0);
+	ptrc_store_relaxed(&h->first_lost, PTRC_TIME_NONE);
+	ptrc_store_relaxed(&h->gap_first, PTRC_TIME_NONE);
+	ptrc_store_relaxed(&h->dead_from, 0);
+	ptrc_store_relaxed(&h->dead_until, 0);
+	ptrc_store_relaxed(&h->lost_events, 0);
 	ptrc_status_change(h,
 			   PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN |
 				   PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN |
-				   PTRC_ST_LOG_FULL | PTRC_ST_AUTO_STOPPED |
-				   PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED |
-				   PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP |
+				   PTRC_ST_LOG_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
+				   PTRC_ST_LOG_STOPPED | PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP |
 				   UINT64_C(0xffffffff) << PTRC_ST_ERROR_SHIFT,
 			   0);
 }
@@ -452,8 +439,8 @@ void ptrc_stream_end(struct ptrc_stream *s)
 	ptrc_stream_wake_readers(s->header);
 }
 
-void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id,
-			const struct ptrc_context *origin, uint64_t addr)
+void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id, const struct ptrc_context *origin,
+			uint64_t addr)
 {
 	if (!ptrc_stream_is_filtered(s->header, event_id))
 		record(s, event_id, NULL, 0, origin, addr);

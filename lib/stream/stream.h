@@ -16,7 +16,7 @@
 
 enum ptrc_role {
 	PTRC_ROLE_CONTROLLER, /* records START, STOP, FILTER in the controller's slot */
-	PTRC_ROLE_KEEPER, /* records FLUSH_START, FLUSH_STOP, automatic START in its own */
+	PTRC_ROLE_KEEPER,     /* records FLUSH_START, FLUSH_STOP, automatic START in its own */
 };
 
 /* Private to the process. */
@@ -42,10 +42,8 @@ void ptrc_stream_unmap(struct ptrc_stream *s);
  * at a time uses `s`. `origin` and `addr` go into the event that tells of the change;
  * with a null origin the event comes from the trace system.
  */
-void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
-		       uint64_t addr);
-void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin,
-		      uint64_t addr);
+void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr);
+void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr);
 void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
 			    const struct ptrc_context *origin, uint64_t addr);
 void ptrc_stream_clear(struct ptrc_stream *s);
@@ -68,8 +66,8 @@ void ptrc_stream_complete(struct ptrc_stream *s);
 
 /* Record FLUSH_START or FLUSH_STOP, unless it is filtered. Keeper only. With a null
  * origin the flush is an automatic one. */
-void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id,
-			const struct ptrc_context *origin, uint64_t addr);
+void ptrc_stream_marker(struct ptrc_stream *s, uint32_t event_id, const struct ptrc_context *origin,
+			uint64_t addr);
 /* Record an ERROR event: damaged memory was met, and skipped. */
 void ptrc_stream_error(struct ptrc_stream *s, int error);
 

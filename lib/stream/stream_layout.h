@@ -33,9 +33,8 @@
 
 /* Control word: serial << 8 | bits. A writer records only while the word is the one that
  * it last acted on, so every change of state, filter or epoch gives it a new serial. */
-#define PTRC_CTL_RUN UINT64_C(1) /* events are recorded */
-#define PTRC_CTL_LOSING \
-	UINT64_C(2) /* stopped automatically: events are lost, and counted */
+#define PTRC_CTL_RUN UINT64_C(1)    /* events are recorded */
+#define PTRC_CTL_LOSING UINT64_C(2) /* stopped automatically: events are lost, and counted */
 #define PTRC_CTL_FENCE UINT64_C(4)  /* the kernel has no membarrier: writers use fences */
 #define PTRC_CTL_MONO UINT64_C(8)   /* no usable counter: stamps are CLOCK_MONOTONIC ns */
 #define PTRC_CTL_ENDED UINT64_C(16) /* the stream is gone: processes let go of it */
@@ -113,9 +112,9 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 #define PTRC_CHUNK_STATE_MASK UINT64_C(7)
 #define PTRC_CHUNK_FREE UINT64_C(0)
 #define PTRC_CHUNK_OWNED UINT64_C(1)
-#define PTRC_CHUNK_SEALED UINT64_C(2)	/* full */
-#define PTRC_CHUNK_PARTIAL UINT64_C(3)	/* no owner, room left: a writer may adopt it */
-#define PTRC_CHUNK_STEALING UINT64_C(4) /* LOOP overwrites it, loss not noted yet */
+#define PTRC_CHUNK_SEALED UINT64_C(2)		 /* full */
+#define PTRC_CHUNK_PARTIAL UINT64_C(3)		 /* no owner, room left: a writer may adopt it */
+#define PTRC_CHUNK_STEALING UINT64_C(4)		 /* LOOP overwrites it, loss not noted yet */
 #define PTRC_CHUNK_PIN_READER (UINT64_C(1) << 3) /* the controller's reader is at it */
 #define PTRC_CHUNK_PIN_KEEPER (UINT64_C(1) << 4)
 #define PTRC_CHUNK_PINS (UINT64_C(3) << 3)
@@ -209,8 +208,8 @@ struct ptrc_stream_header {
 	uint64_t map_size;
 	uint64_t id;
 	uint64_t names_id;
-	uint64_t t0;	    /* stamp of the creation; the cut counts from it */
-	uint64_t delta_max; /* a delta of more ticks does not fit in 32 bits, or its ns */
+	uint64_t t0;		 /* stamp of the creation; the cut counts from it */
+	uint64_t delta_max;	 /* a delta of more ticks does not fit in 32 bits, or its ns */
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at creation, ns */
 	/* Inodes of the namespaces of the controller. Processes of other namespaces do
 	 * not map the stream: they mean other threads by the same number, or have another
@@ -274,7 +273,7 @@ struct ptrc_stream_header {
 	_Atomic uint32_t keeper_command;
 	/* The command's number; raised when it is filled in. */
 	_Atomic uint32_t keeper_seq;
-	_Atomic uint32_t keeper_done; /* futex: the number of the last command finished */
+	_Atomic uint32_t keeper_done;  /* futex: the number of the last command finished */
 	_Atomic int32_t keeper_result; /* its error number */
 	_Atomic int32_t keeper_pid;    /* 0 before the keeper is ready */
 	_Atomic uint64_t fsize_limit;  /* RLIMIT_FSIZE of the controller */
@@ -285,12 +284,12 @@ struct ptrc_stream_header {
 	/* -- tee to keeper. A tee never sees what is flushed before it has read it, so an
 	 * automatic flush waits a moment for a tee that reads along. -- */
 	_Alignas(64) _Atomic uint64_t tee_beat; /* CLOCK_MONOTONIC of its last look, ns */
-	_Atomic uint64_t tee_until; /* it has read everything up to this stamp */
+	_Atomic uint64_t tee_until;		/* it has read everything up to this stamp */
 
 	/* -- keeper to the world -- */
 	_Alignas(64) _Atomic uint64_t log_events; /* events that the log holds now */
 	_Atomic uint64_t log_bytes;		  /* and their bytes */
-	_Atomic uint64_t log_lost_events; /* overwritten or discarded in the log */
+	_Atomic uint64_t log_lost_events;	  /* overwritten or discarded in the log */
 	/* Everything up to this stamp is in the log or lost. */
 	_Atomic uint64_t flushed_until;
 	/* Where the log is, for a process that must finish it when controller and keeper
@@ -332,16 +331,13 @@ _Static_assert(sizeof(struct ptrc_type_counts) == 64 + PTRC_TYPE_COUNT * 24, "co
 #define PTRC_STREAM_CLOCK_OFFSET   \
 	(PTRC_STREAM_TYPE_OFFSET + \
 	 ((sizeof(struct ptrc_type_counts) + UINT64_C(4095)) & ~UINT64_C(4095)))
-#define PTRC_STREAM_SLOT_OFFSET     \
-	(PTRC_STREAM_CLOCK_OFFSET + \
-	 PTRC_CLOCK_ENTRY_COUNT * sizeof(struct ptrc_clock_entry))
+#define PTRC_STREAM_SLOT_OFFSET \
+	(PTRC_STREAM_CLOCK_OFFSET + PTRC_CLOCK_ENTRY_COUNT * sizeof(struct ptrc_clock_entry))
 #define PTRC_STREAM_CHUNK_CTL_OFFSET \
 	(PTRC_STREAM_SLOT_OFFSET + PTRC_SLOT_COUNT * sizeof(struct ptrc_slot))
 
-_Static_assert(sizeof(struct ptrc_stream_header) <= PTRC_STREAM_TYPE_OFFSET,
-	       "header fits");
-_Static_assert(PTRC_STREAM_CLOCK_OFFSET % 4096 == 0 &&
-		       PTRC_STREAM_SLOT_OFFSET % 4096 == 0 &&
+_Static_assert(sizeof(struct ptrc_stream_header) <= PTRC_STREAM_TYPE_OFFSET, "header fits");
+_Static_assert(PTRC_STREAM_CLOCK_OFFSET % 4096 == 0 && PTRC_STREAM_SLOT_OFFSET % 4096 == 0 &&
 		       PTRC_STREAM_CHUNK_CTL_OFFSET % 4096 == 0,
 	       "areas begin on pages");
 _Static_assert(PTRC_SLOT_COUNT <= 0x4000, "slot index fits the chunk word");

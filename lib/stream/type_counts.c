@@ -3,26 +3,27 @@
 
 #include "lib/stream/type_counts.h"
 
+#include "lib/base/atomic.h"
+
 static void add(_Atomic uint64_t *word, uint64_t n)
 {
-	atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + n,
-			      memory_order_relaxed);
+	ptrc_store_relaxed(word, ptrc_load_relaxed(word) + n);
 }
 
 static void reset(struct ptrc_type_counts *c, uint64_t epoch)
 {
 	for (uint32_t i = 0; i < PTRC_TYPE_COUNT; i++) {
-		atomic_store_explicit(&c->type[i].events, 0, memory_order_relaxed);
-		atomic_store_explicit(&c->type[i].bytes, 0, memory_order_relaxed);
-		atomic_store_explicit(&c->type[i].truncated, 0, memory_order_relaxed);
+		ptrc_store_relaxed(&c->type[i].events, 0);
+		ptrc_store_relaxed(&c->type[i].bytes, 0);
+		ptrc_store_relaxed(&c->type[i].truncated, 0);
 	}
-	atomic_store_explicit(&c->epoch, epoch, memory_order_release);
+	ptrc_store_release(&c->epoch, epoch);
 }
 
 void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 			  const struct ptrc_type_sum *sum)
 {
-	uint64_t known = atomic_load_explicit(&c->epoch, memory_order_relaxed);
+	uint64_t known = ptrc_load_relaxed(&c->epoch);
 
 	/* They were cleared while they were flushed. */
 	if (epoch < known || sum->id >= PTRC_TYPE_COUNT)
@@ -43,13 +44,11 @@ void ptrc_type_counts_begin(struct ptrc_type_counts *c)
 
 void ptrc_type_counts_end(struct ptrc_type_counts *c)
 {
-	atomic_store_explicit(&c->version,
-			      atomic_load_explicit(&c->version, memory_order_relaxed) + 1,
-			      memory_order_release);
+	ptrc_store_release(&c->version, ptrc_load_relaxed(&c->version) + 1);
 }
 
 void ptrc_type_counts_mend(struct ptrc_type_counts *c)
 {
-	if (atomic_load_explicit(&c->version, memory_order_relaxed) & 1)
+	if (ptrc_load_relaxed(&c->version) & 1)
 		ptrc_type_counts_end(c);
 }

@@ -3,13 +3,12 @@
 
 #include "lib/stream/writer.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
+#include "lib/base/atomic.h"
 #include "lib/stream/chunk.h"
 
-void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool,
-		      uint32_t slot_index)
+void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool, uint32_t slot_index)
 {
 	uint64_t data_max = pool->header->max_data_size;
 
@@ -20,8 +19,7 @@ void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool,
 	w->data_max = data_max < 0xffff ? data_max : 0xffff;
 }
 
-void ptrc_writer_stand_at(struct ptrc_writer *w, uint32_t index, uint32_t gen,
-			  uint32_t pos)
+void ptrc_writer_stand_at(struct ptrc_writer *w, uint32_t index, uint32_t gen, uint32_t pos)
 {
 	w->chunk = ptrc_pool_chunk(&w->pool, index);
 	w->index = index;
@@ -45,7 +43,7 @@ bool ptrc_writer_is_place(const struct ptrc_writer *w, uint32_t pos)
 /* What the chunk says of its end is right, not what the writer remembers. */
 static uint32_t published_pos(const struct ptrc_writer *w)
 {
-	return (uint32_t)atomic_load_explicit(&w->chunk->pos, memory_order_relaxed);
+	return (uint32_t)ptrc_load_relaxed(&w->chunk->pos);
 }
 
 static struct ptrc_chunk_ctl *own_ctl(const struct ptrc_writer *w)
@@ -55,13 +53,13 @@ static struct ptrc_chunk_ctl *own_ctl(const struct ptrc_writer *w)
 
 static bool owns(const struct ptrc_writer *w, uint64_t word)
 {
-	return PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
-	       PTRC_CHUNK_GEN(word) == w->gen && PTRC_CHUNK_SLOT(word) == w->slot_index;
+	return PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED && PTRC_CHUNK_GEN(word) == w->gen &&
+	       PTRC_CHUNK_SLOT(word) == w->slot_index;
 }
 
 static bool is_cleared(const struct ptrc_writer *w)
 {
-	return w->epoch != atomic_load_explicit(&w->header->epoch, memory_order_acquire);
+	return w->epoch != ptrc_load_acquire(&w->header->epoch);
 }
 
 static void give_back(struct ptrc_writer *w, uint64_t state)
@@ -73,12 +71,11 @@ static void give_back(struct ptrc_writer *w, uint64_t state)
 	if (!w->chunk)
 		return;
 	ctl = own_ctl(w);
-	word = atomic_load_explicit(&ctl->word, memory_order_relaxed);
+	word = ptrc_load_relaxed(&ctl->word);
 	pos = published_pos(w);
 	if (owns(w, word)) {
 		if (pos > PTRC_CHUNK_FIRST && !is_cleared(w))
-			ptrc_chunk_seal(ctl, word, pos, (uint32_t)w->count, w->last,
-					state);
+			ptrc_chunk_seal(ctl, word, pos, (uint32_t)w->count, w->last, state);
 		else if (!ptrc_chunk_free(ctl, word & ~PTRC_CHUNK_PINS))
 			/* A consumer has it pinned and will free it. */
 			ptrc_chunk_seal(ctl, word, pos, (uint32_t)w->count, w->last,
@@ -104,7 +101,7 @@ void ptrc_writer_look_again(struct ptrc_writer *w)
 
 	if (!w->chunk)
 		return;
-	word = atomic_load_explicit(&own_ctl(w)->word, memory_order_relaxed);
+	word = ptrc_load_relaxed(&own_ctl(w)->word);
 	pos = published_pos(w);
 	if (!owns(w, word) || !ptrc_writer_is_place(w, pos))
 		stand_nowhere(w);

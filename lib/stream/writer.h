@@ -27,14 +27,14 @@ struct ptrc_writer {
 		struct ptrc_stream_header *header; /* the same as pool.header */
 		struct ptrc_pool pool;
 	};
-	uint64_t base;	    /* the stamp from which the chunk's deltas count */
-	uint64_t delta_max; /* the fast way records no stamp that is further from base */
-	uint8_t *at;	    /* where the next record goes; null without a chunk */
-	uint8_t *limit;	    /* up to here it may write without asking for room */
-	uint64_t pos_bias;  /* (uintptr_t)at + pos_bias is the value for chunk->pos */
-	uint64_t last;	    /* the last stamp: none that is older follows in the chunk */
-	uint64_t data_max;  /* the fast way records no longer data */
-	uint64_t count;	    /* events in the chunk */
+	uint64_t base;		  /* the stamp from which the chunk's deltas count */
+	uint64_t delta_max;	  /* the fast way records no stamp that is further from base */
+	uint8_t *at;		  /* where the next record goes; null without a chunk */
+	uint8_t *limit;		  /* up to here it may write without asking for room */
+	uint64_t pos_bias;	  /* (uintptr_t)at + pos_bias is the value for chunk->pos */
+	uint64_t last;		  /* the last stamp: none that is older follows in the chunk */
+	uint64_t data_max;	  /* the fast way records no longer data */
+	uint64_t count;		  /* events in the chunk */
 	struct ptrc_chunk *chunk; /* null: this writer owns none */
 	const uint8_t *wants;	  /* by event id; see event.c */
 
@@ -51,8 +51,7 @@ struct ptrc_writer {
 	bool is_orphan;
 };
 
-void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool,
-		      uint32_t slot_index);
+void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool, uint32_t slot_index);
 /* Give the chunk back, since the thread ends or lets go of the stream: another writer may
  * fill what room is left in it. */
 void ptrc_writer_release(struct ptrc_writer *w);
@@ -63,8 +62,7 @@ void ptrc_writer_release(struct ptrc_writer *w);
 void ptrc_writer_seal(struct ptrc_writer *w);
 /* The writer owns chunk `index` of generation `gen`, and its next record goes to
  * `pos`. */
-void ptrc_writer_stand_at(struct ptrc_writer *w, uint32_t index, uint32_t gen,
-			  uint32_t pos);
+void ptrc_writer_stand_at(struct ptrc_writer *w, uint32_t index, uint32_t gen, uint32_t pos);
 /* May a record begin at this offset? What the shared memory says of it may be damaged. */
 bool ptrc_writer_is_place(const struct ptrc_writer *w, uint32_t pos);
 /* Look at the shared memory again: the writer may have lost its chunk to a reaper or a

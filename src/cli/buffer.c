@@ -115,11 +115,10 @@ static void format_second(struct ptrc_time_format *f, time_t second)
 	if (gmtime_r(&second, &tm))
 		n = strftime(f->date, sizeof(f->date), "%Y-%m-%dT%H:%M:%S", &tm);
 	if (!n)
-		n = (size_t)snprintf(f->date, sizeof(f->date), "@%lld",
-				     (long long)second);
+		n = (size_t)snprintf(f->date, sizeof(f->date), "@%lld", (long long)second);
 	f->date_used = (unsigned char)n;
-	f->digits_used = (unsigned char)snprintf(f->digits, sizeof(f->digits), "%lld",
-						 (long long)second);
+	f->digits_used =
+		(unsigned char)snprintf(f->digits, sizeof(f->digits), "%lld", (long long)second);
 	f->second = second;
 }
 
@@ -141,8 +140,7 @@ static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
 		format_second(f, t->tv_sec);
 }
 
-void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f,
-		      const struct timespec *t)
+void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f, const struct timespec *t)
 {
 	char *p = ptrc_buffer_room(b, TIME_MAX_BYTES);
 
@@ -155,8 +153,7 @@ void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f,
 	b->used = (size_t)(p - b->bytes);
 }
 
-void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f,
-		    const struct timespec *t)
+void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f, const struct timespec *t)
 {
 	char *p;
 

@@ -39,8 +39,7 @@ static inline char *ptrc_buffer_room(struct ptrc_buffer *b, size_t bytes)
 	return b->bytes + b->used;
 }
 
-static inline void ptrc_buffer_bytes(struct ptrc_buffer *b, const void *bytes,
-				     size_t size)
+static inline void ptrc_buffer_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
 {
 	if (!size)
 		return;
@@ -90,12 +89,10 @@ struct ptrc_time_format {
 };
 
 /* A time as RFC 3339 has it, in UTC with nanoseconds: 2026-01-02T03:04:05.123456789Z */
-void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *,
-		      const struct timespec *);
+void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
 /* The same time as nanoseconds since 1970. */
-void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *,
-		    const struct timespec *);
+void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
 /*
  * Whether the bytes can be shown as text: they are UTF-8 without control characters other

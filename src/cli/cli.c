@@ -107,8 +107,7 @@ static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 	}
 }
 
-static void put_table(struct ptrc_buffer *b, const char *title,
-		      const struct ptrc_cli_option *o)
+static void put_table(struct ptrc_buffer *b, const char *title, const struct ptrc_cli_option *o)
 {
 	if (!o || !o->name)
 		return;
@@ -244,8 +243,7 @@ bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64
 		return ptrc_cli_because(why, "'%s' is not a number", text);
 	if (error || v < low || v > high)
 		return ptrc_cli_because(why, "%s is not in the range %llu to %llu", text,
-					(unsigned long long)low,
-					(unsigned long long)high);
+					(unsigned long long)low, (unsigned long long)high);
 	*value = v;
 	return true;
 }
@@ -268,19 +266,17 @@ bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reas
 					error = ERANGE;
 	}
 	if (error == EINVAL)
-		return ptrc_cli_because(
-			why,
-			"'%s' is not a size: a number, which may have K, M "
-			"or G behind it",
-			text);
+		return ptrc_cli_because(why,
+					"'%s' is not a size: a number, which may have K, M "
+					"or G behind it",
+					text);
 	if (error || v > SIZE_MAX)
 		return ptrc_cli_because(why, "%s is too large", text);
 	*value = v;
 	return true;
 }
 
-int ptrc_cli_parse_word(const char *text, const char *const *words,
-			struct ptrc_cli_reason *why)
+int ptrc_cli_parse_word(const char *text, const char *const *words, struct ptrc_cli_reason *why)
 {
 	char list[200] = "";
 
@@ -299,8 +295,7 @@ int ptrc_cli_parse_word(const char *text, const char *const *words,
 	return -1;
 }
 
-uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low,
-			 uint64_t high)
+uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uint64_t high)
 {
 	struct ptrc_cli_reason why;
 	uint64_t v;
@@ -324,8 +319,7 @@ enum ptrc_format ptrc_cli_format(const char *text)
 {
 	static const char *const words[] = {"text", "json", NULL};
 
-	return ptrc_cli_word("--format", text, words) ? PTRC_FORMAT_JSON
-						      : PTRC_FORMAT_TEXT;
+	return ptrc_cli_word("--format", text, words) ? PTRC_FORMAT_JSON : PTRC_FORMAT_TEXT;
 }
 
 void ptrc_cli_add_text(struct ptrc_cli_texts *l, const char *text)

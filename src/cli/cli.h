@@ -85,13 +85,11 @@ bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reas
 
 /* Returns the index of the text in a list of words that ends with null, or -1 with the
  * reason, which lists the words, in *why. */
-int ptrc_cli_parse_word(const char *text, const char *const *words,
-			struct ptrc_cli_reason *why);
+int ptrc_cli_parse_word(const char *text, const char *const *words, struct ptrc_cli_reason *why);
 
 /* These read the value of an option in the same way, and end the process with a message
  * about the option if the text is not a valid one. */
-uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low,
-			 uint64_t high);
+uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uint64_t high);
 int ptrc_cli_word(const char *option, const char *text, const char *const *words);
 
 /* The arguments of an option that may be given several times, in order. Starts zeroed. */

@@ -34,8 +34,8 @@ int ptrc_command_find(const char *name, char path[PATH_MAX])
 		int error = ENOENT;
 
 		/* A path that is too long for its place is too long for the kernel. */
-		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, list, n ? "/" : "",
-			     name) < PATH_MAX)
+		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, list, n ? "/" : "", name) <
+		    PATH_MAX)
 			error = check(path);
 		if (!error)
 			return 0;

@@ -34,8 +34,7 @@ static unsigned int distance(const char *a, const char *b)
 		for (size_t j = 1; j <= n; j++) {
 			int y = tolower((unsigned char)b[j - 1]);
 
-			row[j] = least(above[j - 1] + (x != y),
-				       least(above[j], row[j - 1]) + 1);
+			row[j] = least(above[j - 1] + (x != y), least(above[j], row[j - 1]) + 1);
 			if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
 			    y == tolower((unsigned char)a[i - 2]))
 				row[j] = least(row[j], two_above[j - 2] + 1);
@@ -77,12 +76,10 @@ const char *ptrc_nearest_text(const struct ptrc_nearest *n, char *buffer, size_t
 	if (size)
 		buffer[0] = '\0';
 	for (size_t i = 0; i < n->count && used < size; i++) {
-		const char *before = !i			? " (did you mean '"
-				     : i + 1 < n->count ? ", '"
-							: " or '";
+		const char *before = !i ? " (did you mean '" : i + 1 < n->count ? ", '" : " or '";
 
-		used += (size_t)snprintf(buffer + used, size - used, "%s%s'%s", before,
-					 n->names[i], i + 1 < n->count ? "" : "?)");
+		used += (size_t)snprintf(buffer + used, size - used, "%s%s'%s", before, n->names[i],
+					 i + 1 < n->count ? "" : "?)");
 	}
 	return buffer;
 }

@@ -101,20 +101,17 @@ static void *grow(void *items, size_t count, size_t size)
 	return more;
 }
 
-static bool add_text(struct ptrc_config_list *list, const char *text,
-		     struct ptrc_cli_reason *why)
+static bool add_text(struct ptrc_config_list *list, const char *text, struct ptrc_cli_reason *why)
 {
 	if (list->count == PTRC_CONFIG_ITEMS_MAX)
-		return ptrc_cli_because(why, "has more than %d entries",
-					PTRC_CONFIG_ITEMS_MAX);
+		return ptrc_cli_because(why, "has more than %d entries", PTRC_CONFIG_ITEMS_MAX);
 	list->texts = grow(list->texts, list->count, sizeof(*list->texts));
 	list->texts[list->count++] = text;
 	return true;
 }
 
-bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key,
-		     enum ptrc_config_user user, const char *text,
-		     struct ptrc_cli_reason *why)
+bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_config_user user,
+		     const char *text, struct ptrc_cli_reason *why)
 {
 	static const char *const booleans[] = {"false", "true", NULL};
 	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
@@ -133,9 +130,8 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key,
 				"digits and ._-+:@=,",
 				text, PTRC_SESSION_NAME_MAX);
 		if (key == PTRC_CONFIG_OUTPUT && !strcmp(text, "-"))
-			return ptrc_cli_because(
-				why, "'-' is not standard output here: use "
-				     "/dev/stdout, or ./- for a file of this name");
+			return ptrc_cli_because(why, "'-' is not standard output here: use "
+						     "/dev/stdout, or ./- for a file of this name");
 		*(const char **)field = text;
 		break;
 	case PTRC_CONFIG_NUMBER:
@@ -169,8 +165,7 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key,
 	return true;
 }
 
-bool ptrc_config_add_layout(struct ptrc_config *c,
-			    const struct ptrc_config_layout *layout,
+bool ptrc_config_add_layout(struct ptrc_config *c, const struct ptrc_config_layout *layout,
 			    struct ptrc_cli_reason *why)
 {
 	struct ptrc_config_map *m = &c->decode;
@@ -179,8 +174,7 @@ bool ptrc_config_add_layout(struct ptrc_config *c,
 	    !is_text(&ptrc_config_settings[PTRC_CONFIG_DECODE], layout->text, why))
 		return false;
 	if (m->count == PTRC_CONFIG_ITEMS_MAX)
-		return ptrc_cli_because(why, "has more than %d entries",
-					PTRC_CONFIG_ITEMS_MAX);
+		return ptrc_cli_because(why, "has more than %d entries", PTRC_CONFIG_ITEMS_MAX);
 	m->layouts = grow(m->layouts, m->count, sizeof(*m->layouts));
 	m->layouts[m->count++] = *layout;
 	c->given |= 1U << PTRC_CONFIG_DECODE;
@@ -194,8 +188,7 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 
 		if (!(above->given & 1U << key))
 			continue;
-		memcpy((char *)below + s->offset, (const char *)above + s->offset,
-		       s->size);
+		memcpy((char *)below + s->offset, (const char *)above + s->offset, s->size);
 		below->marks[key] = above->marks[key];
 	}
 	below->given |= above->given;

@@ -136,8 +136,7 @@ static void put_map(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
 }
 
 static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
-		      const struct ptrc_config_setting *s, const char *indent,
-		      bool has_log)
+		      const struct ptrc_config_setting *s, const char *indent, bool has_log)
 {
 	const void *field = (const char *)c + s->offset;
 	const char *text;
@@ -178,8 +177,7 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 static bool is_missing(const struct ptrc_config *c, int key)
 {
 	return !(c->given & 1U << key) &&
-	       (key == PTRC_CONFIG_NAME || key == PTRC_CONFIG_PID ||
-		key == PTRC_CONFIG_OUTPUT);
+	       (key == PTRC_CONFIG_NAME || key == PTRC_CONFIG_PID || key == PTRC_CONFIG_OUTPUT);
 }
 
 static void put_session(struct ptrc_buffer *b, const struct ptrc_config *c,

@@ -10,7 +10,6 @@
 
 /* Puts the sessions as a file that reads back as the same configuration. Ends the process
  * if a value from the command line is not UTF-8, which YAML cannot hold. */
-void ptrc_config_dump(const struct ptrc_config_file *, enum ptrc_config_user,
-		      struct ptrc_buffer *);
+void ptrc_config_dump(const struct ptrc_config_file *, enum ptrc_config_user, struct ptrc_buffer *);
 
 #endif

@@ -72,17 +72,15 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 
 /* Refuses settings that would have no effect, or are not possible, without another
  * one. */
-static void check_together(const struct ptrc_config_line *l,
-			   const struct ptrc_config_file *file,
+static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {
 	/* If the user asked for append as well, the useless size is intended. */
 	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
 	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
-		refuse_setting(
-			l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
-			"needs a log-full-policy, loop or until-full: with append, "
-			"the default, a log has no limit");
+		refuse_setting(l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
+			       "needs a log-full-policy, loop or until-full: with append, "
+			       "the default, a log has no limit");
 	/* A configuration that --dump-config shows may get its output later; ptrace-run
 	 * always has a log. */
 	if (c->stream_full_policy == POSIX_TRACE_FLUSH && !c->output && !l->is_dump &&

@@ -16,10 +16,9 @@ enum { PTRC_CONFIG_OPTION_DUMP = PTRC_CONFIG_OPTION(PTRC_CONFIG_KEYS) };
 extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 
 /* Rows for the table of a command's own options. */
-#define PTRC_CONFIG_OPTION_FILE                                                     \
-	{                                                                           \
-		"config", 'c', "FILE",                                              \
-			"read ptrace.yaml(5) from this file, - for standard\ninput" \
+#define PTRC_CONFIG_OPTION_FILE                                                                    \
+	{                                                                                          \
+		"config", 'c', "FILE", "read ptrace.yaml(5) from this file, - for standard\ninput" \
 	}
 #define PTRC_CONFIG_OPTION_FILTER                                                              \
 	{                                                                                      \

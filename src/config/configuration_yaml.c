@@ -62,8 +62,8 @@ refuse_values(const char *name, const struct ptrc_config_mark *mark, const char 
 	ptrc_cli_refuse(place, "%s", reason);
 }
 
-void ptrc_config_refuse(const struct ptrc_config_file *file,
-			const struct ptrc_config_mark *mark, const char *format, ...)
+void ptrc_config_refuse(const struct ptrc_config_file *file, const struct ptrc_config_mark *mark,
+			const char *format, ...)
 {
 	va_list values;
 
@@ -132,11 +132,9 @@ static void __attribute__((noreturn)) refuse_syntax(const struct reader *r)
 	}
 	mark = mark_of(&p->problem_mark);
 	if (is_tab(r, &p->problem_mark))
-		ptrc_config_refuse(r->file, &mark,
-				   "a tab, where YAML allows only blanks");
+		ptrc_config_refuse(r->file, &mark, "a tab, where YAML allows only blanks");
 	if (p->context)
-		ptrc_config_refuse(r->file, &mark, "not YAML: %s, %s", problem,
-				   p->context);
+		ptrc_config_refuse(r->file, &mark, "not YAML: %s, %s", problem, p->context);
 	ptrc_config_refuse(r->file, &mark, "not YAML: %s", problem);
 }
 
@@ -166,8 +164,7 @@ static yaml_event_type_t next(struct reader *r)
 
 static bool is_plain(const yaml_event_t *e)
 {
-	return e->type == YAML_SCALAR_EVENT &&
-	       e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	return e->type == YAML_SCALAR_EVENT && e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 }
 
 /* Whether YAML takes the scalar for "no value": empty, ~ or null without quotes. */
@@ -229,14 +226,12 @@ static const char *const expected[] = {
 static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
 {
 	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
-	enum ptrc_config_kind kind =
-		s->kind == PTRC_CONFIG_LIST ? PTRC_CONFIG_TEXT : s->kind;
+	enum ptrc_config_kind kind = s->kind == PTRC_CONFIG_LIST ? PTRC_CONFIG_TEXT : s->kind;
 	struct ptrc_cli_reason why;
 	const char *text;
 
 	if (r->event.type != YAML_SCALAR_EVENT || is_null(&r->event))
-		refuse(r, "%s: has to be %s, not %s", s->key, expected[kind],
-		       what(&r->event));
+		refuse(r, "%s: has to be %s, not %s", s->key, expected[kind], what(&r->event));
 	if (kind == PTRC_CONFIG_BOOL && !is_plain(&r->event))
 		refuse(r, "%s: has to be true or false, not text", s->key);
 	text = kind == PTRC_CONFIG_TEXT ? quoted_text_of(r, s->key) : text_of(r);
@@ -279,8 +274,8 @@ static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_k
 		struct ptrc_config_layout l;
 
 		if (r->event.type != YAML_SCALAR_EVENT)
-			refuse(r, "%s: a key has to be the name of an event, not %s",
-			       name, what(&r->event));
+			refuse(r, "%s: a key has to be the name of an event, not %s", name,
+			       what(&r->event));
 		l.event = text_of(r);
 		for (size_t i = 0; i < c->decode.count; i++)
 			if (!strcmp(c->decode.layouts[i].event, l.event))
@@ -332,8 +327,7 @@ refuse_key(const struct reader *r, const char *text, bool is_root)
 	       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-static enum ptrc_config_key find_key(const struct reader *r, const char *text,
-				     bool is_root)
+static enum ptrc_config_key find_key(const struct reader *r, const char *text, bool is_root)
 {
 	for (int key = 0; key < PTRC_CONFIG_KEYS; key++) {
 		if (strcmp(ptrc_config_settings[key].key, text))
@@ -362,8 +356,7 @@ static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 	enum ptrc_config_key key = find_key(r, text, is_root);
 
 	if (c->given & 1U << key)
-		refuse(r, "'%s' is given twice, first in line %zu", text,
-		       c->marks[key].line);
+		refuse(r, "'%s' is given twice, first in line %zu", text, c->marks[key].line);
 	read_value(r, c, key);
 }
 
@@ -381,8 +374,7 @@ static struct ptrc_config *add_session(struct reader *r)
 {
 	struct ptrc_config_file *f = r->file;
 
-	f->sessions =
-		ptrc_cli_reallocate(f->sessions, (f->count + 1) * sizeof(*f->sessions));
+	f->sessions = ptrc_cli_reallocate(f->sessions, (f->count + 1) * sizeof(*f->sessions));
 	memset(&f->sessions[f->count], 0, sizeof(*f->sessions));
 	return &f->sessions[f->count++];
 }
@@ -405,8 +397,7 @@ static void read_sessions(struct reader *r)
 static void read_common(struct reader *r, bool is_sessions)
 {
 	if (is_sessions ? r->has_sessions : r->has_defaults)
-		refuse(r, "'%s' is given twice",
-		       is_sessions ? KEY_SESSIONS : KEY_DEFAULTS);
+		refuse(r, "'%s' is given twice", is_sessions ? KEY_SESSIONS : KEY_DEFAULTS);
 	if (is_sessions) {
 		r->has_sessions = true;
 		read_sessions(r);
@@ -434,10 +425,8 @@ static void read_mapping(struct reader *r, struct ptrc_config *one)
 			       "a session",
 			       key, KEY_DEFAULTS);
 		if (!is_common && (r->has_sessions || r->has_defaults))
-			refuse(r,
-			       "'%s' cannot stand beside '%s': move it into '%s' or a session",
-			       key, r->has_sessions ? KEY_SESSIONS : KEY_DEFAULTS,
-			       KEY_DEFAULTS);
+			refuse(r, "'%s' cannot stand beside '%s': move it into '%s' or a session",
+			       key, r->has_sessions ? KEY_SESSIONS : KEY_DEFAULTS, KEY_DEFAULTS);
 		if (is_common)
 			read_common(r, is_sessions);
 		else
@@ -482,11 +471,10 @@ static void check_names(const struct ptrc_config_file *f)
 		for (size_t k = 0; k < i; k++)
 			if (f->sessions[i].name && f->sessions[k].name &&
 			    !strcmp(f->sessions[i].name, f->sessions[k].name))
-				ptrc_config_refuse(
-					f, &f->sessions[i].marks[PTRC_CONFIG_NAME],
-					"name: '%s' is the name of the session in line "
-					"%zu too",
-					f->sessions[i].name, f->sessions[k].mark.line);
+				ptrc_config_refuse(f, &f->sessions[i].marks[PTRC_CONFIG_NAME],
+						   "name: '%s' is the name of the session in line "
+						   "%zu too",
+						   f->sessions[i].name, f->sessions[k].mark.line);
 }
 
 void ptrc_config_parse(struct ptrc_config_file *file, const char *name, const void *bytes,
@@ -551,8 +539,7 @@ static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned cha
 	return size;
 }
 
-void ptrc_config_read(struct ptrc_config_file *file, const char *path,
-		      enum ptrc_config_user user)
+void ptrc_config_read(struct ptrc_config_file *file, const char *path, enum ptrc_config_user user)
 {
 	/* Is static as messages about mistakes look at the bytes later. */
 	static unsigned char bytes[PTRC_CONFIG_BYTES_MAX + 1];

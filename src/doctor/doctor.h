@@ -52,8 +52,7 @@ void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 /* Says what is wrong with a stream, from its state as seen from outside. The remedies are
  * commands for a session; session is null for a stream of another controller. */
 void ptrc_doctor_status(struct ptrc_doctor *, const char *thing, const char *session,
-			const struct posix_trace_status_info *, int full_policy,
-			bool has_log);
+			const struct posix_trace_status_info *, int full_policy, bool has_log);
 
 /* ---- doctor_session.c ---- */
 

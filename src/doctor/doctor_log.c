@@ -51,8 +51,8 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 	size_t size;
 
 	for (;;) {
-		seen->error = posix_trace_getnext_event(trace, &info, data, sizeof(data),
-							&size, &unavailable);
+		seen->error = posix_trace_getnext_event(trace, &info, data, sizeof(data), &size,
+							&unavailable);
 		if (seen->error || unavailable)
 			return;
 		seen->events++;
@@ -73,8 +73,7 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 
 /* Returns the identifier of the event that the user misses, or 0 if the log does not
  * have that name. */
-static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path,
-				   trace_id_t trace)
+static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path, trace_id_t trace)
 {
 	static char names[PTRC_READER_IDS][TRACE_EVENT_NAME_MAX + 1];
 	struct ptrc_nearest nearest = {0};
@@ -83,8 +82,7 @@ static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path,
 	int unavailable;
 
 	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
-		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) ||
-		    unavailable)
+		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) || unavailable)
 			break;
 		if (posix_trace_eventid_get_name(trace, id, names[i]))
 			continue;
@@ -92,9 +90,8 @@ static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path,
 			return id;
 		ptrc_nearest_offer(&nearest, d->event, names[i]);
 	}
-	ptrc_doctor_problem(d, "event", path, NULL,
-			    "no program in it has opened an event %s%s", d->event,
-			    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	ptrc_doctor_problem(d, "event", path, NULL, "no program in it has opened an event %s%s",
+			    d->event, ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	return 0;
 }
 
@@ -111,8 +108,7 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 		if (all->errors[i] || !all->replies[i].state.has_log ||
 		    strcmp(all->replies[i].state.log, absolute) != 0)
 			continue;
-		ptrc_doctor_note(d, "writer", path, NULL, "session %s writes it",
-				 all->names[i]);
+		ptrc_doctor_note(d, "writer", path, NULL, "session %s writes it", all->names[i]);
 		ptrc_doctor_session(d, all->names[i]);
 		return true;
 	}
@@ -120,24 +116,20 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 }
 
 static void check_losses(struct ptrc_doctor *d, const char *path, bool is_written,
-			 const struct posix_trace_status_info *s,
-			 const struct posixtrace_counts *c)
+			 const struct posix_trace_status_info *s, const struct posixtrace_counts *c)
 {
 	/* EOWNERDEAD says that the log has no end. */
 	if (s->posix_stream_flush_error == EOWNERDEAD && !is_written)
-		ptrc_doctor_note(
-			d, "log", path, NULL,
-			"is not closed: another user's trace writes it, or it was cut "
-			"short, or controller and keeper were killed");
+		ptrc_doctor_note(d, "log", path, NULL,
+				 "is not closed: another user's trace writes it, or it was cut "
+				 "short, or controller and keeper were killed");
 	else if (s->posix_stream_flush_error && s->posix_stream_flush_error != EOWNERDEAD)
 		ptrc_doctor_problem(d, "log", path, "see the disk that it was written to",
-				    "writing it failed: %s",
-				    strerror(s->posix_stream_flush_error));
+				    "writing it failed: %s", strerror(s->posix_stream_flush_error));
 	if (s->posix_log_full_status == POSIX_TRACE_FULL)
-		ptrc_doctor_problem(
-			d, "log-full", path,
-			"use a larger --log-max-size, or --log-full-policy=append",
-			"has reached its maximum size");
+		ptrc_doctor_problem(d, "log-full", path,
+				    "use a larger --log-max-size, or --log-full-policy=append",
+				    "has reached its maximum size");
 	if (c->pt_lost_events || c->pt_log_lost_events)
 		ptrc_doctor_problem(d, "lost", path,
 				    c->pt_lost_events ? "use a larger --stream-min-size"
@@ -163,8 +155,7 @@ static void check_damage(struct ptrc_doctor *d, const char *path, trace_id_t tra
 		unreadable = ptrc_losses_unreadable(&counts, seen->events);
 	if (unreadable)
 		ptrc_doctor_problem(d, "log", path, NULL,
-				    "is damaged: %lu events could not be read",
-				    unreadable);
+				    "is damaged: %lu events could not be read", unreadable);
 }
 
 static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t trace,
@@ -180,31 +171,27 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 		return;
 	check_losses(d, path, is_written, &status, &counts);
 	read_events(trace, wanted, &seen);
-	check_damage(d, path, trace, &seen,
-		     status.posix_stream_flush_error != EOWNERDEAD);
+	check_damage(d, path, trace, &seen, status.posix_stream_flush_error != EOWNERDEAD);
 	if (!seen.user_events && !seen.is_cut_short)
-		ptrc_doctor_say(d, is_written ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM,
-				"events", path,
+		ptrc_doctor_say(d, is_written ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM, "events",
+				path,
 				is_written ? NULL
 					   : "see whether the program has the library: "
 					     "ptrace-doctor -- COMMAND",
 				"has no event of a program%s",
-				is_written ? " yet"
-					   : ", only events of the trace itself");
+				is_written ? " yet" : ", only events of the trace itself");
 	else
 		ptrc_doctor_ok(d, "events", path, "has %llu event%s of programs%s",
 			       (unsigned long long)seen.user_events,
 			       seen.user_events == 1 ? "" : "s",
 			       seen.is_cut_short ? " at least" : "");
 	if (seen.is_filtered && !seen.wanted)
-		ptrc_doctor_problem(d, "filtered", path,
-				    "trace with another filter: ptrace-filter",
+		ptrc_doctor_problem(d, "filtered", path, "trace with another filter: ptrace-filter",
 				    "the trace filtered %s out", d->event);
 	else if (wanted && !seen.wanted && !seen.is_cut_short)
-		ptrc_doctor_problem(
-			d, "event", path, NULL,
-			"%s was opened, but never happened while it was traced",
-			d->event);
+		ptrc_doctor_problem(d, "event", path, NULL,
+				    "%s was opened, but never happened while it was traced",
+				    d->event);
 	else if (wanted && seen.wanted)
 		ptrc_doctor_ok(d, "event", path, "%s happened %llu times", d->event,
 			       (unsigned long long)seen.wanted);
@@ -236,15 +223,13 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		return;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		ptrc_doctor_problem(
-			d, "log", path, NULL,
-			"is not a regular file, so it cannot be examined as a log");
+		ptrc_doctor_problem(d, "log", path, NULL,
+				    "is not a regular file, so it cannot be examined as a log");
 		close(fd);
 		return;
 	}
 	if (access(path, W_OK))
-		ptrc_doctor_note(d, "log", path, NULL, "you may not write it: %s",
-				 strerror(errno));
+		ptrc_doctor_note(d, "log", path, NULL, "you may not write it: %s", strerror(errno));
 	is_written = examine_writer(d, path);
 	error = posix_trace_open(fd, &trace);
 	/* A finished log needs no more room. */
@@ -253,7 +238,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	if (error) {
 		ptrc_reader_why_no_log(fd, &why);
 		ptrc_doctor_problem(d, "log", path, NULL, "%s",
-				    !st.st_size ? "is empty: nothing was written to it"
+				    !st.st_size	      ? "is empty: nothing was written to it"
 				    : error == EINVAL ? why.text
 						      : strerror(error));
 	} else {

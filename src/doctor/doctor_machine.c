@@ -32,16 +32,14 @@ static void check_memory(struct ptrc_doctor *d)
 	struct stat st;
 
 	if (stat(SHM, &st) || !S_ISDIR(st.st_mode)) {
-		ptrc_doctor_problem(
-			d, "shared-memory", SHM,
-			"mount a tmpfs there: mount -t tmpfs -o mode=1777 tmpfs " SHM,
-			"is not there: %s", errno ? strerror(errno) : "no directory");
+		ptrc_doctor_problem(d, "shared-memory", SHM,
+				    "mount a tmpfs there: mount -t tmpfs -o mode=1777 tmpfs " SHM,
+				    "is not there: %s", errno ? strerror(errno) : "no directory");
 		return;
 	}
 	if (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) {
-		ptrc_doctor_problem(
-			d, "shared-memory", SHM, "chmod 1777 " SHM,
-			"others may rename what is in it, so nothing in it is used");
+		ptrc_doctor_problem(d, "shared-memory", SHM, "chmod 1777 " SHM,
+				    "others may rename what is in it, so nothing in it is used");
 		return;
 	}
 	if (access(SHM, W_OK | X_OK)) {
@@ -57,25 +55,22 @@ static void check_memory(struct ptrc_doctor *d)
 	ptrc_doctor_size(size, size_text);
 	/* A tmpfs without a limit reports 0 blocks and 0 files. */
 	if (size && room < ROOM_LEAST)
-		ptrc_doctor_problem(
-			d, "shared-memory", SHM,
-			"remove what lies in it, or mount it larger: mount -o "
-			"remount,size=1G " SHM,
-			"is full: %s free of %s; a stream does not fit", free_text,
-			size_text);
+		ptrc_doctor_problem(d, "shared-memory", SHM,
+				    "remove what lies in it, or mount it larger: mount -o "
+				    "remount,size=1G " SHM,
+				    "is full: %s free of %s; a stream does not fit", free_text,
+				    size_text);
 	else if (v.f_files && !v.f_favail)
 		ptrc_doctor_problem(d, "shared-memory", SHM, "remove what lies in it",
 				    "has as many files as it can have");
 	else if (size && room < ROOM_USUAL)
-		ptrc_doctor_note(
-			d, "shared-memory", SHM,
-			"use --stream-min-size=1M, or mount it larger",
-			"has %s free of %s: too little for the commands' default "
-			"size of a stream",
-			free_text, size_text);
+		ptrc_doctor_note(d, "shared-memory", SHM,
+				 "use --stream-min-size=1M, or mount it larger",
+				 "has %s free of %s: too little for the commands' default "
+				 "size of a stream",
+				 free_text, size_text);
 	else
-		ptrc_doctor_ok(d, "shared-memory", SHM, "%s free of %s", free_text,
-			       size_text);
+		ptrc_doctor_ok(d, "shared-memory", SHM, "%s free of %s", free_text, size_text);
 	if (fs.f_type != TMPFS_TYPE)
 		ptrc_doctor_note(d, "shared-memory", SHM, "mount a tmpfs there",
 				 "is no tmpfs: events may be written to a disk");
@@ -91,8 +86,7 @@ static void check_directory(struct ptrc_doctor *d, int error)
 		if (errno == ENOENT && (error == ENOENT || !error))
 			ptrc_doctor_ok(d, "directory", path, "is made when it is needed");
 		else
-			ptrc_doctor_problem(d, "directory", path, NULL,
-					    "cannot be used: %s",
+			ptrc_doctor_problem(d, "directory", path, NULL, "cannot be used: %s",
 					    strerror(error ?: errno));
 	} else if (st.st_uid != geteuid()) {
 		ptrc_doctor_problem(
@@ -103,12 +97,11 @@ static void check_directory(struct ptrc_doctor *d, int error)
 		ptrc_doctor_problem(d, "directory", path, "remove it",
 				    "is no directory: nothing of yours can be traced");
 	} else if (st.st_mode & 077) {
-		ptrc_doctor_problem(
-			d, "directory", path,
-			"look for what others may have put there, then chmod 700",
-			"has mode %o, open to others: it is not used, and nothing of "
-			"yours can be traced",
-			st.st_mode & 07777);
+		ptrc_doctor_problem(d, "directory", path,
+				    "look for what others may have put there, then chmod 700",
+				    "has mode %o, open to others: it is not used, and nothing of "
+				    "yours can be traced",
+				    st.st_mode & 07777);
 	} else if (error) {
 		ptrc_doctor_problem(d, "directory", path, NULL, "cannot be used: %s",
 				    error == EPERM ? "it is not safe" : strerror(error));
@@ -124,21 +117,19 @@ static void check_limits(struct ptrc_doctor *d)
 	struct rlimit l;
 
 	if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_max < STREAM_SPACE)
-		ptrc_doctor_problem(
-			d, "limits", "ulimit -f", "raise the hard limit of file size",
-			"no file may be larger than %s, but the file of a stream is, "
-			"though most of it is empty",
-			ptrc_doctor_size(l.rlim_max, text));
+		ptrc_doctor_problem(d, "limits", "ulimit -f", "raise the hard limit of file size",
+				    "no file may be larger than %s, but the file of a stream is, "
+				    "though most of it is empty",
+				    ptrc_doctor_size(l.rlim_max, text));
 	else if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_cur < STREAM_SPACE)
 		ptrc_doctor_note(d, "limits", "ulimit -f", "raise it if logs end early",
 				 "no file may be larger than %s, logs included",
 				 ptrc_doctor_size(l.rlim_cur, text));
 	if (!getrlimit(RLIMIT_AS, &l) && l.rlim_cur < 2 * STREAM_SPACE)
-		ptrc_doctor_problem(
-			d, "limits", "ulimit -v", "raise it, or lift it",
-			"a process may have %s of address space; a stream needs some "
-			"hundred MiB",
-			ptrc_doctor_size(l.rlim_cur, text));
+		ptrc_doctor_problem(d, "limits", "ulimit -v", "raise it, or lift it",
+				    "a process may have %s of address space; a stream needs some "
+				    "hundred MiB",
+				    ptrc_doctor_size(l.rlim_cur, text));
 	if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_cur < FILES_LEAST)
 		ptrc_doctor_problem(
 			d, "limits", "ulimit -n", "raise it",
@@ -184,20 +175,17 @@ static void check_kernel(struct ptrc_doctor *d, const struct posixtrace_system *
 		ptrc_doctor_note(d, "membarrier", "membarrier(2)", NULL,
 				 "missing or forbidden: events are recorded more slowly");
 	if (s->pt_has_counter)
-		ptrc_doctor_ok(d, "clock", "processor",
-			       "its counter is used as the clock");
+		ptrc_doctor_ok(d, "clock", "processor", "its counter is used as the clock");
 	else
-		ptrc_doctor_note(
-			d, "clock", "processor", NULL,
-			"its counter does not run evenly: CLOCK_MONOTONIC is used, and "
-			"events are recorded more slowly");
+		ptrc_doctor_note(d, "clock", "processor", NULL,
+				 "its counter does not run evenly: CLOCK_MONOTONIC is used, and "
+				 "events are recorded more slowly");
 	if (number_in("/proc/sys/vm/memfd_noexec") > 1)
 		ptrc_doctor_note(d, "keeper", "vm.memfd_noexec", NULL,
 				 "programs in memory may not be executed: a copy of the "
 				 "controller writes its logs");
 	else
-		ptrc_doctor_ok(d, "keeper", "memfd",
-			       "programs in memory may be executed");
+		ptrc_doctor_ok(d, "keeper", "memfd", "programs in memory may be executed");
 }
 
 void ptrc_doctor_machine(struct ptrc_doctor *d)
@@ -211,11 +199,10 @@ void ptrc_doctor_machine(struct ptrc_doctor *d)
 	if (s.pt_streams >= TRACE_SYS_MAX)
 		ptrc_doctor_problem(d, "streams", "TRACE_SYS_MAX",
 				    "end some: ptrace-list, ptrace-shutdown",
-				    "you have %u streams, and there can be no more",
-				    s.pt_streams);
+				    "you have %u streams, and there can be no more", s.pt_streams);
 	else
-		ptrc_doctor_ok(d, "streams", "TRACE_SYS_MAX", "%u of %d streams",
-			       s.pt_streams, TRACE_SYS_MAX);
+		ptrc_doctor_ok(d, "streams", "TRACE_SYS_MAX", "%u of %d streams", s.pt_streams,
+			       TRACE_SYS_MAX);
 	check_limits(d);
 	check_kernel(d, &s);
 }
@@ -233,9 +220,9 @@ void ptrc_doctor_disk(struct ptrc_doctor *d, const char *path)
 		ptrc_doctor_problem(d, "disk", path, "write the log elsewhere",
 				    "its file system is mounted read-only");
 	else if (v.f_blocks && room < 65536)
-		ptrc_doctor_problem(
-			d, "disk", path, "make room, or write the log elsewhere",
-			"its file system is full: %s free", ptrc_doctor_size(room, text));
+		ptrc_doctor_problem(d, "disk", path, "make room, or write the log elsewhere",
+				    "its file system is full: %s free",
+				    ptrc_doctor_size(room, text));
 	else if (v.f_blocks && room < ROOM_USUAL)
 		ptrc_doctor_note(d, "disk", path, "make room, or give --log-max-size",
 				 "its file system is nearly full: %s free",

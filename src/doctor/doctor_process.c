@@ -87,22 +87,20 @@ static bool check_place(struct patient *p)
 	proc_path(p->pid, "root/dev/shm", path);
 	if (is_same(path, "/dev/shm", false) == 0) {
 		proc_path(p->pid, "ns/mnt", path);
-		ptrc_doctor_problem(
-			p->d, "mount-namespace", p->thing,
-			"run the commands where it is (nsenter, docker exec), or give "
-			"both the same /dev/shm",
-			is_same(path, "/proc/self/ns/mnt", true) == 1
-				? "has another /dev/shm, as it has changed its root "
-				  "(chroot)"
-				: "has another /dev/shm, as it is in another mount "
-				  "namespace (a container)");
+		ptrc_doctor_problem(p->d, "mount-namespace", p->thing,
+				    "run the commands where it is (nsenter, docker exec), or give "
+				    "both the same /dev/shm",
+				    is_same(path, "/proc/self/ns/mnt", true) == 1
+					    ? "has another /dev/shm, as it has changed its root "
+					      "(chroot)"
+					    : "has another /dev/shm, as it is in another mount "
+					      "namespace (a container)");
 		is_good = false;
 	}
 	proc_path(p->pid, "ns/user", path);
 	if (is_same(path, "/proc/self/ns/user", true) == 0)
-		ptrc_doctor_note(
-			p->d, "user-namespace", p->thing, NULL,
-			"is in another user namespace, where users have other numbers");
+		ptrc_doctor_note(p->d, "user-namespace", p->thing, NULL,
+				 "is in another user namespace, where users have other numbers");
 	return is_good;
 }
 
@@ -136,37 +134,31 @@ static void check_library(struct patient *p)
 	exe[n < 0 ? 0 : n] = '\0';
 	library = ptrc_doctor_library_of(p->pid);
 	if (is_privileged(p))
-		ptrc_doctor_problem(
-			p->d, "privileged", p->thing,
-			"trace a copy without that bit, or start it as this user",
-			"is or was set-user-ID or otherwise privileged: such programs "
-			"are never traced");
-	else if (library == PTRC_DOCTOR_LIBRARY_STATIC ||
-		 library == PTRC_DOCTOR_LIBRARY_SHARED)
-		ptrc_doctor_problem(
-			p->d, "library", p->thing,
-			"remove what is in the way and start it anew",
-			"runs %s, which has the library, but cannot be traced: when it "
-			"started, its directory in /dev/shm could not be used, or it "
-			"was another user's",
-			exe);
+		ptrc_doctor_problem(p->d, "privileged", p->thing,
+				    "trace a copy without that bit, or start it as this user",
+				    "is or was set-user-ID or otherwise privileged: such programs "
+				    "are never traced");
+	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED)
+		ptrc_doctor_problem(p->d, "library", p->thing,
+				    "remove what is in the way and start it anew",
+				    "runs %s, which has the library, but cannot be traced: when it "
+				    "started, its directory in /dev/shm could not be used, or it "
+				    "was another user's",
+				    exe);
 	else if (library == PTRC_DOCTOR_LIBRARY_UNKNOWN)
-		ptrc_doctor_problem(
-			p->d, "library", p->thing, NULL,
-			"shows nothing of the library, and its program cannot be read");
+		ptrc_doctor_problem(p->d, "library", p->thing, NULL,
+				    "shows nothing of the library, and its program cannot be read");
 	else
-		ptrc_doctor_problem(
-			p->d, "library", p->thing,
-			"link it with -lposixtrace; programs that it starts are traced "
-			"if they have it",
-			"runs %s, which is not linked with the library, so it has no "
-			"events",
-			exe);
+		ptrc_doctor_problem(p->d, "library", p->thing,
+				    "link it with -lposixtrace; programs that it starts are traced "
+				    "if they have it",
+				    "runs %s, which is not linked with the library, so it has no "
+				    "events",
+				    exe);
 }
 
 void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *session,
-			const struct posix_trace_status_info *s, int full_policy,
-			bool has_log)
+			const struct posix_trace_status_info *s, int full_policy, bool has_log)
 {
 	char advice[256];
 	const char *name = session ? session : "SESSION";
@@ -191,11 +183,10 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 	} else if (s->posix_stream_status == POSIX_TRACE_SUSPENDED &&
 		   s->posix_stream_full_status == POSIX_TRACE_FULL) {
 		if (full_policy == POSIX_TRACE_FLUSH)
-			snprintf(
-				advice, sizeof(advice),
-				"it goes on when it is flushed: ptrace-flush %s; a larger "
-				"--stream-min-size makes it rarer",
-				name);
+			snprintf(advice, sizeof(advice),
+				 "it goes on when it is flushed: ptrace-flush %s; a larger "
+				 "--stream-min-size makes it rarer",
+				 name);
 		else
 			snprintf(advice, sizeof(advice),
 				 "ptrace-%s %s; a larger --stream-min-size, or "
@@ -228,14 +219,13 @@ static void check_filter(struct patient *p, const char *thing,
 	if (p->d->event && p->controller)
 		return;
 	for (; posixtrace_get_process_event(p->pid, asked, &id, name) == 0; asked++) {
-		if (posix_trace_eventset_ismember(id, &s->pt_filter, &is_member) ||
-		    !is_member)
+		if (posix_trace_eventset_ismember(id, &s->pt_filter, &is_member) || !is_member)
 			continue;
 		filtered++;
 		if (p->d->event && !strcmp(name, p->d->event)) {
 			ptrc_doctor_problem(p->d, "filtered", thing,
-					    "change its filter: ptrace-filter",
-					    "filters out %s", name);
+					    "change its filter: ptrace-filter", "filters out %s",
+					    name);
 			return;
 		}
 		if (used + strlen(name) + 3 < sizeof(list))
@@ -245,19 +235,16 @@ static void check_filter(struct patient *p, const char *thing,
 	if (p->d->event || !filtered)
 		return;
 	if (filtered == asked)
-		ptrc_doctor_problem(
-			p->d, "filtered", thing, "change its filter: ptrace-filter",
-			"filters out all events that the process has: %s", list);
+		ptrc_doctor_problem(p->d, "filtered", thing, "change its filter: ptrace-filter",
+				    "filters out all events that the process has: %s", list);
 	else
-		ptrc_doctor_note(p->d, "filtered", thing, NULL,
-				 "filters out %u of %u events: %s", filtered, asked,
-				 list);
+		ptrc_doctor_note(p->d, "filtered", thing, NULL, "filters out %u of %u events: %s",
+				 filtered, asked, list);
 }
 
 static void check_stream(struct patient *p, const struct posixtrace_process_stream *s)
 {
-	const char *session =
-		p->controller ? NULL : ptrc_doctor_session_of(s->pt_controller);
+	const char *session = p->controller ? NULL : ptrc_doctor_session_of(s->pt_controller);
 	char thing[400];
 
 	if (session)
@@ -266,31 +253,27 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 		snprintf(thing, sizeof(thing), "%s, stream %s%sof process %ld", p->thing,
 			 s->pt_name, *s->pt_name ? " " : "", (long)s->pt_controller);
 	if (s->pt_error)
-		ptrc_doctor_problem(
-			p->d, "attach", thing,
-			"call posixtrace_attach() before chroot(), seccomp() or when "
-			"memory gets short",
-			"the process could not get at it: %s%s", strerror(s->pt_error),
-			p->seccomp == 2 ? "; it has a seccomp filter" : "");
+		ptrc_doctor_problem(p->d, "attach", thing,
+				    "call posixtrace_attach() before chroot(), seccomp() or when "
+				    "memory gets short",
+				    "the process could not get at it: %s%s", strerror(s->pt_error),
+				    p->seccomp == 2 ? "; it has a seccomp filter" : "");
 	check_filter(p, thing, s);
 	if (p->controller)
 		return;
 	if (!s->pt_is_controlled)
 		ptrc_doctor_problem(p->d, "controller", thing,
-				    s->pt_has_log
-					    ? "its log is complete; make another session"
-					    : "make another session",
+				    s->pt_has_log ? "its log is complete; make another session"
+						  : "make another session",
 				    "its controller is gone");
 	if (s->pt_has_log && !s->pt_is_kept)
 		ptrc_doctor_problem(p->d, "keeper", thing,
 				    "ptrace-flush or ptrace-stat start another",
 				    "the process that writes its log was killed");
-	ptrc_doctor_status(p->d, thing, session, &s->pt_status, s->pt_full_policy,
-			   s->pt_has_log);
+	ptrc_doctor_status(p->d, thing, session, &s->pt_status, s->pt_full_policy, s->pt_has_log);
 	if (s->pt_lost_events)
 		ptrc_doctor_note(p->d, "lost", thing, "use a larger --stream-min-size",
-				 "%lu events were lost for want of room",
-				 s->pt_lost_events);
+				 "%lu events were lost for want of room", s->pt_lost_events);
 }
 
 static void check_streams(struct patient *p)
@@ -331,23 +314,20 @@ static void check_names(struct patient *p)
 		return;
 	if (!p->d->event) {
 		if (!p->seen.pt_events)
-			ptrc_doctor_note(p->d, "event", p->thing, NULL,
-					 "has opened no event yet");
+			ptrc_doctor_note(p->d, "event", p->thing, NULL, "has opened no event yet");
 		return;
 	}
 	while (count < 1023 &&
 	       posixtrace_get_process_event(p->pid, count, &id, names[count]) == 0) {
 		if (!strcmp(names[count], p->d->event)) {
-			ptrc_doctor_ok(p->d, "event", p->thing, "has opened %s",
-				       p->d->event);
+			ptrc_doctor_ok(p->d, "event", p->thing, "has opened %s", p->d->event);
 			return;
 		}
 		ptrc_nearest_offer(&nearest, p->d->event, names[count]);
 		count++;
 	}
 	ptrc_doctor_problem(p->d, "event", p->thing, NULL, "has not opened an event %s%s",
-			    p->d->event,
-			    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+			    p->d->event, ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
 void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
@@ -365,30 +345,27 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 		return;
 	}
 	if (p.uid >= 0 && geteuid() != 0 && (uid_t)p.uid != geteuid()) {
-		ptrc_doctor_problem(
-			d, "user", p.thing, "trace it as that user, or as root",
-			"runs as user %ld; you are %lu", p.uid, (unsigned long)geteuid());
+		ptrc_doctor_problem(d, "user", p.thing, "trace it as that user, or as root",
+				    "runs as user %ld; you are %lu", p.uid,
+				    (unsigned long)geteuid());
 		return;
 	}
 	if (error) {
-		ptrc_doctor_problem(
-			d, "process", p.thing, NULL, "cannot be looked at: %s",
-			error == EPERM ? "it, or its directory in /dev/shm, is not "
-					 "yours to use"
-				       : strerror(error));
+		ptrc_doctor_problem(d, "process", p.thing, NULL, "cannot be looked at: %s",
+				    error == EPERM ? "it, or its directory in /dev/shm, is not "
+						     "yours to use"
+						   : strerror(error));
 		return;
 	}
 	if (p.state == 'T' || p.state == 't')
-		ptrc_doctor_note(d, "process", p.thing, "continue it: kill -CONT",
-				 "is stopped");
+		ptrc_doctor_note(d, "process", p.thing, "continue it: kill -CONT", "is stopped");
 	if (!check_place(&p))
 		return;
 	check_library(&p);
 	if (p.seccomp == 2)
-		ptrc_doctor_note(
-			d, "seccomp", p.thing,
-			"call posixtrace_attach() before the filter is set",
-			"has a seccomp filter, which may forbid what a first event does");
+		ptrc_doctor_note(d, "seccomp", p.thing,
+				 "call posixtrace_attach() before the filter is set",
+				 "has a seccomp filter, which may forbid what a first event does");
 	check_names(&p);
 	check_streams(&p);
 }

@@ -136,8 +136,7 @@ static FILE *start_list(char *loader, char *program, pid_t *pid)
 	setrlimit(RLIMIT_CORE, &none);
 	if (!posix_spawn_file_actions_init(&actions)) {
 		posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-		posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-						 O_RDONLY, 0);
+		posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 		posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
 		if (!posix_spawn(pid, loader, &actions, NULL, argv, env))
 			f = fdopen(ends[0], "r");
@@ -169,8 +168,7 @@ static enum ptrc_doctor_library list(char *loader, char *program)
 		char *path = strchr(line, '/');
 
 		if (strstr(line, LIBRARY)) {
-			result = address ? PTRC_DOCTOR_LIBRARY_SHARED
-					 : PTRC_DOCTOR_LIBRARY_MISSING;
+			result = address ? PTRC_DOCTOR_LIBRARY_SHARED : PTRC_DOCTOR_LIBRARY_MISSING;
 		} else if (address && result == PTRC_DOCTOR_LIBRARY_ALIEN) {
 			result = PTRC_DOCTOR_LIBRARY_NONE;
 		}
@@ -281,10 +279,8 @@ static void check_privileged(struct ptrc_doctor *d, const char *path)
 		ptrc_doctor_problem(
 			d, "privileged", path, "trace a copy of it without that bit",
 			"is set-user-ID or set-group-ID: such programs are never traced");
-	else if (getuid() != 0 &&
-		 getxattr(path, "security.capability", value, sizeof(value)) > 0)
-		ptrc_doctor_problem(d, "privileged", path,
-				    "trace a copy of it without them",
+	else if (getuid() != 0 && getxattr(path, "security.capability", value, sizeof(value)) > 0)
+		ptrc_doctor_problem(d, "privileged", path, "trace a copy of it without them",
 				    "gives capabilities: such programs are never traced");
 }
 
@@ -295,16 +291,15 @@ static void check_event_text(struct ptrc_doctor *d, const char *path)
 	if (fd < 0)
 		return;
 	if (*d->event && strlen(d->event) < 255 && !has_texts(fd, &d->event, 1))
-		ptrc_doctor_note(
-			d, "event", path, NULL,
-			"does not have the name %s in it; the name may be in a library, "
-			"or be composed while the program runs",
-			d->event);
+		ptrc_doctor_note(d, "event", path, NULL,
+				 "does not have the name %s in it; the name may be in a library, "
+				 "or be composed while the program runs",
+				 d->event);
 	close(fd);
 }
 
-static void say_library(struct ptrc_doctor *d, const char *path,
-			enum ptrc_doctor_library library, bool is_script)
+static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_doctor_library library,
+			bool is_script)
 {
 	const char *preload = getenv("LD_PRELOAD");
 
@@ -316,34 +311,29 @@ static void say_library(struct ptrc_doctor *d, const char *path,
 								     : "as a shared one");
 		break;
 	case PTRC_DOCTOR_LIBRARY_MISSING:
-		ptrc_doctor_problem(
-			d, "library", path,
-			"install it where the loader looks (ldconfig), or set "
-			"LD_LIBRARY_PATH",
-			"needs libposixtrace, which cannot be found");
+		ptrc_doctor_problem(d, "library", path,
+				    "install it where the loader looks (ldconfig), or set "
+				    "LD_LIBRARY_PATH",
+				    "needs libposixtrace, which cannot be found");
 		break;
 	case PTRC_DOCTOR_LIBRARY_ALIEN:
-		ptrc_doctor_problem(
-			d, "library", path, NULL,
-			"is no program of this machine, or the loader refuses it");
+		ptrc_doctor_problem(d, "library", path, NULL,
+				    "is no program of this machine, or the loader refuses it");
 		break;
 	case PTRC_DOCTOR_LIBRARY_UNKNOWN:
-		ptrc_doctor_note(
-			d, "library", path, NULL,
-			"cannot be read, or names a loader that is not the system's, so "
-			"it is not known whether it has the library");
+		ptrc_doctor_note(d, "library", path, NULL,
+				 "cannot be read, or names a loader that is not the system's, so "
+				 "it is not known whether it has the library");
 		break;
 	default:
 		if (preload && strstr(preload, "libposixtrace"))
-			ptrc_doctor_ok(d, "library", path,
-				       "gets the library by LD_PRELOAD");
+			ptrc_doctor_ok(d, "library", path, "gets the library by LD_PRELOAD");
 		else
-			ptrc_doctor_say(
-				d, is_script ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM,
-				"library", path,
-				"link it with -lposixtrace; programs that it starts are "
-				"traced if they have it",
-				"is not linked with the library, so it has no events");
+			ptrc_doctor_say(d, is_script ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM,
+					"library", path,
+					"link it with -lposixtrace; programs that it starts are "
+					"traced if they have it",
+					"is not linked with the library, so it has no events");
 		break;
 	}
 }
@@ -357,18 +347,16 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 
 	if (error) {
 		ptrc_doctor_problem(d, "command", argv[0], NULL, "%s",
-				    error == ENOENT ? "no such command"
-				    : !stat(argv[0], &st) && S_ISDIR(st.st_mode)
-					    ? "is a directory"
-					    : strerror(error));
+				    error == ENOENT				 ? "no such command"
+				    : !stat(argv[0], &st) && S_ISDIR(st.st_mode) ? "is a directory"
+										 : strerror(error));
 		return;
 	}
 	for (int i = 0; i < INTERPRETERS_MAX && find_interpreter(path, next); i++) {
-		ptrc_doctor_note(
-			d, "command", path, NULL,
-			"is a script: what it starts is traced if it has the library; "
-			"the script itself can use ptrace-event. %s runs it",
-			next);
+		ptrc_doctor_note(d, "command", path, NULL,
+				 "is a script: what it starts is traced if it has the library; "
+				 "the script itself can use ptrace-event. %s runs it",
+				 next);
 		memcpy(path, next, sizeof(next));
 		is_script = true;
 	}

@@ -23,9 +23,8 @@ const char *ptrc_doctor_size(uint64_t bytes, char text[32])
 	return text;
 }
 
-void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status,
-		     const char *check, const char *thing, const char *advice,
-		     const char *format, ...)
+void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, const char *check,
+		     const char *thing, const char *advice, const char *format, ...)
 {
 	char message[2048];
 	va_list values;

@@ -22,20 +22,18 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 	if (!s->has_log)
 		return;
 	if (stat(s->log, &st)) {
-		ptrc_doctor_problem(
-			d, "log", s->log,
-			"make another session; what is written meanwhile is gone with "
-			"this one",
-			"the log of session %s is not there any more: %s", s->name,
-			strerror(errno));
+		ptrc_doctor_problem(d, "log", s->log,
+				    "make another session; what is written meanwhile is gone with "
+				    "this one",
+				    "the log of session %s is not there any more: %s", s->name,
+				    strerror(errno));
 		return;
 	}
 	if (s->is_log_gone) {
-		ptrc_doctor_problem(
-			d, "log", s->log,
-			"make another session; what is written meanwhile is gone with "
-			"this one",
-			"is not the file any more that session %s writes to", s->name);
+		ptrc_doctor_problem(d, "log", s->log,
+				    "make another session; what is written meanwhile is gone with "
+				    "this one",
+				    "is not the file any more that session %s writes to", s->name);
 		return;
 	}
 	if (S_ISREG(st.st_mode))
@@ -51,11 +49,9 @@ static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state 
 	if (!s->has_log || posixtrace_get_process(s->target, &p, sizeof(p)))
 		return;
 	for (unsigned int i = 0; i < p.pt_streams; i++)
-		if (posixtrace_get_process_stream(s->target, i, &stream,
-						  sizeof(stream)) == 0 &&
+		if (posixtrace_get_process_stream(s->target, i, &stream, sizeof(stream)) == 0 &&
 		    stream.pt_controller == s->controller && !stream.pt_is_kept)
-			ptrc_doctor_problem(d, "keeper", s->name,
-					    "ptrace-flush starts another",
+			ptrc_doctor_problem(d, "keeper", s->name, "ptrace-flush starts another",
 					    "the process that writes its log was killed");
 }
 
@@ -66,33 +62,30 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 
 	snprintf(advice, sizeof(advice), "ptrace-flush %s", s->name);
 	check_keeper(d, s);
-	ptrc_doctor_status(d, s->name, s->name, &s->status,
-			   s->attributes.stream_full_policy, s->has_log);
+	ptrc_doctor_status(d, s->name, s->name, &s->status, s->attributes.stream_full_policy,
+			   s->has_log);
 	if (!s->is_target_alive)
-		ptrc_doctor_problem(
-			d, "target", s->name,
-			"if no process that it started is still to be traced, end the "
-			"session: ptrace-shutdown",
-			"process %d, which it traces, has ended", s->target);
+		ptrc_doctor_problem(d, "target", s->name,
+				    "if no process that it started is still to be traced, end the "
+				    "session: ptrace-shutdown",
+				    "process %d, which it traces, has ended", s->target);
 	if (s->counts.pt_lost_events || s->counts.pt_log_lost_events)
 		ptrc_doctor_note(d, "lost", s->name,
 				 "use a larger --stream-min-size or --log-max-size",
 				 "%lu events were lost in the stream, %lu in the log",
 				 s->counts.pt_lost_events, s->counts.pt_log_lost_events);
 	if (s->has_log && s->counts.pt_stream_bytes && !s->counts.pt_log_events)
-		ptrc_doctor_note(
-			d, "flush", s->name, advice,
-			"%s of events are in the stream, and none in the log yet",
-			ptrc_doctor_size(s->counts.pt_stream_bytes, text));
+		ptrc_doctor_note(d, "flush", s->name, advice,
+				 "%s of events are in the stream, and none in the log yet",
+				 ptrc_doctor_size(s->counts.pt_stream_bytes, text));
 	check_log_file(d, s);
 }
 
 /* Writes a command that the user can copy, unless the name contains quotes. */
-static const char *say_remove(char advice[ADVICE_MAX], const char *options,
-			      const char *session, const char *event)
+static const char *say_remove(char advice[ADVICE_MAX], const char *options, const char *session,
+			      const char *event)
 {
-	snprintf(advice, ADVICE_MAX, "ptrace-filter --remove %s%s '%s'", options, session,
-		 event);
+	snprintf(advice, ADVICE_MAX, "ptrace-filter --remove %s%s '%s'", options, session, event);
 	return advice;
 }
 
@@ -122,27 +115,24 @@ static void check_event(struct ptrc_doctor *d, const char *session)
 			       (unsigned long long)type->events);
 	if (type && type->is_filtered)
 		ptrc_doctor_problem(d, "filtered", session,
-				    say_remove(advice, "", session, d->event),
-				    "filters out %s", d->event);
+				    say_remove(advice, "", session, d->event), "filters out %s",
+				    d->event);
 	else if (type && !type->events)
-		ptrc_doctor_note(
-			d, "event", session, NULL,
-			"%s was opened, but has not happened while it was traced",
-			d->event);
+		ptrc_doctor_note(d, "event", session, NULL,
+				 "%s was opened, but has not happened while it was traced",
+				 d->event);
 	else if (!type && glob)
-		ptrc_doctor_problem(d, "filtered", session,
-				    say_remove(advice, "--new ", session, glob),
-				    "will filter out %s when it is opened, because of %s",
-				    d->event, glob);
+		ptrc_doctor_problem(
+			d, "filtered", session, say_remove(advice, "--new ", session, glob),
+			"will filter out %s when it is opened, because of %s", d->event, glob);
 	else if (!type && types.is_all_filtered)
 		ptrc_doctor_problem(d, "filtered", session,
 				    say_remove(advice, "--new ", session, d->event),
 				    "filters out all events that are still to be opened");
 	if (!type)
-		ptrc_doctor_problem(
-			d, "event", session, NULL,
-			"no process in it has opened an event %s%s", d->event,
-			ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+		ptrc_doctor_problem(d, "event", session, NULL,
+				    "no process in it has opened an event %s%s", d->event,
+				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	ptrc_session_types_free(&types);
 }
 
@@ -150,14 +140,12 @@ static void say_error(struct ptrc_doctor *d, const char *name, int error)
 {
 	ptrc_doctor_problem(
 		d, "session", name,
-		error == ECONNREFUSED
-			? "its log, if it had one, is complete; the name is free"
-		: error == ETIMEDOUT ? "see whether it is stopped, kill -CONT it; or "
-				       "kill it: its log will be complete"
-				     : NULL,
+		error == ECONNREFUSED ? "its log, if it had one, is complete; the name is free"
+		: error == ETIMEDOUT  ? "see whether it is stopped, kill -CONT it; or "
+					"kill it: its log will be complete"
+				      : NULL,
 		"%s",
-		error == ECONNREFUSED ? "its controller was killed"
-				      : ptrc_session_explain(error));
+		error == ECONNREFUSED ? "its controller was killed" : ptrc_session_explain(error));
 }
 
 bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)

@@ -100,8 +100,7 @@ static bool find(const struct known *k, const char *text, trace_event_set_t *set
 	bool is_known = false;
 
 	for (size_t i = 0; i < k->count; i++)
-		if (is_glob ? !fnmatch(text, k->names[i], 0)
-			    : !strcmp(text, k->names[i])) {
+		if (is_glob ? !fnmatch(text, k->names[i], 0) : !strcmp(text, k->names[i])) {
 			posix_trace_eventset_add(k->ids[i], set);
 			is_known = true;
 		}
@@ -126,8 +125,7 @@ static bool note_new(struct known *k, const char *text)
 
 /* Looks at all texts before anything is changed, because a name stays registered for good. */
 static int check(struct known *k, const struct ptrc_filter_rules *r, uint32_t flags,
-		 const char *texts, size_t size, trace_event_set_t *set,
-		 uint32_t *culprit)
+		 const char *texts, size_t size, trace_event_set_t *set, uint32_t *culprit)
 {
 	size_t globs = flags & PTRC_SESSION_FILTER_SET ? 0 : r->count;
 	bool is_new = flags & PTRC_SESSION_FILTER_NEW;
@@ -156,8 +154,8 @@ static int check(struct known *k, const struct ptrc_filter_rules *r, uint32_t fl
 
 /* Registers the new names. The filter is changed only afterwards: a program may have taken the
  * last place since check(). */
-static int open_names(trace_id_t trace, const struct known *k, const char *texts,
-		      size_t size, trace_event_set_t *set, uint32_t *culprit)
+static int open_names(trace_id_t trace, const struct known *k, const char *texts, size_t size,
+		      trace_event_set_t *set, uint32_t *culprit)
 {
 	*culprit = 0;
 	for (const char *t = texts; t < texts + size; t += strlen(t) + 1) {
@@ -196,8 +194,8 @@ static void change_globs(struct ptrc_filter_rules *r, uint32_t flags, const char
 /* What posix_trace_set_filter() is to do; 0 if the flags do not name one action. */
 static int operation(uint32_t flags)
 {
-	switch (flags & (PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
-			 PTRC_SESSION_FILTER_REMOVE)) {
+	switch (flags &
+		(PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD | PTRC_SESSION_FILTER_REMOVE)) {
 	case PTRC_SESSION_FILTER_SET:
 		return POSIX_TRACE_SET_EVENTSET;
 	case PTRC_SESSION_FILTER_ADD:
@@ -209,9 +207,8 @@ static int operation(uint32_t flags)
 	}
 }
 
-int ptrc_filter_rules_change(struct ptrc_filter_rules *r, trace_id_t trace,
-			     uint32_t flags, const char *texts, size_t size,
-			     uint32_t *culprit)
+int ptrc_filter_rules_change(struct ptrc_filter_rules *r, trace_id_t trace, uint32_t flags,
+			     const char *texts, size_t size, uint32_t *culprit)
 {
 	trace_event_set_t set;
 	struct known *known;
@@ -246,8 +243,8 @@ int ptrc_filter_rules_change(struct ptrc_filter_rules *r, trace_id_t trace,
 	return 0;
 }
 
-int ptrc_filter_rules_apply(struct ptrc_filter_rules *r, trace_id_t trace,
-			    const char *const *texts, size_t count)
+int ptrc_filter_rules_apply(struct ptrc_filter_rules *r, trace_id_t trace, const char *const *texts,
+			    size_t count)
 {
 	struct ptrc_buffer all = PTRC_BUFFER_INIT;
 	uint32_t culprit;
@@ -257,9 +254,9 @@ int ptrc_filter_rules_apply(struct ptrc_filter_rules *r, trace_id_t trace,
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		ptrc_buffer_bytes(&all, texts[i], strlen(texts[i]) + 1);
-	error = ptrc_filter_rules_change(
-		r, trace, PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_NEW, all.bytes,
-		all.used, &culprit);
+	error = ptrc_filter_rules_change(r, trace,
+					 PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_NEW,
+					 all.bytes, all.used, &culprit);
 	ptrc_buffer_free(&all);
 	return error;
 }
@@ -275,8 +272,7 @@ static bool is_match(const struct ptrc_filter_rules *r, size_t index, const char
 	return false;
 }
 
-static int add_matches(struct ptrc_filter_rules *r, trace_id_t trace,
-		       trace_event_set_t *set)
+static int add_matches(struct ptrc_filter_rules *r, trace_id_t trace, trace_event_set_t *set)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	size_t first = SIZE_MAX;

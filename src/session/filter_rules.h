@@ -51,8 +51,8 @@ int ptrc_filter_rules_change(struct ptrc_filter_rules *, trace_id_t, uint32_t fl
 			     const char *texts, size_t size, uint32_t *culprit);
 
 /* Sets the filter of a new stream from names and globs. Errors as above. */
-int ptrc_filter_rules_apply(struct ptrc_filter_rules *, trace_id_t,
-			    const char *const *texts, size_t count);
+int ptrc_filter_rules_apply(struct ptrc_filter_rules *, trace_id_t, const char *const *texts,
+			    size_t count);
 
 /* Adds to the filter the names that globs match and that programs have opened since the last
  * call. Writes the filter only if that changes it. */

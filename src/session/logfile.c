@@ -23,8 +23,8 @@ int ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
 	}
 	if (l->fd < 0)
 		return errno;
-	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) &&
-	    flock(l->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) && flock(l->fd, LOCK_EX | LOCK_NB) &&
+	    errno == EWOULDBLOCK) {
 		close(l->fd);
 		return EWOULDBLOCK;
 	}
@@ -33,8 +33,7 @@ int ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
 
 const char *ptrc_logfile_explain(int error)
 {
-	return error == EWOULDBLOCK ? "another trace is writing to this file"
-				    : strerror(error);
+	return error == EWOULDBLOCK ? "another trace is writing to this file" : strerror(error);
 }
 
 bool ptrc_logfile_is_gone(int fd, const char *path)

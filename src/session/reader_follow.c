@@ -23,8 +23,7 @@ struct ptrc_reader_input {
 	union {
 		struct ptrc_session_events head;
 		struct ptrc_session_end end;
-		unsigned char bytes[sizeof(struct ptrc_session_events) +
-				    PTRC_SESSION_EVENTS_MAX];
+		unsigned char bytes[sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX];
 	} message;
 	size_t at;
 	size_t end;
@@ -49,17 +48,14 @@ static bool is_waiting(const struct ptrc_reader *r)
 {
 	struct pollfd p = {.fd = r->fd, .events = POLLIN};
 
-	return r->input->at == r->input->end && !r->input->is_ended &&
-	       poll(&p, 1, 0) == 0;
+	return r->input->at == r->input->end && !r->input->is_ended && poll(&p, 1, 0) == 0;
 }
 
-static void set_name(struct ptrc_reader *r, trace_event_id_t id, const char *text,
-		     size_t size)
+static void set_name(struct ptrc_reader *r, trace_event_id_t id, const char *text, size_t size)
 {
 	struct ptrc_reader_name *name;
 
-	if (!id || id >= PTRC_READER_IDS || size > TRACE_EVENT_NAME_MAX ||
-	    memchr(text, '\0', size))
+	if (!id || id >= PTRC_READER_IDS || size > TRACE_EVENT_NAME_MAX || memchr(text, '\0', size))
 		return;
 	/* The name is changed in place: others may hold a pointer to it. */
 	if (!r->names[id])
@@ -80,8 +76,7 @@ static void load_names(struct ptrc_reader *r)
 	if (ptrc_session_types_get(r->path, &types))
 		return;
 	for (size_t i = 0; i < types.count; i++)
-		set_name(r, types.types[i].id, types.types[i].name,
-			 strlen(types.types[i].name));
+		set_name(r, types.types[i].id, types.types[i].name, strlen(types.types[i].name));
 	ptrc_session_types_free(&types);
 }
 
@@ -199,8 +194,8 @@ static bool take_data(struct ptrc_reader *r, const unsigned char *bytes, size_t 
 	return !in->is_partial;
 }
 
-static bool take_event(struct ptrc_reader *r, trace_event_id_t id,
-		       const unsigned char *bytes, size_t size)
+static bool take_event(struct ptrc_reader *r, trace_event_id_t id, const unsigned char *bytes,
+		       size_t size)
 {
 	struct ptrc_session_event event;
 

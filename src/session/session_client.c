@@ -32,8 +32,7 @@ static void terminate(struct ptrc_session_state *s)
 	s->name[sizeof(s->name) - 1] = '\0';
 	s->log[sizeof(s->log) - 1] = '\0';
 	s->attributes.trace_name[sizeof(s->attributes.trace_name) - 1] = '\0';
-	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] =
-		'\0';
+	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] = '\0';
 }
 
 /* Whether the message of n bytes is a reply of this version, with a body of the size
@@ -97,9 +96,7 @@ static int send_question(int fd, const struct ptrc_session_question *q)
 		head.size = (uint32_t)(message.used - sizeof(head));
 		memcpy(message.bytes, &head, sizeof(head));
 		if (send(fd, message.bytes, message.used, MSG_NOSIGNAL) < 0)
-			error = errno == EAGAIN	 ? ETIMEDOUT
-				: errno == EPIPE ? ECONNRESET
-						 : errno;
+			error = errno == EAGAIN ? ETIMEDOUT : errno == EPIPE ? ECONNRESET : errno;
 	}
 	ptrc_buffer_free(&message);
 	return error;
@@ -117,8 +114,7 @@ static int limit_waits(int fd, int ms)
 
 /* Sends the question and receives the replies. The limits of the socket bound the wait
  * for each of them. */
-static int exchange(int fd, const struct ptrc_session_question *q,
-		    struct ptrc_session_reply *reply)
+static int exchange(int fd, const struct ptrc_session_question *q, struct ptrc_session_reply *reply)
 {
 	int error = send_question(fd, q);
 
@@ -166,8 +162,7 @@ int ptrc_session_knock(const char *name)
 }
 
 /* Connects in the same way to a controller of this user, and tells its process ID. */
-static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd,
-		      pid_t *controller)
+static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd, pid_t *controller)
 {
 	int error = reach(name, limit_ms, is_removing, fd);
 
@@ -252,8 +247,8 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 		p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
 		/* A controller that accepts no connection shall not use up the time of
 		 * the others. */
-		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50,
-				       is_removing, &p[i].fd, &controller);
+		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50, is_removing,
+				       &p[i].fd, &controller);
 		if (!errors[i]) {
 			errors[i] = send_question(p[i].fd, &q);
 			if (errors[i])
@@ -290,16 +285,15 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 
 /* ---- event types ---- */
 
-static void add_type(struct ptrc_session_types *t,
-		     const struct ptrc_session_type_record *record, const char *name)
+static void add_type(struct ptrc_session_types *t, const struct ptrc_session_type_record *record,
+		     const char *name)
 {
 	char *copy = ptrc_cli_allocate(record->name_size + (size_t)1);
 
 	memcpy(copy, name, record->name_size);
 	copy[record->name_size] = '\0';
 	if (!record->id) {
-		t->globs = ptrc_cli_reallocate(t->globs,
-					       (t->glob_count + 1) * sizeof(*t->globs));
+		t->globs = ptrc_cli_reallocate(t->globs, (t->glob_count + 1) * sizeof(*t->globs));
 		t->globs[t->glob_count++] = copy;
 		return;
 	}
@@ -328,8 +322,7 @@ static int add_page(struct ptrc_session_types *t, const struct ptrc_session_repl
 		at += sizeof(record);
 		if (record.name_size > TRACE_EVENT_NAME_MAX ||
 		    record.name_size > reply->size - at || t->count > most ||
-		    t->glob_count > most ||
-		    memchr(reply->page + at, '\0', record.name_size))
+		    t->glob_count > most || memchr(reply->page + at, '\0', record.name_size))
 			return EPROTO;
 		add_type(t, &record, (const char *)reply->page + at);
 		at += ptrc_session_padded(record.name_size);

@@ -27,8 +27,7 @@ struct ptrc_session_question {
  *   E2BIG         the texts have more than PTRC_SESSION_TEXTS_MAX bytes
  *   others        of socket() or connect()
  */
-int ptrc_session_ask(const char *name, enum ptrc_session_verb,
-		     struct ptrc_session_reply *reply);
+int ptrc_session_ask(const char *name, enum ptrc_session_verb, struct ptrc_session_reply *reply);
 int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *,
 			   struct ptrc_session_reply *reply);
 

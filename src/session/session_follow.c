@@ -64,8 +64,7 @@ static void let_go(struct ptrc_follow *f, size_t i)
 	while (f->followers[i].pending)
 		drop_pending(&f->followers[i]);
 	f->count--;
-	memmove(f->followers + i, f->followers + i + 1,
-		(f->count - i) * sizeof(f->followers[0]));
+	memmove(f->followers + i, f->followers + i + 1, (f->count - i) * sizeof(f->followers[0]));
 	if (f->count)
 		return;
 	free(f->batch);
@@ -198,8 +197,7 @@ static bool keep(struct ptrc_follower *to, const void *message, size_t size)
  * one message is kept, and with it the rest of the event that it ends with: an event is
  * sent whole or not at all, even if it is larger than a socket.
  */
-static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t size,
-		 bool *is_gone)
+static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t size, bool *is_gone)
 {
 	*is_gone = false;
 	if (f->is_rest && !to->has_begin)
@@ -318,8 +316,7 @@ static void add_name(struct ptrc_follow *f, trace_event_id_t id)
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	unsigned char *at;
 
-	if (id >= IDS || f->is_named[id] ||
-	    posix_trace_eventid_get_name(f->trace, id, name))
+	if (id >= IDS || f->is_named[id] || posix_trace_eventid_get_name(f->trace, id, name))
 		return;
 	at = record(f, PTRC_SESSION_RECORD_NAME, id, strlen(name));
 	if (at) {
@@ -328,8 +325,7 @@ static void add_name(struct ptrc_follow *f, trace_event_id_t id)
 	}
 }
 
-static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info *info,
-		      size_t size)
+static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info *info, size_t size)
 {
 	const struct ptrc_session_event event = {
 		.time_s = info->posix_timestamp.tv_sec,
@@ -343,22 +339,20 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 	};
 	/* The event stays in one message if it fits, and starts in the message with
 	 * its name: a follower that misses a message then misses both. */
-	const size_t name_size = sizeof(struct ptrc_session_record) +
-				 ptrc_session_padded(TRACE_EVENT_NAME_MAX);
+	const size_t name_size =
+		sizeof(struct ptrc_session_record) + ptrc_session_padded(TRACE_EVENT_NAME_MAX);
 	const size_t most = PTRC_SESSION_EVENTS_MAX - name_size -
 			    sizeof(struct ptrc_session_record) - sizeof(event);
 	size_t part = size < most ? size : most;
 	unsigned char *at;
 
-	if (PTRC_SESSION_EVENTS_MAX - f->used <
-	    name_size + sizeof(struct ptrc_session_record) +
-		    ptrc_session_padded(sizeof(event) + part))
+	if (PTRC_SESSION_EVENTS_MAX - f->used < name_size + sizeof(struct ptrc_session_record) +
+							ptrc_session_padded(sizeof(event) + part))
 		send_batch(f);
 	if (!f->count)
 		return;
 	add_name(f, info->posix_event_id);
-	at = record(f, PTRC_SESSION_RECORD_EVENT, info->posix_event_id,
-		    sizeof(event) + part);
+	at = record(f, PTRC_SESSION_RECORD_EVENT, info->posix_event_id, sizeof(event) + part);
 	if (!at)
 		return;
 	memcpy(at, &event, sizeof(event));

@@ -33,8 +33,7 @@ static void explain_refused(struct result *r, enum ptrc_session_verb verb)
 	if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)
 		snprintf(r->reason, sizeof(r->reason), "the session has no log");
 	else if (verb == PTRC_SESSION_FLUSH)
-		snprintf(r->reason, sizeof(r->reason), "writing the log failed: %s",
-			 text);
+		snprintf(r->reason, sizeof(r->reason), "writing the log failed: %s", text);
 	else
 		snprintf(r->reason, sizeof(r->reason), "%s", text);
 }
@@ -48,8 +47,7 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	memset(r, 0, sizeof(*r));
 	r->error = ptrc_session_ask(name, verb, &reply);
 	if (r->error) {
-		snprintf(r->reason, sizeof(r->reason), "%s",
-			 ptrc_session_explain(r->error));
+		snprintf(r->reason, sizeof(r->reason), "%s", ptrc_session_explain(r->error));
 		return;
 	}
 	r->error = reply.error;
@@ -64,8 +62,7 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 		if (reply.error)
 			r->losses.write_error = reply.error;
 		if (has_count)
-			ptrc_losses_count_unwritten(&r->losses, reply.state.event_count,
-						    in_log);
+			ptrc_losses_count_unwritten(&r->losses, reply.state.event_count, in_log);
 	} else if (r->error) {
 		explain_refused(r, verb);
 	}
@@ -128,9 +125,8 @@ int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *cli,
 
 		ask(names[i], verb, &r);
 		/* --all means the sessions that still exist. */
-		if (is_all &&
-		    (r.error == ENOENT || r.error == ECONNREFUSED ||
-		     (r.error == ECONNRESET && ptrc_session_knock(names[i]) == ENOENT)))
+		if (is_all && (r.error == ENOENT || r.error == ECONNREFUSED ||
+			       (r.error == ECONNRESET && ptrc_session_knock(names[i]) == ENOENT)))
 			continue;
 		if (r.error) {
 			ptrc_cli_message(names[i], "%s", r.reason);

@@ -16,7 +16,6 @@ enum {
 };
 
 /* Returns the exit status. */
-int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *,
-		      enum ptrc_session_verb);
+int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *, enum ptrc_session_verb);
 
 #endif

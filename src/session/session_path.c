@@ -56,20 +56,18 @@ void ptrc_session_say_directory(int error)
 
 	ptrc_session_directory(false, path);
 	ptrc_cli_message(path, "%s",
-			 error == EPERM
-				 ? "not safe to use: it has to be a directory of yours "
-				   "that is closed to others (mode 700)"
-				 : strerror(error));
+			 error == EPERM ? "not safe to use: it has to be a directory of yours "
+					  "that is closed to others (mode 700)"
+					: strerror(error));
 }
 
-static void set_address(struct sockaddr_un *address, const char *directory,
-			const char *mark, const char *name)
+static void set_address(struct sockaddr_un *address, const char *directory, const char *mark,
+			const char *name)
 {
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
 	/* The directory's path has 31 bytes at most, and the name was checked. */
-	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295/c.") +
-				       PTRC_SESSION_NAME_MAX <=
+	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295/c.") + PTRC_SESSION_NAME_MAX <=
 			       sizeof(address->sun_path),
 		       "every session's name makes an address");
 	if ((size_t)snprintf(address->sun_path, sizeof(address->sun_path), "%.40s/c.%s%s",
@@ -77,14 +75,12 @@ static void set_address(struct sockaddr_un *address, const char *directory,
 		address->sun_path[0] = '\0';
 }
 
-void ptrc_session_address(const char *directory, const char *name,
-			  struct sockaddr_un *address)
+void ptrc_session_address(const char *directory, const char *name, struct sockaddr_un *address)
 {
 	set_address(address, directory, "", name);
 }
 
-void ptrc_session_address_unnamed(const char *directory, pid_t pid,
-				  struct sockaddr_un *address)
+void ptrc_session_address_unnamed(const char *directory, pid_t pid, struct sockaddr_un *address)
 {
 	char number[24];
 

@@ -124,8 +124,7 @@ static void gather(struct controller *c, struct ptrc_session_state *s)
 	s->controller = getpid();
 	s->target = c->plan->target;
 	s->has_log = c->plan->log_fd >= 0;
-	s->is_log_gone =
-		s->has_log && ptrc_logfile_is_gone(c->plan->log_fd, c->plan->log_path);
+	s->is_log_gone = s->has_log && ptrc_logfile_is_gone(c->plan->log_fd, c->plan->log_path);
 	s->is_target_alive = c->target_fd >= 0;
 	s->is_until_exit = c->plan->is_until_exit;
 	memcpy(s->name, c->name, sizeof(s->name));
@@ -143,8 +142,7 @@ static void gather(struct controller *c, struct ptrc_session_state *s)
 	s->running_ns = (uint64_t)c->ran_ns;
 	if (c->is_running)
 		s->running_ns += (uint64_t)(ptrc_now_ns() - c->running_since_ns);
-	c->is_stream_overrun |=
-		s->status.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
+	c->is_stream_overrun |= s->status.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
 	c->is_log_overrun |= s->status.posix_log_overrun_status == POSIX_TRACE_OVERRUN;
 	if (!c->flush_error)
 		c->flush_error = s->status.posix_stream_flush_error;
@@ -266,14 +264,12 @@ static int answer_shutdown(struct controller *c)
 static int answer_filter(struct controller *c)
 {
 	return ptrc_filter_rules_change(&c->filter, c->trace, c->request.head.flags,
-					c->request.texts, c->request.head.size,
-					&c->reply.text);
+					c->request.texts, c->request.head.size, &c->reply.text);
 }
 
 static int answer_types(struct controller *c)
 {
-	return ptrc_session_types_page(c->trace, &c->filter, c->request.head.from,
-				       &c->reply);
+	return ptrc_session_types_page(c->trace, &c->filter, c->request.head.from, &c->reply);
 }
 
 static int answer_follow(struct controller *c)
@@ -302,8 +298,8 @@ static const struct {
 /* Returns the verb of a whole request of this version; 0 for any other request. */
 static unsigned int verb_of(const struct ptrc_session_request *r, size_t n)
 {
-	if (n < sizeof(*r) || r->version != PTRC_SESSION_VERSION ||
-	    r->size != n - sizeof(*r) || r->verb >= PTRC_SESSION_VERBS)
+	if (n < sizeof(*r) || r->version != PTRC_SESSION_VERSION || r->size != n - sizeof(*r) ||
+	    r->verb >= PTRC_SESSION_VERBS)
 		return 0;
 	return r->verb;
 }
@@ -312,8 +308,7 @@ static void send_reply(struct controller *c, enum ptrc_session_kind kind)
 {
 	c->reply.kind = (uint16_t)kind;
 	/* A client that is gone, or does not read, goes without. */
-	send(c->client_fd, &c->reply,
-	     offsetof(struct ptrc_session_reply, state) + c->reply.size,
+	send(c->client_fd, &c->reply, offsetof(struct ptrc_session_reply, state) + c->reply.size,
 	     MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -325,8 +320,7 @@ static bool serve(struct controller *c, int fd)
 
 	/* Requests of all versions begin with these fields. */
 	if (n < (ssize_t)offsetof(struct ptrc_session_request, flags) ||
-	    n > (ssize_t)sizeof(c->request) ||
-	    c->request.head.magic != PTRC_SESSION_MAGIC)
+	    n > (ssize_t)sizeof(c->request) || c->request.head.magic != PTRC_SESSION_MAGIC)
 		return false;
 	verb = verb_of(&c->request.head, (size_t)n);
 	/* The stream is gone by then; a second SHUTDOWN gets the same reply as the first. */
@@ -394,8 +388,7 @@ static void accept_client(struct controller *c)
 static void forget_client(struct controller *c, size_t i)
 {
 	c->client_count--;
-	memmove(c->clients + i, c->clients + i + 1,
-		(c->client_count - i) * sizeof(c->clients[0]));
+	memmove(c->clients + i, c->clients + i + 1, (c->client_count - i) * sizeof(c->clients[0]));
 }
 
 static void target_ended(struct controller *c)
@@ -489,8 +482,7 @@ static void __attribute__((noreturn)) run(struct controller *c)
 		else
 			c->listen_pause_ns = 0;
 		followers = ptrc_follow_poll(&c->follow, p + POLL_CLIENTS + count);
-		if (poll(p, POLL_CLIENTS + count + followers,
-			 is_more ? 0 : next_look(c)) < 0)
+		if (poll(p, POLL_CLIENTS + count + followers, is_more ? 0 : next_look(c)) < 0)
 			continue;
 		ptrc_follow_serve(&c->follow, p + POLL_CLIENTS + count, followers);
 		ptrc_filter_rules_refresh(&c->filter, c->trace);
@@ -590,14 +582,12 @@ static int make_stream(struct controller *c, int32_t *stage)
 	if (!posix_trace_attr_getname(&attr, trace_name) && !*trace_name)
 		posix_trace_attr_setname(&attr, c->name);
 	if (plan->log_fd >= 0)
-		error = posix_trace_create_withlog(plan->target, &attr, plan->log_fd,
-						   &c->trace);
+		error = posix_trace_create_withlog(plan->target, &attr, plan->log_fd, &c->trace);
 	else
 		error = posix_trace_create(plan->target, &attr, &c->trace);
 	if (error)
 		return error;
-	error = ptrc_filter_rules_apply(&c->filter, c->trace, plan->filter,
-					plan->filter_count);
+	error = ptrc_filter_rules_apply(&c->filter, c->trace, plan->filter, plan->filter_count);
 	if (error)
 		*stage = PTRC_SESSION_STAGE_FILTER;
 	else if (plan->is_started)
@@ -651,8 +641,7 @@ static int close_inherited(int outcome_fd, int log_fd)
 	else if (low > 3)
 		syscall(SYS_close_range, 3, (unsigned int)low - 1, 0);
 	if (high - low > 1)
-		syscall(SYS_close_range, (unsigned int)low + 1, (unsigned int)high - 1,
-			0);
+		syscall(SYS_close_range, (unsigned int)low + 1, (unsigned int)high - 1, 0);
 	syscall(SYS_close_range, (unsigned int)high + 1, ~0U, 0);
 	return 0;
 }
@@ -700,8 +689,7 @@ controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
 	run(&c);
 }
 
-void ptrc_session_create(const struct ptrc_session_plan *plan,
-			 struct ptrc_session_outcome *outcome)
+void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_session_outcome *outcome)
 {
 	int ends[2];
 	ssize_t n;

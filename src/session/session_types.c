@@ -11,8 +11,8 @@ enum {
 };
 
 /* Returns false if the page is full. */
-static bool put(struct ptrc_session_reply *reply,
-		const struct ptrc_session_type_record *record, const char *name)
+static bool put(struct ptrc_session_reply *reply, const struct ptrc_session_type_record *record,
+		const char *name)
 {
 	size_t size = ptrc_session_padded(sizeof(*record) + record->name_size);
 
@@ -34,8 +34,8 @@ static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
 
 /* Puts event types as long as there is room; returns the position in the list of the first
  * without, or 0. */
-static uint32_t put_types(trace_id_t trace, const trace_event_set_t *filter,
-			  uint32_t from, struct ptrc_session_reply *reply)
+static uint32_t put_types(trace_id_t trace, const trace_event_set_t *filter, uint32_t from,
+			  struct ptrc_session_reply *reply)
 {
 	static struct posixtrace_type_count counts[IDS];
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -48,11 +48,9 @@ static uint32_t put_types(trace_id_t trace, const trace_event_set_t *filter,
 	for (uint32_t at = 0;; at++) {
 		struct ptrc_session_type_record record = {0};
 
-		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) ||
-		    unavailable)
+		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) || unavailable)
 			return 0;
-		if (at < from || id >= IDS ||
-		    posix_trace_eventid_get_name(trace, id, name))
+		if (at < from || id >= IDS || posix_trace_eventid_get_name(trace, id, name))
 			continue;
 		record.id = id;
 		record.name_size = (uint16_t)strlen(name);
@@ -84,8 +82,8 @@ static size_t put_globs(const struct ptrc_filter_rules *rules, size_t from,
 	return i;
 }
 
-int ptrc_session_types_page(trace_id_t trace, const struct ptrc_filter_rules *rules,
-			    uint32_t from, struct ptrc_session_reply *reply)
+int ptrc_session_types_page(trace_id_t trace, const struct ptrc_filter_rules *rules, uint32_t from,
+			    struct ptrc_session_reply *reply)
 {
 	trace_event_set_t filter;
 	uint32_t at;

@@ -40,8 +40,8 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 	return 0;
 }
 
-static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r,
-		       trace_event_id_t id, const struct ptrc_event_type *counts)
+static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_event_id_t id,
+		       const struct ptrc_event_type *counts)
 {
 	const struct ptrc_reader_name *name = r->names[id];
 	struct ptrc_event_type *type;
@@ -62,8 +62,7 @@ static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r,
 	t->event_bytes += type->bytes;
 }
 
-void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r,
-			       bool is_counting)
+void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r, bool is_counting)
 {
 	struct ptrc_event_type *counts;
 
@@ -77,8 +76,7 @@ void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r
 
 		type->count++;
 		type->bytes += r->size;
-		type->truncated +=
-			r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
+		type->truncated += r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
 		if (r->read_count == 1)
 			t->first = r->event.posix_timestamp;
 		t->last = r->event.posix_timestamp;
@@ -98,15 +96,14 @@ void ptrc_event_types_free(struct ptrc_event_types *t)
 
 void ptrc_event_types_put_head(struct ptrc_buffer *b)
 {
-	ptrc_buffer_format(b, "%6s %12s %12s %12s  %s\n", "id", "events", "bytes",
-			   "truncated", "event type");
+	ptrc_buffer_format(b, "%6s %12s %12s %12s  %s\n", "id", "events", "bytes", "truncated",
+			   "event type");
 }
 
 void ptrc_event_type_put_text(struct ptrc_buffer *b, const struct ptrc_event_type *type)
 {
 	ptrc_buffer_format(b, "%6u %12llu %12llu %12llu  ", type->id,
-			   (unsigned long long)type->count,
-			   (unsigned long long)type->bytes,
+			   (unsigned long long)type->count, (unsigned long long)type->bytes,
 			   (unsigned long long)type->truncated);
 	ptrc_text_put(b, type->name, type->name_size);
 	ptrc_buffer_char(b, '\n');

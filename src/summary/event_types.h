@@ -48,8 +48,7 @@ int ptrc_event_types_from_session(struct ptrc_event_types *, const char *name);
 
 /* Takes the types of a log; counts their events, which reads it to its end, only on
  * request. */
-void ptrc_event_types_from_log(struct ptrc_event_types *, struct ptrc_reader *,
-			       bool is_counting);
+void ptrc_event_types_from_log(struct ptrc_event_types *, struct ptrc_reader *, bool is_counting);
 
 void ptrc_event_types_free(struct ptrc_event_types *);
 

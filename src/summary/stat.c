@@ -59,34 +59,29 @@ static const struct field session_fields[] = {
 
 static const struct field attribute_fields[] = {
 	{"trace_name", "trace name", TEXT, AT(attributes.trace_name), ANY},
-	{"generation_version", "generation version", TEXT,
-	 AT(attributes.generation_version), ANY},
+	{"generation_version", "generation version", TEXT, AT(attributes.generation_version), ANY},
 	{"creation_time", "creation time", TIME, AT(attributes.creation_s), ANY},
-	{"clock_resolution_ns", "clock resolution (ns)", I64,
-	 AT(attributes.clock_resolution_ns), ANY},
+	{"clock_resolution_ns", "clock resolution (ns)", I64, AT(attributes.clock_resolution_ns),
+	 ANY},
 	{"stream_min_size", "stream min size", U64, AT(attributes.stream_min_size), ANY},
 	{"stream_full_policy", "stream full policy", STREAM_FULL_POLICY,
 	 AT(attributes.stream_full_policy), ANY},
 	{"max_data_size", "max data size", U64, AT(attributes.max_data_size), ANY},
 	{"inheritance", "inheritance", INHERITANCE, AT(attributes.inheritance), ANY},
-	{"log_max_size", "log max size", U64, AT(attributes.log_max_size),
+	{"log_max_size", "log max size", U64, AT(attributes.log_max_size), ANY | WITH_LOG},
+	{"log_full_policy", "log full policy", LOG_FULL_POLICY, AT(attributes.log_full_policy),
 	 ANY | WITH_LOG},
-	{"log_full_policy", "log full policy", LOG_FULL_POLICY,
-	 AT(attributes.log_full_policy), ANY | WITH_LOG},
 	{0},
 };
 
 static const struct field status_fields[] = {
 	{"stream", "status", STREAM_STATUS, AT(status.posix_stream_status), ANY},
 	{"stream_full", "stream full", FLAG, AT(status.posix_stream_full_status), ANY},
-	{"stream_overrun", "stream overrun", FLAG, AT(status.posix_stream_overrun_status),
-	 ANY},
-	{"flushing", "flushing", FLAG, AT(status.posix_stream_flush_status),
-	 ANY | WITH_LOG},
+	{"stream_overrun", "stream overrun", FLAG, AT(status.posix_stream_overrun_status), ANY},
+	{"flushing", "flushing", FLAG, AT(status.posix_stream_flush_status), ANY | WITH_LOG},
 	{"flush_error", "flush error", ERROR_NUMBER, AT(status.posix_stream_flush_error),
 	 ANY | WITH_LOG},
-	{"log_overrun", "log overrun", FLAG, AT(status.posix_log_overrun_status),
-	 ANY | WITH_LOG},
+	{"log_overrun", "log overrun", FLAG, AT(status.posix_log_overrun_status), ANY | WITH_LOG},
 	{"log_full", "log full", FLAG, AT(status.posix_log_full_status), ANY | WITH_LOG},
 	{0},
 };
@@ -95,8 +90,7 @@ static const struct field count_fields[] = {
 	{"lost_events", "events lost (stream)", U64, AT(counts.pt_lost_events), ANY},
 	{"log_lost_events", "events lost (log)", U64, AT(counts.pt_log_lost_events),
 	 ANY | WITH_LOG},
-	{"log_events", "events in the log", U64, AT(counts.pt_log_events),
-	 ANY | WITH_LOG},
+	{"log_events", "events in the log", U64, AT(counts.pt_log_events), ANY | WITH_LOG},
 	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), ANY | WITH_LOG},
 	{"stream_bytes", "bytes in the stream", U64, AT(counts.pt_stream_bytes), SESSION},
 	{"processes", "processes", U64, AT(counts.pt_processes), SESSION},
@@ -159,8 +153,8 @@ static int64_t span_ns(const struct ptrc_stat *s)
 
 	if (s->is_session)
 		return s->running_ns < INT64_MAX ? (int64_t)s->running_ns : 0;
-	ns = (s->types.last.tv_sec - s->types.first.tv_sec) * 1000000000 +
-	     s->types.last.tv_nsec - s->types.first.tv_nsec;
+	ns = (s->types.last.tv_sec - s->types.first.tv_sec) * 1000000000 + s->types.last.tv_nsec -
+	     s->types.first.tv_nsec;
 	/* The clock may have been set back in between. */
 	return ns < 0 ? 0 : ns;
 }
@@ -228,8 +222,7 @@ static void put_label(struct ptrc_buffer *b, const char *label)
 	ptrc_buffer_blanks(b, COLUMN - (long)strlen(label));
 }
 
-static void put_field_text(struct ptrc_buffer *b, const struct field *f,
-			   const struct ptrc_stat *s)
+static void put_field_text(struct ptrc_buffer *b, const struct field *f, const struct ptrc_stat *s)
 {
 	struct ptrc_time_format time = {0};
 	struct timespec t;
@@ -265,8 +258,7 @@ static void put_field_text(struct ptrc_buffer *b, const struct field *f,
 	ptrc_buffer_char(b, '\n');
 }
 
-static void put_rate_text(struct ptrc_buffer *b, const char *label, uint64_t count,
-			  int64_t ns)
+static void put_rate_text(struct ptrc_buffer *b, const char *label, uint64_t count, int64_t ns)
 {
 	uint64_t rate = per_second(count, ns);
 
@@ -306,8 +298,7 @@ static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 /* Whether the type is listed: system events that never happened are left out. */
 static bool is_shown(const struct ptrc_event_type *type)
 {
-	return type->count ||
-	       (type->is_known && type->id > POSIX_TRACE_UNNAMED_USEREVENT);
+	return type->count || (type->is_known && type->id > POSIX_TRACE_UNNAMED_USEREVENT);
 }
 
 static void put_types_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
@@ -347,8 +338,7 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 	put_types_text(b, s);
 }
 
-static void put_field_json(struct ptrc_json *j, const struct field *f,
-			   const struct ptrc_stat *s)
+static void put_field_json(struct ptrc_json *j, const struct field *f, const struct ptrc_stat *s)
 {
 	struct timespec t;
 
@@ -377,8 +367,7 @@ static void put_field_json(struct ptrc_json *j, const struct field *f,
 	}
 }
 
-static void put_rate_json(struct ptrc_json *j, const char *key, uint64_t count,
-			  int64_t ns)
+static void put_rate_json(struct ptrc_json *j, const char *key, uint64_t count, int64_t ns)
 {
 	uint64_t rate = per_second(count, ns);
 

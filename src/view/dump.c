@@ -116,8 +116,7 @@ bool ptrc_dump_logs(struct ptrc_dump *d)
 	while (count && d->shown_count < d->first_count) {
 		struct ptrc_source *s = heap[0];
 
-		if (!d->select.around ||
-		    ptrc_select_is_in_window(&d->select, ptrc_source_ns(s)))
+		if (!d->select.around || ptrc_select_is_in_window(&d->select, ptrc_source_ns(s)))
 			ptrc_dump_event(d, s);
 		if (advance(d, s))
 			heap_sift_down(heap, count, 0);

@@ -31,8 +31,7 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 	if (d->format.format == PTRC_FORMAT_TEXT) {
 		ptrc_buffer_u64(&d->out, d->shown_count);
 		ptrc_buffer_text(&d->out, d->shown_count == 1 ? " event" : " events");
-		ptrc_buffer_text(&d->out,
-				 is_complete ? ", complete\n" : ", data incomplete\n");
+		ptrc_buffer_text(&d->out, is_complete ? ", complete\n" : ", data incomplete\n");
 		return;
 	}
 	ptrc_json_open(&j, NULL, '{');
@@ -45,8 +44,7 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 		const struct ptrc_reader *r = &d->sources[i].reader;
 
 		ptrc_json_open(&j, NULL, '{');
-		ptrc_json_bytes(&j, d->session ? "session" : "log", r->path,
-				strlen(r->path));
+		ptrc_json_bytes(&j, d->session ? "session" : "log", r->path, strlen(r->path));
 		ptrc_json_u64(&j, "read", r->read_count);
 		ptrc_losses_json(&d->sources[i].losses, &j);
 		ptrc_json_close(&j, '}');
@@ -67,8 +65,7 @@ static void check_pattern(const struct ptrc_dump *d, const char *pattern)
 
 	for (size_t i = 0; i < d->source_count; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *name =
-				d->sources[i].reader.names[id];
+			const struct ptrc_reader_name *name = d->sources[i].reader.names[id];
 
 			if (name && !fnmatch(pattern, name->text, 0))
 				return;

@@ -25,8 +25,7 @@ static void on_signal(int number)
 void ptrc_dump_catch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_signal,
-				   .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
 		struct sigaction old;
@@ -106,8 +105,7 @@ bool ptrc_dump_live(struct ptrc_dump *d)
 	bool is_first = true;
 
 	/* An --until relative to the begin is known when the first event comes. */
-	d->select.span.last =
-		d->until.base == PTRC_WHEN_ABSOLUTE ? d->until.ns : INT64_MAX;
+	d->select.span.last = d->until.base == PTRC_WHEN_ABSOLUTE ? d->until.ns : INT64_MAX;
 	while (d->shown_count < d->first_count && read_live(d, r)) {
 		int64_t ns = ptrc_source_ns(s);
 
@@ -116,8 +114,8 @@ bool ptrc_dump_live(struct ptrc_dump *d)
 		is_first = false;
 		if (ns > d->select.span.last)
 			break;
-		if (d->select.around && ptrc_select_is_around(&d->select, &s->types, r,
-							      r->event.posix_event_id)) {
+		if (d->select.around &&
+		    ptrc_select_is_around(&d->select, &s->types, r, r->event.posix_event_id)) {
 			ptrc_dump_lines(d, &held, ptrc_when_add(ns, -d->before_ns));
 			shown_until_ns = ptrc_when_add(ns, d->after_ns);
 		}

@@ -39,10 +39,9 @@ static bool scan(struct ptrc_dump *d, struct ptrc_source *s, bool is_first_enoug
 			trace->last = ns;
 		if (is_first_enough)
 			break;
-		if (d->select.around && ptrc_select_is_around(&d->select, &s->types, r,
-							      r->event.posix_event_id))
-			ptrc_select_add_window(&d->select,
-					       ptrc_when_add(ns, -d->before_ns),
+		if (d->select.around &&
+		    ptrc_select_is_around(&d->select, &s->types, r, r->event.posix_event_id))
+			ptrc_select_add_window(&d->select, ptrc_when_add(ns, -d->before_ns),
 					       ptrc_when_add(ns, d->after_ns));
 	}
 	error = ptrc_reader_rewind(r);

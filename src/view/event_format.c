@@ -44,8 +44,7 @@ static const char *number_of(const struct ptrc_reader *r, int *number)
 {
 	trace_event_id_t id = r->event.posix_event_id;
 
-	if (r->size != sizeof(*number) ||
-	    (id != POSIX_TRACE_STOP && id != POSIX_TRACE_ERROR))
+	if (r->size != sizeof(*number) || (id != POSIX_TRACE_STOP && id != POSIX_TRACE_ERROR))
 		return NULL;
 	memcpy(number, r->data, sizeof(*number));
 	return id == POSIX_TRACE_STOP ? "reason" : "error";
@@ -66,8 +65,7 @@ static bool has_json_name(const struct ptrc_reader_name *name)
 
 /* Puts the names of the types in the set; then, if some of them have no such name, their
  * numbers as key_ids. */
-static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r,
-			 const struct set_rule *rule)
+static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struct set_rule *rule)
 {
 	trace_event_set_t set;
 	bool has_unknown = false;
@@ -97,8 +95,7 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r,
 }
 
 /* Puts names separated by commas; consecutive types without a name as #first-#last. */
-static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r,
-			 const struct set_rule *rule)
+static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const struct set_rule *rule)
 {
 	trace_event_set_t set;
 	const char *separator = "";
@@ -171,8 +168,7 @@ static void put_data_json(struct ptrc_json *j, struct ptrc_view *view)
 		put_decoded_json(j, view);
 		return;
 	}
-	if (__builtin_expect(r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT,
-			     0) &&
+	if (__builtin_expect(r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT, 0) &&
 	    put_system_json(j, r))
 		return;
 	if (ptrc_text_is_clean(r->data, &size)) {
@@ -252,28 +248,25 @@ static int columns_of(const char *text, size_t size)
 	return columns;
 }
 
-static void paint(struct ptrc_buffer *b, const struct ptrc_event_format *f,
-		  const char *colour)
+static void paint(struct ptrc_buffer *b, const struct ptrc_event_format *f, const char *colour)
 {
 	if (f->is_coloured)
 		ptrc_buffer_text(b, colour);
 }
 
 static void make_label(struct ptrc_event_labels *labels, size_t place,
-		       const struct ptrc_event_format *f,
-		       const struct ptrc_reader_name *name, trace_event_id_t id)
+		       const struct ptrc_event_format *f, const struct ptrc_reader_name *name,
+		       trace_event_id_t id)
 {
 	struct ptrc_buffer *label = &labels->name[place];
 	struct ptrc_json j = {label, false};
 	size_t begin;
 
 	if (f->format == PTRC_FORMAT_TEXT) {
-		paint(label, f,
-		      id < POSIX_TRACE_UNNAMED_USEREVENT ? SYSTEM_EVENT : USER_EVENT);
+		paint(label, f, id < POSIX_TRACE_UNNAMED_USEREVENT ? SYSTEM_EVENT : USER_EVENT);
 		begin = label->used;
 		ptrc_text_put(label, name->text, name->size);
-		labels->name_width[place] =
-			columns_of(label->bytes + begin, label->used - begin);
+		labels->name_width[place] = columns_of(label->bytes + begin, label->used - begin);
 		paint(label, f, PLAIN);
 		return;
 	}
@@ -550,16 +543,14 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	return columns_of(b->bytes + begin, b->used - begin);
 }
 
-static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
-			    size_t place, struct ptrc_event_labels *labels,
-			    struct ptrc_view *view)
+static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t place,
+			    struct ptrc_event_labels *labels, struct ptrc_view *view)
 {
 	for (size_t i = 0; i < f->field_count; i++) {
 		const struct ptrc_field *field = &f->fields[i];
 		bool is_number = ptrc_field_is_number(field);
 		bool is_last = i + 1 == f->field_count;
-		int *width = field->id == PTRC_FIELD_EVENT ? &f->name_width
-							   : &f->field_widths[i];
+		int *width = field->id == PTRC_FIELD_EVENT ? &f->name_width : &f->field_widths[i];
 		size_t begin = b->used;
 		int used = put_field_text(b, f, labels, place, field, view);
 
@@ -595,22 +586,21 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 
 		while (used && list[used - 1] == ' ')
 			used--;
-		snprintf(name, sizeof(name), "%.*s", used < sizeof(name) ? (int)used : 99,
-			 list);
+		snprintf(name, sizeof(name), "%.*s", used < sizeof(name) ? (int)used : 99, list);
 		if (!ptrc_field_find(name, layouts, &field, why))
 			return false;
 		for (size_t i = 0; i < f->field_count; i++)
 			if (is_same_field(&f->fields[i], &field))
 				return ptrc_cli_because(why, "'%s' is given twice", name);
-		f->fields = ptrc_cli_reallocate(f->fields, (f->field_count + 1) *
-								   sizeof(*f->fields));
+		f->fields =
+			ptrc_cli_reallocate(f->fields, (f->field_count + 1) * sizeof(*f->fields));
 		f->fields[f->field_count++] = field;
 		if (!list[n])
 			break;
 		list += n + 1;
 	}
-	f->field_widths = ptrc_cli_reallocate(f->field_widths,
-					      f->field_count * sizeof(*f->field_widths));
+	f->field_widths =
+		ptrc_cli_reallocate(f->field_widths, f->field_count * sizeof(*f->field_widths));
 	memset(f->field_widths, 0, f->field_count * sizeof(*f->field_widths));
 	return true;
 }

@@ -54,12 +54,12 @@ struct ptrc_event_labels {
 
 /* Adds the fields of a list with commas; see view.h. Returns false with the reason if one
  * does not exist or is there twice. */
-bool ptrc_event_fields(struct ptrc_event_format *, const char *list,
-		       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
+bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struct ptrc_layouts *,
+		       struct ptrc_cli_reason *why);
 
 /* Appends the event that the reader of the view has read, with a line feed. */
-void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *,
-		    struct ptrc_event_labels *, struct ptrc_view *);
+void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_event_labels *,
+		    struct ptrc_view *);
 
 void ptrc_event_format_free(struct ptrc_event_format *);
 void ptrc_event_labels_free(struct ptrc_event_labels *);

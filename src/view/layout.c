@@ -40,13 +40,11 @@ static const struct type {
 	/* 0 if the layout or the data gives the size. */
 	unsigned char size;
 } types[] = {
-	{"u8", UNSIGNED, 1},  {"u16", UNSIGNED, 2}, {"u32", UNSIGNED, 4},
-	{"u64", UNSIGNED, 8}, {"i8", SIGNED, 1},    {"i16", SIGNED, 2},
-	{"i32", SIGNED, 4},   {"i64", SIGNED, 8},   {"x8", HEX, 1},
-	{"x16", HEX, 2},      {"x32", HEX, 4},	    {"x64", HEX, 8},
-	{"f32", FLOAT, 4},    {"f64", FLOAT, 8},    {"bool", BOOL, 1},
-	{"char", CHARS, 0},   {"str", STRING, 0},   {"bytes", BYTES, 0},
-	{"pad", PADDING, 0},
+	{"u8", UNSIGNED, 1}, {"u16", UNSIGNED, 2}, {"u32", UNSIGNED, 4}, {"u64", UNSIGNED, 8},
+	{"i8", SIGNED, 1},   {"i16", SIGNED, 2},   {"i32", SIGNED, 4},	 {"i64", SIGNED, 8},
+	{"x8", HEX, 1},	     {"x16", HEX, 2},	   {"x32", HEX, 4},	 {"x64", HEX, 8},
+	{"f32", FLOAT, 4},   {"f64", FLOAT, 8},	   {"bool", BOOL, 1},	 {"char", CHARS, 0},
+	{"str", STRING, 0},  {"bytes", BYTES, 0},  {"pad", PADDING, 0},
 };
 
 enum { TYPE_COUNT = sizeof(types) / sizeof(*types) };
@@ -96,8 +94,7 @@ static bool take_word(struct parser *p, char word[NAME_MAX_BYTES + 1])
 	while (is_word(p->at[n]))
 		n++;
 	if (n > NAME_MAX_BYTES)
-		return ptrc_cli_because(p->why, "'%.20s...' is too long for a word",
-					p->at);
+		return ptrc_cli_because(p->why, "'%.20s...' is too long for a word", p->at);
 	memcpy(word, p->at, n);
 	word[n] = '\0';
 	p->at += n;
@@ -118,8 +115,7 @@ static bool say_no_type(struct parser *p, const char *word)
 	char proposal[80];
 
 	if (!*word && *p->at)
-		return ptrc_cli_because(p->why, "a type is missing before '%.20s'",
-					p->at);
+		return ptrc_cli_because(p->why, "a type is missing before '%.20s'", p->at);
 	if (!*word)
 		return ptrc_cli_because(p->why, "a type is missing at the end");
 	for (size_t i = 0; i < TYPE_COUNT; i++)
@@ -145,8 +141,7 @@ static bool take_count(struct parser *p, const struct type *type, size_t *count)
 		n = 10 * n + (size_t)(*p->at - '0');
 	skip_blanks(p);
 	if (!n || n > COUNT_MAX || *p->at != ']')
-		return ptrc_cli_because(p->why,
-					"'%s[' needs a number from 1 to %d and ']'",
+		return ptrc_cli_because(p->why, "'%s[' needs a number from 1 to %d and ']'",
 					type->name, (int)COUNT_MAX);
 	p->at++;
 	*count = n;
@@ -173,25 +168,22 @@ static bool take_name(struct parser *p, const struct type *type, struct field *f
 		return *name ? ptrc_cli_because(p->why, "'pad' takes no name") : true;
 	if (!*name || (*name >= '0' && *name <= '9'))
 		return ptrc_cli_because(
-			p->why, "'%s' needs a name behind it: letters, digits and _",
-			type->name);
+			p->why, "'%s' needs a name behind it: letters, digits and _", type->name);
 	for (size_t i = 0; i < p->layout->count; i++) {
 		const char *other = p->layout->fields[i].text;
 
-		if (other && (!strcmp(name, other) || is_hex_of(name, other) ||
-			      is_hex_of(other, name)))
+		if (other &&
+		    (!strcmp(name, other) || is_hex_of(name, other) || is_hex_of(other, name)))
 			return ptrc_cli_because(
 				p->why,
-				strcmp(name, other)
-					? "'%s' and '%s': the one with _hex is where "
-					  "bytes of the other go"
-					: "'%s' and '%s' have the same name",
+				strcmp(name, other) ? "'%s' and '%s': the one with _hex is where "
+						      "bytes of the other go"
+						    : "'%s' and '%s' have the same name",
 				other, name);
 	}
 	f->name = ptrc_layouts_name(l, name);
 	if (f->name < 0) {
-		l->names = ptrc_cli_reallocate(l->names,
-					       (l->name_count + 1) * sizeof(*l->names));
+		l->names = ptrc_cli_reallocate(l->names, (l->name_count + 1) * sizeof(*l->names));
 		l->names[l->name_count] = ptrc_cli_allocate(strlen(name) + 1);
 		strcpy(l->names[l->name_count], name);
 		f->name = (int)l->name_count++;
@@ -213,8 +205,7 @@ static bool take_field(struct parser *p)
 	if (!type)
 		return say_no_type(p, word);
 	if (l->count == FIELDS_MAX)
-		return ptrc_cli_because(p->why, "has more than %d fields",
-					(int)FIELDS_MAX);
+		return ptrc_cli_because(p->why, "has more than %d fields", (int)FIELDS_MAX);
 	if (l->count && l->fields[l->count - 1].type->kind == BYTES &&
 	    !l->fields[l->count - 1].size)
 		return ptrc_cli_because(p->why, "nothing can follow 'bytes' without [N]");
@@ -250,8 +241,7 @@ static bool take_fields(struct parser *p)
 		if (!*p->at)
 			break;
 		if (*p->at != ',')
-			return ptrc_cli_because(
-				p->why, "a comma is missing before '%.20s'", p->at);
+			return ptrc_cli_because(p->why, "a comma is missing before '%.20s'", p->at);
 		p->at++;
 	}
 	for (size_t i = 0; is_aligned && i < p->layout->count; i++)
@@ -279,8 +269,7 @@ bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *l
 	}
 	p.layout->pattern = ptrc_cli_allocate(strlen(pattern) + 1);
 	strcpy(p.layout->pattern, pattern);
-	l->layouts =
-		ptrc_cli_reallocate(l->layouts, (l->count + 1) * sizeof(*l->layouts));
+	l->layouts = ptrc_cli_reallocate(l->layouts, (l->count + 1) * sizeof(*l->layouts));
 	l->layouts[l->count++] = p.layout;
 	return true;
 }
@@ -295,8 +284,7 @@ void ptrc_layouts_free(struct ptrc_layouts *l)
 	free(l->names);
 }
 
-const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *l,
-					    const char *event)
+const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *l, const char *event)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (!fnmatch(l->layouts[i]->pattern, event, 0))
@@ -383,8 +371,7 @@ static bool measure(const struct field *f, bool is_last, const char *data, size_
 	return size || is_last;
 }
 
-static void decode_field(const struct field *f, const char *data, size_t size,
-			 struct ptrc_value *v)
+static void decode_field(const struct field *f, const char *data, size_t size, struct ptrc_value *v)
 {
 	switch (f->type->kind) {
 	case CHARS:
@@ -433,8 +420,7 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 		size_t taken;
 
 		at = align(l, at, f->type->size);
-		if (at > size ||
-		    !measure(f, i + 1 == l->count, data + at, size - at, &taken))
+		if (at > size || !measure(f, i + 1 == l->count, data + at, size - at, &taken))
 			return;
 		decode_field(f, data + at, taken, &d->values[i]);
 		at += taken;

@@ -44,8 +44,7 @@ bool ptrc_layouts_add(struct ptrc_layouts *, const char *pattern, const char *la
 void ptrc_layouts_free(struct ptrc_layouts *);
 
 /* The layout for the event with this name, or null. */
-const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *,
-					    const char *event);
+const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const char *event);
 
 /* The number of the name of a field, or -1. */
 int ptrc_layouts_name(const struct ptrc_layouts *, const char *name);
@@ -75,12 +74,11 @@ void ptrc_layout_decode(const struct ptrc_layout *, const void *data, size_t siz
 
 /* The value of the field whose name has this number; null if the layout has no such
  * field. */
-const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *,
-					   const struct ptrc_decoded *, int name);
+const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *, const struct ptrc_decoded *,
+					   int name);
 
 /* Put the fields in order: as members "id":7,"rows":3 and as id=7 rows=3. */
-void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *,
-		      const struct ptrc_decoded *);
+void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *, const struct ptrc_decoded *);
 void ptrc_layout_text(struct ptrc_buffer *, const struct ptrc_layout *,
 		      const struct ptrc_decoded *);
 

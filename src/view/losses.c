@@ -10,8 +10,7 @@
 
 #include "src/cli/message.h"
 
-void ptrc_losses_gather(struct ptrc_losses *l,
-			const struct posix_trace_status_info *status,
+void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_info *status,
 			const struct posixtrace_counts *counts)
 {
 	bool is_overrun = status->posix_stream_overrun_status == POSIX_TRACE_OVERRUN ||
@@ -67,8 +66,7 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	return has_them;
 }
 
-void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
-				 uint64_t in_log)
+void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log)
 {
 	uint64_t known = in_log + l->log_events;
 
@@ -76,8 +74,7 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
 		l->unwritten_events = recorded - known;
 }
 
-uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts,
-				uint64_t read_count)
+uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts, uint64_t read_count)
 {
 	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events;
 
@@ -87,8 +84,8 @@ uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts,
 bool ptrc_losses_is_any(const struct ptrc_losses *l)
 {
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
-	       l->write_error || l->is_log_gone || l->unreadable_events ||
-	       l->unshown_events || l->is_rest_unshown || l->read_error;
+	       l->write_error || l->is_log_gone || l->unreadable_events || l->unshown_events ||
+	       l->is_rest_unshown || l->read_error;
 }
 
 static const char *events(uint64_t count)
@@ -99,8 +96,8 @@ static const char *events(uint64_t count)
 static void report(const char *thing, uint64_t count, const char *what)
 {
 	if (count)
-		ptrc_cli_message(thing, "%llu %s %s", (unsigned long long)count,
-				 events(count), what);
+		ptrc_cli_message(thing, "%llu %s %s", (unsigned long long)count, events(count),
+				 what);
 }
 
 void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
@@ -114,29 +111,24 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 				 (unsigned long long)l->unwritten_events,
 				 events(l->unwritten_events), strerror(l->write_error));
 	else if (l->write_error)
-		ptrc_cli_message(thing, "writing the log failed: %s",
-				 strerror(l->write_error));
+		ptrc_cli_message(thing, "writing the log failed: %s", strerror(l->write_error));
 	if (l->is_log_gone)
-		ptrc_cli_message(
-			thing, "the log is not there any more: it was deleted, renamed, "
-			       "replaced or truncated while it was written");
+		ptrc_cli_message(thing, "the log is not there any more: it was deleted, renamed, "
+					"replaced or truncated while it was written");
 	if (l->is_unclosed)
-		ptrc_cli_message(thing,
-				 "the log has no end: its trace still goes on, or was "
-				 "killed, or the file was cut");
+		ptrc_cli_message(thing, "the log has no end: its trace still goes on, or was "
+					"killed, or the file was cut");
 	if (l->unreadable_events)
 		ptrc_cli_message(thing, "damaged: %llu %s could not be read",
 				 (unsigned long long)l->unreadable_events,
 				 events(l->unreadable_events));
 	report(thing, l->unshown_events, "not shown, as they came too fast");
 	if (l->is_rest_unshown)
-		ptrc_cli_message(thing,
-				 "the session ended before all events could be shown");
+		ptrc_cli_message(thing, "the session ended before all events could be shown");
 	if (l->read_error == ECONNRESET)
 		ptrc_cli_message(thing, "the session was killed");
 	else if (l->read_error)
-		ptrc_cli_message(thing, "reading the log failed: %s",
-				 strerror(l->read_error));
+		ptrc_cli_message(thing, "reading the log failed: %s", strerror(l->read_error));
 }
 
 void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)

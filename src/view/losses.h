@@ -53,8 +53,7 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 
 /* After an error of writing, works out how many of the recorded events are neither in the
  * log nor counted as lost in it. */
-void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded,
-				 uint64_t in_log);
+void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
 /* How many events of a closed log could not be read because of damage. The counts are
  * those after the log was read to its end, read_count events of it. */

@@ -236,8 +236,8 @@ bool ptrc_reader_next(struct ptrc_reader *r)
 
 	if (__builtin_expect(r->source != NULL, 0))
 		return r->source->next(r);
-	r->error = posix_trace_getnext_event(r->trace, &r->event, r->data, r->data_size,
-					     &r->size, &unavailable);
+	r->error = posix_trace_getnext_event(r->trace, &r->event, r->data, r->data_size, &r->size,
+					     &unavailable);
 	if (r->error || unavailable)
 		return false;
 	r->read_count++;
@@ -283,8 +283,7 @@ static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t 
 	return name;
 }
 
-const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r,
-						trace_event_id_t id)
+const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r, trace_event_id_t id)
 {
 	/* Identifier 0 does not exist, so its place serves for all impossible ones. */
 	struct ptrc_reader_name **name = &r->names[id < PTRC_READER_IDS ? id : 0];
@@ -304,14 +303,12 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 		r->source->load_names(r);
 	} else {
 		posix_trace_eventtypelist_rewind(r->trace);
-		while (!posix_trace_eventtypelist_getnext_id(r->trace, &id,
-							     &unavailable) &&
+		while (!posix_trace_eventtypelist_getnext_id(r->trace, &id, &unavailable) &&
 		       !unavailable)
 			ptrc_reader_name(r, id);
 	}
 	for (id = 1; id < PTRC_READER_IDS; id++)
-		if (r->names[id] && r->names[id]->is_known &&
-		    r->names[id]->size > longest)
+		if (r->names[id] && r->names[id]->is_known && r->names[id]->size > longest)
 			longest = r->names[id]->size;
 	return longest;
 }

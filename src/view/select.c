@@ -9,15 +9,14 @@
 
 void ptrc_select_add_number(struct ptrc_select_numbers *n, pid_t number)
 {
-	n->numbers =
-		ptrc_cli_reallocate(n->numbers, (n->count + 1) * sizeof(*n->numbers));
+	n->numbers = ptrc_cli_reallocate(n->numbers, (n->count + 1) * sizeof(*n->numbers));
 	n->numbers[n->count++] = number;
 }
 
 void ptrc_select_add_where(struct ptrc_select *s, struct ptrc_where *where)
 {
-	s->wheres = ptrc_cli_reallocate(s->wheres, (s->where_count + 1) *
-							   sizeof(struct ptrc_where *));
+	s->wheres =
+		ptrc_cli_reallocate(s->wheres, (s->where_count + 1) * sizeof(struct ptrc_where *));
 	s->wheres[s->where_count++] = where;
 }
 
@@ -31,8 +30,7 @@ static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
 }
 
 /* Whether the type is selected. */
-static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r,
-		     trace_event_id_t id)
+static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
 {
 	const struct ptrc_reader_name *name = ptrc_reader_name(r, id);
 	bool found = !s->globs.count;
@@ -48,14 +46,12 @@ bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types
 	unsigned char *answer = &t->is_around[id < PTRC_READER_IDS ? id : 0];
 
 	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
-		*answer = fnmatch(s->around, ptrc_reader_name(r, id)->text, 0)
-				  ? PTRC_SELECT_NO
-				  : PTRC_SELECT_YES;
+		*answer = fnmatch(s->around, ptrc_reader_name(r, id)->text, 0) ? PTRC_SELECT_NO
+									       : PTRC_SELECT_YES;
 	return *answer == PTRC_SELECT_YES;
 }
 
-bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t,
-		       struct ptrc_view *view)
+bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t, struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;
 	const struct posix_trace_event_info *e = &r->event;
@@ -116,8 +112,7 @@ void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 		return;
 	/* The room doubles whenever the count reaches a power of two. */
 	if (!(n & (n - 1)))
-		s->windows = ptrc_cli_reallocate(s->windows,
-						 (n ? 2 * n : 1) * sizeof(*s->windows));
+		s->windows = ptrc_cli_reallocate(s->windows, (n ? 2 * n : 1) * sizeof(*s->windows));
 	s->windows[s->window_count++] = window;
 }
 

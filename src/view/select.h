@@ -66,8 +66,7 @@ bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_select_types 
 			   struct ptrc_reader *, trace_event_id_t);
 
 /* Whether the event meets all conditions but the windows. */
-bool ptrc_select_event(struct ptrc_select *, struct ptrc_select_types *,
-		       struct ptrc_view *);
+bool ptrc_select_event(struct ptrc_select *, struct ptrc_select_types *, struct ptrc_view *);
 
 /* Whether the moment lies in a window. */
 bool ptrc_select_is_in_window(const struct ptrc_select *, int64_t ns);

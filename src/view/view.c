@@ -33,8 +33,7 @@ static const struct field {
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
 
 /* Keys of the JSON that --fields=data puts; they are no fields themselves. */
-static const char *const data_keys[] = {"data_hex", "decode_error", "filter", "old",
-					"new"};
+static const char *const data_keys[] = {"data_hex", "decode_error", "filter", "old", "new"};
 
 static const char member_prefix[] = "data.";
 enum { PREFIX_BYTES = sizeof(member_prefix) - 1 };
@@ -59,8 +58,7 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 	for (size_t i = 0; i < FIELD_COUNT; i++)
 		ptrc_nearest_offer(&nearest, name, fields[i].name);
 	for (size_t i = 0; i < l->name_count && i < 64; i++) {
-		snprintf(members[i], sizeof(members[i]), "%s%s", member_prefix,
-			 l->names[i]);
+		snprintf(members[i], sizeof(members[i]), "%s%s", member_prefix, l->names[i]);
 		ptrc_nearest_offer(&nearest, name, members[i]);
 	}
 	for (size_t i = 0; i < sizeof(data_keys) / sizeof(*data_keys); i++)
@@ -87,8 +85,7 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc
 		int number = ptrc_layouts_name(l, name + PREFIX_BYTES);
 
 		if (number >= 0) {
-			*f = (struct ptrc_field){PTRC_FIELD_MEMBER, number,
-						 l->names[number]};
+			*f = (struct ptrc_field){PTRC_FIELD_MEMBER, number, l->names[number]};
 			return true;
 		}
 	}
@@ -104,8 +101,8 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 	if (!v->is_type_looked_up[place]) {
 		v->is_type_looked_up[place] = true;
 		if (id >= POSIX_TRACE_UNNAMED_USEREVENT)
-			v->layout_by_type[place] = ptrc_layouts_find(
-				layouts, ptrc_reader_name(v->reader, id)->text);
+			v->layout_by_type[place] =
+				ptrc_layouts_find(layouts, ptrc_reader_name(v->reader, id)->text);
 	}
 	v->layout = v->layout_by_type[place];
 	v->is_decoded = false;
@@ -114,8 +111,7 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
 {
 	if (!v->is_decoded) {
-		ptrc_layout_decode(v->layout, v->reader->data, v->reader->size,
-				   &v->decoded);
+		ptrc_layout_decode(v->layout, v->reader->data, v->reader->size, &v->decoded);
 		v->is_decoded = true;
 	}
 	return &v->decoded;
@@ -171,8 +167,7 @@ static void set_member(struct ptrc_value *v, struct ptrc_view *view, int name)
 		*v = *found;
 }
 
-void ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f,
-		     struct ptrc_value *v)
+void ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
 {
 	struct ptrc_reader *r = view->reader;
 	const struct posix_trace_event_info *e = &r->event;

@@ -89,14 +89,12 @@ static bool take_clock(const char **p, struct tm *tm, int64_t *fraction)
 	if (**p != ':')
 		return true;
 	++*p;
-	return take_digits(p, 2, 0, 60, &tm->tm_sec) &&
-	       take_fraction(p, second_ns, fraction);
+	return take_digits(p, 2, 0, 60, &tm->tm_sec) && take_fraction(p, second_ns, fraction);
 }
 
 static int days_of_month(int year, int month)
 {
-	static const signed char days[] = {31, 28, 31, 30, 31, 30,
-					   31, 31, 30, 31, 30, 31};
+	static const signed char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 	bool is_leap = (year % 4 == 0 && year % 100) || year % 400 == 0;
 
 	return month == 2 && is_leap ? 29 : days[month - 1];
@@ -130,8 +128,8 @@ static bool take_zone(const char **p, bool *has_zone, int *seconds)
 	++*p;
 	if (sign == 'Z' || sign == 'z')
 		return true;
-	if ((sign != '+' && sign != '-') || !take_digits(p, 2, 0, 23, &hours) ||
-	    *(*p)++ != ':' || !take_digits(p, 2, 0, 59, &minutes))
+	if ((sign != '+' && sign != '-') || !take_digits(p, 2, 0, 23, &hours) || *(*p)++ != ':' ||
+	    !take_digits(p, 2, 0, 59, &minutes))
 		return false;
 	*seconds = (hours * 60 + minutes) * (sign == '-' ? -60 : 60);
 	return true;
@@ -210,8 +208,8 @@ bool ptrc_when_duration(const char *p, int64_t *ns)
 			return false;
 		p += n;
 		sum = ptrc_when_add(sum, multiply(whole, units[i].ns));
-		sum = ptrc_when_add(sum, (int64_t)((long double)billionths *
-						   (long double)units[i].ns / 1e9L));
+		sum = ptrc_when_add(
+			sum, (int64_t)((long double)billionths * (long double)units[i].ns / 1e9L));
 	}
 	*ns = sum;
 	return true;
@@ -231,8 +229,7 @@ bool ptrc_when_parse(const char *text, struct ptrc_when *w)
 	}
 	if (*text == '@') {
 		text++;
-		if (!take_whole(&text, &ns) ||
-		    !take_fraction(&text, second_ns, &fraction) || *text)
+		if (!take_whole(&text, &ns) || !take_fraction(&text, second_ns, &fraction) || *text)
 			return false;
 		ns = ptrc_when_add(multiply(ns, second_ns), fraction);
 	} else if (!parse_calendar(text, &ns)) {

@@ -221,12 +221,10 @@ static void read_sign(struct parser *p)
 		enum token token;
 		enum relation relation;
 	} signs[] = {
-		{"==", RELATION, EQUAL},     {"!=", RELATION, UNEQUAL},
-		{"<=", RELATION, NOT_ABOVE}, {">=", RELATION, NOT_BELOW},
-		{"=~", REGEX_SIGN, EQUAL},   {"&&", AND_SIGN, EQUAL},
-		{"||", OR_SIGN, EQUAL},	     {"<", RELATION, BELOW},
-		{">", RELATION, ABOVE},	     {"~", GLOB_SIGN, EQUAL},
-		{"!", NOT_SIGN, EQUAL},	     {"(", LEFT, EQUAL},
+		{"==", RELATION, EQUAL},     {"!=", RELATION, UNEQUAL}, {"<=", RELATION, NOT_ABOVE},
+		{">=", RELATION, NOT_BELOW}, {"=~", REGEX_SIGN, EQUAL}, {"&&", AND_SIGN, EQUAL},
+		{"||", OR_SIGN, EQUAL},	     {"<", RELATION, BELOW},	{">", RELATION, ABOVE},
+		{"~", GLOB_SIGN, EQUAL},     {"!", NOT_SIGN, EQUAL},	{"(", LEFT, EQUAL},
 		{")", RIGHT, EQUAL},
 	};
 
@@ -243,8 +241,7 @@ static void read_sign(struct parser *p)
 	if (*p->at == '=' || *p->at == '&' || *p->at == '|')
 		refuse(p, p->at, "write '%c%c' instead of '%c'", *p->at, *p->at, *p->at);
 	else
-		refuse(p, p->at, "'%.*s' has no meaning here", character_length(p->at),
-		       p->at);
+		refuse(p, p->at, "'%.*s' has no meaning here", character_length(p->at), p->at);
 }
 
 /* Reads the next token. After a wrong one there is none. */
@@ -329,8 +326,8 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 		refuse(p, p->token_at, "something is missing at the end");
 		break;
 	default:
-		refuse(p, p->token_at,
-		       "a field, number or string is missing before '%.2s'", p->token_at);
+		refuse(p, p->token_at, "a field, number or string is missing before '%.2s'",
+		       p->token_at);
 		break;
 	}
 	next(p);
@@ -338,8 +335,7 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 
 /* Refuses, before any event is read, a string that is compared with a number or a time
  * but is none. */
-static void check_operands(struct parser *p, struct operand *field,
-			   struct operand *literal)
+static void check_operands(struct parser *p, struct operand *field, struct operand *literal)
 {
 	const char *at = p->begin + literal->at;
 	struct ptrc_when when;
@@ -347,8 +343,7 @@ static void check_operands(struct parser *p, struct operand *field,
 	if (!field->is_field || literal->is_field || !literal->text)
 		return;
 	if (field->field.id == PTRC_FIELD_TIME) {
-		if (!ptrc_when_parse(literal->text, &when) ||
-		    when.base != PTRC_WHEN_ABSOLUTE)
+		if (!ptrc_when_parse(literal->text, &when) || when.base != PTRC_WHEN_ABSOLUTE)
 			refuse(p, at, "'%.60s' is not a time", literal->text);
 		else
 			set_number(literal, (long double)when.ns);
@@ -431,14 +426,13 @@ static void read_pattern(struct parser *p, struct node *n)
 	if (p->token == BAD)
 		return;
 	if (left->is_field && ptrc_field_is_number(&left->field)) {
-		refuse(p, p->begin + left->at, "'%s' needs text, but '%s' is a number",
-		       sign, ptrc_field_name(left->field.id));
+		refuse(p, p->begin + left->at, "'%s' needs text, but '%s' is a number", sign,
+		       ptrc_field_name(left->field.id));
 	} else if (pattern->literal.size > PATTERN_MAX_BYTES ||
 		   (kind == REGEX && !is_modest(pattern->text))) {
 		refuse(p, p->begin + pattern->at, "the pattern is too large");
 	} else if (kind == REGEX && has_back_reference(pattern->text)) {
-		refuse(p, p->begin + pattern->at,
-		       "back references (\\1) are not supported");
+		refuse(p, p->begin + pattern->at, "back references (\\1) are not supported");
 	} else if (kind == GLOB) {
 		n->kind = GLOB;
 	} else {
@@ -551,8 +545,7 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 	next(&p);
 	root = read_or(&p);
 	if (p.token != END && p.token != BAD)
-		refuse(&p, p.token_at, "'&&' or '||' is missing before '%.20s'",
-		       p.token_at);
+		refuse(&p, p.token_at, "'&&' or '||' is missing before '%.20s'", p.token_at);
 	free(p.string);
 	if (p.token == BAD) {
 		free_node(root);
@@ -565,8 +558,8 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 
 /* Stores the value of an operand as it is compared: bytes become the digits that JSON
  * shows. */
-static void evaluate(struct ptrc_where *w, const struct node *n, size_t i,
-		     struct ptrc_view *view, struct ptrc_value *v)
+static void evaluate(struct ptrc_where *w, const struct node *n, size_t i, struct ptrc_view *view,
+		     struct ptrc_value *v)
 {
 	const struct operand *o = &n->operands[i];
 	struct ptrc_buffer *b = &w->scratch[i];
@@ -585,8 +578,7 @@ static void evaluate(struct ptrc_where *w, const struct node *n, size_t i,
 	v->size = b->used;
 }
 
-static bool number_of(const struct operand *o, const struct ptrc_value *v,
-		      long double *number)
+static bool number_of(const struct operand *o, const struct ptrc_value *v, long double *number)
 {
 	if (o->is_field)
 		return ptrc_value_number(v, number);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loads and stores of shared words, with the memory order in the name. Read-modify-write
+ * operations go by their names in <stdatomic.h>.
+ */
+#ifndef PTRC_LIB_BASE_ATOMIC_H
+#define PTRC_LIB_BASE_ATOMIC_H
+
+#include <stdatomic.h>
+
+#define ptrc_load_relaxed(word) atomic_load_explicit(word, memory_order_relaxed)
+#define ptrc_load_acquire(word) atomic_load_explicit(word, memory_order_acquire)
+#define ptrc_load_seq_cst(word) atomic_load_explicit(word, memory_order_seq_cst)
+
+#define ptrc_store_relaxed(word, value) atomic_store_explicit(word, value, memory_order_relaxed)
+#define ptrc_store_release(word, value) atomic_store_explicit(word, value, memory_order_release)
+#define ptrc_store_seq_cst(word, value) atomic_store_explicit(word, value, memory_order_seq_cst)
+
+#endif
