@@ -76,7 +76,7 @@ static void expect_unread(trace_id_t trid, trace_event_id_t id, unsigned long un
 	CHECK_EQ(counts[id].pt_unread, unread);
 }
 
-TEST(unread_is_what_a_reader_still_gets, "EXT-01")
+TEST(unread_is_what_a_reader_still_gets, "EXT-01", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
 	trace_event_id_t id = ts_id("event");
@@ -379,7 +379,7 @@ static void *write_until_over(void *arg)
 	return NULL;
 }
 
-TEST(what_a_filter_withholds_is_not_counted, "EXT-01 FILTER-13")
+TEST(what_a_filter_withholds_is_not_counted, "EXT-01 FILTER-13", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_event_set_t set;

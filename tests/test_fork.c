@@ -980,7 +980,7 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 	}
 }
 
-TEST(raw_clone_of_a_process_with_one_stream_does_no_harm, "FORK-21 FORK-10")
+TEST(raw_clone_of_a_process_with_one_stream_does_no_harm, "FORK-21 FORK-10", NEEDS_FORK_ADVICE)
 {
 	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
 	trace_event_id_t id = ts_id("event");
@@ -1137,7 +1137,7 @@ TEST(many_forks_of_a_threaded_process_lose_nothing, "FORK-01 FORK-02 EVENT-16 EV
 	}
 }
 
-TEST(parents_identifiers_are_invalid_in_a_raw_clone, "FORK-10 FORK-21 ERRORS-05")
+TEST(parents_identifiers_are_invalid_in_a_raw_clone, "FORK-10 FORK-21 ERRORS-05", NEEDS_KEEPER)
 {
 	int old_log = ts_temp_file();
 	trace_id_t old = ts_create_log(0, NULL, old_log);
@@ -1226,7 +1226,7 @@ static void register_early(void)
 
 __attribute__((section(".preinit_array"), used)) static void (*const early)(void) = register_early;
 
-TEST(fork_handlers_registered_before_the_library_may_call_it, "FORK-15 ERRORS-06")
+TEST(fork_handlers_registered_before_the_library_may_call_it, "FORK-15 ERRORS-06", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 

@@ -507,7 +507,7 @@ static int other_number(int fd)
 	harness_fail("no duplicate");
 }
 
-TEST(callers_later_descriptor_of_the_log_stays_open, "LOG-12")
+TEST(callers_later_descriptor_of_the_log_stays_open, "LOG-12", NEEDS_KEEPER)
 {
 	static const int flags[] = {O_RDONLY | O_CLOEXEC, O_RDWR};
 
@@ -552,7 +552,7 @@ static unsigned int keepers_flags(int fd)
 	harness_fail("no keeper has it open");
 }
 
-TEST(log_is_written_through_if_the_caller_wants_that, "LOG-12")
+TEST(log_is_written_through_if_the_caller_wants_that, "LOG-12", NEEDS_KEEPER)
 {
 	static const int wanted[] = {0, O_DSYNC, O_SYNC};
 
@@ -1355,7 +1355,7 @@ TEST(loop_log_keeps_the_newest,
 	ts_close_log(log);
 }
 
-TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20")
+TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20", NEEDS_KEEPER)
 {
 	/* What the system records at the end takes the place of the oldest events only. */
 	for (size_t size = 512; size <= 2048; size += 128) {
@@ -1731,7 +1731,8 @@ TEST(loss_in_a_loop_stream_shows_in_the_log,
 	CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 }
 
-TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-19 LOG-43 EXT-02")
+TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-19 LOG-43 EXT-02",
+     NEEDS_KEEPER)
 {
 	int ends[2];
 	open_pipe(ends, 0);

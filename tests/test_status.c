@@ -448,7 +448,7 @@ TEST(an_until_full_log_that_filled_is_full_and_overrun,
 }
 
 TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
-     "STATUS-12 STATUS-14 STATUS-24 LOG-29 STARTSTOP-08 STARTSTOP-13")
+     "STATUS-12 STATUS-14 STATUS-24 LOG-29 STARTSTOP-08 STARTSTOP-13", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
 
@@ -482,7 +482,8 @@ TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
 	}
 }
 
-TEST(an_until_full_log_that_fills_up_when_stopped_loses_nothing, "STARTSTOP-13 STATUS-12 LOG-29")
+TEST(an_until_full_log_that_fills_up_when_stopped_loses_nothing, "STARTSTOP-13 STATUS-12 LOG-29",
+     NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, 1000);
 	int fd = ts_temp_file();
