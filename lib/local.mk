@@ -197,13 +197,10 @@ ptrc_library_sources += \
 ptrc_headers += \
 	%D%/life/life.h
 
-# What <trace.h> and <posixtrace.h> declare: a file per page of the standard.
+# What <trace.h> and <posixtrace.h> declare.
 ptrc_library_sources += \
 	%D%/api/attach.c \
-	%D%/api/attr_info.c \
-	%D%/api/attr_init.c \
-	%D%/api/attr_policy.c \
-	%D%/api/attr_size.c \
+	%D%/api/attr.c \
 	%D%/api/event.c \
 	%D%/api/event_for.c \
 	%D%/api/eventid.c \
