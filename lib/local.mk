@@ -141,7 +141,6 @@ ptrc_headers += \
 
 # What a process publishes of itself, and what others find of it.
 ptrc_library_sources += \
-	%D%/process/fork.c \
 	%D%/process/image.c \
 	%D%/process/inherit.c \
 	%D%/process/page.c \
@@ -152,7 +151,6 @@ ptrc_library_sources += \
 	%D%/process/sweep.c \
 	%D%/process/target.c
 ptrc_headers += \
-	%D%/process/fork.h \
 	%D%/process/image.h \
 	%D%/process/inherit.h \
 	%D%/process/page.h \

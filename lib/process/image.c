@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
@@ -19,13 +18,6 @@
 #include "lib/process/self.h"
 #include "lib/process/sweep.h"
 
-/* By so much the size of a tmpfs directory grows with each entry. */
-#define ENTRY_BYTES 20
-/* Starting programs and forked children sweep the directory when the number of its entries is
- * a multiple of this. So what killed processes leave is bounded, and while there is little of
- * it no time is spent on it. */
-#define SWEEP_ENTRIES 256
-
 static uint64_t mix(uint64_t n)
 {
 	n = (n ^ n >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -33,9 +25,10 @@ static uint64_t mix(uint64_t n)
 	return n ^ n >> 31;
 }
 
-/* The kernel gives each image 16 random bytes, from which all copies of the library in the
- * image make the same identity. The C library makes the secret of the stack protector from
- * them, so the published identity must not lead back to them: 128 bits become 64. */
+/* An identity of this image, for which all copies of the library in it compute the same number.
+ * The kernel gives each image 16 random bytes. The C library makes the secret of the stack
+ * protector from them, so the identity, which is published, must not tell them: it has only 64
+ * bits. */
 static uint64_t image_identity(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
@@ -48,9 +41,11 @@ static uint64_t image_identity(void)
 	return id ? id : 1;
 }
 
-int ptrc_image_open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f)
+/* Find out who this process is, into ptrc_here, and open, lock and map its page; `at` as for
+ * ptrc_page_open. *dirfd is its directory. EPERM, ENOMEM, EAGAIN. */
+static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f)
 {
-	char name[PTRC_PAGE_NAME_BYTES];
+	struct ptrc_page_place place;
 	struct ptrc_procfs_stat st;
 	int error;
 
@@ -65,8 +60,8 @@ int ptrc_image_open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_fil
 	error = ptrc_shmdir_open(ptrc_here.uid, true, dirfd);
 	if (error)
 		return error;
-	ptrc_page_name(name, pid, ptrc_here.ns);
-	error = ptrc_page_open(*dirfd, ptrc_here.uid, name, st.start_ticks, true, at, f);
+	place = ptrc_self_place(*dirfd);
+	error = ptrc_page_open(&place, st.start_ticks, true, at, f);
 	if (error) {
 		ptrc_file_close(*dirfd);
 		return error;
@@ -76,8 +71,8 @@ int ptrc_image_open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_fil
 	return 0;
 }
 
-/* The streams that trace the process go on, and so do their names. This image has opened none
- * of them yet. */
+/* The streams in the page go on to trace the process, so it keeps their names. This image has
+ * opened none of these names yet. */
 static void keep_names(int dirfd, struct ptrc_page *page)
 {
 	uint64_t id = ptrc_load_relaxed(&page->names_id);
@@ -87,60 +82,33 @@ static void keep_names(int dirfd, struct ptrc_page *page)
 		ptrc_here.base = ptrc_names_count(&ptrc_here.names);
 }
 
-/* An image with the library begins to use the page: it does not inherit names. */
-static void forget_names_from(struct ptrc_page *page)
+/* This is the first image of the process that has the library. Its page is new, or was made by a
+ * controller or by a parent that ended. */
+static void begin_page(const struct ptrc_page_file *f)
 {
-	ptrc_store_relaxed(&page->names_from, 0);
-	ptrc_store_relaxed(&page->names_from_count, 0);
+	if (ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd))
+		ptrc_inherit_join(&f->place, f->page);
+	if (ptrc_page_has(f->page, PTRC_PAGE_SLOT_JOINED))
+		keep_names(f->place.dirfd, f->page);
+	else if (f->page->names_id)
+		ptrc_here.base = f->page->names_from_count;
 }
 
-/* This is the first image of the process that has the library. Its page is new, or was made by
- * a controller or by a parent that ended. */
-static void begin_page(int dirfd, struct ptrc_page *page)
-{
-	struct ptrc_page_entry e;
-	bool has_joined = false;
-
-	if (ptrc_here.has_own_proc && ptrc_inherit_is_announced(dirfd))
-		ptrc_inherit_join(dirfd, ptrc_here.uid, ptrc_here.pid, ptrc_here.ns, page);
-	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
-		has_joined |= ptrc_page_slot(page, i, &e) && (e.flags & PTRC_PAGE_SLOT_JOINED);
-	if (has_joined)
-		keep_names(dirfd, page);
-	else if (page->names_id)
-		ptrc_here.base = page->names_from_count;
-	forget_names_from(page);
-}
-
-/* After an exec: another image with the library used this page before. *unused gets the id of
- * a names object that this process no longer needs, or stays as it is. */
+/* After an exec: another image with the library used this page before. *unused gets the id of a
+ * names object that this process no longer needs, or stays as it is. */
 static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 {
 	struct ptrc_page_entry e;
 
 	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 		if (ptrc_page_slot(page, i, &e) && (e.flags & PTRC_PAGE_SLOT_SELF))
-			ptrc_page_remove(page, i, e.stream_id);
-	forget_names_from(page);
-	if (ptrc_page_has_slots(page)) {
+			ptrc_page_remove(page, e.stream_id);
+	if (ptrc_page_has(page, 0)) {
 		keep_names(dirfd, page);
 	} else {
 		*unused = page->names_id;
 		ptrc_store_relaxed(&page->names_id, 0);
 	}
-}
-
-void ptrc_image_sweep_sometimes(int dirfd, bool is_due)
-{
-	struct stat st;
-
-	if (!is_due && ptrc_file_stat(dirfd, &st) == 0) {
-		uint64_t entries = (uint64_t)st.st_size / ENTRY_BYTES;
-
-		is_due = entries >= SWEEP_ENTRIES && entries % SWEEP_ENTRIES == 0;
-	}
-	if (is_due)
-		ptrc_sweep_processes(dirfd, ptrc_here.uid);
 }
 
 int ptrc_image_start(int32_t pid)
@@ -149,13 +117,13 @@ int ptrc_image_start(int32_t pid)
 	uint64_t image, unused = 0;
 	int dirfd = -1, error;
 
-	/* An image that runs with more privileges than its caller neither trusts what is in
-	 * shared memory nor publishes anything there. */
+	/* An image with more privileges than the process that started it neither trusts what is
+	 * in shared memory nor publishes anything there. */
 	if (!ptrc_here.is_excluded && getauxval(AT_SECURE))
 		ptrc_here.is_excluded = true;
 	error = ptrc_here.is_excluded ? EPERM : ptrc_self_make();
 	if (!error)
-		error = ptrc_image_open_page(pid, NULL, &dirfd, &f);
+		error = open_page(pid, NULL, &dirfd, &f);
 	if (error) {
 		ptrc_here.pid = pid;
 		ptrc_self_give_up_page();
@@ -165,16 +133,21 @@ int ptrc_image_start(int32_t pid)
 		ptrc_here.image = image_identity();
 	image = ptrc_load_relaxed(&f.page->image);
 	if (image == 0)
-		begin_page(dirfd, f.page);
+		begin_page(&f);
 	else if (image != ptrc_here.image)
 		take_over_page(dirfd, f.page, &unused);
+	if (image != ptrc_here.image) {
+		/* An image that has the library does not inherit names. */
+		ptrc_store_relaxed(&f.page->names_from, 0);
+		ptrc_store_relaxed(&f.page->names_from_count, 0);
+	}
 	ptrc_store_release(&f.page->image, ptrc_here.image);
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
 	if (unused)
 		ptrc_names_release(dirfd, ptrc_here.uid, unused);
 	/* The image before this one may have been a controller, whose streams are left now. */
-	ptrc_image_sweep_sometimes(dirfd, image != 0);
+	ptrc_sweep_sometimes(dirfd, ptrc_here.uid, image != 0);
 	ptrc_file_close(dirfd);
 	return 0;
 }
@@ -182,17 +155,17 @@ int ptrc_image_start(int32_t pid)
 void ptrc_image_move_home(uint32_t uid)
 {
 	struct ptrc_page *old = ptrc_self_page();
-	char name[PTRC_PAGE_NAME_BYTES];
+	struct ptrc_page_place place;
 	struct ptrc_page_file f;
 	struct ptrc_names names = {0};
 	struct ptrc_page *made;
 	void *map;
 	int dirfd;
 
-	if (ptrc_page_has_slots(old) || ptrc_shmdir_open(uid, true, &dirfd))
+	if (ptrc_page_has(old, 0) || ptrc_shmdir_open(uid, true, &dirfd))
 		return;
-	ptrc_page_name(name, ptrc_here.pid, ptrc_here.ns);
-	if (ptrc_page_open(dirfd, uid, name, ptrc_here.start_ticks, true, NULL, &f)) {
+	place = (struct ptrc_page_place){dirfd, uid, ptrc_here.pid, ptrc_here.ns};
+	if (ptrc_page_open(&place, ptrc_here.start_ticks, true, NULL, &f)) {
 		ptrc_file_close(dirfd);
 		return;
 	}
@@ -205,8 +178,8 @@ void ptrc_image_move_home(uint32_t uid)
 		ptrc_store_release(&made->names_id, names.id);
 	}
 	ptrc_store_release(&made->image, ptrc_here.image);
-	/* Events of other threads read the page at any time, so the new one is mapped in the
-	 * place of the old one. */
+	/* Events of other threads read the page at any time, so the new one is mapped in place of
+	 * the old one. */
 	if (ptrc_file_map(f.fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, old, &map) == 0) {
 		ptrc_here.uid = uid;
 		ptrc_here.inode = f.inode;
@@ -215,4 +188,89 @@ void ptrc_image_move_home(uint32_t uid)
 	ptrc_page_unlock(&f);
 	ptrc_page_unmap(made);
 	ptrc_file_close(dirfd);
+}
+
+/* What was in the parent's page when it forked, and how many names the parent had. */
+static struct ptrc_page noted;
+static uint32_t noted_names_count;
+
+void ptrc_image_note_page(void)
+{
+	const struct ptrc_page *page = ptrc_self_page();
+	struct ptrc_page_entry e;
+
+	noted.names_id = ptrc_load_acquire(&page->names_id);
+	noted.names_from = page->names_from;
+	noted.names_from_count = page->names_from_count;
+	noted_names_count = ptrc_self_names_count();
+	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
+		ptrc_page_slot(page, i, &e);
+		noted.slots[i].attach_ns = e.attach_ns;
+		noted.slots[i].names_id = e.names_id;
+		noted.slots[i].flags = e.flags;
+		noted.slots[i].stream_id = e.stream_id;
+	}
+}
+
+/* Give the child its parent's names. They are mapped already if the parent had opened a name. */
+static void inherit_names(int dirfd, struct ptrc_page *page)
+{
+	uint64_t id = noted.names_id ? noted.names_id : noted.names_from;
+	uint64_t old = ptrc_here.names.object ? ptrc_here.names.id : 0;
+	uint64_t shared = ptrc_load_relaxed(&page->names_id);
+	uint32_t count = noted_names_count;
+
+	if (!id)
+		return;
+	if (old != id) {
+		if (ptrc_names_open(dirfd, ptrc_here.uid, id, ptrc_here.names.object,
+				    &ptrc_here.names))
+			return;
+		if (old)
+			ptrc_names_release(dirfd, ptrc_here.uid, old);
+		else
+			count = ptrc_names_count(&ptrc_here.names);
+	}
+	if (shared == id) {
+		ptrc_here.is_borrowed = false;
+		return;
+	}
+	ptrc_here.is_borrowed = true;
+	ptrc_here.borrowed_count = count;
+	if (!shared) {
+		ptrc_store_relaxed(&page->names_from_count, count);
+		ptrc_store_release(&page->names_from, id);
+	}
+}
+
+int ptrc_image_start_child(int32_t pid, bool is_noted)
+{
+	struct ptrc_page *place = ptrc_self_page();
+	struct ptrc_self *me = ptrc_self_private();
+	struct ptrc_page_file f;
+	int dirfd, error;
+
+	ptrc_here.has_ended = false;
+	/* Old kernels do not know MADV_WIPEONFORK. */
+	memset((void *)me, 0, sizeof(*me));
+	error = open_page(pid, place, &dirfd, &f);
+	if (error) {
+		/* The child must not touch its parent's page. But an event call that a forking
+		 * handler interrupted goes on here and reads it: so private memory is mapped in
+		 * its place. */
+		ptrc_sys(SYS_mmap, place, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		ptrc_here.borrowed_count = ptrc_self_names_count();
+		ptrc_here.is_borrowed = ptrc_here.names.object && ptrc_here.names.id;
+		return error;
+	}
+	ptrc_inherit_take(&noted, is_noted ? UINT64_MAX : ptrc_here.start_ticks, f.page);
+	inherit_names(dirfd, f.page);
+	ptrc_self_restore_mapped();
+	ptrc_store_release(&f.page->image, ptrc_here.image);
+	ptrc_self_publish(pid, f.page);
+	ptrc_page_unlock(&f);
+	ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
+	ptrc_file_close(dirfd);
+	return 0;
 }

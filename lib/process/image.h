@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page of this process, when a program image begins: the first one of the process, or one
- * that an exec put in place of another. All functions need the lock of self.h.
+ * The page of this process when a program image begins (the first one of the process, or one that
+ * an exec put in place of another), and when a forked child does. The caller of each function has
+ * the lock of self.h.
  */
 #ifndef PTRC_LIB_PROCESS_IMAGE_H
 #define PTRC_LIB_PROCESS_IMAGE_H
@@ -9,18 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/process/page.h"
-
-/* Find out who this process is, into ptrc_here, and open, lock and map its page; `at` as for
- * ptrc_page_open. EPERM, ENOMEM, EAGAIN. */
-int ptrc_image_open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f);
-/* This image begins: make the page or take it over, and publish it. 0, or why the process
- * cannot be traced. */
+/* This image begins: make the page or take it over, and publish it. 0, or why the process cannot
+ * be traced. */
 int ptrc_image_start(int32_t pid);
-/* The process has another effective user now. While nobody traces it, move its page to the
+/* The process has another effective user now. While no stream traces it, move its page to the
  * directory of that user, where controllers will look for it. */
 void ptrc_image_move_home(uint32_t uid);
-/* Remove what dead processes left in the directory: if is_due, or if there is much. */
-void ptrc_image_sweep_sometimes(int dirfd, bool is_due);
+
+/* Note what is in the page of this process, for a child that is forked now. */
+void ptrc_image_note_page(void);
+/* A forked child, which has its parent's memory, begins: map a page of its own in place of the
+ * parent's page, and enter the streams and names that it takes over from its parent. is_noted: the
+ * note was taken before the fork. A note that was taken later may name streams that are younger
+ * than the child. EPERM, ENOMEM, EAGAIN. */
+int ptrc_image_start_child(int32_t pid, bool is_noted);
 
 #endif

@@ -12,10 +12,10 @@
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
-#include "lib/process/page.h"
 #include "lib/process/sweep.h"
 
-/* A process with more ancestors than this is none: pids that were used again form a loop. */
+/* The walk along the ancestors ends here: if pids are used again meanwhile it could go in a
+ * circle. */
 #define GENERATIONS_MAX 256
 
 int ptrc_inherit_announce(int dirfd, uint64_t stream_id)
@@ -25,7 +25,7 @@ int ptrc_inherit_announce(int dirfd, uint64_t stream_id)
 
 	ptrc_shmdir_name(name, 'i', stream_id);
 	ret = ptrc_sys(SYS_mkdirat, dirfd, name, 0700);
-	/* The standard gives posix_trace_create no other error for this. */
+	/* The standard has no other error of posix_trace_create for this. */
 	return ret < 0 ? ENOMEM : 0;
 }
 
@@ -59,8 +59,8 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc
 		if (!ptrc_page_slot(from, i, &e) || !(e.flags & PTRC_PAGE_SLOT_INHERITED) ||
 		    ticks < e.attach_ns / PTRC_PROCFS_TICK_NS)
 			continue;
-		/* A process has one set of names. If it has another one already, it cannot
-		 * have that of this stream. */
+		/* A process has one names object. If it has another one than this stream, it
+		 * cannot join. */
 		if (names_id && names_id != e.names_id)
 			continue;
 		e.flags = PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_JOINED;
@@ -73,20 +73,26 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc
 	}
 }
 
-void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptrc_page *page)
+/* Copy the page of the process, if it has one. */
+static bool copy_page(const struct ptrc_page_place *place, const struct ptrc_procfs_stat *st,
+		      struct ptrc_page *copy)
+{
+	const struct ptrc_page_place its = {place->dirfd, place->uid, st->pid, place->ns};
+
+	return ptrc_page_copy(&its, copy) == 0 && copy->start_ticks == st->start_ticks;
+}
+
+void ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page)
 {
 	struct ptrc_procfs_stat child, parent;
-	char name[PTRC_PAGE_NAME_BYTES];
 	struct ptrc_page copy;
 
-	if (ptrc_procfs_stat(pid, &child))
+	if (ptrc_procfs_stat(place->pid, &child))
 		return;
 	for (int i = 0; i < GENERATIONS_MAX && child.ppid > 0; i++) {
 		if (ptrc_procfs_stat(child.ppid, &parent))
 			return;
-		ptrc_page_name(name, parent.pid, ns);
-		if (ptrc_page_copy(dirfd, uid, name, &copy) == 0 &&
-		    copy.start_ticks == parent.start_ticks) {
+		if (copy_page(place, &parent, &copy)) {
 			ptrc_inherit_take(&copy, child.start_ticks, page);
 			if (copy.image)
 				return;
@@ -95,67 +101,49 @@ void ptrc_inherit_join(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptr
 	}
 }
 
-void ptrc_inherit_names(int dirfd, uint32_t uid, int pid, uint64_t ns, struct ptrc_page *page)
+void ptrc_inherit_names(const struct ptrc_page_place *place, struct ptrc_page *page)
 {
 	struct ptrc_procfs_stat child, parent;
-	char name[PTRC_PAGE_NAME_BYTES];
 	struct ptrc_page copy;
-	uint64_t from;
-	uint32_t count;
 
-	if (page->names_id || page->names_from || ptrc_procfs_stat(pid, &child) ||
-	    child.ppid <= 0 || ptrc_procfs_stat(child.ppid, &parent))
+	if (page->names_id || page->names_from || ptrc_procfs_stat(place->pid, &child) ||
+	    child.ppid <= 0 || ptrc_procfs_stat(child.ppid, &parent) ||
+	    !copy_page(place, &parent, &copy))
 		return;
-	ptrc_page_name(name, parent.pid, ns);
-	if (ptrc_page_copy(dirfd, uid, name, &copy) || copy.start_ticks != parent.start_ticks)
-		return;
-	from = copy.names_id;
-	count = PTRC_NAMES_MAX;
-	if (!from) {
-		from = copy.names_from;
-		count = copy.names_from_count;
+	if (copy.names_id) {
+		copy.names_from = copy.names_id;
+		copy.names_from_count = PTRC_NAMES_MAX;
 	}
-	if (!from)
+	if (!copy.names_from)
 		return;
-	ptrc_store_relaxed(&page->names_from_count, count);
-	ptrc_store_release(&page->names_from, from);
+	ptrc_store_relaxed(&page->names_from_count, copy.names_from_count);
+	ptrc_store_release(&page->names_from, copy.names_from);
 }
-
-struct preparation {
-	int dirfd;
-	uint32_t uid;
-	uint64_t ns;
-};
 
 static bool prepare_child(int pid, void *arg)
 {
-	const struct preparation *p = arg;
-	char name[PTRC_PAGE_NAME_BYTES];
+	struct ptrc_page_place place = *(const struct ptrc_page_place *)arg;
 	struct ptrc_procfs_stat st;
 	struct ptrc_page_file f;
 	struct ptrc_page copy;
 
-	if (ptrc_procfs_stat(pid, &st))
-		return true;
-	ptrc_page_name(name, pid, p->ns);
-	if (ptrc_page_copy(p->dirfd, p->uid, name, &copy) == 0 &&
-	    copy.start_ticks == st.start_ticks && copy.image)
-		return true;
-	if (ptrc_page_open(p->dirfd, p->uid, name, st.start_ticks, true, NULL, &f))
+	place.pid = pid;
+	if (ptrc_procfs_stat(pid, &st) || (copy_page(&place, &st, &copy) && copy.image) ||
+	    ptrc_page_open(&place, st.start_ticks, true, NULL, &f))
 		return true;
 	if (ptrc_load_relaxed(&f.page->image) == 0) {
-		ptrc_inherit_join(p->dirfd, p->uid, pid, p->ns, f.page);
-		if (f.is_new && !ptrc_page_has_slots(f.page))
-			ptrc_page_unlink(p->dirfd, name, &f);
+		ptrc_inherit_join(&place, f.page);
+		if (f.is_new && !ptrc_page_has(f.page, 0))
+			ptrc_page_unlink(&f);
 	}
 	ptrc_page_unlock(&f);
 	ptrc_page_unmap(f.page);
 	return true;
 }
 
-void ptrc_inherit_prepare_children(int dirfd, uint32_t uid, uint64_t ns)
+void ptrc_inherit_prepare_children(const struct ptrc_page_place *own)
 {
-	struct preparation p = {dirfd, uid, ns};
+	struct ptrc_page_place place = *own;
 
-	ptrc_procfs_children(0, prepare_child, &p);
+	ptrc_procfs_children(0, prepare_child, &place);
 }

@@ -60,6 +60,7 @@ bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns)
 	return *at == '\0';
 }
 
+/* Empty a page that an earlier process with the same pid left. */
 static void reset(struct ptrc_page *page)
 {
 	ptrc_store_relaxed(&page->active, 0);
@@ -74,18 +75,20 @@ static void reset(struct ptrc_page *page)
 	ptrc_store_relaxed(&page->names_from_count, 0);
 }
 
-/* Open and lock the file. ESTALE: it was removed meanwhile. */
-static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create,
+/* Open and lock the file. ESTALE: another process removed or made it meanwhile. */
+static int open_locked(const struct ptrc_page_place *place, bool is_create,
 		       struct ptrc_page_file *f)
 {
+	char name[PTRC_PAGE_NAME_BYTES];
 	struct stat st;
 	uint64_t size = 0;
-	int fd;
-	int error = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
+	int fd, error;
 
+	ptrc_page_name(name, place->pid, place->ns);
+	error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
 	if (error == ENOENT && is_create) {
-		error = ptrc_shmdir_create_object(dirfd, name, uid, PTRC_PAGE_SIZE, PTRC_PAGE_SIZE,
-						  &fd);
+		error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, PTRC_PAGE_SIZE,
+						  PTRC_PAGE_SIZE, &fd);
 		if (error == EEXIST)
 			return ESTALE;
 		size = PTRC_PAGE_SIZE;
@@ -95,10 +98,11 @@ static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create
 	error = ptrc_file_lock_wait(fd, CHANGE_BYTE);
 	if (!error && ptrc_file_stat(fd, &st))
 		error = EPERM;
-	/* A page is removed under its lock: the one that was opened may be gone by now. */
+	/* A page is removed under its lock: this one may have been removed before we had the
+	 * lock. */
 	if (!error && st.st_nlink == 0)
 		error = ESTALE;
-	/* The process that made it got no further than the name. */
+	/* The process that made the page died before it gave the file its size. */
 	if (!error && size < PTRC_PAGE_SIZE)
 		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, PTRC_PAGE_SIZE);
 	if (error) {
@@ -111,17 +115,21 @@ static int open_locked(int dirfd, uint32_t uid, const char *name, bool is_create
 	return 0;
 }
 
-int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_ticks, bool is_create,
+int ptrc_page_open(const struct ptrc_page_place *place, uint64_t start_ticks, bool is_create,
 		   void *at, struct ptrc_page_file *f)
 {
 	uint64_t ticks;
 	void *map;
 	int error = ESTALE;
 
+	f->place = *place;
+	ptrc_sys_block_signals(&f->signal_mask);
 	for (int tries = 0; tries < 100 && error == ESTALE; tries++)
-		error = open_locked(dirfd, uid, name, is_create, f);
-	if (error)
+		error = open_locked(place, is_create, f);
+	if (error) {
+		ptrc_sys_restore_signals(&f->signal_mask);
 		return error == ESTALE ? EAGAIN : error;
+	}
 	error = ptrc_file_map(f->fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, at, &map);
 	if (error) {
 		ptrc_page_unlock(f);
@@ -131,11 +139,11 @@ int ptrc_page_open(int dirfd, uint32_t uid, const char *name, uint64_t start_tic
 	ticks = ptrc_load_relaxed(&f->page->start_ticks);
 	f->is_new = ticks != start_ticks;
 	if (f->is_new) {
-		/* The page is of another process with the same pid. That is dead for certain only
-		 * if the caller knows that its own process lives. */
+		/* The page belongs to another process with the same pid. Only a caller that knows
+		 * that its own process lives knows that the other one is dead. */
 		if (!is_create) {
-			ptrc_page_unlock(f);
 			ptrc_page_unmap(f->page);
+			ptrc_page_unlock(f);
 			return ENOENT;
 		}
 		if (ticks)
@@ -167,11 +175,12 @@ void ptrc_page_release(int fd)
 
 void ptrc_page_unlock(struct ptrc_page_file *f)
 {
-	/* Closing the descriptor does not drop the lock: the mapping keeps the file open, and a
-	 * child that was forked meanwhile may have the descriptor, too. */
-	ptrc_file_lock(f->fd, F_UNLCK, CHANGE_BYTE, 1);
+	/* Closing the descriptor does not release the lock: the mapping keeps the file open, and
+	 * a child that was forked meanwhile may have the descriptor, too. */
+	ptrc_page_release(f->fd);
 	ptrc_file_close(f->fd);
 	f->fd = -1;
+	ptrc_sys_restore_signals(&f->signal_mask);
 }
 
 void ptrc_page_unmap(struct ptrc_page *page)
@@ -179,21 +188,25 @@ void ptrc_page_unmap(struct ptrc_page *page)
 	ptrc_sys(SYS_munmap, page, PTRC_PAGE_SIZE);
 }
 
-void ptrc_page_unlink(int dirfd, const char *name, const struct ptrc_page_file *f)
+void ptrc_page_unlink(const struct ptrc_page_file *f)
 {
+	char name[PTRC_PAGE_NAME_BYTES];
 	struct stat st;
 
-	if (ptrc_file_stat_at(dirfd, name, &st) == 0 && st.st_ino == f->inode)
-		ptrc_sys(SYS_unlinkat, dirfd, name, 0);
+	ptrc_page_name(name, f->place.pid, f->place.ns);
+	if (ptrc_file_stat_at(f->place.dirfd, name, &st) == 0 && st.st_ino == f->inode)
+		ptrc_sys(SYS_unlinkat, f->place.dirfd, name, 0);
 }
 
-int ptrc_page_copy(int dirfd, uint32_t uid, const char *name, struct ptrc_page *copy)
+int ptrc_page_copy(const struct ptrc_page_place *place, struct ptrc_page *copy)
 {
+	char name[PTRC_PAGE_NAME_BYTES];
 	uint64_t size;
 	size_t got = 0;
-	int fd;
-	int error = ptrc_shmdir_open_object(dirfd, name, uid, &fd, &size);
+	int fd, error;
 
+	ptrc_page_name(name, place->pid, place->ns);
+	error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
 	if (error)
 		return error;
 	error = ptrc_file_read(fd, copy, sizeof(*copy), 0, &got);
@@ -240,27 +253,31 @@ int ptrc_page_add(struct ptrc_page *page, uint32_t preferred, const struct ptrc_
 	return (int)free_slot;
 }
 
-bool ptrc_page_remove(struct ptrc_page *page, uint32_t i, uint64_t stream_id)
+void ptrc_page_remove(struct ptrc_page *page, uint64_t stream_id)
 {
-	struct ptrc_page_slot *slot = &page->slots[i];
+	for (uint32_t i = 0; stream_id && i < PTRC_PAGE_SLOT_COUNT; i++) {
+		struct ptrc_page_slot *slot = &page->slots[i];
+		uint64_t id = stream_id;
 
-	/* The id is cleared before the bit. A process that fills the slot anew stores the id
-	 * before it sets the bit. So either it sets the bit after we have cleared it, or we see
-	 * its id and set the bit again. */
-	if (stream_id == 0 ||
-	    !atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
-						     memory_order_seq_cst, memory_order_relaxed))
-		return false;
-	atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i), memory_order_seq_cst);
-	if (ptrc_load_seq_cst(&slot->stream_id) != 0)
-		atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i, memory_order_seq_cst);
-	return true;
+		/* The id is cleared before the bit. A process that fills the slot anew stores the
+		 * id before it sets the bit. So either it sets the bit after we have cleared it,
+		 * or we see its id and set the bit again. */
+		if (!atomic_compare_exchange_strong_explicit(
+			    &slot->stream_id, &id, 0, memory_order_seq_cst, memory_order_relaxed))
+			continue;
+		atomic_fetch_and_explicit(&page->active, ~(UINT64_C(1) << i), memory_order_seq_cst);
+		if (ptrc_load_seq_cst(&slot->stream_id) != 0)
+			atomic_fetch_or_explicit(&page->active, UINT64_C(1) << i,
+						 memory_order_seq_cst);
+	}
 }
 
-bool ptrc_page_has_slots(const struct ptrc_page *page)
+bool ptrc_page_has(const struct ptrc_page *page, uint32_t flags)
 {
+	struct ptrc_page_entry e;
+
 	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
-		if (ptrc_load_relaxed(&page->slots[i].stream_id))
+		if (ptrc_page_slot(page, i, &e) && (!flags || (e.flags & flags)))
 			return true;
 	return false;
 }
@@ -278,7 +295,7 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		error = ptrc_names_open(dirfd, uid, id, at, n);
 		if (error != ENOENT)
 			return error;
-		/* All users of that object are gone, and this process was none of them. */
+		/* The object is removed when its last user ends; this process was not a user. */
 		from = 0;
 	}
 	if (!own && from && ptrc_names_open(dirfd, uid, from, NULL, &parent) == 0) {

@@ -13,7 +13,6 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/model/names.h"
-#include "lib/process/fork.h"
 #include "lib/process/image.h"
 #include "lib/process/inherit.h"
 #include "lib/process/page.h"
@@ -37,8 +36,8 @@ int ptrc_process_init(void)
 			ptrc_image_move_home(uid);
 	} else if (ptrc_here.has_page && ptrc_here.pid != pid) {
 		/* A child that was forked without fork handlers. */
-		ptrc_fork_note_page();
-		error = ptrc_fork_start_child(pid, false);
+		ptrc_image_note_page();
+		error = ptrc_image_start_child(pid, false);
 		ptrc_liveness_fork_done();
 	} else {
 		error = ptrc_image_start(pid);
@@ -51,7 +50,7 @@ void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void))
 {
 	uint64_t mask;
 
-	/* The fork wiped the pid, and nobody has noticed the fork yet. */
+	/* A forked child that has not noticed the fork: its pid was wiped. */
 	if (ptrc_self_pid() == 0 && ptrc_here.has_page)
 		ptrc_process_init();
 	if (ptrc_load_acquire(owner) == ptrc_self_pid())
@@ -86,13 +85,12 @@ int ptrc_process_open_stream(uint64_t stream_id, int *fd)
 		error = ptrc_shmdir_open_object(dirfd, name, ptrc_here.uid, fd, &size);
 		ptrc_file_close(dirfd);
 		if (error == ENOENT) {
-			for (uint32_t i = 0; stream_id && i < PTRC_PAGE_SLOT_COUNT; i++)
-				ptrc_page_remove(page, i, stream_id);
+			ptrc_page_remove(page, stream_id);
 			return ENOENT;
 		}
 	} else if (error == ENOENT) {
-		/* The directory cannot be reached, after a chroot for instance. That does not
-		 * mean that the stream is gone. */
+		/* The directory cannot be reached, for instance after a chroot. The stream may
+		 * still exist. */
 		error = EPERM;
 	}
 	for (uint32_t i = 0; error && i < PTRC_PAGE_SLOT_COUNT; i++)
@@ -106,7 +104,7 @@ void ptrc_process_fork_prepare(void)
 	ptrc_pid_lock(&ptrc_here.lock);
 	ptrc_liveness_fork_prepare();
 	if (ptrc_here.has_page)
-		ptrc_fork_note_page();
+		ptrc_image_note_page();
 }
 
 void ptrc_process_fork_parent(void)
@@ -121,34 +119,29 @@ void ptrc_process_fork_child(void)
 
 	ptrc_liveness_fork_done();
 	if (ptrc_here.has_page)
-		ptrc_fork_start_child(pid, true);
+		ptrc_image_start_child(pid, true);
 	ptrc_here.pid = pid;
 	ptrc_pid_unlock(&ptrc_here.lock);
 }
 
 static void end_page(int dirfd)
 {
-	char name[PTRC_PAGE_NAME_BYTES];
-	struct ptrc_page *page = ptrc_self_page();
-	struct ptrc_page_entry e;
+	const struct ptrc_page_place place = ptrc_self_place(dirfd);
 	struct ptrc_page_file f;
-	bool is_inherited = false;
 
-	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
-		is_inherited |= ptrc_page_slot(page, i, &e) && (e.flags & PTRC_PAGE_SLOT_INHERITED);
-	if (is_inherited && ptrc_here.has_own_proc && ptrc_inherit_is_announced(dirfd))
-		ptrc_inherit_prepare_children(dirfd, ptrc_here.uid, ptrc_here.ns);
-	ptrc_page_name(name, ptrc_here.pid, ptrc_here.ns);
-	if (ptrc_page_open(dirfd, ptrc_here.uid, name, ptrc_here.start_ticks, false, NULL, &f))
+	if (ptrc_page_has(ptrc_self_page(), PTRC_PAGE_SLOT_INHERITED) && ptrc_here.has_own_proc &&
+	    ptrc_inherit_is_announced(dirfd))
+		ptrc_inherit_prepare_children(&place);
+	if (ptrc_page_open(&place, ptrc_here.start_ticks, false, NULL, &f))
 		return;
 	if (f.inode == ptrc_here.inode)
-		ptrc_page_unlink(dirfd, name, &f);
+		ptrc_page_unlink(&f);
 	ptrc_page_unlock(&f);
 	ptrc_page_unmap(f.page);
 }
 
-/* Give up the names object. Other threads may still look names up, so a private mapping of it,
- * which holds no lock on the file, takes its place. */
+/* Give up the names object. Other threads may still look names up, so a private mapping of the
+ * object takes its place, which holds no lock on the file. */
 static void let_names_go(int dirfd)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];

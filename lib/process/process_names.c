@@ -14,7 +14,8 @@
 #include "lib/process/process.h"
 #include "lib/process/self.h"
 
-/* Map the names object that the page names. The caller has the lock of self.h. */
+/* Map the names object whose id is in the page: a controller may have given the process another
+ * one. The caller has the lock of self.h. */
 static void follow_names(void)
 {
 	const struct ptrc_page *page = ptrc_self_page();
@@ -28,7 +29,7 @@ static void follow_names(void)
 		ptrc_here.is_borrowed = false;
 		return;
 	}
-	/* A process does not give up names of its own for others. */
+	/* A process that has names of its own keeps them. */
 	if (ptrc_here.names.object && !ptrc_here.is_borrowed)
 		return;
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd))
@@ -63,12 +64,11 @@ bool ptrc_process_maps_id(uint32_t id)
 	return is_mapped || ptrc_self_has_mapped(id);
 }
 
-/* See to it that this process has names that it may add to. The caller has the lock. */
+/* Give this process a names object that it may add to, if it has none. The caller has the lock. */
 static int make_names(void)
 {
-	struct ptrc_page *page = ptrc_self_page();
-	char name[PTRC_PAGE_NAME_BYTES];
-	struct ptrc_page_file f = {.fd = -1};
+	struct ptrc_page_place place;
+	struct ptrc_page_file f;
 	uint64_t old;
 	bool is_locked;
 	int dirfd, error;
@@ -82,12 +82,11 @@ static int make_names(void)
 	if (error)
 		return error;
 	old = ptrc_here.names.object ? ptrc_here.names.id : 0;
-	ptrc_page_name(name, ptrc_here.pid, ptrc_here.ns);
-	/* If the page has lost its name, it goes on without the lock: then no controller finds
-	 * the page, and nobody else changes it. */
-	is_locked = ptrc_page_open(dirfd, ptrc_here.uid, name, ptrc_here.start_ticks, false, NULL,
-				   &f) == 0;
-	error = ptrc_page_names(dirfd, ptrc_here.uid, page,
+	place = ptrc_self_place(dirfd);
+	/* The page's file may have been removed. Then the lock is not needed, because no controller
+	 * finds the page. */
+	is_locked = ptrc_page_open(&place, ptrc_here.start_ticks, false, NULL, &f) == 0;
+	error = ptrc_page_names(dirfd, ptrc_here.uid, ptrc_self_page(),
 				ptrc_here.is_borrowed ? ptrc_here.names.object : NULL,
 				ptrc_here.borrowed_count, ptrc_here.names.object, &ptrc_here.names);
 	if (is_locked) {
@@ -108,8 +107,8 @@ int ptrc_process_names(struct ptrc_names **names)
 	uint64_t mask;
 	int error = ptrc_process_init();
 
-	/* A process that cannot be traced has names all the same, for itself. But a vfork child
-	 * has none: it shares our memory until it execs. */
+	/* A process that cannot be traced has names for itself. But a vfork child, which shares the
+	 * memory of its parent until it execs, has none. */
 	if (error && (error != EPERM || ptrc_self_pid() != 0))
 		return ENOMEM;
 	ptrc_self_lock(&mask);
@@ -135,7 +134,7 @@ int ptrc_process_open_name(const char *name, uint32_t *id)
 	if (ptrc_process_init() == 0) {
 		ptrc_self_lock(&mask);
 		follow_names();
-		/* To use a name that its parent had, a child needs no names of its own. */
+		/* A child that uses a name of its parent needs no names object of its own. */
 		found = ptrc_names_find(ptrc_here.names.object, ptrc_self_names_count(), name);
 		ptrc_self_unlock(&mask);
 	}

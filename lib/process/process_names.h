@@ -8,16 +8,17 @@
 
 #include "lib/model/names.h"
 
-/* May this image record events of that type? It may if the type is the predefined user event, if
- * the image opened the name, or if a controller put the name into the names object of this
- * process. If so, sets the bit in ptrc_self->mapped. Async-signal-safe. */
+/* May this image record events of type `id`? It may if this is the predefined user event, if the
+ * image has opened the name, or if a controller has put the name into the names object of this
+ * process. Then this sets the bit in ptrc_self->mapped. Async-signal-safe. */
 bool ptrc_process_maps_id(uint32_t id);
 
-/* The names object of this process, made if there is none yet. The process keeps owning it.
- * ENOMEM. */
+/* The names object of this process; make it if there is none yet. It belongs to the process: the
+ * caller does not unmap it. ENOMEM. */
 int ptrc_process_names(struct ptrc_names **names);
 
-/* The id of the name, which this image may use from now on. ENAMETOOLONG, ENOMEM. */
+/* Find the id of a name, or register the name, and let this image use the id. ENAMETOOLONG,
+ * ENOMEM. */
 int ptrc_process_open_name(const char *name, uint32_t *id);
 
 #endif

@@ -16,19 +16,36 @@
 #include "lib/base/sys.h"
 #include "lib/model/eventset.h"
 #include "lib/process/page.h"
+#include "lib/process/target.h"
 #include "lib/stream/barrier.h"
 #include "lib/stream/counter.h"
 #include "lib/stream/status.h"
 
+/* What the functions below know of a process. */
 struct view {
+	struct ptrc_procfs_status status;
 	uint32_t uid;
-	int inner_pid;
-	unsigned int depth;
-	int dirfd; /* of the user; -1: there is no directory */
+	unsigned int depth; /* of its pid namespace below ours */
+	int dirfd;	    /* the directory of its user; -1: there is none */
 	bool has_page;
-	bool is_alive; /* the image that mapped it is still there */
+	bool is_alive; /* the image that mapped the page lives */
 	struct ptrc_page page;
 };
+
+/* Open the object and read its first `size` bytes. EPERM: it is shorter. */
+static int open_object(const struct view *v, const char *name, int *fd, void *to, size_t size)
+{
+	uint64_t object_size;
+	size_t got;
+	int error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, fd, &object_size);
+
+	if (error)
+		return error;
+	if (ptrc_file_read(*fd, to, size, 0, &got) == 0 && got == size)
+		return 0;
+	ptrc_file_close(*fd);
+	return EPERM;
+}
 
 static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 {
@@ -42,15 +59,15 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 		v->dirfd = -1;
 		return error == ENOENT ? 0 : error;
 	}
-	ptrc_page_name(name, v->inner_pid, ns);
+	ptrc_page_name(name, v->status.inner_pid, ns);
 	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
 	if (error)
 		return error == ENOENT ? 0 : error;
 	error = ptrc_file_read(fd, &v->page, sizeof(v->page), 0, &got);
 	v->is_alive = ptrc_page_is_alive(fd);
 	ptrc_file_close(fd);
-	/* The page may be of an earlier process with that pid, or of one that died while it made
-	 * the page. */
+	/* The page may belong to an earlier process with that pid, or to one that died while it
+	 * made the page. */
 	v->has_page = !error && got == sizeof(v->page) && v->page.start_ticks == start_ticks;
 	return 0;
 }
@@ -58,30 +75,19 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 /* ESRCH, EPERM, ENOMEM. */
 static int open_view(pid_t pid, struct view *v)
 {
-	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	struct ptrc_procfs_status status;
-	struct ptrc_procfs_stat own, st;
+	struct ptrc_procfs_stat st;
 	uint64_t ns;
 	int error;
 
 	memset(v, 0, sizeof(*v));
 	v->dirfd = -1;
-	if (pid < 0)
-		return ESRCH;
 	if (!pid)
 		pid = ptrc_sys_getpid();
-	error = ptrc_procfs_exists(pid);
+	error = ptrc_target_status(pid, &v->status);
 	if (error)
 		return error;
-	/* In a /proc of another pid namespace these numbers mean other processes. */
-	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid() ||
-	    ptrc_procfs_status(pid, &status))
-		return EPERM;
-	if (caller != 0 && status.uid[1] != caller)
-		return EPERM;
-	v->uid = status.uid[1];
-	v->inner_pid = status.inner_pid;
-	v->depth = status.depth > 1 ? (unsigned int)status.depth - 1 : 0;
+	v->uid = v->status.uid[1];
+	v->depth = v->status.depth > 1 ? (unsigned int)v->status.depth - 1 : 0;
 	error = ptrc_procfs_pid_namespace(v->depth ? pid : 0, &ns);
 	if (!error)
 		error = ptrc_procfs_stat(pid, &st);
@@ -104,12 +110,11 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 {
 	uint32_t most = PTRC_NAMES_MAX;
 	char name[PTRC_SHMDIR_NAME_BYTES];
-	uint64_t id = v->page.names_id, size;
+	uint64_t id = v->page.names_id;
 	struct {
 		uint64_t magic, id;
 		uint32_t count, writer;
 	} head;
-	size_t got;
 	int error;
 
 	if (!id) {
@@ -119,11 +124,10 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 	if (!v->has_page || !id)
 		return ENOENT;
 	ptrc_shmdir_name(name, 'n', id);
-	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, fd, &size);
+	error = open_object(v, name, fd, &head, sizeof(head));
 	if (error)
 		return error;
-	error = ptrc_file_read(*fd, &head, sizeof(head), 0, &got);
-	if (error || got != sizeof(head) || head.magic != PTRC_NAMES_MAGIC || head.id != id) {
+	if (head.magic != PTRC_NAMES_MAGIC || head.id != id) {
 		ptrc_file_close(*fd);
 		return EPERM;
 	}
@@ -144,7 +148,7 @@ int ptrc_query_process(pid_t pid, struct posixtrace_process *process)
 	if (error)
 		return error;
 	process->pt_user = v.uid;
-	process->pt_inner_pid = v.inner_pid;
+	process->pt_inner_pid = v.status.inner_pid;
 	process->pt_depth = v.depth;
 	process->pt_has_page = v.has_page;
 	process->pt_has_library = v.has_page && v.page.image && v.is_alive;
@@ -197,18 +201,14 @@ static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 {
 	struct ptrc_stream_header *h = malloc(sizeof(*h));
 	char name[PTRC_SHMDIR_NAME_BYTES];
-	uint64_t size;
-	size_t got;
 	int fd, error;
 
 	if (!h)
 		return ENOMEM;
 	ptrc_shmdir_name(name, 's', slot->stream_id);
-	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
+	error = open_object(v, name, &fd, h, sizeof(*h));
 	if (!error) {
-		error = ptrc_file_read(fd, h, sizeof(*h), 0, &got);
-		if (error || got != sizeof(*h) || h->magic != PTRC_STREAM_MAGIC ||
-		    h->version != PTRC_STREAM_VERSION)
+		if (h->magic != PTRC_STREAM_MAGIC || h->version != PTRC_STREAM_VERSION)
 			error = EPERM;
 		else
 			tell_stream(h, fd, s);

@@ -12,11 +12,11 @@
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
 #include "lib/model/names.h"
-#include "lib/process/page_layout.h"
+#include "lib/process/page.h"
 
-/* On an anonymous mapping that is marked MADV_WIPEONFORK: the kernel zeroes it in a child that
- * is made by fork or raw clone, so the child finds pid 0 here even if no fork handler ran. A
- * vfork child shares the memory and finds its parent's pid. */
+/* This is in a mapping of its own, marked MADV_WIPEONFORK. The kernel zeroes it in a child that is
+ * made by fork or by raw clone, so the child finds pid 0 here even if no fork handler ran. A vfork
+ * child shares the memory and finds its parent's pid. */
 struct ptrc_self {
 	_Atomic int32_t pid;
 	uint64_t image; /* identity of this program image, never 0 */
@@ -24,41 +24,40 @@ struct ptrc_self {
 	_Atomic uint64_t mapped[17];
 };
 
-/* The page of this process, never null. Before initialisation it is a page with one active
- * bit, which leads every event into the cold path. Where tracing is impossible it is a page
- * without active bits. */
+/* The page of this process, never null. Before initialisation it is a page with one active bit,
+ * which leads every event into the cold way. If the process cannot be traced it is a page without
+ * active bits. */
 extern struct ptrc_page *ptrc_page_self;
 /* Never null. */
 extern struct ptrc_self *ptrc_self;
 
 /*
- * This is in ordinary memory: a forked child has its parent's copy, and so can tell what its
- * parent was and which names that had. All members are used under `lock`, but for the atomic
- * ones.
+ * This is in ordinary memory. A forked child has a copy, and so it knows which process its parent
+ * was and which names its parent had. All members but the atomic ones are used under `lock`.
  */
 struct ptrc_process_state {
 	_Atomic int32_t lock; /* see pid_lock.h */
-	int32_t pid;	      /* the process that all this is about; 0: not initialised */
+	int32_t pid;	      /* the process that this describes; 0: not initialised */
 	bool has_page;
-	bool is_excluded; /* this process is never traced */
-	bool has_ended;
-	bool has_own_proc; /* /proc numbers processes as this one does */
-	uint32_t uid;
-	uint64_t ns;	  /* pid namespace; 0: the initial one */
-	uint64_t time_ns; /* time namespace */
+	bool is_excluded;  /* this process is never traced */
+	bool has_ended;	   /* exit() has removed its page */
+	bool has_own_proc; /* /proc gives processes the pids that this process knows */
+	uint32_t uid;	   /* effective */
+	uint64_t ns;	   /* pid namespace; 0: the initial one */
+	uint64_t time_ns;  /* time namespace */
 	uint64_t start_ticks;
 	uint64_t inode; /* of the page's file */
 	uint64_t image;
 	_Atomic uint64_t mapped[17];
-	/* Names with a smaller index were registered by earlier images of this process: this
-	 * image may only use them after it has opened them itself. */
+	/* Names with a smaller index were registered by earlier images of this process. This image
+	 * may use one of them only after it has opened the name itself. */
 	uint32_t base;
-	/* The names object is always mapped at the same place, because lookups take no lock.
-	 * When the process changes to another object, that one is mapped over the old one;
-	 * it begins with the same names. */
+	/* The names object is always mapped at the same place, because lookups take no lock. When
+	 * the process changes to another object, that one is mapped over the old one and begins
+	 * with the same names. */
 	struct ptrc_names names;
-	/* `names` belongs to the parent: only its first borrowed_count names concern this
-	 * process, which must not add any. */
+	/* `names` belongs to the parent: only its first borrowed_count names are names of this
+	 * process, and this process must not add any. */
 	bool is_borrowed;
 	uint32_t borrowed_count;
 };
@@ -80,23 +79,28 @@ static inline int32_t ptrc_self_pid(void)
 	return ptrc_load_acquire(&ptrc_self_private()->pid);
 }
 
-/* Take and release ptrc_here.lock. All signals are blocked in between, because the handler of
- * a signal may record an event, which may need the lock. */
+/* Where the page of this process is, in a directory that is open. */
+static inline struct ptrc_page_place ptrc_self_place(int dirfd)
+{
+	return (struct ptrc_page_place){dirfd, ptrc_here.uid, ptrc_here.pid, ptrc_here.ns};
+}
+
+/* Take and release ptrc_here.lock. All signals are blocked in between, because the handler of a
+ * signal may record an event, which may need the lock. */
 void ptrc_self_lock(uint64_t *mask);
 void ptrc_self_unlock(const uint64_t *mask);
 
-/* Move ptrc_self from the place where it is before initialisation to a mapping of its own.
- * ENOMEM. */
+/* Give ptrc_self its mapping; before that it points to ordinary memory. ENOMEM. */
 int ptrc_self_make(void);
-/* This process cannot be traced: from now on no event takes the cold path. */
+/* This process cannot be traced: from now on no event takes the cold way. */
 void ptrc_self_give_up_page(void);
-/* From now on `page` is the page of this process, and this image has begun. */
+/* Let events use `page`, which is complete. This process is initialised then. */
 void ptrc_self_publish(int32_t pid, struct ptrc_page *page);
 
-/* May this image record events of that type? Looks only at the bits. */
+/* The bits of `mapped`: is type `id` set, set it. */
 bool ptrc_self_has_mapped(uint32_t id);
 void ptrc_self_set_mapped(uint32_t id);
-/* In a forked child: the bits that the fork wiped are those of the parent. */
+/* A forked child has the bits of its parent, but the fork wiped those in ptrc_self: copy them. */
 void ptrc_self_restore_mapped(void);
 /* How many of the names that are mapped are names of this process. */
 uint32_t ptrc_self_names_count(void);

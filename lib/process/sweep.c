@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What other processes left in a directory is not trusted here: it is read, not mapped.
- */
+/* What other processes left in a directory is not trusted here: it is read, not mapped. */
 #include "config.h"
 
 #include "lib/process/sweep.h"
@@ -24,18 +22,20 @@
 #include "lib/process/page.h"
 #include "lib/stream/stream.h"
 
-/* An object without a magic number is being made by a process, unless it is older than this. */
+/* A stream object without a magic number is still being made, unless it is older than this. */
 #define HALF_MADE_S 10
 
-/* To look into the page of a process that seems to live costs some 5 us. One sweep looks into
- * so many, beginning with a random one, so that the next sweep looks into others. Where a
- * program begins or ends it looks into fewer. */
+/* Looking into the page of a process that seems to live costs some 5 us. So one sweep looks only
+ * into so many of these pages, beginning with a random one, because the next sweep should look into
+ * others. When a program begins or ends it looks into fewer. */
 #define PAGES_PER_SWEEP UINT64_C(64)
 #define PAGES_PER_SHORT_SWEEP UINT64_C(8)
 
-#define ENTRY_BYTES 20 /* by so much the size of a tmpfs directory grows with each entry */
+#define ENTRY_BYTES 20 /* the size of a tmpfs directory is this times its entries */
+#define SOMETIMES_ENTRIES 256
 #define DIRENT_NAME_OFFSET 19
 
+/* Together one second. */
 #define CLEANER_TRIES 400
 #define CLEANER_PAUSE_NS 2500000
 
@@ -43,15 +43,17 @@ struct sweep {
 	int dirfd;
 	uid_t uid;
 	uint64_t ns;
-	bool has_own_proc;     /* /proc numbers processes as this one does */
-	bool finishes_logs;    /* ends orphaned streams that have a log, too */
+	bool has_own_proc;     /* /proc gives processes the pids that this process knows */
+	bool finishes_logs;    /* remove orphaned streams with a log, too */
 	bool keeps_names;      /* an orphaned stream stays, and its log needs its names */
-	uint64_t ended_stream; /* not 0: only take this one out of the pages */
-	uint64_t entry_count;  /* roughly */
+	uint64_t ended_stream; /* not 0: only take this stream out of the pages */
+	uint64_t entry_count;  /* of the directory, roughly */
+	/* page_count pages have been visited. The sweep looks into look_count pages, the first of
+	 * which has the number first_page. */
 	uint64_t first_page, page_count, look_count;
 };
 
-/* Pass once over the directory, whose entries may come and go meanwhile. */
+/* Call visit() for every name in the directory. Entries may come and go meanwhile. */
 static void for_each(struct sweep *s, void (*visit)(struct sweep *s, const char *name))
 {
 	_Alignas(8) char entries[2048];
@@ -82,24 +84,25 @@ static bool is_old(const struct stat *st)
 	return age > HALF_MADE_S || age < -HALF_MADE_S;
 }
 
-/* Read the parts of a stream's header that matter here. False if it has no header yet. */
-static bool read_stream(int fd, uint64_t id, bool *has_log)
+static bool read_at(int fd, size_t offset, void *to, size_t size)
 {
-	uint64_t magic = 0, own_id = 0;
-	uint32_t version = 0, log = 0;
 	size_t got;
 
-	if (ptrc_file_read(fd, &magic, sizeof(magic), offsetof(struct ptrc_stream_header, magic),
-			   &got) ||
-	    got != sizeof(magic) || magic != PTRC_STREAM_MAGIC)
+	return ptrc_file_read(fd, to, size, offset, &got) == 0 && got == size;
+}
+
+/* Read the members of a stream's header that matter here: the whole header is too large for the
+ * stack of a signal handler. False if the stream has no header yet. */
+static bool read_stream(int fd, uint64_t id, bool *has_log)
+{
+	uint64_t magic, own_id;
+	uint32_t version, log;
+
+#define READ(to, member) read_at(fd, offsetof(struct ptrc_stream_header, member), &(to), sizeof(to))
+	if (!READ(magic, magic) || magic != PTRC_STREAM_MAGIC || !READ(version, version) ||
+	    !READ(own_id, id) || !READ(log, has_log))
 		return false;
-	if (ptrc_file_read(fd, &version, sizeof(version),
-			   offsetof(struct ptrc_stream_header, version), &got) ||
-	    ptrc_file_read(fd, &own_id, sizeof(own_id), offsetof(struct ptrc_stream_header, id),
-			   &got) ||
-	    ptrc_file_read(fd, &log, sizeof(log), offsetof(struct ptrc_stream_header, has_log),
-			   &got))
-		return false;
+#undef READ
 	*has_log = log != 0 && version == PTRC_STREAM_VERSION && own_id == id;
 	return true;
 }
@@ -112,7 +115,7 @@ static void remove_marker(const struct sweep *s, uint64_t id)
 	ptrc_sys(SYS_unlinkat, s->dirfd, marker, AT_REMOVEDIR);
 }
 
-/* End the stream, so that traced processes that still record into it let go of it. */
+/* End the stream, so that processes that still record into it unmap it. */
 static void end_stream(int fd)
 {
 	struct ptrc_stream stream;
@@ -133,8 +136,8 @@ static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd
 		return;
 	if (!read_stream(fd, id, &has_log) && !is_old(&st))
 		return;
-	/* Its creator takes the lock before it writes the magic number: now that this has been
-	 * seen, look at the lock again. */
+	/* The creator takes its lock before it writes the magic number. Now that we have seen the
+	 * number, the lock tells whether the creator lives. */
 	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 		return;
 	if (has_log && (!s->finishes_logs || ptrc_keeper_finish_orphan(s->dirfd, s->uid, fd))) {
@@ -146,17 +149,15 @@ static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd
 	ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 }
 
-/* Another cleaner may be writing the stream's log at this moment. A create finishes the logs of
- * all orphans before it returns, so it waits for that cleaner; but only for a second, as the
- * cleaner may have been stopped. */
+/* Another process may be cleaning up at this moment, and be writing the stream's log. A create
+ * finishes the logs of all orphans before it returns, so it waits for that process; but only for a
+ * second, because that process may be stopped. */
 static bool lock_cleaner(int fd)
 {
 	for (int tries = 0; tries < CLEANER_TRIES; tries++) {
-		struct timespec pause = {0, CLEANER_PAUSE_NS};
-
 		if (ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0)
 			return true;
-		ptrc_sys(SYS_nanosleep, &pause, 0);
+		ptrc_file_sleep_ns(CLEANER_PAUSE_NS);
 	}
 	return false;
 }
@@ -194,7 +195,7 @@ static bool has_stream(const struct sweep *s, uint64_t id)
 	return ptrc_file_stat_at(s->dirfd, name, &st) != ENOENT;
 }
 
-/* Is the process of such a page dead? */
+/* Is the process dead whose page has this pid and start? */
 static bool is_dead(const struct sweep *s, int pid, uint64_t start_ticks)
 {
 	struct ptrc_procfs_stat st;
@@ -206,6 +207,7 @@ static bool is_dead(const struct sweep *s, int pid, uint64_t start_ticks)
 	       st.start_ticks != start_ticks;
 }
 
+/* Take streams that are gone out of the page, of which *copy is a copy. */
 static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 {
 	void *map = NULL;
@@ -215,21 +217,21 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 
 		if (!id || has_stream(s, id))
 			continue;
-		/* The process changes these words, too: so they are changed in a mapping, by
-		 * atomic operations. */
+		/* The process itself changes these words, too, so atomic operations on a mapping
+		 * are needed. */
 		if (!map && ptrc_file_map(fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, NULL, &map))
 			return;
-		ptrc_page_remove(map, i, id);
+		ptrc_page_remove(map, id);
 		copy->slots[i].stream_id = 0;
 	}
 	if (map)
 		ptrc_page_unmap(map);
 }
 
-/* The caller has the page's lock. */
-static void clean_page(const struct sweep *s, const char *name, int pid, uint64_t ns, int fd)
+/* Remove the page if it is of no use any more, or clear its slots. The caller has its lock. */
+static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 {
-	struct ptrc_page_file f = {.fd = fd};
+	struct ptrc_page_file f = {.place = {s->dirfd, s->uid, pid, ns}, .fd = fd};
 	struct ptrc_page copy;
 	struct stat st;
 	size_t got = 0;
@@ -239,7 +241,7 @@ static void clean_page(const struct sweep *s, const char *name, int pid, uint64_
 	    ptrc_file_read(fd, &copy, sizeof(copy), 0, &got))
 		return;
 	f.inode = st.st_ino;
-	/* The process that makes this page is about to give it its size, or is dead. */
+	/* A process makes this page just now and has not given it its size yet, or died there. */
 	if (got != sizeof(copy))
 		memset((void *)&copy, 0, sizeof(copy));
 	if (ns != s->ns)
@@ -249,10 +251,10 @@ static void clean_page(const struct sweep *s, const char *name, int pid, uint64_
 	if (!is_unused) {
 		clear_slots(s, fd, &copy);
 		/* A controller made it for a process without the library, and its stream is gone. */
-		is_unused = copy.start_ticks && copy.image == 0 && !ptrc_page_has_slots(&copy);
+		is_unused = copy.start_ticks && copy.image == 0 && !ptrc_page_has(&copy, 0);
 	}
 	if (is_unused)
-		ptrc_page_unlink(s->dirfd, name, &f);
+		ptrc_page_unlink(&f);
 }
 
 static void visit_page(struct sweep *s, const char *name)
@@ -271,7 +273,7 @@ static void visit_page(struct sweep *s, const char *name)
 		return;
 	ptrc_sys_block_signals(&mask);
 	if (ptrc_page_try_lock(fd)) {
-		clean_page(s, name, pid, ns, fd);
+		clean_page(s, pid, ns, fd);
 		ptrc_page_release(fd);
 	}
 	ptrc_sys_restore_signals(&mask);
@@ -315,7 +317,7 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, uint64_t ended_strea
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* Nothing is there, which is the rule when a program ends. */
+	/* The directory is empty, as it usually is when a program ends. */
 	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES)
 		return;
 	if (ptrc_procfs_pid_namespace(0, &s.ns))
@@ -324,7 +326,7 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, uint64_t ended_strea
 	s.entry_count = (uint64_t)st.st_size / ENTRY_BYTES;
 	if (s.entry_count > s.look_count)
 		s.first_page = ptrc_shmdir_new_id() % s.entry_count;
-	/* Streams come first: their slots in the pages and their names can go after them. */
+	/* Streams come first: without them, slots in the pages and names objects can go, too. */
 	if (!ended_stream)
 		for_each(&s, visit_stream);
 	for_each(&s, visit_page);
@@ -340,6 +342,17 @@ void ptrc_sweep(int dirfd, uid_t uid)
 void ptrc_sweep_processes(int dirfd, uid_t uid)
 {
 	sweep(dirfd, uid, false, 0);
+}
+
+void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due)
+{
+	struct stat st;
+	uint64_t entries = 0;
+
+	if (!is_due && ptrc_file_stat(dirfd, &st) == 0)
+		entries = (uint64_t)st.st_size / ENTRY_BYTES;
+	if (is_due || (entries && entries % SOMETIMES_ENTRIES == 0))
+		ptrc_sweep_processes(dirfd, uid);
 }
 
 void ptrc_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id)

@@ -19,132 +19,139 @@
 #include "lib/process/process_names.h"
 #include "lib/process/sweep.h"
 
-static void page_name(const struct ptrc_target *t, char name[PTRC_PAGE_NAME_BYTES])
+static struct ptrc_page_place place_of(const struct ptrc_target *t)
 {
-	ptrc_page_name(name, t->pid, t->ns);
+	return (struct ptrc_page_place){t->dirfd, t->uid, t->pid, t->ns};
 }
 
-/* May the caller trace the process? EPERM, ESRCH. */
-static int check_privilege(pid_t pid, struct ptrc_target *t)
+int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 {
 	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
 	struct ptrc_procfs_stat own;
-	struct ptrc_procfs_status st;
-	int error;
+	int error = ptrc_procfs_exists(pid);
 
-	/* In a /proc of another pid namespace these numbers mean other processes. A /proc that
-	 * hides the processes of other users hides only what may not be traced anyway. */
+	if (error)
+		return error;
+	/* In a /proc of another pid namespace these numbers mean other processes. */
 	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid())
 		return EPERM;
-	error = ptrc_procfs_status(pid, &st);
-	if (error)
-		return error == ESRCH ? EPERM : error;
-	if (caller != 0) {
-		if (st.uid[1] != caller)
-			return EPERM;
-		for (int i = 0; i < 3; i++)
-			if (st.uid[i] != st.uid[1] || st.gid[i] != st.gid[1])
-				return EPERM;
-	}
-	/* It is in a pid namespace below ours, where its threads have other numbers. */
-	if (st.depth != 1)
+	error = ptrc_procfs_status(pid, status);
+	/* A /proc that hides the processes of other users: those may not be looked at anyway. */
+	if (error == ESRCH || (!error && caller != 0 && status->uid[1] != caller))
 		return EPERM;
-	t->uid = st.uid[1];
-	return ptrc_procfs_pid_namespace(0, &t->ns);
+	return error;
+}
+
+/* Set all members of *t but the page, if the caller may trace the process. is_create: as for
+ * ptrc_shmdir_open. */
+static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
+{
+	struct ptrc_procfs_status status;
+	struct ptrc_procfs_stat st;
+	int error = ptrc_target_status(pid, &status);
+
+	if (error)
+		return error;
+	/* A set-user-ID program has run in it. */
+	for (int i = 0; i < 3 && ptrc_sys(SYS_geteuid, 0) != 0; i++)
+		if (status.uid[i] != status.uid[1] || status.gid[i] != status.gid[1])
+			return EPERM;
+	/* It is in a pid namespace below ours, where its threads have other numbers. */
+	if (status.depth != 1)
+		return EPERM;
+	*t = (struct ptrc_target){.pid = pid, .uid = status.uid[1], .dirfd = -1};
+	error = ptrc_procfs_pid_namespace(0, &t->ns);
+	if (!error)
+		error = ptrc_procfs_stat(pid, &st);
+	if (error)
+		return error;
+	t->start_ticks = st.start_ticks;
+	return ptrc_shmdir_open(t->uid, is_create, &t->dirfd);
+}
+
+/* Is the target still the process that has the pid? ESRCH, ENOMEM. */
+static int check_alive(const struct ptrc_target *t)
+{
+	struct ptrc_procfs_stat st;
+	int error = ptrc_procfs_exists(t->pid);
+
+	if (!error && (ptrc_procfs_stat(t->pid, &st) || st.start_ticks != t->start_ticks))
+		error = ESRCH;
+	return error;
+}
+
+/* Would an image with the library publish a page in that process? It would not if it has, or had,
+ * more privileges than the process that started it. */
+static bool may_publish(const struct ptrc_target *t)
+{
+	uint32_t owner;
+
+	return ptrc_sys(SYS_geteuid, 0) == 0 ||
+	       (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid);
 }
 
 /* No image with the library has run in the process yet: enter into its page what such an image
  * would enter itself. */
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
+	const struct ptrc_page_place place = place_of(t);
+
 	if (ptrc_inherit_is_announced(t->dirfd))
-		ptrc_inherit_join(t->dirfd, t->uid, t->pid, t->ns, page);
-	ptrc_inherit_names(t->dirfd, t->uid, t->pid, t->ns, page);
+		ptrc_inherit_join(&place, page);
+	ptrc_inherit_names(&place, page);
 }
 
 static int open_other(pid_t pid, struct ptrc_target *t)
 {
-	char name[PTRC_PAGE_NAME_BYTES];
-	struct ptrc_procfs_stat st;
+	struct ptrc_page_place place;
 	struct ptrc_page_file f;
-	uint32_t owner = 0;
-	uint64_t mask;
-	int error = ptrc_procfs_exists(pid);
+	bool is_unborn;
+	int error = identify(pid, true, t);
 
-	if (!error)
-		error = check_privilege(pid, t);
-	if (!error)
-		error = ptrc_procfs_stat(pid, &st);
-	if (!error)
-		error = ptrc_shmdir_open(t->uid, true, &t->dirfd);
 	if (error)
 		return error;
 	ptrc_sweep(t->dirfd, t->uid);
-	t->start_ticks = st.start_ticks;
-	page_name(t, name);
-	ptrc_sys_block_signals(&mask);
-	error = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks, true, NULL, &f);
-	if (!error) {
-		bool is_unborn = ptrc_load_relaxed(&f.page->image) == 0;
-
-		/* Another process may have got the pid meanwhile. */
-		error = ptrc_procfs_exists(pid);
-		if (!error && (ptrc_procfs_stat(pid, &st) || st.start_ticks != t->start_ticks))
-			error = ESRCH;
-		/* An image that has, or had, more privileges publishes nothing itself. */
-		if (!error && is_unborn && ptrc_sys(SYS_geteuid, 0) != 0 &&
-		    (ptrc_procfs_owner(pid, &owner) || owner != t->uid))
-			error = EPERM;
-		if (!error && is_unborn)
-			prepare_unborn(t, f.page);
-		else if (error && f.is_new)
-			ptrc_page_unlink(t->dirfd, name, &f);
-		ptrc_page_unlock(&f);
-		t->page = f.page;
-		t->inode = f.inode;
-	}
-	ptrc_sys_restore_signals(&mask);
+	place = place_of(t);
+	error = ptrc_page_open(&place, t->start_ticks, true, NULL, &f);
 	if (error) {
-		if (t->page)
-			ptrc_page_unmap(t->page);
-		ptrc_file_close(t->dirfd);
+		ptrc_target_rest(t);
 		return error == EAGAIN ? ENOMEM : error;
 	}
-	return 0;
+	is_unborn = ptrc_load_relaxed(&f.page->image) == 0;
+	error = check_alive(t);
+	if (!error && is_unborn && !may_publish(t))
+		error = EPERM;
+	if (!error && is_unborn)
+		prepare_unborn(t, f.page);
+	else if (error && f.is_new)
+		ptrc_page_unlink(&f);
+	ptrc_page_unlock(&f);
+	t->page = f.page;
+	t->inode = f.inode;
+	if (error) {
+		ptrc_page_unmap(t->page);
+		ptrc_target_rest(t);
+	}
+	return error;
 }
 
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 {
-	char name[PTRC_PAGE_NAME_BYTES];
-	struct ptrc_procfs_stat st;
-	uint32_t owner;
-	int error;
+	struct ptrc_page_place place;
+	int error = identify(pid ? pid : ptrc_sys_getpid(), false, t);
 
-	if (pid < 0)
-		return ESRCH;
-	*t = (struct ptrc_target){.pid = pid ? pid : ptrc_sys_getpid(), .dirfd = -1};
-	error = ptrc_procfs_exists(t->pid);
-	if (!error)
-		error = check_privilege(t->pid, t);
-	if (!error)
-		error = ptrc_procfs_stat(t->pid, &st);
-	if (!error)
-		error = ptrc_shmdir_open(t->uid, false, &t->dirfd);
 	if (error)
 		return error;
-	page_name(t, name);
-	error = ptrc_page_copy(t->dirfd, t->uid, name, page);
-	if (error == ENOENT || (!error && page->start_ticks != st.start_ticks)) {
+	place = place_of(t);
+	error = ptrc_page_copy(&place, page);
+	if (error == ENOENT || (!error && page->start_ticks != t->start_ticks)) {
 		memset((void *)page, 0, sizeof(*page));
 		error = 0;
 	}
-	/* An image with more privileges would not join either. */
-	if (!error && page->image == 0 && ptrc_inherit_is_announced(t->dirfd) &&
-	    (ptrc_sys(SYS_geteuid, 0) == 0 ||
-	     (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid)))
-		ptrc_inherit_join(t->dirfd, t->uid, t->pid, t->ns, page);
 	if (error)
 		ptrc_target_rest(t);
+	else if (page->image == 0 && ptrc_inherit_is_announced(t->dirfd) && may_publish(t))
+		ptrc_inherit_join(&place, page);
 	return error;
 }
 
@@ -172,8 +179,6 @@ int ptrc_target_open(pid_t pid, struct ptrc_target *t)
 	struct ptrc_target opened = {.dirfd = -1};
 	int error;
 
-	if (pid < 0)
-		return ESRCH;
 	opened.pid = pid ? pid : ptrc_sys_getpid();
 	if (opened.pid == ptrc_sys_getpid())
 		error = open_self(&opened);
@@ -184,24 +189,19 @@ int ptrc_target_open(pid_t pid, struct ptrc_target *t)
 	return error;
 }
 
-/* Open and lock the page's file. A page that was made for a process without the library may
- * have been swept away as unused: then it is made again. The page of this process stays where
- * it is mapped. */
+/* Open and lock the page. A page that was made for a process without the library may have been
+ * removed as unused; is_create: then it is made again. This process keeps the mapping that its
+ * events use. */
 static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_file *f)
 {
-	char name[PTRC_PAGE_NAME_BYTES];
-	int error;
+	const struct ptrc_page_place place = place_of(t);
+	int error = 0;
 
-	page_name(t, name);
-	if (is_create && !t->is_self) {
-		struct ptrc_procfs_stat st;
-
-		if (ptrc_procfs_exists(t->pid) || ptrc_procfs_stat(t->pid, &st) ||
-		    st.start_ticks != t->start_ticks)
-			return ESRCH;
-	}
-	error = ptrc_page_open(t->dirfd, t->uid, name, t->start_ticks, is_create && !t->is_self,
-			       NULL, f);
+	is_create = is_create && !t->is_self;
+	if (is_create)
+		error = check_alive(t);
+	if (!error)
+		error = ptrc_page_open(&place, t->start_ticks, is_create, NULL, f);
 	if (error)
 		return error == EAGAIN ? ENOMEM : error;
 	if (t->is_self || f->inode == t->inode) {
@@ -217,36 +217,34 @@ static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_fil
 	return 0;
 }
 
-/* Remove a page that no process needs: without the library in the process, and without a stream.
- * The caller has the page's lock. */
-static void drop_unused(const struct ptrc_target *t, const struct ptrc_page_file *f)
+/* Nobody needs the page: the process does not have the library, and no stream traces it. */
+static bool is_unused(const struct ptrc_target *t)
 {
-	char name[PTRC_PAGE_NAME_BYTES];
+	return !t->is_self && !ptrc_load_relaxed(&t->page->image) && !ptrc_page_has(t->page, 0);
+}
 
-	if (t->is_self || ptrc_load_relaxed(&f->page->image) || ptrc_page_has_slots(f->page))
-		return;
-	page_name(t, name);
-	ptrc_page_unlink(t->dirfd, name, f);
+/* Take the stream, if it is not 0, out of the page, and remove the page if it is unused then. */
+static void remove_stream(struct ptrc_target *t, uint64_t stream_id)
+{
+	struct ptrc_page_file f;
+	bool is_locked = lock_page(t, false, &f) == 0;
+
+	ptrc_page_remove(t->page, stream_id);
+	if (is_locked) {
+		if (is_unused(t))
+			ptrc_page_unlink(&f);
+		ptrc_page_unlock(&f);
+	}
 }
 
 void ptrc_target_close(struct ptrc_target *t)
 {
-	struct ptrc_page_file f;
-	uint64_t mask;
-
 	if (!t->page)
 		return;
-	if (!t->is_self) {
-		if (ptrc_load_relaxed(&t->page->image) == 0 && !ptrc_page_has_slots(t->page)) {
-			ptrc_sys_block_signals(&mask);
-			if (lock_page(t, false, &f) == 0) {
-				drop_unused(t, &f);
-				ptrc_page_unlock(&f);
-			}
-			ptrc_sys_restore_signals(&mask);
-		}
+	if (is_unused(t))
+		remove_stream(t, 0);
+	if (!t->is_self)
 		ptrc_page_unmap(t->page);
-	}
 	t->page = NULL;
 	ptrc_target_rest(t);
 }
@@ -268,33 +266,25 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 	struct ptrc_names *n = calloc(1, sizeof(*n));
 	struct ptrc_page_file f;
 	struct ptrc_names *own;
-	uint64_t mask;
 	int error;
 
 	if (!n)
 		return ENOMEM;
-	/* This process knows which names it has from its parent. */
 	if (t->is_self) {
+		/* This process knows which names it has from its parent. */
 		error = ptrc_process_names(&own);
 		if (!error)
 			error = ptrc_names_share(own, n);
-		if (error) {
-			free(n);
-			return ENOMEM;
+	} else {
+		error = lock_page(t, true, &f);
+		if (!error) {
+			error = ptrc_page_names(t->dirfd, t->uid, f.page, NULL, 0, NULL, n);
+			ptrc_page_unlock(&f);
 		}
-		*names = n;
-		return 0;
 	}
-	ptrc_sys_block_signals(&mask);
-	error = lock_page(t, true, &f);
-	if (!error) {
-		error = ptrc_page_names(t->dirfd, t->uid, f.page, NULL, 0, NULL, n);
-		ptrc_page_unlock(&f);
-	}
-	ptrc_sys_restore_signals(&mask);
 	if (error) {
 		free(n);
-		return error == ESRCH || error == EPERM ? error : ENOMEM;
+		return !t->is_self && (error == ESRCH || error == EPERM) ? error : ENOMEM;
 	}
 	*names = n;
 	return 0;
@@ -324,12 +314,11 @@ static uint64_t boot_ns(void)
 }
 
 /*
- * Children that exist when a stream is made are not traced, and children that are made after
- * the create has returned are. All that is known of a child is the tick of 10 ms in which it
- * started. So, if a child started in this very tick, children of this tick do not join, and the
- * create returns only when the tick has passed. If no child did, those that come in this tick
- * are younger than the stream, and they join. A child that starts while this function runs may
- * join or not.
+ * Children that exist before a stream is created do not join it, and children that are made after
+ * the create has returned do. But of the start of a child only the tick of 10 ms is known. If no
+ * child has started in the present tick yet, children of this tick are younger than the stream and
+ * join. Otherwise they do not join, and the create returns only when the tick has passed. A child
+ * that starts while this function runs may join or not.
  */
 static void exclude_earlier_children(const struct ptrc_target *t, struct ptrc_page_slot *slot,
 				     uint64_t tick)
@@ -353,50 +342,31 @@ int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names
 		.names_id = names_id,
 		.flags = flags,
 	};
-	struct ptrc_page_file f = {.fd = -1};
-	uint64_t mask, tick;
-	int place = -1;
-	int error;
+	struct ptrc_page_file f;
+	uint64_t tick;
+	int place;
+	int error = lock_page(t, true, &f);
+	bool is_locked = !error;
 
-	ptrc_sys_block_signals(&mask);
-	error = lock_page(t, true, &f);
-	/* Our own page may have lost its name when the user's files were cleaned up. */
-	if (t->is_self && (error == ENOENT || error == EPERM)) {
-		f.page = t->page;
-		error = 0;
-	}
+	/* The file of our own page may have been removed: then nobody else changes the page. */
+	if (error && !(t->is_self && (error == ENOENT || error == EPERM)))
+		return error;
 	tick = boot_ns() / PTRC_PROCFS_TICK_NS;
-	if (!error) {
-		e.attach_ns = (tick + 1) * PTRC_PROCFS_TICK_NS;
-		if (ptrc_load_relaxed(&f.page->names_id) == 0)
-			ptrc_store_relaxed(&f.page->names_id, names_id);
-		place = ptrc_page_add(f.page, 0, &e);
-		if (place < 0)
-			error = EAGAIN;
-		if (f.fd >= 0)
-			ptrc_page_unlock(&f);
-	}
-	ptrc_sys_restore_signals(&mask);
-	if (!error && (flags & PTRC_PAGE_SLOT_INHERITED))
+	e.attach_ns = (tick + 1) * PTRC_PROCFS_TICK_NS;
+	if (ptrc_load_relaxed(&t->page->names_id) == 0)
+		ptrc_store_relaxed(&t->page->names_id, names_id);
+	place = ptrc_page_add(t->page, 0, &e);
+	if (is_locked)
+		ptrc_page_unlock(&f);
+	if (place < 0)
+		return EAGAIN;
+	if (flags & PTRC_PAGE_SLOT_INHERITED)
 		exclude_earlier_children(t, &t->page->slots[place], tick);
-	return error;
+	return 0;
 }
 
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id)
 {
-	struct ptrc_page_file f;
-	uint64_t mask;
-	bool is_locked;
-
-	if (!stream_id)
-		return;
-	ptrc_sys_block_signals(&mask);
-	is_locked = lock_page(t, false, &f) == 0;
-	for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
-		ptrc_page_remove(t->page, i, stream_id);
-	if (is_locked) {
-		drop_unused(t, &f);
-		ptrc_page_unlock(&f);
-	}
-	ptrc_sys_restore_signals(&mask);
+	if (stream_id)
+		remove_stream(t, stream_id);
 }

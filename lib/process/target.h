@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that is traced, or is to be, as a controller sees it: any process of the same user,
- * or the calling process itself.
+ * A process that a controller traces or wants to trace: another process of the same user, any
+ * process if the controller is root, or the calling process itself.
  */
 #ifndef PTRC_LIB_PROCESS_TARGET_H
 #define PTRC_LIB_PROCESS_TARGET_H
@@ -11,12 +11,13 @@
 #include <sys/types.h>
 
 #include "lib/model/names.h"
+#include "lib/base/procfs.h"
 #include "lib/process/page_layout.h"
 
 struct ptrc_target {
 	pid_t pid;
 	uid_t uid;		/* its effective user, in whose directory its page is */
-	int dirfd;		/* that directory, or -1 */
+	int dirfd;		/* that directory; -1: not open */
 	struct ptrc_page *page; /* mapped */
 	uint64_t inode;		/* of the page */
 	uint64_t start_ticks;
@@ -24,31 +25,35 @@ struct ptrc_target {
 	bool is_self;
 };
 
-/* Find or make the page of an existing process; pid 0 is the caller. Also sweeps away what dead
- * processes left behind. ESRCH, EPERM, ENOMEM. */
+/* What /proc tells of an existing process, if the caller has its effective user or is root. EPERM:
+ * it has another user, or the /proc that is mounted here is that of another pid namespace. ESRCH,
+ * ENOMEM. */
+int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status);
+/* Find or make the page of an existing process; pid 0 is the caller. Also removes what dead
+ * processes left. ESRCH, EPERM, ENOMEM. */
 int ptrc_target_open(pid_t pid, struct ptrc_target *t);
-/* Copy into *page which streams trace process pid: what its page says or, if no image with the
- * library has run there yet, what such an image would join. Nothing is made, locked or swept. Of
- * *t only pid, uid, ns and dirfd are set; ptrc_target_rest closes dirfd. ENOENT: no process of
- * that user is traced. ESRCH, EPERM, ENOMEM. */
+/* Copy into *page which streams trace process pid: those in its page and, if no image with the
+ * library has run in it yet, those that such an image would join. This makes, locks and removes
+ * nothing. *t has no page, and ptrc_target_rest is enough to give it up. ENOENT: no process of that
+ * user is traced. ESRCH, EPERM, ENOMEM. */
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
-/* Also removes a page that was made for a process without the library, if no stream is attached
- * to it. */
+/* Also removes a page that was made for a process without the library, if no stream is in it. */
 void ptrc_target_close(struct ptrc_target *t);
-/* A controller keeps no descriptor between calls: a program that closes all of its descriptors
- * would close ours, and we would later close one that the program opened. Rest closes dirfd;
- * wake opens it anew (ENOENT, EPERM, ENOMEM; the functions below do what they can without). */
+/* Close dirfd, and open it again (ENOENT, EPERM, ENOMEM; without it, the functions below do what
+ * they can). A controller keeps no descriptor between calls, because a program may close all of
+ * its descriptors: it would close this one, too, and the controller would later close a descriptor
+ * of the program that has the same number. */
 void ptrc_target_rest(struct ptrc_target *t);
 int ptrc_target_wake(struct ptrc_target *t);
-/* Its names object, made if need be. The mapping is a reference of its own, given back by
- * ptrc_names_unref. */
+/* Map the names object of the target, which is made if there is none. The caller gives the mapping
+ * back by ptrc_names_unref. ESRCH, EPERM, ENOMEM. */
 int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names);
-/* Enter the stream into a free slot of the page: EAGAIN if all 64 are taken; ESRCH, ENOMEM. For
- * an INHERITED stream this may take up to 10 ms, see exclude_earlier_children in target.c. */
+/* Enter the stream into a free slot of the page. EAGAIN: all 64 are taken; ESRCH, ENOMEM. For an
+ * INHERITED stream this may take 10 ms, see exclude_earlier_children in target.c. */
 int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
 		       uint32_t flags);
-/* Take the stream out of the page; harmless if it is not there. The target unmaps the stream on
- * its next cold path. If the target is this process, ptrc_recorder_detach does that at once. */
+/* Take the stream out of the page, if it is there. The target unmaps the stream when an event of
+ * it next takes the cold way. If the target is this process, ptrc_attach_drop does that at once. */
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id);
 
 #endif
