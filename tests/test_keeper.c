@@ -50,13 +50,8 @@ static void *flush_all_the_time(void *arg)
 
 	while (!f->is_over) {
 		uint32_t count = f->writer->count;
-		/* Starts another keeper if that is dead. On a busy machine it may find
-		 * each new one killed before it was ready, and give up with ENOMEM. */
-		int error = posix_trace_flush(f->trid);
 
-		if (error == ENOMEM)
-			continue;
-		CHECK_OK(error);
+		ts_flush(f->trid); /* starts another keeper if that is dead */
 		f->flushed = count;
 	}
 	return NULL;

@@ -13,17 +13,23 @@
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
+#include "lib/stream/counter.h"
 
 /* How often a waiting caller looks whether the keeper still lives. */
 #define LOOK_NS 50000000
 /* Without a pidfd: a keeper without its lock after this time is dead. It takes the lock
  * within a millisecond of its birth. */
 #define START_WAIT_NS INT64_C(5000000000)
+/* The same, for a keeper whose process id is unknown because the helper that made it was killed. It
+ * is given up then, and leaves if it takes the lock later. */
+#define STRAY_NS INT64_C(200000000)
 /* Somebody may kill a keeper at its birth. If this many die, the cause is in the memory
  * of the stream, and would kill the next as well. */
 #define START_TRIES 5
-/* The same, for keepers that die while they carry out one command. */
+/* The same, for the keepers of one command: so many have died, and in this time. A killer who is
+ * busier than that is waited for no longer. */
 #define RESTARTS_MAX 20
+#define RESTARTS_NS INT64_C(2000000000)
 
 /* Does anybody hold the keeper's lock? */
 static bool lives(const struct ptrc_keeper_args *args)
@@ -39,6 +45,8 @@ static bool has_ended(const struct ptrc_keeper_args *args,
 
 	if (process->pidfd >= 0)
 		return ptrc_sys(SYS_ppoll, &p, 1, &none, 0, 8) > 0;
+	if (process->pid == 0)
+		return waited_ns > STRAY_NS && !lives(args);
 	/* Kernels before 5.3. An ended process keeps its number until its parent has
 	 * waited for it. */
 	return ptrc_sys(SYS_kill, process->pid, 0) == -ESRCH ||
@@ -66,14 +74,22 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		     enum ptrc_keeper_task task)
 {
 	_Atomic uint32_t *word = (_Atomic uint32_t *)&header->keeper_pid;
-	struct ptrc_keeper_process process;
+	struct ptrc_keeper_process process = {.pidfd = -1};
+	uint32_t number = atomic_fetch_add(&header->keeper_number, 1) + 1;
 	int error, said;
 	int64_t waited_ns = 0;
 
-	ptrc_store_relaxed(&header->keeper_pid, 0);
-	error = ptrc_keeper_launch(args, task, &process);
-	if (error)
-		return error;
+	/* A keeper of an earlier number has the lock by now: it works, or is about to leave
+	 * (ptrc_keeper_live). */
+	if (lives(args)) {
+		if (task == PTRC_KEEPER_RESTART)
+			return 0;
+	} else {
+		ptrc_store_relaxed(&header->keeper_pid, 0);
+		error = ptrc_keeper_launch(args, task, number, &process);
+		if (error && error != ECHILD)
+			return error;
+	}
 	/* As long as it takes: the head of the log may have to wait for room in a
 	 * pipe. */
 	while ((said = ptrc_load_acquire(&header->keeper_pid)) == 0) {
@@ -145,9 +161,11 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 			uint32_t command, const struct ptrc_context *origin, uint64_t addr)
 {
 	uint32_t seq = send(header, command, origin, addr), done, restarts = 0;
+	int64_t begin = ptrc_clock_ns(CLOCK_MONOTONIC);
 
 	while ((done = ptrc_load_acquire(&header->keeper_done)) != seq) {
 		uint32_t number = ptrc_load_acquire(&header->keeper_seq);
+		int error;
 
 		/* It is another than `seq` only by damage to the memory of the stream.
 		 * The keeper then answers with the number that it has read. */
@@ -161,8 +179,10 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 			continue;
 		}
 		ptrc_keeper_reap(header);
-		if (!args || restarts++ == RESTARTS_MAX ||
-		    ptrc_keeper_start(args, header, PTRC_KEEPER_RESTART)) {
+		error = args ? ptrc_keeper_start(args, header, PTRC_KEEPER_RESTART) : ENOMEM;
+		if ((error && error != ECHILD) ||
+		    (++restarts > RESTARTS_MAX &&
+		     ptrc_clock_ns(CLOCK_MONOTONIC) - begin > RESTARTS_NS)) {
 			/* A keeper that can be started later must not obey this command,
 			 * whose caller was told that nothing was done. */
 			ptrc_store_release(&header->keeper_done, seq);

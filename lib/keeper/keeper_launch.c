@@ -58,11 +58,15 @@
 extern const uint8_t ptrc_keeper_image[] __attribute__((visibility("hidden")));
 extern const uint8_t ptrc_keeper_image_end[] __attribute__((visibility("hidden")));
 
+/* Lies on a mapping of its own, below the stacks of the two processes that run on the caller's
+ * memory. If the helper is killed, the new process may run on there for a while, and the mapping
+ * stays. */
 struct launch {
 	int fds[PTRC_KEEPER_FD_COUNT + 1]; /* the last is the program; -1: fork a copy */
 	enum ptrc_keeper_task task;
+	uint32_t number;
+	char digits[12]; /* the number as text */
 	bool is_child;
-	uint8_t *stacks; /* two of STACK_BYTES */
 	/* Written by the helper and by the new process. */
 	int pid;
 	int error;
@@ -144,14 +148,15 @@ CHILD_CODE static int run_program(void *arg)
 				  [PTRC_KEEPER_RESTART] = "restart",
 				  [PTRC_KEEPER_ORPHAN] = "orphan"};
 	struct launch *l = arg;
-	char *argv[3], *envp[1];
+	char *argv[4], *envp[1];
 	long ret = place_descriptors(l);
 
 	if (ret == 0) {
 		leave_surroundings();
 		argv[0] = name;
 		argv[1] = tasks[l->task];
-		argv[2] = envp[0] = NULL;
+		argv[2] = l->digits;
+		argv[3] = envp[0] = NULL;
 		ret = ptrc_sys(SYS_execveat, PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT, "", argv,
 			       envp, AT_EMPTY_PATH);
 		if (ret == -ENOSYS) /* some emulators */
@@ -168,13 +173,14 @@ _Static_assert(PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT == 7,
 CHILD_CODE static long fork_copy(const struct launch *l)
 {
 	enum ptrc_keeper_task task = l->task;
+	uint32_t number = l->number;
 	long pid = ptrc_sys(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0);
 
 	if (pid == 0) {
 		if (place_descriptors(l) < 0)
 			ptrc_sys(SYS_exit_group, 1);
 		leave_surroundings();
-		ptrc_keeper_live(task);
+		ptrc_keeper_live(task, number);
 	}
 	return pid;
 }
@@ -187,7 +193,7 @@ CHILD_CODE static int make_keeper(void *arg)
 
 	if (l->fds[PTRC_KEEPER_FD_COUNT] >= 0)
 		pid = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
-				 l->stacks + 2 * STACK_BYTES, run_program, l);
+				 (uint8_t *)l + 2 * STACK_BYTES, run_program, l);
 	else
 		pid = fork_copy(l);
 	if (pid < 0)
@@ -246,13 +252,8 @@ void ptrc_keeper_wait_for_child(int pid)
 /* Makes the process. Signals are blocked here, and stay blocked in the new process. */
 static int make_process(struct launch *l)
 {
-	long map = ptrc_sys(SYS_mmap, 0, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	long child;
 
-	if (ptrc_sys_is_error(map))
-		return ENOMEM;
-	l->stacks = (uint8_t *)map;
 	l->pid = l->error = 0;
 	if (l->is_child) {
 		child = fork_copy(l);
@@ -261,14 +262,13 @@ static int make_process(struct launch *l)
 		else
 			l->error = (int)-child;
 	} else {
-		child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, l->stacks + STACK_BYTES,
-				   make_keeper, l);
+		child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
+				   (uint8_t *)l + STACK_BYTES, make_keeper, l);
 		if (child > 0)
 			ptrc_keeper_wait_for_child((int)child);
 		else
 			l->error = (int)-child;
 	}
-	ptrc_sys(SYS_munmap, map, 2 * STACK_BYTES);
 	return l->error;
 }
 
@@ -298,32 +298,58 @@ static int make_either(struct launch *l)
 	return error;
 }
 
-int ptrc_keeper_launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task task,
-		       struct ptrc_keeper_process *process)
+static void write_digits(char *text, uint32_t number)
 {
-	struct launch l = {.fds = {args->log_fd, args->stream_fd, args->names_fd, args->dirfd, -1},
-			   .task = task,
-			   .is_child = orphans_come_to_us()};
+	char reversed[12];
+	int count = 0;
+
+	do
+		reversed[count++] = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	while (count > 0)
+		*text++ = reversed[--count];
+	*text = '\0';
+}
+
+int ptrc_keeper_launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task task,
+		       uint32_t number, struct ptrc_keeper_process *process)
+{
+	struct launch *l;
 	uint64_t mask;
-	long spare, fd;
+	long spare, fd, map;
 	int error;
 
+	*process = (struct ptrc_keeper_process){.pidfd = -1};
 	/* Keeps a number free for the pidfd. A copy of the stream's descriptor and not of
 	 * the log's: another thread may fork meanwhile, and its child must not hold a
 	 * pipe open. */
 	spare = ptrc_sys(SYS_fcntl, args->stream_fd, F_DUPFD_CLOEXEC, 3);
 	if (spare < 0)
 		return ENOMEM;
+	map = ptrc_sys(SYS_mmap, 0, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (ptrc_sys_is_error(map)) {
+		ptrc_sys(SYS_close, spare);
+		return ENOMEM;
+	}
+	l = (struct launch *)map;
+	*l = (struct launch){
+		.fds = {args->log_fd, args->stream_fd, args->names_fd, args->dirfd, -1},
+		.task = task,
+		.number = number,
+		.is_child = orphans_come_to_us()};
+	write_digits(l->digits, number);
 	ptrc_sys_block_signals(&mask);
-	error = make_either(&l);
+	error = make_either(l);
 	ptrc_sys_restore_signals(&mask);
 	ptrc_sys(SYS_close, spare);
-	if (error)
-		return ENOMEM;
-	if (l.pid == 0)
+	if (!error && l->pid == 0)
 		return ECHILD;
-	fd = ptrc_sys(SYS_pidfd_open, l.pid, 0); /* is close-on-exec by itself */
-	*process = (struct ptrc_keeper_process){
-		.pid = l.pid, .pidfd = fd < 0 ? -1 : (int)fd, .is_child = l.is_child};
-	return 0;
+	if (!error) {
+		fd = ptrc_sys(SYS_pidfd_open, l->pid, 0); /* is close-on-exec by itself */
+		*process = (struct ptrc_keeper_process){
+			.pid = l->pid, .pidfd = fd < 0 ? -1 : (int)fd, .is_child = l->is_child};
+	}
+	ptrc_sys(SYS_munmap, map, 2 * STACK_BYTES);
+	return error ? ENOMEM : 0;
 }

@@ -23,11 +23,11 @@ struct ptrc_keeper_process {
 	bool is_child; /* the caller has to reap it */
 };
 
-/* ENOMEM: no process can be made. ECHILD: one was made, but the helper that made it was
- * killed before it could tell the process id. */
+/* ENOMEM: no process can be made. ECHILD: one may have been made, but the helper that made it was
+ * killed before it could tell the process id; *process says pid 0 then. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_launch(const struct ptrc_keeper_args *args,
-				       enum ptrc_keeper_task task,
+				       enum ptrc_keeper_task task, uint32_t number,
 				       struct ptrc_keeper_process *process);
 
 /* Waits for the end of the process if it is a child of the caller; returns at once if it

@@ -344,14 +344,12 @@ static int take_life(struct keeper *k)
 	return error == EAGAIN ? ENOMEM : error;
 }
 
-/* Everything up to the first word. */
+/* Everything between the lock and the first word. */
 static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 {
 	struct ptrc_keeper_work *work = &k->work;
-	int error = take_life(k);
+	int error;
 
-	if (error)
-		return error;
 	if (task != PTRC_KEEPER_ORPHAN)
 		note_place(work->stream.header);
 	reopen_log(work);
@@ -386,7 +384,7 @@ static void set_own_limits(void)
 	ptrc_sys(SYS_prlimit64, 0, RLIMIT_CORE, &limit, 0);
 }
 
-void ptrc_keeper_live(enum ptrc_keeper_task task)
+void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number)
 {
 	static struct keeper keeper;
 	struct keeper *k = &keeper;
@@ -403,6 +401,13 @@ void ptrc_keeper_live(enum ptrc_keeper_task task)
 	error = ptrc_keeper_work_map(work);
 	/* Without the stream nobody can be told; ptrc_keeper_start() sees the end. */
 	if (!work->stream.header)
+		leave(1);
+	if (!error)
+		error = take_life(k);
+	/* The process that started this keeper has given it up, and starts another, or has
+	 * started one. It raised the number before it looked for a keeper with the lock; this
+	 * keeper took the lock before it looks at the number. So two keepers never work. */
+	if (ptrc_load_seq_cst(&work->stream.header->keeper_number) != number)
 		leave(1);
 	if (!error)
 		error = prepare(k, task);

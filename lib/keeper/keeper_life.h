@@ -6,8 +6,10 @@
 #ifndef PTRC_LIB_KEEPER_KEEPER_LIFE_H
 #define PTRC_LIB_KEEPER_KEEPER_LIFE_H
 
-/* What a keeper is started for. The program is told by the first letter of its argument:
- * "new", "restart", "orphan". */
+#include <stdint.h>
+
+/* What a keeper is started for. The program is told by the first letter of its first argument:
+ * "new", "restart", "orphan". Its second one is its number, in decimal digits. */
 enum ptrc_keeper_task {
 	PTRC_KEEPER_NEW,     /* begin a log */
 	PTRC_KEEPER_RESTART, /* go on with the log of a keeper that was killed */
@@ -21,7 +23,8 @@ enum ptrc_keeper_task {
 #define PTRC_KEEPER_DIR_FD 6
 #define PTRC_KEEPER_FD_COUNT 4
 
-/* Called with all signals blocked, and with no other descriptors open but 0 to 2. */
-__attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task);
+/* Called with all signals blocked, and with no other descriptors open but 0 to 2. `number` is the
+ * value of header.keeper_number for which the keeper was started. */
+__attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number);
 
 #endif

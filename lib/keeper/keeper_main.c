@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keeper as a program of its own: embedded in the library, executed from memory, with
- * the descriptors that keeper_life.h names and one argument. No C library.
+ * the descriptors and arguments that keeper_life.h names. No C library.
  */
 #include "lib/keeper/keeper_life.h"
 
@@ -10,11 +10,16 @@ __attribute__((noreturn, used)) void ptrc_keeper_begin(const long *stack);
 /* The stack as the kernel lays it out: argc, argv[]. */
 void ptrc_keeper_begin(const long *stack)
 {
-	const char *argument = stack[0] > 1 ? (const char *)stack[2] : "";
+	const char *task = stack[0] > 2 ? (const char *)stack[2] : "";
+	const char *digits = stack[0] > 2 ? (const char *)stack[3] : "";
+	uint32_t number = 0;
 
-	ptrc_keeper_live(argument[0] == 'n'   ? PTRC_KEEPER_NEW
-			 : argument[0] == 'r' ? PTRC_KEEPER_RESTART
-					      : PTRC_KEEPER_ORPHAN);
+	for (; *digits; digits++)
+		number = number * 10 + (uint32_t)(*digits - '0');
+	ptrc_keeper_live(*task == 'n'	? PTRC_KEEPER_NEW
+			 : *task == 'r' ? PTRC_KEEPER_RESTART
+					: PTRC_KEEPER_ORPHAN,
+			 number);
 }
 
 #if defined(__x86_64__)

@@ -29,7 +29,7 @@
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 3
+#define PTRC_STREAM_VERSION 4
 
 /* Control word: serial << 8 | bits. A writer records only while the word is the one that
  * it last acted on, so every change of state, filter or epoch gives it a new serial. */
@@ -276,7 +276,10 @@ struct ptrc_stream_header {
 	_Atomic uint32_t keeper_done;  /* futex: the number of the last command finished */
 	_Atomic int32_t keeper_result; /* its error number */
 	_Atomic int32_t keeper_pid;    /* 0 before the keeper is ready */
-	_Atomic uint64_t fsize_limit;  /* RLIMIT_FSIZE of the controller */
+	/* Raised before a keeper is started, who knows its own number: one with an older
+	 * number was given up by its starter, and leaves. */
+	_Atomic uint32_t keeper_number;
+	_Atomic uint64_t fsize_limit; /* RLIMIT_FSIZE of the controller */
 	/* The call that the command serves, for FLUSH_START and FLUSH_STOP. */
 	struct ptrc_context command_origin;
 	uint64_t command_addr;
