@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
 source (status dirname)/ptrace.fish
-complete -c ptrace-shutdown -f
-complete -c ptrace-shutdown -a '(__ptrace_sessions)' -d session
 __ptrace_loss ptrace-shutdown
-complete -c ptrace-shutdown -l all -d 'all sessions'
-__ptrace_json ptrace-shutdown
-__ptrace_standard ptrace-shutdown
+complete -c ptrace-shutdown -l all -d 'end all sessions of the user'
+__ptrace_session_command ptrace-shutdown

@@ -1,6 +1,3 @@
 # SPDX-License-Identifier: MIT
 source (status dirname)/ptrace.fish
-complete -c ptrace-start -f
-complete -c ptrace-start -a '(__ptrace_sessions)' -d session
-__ptrace_json ptrace-start
-__ptrace_standard ptrace-start
+__ptrace_session_command ptrace-start

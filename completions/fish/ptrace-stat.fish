@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 source (status dirname)/ptrace.fish
-complete -c ptrace-stat -f
 complete -c ptrace-stat -a '(__ptrace_sessions)' -d session
 complete -c ptrace-stat -a '(__ptrace_logs)'
 __ptrace_format ptrace-stat

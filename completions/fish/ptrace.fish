@@ -2,20 +2,28 @@
 # What the completions of the commands share; their files load this one. No command is
 # called ptrace.
 
-# __ptrace_standard COMMAND: options that every command has
+# __ptrace_standard COMMAND: options that every command has; no files unless an option takes one
 function __ptrace_standard
-    complete -c $argv[1] -s h -l help -d 'show help'
-    complete -c $argv[1] -s V -l version -d 'show the version'
+    complete -c $argv[1] -f
+    complete -c $argv[1] -s h -l help -d 'show this help and exit'
+    complete -c $argv[1] -s V -l version -d 'show the version and exit'
 end
 
 # __ptrace_format COMMAND: of commands that print
 function __ptrace_format
-    complete -c $argv[1] -l format -x -a 'text json' -d 'output format'
+    complete -c $argv[1] -l format -x -a 'text json' -d 'text or json'
 end
 
 # __ptrace_json COMMAND: of commands that say how it went, or print
 function __ptrace_json
-	complete -c $argv[1] -l json -d 'JSON output'
+    complete -c $argv[1] -l json -d 'print the result as JSON'
+end
+
+# __ptrace_session_command COMMAND: of commands whose operands are sessions
+function __ptrace_session_command
+    complete -c $argv[1] -a '(__ptrace_sessions)' -d session
+    __ptrace_json $argv[1]
+    __ptrace_standard $argv[1]
 end
 
 # __ptrace_loss COMMAND: of commands that tell of losses by their exit status
@@ -26,19 +34,19 @@ end
 # __ptrace_attributes COMMAND: of commands that create traces
 function __ptrace_attributes
     complete -c $argv[1] -l name -x -d 'name of the trace'
-    complete -c $argv[1] -l stream-min-size -x -d 'bytes that the stream holds'
-    complete -c $argv[1] -l stream-full-policy -x -a 'loop until-full flush' -d 'when the stream is full'
-    complete -c $argv[1] -l max-data-size -x -d 'cut data to so many bytes'
-    complete -c $argv[1] -l inheritance -x -a 'inherited close-for-child' -d 'trace children'
-    complete -c $argv[1] -l log-max-size -x -d 'bytes that the log holds'
-    complete -c $argv[1] -l log-full-policy -x -a 'loop until-full append' -d 'when the log is full'
+    complete -c $argv[1] -l stream-min-size -x -d 'bytes of events that the stream holds at least'
+    complete -c $argv[1] -l stream-full-policy -x -a 'loop until-full flush' -d 'what happens when the stream is full'
+    complete -c $argv[1] -l max-data-size -x -d 'cut the data of an event to so many bytes'
+    complete -c $argv[1] -l inheritance -x -a 'inherited close-for-child' -d 'trace the children of a traced process or not'
+    complete -c $argv[1] -l log-max-size -x -d 'bytes of events that the log holds at most'
+    complete -c $argv[1] -l log-full-policy -x -a 'loop until-full append' -d 'what happens when the log is full'
 end
 
 # __ptrace_configuration COMMAND: of the same
 function __ptrace_configuration
-    complete -c $argv[1] -l filter -x -a '(__ptrace_events)' -d 'do not record events that match'
-    complete -c $argv[1] -s c -l config -r -F -d 'configuration to read'
-    complete -c $argv[1] -l dump-config -d 'show the configuration'
+    complete -c $argv[1] -l filter -x -a '(__ptrace_events)' -d 'do not record events whose name matches'
+    complete -c $argv[1] -s c -l config -r -F -d 'read ptrace.yaml(5) from this file'
+    complete -c $argv[1] -l dump-config -d 'show what the file and the options come to'
 end
 
 function __ptrace_directory
