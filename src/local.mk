@@ -74,7 +74,6 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/session/reader_follow.h \
 	%D%/session/session_client.c \
 	%D%/session/session_client.h \
-	%D%/session/session_events.h \
 	%D%/session/session_follow.c \
 	%D%/session/session_follow.h \
 	%D%/session/session_main.c \
@@ -84,8 +83,6 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/session/session_protocol.h \
 	%D%/session/session_server.c \
 	%D%/session/session_server.h \
-	%D%/session/session_types.c \
-	%D%/session/session_types.h \
 	%D%/session/trace_error.c \
 	%D%/session/trace_error.h \
 	%D%/config/configuration.c \
@@ -111,13 +108,11 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_doctor_SOURCES = \
 	%D%/doctor/doctor.h \
 	%D%/doctor/doctor_list.c \
-	%D%/doctor/doctor_list.h \
 	%D%/doctor/doctor_log.c \
 	%D%/doctor/doctor_machine.c \
 	%D%/doctor/doctor_process.c \
 	%D%/doctor/doctor_program.c \
 	%D%/doctor/doctor_report.c \
-	%D%/doctor/doctor_report.h \
 	%D%/doctor/doctor_session.c \
 	%D%/ptrace-doctor.c
 %C%_ptrace_doctor_LDADD = $(ptrc_commands_libs)

@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
 #include "src/session/session_main.h"
-
-static const struct ptrc_cli_option options[] = {
-	{"json", PTRC_SESSION_KEY_JSON, NULL, "print the result as JSON"},
-	PTRC_CLI_OPTIONS_END,
-};
-
-static const struct ptrc_cli cli = {
-	.program = "ptrace-clear",
-	.operands = "[OPTION]... SESSION...",
-	.summary = "Removes all events from the streams and the logs of the sessions.",
-	.options = options,
-	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
-};
 
 int main(int argc, char **argv)
 {
-	return ptrc_session_main(argc, argv, &cli, PTRC_SESSION_CLEAR);
+	return ptrc_session_main(
+		argc, argv, PTRC_SESSION_CLEAR, "ptrace-clear",
+		"Removes all events from the streams and the logs of the sessions.");
 }

@@ -74,21 +74,13 @@ static struct making *made;
 static size_t made_count;
 static pid_t creator;
 
-/* Makes a name like "firefox-4711" from the name and the number of the process. */
+/* Makes the beginning of a session's name, such as "firefox-4711", from the name and the ID of
+ * the target. */
 static void make_stem(char stem[PTRC_SESSION_NAME_MAX], pid_t pid)
 {
-	char path[40];
-	char name[32] = "";
-	FILE *f;
+	char name[32];
 
-	snprintf(path, sizeof(path), "/proc/%ld/comm", (long)pid);
-	f = fopen(path, "re");
-	if (f) {
-		if (!fgets(name, (int)sizeof(name), f))
-			name[0] = '\0';
-		fclose(f);
-	}
-	name[strcspn(name, "\n")] = '\0';
+	ptrc_session_command(pid, name);
 	for (char *p = name; *p; p++) {
 		char one[2] = {*p, '\0'};
 
@@ -119,7 +111,7 @@ static void parse(int argc, char **argv)
 		ptrc_cli_usage("--all", "needs a --config");
 }
 
-/* Refuses options that do not suit all sessions, and sessions without a process. */
+/* Refuses options that cannot hold for several sessions, and sessions without a target. */
 static void check(void)
 {
 	if (config.count > 1 && given.options.name)
@@ -149,13 +141,13 @@ static void say_failed(const struct making *m)
 		break;
 	case PTRC_SESSION_STAGE_NAME:
 		if (o->error == EEXIST)
-			ptrc_cli_message(name, "a session of this name exists");
+			ptrc_cli_message(name, "a session of this name exists already");
 		else
 			ptrc_cli_error(name, o->error);
 		break;
 	case PTRC_SESSION_STAGE_FILTER:
 		ptrc_cli_message("--filter", "%s",
-				 o->error == ENOSPC ? "too many names of events"
+				 o->error == ENOSPC ? "there is no room for so many event names"
 						    : strerror(o->error));
 		break;
 	case PTRC_SESSION_STAGE_STREAM:
@@ -165,7 +157,8 @@ static void say_failed(const struct making *m)
 		if (o->error == ESRCH)
 			ptrc_cli_message(m->pid, "no such process");
 		else
-			ptrc_cli_message(NULL, "cannot make a process: %s", strerror(o->error));
+			ptrc_cli_message(NULL, "cannot start the background process: %s",
+					 strerror(o->error));
 		break;
 	}
 }
@@ -184,7 +177,6 @@ static bool make(struct making *m, const struct ptrc_config *c)
 		.is_started = c->is_started,
 	};
 	trace_attr_t attr;
-	int error;
 
 	m->config = c;
 	m->log.fd = -1;
@@ -194,11 +186,8 @@ static bool make(struct making *m, const struct ptrc_config *c)
 		ptrc_cli_no_memory();
 	plan.attr = &attr;
 	if (c->output) {
-		error = ptrc_logfile_open(&m->log, c->output);
-		if (error) {
-			ptrc_cli_message(c->output, "%s", ptrc_logfile_explain(error));
+		if (!ptrc_logfile_open(&m->log, c->output))
 			return false;
-		}
 		m->absolute_log = realpath(c->output, NULL);
 		plan.log_fd = m->log.fd;
 		plan.log_path = m->absolute_log ? m->absolute_log : c->output;
@@ -210,16 +199,16 @@ static bool make(struct making *m, const struct ptrc_config *c)
 	return false;
 }
 
-/* Runs when the process exits. If one session could not be made, or the names could
- * not be printed, the sessions made before are ended and their new logs removed. */
+/* Runs when the process exits. If one session could not be made, or the names could not be
+ * printed, ends the sessions that were made before and removes their new logs. */
 static void undo(int status, void *unused)
 {
 	static struct ptrc_session_reply reply;
 	size_t count = made_count;
 
 	(void)unused;
-	/* A controller that fails exits through here as well; it is a child of the
-	 * creator. */
+	/* The controllers are forked from this process. One that fails exits through here, too,
+	 * and must undo nothing. */
 	if (status == PTRC_EXIT_DONE || getpid() != creator)
 		return;
 	for (size_t i = count; i-- > 0;) {
@@ -253,8 +242,8 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
-	/* Called first: if standard output is closed, no session is made that nobody
-	 * knows. */
+	/* From here on a closed pipe is an error and not a signal, so that undo() runs: no
+	 * session is left whose name nobody got. */
 	ptrc_output_begin();
 	parse(argc, argv);
 	ptrc_config_resolve(&given, is_all ? NULL : "--all makes them all", &config);

@@ -21,7 +21,7 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"event", 'e', "NAME", "the event that is missed"},
+	{"event", 'e', "NAME", "name of the event that is missing from the trace"},
 	{"json", KEY_JSON, NULL, "one JSON object per finding"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -29,9 +29,9 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-doctor",
 	.operands = "[OPTION]... [PID|SESSION|LOG]... | -- COMMAND [ARGUMENT]...",
-	.summary = "Tells why events are not recorded: of a process, a session, into a log, or\n"
-		   "of COMMAND, which is not run; without an operand, whether this machine is\n"
-		   "fit for tracing. Changes nothing.",
+	.summary = "Finds out why events of a process, a session, a log or COMMAND are not\n"
+		   "recorded; COMMAND is not run. Without an operand, tells whether this machine\n"
+		   "is fit for tracing. Changes nothing.",
 	.options = options,
 	.notes = "Exit status: 0 nothing is wrong, 1 there are problems, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,
@@ -53,19 +53,18 @@ static bool is_number(const char *text, pid_t *pid)
 static void say_unknown(struct ptrc_doctor *d, const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
+	/* Static, so that the names need not be freed before the process exits. */
+	static char **names;
+	static size_t count;
 	char proposal[300];
-	char **names;
-	size_t count;
 
-	ptrc_session_names(false, &names, &count);
+	if (!names)
+		ptrc_session_names(false, &names, &count);
 	for (size_t i = 0; i < count; i++)
 		ptrc_nearest_offer(&nearest, thing, names[i]);
 	ptrc_doctor_problem(d, "operand", thing, "ptrace-list shows the sessions",
 			    "no such session, log or process%s",
 			    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-	for (size_t i = 0; i < count; i++)
-		free(names[i]);
-	free(names);
 }
 
 static void examine(struct ptrc_doctor *d, const char *thing)

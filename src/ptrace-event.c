@@ -54,8 +54,8 @@ struct result {
 	unsigned int streams;
 };
 
-/* Returns the bytes of KEY in KEY=VALUE, or 0 if the operand is data that just
- * contains a "=". */
+/* Returns the length of KEY in KEY=VALUE, or 0 if the operand is data that merely contains a
+ * "=". */
 static size_t key_length(const char *operand)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -67,7 +67,7 @@ static size_t key_length(const char *operand)
 	return operand[len] == '=' && strspn(operand, letters) ? len : 0;
 }
 
-/* Compares two KEY=VALUE up to the "="; no key contains one. */
+/* Compares the keys of two operands KEY=VALUE. A key ends at the first "=". */
 static int compare_keys(const void *a, const void *b)
 {
 	const char *p = *(char *const *)a;
@@ -80,8 +80,8 @@ static int compare_keys(const void *a, const void *b)
 	return (unsigned char)*p - (unsigned char)*q;
 }
 
-/* Refuses a key that is given twice, or that another key needs. There may be as many
- * pairs as a command line holds, so they are sorted. */
+/* Refuses a key that is given twice, and a key NAME_hex beside the key NAME. There may be as
+ * many pairs as a command line holds, so the keys are sorted before they are compared. */
 static void check_keys(char **pairs, size_t count)
 {
 	char **sorted = ptrc_cli_allocate(count * sizeof(*sorted));
@@ -169,7 +169,8 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 
 	if (!error)
 		return true;
-	/* Our parent may belong to another user, and may have ended. */
+	/* The parent may belong to another user, or may have ended: then nothing traces the
+	 * script. */
 	if (!is_given && (error == EPERM || error == ESRCH)) {
 		r->streams = 0;
 		return true;
@@ -199,7 +200,7 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data, st
 	if (r->pid)
 		return record(name, data, true, r);
 	r->pid = getppid();
-	/* The parent is 0 if it is outside of our PID namespace. */
+	/* getppid() returns 0 if the parent is outside of our PID namespace. */
 	if (r->pid && !record(name, data, false, r))
 		return false;
 	if (r->streams)

@@ -14,25 +14,19 @@
 #include "src/cli/output.h"
 #include "src/session/session_client.h"
 
-enum {
-	KEY_SET = PTRC_CLI_KEY_FIRST,
-	KEY_ADD,
-	KEY_REMOVE,
-	KEY_SYSTEM,
-	KEY_ALL,
-	KEY_NEW,
-	KEY_JSON,
-};
+/* The keys of the options that are flags of the request; --json is no such flag. */
+#define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
+enum { KEY_JSON = PTRC_CLI_KEY_FIRST };
 
 static const struct ptrc_cli_option options[] = {
-	{"set", KEY_SET, NULL, "filter out these events and no others"},
-	{"add", KEY_ADD, NULL, "filter out these events, too"},
-	{"remove", KEY_REMOVE, NULL, "do not filter out these events any more"},
-	{"system", KEY_SYSTEM, NULL, "as EVENT: all system events"},
-	{"all", KEY_ALL, NULL, "as EVENT: all events, also of names yet unknown"},
-	{"new", KEY_NEW, NULL,
-	 "accept names that no program has opened, and keep\n"
-	 "globs for names that are opened later"},
+	{"set", KEY(SET), NULL, "filter out these events and no others"},
+	{"add", KEY(ADD), NULL, "filter out these events, too"},
+	{"remove", KEY(REMOVE), NULL, "do not filter out these events any more"},
+	{"system", KEY(SYSTEM), NULL, "all system events, as if each were an EVENT"},
+	{"all", KEY(ALL), NULL, "all events, also those whose names come later"},
+	{"new", KEY(NEW), NULL,
+	 "accept names that no program uses yet, and keep\n"
+	 "globs for names that come later"},
 	{"json", KEY_JSON, NULL, "show the filter as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -119,7 +113,7 @@ static void say_unknown(const char *name, const char *event)
 		for (size_t i = 0; i < types.count; i++)
 			ptrc_nearest_offer(&nearest, event, types.types[i].name);
 	if (ptrc_filter_rules_is_glob(event))
-		ptrc_cli_message(event, "no event type of session %s has such a name", name);
+		ptrc_cli_message(event, "matches no event type of session %s", name);
 	else
 		ptrc_cli_message(event, "no event type of session %s has this name%s", name,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
@@ -164,26 +158,6 @@ static int change(const char *name, const struct ptrc_session_question *q)
 	return PTRC_EXIT_DONE;
 }
 
-static uint32_t flag_of(int key)
-{
-	switch (key) {
-	case KEY_SET:
-		return PTRC_SESSION_FILTER_SET;
-	case KEY_ADD:
-		return PTRC_SESSION_FILTER_ADD;
-	case KEY_REMOVE:
-		return PTRC_SESSION_FILTER_REMOVE;
-	case KEY_SYSTEM:
-		return PTRC_SESSION_FILTER_SYSTEM;
-	case KEY_ALL:
-		return PTRC_SESSION_FILTER_ALL;
-	case KEY_NEW:
-		return PTRC_SESSION_FILTER_NEW;
-	default:
-		return 0;
-	}
-}
-
 int main(int argc, char **argv)
 {
 	const uint32_t actions =
@@ -197,8 +171,10 @@ int main(int argc, char **argv)
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		q.flags |= flag_of(key);
-		is_json |= key == KEY_JSON;
+		if (key == KEY_JSON)
+			is_json = true;
+		else
+			q.flags |= (uint32_t)(key - PTRC_CLI_KEY_FIRST);
 	}
 	action = q.flags & actions;
 	if (action & (action - 1))

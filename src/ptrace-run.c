@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The child waits at a gate, a pipe, until its trace runs; so COMMAND is traced from its
- * first instruction. This process controls the trace and has to outlive COMMAND, so no
- * signal ends it: a signal that was sent to the whole process group, as by the terminal,
- * has reached COMMAND as well; one that was sent to this process alone is passed on.
+ * The child waits at a gate, which is a pipe, until its trace runs; so COMMAND is traced from
+ * its first instruction. This process controls the trace and has to outlive COMMAND, so signals
+ * do not end it. A signal that was sent to the whole process group, as a terminal does, has
+ * reached COMMAND as well; a signal that was sent to this process alone is passed on.
  */
 #include "config.h"
 
@@ -76,12 +76,12 @@ struct run {
 	struct ptrc_filter_rules filter;
 	trace_id_t trace;
 	pid_t child;
-	/* The child waits at .gate for a byte. If it cannot execute COMMAND, it writes
-	 * the error number to .failure; otherwise exec closes that. */
+	/* The child waits at .gate for a byte. If it cannot execute COMMAND, it writes the
+	 * error number to .failure; otherwise exec closes .failure. */
 	int gate[2];
 	int failure[2];
-	/* Signal mask and action that this process has changed, and the child
-	 * restores. */
+	/* The signal mask and the action for SIGCHLD that this process was started with. The
+	 * child restores them before it executes COMMAND. */
 	sigset_t mask;
 	struct sigaction child_action;
 };
@@ -91,7 +91,7 @@ static struct ptrc_config_file config;
 static bool is_loss_allowed;
 static bool is_json;
 
-/* These signals are passed on. Others act on this process as on any command. */
+/* These signals are passed on to COMMAND. All others act on this process as on any command. */
 static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
 				     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
@@ -180,11 +180,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 				 "exists and is not a trace log; name another file with -o");
 		exit(PTRC_EXIT_RUN_FAILED);
 	}
-	error = ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG);
-	if (error) {
-		ptrc_cli_message(r->log.path, "%s", ptrc_logfile_explain(error));
+	if (!ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG))
 		exit(PTRC_EXIT_RUN_FAILED);
-	}
 }
 
 static void __attribute__((noreturn)) child_main(struct run *r)
@@ -221,8 +218,8 @@ static int start_child(struct run *r)
 	sigaddset(&waited_signals, SIGCHLD);
 	for (size_t i = 0; i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
 		sigaddset(&waited_signals, passed_signals[i]);
-	/* If this process had inherited that SIGCHLD is ignored, the kernel would reap
-	 * the child. */
+	/* If SIGCHLD stayed ignored, as the parent may have set it, the kernel would reap the
+	 * child before this process gets its status. */
 	sigaction(SIGCHLD, &standard, &r->child_action);
 	sigprocmask(SIG_BLOCK, &waited_signals, &r->mask);
 	r->child = fork();
@@ -240,8 +237,8 @@ static int start_child(struct run *r)
 	return 0;
 }
 
-/* COMMAND has got the signal already if it was sent to the process group and COMMAND
- * is still in that group. A signal from COMMAND itself is not sent back to it. */
+/* Passes a signal on to COMMAND, unless COMMAND has it already: the signal was sent to the
+ * process group and COMMAND is still in that group, or COMMAND itself sent the signal. */
 static void pass_on(const struct run *r, int signal, const siginfo_t *info)
 {
 	if (info->si_code <= 0 && info->si_pid == r->child)
@@ -302,7 +299,8 @@ static int end_as(int status)
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	s = WTERMSIG(status);
-	/* COMMAND has left a core already if it was to leave one. */
+	/* If a core file was wanted, COMMAND has left it; this process shall not leave
+	 * another. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(s, SIG_DFL);
@@ -334,8 +332,8 @@ static int release_child(const struct run *r)
 	int error = 0;
 	ssize_t n;
 
-	/* If a signal has ended the child already, the write shall fail and not end
-	 * this process. */
+	/* If a signal has ended the child already, write() shall fail rather than end this
+	 * process. */
 	signal(SIGPIPE, SIG_IGN);
 	if (write(r->gate[1], "", 1) == 1) {
 		do
@@ -438,7 +436,8 @@ static int finish(struct run *r, int status)
 	return status;
 }
 
-/* A signal may have ended the child before it was traced; its status says that then. */
+/* Whether the child has ended already: a signal killed it before it could be traced. Its status
+ * then says so, and no message is needed. */
 static bool is_child_gone(const struct run *r)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -461,7 +460,8 @@ static bool start_trace(struct run *r)
 					config.sessions[0].filter.count);
 	if (error)
 		ptrc_cli_message("--filter", "%s",
-				 error == ENOSPC ? "too many names of events" : strerror(error));
+				 error == ENOSPC ? "there is no room for so many event names"
+						 : strerror(error));
 	if (!error) {
 		error = posix_trace_start(r->trace);
 		if (error)

@@ -279,7 +279,7 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 	run_split ptrace-create --all -c file.yaml
 	[ "$status" -eq 1 ]
 	[ -z "$stdout" ]
-	[ "$stderr" = "ptrace-create: $me.taken: a session of this name exists
+	[ "$stderr" = "ptrace-create: $me.taken: a session of this name exists already
 ptrace-create: the 2 sessions made before are ended" ]
 	[ "$(session_files)" -eq 1 ]
 	[ ! -e a.log ] && [ ! -e b.log ] && [ ! -e c.log ]

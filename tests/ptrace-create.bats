@@ -162,10 +162,10 @@ load helpers
 	traced_start -w
 	run_split ptrace-create --pid="$pid" -o a.log --log-full-policy=loop --log-max-size=1
 	[ "$status" -eq 1 ]
-	[ "$stderr" = "ptrace-create: a.log: the log-max-size is too small" ]
+	[ "$stderr" = "ptrace-create: a.log: the log-max-size is too small for a log" ]
 	run_split ptrace-create --pid="$pid" -o /dev/null --log-full-policy=loop
 	[ "$status" -eq 1 ]
-	[ "$stderr" = "ptrace-create: /dev/null: a file of this kind needs the log-full policy append" ]
+	[ "$stderr" = "ptrace-create: /dev/null: is not a regular file, which needs the log-full-policy append" ]
 	[ ! -e a.log ]
 }
 
@@ -282,7 +282,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	run_split ptrace-create -c file.yaml --pid="$pid" --name="$me.a" -o run.log
 	[ "$status" -eq 1 ]
 	[ -z "$stdout" ]
-	[ "$stderr" = "ptrace-create: --filter: too many names of events" ]
+	[ "$stderr" = "ptrace-create: --filter: there is no room for so many event names" ]
 	[ ! -e run.log ]
 	[ "$(session_files)" -eq 0 ]
 	# The program's names have room still.
@@ -294,6 +294,6 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	ptrace-shutdown "$me.a" "$me.b"
 	run_split ptrace-run -c file.yaml -o run.log -- touch ran
 	[ "$status" -eq 125 ]
-	[ "$stderr" = "ptrace-run: --filter: too many names of events" ]
+	[ "$stderr" = "ptrace-run: --filter: there is no room for so many event names" ]
 	[ ! -e ran ] && [ ! -e run.log ]
 }

@@ -154,11 +154,11 @@ doctor() {
 	for i in 1 2; do
 		# Nothing is changed by looking.
 		doctor "$me.a"
-		finds problem session 'its controller was killed'
+		finds problem session 'the background process that controlled it was killed'
 	done
 	[ -S "/dev/shm/posixtrace-$EUID/c.$me.a" ]
 	doctor
-	finds problem session "$me.a: its controller was killed"
+	finds problem session "$me.a: the background process that controlled it was killed"
 	rm -f "/dev/shm/posixtrace-$EUID/c.$me.a"
 }
 
@@ -218,7 +218,7 @@ doctor() {
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.e" --start
 	doctor --event=shop.oder "$me.e"
-	finds problem event "no process in it has opened an event shop.oder .did you mean 'shop.order'"
+	finds problem event "no process that it traces has opened an event shop.oder .did you mean 'shop.order'"
 	doctor -e shop.oder "$pid"
 	finds problem event "has not opened an event shop.oder .did you mean 'shop.order'"
 	doctor -e shop.order "$me.e"
@@ -242,7 +242,7 @@ doctor() {
 	finds problem filtered 'filters out shop.order'
 	ptrace-filter --add --new "$me.e" 'later.*'
 	doctor --event=later.one "$me.e"
-	finds problem filtered 'when it is opened, because of later[.][*]'
+	finds problem filtered 'when it is opened, because of the glob later[.][*]'
 }
 
 @test "logs: without events, with them, cut short, none" {

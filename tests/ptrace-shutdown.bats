@@ -59,7 +59,7 @@ load helpers
 	wait_until is_ended "$controller"
 	run_split ptrace-shutdown "$me.a"
 	[ "$status" -eq 1 ]
-	[[ $stderr == *"its controller was killed" ]]
+	[[ $stderr == *"the background process that controlled it was killed" ]]
 	[ "$(session_files)" -eq 0 ]
 }
 

@@ -28,7 +28,7 @@
 
 #include "src/cli/cli.h"
 #include "src/session/reader_follow.h"
-#include "src/session/session_events.h"
+#include "src/session/session_protocol.h"
 #include "src/session/session_path.h"
 
 static const struct ptrc_cli_option options[] = {PTRC_CLI_OPTIONS_END};

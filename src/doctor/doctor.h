@@ -8,23 +8,71 @@
 #define PTRC_SRC_DOCTOR_DOCTOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include <posixtrace.h>
 
-#include "src/doctor/doctor_report.h"
+#include "src/cli/output.h"
+#include "src/session/session_client.h"
+
+/* ---- doctor_report.c ---- */
+
+enum ptrc_doctor_status {
+	PTRC_DOCTOR_OK,
+	/* The user should know this, and may even want it so. */
+	PTRC_DOCTOR_NOTE,
+	/* This keeps events from being recorded, or has lost some. */
+	PTRC_DOCTOR_PROBLEM,
+};
+
+struct ptrc_doctor {
+	bool is_json;
+	/* Findings with the status OK are left out. */
+	bool is_brief;
+	/* The name of the event that the user misses, or null. */
+	const char *event;
+	struct ptrc_buffer *out;
+	/* How many problems have been found. */
+	unsigned int problems;
+};
+
+/*
+ * Prints one finding as one line. The name of the check is interface. The thing is what was
+ * looked at; the advice says what to do, or is null.
+ */
+void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *check,
+		     const char *thing, const char *advice, const char *format, ...)
+	__attribute__((format(printf, 6, 7), nonnull(1, 3, 4, 6)));
+
+#define ptrc_doctor_ok(d, check, thing, ...) \
+	ptrc_doctor_say(d, PTRC_DOCTOR_OK, check, thing, NULL, __VA_ARGS__)
+#define ptrc_doctor_note(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, __VA_ARGS__)
+#define ptrc_doctor_problem(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, __VA_ARGS__)
+
+/* Writes a size as users read it, "12 KiB" or "3.4 GiB", and returns the text. */
+const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
+
+/* ---- doctor_list.c ---- */
+
+/* The sessions of the user. They are asked when the list is needed first, all at the same time,
+ * because some may not answer. A directory that cannot be listed makes an empty list. */
+const struct ptrc_session_list *ptrc_doctor_list(void);
+
+/* Returns the name of the session that has this process as its controller, or null. */
+const char *ptrc_doctor_session_of(pid_t controller);
 
 /* ---- doctor_machine.c ---- */
 
-/* /dev/shm, the user's directory in it, the limits, what the kernel offers. */
+/* Examines /dev/shm, the user's directory in it, the limits, and what the kernel offers. */
 void ptrc_doctor_machine(struct ptrc_doctor *);
 
-/* Whether the file system has room where the path is, or is to be. */
+/* Reports how much room the file system of the file has. */
 void ptrc_doctor_disk(struct ptrc_doctor *, const char *path);
 
 /* ---- doctor_program.c ---- */
 
-/* The program that a shell would find for this command. It is not run. */
+/* Examines the program that a shell would find for this command, and does not run it. */
 void ptrc_doctor_command(struct ptrc_doctor *, char **argv);
 
 /* How a program has the library in it. */
@@ -40,13 +88,13 @@ enum ptrc_doctor_library {
 	PTRC_DOCTOR_LIBRARY_UNKNOWN,
 };
 
-/* The same of a process that runs: NONE, STATIC, SHARED or UNKNOWN. */
+/* Returns how a running process has the library in it: NONE, STATIC, SHARED or UNKNOWN. */
 enum ptrc_doctor_library ptrc_doctor_library_of(pid_t);
 
 /* ---- doctor_process.c ---- */
 
-/* A process and the streams that trace it: all of them if the controller is 0, otherwise
- * only those of that controller, whose state has been told already. */
+/* Examines a process and the streams that trace it: all of them if the controller is 0,
+ * otherwise only those of that controller, whose state has been reported already. */
 void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 
 /* Says what is wrong with a stream, from its state as seen from outside. The remedies are
@@ -56,7 +104,7 @@ void ptrc_doctor_status(struct ptrc_doctor *, const char *thing, const char *ses
 
 /* ---- doctor_session.c ---- */
 
-/* Returns false if there is no such session. */
+/* Examines a session, its target and its log. Returns false if there is no such session. */
 bool ptrc_doctor_session(struct ptrc_doctor *, const char *name);
 void ptrc_doctor_sessions(struct ptrc_doctor *);
 

@@ -12,7 +12,6 @@
 #include "src/cli/clock.h"
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
-#include "src/doctor/doctor_list.h"
 #include "src/view/reader.h"
 
 /* How long a log is read. */
@@ -99,7 +98,7 @@ static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path, trac
  * there is. */
 static bool examine_writer(struct ptrc_doctor *d, const char *path)
 {
-	const struct ptrc_doctor_list *all = ptrc_doctor_list();
+	const struct ptrc_session_list *all = ptrc_doctor_list();
 	char absolute[PATH_MAX];
 
 	if (!realpath(path, absolute))
@@ -122,7 +121,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 	if (s->posix_stream_flush_error == EOWNERDEAD && !is_written)
 		ptrc_doctor_note(d, "log", path, NULL,
 				 "is not closed: another user's trace writes it, or it was cut "
-				 "short, or controller and keeper were killed");
+				 "short, or the processes that wrote it were killed");
 	else if (s->posix_stream_flush_error && s->posix_stream_flush_error != EOWNERDEAD)
 		ptrc_doctor_problem(d, "log", path, "see the disk that it was written to",
 				    "writing it failed: %s", strerror(s->posix_stream_flush_error));

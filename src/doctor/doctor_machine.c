@@ -19,7 +19,7 @@
  * size of ptrace-run. */
 #define ROOM_LEAST (UINT64_C(1) << 20)
 #define ROOM_USUAL (UINT64_C(12) << 20)
-/* The address space that a stream takes at least; it is a sparse file. */
+/* The address space that a stream takes at least. Its file is as large, but mostly empty. */
 #define STREAM_SPACE (UINT64_C(320) << 20)
 #define FILES_LEAST 32
 

@@ -13,7 +13,6 @@
 
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
-#include "src/doctor/doctor_list.h"
 
 struct patient {
 	struct ptrc_doctor *d;
@@ -55,21 +54,16 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* Returns 1 if both names lead to the same thing, 0 if not, -1 if that cannot be found
- * out. */
-static int is_same(const char *a, const char *b, bool is_link)
+/* Whether a file of the process in /proc leads elsewhere than ours; false if nobody can tell. */
+static bool is_other(const struct patient *p, const char *theirs, const char *ours)
 {
-	char one[PATH_MAX], two[PATH_MAX];
-	struct stat x, y;
-	ssize_t m, n;
+	struct stat a, b;
+	char path[64];
 
-	if (!is_link)
-		return stat(a, &x)   ? (errno == ENOENT ? 0 : -1)
-		       : stat(b, &y) ? -1
-				     : x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-	m = readlink(a, one, sizeof(one));
-	n = readlink(b, two, sizeof(two));
-	return m < 0 || n < 0 ? -1 : m == n && !memcmp(one, two, (size_t)n);
+	proc_path(p->pid, theirs, path);
+	if (stat(ours, &b))
+		return false;
+	return stat(path, &a) ? errno == ENOENT : a.st_dev != b.st_dev || a.st_ino != b.st_ino;
 }
 
 /* Checks the namespaces and the /dev/shm of the process. Returns false if they keep us
@@ -77,34 +71,31 @@ static int is_same(const char *a, const char *b, bool is_link)
 static bool check_place(struct patient *p)
 {
 	bool is_good = !p->seen.pt_depth;
-	char path[64];
 
 	if (p->seen.pt_depth)
 		ptrc_doctor_problem(
 			p->d, "pid-namespace", p->thing,
 			"run the commands where it is (nsenter, docker exec)",
 			"is in another pid namespace, so it cannot be traced from here");
-	proc_path(p->pid, "root/dev/shm", path);
-	if (is_same(path, "/dev/shm", false) == 0) {
-		proc_path(p->pid, "ns/mnt", path);
+	if (is_other(p, "root/dev/shm", "/dev/shm")) {
 		ptrc_doctor_problem(p->d, "mount-namespace", p->thing,
 				    "run the commands where it is (nsenter, docker exec), or give "
 				    "both the same /dev/shm",
-				    is_same(path, "/proc/self/ns/mnt", true) == 1
-					    ? "has another /dev/shm, as it has changed its root "
-					      "(chroot)"
-					    : "has another /dev/shm, as it is in another mount "
-					      "namespace (a container)");
+				    is_other(p, "ns/mnt", "/proc/self/ns/mnt")
+					    ? "has another /dev/shm, as it is in another mount "
+					      "namespace (a container)"
+					    : "has another /dev/shm, as it has changed its root "
+					      "(chroot)");
 		is_good = false;
 	}
-	proc_path(p->pid, "ns/user", path);
-	if (is_same(path, "/proc/self/ns/user", true) == 0)
+	if (is_other(p, "ns/user", "/proc/self/ns/user"))
 		ptrc_doctor_note(p->d, "user-namespace", p->thing, NULL,
 				 "is in another user namespace, where users have other numbers");
 	return is_good;
 }
 
-/* The kernel gives the files in /proc of a privileged process to root. */
+/* Whether the process is or was privileged: then the kernel gives its files in /proc to
+ * root. */
 static bool is_privileged(const struct patient *p)
 {
 	char path[64];
@@ -142,8 +133,8 @@ static void check_library(struct patient *p)
 		ptrc_doctor_problem(p->d, "library", p->thing,
 				    "remove what is in the way and start it anew",
 				    "runs %s, which has the library, but cannot be traced: when it "
-				    "started, its directory in /dev/shm could not be used, or it "
-				    "was another user's",
+				    "started, its directory in /dev/shm could not be used, or the "
+				    "process belonged to another user",
 				    exe);
 	else if (library == PTRC_DOCTOR_LIBRARY_UNKNOWN)
 		ptrc_doctor_problem(p->d, "library", p->thing, NULL,
@@ -198,7 +189,8 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 		if (session)
 			snprintf(advice, sizeof(advice), "ptrace-start %s", session);
 		ptrc_doctor_problem(d, "suspended", thing,
-				    session ? advice : "its controller has to start it",
+				    session ? advice
+					    : "the process that created the trace has to start it",
 				    "is suspended: it was not started, or was stopped");
 	} else {
 		ptrc_doctor_ok(d, "running", thing, "is running");
@@ -256,7 +248,8 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 		ptrc_doctor_problem(p->d, "attach", thing,
 				    "call posixtrace_attach() before chroot(), seccomp() or when "
 				    "memory gets short",
-				    "the process could not get at it: %s%s", strerror(s->pt_error),
+				    "the process could not open this stream: %s%s",
+				    strerror(s->pt_error),
 				    p->seccomp == 2 ? "; it has a seccomp filter" : "");
 	check_filter(p, thing, s);
 	if (p->controller)
@@ -265,7 +258,7 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 		ptrc_doctor_problem(p->d, "controller", thing,
 				    s->pt_has_log ? "its log is complete; make another session"
 						  : "make another session",
-				    "its controller is gone");
+				    "the process that controlled it is gone");
 	if (s->pt_has_log && !s->pt_is_kept)
 		ptrc_doctor_problem(p->d, "keeper", thing,
 				    "ptrace-flush or ptrace-stat start another",
@@ -288,7 +281,7 @@ static void check_streams(struct patient *p)
 		if (error && error != ENOENT)
 			ptrc_doctor_problem(p->d, "stream", p->thing, NULL,
 					    "one of its streams cannot be used: %s",
-					    error == EPERM ? "it is not what it should be"
+					    error == EPERM ? "it is damaged, or not safe to use"
 							   : strerror(error));
 		if (error)
 			continue;

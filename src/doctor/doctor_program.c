@@ -116,7 +116,7 @@ static bool is_loader_of_system(const char *path)
 	       !strstr(path, "/../");
 }
 
-/* Starts the loader; returns a stream of what it prints, or null. */
+/* Starts the loader. Returns a stream of what it prints, or null. */
 static FILE *start_list(char *loader, char *program, pid_t *pid)
 {
 	const struct rlimit none = {.rlim_cur = 0};
@@ -129,10 +129,10 @@ static FILE *start_list(char *loader, char *program, pid_t *pid)
 
 	if (pipe2(ends, O_CLOEXEC))
 		return NULL;
-	/* Other variables would make it load something else, or print more. */
+	/* Other variables would make the loader load something else, or print more. */
 	if (library_path && asprintf(&env[0], "LD_LIBRARY_PATH=%s", library_path) < 0)
 		env[0] = NULL;
-	/* A damaged program may crash it. */
+	/* A damaged program may crash the loader, which shall leave no core file. */
 	setrlimit(RLIMIT_CORE, &none);
 	if (!posix_spawn_file_actions_init(&actions)) {
 		posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -150,8 +150,8 @@ static FILE *start_list(char *loader, char *program, pid_t *pid)
 }
 
 /*
- * Asks the loader. A line is "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)"; a line about a
- * library that was not found has no address.
+ * Asks the loader which libraries the program gets. A line is "NAME => PATH (ADDRESS)" or "PATH
+ * (ADDRESS)"; a line about a library that was not found has no address.
  */
 static enum ptrc_doctor_library list(char *loader, char *program)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/doctor/doctor_report.h"
+#include "src/doctor/doctor.h"
 
 #include <stdarg.h>
 #include <stdio.h>

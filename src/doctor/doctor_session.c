@@ -9,8 +9,6 @@
 
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
-#include "src/doctor/doctor_list.h"
-#include "src/session/session_client.h"
 
 /* Bytes of an advice that contains the name of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
@@ -40,7 +38,7 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 		ptrc_doctor_disk(d, s->log);
 }
 
-/* What the target publishes tells whether the stream's log has a keeper. */
+/* Reports a keeper that was killed, of which the target publishes whether it lives. */
 static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	static struct posixtrace_process_stream stream;
@@ -122,16 +120,17 @@ static void check_event(struct ptrc_doctor *d, const char *session)
 				 "%s was opened, but has not happened while it was traced",
 				 d->event);
 	else if (!type && glob)
-		ptrc_doctor_problem(
-			d, "filtered", session, say_remove(advice, "--new ", session, glob),
-			"will filter out %s when it is opened, because of %s", d->event, glob);
+		ptrc_doctor_problem(d, "filtered", session,
+				    say_remove(advice, "--new ", session, glob),
+				    "will filter out %s when it is opened, because of the glob %s",
+				    d->event, glob);
 	else if (!type && types.is_all_filtered)
 		ptrc_doctor_problem(d, "filtered", session,
 				    say_remove(advice, "--new ", session, d->event),
-				    "filters out all events that are still to be opened");
+				    "filters out all events that no program has opened yet");
 	if (!type)
 		ptrc_doctor_problem(d, "event", session, NULL,
-				    "no process in it has opened an event %s%s", d->event,
+				    "no process that it traces has opened an event %s%s", d->event,
 				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	ptrc_session_types_free(&types);
 }
@@ -145,7 +144,8 @@ static void say_error(struct ptrc_doctor *d, const char *name, int error)
 					"kill it: its log will be complete"
 				      : NULL,
 		"%s",
-		error == ECONNREFUSED ? "its controller was killed" : ptrc_session_explain(error));
+		error == ECONNREFUSED ? "the background process that controlled it was killed"
+				      : ptrc_session_explain(error));
 }
 
 bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)
@@ -171,7 +171,7 @@ bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)
 
 void ptrc_doctor_sessions(struct ptrc_doctor *d)
 {
-	const struct ptrc_doctor_list *all = ptrc_doctor_list();
+	const struct ptrc_session_list *all = ptrc_doctor_list();
 
 	for (size_t i = 0; i < all->count; i++) {
 		if (all->errors[i])

@@ -9,12 +9,13 @@
 
 #include "src/cli/cli.h"
 #include "src/cli/output.h"
-#include "src/session/session_protocol.h"
 #include "src/view/reader.h"
 
 enum {
 	IDS = PTRC_READER_IDS,
 	GLOBS_MAX = 1024,
+	/* A page that begins at this number or a higher one begins with a glob. */
+	GLOBS_FROM = 1 << 20,
 };
 
 bool ptrc_filter_rules_is_glob(const char *text)
@@ -65,8 +66,8 @@ static void remove_glob(struct ptrc_filter_rules *r, const char *text)
 
 /* ---- a change ---- */
 
-/* The event types of the stream, and behind them the names that the change will register. A
- * request may have many texts to be compared with these names. */
+/* The event types of the stream, followed by the names that the change will register. They are
+ * loaded once, because every text of a request is compared with them. */
 struct known {
 	size_t count;
 	size_t new_count;
@@ -115,7 +116,7 @@ static bool note_new(struct known *k, const char *text)
 	for (size_t i = k->count; i < end; i++)
 		if (!strcmp(text, k->names[i]))
 			return true;
-	/* There is no identifier 0. */
+	/* One place fewer, because no event type has the identifier 0. */
 	if (end >= IDS - 1)
 		return false;
 	strcpy(k->names[end], text);
@@ -191,7 +192,8 @@ static void change_globs(struct ptrc_filter_rules *r, uint32_t flags, const char
 	}
 }
 
-/* What posix_trace_set_filter() is to do; 0 if the flags do not name one action. */
+/* Returns the operation for posix_trace_set_filter(), or 0 if the flags do not name exactly one
+ * action. */
 static int operation(uint32_t flags)
 {
 	switch (flags &
@@ -238,7 +240,8 @@ int ptrc_filter_rules_change(struct ptrc_filter_rules *r, trace_id_t trace, uint
 	if (error)
 		return error;
 	change_globs(r, flags, texts, size);
-	/* The event types that exist now have been compared above. */
+	/* The new globs match only event types that are in the filter already. This call notes
+	 * up to where in the list they have been compared. */
 	ptrc_filter_rules_refresh(r, trace);
 	return 0;
 }
@@ -263,7 +266,7 @@ int ptrc_filter_rules_apply(struct ptrc_filter_rules *r, trace_id_t trace, const
 
 /* ---- names that are opened later ---- */
 
-/* Whether a glob matches that was not compared with this event type before. */
+/* Whether the name matches a glob that has not been compared with this event type before. */
 static bool is_match(const struct ptrc_filter_rules *r, size_t index, const char *name)
 {
 	for (size_t i = 0; i < r->count; i++)
@@ -279,7 +282,7 @@ static int add_matches(struct ptrc_filter_rules *r, trace_id_t trace, trace_even
 	size_t index = 0;
 	trace_event_id_t id;
 	int unavailable;
-	/* Another user of the list may have gone past a new name. */
+	/* The list has a single position, which another user may have moved past a new name. */
 	int error = posix_trace_eventtypelist_rewind(trace);
 
 	for (size_t i = 0; i < r->count; i++)
@@ -314,4 +317,107 @@ int ptrc_filter_rules_refresh(struct ptrc_filter_rules *r, trace_id_t trace)
 	if (!error && memcmp(&before, &after, sizeof(after)))
 		error = posix_trace_set_filter(trace, &after, POSIX_TRACE_SET_EVENTSET);
 	return error;
+}
+
+/* ---- the answer to TYPES ---- */
+
+/* Appends a record and its name to the page. Returns false if the page is full. */
+static bool put_record(struct ptrc_session_reply *reply,
+		       const struct ptrc_session_type_record *record, const char *name)
+{
+	size_t size = ptrc_session_padded(sizeof(*record) + record->name_size);
+
+	if (sizeof(reply->page) - reply->size < size)
+		return false;
+	memset(reply->page + reply->size + size - 8, 0, 8);
+	memcpy(reply->page + reply->size, record, sizeof(*record));
+	memcpy(reply->page + reply->size + sizeof(*record), name, record->name_size);
+	reply->size += (uint32_t)size;
+	return true;
+}
+
+static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
+{
+	int is = 0;
+
+	return !posix_trace_eventset_ismember(id, set, &is) && is;
+}
+
+/* Appends event types until the page is full. Returns the position in the list of the first
+ * event type that found no room, or 0 if all of them did. */
+static uint32_t put_types(trace_id_t trace, const trace_event_set_t *filter, uint32_t from,
+			  struct ptrc_session_reply *reply)
+{
+	static struct posixtrace_type_count counts[IDS];
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
+	int unavailable;
+
+	if (posixtrace_get_type_counts(trace, counts, IDS))
+		memset(counts, 0, sizeof(counts));
+	posix_trace_eventtypelist_rewind(trace);
+	for (uint32_t at = 0;; at++) {
+		struct ptrc_session_type_record record = {0};
+
+		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) || unavailable)
+			return 0;
+		if (at < from || id >= IDS || posix_trace_eventid_get_name(trace, id, name))
+			continue;
+		record.id = id;
+		record.name_size = (uint16_t)strlen(name);
+		record.is_filtered = is_member(id, filter);
+		record.events = counts[id].pt_events;
+		record.bytes = counts[id].pt_bytes;
+		record.truncated = counts[id].pt_truncated;
+		if (!put_record(reply, &record, name))
+			return at;
+	}
+}
+
+/* Appends globs until the page is full. Returns the index of the first glob that found no room,
+ * or .count. */
+static size_t put_globs(const struct ptrc_filter_rules *rules, size_t from,
+			struct ptrc_session_reply *reply)
+{
+	size_t i = from;
+
+	for (; i < rules->count; i++) {
+		const char *text = rules->globs[i].text;
+		const struct ptrc_session_type_record record = {
+			.name_size = (uint16_t)strlen(text),
+			.is_filtered = 1,
+		};
+
+		if (!put_record(reply, &record, text))
+			break;
+	}
+	return i;
+}
+
+int ptrc_filter_rules_page(const struct ptrc_filter_rules *rules, trace_id_t trace, uint32_t from,
+			   struct ptrc_session_reply *reply)
+{
+	trace_event_set_t filter;
+	uint32_t at;
+	size_t glob;
+	int error = posix_trace_get_filter(trace, &filter);
+
+	reply->body = PTRC_SESSION_BODY_PAGE;
+	if (error)
+		return error;
+	reply->is_all_filtered = 1;
+	for (trace_event_id_t id = 1; id < IDS; id++)
+		reply->is_all_filtered &= is_member(id, &filter);
+	if (from < GLOBS_FROM) {
+		at = put_types(trace, &filter, from, reply);
+		if (at) {
+			reply->next = at;
+			return 0;
+		}
+		from = GLOBS_FROM;
+	}
+	glob = put_globs(rules, from - GLOBS_FROM, reply);
+	if (glob < rules->count)
+		reply->next = GLOBS_FROM + (uint32_t)glob;
+	return 0;
 }

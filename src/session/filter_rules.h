@@ -5,9 +5,8 @@
  *
  * The filter of a stream is a set of event types. So a name is registered before any program
  * opens it. A glob is kept, and compared with the names that programs open later: the process
- * that controls the stream calls ptrc_filter_rules_refresh() every
- * PTRC_FILTER_RULES_REFRESH_MS as long as there are globs. Until then some events of a new name
- * may be recorded.
+ * that controls the stream calls ptrc_filter_rules_refresh() every PTRC_FILTER_RULES_REFRESH_MS
+ * as long as there are globs. Until then some events of a new name may be recorded.
  */
 #ifndef PTRC_SRC_SESSION_FILTER_RULES_H
 #define PTRC_SRC_SESSION_FILTER_RULES_H
@@ -16,15 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <trace.h>
+#include "src/session/session_protocol.h"
 
 enum { PTRC_FILTER_RULES_REFRESH_MS = 5 };
 
 struct ptrc_filter_glob {
 	char *text;
-	/* The glob has been compared with so many event types, in the order of the stream's
-	 * list. It is compared with each only once: if a user takes a name out of the filter
-	 * afterwards, the glob does not put it back. */
+	/* With how many event types, from the begin of the stream's list, the glob has been
+	 * compared. It is compared with each only once: if a user takes a name out of the
+	 * filter afterwards, the glob does not put it back. */
 	size_t judged;
 };
 
@@ -57,6 +56,11 @@ int ptrc_filter_rules_apply(struct ptrc_filter_rules *, trace_id_t, const char *
 /* Adds to the filter the names that globs match and that programs have opened since the last
  * call. Writes the filter only if that changes it. */
 int ptrc_filter_rules_refresh(struct ptrc_filter_rules *, trace_id_t);
+
+/* Fills in the reply with the page of event types and globs that begins where the request says.
+ * Returns an error number. */
+int ptrc_filter_rules_page(const struct ptrc_filter_rules *, trace_id_t, uint32_t from,
+			   struct ptrc_session_reply *);
 
 /* Forgets the globs. */
 void ptrc_filter_rules_clear(struct ptrc_filter_rules *);

@@ -4,12 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
+#include "src/cli/cli.h"
+
+bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
 {
 	struct stat st;
 
@@ -21,19 +22,18 @@ int ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
 		 * O_CREAT is needed. */
 		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
 	}
-	if (l->fd < 0)
-		return errno;
+	if (l->fd < 0) {
+		ptrc_cli_error(path, errno);
+		return false;
+	}
 	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) && flock(l->fd, LOCK_EX | LOCK_NB) &&
 	    errno == EWOULDBLOCK) {
+		ptrc_cli_message(path, "another trace is writing to this file");
 		close(l->fd);
-		return EWOULDBLOCK;
+		l->fd = -1;
+		return false;
 	}
-	return 0;
-}
-
-const char *ptrc_logfile_explain(int error)
-{
-	return error == EWOULDBLOCK ? "another trace is writing to this file" : strerror(error);
+	return true;
 }
 
 bool ptrc_logfile_is_gone(int fd, const char *path)

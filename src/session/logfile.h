@@ -17,19 +17,14 @@ struct ptrc_logfile {
 /*
  * Opens the file for writing without changing its contents; the library empties it when the
  * trace is made. A regular file is locked against other commands that write logs, as long as
- * any duplicate of the descriptor is open. Returns 0, or
- *   EWOULDBLOCK  another trace writes to the file
- *   others       of open()
+ * any duplicate of the descriptor is open. If the file cannot be opened or locked, the function
+ * prints why and returns false; then there is nothing to close.
  */
-int ptrc_logfile_open(struct ptrc_logfile *, const char *path);
-
-/* Returns a text for one of these errors. */
-const char *ptrc_logfile_explain(int error);
+bool ptrc_logfile_open(struct ptrc_logfile *, const char *path);
 
 /*
- * Whether the regular file with this descriptor is no longer the one at the path. Files
- * of other types, such as FIFOs, are never gone: what was written to them is with their
- * reader.
+ * Whether the regular file with this descriptor is no longer the one at the path. Files of
+ * other types, such as FIFOs, are never gone: what was written to them is with their reader.
  */
 bool ptrc_logfile_is_gone(int fd, const char *path);
 

@@ -13,13 +13,12 @@
 
 #include "src/cli/cli.h"
 #include "src/session/session_client.h"
-#include "src/session/session_events.h"
+#include "src/session/session_protocol.h"
 
 struct ptrc_reader_input {
 	/* Pidfd of the controller, or -1. */
 	int controller_fd;
-	/* The message that was received last; its records are in the bytes from .at to
-	 * .end. */
+	/* The message that was received last; its records are in the bytes from .at to .end. */
 	union {
 		struct ptrc_session_events head;
 		struct ptrc_session_end end;
@@ -57,7 +56,8 @@ static void set_name(struct ptrc_reader *r, trace_event_id_t id, const char *tex
 
 	if (!id || id >= PTRC_READER_IDS || size > TRACE_EVENT_NAME_MAX || memchr(text, '\0', size))
 		return;
-	/* The name is changed in place: others may hold a pointer to it. */
+	/* Callers of ptrc_reader_name() may hold a pointer to the name: it is changed in
+	 * place. */
 	if (!r->names[id])
 		r->names[id] = ptrc_cli_allocate(sizeof(*r->names[id]));
 	name = r->names[id];
@@ -71,8 +71,8 @@ static void load_names(struct ptrc_reader *r)
 {
 	struct ptrc_session_types types;
 
-	/* If the session has ended by now, few events are left, and their names come
-	 * with them. */
+	/* If this fails because the session has ended, few events are left, and their names
+	 * come with them. */
 	if (ptrc_session_types_get(r->path, &types))
 		return;
 	for (size_t i = 0; i < types.count; i++)
@@ -117,10 +117,10 @@ static bool take_end(struct ptrc_reader *r, size_t n)
 }
 
 /*
- * The connection has ended without an END. Either the controller was killed, and left a
- * socket that refuses connections; or it ended, could not wait for this reader, and
- * removed its socket, and another session may have the name by now. A socket that refuses
- * is left for the other followers to find.
+ * The connection has ended without an END message. Either the controller was killed: then its
+ * socket is still there and refuses connections. Or the controller ended, could not wait for
+ * this reader, and removed its socket; another session may have taken the name since. The
+ * socket of a killed controller is not removed here, so that other followers find it, too.
  */
 static bool take_silence(struct ptrc_reader *r)
 {
@@ -184,7 +184,7 @@ static bool take_data(struct ptrc_reader *r, const unsigned char *bytes, size_t 
 {
 	struct ptrc_reader_input *in = r->input;
 
-	/* The begin of this event was not sent. */
+	/* This reader missed the beginning of the event. */
 	if (!in->is_partial)
 		return false;
 	if (size > in->wanted - r->size)

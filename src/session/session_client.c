@@ -26,7 +26,7 @@ static int check_peer(int fd, pid_t *pid)
 	return peer.uid == geteuid() ? 0 : EPERM;
 }
 
-/* The state comes from another process: its texts need not end. */
+/* Ends the texts of a state: another process has written them, perhaps without null bytes. */
 static void terminate(struct ptrc_session_state *s)
 {
 	s->name[sizeof(s->name) - 1] = '\0';
@@ -161,7 +161,7 @@ int ptrc_session_knock(const char *name)
 	return error;
 }
 
-/* Connects in the same way to a controller of this user, and tells its process ID. */
+/* Connects as reach() does, but only to a controller of this user, and tells its process ID. */
 static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd, pid_t *controller)
 {
 	int error = reach(name, limit_ms, is_removing, fd);
@@ -220,7 +220,8 @@ int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int 
 		error = reply->error;
 	if (!error && reply->body != PTRC_SESSION_BODY_STATE)
 		error = EPROTO;
-	/* The next event may be a long time away; a follower looks up in between. */
+	/* The next event may be long in coming; meanwhile the follower has to notice
+	 * signals. */
 	if (!error)
 		error = limit_waits(*fd, PTRC_SESSION_LOOK_UP_MS);
 	if (error && *controller_fd >= 0)
@@ -245,8 +246,8 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 		int64_t left = (until - ptrc_now_ns()) / PTRC_NS_PER_MS;
 
 		p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-		/* A controller that accepts no connection shall not use up the time of
-		 * the others. */
+		/* A controller that accepts no connection gets a part of the time only: the
+		 * others need the rest. */
 		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50, is_removing,
 				       &p[i].fd, &controller);
 		if (!errors[i]) {
@@ -281,6 +282,16 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 		}
 	}
 	free(p);
+}
+
+int ptrc_session_list(struct ptrc_session_list *l, bool is_removing)
+{
+	int error = ptrc_session_names(is_removing, &l->names, &l->count);
+
+	l->errors = ptrc_cli_allocate(l->count * sizeof(*l->errors));
+	l->replies = ptrc_cli_allocate(l->count * sizeof(*l->replies));
+	ptrc_session_stat_all(l->names, l->count, is_removing, l->replies, l->errors);
+	return error;
 }
 
 /* ---- event types ---- */
@@ -349,8 +360,8 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		error = ptrc_session_ask_about(name, &q, reply);
 		if (!error)
 			error = reply->error;
-		/* Every page but the last has to bring something, or a wrong peer
-		 * could go on for ever. */
+		/* Every page but the last has to bring something: otherwise a faulty controller
+		 * could send pages for ever. */
 		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
 			       (reply->next && (reply->next <= q.from || !reply->size))))
 			error = EPROTO;
@@ -384,16 +395,16 @@ const char *ptrc_session_explain(int error)
 	case ENOENT:
 		return "no such session";
 	case ECONNREFUSED:
-		return "no such session any more: its controller was killed";
+		return "the session is gone: the background process that controlled it was killed";
 	case ECONNRESET:
 		return "the session ended without an answer";
 	case ETIMEDOUT:
 		return "the session does not answer";
 	case EPERM:
 	case EACCES:
-		return "the sessions' directory, or this one's socket, is not safe to use";
+		return "the directory of the sessions, or the socket of this one, is not safe to use";
 	case EPROTO:
-		return "the session belongs to another version of the commands";
+		return "the session was made by another version of the commands";
 	case E2BIG:
 		return "too many event names at once";
 	case EMFILE:

@@ -46,6 +46,19 @@ int ptrc_session_knock(const char *name);
 void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			   struct ptrc_session_reply *replies, int *errors);
 
+/* The sessions of this user in the order of their names, and the answers of all to STAT. */
+struct ptrc_session_list {
+	size_t count;
+	char **names;
+	/* See ptrc_session_stat_all(). */
+	int *errors;
+	struct ptrc_session_reply *replies;
+};
+
+/* Fills in the list, which has no function to free it: a command needs one list until it ends.
+ * Returns an error number of ptrc_session_names(); then the list is empty. */
+int ptrc_session_list(struct ptrc_session_list *, bool is_removing);
+
 /*
  * Sends FOLLOW and keeps the connection, in *fd; *controller_fd is a pidfd of the controller,
  * or -1. To receive on the connection fails with EAGAIN whenever nothing has come for

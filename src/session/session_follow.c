@@ -26,9 +26,9 @@ static bool is_user_event(trace_event_id_t id)
 	return id >= POSIX_TRACE_UNNAMED_USEREVENT && id < IDS;
 }
 
-/* Counts the user events since creation or clear that went to the log before we read
- * them: those that can no longer be read from the stream, without those that we have
- * read. */
+/* Counts the user events since creation or clear that went to the log before the controller had
+ * read them: the events that can no longer be read from the stream, without those that the
+ * controller has read. */
 static int count_missed(const struct ptrc_follow *f, int64_t *missed)
 {
 	static struct posixtrace_type_count counts[IDS];
@@ -163,9 +163,8 @@ static void unblock(struct ptrc_follow *f, size_t i)
 		let_go(f, i);
 }
 
-/* Tries all followers that wait for room. poll() is not enough: a socket accepts
- * messages until it is full, but counts as writable again only when it is nearly
- * empty. */
+/* Tries all followers that wait for room. poll() is not enough: a socket accepts messages until
+ * it is full, but counts as writable again only when it is nearly empty. */
 static void push_pending(struct ptrc_follow *f)
 {
 	for (size_t i = f->count; i-- > 0;)
@@ -223,13 +222,13 @@ static void send_batch(struct ptrc_follow *f)
 
 		to->has_begin = pass(f, to, size, &is_gone);
 		if (is_gone) {
-			/* The last one to leave frees the batch. */
+			/* With the last follower, this frees the batch. */
 			let_go(f, i);
 		} else if (!to->has_begin) {
 			to->dropped += f->batch_events;
 			to->untold += f->batch_events;
-			/* The message may have held names that this follower has not
-			 * got now. */
+			/* This follower may lack names that the message held, so all followers
+			 * are sent the names again. */
 			memset(f->is_named, 0, sizeof(f->is_named));
 		}
 	}
@@ -374,7 +373,7 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 	f->is_rest = false;
 }
 
-/* Reads one event and puts it into the batch. Returns false if there is none. */
+/* Reads one event and puts it into the batch. Returns false if there was none. */
 static bool take_event(struct ptrc_follow *f)
 {
 	struct posix_trace_event_info info;

@@ -23,7 +23,7 @@
 #include <posixtrace.h>
 
 #include "src/view/reader.h"
-#include "src/session/session_events.h"
+#include "src/session/session_protocol.h"
 
 enum {
 	PTRC_FOLLOWERS_MAX = 8,
@@ -42,24 +42,25 @@ struct ptrc_follow_message {
 
 struct ptrc_follower {
 	int fd;
-	/* Messages that the socket had no room for: one, and those with the rest of
-	 * the event that it ends with. Null if there are none; then .blocked_since_ns
-	 * has no meaning. */
+	/* Messages that the socket had no room for: one message, and after it those with the
+	 * rest of its last event. If there are none, .pending is null and .blocked_since_ns has
+	 * no meaning. */
 	struct ptrc_follow_message *pending;
 	struct ptrc_follow_message **pending_end;
 	int64_t blocked_since_ns;
-	/* The follower has got the last message, or will: so it gets the rest of its
-	 * event, too. */
+	/* The last message was sent to the follower, or is pending. So the follower also gets
+	 * the rest of the event that this message ends with. */
 	bool has_begin;
 	/* Events that were not sent to this follower, and how many of these it has not
 	 * been told of. */
 	uint64_t dropped;
 	uint64_t untold;
-	/* Events that went to the log before the controller had read them: the count
-	 * when the follower came, and, known only at the end, those since then. */
+	/* Events that went to the log before the controller had read them, so that no follower
+	 * gets them: how many there were when this follower came, and how many came since. The
+	 * second number is known only at the end. */
 	int64_t missed_before;
 	uint64_t missed;
-	/* The follower misses events, and it is not known how many. */
+	/* The follower has missed events, and nobody knows how many. */
 	bool is_incomplete;
 };
 
@@ -85,19 +86,18 @@ struct ptrc_follow {
 	uint64_t read_count;
 };
 
-/* Makes a connection a follower's, and owns it from then on. Returns 0, EMFILE if
+/* Makes the connection that of a follower, and then owns its descriptor. Returns 0, EMFILE if
  * there are too many followers, or another error number. */
 int ptrc_follow_add(struct ptrc_follow *, int fd);
 
 /* Fills in an entry for each follower, and returns how many there are. */
 size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);
 
-/* Sends waiting messages to followers whose sockets have room now, and removes those
- * that have left. The entries are those of ptrc_follow_poll(); no follower may be
- * added in between. */
+/* Sends waiting messages to followers whose sockets have room now, and removes those that have
+ * left. The entries are those of ptrc_follow_poll(); no follower may be added in between. */
 void ptrc_follow_serve(struct ptrc_follow *, const struct pollfd *, size_t count);
 
-/* After how many milliseconds ptrc_follow_read() is to be called; -1 if nobody
+/* Returns after how many milliseconds ptrc_follow_read() is to be called; -1 if nobody
  * follows. */
 int ptrc_follow_timeout(const struct ptrc_follow *);
 
@@ -114,8 +114,7 @@ void ptrc_follow_cleared(struct ptrc_follow *);
  */
 void ptrc_follow_finish(struct ptrc_follow *);
 
-/* Sends the end to all followers that got everything before it, and removes all
- * followers. */
+/* Sends the end to all followers that got everything before it, and removes all followers. */
 void ptrc_follow_end(struct ptrc_follow *, const struct ptrc_session_end *);
 
 #endif

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/cli.h"
@@ -15,47 +14,44 @@
 #include "src/cli/output.h"
 #include "src/session/session_client.h"
 
+enum {
+	KEY_ALL = PTRC_CLI_KEY_FIRST,
+	KEY_ALLOW_LOSS,
+	KEY_JSON,
+};
+
+static const struct ptrc_cli_option options[] = {
+	/* Only ptrace-shutdown has the first two. */
+	{"all", KEY_ALL, NULL, "end all sessions of the user"},
+	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the log is incomplete"},
+	{"json", KEY_JSON, NULL, "print the result as JSON"},
+	PTRC_CLI_OPTIONS_END,
+};
+
 /* What came of asking one session. */
 struct result {
-	/* 0, or an error number of ptrc_session_ask() or of the reply, and the reason
-	 * in words. */
+	/* 0, or an error number of ptrc_session_ask() or of the reply, and the reason in words. */
 	int error;
 	char reason[200];
 	bool has_losses;
 	struct ptrc_losses losses;
 };
 
-/* Explains why a session refused; some error numbers alone would mislead. */
-static void explain_refused(struct result *r, enum ptrc_session_verb verb)
-{
-	const char *text = strerror(r->error);
-
-	if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)
-		snprintf(r->reason, sizeof(r->reason), "the session has no log");
-	else if (verb == PTRC_SESSION_FLUSH)
-		snprintf(r->reason, sizeof(r->reason), "writing the log failed: %s", text);
-	else
-		snprintf(r->reason, sizeof(r->reason), "%s", text);
-}
-
 static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 {
 	static struct ptrc_session_reply reply;
+	const char *prefix = "";
+	const char *text;
 	uint64_t in_log;
 	bool has_count;
 
 	memset(r, 0, sizeof(*r));
 	r->error = ptrc_session_ask(name, verb, &reply);
-	if (r->error) {
-		snprintf(r->reason, sizeof(r->reason), "%s", ptrc_session_explain(r->error));
-		return;
-	}
-	r->error = reply.error;
-	if (reply.body == PTRC_SESSION_BODY_STATE) {
-		/* A state comes only from a session that has ended; the error is that
-		 * of writing its log. */
+	text = ptrc_session_explain(r->error);
+	if (!r->error && reply.body == PTRC_SESSION_BODY_STATE) {
+		/* Only a session that has ended answers these verbs with its state. The error of
+		 * the reply then is that of writing the log, and counts among the losses. */
 		r->has_losses = true;
-		r->error = 0;
 		ptrc_losses_gather(&r->losses, &reply.state.status, &reply.state.counts);
 		has_count = ptrc_losses_count_log(&r->losses, reply.state.log,
 						  reply.state.is_log_gone, &in_log);
@@ -63,9 +59,16 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 			r->losses.write_error = reply.error;
 		if (has_count)
 			ptrc_losses_count_unwritten(&r->losses, reply.state.event_count, in_log);
-	} else if (r->error) {
-		explain_refused(r, verb);
+	} else if (!r->error) {
+		r->error = reply.error;
+		text = strerror(r->error);
+		/* Of a flush, the error number alone would mislead. */
+		if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)
+			text = "the session has no log";
+		else if (verb == PTRC_SESSION_FLUSH)
+			prefix = "writing the log failed: ";
 	}
+	snprintf(r->reason, sizeof(r->reason), "%s%s", prefix, text);
 }
 
 static void put_json(struct ptrc_buffer *b, const char *name, const char *command,
@@ -85,39 +88,49 @@ static void put_json(struct ptrc_buffer *b, const char *name, const char *comman
 	ptrc_json_end(&j);
 }
 
-int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *cli,
-		      enum ptrc_session_verb verb)
+int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const char *program,
+		      const char *summary)
 {
+	bool is_shutdown = verb == PTRC_SESSION_SHUTDOWN;
+	const struct ptrc_cli cli = {
+		.program = program,
+		.operands = is_shutdown ? "[OPTION]... SESSION...|--all" : "[OPTION]... SESSION...",
+		.summary = summary,
+		.options = is_shutdown ? options : options + 2,
+		.notes = is_shutdown ? "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is "
+				       "incomplete."
+				     : "Exit status: 0 done, 1 failed, 2 wrong usage.",
+		.usage_status = PTRC_EXIT_USAGE,
+	};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	char **names = NULL;
-	size_t count = 0;
+	/* Static, so that the names need not be freed before the process exits. */
+	static char **names;
+	size_t count;
 	bool is_failed = false;
 	bool is_incomplete = false;
 	bool is_loss_allowed = false;
 	bool is_json = false;
 	bool is_all = false;
+	int error = 0;
 	int key;
 
-	ptrc_cli_begin(cli);
+	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		is_loss_allowed |= key == PTRC_SESSION_KEY_ALLOW_LOSS;
-		is_json |= key == PTRC_SESSION_KEY_JSON;
-		is_all |= key == PTRC_SESSION_KEY_ALL;
+		is_loss_allowed |= key == KEY_ALLOW_LOSS;
+		is_json |= key == KEY_JSON;
+		is_all |= key == KEY_ALL;
 	}
 	if (is_all && optind < argc)
 		ptrc_cli_usage(argv[optind], "no operand is expected with --all");
 	if (!is_all && optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION given");
-	if (is_all) {
-		int error = ptrc_session_names(true, &names, &count);
-
-		if (error) {
-			ptrc_session_say_directory(error);
-			return PTRC_EXIT_FAILED;
-		}
-	} else {
-		names = argv + optind;
-		count = (size_t)(argc - optind);
+	names = argv + optind;
+	count = (size_t)(argc - optind);
+	if (is_all)
+		error = ptrc_session_names(true, &names, &count);
+	if (error) {
+		ptrc_session_say_directory(error);
+		return PTRC_EXIT_FAILED;
 	}
 	ptrc_output_begin();
 	for (size_t i = 0; i < count; i++) {
@@ -136,17 +149,12 @@ int ptrc_session_main(int argc, char **argv, const struct ptrc_cli *cli,
 			is_incomplete |= ptrc_losses_is_any(&r.losses);
 		}
 		if (is_json) {
-			put_json(&out, names[i], cli->program + strlen("ptrace-"), &r);
+			put_json(&out, names[i], program + strlen("ptrace-"), &r);
 			ptrc_output_write(&out);
 		}
 	}
 	if (is_json)
 		ptrc_output_end(&out);
-	if (is_all) {
-		for (size_t i = 0; i < count; i++)
-			free(names[i]);
-		free(names);
-	}
 	if (is_failed)
 		return PTRC_EXIT_FAILED;
 	return is_incomplete && !is_loss_allowed ? PTRC_EXIT_INCOMPLETE : PTRC_EXIT_DONE;

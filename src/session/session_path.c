@@ -28,6 +28,22 @@ bool ptrc_session_is_name(const char *name)
 	       strspn(name, allowed) == size;
 }
 
+void ptrc_session_command(pid_t pid, char name[32])
+{
+	char path[40];
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/comm", (long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, name, 32);
+		close(fd);
+	}
+	/* The last byte is a line feed, unless the name was cut. */
+	name[n > 0 ? n - 1 : 0] = '\0';
+}
+
 int ptrc_session_directory(bool is_create, char path[64])
 {
 	struct stat st;
@@ -61,37 +77,23 @@ void ptrc_session_say_directory(int error)
 					: strerror(error));
 }
 
-static void set_address(struct sockaddr_un *address, const char *directory, const char *mark,
-			const char *name)
+void ptrc_session_address(const char *directory, const char *name, struct sockaddr_un *address)
 {
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
-	/* The directory's path has 31 bytes at most, and the name was checked. */
+	/* The path of the directory has 31 bytes at most, and the caller has checked the name. */
 	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295/c.") + PTRC_SESSION_NAME_MAX <=
 			       sizeof(address->sun_path),
 		       "every session's name makes an address");
-	if ((size_t)snprintf(address->sun_path, sizeof(address->sun_path), "%.40s/c.%s%s",
-			     directory, mark, name) >= sizeof(address->sun_path))
+	if ((size_t)snprintf(address->sun_path, sizeof(address->sun_path), "%.40s/c.%s", directory,
+			     name) >= sizeof(address->sun_path))
 		address->sun_path[0] = '\0';
-}
-
-void ptrc_session_address(const char *directory, const char *name, struct sockaddr_un *address)
-{
-	set_address(address, directory, "", name);
-}
-
-void ptrc_session_address_unnamed(const char *directory, pid_t pid, struct sockaddr_un *address)
-{
-	char number[24];
-
-	snprintf(number, sizeof(number), "%ld", (long)pid);
-	set_address(address, directory, "~", number);
 }
 
 int ptrc_session_lock(const char *directory)
 {
-	/* Processes hold the lock for a few system calls only. One that holds it
-	 * longer is stopped. */
+	/* Processes hold the lock for a few system calls only. A process that holds it longer
+	 * was stopped, and is not waited for. */
 	const struct timespec pause = {.tv_nsec = 2000000};
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -139,8 +141,8 @@ void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *
 
 	if (lock < 0)
 		return;
-	/* A new controller may have taken the name since; while we hold the lock none
-	 * can. */
+	/* A new controller may have taken the name since. None can take it while the lock is
+	 * held. */
 	switch (ptrc_session_connect(address, PTRC_SESSION_ANSWER_MS, &fd)) {
 	case ECONNREFUSED:
 		unlink(address->sun_path);
@@ -154,16 +156,11 @@ void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *
 	close(lock);
 }
 
-/* Removes the socket of a controller that was killed before it had a name. */
-static void remove_unnamed(const char *directory, const char *number)
+static bool is_dead(const char *number)
 {
 	long pid = strtol(number, NULL, 10);
-	struct sockaddr_un address;
 
-	if (pid <= 0 || pid > INT32_MAX || !kill((pid_t)pid, 0) || errno != ESRCH)
-		return;
-	ptrc_session_address_unnamed(directory, (pid_t)pid, &address);
-	unlink(address.sun_path);
+	return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
 static int compare(const void *a, const void *b)
@@ -193,8 +190,8 @@ int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 		if (strncmp(entry->d_name, "c.", 2))
 			continue;
 		if (name[0] == '~') {
-			if (is_removing)
-				remove_unnamed(directory, name + 1);
+			if (is_removing && is_dead(name + 1))
+				unlinkat(dirfd(dir), entry->d_name, 0);
 		} else if (ptrc_session_is_name(name)) {
 			list = ptrc_cli_reallocate(list, (*count + 1) * sizeof(*list));
 			list[*count] = strdup(name);

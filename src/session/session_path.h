@@ -15,7 +15,7 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
-/* Bytes of a session's name without its null byte: so many always fit into the address of a
+/* The longest name of a session in bytes, without its null byte. It fits into the address of a
  * socket. */
 #define PTRC_SESSION_NAME_MAX 64
 
@@ -23,8 +23,9 @@
 #define PTRC_SESSION_ANSWER_MS 5000
 
 /*
- * Whether the text is a name: letters, digits and . _ - + : @ = , make it up, and it does not
- * begin with -. So a name can be the name of a file, and needs no quotes in a shell.
+ * Whether the text can be the name of a session: it has letters, digits and . _ - + : @ = ,
+ * only, and does not begin with -. So a name can be the name of a file, and needs no quotes in
+ * a shell.
  */
 bool ptrc_session_is_name(const char *name);
 
@@ -33,6 +34,9 @@ bool ptrc_session_is_name(const char *name);
  * is_create is set. Returns 0, EPERM if it is not safe to use, or another error number.
  */
 int ptrc_session_directory(bool is_create, char path[64]);
+
+/* Reads the name of the program that a process runs; "" if there is no such process. */
+void ptrc_session_command(pid_t, char name[32]);
 
 /* Prints why the directory cannot be used, for an error of ptrc_session_directory(). */
 void ptrc_session_say_directory(int error);
@@ -45,11 +49,9 @@ void ptrc_session_say_directory(int error);
  */
 int ptrc_session_names(bool is_removing, char ***names, size_t *count);
 
-/* The address of a session's socket. */
+/* The address of a session's socket. As long as a controller has no name, its socket has the
+ * name ~<process ID>, which no session can have. */
 void ptrc_session_address(const char *directory, const char *name, struct sockaddr_un *);
-
-/* The address of a controller that has no name yet: c.~<pid>. No session can have that name. */
-void ptrc_session_address_unnamed(const char *directory, pid_t, struct sockaddr_un *);
 
 /*
  * Locks the directory against all other processes that make or remove sockets. Returns a

@@ -6,7 +6,7 @@
  * socket of type SOCK_SEQPACKET (see session_path.h). A client sends one request, followed by
  * its texts if it has any. It gets a reply of kind WORKING if the request may take long, and
  * then, in any case, one of kind DONE. Only FOLLOW keeps the connection: after DONE come
- * messages with events (see session_events.h), and the last message tells the end.
+ * messages with events (see below), and the last message tells the end.
  *
  * Either side checks which user the other belongs to (SO_PEERCRED), and the size of every
  * message. The controller never waits for a client; a client waits for the controller only
@@ -36,8 +36,8 @@
 /* How long a client waits for DONE after WORKING: the controller may have to write much to a
  * slow disk. */
 #define PTRC_SESSION_WORK_MS 60000
-/* How often a follower that waits for events looks whether a signal has come: one that comes
- * just before the follower sleeps does not interrupt the sleep. */
+/* How often a follower that waits for events looks for a signal: one that comes just before the
+ * follower sleeps does not interrupt the sleep. */
 #define PTRC_SESSION_LOOK_UP_MS 1000
 
 enum ptrc_session_verb {
@@ -69,7 +69,7 @@ enum {
 enum ptrc_session_kind {
 	PTRC_SESSION_WORKING = 1,
 	PTRC_SESSION_DONE = 2,
-	/* See session_events.h. */
+	/* Only followers get these. */
 	PTRC_SESSION_EVENTS = 3,
 	PTRC_SESSION_END = 4,
 };
@@ -96,7 +96,7 @@ struct ptrc_session_state {
 	/* See ptrc_logfile_is_gone(). */
 	uint32_t is_log_gone;
 	struct ptrc_attributes attributes;
-	/* With an overrun or a flush error that happened since creation or clear, however often
+	/* An overrun or a flush error since creation or clear stays in it, however often
 	 * somebody has asked for the status. */
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
@@ -148,6 +148,82 @@ struct ptrc_session_reply {
 		struct ptrc_session_state state;
 		unsigned char page[PTRC_SESSION_PAGE_MAX];
 	};
+};
+
+/*
+ * ---- What a session sends to its followers ----
+ *
+ * First come messages of kind EVENTS, each of which holds records one behind the other. The last
+ * message is of kind END.
+ *
+ * A record begins at a multiple of 8 bytes. If the data of an event does not fit into the rest of
+ * a message, it goes on in DATA records in the next messages, and no other record comes in
+ * between. A follower that is too slow misses whole messages. The next record that it gets is
+ * DROPPED, which tells how many events began in the messages that it missed. If it had only a
+ * part of an event by then, the rest of that event does not come any more.
+ */
+
+/* Bytes of all records in one message. */
+#define PTRC_SESSION_EVENTS_MAX 32768U
+
+enum ptrc_session_record_kind {
+	/* struct ptrc_session_event, then the data or its first part. */
+	PTRC_SESSION_RECORD_EVENT = 1,
+	/* More data of the event before. */
+	PTRC_SESSION_RECORD_DATA = 2,
+	/* The name of the event type .id. It comes before the first event that needs it. */
+	PTRC_SESSION_RECORD_NAME = 3,
+	/* A uint64_t: how many events were not sent. */
+	PTRC_SESSION_RECORD_DROPPED = 4,
+};
+
+struct ptrc_session_record {
+	uint16_t kind;
+	uint16_t id;
+	/* Bytes that follow, without padding. */
+	uint32_t size;
+};
+
+struct ptrc_session_event {
+	int64_t time_s;
+	int64_t time_ns;
+	uint64_t address;
+	uint64_t thread;
+	/* Bytes of the data in all records. */
+	uint64_t data_size;
+	int32_t pid;
+	/* The kernel's ID of the thread. */
+	int32_t tid;
+	int32_t truncation;
+	uint32_t reserved;
+};
+
+/* The head of a message, before its records. */
+struct ptrc_session_events {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t kind;
+	uint32_t size;
+	uint32_t reserved;
+};
+
+/* A whole END message. */
+struct ptrc_session_end {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t kind;
+	/* The error number of writing the log, or 0. */
+	int32_t error;
+	uint32_t has_log;
+	/* Events that were not sent because this follower was too slow, including
+	 * those that DROPPED has told of. */
+	uint64_t dropped_events;
+	/* Events that went to the log before the controller had read them, so that no
+	 * follower got them. */
+	uint64_t missed_events;
+	/* At the end of the session. */
+	struct posix_trace_status_info status;
+	struct posixtrace_counts counts;
 };
 
 /* Records in messages begin at multiples of 8 bytes. */

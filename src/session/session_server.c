@@ -19,11 +19,8 @@
 #include "src/cli/clock.h"
 #include "src/session/filter_rules.h"
 #include "src/session/logfile.h"
-#include "src/view/reader.h"
-#include "src/session/session_events.h"
 #include "src/session/session_follow.h"
 #include "src/session/session_path.h"
-#include "src/session/session_types.h"
 
 enum {
 	/* Connections whose request has not come yet. If there are so many, the oldest
@@ -76,7 +73,8 @@ struct controller {
 	bool is_running;
 	int clients[CLIENTS_MAX];
 	size_t client_count;
-	/* The stream is gone; what followers and clients are told about its end. */
+	/* The stream is gone; the members below say what followers and clients are told about
+	 * its end. */
 	bool is_ending;
 	struct ptrc_session_end end_message;
 	struct ptrc_session_state end_state;
@@ -136,8 +134,8 @@ static void gather(struct controller *c, struct ptrc_session_state *s)
 	s->event_count = count_events(c->trace);
 	if (posix_trace_get_status(c->trace, &s->status))
 		return;
-	/* Not only START and STOP change this: a full stream stops by itself, and goes on after it
-	 * has been read. */
+	/* START and STOP are not alone in changing this: a full stream stops by itself, and
+	 * goes on after it has been read. */
 	set_running(c, s->status.posix_stream_status == POSIX_TRACE_RUNNING);
 	s->running_ns = (uint64_t)c->ran_ns;
 	if (c->is_running)
@@ -269,7 +267,7 @@ static int answer_filter(struct controller *c)
 
 static int answer_types(struct controller *c)
 {
-	return ptrc_session_types_page(c->trace, &c->filter, c->request.head.from, &c->reply);
+	return ptrc_filter_rules_page(&c->filter, c->trace, c->request.head.from, &c->reply);
 }
 
 static int answer_follow(struct controller *c)
@@ -307,7 +305,7 @@ static unsigned int verb_of(const struct ptrc_session_request *r, size_t n)
 static void send_reply(struct controller *c, enum ptrc_session_kind kind)
 {
 	c->reply.kind = (uint16_t)kind;
-	/* A client that is gone, or does not read, goes without. */
+	/* A client that has gone, or does not read, gets no reply. */
 	send(c->client_fd, &c->reply, offsetof(struct ptrc_session_reply, state) + c->reply.size,
 	     MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -507,10 +505,12 @@ static void __attribute__((noreturn)) run(struct controller *c)
 static int make_socket(struct controller *c)
 {
 	struct sockaddr_un address;
+	char name[24];
 	struct stat st;
 	int error;
 
-	ptrc_session_address_unnamed(c->directory, getpid(), &address);
+	snprintf(name, sizeof(name), "~%ld", (long)getpid());
+	ptrc_session_address(c->directory, name, &address);
 	c->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->listen_fd < 0)
 		return errno;
@@ -621,9 +621,9 @@ static int make_process(struct controller *c)
 }
 
 /*
- * Closes all descriptors but these two, which are above the standard ones; without a log its
- * descriptor is -1. If the controller kept a pipe open that a shell reads to its end,
- * $(ptrace-create ...) would hang.
+ * Closes all descriptors but these two, which are above the standard ones; log_fd is -1 without
+ * a log. If the controller kept a pipe open that a shell reads to its end, $(ptrace-create ...)
+ * would hang.
  */
 static int close_inherited(int outcome_fd, int log_fd)
 {
@@ -675,8 +675,8 @@ controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
 	}
 	memcpy(outcome.name, c.name, sizeof(outcome.name));
 	outcome.controller = getpid();
-	/* The pipe takes so few bytes at once. If the command that was to read them is gone,
-	 * nobody knows the name of the session, so it ends. */
+	/* So few bytes go into the pipe at once. If the command that was to read them is gone,
+	 * nobody knows the name of the session, so the session ends. */
 	if (write(outcome_fd, &outcome, sizeof(outcome)) != (ssize_t)sizeof(outcome) &&
 	    !outcome.error) {
 		posix_trace_shutdown(c.trace);

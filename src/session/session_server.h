@@ -40,11 +40,11 @@ enum ptrc_session_stage {
 	PTRC_SESSION_STAGE_FILTER,
 };
 
-/* What came of the plan. The controller sends it through a pipe. */
+/* How the plan was carried out. The controller sends this through a pipe. */
 struct ptrc_session_outcome {
 	/* 0: the controller serves. */
 	int32_t error;
-	/* enum ptrc_session_stage: at what it failed. */
+	/* enum ptrc_session_stage: the step that failed. */
 	int32_t stage;
 	/* The process ID of the controller. */
 	int32_t controller;

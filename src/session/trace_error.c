@@ -26,7 +26,8 @@ void ptrc_trace_error(int error, const char *target, const char *log_path)
 			ptrc_cli_message(target, "not allowed to trace this process");
 		return;
 	case EAGAIN:
-		ptrc_cli_message(target, "%d traces of this user exist already", TRACE_SYS_MAX);
+		ptrc_cli_message(target, "you have %d traces already, and cannot have more",
+				 TRACE_SYS_MAX);
 		return;
 	case ENOMEM:
 		ptrc_cli_message(target, "no memory for the stream: /dev/shm is full, or a limit "
@@ -35,12 +36,12 @@ void ptrc_trace_error(int error, const char *target, const char *log_path)
 	case EINVAL:
 		/* Other causes of EINVAL have been checked before. */
 		if (!log_path)
-			ptrc_cli_message(target, "the stream-full policy flush needs a log");
+			ptrc_cli_message(target, "the stream-full-policy flush needs a log");
 		else if (!stat(log_path, &st) && S_ISREG(st.st_mode))
-			ptrc_cli_message(log_path, "the log-max-size is too small");
+			ptrc_cli_message(log_path, "the log-max-size is too small for a log");
 		else
-			ptrc_cli_message(log_path, "a file of this kind needs the log-full "
-						   "policy append");
+			ptrc_cli_message(log_path, "is not a regular file, which needs the "
+						   "log-full-policy append");
 		return;
 	default:
 		ptrc_cli_error(log_path ? log_path : target, error);
