@@ -26,6 +26,7 @@ ptrc_headers += \
 	%D%/base/clone.h \
 	%D%/base/common.h \
 	%D%/base/crc32c.h \
+	%D%/base/digits.h \
 	%D%/base/file.h \
 	%D%/base/fork_mutex.h \
 	%D%/base/freestanding.h \
@@ -44,13 +45,11 @@ ptrc_library_sources += \
 	%D%/model/attr.c \
 	%D%/model/names.c
 ptrc_shared_sources += \
-	%D%/model/predefined.c \
 	%D%/model/sequencer.c
 ptrc_headers += \
 	%D%/model/attr.h \
 	%D%/model/eventset.h \
 	%D%/model/names.h \
-	%D%/model/predefined.h \
 	%D%/model/record.h \
 	%D%/model/sequencer.h
 
@@ -103,7 +102,6 @@ ptrc_shared_sources += \
 	%D%/log/log_flush.c \
 	%D%/log/log_names.c \
 	%D%/log/log_output.c \
-	%D%/log/log_packet.c \
 	%D%/log/log_ring.c \
 	%D%/log/log_state.c \
 	%D%/log/log_writer.c
@@ -114,7 +112,6 @@ ptrc_headers += \
 	%D%/log/log_layout.h \
 	%D%/log/log_names.h \
 	%D%/log/log_output.h \
-	%D%/log/log_packet.h \
 	%D%/log/log_reader.h \
 	%D%/log/log_records.h \
 	%D%/log/log_ring.h \
@@ -125,8 +122,7 @@ ptrc_headers += \
 # The process that writes the log of a stream, and how it is started.
 ptrc_library_sources += \
 	%D%/keeper/keeper.c \
-	%D%/keeper/keeper_launch.c \
-	%D%/keeper/keeper_orphan.c
+	%D%/keeper/keeper_launch.c
 ptrc_shared_sources += \
 	%D%/keeper/keeper_life.c \
 	%D%/keeper/keeper_work.c
@@ -136,7 +132,6 @@ ptrc_headers += \
 	%D%/keeper/keeper.h \
 	%D%/keeper/keeper_launch.h \
 	%D%/keeper/keeper_life.h \
-	%D%/keeper/keeper_orphan.h \
 	%D%/keeper/keeper_work.h
 
 # What a process publishes of itself, and what others find of it.

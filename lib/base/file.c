@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "lib/base/digits.h"
 #include "lib/base/sys.h"
 
 #ifndef MADV_POPULATE_WRITE /* younger than some C libraries */
@@ -32,15 +33,9 @@ int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, in
 
 int ptrc_file_reopen(int fd, int flags, int *again)
 {
-	char path[32] = "/proc/self/fd/", digits[12];
-	size_t length = 14;
-	int count = 0;
+	char path[40] = "/proc/self/fd/";
 
-	do
-		digits[count++] = (char)('0' + fd % 10);
-	while ((fd /= 10) != 0);
-	while (count)
-		path[length++] = digits[--count];
+	*ptrc_digits_put(path + 14, (uint64_t)fd) = '\0';
 	return ptrc_file_open(AT_FDCWD, path, flags, 0, again);
 }
 

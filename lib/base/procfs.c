@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 
@@ -22,40 +23,44 @@
  * keeps them from that. */
 static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 {
-	char digits[12];
-	char *at = path;
-	size_t count = 0;
+	char *at = path + 12;
 
-	memcpy(at, "/proc/./", 8);
-	at += 8;
-	if (pid == 0) {
-		memcpy(at, "self", 4);
-		at += 4;
-	} else {
-		unsigned int n = (unsigned int)pid;
-
-		do
-			digits[count++] = (char)('0' + n % 10);
-		while ((n /= 10) != 0);
-		while (count)
-			*at++ = digits[--count];
-	}
+	memcpy(path, "/proc/./self", 12);
+	if (pid)
+		at = ptrc_digits_put(path + 8, (unsigned int)pid);
 	*at++ = '/';
 	while ((*at++ = *rest++))
 		;
 }
 
+static int open_file(int pid, const char *rest, int flags, int *fd)
+{
+	char path[PATH_BYTES];
+	int error;
+
+	make_path(path, pid, rest);
+	error = ptrc_file_open(AT_FDCWD, path, O_RDONLY | flags, 0, fd);
+	if (error)
+		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM : ESRCH;
+	return 0;
+}
+
+static int stat_file(int pid, const char *rest, int flags, struct stat *st)
+{
+	char path[PATH_BYTES];
+
+	make_path(path, pid, rest);
+	return (int)-ptrc_sys(SYS_newfstatat, AT_FDCWD, path, st, flags);
+}
+
 /* Reads the beginning of a file of /proc into `text`, and terminates it. */
 static int read_text(int pid, const char *rest, char *text, size_t size)
 {
-	char path[PATH_BYTES];
 	long got;
-	int fd, error;
+	int fd, error = open_file(pid, rest, 0, &fd);
 
-	make_path(path, pid, rest);
-	error = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
 	if (error)
-		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM : ESRCH;
+		return error;
 	/* One read is enough: the kernel fills the buffer as far as it can. */
 	got = ptrc_sys(SYS_read, fd, text, size - 1);
 	ptrc_file_close(fd);
@@ -63,20 +68,6 @@ static int read_text(int pid, const char *rest, char *text, size_t size)
 		return ESRCH;
 	text[got] = '\0';
 	return 0;
-}
-
-/* Reads the number at *at, and moves *at behind it and the blanks that follow. */
-static uint64_t read_number(const char **at)
-{
-	const char *s = *at;
-	uint64_t n = 0;
-
-	while (*s >= '0' && *s <= '9')
-		n = n * 10 + (uint64_t)(*s++ - '0');
-	while (*s == ' ' || *s == '\t')
-		s++;
-	*at = s;
-	return n;
 }
 
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
@@ -88,7 +79,7 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	if (error)
 		return error;
 	at = text;
-	st->pid = (int)read_number(&at);
+	st->pid = (int)ptrc_digits_take(&at);
 	/* The name of the program, in brackets, may itself hold brackets and blanks. */
 	for (const char *c = text; *c; c++)
 		if (*c == ')')
@@ -96,7 +87,7 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	if (at[0] != ')' || at[1] != ' ' || !at[2] || at[3] != ' ')
 		return ESRCH;
 	at += 4;
-	st->ppid = (int)read_number(&at);
+	st->ppid = (int)ptrc_digits_take(&at);
 	/* From field 5 to field 22; some of them may be negative. */
 	for (int field = 5; field < 22; field++) {
 		while (*at != ' ')
@@ -104,7 +95,7 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 				return ESRCH;
 		at++;
 	}
-	st->start_ticks = read_number(&at);
+	st->start_ticks = ptrc_digits_take(&at);
 	return 0;
 }
 
@@ -130,13 +121,13 @@ static bool take_line(const char *line, struct ptrc_procfs_status *st, bool *has
 
 	if ((at = value_of(line, "Uid:")))
 		for (int i = 0; i < 3; i++)
-			st->uid[i] = (uint32_t)read_number(&at);
+			st->uid[i] = (uint32_t)ptrc_digits_take(&at);
 	else if ((at = value_of(line, "Gid:")))
 		for (int i = 0; i < 3; i++, *has_ids = true)
-			st->gid[i] = (uint32_t)read_number(&at);
+			st->gid[i] = (uint32_t)ptrc_digits_take(&at);
 	else if ((at = value_of(line, "NSpid:")))
 		for (; *at >= '0' && *at <= '9'; st->depth++)
-			st->inner_pid = (int)read_number(&at);
+			st->inner_pid = (int)ptrc_digits_take(&at);
 	return st->depth > 0;
 }
 
@@ -145,15 +136,13 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 	/* In this file names of programs are escaped: no name looks like a key at the
 	 * beginning of a line. Read in parts, as the list of groups, which stands between
 	 * the keys, may have hundreds of kilobytes. */
-	char path[PATH_BYTES], text[2048];
+	char text[2048];
 	bool has_ids = false, is_done = false, is_rest = false;
 	size_t used = 0;
-	int fd, error;
+	int fd, error = open_file(pid, "status", 0, &fd);
 
-	make_path(path, pid, "status");
-	error = ptrc_file_open(AT_FDCWD, path, O_RDONLY, 0, &fd);
 	if (error)
-		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM : ESRCH;
+		return error;
 	st->depth = 0;
 	st->inner_pid = pid;
 	while (!is_done) {
@@ -185,46 +174,38 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 {
-	char path[PATH_BYTES];
 	struct stat st;
-	long ret;
+	int error = stat_file(pid, "ns/pid", 0, &st);
 
-	make_path(path, pid, "ns/pid");
-	ret = ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0);
 	/* A kernel without pid namespaces. */
-	if (ret == -ENOENT && pid == 0) {
+	if (error == ENOENT && pid == 0) {
 		*ns = 0;
 		return 0;
 	}
-	if (ret < 0)
-		return ret == -EACCES || ret == -EPERM ? EPERM : ESRCH;
+	if (error)
+		return error == EACCES || error == EPERM ? EPERM : ESRCH;
 	*ns = st.st_ino == INITIAL_PID_NAMESPACE ? 0 : st.st_ino;
 	return 0;
 }
 
 uint64_t ptrc_procfs_time_namespace(void)
 {
-	char path[PATH_BYTES];
 	struct stat st;
 
-	make_path(path, 0, "ns/time");
-	return ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0) < 0 ? 0 : st.st_ino;
+	return stat_file(0, "ns/time", 0, &st) ? 0 : st.st_ino;
 }
 
 static bool bears_in_another(const char *own_name, const char *name)
 {
-	char path[PATH_BYTES];
 	struct stat own, st;
 
-	make_path(path, 0, own_name);
-	if (ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &own, 0) < 0)
+	if (stat_file(0, own_name, 0, &own))
 		return false;
-	make_path(path, 0, name);
-	if (ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0)
+	if (stat_file(0, name, 0, &st) == 0)
 		return st.st_ino != own.st_ino;
 	/* Before the first child the link leads nowhere. Kernels before 4.12 have no
 	 * link. */
-	return ptrc_sys(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return stat_file(0, name, AT_SYMLINK_NOFOLLOW, &st) == 0;
 }
 
 bool ptrc_procfs_bears_elsewhere(void)
@@ -235,13 +216,9 @@ bool ptrc_procfs_bears_elsewhere(void)
 
 int ptrc_procfs_owner(int pid, uint32_t *uid)
 {
-	char path[PATH_BYTES];
 	struct stat st;
-	int error;
 
-	make_path(path, pid, "environ");
-	error = ptrc_file_stat_at(AT_FDCWD, path, &st);
-	if (error)
+	if (stat_file(pid, "environ", AT_SYMLINK_NOFOLLOW, &st))
 		return ESRCH;
 	*uid = st.st_uid;
 	return 0;
@@ -282,12 +259,10 @@ struct dirent_head {
 bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *arg)
 {
 	_Alignas(8) char entries[1024];
-	char path[PATH_BYTES];
 	bool is_good = true, is_more = true;
 	int tasks;
 
-	make_path(path, pid, "task");
-	if (ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, &tasks))
+	if (open_file(pid, "task", O_DIRECTORY, &tasks))
 		return false;
 	while (is_good && is_more) {
 		long got = ptrc_sys(SYS_getdents64, tasks, entries, sizeof(entries));
@@ -326,37 +301,33 @@ bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *ar
 	return is_good;
 }
 
+bool ptrc_procfs_has_ended(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	struct timespec none = {0, 0};
+
+	return ptrc_sys(SYS_ppoll, &p, 1, &none, 0, 8) > 0;
+}
+
 int ptrc_procfs_exists(int pid)
 {
-	struct timespec none = {0, 0};
-	struct pollfd pollfd;
-	long fd, ready;
+	long fd, ret;
+	bool has_ended;
 
 	if (pid <= 0)
 		return ESRCH;
 	fd = ptrc_sys(SYS_pidfd_open, pid, 0);
-	if (fd < 0) {
-		switch (-fd) {
-		case EMFILE:
-		case ENFILE:
-		case ENOMEM:
-			return ENOMEM;
-		case ENOSYS:
-		case EPERM: {
-			/* An old kernel, or a system call filter that does not know the
-			 * call. kill() takes thread ids and zombies for processes. */
-			long ret = ptrc_sys(SYS_kill, pid, 0);
-
-			return ret == 0 || ret == -EPERM ? 0 : ESRCH;
-		}
-		default:
-			return ESRCH;
-		}
+	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
+		return ENOMEM;
+	if (fd == -ENOSYS || fd == -EPERM) {
+		/* An old kernel, or a system call filter that does not know the call. kill()
+		 * takes thread ids and zombies for processes. */
+		ret = ptrc_sys(SYS_kill, pid, 0);
+		return ret == 0 || ret == -EPERM ? 0 : ESRCH;
 	}
-	pollfd.fd = (int)fd;
-	pollfd.events = POLLIN;
-	pollfd.revents = 0;
-	ready = ptrc_sys(SYS_ppoll, &pollfd, 1, &none, 0, 8);
+	if (fd < 0)
+		return ESRCH;
+	has_ended = ptrc_procfs_has_ended((int)fd);
 	ptrc_file_close((int)fd);
-	return ready == 1 ? ESRCH : 0;
+	return has_ended ? ESRCH : 0;
 }

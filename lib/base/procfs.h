@@ -47,5 +47,7 @@ bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *ar
 /* 0: pid is that of a process, not of another thread, and the process has not ended. It
  * may have ended its first thread. ESRCH, ENOMEM. */
 int ptrc_procfs_exists(int pid);
+/* Has the process of this pidfd ended? True also if its parent has not waited for it yet. */
+bool ptrc_procfs_has_ended(int pidfd);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/limit.h"
 #include "lib/base/sys.h"
@@ -20,19 +21,6 @@
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
 #endif
-
-static char *put_decimal(char *at, uint64_t n)
-{
-	char digits[20];
-	size_t count = 0;
-
-	do
-		digits[count++] = (char)('0' + n % 10);
-	while ((n /= 10) != 0);
-	while (count)
-		*at++ = digits[--count];
-	return at;
-}
 
 static char *put_hex(char *at, uint64_t n)
 {
@@ -47,7 +35,7 @@ void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t i
 
 	*at++ = prefix;
 	*at++ = '.';
-	at = prefix == 'p' ? put_decimal(at, id) : put_hex(at, id);
+	at = prefix == 'p' ? ptrc_digits_put(at, id) : put_hex(at, id);
 	*at = '\0';
 }
 
@@ -114,33 +102,30 @@ static int shortage(int error)
 static bool uid_outside(uid_t uid, uint64_t *outside)
 {
 	char text[1024];
+	const char *at = text;
 	size_t got = 0;
-	uint64_t number[3] = {0, 0, 0};
-	int field = 0, fd;
-	bool is_number = false;
+	int fd;
 
 	if (ptrc_file_open(AT_FDCWD, "/proc/self/uid_map", O_RDONLY, 0, &fd))
 		return false;
-	if (ptrc_file_read(fd, text, sizeof(text), 0, &got))
+	if (ptrc_file_read(fd, text, sizeof(text) - 1, 0, &got))
 		got = 0;
 	ptrc_file_close(fd);
-	for (size_t i = 0; i < got; i++) {
-		if (text[i] >= '0' && text[i] <= '9') {
-			number[field] = number[field] * 10 + (uint64_t)(text[i] - '0');
-			is_number = true;
-			continue;
+	text[got] = '\0';
+	/* Lines of three numbers: first inside, first outside, count. */
+	while (*at) {
+		uint64_t number[3];
+
+		while (*at == ' ')
+			at++;
+		for (int i = 0; i < 3; i++)
+			number[i] = ptrc_digits_take(&at);
+		if (*at++ != '\n')
+			break;
+		if (uid >= number[0] && uid - number[0] < number[2]) {
+			*outside = number[1] + (uid - number[0]);
+			return true;
 		}
-		if (is_number && ++field == 3) {
-			if (uid >= number[0] && uid - number[0] < number[2]) {
-				*outside = number[1] + (uid - number[0]);
-				return true;
-			}
-			field = 0;
-			number[0] = number[1] = number[2] = 0;
-		} else if (is_number) {
-			number[field] = 0;
-		}
-		is_number = false;
 	}
 	return false;
 }
@@ -234,7 +219,7 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 		return EPERM;
 	}
 	memcpy(name, "posixtrace-", 11);
-	*put_decimal(name + 11, number) = '\0';
+	*ptrc_digits_put(name + 11, number) = '\0';
 	for (int tries = 0; tries < 8; tries++) {
 		error = open_directory(base, name, uid, dirfd);
 		if (error == ENOENT && is_create)
@@ -267,6 +252,14 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uin
 	*fd = opened;
 	*size = (uint64_t)st.st_size;
 	return 0;
+}
+
+int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd, uint64_t *size)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+
+	ptrc_shmdir_name(name, prefix, id);
+	return ptrc_shmdir_open_object(dirfd, name, uid, fd, size);
 }
 
 static int truncate_to(int fd, uint64_t size)

@@ -35,6 +35,10 @@ uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 					    uint64_t *size);
+/* The same for the object with the name that ptrc_shmdir_name() makes. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,
+					uint64_t *size);
 
 /* Makes an object of `size` bytes that belongs to the user (root may make one for another
  * user), and reserves memory for the first `reserved` bytes; the rest is sparse. The soft

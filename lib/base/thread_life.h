@@ -5,10 +5,8 @@
 #define PTRC_LIB_BASE_THREAD_LIFE_H
 
 #include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
@@ -23,8 +21,6 @@ static inline bool ptrc_thread_is_gone(int tid)
  * parent has not waited for yet. Takes a few microseconds. */
 static inline bool ptrc_thread_is_dead(int tid)
 {
-	struct pollfd p = {.events = POLLIN};
-	struct timespec none = {0, 0};
 	bool is_dead;
 	long fd;
 
@@ -35,8 +31,7 @@ static inline bool ptrc_thread_is_dead(int tid)
 	fd = ptrc_sys(SYS_pidfd_open, tid, 0);
 	if (fd < 0)
 		return false;
-	p.fd = (int)fd;
-	is_dead = ptrc_sys(SYS_ppoll, &p, 1, &none, 0, 8) > 0;
+	is_dead = ptrc_procfs_has_ended((int)fd);
 	ptrc_sys(SYS_close, fd);
 	return is_dead;
 }

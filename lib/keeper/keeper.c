@@ -2,17 +2,23 @@
 #include "lib/keeper/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/file.h"
 #include "lib/base/liveness.h"
 #include "lib/base/procfs.h"
+#include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
+#include "lib/keeper/keeper_work.h"
+#include "lib/log/log_reader.h"
 #include "lib/stream/counter.h"
 
 /* How often a waiting caller looks whether the keeper still lives. */
@@ -40,11 +46,8 @@ static bool lives(const struct ptrc_keeper_args *args)
 static bool has_ended(const struct ptrc_keeper_args *args,
 		      const struct ptrc_keeper_process *process, int64_t waited_ns)
 {
-	struct pollfd p = {.fd = process->pidfd, .events = POLLIN};
-	struct timespec none = {0, 0};
-
 	if (process->pidfd >= 0)
-		return ptrc_sys(SYS_ppoll, &p, 1, &none, 0, 8) > 0;
+		return ptrc_procfs_has_ended(process->pidfd);
 	if (process->pid == 0)
 		return waited_ns > STRAY_NS && !lives(args);
 	/* Kernels before 5.3. An ended process keeps its number until its parent has
@@ -198,4 +201,80 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 	if (pid > 0)
 		ptrc_keeper_wait_for_child(pid);
+}
+
+/* ---- orphans ---- */
+
+/* Opens the log that the header names. The header stands in memory that any process of
+ * the user can write, and the caller may be root: so only a regular file of that user
+ * will do, the very file that the keeper had, which is the log of this very stream. */
+static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, int *fd)
+{
+	char path[sizeof(h->log_path)];
+	struct ptrc_log_head head;
+	struct stat st;
+	int probe, error;
+
+	memcpy(path, h->log_path, sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	if (path[0] != '/' || h->log_ino == 0)
+		return ENOENT;
+	/* Looked at before it is opened: opening a FIFO or a device may do something. */
+	error = ptrc_file_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW, 0, &probe);
+	if (error)
+		return error;
+	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) || st.st_dev != h->log_dev ||
+	    st.st_ino != h->log_ino || st.st_uid != uid) {
+		ptrc_file_close(probe);
+		return ENOENT;
+	}
+	error = ptrc_file_reopen(probe, O_RDWR | O_NOCTTY, fd);
+	ptrc_file_close(probe);
+	if (error)
+		return error;
+	error = ptrc_log_reader_head(*fd, &head);
+	if (!error && head.stream_id != h->id)
+		error = ENOENT;
+	if (error)
+		ptrc_file_close(*fd);
+	return error;
+}
+
+static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_stream_header *h)
+{
+	uint64_t size;
+	int error = ptrc_shmdir_open_id(args->dirfd, 'n', h->names_id, uid, &args->names_fd, &size);
+
+	/* The names object goes with the last process that used it. Then names_fd is -1, and the log
+	 * has the names that it got with earlier flushes. */
+	if (error == ENOMEM)
+		return error;
+	error = open_orphans_log(h, uid, &args->log_fd);
+	if (!error) {
+		error = ptrc_keeper_start(args, h, PTRC_KEEPER_ORPHAN);
+		ptrc_file_close(args->log_fd);
+		/* Children that are born elsewhere: another process can do it. */
+		if (error == EPERM)
+			error = ENOMEM;
+	}
+	if (args->names_fd >= 0)
+		ptrc_file_close(args->names_fd);
+	return error;
+}
+
+int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd)
+{
+	struct ptrc_keeper_args args = {
+		.log_fd = -1, .stream_fd = stream_fd, .names_fd = -1, .dirfd = dirfd};
+	struct ptrc_stream stream;
+	int error = ptrc_stream_map(stream_fd, PTRC_ROLE_CONTROLLER, &stream);
+
+	if (error)
+		return error == ENOMEM ? EAGAIN : 0;
+	error = finish(&args, uid, stream.header);
+	/* All else would fail for the next process, too: what could not be saved is
+	 * lost. */
+	error = error && ptrc_keeper_may_wait(stream.header, error) ? EAGAIN : 0;
+	ptrc_stream_unmap(&stream);
+	return error;
 }

@@ -45,12 +45,8 @@
 #define CHILD_CODE                                                              \
 	__attribute__((noinline, no_sanitize("address", "undefined", "thread"), \
 		       PTRC_NO_STACK_PROTECTOR))
-#if defined(__has_attribute)
 #if __has_attribute(no_stack_protector)
 #define PTRC_NO_STACK_PROTECTOR no_stack_protector
-#else
-#define PTRC_NO_STACK_PROTECTOR unused
-#endif
 #else
 #define PTRC_NO_STACK_PROTECTOR unused
 #endif

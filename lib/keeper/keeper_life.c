@@ -46,11 +46,6 @@ struct keeper {
 
 /* ---- the log file ---- */
 
-static const char log_link[] = {'/', 'p', 'r', 'o', 'c',
-				'/', 's', 'e', 'l', 'f',
-				'/', 'f', 'd', '/', '0' + PTRC_KEEPER_LOG_FD,
-				'\0'};
-
 /* Opens the log once more, as O_APPEND and O_NONBLOCK belong to the open file and what
  * the keeper sets must not show in the application's descriptor. Readable if that is
  * allowed, so that the packets in a ring can be found again. A file that cannot be opened
@@ -69,17 +64,16 @@ static void reopen_log(struct ptrc_keeper_work *k)
 		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
 		struct stat own;
 
-		error = ptrc_file_open(AT_FDCWD, log_link, O_RDWR | keep, 0, &fd);
+		error = ptrc_file_reopen(k->log_fd, O_RDWR | keep, &fd);
 		if (error)
-			error = ptrc_file_open(AT_FDCWD, log_link, O_WRONLY | keep, 0, &fd);
+			error = ptrc_file_reopen(k->log_fd, O_WRONLY | keep, &fd);
 		if (!error && (ptrc_file_stat(fd, &own) || own.st_ino != st.st_ino ||
 			       own.st_dev != st.st_dev)) {
 			ptrc_file_close(fd);
 			error = EINVAL;
 		}
 	} else if (S_ISFIFO(st.st_mode)) {
-		error = ptrc_file_open(AT_FDCWD, log_link, O_WRONLY | O_NONBLOCK | O_NOCTTY, 0,
-				       &fd);
+		error = ptrc_file_reopen(k->log_fd, O_WRONLY | O_NONBLOCK | O_NOCTTY, &fd);
 	} else {
 		return;
 	}
@@ -109,7 +103,8 @@ static void note_place(struct ptrc_stream_header *h)
 	h->log_dev = h->log_ino = 0;
 	if (ptrc_file_stat(PTRC_KEEPER_LOG_FD, &st) || !S_ISREG(st.st_mode))
 		return;
-	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, log_link, h->log_path, sizeof(h->log_path));
+	_Static_assert(PTRC_KEEPER_LOG_FD == 3, "the number in the next line");
+	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, "/proc/self/fd/3", h->log_path, sizeof(h->log_path));
 	if (n <= 0 || n >= (long)sizeof(h->log_path))
 		return;
 	h->log_path[n] = '\0';
@@ -311,7 +306,7 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
 		if (is_flush_due(k, &wait_ns)) {
 			follow_limit(h);
-			error = ptrc_keeper_work_flush(&k->work, true);
+			error = ptrc_keeper_work_flush(&k->work);
 			(void)error; /* posix_trace_get_status() tells it */
 			continue;
 		}

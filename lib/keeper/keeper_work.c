@@ -81,9 +81,9 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	return error;
 }
 
-int ptrc_keeper_work_flush(struct ptrc_keeper_work *k, bool is_automatic)
+int ptrc_keeper_work_flush(struct ptrc_keeper_work *k)
 {
-	return flush(k, true, is_automatic);
+	return flush(k, true, true);
 }
 
 static int clear(struct ptrc_keeper_work *k)

@@ -38,12 +38,27 @@ int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t by
 {
 	int error = ptrc_log_buffer_reserve(b, bytes);
 
-	if (error)
+	if (error) {
+		b->is_short = true;
 		return error;
+	}
 	if (bytes)
 		memcpy(b->bytes + b->used, data, bytes);
 	b->used += bytes;
 	return 0;
+}
+
+void ptrc_log_buffer_pad(struct ptrc_log_buffer *b)
+{
+	static const uint8_t zero[8];
+
+	ptrc_log_buffer_add(b, zero, ptrc_align8(b->used) - b->used);
+}
+
+void ptrc_log_buffer_clear(struct ptrc_log_buffer *b)
+{
+	b->used = 0;
+	b->is_short = false;
 }
 
 void ptrc_log_buffer_free(struct ptrc_log_buffer *b)
@@ -54,6 +69,12 @@ void ptrc_log_buffer_free(struct ptrc_log_buffer *b)
 }
 
 /* ---- records ---- */
+
+static struct ptrc_log_stretch *stretches_of(const struct ptrc_log_batch *b, uint32_t *count)
+{
+	*count = (uint32_t)(b->stretches.used / sizeof(struct ptrc_log_stretch));
+	return (struct ptrc_log_stretch *)(void *)b->stretches.bytes;
+}
 
 static const struct ptrc_record *record_at(const struct ptrc_log_batch *b, uint64_t off)
 {
@@ -148,7 +169,7 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b)
 	ptrc_log_buffer_free(&b->data);
 	ptrc_log_buffer_free(&b->stretches);
 	ptrc_log_buffer_free(&b->heap);
-	b->bytes = b->too_big = b->events = 0;
+	ptrc_log_batch_clear(b);
 }
 
 /* ---- markers behind the last STOP ---- */
@@ -177,8 +198,8 @@ static int hold_marker(struct ptrc_log_buffer *held, uint32_t id, int64_t ns)
 
 int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
-	struct ptrc_log_stretch *stretches = ptrc_log_batch_stretches(b);
-	uint32_t count = ptrc_log_batch_stretch_count(b);
+	uint32_t count;
+	struct ptrc_log_stretch *stretches = stretches_of(b, &count);
 	int64_t last_ns = INT64_MIN;
 	uint32_t last_order = 0;
 
@@ -257,8 +278,8 @@ static size_t heap_count(const struct ptrc_log_batch *b)
 
 int ptrc_log_batch_sort(struct ptrc_log_batch *b)
 {
-	struct ptrc_log_stretch *stretches = ptrc_log_batch_stretches(b);
-	uint32_t count = ptrc_log_batch_stretch_count(b);
+	uint32_t count;
+	struct ptrc_log_stretch *stretches = stretches_of(b, &count);
 
 	b->heap.used = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -312,8 +333,8 @@ void ptrc_log_batch_take(struct ptrc_log_batch *b)
 
 void ptrc_log_batch_mark(struct ptrc_log_batch *b)
 {
-	struct ptrc_log_stretch *stretches = ptrc_log_batch_stretches(b);
-	uint32_t count = ptrc_log_batch_stretch_count(b);
+	uint32_t count;
+	struct ptrc_log_stretch *stretches = stretches_of(b, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		stretches[i].mark = stretches[i].done = stretches[i].pos;
@@ -321,26 +342,20 @@ void ptrc_log_batch_mark(struct ptrc_log_batch *b)
 	}
 }
 
-int ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
+void ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
-	const struct ptrc_log_stretch *stretches = ptrc_log_batch_stretches(b);
-	uint32_t count = ptrc_log_batch_stretch_count(b);
+	uint32_t count;
+	const struct ptrc_log_stretch *stretches = stretches_of(b, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct ptrc_log_section section = {.base_ns = stretches[i].base_ns,
 						   .origin = stretches[i].mark_origin,
 						   .bytes = stretches[i].done - stretches[i].mark,
 						   .order = stretches[i].order};
-		int error;
 
 		if (section.bytes == 0)
 			continue;
-		error = ptrc_log_buffer_add(out, &section, sizeof(section));
-		if (!error)
-			error = ptrc_log_buffer_add(out, b->data.bytes + stretches[i].mark,
-						    section.bytes);
-		if (error)
-			return error;
+		ptrc_log_buffer_add(out, &section, sizeof(section));
+		ptrc_log_buffer_add(out, b->data.bytes + stretches[i].mark, section.bytes);
 	}
-	return 0;
 }

@@ -18,14 +18,18 @@
 struct ptrc_log_buffer {
 	uint8_t *bytes;
 	uint64_t used, size;
+	bool is_short; /* an addition since the last clear has found no memory */
 };
 
 /* Makes room for `more` bytes beyond those used. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more);
-PTRC_NONNULL(1, 2)
-PTRC_MUST_CHECK int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data,
-					uint64_t bytes);
+/* ENOMEM. A caller that adds several things may look at is_short once instead. */
+PTRC_NONNULL(1)
+int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t bytes);
+/* Adds zeros up to a multiple of 8. */
+PTRC_NONNULL() void ptrc_log_buffer_pad(struct ptrc_log_buffer *b);
+PTRC_NONNULL() void ptrc_log_buffer_clear(struct ptrc_log_buffer *b);
 PTRC_NONNULL() void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
 
 /* A stretch of the batch, and a cursor in it. */
@@ -74,15 +78,6 @@ PTRC_MUST_CHECK
 int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *stretch);
 PTRC_NONNULL() void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 PTRC_NONNULL() void ptrc_log_batch_free(struct ptrc_log_batch *b);
-static inline struct ptrc_log_stretch *ptrc_log_batch_stretches(const struct ptrc_log_batch *b)
-{
-	return (struct ptrc_log_stretch *)(void *)b->stretches.bytes;
-}
-
-static inline uint32_t ptrc_log_batch_stretch_count(const struct ptrc_log_batch *b)
-{
-	return (uint32_t)(b->stretches.used / sizeof(struct ptrc_log_stretch));
-}
 
 /* Is it a marker of a flush, and no event of the traced program? */
 static inline bool ptrc_log_is_marker(uint32_t id)
@@ -106,10 +101,9 @@ bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *i
 PTRC_NONNULL() void ptrc_log_batch_take(struct ptrc_log_batch *b);
 /* A slice begins here. */
 PTRC_NONNULL() void ptrc_log_batch_mark(struct ptrc_log_batch *b);
-/* Adds the events that were taken since then to `out`, as sections of an EVENTS packet.
- * ENOMEM. */
+/* Adds the events that were taken since then to `out`, as sections of an EVENTS packet. If memory
+ * is short, out->is_short tells. */
 PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_batch_slice(const struct ptrc_log_batch *b,
-					 struct ptrc_log_buffer *out);
+void ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out);
 
 #endif

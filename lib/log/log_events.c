@@ -7,30 +7,21 @@
 
 #include "lib/base/sys.h"
 #include "lib/log/log_names.h"
-#include "lib/log/log_output.h"
 #include "lib/log/log_ring.h"
-#include "lib/model/eventset.h"
+#include "lib/model/sequencer.h"
 
 /* Bytes of events in a packet, at most; in a small ring a sixteenth of its limit. A ring
  * gives up a whole packet at a time, and damage takes away a whole packet. Larger packets
  * would gain nothing in speed. */
 #define SLICE_MAX UINT64_C(65536)
 
-/* Keeps w->state.filter up to date: START and FILTER events tell the filter. */
+/* Keeps w->state.filter up to date. */
 static void follow(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 {
 	const uint8_t *data = (const uint8_t *)item->record + ptrc_record_head(item->record);
-	uint32_t len = ptrc_record_len(item->record);
-	trace_event_set_t set;
 
-	if (item->id == POSIX_TRACE_START && len == sizeof(set))
-		memcpy(&set, data, sizeof(set));
-	else if (item->id == POSIX_TRACE_FILTER && len == 2 * sizeof(set))
-		memcpy(&set, data + sizeof(set), sizeof(set));
-	else
-		return;
-	ptrc_set_to_bits(&set, w->state.filter);
-	w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
+	if (ptrc_sequencer_learn(item->id, data, ptrc_record_len(item->record), w->state.filter))
+		w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
 }
 
 /* Takes the earliest event of the batch, which goes into the packet. */
@@ -58,50 +49,40 @@ static void discard(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
 }
 
 /* Adds the STOP of a log that is full to the packet in w->out. */
-static int add_stop(struct ptrc_log_writer *w, int64_t ns)
+static void add_stop(struct ptrc_log_writer *w, int64_t ns)
 {
 	static const int reason = 2;
 	struct ptrc_log_section section = {
 		.base_ns = ns, .bytes = PTRC_LOG_STOP_BYTES, .order = UINT32_MAX};
 	struct ptrc_record r;
 	uint8_t record[PTRC_LOG_STOP_BYTES] = {0};
-	int error;
 
 	ptrc_record_fill(&r, 0, POSIX_TRACE_STOP, sizeof(reason), 0);
 	memcpy(record, &r, sizeof(r));
 	memcpy(record + sizeof(r), &reason, sizeof(reason));
-	error = ptrc_log_buffer_add(&w->out, &section, sizeof(section));
-	return error ? error : ptrc_log_buffer_add(&w->out, record, sizeof(record));
-}
-
-static bool filter_is_empty(const uint64_t filter[17])
-{
-	for (int i = 0; i < 17; i++)
-		if (filter[i])
-			return false;
-	return true;
+	ptrc_log_buffer_add(&w->out, &section, sizeof(section));
+	ptrc_log_buffer_add(&w->out, record, sizeof(record));
 }
 
 /* Begins the packet of a slice. Any packet of a ring may some day be the oldest that is
  * left: so each begins with the filter that is in force before its first event. */
-static int slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
+static void slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 {
 	static const struct ptrc_log_ring none;
-	int error = ptrc_log_packet_begin(w);
+	static const uint64_t empty[17];
 
-	memset(p, 0, sizeof(*p));
-	p->type = PTRC_LOG_EVENTS;
-	if (error || w->kind != PTRC_LOG_RING)
-		return error;
+	*p = (struct ptrc_log_facts){.type = PTRC_LOG_EVENTS};
+	ptrc_log_packet_begin(w);
+	if (w->kind != PTRC_LOG_RING)
+		return;
 	p->flags = PTRC_LOG_HAS_RING;
-	error = ptrc_log_buffer_add(&w->out, &none, sizeof(none));
+	ptrc_log_buffer_add(&w->out, &none, sizeof(none));
 	if (w->state.flags & PTRC_LOG_STATE_FILTER_UNKNOWN) {
 		p->flags |= PTRC_LOG_FILTER_UNKNOWN;
-	} else if (!error && !filter_is_empty(w->state.filter)) {
+	} else if (memcmp(w->state.filter, empty, sizeof(empty)) != 0) {
 		p->flags |= PTRC_LOG_HAS_FILTER;
-		error = ptrc_log_buffer_add(&w->out, w->state.filter, sizeof(w->state.filter));
+		ptrc_log_buffer_add(&w->out, w->state.filter, sizeof(w->state.filter));
 	}
-	return error;
 }
 
 /* Finds a place in the ring for the packet in w->out, and fills in its struct ptrc_log_ring,
@@ -129,13 +110,12 @@ int ptrc_log_events_write(struct ptrc_log_writer *w, const struct ptrc_log_facts
 {
 	bool is_ring = w->kind == PTRC_LOG_RING;
 	uint64_t place = 0;
-	int error = is_ring ? place_in_ring(w, p, &place) : 0;
+	int error = w->out.is_short ? ENOMEM : is_ring ? place_in_ring(w, p, &place) : 0;
 
 	if (!error)
 		error = ptrc_log_packet_end(w, 0, p);
 	if (!error)
-		error = is_ring ? ptrc_log_ring_write(w, place, p)
-				: ptrc_log_append(w, w->out.bytes, w->out.used);
+		error = is_ring ? ptrc_log_ring_write(w, place, p) : ptrc_log_append(w);
 	if (error)
 		return error;
 	w->state.seq++;
@@ -232,22 +212,15 @@ static int write_batch(struct ptrc_log_writer *w)
 		struct ptrc_log_facts p;
 		int64_t stop_ns = 0;
 
-		error = slice_begin(w, &p);
-		if (error)
-			return error;
+		slice_begin(w, &p);
 		slice_fill(w, &p, &stop_ns, &is_full);
-		if (p.bytes) {
-			error = ptrc_log_batch_slice(&w->batch, &w->out);
-			if (error)
-				return error;
-		}
+		if (p.bytes)
+			ptrc_log_batch_slice(&w->batch, &w->out);
 		if (is_full) {
 			w->state.flags |= PTRC_LOG_STATE_FULL;
 			if (!(w->state.flags & PTRC_LOG_STATE_AFTER_STOP) &&
 			    !ptrc_stream_is_filtered(w->header, POSIX_TRACE_STOP)) {
-				error = add_stop(w, stop_ns);
-				if (error)
-					return error;
+				add_stop(w, stop_ns);
 				if (p.bytes == 0)
 					p.first_ns = stop_ns;
 				p.last_ns = stop_ns;

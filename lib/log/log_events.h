@@ -9,7 +9,7 @@
 #define PTRC_LIB_LOG_LOG_EVENTS_H
 
 #include "lib/base/common.h"
-#include "lib/log/log_packet.h"
+#include "lib/log/log_output.h"
 #include "lib/stream/drain.h"
 
 /* The STOP with which a full log ends: the head of a record, and an int. */

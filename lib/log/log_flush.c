@@ -51,17 +51,27 @@ static int copy_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error == ENODATA ? 0 : error;
 }
 
+/* The note at *at, and its sums; moves *at to the next one. Null: there is none. */
+static const struct ptrc_drain_note *next_note(const struct ptrc_log_buffer *list, uint64_t *at,
+					       const struct ptrc_type_sum **sums)
+{
+	const struct ptrc_drain_note *note = (const void *)(list->bytes + *at);
+
+	if (*at >= list->used)
+		return NULL;
+	*sums = (const void *)(note + 1);
+	*at += sizeof(*note) + note->sum_count * sizeof(**sums);
+	return note;
+}
+
 static void commit_stretches(struct ptrc_drain *d, const struct ptrc_log_buffer *list)
 {
+	const struct ptrc_drain_note *note;
+	const struct ptrc_type_sum *sums;
 	uint64_t at = 0;
 
-	while (at < list->used) {
-		const struct ptrc_drain_note *note = (const void *)(list->bytes + at);
-
-		at += sizeof(*note);
-		ptrc_drain_commit(d, note, (const void *)(list->bytes + at));
-		at += note->sum_count * sizeof(struct ptrc_type_sum);
-	}
+	while ((note = next_note(list, &at, &sums)))
+		ptrc_drain_commit(d, note, sums);
 }
 
 /* Should this keeper die when the events are written but not committed, the next must
@@ -72,29 +82,17 @@ static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 {
 	struct ptrc_drain_given given = ptrc_drain_given(d);
 	struct ptrc_log_state *s = &w->state;
+	const struct ptrc_drain_note *note;
+	const struct ptrc_type_sum *sums;
 	uint64_t at = 0;
 
-	while (at < list->used) {
-		const struct ptrc_drain_note *note = (const void *)(list->bytes + at);
-
+	while ((note = next_note(list, &at, &sums)))
 		ptrc_drain_take(d, note);
-		at += sizeof(*note) + note->sum_count * sizeof(struct ptrc_type_sum);
-	}
 	s->written_until = given.until;
 	s->flags = (s->flags & ~PTRC_LOG_STATE_GIVEN) |
 		   (given.is_gap_told ? PTRC_LOG_STATE_GAP_TOLD : 0) |
 		   (given.is_run_over ? PTRC_LOG_STATE_RUN_OVER : 0) |
 		   (uint64_t)given.run_tag << PTRC_LOG_STATE_RUN_TAG_SHIFT;
-}
-
-/* Writes a stretch by itself. */
-static int write_one(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
-{
-	int error;
-
-	ptrc_log_events_begin(w);
-	error = ptrc_log_events_add(w, stretch);
-	return error ? error : ptrc_log_events_end(w);
 }
 
 static void commit_one(struct ptrc_drain *d)
@@ -109,7 +107,10 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 	int error;
 
 	while ((error = ptrc_drain_next(d, &stretch)) == 0) {
-		error = write_one(w, &stretch);
+		ptrc_log_events_begin(w);
+		error = ptrc_log_events_add(w, &stretch);
+		if (!error)
+			error = ptrc_log_events_end(w);
 		if (error)
 			return error;
 		commit_one(d);

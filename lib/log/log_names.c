@@ -6,50 +6,39 @@
 
 #include "lib/base/atomic.h"
 #include "lib/log/log_output.h"
-#include "lib/log/log_packet.h"
 #include "lib/log/log_ring.h"
 
 /* Names per packet: few enough that a packet fits between the events of a small ring. */
 #define NAMES_BYTES UINT64_C(4096)
 
-/* Adds names to the packet in w->out, from number *index on, until `count` is reached or
- * the packet is full. */
-static int add_names(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
-		     uint32_t *index, uint32_t count)
+/* Adds names to the packet in w->out, from number *index on, until `count` is reached or the
+ * packet is full. */
+static void add_names(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
+		      uint32_t *index, uint32_t count)
 {
-	static const uint8_t zero[8];
 	uint64_t start = w->out.used;
 
 	while (*index < count) {
 		const char *name = names->name[*index];
 		struct ptrc_log_name head = {.id = (uint16_t)(PTRC_ID_FIRST + *index)};
 		uint64_t size;
-		int error;
 
 		while (head.name_bytes < PTRC_NAME_BYTES - 1 && name[head.name_bytes])
 			head.name_bytes++;
 		size = sizeof(head) + ptrc_align8(head.name_bytes);
 		if (w->out.used > start && w->out.used - start + size > NAMES_BYTES)
 			break;
-		error = ptrc_log_buffer_add(&w->out, &head, sizeof(head));
-		if (!error)
-			error = ptrc_log_buffer_add(&w->out, name, head.name_bytes);
-		if (!error)
-			error = ptrc_log_buffer_add(&w->out, zero,
-						    ptrc_align8(head.name_bytes) - head.name_bytes);
-		if (error)
-			return error;
+		ptrc_log_buffer_add(&w->out, &head, sizeof(head));
+		ptrc_log_buffer_add(&w->out, name, head.name_bytes);
+		ptrc_log_buffer_pad(&w->out);
 		++*index;
 	}
-	return 0;
 }
 
 /* Writes the packet in w->out behind the ring, where nothing is ever overwritten. */
 static int write_behind(struct ptrc_log_writer *w)
 {
-	uint64_t done;
-	uint64_t base = PTRC_LOG_RING_OFFSET + w->ring_size;
-	int error = ptrc_log_write_at(w, base + w->state.tail, w->out.bytes, w->out.used, &done);
+	int error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + w->ring_size + w->state.tail);
 
 	if (!error)
 		w->state.tail += w->out.used;
@@ -62,16 +51,15 @@ static int write_from(struct ptrc_log_writer *w, const struct ptrc_names_object 
 	static const struct ptrc_log_facts p = {.type = PTRC_LOG_NAMES};
 
 	while (index < count) {
-		int error = ptrc_log_packet_begin(w);
+		int error;
 
-		if (!error)
-			error = add_names(w, names, &index, count);
-		if (!error)
-			error = ptrc_log_packet_end(w, 0, &p);
+		ptrc_log_packet_begin(w);
+		add_names(w, names, &index, count);
+		error = ptrc_log_packet_end(w, 0, &p);
 		if (error)
 			return error;
 		if (w->kind == PTRC_LOG_SEQUENTIAL)
-			error = ptrc_log_append(w, w->out.bytes, w->out.used);
+			error = ptrc_log_append(w);
 		else if (is_behind || (w->state.flags & PTRC_LOG_STATE_WRAPPED) ||
 			 w->state.offset + w->out.used > w->ring_size)
 			error = write_behind(w);

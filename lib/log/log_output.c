@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -12,11 +13,14 @@
 #include <trace.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/crc32c.h"
 #include "lib/base/sys.h"
 
 #ifndef RWF_NOAPPEND
 #define RWF_NOAPPEND 0x00000020
 #endif
+
+static const struct ptrc_log_packet no_header;
 
 int ptrc_log_check(int fd, int log_policy)
 {
@@ -46,68 +50,91 @@ static int wait_writable(struct ptrc_log_writer *w)
 	return 0;
 }
 
-static int write_all(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
-		     uint64_t count, uint64_t *done)
+void ptrc_log_packet_begin(struct ptrc_log_writer *w)
 {
-	while (*done < count) {
-		const uint8_t *from = bytes + *done;
+	ptrc_log_buffer_clear(&w->out);
+	ptrc_log_buffer_add(&w->out, &no_header, sizeof(no_header));
+}
+
+int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, const struct ptrc_log_facts *p)
+{
+	struct ptrc_log_packet head = {
+		.magic = PTRC_LOG_PACKET_MAGIC,
+		.type = p->type,
+		.flags = p->flags,
+		.length = w->out.used - start - sizeof(head),
+		.log_id = w->header->id,
+		.seq = w->state.seq,
+		.first_ns = p->first_ns,
+		.last_ns = p->last_ns,
+		.event_count = (uint32_t)p->events,
+	};
+
+	ptrc_log_buffer_pad(&w->out);
+	if (w->out.is_short)
+		return ENOMEM;
+	head.payload_crc = ptrc_crc32c(0, w->out.bytes + start + sizeof(head), head.length);
+	head.header_crc = ptrc_crc32c(0, &head, offsetof(struct ptrc_log_packet, header_crc));
+	memcpy(w->out.bytes + start, &head, sizeof(head));
+	return 0;
+}
+
+int ptrc_log_packet_put(struct ptrc_log_writer *w, const struct ptrc_log_facts *p,
+			const void *payload, uint64_t bytes)
+{
+	uint64_t start = w->out.used;
+
+	ptrc_log_buffer_add(&w->out, &no_header, sizeof(no_header));
+	ptrc_log_buffer_add(&w->out, payload, bytes);
+	return ptrc_log_packet_end(w, start, p);
+}
+
+int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
+{
+	uint64_t limit = ptrc_load_relaxed(&w->header->fsize_limit), done = 0, end;
+	int error = 0;
+
+	if (limit > INT64_MAX)
+		limit = INT64_MAX; /* RLIM_INFINITY */
+	if (w->is_regular && (__builtin_add_overflow(offset, w->out.used, &end) || end > limit ||
+			      limit - end < w->close_reserve))
+		return EFBIG;
+	while (!error && done < w->out.used) {
+		const uint8_t *from = w->out.bytes + done;
 		/* The kernel would cut a larger part anyway. */
-		uint64_t part = count - *done < 1 << 30 ? count - *done : 1 << 30;
+		uint64_t left = w->out.used - done, part = left < 1 << 30 ? left : 1 << 30;
 		long n;
-		int error;
 
 		if (w->is_regular && w->must_not_append) {
 			struct iovec v = {(void *)(uintptr_t)from, part};
 
-			n = ptrc_sys(SYS_pwritev2, w->fd, &v, 1, offset + *done, 0, RWF_NOAPPEND);
+			n = ptrc_sys(SYS_pwritev2, w->fd, &v, 1, offset + done, 0, RWF_NOAPPEND);
 		} else if (w->is_regular) {
-			n = ptrc_sys(SYS_pwrite64, w->fd, from, part, offset + *done);
+			n = ptrc_sys(SYS_pwrite64, w->fd, from, part, offset + done);
 		} else if (w->is_socket) {
 			n = ptrc_sys(SYS_sendto, w->fd, from, part, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
 				     0);
 		} else {
 			n = ptrc_sys(SYS_write, w->fd, from, part);
 		}
-		if (n > 0) {
-			*done += (uint64_t)n;
-		} else if (n == -EAGAIN) {
+		if (n > 0)
+			done += (uint64_t)n;
+		else if (n == -EAGAIN)
 			error = wait_writable(w);
-			if (error)
-				return error;
-		} else if (n != -EINTR) {
-			return n == 0 ? EIO : (int)-n;
-		}
+		else if (n != -EINTR)
+			error = n == 0 ? EIO : (int)-n;
 	}
-	return 0;
+	/* In a pipe a torn packet stays; a reader finds the next one by its magic. */
+	if (error && done && w->is_regular && w->kind == PTRC_LOG_SEQUENTIAL)
+		ptrc_sys(SYS_ftruncate, w->fd, offset);
+	return error;
 }
 
-int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
-		      uint64_t count, uint64_t *done)
+int ptrc_log_append(struct ptrc_log_writer *w)
 {
-	uint64_t limit, end;
-
-	*done = 0;
-	if (!w->is_regular)
-		return write_all(w, offset, bytes, count, done);
-	limit = ptrc_load_relaxed(&w->header->fsize_limit);
-	if (__builtin_add_overflow(offset, count, &end))
-		return EFBIG;
-	if (limit > INT64_MAX)
-		limit = INT64_MAX; /* RLIM_INFINITY */
-	if (end > limit || limit - end < w->close_reserve)
-		return EFBIG;
-	return write_all(w, offset, bytes, count, done);
-}
-
-int ptrc_log_append(struct ptrc_log_writer *w, const uint8_t *bytes, uint64_t count)
-{
-	uint64_t done;
-	int error = ptrc_log_write_at(w, w->state.offset, bytes, count, &done);
+	int error = ptrc_log_write_at(w, w->state.offset);
 
 	if (!error)
-		w->state.offset += count;
-	else if (w->is_regular && done)
-		ptrc_sys(SYS_ftruncate, w->fd, w->state.offset);
-	/* In a pipe a torn packet stays; a reader finds the next one by its magic. */
+		w->state.offset += w->out.used;
 	return error;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of a log on their way to a regular file, or to whatever takes a stream of
- * bytes. */
+/*
+ * Packets, which are made in the buffer w->out, and their way to the log: to a regular file, or
+ * to a pipe, socket or device, which takes a stream of bytes.
+ */
 #ifndef PTRC_LIB_LOG_LOG_OUTPUT_H
 #define PTRC_LIB_LOG_LOG_OUTPUT_H
 
@@ -9,22 +11,36 @@
 #include "lib/base/common.h"
 #include "lib/log/log_state.h"
 
-/* Can fd be the log of a stream with this policy? A regular file can with each; a FIFO,
- * socket or character device only with POSIX_TRACE_APPEND. EBADF: not open for writing.
- * EINVAL. */
+/* What the header of a packet tells of its payload, and what the writer needs to place it. */
+struct ptrc_log_facts {
+	uint16_t type, flags;
+	uint64_t bytes; /* of events */
+	int64_t first_ns, last_ns;
+	uint64_t events; /* that are reported */
+};
+
+/* Can fd be the log of a stream with this policy? A regular file can with each policy; a FIFO,
+ * socket or character device only with POSIX_TRACE_APPEND. EBADF: not open for writing. EINVAL. */
 PTRC_MUST_CHECK int ptrc_log_check(int fd, int log_policy);
 
-/* Both write all of it, or return the error number of a write. */
+/* Empties w->out and leaves room there for the header of a packet. The caller then adds the
+ * payload, and calls ptrc_log_packet_end(), which also tells if memory was short meanwhile. */
+PTRC_NONNULL() void ptrc_log_packet_begin(struct ptrc_log_writer *w);
+/* Pads the last packet in w->out, which begins at offset `start`, and fills in its header. ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start,
+					const struct ptrc_log_facts *p);
+/* Adds a whole packet to what w->out holds. ENOMEM. */
+PTRC_NONNULL(1, 2)
+PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, const struct ptrc_log_facts *p,
+					const void *payload, uint64_t bytes);
 
-/* `offset` counts for regular files only. *done: how much reached the output, also on
- * error. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset, const uint8_t *bytes,
-		      uint64_t count, uint64_t *done);
-/* At the end of a sequential log. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_append(struct ptrc_log_writer *w, const uint8_t *bytes,
-				    uint64_t count);
+/* The next two write all of w->out, or return the error number of a write. After an error a
+ * sequential log in a file is as long as it was. */
+
+/* To this place of a regular file. Other outputs get the bytes behind those that they have. */
+PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset);
+/* To the end of a sequential log. */
+PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_append(struct ptrc_log_writer *w);
 
 #endif

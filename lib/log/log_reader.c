@@ -38,6 +38,36 @@ static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to, u
 	return ptrc_file_read(r->fd, to, bytes, offset, &got) || got != bytes ? EINVAL : 0;
 }
 
+/* Reads a payload, which the caller frees. EINVAL: it is not there, or damaged. ENOMEM. */
+static int load(const struct ptrc_log_reader *r, uint64_t offset, uint64_t length, uint32_t crc,
+		uint8_t **payload)
+{
+	uint8_t *bytes = malloc(length + 1);
+
+	if (!bytes)
+		return ENOMEM;
+	if (read_at(r, offset, bytes, length) || ptrc_crc32c(0, bytes, length) != crc) {
+		free(bytes);
+		return EINVAL;
+	}
+	*payload = bytes;
+	return 0;
+}
+
+/* The array, of *size items of `bytes` bytes, with room for one more than `count`; null: there is
+ * no memory for it. */
+static void *make_room(void *array, size_t count, size_t *size, size_t bytes)
+{
+	size_t more = count ? 2 * count : 16;
+
+	if (count < *size)
+		return array;
+	array = realloc(array, more * bytes);
+	if (array)
+		*size = more;
+	return array;
+}
+
 /* Shows so many bytes of the file, moving the window if necessary. Null: it does not have
  * them. */
 static const uint8_t *look(struct window *w, uint64_t offset, uint64_t bytes)
@@ -101,11 +131,6 @@ static uint64_t packet_size(const struct ptrc_log_packet *p)
 
 /* ---- head ---- */
 
-static int64_t valid_policy(uint32_t policy)
-{
-	return policy <= INT32_MAX ? (int64_t)policy : -1;
-}
-
 static int read_head(struct ptrc_log_reader *r)
 {
 	struct ptrc_log_prefix prefix, zero = {.zero0 = 0};
@@ -124,16 +149,11 @@ static int read_head(struct ptrc_log_reader *r)
 	if (!is_packet(r, &p, sizeof(prefix)) || p.type != PTRC_LOG_HEAD || p.length < sizeof(*h) ||
 	    p.length > NAMES_MAX || p.log_id == 0)
 		return EINVAL;
-	payload = malloc(p.length);
-	if (!payload)
-		return ENOMEM;
-	error = read_at(r, sizeof(prefix) + sizeof(p), payload, p.length);
-	if (!error && ptrc_crc32c(0, payload, p.length) != p.payload_crc)
-		error = EINVAL;
-	memcpy(h, payload, sizeof(*h));
-	free(payload);
+	error = load(r, sizeof(prefix) + sizeof(p), p.length, p.payload_crc, &payload);
 	if (error)
 		return error;
+	memcpy(h, payload, sizeof(*h));
+	free(payload);
 	r->log_id = p.log_id;
 	r->head_end = sizeof(prefix) + packet_size(&p);
 	if (h->kind > PTRC_LOG_RING)
@@ -149,9 +169,9 @@ static int read_head(struct ptrc_log_reader *r)
 	r->attr.createtime_nsec = h->create_nsec;
 	r->attr.clockres_sec = h->clockres_sec;
 	r->attr.clockres_nsec = h->clockres_nsec;
-	r->attr.inherited = (int32_t)valid_policy(h->inherited);
-	r->attr.log_full_policy = (int32_t)valid_policy(h->log_policy);
-	r->attr.stream_full_policy = (int32_t)valid_policy(h->stream_policy);
+	r->attr.inherited = (int32_t)h->inherited;
+	r->attr.log_full_policy = (int32_t)h->log_policy;
+	r->attr.stream_full_policy = (int32_t)h->stream_policy;
 	r->attr.is_stream_size_set = 1;
 	r->attr.max_data_size = h->max_data_size;
 	r->attr.stream_min_size = h->stream_min_size;
@@ -169,15 +189,10 @@ static int add_name(struct ptrc_log_reader *r, uint32_t id, const uint8_t *bytes
 		return 0;
 	if (r->name_index[id]) /* a ring tells all names twice */
 		return 0;
-	if (r->name_count == r->name_size) {
-		size_t size = r->name_size ? 2 * r->name_size : 16;
-
-		n = realloc(r->names, size * sizeof(*n));
-		if (!n)
-			return ENOMEM;
-		r->names = n;
-		r->name_size = size;
-	}
+	n = make_room(r->names, r->name_count, &r->name_size, sizeof(*n));
+	if (!n)
+		return ENOMEM;
+	r->names = n;
 	n = &r->names[r->name_count++];
 	n->id = id;
 	memcpy(n->name, bytes, count);
@@ -186,19 +201,19 @@ static int add_name(struct ptrc_log_reader *r, uint32_t id, const uint8_t *bytes
 	return 0;
 }
 
-/* Puts the names into the order of their registration: by identifier, as packets of a
- * ring stand in any order. */
+static int by_id(const void *x, const void *y)
+{
+	const struct ptrc_log_reader_name *a = x, *b = y;
+
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* Puts the names into the order of their registration, which is that of their identifiers. The
+ * packets of a ring may stand in another order. */
 static void sort_names(struct ptrc_log_reader *r)
 {
-	struct ptrc_log_reader_name swap;
-
-	/* A plain sort will do: nearly always they are in order already. */
-	for (size_t i = 1; i < r->name_count; i++)
-		for (size_t k = i; k && r->names[k - 1].id > r->names[k].id; k--) {
-			swap = r->names[k];
-			r->names[k] = r->names[k - 1];
-			r->names[k - 1] = swap;
-		}
+	if (r->name_count)
+		qsort(r->names, r->name_count, sizeof(*r->names), by_id);
 	for (size_t i = 0; i < r->name_count; i++)
 		r->name_index[r->names[i].id] = (uint16_t)(i + 1);
 }
@@ -207,18 +222,13 @@ static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 {
 	uint64_t at = 0;
 	uint8_t *payload;
-	int error = 0;
+	int error;
 
 	if (p->length > NAMES_MAX)
 		return 0;
-	payload = malloc(p->length + 1);
-	if (!payload)
-		return ENOMEM;
-	if (read_at(r, offset + sizeof(*p), payload, p->length) ||
-	    ptrc_crc32c(0, payload, p->length) != p->payload_crc) {
-		free(payload);
-		return 0; /* only its names are missing */
-	}
+	error = load(r, offset + sizeof(*p), p->length, p->payload_crc, &payload);
+	if (error)
+		return error == ENOMEM ? error : 0; /* only its names are missing */
 	while (!error && p->length - at >= sizeof(struct ptrc_log_name)) {
 		struct ptrc_log_name n;
 		uint64_t bytes;
@@ -241,15 +251,10 @@ static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
 {
 	struct ptrc_log_entry *e;
 
-	if (r->entry_count == r->entry_size) {
-		size_t size = r->entry_size ? 2 * r->entry_size : 64;
-
-		e = realloc(r->entries, size * sizeof(*e));
-		if (!e)
-			return ENOMEM;
-		r->entries = e;
-		r->entry_size = size;
-	}
+	e = make_room(r->entries, r->entry_count, &r->entry_size, sizeof(*e));
+	if (!e)
+		return ENOMEM;
+	r->entries = e;
 	e = &r->entries[r->entry_count++];
 	*e = (struct ptrc_log_entry){.offset = offset,
 				     .length = p->length,
@@ -411,7 +416,6 @@ static int read_ring(struct ptrc_log_reader *r)
 static int index_ring(struct ptrc_log_reader *r, struct window *w)
 {
 	uint64_t behind = r->head.ring_offset + r->head.ring_size;
-	uint64_t oldest;
 	size_t first = 0;
 	int error;
 
@@ -427,8 +431,7 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 	error = read_ring(r);
 	if (error)
 		return error;
-	oldest = r->ring.oldest_seq;
-	while (first < r->entry_count && r->entries[first].seq < oldest)
+	while (first < r->entry_count && r->entries[first].seq < r->ring.oldest_seq)
 		first++;
 	/* It need not begin with the oldest: a keeper may have died while overwriting
 	 * that. */
@@ -523,17 +526,8 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
 			 uint8_t **payload)
 {
-	uint8_t *bytes = malloc(e->length + 1);
-
-	if (!bytes)
-		return ENOMEM;
-	if (read_at(r, e->offset + sizeof(struct ptrc_log_packet), bytes, e->length) ||
-	    ptrc_crc32c(0, bytes, e->length) != e->payload_crc) {
-		free(bytes);
-		return EINVAL;
-	}
-	*payload = bytes;
-	return 0;
+	return load(r, e->offset + sizeof(struct ptrc_log_packet), e->length, e->payload_crc,
+		    payload);
 }
 
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)

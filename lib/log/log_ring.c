@@ -7,7 +7,6 @@
 
 #include "lib/base/crc32c.h"
 #include "lib/base/sys.h"
-#include "lib/log/log_output.h"
 #include "lib/stream/status.h"
 
 /* A packet in the ring, in the list w->lap. */
@@ -106,13 +105,10 @@ int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place, const struct 
 				       .last_ns = p->last_ns,
 				       .events = p->events,
 				       .is_names = p->type == PTRC_LOG_NAMES};
-	uint64_t done;
-	int error;
+	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
 
-	error = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
 	if (!error)
-		error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place, w->out.bytes,
-					  w->out.used, &done);
+		error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place);
 	if (error)
 		return error;
 	w->state.offset = place + w->out.used;

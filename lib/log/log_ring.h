@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "lib/base/common.h"
-#include "lib/log/log_packet.h"
+#include "lib/log/log_output.h"
 
 /* The place of a packet of `size` bytes with `bytes` bytes of events. Gives up the
  * packets that stand there, and those that the limit does not allow beside it. */

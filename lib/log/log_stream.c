@@ -85,26 +85,20 @@ static bool is_earlier(const struct cursor *a, const struct cursor *b)
 
 PTRC_HEAP_DEFINE(heap, struct cursor, is_earlier);
 
-static void packet_free(struct packet *p)
+static void forget_done(struct ptrc_log_stream *l)
 {
-	if (p) {
-		free(p->bytes);
-		free(p);
-	}
+	if (l->done)
+		free(l->done->bytes);
+	free(l->done);
+	l->done = NULL;
 }
 
 static void packet_put(struct ptrc_log_stream *l, struct packet *p)
 {
 	if (--p->in_use)
 		return;
-	packet_free(l->done); /* the event that is reported next may stand in this one */
-	l->done = p;
-}
-
-static void forget_done(struct ptrc_log_stream *l)
-{
-	packet_free(l->done);
-	l->done = NULL;
+	forget_done(l);
+	l->done = p; /* the event that is reported next may stand in it */
 }
 
 static bool find_event(struct cursor *c)
@@ -265,17 +259,12 @@ static struct timespec to_timespec(int64_t ns)
 }
 
 /* An event that stands in no packet. */
-static void make_up(struct ptrc_event_view *view, trace_event_id_t id, int64_t ns)
+static void make_up(struct posix_trace_event_info *info, trace_event_id_t id, int64_t ns)
 {
-	memset(view, 0, sizeof(*view));
-	view->info.posix_event_id = id;
-	view->info.posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED;
-	view->info.posix_timestamp = to_timespec(ns);
-}
-
-static bool is_filtered(const struct ptrc_log_stream *l, uint32_t id)
-{
-	return l->sequencer.is_known && (l->sequencer.filter[id / 64] >> id % 64 & 1);
+	memset(info, 0, sizeof(*info));
+	info->posix_event_id = id;
+	info->posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED;
+	info->posix_timestamp = to_timespec(ns);
 }
 
 /* Is the event at the cursor to be reported? */
@@ -283,7 +272,6 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 {
 	struct ptrc_record r = ptrc_log_record_at(c->pos);
 	uint32_t id = ptrc_record_id(&r);
-
 	bool is_hidden = r.id_flags & PTRC_REC_HIDDEN;
 
 	/* Such events are left of the time when the ring lost events. Reported, they
@@ -306,22 +294,20 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	return false;
 }
 
-static void view_event(const struct cursor *c, struct ptrc_event_view *view)
+static void tell_event(const struct cursor *c, struct posix_trace_event_info *info,
+		       const void **data, size_t *len)
 {
 	struct ptrc_record r = ptrc_log_record_at(c->pos);
 
-	memset(view, 0, sizeof(*view));
-	view->info.posix_event_id = ptrc_record_id(&r);
-	view->info.posix_pid = c->origin.pid;
-	view->info.posix_prog_address = (void *)(uintptr_t)ptrc_record_addr(&r);
-	view->info.posix_truncation_status = r.id_flags & PTRC_REC_TRUNCATED
-						     ? POSIX_TRACE_TRUNCATED_RECORD
-						     : POSIX_TRACE_NOT_TRUNCATED;
-	view->info.posix_tid = c->origin.tid;
-	view->info.posix_timestamp = to_timespec(c->next_ns);
-	view->info.posix_thread_id = (pthread_t)c->origin.thread;
-	view->data = c->pos + ptrc_record_head(&r);
-	view->len = ptrc_record_len(&r);
+	make_up(info, ptrc_record_id(&r), c->next_ns);
+	info->posix_pid = c->origin.pid;
+	info->posix_prog_address = (void *)(uintptr_t)ptrc_record_addr(&r);
+	if (r.id_flags & PTRC_REC_TRUNCATED)
+		info->posix_truncation_status = POSIX_TRACE_TRUNCATED_RECORD;
+	info->posix_tid = c->origin.tid;
+	info->posix_thread_id = (pthread_t)c->origin.thread;
+	*data = c->pos + ptrc_record_head(&r);
+	*len = ptrc_record_len(&r);
 }
 
 static void step(struct ptrc_log_stream *l)
@@ -339,8 +325,10 @@ static void step(struct ptrc_log_stream *l)
 	}
 }
 
-/* The next event: 0, ENODATA at the end, ENOMEM. */
-static int next_event(struct ptrc_log_stream *l, struct ptrc_event_view *view)
+/* The next event. Its data stay in a packet of the log until the next call; one that the reader
+ * makes up has none, and leaves *data and *len alone. ENODATA at the end, ENOMEM. */
+static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
+		      const void **data, size_t *len)
 {
 	struct cursor *c;
 
@@ -361,21 +349,21 @@ static int next_event(struct ptrc_log_stream *l, struct ptrc_event_view *view)
 	l->is_admitted = true;
 	if (l->gap == GAP_PENDING) {
 		l->gap = GAP_OVERFLOW;
-		if (!is_filtered(l, POSIX_TRACE_OVERFLOW)) {
-			make_up(view, POSIX_TRACE_OVERFLOW,
+		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_OVERFLOW)) {
+			make_up(info, POSIX_TRACE_OVERFLOW,
 				l->gap_ns < c->next_ns ? l->gap_ns : c->next_ns);
 			return 0;
 		}
 	}
 	if (l->gap == GAP_OVERFLOW) {
 		l->gap = GAP_NONE;
-		if (!is_filtered(l, POSIX_TRACE_RESUME)) {
-			make_up(view, POSIX_TRACE_RESUME, c->next_ns);
+		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_RESUME)) {
+			make_up(info, POSIX_TRACE_RESUME, c->next_ns);
 			return 0;
 		}
 	}
 	forget_done(l);
-	view_event(c, view);
+	tell_event(c, info, data, len);
 	step(l);
 	return 0;
 }
@@ -419,7 +407,6 @@ static bool is_locked_by_keeper(int fd, int64_t byte)
 static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 {
 	int dirfd, stream, error;
-	char name[32];
 	uint64_t size;
 	bool is_gone;
 
@@ -428,8 +415,7 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	/* Without the stream object: the log is closed, or the object is out of sight. */
 	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
 		return false;
-	ptrc_shmdir_name(name, 's', head->stream_id);
-	error = ptrc_shmdir_open_object(dirfd, name, head->owner_uid, &stream, &size);
+	error = ptrc_shmdir_open_id(dirfd, 's', head->stream_id, head->owner_uid, &stream, &size);
 	ptrc_file_close(dirfd);
 	if (error)
 		return false;
@@ -608,8 +594,9 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_info *event,
 			    void *data, size_t num_bytes, size_t *data_len, int *unavailable)
 {
-	struct ptrc_event_view view;
-	int error = EINVAL;
+	const void *from = NULL;
+	size_t len = 0;
+	int error;
 
 	if (unavailable)
 		*unavailable = 1;
@@ -618,16 +605,13 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_
 	if (!event || !data_len || !unavailable || (!data && num_bytes))
 		return EINVAL;
 	pthread_mutex_lock(&l->mutex);
-	error = next_event(l, &view);
+	error = next_event(l, event, &from, &len);
 	if (!error) {
-		size_t kept = view.len < num_bytes ? view.len : num_bytes;
-
-		if (kept)
-			memcpy(data, view.data, kept);
-		if (kept < view.len)
-			view.info.posix_truncation_status = POSIX_TRACE_TRUNCATED_READ;
-		*event = view.info;
-		*data_len = kept;
+		*data_len = len < num_bytes ? len : num_bytes;
+		if (*data_len)
+			memcpy(data, from, *data_len);
+		if (*data_len < len)
+			event->posix_truncation_status = POSIX_TRACE_TRUNCATED_READ;
 		*unavailable = 0;
 	}
 	pthread_mutex_unlock(&l->mutex);

@@ -13,14 +13,6 @@
 
 struct ptrc_log_stream;
 
-/* An event. Its data stand in a packet of the stream's, not in a buffer of the
- * caller's. */
-struct ptrc_event_view {
-	struct posix_trace_event_info info; /* with the truncation of the recording */
-	const void *data;		    /* valid until the next call on the stream */
-	uint32_t len;
-};
-
 /* The log gets a descriptor of its own. EINVAL: no log, or not open for reading.
  * ENOMEM. */
 int ptrc_log_stream_open(int fd, struct ptrc_log_stream **l);

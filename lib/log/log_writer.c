@@ -12,7 +12,6 @@
 #include "lib/log/log_events.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
-#include "lib/log/log_packet.h"
 #include "lib/log/log_ring.h"
 #include "lib/model/eventset.h"
 
@@ -55,7 +54,6 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.stream_id = h->id,
 	};
 	static const struct ptrc_log_facts p = {.type = PTRC_LOG_HEAD};
-	uint64_t done;
 	int error;
 
 	memcpy(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature));
@@ -78,20 +76,11 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		if (ret < 0)
 			return (int)-ret;
 	}
-	w->out.used = 0;
-	error = ptrc_log_buffer_add(&w->out, &prefix, sizeof(prefix));
+	ptrc_log_buffer_clear(&w->out);
+	ptrc_log_buffer_add(&w->out, &prefix, sizeof(prefix));
+	error = ptrc_log_packet_put(w, &p, &head, sizeof(head));
 	if (!error)
-		error = ptrc_log_packet_add(w);
-	if (!error)
-		error = ptrc_log_buffer_add(&w->out, &head, sizeof(head));
-	if (!error)
-		error = ptrc_log_packet_end(w, sizeof(prefix), &p);
-	if (error)
-		return error;
-	if (w->kind == PTRC_LOG_SEQUENTIAL)
-		error = ptrc_log_append(w, w->out.bytes, w->out.used);
-	else
-		error = ptrc_log_write_at(w, 0, w->out.bytes, w->out.used, &done);
+		error = w->kind == PTRC_LOG_RING ? ptrc_log_write_at(w, 0) : ptrc_log_append(w);
 	if (!error)
 		ptrc_log_state_save(w);
 	return error;
@@ -163,20 +152,16 @@ static int write_clear(struct ptrc_log_writer *w, int64_t now_ns)
 		struct ptrc_log_section section;
 		struct ptrc_record record;
 		trace_event_set_t set[2];
-	} mark = {.section = {.base_ns = now_ns}};
+	} mark = {.section = {.base_ns = now_ns, .bytes = sizeof(mark) - sizeof(mark.section)},
+		  .set = {{.__posix_trace_magic = PTRC_SET_MAGIC},
+			  {.__posix_trace_magic = PTRC_SET_MAGIC}}};
 	struct ptrc_log_facts p = {.type = PTRC_LOG_EVENTS, .first_ns = now_ns, .last_ns = now_ns};
-	static const uint64_t none[17];
-	int error;
 
-	mark.section.bytes = sizeof(mark) - sizeof(mark.section);
 	ptrc_record_fill(&mark.record, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sizeof(mark.set),
 			 0);
-	ptrc_set_from_bits(&mark.set[0], none);
-	ptrc_set_from_bits(&mark.set[1], none);
-	error = ptrc_log_packet_begin(w);
-	if (!error)
-		error = ptrc_log_buffer_add(&w->out, &mark, sizeof(mark));
-	return error ? error : ptrc_log_events_write(w, &p);
+	ptrc_log_packet_begin(w);
+	ptrc_log_buffer_add(&w->out, &mark, sizeof(mark));
+	return ptrc_log_events_write(w, &p);
 }
 
 int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
@@ -218,24 +203,15 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w)
 	};
 	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
 	static const struct ptrc_log_facts is_end = {.type = PTRC_LOG_END};
-	uint64_t start, done;
 	int error;
 
 	w->close_reserve = 0;
-	error = ptrc_log_packet_begin(w);
+	ptrc_log_buffer_clear(&w->out);
+	error = ptrc_log_packet_put(w, &is_status, &status, sizeof(status));
 	if (!error)
-		error = ptrc_log_buffer_add(&w->out, &status, sizeof(status));
-	if (!error)
-		error = ptrc_log_packet_end(w, 0, &is_status);
-	start = w->out.used;
-	if (!error)
-		error = ptrc_log_packet_add(w);
-	if (!error)
-		error = ptrc_log_packet_end(w, start, &is_end);
+		error = ptrc_log_packet_put(w, &is_end, NULL, 0);
 	if (error)
 		return error;
-	if (w->kind == PTRC_LOG_RING)
-		return ptrc_log_write_at(w, PTRC_LOG_CLOSE_OFFSET, w->out.bytes, w->out.used,
-					 &done);
-	return ptrc_log_append(w, w->out.bytes, w->out.used);
+	return w->kind == PTRC_LOG_RING ? ptrc_log_write_at(w, PTRC_LOG_CLOSE_OFFSET)
+					: ptrc_log_append(w);
 }

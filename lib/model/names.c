@@ -27,6 +27,24 @@
 #define MAP_BYTES sizeof(struct ptrc_names_object)
 #define PAGE_BYTES UINT64_C(4096)
 
+const char *ptrc_names_predefined(uint32_t id)
+{
+	static const char names[PTRC_ID_FIRST][32] = {
+		"",
+		"posix_trace_start",
+		"posix_trace_stop",
+		"posix_trace_filter",
+		"posix_trace_overflow",
+		"posix_trace_resume",
+		"posix_trace_flush_start",
+		"posix_trace_flush_stop",
+		"posix_trace_error",
+		"posix_trace_unnamed_userevent",
+	};
+
+	return id >= 1 && id < PTRC_ID_FIRST ? names[id] : NULL;
+}
+
 static uint32_t clamp(uint32_t count)
 {
 	return count < PTRC_NAMES_MAX ? count : PTRC_NAMES_MAX;
@@ -77,14 +95,6 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 	return 0;
 }
 
-/* The second lock, which also keeps out processes that could not lock the file. */
-static int lock_writer(struct ptrc_names_object *object)
-{
-	uint32_t holder;
-
-	return ptrc_tid_lock(&object->writer, WRITER_WAIT_NS, &holder) ? 0 : ENOMEM;
-}
-
 /* Under the locks. fd is -1 if the file is unlinked. */
 static int append(struct ptrc_names_object *object, int fd, const char *name, uint32_t *id)
 {
@@ -114,22 +124,20 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
 /* Opens the file once more, for a lock that no other descriptor shares. */
 static int reopen(const struct ptrc_names *n, int *fd)
 {
-	char file[PTRC_SHMDIR_NAME_BYTES];
 	uint64_t size;
 	int dirfd;
 	int error = ptrc_shmdir_open(n->uid, false, &dirfd);
 
 	if (error)
 		return error;
-	ptrc_shmdir_name(file, 'n', n->id);
-	error = ptrc_shmdir_open_object(dirfd, file, n->uid, fd, &size);
+	error = ptrc_shmdir_open_id(dirfd, 'n', n->id, n->uid, fd, &size);
 	ptrc_file_close(dirfd);
 	return error;
 }
 
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 {
-	uint32_t found;
+	uint32_t found, holder;
 	uint64_t mask;
 	int fd = -1;
 	int error = 0;
@@ -148,8 +156,9 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 		fd = -1;
 	if (fd >= 0 && ptrc_file_lock_wait(fd, WRITER_BYTE))
 		error = ENOMEM;
-	if (!error)
-		error = lock_writer(n->object);
+	/* The second lock also keeps out processes that could not lock the file. */
+	if (!error && !ptrc_tid_lock(&n->object->writer, WRITER_WAIT_NS, &holder))
+		error = ENOMEM;
 	if (!error) {
 		error = append(n->object, fd, name, id);
 		ptrc_tid_unlock(&n->object->writer);
@@ -164,14 +173,10 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 
 int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
 {
-	char file[PTRC_SHMDIR_NAME_BYTES];
 	struct stat st;
 	uint64_t size;
-	int opened;
-	int error;
+	int opened, error = ptrc_shmdir_open_id(dirfd, 'n', id, uid, &opened, &size);
 
-	ptrc_shmdir_name(file, 'n', id);
-	error = ptrc_shmdir_open_object(dirfd, file, uid, &opened, &size);
 	if (error)
 		return error;
 	if (size < MAP_BYTES)
@@ -194,12 +199,9 @@ static int map_object(int fd, uint32_t uid, uint64_t id, void *at, struct ptrc_n
 	void *map;
 	int error = ptrc_file_map(fd, MAP_BYTES, PROT_READ | PROT_WRITE, at, &map);
 
-	if (error)
-		return error;
-	n->object = map;
-	n->id = id;
-	n->uid = uid;
-	return 0;
+	if (!error)
+		*n = (struct ptrc_names){.object = map, .id = id, .uid = uid};
+	return error;
 }
 
 int ptrc_names_open(int dirfd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n)
@@ -260,9 +262,7 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			error = map_object(fd, uid, id, at, n);
 			ptrc_sys(SYS_munmap, map, MAP_BYTES);
 		} else {
-			n->object = object;
-			n->id = id;
-			n->uid = uid;
+			*n = (struct ptrc_names){.object = object, .id = id, .uid = uid};
 		}
 	}
 	if (error)
@@ -298,9 +298,7 @@ int ptrc_names_create_private(struct ptrc_names *n)
 
 	if (ptrc_sys_is_error(ret))
 		return ENOMEM;
-	n->object = (struct ptrc_names_object *)ret;
-	n->id = 0;
-	n->uid = 0;
+	*n = (struct ptrc_names){.object = (struct ptrc_names_object *)ret};
 	return 0;
 }
 

@@ -18,7 +18,11 @@
 #include <stdint.h>
 
 #include "lib/base/common.h"
-#include "lib/model/predefined.h"
+
+/* What a process gets for a name when all identifiers are taken. */
+#define PTRC_ID_UNNAMED 9U
+/* The first identifier that is not predefined. */
+#define PTRC_ID_FIRST 10U
 
 #define PTRC_NAMES_MAX 1023U
 #define PTRC_NAME_BYTES 256U
@@ -45,6 +49,8 @@ struct ptrc_names {
 	uint32_t uid; /* whose directory it is in */
 };
 
+/* The name of a predefined event type; null for any other identifier. */
+const char *ptrc_names_predefined(uint32_t id);
 /* The identifier of a name, predefined ones included. A new name is registered; when
  * there is no room for it, *id is PTRC_ID_UNNAMED. ENAMETOOLONG, ENOMEM. */
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id);

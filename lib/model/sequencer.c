@@ -20,13 +20,16 @@ void ptrc_sequencer_gap(struct ptrc_sequencer *q)
 	q->is_known = false;
 }
 
-static void adopt(struct ptrc_sequencer *q, const void *set, uint32_t offset)
+bool ptrc_sequencer_learn(uint32_t id, const void *data, uint32_t len, uint64_t filter[17])
 {
-	trace_event_set_t copy;
+	trace_event_set_t set;
 
-	memcpy(&copy, (const char *)set + offset, sizeof(copy));
-	memcpy(q->filter, copy.__posix_trace_bits, sizeof(q->filter));
-	q->is_known = true;
+	if (!(id == POSIX_TRACE_START && len == sizeof(set)) &&
+	    !(id == POSIX_TRACE_FILTER && len == 2 * sizeof(set)))
+		return false;
+	memcpy(&set, (const char *)data + len - sizeof(set), sizeof(set));
+	ptrc_set_to_bits(&set, filter);
+	return true;
 }
 
 bool ptrc_sequencer_admit(struct ptrc_sequencer *q, uint32_t id_flags, const void *data,
@@ -41,12 +44,9 @@ bool ptrc_sequencer_admit(struct ptrc_sequencer *q, uint32_t id_flags, const voi
 		q->is_known = false;
 		return true;
 	}
-	if (id == POSIX_TRACE_START && len == sizeof(trace_event_set_t))
-		adopt(q, data, 0);
-	else if (id == POSIX_TRACE_FILTER && len == 2 * sizeof(trace_event_set_t))
-		adopt(q, data, sizeof(trace_event_set_t));
-	else if (id > POSIX_TRACE_ERROR && q->is_known && id / 64 < 17 &&
-		 (q->filter[id / 64] >> id % 64 & 1))
+	if (ptrc_sequencer_learn(id, data, len, q->filter))
+		q->is_known = true;
+	else if (id > POSIX_TRACE_ERROR && ptrc_sequencer_drops(q, id))
 		return false;
 	return !q->is_in_gap && !(id_flags & PTRC_REC_HIDDEN);
 }

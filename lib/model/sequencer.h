@@ -27,6 +27,16 @@ struct ptrc_sequencer {
 /* The filter is empty and known, as at the beginning of a stream. */
 void ptrc_sequencer_reset(struct ptrc_sequencer *q);
 
+/* Takes the filter that a START or FILTER event tells: the last set of its data. False: it is no
+ * such event, and `filter` stays. */
+bool ptrc_sequencer_learn(uint32_t id, const void *data, uint32_t len, uint64_t filter[17]);
+
+/* Is this event type in the filter, as far as that is known? */
+static inline bool ptrc_sequencer_drops(const struct ptrc_sequencer *q, uint32_t id)
+{
+	return q->is_known && id / 64 < 17 && (q->filter[id / 64] >> id % 64 & 1);
+}
+
 /* Events are missing here, maybe a START or FILTER among them. */
 void ptrc_sequencer_gap(struct ptrc_sequencer *q);
 

@@ -17,7 +17,7 @@
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
-#include "lib/keeper/keeper_orphan.h"
+#include "lib/keeper/keeper.h"
 #include "lib/model/names.h"
 #include "lib/process/page.h"
 #include "lib/stream/stream.h"

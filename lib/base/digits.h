@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers as decimal digits, without the C library. */
+#ifndef PTRC_LIB_BASE_DIGITS_H
+#define PTRC_LIB_BASE_DIGITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes the number, without a null behind it. Returns where it ends. */
+static inline char *ptrc_digits_put(char *at, uint64_t n)
+{
+	char digits[20];
+	size_t count = 0;
+
+	do
+		digits[count++] = (char)('0' + n % 10);
+	while ((n /= 10) != 0);
+	while (count)
+		*at++ = digits[--count];
+	return at;
+}
+
+/* Reads the number at *at, and moves *at behind it and the blanks that follow. */
+static inline uint64_t ptrc_digits_take(const char **at)
+{
+	const char *s = *at;
+	uint64_t n = 0;
+
+	while (*s >= '0' && *s <= '9')
+		n = n * 10 + (uint64_t)(*s++ - '0');
+	while (*s == ' ' || *s == '\t')
+		s++;
+	*at = s;
+	return n;
+}
+
+#endif
