@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clone() onto another stack, for children that share the caller's memory: on the
- * caller's stack they would destroy each other's frames. Without the C library, whose
- * state such a child must not touch.
+ * clone() onto another stack, for children that share the caller's memory: on the caller's
+ * stack they would destroy each other's frames. Without the C library, whose state such a child
+ * must not touch.
  */
 #ifndef PTRC_LIB_BASE_CLONE_H
 #define PTRC_LIB_BASE_CLONE_H
@@ -11,8 +11,8 @@
 
 #include "lib/base/sys.h"
 
-/* The child calls fn(arg) on the stack that ends at stack_top, and exits with the result
- * of that. The caller gets the child's id, or a negative error number. */
+/* The child calls fn(arg) on the stack that ends at stack_top, and exits with the result of
+ * that. The caller gets the child's id, or a negative error number. */
 static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg)
 {
 	uintptr_t *sp = (uintptr_t *)((uintptr_t)stack_top & ~(uintptr_t)15);

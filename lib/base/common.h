@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attributes and small helpers for every file of the library, the freestanding keeper
- * included: no function, nothing that needs the C library.
+ * Attributes and small helpers for every file of the library, the freestanding keeper included:
+ * no function, nothing that needs the C library.
  */
 #ifndef PTRC_LIB_BASE_COMMON_H
 #define PTRC_LIB_BASE_COMMON_H
 
 #include <stddef.h>
 
-/* Stands before the definition of a function that an installed header declares; all
- * others stay inside the shared library (-fvisibility=hidden). */
+/* Stands before the definition of a function that an installed header declares; all others stay
+ * inside the shared library (-fvisibility=hidden). */
 #define PTRC_PUBLIC __attribute__((visibility("default")))
 
-/* Stands before the declaration of a variable that the event path loads: the compiler then knows
- * that it is in the same library, and needs no table of addresses to find it. */
+/* Stands before the declaration of a variable that the event path loads: the compiler then
+ * knows that it is in the same library, and needs no table of addresses to find it. */
 #define PTRC_HIDDEN __attribute__((visibility("hidden")))
 
 /* Stays in the object though no code refers to it. */
@@ -27,8 +27,8 @@
 #define PTRC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PTRC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* The pointer arguments with these numbers (from 1; without numbers: all) are not null.
- * Only for internal functions: a public one answers EINVAL to a null pointer. */
+/* The pointer arguments with these numbers (from 1; without numbers: all) are not null. Only
+ * for internal functions: a public one answers EINVAL to a null pointer. */
 #define PTRC_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
 #define PTRC_MUST_CHECK __attribute__((warn_unused_result))
 

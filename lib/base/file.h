@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files and mappings by raw system calls: async-signal-safe, without errno or
- * cancellation points. The functions return 0 or an error number. Descriptors are
- * close-on-exec.
+ * Files and mappings by raw system calls: async-signal-safe, without errno or cancellation
+ * points. The functions return 0 or an error number. Descriptors are close-on-exec.
  */
 #ifndef PTRC_LIB_BASE_FILE_H
 #define PTRC_LIB_BASE_FILE_H
@@ -24,33 +23,31 @@ int ptrc_file_stat_at(int dirfd, const char *path, struct stat *st);
 /* Reads `size` bytes at `offset`; *got is less only at the end of the file. */
 int ptrc_file_read(int fd, void *buffer, size_t size, uint64_t offset, size_t *got);
 
-/* Sets an OFD lock of type F_RDLCK, F_WRLCK or F_UNLCK on `count` bytes. EAGAIN: another
- * open file has a lock there. The lock belongs to the open file, which a child that is
- * forked meanwhile shares: so it has to be unlocked, and does not fall when only the
- * caller closes the descriptor. */
+/* Sets an OFD lock of type F_RDLCK, F_WRLCK or F_UNLCK on `count` bytes. EAGAIN: another open
+ * file has a lock there. The lock belongs to the open file, which a child that is forked
+ * meanwhile shares: so it has to be unlocked, and does not fall when only the caller closes the
+ * descriptor. */
 int ptrc_file_lock(int fd, int type, uint64_t byte, uint64_t count);
-/* Waits for a write lock on one byte. EAGAIN after two seconds: its holder may be
- * stopped, or be another user's process that means harm. The caller blocks signals around
- * the lock. */
+/* Waits for a write lock on one byte. EAGAIN after two seconds: its holder may be stopped, or
+ * be another user's process that means harm. The caller blocks signals around the lock. */
 int ptrc_file_lock_wait(int fd, uint64_t byte);
 
-/* Maps the first `size` bytes, shared; `at` not null: there, in place of what is mapped
- * there. ENOMEM. */
+/* Maps the first `size` bytes, shared; `at` not null: there, in place of what is mapped there.
+ * ENOMEM. */
 int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map);
-/* The same, readable and writable, for a large object that is mostly not backed by memory
- * yet, and stays so even under mlockall(MCL_FUTURE). fd -1: private zeros. */
+/* The same, readable and writable, for a large object that is mostly not backed by memory yet,
+ * and stays so even under mlockall(MCL_FUTURE). fd -1: private zeros. */
 int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map);
 
 /* Backs the pages of a mapping with memory. The first access to a page of a sparse shared
- * object ends in SIGBUS if the file system is full; this call can fail instead. False:
- * there is no memory. Kernels before 5.14 cannot do it; there the first access has to be
- * risked. */
+ * object ends in SIGBUS if the file system is full; this call can fail instead. False: there is
+ * no memory. Kernels before 5.14 cannot do it; there the first access has to be risked. */
 bool ptrc_file_populate(const void *start, uint64_t bytes);
 
 void ptrc_file_sleep_ns(uint64_t ns);
-/* For a loop that tries to get a lock: called before each further try. Gives the
- * processor to other threads a few times, then sleeps: as long as a real-time thread only
- * yields, a holder of lower priority never runs. */
+/* For a loop that tries to get a lock: called before each further try. Gives the processor to
+ * other threads a few times, then sleeps: as long as a real-time thread only yields, a holder
+ * of lower priority never runs. */
 void ptrc_file_yield(unsigned tries);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mutex that a fork waits for, so that the child has a complete copy of the data that
- * the mutex protects.
+ * A mutex that a fork waits for, so that the child has a complete copy of the data that the
+ * mutex protects.
  *
- * fork() is async-signal-safe: a signal handler may fork while its own thread holds the
- * mutex or waits for it. So each thread counts how deep it is inside, and a fork does not
- * wait for a mutex that only its own thread could unlock. The child of such a fork has a
- * copy that may be incomplete at any instruction, and must do nothing with it but throw
- * it away.
+ * fork() is async-signal-safe: a signal handler may fork while its own thread holds the mutex
+ * or waits for it. So each thread counts how deep it is inside, and a fork does not wait for a
+ * mutex that only its own thread could unlock. The child of such a fork has a copy that may be
+ * incomplete at any instruction, and must do nothing with it but throw it away.
  *
  * The count also lets fork handlers of the application that run between the library's own
  * handler and the fork (those registered before the library was loaded) call the library.
@@ -22,8 +21,7 @@
 /* depth: the thread's count. */
 static inline void ptrc_fork_mutex_lock(pthread_mutex_t *mutex, volatile unsigned *depth)
 {
-	/* First the count: as soon as the mutex is locked a handler must not wait for
-	 * it. */
+	/* First the count: as soon as the mutex is locked a handler must not wait for it. */
 	*depth += 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (*depth == 1)
@@ -38,9 +36,9 @@ static inline void ptrc_fork_mutex_unlock(pthread_mutex_t *mutex, volatile unsig
 	*depth -= 1;
 }
 
-/* In the child, where no other thread is. is_locked: ptrc_fork_mutex_lock() was called
- * before the fork. It was not if the fork was made past the fork handlers. If a signal
- * handler forked, the code that it interrupted may go on in the child, and unlock. */
+/* In the child, where no other thread is. is_locked: ptrc_fork_mutex_lock() was called before
+ * the fork. It was not if the fork was made past the fork handlers. If a signal handler forked,
+ * the code that it interrupted may go on in the child, and unlock. */
 static inline void ptrc_fork_mutex_renew(pthread_mutex_t *mutex, volatile unsigned *depth,
 					 bool is_locked)
 {

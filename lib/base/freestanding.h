@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Included before everything else when the keeper's program is compiled. In a
- * freestanding program the compiler takes memcpy() for a function like any other and
- * calls it even for eight bytes. By these names it knows what it is, and makes it a few
- * instructions.
+ * Included before everything else when the keeper's program is compiled. In a freestanding
+ * program the compiler takes memcpy() for a function like any other and calls it even for eight
+ * bytes. By these names it knows what it is, and makes it a few instructions.
  */
 #ifndef PTRC_LIB_BASE_FREESTANDING_H
 #define PTRC_LIB_BASE_FREESTANDING_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raising a soft resource limit of the calling process for a moment, for work that the
- * user does not mean to limit by it: the file size limit while an object in shared memory
- * gets its size, the number of processes while a keeper takes the place of a killed one.
+ * Raising a soft resource limit of the calling process for a moment, for work that the user
+ * does not mean to limit by it: the file size limit while an object in shared memory gets its
+ * size, the number of processes while a keeper takes the place of a killed one.
  *
- * A limit belongs to the whole process. So it is raised for a few system calls only, by
- * one thread at a time, and only where it would stand in the way. Raw system calls only.
+ * A limit belongs to the whole process. So it is raised for a few system calls only, by one
+ * thread at a time, and only where it would stand in the way. Raw system calls only.
  */
 #ifndef PTRC_LIB_BASE_LIMIT_H
 #define PTRC_LIB_BASE_LIMIT_H
@@ -22,12 +22,12 @@ struct ptrc_limit {
 	bool is_in_the_way, is_raised, was_pending;
 };
 
-/* Raises the soft limit of `resource` to the hard one if it is below `need`. The caller
- * keeps all signals blocked until after ptrc_limit_restore(): no handler may run under a
- * raised limit, and a SIGXFSZ must stay pending until it is taken back there. */
+/* Raises the soft limit of `resource` to the hard one if it is below `need`. The caller keeps
+ * all signals blocked until after ptrc_limit_restore(): no handler may run under a raised
+ * limit, and a SIGXFSZ must stay pending until it is taken back there. */
 PTRC_NONNULL() void ptrc_limit_raise(struct ptrc_limit *l, int resource, uint64_t need);
-/* Restores the limit, and takes back the SIGXFSZ that came with `error` EFBIG, the error
- * number (0: none) of what was done meanwhile. */
+/* Restores the limit, and takes back the SIGXFSZ that came with `error` EFBIG, the error number
+ * (0: none) of what was done meanwhile. */
 PTRC_NONNULL() void ptrc_limit_restore(const struct ptrc_limit *l, int error);
 
 /* The hard limit: as far as ptrc_limit_raise() can raise the soft one. */

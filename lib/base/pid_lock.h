@@ -3,9 +3,9 @@
  * A lock among the threads of one process, for sections of microseconds in which signals are
  * blocked. It is made of raw system calls only, so it is usable in signal handlers.
  *
- * It holds the pid of the process, one thread of which has it; 0 if it is free. A child that
- * is forked while another thread has the lock finds its parent's pid there, which counts as
- * free: no thread of the child has it.
+ * It holds the pid of the process, one thread of which has it; 0 if it is free. A child that is
+ * forked while another thread has the lock finds its parent's pid there, which counts as free:
+ * no thread of the child has it.
  */
 #ifndef PTRC_LIB_BASE_PID_LOCK_H
 #define PTRC_LIB_BASE_PID_LOCK_H

@@ -19,8 +19,8 @@
 #define PATH_BYTES 64
 
 /* "/proc/./<pid>/<rest>" or "/proc/./self/<rest>". Emulators of processors answer
- * "/proc/self/..." themselves, with another start time than other processes see; the dot
- * keeps them from that. */
+ * "/proc/self/..." themselves, with another start time than other processes see; the dot keeps
+ * them from that. */
 static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 {
 	char *at = path + 12;
@@ -99,8 +99,7 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	return 0;
 }
 
-/* The text behind the key at the beginning of the line; null: the line has another
- * key. */
+/* The text behind the key at the beginning of the line; null: the line has another key. */
 static const char *value_of(const char *line, const char *key)
 {
 	size_t size = strlen(key);
@@ -133,9 +132,9 @@ static bool take_line(const char *line, struct ptrc_procfs_status *st, bool *has
 
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 {
-	/* In this file names of programs are escaped: no name looks like a key at the
-	 * beginning of a line. Read in parts, as the list of groups, which stands between
-	 * the keys, may have hundreds of kilobytes. */
+	/* In this file names of programs are escaped: no name looks like a key at the beginning
+	 * of a line. Read in parts, as the list of groups, which stands between the keys, may
+	 * have hundreds of kilobytes. */
 	char text[2048];
 	bool has_ids = false, is_done = false, is_rest = false;
 	size_t used = 0;
@@ -203,8 +202,7 @@ static bool bears_in_another(const char *own_name, const char *name)
 		return false;
 	if (stat_file(0, name, 0, &st) == 0)
 		return st.st_ino != own.st_ino;
-	/* Before the first child the link leads nowhere. Kernels before 4.12 have no
-	 * link. */
+	/* Before the first child the link leads nowhere. Kernels before 4.12 have no link. */
 	return stat_file(0, name, AT_SYMLINK_NOFOLLOW, &st) == 0;
 }
 

@@ -20,8 +20,7 @@ struct ptrc_procfs_stat {
 
 struct ptrc_procfs_status {
 	uint32_t uid[3], gid[3]; /* real, effective, saved */
-	/* Pid namespaces from that of the mounted /proc to the process' own; 1: the
-	 * same. */
+	/* Pid namespaces from that of the mounted /proc to the process' own; 1: the same. */
 	int depth;
 	int inner_pid; /* its pid in its own namespace */
 };
@@ -33,19 +32,18 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st);
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
 /* The inode of the caller's own time namespace, 0 if the kernel has none. */
 uint64_t ptrc_procfs_time_namespace(void);
-/* Would a child of the caller be born into another pid or time namespace, after
- * unshare()? */
+/* Would a child of the caller be born into another pid or time namespace, after unshare()? */
 bool ptrc_procfs_bears_elsewhere(void);
-/* The owner of its private files in /proc: root, and not its effective user, if the
- * process executes a privileged program. */
+/* The owner of its private files in /proc: root, and not its effective user, if the process
+ * executes a privileged program. */
 int ptrc_procfs_owner(int pid, uint32_t *uid);
 
-/* Calls visit() for each child of each of its threads, until that returns false. Returns
- * false if the children cannot be listed. */
+/* Calls visit() for each child of each of its threads, until that returns false. Returns false
+ * if the children cannot be listed. */
 bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *arg);
 
-/* 0: pid is that of a process, not of another thread, and the process has not ended. It
- * may have ended its first thread. ESRCH, ENOMEM. */
+/* 0: pid is that of a process, not of another thread, and the process has not ended. It may
+ * have ended its first thread. ESRCH, ENOMEM. */
 int ptrc_procfs_exists(int pid);
 /* Has the process of this pidfd ended? True also if its parent has not waited for it yet. */
 bool ptrc_procfs_has_ended(int pidfd);

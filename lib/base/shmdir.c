@@ -62,9 +62,9 @@ uint64_t ptrc_shmdir_new_id(void)
 {
 	uint64_t id = 0;
 
-	/* 4 is GRND_INSECURE: identities have to differ, but may be guessed. Early at
-	 * boot, or with a kernel that lacks getrandom(), the clock and the address of a
-	 * local variable have to do. */
+	/* 4 is GRND_INSECURE: identities have to differ, but may be guessed. Early at boot, or
+	 * with a kernel that lacks getrandom(), the clock and the address of a local variable
+	 * have to do. */
 	if (ptrc_sys(SYS_getrandom, &id, sizeof(id), 4) != (long)sizeof(id) &&
 	    ptrc_sys(SYS_getrandom, &id, sizeof(id), 1) != (long)sizeof(id)) {
 		static _Atomic uint64_t count;
@@ -142,9 +142,8 @@ static int make_directory(int base, const char *name, uid_t uid)
 	}
 	if (caller() != 0)
 		return EPERM;
-	/* Root makes one for another user under another name, and moves it to its place
-	 * when it is complete: so root gives away nothing but the directory that it has
-	 * just made. */
+	/* Root makes one for another user under another name, and moves it to its place when it
+	 * is complete: so root gives away nothing but the directory that it has just made. */
 	memcpy(temp, ".posixtrace-", 12);
 	*put_hex(temp + 12, ptrc_shmdir_new_id()) = '\0';
 	ret = ptrc_sys(SYS_mkdirat, base, temp, 0700);
@@ -181,10 +180,10 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 	} else if (!S_ISDIR(st.st_mode) || st.st_uid != uid || (st.st_mode & MODE_BITS & ~0700U)) {
 		error = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
-		/* This or another process of the user has just made it, under a umask
-		 * that takes rights from the owner. Nobody else could have put anything
-		 * there. Root does not mend another user's directory, as that user may
-		 * exchange it for something else meanwhile. */
+		/* This or another process of the user has just made it, under a umask that
+		 * takes rights from the owner. Nobody else could have put anything there. Root
+		 * does not mend another user's directory, as that user may exchange it for
+		 * something else meanwhile. */
 		if (uid != caller() || ptrc_sys(SYS_fchmodat, base, name, 0700))
 			error = EPERM;
 		else
@@ -288,8 +287,8 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved)
 		do
 			ret = ptrc_sys(SYS_fallocate, fd, 0, 0, reserved);
 		while (ret == -EINTR);
-		/* Where /dev/shm is an unusual file system that cannot reserve, that is
-		 * done without. */
+		/* Where /dev/shm is an unusual file system that cannot reserve, that is done
+		 * without. */
 		if (ret && ret != -EOPNOTSUPP)
 			error = (int)-ret;
 	}

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A user's directory of shared objects, /dev/shm/posixtrace-<euid>/, mode 0700, and the
- * objects in it. Nothing there is believed before it is checked. Raw system calls only,
- * for the keeper.
+ * A user's directory of shared objects, /dev/shm/posixtrace-<euid>/, mode 0700, and the objects
+ * in it. Nothing there is believed before it is checked. Raw system calls only, for the keeper.
  *
- * In a user namespace the directory has the number that the user has outside, so that a
- * user has the same directory inside and outside.
+ * In a user namespace the directory has the number that the user has outside, so that a user
+ * has the same directory inside and outside.
  */
 #ifndef PTRC_LIB_BASE_SHMDIR_H
 #define PTRC_LIB_BASE_SHMDIR_H
@@ -18,20 +17,19 @@
 
 #define PTRC_SHMDIR_NAME_BYTES 32
 
-/* Opens the directory of a user; is_create: makes it if it is not there. EPERM: it is
- * no directory, or a symbolic link, or not the user's, or has another mode. ENOENT,
- * ENOMEM. */
+/* Opens the directory of a user; is_create: makes it if it is not there. EPERM: it is no
+ * directory, or a symbolic link, or not the user's, or has another mode. ENOENT, ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
 
-/* The name of an object: prefix 'p' with a pid in decimal; 'n', 's', 'i', 't' with an
- * identity in hexadecimal digits. */
+/* The name of an object: prefix 'p' with a pid in decimal; 'n', 's', 'i', 't' with an identity
+ * in hexadecimal digits. */
 void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id);
 /* The identity in a name with this prefix; 0: it is no such name. */
 uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 
-/* Opens an object for reading and writing. EPERM: it is not a regular file of the user
- * with one link. ENOENT, ENOMEM. */
+/* Opens an object for reading and writing. EPERM: it is not a regular file of the user with one
+ * link. ENOENT, ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 					    uint64_t *size);
@@ -41,15 +39,15 @@ PTRC_MUST_CHECK int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid
 					uint64_t *size);
 
 /* Makes an object of `size` bytes that belongs to the user (root may make one for another
- * user), and reserves memory for the first `reserved` bytes; the rest is sparse. The soft
- * file size limit of the caller does not count, and the caller gets no SIGXFSZ. EEXIST,
- * EPERM, ENOMEM. */
+ * user), and reserves memory for the first `reserved` bytes; the rest is sparse. The soft file
+ * size limit of the caller does not count, and the caller gets no SIGXFSZ. EEXIST, EPERM,
+ * ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t size,
 					      uint64_t reserved, int *fd);
 
-/* The same for an object that is there: makes it at least `size` bytes long, and reserves
- * the first `reserved` bytes. ENOMEM. */
+/* The same for an object that is there: makes it at least `size` bytes long, and reserves the
+ * first `reserved` bytes. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved);
 
 /* A random identity, never 0. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Raw system calls: without errno, cancellation points or locks. So they can be made in a
- * signal handler, in a child that shares its parent's memory, and in the keeper, which
- * has no C library. They return the result or a negative error number.
+ * signal handler, in a child that shares its parent's memory, and in the keeper, which has no C
+ * library. They return the result or a negative error number.
  */
 #ifndef PTRC_LIB_BASE_SYS_H
 #define PTRC_LIB_BASE_SYS_H

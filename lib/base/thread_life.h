@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Has a thread ended? Asked about the owners of slots, chunks and locks, never on the
- * event path. */
+/* Has a thread ended? Asked about the owners of slots, chunks and locks, never on the event
+ * path. */
 #ifndef PTRC_LIB_BASE_THREAD_LIFE_H
 #define PTRC_LIB_BASE_THREAD_LIFE_H
 
@@ -17,8 +17,8 @@ static inline bool ptrc_thread_is_gone(int tid)
 	return tid > 0 && ptrc_sys(SYS_tkill, tid, 0) == -ESRCH;
 }
 
-/* The same for the first thread of a process; true also for a dead process that its
- * parent has not waited for yet. Takes a few microseconds. */
+/* The same for the first thread of a process; true also for a dead process that its parent has
+ * not waited for yet. Takes a few microseconds. */
 static inline bool ptrc_thread_is_dead(int tid)
 {
 	bool is_dead;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A lock in shared memory, among threads of several processes, for sections of microseconds. It
- * holds the number of the thread that has it; 0 if it is free. When that thread is dead the next
- * one takes the lock over, and finds what the dead one had half done. Raw system calls only.
+ * holds the number of the thread that has it; 0 if it is free. When that thread is dead the
+ * next one takes the lock over, and finds what the dead one had half done. Raw system calls
+ * only.
  */
 #ifndef PTRC_LIB_BASE_TID_LOCK_H
 #define PTRC_LIB_BASE_TID_LOCK_H

@@ -23,17 +23,17 @@
 
 /* How often a waiting caller looks whether the keeper still lives. */
 #define LOOK_NS 50000000
-/* Without a pidfd: a keeper without its lock after this time is dead. It takes the lock
- * within a millisecond of its birth. */
+/* Without a pidfd: a keeper without its lock after this time is dead. It takes the lock within
+ * a millisecond of its birth. */
 #define START_WAIT_NS INT64_C(5000000000)
-/* The same, for a keeper whose process id is unknown because the helper that made it was killed. It
- * is given up then, and leaves if it takes the lock later. */
+/* The same, for a keeper whose process id is unknown because the helper that made it was
+ * killed. It is given up then, and leaves if it takes the lock later. */
 #define STRAY_NS INT64_C(200000000)
-/* Somebody may kill a keeper at its birth. If this many die, the cause is in the memory
- * of the stream, and would kill the next as well. */
+/* Somebody may kill a keeper at its birth. If this many die, the cause is in the memory of the
+ * stream, and would kill the next as well. */
 #define START_TRIES 5
-/* The same, for the keepers of one command: so many have died, and in this time. A killer who is
- * busier than that is waited for no longer. */
+/* The same, for the keepers of one command: so many have died, and in this time. A killer who
+ * is busier than that is waited for no longer. */
 #define RESTARTS_MAX 20
 #define RESTARTS_NS INT64_C(2000000000)
 
@@ -50,8 +50,8 @@ static bool has_ended(const struct ptrc_keeper_args *args,
 		return ptrc_procfs_has_ended(process->pidfd);
 	if (process->pid == 0)
 		return waited_ns > STRAY_NS && !lives(args);
-	/* Kernels before 5.3. An ended process keeps its number until its parent has
-	 * waited for it. */
+	/* Kernels before 5.3. An ended process keeps its number until its parent has waited for
+	 * it. */
 	return ptrc_sys(SYS_kill, process->pid, 0) == -ESRCH ||
 	       (waited_ns > START_WAIT_NS && !lives(args));
 }
@@ -93,8 +93,7 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		if (error && error != ECHILD)
 			return error;
 	}
-	/* As long as it takes: the head of the log may have to wait for room in a
-	 * pipe. */
+	/* As long as it takes: the head of the log may have to wait for room in a pipe. */
 	while ((said = ptrc_load_acquire(&header->keeper_pid)) == 0) {
 		/* The keeper may have said its word between the two looks, and ended. */
 		if (has_ended(args, &process, waited_ns) &&
@@ -120,9 +119,9 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 {
 	int error = ECHILD;
 
-	/* A keeper in another pid namespace would take the stream's writers for dead, and
-	 * would die with the helper that made it, the first process of that namespace.
-	 * One in another time namespace would read another clock. */
+	/* A keeper in another pid namespace would take the stream's writers for dead, and would
+	 * die with the helper that made it, the first process of that namespace. One in another
+	 * time namespace would read another clock. */
 	if (ptrc_procfs_bears_elsewhere())
 		return EPERM;
 	/* The log of an orphan stays under the limit of its own controller. */
@@ -170,8 +169,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 		uint32_t number = ptrc_load_acquire(&header->keeper_seq);
 		int error;
 
-		/* It is another than `seq` only by damage to the memory of the stream.
-		 * The keeper then answers with the number that it has read. */
+		/* It is another than `seq` only by damage to the memory of the stream. The
+		 * keeper then answers with the number that it has read. */
 		if (done == number)
 			break;
 		sleep_on(&header->keeper_done, done);
@@ -186,8 +185,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 		if ((error && error != ECHILD) ||
 		    (++restarts > RESTARTS_MAX &&
 		     ptrc_clock_ns(CLOCK_MONOTONIC) - begin > RESTARTS_NS)) {
-			/* A keeper that can be started later must not obey this command,
-			 * whose caller was told that nothing was done. */
+			/* A keeper that can be started later must not obey this command, whose
+			 * caller was told that nothing was done. */
 			ptrc_store_release(&header->keeper_done, seq);
 			return ECHILD;
 		}
@@ -205,9 +204,9 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- orphans ---- */
 
-/* Opens the log that the header names. The header stands in memory that any process of
- * the user can write, and the caller may be root: so only a regular file of that user
- * will do, the very file that the keeper had, which is the log of this very stream. */
+/* Opens the log that the header names. The header stands in memory that any process of the user
+ * can write, and the caller may be root: so only a regular file of that user will do, the very
+ * file that the keeper had, which is the log of this very stream. */
 static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, int *fd)
 {
 	char path[sizeof(h->log_path)];
@@ -245,8 +244,8 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 	uint64_t size;
 	int error = ptrc_shmdir_open_id(args->dirfd, 'n', h->names_id, uid, &args->names_fd, &size);
 
-	/* The names object goes with the last process that used it. Then names_fd is -1, and the log
-	 * has the names that it got with earlier flushes. */
+	/* The names object goes with the last process that used it. Then names_fd is -1, and
+	 * the log has the names that it got with earlier flushes. */
 	if (error == ENOMEM)
 		return error;
 	error = open_orphans_log(h, uid, &args->log_fd);
@@ -272,8 +271,7 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd)
 	if (error)
 		return error == ENOMEM ? EAGAIN : 0;
 	error = finish(&args, uid, stream.header);
-	/* All else would fail for the next process, too: what could not be saved is
-	 * lost. */
+	/* All else would fail for the next process, too: what could not be saved is lost. */
 	error = error && ptrc_keeper_may_wait(stream.header, error) ? EAGAIN : 0;
 	ptrc_stream_unmap(&stream);
 	return error;

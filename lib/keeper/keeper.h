@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper: the process that writes a stream's log and outlives the stream's
- * controller. It maps the stream object, holds its lock byte PTRC_LIVE_KEEPER, obeys the
- * commands in header.keeper_command, flushes by itself where the policy is
- * POSIX_TRACE_FLUSH, and does what posix_trace_shutdown() would do when its controller
- * has died.
+ * The keeper: the process that writes a stream's log and outlives the stream's controller. It
+ * maps the stream object, holds its lock byte PTRC_LIVE_KEEPER, obeys the commands in
+ * header.keeper_command, flushes by itself where the policy is POSIX_TRACE_FLUSH, and does what
+ * posix_trace_shutdown() would do when its controller has died.
  *
- * Here a controller starts a keeper and gives it commands. keeper_launch.h makes the
- * process, keeper_life.h is what that runs, keeper_work.h what it does to stream and log;
+ * Here a controller starts a keeper and gives it commands. keeper_launch.h makes the process,
+ * keeper_life.h is what that runs, keeper_work.h what it does to stream and log;
  * keeper_orphan.h starts one for a stream whose controller and keeper are both dead.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_H
@@ -32,11 +31,11 @@ PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 				      struct ptrc_stream_header *header,
 				      enum ptrc_keeper_task task);
 
-/* Gives the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and waits for its end;
- * if the keeper is dead another is started first. The caller holds the controller's lock.
- * `origin` and `addr` say whose call it is; origin null: nobody's. Returns the error
- * number of the command, or ECHILD: the keeper is dead, no other can be started (or args
- * is null, as the caller has no descriptors for one), and nothing was done. */
+/* Gives the keeper a command (PTRC_KEEPER_FLUSH, _CLEAR, _CLOSE) and waits for its end; if the
+ * keeper is dead another is started first. The caller holds the controller's lock. `origin` and
+ * `addr` say whose call it is; origin null: nobody's. Returns the error number of the command,
+ * or ECHILD: the keeper is dead, no other can be started (or args is null, as the caller has no
+ * descriptors for one), and nothing was done. */
 PTRC_NONNULL(2)
 PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 					struct ptrc_stream_header *header, uint32_t command,

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A keeper must not show in the application that it serves: no SIGCHLD, nothing for
- * wait() to find, not even after an exec of the application. So it becomes an orphan at
- * birth. The caller makes a helper that shares its memory (as vfork does, with no signal
- * at its end); the helper makes the keeper and ends; the caller goes on when the helper
- * has ended.
+ * A keeper must not show in the application that it serves: no SIGCHLD, nothing for wait() to
+ * find, not even after an exec of the application. So it becomes an orphan at birth. The caller
+ * makes a helper that shares its memory (as vfork does, with no signal at its end); the helper
+ * makes the keeper and ends; the caller goes on when the helper has ended.
  *
- * The keeper is the program embedded in the library, executed from a file in memory.
- * Where such files may not be executed it is a forked copy of the caller that runs the
- * same code. Where orphans are handed to the caller (it is process 1 or a subreaper) a
- * helper is of no use, and the keeper is a direct child and a copy: it would otherwise
- * show as a child with another program.
+ * The keeper is the program embedded in the library, executed from a file in memory. Where such
+ * files may not be executed it is a forked copy of the caller that runs the same code. Where
+ * orphans are handed to the caller (it is process 1 or a subreaper) a helper is of no use, and
+ * the keeper is a direct child and a copy: it would otherwise show as a child with another
+ * program.
  */
 #include "lib/keeper/keeper_launch.h"
 
@@ -36,12 +35,12 @@
 
 /* For each of the two processes that run on the caller's memory. */
 #define STACK_BYTES 65536U
-/* The keeper's descriptors are moved above this number before they are moved to their
- * final places, so that none of them is overwritten on the way. */
+/* The keeper's descriptors are moved above this number before they are moved to their final
+ * places, so that none of them is overwritten on the way. */
 #define FD_PARKING 16
 
-/* For the functions that a helper runs on the caller's memory: an instrumented function
- * would leave its traces (shadow memory, canaries) in the caller's state. */
+/* For the functions that a helper runs on the caller's memory: an instrumented function would
+ * leave its traces (shadow memory, canaries) in the caller's state. */
 #define CHILD_CODE                                                              \
 	__attribute__((noinline, no_sanitize("address", "undefined", "thread"), \
 		       PTRC_NO_STACK_PROTECTOR))
@@ -55,8 +54,8 @@ extern const uint8_t ptrc_keeper_image[] __attribute__((visibility("hidden")));
 extern const uint8_t ptrc_keeper_image_end[] __attribute__((visibility("hidden")));
 
 /* Lies on a mapping of its own, below the stacks of the two processes that run on the caller's
- * memory. If the helper is killed, the new process may run on there for a while, and the mapping
- * stays. */
+ * memory. If the helper is killed, the new process may run on there for a while, and the
+ * mapping stays. */
 struct launch {
 	int fds[PTRC_KEEPER_FD_COUNT + 1]; /* the last is the program; -1: fork a copy */
 	enum ptrc_keeper_task task;
@@ -125,8 +124,8 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	return 0;
 }
 
-/* In the new process: signals to the application's process group, and a file system that
- * is to be unmounted, must not depend on the keeper. */
+/* In the new process: signals to the application's process group, and a file system that is to
+ * be unmounted, must not depend on the keeper. */
 CHILD_CODE static void leave_surroundings(void)
 {
 	static const int none;
@@ -209,8 +208,8 @@ static bool orphans_come_to_us(void)
 	return is_subreaper || ptrc_sys_getpid() == 1;
 }
 
-/* The embedded program as an executable file in memory; -1 if there can be none. Signals
- * are blocked. */
+/* The embedded program as an executable file in memory; -1 if there can be none. Signals are
+ * blocked. */
 static int program_file(void)
 {
 	static const char name[] = "posixtrace-keeper";
@@ -277,9 +276,8 @@ static int make_either(struct launch *l)
 
 	if (!l->is_child)
 		*program = program_file();
-	/* A keeper that replaces a killed one (and a helper for a moment) is no process
-	 * more than there were under the soft limit of the user. A new one is: it stays
-	 * refused. */
+	/* A keeper that replaces a killed one (and a helper for a moment) is no process more
+	 * than there were under the soft limit of the user. A new one is: it stays refused. */
 	if (l->task != PTRC_KEEPER_NEW)
 		ptrc_limit_raise(&limit, RLIMIT_NPROC, UINT64_MAX);
 	if (*program >= 0) {
@@ -316,9 +314,8 @@ int ptrc_keeper_launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_tas
 	int error;
 
 	*process = (struct ptrc_keeper_process){.pidfd = -1};
-	/* Keeps a number free for the pidfd. A copy of the stream's descriptor and not of
-	 * the log's: another thread may fork meanwhile, and its child must not hold a
-	 * pipe open. */
+	/* Keeps a number free for the pidfd. A copy of the stream's descriptor and not of the
+	 * log's: another thread may fork meanwhile, and its child must not hold a pipe open. */
 	spare = ptrc_sys(SYS_fcntl, args->stream_fd, F_DUPFD_CLOEXEC, 3);
 	if (spare < 0)
 		return ENOMEM;

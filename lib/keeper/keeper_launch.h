@@ -8,8 +8,7 @@
 #include "lib/base/common.h"
 #include "lib/keeper/keeper_life.h"
 
-/* What a keeper works with. The caller keeps these descriptors; the keeper gets
- * copies. */
+/* What a keeper works with. The caller keeps these descriptors; the keeper gets copies. */
 struct ptrc_keeper_args {
 	int log_fd;
 	int stream_fd; /* the stream object */
@@ -23,15 +22,15 @@ struct ptrc_keeper_process {
 	bool is_child; /* the caller has to reap it */
 };
 
-/* ENOMEM: no process can be made. ECHILD: one may have been made, but the helper that made it was
- * killed before it could tell the process id; *process says pid 0 then. */
+/* ENOMEM: no process can be made. ECHILD: one may have been made, but the helper that made it
+ * was killed before it could tell the process id; *process says pid 0 then. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_launch(const struct ptrc_keeper_args *args,
 				       enum ptrc_keeper_task task, uint32_t number,
 				       struct ptrc_keeper_process *process);
 
-/* Waits for the end of the process if it is a child of the caller; returns at once if it
- * is not. */
+/* Waits for the end of the process if it is a child of the caller; returns at once if it is
+ * not. */
 void ptrc_keeper_wait_for_child(int pid);
 
 #endif

@@ -28,8 +28,8 @@
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
 
-/* How long an event may lie in a stream that flushes by itself: with the flush below the
- * second that is promised. */
+/* How long an event may lie in a stream that flushes by itself: with the flush below the second
+ * that is promised. */
 #define LOOK_INTERVAL_NS INT64_C(700000000)
 /* The lock of a killed keeper falls a moment after it has died. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
@@ -46,10 +46,10 @@ struct keeper {
 
 /* ---- the log file ---- */
 
-/* Opens the log once more, as O_APPEND and O_NONBLOCK belong to the open file and what
- * the keeper sets must not show in the application's descriptor. Readable if that is
- * allowed, so that the packets in a ring can be found again. A file that cannot be opened
- * again is used by the descriptor that the keeper was given. */
+/* Opens the log once more, as O_APPEND and O_NONBLOCK belong to the open file and what the
+ * keeper sets must not show in the application's descriptor. Readable if that is allowed, so
+ * that the packets in a ring can be found again. A file that cannot be opened again is used by
+ * the descriptor that the keeper was given. */
 static void reopen_log(struct ptrc_keeper_work *k)
 {
 	struct stat st;
@@ -83,9 +83,8 @@ static void reopen_log(struct ptrc_keeper_work *k)
 	k->log_fd = fd;
 }
 
-/* Readers of the log see by this lock that a keeper is at work. A lock of the process
- * and not of the open file: that may be shared with the application, and would keep
- * the lock. */
+/* Readers of the log see by this lock that a keeper is at work. A lock of the process and not
+ * of the open file: that may be shared with the application, and would keep the lock. */
 static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -93,8 +92,8 @@ static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
 	ptrc_sys(SYS_fcntl, k->log_fd, F_SETLK, &lock);
 }
 
-/* Notes in the header where the log is: if the keeper and its controller are killed,
- * another process finds it by this (keeper_orphan.c). */
+/* Notes in the header where the log is: if the keeper and its controller are killed, another
+ * process finds it by this (keeper_orphan.c). */
 static void note_place(struct ptrc_stream_header *h)
 {
 	struct stat st;
@@ -120,8 +119,8 @@ static void ring(struct ptrc_stream_header *h)
 	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
-/* The watcher, a thread of the keeper: waits until the controller's lock falls, then
- * rings the bell that the keeper sleeps on. */
+/* The watcher, a thread of the keeper: waits until the controller's lock falls, then rings the
+ * bell that the keeper sleeps on. */
 static int watch(void *arg)
 {
 	struct keeper *k = arg;
@@ -133,8 +132,8 @@ static int watch(void *arg)
 	int fd = -1;
 
 	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
-	/* The keeper's descriptor of the stream shares its open file with the controller:
-	 * to that a lock of the controller would be the watcher's own. */
+	/* The keeper's descriptor of the stream shares its open file with the controller: to
+	 * that a lock of the controller would be the watcher's own. */
 	if (ptrc_file_open(k->dirfd, name, O_RDWR | O_NOFOLLOW, 0, &fd) ||
 	    ptrc_sys(SYS_fcntl, fd, F_OFD_SETLKW, &lock) < 0) {
 		while (ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1))
@@ -161,8 +160,8 @@ static int start_watcher(struct keeper *k)
 	return ret < 0 ? ENOMEM : 0;
 }
 
-/* Asked by the writer while output stalls: a SIGTERM ends a keeper whose controller is
- * dead, as nobody else could tell it to stop waiting for the reader of a pipe. */
+/* Asked by the writer while output stalls: a SIGTERM ends a keeper whose controller is dead, as
+ * nobody else could tell it to stop waiting for the reader of a pipe. */
 static bool give_up(void *arg)
 {
 	struct keeper *k = arg;
@@ -175,8 +174,8 @@ static bool give_up(void *arg)
 	return k->has_given_up;
 }
 
-/* Ends stream and log as posix_trace_shutdown() of the dead controller would have done.
- * An error is returned only for an orphan whose log has to wait; it is left as it was. */
+/* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. An
+ * error is returned only for an orphan whose log has to wait; it is left as it was. */
 static int finish_for_dead(struct keeper *k)
 {
 	struct ptrc_stream *s = &k->work.stream;
@@ -200,8 +199,8 @@ static int finish_for_dead(struct keeper *k)
 	ptrc_sys(SYS_unlinkat, k->dirfd, name, AT_REMOVEDIR);
 	ptrc_shmdir_name(name, 's', h->id);
 	ptrc_sys(SYS_unlinkat, k->dirfd, name, 0);
-	/* Traced processes unmap the stream when they next look at it. Its memory is
-	 * given back now. */
+	/* Traced processes unmap the stream when they next look at it. Its memory is given back
+	 * now. */
 	ptrc_sys(SYS_madvise, (char *)h + offset, s->map_size - offset, MADV_REMOVE);
 	return 0;
 }
@@ -301,8 +300,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 				leave(0);
 			continue;
 		}
-		/* Cleared before the look at the stream: a writer that makes a flush due
-		 * after the look sets it again and rings the bell. */
+		/* Cleared before the look at the stream: a writer that makes a flush due after
+		 * the look sets it again and rings the bell. */
 		atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
 		if (is_flush_due(k, &wait_ns)) {
 			follow_limit(h);
@@ -369,8 +368,8 @@ static void set_own_limits(void)
 	struct rlimit limit;
 
 	ptrc_sys(SYS_prctl, PR_SET_NAME, "ptrc-keeper", 0, 0, 0);
-	/* The limit of the log's controller is applied to each write (log_output.c); what
-	 * the process that started the keeper may write itself is no matter. */
+	/* The limit of the log's controller is applied to each write (log_output.c); what the
+	 * process that started the keeper may write itself is no matter. */
 	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &limit, 0);
@@ -391,8 +390,8 @@ void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number)
 	work->stream_fd = PTRC_KEEPER_STREAM_FD;
 	work->names_fd = PTRC_KEEPER_NAMES_FD;
 	work->is_orphans = task == PTRC_KEEPER_ORPHAN;
-	/* First of all, as a missing descriptor of the names has a number that any file
-	 * opened later could get. */
+	/* First of all, as a missing descriptor of the names has a number that any file opened
+	 * later could get. */
 	error = ptrc_keeper_work_map(work);
 	/* Without the stream nobody can be told; ptrc_keeper_start() sees the end. */
 	if (!work->stream.header)

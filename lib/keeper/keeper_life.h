@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a keeper, from the first instruction to the end of the process: in a
- * program of its own, or in a forked copy of the process that started it. Freestanding.
+ * The life of a keeper, from the first instruction to the end of the process: in a program of
+ * its own, or in a forked copy of the process that started it. Freestanding.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_LIFE_H
 #define PTRC_LIB_KEEPER_KEEPER_LIFE_H
@@ -23,8 +23,8 @@ enum ptrc_keeper_task {
 #define PTRC_KEEPER_DIR_FD 6
 #define PTRC_KEEPER_FD_COUNT 4
 
-/* Called with all signals blocked, and with no other descriptors open but 0 to 2. `number` is the
- * value of header.keeper_number for which the keeper was started. */
+/* Called with all signals blocked, and with no other descriptors open but 0 to 2. `number` is
+ * the value of header.keeper_number for which the keeper was started. */
 __attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a keeper does to a stream and its log: flush, clear, close. Freestanding: raw
- * system calls only.
+ * What a keeper does to a stream and its log: flush, clear, close. Freestanding: raw system
+ * calls only.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_WORK_H
 #define PTRC_LIB_KEEPER_KEEPER_WORK_H
@@ -29,8 +29,9 @@ PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work 
 
 /* A flush that no call asked for. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
-/* The last flush of a stopped stream, and the end of its log. is_automatic: no call asked for it. For an orphan an error that
- * ptrc_keeper_may_wait() accepts means that the log was not closed. */
+/* The last flush of a stopped stream, and the end of its log. is_automatic: no call asked for
+ * it. For an orphan an error that ptrc_keeper_may_wait() accepts means that the log was not
+ * closed. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
 /* Carries out header.keeper_command. */

@@ -99,9 +99,8 @@ static bool is_counted(const struct ptrc_record *r)
 	return !(r->id_flags & PTRC_REC_HIDDEN);
 }
 
-/* Walks a stretch whose sums are not known, or which may be damaged: finds its end and
- * the time of its first event, and adds to the sums of the batch. False: it has no
- * event. */
+/* Walks a stretch whose sums are not known, or which may be damaged: finds its end and the time
+ * of its first event, and adds to the sums of the batch. False: it has no event. */
 static bool examine(struct ptrc_log_batch *b, struct ptrc_log_stretch *stretch)
 {
 	struct ptrc_log_stretch walk = *stretch;
@@ -226,8 +225,8 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptr
 		uint64_t end = walk.pos;
 		bool has_tail = false;
 
-		/* All markers stand in stretches of the keeper, and those behind the last
-		 * STOP at their ends. */
+		/* All markers stand in stretches of the keeper, and those behind the last STOP
+		 * at their ends. */
 		while (find_event(b, &walk)) {
 			const struct ptrc_record *r = record_at(b, walk.pos);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch: all stretches of a flush on their way into the log. They are copied
- * together, and then taken out again event by event, in time order over all of them; what
- * is taken between two marks is a slice, for one packet. Freestanding; memory by mmap.
+ * The batch: all stretches of a flush on their way into the log. They are copied together, and
+ * then taken out again event by event, in time order over all of them; what is taken between
+ * two marks is a slice, for one packet. Freestanding; memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_BATCH_H
 #define PTRC_LIB_LOG_LOG_BATCH_H
@@ -66,9 +66,9 @@ struct ptrc_log_item {
 	bool is_hidden;
 };
 
-/* Gives memory back, but for so much. A keeper calls this before it sleeps. While many
- * events come the memory is kept from flush to flush, as fresh pages cost as much time as
- * all the rest of a flush. */
+/* Gives memory back, but for so much. A keeper calls this before it sleeps. While many events
+ * come the memory is kept from flush to flush, as fresh pages cost as much time as all the rest
+ * of a flush. */
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
 PTRC_NONNULL() void ptrc_log_batch_trim(struct ptrc_log_batch *b);
 
@@ -85,9 +85,9 @@ static inline bool ptrc_log_is_marker(uint32_t id)
 	return id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
 }
 
-/* Takes the markers out of the batch that follow the last other event, if that is a STOP,
- * or if there is no other and is_after_stop is set. Appends them to `held`, as records
- * with full stamps. ENOMEM. */
+/* Takes the markers out of the batch that follow the last other event, if that is a STOP, or if
+ * there is no other and is_after_stop is set. Appends them to `held`, as records with full
+ * stamps. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 					struct ptrc_log_buffer *held);
@@ -101,8 +101,8 @@ bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *i
 PTRC_NONNULL() void ptrc_log_batch_take(struct ptrc_log_batch *b);
 /* A slice begins here. */
 PTRC_NONNULL() void ptrc_log_batch_mark(struct ptrc_log_batch *b);
-/* Adds the events that were taken since then to `out`, as sections of an EVENTS packet. If memory
- * is short, out->is_short tells. */
+/* Adds the events that were taken since then to `out`, as sections of an EVENTS packet. If
+ * memory is short, out->is_short tells. */
 PTRC_NONNULL()
 void ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out);
 

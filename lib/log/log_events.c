@@ -10,9 +10,9 @@
 #include "lib/log/log_ring.h"
 #include "lib/model/sequencer.h"
 
-/* Bytes of events in a packet, at most; in a small ring a sixteenth of its limit. A ring
- * gives up a whole packet at a time, and damage takes away a whole packet. Larger packets
- * would gain nothing in speed. */
+/* Bytes of events in a packet, at most; in a small ring a sixteenth of its limit. A ring gives
+ * up a whole packet at a time, and damage takes away a whole packet. Larger packets would gain
+ * nothing in speed. */
 #define SLICE_MAX UINT64_C(65536)
 
 /* Keeps w->state.filter up to date. */
@@ -64,8 +64,8 @@ static void add_stop(struct ptrc_log_writer *w, int64_t ns)
 	ptrc_log_buffer_add(&w->out, record, sizeof(record));
 }
 
-/* Begins the packet of a slice. Any packet of a ring may some day be the oldest that is
- * left: so each begins with the filter that is in force before its first event. */
+/* Begins the packet of a slice. Any packet of a ring may some day be the oldest that is left:
+ * so each begins with the filter that is in force before its first event. */
 static void slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 {
 	static const struct ptrc_log_ring none;
@@ -124,8 +124,8 @@ int ptrc_log_events_write(struct ptrc_log_writer *w, const struct ptrc_log_facts
 	return 0;
 }
 
-/* Takes the events of the next slice from the batch. *is_full: an UNTIL_FULL log has no
- * room for the next event, whose time is *stop_ns. */
+/* Takes the events of the next slice from the batch. *is_full: an UNTIL_FULL log has no room
+ * for the next event, whose time is *stop_ns. */
 static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p, int64_t *stop_ns,
 		       bool *is_full)
 {
@@ -141,8 +141,8 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p, int6
 			ptrc_log_batch_mark(&w->batch);
 			continue;
 		}
-		/* Only the earliest events of a batch can be that old, so none is left
-		 * out of the middle of the slice. */
+		/* Only the earliest events of a batch can be that old, so none is left out of
+		 * the middle of the slice. */
 		if (item.ns <= w->skip_ns) {
 			ptrc_log_batch_take(&w->batch);
 			ptrc_log_batch_mark(&w->batch);
@@ -170,8 +170,7 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p, int6
 	}
 }
 
-/* Leaves out the oldest events of a flush that has more of them than the ring can
- * hold. */
+/* Leaves out the oldest events of a flush that has more of them than the ring can hold. */
 static void discard_oldest(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_item item;
@@ -281,8 +280,8 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
 	return ptrc_log_batch_add(&w->batch, stretch);
 }
 
-/* Adds to the flush the markers that earlier ones held back, and holds back those that
- * follow the last STOP now: an UNTIL_FULL log ends with its last STOP. */
+/* Adds to the flush the markers that earlier ones held back, and holds back those that follow
+ * the last STOP now: an UNTIL_FULL log ends with its last STOP. */
 static int add_held(struct ptrc_log_writer *w)
 {
 	struct ptrc_stretch stretch = {

@@ -13,10 +13,10 @@
 #include "lib/stream/room.h"
 
 /*
- * A flush first copies every stretch that the drain gives it, as the log gets the events
- * in time order over all of them. When they are written it commits each stretch: takes
- * out of the stream what was copied, by a note made at the time of the copy. Events that
- * a slow writer has added to the stretch since then stay for the next flush.
+ * A flush first copies every stretch that the drain gives it, as the log gets the events in
+ * time order over all of them. When they are written it commits each stretch: takes out of the
+ * stream what was copied, by a note made at the time of the copy. Events that a slow writer has
+ * added to the stretch since then stay for the next flush.
  */
 
 /* A tee that has not looked at the stream for so long has gone. It looks every few
@@ -25,8 +25,8 @@
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
 
-/* Adds the note of the stretch that the drain is at to the list, and behind it its sums
- * of events per type. */
+/* Adds the note of the stretch that the drain is at to the list, and behind it its sums of
+ * events per type. */
 static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
 {
 	uint64_t bytes = d->note.sum_count * sizeof(struct ptrc_type_sum);
@@ -74,9 +74,9 @@ static void commit_stretches(struct ptrc_drain *d, const struct ptrc_log_buffer 
 		ptrc_drain_commit(d, note, sums);
 }
 
-/* Should this keeper die when the events are written but not committed, the next must
- * know which they were: notes that in the state, which is saved together with their being
- * written (ptrc_log_events_end). */
+/* Should this keeper die when the events are written but not committed, the next must know
+ * which they were: notes that in the state, which is saved together with their being written
+ * (ptrc_log_events_end). */
 static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		       const struct ptrc_log_buffer *list)
 {
@@ -122,8 +122,7 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
-		/* It was left in the middle of a chunk, whose pin only its end lets
-		 * go. */
+		/* It was left in the middle of a chunk, whose pin only its end lets go. */
 		struct ptrc_stream *s = d->stream;
 
 		ptrc_drain_end(d, false, false);
@@ -134,9 +133,9 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 }
 
 /*
- * Before the events are taken out of the stream: gives a tee that looked at the stream a
- * moment ago the time to read them. Unless somebody waits for this flush, or the stream
- * needs the room.
+ * Before the events are taken out of the stream: gives a tee that looked at the stream a moment
+ * ago the time to read them. Unless somebody waits for this flush, or the stream needs the
+ * room.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 {
@@ -162,8 +161,7 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	int error;
 
 	ptrc_log_events_begin(w);
-	/* The drain has its end by now, so that the names of all its events are
-	 * registered. */
+	/* The drain has its end by now, so that the names of all its events are registered. */
 	error = ptrc_log_names_write(w, names);
 	if (error)
 		return error;
@@ -188,8 +186,8 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error;
 }
 
-/* Suspends a stream whose log is full; also if a dead keeper had filled it and not come
- * to that. */
+/* Suspends a stream whose log is full; also if a dead keeper had filled it and not come to
+ * that. */
 static bool stop_if_log_is_full(struct ptrc_log_writer *w, struct ptrc_stream *s)
 {
 	if (!ptrc_log_is_full(w))

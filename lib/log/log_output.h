@@ -20,13 +20,15 @@ struct ptrc_log_facts {
 };
 
 /* Can fd be the log of a stream with this policy? A regular file can with each policy; a FIFO,
- * socket or character device only with POSIX_TRACE_APPEND. EBADF: not open for writing. EINVAL. */
+ * socket or character device only with POSIX_TRACE_APPEND. EBADF: not open for writing.
+ * EINVAL. */
 PTRC_MUST_CHECK int ptrc_log_check(int fd, int log_policy);
 
 /* Empties w->out and leaves room there for the header of a packet. The caller then adds the
  * payload, and calls ptrc_log_packet_end(), which also tells if memory was short meanwhile. */
 PTRC_NONNULL() void ptrc_log_packet_begin(struct ptrc_log_writer *w);
-/* Pads the last packet in w->out, which begins at offset `start`, and fills in its header. ENOMEM. */
+/* Pads the last packet in w->out, which begins at offset `start`, and fills in its header.
+ * ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start,
 					const struct ptrc_log_facts *p);

@@ -16,8 +16,8 @@
 /* The file is searched for headers through a window of this size. */
 #define WINDOW_BYTES 65536U
 /* How many bytes of a file are searched, in all, for the next packet behind damage; the
- * payloads of packets that turn out to be none count too. So no file, however large or
- * sparse, keeps an open busy for long. */
+ * payloads of packets that turn out to be none count too. So no file, however large or sparse,
+ * keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
 /* A larger NAMES packet is damaged: all names together take 270 KB. */
 #define NAMES_MAX (UINT64_C(1) << 20)
@@ -54,8 +54,8 @@ static int load(const struct ptrc_log_reader *r, uint64_t offset, uint64_t lengt
 	return 0;
 }
 
-/* The array, of *size items of `bytes` bytes, with room for one more than `count`; null: there is
- * no memory for it. */
+/* The array, of *size items of `bytes` bytes, with room for one more than `count`; null: there
+ * is no memory for it. */
 static void *make_room(void *array, size_t count, size_t *size, size_t bytes)
 {
 	size_t more = count ? 2 * count : 16;
@@ -326,9 +326,9 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, ui
 		bool is_there = next_packet(w, &at, end, &p);
 
 		if (!is_sure && (!is_there || at != offset)) {
-			/* No packet follows directly upon the last EVENTS packet. If that
-			 * is torn its length means nothing, and the next packet may begin
-			 * within it. */
+			/* No packet follows directly upon the last EVENTS packet. If that is
+			 * torn its length means nothing, and the next packet may begin within
+			 * it. */
 			struct ptrc_log_entry *e = &r->entries[r->entry_count - 1];
 
 			error = check_payload(r, e);
@@ -374,8 +374,8 @@ static int by_time(const void *x, const void *y)
 	return by_seq(x, y);
 }
 
-/* Keeps the entries with the numbers from `seq` on, up to the first number that is
- * missing: there the log ends. The entries are in order of their numbers. */
+/* Keeps the entries with the numbers from `seq` on, up to the first number that is missing:
+ * there the log ends. The entries are in order of their numbers. */
 static void keep_unbroken(struct ptrc_log_reader *r, uint64_t seq)
 {
 	size_t kept = 0;
@@ -433,8 +433,7 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 		return error;
 	while (first < r->entry_count && r->entries[first].seq < r->ring.oldest_seq)
 		first++;
-	/* It need not begin with the oldest: a keeper may have died while overwriting
-	 * that. */
+	/* It need not begin with the oldest: a keeper may have died while overwriting that. */
 	if (first < r->entry_count)
 		keep_unbroken(r, r->entries[first].seq);
 	else
@@ -442,8 +441,8 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 	return 0;
 }
 
-/* Gives the reader a descriptor of its own. A file that was opened with O_DIRECT, which
- * demands alignment, is opened once more if possible. */
+/* Gives the reader a descriptor of its own. A file that was opened with O_DIRECT, which demands
+ * alignment, is opened once more if possible. */
 static int take_file(int fd, struct ptrc_log_reader *r)
 {
 	struct stat st;

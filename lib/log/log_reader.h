@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The packets of a log file. No byte of it is trusted: whatever a file holds, and
- * whatever happens to it while it is open, can do no more than end the log early. Files
- * are read by pread(), without an offset, a mapping or a cancellation point.
+ * The packets of a log file. No byte of it is trusted: whatever a file holds, and whatever
+ * happens to it while it is open, can do no more than end the log early. Files are read by
+ * pread(), without an offset, a mapping or a cancellation point.
  */
 #ifndef PTRC_LIB_LOG_LOG_READER_H
 #define PTRC_LIB_LOG_LOG_READER_H
@@ -53,14 +53,14 @@ struct ptrc_log_reader {
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
 
-/* Makes the index. The reader gets a descriptor of its own. EINVAL: no log, one of
- * another machine or version, not open for reading, no regular file. ENOMEM. */
+/* Makes the index. The reader gets a descriptor of its own. EINVAL: no log, one of another
+ * machine or version, not open for reading, no regular file. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r);
 PTRC_NONNULL() void ptrc_log_reader_close(struct ptrc_log_reader *r);
 
-/* Reads the payload of a packet, which the caller frees. EINVAL: it is damaged, or not
- * there any more. ENOMEM. */
+/* Reads the payload of a packet, which the caller frees. EINVAL: it is damaged, or not there
+ * any more. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,

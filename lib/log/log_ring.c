@@ -57,8 +57,7 @@ static void lap_drop(struct ptrc_log_writer *w)
 		w->state.bytes -= e->bytes;
 		ptrc_log_ring_note_lost(w, e->events, e->first_ns, e->last_ns);
 	}
-	/* Entries that are gone leave the list in large numbers: moving the rest is
-	 * dear. */
+	/* Entries that are gone leave the list in large numbers: moving the rest is dear. */
 	if (w->lap_first >= 1024 && w->lap_first >= lap_count(w) / 2) {
 		uint64_t gone = w->lap_first * sizeof(*e);
 
@@ -85,8 +84,8 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 		const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first];
 		bool is_in_place = e->place < place + size && e->place + e->size > place;
 
-		/* The bytes behind the last packet stay unused by a wrap: the oldest
-		 * packets may stand there. */
+		/* The bytes behind the last packet stay unused by a wrap: the oldest packets
+		 * may stand there. */
 		if (!(is_wrap && e->place >= old) && !is_in_place &&
 		    w->state.bytes + bytes <= w->limit)
 			break;
@@ -154,8 +153,8 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 		e.first_ns = p.first_ns;
 		e.last_ns = p.last_ns;
 		e.events = p.event_count;
-		/* Somewhat too much, as the headers of sections count too. Until it has
-		 * wrapped the ring holds a little less than it could. */
+		/* Somewhat too much, as the headers of sections count too. Until it has wrapped
+		 * the ring holds a little less than it could. */
 		e.bytes = e.is_names ? 0 : p.length;
 		from += e.size;
 		if (!e.is_names && (p.seq < w->state.oldest_seq || p.seq >= w->state.seq))
@@ -170,8 +169,8 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 }
 
 /* Counts events as lost that a dead keeper has overwritten without noting it. Their times
- * cannot be read any more: they were older than the oldest event that is left, and newer
- * than those that were lost before. */
+ * cannot be read any more: they were older than the oldest event that is left, and newer than
+ * those that were lost before. */
 static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 {
 	const struct ptrc_attr *a = &w->header->attr;
@@ -209,8 +208,8 @@ int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 		w->lap.used = 0;
 		w->state.events = w->state.bytes = 0;
 	}
-	/* A keeper that was killed during a flush has overwritten events that its saved
-	 * state still counts. */
+	/* A keeper that was killed during a flush has overwritten events that its saved state
+	 * still counts. */
 	if (w->state.events < events)
 		note_missing(w, events - w->state.events);
 	return 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets in a ring: which places they have, and which are given up for new ones. The
- * writer keeps a list of what is where, oldest first, and can read it from the file
- * again.
+ * Packets in a ring: which places they have, and which are given up for new ones. The writer
+ * keeps a list of what is where, oldest first, and can read it from the file again.
  */
 #ifndef PTRC_LIB_LOG_LOG_RING_H
 #define PTRC_LIB_LOG_LOG_RING_H
@@ -12,8 +11,8 @@
 #include "lib/base/common.h"
 #include "lib/log/log_output.h"
 
-/* The place of a packet of `size` bytes with `bytes` bytes of events. Gives up the
- * packets that stand there, and those that the limit does not allow beside it. */
+/* The place of a packet of `size` bytes with `bytes` bytes of events. Gives up the packets that
+ * stand there, and those that the limit does not allow beside it. */
 PTRC_NONNULL()
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes);
 /* Writes the packet in w->out to its place. ENOMEM, or the error number of the write. */
@@ -26,11 +25,10 @@ void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t
 			     int64_t last_ns);
 /* Gives up all packets. */
 PTRC_NONNULL() void ptrc_log_ring_drop_all(struct ptrc_log_writer *w);
-/* Takes back the EVENTS packets from number `seq` on, of a flush that failed. What they
- * have overwritten stays lost. */
+/* Takes back the EVENTS packets from number `seq` on, of a flush that failed. What they have
+ * overwritten stays lost. */
 PTRC_NONNULL() void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq);
-/* For a keeper that goes on for a dead one: reads from the file what is in the ring.
- * ENOMEM. */
+/* For a keeper that goes on for a dead one: reads from the file what is in the ring. ENOMEM. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_ring_restore(struct ptrc_log_writer *w);
 
 #endif

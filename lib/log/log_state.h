@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writer of a log knows: struct ptrc_log_writer, which the units above share,
- * and in it struct ptrc_log_state, a copy of which stands in the header of the stream, so
- * that after the death of a keeper the next can go on where that one stopped.
+ * What the writer of a log knows: struct ptrc_log_writer, which the units above share, and in
+ * it struct ptrc_log_state, a copy of which stands in the header of the stream, so that after
+ * the death of a keeper the next can go on where that one stopped.
  *
- * The writer's units, each of which uses only those before it: log_state (this),
- * log_output (bytes to the file), log_packet (packets), log_ring (their places in a
- * ring), log_names and log_events (what is in them), log_writer (head, clear and end of a
- * log), log_flush (from the stream into the log). All are freestanding: raw system calls,
- * memory by mmap.
+ * The writer's units, each of which uses only those before it: log_state (this), log_output
+ * (bytes to the file), log_packet (packets), log_ring (their places in a ring), log_names and
+ * log_events (what is in them), log_writer (head, clear and end of a log), log_flush (from the
+ * stream into the log). All are freestanding: raw system calls, memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_STATE_H
 #define PTRC_LIB_LOG_LOG_STATE_H
@@ -53,9 +52,9 @@ struct ptrc_log_state {
 	uint64_t overwritten_events;
 	int64_t lost_first_ns, lost_last_ns;
 	uint64_t tail; /* end of the packets behind the ring, from the ring's end */
-	/* Stamp of the end of the flush that was saved last, until its events are taken
-	 * out of the stream. Should the keeper die before, events up to here that are
-	 * still in the stream are in the log all the same. 0: there is no such flush. */
+	/* Stamp of the end of the flush that was saved last, until its events are taken out of
+	 * the stream. Should the keeper die before, events up to here that are still in the
+	 * stream are in the log all the same. 0: there is no such flush. */
 	uint64_t written_until;
 	uint64_t filter[17]; /* in force behind the last event of a ring */
 };
@@ -77,20 +76,18 @@ struct ptrc_log_writer {
 	struct ptrc_log_state state;
 	struct ptrc_log_state retry; /* the state before a flush that failed midway */
 	bool has_retry;
-	/* A flush into a pipe failed midway: the pipe has the events up to this time, and
-	 * the next flush, which gets them again, skips them. */
+	/* A flush into a pipe failed midway: the pipe has the events up to this time, and the
+	 * next flush, which gets them again, skips them. */
 	int64_t skip_ns;
 	int64_t last_ns; /* time of the last event of the last packet written */
 	const struct ptrc_names_object *names; /* that were given last */
 	struct ptrc_log_buffer out;	       /* the packet that is being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
-	/* UNTIL_FULL: markers that follow the last STOP; of the next flush, if it
-	 * succeeds. */
+	/* UNTIL_FULL: markers that follow the last STOP; of the next flush, if it succeeds. */
 	struct ptrc_log_buffer held, held_next;
 	struct ptrc_log_buffer lap; /* a ring's packets: struct ptrc_log_lap_entry */
 	uint64_t lap_first;	    /* entries of `lap` before this one are gone */
-	/* Asked once a second while output stalls; true: give up, with EPIPE. May be
-	 * null. */
+	/* Asked once a second while output stalls; true: give up, with EPIPE. May be null. */
 	bool (*give_up)(void *arg);
 	void *arg;
 };
@@ -101,13 +98,13 @@ static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
 	return w->state.flags & PTRC_LOG_STATE_FULL;
 }
 
-/* Copies the state to header.log_state, and what posix_trace_get_status() and its like
- * tell of the log to its words of the header. */
+/* Copies the state to header.log_state, and what posix_trace_get_status() and its like tell of
+ * the log to its words of the header. */
 PTRC_NONNULL() void ptrc_log_state_save(struct ptrc_log_writer *w);
 /* Takes the state from there. False if none was saved. */
 PTRC_NONNULL() PTRC_MUST_CHECK bool ptrc_log_state_load(struct ptrc_log_writer *w);
-/* A flush failed that another process will try again: the state saved before it stays,
- * but for the note that its markers wait in the stream. */
+/* A flush failed that another process will try again: the state saved before it stays, but for
+ * the note that its markers wait in the stream. */
 PTRC_NONNULL() void ptrc_log_state_leave(struct ptrc_log_writer *w);
 /* The log lacks an event: sets the log's overrun status. */
 PTRC_NONNULL() void ptrc_log_note_loss(struct ptrc_log_writer *w);

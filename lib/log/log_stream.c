@@ -21,8 +21,8 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 
-/* How long an open waits, from the last growth of the file on, for a keeper that finishes
- * the log of a dead controller. */
+/* How long an open waits, from the last growth of the file on, for a keeper that finishes the
+ * log of a dead controller. */
 #define FINISH_WAIT_NS INT64_C(10000000000)
 
 struct packet;
@@ -137,8 +137,7 @@ static bool ring_has_lost(const struct ptrc_log_stream *l)
 	return l->reader.head.kind == PTRC_LOG_RING && l->reader.ring.lost_events;
 }
 
-/* Takes over the filter that the packet of a ring begins with, if the filter is not
- * known. */
+/* Takes over the filter that the packet of a ring begins with, if the filter is not known. */
 static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			 const uint8_t *filter)
 {
@@ -274,8 +273,8 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	uint32_t id = ptrc_record_id(&r);
 	bool is_hidden = r.id_flags & PTRC_REC_HIDDEN;
 
-	/* Such events are left of the time when the ring lost events. Reported, they
-	 * would make several gaps of one. */
+	/* Such events are left of the time when the ring lost events. Reported, they would make
+	 * several gaps of one. */
 	if (ring_has_lost(l) && c->next_ns < l->reader.ring.lost_last_ns) {
 		l->gap_events += !is_hidden;
 		return false;
@@ -344,8 +343,7 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 			break;
 		step(l);
 	}
-	/* The event stays at the top while an OVERFLOW and a RESUME are reported before
-	 * it. */
+	/* The event stays at the top while an OVERFLOW and a RESUME are reported before it. */
 	l->is_admitted = true;
 	if (l->gap == GAP_PENDING) {
 		l->gap = GAP_OVERFLOW;
@@ -395,15 +393,15 @@ static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last)
 	       lock.l_start >= first && lock.l_len > 0 && lock.l_len <= last - lock.l_start + 1;
 }
 
-/* Does a keeper lock this byte? The kernel may report its two locks, on neighbouring
- * bytes, as one. */
+/* Does a keeper lock this byte? The kernel may report its two locks, on neighbouring bytes, as
+ * one. */
 static bool is_locked_by_keeper(int fd, int64_t byte)
 {
 	return is_locked(fd, byte, PTRC_LOG_LOCK_KEEPER, PTRC_LOG_LOCK_FINISHING);
 }
 
-/* The log has a keeper: is that finishing the log, as its controller is dead? If that
- * cannot be told the answer is no. */
+/* The log has a keeper: is that finishing the log, as its controller is dead? If that cannot be
+ * told the answer is no. */
 static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 {
 	int dirfd, stream, error;
@@ -419,16 +417,16 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	ptrc_file_close(dirfd);
 	if (error)
 		return false;
-	/* The keeper waits for a read lock there, and has it from the moment the
-	 * controller is dead. */
+	/* The keeper waits for a read lock there, and has it from the moment the controller is
+	 * dead. */
 	is_gone = !is_locked(stream, PTRC_LIVE_CONTROLLER, PTRC_LIVE_CONTROLLER,
 			     PTRC_LIVE_CONTROLLER);
 	ptrc_file_close(stream);
 	return is_gone;
 }
 
-/* A program that has waited for the end of a controller, and then opens its log, is to
- * see a finished log: so an open waits while the keeper finishes it. */
+/* A program that has waited for the end of a controller, and then opens its log, is to see a
+ * finished log: so an open waits while the keeper finishes it. */
 static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 {
 	int64_t waited_ns = 0;

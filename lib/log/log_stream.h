@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log opened for reading, which the standard calls a pre-recorded stream: the object
- * behind a PTRC_HANDLE_LOG. The public functions that take both kinds of stream
- * (get_attr, get_status, get_name, event type list, getnext) call these.
+ * A log opened for reading, which the standard calls a pre-recorded stream: the object behind a
+ * PTRC_HANDLE_LOG. The public functions that take both kinds of stream (get_attr, get_status,
+ * get_name, event type list, getnext) call these.
  */
 #ifndef PTRC_LIB_LOG_LOG_STREAM_H
 #define PTRC_LIB_LOG_LOG_STREAM_H
@@ -13,8 +13,7 @@
 
 struct ptrc_log_stream;
 
-/* The log gets a descriptor of its own. EINVAL: no log, or not open for reading.
- * ENOMEM. */
+/* The log gets a descriptor of its own. EINVAL: no log, or not open for reading. ENOMEM. */
 int ptrc_log_stream_open(int fd, struct ptrc_log_stream **l);
 void ptrc_log_stream_close(struct ptrc_log_stream *l);
 

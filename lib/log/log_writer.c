@@ -17,8 +17,8 @@
 
 /* ---- head ---- */
 
-/* Bytes of a ring for `limit` bytes of events: with headers of packets and sections, and
- * the room that a wrap leaves unused. */
+/* Bytes of a ring for `limit` bytes of events: with headers of packets and sections, and the
+ * room that a wrap leaves unused. */
 static uint64_t ring_size_for(uint64_t limit)
 {
 	uint64_t most = UINT64_C(1) << 60;
@@ -144,8 +144,8 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
 	ptrc_log_batch_free(&w->batch);
 }
 
-/* Tells the reader of a pipe, by a hidden FILTER event, that the filter is empty from now
- * on. What was written stays. */
+/* Tells the reader of a pipe, by a hidden FILTER event, that the filter is empty from now on.
+ * What was written stays. */
 static int write_clear(struct ptrc_log_writer *w, int64_t now_ns)
 {
 	struct {

@@ -9,9 +9,8 @@
 #include "lib/base/common.h"
 #include "lib/log/log_state.h"
 
-/* Makes the writer ready, without writing. fd stays the caller's; nobody else may change
- * its flags or its offset. is_restart: goes on where header.log_state says. ENOMEM,
- * EINVAL. */
+/* Makes the writer ready, without writing. fd stays the caller's; nobody else may change its
+ * flags or its offset. is_restart: goes on where header.log_state says. ENOMEM, EINVAL. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_writer_init(struct ptrc_log_writer *w,
 					 struct ptrc_stream_header *header, int fd,
@@ -22,8 +21,8 @@ PTRC_NONNULL() void ptrc_log_writer_free(struct ptrc_log_writer *w);
 
 /* Empties the file and writes the head. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_head(struct ptrc_log_writer *w);
-/* Empties the log. A pipe cannot be emptied: it is told that the filter is empty from
- * now_ns on. */
+/* Empties the log. A pipe cannot be emptied: it is told that the filter is empty from now_ns
+ * on. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
 /* Writes STATUS and END. */

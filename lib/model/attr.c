@@ -58,8 +58,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 
 		if (ptrc_attr_check(attr_or_null))
 			return EINVAL;
-		/* Member by member: an object that was read from a log has the version,
-		 * clock and creation time of another library and stream. */
+		/* Member by member: an object that was read from a log has the version, clock
+		 * and creation time of another library and stream. */
 		memcpy(new.name, asked->name, sizeof(new.name));
 		new.inherited = asked->inherited;
 		new.log_full_policy = asked->log_full_policy;
@@ -90,8 +90,8 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 	}
 	if (new.stream_min_size < PTRC_ATTR_STREAM_SIZE_FLOOR)
 		new.stream_min_size = PTRC_ATTR_STREAM_SIZE_FLOOR;
-	/* The size is now the stream's own, and that of any stream that is created with
-	 * the attributes got from this one. */
+	/* The size is now the stream's own, and that of any stream that is created with the
+	 * attributes got from this one. */
 	new.is_stream_size_set = 1;
 
 	*out = new;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trace_attr_t holds. The same structure stands in the header of a stream, where
- * other programs see it: so it is plain data of fixed size, without pointers or padding.
+ * What a trace_attr_t holds. The same structure stands in the header of a stream, where other
+ * programs see it: so it is plain data of fixed size, without pointers or padding.
  */
 #ifndef PTRC_LIB_MODEL_ATTR_H
 #define PTRC_LIB_MODEL_ATTR_H
@@ -16,25 +16,24 @@
 
 #define PTRC_ATTR_TEXT_BYTES 256
 
-/* The most that a record takes beside its data, as the two getmax...eventsize functions
- * report it; and the data of the largest system event, two event sets. */
+/* The most that a record takes beside its data, as the two getmax...eventsize functions report
+ * it; and the data of the largest system event, two event sets. */
 #define PTRC_ATTR_EVENT_OVERHEAD UINT64_C(64)
 #define PTRC_ATTR_SYSTEM_DATA_MAX (2 * sizeof(trace_event_set_t))
 
 #define PTRC_ATTR_DATA_SIZE_DEFAULT UINT64_C(4096)
-/* Room for some ten thousand small events, and for 64 streams at once in a small
- * /dev/shm. */
+/* Room for some ten thousand small events, and for 64 streams at once in a small /dev/shm. */
 #define PTRC_ATTR_STREAM_SIZE_DEFAULT UINT64_C(1048576)
 #define PTRC_ATTR_LOG_SIZE_DEFAULT UINT64_C(67108864)
 
-/* START, the smallest user event and STOP, by the sizes that are reported: every stream
- * has room for these. */
+/* START, the smallest user event and STOP, by the sizes that are reported: every stream has
+ * room for these. */
 #define PTRC_ATTR_STREAM_SIZE_FLOOR                                                          \
 	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + PTRC_ATTR_EVENT_OVERHEAD + \
 	 (PTRC_ATTR_EVENT_OVERHEAD + 8))
 
-/* START and STOP as they stand in a log, where a record takes at most 24 bytes beside its
- * data: every bounded log has room for these. */
+/* START and STOP as they stand in a log, where a record takes at most 24 bytes beside its data:
+ * every bounded log has room for these. */
 #define PTRC_ATTR_LOG_SIZE_FLOOR ((24 + sizeof(trace_event_set_t)) + (24 + 8))
 
 struct ptrc_attr {
@@ -85,8 +84,8 @@ static inline struct ptrc_attr *ptrc_attr_edit(trace_attr_t *attr)
 /* The attributes that posix_trace_attr_init() gives. */
 PTRC_NONNULL() void ptrc_attr_defaults(struct ptrc_attr *out);
 
-/* The most memory of a stream with this max-data-size that a user event with data_len
- * bytes of data takes. EINVAL if that overflows. */
+/* The most memory of a stream with this max-data-size that a user event with data_len bytes of
+ * data takes. EINVAL if that overflows. */
 PTRC_NONNULL(3)
 PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t data_len,
 					      uint64_t *size);
@@ -103,8 +102,8 @@ PTRC_NONNULL(3)
 PTRC_MUST_CHECK int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
 				      struct ptrc_attr *out);
 
-/* Checks attributes that come from a log or from shared memory, so that the getters can
- * be used on them. EINVAL. */
+/* Checks attributes that come from a log or from shared memory, so that the getters can be used
+ * on them. EINVAL. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_attr_validate(const struct ptrc_attr *in);
 
 /* Makes *attr, whatever it held, an object with these members. */

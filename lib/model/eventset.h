@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trace_event_set_t holds: a magic word, and a bit for each possible identifier of
- * an event type. The same bits without the magic word are the filter of a stream.
+ * What a trace_event_set_t holds: a magic word, and a bit for each possible identifier of an
+ * event type. The same bits without the magic word are the filter of a stream.
  */
 #ifndef PTRC_LIB_MODEL_EVENTSET_H
 #define PTRC_LIB_MODEL_EVENTSET_H

@@ -16,8 +16,8 @@
 #include "lib/base/sys.h"
 #include "lib/base/tid_lock.h"
 
-/* Bytes of the file that are locked: all users share the first, the one that registers a
- * name has the other to itself. */
+/* Bytes of the file that are locked: all users share the first, the one that registers a name
+ * has the other to itself. */
 #define USER_BYTE 0
 #define WRITER_BYTE (UINT64_C(1) << 40)
 
@@ -150,8 +150,8 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 		return 0;
 	}
 	ptrc_sys_block_signals(&mask);
-	/* The file may have been unlinked, by a clean-up of the user's files at logout
-	 * for instance. Processes that have the object mapped go on using it. */
+	/* The file may have been unlinked, by a clean-up of the user's files at logout for
+	 * instance. Processes that have the object mapped go on using it. */
 	if (n->id && reopen(n, &fd))
 		fd = -1;
 	if (fd >= 0 && ptrc_file_lock_wait(fd, WRITER_BYTE))
@@ -242,8 +242,7 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			continue;
 		if (error)
 			return error;
-		/* A sweep may have found the object before it was used, and unlinked
-		 * it. */
+		/* A sweep may have found the object before it was used, and unlinked it. */
 		if (ptrc_file_lock(fd, F_RDLCK, USER_BYTE, 1) == 0 &&
 		    ptrc_file_stat(fd, &st) == 0 && st.st_nlink == 1)
 			break;
@@ -273,8 +272,8 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 
 int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 {
-	/* With an old size of 0 mremap() makes a second mapping of the same object; that
-	 * works for an unlinked file, too. */
+	/* With an old size of 0 mremap() makes a second mapping of the same object; that works
+	 * for an unlinked file, too. */
 	long ret = ptrc_sys(SYS_mremap, from->object, 0, MAP_BYTES, MREMAP_MAYMOVE, 0);
 	int dirfd, error;
 
@@ -318,8 +317,7 @@ void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
 	ptrc_shmdir_name(file, 'n', id);
 	ptrc_sys_block_signals(&mask);
 	if (ptrc_shmdir_open_object(dirfd, file, uid, &fd, &size) == 0) {
-		/* An identity is never used twice: the name leads to this file, or to
-		 * none. */
+		/* An identity is never used twice: the name leads to this file, or to none. */
 		if (ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
 			ptrc_sys(SYS_unlinkat, dirfd, file, 0);
 			ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names object `n.<id>`: the names of event types and their identifiers, for a family
- * of processes. It only grows; the name at index i has identifier PTRC_ID_FIRST + i. A
- * lookup takes no lock. A registration takes a lock on the file, writes the bytes of the
- * name, and then publishes it by a count that includes it.
+ * The names object `n.<id>`: the names of event types and their identifiers, for a family of
+ * processes. It only grows; the name at index i has identifier PTRC_ID_FIRST + i. A lookup
+ * takes no lock. A registration takes a lock on the file, writes the bytes of the name, and
+ * then publishes it by a count that includes it.
  *
- * Every user of the object holds a read lock on its byte 0, which a mapping (or a
- * descriptor) keeps. A process that lets go of the object and then gets the write lock
- * was the last user, and unlinks it.
+ * Every user of the object holds a read lock on its byte 0, which a mapping (or a descriptor)
+ * keeps. A process that lets go of the object and then gets the write lock was the last user,
+ * and unlinks it.
  */
 #ifndef PTRC_LIB_MODEL_NAMES_H
 #define PTRC_LIB_MODEL_NAMES_H
@@ -33,8 +33,8 @@ struct ptrc_names_object {
 	uint64_t magic;
 	uint64_t id;
 	_Atomic uint32_t count;
-	/* The thread that registers a name, 0: none. The file lock comes first; this one
-	 * also keeps out processes that cannot lock the file, as it has been unlinked. */
+	/* The thread that registers a name, 0: none. The file lock comes first; this one also
+	 * keeps out processes that cannot lock the file, as it has been unlinked. */
 	_Atomic uint32_t writer;
 	uint8_t pad[4096 - 24];
 	char name[PTRC_NAMES_MAX][PTRC_NAME_BYTES]; /* zero terminated */
@@ -51,20 +51,19 @@ struct ptrc_names {
 
 /* The name of a predefined event type; null for any other identifier. */
 const char *ptrc_names_predefined(uint32_t id);
-/* The identifier of a name, predefined ones included. A new name is registered; when
- * there is no room for it, *id is PTRC_ID_UNNAMED. ENAMETOOLONG, ENOMEM. */
+/* The identifier of a name, predefined ones included. A new name is registered; when there is
+ * no room for it, *id is PTRC_ID_UNNAMED. ENAMETOOLONG, ENOMEM. */
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id);
-/* The name of an identifier, predefined ones included; n may be null for those. EINVAL:
- * it has none. */
+/* The name of an identifier, predefined ones included; n may be null for those. EINVAL: it has
+ * none. */
 int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_BYTES]);
 /* How many names there are, never more than PTRC_NAMES_MAX. */
 uint32_t ptrc_names_count(const struct ptrc_names *n);
 /* Lets go of an object that ptrc_target_names() gave, and frees n. */
 void ptrc_names_unref(struct ptrc_names *n);
 
-/* Opens the object for a process that does not map it. The descriptor holds the read
- * lock, and its copies share the hold; the last one that is closed lets go. ENOENT,
- * EPERM, ENOMEM. */
+/* Opens the object for a process that does not map it. The descriptor holds the read lock, and
+ * its copies share the hold; the last one that is closed lets go. ENOENT, EPERM, ENOMEM. */
 int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd);
 /* Unlinks the object if nobody uses it any more. */
 void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id);
@@ -81,8 +80,7 @@ int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n);
 /* Names in private memory, for a process that cannot be traced. */
 int ptrc_names_create_private(struct ptrc_names *n);
 void ptrc_names_unmap(struct ptrc_names *n);
-/* The identifier of a name among the first `limit` ones and the predefined ones; 0:
- * none. */
+/* The identifier of a name among the first `limit` ones and the predefined ones; 0: none. */
 uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit, const char *name);
 
 #endif

@@ -70,8 +70,8 @@ static inline uint32_t ptrc_record_len(const struct ptrc_record *r)
 	return (uint32_t)(r->addr_len >> 48) << 16 | r->len_lo;
 }
 
-/* The length to record for so many bytes. One that has no place in a record becomes a
- * length that no chunk has room for, so that the event is lost. */
+/* The length to record for so many bytes. One that has no place in a record becomes a length
+ * that no chunk has room for, so that the event is lost. */
 static inline uint32_t ptrc_record_len_of(uint64_t bytes)
 {
 	return bytes < PTRC_REC_LEN_MAX ? (uint32_t)bytes : PTRC_REC_LEN_MAX;
@@ -88,8 +88,8 @@ static inline uint32_t ptrc_record_head(const struct ptrc_record *r)
 	return r->id_flags & PTRC_REC_FULLSTAMP ? 24 : 16;
 }
 
-/* The number of bytes of the whole record. 64 bits, so that the sum does not wrap when
- * the length is damaged. */
+/* The number of bytes of the whole record. 64 bits, so that the sum does not wrap when the
+ * length is damaged. */
 static inline uint64_t ptrc_record_size(const struct ptrc_record *r)
 {
 	return ptrc_record_head(r) + ptrc_align8(ptrc_record_len(r));

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rule that every reader, of a live stream or of a log, applies to events in the
- * order of their report: an event behind a FILTER event obeys the new set, one before it
- * the old set. So that a reader always knows the filter, START and FILTER events that are
- * filtered themselves are recorded all the same, as HIDDEN records.
+ * The rule that every reader, of a live stream or of a log, applies to events in the order of
+ * their report: an event behind a FILTER event obeys the new set, one before it the old set. So
+ * that a reader always knows the filter, START and FILTER events that are filtered themselves
+ * are recorded all the same, as HIDDEN records.
  *
- * While a filter changes, some writers still record by the old one and others already by
- * the new one. The line between them can only be drawn where all events stand in time
- * order.
+ * While a filter changes, some writers still record by the old one and others already by the
+ * new one. The line between them can only be drawn where all events stand in time order.
  */
 #ifndef PTRC_LIB_MODEL_SEQUENCER_H
 #define PTRC_LIB_MODEL_SEQUENCER_H
@@ -27,8 +26,8 @@ struct ptrc_sequencer {
 /* The filter is empty and known, as at the beginning of a stream. */
 void ptrc_sequencer_reset(struct ptrc_sequencer *q);
 
-/* Takes the filter that a START or FILTER event tells: the last set of its data. False: it is no
- * such event, and `filter` stays. */
+/* Takes the filter that a START or FILTER event tells: the last set of its data. False: it is
+ * no such event, and `filter` stays. */
 bool ptrc_sequencer_learn(uint32_t id, const void *data, uint32_t len, uint64_t filter[17]);
 
 /* Is this event type in the filter, as far as that is known? */
@@ -40,11 +39,11 @@ static inline bool ptrc_sequencer_drops(const struct ptrc_sequencer *q, uint32_t
 /* Events are missing here, maybe a START or FILTER among them. */
 void ptrc_sequencer_gap(struct ptrc_sequencer *q);
 
-/* Is the event to be reported? id_flags, data and len are those of the record, and
- * nothing is believed of them. A reader must not ask for an OVERFLOW or RESUME that it
- * makes up itself. It must ask for those that stand in a log: events that a flush saved
- * while others of the same time were being overwritten stand between the two, and are
- * dropped, so that a gap is one gap and not several. */
+/* Is the event to be reported? id_flags, data and len are those of the record, and nothing is
+ * believed of them. A reader must not ask for an OVERFLOW or RESUME that it makes up itself. It
+ * must ask for those that stand in a log: events that a flush saved while others of the same
+ * time were being overwritten stand between the two, and are dropped, so that a gap is one gap
+ * and not several. */
 bool ptrc_sequencer_admit(struct ptrc_sequencer *q, uint32_t id_flags, const void *data,
 			  uint32_t len);
 
