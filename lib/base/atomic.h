@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loads and stores of shared words, with the memory order in the name. Read-modify-write
- * operations go by their names in <stdatomic.h>.
+ * operations are called by their names in <stdatomic.h>.
  */
 #ifndef PTRC_LIB_BASE_ATOMIC_H
 #define PTRC_LIB_BASE_ATOMIC_H

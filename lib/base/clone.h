@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clone() onto another stack, for children that share the caller's memory: on the caller's
- * stack they would destroy each other's frames. Without the C library, whose state such a child
- * must not touch.
+ * Starts a child that shares the caller's memory, on a stack of its own: on one stack the two
+ * would destroy each other's frames. The child must not touch the state of the C library, so
+ * this is a raw clone().
  */
 #ifndef PTRC_LIB_BASE_CLONE_H
 #define PTRC_LIB_BASE_CLONE_H

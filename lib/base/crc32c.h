@@ -11,7 +11,7 @@
  * instruction where it has one. Freestanding, thread-safe. */
 uint32_t ptrc_crc32c(uint32_t crc, const void *data, size_t bytes);
 
-/* The same by a table: for processors without the instruction, and for the test of the
+/* The same without that instruction: for processors that lack it, and for the test of the
  * other. */
 uint32_t ptrc_crc32c_table(uint32_t crc, const void *data, size_t bytes);
 

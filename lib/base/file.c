@@ -120,8 +120,8 @@ int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map)
 }
 
 /* Under mlockall(MCL_FUTURE) the kernel backs a new mapping with memory at once, and locks it.
- * Not so the part by which an unlocked mapping grows: so one page is mapped and unlocked, and
- * then grows to the whole. */
+ * It does not do so with the part by which an unlocked mapping grows. So one page is mapped and
+ * unlocked, and then grows to the whole. */
 int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map)
 {
 	const uint64_t begin = 4096;

@@ -13,8 +13,7 @@
 #include "lib/base/common.h"
 
 int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, int *fd);
-/* Opens the file that fd is open on once more, as an open file that no other descriptor
- * shares. */
+/* Opens the file of fd once more, as an open file that no other descriptor shares. */
 int ptrc_file_reopen(int fd, int flags, int *again);
 void ptrc_file_close(int fd);
 int ptrc_file_stat(int fd, struct stat *st);
@@ -24,30 +23,29 @@ int ptrc_file_stat_at(int dirfd, const char *path, struct stat *st);
 int ptrc_file_read(int fd, void *buffer, size_t size, uint64_t offset, size_t *got);
 
 /* Sets an OFD lock of type F_RDLCK, F_WRLCK or F_UNLCK on `count` bytes. EAGAIN: another open
- * file has a lock there. The lock belongs to the open file, which a child that is forked
- * meanwhile shares: so it has to be unlocked, and does not fall when only the caller closes the
- * descriptor. */
+ * file has a lock there. The lock belongs to the open file. A child that is forked meanwhile
+ * shares that, so the caller has to unlock: closing its descriptor may not be enough. */
 int ptrc_file_lock(int fd, int type, uint64_t byte, uint64_t count);
 /* Waits for a write lock on one byte. EAGAIN after two seconds: its holder may be stopped, or
  * be another user's process that means harm. The caller blocks signals around the lock. */
 int ptrc_file_lock_wait(int fd, uint64_t byte);
 
-/* Maps the first `size` bytes, shared; `at` not null: there, in place of what is mapped there.
- * ENOMEM. */
+/* Maps the first `size` bytes, shared. If `at` is not null the mapping replaces what is mapped
+ * there. ENOMEM. */
 int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map);
-/* The same, readable and writable, for a large object that is mostly not backed by memory yet,
- * and stays so even under mlockall(MCL_FUTURE). fd -1: private zeros. */
+/* The same for a large object, readable and writable: its pages are not backed by memory yet,
+ * not even under mlockall(MCL_FUTURE). fd -1: private memory of zeros. */
 int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map);
 
 /* Backs the pages of a mapping with memory. The first access to a page of a sparse shared
  * object ends in SIGBUS if the file system is full; this call can fail instead. False: there is
- * no memory. Kernels before 5.14 cannot do it; there the first access has to be risked. */
+ * no memory. Kernels before 5.14 cannot do it: there this does nothing and returns true. */
 bool ptrc_file_populate(const void *start, uint64_t bytes);
 
 void ptrc_file_sleep_ns(uint64_t ns);
-/* For a loop that tries to get a lock: called before each further try. Gives the processor to
- * other threads a few times, then sleeps: as long as a real-time thread only yields, a holder
- * of lower priority never runs. */
+/* Called in a loop that tries to get a lock, before each further try. Gives the processor to
+ * other threads a few times, then sleeps: if a real-time thread only yielded, a holder of lower
+ * priority would never run. */
 void ptrc_file_yield(unsigned tries);
 
 #endif

@@ -18,10 +18,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* depth: the thread's count. */
+/* `depth` is the calling thread's count. */
 static inline void ptrc_fork_mutex_lock(pthread_mutex_t *mutex, volatile unsigned *depth)
 {
-	/* First the count: as soon as the mutex is locked a handler must not wait for it. */
+	/* The count goes first: once the mutex is locked, a handler of this thread must not
+	 * wait for it. */
 	*depth += 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (*depth == 1)
@@ -36,9 +37,10 @@ static inline void ptrc_fork_mutex_unlock(pthread_mutex_t *mutex, volatile unsig
 	*depth -= 1;
 }
 
-/* In the child, where no other thread is. is_locked: ptrc_fork_mutex_lock() was called before
- * the fork. It was not if the fork was made past the fork handlers. If a signal handler forked,
- * the code that it interrupted may go on in the child, and unlock. */
+/* For the child of a fork, in which no other thread exists. is_locked: the fork handler called
+ * ptrc_fork_mutex_lock() before the fork. If the fork went past the fork handlers it did not.
+ * If a signal handler forked, the code that it interrupted may go on in the child, and
+ * unlock. */
 static inline void ptrc_fork_mutex_renew(pthread_mutex_t *mutex, volatile unsigned *depth,
 					 bool is_locked)
 {

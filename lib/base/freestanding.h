@@ -2,7 +2,7 @@
 /*
  * Included before everything else when the keeper's program is compiled. In a freestanding
  * program the compiler takes memcpy() for a function like any other and calls it even for eight
- * bytes. By these names it knows what it is, and makes it a few instructions.
+ * bytes. By these names it knows what the function does, and makes a few instructions of it.
  */
 #ifndef PTRC_LIB_BASE_FREESTANDING_H
 #define PTRC_LIB_BASE_FREESTANDING_H

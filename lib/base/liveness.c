@@ -96,8 +96,8 @@ bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
 	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-/* No place was free: because another process held all of them, to remove the file? It may have
- * come to its end since. */
+/* No place was free. Is that because another process holds all of them to remove the file, or
+ * did so until a moment ago? */
 static bool is_being_cleaned(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT};
@@ -124,8 +124,8 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 	error = hold(fd, 0, PLACE_COUNT, l);
 	if (error == EAGAIN && is_being_cleaned(fd))
 		error = ESTALE;
-	/* A process that removes the file has all its bytes locked, so that a place in a file
-	 * that is not removed now stays valid. */
+	/* The process that removes the file locks all of its bytes first. So a file that still
+	 * has a name keeps it while a place in it is held. */
 	if ((error == 0 || error == EAGAIN) && (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
 		ptrc_liveness_drop(l);
 		error = ESTALE;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock that tells other processes that its holder lives: an OFD write lock on a byte of a
- * file, of an open file that only a mapping keeps open. The kernel drops it when the process
- * ends in any way, or executes another program; and no child keeps it, as the mapping is not
- * copied by a fork.
+ * A lock that tells other processes that its holder lives. It is an OFD write lock on a byte of
+ * a file, and only a mapping keeps the lock's open file open. So the kernel drops the lock when
+ * the process ends in any way, or executes another program. A forked child does not keep it, as
+ * a fork does not copy the mapping.
  */
 #ifndef PTRC_LIB_BASE_LIVENESS_H
 #define PTRC_LIB_BASE_LIVENESS_H
@@ -16,11 +16,11 @@
 /* Bytes of a stream object. */
 #define PTRC_LIVE_CONTROLLER 0
 #define PTRC_LIVE_KEEPER 1
-#define PTRC_LIVE_CLEANER 2 /* held by a process that removes the stream of dead ones */
+#define PTRC_LIVE_CLEANER 2 /* held by a process that removes the stream of dead processes */
 
 struct ptrc_liveness {
 	void *map;    /* null: not held */
-	uint32_t uid; /* of a place: the user whose directory it is in */
+	uint32_t uid; /* for a place: whose directory it is in */
 };
 
 /* Locks a byte of the file `name` in dirfd. EAGAIN: another process holds it; ENOENT, EPERM,
@@ -33,8 +33,8 @@ PTRC_NONNULL() void ptrc_liveness_drop(struct ptrc_liveness *l);
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count);
 
 /* A child that is forked while another thread is in ptrc_liveness_take() would have a
- * descriptor of the open file, and so keep the lock. So the fork handlers call the first before
- * the fork, with signals blocked, and the second behind it. */
+ * descriptor of the open file, and so keep the lock. So the fork handlers call the first of
+ * these before the fork, with signals blocked, and the second after it. */
 void ptrc_liveness_fork_prepare(void);
 void ptrc_liveness_fork_done(void);
 
@@ -47,7 +47,8 @@ PTRC_NONNULL() void ptrc_liveness_drop_place(struct ptrc_liveness *l);
 /* How many places are taken in the directory. */
 unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid);
 
-/* Removes the file, which fd is open on, if no process holds a place. Signals are blocked. */
+/* The name of that file. ptrc_liveness_clean_places() removes it, through its descriptor fd, if
+ * no process holds a place. Signals are blocked. */
 #define PTRC_LIVE_PLACES "slots"
 void ptrc_liveness_clean_places(int dirfd, int fd);
 

@@ -3,9 +3,9 @@
  * A lock among the threads of one process, for sections of microseconds in which signals are
  * blocked. It is made of raw system calls only, so it is usable in signal handlers.
  *
- * It holds the pid of the process, one thread of which has it; 0 if it is free. A child that is
- * forked while another thread has the lock finds its parent's pid there, which counts as free:
- * no thread of the child has it.
+ * Its word holds the pid of the process while a thread has the lock, and 0 while it is free. A
+ * child that is forked while another thread has the lock finds its parent's pid there. That
+ * counts as free, as no thread of the child has the lock.
  */
 #ifndef PTRC_LIB_BASE_PID_LOCK_H
 #define PTRC_LIB_BASE_PID_LOCK_H
@@ -20,7 +20,7 @@ static inline void ptrc_pid_lock(_Atomic int32_t *lock)
 {
 	int32_t self = ptrc_sys_getpid(), seen = 0;
 
-	/* A pid other than ours is taken for 0 in the next round, if it is still there. */
+	/* If another pid than ours was seen, the next round replaces just that one. */
 	for (unsigned tries = 1; !atomic_compare_exchange_strong_explicit(
 		     lock, &seen, self, memory_order_acquire, memory_order_relaxed);
 	     tries++) {

@@ -222,7 +222,8 @@ int ptrc_procfs_owner(int pid, uint32_t *uid)
 	return 0;
 }
 
-/* Calls visit() for the numbers of one list. *is_more false: it wants no more. */
+/* Calls visit() for each number of one list. *is_more becomes false when visit() wants no
+ * more. */
 static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg, bool *is_more)
 {
 	char text[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc tells of processes. Raw system calls only; ptrc_procfs_stat() is for the keeper,
- * too. A pid of 0 is the caller's own. */
+/* What /proc tells of processes. Raw system calls only. A pid of 0 stands for the calling
+ * process. */
 #ifndef PTRC_LIB_BASE_PROCFS_H
 #define PTRC_LIB_BASE_PROCFS_H
 
@@ -20,7 +20,8 @@ struct ptrc_procfs_stat {
 
 struct ptrc_procfs_status {
 	uint32_t uid[3], gid[3]; /* real, effective, saved */
-	/* Pid namespaces from that of the mounted /proc to the process' own; 1: the same. */
+	/* How many pid namespaces there are from that of the mounted /proc to that of the
+	 * process; 1: they are the same. */
 	int depth;
 	int inner_pid; /* its pid in its own namespace */
 };
@@ -34,16 +35,16 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
 uint64_t ptrc_procfs_time_namespace(void);
 /* Would a child of the caller be born into another pid or time namespace, after unshare()? */
 bool ptrc_procfs_bears_elsewhere(void);
-/* The owner of its private files in /proc: root, and not its effective user, if the process
- * executes a privileged program. */
+/* The owner of the process' private files in /proc. If the process executes a privileged
+ * program this is root, and not its effective user. */
 int ptrc_procfs_owner(int pid, uint32_t *uid);
 
-/* Calls visit() for each child of each of its threads, until that returns false. Returns false
- * if the children cannot be listed. */
+/* Calls visit() for each child of each thread of the process, until visit() returns false.
+ * Returns false if the children cannot be listed. */
 bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *arg);
 
-/* 0: pid is that of a process, not of another thread, and the process has not ended. It may
- * have ended its first thread. ESRCH, ENOMEM. */
+/* Returns 0 if pid is that of a process (not of another thread) that has not ended. Its first
+ * thread may have ended. ESRCH, ENOMEM. */
 int ptrc_procfs_exists(int pid);
 /* Has the process of this pidfd ended? True also if its parent has not waited for it yet. */
 bool ptrc_procfs_has_ended(int pidfd);

@@ -142,8 +142,9 @@ static int make_directory(int base, const char *name, uid_t uid)
 	}
 	if (caller() != 0)
 		return EPERM;
-	/* Root makes one for another user under another name, and moves it to its place when it
-	 * is complete: so root gives away nothing but the directory that it has just made. */
+	/* Root makes another user's directory under another name, and moves it to its place
+	 * when it is complete: so root gives away nothing but the directory that it has just
+	 * made. */
 	memcpy(temp, ".posixtrace-", 12);
 	*put_hex(temp + 12, ptrc_shmdir_new_id()) = '\0';
 	ret = ptrc_sys(SYS_mkdirat, base, temp, 0700);
@@ -180,10 +181,10 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 	} else if (!S_ISDIR(st.st_mode) || st.st_uid != uid || (st.st_mode & MODE_BITS & ~0700U)) {
 		error = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
-		/* This or another process of the user has just made it, under a umask that
-		 * takes rights from the owner. Nobody else could have put anything there. Root
-		 * does not mend another user's directory, as that user may exchange it for
-		 * something else meanwhile. */
+		/* This or another process of the user has just made the directory, under a
+		 * umask that takes rights from the owner. Nobody else could have put anything
+		 * there. Root does not mend another user's directory, as that user may exchange
+		 * it for something else meanwhile. */
 		if (uid != caller() || ptrc_sys(SYS_fchmodat, base, name, 0700))
 			error = EPERM;
 		else
@@ -287,8 +288,8 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved)
 		do
 			ret = ptrc_sys(SYS_fallocate, fd, 0, 0, reserved);
 		while (ret == -EINTR);
-		/* Where /dev/shm is an unusual file system that cannot reserve, that is done
-		 * without. */
+		/* An unusual file system at /dev/shm may be unable to reserve. Then nothing is
+		 * reserved. */
 		if (ret && ret != -EOPNOTSUPP)
 			error = (int)-ret;
 	}

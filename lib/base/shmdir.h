@@ -25,7 +25,7 @@ PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
 /* The name of an object: prefix 'p' with a pid in decimal; 'n', 's', 'i', 't' with an identity
  * in hexadecimal digits. */
 void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id);
-/* The identity in a name with this prefix; 0: it is no such name. */
+/* The identity in a name with this prefix; 0: the name is of another form. */
 uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 
 /* Opens an object for reading and writing. EPERM: it is not a regular file of the user with one
@@ -46,8 +46,8 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t size,
 					      uint64_t reserved, int *fd);
 
-/* The same for an object that is there: makes it at least `size` bytes long, and reserves the
- * first `reserved` bytes. ENOMEM. */
+/* Makes an existing object at least `size` bytes long, and reserves memory for its first
+ * `reserved` bytes. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved);
 
 /* A random identity, never 0. */

@@ -17,7 +17,7 @@ static inline bool ptrc_thread_is_gone(int tid)
 	return tid > 0 && ptrc_sys(SYS_tkill, tid, 0) == -ESRCH;
 }
 
-/* The same for the first thread of a process; true also for a dead process that its parent has
+/* The same for the first thread of a process. True also for a dead process that its parent has
  * not waited for yet. Takes a few microseconds. */
 static inline bool ptrc_thread_is_dead(int tid)
 {

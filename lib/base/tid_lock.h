@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock in shared memory, among threads of several processes, for sections of microseconds. It
- * holds the number of the thread that has it; 0 if it is free. When that thread is dead the
- * next one takes the lock over, and finds what the dead one had half done. Raw system calls
- * only.
+ * A lock in shared memory, among threads of several processes, for sections of microseconds.
+ * Its word holds the id of the thread that has the lock; 0 if it is free. When that thread is
+ * dead the next one takes the lock over, and finds what the dead one had half done. Raw system
+ * calls only.
  */
 #ifndef PTRC_LIB_BASE_TID_LOCK_H
 #define PTRC_LIB_BASE_TID_LOCK_H
@@ -23,8 +23,8 @@ static inline bool ptrc_tid_lock_take(_Atomic uint32_t *lock, uint32_t *holder)
 						       memory_order_acquire, memory_order_relaxed);
 }
 
-/* False: a living thread, *holder, has had the lock for wait_ns. Then it was stopped; or no
- * thread has the lock, and the memory is damaged. */
+/* False: the lock was not free for wait_ns. Either *holder is a living thread that was stopped,
+ * or no thread has the lock and the shared memory is damaged. */
 static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns, uint32_t *holder)
 {
 	struct timespec now;

@@ -17,7 +17,7 @@
 #define PTRC_ATTR_TEXT_BYTES 256
 
 /* The most that a record takes beside its data, as the two getmax...eventsize functions report
- * it; and the data of the largest system event, two event sets. */
+ * it; and the data of the largest system event: two event sets. */
 #define PTRC_ATTR_EVENT_OVERHEAD UINT64_C(64)
 #define PTRC_ATTR_SYSTEM_DATA_MAX (2 * sizeof(trace_event_set_t))
 
@@ -26,14 +26,14 @@
 #define PTRC_ATTR_STREAM_SIZE_DEFAULT UINT64_C(1048576)
 #define PTRC_ATTR_LOG_SIZE_DEFAULT UINT64_C(67108864)
 
-/* START, the smallest user event and STOP, by the sizes that are reported: every stream has
- * room for these. */
+/* Every stream has room for a START, the smallest user event and a STOP, by the sizes that the
+ * library reports. */
 #define PTRC_ATTR_STREAM_SIZE_FLOOR                                                          \
 	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + PTRC_ATTR_EVENT_OVERHEAD + \
 	 (PTRC_ATTR_EVENT_OVERHEAD + 8))
 
-/* START and STOP as they stand in a log, where a record takes at most 24 bytes beside its data:
- * every bounded log has room for these. */
+/* Every bounded log has room for a START and a STOP. In a log a record takes at most 24 bytes
+ * beside its data. */
 #define PTRC_ATTR_LOG_SIZE_FLOOR ((24 + sizeof(trace_event_set_t)) + (24 + 8))
 
 struct ptrc_attr {

@@ -56,7 +56,7 @@ static inline void ptrc_set_del(trace_event_set_t *set, trace_event_id_t id)
 	set->__posix_trace_bits[id / PTRC_SET_WORD_BITS] &= ~ptrc_set_mask(id);
 }
 
-/* Makes any storage a set with these bits; the next does the reverse. */
+/* Makes a set with these bits of any storage. The next function does the reverse. */
 static inline void ptrc_set_from_bits(trace_event_set_t *set,
 				      const uint64_t bits[PTRC_SET_WORD_COUNT])
 {

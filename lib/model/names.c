@@ -16,12 +16,12 @@
 #include "lib/base/sys.h"
 #include "lib/base/tid_lock.h"
 
-/* Bytes of the file that are locked: all users share the first, the one that registers a name
- * has the other to itself. */
+/* Bytes of the file that are locked. Every process that uses the object shares a read lock on
+ * the first; a process that registers a name has a write lock on the second. */
 #define USER_BYTE 0
 #define WRITER_BYTE (UINT64_C(1) << 40)
 
-/* How long to wait for another thread that registers without a lock on the file. */
+/* How long to wait for a thread that registers a name without a lock on the file. */
 #define WRITER_WAIT_NS INT64_C(1000000000)
 
 #define MAP_BYTES sizeof(struct ptrc_names_object)
@@ -242,7 +242,8 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			continue;
 		if (error)
 			return error;
-		/* A sweep may have found the object before it was used, and unlinked it. */
+		/* Before the read lock, a sweep may have taken the object for unused and
+		 * unlinked it. */
 		if (ptrc_file_lock(fd, F_RDLCK, USER_BYTE, 1) == 0 &&
 		    ptrc_file_stat(fd, &st) == 0 && st.st_nlink == 1)
 			break;

@@ -19,7 +19,7 @@
 
 #include "lib/base/common.h"
 
-/* What a process gets for a name when all identifiers are taken. */
+/* The identifier for a name that is registered when all others are taken. */
 #define PTRC_ID_UNNAMED 9U
 /* The first identifier that is not predefined. */
 #define PTRC_ID_FIRST 10U
@@ -33,8 +33,8 @@ struct ptrc_names_object {
 	uint64_t magic;
 	uint64_t id;
 	_Atomic uint32_t count;
-	/* The thread that registers a name, 0: none. The file lock comes first; this one also
-	 * keeps out processes that cannot lock the file, as it has been unlinked. */
+	/* The thread that registers a name, 0: none. It locks the file first, and then this
+	 * word. If the file has been unlinked, this word alone keeps other processes out. */
 	_Atomic uint32_t writer;
 	uint8_t pad[4096 - 24];
 	char name[PTRC_NAMES_MAX][PTRC_NAME_BYTES]; /* zero terminated */
@@ -42,7 +42,7 @@ struct ptrc_names_object {
 _Static_assert(offsetof(struct ptrc_names_object, name) == 4096, "names begin on a page");
 _Static_assert(sizeof(struct ptrc_names_object) == 4096 + 1023 * 256, "no padding");
 
-/* A user's hold on the object: the mapping, and with it the read lock. */
+/* A process' hold on the object: the mapping, and with it the read lock. */
 struct ptrc_names {
 	struct ptrc_names_object *object;
 	uint64_t id;  /* 0: not an object, but private memory of a process */

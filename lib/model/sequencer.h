@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rule that every reader, of a live stream or of a log, applies to events in the order of
- * their report: an event behind a FILTER event obeys the new set, one before it the old set. So
- * that a reader always knows the filter, START and FILTER events that are filtered themselves
- * are recorded all the same, as HIDDEN records.
+ * their report: an event behind a FILTER event obeys the new set, one before it the old set. A
+ * START or FILTER event that is filtered itself is recorded all the same, as a HIDDEN record,
+ * so that a reader always knows the filter.
  *
  * While a filter changes, some writers still record by the old one and others already by the
  * new one. The line between them can only be drawn where all events stand in time order.
@@ -39,11 +39,11 @@ static inline bool ptrc_sequencer_drops(const struct ptrc_sequencer *q, uint32_t
 /* Events are missing here, maybe a START or FILTER among them. */
 void ptrc_sequencer_gap(struct ptrc_sequencer *q);
 
-/* Is the event to be reported? id_flags, data and len are those of the record, and nothing is
- * believed of them. A reader must not ask for an OVERFLOW or RESUME that it makes up itself. It
- * must ask for those that stand in a log: events that a flush saved while others of the same
- * time were being overwritten stand between the two, and are dropped, so that a gap is one gap
- * and not several. */
+/* Is the event to be reported? id_flags, data and len are those of its record, which may be
+ * damaged. A reader asks about the OVERFLOW and RESUME events that stand in a log, but not
+ * about those that it makes up. Events between the two are dropped: a flush may have saved them
+ * while others of the same time were overwritten, and reporting them would make several gaps of
+ * one. */
 bool ptrc_sequencer_admit(struct ptrc_sequencer *q, uint32_t id_flags, const void *data,
 			  uint32_t len);
 
