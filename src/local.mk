@@ -88,11 +88,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/config/configuration.c \
 	%D%/config/configuration.h \
 	%D%/config/configuration_dump.c \
-	%D%/config/configuration_dump.h \
 	%D%/config/configuration_options.c \
-	%D%/config/configuration_options.h \
 	%D%/config/configuration_yaml.c \
-	%D%/config/configuration_yaml.h \
 	%D%/summary/event_types.c \
 	%D%/summary/event_types.h \
 	%D%/summary/stat.c \

@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include "src/cli/cli.h"
-#include "src/config/configuration_dump.h"
-#include "src/config/configuration_options.h"
-#include "src/config/configuration_yaml.h"
+#include "src/config/configuration.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
 #include "src/session/logfile.h"

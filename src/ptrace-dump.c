@@ -10,7 +10,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
-#include "src/config/configuration_yaml.h"
+#include "src/config/configuration.h"
 #include "src/session/reader_follow.h"
 #include "src/view/dump.h"
 #include "src/view/reader.h"
@@ -46,25 +46,26 @@ static const struct ptrc_cli_option options[] = {
 	{"user", KEY_USER, NULL, "leave the system's own events out"},
 	{"pid", KEY_PID, "PID", "show only events of the process; may be given\nseveral times"},
 	{"tid", KEY_TID, "TID",
-	 "show only events of the thread, as the kernel\nnumbers it; may be given several times"},
+	 "show only events of the thread with this kernel\nnumber (gettid); may be given several times"},
 	{"since", KEY_SINCE, "TIME",
 	 "show only events from this time on:\n2026-01-02T03:04:05Z, 2026-01-02 03:04 (local),\n"
 	 "03:04 (today), +2s after the begin, -5s before the\nend"},
 	{"until", KEY_UNTIL, "TIME", "show only events up to this time"},
-	{"around", KEY_AROUND, "GLOB", "show only events near to those whose name matches"},
-	{"before", KEY_BEFORE, "DURATION", "how long before them: 10s, 1.5ms, 1m30s"},
-	{"after", KEY_AFTER, "DURATION", "how long after them (default: both 1s)"},
+	{"around", KEY_AROUND, "GLOB", "show only events near those whose name matches"},
+	{"before", KEY_BEFORE, "DURATION",
+	 "with --around: how long before, such as 10s, 1.5ms\nor 1m30s"},
+	{"after", KEY_AFTER, "DURATION", "with --around: how long after (default: both 1s)"},
 	{"where", KEY_WHERE, "EXPR",
 	 "show only events for which the expression holds,\n"
 	 "such as 'len > 9 && data.rows == 0'; may be given\nseveral times"},
-	{"first", KEY_FIRST, "N", "show only the first N of them"},
-	{"last", KEY_LAST, "N", "show only the last N of them"},
-	{"count", KEY_COUNT, NULL, "show only how many there are"},
+	{"first", KEY_FIRST, "N", "show only the first N events"},
+	{"last", KEY_LAST, "N", "show only the last N events"},
+	{"count", KEY_COUNT, NULL, "show only how many events there are"},
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, such as\n"
 	 "'db.query=u64 id, u32 rows, str sql'; may be given\nseveral times"},
 	{"config", 'c', "FILE",
-	 "take layouts from the decode: of this file, see\n"
+	 "read layouts as for --decode from this file, see\n"
 	 "ptrace.yaml(5); - for standard input"},
 	{"fields", KEY_FIELDS, "LIST",
 	 "show these fields, in this order: time, ns, event,\n"
@@ -90,7 +91,7 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-/* More conditions than anybody gives. */
+/* How often --where may be given. */
 enum { WHERE_MAX = 100 };
 
 /* What --around shows if neither --before nor --after is given. */
@@ -151,8 +152,8 @@ static void add_layout(const char *text)
 	free(pattern);
 }
 
-/* Adds the layouts of the file's sessions; only those of the session that is followed, if
- * the file has it. */
+/* Adds the layouts of the sessions in the file. If the session that is followed is among
+ * them, adds only its layouts. */
 static void read_layouts(const char *path)
 {
 	/* What is read is never freed. */
@@ -233,8 +234,8 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--follow", "cannot be used together with --last");
 	if (dump.session &&
 	    (dump.since.base == PTRC_WHEN_FROM_END || dump.until.base == PTRC_WHEN_FROM_END))
-		ptrc_cli_usage("--follow", "the end of a session is not known: times "
-					   "cannot be relative to it");
+		ptrc_cli_usage("--follow", "cannot be used with times before the end, which is "
+					   "not known yet");
 	if (!dump.session && !operands)
 		ptrc_cli_usage(NULL, "no LOG given");
 }
@@ -242,7 +243,7 @@ static void check_usage(int operands)
 static void parse(int argc, char **argv)
 {
 	static const char *const colours[] = {"auto", "always", "never", NULL};
-	/* These are read at the end, as they name fields of --decode, which may follow. */
+	/* Are read after all options, as they may name fields of a --decode that comes later. */
 	struct ptrc_cli_texts wheres = {0};
 	struct ptrc_cli_texts fields = {0};
 	const char *config = NULL;
@@ -345,8 +346,7 @@ static void parse(int argc, char **argv)
 	dump.format.is_coloured = is_colour_wanted(colour);
 }
 
-/* Opens the logs or the session. Returns false if one of them could not be opened, after
- * messages. */
+/* Opens the logs or the session. Returns false, after messages, if not all could be opened. */
 static bool open_sources(char **operands, size_t count)
 {
 	dump.sources = ptrc_cli_allocate(count * sizeof(*dump.sources));

@@ -24,8 +24,7 @@
 
 #include "src/cli/cli.h"
 #include "src/cli/command.h"
-#include "src/config/configuration_dump.h"
-#include "src/config/configuration_options.h"
+#include "src/config/configuration.h"
 #include "src/cli/exit_status.h"
 #include "src/session/filter_rules.h"
 #include "src/cli/group_signal.h"

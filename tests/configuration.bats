@@ -169,8 +169,8 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		1:22	a second session	sessions: [{name: a},{name: b}]
 		2:1	'name' cannot stand beside 'sessions'	sessions: [{}]\nname: x
 		2:1	'sessions' cannot stand beside settings	name: x\nsessions: [{}]
-		1:1	'defaults' without 'sessions'	defaults: {}
-		2:1	a second document	name: a\n---\nname: b
+		1:1	'defaults' needs 'sessions'	defaults: {}
+		2:1	a second YAML document	name: a\n---\nname: b
 		1:7	anchors and aliases are not supported	name: &a x
 		1:7	anchors and aliases are not supported; a text that begins with * needs quotes	name: *a
 		1:9	a text that begins with * needs quotes	filter: *.debug
@@ -178,8 +178,8 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		1:7	anchors and aliases are not supported	name: &a [*a]
 		1:7	tags are not supported	name: !!str x
 		1:9	tags are not supported	filter: !a []
-		1:1	a tab, where YAML allows only blanks	\tname: x
-		2:1	a tab, where YAML allows only blanks	filter:\n\t- x
+		1:1	a tab: YAML allows only spaces here	\tname: x
+		2:1	a tab: YAML allows only spaces here	filter:\n\t- x
 		1:7	not a text in UTF-8	name: \xff
 		1:1	not a text in UTF-8	\xff\xfen\x00:\x00
 		1:7	not a text in UTF-8: control characters	name: \x01
@@ -201,7 +201,7 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		[ "$status" -eq 125 ]
 		[ ! -e ran ]
 		assert_one_message ptrace-run
-		[[ $stderr == "ptrace-run: file.yaml:1:1: '${key%%:*}' is not for this command"* ]]
+		[[ $stderr == "ptrace-run: file.yaml:1:1: '${key%%:*}' is not for ptrace-run"* ]]
 	done
 	for text in 'pid: 0' 'pid: 2147483648' 'pid: x' 'pid: [1]' 'start: yes' 'start: "true"' \
 		'start: 1' 'name: a b' "name: $(printf '%065d' 0)"; do

@@ -9,8 +9,7 @@
 #include <fcntl.h>
 #include <regex.h>
 
-#include "src/config/configuration_dump.h"
-#include "src/config/configuration_yaml.h"
+#include "src/config/configuration.h"
 #include "src/cli/exit_status.h"
 #include "tests/harness.h"
 

@@ -16,7 +16,7 @@
 #include "src/cli/message.h"
 
 /* The keys of options without a letter begin here; those of the attribute options that
- * commands share (configuration_options.h) with PTRC_CLI_KEY_SHARED. */
+ * commands share (configuration.h) with PTRC_CLI_KEY_SHARED. */
 enum {
 	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
 	PTRC_CLI_KEY_SHARED = 1024,

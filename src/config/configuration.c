@@ -57,18 +57,14 @@ void *ptrc_config_keep(size_t size)
 void ptrc_config_init(struct ptrc_config *c)
 {
 	trace_attr_t attr;
-	size_t size = 0;
 
 	memset(c, 0, sizeof(*c));
 	if (ptrc_attributes_init(&attr))
 		ptrc_cli_no_memory();
-	/* These fail only for an object that is not initialised. */
-	posix_trace_attr_getstreamsize(&attr, &size);
-	c->stream_min_size = size;
-	posix_trace_attr_getmaxdatasize(&attr, &size);
-	c->max_data_size = size;
-	posix_trace_attr_getlogsize(&attr, &size);
-	c->log_max_size = size;
+	/* These functions fail only for an object that is not initialised. */
+	posix_trace_attr_getstreamsize(&attr, &c->stream_min_size);
+	posix_trace_attr_getmaxdatasize(&attr, &c->max_data_size);
+	posix_trace_attr_getlogsize(&attr, &c->log_max_size);
 	posix_trace_attr_getinherited(&attr, &c->inheritance);
 	posix_trace_attr_getlogfullpolicy(&attr, &c->log_full_policy);
 	posix_trace_attr_destroy(&attr);

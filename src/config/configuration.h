@@ -16,10 +16,11 @@
 
 #include <posixtrace.h>
 
-#include "src/view/attributes.h"
+#include "src/cli/buffer.h"
 #include "src/cli/cli.h"
+#include "src/view/attributes.h"
 
-/* In the order in which --dump-config shows them. */
+/* The settings, in the order in which --dump-config shows them. */
 enum ptrc_config_key {
 	PTRC_CONFIG_NAME,
 	PTRC_CONFIG_PID,
@@ -66,18 +67,17 @@ struct ptrc_config_setting {
 	/* Where the value is in struct ptrc_config, and its size. */
 	size_t offset;
 	size_t size;
-	/* The range of a number, or of the length of a text in bytes; the words of a
-	 * policy. */
+	/* The range of a number, or of the length in bytes of a text. */
 	uint64_t low;
 	uint64_t high;
+	/* The words of a policy; null for other kinds. */
 	const struct ptrc_attributes_policy *policy;
 };
 
 /* Indexed by enum ptrc_config_key. */
 extern const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS];
 
-/* A place in the file, counted from 1. A value that does not come from a file has line
- * 0. */
+/* A place in the file, counted from 1. A value from elsewhere has line 0. */
 struct ptrc_config_mark {
 	size_t line;
 	size_t column;
@@ -91,7 +91,7 @@ struct ptrc_config_list {
 struct ptrc_config_layout {
 	const char *event;
 	const char *text;
-	/* Where the text stands, for a message that it is not a layout. */
+	/* Where the text stands in the file. */
 	struct ptrc_config_mark mark;
 };
 
@@ -156,18 +156,86 @@ void ptrc_config_init(struct ptrc_config *);
 bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_config_user,
 		     const char *text, struct ptrc_cli_reason *why);
 
-/* Adds a layout; errors are as above. */
+/* Adds a layout. Returns false with the reason if it cannot be added. */
 bool ptrc_config_add_layout(struct ptrc_config *, const struct ptrc_config_layout *,
 			    struct ptrc_cli_reason *why);
 
 /* Copies the settings that are given in *above to *below. */
 void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *above);
 
-/* The policy for a full stream, which depends on the log if it is not given. */
+/* The policy for a full stream. If none is given, it depends on whether there is a log. */
 int ptrc_config_stream_full_policy(const struct ptrc_config *, bool has_log);
 
 /* Makes *attr the attributes of the session's stream. Returns an error of
  * posix_trace_attr_init(). */
 int ptrc_config_attributes(const struct ptrc_config *, trace_attr_t *);
+
+/* ---- configuration_yaml.c: configurations from files in YAML (ptrace.yaml(5)). A mistake in
+ * a file ends the process with one message, "file:line:column: reason". ---- */
+
+/* Reads the file; "-" is standard input. */
+void ptrc_config_read(struct ptrc_config_file *, const char *path, enum ptrc_config_user);
+
+/* Reads a file whose bytes are in memory. Messages call it `name`. */
+void ptrc_config_parse(struct ptrc_config_file *, const char *name, const void *bytes, size_t size,
+		       enum ptrc_config_user);
+
+/* Prints a message about a place in the file, and ends the process. */
+void ptrc_config_refuse(const struct ptrc_config_file *, const struct ptrc_config_mark *,
+			const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
+
+/* ---- configuration_dump.c ---- */
+
+/* Puts the sessions as a file in YAML that reads back as the same configuration. Ends the
+ * process if a value from the command line is not UTF-8, which YAML cannot hold. */
+void ptrc_config_dump(const struct ptrc_config_file *, enum ptrc_config_user, struct ptrc_buffer *);
+
+/* ---- configuration_options.c: settings as options of a command ---- */
+
+/* The key of the option that is named like a setting. */
+#define PTRC_CONFIG_OPTION(key) (PTRC_CLI_KEY_SHARED + (int)(key))
+
+enum { PTRC_CONFIG_OPTION_DUMP = PTRC_CONFIG_OPTION(PTRC_CONFIG_KEYS) };
+
+/* The options for attributes of the trace, which are the shared options of a command. */
+extern const struct ptrc_cli_option ptrc_config_attribute_options[];
+
+/* Rows for the table of a command's own options. */
+#define PTRC_CONFIG_OPTION_FILE                                                                    \
+	{                                                                                          \
+		"config", 'c', "FILE", "read ptrace.yaml(5) from this file, - for standard\ninput" \
+	}
+#define PTRC_CONFIG_OPTION_FILTER                                                              \
+	{                                                                                      \
+		"filter", PTRC_CONFIG_OPTION(PTRC_CONFIG_FILTER), "GLOB",                      \
+			"do not record events whose name matches; may be\ngiven several times" \
+	}
+#define PTRC_CONFIG_OPTION_DUMP_CONFIG                                                                    \
+	{                                                                                                 \
+		"dump-config", PTRC_CONFIG_OPTION_DUMP, NULL,                                             \
+			"show the settings that result from the file and the\noptions, as YAML, and exit" \
+	}
+
+/* What the command line says: the settings that are options, the path of --config, and
+ * whether --dump-config is given. Starts zeroed except for the user. */
+struct ptrc_config_line {
+	enum ptrc_config_user user;
+	struct ptrc_config options;
+	const char *path;
+	bool is_dump;
+};
+
+/* Takes one of the options above. Returns false if the key is another one's. Ends the process
+ * if the value is not valid. */
+bool ptrc_config_option(struct ptrc_config_line *, int key, const char *value);
+
+/*
+ * Reads the file, if one is given, and lays the options over each of its sessions. Without
+ * a file there is one session. A command that can handle only one session passes an advice
+ * for the user: if the file has several sessions, the process ends with a message that has
+ * this advice.
+ */
+void ptrc_config_resolve(const struct ptrc_config_line *, const char *several_advice,
+			 struct ptrc_config_file *);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/config/configuration_dump.h"
+#include "src/config/configuration.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,13 +22,10 @@ static bool is_reserved(const char *text)
  * number, and has no character that means something in YAML. */
 static bool is_plain(const char *text)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ_/";
-	static const char others[] = "abcdefghijklmnopqrstuvwxyz"
-				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ_/0123456789.-+@";
-	size_t size = strlen(text);
+	static const char harmless[] = "abcdefghijklmnopqrstuvwxyz"
+				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ_/0123456789.-+@";
 
-	return size && strchr(letters, text[0]) && strspn(text, others) == size &&
+	return *text && !strchr("0123456789.-+@", *text) && !text[strspn(text, harmless)] &&
 	       !is_reserved(text);
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/config/configuration_options.h"
+#include "src/config/configuration.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "src/config/configuration_yaml.h"
 
 #define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
 
@@ -14,9 +12,9 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	{"stream-min-size", ATTRIBUTE(STREAM_MIN_SIZE), "SIZE",
 	 "bytes of events that the stream holds at least\n(default: 8M)"},
 	{"stream-full-policy", ATTRIBUTE(STREAM_FULL_POLICY), "POLICY",
-	 "what happens when the stream is full: loop,\n"
-	 "until-full or flush (default: flush with a log,\n"
-	 "loop without)"},
+	 "when the stream is full: loop (overwrite the oldest\n"
+	 "events), until-full (stop) or flush (write them to\n"
+	 "the log); default: flush with a log, else loop"},
 	{"max-data-size", ATTRIBUTE(MAX_DATA_SIZE), "SIZE",
 	 "cut the data of an event to so many bytes\n(default: 4K)"},
 	{"inheritance", ATTRIBUTE(INHERITANCE), "POLICY",
@@ -26,8 +24,9 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "bytes of events that the log holds at most, unless\n"
 	 "its policy is append (default: 64M)"},
 	{"log-full-policy", ATTRIBUTE(LOG_FULL_POLICY), "POLICY",
-	 "what happens when the log is full: loop or\n"
-	 "until-full; or append, the default: it never is"},
+	 "when the log is full: loop (overwrite the oldest\n"
+	 "events) or until-full (stop); with append, the\n"
+	 "default, it never is full"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -70,19 +69,17 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	ptrc_cli_usage(option, "%s", reason);
 }
 
-/* Refuses settings that would have no effect, or are not possible, without another
- * one. */
+/* Refuses a setting that, without another one, has no effect or is impossible. */
 static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {
-	/* If the user asked for append as well, the useless size is intended. */
+	/* With append the size has no effect; a user who gives both knows that. */
 	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
 	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
 			       "needs a log-full-policy, loop or until-full: with append, "
 			       "the default, a log has no limit");
-	/* A configuration that --dump-config shows may get its output later; ptrace-run
-	 * always has a log. */
+	/* What --dump-config shows may get its output later; ptrace-run always has a log. */
 	if (c->stream_full_policy == POSIX_TRACE_FLUSH && !c->output && !l->is_dump &&
 	    l->user == PTRC_CONFIG_FOR_CREATE)
 		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libyaml takes the file apart into events. Each function reads the events that may come
- * next and refuses all others, so that the depth of the file never is more than it may
- * be.
+ * libyaml takes a file apart into events. Each function here reads the events that may come
+ * next and refuses all others, so a file cannot be nested deeper than these functions are.
  */
 #include "config.h"
-#include "src/config/configuration_yaml.h"
+#include "src/config/configuration.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +21,8 @@
 #include "src/view/layout.h"
 #include "src/cli/nearest.h"
 
-/* How long a pipe such as <(command) may be silent: it may be a FIFO to which nobody will
- * ever write. */
+/* How long a pipe such as <(command) may be silent. It may be a FIFO to which nobody will ever
+ * write. */
 enum { SILENCE_MS = 3000 };
 
 /* The keys that belong to the whole file rather than to a session. */
@@ -104,7 +103,7 @@ static bool is_tab(const struct reader *r, const yaml_mark_t *m)
 
 	for (size_t line = 0; line < m->line && i < r->size; i++)
 		line += r->bytes[i] == '\n';
-	/* Only blanks can stand before a tab that indents, so columns are bytes. */
+	/* Only spaces can stand before a tab that indents, so columns are bytes here. */
 	return i + m->column < r->size && r->bytes[i + m->column] == '\t';
 }
 
@@ -132,7 +131,7 @@ static void __attribute__((noreturn)) refuse_syntax(const struct reader *r)
 	}
 	mark = mark_of(&p->problem_mark);
 	if (is_tab(r, &p->problem_mark))
-		ptrc_config_refuse(r->file, &mark, "a tab, where YAML allows only blanks");
+		ptrc_config_refuse(r->file, &mark, "a tab: YAML allows only spaces here");
 	if (p->context)
 		ptrc_config_refuse(r->file, &mark, "not YAML: %s, %s", problem, p->context);
 	ptrc_config_refuse(r->file, &mark, "not YAML: %s", problem);
@@ -201,16 +200,14 @@ static const char *text_of(const struct reader *r)
 	return copy;
 }
 
-/* The same, but true and false must be in quotes, as YAML does not take them for text. */
+/* Does the same, but refuses true and false without quotes, which YAML takes for values of
+ * another kind. */
 static const char *quoted_text_of(const struct reader *r, const char *key)
 {
-	static const char *const words[] = {"true", "false"};
 	const char *text = text_of(r);
 
-	if (is_plain(&r->event))
-		for (size_t i = 0; i < 2; i++)
-			if (!strcasecmp(text, words[i]))
-				refuse(r, "%s: has to be text: put it in quotes", key);
+	if (is_plain(&r->event) && (!strcasecmp(text, "true") || !strcasecmp(text, "false")))
+		refuse(r, "%s: has to be text: put it in quotes", key);
 	return text;
 }
 
@@ -241,9 +238,6 @@ static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_confi
 
 static void read_list(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
 {
-	if (r->event.type != YAML_SEQUENCE_START_EVENT)
-		refuse(r, "%s: has to be a list, not %s", ptrc_config_settings[key].key,
-		       what(&r->event));
 	while (next(r) != YAML_SEQUENCE_END_EVENT)
 		read_scalar(r, c, key);
 	/* An empty list counts as given: it overrides the defaults. */
@@ -268,8 +262,6 @@ static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_k
 	const char *name = ptrc_config_settings[key].key;
 	struct ptrc_cli_reason why;
 
-	if (r->event.type != YAML_MAPPING_START_EVENT)
-		refuse(r, "%s: has to be a mapping, not %s", name, what(&r->event));
 	while (next(r) != YAML_MAPPING_END_EVENT) {
 		struct ptrc_config_layout l;
 
@@ -295,19 +287,21 @@ static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_k
 
 static void read_value(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
 {
-	next(r);
+	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
+	bool is_list = s->kind == PTRC_CONFIG_LIST;
+	bool is_map = s->kind == PTRC_CONFIG_MAP;
+	yaml_event_type_t type = next(r);
+
 	c->marks[key] = mark_of(&r->event.start_mark);
-	switch (ptrc_config_settings[key].kind) {
-	case PTRC_CONFIG_LIST:
+	if ((is_list && type != YAML_SEQUENCE_START_EVENT) ||
+	    (is_map && type != YAML_MAPPING_START_EVENT))
+		refuse(r, "%s: has to be %s, not %s", s->key, expected[s->kind], what(&r->event));
+	if (is_list)
 		read_list(r, c, key);
-		break;
-	case PTRC_CONFIG_MAP:
+	else if (is_map)
 		read_map(r, c, key);
-		break;
-	default:
+	else
 		read_scalar(r, c, key);
-		break;
-	}
 }
 
 static void __attribute__((noreturn))
@@ -334,8 +328,8 @@ static enum ptrc_config_key find_key(const struct reader *r, const char *text, b
 			continue;
 		if (!(ptrc_config_settings[key].users & r->user))
 			refuse(r,
-			       "'%s' is not for this command, which starts the program "
-			       "that it traces",
+			       "'%s' is not for ptrace-run, which starts the program that "
+			       "it traces",
 			       text);
 		return (enum ptrc_config_key)key;
 	}
@@ -433,7 +427,8 @@ static void read_mapping(struct reader *r, struct ptrc_config *one)
 			read_setting(r, one, true);
 	}
 	if (r->has_defaults && !r->has_sessions)
-		ptrc_config_refuse(r->file, &one->mark, "'%s' without '%s'", KEY_DEFAULTS,
+		ptrc_config_refuse(r->file, &one->mark,
+				   "'%s' needs '%s', the sessions that it is for", KEY_DEFAULTS,
 				   KEY_SESSIONS);
 }
 
@@ -446,14 +441,14 @@ static void read_root(struct reader *r)
 	else if (r->event.type != YAML_SCALAR_EVENT || !is_plain(&r->event) ||
 		 r->event.data.scalar.length)
 		refuse(r, "has to be a mapping of settings, not %s", what(&r->event));
-	/* An empty plain scalar is a document that has nothing between its markers. */
+	/* An empty document is an empty plain scalar, and allowed. */
 	r->file->is_list = r->has_sessions;
 	if (!r->has_sessions)
 		*add_session(r) = one;
 }
 
-/* Gives settings that the session lacks the values of the defaults, or else the built-in
- * ones. */
+/* Gives each setting that the session lacks its value in the defaults, or else the built-in
+ * one. */
 static void complete(const struct reader *r, struct ptrc_config *session)
 {
 	struct ptrc_config c;
@@ -482,13 +477,8 @@ void ptrc_config_parse(struct ptrc_config_file *file, const char *name, const vo
 {
 	static struct reader r;
 
-	memset(file, 0, sizeof(*file));
-	file->name = name;
-	memset(&r, 0, sizeof(r));
-	r.file = file;
-	r.user = user;
-	r.bytes = bytes;
-	r.size = size;
+	*file = (struct ptrc_config_file){.name = name};
+	r = (struct reader){.file = file, .user = user, .bytes = bytes, .size = size};
 	if (!yaml_parser_initialize(&r.parser))
 		ptrc_cli_no_memory();
 	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
@@ -502,7 +492,7 @@ void ptrc_config_parse(struct ptrc_config_file *file, const char *name, const vo
 		/* The end of the document. */
 		next(&r);
 		if (next(&r) != YAML_STREAM_END_EVENT)
-			refuse(&r, "a second document: a file can have only one");
+			refuse(&r, "a second YAML document: a file can have only one");
 	} else {
 		*add_session(&r) = (struct ptrc_config){.mark = {1, 1}};
 	}
@@ -523,7 +513,8 @@ static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned cha
 		ssize_t n;
 
 		if (!is_patient && poll(&p, 1, SILENCE_MS) == 0)
-			ptrc_cli_refuse(name, "nobody writes to it");
+			ptrc_cli_refuse(name, "nothing was written to it for %d seconds",
+					SILENCE_MS / 1000);
 		n = read(fd, bytes + size, PTRC_CONFIG_BYTES_MAX + 1 - size);
 		if (n < 0 && (errno == EINTR || (!is_patient && errno == EAGAIN)))
 			continue;
@@ -534,14 +525,14 @@ static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned cha
 		size += (size_t)n;
 	}
 	if (size > PTRC_CONFIG_BYTES_MAX)
-		ptrc_cli_refuse(name, "larger than %d KiB, so no configuration",
+		ptrc_cli_refuse(name, "is larger than %d KiB, too large for a configuration",
 				PTRC_CONFIG_BYTES_MAX >> 10);
 	return size;
 }
 
 void ptrc_config_read(struct ptrc_config_file *file, const char *path, enum ptrc_config_user user)
 {
-	/* Is static as messages about mistakes look at the bytes later. */
+	/* Too large for the stack. */
 	static unsigned char bytes[PTRC_CONFIG_BYTES_MAX + 1];
 	bool is_input = !strcmp(path, "-");
 	const char *name = is_input ? "<stdin>" : path;
@@ -552,8 +543,7 @@ void ptrc_config_read(struct ptrc_config_file *file, const char *path, enum ptrc
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		ptrc_cli_refuse(name, "%s", strerror(errno));
-	/* Waits for standard input as long as it takes: the user has chosen who writes to
-	 * it. */
+	/* Waits for standard input as long as it takes, as the user chose who writes to it. */
 	size = read_bytes(name, fd, is_input, bytes);
 	if (!is_input)
 		close(fd);
