@@ -5,7 +5,6 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/cli/cli.h"
 #include "src/summary/event_types.h"
@@ -46,7 +45,7 @@ static bool is_user;
 static bool is_json;
 
 static void put_json(struct ptrc_buffer *b, const char *thing, bool is_session,
-		     const struct ptrc_event_type *type)
+		     const struct ptrc_session_type *type)
 {
 	struct ptrc_json j = ptrc_json_begin(b);
 
@@ -64,7 +63,7 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	bool has_head = is_json || is_names;
 
 	for (size_t i = 0; i < types->count; i++) {
-		const struct ptrc_event_type *type = &types->list[i];
+		const struct ptrc_session_type *type = &types->list[i];
 
 		if (is_user && ptrc_is_system_type(type->id))
 			continue;
@@ -74,7 +73,7 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 		if (is_json) {
 			put_json(b, thing, is_session, type);
 		} else if (is_names) {
-			ptrc_text_put(b, type->name, type->name_size);
+			ptrc_text_put(b, type->name, strlen(type->name));
 			ptrc_buffer_char(b, '\n');
 		} else {
 			ptrc_event_type_put_text(b, type);
@@ -82,7 +81,7 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	}
 }
 
-/* Puts a header before the types of each session or log, as head(1) does for files. */
+/* Puts the name of a session or log as a headline above its types. */
 static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
 {
 	if (is_json || is_names)
@@ -93,7 +92,8 @@ static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
 	ptrc_buffer_text(b, ":\n");
 }
 
-/* Returns whether there is such a session; sets *status if it does not answer. */
+/* Returns whether there is such a session. If it does not answer, prints a message and sets
+ * *status. */
 static bool list_session(struct ptrc_event_types *types, const char *name, enum ptrc_exit *status)
 {
 	int error = ptrc_event_types_from_session(types, name);
@@ -113,14 +113,11 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	struct ptrc_losses losses;
 
-	if (strcmp(path, "-") && access(path, F_OK) && errno == ENOENT && !strchr(path, '/')) {
-		ptrc_cli_message(path, "no such session or log");
-		return PTRC_EXIT_FAILED;
-	}
-	if (!ptrc_reader_open(&reader, path))
+	if (!ptrc_summary_open_log(&reader, path))
 		return PTRC_EXIT_FAILED;
 	ptrc_event_types_from_log(types, &reader, !is_names);
-	/* Events that were lost before they reached the log do not matter here. */
+	/* Only events that this command could not read matter here. Others that are missing
+	 * never were in the log. */
 	ptrc_reader_losses(&reader, !is_names, &losses);
 	if (!is_names && (losses.unreadable_events || losses.is_unclosed || losses.read_error)) {
 		ptrc_losses_report(&losses, reader.path);
@@ -157,8 +154,8 @@ int main(int argc, char **argv)
 		const char *thing = argv[optind];
 		enum ptrc_exit status = PTRC_EXIT_DONE;
 		struct ptrc_event_types types = {0};
-		bool is_session = !strchr(thing, '/') && strcmp(thing, "-") &&
-				  list_session(&types, thing, &status);
+		bool is_session =
+			ptrc_summary_is_session_name(thing) && list_session(&types, thing, &status);
 
 		if (!is_session)
 			status = list_log(&types, thing);

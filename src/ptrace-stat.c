@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
@@ -42,7 +40,8 @@ static struct ptrc_session_reply reply;
 static struct ptrc_reader reader;
 static struct ptrc_stat stat_of_it;
 
-/* Returns whether there is such a session; sets *is_failed if it does not answer. */
+/* Returns whether there is such a session. If it does not answer, prints a message and sets
+ * *is_failed. */
 static bool stat_session(const char *name, bool *is_failed)
 {
 	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
@@ -72,13 +71,9 @@ static bool gather(const char *thing)
 	bool is_failed = false;
 
 	reader.path = NULL;
-	if (!strchr(thing, '/') && strcmp(thing, "-") && stat_session(thing, &is_failed))
+	if (ptrc_summary_is_session_name(thing) && stat_session(thing, &is_failed))
 		return !is_failed;
-	if (strcmp(thing, "-") && access(thing, F_OK) && errno == ENOENT && !strchr(thing, '/')) {
-		ptrc_cli_message(thing, "no such session or log");
-		return false;
-	}
-	if (!ptrc_reader_open(&reader, thing)) {
+	if (!ptrc_summary_open_log(&reader, thing)) {
 		reader.path = NULL;
 		return false;
 	}

@@ -2,11 +2,10 @@
 #include "config.h"
 #include "src/summary/event_types.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "src/cli/cli.h"
-#include "src/session/session_client.h"
+#include <unistd.h>
 
 int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 {
@@ -16,55 +15,42 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 	memset(t, 0, sizeof(*t));
 	if (error)
 		return error;
-	t->list = ptrc_cli_allocate(types.count * sizeof(*t->list));
+	t->list = types.types;
 	t->count = types.count;
-	for (size_t i = 0; i < types.count; i++) {
-		struct ptrc_session_type *from = &types.types[i];
-
-		t->list[i] = (struct ptrc_event_type){
-			.id = from->id,
-			.is_filtered = from->is_filtered,
-			.is_known = true,
-			.count = from->events,
-			.bytes = from->bytes,
-			.truncated = from->truncated,
-			.name_size = strlen(from->name),
-			.name = from->name,
-		};
-		t->event_count += from->events;
-		t->event_bytes += from->bytes;
-		/* The new list owns the name. */
-		from->name = NULL;
+	for (size_t i = 0; i < t->count; i++) {
+		t->event_count += t->list[i].events;
+		t->event_bytes += t->list[i].bytes;
 	}
+	/* Frees only the rest: the list belongs to *t now. */
+	types.types = NULL;
+	types.count = 0;
 	ptrc_session_types_free(&types);
 	return 0;
 }
 
+/* Adds a type of a log, unless the log neither has events of it nor knows its name. */
 static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_event_id_t id,
-		       const struct ptrc_event_type *counts)
+		       const struct ptrc_session_type *counts)
 {
 	const struct ptrc_reader_name *name = r->names[id];
-	struct ptrc_event_type *type;
+	struct ptrc_session_type *type;
 
-	/* Most identifiers belong to no type of this log. */
-	if (!counts->count && !(name && name->is_known))
+	if (!counts->events && !(name && name->is_known))
 		return;
 	name = ptrc_reader_name(r, id);
 	t->list = ptrc_cli_reallocate(t->list, (t->count + 1) * sizeof(*t->list));
 	type = &t->list[t->count++];
 	*type = *counts;
 	type->id = id;
-	type->is_known = name->is_known;
-	type->name_size = name->size;
 	type->name = ptrc_cli_allocate(name->size + 1);
 	memcpy(type->name, name->text, name->size + 1);
-	t->event_count += type->count;
+	t->event_count += type->events;
 	t->event_bytes += type->bytes;
 }
 
 void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r, bool is_counting)
 {
-	struct ptrc_event_type *counts;
+	struct ptrc_session_type *counts;
 
 	memset(t, 0, sizeof(*t));
 	counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
@@ -72,9 +58,9 @@ void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r
 	ptrc_reader_load_names(r);
 	while (is_counting && ptrc_reader_next(r)) {
 		trace_event_id_t id = r->event.posix_event_id;
-		struct ptrc_event_type *type = &counts[id < PTRC_READER_IDS ? id : 0];
+		struct ptrc_session_type *type = &counts[id < PTRC_READER_IDS ? id : 0];
 
-		type->count++;
+		type->events++;
 		type->bytes += r->size;
 		type->truncated += r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
 		if (r->read_count == 1)
@@ -100,20 +86,33 @@ void ptrc_event_types_put_head(struct ptrc_buffer *b)
 			   "event type");
 }
 
-void ptrc_event_type_put_text(struct ptrc_buffer *b, const struct ptrc_event_type *type)
+void ptrc_event_type_put_text(struct ptrc_buffer *b, const struct ptrc_session_type *type)
 {
 	ptrc_buffer_format(b, "%6u %12llu %12llu %12llu  ", type->id,
-			   (unsigned long long)type->count, (unsigned long long)type->bytes,
+			   (unsigned long long)type->events, (unsigned long long)type->bytes,
 			   (unsigned long long)type->truncated);
-	ptrc_text_put(b, type->name, type->name_size);
+	ptrc_text_put(b, type->name, strlen(type->name));
 	ptrc_buffer_char(b, '\n');
 }
 
-void ptrc_event_type_put_json(struct ptrc_json *j, const struct ptrc_event_type *type)
+void ptrc_event_type_put_json(struct ptrc_json *j, const struct ptrc_session_type *type)
 {
-	ptrc_json_bytes(j, "event", type->name, type->name_size);
+	ptrc_json_bytes(j, "event", type->name, strlen(type->name));
 	ptrc_json_u64(j, "id", type->id);
-	ptrc_json_u64(j, "count", type->count);
+	ptrc_json_u64(j, "count", type->events);
 	ptrc_json_u64(j, "bytes", type->bytes);
 	ptrc_json_u64(j, "truncated", type->truncated);
+}
+
+bool ptrc_summary_is_session_name(const char *operand)
+{
+	return !strchr(operand, '/') && strcmp(operand, "-");
+}
+
+bool ptrc_summary_open_log(struct ptrc_reader *r, const char *operand)
+{
+	if (!ptrc_summary_is_session_name(operand) || !access(operand, F_OK) || errno != ENOENT)
+		return ptrc_reader_open(r, operand);
+	ptrc_cli_message(operand, "no such session or log");
+	return false;
 }

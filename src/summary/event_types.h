@@ -10,34 +10,19 @@
 #include <stdint.h>
 #include <time.h>
 
-#include <trace.h>
-
 #include "src/cli/json.h"
+#include "src/session/session_client.h"
 #include "src/view/reader.h"
 
-struct ptrc_event_type {
-	trace_event_id_t id;
-	/* The session's filter leaves the type out; false for a log. */
-	bool is_filtered;
-	/* The name is known; otherwise it is made of the number. */
-	bool is_known;
-	uint64_t count;
-	/* The sum of the sizes of their data. */
-	uint64_t bytes;
-	uint64_t truncated;
-	size_t name_size;
-	char *name;
-};
-
-/* Starts zeroed. */
+/* The types of a log are kept in the same form as those of a session; none is filtered. */
 struct ptrc_event_types {
 	/* In the order of their identifiers. */
-	struct ptrc_event_type *list;
+	struct ptrc_session_type *list;
 	size_t count;
 	/* The sums over all types. */
 	uint64_t event_count;
 	uint64_t event_bytes;
-	/* The times of the first and the last event, if a log has events. */
+	/* The times of the first and the last event of a log that has events. */
 	struct timespec first;
 	struct timespec last;
 };
@@ -46,17 +31,25 @@ struct ptrc_event_types {
  * nothing to be freed. */
 int ptrc_event_types_from_session(struct ptrc_event_types *, const char *name);
 
-/* Takes the types of a log; counts their events, which reads it to its end, only on
- * request. */
+/* Takes the types of a log. Counts their events only on request, which reads the log to its
+ * end. */
 void ptrc_event_types_from_log(struct ptrc_event_types *, struct ptrc_reader *, bool is_counting);
 
 void ptrc_event_types_free(struct ptrc_event_types *);
 
-/* Put the head of a table, and a line of it. */
+/* These put the head of a table, and a line of it. */
 void ptrc_event_types_put_head(struct ptrc_buffer *);
-void ptrc_event_type_put_text(struct ptrc_buffer *, const struct ptrc_event_type *);
+void ptrc_event_type_put_text(struct ptrc_buffer *, const struct ptrc_session_type *);
 
 /* Puts members of the open object. */
-void ptrc_event_type_put_json(struct ptrc_json *, const struct ptrc_event_type *);
+void ptrc_event_type_put_json(struct ptrc_json *, const struct ptrc_session_type *);
+
+/* Whether an operand of a command may name a session: it has no /, and is not "-", which is
+ * standard input. */
+bool ptrc_summary_is_session_name(const char *operand);
+
+/* Opens the log that the operand names, which is not the name of a session. On failure it
+ * prints the reason and returns false. */
+bool ptrc_summary_open_log(struct ptrc_reader *, const char *operand);
 
 #endif

@@ -23,7 +23,7 @@ enum kind {
 	ERROR_NUMBER,
 };
 
-/* Where a field has a meaning. */
+/* What a field exists for. */
 enum {
 	SESSION = 1,
 	LOG = 2,
@@ -41,8 +41,7 @@ struct field {
 };
 
 struct group {
-	/* The key of the object in JSON that has the fields; null for the outermost
-	 * one. */
+	/* The key of the JSON object that has the fields; null for the outermost object. */
 	const char *key;
 	const struct field *fields;
 };
@@ -145,8 +144,8 @@ void ptrc_stat_free(struct ptrc_stat *s)
 	ptrc_event_types_free(&s->types);
 }
 
-/* The time for which the session has run, or from the first event of a log to its last; 0
- * if it is not known. */
+/* How long the session has been running, or the time from the first event of the log to the
+ * last one; 0 if it is not known. */
 static int64_t span_ns(const struct ptrc_stat *s)
 {
 	int64_t ns;
@@ -159,7 +158,7 @@ static int64_t span_ns(const struct ptrc_stat *s)
 	return ns < 0 ? 0 : ns;
 }
 
-/* Counts in hundredths, as some traces have one event per minute. */
+/* The rate in hundredths per second, as some traces have one event per minute. */
 static uint64_t per_second(uint64_t count, int64_t ns)
 {
 	return (uint64_t)((double)count * 1e11 / (double)ns + 0.5);
@@ -177,7 +176,7 @@ static const void *value_of(const struct field *f, const struct ptrc_stat *s)
 	return (const char *)s + f->offset;
 }
 
-/* The value of a field that is a number; for U64 its bits. */
+/* The value of a field that is a number. A U64 that is too large comes out negative. */
 static int64_t number_of(const struct field *f, const struct ptrc_stat *s)
 {
 	int64_t wide;
@@ -296,9 +295,9 @@ static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 }
 
 /* Whether the type is listed: system events that never happened are left out. */
-static bool is_shown(const struct ptrc_event_type *type)
+static bool is_shown(const struct ptrc_session_type *type)
 {
-	return type->count || (type->is_known && type->id > POSIX_TRACE_UNNAMED_USEREVENT);
+	return type->events || type->id > POSIX_TRACE_UNNAMED_USEREVENT;
 }
 
 static void put_types_text(struct ptrc_buffer *b, const struct ptrc_stat *s)

@@ -39,19 +39,18 @@ struct ptrc_stat {
 	struct ptrc_event_types types;
 };
 
-/* Fills in the stat of a session. The state has to stay, as the stat points into it; the
- * stat takes over the types, which may be empty. */
+/* Fills in the stat of a session. The stat points into the state, which has to stay, and
+ * from now on owns the types. */
 void ptrc_stat_from_session(struct ptrc_stat *, const struct ptrc_session_state *,
 			    const struct ptrc_event_types *);
 
-/* Fills in the stat of a log, which it reads to its end. The stat points to the reader's
- * path. */
+/* Reads a log to its end and fills in its stat. The stat points to the reader's path. */
 void ptrc_stat_from_log(struct ptrc_stat *, struct ptrc_reader *);
 
 void ptrc_stat_free(struct ptrc_stat *);
 
 void ptrc_stat_put_text(struct ptrc_buffer *, const struct ptrc_stat *);
-/* Puts an object in one line. */
+/* Puts a JSON object, in one line. */
 void ptrc_stat_put_json(struct ptrc_buffer *, const struct ptrc_stat *);
 
 #endif
