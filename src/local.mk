@@ -43,9 +43,7 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/attributes.h \
 	%D%/view/dump.c \
 	%D%/view/dump.h \
-	%D%/view/dump_end.c \
 	%D%/view/dump_live.c \
-	%D%/view/dump_times.c \
 	%D%/view/event_format.c \
 	%D%/view/event_format.h \
 	%D%/view/layout.c \

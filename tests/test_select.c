@@ -274,7 +274,7 @@ TEST(bad_layouts_are_refused_with_the_reason, "")
 		{"u32 a u32 b", "a comma is missing before 'u32 b'"},
 		{"u46 a", "'u46' is not a type (did you mean 'u16' or 'u64'"},
 		{"u32 a, u8 a", "same name"},
-		{"u32 a, u8 a_hex", "_hex is where"},
+		{"u32 a, u8 a_hex", "'a' and 'a_hex' cannot both be names"},
 		{"char a", "'char' needs [N]"},
 		{"pad", "'pad' needs [N]"},
 		{"pad[2] a", "takes no name"},
@@ -330,13 +330,12 @@ TEST(lines_take_what_they_need_and_say_it, "")
 		CHECK(l.bytes >= l.count * sizeof(struct ptrc_line));
 	}
 	CHECK_EQ(l.count, 100);
-	CHECK_EQ(ptrc_lines_first(&l)->ns, 900);
-	CHECK_EQ(ptrc_lines_first(&l)->used, 0);
+	CHECK_EQ(l.first->ns, 900);
+	CHECK_EQ(l.first->used, 0);
 	CHECK(l.bytes <= l.count * (sizeof(struct ptrc_line) + 200));
 	while (l.count)
 		ptrc_lines_drop(&l);
 	CHECK_EQ(l.bytes, 0);
-	ptrc_lines_free(&l);
 	ptrc_buffer_free(&text);
 }
 
@@ -480,19 +479,19 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		const char *text;
 		const char *reason;
 	} cases[] = {
-		{"", "column 1: something is missing at the end"},
-		{"pid ==", "column 7: something is missing at the end"},
+		{"", "column 1: the expression ends where a field"},
+		{"pid ==", "column 7: the expression ends where a field"},
 		{"pid = 4", "column 5: write '==' instead of '='"},
 		{"pid == 4 & tid", "column 10: write '&&' instead of '&'"},
 		{"pid == 4 tid", "column 10: '&&' or '||' is missing before 'tid'"},
 		{"pdi == 4", "column 1: events have no field 'pdi' (did you mean 'pid'"},
 		{"1 == 1 && evnt", "column 11: events have no field 'evnt'"},
 		{"data.sall == 1", "(did you mean 'data.small'"},
-		{"data.qqqqqqqq", "is in no layout"},
+		{"data.qqqqqqqq", "no layout has a field 'data.qqqqqqqq'"},
 		{"(pid == 4", "column 10: ')' is missing"},
 		{"pid == 4)", "column 9: '&&' or '||' is missing"},
 		{"event == 'x", "column 10: the string has no end"},
-		{"event =~ 5", "column 10: '=~' needs a string"},
+		{"event =~ 5", "column 10: '=~' needs text in quotes"},
 		{"event =~ '('", "column 10: "},
 		{"pid ~ '4*'", "column 1: '~' needs text"},
 		{"pid == 'x'", "column 8: 'x' is not a number"},

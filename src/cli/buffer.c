@@ -52,12 +52,9 @@ void ptrc_buffer_u64(struct ptrc_buffer *b, uint64_t v)
 
 void ptrc_buffer_i64(struct ptrc_buffer *b, int64_t v)
 {
-	if (v < 0) {
+	if (v < 0)
 		ptrc_buffer_char(b, '-');
-		ptrc_buffer_u64(b, 0 - (uint64_t)v);
-	} else {
-		ptrc_buffer_u64(b, (uint64_t)v);
-	}
+	ptrc_buffer_u64(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
 void ptrc_buffer_hex(struct ptrc_buffer *b, uint64_t v)
@@ -110,8 +107,8 @@ static void format_second(struct ptrc_time_format *f, time_t second)
 	struct tm tm;
 	size_t n = 0;
 
-	/* A damaged log may hold any number: years beyond 9999 have no form in RFC 3339,
-	 * but the number should be seen. */
+	/* A damaged log may hold any number. A time that cannot be written as a date is shown
+	 * as seconds since 1970. */
 	if (gmtime_r(&second, &tm))
 		n = strftime(f->date, sizeof(f->date), "%Y-%m-%dT%H:%M:%S", &tm);
 	if (!n)
@@ -122,7 +119,7 @@ static void format_second(struct ptrc_time_format *f, time_t second)
 	f->second = second;
 }
 
-/* Puts nine digits, also of nanoseconds that a damaged log has a second or more of. */
+/* Puts nine digits, even if a damaged log has a second or more of nanoseconds. */
 static char *put_nanoseconds(char *p, long ns)
 {
 	uint32_t v = (uint32_t)ns % 1000000000;
@@ -160,8 +157,8 @@ void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f, const str
 	if (t->tv_sec <= 0) {
 		int64_t ns;
 
-		/* Before 1970 the number is not simply the seconds' digits and the
-		 * nanoseconds'. */
+		/* Before 1970 the digits of the seconds followed by those of the nanoseconds
+		 * would be another number. */
 		if (__builtin_mul_overflow((int64_t)t->tv_sec, (int64_t)1000000000, &ns))
 			ns = INT64_MIN;
 		else
@@ -196,35 +193,17 @@ static unsigned int byte_class(unsigned char c)
 	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
 }
 
-/*
- * The length of the UTF-8 character of several bytes that the text begins with, or 0 if
- * there is none: overlong forms, surrogates and numbers above U+10FFFF are not valid.
- */
+/* The length of the UTF-8 character of several bytes that the text begins with, or 0 if there
+ * is none. */
 static size_t utf8_length(const unsigned char *p, size_t size)
 {
-	size_t length;
-	unsigned char low = 0x80;
-	unsigned char high = 0xbf;
+	size_t length = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	/* The range of the second byte leaves out overlong forms, surrogates, and numbers above
+	 * U+10FFFF. */
+	unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+	unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
 
-	if (p[0] >= 0xc2 && p[0] <= 0xdf)
-		length = 2;
-	else if (p[0] >= 0xe0 && p[0] <= 0xef)
-		length = 3;
-	else if (p[0] >= 0xf0 && p[0] <= 0xf4)
-		length = 4;
-	else
-		return 0;
-	if (size < length)
-		return 0;
-	if (p[0] == 0xe0)
-		low = 0xa0;
-	else if (p[0] == 0xed)
-		high = 0x9f;
-	else if (p[0] == 0xf0)
-		low = 0x90;
-	else if (p[0] == 0xf4)
-		high = 0x8f;
-	if (p[1] < low || p[1] > high)
+	if (p[0] < 0xc2 || p[0] > 0xf4 || size < length || p[1] < low || p[1] > high)
 		return 0;
 	for (size_t i = 2; i < length; i++)
 		if ((p[i] & 0xc0) != 0x80)
@@ -273,31 +252,16 @@ bool ptrc_text_is_utf8(const char *text, size_t size)
 
 static void put_escape(struct ptrc_buffer *b, unsigned char c)
 {
-	static const char hex[] = "0123456789abcdef";
-	char text[7] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15], '\0'};
+	static const char special[] = {'"', '\\', '\n', '\t', '\r'};
+	static const char letters[] = {'"', '\\', 'n', 't', 'r'};
+	const char *found = memchr(special, c, sizeof(special));
 
-	switch (c) {
-	case '"':
-	case '\\':
-		text[1] = (char)c;
-		text[2] = '\0';
-		break;
-	case '\n':
-		text[1] = 'n';
-		text[2] = '\0';
-		break;
-	case '\t':
-		text[1] = 't';
-		text[2] = '\0';
-		break;
-	case '\r':
-		text[1] = 'r';
-		text[2] = '\0';
-		break;
-	default:
-		break;
+	if (!found) {
+		ptrc_buffer_format(b, "\\u%04x", c);
+		return;
 	}
-	ptrc_buffer_text(b, text);
+	ptrc_buffer_char(b, '\\');
+	ptrc_buffer_char(b, letters[found - special]);
 }
 
 /* Puts the text with its escapes, for JSON or for people. Copies what needs no escape in pieces

@@ -52,38 +52,26 @@ int ptrc_attributes_gather(trace_id_t trace, struct ptrc_attributes *a)
 {
 	struct timespec created = {0};
 	struct timespec resolution = {0};
-	size_t stream_size = 0;
-	size_t data_size = 0;
-	size_t log_size = 0;
-	int stream_policy = 0;
-	int log_policy = 0;
-	int inheritance = 0;
 	trace_attr_t attr;
 	int error = posix_trace_get_attr(trace, &attr);
 
 	if (error)
 		return error;
 	memset(a, 0, sizeof(*a));
-	/* These fail only for an object that is not initialised. */
+	/* These functions fail only for an object that is not initialised. */
 	posix_trace_attr_getname(&attr, a->trace_name);
 	posix_trace_attr_getgenversion(&attr, a->generation_version);
 	posix_trace_attr_getcreatetime(&attr, &created);
 	posix_trace_attr_getclockres(&attr, &resolution);
-	posix_trace_attr_getstreamsize(&attr, &stream_size);
-	posix_trace_attr_getmaxdatasize(&attr, &data_size);
-	posix_trace_attr_getlogsize(&attr, &log_size);
-	posix_trace_attr_getstreamfullpolicy(&attr, &stream_policy);
-	posix_trace_attr_getlogfullpolicy(&attr, &log_policy);
-	posix_trace_attr_getinherited(&attr, &inheritance);
+	posix_trace_attr_getstreamsize(&attr, &a->stream_min_size);
+	posix_trace_attr_getmaxdatasize(&attr, &a->max_data_size);
+	posix_trace_attr_getlogsize(&attr, &a->log_max_size);
+	posix_trace_attr_getstreamfullpolicy(&attr, &a->stream_full_policy);
+	posix_trace_attr_getlogfullpolicy(&attr, &a->log_full_policy);
+	posix_trace_attr_getinherited(&attr, &a->inheritance);
 	posix_trace_attr_destroy(&attr);
 	a->creation_s = created.tv_sec;
 	a->creation_ns = created.tv_nsec;
 	a->clock_resolution_ns = resolution.tv_sec * 1000000000 + resolution.tv_nsec;
-	a->stream_min_size = stream_size;
-	a->max_data_size = data_size;
-	a->log_max_size = log_size;
-	a->stream_full_policy = stream_policy;
-	a->log_full_policy = log_policy;
-	a->inheritance = inheritance;
 	return 0;
 }

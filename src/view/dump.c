@@ -2,18 +2,20 @@
 #include "config.h"
 #include "src/view/dump.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/heap.h"
-#include "src/cli/message.h"
+#include "src/cli/json.h"
+#include "src/cli/nearest.h"
 #include "src/cli/output.h"
 
-/* Output is written in pieces of about this size, for few system calls, and for a reader
- * that soon sees something. */
+/* Output is written in pieces of about this size: large enough for few system calls, small
+ * enough that a reader soon sees something. */
 enum { WRITE_SIZE = 65536 };
 
-/* A longer name does not push all columns behind it to the right. */
+/* A name that is longer than this does not widen the column of names. */
 enum { NAME_COLUMNS_MAX = 40 };
 
 void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
@@ -69,7 +71,7 @@ void ptrc_dump_event(struct ptrc_dump *d, struct ptrc_source *s)
 void ptrc_dump_lines(struct ptrc_dump *d, struct ptrc_lines *lines, int64_t since_ns)
 {
 	for (; lines->count; ptrc_lines_drop(lines)) {
-		const struct ptrc_line *line = ptrc_lines_first(lines);
+		const struct ptrc_line *line = lines->first;
 
 		if (line->ns < since_ns || d->shown_count >= d->first_count)
 			continue;
@@ -79,7 +81,65 @@ void ptrc_dump_lines(struct ptrc_dump *d, struct ptrc_lines *lines, int64_t sinc
 	}
 }
 
-/* Reads on to the next event of the source that is selected. */
+static int64_t resolve(const struct ptrc_when *w, const struct ptrc_span *trace)
+{
+	if (w->base == PTRC_WHEN_ABSOLUTE)
+		return w->ns;
+	return ptrc_when_add(w->base == PTRC_WHEN_FROM_BEGIN ? trace->first : trace->last, w->ns);
+}
+
+void ptrc_dump_resolve(struct ptrc_dump *d, const struct ptrc_span *trace)
+{
+	d->select.span.first = resolve(&d->since, trace);
+	d->select.span.last = resolve(&d->until, trace);
+}
+
+/* Reads a log to its end, or only its first event, and goes back to its begin. Extends the
+ * span of the trace to the events that it reads, and adds a window around each event that
+ * --around names. */
+static bool scan(struct ptrc_dump *d, struct ptrc_source *s, bool is_first_enough,
+		 struct ptrc_span *trace)
+{
+	struct ptrc_reader *r = &s->reader;
+	int error;
+
+	while (ptrc_reader_next(r)) {
+		int64_t ns = ptrc_source_ns(s);
+
+		if (ns < trace->first)
+			trace->first = ns;
+		if (ns > trace->last)
+			trace->last = ns;
+		if (is_first_enough)
+			break;
+		if (d->select.around &&
+		    ptrc_select_is_around(&d->select, &s->types, r, r->event.posix_event_id))
+			ptrc_select_add_window(&d->select, ptrc_when_add(ns, -d->before_ns),
+					       ptrc_when_add(ns, d->after_ns));
+	}
+	error = ptrc_reader_rewind(r);
+	if (error)
+		ptrc_cli_error(r->path, error);
+	return !error;
+}
+
+bool ptrc_dump_scan(struct ptrc_dump *d)
+{
+	struct ptrc_span trace = {INT64_MAX, INT64_MIN};
+	bool is_to_end = d->since.base == PTRC_WHEN_FROM_END ||
+			 d->until.base == PTRC_WHEN_FROM_END || d->select.around;
+	bool is_needed = is_to_end || d->since.base == PTRC_WHEN_FROM_BEGIN ||
+			 d->until.base == PTRC_WHEN_FROM_BEGIN;
+
+	for (size_t i = 0; i < d->source_count && is_needed; i++)
+		if (!scan(d, &d->sources[i], !is_to_end, &trace))
+			return false;
+	ptrc_dump_resolve(d, &trace);
+	ptrc_select_sort_windows(&d->select);
+	return true;
+}
+
+/* Reads the source up to its next selected event. Returns false if there is none. */
 static bool advance(struct ptrc_dump *d, struct ptrc_source *s)
 {
 	while (ptrc_reader_next(&s->reader))
@@ -126,8 +186,113 @@ bool ptrc_dump_logs(struct ptrc_dump *d)
 	if (d->last_count != UINT64_MAX) {
 		d->shown_count = 0;
 		ptrc_dump_lines(d, &d->last, INT64_MIN);
-		ptrc_lines_free(&d->last);
 	}
 	free(heap);
 	return !count;
+}
+
+static void put_count(struct ptrc_dump *d)
+{
+	struct ptrc_json j = {&d->out, true};
+
+	if (d->format.format == PTRC_FORMAT_JSON) {
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_u64(&j, "count", d->shown_count);
+		ptrc_json_close(&j, '}');
+	} else {
+		ptrc_buffer_u64(&d->out, d->shown_count);
+	}
+	ptrc_buffer_char(&d->out, '\n');
+}
+
+static void put_summary(struct ptrc_dump *d, bool is_complete)
+{
+	struct ptrc_json j = {&d->out, true};
+
+	if (d->format.format == PTRC_FORMAT_TEXT) {
+		ptrc_buffer_u64(&d->out, d->shown_count);
+		ptrc_buffer_text(&d->out, d->shown_count == 1 ? " event" : " events");
+		ptrc_buffer_text(&d->out, is_complete ? ", complete\n" : ", data incomplete\n");
+		return;
+	}
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_open(&j, "summary", '{');
+	ptrc_json_u64(&j, "version", 1);
+	ptrc_json_u64(&j, "shown", d->shown_count);
+	ptrc_json_bool(&j, "complete", is_complete);
+	ptrc_json_open(&j, "logs", '[');
+	for (size_t i = 0; i < d->source_count; i++) {
+		const struct ptrc_reader *r = &d->sources[i].reader;
+
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_bytes(&j, d->session ? "session" : "log", r->path, strlen(r->path));
+		ptrc_json_u64(&j, "read", r->read_count);
+		ptrc_losses_json(&d->sources[i].losses, &j);
+		ptrc_json_close(&j, '}');
+	}
+	ptrc_json_close(&j, ']');
+	ptrc_json_close(&j, '}');
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(&d->out, '\n');
+}
+
+/* Prints a message if the pattern matches no event type of any source. The message lists
+ * similar names, unless the pattern has wildcards. */
+static void check_pattern(const struct ptrc_dump *d, const char *pattern)
+{
+	struct ptrc_nearest nearest = {0};
+	char proposal[3 * TRACE_EVENT_NAME_MAX];
+	bool is_name = !strpbrk(pattern, "*?[\\");
+
+	for (size_t i = 0; i < d->source_count; i++)
+		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
+			const struct ptrc_reader_name *name = d->sources[i].reader.names[id];
+
+			if (name && !fnmatch(pattern, name->text, 0))
+				return;
+			if (name && name->is_known && is_name)
+				ptrc_nearest_offer(&nearest, pattern, name->text);
+		}
+	ptrc_cli_message(pattern, "no event type has such a name%s",
+			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+static void check_patterns(const struct ptrc_dump *d)
+{
+	for (size_t i = 0; i < d->select.globs.count; i++)
+		check_pattern(d, d->select.globs.texts[i]);
+	if (d->select.around)
+		check_pattern(d, d->select.around);
+	/* The patterns of a configuration file are not checked: it may be for other logs, too. */
+	for (size_t i = 0; i < d->given_layout_count; i++)
+		check_pattern(d, ptrc_layout_pattern(d->layouts.layouts[i]));
+}
+
+enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is_read)
+{
+	bool is_complete = true;
+
+	if (d->is_counting && status == PTRC_EXIT_DONE)
+		put_count(d);
+	/* Standard output and standard error may be the same terminal, where the events have to
+	 * come before the messages. */
+	if (d->out.used)
+		ptrc_output_write(&d->out);
+	check_patterns(d);
+	for (size_t i = 0; i < d->source_count; i++) {
+		struct ptrc_losses *losses = &d->sources[i].losses;
+
+		ptrc_reader_losses(&d->sources[i].reader, is_read, losses);
+		losses->unshown_events += d->unheld_count;
+		ptrc_losses_report(losses, d->sources[i].reader.path);
+		if (losses->read_error)
+			status = PTRC_EXIT_FAILED;
+		else if (ptrc_losses_is_any(losses))
+			is_complete = false;
+	}
+	if (d->has_summary)
+		put_summary(d, is_complete && status == PTRC_EXIT_DONE);
+	if (status == PTRC_EXIT_DONE && !is_complete && !d->is_loss_allowed)
+		status = PTRC_EXIT_INCOMPLETE;
+	return status;
 }

@@ -34,17 +34,17 @@ struct ptrc_source {
 };
 
 struct ptrc_dump {
-	/* The events that are shown, and the layouts that decode them; those from the
-	 * command line are the first ones. */
+	/* Which events are shown. */
 	struct ptrc_select select;
+	/* The layouts that decode their data. The first given_layout_count come from --decode. */
 	struct ptrc_layouts layouts;
 	size_t given_layout_count;
 	struct ptrc_when since;
 	struct ptrc_when until;
-	/* The neighbourhood that --around shows. */
+	/* How much time before and after an event that --around names is shown. */
 	int64_t before_ns;
 	int64_t after_ns;
-	/* UINT64_MAX: all of them. */
+	/* Only so many of the first or last selected events are shown; UINT64_MAX: all. */
 	uint64_t first_count;
 	uint64_t last_count;
 	/* The session that is followed; null if logs are shown. */
@@ -61,13 +61,15 @@ struct ptrc_dump {
 	/* The lines of the last events, if only these are shown. */
 	struct ptrc_lines last;
 	uint64_t shown_count;
-	/* Selected events that were dropped because too many were held for --around. */
+	/* Selected events that were dropped, and so not shown, because too many lines were held
+	 * for --around. */
 	uint64_t unheld_count;
 };
 
-/* ---- dump.c: sources, their selected events, and how these are shown ---- */
+/* ---- dump.c ---- */
 
-/* Makes *source one whose reader has just been opened. It must not move from then on. */
+/* Completes a source whose reader has just been opened. The source must not move from then
+ * on, as its view points into it. */
 void ptrc_source_begin(struct ptrc_source *, struct ptrc_dump *, size_t order);
 
 void ptrc_source_free(struct ptrc_source *);
@@ -78,46 +80,44 @@ static inline int64_t ptrc_source_ns(const struct ptrc_source *s)
 	return ptrc_when_ns(&s->reader.event.posix_timestamp);
 }
 
-/* Whether the event that the source has read is selected, neighbourhoods apart. */
+/* Whether the event that the source has read is selected; --around is not looked at. */
 bool ptrc_dump_is_selected(struct ptrc_dump *, struct ptrc_source *);
 
-/* Shows the event that the source has read: prints it, counts it, or keeps it as one of
- * the last ones. */
+/* Shows the event that the source has read: prints it, counts it for --count, or keeps its
+ * line for --last. */
 void ptrc_dump_event(struct ptrc_dump *, struct ptrc_source *);
 
-/* Shows lines that were kept, of events from since_ns on, and empties the list. */
+/* Shows those of the lines whose events happened at since_ns or later, and empties the
+ * list. */
 void ptrc_dump_lines(struct ptrc_dump *, struct ptrc_lines *, int64_t since_ns);
+
+/* Works out which span --since and --until mean, for a trace that begins and ends at these
+ * times. */
+void ptrc_dump_resolve(struct ptrc_dump *, const struct ptrc_span *trace);
+
+/* Works out the span, and what is near the events that --around names. Reads the logs as
+ * far as this takes, and goes back to their begins. Returns false, after a message, if a
+ * log cannot be read again. */
+bool ptrc_dump_scan(struct ptrc_dump *);
 
 /* Shows the events of all logs. Returns whether it read the logs to their ends. */
 bool ptrc_dump_logs(struct ptrc_dump *);
 
-/* ---- dump_times.c: times relative to begin and end, neighbourhoods ---- */
-
-/* Makes moments of times that are relative to the begin and end of the trace. */
-void ptrc_dump_resolve(struct ptrc_dump *, const struct ptrc_span *trace);
-
-/* Reads the logs as far as it takes to know begin and end, and the neighbourhoods, and
- * goes back to their begins. Returns false, with a message, if a log cannot be read
- * again. */
-bool ptrc_dump_scan(struct ptrc_dump *);
+/* Says how much was shown and what is missing. The status says whether showing failed, and
+ * is_read whether the sources were read to their ends. Returns the exit status. */
+enum ptrc_exit ptrc_dump_end(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
 
 /* ---- dump_live.c: following a session ---- */
 
-/* Ends the following when a signal comes that would end the process, so that counts and
- * losses are still told. The second signal ends the process. */
+/* Makes a signal that would end the process end the following, so that counts and losses
+ * are still told. A second such signal ends the process. */
 void ptrc_dump_catch_signals(void);
 
-/* Ends the process by the signal that ended the following, if there was one. */
+/* If a signal has ended the following, ends the process by that signal. */
 void ptrc_dump_raise_signal(void);
 
-/* Shows the events of the session as they come. Returns whether it came to the session's
- * end. */
+/* Shows the events of the session as they come. Returns whether it reached the end of the
+ * session. */
 bool ptrc_dump_live(struct ptrc_dump *);
-
-/* ---- dump_end.c: counts, losses, and patterns without any event ---- */
-
-/* Tells how much was shown and what is missing. The status says whether showing failed,
- * and is_read whether the sources were read to their ends. Returns the exit status. */
-enum ptrc_exit ptrc_dump_end(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
 
 #endif

@@ -7,12 +7,12 @@
 #include "src/cli/output.h"
 #include "src/view/dump.h"
 
-/* The most memory of lines that are held for the case that the event of --around
- * comes. */
+/* The most memory that the lines take that are held because an event that --around names
+ * may follow. */
 static const size_t held_max_bytes = (size_t)64 << 20;
 
-/* An event reaches us within this time after it was recorded, unless its thread was
- * stopped meanwhile. */
+/* An event reaches this process within this time after it was recorded, unless its thread
+ * was stopped in between. */
 static const int64_t late_ns = 200000000;
 
 static volatile sig_atomic_t end_signal;
@@ -43,7 +43,7 @@ void ptrc_dump_raise_signal(void)
 	raise(end_signal);
 }
 
-/* Whether --until has passed: no event that may still come is selected. */
+/* Whether --until has passed, so that no event that still comes can be selected. */
 static bool is_over(const struct ptrc_dump *d)
 {
 	struct timespec now;
@@ -52,7 +52,8 @@ static bool is_over(const struct ptrc_dump *d)
 	return ptrc_when_ns(&now) > ptrc_when_add(d->select.span.last, late_ns);
 }
 
-/* Reads the next event; writes what is in the buffer before it waits for one. */
+/* Reads the next event; writes the output buffer before it waits for one. Returns false at
+ * the end of the session, at a signal, and when --until has passed. */
 static bool read_live(struct ptrc_dump *d, struct ptrc_reader *r)
 {
 	for (;;) {
@@ -62,29 +63,27 @@ static bool read_live(struct ptrc_dump *d, struct ptrc_reader *r)
 			ptrc_output_write(&d->out);
 		if (end_signal)
 			return false;
-		if (is_waiting && !ptrc_output_wait(r->fd)) {
-			if (is_over(d))
+		if (!is_waiting || ptrc_output_wait(r->fd)) {
+			if (ptrc_reader_next(r))
+				return true;
+			if (r->error != EINTR)
 				return false;
-			continue;
+			r->error = 0;
 		}
-		if (ptrc_reader_next(r))
-			return true;
-		if (r->error != EINTR)
-			return false;
-		r->error = 0;
 		if (is_over(d))
 			return false;
 	}
 }
 
-/* Holds the line of an event, as the event of --around may follow it closely enough. */
+/* Holds the line of an event, because an event that --around names may follow closely
+ * enough that the line has to be shown. */
 static void hold(struct ptrc_dump *d, struct ptrc_source *s, struct ptrc_lines *held)
 {
 	struct ptrc_buffer line = PTRC_BUFFER_INIT;
 	int64_t ns = ptrc_source_ns(s);
 	int64_t since_ns = ptrc_when_add(ns, -d->before_ns);
 
-	while (held->count && ptrc_lines_first(held)->ns < since_ns)
+	while (held->count && held->first->ns < since_ns)
 		ptrc_lines_drop(held);
 	if (!d->before_ns)
 		return;
@@ -126,6 +125,7 @@ bool ptrc_dump_live(struct ptrc_dump *d)
 		else
 			hold(d, s, &held);
 	}
-	ptrc_lines_free(&held);
+	while (held.count)
+		ptrc_lines_drop(&held);
 	return !end_signal && d->shown_count < d->first_count;
 }

@@ -15,39 +15,37 @@
 #define WARNING "\033[1;31m"
 #define PLAIN "\033[0m"
 
-/* A set of event types in the data of a system event. */
-struct set_rule {
+/* What the data of a system event consists of: sets of event types, or a number (an int). */
+static const struct part {
+	trace_event_id_t type;
+	/* The size of the whole data. */
+	size_t size;
 	const char *key;
-	/* Where the set is in the data. */
 	size_t offset;
+	bool is_set;
+} parts[] = {
+	{POSIX_TRACE_START, sizeof(trace_event_set_t), "filter", 0, true},
+	{POSIX_TRACE_FILTER, 2 * sizeof(trace_event_set_t), "old", 0, true},
+	{POSIX_TRACE_FILTER, 2 * sizeof(trace_event_set_t), "new", sizeof(trace_event_set_t), true},
+	{POSIX_TRACE_STOP, sizeof(int), "reason", 0, false},
+	{POSIX_TRACE_ERROR, sizeof(int), "error", 0, false},
 };
 
-/* The sets in the data of START and FILTER; see <trace.h>. */
-static const struct set_rule start_sets[] = {{"filter", 0}, {NULL, 0}};
-static const struct set_rule filter_sets[] = {
-	{"old", 0},
-	{"new", sizeof(trace_event_set_t)},
-	{NULL, 0},
-};
-
-static const struct set_rule *sets_of(trace_event_id_t id, size_t size)
+/* The first part of the event's data from `part` on, or null. */
+static const struct part *find_part(const struct ptrc_reader *r, const struct part *part)
 {
-	if (id == POSIX_TRACE_START && size == sizeof(trace_event_set_t))
-		return start_sets;
-	if (id == POSIX_TRACE_FILTER && size == 2 * sizeof(trace_event_set_t))
-		return filter_sets;
+	for (; part < parts + sizeof(parts) / sizeof(*parts); part++)
+		if (part->type == r->event.posix_event_id && part->size == r->size)
+			return part;
 	return NULL;
 }
 
-/* Stores the number that is the data of a system event. Returns its key, or null. */
-static const char *number_of(const struct ptrc_reader *r, int *number)
+static int number_of(const struct ptrc_reader *r)
 {
-	trace_event_id_t id = r->event.posix_event_id;
+	int number;
 
-	if (r->size != sizeof(*number) || (id != POSIX_TRACE_STOP && id != POSIX_TRACE_ERROR))
-		return NULL;
-	memcpy(number, r->data, sizeof(*number));
-	return id == POSIX_TRACE_STOP ? "reason" : "error";
+	memcpy(&number, r->data, sizeof(number));
+	return number;
 }
 
 static bool is_member(const trace_event_set_t *set, trace_event_id_t id)
@@ -63,16 +61,17 @@ static bool has_json_name(const struct ptrc_reader_name *name)
 	return name->is_known && ptrc_text_is_utf8(name->text, name->size);
 }
 
-/* Puts the names of the types in the set; then, if some of them have no such name, their
- * numbers as key_ids. */
-static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struct set_rule *rule)
+/* Puts the names of the types in the set as an array. If JSON cannot hold some of the names
+ * byte for byte, or they are unknown, an array key_ids with the numbers of these types
+ * follows. */
+static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struct part *part)
 {
 	trace_event_set_t set;
 	bool has_unknown = false;
 	char key[16];
 
-	memcpy(&set, r->data + rule->offset, sizeof(set));
-	ptrc_json_open(j, rule->key, '[');
+	memcpy(&set, r->data + part->offset, sizeof(set));
+	ptrc_json_open(j, part->key, '[');
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
 		const struct ptrc_reader_name *name;
 
@@ -86,7 +85,7 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struc
 	ptrc_json_close(j, ']');
 	if (!has_unknown)
 		return;
-	stpcpy(stpcpy(key, rule->key), "_ids");
+	stpcpy(stpcpy(key, part->key), "_ids");
 	ptrc_json_open(j, key, '[');
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
 		if (is_member(&set, id) && !has_json_name(ptrc_reader_name(r, id)))
@@ -94,14 +93,15 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struc
 	ptrc_json_close(j, ']');
 }
 
-/* Puts names separated by commas; consecutive types without a name as #first-#last. */
-static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const struct set_rule *rule)
+/* Puts the names of the types in the set, separated by commas. Consecutive types whose names
+ * are unknown are put as #first-#last. */
+static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const struct part *part)
 {
 	trace_event_set_t set;
 	const char *separator = "";
 
-	memcpy(&set, r->data + rule->offset, sizeof(set));
-	ptrc_buffer_text(b, rule->key);
+	memcpy(&set, r->data + part->offset, sizeof(set));
+	ptrc_buffer_text(b, part->key);
 	ptrc_buffer_char(b, '=');
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
 		const struct ptrc_reader_name *name;
@@ -124,21 +124,6 @@ static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const str
 	}
 	if (!*separator)
 		ptrc_buffer_text(b, "none");
-}
-
-/* Puts what the data of a system event means. Returns false if it has no such data. */
-static bool put_system_json(struct ptrc_json *j, struct ptrc_reader *r)
-{
-	trace_event_id_t id = r->event.posix_event_id;
-	const struct set_rule *sets = sets_of(id, r->size);
-	int number;
-	const char *key = number_of(r, &number);
-
-	for (const struct set_rule *s = sets; s && s->key; s++)
-		put_set_json(j, r, s);
-	if (key)
-		ptrc_json_i64(j, key, number);
-	return sets || key;
 }
 
 static const char *const decode_errors[] = {
@@ -168,9 +153,17 @@ static void put_data_json(struct ptrc_json *j, struct ptrc_view *view)
 		put_decoded_json(j, view);
 		return;
 	}
-	if (__builtin_expect(r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT, 0) &&
-	    put_system_json(j, r))
-		return;
+	if (__builtin_expect(r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT, 0)) {
+		const struct part *part = find_part(r, parts);
+
+		for (const struct part *p = part; p; p = find_part(r, p + 1))
+			if (p->is_set)
+				put_set_json(j, r, p);
+			else
+				ptrc_json_i64(j, p->key, number_of(r));
+		if (part)
+			return;
+	}
 	if (ptrc_text_is_clean(r->data, &size)) {
 		if (__builtin_expect(j->is_first, 0))
 			ptrc_json_key(j, "data");
@@ -208,29 +201,22 @@ static void put_decoded_text(struct ptrc_buffer *b, struct ptrc_view *view)
 static void put_data_text(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;
-	trace_event_id_t id = r->event.posix_event_id;
+	const struct part *part = find_part(r, parts);
 	size_t size = r->size;
 
 	if (view->layout) {
 		put_decoded_text(b, view);
 		return;
 	}
-	if (id < POSIX_TRACE_UNNAMED_USEREVENT) {
-		const struct set_rule *sets = sets_of(id, size);
-		int number;
-		const char *key = number_of(r, &number);
-
-		for (const struct set_rule *s = sets; s && s->key; s++) {
-			if (s != sets)
-				ptrc_buffer_char(b, ' ');
-			put_set_text(b, r, s);
-		}
-		if (key)
-			ptrc_buffer_format(b, "%s=%d", key, number);
-		if (sets || key)
-			return;
+	for (const struct part *p = part; p; p = find_part(r, p + 1)) {
+		if (p != part)
+			ptrc_buffer_char(b, ' ');
+		if (p->is_set)
+			put_set_text(b, r, p);
+		else
+			ptrc_buffer_format(b, "%s=%d", p->key, number_of(r));
 	}
-	if (!size)
+	if (part || !size)
 		return;
 	if (ptrc_text_is_clean(r->data, &size))
 		ptrc_text_quote(b, (const char *)r->data, size);
@@ -274,13 +260,7 @@ static void make_label(struct ptrc_event_labels *labels, size_t place,
 	ptrc_json_u64(&j, "id", id);
 }
 
-static uint64_t thread_number(pthread_t thread)
-{
-	_Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "pthread_t is an address");
-	return (uint64_t)thread;
-}
-
-/* Puts process and thread; keeps their text, as the next event mostly is of the same
+/* Puts process and thread. Keeps the text for the next event, which mostly is of the same
  * thread. */
 static void put_origin_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			    const struct posix_trace_event_info *e)
@@ -300,7 +280,7 @@ static void put_origin_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		ptrc_buffer_text(origin, ",\"tid\":");
 		ptrc_buffer_i64(origin, e->posix_tid);
 		ptrc_buffer_text(origin, ",\"thread\":\"");
-		ptrc_buffer_hex(origin, thread_number(e->posix_thread_id));
+		ptrc_buffer_hex(origin, (uint64_t)e->posix_thread_id);
 		ptrc_buffer_text(origin, "\",\"address\":\"");
 	}
 	ptrc_buffer_bytes(b, origin->bytes, origin->used);
@@ -337,7 +317,8 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_text(b, "}\n");
 }
 
-/* Fills the column up to the greatest width that it ever had. */
+/* Puts blanks behind what takes `used` columns, up to the greatest width that the column
+ * has had so far. */
 static void end_column(struct ptrc_buffer *b, int used, int *width)
 {
 	if (used > *width)
@@ -345,7 +326,7 @@ static void end_column(struct ptrc_buffer *b, int used, int *width)
 	ptrc_buffer_blanks(b, *width - used);
 }
 
-/* Does the same for a number, which stands at the right side of its column. */
+/* Puts a number at the right side of a column of such a width. */
 static void put_number_right(struct ptrc_buffer *b, int64_t v, int *width)
 {
 	char digits[24];
@@ -433,8 +414,8 @@ static bool has_field(const struct ptrc_event_format *f, enum ptrc_field_id id)
 	return false;
 }
 
-/* Puts the data.NAME fields that are asked for as one object, unless all data is asked
- * for. */
+/* Puts all data.NAME fields of --fields as one object, unless --fields has data, too, which
+ * contains them. */
 static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format *f,
 			     struct ptrc_view *view)
 {
@@ -443,12 +424,9 @@ static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format
 	if (has_field(f, PTRC_FIELD_DATA))
 		return;
 	for (size_t i = 0; i < f->field_count; i++) {
-		struct ptrc_value v;
+		struct ptrc_value v = ptrc_view_value(view, &f->fields[i]);
 
-		if (f->fields[i].id != PTRC_FIELD_MEMBER)
-			continue;
-		ptrc_view_value(view, &f->fields[i], &v);
-		if (v.kind == PTRC_VALUE_NONE)
+		if (f->fields[i].id != PTRC_FIELD_MEMBER || v.kind == PTRC_VALUE_NONE)
 			continue;
 		if (!is_open)
 			ptrc_json_open(j, "data", '{');
@@ -491,11 +469,11 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			has_members = true;
 			break;
 		default:
-			/* These two are part of the data, if that is shown. */
+			/* If --fields has data, reason and error are members of the data. */
 			if ((id == PTRC_FIELD_REASON || id == PTRC_FIELD_ERROR) &&
 			    has_field(f, PTRC_FIELD_DATA))
 				break;
-			ptrc_view_value(view, &f->fields[i], &v);
+			v = ptrc_view_value(view, &f->fields[i]);
 			ptrc_value_json(&j, ptrc_field_name(id), &v);
 			break;
 		}
@@ -504,7 +482,7 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Returns how many columns the field takes. */
+/* Puts a field. Returns how many columns it takes on a terminal. */
 static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			  struct ptrc_event_labels *labels, size_t place,
 			  const struct ptrc_field *field, struct ptrc_view *view)
@@ -516,7 +494,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	switch (field->id) {
 	case PTRC_FIELD_TIME:
 		put_time(b, f, r);
-		/* Times need no filling up: they all have the same width. */
+		/* Times need no blanks behind them: they all have the same width. */
 		return 0;
 	case PTRC_FIELD_EVENT:
 		ptrc_buffer_bytes(b, labels->name[place].bytes, labels->name[place].used);
@@ -534,7 +512,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		ptrc_buffer_text(b, ptrc_reader_truncation(r));
 		break;
 	default:
-		ptrc_view_value(view, field, &v);
+		v = ptrc_view_value(view, field);
 		ptrc_value_text(b, &v);
 		break;
 	}
@@ -554,7 +532,7 @@ static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f, 
 		size_t begin = b->used;
 		int used = put_field_text(b, f, labels, place, field, view);
 
-		/* One long text does not push all lines that follow to the right. */
+		/* One long text does not widen the column of all lines that follow. */
 		if (used > *width && (is_number || used <= TEXT_COLUMNS_MAX))
 			*width = used;
 		if (is_number && field->id != PTRC_FIELD_TIME) {
@@ -568,11 +546,6 @@ static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f, 
 		}
 		ptrc_buffer_char(b, is_last ? '\n' : ' ');
 	}
-}
-
-static bool is_same_field(const struct ptrc_field *a, const struct ptrc_field *b)
-{
-	return a->id == b->id && a->name == b->name;
 }
 
 bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
@@ -590,7 +563,7 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 		if (!ptrc_field_find(name, layouts, &field, why))
 			return false;
 		for (size_t i = 0; i < f->field_count; i++)
-			if (is_same_field(&f->fields[i], &field))
+			if (f->fields[i].id == field.id && f->fields[i].name == field.name)
 				return ptrc_cli_because(why, "'%s' is given twice", name);
 		f->fields =
 			ptrc_cli_reallocate(f->fields, (f->field_count + 1) * sizeof(*f->fields));

@@ -24,8 +24,8 @@ struct ptrc_event_format {
 	bool has_log;
 	/* Text has the colours of a terminal. */
 	bool is_coloured;
-	/* The fields that --fields gives, in this order, and the widths of their columns.
-	 * With none the line has the usual ones. */
+	/* The fields of --fields, in this order, and the widths that their columns have had so
+	 * far. Without --fields there are none, and a line has the usual fields. */
 	struct ptrc_field *fields;
 	int *field_widths;
 	size_t field_count;
@@ -34,16 +34,15 @@ struct ptrc_event_format {
 	int tid_width;
 	int address_width;
 	struct ptrc_time_format time;
-	/* The members of JSON for process and thread of the last event, and which these
-	 * are. */
+	/* The JSON members for process and thread of the last event, and these themselves. */
 	struct ptrc_buffer origin;
 	pid_t origin_pid;
 	pid_t origin_tid;
 	pthread_t origin_thread;
 };
 
-/* The names of one log, as they look in the output; each is made when it is first needed.
- * Starts zeroed. */
+/* The names of a source's event types, and its own, as they look in the output. Each one is
+ * made when it is first needed. Starts zeroed. */
 struct ptrc_event_labels {
 	struct ptrc_buffer name[PTRC_READER_IDS];
 	/* The columns that the names take in text. */
@@ -52,8 +51,8 @@ struct ptrc_event_labels {
 	int log_width;
 };
 
-/* Adds the fields of a list with commas; see view.h. Returns false with the reason if one
- * does not exist or is there twice. */
+/* Adds the fields of a comma-separated list. Returns false with the reason if a field does
+ * not exist or is there twice. */
 bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struct ptrc_layouts *,
 		       struct ptrc_cli_reason *why);
 

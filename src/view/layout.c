@@ -66,9 +66,9 @@ struct ptrc_layout {
 	size_t alignment;
 };
 
-/* The state of reading a layout. */
 struct parser {
 	struct ptrc_layouts *layouts;
+	/* What has been read so far, and where the rest of the text begins. */
 	struct ptrc_layout *layout;
 	const char *at;
 	struct ptrc_cli_reason *why;
@@ -94,7 +94,8 @@ static bool take_word(struct parser *p, char word[NAME_MAX_BYTES + 1])
 	while (is_word(p->at[n]))
 		n++;
 	if (n > NAME_MAX_BYTES)
-		return ptrc_cli_because(p->why, "'%.20s...' is too long for a word", p->at);
+		return ptrc_cli_because(p->why, "'%.20s...' is too long for a type or a name",
+					p->at);
 	memcpy(word, p->at, n);
 	word[n] = '\0';
 	p->at += n;
@@ -124,7 +125,7 @@ static bool say_no_type(struct parser *p, const char *word)
 				ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Reads [N], if it is there; otherwise the count is 0. */
+/* Reads [N], which may be missing: the count then is 0. */
 static bool take_count(struct parser *p, const struct type *type, size_t *count)
 {
 	size_t n = 0;
@@ -148,8 +149,8 @@ static bool take_count(struct parser *p, const struct type *type, size_t *count)
 	return true;
 }
 
-/* Whether the name is that of the other with _hex behind: in JSON the other one's bytes
- * have that key. */
+/* Whether the name is the other one with _hex appended. In JSON that is the key of the other
+ * field's bytes. */
 static bool is_hex_of(const char *name, const char *other)
 {
 	size_t n = strlen(other);
@@ -172,13 +173,13 @@ static bool take_name(struct parser *p, const struct type *type, struct field *f
 	for (size_t i = 0; i < p->layout->count; i++) {
 		const char *other = p->layout->fields[i].text;
 
-		if (other &&
-		    (!strcmp(name, other) || is_hex_of(name, other) || is_hex_of(other, name)))
+		if (other && !strcmp(name, other))
+			return ptrc_cli_because(p->why, "two fields have the same name '%s'", name);
+		if (other && (is_hex_of(name, other) || is_hex_of(other, name)))
 			return ptrc_cli_because(
 				p->why,
-				strcmp(name, other) ? "'%s' and '%s': the one with _hex is where "
-						      "bytes of the other go"
-						    : "'%s' and '%s' have the same name",
+				"'%s' and '%s' cannot both be names: in JSON the one "
+				"with _hex holds bytes of the other",
 				other, name);
 	}
 	f->name = ptrc_layouts_name(l, name);
@@ -352,8 +353,8 @@ static bool is_zero(const char *p, size_t size)
 	return !size;
 }
 
-/* Stores how many bytes of the data the field takes. Returns false if there are too
- * few. */
+/* Stores how many bytes of the data the field takes. Returns false if the data has too few
+ * bytes. */
 static bool measure(const struct field *f, bool is_last, const char *data, size_t size,
 		    size_t *taken)
 {
@@ -397,7 +398,7 @@ static void decode_field(const struct field *f, const char *data, size_t size, s
 	}
 }
 
-/* The offset at which a field of this size stands, from `at` on. */
+/* The first offset from `at` on at which a field of this size may stand. */
 static size_t align(const struct ptrc_layout *l, size_t at, size_t size)
 {
 	return l->alignment > 1 && size > 1 ? (at + size - 1) & ~(size - 1) : at;

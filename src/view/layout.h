@@ -24,8 +24,8 @@
 
 struct ptrc_layout;
 
-/* Several layouts with the patterns of their events, and the names of all their fields,
- * which are numbered from 0. Starts zeroed. */
+/* Several layouts, each with the pattern of its events, and the names of all their fields.
+ * The position of a name is its number. Starts zeroed. */
 struct ptrc_layouts {
 	struct ptrc_layout **layouts;
 	size_t count;
@@ -60,15 +60,15 @@ enum ptrc_layout_error {
 };
 
 struct ptrc_decoded {
-	/* A value per field of the layout, in its order; of kind NONE if the data ends
-	 * before it. */
+	/* A value per field of the layout, in order; of kind NONE if the data ends before the
+	 * field. */
 	struct ptrc_value *values;
 	size_t size;
 	enum ptrc_layout_error error;
 };
 
-/* Takes the data apart. The values point into it. *decoded starts zeroed and may be used
- * again, which saves allocating. */
+/* Takes the data apart. The values point into the data. *decoded starts zeroed and may be
+ * used for the next event, too, which saves allocating. */
 void ptrc_layout_decode(const struct ptrc_layout *, const void *data, size_t size,
 			struct ptrc_decoded *decoded);
 
@@ -77,7 +77,8 @@ void ptrc_layout_decode(const struct ptrc_layout *, const void *data, size_t siz
 const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *, const struct ptrc_decoded *,
 					   int name);
 
-/* Put the fields in order: as members "id":7,"rows":3 and as id=7 rows=3. */
+/* These put the fields in their order: as JSON members ("id":7,"rows":3) or as text (id=7
+ * rows=3). */
 void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *, const struct ptrc_decoded *);
 void ptrc_layout_text(struct ptrc_buffer *, const struct ptrc_layout *,
 		      const struct ptrc_decoded *);

@@ -12,17 +12,17 @@
 #include "src/cli/buffer.h"
 
 struct ptrc_line {
+	struct ptrc_line *next;
 	/* The time of the event, in nanoseconds since 1970. */
 	int64_t ns;
-	char *text;
 	size_t used;
+	char text[];
 };
 
-/* A ring that grows; starts zeroed. */
+/* A list, the oldest line first. Starts zeroed. */
 struct ptrc_lines {
-	struct ptrc_line *lines;
-	size_t size;
-	size_t first;
+	struct ptrc_line *first;
+	struct ptrc_line *last;
 	size_t count;
 	/* The memory that the lines take. */
 	size_t bytes;
@@ -31,12 +31,7 @@ struct ptrc_lines {
 /* Moves the text from the buffer to a new line. */
 void ptrc_lines_add(struct ptrc_lines *, int64_t ns, struct ptrc_buffer *);
 
-/* The oldest line. There must be one. */
-const struct ptrc_line *ptrc_lines_first(const struct ptrc_lines *);
-
-/* Drops the oldest line. There must be one. */
+/* Frees the oldest line. There must be one. */
 void ptrc_lines_drop(struct ptrc_lines *);
-
-void ptrc_lines_free(struct ptrc_lines *);
 
 #endif

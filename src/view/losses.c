@@ -21,8 +21,8 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.log_events = counts->pt_log_lost_events,
 		.write_error = status->posix_stream_flush_error,
 	};
-	/* posix_trace_get_status() reports a log without an end in this way, and as
-	 * overrun, as nobody knows what its end would have held. */
+	/* With EOWNERDEAD posix_trace_get_status() says that a log has no end. It then also says
+	 * that events were lost, as nobody knows what the end would have held. */
 	if (l->write_error == EOWNERDEAD) {
 		l->write_error = 0;
 		l->is_unclosed = true;
@@ -105,7 +105,7 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 	report(thing, l->stream_events, "lost in the stream, which was full");
 	report(thing, l->log_events, "lost in the log, which was full");
 	if (l->is_overrun)
-		ptrc_cli_message(thing, "events were lost");
+		ptrc_cli_message(thing, "events were lost, and it is not known how many");
 	if (l->write_error && l->unwritten_events)
 		ptrc_cli_message(thing, "%llu %s lost, as writing the log failed: %s",
 				 (unsigned long long)l->unwritten_events,
@@ -116,12 +116,9 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 		ptrc_cli_message(thing, "the log is not there any more: it was deleted, renamed, "
 					"replaced or truncated while it was written");
 	if (l->is_unclosed)
-		ptrc_cli_message(thing, "the log has no end: its trace still goes on, or was "
-					"killed, or the file was cut");
-	if (l->unreadable_events)
-		ptrc_cli_message(thing, "damaged: %llu %s could not be read",
-				 (unsigned long long)l->unreadable_events,
-				 events(l->unreadable_events));
+		ptrc_cli_message(thing, "the log has no end: its trace still goes on or was "
+					"killed, or the file was cut off");
+	report(thing, l->unreadable_events, "not readable, as the log is damaged");
 	report(thing, l->unshown_events, "not shown, as they came too fast");
 	if (l->is_rest_unshown)
 		ptrc_cli_message(thing, "the session ended before all events could be shown");

@@ -24,15 +24,14 @@ struct ptrc_losses {
 	int write_error;
 	/* The file that was written is no longer at the path of the log. */
 	bool is_log_gone;
-	/* Events that were lost because of that error, as far as their number is
-	 * known. */
+	/* Events that were lost because of write_error, as far as their number is known. */
 	uint64_t unwritten_events;
 	/* Events that the log counts but that could not be read, as it is damaged. */
 	uint64_t unreadable_events;
 	/* Events of a followed session that were not shown, as the command or the
 	 * session's controller was too slow. */
 	uint64_t unshown_events;
-	/* Not even the last events of the session were received, nor their number. */
+	/* The last events of the session were not received, and their number is not known. */
 	bool is_rest_unshown;
 	/* The error number of reading the log or following the session, or 0. */
 	int read_error;
@@ -43,20 +42,20 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
 			const struct posixtrace_counts *);
 
 /*
- * Fills in the losses from a finished log, which includes those of its last flush, and
- * stores how many events the log has. is_gone is the answer of ptrc_logfile_is_gone().
- * Returns false, with at most .is_log_gone changed, if the log cannot be read, for
- * example because it is a pipe. A regular file that is no log means that the log is gone.
+ * Fills in the losses from a finished log, including those of its last flush, and stores
+ * how many events the log has. The caller says whether the log is gone. A regular file
+ * that is not a log counts as a log that is gone. Returns false, with at most .is_log_gone
+ * changed, if the log is gone or cannot be read, for example because it is a pipe.
  */
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone,
 			   uint64_t *event_count);
 
-/* After an error of writing, works out how many of the recorded events are neither in the
- * log nor counted as lost in it. */
+/* If writing the log failed, works out how many of the recorded events are neither in the log
+ * nor counted as lost in it. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
-/* How many events of a closed log could not be read because of damage. The counts are
- * those after the log was read to its end, read_count events of it. */
+/* How many events of a closed log could not be read because of damage. The log has been read
+ * to its end, which gave read_count events; the counts were taken after that. */
 uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *, uint64_t read_count);
 
 /* Whether anything is missing. */

@@ -12,8 +12,8 @@
 
 #include "src/cli/message.h"
 
-/* The first bytes of every log; see docs/log-format.md. A log of another version or
- * machine shares only the signature for certain. */
+/* The first bytes of every log; see docs/log-format.md. Of a log of another version or
+ * machine only the signature is certain. */
 struct prefix {
 	unsigned char signature[8];
 	uint32_t byte_order;
@@ -60,10 +60,10 @@ static int temporary_file(void)
 }
 
 /*
- * Replaces *fd, a pipe or the like, by a file with everything that can be read from it:
- * reading a log needs seeking. Input that does not begin like a log may never end, so
- * that reading stops after the first bytes. On failure it prints a message about the path
- * and returns false.
+ * Copies everything that can be read from *fd, a pipe or the like, to a file, and replaces
+ * *fd by that file, because reading a log needs seeking. Input that does not begin like a
+ * log may never end, so only its first bytes are read. On failure it prints a message and
+ * returns false.
  */
 static bool spool(const char *path, int *fd)
 {
@@ -98,7 +98,9 @@ static bool spool(const char *path, int *fd)
 		}
 	}
 	if (write_error)
-		ptrc_cli_message(path, "cannot keep a copy of it in %s (see TMPDIR): %s",
+		ptrc_cli_message(path,
+				 "cannot keep a copy of the log in %s (TMPDIR names another "
+				 "directory): %s",
 				 temporary_directory(), strerror(write_error));
 	else if (error)
 		ptrc_cli_error(path, error);
@@ -112,7 +114,8 @@ static bool spool(const char *path, int *fd)
 	return true;
 }
 
-/* On failure it prints a message and returns false. */
+/* Opens the path, or standard input, for reading with seeking. On failure it prints a
+ * message and returns false. */
 static bool open_file(const char *path, bool is_stdin, int *fd)
 {
 	struct stat st;
@@ -153,22 +156,23 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 		 memcmp(p.signature, signature, sizeof(signature)) != 0)
 		ptrc_cli_because(why, "not a trace log");
 	else if (n < (ssize_t)sizeof(p))
-		ptrc_cli_because(why, "cut within its first bytes");
+		ptrc_cli_because(why, "a trace log that was cut off within its first bytes");
 	else if (p.byte_order != BYTE_ORDER_MARK)
-		ptrc_cli_because(why, "a trace log of a machine with another byte order");
+		ptrc_cli_because(why, "a trace log from a machine with another byte order");
 	else if (p.version != LOG_VERSION)
 		ptrc_cli_because(why,
 				 "a trace log of format version %u, and %s reads version "
 				 "%d only",
 				 p.version, posixtrace_version(), LOG_VERSION);
 	else if (p.word_size != WORD_SIZE || p.machine != MACHINE)
-		ptrc_cli_because(why, "a trace log of another kind of machine");
+		ptrc_cli_because(why, "a trace log from another kind of machine");
 	else
-		ptrc_cli_because(why, "damaged or cut within its first bytes");
+		ptrc_cli_because(
+			why, "a trace log that is damaged or was cut off within its first bytes");
 }
 
-/* The size of the buffer for data. The attribute of a file from anywhere cannot be
- * trusted, but no event can be larger than the file. */
+/* The size of the buffer for an event's data. The max-data-size that a file claims cannot
+ * be trusted, but no event is larger than the file. */
 static size_t buffer_size(const struct ptrc_reader *r)
 {
 	uint64_t size = r->attributes.max_data_size;
@@ -258,34 +262,28 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 
 const char *ptrc_reader_truncation(const struct ptrc_reader *r)
 {
-	switch (r->event.posix_truncation_status) {
-	case POSIX_TRACE_NOT_TRUNCATED:
-		return "no";
-	case POSIX_TRACE_TRUNCATED_RECORD:
-		return "record";
-	default:
-		return "read";
-	}
+	int status = r->event.posix_truncation_status;
+
+	return status == POSIX_TRACE_NOT_TRUNCATED	? "no"
+	       : status == POSIX_TRACE_TRUNCATED_RECORD ? "record"
+							: "read";
 }
 
 static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t id)
 {
 	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));
 
-	/* A session sends each name before the first event that needs it. */
-	if (!r->source && !posix_trace_eventid_get_name(r->trace, id, name->text)) {
-		name->is_known = true;
-		name->size = strlen(name->text);
-	} else {
-		name->is_known = false;
-		name->size = (size_t)snprintf(name->text, sizeof(name->text), "#%u", id);
-	}
+	/* A session has already sent the name of every event that has one. */
+	name->is_known = !r->source && !posix_trace_eventid_get_name(r->trace, id, name->text);
+	if (!name->is_known)
+		snprintf(name->text, sizeof(name->text), "#%u", id);
+	name->size = strlen(name->text);
 	return name;
 }
 
 const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r, trace_event_id_t id)
 {
-	/* Identifier 0 does not exist, so its place serves for all impossible ones. */
+	/* No event type has identifier 0, so its place serves for all impossible ones. */
 	struct ptrc_reader_name **name = &r->names[id < PTRC_READER_IDS ? id : 0];
 
 	if (__builtin_expect(!*name, 0))
@@ -323,7 +321,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	l->is_rest_unshown = r->is_rest_unshown;
 	if (r->source)
 		return;
-	/* These counts include what the reading itself has found. */
+	/* Asks again, as these counts include what was found missing while reading. */
 	if (posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
 		return;
 	l->stream_events += counts.pt_gap_events;

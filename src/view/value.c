@@ -13,13 +13,8 @@ _Static_assert(LDBL_MANT_DIG >= 64, "a long double holds every 64-bit integer");
 /* A longer text is not read as a number. */
 enum { NUMBER_MAX_BYTES = 63 };
 
-static size_t digits(const char *p, const char *set)
-{
-	return strspn(p, set);
-}
-
-/* Whether the text is a number in the sense of --where; strtold() also reads "inf", for
- * example. */
+/* Whether the text is a number for --where, which accepts less than strtold(): "inf", for
+ * example, is not a number. */
 static bool is_number(const char *p)
 {
 	static const char decimal[] = "0123456789";
@@ -28,13 +23,13 @@ static bool is_number(const char *p)
 
 	p += *p == '-' || *p == '+';
 	if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) {
-		whole = digits(p + 2, "0123456789abcdefABCDEF");
+		whole = strspn(p + 2, "0123456789abcdefABCDEF");
 		return whole && whole <= 16 && !p[2 + whole];
 	}
-	whole = digits(p, decimal);
+	whole = strspn(p, decimal);
 	p += whole;
 	if (*p == '.') {
-		fraction = digits(++p, decimal);
+		fraction = strspn(++p, decimal);
 		p += fraction;
 	}
 	if (!whole && !fraction)
@@ -42,10 +37,9 @@ static bool is_number(const char *p)
 	if (*p == 'e' || *p == 'E') {
 		p++;
 		p += *p == '-' || *p == '+';
-		whole = digits(p, decimal);
-		p += whole;
-		if (!whole)
+		if (!strspn(p, decimal))
 			return false;
+		p += strspn(p, decimal);
 	}
 	return !*p;
 }

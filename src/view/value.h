@@ -37,7 +37,7 @@ struct ptrc_value {
 	/* The text or the bytes; they belong to the event. */
 	const char *bytes;
 	size_t size;
-	/* The bytes in the event, if what is shown of them does not tell them all. */
+	/* All bytes of the value in the event; null if what is shown tells them all. */
 	const void *raw;
 	size_t raw_size;
 };

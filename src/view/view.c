@@ -32,7 +32,7 @@ static const struct field {
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
 
-/* Keys of the JSON that --fields=data puts; they are no fields themselves. */
+/* JSON keys that --fields=data may put, but that are not names of fields. */
 static const char *const data_keys[] = {"data_hex", "decode_error", "filter", "old", "new"};
 
 static const char member_prefix[] = "data.";
@@ -63,11 +63,12 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 	}
 	for (size_t i = 0; i < sizeof(data_keys) / sizeof(*data_keys); i++)
 		if (!strcmp(name, data_keys[i])) {
-			ptrc_cli_because(why, "'%s' is part of 'data' here", name);
+			ptrc_cli_because(why, "'%s' cannot be chosen alone: it is part of 'data'",
+					 name);
 			return;
 		}
 	if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
-		ptrc_cli_because(why, "'%.80s' is in no layout; see --decode", name);
+		ptrc_cli_because(why, "no layout has a field '%.80s'; see --decode", name);
 	else
 		ptrc_cli_because(why, "events have no field '%.80s'%s", name,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
@@ -117,110 +118,88 @@ const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
 	return &v->decoded;
 }
 
-static void set_text(struct ptrc_value *v, const char *text, size_t size)
+static struct ptrc_value signed_value(int64_t i)
 {
-	v->kind = PTRC_VALUE_TEXT;
-	v->bytes = text;
-	v->size = size;
+	return (struct ptrc_value){.kind = PTRC_VALUE_SIGNED, .i = i};
 }
 
-static void set_signed(struct ptrc_value *v, int64_t i)
+static struct ptrc_value unsigned_value(enum ptrc_value_kind kind, uint64_t u)
 {
-	v->kind = PTRC_VALUE_SIGNED;
-	v->i = i;
+	return (struct ptrc_value){.kind = kind, .u = u};
 }
 
-static void set_unsigned(struct ptrc_value *v, enum ptrc_value_kind kind, uint64_t u)
+static struct ptrc_value text_value(const char *text, size_t size)
 {
-	v->kind = kind;
-	v->u = u;
+	return (struct ptrc_value){.kind = PTRC_VALUE_TEXT, .bytes = text, .size = size};
 }
 
-static void set_data(struct ptrc_value *v, const struct ptrc_reader *r)
+static struct ptrc_value data_value(const struct ptrc_reader *r)
 {
 	size_t size = r->size;
 
 	/* Leaves out the null byte that ends a text. */
 	ptrc_text_is_clean(r->data, &size);
-	set_text(v, (const char *)r->data, size);
+	return text_value((const char *)r->data, size);
 }
 
-static void set_system_number(struct ptrc_value *v, const struct ptrc_reader *r,
-			      trace_event_id_t id)
+/* The number that is the data of this type of system event; no value if the event is of
+ * another type. */
+static struct ptrc_value system_value(const struct ptrc_reader *r, trace_event_id_t id)
 {
 	int number;
 
 	if (r->event.posix_event_id != id || r->size != sizeof(number))
-		return;
+		return (struct ptrc_value){0};
 	memcpy(&number, r->data, sizeof(number));
-	set_signed(v, number);
+	return signed_value(number);
 }
 
-static void set_member(struct ptrc_value *v, struct ptrc_view *view, int name)
+static struct ptrc_value member_value(struct ptrc_view *view, int name)
 {
-	const struct ptrc_value *found;
+	const struct ptrc_value *found = NULL;
 
-	if (!view->layout)
-		return;
-	found = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
-	if (found)
-		*v = *found;
+	if (view->layout)
+		found = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
+	return found ? *found : (struct ptrc_value){0};
 }
 
-void ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
+struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f)
 {
 	struct ptrc_reader *r = view->reader;
 	const struct posix_trace_event_info *e = &r->event;
 	const struct ptrc_reader_name *name;
-	const char *text;
 
 	_Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "pthread_t is an address");
-	memset(v, 0, sizeof(*v));
 	switch (f->id) {
 	case PTRC_FIELD_TIME:
 	case PTRC_FIELD_NS:
-		set_signed(v, ptrc_when_ns(&e->posix_timestamp));
-		break;
+		return signed_value(ptrc_when_ns(&e->posix_timestamp));
 	case PTRC_FIELD_EVENT:
 		name = ptrc_reader_name(r, e->posix_event_id);
-		set_text(v, name->text, name->size);
-		break;
+		return text_value(name->text, name->size);
 	case PTRC_FIELD_ID:
-		set_unsigned(v, PTRC_VALUE_UNSIGNED, e->posix_event_id);
-		break;
+		return unsigned_value(PTRC_VALUE_UNSIGNED, e->posix_event_id);
 	case PTRC_FIELD_PID:
-		set_signed(v, e->posix_pid);
-		break;
+		return signed_value(e->posix_pid);
 	case PTRC_FIELD_TID:
-		set_signed(v, e->posix_tid);
-		break;
+		return signed_value(e->posix_tid);
 	case PTRC_FIELD_THREAD:
-		set_unsigned(v, PTRC_VALUE_HEX, (uint64_t)e->posix_thread_id);
-		break;
+		return unsigned_value(PTRC_VALUE_HEX, (uint64_t)e->posix_thread_id);
 	case PTRC_FIELD_ADDRESS:
-		set_unsigned(v, PTRC_VALUE_HEX, (uintptr_t)e->posix_prog_address);
-		break;
+		return unsigned_value(PTRC_VALUE_HEX, (uintptr_t)e->posix_prog_address);
 	case PTRC_FIELD_TRUNCATED:
-		text = ptrc_reader_truncation(r);
-		set_text(v, text, strlen(text));
-		break;
+		return text_value(ptrc_reader_truncation(r), strlen(ptrc_reader_truncation(r)));
 	case PTRC_FIELD_LEN:
-		set_unsigned(v, PTRC_VALUE_UNSIGNED, r->size);
-		break;
+		return unsigned_value(PTRC_VALUE_UNSIGNED, r->size);
 	case PTRC_FIELD_DATA:
-		set_data(v, r);
-		break;
+		return data_value(r);
 	case PTRC_FIELD_LOG:
-		set_text(v, r->path, strlen(r->path));
-		break;
+		return text_value(r->path, strlen(r->path));
 	case PTRC_FIELD_REASON:
-		set_system_number(v, r, POSIX_TRACE_STOP);
-		break;
+		return system_value(r, POSIX_TRACE_STOP);
 	case PTRC_FIELD_ERROR:
-		set_system_number(v, r, POSIX_TRACE_ERROR);
-		break;
-	case PTRC_FIELD_MEMBER:
-		set_member(v, view, f->name);
-		break;
+		return system_value(r, POSIX_TRACE_ERROR);
+	default:
+		return member_value(view, f->name);
 	}
 }

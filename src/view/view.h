@@ -34,7 +34,7 @@ enum ptrc_field_id {
 
 struct ptrc_field {
 	enum ptrc_field_id id;
-	/* For a member, the number and the text of its name. */
+	/* Of a member: the number of its name in the layouts, and the name. */
 	int name;
 	const char *text;
 };
@@ -45,18 +45,18 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_
 
 const char *ptrc_field_name(enum ptrc_field_id);
 
-/* Whether the field always is a number. A member may be a number or not, so it is
- * false. */
+/* Whether the field is a number in every event. A member of the data need not be one. */
 bool ptrc_field_is_number(const struct ptrc_field *);
 
-/* The event that a reader has read. The data is decoded when first asked for. */
+/* The event that a reader has read last. Its data is decoded when somebody first asks for
+ * it. */
 struct ptrc_view {
 	struct ptrc_reader *reader;
 	/* The layout of the event's data; null if it has none. */
 	const struct ptrc_layout *layout;
 	bool is_decoded;
 	struct ptrc_decoded decoded;
-	/* The layouts by event type, once they have been looked up. */
+	/* The layout of each event type that has been looked up. */
 	const struct ptrc_layout *layout_by_type[PTRC_READER_IDS];
 	bool is_type_looked_up[PTRC_READER_IDS];
 };
@@ -66,8 +66,8 @@ void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 
-/* Stores the value of a field. Its texts belong to the event; a time is in nanoseconds
- * since 1970. */
-void ptrc_view_value(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
+/* The value of a field of the event. Texts point into the event; a time is a number of
+ * nanoseconds since 1970. */
+struct ptrc_value ptrc_view_value(struct ptrc_view *, const struct ptrc_field *);
 
 #endif

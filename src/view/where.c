@@ -13,8 +13,8 @@
 #include "src/cli/message.h"
 #include "src/view/when.h"
 
-/* Limits far above what anybody writes, and far below what would fill the stack, here or
- * in the C library's regular expressions. */
+/* Limits of an expression: far above what anybody writes, and far below what would fill the
+ * stack in this file or in the C library's regular expressions. */
 enum {
 	DEPTH_MAX = 100,
 	TESTS_MAX = 1000,
@@ -36,13 +36,16 @@ enum kind {
 	GLOB,
 };
 
+/* How two values stand to each other, a bit each; a relation holds for some of them. */
 enum relation {
-	EQUAL,
-	UNEQUAL,
-	BELOW,
-	NOT_ABOVE,
-	ABOVE,
-	NOT_BELOW,
+	BELOW = 1,
+	EQUAL = 2,
+	ABOVE = 4,
+	/* One of them is not a number (NaN). */
+	UNORDERED = 8,
+	UNEQUAL = BELOW | ABOVE | UNORDERED,
+	NOT_ABOVE = BELOW | EQUAL,
+	NOT_BELOW = ABOVE | EQUAL,
 };
 
 struct operand {
@@ -52,7 +55,7 @@ struct operand {
 	/* The literal as a number, worked out once. */
 	bool has_number;
 	long double number;
-	/* The bytes of a string literal; owned. */
+	/* The text of a string literal; owned. */
 	char *text;
 	/* The offset in the expression. */
 	size_t at;
@@ -68,8 +71,8 @@ struct node {
 
 struct ptrc_where {
 	struct node *root;
-	/* Room for texts that are not as comparing needs them: digits of bytes, text that
-	 * needs a null byte at its end. */
+	/* Room for the digits that bytes are compared as, and for a text with a null byte
+	 * appended. */
 	struct ptrc_buffer scratch[2];
 };
 
@@ -106,7 +109,7 @@ struct parser {
 	const char *token_at;
 	char word[WORD_MAX_BYTES + 1];
 	long double number;
-	/* Owned until an operand takes it. */
+	/* The text of the last string; owned until an operand takes it. */
 	char *string;
 	size_t string_size;
 };
@@ -178,9 +181,8 @@ static void read_number(struct parser *p)
 	p->token = NUMBER;
 }
 
-/* Reads a string in quotes. A backslash escapes the quote and the backslash; before any
- * other character it is an ordinary one, so that regular expressions need not double
- * it. */
+/* Reads a string in quotes. A backslash escapes the quote and the backslash. Before any other
+ * character it stands for itself, so that regular expressions need not double it. */
 static void read_string(struct parser *p)
 {
 	char quote = *p->at;
@@ -244,7 +246,7 @@ static void read_sign(struct parser *p)
 		refuse(p, p->at, "'%.*s' has no meaning here", character_length(p->at), p->at);
 }
 
-/* Reads the next token. After a wrong one there is none. */
+/* Reads the next token. The expression ends at a wrong one. */
 static void next(struct parser *p)
 {
 	if (p->token == BAD)
@@ -303,7 +305,7 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 		o->is_field = true;
 		if (!ptrc_field_find(p->word, p->layouts, &o->field, &why))
 			refuse(p, p->token_at, "%s%s", why.text,
-			       is_right ? "; text stands in quotes" : "");
+			       is_right ? "; text has to be in quotes" : "");
 		break;
 	case NUMBER:
 		set_number(o, p->number);
@@ -323,7 +325,9 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 	case BAD:
 		break;
 	case END:
-		refuse(p, p->token_at, "something is missing at the end");
+		refuse(p, p->token_at,
+		       "the expression ends where a field, number or string is "
+		       "missing");
 		break;
 	default:
 		refuse(p, p->token_at, "a field, number or string is missing before '%.2s'",
@@ -333,8 +337,8 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 	next(p);
 }
 
-/* Refuses, before any event is read, a string that is compared with a number or a time
- * but is none. */
+/* Refuses a string that is compared with a field that is a number or a time, but is not one
+ * itself. */
 static void check_operands(struct parser *p, struct operand *field, struct operand *literal)
 {
 	const char *at = p->begin + literal->at;
@@ -354,9 +358,8 @@ static void check_operands(struct parser *p, struct operand *field, struct opera
 		       ptrc_field_name(field->field.id));
 }
 
-/* Whether the regular expression is small enough for the C library, which makes as many
- * states as nested repetitions multiply to. It takes x+ for xx*, which doubles a
- * group. */
+/* Whether the regular expression is small enough for the C library, which multiplies its
+ * states by the count of each repetition, and takes (x)+ for (x)(x)*, which doubles them. */
 static bool is_modest(const char *regex)
 {
 	unsigned long product = 1;
@@ -419,8 +422,8 @@ static void read_pattern(struct parser *p, struct node *n)
 	int error;
 
 	next(p);
-	if (p->token != STRING && p->token != BAD)
-		refuse(p, p->token_at, "'%s' needs a string behind it", sign);
+	if (p->token != STRING)
+		refuse(p, p->token_at, "'%s' needs text in quotes behind it", sign);
 	else
 		read_operand(p, pattern, true);
 	if (p->token == BAD)
@@ -462,14 +465,12 @@ static struct node *read_comparison(struct parser *p)
 		n->relation = p->relation;
 		next(p);
 		read_operand(p, &n->operands[1], true);
-		if (p->token != BAD)
-			check_operands(p, &n->operands[0], &n->operands[1]);
-		if (p->token != BAD)
-			check_operands(p, &n->operands[1], &n->operands[0]);
+		check_operands(p, &n->operands[0], &n->operands[1]);
+		check_operands(p, &n->operands[1], &n->operands[0]);
 	} else if (p->token == REGEX_SIGN || p->token == GLOB_SIGN) {
 		read_pattern(p, n);
-	} else if (p->token != BAD && !n->operands[0].is_field) {
-		refuse(p, p->token_at, "a comparison is missing");
+	} else if (!n->operands[0].is_field) {
+		refuse(p, p->token_at, "a comparison is missing: a value alone is no condition");
 	}
 	return n;
 }
@@ -480,7 +481,7 @@ static struct node *read_not(struct parser *p)
 
 	/* Negation and parentheses, the two ways to nest, both pass here. */
 	if (++p->depth > DEPTH_MAX)
-		refuse(p, p->token_at, "nested deeper than %d", (int)DEPTH_MAX);
+		refuse(p, p->token_at, "'!' and '(' are nested deeper than %d", (int)DEPTH_MAX);
 	if (p->token == NOT_SIGN) {
 		n = make_node(NOT);
 		next(p);
@@ -490,7 +491,7 @@ static struct node *read_not(struct parser *p)
 		n = read_or(p);
 		if (p->token == RIGHT)
 			next(p);
-		else if (p->token != BAD)
+		else
 			refuse(p, p->token_at, "')' is missing");
 	} else {
 		n = read_comparison(p);
@@ -544,7 +545,7 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 
 	next(&p);
 	root = read_or(&p);
-	if (p.token != END && p.token != BAD)
+	if (p.token != END)
 		refuse(&p, p.token_at, "'&&' or '||' is missing before '%.20s'", p.token_at);
 	free(p.string);
 	if (p.token == BAD) {
@@ -556,26 +557,20 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 	return w;
 }
 
-/* Stores the value of an operand as it is compared: bytes become the digits that JSON
- * shows. */
-static void evaluate(struct ptrc_where *w, const struct node *n, size_t i, struct ptrc_view *view,
-		     struct ptrc_value *v)
+/* The value of operand i as it is compared: bytes become the hexadecimal digits that JSON
+ * shows for them. */
+static struct ptrc_value evaluate(struct ptrc_where *w, const struct node *n, size_t i,
+				  struct ptrc_view *view)
 {
 	const struct operand *o = &n->operands[i];
 	struct ptrc_buffer *b = &w->scratch[i];
+	struct ptrc_value v = o->is_field ? ptrc_view_value(view, &o->field) : o->literal;
 
-	if (!o->is_field) {
-		*v = o->literal;
-		return;
-	}
-	ptrc_view_value(view, &o->field, v);
-	if (v->kind != PTRC_VALUE_BYTES)
-		return;
+	if (v.kind != PTRC_VALUE_BYTES)
+		return v;
 	b->used = 0;
-	ptrc_buffer_hex_bytes(b, v->bytes, v->size);
-	v->kind = PTRC_VALUE_TEXT;
-	v->bytes = b->bytes;
-	v->size = b->used;
+	ptrc_buffer_hex_bytes(b, v.bytes, v.size);
+	return (struct ptrc_value){.kind = PTRC_VALUE_TEXT, .bytes = b->bytes, .size = b->used};
 }
 
 static bool number_of(const struct operand *o, const struct ptrc_value *v, long double *number)
@@ -598,12 +593,10 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 
 static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
 {
-	struct ptrc_value v[2];
+	struct ptrc_value v[2] = {evaluate(w, n, 0, view), evaluate(w, n, 1, view)};
 	long double a;
 	long double b;
 
-	evaluate(w, n, 0, view, &v[0]);
-	evaluate(w, n, 1, view, &v[1]);
 	if (v[0].kind == PTRC_VALUE_TEXT && v[1].kind == PTRC_VALUE_TEXT) {
 		a = (long double)compare_texts(&v[0], &v[1]);
 		b = 0;
@@ -611,35 +604,21 @@ static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view
 		   !number_of(&n->operands[1], &v[1], &b)) {
 		return false;
 	}
-	switch (n->relation) {
-	case EQUAL:
-		return a == b;
-	case UNEQUAL:
-		return a != b;
-	case BELOW:
-		return a < b;
-	case NOT_ABOVE:
-		return a <= b;
-	case ABOVE:
-		return a > b;
-	default:
-		return a >= b;
-	}
+	return n->relation & (a < b ? BELOW : a == b ? EQUAL : a > b ? ABOVE : UNORDERED);
 }
 
 static bool is_true(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
 {
-	struct ptrc_value v;
+	struct ptrc_value v = evaluate(w, n, 0, view);
 	long double number;
 
-	evaluate(w, n, 0, view, &v);
 	if (v.kind == PTRC_VALUE_TEXT)
 		return v.size;
 	return number_of(&n->operands[0], &v, &number) && number != 0;
 }
 
-/* Copies the text, with a null byte behind it, to the second scratch buffer; evaluate()
- * uses the first one. */
+/* Copies the text to the second scratch buffer, with a null byte appended. The text itself
+ * may be in the first one, which evaluate() uses. */
 static const char *terminate(struct ptrc_where *w, const struct ptrc_value *v)
 {
 	struct ptrc_buffer *b = &w->scratch[1];
@@ -652,12 +631,10 @@ static const char *terminate(struct ptrc_where *w, const struct ptrc_value *v)
 
 static bool matches(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
 {
-	struct ptrc_value v;
+	struct ptrc_value v = evaluate(w, n, 0, view);
 	regmatch_t whole = {0};
-
 	const char *text;
 
-	evaluate(w, n, 0, view, &v);
 	if (v.kind != PTRC_VALUE_TEXT || v.size > INT_MAX)
 		return false;
 	text = terminate(w, &v);
