@@ -57,11 +57,9 @@ ptrc_headers += \
 ptrc_library_sources += \
 	%D%/stream/live_reader.c
 ptrc_shared_sources += \
-	%D%/stream/barrier.c \
 	%D%/stream/chunk.c \
 	%D%/stream/clock.c \
 	%D%/stream/consumer.c \
-	%D%/stream/counter.c \
 	%D%/stream/drain.c \
 	%D%/stream/marks.c \
 	%D%/stream/recording.c \
@@ -69,15 +67,11 @@ ptrc_shared_sources += \
 	%D%/stream/slots.c \
 	%D%/stream/status.c \
 	%D%/stream/stream.c \
-	%D%/stream/type_counts.c \
-	%D%/stream/wake.c \
 	%D%/stream/writer.c
 ptrc_headers += \
-	%D%/stream/barrier.h \
 	%D%/stream/chunk.h \
 	%D%/stream/clock.h \
 	%D%/stream/consumer.h \
-	%D%/stream/counter.h \
 	%D%/stream/drain.h \
 	%D%/stream/live_reader.h \
 	%D%/stream/marks.h \
@@ -88,8 +82,6 @@ ptrc_headers += \
 	%D%/stream/status.h \
 	%D%/stream/stream.h \
 	%D%/stream/stream_layout.h \
-	%D%/stream/type_counts.h \
-	%D%/stream/wake.h \
 	%D%/stream/writer.h
 
 # The log: written by the keeper, read by anybody.

@@ -17,7 +17,7 @@
 
 #include "lib/model/names.h"
 #include "lib/process/page_layout.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/slots.h"
 
 #define KIB ((size_t)1024)

@@ -15,7 +15,6 @@
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 #include "lib/base/file.h"
-#include "lib/stream/counter.h"
 
 #define KIB ((size_t)1024)
 #define PAGE 4096U

@@ -13,7 +13,7 @@
 #include "lib/life/life.h"
 #include "lib/log/log_stream.h"
 #include "lib/model/attr.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
 

@@ -23,9 +23,8 @@
 #include "lib/model/eventset.h"
 #include "lib/process/inherit.h"
 #include "lib/recorder/attach.h"
-#include "lib/stream/barrier.h"
+#include "lib/stream/marks.h"
 #include "lib/stream/clock.h"
-#include "lib/stream/counter.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)

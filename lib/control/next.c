@@ -11,7 +11,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
-#include "lib/stream/barrier.h"
+#include "lib/stream/marks.h"
 #include "lib/stream/live_reader.h"
 
 /* So long one call waits for event calls that are at work while later events are there already. A

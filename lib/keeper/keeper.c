@@ -19,7 +19,7 @@
 #include "lib/base/thread_life.h"
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_reader.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 
 /* How often a waiting caller looks whether the keeper still lives. */
 #define LOOK_NS 50000000

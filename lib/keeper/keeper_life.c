@@ -24,7 +24,7 @@
 #include "lib/base/sys.h"
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_flush.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
 

@@ -12,7 +12,6 @@
 #include "lib/log/log_flush.h"
 #include "lib/log/log_names.h"
 #include "lib/stream/clock.h"
-#include "lib/stream/counter.h"
 #include "lib/stream/status.h"
 
 int ptrc_keeper_work_map(struct ptrc_keeper_work *k)

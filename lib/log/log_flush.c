@@ -8,7 +8,7 @@
 #include "lib/base/file.h"
 #include "lib/log/log_events.h"
 #include "lib/log/log_names.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/drain.h"
 #include "lib/stream/room.h"
 

@@ -17,8 +17,8 @@
 #include "lib/model/eventset.h"
 #include "lib/process/page.h"
 #include "lib/process/target.h"
-#include "lib/stream/barrier.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
+#include "lib/stream/marks.h"
 #include "lib/stream/status.h"
 
 /* What the functions below know of a process. */

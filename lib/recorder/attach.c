@@ -12,7 +12,7 @@
 #include "lib/base/pid_lock.h"
 #include "lib/base/sys.h"
 #include "lib/process/process.h"
-#include "lib/stream/barrier.h"
+#include "lib/stream/marks.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/stream.h"
 
@@ -145,6 +145,11 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error)
 					 memory_order_seq_cst);
 }
 
+static bool has_ended(const struct ptrc_stream_header *h)
+{
+	return ptrc_load_acquire(&h->control) & PTRC_CTL_ENDED;
+}
+
 static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 {
 	struct ptrc_stream s;
@@ -157,17 +162,17 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
-	if (s.header->id != stream_id || (ptrc_load_acquire(&s.header->control) & PTRC_CTL_ENDED)) {
+	/* Other processes find out whether the owner of a chunk lives by the number of its thread,
+	 * which must be the same for them as for this process; and the stream's clock follows
+	 * CLOCK_MONOTONIC, of which each time namespace has its own. A process may inherit a stream
+	 * from a parent in other namespaces. */
+	if (s.header->id != stream_id || has_ended(s.header))
+		error = ENOENT;
+	else if (!ptrc_process_is_in(s.header->pid_namespace, s.header->time_namespace))
+		error = EPERM;
+	if (error) {
 		ptrc_stream_unmap(&s);
-		return ENOENT;
-	}
-	/* Other processes find out whether the owner of a chunk lives by the number of its
-	 * thread, which must be the same for them as for us; and the stream's clock follows
-	 * CLOCK_MONOTONIC, of which each time namespace has its own. An inherited stream may
-	 * come to us from outside of our namespaces. */
-	if (!ptrc_process_is_in(s.header->pid_namespace, s.header->time_namespace)) {
-		ptrc_stream_unmap(&s);
-		return EPERM;
+		return error;
 	}
 	if (!ptrc_barrier_register())
 		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
@@ -179,11 +184,6 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	a->pool = s.pool;
 	ptrc_store_release(&a->header, s.header);
 	return 0;
-}
-
-static bool has_ended(const struct ptrc_stream_header *h)
-{
-	return ptrc_load_relaxed(&h->control) & PTRC_CTL_ENDED;
 }
 
 struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
@@ -275,8 +275,7 @@ static void on_thread_exit(void *block)
 			ptrc_writer_release(w);
 			ptrc_slot_release(h, w->slot_index, w->slot_owner);
 		}
-		if (t->lists[i])
-			ptrc_thread_forget_list(t, i);
+		ptrc_thread_forget_list(t, i);
 	}
 	ptrc_store_relaxed(&t->state, 0);
 	ptrc_attach_unlock();
@@ -305,8 +304,7 @@ static void forget(void)
 		if (t == mine && is_at_work)
 			continue;
 		for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
-			if (t->lists[i])
-				ptrc_thread_forget_list(t, i);
+			ptrc_thread_forget_list(t, i);
 		ptrc_store_relaxed(&t->state, 0);
 		ptrc_store_release(&t->tid, 0);
 	}

@@ -15,7 +15,6 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 #include "lib/stream/stream.h"
-#include "lib/stream/wake.h"
 
 /* A thread makes that many orphans of one stream before it uses the oldest again. */
 #define ORPHAN_MAX 32

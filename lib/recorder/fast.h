@@ -28,7 +28,7 @@
 #include "lib/base/common.h"
 #include "lib/model/record.h"
 #include "lib/recorder/thread.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/writer.h"
 
 /* What became of an event on the fast way. */

@@ -18,7 +18,7 @@
 #include "lib/process/self.h"
 #include "lib/process/target.h"
 #include "lib/recorder/event.h"
-#include "lib/stream/barrier.h"
+#include "lib/stream/marks.h"
 #include "lib/stream/recording.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"

@@ -60,6 +60,8 @@ void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i)
 {
 	struct ptrc_writer *w = t->lists[i], *next;
 
+	if (!w)
+		return;
 	t->writers[i] = NULL;
 	t->lists[i] = NULL;
 	ptrc_thread_use_nowhere(t);

@@ -74,7 +74,7 @@ uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t w
 			return 0; /* its owner has not initialised it yet */
 		end = (uint32_t)pos;
 	} else {
-		end = ptrc_load_relaxed(&ptrc_stream_ctl(pool->header)[index].end);
+		end = ptrc_load_relaxed(&ptrc_pool_ctl(pool, index)->end);
 	}
 	return end > PTRC_CHUNK_FIRST && end <= pool->chunk_size ? end : 0;
 }
@@ -92,7 +92,7 @@ uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32
 uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_t word,
 			   uint64_t epoch)
 {
-	const struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(pool->header)[index];
+	const struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, index);
 	uint32_t end = ptrc_chunk_end(pool, index, word);
 
 	if (end == 0 || ptrc_load_relaxed(&ctl->epoch) != epoch)
@@ -102,6 +102,20 @@ uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_
 
 /* ---- the owner is done with it ---- */
 
+bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to)
+{
+	uint64_t seen = ptrc_load_relaxed(&ctl->word);
+
+	do {
+		if (((seen ^ word) & ~(PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK)) ||
+		    PTRC_CHUNK_STATE(seen) != from)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | to, memory_order_acq_rel,
+		memory_order_relaxed));
+	return true;
+}
+
 void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
 		     uint64_t tlast, uint64_t state)
 {
@@ -109,16 +123,7 @@ void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, ui
 	ptrc_store_relaxed(&ctl->tlast, tlast);
 	ptrc_store_relaxed(&ctl->end, end);
 	ptrc_store_relaxed(&ctl->count, count);
-	for (;;) {
-		uint64_t seen = ptrc_load_relaxed(&ctl->word);
-
-		if ((seen & ~PTRC_CHUNK_PINS) != (word & ~PTRC_CHUNK_PINS))
-			return;
-		if (atomic_compare_exchange_weak_explicit(
-			    &ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | state,
-			    memory_order_release, memory_order_relaxed))
-			return;
-	}
+	ptrc_chunk_change(ctl, word, PTRC_CHUNK_OWNED, state);
 }
 
 bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word)
@@ -130,7 +135,7 @@ bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word)
 
 void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word)
 {
-	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(pool->header)[index];
+	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, index);
 	uint32_t end = ptrc_chunk_end(pool, index, word);
 	struct ptrc_walk walk = ptrc_walk_begin(ptrc_pool_chunk(pool, index), end);
 	struct ptrc_walk_record record;
@@ -166,20 +171,10 @@ static void store_min(_Atomic uint64_t *word, uint64_t value)
 		;
 }
 
-static void store_max(_Atomic uint64_t *word, uint64_t value)
-{
-	uint64_t seen = ptrc_load_relaxed(word);
-
-	while (value > seen &&
-	       !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_release,
-						      memory_order_relaxed))
-		;
-}
-
 void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t word)
 {
 	struct ptrc_stream_header *h = pool->header;
-	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
+	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, index);
 	uint32_t end = ptrc_chunk_end(pool, index, word);
 	uint32_t rpos = ptrc_chunk_rpos(ctl, word, end);
 	struct ptrc_walk walk = ptrc_walk_begin(ptrc_pool_chunk(pool, index), end);
@@ -197,7 +192,7 @@ void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t
 			return;
 		/* In this order: a reader that sees the first lost event also sees how
 		 * far the loss reaches. */
-		store_max(&h->horizon, ptrc_load_relaxed(&ctl->tlast));
+		ptrc_stream_raise(&h->horizon, ptrc_load_relaxed(&ctl->tlast));
 		store_min(&h->first_lost, record.stamp);
 		return;
 	}

@@ -29,6 +29,9 @@ uint32_t ptrc_chunk_rpos(const struct ptrc_chunk_ctl *ctl, uint64_t word, uint32
 uint32_t ptrc_chunk_unread(const struct ptrc_pool *pool, uint32_t index, uint64_t word,
 			   uint64_t epoch);
 
+/* Change the state of a chunk from `from` to `to`, if the rest of its word, but for pins, still is
+ * that of `word`. */
+bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to);
 /* The owner is done with the chunk: OWNED becomes `state`. Nothing happens if the word is
  * not `word` any more but for pins: then a reaper took the owner for dead, and sealed the
  * chunk. */

@@ -9,7 +9,6 @@
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
-#include "lib/stream/counter.h"
 #include "lib/stream/pool.h"
 
 /* The first entries of a stream are a millisecond apart, later ones a second. */
@@ -23,6 +22,50 @@
 #define APPEND_TRIES 200
 /* An entry's rate is measured over the time since this many entries before. */
 #define RATE_ENTRIES 6
+
+#if defined(__x86_64__)
+static void cpuid(uint32_t leaf, uint32_t r[4])
+{
+	__asm__ volatile("cpuid"
+			 : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3])
+			 : "a"(leaf), "c"(0));
+}
+#endif
+
+bool ptrc_counter_is_usable(void)
+{
+#if defined(__x86_64__)
+	uint32_t r[4];
+
+	/* "Invariant TSC": it has a constant rate and runs in every sleep state. */
+	cpuid(0x80000000U, r);
+	if (r[0] < 0x80000007U)
+		return false;
+	cpuid(0x80000007U, r);
+	return (r[3] & (1U << 8)) != 0;
+#else
+	return true;		      /* the architecture guarantees it of cntvct_el0 */
+#endif
+}
+
+int64_t ptrc_clock_ns(int clock_id)
+{
+	struct timespec ts = {0, 0};
+
+#ifdef PTRC_FREESTANDING
+	ptrc_sys(SYS_clock_gettime, clock_id, &ts);
+#else
+	clock_gettime(clock_id, &ts); /* the vdso's: no system call, async-signal-safe */
+#endif
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
+{
+	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_MONO)
+		return (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC);
+	return ptrc_counter();
+}
 
 /* Read the counter and CLOCK_MONOTONIC of one moment. An interrupt may fall between the
  * two, so the tightest of a few tries counts. */
@@ -160,16 +203,14 @@ static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t inde
 	};
 }
 
-/* Raise clock_due. If an appender dies before it does this, the next one does it for it,
- * as the entry says its own due. */
-static void publish_due(struct ptrc_stream_header *h, uint64_t due)
+/* The entry at *index, or the last usable one before it, but not before `low`. */
+static struct entry last_entry(const struct ptrc_stream_header *h, uint64_t *index, uint64_t low)
 {
-	uint64_t seen = ptrc_load_relaxed(&h->clock_due);
+	struct entry e = load_entry(h, *index);
 
-	while (seen < due &&
-	       !atomic_compare_exchange_weak_explicit(&h->clock_due, &seen, due,
-						      memory_order_release, memory_order_relaxed))
-		;
+	for (unsigned back = 0; e.mult == 0 && *index > low && back < ABANDONED_MAX; back++)
+		e = load_entry(h, --*index);
+	return e;
 }
 
 /*
@@ -315,11 +356,10 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 		return;
 	count = word >> 32;
 	index = count - 1;
-	last = load_entry(h, index);
-	while (last.mult == 0 && index > 0 && count - index < ABANDONED_MAX)
-		last = load_entry(h, --index);
+	last = last_entry(h, &index, 0);
 	due = last.due > last.counter ? last.due : last.counter;
-	publish_due(h, due);
+	/* An appender that died may have left this undone. */
+	ptrc_stream_raise(&h->clock_due, due);
 	has_room = make_real(h, count + 1);
 	read_pair(&counter, &ns);
 	if (now < due || counter < due || counter <= last.counter || last.mult == 0)
@@ -335,13 +375,13 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 						     memory_order_acq_rel, memory_order_relaxed))
 		goto out;
 	if (!has_room) {
-		publish_due(h, said);
+		ptrc_stream_raise(&h->clock_due, said);
 		goto out;
 	}
 	/* The entry is stored before the count that covers it, and both before the new
 	 * due. So a reader that sees an event stamped by the new due finds the entry. */
 	if (append(h, word, &last, counter, ns, &due) && change_word(h, word, (count + 1) << 32)) {
-		publish_due(h, due);
+		ptrc_stream_raise(&h->clock_due, due);
 		return;
 	}
 out:
@@ -372,19 +412,14 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_cloc
 	high = count;
 	/* Find the last entry that begins at our stamp or before it. */
 	while (high - low > 1) {
-		uint64_t middle = low + (high - low) / 2;
+		uint64_t middle = low + (high - low) / 2, usable = middle;
 
-		e = load_entry(h, middle);
-		for (uint64_t m = middle; e.mult == 0 && m > low && middle - m < ABANDONED_MAX; m--)
-			e = load_entry(h, m - 1);
-		if (e.counter <= counter)
+		if (last_entry(h, &usable, low).counter <= counter)
 			low = middle;
 		else
 			high = middle;
 	}
-	e = load_entry(h, low);
-	for (unsigned back = 0; e.mult == 0 && low > 0 && back < ABANDONED_MAX; low--, back++)
-		e = load_entry(h, low - 1);
+	e = last_entry(h, &low, 0);
 	if (counter >= e.counter) {
 		if (high < count) {
 			next = load_entry(h, high);

@@ -6,18 +6,12 @@
 #include <trace.h>
 
 #include "lib/base/atomic.h"
-#include "lib/stream/barrier.h"
+#include "lib/stream/marks.h"
 #include "lib/stream/clock.h"
-#include "lib/stream/counter.h"
 #include "lib/stream/status.h"
 
 /* How long to wait for the owner of a damaged chunk to leave its event call. */
 #define CONDEMN_WAIT_NS INT64_C(100000000)
-
-static struct ptrc_chunk_ctl *ctl_at(const struct ptrc_consumer *c, uint32_t chunk)
-{
-	return &ptrc_stream_ctl(c->stream->header)[chunk];
-}
 
 /* ---- pins ---- */
 
@@ -25,7 +19,7 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 		       struct ptrc_pinned *p)
 {
 	const struct ptrc_pool *pool = &c->stream->pool;
-	struct ptrc_chunk_ctl *ctl = ctl_at(c, chunk);
+	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, chunk);
 	uint64_t word = ptrc_load_acquire(&ctl->word);
 
 	p->chunk = chunk;
@@ -53,7 +47,7 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 
 void ptrc_consumer_unpin(const struct ptrc_consumer *c, const struct ptrc_pinned *p)
 {
-	struct ptrc_chunk_ctl *ctl = ctl_at(c, p->chunk);
+	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&c->stream->pool, p->chunk);
 	uint64_t word =
 		atomic_fetch_and_explicit(&ctl->word, ~c->pin, memory_order_acq_rel) & ~c->pin;
 	uint32_t end;
@@ -68,14 +62,14 @@ void ptrc_consumer_unpin(const struct ptrc_consumer *c, const struct ptrc_pinned
 
 uint32_t ptrc_consumer_rpos(const struct ptrc_consumer *c, const struct ptrc_pinned *p)
 {
-	return ptrc_chunk_rpos(ctl_at(c, p->chunk), p->word, p->end);
+	return ptrc_chunk_rpos(ptrc_pool_ctl(&c->stream->pool, p->chunk), p->word, p->end);
 }
 
 void ptrc_consumer_advance(const struct ptrc_consumer *c, const struct ptrc_pinned *p, uint32_t off,
 			   uint32_t events)
 {
 	struct ptrc_stream_header *h = c->stream->header;
-	struct ptrc_chunk_ctl *ctl = ctl_at(c, p->chunk);
+	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&c->stream->pool, p->chunk);
 	uint64_t old = ptrc_load_relaxed(&ctl->rpos);
 	uint32_t before = 0;
 
@@ -122,40 +116,24 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 
 /* ---- damage ---- */
 
-/* Change the state of a pinned chunk, if its word still is `word` but for pins and
- * state. */
-static bool change_state(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from, uint64_t to)
-{
-	uint64_t keep = PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK;
-	uint64_t seen = ptrc_load_relaxed(&ctl->word);
-
-	do {
-		if (((seen ^ word) & ~keep) || PTRC_CHUNK_STATE(seen) != from)
-			return false;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | to, memory_order_acq_rel,
-		memory_order_relaxed));
-	return true;
-}
-
 bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinned *p,
 			   uint32_t *end)
 {
 	const struct ptrc_pool *pool = &c->stream->pool;
 	struct ptrc_stream_header *h = pool->header;
-	struct ptrc_chunk_ctl *ctl = ctl_at(c, p->chunk);
+	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&c->stream->pool, p->chunk);
 	uint32_t slot = PTRC_CHUNK_SLOT(p->word);
 	int64_t wait_ns = CONDEMN_WAIT_NS;
 
 	/* No other writer shall adopt it. */
-	change_state(ctl, p->word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
-	if (change_state(ctl, p->word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
+	ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
+	if (ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
 		/* The new control word makes its owner take the general way with its next
 		 * event, and look at the chunk's word there. */
 		ptrc_control_change(h, 0, 0);
 		ptrc_barrier(h);
 		if (ptrc_marks_wait(h, &c->stream->given_up, slot, &wait_ns) == slot) {
-			change_state(ctl, p->word, PTRC_CHUNK_SEALED, PTRC_CHUNK_OWNED);
+			ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_SEALED, PTRC_CHUNK_OWNED);
 			return false;
 		}
 		*end = (uint32_t)ptrc_load_acquire(&ptrc_pool_chunk(pool, p->chunk)->pos);
@@ -170,6 +148,34 @@ bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinn
 	if (*end > pool->chunk_size)
 		*end = pool->chunk_size;
 	return true;
+}
+
+/* ---- counts by type ---- */
+
+static void add(_Atomic uint64_t *word, uint64_t n)
+{
+	ptrc_store_relaxed(word, ptrc_load_relaxed(word) + n);
+}
+
+void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
+			  const struct ptrc_type_sum *sum)
+{
+	uint64_t known = ptrc_load_relaxed(&c->epoch);
+
+	/* A clear came between the event and this count: the event does not count. */
+	if (epoch < known || sum->id >= PTRC_TYPE_COUNT)
+		return;
+	if (epoch > known) {
+		for (uint32_t i = 0; i < PTRC_TYPE_COUNT; i++) {
+			ptrc_store_relaxed(&c->type[i].events, 0);
+			ptrc_store_relaxed(&c->type[i].bytes, 0);
+			ptrc_store_relaxed(&c->type[i].truncated, 0);
+		}
+		ptrc_store_release(&c->epoch, epoch);
+	}
+	add(&c->type[sum->id].events, sum->events);
+	add(&c->type[sum->id].bytes, sum->bytes);
+	add(&c->type[sum->id].truncated, sum->truncated);
 }
 
 /* ---- what is missing ---- */

@@ -62,6 +62,19 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinned *p,
 			   uint32_t *end);
 
+/* Events of one type, to be added to the counts in the stream. */
+struct ptrc_type_sum {
+	uint32_t id; /* below PTRC_TYPE_COUNT */
+	uint32_t events;
+	uint32_t bytes; /* of data */
+	uint32_t truncated;
+};
+
+/* Count consumed events that were recorded in this epoch. Only the consumer of a stream changes
+ * these counts, so adding is no atomic step. */
+void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
+			  const struct ptrc_type_sum *sum);
+
 /* Events in chunks that are no part of the trace. */
 struct ptrc_excluded {
 	/* All up to here: they were overwritten, or are older; 0: none. */

@@ -11,7 +11,7 @@
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/stream/chunk.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
 enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
@@ -23,11 +23,6 @@ struct ptrc_drain_sums {
 	struct ptrc_type_sum sum[PTRC_TYPE_COUNT];
 };
 _Static_assert(PTRC_REC_ID_MAX < PTRC_TYPE_COUNT, "every id that a walk lets pass has an entry");
-
-static struct ptrc_chunk_ctl *ctl_at(struct ptrc_drain *d, uint32_t i)
-{
-	return &ptrc_stream_ctl(d->stream->header)[i];
-}
 
 static bool pin(struct ptrc_drain *d, uint32_t chunk)
 {
@@ -90,10 +85,8 @@ static void gap_is_out(struct ptrc_drain *d)
  * overwritten. */
 static void find_ends_of_gap(struct ptrc_drain *d)
 {
-	uint32_t used = ptrc_pool_used(&d->stream->pool);
-
 	d->resume = PTRC_TIME_NONE;
-	for (uint32_t i = 0; i < used; i++) {
+	for (uint32_t i = 0, used = ptrc_pool_used(&d->stream->pool); i < used; i++) {
 		struct ptrc_walk_record r;
 		struct ptrc_walk walk;
 
@@ -162,7 +155,7 @@ struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d)
 void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	if (note->chunk < d->stream->pool.chunk_count)
-		ptrc_store_relaxed(&ctl_at(d, note->chunk)->taken,
+		ptrc_store_relaxed(&ptrc_pool_ctl(&d->stream->pool, note->chunk)->taken,
 				   (uint64_t)note->gen << 32 | note->consumed);
 }
 
@@ -243,13 +236,6 @@ static void add_made_up(struct ptrc_drain *d, struct ptrc_stretch *stretch, uint
 	sum->bytes += len;
 }
 
-/* Nothing from here on in the chunk can be trusted. */
-static void skip_damage(struct ptrc_drain *d)
-{
-	d->walk.off = d->walk.end;
-	d->is_damaged = true;
-}
-
 /* Turn what is left of the copied chunk, up to `until` or to where base or origin change,
  * into a stretch. It stands in the same memory: a record only loses its full stamp by
  * this, so the place that is written never overtakes the place that is read. */
@@ -269,8 +255,10 @@ static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		uint32_t size;
 		int64_t ns;
 
-		if (step == PTRC_STEP_DAMAGE)
-			skip_damage(d);
+		if (step == PTRC_STEP_DAMAGE) {
+			d->walk.off = d->walk.end;
+			d->is_damaged = true;
+		}
 		if (step != PTRC_STEP_EVENT)
 			break;
 		if (ptrc_is_excluded(&d->excluded, r.stamp)) {
@@ -323,7 +311,7 @@ static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 /* Where the records end of the pinned chunk that a dead keeper has taken. */
 static uint32_t taken_end(struct ptrc_drain *d)
 {
-	uint64_t taken = ptrc_load_relaxed(&ctl_at(d, d->chunk)->taken);
+	uint64_t taken = ptrc_load_relaxed(&ptrc_pool_ctl(&d->stream->pool, d->chunk)->taken);
 
 	if ((uint32_t)(taken >> 32) != PTRC_CHUNK_GEN(d->pinned.word) || (uint32_t)taken < d->rpos)
 		return d->rpos;
@@ -429,33 +417,26 @@ const struct ptrc_type_sum *ptrc_drain_stretch_sums(const struct ptrc_drain *d)
 
 /* ---- commit ---- */
 
-/* Everything that the drain took is in the log. The gap of a later drain begins behind
- * it, so that OVERFLOW and RESUME do not hide events that the log has. */
-static void note_flushed(struct ptrc_drain *d, const struct ptrc_drain_note *note)
-{
-	if (note->events > note->lost && PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)
-		ptrc_store_release(&d->stream->header->flushed_until, d->flushed);
-}
-
 /* False: the chunk is not what it was when the stretch was given out. */
 static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
-	if (d->is_pinned) { /* stretch by stretch: the drain is still in this chunk */
-		if (d->is_again)
-			note_flushed(d, note);
-		advance(d, note);
-		d->is_owed = d->is_damaged = false;
-		return true;
-	}
-	if (!pin(d, note->chunk))
+	bool is_inside = d->is_pinned; /* stretch by stretch: the drain is still in this chunk */
+
+	if (!is_inside && !pin(d, note->chunk))
 		return false;
 	if (PTRC_CHUNK_GEN(d->pinned.word) != note->gen) {
 		unpin(d);
 		return false;
 	}
-	note_flushed(d, note);
+	/* Everything that the drain took is in the log. The gap of a later drain begins behind it,
+	 * so that OVERFLOW and RESUME do not hide events that the log has. */
+	if ((!is_inside || d->is_again) && note->events > note->lost &&
+	    PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)
+		ptrc_store_release(&d->stream->header->flushed_until, d->flushed);
 	advance(d, note);
-	unpin(d);
+	d->is_owed = d->is_damaged = false;
+	if (!is_inside)
+		unpin(d);
 	return true;
 }
 
@@ -464,20 +445,24 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 {
 	struct ptrc_type_counts *types = ptrc_stream_types(d->stream->header);
 	uint64_t epoch = ptrc_load_relaxed(&types->epoch);
+	uint64_t version = ptrc_load_relaxed(&types->version);
 	bool is_there = true;
 
-	ptrc_type_counts_begin(types);
+	/* While the version is odd, nobody trusts the counts. If this keeper dies then, the counts
+	 * lack some events of one chunk, and the next keeper makes the version even. */
+	ptrc_store_relaxed(&types->version, version + 1);
+	atomic_thread_fence(memory_order_release);
 	if (note->chunk == PTRC_DRAIN_GAP) {
 		gap_is_out(d);
 	} else if (note->chunk == PTRC_DRAIN_STOP) {
 		ptrc_status_set(d->stream->header, PTRC_ST_STOP_OUT);
 	} else {
-		epoch = ptrc_load_relaxed(&ctl_at(d, note->chunk)->epoch);
+		epoch = ptrc_load_relaxed(&ptrc_pool_ctl(&d->stream->pool, note->chunk)->epoch);
 		is_there = commit_chunk(d, note);
 	}
 	for (uint32_t i = 0; is_there && i < note->sum_count; i++)
 		ptrc_type_counts_add(types, epoch, &sums[i]);
-	ptrc_type_counts_end(types);
+	ptrc_store_release(&types->version, version + 2);
 }
 
 void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full)

@@ -23,7 +23,6 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/consumer.h"
 #include "lib/stream/stream.h"
-#include "lib/stream/type_counts.h"
 
 /* Events of one chunk in the order of their times, which are nanoseconds of
  * CLOCK_REALTIME here: the time of a record is base_ns + delta, or its full stamp. */

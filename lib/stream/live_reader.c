@@ -12,9 +12,8 @@
 #include "lib/base/atomic.h"
 #include "lib/base/heap.h"
 #include "lib/stream/chunk.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/status.h"
-#include "lib/stream/type_counts.h"
 
 /* An event call under way delays the reader at most so long. A writer that lost its
  * processor comes back sooner; one that is stopped must not hold up the others. */
@@ -70,11 +69,6 @@ static bool is_before(const struct ptrc_live_chunk *a, const struct ptrc_live_ch
 
 PTRC_HEAP_DEFINE(heap, struct ptrc_live_chunk, is_before);
 
-static void pop(struct ptrc_live_reader *r)
-{
-	heap_pop(r->heap, r->heap_count--);
-}
-
 static bool pin(struct ptrc_live_reader *r, uint32_t chunk, struct ptrc_pinned *p)
 {
 	return ptrc_consumer_pin(&r->consumer, chunk, r->epoch, p);
@@ -112,23 +106,28 @@ static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 	return false;
 }
 
-/* Damaged memory was met and skipped: queue an ERROR event, unless events are still
- * queued. */
+/* Queue an event that the reader makes up. */
+static void push(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const void *data,
+		 uint32_t len)
+{
+	r->queue[r->queue_count++] = (struct ptrc_live_event){
+		.stamp = stamp,
+		.ns = ptrc_clock_realtime(r->stream->header, &r->clock, stamp),
+		.data = data,
+		.len = len,
+		.id_flags = id};
+	count(r, id, len);
+}
+
+/* Damaged memory was met and skipped: queue an ERROR event, unless events are still queued. */
 static void report_damage(struct ptrc_live_reader *r)
 {
 	static const int error = EINVAL;
 
-	if (r->queue_at == r->queue_count) {
-		r->queue_at = 0;
-		r->queue_count = 1;
-		r->queue[0] = (struct ptrc_live_event){
-			.stamp = r->until,
-			.ns = ptrc_clock_realtime(r->stream->header, &r->clock, r->until),
-			.data = &error,
-			.len = sizeof(error),
-			.id_flags = POSIX_TRACE_ERROR};
-		count(r, POSIX_TRACE_ERROR, sizeof(error));
-	}
+	if (r->queue_at != r->queue_count)
+		return;
+	r->queue_at = r->queue_count = 0;
+	push(r, POSIX_TRACE_ERROR, r->until, &error, sizeof(error));
 }
 
 /* Nothing in the chunk from here on can be trusted. */
@@ -184,10 +183,9 @@ static bool enter_chunk(struct ptrc_live_reader *r, struct ptrc_live_chunk *at)
 static bool has_unread(struct ptrc_live_reader *r)
 {
 	const struct ptrc_pool *pool = &r->stream->pool;
-	uint32_t used = ptrc_pool_used(pool);
 
-	for (uint32_t i = 0; i < used; i++) {
-		uint64_t word = ptrc_load_acquire(&ptrc_stream_ctl(pool->header)[i].word);
+	for (uint32_t i = 0, used = ptrc_pool_used(pool); i < used; i++) {
+		uint64_t word = ptrc_load_acquire(&ptrc_pool_ctl(pool, i)->word);
 
 		if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_STEALING &&
 		    ptrc_chunk_unread(pool, i, word, r->epoch) &&
@@ -292,26 +290,11 @@ static void tell_keeper(struct ptrc_live_reader *r)
 
 /* ---- events ---- */
 
-static void finish_event(struct ptrc_live_reader *r, struct ptrc_live_event *e)
-{
-	e->ns = ptrc_clock_realtime(r->stream->header, &r->clock, e->stamp);
-}
-
 static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const void *data,
 		    uint32_t len)
 {
-	struct ptrc_live_event *e = &r->queue[r->queue_count];
-
-	if (ptrc_stream_is_filtered(r->stream->header, id))
-		return;
-	memset(e, 0, sizeof(*e));
-	e->id_flags = id;
-	e->stamp = stamp;
-	e->data = data;
-	e->len = len;
-	finish_event(r, e);
-	r->queue_count++;
-	count(r, id, len);
+	if (!ptrc_stream_is_filtered(r->stream->header, id))
+		push(r, id, stamp, data, len);
 }
 
 /* Copy the earliest event out of its chunk and consume it. False if it is gone, because
@@ -323,13 +306,11 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 	struct ptrc_pinned p;
 	bool is_there;
 
-	if (!pin(r, at->chunk, &p)) {
-		pop(r);
-		return false;
-	}
-	if (PTRC_CHUNK_GEN(p.word) != at->gen) {
-		ptrc_consumer_unpin(&r->consumer, &p);
-		pop(r);
+	is_there = pin(r, at->chunk, &p);
+	if (!is_there || PTRC_CHUNK_GEN(p.word) != at->gen) {
+		if (is_there)
+			ptrc_consumer_unpin(&r->consumer, &p);
+		heap_pop(r->heap, r->heap_count--);
 		return false;
 	}
 	memset(e, 0, sizeof(*e));
@@ -346,7 +327,7 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 	if (step(r, at, &p))
 		heap_sift_down(r->heap, r->heap_count, 0);
 	else
-		pop(r);
+		heap_pop(r->heap, r->heap_count--);
 	ptrc_consumer_unpin(&r->consumer, &p);
 	return is_there;
 }
@@ -479,7 +460,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 				atomic_fetch_add_explicit(&h->lost_events, 1, memory_order_relaxed);
 			continue;
 		}
-		finish_event(r, event);
+		event->ns = ptrc_clock_realtime(h, &r->clock, event->stamp);
 		if (place == REPORT)
 			note_told(r, event->stamp);
 		if (place == BEHIND_GAP) {
@@ -555,7 +536,6 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 	struct ptrc_type_counts *types = ptrc_stream_types(h);
 	uint64_t version = ptrc_load_acquire(&types->version);
 	uint64_t epoch = ptrc_load_acquire(&h->epoch);
-	uint32_t used = ptrc_pool_used(&r->stream->pool);
 	struct ptrc_excluded excluded;
 
 	if (epoch != r->epoch)
@@ -574,7 +554,7 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 	if (excluded.gap_last <= ptrc_load_acquire(&h->cleared_at))
 		excluded.gap_last = 0;
 	find_unread(r);
-	for (uint32_t i = 0; i < used; i++)
+	for (uint32_t i = 0, used = ptrc_pool_used(&r->stream->pool); i < used; i++)
 		count_chunk(r, i, &excluded, counts, count);
 	for (uint32_t i = 0; r->is_tee && i < count && i < PTRC_TYPE_COUNT; i++)
 		take_off(&counts[i], &r->withheld[i]);

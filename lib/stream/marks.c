@@ -3,12 +3,13 @@
 
 #include "lib/stream/marks.h"
 
+#include <linux/membarrier.h>
 #include <time.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/slots.h"
 
 #define WAIT_NS INT64_C(100000000)
@@ -20,6 +21,18 @@
 /* Looks at a mark without asking anything about its thread: most calls end meanwhile.
  * Looks from then on yield the processor, and sleep after as many again. */
 #define SPIN_COUNT 200
+
+bool ptrc_barrier_register(void)
+{
+	return ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0) == 0;
+}
+
+bool ptrc_barrier_is_available(void)
+{
+	long commands = ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0);
+
+	return commands > 0 && (commands & MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0;
+}
 
 static uint64_t *given_up_mark(struct ptrc_given_up *given_up, uint32_t slot)
 {
@@ -67,19 +80,12 @@ static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 	return is_suspicious && ptrc_thread_has_ended(tid, owner & PTRC_SLOT_CLAIM_MASK);
 }
 
-/* How much of the time between two looks at a mark counts as time waited. */
-static int64_t counted_ns(int64_t passed_ns)
-{
-	return passed_ns < LOOK_MAX_NS ? passed_ns : LOOK_MAX_NS;
-}
-
 uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			 uint32_t from, int64_t *left_ns)
 {
-	uint32_t used = ptrc_slots_used(h);
 	int64_t looked = 0;
 
-	for (uint32_t i = from; i < used; i++) {
+	for (uint32_t i = from, used = ptrc_slots_used(h); i < used; i++) {
 		struct ptrc_slot *slot = &ptrc_stream_slots(h)[i];
 
 		/* Only a mark that is there at every look holds us up: an event call that
@@ -106,7 +112,7 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 				break;
 			now = ptrc_clock_ns(CLOCK_MONOTONIC);
 			if (looked)
-				*left_ns -= counted_ns(now - looked);
+				*left_ns -= now - looked < LOOK_MAX_NS ? now - looked : LOOK_MAX_NS;
 			looked = now;
 			if (*left_ns <= 0)
 				return i;
@@ -134,4 +140,23 @@ void ptrc_marks_wait_all(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 		if (slot != UINT32_MAX)
 			ptrc_marks_give_up(h, given_up, slot++);
 	}
+}
+
+void ptrc_barrier(struct ptrc_stream_header *h)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_FENCE) {
+		struct ptrc_given_up none = {0};
+
+		/* Writers of this stream fence between their mark and their look at the control
+		 * word. After our own fence, an event call either sees what we stored or has a mark
+		 * that we see. The calls with a mark may have looked before. */
+		ptrc_counter_fence();
+		ptrc_marks_wait_all(h, &none);
+		return;
+	}
+	if (ptrc_load_relaxed(&h->needs_global_barrier) &&
+	    ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0) == 0)
+		return;
+	ptrc_sys(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0);
 }

@@ -13,6 +13,13 @@
 
 #include "lib/stream/stream_layout.h"
 
+/* Make this process one that the barriers of others reach. False if the kernel cannot. */
+bool ptrc_barrier_register(void);
+/* True if this kernel has the barrier. If not, streams are created with
+ * PTRC_CTL_FENCE. */
+bool ptrc_barrier_is_available(void);
+void ptrc_barrier(struct ptrc_stream_header *h);
+
 /* A process remembers so many event calls that it waited for in vain. If there are more
  * at a time, it waits for some of them again. */
 enum { PTRC_GIVEN_UP_MAX = 8 };

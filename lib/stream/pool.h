@@ -58,6 +58,11 @@ static inline struct ptrc_chunk *ptrc_pool_chunk(const struct ptrc_pool *pool, u
 			(uint64_t)index * pool->chunk_size);
 }
 
+static inline struct ptrc_chunk_ctl *ptrc_pool_ctl(const struct ptrc_pool *pool, uint32_t index)
+{
+	return &ptrc_stream_ctl(pool->header)[index];
+}
+
 /* The number of chunks that were ever in use: those behind them hold nothing. */
 static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 {
@@ -72,6 +77,17 @@ static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, uint32_t id)
 {
 	return ptrc_load_relaxed(&h->filter[id / 64]) >> id % 64 & 1;
+}
+
+/* Raise a shared word to at least this value. */
+static inline void ptrc_stream_raise(_Atomic uint64_t *word, uint64_t value)
+{
+	uint64_t seen = ptrc_load_relaxed(word);
+
+	while (seen < value &&
+	       !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_release,
+						      memory_order_relaxed))
+		;
 }
 
 #endif

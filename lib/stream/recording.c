@@ -8,20 +8,13 @@
 
 #include "lib/base/atomic.h"
 #include "lib/stream/clock.h"
-#include "lib/stream/counter.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
-#include "lib/stream/wake.h"
 
 /* A put starts over when two processors' counters differ, when another thread appends a
  * clock entry and when another writer takes the chunk; each of these happens once or
  * twice. After so many times the memory of the stream is damaged. */
 #define PUT_TRIES 1000
-
-static uint64_t clock_due(const struct ptrc_stream_header *h)
-{
-	return ptrc_load_acquire(&h->clock_due);
-}
 
 /* Store the record, and before it a CONTEXT record if there is one to store. The chunk
  * has room for both. Returns the place behind it. */
@@ -52,7 +45,7 @@ static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t 
  * delta does not fit a record. */
 static void bound_fast_way(struct ptrc_writer *w)
 {
-	uint64_t until_due = clock_due(w->header) - 1 - w->base;
+	uint64_t until_due = ptrc_load_acquire(&w->header->clock_due) - 1 - w->base;
 
 	w->delta_max = until_due < w->header->delta_max ? until_due : w->header->delta_max;
 	if (w->delta_max > UINT32_MAX)
@@ -75,7 +68,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		bool has_context;
 
 		now = ptrc_stream_now(h);
-		if (now >= clock_due(h)) {
+		if (now >= ptrc_load_acquire(&h->clock_due)) {
 			ptrc_clock_update(h, now);
 			now = ptrc_stream_now(h);
 		}
@@ -111,7 +104,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		/* The stamp may be too old by a few ticks if the chunk was filled on
 		 * another processor, and too new if the next clock entry has just fallen
 		 * due. */
-		if (now < w->last || now >= clock_due(h) ||
+		if (now < w->last || now >= ptrc_load_acquire(&h->clock_due) ||
 		    (!has_context && now - w->base > h->delta_max)) {
 			ptrc_store_release(&w->slot->frame, 0);
 			continue;
@@ -170,28 +163,21 @@ enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
 	enum ptrc_put_result result;
 
 	w->expect = control;
-	p->id_flags = p->id_flags & PTRC_REC_ID_MASK;
+	p->id_flags &= PTRC_REC_ID_MASK;
 	if (bytes > data_max)
 		p->id_flags |= PTRC_REC_TRUNCATED;
 	p->len = ptrc_record_len_of(bytes < data_max ? bytes : data_max);
 	result = ptrc_writer_put(w, p, &stamp);
-	switch (result) {
-	case PTRC_PUT_DONE:
+	if (result == PTRC_PUT_DONE) {
 		if (control & PTRC_CTL_FENCE)
 			atomic_thread_fence(memory_order_seq_cst);
 		if (ptrc_load_relaxed(&h->waiters))
 			ptrc_stream_wake_readers(h);
-		break;
-	case PTRC_PUT_STALE:
-		break;
-	case PTRC_PUT_FULL:
-		if (h->policy != POSIX_TRACE_LOOP && !ptrc_writer_stop_full(h, control, stamp))
+	} else if (result != PTRC_PUT_STALE) {
+		if (result == PTRC_PUT_FULL && h->policy != POSIX_TRACE_LOOP &&
+		    !ptrc_writer_stop_full(h, control, stamp))
 			return PTRC_PUT_STALE;
 		ptrc_status_count_loss(h);
-		break;
-	case PTRC_PUT_TOO_BIG:
-		ptrc_status_count_loss(h);
-		break;
 	}
 	return result;
 }

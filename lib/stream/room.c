@@ -9,10 +9,9 @@
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/stream/chunk.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
-#include "lib/stream/wake.h"
 
 /* Other writers may take what this one has chosen; after so many times the memory is
  * damaged. */
@@ -51,14 +50,12 @@ static void note_free(struct survey *v, uint32_t index, uint64_t word)
 
 static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v)
 {
-	struct ptrc_stream_header *h = w->header;
 	const struct found none = {.index = UINT32_MAX};
-	uint32_t used = ptrc_pool_used(&w->pool);
-	uint64_t epoch = ptrc_load_acquire(&h->epoch);
+	uint64_t epoch = ptrc_load_acquire(&w->header->epoch);
 
 	*v = (struct survey){.free = none, .partial = none, .stuck = none, .victim = none};
-	for (uint32_t i = 0; i < used; i++) {
-		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
+	for (uint32_t i = 0, used = ptrc_pool_used(&w->pool); i < used; i++) {
+		struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&w->pool, i);
 		uint64_t word = ptrc_load_acquire(&ctl->word);
 		struct found this = {.index = i, .word = word};
 		uint64_t state = PTRC_CHUNK_STATE(word), tlast;
@@ -104,12 +101,10 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
  * for long. */
 static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t min)
 {
-	struct ptrc_stream_header *h = pool->header;
-	uint32_t used = ptrc_pool_used(pool);
-	uint64_t epoch = ptrc_load_acquire(&h->epoch), sum = 0;
+	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;
 
-	for (uint32_t i = 0; i < used && sum < min; i++) {
-		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
+	for (uint32_t i = 0, used = ptrc_pool_used(pool); i < used && sum < min; i++) {
+		struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, i);
 		uint64_t word = ptrc_load_acquire(&ctl->word);
 
 		if ((PTRC_CHUNK_STATE(word) == PTRC_CHUNK_SEALED ||
@@ -122,12 +117,10 @@ static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t
 
 uint64_t ptrc_room_used(const struct ptrc_pool *pool)
 {
-	struct ptrc_stream_header *h = pool->header;
-	uint32_t used = ptrc_pool_used(pool);
-	uint64_t epoch = ptrc_load_acquire(&h->epoch), sum = 0;
+	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;
 
-	for (uint32_t i = 0; i < used; i++) {
-		uint64_t word = ptrc_load_acquire(&ptrc_stream_ctl(h)[i].word);
+	for (uint32_t i = 0, used = ptrc_pool_used(pool); i < used; i++) {
+		uint64_t word = ptrc_load_acquire(&ptrc_pool_ctl(pool, i)->word);
 
 		if (PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER)
 			sum += ptrc_chunk_unread(pool, i, word, epoch);
@@ -139,13 +132,11 @@ uint64_t ptrc_room_used(const struct ptrc_pool *pool)
  * brim. */
 bool ptrc_room_would_overwrite(const struct ptrc_pool *pool)
 {
-	struct ptrc_stream_header *h = pool->header;
-	uint32_t used = ptrc_pool_used(pool);
-	uint64_t epoch = ptrc_load_acquire(&h->epoch);
-	uint64_t sum = 0, oldest = UINT64_MAX, victim_unread = 0;
+	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;
+	uint64_t oldest = UINT64_MAX, victim_unread = 0;
 
-	for (uint32_t i = 0; i < used; i++) {
-		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[i];
+	for (uint32_t i = 0, used = ptrc_pool_used(pool); i < used; i++) {
+		struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, i);
 		uint64_t word = ptrc_load_acquire(&ctl->word);
 		uint32_t end = ptrc_chunk_end(pool, i, word), unread;
 		uint64_t tfirst;
@@ -163,7 +154,7 @@ bool ptrc_room_would_overwrite(const struct ptrc_pool *pool)
 			victim_unread = unread;
 		}
 	}
-	return victim_unread && sum - victim_unread >= h->stream_min_size;
+	return victim_unread && sum - victim_unread >= pool->header->stream_min_size;
 }
 
 /* ---- taking a chunk ---- */
@@ -174,7 +165,7 @@ bool ptrc_room_would_overwrite(const struct ptrc_pool *pool)
 static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 {
 	struct ptrc_stream_header *h = w->header;
-	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[index];
+	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&w->pool, index);
 
 	ptrc_writer_stand_at(w, index, gen, PTRC_CHUNK_FIRST);
 	w->count = 0;
@@ -202,7 +193,7 @@ static bool take(struct ptrc_writer *w, struct found f)
 	uint32_t gen = PTRC_CHUNK_GEN(f.word) + 1;
 
 	if (!atomic_compare_exchange_strong_explicit(
-		    &ptrc_stream_ctl(w->header)[f.index].word, &f.word,
+		    &ptrc_pool_ctl(&w->pool, f.index)->word, &f.word,
 		    PTRC_CHUNK_WORD(gen, w->slot_index, 0, PTRC_CHUNK_OWNED), memory_order_acq_rel,
 		    memory_order_relaxed))
 		return false;
@@ -213,7 +204,7 @@ static bool take(struct ptrc_writer *w, struct found f)
 /* Take a PARTIAL chunk, and go on behind its last record. */
 static bool adopt(struct ptrc_writer *w, struct found f)
 {
-	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(w->header)[f.index];
+	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&w->pool, f.index);
 	uint32_t gen = PTRC_CHUNK_GEN(f.word);
 	uint32_t end = ptrc_load_relaxed(&ctl->end);
 	uint32_t count = ptrc_load_relaxed(&ctl->count);
@@ -248,7 +239,7 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 static bool steal(struct ptrc_writer *w, struct found f)
 {
 	struct ptrc_stream_header *h = w->header;
-	struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[f.index];
+	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&w->pool, f.index);
 	uint64_t stealing = (f.word & ~PTRC_CHUNK_STATE_MASK) | PTRC_CHUNK_STEALING;
 	uint32_t count, consumed = 0;
 
@@ -279,7 +270,7 @@ static bool take_new(struct ptrc_writer *w)
 	struct found f = {.index = ptrc_pool_used(&w->pool)};
 
 	while (f.index < w->pool.chunk_count) {
-		struct ptrc_chunk_ctl *ctl = &ptrc_stream_ctl(h)[f.index];
+		struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&w->pool, f.index);
 		uint32_t used = f.index;
 
 		if (!ptrc_file_populate(ctl, sizeof(*ctl)) || !make_real(w, &f))
@@ -322,7 +313,7 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 	bool has_reaped = false;
 
 	for (unsigned tries = 0; tries < ROOM_TRIES; tries++) {
-		const struct found *stolen = NULL;
+		bool has_room = false;
 		struct survey v;
 
 		survey_chunks(w, need_partial, &v);
@@ -343,28 +334,23 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 		if (is_loop && !is_keeper && is_found(&v.victim) &&
 		    v.sealed_unread - v.victim_unread >= min &&
 		    leaves_enough(&w->pool, v.victim_tlast, min)) {
-			stolen = &v.victim;
+			has_room = steal(w, v.victim);
 		} else if (is_found(&v.free) && make_real(w, &v.free)) {
-			if (!take(w, v.free))
-				continue;
-			grant(w, &v, need);
-			return true;
+			has_room = take(w, v.free);
 		} else if (!has_reaped && ptrc_pool_used(&w->pool) >= h->base_chunk_count) {
 			/* Use chunks of dead threads before the pool grows. */
 			ptrc_slots_reap(&w->pool, 0, 0);
 			has_reaped = true;
-			continue;
 		} else if (take_new(w)) {
-			grant(w, &v, need);
-			return true;
+			has_room = true;
 		} else if (is_loop && is_found(&v.victim)) {
-			stolen = &v.victim;
+			has_room = steal(w, v.victim);
 		} else if (is_loop && is_found(&v.stuck)) {
-			stolen = &v.stuck;
+			has_room = steal(w, v.stuck);
 		} else {
 			return false;
 		}
-		if (steal(w, *stolen)) {
+		if (has_room) {
 			grant(w, &v, need);
 			return true;
 		}

@@ -10,7 +10,7 @@
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 #include "lib/stream/chunk.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 
 /* How often a process looks whether another one that reaps is done: some milliseconds.
  * What it does not reap then will be reaped later. */
@@ -63,21 +63,19 @@ static bool lock_reaper(struct ptrc_stream_header *h)
 void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image)
 {
 	struct ptrc_stream_header *h = pool->header;
-	uint32_t used = ptrc_slots_used(h);
 
 	if (!lock_reaper(h))
 		return;
-	for (uint32_t i = PTRC_SLOT_FIRST; i < used; i++) {
+	for (uint32_t i = PTRC_SLOT_FIRST, used = ptrc_slots_used(h); i < used; i++) {
 		struct ptrc_slot *s = &ptrc_stream_slots(h)[i];
 		uint64_t owner = ptrc_load_acquire(&s->owner);
-		uint32_t chunks = ptrc_pool_used(pool);
 
 		if (owner == 0 || !slot_is_dead(s, owner, pid, image))
 			continue;
 		/* The chunks before the slot: nobody claims a slot that a chunk's word
 		 * still names. */
-		for (uint32_t c = 0; c < chunks; c++) {
-			uint64_t word = ptrc_load_acquire(&ptrc_stream_ctl(h)[c].word);
+		for (uint32_t c = 0, chunks = ptrc_pool_used(pool); c < chunks; c++) {
+			uint64_t word = ptrc_load_acquire(&ptrc_pool_ctl(pool, c)->word);
 
 			if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
 			    PTRC_CHUNK_SLOT(word) == i && ptrc_load_relaxed(&s->owner) == owner)

@@ -3,10 +3,13 @@
 
 #include "lib/stream/status.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <trace.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/sys.h"
 
 void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set)
 {
@@ -98,4 +101,25 @@ bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut)
 		return false;
 	*cut = h->t0 + (seen & PTRC_CUT_TIME_MASK);
 	return true;
+}
+
+void ptrc_stream_wake_readers(struct ptrc_stream_header *h)
+{
+	uint32_t ticket = ptrc_load_acquire(&h->waiters);
+
+	atomic_fetch_add_explicit(&h->event_futex, 1, memory_order_release);
+	ptrc_sys(SYS_futex, &h->event_futex, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+	/* Only after the wake, and only the ticket that was seen before it. If this process dies in
+	 * between, the next event wakes the readers again; a reader that went to sleep in the
+	 * meantime has another ticket. */
+	atomic_compare_exchange_strong_explicit(&h->waiters, &ticket, 0, memory_order_relaxed,
+						memory_order_relaxed);
+}
+
+void ptrc_ring_keeper(struct ptrc_stream_header *h)
+{
+	if (atomic_exchange_explicit(&h->keeper_wake, 1, memory_order_acq_rel))
+		return;
+	atomic_fetch_add_explicit(&h->keeper_bell, 1, memory_order_release);
+	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
 }

@@ -46,4 +46,10 @@ void ptrc_status_count_loss(struct ptrc_stream_header *h);
  * nothing belongs to it. */
 bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut);
 
+/* Wake every reader that waits for an event or for a change of state. */
+void ptrc_stream_wake_readers(struct ptrc_stream_header *h);
+/* Wake the keeper, because the stream needs room or its state has changed. Writers call this for
+ * each chunk while the stream is full enough; the bell is rung once until the keeper hears it. */
+void ptrc_ring_keeper(struct ptrc_stream_header *h);
+
 #endif

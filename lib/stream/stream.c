@@ -15,14 +15,12 @@
 #include "lib/base/sys.h"
 #include "lib/base/tid_lock.h"
 #include "lib/model/eventset.h"
-#include "lib/stream/barrier.h"
+#include "lib/stream/marks.h"
 #include "lib/stream/chunk.h"
-#include "lib/stream/counter.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/recording.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
-#include "lib/stream/type_counts.h"
-#include "lib/stream/wake.h"
 
 /* After so long the lock is taken from a thread that does not seem to go on. */
 #define STATE_WAIT_NS INT64_C(2000000000)
@@ -53,11 +51,12 @@ static bool take_measures(struct ptrc_stream *s)
 static void take_over(struct ptrc_stream *s)
 {
 	struct ptrc_stream_header *h = s->header;
-	uint32_t used = ptrc_pool_used(&s->pool);
+	struct ptrc_type_counts *types = ptrc_stream_types(h);
+	uint64_t version;
 
-	for (uint32_t i = 0; i < used; i++) {
+	for (uint32_t i = 0, used = ptrc_pool_used(&s->pool); i < used; i++) {
 		uint64_t word =
-			atomic_fetch_and_explicit(&ptrc_stream_ctl(h)[i].word,
+			atomic_fetch_and_explicit(&ptrc_pool_ctl(&s->pool, i)->word,
 						  ~PTRC_CHUNK_PIN_KEEPER, memory_order_acquire) &
 			~PTRC_CHUNK_PIN_KEEPER;
 
@@ -67,7 +66,9 @@ static void take_over(struct ptrc_stream *s)
 			ptrc_chunk_seal_dead(&s->pool, i, word);
 	}
 	ptrc_store_relaxed(&ptrc_stream_slots(h)[PTRC_SLOT_KEEPER].frame, 0);
-	ptrc_type_counts_mend(ptrc_stream_types(h));
+	version = ptrc_load_relaxed(&types->version);
+	if (version & 1)
+		ptrc_store_release(&types->version, version + 1);
 }
 
 int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)

@@ -46,11 +46,6 @@ static uint32_t published_pos(const struct ptrc_writer *w)
 	return (uint32_t)ptrc_load_relaxed(&w->chunk->pos);
 }
 
-static struct ptrc_chunk_ctl *own_ctl(const struct ptrc_writer *w)
-{
-	return &ptrc_stream_ctl(w->header)[w->index];
-}
-
 static bool owns(const struct ptrc_writer *w, uint64_t word)
 {
 	return PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED && PTRC_CHUNK_GEN(word) == w->gen &&
@@ -70,7 +65,7 @@ static void give_back(struct ptrc_writer *w, uint64_t state)
 
 	if (!w->chunk)
 		return;
-	ctl = own_ctl(w);
+	ctl = ptrc_pool_ctl(&w->pool, w->index);
 	word = ptrc_load_relaxed(&ctl->word);
 	pos = published_pos(w);
 	if (owns(w, word)) {
@@ -101,7 +96,7 @@ void ptrc_writer_look_again(struct ptrc_writer *w)
 
 	if (!w->chunk)
 		return;
-	word = ptrc_load_relaxed(&own_ctl(w)->word);
+	word = ptrc_load_relaxed(&ptrc_pool_ctl(&w->pool, w->index)->word);
 	pos = published_pos(w);
 	if (!owns(w, word) || !ptrc_writer_is_place(w, pos))
 		stand_nowhere(w);
