@@ -39,9 +39,9 @@ void ptrc_attach_unlock(void)
 
 /* ---- letting go of a mapping ---- */
 
-/* True if no other thread is in an event call that may use the mapping at h, nor begins one. An
- * event call marks its thread before it looks for the mapping. So, after the barrier, either the
- * mark is seen here, or the call sees there what was stored here before. */
+/* Keep all threads from using the mapping at h. True if no other thread is in an event call that
+ * may still use it. An event call marks its thread before it looks for the mapping. So after the
+ * barrier either this function sees the mark, or the call sees that the mapping is gone. */
 static bool retire(const struct ptrc_stream_header *h)
 {
 	bool is_quiet = true;
@@ -95,8 +95,8 @@ static void cover(void *start, uint64_t size)
 	ptrc_file_map_sparse(-1, size, start, &map);
 }
 
-/* The caller may be in an event call, and must not use the mapping in it any more. is_nested: an
- * event call that the caller's one interrupted may go on using it. */
+/* Let go of a mapping. The calling thread must not use it any more. is_nested: the caller is in
+ * an event call that interrupted another one, and that one may go on using the mapping. */
 static void detach(struct ptrc_attachment *a, bool is_nested)
 {
 	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
@@ -124,8 +124,8 @@ static void detach(struct ptrc_attachment *a, bool is_nested)
 
 /* ---- mapping a stream ---- */
 
-/* The stream of page slot i cannot be mapped: say why in the slot, and take it out of the page
- * if another attempt is of no use. A controller may be filling the slot anew. */
+/* The stream of page slot i cannot be mapped: say why in the slot, and take it out of the page if
+ * another attempt is of no use. A controller may be filling the slot anew. */
 static void drop_slot(unsigned i, uint64_t stream_id, int error)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
@@ -162,10 +162,10 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
-	/* Other processes find out whether the owner of a chunk lives by the number of its thread,
-	 * which must be the same for them as for this process; and the stream's clock follows
-	 * CLOCK_MONOTONIC, of which each time namespace has its own. A process may inherit a stream
-	 * from a parent in other namespaces. */
+	/* Other processes find out whether the owner of a chunk lives by the number of its
+	 * thread, which must be the same for them as for this process; and the stream's clock
+	 * follows CLOCK_MONOTONIC, of which each time namespace has its own. A process may
+	 * inherit a stream from a parent in other namespaces. */
 	if (s.header->id != stream_id || has_ended(s.header))
 		error = ENOENT;
 	else if (!ptrc_process_is_in(s.header->pid_namespace, s.header->time_namespace))
@@ -331,10 +331,10 @@ void ptrc_attach_own(void)
 	ptrc_process_own(&ptrc_attach_owner, forget);
 }
 
-/* The child maps the streams that it has joined right now, and not with its first event: until
- * then it may have changed its user, or its root, or closed its descriptors, and then it cannot
- * open a file of ours any more. It has no other thread yet, and signals are blocked. Its first
- * event tries again to map what could not be mapped here. */
+/* The child maps the streams that it has joined at once, not with its first event: by then it may
+ * have changed its user or root, or closed its descriptors, and could not open their files. It
+ * has no other thread yet, and signals are blocked. Its first event tries again to map what could
+ * not be mapped here. */
 void ptrc_attach_fork_child(void)
 {
 	uint64_t active;

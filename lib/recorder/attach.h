@@ -26,7 +26,7 @@ struct ptrc_attachment {
 };
 extern PTRC_HIDDEN struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
 
-/* The pid of the process that all this belongs to, see ptrc_process_own. */
+/* The pid of the process whose attachments these are; see ptrc_process_own. */
 extern PTRC_HIDDEN _Atomic int32_t ptrc_attach_owner;
 /* If this is a forked child that has its parent's attachments: forget them, and the blocks of the
  * parent's threads. */
@@ -36,9 +36,9 @@ void ptrc_attach_own(void);
 void ptrc_attach_lock(void);
 void ptrc_attach_unlock(void);
 
-/* The stream of page slot i, mapped if it is not yet. Null: there is none, or why it cannot be
- * mapped is in the slot. It stays mapped while the calling thread's state says that it is in an
- * event call. is_nested: an event call that this one interrupted may be using the mapping. */
+/* The stream of page slot i, mapped if it is not yet. Null: there is none, or it cannot be
+ * mapped, and the slot says why. It stays mapped while the calling thread's state says that it is
+ * in an event call. is_nested: an event call that this one interrupted may be using the mapping. */
 struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested);
 
 /* Map every stream that traces this process now. 0, or why the process cannot be traced. */

@@ -16,7 +16,7 @@
 #include "lib/stream/status.h"
 #include "lib/stream/stream.h"
 
-/* A thread makes that many orphans of one stream before it uses the oldest again. */
+/* A thread that has more orphaned writers than this in one stream uses the oldest again. */
 #define ORPHAN_MAX 32
 
 void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
@@ -44,8 +44,8 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		uint64_t mark = ptrc_load_relaxed(&w->slot->frame);
 
 		if (mark != 0 && ptrc_frame_is_dead(mark, frame, blocked)) {
-			/* Unless it is certain that the call is gone, keep away from its
-			 * chunk: the call may go on some day. */
+			/* Unless it is certain that the call is gone, keep away from its chunk:
+			 * the call may go on some day. */
 			if (!ptrc_frame_is_same(mark, frame))
 				w->is_orphan = true;
 			ptrc_store_release(&w->slot->frame, 0);
@@ -138,7 +138,8 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		control = ptrc_load_acquire(&h->control);
 		if (control & PTRC_CTL_ENDED)
 			continue;
-		/* No lock is needed: while this thread is at work no other one touches its lists. */
+		/* No lock is needed: while this thread is in an event call no other one touches
+		 * its lists. */
 		w = pick_writer(t, i, h, p->frame, blocked);
 		if (w) {
 			w->expect = control;
@@ -159,9 +160,9 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		if (ptrc_writer_record(w, control, p, len) != PTRC_PUT_STALE)
 			break;
 	}
-	/* The call that we interrupted may be using the same writer, if it has not marked its slot
-	 * yet or has removed its mark already. It has looked into the table for the control word
-	 * that it expected, so it must not go on by a newer word that only we have seen. */
+	/* The call that we interrupted may be using the same writer, if it has not marked its
+	 * slot yet or has removed its mark already. It has looked into the table for the control
+	 * word that it expected, so it must not go on by a newer word that only we have seen. */
 	if (is_nested && w)
 		w->expect = UINT64_MAX;
 }

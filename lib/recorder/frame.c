@@ -18,9 +18,9 @@ static bool is_readable(uint64_t at)
 /* Is there the frame of a signal handler between our frame and the one at `old` above it on the
  * same stack? `blocked` are the signals that were blocked when our call began: a running handler
  * has blocked its own signal, unless it was installed with SA_NODEFER. The frame of a handler
- * returns to the restorer that the C library passes with every handler, so that address stands
- * on the stack. It may also stand there as a remain of a handler that was left. Then a reader
- * waits in vain for the call at `old`, as long as it waits for any, and no other harm is done. */
+ * returns to the restorer that the C library passes with every handler, so that address stands on
+ * the stack. A handler that was left by siglongjmp may leave the address there too. Then the call
+ * at `old` seems to be alive, and a reader waits for it in vain; no other harm is done. */
 __attribute__((no_sanitize("address"))) /* other functions' frames on purpose */
 static bool
 is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)

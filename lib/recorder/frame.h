@@ -2,8 +2,8 @@
 /*
  * The frame of an event call is its stack pointer, made odd. It marks the thread, and the slots
  * of the streams, while the call is at work. A handler that records finds the frame of the call
- * that it interrupted, and so does the next event after a handler was left by siglongjmp: then the
- * interrupted call is gone, but its marks are still there.
+ * that it interrupted, and so does the next event after a handler was left by siglongjmp: then
+ * the interrupted call is gone, but its marks are still there.
  */
 #ifndef PTRC_LIB_RECORDER_FRAME_H
 #define PTRC_LIB_RECORDER_FRAME_H
@@ -35,9 +35,9 @@ static inline bool ptrc_frame_is_same(uint64_t old, uint64_t frame)
 	return old - frame < PTRC_FRAME_NEAR_BYTES || frame - old < PTRC_FRAME_NEAR_BYTES;
 }
 
-/* Is the event call whose frame was at `old` certainly or very likely gone, as seen from a call at
- * `frame`? A handler's frame lies below the frame that it interrupted, so what lies below us was
- * left by siglongjmp. A wrong guess (with coroutines) costs an orphaned writer, never damage.
+/* Is the event call whose frame was at `old` certainly or very likely gone, as seen from a call
+ * at `frame`? A handler's frame lies below the frame that it interrupted, so what lies below us
+ * was left by siglongjmp. A wrong guess (with coroutines) costs an orphaned writer, never damage.
  * blocked: the signals that were blocked when the call at `frame` began. */
 bool ptrc_frame_is_dead(uint64_t old, uint64_t frame, uint64_t blocked);
 

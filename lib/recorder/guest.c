@@ -70,7 +70,7 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t 
 		ptrc_status_count_loss(h);
 		return false;
 	}
-	/* This thread does not count as one of those that are traced. */
+	/* `threads` counts the threads that are traced, which this one is not. */
 	atomic_fetch_sub_explicit(&h->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;
@@ -111,8 +111,8 @@ static int record(const struct event *e, uint64_t stream_id, uint32_t id, unsign
 	return 0;
 }
 
-/* All streams of one process have the same names. But the page is not trusted: so the names that
- * it gives for this stream are opened if they are others. */
+/* All streams of a process have the same names object. But the page is not trusted, so if it says
+ * another one for this stream, that is opened. */
 static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names *n, uint32_t *id)
 {
 	int error;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An event of a process that another process records. That process keeps nothing between calls:
- * it maps the streams, takes a slot in each as any thread does, and lets go of all. The slot bears
- * the number of the calling thread, because it is this thread that may die meanwhile; only the
- * label of the event is the other process'.
+ * Recording an event in the name of another process, the target. The guest, which makes the call,
+ * keeps nothing between calls: it maps the target's streams, takes a slot in each as any thread
+ * does, and lets go of all. The slot bears the number of the guest's thread, because it is this
+ * thread that may die meanwhile; only the event itself bears the target's number.
  */
 #ifndef PTRC_LIB_RECORDER_GUEST_H
 #define PTRC_LIB_RECORDER_GUEST_H

@@ -20,8 +20,8 @@ struct ptrc_thread *_Atomic ptrc_thread_list;
 struct ptrc_thread ptrc_thread_nobody;
 __thread struct ptrc_thread *ptrc_thread_self = &ptrc_thread_nobody;
 
-/* Stand for the writer of a stream that is being let go of: the control word is never the
- * expected one, so the event takes the cold way. */
+/* They replace the writer and slot of a stream that is being unmapped: the control word is never
+ * the expected one, so an event takes the cold way. */
 static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
 static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};

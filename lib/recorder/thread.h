@@ -14,8 +14,8 @@
 #include "lib/process/page_layout.h"
 #include "lib/stream/writer.h"
 
-/* What a table says of an event type in one stream. It holds for one value of the stream's control
- * word. */
+/* What a table says of an event type in one stream. It holds for one value of the stream's
+ * control word. */
 enum ptrc_want {
 	PTRC_WANT_UNKNOWN, /* the cold way has to find out */
 	PTRC_WANT_RECORD,
@@ -50,8 +50,8 @@ struct ptrc_thread {
 	_Alignas(4096) uint8_t want[PTRC_WANT_COUNT];
 };
 
-/* Stands for a thread that has no block yet. Its state is 0, which matches no active word that
- * an event looks further at. */
+/* Stands for a thread that has no block yet. Its state is 0, and an event call compares it only
+ * with an active word that is not 0. */
 extern PTRC_HIDDEN struct ptrc_thread ptrc_thread_nobody;
 /* gcc does not see by itself that this one is always in the same program, where no table has to
  * be looked up for its place. */
@@ -78,7 +78,7 @@ static inline uint64_t ptrc_thread_frame(const struct ptrc_thread *t)
 
 /* The block of the calling thread, whose signals are blocked. Null: there is no memory. */
 struct ptrc_thread *ptrc_thread_get(void);
-/* From now on this is called when a thread ends, with the thread's block. */
+/* Have on_exit called with the block of each thread that ends. */
 void ptrc_thread_watch_exit(void (*on_exit)(void *block));
 /* In a forked child: the calling thread has no block any more. */
 void ptrc_thread_leave(void);

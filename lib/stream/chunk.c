@@ -66,8 +66,7 @@ uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t w
 	if (state == PTRC_CHUNK_FREE || state > PTRC_CHUNK_STEALING)
 		return 0;
 	if (state == PTRC_CHUNK_OWNED) {
-		/* Pairs with the owner's release of pos: the records before it are
-		 * complete. */
+		/* Pairs with the owner's release of pos: the records before it are complete. */
 		uint64_t pos = ptrc_load_acquire(&ptrc_pool_chunk(pool, index)->pos);
 
 		if ((uint32_t)(pos >> 32) != PTRC_CHUNK_GEN(word))
@@ -150,9 +149,9 @@ void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t
 		tlast = record.stamp;
 		count++;
 	}
-	/* PARTIAL lets another writer go on behind the last record. Not so in a damaged
-	 * chunk, whose end is unknown, nor in a keeper's, as a keeper's chunks do not
-	 * count as room of the stream. */
+	/* PARTIAL lets another writer go on behind the last record. Not so in a damaged chunk,
+	 * whose end is unknown, nor in a keeper's, as a keeper's chunks do not count as room of
+	 * the stream. */
 	ptrc_chunk_seal(ctl, word, end, count, tlast,
 			walk.off == end && PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER
 				? PTRC_CHUNK_PARTIAL
@@ -185,13 +184,12 @@ void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t
 	while (ptrc_walk_next(&walk, &record)) {
 		if (record.off < rpos)
 			continue;
-		/* If the thief is done by now, a new owner may be writing over the
-		 * record. */
+		/* If the thief is done by now, a new owner may be writing over the record. */
 		atomic_thread_fence(memory_order_acquire);
 		if (PTRC_CHUNK_GEN(ptrc_load_acquire(&ctl->word)) != PTRC_CHUNK_GEN(word))
 			return;
-		/* In this order: a reader that sees the first lost event also sees how
-		 * far the loss reaches. */
+		/* In this order: a reader that sees the first lost event also sees how far the
+		 * loss reaches. */
 		ptrc_stream_raise(&h->horizon, ptrc_load_relaxed(&ctl->tlast));
 		store_min(&h->first_lost, record.stamp);
 		return;

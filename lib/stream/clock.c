@@ -15,10 +15,11 @@
 #define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
 #define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
 #define MULT_SHIFT 32
-/* So many entries in a row may be unusable because their appenders died. */
+/* A search gives up after so many unusable entries in a row. An entry is unusable if its appender
+ * died. */
 #define ABANDONED_MAX 64
-/* How often a process looks whether an appender is done. One that has a processor needs
- * less. */
+/* So often a process looks whether an appender is done, before it takes the appender's place. An
+ * appender that is running needs less. */
 #define APPEND_TRIES 200
 /* An entry's rate is measured over the time since this many entries before. */
 #define RATE_ENTRIES 6
@@ -67,8 +68,8 @@ uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
 	return ptrc_counter();
 }
 
-/* Read the counter and CLOCK_MONOTONIC of one moment. An interrupt may fall between the
- * two, so the tightest of a few tries counts. */
+/* Read the counter and CLOCK_MONOTONIC of one moment. An interrupt may fall between the two, so
+ * the tightest of a few tries counts. */
 static void read_pair(uint64_t *counter, int64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -107,9 +108,8 @@ static uint64_t rate(int64_t ns, uint64_t ticks)
 	return (uint64_t)(((unsigned __int128)(uint64_t)ns << MULT_SHIFT) / ticks);
 }
 
-/* The pair from which the rate of a new stream is measured. The thread that changes the
- * state from 0 to 1 writes it, and then stores 2. A thread that comes meanwhile uses its
- * own pair. */
+/* The pair from which the rate of a new stream is measured. The thread that changes the state
+ * from 0 to 1 writes it, and then stores 2. A thread that comes meanwhile uses its own pair. */
 static _Atomic int first_state;
 static uint64_t first_counter;
 static int64_t first_ns;
@@ -214,15 +214,14 @@ static struct entry last_entry(const struct ptrc_stream_header *h, uint64_t *ind
 }
 
 /*
- * Appending. clock_word is the number of entries << 32 | the thread that appends one. An
- * appender that is dead or slow is taken over. A slow one goes on at any later time; so
- * it changes what others see only by a CAS from the value that it saw while the word was
- * its own.
+ * Appending. clock_word is the number of entries << 32 | the thread that appends one. An appender
+ * that is dead or slow is taken over. A slow one goes on at any later time; so it changes what
+ * others see only by a CAS from the value that it saw while the word was its own.
  *
- * Entries up to and including index `count` are real memory, because a process makes the
- * next one real before it raises the count. Nobody touches an entry that is not, as a
- * full file system would answer with SIGBUS. If there is no memory for the next entry,
- * the last one is made to hold longer.
+ * Entries up to and including index `count` are real memory, because a process makes the next one
+ * real before it raises the count. Nobody touches an entry that is not, as a full file system
+ * would answer with SIGBUS. If there is no memory for the next entry, the last one is made to
+ * hold longer.
  */
 static bool make_real(struct ptrc_stream_header *h, uint64_t index)
 {
@@ -241,10 +240,10 @@ static bool has_word(struct ptrc_stream_header *h, uint64_t word)
 	return ptrc_load_acquire(&h->clock_word) == word;
 }
 
-/* Take the place of the appender that `word` names. It may be in the middle of storing
- * its entry, so that index is given up. It is not if there is no memory for another
- * entry; the old appender then has not begun to store, and will see that the word is
- * ours. Returns our word, or 0 if a third thread has taken it. */
+/* Take the place of the appender that `word` names. It may be in the middle of storing its entry,
+ * so that index is given up. It is not if there is no memory for another entry; the old appender
+ * then has not begun to store, and will see that the word is ours. Returns our word, or 0 if a
+ * third thread has taken it. */
 static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t tid)
 {
 	uint64_t mine = (word & ~(uint64_t)UINT32_MAX) | tid, count = word >> 32;
@@ -303,8 +302,8 @@ static uint64_t ticks_of(int64_t ns, uint64_t mult)
 	return rate(ns, 1) / (mult ? mult : 1);
 }
 
-/* Append an entry that holds from (counter, ns) on, where `last` held until *due; sets
- * *due to that of the new entry. False if another thread has taken our place. */
+/* Append an entry that holds from (counter, ns) on, where `last` held until *due; sets *due to
+ * that of the new entry. False if another thread has taken our place. */
 static bool append(struct ptrc_stream_header *h, uint64_t word, const struct entry *last,
 		   uint64_t counter, int64_t ns, uint64_t *due)
 {
@@ -313,8 +312,8 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	int64_t reached, interval, excess;
 	struct entry old;
 
-	/* Times up to *due stay as they are. No event lies between *due and here, so if
-	 * time is behind the truth it may jump forward. */
+	/* Times up to *due stay as they are. No event lies between *due and here, so if time is
+	 * behind the truth it may jump forward. */
 	reached = add(last->ns, scale(*due - last->counter, last->mult));
 	old = load_entry(h, count > RATE_ENTRIES ? count - RATE_ENTRIES : 0);
 	if (old.mult == 0 || counter - old.counter < 1000)
@@ -364,10 +363,9 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	read_pair(&counter, &ns);
 	if (now < due || counter < due || counter <= last.counter || last.mult == 0)
 		goto out;
-	/* One CAS on the last entry's due decides between two appenders that both think
-	 * the word is theirs: due + 1 says that an entry follows, so that nobody makes
-	 * the last one hold longer from now on; a later due says that it holds longer,
-	 * and no entry follows yet. */
+	/* One CAS on the last entry's due decides between two appenders that both think the word
+	 * is theirs: due + 1 says that an entry follows, so that nobody makes the last one hold
+	 * longer from now on; a later due says that it holds longer, and no entry follows yet. */
 	said = has_room ? last.due + 1
 			: counter + ticks_of(interval_after(h, counter, last.mult), last.mult);
 	if (!has_word(h, word) ||
@@ -378,8 +376,8 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 		ptrc_stream_raise(&h->clock_due, said);
 		goto out;
 	}
-	/* The entry is stored before the count that covers it, and both before the new
-	 * due. So a reader that sees an event stamped by the new due finds the entry. */
+	/* The entry is stored before the count that covers it, and both before the new due. So a
+	 * reader that sees an event stamped by the new due finds the entry. */
 	if (append(h, word, &last, counter, ns, &due) && change_word(h, word, (count + 1) << 32)) {
 		ptrc_stream_raise(&h->clock_due, due);
 		return;
@@ -404,8 +402,8 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_cloc
 
 	if (counter >= c->from && counter < c->to)
 		return add(add(c->ns, scale(counter - c->from, c->mult)), h->realtime_offset);
-	/* In this order, so that the due may be older than the count, which only makes
-	 * the cursor's copy valid for less. */
+	/* In this order, so that the due may be older than the count, which only makes the
+	 * cursor's copy valid for less. */
 	due = ptrc_load_acquire(&h->clock_due);
 	count = ptrc_load_acquire(&h->clock_word) >> 32;
 	low = count > PTRC_CLOCK_ENTRY_COUNT ? count - PTRC_CLOCK_ENTRY_COUNT + 1 : 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From stamps to times. Events carry a stamp of the counter. A stream holds a growing
- * list of entries {counter, ns, mult}, which turn stamps into CLOCK_MONOTONIC; an offset
- * that is taken when the stream is created turns that into CLOCK_REALTIME, so that
- * setting the wall clock changes no time of an event.
+ * From stamps to times. Events carry a stamp of the counter. A stream holds a growing list of
+ * entries {counter, ns, mult}, which turn stamps into CLOCK_MONOTONIC; an offset that is taken
+ * when the stream is created turns that into CLOCK_REALTIME, so that setting the wall clock
+ * changes no time of an event.
  *
- * Every reader, at any moment, gets the same time for the same event. This holds because
- * a process appends an entry only after the moment `clock_due` in the header, and no
- * writer stamps an event at or after the clock_due that it knows. So a new entry never
- * changes the time of an event that is recorded, times never go backwards, and log and
- * live reader agree to the nanosecond.
+ * Every reader, at any moment, gets the same time for the same event. This holds because a
+ * process appends an entry only after the moment `clock_due` in the header, and no writer stamps
+ * an event at or after the clock_due that it knows. So a new entry never changes the time of an
+ * event that is recorded, times never go backwards, and log and live reader agree to the
+ * nanosecond.
  */
 #ifndef PTRC_LIB_STREAM_CLOCK_H
 #define PTRC_LIB_STREAM_CLOCK_H
@@ -32,10 +32,9 @@ static inline uint64_t ptrc_counter(void)
 #endif
 }
 
-/* Memory fences do not order a read of the counter, because it is no access to memory.
- * Right after a fence, this call makes the processor read the counter only when other
- * processors can see everything that was stored before, and begin what follows only when
- * the counter is read. */
+/* Memory fences do not order a read of the counter, because it is no access to memory. Right
+ * after a fence, this call makes the processor read the counter only when other processors can
+ * see everything that was stored before, and begin what follows only when the counter is read. */
 static inline void ptrc_counter_fence(void)
 {
 #if defined(__x86_64__)
@@ -45,26 +44,25 @@ static inline void ptrc_counter_fence(void)
 #endif
 }
 
-/* True if the counter of this machine has a constant rate and is the same on all
- * processors. */
+/* True if the counter of this machine has a constant rate and is the same on all processors. */
 bool ptrc_counter_is_usable(void);
 
 /* CLOCK_MONOTONIC, CLOCK_REALTIME or CLOCK_BOOTTIME in ns; async-signal-safe. */
 int64_t ptrc_clock_ns(int clock_id);
 
-/* A stamp of this moment for the stream: the counter, or CLOCK_MONOTONIC if the stream
- * was created without a usable counter. */
+/* A stamp of this moment for the stream: the counter, or CLOCK_MONOTONIC if the stream was
+ * created without a usable counter. */
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h);
 
-/* The counters of two processors differ by less than this. A stamp that lies further in
- * the future is damaged memory. */
+/* The counters of two processors differ by less than this. A stamp that lies further in the
+ * future is damaged memory. */
 #define PTRC_STAMP_SLACK (UINT64_C(1) << 20)
 
-/* Append an entry if one is due at stamp `now`. Any thread of any process may; it does
- * not wait long for another one that appends. */
+/* Append an entry if one is due at stamp `now`. Any thread of any process may; it does not wait
+ * long for another one that appends. */
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now);
-/* Remember the counter and the time of now. A new stream's first entry needs the
- * counter's rate, and the longer ago this was called, the better the rate is known. */
+/* Remember the counter and the time of now. A new stream's first entry needs the counter's rate,
+ * and the longer ago this was called, the better the rate is known. */
 void ptrc_clock_first_pair(void);
 /* Fill in t0, the first entry and the offset in the header of a new stream. */
 void ptrc_clock_init(struct ptrc_stream_header *h);

@@ -33,9 +33,9 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 		    ptrc_load_relaxed(&ctl->epoch) != epoch)
 			return false;
 		p->end = ptrc_chunk_end(pool, chunk, word);
-		/* A full chunk of which everything is consumed is pinned all the same:
-		 * letting go of it frees it, if another consumer had it pinned or died
-		 * before. */
+		/* A full chunk is pinned even if everything in it is consumed, because unpinning
+		 * frees it. It was not freed before if the other consumer had it pinned, or
+		 * died. */
 		if (p->end == 0 ||
 		    (state == PTRC_CHUNK_OWNED && ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
 			return false;
@@ -107,7 +107,7 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 	} while (record->off < rpos);
 	if (record->stamp <= until)
 		return PTRC_STEP_EVENT;
-	/* An event from the future would keep all that follow it waiting. */
+	/* Reading would never get past an event from the future. */
 	if (record->stamp > ptrc_stream_now(c->stream->header) + PTRC_STAMP_SLACK)
 		return PTRC_STEP_DAMAGE;
 	*walk = before;
@@ -125,11 +125,11 @@ bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinn
 	uint32_t slot = PTRC_CHUNK_SLOT(p->word);
 	int64_t wait_ns = CONDEMN_WAIT_NS;
 
-	/* No other writer shall adopt it. */
+	/* If it has no owner: no writer shall adopt it. */
 	ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
 	if (ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
-		/* The new control word makes its owner take the general way with its next
-		 * event, and look at the chunk's word there. */
+		/* Because of the new control word, the owner's next event takes the general way,
+		 * where the owner looks at the word of its chunk. */
 		ptrc_control_change(h, 0, 0);
 		ptrc_barrier(h);
 		if (ptrc_marks_wait(h, &c->stream->given_up, slot, &wait_ns) == slot) {
@@ -205,7 +205,7 @@ bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told, _Atomi
 			if (kept)
 				ptrc_store_release(kept, first);
 		}
-		/* A tee leaves it to the keeper. */
+		/* A tee leaves the loss to the keeper. */
 		if (c->only_looks || atomic_compare_exchange_weak_explicit(
 					     &h->first_lost, &lost, PTRC_TIME_NONE,
 					     memory_order_acq_rel, memory_order_acquire))
@@ -213,9 +213,9 @@ bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told, _Atomi
 	}
 	if (first == PTRC_TIME_NONE)
 		return false;
-	/* first_lost is read before the horizon, and thieves note them the other way
-	 * round. So a consumer never meets the beginning of a loss without its end. It
-	 * may meet the end alone, as a part of a loss that it told of before. */
+	/* first_lost is read before the horizon, and thieves note them the other way round. So a
+	 * consumer never meets the beginning of a loss without its end. It may meet an end alone:
+	 * then it has told of the beginning before. */
 	last = ptrc_load_acquire(&h->horizon);
 	if (last <= told) {
 		if (kept)

@@ -18,7 +18,8 @@ enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
 
 /* Counts by type of the current stretch, in the order in which the types appear in it. */
 struct ptrc_drain_sums {
-	/* Index in `sum` of each type, if that entry is of the type: never cleared. */
+	/* By type: index of its entry in `sum`. Never cleared, so it only counts if the entry
+	 * there is of this type. */
 	uint16_t at[PTRC_TYPE_COUNT];
 	struct ptrc_type_sum sum[PTRC_TYPE_COUNT];
 };
@@ -80,9 +81,8 @@ static void gap_is_out(struct ptrc_drain *d)
 	ptrc_store_release(&d->stream->header->gap_first, PTRC_TIME_NONE);
 }
 
-/* Set the gap's end, the first event that comes behind it; and date its beginning back to
- * the first event that is dropped with it, because it is older than the last event
- * overwritten. */
+/* Find the first event behind the gap, which RESUME announces. Move the beginning of the gap back
+ * to the first event that is dropped with it, as events older than the last overwritten one are. */
 static void find_ends_of_gap(struct ptrc_drain *d)
 {
 	d->resume = PTRC_TIME_NONE;
@@ -114,9 +114,8 @@ static void take_gap(struct ptrc_drain *d)
 	uint64_t told = ptrc_load_acquire(&h->cleared_at);
 	uint64_t flushed = ptrc_load_relaxed(&h->flushed_until);
 
-	/* A LOOP stream may overwrite a part of a flush after it is written and before it
-	 * is committed. Those events are in the log, so nothing up to the flush is a
-	 * gap. */
+	/* A LOOP stream may overwrite a part of a flush after it is written and before it is
+	 * committed. Those events are in the log, so nothing up to the flush is a gap. */
 	if (flushed > told)
 		told = flushed;
 	d->gap.first = PTRC_TIME_NONE;
@@ -136,8 +135,8 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 
 	if (error)
 		return error;
-	/* Waits for the event calls under way, so that no record that is older than
-	 * `until` turns up when its time is written already. */
+	/* Without this wait a record older than `until` could appear after later ones were
+	 * written. */
 	d->until = d->flushed = ptrc_consumer_moment(&d->consumer);
 	ptrc_marks_wait_all(s->header, &s->given_up);
 	take_gap(d);
@@ -204,8 +203,7 @@ static struct ptrc_type_sum *sum_of(struct ptrc_drain *d, uint32_t id)
 	return &s->sum[at];
 }
 
-/* Add an event to the stretch that no record in a chunk stands for, unless it is
- * filtered. */
+/* Add an event that the drain makes up to the stretch, unless its type is filtered. */
 static void add_made_up(struct ptrc_drain *d, struct ptrc_stretch *stretch, uint32_t id,
 			uint64_t stamp, const void *data, uint32_t len)
 {
@@ -236,9 +234,9 @@ static void add_made_up(struct ptrc_drain *d, struct ptrc_stretch *stretch, uint
 	sum->bytes += len;
 }
 
-/* Turn what is left of the copied chunk, up to `until` or to where base or origin change,
- * into a stretch. It stands in the same memory: a record only loses its full stamp by
- * this, so the place that is written never overtakes the place that is read. */
+/* Turn what is left of the copied chunk, up to `until` or to where base or origin change, into a
+ * stretch. It stands in the same memory: a record only loses its full stamp by this, so the place
+ * that is written never overtakes the place that is read. */
 static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
 	uint32_t start = d->walk.off, out = start;
@@ -268,7 +266,7 @@ static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 			continue;
 		}
 		ns = to_ns(d, r.stamp);
-		/* Damaged memory may say otherwise, but a stretch is in order. */
+		/* A stretch must be in order, even if damaged memory is not. */
 		if (out != start && ns < stretch->last_ns)
 			ns = stretch->last_ns;
 		if (out == start) {
@@ -308,7 +306,7 @@ static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	note->is_damaged = d->is_damaged;
 }
 
-/* Where the records end of the pinned chunk that a dead keeper has taken. */
+/* The offset up to which a dead keeper has taken records of the pinned chunk. */
 static uint32_t taken_end(struct ptrc_drain *d)
 {
 	uint64_t taken = ptrc_load_relaxed(&ptrc_pool_ctl(&d->stream->pool, d->chunk)->taken);
@@ -333,7 +331,7 @@ static bool open_chunk(struct ptrc_drain *d)
 	return true;
 }
 
-/* The room of the pinned chunk up to where the note says is free again. */
+/* Free the room of the pinned chunk, up to the end of the note's stretch. */
 static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	uint32_t consumed = note->consumed;
@@ -345,8 +343,8 @@ static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 			consumed = end;
 		ptrc_stream_error(d->stream, EINVAL);
 	}
-	/* Counted first: if this keeper dies in between, its successor counts them again,
-	 * which is better than not at all. */
+	/* Counted first: if this keeper dies in between, its successor counts them again, which
+	 * is better than not at all. */
 	if (note->lost)
 		atomic_fetch_add_explicit(&d->stream->header->lost_events, note->lost,
 					  memory_order_relaxed);
@@ -366,7 +364,7 @@ static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 				d->is_owed = true;
 				return true;
 			}
-			/* Nothing of it is wanted, so there is nothing to write first. */
+			/* No record of it goes to the log, so its room is free right away. */
 			if (!d->is_owed)
 				advance(d, &d->note);
 		}
@@ -428,8 +426,8 @@ static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *not
 		unpin(d);
 		return false;
 	}
-	/* Everything that the drain took is in the log. The gap of a later drain begins behind it,
-	 * so that OVERFLOW and RESUME do not hide events that the log has. */
+	/* Everything that the drain took is in the log. The gap of a later drain begins behind
+	 * it, so that OVERFLOW and RESUME do not hide events that the log has. */
 	if ((!is_inside || d->is_again) && note->events > note->lost &&
 	    PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)
 		ptrc_store_release(&d->stream->header->flushed_until, d->flushed);
@@ -448,8 +446,8 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 	uint64_t version = ptrc_load_relaxed(&types->version);
 	bool is_there = true;
 
-	/* While the version is odd, nobody trusts the counts. If this keeper dies then, the counts
-	 * lack some events of one chunk, and the next keeper makes the version even. */
+	/* While the version is odd, nobody trusts the counts. If this keeper dies then, the
+	 * counts lack some events of one chunk, and the next keeper makes the version even. */
 	ptrc_store_relaxed(&types->version, version + 1);
 	atomic_thread_fence(memory_order_release);
 	if (note->chunk == PTRC_DRAIN_GAP) {

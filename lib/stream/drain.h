@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking events out of a stream for the log. The keeper drains the stream at each flush.
- * Free of the C library: raw system calls only.
+ * Taking events out of a stream for the log. The keeper drains the stream at each flush. Free of
+ * the C library: raw system calls only.
  *
- * A drain gives out the events of each chunk as a stretch. Its steps are: begin; next,
- * until there is none; the keeper writes the stretches to the log; commit, for each
- * stretch; end. A keeper that is short of memory goes stretch by stretch: begin, { next,
- * write, commit } and so on, end. A stretch that is not committed stays in the stream,
- * and the next drain gives it out again.
+ * A drain gives out the events of each chunk as a stretch. Its steps are: begin; next, until
+ * there is none; the keeper writes the stretches to the log; commit, for each stretch; end. A
+ * keeper that is short of memory goes stretch by stretch: begin, { next, write, commit } and so
+ * on, end. A stretch that is not committed stays in the stream, and the next drain gives it out
+ * again.
  *
- * If the keeper dies after it wrote and before it committed, its successor must commit
- * the same events, no more and no fewer. ptrc_drain_begin_again gives it those.
+ * If the keeper dies after it wrote and before it committed, its successor must commit the same
+ * events, no more and no fewer. ptrc_drain_begin_again gives it those.
  */
 #ifndef PTRC_LIB_STREAM_DRAIN_H
 #define PTRC_LIB_STREAM_DRAIN_H
@@ -24,8 +24,8 @@
 #include "lib/stream/consumer.h"
 #include "lib/stream/stream.h"
 
-/* Events of one chunk in the order of their times, which are nanoseconds of
- * CLOCK_REALTIME here: the time of a record is base_ns + delta, or its full stamp. */
+/* Events of one chunk in the order of their times, which are nanoseconds of CLOCK_REALTIME here:
+ * the time of a record is base_ns + delta, or its full stamp. */
 struct ptrc_stretch {
 	/* Of the first record. CONTEXT records may change it. */
 	struct ptrc_context origin;
@@ -34,17 +34,17 @@ struct ptrc_stretch {
 	const void *records;	   /* valid until the next call on the drain */
 	uint32_t bytes;
 	uint32_t event_count; /* CONTEXT and HIDDEN records not counted */
-	/* Bytes of the largest record, if the stretch has no CONTEXT record and is known
-	 * to be undamaged; else 0. */
+	/* Bytes of the largest record, if the stretch has no CONTEXT record and is known to be
+	 * undamaged; else 0. */
 	uint32_t largest;
-	/* Records of equal time come in the order of this number: OVERFLOW and RESUME,
-	 * which the drain makes up, before the events that they announce. */
+	/* Records of equal time come in the order of this number: OVERFLOW and RESUME, which the
+	 * drain makes up, before the events that they announce. */
 	uint32_t order;
 };
 
 /* What it takes to commit a stretch. */
 struct ptrc_drain_note {
-	/* Its chunk; or one of these, if the drain made its events up. */
+	/* Its chunk. A stretch of events that the drain made up has one of these instead. */
 	uint32_t chunk;
 #define PTRC_DRAIN_GAP UINT32_MAX
 #define PTRC_DRAIN_STOP (UINT32_MAX - 1)
@@ -62,18 +62,18 @@ struct ptrc_drain {
 	struct ptrc_stream *stream;
 	struct ptrc_consumer consumer;
 	uint64_t until; /* events with stamps up to here belong to this drain */
-	/* `until` of the drain whose events are in the log at a commit. */
+	/* The stamp up to which the log has all events once this drain is committed. */
 	uint64_t flushed;
 	uint64_t run; /* number of the run when the drain began */
 	struct ptrc_clock_cursor clock;
 	struct ptrc_excluded excluded;
-	bool has_gap;	  /* [gap.first, gap.last] is told of as OVERFLOW to RESUME */
+	bool has_gap;	  /* OVERFLOW and RESUME tell of [gap.first, gap.last] */
 	bool is_gap_told; /* it was given out */
 	struct ptrc_gap gap;
 	uint64_t resume; /* stamp of the first event behind the gap */
 	bool is_stopped; /* the run stopped for want of room */
-	bool has_stop;	 /* its STOP is to be given out */
-	bool is_again;	 /* only what a dead keeper has taken belongs to this drain */
+	bool has_stop;	 /* the drain gives out its STOP */
+	bool is_again;	 /* this drain only repeats what a dead keeper has taken */
 	int phase;
 	uint32_t chunk; /* at work on, or next */
 	bool is_pinned; /* the chunk; then `pinned` says what it is */
@@ -87,37 +87,36 @@ struct ptrc_drain {
 	struct ptrc_drain_sums *sums; /* of the current stretch; behind the buffer */
 };
 
-/* Begin a drain, to which every event belongs whose call has returned. Waits for event
- * calls under way, for each 100 ms at most and a second in all. ENOMEM, or 0. */
+/* Begin a drain, to which every event belongs whose call has returned. Waits for event calls
+ * under way, for each 100 ms at most and a second in all. ENOMEM, or 0. */
 int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
-/* What a drain has given out beside the events of chunks: what its successor must
- * know. */
+/* What the next keeper must know of a drain, beside the notes in the chunks, if this one dies:
+ * what the drain has given out. */
 struct ptrc_drain_given {
-	bool is_gap_told; /* OVERFLOW and RESUME, and what is older was dropped */
-	/* Everything of a run that had stopped by itself, and its STOP. */
+	bool is_gap_told; /* OVERFLOW and RESUME; older events were dropped */
+	/* All events of a run that had stopped by itself, and its STOP. */
 	bool is_run_over;
 	uint8_t run_tag; /* low byte of the number of that run */
 	uint64_t until;
 };
 struct ptrc_drain_given ptrc_drain_given(const struct ptrc_drain *d);
-/* Note in the chunk that the stretch of this note is going to be written. */
+/* Note in the chunk that the log is going to get the stretch of this note. */
 void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note);
-/* Begin the drain of a keeper that died after it wrote all that it took. It gives out
- * what that keeper has not committed; the records' contents are of no use any more.
- * ENOMEM, or 0. */
+/* Begin the drain of a keeper that died after it wrote all that it took. It gives out what that
+ * keeper has not committed; the records' contents are of no use any more. ENOMEM, or 0. */
 int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 			   const struct ptrc_drain_given *given);
 /* The next stretch: 0, or ENODATA when there is none. Skips damaged memory. */
 int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_stretch *stretch);
 /* The last stretch's counts by type: note.sum_count of them. */
 const struct ptrc_type_sum *ptrc_drain_stretch_sums(const struct ptrc_drain *d);
-/* The stretch of this note is in the log: its room is free again. Nothing happens if its
- * chunk was cleared or overwritten meanwhile. What its writer has added since then stays.
- * Stretches are committed in the order in which they were given out. */
+/* The stretch of this note is in the log: its room is free again. Nothing happens if its chunk
+ * was cleared or overwritten meanwhile. What its writer has added since then stays. Stretches are
+ * committed in the order in which they were given out. */
 void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 		       const struct ptrc_type_sum *sums);
-/* End the drain. is_complete: every stretch was committed. Then a stream that stopped
- * because it was full restarts, unless log_is_full. */
+/* End the drain. is_complete: every stretch was committed. Then a stream that stopped because it
+ * was full restarts, unless log_is_full. */
 void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full);
 
 #endif

@@ -15,16 +15,16 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
-/* An event call under way delays the reader at most so long. A writer that lost its
- * processor comes back sooner; one that is stopped must not hold up the others. */
+/* An event call under way delays the reader at most so long. A writer that lost its processor
+ * comes back sooner; one that is stopped must not hold up the others. */
 #define HOLD_MAX_NS INT64_C(100000000)
-/* The reader gives up an event call only if it has looked at it for so much of that time.
- * A reader that looks seldom, or that stood still together with the writer, cannot know
- * that the writer is stopped. */
+/* The reader gives up an event call only if it has looked at it for so much of that time. A
+ * reader that looks seldom, or that stood still together with the writer, cannot know that the
+ * writer is stopped. */
 #define HOLD_SEEN_NS INT64_C(50000000)
 
-/* A call gives up after so many batches without an event. There are one or two at most,
- * unless the memory is damaged. */
+/* A call gives up after so many batches without an event. There are one or two at most, unless
+ * the memory is damaged. */
 #define IDLE_MAX 100
 
 struct ptrc_live_chunk {
@@ -32,8 +32,8 @@ struct ptrc_live_chunk {
 	uint32_t gen; /* to which the walk belongs; 0: none yet */
 	struct ptrc_walk walk;
 	struct ptrc_walk_record next; /* valid while this is in the heap */
-	uint64_t base;	 /* of the chunk: of equal stamps, the older chunk's comes first */
-	uint32_t unread; /* offset of what was not reported; for counting only */
+	uint64_t base;	 /* of the chunk: of equal stamps, that of the older chunk goes first */
+	uint32_t unread; /* offset of the first event not reported; for counting only */
 };
 
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee)
@@ -218,9 +218,9 @@ static int grow(struct ptrc_live_reader *r, uint32_t used)
 	return 0;
 }
 
-/* Fix a moment, and wait for the event calls that are under way. False if one still is.
- * Then the next call waits on, with the same moment, so that event calls which began
- * since then do not keep the reader waiting, however busy the writers are. */
+/* Fix a moment, and wait for the event calls that are under way. False if one still is. Then the
+ * next call waits on, with the same moment, so that event calls which began since then do not
+ * keep the reader waiting, however busy the writers are. */
 static bool wait_for_calls(struct ptrc_live_reader *r, int64_t max_hold_ns)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -251,8 +251,8 @@ static bool wait_for_calls(struct ptrc_live_reader *r, int64_t max_hold_ns)
 	}
 }
 
-/* Fill the heap, which is empty. 0; if it stays empty there is nothing to read. ENODATA:
- * there is something, but the reader waits for an event call. ENOMEM. */
+/* Fill the heap, which is empty. 0; if it stays empty there is nothing to read. ENODATA: there is
+ * something, but the reader waits for an event call. ENOMEM. */
 static int new_batch(struct ptrc_live_reader *r, int64_t max_hold_ns)
 {
 	uint32_t used;
@@ -262,8 +262,8 @@ static int new_batch(struct ptrc_live_reader *r, int64_t max_hold_ns)
 		return 0;
 	if (!wait_for_calls(r, max_hold_ns))
 		return ENODATA;
-	/* Looked up after the wait: an event before `until` may be in a chunk that was
-	 * never used before. */
+	/* Looked up after the wait: an event before `until` may be in a chunk that was never used
+	 * before. */
 	used = ptrc_pool_used(&r->stream->pool);
 	error = grow(r, used);
 	if (error)
@@ -276,8 +276,7 @@ static int new_batch(struct ptrc_live_reader *r, int64_t max_hold_ns)
 	return 0;
 }
 
-/* The heap is empty, so the keeper may consume all that has been in it: the tee has read
- * it. */
+/* The heap is empty: a tee has read all that was in it, so the keeper may consume that. */
 static void tell_keeper(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -297,9 +296,8 @@ static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, con
 		push(r, id, stamp, data, len);
 }
 
-/* Copy the earliest event out of its chunk and consume it. False if it is gone, because
- * its chunk was overwritten or cleared, or because the keeper of a logged stream consumed
- * it. */
+/* Copy the earliest event out of its chunk and consume it. False if it is gone, because its chunk
+ * was overwritten or cleared, or because the keeper of a logged stream consumed it. */
 static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 {
 	struct ptrc_live_chunk *at = r->heap[0];
@@ -334,22 +332,23 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 
 enum place { REPORT, DROP, BEHIND_GAP };
 
-/* Of a LOOP stream: how the earliest event of the heap lies to what was overwritten. */
+/* Of a LOOP stream: is the earliest event of the heap reported as usual, dropped as a part of the
+ * gap, or the first event behind the gap? */
 static enum place place_of(struct ptrc_live_reader *r, uint64_t stamp)
 {
 	struct ptrc_stream_header *h = r->stream->header;
 
-	/* The `told` also serves for a thief that died: another writer notes its loss
-	 * again. */
+	/* If a thief dies, another writer notes its loss again; `told` keeps us from telling it
+	 * twice. */
 	ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
 	if (r->gap.first == PTRC_TIME_NONE)
 		return REPORT;
-	/* An event that survived, in the open chunk of a thread that seldom records, but
-	 * is older than the last one overwritten is dropped too, so that the gap is one
-	 * stretch of time. */
+	/* An event that survived, in the open chunk of a thread that seldom records, but is older
+	 * than the last one overwritten is dropped too, so that the gap is one stretch of time. */
 	if (stamp > ptrc_load_acquire(&h->horizon))
 		return BEHIND_GAP;
-	/* A late event may be older than what was reported; the gap is not. */
+	/* An event that comes late may be older than one that was reported, but the gap must
+	 * not. */
 	if (stamp < r->gap.first)
 		r->gap.first = stamp > r->told ? stamp : r->told + 1;
 	return DROP;
@@ -374,8 +373,8 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 	note_told(r, e->stamp);
 }
 
-/* Nothing is left in the stream: if it stopped for want of room, queue the STOP that
- * tells of it, and let the stream restart. True if the reader has to look again. */
+/* Nothing is left in the stream: if it stopped for want of room, queue the STOP that tells of it,
+ * and let the stream restart. True if the reader has to look again. */
 static bool tell_stop(struct ptrc_live_reader *r, int64_t max_hold_ns)
 {
 	static const int reason = 1;
@@ -386,8 +385,7 @@ static bool tell_stop(struct ptrc_live_reader *r, int64_t max_hold_ns)
 
 	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_STOP_OUT))
 		return false;
-	/* An event call of the run may still be under way; its event comes before the
-	 * STOP. */
+	/* An event call of the run may still be under way; its event comes before the STOP. */
 	if (!wait_for_calls(r, max_hold_ns))
 		return false;
 	if (has_unread(r))
@@ -469,9 +467,9 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 		}
 		if (admit(r, event))
 			return 0;
-		/* The call goes on after an event that is not reported. But not after a
-		 * START, as in damaged memory a stream may stop again whenever this
-		 * reader restarts it, and then would keep the reader here for ever. */
+		/* The call goes on after an event that is not reported. But not after a START, as
+		 * in damaged memory a stream may stop again whenever this reader restarts it, and
+		 * then would keep the reader here for ever. */
 		if ((event->id_flags & PTRC_REC_ID_MASK) != POSIX_TRACE_START)
 			idle = 0;
 	}
@@ -480,8 +478,8 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 
 /* ---- counting ---- */
 
-/* Note for each chunk where the events begin that were not reported. The walk has passed
- * the event that is in the heap. */
+/* Note for each chunk where the events begin that were not reported. The walk has passed the
+ * event that is in the heap. */
 static void find_unread(struct ptrc_live_reader *r)
 {
 	for (uint32_t i = 0; i < r->chunk_capacity; i++)
@@ -519,8 +517,7 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 	ptrc_consumer_unpin(&r->consumer, &p);
 }
 
-/* Subtract, down to 0: if a keeper was killed while it counted, its counts are too
- * small. */
+/* Subtract, down to 0: if a keeper was killed while it counted, its counts are too small. */
 static void take_off(struct posixtrace_type_count *from, const struct posixtrace_type_count *t)
 {
 	from->pt_events -= t->pt_events < from->pt_events ? t->pt_events : from->pt_events;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a live stream in the order of time: what the three getnext functions stand on.
- * The reader of a plain stream consumes what it reports. The reader of a logged stream is
- * a tee: it only looks, because the keeper consumes the events.
+ * Reading a live stream in the order of time, for the three getnext functions. The reader of a
+ * plain stream consumes what it reports. The reader of a logged stream is a tee: it only looks,
+ * because the keeper consumes the events.
  *
- * The reader works in batches. It fixes a moment, waits for the event calls under way,
- * and then merges what the chunks hold up to the moment: all of that is complete and in
- * order.
+ * The reader works in batches. It fixes a moment, waits for the event calls under way, and then
+ * merges what the chunks hold up to the moment: all of that is complete and in order.
  */
 #ifndef PTRC_LIB_STREAM_LIVE_READER_H
 #define PTRC_LIB_STREAM_LIVE_READER_H
@@ -42,23 +41,24 @@ struct ptrc_live_reader {
 	struct ptrc_clock_cursor clock;
 
 	uint64_t until;			/* the moment of this batch */
-	uint64_t walked;		/* everything up to this stamp has been in the heap */
+	uint64_t walked;		/* all events up to this stamp have been in the heap */
 	struct ptrc_live_chunk **heap;	/* the chunk with the earliest event at the top */
 	struct ptrc_live_chunk *chunks; /* for each chunk, the reader's place in it */
 	uint32_t heap_count, chunk_capacity;
 
-	struct ptrc_gap gap; /* met, and not yet told of */
+	struct ptrc_gap gap; /* events that were lost, of which the caller has not been told */
 	uint64_t told;	     /* the latest stamp reported: losses up to it are told of */
 	uint64_t stop_told;  /* number of the run whose automatic STOP was reported, + 1 */
 
 	/* While the reader waits for the event calls that were under way at `until`: */
 	bool is_waiting;
-	uint32_t wait_slot;   /* all before it are done */
+	uint32_t wait_slot;   /* the calls in all slots before this one are done */
 	int64_t wait_since;   /* CLOCK_MONOTONIC when it began to wait */
 	int64_t wait_seen_ns; /* how much of the time since then it looked at the slot */
 
-	/* A tee's: what it did not report because of the filter in force at that time.
-	 * The keeper has counted it or will. By type. */
+	/* Of a tee, by type: events that it withheld because of the filter in force at their
+	 * time. The keeper counts them when it consumes them, and the tee subtracts them from
+	 * those counts. */
 	struct posixtrace_type_count *withheld;
 
 	/* Events that are reported before the next one of the heap. */
@@ -71,15 +71,15 @@ struct ptrc_live_reader {
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee);
 void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
 
-/* The next event: 0, ENODATA if there is none now, ENOMEM. Waits for event calls under
- * way at most max_hold_ns. If one takes longer the answer is ENODATA, until it has taken
- * 100 ms; then the reader goes on without it. */
+/* The next event: 0, ENODATA if there is none now, ENOMEM. Waits for event calls under way at
+ * most max_hold_ns. If one takes longer the answer is ENODATA, until it has taken 100 ms; then
+ * the reader goes on without it. */
 int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 			  struct ptrc_live_event *event);
 
-/* Fill in the counts of the first `count` types: events that were consumed and events in
- * the stream. False if the keeper consumed some meanwhile, or if the stream was cleared;
- * then the caller tries again. */
+/* Fill in the counts of the first `count` types: events that were consumed and events in the
+ * stream. False if the keeper consumed some meanwhile, or if the stream was cleared; then the
+ * caller tries again. */
 bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
 			    size_t count);
 

@@ -13,13 +13,13 @@
 #include "lib/stream/slots.h"
 
 #define WAIT_NS INT64_C(100000000)
-/* Bounds the wait for all, as damaged memory may show any number of marks. */
+/* The limit for all calls together, because damaged memory may show any number of marks. */
 #define WAIT_ALL_NS INT64_C(1000000000)
-/* The time between two looks at a mark counts as this much at most. If more has passed,
- * the whole machine or process stood still, and so did the writer. */
+/* The time between two looks at a mark counts as this much at most. If more has passed, the whole
+ * machine or process stood still, and so did the writer. */
 #define LOOK_MAX_NS INT64_C(1000000)
-/* Looks at a mark without asking anything about its thread: most calls end meanwhile.
- * Looks from then on yield the processor, and sleep after as many again. */
+/* Looks at a mark without asking anything about its thread: most calls end meanwhile. Looks from
+ * then on yield the processor, and sleep after as many again. */
 #define SPIN_COUNT 200
 
 bool ptrc_barrier_register(void)
@@ -66,9 +66,8 @@ static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 		*mark = 0;
 }
 
-/* True if the call in the slot will never end: its thread is dead, or it is the thread
- * that asks. That thread is in no event call now, so it must have left this one by
- * siglongjmp. */
+/* True if the call in the slot will never end, because its thread is dead, or is the calling
+ * thread: that one is in no event call now, so it has left this one by siglongjmp. */
 static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 {
 	uint64_t owner = ptrc_load_relaxed(&slot->owner);
@@ -88,15 +87,14 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 	for (uint32_t i = from, used = ptrc_slots_used(h); i < used; i++) {
 		struct ptrc_slot *slot = &ptrc_stream_slots(h)[i];
 
-		/* Only a mark that is there at every look holds us up: an event call that
-		 * begins now begins after the caller's barrier. */
+		/* Only a mark that is there at every look holds us up: an event call that begins
+		 * now begins after the caller's barrier. */
 		for (unsigned spin = 0;; spin++) {
 			const uint64_t *known;
 			uint64_t mark;
 			int64_t now;
 
-			/* Pairs with the writer's release of frame = 0: its pos is
-			 * visible. */
+			/* Pairs with the writer's release of frame = 0: its pos is visible. */
 			mark = ptrc_load_acquire(&slot->frame);
 			if (mark == 0) {
 				forget_given_up(given_up, i);
@@ -149,8 +147,8 @@ void ptrc_barrier(struct ptrc_stream_header *h)
 		struct ptrc_given_up none = {0};
 
 		/* Writers of this stream fence between their mark and their look at the control
-		 * word. After our own fence, an event call either sees what we stored or has a mark
-		 * that we see. The calls with a mark may have looked before. */
+		 * word. After our own fence, an event call either sees what we stored or has a
+		 * mark that we see. The calls with a mark may have looked before. */
 		ptrc_counter_fence();
 		ptrc_marks_wait_all(h, &none);
 		return;

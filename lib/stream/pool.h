@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the parts of a mapped stream object are. Everything else in this room finds
- * slots, chunks, counts and clock entries by the functions below.
+ * Where the parts of a mapped stream object are. Everything else in this room finds slots,
+ * chunks, counts and clock entries by the functions below.
  */
 #ifndef PTRC_LIB_STREAM_POOL_H
 #define PTRC_LIB_STREAM_POOL_H
@@ -13,10 +13,9 @@
 #include "lib/stream/stream_layout.h"
 
 /*
- * A mapped stream object and how it is parted into chunks. The two numbers are private
- * copies that ptrc_stream_map has checked: any process of the user can change those in
- * the shared header at any time, and an index that was checked against them could then
- * lead out of the mapping.
+ * A mapped stream object and how it is parted into chunks. The two numbers are private copies
+ * that ptrc_stream_map has checked: any process of the user can change those in the shared header
+ * at any time, and an index that was checked against them could then lead out of the mapping.
  */
 struct ptrc_pool {
 	struct ptrc_stream_header *header;
@@ -71,9 +70,8 @@ static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 	return used < pool->chunk_count ? used : pool->chunk_count;
 }
 
-/* Whether the filter of this moment drops events of this type. A writer that must know
- * for certain reads the control word before and after: a new filter comes with a new
- * word. */
+/* Whether the filter of this moment drops events of this type. A writer that must know for
+ * certain reads the control word before and after: a new filter comes with a new word. */
 static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, uint32_t id)
 {
 	return ptrc_load_relaxed(&h->filter[id / 64]) >> id % 64 & 1;

@@ -11,13 +11,13 @@
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
 
-/* A put starts over when two processors' counters differ, when another thread appends a
- * clock entry and when another writer takes the chunk; each of these happens once or
- * twice. After so many times the memory of the stream is damaged. */
+/* A put starts over when two processors' counters differ, when another thread appends a clock
+ * entry and when another writer takes the chunk; each of these happens once or twice. After so
+ * many times the memory of the stream is damaged. */
 #define PUT_TRIES 1000
 
-/* Store the record, and before it a CONTEXT record if there is one to store. The chunk
- * has room for both. Returns the place behind it. */
+/* Store the record, and before it a CONTEXT record if there is one to store. The chunk has room
+ * for both. Returns the place behind it. */
 static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t now,
 		      bool has_context)
 {
@@ -41,8 +41,8 @@ static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t 
 	return at + ptrc_record_size(&head);
 }
 
-/* The fast way must come here for a stamp that reaches the next clock entry, or whose
- * delta does not fit a record. */
+/* Set delta_max: a stamp that reaches the next clock entry, or whose delta does not fit a record,
+ * must not be recorded on the fast way. */
 static void bound_fast_way(struct ptrc_writer *w)
 {
 	uint64_t until_due = ptrc_load_acquire(&w->header->clock_due) - 1 - w->base;
@@ -78,14 +78,13 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		if (!w->chunk || need > (uint64_t)(w->limit - w->at)) {
 			if (ptrc_room_make(w, (uint32_t)need, p->is_forced))
 				continue;
-			/* The moment at which the stream was full, taken after the look
-			 * for room: the events that others recorded meanwhile had
-			 * room. */
+			/* This stamp ends the run. It is taken after the look for room, because
+			 * events that others recorded meanwhile still had room. */
 			*stamp = ptrc_stream_now(h);
 			return PTRC_PUT_FULL;
 		}
-		/* From here as on the fast way: mark, counter, control word, record, pos.
-		 * The first look at the control word only tells whether to fence. */
+		/* From here as on the fast way: mark, counter, control word, record, pos. The
+		 * first look at the control word only tells whether to fence. */
 		ptrc_store_relaxed(&w->slot->frame, p->frame);
 		atomic_signal_fence(memory_order_seq_cst);
 		control = ptrc_load_relaxed(&h->control);
@@ -101,9 +100,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 			*stamp = now;
 			return PTRC_PUT_STALE;
 		}
-		/* The stamp may be too old by a few ticks if the chunk was filled on
-		 * another processor, and too new if the next clock entry has just fallen
-		 * due. */
+		/* The stamp may be too old by a few ticks if the chunk was filled on another
+		 * processor, and too new if the next clock entry has just fallen due. */
 		if (now < w->last || now >= ptrc_load_acquire(&h->clock_due) ||
 		    (!has_context && now - w->base > h->delta_max)) {
 			ptrc_store_release(&w->slot->frame, 0);
@@ -112,23 +110,22 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		w->at = store(w, p, now, has_context);
 		w->last = now;
 		w->count++;
-		/* The record exists from the moment that pos covers it. If the thread
-		 * dies before that, nothing of it is seen. */
+		/* The record exists from the moment that pos covers it. If the thread dies before
+		 * that, nothing of it is seen. */
 		ptrc_store_release(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias);
 		ptrc_store_release(&w->slot->frame, 0);
 		bound_fast_way(w);
 		*stamp = now;
 		return PTRC_PUT_DONE;
 	}
-	/* The stream's clock, its limits or the times in our chunk make no sense any
-	 * more. */
+	/* The stream's clock, its limits or the times in our chunk make no sense any more. */
 	ptrc_writer_seal(w);
 	return PTRC_PUT_TOO_BIG;
 }
 
-/* Three steps, in this order: the cut, which alone decides what belongs to the run; the
- * control word; the status. If this thread dies after the first or the second one,
- * whoever looks at the stream next does the rest (ptrc_stream_complete). */
+/* Three steps, in this order: the cut, which alone decides what belongs to the run; the control
+ * word; the status. If this thread dies after the first or the second one, the process that looks
+ * at the stream next does the rest (ptrc_stream_complete). */
 bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64_t stamp)
 {
 	uint64_t run = ptrc_load_acquire(&h->run) & 0xff;

@@ -13,8 +13,7 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* Other writers may take what this one has chosen; after so many times the memory is
- * damaged. */
+/* Other writers may take what this one has chosen; after so many times the memory is damaged. */
 #define ROOM_TRIES 1000
 
 /* ---- what there is ---- */
@@ -95,10 +94,9 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 	}
 }
 
-/* If a LOOP stream overwrote the chunk whose last event is from `tlast`, and readers
- * dropped what is older in other chunks, would the rest be the newest `min` bytes without
- * a gap? Chunks with an owner do not count: a thread that seldom records may keep its own
- * for long. */
+/* If a LOOP stream overwrote the chunk whose last event is from `tlast`, and readers dropped what
+ * is older in other chunks, would the rest be the newest `min` bytes without a gap? Chunks with
+ * an owner do not count: a thread that seldom records may keep its own for long. */
 static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t min)
 {
 	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;
@@ -128,8 +126,7 @@ uint64_t ptrc_room_used(const struct ptrc_pool *pool)
 	return sum;
 }
 
-/* Decides as ptrc_room_make does, for a stream in which every open chunk is full to the
- * brim. */
+/* Decides as ptrc_room_make does, when no open chunk has room for another record. */
 bool ptrc_room_would_overwrite(const struct ptrc_pool *pool)
 {
 	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;
@@ -159,9 +156,9 @@ bool ptrc_room_would_overwrite(const struct ptrc_pool *pool)
 
 /* ---- taking a chunk ---- */
 
-/* The word of the chunk says that it is ours: make it an empty chunk. pos comes last.
- * Before that its generation differs from the word's, so that others take the chunk for
- * empty, and a reaper frees it if we die. */
+/* Make the chunk empty, after its word has been changed to name this writer. pos comes last: as
+ * long as its generation is not that of the word, others take the chunk for empty, and a reaper
+ * frees it if we die. */
 static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -211,8 +208,8 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	uint64_t tlast = ptrc_load_relaxed(&ctl->tlast);
 	uint64_t epoch = ptrc_load_relaxed(&ctl->epoch);
 
-	/* Our stamps must follow its last one; in damaged memory that may never
-	 * happen. */
+	/* Our stamps must not be older than its last one, which may be far ahead in damaged
+	 * memory. */
 	if (!ptrc_writer_is_place(w, end) || tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
 		return false;
 	if (!atomic_compare_exchange_strong_explicit(&ctl->word, &f.word,
@@ -225,17 +222,15 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	w->count = count;
 	w->epoch = epoch;
 	w->last = tlast;
-	/* Records of the chunk may have moved the base, so it is unknown here. An origin
-	 * that is nobody's makes the next record a CONTEXT record, which sets a new
-	 * base. */
+	/* Records of the chunk may have moved the base, so it is unknown here. An origin that is
+	 * nobody's makes the next record a CONTEXT record, which sets a new base. */
 	w->base = 0;
 	memset(&w->last_origin, 0xff, sizeof(w->last_origin));
 	return true;
 }
 
-/* Overwrite a chunk of a LOOP stream, or finish what another thief began. If we die while
- * the word says STEALING, a writer that finds no other room finishes the theft in our
- * place. */
+/* Overwrite a chunk of a LOOP stream, or finish what another thief began. If the thief dies while
+ * the word says STEALING, a writer that finds no other room finishes its theft. */
 static bool steal(struct ptrc_writer *w, struct found f)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -262,8 +257,7 @@ static bool steal(struct ptrc_writer *w, struct found f)
 	return true;
 }
 
-/* Let the pool grow by a chunk. False if there is no memory, or if the pool cannot
- * grow. */
+/* Let the pool grow by a chunk. False if there is no memory, or if the pool cannot grow. */
 static bool take_new(struct ptrc_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;

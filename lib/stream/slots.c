@@ -12,8 +12,8 @@
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 
-/* How often a process looks whether another one that reaps is done: some milliseconds.
- * What it does not reap then will be reaped later. */
+/* How often a process looks whether another one that reaps is done: some milliseconds. What it
+ * does not reap then will be reaped later. */
 #define REAPER_TRIES 200
 
 static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t image)
@@ -22,7 +22,7 @@ static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t 
 
 	if (ptrc_thread_is_gone(ptrc_slot_tid(owner)))
 		return true;
-	/* 0: its owner has only just claimed it. */
+	/* 0: the owner has claimed the slot and not yet said what it runs. */
 	its = ptrc_load_acquire(&s->image);
 	return pid != 0 && its != 0 && its != image && ptrc_load_relaxed(&s->pid) == pid;
 }
@@ -34,9 +34,9 @@ static uint64_t owner_word(int tid)
 	return (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT | (ms & PTRC_SLOT_CLAIM_MASK);
 }
 
-/* There is one reaper at a time. It stores where the chunk of a dead owner ends before it
- * lets others have the chunk; a second reaper that was slow would store that into a chunk
- * that has a new owner by then. */
+/* There is one reaper at a time. It stores where the chunk of a dead owner ends before it lets
+ * others have the chunk; a second reaper that was slow would store that into a chunk that has a
+ * new owner by then. */
 static bool lock_reaper(struct ptrc_stream_header *h)
 {
 	uint64_t mine = owner_word(ptrc_sys_gettid());
@@ -72,8 +72,8 @@ void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image)
 
 		if (owner == 0 || !slot_is_dead(s, owner, pid, image))
 			continue;
-		/* The chunks before the slot: nobody claims a slot that a chunk's word
-		 * still names. */
+		/* The chunks before the slot: nobody claims a slot that a chunk's word still
+		 * names. */
 		for (uint32_t c = 0, chunks = ptrc_pool_used(pool); c < chunks; c++) {
 			uint64_t word = ptrc_load_acquire(&ptrc_pool_ctl(pool, c)->word);
 
@@ -90,7 +90,8 @@ void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64
 {
 	struct ptrc_slot *s = &ptrc_stream_slots(h)[slot_index];
 
-	/* A reaper must not take the next owner for one of this owner's program. */
+	/* The next owner must not seem to run this owner's program: a reaper would take it for
+	 * dead. */
 	if (ptrc_load_relaxed(&s->owner) == owner)
 		ptrc_store_relaxed(&s->image, 0);
 	atomic_compare_exchange_strong_explicit(&s->owner, &owner, 0, memory_order_release,
@@ -126,8 +127,8 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 		for (uint32_t i = PTRC_SLOT_FIRST; i < used; i++)
 			if (claim(h, i, pid, image, *owner))
 				return i;
-		/* Every 32 slots, and when the table is full, look for slots of the dead
-		 * before the table grows. */
+		/* Every 32 slots, and when the table is full, look for slots of the dead before
+		 * the table grows. */
 		if (attempt == 0 && used % 32 == 2 % 32)
 			ptrc_slots_reap(pool, pid, image);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slots: each writer of a stream has one, in which it says who it is and whether it is at
- * work. Slots and chunks of dead threads are reaped by the living when they need more of
- * either.
+ * Slots: each writer of a stream has one, in which it says who it is and whether it is at work.
+ * When a living thread needs a slot or a chunk, it reaps those of dead threads first.
  */
 #ifndef PTRC_LIB_STREAM_SLOTS_H
 #define PTRC_LIB_STREAM_SLOTS_H
@@ -12,16 +11,15 @@
 #include "lib/base/atomic.h"
 #include "lib/stream/pool.h"
 
-/* Claim a slot for the calling thread. Returns its index and sets *owner to the value
- * that marks the slot as the thread's, or returns UINT32_MAX if all are taken or there is
- * no memory for another. `image` is the identity of the program that the process runs. */
+/* Claim a slot for the calling thread. Returns its index and sets *owner to the value that marks
+ * the slot as the thread's, or returns UINT32_MAX if all are taken or there is no memory for
+ * another. `image` is the identity of the program that the process runs. */
 uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_t image,
 			 uint64_t *owner);
 /* Give the slot back, if it is still the owner's. */
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner);
-/* Seal the chunks of dead threads and free their slots. If `pid` is not 0, the threads of
- * that process that ran another program than `image` count as dead, because an exec ended
- * them. */
+/* Seal the chunks of dead threads and free their slots. If `pid` is not 0, the threads of that
+ * process that ran another program than `image` count as dead, because an exec ended them. */
 void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image);
 
 /* The number of slots that were ever used: those behind them are empty. */

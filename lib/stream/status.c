@@ -15,8 +15,8 @@ void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t 
 {
 	uint64_t seen = ptrc_load_relaxed(&h->control);
 
-	/* By CAS, because a writer that finds the stream full may change the word at the
-	 * same time; the loop then sees its change and keeps it. */
+	/* By CAS, because a writer that finds the stream full may change the word at the same
+	 * time; the loop then sees its change and keeps it. */
 	while (!atomic_compare_exchange_weak_explicit(&h->control, &seen,
 						      ((seen & ~clear) | set) + PTRC_CTL_SERIAL_ONE,
 						      memory_order_seq_cst, memory_order_relaxed))
@@ -109,8 +109,8 @@ void ptrc_stream_wake_readers(struct ptrc_stream_header *h)
 
 	atomic_fetch_add_explicit(&h->event_futex, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &h->event_futex, FUTEX_WAKE, INT_MAX, 0, 0, 0);
-	/* Only after the wake, and only the ticket that was seen before it. If this process dies in
-	 * between, the next event wakes the readers again; a reader that went to sleep in the
+	/* Only after the wake, and only the ticket that was seen before it. If this process dies
+	 * in between, the next event wakes the readers again; a reader that went to sleep in the
 	 * meantime has another ticket. */
 	atomic_compare_exchange_strong_explicit(&h->waiters, &ticket, 0, memory_order_relaxed,
 						memory_order_relaxed);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of the header that say what state a stream is in: the control word, which
- * writers compare before they record; the status word, which posix_trace_get_status
- * tells; and the cut. Each change is one atomic step on one word, because writers,
- * controller and keeper change them at the same time.
+ * The words of the header that say what state a stream is in: the control word, which writers
+ * compare before they record; the status word, which posix_trace_get_status tells; and the cut.
+ * Each change is one atomic step on one word, because writers, controller and keeper change them
+ * at the same time.
  */
 #ifndef PTRC_LIB_STREAM_STATUS_H
 #define PTRC_LIB_STREAM_STATUS_H
@@ -13,20 +13,19 @@
 
 #include "lib/stream/stream_layout.h"
 
-/* Change bits of the control word. The word gets a new serial even if no bit changes, so
- * that every writer looks at the state again before it records its next event. */
+/* Change bits of the control word. The word gets a new serial even if no bit changes, so that
+ * every writer looks at the state again before it records its next event. */
 void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set);
 
 void ptrc_status_set(struct ptrc_stream_header *h, uint64_t bits);
 void ptrc_status_clear(struct ptrc_stream_header *h, uint64_t bits);
 /* Clear some bits and set others in one step: nobody sees a status in between. */
 void ptrc_status_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set);
-/* The run with this number has stopped for want of room. Does nothing if the status says
- * so already, or if another run has begun since. Only the low byte of the number
- * counts. */
+/* The run with this number has stopped for want of room. Does nothing if the status says so
+ * already, or if another run has begun since. Only the low byte of the number counts. */
 void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run);
-/* Note the error number of a flush, unless one is noted that no get_status has told
- * yet. */
+/* Note the error number of a flush. An earlier one stays until posix_trace_get_status has told
+ * it. */
 void ptrc_status_error(struct ptrc_stream_header *h, int error);
 
 /* The low byte of the number of the run to which a status word belongs. */
@@ -42,14 +41,14 @@ void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st);
 /* Count an event that was lost because it found no room. */
 void ptrc_status_count_loss(struct ptrc_stream_header *h);
 
-/* True if the current run was stopped for want of room; *cut is the stamp from which on
- * nothing belongs to it. */
+/* True if the current run was stopped for want of room; *cut is the stamp from which on nothing
+ * belongs to it. */
 bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut);
 
 /* Wake every reader that waits for an event or for a change of state. */
 void ptrc_stream_wake_readers(struct ptrc_stream_header *h);
-/* Wake the keeper, because the stream needs room or its state has changed. Writers call this for
- * each chunk while the stream is full enough; the bell is rung once until the keeper hears it. */
+/* Wake the keeper, because the stream needs room or its state has changed. If it was called
+ * before and has not looked since, nothing happens. */
 void ptrc_ring_keeper(struct ptrc_stream_header *h);
 
 #endif

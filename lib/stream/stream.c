@@ -22,13 +22,13 @@
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
 
-/* After so long the lock is taken from a thread that does not seem to go on. */
+/* state_lock is taken from a thread that has held it for so long, dead or not. */
 #define STATE_WAIT_NS INT64_C(2000000000)
 
 /* ---- mapping ---- */
 
-/* Copies the measures first and then checks the copies, because any process of the user
- * can change the shared ones in between. */
+/* Copies the measures first and then checks the copies, because any process of the user can
+ * change the shared ones in between. */
 static bool take_measures(struct ptrc_stream *s)
 {
 	const volatile struct ptrc_stream_header *h = s->header;
@@ -46,8 +46,8 @@ static bool take_measures(struct ptrc_stream *s)
 	       h->record_max <= chunk_size - PTRC_CHUNK_FIRST;
 }
 
-/* Take over from a keeper that died: it may have left pins, a chunk of its own, a mark,
- * and the counts by type half changed. */
+/* Take over from a keeper that died: it may have left pins, a chunk of its own, a mark, and the
+ * counts by type half changed. */
 static void take_over(struct ptrc_stream *s)
 {
 	struct ptrc_stream_header *h = s->header;
@@ -104,8 +104,8 @@ void ptrc_stream_unmap(struct ptrc_stream *s)
 
 /* ---- system events ---- */
 
-/* Record an event of the trace system in the role's own chunk. It is forced, as the
- * caller has checked whether there is room if that matters. */
+/* Record an event of the trace system in the role's own chunk. It is forced, because the caller
+ * has checked for room where that matters. */
 static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
 		   const struct ptrc_context *origin, uint64_t addr)
 {
@@ -122,8 +122,8 @@ static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, u
 	else
 		memset(&s->own.origin, 0, sizeof(s->own.origin));
 	ptrc_writer_put(&s->own, &p, &stamp);
-	/* The controller keeps no chunk: a LOOP stream cannot overwrite a chunk that has
-	 * an owner, and nobody else could use the room left in it. */
+	/* The controller keeps no chunk: a LOOP stream cannot overwrite a chunk that has an
+	 * owner, and nobody else could use the room left in it. */
 	if (s->role == PTRC_ROLE_CONTROLLER)
 		ptrc_writer_release(&s->own);
 }
@@ -136,9 +136,9 @@ static void store_filter(struct ptrc_stream_header *h, const uint64_t bits[17])
 
 /* ---- start, stop ---- */
 
-/* Controller and keeper both change the stream's state, as the keeper restarts it. They
- * hold this lock for microseconds; writers never take it. If its holder died, complete()
- * does the rest of what it had begun. */
+/* Controller and keeper both change the stream's state, as the keeper restarts it. They hold this
+ * lock for microseconds; writers never take it. If its holder died, complete() does the rest of
+ * what it had begun. */
 static struct ptrc_stream_header *lock_state(struct ptrc_stream_header *h)
 {
 	uint32_t holder;
@@ -158,8 +158,8 @@ static void unlock_state(struct ptrc_stream_header *const *h)
 #define HOLD_STATE(h) \
 	PTRC_CLEANUP(unlock_state) struct ptrc_stream_header *const locked = lock_state(h)
 
-/* The run has its START and its number. What is left of its start: the status, and then
- * the control word, from which on writers record. */
+/* Finish the start of a run that has its START event and its number: change the status and then
+ * the control word, which makes writers record. */
 static void enter_run(struct ptrc_stream_header *h, uint64_t run)
 {
 	ptrc_status_change(h,
@@ -180,8 +180,7 @@ static void complete(struct ptrc_stream *s)
 	uint64_t run = ptrc_load_acquire(&h->run), cut;
 
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* The keeper that restarted it died between the run's number and the
-		 * status. */
+		/* The keeper that restarted it died between the run's number and the status. */
 		if ((status & PTRC_ST_RESTART_ARMED) && ptrc_status_run(status) != (run & 0xff))
 			enter_run(h, run);
 		return;
@@ -192,8 +191,8 @@ static void complete(struct ptrc_stream *s)
 		return;
 	}
 	if (ptrc_stream_cut(h, &cut)) {
-		/* The writer that cut the run is slow, or died, before it changed the
-		 * control word or the status. */
+		/* The writer that cut the run is slow, or died, before it changed the control
+		 * word or the status. */
 		if (control & PTRC_CTL_RUN)
 			ptrc_writer_stop_full(h, control, cut);
 		else
@@ -219,10 +218,10 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	ptrc_set_from_bits(&set, bits);
 	if (ptrc_stream_cut(h, &cut))
 		dead = cut;
-	/* START comes before the control word, so that every event of the run is stamped
-	 * later. If a keeper that restarts the stream dies after it has counted the run,
-	 * complete() does the rest; if it dies before that, its START lies behind the cut
-	 * of the old run and is no part of the trace. */
+	/* START comes before the control word, so that every event of the run is stamped later.
+	 * If a keeper that restarts the stream dies after it has counted the run, complete() does
+	 * the rest; if it dies before that, its START lies behind the cut of the old run and is
+	 * no part of the trace. */
 	record(s,
 	       POSIX_TRACE_START |
 		       (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
@@ -246,8 +245,8 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	if (status & PTRC_ST_RUNNING)
 		return;
 	if (status & PTRC_ST_LOG_STOPPED) {
-		/* It stays suspended; but events that come now are lost, even if a stop
-		 * had said that they are not wanted. */
+		/* It stays suspended; but events that come now are lost, even if a stop had said
+		 * that they are not wanted. */
 		ptrc_control_change(h, 0, PTRC_CTL_LOSING);
 		return;
 	}
@@ -263,8 +262,8 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	}
 	if (h->policy != POSIX_TRACE_LOOP &&
 	    ptrc_room_used(&s->pool) + 16 + sizeof(trace_event_set_t) > h->stream_min_size) {
-		/* START finds no room: the stream is full from the start, and restarts
-		 * when there is room. There was no run, so there is no automatic STOP. */
+		/* START finds no room: the stream is full from the start, and restarts when there
+		 * is room. There was no run, so there is no automatic STOP. */
 		ptrc_status_change(h, PTRC_ST_STOP_OUT,
 				   PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
 					   PTRC_ST_NO_STOP);
@@ -285,8 +284,7 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	complete(s);
 	status = ptrc_load_acquire(&h->status);
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* What comes now is not wanted, so it is not lost; and there is no
-		 * restart. */
+		/* What comes now is not wanted, so it is not lost; and there is no restart. */
 		if (status & (PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED)) {
 			ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 			ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
@@ -294,12 +292,12 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 		return;
 	}
 	ptrc_control_change(h, PTRC_CTL_RUN | PTRC_CTL_LOSING, 0);
-	/* After the barrier, event calls that begin see the new word, and those that saw
-	 * the old one have earlier stamps than STOP gets. */
+	/* After the barrier, event calls that begin see the new word, and those that saw the old
+	 * one have earlier stamps than STOP gets. */
 	ptrc_barrier(h);
 	if (ptrc_stream_cut(h, &cut)) {
-		/* A writer stopped it for want of room at that very moment. The automatic
-		 * stop counts, and ours only keeps the stream from restarting. */
+		/* A writer stopped it for want of room at that very moment. The automatic stop
+		 * counts, and ours only keeps the stream from restarting. */
 		ptrc_status_auto_stopped(h, ptrc_status_run(status));
 		ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
 		ptrc_stream_wake_readers(h);
@@ -374,10 +372,9 @@ void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
 		ptrc_barrier(h);
 		return;
 	}
-	/* Writers learn of a new filter at different moments. So the stream first accepts
-	 * what either filter accepts, then FILTER is recorded, then it accepts by the new
-	 * filter. Readers apply the old filter to events before FILTER and the new one to
-	 * those after. */
+	/* Writers learn of a new filter at different moments. So the stream first accepts what
+	 * either filter accepts, then FILTER is recorded, then it accepts by the new filter.
+	 * Readers apply the old filter to events before FILTER and the new one to those after. */
 	store_filter(h, both);
 	ptrc_control_change(h, 0, 0);
 	ptrc_barrier(h);
@@ -403,15 +400,15 @@ void ptrc_stream_clear(struct ptrc_stream *s)
 	HOLD_STATE(h);
 
 	complete(s);
-	/* The epoch comes before the control word. Writers that see the new word take
-	 * chunks of the new epoch; what others still record by the old word goes into old
-	 * chunks, which count as empty. */
+	/* The epoch comes before the control word. Writers that see the new word take chunks of
+	 * the new epoch; what others still record by the old word goes into old chunks, which
+	 * count as empty. */
 	store_filter(h, none);
 	atomic_fetch_add_explicit(&h->epoch, 1, memory_order_seq_cst);
 	ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 	ptrc_barrier(h);
-	/* A writer that overwrites a chunk may note its loss after this clear. Readers
-	 * pass over losses that are not later than cleared_at. */
+	/* A writer that overwrites a chunk may note its loss after this clear. Readers pass over
+	 * losses that are not later than cleared_at. */
 	ptrc_store_release(&h->cleared_at, ptrc_stream_now(h));
 	/* A stop for want of room that came in between belongs to what was cleared. */
 	ptrc_store_release(&h->cut, PTRC_CUT_NONE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of a stream object `s.<id>`, which controller, keeper and traced processes
- * share. Structs only; the remark on each word says who may write it. The object holds no
- * pointers, only indices and offsets, and nobody uses one that comes from here unchecked.
+ * The layout of a stream object `s.<id>`, which controller, keeper and traced processes share.
+ * Structs only; the remark on a word says who may write it. The object holds no pointers, only
+ * indices and offsets, and nobody uses one that comes from here unchecked.
  *
  *   offset 0                       struct ptrc_stream_header
  *   PTRC_STREAM_TYPE_OFFSET        counts by event type
@@ -11,11 +11,10 @@
  *   PTRC_STREAM_CHUNK_CTL_OFFSET   one control entry per chunk
  *   ptrc_stream_chunk_offset()     chunks, header.chunk_size bytes each
  *
- * The file is sparse. Memory is reserved at creation for the header, the counts, the
- * first page of clock entries (enough for a minute), the first 64 slots, the base chunks,
- * which hold stream-min-size, and their control entries. A process that needs more makes
- * it real memory before it touches it (ptrc_file_populate), and does without if there is
- * none.
+ * The file is sparse. Memory is reserved at creation for the header, the counts, the first page
+ * of clock entries (enough for a minute), the first 64 slots, the base chunks, which hold
+ * stream-min-size, and their control entries. A process that needs more makes it real memory
+ * before it touches it (ptrc_file_populate), and does without it if there is no memory.
  */
 #ifndef PTRC_LIB_STREAM_STREAM_LAYOUT_H
 #define PTRC_LIB_STREAM_STREAM_LAYOUT_H
@@ -31,8 +30,8 @@
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
 #define PTRC_STREAM_VERSION 4
 
-/* Control word: serial << 8 | bits. A writer records only while the word is the one that
- * it last acted on, so every change of state, filter or epoch gives it a new serial. */
+/* Control word: serial << 8 | bits. A writer records only while the word is the one that it last
+ * acted on, so every change of state, filter or epoch gives it a new serial. */
 #define PTRC_CTL_RUN UINT64_C(1)    /* events are recorded */
 #define PTRC_CTL_LOSING UINT64_C(2) /* stopped automatically: events are lost, and counted */
 #define PTRC_CTL_FENCE UINT64_C(4)  /* the kernel has no membarrier: writers use fences */
@@ -42,8 +41,8 @@
 #define PTRC_CTL_SERIAL_SHIFT 8
 #define PTRC_CTL_SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
 
-/* Status word: all that posix_trace_get_status tells is in one atomic word, so that its
- * parts belong together, and reading and resetting it is one step. */
+/* Status word: all that posix_trace_get_status tells is in one atomic word, so that its parts
+ * belong together, and reading and resetting it is one step. */
 #define PTRC_ST_RUNNING (UINT64_C(1) << 0)
 #define PTRC_ST_FULL (UINT64_C(1) << 1)
 #define PTRC_ST_OVERRUN (UINT64_C(1) << 2)
@@ -52,53 +51,51 @@
 #define PTRC_ST_LOG_FULL (UINT64_C(1) << 5)
 /* The stream stopped because it was full. */
 #define PTRC_ST_AUTO_STOPPED (UINT64_C(1) << 6)
-/* It restarts when the automatic STOP is out. */
+/* It restarts by itself once its events and its STOP are reported or flushed. */
 #define PTRC_ST_RESTART_ARMED (UINT64_C(1) << 7)
-/* Since creation or clear, for the log's own status. */
+/* OVERRUN and LOG_OVERRUN for the status in the log: only a clear resets these. */
 #define PTRC_ST_EVER_OVERRUN (UINT64_C(1) << 8)
 #define PTRC_ST_EVER_LOG_OVERRUN (UINT64_C(1) << 9)
 /* The log is full and has the policy UNTIL_FULL: no restart until a clear. */
 #define PTRC_ST_LOG_STOPPED (UINT64_C(1) << 10)
-/* The automatic STOP is reported or flushed. */
+/* The STOP that tells of the automatic stop is reported or flushed. */
 #define PTRC_ST_STOP_OUT (UINT64_C(1) << 11)
-/* The stream was full when it was to start, so there is no automatic STOP. */
+/* A start found the stream full. No run began, so there is no STOP to tell of its end. */
 #define PTRC_ST_NO_STOP (UINT64_C(1) << 12)
-/* Low byte of header.run: a late writer of an earlier run must not change the status. */
+/* The low byte of header.run, so that a late writer of an earlier run changes no status. */
 #define PTRC_ST_RUN_SHIFT 16
 #define PTRC_ST_RUN_MASK (UINT64_C(0xff) << PTRC_ST_RUN_SHIFT)
 /* Error number of a flush. */
 #define PTRC_ST_ERROR_SHIFT 32
 
-/* The cut, which ends a run that stopped for want of room: run << 56 | ticks since t0.
- * `run` is the low byte of the run's number, so that a late writer of an earlier run
- * cannot cut this one. */
+/* The cut, which ends a run that stopped for want of room: run << 56 | ticks since t0. `run` is
+ * the low byte of the run's number, so that a late writer of an earlier run cannot cut this one. */
 #define PTRC_CUT_NONE UINT64_C(0)
 #define PTRC_CUT_RUN_SHIFT 56
 #define PTRC_CUT_TIME_MASK ((UINT64_C(1) << PTRC_CUT_RUN_SHIFT) - 1)
 
 #define PTRC_TIME_NONE UINT64_MAX
 
-/* The controller's own events have this slot. */
+/* The slot of the writer of the controller's own events. */
 #define PTRC_SLOT_CONTROLLER 0U
-/* The keeper's events have this slot, and its chunks do not count as room of the
- * stream. */
+/* The slot of the keeper's writer, whose chunks do not count as room of the stream. */
 #define PTRC_SLOT_KEEPER 1U
 #define PTRC_SLOT_FIRST 2U
 #define PTRC_SLOT_COUNT 8192U
 
 /* A writer's entry in the stream. */
 struct ptrc_slot {
-	/* tid << 42 | time of the claim in ms of CLOCK_BOOTTIME; 0: free. A thread claims
-	 * it by CAS. The owner releases it, or a process that finds the owner dead. */
+	/* tid << 42 | time of the claim in ms of CLOCK_BOOTTIME; 0: free. A thread claims it by
+	 * CAS. The owner releases it, or a process that finds the owner dead does. */
 	_Atomic uint64_t owner;
-	/* The mark: frame address of the event call under way, 0 if none is. A consumer
-	 * waits for it, and a nested event call sees it. Only the owner writes it; the
-	 * next owner clears the mark of a dead one. */
+	/* The mark: frame address of the event call under way, 0 if none is. A consumer waits
+	 * until it is gone; a nested event call sees it and takes another slot. Only the owner
+	 * writes it, and the next owner clears what a dead one left. */
 	_Atomic uint64_t frame;
 	_Atomic int32_t pid;
 	uint32_t reserved;
-	/* Identity of the program that the owner runs, which changes with exec; 0: the
-	 * owner has only just claimed the slot. */
+	/* Identity of the program that the owner runs, which changes with exec; 0: the owner has
+	 * only just claimed the slot. */
 	_Atomic uint64_t image;
 	uint8_t pad[128 - 32];
 };
@@ -107,8 +104,8 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 #define PTRC_SLOT_TID_SHIFT 42
 #define PTRC_SLOT_CLAIM_MASK ((UINT64_C(1) << PTRC_SLOT_TID_SHIFT) - 1)
 
-/* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3. gen counts how often the
- * chunk was taken; claim counts the writers that adopted it since. */
+/* Chunk word: gen:32 | slot:14 | claim:13 | pin:2 | state:3. gen counts how often the chunk was
+ * taken; claim counts the writers that adopted it since. */
 #define PTRC_CHUNK_STATE_MASK UINT64_C(7)
 #define PTRC_CHUNK_FREE UINT64_C(0)
 #define PTRC_CHUNK_OWNED UINT64_C(1)
@@ -127,31 +124,29 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 
 struct ptrc_chunk_ctl {
 	_Atomic uint64_t word;
-	/* gen << 32 | offset up to which events are reported or flushed. The consumer
-	 * (reader of a plain stream, keeper of a logged one) writes it under its pin. If
-	 * gen is not that of the word, nothing is consumed. */
+	/* gen << 32 | offset up to which events are reported or flushed. The consumer (reader of
+	 * a plain stream, keeper of a logged one) writes it under its pin. If gen is not that of
+	 * the word, nothing is consumed. */
 	_Atomic uint64_t rpos;
-	/* The owner stores these two when it takes the chunk: header.epoch, of which the
-	 * chunk's events are; and a stamp, before which no record of it is. */
+	/* The owner stores these two when it takes the chunk: the header's epoch at that time,
+	 * and a stamp. No record in the chunk has an earlier stamp. */
 	_Atomic uint64_t epoch;
 	_Atomic uint64_t tfirst;
 	/* Stored before the word leaves OWNED, and valid from then on. */
 	_Atomic uint64_t tlast;	 /* stamp of the last record */
 	_Atomic uint32_t end;	 /* offset behind it */
 	_Atomic uint32_t count;	 /* events in the chunk */
-	_Atomic uint32_t rcount; /* events of it that are consumed; belongs to rpos */
+	_Atomic uint32_t rcount; /* its consumed events; belongs to rpos */
 	uint32_t pad;
-	/* gen << 32 | offset up to which a flush has taken events. If its keeper dies
-	 * when it has written them and not said so, they count as consumed. Keeper
-	 * only. */
+	/* gen << 32 | offset up to which a flush has taken events. If the keeper dies after it
+	 * has noted that all is written, the next keeper consumes them. Keeper only. */
 	_Atomic uint64_t taken;
 };
 _Static_assert(sizeof(struct ptrc_chunk_ctl) == 64, "chunk control entry");
 
 struct ptrc_chunk {
-	/* gen << 32 | offset behind the last complete record. Only the owner writes it,
-	 * with release after the record's bytes: a record exists if and only if pos
-	 * covers it. */
+	/* gen << 32 | offset behind the last complete record. Only the owner writes it, with
+	 * release after the record's bytes: a record exists if and only if pos covers it. */
 	_Atomic uint64_t pos;
 	uint8_t pad0[64 - 8];
 	/* The owner writes these when it takes the chunk, before pos. */
@@ -162,20 +157,20 @@ struct ptrc_chunk {
 };
 _Static_assert(sizeof(struct ptrc_chunk) == 128, "chunk header");
 
-/* From stamp `counter` on, the time of stamp x is ns + ((x - counter) * mult >> 32), in
- * ns of CLOCK_MONOTONIC as this stream tells it. See clock.h. */
+/* From stamp `counter` on, the time of stamp x is ns + ((x - counter) * mult >> 32), in ns of
+ * CLOCK_MONOTONIC as this stream tells it. See clock.h. */
 struct ptrc_clock_entry {
 	_Atomic uint64_t counter;
 	_Atomic int64_t ns;
 	_Atomic int64_t true_ns; /* CLOCK_MONOTONIC at counter, as measured */
-	/* No event that goes by this entry is stamped later. Raised while there is no
-	 * memory for another entry. */
+	/* Events that get their time by this entry have earlier stamps than this. It is raised
+	 * while there is no memory for another entry. */
 	_Atomic uint64_t due;
-	/* 0 or GIVEN_UP: this is no entry, readers skip it. Stored last, by CAS. */
+	/* 0 or GIVEN_UP: this is no entry, and readers skip it. Stored last, by CAS. */
 	_Atomic uint64_t mult;
 };
 
-/* Another process took over from the appender of the entry. */
+/* Another process took the place of this entry's appender, which was dead or slow. */
 #define PTRC_CLOCK_GIVEN_UP UINT64_MAX
 
 #define PTRC_CLOCK_ENTRY_COUNT 16384U
@@ -189,14 +184,14 @@ struct ptrc_clock_entry {
 struct ptrc_stream_header {
 	/* -- line 0: every event reads it; it changes with the state only -- */
 	_Alignas(64) _Atomic uint64_t control;
-	/* The ticket of the reader that was the last to go to sleep on event_futex, or 0.
-	 * A process that wakes the readers clears the ticket that it saw before. Should
-	 * it die in between, the next event wakes them; and a reader that has gone to
-	 * sleep meanwhile has another ticket. */
+	/* Not 0: readers sleep on event_futex, and this is the ticket of the last one that did. A
+	 * process that wakes them clears the word afterwards, if it still is the ticket that it
+	 * saw before. A reader that went to sleep meanwhile has another ticket; and if the
+	 * process dies in between, the next event wakes the readers again. */
 	_Atomic uint32_t waiters;
 	_Atomic uint32_t waiter_ticket; /* the last one given out */
-	/* A bit that is set: events of that type are not recorded. Controller, under its
-	 * lock. */
+	/* By event type: a bit that is set keeps its events from being recorded. Written by the
+	 * controller, under its lock. */
 	_Atomic uint64_t filter[17];
 
 	/* -- identity: written at creation only -- */
@@ -211,8 +206,8 @@ struct ptrc_stream_header {
 	uint64_t t0;		 /* stamp of the creation; the cut counts from it */
 	uint64_t delta_max;	 /* a delta of more ticks does not fit in 32 bits, or its ns */
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at creation, ns */
-	/* Inodes of the namespaces of the controller. Processes of other namespaces do
-	 * not map the stream: they mean other threads by the same number, or have another
+	/* Inodes of the namespaces of the controller. Processes of other namespaces do not map
+	 * the stream: they mean other threads by the same number, or have another
 	 * CLOCK_MONOTONIC. 0: the initial one, or the kernel has none. */
 	uint64_t pid_namespace;
 	uint64_t time_namespace;
@@ -232,29 +227,30 @@ struct ptrc_stream_header {
 	/* -- changing seldom -- */
 	_Alignas(64) _Atomic uint64_t status;
 	_Atomic uint64_t cut;
-	/* Of a LOOP stream: stamps of the last event overwritten (CAS-max) and of the
-	 * first one that no consumer has learned of (CAS-min; PTRC_TIME_NONE). */
+	/* Of a LOOP stream: the stamp of the last event overwritten (CAS-max), and that of the
+	 * first one of which no consumer has learned yet (CAS-min; PTRC_TIME_NONE if there is
+	 * none). */
 	_Atomic uint64_t horizon;
 	_Atomic uint64_t first_lost;
 	/* The number of clears. Chunks of an older epoch count as empty. */
 	_Atomic uint64_t epoch;
-	/* Stamp of the last clear: nobody is told of older losses. */
+	/* The stamp of the last clear. Losses up to it are told to nobody. */
 	_Atomic uint64_t cleared_at;
 	_Atomic uint64_t run; /* the number of starts */
-	/* Events with stamps in [dead_from, dead_until) belong to no run: writers
-	 * recorded them that had not seen the automatic stop yet. */
+	/* Events with stamps in [dead_from, dead_until) belong to no run. They come from writers
+	 * that had not seen the automatic stop of the run before. */
 	_Atomic uint64_t dead_from, dead_until;
 	_Atomic uint64_t lost_events;
-	/* The thread of the controller or the keeper that changes the stream's state;
-	 * taken over if that is dead. */
+	/* The lock for changes of state: the thread, of controller or keeper, that holds it. It
+	 * is taken away from a dead thread. */
 	_Atomic uint32_t state_lock;
 	/* A target could not register for membarrier. */
 	_Atomic uint32_t needs_global_barrier;
 	_Atomic uint32_t slots_used;  /* slots behind these were never used */
 	_Atomic uint32_t chunks_used; /* chunks behind these were never used */
 	_Atomic uint64_t clock_word;  /* entries << 32 | thread that appends one, or 0 */
-	/* Writers stamp no event at or after this. The due of the last entry, or of an
-	 * earlier one if the appender is slow or dead; CAS-max. */
+	/* Writers stamp no event at or after this. It is the due of the last clock entry, or of
+	 * an earlier one if an appender is slow or dead. CAS-max. */
 	_Atomic uint64_t clock_due;
 	_Atomic uint32_t processes; /* the number of processes that ever attached */
 	_Atomic uint32_t threads;   /* the number of slots ever claimed */
@@ -276,11 +272,11 @@ struct ptrc_stream_header {
 	_Atomic uint32_t keeper_done;  /* futex: the number of the last command finished */
 	_Atomic int32_t keeper_result; /* its error number */
 	_Atomic int32_t keeper_pid;    /* 0 before the keeper is ready */
-	/* Raised before a keeper is started, who knows its own number: one with an older
+	/* Raised before a keeper is started, which knows its own number. A keeper with an older
 	 * number was given up by its starter, and leaves. */
 	_Atomic uint32_t keeper_number;
 	_Atomic uint64_t fsize_limit; /* RLIMIT_FSIZE of the controller */
-	/* The call that the command serves, for FLUSH_START and FLUSH_STOP. */
+	/* Who made the call that the command serves: goes into FLUSH_START and FLUSH_STOP. */
 	struct ptrc_context command_origin;
 	uint64_t command_addr;
 
@@ -295,7 +291,7 @@ struct ptrc_stream_header {
 	_Atomic uint64_t log_lost_events;	  /* overwritten or discarded in the log */
 	/* Everything up to this stamp is in the log or lost. */
 	_Atomic uint64_t flushed_until;
-	/* Where the log is, for a process that must finish it when controller and keeper
+	/* Where the log is, for the process that finishes it after controller and keeper have
 	 * died. */
 	uint64_t log_dev, log_ino;
 	char log_path[4096];
@@ -306,8 +302,8 @@ struct ptrc_stream_header {
 	_Atomic uint64_t gap_first, gap_last;
 };
 
-/* Events of one type that were consumed. Events that are still in the stream are counted
- * there. */
+/* Consumed events of one type. Whoever wants the events still in the stream too counts their
+ * records. */
 struct ptrc_type_count {
 	_Atomic uint64_t events;
 	_Atomic uint64_t bytes; /* of data */
@@ -318,12 +314,11 @@ struct ptrc_type_count {
 
 /* Written by the consumer alone: reader of a plain stream, keeper of a logged one. */
 struct ptrc_type_counts {
-	/* Odd while the keeper moves events from the stream to here; a process that
-	 * counts both starts over then. Of a plain stream, reading and counting exclude
-	 * each other by the controller's reader_lock. */
+	/* Odd while the keeper moves events from the stream to these counts. A process that
+	 * counts both starts over if the version is odd or has changed. For a plain stream the
+	 * controller's reader_lock keeps reading and counting apart. */
 	_Atomic uint64_t version;
-	/* header.epoch of the events that are counted. If it is older, all counts are
-	 * 0. */
+	/* The epoch of the counted events. If the header's is newer, all counts stand for 0. */
 	_Atomic uint64_t epoch;
 	uint8_t pad[64 - 16];
 	struct ptrc_type_count type[PTRC_TYPE_COUNT];

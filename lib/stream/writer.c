@@ -40,7 +40,7 @@ bool ptrc_writer_is_place(const struct ptrc_writer *w, uint32_t pos)
 	return pos >= PTRC_CHUNK_FIRST && pos <= w->pool.chunk_size && pos % 8 == 0;
 }
 
-/* What the chunk says of its end is right, not what the writer remembers. */
+/* Where the chunk ends: `pos` is right, and w->at may be wrong after siglongjmp left a call. */
 static uint32_t published_pos(const struct ptrc_writer *w)
 {
 	return (uint32_t)ptrc_load_relaxed(&w->chunk->pos);
