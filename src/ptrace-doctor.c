@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -37,19 +35,6 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-static bool is_number(const char *text, pid_t *pid)
-{
-	char *end;
-	long n;
-
-	if (!isdigit((unsigned char)text[0]))
-		return false;
-	errno = 0;
-	n = strtol(text, &end, 10);
-	*pid = (pid_t)n;
-	return !errno && !*end && n > 0 && n <= INT_MAX;
-}
-
 static void say_unknown(struct ptrc_doctor *d, const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
@@ -69,14 +54,15 @@ static void say_unknown(struct ptrc_doctor *d, const char *thing)
 
 static void examine(struct ptrc_doctor *d, const char *thing)
 {
-	pid_t pid;
+	struct ptrc_cli_reason why;
+	uint64_t pid;
 
 	/* An operand with a slash is the path of a log; another one is a session if
 	 * there is one of this name, then a process if it is a number, then a log. */
 	if (!strchr(thing, '/') && ptrc_doctor_session(d, thing))
 		return;
-	if (is_number(thing, &pid))
-		ptrc_doctor_process(d, pid, 0);
+	if (ptrc_cli_parse_number(thing, 1, INT_MAX, &pid, &why))
+		ptrc_doctor_process(d, (pid_t)pid, 0);
 	else if (strchr(thing, '/') || !access(thing, F_OK))
 		ptrc_doctor_log(d, thing);
 	else

@@ -152,16 +152,6 @@ static void parse(int argc, char **argv, struct run *r)
 	ptrc_config_resolve(&given, "ptrace-run has one", &config);
 }
 
-static void __attribute__((noreturn)) dump_config(void)
-{
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-
-	ptrc_output_begin();
-	ptrc_config_dump(&config, given.user, &out);
-	ptrc_output_end(&out);
-	exit(PTRC_EXIT_DONE);
-}
-
 /* Checks everything that can be checked before there is a child. */
 static void prepare(struct run *r, const struct ptrc_config *c)
 {
@@ -474,12 +464,17 @@ static bool start_trace(struct run *r)
 int main(int argc, char **argv)
 {
 	static struct run r = {.log = {.fd = -1}};
+	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	int status;
 	int error;
 
 	parse(argc, argv, &r);
-	if (given.is_dump)
-		dump_config();
+	if (given.is_dump) {
+		ptrc_output_begin();
+		ptrc_config_dump(&config, given.user, &out);
+		ptrc_output_end(&out);
+		return PTRC_EXIT_DONE;
+	}
 	prepare(&r, &config.sessions[0]);
 	error = start_child(&r);
 	if (error) {

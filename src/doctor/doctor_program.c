@@ -48,36 +48,28 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 }
 
 /* Whether all the texts are in the file; a text has at most 254 bytes. */
-static bool has_texts(int fd, const char *const *texts, size_t count)
+static bool has_texts(const char *path, const char *const *texts, size_t count)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	static char piece[SCAN_BYTES + 256];
 	unsigned int found = 0;
+	bool is_found = false;
 	size_t kept = 0;
 	off_t at = 0;
 	ssize_t n;
 
-	while (at < SCAN_MAX && (n = pread(fd, piece + kept, SCAN_BYTES, at)) > 0) {
+	while (!is_found && at < SCAN_MAX && (n = pread(fd, piece + kept, SCAN_BYTES, at)) > 0) {
 		size_t have = kept + (size_t)n;
 
 		for (size_t i = 0; i < count; i++)
 			if (memmem(piece, have, texts[i], strlen(texts[i])))
 				found |= 1U << i;
-		if (found == (1U << count) - 1)
-			return true;
+		is_found = found == (1U << count) - 1;
 		at += n;
 		/* A text may begin in this piece and end in the next. */
 		kept = have < 255 ? have : 255;
 		memmove(piece, piece + have - kept, kept);
 	}
-	return false;
-}
-
-/* Whether the static library is in the file. */
-static bool has_marks(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool is_found = fd >= 0 && has_texts(fd, marks, 2);
-
 	if (fd >= 0)
 		close(fd);
 	return is_found;
@@ -174,7 +166,7 @@ static enum ptrc_doctor_library list(char *loader, char *program)
 		}
 		if (address && path && result == PTRC_DOCTOR_LIBRARY_NONE) {
 			*address = '\0';
-			if (has_marks(path))
+			if (has_texts(path, marks, 2))
 				result = PTRC_DOCTOR_LIBRARY_STATIC;
 		}
 	}
@@ -194,7 +186,7 @@ static enum ptrc_doctor_library find_library(const char *path)
 		return PTRC_DOCTOR_LIBRARY_UNKNOWN;
 	if (!read_loader(fd, loader))
 		result = PTRC_DOCTOR_LIBRARY_ALIEN;
-	else if (has_texts(fd, marks, 2))
+	else if (has_texts(path, marks, 2))
 		result = PTRC_DOCTOR_LIBRARY_STATIC;
 	else if (!loader[0])
 		result = PTRC_DOCTOR_LIBRARY_NONE;
@@ -214,7 +206,7 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 
 	/* By this name the program can be read even if its file was removed. */
 	snprintf(name, sizeof(name), "/proc/%ld/exe", (long)pid);
-	if (has_marks(name))
+	if (has_texts(name, marks, 2))
 		return PTRC_DOCTOR_LIBRARY_STATIC;
 	snprintf(name, sizeof(name), "/proc/%ld/maps", (long)pid);
 	f = fopen(name, "re");
@@ -231,7 +223,7 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 		if (strstr(path, "/" LIBRARY)) {
 			result = PTRC_DOCTOR_LIBRARY_SHARED;
 		} else if (result == PTRC_DOCTOR_LIBRARY_NONE && strstr(line, "r-xp") &&
-			   has_marks(path)) {
+			   has_texts(path, marks, 2)) {
 			result = PTRC_DOCTOR_LIBRARY_STATIC;
 		}
 	}
@@ -286,16 +278,12 @@ static void check_privileged(struct ptrc_doctor *d, const char *path)
 
 static void check_event_text(struct ptrc_doctor *d, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	if (fd < 0)
-		return;
-	if (*d->event && strlen(d->event) < 255 && !has_texts(fd, &d->event, 1))
+	if (*d->event && strlen(d->event) < 255 && !access(path, R_OK) &&
+	    !has_texts(path, &d->event, 1))
 		ptrc_doctor_note(d, "event", path, NULL,
 				 "does not have the name %s in it; the name may be in a library, "
 				 "or be composed while the program runs",
 				 d->event);
-	close(fd);
 }
 
 static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_doctor_library library,

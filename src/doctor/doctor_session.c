@@ -16,25 +16,19 @@ enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
 static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	struct stat st;
+	int error;
 
 	if (!s->has_log)
 		return;
-	if (stat(s->log, &st)) {
-		ptrc_doctor_problem(d, "log", s->log,
-				    "make another session; what is written meanwhile is gone with "
-				    "this one",
-				    "the log of session %s is not there any more: %s", s->name,
-				    strerror(errno));
-		return;
-	}
-	if (s->is_log_gone) {
-		ptrc_doctor_problem(d, "log", s->log,
-				    "make another session; what is written meanwhile is gone with "
-				    "this one",
-				    "is not the file any more that session %s writes to", s->name);
-		return;
-	}
-	if (S_ISREG(st.st_mode))
+	error = stat(s->log, &st) ? errno : 0;
+	if (error || s->is_log_gone)
+		ptrc_doctor_problem(
+			d, "log", s->log,
+			"make another session; what is written meanwhile is gone with "
+			"this one",
+			"the file that session %s writes its log to is no longer here: %s", s->name,
+			error ? strerror(error) : "another file has its name");
+	else if (S_ISREG(st.st_mode))
 		ptrc_doctor_disk(d, s->log);
 }
 

@@ -21,11 +21,6 @@ enum {
 	MESSAGE_MAX = sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX,
 };
 
-static bool is_user_event(trace_event_id_t id)
-{
-	return id >= POSIX_TRACE_UNNAMED_USEREVENT && id < IDS;
-}
-
 /* Counts the user events since creation or clear that went to the log before the controller had
  * read them: the events that can no longer be read from the stream, without those that the
  * controller has read. */
@@ -58,6 +53,14 @@ static void drop_pending(struct ptrc_follower *to)
 	free(first);
 }
 
+static void free_buffers(struct ptrc_follow *f)
+{
+	free(f->batch);
+	free(f->data);
+	f->batch = NULL;
+	f->data = NULL;
+}
+
 static void let_go(struct ptrc_follow *f, size_t i)
 {
 	close(f->followers[i].fd);
@@ -65,12 +68,8 @@ static void let_go(struct ptrc_follow *f, size_t i)
 		drop_pending(&f->followers[i]);
 	f->count--;
 	memmove(f->followers + i, f->followers + i + 1, (f->count - i) * sizeof(f->followers[0]));
-	if (f->count)
-		return;
-	free(f->batch);
-	free(f->data);
-	f->batch = NULL;
-	f->data = NULL;
+	if (!f->count)
+		free_buffers(f);
 }
 
 static int make_buffers(struct ptrc_follow *f)
@@ -89,8 +88,8 @@ static int make_buffers(struct ptrc_follow *f)
 	if (size < DATA_SIZE_MIN)
 		size = DATA_SIZE_MIN;
 	f->batch = malloc(MESSAGE_MAX);
-	/* Memory that is not touched costs nothing. If the system refuses so much,
-	 * smaller events can still be read whole. */
+	/* Memory that is not touched costs nothing. If the system refuses so much, smaller events
+	 * can still be read whole. */
 	while (!(f->data = malloc(size)) && size > DATA_SIZE_MIN)
 		size /= 2;
 	f->data_size = size;
@@ -98,10 +97,7 @@ static int make_buffers(struct ptrc_follow *f)
 	f->batch_events = 0;
 	if (f->batch && f->data)
 		return 0;
-	free(f->batch);
-	free(f->data);
-	f->batch = NULL;
-	f->data = NULL;
+	free_buffers(f);
 	return ENOMEM;
 }
 
@@ -384,7 +380,7 @@ static bool take_event(struct ptrc_follow *f)
 					 &unavailable) ||
 	    unavailable)
 		return false;
-	f->read_count += is_user_event(info.posix_event_id);
+	f->read_count += !ptrc_is_system_type(info.posix_event_id);
 	for (size_t i = 0; i < f->count; i++)
 		f->followers[i].is_incomplete |=
 			info.posix_truncation_status == POSIX_TRACE_TRUNCATED_READ;
@@ -406,11 +402,6 @@ static bool is_ready(const struct ptrc_follow *f)
 	}
 	return f->count && f->has_log &&
 	       ptrc_now_ns() - latest > PTRC_FOLLOW_PATIENCE_MS * PTRC_NS_PER_MS;
-}
-
-int ptrc_follow_timeout(const struct ptrc_follow *f)
-{
-	return f->count ? PTRC_FOLLOW_READ_MS : -1;
 }
 
 bool ptrc_follow_read(struct ptrc_follow *f)

@@ -27,6 +27,7 @@
 
 enum {
 	PTRC_FOLLOWERS_MAX = 8,
+	/* While anybody follows, ptrc_follow_read() is to be called so often. */
 	PTRC_FOLLOW_READ_MS = 2,
 	PTRC_FOLLOW_PATIENCE_MS = 500,
 	/* How long the controller waits at the end of a session for followers whose
@@ -96,10 +97,6 @@ size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);
 /* Sends waiting messages to followers whose sockets have room now, and removes those that have
  * left. The entries are those of ptrc_follow_poll(); no follower may be added in between. */
 void ptrc_follow_serve(struct ptrc_follow *, const struct pollfd *, size_t count);
-
-/* Returns after how many milliseconds ptrc_follow_read() is to be called; -1 if nobody
- * follows. */
-int ptrc_follow_timeout(const struct ptrc_follow *);
 
 /* Reads events for some milliseconds at most, and sends them. Returns whether there
  * are more. */

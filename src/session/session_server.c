@@ -20,7 +20,6 @@
 #include "src/session/filter_rules.h"
 #include "src/session/logfile.h"
 #include "src/session/session_follow.h"
-#include "src/session/session_path.h"
 
 enum {
 	/* Connections whose request has not come yet. If there are so many, the oldest
@@ -337,13 +336,18 @@ static bool serve(struct controller *c, int fd)
 
 /* ---- clients ---- */
 
+static void forget_client(struct controller *c, size_t i)
+{
+	c->client_count--;
+	memmove(c->clients + i, c->clients + i + 1, (c->client_count - i) * sizeof(c->clients[0]));
+}
+
 /* Closes the connection that has been silent longest: otherwise a few clients that never send
  * a request could keep all others out. */
 static void drop_oldest_client(struct controller *c)
 {
 	close(c->clients[0]);
-	c->client_count--;
-	memmove(c->clients, c->clients + 1, c->client_count * sizeof(c->clients[0]));
+	forget_client(c, 0);
 }
 
 static int accept_connection(struct controller *c)
@@ -383,12 +387,6 @@ static void accept_client(struct controller *c)
 	c->clients[c->client_count++] = fd;
 }
 
-static void forget_client(struct controller *c, size_t i)
-{
-	c->client_count--;
-	memmove(c->clients + i, c->clients + i + 1, (c->client_count - i) * sizeof(c->clients[0]));
-}
-
 static void target_ended(struct controller *c)
 {
 	close(c->target_fd);
@@ -401,7 +399,7 @@ static void target_ended(struct controller *c)
  * tells; usually -1. */
 static int next_look(const struct controller *c)
 {
-	int ms = ptrc_follow_timeout(&c->follow);
+	int ms = c->follow.count ? PTRC_FOLLOW_READ_MS : -1;
 
 	if (ms < 0 && c->target_fd >= 0 && c->filter.count)
 		ms = PTRC_FILTER_RULES_REFRESH_MS;
