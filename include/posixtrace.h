@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <posixtrace.h>: what this implementation adds to <trace.h>; none of it is in the
- * standard. The rules of that header hold here, too: a function returns 0 or an error
- * number, writes nothing on error, may be called from any thread, and is neither
- * async-signal-safe nor a cancellation point.
+ * <posixtrace.h>: what this implementation adds to <trace.h>; none of it is in the standard.
+ * The rules of that header hold here, too: a function returns 0 or an error number, writes
+ * nothing on error, may be called from any thread, and is neither async-signal-safe nor a
+ * cancellation point.
  *
- * A function that fills in a structure with a pt_size gets from the caller the size that
- * the caller knows, as a later version may add members at the end.
+ * A function that fills in a structure with a pt_size gets from the caller the size that the
+ * caller knows, as a later version may add members at the end.
  */
 #ifndef POSIXTRACE_H
 #define POSIXTRACE_H 1
@@ -23,46 +23,42 @@ extern "C" {
 #endif
 
 /*
- * The numbers behind posix_trace_get_status(), which only tells whether events were lost.
- * They count since the stream was created or last cleared. Reading them resets nothing.
+ * The numbers behind posix_trace_get_status(), which only tells whether events were lost. They
+ * count since the stream was created or last cleared. Reading them resets nothing.
  */
 struct posixtrace_counts {
-	/* The number of bytes of this structure that were filled in, at most the caller's
-	 * size. */
+	/* The number of bytes of this structure that were filled in, at most the caller's size. */
 	unsigned long pt_size;
-	/* Events lost in the stream: overwritten before they were read (with a log:
-	 * flushed), or not recorded for want of room. */
+	/* Events lost in the stream: overwritten before they were read (with a log: flushed),
+	 * or not recorded for want of room. */
 	unsigned long pt_lost_events;
 	/* Events lost in the log: overwritten there, discarded, or too large for it. */
 	unsigned long pt_log_lost_events;
 	/* Events in the log now, and their bytes. */
 	unsigned long pt_log_events;
 	unsigned long pt_log_bytes;
-	/* Bytes of the events in the stream that are still to be read (with a log:
-	 * flushed). */
+	/* Bytes of the events in the stream that are still to be read (with a log: flushed). */
 	unsigned long pt_stream_bytes;
-	/* Processes that have been traced into the stream. A process counts from its
-	 * first event or from its fork; one that traces itself, from the creation of the
-	 * stream. */
+	/* Processes that have been traced into the stream. A process counts from its first
+	 * event or from its fork; one that traces itself, from the creation of the stream. */
 	unsigned long pt_processes;
 	/* Threads that have recorded an event; each nesting level of signal handlers that
 	 * record counts as another one. */
 	unsigned long pt_threads;
-	/* Events in the log that reading has left out since it was opened or rewound:
-	 * those between OVERFLOW and RESUME, because others around them were lost, and
-	 * those of types that the filter held at their time. */
+	/* Events in the log that reading has left out since it was opened or rewound: those
+	 * between OVERFLOW and RESUME, because others around them were lost, and those of types
+	 * that the filter held at their time. */
 	unsigned long pt_gap_events;
 	unsigned long pt_filtered_events;
 };
 
 /*
- * Fills in the first `size` bytes of *counts, where size is sizeof(struct
- * posixtrace_counts). Members without meaning are 0: those of the log for a plain stream;
- * those of stream memory, processes and threads for a pre-recorded one; the last two for
- * an active one. The members are read one after the other while recording goes on, so
- * they may be some events apart.
- *   EINVAL  neither an active stream nor an open log; null pointer; size below that of
- *           the first member.
+ * Fills in the first `size` bytes of *counts, where size is sizeof(struct posixtrace_counts).
+ * Members without meaning are 0: those of the log for a plain stream; those of stream memory,
+ * processes and threads for a pre-recorded one; the last two for an active one. The members are
+ * read one after the other while recording goes on, so they may be some events apart.
+ *   EINVAL  neither an active stream nor an open log; null pointer; size below that of the
+ *           first member.
  */
 int posixtrace_get_counts(trace_id_t, struct posixtrace_counts *, size_t);
 
@@ -78,18 +74,17 @@ struct posixtrace_type_count {
 };
 
 /*
- * Fills in an array of `count` elements, that of event type `id` at index `id`; elements
- * beyond the last possible type become 0. Counted are the events since the stream was
- * created or last cleared, unless the stream lost them: those that were read from a plain
- * stream, or flushed, and those that are in the stream now. Events that the log lost
- * count, too. OVERFLOW, RESUME and the STOP of a full stream count when they are read or
- * flushed, as they are made only then. Events that were flushed before they were read are
- * not unread: no reader can get them any more.
+ * Fills in an array of `count` elements, that of event type `id` at index `id`; elements beyond
+ * the last possible type become 0. Counted are the events since the stream was created or last
+ * cleared, unless the stream lost them: those that were read from a plain stream, or flushed,
+ * and those that are in the stream now. Events that the log lost count, too. OVERFLOW, RESUME
+ * and the STOP of a full stream count when they are read or flushed, as they are made only
+ * then. Events that were flushed before they were read are not unread: no reader can get them
+ * any more.
  *
- * Counting takes time in proportion to the events in the stream, and resets nothing.
- * While events are flushed as fast as they are recorded, the numbers may be wrong by some
- * events; after the process that writes the log was killed, they may stay too small by
- * some.
+ * Counting takes time in proportion to the events in the stream, and resets nothing. While
+ * events are flushed as fast as they are recorded, the numbers may be wrong by some events;
+ * after the process that writes the log was killed, they may stay too small by some.
  *   EINVAL  not an active stream; null pointer and count not 0.
  */
 int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_t);
@@ -99,62 +94,59 @@ int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_
 const char *posixtrace_version(void);
 
 /*
- * Maps everything that recording needs: the process page, the event names, and every
- * stream that traces this process. Without this call the first event of a new stream does
- * that, by a few system calls. May be called any number of times, also in a process that
- * is not traced.
- *   ENOMEM  a stream could not be mapped; events go into the others, and the next event
- *           tries again.
- *   EPERM   the directory of the shared objects is not safe to use; this process cannot
- *           be traced.
+ * Maps everything that recording needs: the process page, the event names, and every stream
+ * that traces this process. Without this call the first event of a new stream does that, by a
+ * few system calls. May be called any number of times, also in a process that is not traced.
+ *   ENOMEM  a stream could not be mapped; events go into the others, and the next event tries
+ *           again.
+ *   EPERM   the directory of the shared objects is not safe to use; this process cannot be
+ *           traced.
  */
 int posixtrace_attach(void);
 
 /*
- * posixtrace_event_for(pid, event_name, data, data_len, streams) records an event on
- * behalf of a process (0: the caller) into every stream that traces the process, and
- * stores how many streams have recorded it: 0 if none traces the process, or all filter
- * the event or are suspended.
+ * posixtrace_event_for(pid, event_name, data, data_len, streams) records an event on behalf of
+ * a process (0: the caller) into every stream that traces the process, and stores how many
+ * streams have recorded it: 0 if none traces the process, or all filter the event or are
+ * suspended.
  *
- * The process need not have the library: it may be a shell script. It is then traced by
- * the INHERITED streams of its nearest traced ancestor that are older than the process,
- * as a program with the library that it starts would be.
+ * The process need not have the library: it may be a shell script. It is then traced by the
+ * INHERITED streams of its nearest traced ancestor that are older than the process, as a
+ * program with the library that it starts would be.
  *
- * posix_pid of the event is pid, but posix_tid, posix_thread_id and posix_prog_address
- * are 0, as no thread of that process has made the call. A new name is registered for the
- * process. Data beyond max-data-size is cut. The call may take some 100 us; it takes no
- * lock for which a traced process ever waits.
+ * posix_pid of the event is pid, but posix_tid, posix_thread_id and posix_prog_address are 0,
+ * as no thread of that process has made the call. A new name is registered for the process.
+ * Data beyond max-data-size is cut. The call may take some 100 us; it takes no lock for which a
+ * traced process ever waits.
  *   EINVAL        null pointer; the name of a system event.
  *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes.
  *   ESRCH         the process does not exist.
- *   EPERM         the caller may not trace the process (see posix_trace_create); the
- *                 process is in another pid namespace; an object in shared memory is not
- *                 safe to use.
+ *   EPERM         the caller may not trace the process (see posix_trace_create); the process is
+ *                 in another pid namespace; an object in shared memory is not safe to use.
  *   ENOMEM        a stream could not be mapped; the event is in the others.
  */
 int posixtrace_event_for(pid_t, const char *, const void *, size_t, unsigned int *);
 
 /*
  * The following functions look at another process, or at this user's shared objects, from
- * outside, to find out why nothing is recorded; ptrace-doctor uses them. They make and
- * change nothing. What they found may have changed when they return. The size is passed
- * as for posixtrace_get_counts().
+ * outside, to find out why nothing is recorded; ptrace-doctor uses them. They make and change
+ * nothing. What they found may have changed when they return. The size is passed as for
+ * posixtrace_get_counts().
  */
 struct posixtrace_process {
 	unsigned long pt_size;
-	/* The effective user of the process, in whose directory its shared objects
-	 * are. */
+	/* The effective user of the process, in whose directory its shared objects are. */
 	uid_t pt_user;
-	/* Its number in its own pid namespace, and how many levels that is below the
-	 * caller's; 0 if it is the caller's. */
+	/* Its number in its own pid namespace, and how many levels that is below the caller's;
+	 * 0 if it is the caller's. */
 	pid_t pt_inner_pid;
 	unsigned int pt_depth;
 	/* The process has a page, which it or a process that traces it has made. */
 	int pt_has_page;
 	/* The program that the process runs now has the library, which has started. */
 	int pt_has_library;
-	/* The streams that trace the process, and the event names that it, or the
-	 * processes that share names with it by fork, have opened. */
+	/* The streams that trace the process, and the event names that it, or the processes
+	 * that share names with it by fork, have opened. */
 	unsigned int pt_streams;
 	unsigned int pt_events;
 };
@@ -163,8 +155,8 @@ struct posixtrace_process_stream {
 	unsigned long pt_size;
 	/* The error number with which the process failed to map the stream, or 0. */
 	int pt_error;
-	/* The process that controls the stream and, with a log, the process that writes
-	 * the log; and whether they are alive. */
+	/* The process that controls the stream and, with a log, the process that writes the
+	 * log; and whether they are alive. */
 	pid_t pt_controller;
 	pid_t pt_keeper;
 	int pt_is_controlled;
@@ -184,9 +176,8 @@ struct posixtrace_process_stream {
 
 struct posixtrace_system {
 	unsigned long pt_size;
-	/* 0, or why the user's directory of shared objects cannot be used. ENOENT: it has
-	 * not been made yet, which is no fault. EPERM: it is not safe. ENOMEM: a limit is
-	 * reached. */
+	/* 0, or why the user's directory of shared objects cannot be used. ENOENT: it has not
+	 * been made yet, which is no fault. EPERM: it is not safe. ENOMEM: a limit is reached. */
 	int pt_directory_error;
 	/* The active streams of the user, TRACE_SYS_MAX at most. */
 	unsigned int pt_streams;
@@ -206,10 +197,9 @@ struct posixtrace_system {
 int posixtrace_get_process(pid_t, struct posixtrace_process *, size_t);
 
 /*
- * Fill in one of the streams that trace the process, or identifier and name of one of its
- * event types, by a number from 0 on. The buffer for the name has TRACE_EVENT_NAME_MAX +
- * 1 bytes. A stream that has just ended may still be counted in pt_streams, and gives
- * ENOENT then.
+ * Fill in one of the streams that trace the process, or identifier and name of one of its event
+ * types, by a number from 0 on. The buffer for the name has TRACE_EVENT_NAME_MAX + 1 bytes. A
+ * stream that has just ended may still be counted in pt_streams, and gives ENOENT then.
  *   ENOENT  no such number.
  *   others  as posixtrace_get_process().
  */

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <trace.h>: the Trace option of POSIX.1-2008 (XSH 2.11), with the options Trace Event
- * Filter, Trace Log and Trace Inherit. The comment of each function names its page of the
- * standard. Additions of this implementation are in <posixtrace.h>, but for one member
- * here.
+ * <trace.h>: the Trace option of POSIX.1-2008 (XSH 2.11), with the options Trace Event Filter,
+ * Trace Log and Trace Inherit. The comment of each function names its page of the standard.
+ * Additions of this implementation are in <posixtrace.h>, but for one member here.
  *
  * Rules that hold for every function below, unless its own comment says otherwise:
  *
  *   result      0, or a positive error number; errno is no part of the result.
  *   on error    objects behind result pointers are left as they were.
- *   arguments   a null pointer where an object is needed is EINVAL, never a crash. The
- *               stream identifier is checked first, then the other arguments, then the
- *               state of the stream.
- *   ownership   the caller owns every object that it passes; the library keeps no pointer
- *               to one after the call.
- *   EINTR       only posix_trace_getnext_event() and posix_trace_timedgetnext_event()
- *               return it; a signal delays any other call.
+ *   arguments   a null pointer where an object is needed is EINVAL, never a crash. The stream
+ *               identifier is checked first, then the other arguments, then the state of the
+ *               stream.
+ *   ownership   the caller owns every object that it passes; the library keeps no pointer to
+ *               one after the call.
+ *   EINTR       only posix_trace_getnext_event() and posix_trace_timedgetnext_event() return
+ *               it; a signal delays any other call.
  *   threads     every function may be called from any thread at any time. Only if several
  *               threads use the same attributes object or event set at the same time, the
  *               caller has to lock it.
  *   signals     posix_trace_event() is async-signal-safe, no other function is.
- *   cancelling  only posix_trace_getnext_event() and posix_trace_timedgetnext_event() act
- *               on a cancellation request, and only while they wait.
- *   identifier  a trace_id_t is valid only in the process that got it: not in its
- *               children and not after exec. It is never 0, and a process never gets
- *               the same one twice, so that an outdated one gives EINVAL.
+ *   cancelling  only posix_trace_getnext_event() and posix_trace_timedgetnext_event() act on a
+ *               cancellation request, and only while they wait.
+ *   identifier  a trace_id_t is valid only in the process that got it: not in its children and
+ *               not after exec. It is never 0, and a process never gets the same one twice, so
+ *               that an outdated one gives EINVAL.
  *   sizes       bytes.          times       CLOCK_REALTIME.
  *
- * Words: posix_trace_create() makes a plain stream, posix_trace_create_withlog() one with
- * a log; both are active streams. posix_trace_open() opens a log as a pre-recorded
- * stream. An event is lost if it was generated and not filtered, but not kept although
- * the stream ran or had stopped itself because it was full.
+ * Words: posix_trace_create() makes a plain stream, posix_trace_create_withlog() one with a
+ * log; both are active streams. posix_trace_open() opens a log as a pre-recorded stream. An
+ * event is lost if it was generated and not filtered, but not kept although the stream ran or
+ * had stopped itself because it was full.
  */
 #ifndef _TRACE_H
 #define _TRACE_H 1
@@ -38,8 +37,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
-/* This file says which options the C library has. <unistd.h> says it, too, but declares
- * many other names. */
+/* This file says which options the C library has. <unistd.h> says it, too, but declares many
+ * other names. */
 #if defined __has_include
 #if __has_include(<bits/posix_opt.h>)
 #define __trace_has_options 1
@@ -52,8 +51,8 @@
 #include <unistd.h>
 #endif
 /*
- * In strictly conforming C99 without feature macros <sys/types.h> and <time.h> do not
- * define pthread_t and struct timespec; <pthread.h> always does.
+ * In strictly conforming C99 without feature macros <sys/types.h> and <time.h> do not define
+ * pthread_t and struct timespec; <pthread.h> always does.
  */
 #include <pthread.h>
 
@@ -80,12 +79,11 @@ extern "C" {
 #endif
 
 /*
- * Limits, which the standard has in <limits.h>. TRACE_EVENT_NAME_MAX is the number of
- * bytes of an event name without its null byte, so a buffer needs one byte more.
- * TRACE_NAME_MAX is the size of a buffer for a trace name or a generation version, null
- * byte included. TRACE_SYS_MAX is the number of active streams that one effective user ID
- * can have. TRACE_USER_EVENT_MAX is the number of user event types of one process,
- * POSIX_TRACE_UNNAMED_USEREVENT included.
+ * Limits, which the standard has in <limits.h>. TRACE_EVENT_NAME_MAX is the number of bytes of
+ * an event name without its null byte, so a buffer needs one byte more. TRACE_NAME_MAX is the
+ * size of a buffer for a trace name or a generation version, null byte included. TRACE_SYS_MAX
+ * is the number of active streams that one effective user ID can have. TRACE_USER_EVENT_MAX is
+ * the number of user event types of one process, POSIX_TRACE_UNNAMED_USEREVENT included.
  */
 #ifndef _POSIX_TRACE_EVENT_NAME_MAX
 #define _POSIX_TRACE_EVENT_NAME_MAX 30
@@ -115,19 +113,19 @@ extern "C" {
 /* Identifies a stream or an opened log in the calling process. */
 typedef unsigned long trace_id_t;
 
-/* Identifies an event type in one stream, in its log, and in the processes traced into
- * it. 0 is never valid; a set can hold 1 to 1032. */
+/* Identifies an event type in one stream, in its log, and in the processes traced into it. 0 is
+ * never valid; a set can hold 1 to 1032. */
 typedef unsigned int trace_event_id_t;
 
-/* The attributes of a stream. It owns no memory: a copy by assignment is an object of its
- * own. posix_trace_attr_init() makes one; memory that is all zero is none. */
+/* The attributes of a stream. It owns no memory: a copy by assignment is an object of its own.
+ * posix_trace_attr_init() makes one; memory that is all zero is none. */
 typedef struct {
 	unsigned long __posix_trace_opaque[96];
 } trace_attr_t;
 
 /* A set of event types. It has no pointers in it: a copy of its bytes is an equal set, in
- * memory, as the data of an event and in a log. posix_trace_eventset_empty() and _fill()
- * make one; memory that is all zero is none. */
+ * memory, as the data of an event and in a log. posix_trace_eventset_empty() and _fill() make
+ * one; memory that is all zero is none. */
 typedef struct {
 	unsigned long __posix_trace_magic;
 	unsigned long __posix_trace_bits[17];
@@ -136,15 +134,15 @@ typedef struct {
 /* What the retrieval functions tell about an event besides its data. */
 struct posix_trace_event_info {
 	trace_event_id_t posix_event_id;
-	/* The process that generated the event. For a system event it is the process that
-	 * made the call, or 0 if no call caused it. */
+	/* The process that generated the event. For a system event it is the process that made
+	 * the call, or 0 if no call caused it. */
 	pid_t posix_pid;
 	/* The return address of the call in that process, or a null pointer. */
 	void *posix_prog_address;
 	/* POSIX_TRACE_NOT_TRUNCATED, _TRUNCATED_RECORD or _TRUNCATED_READ. */
 	int posix_truncation_status;
-	/* Not in the standard: the thread that generated the event, by the number that
-	 * gettid() returns in it; 0 if no thread did. */
+	/* Not in the standard: the thread that generated the event, by the number that gettid()
+	 * returns in it; 0 if no thread did. */
 	pid_t posix_tid;
 	struct timespec posix_timestamp;
 	/* Can only be compared, by pthread_equal() in the process posix_pid. */
@@ -205,8 +203,8 @@ struct posix_trace_status_info {
 #define POSIX_TRACE_SUB_EVENTSET 3
 
 /*
- * System events, of type trace_event_id_t, and their data. Their names are
- * posix_trace_start, posix_trace_stop and so on.
+ * System events, of type trace_event_id_t, and their data. Their names are posix_trace_start,
+ * posix_trace_stop and so on.
  *
  *   START        one trace_event_set_t: the filter in force
  *   STOP         one int: 0 for a call, 1 the stream was full, 2 the log was full
@@ -233,55 +231,49 @@ struct posix_trace_status_info {
 /*
  * Attributes: creation and information
  *
- * Every getter and setter below returns EINVAL for a null pointer and for an object that
- * was never initialised or has been destroyed; a setter that fails changes nothing.
- * Streams are created from a copy of such an object: changing or destroying the object
- * later does not change a stream.
+ * Every function on attributes returns EINVAL for a null pointer and, except
+ * posix_trace_attr_init(), for an object that was never initialised or has been destroyed. A
+ * setter that fails changes nothing. A stream is created with a copy of such an object: changing
+ * or destroying the object later does not change the stream.
  */
 
 /*
- * Makes the memory an attributes object with every attribute at its default, whatever was
- * there before. Generation version and clock resolution hold their real values at once;
- * the creation time is {0, 0} until posix_trace_get_attr() fills the object from a
- * stream.
- *   EINVAL  null pointer. (ENOMEM does not occur, as the object owns no memory.)
+ * Makes an attributes object of the memory, whatever it held before, and gives every attribute
+ * its default. Generation version and clock resolution have their real values at once; the
+ * creation time is {0, 0} until posix_trace_get_attr() fills the object from a stream. ENOMEM does
+ * not occur, because the object owns no memory.
  * POSIX.1 posix_trace_attr_init.
  */
 int posix_trace_attr_init(trace_attr_t *);
 
 /*
- * Ends the object; it may be initialised again.
- *   EINVAL  not an initialised object.
+ * Destroys the object. It may be initialised again.
  * POSIX.1 posix_trace_attr_destroy.
  */
 int posix_trace_attr_destroy(trace_attr_t *);
 
 /*
- * The resolution of the clock that stamps events, CLOCK_REALTIME.
- *   EINVAL  see above.
+ * Stores the resolution of CLOCK_REALTIME, the clock of the events' times.
  * POSIX.1 posix_trace_attr_getclockres.
  */
 int posix_trace_attr_getclockres(const trace_attr_t *, struct timespec *);
 
 /*
- * When the stream was created, by CLOCK_REALTIME; {0, 0} for an object that describes no
- * stream. Start, stop and clear do not change it; a log has the time of its stream.
- *   EINVAL  see above.
+ * Stores when the stream was created; {0, 0} if the object does not come from a stream. Start,
+ * stop and clear do not change this time; a log has the time of its stream.
  * POSIX.1 posix_trace_attr_getcreatetime.
  */
 int posix_trace_attr_getcreatetime(const trace_attr_t *, struct timespec *);
 
 /*
  * Stores the name and version of the implementation, with its null, in a buffer of
- * TRACE_NAME_MAX bytes. From a log: of the library that wrote it.
- *   EINVAL  see above.
+ * TRACE_NAME_MAX bytes. The attributes of a log have those of the library that wrote it.
  * POSIX.1 posix_trace_attr_getgenversion.
  */
 int posix_trace_attr_getgenversion(const trace_attr_t *, char *);
 
 /*
  * Stores the trace name, with its null, in a buffer of TRACE_NAME_MAX bytes.
- *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_getname.
  */
 int posix_trace_attr_getname(const trace_attr_t *, char *);
@@ -289,7 +281,6 @@ int posix_trace_attr_getname(const trace_attr_t *, char *);
 /*
  * Sets the trace name (default: empty) to a copy of the string, cut without error to
  * TRACE_NAME_MAX - 1 bytes. Several streams may have the same name.
- *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_setname.
  */
 int posix_trace_attr_setname(trace_attr_t *, const char *);
@@ -299,40 +290,37 @@ int posix_trace_attr_setname(trace_attr_t *, const char *);
  */
 
 /*
- * Whether processes forked or spawned by a traced process are traced into the same
- * stream: POSIX_TRACE_INHERITED or POSIX_TRACE_CLOSE_FOR_CHILD, the default.
- *   EINVAL  see above; any other policy.
+ * inherited: whether processes that a traced process forks or spawns are traced into the same
+ * stream. POSIX_TRACE_INHERITED or POSIX_TRACE_CLOSE_FOR_CHILD, the default.
  * POSIX.1 posix_trace_attr_getinherited.
  */
 int posix_trace_attr_getinherited(const trace_attr_t *__trace_restrict, int *__trace_restrict);
 
 /*
- * What happens when the log is full: POSIX_TRACE_LOOP (default; the oldest events are
- * replaced), POSIX_TRACE_UNTIL_FULL (the log ends with a STOP event and the stream stops
- * for good), POSIX_TRACE_APPEND (the log has no limit).
- *   EINVAL  see above; any other policy, POSIX_TRACE_FLUSH too.
+ * log-full-policy: what happens when the log is full. POSIX_TRACE_LOOP (default): new events
+ * replace the oldest ones. POSIX_TRACE_UNTIL_FULL: the log ends with a STOP event and the stream
+ * stops for good. POSIX_TRACE_APPEND: the log has no limit.
  * POSIX.1 posix_trace_attr_getlogfullpolicy.
  */
 int posix_trace_attr_getlogfullpolicy(const trace_attr_t *__trace_restrict, int *__trace_restrict);
 
 /*
- * What happens when the stream is full: POSIX_TRACE_LOOP (the oldest events give way),
- * POSIX_TRACE_UNTIL_FULL (the stream stops itself and starts again when its automatic
- * STOP event has been read, or flushed if there is a log), POSIX_TRACE_FLUSH (the same,
- * and it flushes itself: at half full, when full, and a second after an unflushed event
- * at the latest; needs a log).
+ * stream-full-policy: what happens when the stream is full. POSIX_TRACE_LOOP: new events replace
+ * the oldest ones. POSIX_TRACE_UNTIL_FULL: the stream stops itself, and starts again when its
+ * automatic STOP event has been read or, if there is a log, flushed. POSIX_TRACE_FLUSH: the same,
+ * and the stream flushes itself when it is half full, when it is full, and at the latest a second
+ * after an event; this needs a log, so posix_trace_create() refuses it.
  *
- * An object in which it was never set remembers that: posix_trace_create() then takes
- * LOOP, posix_trace_create_withlog() FLUSH, and the getter says LOOP. The setter accepts
- * FLUSH; posix_trace_create() refuses it.
- *   EINVAL  see above; any other policy, POSIX_TRACE_APPEND too.
+ * If the policy was never set, posix_trace_create() takes LOOP, posix_trace_create_withlog()
+ * takes FLUSH, and the getter stores LOOP.
  * POSIX.1 posix_trace_attr_getstreamfullpolicy.
  */
 int posix_trace_attr_getstreamfullpolicy(const trace_attr_t *__trace_restrict,
 					 int *__trace_restrict);
 
 /*
- * The setters of these three, with the values and errors given there.
+ * The setters of these three.
+ *   EINVAL  any policy that is not named there; see also "Attributes" above.
  * POSIX.1 posix_trace_attr_getinherited, _getlogfullpolicy, _getstreamfullpolicy.
  */
 int posix_trace_attr_setinherited(trace_attr_t *, int);
@@ -346,26 +334,22 @@ int posix_trace_attr_setstreamfullpolicy(trace_attr_t *, int);
  */
 
 /*
- * log-max-size: limit for the events in a LOOP or UNTIL_FULL log; head, names, attributes
- * and status come on top. Default 67108864. Ignored with POSIX_TRACE_APPEND. Too small
- * for one START and one STOP event makes posix_trace_create_withlog() fail with EINVAL.
- *   EINVAL  see above.
+ * log-max-size: limit for the events in a LOOP or UNTIL_FULL log; head, names, attributes and
+ * status come on top. Default 67108864. Ignored with POSIX_TRACE_APPEND. Too small for one
+ * START and one STOP event makes posix_trace_create_withlog() fail with EINVAL.
  * POSIX.1 posix_trace_attr_getlogsize.
  */
 int posix_trace_attr_getlogsize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
- * max-data-size: how much of the data of a user event is recorded; the rest is cut off.
- * It counts the caller's data only and does not touch system events. Default 4096; 0 is
- * usable.
- *   EINVAL  see above.
+ * max-data-size: how much of the data of a user event is recorded; the rest is cut off. It
+ * counts the caller's data only and does not touch system events. Default 4096; 0 is usable.
  * POSIX.1 posix_trace_attr_getmaxdatasize, in posix_trace_attr_getlogsize.
  */
 int posix_trace_attr_getmaxdatasize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
  * The most stream memory that one system event takes.
- *   EINVAL  see above.
  * POSIX.1 posix_trace_attr_getmaxsystemeventsize.
  */
 int posix_trace_attr_getmaxsystemeventsize(const trace_attr_t *__trace_restrict,
@@ -374,31 +358,28 @@ int posix_trace_attr_getmaxsystemeventsize(const trace_attr_t *__trace_restrict,
 /*
  * The most stream memory that a user event with so many bytes of data takes. Above
  * max-data-size it stays the same, as the data is cut.
- *   EINVAL  see above; the result does not fit in size_t.
+ *   EINVAL  the result does not fit in size_t; see also "Attributes" above.
  * POSIX.1 posix_trace_attr_getmaxusereventsize.
  */
 int posix_trace_attr_getmaxusereventsize(const trace_attr_t *__trace_restrict, size_t,
 					 size_t *__trace_restrict);
 
 /*
- * stream-min-size: the stream keeps all events, without loss, as long as their maximum
- * sizes add up to no more than this. User events, START, FILTER and the STOP of a call
- * count; all others have reserved room. Default 1048576, or four times the maximum size
- * of a user event if that is more. A stream is created with room for START, the smallest
- * user event and STOP at least.
+ * stream-min-size: the stream keeps all events, without loss, as long as their maximum sizes
+ * add up to no more than this. User events, START, FILTER and the STOP of a call count; all
+ * others have reserved room. Default 1048576, or four times the maximum size of a user event if
+ * that is more. A stream is created with room for START, the smallest user event and STOP at
+ * least.
  *
- * In an object from posix_trace_get_attr() it is the size that is guaranteed; the stream
- * may hold more. Events of one thread have filled it after at most twice the size plus
- * 65536 bytes of data, and, if max-data-size is above 4096, five times max-data-size
- * more.
- *   EINVAL  see above.
+ * In an object from posix_trace_get_attr() it is the size that is guaranteed; the stream may
+ * hold more. Events of one thread have filled it after at most twice the size plus 65536 bytes
+ * of data, and, if max-data-size is above 4096, five times max-data-size more.
  * POSIX.1 posix_trace_attr_getstreamsize.
  */
 int posix_trace_attr_getstreamsize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
  * The setters of log-max-size, max-data-size and stream-min-size.
- *   EINVAL  see above; never for the size.
  * POSIX.1 posix_trace_attr_getlogsize.
  */
 int posix_trace_attr_setlogsize(trace_attr_t *, size_t);
@@ -410,31 +391,29 @@ int posix_trace_attr_setstreamsize(trace_attr_t *, size_t);
  */
 
 /*
- * Creates a stream that traces process pid (0: the caller). It is SUSPENDED, empty, and
- * has an empty filter. A null pointer as attributes means the defaults. The process need
- * not have this library: it is traced from the moment that it has, for example after
- * exec.
+ * Creates a stream that traces process pid (0: the caller). It is SUSPENDED, empty, and has an
+ * empty filter. A null pointer as attributes means the defaults. The process need not have this
+ * library: it is traced from the moment that it has, for example after exec.
  *   EAGAIN  TRACE_SYS_MAX active streams of this effective user exist.
- *   EINVAL  attributes never initialised or destroyed; POSIX_TRACE_FLUSH; null
- *           identifier.
+ *   EINVAL  attributes never initialised or destroyed; POSIX_TRACE_FLUSH; null identifier.
  *   ENOMEM  no memory for the stream, all of which is reserved now; no descriptors left.
- *   EPERM   the caller is neither root nor has the target's effective user ID, or the
- *           target is a set-user-ID program.
+ *   EPERM   the caller is neither root nor has the target's effective user ID, or the target is
+ *           a set-user-ID program.
  *   ESRCH   no such process; also for a negative pid, a zombie, a thread's ID.
  * POSIX.1 posix_trace_create.
  */
 int posix_trace_create(pid_t, const trace_attr_t *__trace_restrict, trace_id_t *__trace_restrict);
 
 /*
- * Does the same for a stream with a log in the file that the descriptor refers to. A
- * regular file is emptied and may have every log-full policy; a FIFO, pipe, socket or
- * character device may only have POSIX_TRACE_APPEND. It is enough that the descriptor is
- * open for writing. The library works on a duplicate; the caller may close the original
- * at once, and must not read, write or seek in the file while the stream exists.
+ * Does the same for a stream with a log in the file that the descriptor refers to. A regular
+ * file is emptied and may have every log-full policy; a FIFO, pipe, socket or character device
+ * may only have POSIX_TRACE_APPEND. It is enough that the descriptor is open for writing. The
+ * library works on a duplicate; the caller may close the original at once, and must not read,
+ * write or seek in the file while the stream exists.
  *   EAGAIN, ENOMEM, EPERM, ESRCH  as above.
  *   EBADF   the descriptor is not open, or not for writing.
- *   EINVAL  as above, but FLUSH is allowed; the type of the file does not allow the
- *           policy; log-max-size cannot hold a START and a STOP event.
+ *   EINVAL  as above, but FLUSH is allowed; the type of the file does not allow the policy;
+ *           log-max-size cannot hold a START and a STOP event.
  *   ENOSPC  the device cannot take the new log.
  *   others  the error number of a failed write of the log's head.
  * POSIX.1 posix_trace_create_withlog, in posix_trace_create.
@@ -443,13 +422,11 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
 			       trace_id_t *__trace_restrict);
 
 /*
- * Writes the events in the stream to its log and frees their room; returns when that is
- * done. Recording, reading and posix_trace_get_status() go on meanwhile; start, stop,
- * clear, shutdown and the calls of the filter wait for a flush that another thread makes,
- * however long its pipe or device takes. Events that could not be written stay in the
- * stream for the next flush.
- *   EFBIG   the log would exceed a file size limit (RLIMIT_FSIZE too; no SIGXFSZ is
- *           sent).
+ * Writes the events in the stream to its log and frees their room; returns when that is done.
+ * Recording, reading and posix_trace_get_status() go on meanwhile; start, stop, clear, shutdown
+ * and the calls of the filter wait for a flush that another thread makes, however long its pipe
+ * or device takes. Events that could not be written stay in the stream for the next flush.
+ *   EFBIG   the log would exceed a file size limit (RLIMIT_FSIZE too; no SIGXFSZ is sent).
  *   EINVAL  not an active stream with log.
  *   ENOSPC  the device is full.
  *   others  the error number of the failed write; EPIPE without SIGPIPE.
@@ -458,11 +435,10 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
 int posix_trace_flush(trace_id_t);
 
 /*
- * Stops the stream, flushes and closes its log if it has one, and frees everything.
- * Events that were not read from a plain stream are gone; threads that wait for one get
- * EINVAL. The identifier is invalid from then on, also if the flush failed. The same
- * happens when the process that created the stream ends in any way, or executes a
- * program.
+ * Stops the stream, flushes and closes its log if it has one, and frees everything. Events that
+ * were not read from a plain stream are gone; threads that wait for one get EINVAL. The
+ * identifier is invalid from then on, also if the flush failed. The same happens when the
+ * process that created the stream ends in any way, or executes a program.
  *   EFBIG, ENOSPC, others  as for posix_trace_flush(); the stream is gone nevertheless.
  *   EINVAL  not an active stream, with or without log.
  * POSIX.1 posix_trace_shutdown, in posix_trace_create.
@@ -470,43 +446,42 @@ int posix_trace_flush(trace_id_t);
 int posix_trace_shutdown(trace_id_t);
 
 /*
- * Makes the stream and its log as they were after creation: without events, NOT_FULL,
- * without overrun, with an empty filter and the event type list at its begin. The stream
- * keeps its status, running or suspended, and names, attributes and creation time. No
- * event is recorded. A stream that had stopped itself needs posix_trace_start(). What was
- * written to a device, pipe or socket stays written. Events that are generated during the
- * call are either recorded after the clear or gone.
+ * Makes the stream and its log as they were after creation: without events, NOT_FULL, without
+ * overrun, with an empty filter and the event type list at its begin. The stream keeps its
+ * status, running or suspended, and names, attributes and creation time. No event is recorded.
+ * A stream that had stopped itself needs posix_trace_start(). What was written to a device,
+ * pipe or socket stays written. Events that are generated during the call are either recorded
+ * after the clear or gone.
  *   EINVAL  not an active stream.
- *   ENOMEM  the process that writes the log was killed, and there are no descriptors
- *           left to start another one; nothing was cleared.
+ *   ENOMEM  the process that writes the log was killed, and there are no descriptors left to
+ *           start another one; nothing was cleared.
  *   others  the error number of a failed write of the log's head; the stream was cleared.
  * POSIX.1 posix_trace_clear.
  */
 int posix_trace_clear(trace_id_t);
 
 /*
- * Sets the stream RUNNING and records START. Does nothing if it runs already, or if it
- * has stopped itself because it was full and is not LOOP. Every event of a traced process
- * that begins after the call has returned, and is not filtered, is recorded.
+ * Sets the stream RUNNING and records START. Does nothing if it runs already, or if it has
+ * stopped itself because it was full and is not LOOP. Every event of a traced process that
+ * begins after the call has returned, and is not filtered, is recorded.
  *   EINVAL  not an active stream.
  * POSIX.1 posix_trace_start.
  */
 int posix_trace_start(trace_id_t);
 
 /*
- * Sets the stream SUSPENDED and records STOP, for which there always is room. If the
- * stream is suspended already, it only cancels a pending automatic restart. No event that
- * begins after the call has returned is recorded, nor does it count as lost. The call
- * waits for event calls that have begun, for each one 100 ms at most, so that all events
- * can be read when it returns.
+ * Sets the stream SUSPENDED and records STOP, for which there always is room. If the stream is
+ * suspended already, it only cancels a pending automatic restart. No event that begins after
+ * the call has returned is recorded, nor does it count as lost. The call waits for event calls
+ * that have begun, for each one 100 ms at most, so that all events can be read when it returns.
  *   EINVAL  not an active stream.
  * POSIX.1 posix_trace_stop, in posix_trace_start.
  */
 int posix_trace_stop(trace_id_t);
 
 /*
- * Makes the memory an attributes object with the attributes of the stream, with the
- * policies and sizes that are really in force, or with those that stand in the log.
+ * Makes the memory an attributes object with the attributes of the stream, with the policies
+ * and sizes that are really in force, or with those that stand in the log.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  * POSIX.1 posix_trace_get_attr.
  */
@@ -514,21 +489,20 @@ int posix_trace_get_attr(trace_id_t, trace_attr_t *);
 
 /*
  * Stores the status of one moment. In the same step it resets, in an active stream, both
- * overrun statuses to NO_OVERRUN and the flush error to 0; the status of a log never
- * changes.
+ * overrun statuses to NO_OVERRUN and the flush error to 0; the status of a log never changes.
  *
  *   stream status   RUNNING: accepting events. SUSPENDED: not started, or stopped.
- *   full            if RUNNING: newer events overwrite older ones (LOOP only). If
- *                   SUSPENDED: the stream stopped because it was full, until the
- *                   automatic restart or a clear.
+ *   full            if RUNNING: newer events overwrite older ones (LOOP only). If SUSPENDED:
+ *                   the stream stopped because it was full, until the automatic restart or a
+ *                   clear.
  *   overrun         events were lost since the last call.
  *   flush status    a flush is going on.
  *   flush error     0, or the first error number of a flush since the last call.
  *   log overrun     events were lost in the log since the last call.
  *   log full        a LOOP or UNTIL_FULL log has no room left; with APPEND never.
  *
- * A log reports all losses since it was created or cleared. A log that was never closed
- * reports RUNNING, OVERRUN for stream and log, and EOWNERDEAD as flush error.
+ * A log reports all losses since it was created or cleared. A log that was never closed reports
+ * RUNNING, OVERRUN for stream and log, and EOWNERDEAD as flush error.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  * POSIX.1 posix_trace_get_status, in posix_trace_get_attr.
  */
@@ -539,24 +513,23 @@ int posix_trace_get_status(trace_id_t, struct posix_trace_status_info *);
  */
 
 /*
- * Records an event of the given type, with a copy of the data, in every running stream
- * that traces the caller and does not filter the type. It is async-signal-safe, also in a
- * handler that has interrupted this function, and a handler may leave it by siglongjmp().
- * It never waits and never fails: the status of a stream tells of events that were lost.
- * It keeps errno.
+ * Records an event of the given type, with a copy of the data, in every running stream that
+ * traces the caller and does not filter the type. It is async-signal-safe, also in a handler
+ * that has interrupted this function, and a handler may leave it by siglongjmp(). It never
+ * waits and never fails: the status of a stream tells of events that were lost. It keeps errno.
  *
- * Each stream cuts the data to its own max-data-size. A null pointer records no data.
- * Types that the process has not opened, and system events, are ignored. The event has
- * the return address of the call.
+ * Each stream cuts the data to its own max-data-size. A null pointer records no data. Types
+ * that the process has not opened, and system events, are ignored. The event has the return
+ * address of the call.
  * POSIX.1 posix_trace_event.
  */
 void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
 
 /*
- * Stores the identifier of the event type with this name in the calling process; a new
- * name gets a new one. Names are compared byte by byte, and a name may be empty. The name
- * of a system event gives that event. When the process has TRACE_USER_EVENT_MAX types, a
- * new name gives POSIX_TRACE_UNNAMED_USEREVENT, and the result is 0.
+ * Stores the identifier of the event type with this name in the calling process; a new name
+ * gets a new one. Names are compared byte by byte, and a name may be empty. The name of a
+ * system event gives that event. When the process has TRACE_USER_EVENT_MAX types, a new name
+ * gives POSIX_TRACE_UNNAMED_USEREVENT, and the result is 0.
  *   EINVAL        null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
  * POSIX.1 posix_trace_eventid_open, in posix_trace_event.
@@ -564,8 +537,8 @@ void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
 int posix_trace_eventid_open(const char *__trace_restrict, trace_event_id_t *__trace_restrict);
 
 /*
- * The result is not an error number: non-zero if both identifiers are those of the same
- * event type, else 0. The stream identifier makes no difference.
+ * The result is not an error number: non-zero if both identifiers are those of the same event
+ * type, else 0. The stream identifier makes no difference.
  * POSIX.1 posix_trace_eventid_equal.
  */
 int posix_trace_eventid_equal(trace_id_t, trace_event_id_t, trace_event_id_t);
@@ -578,8 +551,8 @@ int posix_trace_eventid_equal(trace_id_t, trace_event_id_t, trace_event_id_t);
 int posix_trace_eventid_get_name(trace_id_t, trace_event_id_t, char *);
 
 /*
- * Does the same as posix_trace_eventid_open() for the processes that the stream traces,
- * which get the same identifier when they open the name.
+ * Does the same as posix_trace_eventid_open() for the processes that the stream traces, which
+ * get the same identifier when they open the name.
  *   EINVAL        not an active stream; null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
  * POSIX.1 posix_trace_trid_eventid_open, in posix_trace_eventid_equal.
@@ -588,10 +561,9 @@ int posix_trace_trid_eventid_open(trace_id_t, const char *__trace_restrict,
 				  trace_event_id_t *__trace_restrict);
 
 /*
- * Stores the next event type of the stream, and 0 in *unavailable; if there is none left,
- * only non-zero in *unavailable. Predefined types come first, then user events in the
- * order in which their names were opened; a later call finds one that is opened later,
- * without a rewind.
+ * Stores the next event type of the stream, and 0 in *unavailable; if there is none left, only
+ * non-zero in *unavailable. Predefined types come first, then user events in the order in which
+ * their names were opened; a later call finds one that is opened later, without a rewind.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  * POSIX.1 posix_trace_eventtypelist_getnext_id.
  */
@@ -608,17 +580,16 @@ int posix_trace_eventtypelist_rewind(trace_id_t);
 /*
  * Event sets and filters
  *
- * These return EINVAL, with nothing changed, for a null pointer, an identifier outside 1
- * to 1032, an unknown constant, and, except for empty and fill, memory that is no set.
- * The calling process need not have opened the types.
+ * These return EINVAL, with nothing changed, for a null pointer, an identifier outside 1 to
+ * 1032, an unknown constant, and, except for empty and fill, memory that is no set. The calling
+ * process need not have opened the types.
  */
 
-/* Adds an event type; one that is there already is no error. POSIX.1
- * posix_trace_eventset_add. */
+/* Adds an event type; one that is there already is no error. POSIX.1 posix_trace_eventset_add. */
 int posix_trace_eventset_add(trace_event_id_t, trace_event_set_t *);
 
-/* Removes an event type; one that is not there is no error. POSIX.1
- * posix_trace_eventset_del, in posix_trace_eventset_add. */
+/* Removes an event type; one that is not there is no error. POSIX.1 posix_trace_eventset_del,
+ * in posix_trace_eventset_add. */
 int posix_trace_eventset_del(trace_event_id_t, trace_event_set_t *);
 
 /* Makes the memory a set without members. POSIX.1 posix_trace_eventset_empty, in
@@ -626,10 +597,9 @@ int posix_trace_eventset_del(trace_event_id_t, trace_event_set_t *);
 int posix_trace_eventset_empty(trace_event_set_t *);
 
 /*
- * Makes the memory a set. POSIX_TRACE_ALL_EVENTS: of every system and user event,
- * including types that are opened later. POSIX_TRACE_SYSTEM_EVENTS: of the eight system
- * events. POSIX_TRACE_WOPID_EVENTS: of none, as no system event is independent of
- * processes here.
+ * Makes the memory a set. POSIX_TRACE_ALL_EVENTS: of every system and user event, including
+ * types that are opened later. POSIX_TRACE_SYSTEM_EVENTS: of the eight system events.
+ * POSIX_TRACE_WOPID_EVENTS: of none, as no system event is independent of processes here.
  * POSIX.1 posix_trace_eventset_fill, in posix_trace_eventset_add.
  */
 int posix_trace_eventset_fill(trace_event_set_t *, int);
@@ -647,13 +617,12 @@ int posix_trace_eventset_ismember(trace_event_id_t, const trace_event_set_t *__t
 int posix_trace_get_filter(trace_id_t, trace_event_set_t *);
 
 /*
- * Sets the filter to the set (POSIX_TRACE_SET_EVENTSET), adds the set to it
- * (_ADD_EVENTSET) or takes the set from it (_SUB_EVENTSET); in force for all traced
- * processes on return. A running stream records FILTER, even if nothing changed, unless
- * both filters hold FILTER itself; a suspended one shows the filter in its next START.
- * System events can be filtered: only the record is missing, what they report happens.
- *   EINVAL  not an active stream; unknown operation; null pointer, or memory that is no
- *           set.
+ * Sets the filter to the set (POSIX_TRACE_SET_EVENTSET), adds the set to it (_ADD_EVENTSET) or
+ * takes the set from it (_SUB_EVENTSET); in force for all traced processes on return. A running
+ * stream records FILTER, even if nothing changed, unless both filters hold FILTER itself; a
+ * suspended one shows the filter in its next START. System events can be filtered: only the
+ * record is missing, what they report happens.
+ *   EINVAL  not an active stream; unknown operation; null pointer, or memory that is no set.
  * POSIX.1 posix_trace_set_filter, in posix_trace_get_filter.
  */
 int posix_trace_set_filter(trace_id_t, const trace_event_set_t *, int);
@@ -661,25 +630,23 @@ int posix_trace_set_filter(trace_id_t, const trace_event_set_t *, int);
 /*
  * Retrieval of events
  *
- * The arguments are (trid, event, data, num_bytes, data_len, unavailable), as in the
- * standard. Each function reports the oldest event that was not reported yet: the
- * information in *event, up to num_bytes bytes of data in *data, their number in
- * *data_len, and 0 in *unavailable. The data pointer may be null if num_bytes is 0.
- * Timestamps do not go backwards, except that an event may come late if its thread was
- * stopped or killed while it recorded it.
+ * The arguments are (trid, event, data, num_bytes, data_len, unavailable), as in the standard.
+ * Each function reports the oldest event that was not reported yet: the information in *event,
+ * up to num_bytes bytes of data in *data, their number in *data_len, and 0 in *unavailable. The
+ * data pointer may be null if num_bytes is 0. Timestamps do not go backwards, except that an
+ * event may come late if its thread was stopped or killed while it recorded it.
  *
- * An active stream reports each event once, whichever thread asks; in a plain stream its
- * room is then free. In a stream with a log reading frees no room, and events that were
- * flushed before they were read are not reported. Whenever no event is reported, because
- * of an error or not, *unavailable is non-zero, *data_len is 0, and *event and the data
- * buffer are unchanged.
+ * An active stream reports each event once, whichever thread asks; in a plain stream its room
+ * is then free. In a stream with a log reading frees no room, and events that were flushed
+ * before they were read are not reported. Whenever no event is reported, because of an error or
+ * not, *unavailable is non-zero, *data_len is 0, and *event and the data buffer are unchanged.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  */
 
 /*
- * Waits for an event of an active stream, also if it is suspended or its processes have
- * ended. It never waits with a pre-recorded stream: at its end, *unavailable is non-zero
- * and the result 0. It is a cancellation point while it waits.
+ * Waits for an event of an active stream, also if it is suspended or its processes have ended.
+ * It never waits with a pre-recorded stream: at its end, *unavailable is non-zero and the
+ * result 0. It is a cancellation point while it waits.
  *   EINTR   a handler installed without SA_RESTART interrupted the wait.
  *   EINVAL  see above; the stream was shut down meanwhile.
  * POSIX.1 posix_trace_getnext_event.
@@ -689,12 +656,11 @@ int posix_trace_getnext_event(trace_id_t, struct posix_trace_event_info *__trace
 			      int *__trace_restrict);
 
 /*
- * Does the same, but waits only until the absolute time, which is looked at only if there
- * is no event. With a pre-recorded stream the time is ignored. It is a cancellation point
- * while it waits.
+ * Does the same, but waits only until the absolute time, which is looked at only if there is no
+ * event. With a pre-recorded stream the time is ignored. It is a cancellation point while it
+ * waits.
  *   EINTR      a handler interrupted the wait, with SA_RESTART or without.
- *   EINVAL     as above; no event, and tv_nsec is not in 0 to 999999999 or the pointer is
- *              null.
+ *   EINVAL     as above; no event, and tv_nsec is not in 0 to 999999999 or the pointer is null.
  *   ETIMEDOUT  no event, and the time has come.
  * POSIX.1 posix_trace_timedgetnext_event, in posix_trace_getnext_event.
  */
@@ -703,10 +669,10 @@ int posix_trace_timedgetnext_event(trace_id_t, struct posix_trace_event_info *__
 				   int *__trace_restrict, const struct timespec *__trace_restrict);
 
 /*
- * Does the same without waiting: if there is no event, *unavailable is non-zero and the
- * result 0. Only if an event is being recorded that is older than all those in the
- * stream, it waits for that one, for 10 ms at most.
- *   EINVAL  see above; a pre-recorded stream.
+ * Does the same without waiting: if there is no event, *unavailable is non-zero and the result
+ * 0. Only if an event is being recorded that is older than all those in the stream, it waits
+ * for that one, for 10 ms at most.
+ *   EINVAL  as for posix_trace_getnext_event(); a pre-recorded stream.
  * POSIX.1 posix_trace_trygetnext_event, in posix_trace_getnext_event.
  */
 int posix_trace_trygetnext_event(trace_id_t, struct posix_trace_event_info *__trace_restrict,
@@ -718,13 +684,13 @@ int posix_trace_trygetnext_event(trace_id_t, struct posix_trace_event_info *__tr
  */
 
 /*
- * Opens a log for reading, at its oldest event. The descriptor must be open for reading,
- * and the file seekable; the offset is neither used nor changed. The library works on a
- * duplicate, so that the caller keeps the descriptor and may close it. The log of a
- * stream that is still active has the events that have been flushed; of a damaged log,
- * the events before the damage are reported.
- *   EINVAL  not a log, or of another ABI or format version; descriptor closed, not
- *           readable or not seekable; null pointer.
+ * Opens a log for reading, at its oldest event. The descriptor must be open for reading, and
+ * the file seekable; the offset is neither used nor changed. The library works on a duplicate,
+ * so that the caller keeps the descriptor and may close it. The log of a stream that is still
+ * active has the events that have been flushed; of a damaged log, the events before the damage
+ * are reported.
+ *   EINVAL  not a log, or of another ABI or format version; descriptor closed, not readable or
+ *           not seekable; null pointer.
  *   ENOMEM  no memory or descriptors left.
  * POSIX.1 posix_trace_open, in posix_trace_close.
  */

@@ -23,7 +23,7 @@ PTRC_PUBLIC int posixtrace_event_for(pid_t pid, const char *event_name, const vo
 		return EINVAL;
 	if (strnlen(event_name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
 		return ENAMETOOLONG;
-	/* System events are recorded by the trace system only. */
+	/* Only the trace system itself records system events. */
 	known = ptrc_names_find(NULL, 0, event_name);
 	if (known && known < PTRC_ID_UNNAMED)
 		return EINVAL;

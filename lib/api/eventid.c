@@ -20,8 +20,8 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 	error = ptrc_process_open_name(event_name, &id);
 	if (error == ENAMETOOLONG)
 		return error;
-	/* The standard has no error for this function that means want of memory. So the name gets
-	 * no type of its own, as if the process had too many names. */
+	/* The standard has no error that this function could return when memory is short. So the
+	 * name gets no type of its own, as if the process had too many names. */
 	*event_id = error ? POSIX_TRACE_UNNAMED_USEREVENT : id;
 	return 0;
 }
@@ -29,8 +29,8 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 PTRC_PUBLIC int posix_trace_eventid_equal(trace_id_t trid, trace_event_id_t event1,
 					  trace_event_id_t event2)
 {
-	/* Any two ids that a program may compare are of the same names object. The standard leaves
-	 * open what becomes of others. */
+	/* The ids of a process and of the streams that trace it are those of one names object. The
+	 * standard does not say what happens with other ids. */
 	(void)trid;
 	return event1 == event2;
 }

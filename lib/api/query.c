@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <posixtrace.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +11,11 @@
 #include "lib/model/names.h"
 #include "lib/process/query.h"
 
-/* Give the caller the first `size` bytes, for which its structure has room. The first member of
- * each of these structures says how many bytes were given. */
+/* None of these functions is a cancellation point, because lib/process/query.c makes raw system
+ * calls only. */
+
+/* Copy the first `size` bytes, for which the caller's structure has room. The first member of each
+ * of these structures gets the number of bytes that were copied. */
 static void give(void *to, size_t size, const void *from, size_t from_size)
 {
 	unsigned long given = size < from_size ? size : from_size;
@@ -25,15 +27,13 @@ static void give(void *to, size_t size, const void *from, size_t from_size)
 PTRC_PUBLIC int posixtrace_get_process(pid_t pid, struct posixtrace_process *process, size_t size)
 {
 	struct posixtrace_process full = {0};
-	int cancel, error;
+	int error;
 
 	if (!process || size < sizeof(full.pt_size))
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	error = ptrc_query_process(pid, &full);
 	if (!error)
 		give(process, size, &full, sizeof(full));
-	pthread_setcancelstate(cancel, NULL);
 	return error;
 }
 
@@ -41,17 +41,15 @@ PTRC_PUBLIC int posixtrace_get_process_stream(pid_t pid, unsigned int number,
 					      struct posixtrace_process_stream *stream, size_t size)
 {
 	struct posixtrace_process_stream *full;
-	int cancel, error;
+	int error;
 
 	if (!stream || size < sizeof(stream->pt_size))
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	full = calloc(1, sizeof(*full));
 	error = full ? ptrc_query_stream(pid, number, full) : ENOMEM;
 	if (!error)
 		give(stream, size, full, sizeof(*full));
 	free(full);
-	pthread_setcancelstate(cancel, NULL);
 	return error;
 }
 
@@ -59,30 +57,25 @@ PTRC_PUBLIC int posixtrace_get_process_event(pid_t pid, unsigned int number,
 					     trace_event_id_t *event, char *event_name)
 {
 	char name[PTRC_NAME_BYTES];
-	int cancel, error;
+	int error;
 
 	if (!event || !event_name)
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	error = ptrc_query_event(pid, number, name);
 	if (!error) {
 		strcpy(event_name, name);
 		*event = PTRC_ID_FIRST + number;
 	}
-	pthread_setcancelstate(cancel, NULL);
 	return error;
 }
 
 PTRC_PUBLIC int posixtrace_get_system(struct posixtrace_system *system, size_t size)
 {
 	struct posixtrace_system full = {0};
-	int cancel;
 
 	if (!system || size < sizeof(full.pt_size))
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	ptrc_query_system(&full);
 	give(system, size, &full, sizeof(full));
-	pthread_setcancelstate(cancel, NULL);
 	return 0;
 }

@@ -48,7 +48,7 @@ PTRC_PUBLIC int posix_trace_shutdown(trace_id_t id)
 	int cancel, error;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* If two threads shut down the stream at once, one of them gets it. */
+	/* If two threads shut the stream down at once, only one of them gets it. */
 	c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
 	error = c ? ptrc_controller_shutdown(c, id, addr) : EINVAL;
 	pthread_setcancelstate(cancel, NULL);

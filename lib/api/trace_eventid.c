@@ -23,7 +23,7 @@ PTRC_PUBLIC int posix_trace_trid_eventid_open(trace_id_t id, const char *restric
 		return EINVAL;
 	if (name && event) {
 		error = ptrc_names_register(c->names, name, &result);
-		/* For want of memory: see posix_trace_eventid_open. */
+		/* If memory is short: see posix_trace_eventid_open. */
 		if (error != ENAMETOOLONG) {
 			*event = error ? POSIX_TRACE_UNNAMED_USEREVENT : result;
 			error = 0;
@@ -55,8 +55,8 @@ PTRC_PUBLIC int posix_trace_eventid_get_name(trace_id_t id, trace_event_id_t eve
 	return error;
 }
 
-/* Predefined types have the ids 1 to 9; those of names follow in the order of registration. So the
- * position in the list is the id that was delivered last. */
+/* Predefined types have the ids 1 to 9, and names get the next ones in the order in which they are
+ * registered. So the id that the list gave last is the position in it. */
 static void next_id(struct ptrc_controller *c, trace_event_id_t *event, int *unavailable)
 {
 	pthread_mutex_lock(&c->list_lock);

@@ -25,8 +25,8 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 	if (!c)
 		return EINVAL;
 	if (set) {
-		/* While the filter is changed, both the old and the new one are accepted: that is
-		 * not told. */
+		/* The lock keeps out a change of the filter, in the middle of which the filter in
+		 * the header is neither the old nor the new one. */
 		pthread_mutex_lock(&c->lock);
 		load(c, bits);
 		pthread_mutex_unlock(&c->lock);

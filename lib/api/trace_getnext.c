@@ -33,7 +33,7 @@ static int next(trace_id_t id, enum ptrc_next_how how, const struct ptrc_next_re
 	void *object;
 	int error;
 
-	/* So it is to be whenever no event is reported. */
+	/* The standard wants these values whenever no event is reported. */
 	if (out->unavailable)
 		*out->unavailable = 1;
 	if (out->data_len)

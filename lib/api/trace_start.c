@@ -37,8 +37,8 @@ PTRC_PUBLIC int posix_trace_stop(trace_id_t id)
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	pthread_mutex_unlock(&c->lock);
-	/* Wait for event calls that began before: a program that now reads until there is no more
-	 * event has all of them. */
+	/* Wait for event calls that began before the stop: so a program that now reads until no
+	 * event is left gets all events. */
 	pthread_mutex_lock(&c->reader_lock);
 	ptrc_marks_wait_all(c->stream.header, &c->stream.given_up);
 	pthread_mutex_unlock(&c->reader_lock);
@@ -55,7 +55,7 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 		return EINVAL;
 	pthread_mutex_lock(&c->lock);
 	pthread_mutex_lock(&c->reader_lock);
-	/* If there is a log the keeper clears both, stream and log, between two flushes. */
+	/* If there is a log the keeper clears stream and log, between two flushes. */
 	if (c->has_log && !c->is_closing)
 		error = ptrc_controller_command(c, PTRC_KEEPER_CLEAR, NULL, 0);
 	else

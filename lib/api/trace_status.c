@@ -32,8 +32,8 @@ PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 	return attr ? 0 : EINVAL;
 }
 
-/* One atomic step reads the status and resets what a call has to reset, so nothing is lost that
- * changes meanwhile. */
+/* One atomic step reads the status and resets the overruns and the flush error, so that no change
+ * in between is lost. */
 static void take_status(struct ptrc_controller *c, struct posix_trace_status_info *st)
 {
 	struct ptrc_stream_header *h = c->stream.header;
@@ -100,7 +100,8 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *c
 	return error;
 }
 
-/* So long, and at such intervals, the call looks again while the keeper commits a flush. */
+/* While the keeper commits a flush the counts are not exact. The call looks again at these
+ * intervals, for at most this time. */
 #define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
 
@@ -118,10 +119,10 @@ PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type
 		return EINVAL;
 	}
 	ptrc_controller_revive_keeper(c);
-	/* By the clock, because to look through a large stream takes a while itself. */
+	/* A clock and not a number of tries, because counting in a large stream takes a while. */
 	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
 	while (count) {
-		/* A getnext has this lock while it reads, but not while it sleeps. */
+		/* posix_trace_getnext_event has this lock while it reads, but not while it sleeps. */
 		pthread_mutex_lock(&c->reader_lock);
 		is_exact = ptrc_live_reader_count(&c->reader, counts, count);
 		pthread_mutex_unlock(&c->reader_lock);

@@ -28,12 +28,14 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-/* Chunks for more writers than stream-min-size has room for. They cost no memory until they are
- * used. */
+/* A stream has so many more chunks than stream-min-size asks for, so that there may be more
+ * writers. They cost no memory until they are used. */
 #define EXTRA_CHUNKS 4096U
 #define EXTRA_BYTES_MAX (1024 * MIB)
 #define EXTRA_CHUNKS_MIN 64U
 
+/* The chunks of a stream: their size, how many have their memory reserved, how many there are in
+ * all. And the size of the largest record. */
 struct geometry {
 	uint64_t chunk_size, base_count, count, record_max;
 };
@@ -43,8 +45,8 @@ static uint64_t object_size(const struct geometry *g)
 	return ptrc_stream_chunk_offset((uint32_t)g->count) + g->count * g->chunk_size;
 }
 
-/* A larger chunk lasts a writer for longer. But what is free in the open chunk of one writer is
- * of no use to the others: so chunks are small against stream-min-size. */
+/* A large chunk lasts a writer for long. But what is free in a chunk that one writer has taken is
+ * of no use to the others, so a chunk is small compared with stream-min-size. ENOMEM. */
 static int plan(const struct ptrc_attr *attr, struct geometry *g)
 {
 	uint64_t min = attr->stream_min_size, user, extra;
@@ -60,8 +62,9 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	if (g->chunk_size < 2 * g->record_max + PTRC_CHUNK_FIRST)
 		g->chunk_size = 2 * g->record_max + PTRC_CHUNK_FIRST;
 	g->chunk_size = (g->chunk_size + 4095) & ~UINT64_C(4095);
-	/* At the end of each chunk as much as one record may stay unused. And there is one chunk
-	 * each for the open one, the controller, the keeper, and to change over. */
+	/* At the end of each chunk as much as one record may stay unused. One chunk more is for
+	 * rounding up; four are for the thread, the controller and the keeper, and for a thread that
+	 * changes to another chunk. */
 	g->base_count = min / (g->chunk_size - PTRC_CHUNK_FIRST - g->record_max) + 1 + 4;
 	extra = EXTRA_BYTES_MAX / g->chunk_size;
 	if (extra > EXTRA_CHUNKS)
@@ -69,8 +72,8 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	g->count = g->base_count + extra + 16;
 	if (min > UINT64_MAX / 4 || g->count > UINT32_MAX / 2)
 		return ENOMEM;
-	/* Room for which there is no memory yet counts for the file size limit all the same.
-	 * Under a low limit fewer threads can record at a time, but some can. */
+	/* The file size limit (RLIMIT_FSIZE) also counts room that has no memory yet. Under a low
+	 * limit fewer threads can record at a time, but some can. */
 	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_limit_most(RLIMIT_FSIZE);
 	     extra /= 2)
 		g->count -= extra - extra / 2;
@@ -86,7 +89,7 @@ static bool reserve(int fd, uint64_t offset, uint64_t bytes)
 static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
 		       const char *name)
 {
-	/* This much is set up here, and made real memory. */
+	/* The begin of the object, which is mapped here; its memory is reserved. */
 	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
 	struct ptrc_stream_header *h;
 	struct ptrc_chunk_ctl *ctl;
@@ -105,12 +108,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (!reserve(fd, PTRC_STREAM_SLOT_OFFSET, 8192) ||
 	    !reserve(fd, PTRC_STREAM_CHUNK_CTL_OFFSET, g.base_count * sizeof(*ctl)) ||
 	    !reserve(fd, ptrc_stream_chunk_offset((uint32_t)g.count),
-		     g.base_count * g.chunk_size)) {
-		close(fd);
-		return ENOMEM;
-	}
-	h = mmap(NULL, begin, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (h == MAP_FAILED) {
+		     g.base_count * g.chunk_size) ||
+	    (h = mmap(NULL, begin, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
 		close(fd);
 		return ENOMEM;
 	}
@@ -137,7 +136,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->slots_used = PTRC_SLOT_FIRST;
 	h->chunks_used = (uint32_t)g.base_count;
 	h->control = UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT;
-	/* The two variables are for tests: they force what other machines make necessary. */
+	/* Tests set the two variables to take the ways that other machines make necessary. */
 	if (!ptrc_counter_is_usable() || secure_getenv("POSIXTRACE_CLOCK_MONOTONIC"))
 		h->control |= PTRC_CTL_MONO;
 	if (!ptrc_barrier_is_available() || secure_getenv("POSIXTRACE_FENCE"))
@@ -147,7 +146,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->attr = *attr;
 	h->attr.createtime_sec = now.tv_sec;
 	h->attr.createtime_nsec = now.tv_nsec;
-	/* The magic number comes last: a sweep removes a stream that has it and no controller. */
+	/* The lock comes before the magic number: a sweep removes a stream that has the number but
+	 * no controller that holds the lock. */
 	error = ptrc_liveness_take(c->target.dirfd, name, PTRC_LIVE_CONTROLLER, &c->life);
 	h->magic = PTRC_STREAM_MAGIC;
 	munmap(h, begin);
@@ -159,13 +159,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	return error;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
-/* Undo what has been done for the stream, in reverse order. */
+/* Undo whatever has been done for the stream, in reverse order, and free it. */
 static void release(struct ptrc_controller *c)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
@@ -175,27 +169,26 @@ static void release(struct ptrc_controller *c)
 		ptrc_target_wake(&c->target);
 	if (c->is_attached)
 		ptrc_target_detach(&c->target, c->id);
+	if (c->target.is_self && c->stream.header)
+		ptrc_attach_drop(c->id);
+	if (c->id && !c->is_orphaned)
+		unlinkat(c->target.dirfd, name, 0);
 	if (c->stream.header) {
-		struct ptrc_stream_header *h = c->stream.header;
 		uint64_t offset = ptrc_stream_chunk_offset(c->stream.pool.chunk_count);
 
-		if (c->target.is_self || h->target_pid == getpid())
-			ptrc_attach_drop(c->id);
-		/* Traced processes unmap the stream when they next look at it. Its memory is
-		 * given back now. */
-		if (!c->is_orphaned) {
-			unlinkat(c->target.dirfd, name, 0);
-			madvise((char *)h + offset, c->stream.map_size - offset, MADV_REMOVE);
-		}
+		/* Traced processes unmap the stream only when they next look at it. So its memory
+		 * is given back now. */
+		if (!c->is_orphaned)
+			madvise((char *)c->stream.header + offset, c->stream.map_size - offset,
+				MADV_REMOVE);
 		ptrc_live_reader_destroy(&c->reader);
 		ptrc_stream_unmap(&c->stream);
-	} else if (c->id) {
-		unlinkat(c->target.dirfd, name, 0);
 	}
 	if (c->is_announced)
 		ptrc_inherit_withdraw(c->target.dirfd, c->id);
 	if (c->names && c->is_orphaned) {
-		ptrc_names_unmap(c->names); /* not removed: the log will need it */
+		/* The object stays, because the log will need it. */
+		ptrc_names_unmap(c->names);
 		free(c->names);
 	} else if (c->names) {
 		ptrc_names_unref(c->names);
@@ -212,45 +205,42 @@ static void release(struct ptrc_controller *c)
 }
 
 /* Open the descriptors that a keeper is started with, for the time of one call. */
-static int open_for_keeper(struct ptrc_controller *c)
+static int open_for_keeper(struct ptrc_controller *c, struct ptrc_keeper_args *args)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	uint64_t size;
-	int error;
+	int error = ptrc_target_wake(&c->target);
 
-	error = ptrc_target_wake(&c->target);
 	if (error)
 		return error;
-	c->keeper.dirfd = c->target.dirfd;
-	c->keeper.log_fd = ptrc_log_fd_get(&c->log);
+	args->dirfd = c->target.dirfd;
+	args->log_fd = ptrc_log_fd_get(&c->log);
 	ptrc_shmdir_name(name, 's', c->id);
-	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid, &c->keeper.stream_fd,
-					&size);
+	error = ptrc_shmdir_open_object(args->dirfd, name, c->target.uid, &args->stream_fd, &size);
 	if (error)
 		return error;
 	ptrc_shmdir_name(name, 'n', c->names->id);
-	error = ptrc_shmdir_open_object(c->target.dirfd, name, c->target.uid, &c->keeper.names_fd,
-					&size);
+	error = ptrc_shmdir_open_object(args->dirfd, name, c->target.uid, &args->names_fd, &size);
 	if (error)
-		close_fd(c->keeper.stream_fd);
+		close(args->stream_fd);
 	return error;
 }
 
-static void close_for_keeper(struct ptrc_controller *c)
+static void close_for_keeper(const struct ptrc_keeper_args *args)
 {
-	close_fd(c->keeper.stream_fd);
-	close_fd(c->keeper.names_fd);
-	c->keeper.stream_fd = c->keeper.names_fd = c->keeper.dirfd = -1;
+	close(args->stream_fd);
+	close(args->names_fd);
 }
 
 static int start_keeper(struct ptrc_controller *c)
 {
-	int error = open_for_keeper(c);
+	struct ptrc_keeper_args args;
+	int error;
 
-	if (error)
+	if (open_for_keeper(c, &args))
 		return ENOMEM;
-	error = ptrc_keeper_start(&c->keeper, c->stream.header, PTRC_KEEPER_NEW);
-	close_for_keeper(c);
+	error = ptrc_keeper_start(&args, c->stream.header, PTRC_KEEPER_NEW);
+	close_for_keeper(&args);
 	return error == ECHILD ? ENOMEM : error;
 }
 
@@ -258,14 +248,15 @@ static int start_keeper(struct ptrc_controller *c)
 static int command_keeper(struct ptrc_controller *c, uint32_t command,
 			  const struct ptrc_context *origin, uint64_t addr)
 {
-	/* The descriptors are for another keeper, should this one be dead. A process that has
-	 * none left, or is another user's by now, can still command a living keeper. */
-	bool has_args = open_for_keeper(c) == 0;
-	int error = ptrc_keeper_command(has_args ? &c->keeper : NULL, c->stream.header, command,
-					origin, addr);
+	/* If the keeper is dead these descriptors are for the next one. A process that has no
+	 * descriptors left, or has another user now, can still command a living keeper. */
+	struct ptrc_keeper_args args;
+	bool has_args = open_for_keeper(c, &args) == 0;
+	int error = ptrc_keeper_command(has_args ? &args : NULL, c->stream.header, command, origin,
+					addr);
 
 	if (has_args)
-		close_for_keeper(c);
+		close_for_keeper(&args);
 	ptrc_target_rest(&c->target);
 	return error;
 }
@@ -288,9 +279,9 @@ void ptrc_controller_revive_keeper(struct ptrc_controller *c)
 	if (pid && !ptrc_thread_is_dead(pid))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* The thread that has the lock may be giving a command, which starts a keeper as well. */
+	/* If another thread has the lock it may be giving a command, which starts a keeper, too. */
 	if (pthread_mutex_trylock(&c->lock) == 0) {
-		/* PTRC_KEEPER_NONE is refused, but a keeper is started for it. */
+		/* The keeper refuses PTRC_KEEPER_NONE, but a keeper is started for it first. */
 		if (!c->is_closing)
 			ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
 		pthread_mutex_unlock(&c->lock);
@@ -298,6 +289,7 @@ void ptrc_controller_revive_keeper(struct ptrc_controller *c)
 	pthread_setcancelstate(cancel, NULL);
 }
 
+/* If this fails, the caller undoes what was done. */
 static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *attr, int log_fd,
 		  trace_id_t *id)
 {
@@ -306,33 +298,27 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int error;
 
-	/* The clock needs two readings some time apart. What is done between the first and the
-	 * second one need not be waited for. */
+	/* The clock needs two readings some time apart. What is done between them is time that need
+	 * not be waited for. */
 	ptrc_clock_first_pair();
 	error = ptrc_target_open(pid, &c->target);
-	if (error)
-		return error;
-	error = ptrc_liveness_take_place(&c->place);
-	if (error)
-		return error;
-	error = ptrc_target_names(&c->target, &c->names);
+	if (!error)
+		error = ptrc_liveness_take_place(&c->place);
+	if (!error)
+		error = ptrc_target_names(&c->target, &c->names);
 	if (error)
 		return error;
 	c->id = ptrc_shmdir_new_id();
 	ptrc_shmdir_name(name, 's', c->id);
 	error = make_object(c, attr, c->names->id, name);
-	if (error)
-		return error;
-	error = ptrc_live_reader_init(&c->reader, &c->stream, c->has_log);
-	if (error)
-		return error;
-	if (c->has_log) {
+	if (!error)
+		error = ptrc_live_reader_init(&c->reader, &c->stream, c->has_log);
+	if (!error && c->has_log)
 		error = ptrc_log_fd_keep(&c->log, log_fd);
-		if (!error)
-			error = start_keeper(c);
-		if (error)
-			return error;
-	}
+	if (!error && c->has_log)
+		error = start_keeper(c);
+	if (error)
+		return error;
 	if (attr->inherited == POSIX_TRACE_INHERITED) {
 		error = ptrc_inherit_announce(c->target.dirfd, c->id);
 		if (error)
@@ -354,7 +340,8 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	}
 	c->is_attached = true;
 	ptrc_target_rest(&c->target);
-	/* Right now, see ptrc_attach_fork_child. Its first event tries again what fails now. */
+	/* This process maps its own stream now; the reason is at ptrc_attach_fork_child. If that
+	 * fails, its first event tries again. */
 	if (c->target.is_self)
 		ptrc_attach_all();
 	*id = handle;
@@ -382,8 +369,6 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 	if (c) {
 		c->pid = ptrc_sys_getpid();
 		c->has_log = has_log;
-		c->keeper.log_fd = c->keeper.stream_fd = -1;
-		c->keeper.names_fd = c->keeper.dirfd = -1;
 		c->target.dirfd = -1;
 		pthread_mutex_init(&c->lock, NULL);
 		pthread_mutex_init(&c->reader_lock, NULL);
@@ -408,15 +393,15 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	struct ptrc_context origin = ptrc_controller_origin();
 	int error = 0;
 
-	/* First of all, so that a thread that waits for an event gets EINVAL, and not our STOP. */
+	/* This comes first: a thread that waits for an event gets EINVAL, and not the STOP below. */
 	atomic_store(&c->is_closing, true);
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	if (c->has_log) {
 		error = command_keeper(c, PTRC_KEEPER_CLOSE, &origin, addr);
 		ptrc_keeper_reap(c->stream.header);
-		/* No process can be made now: as if this one had been killed with its keeper,
-		 * the next create finishes the log. */
+		/* The keeper is dead, and no process can be made now. The next create finishes the
+		 * log, as if this process had been killed, too. */
 		if (error == ECHILD) {
 			c->is_orphaned = true;
 			error = ENOMEM;
@@ -424,7 +409,7 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	}
 	pthread_mutex_unlock(&c->lock);
 	ptrc_stream_end(&c->stream);
-	/* Now the threads that waited for an event have left, or do. */
+	/* That woke the threads that waited for an event. Wait until they have left. */
 	ptrc_handle_drain(id);
 	release(c);
 	return error;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An active stream as its controller holds it: the object behind a PTRC_HANDLE_ACTIVE. The
- * functions of lib/api find it by its identifier, and call what is here or in stream.h.
+ * What the controller of an active stream has of it: the object of a PTRC_HANDLE_ACTIVE. The
+ * functions of lib/api find it by the stream's identifier.
  */
 #ifndef PTRC_LIB_CONTROL_CONTROLLER_H
 #define PTRC_LIB_CONTROL_CONTROLLER_H
@@ -22,47 +22,47 @@
 #include "lib/stream/stream.h"
 
 struct ptrc_controller {
-	pthread_mutex_t lock;	     /* state changes, commands to the keeper */
-	pthread_mutex_t reader_lock; /* reader; taken after `lock` */
-	pthread_mutex_t list_lock;   /* list_next */
+	pthread_mutex_t lock;	     /* for changes of state and commands to the keeper */
+	pthread_mutex_t reader_lock; /* for `reader`; taken after `lock` */
+	pthread_mutex_t list_lock;   /* for list_next */
 	struct ptrc_stream stream;
 	struct ptrc_live_reader reader;
 	struct ptrc_target target;
 	struct ptrc_names *names;
-	struct ptrc_liveness life, place;
-	/* If the stream has a log. Between calls no descriptor but that of `log` is kept. */
-	struct ptrc_keeper_args keeper;
-	struct ptrc_log_fd log;
+	struct ptrc_liveness life;  /* tells other processes that this one controls the stream */
+	struct ptrc_liveness place; /* one of the user's places for streams */
+	struct ptrc_log_fd log;	    /* if the stream has a log */
 	uint64_t id;
-	int32_t pid; /* of the controller: a forked child has a copy, without the stream */
+	int32_t pid; /* of the controller; a forked child has a copy of this, but no stream */
 	bool has_log, is_announced, is_attached;
 	bool is_orphaned;   /* shut down without a keeper: the stream object stays */
-	unsigned list_next; /* last id that was delivered of the list of event types */
+	unsigned list_next; /* the event type that the event type list gave last */
 	_Atomic bool is_closing;
 };
 
-/* posix_trace_create and posix_trace_create_withlog; log_fd -1: none. */
+/* posix_trace_create (has_log false) and posix_trace_create_withlog. */
 int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, int log_fd,
 			   trace_id_t *id);
-/* End a stream whose identifier the caller has taken: stop, flush, close, free. Returns the error
- * of the final flush. */
+/* Stop, flush, close and free a stream. The caller has taken its identifier by ptrc_handle_take.
+ * Returns the error of the final flush. */
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr);
 /* exit(): shut down every stream that this process controls. */
 void ptrc_controller_shutdown_all(void);
 
-/* Have the keeper carry out a command; the caller holds c->lock. */
+/* Give the keeper a command and wait until it is done; the arguments are those of
+ * ptrc_keeper_command. The caller has c->lock. */
 int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 			    const struct ptrc_context *origin, uint64_t addr);
 
-/* Start another keeper if the stream's keeper was killed. A program that only asks for the status
- * of a stream that flushes by itself would else find it full for ever. */
+/* If the stream's keeper was killed, start another one. Otherwise a program that only asks for the
+ * status of a FLUSH stream would find it full for ever, because it gives no command. */
 void ptrc_controller_revive_keeper(struct ptrc_controller *c);
 
-/* Origin of events caused by the calling thread's call. */
+/* The origin of the events that a call of this thread causes. */
 struct ptrc_context ptrc_controller_origin(void);
 
-/* A public function that takes an active stream begins with `enter` and ends with `leave`. Null:
- * this is no identifier of an active stream. Cancellation is disabled in between: only the two
+/* A public function that takes an active stream begins with `enter` and ends with `leave`. Null: no
+ * active stream has this identifier. Cancellation is disabled in between, because only the two
  * functions that wait for an event are cancellation points. */
 struct ptrc_controller *ptrc_controller_enter(trace_id_t id, int *cancel_state);
 void ptrc_controller_leave(trace_id_t id, int cancel_state);

@@ -14,15 +14,15 @@
 #include "lib/base/fork_mutex.h"
 #include "lib/process/process.h"
 
-/* An identifier is serial << INDEX_BITS | index. The serial number, which is never 0, tells it
- * from all earlier ones that had the same index. */
+/* An identifier is serial << INDEX_BITS | index. The serial number counts all identifiers from 1
+ * on, so no two identifiers with the same index are equal. */
 #define INDEX_BITS 20
 #define INDEX_MAX ((1UL << INDEX_BITS) - 1)
 
 struct entry {
 	unsigned long id; /* 0: free */
 	enum ptrc_handle_kind kind;
-	bool is_taken; /* no longer valid, but still referenced */
+	bool is_taken; /* the identifier is no longer valid */
 	unsigned references;
 	void *object;
 };
@@ -35,9 +35,9 @@ static unsigned long last_serial;
 static __thread volatile unsigned depth;
 static _Atomic int32_t owner; /* see ptrc_process_own */
 
-/* The streams of a parent stay the parent's. A child loses what the objects hold in memory: their
- * locks may be in any state. The serial number goes on, so that the child never issues an
- * identifier that the parent has issued before the fork. is_locked: as for
+/* A forked child has none of the streams of its parent: it empties the table. It does not free the
+ * objects, because their locks may be in any state. The serial number goes on, so that the child
+ * never gets an identifier that its parent got before the fork. is_locked: as for
  * ptrc_fork_mutex_renew. */
 static void start_anew(bool is_locked)
 {
@@ -96,8 +96,8 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 		}
 		if (old)
 			memcpy(grown, old, entry_count * sizeof(*grown));
-		/* A handler may fork at any instruction: there is a whole table at any time (see
-		 * fork_mutex.h). */
+		/* A signal handler may fork at any instruction, even with this lock held (see
+		 * fork_mutex.h). In the child the table has at least entry_count entries. */
 		__atomic_store_n(&entries, grown, __ATOMIC_RELEASE);
 		__atomic_store_n(&entry_count, count, __ATOMIC_RELEASE);
 		free(old);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The duplicate of a log's descriptor that a controller keeps in case it must start another
- * keeper. A program that closes all of its descriptors closes it, and may reuse the number: so
- * whether it still is ours is asked by device, inode, access mode and close-on-exec. A forked
- * child has a copy of it and closes that: else a pipe would not end for its reader as long as the
- * child lives.
+ * A controller keeps a duplicate of the log's descriptor in case it must start another keeper. A
+ * program that closes all of its descriptors closes the duplicate, too, and may open another file
+ * with the same number. So before each use, device, inode, access mode and close-on-exec flag tell
+ * whether it is still the duplicate. A forked child closes its copy: if the log is a pipe, the
+ * pipe would otherwise not end for its reader while the child lives.
  */
 #ifndef PTRC_LIB_CONTROL_LOG_FD_H
 #define PTRC_LIB_CONTROL_LOG_FD_H
@@ -16,12 +16,12 @@ struct ptrc_log_fd {
 	dev_t dev;
 	ino_t ino;
 	int access;
-	struct ptrc_log_fd *next, **prev; /* in the list of all; null prev: none is kept */
+	struct ptrc_log_fd *next, **prev; /* in a list of all; prev null: no descriptor is kept */
 };
 
 /* Duplicate the descriptor and keep it. ENOMEM. */
 int ptrc_log_fd_keep(struct ptrc_log_fd *l, int fd);
-/* The descriptor, or -1 if it is not ours any more. */
+/* The descriptor, or -1 if the program has closed it. */
 int ptrc_log_fd_get(const struct ptrc_log_fd *l);
 void ptrc_log_fd_let_go(struct ptrc_log_fd *l);
 

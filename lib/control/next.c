@@ -14,9 +14,10 @@
 #include "lib/stream/marks.h"
 #include "lib/stream/live_reader.h"
 
-/* So long one call waits for event calls that are at work while later events are there already. A
- * call that may wait for an event waits until they are surely stopped; the other one only until a
- * thread that was preempted has had a processor again. */
+/* Later events may be recorded already while an earlier one is still being recorded: a call waits
+ * at most so long for the earlier one. The first time is for calls that may wait for an event; a
+ * thread that takes longer is stopped. posix_trace_trygetnext_event only waits until a preempted
+ * thread should have had a processor again. */
 #define HOLD_WAITING_NS INT64_C(100000000)
 #define HOLD_TRY_NS INT64_C(10000000)
 
@@ -55,12 +56,12 @@ static int try_once(struct ptrc_controller *c, int64_t hold_ns, const struct ptr
 	return error;
 }
 
-/* Cancellation leaves the frame of such a function without the address sanitizer's notice, which
- * would go on to guard its variables, and complain of the next use of that stack. */
+/* Cancellation leaves the frames of these functions without telling the address sanitizer. It would
+ * go on to guard their variables, and report the next use of that stack. */
 #define MAY_BE_CANCELLED __attribute__((no_sanitize("address")))
 
-/* This is the only cancellation point: the thread holds nothing here but its reference to the
- * stream. */
+/* This is the only cancellation point. Here the thread has nothing to give back but its reference
+ * to the stream. */
 MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 				     const struct timespec *until, int callers_state)
 {
@@ -70,8 +71,8 @@ MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 	pthread_setcancelstate(callers_state, &state);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	pthread_testcancel();
-	/* A call without a time limit is restarted by the kernel after a handler with SA_RESTART.
-	 * A limit is a time of CLOCK_REALTIME. */
+	/* After a handler with SA_RESTART, the kernel restarts this call if it has no time limit. A
+	 * limit is a time of CLOCK_REALTIME. */
 	ret = ptrc_sys(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, seen, until, 0,
 		       FUTEX_BITSET_MATCH_ANY);
 	pthread_setcanceltype(type, NULL);
@@ -87,7 +88,8 @@ static bool is_past(const struct timespec *t)
 	return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
-/* A new value for h->waiters: not 0, and none that a waker may still have in a register. */
+/* A new value for h->waiters, which is not 0. A waker clears only the value that it has read
+ * before, so this is none that an earlier waiter had. */
 static uint32_t new_ticket(struct ptrc_stream_header *h)
 {
 	uint32_t ticket;
@@ -121,8 +123,8 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 			if (until->tv_sec < 0 || is_past(until))
 				return ETIMEDOUT;
 		}
-		/* A writer that does not see the ticket has published its event before the
-		 * barrier: then the second look finds it. */
+		/* Ticket, then barrier, then a second look. A writer that does not see the ticket
+		 * has published its event before the barrier, so the second look finds it. */
 		ptrc_store_seq_cst(&h->waiters, new_ticket(h));
 		ptrc_barrier(h);
 		if (c->is_closing)
@@ -132,7 +134,7 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 			return error;
 		error = sleep_on(&h->event_futex, seen, how == PTRC_NEXT_UNTIL ? until : NULL,
 				 cancel_state);
-		/* A handler may have forked, and this may be the child that goes on here. */
+		/* A signal handler may have forked, and this may be the child. */
 		if (ptrc_sys_getpid() != c->pid)
 			return EINVAL;
 		if (error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The next event of an active stream, waited for if there is none yet. */
+/* Getting the next event of an active stream, and waiting for it if there is none yet. */
 #ifndef PTRC_LIB_CONTROL_NEXT_H
 #define PTRC_LIB_CONTROL_NEXT_H
 
@@ -11,7 +11,7 @@
 
 enum ptrc_next_how { PTRC_NEXT_WAIT, PTRC_NEXT_UNTIL, PTRC_NEXT_TRY };
 
-/* Where the caller of posix_trace_getnext_event wants it. */
+/* The result pointers of posix_trace_getnext_event. */
 struct ptrc_next_result {
 	struct posix_trace_event_info *event;
 	void *data;
@@ -20,9 +20,9 @@ struct ptrc_next_result {
 	int *unavailable;
 };
 
-/* 0 with *out as it is: there is no event, and how is TRY. While the thread sleeps it has the
- * cancel state callers_state. EINVAL: the stream is being shut down, or `until` is invalid.
- * ETIMEDOUT, EINTR. */
+/* If there is no event and `how` is TRY, this returns 0 and leaves *out as it is. While the thread
+ * sleeps it has the cancel state callers_state. EINVAL: the stream is being shut down, or `until`
+ * is invalid. ETIMEDOUT, EINTR. */
 int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_how how,
 		   const struct ptrc_next_result *out, const struct timespec *until,
 		   int callers_state);

@@ -18,12 +18,12 @@
  * the application's constructors and destructors are recorded. */
 #define PRIORITY 101
 
-/* The signals that were blocked before the fork. Under the locks that before_fork takes. */
+/* The signals that were blocked before the fork. The locks that before_fork takes protect it. */
 static uint64_t fork_mask;
 
-/* Signals stay blocked over the fork, as a handler may record an event, which may need the locks.
- * These handlers are registered first of all, so no others run between them and the fork, unless
- * the library was loaded later. */
+/* Signals stay blocked over the fork, because a signal handler may record an event, which may need
+ * the locks. The library registers its fork handlers before the program does, so no others run
+ * between them and the fork. (If it was loaded later, others may: see fork_mutex.h.) */
 static void before_fork(void)
 {
 	uint64_t mask;
@@ -56,8 +56,8 @@ static void after_fork_in_child(void)
 
 __attribute__((destructor(PRIORITY))) static void end_process(void)
 {
-	/* A vfork child must not end what is its parent's. A child that has never noticed that it
-	 * was forked has nothing to end. */
+	/* A vfork child must not end the streams of its parent. A child that has never noticed that
+	 * it was forked has nothing to end. */
 	if (!ptrc_process_is_known())
 		return;
 	ptrc_controller_shutdown_all();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life cycle of the library in a process: constructor, destructor, fork handlers. It stands
- * above all rooms that have something to do at these moments, and calls down into them.
+ * The constructor, destructor and fork handlers of the library. They call down into all rooms that
+ * have something to do when a process begins, forks or ends.
  *
  * A program that is linked with the static library gets only those objects of it that something
- * refers to. So each file of lib/api with functions that need the life cycle includes this header,
- * and the pointer below brings the constructor into every program that calls one of them.
+ * refers to. So each file of lib/api whose functions need the constructor includes this header, and
+ * the pointer below brings the constructor into every program that calls one of them.
  */
 #ifndef PTRC_LIB_LIFE_LIFE_H
 #define PTRC_LIB_LIFE_LIFE_H

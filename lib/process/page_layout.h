@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process page `p.<pid>`: one for each process that uses the library or is traced. A page of
- * zeros is a valid empty page: so a page is made by open, fallocate and mmap, and there is none
- * that is half made.
+ * The page `p.<pid>` of a process: there is one for each process that uses the library or is
+ * traced. Open, fallocate and mmap make a page; a page of zeros is a valid empty page, so no other
+ * process ever sees one that is half made.
  *
- * OFD locks on the file: byte 0, for writing, is locked by a process that changes slots, names or
- * identity. Byte 1, for reading, is locked by the process itself, through its mapping, as long as
- * the image lives that mapped it; it is only looked at by processes of another pid namespace.
+ * OFD locks on the file: whoever changes slots, names or identity has a write lock on byte 0. The
+ * process itself has a read lock on byte 1, which its mapping keeps as long as the image lives.
+ * So other processes can tell whether the image lives.
  */
 #ifndef PTRC_LIB_PROCESS_PAGE_LAYOUT_H
 #define PTRC_LIB_PROCESS_PAGE_LAYOUT_H
@@ -20,19 +20,20 @@
 #define PTRC_PAGE_SLOT_COUNT 64U
 #define PTRC_PAGE_SIZE 4096U
 
-/* Children join the stream. */
+/* Children of the process join the stream. */
 #define PTRC_PAGE_SLOT_INHERITED 1U
-/* The process controls the stream itself, so an exec takes it out of the stream. */
+/* The process controls the stream itself, so an exec clears the slot. */
 #define PTRC_PAGE_SLOT_SELF 2U
 /* The process is not the stream's target but a descendant of it. */
 #define PTRC_PAGE_SLOT_JOINED 4U
 
 /* One stream that traces this process. */
 struct ptrc_page_slot {
-	/* 0: the slot is free. Stored after the others, and cleared before the active bit. */
+	/* 0: the slot is free. Stored after the other members, then the active bit is set; cleared
+	 * before that bit is cleared. */
 	_Atomic uint64_t stream_id;
-	/* A time of CLOCK_BOOTTIME, a multiple of a tick of 10 ms: children that started then or
-	 * later join. */
+	/* Children that started at this time or later join. CLOCK_BOOTTIME, a multiple of a tick of
+	 * 10 ms. */
 	_Atomic uint64_t attach_ns;
 	_Atomic uint32_t flags;
 	/* The errno with which the process failed to map the stream. */
@@ -44,14 +45,15 @@ _Static_assert(sizeof(struct ptrc_page_slot) == 32, "page slot");
 struct ptrc_page {
 	/* Bit i: slot i holds a stream. Every event loads this word. */
 	_Atomic uint64_t active;
-	/* When the process started (field 22 of its stat): another process may get its pid. */
+	/* When the process started (field 22 of its stat). This tells it from a later process with
+	 * the same pid. */
 	_Atomic uint64_t start_ticks;
-	/* Identity of the program that runs now; 0: no image with the library has run yet. */
+	/* Identity of the program image that runs now; 0: none with the library has run yet. */
 	_Atomic uint64_t image;
 	_Atomic uint64_t names_id; /* its names object; 0: it has none */
-	/* A forked child that joined no stream keeps its parent's ids: while names_id is 0, its
-	 * names are the first names_from_count ones of the object names_from. Before it adds a
-	 * name it makes a copy of them; the count stays after that. */
+	/* A forked child that joined no stream keeps its parent's ids. As long as names_id is 0, its
+	 * names are the first names_from_count names of the object names_from. Before it adds a
+	 * name it copies them into an object of its own; the count then stays as it is. */
 	_Atomic uint64_t names_from;
 	_Atomic uint32_t names_from_count;
 	uint32_t pad;
