@@ -8,7 +8,7 @@
 
 #include "src/cli/message.h"
 
-/* The longest output of ptrc_buffer_u64(), _hex() and _time(). */
+/* The most bytes that ptrc_buffer_u64(), _hex() and _time() put. */
 enum { U64_MAX_BYTES = 20, HEX_MAX_BYTES = 18, TIME_MAX_BYTES = 48 };
 
 static const char hex_digits[] = "0123456789abcdef";
@@ -173,14 +173,14 @@ void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f, const str
 	b->used = (size_t)(p - b->bytes);
 }
 
-/* How a byte of text has to be treated. */
+/* How a byte of text is shown. */
 enum {
 	PLAIN = 0,
-	/* JSON has an escape of two characters for it. */
+	/* As a backslash and one other character. */
 	ESCAPE = 1,
 	/* A control character: data that has one is not shown as text. */
 	CONTROL = 2,
-	/* Part of a character of several bytes, or not UTF-8. */
+	/* It is part of a character of several bytes, or not UTF-8. */
 	HIGH = 4,
 };
 
@@ -216,7 +216,7 @@ bool ptrc_text_is_clean(const void *bytes, size_t *size)
 	const unsigned char *p = bytes;
 	size_t n = *size;
 
-	/* Data that ends with two null bytes is a number rather than a string. */
+	/* A null byte at the end belongs to a string, but two of them rather to a number. */
 	if (n > 1 && !p[n - 1] && p[n - 2])
 		n--;
 	for (size_t i = 0; i < n;) {
@@ -283,7 +283,7 @@ static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool 
 			is_character = length;
 			if (length && ptrc_is_high_control(p + i))
 				class = CONTROL;
-			/* For people each byte of such a character is escaped. */
+			/* In text for people each byte of a control character is escaped. */
 			if (!length || (class == CONTROL && !is_json))
 				length = 1;
 		}
@@ -293,7 +293,7 @@ static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool 
 		ptrc_buffer_bytes(b, p + begin, i - begin);
 		begin = i + length;
 		if (class == ESCAPE || (class == CONTROL && is_json))
-			/* The second byte of U+0080 to U+009F is the character's number. */
+			/* Of U+0080 to U+009F the second byte is the number of the character. */
 			put_escape(b, p[begin - 1]);
 		else if (is_json)
 			ptrc_buffer_text(b, "\xef\xbf\xbd");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text on its way to an output: a buffer that grows, and what is put into it: numbers and
- * times, formatted fast enough for millions of events, and text, escaped for people or
- * for JSON. All of these end the process when memory is short.
+ * Output in the making: a buffer that grows, and functions that append ("put") to it: numbers
+ * and times, fast enough for millions of events, and text, escaped for people or for JSON.
+ * All of them end the process when memory is short.
  */
 #ifndef PTRC_SRC_CLI_BUFFER_H
 #define PTRC_SRC_CLI_BUFFER_H
@@ -30,8 +30,8 @@ void ptrc_buffer_free(struct ptrc_buffer *);
 /* The rare part of ptrc_buffer_room(). */
 void ptrc_buffer_grow(struct ptrc_buffer *, size_t bytes);
 
-/* Where the caller may put up to so many bytes; the caller then adds their number to
- * used. */
+/* Makes room for so many bytes behind those in use, and returns where it is. The caller
+ * writes there and adds the number of bytes that it wrote to `used`. */
 static inline char *ptrc_buffer_room(struct ptrc_buffer *b, size_t bytes)
 {
 	if (__builtin_expect(b->size - b->used < bytes, 0))
@@ -47,7 +47,7 @@ static inline void ptrc_buffer_bytes(struct ptrc_buffer *b, const void *bytes, s
 	b->used += size;
 }
 
-/* Stands here so that the compiler can work out strlen() of a literal. */
+/* Is inline so that the compiler can work out strlen() of a literal. */
 static inline void ptrc_buffer_text(struct ptrc_buffer *b, const char *text)
 {
 	ptrc_buffer_bytes(b, text, strlen(text));
@@ -62,7 +62,6 @@ static inline void ptrc_buffer_char(struct ptrc_buffer *b, char c)
 /* Puts so many blanks; none if the number is negative. */
 void ptrc_buffer_blanks(struct ptrc_buffer *, long count);
 
-/* Decimal numbers. */
 void ptrc_buffer_u64(struct ptrc_buffer *, uint64_t);
 void ptrc_buffer_i64(struct ptrc_buffer *, int64_t);
 
@@ -75,10 +74,8 @@ void ptrc_buffer_hex_bytes(struct ptrc_buffer *, const void *, size_t);
 void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/*
- * The last second that was formatted: the next event mostly happened in the same one.
- * Starts zeroed.
- */
+/* Keeps the text of the second that was formatted last, as the next event mostly happened in
+ * the same one. Starts zeroed. */
 struct ptrc_time_format {
 	time_t second;
 	/* "2026-01-02T03:04:05", and the second as a number. */
@@ -95,10 +92,9 @@ void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *, const str
 void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
 /*
- * Whether the bytes can be shown as text: they are UTF-8 without control characters other
- * than tab, line feed and carriage return. Many programs record the null byte that ends a
- * string: it is allowed, and then not counted in *size. All other data is shown as
- * hexadecimal digits.
+ * Whether the bytes can be shown as text: they are UTF-8, without control characters other
+ * than tab, line feed and carriage return. If so, *size leaves out one null byte at the
+ * end, which many programs record with a string.
  */
 bool ptrc_text_is_clean(const void *, size_t *size);
 
@@ -109,13 +105,11 @@ bool ptrc_text_is_utf8(const char *, size_t);
  * so the result always is valid. */
 void ptrc_text_json(struct ptrc_buffer *, const char *, size_t);
 
-/*
- * Puts the text for people to read, with everything escaped that could disturb a line or
- * a terminal; bytes that are not UTF-8 as \xHH.
- */
+/* Puts the text for people, on one line: control characters are escaped, and bytes that are
+ * not UTF-8 become \xHH. */
 void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
 
-/* Does the same within quotes, and escapes quotes in the text. */
+/* Does the same within quotes, and escapes quotes that are in the text. */
 void ptrc_text_quote(struct ptrc_buffer *, const char *, size_t);
 
 #endif

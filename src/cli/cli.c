@@ -16,7 +16,7 @@
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
 
-/* No command has so many. */
+/* More options than any command has. */
 enum { OPTIONS_MAX = 40 };
 
 static const struct ptrc_cli_option standard_options[] = {
@@ -47,10 +47,9 @@ static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *sh
 }
 
 /*
- * Sees to it that a standard descriptor that is closed is not the next one that is
- * opened: a pipe or a socket in its place would get what is written to the user. An
- * O_PATH descriptor takes the place: reading and writing fail with EBADF as if it were
- * closed, and it is closed in programs that are executed.
+ * Puts an O_PATH descriptor in the place of each standard descriptor that is closed. Reading
+ * and writing it fails with EBADF, as before. Otherwise a file or socket that is opened
+ * later would get that number, and what is written to the user would go there.
  */
 static void occupy_standard_descriptors(void)
 {
@@ -69,7 +68,7 @@ void ptrc_cli_begin(const struct ptrc_cli *c)
 	occupy_standard_descriptors();
 	if (c->has_command)
 		short_options[shorts++] = '+';
-	/* The colon has getopt_long() tell a missing argument from an unknown option. */
+	/* The colon makes getopt_long() return ':' for a missing argument, not '?'. */
 	short_options[shorts++] = ':';
 	table_add(c->options, &longs, &shorts);
 	table_add(c->shared_options, &longs, &shorts);
@@ -79,7 +78,7 @@ void ptrc_cli_begin(const struct ptrc_cli *c)
 
 static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 {
-	/* The explanations begin in this column; 50 are left of a line of 80. */
+	/* The explanations begin in this column, so they have 50 of the 80 columns. */
 	enum { COLUMN = 30 };
 	size_t begin = b->used;
 	const char *line = o->help;
@@ -180,9 +179,9 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 }
 
 /*
- * Refuses abbreviations of long options, which getopt_long() accepts: --all would be
- * taken for --allow-loss, and a new option in a later version would change what an
- * abbreviation in a script means.
+ * Refuses abbreviations of long options, which getopt_long() accepts. Otherwise --all would
+ * mean --allow-loss, and a new option of a later version could change what an abbreviation
+ * in a script means.
  */
 static void refuse_abbreviation(char **argv, int index)
 {

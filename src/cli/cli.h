@@ -15,8 +15,8 @@
 
 #include "src/cli/message.h"
 
-/* The keys of options without a letter begin here; those of the attribute options that
- * commands share (configuration.h) with PTRC_CLI_KEY_SHARED. */
+/* A command numbers its options without a letter from PTRC_CLI_KEY_FIRST on. Those that
+ * commands share (configuration.h) are numbered from PTRC_CLI_KEY_SHARED on. */
 enum {
 	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
 	PTRC_CLI_KEY_SHARED = 1024,
@@ -52,21 +52,18 @@ struct ptrc_cli {
 	const char *notes;
 	/* The exit status for a wrong command line. */
 	int usage_status;
-	/* The first operand ends the options: what follows belongs to COMMAND. */
+	/* The first operand ends the options, as what follows belongs to COMMAND. */
 	bool has_command;
 };
 
-/*
- * Makes *cli the running command, whose name stands in messages, and keeps descriptors
- * that are opened later out of the places of closed standard descriptors. main() calls
- * this first.
- */
+/* Makes *cli the running command, and occupies standard descriptors that are closed. main()
+ * calls this first. */
 void ptrc_cli_begin(const struct ptrc_cli *cli);
 
 /*
- * Returns the key of the next option, with its argument in optarg, or -1 when only
- * operands are left, from argv[optind] on. It answers --help and --version itself, and
- * ends the process for a wrong option.
+ * Returns the key of the next option, with its argument in optarg. Returns -1 when only
+ * operands are left; they begin at argv[optind]. Ends the process after --help, --version
+ * and a wrong option.
  */
 int ptrc_cli_next(int argc, char **argv);
 
@@ -77,18 +74,16 @@ int ptrc_cli_next(int argc, char **argv);
 bool ptrc_cli_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value,
 			   struct ptrc_cli_reason *why);
 
-/*
- * Reads a number of bytes in the same way: a decimal number that may have one of the
- * suffixes K, M and G behind it, which stand for powers of 1024.
- */
+/* Reads a number of bytes in the same way. It may end with K, M or G, which multiplies it by
+ * 1024, 1024^2 or 1024^3. */
 bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reason *why);
 
-/* Returns the index of the text in a list of words that ends with null, or -1 with the
- * reason, which lists the words, in *why. */
+/* Returns the index of the text in a list of words that ends with null. Returns -1, with a
+ * reason that lists the words, if it is not there. */
 int ptrc_cli_parse_word(const char *text, const char *const *words, struct ptrc_cli_reason *why);
 
-/* These read the value of an option in the same way, and end the process with a message
- * about the option if the text is not a valid one. */
+/* These do the same for the value of an option. If the text is not valid, they end the process
+ * with a message about the option. */
 uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uint64_t high);
 int ptrc_cli_word(const char *option, const char *text, const char *const *words);
 

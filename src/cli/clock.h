@@ -7,7 +7,7 @@
 
 #define PTRC_NS_PER_MS INT64_C(1000000)
 
-/* Time on a clock that is never set, for limits of waiting. */
+/* The time on a clock that nobody sets, for limits of waiting. */
 static inline int64_t ptrc_now_ns(void)
 {
 	struct timespec t;

@@ -33,7 +33,7 @@ int ptrc_command_find(const char *name, char path[PATH_MAX])
 		size_t n = strcspn(list, ":");
 		int error = ENOENT;
 
-		/* A path that is too long for its place is too long for the kernel. */
+		/* The kernel takes no path that is longer than PATH_MAX. */
 		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, list, n ? "/" : "", name) <
 		    PATH_MAX)
 			error = check(path);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The exit statuses of all commands, in one place. They are interface: every manual page
- * lists those its command has.
- */
+/* The exit statuses of all commands. Scripts rely on them: every manual page lists those of
+ * its command. */
 #ifndef PTRC_SRC_CLI_EXIT_STATUS_H
 #define PTRC_SRC_CLI_EXIT_STATUS_H
 
@@ -17,8 +15,7 @@ enum ptrc_exit {
 	 * or it is damaged. ptrace-run exits with it only if COMMAND exited with 0. */
 	PTRC_EXIT_INCOMPLETE = 3,
 
-	/* Only ptrace-run has these, which are those of env(1) and nohup(1); all lower
-	 * ones are COMMAND's. */
+	/* Only ptrace-run has these, as env(1) and nohup(1) do. Lower ones come from COMMAND. */
 	PTRC_EXIT_RUN_FAILED = 125,
 	PTRC_EXIT_RUN_CANNOT_EXECUTE = 126,
 	PTRC_EXIT_RUN_NOT_FOUND = 127,

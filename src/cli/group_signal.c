@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 enum {
-	/* How long the witness waits for its own copy of a signal. */
+	/* How long the witness waits for the signal that it is asked about. */
 	PATIENCE_MS = 20,
-	/* A witness that has not answered by then was stopped or killed. */
+	/* A witness that has not answered after this time was stopped or killed. */
 	ANSWER_S = 1,
 };
 
@@ -23,23 +23,20 @@ static pid_t witness;
 /* Our end of the socket on which the witness is asked; -1 if there is no witness. */
 static int witness_fd = -1;
 
-/*
- * Reads numbers of signals and answers each with a byte: 1 if that signal was pending for
- * this process, and is no longer. Several signals of one number that are sent before they
- * are asked for count once, as they do for the process that asks.
- */
+/* Reads numbers of signals and answers each with a byte: 1 if that signal was pending for the
+ * witness. It then no longer is. */
 static void __attribute__((noreturn)) witness_main(int fd)
 {
 	const struct timespec patience = {.tv_nsec = PATIENCE_MS * 1000000};
 	unsigned char signal;
 
-	/* A pipe that a descriptor of ours kept open would never end for its reader. */
+	/* A pipe of this process that the witness kept open would not end for its reader. */
 	dup2(fd, STDIN_FILENO);
 	syscall(SYS_close_range, 1, ~0U, 0);
-	/* So that nobody takes it for a second run. */
+	/* So that in a list of processes nobody takes the witness for another ptrace-run. */
 	prctl(PR_SET_NAME, "ptrace-witness");
-	/* The socket ends together with the process that asks. A witness that is stopped then
-	 * would not notice. */
+	/* The socket, too, ends with the process that asks, but a stopped witness would not
+	 * notice that. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (read(STDIN_FILENO, &signal, 1) == 1) {
 		unsigned char answer;
@@ -71,8 +68,8 @@ void ptrc_group_signal_begin(void)
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	/* fork() would make the witness a process that is traced. Without a signal number in
-	 * the flags no SIGCHLD is sent when it ends. */
+	/* fork() would make the witness a traced process. No signal is sent when it ends, as the
+	 * flags name none. */
 	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (!pid)
 		witness_main(ends[1]);
@@ -105,8 +102,8 @@ bool ptrc_group_signal_is_for_group(int signal)
 		ptrc_group_signal_begin();
 		return false;
 	}
-	/* timeout(1) sends a signal to its child first and then to the group. If the first copy
-	 * was taken before the second came, the second is pending here. */
+	/* timeout(1) sends a signal to its child and then to the group. If this process took the
+	 * first copy before the second came, the second is still pending: drops it. */
 	sigemptyset(&one);
 	sigaddset(&one, signal);
 	if (byte)
@@ -120,7 +117,7 @@ void ptrc_group_signal_end(void)
 		return;
 	close(witness_fd);
 	witness_fd = -1;
-	/* It may be stopped. */
+	/* A stopped witness would not notice that the socket was closed. */
 	kill(witness, SIGKILL);
 	while (waitpid(witness, NULL, __WALL) < 0 && errno == EINTR)
 		;

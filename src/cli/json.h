@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * JSON in a buffer: the members of objects and the elements of arrays, with the commas
- * between them. The keys and types are interface: docs/json-schema.md.
- */
+/* Puts JSON into a buffer, with the commas between members and elements. Programs rely on the
+ * keys and types: docs/json-schema.md describes them. */
 #ifndef PTRC_SRC_CLI_JSON_H
 #define PTRC_SRC_CLI_JSON_H
 
@@ -19,13 +17,13 @@ struct ptrc_json {
 	bool is_first;
 };
 
-/* Begins an object that is a line of its own, with the version of its keys; ends it. */
+/* These begin and end an object that is a line of its own. Its first member is the version of
+ * the keys. */
 struct ptrc_json ptrc_json_begin(struct ptrc_buffer *);
 void ptrc_json_end(struct ptrc_json *);
 
-/* All of these put a member with a key, or an element of an array if the key is null. */
-
-/* Puts the comma and the key only; the caller puts the value. */
+/* All functions that follow put a member with a key, or, if the key is null, an element of an
+ * array. The first one puts only comma and key; the caller puts the value. */
 void ptrc_json_key(struct ptrc_json *, const char *key);
 void ptrc_json_open(struct ptrc_json *, const char *key, char bracket);
 void ptrc_json_close(struct ptrc_json *, char bracket);
@@ -35,11 +33,11 @@ void ptrc_json_i64(struct ptrc_json *, const char *key, int64_t);
 void ptrc_json_bool(struct ptrc_json *, const char *key, bool);
 void ptrc_json_time(struct ptrc_json *, const char *key, const struct timespec *);
 
-/* Puts a string; where JSON cannot hold every byte of it, the member key_hex with all of
- * them follows. */
+/* Puts a string. If the bytes are not UTF-8, so that JSON cannot hold them all, a member
+ * key_hex with all bytes follows. */
 void ptrc_json_bytes(struct ptrc_json *, const char *key, const char *, size_t);
 
-/* Puts the member key_hex: lower-case hexadecimal digits. */
+/* Puts only the member key_hex, with lower-case hexadecimal digits. */
 void ptrc_json_hex(struct ptrc_json *, const char *key, const void *, size_t);
 
 #endif

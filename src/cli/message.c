@@ -25,8 +25,7 @@ int ptrc_cli_failure_status(void)
 	return usage_status == PTRC_EXIT_USAGE ? PTRC_EXIT_FAILED : usage_status;
 }
 
-/* Without the escapes a control byte could begin a second line, or command the
- * terminal. */
+/* Escapes control characters, which could begin a second line or command the terminal. */
 static void print_escaped(FILE *f, const char *text)
 {
 	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
@@ -63,10 +62,9 @@ message(const char *thing, const char *format, va_list values, bool has_hint)
 	if (has_hint)
 		fprintf(f, ". Try '%s --help'.", program_name);
 	fputc('\n', f);
-	/* The line is written by one call, so that lines of several processes do not
-	 * mix. */
+	/* Writes the line by one call, so that lines of several processes do not mix. */
 	if (!fclose(f) && write(STDERR_FILENO, line, size) < 0) {
-		/* A message that cannot be written has no other place to go. */
+		/* There is no other place for a message. */
 	}
 	free(line);
 }

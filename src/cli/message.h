@@ -1,38 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Messages of a command on standard error, and the ends of the process that follow from
- * them: wrong usage, wrong input, no memory.
- */
+/* Messages of a command on standard error. Some end the process: wrong usage, wrong input, no
+ * memory. */
 #ifndef PTRC_SRC_CLI_MESSAGE_H
 #define PTRC_SRC_CLI_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Tells under which name the command speaks and with which status it ends after a wrong
- * command line. ptrc_cli_begin() calls this.
- */
+/* Sets the name of the command, with which messages begin, and its exit status for a wrong
+ * command line. ptrc_cli_begin() calls this. */
 void ptrc_message_begin(const char *program, int usage_status);
 
-/*
- * Whether the bytes are one of the control characters U+0080 to U+009F, which some
- * terminals obey. They must be a valid UTF-8 character, or lie in a string that ends with
- * a null byte.
- */
+/* Whether the bytes begin with one of the control characters U+0080 to U+009F, which some
+ * terminals obey. May look at the second byte if the first one is not null. */
 static inline bool ptrc_is_high_control(const unsigned char *bytes)
 {
 	return bytes[0] == 0xc2 && bytes[1] >= 0x80 && bytes[1] < 0xa0;
 }
 
-/*
- * Prints "program: thing: reason". Control characters in it are escaped, so that it
- * always is one line. A null thing is left out.
- */
+/* Prints "program: thing: reason"; a null thing is left out. Control characters are escaped,
+ * so a message always is one line. */
 void ptrc_cli_message(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2)));
 
-/* Prints such a message with the system's text for an error number. */
+/* Prints such a message whose reason is the system's text for the error number. */
 void ptrc_cli_error(const char *thing, int error);
 
 /* Prints such a message with a hint at --help, and ends the process with the status for
@@ -40,24 +31,21 @@ void ptrc_cli_error(const char *thing, int error);
 void ptrc_cli_usage(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Does the same without the hint: the input is wrong, such as a configuration file, not
- * the command line. */
+/* Does the same without the hint, for wrong input such as a configuration file. */
 void ptrc_cli_refuse(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2), noreturn));
 
-/* Why something is refused, for a caller that knows the place of it; longer reasons are
- * cut. */
+/* Why something is refused. The caller adds where it stands. A longer reason is cut. */
 struct ptrc_cli_reason {
 	char text[400];
 };
 
-/* Fills in the reason. Always returns false, so that a function can refuse by returning
- * it. */
+/* Fills in the reason. Always returns false, so that a function that refuses something can
+ * return what this one returns. */
 bool ptrc_cli_because(struct ptrc_cli_reason *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The exit status for a failure. ptrace-run has the same status for every failure of its
- * own, as most statuses belong to COMMAND. */
+/* The exit status for a failure that is not wrong usage. ptrace-run has one status for both. */
 int ptrc_cli_failure_status(void);
 
 /* Says that memory is short, and ends the process. */

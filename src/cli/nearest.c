@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of longer names only the first bytes are compared. */
+/* Only so many bytes of a name are compared. */
 enum { COMPARED_MAX = 64 };
 
 static unsigned int least(unsigned int a, unsigned int b)
@@ -14,8 +14,8 @@ static unsigned int least(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* The number of steps from one name to the other: inserting, deleting or changing a byte,
- * or exchanging two neighbours. Upper and lower case are the same. */
+/* How many steps it takes to make one name the other. A step inserts, deletes or changes a
+ * byte, or exchanges two neighbours. Upper and lower case are the same. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int rows[3][COMPARED_MAX + 1];
@@ -49,7 +49,7 @@ void ptrc_nearest_offer(struct ptrc_nearest *n, const char *wanted, const char *
 	unsigned int d = distance(wanted, name);
 	size_t i;
 
-	/* Part of a name is a likely mistake, however much of it is missing. */
+	/* Leaving out part of a name is a likely mistake, however long that part is. */
 	if (size >= 3 && strstr(name, wanted))
 		d = least(d, 2);
 	if (d > 1 + size / 4)

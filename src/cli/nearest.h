@@ -16,13 +16,12 @@ struct ptrc_nearest {
 	size_t count;
 };
 
-/*
- * Considers a known name, which has to stay. The structure starts zeroed. A name that is
- * not similar to the wanted one is not taken, nor is one that is there already.
- */
+/* Keeps a known name, which has to stay, if it is similar to the wanted one and among the most
+ * similar so far. The structure starts zeroed. */
 void ptrc_nearest_offer(struct ptrc_nearest *, const char *wanted, const char *name);
 
-/* Stores " (did you mean 'a', 'b' or 'c'?)", or an empty text. Returns the buffer. */
+/* Stores " (did you mean 'a', 'b' or 'c'?)", or an empty text if no name was similar. Returns
+ * the buffer. */
 const char *ptrc_nearest_text(const struct ptrc_nearest *, char *buffer, size_t size);
 
 #endif

@@ -56,7 +56,7 @@ bool ptrc_output_wait(int fd)
 
 	if (poll(p, 2, 1000) <= 0)
 		return false;
-	/* POLLERR is how a pipe without a reader shows, POLLHUP a socket. */
+	/* A pipe without a reader gives POLLERR, a socket gives POLLHUP. */
 	if (p[1].revents & (POLLERR | POLLHUP))
 		write_failed(EPIPE);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Standard output, where a command writes its data. A reader of it that goes away (EPIPE)
- * has all that it wants, so the process then ends silently; any other error ends the
+ * Standard output, to which a command writes its data. If the reader of a pipe goes away
+ * (EPIPE), it has all that it wants, so the process ends silently. Any other error ends the
  * process with a message.
  */
 #ifndef PTRC_SRC_CLI_OUTPUT_H
@@ -11,20 +11,20 @@
 
 #include "src/cli/buffer.h"
 
-/* Makes a reader that goes away an error of write() instead of a signal. A command calls
- * this before it writes anything. */
+/* Ignores SIGPIPE, so that write() fails if the reader goes away. A command calls this before
+ * it writes anything. */
 void ptrc_output_begin(void);
 
-/* From now on a reader that goes away is an error like a full disk. */
+/* From now on it is an error, like a full disk, if the reader goes away. */
 void ptrc_output_need_reader(void);
 
 /* Writes the buffer and empties it. */
 void ptrc_output_write(struct ptrc_buffer *);
 
 /*
- * Waits until there is something to read from the descriptor; false if a signal came
- * first, or a second has passed. Also notices when the reader of standard output goes
- * away, which a command that has nothing to write would not.
+ * Waits until there is something to read from the descriptor. Returns false if a signal
+ * came first, or if a second has passed. Also notices that the reader of standard output
+ * goes away, which a command without anything to write would not.
  */
 bool ptrc_output_wait(int fd);
 

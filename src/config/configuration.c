@@ -83,8 +83,8 @@ static bool is_text(const struct ptrc_config_setting *s, const char *text,
 	return true;
 }
 
-/* Returns an array with room for one more item: the old one, unless its count is a power
- * of two and so all of its room is taken. */
+/* Returns an array with room for one more item. If the count is a power of two, all room of
+ * the old array is in use, and the new one has twice as much. */
 static void *grow(void *items, size_t count, size_t size)
 {
 	void *more;
@@ -203,7 +203,7 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 
 	if (error)
 		return error;
-	/* ptrc_config_set() has checked every value, so that these do not fail. */
+	/* ptrc_config_set() has checked every value, so these functions do not fail. */
 	if (c->name)
 		posix_trace_attr_setname(attr, c->name);
 	posix_trace_attr_setstreamsize(attr, c->stream_min_size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings of a session: options override the file (ptrace.yaml(5)), and the file
- * overrides the built-in values. One table has the settings; the keys of the file, the
- * options and --dump-config all come from it.
+ * The settings of sessions. Options override the file (ptrace.yaml(5)), and the file
+ * overrides the built-in values. The keys of the file, the options and --dump-config come
+ * from one table.
  *
- * Everything here lives as long as the process: configurations that override each other
- * share texts and lists, and nothing is freed.
+ * Configurations that override each other share texts and lists, so nothing here is ever
+ * freed.
  */
 #ifndef PTRC_SRC_CONFIG_CONFIGURATION_H
 #define PTRC_SRC_CONFIG_CONFIGURATION_H
@@ -38,8 +38,7 @@ enum ptrc_config_key {
 	PTRC_CONFIG_KEYS,
 };
 
-/* The command that reads the file, one bit each. A file for ptrace-dump may have every
- * key. */
+/* The command that reads the file: a bit each. For ptrace-dump a file may have every key. */
 enum ptrc_config_user {
 	PTRC_CONFIG_FOR_CREATE = 1,
 	PTRC_CONFIG_FOR_RUN = 2,
@@ -117,9 +116,9 @@ struct ptrc_config {
 	int log_full_policy;
 	struct ptrc_config_list filter;
 	struct ptrc_config_map decode;
-	/* A bit per key: the file or an option gives a value. */
+	/* A bit per key that the file or an option gives a value to. */
 	unsigned int given;
-	/* Where the session, and each of its values, begin in the file. */
+	/* Where the session begins in the file, and where each of its values does. */
 	struct ptrc_config_mark mark;
 	struct ptrc_config_mark marks[PTRC_CONFIG_KEYS];
 };
@@ -149,9 +148,9 @@ void *ptrc_config_keep(size_t size) __attribute__((returns_nonnull));
 void ptrc_config_init(struct ptrc_config *);
 
 /*
- * Sets a setting to the value that the text stands for, or adds the text to a list. A
- * value that is a text keeps the pointer. Returns false, with the reason in *why, if this
- * setting and user cannot have the value.
+ * Sets a setting to the value that the text stands for, or adds the text to its list. The
+ * configuration points to texts; it does not copy them. Returns false with the reason if
+ * the setting cannot have the value for this command.
  */
 bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_config_user,
 		     const char *text, struct ptrc_cli_reason *why);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether some readers of YAML take the word for something else than text. */
+/* Whether some programs that read YAML do not take the word for text. */
 static bool is_reserved(const char *text)
 {
 	static const char *const words[] = {"true", "false", "null", "yes", "no",
@@ -18,8 +18,8 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* Whether the text needs no quotes: it begins with a letter, / or _, so that it is no
- * number, and has no character that means something in YAML. */
+/* Whether the text needs no quotes. It then cannot be taken for a number, as it begins with a
+ * letter, / or _, and it has no character that means something in YAML. */
 static bool is_plain(const char *text)
 {
 	static const char harmless[] = "abcdefghijklmnopqrstuvwxyz"
@@ -41,8 +41,8 @@ static unsigned int code_point(const unsigned char *p, size_t *length)
 	return v;
 }
 
-/* Whether the character may stand in a quoted text as it is: the grammar of YAML allows
- * it, and it can be seen. */
+/* Whether YAML allows the character in a quoted text without an escape, and people can see
+ * it. */
 static bool is_printable(unsigned int c)
 {
 	if (c == 0x2028 || c == 0x2029 || c == 0xfeff)

@@ -20,10 +20,9 @@ const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies = {
 };
 
 /*
- * The default size of a stream in bytes. A busy thread fills the library's default, 1
- * MiB, in some milliseconds, and a keeper may have to wait for a processor for longer
- * than that. 8 MiB outlast the wait, and several such streams still fit into the /dev/shm
- * of a container.
+ * The default size of a stream in bytes. A busy thread fills the library's default, 1 MiB,
+ * in some milliseconds, and the keeper may have to wait longer than that for a processor.
+ * 8 MiB are enough, and several such streams fit into the /dev/shm of a container.
  */
 enum { STREAM_SIZE = 8 << 20 };
 

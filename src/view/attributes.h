@@ -12,8 +12,8 @@
 
 #include <posixtrace.h>
 
-/* The words for the constants of a policy in <trace.h>: word i stands for value i, and
- * null ends the words. */
+/* The words for a policy, and the constants of <trace.h> that they stand for, in the same
+ * order. Null ends the words. */
 struct ptrc_attributes_policy {
 	const char *words[4];
 	int values[3];
@@ -27,10 +27,9 @@ extern const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies;
 const char *ptrc_attributes_word(const struct ptrc_attributes_policy *, int value);
 
 /*
- * Makes *attr the attributes that ptrace-run and ptrace-create use by default. They
- * differ from the standard's defaults in what a user of a command expects: children are
- * traced, too, the log never drops events, and the stream is large enough for bursts.
- * Returns an error of posix_trace_attr_init().
+ * Makes *attr the default attributes of ptrace-run and ptrace-create. They are those of the
+ * library, but children are traced, too, the log never drops events, and the stream is
+ * large enough for bursts. Returns an error of posix_trace_attr_init().
  */
 int ptrc_attributes_init(trace_attr_t *attr);
 

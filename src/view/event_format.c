@@ -326,17 +326,22 @@ static void end_column(struct ptrc_buffer *b, int used, int *width)
 	ptrc_buffer_blanks(b, *width - used);
 }
 
-/* Puts a number at the right side of a column of such a width. */
+/* Moves ASCII text that was put since `begin` to the right side of a column of such a width. */
+static void align_right(struct ptrc_buffer *b, size_t begin, int *width)
+{
+	size_t size = b->used - begin;
+
+	end_column(b, (int)size, width);
+	memmove(b->bytes + b->used - size, b->bytes + begin, size);
+	memset(b->bytes + begin, ' ', b->used - begin - size);
+}
+
 static void put_number_right(struct ptrc_buffer *b, int64_t v, int *width)
 {
-	char digits[24];
-	struct ptrc_buffer number = {digits, 0, sizeof(digits)};
+	size_t begin = b->used;
 
-	ptrc_buffer_i64(&number, v);
-	if ((int)number.used > *width)
-		*width = (int)number.used;
-	ptrc_buffer_blanks(b, *width - (int)number.used);
-	ptrc_buffer_bytes(b, digits, number.used);
+	ptrc_buffer_i64(b, v);
+	align_right(b, begin, width);
 }
 
 static void put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
@@ -533,17 +538,12 @@ static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f, 
 		int used = put_field_text(b, f, labels, place, field, view);
 
 		/* One long text does not widen the column of all lines that follow. */
-		if (used > *width && (is_number || used <= TEXT_COLUMNS_MAX))
+		if (used > *width && used <= TEXT_COLUMNS_MAX)
 			*width = used;
-		if (is_number && field->id != PTRC_FIELD_TIME) {
-			size_t size = b->used - begin;
-
+		if (is_number && field->id != PTRC_FIELD_TIME)
+			align_right(b, begin, width);
+		else if (!is_last)
 			ptrc_buffer_blanks(b, *width - used);
-			memmove(b->bytes + b->used - size, b->bytes + begin, size);
-			memset(b->bytes + begin, ' ', b->used - begin - size);
-		} else if (!is_last) {
-			ptrc_buffer_blanks(b, *width - used);
-		}
 		ptrc_buffer_char(b, is_last ? '\n' : ' ');
 	}
 }

@@ -10,8 +10,8 @@
  * 	bytes[N] bytes    N bytes; all bytes that are left
  * 	pad[N]            N bytes without meaning; has no name
  *
- * Fields follow each other without gaps; numbers are little endian. With "align" as the
- * first word, each field stands where a C compiler puts it in a structure.
+ * Fields follow each other without gaps. If the first word is "align", they have the gaps
+ * that a C compiler leaves in a structure. Numbers are little endian.
  */
 #ifndef PTRC_SRC_VIEW_LAYOUT_H
 #define PTRC_SRC_VIEW_LAYOUT_H

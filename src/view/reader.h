@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log being read, or a session being followed: opened with reasons that a user
- * understands, its event names looked up once each, its next event at hand so that
+ * Reads events from a log, or from a session that is followed. Says why a log cannot be
+ * opened, looks up each event name once, and keeps the event that was read last, so that
  * several logs can be merged.
  */
 #ifndef PTRC_SRC_VIEW_READER_H
@@ -20,32 +20,32 @@
 /* Event type identifiers are below this. */
 #define PTRC_READER_IDS 1033U
 
-/* Is it one of those that the standard names? 0 is no type. */
+/* Whether the type is a system event type. 0 is no type. */
 static inline bool ptrc_is_system_type(trace_event_id_t id)
 {
 	return id && id < POSIX_TRACE_UNNAMED_USEREVENT;
 }
 
 struct ptrc_reader_name {
-	/* The log knows the name; otherwise the text is made up from the number. */
+	/* The log or session has the name. Otherwise the text is "#" and the number. */
 	bool is_known;
 	size_t size;
 	char text[TRACE_EVENT_NAME_MAX + 1];
 };
 
 struct ptrc_reader;
-/* The state of a source; only the file that implements the source knows what is in it. */
+/* The state of a source, which only src/session/reader_follow.c knows. */
 struct ptrc_reader_input;
 
 /*
- * What a reader calls when its events do not come from a log. This room knows nothing of
- * sessions: src/session/reader_follow.c fills the table in for the reader that follows
- * one. Each function does what the function of the same name below promises.
+ * What a reader calls if its events do not come from a log. This room knows nothing of
+ * sessions, so src/session/reader_follow.c provides the functions. Each one does what the
+ * function ptrc_reader_<name> below promises.
  */
 struct ptrc_reader_source {
 	bool (*next)(struct ptrc_reader *);
 	bool (*is_waiting)(const struct ptrc_reader *);
-	/* Fills in .names; it has no need to return the longest. */
+	/* Only fills in .names. */
 	void (*load_names)(struct ptrc_reader *);
 	/* Frees .input. */
 	void (*close)(struct ptrc_reader *);
@@ -57,13 +57,12 @@ struct ptrc_reader {
 	int fd;
 	/* The log; unused when there is a source. */
 	trace_id_t trace;
-	/* Null, both, if the reader reads a log. */
+	/* Both are null if the reader reads a log. */
 	const struct ptrc_reader_source *source;
 	struct ptrc_reader_input *input;
 	/* Events of a session that were lost on the way to this reader. */
 	uint64_t unshown_count;
-	/* The session ended in order, but this reader was too slow to get its last
-	 * events. */
+	/* The session was shut down, but this reader was too slow to get its last events. */
 	bool is_rest_unshown;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
@@ -84,9 +83,9 @@ struct ptrc_reader {
 };
 
 /*
- * Opens the log and reads its attributes, status and counts. "-" is standard input; a
- * pipe and the like is copied to a temporary file first. On failure it prints the reason,
- * returns false and leaves nothing open.
+ * Opens a log, "-" for standard input, and reads its attributes, status and counts. What
+ * cannot seek, such as a pipe, is copied to a temporary file first. On failure it prints
+ * the reason, returns false and leaves nothing open.
  */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
@@ -96,37 +95,34 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *);
 void ptrc_reader_close(struct ptrc_reader *);
 
 /*
- * Reads the next event. Returns false at the end, with .error set if the log is not read
- * to its end. With a session it waits for the next event, until the session ends. The
- * error then is ECONNRESET if the controller of the session was killed. EINTR is no end:
- * a signal handler interrupted the wait, or no event came for a while, and the caller may
- * call again.
+ * Reads the next event. Returns false at the end, or with .error set if the rest cannot be
+ * read. If a session is followed, waits for its next event or its end. The error is
+ * ECONNRESET if the session's controller was killed. EINTR means that a signal handler ran,
+ * or that no event came for a while, and the caller may call again.
  */
 bool ptrc_reader_next(struct ptrc_reader *);
 
-/* Whether ptrc_reader_next() would wait now, so that the caller should write its buffer
- * before. */
+/* Whether ptrc_reader_next() would wait now. The caller then writes its buffer first. */
 bool ptrc_reader_is_waiting(const struct ptrc_reader *);
 
-/* Goes back to the first event of a log. Returns an error number. */
+/* Goes back to the first event of a log. Returns an error number, or 0. */
 int ptrc_reader_rewind(struct ptrc_reader *);
 
 /* The word for the truncation status of the event: "no", "record" or "read". */
 const char *ptrc_reader_truncation(const struct ptrc_reader *);
 
-/* The name of an event type. Never null: an identifier that is unknown or impossible has
- * a name made of its number. */
+/* The name of an event type. Never null: if the identifier is unknown or impossible, the
+ * name is made of its number. */
 const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *, trace_event_id_t);
 
-/* Looks up all names that the log has, or the session has by now. Returns the length in
- * bytes of the longest one. */
+/* Looks up all names that the log, or so far the session, has. Returns the length in bytes of
+ * the longest one. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
 /*
- * Stores what is missing according to the log. After the log was read to its end, this
- * includes the events that it counts but that could not be read. For a session it is what
- * was missing at its end, or when it last told, and the events lost on the way to this
- * reader.
+ * Stores what is missing. Of a log that was read to its end (is_read), this includes the
+ * events that it counts but that could not be read. Of a session, this is what was missing
+ * when it last sent its counts, and the events lost on the way to this reader.
  */
 void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
 

@@ -29,7 +29,6 @@ static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
 	return found;
 }
 
-/* Whether the type is selected. */
 static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
 {
 	const struct ptrc_reader_name *name = ptrc_reader_name(r, id);
@@ -91,7 +90,8 @@ bool ptrc_select_is_in_window(const struct ptrc_select *s, int64_t ns)
 	return low < s->window_count && s->windows[low].first <= ns;
 }
 
-/* Extends *a by *b if they touch or overlap; *b does not begin earlier. */
+/* If the spans touch or overlap, extends *a by *b and returns true. *b does not begin before
+ * *a. */
 static bool join(struct ptrc_span *a, const struct ptrc_span *b)
 {
 	if (b->first > a->last && b->first - 1 > a->last)
@@ -106,11 +106,11 @@ void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 	struct ptrc_span window = {first, last};
 	size_t n = s->window_count;
 
-	/* The events of a log come in order, so the windows of events that are close
-	 * together become one right away, and the list stays short. */
+	/* The events of a log come in order of time, so most windows that touch are joined right
+	 * here, and the list stays short. */
 	if (n && s->windows[n - 1].first <= first && join(&s->windows[n - 1], &window))
 		return;
-	/* The room doubles whenever the count reaches a power of two. */
+	/* A power of two: all of the room is in use. It doubles. */
 	if (!(n & (n - 1)))
 		s->windows = ptrc_cli_reallocate(s->windows, (n ? 2 * n : 1) * sizeof(*s->windows));
 	s->windows[s->window_count++] = window;

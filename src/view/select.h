@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The selection of events: what the options of ptrace-dump say about type, process,
- * thread, time and fields, and the neighbourhoods of --around.
- */
+/* Which events ptrace-dump selects, by type, process, thread, time, fields, and what they are
+ * near to (--around). */
 #ifndef PTRC_SRC_VIEW_SELECT_H
 #define PTRC_SRC_VIEW_SELECT_H
 
@@ -28,8 +26,8 @@ struct ptrc_span {
 	int64_t last;
 };
 
-/* The conditions that an event has to meet. Those that are not given are empty, zero or
- * null; the span then is all of time. */
+/* The conditions that an event has to meet. One that is not given is empty, zero or null; the
+ * span then is all of time. */
 struct ptrc_select {
 	struct ptrc_cli_texts globs;
 	/* System events are left out. */
@@ -40,8 +38,9 @@ struct ptrc_select {
 	struct ptrc_where **wheres;
 	size_t where_count;
 
-	/* If there is a pattern, only events within the windows around events that it
-	 * matches are shown. The windows are sorted and do not touch. */
+	/* The pattern of --around, or null. With it only events in windows are selected: the
+	 * times around the events that the pattern matches. The windows are sorted and do not
+	 * touch each other. */
 	const char *around;
 	struct ptrc_span *windows;
 	size_t window_count;
@@ -49,8 +48,8 @@ struct ptrc_select {
 
 enum { PTRC_SELECT_UNKNOWN, PTRC_SELECT_NO, PTRC_SELECT_YES };
 
-/* What is known of the event types of one source, one of the above for each. Starts
- * zeroed. */
+/* What has been found out about the event types of one source: one of these words for each
+ * type. Starts zeroed. */
 struct ptrc_select_types {
 	unsigned char is_selected[PTRC_READER_IDS];
 	unsigned char is_around[PTRC_READER_IDS];
@@ -58,21 +57,21 @@ struct ptrc_select_types {
 
 void ptrc_select_add_number(struct ptrc_select_numbers *, pid_t);
 
-/* Adds an expression, which the selection then owns. */
+/* Adds an expression. The selection frees it. */
 void ptrc_select_add_where(struct ptrc_select *, struct ptrc_where *);
 
-/* Whether events of the type have a window around them. */
+/* Whether the pattern of --around matches the type's name. */
 bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_select_types *,
 			   struct ptrc_reader *, trace_event_id_t);
 
-/* Whether the event meets all conditions but the windows. */
+/* Whether the event meets all conditions; does not look at windows. */
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_select_types *, struct ptrc_view *);
 
 /* Whether the moment lies in a window. */
 bool ptrc_select_is_in_window(const struct ptrc_select *, int64_t ns);
 
-/* Adds a window. When all windows are there, sorts them and joins those that touch. */
 void ptrc_select_add_window(struct ptrc_select *, int64_t first, int64_t last);
+/* Is called when all windows have been added. Sorts them and joins those that touch. */
 void ptrc_select_sort_windows(struct ptrc_select *);
 
 void ptrc_select_free(struct ptrc_select *);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A value of an event: a number, text or bytes. --where compares it; it is shown as text
- * and as JSON.
- */
+/* The value of a field of an event: a number, text or bytes. --where compares values; they
+ * are shown as text and as JSON. */
 #ifndef PTRC_SRC_VIEW_VALUE_H
 #define PTRC_SRC_VIEW_VALUE_H
 
@@ -13,7 +11,7 @@
 #include "src/cli/json.h"
 
 enum ptrc_value_kind {
-	/* The event does not have the value. */
+	/* The event does not have the field. */
 	PTRC_VALUE_NONE,
 	PTRC_VALUE_SIGNED,
 	PTRC_VALUE_UNSIGNED,
@@ -52,12 +50,11 @@ bool ptrc_value_number(const struct ptrc_value *, long double *);
  * 0x. */
 bool ptrc_value_read_number(const char *, size_t, long double *);
 
-/* Puts a member; where it cannot show every byte, the member key_hex with all of them
- * follows. Puts nothing if there is no value. */
+/* Puts a member, and, if that cannot show every byte, a member key_hex with all of them. Puts
+ * nothing if there is no value. */
 void ptrc_value_json(struct ptrc_json *, const char *key, const struct ptrc_value *);
 
-/* Puts the value for people to read; text in quotes, with everything escaped that could
- * disturb a line or a terminal. */
+/* Puts the value for people to read; see ptrc_text_quote() for text. */
 void ptrc_value_text(struct ptrc_buffer *, const struct ptrc_value *);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The fields of an event, by the names that --fields, --where and JSON share.
- */
+/* The fields of an event, by the names that they have in --fields, --where and JSON. */
 #ifndef PTRC_SRC_VIEW_VIEW_H
 #define PTRC_SRC_VIEW_VIEW_H
 

@@ -34,7 +34,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads a number of exactly so many digits, in [low, high]. */
+/* Reads exactly so many digits; the number has to be in [low, high]. */
 static bool take_digits(const char **p, int count, int low, int high, int *value)
 {
 	int v = 0;
@@ -49,8 +49,8 @@ static bool take_digits(const char **p, int count, int low, int high, int *value
 	return v >= low && v <= high;
 }
 
-/* Reads a point and the digits behind it, if there is a point: the value is the fraction
- * of `unit`, and digits beyond it are dropped. Returns false for a point without
+/* Reads a decimal point and the digits behind it, as a fraction of `unit`; digits that are
+ * too many are dropped. Does nothing if there is no point. Returns false for a point without
  * digits. */
 static bool take_fraction(const char **p, int64_t unit, int64_t *value)
 {
@@ -114,7 +114,7 @@ static bool take_date(const char **p, struct tm *tm)
 	return true;
 }
 
-/* Reads Z, +01:00 or nothing; *has_zone says whether there is a time zone. */
+/* Reads Z, +01:00 or nothing, and stores whether there is a time zone. */
 static bool take_zone(const char **p, bool *has_zone, int *seconds)
 {
 	int hours = 0;
@@ -163,7 +163,7 @@ static bool parse_calendar(const char *p, int64_t *ns)
 		p += has_date;
 		if (!take_clock(&p, &tm, &fraction) || !take_zone(&p, &has_zone, &zone))
 			return false;
-		/* Today may be another date in that zone. */
+		/* A time of today has no zone: it may be another day there. */
 		if (has_zone && !has_date)
 			return false;
 	}

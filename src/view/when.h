@@ -9,7 +9,6 @@
  * 	+2s                               2 s after the begin of the trace
  * 	-1m30s                            1 min 30 s before its end
  *
- *
  * Moments are nanoseconds since 1970; one that does not fit in 64 bits becomes the
  * nearest that does.
  */
@@ -28,7 +27,7 @@ enum ptrc_when_base {
 
 struct ptrc_when {
 	enum ptrc_when_base base;
-	/* The moment, or the distance from the base, which is negative from the end. */
+	/* The moment, or the distance from the begin or the end; that from the end is negative. */
 	int64_t ns;
 };
 

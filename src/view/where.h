@@ -10,10 +10,10 @@
  * 	            operand ( "=~" | "~" ) string
  * 	operand     field | number | string | "true" | "false"
  *
- * =~ matches an extended regular expression, ~ a pattern of the shell. A field alone
- * holds if the event has it and it is neither 0 nor false nor empty. A comparison with a
- * value that cannot be compared, such as a field that the event does not have, is false,
- * also with !=. Text is compared with a number as a number, if it reads as one.
+ * =~ matches an extended regular expression, ~ a pattern of the shell. A field alone holds
+ * if the event has it and its value is not 0, false or empty. A comparison is false, also
+ * with !=, if a value cannot be compared: the event lacks the field, or one value is a
+ * number and the other is text that does not read as a number.
  */
 #ifndef PTRC_SRC_VIEW_WHERE_H
 #define PTRC_SRC_VIEW_WHERE_H
@@ -26,8 +26,8 @@
 
 struct ptrc_where;
 
-/* Reads an expression. The layouts must stay. Returns null with the reason, which begins
- * with the column in the text, if the expression is wrong. */
+/* Reads an expression, which then refers to the layouts. If it is wrong, returns null with a
+ * reason that begins with the column in the text. */
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *,
 				    struct ptrc_cli_reason *why);
 
