@@ -32,7 +32,8 @@ extern PTRC_HIDDEN _Atomic int32_t ptrc_attach_owner;
  * parent's threads. */
 void ptrc_attach_own(void);
 
-/* Taken by whatever changes attachments or the writers of other threads. Signals are blocked. */
+/* The lock for changing attachments, or writers of other threads. The caller has blocked all
+ * signals. */
 void ptrc_attach_lock(void);
 void ptrc_attach_unlock(void);
 

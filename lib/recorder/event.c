@@ -240,7 +240,8 @@ void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr,
 		len = 0;
 	if (id >= PTRC_WANT_COUNT)
 		return;
-	/* In a child that has not forgotten its parent's streams yet, the pid is another one. */
+	/* The owner is another process if this is a child that must still forget its parent's
+	 * streams. */
 	if (t == &ptrc_thread_nobody || ptrc_thread_frame(t) != 0 ||
 	    ptrc_attach_owner != ptrc_self->pid) {
 		ptrc_event_cold(active, id, data, len, addr, frame);

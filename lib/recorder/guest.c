@@ -99,8 +99,8 @@ static int record(const struct event *e, uint64_t stream_id, uint32_t id, unsign
 		return error == ENOMEM || error == EPERM ? error : 0;
 	/* A child that another thread forks meanwhile must not keep the mapping. */
 	ptrc_sys(SYS_madvise, s.header, s.map_size, MADV_DONTFORK);
-	/* A stream that the process inherited from outside of our namespaces takes no events of
-	 * the process itself either. */
+	/* The target itself does not record into a stream that it inherited from other
+	 * namespaces, so neither does the guest. */
 	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns &&
 	    s.header->time_namespace == ptrc_procfs_time_namespace()) {
 		if (!ptrc_barrier_register())

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 
 #define BLOCK_BYTES 24576U

@@ -181,17 +181,16 @@ void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t
 
 	if (rpos >= end)
 		return;
-	while (ptrc_walk_next(&walk, &record)) {
-		if (record.off < rpos)
-			continue;
-		/* If the thief is done by now, a new owner may be writing over the record. */
-		atomic_thread_fence(memory_order_acquire);
-		if (PTRC_CHUNK_GEN(ptrc_load_acquire(&ctl->word)) != PTRC_CHUNK_GEN(word))
+	do
+		if (!ptrc_walk_next(&walk, &record))
 			return;
-		/* In this order: a reader that sees the first lost event also sees how far the
-		 * loss reaches. */
-		ptrc_stream_raise(&h->horizon, ptrc_load_relaxed(&ctl->tlast));
-		store_min(&h->first_lost, record.stamp);
+	while (record.off < rpos);
+	/* If the thief is done by now, a new owner may be writing over the record. */
+	atomic_thread_fence(memory_order_acquire);
+	if (PTRC_CHUNK_GEN(ptrc_load_acquire(&ctl->word)) != PTRC_CHUNK_GEN(word))
 		return;
-	}
+	/* In this order: a reader that sees the first lost event also sees how far the loss
+	 * reaches. */
+	ptrc_stream_raise(&h->horizon, ptrc_load_relaxed(&ctl->tlast));
+	store_min(&h->first_lost, record.stamp);
 }

@@ -240,10 +240,10 @@ static bool has_word(struct ptrc_stream_header *h, uint64_t word)
 	return ptrc_load_acquire(&h->clock_word) == word;
 }
 
-/* Take the place of the appender that `word` names. It may be in the middle of storing its entry,
- * so that index is given up. It is not if there is no memory for another entry; the old appender
- * then has not begun to store, and will see that the word is ours. Returns our word, or 0 if a
- * third thread has taken it. */
+/* Take the place of the appender that `word` names. That one may be in the middle of storing its
+ * entry, so the index of the entry is given up. Without memory for another entry the index is
+ * kept: then the old appender has not begun to store, and will not, because it sees that the word
+ * is ours. Returns our word, or 0 if a third thread has taken it. */
 static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t tid)
 {
 	uint64_t mine = (word & ~(uint64_t)UINT32_MAX) | tid, count = word >> 32;
@@ -272,7 +272,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 			return 0;
 		word = ptrc_load_acquire(&h->clock_word);
 		if (word != before)
-			tries = 0; /* another thread appends now, and has the same time */
+			tries = 0; /* another thread appends now, and gets as many tries */
 		before = word;
 		if ((uint32_t)word == 0) {
 			if (change_word(h, word, word | tid))
@@ -336,7 +336,7 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	ptrc_store_relaxed(&e->ns, excess > 0 ? reached : ns);
 	ptrc_store_relaxed(&e->true_ns, ns);
 	ptrc_store_relaxed(&e->due, *due);
-	/* This makes it an entry, unless the index was given up. */
+	/* This makes it an entry, unless another process gave the index up. */
 	return atomic_compare_exchange_strong_explicit(&e->mult, &seen, mult, memory_order_acq_rel,
 						       memory_order_relaxed);
 }
@@ -402,8 +402,8 @@ int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_cloc
 
 	if (counter >= c->from && counter < c->to)
 		return add(add(c->ns, scale(counter - c->from, c->mult)), h->realtime_offset);
-	/* In this order, so that the due may be older than the count, which only makes the
-	 * cursor's copy valid for less. */
+	/* clock_due is read first. So it may be older than the count, which only makes the
+	 * cursor's copy valid for a shorter span. */
 	due = ptrc_load_acquire(&h->clock_due);
 	count = ptrc_load_acquire(&h->clock_word) >> 32;
 	low = count > PTRC_CLOCK_ENTRY_COUNT ? count - PTRC_CLOCK_ENTRY_COUNT + 1 : 0;

@@ -10,8 +10,6 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
-#include "lib/stream/chunk.h"
-#include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
 enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };

@@ -12,7 +12,6 @@
 #include "lib/base/atomic.h"
 #include "lib/base/heap.h"
 #include "lib/stream/chunk.h"
-#include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
 /* An event call under way delays the reader at most so long. A writer that lost its processor

@@ -5,7 +5,6 @@
 
 #include <time.h>
 
-#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"

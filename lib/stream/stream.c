@@ -15,7 +15,6 @@
 #include "lib/base/sys.h"
 #include "lib/base/tid_lock.h"
 #include "lib/model/eventset.h"
-#include "lib/stream/marks.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/recording.h"
@@ -210,14 +209,13 @@ static void complete(struct ptrc_stream *s)
 static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
-	uint64_t bits[17], run, cut, dead = 0;
+	uint64_t bits[17], run, cut;
+	bool was_cut = ptrc_stream_cut(h, &cut);
 	trace_event_set_t set;
 
 	for (int i = 0; i < 17; i++)
 		bits[i] = ptrc_load_relaxed(&h->filter[i]);
 	ptrc_set_from_bits(&set, bits);
-	if (ptrc_stream_cut(h, &cut))
-		dead = cut;
 	/* START comes before the control word, so that every event of the run is stamped later.
 	 * If a keeper that restarts the stream dies after it has counted the run, complete() does
 	 * the rest; if it dies before that, its START lies behind the cut of the old run and is
@@ -226,8 +224,8 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	       POSIX_TRACE_START |
 		       (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
 	       &set, sizeof(set), origin, addr);
-	if (dead) {
-		ptrc_store_relaxed(&h->dead_from, dead);
+	if (was_cut) {
+		ptrc_store_relaxed(&h->dead_from, cut);
 		ptrc_store_release(&h->dead_until, s->own.last);
 	}
 	run = atomic_fetch_add_explicit(&h->run, 1, memory_order_acq_rel) + 1;
