@@ -23,14 +23,15 @@ extern "C" {
 #endif
 
 /*
- * The numbers behind posix_trace_get_status(), which only tells whether events were lost. They
- * count since the stream was created or last cleared. Reading them resets nothing.
+ * How many events were lost, of which posix_trace_get_status() only tells whether there are any,
+ * and other numbers. They count since the stream was created or last cleared. Reading them
+ * resets nothing.
  */
 struct posixtrace_counts {
 	/* The number of bytes of this structure that were filled in, at most the caller's size. */
 	unsigned long pt_size;
 	/* Events lost in the stream: overwritten before they were read (with a log: flushed),
-	 * or not recorded for want of room. */
+	 * or not recorded because there was no room. */
 	unsigned long pt_lost_events;
 	/* Events lost in the log: overwritten there, discarded, or too large for it. */
 	unsigned long pt_log_lost_events;
@@ -42,8 +43,8 @@ struct posixtrace_counts {
 	/* Processes that have been traced into the stream. A process counts from its first
 	 * event or from its fork; one that traces itself, from the creation of the stream. */
 	unsigned long pt_processes;
-	/* Threads that have recorded an event; each nesting level of signal handlers that
-	 * record counts as another one. */
+	/* Threads that have recorded an event. If a signal handler records one while its thread
+	 * records another, it counts as one more thread. */
 	unsigned long pt_threads;
 	/* Events in the log that reading has left out since it was opened or rewound: those
 	 * between OVERFLOW and RESUME, because others around them were lost, and those of types
@@ -67,20 +68,20 @@ struct posixtrace_type_count {
 	unsigned long pt_events;
 	/* The bytes of their data as recorded. */
 	unsigned long pt_bytes;
-	/* Those whose data was cut to max-data-size. */
+	/* How many had their data cut to max-data-size. */
 	unsigned long pt_truncated;
-	/* Those that no reader has got yet, and one can still get. */
+	/* How many no reader has got yet, but one can still get. */
 	unsigned long pt_unread;
 };
 
 /*
- * Fills in an array of `count` elements, that of event type `id` at index `id`; elements beyond
- * the last possible type become 0. Counted are the events since the stream was created or last
- * cleared, unless the stream lost them: those that were read from a plain stream, or flushed,
- * and those that are in the stream now. Events that the log lost count, too. OVERFLOW, RESUME
- * and the STOP of a full stream count when they are read or flushed, as they are made only
- * then. Events that were flushed before they were read are not unread: no reader can get them
- * any more.
+ * Fills in an array of `count` elements; element i is for the event type with identifier i, and
+ * elements beyond the last possible type become 0. Events count since the stream was created or
+ * last cleared: those that were read from a plain stream, those that were flushed (even if the
+ * log has lost them since), and those that are in the stream now. Events that the stream lost do
+ * not count. OVERFLOW, RESUME and the STOP of a full stream count when they are read or flushed,
+ * because they are made only then. A flushed event is not unread: no reader of the stream can
+ * get it any more.
  *
  * Counting takes time in proportion to the events in the stream, and resets nothing. While
  * events are flushed as fast as they are recorded, the numbers may be wrong by some events;
@@ -95,8 +96,9 @@ const char *posixtrace_version(void);
 
 /*
  * Maps everything that recording needs: the process page, the event names, and every stream
- * that traces this process. Without this call the first event of a new stream does that, by a
- * few system calls. May be called any number of times, also in a process that is not traced.
+ * that traces this process. Without this call the first event after a stream's creation does
+ * so, by a few system calls. A process may call this any number of times, even if it is not
+ * traced.
  *   ENOMEM  a stream could not be mapped; events go into the others, and the next event tries
  *           again.
  *   EPERM   the directory of the shared objects is not safe to use; this process cannot be
@@ -110,9 +112,9 @@ int posixtrace_attach(void);
  * streams have recorded it: 0 if none traces the process, or all filter the event or are
  * suspended.
  *
- * The process need not have the library: it may be a shell script. It is then traced by the
- * INHERITED streams of its nearest traced ancestor that are older than the process, as a
- * program with the library that it starts would be.
+ * The process need not have the library: it may be a shell script. Its nearest traced ancestor
+ * then decides: those INHERITED streams of the ancestor trace it that are older than the process,
+ * just as they would trace a program with the library in its place.
  *
  * posix_pid of the event is pid, but posix_tid, posix_thread_id and posix_prog_address are 0,
  * as no thread of that process has made the call. A new name is registered for the process.
@@ -137,13 +139,13 @@ struct posixtrace_process {
 	unsigned long pt_size;
 	/* The effective user of the process, in whose directory its shared objects are. */
 	uid_t pt_user;
-	/* Its number in its own pid namespace, and how many levels that is below the caller's;
-	 * 0 if it is the caller's. */
+	/* Its pid in its own pid namespace, and how many levels below the caller's pid namespace
+	 * that is; 0: it is the same. */
 	pid_t pt_inner_pid;
 	unsigned int pt_depth;
 	/* The process has a page, which it or a process that traces it has made. */
 	int pt_has_page;
-	/* The program that the process runs now has the library, which has started. */
+	/* The library has started in the program that the process runs now. */
 	int pt_has_library;
 	/* The streams that trace the process, and the event names that it, or the processes
 	 * that share names with it by fork, have opened. */
@@ -155,8 +157,8 @@ struct posixtrace_process_stream {
 	unsigned long pt_size;
 	/* The error number with which the process failed to map the stream, or 0. */
 	int pt_error;
-	/* The process that controls the stream and, with a log, the process that writes the
-	 * log; and whether they are alive. */
+	/* The process that controls the stream and, if there is a log, the process that writes
+	 * it; then whether each of them is alive. */
 	pid_t pt_controller;
 	pid_t pt_keeper;
 	int pt_is_controlled;
@@ -166,7 +168,7 @@ struct posixtrace_process_stream {
 	int pt_has_log;
 	int pt_full_policy;
 	unsigned long pt_lost_events;
-	/* As posix_trace_get_status() returns it, but nothing is reset. */
+	/* What posix_trace_get_status() tells. Nothing is reset. */
 	struct posix_trace_status_info pt_status;
 	trace_event_set_t pt_filter;
 	char pt_name[TRACE_NAME_MAX];
@@ -197,9 +199,10 @@ struct posixtrace_system {
 int posixtrace_get_process(pid_t, struct posixtrace_process *, size_t);
 
 /*
- * Fill in one of the streams that trace the process, or identifier and name of one of its event
- * types, by a number from 0 on. The buffer for the name has TRACE_EVENT_NAME_MAX + 1 bytes. A
- * stream that has just ended may still be counted in pt_streams, and gives ENOENT then.
+ * Tell of one of the streams that trace the process, or identifier and name of one of its event
+ * types. Streams and event types are numbered from 0 on. The buffer for the name has
+ * TRACE_EVENT_NAME_MAX + 1 bytes. pt_streams may still count a stream that has just ended, for
+ * which the result is ENOENT.
  *   ENOENT  no such number.
  *   others  as posixtrace_get_process().
  */

@@ -142,10 +142,10 @@ struct posix_trace_event_info {
 	/* POSIX_TRACE_NOT_TRUNCATED, _TRUNCATED_RECORD or _TRUNCATED_READ. */
 	int posix_truncation_status;
 	/* Not in the standard: the thread that generated the event, by the number that gettid()
-	 * returns in it; 0 if no thread did. */
+	 * returns in that thread; 0 if no thread of the process did. */
 	pid_t posix_tid;
 	struct timespec posix_timestamp;
-	/* Can only be compared, by pthread_equal() in the process posix_pid. */
+	/* Only good for a comparison by pthread_equal() in the process posix_pid. */
 	pthread_t posix_thread_id;
 };
 
@@ -561,9 +561,10 @@ int posix_trace_trid_eventid_open(trace_id_t, const char *__trace_restrict,
 				  trace_event_id_t *__trace_restrict);
 
 /*
- * Stores the next event type of the stream, and 0 in *unavailable; if there is none left, only
- * non-zero in *unavailable. Predefined types come first, then user events in the order in which
- * their names were opened; a later call finds one that is opened later, without a rewind.
+ * Stores the next event type of the stream, and 0 in *unavailable. If none is left, this stores
+ * only non-zero in *unavailable; after another name has been opened, the next call gives its
+ * type, without a rewind. Predefined types come first, then user events in the order in which
+ * their names were opened.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  * POSIX.1 posix_trace_eventtypelist_getnext_id.
  */
@@ -592,14 +593,14 @@ int posix_trace_eventset_add(trace_event_id_t, trace_event_set_t *);
  * in posix_trace_eventset_add. */
 int posix_trace_eventset_del(trace_event_id_t, trace_event_set_t *);
 
-/* Makes the memory a set without members. POSIX.1 posix_trace_eventset_empty, in
+/* Makes an empty set of the memory. POSIX.1 posix_trace_eventset_empty, in
  * posix_trace_eventset_add. */
 int posix_trace_eventset_empty(trace_event_set_t *);
 
 /*
- * Makes the memory a set. POSIX_TRACE_ALL_EVENTS: of every system and user event, including
- * types that are opened later. POSIX_TRACE_SYSTEM_EVENTS: of the eight system events.
- * POSIX_TRACE_WOPID_EVENTS: of none, as no system event is independent of processes here.
+ * Makes a set of the memory. POSIX_TRACE_ALL_EVENTS: with every system and user event, also those
+ * that are opened later. POSIX_TRACE_SYSTEM_EVENTS: with the eight system events.
+ * POSIX_TRACE_WOPID_EVENTS: with none, because here every system event depends on a process.
  * POSIX.1 posix_trace_eventset_fill, in posix_trace_eventset_add.
  */
 int posix_trace_eventset_fill(trace_event_set_t *, int);
@@ -618,10 +619,10 @@ int posix_trace_get_filter(trace_id_t, trace_event_set_t *);
 
 /*
  * Sets the filter to the set (POSIX_TRACE_SET_EVENTSET), adds the set to it (_ADD_EVENTSET) or
- * takes the set from it (_SUB_EVENTSET); in force for all traced processes on return. A running
- * stream records FILTER, even if nothing changed, unless both filters hold FILTER itself; a
- * suspended one shows the filter in its next START. System events can be filtered: only the
- * record is missing, what they report happens.
+ * takes the set from it (_SUB_EVENTSET). All traced processes obey the new filter when the call
+ * returns. A running stream records FILTER, even if nothing changed, unless both filters hold
+ * FILTER itself; a suspended one shows the filter in its next START. A filtered system event is
+ * not recorded, but what it reports still happens.
  *   EINVAL  not an active stream; unknown operation; null pointer, or memory that is no set.
  * POSIX.1 posix_trace_set_filter, in posix_trace_get_filter.
  */
