@@ -95,7 +95,7 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 	}
 	/* As long as it takes: the head of the log may have to wait for room in a pipe. */
 	while ((said = ptrc_load_acquire(&header->keeper_pid)) == 0) {
-		/* The keeper may have said its word between the two looks, and ended. */
+		/* The keeper may have said its first word between the two looks, and ended. */
 		if (has_ended(args, &process, waited_ns) &&
 		    ptrc_load_acquire(&header->keeper_pid) == 0)
 			break;
@@ -132,7 +132,7 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 	return error;
 }
 
-/* Does the keeper live? Without descriptors its process id has to do. */
+/* Does the keeper live? A caller without descriptors has to judge by its process id. */
 static bool is_there(const struct ptrc_keeper_args *args, const struct ptrc_stream_header *header)
 {
 	int pid;
@@ -204,9 +204,9 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- orphans ---- */
 
-/* Opens the log that the header names. The header stands in memory that any process of the user
- * can write, and the caller may be root: so only a regular file of that user will do, the very
- * file that the keeper had, which is the log of this very stream. */
+/* Opens the log that the header names. Any process of the user can write the header, and the
+ * caller may be root. So the file must be a regular one of that user, the very file that the
+ * keeper had, and the log of this very stream. */
 static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, int *fd)
 {
 	char path[sizeof(h->log_path)];
@@ -252,7 +252,7 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 	if (!error) {
 		error = ptrc_keeper_start(args, h, PTRC_KEEPER_ORPHAN);
 		ptrc_file_close(args->log_fd);
-		/* Children that are born elsewhere: another process can do it. */
+		/* The caller's children are born elsewhere. Another process can do it. */
 		if (error == EPERM)
 			error = ENOMEM;
 	}
@@ -271,7 +271,8 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd)
 	if (error)
 		return error == ENOMEM ? EAGAIN : 0;
 	error = finish(&args, uid, stream.header);
-	/* All else would fail for the next process, too: what could not be saved is lost. */
+	/* Anything else would fail for the next process, too: what could not be saved is
+	 * lost. */
 	error = error && ptrc_keeper_may_wait(stream.header, error) ? EAGAIN : 0;
 	ptrc_stream_unmap(&stream);
 	return error;

@@ -5,9 +5,9 @@
  * header.keeper_command, flushes by itself where the policy is POSIX_TRACE_FLUSH, and does what
  * posix_trace_shutdown() would do when its controller has died.
  *
- * Here a controller starts a keeper and gives it commands. keeper_launch.h makes the process,
- * keeper_life.h is what that runs, keeper_work.h what it does to stream and log;
- * keeper_orphan.h starts one for a stream whose controller and keeper are both dead.
+ * Here a controller starts a keeper and gives it commands, and anybody starts one for an
+ * orphan: a stream with a log whose controller and keeper are both dead. keeper_launch.h makes
+ * the process, keeper_life.h is what that runs, keeper_work.h what it does to stream and log.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_H
 #define PTRC_LIB_KEEPER_KEEPER_H

@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 
 #include "lib/base/clone.h"
+#include "lib/base/digits.h"
 #include "lib/base/limit.h"
 #include "lib/base/sys.h"
 
@@ -39,7 +40,7 @@
  * places, so that none of them is overwritten on the way. */
 #define FD_PARKING 16
 
-/* For the functions that a helper runs on the caller's memory: an instrumented function would
+/* For the functions that run on the caller's memory in a helper: an instrumented function would
  * leave its traces (shadow memory, canaries) in the caller's state. */
 #define CHILD_CODE                                                              \
 	__attribute__((noinline, no_sanitize("address", "undefined", "thread"), \
@@ -105,8 +106,8 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	}
 	for (int fd = 0; fd < 3; fd++)
 		ptrc_sys(SYS_close, fd);
-	/* Occupies 0 to 2, so that no file the keeper opens gets the number of a standard
-	 * stream. Where there is no such device these numbers stay free. */
+	/* Occupies 0 to 2, so that no file that the keeper opens gets the number of a standard
+	 * stream. If there is no such device these numbers stay free. */
 	null = ptrc_sys(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
 	if (null == 0) {
 		ptrc_sys(SYS_dup3, 0, 1, 0);
@@ -276,8 +277,9 @@ static int make_either(struct launch *l)
 
 	if (!l->is_child)
 		*program = program_file();
-	/* A keeper that replaces a killed one (and a helper for a moment) is no process more
-	 * than there were under the soft limit of the user. A new one is: it stays refused. */
+	/* A keeper that replaces a killed one (and a helper for a moment) adds no process to
+	 * those that the soft limit of the user allowed before. A new keeper does: it stays
+	 * refused. */
 	if (l->task != PTRC_KEEPER_NEW)
 		ptrc_limit_raise(&limit, RLIMIT_NPROC, UINT64_MAX);
 	if (*program >= 0) {
@@ -292,19 +294,6 @@ static int make_either(struct launch *l)
 	return error;
 }
 
-static void write_digits(char *text, uint32_t number)
-{
-	char reversed[12];
-	int count = 0;
-
-	do
-		reversed[count++] = (char)('0' + number % 10);
-	while ((number /= 10) > 0);
-	while (count > 0)
-		*text++ = reversed[--count];
-	*text = '\0';
-}
-
 int ptrc_keeper_launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task task,
 		       uint32_t number, struct ptrc_keeper_process *process)
 {
@@ -314,8 +303,9 @@ int ptrc_keeper_launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_tas
 	int error;
 
 	*process = (struct ptrc_keeper_process){.pidfd = -1};
-	/* Keeps a number free for the pidfd. A copy of the stream's descriptor and not of the
-	 * log's: another thread may fork meanwhile, and its child must not hold a pipe open. */
+	/* Keeps a descriptor number free for the pidfd, by a copy of the stream's descriptor. A
+	 * copy of the log's would not do: another thread may fork meanwhile, and its child must
+	 * not hold a pipe open. */
 	spare = ptrc_sys(SYS_fcntl, args->stream_fd, F_DUPFD_CLOEXEC, 3);
 	if (spare < 0)
 		return ENOMEM;
@@ -331,7 +321,7 @@ int ptrc_keeper_launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_tas
 		.task = task,
 		.number = number,
 		.is_child = orphans_come_to_us()};
-	write_digits(l->digits, number);
+	*ptrc_digits_put(l->digits, number) = '\0';
 	ptrc_sys_block_signals(&mask);
 	error = make_either(l);
 	ptrc_sys_restore_signals(&mask);

@@ -28,8 +28,8 @@
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
 
-/* How long an event may lie in a stream that flushes by itself: with the flush below the second
- * that is promised. */
+/* How long an event may lie in a stream that flushes by itself. Together with the flush this
+ * stays below the second that is promised. */
 #define LOOK_INTERVAL_NS INT64_C(700000000)
 /* The lock of a killed keeper falls a moment after it has died. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
@@ -46,10 +46,10 @@ struct keeper {
 
 /* ---- the log file ---- */
 
-/* Opens the log once more, as O_APPEND and O_NONBLOCK belong to the open file and what the
+/* Opens the log once more, as O_APPEND and O_NONBLOCK belong to the open file, and what the
  * keeper sets must not show in the application's descriptor. Readable if that is allowed, so
- * that the packets in a ring can be found again. A file that cannot be opened again is used by
- * the descriptor that the keeper was given. */
+ * that the packets in a ring can be found again. If the file cannot be opened again the keeper
+ * uses the descriptor that it was given. */
 static void reopen_log(struct ptrc_keeper_work *k)
 {
 	struct stat st;
@@ -83,8 +83,8 @@ static void reopen_log(struct ptrc_keeper_work *k)
 	k->log_fd = fd;
 }
 
-/* Readers of the log see by this lock that a keeper is at work. A lock of the process and not
- * of the open file: that may be shared with the application, and would keep the lock. */
+/* Readers of the log see by this lock that a keeper is at work. It is a lock of the process and
+ * not of the open file: the application may share the open file, and would keep the lock. */
 static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -92,8 +92,8 @@ static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
 	ptrc_sys(SYS_fcntl, k->log_fd, F_SETLK, &lock);
 }
 
-/* Notes in the header where the log is: if the keeper and its controller are killed, another
- * process finds it by this (keeper_orphan.c). */
+/* Notes in the header where the log is. If the keeper and its controller are killed, another
+ * process finds the log by this (ptrc_keeper_finish_orphan). */
 static void note_place(struct ptrc_stream_header *h)
 {
 	struct stat st;
@@ -132,8 +132,9 @@ static int watch(void *arg)
 	int fd = -1;
 
 	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
-	/* The keeper's descriptor of the stream shares its open file with the controller: to
-	 * that a lock of the controller would be the watcher's own. */
+	/* The keeper's descriptor of the stream shares its open file with the controller. By
+	 * that descriptor a lock of the controller would be the watcher's own, so the watcher
+	 * opens the object once more. */
 	if (ptrc_file_open(k->dirfd, name, O_RDWR | O_NOFOLLOW, 0, &fd) ||
 	    ptrc_sys(SYS_fcntl, fd, F_OFD_SETLKW, &lock) < 0) {
 		while (ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1))
@@ -160,8 +161,8 @@ static int start_watcher(struct keeper *k)
 	return ret < 0 ? ENOMEM : 0;
 }
 
-/* Asked by the writer while output stalls: a SIGTERM ends a keeper whose controller is dead, as
- * nobody else could tell it to stop waiting for the reader of a pipe. */
+/* The writer asks this while output stalls. A SIGTERM ends a keeper whose controller is dead,
+ * as nobody else could tell it to stop waiting for the reader of a pipe. */
 static bool give_up(void *arg)
 {
 	struct keeper *k = arg;
@@ -174,8 +175,8 @@ static bool give_up(void *arg)
 	return k->has_given_up;
 }
 
-/* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. An
- * error is returned only for an orphan whose log has to wait; it is left as it was. */
+/* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. Returns
+ * an error only for an orphan whose log has to wait; the orphan is left as it was. */
 static int finish_for_dead(struct keeper *k)
 {
 	struct ptrc_stream *s = &k->work.stream;
@@ -189,7 +190,8 @@ static int finish_for_dead(struct keeper *k)
 	ptrc_stream_stop(s, NULL, 0);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
-		/* The log may yet get everything: then it tells of no flush error. */
+		/* Another process may still bring everything into the log. The log is to tell
+		 * of no flush error then. */
 		if (!had_error)
 			ptrc_status_clear(h, ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT);
 		return error;
@@ -207,7 +209,8 @@ static int finish_for_dead(struct keeper *k)
 
 /* ---- automatic flushes ---- */
 
-/* Is it time for one? *wait_ns: how long to sleep if nothing rings, -1: for ever. */
+/* Is an automatic flush due? *wait_ns: how long to sleep if nothing rings the bell, -1: for
+ * ever. */
 static bool is_flush_due(struct keeper *k, int64_t *wait_ns)
 {
 	struct ptrc_stream *s = &k->work.stream;
@@ -300,8 +303,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 				leave(0);
 			continue;
 		}
-		/* Cleared before the look at the stream: a writer that makes a flush due after
-		 * the look sets it again and rings the bell. */
+		/* Cleared before the look at the stream. A writer that makes a flush due after
+		 * that look sets the word again and rings the bell. */
 		atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
 		if (is_flush_due(k, &wait_ns)) {
 			follow_limit(h);

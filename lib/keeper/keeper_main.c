@@ -3,6 +3,7 @@
  * The keeper as a program of its own: embedded in the library, executed from memory, with the
  * descriptors and arguments that keeper_life.h names. No C library.
  */
+#include "lib/base/digits.h"
 #include "lib/keeper/keeper_life.h"
 
 __attribute__((noreturn, used)) void ptrc_keeper_begin(const long *stack);
@@ -12,14 +13,11 @@ void ptrc_keeper_begin(const long *stack)
 {
 	const char *task = stack[0] > 2 ? (const char *)stack[2] : "";
 	const char *digits = stack[0] > 2 ? (const char *)stack[3] : "";
-	uint32_t number = 0;
 
-	for (; *digits; digits++)
-		number = number * 10 + (uint32_t)(*digits - '0');
 	ptrc_keeper_live(*task == 'n'	? PTRC_KEEPER_NEW
 			 : *task == 'r' ? PTRC_KEEPER_RESTART
 					: PTRC_KEEPER_ORPHAN,
-			 number);
+			 (uint32_t)ptrc_digits_take(&digits));
 }
 
 #if defined(__x86_64__)

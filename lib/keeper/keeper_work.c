@@ -26,10 +26,9 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 			return error;
 	}
 	/* The names of an orphan may be gone. */
-	if (k->is_orphans && ptrc_file_stat(k->names_fd, &st))
-		return 0;
-	if (ptrc_file_stat(k->names_fd, &st) ||
-	    (uint64_t)st.st_size < sizeof(struct ptrc_names_object) ||
+	if (ptrc_file_stat(k->names_fd, &st))
+		return k->is_orphans ? 0 : ENOMEM;
+	if ((uint64_t)st.st_size < sizeof(struct ptrc_names_object) ||
 	    ptrc_file_map(k->names_fd, sizeof(struct ptrc_names_object), PROT_READ, NULL, &map))
 		return ENOMEM;
 	k->names = map;
@@ -37,7 +36,7 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 }
 
 /* The number, from 1, of the run that ended for want of room and whose successor starts when
- * its events are flushed; 0: there is none. */
+ * its events are flushed. 0: there is no such run. */
 static uint64_t run_to_restart(const struct ptrc_stream_header *h)
 {
 	if (!(ptrc_load_acquire(&h->status) & PTRC_ST_RESTART_ARMED))
@@ -49,16 +48,16 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 {
 	struct ptrc_stream_header *h = k->stream.header;
 	struct ptrc_context origin = h->command_origin;
-	/* The markers of an automatic flush are the trace system's, others are of the call that
-	 * asked for the flush. */
+	/* The markers of an automatic flush are the trace system's; other markers belong to the
+	 * call that asked for the flush. */
 	const struct ptrc_context *by = is_automatic ? NULL : &origin;
 	uint64_t addr = is_automatic ? 0 : h->command_addr;
 	uint64_t *flags = &k->writer.state.flags;
 	uint64_t armed_run = run_to_restart(h);
 	int error;
 
-	/* While flushes fail only the first records its markers, as each pair takes room from
-	 * the stream (SYSEVENT-26). A full log takes no more of them. */
+	/* While flushes fail only the first one records its markers, as each pair takes room
+	 * from the stream. A full log takes no more of them. */
 	if (*flags & (PTRC_LOG_STATE_MARKERS_WAIT | PTRC_LOG_STATE_FULL))
 		has_markers = false;
 	ptrc_status_set(h, PTRC_ST_FLUSHING);
@@ -74,7 +73,7 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (error)
 		ptrc_status_error(h, error);
 	ptrc_status_clear(h, PTRC_ST_FLUSHING);
-	/* A stream that was to restart and did not is damaged: flushing it at once, again and
+	/* A stream that was to restart and did not is damaged. Flushing it at once, again and
 	 * again, would not help. */
 	k->has_failed = error != 0 || (armed_run && armed_run == run_to_restart(h));
 	return error;
@@ -107,8 +106,8 @@ bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 	case ENFILE:
 		return true;
 	case EFBIG:
-		/* By the hard limit of this process; the limit of the log's controller is the
-		 * same for everybody who tries. */
+		/* The hard limit of this process may be what forbids it. The limit of the log's
+		 * controller is the same for everybody who tries. */
 		return ptrc_limit_most(RLIMIT_FSIZE) < ptrc_load_relaxed(&h->fsize_limit);
 	default:
 		return false;

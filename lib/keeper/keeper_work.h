@@ -30,7 +30,7 @@ PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work 
 /* A flush that no call asked for. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
 /* The last flush of a stopped stream, and the end of its log. is_automatic: no call asked for
- * it. For an orphan an error that ptrc_keeper_may_wait() accepts means that the log was not
+ * it. If the log of an orphan meets an error that ptrc_keeper_may_wait() accepts, it is not
  * closed. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);

@@ -99,8 +99,8 @@ static bool is_counted(const struct ptrc_record *r)
 	return !(r->id_flags & PTRC_REC_HIDDEN);
 }
 
-/* Walks a stretch whose sums are not known, or which may be damaged: finds its end and the time
- * of its first event, and adds to the sums of the batch. False: it has no event. */
+/* Walks a stretch whose sums are not known, or which may be damaged. Finds its end and the time
+ * of its first event, and adds its sums to those of the batch. False: it has no event. */
 static bool examine(struct ptrc_log_batch *b, struct ptrc_log_stretch *stretch)
 {
 	struct ptrc_log_stretch walk = *stretch;
@@ -225,8 +225,8 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptr
 		uint64_t end = walk.pos;
 		bool has_tail = false;
 
-		/* All markers stand in stretches of the keeper, and those behind the last STOP
-		 * at their ends. */
+		/* All markers stand in stretches of the keeper. Those behind the last STOP are
+		 * at the ends of these. */
 		while (find_event(b, &walk)) {
 			const struct ptrc_record *r = record_at(b, walk.pos);
 
@@ -251,7 +251,7 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptr
 
 /* ---- time order ---- */
 
-/* Stretches of the same order and times come in the order in which they were added. */
+/* Stretches of the same order and times stay in the order in which they were added. */
 static bool is_earlier(const struct ptrc_log_stretch *a, const struct ptrc_log_stretch *b)
 {
 	if (a->next_ns != b->next_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch: all stretches of a flush on their way into the log. They are copied together, and
- * then taken out again event by event, in time order over all of them; what is taken between
- * two marks is a slice, for one packet. Freestanding; memory by mmap.
+ * The batch: all stretches of a flush on their way into the log. They are copied into the batch
+ * together, and then taken out of it event by event, in time order over all of them. What is
+ * taken between two marks is a slice, which becomes a packet. Freestanding; memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_BATCH_H
 #define PTRC_LIB_LOG_LOG_BATCH_H
@@ -66,13 +66,13 @@ struct ptrc_log_item {
 	bool is_hidden;
 };
 
-/* Gives memory back, but for so much. A keeper calls this before it sleeps. While many events
- * come the memory is kept from flush to flush, as fresh pages cost as much time as all the rest
- * of a flush. */
+/* Gives memory back, except for so much. A keeper calls this before it sleeps. While many
+ * events come the memory is kept from flush to flush: fresh pages cost as much time as all the
+ * rest of a flush. */
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
 PTRC_NONNULL() void ptrc_log_batch_trim(struct ptrc_log_batch *b);
 
-/* Adds a copy of the stretch, up to the first damage in it. ENOMEM. */
+/* Adds a copy of the stretch, as far as it is undamaged. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
 int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *stretch);
@@ -85,14 +85,14 @@ static inline bool ptrc_log_is_marker(uint32_t id)
 	return id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
 }
 
-/* Takes the markers out of the batch that follow the last other event, if that is a STOP, or if
- * there is no other and is_after_stop is set. Appends them to `held`, as records with full
- * stamps. ENOMEM. */
+/* Holds back markers of flushes behind the last STOP. If the last other event of the batch is a
+ * STOP (or the batch has none, and is_after_stop is set), the markers behind it move from the
+ * batch to `held`, as records with full stamps. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 					struct ptrc_log_buffer *held);
 
-/* Called when all stretches are there: puts them in order. ENOMEM. */
+/* Puts the batch in order once all stretches are there. ENOMEM. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_batch_sort(struct ptrc_log_batch *b);
 /* The earliest event that was not taken; false: there is none. */
 PTRC_NONNULL()

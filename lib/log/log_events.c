@@ -85,8 +85,8 @@ static void slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 	}
 }
 
-/* Finds a place in the ring for the packet in w->out, and fills in its struct ptrc_log_ring,
- * which tells what is lost by that. */
+/* Finds a place in the ring for the packet in w->out, and fills in the packet's struct
+ * ptrc_log_ring, which tells what is lost by that. */
 static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_facts *p, uint64_t *place)
 {
 	struct ptrc_log_ring info;
@@ -141,8 +141,8 @@ static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p, int6
 			ptrc_log_batch_mark(&w->batch);
 			continue;
 		}
-		/* Only the earliest events of a batch can be that old, so none is left out of
-		 * the middle of the slice. */
+		/* skip_ns comes from a flush that failed. Only the earliest events of a batch
+		 * can be that old, so nothing is left out of the middle of the slice. */
 		if (item.ns <= w->skip_ns) {
 			ptrc_log_batch_take(&w->batch);
 			ptrc_log_batch_mark(&w->batch);
@@ -240,14 +240,14 @@ static int write_batch(struct ptrc_log_writer *w)
 	return 0;
 }
 
-/* The last flush failed midway. Its events come again: takes back the packets that it has
- * written, and the state to what it was. */
+/* The last flush failed midway, and its events come again. Takes back the packets that it has
+ * written, and restores the state. */
 static void undo(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state now = w->state;
 
 	if (!w->is_regular)
-		return; /* skip_ns does it */
+		return; /* a pipe keeps what it has; skip_ns skips those events */
 	if (w->kind == PTRC_LOG_SEQUENTIAL) {
 		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
 		w->state = w->retry;
@@ -280,8 +280,8 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
 	return ptrc_log_batch_add(&w->batch, stretch);
 }
 
-/* Adds to the flush the markers that earlier ones held back, and holds back those that follow
- * the last STOP now: an UNTIL_FULL log ends with its last STOP. */
+/* For an UNTIL_FULL log, which ends with its last STOP: adds to the flush the markers that
+ * earlier flushes held back, and holds back those that now follow the last STOP. */
 static int add_held(struct ptrc_log_writer *w)
 {
 	struct ptrc_stretch stretch = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a flush, in EVENTS packets. The flush brings its stretches one by one: begin,
- * add each, end. They are copied by add; end writes them in time order over all of them, a
- * packet for each slice of time. So what a bounded log keeps is a stretch of time without
- * holes, and a log that is cut short lacks nothing before its end.
+ * The events of a flush, in EVENTS packets. A flush calls begin, then add for each stretch,
+ * then end. Add copies the stretch; end writes the events in time order over all stretches, a
+ * packet for each slice of time. So what a bounded log keeps is a span of time without holes,
+ * and a log that is cut short lacks nothing before its end.
  */
 #ifndef PTRC_LIB_LOG_LOG_EVENTS_H
 #define PTRC_LIB_LOG_LOG_EVENTS_H

@@ -14,18 +14,18 @@
 
 /*
  * A flush first copies every stretch that the drain gives it, as the log gets the events in
- * time order over all of them. When they are written it commits each stretch: takes out of the
- * stream what was copied, by a note made at the time of the copy. Events that a slow writer has
- * added to the stretch since then stay for the next flush.
+ * time order over all of them. When they are written it commits each stretch, by a note made
+ * when it was copied: exactly what was copied is taken out of the stream. Events that a slow
+ * writer has added to the stretch since then stay for the next flush.
  */
 
-/* A tee that has not looked at the stream for so long has gone. It looks every few
+/* A tee that has not looked at the stream for this long has gone. It looks every few
  * milliseconds, but may have to wait for a processor. */
 #define TEE_AWAY_NS UINT64_C(150000000)
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
 
-/* Adds the note of the stretch that the drain is at to the list, and behind it its sums of
+/* Adds to the list the note of the drain's current stretch, and behind it the stretch's sums of
  * events per type. */
 static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
 {
@@ -74,9 +74,9 @@ static void commit_stretches(struct ptrc_drain *d, const struct ptrc_log_buffer 
 		ptrc_drain_commit(d, note, sums);
 }
 
-/* Should this keeper die when the events are written but not committed, the next must know
- * which they were: notes that in the state, which is saved together with their being written
- * (ptrc_log_events_end). */
+/* If this keeper dies when the events are written but not committed, the next one must know
+ * which they were. So this notes them in the stream and in the state, which
+ * ptrc_log_events_end() saves once all is written. */
 static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		       const struct ptrc_log_buffer *list)
 {
@@ -100,7 +100,7 @@ static void commit_one(struct ptrc_drain *d)
 	ptrc_drain_commit(d, &d->note, ptrc_drain_stretch_sums(d));
 }
 
-/* Where memory is too short to copy all stretches. */
+/* Used if there is no memory to copy all stretches: writes and commits each by itself. */
 static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
 	struct ptrc_stretch stretch;
@@ -122,7 +122,8 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
-		/* It was left in the middle of a chunk, whose pin only its end lets go. */
+		/* The drain was left in the middle of a chunk. Only the end of a drain removes
+		 * the pin. */
 		struct ptrc_stream *s = d->stream;
 
 		ptrc_drain_end(d, false, false);
@@ -133,9 +134,9 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 }
 
 /*
- * Before the events are taken out of the stream: gives a tee that looked at the stream a moment
- * ago the time to read them. Unless somebody waits for this flush, or the stream needs the
- * room.
+ * Called before the events are taken out of the stream: gives a tee that looked at the stream a
+ * moment ago the time to read them. Does not wait if somebody waits for this flush, or if the
+ * stream needs the room.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 {
@@ -161,7 +162,8 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	int error;
 
 	ptrc_log_events_begin(w);
-	/* The drain has its end by now, so that the names of all its events are registered. */
+	/* The drain has fixed `until`, so the names of all of its events are registered by
+	 * now. */
 	error = ptrc_log_names_write(w, names);
 	if (error)
 		return error;
@@ -186,7 +188,7 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error;
 }
 
-/* Suspends a stream whose log is full; also if a dead keeper had filled it and not come to
+/* Suspends a stream whose log is full. A dead keeper may have filled the log and not come to
  * that. */
 static bool stop_if_log_is_full(struct ptrc_log_writer *w, struct ptrc_stream *s)
 {

@@ -119,7 +119,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 	 sizeof(struct ptrc_log_head))
 
 /* Places in a ring. Head and close area lie within the first 2 KiB, which the file has from the
- * beginning: so a log can be closed when the disk is full. */
+ * beginning: so a log can be closed even when the disk is full. */
 #define PTRC_LOG_CLOSE_OFFSET UINT64_C(1024)
 #define PTRC_LOG_RING_OFFSET UINT64_C(2048)
 
@@ -140,8 +140,8 @@ struct ptrc_log_ring {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
 
-/* A section of an EVENTS packet: records in time order, of one origin until a CONTEXT record
- * names another. The time of a record is base_ns + delta, or its full stamp. */
+/* A section of an EVENTS packet: records in time order. `origin` says whose they are, until a
+ * CONTEXT record names another. The time of a record is base_ns + delta, or its full stamp. */
 struct ptrc_log_section {
 	int64_t base_ns;
 	struct ptrc_context origin;
@@ -176,8 +176,8 @@ _Static_assert(PTRC_LOG_CLOSE_OFFSET + 2 * sizeof(struct ptrc_log_packet) +
 		       PTRC_LOG_RING_OFFSET,
 	       "close area fits");
 
-/* Bytes of a regular log, far beyond any data, which a keeper locks: while it is at work; while
- * it finishes the log as the controller is dead. */
+/* A keeper locks these bytes of a regular log, which lie far beyond any data: the first while
+ * it is at work, the second while it finishes the log of a dead controller. */
 #define PTRC_LOG_LOCK_KEEPER INT64_C(0x7ffffffffffffff0)
 #define PTRC_LOG_LOCK_FINISHING INT64_C(0x7ffffffffffffff1)
 

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/base/atomic.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_ring.h"
 
@@ -81,9 +80,7 @@ int ptrc_log_names_write(struct ptrc_log_writer *w, const struct ptrc_names_obje
 	w->names = names;
 	if (!names)
 		return 0;
-	count = ptrc_load_acquire(&names->count);
-	if (count > PTRC_NAMES_MAX)
-		count = PTRC_NAMES_MAX;
+	count = ptrc_names_object_count(names);
 	if (w->state.names >= count)
 		return 0;
 	error = write_from(w, names, (uint32_t)w->state.names, count, false);

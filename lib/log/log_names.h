@@ -12,9 +12,9 @@
 PTRC_NONNULL(1)
 PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w,
 					 const struct ptrc_names_object *names);
-/* At the end of a ring's first lap, whose NAMES packets stand between its events and will be
- * overwritten with them: writes all names once more, where they stay. Leaves w->out as it is,
- * where the packet that wraps is being made. */
+/* At the end of a ring's first lap. The NAMES packets of that lap stand between its events and
+ * will be overwritten with them, so this writes all names once more behind the ring, where they
+ * stay. Leaves w->out alone, which holds the packet that wraps. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_names_before_wrap(struct ptrc_log_writer *w);
 
 #endif

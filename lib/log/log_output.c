@@ -38,7 +38,7 @@ int ptrc_log_check(int fd, int log_policy)
 	return log_policy == POSIX_TRACE_APPEND ? 0 : EINVAL;
 }
 
-/* Waits up to a second for output that takes nothing now. EPIPE: give up. */
+/* Waits up to a second until stalled output takes bytes again. EPIPE: give up. */
 static int wait_writable(struct ptrc_log_writer *w)
 {
 	struct pollfd p = {.fd = w->fd, .events = POLLOUT};

@@ -15,7 +15,7 @@
 
 /* The file is searched for headers through a window of this size. */
 #define WINDOW_BYTES 65536U
-/* How many bytes of a file are searched, in all, for the next packet behind damage; the
+/* How many bytes of a file are searched, in all, for the next packet behind damage. The
  * payloads of packets that turn out to be none count too. So no file, however large or sparse,
  * keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
@@ -433,7 +433,8 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 		return error;
 	while (first < r->entry_count && r->entries[first].seq < r->ring.oldest_seq)
 		first++;
-	/* It need not begin with the oldest: a keeper may have died while overwriting that. */
+	/* The log may lack the oldest packet: a keeper may have died while it overwrote
+	 * that. */
 	if (first < r->entry_count)
 		keep_unbroken(r, r->entries[first].seq);
 	else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The records of a section: of a stretch that is to be written, or of a packet read. */
+/* Walking over records: those of a stretch that is to be written, or those of a section of a
+ * packet that was read. */
 #ifndef PTRC_LIB_LOG_LOG_RECORDS_H
 #define PTRC_LIB_LOG_LOG_RECORDS_H
 
@@ -13,13 +14,14 @@ static inline struct ptrc_record ptrc_log_record_at(const uint8_t *pos)
 {
 	struct ptrc_record r;
 
-	/* In a damaged packet it may stand anywhere. */
+	/* Copied, as a record of a damaged packet may stand at any address. */
 	memcpy(&r, pos, sizeof(r));
 	return r;
 }
 
-/* Moves *pos over CONTEXT records to the next event. Gives its time; *origin becomes that of
- * the last CONTEXT record. False at the end, or where no whole record stands. */
+/* Moves *pos over CONTEXT records to the next event, and gives the time of that. *origin
+ * becomes that of the last CONTEXT record. False at the end, or where no whole record
+ * stands. */
 static inline bool ptrc_log_find_event(const uint8_t **pos, const uint8_t *end, int64_t base_ns,
 				       int64_t *ns, struct ptrc_context *origin)
 {

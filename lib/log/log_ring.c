@@ -14,11 +14,13 @@ struct ptrc_log_lap_entry {
 	uint64_t place; /* from the beginning of the ring */
 	uint64_t size;	/* of the packet */
 	uint64_t seq;
-	uint64_t bytes; /* of events */
-	int64_t first_ns, last_ns;
-	uint64_t events;
-	uint64_t is_names;
+	struct ptrc_log_facts facts; /* of type NAMES or EVENTS */
 };
+
+static bool is_events(const struct ptrc_log_lap_entry *e)
+{
+	return e->facts.type == PTRC_LOG_EVENTS;
+}
 
 static struct ptrc_log_lap_entry *lap_entries(const struct ptrc_log_writer *w)
 {
@@ -46,18 +48,25 @@ void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t
 	ptrc_log_note_loss(w);
 }
 
+/* Subtracts the packet from what the log holds. */
+static void subtract(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry *e)
+{
+	w->state.events -= e->facts.events;
+	w->state.bytes -= e->facts.bytes;
+}
+
 /* Gives up the oldest packet. */
 static void lap_drop(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first++];
 
-	if (!e->is_names) {
+	if (is_events(e)) {
 		w->state.oldest_seq = e->seq + 1;
-		w->state.events -= e->events;
-		w->state.bytes -= e->bytes;
-		ptrc_log_ring_note_lost(w, e->events, e->first_ns, e->last_ns);
+		subtract(w, e);
+		ptrc_log_ring_note_lost(w, e->facts.events, e->facts.first_ns, e->facts.last_ns);
 	}
-	/* Entries that are gone leave the list in large numbers: moving the rest is dear. */
+	/* Entries that are gone leave the list many at a time, as moving the rest costs
+	 * time. */
 	if (w->lap_first >= 1024 && w->lap_first >= lap_count(w) / 2) {
 		uint64_t gone = w->lap_first * sizeof(*e);
 
@@ -84,8 +93,8 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 		const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first];
 		bool is_in_place = e->place < place + size && e->place + e->size > place;
 
-		/* The bytes behind the last packet stay unused by a wrap: the oldest packets
-		 * may stand there. */
+		/* A wrap leaves the bytes behind the last packet unused. The oldest packets may
+		 * stand there; they are given up as well. */
 		if (!(is_wrap && e->place >= old) && !is_in_place &&
 		    w->state.bytes + bytes <= w->limit)
 			break;
@@ -96,14 +105,8 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 
 int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place, const struct ptrc_log_facts *p)
 {
-	struct ptrc_log_lap_entry e = {.place = place,
-				       .size = w->out.used,
-				       .seq = w->state.seq,
-				       .bytes = p->bytes,
-				       .first_ns = p->first_ns,
-				       .last_ns = p->last_ns,
-				       .events = p->events,
-				       .is_names = p->type == PTRC_LOG_NAMES};
+	struct ptrc_log_lap_entry e = {
+		.place = place, .size = w->out.used, .seq = w->state.seq, .facts = *p};
 	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
 
 	if (!error)
@@ -119,15 +122,14 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 	while (lap_count(w) > w->lap_first) {
 		const struct ptrc_log_lap_entry *e = &lap_entries(w)[lap_count(w) - 1];
 
-		if (e->is_names || e->seq < seq)
+		if (!is_events(e) || e->seq < seq)
 			break;
-		w->state.events -= e->events;
-		w->state.bytes -= e->bytes;
+		subtract(w, e);
 		w->lap.used -= sizeof(*e);
 	}
 }
 
-/* Enters into the list what the ring holds between two places, in that order. */
+/* Adds to the list the packets that the ring holds between two places, in that order. */
 static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 {
 	while (from + sizeof(struct ptrc_log_packet) <= to) {
@@ -149,27 +151,27 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 		}
 		e.size = sizeof(p) + ptrc_align8(p.length);
 		e.seq = p.seq;
-		e.is_names = p.type != PTRC_LOG_EVENTS;
-		e.first_ns = p.first_ns;
-		e.last_ns = p.last_ns;
-		e.events = p.event_count;
-		/* Somewhat too much, as the headers of sections count too. Until it has wrapped
-		 * the ring holds a little less than it could. */
-		e.bytes = e.is_names ? 0 : p.length;
+		e.facts = (struct ptrc_log_facts){.type = p.type,
+						  .first_ns = p.first_ns,
+						  .last_ns = p.last_ns,
+						  .events = p.event_count};
+		/* This is somewhat too much, as it counts the headers of sections too. So until
+		 * the ring has wrapped it holds a little less than it could. */
+		e.facts.bytes = is_events(&e) ? p.length : 0;
 		from += e.size;
-		if (!e.is_names && (p.seq < w->state.oldest_seq || p.seq >= w->state.seq))
+		if (is_events(&e) && (p.seq < w->state.oldest_seq || p.seq >= w->state.seq))
 			continue;
 		error = ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
 		if (error)
 			return error;
-		w->state.events += e.events;
-		w->state.bytes += e.bytes;
+		w->state.events += e.facts.events;
+		w->state.bytes += e.facts.bytes;
 	}
 	return 0;
 }
 
 /* Counts events as lost that a dead keeper has overwritten without noting it. Their times
- * cannot be read any more: they were older than the oldest event that is left, and newer than
+ * cannot be read any more. They were older than the oldest event that is left, and newer than
  * those that were lost before. */
 static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 {
@@ -179,11 +181,11 @@ static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 
 	if (w->state.overwritten_events)
 		first_ns = w->state.lost_last_ns;
-	while (i < lap_count(w) && lap_entries(w)[i].is_names)
+	while (i < lap_count(w) && !is_events(&lap_entries(w)[i]))
 		i++;
 	if (i < lap_count(w)) {
 		w->state.oldest_seq = lap_entries(w)[i].seq;
-		last_ns = lap_entries(w)[i].first_ns - 1;
+		last_ns = lap_entries(w)[i].facts.first_ns - 1;
 	} else {
 		w->state.oldest_seq = w->state.seq;
 		last_ns = first_ns;

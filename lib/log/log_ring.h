@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets in a ring: which places they have, and which are given up for new ones. The writer
- * keeps a list of what is where, oldest first, and can read it from the file again.
+ * Packets in a ring: their places, and giving up old packets for new ones. The writer keeps a
+ * list of the packets, oldest first, and can read that list from the file again.
  */
 #ifndef PTRC_LIB_LOG_LOG_RING_H
 #define PTRC_LIB_LOG_LOG_RING_H
@@ -11,8 +11,8 @@
 #include "lib/base/common.h"
 #include "lib/log/log_output.h"
 
-/* The place of a packet of `size` bytes with `bytes` bytes of events. Gives up the packets that
- * stand there, and those that the limit does not allow beside it. */
+/* Finds the place of a packet of `size` bytes with `bytes` bytes of events. Gives up the
+ * packets that stand there, and the oldest ones until the new one is within the limit. */
 PTRC_NONNULL()
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes);
 /* Writes the packet in w->out to its place. ENOMEM, or the error number of the write. */

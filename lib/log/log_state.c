@@ -6,8 +6,8 @@
 #include "lib/base/atomic.h"
 #include "lib/stream/status.h"
 
-/* A keeper may be killed at any store: so the copy that is not valid is filled first, and then
- * its number is stored. */
+/* A keeper may be killed at any store. So the copy that is not valid is filled first, and then
+ * its number is stored, which makes it the valid one. */
 void ptrc_log_state_save(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;

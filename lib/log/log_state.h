@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writer of a log knows: struct ptrc_log_writer, which the units above share, and in
- * it struct ptrc_log_state, a copy of which stands in the header of the stream, so that after
- * the death of a keeper the next can go on where that one stopped.
+ * What the writer of a log knows: struct ptrc_log_writer, which the units of the writer share.
+ * A part of it is struct ptrc_log_state. The header of the stream has a copy of that part, so
+ * that after the death of a keeper the next can go on where that one stopped.
  *
  * The writer's units, each of which uses only those before it: log_state (this), log_output
- * (bytes to the file), log_packet (packets), log_ring (their places in a ring), log_names and
- * log_events (what is in them), log_writer (head, clear and end of a log), log_flush (from the
- * stream into the log). All are freestanding: raw system calls, memory by mmap.
+ * (packets, and bytes to the file), log_ring (places of packets in a ring), log_names and
+ * log_events (what is in the packets), log_writer (head, clear and end of a log), log_flush
+ * (from the stream into the log). All are freestanding: raw system calls, memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_STATE_H
 #define PTRC_LIB_LOG_LOG_STATE_H
@@ -21,24 +21,25 @@
 #include "lib/model/names.h"
 #include "lib/stream/stream.h"
 
-/* UNTIL_FULL: the log is full, nothing is added any more. */
+/* An UNTIL_FULL log is full: nothing is added any more. */
 #define PTRC_LOG_STATE_FULL UINT64_C(1)
 /* The last event that is no marker of a flush is a STOP. */
 #define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2)
-/* A ring is not in its first lap. */
+/* A ring has wrapped: it is not in its first lap any more. */
 #define PTRC_LOG_STATE_WRAPPED UINT64_C(4)
-/* A ring: `filter` is not known, as a keeper died after it had saved it. */
+/* In a ring `filter` is not known, because a keeper died after it had saved the state. */
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8)
 /* A flush failed, and its markers wait in the stream for one that does not. */
 #define PTRC_LOG_STATE_MARKERS_WAIT UINT64_C(16)
-/* These belong to written_until: the members of struct ptrc_drain_given. */
+/* What else a next keeper must know of the flush of written_until: the members of struct
+ * ptrc_drain_given. */
 #define PTRC_LOG_STATE_GAP_TOLD UINT64_C(32)
 #define PTRC_LOG_STATE_RUN_OVER UINT64_C(64)
 #define PTRC_LOG_STATE_RUN_TAG_SHIFT 8
 #define PTRC_LOG_STATE_GIVEN (PTRC_LOG_STATE_GAP_TOLD | PTRC_LOG_STATE_RUN_OVER | UINT64_C(0xff00))
 
-/* All of its members are 64-bit words: header.log_state holds two copies of them, and the
- * number of the one that is valid. */
+/* All members are 64-bit words: header.log_state holds two copies of them, and the number of
+ * the copy that is valid. */
 struct ptrc_log_state {
 	/* Sequential: bytes in the log. Ring: the place of the next packet. */
 	uint64_t offset;
@@ -52,9 +53,9 @@ struct ptrc_log_state {
 	uint64_t overwritten_events;
 	int64_t lost_first_ns, lost_last_ns;
 	uint64_t tail; /* end of the packets behind the ring, from the ring's end */
-	/* Stamp of the end of the flush that was saved last, until its events are taken out of
-	 * the stream. Should the keeper die before, events up to here that are still in the
-	 * stream are in the log all the same. 0: there is no such flush. */
+	/* The stamp that ended a flush whose events are all in the log, but not yet committed;
+	 * 0: there is no such flush. If the keeper dies in between, the next one commits the
+	 * events up to this stamp and does not write them again. */
 	uint64_t written_until;
 	uint64_t filter[17]; /* in force behind the last event of a ring */
 };
@@ -72,7 +73,7 @@ struct ptrc_log_writer {
 	bool must_not_append; /* the descriptor has O_APPEND, and was not opened again */
 	uint64_t limit;	      /* bytes of events */
 	uint64_t ring_size;
-	uint64_t close_reserve; /* of the file size limit, for STATUS and END */
+	uint64_t close_reserve; /* left free below the file size limit, for STATUS and END */
 	struct ptrc_log_state state;
 	struct ptrc_log_state retry; /* the state before a flush that failed midway */
 	bool has_retry;
@@ -83,11 +84,14 @@ struct ptrc_log_writer {
 	const struct ptrc_names_object *names; /* that were given last */
 	struct ptrc_log_buffer out;	       /* the packet that is being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
-	/* UNTIL_FULL: markers that follow the last STOP; of the next flush, if it succeeds. */
+	/* For an UNTIL_FULL log, which ends with its last STOP: the markers behind that, which
+	 * wait for other events to follow. A flush collects them in held_next, which takes the
+	 * place of `held` if the flush succeeds. */
 	struct ptrc_log_buffer held, held_next;
 	struct ptrc_log_buffer lap; /* a ring's packets: struct ptrc_log_lap_entry */
 	uint64_t lap_first;	    /* entries of `lap` before this one are gone */
-	/* Asked once a second while output stalls; true: give up, with EPIPE. May be null. */
+	/* Called once a second while output stalls. If it returns true the write gives up, with
+	 * EPIPE. May be null. */
 	bool (*give_up)(void *arg);
 	void *arg;
 };
@@ -98,13 +102,13 @@ static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
 	return w->state.flags & PTRC_LOG_STATE_FULL;
 }
 
-/* Copies the state to header.log_state, and what posix_trace_get_status() and its like tell of
- * the log to its words of the header. */
+/* Saves the state in header.log_state, and puts into other words of the header what
+ * posix_trace_get_status() and its like tell of the log. */
 PTRC_NONNULL() void ptrc_log_state_save(struct ptrc_log_writer *w);
-/* Takes the state from there. False if none was saved. */
+/* Loads the state from header.log_state. False if none was saved. */
 PTRC_NONNULL() PTRC_MUST_CHECK bool ptrc_log_state_load(struct ptrc_log_writer *w);
-/* A flush failed that another process will try again: the state saved before it stays, but for
- * the note that its markers wait in the stream. */
+/* After a failed flush that another process will try again: the state in the header stays as it
+ * was saved before, with a note that the markers of the flush wait in the stream. */
 PTRC_NONNULL() void ptrc_log_state_leave(struct ptrc_log_writer *w);
 /* The log lacks an event: sets the log's overrun status. */
 PTRC_NONNULL() void ptrc_log_note_loss(struct ptrc_log_writer *w);

@@ -46,7 +46,7 @@ struct packet {
 	struct cursor cursors[];
 };
 
-/* A gap for which the log has no OVERFLOW and RESUME events: the reader makes them up.
+/* A gap for which the log has no OVERFLOW and RESUME events, so that the reader makes them up.
  * GAP_PENDING: both are to come; GAP_OVERFLOW: the OVERFLOW was reported. */
 enum { GAP_NONE, GAP_PENDING, GAP_OVERFLOW };
 
@@ -55,15 +55,15 @@ struct ptrc_log_stream {
 	struct ptrc_log_reader reader;
 	uint32_t next_id;
 
-	/* The position. The cursors of all open packets are a heap, the earliest first. A
-	 * packet is opened when its first event may be the next. */
+	/* The position. The cursors of all open packets are in a heap, the earliest on top. A
+	 * packet is opened as soon as its first event may be the next one. */
 	size_t next_entry;
 	struct cursor **heap;
 	size_t heap_count, heap_size;
 	struct packet *done; /* kept while the event that was reported last stands in it */
 	struct ptrc_sequencer sequencer;
 	bool is_ended;	  /* by damage */
-	bool is_admitted; /* the first cursor's event was passed by the sequencer */
+	bool is_admitted; /* the sequencer has passed the event of the first cursor */
 	/* Events that were not reported, since the beginning: in gaps; filtered. */
 	uint64_t gap_events, filtered_events;
 	int gap;
@@ -234,7 +234,8 @@ static int open_due(struct ptrc_log_stream *l)
 				ptrc_sequencer_gap(&l->sequencer);
 			}
 		} else if (error) {
-			/* All earlier events have been reported; later ones never are. */
+			/* All earlier events have been reported. Nothing behind the damage ever
+			 * is. */
 			l->is_ended = true;
 			close_position(l);
 			break;
@@ -273,8 +274,8 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	uint32_t id = ptrc_record_id(&r);
 	bool is_hidden = r.id_flags & PTRC_REC_HIDDEN;
 
-	/* Such events are left of the time when the ring lost events. Reported, they would make
-	 * several gaps of one. */
+	/* These are left over from the time in which the ring lost events. If they were
+	 * reported the one gap would look like several. */
 	if (ring_has_lost(l) && c->next_ns < l->reader.ring.lost_last_ns) {
 		l->gap_events += !is_hidden;
 		return false;
@@ -343,7 +344,8 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 			break;
 		step(l);
 	}
-	/* The event stays at the top while an OVERFLOW and a RESUME are reported before it. */
+	/* The event stays on top of the heap while an OVERFLOW and a RESUME are reported before
+	 * it. */
 	l->is_admitted = true;
 	if (l->gap == GAP_PENDING) {
 		l->gap = GAP_OVERFLOW;
@@ -393,15 +395,15 @@ static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last)
 	       lock.l_start >= first && lock.l_len > 0 && lock.l_len <= last - lock.l_start + 1;
 }
 
-/* Does a keeper lock this byte? The kernel may report its two locks, on neighbouring bytes, as
- * one. */
+/* Does a keeper lock this byte? The kernel may report the keeper's two locks, on neighbouring
+ * bytes, as one. */
 static bool is_locked_by_keeper(int fd, int64_t byte)
 {
 	return is_locked(fd, byte, PTRC_LOG_LOCK_KEEPER, PTRC_LOG_LOCK_FINISHING);
 }
 
-/* The log has a keeper: is that finishing the log, as its controller is dead? If that cannot be
- * told the answer is no. */
+/* Is the keeper of this log finishing it, because its controller is dead? False if that cannot
+ * be told. */
 static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 {
 	int dirfd, stream, error;
@@ -410,23 +412,24 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 
 	if (is_locked_by_keeper(fd, PTRC_LOG_LOCK_FINISHING))
 		return true;
-	/* Without the stream object: the log is closed, or the object is out of sight. */
+	/* If the stream object cannot be opened the log is closed, or the object is out of
+	 * sight. */
 	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
 		return false;
 	error = ptrc_shmdir_open_id(dirfd, 's', head->stream_id, head->owner_uid, &stream, &size);
 	ptrc_file_close(dirfd);
 	if (error)
 		return false;
-	/* The keeper waits for a read lock there, and has it from the moment the controller is
-	 * dead. */
+	/* The keeper waits for a read lock on this byte, and gets it when the controller
+	 * dies. */
 	is_gone = !is_locked(stream, PTRC_LIVE_CONTROLLER, PTRC_LIVE_CONTROLLER,
 			     PTRC_LIVE_CONTROLLER);
 	ptrc_file_close(stream);
 	return is_gone;
 }
 
-/* A program that has waited for the end of a controller, and then opens its log, is to see a
- * finished log: so an open waits while the keeper finishes it. */
+/* A program that has waited for the end of a controller and then opens its log must see a
+ * finished log. So an open waits while the keeper finishes the log. */
 static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 {
 	int64_t waited_ns = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log opened for reading, which the standard calls a pre-recorded stream: the object behind a
- * PTRC_HANDLE_LOG. The public functions that take both kinds of stream (get_attr, get_status,
- * get_name, event type list, getnext) call these.
+ * A log opened for reading, which the standard calls a pre-recorded stream. The public
+ * functions that take both kinds of stream call these for a PTRC_HANDLE_LOG.
  */
 #ifndef PTRC_LIB_LOG_LOG_STREAM_H
 #define PTRC_LIB_LOG_LOG_STREAM_H

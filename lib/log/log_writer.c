@@ -145,7 +145,7 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
 }
 
 /* Tells the reader of a pipe, by a hidden FILTER event, that the filter is empty from now on.
- * What was written stays. */
+ * What was written before stays. */
 static int write_clear(struct ptrc_log_writer *w, int64_t now_ns)
 {
 	struct {

@@ -10,7 +10,7 @@
 #include "lib/log/log_state.h"
 
 /* Makes the writer ready, without writing. fd stays the caller's; nobody else may change its
- * flags or its offset. is_restart: goes on where header.log_state says. ENOMEM, EINVAL. */
+ * flags or offset. is_restart: goes on where header.log_state says. ENOMEM, EINVAL. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_writer_init(struct ptrc_log_writer *w,
 					 struct ptrc_stream_header *header, int fd,

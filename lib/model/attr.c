@@ -11,7 +11,7 @@
 _Static_assert(__builtin_strcmp(POSIXTRACE_VERSION, PACKAGE_VERSION) == 0, "one version");
 /* As posixtrace_version() has it. */
 #define GENVERSION "posixtrace " PACKAGE_VERSION
-_Static_assert(sizeof(GENVERSION) <= TRACE_NAME_MAX, "GENVERSION-02");
+_Static_assert(sizeof(GENVERSION) <= TRACE_NAME_MAX, "version fits");
 
 int ptrc_attr_check(const trace_attr_t *attr)
 {

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "lib/base/atomic.h"
 #include "lib/base/file.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
@@ -45,22 +44,6 @@ const char *ptrc_names_predefined(uint32_t id)
 	return id >= 1 && id < PTRC_ID_FIRST ? names[id] : NULL;
 }
 
-static uint32_t clamp(uint32_t count)
-{
-	return count < PTRC_NAMES_MAX ? count : PTRC_NAMES_MAX;
-}
-
-/* Pairs with the release in append(): names below the count are complete. */
-static uint32_t read_count(const struct ptrc_names_object *object)
-{
-	return clamp(ptrc_load_acquire(&object->count));
-}
-
-uint32_t ptrc_names_count(const struct ptrc_names *n)
-{
-	return read_count(n->object);
-}
-
 uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit, const char *name)
 {
 	size_t size = strlen(name) + 1;
@@ -70,7 +53,7 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 		if (strcmp(ptrc_names_predefined(id), name) == 0)
 			return id;
 	if (object && size <= PTRC_NAME_BYTES)
-		count = read_count(object);
+		count = ptrc_names_object_count(object);
 	if (limit < count)
 		count = limit;
 	for (uint32_t i = 0; i < count; i++)
@@ -87,7 +70,8 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 		memcpy(name, predefined, strlen(predefined) + 1);
 		return 0;
 	}
-	if (!n || !n->object || id < PTRC_ID_FIRST || id - PTRC_ID_FIRST >= read_count(n->object))
+	if (!n || !n->object || id < PTRC_ID_FIRST ||
+	    id - PTRC_ID_FIRST >= ptrc_names_object_count(n->object))
 		return EINVAL;
 	memcpy(name, n->object->name[id - PTRC_ID_FIRST], PTRC_NAME_BYTES);
 	/* The object is only as good as the processes that write it. */
@@ -104,7 +88,7 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
 		*id = found;
 		return 0;
 	}
-	index = read_count(object);
+	index = ptrc_names_object_count(object);
 	if (index == PTRC_NAMES_MAX) {
 		*id = PTRC_ID_UNNAMED;
 		return 0;
@@ -232,7 +216,10 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 	void *map;
 	int fd, error;
 
-	count = from ? clamp(count) : 0;
+	if (!from)
+		count = 0;
+	else if (count > PTRC_NAMES_MAX)
+		count = PTRC_NAMES_MAX;
 	for (;;) {
 		id = ptrc_shmdir_new_id();
 		ptrc_shmdir_name(file, 'n', id);

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/common.h"
 
 /* The identifier for a name that is registered when all others are taken. */
@@ -42,6 +43,14 @@ struct ptrc_names_object {
 _Static_assert(offsetof(struct ptrc_names_object, name) == 4096, "names begin on a page");
 _Static_assert(sizeof(struct ptrc_names_object) == 4096 + 1023 * 256, "no padding");
 
+/* How many names there are. Pairs with the release of a registration: these are complete. */
+static inline uint32_t ptrc_names_object_count(const struct ptrc_names_object *object)
+{
+	uint32_t count = ptrc_load_acquire(&object->count);
+
+	return count < PTRC_NAMES_MAX ? count : PTRC_NAMES_MAX;
+}
+
 /* A process' hold on the object: the mapping, and with it the read lock. */
 struct ptrc_names {
 	struct ptrc_names_object *object;
@@ -57,8 +66,10 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id);
 /* The name of an identifier, predefined ones included; n may be null for those. EINVAL: it has
  * none. */
 int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_BYTES]);
-/* How many names there are, never more than PTRC_NAMES_MAX. */
-uint32_t ptrc_names_count(const struct ptrc_names *n);
+static inline uint32_t ptrc_names_count(const struct ptrc_names *n)
+{
+	return ptrc_names_object_count(n->object);
+}
 /* Lets go of an object that ptrc_target_names() gave, and frees n. */
 void ptrc_names_unref(struct ptrc_names *n);
 
