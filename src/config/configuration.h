@@ -209,10 +209,10 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 		"filter", PTRC_CONFIG_OPTION(PTRC_CONFIG_FILTER), "GLOB",                      \
 			"do not record events whose name matches; may be\ngiven several times" \
 	}
-#define PTRC_CONFIG_OPTION_DUMP_CONFIG                                                                    \
-	{                                                                                                 \
-		"dump-config", PTRC_CONFIG_OPTION_DUMP, NULL,                                             \
-			"show the settings that result from the file and the\noptions, as YAML, and exit" \
+#define PTRC_CONFIG_OPTION_DUMP_CONFIG                                                              \
+	{                                                                                           \
+		"dump-config", PTRC_CONFIG_OPTION_DUMP, NULL,                                       \
+			"show what settings the file and the options result\nin, as YAML, and exit" \
 	}
 
 /* What the command line says: the settings that are options, the path of --config, and

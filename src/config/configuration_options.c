@@ -12,7 +12,7 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	{"stream-min-size", ATTRIBUTE(STREAM_MIN_SIZE), "SIZE",
 	 "bytes of events that the stream holds at least\n(default: 8M)"},
 	{"stream-full-policy", ATTRIBUTE(STREAM_FULL_POLICY), "POLICY",
-	 "when the stream is full: loop (overwrite the oldest\n"
+	 "if the stream is full: loop (overwrite the oldest\n"
 	 "events), until-full (stop) or flush (write them to\n"
 	 "the log); default: flush with a log, else loop"},
 	{"max-data-size", ATTRIBUTE(MAX_DATA_SIZE), "SIZE",
@@ -24,7 +24,7 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "bytes of events that the log holds at most, unless\n"
 	 "its policy is append (default: 64M)"},
 	{"log-full-policy", ATTRIBUTE(LOG_FULL_POLICY), "POLICY",
-	 "when the log is full: loop (overwrite the oldest\n"
+	 "if the log is full: loop (overwrite the oldest\n"
 	 "events) or until-full (stop); with append, the\n"
 	 "default, it never is full"},
 	PTRC_CLI_OPTIONS_END,
