@@ -24,7 +24,7 @@ struct ptrc_put {
 
 enum ptrc_put_result {
 	PTRC_PUT_DONE,
-	PTRC_PUT_STALE,	 /* the control word is not w->expect: look at it and start over */
+	PTRC_PUT_STALE,	 /* the control word is not w->expect: the caller starts over */
 	PTRC_PUT_FULL,	 /* there is no room */
 	PTRC_PUT_TOO_BIG /* the event does not fit even if the stream is empty */
 };

@@ -47,8 +47,8 @@ bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut);
 
 /* Wake every reader that waits for an event or for a change of state. */
 void ptrc_stream_wake_readers(struct ptrc_stream_header *h);
-/* Wake the keeper, because the stream needs room or its state has changed. If it was called
- * before and has not looked since, nothing happens. */
+/* Wake the keeper, because the stream needs room or its state has changed. Does nothing if the
+ * keeper was woken by this function before and has not looked since. */
 void ptrc_ring_keeper(struct ptrc_stream_header *h);
 
 #endif

@@ -21,7 +21,7 @@
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
 
-/* state_lock is taken from a thread that has held it for so long, dead or not. */
+/* state_lock is taken from a thread that has held it for so long, even if the thread lives. */
 #define STATE_WAIT_NS INT64_C(2000000000)
 
 /* ---- mapping ---- */

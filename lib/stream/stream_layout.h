@@ -302,8 +302,7 @@ struct ptrc_stream_header {
 	_Atomic uint64_t gap_first, gap_last;
 };
 
-/* Consumed events of one type. Whoever wants the events still in the stream too counts their
- * records. */
+/* Consumed events of one type. Events that are still in the stream are not counted here. */
 struct ptrc_type_count {
 	_Atomic uint64_t events;
 	_Atomic uint64_t bytes; /* of data */

@@ -45,7 +45,7 @@ struct ptrc_writer {
 	struct ptrc_context origin;	 /* of the events that come */
 	struct ptrc_context last_origin; /* of the last record in the chunk */
 	/* siglongjmp left an event call of this writer, which may go on some day. The thread uses
-	 * this writer only when it has too many such. */
+	 * this writer again only when it has too many orphans. */
 	bool is_orphan;
 };
 
