@@ -14,7 +14,8 @@
 #include "src/cli/output.h"
 #include "src/session/session_client.h"
 
-/* The keys of the options that are flags of the request; --json is no such flag. */
+/* The key of an option that is a flag of the request; --json is the only option that is
+ * none. */
 #define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
 enum { KEY_JSON = PTRC_CLI_KEY_FIRST };
 

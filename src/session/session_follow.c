@@ -111,7 +111,8 @@ static struct ptrc_session_events head_of(size_t size)
 	};
 }
 
-/* Sends a message. Returns false if the socket has no room, or the follower is gone. */
+/* Sends a message. Returns false if the socket has no room or the follower is gone; *is_gone
+ * says which. */
 static bool put(struct ptrc_follower *to, const void *message, size_t size, bool *is_gone)
 {
 	ssize_t n;
@@ -188,9 +189,9 @@ static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 }
 
 /*
- * Sends the batch to a follower, or keeps it. Returns false if neither is possible. Only
- * one message is kept, and with it the rest of the event that it ends with: an event is
- * sent whole or not at all, even if it is larger than a socket.
+ * Sends the batch to a follower, or keeps a copy of it until the socket has room. Returns false
+ * if neither is possible. Only one message is kept, and with it the messages with the rest of
+ * its last event: an event is sent whole or not at all, even if it is larger than a socket.
  */
 static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t size, bool *is_gone)
 {
@@ -262,8 +263,8 @@ size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
 	for (size_t i = 0; i < f->count; i++)
 		p[i] = (struct pollfd){
 			.fd = f->followers[i].fd,
-			/* A follower sends nothing more: its socket becomes readable
-			 * when it closes it. */
+			/* A follower sends nothing after its request: when its socket gets
+			 * readable, it has closed it. */
 			.events = f->followers[i].pending ? POLLIN | POLLOUT : POLLIN,
 		};
 	return f->count;
@@ -332,8 +333,8 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 		.tid = info->posix_tid,
 		.truncation = info->posix_truncation_status,
 	};
-	/* The event stays in one message if it fits, and starts in the message with
-	 * its name: a follower that misses a message then misses both. */
+	/* An event that fits stays in one message, and in the same one as its name: a follower
+	 * that misses the message misses both. */
 	const size_t name_size =
 		sizeof(struct ptrc_session_record) + ptrc_session_padded(TRACE_EVENT_NAME_MAX);
 	const size_t most = PTRC_SESSION_EVENTS_MAX - name_size -
@@ -362,8 +363,8 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 			break;
 		memcpy(at, f->data + done, part);
 	}
-	/* Messages with the rest of an event hold nothing else: a follower that got
-	 * the begin of the event gets all of them. */
+	/* A message with the rest of an event holds nothing else, so that it can go to just
+	 * those followers that got the beginning of the event. */
 	if (f->is_rest)
 		send_batch(f);
 	f->is_rest = false;
@@ -388,8 +389,8 @@ static bool take_event(struct ptrc_follow *f)
 	return true;
 }
 
-/* Whether to read now: a follower has room, or all have been blocked for so long that
- * events are read without them. */
+/* Whether to read now: a follower has room, or none has had room for so long that events are
+ * read although these followers miss them. */
 static bool is_ready(const struct ptrc_follow *f)
 {
 	int64_t latest = INT64_MIN;
@@ -463,7 +464,7 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 		if (!is_more && !is_any_blocked(f))
 			break;
 		if (ptrc_now_ns() >= until) {
-			/* Reads the rest without the blocked followers; the last
+			/* Reads the rest although the blocked followers miss it. The last
 			 * follower to leave frees the buffers. */
 			while (f->count && take_event(f))
 				;

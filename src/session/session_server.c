@@ -22,8 +22,8 @@
 #include "src/session/session_follow.h"
 
 enum {
-	/* Connections whose request has not come yet. If there are so many, the oldest
-	 * is closed when the next is accepted. */
+	/* Connections whose request has not come yet. When there are so many and another one is
+	 * accepted, the oldest is closed. */
 	CLIENTS_MAX = 16,
 	/* How long a controller that ends waits for the requests of clients that are connected. */
 	LAST_CLIENTS_MS = 100,
@@ -45,13 +45,14 @@ struct controller {
 	char directory[64];
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	struct sockaddr_un address;
-	/* Tells the file of our socket from that of another controller under the same name. */
+	/* With this inode number our socket is told from that of another controller under the
+	 * same name. */
 	ino_t inode;
 	int listen_fd;
 	int signal_fd;
-	/* A descriptor of /dev/null that is closed to accept a connection when there are no other
-	 * descriptors left, so that commands reach the session however many processes follow it;
-	 * -1 while it is closed. */
+	/* A descriptor of /dev/null, or -1 while it is closed. It is closed to accept a
+	 * connection when no other descriptor is left, so that commands reach the session
+	 * however many processes follow it. */
 	int spare_fd;
 	/* No connection is accepted before this time; usually 0. */
 	int64_t listen_pause_ns;
@@ -65,8 +66,8 @@ struct controller {
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
-	/* For how long the trace ran before it was stopped last; whether it runs now, and since
-	 * when. */
+	/* For how long the trace ran until its last stop; since when it has been running, if it
+	 * is. */
 	int64_t ran_ns;
 	int64_t running_since_ns;
 	bool is_running;
@@ -161,8 +162,8 @@ static void remove_socket(struct controller *c)
 		close(lock);
 }
 
-/* Ends the session: whatever goes wrong, the stream is gone, the log is closed and the name is
- * free afterwards. */
+/* Ends the session. Whatever goes wrong, afterwards the stream is gone, the log is closed and
+ * the name is free. */
 static void end(struct controller *c)
 {
 	struct ptrc_session_state *s = &c->end_state;
@@ -221,8 +222,8 @@ static int answer_stop(struct controller *c)
 
 static int answer_flush(struct controller *c)
 {
-	/* Followers cannot be sent what has been flushed, so they get it first; but a program
-	 * that records faster than we read shall not hold up the flush. */
+	/* What has been flushed can no longer be sent to followers, so they get it first. But a
+	 * program that records faster than the controller reads shall not hold up the flush. */
 	for (int i = 0; i < 10 && ptrc_follow_read(&c->follow); i++)
 		;
 	return posix_trace_flush(c->trace);
@@ -237,7 +238,8 @@ static int answer_clear(struct controller *c)
 	c->is_stream_overrun = false;
 	c->is_log_overrun = false;
 	c->flush_error = 0;
-	/* posix_trace_clear() has emptied the filter; globs that are kept would fill it again. */
+	/* posix_trace_clear() has emptied the filter; globs that are kept would add event types
+	 * again. */
 	ptrc_filter_rules_clear(&c->filter);
 	ptrc_follow_cleared(&c->follow);
 	c->ran_ns = 0;
@@ -272,13 +274,14 @@ static int answer_types(struct controller *c)
 static int answer_follow(struct controller *c)
 {
 	put_state(c);
-	/* A follower keeps its descriptor: one shall be left for clients that only ask. */
+	/* A follower occupies its descriptor for long; one shall be left for clients that only
+	 * ask. */
 	return keep_spare(c) ? ptrc_follow_add(&c->follow, c->client_fd) : EMFILE;
 }
 
 static const struct {
 	int (*answer)(struct controller *);
-	/* The client is sent WORKING before. */
+	/* The client first gets a reply of kind WORKING. */
 	bool is_long;
 } verbs[PTRC_SESSION_VERBS] = {
 	[PTRC_SESSION_STAT] = {.answer = answer_stat},
@@ -320,7 +323,8 @@ static bool serve(struct controller *c, int fd)
 	    n > (ssize_t)sizeof(c->request) || c->request.head.magic != PTRC_SESSION_MAGIC)
 		return false;
 	verb = verb_of(&c->request.head, (size_t)n);
-	/* The stream is gone by then; a second SHUTDOWN gets the same reply as the first. */
+	/* In the end the stream is gone; but a second SHUTDOWN gets the same reply as the
+	 * first. */
 	if (c->is_ending && verb != PTRC_SESSION_SHUTDOWN)
 		return false;
 	c->client_fd = fd;
@@ -363,7 +367,7 @@ static int accept_connection(struct controller *c)
 		drop_oldest_client(c);
 	}
 	fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	/* poll() would return at once as long as a client waits to be accepted. */
+	/* As long as a client waits to be accepted, poll() would return at once. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		c->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
 	return fd;
@@ -395,8 +399,8 @@ static void target_ended(struct controller *c)
 		end(c);
 }
 
-/* Returns after how many milliseconds the controller has something to do that no descriptor
- * tells; usually -1. */
+/* Returns after how many milliseconds the controller has to act without a descriptor that wakes
+ * it; usually -1, which is never. */
 static int next_look(const struct controller *c)
 {
 	int ms = c->follow.count ? PTRC_FOLLOW_READ_MS : -1;
@@ -419,8 +423,8 @@ static void serve_client(struct controller *c, size_t i)
 
 static void serve_clients(struct controller *c, const struct pollfd *p, size_t count)
 {
-	/* Backwards, because each one served is taken out of the list. */
-	for (size_t i = count; i-- > 0 && !c->is_ending;)
+	/* Backwards, because each client that is served is taken out of the list. */
+	for (size_t i = count; i-- > 0;)
 		if (p[i].revents)
 			serve_client(c, i);
 }
@@ -432,8 +436,8 @@ static size_t poll_clients(const struct controller *c, struct pollfd *p)
 	return c->client_count;
 }
 
-/* The session has ended: clients that connected before and want to end it, too, are told that it
- * has. */
+/* Tells clients that connected before the session ended, and want to end it too, that it has
+ * ended. */
 static void serve_last_clients(struct controller *c)
 {
 	int64_t until = ptrc_now_ns() + LAST_CLIENTS_MS * PTRC_NS_PER_MS;
@@ -448,9 +452,7 @@ static void serve_last_clients(struct controller *c)
 
 		if (poll(p, 1 + count, left) <= 0)
 			break;
-		for (size_t i = count; i-- > 0;)
-			if (p[1 + i].revents)
-				serve_client(c, i);
+		serve_clients(c, p + 1, count);
 		if (p[0].revents)
 			accept_client(c);
 	}
@@ -699,12 +701,13 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 		outcome->error = errno;
 		return;
 	}
-	/* Both processes would write what is in the buffer of stdio. */
+	/* Otherwise both processes would write what is in the buffer of stdio. */
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		/* In a session of its own the controller is out of the terminal's reach. It is not
-		 * the leader of that session, so that no terminal it opens becomes its own. */
+		/* In a kernel session of its own (setsid) the controller is out of the
+		 * terminal's reach. It is not the leader of that session, so that no terminal
+		 * it opens becomes its own. */
 		setsid();
 		pid = fork();
 		if (pid)
