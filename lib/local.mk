@@ -28,7 +28,6 @@ ptrc_headers += \
 	%D%/base/crc32c.h \
 	%D%/base/digits.h \
 	%D%/base/file.h \
-	%D%/base/fork_mutex.h \
 	%D%/base/freestanding.h \
 	%D%/base/heap.h \
 	%D%/base/liveness.h \

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <trace.h>
 
-#include "lib/control/controller.h"
 #include "lib/control/handle.h"
 #include "lib/control/next.h"
 #include "lib/life/life.h"
@@ -22,7 +21,8 @@ static void leave(void *arg)
 {
 	struct leave *l = arg;
 
-	ptrc_controller_leave(l->id, l->cancel_state);
+	ptrc_handle_put(l->id);
+	pthread_setcancelstate(l->cancel_state, NULL);
 }
 
 static int next(trace_id_t id, enum ptrc_next_how how, const struct ptrc_next_result *out,

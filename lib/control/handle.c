@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "lib/base/atomic.h"
-#include "lib/base/fork_mutex.h"
 #include "lib/process/process.h"
 
 /* An identifier is serial << INDEX_BITS | index. The serial number counts all identifiers from 1
@@ -27,45 +26,62 @@ struct entry {
 	void *object;
 };
 
+/*
+ * The mutex of the table and of the list in log_fd.c. A fork waits for it, so that the child has a
+ * complete copy of what it protects.
+ *
+ * fork() is async-signal-safe: a signal handler may fork while its own thread holds the mutex
+ * or waits for it. So each thread counts in `depth` how deep it is inside, and a fork does not wait
+ * for a mutex that only its own thread could unlock. The child of such a fork has a copy that may be
+ * incomplete at any instruction, and must do nothing with it but throw it away.
+ *
+ * The count also lets fork handlers of the application that run between the library's own
+ * handler and the fork (those registered before the library was loaded) call the library.
+ */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static __thread volatile unsigned depth;
 static pthread_cond_t given_back = PTHREAD_COND_INITIALIZER;
 static struct entry *entries;
 static size_t entry_count;
 static unsigned long last_serial;
-static __thread volatile unsigned depth;
 static _Atomic int32_t owner; /* see ptrc_process_own */
 
 /* A forked child has none of the streams of its parent: it empties the table. It does not free the
  * objects, because their locks may be in any state. The serial number goes on, so that the child
- * never gets an identifier that its parent got before the fork. is_locked: as for
- * ptrc_fork_mutex_renew. */
-static void start_anew(bool is_locked)
+ * never gets an identifier that its parent got before the fork. */
+static void forget(void)
 {
-	ptrc_fork_mutex_renew(&mutex, &depth, is_locked);
+	pthread_mutex_init(&mutex, NULL);
 	pthread_cond_init(&given_back, NULL);
 	if (entries)
 		memset(entries, 0, entry_count * sizeof(*entries));
 }
 
-static void forget(void)
-{
-	start_anew(false);
-}
-
 void ptrc_handle_lock(void)
 {
 	ptrc_process_own(&owner, forget);
-	ptrc_fork_mutex_lock(&mutex, &depth);
+	/* The count goes first: once the mutex is locked, a handler of this thread must not
+	 * wait for it. */
+	depth += 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (depth == 1)
+		pthread_mutex_lock(&mutex);
 }
 
 void ptrc_handle_unlock(void)
 {
-	ptrc_fork_mutex_unlock(&mutex, &depth);
+	if (depth == 1)
+		pthread_mutex_unlock(&mutex);
+	atomic_signal_fence(memory_order_seq_cst);
+	depth -= 1;
 }
 
 void ptrc_handle_fork_child(void)
 {
-	start_anew(true);
+	forget();
+	/* The handler before the fork locked the mutex. If a signal handler forked, the code that
+	 * it interrupted may go on in the child, and unlock, too. */
+	depth -= 1;
 	ptrc_store_relaxed(&owner, ptrc_self_pid());
 }
 
@@ -97,7 +113,7 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 		if (old)
 			memcpy(grown, old, entry_count * sizeof(*grown));
 		/* A signal handler may fork at any instruction, even with this lock held (see
-		 * fork_mutex.h). In the child the table has at least entry_count entries. */
+		 * the mutex above). In the child the table has at least entry_count entries. */
 		__atomic_store_n(&entries, grown, __ATOMIC_RELEASE);
 		__atomic_store_n(&entry_count, count, __ATOMIC_RELEASE);
 		free(old);

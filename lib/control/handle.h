@@ -32,7 +32,7 @@ void ptrc_handle_drain(trace_id_t id);
 /* Any valid identifier of the kind, 0 if there is none. */
 trace_id_t ptrc_handle_any(enum ptrc_handle_kind kind);
 
-/* The lock of the table and of the list in log_fd.c. A fork waits for it, see fork_mutex.h. */
+/* The lock of the table and of the list in log_fd.c. A fork waits for it, see handle.c. */
 void ptrc_handle_lock(void);
 void ptrc_handle_unlock(void);
 /* The fork handler of the child; the thread that forked had the lock. */

@@ -40,7 +40,7 @@ int ptrc_log_fd_keep(struct ptrc_log_fd *l, int fd)
 		if (all)
 			all->prev = &l->next;
 		/* A signal handler may fork at any instruction, even with this lock held, and the
-		 * child follows `next` (see fork_mutex.h). So the new head comes last. */
+		 * child follows `next` (see handle.c). So the new head comes last. */
 		__atomic_store_n(&all, l, __ATOMIC_RELEASE);
 		error = 0;
 	}

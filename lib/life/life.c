@@ -23,7 +23,7 @@ static uint64_t fork_mask;
 
 /* Signals stay blocked over the fork, because a signal handler may record an event, which may need
  * the locks. The library registers its fork handlers before the program does, so no others run
- * between them and the fork. (If it was loaded later, others may: see fork_mutex.h.) */
+ * between them and the fork. (If it was loaded later, others may: see handle.c.) */
 static void before_fork(void)
 {
 	uint64_t mask;
