@@ -16,8 +16,8 @@
 #include "lib/stream/status.h"
 #include "lib/stream/stream.h"
 
-/* A thread that has more orphaned writers than this in one stream uses the oldest again. */
-#define ORPHAN_MAX 32
+/* If a thread has more writers in one stream that siglongjmp left, it uses the oldest again. */
+#define LEFT_MAX 32
 
 void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 		       enum ptrc_outcome outcome)
@@ -35,7 +35,7 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 				       uint64_t blocked)
 {
 	struct ptrc_writer *w, *pick = NULL, *oldest = NULL;
-	int orphan_count = 0;
+	int left_count = 0;
 	bool is_nested = false;
 
 	if (t->lists[i] && t->lists[i]->header != h)
@@ -47,21 +47,21 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 			/* Unless it is certain that the call is gone, keep away from its chunk:
 			 * the call may go on some day. */
 			if (!ptrc_frame_is_same(mark, frame))
-				w->is_orphan = true;
+				w->is_left = true;
 			ptrc_store_release(&w->slot->frame, 0);
 			mark = 0;
 		}
 		if (mark != 0)
 			is_nested = true;
-		if (w->is_orphan) {
-			orphan_count++;
+		if (w->is_left) {
+			left_count++;
 			oldest = w;
 		} else if (mark == 0 && !pick) {
 			pick = w;
 		}
 	}
-	if (orphan_count > ORPHAN_MAX)
-		oldest->is_orphan = false;
+	if (left_count > LEFT_MAX)
+		oldest->is_left = false;
 	if (!pick) {
 		struct ptrc_attachment *a = &ptrc_attachments[i];
 		struct ptrc_pool pool = a->pool;

@@ -37,7 +37,7 @@ static inline bool ptrc_frame_is_same(uint64_t old, uint64_t frame)
 
 /* Is the event call whose frame was at `old` certainly or very likely gone, as seen from a call
  * at `frame`? A handler's frame lies below the frame that it interrupted, so what lies below us
- * was left by siglongjmp. A wrong guess (with coroutines) costs an orphaned writer, never damage.
+ * was left by siglongjmp. A wrong guess (with coroutines) costs a writer, never damage.
  * blocked: the signals that were blocked when the call at `frame` began. */
 bool ptrc_frame_is_dead(uint64_t old, uint64_t frame, uint64_t blocked);
 

@@ -36,7 +36,7 @@ struct ptrc_thread {
 	struct ptrc_writer *writers[PTRC_PAGE_SLOT_COUNT];
 	_Atomic int32_t tid; /* 0: no thread uses this block */
 	struct ptrc_thread *next;
-	/* By page slot: all writers, those of nested calls and orphans included. */
+	/* By page slot: all writers, those of nested calls and those that siglongjmp left included. */
 	struct ptrc_writer *lists[PTRC_PAGE_SLOT_COUNT];
 	struct ptrc_writer *unused;
 	struct ptrc_context origin;

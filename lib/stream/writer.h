@@ -45,8 +45,8 @@ struct ptrc_writer {
 	struct ptrc_context origin;	 /* of the events that come */
 	struct ptrc_context last_origin; /* of the last record in the chunk */
 	/* siglongjmp left an event call of this writer, which may go on some day. The thread uses
-	 * this writer again only when it has too many orphans. */
-	bool is_orphan;
+	 * this writer again only when it has too many such writers. */
+	bool is_left;
 };
 
 void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool, uint32_t slot_index);
