@@ -208,7 +208,7 @@ ptrc_library_sources += \
 %C%_libposixtrace_la_CFLAGS = $(AM_CFLAGS) $(LIB_CFLAGS)
 # current:revision:age, see the manual of libtool; no release has been made yet.
 # nodelete: fork handlers and thread destructors of ours outlive a dlclose.
-%C%_libposixtrace_la_LDFLAGS = $(SAN_CFLAGS) -no-undefined -Wl,-z,nodelete -version-info 0:0:0
+%C%_libposixtrace_la_LDFLAGS = $(SAN_CFLAGS) $(HARDEN_LDFLAGS) -no-undefined -Wl,-z,nodelete -version-info 0:0:0
 if HAVE_VERSION_SCRIPT
 %C%_libposixtrace_la_LDFLAGS += -Wl,--version-script=$(srcdir)/%D%/libposixtrace.map
 endif
@@ -233,7 +233,7 @@ CLEANFILES += %D%/keeper/program
 		-include $(srcdir)/%D%/base/freestanding.h \
 		-std=gnu11 $(WARN_CFLAGS) $(CFLAGS) -O2 $(KEEPER_CFLAGS) \
 		-static -nostdlib -Wl,--gc-sections -Wl,--build-id=none \
-		-Wl,-z,noexecstack -Wl,-z,noseparate-code $(PTRC_KEEPER_STRIP) \
+		-Wl,-z,noexecstack -Wl,-z,separate-code $(PTRC_KEEPER_STRIP) \
 		-o $@ "$$@" -lgcc
 
 %D%/keeper/keeper_image.lo: %D%/keeper/program

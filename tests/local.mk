@@ -58,6 +58,7 @@ ptrc_sh_tests = \
 	%D%/debian.sh \
 	%D%/fallbacks.sh \
 	%D%/format.sh \
+	%D%/hardening.sh \
 	%D%/header.sh \
 	%D%/install.sh \
 	%D%/layers.sh \
@@ -184,6 +185,7 @@ ptrc_unsanitized_tests = \
 	%D%/test_singlestep \
 	%D%/coverage \
 	%D%/format.sh \
+	%D%/hardening.sh \
 	%D%/header.sh \
 	%D%/install.sh \
 	%D%/layers.sh \

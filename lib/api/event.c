@@ -13,7 +13,8 @@
 #include "lib/recorder/frame.h"
 #include "lib/recorder/thread.h"
 
-PTRC_PUBLIC void posix_trace_event(trace_event_id_t id, const void *restrict data, size_t len)
+PTRC_PUBLIC PTRC_NO_STACK_PROTECTOR void posix_trace_event(trace_event_id_t id,
+							   const void *restrict data, size_t len)
 {
 	uint64_t active = ptrc_load_relaxed(&ptrc_page_self->active);
 	uint64_t frame;

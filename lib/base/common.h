@@ -32,6 +32,17 @@
 #define PTRC_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
 #define PTRC_MUST_CHECK __attribute__((warn_unused_result))
 
+/* For the event path, which has no time for it and no array that could overflow, and for code that
+ * runs on the memory of another process. */
+#if defined(__has_attribute)
+#if __has_attribute(no_stack_protector)
+#define PTRC_NO_STACK_PROTECTOR __attribute__((no_stack_protector))
+#endif
+#endif
+#ifndef PTRC_NO_STACK_PROTECTOR
+#define PTRC_NO_STACK_PROTECTOR
+#endif
+
 /* The variable is there to have f(&variable) called at the end of its scope. */
 #define PTRC_CLEANUP(f) __attribute__((cleanup(f), unused))
 

@@ -42,14 +42,9 @@
 
 /* For the functions that run on the caller's memory in a helper: an instrumented function would
  * leave its traces (shadow memory, canaries) in the caller's state. */
-#define CHILD_CODE                                                              \
-	__attribute__((noinline, no_sanitize("address", "undefined", "thread"), \
-		       PTRC_NO_STACK_PROTECTOR))
-#if __has_attribute(no_stack_protector)
-#define PTRC_NO_STACK_PROTECTOR no_stack_protector
-#else
-#define PTRC_NO_STACK_PROTECTOR unused
-#endif
+#define CHILD_CODE              \
+	PTRC_NO_STACK_PROTECTOR \
+	__attribute__((noinline, no_sanitize("address", "undefined", "thread")))
 
 extern const uint8_t ptrc_keeper_image[] __attribute__((visibility("hidden")));
 extern const uint8_t ptrc_keeper_image_end[] __attribute__((visibility("hidden")));
