@@ -6,6 +6,7 @@ dist_doc_DATA += \
 	%D%/json-schema.md \
 	%D%/log-format.md \
 	%D%/protocol.md \
+	%D%/security.md \
 	%D%/ptrace-count.schema.json \
 	%D%/ptrace-create.schema.json \
 	%D%/ptrace-doctor.schema.json \
