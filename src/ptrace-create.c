@@ -25,8 +25,7 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"pid", PTRC_CONFIG_OPTION(PTRC_CONFIG_PID), "PID",
-	 "the process to trace; has to be given, here or in\nthe file"},
+	{"pid", 'p', "PID", "the process to trace; has to be given, here or in\nthe file"},
 	{"output", 'o', "LOG", "write the events to this file"},
 	{"start", PTRC_CONFIG_OPTION(PTRC_CONFIG_START), NULL, "start the trace at once"},
 	{"until-exit", PTRC_CONFIG_OPTION(PTRC_CONFIG_UNTIL_EXIT), NULL,

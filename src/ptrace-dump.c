@@ -21,7 +21,6 @@ enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
 	KEY_USER,
-	KEY_PID,
 	KEY_TID,
 	KEY_SINCE,
 	KEY_UNTIL,
@@ -36,15 +35,14 @@ enum {
 	KEY_DECODE,
 	KEY_COLOR,
 	KEY_SUMMARY,
-	KEY_FOLLOW,
 	KEY_ALLOW_LOSS,
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"follow", KEY_FOLLOW, "SESSION", "show the events of a session as they come, to its\nend"},
+	{"follow", 'f', "SESSION", "show the events of a session as they come, to its\nend"},
 	{"event", 'e', "GLOB", "show only events whose name matches; may be given\nseveral times"},
 	{"user", KEY_USER, NULL, "leave the system's own events out"},
-	{"pid", KEY_PID, "PID", "show only events of the process; may be given\nseveral times"},
+	{"pid", 'p', "PID", "show only events of the process; may be given\nseveral times"},
 	{"tid", KEY_TID, "TID",
 	 "show only events of the thread with this kernel\nnumber (gettid); may be given several times"},
 	{"since", KEY_SINCE, "TIME",
@@ -70,8 +68,9 @@ static const struct ptrc_cli_option options[] = {
 	{"fields", KEY_FIELDS, "LIST",
 	 "show these fields, in this order: time, ns, event,\n"
 	 "id, pid, tid, thread, address, truncated, len,\n"
-	 "data, log, reason, error, data.NAME"},
-	{"format", KEY_FORMAT, "FORMAT", "text or json (default: text on a terminal,\nelse json)"},
+	 "data, data_hex, log, reason, error, data.NAME"},
+	{"format", KEY_FORMAT, "FORMAT",
+	 "text or json (default: text on a terminal and of\n--count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	{"color", KEY_COLOR, "WHEN",
 	 "colours in text: auto, always or never (default:\n"
@@ -248,6 +247,7 @@ static void parse(int argc, char **argv)
 	struct ptrc_cli_texts fields = {0};
 	const char *config = NULL;
 	struct ptrc_cli_reason why;
+	bool is_format_given = false;
 	int colour = 0;
 	int key;
 
@@ -261,7 +261,7 @@ static void parse(int argc, char **argv)
 		case KEY_USER:
 			dump.select.is_user = true;
 			break;
-		case KEY_PID:
+		case 'p':
 			add_process(&dump.select.pids, "--pid", optarg);
 			break;
 		case KEY_TID:
@@ -307,14 +307,16 @@ static void parse(int argc, char **argv)
 			break;
 		case KEY_FORMAT:
 			dump.format.format = ptrc_cli_format(optarg);
+			is_format_given = true;
 			break;
 		case KEY_JSON:
 			dump.format.format = PTRC_FORMAT_JSON;
+			is_format_given = true;
 			break;
 		case KEY_COLOR:
 			colour = ptrc_cli_word("--color", optarg, colours);
 			break;
-		case KEY_FOLLOW:
+		case 'f':
 			if (dump.session)
 				ptrc_cli_usage("--follow", "is given twice");
 			dump.session = optarg;
@@ -329,6 +331,8 @@ static void parse(int argc, char **argv)
 			break;
 		}
 	}
+	if (dump.is_counting && !is_format_given)
+		dump.format.format = PTRC_FORMAT_TEXT;
 	read_layouts(config);
 	add_wheres(&wheres);
 	for (size_t i = 0; i < fields.count; i++)

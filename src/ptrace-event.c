@@ -17,8 +17,7 @@
 #include "src/cli/output.h"
 
 enum {
-	KEY_PID = PTRC_CLI_KEY_FIRST,
-	KEY_REQUIRE,
+	KEY_REQUIRE = PTRC_CLI_KEY_FIRST,
 	KEY_STDIN,
 	KEY_JSON,
 };
@@ -27,7 +26,7 @@ enum {
 #define STDIN_MAX ((size_t)16 << 20)
 
 static const struct ptrc_cli_option options[] = {
-	{"pid", KEY_PID, "PID",
+	{"pid", 'p', "PID",
 	 "process whose event it is (default: the parent\n"
 	 "process, that is, the script)"},
 	{"require", KEY_REQUIRE, NULL, "fail if the event is recorded nowhere"},
@@ -238,7 +237,7 @@ int main(int argc, char **argv)
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (key == KEY_PID)
+		if (key == 'p')
 			r.pid = (pid_t)ptrc_cli_number("--pid", optarg, 1, INT_MAX);
 		else if (key == KEY_REQUIRE)
 			is_required = true;

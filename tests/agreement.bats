@@ -94,6 +94,43 @@ help_options() {
 	done
 }
 
+@test "letters of options are the same everywhere" {
+	for c in $commands; do
+		"ptrace-$c" --help | grep -oE '^ +-[A-Za-z], --[a-z-]+' | tr -d ' ' | sort -u >help
+		sed 's/\\-/-/g; s/\\f.//g' "$PTRC_SOURCE/man/ptrace-$c.1" |
+			sed -nE 's/^(\.B[RI] )?-([A-Za-z])[^a-z-][^-]*--([a-z-]+).*/-\2,--\3/p' |
+			sort -u >page
+		while IFS=, read -r short long; do
+			grep -qxF -- "$short,$long" page ||
+				{ echo "ptrace-$c.1: $short $long"; cat page; return 1; }
+			case $long in --help | --version) continue ;; esac
+			[ "$(bash -c '. "$1"; _ptrace_long "$2"' _ \
+				"$PTRC_SOURCE/completions/bash/ptrace-run" "$short")" = "$long" ]
+			cat "$PTRC_SOURCE"/completions/fish/{"ptrace-$c",ptrace}.fish |
+				grep -qE -- "-s ${short#-} -l ${long#--} "
+			sed -n "/^local/,/^case/p;/^ptrace-$c)/,/;;/p" "$PTRC_SOURCE/completions/zsh/_ptrace" |
+				grep -qF -- "{$short+,$long=}"
+		done <help
+	done
+}
+
+@test "-p, -n and -f stand for --pid, --name and --follow" {
+	traced_start -w -W -n 3
+	wait_until says ready
+	[ "$(ptrace-create -p "$pid" -n "$me.a" --start)" = "$me.a" ]
+	ptrace-dump -f "$me.a" -p "$pid" --first=4 >events 3>&- &
+	follower=$!
+	pids="$pids $follower"
+	go
+	wait_until says done
+	ptrace-event -p "$pid" other
+	wait_until is_ended "$follower"
+	[ "$(jq -s 'map(.pid) | unique == ['"$pid"']' events)" = true ]
+	[ "$(tail -n 1 events | jq -r .event)" = other ]
+	ptrace-run -n mine -o run.log -- "$traced"
+	[ "$(ptrace-stat --json run.log | jq -r .attributes.trace_name)" = mine ]
+}
+
 @test "bash completes exactly the options of --help" {
 	for c in $commands; do
 		bash -c '. "$1"; COMP_WORDS=("ptrace-$2" --); COMP_CWORD=1; _ptrace

@@ -111,7 +111,7 @@ ended() {
 	ptrace-create --pid="$pid" --name="$me"
 	follow --until="@$(($(date +%s) + 1))" --count
 	ended 0
-	[ "$(jq .count lines)" -eq 0 ]
+	[ "$(cat lines)" = 0 ]
 	ptrace-start "$me"
 	follow --until=+1ms --summary
 	ended 0

@@ -62,7 +62,7 @@ one_event() {
 	validates event <events
 	[ "$(wc -l <events)" -gt 20 ]
 	ptrace-dump --summary ./*.log | validates event
-	ptrace-dump --count ./*.log | validates count
+	ptrace-dump --count --json ./*.log | validates count
 	# The validator means it.
 	for change in '.tid = "1"' 'del(.tid)' 'del(.data)' '.data_hex = "00"' '.data = 5' \
 		'.data = {"a b": 1}' '.data = {a: [1]}' '.decode_error = "short"'; do
@@ -106,7 +106,9 @@ one_event() {
 	[ "$(count --event='a.*')" -eq 12 ]
 	[ "$(count -e a.one -e b)" -eq 8 ]
 	[ "$(count --event='[!p]*')" -eq 15 ]
-	[ "$(ptrace-dump --count run.log -e b | jq -c .)" = '{"count":3}' ]
+	[ "$(ptrace-dump --count run.log -e b)" = 3 ]
+	[ "$(ptrace-dump --count --json run.log -e b)" = '{"count":3}' ]
+	[ "$(ptrace-dump --format=json --count run.log -e b)" = '{"count":3}' ]
 	pid=$(ptrace-dump -e b --first=1 run.log | jq .pid)
 	[ "$(count --pid="$pid")" -eq 3 ]
 	[ "$(ptrace-dump -e a.two --first=2 run.log | jq -r .data | tr '\n' ' ')" = '0 1 ' ]
@@ -226,7 +228,17 @@ times() {
 		5 true
 		3 3 || pid
 		14 pid && "text"
+		8 time > 2026
+		1 2026 < time
+		9 time == true
+		8 time > pid
+		1 data < time
+		8 time > "2026"
 	END
+	run_split ptrace-dump --where='time > 2026' run.log
+	[[ $stderr == *"'time' is compared with a time in quotes, such as '2026-01-02 03:04'; 'ns' is the time as a number."* ]]
+	[ "$(ptrace-dump --count --where='time == ns && time == time' run.log)" -eq "$(events run.log)" ]
+	[ "$(ptrace-dump --count --where='time > "2026-01-02 03:04"' run.log)" -eq "$(events run.log)" ]
 	run_split ptrace-dump --where='event == db.query' run.log
 	[[ $stderr == *"events have no field 'db.query'; text has to be in quotes."* ]]
 	run_split ptrace-dump --where='.data.rows > 2' run.log
@@ -271,6 +283,28 @@ times() {
 	[ "$(ptrace-dump --count --format=text --decode='*=u16 a, u32 b' --where=data.b run.log)" = 0 ]
 }
 
+@test "decode: a layout that does not fit is told once for each event type" {
+	for log in a b; do
+		ptrace-run -o $log.log -- sh -c '"$0" -e x -n 3 -X 0102; "$0" -e x -X 010203
+			"$0" -e y -X 01020304; "$0" -e z -X 01' "$traced"
+	done
+	run_split ptrace-dump --decode='?=u16 n, u8 m' a.log b.log
+	[ "$status" -eq 0 ]
+	printf 'ptrace-dump: %s: the layout does not fit %s\n' \
+		x '6 events, whose data is too short' y '2 events, whose data is too long' \
+		z '2 events, whose data is too short' | diff - stderr.txt
+	run_split ptrace-dump --decode='x=u8 a, u8 b, u8 c' --decode='*=u32 n' a.log
+	printf 'ptrace-dump: %s: the layout does not fit %s\n' \
+		x '3 events, whose data is too short' z '1 event, whose data is too short' |
+		diff - stderr.txt
+	run_split ptrace-dump --where='data.n == 1' --count --decode='[yx]=u16 n' a.log
+	[ "$stdout" = 0 ]
+	[ "$stderr" = "$(printf 'ptrace-dump: %s: the layout does not fit 1 event, whose data is too long\n' x y)" ]
+	ptrace-run -o c.log -- sh -c '"$0" -e x -X 01; "$0" -e x -X 010203' "$traced"
+	run_split ptrace-dump --decode='x=u16 n' c.log
+	[ "$stderr" = "ptrace-dump: x: the layout does not fit 2 events, the data of 1 is too short, that of 1 too long" ]
+}
+
 @test "decode: what comes out is valid by the schema" {
 	has_validator || skip "no python3-jsonschema"
 	# Not UTF-8, a nan, a bool of 2, text behind a null byte.
@@ -295,6 +329,8 @@ times() {
 	done
 	run_split ptrace-dump --decode='x=u46 a' run.log
 	[[ $stderr == *"x: 'u46' is not a type (did you mean 'u16' or 'u64'?)"* ]]
+	run_split ptrace-dump --decode='x=uint32 a' run.log
+	[[ $stderr == *"x: 'uint32' is not a type (the types are u8 u16 u32 u64 i8 i16 i32 i64 x8 x16 x32 x64 f32 f64 bool char str bytes pad)."* ]]
 }
 
 @test "decode: layouts from a file" {
@@ -351,6 +387,21 @@ times() {
 	if python3 -c 'import jsonschema' 2>/dev/null; then validates event <json; fi
 }
 
+@test "fields: the bytes of the data" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a -d hi; "$0" -e b -X ff00; "$0" -e c -d ""' "$traced"
+	fields() { ptrace-dump --format="$1" --fields="$2" -e '[abc]' run.log | tr '\n' ';'; }
+	[ "$(fields json event,data_hex)" = \
+		'{"event":"a","data_hex":"6869"};{"event":"b","data_hex":"ff00"};{"event":"c"};' ]
+	# Together with data each member is there once.
+	[ "$(fields json data,data_hex)" = '{"data":"hi","data_hex":"6869"};{"data_hex":"ff00"};{"data":""};' ]
+	[ "$(fields json data_hex,data)" = '{"data_hex":"6869","data":"hi"};{"data_hex":"ff00"};{"data":""};' ]
+	[ "$(fields text data_hex,len)" = '0x6869 2;0xff00 2;-      0;' ]
+	ptrace-dump --fields=data_hex,data --decode='b=u8 n' -e b run.log 2>/dev/null |
+		jq -ce '. == {data_hex: "ff00", data: {n: 255}, decode_error: "rest"}'
+	[ "$(ptrace-dump --count --where='data_hex =~ "^(68|ff)"' run.log)" -eq 2 ]
+	[ "$(ptrace-dump --count --where='data_hex == "ff00"' run.log)" -eq 1 ]
+}
+
 @test "fields: an unknown one is told with the nearest" {
 	ptrace-run -o run.log -- "$traced"
 	for fields in tme '' pid, pid,pid data.x; do
@@ -362,7 +413,7 @@ times() {
 	done
 	run_split ptrace-dump --fields=tme run.log
 	[[ $stderr == *"events have no field 'tme' (did you mean 'time'?)"* ]]
-	for fields in filter old data_hex; do
+	for fields in filter old decode_error; do
 		run_split ptrace-dump --fields="$fields" run.log
 		[[ $stderr == *"--fields: '$fields' cannot be chosen alone: it is part of 'data'."* ]]
 	done
@@ -424,9 +475,25 @@ times() {
 @test "a pattern that no event type matches is told" {
 	ptrace-run -o run.log -- "$traced"
 	run_split ptrace-dump -e 'traced.evnt' run.log
-	[ "$status" -eq 0 ]
+	[ "$status" -eq 1 ]
 	[ -z "$stdout" ]
 	assert_one_message ptrace-dump
+	# What other patterns match is shown, and losses do not hide that a name is wrong.
+	run_split ptrace-dump --allow-loss --count -e 'x.*' -e traced.event run.log
+	[ "$status" -eq 1 ]
+	[ "$stdout" = 1 ]
+	assert_one_message ptrace-dump
+	head -c -100 run.log >cut.log
+	run_split ptrace-dump -e traced.event cut.log
+	[ "$status" -eq 3 ]
+	# The name may have been in what was cut off.
+	run_split ptrace-dump -e traced.evnt cut.log
+	[ "$status" -eq 3 ]
+	grep -q 'traced.evnt: no event type has such a name' stderr.txt
+	# A type that the log knows and that did not happen is no mistake.
+	run_split ptrace-dump -e posix_trace_overflow run.log
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
 }
 
 @test "options that exclude each other" {
@@ -448,9 +515,11 @@ times() {
 	ptrace-run -o run.log -- "$traced"
 	for option in --event --around --decode; do
 		value=traced.evnt
-		[ "$option" = --decode ] && value+='=u8 a'
+		expected=1
+		# A layout selects nothing.
+		[ "$option" = --decode ] && value+='=u8 a' expected=0
 		run_split ptrace-dump "$option" "$value" run.log
-		[ "$status" -eq 0 ]
+		[ "$status" -eq "$expected" ]
 		assert_one_message ptrace-dump
 		[[ $stderr == *"traced.evnt: no event type has such a name (did you mean 'traced.event'?)" ]]
 	done
@@ -604,8 +673,7 @@ times() {
 	done
 	# The signature may come in pieces.
 	ptrace-run -o run.log -- "$traced" -n 3
-	[ "$( (dd bs=1 count=20 status=none; cat) <run.log | ptrace-dump --count -e 'traced*' -)" = \
-		'{"count":3}' ]
+	[ "$( (dd bs=1 count=20 status=none; cat) <run.log | ptrace-dump --count -e 'traced*' -)" = 3 ]
 }
 
 @test "more expressions than the stack has room for" {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 source (status dirname)/ptrace.fish
-complete -c ptrace-create -l pid -x -a '(__ptrace_pids)' -d 'the process to trace'
+complete -c ptrace-create -s p -l pid -x -a '(__ptrace_pids)' -d 'the process to trace'
 complete -c ptrace-create -s o -l output -r -F -d 'write the events to this file'
 complete -c ptrace-create -l start -d 'start the trace at once'
 complete -c ptrace-create -l until-exit -d 'end the session when the process ends'

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 source (status dirname)/ptrace.fish
 complete -c ptrace-dump -a '(__ptrace_logs)'
-complete -c ptrace-dump -l follow -x -a '(__ptrace_sessions)' -d 'show the events of a session as they come'
+complete -c ptrace-dump -s f -l follow -x -a '(__ptrace_sessions)' -d 'show the events of a session as they come'
 complete -c ptrace-dump -s e -l event -x -a '(__ptrace_events)' -d 'show only events whose name matches'
 complete -c ptrace-dump -l user -d 'leave the system\'s own events out'
-complete -c ptrace-dump -l pid -x -a '(__ptrace_pids)' -d 'show only events of the process'
+complete -c ptrace-dump -s p -l pid -x -a '(__ptrace_pids)' -d 'show only events of the process'
 complete -c ptrace-dump -l tid -x -d 'show only events of the thread'
 complete -c ptrace-dump -l since -x -d 'show only events from this time on'
 complete -c ptrace-dump -l until -x -d 'show only events up to this time'
@@ -17,7 +17,7 @@ complete -c ptrace-dump -l last -x -d 'show only the last of them'
 complete -c ptrace-dump -l count -d 'show only how many there are'
 complete -c ptrace-dump -l decode -x -d 'what the data of events means'
 complete -c ptrace-dump -s c -l config -r -F -d 'take layouts from the decode: of this file'
-complete -c ptrace-dump -l fields -x -a '(__fish_append , time ns event id pid tid thread address truncated len data log reason error)' -d 'show these fields, in this order'
+complete -c ptrace-dump -l fields -x -a '(__fish_append , time ns event id pid tid thread address truncated len data data_hex log reason error)' -d 'show these fields, in this order'
 __ptrace_format ptrace-dump
 complete -c ptrace-dump -l json -d 'output as JSON'
 complete -c ptrace-dump -l color -x -a 'auto always never' -d 'colours in text'

@@ -33,7 +33,7 @@ end
 
 # __ptrace_attributes COMMAND: of commands that create traces
 function __ptrace_attributes
-    complete -c $argv[1] -l name -x -d 'name of the trace'
+    complete -c $argv[1] -s n -l name -x -d 'name of the trace'
     complete -c $argv[1] -l stream-min-size -x -d 'bytes of events that the stream holds at least'
     complete -c $argv[1] -l stream-full-policy -x -a 'loop until-full flush' -d 'what happens when the stream is full'
     complete -c $argv[1] -l max-data-size -x -d 'cut the data of an event to so many bytes'

@@ -8,7 +8,7 @@
 #define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
 
 const struct ptrc_cli_option ptrc_config_attribute_options[] = {
-	{"name", ATTRIBUTE(NAME), "NAME", "name of the trace"},
+	{"name", 'n', "NAME", "name of the trace"},
 	{"stream-min-size", ATTRIBUTE(STREAM_MIN_SIZE), "SIZE",
 	 "bytes of events that the stream holds at least\n(default: 8M)"},
 	{"stream-full-policy", ATTRIBUTE(STREAM_FULL_POLICY), "POLICY",
@@ -34,7 +34,10 @@ bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 {
 	struct ptrc_cli_reason why;
 	char option[40];
-	int setting = key == 'o' ? PTRC_CONFIG_OUTPUT : key - PTRC_CLI_KEY_SHARED;
+	int setting = key == 'o'   ? (int)PTRC_CONFIG_OUTPUT
+		      : key == 'p' ? (int)PTRC_CONFIG_PID
+		      : key == 'n' ? (int)PTRC_CONFIG_NAME
+				   : key - PTRC_CLI_KEY_SHARED;
 
 	if (key == 'c') {
 		if (l->path)

@@ -3,6 +3,7 @@
 #include "src/view/dump.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,9 +237,9 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 	ptrc_buffer_char(&d->out, '\n');
 }
 
-/* Prints a message if the pattern matches no event type of any source. The message lists
- * similar names, unless the pattern has wildcards. */
-static void check_pattern(const struct ptrc_dump *d, const char *pattern)
+/* Returns whether the pattern matches an event type of a source. If not, prints a message, which
+ * lists similar names, unless the pattern has wildcards. */
+static bool check_pattern(const struct ptrc_dump *d, const char *pattern)
 {
 	struct ptrc_nearest nearest = {0};
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
@@ -249,28 +250,89 @@ static void check_pattern(const struct ptrc_dump *d, const char *pattern)
 			const struct ptrc_reader_name *name = d->sources[i].reader.names[id];
 
 			if (name && !fnmatch(pattern, name->text, 0))
-				return;
+				return true;
 			if (name && name->is_known && is_name)
 				ptrc_nearest_offer(&nearest, pattern, name->text);
 		}
 	ptrc_cli_message(pattern, "no event type has such a name%s",
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	return false;
 }
 
-static void check_patterns(const struct ptrc_dump *d)
+/* Returns whether each pattern that selects events matches an event type. */
+static bool check_patterns(const struct ptrc_dump *d)
 {
+	bool is_found = true;
+
 	for (size_t i = 0; i < d->select.globs.count; i++)
-		check_pattern(d, d->select.globs.texts[i]);
+		is_found &= check_pattern(d, d->select.globs.texts[i]);
 	if (d->select.around)
-		check_pattern(d, d->select.around);
+		is_found &= check_pattern(d, d->select.around);
 	/* The patterns of a configuration file are not checked: it may be for other logs, too. */
 	for (size_t i = 0; i < d->given_layout_count; i++)
 		check_pattern(d, ptrc_layout_pattern(d->layouts.layouts[i]));
+	return is_found;
+}
+
+/* Adds the misfits of the source's event type with this name. Returns whether there are any. */
+static bool add_misfits(const struct ptrc_source *s, const char *name, struct ptrc_misfits *sum)
+{
+	for (size_t id = 0; id < PTRC_READER_IDS; id++) {
+		const struct ptrc_misfits *m = &s->view.misfits[id];
+
+		if (!(m->short_count || m->rest_count) || strcmp(s->reader.names[id]->text, name))
+			continue;
+		sum->short_count += m->short_count;
+		sum->rest_count += m->rest_count;
+		return true;
+	}
+	return false;
+}
+
+static void report_misfits(const char *name, const struct ptrc_misfits *m)
+{
+	unsigned long long sum = m->short_count + m->rest_count;
+	char which[100] = "whose data is too short";
+
+	if (m->short_count && m->rest_count)
+		snprintf(which, sizeof(which),
+			 "the data of %llu is too short, that of %llu too long",
+			 (unsigned long long)m->short_count, (unsigned long long)m->rest_count);
+	else if (m->rest_count)
+		stpcpy(which, "whose data is too long");
+	ptrc_cli_message(name, "the layout does not fit %llu event%s, %s", sum, sum == 1 ? "" : "s",
+			 which);
+}
+
+/* Prints a message for each event type with data that does not fit its layout. */
+static void check_layouts(const struct ptrc_dump *d)
+{
+	for (size_t i = 0; i < d->source_count; i++)
+		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
+			const struct ptrc_source *s = &d->sources[i];
+			const struct ptrc_misfits *m = &s->view.misfits[id];
+			struct ptrc_misfits sum = {0};
+			bool is_reported = false;
+
+			if (!m->short_count && !m->rest_count)
+				continue;
+			/* A type is reported with the first source that has it. */
+			for (size_t k = 0; k < i && !is_reported; k++)
+				is_reported = add_misfits(&d->sources[k], s->reader.names[id]->text,
+							  &sum);
+			for (size_t k = i; k < d->source_count && !is_reported; k++)
+				add_misfits(&d->sources[k], s->reader.names[id]->text, &sum);
+			if (!is_reported)
+				report_misfits(s->reader.names[id]->text, &sum);
+		}
 }
 
 enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is_read)
 {
 	bool is_complete = true;
+	/* Whether a name that is not found cannot be anywhere else. */
+	bool has_all_names = !d->session || is_read;
+	bool is_found;
 
 	if (d->is_counting && status == PTRC_EXIT_DONE)
 		put_count(d);
@@ -278,7 +340,8 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	 * come before the messages. */
 	if (d->out.used)
 		ptrc_output_write(&d->out);
-	check_patterns(d);
+	is_found = check_patterns(d);
+	check_layouts(d);
 	for (size_t i = 0; i < d->source_count; i++) {
 		struct ptrc_losses *losses = &d->sources[i].losses;
 
@@ -289,10 +352,11 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 			status = PTRC_EXIT_FAILED;
 		else if (ptrc_losses_is_any(losses))
 			is_complete = false;
+		has_all_names &= !losses->is_unclosed && !losses->unreadable_events;
 	}
 	if (d->has_summary)
 		put_summary(d, is_complete && status == PTRC_EXIT_DONE);
 	if (status == PTRC_EXIT_DONE && !is_complete && !d->is_loss_allowed)
 		status = PTRC_EXIT_INCOMPLETE;
-	return status;
+	return is_found || !has_all_names ? status : PTRC_EXIT_FAILED;
 }

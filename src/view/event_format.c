@@ -131,7 +131,7 @@ static const char *const decode_errors[] = {
 	[PTRC_LAYOUT_REST] = "rest",
 };
 
-static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view)
+static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view, bool has_hex)
 {
 	const struct ptrc_decoded *d = ptrc_view_decode(view);
 
@@ -140,17 +140,20 @@ static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view)
 	ptrc_json_close(j, '}');
 	if (d->error == PTRC_LAYOUT_FITS)
 		return;
-	ptrc_json_hex(j, "data", view->reader->data, view->reader->size);
+	if (!has_hex)
+		ptrc_json_hex(j, "data", view->reader->data, view->reader->size);
 	ptrc_json_text(j, "decode_error", decode_errors[d->error]);
 }
 
-static void put_data_json(struct ptrc_json *j, struct ptrc_view *view)
+/* Puts what the data is. If the line has the member data_hex elsewhere, has_hex is set, and the
+ * member is not put again. */
+static void put_data_json(struct ptrc_json *j, struct ptrc_view *view, bool has_hex)
 {
 	struct ptrc_reader *r = view->reader;
 	size_t size = r->size;
 
 	if (__builtin_expect(view->layout != NULL, 0)) {
-		put_decoded_json(j, view);
+		put_decoded_json(j, view, has_hex);
 		return;
 	}
 	if (__builtin_expect(r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT, 0)) {
@@ -171,7 +174,7 @@ static void put_data_json(struct ptrc_json *j, struct ptrc_view *view)
 			ptrc_buffer_text(j->buffer, ",\"data\":");
 		j->is_first = false;
 		ptrc_text_json(j->buffer, (const char *)r->data, size);
-	} else {
+	} else if (!has_hex) {
 		ptrc_json_hex(j, "data", r->data, size);
 	}
 }
@@ -305,7 +308,7 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_text(b, ptrc_reader_truncation(r));
 	ptrc_buffer_text(b, "\",\"len\":");
 	ptrc_buffer_u64(b, r->size);
-	put_data_json(&j, view);
+	put_data_json(&j, view, false);
 	if (f->has_log) {
 		if (!labels->log.used) {
 			struct ptrc_json log = {&labels->log, false};
@@ -466,7 +469,7 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
 			break;
 		case PTRC_FIELD_DATA:
-			put_data_json(&j, view);
+			put_data_json(&j, view, has_field(f, PTRC_FIELD_DATA_HEX));
 			break;
 		case PTRC_FIELD_MEMBER:
 			if (!has_members)

@@ -113,7 +113,7 @@ static const struct type *find_type(const char *name)
 static bool say_no_type(struct parser *p, const char *word)
 {
 	struct ptrc_nearest nearest = {0};
-	char proposal[80];
+	char proposal[200] = " (the types are";
 
 	if (!*word && *p->at)
 		return ptrc_cli_because(p->why, "a type is missing before '%.20s'", p->at);
@@ -121,8 +121,14 @@ static bool say_no_type(struct parser *p, const char *word)
 		return ptrc_cli_because(p->why, "a type is missing at the end");
 	for (size_t i = 0; i < TYPE_COUNT; i++)
 		ptrc_nearest_offer(&nearest, word, types[i].name);
-	return ptrc_cli_because(p->why, "'%s' is not a type%s", word,
-				ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	if (nearest.count) {
+		ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
+	} else {
+		for (size_t i = 0; i < TYPE_COUNT; i++)
+			strcat(strcat(proposal, " "), types[i].name);
+		strcat(proposal, ")");
+	}
+	return ptrc_cli_because(p->why, "'%s' is not a type%s", word, proposal);
 }
 
 /* Reads [N], which may be missing: the count then is 0. */

@@ -25,6 +25,7 @@ static const struct field {
 	[PTRC_FIELD_TRUNCATED] = {"truncated", false},
 	[PTRC_FIELD_LEN] = {"len", true},
 	[PTRC_FIELD_DATA] = {"data", false},
+	[PTRC_FIELD_DATA_HEX] = {"data_hex", false},
 	[PTRC_FIELD_LOG] = {"log", false},
 	[PTRC_FIELD_REASON] = {"reason", true},
 	[PTRC_FIELD_ERROR] = {"error", true},
@@ -33,7 +34,7 @@ static const struct field {
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
 
 /* JSON keys that --fields=data may put, but that are not names of fields. */
-static const char *const data_keys[] = {"data_hex", "decode_error", "filter", "old", "new"};
+static const char *const data_keys[] = {"decode_error", "filter", "old", "new"};
 
 static const char member_prefix[] = "data.";
 enum { PREFIX_BYTES = sizeof(member_prefix) - 1 };
@@ -111,9 +112,14 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
 {
+	trace_event_id_t id = v->reader->event.posix_event_id;
+	struct ptrc_misfits *misfits = &v->misfits[id < PTRC_READER_IDS ? id : 0];
+
 	if (!v->is_decoded) {
 		ptrc_layout_decode(v->layout, v->reader->data, v->reader->size, &v->decoded);
 		v->is_decoded = true;
+		misfits->short_count += v->decoded.error == PTRC_LAYOUT_SHORT;
+		misfits->rest_count += v->decoded.error == PTRC_LAYOUT_REST;
 	}
 	return &v->decoded;
 }
@@ -193,6 +199,12 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 		return unsigned_value(PTRC_VALUE_UNSIGNED, r->size);
 	case PTRC_FIELD_DATA:
 		return data_value(r);
+	case PTRC_FIELD_DATA_HEX:
+		return (struct ptrc_value){
+			.kind = r->size ? PTRC_VALUE_BYTES : PTRC_VALUE_NONE,
+			.bytes = (const char *)r->data,
+			.size = r->size,
+		};
 	case PTRC_FIELD_LOG:
 		return text_value(r->path, strlen(r->path));
 	case PTRC_FIELD_REASON:

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "src/cli/message.h"
 #include "src/view/layout.h"
@@ -23,6 +24,7 @@ enum ptrc_field_id {
 	PTRC_FIELD_TRUNCATED,
 	PTRC_FIELD_LEN,
 	PTRC_FIELD_DATA,
+	PTRC_FIELD_DATA_HEX,
 	PTRC_FIELD_LOG,
 	PTRC_FIELD_REASON,
 	PTRC_FIELD_ERROR,
@@ -46,6 +48,12 @@ const char *ptrc_field_name(enum ptrc_field_id);
 /* Whether the field is a number in every event. A member of the data need not be one. */
 bool ptrc_field_is_number(const struct ptrc_field *);
 
+/* Events of one type whose data has fewer or more bytes than the layout. */
+struct ptrc_misfits {
+	uint64_t short_count;
+	uint64_t rest_count;
+};
+
 /* The event that a reader has read last. Its data is decoded when somebody first asks for
  * it. */
 struct ptrc_view {
@@ -57,6 +65,8 @@ struct ptrc_view {
 	/* The layout of each event type that has been looked up. */
 	const struct ptrc_layout *layout_by_type[PTRC_READER_IDS];
 	bool is_type_looked_up[PTRC_READER_IDS];
+	/* By type: the events that have been decoded and do not fit their layout. */
+	struct ptrc_misfits misfits[PTRC_READER_IDS];
 };
 
 /* Finds the layout of an event that the reader has just read. System events have none. */

@@ -337,6 +337,22 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 	next(p);
 }
 
+/* Refuses to compare a time with anything but a string that is a time, the same moment as a
+ * number, or another time. */
+static void check_time(struct parser *p, const struct operand *other)
+{
+	const char *at = p->begin + other->at;
+
+	if (other->is_field && other->field.id != PTRC_FIELD_TIME &&
+	    other->field.id != PTRC_FIELD_NS)
+		refuse(p, at,
+		       "'time' cannot be compared with this field; 'ns' is the time as a number");
+	else if (!other->is_field && !other->text)
+		refuse(p, at,
+		       "'time' is compared with a time in quotes, such as '2026-01-02 03:04'; 'ns' "
+		       "is the time as a number");
+}
+
 /* Refuses a string that is compared with a field that is a number or a time, but is not one
  * itself. */
 static void check_operands(struct parser *p, struct operand *field, struct operand *literal)
@@ -344,6 +360,8 @@ static void check_operands(struct parser *p, struct operand *field, struct opera
 	const char *at = p->begin + literal->at;
 	struct ptrc_when when;
 
+	if (field->is_field && field->field.id == PTRC_FIELD_TIME)
+		check_time(p, literal);
 	if (!field->is_field || literal->is_field || !literal->text)
 		return;
 	if (field->field.id == PTRC_FIELD_TIME) {
