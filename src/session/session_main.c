@@ -37,6 +37,18 @@ struct result {
 	struct ptrc_losses losses;
 };
 
+/* Finds out after a flush whether the session's log is still where it was made. */
+static void look_for_log(const char *name, struct result *r)
+{
+	static struct ptrc_session_reply reply;
+
+	if (ptrc_session_ask(name, PTRC_SESSION_STAT, &reply) || reply.error ||
+	    reply.body != PTRC_SESSION_BODY_STATE || !reply.state.is_log_gone)
+		return;
+	r->has_losses = true;
+	r->losses = (struct ptrc_losses){.is_log_gone = true};
+}
+
 static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 {
 	static struct ptrc_session_reply reply;
@@ -68,6 +80,8 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 		else if (verb == PTRC_SESSION_FLUSH)
 			prefix = "writing the log failed: ";
 	}
+	if (verb == PTRC_SESSION_FLUSH && !r->error && !r->has_losses)
+		look_for_log(name, r);
 	snprintf(r->reason, sizeof(r->reason), "%s%s", prefix, text);
 }
 
@@ -99,7 +113,10 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 		.options = is_shutdown ? options : options + 2,
 		.notes = is_shutdown ? "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is "
 				       "incomplete."
-				     : "Exit status: 0 done, 1 failed, 2 wrong usage.",
+			 : verb == PTRC_SESSION_FLUSH
+				 ? "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is "
+				   "not there any more."
+				 : "Exit status: 0 done, 1 failed, 2 wrong usage.",
 		.usage_status = PTRC_EXIT_USAGE,
 	};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
