@@ -463,3 +463,15 @@ meet_nonsense() {
 		[ "$command" = 'ptrace-stat any' ] || [[ $stderr == */dev/shm/posixtrace-0:* ]]
 	done
 }
+
+@test "the process that writes a log is called ptrace-keeper" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	found=
+	for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
+		[[ $(readlink "${comm%/comm}"/fd/* 2>/dev/null) != *"$PWD/run.log"* ]] ||
+			found=${comm%/comm}
+	done
+	[ -n "$found" ]
+	[[ $(tr '\0' ' ' <"$found/cmdline") == "ptrace-keeper "* ]]
+}

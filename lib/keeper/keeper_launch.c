@@ -134,7 +134,7 @@ CHILD_CODE static void leave_surroundings(void)
 /* The new process, still on the caller's memory. */
 CHILD_CODE static int run_program(void *arg)
 {
-	static char name[] = "posixtrace-keeper";
+	static char name[] = "ptrace-keeper";
 	static char tasks[][8] = {[PTRC_KEEPER_NEW] = "new",
 				  [PTRC_KEEPER_RESTART] = "restart",
 				  [PTRC_KEEPER_ORPHAN] = "orphan"};
@@ -208,7 +208,7 @@ static bool orphans_come_to_us(void)
  * blocked. */
 static int program_file(void)
 {
-	static const char name[] = "posixtrace-keeper";
+	static const char name[] = "ptrace-keeper";
 	const uint8_t *at = ptrc_keeper_image;
 	struct ptrc_limit limit;
 	long n = 0, fd = ptrc_sys(SYS_memfd_create, name, MFD_CLOEXEC | MFD_EXEC);

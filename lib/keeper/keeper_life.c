@@ -370,7 +370,7 @@ static void set_own_limits(void)
 {
 	struct rlimit limit;
 
-	ptrc_sys(SYS_prctl, PR_SET_NAME, "ptrc-keeper", 0, 0, 0);
+	ptrc_sys(SYS_prctl, PR_SET_NAME, "ptrace-keeper", 0, 0, 0);
 	/* The limit of the log's controller is applied to each write (log_output.c); what the
 	 * process that started the keeper may write itself is no matter. */
 	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) == 0) {

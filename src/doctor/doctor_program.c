@@ -29,7 +29,7 @@
 
 #define LIBRARY "libposixtrace.so"
 /* These texts are in every program that records events, stripped or not. */
-static const char *const marks[] = {"posix_trace_unnamed_userevent", "posixtrace-keeper"};
+static const char *const marks[] = {"posix_trace_unnamed_userevent", "ptrace-keeper"};
 
 enum {
 	SCAN_BYTES = 1 << 16,
