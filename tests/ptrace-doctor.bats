@@ -60,7 +60,14 @@ doctor() {
 	doctor -- .
 	finds problem command
 	doctor --event=traced.event -- "$traced"
-	[ -z "$(jq 'select(.check == "event")' <<<"$stdout")" ]
+	finds ok event 'has the name traced.event in it'
+	doctor --event='traced.*' -- "$traced"
+	finds note event 'cannot be searched for the pattern traced[.][*]'
+	printf '#!/bin/sh\nptrace-event step\n' >script
+	doctor --event=step -- ./script
+	finds ok event 'script: has the name step in it'
+	doctor --event=stop -- ./script
+	finds note event 'script: does not have the name stop'
 	doctor --event=no.such.text -- "$traced"
 	finds note event 'does not have the name no.such.text'
 }
@@ -266,6 +273,16 @@ doctor() {
 	doctor ./damaged.log
 	[ "$status" -eq 1 ]
 	finds problem log 'is damaged: [0-9]* events could not be read'
+	# What cannot be read says nothing about programs and names.
+	[[ $stdout != *library* ]]
+	for it in damaged cut; do
+		for event in traced.event other; do
+			doctor --event=$event ./$it.log
+			finds problem events 'that can be read'
+			finds note event 'in what can be read'
+			[[ $stdout != *library* ]]
+		done
+	done
 	: >nothing
 	doctor nothing
 	finds problem log 'is empty'
@@ -283,6 +300,48 @@ doctor() {
 	done
 	doctor "$me.none"
 	finds problem operand 'no such session, log or process'
+}
+
+@test "the log of a run that goes on" {
+	mkfifo in
+	ptrace-run -o run.log -- "$traced" -w -W -n 10 <in >out 3>&- &
+	pids="$pids $!"
+	exec 7>in
+	wait_until says ready
+	doctor run.log
+	[ "$status" -eq 0 ]
+	finds note writer 'writes it'
+	finds note events 'yet'
+	[[ $stdout != *"not closed"* ]]
+	doctor --event=traced.event run.log
+	[ "$status" -eq 0 ]
+	finds note event 'in what has been written so far'
+	go
+	wait_until says done
+	go
+	wait "${pids##* }"
+	doctor --event=traced.event run.log
+	finds ok event 'happened 10 times'
+}
+
+@test "an event by a pattern" {
+	ptrace-run -o run.log -- sh -c '"$0" -e shop.order -n 3; "$0" -e shop.bill -n 4' "$traced"
+	doctor --event='shop.*' run.log
+	finds ok event 'shop[.][*] happened 7 times'
+	doctor --event='x.*' run.log
+	finds problem event 'has opened an event x[.][*]'
+	traced_start -w -W -e shop.order
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.e" --start
+	doctor --event='shop.*' "$me.e"
+	finds note event 'has not happened'
+	doctor --event='shop.*' "$pid"
+	finds ok event 'has opened shop.order'
+	ptrace-filter --add "$me.e" shop.order
+	for it in "$me.e" "$pid"; do
+		doctor --event='s*r' "$it"
+		finds problem filtered 'filters out'
+	done
 }
 
 @test "the log on a full disk" {

@@ -30,7 +30,8 @@ struct ptrc_doctor {
 	bool is_json;
 	/* Findings with the status OK are left out. */
 	bool is_brief;
-	/* The name of the event that the user misses, or null. */
+	/* The name of the event that the user misses, or a pattern for several; null if the user
+	 * gives none. */
 	const char *event;
 	struct ptrc_buffer *out;
 	/* How many problems have been found. */
@@ -49,6 +50,12 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 	ptrc_doctor_say(d, PTRC_DOCTOR_OK, check, thing, NULL, __VA_ARGS__)
 #define ptrc_doctor_note(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_NOTE, __VA_ARGS__)
 #define ptrc_doctor_problem(d, ...) ptrc_doctor_say(d, PTRC_DOCTOR_PROBLEM, __VA_ARGS__)
+
+/* Whether an event of this name is one that the user misses. */
+bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
+
+/* Whether the user gives a pattern, so that the event that is missed may be several. */
+bool ptrc_doctor_has_pattern(const struct ptrc_doctor *);
 
 /* Writes a size as users read it, "12 KiB" or "3.4 GiB", and returns the text. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +14,7 @@
 #include "src/cli/clock.h"
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
+#include "src/session/session_path.h"
 #include "src/view/reader.h"
 
 /* How long a log is read. */
@@ -20,16 +23,17 @@
 struct log_seen {
 	uint64_t events;
 	uint64_t user_events;
-	/* Events with the name that the user misses. */
+	/* Events that the user misses, and the event types that these may have. */
 	uint64_t wanted;
+	size_t wanted_types;
+	bool is_wanted[PTRC_READER_IDS];
 	/* The error number that ended the reading, or 0. */
 	int error;
 	bool is_cut_short;
 	bool is_filtered;
 };
 
-static void note_filter(const void *data, size_t size, size_t at, trace_event_id_t id,
-			struct log_seen *seen)
+static void note_filter(const void *data, size_t size, size_t at, struct log_seen *seen)
 {
 	trace_event_set_t set;
 	int is_member;
@@ -37,11 +41,13 @@ static void note_filter(const void *data, size_t size, size_t at, trace_event_id
 	if (size < at + sizeof(set))
 		return;
 	memcpy(&set, (const char *)data + at, sizeof(set));
-	if (!posix_trace_eventset_ismember(id, &set, &is_member) && is_member)
-		seen->is_filtered = true;
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (seen->is_wanted[id] && !posix_trace_eventset_ismember(id, &set, &is_member) &&
+		    is_member)
+			seen->is_filtered = true;
 }
 
-static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_seen *seen)
+static void read_events(trace_id_t trace, struct log_seen *seen)
 {
 	static char data[2 * sizeof(trace_event_set_t) + 64];
 	struct posix_trace_event_info info;
@@ -50,19 +56,22 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 	size_t size;
 
 	for (;;) {
+		trace_event_id_t id;
+
 		seen->error = posix_trace_getnext_event(trace, &info, data, sizeof(data), &size,
 							&unavailable);
 		if (seen->error || unavailable)
 			return;
+		id = info.posix_event_id;
 		seen->events++;
-		if (info.posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT)
+		if (id >= POSIX_TRACE_UNNAMED_USEREVENT)
 			seen->user_events++;
-		if (wanted && info.posix_event_id == wanted)
+		if (id < PTRC_READER_IDS && seen->is_wanted[id])
 			seen->wanted++;
-		if (wanted && info.posix_event_id == POSIX_TRACE_START)
-			note_filter(data, size, 0, wanted, seen);
-		else if (wanted && info.posix_event_id == POSIX_TRACE_FILTER)
-			note_filter(data, size, sizeof(trace_event_set_t), wanted, seen);
+		if (seen->wanted_types && id == POSIX_TRACE_START)
+			note_filter(data, size, 0, seen);
+		else if (seen->wanted_types && id == POSIX_TRACE_FILTER)
+			note_filter(data, size, sizeof(trace_event_set_t), seen);
 		if (seen->events % 1024 == 0 && ptrc_now_ns() > end) {
 			seen->is_cut_short = true;
 			return;
@@ -70,13 +79,22 @@ static void read_events(trace_id_t trace, trace_event_id_t wanted, struct log_se
 	}
 }
 
-/* Returns the identifier of the event that the user misses, or 0 if the log does not
- * have that name. */
-static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path, trace_id_t trace)
+/* How much of a log can be looked at. */
+enum extent {
+	/* All that its trace recorded. */
+	WHOLE,
+	/* What has been written so far; its trace goes on. */
+	SO_FAR,
+	/* What is not damaged, and was written before the trace was killed. */
+	REMAINS,
+};
+
+/* Finds the event types that the user misses. Offers the names of the others as proposals, which
+ * stay valid. */
+static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct log_seen *seen,
+			struct ptrc_nearest *nearest)
 {
 	static char names[PTRC_READER_IDS][TRACE_EVENT_NAME_MAX + 1];
-	struct ptrc_nearest nearest = {0};
-	char proposal[900];
 	trace_event_id_t id;
 	int unavailable;
 
@@ -85,16 +103,72 @@ static trace_event_id_t find_event(struct ptrc_doctor *d, const char *path, trac
 			break;
 		if (posix_trace_eventid_get_name(trace, id, names[i]))
 			continue;
-		if (!strcmp(names[i], d->event))
-			return id;
-		ptrc_nearest_offer(&nearest, d->event, names[i]);
+		if (ptrc_doctor_is_missed(d, names[i]) && id < PTRC_READER_IDS) {
+			seen->is_wanted[id] = true;
+			seen->wanted_types++;
+		} else if (!ptrc_doctor_has_pattern(d)) {
+			ptrc_nearest_offer(nearest, d->event, names[i]);
+		}
 	}
-	ptrc_doctor_problem(d, "event", path, NULL, "no program in it has opened an event %s%s",
-			    d->event, ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-	return 0;
 }
 
-/* Reports the session that still writes the log, if there is one, and returns whether
+/* Whether the process has the file open for writing. The links are only read: following one
+ * could wait for a file system that does not answer. */
+static bool is_writing(const char *pid, const char *file)
+{
+	char path[64 + NAME_MAX], target[PATH_MAX];
+	bool is_found = false;
+	struct dirent *e;
+	DIR *fds;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	fds = opendir(path);
+	while (fds && !is_found && (e = readdir(fds))) {
+		ssize_t n = readlinkat(dirfd(fds), e->d_name, target, sizeof(target) - 1);
+		struct stat link;
+
+		if (n < 0)
+			continue;
+		target[n] = '\0';
+		/* The mode of the link says how the file was opened. */
+		is_found = !strcmp(target, file) &&
+			   !fstatat(dirfd(fds), e->d_name, &link, AT_SYMLINK_NOFOLLOW) &&
+			   link.st_mode & S_IWUSR;
+	}
+	if (fds)
+		closedir(fds);
+	return is_found;
+}
+
+/* Reports a process of this user that writes the log, and returns whether there is one. That
+ * process is ptrace-run, or a program that has made the trace; if there is only the keeper, the
+ * keeper is reported. */
+static bool examine_process(struct ptrc_doctor *d, const char *path, const char *absolute)
+{
+	char thing[32 + PTRC_SESSION_NAME_MAX] = "";
+	struct dirent *e;
+	DIR *all = opendir("/proc");
+
+	while (all && (e = readdir(all))) {
+		char name[32];
+
+		if (strspn(e->d_name, "0123456789") != strlen(e->d_name) ||
+		    !is_writing(e->d_name, absolute))
+			continue;
+		ptrc_session_command((pid_t)strtol(e->d_name, NULL, 10), name);
+		if (!*thing || strcmp(name, "ptrace-keeper") != 0)
+			snprintf(thing, sizeof(thing), "%.20s (%.31s)", e->d_name, name);
+	}
+	if (all)
+		closedir(all);
+	if (*thing)
+		ptrc_doctor_note(d, "writer", path, NULL,
+				 "process %s writes it; this is what has been written so far",
+				 thing);
+	return *thing;
+}
+
+/* Reports the session or process that still writes the log, if there is one, and returns whether
  * there is. */
 static bool examine_writer(struct ptrc_doctor *d, const char *path)
 {
@@ -111,7 +185,7 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 		ptrc_doctor_session(d, all->names[i]);
 		return true;
 	}
-	return false;
+	return examine_process(d, path, absolute);
 }
 
 static void check_losses(struct ptrc_doctor *d, const char *path, bool is_written,
@@ -137,8 +211,9 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 				    c->pt_lost_events, c->pt_log_lost_events);
 }
 
-/* Reports events that a closed log counts and that could not be read. */
-static void check_damage(struct ptrc_doctor *d, const char *path, trace_id_t trace,
+/* Reports events that a closed log counts and that could not be read. Returns whether there are
+ * any. */
+static bool check_damage(struct ptrc_doctor *d, const char *path, trace_id_t trace,
 			 const struct log_seen *seen, bool is_closed)
 {
 	struct posixtrace_counts counts;
@@ -147,7 +222,7 @@ static void check_damage(struct ptrc_doctor *d, const char *path, trace_id_t tra
 	if (seen->error) {
 		ptrc_doctor_problem(d, "log", path, NULL, "reading it failed: %s",
 				    strerror(seen->error));
-		return;
+		return true;
 	}
 	if (is_closed && !seen->is_cut_short &&
 	    !posixtrace_get_counts(trace, &counts, sizeof(counts)))
@@ -155,6 +230,59 @@ static void check_damage(struct ptrc_doctor *d, const char *path, trace_id_t tra
 	if (unreadable)
 		ptrc_doctor_problem(d, "log", path, NULL,
 				    "is damaged: %lu events could not be read", unreadable);
+	return unreadable;
+}
+
+/* Reports whether the log has events of programs. */
+static void check_events(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
+			 enum extent extent)
+{
+	if (seen->user_events || seen->is_cut_short)
+		ptrc_doctor_ok(d, "events", path, "has %llu event%s of programs%s",
+			       (unsigned long long)seen->user_events,
+			       seen->user_events == 1 ? "" : "s",
+			       seen->is_cut_short ? " at least" : "");
+	else if (extent == SO_FAR)
+		ptrc_doctor_note(d, "events", path, NULL, "has no event of a program yet");
+	else if (extent == REMAINS)
+		ptrc_doctor_problem(d, "events", path, NULL,
+				    "has no event of a program that can be read");
+	else
+		ptrc_doctor_problem(
+			d, "events", path,
+			"see whether the program has the library: ptrace-doctor -- COMMAND",
+			"has no event of a program, only events of the trace itself");
+}
+
+/* Reports what the log says about the event that the user misses. If the log does not tell all,
+ * what it lacks is no problem. */
+static void check_event(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
+			const struct ptrc_nearest *nearest, enum extent extent)
+{
+	enum ptrc_doctor_status absence = extent == WHOLE ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE;
+	const char *in_what = extent == SO_FAR	  ? " in what has been written so far"
+			      : extent == REMAINS ? " in what can be read"
+						  : "";
+	char proposal[900];
+
+	if (seen->wanted)
+		ptrc_doctor_ok(d, "event", path, "%s happened %llu time%s%s", d->event,
+			       (unsigned long long)seen->wanted, seen->wanted == 1 ? "" : "s",
+			       seen->is_cut_short ? " at least" : in_what);
+	else if (!seen->wanted_types)
+		ptrc_doctor_say(d, absence, "event", path, NULL,
+				"no program in it has opened an event %s%s%s", d->event, in_what,
+				ptrc_nearest_text(nearest, proposal, sizeof(proposal)));
+	else if (seen->is_filtered)
+		ptrc_doctor_problem(d, "filtered", path, "trace with another filter: ptrace-filter",
+				    "the trace filtered %s out", d->event);
+	else if (!seen->is_cut_short && extent == WHOLE)
+		ptrc_doctor_problem(d, "event", path, NULL,
+				    "%s was opened, but never happened while it was traced",
+				    d->event);
+	else
+		ptrc_doctor_note(d, "event", path, NULL, "%s was opened, but has not happened%s",
+				 d->event, seen->is_cut_short ? " in what was read" : in_what);
 }
 
 static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t trace,
@@ -162,38 +290,25 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 {
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
-	struct log_seen seen = {0};
-	trace_event_id_t wanted = d->event ? find_event(d, path, trace) : 0;
+	static struct log_seen seen;
+	struct ptrc_nearest nearest = {0};
+	enum extent extent = is_written ? SO_FAR : WHOLE;
+	bool is_closed;
 
 	if (posix_trace_get_status(trace, &status) ||
 	    posixtrace_get_counts(trace, &counts, sizeof(counts)))
 		return;
+	is_closed = status.posix_stream_flush_error != EOWNERDEAD;
+	seen = (struct log_seen){0};
+	if (d->event)
+		find_events(d, trace, &seen, &nearest);
 	check_losses(d, path, is_written, &status, &counts);
-	read_events(trace, wanted, &seen);
-	check_damage(d, path, trace, &seen, status.posix_stream_flush_error != EOWNERDEAD);
-	if (!seen.user_events && !seen.is_cut_short)
-		ptrc_doctor_say(d, is_written ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM, "events",
-				path,
-				is_written ? NULL
-					   : "see whether the program has the library: "
-					     "ptrace-doctor -- COMMAND",
-				"has no event of a program%s",
-				is_written ? " yet" : ", only events of the trace itself");
-	else
-		ptrc_doctor_ok(d, "events", path, "has %llu event%s of programs%s",
-			       (unsigned long long)seen.user_events,
-			       seen.user_events == 1 ? "" : "s",
-			       seen.is_cut_short ? " at least" : "");
-	if (seen.is_filtered && !seen.wanted)
-		ptrc_doctor_problem(d, "filtered", path, "trace with another filter: ptrace-filter",
-				    "the trace filtered %s out", d->event);
-	else if (wanted && !seen.wanted && !seen.is_cut_short)
-		ptrc_doctor_problem(d, "event", path, NULL,
-				    "%s was opened, but never happened while it was traced",
-				    d->event);
-	else if (wanted && seen.wanted)
-		ptrc_doctor_ok(d, "event", path, "%s happened %llu times", d->event,
-			       (unsigned long long)seen.wanted);
+	read_events(trace, &seen);
+	if (check_damage(d, path, trace, &seen, is_closed) || (!is_closed && !is_written))
+		extent = REMAINS;
+	check_events(d, path, &seen, extent);
+	if (d->event)
+		check_event(d, path, &seen, &nearest, extent);
 }
 
 /* Whether the log is closed, and everything was written to it. */

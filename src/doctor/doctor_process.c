@@ -213,7 +213,7 @@ static void check_filter(struct patient *p, const char *thing,
 		if (posix_trace_eventset_ismember(id, &s->pt_filter, &is_member) || !is_member)
 			continue;
 		filtered++;
-		if (p->d->event && !strcmp(name, p->d->event)) {
+		if (ptrc_doctor_is_missed(p->d, name)) {
 			ptrc_doctor_problem(p->d, "filtered", thing,
 					    "change its filter: ptrace-filter", "filters out %s",
 					    name);
@@ -311,11 +311,12 @@ static void check_names(struct patient *p)
 	}
 	while (count < 1023 &&
 	       posixtrace_get_process_event(p->pid, count, &id, names[count]) == 0) {
-		if (!strcmp(names[count], p->d->event)) {
-			ptrc_doctor_ok(p->d, "event", p->thing, "has opened %s", p->d->event);
+		if (ptrc_doctor_is_missed(p->d, names[count])) {
+			ptrc_doctor_ok(p->d, "event", p->thing, "has opened %s", names[count]);
 			return;
 		}
-		ptrc_nearest_offer(&nearest, p->d->event, names[count]);
+		if (!ptrc_doctor_has_pattern(p->d))
+			ptrc_nearest_offer(&nearest, p->d->event, names[count]);
 		count++;
 	}
 	ptrc_doctor_problem(p->d, "event", p->thing, NULL, "has not opened an event %s%s",

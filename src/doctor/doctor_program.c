@@ -276,10 +276,18 @@ static void check_privileged(struct ptrc_doctor *d, const char *path)
 				    "gives capabilities: such programs are never traced");
 }
 
+/* Looks for the name of the event in the file of a program or script. */
 static void check_event_text(struct ptrc_doctor *d, const char *path)
 {
-	if (*d->event && strlen(d->event) < 255 && !access(path, R_OK) &&
-	    !has_texts(path, &d->event, 1))
+	if (!*d->event || strlen(d->event) > 254 || access(path, R_OK))
+		return;
+	if (ptrc_doctor_has_pattern(d))
+		ptrc_doctor_note(d, "event", path, NULL,
+				 "cannot be searched for the pattern %s, only for a name",
+				 d->event);
+	else if (has_texts(path, &d->event, 1))
+		ptrc_doctor_ok(d, "event", path, "has the name %s in it", d->event);
+	else
 		ptrc_doctor_note(d, "event", path, NULL,
 				 "does not have the name %s in it; the name may be in a library, "
 				 "or be composed while the program runs",
@@ -328,7 +336,7 @@ static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_docto
 
 void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 {
-	char path[PATH_MAX], next[PATH_MAX];
+	char path[PATH_MAX], next[PATH_MAX], first[PATH_MAX];
 	bool is_script = false;
 	struct stat st;
 	int error = ptrc_command_find(argv[0], path);
@@ -340,6 +348,7 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 										 : strerror(error));
 		return;
 	}
+	memcpy(first, path, sizeof(first));
 	for (int i = 0; i < INTERPRETERS_MAX && find_interpreter(path, next); i++) {
 		ptrc_doctor_note(d, "command", path, NULL,
 				 "is a script: what it starts is traced if it has the library; "
@@ -350,6 +359,6 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 	}
 	check_privileged(d, path);
 	say_library(d, path, find_library(path), is_script);
-	if (d->event && !is_script)
-		check_event_text(d, path);
+	if (d->event)
+		check_event_text(d, first);
 }

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/doctor/doctor.h"
 
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,16 @@ const char *ptrc_doctor_size(uint64_t bytes, char text[32])
 		v /= 1024;
 	snprintf(text, 32, v < 10 && i ? "%.1f %s" : "%.0f %s", v, units[i]);
 	return text;
+}
+
+bool ptrc_doctor_is_missed(const struct ptrc_doctor *d, const char *name)
+{
+	return d->event && (!strcmp(d->event, name) || !fnmatch(d->event, name, 0));
+}
+
+bool ptrc_doctor_has_pattern(const struct ptrc_doctor *d)
+{
+	return d->event && strpbrk(d->event, "*?[\\");
 }
 
 void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, const char *check,

@@ -87,42 +87,52 @@ static void check_event(struct ptrc_doctor *d, const char *session)
 	struct ptrc_nearest nearest = {0};
 	const char *glob = NULL;
 	char advice[ADVICE_MAX];
-	const struct ptrc_session_type *type = NULL;
 	struct ptrc_session_types types;
+	unsigned long long events = 0;
+	size_t found = 0, filtered = 0;
 	char proposal[900];
 
 	if (!d->event || ptrc_session_types_get(session, &types))
 		return;
-	for (size_t i = 0; i < types.count && !type; i++) {
-		if (!strcmp(types.types[i].name, d->event))
-			type = &types.types[i];
-		else
-			ptrc_nearest_offer(&nearest, d->event, types.types[i].name);
+	for (size_t i = 0; i < types.count; i++) {
+		const struct ptrc_session_type *type = &types.types[i];
+
+		if (ptrc_doctor_is_missed(d, type->name)) {
+			found++;
+			filtered += type->is_filtered;
+			events += type->events;
+		} else if (!ptrc_doctor_has_pattern(d)) {
+			ptrc_nearest_offer(&nearest, d->event, type->name);
+		}
 	}
 	for (size_t i = 0; i < types.glob_count && !glob; i++)
 		if (!fnmatch(types.globs[i], d->event, 0))
 			glob = types.globs[i];
-	if (type && type->events)
-		ptrc_doctor_ok(d, "event", session, "%s happened %llu times", d->event,
-			       (unsigned long long)type->events);
-	if (type && type->is_filtered)
+	if (events)
+		ptrc_doctor_ok(d, "event", session, "%s happened %llu time%s", d->event, events,
+			       events == 1 ? "" : "s");
+	if (filtered && filtered < found)
+		ptrc_doctor_problem(
+			d, "filtered", session, say_remove(advice, "", session, d->event),
+			"filters out %zu of %zu event types %s", filtered, found, d->event);
+	else if (filtered)
 		ptrc_doctor_problem(d, "filtered", session,
 				    say_remove(advice, "", session, d->event), "filters out %s",
 				    d->event);
-	else if (type && !type->events)
+	else if (found && !events)
 		ptrc_doctor_note(d, "event", session, NULL,
 				 "%s was opened, but has not happened while it was traced",
 				 d->event);
-	else if (!type && glob)
+	else if (!found && glob)
 		ptrc_doctor_problem(d, "filtered", session,
 				    say_remove(advice, "--new ", session, glob),
 				    "will filter out %s when it is opened, because of the glob %s",
 				    d->event, glob);
-	else if (!type && types.is_all_filtered)
+	else if (!found && types.is_all_filtered)
 		ptrc_doctor_problem(d, "filtered", session,
 				    say_remove(advice, "--new ", session, d->event),
 				    "filters out all events that no program has opened yet");
-	if (!type)
+	if (!found)
 		ptrc_doctor_problem(d, "event", session, NULL,
 				    "no process that it traces has opened an event %s%s", d->event,
 				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
