@@ -19,7 +19,8 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"event", 'e', "NAME", "name of the event that is missing from the trace,\nor a pattern for several"},
+	{"event", 'e', "NAME",
+	 "name of the event that is missing from the trace,\nor a pattern for several"},
 	{"json", KEY_JSON, NULL, "one JSON object per finding"},
 	PTRC_CLI_OPTIONS_END,
 };

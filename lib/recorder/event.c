@@ -231,8 +231,8 @@ out:
 	ptrc_sys_restore_signals(&mask);
 }
 
-PTRC_NO_STACK_PROTECTOR void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr, uint64_t active,
-		     uint64_t frame)
+PTRC_NO_STACK_PROTECTOR void ptrc_event_each(uint32_t id, const void *data, uint64_t len,
+					     uint64_t addr, uint64_t active, uint64_t frame)
 {
 	struct ptrc_thread *t = ptrc_thread_self;
 
