@@ -671,8 +671,8 @@ int posix_trace_timedgetnext_event(trace_id_t, struct posix_trace_event_info *__
 
 /*
  * Does the same without waiting: if there is no event, *unavailable is non-zero and the result
- * 0. Only if an event is being recorded that is older than all those in the stream, it waits
- * for that one, for 10 ms at most.
+ * 0. Only if events are there and an event is still being recorded that may be older than all of
+ * them, it waits for that one, for 100 ms at most, and then reports without it.
  *   EINVAL  as for posix_trace_getnext_event(); a pre-recorded stream.
  * POSIX.1 posix_trace_trygetnext_event, in posix_trace_getnext_event.
  */

@@ -5,8 +5,11 @@
 #include <sched.h>
 #include <setjmp.h>
 
+#include "lib/stream/marks.h"
+#include "lib/stream/slots.h"
 #include "tests/payload.h"
 #include "tests/slow_page.h"
+#include "tests/stream_memory.h"
 
 #define ROOMY ((size_t)8 << 20)
 
@@ -1266,6 +1269,20 @@ TEST(a_late_event_in_a_gap_does_not_date_it_back, "GETNEXT-03 GETNEXT-33 SYSEVEN
 	ts_shutdown(trid);
 }
 
+static void *fill_page_soon(void *arg)
+{
+	harness_sleep_ms(3);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	return arg;
+}
+
+static void *fill_page_late(void *arg)
+{
+	harness_sleep_ms(50);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	return arg;
+}
+
 TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 {
 	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 40, .is_slow_only = true};
@@ -1280,20 +1297,19 @@ TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 	for (uint32_t i = 0; i < hanging.rounds; i++) {
 		struct ts_event events[2];
 		struct ts_events all = {2, events};
+		pthread_t filler;
 		int64_t begin;
-		uint32_t count = 0;
 		atomic_store(&hanging.allowed, i + 1);
 		CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
 		begin = atomic_load(&hanging.call_begin);
 		ts_emit(id, i);
-		/* It may be there only if the older record will turn out not to be
-		 * older. */
-		if (ts_try_next(trid, &events[0]))
-			count++;
+		filler = ts_thread(fill_page_soon, NULL);
+		/* There is one, so it is not said that there is none; and it comes after
+		 * the older record. */
+		CHECK(ts_try_next(trid, &events[0]));
 		begin = ts_realtime_ns() - begin;
-		slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
-		while (count < 2)
-			events[count++] = ts_next(trid);
+		events[1] = ts_next(trid);
+		ts_join(filler);
 		CHECK_NE(events[0].info.posix_event_id, events[1].info.posix_event_id);
 		/* After a while the reader has the right to report out of order. */
 		if (begin > 50000000)
@@ -1305,15 +1321,6 @@ TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 	ts_expect_none(trid);
 	NOTE("%u of %u rounds were fast enough to count", timely, hanging.rounds);
 	CHECK_GT(timely, 0);
-}
-
-static void *fill_page_late(void *arg)
-{
-	struct timespec late = {.tv_nsec = 50000000};
-
-	nanosleep(&late, NULL);
-	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
-	return arg;
 }
 
 TEST(after_a_stop_all_is_there_at_once, "STARTSTOP-11 GETNEXT-15 GETNEXT-33")
@@ -1448,6 +1455,185 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 	NOTE("killed: held back for %lld ms", (long long)(harness_now_ns() - begin) / 1000000);
 	CHECK_LT(harness_now_ns() - begin, INT64_C(2000000000) * harness_slowdown());
 	CHECK(!ts_try_next(trid, &event));
+}
+
+/* A process that hangs in the middle of its eleventh event. */
+struct hanging_process {
+	pid_t pid;
+	int go[2];   /* a byte to it: the page is to be filled */
+	int said[2]; /* a byte from it: it hangs, and then: the event is complete */
+};
+
+enum { COMPLETE = 10 };
+
+static void *see_first_thread_hang(void *arg)
+{
+	struct hanging_process *p = (struct hanging_process *)arg;
+	char byte = 0;
+
+	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	CHECK_EQ(write(p->said[1], &byte, 1), 1);
+	CHECK_EQ(read(p->go[0], &byte, 1), 1);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	return NULL;
+}
+
+/* Its first thread hangs, which is the one that stays as a zombie. */
+static struct hanging_process hanging_process(void)
+{
+	struct hanging_process p;
+	char byte = 0;
+
+	CHECK(close(slow_page_make().fd) == 0);
+	CHECK_SYS(pipe(p.go));
+	CHECK_SYS(pipe(p.said));
+	p.pid = harness_fork();
+	if (p.pid == 0) {
+		pthread_t thread;
+
+		slow = slow_page_make();
+		for (uint32_t i = 0; i < COMPLETE; i++)
+			ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		thread = ts_thread(see_first_thread_hang, &p);
+		posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, slow.data, sizeof(slow_contents));
+		ts_join(thread);
+		CHECK_EQ(write(p.said[1], &byte, 1), 1);
+		pause();
+	}
+	CHECK_EQ(read(p.said[0], &byte, 1), 1);
+	return p;
+}
+
+static trace_id_t inherited_stream(int policy)
+{
+	trace_attr_t attr = ts_attr(policy, 0, 0);
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create_running(0, &attr);
+	ts_expect(trid, POSIX_TRACE_START);
+	return trid;
+}
+
+/* The next event is there now, without a wait for another one. */
+static void expect_number_now(trace_id_t trid, trace_event_id_t id, uint32_t number)
+{
+	struct ts_event event;
+
+	CHECK(ts_try_next(trid, &event));
+	CHECK_EQ(event.info.posix_event_id, id);
+	CHECK_EQ(ts_number(&event), number);
+	ts_event_free(&event);
+}
+
+TEST(a_stopped_writer_holds_back_only_what_is_later_than_its_last_event, "GETNEXT-33 GETNEXT-03")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
+	struct hanging_process p;
+	struct ts_event event;
+	char byte = 0;
+	int status;
+
+	ts_emit(id, 0);
+	p = hanging_process();
+	ts_emit(id, 1);
+	CHECK_SYS(kill(p.pid, SIGSTOP));
+	CHECK_EQ(CHECK_SYS(waitpid(p.pid, &status, WUNTRACED)), p.pid);
+	CHECK(WIFSTOPPED(status));
+	ts_emit(id, 2);
+	expect_number_now(trid, id, 0);
+	for (uint32_t i = 0; i < COMPLETE; i++)
+		expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
+	/* The reader has not waited, and so has not given the writer up: its event is still in
+	 * time. */
+	CHECK_SYS(kill(p.pid, SIGCONT));
+	CHECK_EQ(write(p.go[1], &byte, 1), 1);
+	CHECK_EQ(read(p.said[0], &byte, 1), 1);
+	expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, slow_contents);
+	expect_number_now(trid, id, 1);
+	expect_number_now(trid, id, 2);
+	CHECK(!ts_try_next(trid, &event));
+	CHECK_SYS(kill(p.pid, SIGKILL));
+	harness_reap(p.pid);
+}
+
+TEST(unavailable_is_said_only_if_nothing_is_there, "GETNEXT-15 GETNEXT-33 EVENT-23")
+{
+	enum { later = 50 };
+	static const int signals[] = {SIGSTOP, SIGKILL, 0};
+	trace_event_id_t id = ts_id("event");
+
+	for (unsigned n = 0; n < sizeof(signals) / sizeof(signals[0]); n++) {
+		trace_id_t trid =
+			inherited_stream(n % 2 ? POSIX_TRACE_UNTIL_FULL : POSIX_TRACE_LOOP);
+		struct hanging_process p = hanging_process();
+		struct ts_event event;
+
+		CHECK_SYS(kill(p.pid, signals[n]));
+		for (uint32_t i = 0; i < later; i++)
+			ts_emit(id, i);
+		for (uint32_t i = 0; i < COMPLETE; i++)
+			expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
+		for (uint32_t i = 0; i < later; i++)
+			expect_number_now(trid, id, i);
+		CHECK(!ts_try_next(trid, &event));
+		ts_shutdown(trid);
+		CHECK_SYS(kill(p.pid, SIGKILL));
+		harness_reap(p.pid);
+	}
+}
+
+TEST(nobody_waits_for_a_zombie, "EVENT-23 GETNEXT-33")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
+	struct hanging_process p = hanging_process();
+	struct ptrc_stream_header *h = find_stream();
+	struct ptrc_given_up given_up = {0};
+	struct ts_event event;
+	int64_t left = 1;
+	siginfo_t info;
+
+	ts_emit(id, 1);
+	CHECK_NE(ptrc_marks_wait(h, &given_up, 0, &left), UINT32_MAX);
+	CHECK_SYS(kill(p.pid, SIGKILL));
+	CHECK_SYS(waitid(P_PID, (id_t)p.pid, &info, WEXITED | WNOWAIT));
+	left = 1;
+	CHECK_EQ(ptrc_marks_wait(h, &given_up, 0, &left), UINT32_MAX);
+	CHECK_EQ(left, 1);
+	for (uint32_t i = 0; i < COMPLETE; i++)
+		expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
+	expect_number_now(trid, id, 1);
+	CHECK(!ts_try_next(trid, &event));
+	harness_reap(p.pid);
+}
+
+static bool has_slot(struct ptrc_stream_header *h, int tid)
+{
+	for (uint32_t i = 0; i < ptrc_slots_used(h); i++)
+		if (ptrc_slot_tid(atomic_load(&ptrc_stream_slots(h)[i].owner)) == tid)
+			return true;
+	return false;
+}
+
+TEST(a_zombie_keeps_no_room, "EVENT-23")
+{
+	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
+	struct hanging_process p = hanging_process();
+	struct ptrc_stream_header *h = find_stream();
+	struct ptrc_pool pool = {h, h->chunk_size, h->chunk_count};
+	siginfo_t info;
+
+	ptrc_slots_reap(&pool, 0, 0);
+	CHECK(has_slot(h, p.pid));
+	CHECK_SYS(kill(p.pid, SIGKILL));
+	CHECK_SYS(waitid(P_PID, (id_t)p.pid, &info, WEXITED | WNOWAIT));
+	ptrc_slots_reap(&pool, 0, 0);
+	CHECK(!has_slot(h, p.pid));
+	for (uint32_t i = 0; i < COMPLETE; i++)
+		expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
+	harness_reap(p.pid);
 }
 
 /*

@@ -26,6 +26,7 @@
 #include "lib/process/target.h"
 #include "lib/stream/stream_layout.h"
 #include "lib/base/procfs.h"
+#include "lib/base/thread_life.h"
 #include "lib/base/shmdir.h"
 
 static int open_dir(void)
@@ -349,13 +350,15 @@ static void *end_first_thread_later(void *arg)
 	_exit(0);
 }
 
-TEST(process_without_its_first_thread_is_a_target, "CREATE-13 EXIT-04")
+/* Returns when its first thread is a zombie. It ends when the other end of the pipe closes. */
+static pid_t process_without_first_thread(int hold[2])
 {
-	struct ptrc_target t;
-	static int hold[2];
+	char path[64], text[512];
+	bool is_zombie = false;
+	pid_t pid;
 
 	CHECK_SYS(pipe(hold));
-	pid_t pid = harness_fork();
+	pid = harness_fork();
 	if (pid == 0) {
 		pthread_t thread;
 
@@ -364,17 +367,42 @@ TEST(process_without_its_first_thread_is_a_target, "CREATE-13 EXIT-04")
 		/* Only the thread: no handler of ours runs. */
 		syscall(SYS_exit, 0);
 	}
-	char path[64], text[512];
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	bool is_zombie = false;
 	while (!is_zombie) {
 		int fd = CHECK_SYS(open(path, O_RDONLY));
 		ssize_t got = read(fd, text, sizeof(text) - 1);
+
 		close(fd);
 		CHECK(got > 0);
 		text[got] = '\0';
 		is_zombie = strstr(text, ") Z") != NULL;
 	}
+	return pid;
+}
+
+TEST(a_first_thread_that_ended_before_the_others_is_dead, "EVENT-23")
+{
+	static int hold[2];
+	pid_t pid = process_without_first_thread(hold);
+	struct timespec now;
+	uint64_t now_ms;
+
+	CHECK_SYS(clock_gettime(CLOCK_BOOTTIME, &now));
+	now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	CHECK(ptrc_thread_has_ended(pid, now_ms));
+	CHECK(!ptrc_thread_has_ended(getpid(), now_ms));
+	/* The process lives. */
+	CHECK(!ptrc_thread_is_dead(pid));
+	close(hold[1]);
+	harness_reap(pid);
+}
+
+TEST(process_without_its_first_thread_is_a_target, "CREATE-13 EXIT-04")
+{
+	struct ptrc_target t;
+	static int hold[2];
+	pid_t pid = process_without_first_thread(hold);
+
 	CHECK_OK(ptrc_target_open(pid, &t));
 	/* And its page is no garbage. */
 	ptrc_sweep(t.dirfd, t.uid);

@@ -86,6 +86,7 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 			at = c;
 	if (at[0] != ')' || at[1] != ' ' || !at[2] || at[3] != ' ')
 		return ESRCH;
+	st->has_ended = at[2] == 'Z' || at[2] == 'X' || at[2] == 'x';
 	at += 4;
 	st->ppid = (int)ptrc_digits_take(&at);
 	/* From field 5 to field 22; some of them may be negative. */

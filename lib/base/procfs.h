@@ -15,6 +15,9 @@
 
 struct ptrc_procfs_stat {
 	int pid, ppid;
+	/* The thread of this number runs no more: it is a zombie, or on its way out. Of a process
+	 * only its first thread can be one while others run. */
+	bool has_ended;
 	uint64_t start_ticks; /* since boot; an exec does not change it */
 };
 

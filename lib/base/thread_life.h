@@ -36,16 +36,19 @@ static inline bool ptrc_thread_is_dead(int tid)
 	return is_dead;
 }
 
-/* Has the thread ended that had the id at time claim_ms of CLOCK_BOOTTIME? A thread that has
- * the id now but was born later is another one. The claim was made after the start of its
- * thread; two units are for rounding. Reads /proc: asked only if there is a reason. */
+/* Has the thread ended that had the id at time claim_ms of CLOCK_BOOTTIME? A zombie has: a dead
+ * process that its parent has not waited for yet, and a first thread that ended before the others
+ * of its process. A thread that has the id now but was born later is another one. The claim was
+ * made after the start of its thread; two units are for rounding. Reads /proc: asked only if there
+ * is a reason. */
 static inline bool ptrc_thread_has_ended(int tid, uint64_t claim_ms)
 {
 	struct ptrc_procfs_stat st;
 
-	return ptrc_thread_is_gone(tid) ||
+	/* The first question also has an answer where /proc has none. */
+	return ptrc_thread_is_dead(tid) ||
 	       (tid > 0 && ptrc_procfs_stat(tid, &st) == 0 &&
-		st.start_ticks > claim_ms / (PTRC_PROCFS_TICK_NS / 1000000) + 2);
+		(st.has_ended || st.start_ticks > claim_ms / (PTRC_PROCFS_TICK_NS / 1000000) + 2));
 }
 
 #endif

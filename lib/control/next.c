@@ -14,13 +14,6 @@
 #include "lib/stream/marks.h"
 #include "lib/stream/live_reader.h"
 
-/* Later events may be recorded already while an earlier one is still being recorded: a call waits
- * at most so long for the earlier one. The first time is for calls that may wait for an event; a
- * thread that takes longer is stopped. posix_trace_trygetnext_event only waits until a preempted
- * thread should have had a processor again. */
-#define HOLD_WAITING_NS INT64_C(100000000)
-#define HOLD_TRY_NS INT64_C(10000000)
-
 static void deliver(const struct ptrc_live_event *e, const struct ptrc_next_result *out)
 {
 	size_t len = e->len < out->num_bytes ? e->len : out->num_bytes;
@@ -43,13 +36,13 @@ static void deliver(const struct ptrc_live_event *e, const struct ptrc_next_resu
 	*out->unavailable = 0;
 }
 
-static int try_once(struct ptrc_controller *c, int64_t hold_ns, const struct ptrc_next_result *out)
+static int try_once(struct ptrc_controller *c, const struct ptrc_next_result *out)
 {
 	struct ptrc_live_event e;
 	int error;
 
 	pthread_mutex_lock(&c->reader_lock);
-	error = ptrc_live_reader_next(&c->reader, hold_ns, &e);
+	error = ptrc_live_reader_next(&c->reader, &e);
 	if (!error)
 		deliver(&e, out);
 	pthread_mutex_unlock(&c->reader_lock);
@@ -112,7 +105,7 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 
 		if (c->is_closing)
 			return EINVAL;
-		error = try_once(c, how == PTRC_NEXT_TRY ? HOLD_TRY_NS : HOLD_WAITING_NS, out);
+		error = try_once(c, out);
 		if (error != ENODATA)
 			return error;
 		if (how == PTRC_NEXT_TRY)
@@ -129,7 +122,7 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 		ptrc_barrier(h);
 		if (c->is_closing)
 			return EINVAL;
-		error = try_once(c, HOLD_WAITING_NS, out);
+		error = try_once(c, out);
 		if (error != ENODATA)
 			return error;
 		error = sleep_on(&h->event_futex, seen, how == PTRC_NEXT_UNTIL ? until : NULL,

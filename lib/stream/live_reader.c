@@ -6,21 +6,22 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <trace.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/heap.h"
 #include "lib/stream/chunk.h"
+#include "lib/stream/marks.h"
+#include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* An event call under way delays the reader at most so long. A writer that lost its processor
- * comes back sooner; one that is stopped must not hold up the others. */
-#define HOLD_MAX_NS INT64_C(100000000)
-/* The reader gives up an event call only if it has looked at it for so much of that time. A
- * reader that looks seldom, or that stood still together with the writer, cannot know that the
- * writer is stopped. */
-#define HOLD_SEEN_NS INT64_C(50000000)
+/* Event calls under way delay the reader at most so long, all together. A writer that lost its
+ * processor comes back sooner; one that is stopped must not hold up the others. The reader looks at
+ * them all the time: one that stood still together with a writer cannot know that the writer is
+ * stopped. */
+#define HOLD_NS INT64_C(100000000)
+/* So often it looks what has become complete meanwhile. */
+#define HOLD_PIECE_NS INT64_C(5000000)
 
 /* A call gives up after so many batches without an event. There are one or two at most, unless
  * the memory is damaged. */
@@ -217,62 +218,114 @@ static int grow(struct ptrc_live_reader *r, uint32_t used)
 	return 0;
 }
 
-/* Fix a moment, and wait for the event calls that are under way. False if one still is. Then the
- * next call waits on, with the same moment, so that event calls which began since then do not
- * keep the reader waiting, however busy the writers are. */
-static bool wait_for_calls(struct ptrc_live_reader *r, int64_t max_hold_ns)
+/* The stamp of the last event in a chunk that has an owner. A chunk without an event has the stamp
+ * with which it was taken. False if the chunk changes hands meanwhile, or is damaged. */
+static bool last_stamp(const struct ptrc_pool *pool, uint32_t chunk, uint64_t word, uint64_t *stamp)
 {
-	struct ptrc_stream_header *h = r->stream->header;
+	const struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, chunk);
+	uint64_t pos = ptrc_load_acquire(&ptrc_pool_chunk(pool, chunk)->pos);
+	uint32_t end = (uint32_t)pos;
+	struct ptrc_walk_record record;
+	struct ptrc_walk walk;
 
-	if (!r->is_waiting) {
-		r->wait_since = ptrc_clock_ns(CLOCK_MONOTONIC);
-		r->until = ptrc_consumer_moment(&r->consumer);
-		r->is_waiting = true;
-		r->wait_slot = 0;
-		r->wait_seen_ns = 0;
-	}
-	for (;;) {
-		int64_t left = max_hold_ns;
-
-		r->wait_slot = ptrc_marks_wait(h, &r->stream->given_up, r->wait_slot, &left);
-		if (r->wait_slot == UINT32_MAX) {
-			r->is_waiting = false;
-			return true;
-		}
-		r->wait_seen_ns += max_hold_ns - left;
-		if (ptrc_clock_ns(CLOCK_MONOTONIC) - r->wait_since < HOLD_MAX_NS)
-			return false;
-		max_hold_ns = HOLD_SEEN_NS - r->wait_seen_ns;
-		if (max_hold_ns > 0)
-			continue;
-		/* The writer is stopped; what it records will be reported late. */
-		ptrc_marks_give_up(h, &r->stream->given_up, r->wait_slot++);
-	}
+	if ((uint32_t)(pos >> 32) != PTRC_CHUNK_GEN(word) || end < PTRC_CHUNK_FIRST ||
+	    end > pool->chunk_size)
+		return false;
+	*stamp = ptrc_load_relaxed(&ctl->tfirst);
+	walk = ptrc_walk_begin(ptrc_pool_chunk(pool, chunk), end);
+	while (ptrc_walk_next(&walk, &record))
+		*stamp = record.stamp;
+	atomic_thread_fence(memory_order_acquire);
+	return walk.off == end && !((ptrc_load_relaxed(&ctl->word) ^ word) & ~PTRC_CHUNK_PINS);
 }
 
-/* Fill the heap, which is empty. 0; if it stays empty there is nothing to read. ENODATA: there is
- * something, but the reader waits for an event call. ENOMEM. */
-static int new_batch(struct ptrc_live_reader *r, int64_t max_hold_ns)
+/* The stamp up to which all events are complete, although event calls are under way in slots from
+ * `from` on: what those still add is not older than the last event of the same writer. Calls that
+ * have begun since the moment get later stamps. 0: unknown. */
+static uint64_t complete_until(struct ptrc_live_reader *r, uint32_t from, uint64_t moment)
 {
-	uint32_t used;
-	int error;
+	const struct ptrc_pool *pool = &r->stream->pool;
+	struct ptrc_stream_header *h = pool->header;
+	uint64_t is_under_way[PTRC_SLOT_COUNT / 64] = {0};
+	uint32_t count = 0;
 
-	if (!r->is_waiting && !has_unread(r))
-		return 0;
-	if (!wait_for_calls(r, max_hold_ns))
-		return ENODATA;
-	/* Looked up after the wait: an event before `until` may be in a chunk that was never used
+	for (uint32_t i = from, used = ptrc_slots_used(h); i < used; i++)
+		if (ptrc_marks_is_under_way(h, &r->stream->given_up, i)) {
+			is_under_way[i / 64] |= UINT64_C(1) << i % 64;
+			count++;
+		}
+	for (uint32_t i = 0, used = ptrc_pool_used(pool); i < used && count; i++) {
+		uint64_t word = ptrc_load_acquire(&ptrc_pool_ctl(pool, i)->word);
+		uint32_t slot = PTRC_CHUNK_SLOT(word);
+		uint64_t stamp;
+
+		if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_OWNED || slot >= PTRC_SLOT_COUNT ||
+		    !(is_under_way[slot / 64] >> slot % 64 & 1))
+			continue;
+		if (!last_stamp(pool, i, word, &stamp))
+			return 0;
+		if (stamp < moment)
+			moment = stamp;
+		is_under_way[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+		count--;
+	}
+	/* A call whose chunk was not found may add anything. */
+	return count ? 0 : moment;
+}
+
+/* Fill the heap, which is empty, with what the chunks hold up to r->until. 0, ENOMEM. */
+static int fill_heap(struct ptrc_live_reader *r)
+{
+	/* Looked up after the event calls: an event may be in a chunk that was never used
 	 * before. */
-	used = ptrc_pool_used(&r->stream->pool);
-	error = grow(r, used);
+	uint32_t used = ptrc_pool_used(&r->stream->pool);
+	int error = grow(r, used);
+
 	if (error)
 		return error;
 	for (uint32_t i = 0; i < used; i++)
 		if (enter_chunk(r, &r->chunks[i]))
 			r->heap[r->heap_count++] = &r->chunks[i];
 	heap_build(r->heap, r->heap_count);
-	r->walked = r->until;
 	return 0;
+}
+
+/* Find events for the heap, which is empty. 0; if it stays empty there is nothing to read.
+ * ENOMEM. */
+static int new_batch(struct ptrc_live_reader *r)
+{
+	struct ptrc_stream_header *h = r->stream->header;
+	struct ptrc_given_up *given_up = &r->stream->given_up;
+	int64_t left = HOLD_NS, piece = 0;
+	uint64_t moment;
+	uint32_t slot = 0;
+
+	if (!has_unread(r))
+		return 0;
+	moment = ptrc_consumer_moment(&r->consumer);
+	for (;;) {
+		uint64_t until = moment;
+		int64_t rest = piece;
+		int error;
+
+		slot = ptrc_marks_wait(h, given_up, slot, &rest);
+		left -= piece - rest;
+		if (slot != UINT32_MAX && left <= 0) {
+			/* The writer is stopped; what it records will be reported late. */
+			ptrc_marks_give_up(h, given_up, slot++);
+			piece = 0;
+			continue;
+		}
+		if (slot != UINT32_MAX)
+			until = complete_until(r, slot, moment);
+		/* What the batch before this one was free to take, this one is, too. */
+		if (until > r->until)
+			r->until = until;
+		error = fill_heap(r);
+		if (error || r->heap_count || r->queue_at < r->queue_count || until == moment)
+			return error;
+		piece = HOLD_PIECE_NS;
+	}
 }
 
 /* The heap is empty: a tee has read all that was in it, so the keeper may consume that. */
@@ -282,7 +335,7 @@ static void tell_keeper(struct ptrc_live_reader *r)
 
 	if (!r->is_tee)
 		return;
-	ptrc_store_release(&h->tee_until, r->walked);
+	ptrc_store_release(&h->tee_until, r->until);
 	ptrc_store_release(&h->tee_beat, (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC));
 }
 
@@ -374,19 +427,24 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 
 /* Nothing is left in the stream: if it stopped for want of room, queue the STOP that tells of it,
  * and let the stream restart. True if the reader has to look again. */
-static bool tell_stop(struct ptrc_live_reader *r, int64_t max_hold_ns)
+static bool tell_stop(struct ptrc_live_reader *r)
 {
 	static const int reason = 1;
 	struct ptrc_stream_header *h = r->stream->header;
 	uint64_t status = ptrc_load_acquire(&h->status);
 	uint64_t run = ptrc_load_acquire(&h->run);
+	int64_t left = HOLD_NS;
 	uint64_t cut;
 
 	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_STOP_OUT))
 		return false;
 	/* An event call of the run may still be under way; its event comes before the STOP. */
-	if (!wait_for_calls(r, max_hold_ns))
-		return false;
+	ptrc_consumer_moment(&r->consumer);
+	for (uint32_t slot = 0; slot != UINT32_MAX;) {
+		slot = ptrc_marks_wait(h, &r->stream->given_up, slot, &left);
+		if (slot != UINT32_MAX)
+			ptrc_marks_give_up(h, &r->stream->given_up, slot++);
+	}
 	if (has_unread(r))
 		return true;
 	r->queue_at = r->queue_count = 0;
@@ -406,14 +464,12 @@ static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
 	r->queue_at = r->queue_count = 0;
 	r->told = ptrc_load_acquire(&r->stream->header->cleared_at);
 	r->gap.first = PTRC_TIME_NONE;
-	r->is_waiting = false;
 	if (r->is_tee)
 		memset(r->withheld, 0, PTRC_TYPE_COUNT * sizeof(*r->withheld));
 	ptrc_sequencer_reset(&r->sequencer);
 }
 
-int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
-			  struct ptrc_live_event *event)
+int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *event)
 {
 	struct ptrc_stream_header *h = r->stream->header;
 	uint64_t epoch = ptrc_load_acquire(&h->epoch);
@@ -434,12 +490,12 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
 			if (h->policy != POSIX_TRACE_LOOP)
 				ptrc_stream_complete(r->stream);
 			tell_keeper(r);
-			error = new_batch(r, max_hold_ns);
+			error = new_batch(r);
 			if (error)
 				return error;
 			if (r->queue_at < r->queue_count)
 				continue;
-			if (r->heap_count == 0 && !tell_stop(r, max_hold_ns))
+			if (r->heap_count == 0 && !tell_stop(r))
 				return ENODATA;
 			idle++;
 			continue;

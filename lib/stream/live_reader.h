@@ -4,8 +4,10 @@
  * plain stream consumes what it reports. The reader of a logged stream is a tee: it only looks,
  * because the keeper consumes the events.
  *
- * The reader works in batches. It fixes a moment, waits for the event calls under way, and then
- * merges what the chunks hold up to the moment: all of that is complete and in order.
+ * The reader works in batches. It fixes a moment, looks for event calls that are under way, and
+ * merges what the chunks hold up to the moment, or up to where one of these calls can still add an
+ * event: all of that is complete and in order. A writer's stamps never run backwards, so the stamp
+ * of its last event is such a limit. Only if there is nothing up to there, the reader waits.
  */
 #ifndef PTRC_LIB_STREAM_LIVE_READER_H
 #define PTRC_LIB_STREAM_LIVE_READER_H
@@ -40,8 +42,9 @@ struct ptrc_live_reader {
 	struct ptrc_sequencer sequencer;
 	struct ptrc_clock_cursor clock;
 
-	uint64_t until;			/* the moment of this batch */
-	uint64_t walked;		/* all events up to this stamp have been in the heap */
+	/* This batch takes the events up to this stamp, which are complete. When the heap is empty,
+	 * all of them have been in it. */
+	uint64_t until;
 	struct ptrc_live_chunk **heap;	/* the chunk with the earliest event at the top */
 	struct ptrc_live_chunk *chunks; /* for each chunk, the reader's place in it */
 	uint32_t heap_count, chunk_capacity;
@@ -49,12 +52,6 @@ struct ptrc_live_reader {
 	struct ptrc_gap gap; /* events that were lost, of which the caller has not been told */
 	uint64_t told;	     /* the latest stamp reported: losses up to it are told of */
 	uint64_t stop_told;  /* number of the run whose automatic STOP was reported, + 1 */
-
-	/* While the reader waits for the event calls that were under way at `until`: */
-	bool is_waiting;
-	uint32_t wait_slot;   /* the calls in all slots before this one are done */
-	int64_t wait_since;   /* CLOCK_MONOTONIC when it began to wait */
-	int64_t wait_seen_ns; /* how much of the time since then it looked at the slot */
 
 	/* Of a tee, by type: events that it withheld because of the filter in force at their
 	 * time. The keeper counts them when it consumes them, and the tee subtracts them from
@@ -71,11 +68,11 @@ struct ptrc_live_reader {
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee);
 void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
 
-/* The next event: 0, ENODATA if there is none now, ENOMEM. Waits for event calls under way at
- * most max_hold_ns. If one takes longer the answer is ENODATA, until it has taken 100 ms; then
- * the reader goes on without it. */
-int ptrc_live_reader_next(struct ptrc_live_reader *r, int64_t max_hold_ns,
-			  struct ptrc_live_event *event);
+/* The next event: 0, ENODATA if there is none, ENOMEM. ENODATA means that no event had been
+ * recorded, and not been reported, when the call began. If only events are there that an event call
+ * under way may still precede, the reader waits for that call, for 100 ms at most, and then goes
+ * on without it. */
+int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *event);
 
 /* Fill in the counts of the first `count` types: events that were consumed and events in the
  * stream. False if the keeper consumed some meanwhile, or if the stream was cleared; then the

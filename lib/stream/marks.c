@@ -75,7 +75,7 @@ static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 
 	if (owner == 0 || tid == ptrc_sys_gettid() || ptrc_thread_is_gone(tid))
 		return true;
-	/* The owner may be dead and its thread id be another thread's by now. */
+	/* The owner may be a zombie, or its thread id be another thread's by now. */
 	return is_suspicious && ptrc_thread_has_ended(tid, owner & PTRC_SLOT_CLAIM_MASK);
 }
 
@@ -105,8 +105,10 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 			known = given_up_mark(given_up, i);
 			if (known && *known == mark)
 				break;
-			/* The slots of controller and keeper have no owner. */
-			if (i >= PTRC_SLOT_FIRST && is_abandoned(slot, spin == SPIN_COUNT))
+			/* The slots of controller and keeper have no owner. The thread may die
+			 * while this one waits, so it is asked about again between sleeps. */
+			if (i >= PTRC_SLOT_FIRST &&
+			    is_abandoned(slot, spin == SPIN_COUNT || spin >= 2 * SPIN_COUNT))
 				break;
 			now = ptrc_clock_ns(CLOCK_MONOTONIC);
 			if (looked)
@@ -124,6 +126,17 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 		}
 	}
 	return UINT32_MAX;
+}
+
+bool ptrc_marks_is_under_way(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
+			     uint32_t slot)
+{
+	struct ptrc_slot *s = &ptrc_stream_slots(h)[slot];
+	uint64_t mark = ptrc_load_acquire(&s->frame);
+	const uint64_t *known = given_up_mark(given_up, slot);
+
+	return mark && !(known && *known == mark) &&
+	       !(slot >= PTRC_SLOT_FIRST && is_abandoned(s, true));
 }
 
 void ptrc_marks_wait_all(struct ptrc_stream_header *h, struct ptrc_given_up *given_up)

@@ -52,6 +52,9 @@ struct ptrc_given_up {
  */
 uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			 uint32_t from, int64_t *left_ns);
+/* Is an event call under way in the slot that ptrc_marks_wait would wait for? */
+bool ptrc_marks_is_under_way(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
+			     uint32_t slot);
 /* Wait for all event calls under way: for each 100 ms at most, and a second in all. Those that
  * take longer are given up, and their records appear late. */
 void ptrc_marks_wait_all(struct ptrc_stream_header *h, struct ptrc_given_up *given_up);

@@ -19,7 +19,7 @@ static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t 
 {
 	uint64_t its;
 
-	if (ptrc_thread_is_gone(ptrc_slot_tid(owner)))
+	if (ptrc_thread_is_dead(ptrc_slot_tid(owner)))
 		return true;
 	/* 0: the owner has claimed the slot and not yet said what it runs. */
 	its = ptrc_load_acquire(&s->image);
