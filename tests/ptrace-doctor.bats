@@ -252,7 +252,7 @@ doctor() {
 	finds problem filtered 'when it is opened, because of the glob later[.][*]'
 }
 
-@test "logs: without events, with them, cut short, none" {
+@test "logs: without events, with them, cut short, none [EXT-10]" {
 	ptrace-run -o empty.log -- true || [ $? -lt 125 ]
 	doctor empty.log
 	finds problem events 'ptrace-doctor -- COMMAND'
@@ -302,7 +302,7 @@ doctor() {
 	finds problem operand 'no such session, log or process'
 }
 
-@test "the log of a run that goes on" {
+@test "the log of a run that goes on [EXT-10]" {
 	mkfifo in
 	ptrace-run -o run.log -- "$traced" -w -W -n 10 <in >out 3>&- &
 	pids="$pids $!"

@@ -283,7 +283,7 @@ times() {
 	[ "$(ptrace-dump --count --format=text --decode='*=u16 a, u32 b' --where=data.b run.log)" = 0 ]
 }
 
-@test "decode: a layout that does not fit is told once for each event type" {
+@test "decode: a layout that does not fit is told once for each event type [EXT-09]" {
 	for log in a b; do
 		ptrace-run -o $log.log -- sh -c '"$0" -e x -n 3 -X 0102; "$0" -e x -X 010203
 			"$0" -e y -X 01020304; "$0" -e z -X 01' "$traced"
@@ -472,7 +472,7 @@ times() {
 	done
 }
 
-@test "a pattern that no event type matches is told" {
+@test "a pattern that no event type matches is told [EXT-09]" {
 	ptrace-run -o run.log -- "$traced"
 	run_split ptrace-dump -e 'traced.evnt' run.log
 	[ "$status" -eq 1 ]

@@ -20,7 +20,7 @@ load helpers
 	[ "$(events run.log traced.event)" -eq 10 ]
 }
 
-@test "a log that is not there any more is told" {
+@test "a log that is not there any more is told [EXT-09]" {
 	traced_start -w
 	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
 	rm run.log
