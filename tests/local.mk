@@ -44,6 +44,7 @@ ptrc_short_c_tests = \
 	%D%/test_query \
 	%D%/test_process_root \
 	%D%/test_select \
+	%D%/test_view \
 	%D%/test_shmdir \
 	%D%/test_shutdown \
 	%D%/test_size \
@@ -115,6 +116,7 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 
 # Of the commands' own code.
 %C%_test_select_LDADD = src/libcommands.la $(LDADD)
+%C%_test_view_LDADD = src/libcommands.la $(LDADD)
 %C%_test_follow_LDADD = src/libcommands.la $(ptrc_support_ldadd)
 
 # What tests of fork and exec run.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/cli/json.h"
+#include "src/view/when.h"
 
 enum kind {
 	U64,
@@ -152,8 +153,9 @@ static int64_t span_ns(const struct ptrc_stat *s)
 
 	if (s->is_session)
 		return s->running_ns < INT64_MAX ? (int64_t)s->running_ns : 0;
-	ns = (s->types.last.tv_sec - s->types.first.tv_sec) * 1000000000 + s->types.last.tv_nsec -
-	     s->types.first.tv_nsec;
+	if (__builtin_sub_overflow(ptrc_when_ns(&s->types.last), ptrc_when_ns(&s->types.first),
+				   &ns))
+		return 0;
 	/* The clock may have been set back in between. */
 	return ns < 0 ? 0 : ns;
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "src/view/when.h"
+
 const struct ptrc_attributes_policy ptrc_attributes_stream_full_policies = {
 	{"loop", "until-full", "flush", NULL},
 	{POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH},
@@ -71,6 +73,6 @@ int ptrc_attributes_gather(trace_id_t trace, struct ptrc_attributes *a)
 	posix_trace_attr_destroy(&attr);
 	a->creation_s = created.tv_sec;
 	a->creation_ns = created.tv_nsec;
-	a->clock_resolution_ns = resolution.tv_sec * 1000000000 + resolution.tv_nsec;
+	a->clock_resolution_ns = ptrc_when_ns(&resolution);
 	return 0;
 }

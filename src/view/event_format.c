@@ -255,7 +255,10 @@ static void make_label(struct ptrc_event_labels *labels, size_t place,
 		paint(label, f, id < POSIX_TRACE_UNNAMED_USEREVENT ? SYSTEM_EVENT : USER_EVENT);
 		begin = label->used;
 		ptrc_text_put(label, name->text, name->size);
-		labels->name_width[place] = columns_of(label->bytes + begin, label->used - begin);
+		/* An empty name without a colour leaves the buffer without bytes. */
+		if (label->used > begin)
+			labels->name_width[place] =
+				columns_of(label->bytes + begin, label->used - begin);
 		paint(label, f, PLAIN);
 		return;
 	}
