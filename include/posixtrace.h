@@ -51,12 +51,21 @@ struct posixtrace_counts {
 	 * that the filter held at their time. */
 	unsigned long pt_gap_events;
 	unsigned long pt_filtered_events;
+	/* OVERFLOW and RESUME events that reading has made up since then, because of a gap. They
+	 * are not among the events in the log. */
+	unsigned long pt_made_up_events;
+	/* What reading has skipped since then because the log is damaged: events as far as their
+	 * number is known; places, each of which is told by an OVERFLOW and a RESUME; and those of
+	 * these places with events whose number is not known. */
+	unsigned long pt_damaged_events;
+	unsigned long pt_damaged_gaps;
+	unsigned long pt_uncounted_gaps;
 };
 
 /*
  * Fills in the first `size` bytes of *counts, where size is sizeof(struct posixtrace_counts).
  * Members without meaning are 0: those of the log for a plain stream; those of stream memory,
- * processes and threads for a pre-recorded one; the last two for an active one. The members are
+ * processes and threads for a pre-recorded one; those from pt_gap_events on for an active one. The members are
  * read one after the other while recording goes on, so they may be some events apart.
  *   EINVAL  neither an active stream nor an open log; null pointer; size below that of the
  *           first member.

@@ -55,8 +55,15 @@ static int make_small_log(void)
 	return make_log(POSIX_TRACE_APPEND, 0, 3, 10, 20, NULL);
 }
 
+static bool is_same_event(const struct ts_event *a, const struct ts_event *b)
+{
+	return a->info.posix_event_id == b->info.posix_event_id && a->len == b->len &&
+	       ts_time_ns(&a->info.posix_timestamp) == ts_time_ns(&b->info.posix_timestamp) &&
+	       memcmp(a->data, b->data, a->len) == 0;
+}
+
 /* Opens what may be damaged: EINVAL, or the first so many events of `good', each as it
- * was, and then the end. The number of them, or -1 for EINVAL. Everything else that a log
+ * was, but for gaps that OVERFLOW and RESUME tell, and then the end. The number of them, or -1 for EINVAL. Everything else that a log
  * can be asked does no harm. */
 static ssize_t read_damaged(int fd, const struct ts_events *good)
 {
@@ -68,10 +75,24 @@ static ssize_t read_damaged(int fd, const struct ts_events *good)
 		return -1;
 	}
 	struct ts_events events = ts_read_log(trid);
-	CHECK_LE(events.count, good->count);
-	for (size_t i = 0; i < events.count; i++)
-		expect_same_event(&events.at[i], &good->at[i]);
-	ssize_t count = (ssize_t)events.count;
+	bool is_gap = false;
+	ssize_t count = 0;
+	size_t place = 0;
+	for (size_t i = 0; i < events.count; i++) {
+		trace_event_id_t id = id_at(&events, i);
+		/* The logs have no such events of their own. */
+		if (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME) {
+			is_gap = true;
+			continue;
+		}
+		while (is_gap && place < good->count &&
+		       !is_same_event(&events.at[i], &good->at[place]))
+			place++;
+		CHECK_LT(place, good->count);
+		expect_same_event(&events.at[i], &good->at[place++]);
+		is_gap = false;
+		count++;
+	}
 	ts_events_free(&events);
 
 	struct posix_trace_status_info status;
@@ -814,14 +835,14 @@ static void flip_bits(int fd, const struct growth *growth, bool is_every_bit)
 	CHECK_EQ(read_damaged(copy, &good), (ssize_t)good.count);
 }
 
-TEST_TIMEOUT(flipped_bits_end_an_append_log, "OPEN-15", 120, NEEDS_KEEPER)
+TEST_TIMEOUT(flipped_bits_take_events_from_an_append_log, "OPEN-15", 120, NEEDS_KEEPER)
 {
 	struct growth growth = {0};
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 4, 12, 16, &growth);
 	flip_bits(fd, &growth, harness_slowdown() == 1);
 }
 
-TEST_TIMEOUT(flipped_bits_end_a_loop_log, "OPEN-15 LOG-41", 120, NEEDS_KEEPER)
+TEST_TIMEOUT(flipped_bits_take_events_from_a_loop_log, "OPEN-15 LOG-41", 120, NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_LOOP, 8 * KIB, 30, 12, 40, NULL);
 	struct ts_events events = ts_log_events(fd);
@@ -963,12 +984,16 @@ TEST(file_may_shrink_while_open, "OPEN-15", NEEDS_KEEPER)
 			}
 			CHECK_SYS(ftruncate(copy, size * part / 4));
 			struct ts_events rest = ts_read_log(trid);
-			CHECK_LE(count + rest.count, good.count);
-			for (size_t i = 0; i < rest.count; i++)
+			/* The gap comes last, if there is one. */
+			size_t kept = rest.count;
+			if (kept >= 2 && id_at(&rest, kept - 1) == POSIX_TRACE_RESUME)
+				kept -= 2;
+			CHECK_LE(count + kept, good.count);
+			for (size_t i = 0; i < kept; i++)
 				expect_same_event(&rest.at[i], &good.at[count + i]);
 			/* The second half is certainly gone. */
 			if (part < 2)
-				CHECK_LT(count + rest.count, good.count);
+				CHECK_LT(count + kept, good.count);
 			CHECK_OK(posix_trace_get_status(trid, &status));
 			CHECK_OK(posix_trace_get_attr(trid, &attr));
 			CHECK_OK(posix_trace_rewind(trid));

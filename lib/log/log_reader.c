@@ -10,7 +10,9 @@
 #include "lib/base/crc32c.h"
 #include "lib/model/eventset.h"
 #include "lib/base/file.h"
+#include "lib/log/log_records.h"
 #include "lib/model/names.h"
+#include "lib/model/sequencer.h"
 #include "lib/base/sys.h"
 
 /* The file is searched for headers through a window of this size. */
@@ -21,6 +23,11 @@
 #define SEARCH_MAX (UINT64_C(256) << 20)
 /* A larger NAMES packet is damaged: all names together take 270 KB. */
 #define NAMES_MAX (UINT64_C(1) << 20)
+/* The payload of an EVENTS packet is longer only if it holds a single event: see SLICE_MAX in
+ * log_events.c. */
+#define EVENTS_MAX (UINT64_C(1) << 20)
+/* The headers before the first record of a payload fit in so many bytes. */
+#define PAYLOAD_HEADS_MAX 1024U
 
 struct window {
 	const struct ptrc_log_reader *r;
@@ -38,12 +45,35 @@ static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to, u
 	return ptrc_file_read(r->fd, to, bytes, offset, &got) || got != bytes ? EINVAL : 0;
 }
 
-/* Reads a payload, which the caller frees. EINVAL: it is not there, or damaged. ENOMEM. */
+/* Compares the checksum of a payload, which is read piece by piece. EINVAL: it is not there, or
+ * damaged. */
+static int compare(const struct ptrc_log_reader *r, uint64_t offset, uint64_t length, uint32_t crc)
+{
+	uint8_t piece[4096];
+	uint32_t sum = 0;
+
+	while (length) {
+		size_t bytes = length < sizeof(piece) ? length : sizeof(piece);
+
+		if (read_at(r, offset, piece, bytes))
+			return EINVAL;
+		sum = ptrc_crc32c(sum, piece, bytes);
+		offset += bytes;
+		length -= bytes;
+	}
+	return sum == crc ? 0 : EINVAL;
+}
+
+/* Reads a payload, which the caller frees. EINVAL: it is not there, or damaged. ENOMEM. A long
+ * one is compared before there is memory for it: in a sparse file a length costs nothing. */
 static int load(const struct ptrc_log_reader *r, uint64_t offset, uint64_t length, uint32_t crc,
 		uint8_t **payload)
 {
-	uint8_t *bytes = malloc(length + 1);
+	uint8_t *bytes;
 
+	if (length > EVENTS_MAX && compare(r, offset, length, crc))
+		return EINVAL;
+	bytes = malloc(length + 1);
 	if (!bytes)
 		return ENOMEM;
 	if (read_at(r, offset, bytes, length) || ptrc_crc32c(0, bytes, length) != crc) {
@@ -302,15 +332,38 @@ static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *
 	}
 }
 
+/* Is the payload, which is longer than any other may be, that of a single event? Its headers
+ * tell. So nobody has to read as many bytes as a damaged or forged length says. */
+static bool is_single_event(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
+{
+	uint8_t heads[PAYLOAD_HEADS_MAX];
+	size_t at = sizeof(struct ptrc_log_section);
+
+	if (read_at(r, e->offset + sizeof(struct ptrc_log_packet), heads, sizeof(heads)))
+		return false;
+	if (e->flags & PTRC_LOG_HAS_RING)
+		at += sizeof(struct ptrc_log_ring);
+	if (e->flags & PTRC_LOG_HAS_FILTER)
+		at += sizeof(((struct ptrc_sequencer *)NULL)->filter);
+	while (at <= sizeof(heads) - sizeof(struct ptrc_record)) {
+		struct ptrc_record record = ptrc_log_record_at(heads + at);
+		uint64_t size = ptrc_record_size(&record);
+
+		if (!(record.id_flags & PTRC_REC_CONTEXT))
+			return size <= e->length && e->length - size <= EVENTS_MAX;
+		if (size > sizeof(heads))
+			return false;
+		at += size;
+	}
+	return false;
+}
+
 /* EINVAL: the payload is damaged. */
 static int check_payload(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
 {
-	uint8_t *payload;
-	int error = ptrc_log_reader_load(r, e, &payload);
-
-	if (!error)
-		free(payload);
-	return error;
+	if (e->length > EVENTS_MAX && !is_single_event(r, e))
+		return EINVAL;
+	return compare(r, e->offset + sizeof(struct ptrc_log_packet), e->length, e->payload_crc);
 }
 
 /* Takes the packets that stand one behind the other from `offset` on. */
@@ -331,22 +384,21 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, ui
 			 * it. */
 			struct ptrc_log_entry *e = &r->entries[r->entry_count - 1];
 
-			error = check_payload(r, e);
-			if (error == EINVAL) {
+			if (check_payload(r, e)) {
 				offset = e->offset + sizeof(p);
-				r->entry_count--;
+				e->is_damaged = true;
 				is_sure = true;
-				error = 0;
 				w->searched += e->length;
 				if (w->searched > SEARCH_MAX)
 					break;
 				continue;
 			}
 		}
-		if (error || !is_there)
+		if (!is_there)
 			break;
 		if (p.type == PTRC_LOG_END && has_status) {
 			r->is_closed = true;
+			r->end_seq = p.seq;
 			break;
 		}
 		error = take_packet(r, &p, at, has_events, &has_status);
@@ -362,6 +414,8 @@ static int by_seq(const void *x, const void *y)
 
 	if (a->seq != b->seq)
 		return a->seq < b->seq ? -1 : 1;
+	if (a->is_damaged != b->is_damaged)
+		return a->is_damaged ? 1 : -1;
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
@@ -374,21 +428,102 @@ static int by_time(const void *x, const void *y)
 	return by_seq(x, y);
 }
 
-/* Keeps the entries with the numbers from `seq` on, up to the first number that is missing:
- * there the log ends. The entries are in order of their numbers. */
-static void keep_unbroken(struct ptrc_log_reader *r, uint64_t seq)
+/* Sorts the entries by their numbers, and keeps one of each number: a packet may have been
+ * written again after a failure. */
+static void sort_entries(struct ptrc_log_reader *r)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < r->entry_count; i++) {
-		if (r->entries[i].seq < seq)
-			continue; /* a packet that was written again after a failure */
-		if (r->entries[i].seq > seq)
-			break;
-		r->entries[kept++] = r->entries[i];
-		seq++;
-	}
+	if (r->entry_count)
+		qsort(r->entries, r->entry_count, sizeof(*r->entries), by_seq);
+	for (size_t i = 0; i < r->entry_count; i++)
+		if (!kept || r->entries[kept - 1].seq != r->entries[i].seq)
+			r->entries[kept++] = r->entries[i];
 	r->entry_count = kept;
+}
+
+/* The creation of the stream: no event is earlier. */
+static int64_t begin_ns(const struct ptrc_log_reader *r)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow(r->head.create_sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, r->head.create_nsec, &ns))
+		return INT64_MIN;
+	return ns;
+}
+
+/* The entry for the packets missing between two others, one of which may be null. */
+static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, uint64_t seq,
+					     const struct ptrc_log_entry *before,
+					     const struct ptrc_log_entry *behind)
+{
+	struct ptrc_log_entry e = {
+		.seq = seq, .is_missing = true, .is_uncounted = true, .first_ns = begin_ns(r)};
+
+	/* Behind the last event of the packet before, and not at its time. */
+	if (before)
+		e.first_ns = before->last_ns + (before->last_ns < INT64_MAX);
+	if (behind && e.first_ns > behind->first_ns)
+		e.first_ns = behind->first_ns;
+	e.last_ns = behind ? behind->first_ns : e.first_ns;
+	return e;
+}
+
+/* If packets are missing at a single place of a closed log, the number of their events is known:
+ * the log says how many it has in all. */
+static void count_missing(struct ptrc_log_reader *r, size_t places)
+{
+	struct ptrc_log_entry *missing = NULL;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->entry_count; i++) {
+		sum += r->entries[i].event_count;
+		if (r->entries[i].is_missing)
+			missing = &r->entries[i];
+	}
+	if (places != 1 || !missing || !r->is_closed)
+		return;
+	missing->event_count = r->status.log_events > sum ? r->status.log_events - sum : 0;
+	missing->is_uncounted = false;
+}
+
+/* Adds an entry for each place where packets are missing, from the number `seq` on and, in a
+ * closed log, up to the last. The entries are in order of their numbers, each of which is there
+ * once. ENOMEM. */
+static int add_missing(struct ptrc_log_reader *r, uint64_t seq)
+{
+	size_t count = r->entry_count, places = 0, to;
+	struct ptrc_log_entry *all;
+	uint64_t next = seq;
+	bool is_end_missing;
+
+	for (size_t i = 0; i < count; i++) {
+		places += r->entries[i].seq > next;
+		next = r->entries[i].seq + 1;
+	}
+	is_end_missing = r->is_closed && r->end_seq > next;
+	places += is_end_missing;
+	if (!places)
+		return 0;
+	all = realloc(r->entries, (count + places) * sizeof(*all));
+	if (!all)
+		return ENOMEM;
+	r->entries = all;
+	r->entry_count = r->entry_size = to = count + places;
+	if (is_end_missing)
+		all[--to] = missing_between(r, next, count ? &all[count - 1] : NULL, NULL);
+	/* From the end on, so that each entry moves only once. */
+	for (size_t i = count; i-- > 0;) {
+		struct ptrc_log_entry behind = all[i];
+		uint64_t expected = i ? all[i - 1].seq + 1 : seq;
+
+		all[--to] = behind;
+		if (behind.seq > expected)
+			all[--to] = missing_between(r, expected, i ? &all[i - 1] : NULL, &behind);
+	}
+	count_missing(r, places);
+	return 0;
 }
 
 /* Takes the state of the ring from its newest sound packet. */
@@ -407,10 +542,18 @@ static int read_ring(struct ptrc_log_reader *r)
 		if (error)
 			continue;
 		memcpy(&r->ring, payload, sizeof(r->ring));
+		r->ring_seq = e->seq;
 		free(payload);
 		return 0;
 	}
 	return 0;
+}
+
+/* The end of a log that was not closed may be a packet that was never wholly written. */
+static void drop_torn_end(struct ptrc_log_reader *r)
+{
+	while (!r->is_closed && r->entry_count && r->entries[r->entry_count - 1].is_damaged)
+		r->entry_count--;
 }
 
 static int index_ring(struct ptrc_log_reader *r, struct window *w)
@@ -426,20 +569,27 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 		error = walk(r, w, behind, r->size, false);
 	if (error)
 		return error;
-	if (r->entry_count)
-		qsort(r->entries, r->entry_count, sizeof(*r->entries), by_seq);
+	sort_entries(r);
+	/* A flush that failed may have left packets with numbers that were not used again. */
+	while (r->is_closed && r->entry_count && r->entries[r->entry_count - 1].seq >= r->end_seq)
+		r->entry_count--;
+	drop_torn_end(r);
 	error = read_ring(r);
 	if (error)
 		return error;
 	while (first < r->entry_count && r->entries[first].seq < r->ring.oldest_seq)
 		first++;
-	/* The log may lack the oldest packet: a keeper may have died while it overwrote
-	 * that. */
-	if (first < r->entry_count)
-		keep_unbroken(r, r->entries[first].seq);
-	else
-		r->entry_count = 0;
-	return 0;
+	r->entry_count -= first;
+	if (first)
+		memmove(r->entries, r->entries + first, r->entry_count * sizeof(*r->entries));
+	/* Only the newest packet knows which one is the oldest, and a log that is not closed may
+	 * lack that: a keeper may have died while it overwrote it. */
+	if (r->is_closed && r->entry_count &&
+	    r->entries[r->entry_count - 1].seq + 1 == r->end_seq && r->ring_seq + 1 == r->end_seq)
+		return add_missing(r, r->ring.oldest_seq);
+	if (r->entry_count)
+		return add_missing(r, r->entries[0].seq);
+	return add_missing(r, r->end_seq - (r->end_seq && r->status.log_events));
 }
 
 /* Gives the reader a descriptor of its own. A file that was opened with O_DIRECT, which demands
@@ -497,8 +647,11 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 		error = index_ring(r, w);
 	} else if (!error) {
 		error = walk(r, w, r->head_end, r->size, true);
-		if (!error)
-			keep_unbroken(r, 0);
+		if (!error) {
+			sort_entries(r);
+			drop_torn_end(r);
+			error = add_missing(r, 0);
+		}
 	}
 	free(w);
 	if (error) {
@@ -506,6 +659,8 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 		return error;
 	}
 	sort_names(r);
+	if (!r->is_closed && r->entry_count)
+		r->end_seq = r->entries[r->entry_count - 1].seq + 1;
 	if (r->entry_count)
 		qsort(r->entries, r->entry_count, sizeof(*r->entries), by_time);
 	return 0;
@@ -526,6 +681,8 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
 			 uint8_t **payload)
 {
+	if (e->is_missing || e->is_damaged || (e->length > EVENTS_MAX && !is_single_event(r, e)))
+		return EINVAL;
 	return load(r, e->offset + sizeof(struct ptrc_log_packet), e->length, e->payload_crc,
 		    payload);
 }
@@ -536,6 +693,8 @@ bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct p
 
 	if (r->head.kind != PTRC_LOG_RING || r->is_closed)
 		return false;
+	if (e->is_missing)
+		return true;
 	return read_at(r, e->offset, &p, sizeof(p)) || p.magic != PTRC_LOG_PACKET_MAGIC ||
 	       p.log_id != r->log_id || p.seq != e->seq || p.payload_crc != e->payload_crc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The packets of a log file. No byte of it is trusted: whatever a file holds, and whatever
- * happens to it while it is open, can do no more than end the log early. Files are read by
+ * happens to it while it is open, can do no more than make events unreadable. Files are read by
  * pread(), without an offset, a mapping or a cancellation point.
  */
 #ifndef PTRC_LIB_LOG_LOG_READER_H
@@ -20,9 +20,14 @@ struct ptrc_log_entry {
 	uint64_t length; /* of its payload */
 	uint64_t seq;
 	int64_t first_ns, last_ns;
-	uint32_t event_count;
+	uint64_t event_count;
 	uint32_t payload_crc;
-	uint32_t flags;
+	uint16_t flags;
+	bool is_damaged; /* its payload has turned out to be damaged */
+	/* No packet: it stands for one or several that are not in the file, the first of which has
+	 * this number. The times are those of the events around them. */
+	bool is_missing;
+	bool is_uncounted; /* it is not known how many events they had */
 };
 
 /* A name and its identifier. */
@@ -38,15 +43,17 @@ struct ptrc_log_reader {
 	uint64_t head_end; /* offset behind the HEAD packet */
 	struct ptrc_log_head head;
 	struct ptrc_attr attr;
-	/* The index: by first_ns, then by seq. It ends at the first damage. */
+	/* The index: by first_ns, then by seq. */
 	struct ptrc_log_entry *entries;
 	size_t entry_count, entry_size;
+	uint64_t end_seq; /* behind that of the last packet of the log */
 	struct ptrc_log_reader_name *names;
 	size_t name_count, name_size;
 	uint16_t name_index[1033]; /* by identifier: 1 + index in names; 0: no name */
 	bool is_closed;		   /* it has its STATUS and END */
 	struct ptrc_log_status status;
-	struct ptrc_log_ring ring; /* a ring's state, from the newest packet */
+	struct ptrc_log_ring ring; /* a ring's state, from the newest packet that is sound */
+	uint64_t ring_seq;	   /* the number of that packet */
 };
 
 /* Reads the head only. Errors as below. */
@@ -65,7 +72,8 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
 			 uint8_t **payload);
-/* Has a keeper written another packet to the place of this one, in a ring? */
+/* Has a keeper written another packet to the place of this one, in a ring? Packets that are
+ * missing in a ring that was not closed count as replaced. */
 PTRC_NONNULL()
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e);
 

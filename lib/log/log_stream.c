@@ -62,12 +62,16 @@ struct ptrc_log_stream {
 	size_t heap_count, heap_size;
 	struct packet *done; /* kept while the event that was reported last stands in it */
 	struct ptrc_sequencer sequencer;
-	bool is_ended;	  /* by damage */
 	bool is_admitted; /* the sequencer has passed the event of the first cursor */
 	/* Events that were not reported, since the beginning: in gaps; filtered. */
 	uint64_t gap_events, filtered_events;
+	/* Of the same time: events of damaged packets as far as their number is known, places with
+	 * such packets, and those of them with events whose number is not known; OVERFLOW and
+	 * RESUME events that the reader has made up. */
+	uint64_t damaged_events, damaged_gaps, uncounted_gaps, made_up_events;
 	int gap;
-	int64_t gap_ns; /* time of the first event lost */
+	bool is_gap_damage, is_gap_uncounted;
+	int64_t gap_ns, gap_last_ns; /* time of the first and the last event lost */
 };
 
 /* ---- cursors ---- */
@@ -214,10 +218,48 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	return 0;
 }
 
+static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_ns)
+{
+	if (l->gap == GAP_NONE) {
+		l->gap = GAP_PENDING;
+		l->gap_ns = first_ns;
+		l->gap_last_ns = first_ns;
+	}
+	if (l->gap_last_ns < last_ns)
+		l->gap_last_ns = last_ns;
+	ptrc_sequencer_gap(&l->sequencer);
+}
+
+/* Skips a packet that is damaged, or several that are missing. All events that are earlier have
+ * been reported. */
+static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
+{
+	const struct ptrc_log_reader *r = &l->reader;
+
+	/* The keeper has overwritten it since the log was opened. */
+	if (ptrc_log_reader_is_replaced(r, e)) {
+		begin_gap(l, e->first_ns, e->first_ns);
+		return;
+	}
+	/* Maybe it was never wholly written. That the log is not closed tells as much. */
+	if (!r->is_closed && e->seq + 1 == r->end_seq)
+		return;
+	begin_gap(l, e->first_ns, e->last_ns);
+	/* If an OVERFLOW was reported, its RESUME may be what is missing here. */
+	l->sequencer.is_in_gap = false;
+	l->damaged_events += e->event_count;
+	l->damaged_gaps += !l->is_gap_damage;
+	l->is_gap_damage = true;
+	if (e->is_uncounted) {
+		l->uncounted_gaps += !l->is_gap_uncounted;
+		l->is_gap_uncounted = true;
+	}
+}
+
 /* Opens the packets that may hold the next event. ENOMEM. */
 static int open_due(struct ptrc_log_stream *l)
 {
-	while (!l->is_ended && l->next_entry < l->reader.entry_count) {
+	while (l->next_entry < l->reader.entry_count) {
 		const struct ptrc_log_entry *e = &l->reader.entries[l->next_entry];
 		int error;
 
@@ -226,20 +268,8 @@ static int open_due(struct ptrc_log_stream *l)
 		error = open_packet(l, e);
 		if (error == ENOMEM)
 			return error;
-		if (error && ptrc_log_reader_is_replaced(&l->reader, e)) {
-			/* The keeper has overwritten it since the log was opened. */
-			if (l->gap == GAP_NONE) {
-				l->gap = GAP_PENDING;
-				l->gap_ns = e->first_ns;
-				ptrc_sequencer_gap(&l->sequencer);
-			}
-		} else if (error) {
-			/* All earlier events have been reported. Nothing behind the damage ever
-			 * is. */
-			l->is_ended = true;
-			close_position(l);
-			break;
-		}
+		if (error)
+			skip_packet(l, e);
 		l->next_entry++;
 	}
 	return 0;
@@ -325,6 +355,32 @@ static void step(struct ptrc_log_stream *l)
 	}
 }
 
+/* Makes up the next event of a gap that was found, before an event of that time. False: there is
+ * none, or none any more. */
+static bool tell_gap(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
+		     int64_t resume_ns)
+{
+	if (l->gap == GAP_PENDING) {
+		l->gap = GAP_OVERFLOW;
+		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_OVERFLOW)) {
+			make_up(info, POSIX_TRACE_OVERFLOW,
+				l->gap_ns < resume_ns ? l->gap_ns : resume_ns);
+			l->made_up_events++;
+			return true;
+		}
+	}
+	if (l->gap == GAP_OVERFLOW) {
+		l->gap = GAP_NONE;
+		l->is_gap_damage = l->is_gap_uncounted = false;
+		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_RESUME)) {
+			make_up(info, POSIX_TRACE_RESUME, resume_ns);
+			l->made_up_events++;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The next event. Its data stay in a packet of the log until the next call; one that the reader
  * makes up has none, and leaves *data and *len alone. ENODATA at the end, ENOMEM. */
 static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
@@ -337,8 +393,9 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 
 		if (error)
 			return error;
+		/* Damage may be the last that the log has. */
 		if (l->heap_count == 0)
-			return ENODATA;
+			return l->is_gap_damage && tell_gap(l, info, l->gap_last_ns) ? 0 : ENODATA;
 		c = l->heap[0];
 		if (l->is_admitted || admit(l, c))
 			break;
@@ -347,21 +404,8 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 	/* The event stays on top of the heap while an OVERFLOW and a RESUME are reported before
 	 * it. */
 	l->is_admitted = true;
-	if (l->gap == GAP_PENDING) {
-		l->gap = GAP_OVERFLOW;
-		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_OVERFLOW)) {
-			make_up(info, POSIX_TRACE_OVERFLOW,
-				l->gap_ns < c->next_ns ? l->gap_ns : c->next_ns);
-			return 0;
-		}
-	}
-	if (l->gap == GAP_OVERFLOW) {
-		l->gap = GAP_NONE;
-		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_RESUME)) {
-			make_up(info, POSIX_TRACE_RESUME, c->next_ns);
-			return 0;
-		}
-	}
+	if (tell_gap(l, info, c->next_ns))
+		return 0;
 	forget_done(l);
 	tell_event(c, info, data, len);
 	step(l);
@@ -372,15 +416,14 @@ static void rewind_events(struct ptrc_log_stream *l)
 {
 	close_position(l);
 	l->next_entry = 0;
-	l->is_ended = l->is_admitted = false;
+	l->is_admitted = false;
 	l->gap_events = l->filtered_events = 0;
+	l->damaged_events = l->damaged_gaps = l->uncounted_gaps = l->made_up_events = 0;
 	l->gap = GAP_NONE;
+	l->is_gap_damage = l->is_gap_uncounted = false;
 	ptrc_sequencer_reset(&l->sequencer);
-	if (ring_has_lost(l)) {
-		l->gap = GAP_PENDING;
-		l->gap_ns = l->reader.ring.lost_first_ns;
-		ptrc_sequencer_gap(&l->sequencer);
-	}
+	if (ring_has_lost(l))
+		begin_gap(l, l->reader.ring.lost_first_ns, l->reader.ring.lost_last_ns);
 }
 
 /* ---- opening ---- */
@@ -534,6 +577,10 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	pthread_mutex_lock(&l->mutex);
 	counts->pt_gap_events = l->gap_events;
 	counts->pt_filtered_events = l->filtered_events;
+	counts->pt_made_up_events = l->made_up_events;
+	counts->pt_damaged_events = l->damaged_events;
+	counts->pt_damaged_gaps = l->damaged_gaps;
+	counts->pt_uncounted_gaps = l->uncounted_gaps;
 	pthread_mutex_unlock(&l->mutex);
 	if (r->is_closed) {
 		counts->pt_lost_events = r->status.lost_events;

@@ -352,7 +352,8 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 			status = PTRC_EXIT_FAILED;
 		else if (ptrc_losses_is_any(losses))
 			is_complete = false;
-		has_all_names &= !losses->is_unclosed && !losses->unreadable_events;
+		has_all_names &= !losses->is_unclosed && !losses->unreadable_events &&
+				 !losses->is_unreadable_uncounted;
 	}
 	if (d->has_summary)
 		put_summary(d, is_complete && status == PTRC_EXIT_DONE);

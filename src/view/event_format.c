@@ -312,6 +312,13 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_text(b, "\",\"len\":");
 	ptrc_buffer_u64(b, r->size);
 	put_data_json(&j, view, false);
+	if (__builtin_expect(ptrc_reader_is_at_damage(r), 0)) {
+		ptrc_buffer_text(b, ",\"unreadable_events\":");
+		if (r->is_gap_uncounted)
+			ptrc_buffer_text(b, "null");
+		else
+			ptrc_buffer_u64(b, r->gap_events);
+	}
 	if (f->has_log) {
 		if (!labels->log.used) {
 			struct ptrc_json log = {&labels->log, false};
@@ -368,12 +375,22 @@ static void put_log(struct ptrc_buffer *b, struct ptrc_event_labels *labels,
 	ptrc_buffer_bytes(b, labels->log.bytes, labels->log.used);
 }
 
+static void put_damage_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
+{
+	ptrc_buffer_text(b, "unreadable_events=");
+	if (r->is_gap_uncounted)
+		ptrc_buffer_text(b, "unknown");
+	else
+		ptrc_buffer_u64(b, r->gap_events);
+}
+
 static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t place,
 		     struct ptrc_event_labels *labels, struct ptrc_view *view)
 {
 	const struct ptrc_buffer *label = &labels->name[place];
 	struct ptrc_reader *r = view->reader;
 	bool is_cut = r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
+	bool is_damage = ptrc_reader_is_at_damage(r);
 	size_t begin;
 	int used;
 	int width = f->name_width;
@@ -397,11 +414,13 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t 
 	ptrc_buffer_hex(b, (uintptr_t)r->event.posix_prog_address);
 	used = (int)(b->used - begin);
 	paint(b, f, PLAIN);
-	if (r->size || is_cut || view->layout) {
+	if (r->size || is_cut || view->layout || is_damage) {
 		end_column(b, used, &f->address_width);
 		ptrc_buffer_char(b, ' ');
 		begin = b->used;
 		put_data_text(b, view);
+		if (is_damage)
+			put_damage_text(b, r);
 		if (b->used == begin)
 			b->used--;
 	}

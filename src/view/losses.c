@@ -76,7 +76,8 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 
 uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts, uint64_t read_count)
 {
-	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events;
+	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events -
+			counts->pt_made_up_events;
 
 	return seen < counts->pt_log_events ? counts->pt_log_events - seen : 0;
 }
@@ -84,8 +85,9 @@ uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts, uint64_t
 bool ptrc_losses_is_any(const struct ptrc_losses *l)
 {
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
-	       l->write_error || l->is_log_gone || l->unreadable_events || l->unshown_events ||
-	       l->is_rest_unshown || l->read_error;
+	       l->write_error || l->is_log_gone || l->unreadable_events ||
+	       l->is_unreadable_uncounted || l->unshown_events || l->is_rest_unshown ||
+	       l->read_error;
 }
 
 static const char *events(uint64_t count)
@@ -119,6 +121,11 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 		ptrc_cli_message(thing, "the log has no end: its trace still goes on or was "
 					"killed, or the file was cut off");
 	report(thing, l->unreadable_events, "not readable, as the log is damaged");
+	if (l->is_unreadable_uncounted)
+		ptrc_cli_message(thing,
+				 "%sevents are not readable, as the log is damaged, and it "
+				 "is not known how many",
+				 l->unreadable_events ? "more " : "");
 	report(thing, l->unshown_events, "not shown, as they came too fast");
 	if (l->is_rest_unshown)
 		ptrc_cli_message(thing, "the session ended before all events could be shown");
@@ -133,7 +140,8 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_open(j, "losses", '{');
 	ptrc_json_u64(j, "stream_events", l->stream_events);
 	ptrc_json_u64(j, "log_events", l->log_events);
-	ptrc_json_bool(j, "unknown", l->is_overrun || l->is_rest_unshown);
+	ptrc_json_bool(j, "unknown",
+		       l->is_overrun || l->is_rest_unshown || l->is_unreadable_uncounted);
 	ptrc_json_bool(j, "unclosed", l->is_unclosed);
 	ptrc_json_i64(j, "write_error", l->write_error);
 	ptrc_json_bool(j, "log_gone", l->is_log_gone);

@@ -26,8 +26,10 @@ struct ptrc_losses {
 	bool is_log_gone;
 	/* Events that were lost because of write_error, as far as their number is known. */
 	uint64_t unwritten_events;
-	/* Events that the log counts but that could not be read, as it is damaged. */
+	/* Events of the log that could not be read, as it is damaged, and whether there are others
+	 * whose number is not known. */
 	uint64_t unreadable_events;
+	bool is_unreadable_uncounted;
 	/* Events of a followed session that were not shown, as the command or the
 	 * session's controller was too slow. */
 	uint64_t unshown_events;

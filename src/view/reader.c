@@ -234,6 +234,19 @@ void ptrc_reader_close(struct ptrc_reader *r)
 		free(r->names[i]);
 }
 
+/* Finds out what the OVERFLOW that was read stands for. */
+static void note_gap(struct ptrc_reader *r)
+{
+	struct posixtrace_counts before = r->gap_counts;
+	struct posixtrace_counts *now = &r->gap_counts;
+
+	if (posixtrace_get_counts(r->trace, now, sizeof(*now)))
+		return;
+	r->is_gap_damage = now->pt_damaged_gaps > before.pt_damaged_gaps;
+	r->is_gap_uncounted = now->pt_uncounted_gaps > before.pt_uncounted_gaps;
+	r->gap_events = now->pt_damaged_events - before.pt_damaged_events;
+}
+
 bool ptrc_reader_next(struct ptrc_reader *r)
 {
 	int unavailable = 1;
@@ -245,6 +258,8 @@ bool ptrc_reader_next(struct ptrc_reader *r)
 	if (r->error || unavailable)
 		return false;
 	r->read_count++;
+	if (__builtin_expect(r->event.posix_event_id == POSIX_TRACE_OVERFLOW, 0))
+		note_gap(r);
 	return true;
 }
 
@@ -257,6 +272,7 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 {
 	r->read_count = 0;
 	r->error = 0;
+	memset(&r->gap_counts, 0, sizeof(r->gap_counts));
 	return posix_trace_rewind(r->trace);
 }
 
@@ -325,6 +341,10 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	if (posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
 		return;
 	l->stream_events += counts.pt_gap_events;
+	l->unreadable_events = counts.pt_damaged_events;
 	if (is_read && !l->is_unclosed)
 		l->unreadable_events = ptrc_losses_unreadable(&counts, r->read_count);
+	else
+		l->is_unreadable_uncounted = counts.pt_uncounted_gaps;
+	l->is_unreadable_uncounted |= counts.pt_damaged_gaps && !l->unreadable_events;
 }

@@ -76,6 +76,13 @@ struct ptrc_reader {
 	size_t size;
 	/* Events read so far. */
 	uint64_t read_count;
+	/* The OVERFLOW that was read last begins a place where the log is damaged. How many events
+	 * are not readable there, unless that is not known. */
+	bool is_gap_damage;
+	bool is_gap_uncounted;
+	uint64_t gap_events;
+	/* The counts after that OVERFLOW. */
+	struct posixtrace_counts gap_counts;
 	/* The error number that ended the reading, or 0. */
 	int error;
 
@@ -101,6 +108,12 @@ void ptrc_reader_close(struct ptrc_reader *);
  * or that no event came for a while, and the caller may call again.
  */
 bool ptrc_reader_next(struct ptrc_reader *);
+
+/* Whether the event that was read begins a place where the log is damaged. */
+static inline bool ptrc_reader_is_at_damage(const struct ptrc_reader *r)
+{
+	return r->event.posix_event_id == POSIX_TRACE_OVERFLOW && r->is_gap_damage;
+}
 
 /* Whether ptrc_reader_next() would wait now. The caller then writes its buffer first. */
 bool ptrc_reader_is_waiting(const struct ptrc_reader *);
