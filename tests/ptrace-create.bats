@@ -37,6 +37,7 @@ load helpers
 	traced_start -w -W -n 10
 	wait_until says ready
 	ptrace-create --pid="$pid" -o run.log --name="$me.a"
+	[ "$(stat -c %a run.log)" = 600 ]
 	go
 	wait_until says done
 	ptrace-shutdown "$me.a"

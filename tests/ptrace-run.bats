@@ -515,3 +515,12 @@ on_small_disk() {
 	[ "$status" -eq 0 ]
 	assert_one_message ptrace-run
 }
+
+@test "only its owner can read a log, whatever the umask allows" {
+	(umask 0 && ptrace-run -o run.log -- "$traced")
+	[ "$(stat -c %a run.log)" = 600 ]
+	# A file that is there keeps its mode.
+	chmod 640 run.log
+	ptrace-run -o run.log -- "$traced"
+	[ "$(stat -c %a run.log)" = 640 ]
+}

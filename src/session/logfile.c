@@ -10,17 +10,20 @@
 
 #include "src/cli/cli.h"
 
+/* For its owner only: a log holds addresses and data of the program. */
+enum { MODE = 0600 };
+
 bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
 {
 	struct stat st;
 
 	*l = (struct ptrc_logfile){.path = path, .is_new = true};
-	l->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+	l->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, MODE);
 	if (l->fd < 0 && errno == EEXIST) {
 		l->is_new = false;
 		/* The path may be a symbolic link whose target does not exist: then
 		 * O_CREAT is needed. */
-		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, MODE);
 	}
 	if (l->fd < 0) {
 		ptrc_cli_error(path, errno);
