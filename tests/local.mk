@@ -167,7 +167,8 @@ check_PROGRAMS += %D%/prog_emit
 	src/cli/nearest.c \
 	src/cli/output.c \
 	src/session/session_path.c \
-	src/view/value.c
+	src/view/value.c \
+	src/view/when.c
 %C%_test_configuration_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(FUZZ_CFLAGS)
 %C%_test_configuration_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 %C%_test_configuration_LDADD = $(LDADD) $(YAML_LIBS)
