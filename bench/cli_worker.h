@@ -4,7 +4,8 @@
  *
  * 	tick USEC         says "ready", then records an event every USEC microseconds until
  * 	                  it is killed
- * 	mark COUNT USEC   records COUNT events, one every USEC, each with its time as data
+ * 	mark COUNT USEC   records COUNT events, one every USEC (0: as fast as it can), each with
+ * 	                  its time as data
  * 	lag KEY           reads lines; for each one with KEY in it, prints the microseconds
  * 	                  from the time behind KEY until the line was read
  */
@@ -62,8 +63,11 @@ static inline int bench_cli_worker(int argc, char **argv, bench_emitter emit)
 		}
 	}
 	if (argc == 4 && !strcmp(argv[1], "mark")) {
-		for (; count < strtoul(argv[2], NULL, 10); count++) {
-			bench_pause(strtoul(argv[3], NULL, 10));
+		unsigned long end = strtoul(argv[2], NULL, 10), usec = strtoul(argv[3], NULL, 10);
+
+		for (; count < end; count++) {
+			if (usec)
+				bench_pause(usec);
 			emit(bench_now_ns(CLOCK_MONOTONIC));
 		}
 		return 0;

@@ -12,6 +12,7 @@ dist_bashcompletion_DATA += \
 	%D%/bash/ptrace-flush \
 	%D%/bash/ptrace-list \
 	%D%/bash/ptrace-run \
+	%D%/bash/ptrace-salvage \
 	%D%/bash/ptrace-shutdown \
 	%D%/bash/ptrace-start \
 	%D%/bash/ptrace-stat \
@@ -32,6 +33,7 @@ dist_fishcompletion_DATA += \
 	%D%/fish/ptrace-flush.fish \
 	%D%/fish/ptrace-list.fish \
 	%D%/fish/ptrace-run.fish \
+	%D%/fish/ptrace-salvage.fish \
 	%D%/fish/ptrace-shutdown.fish \
 	%D%/fish/ptrace-start.fish \
 	%D%/fish/ptrace-stat.fish \

@@ -16,6 +16,7 @@ dist_doc_DATA += \
 	%D%/ptrace-list.schema.json \
 	%D%/ptrace-recorded.schema.json \
 	%D%/ptrace-run.schema.json \
+	%D%/ptrace-salvage.schema.json \
 	%D%/ptrace-session.schema.json \
 	%D%/ptrace-stat.schema.json \
 	%D%/requirements.md

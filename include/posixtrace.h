@@ -12,11 +12,13 @@
 #define POSIXTRACE_H 1
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 #include <trace.h>
 
 /* The version of this header; posixtrace_version() returns that of the library. */
-#define POSIXTRACE_VERSION "0.1.0"
+#define POSIXTRACE_VERSION "0.2.0-dev"
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,13 +62,28 @@ struct posixtrace_counts {
 	unsigned long pt_damaged_events;
 	unsigned long pt_damaged_gaps;
 	unsigned long pt_uncounted_gaps;
+	/* Processes that should have been traced and could not be, so that all of their events are
+	 * lost, and the cause for one of them: EMFILE, too few descriptors; ENOMEM, too little
+	 * memory or address space; EPROTO, the program has a library of another version. A
+	 * process counts when it records an event, or when it begins if it cannot even find out
+	 * which streams should trace it. A clear does not reset this. */
+	unsigned long pt_untraced_processes;
+	int pt_untraced_error;
+	/* Names of event types that got POSIX_TRACE_UNNAMED_USEREVENT, because the family of
+	 * processes had TRACE_USER_EVENT_MAX types: at least so many different ones. The more
+	 * there are, the more of them count together, and it never exceeds 4096. They count since
+	 * the family opened its first name. A clear does not reset this. */
+	unsigned long pt_refused_names;
+	/* Names of event types that the log had and that cannot be read, as it is damaged. If the log
+	 * has no end they are at least so many. */
+	unsigned long pt_missing_names;
 };
 
 /*
  * Fills in the first `size` bytes of *counts, where size is sizeof(struct posixtrace_counts).
  * Members without meaning are 0: those of the log for a plain stream; those of stream memory,
- * processes and threads for a pre-recorded one; those from pt_gap_events on for an active one. The members are
- * read one after the other while recording goes on, so they may be some events apart.
+ * processes and threads for a pre-recorded one; those from pt_gap_events to
+ * pt_uncounted_gaps, and pt_missing_names, for an active one. The members are read one after the other while recording goes on, so they may be some events apart.
  *   EINVAL  neither an active stream nor an open log; null pointer; size below that of the
  *           first member.
  */
@@ -92,6 +109,9 @@ struct posixtrace_type_count {
  * because they are made only then. A flushed event is not unread: no reader of the stream can
  * get it any more.
  *
+ * Element 0 is for no type. Events count there if /dev/shm had no memory for the counts of their
+ * types, which can happen to types with identifiers from 680 on.
+ *
  * Counting takes time in proportion to the events in the stream, and resets nothing. While
  * events are flushed as fast as they are recorded, the numbers may be wrong by some events;
  * after the process that writes the log was killed, they may stay too small by some.
@@ -99,8 +119,147 @@ struct posixtrace_type_count {
  */
 int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_t);
 
+/*
+ * Does what posix_trace_shutdown() does, and fills in the final counts as posixtrace_get_counts()
+ * does: pt_log_events then says how many events the log has got, even if it is a pipe.
+ *   EINVAL  not an active stream; null pointer; size below that of the first member: nothing was
+ *           done.
+ *   others  as posix_trace_shutdown(): the stream is gone and *counts is filled in.
+ */
+int posixtrace_shutdown(trace_id_t, struct posixtrace_counts *, size_t);
+
+/*
+ * Gives the log of an active stream up if it stalls: a FIFO, socket or device that takes nothing
+ * for a second. A flush or shutdown that waits for it in another thread, and each later one, then
+ * ends with ECANCELED; what was not written is not in the log. Returns at once. Output that goes
+ * on is not given up. Safe in every thread, also while the stream is shut down.
+ *   EINVAL  not an active stream with a log.
+ */
+int posixtrace_give_up_log(trace_id_t);
+
+/*
+ * is_synced 0: when the stream is shut down, or when its controller has died, its log is closed
+ * without waiting for the disk, and nobody learns of a write-back that fails later. Otherwise, as
+ * without this call, the shutdown takes as long as the disk needs, and returns the error (EIO,
+ * ENOSPC, EDQUOT and others) if the log did not come to it; the status in the log then has the
+ * error, too, as far as the log can still be read. A flush never waits for the disk, except for the
+ * flushes that finish an orphan (see below). The last call counts.
+ *   EINVAL  not an active stream with a log.
+ */
+int posixtrace_set_log_sync(trace_id_t, int is_synced);
+
+/*
+ * Patterns say by name which event types a stream records. They hold from the first event of a
+ * name, whoever opens it and whenever, also in processes that the trace has not reached yet.
+ */
+#define POSIXTRACE_ONLY 1    /* record only names that match a pattern of this kind */
+#define POSIXTRACE_EXCLUDE 2 /* do not record names that match */
+/* The most patterns that a stream can have. */
+#define POSIXTRACE_PATTERNS_MAX 256
+
+struct posixtrace_pattern {
+	/* POSIXTRACE_ONLY or POSIXTRACE_EXCLUDE. */
+	int pt_how;
+	/* Set by posixtrace_get_patterns(), and not looked at by posixtrace_set_patterns(): the
+	 * pattern matches a name that exists. */
+	int pt_has_matched;
+	/* The pattern, with a null byte at its end: as in a shell, * stands for any bytes, ? for
+	 * any one byte, [a-z], [!a-z] and [[:digit:]] for one of a set, and \\ takes the meaning
+	 * from the byte behind it. A pattern without these stands for one name. Bytes count, in
+	 * every locale; a bracket that does not end stands for itself. */
+	char pt_glob[TRACE_EVENT_NAME_MAX + 1];
+};
+
+/*
+ * Gives an active stream `count` patterns in place of those that it had; 0 takes them away. The
+ * caller keeps the array. A user event type is recorded if its name matches a pattern of the kind
+ * ONLY, or there is none of this kind, and if it matches none of the kind EXCLUDE. System event
+ * types are recorded unless they match one of the kind EXCLUDE.
+ *
+ * Patterns and filter (posix_trace_set_filter) stand beside each other: an event is recorded if
+ * neither keeps it out, and posix_trace_get_filter() tells of both, as far as names exist. With
+ * posix_trace_set_filter() a program may decide otherwise than the patterns of types that exist:
+ * types that it takes out of the filter (POSIX_TRACE_SUB_EVENTSET), or leaves out of the filter
+ * that it sets (POSIX_TRACE_SET_EVENTSET), are recorded, until patterns are set that say another
+ * thing of their names than those before, or the stream is cleared. posix_trace_clear() keeps the
+ * patterns. If the stream is running, and patterns change what is recorded of types that exist,
+ * a POSIX_TRACE_FILTER event tells of it, as for posix_trace_set_filter(). No other call records
+ * one because of patterns: there is no event of a name before it is compared with them.
+ *   EINVAL  not an active stream; null pointer and count not 0; an unknown pt_how; a pattern that
+ *           is empty or has no null byte.
+ *   E2BIG   more than POSIXTRACE_PATTERNS_MAX patterns.
+ *   ENOMEM  no memory, or none in /dev/shm. The patterns are those from before.
+ */
+int posixtrace_set_patterns(trace_id_t, const struct posixtrace_pattern *, size_t count);
+
+/*
+ * Stores in *count how many patterns an active stream has, and copies the first `size` of them at
+ * most. posixtrace_set_patterns() with what this gives changes nothing. Takes time in proportion
+ * to the number of patterns times that of names.
+ *   EINVAL  not an active stream; a null pointer (the array may be one if size is 0).
+ *   ENOMEM  no memory.
+ */
+int posixtrace_get_patterns(trace_id_t, struct posixtrace_pattern *, size_t size, size_t *count);
+
+/*
+ * Stores the process that writes the log of an active stream, its keeper. If that was killed,
+ * another one is started first: until then nothing is flushed, and the stream may fill up and lose
+ * events. The library notices it in any call with the stream; a program that makes no calls for
+ * long while others record can watch the process by pidfd_open(2), and call this when it has
+ * ended. It is no child of the caller.
+ *   EAGAIN  the process has ended, and another thread is about to start the next.
+ *   EINVAL  not an active stream with a log; null pointer.
+ *   ENOMEM  no other process can be started.
+ */
+int posixtrace_get_keeper(trace_id_t, pid_t *);
+
+/*
+ * A cursor is a place in an active stream of this process, from which events are read without being
+ * taken out: other cursors, posix_trace_getnext_event() and the log get the same events. A stream
+ * may have any number of cursors. One thread at a time may use a cursor. Cursors are not valid in a
+ * forked child.
+ */
+struct posixtrace_cursor;
+
+/* The cursor ends with what had been recorded when it was opened, and tells by OVERFLOW and RESUME
+ * what the stream had lost before. */
+#define POSIXTRACE_CURSOR_SNAPSHOT 1
+
+/*
+ * Opens a cursor before the oldest event that the stream holds. The flags are 0 or
+ * POSIXTRACE_CURSOR_SNAPSHOT. The caller closes the cursor, before or after the stream is shut
+ * down.
+ *   EINVAL  not an active stream; a null pointer; unknown flags.
+ *   ENOMEM  no memory.
+ */
+int posixtrace_cursor_open(trace_id_t, int flags, struct posixtrace_cursor **);
+
+/*
+ * Reports the next event as posix_trace_trygetnext_event() does. It may wait up to 100 ms for event
+ * calls under way. Where events were overwritten before the cursor came to them, OVERFLOW and RESUME
+ * stand in their place. Events that were flushed to the log before are left out. A stream that is
+ * full and stopped does not go on because a cursor has read it.
+ *   EINVAL  a null pointer; the stream was shut down.
+ *   ENOMEM  no memory.
+ */
+int posixtrace_cursor_trygetnext_event(struct posixtrace_cursor *, struct posix_trace_event_info *,
+				       void *data, size_t num_bytes, size_t *data_len,
+				       int *unavailable);
+
+/*
+ * Counts the events that the cursor cannot report any more since it was opened or the stream was
+ * cleared: events lost in the stream, and user events that were flushed before the cursor came to
+ * them. Counting takes time in proportion to the events in the stream. While others record and
+ * flush, the number may be wrong by some events; once the stream has stopped it is exact.
+ *   EINVAL  a null pointer; the stream was shut down.
+ */
+int posixtrace_cursor_get_missed(struct posixtrace_cursor *, unsigned long *);
+
+/* Frees the cursor. A null pointer is allowed. */
+void posixtrace_cursor_close(struct posixtrace_cursor *);
+
 /* The generation version in the attributes of this library's streams, such as "posixtrace
- * 0.1.0". A static string. */
+ * 0.2.0-dev". A static string. */
 const char *posixtrace_version(void);
 
 /*
@@ -160,6 +319,10 @@ struct posixtrace_process {
 	 * that share names with it by fork, have opened. */
 	unsigned int pt_streams;
 	unsigned int pt_events;
+	/* How many names at least found no room beside those, as in struct posixtrace_counts, and
+	 * the first one of them. */
+	unsigned long pt_refused_names;
+	char pt_refused_name[TRACE_EVENT_NAME_MAX + 1];
 };
 
 struct posixtrace_process_stream {
@@ -196,6 +359,9 @@ struct posixtrace_system {
 	 * Without one of them the library uses a slower way. */
 	int pt_has_counter;
 	int pt_has_barrier;
+	/* Orphans (see below) that were dropped because there were too many of them, since
+	 * posixtrace_discard_orphan(0) was last called. */
+	unsigned int pt_dropped_orphans;
 };
 
 /*
@@ -210,7 +376,8 @@ int posixtrace_get_process(pid_t, struct posixtrace_process *, size_t);
 /*
  * Tell of one of the streams that trace the process, or identifier and name of one of its event
  * types. Streams and event types are numbered from 0 on. The buffer for the name has
- * TRACE_EVENT_NAME_MAX + 1 bytes. pt_streams may still count a stream that has just ended, for
+ * TRACE_EVENT_NAME_MAX + 1 bytes; the name is empty if a process was stopped or killed while it
+ * opened it. pt_streams may still count a stream that has just ended, for
  * which the result is ENOENT.
  *   ENOENT  no such number.
  *   others  as posixtrace_get_process().
@@ -220,10 +387,93 @@ int posixtrace_get_process_stream(pid_t, unsigned int number, struct posixtrace_
 int posixtrace_get_process_event(pid_t, unsigned int number, trace_event_id_t *, char *event_name);
 
 /*
+ * Stores the path of this user's directory of shared objects, which is in /dev/shm; is_create:
+ * makes it if it is not there. The library and all commands use this one. If another user has
+ * taken the name posixtrace-<user>, it has another one that begins so.
+ *   EINVAL  null pointer, or size below 64.
+ *   ENOENT  it has not been made yet; the path is the one that it would have.
+ *   EPERM   it is not safe to use: no directory, or open to others. The path is stored.
+ *   ENOMEM  no memory or no descriptor.
+ */
+int posixtrace_get_directory(int is_create, char *path, size_t size);
+
+/*
  * Fills in what is known of this user's shared objects and of the machine.
  *   EINVAL  as posixtrace_get_process().
  */
 int posixtrace_get_system(struct posixtrace_system *, size_t);
+
+/*
+ * Orphans: streams whose controller was killed and which still hold events: plain streams with
+ * events that nobody has read, and streams with a log whose keeper was killed, too, so that the
+ * log is not finished. Any create finishes such logs; if it cannot, or if the stream is plain, the
+ * stream stays in /dev/shm, where it takes memory, until it is salvaged or discarded. At most 64
+ * orphans with a log and 8 plain ones stay; the plain ones take no more than half of /dev/shm, and
+ * give way to a stream for which no memory is left. The oldest goes first, and is counted as
+ * dropped. A stream that a living process controls is never an orphan.
+ */
+struct posixtrace_orphan {
+	unsigned long pt_size;
+	/* Identifies the stream. */
+	uint64_t pt_id;
+	/* 0, or why it cannot be salvaged as it is. ENOTSUP: it is of another version of the
+	 * library, and nothing else is known of it. EINVAL: its memory is damaged. ECHILD: the
+	 * processes that were to write its log have died, which its memory may be the cause of;
+	 * creates do not try again. ENOMEM. */
+	int pt_error;
+	int pt_has_log;
+	/* The processes that controlled it and that it was created for. Other processes may have
+	 * these numbers now. */
+	pid_t pt_controller;
+	pid_t pt_target;
+	/* Events that nobody has read (plain) or that are in no log, system events included; the
+	 * bytes of memory that the stream takes; when it was created. */
+	unsigned long pt_events;
+	unsigned long pt_memory;
+	struct timespec pt_created;
+	char pt_name[TRACE_NAME_MAX];
+	/* The path that the log had when it was begun; empty if there was none. */
+	char pt_log[4096];
+};
+
+/*
+ * Tells of one of the orphans of the caller's effective user, which are numbered from 0 on. The
+ * numbers change when an orphan comes or goes. The size is passed as for posixtrace_get_counts().
+ *   EINVAL  null pointer, or size below that of the first member.
+ *   ENOENT  no such number.
+ *   EPERM   the user's directory of shared objects is not safe to use.
+ *   ENOMEM  no memory or no descriptor.
+ */
+int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *, size_t);
+
+/*
+ * posixtrace_salvage_orphan(id, path, written) writes what the orphan holds into a log, finishes
+ * that, and removes the stream. The log is the orphan's own, if it is still at its path, under
+ * another name in the same directory, or open in a process that the caller may look at. Otherwise,
+ * or if nothing can be written to it, a new log gets the events that the own one does not have: at
+ * `path`, or if that is null, at the old path with ".salvaged" behind it. A file of that name is
+ * never replaced: ".2", ".3" and so on are added. If `written` is not null it gets the path of the
+ * log, in 4096 bytes. The call takes as long as writing the log does. Several processes may try
+ * at the same time, and be killed while they do: no event gets lost.
+ *   ESRCH         no such orphan.
+ *   EBUSY         its controller lives, or another process is salvaging it.
+ *   ENOTSUP, EINVAL, ECHILD  see pt_error.
+ *   EDESTADDRREQ  the stream is plain, and `path` is null.
+ *   ENOENT        the directory of the new log does not exist.
+ *   EPERM         the user's directory of shared objects is not safe to use; or the caller is in
+ *                 a namespace where no process for the work can be made.
+ *   ENOMEM        no memory, no descriptor, no process.
+ *   ENOSPC, EACCES, EROFS, EIO and others  no log can be written, or brought to its disk, for this
+ *                 reason.
+ * After an error the stream still holds every event that is in no log.
+ */
+int posixtrace_salvage_orphan(uint64_t id, const char *path, char *written);
+
+/*
+ * Removes an orphan with its events; 0 forgets how many were dropped.
+ *   ESRCH, EBUSY, EPERM, ENOMEM  as posixtrace_salvage_orphan().
+ */
+int posixtrace_discard_orphan(uint64_t id);
 
 #ifdef __cplusplus
 }

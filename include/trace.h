@@ -107,14 +107,14 @@ extern "C" {
 #define TRACE_SYS_MAX 64
 #endif
 #ifndef TRACE_USER_EVENT_MAX
-#define TRACE_USER_EVENT_MAX 1024
+#define TRACE_USER_EVENT_MAX 8183
 #endif
 
 /* Identifies a stream or an opened log in the calling process. */
 typedef unsigned long trace_id_t;
 
 /* Identifies an event type in one stream, in its log, and in the processes traced into it. 0 is
- * never valid; a set can hold 1 to 1032. */
+ * never valid; a set can hold 1 to 8191. */
 typedef unsigned int trace_event_id_t;
 
 /* The attributes of a stream. It owns no memory: a copy by assignment is an object of its own.
@@ -128,7 +128,7 @@ typedef struct {
  * one; memory that is all zero is none. */
 typedef struct {
 	unsigned long __posix_trace_magic;
-	unsigned long __posix_trace_bits[17];
+	unsigned long __posix_trace_bits[128];
 } trace_event_set_t;
 
 /* What the retrieval functions tell about an event besides its data. */
@@ -410,7 +410,8 @@ int posix_trace_create(pid_t, const trace_attr_t *__trace_restrict, trace_id_t *
  * may only have POSIX_TRACE_APPEND. It is enough that the descriptor is open for writing. The
  * library works on a duplicate; the caller may close the original at once, and must not read,
  * write or seek in the file while the stream exists.
- *   EAGAIN, ENOMEM, EPERM, ESRCH  as above.
+ *   EAGAIN  as above; or a limit on processes allows none that writes the log.
+ *   ENOMEM, EPERM, ESRCH  as above.
  *   EBADF   the descriptor is not open, or not for writing.
  *   EINVAL  as above, but FLUSH is allowed; the type of the file does not allow the policy;
  *           log-max-size cannot hold a START and a STOP event.
@@ -429,6 +430,8 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
  *   EFBIG   the log would exceed a file size limit (RLIMIT_FSIZE too; no SIGXFSZ is sent).
  *   EINVAL  not an active stream with log.
  *   ENOSPC  the device is full.
+ *   ESTALE  somebody else has truncated the log or written over its end: what it had is missing.
+ *           The events in the stream are written all the same.
  *   others  the error number of the failed write; EPIPE without SIGPIPE.
  * POSIX.1 posix_trace_flush, in posix_trace_create.
  */
@@ -439,7 +442,7 @@ int posix_trace_flush(trace_id_t);
  * were not read from a plain stream are gone; threads that wait for one get EINVAL. The
  * identifier is invalid from then on, also if the flush failed. The same happens when the
  * process that created the stream ends in any way, or executes a program.
- *   EFBIG, ENOSPC, others  as for posix_trace_flush(); the stream is gone nevertheless.
+ *   EFBIG, ENOSPC, ESTALE, others  as for posix_trace_flush(); the stream is gone nevertheless.
  *   EINVAL  not an active stream, with or without log.
  * POSIX.1 posix_trace_shutdown, in posix_trace_create.
  */
@@ -529,9 +532,11 @@ void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
  * Stores the identifier of the event type with this name in the calling process; a new name
  * gets a new one. Names are compared byte by byte, and a name may be empty. The name of a
  * system event gives that event. When the process has TRACE_USER_EVENT_MAX types, a new name
- * gives POSIX_TRACE_UNNAMED_USEREVENT, and the result is 0.
+ * gives POSIX_TRACE_UNNAMED_USEREVENT, and the result is 0; posixtrace_get_counts() tells how many
+ * names that were.
  *   EINVAL        null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
+ *   ENOMEM        a new name found no memory, or no descriptor to get it.
  * POSIX.1 posix_trace_eventid_open, in posix_trace_event.
  */
 int posix_trace_eventid_open(const char *__trace_restrict, trace_event_id_t *__trace_restrict);
@@ -555,6 +560,7 @@ int posix_trace_eventid_get_name(trace_id_t, trace_event_id_t, char *);
  * get the same identifier when they open the name.
  *   EINVAL        not an active stream; null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
+ *   ENOMEM        as above.
  * POSIX.1 posix_trace_trid_eventid_open, in posix_trace_eventid_equal.
  */
 int posix_trace_trid_eventid_open(trace_id_t, const char *__trace_restrict,
@@ -582,7 +588,7 @@ int posix_trace_eventtypelist_rewind(trace_id_t);
  * Event sets and filters
  *
  * These return EINVAL, with nothing changed, for a null pointer, an identifier outside 1 to
- * 1032, an unknown constant, and, except for empty and fill, memory that is no set. The calling
+ * 8191, an unknown constant, and, except for empty and fill, memory that is no set. The calling
  * process need not have opened the types.
  */
 
@@ -622,7 +628,8 @@ int posix_trace_get_filter(trace_id_t, trace_event_set_t *);
  * takes the set from it (_SUB_EVENTSET). All traced processes obey the new filter when the call
  * returns. A running stream records FILTER, even if nothing changed, unless both filters hold
  * FILTER itself; a suspended one shows the filter in its next START. A filtered system event is
- * not recorded, but what it reports still happens.
+ * not recorded, but what it reports still happens. Beside the filter, patterns of names may say
+ * what is recorded; see posixtrace_set_patterns() in <posixtrace.h>.
  *   EINVAL  not an active stream; unknown operation; null pointer, or memory that is no set.
  * POSIX.1 posix_trace_set_filter, in posix_trace_get_filter.
  */

@@ -42,38 +42,45 @@ ptrc_headers += \
 # What a trace is made of: attributes, sets of event types, names, records, their order.
 ptrc_library_sources += \
 	%D%/model/attr.c \
+	%D%/model/glob.c \
 	%D%/model/names.c
 ptrc_shared_sources += \
 	%D%/model/sequencer.c
 ptrc_headers += \
 	%D%/model/attr.h \
 	%D%/model/eventset.h \
+	%D%/model/glob.h \
 	%D%/model/names.h \
 	%D%/model/record.h \
 	%D%/model/sequencer.h
 
 # The stream in shared memory: written by targets, read live, drained for the log.
 ptrc_library_sources += \
-	%D%/stream/live_reader.c
+	%D%/stream/live_reader.c \
+	%D%/stream/patterns.c
 ptrc_shared_sources += \
 	%D%/stream/chunk.c \
 	%D%/stream/clock.c \
 	%D%/stream/consumer.c \
 	%D%/stream/drain.c \
+	%D%/stream/filter.c \
 	%D%/stream/marks.c \
 	%D%/stream/recording.c \
 	%D%/stream/room.c \
 	%D%/stream/slots.c \
 	%D%/stream/status.c \
 	%D%/stream/stream.c \
+	%D%/stream/untraced.c \
 	%D%/stream/writer.c
 ptrc_headers += \
 	%D%/stream/chunk.h \
 	%D%/stream/clock.h \
 	%D%/stream/consumer.h \
 	%D%/stream/drain.h \
+	%D%/stream/filter.h \
 	%D%/stream/live_reader.h \
 	%D%/stream/marks.h \
+	%D%/stream/patterns.h \
 	%D%/stream/pool.h \
 	%D%/stream/recording.h \
 	%D%/stream/room.h \
@@ -81,6 +88,7 @@ ptrc_headers += \
 	%D%/stream/status.h \
 	%D%/stream/stream.h \
 	%D%/stream/stream_layout.h \
+	%D%/stream/untraced.h \
 	%D%/stream/writer.h
 
 # The log: written by the keeper, read by anybody.
@@ -113,7 +121,8 @@ ptrc_headers += \
 # The process that writes the log of a stream, and how it is started.
 ptrc_library_sources += \
 	%D%/keeper/keeper.c \
-	%D%/keeper/keeper_launch.c
+	%D%/keeper/keeper_launch.c \
+	%D%/keeper/orphan_log.c
 ptrc_shared_sources += \
 	%D%/keeper/keeper_life.c \
 	%D%/keeper/keeper_work.c
@@ -123,12 +132,15 @@ ptrc_headers += \
 	%D%/keeper/keeper.h \
 	%D%/keeper/keeper_launch.h \
 	%D%/keeper/keeper_life.h \
-	%D%/keeper/keeper_work.h
+	%D%/keeper/keeper_work.h \
+	%D%/keeper/orphan_log.h
 
 # What a process publishes of itself, and what others find of it.
 ptrc_library_sources += \
+	%D%/process/claim.c \
 	%D%/process/image.c \
 	%D%/process/inherit.c \
+	%D%/process/orphan.c \
 	%D%/process/page.c \
 	%D%/process/process.c \
 	%D%/process/process_names.c \
@@ -137,8 +149,10 @@ ptrc_library_sources += \
 	%D%/process/sweep.c \
 	%D%/process/target.c
 ptrc_headers += \
+	%D%/process/claim.h \
 	%D%/process/image.h \
 	%D%/process/inherit.h \
+	%D%/process/orphan.h \
 	%D%/process/page.h \
 	%D%/process/page_layout.h \
 	%D%/process/process.h \
@@ -166,11 +180,13 @@ ptrc_headers += \
 # The streams that this process controls, and their identifiers.
 ptrc_library_sources += \
 	%D%/control/controller.c \
+	%D%/control/cursor.c \
 	%D%/control/handle.c \
 	%D%/control/log_fd.c \
 	%D%/control/next.c
 ptrc_headers += \
 	%D%/control/controller.h \
+	%D%/control/cursor.h \
 	%D%/control/handle.h \
 	%D%/control/log_fd.h \
 	%D%/control/next.h
@@ -184,10 +200,12 @@ ptrc_headers += \
 # What <trace.h> and <posixtrace.h> declare.
 ptrc_library_sources += \
 	%D%/api/attach.c \
+	%D%/api/cursor.c \
 	%D%/api/attr.c \
 	%D%/api/event.c \
 	%D%/api/event_for.c \
 	%D%/api/eventid.c \
+	%D%/api/orphan.c \
 	%D%/api/query.c \
 	%D%/api/trace_create.c \
 	%D%/api/trace_eventid.c \

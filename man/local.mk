@@ -13,6 +13,7 @@ dist_man_MANS += \
 	%D%/ptrace-flush.1 \
 	%D%/ptrace-list.1 \
 	%D%/ptrace-run.1 \
+	%D%/ptrace-salvage.1 \
 	%D%/ptrace-shutdown.1 \
 	%D%/ptrace-start.1 \
 	%D%/ptrace-stat.1 \
@@ -80,10 +81,24 @@ dist_man_MANS += \
 	%D%/posix_trace_trid_eventid_open.3 \
 	%D%/posix_trace_trygetnext_event.3 \
 	%D%/posixtrace_attach.3 \
+	%D%/posixtrace_give_up_log.3 \
+	%D%/posixtrace_shutdown.3 \
+	%D%/posixtrace_cursor_close.3 \
+	%D%/posixtrace_cursor_get_missed.3 \
+	%D%/posixtrace_cursor_open.3 \
+	%D%/posixtrace_cursor_trygetnext_event.3 \
 	%D%/posixtrace_event_for.3 \
+	%D%/posixtrace_get_keeper.3 \
+	%D%/posixtrace_get_patterns.3 \
+	%D%/posixtrace_set_patterns.3 \
 	%D%/posixtrace_get_type_counts.3 \
+	%D%/posixtrace_discard_orphan.3 \
+	%D%/posixtrace_get_orphan.3 \
+	%D%/posixtrace_salvage_orphan.3 \
+	%D%/posixtrace_set_log_sync.3 \
 	%D%/posixtrace_get_process.3 \
 	%D%/posixtrace_get_process_event.3 \
 	%D%/posixtrace_get_process_stream.3 \
+	%D%/posixtrace_get_directory.3 \
 	%D%/posixtrace_get_system.3 \
 	%D%/posixtrace_version.3

@@ -12,6 +12,7 @@ ptrc_commands = \
 	%D%/ptrace-flush \
 	%D%/ptrace-list \
 	%D%/ptrace-run \
+	%D%/ptrace-salvage \
 	%D%/ptrace-shutdown \
 	%D%/ptrace-start \
 	%D%/ptrace-stat \
@@ -21,6 +22,8 @@ bin_PROGRAMS += $(ptrc_commands)
 
 noinst_LTLIBRARIES = %D%/libcommands.la
 %C%_libcommands_la_SOURCES = \
+	%D%/cli/background.c \
+	%D%/cli/background.h \
 	%D%/cli/buffer.c \
 	%D%/cli/buffer.h \
 	%D%/cli/cli.c \
@@ -28,6 +31,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/cli/clock.h \
 	%D%/cli/command.c \
 	%D%/cli/command.h \
+	%D%/cli/escape.c \
+	%D%/cli/escape.h \
 	%D%/cli/exit_status.h \
 	%D%/cli/group_signal.c \
 	%D%/cli/group_signal.h \
@@ -39,6 +44,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/cli/nearest.h \
 	%D%/cli/output.c \
 	%D%/cli/output.h \
+	%D%/cli/replace.c \
+	%D%/cli/replace.h \
 	%D%/view/attributes.c \
 	%D%/view/attributes.h \
 	%D%/view/dump.c \
@@ -52,6 +59,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/lines.h \
 	%D%/view/losses.c \
 	%D%/view/losses.h \
+	%D%/view/unmatched.c \
+	%D%/view/unmatched.h \
 	%D%/view/reader.c \
 	%D%/view/reader.h \
 	%D%/view/select.c \
@@ -66,12 +75,18 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/where.h \
 	%D%/session/filter_rules.c \
 	%D%/session/filter_rules.h \
+	%D%/session/keeper_watch.c \
+	%D%/session/keeper_watch.h \
 	%D%/session/logfile.c \
 	%D%/session/logfile.h \
+	%D%/session/orphans.c \
+	%D%/session/orphans.h \
 	%D%/session/reader_follow.c \
 	%D%/session/reader_follow.h \
 	%D%/session/session_client.c \
 	%D%/session/session_client.h \
+	%D%/session/session_create.c \
+	%D%/session/session_create.h \
 	%D%/session/session_follow.c \
 	%D%/session/session_follow.h \
 	%D%/session/session_main.c \
@@ -88,10 +103,20 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/config/configuration_dump.c \
 	%D%/config/configuration_options.c \
 	%D%/config/configuration_yaml.c \
+	%D%/summary/run_result.c \
+	%D%/summary/run_result.h \
 	%D%/summary/event_types.c \
 	%D%/summary/event_types.h \
 	%D%/summary/stat.c \
-	%D%/summary/stat.h
+	%D%/summary/stat.h \
+	%D%/doctor/doctor.h \
+	%D%/doctor/doctor_list.c \
+	%D%/doctor/doctor_log.c \
+	%D%/doctor/doctor_machine.c \
+	%D%/doctor/doctor_process.c \
+	%D%/doctor/doctor_program.c \
+	%D%/doctor/doctor_report.c \
+	%D%/doctor/doctor_session.c
 
 %C%_libcommands_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
 
@@ -100,16 +125,6 @@ ptrc_commands_libs = %D%/libcommands.la $(LDADD)
 ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_clear_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_create_LDADD = $(ptrc_configured_libs)
-%C%_ptrace_doctor_SOURCES = \
-	%D%/doctor/doctor.h \
-	%D%/doctor/doctor_list.c \
-	%D%/doctor/doctor_log.c \
-	%D%/doctor/doctor_machine.c \
-	%D%/doctor/doctor_process.c \
-	%D%/doctor/doctor_program.c \
-	%D%/doctor/doctor_report.c \
-	%D%/doctor/doctor_session.c \
-	%D%/ptrace-doctor.c
 %C%_ptrace_doctor_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_dump_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_events_LDADD = $(ptrc_commands_libs)
@@ -118,6 +133,7 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_flush_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_list_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_run_LDADD = $(ptrc_configured_libs)
+%C%_ptrace_salvage_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_shutdown_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_start_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_stat_LDADD = $(ptrc_commands_libs)

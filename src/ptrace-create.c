@@ -11,12 +11,14 @@
 
 #include "src/cli/cli.h"
 #include "src/config/configuration.h"
+#include "src/doctor/doctor.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
 #include "src/session/logfile.h"
+#include "src/session/orphans.h"
 #include "src/cli/output.h"
 #include "src/session/session_client.h"
-#include "src/session/session_server.h"
+#include "src/session/session_create.h"
 #include "src/session/trace_error.h"
 
 enum {
@@ -27,10 +29,12 @@ enum {
 static const struct ptrc_cli_option options[] = {
 	{"pid", 'p', "PID", "the process to trace; has to be given, here or in\nthe file"},
 	{"output", 'o', "LOG", "write the events to this file"},
+	PTRC_CONFIG_OPTION_FORCE,
+	PTRC_CONFIG_OPTION_NO_SYNC,
 	{"start", PTRC_CONFIG_OPTION(PTRC_CONFIG_START), NULL, "start the trace at once"},
-	{"until-exit", PTRC_CONFIG_OPTION(PTRC_CONFIG_UNTIL_EXIT), NULL,
-	 "end the session when the process ends"},
-	PTRC_CONFIG_OPTION_FILTER,
+	{"keep", PTRC_CONFIG_OPTION(PTRC_CONFIG_KEEP), NULL,
+	 "go on when the process ends; otherwise the session\nends with it"},
+	PTRC_CONFIG_OPTION_PATTERNS,
 	PTRC_CONFIG_OPTION_FILE,
 	{"all", KEY_ALL, NULL, "make every session of the file, or none"},
 	PTRC_CONFIG_OPTION_DUMP_CONFIG,
@@ -60,6 +64,8 @@ struct making {
 	struct ptrc_logfile log;
 	char *absolute_log;
 	struct ptrc_session_outcome outcome;
+	/* Why the process is not traced as yet; empty if it is. */
+	struct ptrc_doctor_obstacle obstacle;
 };
 
 static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_CREATE};
@@ -78,14 +84,7 @@ static void make_stem(char stem[PTRC_SESSION_NAME_MAX], pid_t pid)
 	char name[32];
 
 	ptrc_session_command(pid, name);
-	for (char *p = name; *p; p++) {
-		char one[2] = {*p, '\0'};
-
-		if (!ptrc_session_is_name(one) && *p != '-')
-			*p = '_';
-	}
-	if (!*name || *name == '-')
-		name[0] = 'p';
+	ptrc_session_make_name(name);
 	snprintf(stem, PTRC_SESSION_NAME_MAX, "%s-%ld", name, (long)pid);
 }
 
@@ -143,19 +142,17 @@ static void say_failed(const struct making *m)
 			ptrc_cli_error(name, o->error);
 		break;
 	case PTRC_SESSION_STAGE_FILTER:
-		ptrc_cli_message("--filter", "%s",
-				 o->error == ENOSPC ? "there is no room for so many event names"
-						    : strerror(o->error));
+		ptrc_cli_message(NULL, "cannot set the patterns of --only and --exclude: %s",
+				 strerror(o->error));
 		break;
 	case PTRC_SESSION_STAGE_STREAM:
-		ptrc_trace_error(o->error, m->pid, m->config->output);
+		ptrc_trace_error(o->error, (pid_t)m->config->pid, m->pid, m->config->output);
 		break;
 	default:
 		if (o->error == ESRCH)
 			ptrc_cli_message(m->pid, "no such process");
 		else
-			ptrc_cli_message(NULL, "cannot start the background process: %s",
-					 strerror(o->error));
+			ptrc_trace_no_process("the background process", o->error);
 		break;
 	}
 }
@@ -168,10 +165,9 @@ static bool make(struct making *m, const struct ptrc_config *c)
 		.name = c->name,
 		.name_stem = m->stem,
 		.log_fd = -1,
-		.filter = c->filter.texts,
-		.filter_count = c->filter.count,
-		.is_until_exit = c->is_until_exit,
+		.is_until_exit = !c->is_kept,
 		.is_started = c->is_started,
+		.is_unsynced = c->is_unsynced,
 	};
 	trace_attr_t attr;
 
@@ -182,16 +178,24 @@ static bool make(struct making *m, const struct ptrc_config *c)
 	if (ptrc_config_attributes(c, &attr))
 		ptrc_cli_no_memory();
 	plan.attr = &attr;
+	plan.patterns = ptrc_config_patterns(c, &plan.pattern_count);
+	if (!ptrc_orphans_settle(c->output))
+		return false;
 	if (c->output) {
-		if (!ptrc_logfile_open(&m->log, c->output))
+		if (!ptrc_logfile_open(&m->log, c->output, c->is_forced))
 			return false;
 		m->absolute_log = realpath(c->output, NULL);
 		plan.log_fd = m->log.fd;
 		plan.log_path = m->absolute_log ? m->absolute_log : c->output;
 	}
 	ptrc_session_create(&plan, &m->outcome);
-	if (!m->outcome.error)
+	if (!m->outcome.error) {
+		/* The session is made nevertheless: the process may execute, load or start what has
+		 * the library. */
+		if (ptrc_doctor_find_obstacle(plan.target, &m->obstacle))
+			ptrc_cli_message(NULL, "%s", m->obstacle.text);
 		return true;
+	}
 	say_failed(m);
 	return false;
 }
@@ -232,6 +236,8 @@ static void put_json(struct ptrc_buffer *b, const struct making *m)
 	ptrc_json_u64(&j, "target", m->config->pid);
 	if (log)
 		ptrc_json_bytes(&j, "log", log, strlen(log));
+	if (*m->obstacle.text)
+		ptrc_json_bytes(&j, "obstacle", m->obstacle.text, strlen(m->obstacle.text));
 	ptrc_json_end(&j);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,11 +12,15 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/config/configuration.h"
+#include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
+#include "src/summary/event_types.h"
 #include "src/view/dump.h"
 #include "src/view/reader.h"
 #include "src/view/when.h"
 #include "src/view/where.h"
+
+#define DEFAULT_LOG "ptrace.log"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
@@ -33,6 +38,9 @@ enum {
 	KEY_COUNT,
 	KEY_FIELDS,
 	KEY_DECODE,
+	KEY_UTC,
+	KEY_RELATIVE,
+	KEY_HEADER,
 	KEY_COLOR,
 	KEY_SUMMARY,
 	KEY_ALLOW_LOSS,
@@ -46,8 +54,9 @@ static const struct ptrc_cli_option options[] = {
 	{"tid", KEY_TID, "TID",
 	 "show only events of the thread with this kernel\nnumber (gettid); may be given several times"},
 	{"since", KEY_SINCE, "TIME",
-	 "show only events from this time on:\n2026-01-02T03:04:05Z, 2026-01-02 03:04 (local),\n"
-	 "03:04 (today), +2s after the begin, -5s before the\nend"},
+	 "show only events from this time on, as text shows\nit or such as 2026-01-02T03:04:05Z, "
+	 "2026-01-02\n03:04 (local), 03:04 (today), now, today,\nyesterday, 1h ago, +2s after the "
+	 "begin, -5s before\nthe end"},
 	{"until", KEY_UNTIL, "TIME", "show only events up to this time"},
 	{"around", KEY_AROUND, "GLOB", "show only events near those whose name matches"},
 	{"before", KEY_BEFORE, "DURATION",
@@ -72,6 +81,12 @@ static const struct ptrc_cli_option options[] = {
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text or json (default: text on a terminal and of\n--count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
+	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
+	{"relative", KEY_RELATIVE, NULL,
+	 "in place of the time, show the time since the\nfirst event and since the event before"},
+	{"header", KEY_HEADER, "WHEN",
+	 "a line that names the columns of text: auto,\nalways or never (default: auto, that is, "
+	 "on a\nterminal)"},
 	{"color", KEY_COLOR, "WHEN",
 	 "colours in text: auto, always or never (default:\n"
 	 "auto, that is, on a terminal unless NO_COLOR is\nset)"},
@@ -82,9 +97,12 @@ static const struct ptrc_cli_option options[] = {
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-dump",
-	.operands = "[OPTION]... LOG... | --follow=SESSION",
-	.summary = "Shows the events of trace logs, merged by time, or of a live session.\n"
-		   "LOG may be - for standard input.",
+	.operands = "[OPTION]... [SESSION|LOG]... | --follow=SESSION",
+	.summary =
+		"Shows the events of trace logs, and what sessions hold now, merged by time; or\n"
+		"those of a session as they come. Nothing is taken away from a session. A name\n"
+		"that has a / in it, or that no session has, is the path of a log; LOG may be\n"
+		"- for standard input. Without any, it is " DEFAULT_LOG ".",
 	.options = options,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
@@ -116,13 +134,11 @@ static void add_process(struct ptrc_select_numbers *numbers, const char *option,
 
 static struct ptrc_when time_of(const char *option, const char *text)
 {
+	struct ptrc_cli_reason why;
 	struct ptrc_when w;
 
-	if (!ptrc_when_parse(text, &w))
-		ptrc_cli_usage(option,
-			       "'%s' is not a time such as 2026-01-02T03:04:05Z, "
-			       "03:04:05, +2s or -5s",
-			       text);
+	if (!ptrc_when_parse(text, &w, &why))
+		ptrc_cli_usage(option, "%s", why.text);
 	return w;
 }
 
@@ -197,9 +213,11 @@ static void add_wheres(const struct ptrc_cli_texts *wheres)
 	}
 }
 
+/* When there are colours or a header. */
+enum { AUTO, ALWAYS, NEVER };
+
 static bool is_colour_wanted(int when)
 {
-	enum { AUTO, ALWAYS };
 	const char *no_colour = getenv("NO_COLOR");
 	const char *terminal = getenv("TERM");
 
@@ -235,20 +253,24 @@ static void check_usage(int operands)
 	    (dump.since.base == PTRC_WHEN_FROM_END || dump.until.base == PTRC_WHEN_FROM_END))
 		ptrc_cli_usage("--follow", "cannot be used with times before the end, which is "
 					   "not known yet");
-	if (!dump.session && !operands)
-		ptrc_cli_usage(NULL, "no LOG given");
+	if (!dump.session && !operands && access(DEFAULT_LOG, F_OK))
+		ptrc_cli_usage(NULL, "no SESSION or LOG given, and there is no " DEFAULT_LOG
+				     " in this directory");
 }
 
 static void parse(int argc, char **argv)
 {
-	static const char *const colours[] = {"auto", "always", "never", NULL};
+	static const char *const whens[] = {"auto", "always", "never", NULL};
 	/* Are read after all options, as they may name fields of a --decode that comes later. */
 	struct ptrc_cli_texts wheres = {0};
 	struct ptrc_cli_texts fields = {0};
 	const char *config = NULL;
 	struct ptrc_cli_reason why;
 	bool is_format_given = false;
-	int colour = 0;
+	bool is_text;
+	bool is_utc = false;
+	int header = AUTO;
+	int colour = AUTO;
 	int key;
 
 	dump.format.format = isatty(STDOUT_FILENO) ? PTRC_FORMAT_TEXT : PTRC_FORMAT_JSON;
@@ -314,7 +336,16 @@ static void parse(int argc, char **argv)
 			is_format_given = true;
 			break;
 		case KEY_COLOR:
-			colour = ptrc_cli_word("--color", optarg, colours);
+			colour = ptrc_cli_word("--color", optarg, whens);
+			break;
+		case KEY_UTC:
+			is_utc = true;
+			break;
+		case KEY_RELATIVE:
+			dump.format.is_relative = true;
+			break;
+		case KEY_HEADER:
+			header = ptrc_cli_word("--header", optarg, whens);
 			break;
 		case 'f':
 			if (dump.session)
@@ -331,8 +362,15 @@ static void parse(int argc, char **argv)
 			break;
 		}
 	}
-	if (dump.is_counting && !is_format_given)
+	if (!is_format_given && (dump.is_counting || dump.format.is_relative || header == ALWAYS))
 		dump.format.format = PTRC_FORMAT_TEXT;
+	is_text = dump.format.format == PTRC_FORMAT_TEXT;
+	if (!is_text && (dump.format.is_relative || header == ALWAYS))
+		ptrc_cli_usage(dump.format.is_relative ? "--relative" : "--header",
+			       "is for text, not for JSON");
+	if (is_utc && dump.format.is_relative)
+		ptrc_cli_usage("--relative", "cannot be used together with --utc");
+	dump.format.time.is_local = is_text && !is_utc;
 	read_layouts(config);
 	add_wheres(&wheres);
 	for (size_t i = 0; i < fields.count; i++)
@@ -348,9 +386,27 @@ static void parse(int argc, char **argv)
 	else if (dump.after_ns < 0)
 		dump.after_ns = 0;
 	dump.format.is_coloured = is_colour_wanted(colour);
+	dump.is_header_due =
+		is_text && (header == ALWAYS || (header == AUTO && isatty(STDOUT_FILENO)));
+	if (dump.is_header_due)
+		ptrc_event_widen(&dump.format);
 }
 
-/* Opens the logs or the session. Returns false, after messages, if not all could be opened. */
+static bool open_source(struct ptrc_reader *r, const char *name)
+{
+	int error = ENOENT;
+
+	if (dump.session)
+		return ptrc_reader_follow(r, dump.session);
+	if (ptrc_summary_is_session_name(name))
+		error = ptrc_reader_dump(r, name);
+	/* Its controller was killed: what that leaves may be one of these. */
+	if (error == ECONNREFUSED)
+		ptrc_orphans_say();
+	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
+}
+
+/* Opens the logs or the sessions. Returns false, after messages, if not all could be opened. */
 static bool open_sources(char **operands, size_t count)
 {
 	dump.sources = ptrc_cli_allocate(count * sizeof(*dump.sources));
@@ -358,8 +414,7 @@ static bool open_sources(char **operands, size_t count)
 		size_t n = dump.source_count;
 		struct ptrc_source *s = &dump.sources[n];
 
-		if (!(dump.session ? ptrc_reader_follow(&s->reader, dump.session)
-				   : ptrc_reader_open(&s->reader, operands[i])))
+		if (!open_source(&s->reader, operands[i]))
 			continue;
 		ptrc_source_begin(s, &dump, n);
 		dump.source_count++;
@@ -379,19 +434,25 @@ static enum ptrc_exit show(void)
 		is_read = ptrc_dump_logs(&dump);
 	else
 		status = PTRC_EXIT_FAILED;
-	return ptrc_dump_end(&dump, status, is_read);
+	status = ptrc_dump_end(&dump, status, is_read);
+	for (size_t i = 0; i < dump.source_count; i++)
+		if (dump.sources[i].losses.is_unclosed)
+			ptrc_orphans_say_of(dump.sources[i].reader.path);
+	return status;
 }
 
 int main(int argc, char **argv)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	enum ptrc_exit shown = PTRC_EXIT_DONE;
+	char *standard[] = {(char[]){DEFAULT_LOG}};
 
 	parse(argc, argv);
 	ptrc_output_begin();
 	if (dump.session)
 		ptrc_dump_catch_signals();
-	if (!open_sources(argv + optind, dump.session ? 1 : (size_t)(argc - optind)))
+	if (optind < argc ? !open_sources(argv + optind, (size_t)(argc - optind))
+			  : !open_sources(standard, 1))
 		status = PTRC_EXIT_FAILED;
 	if (dump.source_count)
 		shown = show();

@@ -119,8 +119,9 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	/* Only events that this command could not read matter here. Others that are missing
 	 * never were in the log. */
 	ptrc_reader_losses(&reader, !is_names, &losses);
-	if (!is_names && (losses.unreadable_events || losses.is_unreadable_uncounted ||
-			  losses.is_unclosed || losses.read_error)) {
+	if (losses.missing_names ||
+	    (!is_names && (losses.unreadable_events || losses.is_unreadable_uncounted ||
+			   losses.is_unclosed || losses.read_error))) {
 		ptrc_losses_report(&losses, reader.path);
 		status = losses.read_error ? PTRC_EXIT_FAILED : PTRC_EXIT_INCOMPLETE;
 	}

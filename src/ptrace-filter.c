@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/cli.h"
@@ -17,7 +19,12 @@
 /* The key of an option that is a flag of the request; --json is the only option that is
  * none. */
 #define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
-enum { KEY_JSON = PTRC_CLI_KEY_FIRST };
+enum {
+	KEY_JSON = PTRC_CLI_KEY_FIRST,
+	/* Behind all flags. */
+	KEY_ONLY = KEY(PATTERNS) + 1,
+	KEY_EXCLUDE,
+};
 
 static const struct ptrc_cli_option options[] = {
 	{"set", KEY(SET), NULL, "filter out these events and no others"},
@@ -25,9 +32,11 @@ static const struct ptrc_cli_option options[] = {
 	{"remove", KEY(REMOVE), NULL, "do not filter out these events any more"},
 	{"system", KEY(SYSTEM), NULL, "all system events, as if each were an EVENT"},
 	{"all", KEY(ALL), NULL, "all events, also those whose names come later"},
-	{"new", KEY(NEW), NULL,
-	 "accept names that no program uses yet, and keep\n"
-	 "globs for names that come later"},
+	{"new", KEY(NEW), NULL, "let EVENT hold for names that come later, too"},
+	{"only", KEY_ONLY, "GLOB",
+	 "record only events whose name matches; may be\ngiven several times"},
+	{"exclude", KEY_EXCLUDE, "GLOB",
+	 "do not record events whose name matches; may be\ngiven several times"},
 	{"json", KEY_JSON, NULL, "show the filter as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -36,13 +45,19 @@ static const struct ptrc_cli cli = {
 	.program = "ptrace-filter",
 	.operands = "[OPTION]... SESSION [EVENT]...",
 	.summary = "Shows or changes which events a session filters out, that is, does not\n"
-		   "record. EVENT is the name of an event type or a glob. Without --set,\n"
-		   "--add or --remove the filter is shown, one name per line.",
+		   "record. EVENT is the name of an event type or a glob. --only and\n"
+		   "--exclude replace the session's patterns. Without all these options\n"
+		   "filter and patterns are shown, one per line.",
 	.options = options,
 	.notes = "--set without any event empties the filter.\n"
 		 "Exit status: 0 done, 1 failed, nothing is changed, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
+
+static const char *how_of(const struct posixtrace_pattern *p)
+{
+	return p->pt_how == POSIXTRACE_ONLY ? "only" : "exclude";
+}
 
 static void put_text(struct ptrc_buffer *b, const struct ptrc_session_types *t)
 {
@@ -51,8 +66,11 @@ static void put_text(struct ptrc_buffer *b, const struct ptrc_session_types *t)
 			ptrc_text_put(b, t->types[i].name, strlen(t->types[i].name));
 			ptrc_buffer_char(b, '\n');
 		}
-	for (size_t i = 0; i < t->glob_count; i++) {
-		ptrc_text_put(b, t->globs[i], strlen(t->globs[i]));
+	for (size_t i = 0; i < t->pattern_count; i++) {
+		const struct posixtrace_pattern *p = &t->patterns[i];
+
+		ptrc_buffer_format(b, "--%s=", how_of(p));
+		ptrc_text_put(b, p->pt_glob, strlen(p->pt_glob));
 		ptrc_buffer_char(b, '\n');
 	}
 }
@@ -74,9 +92,13 @@ static void put_json(struct ptrc_buffer *b, const char *name, const struct ptrc_
 	}
 	ptrc_json_close(&j, ']');
 	ptrc_json_open(&j, "globs", '[');
-	for (size_t i = 0; i < t->glob_count; i++) {
+	for (size_t i = 0; i < t->pattern_count; i++) {
+		const struct posixtrace_pattern *p = &t->patterns[i];
+
 		ptrc_json_open(&j, NULL, '{');
-		ptrc_json_bytes(&j, "glob", t->globs[i], strlen(t->globs[i]));
+		ptrc_json_bytes(&j, "glob", p->pt_glob, strlen(p->pt_glob));
+		ptrc_json_text(&j, "how", how_of(p));
+		ptrc_json_bool(&j, "matched", p->pt_has_matched);
 		ptrc_json_close(&j, '}');
 	}
 	ptrc_json_close(&j, ']');
@@ -126,6 +148,10 @@ static void say_refused(const char *name, const struct ptrc_session_question *q,
 {
 	const char *event = reply->text < q->text_count ? q->texts[reply->text] : name;
 
+	/* Behind the letter of a pattern. */
+	if (q->flags & PTRC_SESSION_FILTER_PATTERNS && event != name)
+		event++;
+
 	switch (reply->error) {
 	case ENOENT:
 		say_unknown(name, event);
@@ -135,7 +161,9 @@ static void say_refused(const char *name, const struct ptrc_session_question *q,
 				 TRACE_EVENT_NAME_MAX);
 		break;
 	case ENOSPC:
-		ptrc_cli_message(event, "there is no room for another name or glob");
+		ptrc_cli_message(event,
+				 "there is no room for another pattern: a session can have %d",
+				 POSIXTRACE_PATTERNS_MAX);
 		break;
 	default:
 		ptrc_cli_error(name, reply->error);
@@ -159,11 +187,27 @@ static int change(const char *name, const struct ptrc_session_question *q)
 	return PTRC_EXIT_DONE;
 }
 
+/* Adds a pattern as a request has it: behind a letter. */
+static void add_pattern(struct ptrc_cli_texts *patterns, bool is_only, const char *glob)
+{
+	size_t size = strlen(glob) + 2;
+	char *text;
+
+	if (!*glob)
+		ptrc_cli_usage(is_only ? "--only" : "--exclude", "the pattern is empty");
+	text = ptrc_cli_allocate(size);
+	snprintf(text, size, "%c%s",
+		 is_only ? PTRC_SESSION_PATTERN_ONLY : PTRC_SESSION_PATTERN_EXCLUDE, glob);
+	ptrc_cli_add_text(patterns, text);
+}
+
 int main(int argc, char **argv)
 {
-	const uint32_t actions =
-		PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD | PTRC_SESSION_FILTER_REMOVE;
+	const uint32_t actions = PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
+				 PTRC_SESSION_FILTER_REMOVE | PTRC_SESSION_FILTER_PATTERNS;
 	struct ptrc_session_question q = {.verb = PTRC_SESSION_FILTER};
+	/* The process keeps them until it ends. */
+	static struct ptrc_cli_texts patterns;
 	bool is_json = false;
 	const char *name;
 	uint32_t action;
@@ -174,8 +218,16 @@ int main(int argc, char **argv)
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == KEY_JSON)
 			is_json = true;
+		else if (key == KEY_ONLY || key == KEY_EXCLUDE)
+			add_pattern(&patterns, key == KEY_ONLY, optarg);
 		else
 			q.flags |= (uint32_t)(key - PTRC_CLI_KEY_FIRST);
+	}
+	if (patterns.count) {
+		if (q.flags)
+			ptrc_cli_usage(NULL, "--only and --exclude go with none of --set, --add, "
+					     "--remove, --system, --all and --new");
+		q.flags = PTRC_SESSION_FILTER_PATTERNS;
 	}
 	action = q.flags & actions;
 	if (action & (action - 1))
@@ -185,9 +237,15 @@ int main(int argc, char **argv)
 	name = argv[optind++];
 	q.texts = (const char *const *)argv + optind;
 	q.text_count = (size_t)(argc - optind);
+	if (patterns.count && q.text_count)
+		ptrc_cli_usage(q.texts[0], "no EVENT is expected with --only and --exclude");
+	if (patterns.count) {
+		q.texts = patterns.texts;
+		q.text_count = patterns.count;
+	}
 	if (!action && (q.flags || q.text_count))
 		ptrc_cli_usage(NULL, "one of --set, --add and --remove has to be given");
-	if (action != PTRC_SESSION_FILTER_SET && action && !q.text_count &&
+	if (action & (PTRC_SESSION_FILTER_ADD | PTRC_SESSION_FILTER_REMOVE) && !q.text_count &&
 	    !(q.flags & (PTRC_SESSION_FILTER_SYSTEM | PTRC_SESSION_FILTER_ALL)))
 		ptrc_cli_usage(NULL, "no EVENT given");
 	for (size_t i = 0; i < q.text_count; i++)

@@ -9,6 +9,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
 #include "src/cli/output.h"
+#include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
 enum {
@@ -53,6 +54,7 @@ static void put_json(struct ptrc_buffer *b, const struct ptrc_session_state *s)
 
 	find_command(s, command);
 	ptrc_json_text(&j, "session", s->name);
+	ptrc_json_text(&j, "kind", s->is_run ? "run" : "session");
 	ptrc_json_text(&j, "status", status_of(s));
 	ptrc_json_i64(&j, "controller", s->controller);
 	ptrc_json_i64(&j, "target", s->target);
@@ -137,5 +139,6 @@ int main(int argc, char **argv)
 		}
 	}
 	ptrc_output_end(&out);
+	ptrc_orphans_say();
 	return (int)status;
 }

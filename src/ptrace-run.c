@@ -4,12 +4,15 @@
  * its first instruction. This process controls the trace and has to outlive COMMAND, so signals
  * do not end it. A signal that was sent to the whole process group, as a terminal does, has
  * reached COMMAND as well; a signal that was sent to this process alone is passed on.
+ *
+ * A run is a session. While this process waits for COMMAND it serves the clients of the session.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,38 +20,50 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "src/cli/background.h"
 #include "src/cli/cli.h"
+#include "src/cli/clock.h"
 #include "src/cli/command.h"
 #include "src/config/configuration.h"
 #include "src/cli/exit_status.h"
-#include "src/session/filter_rules.h"
 #include "src/cli/group_signal.h"
-#include "src/cli/json.h"
 #include "src/cli/output.h"
 #include "src/session/logfile.h"
+#include "src/session/orphans.h"
+#include "src/session/session_server.h"
 #include "src/view/losses.h"
+#include "src/view/unmatched.h"
 #include "src/session/trace_error.h"
+#include "src/summary/run_result.h"
 
 #define DEFAULT_LOG "ptrace.log"
+
+/* How long a log may take nothing, after an interrupt, before that is told. */
+enum { WORD_MS = 1000 };
 
 enum {
 	KEY_ALLOW_LOSS = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
+	KEY_JSON_FD,
 };
 
 static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG", "write the events to this file (default:\n" DEFAULT_LOG ")"},
-	PTRC_CONFIG_OPTION_FILTER,
+	PTRC_CONFIG_OPTION_FORCE,
+	PTRC_CONFIG_OPTION_NO_SYNC,
+	PTRC_CONFIG_OPTION_PATTERNS,
 	PTRC_CONFIG_OPTION_FILE,
 	PTRC_CONFIG_OPTION_DUMP_CONFIG,
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
-	{"json", KEY_JSON, NULL,
-	 "print the result at the end, as a JSON object on\nstandard error"},
+	{"json", KEY_JSON, "[=FILE]",
+	 "write the result, a JSON object, to this file, or\nto standard error"},
+	{"json-fd", KEY_JSON_FD, "N", "write it to the descriptor N"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -72,13 +87,35 @@ struct run {
 	char **command;
 	struct ptrc_logfile log;
 	trace_attr_t attr;
-	struct ptrc_filter_rules filter;
-	trace_id_t trace;
+	/* The session, and why it could not get a name, or 0. */
+	struct ptrc_session_plan plan;
+	char stem[PTRC_SESSION_NAME_MAX + 1];
+	struct ptrc_server *server;
+	int session_error;
+	/* The step at which the session or its stream could not be made. */
+	int32_t stage;
+	/* The trace has been made and has not ended yet. */
+	bool is_recording;
+	/* A client ended the recording while COMMAND ran. */
+	bool has_command_ended;
+	bool is_ended_early;
+	/* What came of the trace: complete when it has ended. */
+	struct ptrc_losses losses;
+	struct ptrc_unmatched unmatched;
+	uint64_t recorded;
+	bool is_empty;
+	/* How many events the log has, unless it cannot be read. */
+	bool has_count;
+	uint64_t event_count;
+	/* How COMMAND ended, as wait() has it. */
+	int status;
 	pid_t child;
 	/* The child waits at .gate for a byte. If it cannot execute COMMAND, it writes the
 	 * error number to .failure; otherwise exec closes .failure. */
 	int gate[2];
 	int failure[2];
+	/* Tells of the signals that are waited for. */
+	int signal_fd;
 	/* The signal mask and the action for SIGCHLD that this process was started with. The
 	 * child restores them before it executes COMMAND. */
 	sigset_t mask;
@@ -88,14 +125,13 @@ struct run {
 static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_RUN};
 static struct ptrc_config_file config;
 static bool is_loss_allowed;
-static bool is_json;
 
 /* These signals are passed on to COMMAND. All others act on this process as on any command. */
 static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
 				     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
-/* These signals are blocked and taken by sigtimedwait(), so that none of them can come
- * between a check of the child and the wait. */
+/* These signals are blocked and read from a descriptor, so that none of them can come between a
+ * check of the child and the wait. */
 static sigset_t waited_signals;
 
 static int say_cannot_execute(const char *name, int error)
@@ -113,26 +149,6 @@ static int say_cannot_execute(const char *name, int error)
 	return error == ENOENT ? PTRC_EXIT_RUN_NOT_FOUND : PTRC_EXIT_RUN_CANNOT_EXECUTE;
 }
 
-/* A file that happens to have the default name but is no log is not overwritten. */
-static bool is_log_or_empty(const char *path)
-{
-	bool is_log = false;
-	trace_id_t trace;
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0)
-		return errno == ENOENT;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !st.st_size) {
-		is_log = true;
-	} else if (!posix_trace_open(fd, &trace)) {
-		posix_trace_close(trace);
-		is_log = true;
-	}
-	close(fd);
-	return is_log;
-}
-
 static void parse(int argc, char **argv, struct run *r)
 {
 	int key;
@@ -142,14 +158,137 @@ static void parse(int argc, char **argv, struct run *r)
 		if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
 		else if (key == KEY_JSON)
-			is_json = true;
+			ptrc_run_result_to_file(optarg);
+		else if (key == KEY_JSON_FD)
+			ptrc_run_result_to_descriptor(optarg);
 		else
 			ptrc_config_option(&given, key, optarg);
 	}
+	r->command = argv + optind;
+	ptrc_run_result_set(*r->command, given.options.is_forced);
 	if (optind == argc && !given.is_dump)
 		ptrc_cli_usage(NULL, "no COMMAND given");
-	r->command = argv + optind;
 	ptrc_config_resolve(&given, "ptrace-run has one", &config);
+}
+
+/* One more than the highest identifier of an event type that has a name by now. */
+static size_t count_ids(trace_id_t trace)
+{
+	trace_event_id_t id = 0;
+	int unavailable = 0;
+
+	posix_trace_eventtypelist_rewind(trace);
+	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
+		;
+	return id + (size_t)1;
+}
+
+/*
+ * Counts the events that were recorded, and finds out whether one of them is a user
+ * event. A script may have such events by ptrace-event without having the library.
+ */
+static uint64_t count_recorded(trace_id_t trace, bool *has_user_events)
+{
+	/* Asking for all possible types would touch a lot of memory. */
+	size_t id_count = count_ids(trace);
+	struct posixtrace_type_count *counts = ptrc_cli_allocate(id_count * sizeof(*counts));
+	uint64_t count = 0;
+
+	*has_user_events = true;
+	if (!posixtrace_get_type_counts(trace, counts, id_count)) {
+		*has_user_events = false;
+		for (size_t i = 0; i < id_count; i++) {
+			count += counts[i].pt_events;
+			if (i >= POSIX_TRACE_UNNAMED_USEREVENT && counts[i].pt_events)
+				*has_user_events = true;
+		}
+	}
+	free(counts);
+	return count;
+}
+
+/* Gathers what only the stream can tell, which is about to go. */
+static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session_state *state)
+{
+	struct run *r = arg;
+	bool has_user_events;
+
+	ptrc_losses_gather(&r->losses, &state->status, &state->counts);
+	r->recorded = count_recorded(trace, &has_user_events);
+	r->is_empty = !state->counts.pt_processes && !has_user_events &&
+		      !state->counts.pt_untraced_processes;
+	ptrc_unmatched_gather(&r->unmatched, trace);
+}
+
+/* Takes over what came of the trace, whose log is closed. */
+static void trace_ended(void *arg, int error, const struct posixtrace_counts *counts)
+{
+	struct run *r = arg;
+
+	r->has_count = ptrc_losses_count_log(&r->losses, r->log.path,
+					     ptrc_logfile_is_gone(r->log.fd, r->log.path),
+					     &r->event_count);
+	if (error)
+		r->losses.write_error = error;
+	ptrc_losses_count_unwritten(&r->losses, r->recorded,
+				    r->has_count ? r->event_count : counts->pt_log_events);
+	if (r->has_command_ended)
+		return;
+	r->is_ended_early = true;
+	/* Others may write to the log now, and move it. */
+	ptrc_logfile_close(&r->log, true);
+}
+
+/* Makes the session, as yet without a trace. Ends the process if the name that the user wants is
+ * taken; any other failure is told when COMMAND is traced. */
+static void make_session(struct run *r, const struct ptrc_config *c)
+{
+	const char *slash = strrchr(r->command[0], '/');
+
+	snprintf(r->stem, sizeof(r->stem), "%.50s", slash ? slash + 1 : r->command[0]);
+	ptrc_session_make_name(r->stem);
+	r->plan = (struct ptrc_session_plan){
+		.target_fd = -1,
+		.attr = &r->attr,
+		.name = c->name,
+		.name_stem = r->stem,
+		.log_fd = r->log.fd,
+		.log_path = realpath(r->log.path, NULL),
+		.is_until_exit = true,
+		.is_started = true,
+		.is_unsynced = c->is_unsynced,
+		.is_run = true,
+		.stopped = trace_stopped,
+		.ended = trace_ended,
+		.arg = r,
+	};
+	if (!r->plan.log_path)
+		r->plan.log_path = r->log.path;
+	r->plan.patterns = ptrc_config_patterns(c, &r->plan.pattern_count);
+	r->server = ptrc_server_new(&r->plan);
+	r->session_error = ptrc_server_listen(r->server, &r->stage);
+	if (r->session_error != EEXIST || !c->name)
+		return;
+	ptrc_cli_message(c->name, "a session of this name exists already");
+	ptrc_logfile_close(&r->log, false);
+	exit(PTRC_EXIT_RUN_FAILED);
+}
+
+/* Warns if other commands cannot reach the session. */
+static void say_session_error(const struct run *r)
+{
+	const char *reason = strerror(r->session_error);
+
+	if (!r->session_error)
+		return;
+	if (r->session_error == ETIMEDOUT)
+		reason = "a process that does not go on locks the directory of sessions";
+	else if (r->session_error == EEXIST)
+		reason = "too many sessions have such a name; give another one by --name";
+	ptrc_cli_message(r->command[0],
+			 "is traced, but other commands cannot reach this run as a "
+			 "session: %s",
+			 reason);
 }
 
 /* Checks everything that can be checked before there is a child. */
@@ -164,13 +303,16 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 		exit(say_cannot_execute(r->command[0], error));
 	if (ptrc_config_attributes(c, &r->attr))
 		ptrc_cli_no_memory();
-	if (!c->output && !is_log_or_empty(DEFAULT_LOG)) {
-		ptrc_cli_message(DEFAULT_LOG,
-				 "exists and is not a trace log; name another file with -o");
+	ptrc_run_result_set(r->command[0], c->is_forced);
+	if (!ptrc_orphans_settle(c->output ? c->output : DEFAULT_LOG) ||
+	    !ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG, c->is_forced))
+		exit(PTRC_EXIT_RUN_FAILED);
+	make_session(r, c);
+	if (!ptrc_run_result_open(r->log.fd)) {
+		ptrc_server_remove_socket(r->server);
+		ptrc_logfile_close(&r->log, false);
 		exit(PTRC_EXIT_RUN_FAILED);
 	}
-	if (!ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG))
-		exit(PTRC_EXIT_RUN_FAILED);
 }
 
 static void __attribute__((noreturn)) child_main(struct run *r)
@@ -211,12 +353,15 @@ static int start_child(struct run *r)
 	 * child before this process gets its status. */
 	sigaction(SIGCHLD, &standard, &r->child_action);
 	sigprocmask(SIG_BLOCK, &waited_signals, &r->mask);
-	r->child = fork();
+	r->signal_fd = signalfd(-1, &waited_signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (r->signal_fd < 0)
+		return errno;
+	r->child = r->plan.target = fork();
 	if (!r->child)
 		child_main(r);
 	if (r->child < 0)
 		return errno;
-	ptrc_group_signal_begin();
+	ptrc_group_signal_begin(r->child);
 	/* COMMAND may take the terminal for itself; messages of this process shall
 	 * still get through. */
 	signal(SIGTTIN, SIG_IGN);
@@ -227,53 +372,68 @@ static int start_child(struct run *r)
 }
 
 /* Passes a signal on to COMMAND, unless COMMAND has it already: the signal was sent to the
- * process group and COMMAND is still in that group, or COMMAND itself sent the signal. */
-static void pass_on(const struct run *r, int signal, const siginfo_t *info)
+ * process group and COMMAND is still in that group, or COMMAND itself sent the signal. The SIGCONT
+ * of the witness was for this process only. */
+static void pass_on(const struct run *r, const struct signalfd_siginfo *info)
 {
-	if (info->si_code <= 0 && info->si_pid == r->child)
+	int signal = (int)info->ssi_signo;
+	bool is_sent = info->ssi_code <= 0;
+	pid_t sender = (pid_t)info->ssi_pid;
+	bool is_for_group;
+
+	if (is_sent && sender == r->child)
 		return;
-	if (!ptrc_group_signal_is_for_group(signal) || getpgid(r->child) != getpgrp())
+	is_for_group = ptrc_group_signal_is_for_group(signal);
+	if (is_sent && ptrc_group_signal_is_witness(sender))
+		return;
+	if (!is_for_group || getpgid(r->child) != getpgrp())
 		kill(r->child, signal);
 }
 
-/* Stops this process because COMMAND has stopped, so that the shell takes the terminal
- * back; but not if both have been continued since. */
-static void stop_too(void)
+/* Waits for a signal, or for so many milliseconds, or for something to do for the session, which is
+ * done. Returns whether it was a signal. */
+static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
+			   struct signalfd_siginfo *info)
 {
-	sigset_t pending;
+	struct pollfd p[1 + PTRC_SERVER_POLL_MAX] = {{.fd = signal_fd, .events = POLLIN}};
+	int server_ms = -1;
+	size_t count = r->is_recording ? ptrc_server_poll(r->server, p + 1, &server_ms) : 0;
 
-	if (!sigpending(&pending) && !sigismember(&pending, SIGCONT))
-		raise(SIGSTOP);
+	if (limit_ms < 0 || (server_ms >= 0 && server_ms < limit_ms))
+		limit_ms = server_ms;
+	if (poll(p, 1 + count, limit_ms) < 0)
+		return false;
+	if (r->is_recording)
+		ptrc_server_step(r->server, p + 1);
+	if (r->is_recording && ptrc_server_has_ended(r->server)) {
+		ptrc_server_close(r->server);
+		r->is_recording = false;
+	}
+	return p[0].revents && read(signal_fd, info, sizeof(*info)) == (ssize_t)sizeof(*info);
 }
 
-/*
- * Waits for the end of the child and returns its status as wait() has it. Meanwhile it
- * compares the globs of the filter with names that programs open.
- */
+/* Waits for the end of the child and returns its status as wait() has it. */
 static int wait_child(struct run *r)
 {
-	const struct timespec refresh = {
-		.tv_nsec = PTRC_FILTER_RULES_REFRESH_MS * 1000000,
-	};
-	bool is_refreshing = r->filter.count;
+	const struct timespec at_once = {0};
 
 	for (;;) {
 		int status;
 		pid_t pid = waitpid(r->child, &status, WUNTRACED | WNOHANG);
-		siginfo_t info;
-		int s;
+		struct signalfd_siginfo info;
 
 		if (pid < 0 && errno != EINTR)
 			return W_EXITCODE(PTRC_EXIT_RUN_FAILED, 0);
-		if (pid == r->child && (WIFEXITED(status) || WIFSIGNALED(status)))
+		if (pid == r->child && (WIFEXITED(status) || WIFSIGNALED(status))) {
+			/* These were for COMMAND. */
+			while (sigtimedwait(&waited_signals, NULL, &at_once) > 0)
+				;
 			return status;
+		}
 		if (pid == r->child && WIFSTOPPED(status))
-			stop_too();
-		s = sigtimedwait(&waited_signals, &info, is_refreshing ? &refresh : NULL);
-		if (s > 0 && s != SIGCHLD)
-			pass_on(r, s, &info);
-		if (is_refreshing && ptrc_filter_rules_refresh(&r->filter, r->trace))
-			is_refreshing = false;
+			ptrc_group_signal_stop();
+		if (wait_and_serve(r, r->signal_fd, -1, &info) && info.ssi_signo != SIGCHLD)
+			pass_on(r, &info);
 	}
 }
 
@@ -301,18 +461,59 @@ static int end_as(int status)
 	return PTRC_EXIT_RUN_SIGNAL + s;
 }
 
+/* Waits for the end of a call in the background, or for a signal, which is then returned, or 0.
+ * Returns -1 at the end of the call. */
+static int await(const struct ptrc_background *b, int signal_fd)
+{
+	struct pollfd p[] = {
+		{.fd = b->fd, .events = POLLIN},
+		{.fd = signal_fd, .events = POLLIN},
+	};
+	struct signalfd_siginfo info;
+
+	if (b->fd < 0)
+		return -1;
+	while (poll(p, 2, -1) < 0 && errno == EINTR)
+		;
+	if (p[0].revents)
+		return -1;
+	if (p[1].revents && read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		return (int)info.ssi_signo;
+	return 0;
+}
+
+/* A descriptor that tells of the signals that end a command. */
+static int open_end_signals(bool is_ignored_too)
+{
+	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+	struct sigaction action;
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (is_ignored_too ||
+		    (!sigaction(signals[i], NULL, &action) && action.sa_handler != SIG_IGN))
+			sigaddset(&set, signals[i]);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
 /* Ends the child because there is no trace. Returns the exit status. */
 static int abandon(struct run *r)
 {
 	int status;
 
+	/* The witness ends first: if the child is the first process of a pid namespace, it cannot
+	 * end before all others in there have been waited for. */
+	ptrc_group_signal_end();
 	/* The child ends when the gate closes. */
 	close(r->gate[1]);
-	ptrc_filter_rules_clear(&r->filter);
 	status = wait_child(r);
-	ptrc_group_signal_end();
+	ptrc_server_remove_socket(r->server);
 	ptrc_logfile_close(&r->log, false);
-	return WIFSIGNALED(status) ? end_as(status) : PTRC_EXIT_RUN_FAILED;
+	if (!WIFSIGNALED(status))
+		return PTRC_EXIT_RUN_FAILED;
+	ptrc_run_result_put_untraced(status);
+	return end_as(status);
 }
 
 /* Opens the gate. Returns 0 when COMMAND runs, or why it could not be executed. */
@@ -336,93 +537,81 @@ static int release_child(const struct run *r)
 	return error;
 }
 
+/* The exit status if the rest of the log is left to itself. */
+static int status_without_log(int status)
+{
+	if (WIFSIGNALED(status))
+		return PTRC_EXIT_RUN_SIGNAL + WTERMSIG(status);
+	return WEXITSTATUS(status) || is_loss_allowed ? WEXITSTATUS(status) : PTRC_EXIT_INCOMPLETE;
+}
+
 /*
- * Counts the events that were recorded, and finds out whether one of them is a user
- * event. A script may have such events by ptrace-event without having the library.
+ * Ends the trace. Its log may be a pipe whose reader has stopped to read; as COMMAND has ended,
+ * the signals that would have ended it are for this process now. The first one, but of SIGINT the
+ * second, gives the log up if it takes nothing for a second. After the next one this process
+ * waits no longer for the keeper.
  */
-static uint64_t count_recorded(trace_id_t trace, bool *has_user_events)
+static void end_recording(struct run *r)
 {
-	struct posixtrace_type_count counts[POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX];
-	uint64_t count = 0;
+	int signals = open_end_signals(true);
+	bool is_interrupted = false;
+	bool is_given_up = false;
+	/* When to say that this process waits for the log; 0 if not at all. */
+	int64_t say_ns = 0;
 
-	*has_user_events = true;
-	if (posixtrace_get_type_counts(trace, counts, sizeof(counts) / sizeof(*counts)))
-		return 0;
-	*has_user_events = false;
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		count += counts[i].pt_events;
-		if (i >= POSIX_TRACE_UNNAMED_USEREVENT && counts[i].pt_events)
-			*has_user_events = true;
+	r->has_command_ended = true;
+	ptrc_server_end(r->server);
+	while (r->is_recording) {
+		struct signalfd_siginfo info;
+		bool is_signal = wait_and_serve(r, signals, say_ns ? WORD_MS : -1, &info);
+
+		if (!is_signal && say_ns && ptrc_now_ns() >= say_ns) {
+			say_ns = 0;
+			ptrc_cli_message(r->log.path, "waiting until the log takes the rest; "
+						      "another interrupt gives it up");
+		}
+		if (!is_signal)
+			continue;
+		say_ns = 0;
+		if (is_given_up) {
+			ptrc_cli_message(r->log.path,
+					 "given up; it is not known how many events are missing");
+			ptrc_server_remove_socket(r->server);
+			/* Not exit(), which would wait for the log, too. */
+			_exit(status_without_log(r->status));
+		} else if (info.ssi_signo == SIGINT && !is_interrupted) {
+			/* A log that goes on is not worth a word. */
+			is_interrupted = true;
+			say_ns = ptrc_now_ns() + WORD_MS * PTRC_NS_PER_MS;
+		} else {
+			is_given_up = true;
+			posixtrace_give_up_log(ptrc_server_trace(r->server));
+		}
 	}
-	return count;
+	close(signals);
 }
 
-/* Writes the result as the last line to standard error. */
-static void put_summary(const struct run *r, int status, const uint64_t *event_count,
-			const struct ptrc_losses *losses)
+/* Reports what is missing from the trace. Returns the status to end with, as wait() has it. */
+static int report(const struct run *r)
 {
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
-	struct ptrc_json j = ptrc_json_begin(&b);
+	bool is_told;
 
-	ptrc_json_bytes(&j, "log", r->log.path, strlen(r->log.path));
-	ptrc_json_bytes(&j, "command", r->command[0], strlen(r->command[0]));
-	if (WIFEXITED(status))
-		ptrc_json_i64(&j, "exit_status", WEXITSTATUS(status));
-	else
-		ptrc_json_i64(&j, "signal", WTERMSIG(status));
-	if (event_count)
-		ptrc_json_u64(&j, "events", *event_count);
-	ptrc_losses_json(losses, &j);
-	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));
-	ptrc_json_end(&j);
-	if (write(STDERR_FILENO, b.bytes, b.used) < 0) {
-		/* No place is left to report this. */
-	}
-	ptrc_buffer_free(&b);
-}
-
-/* Ends the trace and reports what is missing from it. Returns the status to end with,
- * as wait() has it. */
-static int finish(struct run *r, int status)
-{
-	struct posix_trace_status_info info;
-	struct posixtrace_counts counts;
-	struct ptrc_losses losses = {0};
-	uint64_t event_count;
-	uint64_t recorded = 0;
-	bool has_user_events;
-	bool has_count;
-	bool has_losses;
-	bool is_empty = false;
-	int error;
-
-	posix_trace_stop(r->trace);
-	has_losses = !posix_trace_get_status(r->trace, &info) &&
-		     !posixtrace_get_counts(r->trace, &counts, sizeof(counts));
-	if (has_losses) {
-		ptrc_losses_gather(&losses, &info, &counts);
-		recorded = count_recorded(r->trace, &has_user_events);
-		is_empty = !counts.pt_processes && !has_user_events;
-	}
-	error = posix_trace_shutdown(r->trace);
-	has_count = ptrc_losses_count_log(
-		&losses, r->log.path, ptrc_logfile_is_gone(r->log.fd, r->log.path), &event_count);
-	if (error)
-		losses.write_error = error;
-	if (has_count)
-		ptrc_losses_count_unwritten(&losses, recorded, event_count);
-	ptrc_losses_report(&losses, r->log.path);
-	if (is_empty)
+	ptrc_losses_report(&r->losses, r->log.path);
+	if (r->is_ended_early)
+		ptrc_cli_message(r->log.path, "ends before COMMAND did: ptrace-shutdown, or the "
+					      "like, ended the recording");
+	else if (r->is_empty)
 		ptrc_cli_message(r->command[0],
 				 "no event was recorded: no program that is linked with the "
 				 "library generated one; 'ptrace-doctor -- %s' looks for the cause",
 				 r->command[0]);
-	if (is_json)
-		put_summary(r, status, has_count ? &event_count : NULL, &losses);
-	if (WIFEXITED(status) && !WEXITSTATUS(status) && ptrc_losses_is_any(&losses) &&
-	    !is_loss_allowed)
+	ptrc_unmatched_report(&r->unmatched, NULL);
+	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
+				      &r->losses, &r->unmatched, r->is_ended_early);
+	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) &&
+	    (!is_told || (ptrc_losses_is_any(&r->losses) && !is_loss_allowed)))
 		return W_EXITCODE(PTRC_EXIT_INCOMPLETE, 0);
-	return status;
+	return r->status;
 }
 
 /* Whether the child has ended already: a signal killed it before it could be traced. Its status
@@ -435,29 +624,51 @@ static bool is_child_gone(const struct run *r)
 	       info.si_pid == r->child;
 }
 
-/* Creates and starts the trace. If that fails, prints why and returns false. */
+static int create_trace(void *arg)
+{
+	struct run *r = arg;
+
+	return ptrc_server_make_stream(r->server, &r->stage);
+}
+
+/* Creates and starts the trace. If its log takes nothing, a signal ends this process, as COMMAND
+ * does not run yet; the child ends, too, when the gate closes. */
+static int create(struct run *r)
+{
+	struct ptrc_background b;
+	int signals = open_end_signals(false);
+	int signal;
+
+	ptrc_background_begin(&b, create_trace, r);
+	while ((signal = await(&b, signals)) >= 0) {
+		if (!signal)
+			continue;
+		ptrc_group_signal_end();
+		ptrc_server_remove_socket(r->server);
+		ptrc_logfile_close(&r->log, false);
+		end_as(W_EXITCODE(0, signal));
+		_exit(PTRC_EXIT_RUN_SIGNAL + signal);
+	}
+	close(signals);
+	return ptrc_background_end(&b);
+}
+
+/* Creates and starts the trace, and begins to serve the session. If that fails, prints why and
+ * returns false. */
 static bool start_trace(struct run *r)
 {
-	int error = posix_trace_create_withlog(r->child, &r->attr, r->log.fd, &r->trace);
+	int error = create(r);
 
-	if (error) {
-		if (!is_child_gone(r))
-			ptrc_trace_error(error, r->command[0], r->log.path);
-		return false;
-	}
-	error = ptrc_filter_rules_apply(&r->filter, r->trace, config.sessions[0].filter.texts,
-					config.sessions[0].filter.count);
-	if (error)
-		ptrc_cli_message("--filter", "%s",
-				 error == ENOSPC ? "there is no room for so many event names"
-						 : strerror(error));
 	if (!error) {
-		error = posix_trace_start(r->trace);
-		if (error)
-			ptrc_trace_error(error, r->command[0], r->log.path);
+		say_session_error(r);
+		ptrc_server_begin(r->server);
+		r->is_recording = true;
+	} else if (r->stage == PTRC_SESSION_STAGE_FILTER) {
+		ptrc_cli_message(NULL, "cannot set the patterns of --only and --exclude: %s",
+				 strerror(error));
+	} else if (!is_child_gone(r)) {
+		ptrc_trace_error(error, r->child, r->command[0], r->log.path);
 	}
-	if (error)
-		posix_trace_shutdown(r->trace);
 	return !error;
 }
 
@@ -478,21 +689,23 @@ int main(int argc, char **argv)
 	prepare(&r, &config.sessions[0]);
 	error = start_child(&r);
 	if (error) {
+		ptrc_server_remove_socket(r.server);
 		ptrc_logfile_close(&r.log, false);
-		ptrc_cli_error(r.command[0], error);
+		ptrc_trace_no_process(r.command[0], error);
 		return PTRC_EXIT_RUN_FAILED;
 	}
 	if (!start_trace(&r))
 		return abandon(&r);
 	error = release_child(&r);
-	status = wait_child(&r);
+	r.status = wait_child(&r);
 	ptrc_group_signal_end();
+	if (r.is_recording)
+		end_recording(&r);
 	if (error) {
-		posix_trace_shutdown(r.trace);
 		ptrc_logfile_close(&r.log, false);
 		return say_cannot_execute(r.command[0], error);
 	}
-	status = finish(&r, status);
+	status = report(&r);
 	ptrc_logfile_close(&r.log, true);
 	return end_as(status);
 }

@@ -9,18 +9,21 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/view/reader.h"
+#include "src/session/orphans.h"
 #include "src/session/session_client.h"
 #include "src/summary/stat.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
+	KEY_UTC,
 	KEY_ALLOW_LOSS,
 };
 
 static const struct ptrc_cli_option options[] = {
 	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
+	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -57,6 +60,9 @@ static bool stat_session(const char *name, bool *is_failed)
 		error = ptrc_event_types_from_session(&types, name);
 	if (error) {
 		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+		/* Its controller was killed: what that leaves may be one of these. */
+		if (error == ECONNREFUSED)
+			ptrc_orphans_say();
 		*is_failed = true;
 	} else {
 		ptrc_stat_from_session(&stat_of_it, &reply.state, &types);
@@ -86,6 +92,7 @@ int main(int argc, char **argv)
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_format format = PTRC_FORMAT_TEXT;
 	bool is_loss_allowed = false;
+	bool is_utc = false;
 	bool is_failed = false;
 	bool is_incomplete = false;
 	bool is_first = true;
@@ -97,6 +104,8 @@ int main(int argc, char **argv)
 			format = ptrc_cli_format(optarg);
 		else if (key == KEY_JSON)
 			format = PTRC_FORMAT_JSON;
+		else if (key == KEY_UTC)
+			is_utc = true;
 		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
 	}
@@ -113,11 +122,13 @@ int main(int argc, char **argv)
 		} else {
 			if (!is_first)
 				ptrc_buffer_char(&out, '\n');
-			ptrc_stat_put_text(&out, &stat_of_it);
+			ptrc_stat_put_text(&out, &stat_of_it, is_utc);
 		}
 		is_first = false;
 		ptrc_output_write(&out);
 		ptrc_losses_report(&stat_of_it.losses, stat_of_it.thing);
+		if (stat_of_it.losses.is_unclosed)
+			ptrc_orphans_say_of(stat_of_it.thing);
 		is_failed |= stat_of_it.losses.read_error != 0;
 		is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses);
 		ptrc_stat_free(&stat_of_it);

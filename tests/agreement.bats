@@ -20,7 +20,7 @@ help_options() {
 			run_split "ptrace-$c" "$option"
 			[ "$status" -eq 0 ]
 			[ -z "$stderr" ]
-			[[ $stdout =~ ^ptrace-$c\ \(posixtrace\ [0-9.]+\)$ ]]
+			[[ $stdout =~ ^ptrace-$c\ \(posixtrace\ [0-9.]+(-dev)?\)$ ]]
 		done
 	done
 }
@@ -36,7 +36,7 @@ help_options() {
 			assert_one_message "ptrace-$c"
 			[[ $stderr == *"Try 'ptrace-$c --help'."* ]]
 		done
-		case $c in doctor | list) continue ;; esac
+		case $c in doctor | list | salvage) continue ;; esac
 		run_split "ptrace-$c"
 		[ "$status" -eq "$expected" ]
 		[ -z "$stdout" ]

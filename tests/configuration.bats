@@ -30,12 +30,12 @@ reads() {
 	for text in true no '~' null 12 1e3 -x '- x' '*x' '&x' '!x' '#x' 'x #y' 'x: y' "it's" \
 		'"' '\' $'a\nb' $'tab\there' ' x ' '{}' '[' '%' '@' '`' $'\e[31m' 'é😀' \
 		$'\u0085\u2028\ufeff' '$(x)' '<<' '=' 0x10 '?' ','; do
-		ptrace-run --name="$text" -o "$text" --filter="$text" --filter=x --dump-config >one
+		ptrace-run -o "$text" --exclude="$text" --only=x --dump-config >one
 		ptrace-run -c - --dump-config <one | diff one -
-		ptrace-run -c one -o run.log --filter=x -- true 2>/dev/null
-		[ "$(ptrace-stat --format=json run.log | jq -r .attributes.trace_name)" = "$text" ]
+		ptrace-run -c one -o run.log --json=result -- true 2>/dev/null
+		[ "$(jq -r '.unmatched[] | select(.how == "exclude").glob' result)" = "$text" ]
 	done
-	run_split ptrace-run --name=$'\xff' --dump-config
+	run_split ptrace-run -o $'\xff' --dump-config
 	[ "$status" -eq 125 ]
 	[ -z "$stdout" ]
 	assert_one_message ptrace-run
@@ -44,24 +44,24 @@ reads() {
 @test "built-in value, file, option" {
 	reads ''
 	[[ $stdout == *$'stream-min-size: 8M\nstream-full-policy: loop\nmax-data-size: 4K'* ]]
-	reads $'stream-min-size: 2M\noutput: x\nfilter: [a, b]\n' --filter=c
+	reads $'stream-min-size: 2M\noutput: x\nexclude: [a, b]\n' --exclude=c
 	[[ $stdout == *$'stream-min-size: 2M\nstream-full-policy: flush\nmax-data-size: 4K'* ]]
-	[[ $stdout == *$'filter:\n  - c\ndecode'* ]]
+	[[ $stdout == *$'exclude:\n  - c\ndecode'* ]]
 	reads 'stream-min-size: 2M' --stream-min-size=3000 --start
 	[[ $stdout == *$'stream-min-size: 3000\n'* ]]
 	[[ $stdout == *$'start: true\n'* ]]
 	# In the lists of a session and of its defaults the same.
-	reads $'defaults: {start: true, filter: [a], max-data-size: 1K}
-sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=close-for-child
+	reads $'defaults: {start: true, exclude: [a], max-data-size: 1K}
+sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=close-for-child
 	[ "$(grep -c 'start: true' <<<"$stdout")" -eq 2 ]
-	[ "$(grep -c 'filter: \[\]' <<<"$stdout")" -eq 1 ]
+	[ "$(grep -c 'exclude: \[\]' <<<"$stdout")" -eq 1 ]
 	[ "$(grep -c 'inheritance: close-for-child' <<<"$stdout")" -eq 2 ]
 	[ "$(grep max-data <<<"$stdout")" = $'    max-data-size: 1K\n    max-data-size: 2K' ]
 }
 
 @test "what is in the file holds for the trace" {
 	cat >file.yaml <<-'END'
-		name: my trace   # with a comment
+		name: my-trace   # with a comment
 		output: yaml.log
 		stream-min-size: 2M
 		stream-full-policy: until-full
@@ -69,13 +69,13 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		inheritance: close-for-child
 		log-max-size: 1M
 		log-full-policy: loop
-		filter:
+		exclude:
 		  - noise
 	END
 	ptrace-run -c file.yaml -- sh -c '"$0" -s 20; "$0" -e noise' "$traced" || true
 	ptrace-run -c file.yaml -- "$traced" -s 20
 	ptrace-stat --format=json yaml.log | jq -e '.attributes |
-		.trace_name == "my trace" and .stream_min_size == 2097152 and
+		.trace_name == "my-trace" and .stream_min_size == 2097152 and
 		.max_data_size == 10 and .stream_full_policy == "until-full" and
 		.log_max_size == 1048576 and .log_full_policy == "loop" and
 		.inheritance == "close-for-child"'
@@ -83,7 +83,7 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 	[ "$(events run.log noise)" -eq 0 ]
 }
 
-@test "settings that have no effect without another one are refused" {
+@test "settings that have no effect without another one are refused [EXT-130]" {
 	run_split ptrace-run -o run.log --log-max-size=1M -- touch ran
 	[ "$status" -eq 125 ]
 	assert_one_message ptrace-run
@@ -105,6 +105,24 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 	[ "$status" -eq 2 ]
 	[ "$stderr" = "ptrace-create: file.yaml:2:21: stream-full-policy: flush needs a log: give an output" ]
 	ptrace-create -c file.yaml --pid=$$ --name="$me.a" -o create.log
+	# Log options without a log.
+	for option in --log-max-size=1M --log-full-policy=loop --force --no-sync; do
+		run_split ptrace-create --pid=$$ --name="$me.b" --log-full-policy=loop "$option"
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-create: --"*": has no effect without a log: give an output. Try "* ]]
+		option=${option#--}
+		printf 'name: %s\n%s: %s\n' "$me.b" "${option%=*}" "$([[ $option == *=* ]] && echo "${option#*=}" || echo true)" >plain.yaml
+		run_split ptrace-create -c plain.yaml --pid=$$
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-create: plain.yaml:2:"*": ${option%=*}: "* ]]
+	done
+	# The defaults of a file are for its sessions that have a log.
+	reads "defaults: {log-full-policy: loop, log-max-size: 1M, force: true}
+sessions: [{name: a, output: a.log}, {name: b}]" --all
+	[ "$status" -eq 0 ]
+	[ "$(grep -c 'log-full-policy: loop' <<<"$stdout")" -eq 1 ]
+	cp stdout.txt whole.yaml
+	ptrace-create -c whole.yaml --all --dump-config | diff whole.yaml -
 	ptrace-run -c <(echo 'stream-full-policy: flush') -o run.log -- "$traced"
 }
 
@@ -132,7 +150,7 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		1:1	(did you mean 'sessions'?)	session: [{}]
 		3:5	unknown key 'sessions'	sessions:\n  - name: a\n    sessions: []
 		2:1	'name' is given twice, first in line 1	name: a\nname: b
-		2:1	'filter' is given twice	filter: []\nfilter: []
+		2:1	'exclude' is given twice	exclude: []\nexclude: []
 		1:19	decode: 'a' is given twice	decode: {a: u8 x, a: u8 x}
 		1:7	name: has to be text, not a list	name: [a]
 		1:7	name: has to be text, not a mapping	name: {a: b}
@@ -152,10 +170,10 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		1:15	log-max-size: needs a log-full-policy	log-max-size: 1M
 		2:20	log-max-size: needs a log-full-policy	defaults:\n    {log-max-size: 1M}\nsessions: [{name: a}]
 		1:9	output: '-' is not standard output here	output: "-"
-		1:9	filter: has to be a list, not a single value	filter: x
-		1:10	filter: has to be text, not a mapping	filter: [{a: b}]
-		1:10	filter: is empty	filter: ['']
-		1:10	filter: is longer than 255 bytes	filter: ["%300"]
+		1:10	exclude: has to be a list, not a single value	exclude: x
+		1:11	exclude: has to be text, not a mapping	exclude: [{a: b}]
+		1:11	exclude: is empty	exclude: ['']
+		1:11	exclude: is longer than 255 bytes	exclude: ["%300"]
 		1:9	decode: has to be a mapping, not a list	decode: [a]
 		1:13	decode: a: 'u9' is not a type (did you mean 'u8'?)	decode: {a: u9 b}
 		1:13	decode: a: has to be text, not a list	decode: {a: [u8]}
@@ -173,18 +191,18 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		2:1	a second YAML document	name: a\n---\nname: b
 		1:7	anchors and aliases are not supported	name: &a x
 		1:7	anchors and aliases are not supported; a text that begins with * needs quotes	name: *a
-		1:9	a text that begins with * needs quotes	filter: *.debug
-		2:5	a text that begins with * needs quotes	filter:\n  - *
+		1:10	a text that begins with * needs quotes	exclude: *.debug
+		2:5	a text that begins with * needs quotes	exclude:\n  - *
 		1:7	anchors and aliases are not supported	name: &a [*a]
 		1:7	tags are not supported	name: !!str x
-		1:9	tags are not supported	filter: !a []
+		1:10	tags are not supported	exclude: !a []
 		1:1	a tab: YAML allows only spaces here	\tname: x
-		2:1	a tab: YAML allows only spaces here	filter:\n\t- x
+		2:1	a tab: YAML allows only spaces here	exclude:\n\t- x
 		1:7	not a text in UTF-8	name: \xff
 		1:1	not a text in UTF-8	\xff\xfen\x00:\x00
 		1:7	not a text in UTF-8: control characters	name: \x01
 		1:9	not YAML: found unexpected end of stream	name: "a
-		2:1	not YAML	filter: [a,\n
+		2:1	not YAML	exclude: [a,\n
 		1:1	not YAML	}
 		2:5	not YAML: mapping values are not allowed	output: a\n pid: 3
 	END
@@ -195,7 +213,7 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 }
 
 @test "keys of ptrace-create are not for ptrace-run" {
-	for key in 'pid: 1' 'start: true' 'until-exit: true'; do
+	for key in 'pid: 1' 'start: true' 'keep: true'; do
 		echo "$key" >file.yaml
 		run_split ptrace-run -c file.yaml -- touch ran
 		[ "$status" -eq 125 ]
@@ -248,7 +266,7 @@ sessions: [{filter: []}, {name: b, max-data-size: 2048}]' --all --inheritance=cl
 		    output: a.log
 		  - name: $me.b
 		    output: b.log
-		    filter: [traced.*]
+		    exclude: [traced.*]
 		  - {}
 	END
 	run_split ptrace-create --all -c file.yaml
@@ -333,7 +351,7 @@ ptrace-create: the 2 sessions made before are ended" ]
 
 @test "the manual page has every key and its built-in value" {
 	page=$PTRC_SOURCE/man/ptrace.yaml.5
-	ptrace-create --dump-config >dump
+	ptrace-create --output=log --dump-config >dump
 	ptrace-run -c "$examples/ci.yaml" --dump-config >>dump
 	sed -n 's/^\([a-z-]*\):.*/\1/p' dump | sort -u >keys
 	echo pid >>keys

@@ -36,13 +36,14 @@ builds() (
 	dpkg-buildpackage -us -uc -T clean || exit 1
 )
 
-# All places that have the version have the same.
+# All places that have the version have the same. Debian sorts a version with ~dev before the
+# released one, so its `~' is our `-'.
 version() (
 	test -d "$source" || exit 77
 	configured=$("$source/configure" --version | sed -n '1s/.* //p')
 	debian=$(cd "$source" && dpkg-parsechangelog -S Version)
 	echo "configure $configured, debian/changelog $debian"
-	test "$configured" = "$debian"
+	test "$configured" = "$(echo "$debian" | tr '~' -)"
 )
 
 # package NAME: its file

@@ -165,10 +165,35 @@ fully_static() (
 	"$dir/full"
 )
 
-echo 1..5
+# The patterns of a trace hold from the first event on also where the library is shared.
+patterns() (
+	need "$shared" "$PTRC_BUILD/src/ptrace-run"
+	cat >"$dir/noise.c" <<'END'
+#include <trace.h>
+
+int main(void)
+{
+	trace_event_id_t noise, tune;
+
+	if (posix_trace_eventid_open("x.noise", &noise) || posix_trace_eventid_open("x.tune", &tune))
+		return 1;
+	for (int i = 0; i < 5000; i++)
+		posix_trace_event(noise, &i, sizeof(i));
+	posix_trace_event(tune, 0, 0);
+	return 0;
+}
+END
+	compile -o "$dir/noise" "$dir/noise.c" -L"$libs" -lposixtrace || exit 1
+	LD_LIBRARY_PATH=$libs "$PTRC_BUILD/src/ptrace-run" -o "$dir/noise.log" --exclude='*.noise' \
+		-- "$dir/noise" || exit 1
+	test "$("$PTRC_BUILD/src/ptrace-dump" -e 'x.*' --count "$dir/noise.log")" -eq 1
+)
+
+echo 1..6
 result 'program with the static library works [GEN-11 GEN-06]' with_static
 result 'program with the shared library works [GEN-11 GEN-06]' with_shared
 result 'library may be loaded late [GEN-11]' with_dlopen
 result 'program that only emits stays small [GEN-11]' small
+result 'patterns hold in a program with the shared library [EXT-100]' patterns
 result 'fully static program works [GEN-11]' fully_static
 exit $status

@@ -19,6 +19,7 @@ ptrc_short_c_tests = \
 	%D%/test_clear \
 	%D%/test_clock \
 	%D%/test_counts \
+	%D%/test_cursor \
 	%D%/test_create \
 	%D%/test_errors \
 	%D%/test_event \
@@ -38,10 +39,12 @@ ptrc_short_c_tests = \
 	%D%/test_more \
 	%D%/test_namespace \
 	%D%/test_names \
+	%D%/test_patterns \
 	%D%/test_open \
 	%D%/test_policy \
 	%D%/test_process \
 	%D%/test_query \
+	%D%/test_salvage \
 	%D%/test_process_root \
 	%D%/test_select \
 	%D%/test_view \
@@ -58,7 +61,9 @@ ptrc_sh_tests = \
 	%D%/coverage \
 	%D%/debian.sh \
 	%D%/fallbacks.sh \
+	%D%/faults.sh \
 	%D%/format.sh \
+	%D%/fuzz.sh \
 	%D%/hardening.sh \
 	%D%/header.sh \
 	%D%/install.sh \
@@ -70,6 +75,7 @@ ptrc_sh_tests = \
 
 # Tests of the commands; need bats and jq.
 ptrc_long_bats_tests = \
+	%D%/neighbours.bats \
 	%D%/session.bats \
 	%D%/json.bats \
 	%D%/ptrace-doctor.bats \
@@ -91,9 +97,11 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-flush.bats \
 	%D%/ptrace-list.bats \
 	%D%/ptrace-run.bats \
+	%D%/ptrace-salvage.bats \
 	%D%/ptrace-start.bats \
 	%D%/ptrace-stat.bats \
-	%D%/ptrace-stop.bats
+	%D%/ptrace-stop.bats \
+	%D%/run-session.bats
 
 ptrc_bats_tests = $(ptrc_long_bats_tests) $(ptrc_short_bats_tests)
 
@@ -106,7 +114,7 @@ EXTRA_DIST += %D%/helpers.bash %D%/validate.py
 # What follows sessions, or disturbs them.
 check_PROGRAMS += %D%/session_peer
 %C%_session_peer_LDADD = src/libcommands.la $(LDADD)
-check_PROGRAMS += %D%/traced %D%/signalled
+check_PROGRAMS += %D%/traced %D%/signalled %D%/failing_sync
 EXTRA_DIST += %D%/helpers.bash
 
 # Tests that use support.h say: %C%_test_NAME_LDADD = $(ptrc_support_ldadd)
@@ -123,6 +131,7 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 check_PROGRAMS += %D%/prog_emit
 %C%_test_clock_LDADD = $(ptrc_support_ldadd)
 %C%_test_counts_LDADD = $(ptrc_support_ldadd)
+%C%_test_cursor_LDADD = $(ptrc_support_ldadd)
 %C%_test_event_LDADD = $(ptrc_support_ldadd)
 %C%_test_event_for_LDADD = $(ptrc_support_ldadd)
 %C%_test_getnext_LDADD = $(ptrc_support_ldadd)
@@ -142,6 +151,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_status_LDADD = $(ptrc_support_ldadd)
 %C%_test_exec_LDADD = $(ptrc_support_ldadd)
 %C%_test_exit_LDADD = $(ptrc_support_ldadd)
+%C%_test_salvage_LDADD = $(ptrc_support_ldadd)
 %C%_test_fork_LDADD = $(ptrc_support_ldadd)
 %C%_test_gen_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
@@ -149,6 +159,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_log_LDADD = $(ptrc_support_ldadd)
 %C%_test_memory_LDADD = $(ptrc_support_ldadd)
 %C%_test_more_LDADD = $(ptrc_support_ldadd)
+%C%_test_patterns_LDADD = $(ptrc_support_ldadd)
 %C%_test_namespace_LDADD = $(ptrc_support_ldadd)
 %C%_test_open_LDADD = $(ptrc_support_ldadd)
 
@@ -158,6 +169,7 @@ check_PROGRAMS += %D%/prog_emit
 	src/view/attributes.c \
 	src/cli/buffer.c \
 	src/cli/cli.c \
+	src/cli/escape.c \
 	src/config/configuration.c \
 	src/config/configuration_dump.c \
 	src/config/configuration_yaml.c \
@@ -173,20 +185,75 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_configuration_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
 %C%_test_configuration_LDADD = $(LDADD) $(YAML_LIBS)
 
-noinst_HEADERS += %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
+# The fuzzers. What libFuzzer has for them, driver.c has in all other builds. The linker's option
+# --wrap leads calls of a function to ours (tests/fuzz/fuzz.c).
+ptrc_fuzzers = log yaml where layout when session client
+ptrc_fuzz_ldflags = $(AM_LDFLAGS) -Wl,--wrap=exit,--wrap=write,--wrap=poll
+ptrc_fuzz_sources = %D%/fuzz/fuzz.c %D%/fuzz/fuzz.h
+if FUZZERS
+ptrc_fuzz_ldflags += -fsanitize=fuzzer
+ptrc_fuzz_cppflags = $(AM_CPPFLAGS) -DPTRC_LIBFUZZER
+else
+ptrc_fuzz_cppflags = $(AM_CPPFLAGS)
+ptrc_fuzz_sources += %D%/fuzz/driver.c
+endif
+check_PROGRAMS += \
+	%D%/fuzz/fuzz_log \
+	%D%/fuzz/fuzz_yaml \
+	%D%/fuzz/fuzz_where \
+	%D%/fuzz/fuzz_layout \
+	%D%/fuzz/fuzz_when \
+	%D%/fuzz/fuzz_session \
+	%D%/fuzz/fuzz_client
+%C%_fuzz_fuzz_log_SOURCES = %D%/fuzz/fuzz_log.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_log_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_log_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_log_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_yaml_SOURCES = %D%/fuzz/fuzz_yaml.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_yaml_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_yaml_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_yaml_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
+%C%_fuzz_fuzz_where_SOURCES = %D%/fuzz/fuzz_where.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_where_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_where_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_where_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_layout_SOURCES = %D%/fuzz/fuzz_layout.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_layout_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_layout_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_layout_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_when_SOURCES = %D%/fuzz/fuzz_when.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_when_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_when_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_when_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_session_SOURCES = %D%/fuzz/fuzz_session.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_session_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_session_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_session_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_client_SOURCES = %D%/fuzz/fuzz_client.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_client_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_client_LDFLAGS = $(ptrc_fuzz_ldflags) -Wl,--wrap=ptrc_session_connect
+%C%_fuzz_fuzz_client_LDADD = src/libcommands.la $(LDADD)
+EXTRA_DIST += %D%/fuzz/driver.c %D%/fuzz/seeds $(ptrc_fuzzers:%=%D%/fuzz/%)
+
+# A round of the kill matrix: scripts/faults.
+check_PROGRAMS += %D%/faults/faults
+
+noinst_HEADERS += %D%/failing_sync.h %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
 EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/tap.sh
 EXTRA_DIST += %D%/driver %D%/isolated
 CLEANFILES += %D%/lock
 
-# Packaging is seldom broken, and takes half a minute: not in the quick run.
-ptrc_full_tests = %D%/debian.sh
+# Packaging is seldom broken and takes half a minute; the kill matrix takes its time, too: not in
+# the quick run.
+ptrc_full_tests = %D%/debian.sh %D%/faults.sh
 
 # Nothing of these runs in a program with sanitizers, or it does in the other tests, too; single
 # steps would step through the sanitizer.
 ptrc_unsanitized_tests = \
 	%D%/test_singlestep \
 	%D%/coverage \
+	%D%/faults.sh \
 	%D%/format.sh \
 	%D%/hardening.sh \
 	%D%/header.sh \

@@ -83,7 +83,8 @@ __attribute__((unused)) static inline void maker_open(struct maker *m, int fd, i
 
 __attribute__((unused)) static inline void maker_name(struct maker *m, const char *name)
 {
-	strcpy(m->names->name[m->names->count], name);
+	strcpy(m->names->entry[m->names->count].name, name);
+	m->names->entry[m->names->count].state = PTRC_NAMES_MADE;
 	m->names->count++;
 }
 
@@ -140,7 +141,7 @@ run_event(struct maker_run *r, int64_t ns, uint32_t id_flags, const void *data, 
 	if (len)
 		memcpy(r->bytes + r->run.bytes + ptrc_record_head(&head), data, len);
 	r->run.bytes = (uint32_t)need;
-	if (!(id_flags & PTRC_REC_CONTEXT)) {
+	if (!ptrc_record_is_context(&head)) {
 		r->run.last_ns = time;
 		if (!(id_flags & PTRC_REC_HIDDEN))
 			r->run.event_count++;

@@ -44,16 +44,35 @@ load helpers
 	[ "$(events run.log traced.event)" -eq 0 ]
 }
 
-@test "--start, and --until-exit ends the session with its process" {
+@test "[EXT-126] a session ends with its process, unless it is kept" {
 	traced_start -w -n 10
 	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --until-exit
+	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
 	go
 	wait_until is_ended "$pid"
 	no_session() { [ "$(session_files)" -eq 0 ]; }
 	wait_until no_session
 	[ "$(events run.log traced.event)" -eq 10 ]
 	ptrace-stat run.log
+	traced_start -w -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	ptrace-create --pid="$pid" --name="$me.b" --start --keep
+	ptrace-stat --json "$me.a" | jq -e .until_exit
+	ptrace-stat --json "$me.b" | jq -e '.until_exit | not'
+	ptrace-dump --follow="$me.a" >lines 3>&- 7>&- &
+	wait_until test -s lines
+	go
+	wait_until is_ended "$pid"
+	# Who follows gets all, and status 0.
+	wait $!
+	[ "$(grep -c traced.event lines)" -eq 10 ]
+	one_session() { [ "$(session_files)" -eq 1 ]; }
+	wait_until one_session
+	is_target_ended() { ptrace-stat --json "$me.b" | jq -e '.target_alive | not'; }
+	wait_until is_target_ended
+	[ "$(ptrace-dump --count -e traced.event "$me.b")" -eq 10 ]
+	ptrace-shutdown "$me.b"
 }
 
 @test "a session whose controller is terminated ends as by ptrace-shutdown" {
@@ -126,7 +145,7 @@ load helpers
 	[ "$status" -eq 1 ]
 	[ -z "$stdout" ]
 	assert_one_message ptrace-create
-	[[ $stderr == *"not allowed to trace this process" ]]
+	[[ $stderr == *"not allowed to trace this process: it belongs to user 0" ]]
 	rm -rf /dev/shm/posixtrace-65534
 }
 
@@ -258,43 +277,90 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	ptrace-create --json --pid="$pid" --name="$me.b" | jq -e 'has("log") | not'
 }
 
-@test "filtered events are not recorded from the start" {
+@test "what is excluded is not recorded from the start [EXT-106]" {
 	traced_start -w -W -n 5
 	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" -o a.log --start --filter=traced.event
-	ptrace-create --pid="$pid" --name="$me.b" -o b.log --start --filter='tra*d.[a-f]*' \
-		--filter=posix_trace_start
-	ptrace-create --pid="$pid" --name="$me.c" -o c.log --start --filter='other.*'
+	ptrace-create --pid="$pid" --name="$me.a" -o a.log --start --exclude=traced.event
+	ptrace-create --pid="$pid" --name="$me.b" -o b.log --start --exclude='tra*d.[a-f]*' \
+		--exclude=posix_trace_start
+	ptrace-create --pid="$pid" --name="$me.c" -o c.log --start --exclude='other.*'
+	ptrace-create --pid="$pid" --name="$me.d" -o d.log --start --only='other.*'
 	go
 	wait_until says done
-	ptrace-shutdown "$me.a" "$me.b" "$me.c"
+	run_split ptrace-shutdown "$me.a" "$me.b" "$me.c"
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "ptrace-shutdown: $me.c: no event has a name that matches --exclude=other.*" ]
+	run_split ptrace-shutdown --json "$me.d"
+	[ "$status" -eq 0 ]
+	validates session <<<"$stdout"
+	jq -e '.unmatched == [{"how": "only", "glob": "other.*"}]' <<<"$stdout"
+	[ "$(events d.log traced.event)" -eq 0 ]
 	[ "$(events a.log traced.event)" -eq 0 ]
 	[ "$(events b.log traced.event)" -eq 0 ]
 	[ "$(events b.log posix_trace_start)" -eq 0 ]
 	[ "$(events c.log traced.event)" -eq 5 ]
 }
 
-@test "a filter of too many names leaves no session" {
+@test "the log of a session replaces nothing but a log or an empty file [EXT-130]" {
 	traced_start -w
-	{
-		echo 'filter:'
-		printf '  - event.%d\n' {1..1024}
-	} >file.yaml
-	run_split ptrace-create -c file.yaml --pid="$pid" --name="$me.a" -o run.log
+	echo precious >text
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o text
 	[ "$status" -eq 1 ]
-	[ -z "$stdout" ]
-	[ "$stderr" = "ptrace-create: --filter: there is no room for so many event names" ]
-	[ ! -e run.log ]
+	[ "$stderr" = "ptrace-create: text: exists and is not a trace log; name another file, or replace this one with --force" ]
+	[ "$(cat text)" = precious ]
 	[ "$(session_files)" -eq 0 ]
-	# The program's names have room still.
-	ptrace-create --pid="$pid" --name="$me.a"
-	[ "$(ptrace-events --names "$me.a" | wc -l)" -eq 10 ]
-	head -n 1023 file.yaml >most.yaml
-	ptrace-create -c most.yaml --pid="$pid" --name="$me.b"
-	[ "$(ptrace-events --names "$me.b" | wc -l)" -eq 1032 ]
-	ptrace-shutdown "$me.a" "$me.b"
-	run_split ptrace-run -c file.yaml -o run.log -- touch ran
+	ptrace-create --pid="$pid" --name="$me.a" -o text --force
+	ptrace-shutdown "$me.a"
+	ptrace-create --pid="$pid" --name="$me.a" -o text
+	ptrace-shutdown "$me.a"
+	ptrace-stat text
+}
+
+@test "a process that is not traced as yet is told, and its session made [EXT-181]" {
+	sleep 1000 3>&- &
+	pids="$pids $!"
+	wait_until grep -qsx sleep /proc/$!/comm
+	run_split ptrace-create --json --pid=$! --name="$me.a"
+	[ "$status" -eq 0 ]
+	validates create <<<"$stdout"
+	why="$! (sleep): runs $(readlink /proc/$!/exe), which is not linked with the library, so it has no events of its own; programs that it starts are traced if they have it; if its own events are missing, link it with -lposixtrace"
+	[ "$stderr" = "ptrace-create: $why" ]
+	[ "$(jq -r .obstacle <<<"$stdout")" = "$why" ]
+	run_split ptrace-doctor "$me.a"
+	[[ $stdout == *"note     $why"* ]]
+	# One that has the library, with its first event or before.
+	traced_start -w
+	wait_until says ready
+	run_split ptrace-create --json --pid="$pid" --name="$me.b"
+	[ -z "$stderr" ]
+	jq -e 'has("obstacle") | not' <<<"$stdout"
+}
+
+@test "a process with another /dev/shm is told, and its session made [EXT-181]" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare -m true 2>/dev/null || skip "no mount namespaces"
+	mkfifo in
+	unshare -m "$BASH" -c 'mount -t tmpfs tmpfs /dev/shm && exec "$0" -w <in >out' "$traced" 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	exec 7>in
+	wait_until says ready
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "ptrace-create: $pid (traced): has another /dev/shm, as it is in another mount namespace (a container); run the commands where it is (nsenter, docker exec), or give both the same /dev/shm" ]
+}
+
+@test "what is in another time or pid namespace is told by name [EXT-181]" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare --time true 2>/dev/null || skip "no time namespaces"
+	run_split unshare --time ptrace-create --pid="$BASHPID" --name="$me.a"
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"is in another time namespace, so it cannot be traced from here"* ]]
+	run_split timeout "$patience" unshare --pid ptrace-create --pid="$BASHPID" --name="$me.b"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"in another pid namespace"* ]]
+	run_split timeout "$patience" unshare --pid ptrace-run -o run.log -- true
 	[ "$status" -eq 125 ]
-	[ "$stderr" = "ptrace-run: --filter: there is no room for so many event names" ]
-	[ ! -e ran ] && [ ! -e run.log ]
+	[[ $stderr == *"what this command starts is in another pid namespace"* ]]
+	[ ! -e run.log ]
 }

@@ -64,7 +64,7 @@ ended() {
 	ptrace-shutdown "$me"
 	traced_start -w
 	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" -o run.log --start --until-exit
+	ptrace-create --pid="$pid" --name="$me" -o run.log --start
 	follow --format=text
 	wait_until has_line posix_trace_start
 	go
@@ -223,6 +223,129 @@ errors4:1" ]
 	ended 3
 	grep -q "^ptrace-dump: $me: the session ended before all events" errors
 	run ! grep -q killed errors
+}
+
+# numbers FILE: the numbers of the events in it, on one line
+numbers() {
+	jq -r 'select(.event == "traced.event").data' "$1" | tr '\n' ' '
+}
+
+@test "[EXT-124] [EXT-125] all who follow, and who asks, are shown every event of a session without a log" {
+	local status n
+	traced_start -w -W -n 5
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start
+	for n in 1 2 3; do
+		follow
+		mv lines lines$n
+		mv errors errors$n
+		followers="$followers $follower"
+	done
+	go
+	wait_until says done
+	ptrace-dump "$me" >first
+	ptrace-dump "$me" >second
+	cmp first second
+	[ "$(numbers first)" = '0 1 2 3 4 ' ]
+	# Who comes late gets them, too.
+	follow
+	mv lines lines4
+	followers="$followers $follower"
+	ptrace-shutdown "$me"
+	for follower in $followers; do
+		status=0
+		wait "$follower" || status=$?
+		[ "$status" -eq 0 ]
+	done
+	cat errors*
+	[ -z "$(cat errors*)" ]
+	for n in 1 2 3 4; do
+		[ "$(numbers lines$n)" = '0 1 2 3 4 ' ]
+		[ "$(tail -n 1 lines$n | jq -r .event)" = posix_trace_stop ]
+	done
+}
+
+@test "[EXT-124] what the stream overwrote before it was shown is a gap, and counted" {
+	traced_start -w -W -n 100000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
+	follow --summary
+	wait_until has_line posix_trace_start
+	kill -STOP "$follower"
+	go
+	wait_until says done
+	kill -CONT "$follower"
+	ptrace-shutdown "$me"
+	ended 3
+	has_line posix_trace_overflow
+	has_line posix_trace_resume
+	lost=$(tail -n 1 lines | jq '.summary.logs[0].losses.stream_events')
+	[ "$lost" -gt 0 ]
+	[ "$((lost + $(grep -c traced.event lines)))" -eq 100000 ]
+	grep -q "^ptrace-dump: $me: $lost events lost in the stream" errors
+}
+
+@test "[EXT-124] what was lost before the follower came is not its own" {
+	traced_start -w -W -n 50000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
+	go
+	wait_until says done
+	follow
+	wait_until has_line traced.event
+	ptrace-shutdown "$me"
+	ended 0
+	run ! has_line posix_trace_overflow
+	[ ! -s errors ]
+}
+
+@test "[EXT-125] what a session has now: gaps, selections, the log" {
+	traced_start -w -W -n 50000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
+	ptrace-create --pid="$pid" --name="$me.log" --start -o run.log
+	ptrace-create --pid="$pid" --name="$me.loop" --start -o loop.log --stream-full-policy=loop
+	go
+	wait_until says done
+	run_split ptrace-dump --summary --last=1 --fields=event "$me"
+	[ "$status" -eq 3 ]
+	[[ $stderr == "ptrace-dump: $me: "*" events lost in the stream, which was full" ]]
+	tail -n 1 stdout.txt | jq -e --arg me "$me" '.summary.logs[0] |
+		.session == $me and .losses.stream_events > 0'
+	[ "$(head -n 1 stdout.txt)" = '{"event":"traced.event"}' ]
+	run_split ptrace-dump --count --since=+0s --around='posix_trace_over*' --after=0s "$me"
+	[ "$stdout" = 1 ]
+	# All of it, whether it was in the log already or not; and no word about an end.
+	run_split ptrace-dump --count -e traced.event "$me.log"
+	[ "$status" -eq 0 ]
+	[ "$stdout" = 50000 ]
+	[ -z "$stderr" ]
+	# Here a flush is the user's choice.
+	ptrace-flush "$me.loop"
+	ptrace-event "--pid=$pid" mine
+	run_split ptrace-dump --fields=event -e mine "$me.loop"
+	[ "$stdout" = '{"event":"mine"}' ]
+	[[ $stderr == *"earlier events are in its log, "*/loop.log* ]]
+	[ "$(ptrace-dump --count -e mine --allow-loss loop.log 2>/dev/null)" -eq 0 ]
+	ptrace-shutdown --allow-loss "$me" "$me.log" "$me.loop"
+	run_split ptrace-dump "$me"
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-dump: $me: no such session or log" ]
+}
+
+@test "[EXT-125] a session of that name, a log of that name, ptrace.log" {
+	run_split ptrace-dump
+	[ "$status" -eq 2 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *"there is no ptrace.log in this directory"* ]]
+	ptrace-run -o "$me" -- "$traced" -n 2
+	ptrace-run -- "$traced" -n 3
+	[ "$(ptrace-dump --count -e traced.event)" -eq 3 ]
+	[ "$(ptrace-dump --count -e traced.event "$me")" -eq 2 ]
+	begin
+	[ "$(ptrace-dump --count -e traced.event "$me")" -eq 0 ]
+	[ "$(ptrace-dump --count -e traced.event ./"$me")" -eq 2 ]
+	[ "$(ptrace-dump --count -e traced.event ./"$me" "$me" ptrace.log)" -eq 5 ]
 }
 
 @test "what makes no sense is a wrong usage" {

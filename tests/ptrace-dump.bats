@@ -76,7 +76,7 @@ one_event() {
 	ptrace-dump --format=text -e traced.event run.log >text
 	[ "$(wc -l <text)" -eq 3 ]
 	[ "$(awk '{ print index($0, " traced.event ") }' text | sort -u | wc -l)" -eq 1 ]
-	grep -Eq '^[0-9T:.-]+Z +[0-9]+ +[0-9]+ traced\.event +0x[0-9a-f]+ "x"$' text
+	grep -Eq '^[0-9T:.-]+\+00:00 +[0-9]+ +[0-9]+ traced\.event +0x[0-9a-f]+ "x"$' text
 }
 
 @test "on a terminal it is text" {
@@ -84,6 +84,153 @@ one_event() {
 	ptrace-run -o run.log -- "$traced" -d x
 	NO_COLOR=1 script -qec 'ptrace-dump -e traced.event run.log' /dev/null </dev/null >screen
 	grep -q ' traced.event ' screen
+	# The columns have names, which --fields takes, at their places.
+	tr -d '\r' <screen | head -n 1 >header
+	diff <(tr -s ' ' <header) <(echo 'time pid tid event address data')
+	NO_COLOR=1 script -qec 'ptrace-dump --header=never run.log' /dev/null </dev/null >screen
+	! grep -q address screen
+}
+
+@test "text has local times, and --since and --until take them [EXT-132]" {
+	ptrace-run -o run.log -- "$traced" -n 5
+	ptrace-dump -e traced.event run.log >json
+	for TZ in CET-1CEST,M3.5.0,M10.5.0/3 EST5EDT XYZ-13:45:30 Asia/Kolkata No/Such; do
+		export TZ
+		ptrace-dump -e traced.event --format=text run.log | cut -d' ' -f1 >local
+		! grep -qv '^....-..-..T..:..:..\..........[+-]..:..$' local
+		# Neither is it another moment, nor is a digit lost.
+		while read -r ns && read -r text <&4; do
+			[ "$(ptrace-dump --since="$text" --until="$text" --json run.log |
+				grep -oE '"ns":[0-9]+' | sort -u)" = "\"ns\":$ns" ]
+		done < <(grep -oE '"ns":[0-9]+' json | cut -d: -f2) 4<local
+		# JSON stays as it is.
+		ptrace-dump -e traced.event --json run.log | diff json -
+		ptrace-dump -e traced.event --utc --format=text run.log | cut -d' ' -f1 |
+			diff <(jq -r .time json) -
+		[ "$(ptrace-dump --format=text --fields=time --first=1 -e traced.event run.log)" = \
+			"$(head -n 1 local)" ]
+		ptrace-stat run.log | grep -q "^last event .*[+-]..:..$"
+		ptrace-stat --utc run.log | grep -q "^last event .*Z$"
+		[ "$(ptrace-stat --json run.log | jq -r .last)" = "$(ptrace-dump --last=1 --json run.log | jq -r .time)" ]
+	done
+	unset TZ
+	TZ=CET-1CEST,M3.5.0,M10.5.0/3 run_split ptrace-dump --since='2026-10-25 02:30' run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-dump: --since: '2026-10-25 02:30': the clocks showed this time twice on that day; add an offset"* ]]
+	TZ=CET-1CEST,M3.5.0,M10.5.0/3 run_split ptrace-dump --where='time > "2026-03-29 02:30"' run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-dump: --where: column 8: '2026-03-29 02:30': the clocks did not show this time on that day"* ]]
+}
+
+# Whether the text has a character that commands a terminal or changes how text is read.
+has_unseen() {
+	LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]' "$1"
+}
+
+@test "text and messages show what would change the order of text or end a line [EXT-134]" {
+	order=$'\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xab\xe2\x80\xac\xe2\x80\xad\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9'
+	shown_order='\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069'
+	unseen=$order$'\xc2\x80\xc2\x9f\x1b\x7f'
+	shown=$shown_order'\xc2\x80\xc2\x9f\x1b\x7f'
+	plain=$'\xe2\x80\x8d\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\xd8\x9b\xc2\xa0\xc3\xa9\xf0\x9f\x98\x80'
+	name="n$plain$unseen"
+	ptrace-run -o "$unseen.log" -- "$traced" -e "$name" -d "d$plain$order"
+	ptrace-dump --format=text "$unseen.log" >text
+	! has_unseen text
+	grep -qF "n$plain$shown" text
+	grep -qF "\"d$plain$shown_order\"" text
+	for command in "ptrace-events" "ptrace-stat" "ptrace-doctor" "ptrace-dump --format=text --fields=log,event,data"; do
+		$command "$unseen.log" >text 2>&1 || true
+		! has_unseen text
+		grep -qF "$shown" text || { cat text; echo "$command"; return 1; }
+	done
+	run_split ptrace-dump "no$plain$unseen"
+	[ "$status" -eq 1 ]
+	! has_unseen stderr.txt
+	grep -qF "no$plain$shown" stderr.txt
+	# JSON has the characters themselves.
+	[ "$(ptrace-dump -e 'n*' "$unseen.log" | jq -r .event)" = "$name" ]
+	[ "$(ptrace-dump -e 'n*' "$unseen.log" | jq -r .data)" = "d$plain$order" ]
+}
+
+@test "--where: a pattern that saw only a part of a text says so [EXT-133]" {
+	head -c 1100000 /dev/zero | tr '\0' x >data
+	echo y >>data
+	ptrace-run -o run.log --max-data-size=2M -- sh -c 'ptrace-event --stdin big <data; ptrace-event small y; :'
+	run_split ptrace-dump --count --where='data =~ "y"' run.log
+	[ "$status" -eq 0 ]
+	[ "$stdout" = 1 ]
+	[ "$stderr" = "ptrace-dump: --where: 1 text is longer than what a pattern looks at; what it may have missed there is not shown" ]
+	run_split ptrace-dump --count --where='data =~ "x" || data ~ "y*"' run.log
+	[ "$stdout" = 2 ]
+	[ -z "$stderr" ]
+}
+
+@test "times by words [EXT-132]" {
+	ptrace-run -o run.log -- "$traced" -n 5
+	count() { ptrace-dump --count -e traced.event "$@" run.log; }
+	[ "$(count --since=yesterday --until=now)" -eq 5 ]
+	[ "$(count --since='1h ago')" -eq 5 ]
+	[ "$(count --until='1 hour ago')" -eq 0 ]
+	[ "$(count --until=yesterday)" -eq 0 ]
+	[ "$(count --where='time > "2 days ago" && time < "now"')" -eq 5 ]
+	run_split ptrace-dump --since=tomorrow run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"'tomorrow' is not a time such as 2026-01-02T03:04:05Z, "*", 1h ago, "* ]]
+}
+
+@test "--relative: since the first event, and since the event before [EXT-132]" {
+	ptrace-run -o run.log -- "$traced" -n 5 -d x
+	ptrace-dump run.log | grep -oE '"ns":[0-9]+' | cut -d: -f2 >ns
+	ptrace-dump --relative run.log >text
+	while read -r first before _ && read -r ns <&4; do
+		begin=${begin:-$ns}
+		last=${last:-$ns}
+		printf -v expected '+%d.%09ds +%d.%09ds' $(((ns - begin) / 1000000000)) \
+			$(((ns - begin) % 1000000000)) $(((ns - last) / 1000000000)) \
+			$(((ns - last) % 1000000000))
+		[ "$first $before" = "$expected" ]
+		last=$ns
+		# What it shows can be asked for.
+		ptrace-dump --since="$first" --until="$first" run.log | grep -q "\"ns\":$ns,"
+	done <text 4<ns
+	[ "$last" = "$(tail -n 1 ns)" ]
+	# The first event is that of the logs, whatever is selected; the one before is selected.
+	ptrace-dump --relative -e traced.event --fields=time,event run.log >fields
+	[ "$(wc -l <fields)" -eq 5 ]
+	[[ $(head -n 1 fields) != +0.000000000s* && $(head -n 1 fields) == *' +0.000000000s traced.event' ]]
+	ptrace-dump --relative --last=2 run.log | diff <(tail -n 2 text) -
+	for options in '--json --relative' '--utc --relative' '--json --header=always'; do
+		# shellcheck disable=SC2086 # words
+		run_split ptrace-dump $options run.log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-dump
+	done
+}
+
+@test "--header names the columns, at their places [EXT-132]" {
+	ptrace-run -o run.log -- "$traced" -n 3 -d x
+	cp run.log other.log
+	for options in '' --relative --utc --last=2 --fields=event,time,pid,data '--fields=len,event --relative' \
+		other.log '--around=traced.event --before=0s --after=0s'; do
+		# shellcheck disable=SC2086 # words
+		ptrace-dump --header=always -e traced.event $options run.log >text
+		# shellcheck disable=SC2086
+		ptrace-dump --format=text -e traced.event $options run.log >plain
+		[ "$(wc -l <text)" -eq "$(($(wc -l <plain) + 1))" ]
+		head -n 1 text >header
+		! grep -q ' $' header
+		for name in time log pid tid event address data since_first since_before len; do
+			grep -qw "$name" header || continue
+			# Where the name begins or ends, a value does.
+			sed 's/.*/ & /' text | awk -v name="$name" '
+				NR == 1 { begin = index($0, " " name " "); end = begin + length(name) + 1; next }
+				{ found += substr($0, begin, 2) ~ /^ [^ ]/ || substr($0, end - 1, 2) ~ /^[^ ] / }
+				END { exit found != NR - 1 }' || { cat text; echo "$name"; return 1; }
+		done
+	done
+	[ -z "$(ptrace-dump --header=always --user -e posix_trace_stop run.log)" ]
+	[ "$(ptrace-dump --header=always --count -e traced.event run.log)" = 3 ]
 }
 
 @test "several logs are merged by time, and say where from" {
@@ -559,11 +706,17 @@ times() {
 	done <<-'END'
 		0 001 not a trace log
 		8 001 a trace log from a machine with another byte order
-		12 002 a trace log of format version 2
+		12 001 a trace log of format version 1
+		12 377 a trace log of format version 255
 		14 004 a trace log from another kind of machine
 		16 001 a trace log from another kind of machine
 		20 001 a trace log that is damaged or was cut off within its first bytes
 	END
+	# It names the version that this one writes.
+	cp run.log other.log
+	printf '\377' | dd of=other.log bs=1 seek=12 conv=notrunc status=none
+	run_split ptrace-dump other.log
+	[[ $stderr == *" reads version $(od -An -tu1 -j12 -N1 run.log | tr -d ' ') only" ]]
 	run_split ptrace-dump - < <(head -c 20 run.log)
 	[ "$stderr" = "ptrace-dump: standard input: a trace log that was cut off within its first bytes" ]
 }
@@ -717,4 +870,64 @@ times() {
 	run_split ptrace-dump "${wheres[@]}" nothing.log
 	[ "$status" -eq 2 ]
 	grep -q '^ptrace-dump: --where: is given more than 100 times[.]' stderr.txt
+}
+
+@test "a pattern with many stars is compared at once, whichever option has it [EXT-158]" {
+	local name glob
+	name=$(printf 'a%.0s' {1..200})
+	glob=$(printf '*a%.0s' {1..40})b
+	ptrace-run -o run.log -- "$traced" -e "$name" -n 1
+	# Trying all ways to share the name among the stars would take years.
+	run_split timeout 60 ptrace-dump -e "$glob" run.log
+	[ "$status" -eq 1 ]
+	run_split timeout 60 ptrace-dump --around="$glob" run.log
+	[ "$status" -eq 1 ]
+	run_split timeout 60 ptrace-dump --decode="$glob=u8 x" run.log
+	[ "$status" -eq 0 ]
+	run_split timeout 60 ptrace-dump --where="event ~ \"$glob\"" run.log
+	[ "$status" -eq 0 ]
+	run_split timeout 60 ptrace-doctor --event="$glob" run.log
+	[ "$status" -ne 124 ]
+	# One meaning for all: bytes, and no collating symbols.
+	ptrace-run --only='x[[.a.]]y' -o run.log -- "$traced" -e 'x.]y' -n 1
+	[ "$(ptrace-dump -e 'x[[.a.]]y' run.log | wc -l)" -eq 1 ]
+	[ "$(ptrace-dump --around='x[[.a.]]y' run.log | wc -l)" -ge 1 ]
+	[ "$(ptrace-dump --where='event ~ "x[[.a.]]y"' run.log | wc -l)" -eq 1 ]
+	ptrace-dump -e 'x*' --decode='x[[.a.]]y=u8 it' run.log | jq -e '.data | has("it")'
+}
+
+@test "names that cannot be read, as the log is damaged, are told [EXT-159]" {
+	ptrace-run -o run.log -- "$traced" -e the.name -n 3
+	at=$(grep -abo the.name run.log | head -n 1 | cut -d: -f1)
+	# The name itself, and the header of its packet.
+	for offset in "$at" $((at - 40)); do
+		cp run.log damaged.log
+		printf x | dd of=damaged.log bs=1 seek="$offset" conv=notrunc status=none
+		run_split ptrace-dump damaged.log
+		[ "$status" -eq 3 ]
+		[[ $stderr == *"damaged.log: "*"event name"*" not readable, as the log is damaged"* ]]
+		[ "$(ptrace-dump --count damaged.log 2>/dev/null)" = "$(ptrace-dump --count run.log)" ]
+		run_split ptrace-stat --json damaged.log
+		[ "$status" -eq 3 ]
+		jq -e '.losses.missing_names >= 1' <<<"$stdout"
+		run_split ptrace-doctor damaged.log
+		[ "$status" -eq 1 ]
+		[[ $stdout == *"not readable, as the log is damaged"* ]]
+		run_split ptrace-events --names damaged.log
+		[ "$status" -eq 3 ]
+	done
+	ptrace-stat --json run.log | jq -e '.losses.missing_names == 0'
+	# Without an end the damaged packet tells.
+	size=$(stat -c %s run.log)
+	head -c $((size - 256)) run.log >cut.log
+	run_split ptrace-dump cut.log
+	[[ $stderr != *readable* ]]
+	printf x | dd of=cut.log bs=1 seek="$at" conv=notrunc status=none
+	run_split ptrace-dump cut.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"cut.log: 1 event name is not readable, as the log is damaged"* ]]
+	# The last packet may never have been wholly written.
+	head -c $((at + 4)) run.log >cut.log
+	run_split ptrace-dump cut.log
+	[[ $stderr != *readable* ]]
 }

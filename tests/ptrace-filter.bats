@@ -83,68 +83,111 @@ filtered() {
 	[ "$(filtered)" = posix_trace_stop ]
 }
 
-@test "--new: a name is registered, a glob waits for names" {
+@test "--new: what is given holds for names that come later" {
 	make_session -e later.event
-	traced_start -w -W -n 10 -e early.event
 	run_split ptrace-filter --add --new "$me.a" new.event 'wait*'
 	[ "$status" -eq 0 ]
 	[ -z "$stdout$stderr" ]
-	[ "$(filtered)" = $'new.event\nwait*' ]
-	ptrace-filter --json "$me.a" | jq -e '.globs == [{"glob": "wait*"}]'
-	# Its own name comes only now.
-	ptrace-filter --add --new "$me.a" waiting.event
-	[ "$(filtered)" = $'new.event\nwaiting.event\nwait*' ]
-	ptrace-filter --remove "$me.a" waiting.event
-	[ "$(filtered)" = $'new.event\nwait*' ]
+	[ "$(filtered)" = $'--exclude=new.event\n--exclude=wait*' ]
+	ptrace-filter --json "$me.a" | jq -e '.globs == [
+		{"glob": "new.event", "how": "exclude", "matched": false},
+		{"glob": "wait*", "how": "exclude", "matched": false}]'
+	# Twice is once.
+	ptrace-filter --add --new "$me.a" new.event
 	ptrace-filter --remove "$me.a" 'wait*'
-	[ "$(filtered)" = new.event ]
+	[ "$(filtered)" = --exclude=new.event ]
+	ptrace-filter --add --new "$me.a" 'later.*'
+	[ "$(filtered)" = $'later.event\n--exclude=new.event\n--exclude=later.*' ]
+	ptrace-filter --json "$me.a" | jq -e '.globs[1].matched'
+	# A name is taken out, and stays out when the session gets another pattern.
+	ptrace-filter --remove "$me.a" later.event
+	ptrace-filter --add --new "$me.a" 'other*'
+	[[ $(filtered) != *later.event* ]]
+	ptrace-filter --set "$me.a"
+	[ -z "$(filtered)" ]
 }
 
-@test "a glob is applied to a name that is opened later" {
+@test "--only and --exclude replace the patterns of a running session [EXT-106]" {
+	make_session -e some.noise
+	run_split ptrace-filter --exclude='*.noise' "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	[ "$(filtered)" = $'some.noise\n--exclude=*.noise' ]
+	go
+	wait_until says done
+	ptrace-filter --only='x.*' --only='y.*' --exclude=x.y "$me.a"
+	[ "$(filtered | grep -- --)" = $'--only=x.*\n--only=y.*\n--exclude=x.y' ]
+	ptrace-filter --json "$me.a" >filter
+	validates filter <filter
+	jq -e '[.globs[].how] == ["only", "only", "exclude"]' filter
+	ptrace-shutdown "$me.a" 2>/dev/null
+	[ "$(events run.log some.noise)" -eq 0 ]
+	[ "$(events run.log posix_trace_filter)" -eq 2 ]
+}
+
+@test "a pattern holds from the first event of a name that is opened later [EXT-106 EXT-100]" {
 	mkfifo go
-	# The shell is traced, and traces its child.
-	bash -c 'read -r <go; exec 7<>go; "$0" -n 1 -W -e waited.event' "$traced" >out 3>&- &
+	# The shell is traced, and traces its children.
+	bash -c 'read -r <go; exec 7<>go; for name in waited.event sound; do
+		"$0" -n 100 -e $name; done; "$0" -n 1 -W -e end' "$traced" >out 3>&- &
 	pid=$!
 	pids="$pids $pid"
-	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	ptrace-create --pid="$pid" --name="$me.a" --start --keep -o run.log
 	ptrace-filter --add --new "$me.a" 'wait*'
 	echo >go
 	is_filtered() { ptrace-filter "$me.a" | grep -qx waited.event; }
 	wait_until is_filtered
+	has_ended() { ptrace-events "$me.a" | grep -q end; }
+	wait_until has_ended
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log waited.event)" -eq 0 ]
+	[ "$(events run.log sound)" -eq 100 ]
 }
 
-@test "clear empties it, the globs too" {
+@test "clear empties it, and the patterns stay [EXT-103]" {
 	make_session
-	ptrace-filter --add --new "$me.a" traced.event 'wait*'
+	ptrace-filter --add "$me.a" posix_trace_stop
+	ptrace-filter --add --new "$me.a" 'traced.*' 'wait*'
+	ptrace-filter --remove "$me.a" traced.event
 	ptrace-clear "$me.a"
-	[ -z "$(filtered)" ]
-	ptrace-filter --add --new "$me.a" waiting.event
-	ptrace-filter --remove "$me.a" waiting.event
-	[ -z "$(filtered)" ]
+	[ "$(filtered)" = $'traced.event\n--exclude=traced.*\n--exclude=wait*' ]
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a" 2>/dev/null
+	[ "$(events run.log traced.event)" -eq 0 ]
+	[ "$(events run.log posix_trace_stop)" -eq 1 ]
 }
 
-@test "a thousand names are shown, and too many refused" {
+@test "as many patterns as can be are shown, and more refused [EXT-104]" {
 	make_session
-	ptrace-filter --add --new "$me.a" $(seq -f 'some-quite-long-name.%.0f' 900)
-	[ "$(filtered | wc -l)" -eq 900 ]
-	run_split ptrace-filter --add --new "$me.a" $(seq -f 'another.%.0f' 900)
+	ptrace-filter --add --new "$me.a" $(seq -f 'some-quite-long-name.%.0f' 250)
+	[ "$(filtered | wc -l)" -eq 250 ]
+	run_split ptrace-filter --add --new "$me.a" $(seq -f 'another.%.0f' 7)
 	[ "$status" -eq 1 ]
 	assert_one_message ptrace-filter
-	[[ $stderr == *"no room for another name"* ]]
-	[ "$(filtered | wc -l)" -eq 900 ]
-	# Nor does the table of names, which never forgets one.
-	names=$(ptrace-events --names "$me.a" | wc -l)
-	[ "$names" -eq $((9 + 1 + 900)) ]
-	# A name that is there twice takes one place.
-	ptrace-filter --add --new "$me.a" $(seq -f 'another.%.0f' $((1032 - names))) another.1
-	[ "$(ptrace-events --names "$me.a" | wc -l)" -eq 1032 ]
-	ptrace-filter --add --new "$me.a" another.1
-	run_split ptrace-filter --add --new "$me.a" another.1 one.more
+	[[ $stderr == "ptrace-filter: another.7: there is no room for another pattern"* ]]
+	[ "$(filtered | wc -l)" -eq 250 ]
+	run_split ptrace-filter $(seq -f '--exclude=other.%.0f' 257) "$me.a"
 	[ "$status" -eq 1 ]
-	[[ $stderr == "ptrace-filter: one.more: there is no room"* ]]
+	[[ $stderr == "ptrace-filter: other.257: there is no room for another pattern"* ]]
+	ptrace-filter $(seq -f '--exclude=other.%.0f' 256) "$me.a"
+	[ "$(filtered | wc -l)" -eq 256 ]
 	run_split ptrace-filter --add --new "$me.a" $(seq -f 'x%060.0f' 2000)
 	[ "$status" -eq 1 ]
 	assert_one_message ptrace-filter
+}
+
+@test "thousands of names are shown" {
+	traced_start -w -W -N 8000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	go
+	wait_until says done
+	ptrace-filter --add "$me.a" 'traced.event.*'
+	[ "$(filtered | wc -l)" -eq 8000 ]
+	[ "$(ptrace-events --names "$me.a" | wc -l)" -eq $((9 + 1 + 8000)) ]
+	ptrace-filter --exclude='*' "$me.a"
+	[ "$(filtered | wc -l)" -eq $((9 + 1 + 8000 + 1)) ]
 }
 
 @test "a name that is empty" {
@@ -158,7 +201,8 @@ filtered() {
 }
 
 @test "wrong command lines" {
-	for line in '--set --add s' '--add s' 's e' '--new s' '--all s' '--add'; do
+	for line in '--set --add s' '--add s' 's e' '--new s' '--all s' '--add' '--only=x' \
+		'--only= s' '--only=x s e' '--only=x --new s' '--exclude=x --add s'; do
 		run_split ptrace-filter $line
 		[ "$status" -eq 2 ]
 		assert_one_message ptrace-filter

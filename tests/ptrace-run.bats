@@ -131,12 +131,80 @@ load helpers
 	[ "$(cat ptrace.log)" = precious ]
 }
 
+@test "-o replaces nothing but a log or an empty file, unless it is forced [EXT-130]" {
+	# A signature that is cut short, and one that is not at the begin.
+	printf '\211PTRLOG' >short.txt
+	printf ' \211PTRLOG\n and more' >shifted.txt
+	echo 'int main(void);' >main.c
+	ln -s main.c link
+	for file in short.txt shifted.txt main.c link; do
+		cp "$file" before
+		run_split ptrace-run -o "$file" -- touch ran
+		[ "$status" -eq 125 ]
+		[ ! -e ran ]
+		[ "$stderr" = "ptrace-run: $file: exists and is not a trace log; name another file, or replace this one with --force" ]
+		cmp before "$file"
+	done
+	[ -L link ]
+	# Empty: also through a link, and a link whose target is not there yet.
+	: >empty
+	ln -s new dangling
+	ln -s empty link.empty
+	for file in link.empty empty dangling dangling; do
+		ptrace-run -o "$file" -- "$traced" -n 2
+		[ "$(events "$file" traced.event)" -eq 2 ]
+	done
+	[ -f new ] && [ -L dangling ]
+	# A log that is cut or damaged is a log.
+	truncate -s 100 new
+	ptrace-run -o new -- "$traced" -n 3
+	[ "$(events new traced.event)" -eq 3 ]
+	# By option and by file.
+	ptrace-run --force -o main.c -- "$traced" -n 4
+	[ "$(events link traced.event)" -eq 4 ]
+	echo text >main.c
+	printf 'output: main.c\nforce: true\n' >file.yaml
+	ptrace-run -c file.yaml -- "$traced" -n 5
+	[ "$(events main.c traced.event)" -eq 5 ]
+	ptrace-run -c file.yaml --dump-config | grep -qx 'force: true'
+}
+
+@test "-o: what has no contents is written to, what cannot be read is not replaced [EXT-130]" {
+	ptrace-run -o /dev/null -- "$traced"
+	mkfifo fifo
+	cat fifo >copy 3>&- &
+	ptrace-run -o fifo -- "$traced" -n 2
+	wait $!
+	[ "$(events copy traced.event)" -eq 2 ]
+	ptrace-run -o /dev/stdout -- "$traced" -n 3 | cat >copy
+	[ "$(events copy traced.event)" -eq 3 ]
+	# Standard output is a file: the same rule.
+	echo precious >text
+	status=0
+	ptrace-run -o /dev/stdout -- touch ran >>text 2>stderr.txt || status=$?
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	[ "$(cat text)" = precious ]
+	[ "$EUID" -ne 0 ] || exec_as_user='setpriv --reuid=65534 --clear-groups'
+	echo precious >secret
+	chmod 222 secret
+	chmod 777 .
+	[ "$EUID" -ne 0 ] || setpriv --reuid=65534 --clear-groups test -x "$PTRACE_BIN/ptrace-run" ||
+		skip "no other user can run the commands"
+	# shellcheck disable=SC2086 # words
+	run_split $exec_as_user "$PTRACE_BIN/ptrace-run" -o secret -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: secret: exists and cannot be read"*"--force"* ]]
+	chmod 600 secret
+	[ "$(cat secret)" = precious ]
+}
+
 @test "attributes given as options are those of the log" {
-	ptrace-run -o run.log --name='my trace' --stream-min-size=2M --max-data-size=10 \
+	ptrace-run -o run.log --name=my-trace --stream-min-size=2M --max-data-size=10 \
 		--stream-full-policy=until-full --log-max-size=1M --log-full-policy=loop \
 		--inheritance=close-for-child -- "$traced" -s 20
 	ptrace-stat --format=json run.log | jq -e '.attributes |
-		.trace_name == "my trace" and .stream_min_size == 2097152 and
+		.trace_name == "my-trace" and .stream_min_size == 2097152 and
 		.max_data_size == 10 and .stream_full_policy == "until-full" and
 		.log_max_size == 1048576 and .log_full_policy == "loop" and
 		.inheritance == "close-for-child"'
@@ -293,16 +361,58 @@ signalled_end() {
 	[ "$(cat out)" = run ]
 }
 
-@test "it stops when COMMAND stops, and goes on with it" {
-	state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
-	ptrace-run -o run.log -- sh -c 'echo $$ >pid; kill -STOP $$; exit 5' 3>&- &
-	runner=$!
+# job SCRIPT: runs it under ptrace-run as the job of a shell that does job control. $runner is
+# ptrace-run, $child the script, whose process ID is in the file pid; `status` gets the status.
+job() {
+	setsid bash -c 'set -m; "$@" & echo $! >runner; wait -f $!; echo $? >status' _ \
+		ptrace-run -o run.log -- sh -c "echo \$\$ >pid; $1" 3>&- &
+	disown
+	wait_until test -s runner
 	wait_until test -s pid
+	runner=$(cat runner) child=$(cat pid)
+	pids="$pids $child $runner"
+}
+
+state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
+
+@test "it stops when COMMAND stops, and goes on with it" {
+	job 'kill -STOP $$; exit 5'
 	wait_until state "$runner" T
 	kill -CONT "$runner"
-	status=0
-	wait "$runner" || status=$?
-	[ "$status" -eq 5 ]
+	wait_until test -s status
+	[ "$(cat status)" -eq 5 ]
+}
+
+@test "if somebody else continues or kills the stopped COMMAND, it goes on, too [EXT-160]" {
+	job 'kill -STOP $$; kill -STOP $$; exit 5'
+	wait_until state "$runner" T
+	kill -CONT "$child"
+	wait_until state "$child" T
+	wait_until state "$runner" T
+	kill -CONT "$child"
+	wait_until test -s status
+	[ "$(cat status)" -eq 5 ]
+	rm status runner pid
+	job 'kill -STOP $$; exit 5'
+	wait_until state "$runner" T
+	kill -KILL "$child"
+	wait_until test -s status
+	[ "$(cat status)" -eq 137 ]
+}
+
+@test "where no shell does job control it does not stop [EXT-160]" {
+	setsid ptrace-run -o run.log -- sh -c 'echo $$ >pid; kill -STOP $$; exec "$0"' \
+		"$PTRC_BUILD/tests/signalled" >out 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until test -s pid
+	child=$(cat pid)
+	wait_until state "$child" T
+	# A process that has stopped itself would not pass this on.
+	kill -CONT "$child"
+	kill -TERM "$runner"
+	wait_until says TERM
+	signalled_end
 }
 
 @test "a program that ends by SIGKILL in the middle has all its events in the log" {
@@ -377,18 +487,200 @@ signalled_end() {
 	jq -e 'has("events") | not' <stderr.txt
 }
 
-@test "filtered events are not recorded: names, patterns, system events" {
-	run_split ptrace-run -o run.log --filter=traced.event --filter=posix_trace_stop -- \
+@test "--json to a file or a descriptor [EXT-131]" {
+	run_split ptrace-run --json=run.json -o run.log -- sh -c 'echo error >&2; exit 4'
+	[ "$status" -eq 4 ]
+	jq -e '.exit_status == 4 and .log == "run.log"' run.json
+	[[ $stderr == error* && $stderr != *version* ]]
+	# What was such an object is replaced, and what was not is not.
+	ptrace-run --json=run.json -o run.log -- "$traced" -n 3
+	[ "$(jq -s length run.json)" -eq 1 ]
+	jq -e '.exit_status == 0 and .complete' run.json
+	echo precious >text
+	run_split ptrace-run --json=text -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[ "$stderr" = "ptrace-run: text: exists and is not the result of a run; name another file, or replace this one with --force" ]
+	[ "$(cat text)" = precious ]
+	ptrace-run --json=text --force -o run.log -- "$traced"
+	jq -e .complete text
+	# The log of a run that did not begin is not left, nor is a log the result.
+	run_split ptrace-run --json=new -o new -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: new: is the log"* ]]
+	[ ! -e new ]
+	ptrace-run --json-fd=5 -o run.log -- "$traced" -n 3 5>fd.json
+	jq -e '.exit_status == 0 and .events >= 5' fd.json
+	# Neither COMMAND nor what it leaves running has the descriptor.
+	ptrace-run --json-fd=5 -o run.log -- sh -c 'echo >&5' 5>fd.json 2>/dev/null || true
+	[ "$(wc -l <fd.json)" -eq 1 ]
+	ptrace-run --json-fd=1 -o run.log -- "$traced" | jq -e .complete
+	for option in --json-fd=99 --json-fd=0 --json-fd=x --json-fd= --json=; do
+		run_split ptrace-run "$option" -o run.log -- touch ran <text
+		[ "$status" -eq 125 ]
+		assert_one_message ptrace-run
+		[[ $stderr == *"${option%%=*}: "* ]]
+	done
+	run_split ptrace-run --json --json-fd=1 -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"one place only"* ]]
+	[ ! -e ran ]
+	[ -w /dev/full ] || skip "no /dev/full"
+	run_split ptrace-run --json=/dev/full -o run.log -- "$traced"
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-run: /dev/full: No space left on device" ]
+}
+
+@test "--json: an object comes also if COMMAND did not run [EXT-131]" {
+	run_split ptrace-run --json=run.json -- no-such-command
+	[ "$status" -eq 127 ]
+	jq -e '.exit_status == 127 and .command == "no-such-command" and (.complete | not) and
+		.error == "no-such-command: command not found"' run.json
+	touch file
+	run_split ptrace-run --json=run.json -- ./file
+	[ "$status" -eq 126 ]
+	jq -e '.exit_status == 126 and .error == "./file: Permission denied"' run.json
+	# The interpreter is missing, which shows when COMMAND is executed.
+	printf '#!/no/such/interpreter\n' >script
+	chmod +x script
+	run_split ptrace-run --json=run.json -o run.log -- ./script
+	[ "$status" -eq 127 ]
+	jq -e '.exit_status == 127 and (.error | startswith("./script: the interpreter"))' run.json
+	# 125: the log, the trace, the file of settings, the command line.
+	echo precious >text
+	for option in --output=text --stream-min-size=1000000G --config=no.yaml --no-such-option; do
+		rm -f run.json
+		run_split ptrace-run --json=run.json "$option" -- touch ran
+		[ "$status" -eq 125 ]
+		jq -e '.exit_status == 125 and (.complete | not) and (.error | length > 0)' run.json
+	done
+	if has_validator; then validates run <run.json; fi
+	run_split ptrace-run --json -- no-such-command
+	tail -n 1 stderr.txt | jq -e '.exit_status == 127'
+	[ ! -e ran ]
+}
+
+@test "what is excluded is not recorded: names, patterns, system events [EXT-106 EXT-100]" {
+	run_split ptrace-run -o run.log --exclude=traced.event --exclude=posix_trace_stop -- \
 		sh -c '"$0"; "$0" -e other.event' "$traced"
 	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
 	[ "$(events run.log traced.event)" -eq 0 ]
 	[ "$(events run.log posix_trace_stop)" -eq 0 ]
 	[ "$(events run.log other.event)" -eq 1 ]
-	# A pattern holds some milliseconds after a program has opened the name.
-	ptrace-run -o run.log --filter='noise.*' -- \
-		sh -c 'for i in $(seq 60); do "$0" -e noise.x; "$0" -e sound.x; done' "$traced"
-	[ "$(events run.log sound.x)" -eq 60 ]
-	[ "$(events run.log noise.x)" -lt 50 ]
+	# From the first event of a name on, in however short a program.
+	ptrace-run -o run.log --exclude='*.noise' -- "$traced" -e x.noise -n 5000
+	[ "$(events run.log x.noise)" -eq 0 ]
+	ptrace-run -o run.log --exclude='*.noise' -- \
+		sh -c 'for i in $(seq 60); do "$0" -e x.noise; "$0" -e x.sound; done' "$traced"
+	[ "$(events run.log x.sound)" -eq 60 ]
+	[ "$(events run.log x.noise)" -eq 0 ]
+	# In a forked child, and in the image that it executes.
+	ptrace-run -o run.log --exclude='*.noise' -- \
+		"$PTRC_BUILD/tests/prog_emit" -f -x "$PTRC_BUILD/tests/prog_emit" x.noise 3 2
+	[ "$(events run.log x.noise)" -eq 0 ]
+}
+
+@test "only what is to be recorded is recorded [EXT-106 EXT-101]" {
+	run_split ptrace-run -o run.log --only='x.*' --only=y --exclude='*.noise' -- \
+		sh -c 'for name in x.noise x.sound y z; do "$0" -e $name -n 2; done' "$traced"
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	[ "$(ptrace-dump --format=json run.log | jq -r .event | grep -v _flush_ |
+		sort | uniq -c | tr -s ' \n' ' ')" = \
+		' 1 posix_trace_start 1 posix_trace_stop 2 x.sound 2 y ' ]
+	printf 'only: [x.*]\nexclude: [x.noise]\noutput: run.log\n' >file.yaml
+	ptrace-run -c file.yaml -- sh -c '"$0" -e x.noise; "$0" -e x.sound; "$0" -e z' "$traced"
+	[ "$(events run.log x.sound)" -eq 1 ]
+	[ "$(events run.log x.noise)" -eq 0 ]
+	[ "$(events run.log z)" -eq 0 ]
+}
+
+@test "a pattern that matched no name is told [EXT-107]" {
+	run_split ptrace-run --json -o run.log --only='traced.*' --exclude='*.nosie' \
+		--exclude=$'odd\xff' -- "$traced"
+	[ "$status" -eq 0 ]
+	[ "$(sed -n 1p stderr.txt)" = \
+		"ptrace-run: no event has a name that matches --exclude=*.nosie" ]
+	[ "$(wc -l <stderr.txt)" -eq 3 ]
+	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | jq -e '.complete and (.unmatched | length == 2) and
+		.unmatched[0] == {"how": "exclude", "glob": "*.nosie"} and .unmatched[1].glob_hex'
+	run_split ptrace-run --json -o run.log --only='traced.*' -- "$traced"
+	[ "$(wc -l <stderr.txt)" -eq 1 ]
+	jq -e 'has("unmatched") | not' stderr.txt
+}
+
+@test "the option of before says what to use in its place [EXT-106]" {
+	for c in 'ptrace-run' 'ptrace-create'; do
+		for option in '--filter=x' '--filter x'; do
+			run_split $c $option
+			[ "$status" -eq $([ $c = ptrace-run ] && echo 125 || echo 2) ]
+			[[ $stderr == "$c: --filter: there is no such option any more: use --exclude=GLOB"* ]]
+		done
+		run_split $c --help
+		[[ $stdout != *--filter* ]]
+	done
+	echo 'filter: [x]' >file.yaml
+	run_split ptrace-run -c file.yaml -- true
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: file.yaml:1:1: there is no key 'filter' any more: use 'exclude'"* ]]
+}
+
+@test "too many patterns are refused before anything is done [EXT-106 EXT-104]" {
+	{
+		echo 'exclude:'
+		printf '  - event.%d\n' {1..257}
+	} >file.yaml
+	run_split ptrace-run -c file.yaml -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: file.yaml:2:3: exclude: there are more than 256 patterns"* ]]
+	[ ! -e ran ] && [ ! -e run.log ]
+	head -n 257 file.yaml >most.yaml
+	run_split ptrace-run -c most.yaml --only=x -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	run_split ptrace-run -c most.yaml -o run.log -- touch ran
+	[ "$status" -eq 0 ]
+}
+
+# untraced COMMAND...: the only traced process could not be traced; prints the cause
+untraced() {
+	run_split ptrace-run --json -o run.log -- "$@"
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | jq -e '.losses.untraced_processes == 1 and (.complete | not)' >&2
+	ptrace-stat --json run.log >stat.json || [ $? -eq 3 ]
+	validates stat <stat.json
+	jq -e '.losses.untraced_processes == 1' stat.json >&2
+	sed -n '1s/^ptrace-run: run[.]log: 1 process could not be traced: //p' stderr.txt
+	[ -z "$(ls "/dev/shm/posixtrace-$(id -u)")" ]
+}
+
+@test "a process that could not be traced for want of descriptors or memory is a loss [EXT-150]" {
+	few='exec 3<&- 4<&- 5<&-; ulimit -n'
+	# The program itself, and a program that it runs. One descriptor is left for libraries.
+	[ "$(untraced bash -c "$few 4; exec \"\$0\" -n 5" "$traced")" = "too few descriptors" ]
+	[ "$(untraced bash -c "$few 4; \"\$0\" -n 5; true" "$traced")" = "too few descriptors" ]
+	# With one more each time, either all is recorded or the loss is told.
+	for limit in $(seq 5 16); do
+		run_split ptrace-run -o run.log -- bash -c "$few $limit; \"\$0\" -n 5; true" "$traced"
+		if [ "$status" -eq 0 ]; then
+			[ "$(events run.log traced.event)" -eq 5 ]
+		else
+			[ "$status" -eq 3 ]
+			grep -q 'could not be traced: too few descriptors' stderr.txt
+		fi
+	done
+	[ "$status" -eq 0 ]
+	# The address sanitizer takes more address space than that.
+	if grep -q __asan_init "$traced"; then
+		return
+	fi
+	for size in 10000 20000 60000; do
+		[ "$(untraced bash -c "ulimit -v $size; exec \"\$0\" -n 5" "$traced")" = \
+			"too little memory or address space" ]
+	done
 }
 
 @test "what the last flush could not keep is told, too" {
@@ -434,6 +726,69 @@ signalled_end() {
 	assert_one_message ptrace-run
 }
 
+# stalled COMMAND...: ptrace-run with a log that nobody reads, a FIFO that is open; $runner
+stalled() {
+	rm -f fifo ran
+	mkfifo fifo
+	exec 7<>fifo
+	ptrace-run -o fifo -- sh -c '"$@"; : >ran' _ "$@" >out 2>err 3>&- 7>&- &
+	runner=$!
+	pids="$pids $runner"
+}
+
+# COMMAND, which has made a file, has ended, and ptrace-run waits for its log.
+is_waiting() {
+	[ -e ran ] && [ -z "$(cat /proc/"$runner"/task/*/children)" ] &&
+		[ "$(ls /proc/"$runner"/task | wc -l)" -ge 2 ]
+}
+
+has_keeper() { grep -qsx ptrace-keeper /proc/[0-9]*/comm; }
+has_no_keeper() { ! has_keeper; }
+
+@test "a log that stalls does not keep signals from it [EXT-163]" {
+	for signal in TERM HUP QUIT; do
+		stalled "$traced" -n 20000
+		wait_until is_waiting
+		kill -"$signal" "$runner"
+		status=0
+		wait "$runner" || status=$?
+		[ "$status" -eq 3 ]
+		grep -qx 'ptrace-run: fifo: [0-9]* events are missing, as the log took nothing and was given up' err
+		[ "$(grep -o '[0-9]* events are' err | grep -o '[0-9]*')" -gt 10000 ]
+	done
+	stalled "$traced" -n 20000
+	wait_until is_waiting
+	kill -INT "$runner"
+	wait_until grep -q 'another interrupt gives it up' err
+	kill -INT "$runner"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 3 ]
+	grep -q 'was given up' err
+}
+
+@test "a log that stalls before COMMAND runs does not keep signals from it [EXT-163]" {
+	mkfifo fifo
+	exec 7<>fifo
+	dd if=/dev/zero of=fifo oflag=nonblock bs=4096 2>/dev/null || true
+	ptrace-run -o fifo -- touch ran >out 2>err 3>&- 7>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until has_keeper
+	kill -TERM "$runner"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 143 ]
+	[ ! -e ran ]
+	wait_until has_no_keeper
+	# Nothing was recorded, so there is nothing to salvage.
+	[ -z "$(ptrace-list 2>&1)" ]
+	run_split ptrace-run -o run.log -- "$traced"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ -z "$(ls "/dev/shm/posixtrace-$EUID")" ]
+}
+
 @test "two traces do not write to one log" {
 	mkfifo in
 	ptrace-run -o run.log -- "$traced" -w <in >out 3>&- &
@@ -460,12 +815,61 @@ gone() {
 	grep -q '^ptrace-run: run[.]log: the log is not there any more' stderr.txt
 }
 
+# new_keeper: whether a process writes run.log that is another than $killed; sets $keeper
+new_keeper() {
+	local comm
+	for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
+		keeper=${comm#/proc/} keeper=${keeper%/comm}
+		if [ "$keeper" != "$killed" ] &&
+			[[ $(readlink /proc/"$keeper"/fd/* 2>/dev/null) == *"$PWD/run.log"* ]]; then
+			return
+		fi
+	done
+	return 1
+}
+
+@test "a keeper that is killed is replaced at once [EXT-152]" {
+	# Within its two seconds the program records four times what the stream holds.
+	ptrace-run -o run.log --stream-min-size=256K -- "$traced" -n 2000 -s 500 -p 1000 3>&- &
+	runner=$!
+	wait_until test -s run.log
+	killed=
+	for _ in 1 2 3; do
+		wait_until new_keeper
+		killed=$keeper
+		kill -KILL "$killed"
+	done
+	wait "$runner"
+	[ "$(events run.log traced.event)" -eq 2000 ]
+}
+
+@test "a log that somebody cut short or wrote into is not complete [EXT-151]" {
+	# The first program has ended, and its events are in the log, when the file is cut.
+	for what in 'truncate -s 1000 run.log' \
+		'dd if=/dev/zero of=run.log bs=1 seek=1100 count=100000 conv=notrunc'; do
+		rm -f run.log
+		run_split ptrace-run --json -o run.log --stream-min-size=64K -- \
+			bash -c '"$0" -n 2000; until [ "$(stat -c %s run.log)" -gt 20000 ]; do :; done
+				'"$what"' 2>&-; "$0" -n 10' "$traced"
+		[ "$status" -eq 3 ]
+		[ "$(wc -l <stderr.txt)" -eq 2 ]
+		tail -n 1 stderr.txt | validates run
+		tail -n 1 stderr.txt | jq -e '.losses.write_error == 116 and (.complete | not)'
+		grep -q 'truncated or written to by somebody else' stderr.txt
+		# The log tells it, too.
+		run_split ptrace-dump run.log
+		[ "$status" -eq 3 ]
+		grep -q 'truncated or written to by somebody else' stderr.txt
+	done
+}
+
 @test "a log that is deleted, renamed, replaced or truncated meanwhile is no log" {
 	ptrace-run -o other.log -- "$traced"
 	gone rm run.log
 	gone mv run.log renamed.log
 	gone cp --remove-destination other.log run.log
 	gone truncate -s 0 run.log
+	rm run.log
 	run_split ptrace-run --allow-loss -o run.log -- rm run.log
 	[ "$status" -eq 0 ]
 	grep -q 'not there any more' stderr.txt
@@ -523,4 +927,81 @@ on_small_disk() {
 	chmod 640 run.log
 	ptrace-run -o run.log -- "$traced"
 	[ "$(stat -c %a run.log)" = 640 ]
+}
+
+@test "each of 8182 names is found, and those beyond are told [EXT-110 EXT-111]" {
+	local message="at least 19 event names got no type of their own, as a program and its \
+children can have 8182 names: the events are there as posix_trace_unnamed_userevent, unless the \
+trace leaves that out (--only, --exclude)"
+
+	run_split ptrace-run --json -o log -- "$traced" -e many -N 8200
+	[ "$status" -eq 3 ]
+	[ "$(head -n 1 <<<"$stderr")" = "ptrace-run: log: $message" ]
+	tail -n 1 <<<"$stderr" |
+		jq -e '.losses.refused_names == 19 and (.complete | not) and .exit_status == 0'
+	run_split ptrace-dump --fields=event -e 'many.*' log
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-dump: log: $message" ]
+	[ "$(grep -c . <<<"$stdout")" -eq 8181 ]
+	cmp <(jq -r .event <<<"$stdout" | sort) <(seq -f 'many.%.0f' 8181 | sort)
+	[ "$(ptrace-dump --count -e many.8181 log || true)" = 1 ]
+	[ "$(ptrace-dump --count -e posix_trace_unnamed_userevent log || true)" = 19 ]
+	[ "$(ptrace-events --names log | wc -l)" -eq 8191 ]
+	run_split ptrace-stat --json log
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-stat: log: $message" ]
+	jq -e '.losses.refused_names == 19' <<<"$stdout"
+	run_split ptrace-doctor log
+	[ "$status" -eq 1 ]
+	[[ $stdout == *"at least 19 more event names than 8182 got no type of their own"* ]]
+	# A name that is not there may be among those.
+	run_split ptrace-doctor --event=many.8190 ./log
+	[[ $stdout == *"no event type is called many.8190; it may be among the at least 19 names"* ]]
+	[[ $stdout != *"has opened"* ]]
+	run_split ptrace-dump --event=many.8190 --count log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"$message"* ]]
+	# A trace that leaves the unnamed type out has none of these events.
+	run_split ptrace-run -o log --only='many.*' -- "$traced" -e many -N 8200
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-run: log: $message" ]
+	[ "$(ptrace-dump --count --user log || true)" = 8181 ]
+}
+
+@test "a log that does not come to its disk is told, unless nobody cares [EXT-155 EXT-156]" {
+	local failing=$PTRC_BUILD/tests/failing_sync
+	"$failing" true || skip "no filters of system calls"
+	run_split "$failing" ptrace-run -o run.log --json=run.json -- "$traced" -n 10
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-run: run.log: writing the log failed: Input/output error" ]
+	jq -e '(.complete | not) and .losses.write_error == 5 and .events >= 10' run.json
+	run_split ptrace-dump -e traced.event run.log
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <<<"$stdout")" -eq 10 ]
+	[[ $stderr == *"run.log: writing the log failed: Input/output error"* ]]
+	run_split "$failing" ptrace-run -o run.log --no-sync -- "$traced" -n 10
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	echo 'no-sync: true' >file.yaml
+	run_split "$failing" ptrace-run -o run.log -c file.yaml -- "$traced" -n 10
+	[ "$status" -eq 0 ]
+}
+
+@test "a log that was cut to nothing and grew again is replaced only with --force [EXT-130]" {
+	ptrace-run -o run.log --allow-loss -- sh -c ': >run.log; exec "$0" -n 10' "$traced" || true
+	[ "$(head -c 8 run.log | tr -d '\0' | wc -c)" -eq 0 ]
+	[ -s run.log ]
+	cp run.log before
+	run_split ptrace-run -o run.log -- "$traced"
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: run.log: exists and is not a trace log; "*" --force" ]]
+	cmp before run.log
+	ptrace-run -o run.log --force -- "$traced"
+}
+
+@test "--json=- is no file [EXT-131]" {
+	run_split ptrace-run -o run.log --json=- -- true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"- does not stand for standard output"*"./-"* ]]
+	[ ! -e ./- ]
 }

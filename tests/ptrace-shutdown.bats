@@ -117,3 +117,18 @@ load helpers
 		.losses.unwritten_events > 0' json
 	[ "$(session_files)" -eq 0 ]
 }
+
+@test "a log that does not come to its disk is told, unless nobody cares [EXT-155 EXT-156]" {
+	local failing=$PTRC_BUILD/tests/failing_sync
+	"$failing" true || skip "no filters of system calls"
+	traced_start -w
+	"$failing" ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+	run_split ptrace-shutdown --json "$me.a"
+	[ "$status" -eq 3 ]
+	[[ $stderr == *": writing the log failed: Input/output error" ]]
+	jq -e '(.complete | not) and .losses.write_error == 5' <<<"$stdout"
+	"$failing" ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --no-sync
+	run_split ptrace-shutdown "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+}

@@ -35,3 +35,24 @@ load helpers
 		[ "$(ptrace-stat --format=json "$me.$s" | jq -r .status.stream)" = running ]
 	done
 }
+
+@test "a trace that has no room stays suspended, and that is an error [EXT-09]" {
+	traced_start -w -W -n 20000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.s" --start --stream-min-size=16K \
+		--stream-full-policy=until-full
+	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
+		--log-full-policy=until-full
+	go
+	wait_until says done
+	ptrace-flush "$me.l"
+	for i in 's stream' 'l log'; do
+		s=$me.${i% *}
+		run_split ptrace-start "$s"
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-start: $s: stays suspended, as its ${i#* } is full: first ptrace-clear $s" ]
+	done
+	ptrace-clear "$me.l"
+	ptrace-start "$me.l"
+	ptrace-stat --json "$me.l" | jq -e '.status.stream == "running"'
+}

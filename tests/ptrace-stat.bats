@@ -31,7 +31,7 @@ load helpers
 	[ -z "$stderr" ]
 	jq -e --argjson pid "$pid" --arg name "$me.a" '.kind == "session" and
 		.session == $name and .target == $pid and .target_alive and
-		(.until_exit | not) and .attributes.trace_name == $name and
+		.until_exit and .attributes.trace_name == $name and
 		.attributes.stream_min_size == 102400 and .status.stream == "suspended" and
 		.complete and .event_count == 0 and .running_ns == 0 and
 		(has("events_per_second") | not)' <<<"$stdout"
@@ -115,4 +115,22 @@ load helpers
 	ptrace-stat run.log >/dev/full 2>stderr.txt || status=$?
 	[ "$status" -eq 1 ]
 	grep -q '^ptrace-stat: standard output: No space left on device$' stderr.txt
+}
+
+@test "names beyond the limit are told of a live session [EXT-111]" {
+	traced_start -W -e many -N 8190
+	wait_until says "done"
+	ptrace-create --pid="$pid" --name="$me.a"
+	run_split ptrace-stat "$me.a"
+	[ "$status" -eq 3 ]
+	[[ $stderr == "ptrace-stat: $me.a: at least 9 event names got no type of their own"* ]]
+	run_split ptrace-doctor "$pid"
+	[ "$status" -eq 1 ]
+	[[ $stdout == *"at least 9 more event names than 8182 got no type of their own, the first of them many.8182"* ]]
+	for it in "$me.a" "$pid"; do
+		run_split ptrace-doctor --event=many.8189 "$it"
+		[[ $stdout == *"many.8189; it may be among the "*"names that got none"* ]]
+		[[ $stdout != *"opened an event"* ]]
+	done
+	ptrace-shutdown "$me.a"
 }

@@ -54,7 +54,7 @@ is_live() {
 		# Longer than two automatic flushes, and an event in every moment of them.
 		traced_start -w -n 400 -p 5000
 		wait_until says ready
-		ptrace-create --pid="$pid" --name="$me.$attempt" --start --until-exit -o run.log
+		ptrace-create --pid="$pid" --name="$me.$attempt" --start -o run.log
 		follow "$me.$attempt"
 		go
 		wait_until ended
@@ -100,10 +100,10 @@ is_live() {
 	[ "$(grep -c '^traced.event ' live)" -eq 10 ]
 }
 
-@test "no more than eight follow" {
+@test "no more than 64 follow" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
-	for _ in 1 2 3 4 5 6 7 8; do follow "$me.a"; done
+	for _ in {1..64}; do follow "$me.a"; done
 	run_split "$peer" follow "$me.a"
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"too many processes follow this session"* ]]
@@ -233,10 +233,10 @@ meet_nonsense() {
 		# shellcheck disable=SC2086
 		run_split timeout 15 $line
 		echo "$kind: $line: $status" >>told
-		# One with a state says that it has lost much, in four ways. The list meets the
+		# One with a state says that it has lost much, in seven ways. The list meets the
 		# others, too.
 		[ "$status" -le 3 ] || return 1
-		[ "$c" = list ] || [ "$(wc -l <stderr.txt)" -le 4 ] || return 1
+		[ "$c" = list ] || [ "$(wc -l <stderr.txt)" -le 7 ] || return 1
 		[ "$kind" = state ] || [ "$status" -le 1 ] || return 1
 	done
 	run_split timeout 15 "$peer" follow "$name"
@@ -311,7 +311,7 @@ meet_nonsense() {
 		find "/proc/$(controller "$1")/fd" -lname 'socket:*' | wc -l
 	}
 	for n in 1 2 3 4; do
-		name=$(ptrace-create --pid="$pid" --until-exit)
+		name=$(ptrace-create --pid="$pid")
 		# The one that it listens on.
 		is_alone() { [ "$(sockets "$name")" -eq 1 ]; }
 		wait_until is_alone
@@ -353,10 +353,10 @@ meet_nonsense() {
 	ptrace-shutdown "$me.a"
 }
 
-@test "--until-exit: with a program that executes another one, and one that dies first" {
+@test "sessions end with their process: with a program that executes another one, and one that dies first" {
 	traced_start -w -n 10
 	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --until-exit -o run.log
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log
 	kill -KILL "$pid"
 	no_session() { [ "$(session_files)" -eq 0 ]; }
 	wait_until no_session
@@ -366,7 +366,7 @@ meet_nonsense() {
 	bash -c 'read -r <go; exec "$0" -n 20' "$traced" >out 3>&- &
 	pid=$!
 	pids="$pids $pid"
-	ptrace-create --pid="$pid" --name="$me.a" --until-exit --start -o exec.log
+	ptrace-create --pid="$pid" --name="$me.a" --start -o exec.log
 	echo >go
 	wait_until no_session
 	[ "$(events exec.log traced.event)" -eq 20 ]
@@ -464,6 +464,20 @@ meet_nonsense() {
 	done
 }
 
+@test "a session replaces its keeper at once if it is killed [EXT-152]" {
+	traced_start -w -n 2000 -s 500 -p 1000
+	ptrace-create --start --pid="$pid" --name="$me.a" -o run.log --stream-min-size=256K --keep
+	keeper=$(for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
+		[[ $(readlink "${comm%/comm}"/fd/* 2>/dev/null) != *"$PWD/run.log"* ]] ||
+			basename "${comm%/comm}"
+	done)
+	kill -KILL "$keeper"
+	go
+	wait_until is_ended "$pid"
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log traced.event)" -eq 2000 ]
+}
+
 @test "the process that writes a log is called ptrace-keeper" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a" -o run.log
@@ -474,4 +488,29 @@ meet_nonsense() {
 	done
 	[ -n "$found" ]
 	[[ $(tr '\0' ' ' <"$found/cmdline") == "ptrace-keeper "* ]]
+}
+
+@test "a log that stalls holds up no other command, and no end by a signal [EXT-164]" {
+	mkfifo fifo
+	exec 8<>fifo
+	traced_start -w -W -n 20000 8>&-
+	ptrace-create --pid="$pid" --name="$me.a" --start -o fifo 8>&-
+	control=$(controller "$me.a")
+	go
+	wait_until says done
+	ptrace-flush "$me.a" >flushed 2>&1 3>&- 8>&- &
+	flusher=$!
+	pids="$pids $flusher"
+	is_flushing() { [ "$(ptrace-stat --json "$me.a" | jq -r .status.flushing)" = true ]; }
+	wait_until is_flushing
+	ptrace-stop "$me.a"
+	ptrace-start "$me.a"
+	ptrace-list | grep "$me.a"
+	kill -TERM "$control"
+	wait_until is_ended "$control"
+	status=0
+	wait "$flusher" || status=$?
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+	exec 8>&-
 }

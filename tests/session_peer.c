@@ -14,10 +14,13 @@
  *		is a session of this name that answers nonsense; KIND is mute, close,
  *		short, long, magic, version, size, page, pages, state, follow; prints
  *		"listening"
+ *	session_peer log FILE NAME
+ *		makes a log whose trace has the name
  */
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -285,9 +288,31 @@ static int listen_as(const char *name, const char *kind)
 	}
 }
 
+/* Makes a log whose trace has the name. */
+static int make_log(const char *path, const char *name)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	trace_attr_t attr;
+	trace_id_t trace;
+	int error = fd < 0 ? errno : posix_trace_attr_init(&attr);
+
+	if (!error)
+		error = posix_trace_attr_setname(&attr, name);
+	if (!error)
+		error = posix_trace_create_withlog(0, &attr, fd, &trace);
+	if (!error)
+		error = posix_trace_shutdown(trace);
+	errno = error;
+	if (error)
+		fail(path);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	ptrc_cli_begin(&cli);
+	if (argc == 4 && !strcmp(argv[1], "log"))
+		return make_log(argv[2], argv[3]);
 	if (argc > 2 && !strcmp(argv[1], "follow"))
 		return follow(argv[2], argc > 3 ? atol(argv[3]) : 0);
 	if (argc == 3 && !strcmp(argv[1], "hostile"))

@@ -83,7 +83,7 @@ TEST(generation_version_is_known_at_once, "ATTR-02 GENVERSION-01 GENVERSION-02 G
 	CHECK_OK(posix_trace_attr_getgenversion(&attr, text));
 	CHECK(memchr(text, '\0', TRACE_NAME_MAX));
 	CHECK_EQ(text[TRACE_NAME_MAX], 'x');
-	CHECK_STR_EQ(text, "posixtrace 0.1.0");
+	CHECK_STR_EQ(text, "posixtrace 0.2.0-dev");
 	CHECK_STR_EQ(text, posixtrace_version());
 	CHECK_OK(posix_trace_attr_setname(&other, "other"));
 	CHECK_OK(posix_trace_attr_getgenversion(&other, again));
@@ -464,11 +464,11 @@ TEST(bounded_log_must_hold_start_and_stop, "SIZE-21 SIZE-22")
 
 	for (size_t i = 0; i < 2; i++) {
 		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, bounded[i]));
-		CHECK_OK(posix_trace_attr_setlogsize(&attr, 199));
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, 1087));
 		CHECK_EQ(ptrc_attr_resolve(&attr, true, &out), EINVAL);
 		resolve(&attr, false);
-		CHECK_OK(posix_trace_attr_setlogsize(&attr, 200));
-		CHECK_EQ(resolve(&attr, true).log_max_size, 200);
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, 1088));
+		CHECK_EQ(resolve(&attr, true).log_max_size, 1088);
 	}
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	CHECK_OK(posix_trace_attr_setlogsize(&attr, 0));

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <regex.h>
+#include <sys/mman.h>
 
 #include "src/config/configuration.h"
 #include "src/cli/exit_status.h"
@@ -171,8 +172,8 @@ TEST(deep_long_and_many, "")
 			bytes[k] = '\n';
 		try(bytes, SIZE);
 	}
-	memcpy(bytes, "filter: [", 9);
-	for (size_t k = 9; k + 2 <= SIZE; k += 2)
+	memcpy(bytes, "exclude: [", 10);
+	for (size_t k = 10; k + 2 <= SIZE; k += 2)
 		memcpy(bytes + k, "a,", 2);
 	CHECK(!try(bytes, SIZE));
 	memcpy(bytes, "sessions: [", 11);
@@ -231,7 +232,7 @@ TEST(every_text_reads_back, "")
 		ptrc_config_init(&session);
 		CHECK(ptrc_config_set(&session, PTRC_CONFIG_OUTPUT, PTRC_CONFIG_FOR_CREATE, output,
 				      &why));
-		CHECK(ptrc_config_set(&session, PTRC_CONFIG_FILTER, PTRC_CONFIG_FOR_CREATE, name,
+		CHECK(ptrc_config_set(&session, PTRC_CONFIG_EXCLUDE, PTRC_CONFIG_FOR_CREATE, name,
 				      &why));
 		CHECK(ptrc_config_add_layout(
 			&session, &(struct ptrc_config_layout){.event = name, .text = "u8 x"},
@@ -239,9 +240,107 @@ TEST(every_text_reads_back, "")
 		ptrc_config_dump(&file, PTRC_CONFIG_FOR_CREATE, &b);
 		ptrc_config_parse(&again, "again", b.bytes, b.used, PTRC_CONFIG_FOR_CREATE);
 		CHECK(!strcmp(again.sessions->output, output));
-		CHECK(!strcmp(again.sessions->filter.texts[0], name));
+		CHECK(!strcmp(again.sessions->exclude.texts[0], name));
 		CHECK(!strcmp(again.sessions->decode.layouts[0].event, name));
 		CHECK(!strcmp(again.sessions->decode.layouts[0].text, "u8 x"));
 		ptrc_buffer_free(&b);
 	}
+}
+
+/* ---- the table of defaults in posixtrace(7) ---- */
+
+struct defaults {
+	size_t stream_min_size;
+	size_t max_data_size;
+	size_t log_max_size;
+	const char *policies[4];
+};
+
+/* Fills in everything but the policies for a full stream. */
+static void read_defaults(const trace_attr_t *attr, struct defaults *d)
+{
+	int policy;
+
+	CHECK(!posix_trace_attr_getstreamsize(attr, &d->stream_min_size));
+	CHECK(!posix_trace_attr_getmaxdatasize(attr, &d->max_data_size));
+	CHECK(!posix_trace_attr_getlogsize(attr, &d->log_max_size));
+	CHECK(!posix_trace_attr_getlogfullpolicy(attr, &policy));
+	d->policies[2] = ptrc_attributes_word(&ptrc_attributes_log_full_policies, policy);
+	CHECK(!posix_trace_attr_getinherited(attr, &policy));
+	d->policies[3] = ptrc_attributes_word(&ptrc_attributes_inheritance_policies, policy);
+}
+
+/* The policy for a full stream that a new trace with these attributes has. */
+static const char *policy_of_new(const trace_attr_t *attr, bool has_log)
+{
+	trace_attr_t got;
+	trace_id_t trace;
+	int policy;
+	int fd = memfd_create("log", MFD_CLOEXEC);
+
+	CHECK_SYS(fd);
+	if (has_log)
+		CHECK_EQ(posix_trace_create_withlog(getpid(), attr, fd, &trace), 0);
+	else
+		CHECK_EQ(posix_trace_create(getpid(), attr, &trace), 0);
+	CHECK_EQ(posix_trace_get_attr(trace, &got), 0);
+	CHECK(!posix_trace_attr_getstreamfullpolicy(&got, &policy));
+	CHECK_EQ(posix_trace_shutdown(trace), 0);
+	close(fd);
+	return ptrc_attributes_word(&ptrc_attributes_stream_full_policies, policy);
+}
+
+/* Whether the page has such a line. */
+static void check_line(const char *page, const char *attribute, const char *ours,
+		       const char *commands)
+{
+	char line[200];
+
+	snprintf(line, sizeof(line), "\n%-29s %-16s %s\n", attribute, ours, commands);
+	if (!strstr(page, line))
+		harness_fail("not in posixtrace(7):%s", line);
+}
+
+static const char *in_units(size_t size, char text[30])
+{
+	bool is_mega = size % (1 << 20) == 0;
+
+	snprintf(text, 30, "%zu%c", size >> (is_mega ? 20 : 10), is_mega ? 'M' : 'K');
+	return text;
+}
+
+TEST(the_manual_tells_the_defaults_apart, "EXT-135")
+{
+	static const char *const names[] = {"stream-full-policy, log", "stream-full-policy, no log",
+					    "log-full-policy", "inheritance"};
+	static char page[1 << 20];
+	const char *source = getenv("PTRC_SOURCE");
+	struct defaults d[2];
+	char path[4096];
+	char text[2][30];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/man/posixtrace.7", source ? source : ".");
+	f = fopen(path, "re");
+	CHECK(f);
+	CHECK(fread(page, 1, sizeof(page) - 1, f) > 0);
+	fclose(f);
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr;
+		struct ptrc_config c;
+
+		ptrc_config_init(&c);
+		CHECK(i ? !ptrc_config_attributes(&c, &attr) : !posix_trace_attr_init(&attr));
+		read_defaults(&attr, &d[i]);
+		d[i].policies[0] = policy_of_new(&attr, true);
+		d[i].policies[1] = policy_of_new(&attr, false);
+	}
+	check_line(page, "stream-min-size", in_units(d[0].stream_min_size, text[0]),
+		   in_units(d[1].stream_min_size, text[1]));
+	check_line(page, "max-data-size", in_units(d[0].max_data_size, text[0]),
+		   in_units(d[1].max_data_size, text[1]));
+	check_line(page, "log-max-size", in_units(d[0].log_max_size, text[0]),
+		   in_units(d[1].log_max_size, text[1]));
+	for (size_t i = 0; i < 4; i++)
+		check_line(page, names[i], d[0].policies[i], d[1].policies[i]);
 }

@@ -136,6 +136,26 @@ TEST(damaged_memory_is_told_and_skipped, "SYSEVENT-08 SYSEVENT-10 SYSEVENT-22")
 }
 
 /* The controller's own thread records; each flush finds the one before mended. */
+TEST(damaged_memory_is_not_told_if_the_filter_has_it, "SYSEVENT-08")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = ts_create(0, &attr);
+	trace_event_id_t id = ts_id("marked");
+	trace_event_set_t set;
+
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	CHECK_OK(posix_trace_eventset_add(POSIX_TRACE_ERROR, &set));
+	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
+	ts_start(trid);
+	emit_marked(id, 0, 20);
+	damage(find_stream(), 10);
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_numbers(&events, id, 0, 9);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_ERROR), 0);
+	ts_shutdown(trid);
+}
+
 TEST(damaged_memory_is_told_in_the_log, "SYSEVENT-08", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
@@ -603,6 +623,50 @@ static struct object map_object(const char *prefix)
 	return object;
 }
 
+TEST(an_identifier_that_was_given_up_is_told_nowhere, "EXT-154 EVENTLIST-10 EVENTID-24")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 16);
+	trace_id_t trid = ts_create(0, &attr);
+	trace_event_id_t before = ts_id("before"), id;
+	struct ptrc_names_object *names = (struct ptrc_names_object *)(void *)map_object("n.").at;
+	struct posixtrace_process process;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	int unavailable;
+
+	/* As if a thread had been stopped that had written all of its name. */
+	strcpy(names->entry[1].name, "stopped");
+	atomic_store(&names->entry[1].state, PTRC_NAMES_CLAIMED);
+	CHECK_EQ(ts_id("behind"), before + 2);
+	do
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+	while (id != before);
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+	CHECK(!unavailable);
+	CHECK_EQ(id, before + 2);
+	/* Nor at the end. */
+	atomic_store(&names->entry[3].state, PTRC_NAMES_GIVEN_UP);
+	atomic_store(&names->count, 4);
+	for (int i = 0; i < 2; i++) {
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+		CHECK(unavailable);
+	}
+	CHECK_EQ(ts_id("last"), before + 4);
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+	CHECK(!unavailable);
+	CHECK_EQ(id, before + 4);
+	CHECK_EQ(posix_trace_eventid_get_name(trid, before + 1, name), EINVAL);
+	CHECK_OK(posix_trace_eventid_get_name(trid, before + 2, name));
+	CHECK_STR_EQ(name, "behind");
+	CHECK_OK(posixtrace_get_process(0, &process, sizeof(process)));
+	CHECK_EQ(process.pt_events, 5);
+	CHECK_OK(posixtrace_get_process_event(0, 1, &id, name));
+	CHECK_EQ(id, before + 1);
+	CHECK_STR_EQ(name, "");
+	CHECK_OK(posixtrace_get_process_event(0, 2, &id, name));
+	CHECK_STR_EQ(name, "behind");
+	ts_shutdown(trid);
+}
+
 enum region {
 	HEADER, /* its words, as they are used */
 	CLOCK,
@@ -636,7 +700,7 @@ static unsigned char *choose(const struct victim *v, enum region region)
 
 	switch (region) {
 	case HEADER:
-		return stream + random_below(offsetof(struct ptrc_stream_header, log_path));
+		return stream + random_below(offsetof(struct ptrc_stream_header, log_place));
 	case CLOCK:
 		return stream + PTRC_STREAM_CLOCK_OFFSET +
 		       random_below(16 * sizeof(struct ptrc_clock_entry));

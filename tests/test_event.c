@@ -566,12 +566,12 @@ TEST(unmapped_ids_are_ignored, "EVENT-19")
 	ts_expect(loop, POSIX_TRACE_START);
 	ts_emit(0, 1);
 	ts_emit(strangers, 2);
-	ts_emit(1032, 3);
-	ts_emit(1033, 4);
-	ts_emit(1087, 4);
-	ts_emit(1088, 4);
-	ts_emit(2048 + id, 5);
-	ts_emit(4096 + id, 5);
+	ts_emit(8191, 3);
+	ts_emit(8192, 4);
+	ts_emit(8193, 4);
+	ts_emit(8192 + id, 5);
+	ts_emit(16384 + id, 5);
+	ts_emit(32768 + id, 5);
 	ts_emit(65536 + id, 5);
 	ts_emit(UINT_MAX, 6);
 	ts_emit(INT_MAX, 6);

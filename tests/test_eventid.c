@@ -2,6 +2,9 @@
 /* Event names and identifiers, and the list of event types of a stream. */
 #include "tests/support.h"
 
+#include <posixtrace.h>
+#include <unistd.h>
+
 #define SMALL 8192
 #define USER_NAMES (TRACE_USER_EVENT_MAX - 1)
 #define LAST_ID (8U + TRACE_USER_EVENT_MAX)
@@ -49,17 +52,28 @@ static void expect_name(trace_id_t trid, trace_event_id_t id, const char *name)
 	CHECK_STR_EQ(got, name);
 }
 
+/* The next user event of a log, START, STOP and FILTER passed over. */
+static struct ts_event next_user(trace_id_t log)
+{
+	struct ts_event event;
+
+	do
+		event = ts_next(log);
+	while (event.info.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT);
+	return event;
+}
+
 /* One step of the list; 0 when nothing is left. */
 static trace_event_id_t list_next(trace_id_t trid)
 {
-	trace_event_id_t id = 4711;
-	int unavailable = 4711;
+	trace_event_id_t id = 471100;
+	int unavailable = 471100;
 	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
 	if (unavailable) {
-		CHECK_EQ(id, 4711);
+		CHECK_EQ(id, 471100);
 		return 0;
 	}
-	CHECK_NE(id, 4711);
+	CHECK_NE(id, 471100);
 	return id;
 }
 
@@ -215,10 +229,11 @@ TEST(the_empty_name_is_a_name, "EVENTID-05")
 	expect_name(trid, id, "");
 }
 
-TEST(a_process_has_1023_names, "EVENTID-07 EVENTID-08 EVENTID-17 EVENTID-03")
+TEST(a_process_has_8182_names, "EVENTID-07 EVENTID-08 EVENTID-17 EVENTID-03")
 {
 	static bool seen[LAST_ID + 1];
-	trace_event_id_t ids[USER_NAMES], id;
+	static trace_event_id_t ids[USER_NAMES];
+	trace_event_id_t id;
 	char name[32];
 
 	for (int i = 0; i < USER_NAMES; i++) {
@@ -238,7 +253,7 @@ TEST(a_process_has_1023_names, "EVENTID-07 EVENTID-08 EVENTID-17 EVENTID-03")
 	/* What got no identifier of its own still does not. */
 	CHECK_EQ(ts_id(numbered(name, "too many", 0)), POSIX_TRACE_UNNAMED_USEREVENT);
 	/* Every one of them can be traced. */
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 256 * 1024, 64);
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 512 * 1024, 64);
 	trace_id_t trid = ts_create_running(0, &attr);
 	for (uint32_t i = 0; i < USER_NAMES; i++)
 		ts_emit(ids[i], i);
@@ -253,23 +268,164 @@ TEST(a_process_has_1023_names, "EVENTID-07 EVENTID-08 EVENTID-17 EVENTID-03")
 	CHECK_EQ(list.count, PREDEFINED + USER_NAMES);
 }
 
+TEST(each_of_8182_names_is_filtered_and_counted_for_itself,
+     "EXT-110 EVENTID-07 EVENTLIST-10 FILTER-01", NEEDS_KEEPER)
+{
+	static struct posixtrace_type_count counts[LAST_ID + 1];
+	static trace_event_id_t ids[USER_NAMES];
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 2 << 20, 64);
+	int fd = ts_temp_file();
+	trace_id_t trid, log, both[2];
+	char name[32];
+
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	both[0] = trid = ts_create_log(0, &attr, fd);
+	both[1] = ts_create_running(0, &attr);
+	ts_start(trid);
+	for (int i = 0; i < USER_NAMES; i++)
+		ids[i] = ts_id(numbered(name, "name", i));
+	for (uint32_t i = 0; i < USER_NAMES; i++)
+		for (uint32_t k = 0; k <= i % 2; k++)
+			ts_emit(ids[i], i);
+	for (int k = 0; k < 4; k++) {
+		/* Flushed, or in part read, and in the end neither. */
+		if (k == 2)
+			ts_flush(trid);
+		for (uint32_t i = 0; k == 1 && i < 5000; i++)
+			ts_next(both[1]);
+		CHECK_OK(posixtrace_get_type_counts(both[k % 2], counts, LAST_ID + 1));
+		CHECK_EQ(counts[0].pt_events, 0);
+		for (uint32_t i = 0; i < USER_NAMES; i++) {
+			CHECK_EQ(counts[ids[i]].pt_events, 1 + i % 2);
+			CHECK_EQ(counts[ids[i]].pt_bytes, 4 * (1 + i % 2));
+		}
+	}
+	/* Each only by its own bit. */
+	for (uint32_t i = 0; i < USER_NAMES; i += 97) {
+		trace_event_set_t set = ts_set(ids[i], 0U);
+
+		ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+		ts_emit(ids[i], 1000000);
+		ts_emit(ids[(i + 1) % USER_NAMES], 2000000 + i);
+	}
+	ts_shutdown(trid);
+	log = ts_open_log(fd);
+	for (uint32_t i = 0; i < USER_NAMES; i++)
+		for (uint32_t k = 0; k <= i % 2; k++) {
+			struct ts_event event = next_user(log);
+
+			CHECK_EQ(event.info.posix_event_id, ids[i]);
+			CHECK_EQ(ts_number(&event), i);
+			expect_name(log, ids[i], numbered(name, "name", (int)i));
+		}
+	for (uint32_t i = 0; i < USER_NAMES; i += 97) {
+		struct ts_event event = next_user(log);
+
+		CHECK_EQ(event.info.posix_event_id, ids[(i + 1) % USER_NAMES]);
+		CHECK_EQ(ts_number(&event), 2000000 + i);
+	}
+	ts_close_log(log);
+}
+
+TEST(names_beyond_the_limit_are_counted, "EXT-111 EVENTID-07", NEEDS_KEEPER)
+{
+	static struct posixtrace_process process;
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 16);
+	int fd = ts_temp_file();
+	trace_id_t trids[] = {ts_create_log(0, &attr, fd), ts_create(0, &attr)}, log;
+	struct posixtrace_counts counts;
+	char name[32];
+
+	for (int i = 0; i < USER_NAMES; i++)
+		ts_id(numbered(name, "name", i));
+	CHECK_OK(posixtrace_get_counts(trids[1], &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_refused_names, 0);
+	CHECK_OK(posixtrace_get_process(0, &process, sizeof(process)));
+	CHECK_EQ(process.pt_refused_names, 0);
+	CHECK_STR_EQ(process.pt_refused_name, "");
+	/* Each counts once, whoever opens it, and however often. */
+	for (int k = 0; k < 3; k++)
+		for (int i = 0; i < 5; i++) {
+			numbered(name, "too many", i);
+			CHECK_EQ(k == 1 ? ts_trid_id(trids[1], name) : ts_id(name),
+				 POSIX_TRACE_UNNAMED_USEREVENT);
+		}
+	for (int i = 0; i < 2; i++) {
+		ts_clear(trids[i]);
+		CHECK_OK(posixtrace_get_counts(trids[i], &counts, sizeof(counts)));
+		CHECK_EQ(counts.pt_refused_names, 5);
+	}
+	CHECK_OK(posixtrace_get_process(0, &process, sizeof(process)));
+	CHECK_EQ(process.pt_refused_names, 5);
+	CHECK_STR_EQ(process.pt_refused_name, numbered(name, "too many", 0));
+	CHECK_EQ(process.pt_events, USER_NAMES);
+	ts_shutdown(trids[0]);
+	log = ts_open_log(fd);
+	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_refused_names, 5);
+	ts_close_log(log);
+}
+
+TEST(the_highest_identifiers_keep_their_flags, "EXT-110 EVENT-08 CLOCK-02", NEEDS_KEEPER)
+{
+	static const unsigned char data[100] = {1, 2, 3};
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 16);
+	int fd = ts_temp_file();
+	trace_id_t trids[2];
+	char name[32];
+
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	trids[0] = ts_create_log(0, &attr, fd);
+	trids[1] = ts_create(0, &attr);
+	for (int i = 0; i < USER_NAMES; i++)
+		ts_id(numbered(name, "name", i));
+	for (int i = 0; i < 2; i++) {
+		trace_event_set_t set = ts_set(POSIX_TRACE_START, 0U);
+
+		/* START is recorded as a hidden one. */
+		ts_set_filter(trids[i], &set, POSIX_TRACE_SET_EVENTSET);
+		ts_start(trids[i]);
+	}
+	for (trace_event_id_t id = LAST_ID - 20; id <= LAST_ID; id++) {
+		posix_trace_event(id, data, 16);
+		posix_trace_event(id, data, 17);
+	}
+	ts_shutdown(trids[0]);
+	trids[0] = ts_open_log(fd);
+	for (int i = 0; i < 2; i++)
+		for (trace_event_id_t id = LAST_ID - 20; id <= LAST_ID; id++)
+			for (int k = 0; k < 2; k++) {
+				struct ts_event event = i ? ts_next(trids[i]) : next_user(trids[i]);
+
+				CHECK_EQ(event.info.posix_event_id, id);
+				CHECK_EQ(event.len, 16);
+				CHECK_EQ(event.info.posix_truncation_status,
+					 k ? POSIX_TRACE_TRUNCATED_RECORD
+					   : POSIX_TRACE_NOT_TRUNCATED);
+				CHECK_EQ(event.info.posix_pid, getpid());
+				CHECK_MEM_EQ(event.data, data, 16);
+			}
+	ts_close_log(trids[0]);
+}
+
 TEST(names_through_a_stream_count_too, "EVENTID-15 EVENTID-12 EVENTID-08")
 {
 	trace_attr_t attr = small_attr();
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = ts_create(target.pid, &attr);
-	trace_event_id_t mine[511], theirs[512];
+	enum { MINE = USER_NAMES / 2, THEIRS = USER_NAMES - MINE };
+	static trace_event_id_t mine[MINE], theirs[THEIRS];
 	char name[32];
 
-	for (int i = 0; i < 511; i++)
+	for (int i = 0; i < MINE; i++)
 		mine[i] = ts_trid_id(trid, numbered(name, "mine", i));
-	for (int i = 0; i < 512; i++)
+	for (int i = 0; i < THEIRS; i++)
 		theirs[i] = ts_target_id(&target, numbered(name, "theirs", i));
-	CHECK(!is_predefined(theirs[511]));
+	CHECK(!is_predefined(theirs[THEIRS - 1]));
 	CHECK_EQ(ts_trid_id(trid, "one more"), POSIX_TRACE_UNNAMED_USEREVENT);
 	CHECK_EQ(ts_target_id(&target, "one more"), POSIX_TRACE_UNNAMED_USEREVENT);
 	CHECK_EQ(ts_trid_id(trid, "posix_trace_stop"), POSIX_TRACE_STOP);
-	for (int i = 0; i < 511; i += 70) {
+	for (int i = 0; i < MINE; i += 70) {
 		CHECK_EQ(ts_target_id(&target, numbered(name, "mine", i)), mine[i]);
 		CHECK_EQ(ts_trid_id(trid, numbered(name, "theirs", i)), theirs[i]);
 	}
@@ -287,7 +443,7 @@ TEST(an_inheriting_family_shares_the_limit, "EVENTID-09 EVENTID-16 FORK-04")
 	for (int i = 0; i < 600; i++)
 		ts_id(numbered(name, "parent", i));
 	struct ts_target child = ts_target_fork();
-	for (int i = 0; i < 423; i++)
+	for (int i = 0; i < USER_NAMES - 600; i++)
 		CHECK(!is_predefined(ts_target_id(&child, numbered(name, "child", i))));
 	CHECK_EQ(ts_target_id(&child, "too many"), POSIX_TRACE_UNNAMED_USEREVENT);
 	CHECK_EQ(ts_id("too many, too"), POSIX_TRACE_UNNAMED_USEREVENT);
@@ -306,7 +462,7 @@ TEST(names_of_an_earlier_image_keep_their_place, "EVENTID-09 EVENTID-27 EXEC-03 
 	char name[32];
 
 	trace_event_id_t old = ts_target_id(&target, "old 0");
-	for (int i = 1; i < 1000; i++)
+	for (int i = 1; i < USER_NAMES - 23; i++)
 		ts_target_id(&target, numbered(name, "old", i));
 	ts_target_emit(&target, old, 1);
 	ts_target_exec(&target);
@@ -479,8 +635,8 @@ TEST(predefined_events_have_names_on_every_stream, "EVENTID-23 EVENTID-20 SYSEVE
 
 TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10", NEEDS_KEEPER)
 {
-	static const trace_event_id_t none[] = {0,    1000,  1032,     1033, 1087,
-						1088, 65535, 1U << 31, ~0U};
+	static const trace_event_id_t none[] = {0,    1000,  8190,     8191, 8192,
+						8193, 65535, 1U << 31, ~0U};
 	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
 	trace_id_t plain = ts_create(0, &attr), logged = ts_create_log(0, &attr, fd);

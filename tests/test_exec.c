@@ -52,13 +52,13 @@ static void expect_emitted(trace_id_t trid, const struct ts_events *events, cons
 /* Every id of the list has a name of its own. */
 static void expect_unique_names(trace_id_t trid)
 {
-	static char names[1100][TRACE_EVENT_NAME_MAX + 1];
-	static trace_event_id_t ids[1100];
+	static char names[9000][TRACE_EVENT_NAME_MAX + 1];
+	static trace_event_id_t ids[9000];
 	size_t count = 0;
 	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
 	for (;; count++) {
 		int unavailable;
-		CHECK_LT(count, 1100);
+		CHECK_LT(count, 9000);
 		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &ids[count], &unavailable));
 		if (unavailable)
 			break;
@@ -169,15 +169,15 @@ TEST(old_names_keep_their_place_while_a_stream_uses_them, "EXEC-03 EVENTID-09", 
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = create_plain(target.pid);
 	char name[32];
-	for (int i = 0; i < 600; i++) {
+	for (int i = 0; i < 4500; i++) {
 		snprintf(name, sizeof(name), "old %d", i);
 		CHECK_NE(ts_target_id(&target, name), POSIX_TRACE_UNNAMED_USEREVENT);
 	}
 	ts_target_exec(&target);
-	for (int i = 0; i < 600; i++) {
+	for (int i = 0; i < 4500; i++) {
 		snprintf(name, sizeof(name), "new %d", i);
 		trace_event_id_t id = ts_target_id(&target, name);
-		CHECK_EQ(id == POSIX_TRACE_UNNAMED_USEREVENT, i >= 423);
+		CHECK_EQ(id == POSIX_TRACE_UNNAMED_USEREVENT, i >= 8182 - 4500);
 	}
 	expect_unique_names(trid);
 	ts_target_end(&target);

@@ -2,9 +2,12 @@
 /* Filters of streams: posix_trace_get_filter, posix_trace_set_filter. */
 #include "tests/support.h"
 
+#include <posixtrace.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
 
-#define SMALL 16384
+#define SMALL 65536
 
 static trace_attr_t small_attr(void)
 {
@@ -560,7 +563,17 @@ TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, a), 0);
 	CHECK_EQ(ts_count(&events, b), fit + 1);
+	ts_events_free(&events);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+
+	/* Nor if they were recorded before. */
+	set_filter(trid, POSIX_TRACE_ADD_EVENTSET, b, 0);
+	ts_flood(SMALL, b, 64, 0);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	set_filter(trid, POSIX_TRACE_SUB_EVENTSET, b, 0);
+	events = ts_read_all(trid);
+	CHECK_EQ(ts_count(&events, b), 0);
+	ts_events_free(&events);
 
 	/* Nor while the stream is full, as they would not have been kept anyway. */
 	ts_fill(trid, SMALL, b, 64, 2);
@@ -584,3 +597,114 @@ TEST(recorded_events_stay_when_filtered_later, "FILTER-22")
 	ts_expect_ids(&events, POSIX_TRACE_START, a, POSIX_TRACE_FILTER, POSIX_TRACE_STOP, 0U);
 	CHECK_EQ(ts_number(&events.at[1]), 1);
 }
+
+#if defined(__x86_64__)
+
+static void exclude(trace_id_t trid, trace_event_id_t id, bool is_pattern)
+{
+	const struct posixtrace_pattern pattern = {.pt_how = POSIXTRACE_EXCLUDE,
+						   .pt_glob = "changed*"};
+
+	if (is_pattern)
+		CHECK_OK(posixtrace_set_patterns(trid, &pattern, 1));
+	else
+		set_filter(trid, POSIX_TRACE_ADD_EVENTSET, id, 0);
+}
+
+#define NEW_KEPT (UINT32_C(1) << 31)
+
+/* The traced process records pairs of events, the one that gets excluded first. In report order no
+ * pair before FILTER may lack it, and none behind may have it. Before a pair it may record the first
+ * events of two types: of those that are excluded, too, there are none from some moment on; those
+ * that are not are all there. */
+static void check_pairs(trace_id_t trid, trace_event_id_t changed, trace_event_id_t kept,
+			bool has_new)
+{
+	uint32_t new_out = UINT32_MAX, new_kept = UINT32_MAX;
+	bool has_ended = false;
+	struct ts_events events = ts_read_all(trid);
+	size_t filters = 0, pairs[2] = {0};
+
+	for (size_t i = 0; i < events.count; i++) {
+		const struct ts_event *e = &events.at[i];
+
+		filters += e->info.posix_event_id == POSIX_TRACE_FILTER;
+		CHECK_LE(filters, 1);
+		if (e->info.posix_event_id == changed)
+			CHECK_EQ(filters, 0);
+		if (e->info.posix_event_id > kept && ts_number(e) & NEW_KEPT)
+			new_kept = ts_number(e) & ~NEW_KEPT;
+		else if (e->info.posix_event_id > kept)
+			new_out = ts_number(e);
+		if (e->info.posix_event_id != kept)
+			continue;
+		CHECK(!has_new || new_kept == ts_number(e));
+		CHECK(!has_new || !has_ended || new_out != ts_number(e));
+		has_ended |= new_out != ts_number(e);
+		pairs[filters]++;
+		if (filters)
+			continue;
+		CHECK_EQ(events.at[i - 1].info.posix_event_id, changed);
+		CHECK_EQ(ts_number(&events.at[i - 1]), ts_number(e));
+	}
+	NOTE("%zu pairs before FILTER, %zu behind", pairs[0], pairs[1]);
+	CHECK(pairs[0] && pairs[1] && has_ended);
+	ts_events_free(&events);
+}
+
+/* A controller is stopped at each instruction while it excludes a type, and each time the process
+ * that it traces records a pair of events. */
+static void change_in_steps(bool is_pattern, uint32_t stride)
+{
+	trace_event_id_t changed = ts_id("changed"), kept = ts_id("kept");
+	volatile bool *is_over = mmap(NULL, sizeof(*is_over), PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t target = getpid(), pid = harness_fork();
+	uint32_t steps = 0;
+	char name[32];
+	int status;
+
+	if (pid == 0) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
+		trace_id_t trid = ts_create_running(target, &attr);
+
+		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+		__asm__ volatile("int3" ::: "memory");
+		exclude(trid, changed, is_pattern);
+		*is_over = true;
+		check_pairs(trid, changed, kept, is_pattern);
+		ts_shutdown(trid);
+		_exit(0);
+	}
+	CHECK_SYS(waitpid(pid, &status, 0));
+	for (; !*is_over; steps++) {
+		CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+		if (steps % stride == 0) {
+			if (is_pattern) {
+				snprintf(name, sizeof(name), "kept %u", steps);
+				ts_emit(ts_id(name), steps | NEW_KEPT);
+				snprintf(name, sizeof(name), "changed %u", steps);
+				ts_emit(ts_id(name), steps);
+			}
+			ts_emit(changed, steps);
+			ts_emit(kept, steps);
+		}
+		CHECK_SYS(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL));
+		CHECK_SYS(waitpid(pid, &status, 0));
+	}
+	NOTE("%u instructions", steps);
+	CHECK_SYS(ptrace(PTRACE_DETACH, pid, NULL, NULL));
+	CHECK_EXIT(pid, 0);
+}
+
+TEST_TIMEOUT(no_event_is_missing_before_FILTER, "FILTER-05 FILTER-13", 60)
+{
+	change_in_steps(false, 8);
+}
+
+TEST_TIMEOUT(first_events_are_recorded_until_patterns_exclude_them, "EXT-102 EXT-103 FILTER-13", 60)
+{
+	change_in_steps(true, 64);
+}
+
+#endif

@@ -12,13 +12,14 @@
 #define MIB (1024 * KIB)
 
 static struct ptrc_follow follow;
+static const struct ptrc_session_state state;
 
 /* What a follower has got. */
 struct got {
 	int fd;
 	uint64_t events;
 	uint64_t bytes;
-	uint64_t dropped;
+	struct ptrc_session_missed missed;
 	bool has_end;
 	struct ptrc_session_end end;
 };
@@ -34,14 +35,13 @@ static struct got join(void)
 	int ends[2];
 
 	CHECK_OK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
-	CHECK_OK(ptrc_follow_add(&follow, ends[0]));
+	CHECK_OK(ptrc_follow_add(&follow, ends[0], false, &state));
 	return (struct got){.fd = ends[1]};
 }
 
 static void take_records(struct got *g, const unsigned char *at, size_t left)
 {
 	struct ptrc_session_record r;
-	uint64_t count;
 
 	while (left >= sizeof(r)) {
 		size_t size;
@@ -54,9 +54,8 @@ static void take_records(struct got *g, const unsigned char *at, size_t left)
 			g->bytes += r.size - sizeof(struct ptrc_session_event);
 		} else if (r.kind == PTRC_SESSION_RECORD_DATA) {
 			g->bytes += r.size;
-		} else if (r.kind == PTRC_SESSION_RECORD_DROPPED) {
-			memcpy(&count, at + sizeof(r), sizeof(count));
-			g->dropped += count;
+		} else if (r.kind == PTRC_SESSION_RECORD_MISSED) {
+			memcpy(&g->missed, at + sizeof(r), sizeof(g->missed));
 		}
 		at += size;
 		left -= size;
@@ -132,13 +131,13 @@ static struct got block(void)
 	/* It takes its time to do more than a little at once. */
 	while (ptrc_follow_read(&follow))
 		;
-	CHECK(follow.followers[0].pending);
+	CHECK(follow.followers[0]->pending);
 	return g;
 }
 
 static bool is_writable(void)
 {
-	struct pollfd p = {.fd = follow.followers[0].fd, .events = POLLOUT};
+	struct pollfd p = {.fd = follow.followers[0]->fd, .events = POLLOUT};
 
 	return poll(&p, 1, 0) == 1;
 }
@@ -158,13 +157,13 @@ TEST(the_end_does_not_overtake_a_message_that_waits, "")
 TEST(a_message_that_waits_goes_when_there_is_room, "")
 {
 	struct got g = block();
-	int64_t since = follow.followers[0].blocked_since_ns;
+	int64_t since = follow.followers[0]->progress_ns;
 
 	CHECK(take(&g));
 	CHECK(!is_writable());
 	ptrc_follow_read(&follow);
 	/* The next one waits now. */
-	CHECK(!follow.followers[0].pending || follow.followers[0].blocked_since_ns != since);
+	CHECK(!follow.followers[0]->pending || follow.followers[0]->progress_ns != since);
 	while (take(&g))
 		ptrc_follow_read(&follow);
 	finish();
@@ -172,7 +171,7 @@ TEST(a_message_that_waits_goes_when_there_is_room, "")
 	CHECK(g.has_end);
 	CHECK_EQ(g.events, (uint64_t)EVENTS);
 	CHECK_EQ(g.bytes, (uint64_t)EVENTS * MESSAGE_DATA);
-	CHECK_EQ(g.end.dropped_events, 0u);
+	CHECK_EQ(g.end.missed.lost + g.end.missed.flushed, 0u);
 }
 
 /* ---- what the log had first ---- */
@@ -198,8 +197,8 @@ static void expect_end(struct got *g, uint64_t events, uint64_t missed)
 	take_all(g);
 	CHECK(g->has_end);
 	CHECK_EQ(g->events, events);
-	CHECK_EQ(g->end.missed_events, missed);
-	CHECK_EQ(g->end.dropped_events, 0u);
+	CHECK_EQ(g->end.missed.flushed, missed);
+	CHECK_EQ(g->end.missed.lost, 0u);
 }
 
 TEST(what_was_flushed_first_is_told_though_there_is_no_quiet_moment, "")

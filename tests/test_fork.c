@@ -7,6 +7,8 @@
 
 #include "tests/logs.h"
 
+#include <dirent.h>
+#include <posixtrace.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -136,6 +138,99 @@ TEST(inheriting_child_that_can_open_nothing_is_traced, "FORK-01 EVENT-01")
 	CHECK_EQ(ts_count(&events, id), 2);
 	CHECK_EQ(count_of(&events, id, child), 1);
 	ts_shutdown(trid);
+}
+
+static struct posixtrace_counts counts_of(trace_id_t trid)
+{
+	struct posixtrace_counts counts;
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	return counts;
+}
+
+/* The entries of the directory of shared objects that begin with `u`. */
+static int words(void)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/dev/shm/posixtrace-%u", (unsigned)geteuid());
+	DIR *dir = opendir(path);
+	int count = 0;
+	CHECK(dir != NULL);
+	for (struct dirent *e; (e = readdir(dir));)
+		count += strncmp(e->d_name, "u.", 2) == 0;
+	closedir(dir);
+	return count;
+}
+
+TEST(child_that_cannot_be_traced_is_counted, "EXT-150 FORK-01")
+{
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_id_t other = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	trace_event_id_t id = ts_id("event");
+	const struct rlimit none = {0, 0};
+
+	CHECK_EQ(counts_of(trid).pt_untraced_processes, 0);
+	pid_t child = harness_fork();
+	if (child == 0) {
+		CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+		pid_t grandchild = harness_fork();
+		/* However many events it loses, it is one process. */
+		for (uint32_t i = 0; i < 3; i++)
+			ts_emit(id, i);
+		if (grandchild)
+			CHECK_EXIT(grandchild, 0);
+		_exit(0);
+	}
+	CHECK_EXIT(child, 0);
+	CHECK_EQ(counts_of(trid).pt_untraced_processes, 1);
+	CHECK_EQ(counts_of(trid).pt_untraced_error, EMFILE);
+	CHECK_EQ(counts_of(other).pt_untraced_processes, 0);
+	/* The child itself was traced before its limit. */
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(count_of(&events, id, child), 3);
+	ts_shutdown(other);
+	CHECK_EQ(words(), 1);
+	ts_shutdown(trid);
+	CHECK_EQ(words(), 0);
+}
+
+TEST(words_of_no_untraced_process_are_not_counted, "EXT-150")
+{
+	static const char *const texts[] = {
+		"", "24x", "x", "99", "24 1 0 ", "24 99999999999 0", "/etc/passwd", "24  0",
+	};
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	char directory[64], name[128];
+	static char text[4000];
+
+	snprintf(directory, sizeof(directory), "/dev/shm/posixtrace-%u", (unsigned)geteuid());
+	for (size_t i = 1; i < sizeof(texts) / sizeof(*texts); i++) {
+		snprintf(name, sizeof(name), "%s/u.%016d.%zu", directory, 0, i);
+		CHECK_SYS(symlink(texts[i], name));
+	}
+	memset(text, '1', sizeof(text) - 1);
+	snprintf(name, sizeof(name), "%s/u.%016d.100", directory, 0);
+	CHECK_SYS(symlink(text, name));
+	snprintf(name, sizeof(name), "%s/u.%016d.4294967297", directory, 0);
+	CHECK_SYS(symlink("24", name));
+	snprintf(name, sizeof(name), "%s/u.", directory);
+	CHECK_SYS(symlink("24", name));
+	snprintf(name, sizeof(name), "%s/u.%016d.5", directory, 0);
+	CHECK_SYS(unlink(name));
+	CHECK_SYS(mkdir(name, 0700));
+	CHECK_EQ(counts_of(trid).pt_untraced_processes, 0);
+	/* One that does not know its parents may belong to this stream, and counts. */
+	snprintf(name, sizeof(name), "%s/u.%016d.101", directory, 0);
+	CHECK_SYS(symlink("12 101 2147483647", name));
+	CHECK_EQ(counts_of(trid).pt_untraced_processes, 1);
+	CHECK_EQ(counts_of(trid).pt_untraced_error, ENOMEM);
+	snprintf(name, sizeof(name), "%s/u.%016d.5", directory, 0);
+	CHECK_SYS(rmdir(name));
+	ts_shutdown(trid);
+	/* The next create removes the rest, as no stream is there for which it could be, but
+	 * leaves what is none of ours. */
+	ts_shutdown(create_inherited(0, POSIX_TRACE_INHERITED));
+	CHECK_EQ(words(), 2);
 }
 
 TEST(inheriting_child_of_another_process_is_traced, "FORK-01 FORK-02 FORK-05 EVENT-08")

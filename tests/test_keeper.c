@@ -107,6 +107,31 @@ static void check_kills(int stream_policy, int log_policy)
 	ts_events_free(&events);
 }
 
+TEST(keeper_is_told_and_replaced, "EXT-152", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t plain, trid = ts_create_log(0, &attr, fd), log = ts_open_log(fd);
+	pid_t keeper = 42, other;
+
+	CHECK_OK(posix_trace_create(0, NULL, &plain));
+	CHECK_EQ(posixtrace_get_keeper(plain, &keeper), EINVAL);
+	CHECK_EQ(posixtrace_get_keeper(log, &keeper), EINVAL);
+	CHECK_EQ(posixtrace_get_keeper(trid, NULL), EINVAL);
+	CHECK_EQ(keeper, 42);
+	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	CHECK_OK(posixtrace_get_keeper(trid, &other));
+	CHECK_EQ(keeper, other);
+	CHECK_SYS(kill(keeper, SIGKILL));
+	/* Until it has ended, which the kernel says a moment later, it may still be told. */
+	CHECK_WITHIN(20000, posixtrace_get_keeper(trid, &other) == 0 && other != keeper);
+	CHECK_SYS(kill(other, 0));
+	ts_shutdown(trid);
+	ts_shutdown(plain);
+	ts_close_log(log);
+	CHECK_EQ(posixtrace_get_keeper(trid, &keeper), EINVAL);
+}
+
 TEST(killed_keepers_lose_and_double_nothing_append, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
 {
 	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_APPEND);

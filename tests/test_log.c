@@ -8,6 +8,7 @@ static void keep_block_device(void);
 #define PRIVATE_USER_BEFORE keep_block_device
 #include "tests/private_user.h"
 
+#include "tests/failing_sync.h"
 #include "tests/logs.h"
 
 #include <posixtrace.h>
@@ -795,6 +796,87 @@ TEST(recording_goes_on_while_a_flush_waits_for_the_device,
 	ts_expect_sorted(&events);
 }
 
+TEST(flush_that_stalls_holds_up_no_change_of_state, "EXT-161", NEEDS_KEEPER)
+{
+	int ends[2];
+	open_pipe(ends, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	trace_event_set_t set;
+	ts_start(trid);
+	emit_run(id, 0, 500, 300);
+	pthread_t flusher = ts_thread(run_flush, &trid);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	ts_stop(trid);
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
+	ts_start(trid);
+	CHECK_EQ(ts_status(trid).posix_stream_flush_status, POSIX_TRACE_FLUSHING);
+	close(ends[0]);
+	CHECK_EQ((intptr_t)ts_join(flusher), EPIPE);
+	CHECK_NE(posix_trace_shutdown(trid), 0);
+}
+
+struct last_counts {
+	trace_id_t trid;
+	struct posixtrace_counts counts;
+};
+
+static void *run_shutdown(void *arg)
+{
+	struct last_counts *c = arg;
+	return (void *)(intptr_t)posixtrace_shutdown(c->trid, &c->counts, sizeof(c->counts));
+}
+
+TEST(log_that_stalls_can_be_given_up, "EXT-162", NEEDS_KEEPER)
+{
+	int ends[2];
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	struct last_counts last = {0};
+	open_pipe(ends, 0);
+	last.trid = ts_create_log(0, &attr, ends[1]);
+	ts_start(last.trid);
+	emit_run(id, 0, 10, 300);
+	ts_flush(last.trid);
+	CHECK_OK(posixtrace_get_counts(last.trid, &last.counts, sizeof(last.counts)));
+	unsigned long in_log = last.counts.pt_log_events;
+	emit_run(id, 10, 1000, 300);
+	pthread_t flusher = ts_thread(run_flush, &last.trid);
+	CHECK_WITHIN(20000, ts_status(last.trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	/* It waits behind the flush. */
+	pthread_t ender = ts_thread(run_shutdown, &last);
+	CHECK_WITHIN(20000, posix_trace_start(last.trid) == EINVAL);
+	CHECK_OK(posixtrace_give_up_log(last.trid));
+	CHECK_EQ((intptr_t)ts_join(flusher), ECANCELED);
+	CHECK_EQ((intptr_t)ts_join(ender), ECANCELED);
+	CHECK_EQ(last.counts.pt_size, sizeof(last.counts));
+	CHECK_EQ(last.counts.pt_log_events, in_log);
+	CHECK_EQ(posixtrace_give_up_log(last.trid), EINVAL);
+	CHECK_EQ(posixtrace_shutdown(last.trid, &last.counts, sizeof(last.counts)), EINVAL);
+}
+
+TEST(log_that_goes_on_is_not_given_up, "EXT-162", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_id_t plain = ts_create(0, NULL), trid = ts_create_log(0, NULL, fd);
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_counts counts;
+	CHECK_EQ(posixtrace_give_up_log(plain), EINVAL);
+	CHECK_EQ(posixtrace_shutdown(plain, NULL, sizeof(counts)), EINVAL);
+	CHECK_EQ(posixtrace_shutdown(plain, &counts, 1), EINVAL);
+	CHECK_OK(posixtrace_shutdown(plain, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_log_events, 0);
+	ts_start(trid);
+	CHECK_OK(posixtrace_give_up_log(trid));
+	emit_run(id, 0, 1000, 300);
+	CHECK_OK(posixtrace_shutdown(trid, &counts, sizeof(counts)));
+	CHECK_GE(counts.pt_log_events, 1000);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 999);
+}
+
 TEST(flushed_room_can_be_used_again,
      "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLICY-21 "
      "SYSEVENT-14 GETNEXT-31",
@@ -1358,7 +1440,7 @@ TEST(loop_log_keeps_the_newest,
 TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20", NEEDS_KEEPER)
 {
 	/* What the system records at the end takes the place of the oldest events only. */
-	for (size_t size = 512; size <= 2048; size += 128) {
+	for (size_t size = 1280; size <= 2816; size += 128) {
 		int fd = ts_temp_file();
 		trace_event_id_t id = ts_id("event");
 		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_LOOP, size);
@@ -1807,6 +1889,63 @@ TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44", NEEDS_KEEPER)
 		}
 		close(fd);
 	}
+}
+
+TEST(truncated_log_is_told, "EXT-151 LOG-24 STATUS-17", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	trace_event_id_t id = ts_id("event");
+
+	for (size_t i = 0; i < 9; i++) {
+		int fd = ts_temp_file();
+		off_t size;
+		trace_id_t log;
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i % 3], 64 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(id, 0, 100, 100);
+		ts_flush(trid);
+		emit_run(id, 100, 200, 100);
+		ts_flush(trid);
+		size = ts_file_size(fd);
+		if (i < 3)
+			CHECK_SYS(ftruncate(fd, size - 1000));
+		else if (i < 6)
+			CHECK_SYS(ftruncate(fd, 0));
+		else
+			/* As long as it was. */
+			for (off_t at = 2048; at < size; at++)
+				CHECK_EQ(pwrite(fd, "x", 1, at), 1);
+		emit_run(id, 200, 210, 100);
+		CHECK_EQ(posix_trace_flush(trid), ESTALE);
+		CHECK_EQ(ts_status(trid).posix_stream_flush_error, ESTALE);
+		/* Nothing waits in the stream for a log that can be written. */
+		CHECK_LT(counts_of(trid).pt_stream_bytes, 1000);
+		/* It is told once more at the end, also by the log if it can be read. */
+		CHECK_EQ(posix_trace_shutdown(trid), ESTALE);
+		if (posix_trace_open(fd, &log) == 0) {
+			CHECK_EQ(ts_status(log).posix_stream_flush_error, ESTALE);
+			ts_close_log(log);
+		}
+		close(fd);
+	}
+	/* A clear begins anew, and a log that was unlinked is whole for who has it open. */
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(id, 0, 100, 100);
+	ts_flush(trid);
+	CHECK_SYS(ftruncate(fd, 100));
+	CHECK_OK(posix_trace_clear(trid));
+	emit_run(id, 0, 10, 100);
+	ts_flush(trid);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 9);
 }
 
 /*
@@ -2372,6 +2511,68 @@ TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25", NEEDS_KEEPER)
 	CHECK_EQ(log_status(fd).posix_stream_flush_error, EFBIG);
 	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 0, 99);
+}
+
+TEST(log_that_does_not_come_to_its_disk_is_told, "EXT-155 STATUS-17 SHUTDOWN-10", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	trace_event_id_t id = ts_id("event");
+
+	if (!failing_sync_begin(EIO))
+		SKIP("no filters of system calls");
+	for (size_t i = 0; i < 3; i++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(id, 0, 100, 100);
+		/* A flush does not wait for the disk. */
+		ts_flush(trid);
+		CHECK_EQ(posix_trace_shutdown(trid), EIO);
+		expect_closed_log(fd);
+		CHECK_EQ(log_status(fd).posix_stream_flush_error, EIO);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 0, 99);
+		close(fd);
+	}
+}
+
+TEST(nobody_waits_for_the_disk_if_the_log_is_not_synced, "EXT-156", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd), plain = ts_create(0, NULL);
+
+	if (!failing_sync_begin(EIO))
+		SKIP("no filters of system calls");
+	CHECK_EQ(posixtrace_set_log_sync(plain, 0), EINVAL);
+	ts_shutdown(plain);
+	CHECK_EQ(posixtrace_set_log_sync(plain, 0), EINVAL);
+	CHECK_OK(posixtrace_set_log_sync(trid, 0));
+	ts_shutdown(trid);
+	CHECK_EQ(log_status(fd).posix_stream_flush_error, 0);
+
+	/* The last call counts. */
+	int again = ts_temp_file();
+	trid = ts_create_log(0, &attr, again);
+	CHECK_OK(posixtrace_set_log_sync(trid, 0));
+	CHECK_OK(posixtrace_set_log_sync(trid, 1));
+	CHECK_EQ(posix_trace_shutdown(trid), EIO);
+}
+
+TEST(streams_of_bytes_are_not_synced, "EXT-155", NEEDS_KEEPER)
+{
+	int ends[2];
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+
+	if (!failing_sync_begin(EIO))
+		SKIP("no filters of system calls");
+	open_pipe(ends, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	ts_shutdown(trid);
 }
 
 TEST(shutdown_flushes_and_closes_the_log, "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 LOG-36",

@@ -49,7 +49,7 @@ TEST(bytes_of_the_head, "LOG-37 LOG-41")
 	maker_open(&m, fd, POSIX_TRACE_APPEND, 4096);
 	CHECK_EQ(size_of(fd), 864);
 	CHECK_EQ(pread(fd, b, sizeof(b), 0), sizeof(b));
-	CHECK_MEM_EQ(b, "\x89PTRLOG\n\x04\x03\x02\x01\x01\x00\x08\x00", 16);
+	CHECK_MEM_EQ(b, "\x89PTRLOG\n\x04\x03\x02\x01\x02\x00\x08\x00", 16);
 	CHECK_MEM_EQ(b + 32, "PTPK\x01\x00\x00\x00", 8);
 	memcpy(&u64, b + 32 + 8, 8);
 	CHECK_EQ(u64, 768);
@@ -301,8 +301,8 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 		struct maker m;
 		int unavailable, fd = maker_file();
 
-		maker_open(&m, fd, policies[i], 300);
-		for (int k = 0; k < 1023; k++) {
+		maker_open(&m, fd, policies[i], 1200);
+		for (int k = 0; k < (int)PTRC_NAMES_MAX; k++) {
 			memset(expect, 'a' + k % 26, sizeof(expect));
 			expect[k % 256] = '\0';
 			memcpy(expect, "    ", k % 256 < 4 ? (size_t)(k % 256) : 4);
@@ -318,7 +318,7 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 		maker_close(&m);
 		l = log_open(fd);
 		for (int round = 0; round < 2; round++) {
-			for (trace_event_id_t k = 1; k <= 1032; k++) {
+			for (trace_event_id_t k = 1; k <= PTRC_SET_ID_MAX; k++) {
 				CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
 				CHECK_EQ(unavailable, 0);
 				CHECK_EQ(id, k);
@@ -329,18 +329,134 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 			CHECK_EQ(id, 4711);
 			ptrc_log_stream_rewind_ids(l);
 		}
-		for (trace_event_id_t k = 0; k < 1023; k++) {
+		for (trace_event_id_t k = 0; k < PTRC_NAMES_MAX; k++) {
 			CHECK_OK(ptrc_log_stream_name(l, 10 + k, name));
-			CHECK_STR_EQ(name, m.names->name[k]);
+			CHECK_STR_EQ(name, m.names->entry[k].name);
 		}
 		CHECK_OK(ptrc_log_stream_name(l, POSIX_TRACE_STOP, name));
 		CHECK_STR_EQ(name, "posix_trace_stop");
 		CHECK_OK(ptrc_log_stream_name(l, 9, name));
 		CHECK_STR_EQ(name, "posix_trace_unnamed_userevent");
 		CHECK_EQ(ptrc_log_stream_name(l, 0, name), EINVAL);
-		CHECK_EQ(ptrc_log_stream_name(l, 1033, name), EINVAL);
+		CHECK_EQ(ptrc_log_stream_name(l, PTRC_SET_ID_MAX + 1, name), EINVAL);
 		CHECK_EQ(ptrc_log_stream_name(l, UINT32_MAX, name), EINVAL);
 		ptrc_log_stream_close(l);
+		maker_free(&m);
+	}
+}
+
+TEST(a_log_lacks_names_that_were_given_up, "EXT-154 LOG-36")
+{
+	for (size_t i = 0; i < 3; i++) {
+		static const trace_event_id_t expect[] = {11, 13, 15};
+		struct ptrc_log_stream *l;
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		struct maker_run r;
+		trace_event_id_t id;
+		struct maker m;
+		int unavailable, fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 1200);
+		/* The first, one in the middle, and, as the log is closed, all that are new. */
+		for (int k = 0; k < 7; k++) {
+			snprintf(name, sizeof(name), "name %d", 10 + k);
+			maker_name(&m, name);
+			if (k != 1 && k != 3 && k != 5)
+				m.names->entry[k].state = PTRC_NAMES_GIVEN_UP;
+			if (k == 5) {
+				run_begin(&r, 1, 1);
+				run_numbers(&m, &r, 3, 0);
+				CHECK_OK(maker_flush(&m, &r, 1));
+				run_free(&r);
+			}
+		}
+		uint64_t seq = m.w.state.seq;
+		CHECK_OK(ptrc_log_names_write(&m.w, m.names));
+		CHECK_EQ(m.w.state.names, 7);
+		CHECK_EQ(m.w.state.seq, seq);
+		maker_close(&m);
+		l = log_open(fd);
+		for (uint32_t k = 1; k < PTRC_ID_FIRST; k++)
+			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+		for (int k = 0; k < 3; k++) {
+			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+			CHECK(!unavailable);
+			CHECK_EQ(id, expect[k]);
+			CHECK_OK(ptrc_log_stream_name(l, id, name));
+			CHECK_EQ(atoi(name + 5), (int)id);
+		}
+		CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+		CHECK(unavailable);
+		CHECK_EQ(ptrc_log_stream_name(l, 12, name), EINVAL);
+		CHECK_EQ(ptrc_log_stream_name(l, 16, name), EINVAL);
+		ptrc_log_stream_close(l);
+		maker_free(&m);
+	}
+}
+
+TEST(a_creation_beyond_all_times_overflows_nothing, "EXT-170")
+{
+	struct ptrc_log_writer again;
+	struct maker m;
+	int fd = maker_file();
+
+	maker_open(&m, fd, POSIX_TRACE_LOOP, 1200);
+	m.h->attr.createtime_sec = INT64_MAX;
+	/* A keeper died while it overwrote five events, which the state still counts. */
+	m.w.state.events = 5;
+	ptrc_log_state_save(&m.w);
+	CHECK_OK(ptrc_log_writer_init(&again, m.h, fd, true));
+	CHECK_EQ(again.state.overwritten_events, 5);
+	CHECK_EQ(again.state.lost_first_ns, INT64_MIN);
+	ptrc_log_writer_free(&again);
+	maker_close(&m);
+	maker_free(&m);
+}
+
+TEST(flags_and_the_highest_identifier_are_apart, "EXT-110 LOG-38")
+{
+	static const uint32_t flags[] = {0, PTRC_REC_TRUNCATED, PTRC_REC_HIDDEN,
+					 PTRC_REC_TRUNCATED | PTRC_REC_HIDDEN};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct ptrc_context other = {.pid = 7, .tid = 8, .thread = 9};
+		struct ptrc_log_stream *l;
+		struct maker_run r;
+		struct maker m;
+		struct seen s;
+		int fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 1 << 20);
+		run_begin(&r, 1, 1);
+		run_start(&r, 1);
+		/* The second half has full stamps, too. */
+		for (int64_t k = 0; k < 8; k++)
+			run_event(&r, 10 + k + (k < 4 ? 0 : INT64_C(5000000000)),
+				  PTRC_REC_ID_MASK | flags[k % 4], &k, sizeof(k));
+		run_event(&r, INT64_C(6000000000), PTRC_REC_CONTEXT, &other, sizeof(other));
+		run_event(&r, INT64_C(7000000000), PTRC_REC_ID_MASK, NULL, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		maker_close(&m);
+		l = log_open(fd);
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
+		for (int64_t k = 0; k < 8; k++) {
+			if (flags[k % 4] & PTRC_REC_HIDDEN)
+				continue;
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(s.info.posix_event_id, PTRC_REC_ID_MASK);
+			CHECK_EQ(s.info.posix_truncation_status,
+				 flags[k % 4] ? POSIX_TRACE_TRUNCATED_RECORD
+					      : POSIX_TRACE_NOT_TRUNCATED);
+			CHECK_EQ(seen_ns(&s), 10 + k + (k < 4 ? 0 : INT64_C(5000000000)));
+			CHECK_EQ(s.info.posix_pid, 101);
+		}
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, PTRC_REC_ID_MASK);
+		CHECK_EQ(s.info.posix_pid, 7);
+		CHECK(!next_seen(l, &s));
+		ptrc_log_stream_close(l);
+		run_free(&r);
 		maker_free(&m);
 	}
 }
@@ -459,7 +575,7 @@ static size_t check_ring(int fd, uint64_t end, bool has_lost, int64_t first_lost
 
 TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 OPEN-06")
 {
-	static const size_t limits[] = {200, 1000, 4096, 65536, 1 << 20};
+	static const size_t limits[] = {1200, 2000, 4096, 65536, 1 << 20};
 	static const size_t flush_events[] = {1, 7, 100, 5000};
 	static const size_t extras[] = {0, 64, 1000};
 
@@ -577,10 +693,10 @@ TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 		struct maker_run r;
 		struct maker m;
 		struct seen s;
-		char big[400] = "";
+		char big[1200] = "";
 		int fd = maker_file();
 
-		maker_open(&m, fd, policies[i], 400);
+		maker_open(&m, fd, policies[i], 1200);
 		run_begin(&r, 1, 1);
 		run_start(&r, 1);
 		run_event(&r, 2, 10, "a", 1);
@@ -701,7 +817,7 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 {
 	/* Two threads and all limits, so that the cut falls everywhere. */
-	for (size_t limit = 200; limit < 900; limit += 3) {
+	for (size_t limit = 1100; limit < 1800; limit += 3) {
 		struct ptrc_log_stream *l;
 		struct maker_run r[2];
 		struct maker m;
@@ -729,7 +845,7 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 			CHECK_EQ(seen_number(&s), next);
 			next++;
 		}
-		CHECK_EQ(next, (limit - 24 - 160) / 24);
+		CHECK_EQ(next, (limit - 24 - 16 - sizeof(trace_event_set_t)) / 24);
 		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
 		CHECK_EQ(s.len, sizeof(int));
 		memcpy(&reason, s.data, sizeof(reason));
@@ -755,7 +871,7 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 	int reason, fd = maker_file();
 
 	/* START, two events and the explicit STOP, which may take the reserved place. */
-	maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, 160 + 2 * 24 + 24);
+	maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, 16 + sizeof(trace_event_set_t) + 2 * 24 + 24);
 	run_begin(&r, 1, 1);
 	run_start(&r, 0);
 	run_numbers(&m, &r, 2, 0);

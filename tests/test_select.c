@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What ptrace-dump lets users write: times, layouts of data, expressions. */
+#include <fnmatch.h>
+#include <regex.h>
+#include <sys/resource.h>
+
 #include "tests/harness.h"
 
 #include "src/view/layout.h"
@@ -15,10 +19,11 @@ static const int64_t second = 1000000000;
 
 static int64_t moment(const char *text)
 {
+	struct ptrc_cli_reason why;
 	struct ptrc_when w;
 
-	if (!ptrc_when_parse(text, &w))
-		harness_fail("'%s' is no time", text);
+	if (!ptrc_when_parse(text, &w, &why))
+		harness_fail("%s", why.text);
 	CHECK_EQ(w.base, PTRC_WHEN_ABSOLUTE);
 	return w.ns;
 }
@@ -62,17 +67,188 @@ TEST(moments_without_zone_are_local, "")
 
 TEST(relative_times, "")
 {
+	struct ptrc_cli_reason why;
 	struct ptrc_when w;
 
-	CHECK(ptrc_when_parse("+2s", &w));
+	CHECK(ptrc_when_parse("+2s", &w, &why));
 	CHECK_EQ(w.base, PTRC_WHEN_FROM_BEGIN);
 	CHECK_EQ(w.ns, 2 * second);
-	CHECK(ptrc_when_parse("-1m30.5s", &w));
+	CHECK(ptrc_when_parse("-1m30.5s", &w, &why));
 	CHECK_EQ(w.base, PTRC_WHEN_FROM_END);
 	CHECK_EQ(w.ns, -90 * second - second / 2);
-	CHECK(ptrc_when_parse("-0s", &w));
+	CHECK(ptrc_when_parse("-0s", &w, &why));
 	CHECK_EQ(w.base, PTRC_WHEN_FROM_END);
 	CHECK_EQ(w.ns, 0);
+}
+
+TEST(moments_may_be_written_as_other_tools_do, "EXT-132")
+{
+	const int64_t t = 1767323045 * second;
+
+	/* date -Iseconds, date --rfc-3339=ns, ls --full-time. */
+	CHECK_EQ(moment("2026-01-02T04:04:05+01:00"), t);
+	CHECK_EQ(moment("2026-01-02 04:04:05.123456789+01:00"), t + 123456789);
+	CHECK_EQ(moment("2026-01-02 04:04:05.000000000 +0100"), t);
+	CHECK_EQ(moment("2026-01-01 22:34:05 -0430"), t);
+	CHECK_EQ(moment("2026-01-02 03:04:05 Z"), t);
+	CHECK_EQ(moment("2026-01-02T03:04:05-00:00"), t);
+	CHECK_EQ(moment("2026-01-02T03:04Z"), t - 5 * second);
+	CHECK_EQ(moment("@-1.5"), -second - second / 2);
+	CHECK_EQ(moment("@-99999999999999999999"), -INT64_MAX);
+}
+
+TEST(leap_seconds_are_those_behind, "EXT-132")
+{
+	const int64_t t = 1483228800 * second;
+
+	CHECK_EQ(moment("2016-12-31T23:59:60Z"), t);
+	CHECK_EQ(moment("2016-12-31T23:59:60.5Z"), t + second / 2);
+	CHECK_EQ(moment("2017-01-01T00:59:60+01:00"), t);
+	CHECK_EQ(moment("2016-12-31 18:59:60 -0500"), t);
+	CHECK_EQ(moment("2017-01-01T00:00:00Z"), t);
+}
+
+static void use_zone(const char *zone)
+{
+	if (zone)
+		setenv("TZ", zone, 1);
+	else
+		unsetenv("TZ");
+	tzset();
+}
+
+/* Why the text is refused. */
+static const char *refusal(const char *text)
+{
+	static struct ptrc_cli_reason why;
+	struct ptrc_when w;
+
+	if (ptrc_when_parse(text, &w, &why))
+		harness_fail("'%s' was taken for a time", text);
+	return why.text;
+}
+
+/* The rules are those of Central Europe, of Havana, whose clocks change at midnight, of Lord Howe
+ * Island, which changes by half an hour, and of Apia, which left out a day. */
+TEST(local_times_when_clocks_are_set, "EXT-132")
+{
+	use_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+	CHECK_EQ(moment("2026-03-29 01:59:59"), 1774745999 * second);
+	CHECK_EQ(moment("2026-03-29 03:00"), 1774746000 * second);
+	CHECK(strstr(refusal("2026-03-29 02:00"), "did not show this time"));
+	CHECK(strstr(refusal("2026-03-29 02:59:59.999999999"), "did not show this time"));
+	CHECK_EQ(moment("2026-10-25 01:59:59"), 1792886399 * second);
+	CHECK(strstr(refusal("2026-10-25 02:00"), "showed this time twice"));
+	CHECK(strstr(refusal("2026-10-25 02:59:59"), "showed this time twice"));
+	CHECK_EQ(moment("2026-10-25 02:30+02:00"), 1792888200 * second);
+	CHECK_EQ(moment("2026-10-25 02:30+01:00"), 1792891800 * second);
+	CHECK_EQ(moment("2026-10-25 03:00"), 1792893600 * second);
+	CHECK_EQ(moment("2026-10-25"), 1792879200 * second);
+	/* A day that has no midnight begins later; the first midnight begins a day with two. */
+	use_zone("CST5CDT,M3.2.0/0,M11.1.0/1");
+	CHECK(strstr(refusal("2026-03-08 00:00"), "did not show this time"));
+	CHECK_EQ(moment("2026-03-08"), 1772946000 * second);
+	CHECK(strstr(refusal("2026-11-01 00:30"), "showed this time twice"));
+	CHECK_EQ(moment("2026-11-01"), 1793505600 * second);
+	use_zone("LHST-10:30LHDT-11,M10.1.0,M4.1.0");
+	CHECK(strstr(refusal("2026-10-04 02:15"), "did not show this time"));
+	CHECK_EQ(moment("2026-10-04 02:30"), moment("2026-10-04T02:30+11:00"));
+	CHECK(strstr(refusal("2026-04-05 01:45"), "showed this time twice"));
+	CHECK_EQ(moment("2026-04-05 01:15"), moment("2026-04-05T01:15+11:00"));
+	if (!access("/usr/share/zoneinfo/Pacific/Apia", R_OK)) {
+		use_zone("Pacific/Apia");
+		CHECK(strstr(refusal("2011-12-30 12:00"), "did not show this time"));
+		CHECK_EQ(moment("2011-12-30"), moment("2011-12-31T00:00+14:00"));
+	}
+}
+
+TEST(broken_zones_are_utc, "EXT-132")
+{
+	static const char *const zones[] = {"", ":", "Nowhere/At_All", ":/dev/null", "\xff", "A"};
+
+	for (size_t i = 0; i < sizeof(zones) / sizeof(*zones); i++) {
+		use_zone(zones[i]);
+		CHECK_EQ(moment("2026-01-02 03:04:05"), 1767323045 * second);
+	}
+	use_zone(NULL);
+	moment("2026-01-02 03:04:05");
+}
+
+TEST(words_for_moments, "EXT-132")
+{
+	struct timespec t;
+	int64_t now;
+	int64_t today;
+	struct tm tm;
+
+	use_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+	clock_gettime(CLOCK_REALTIME, &t);
+	now = moment("now");
+	CHECK(now >= ptrc_when_ns(&t));
+	clock_gettime(CLOCK_REALTIME, &t);
+	CHECK(now <= ptrc_when_ns(&t));
+	/* All times of a command line mean the same now. */
+	CHECK_EQ(moment("now"), now);
+	CHECK_EQ(moment("1h ago"), now - 3600 * second);
+	CHECK_EQ(moment("90s ago"), now - 90 * second);
+	CHECK_EQ(moment("2 days ago"), now - 172800 * second);
+	CHECK_EQ(moment("10min ago"), now - 600 * second);
+	CHECK_EQ(moment("1 hour 30 minutes  ago"), now - 5400 * second);
+	CHECK_EQ(moment("1.5 weeks ago"), now - 907200 * second);
+	CHECK_EQ(moment("99999999999999999999h ago"), ptrc_when_subtract(now, INT64_MAX));
+	today = moment("today");
+	tm = *localtime(&(time_t){now / second});
+	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+	tm.tm_isdst = -1;
+	CHECK_EQ(today, mktime(&tm) * second);
+	tm.tm_mday--;
+	tm.tm_isdst = -1;
+	CHECK_EQ(moment("yesterday"), mktime(&tm) * second);
+}
+
+/* What text shows of a time. */
+static const char *shown(time_t s, long ns)
+{
+	static struct ptrc_buffer b;
+	struct ptrc_time_format f = {.is_local = true};
+
+	b.used = 0;
+	ptrc_buffer_time(&b, &f, &(struct timespec){s, ns});
+	ptrc_buffer_char(&b, '\0');
+	return b.bytes;
+}
+
+TEST(text_shows_local_times_that_read_back, "EXT-132")
+{
+	static const char *const zones[] = {
+		"UTC0",
+		"CET-1CEST,M3.5.0,M10.5.0/3",
+		"EST5EDT,M3.2.0,M11.1.0",
+		"XYZ-13:45:59",
+		"XYZ0:00:30",
+		"XYZ-23:59:59",
+		"XYZ-48",
+	};
+
+	use_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+	CHECK_STR_EQ(shown(1767323045, 123456789), "2026-01-02T04:04:05.123456789+01:00");
+	CHECK_STR_EQ(shown(1792888200, 0), "2026-10-25T02:30:00.000000000+02:00");
+	CHECK_STR_EQ(shown(1792891800, 0), "2026-10-25T02:30:00.000000000+01:00");
+	use_zone("UTC0");
+	CHECK_STR_EQ(shown(0, 1), "1970-01-01T00:00:00.000000001+00:00");
+	/* Years that RFC 3339 does not have. */
+	CHECK_STR_EQ(shown(253402300800, 5), "@253402300800.000000005");
+	CHECK_STR_EQ(shown(-62135596801, 0), "@-62135596801.000000000");
+	CHECK_STR_EQ(shown(INT64_MAX, 999999999), "@9223372036854775807.999999999");
+	for (size_t i = 0; i < sizeof(zones) / sizeof(*zones); i++) {
+		use_zone(zones[i]);
+		for (time_t s = -4000000000; s < 9000000000; s += 3333333) {
+			struct timespec t = {s, 987654321};
+
+			if (moment(shown(s, t.tv_nsec)) != ptrc_when_ns(&t))
+				harness_fail("%s: %s", zones[i], shown(s, t.tv_nsec));
+		}
+	}
 }
 
 TEST(durations_have_units, "")
@@ -89,6 +265,8 @@ TEST(durations_have_units, "")
 		{"1h", 3600000000000},
 		{"1d", 86400000000000},
 		{"1h1m1s1ms1us1ns", 3661001001001},
+		{"1 hour 1 min 1 sec", 3661000000000},
+		{"2 weeks", 1209600000000000},
 		{"0.000000001s", 1},
 		{"99999999999999999999h", INT64_MAX},
 	};
@@ -129,16 +307,40 @@ TEST(what_is_no_time_is_refused, "")
 		"03:04Z",
 		"2026-01-02T03:04:05+1",
 		"2026-01-02T03:04:05+01:00x",
-		"now",
+		"tomorrow",
+		"now ",
+		"Now",
+		"ago",
+		"1h",
+		"1hago",
+		"1h  before",
+		"1 ago",
+		"h ago",
+		"-1h ago",
+		"1h ago ",
+		"2026-01-02Z",
+		"2026-01-02T03:04:05 ",
+		"2026-01-02T03:04:05+24:00",
+		"2026-01-02T03:04:05+01:",
+		"2026-01-02T03:04:05+010",
+		"2026-01-02T03:04:05,5Z",
+		"12026-01-02T03:04:05Z",
+		"-026-01-02T03:04:05Z",
+		"2026-01-02T03:04:60Z",
+		"2016-12-31T23:59:60+01:00",
+		"2016-12-30T23:59:60Z",
+		"@-",
+		"@1-1",
 		"2026-01-02T03:04:05.Z",
 		"2026-01-02x03:04:05",
 		"03:04:05 ",
 		"3:04",
 	};
+	struct ptrc_cli_reason why;
 	struct ptrc_when w;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		if (ptrc_when_parse(bad[i], &w))
+		if (ptrc_when_parse(bad[i], &w, &why))
 			harness_fail("'%s' was taken for a time", bad[i]);
 }
 
@@ -504,6 +706,10 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		{"'x' && pid", "column 5: a comparison is missing"},
 		{"pid # 4", "column 5: '#' has no meaning here"},
 		{"event =~ '((a{1,999}){1,999}){1,999}'", "column 10: the pattern is"},
+		{"event =~ '(a?){9999}'", "column 10: the pattern is"},
+		{"event =~ 'e+++++++++++++++++++++++++++'", "column 10: the pattern is"},
+		{"event =~ 'e*+*+*+*+*+*+*+*+*+*+*+*+*+*+'", "column 10: the pattern is"},
+		{"event =~ '((((a?){9,}){9,}){9,}){9,}'", "column 10: the pattern is"},
 		{"event =~ '((a*)*)*\\1b'", "column 10: back references"},
 		{"event =~ '[^]a](a)[\\1]\\9'", "column 10: back references"},
 	};
@@ -554,11 +760,93 @@ TEST(a_pattern_whose_repetitions_double_each_other_is_refused, "")
 	snprintf(expression, sizeof(expression), "event =~ '%s%s", open, close);
 	CHECK(!ptrc_where_parse(expression, &layouts, &why));
 	CHECK_STR_EQ(why.text, "column 10: the pattern is too large");
-	where = ptrc_where_parse("event =~ '((x+)+(y+)+)+'", &layouts, &why);
+	where = ptrc_where_parse("event =~ '((x+)+([^]+{9]+)+)+\\{999{2,99}'", &layouts, &why);
 	CHECK(where);
 	ptrc_where_free(where);
 	free(open);
 	free(close);
+}
+
+/* Patterns see texts of this kind as a whole, or only their begins, or both. */
+static bool holds_for(const char *expression, const void *data, size_t size, uint64_t *cut_count)
+{
+	struct ptrc_cli_reason why;
+	struct ptrc_where *w = ptrc_where_parse(expression, &layouts, &why);
+	bool is_so;
+
+	if (!w)
+		harness_fail("%s: %s", expression, why.text);
+	free(reader.data);
+	reader.data = malloc(size + 1);
+	memcpy(reader.data, data, size);
+	reader.size = size;
+	is_so = ptrc_where_holds(w, &view);
+	*cut_count = ptrc_where_cut_count(w);
+	ptrc_where_free(w);
+	return is_so;
+}
+
+TEST(patterns_are_bounded_in_time_and_memory, "EXT-133")
+{
+	static const char *const hard[] = {
+		"data =~ 'x+y'",
+		"data =~ '(x+x+)+y'",
+		"data =~ '(a|b|x)*a(a|b|x){200}y'",
+		"data =~ '(a|b|x)*a(a|b|x){300}y'",
+		"data =~ '((x?){30}){15}y'",
+		"data =~ '^(x|xx|a|b)*y'",
+		"data =~ '(^|x|b)(x|a|b)*y'",
+		"data =~ '(x|xx|xxx|a|b)*y$'",
+		"data ~ '*x*x*x*x*x*x*x*y'",
+		"data ~ '*a*b*[ab]*[!x]*?*\\\\a*y'",
+	};
+	enum { SIZE = 1 << 20 };
+	const struct rlimit memory = {.rlim_cur = 400 << 20, .rlim_max = 400 << 20};
+	char *data = malloc(SIZE);
+	uint64_t cut_count;
+
+	make_event();
+#ifndef HARNESS_IS_SANITIZED
+	CHECK_SYS(setrlimit(RLIMIT_AS, &memory));
+#else
+	(void)memory;
+#endif
+	for (int kind = 0; kind < 2; kind++) {
+		for (size_t i = 0; i < SIZE; i++)
+			data[i] = kind ? (i * i / 7 + i / 3) % 2 ? 'a' : 'b' : 'x';
+		/* The time is bounded by that of the test: without a bound it would be hours. */
+		for (size_t i = 0; i < sizeof(hard) / sizeof(*hard); i++)
+			CHECK(!holds_for(hard[i], data, SIZE, &cut_count));
+	}
+	free(data);
+}
+
+TEST(what_a_pattern_does_not_look_at_is_counted, "EXT-133")
+{
+	enum { SIZE = 1 << 20 };
+	char *data = malloc(SIZE + 1);
+	uint64_t cut_count;
+
+	make_event();
+	memset(data, 'x', SIZE + 1);
+	data[SIZE - 1] = 'y';
+	CHECK(holds_for("data =~ 'y'", data, SIZE, &cut_count) && !cut_count);
+	CHECK(holds_for("data ~ '*y'", data, SIZE, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ 'z'", data, SIZE, &cut_count) && !cut_count);
+	/* A byte more: what is found is found, and what is not may be behind. */
+	data[SIZE] = 'z';
+	CHECK(holds_for("data =~ 'y'", data, SIZE + 1, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ 'z'", data, SIZE + 1, &cut_count) && cut_count == 1);
+	CHECK(holds_for("!(data =~ 'z') && !(data ~ '*')", data, SIZE + 1, &cut_count) &&
+	      cut_count == 2);
+	CHECK(!holds_for("data =~ '^x*z'", data, SIZE, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ '(^|b)x*z'", data, 4096, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ '(^|b)x*z'", data, SIZE, &cut_count) && cut_count == 1);
+	/* The larger the pattern, the less it looks at; but always at what events have by
+	 * default. */
+	CHECK(!holds_for("data =~ 'q{900}'", data, 4096, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ 'q{900}'", data, 65536, &cut_count) && cut_count == 1);
+	free(data);
 }
 
 TEST(what_is_too_deep_or_too_long_is_refused, "")
@@ -651,6 +939,82 @@ TEST(random_expressions_do_no_harm, "")
 	CHECK_GT(good, 1000);
 }
 
+/* A text of a few of these pieces. */
+static void make_pieces(char *text, const char *const *pieces, size_t count)
+{
+	*text = '\0';
+	for (uint64_t n = draw(8); n; n--)
+		strcat(text, pieces[draw(count)]);
+}
+
+/* That patterns have bounds changes nothing of what they match. */
+TEST(patterns_match_as_those_of_the_c_library, "EXT-133")
+{
+	static const char *const of_regex[] = {
+		"a",	 "b",	  "x",	  ".",		 "^a",	"^.",  "b$",	"(a|x$)",
+		"(",	 ")",	  "|",	  "*",		 "+",	"?",   "{2}",	"{0,1}",
+		"[ab]",	 "[^a]",  "[]x]", "[[:alpha:]]", "\\.", "\\(", "(a|b)", "(^x|b)",
+		"(^|b)", "(ab)*", "()",	  "[(]",	 "\n",
+	};
+	/* Without a dot: "[." begins what only fnmatch(3) knows. */
+	static const char *const of_glob[] = {
+		"a",	"b",	  "x",	  "?",		 "*", "*", "[ab]",
+		"[!a]", "[^a-b]", "[]x]", "[[:alpha:]]", "[", "]", "\\\\*",
+		"\\\\", "!",	  "-",	  "[a\\\\]b]",	 "/", ",",
+	};
+	static const char *const of_text[] = {"a", "b", "x", "ab", "*", "\\", "[",
+					      "]", ".", "(", "\n", "-", "/"};
+	char pattern[100];
+	char text[100];
+	char expression[250];
+	uint64_t cut_count;
+	size_t compared = 0;
+
+	make_event();
+	for (int i = 0; i < 60000; i++) {
+		bool is_regex = i % 2;
+		struct ptrc_cli_reason why;
+		struct ptrc_where *w;
+		bool expected;
+		regex_t r;
+
+		if (is_regex)
+			make_pieces(pattern, of_regex, sizeof(of_regex) / sizeof(*of_regex));
+		else
+			make_pieces(pattern, of_glob, sizeof(of_glob) / sizeof(*of_glob));
+		make_pieces(text, of_text, sizeof(of_text) / sizeof(*of_text));
+		snprintf(expression, sizeof(expression), "data %s \"%s\"", is_regex ? "=~" : "~",
+			 pattern);
+		w = ptrc_where_parse(expression, &layouts, &why);
+		if (!w) {
+			CHECK(is_regex || pattern[strlen(pattern) - 1] == '\\');
+			continue;
+		}
+		ptrc_where_free(w);
+		if (is_regex) {
+			CHECK(!regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB));
+			expected = !regexec(&r, text, 0, NULL, 0);
+			regfree(&r);
+		} else {
+			/* In an expression two backslashes are one. */
+			char *to = pattern;
+
+			for (const char *p = pattern; *p; p++) {
+				p += *p == '\\' && p[1] == '\\';
+				*to++ = *p;
+			}
+			*to = '\0';
+			expected = !fnmatch(pattern, text, 0);
+		}
+		compared++;
+		if (holds_for(expression, text, strlen(text), &cut_count) != expected)
+			harness_fail("%s: '%s' should%s match", expression, text,
+				     expected ? "" : " not");
+	}
+	NOTE("%zu compared", compared);
+	CHECK(compared > 30000);
+}
+
 TEST(random_layouts_and_times_do_no_harm, "")
 {
 	static const char *const tokens[] = {
@@ -668,7 +1032,7 @@ TEST(random_layouts_and_times_do_no_harm, "")
 		struct ptrc_when when;
 
 		make_text(text, sizeof(text), tokens, sizeof(tokens) / sizeof(*tokens));
-		ptrc_when_parse(text, &when);
+		ptrc_when_parse(text, &when, &why);
 		if (ptrc_layouts_add(&l, "*", text, &why)) {
 			size_t size = draw(sizeof(payload) + 1);
 			unsigned char *data = malloc(size + 1);

@@ -16,6 +16,8 @@
 
 #include "tests/support.h"
 
+#include <posixtrace.h>
+
 #if !defined(__x86_64__)
 
 TEST(event_calls_may_be_interrupted_at_any_instruction, "EVENT-12 EVENT-13 EVENT-23 EVENT-28")
@@ -791,7 +793,8 @@ static void step_through_overwriting(enum fate fate)
 				  .warm = 1,
 				  .long_points = 30};
 	struct points points = {.at = 0};
-	uint32_t flooded = 0;
+	struct posixtrace_counts counts;
+	uint32_t flooded = 0, read = 0;
 	trace_id_t trid;
 
 	skip_if_sampling(fate);
@@ -818,6 +821,10 @@ static void step_through_overwriting(enum fate fate)
 		read_up_to(trid, &seen, OTHER, flooded - 1);
 		ts_expect_none(trid);
 		CHECK_EQ(seen.gaps, 1);
+		/* What was overwritten is counted, even if its writer was killed meanwhile. */
+		read += seen.count[OTHER];
+		CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+		CHECK_GE(counts.pt_lost_events, flooded - read);
 		/* All of the child's fit into the window of the newest. */
 		CHECK_GE(seen.count[STEPPED], atomic_load(&state->done));
 		CHECK_LE(seen.count[STEPPED], atomic_load(&state->started));

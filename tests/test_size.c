@@ -406,7 +406,7 @@ static void fill_exactly(int policy, size_t stream_bytes, uint32_t writers, uint
 	ts_shutdown(trid);
 }
 
-static const size_t fill_sizes[] = {2048, 4096, 10000, 65536, 200000};
+static const size_t fill_sizes[] = {5000, 8192, 20000, 65536, 200000};
 static const uint32_t fill_lens[] = {16, 17, 40, 393, DATA_MAX, 0};
 
 static void fill_all(uint32_t writers)
@@ -743,7 +743,7 @@ TEST(many_threads_at_a_time_may_hold_one_event_each, "SIZE-11")
 
 TEST(calls_that_record_system_events_find_their_room_too, "SIZE-11 SIZE-13")
 {
-	enum { stream_bytes = 20000 };
+	enum { stream_bytes = 80000 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
 	trace_event_id_t id = ts_id("fill");
 	trace_id_t trid = ts_create_running(0, &attr);
@@ -954,8 +954,8 @@ TEST(a_log_too_small_is_einval, "SIZE-22 CREATE-16", NEEDS_KEEPER)
 	size_t smallest = 0;
 
 	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
-		trace_attr_t attr = ts_attr(0, 65536, 0);
-		static unsigned char data[4096];
+		trace_attr_t attr = ts_attr(0, 65536, 8192);
+		static unsigned char data[8192];
 		struct ts_events all;
 		int fd = ts_temp_file();
 		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, policy));

@@ -453,7 +453,7 @@ TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
 
 	for (int i = 0; i < 3; i++) {
-		trace_attr_t attr = log_attr(policies[i], SMALL, POSIX_TRACE_UNTIL_FULL, 1000);
+		trace_attr_t attr = log_attr(policies[i], SMALL, POSIX_TRACE_UNTIL_FULL, 2000);
 		int fd = ts_temp_file();
 		trace_id_t trid = ts_create_log(0, &attr, fd);
 
@@ -485,7 +485,7 @@ TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
 TEST(an_until_full_log_that_fills_up_when_stopped_loses_nothing, "STARTSTOP-13 STATUS-12 LOG-29",
      NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, 1000);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, 2000);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 

@@ -52,7 +52,7 @@ TEST(spans_and_resolutions_beyond_64_bits, "")
 	CHECK_EQ(r.attributes.clock_resolution_ns, INT64_MAX);
 	ptrc_stat_from_log(&s, &r);
 	CHECK_EQ(s.types.event_count, 2);
-	ptrc_stat_put_text(&b, &s);
+	ptrc_stat_put_text(&b, &s, false);
 	ptrc_buffer_char(&b, '\0');
 	/* What cannot be told is not told as a span that is wrong. */
 	CHECK(strstr(b.bytes, "time span (s)           0.000000000\n"));

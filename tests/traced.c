@@ -5,6 +5,7 @@
  *	traced [OPTION]...
  *
  *	-e NAME    name of the events (default: traced.event)
+ *	-N COUNT   so many names instead of one: NAME.1, NAME.2...; an event of each
  *	-n COUNT   events of each thread of each process (default: 1)
  *	-t COUNT   threads (default: the main thread alone)
  *	-c COUNT   forked children that do the same first, one after the other
@@ -23,6 +24,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -38,6 +40,7 @@ enum { FAILED = 99, THREADS_MAX = 64 };
 static trace_event_id_t event;
 static long event_count = 1;
 static long pause_us;
+static long name_count;
 static const char *text;
 static size_t text_size;
 
@@ -132,6 +135,18 @@ static void emit_in_child(long thread_count)
 		fail("child");
 }
 
+static void emit_names(const char *name)
+{
+	char numbered[300];
+
+	for (long i = 1; i <= name_count; i++) {
+		snprintf(numbered, sizeof(numbered), "%s.%ld", name, i);
+		if (posix_trace_eventid_open(numbered, &event))
+			fail("posix_trace_eventid_open");
+		emit(NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = "traced.event";
@@ -144,10 +159,13 @@ int main(int argc, char **argv)
 	char *letters;
 	int option;
 
-	while ((option = getopt(argc, argv, "e:n:t:c:d:zbX:s:p:wWk:x:")) != -1) {
+	while ((option = getopt(argc, argv, "e:N:n:t:c:d:zbX:s:p:wWk:x:")) != -1) {
 		switch (option) {
 		case 'e':
 			name = optarg;
+			break;
+		case 'N':
+			name_count = number(optarg);
 			break;
 		case 'n':
 			event_count = number(optarg);
@@ -200,13 +218,24 @@ int main(int argc, char **argv)
 			return FAILED;
 		}
 	}
-	if (posix_trace_eventid_open(name, &event))
+	switch (posix_trace_eventid_open(name, &event)) {
+	case 0:
+		break;
+	case ENOMEM:
+		/* A program that cannot be traced goes on nevertheless. */
+		event = POSIX_TRACE_UNNAMED_USEREVENT;
+		break;
+	default:
 		fail("posix_trace_eventid_open");
+	}
 	if (is_waiting_first)
 		say_and_wait("ready");
 	for (long i = 0; i < children; i++)
 		emit_in_child(threads);
-	emit_all(threads);
+	if (name_count)
+		emit_names(name);
+	else
+		emit_all(threads);
 	if (is_waiting_last)
 		say_and_wait("done");
 	if (end_signal)

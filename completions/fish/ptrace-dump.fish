@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 source (status dirname)/ptrace.fish
+complete -c ptrace-dump -a '(__ptrace_sessions)' -d session
 complete -c ptrace-dump -a '(__ptrace_logs)'
 complete -c ptrace-dump -s f -l follow -x -a '(__ptrace_sessions)' -d 'show the events of a session as they come'
 complete -c ptrace-dump -s e -l event -x -a '(__ptrace_events)' -d 'show only events whose name matches'
@@ -22,5 +23,8 @@ __ptrace_format ptrace-dump
 complete -c ptrace-dump -l json -d 'output as JSON'
 complete -c ptrace-dump -l color -x -a 'auto always never' -d 'colours in text'
 complete -c ptrace-dump -l summary -d 'say at the end what was shown and what is missing'
+complete -c ptrace-dump -l utc -d 'times in text are UTC'
+complete -c ptrace-dump -l relative -d 'show the time since the first event and since the event before'
+complete -c ptrace-dump -l header -x -a 'auto always never' -d 'a line that names the columns of text'
 __ptrace_loss ptrace-dump
 __ptrace_standard ptrace-dump

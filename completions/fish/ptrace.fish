@@ -33,7 +33,7 @@ end
 
 # __ptrace_attributes COMMAND: of commands that create traces
 function __ptrace_attributes
-    complete -c $argv[1] -s n -l name -x -d 'name of the trace'
+    complete -c $argv[1] -s n -l name -x -d 'name of the session and of the trace'
     complete -c $argv[1] -l stream-min-size -x -d 'bytes of events that the stream holds at least'
     complete -c $argv[1] -l stream-full-policy -x -a 'loop until-full flush' -d 'what happens when the stream is full'
     complete -c $argv[1] -l max-data-size -x -d 'cut the data of an event to so many bytes'
@@ -44,24 +44,29 @@ end
 
 # __ptrace_configuration COMMAND: of the same
 function __ptrace_configuration
-    complete -c $argv[1] -l filter -x -a '(__ptrace_events)' -d 'do not record events whose name matches'
+    complete -c $argv[1] -l only -x -a '(__ptrace_events)' -d 'record only events whose name matches'
+    complete -c $argv[1] -l exclude -x -a '(__ptrace_events)' -d 'do not record events whose name matches'
     complete -c $argv[1] -s c -l config -r -F -d 'read ptrace.yaml(5) from this file'
     complete -c $argv[1] -l dump-config -d 'show what the file and the options come to'
 end
 
-function __ptrace_directory
-    echo /dev/shm/posixtrace-(id -u)
+# The user's directory may end in digits, or have another number in a user namespace; others may
+# have made directories of such names, too.
+function __ptrace_directories
+    for directory in /dev/shm/posixtrace-*
+        test -d $directory -a -O $directory; and echo $directory
+    end
 end
 
 function __ptrace_sessions
-    set --local sockets (__ptrace_directory)/c.*
+    set --local sockets (__ptrace_directories)/c.*
     string replace -rf '.*/c\.([^~].*)' '$1' -- $sockets
 end
 
 # Processes that have a page, that is, use the library; if there is none, all. In a container
 # the name of a page ends with the number of the container's process namespace.
 function __ptrace_pids
-    set --local pages (__ptrace_directory)/p.*
+    set --local pages (__ptrace_directories)/p.*
     set --local own (string match -r '\d+' (readlink /proc/self/ns/pid))
     set --local found
     for pid in (string replace -rf ".*/p\.(\d+)(\.$own)?\$" '$1' -- $pages)
@@ -105,7 +110,7 @@ end
 function __ptrace_events
     for thing in (commandline -op)[2..-1]
         set thing (string replace -r '^--[^=]*=' '' -- $thing)
-        test -S (__ptrace_directory)/c.$thing -o -f $thing; or continue
+        test -f $thing; or contains -- $thing (__ptrace_sessions); or continue
         timeout 2 ptrace-events --names -- $thing </dev/null 2>/dev/null
     end
 end

@@ -18,12 +18,9 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 	if (!event_name || !event_id)
 		return EINVAL;
 	error = ptrc_process_open_name(event_name, &id);
-	if (error == ENAMETOOLONG)
-		return error;
-	/* The standard has no error that this function could return when memory is short. So the
-	 * name gets no type of its own, as if the process had too many names. */
-	*event_id = error ? POSIX_TRACE_UNNAMED_USEREVENT : id;
-	return 0;
+	if (!error)
+		*event_id = id;
+	return error;
 }
 
 PTRC_PUBLIC int posix_trace_eventid_equal(trace_id_t trid, trace_event_id_t event1,

@@ -79,3 +79,10 @@ PTRC_PUBLIC int posixtrace_get_system(struct posixtrace_system *system, size_t s
 	give(system, size, &full, sizeof(full));
 	return 0;
 }
+
+PTRC_PUBLIC int posixtrace_get_directory(int is_create, char *path, size_t size)
+{
+	if (!path || size < sizeof(PTRC_SHMDIR_BASE) + PTRC_SHMDIR_DIRECTORY_BYTES)
+		return EINVAL;
+	return ptrc_query_directory(is_create != 0, path);
+}

@@ -23,11 +23,8 @@ PTRC_PUBLIC int posix_trace_trid_eventid_open(trace_id_t id, const char *restric
 		return EINVAL;
 	if (name && event) {
 		error = ptrc_names_register(c->names, name, &result);
-		/* If memory is short: see posix_trace_eventid_open. */
-		if (error != ENAMETOOLONG) {
-			*event = error ? POSIX_TRACE_UNNAMED_USEREVENT : result;
-			error = 0;
-		}
+		if (!error)
+			*event = result;
 	}
 	ptrc_controller_leave(id, cancel);
 	return error;
@@ -56,13 +53,17 @@ PTRC_PUBLIC int posix_trace_eventid_get_name(trace_id_t id, trace_event_id_t eve
 }
 
 /* Predefined types have the ids 1 to 9, and names get the next ones in the order in which they are
- * registered. So the id that the list gave last is the position in it. */
+ * registered. So the id that the list gave last is the position in it. An id has no name if the
+ * thread that was to make it was stopped or killed. */
 static void next_id(struct ptrc_controller *c, trace_event_id_t *event, int *unavailable)
 {
 	pthread_mutex_lock(&c->list_lock);
-	*unavailable = c->list_next >= PTRC_ID_UNNAMED + ptrc_names_count(c->names);
+	do
+		*unavailable = c->list_next >= PTRC_ID_UNNAMED + ptrc_names_count(c->names);
+	while (!*unavailable && ++c->list_next >= PTRC_ID_FIRST &&
+	       !ptrc_names_object_has(c->names->object, c->list_next - PTRC_ID_FIRST));
 	if (!*unavailable)
-		*event = ++c->list_next;
+		*event = c->list_next;
 	pthread_mutex_unlock(&c->list_lock);
 }
 

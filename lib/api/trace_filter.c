@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_get_filter, _set_filter. */
+/* posix_trace_get_filter, _set_filter; posixtrace_get_patterns, _set_patterns. */
 #include "config.h"
 
 #include <errno.h>
+#include <posixtrace.h>
+#include <stdlib.h>
+#include <string.h>
 #include <trace.h>
 
 #include "lib/base/atomic.h"
 #include "lib/control/controller.h"
 #include "lib/life/life.h"
 #include "lib/model/eventset.h"
+#include "lib/stream/patterns.h"
 
-static void load(const struct ptrc_controller *c, uint64_t bits[PTRC_SET_WORD_COUNT])
-{
-	for (unsigned int i = 0; i < PTRC_SET_WORD_COUNT; i++)
-		bits[i] = ptrc_load_relaxed(&c->stream.header->filter[i]);
-}
+_Static_assert(POSIXTRACE_PATTERNS_MAX == PTRC_PATTERNS_MAX, "as the header says");
+PTRC_ASSERT_SIZE(((struct posixtrace_pattern *)NULL)->pt_glob, PTRC_NAME_BYTES);
 
 PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 {
@@ -28,7 +29,8 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 		/* The lock keeps out a change of the filter, in the middle of which the filter in
 		 * the header is neither the old nor the new one. */
 		pthread_mutex_lock(&c->lock);
-		load(c, bits);
+		ptrc_patterns_judge_all(c->stream.header, c->names);
+		ptrc_filter_told(c->stream.header, bits);
 		pthread_mutex_unlock(&c->lock);
 		ptrc_set_from_bits(set, bits);
 	}
@@ -36,11 +38,45 @@ PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 	return set ? 0 : EINVAL;
 }
 
+/* How a change that the filter was given turns one word of it into another. */
+static uint64_t combine(uint64_t word, uint64_t given, int how)
+{
+	return how == POSIX_TRACE_SET_EVENTSET	 ? given
+	       : how == POSIX_TRACE_ADD_EVENTSET ? word | given
+						 : word & ~given;
+}
+
+/* A type that the program takes out of the filter is recorded whatever the patterns say, and so is
+ * each that is not in a filter that it sets. But of names that do not exist yet the patterns
+ * decide. */
+static void prepare(struct ptrc_controller *c, const trace_event_set_t *set, int how,
+		    struct ptrc_filter_change *change)
+{
+	struct ptrc_stream_header *h = c->stream.header;
+	uint64_t given[PTRC_SET_WORD_COUNT];
+	uint32_t end = PTRC_ID_FIRST + ptrc_patterns_judge_all(h, c->names);
+
+	memset(change, 0, sizeof(*change));
+	change->is_always_told = true;
+	change->patterns = ptrc_load_relaxed(&h->patterns);
+	ptrc_set_to_bits(set, given);
+	ptrc_filter_told(h, change->old_told);
+	for (uint32_t id = PTRC_SET_ID_MIN; id < end && how != POSIX_TRACE_ADD_EVENTSET; id++)
+		if (how == POSIX_TRACE_SET_EVENTSET || ptrc_set_has(set, id))
+			change->decided[id / PTRC_SET_WORD_BITS] |= ptrc_set_mask(id);
+	for (uint32_t i = 0; i < PTRC_SET_WORD_COUNT; i++) {
+		change->filter[i] = combine(ptrc_load_relaxed(&h->filter[i]), given[i], how);
+		change->new_told[i] =
+			change->filter[i] | (change->old_told[i] & ~change->decided[i] &
+					     ~ptrc_load_relaxed(&h->filter[i]));
+	}
+}
+
 PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *set, int how)
 {
 	uint64_t addr = (uint64_t)__builtin_return_address(0);
 	struct ptrc_context origin = ptrc_controller_origin();
-	uint64_t bits[PTRC_SET_WORD_COUNT], given[PTRC_SET_WORD_COUNT];
+	struct ptrc_filter_change change;
 	int cancel, error = 0;
 	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
 
@@ -51,16 +87,93 @@ PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *s
 	     how != POSIX_TRACE_SUB_EVENTSET)) {
 		error = EINVAL;
 	} else {
-		ptrc_set_to_bits(set, given);
 		pthread_mutex_lock(&c->lock);
-		load(c, bits);
-		for (unsigned int i = 0; i < PTRC_SET_WORD_COUNT; i++)
-			bits[i] = how == POSIX_TRACE_SET_EVENTSET   ? given[i]
-				  : how == POSIX_TRACE_ADD_EVENTSET ? bits[i] | given[i]
-								    : bits[i] & ~given[i];
-		ptrc_stream_set_filter(&c->stream, bits, &origin, addr);
+		prepare(c, set, how, &change);
+		ptrc_stream_change_filter(&c->stream, &change, &origin, addr);
 		pthread_mutex_unlock(&c->lock);
 	}
+	ptrc_controller_leave(id, cancel);
+	return error;
+}
+
+/* Checks the patterns and copies them. EINVAL, ENOMEM. */
+static int take_patterns(const struct posixtrace_pattern *given, size_t count,
+			 struct ptrc_pattern **patterns)
+{
+	struct ptrc_pattern *copy;
+
+	for (size_t i = 0; i < count; i++)
+		if ((given[i].pt_how != POSIXTRACE_ONLY && given[i].pt_how != POSIXTRACE_EXCLUDE) ||
+		    !*given[i].pt_glob || !memchr(given[i].pt_glob, '\0', PTRC_NAME_BYTES))
+			return EINVAL;
+	copy = calloc(count + 1, sizeof(*copy));
+	if (!copy)
+		return ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		copy[i].is_only = given[i].pt_how == POSIXTRACE_ONLY;
+		strcpy(copy[i].glob, given[i].pt_glob);
+	}
+	*patterns = copy;
+	return 0;
+}
+
+PTRC_PUBLIC int posixtrace_set_patterns(trace_id_t id, const struct posixtrace_pattern *given,
+					size_t count)
+{
+	uint64_t addr = (uint64_t)__builtin_return_address(0);
+	struct ptrc_context origin = ptrc_controller_origin();
+	struct ptrc_filter_change change;
+	struct ptrc_pattern *patterns = NULL;
+	int cancel, error;
+	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+
+	if (!c)
+		return EINVAL;
+	if (!given && count)
+		error = EINVAL;
+	else if (count > POSIXTRACE_PATTERNS_MAX)
+		error = E2BIG;
+	else
+		error = take_patterns(given, count, &patterns);
+	if (!error) {
+		pthread_mutex_lock(&c->lock);
+		error = ptrc_patterns_prepare(c->stream.header, c->names, patterns, (uint32_t)count,
+					      &change);
+		if (!error)
+			ptrc_stream_change_filter(&c->stream, &change, &origin, addr);
+		pthread_mutex_unlock(&c->lock);
+	}
+	free(patterns);
+	ptrc_controller_leave(id, cancel);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_get_patterns(trace_id_t id, struct posixtrace_pattern *patterns,
+					size_t size, size_t *count)
+{
+	struct ptrc_pattern *copy = NULL;
+	size_t got = 0;
+	int cancel, error = EINVAL;
+	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+
+	if (!c)
+		return EINVAL;
+	if (count && (patterns || !size)) {
+		copy = calloc(PTRC_PATTERNS_MAX, sizeof(*copy));
+		error = copy ? 0 : ENOMEM;
+	}
+	if (!error) {
+		pthread_mutex_lock(&c->lock);
+		got = ptrc_patterns_get(c->stream.header, copy, PTRC_PATTERNS_MAX);
+		pthread_mutex_unlock(&c->lock);
+		for (size_t i = 0; i < got && i < size; i++) {
+			patterns[i].pt_how = copy[i].is_only ? POSIXTRACE_ONLY : POSIXTRACE_EXCLUDE;
+			patterns[i].pt_has_matched = ptrc_pattern_has_match(&copy[i], c->names);
+			memcpy(patterns[i].pt_glob, copy[i].glob, sizeof(copy[i].glob));
+		}
+		*count = got;
+	}
+	free(copy);
 	ptrc_controller_leave(id, cancel);
 	return error;
 }

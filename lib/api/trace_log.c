@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_open(), posix_trace_close(), posix_trace_rewind(). */
+/* posix_trace_open(), posix_trace_close(), posix_trace_rewind(), posixtrace_get_keeper(). */
+#include "config.h"
+
 #include <errno.h>
+#include <posixtrace.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <trace.h>
 
 #include "lib/base/common.h"
+#include "lib/control/controller.h"
 #include "lib/control/handle.h"
 #include "lib/life/life.h"
 #include "lib/log/log_stream.h"
@@ -49,4 +53,18 @@ PTRC_PUBLIC int posix_trace_rewind(trace_id_t trid)
 	ptrc_log_stream_rewind(log);
 	ptrc_handle_put(trid);
 	return 0;
+}
+
+PTRC_PUBLIC int posixtrace_get_keeper(trace_id_t trid, pid_t *pid)
+{
+	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
+	int keeper, error;
+
+	if (!c)
+		return EINVAL;
+	error = pid ? ptrc_controller_revive_keeper(c, &keeper) : EINVAL;
+	if (!error)
+		*pid = keeper;
+	ptrc_handle_put(trid);
+	return error;
 }

@@ -8,6 +8,7 @@
 #include "lib/control/controller.h"
 #include "lib/life/life.h"
 #include "lib/stream/marks.h"
+#include "lib/stream/patterns.h"
 
 PTRC_PUBLIC int posix_trace_start(trace_id_t id)
 {
@@ -19,7 +20,12 @@ PTRC_PUBLIC int posix_trace_start(trace_id_t id)
 	if (!c)
 		return EINVAL;
 	pthread_mutex_lock(&c->lock);
-	ptrc_stream_start(&c->stream, &origin, addr);
+	/* A stream that is shut down has been stopped for good. */
+	if (!c->is_closing) {
+		/* So that START tells which of the names that exist are excluded. */
+		ptrc_patterns_judge_all(c->stream.header, c->names);
+		ptrc_stream_start(&c->stream, &origin, addr);
+	}
 	pthread_mutex_unlock(&c->lock);
 	ptrc_controller_leave(id, cancel);
 	return 0;
@@ -53,6 +59,7 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 
 	if (!c)
 		return EINVAL;
+	pthread_mutex_lock(&c->keeper_lock);
 	pthread_mutex_lock(&c->lock);
 	pthread_mutex_lock(&c->reader_lock);
 	/* If there is a log the keeper clears stream and log, between two flushes. */
@@ -65,6 +72,7 @@ PTRC_PUBLIC int posix_trace_clear(trace_id_t id)
 	c->list_next = 0;
 	pthread_mutex_unlock(&c->list_lock);
 	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_unlock(&c->keeper_lock);
 	ptrc_controller_leave(id, cancel);
 	return error;
 }

@@ -14,7 +14,6 @@
 #include "lib/log/log_stream.h"
 #include "lib/model/attr.h"
 #include "lib/stream/clock.h"
-#include "lib/stream/room.h"
 #include "lib/stream/status.h"
 
 PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
@@ -38,8 +37,9 @@ static void take_status(struct ptrc_controller *c, struct posix_trace_status_inf
 {
 	struct ptrc_stream_header *h = c->stream.header;
 	uint64_t bits;
+	int keeper;
 
-	ptrc_controller_revive_keeper(c);
+	ptrc_controller_revive_keeper(c, &keeper);
 	ptrc_stream_complete(&c->stream);
 	bits = atomic_fetch_and_explicit(&h->status,
 					 ~(PTRC_ST_OVERRUN | PTRC_ST_LOG_OVERRUN |
@@ -63,19 +63,6 @@ PTRC_PUBLIC int posix_trace_get_status(trace_id_t id, struct posix_trace_status_
 	return status ? 0 : EINVAL;
 }
 
-static void count(struct ptrc_controller *c, struct posixtrace_counts *counts)
-{
-	struct ptrc_stream_header *h = c->stream.header;
-
-	counts->pt_lost_events = atomic_load(&h->lost_events);
-	counts->pt_log_lost_events = atomic_load(&h->log_lost_events);
-	counts->pt_log_events = atomic_load(&h->log_events);
-	counts->pt_log_bytes = atomic_load(&h->log_bytes);
-	counts->pt_stream_bytes = ptrc_room_used(&c->stream.pool);
-	counts->pt_processes = atomic_load(&h->processes);
-	counts->pt_threads = atomic_load(&h->threads);
-}
-
 PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *counts, size_t size)
 {
 	struct posixtrace_counts full;
@@ -91,7 +78,7 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *c
 	else if (kind == PTRC_HANDLE_LOG)
 		ptrc_log_stream_counts(object, &full);
 	else
-		count(object, &full);
+		ptrc_controller_count(object, &full);
 	if (!error) {
 		full.pt_size = size < sizeof(full) ? size : sizeof(full);
 		memcpy(counts, &full, full.pt_size);
@@ -111,6 +98,7 @@ PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type
 	struct ptrc_controller *c = ptrc_handle_get(id, PTRC_HANDLE_ACTIVE, NULL);
 	int64_t give_up;
 	bool is_exact;
+	int keeper;
 
 	if (!c)
 		return EINVAL;
@@ -118,7 +106,7 @@ PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type
 		ptrc_handle_put(id);
 		return EINVAL;
 	}
-	ptrc_controller_revive_keeper(c);
+	ptrc_controller_revive_keeper(c, &keeper);
 	/* A clock and not a number of tries, because counting in a large stream takes a while. */
 	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
 	while (count) {

@@ -5,18 +5,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 
+#include "lib/base/clone.h"
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/limit.h"
 #include "lib/base/sys.h"
 
-#define BASE "/dev/shm"
+#define BASE PTRC_SHMDIR_BASE
 #define MODE_BITS 0777U
+/* So many digits of a random number end the second name of a user's directory. */
+#define SECOND_DIGITS 8
+/* How often, a millisecond apart, the lock of the base directory is tried. */
+#define LOCK_TRIES 100
+#define DIRENT_NAME_OFFSET 19
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -130,6 +140,18 @@ static bool uid_outside(uid_t uid, uint64_t *outside)
 	return false;
 }
 
+/* In a base directory where others may rename and remove, anything could be exchanged. */
+static bool is_base_safe(const struct stat *st)
+{
+	return (st->st_mode & S_ISVTX) || !(st->st_mode & 022);
+}
+
+static void put_directory(char *name, uint64_t number)
+{
+	memcpy(name, "posixtrace-", 11);
+	*ptrc_digits_put(name + 11, number) = '\0';
+}
+
 static int make_directory(int base, const char *name, uid_t uid)
 {
 	char temp[40];
@@ -165,7 +187,7 @@ static int make_directory(int base, const char *name, uid_t uid)
 	return error == 0 || error == EEXIST ? 0 : shortage(error);
 }
 
-/* EAGAIN: the directory was mended, the caller looks again. */
+/* EAGAIN: the directory was mended, the caller looks again. EACCES: it is somebody else's. */
 static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 {
 	struct stat st;
@@ -174,11 +196,13 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 
 	if (error == ENOENT)
 		return error;
-	if (error && error != EACCES)
+	if (error && error != EACCES && error != ELOOP && error != ENOTDIR)
 		return shortage(error);
 	if (fd >= 0 ? ptrc_file_stat(fd, &st) : ptrc_file_stat_at(base, name, &st)) {
 		error = EPERM;
-	} else if (!S_ISDIR(st.st_mode) || st.st_uid != uid || (st.st_mode & MODE_BITS & ~0700U)) {
+	} else if (st.st_uid != uid) {
+		error = EACCES;
+	} else if (!S_ISDIR(st.st_mode) || (st.st_mode & MODE_BITS & ~0700U)) {
 		error = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
 		/* This or another process of the user has just made the directory, under a
@@ -201,34 +225,240 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 	return 0;
 }
 
-int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
+static int open_or_make(int base, const char *name, uid_t uid, bool is_create, int *dirfd)
+{
+	int error = EAGAIN;
+
+	for (int tries = 0; tries < 8 && error == EAGAIN; tries++) {
+		error = open_directory(base, name, uid, dirfd);
+		if (error == ENOENT && is_create)
+			error = make_directory(base, name, uid) ?: EAGAIN;
+	}
+	return error == EAGAIN ? EPERM : error;
+}
+
+/* ---- the second name ---- */
+
+struct search {
+	int base;
+	uid_t uid;
+	const char *name; /* the first name */
+	uint32_t size;	  /* of the first name */
+	char found[PTRC_SHMDIR_DIRECTORY_BYTES];
+};
+
+static bool is_second_name(const struct search *s, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->size; i++)
+		if (name[i] != s->name[i])
+			return false;
+	if (name[i++] != '.')
+		return false;
+	for (int digit = 0; digit < SECOND_DIGITS; digit++, i++)
+		if (!((name[i] >= '0' && name[i] <= '9') || (name[i] >= 'a' && name[i] <= 'f')))
+			return false;
+	return name[i] == '\0';
+}
+
+/* Of several, all processes take the first in the order of names. */
+static void look_at_name(const char *name, void *arg)
+{
+	struct search *s = arg;
+	struct stat st;
+
+	if (!is_second_name(s, name) || ptrc_file_stat_at(s->base, name, &st) ||
+	    !S_ISDIR(st.st_mode) || st.st_uid != s->uid || (st.st_mode & MODE_BITS) != 0700)
+		return;
+	if (!s->found[0] || memcmp(name, s->found, s->size + 1 + SECOND_DIGITS) < 0)
+		memcpy(s->found, name, s->size + 1 + SECOND_DIGITS + 1);
+}
+
+/* Locks the base directory against other processes that make a second name. Anybody can hold this
+ * lock, so the wait has a bound; without the lock two processes may make two directories at once. */
+static void lock_base(int base)
+{
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (ptrc_sys(SYS_flock, base, LOCK_EX | LOCK_NB) != -EAGAIN)
+			return;
+		ptrc_file_sleep_ns(1000000);
+	}
+}
+
+/*
+ * Anybody can make a directory of the first name before its user does. Then the user has another
+ * one, whose name ends in digits that nobody could know. name: the first name; becomes the second
+ * one. ENOENT: there is none.
+ */
+static int open_second(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t uid, bool is_create,
+		       int *dirfd)
+{
+	struct search s = {.uid = uid, .name = name, .size = (uint32_t)strlen(name)};
+	char digits[17];
+	int error = ptrc_file_open(base, ".", O_RDONLY | O_DIRECTORY, 0, &s.base);
+
+	if (error)
+		return shortage(error);
+	if (is_create)
+		lock_base(s.base);
+	ptrc_shmdir_for_each(s.base, look_at_name, &s);
+	if (!s.found[0] && is_create) {
+		put_hex(digits, ptrc_shmdir_new_id());
+		memcpy(s.found, name, s.size);
+		s.found[s.size] = '.';
+		memcpy(s.found + s.size + 1, digits, SECOND_DIGITS);
+		s.found[s.size + 1 + SECOND_DIGITS] = '\0';
+	}
+	error = s.found[0] ? open_or_make(base, s.found, uid, is_create, dirfd) : ENOENT;
+	if (s.found[0])
+		memcpy(name, s.found, sizeof(s.found));
+	ptrc_file_close(s.base);
+	return error;
+}
+
+/* ---- */
+
+int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd)
 {
 	struct stat st;
-	char name[40];
 	uint64_t number = uid;
+	bool is_claimed;
 	int base, error;
 
+	put_directory(name, uid);
 	error = ptrc_file_open(AT_FDCWD, BASE, O_PATH | O_DIRECTORY, 0, &base);
 	if (error)
 		return error == ENOENT && !is_create ? ENOENT : shortage(error);
-	/* In a base directory where others may rename and remove, anything could be
-	 * exchanged. */
-	if (ptrc_file_stat(base, &st) || (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) ||
+	if (ptrc_file_stat(base, &st) || !is_base_safe(&st) ||
 	    (st.st_uid != 0 && !uid_outside(uid, &number))) {
 		ptrc_file_close(base);
 		return EPERM;
 	}
-	memcpy(name, "posixtrace-", 11);
-	*ptrc_digits_put(name + 11, number) = '\0';
-	for (int tries = 0; tries < 8; tries++) {
-		error = open_directory(base, name, uid, dirfd);
-		if (error == ENOENT && is_create)
-			error = make_directory(base, name, uid) ?: EAGAIN;
-		if (error != EAGAIN)
-			break;
+	put_directory(name, number);
+	/* The file system has the number of the user in the first user namespace. In a namespace
+	 * within another one uid_map tells the number of that one, which may be 0 although the
+	 * user is not root, whose directory must not be made by anybody else. */
+	is_claimed = number == 0 && st.st_uid != 0 && st.st_uid != uid;
+	error = is_claimed ? EACCES : open_or_make(base, name, uid, false, dirfd);
+	if (error == ENOENT && is_create) {
+		/* A directory of the second name stays in use even if the first is free again. */
+		error = open_second(base, name, uid, false, dirfd);
+		if (error == ENOENT)
+			error = open_or_make(base, name, uid, true, dirfd);
 	}
+	if (error == EACCES || error == ENOENT)
+		error = open_second(base, name, uid, is_create && error == EACCES, dirfd);
 	ptrc_file_close(base);
-	return error == EAGAIN ? EPERM : error;
+	return error;
+}
+
+int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
+{
+	char name[PTRC_SHMDIR_DIRECTORY_BYTES];
+
+	return ptrc_shmdir_find(uid, is_create, name, dirfd);
+}
+
+/* ---- without a descriptor ---- */
+
+/* The stack of the helper, with this structure at its low end. */
+#define HELPER_STACK_BYTES 65536U
+/* So many of its descriptors the helper closes: more than ptrc_shmdir_find() has open at a time. */
+#define HELPER_DESCRIPTORS 8
+
+struct look {
+	uid_t uid;
+	char name[PTRC_SHMDIR_DIRECTORY_BYTES];
+	bool is_found, has_subdirectory;
+};
+
+/* The helper has the caller's memory and a copy of its table of descriptors, in which it makes
+ * room. */
+PTRC_NO_STACK_PROTECTOR
+__attribute__((no_sanitize("address", "undefined", "thread"))) static int look_in_helper(void *arg)
+{
+	struct look *l = arg;
+	struct stat st;
+	int dirfd;
+
+	for (int fd = 0; fd < HELPER_DESCRIPTORS; fd++)
+		ptrc_sys(SYS_close, fd);
+	if (ptrc_shmdir_find(l->uid, false, l->name, &dirfd) || ptrc_file_stat(dirfd, &st))
+		return 1;
+	l->has_subdirectory = st.st_nlink > 2;
+	l->is_found = true;
+	return 0;
+}
+
+/* A second name can only be found by listing the base directory, and the number of a user outside
+ * a user namespace only by reading a file. */
+static int path_by_helper(uid_t uid, char *path, bool *is_inherited)
+{
+	struct look *l;
+	uint64_t mask;
+	long child;
+	int error = EPERM;
+	long map = ptrc_sys(SYS_mmap, 0, HELPER_STACK_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+
+	if (ptrc_sys_is_error(map))
+		return EPERM;
+	l = (struct look *)map;
+	l->uid = uid;
+	ptrc_sys_block_signals(&mask);
+	/* The caller goes on when the helper has ended. No wait() of the application sees it. */
+	child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
+			   (uint8_t *)map + HELPER_STACK_BYTES, look_in_helper, l);
+	if (child > 0)
+		while (ptrc_sys(SYS_wait4, child, 0, __WCLONE, 0) == -EINTR)
+			;
+	ptrc_sys_restore_signals(&mask);
+	if (l->is_found) {
+		memcpy(path, BASE "/", sizeof(BASE));
+		memcpy(path + sizeof(BASE), l->name, sizeof(l->name));
+		*is_inherited = l->has_subdirectory;
+		error = 0;
+	}
+	ptrc_sys(SYS_munmap, map, HELPER_STACK_BYTES);
+	return error;
+}
+
+int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], bool *is_inherited)
+{
+	struct stat st;
+
+	if (ptrc_file_stat_at(AT_FDCWD, BASE, &st) || !S_ISDIR(st.st_mode) || !is_base_safe(&st))
+		return EPERM;
+	memcpy(path, BASE "/", sizeof(BASE));
+	put_directory(path + sizeof(BASE), uid);
+	if (st.st_uid != 0 || ptrc_file_stat_at(AT_FDCWD, path, &st) || !S_ISDIR(st.st_mode) ||
+	    st.st_uid != uid || (st.st_mode & MODE_BITS) != 0700)
+		return path_by_helper(uid, path, is_inherited);
+	*is_inherited = st.st_nlink > 2;
+	return 0;
+}
+
+/* ---- */
+
+void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg), void *arg)
+{
+	_Alignas(8) char entries[2048];
+
+	ptrc_sys(SYS_lseek, dirfd, 0, SEEK_SET);
+	for (;;) {
+		long got = ptrc_sys(SYS_getdents64, dirfd, entries, sizeof(entries));
+
+		if (got <= 0)
+			return;
+		for (long at = 0; at < got;) {
+			uint16_t size;
+
+			memcpy(&size, entries + at + 16, sizeof(size));
+			visit(entries + at + DIRENT_NAME_OFFSET, arg);
+			at += size;
+		}
+	}
 }
 
 int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uint64_t *size)
@@ -273,7 +503,7 @@ static int truncate_to(int fd, uint64_t size)
 	return error;
 }
 
-int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved)
+int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 {
 	struct stat st;
 	uint64_t mask;
@@ -284,9 +514,9 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved)
 	error = ptrc_file_stat(fd, &st);
 	if (!error && (uint64_t)st.st_size < size)
 		error = truncate_to(fd, size);
-	if (!error && reserved) {
+	if (!error && bytes) {
 		do
-			ret = ptrc_sys(SYS_fallocate, fd, 0, 0, reserved);
+			ret = ptrc_sys(SYS_fallocate, fd, 0, offset, bytes);
 		while (ret == -EINTR);
 		/* An unusual file system at /dev/shm may be unable to reserve. Then nothing is
 		 * reserved. */
@@ -319,7 +549,7 @@ int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t s
 	/* The umask may take rights from the owner. */
 	if (ptrc_file_stat(new_fd, &st) == 0 && (st.st_mode & MODE_BITS) != 0600)
 		ret = ptrc_sys(SYS_fchmod, new_fd, 0600);
-	error = ret ? EPERM : ptrc_shmdir_reserve(new_fd, size, reserved);
+	error = ret ? EPERM : ptrc_shmdir_reserve(new_fd, size, 0, reserved);
 	if (!error && is_foreign) {
 		ret = ptrc_sys(SYS_fchown, new_fd, uid, -1);
 		if (!ret)

@@ -5,6 +5,11 @@
  *
  * In a user namespace the directory has the number that the user has outside, so that a user
  * has the same directory inside and outside.
+ *
+ * If another user took that name first, the user's directory is posixtrace-<euid>.<8 digits>,
+ * which nobody could guess; it is told by its owner. No environment variable has a say, as a
+ * controller that is root could not know that of its target, and a privileged program must not
+ * believe it.
  */
 #ifndef PTRC_LIB_BASE_SHMDIR_H
 #define PTRC_LIB_BASE_SHMDIR_H
@@ -15,14 +20,35 @@
 
 #include "lib/base/common.h"
 
+#define PTRC_SHMDIR_BASE "/dev/shm"
 #define PTRC_SHMDIR_NAME_BYTES 32
+/* Of the name of a user's directory. */
+#define PTRC_SHMDIR_DIRECTORY_BYTES 40
+#define PTRC_SHMDIR_PATH_BYTES 64
 
-/* Opens the directory of a user; is_create: makes it if it is not there. EPERM: it is no
- * directory, or a symbolic link, or not the user's, or has another mode. ENOENT, ENOMEM. */
+/* Opens the directory of a user; is_create: makes it if it is not there. If another user has taken
+ * its name, it has a second name. EPERM: it is no directory, or a symbolic link, or has another
+ * mode. ENOENT, ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
+/* The same. Tells the name in /dev/shm, in case of an error that which it should have. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_shmdir_find(uid_t uid, bool is_create,
+				     char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd);
 
-/* The name of an object: prefix 'p' with a pid in decimal; 'n', 's', 'i', 't' with an identity
+/* The path of a user's directory, for a process that has no descriptor left to open it, and
+ * whether it holds the marker of an INHERITED stream. The directory exists, and is safe to use;
+ * EPERM otherwise. Unless the directory has the first name, a short-lived process with descriptors
+ * of its own looks for it. Async-signal-safe. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES],
+				     bool *is_inherited);
+
+/* Calls visit() for every name in an open directory. Entries may come and go meanwhile. */
+PTRC_NONNULL(2)
+void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg), void *arg);
+
+/* The name of an object: prefix 'p' with a pid in decimal; 'n', 's', 'i', 't', 'u' with an identity
  * in hexadecimal digits. */
 void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t id);
 /* The identity in a name with this prefix; 0: the name is of another form. */
@@ -46,9 +72,9 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t size,
 					      uint64_t reserved, int *fd);
 
-/* Makes an existing object at least `size` bytes long, and reserves memory for its first
- * `reserved` bytes. ENOMEM. */
-PTRC_MUST_CHECK int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t reserved);
+/* Makes an existing object at least `size` bytes long, and reserves memory for `bytes` bytes at
+ * `offset`. ENOMEM. */
+PTRC_MUST_CHECK int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t offset, uint64_t bytes);
 
 /* A random identity, never 0. */
 uint64_t ptrc_shmdir_new_id(void);

@@ -21,10 +21,13 @@
 #include "lib/control/handle.h"
 #include "lib/log/log_output.h"
 #include "lib/model/eventset.h"
+#include "lib/process/claim.h"
 #include "lib/process/inherit.h"
+#include "lib/process/orphan.h"
 #include "lib/recorder/attach.h"
 #include "lib/stream/marks.h"
 #include "lib/stream/clock.h"
+#include "lib/stream/room.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
@@ -85,16 +88,30 @@ static bool reserve(int fd, uint64_t offset, uint64_t bytes)
 	return ptrc_sys(SYS_fallocate, fd, 0, offset, bytes) == 0;
 }
 
+/* Reserve the memory that writers count on. */
+static bool reserve_base(int fd, const struct geometry *g)
+{
+	return reserve(fd, PTRC_STREAM_CLOCK_OFFSET, 4096) &&
+	       reserve(fd, PTRC_STREAM_SLOT_OFFSET, 8192) &&
+	       reserve(fd, PTRC_STREAM_CHUNK_CTL_OFFSET,
+		       g->base_count * sizeof(struct ptrc_chunk_ctl)) &&
+	       reserve(fd, ptrc_stream_chunk_offset((uint32_t)g->count),
+		       g->base_count * g->chunk_size);
+}
+
 /* Make the stream object and fill in its header. */
 static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
 		       const char *name)
 {
-	/* The begin of the object, which is mapped here; its memory is reserved. */
+	/* The begin of the object, which is mapped here, and the part of it that has its memory
+	 * reserved, as has the first page of clock entries at its end. */
 	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
+	const uint64_t reserved = PTRC_STREAM_TYPE_OFFSET +
+				  offsetof(struct ptrc_type_counts, type[PTRC_TYPE_READY_COUNT]);
 	struct ptrc_stream_header *h;
-	struct ptrc_chunk_ctl *ctl;
 	struct timespec now;
 	struct geometry g;
+	void *map;
 	uint64_t size;
 	int fd, error;
 
@@ -102,17 +119,24 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (error)
 		return error;
 	size = object_size(&g);
-	error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size, begin, &fd);
+	/* Plain streams that crashed controllers left give way. */
+	do
+		error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
+						  reserved, &fd);
+	while (error == ENOMEM && ptrc_orphan_make_room(c->target.dirfd, c->target.uid));
 	if (error)
 		return error;
-	if (!reserve(fd, PTRC_STREAM_SLOT_OFFSET, 8192) ||
-	    !reserve(fd, PTRC_STREAM_CHUNK_CTL_OFFSET, g.base_count * sizeof(*ctl)) ||
-	    !reserve(fd, ptrc_stream_chunk_offset((uint32_t)g.count),
-		     g.base_count * g.chunk_size) ||
-	    (h = mmap(NULL, begin, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
+	while (!reserve_base(fd, &g))
+		if (!ptrc_orphan_make_room(c->target.dirfd, c->target.uid)) {
+			close(fd);
+			return ENOMEM;
+		}
+	if (ptrc_file_map_sparse(fd, begin, NULL, &map)) {
 		close(fd);
 		return ENOMEM;
 	}
+	h = map;
+	ptrc_stream_types(h)->ready = PTRC_TYPE_READY_COUNT;
 	h->version = PTRC_STREAM_VERSION;
 	h->chunk_size = (uint32_t)g.chunk_size;
 	h->chunk_count = (uint32_t)g.count;
@@ -184,6 +208,8 @@ static void release(struct ptrc_controller *c)
 		ptrc_live_reader_destroy(&c->reader);
 		ptrc_stream_unmap(&c->stream);
 	}
+	if (c->id && !c->is_orphaned)
+		ptrc_untraced_forget(c->target.dirfd, c->id);
 	if (c->is_announced)
 		ptrc_inherit_withdraw(c->target.dirfd, c->id);
 	if (c->names && c->is_orphaned) {
@@ -198,6 +224,7 @@ static void release(struct ptrc_controller *c)
 		ptrc_liveness_drop_place(&c->place);
 	ptrc_target_close(&c->target);
 	ptrc_log_fd_let_go(&c->log);
+	pthread_mutex_destroy(&c->keeper_lock);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->reader_lock);
 	pthread_mutex_destroy(&c->list_lock);
@@ -269,24 +296,45 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 	return error == ECHILD ? ENOMEM : error;
 }
 
-void ptrc_controller_revive_keeper(struct ptrc_controller *c)
+void ptrc_controller_untraced(const struct ptrc_controller *c, struct ptrc_untraced *untraced)
 {
-	int cancel, pid;
+	struct ptrc_page_place place = {.uid = c->target.uid, .ns = c->target.ns};
+
+	*untraced = (struct ptrc_untraced){0};
+	/* Another thread may be using the descriptor of c->target. */
+	if (ptrc_shmdir_open(place.uid, false, &place.dirfd))
+		return;
+	ptrc_claim_untraced(&place, c->stream.header);
+	ptrc_untraced_count(place.dirfd, c->id, untraced);
+	ptrc_file_close(place.dirfd);
+}
+
+static bool has_keeper(const struct ptrc_controller *c, int *pid)
+{
+	*pid = atomic_load(&c->stream.header->keeper_pid);
+	return *pid > 0 && !ptrc_thread_is_dead(*pid);
+}
+
+int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid)
+{
+	int cancel, error = EAGAIN;
 
 	if (!c->has_log)
-		return;
-	pid = atomic_load(&c->stream.header->keeper_pid);
-	if (pid && !ptrc_thread_is_dead(pid))
-		return;
+		return EINVAL;
+	if (has_keeper(c, pid))
+		return 0;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	/* If another thread has the lock it may be giving a command, which starts a keeper, too. */
-	if (pthread_mutex_trylock(&c->lock) == 0) {
+	if (pthread_mutex_trylock(&c->keeper_lock) == 0) {
 		/* The keeper refuses PTRC_KEEPER_NONE, but a keeper is started for it first. */
-		if (!c->is_closing)
+		if (!c->is_closing) {
 			ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
-		pthread_mutex_unlock(&c->lock);
+			error = has_keeper(c, pid) ? 0 : ENOMEM;
+		}
+		pthread_mutex_unlock(&c->keeper_lock);
 	}
 	pthread_setcancelstate(cancel, NULL);
+	return error;
 }
 
 /* If this fails, the caller undoes what was done. */
@@ -301,7 +349,7 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	/* The clock needs two readings some time apart. What is done between them is time that need
 	 * not be waited for. */
 	ptrc_clock_first_pair();
-	error = ptrc_target_open(pid, &c->target);
+	error = ptrc_target_open(pid, c->has_log ? log_fd : -1, &c->target);
 	if (!error)
 		error = ptrc_liveness_take_place(&c->place);
 	if (!error)
@@ -370,6 +418,7 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 		c->pid = ptrc_sys_getpid();
 		c->has_log = has_log;
 		c->target.dirfd = -1;
+		pthread_mutex_init(&c->keeper_lock, NULL);
 		pthread_mutex_init(&c->lock, NULL);
 		pthread_mutex_init(&c->reader_lock, NULL);
 		pthread_mutex_init(&c->list_lock, NULL);
@@ -388,16 +437,42 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 	return error;
 }
 
-int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr)
+void ptrc_controller_count(struct ptrc_controller *c, struct posixtrace_counts *counts)
+{
+	struct ptrc_stream_header *h = c->stream.header;
+	struct ptrc_untraced untraced;
+
+	ptrc_controller_untraced(c, &untraced);
+	counts->pt_untraced_processes = untraced.processes;
+	counts->pt_untraced_error = untraced.error;
+	counts->pt_refused_names = ptrc_names_count_refused(c->names->object->refused_seen);
+	counts->pt_lost_events = atomic_load(&h->lost_events);
+	counts->pt_log_lost_events = atomic_load(&h->log_lost_events);
+	counts->pt_log_events = atomic_load(&h->log_events);
+	counts->pt_log_bytes = atomic_load(&h->log_bytes);
+	counts->pt_stream_bytes = ptrc_room_used(&c->stream.pool);
+	counts->pt_processes = atomic_load(&h->processes);
+	counts->pt_threads = atomic_load(&h->threads);
+}
+
+int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,
+			     struct posixtrace_counts *counts)
 {
 	struct ptrc_context origin = ptrc_controller_origin();
 	int error = 0;
 
 	/* This comes first: a thread that waits for an event gets EINVAL, and not the STOP below. */
 	atomic_store(&c->is_closing, true);
+	/* A flush that is under way may take long. The stream stops before. */
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
+	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&c->keeper_lock);
 	if (c->has_log) {
+		struct ptrc_untraced untraced;
+
+		/* The keeper tells in the log of those that are claimed by then. */
+		ptrc_controller_untraced(c, &untraced);
 		error = command_keeper(c, PTRC_KEEPER_CLOSE, &origin, addr);
 		ptrc_keeper_reap(c->stream.header);
 		/* The keeper is dead, and no process can be made now. The next create finishes the
@@ -407,7 +482,9 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 			error = ENOMEM;
 		}
 	}
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_unlock(&c->keeper_lock);
+	if (counts)
+		ptrc_controller_count(c, counts);
 	ptrc_stream_end(&c->stream);
 	/* That woke the threads that waited for an event. Wait until they have left. */
 	ptrc_handle_drain(id);
@@ -425,7 +502,7 @@ void ptrc_controller_shutdown_all(void)
 		struct ptrc_controller *c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
 
 		if (c)
-			ptrc_controller_shutdown(c, id, 0);
+			ptrc_controller_shutdown(c, id, 0, NULL);
 	}
 	pthread_setcancelstate(cancel, NULL);
 }

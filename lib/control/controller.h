@@ -6,6 +6,7 @@
 #ifndef PTRC_LIB_CONTROL_CONTROLLER_H
 #define PTRC_LIB_CONTROL_CONTROLLER_H
 
+#include <posixtrace.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -20,9 +21,11 @@
 #include "lib/process/target.h"
 #include "lib/stream/live_reader.h"
 #include "lib/stream/stream.h"
+#include "lib/stream/untraced.h"
 
 struct ptrc_controller {
-	pthread_mutex_t lock;	     /* for changes of state and commands to the keeper */
+	pthread_mutex_t keeper_lock; /* for commands to the keeper; taken before `lock` */
+	pthread_mutex_t lock;	     /* for changes of state */
 	pthread_mutex_t reader_lock; /* for `reader`; taken after `lock` */
 	pthread_mutex_t list_lock;   /* for list_next */
 	struct ptrc_stream stream;
@@ -44,19 +47,27 @@ struct ptrc_controller {
 int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, int log_fd,
 			   trace_id_t *id);
 /* Stop, flush, close and free a stream. The caller has taken its identifier by ptrc_handle_take.
- * Returns the error of the final flush. */
-int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr);
+ * *counts, if not null, gets the final counts. Returns the error of the final flush. */
+int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,
+			     struct posixtrace_counts *counts);
+/* What posixtrace_get_counts tells of an active stream, but for pt_size. */
+void ptrc_controller_count(struct ptrc_controller *c, struct posixtrace_counts *counts);
 /* exit(): shut down every stream that this process controls. */
 void ptrc_controller_shutdown_all(void);
 
 /* Give the keeper a command and wait until it is done; the arguments are those of
- * ptrc_keeper_command. The caller has c->lock. */
+ * ptrc_keeper_command. The caller has c->keeper_lock. */
 int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 			    const struct ptrc_context *origin, uint64_t addr);
 
-/* If the stream's keeper was killed, start another one. Otherwise a program that only asks for the
- * status of a FLUSH stream would find it full for ever, because it gives no command. */
-void ptrc_controller_revive_keeper(struct ptrc_controller *c);
+/* How many processes left word that they should have been traced and could not be. */
+void ptrc_controller_untraced(const struct ptrc_controller *c, struct ptrc_untraced *untraced);
+
+/* Store the process id of the stream's keeper; if that was killed, start another one first.
+ * Otherwise a program that only asks for the status of a FLUSH stream would find it full for ever,
+ * because it gives no command. EINVAL: no log; EAGAIN: another thread is giving a command, which
+ * starts a keeper; ENOMEM: none can be started. */
+int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid);
 
 /* The origin of the events that a call of this thread causes. */
 struct ptrc_context ptrc_controller_origin(void);

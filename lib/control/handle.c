@@ -143,6 +143,21 @@ void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds, enum ptrc_hand
 	return object;
 }
 
+void *ptrc_handle_get_taken(trace_id_t id, enum ptrc_handle_kind kind)
+{
+	void *object = NULL;
+	struct entry *e;
+
+	ptrc_handle_lock();
+	e = find(id);
+	if (e && e->kind == kind) {
+		e->references++;
+		object = e->object;
+	}
+	ptrc_handle_unlock();
+	return object;
+}
+
 void ptrc_handle_put(trace_id_t id)
 {
 	struct entry *e;

@@ -22,6 +22,8 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id);
 /* The object of an identifier, or null if it is not of one of these kinds. The caller has a
  * reference to the object until it calls ptrc_handle_put. *kind, if not null, gets its kind. */
 void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds, enum ptrc_handle_kind *kind);
+/* The same, also for an identifier that was taken and is not forgotten yet. */
+void *ptrc_handle_get_taken(trace_id_t id, enum ptrc_handle_kind kind);
 void ptrc_handle_put(trace_id_t id);
 /* Make the identifier invalid, and return the object; null if another caller has done so before.
  * Other threads may still have references to the object. */

@@ -14,7 +14,7 @@
 #include "lib/stream/marks.h"
 #include "lib/stream/live_reader.h"
 
-static void deliver(const struct ptrc_live_event *e, const struct ptrc_next_result *out)
+void ptrc_next_deliver(const struct ptrc_live_event *e, const struct ptrc_next_result *out)
 {
 	size_t len = e->len < out->num_bytes ? e->len : out->num_bytes;
 
@@ -44,7 +44,7 @@ static int try_once(struct ptrc_controller *c, const struct ptrc_next_result *ou
 	pthread_mutex_lock(&c->reader_lock);
 	error = ptrc_live_reader_next(&c->reader, &e);
 	if (!error)
-		deliver(&e, out);
+		ptrc_next_deliver(&e, out);
 	pthread_mutex_unlock(&c->reader_lock);
 	return error;
 }

@@ -27,4 +27,7 @@ int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_how how,
 		   const struct ptrc_next_result *out, const struct timespec *until,
 		   int callers_state);
 
+/* Store an event as these functions report it. */
+void ptrc_next_deliver(const struct ptrc_live_event *e, const struct ptrc_next_result *out);
+
 #endif

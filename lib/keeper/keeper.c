@@ -18,7 +18,6 @@
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 #include "lib/keeper/keeper_work.h"
-#include "lib/log/log_reader.h"
 #include "lib/stream/clock.h"
 
 /* How often a waiting caller looks whether the keeper still lives. */
@@ -29,6 +28,9 @@
 /* The same, for a keeper whose process id is unknown because the helper that made it was
  * killed. It is given up then, and leaves if it takes the lock later. */
 #define STRAY_NS INT64_C(200000000)
+/* How long a keeper that has said that it ends is waited for. It may have been stopped then. */
+#define LEAVE_WAIT_NS INT64_C(1000000000)
+#define LEAVE_PAUSE_NS 200000
 /* Somebody may kill a keeper at its birth. If this many die, the cause is in the memory of the
  * stream, and would kill the next as well. */
 #define START_TRIES 5
@@ -102,6 +104,11 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		sleep_on(word, 0);
 		waited_ns += LOOK_NS;
 	}
+	/* As long as an orphan's keeper has its lock, the stream seems to be in use. */
+	for (int64_t waited = 0; task == PTRC_KEEPER_ORPHAN && waited < LEAVE_WAIT_NS &&
+				 !has_ended(args, &process, 0) && lives(args);
+	     waited += LEAVE_PAUSE_NS)
+		ptrc_file_sleep_ns(LEAVE_PAUSE_NS);
 	if (process.pidfd >= 0)
 		ptrc_sys(SYS_close, process.pidfd);
 	/* These keepers have ended, or are about to. */
@@ -204,76 +211,70 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- orphans ---- */
 
-/* Opens the log that the header names. Any process of the user can write the header, and the
- * caller may be root. So the file must be a regular one of that user, the very file that the
- * keeper had, and the log of this very stream. */
-static int open_orphans_log(const struct ptrc_stream_header *h, uint32_t uid, int *fd)
+/* A keeper writes into the log what the orphan still holds. */
+static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h, int log_fd,
+		    bool is_new, char *path)
 {
-	char path[sizeof(h->log_path)];
-	struct ptrc_log_head head;
-	struct stat st;
-	int probe, error;
+	int error;
 
-	memcpy(path, h->log_path, sizeof(path));
-	path[sizeof(path) - 1] = '\0';
-	if (path[0] != '/' || h->log_ino == 0)
-		return ENOENT;
-	/* Looked at before it is opened: opening a FIFO or a device may do something. */
-	error = ptrc_file_open(AT_FDCWD, path, O_PATH | O_NOFOLLOW, 0, &probe);
-	if (error)
-		return error;
-	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) || st.st_dev != h->log_dev ||
-	    st.st_ino != h->log_ino || st.st_uid != uid) {
-		ptrc_file_close(probe);
-		return ENOENT;
-	}
-	error = ptrc_file_reopen(probe, O_RDWR | O_NOCTTY, fd);
-	ptrc_file_close(probe);
-	if (error)
-		return error;
-	error = ptrc_log_reader_head(*fd, &head);
-	if (!error && head.stream_id != h->id)
-		error = ENOENT;
-	if (error)
-		ptrc_file_close(*fd);
+	args->log_fd = log_fd;
+	ptrc_store_relaxed(&h->is_log_new, is_new);
+	error = ptrc_keeper_start(args, h, PTRC_KEEPER_ORPHAN);
+	if (error == EAGAIN)
+		error = ENOMEM;
+	if (!error && path)
+		ptrc_orphan_log_path(log_fd, path);
 	return error;
 }
 
-static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_stream_header *h)
+static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_stream_header *h,
+		  const struct ptrc_keeper_orders *orders)
 {
-	uint64_t size;
-	int error = ptrc_shmdir_open_id(args->dirfd, 'n', h->names_id, uid, &args->names_fd, &size);
+	struct ptrc_orphan_log log;
+	int error = ptrc_orphan_log_find(h, uid, orders, &log);
 
-	/* The names object goes with the last process that used it. Then names_fd is -1, and
-	 * the log has the names that it got with earlier flushes. */
-	if (error == ENOMEM)
-		return error;
-	error = open_orphans_log(h, uid, &args->log_fd);
 	if (!error) {
-		error = ptrc_keeper_start(args, h, PTRC_KEEPER_ORPHAN);
-		ptrc_file_close(args->log_fd);
-		/* The caller's children are born elsewhere. Another process can do it. */
-		if (error == EPERM)
-			error = ENOMEM;
+		error = start_on(args, h, log.fd, false, orders->written);
+		ptrc_orphan_log_close(h, &log, true);
+		/* Beside a log that cannot take more, nothing else can be written either; but
+		 * perhaps where the caller wants it. */
+		if (!error || error == ECHILD || !orders->path)
+			return error;
 	}
-	if (args->names_fd >= 0)
-		ptrc_file_close(args->names_fd);
+	if (error == ENOMEM || error == EMFILE || error == ENFILE)
+		return error;
+	error = ptrc_orphan_log_make(h, uid, orders, &log);
+	if (error)
+		return error;
+	error = start_on(args, h, log.fd, true, orders->written);
+	ptrc_orphan_log_close(h, &log, error == 0);
 	return error;
 }
 
-int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd)
+int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
+			      const struct ptrc_keeper_orders *orders)
 {
 	struct ptrc_keeper_args args = {
 		.log_fd = -1, .stream_fd = stream_fd, .names_fd = -1, .dirfd = dirfd};
 	struct ptrc_stream stream;
+	uint64_t size;
 	int error = ptrc_stream_map(stream_fd, PTRC_ROLE_CONTROLLER, &stream);
 
 	if (error)
-		return error == ENOMEM ? EAGAIN : 0;
-	error = finish(&args, uid, stream.header);
-	/* Anything else would fail for the next process, too: what could not be saved is
-	 * lost. */
-	error = error && ptrc_keeper_may_wait(stream.header, error) ? EAGAIN : 0;
+		return error;
+	/* Nobody has set a limit for the log of a plain stream, but the caller may have one. */
+	if (!stream.header->has_log)
+		note_limit(stream.header);
+	/* The names object may be gone with the last process that used it. Then names_fd is -1,
+	 * and the log has the names that it got with earlier flushes. */
+	error = ptrc_shmdir_open_id(dirfd, 'n', stream.header->names_id, uid, &args.names_fd,
+				    &size);
+	if (error != ENOMEM)
+		error = finish(&args, uid, stream.header, orders);
+	if (error == ECHILD)
+		ptrc_store_relaxed(&stream.header->has_killed_keepers, 1);
+	if (args.names_fd >= 0)
+		ptrc_file_close(args.names_fd);
 	ptrc_stream_unmap(&stream);
 	return error;
 }

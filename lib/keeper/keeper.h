@@ -16,6 +16,7 @@
 
 #include "lib/base/common.h"
 #include "lib/keeper/keeper_launch.h"
+#include "lib/keeper/orphan_log.h"
 #include "lib/stream/stream.h"
 
 /* Starts a keeper and waits for its first word: that it holds its lock and has written
@@ -44,13 +45,17 @@ PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 /* After PTRC_KEEPER_CLOSE: reaps the keeper if it is a child of the caller. */
 PTRC_NONNULL() void ptrc_keeper_reap(struct ptrc_stream_header *header);
 
-/* Starts a keeper that writes what the orphan holds into its log and closes that, and
- * waits for it. The caller holds byte PTRC_LIVE_CLEANER of the stream object, which stream_fd
- * is open on, in the directory dirfd of user `uid`.
- *   0       the log is closed, or can never be: the caller removes the stream.
- *   EAGAIN  what is wanting may be there another time or in another process (room,
- *           memory, descriptors, processes, leave to make so large a file): stream and
- *           log are as they were, and the caller leaves them to the next. */
-PTRC_MUST_CHECK int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd);
+/* Starts a keeper that writes what the orphan holds into its log and closes that, and waits for
+ * it. If there is no such log, or no more can be written to it, the events go into a new one
+ * (orphan_log.h). The caller holds byte PTRC_LIVE_CLEANER of the stream object o.<id>, which
+ * stream_fd is open on, in the directory dirfd of user `uid`.
+ *   0        the log is closed: the caller removes the stream.
+ *   ECHILD   one keeper after the other died.
+ *   EINVAL   the stream has another layout, or is damaged.
+ *   others   no log can be written, for this reason.
+ * After an error the stream holds everything that no log has. */
+PTRC_NONNULL(4)
+PTRC_MUST_CHECK int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
+					      const struct ptrc_keeper_orders *orders);
 
 #endif

@@ -329,5 +329,6 @@ int ptrc_keeper_launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_tas
 			.pid = l->pid, .pidfd = fd < 0 ? -1 : (int)fd, .is_child = l->is_child};
 	}
 	ptrc_sys(SYS_munmap, map, 2 * STACK_BYTES);
-	return error ? ENOMEM : 0;
+	/* The limit on processes is what clone() and execve() mean by EAGAIN. */
+	return error && error != EAGAIN ? ENOMEM : error;
 }

@@ -18,6 +18,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/clone.h"
+#include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
 #include "lib/base/shmdir.h"
@@ -40,9 +41,16 @@ struct keeper {
 	int dirfd;
 	struct ptrc_liveness life;
 	_Atomic bool is_controller_dead;
-	bool has_given_up;    /* output stalls, and a SIGTERM told the keeper to end */
+	bool is_watched;      /* a thread waits for the controller's death */
+	bool has_given_up;    /* output stalls, and nobody waits for it any longer */
 	int64_t next_look_ns; /* CLOCK_MONOTONIC, of automatic flushes; 0: not set */
 };
+
+/* The first letter of the stream object's name. Orphans were put aside. */
+static char object_kind(const struct keeper *k)
+{
+	return k->work.is_orphans ? 'o' : 's';
+}
 
 /* ---- the log file ---- */
 
@@ -92,23 +100,28 @@ static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
 	ptrc_sys(SYS_fcntl, k->log_fd, F_SETLK, &lock);
 }
 
-/* Notes in the header where the log is. If the keeper and its controller are killed, another
- * process finds the log by this (ptrc_keeper_finish_orphan). */
-static void note_place(struct ptrc_stream_header *h)
+/* Notes in the header, as the place with this number, where the log is. If the keeper and its
+ * controller are killed, another process finds the log by this (orphan_log.h). The place counts
+ * when the writer saves its state next. */
+static void note_place(struct keeper *k, uint32_t number)
 {
+	struct ptrc_log_place *place = &k->work.stream.header->log_place[number];
+	char link[40] = "/proc/self/fd/";
 	struct stat st;
 	long n;
 
-	h->log_dev = h->log_ino = 0;
-	if (ptrc_file_stat(PTRC_KEEPER_LOG_FD, &st) || !S_ISREG(st.st_mode))
+	k->work.writer.place = number;
+	place->dev = place->ino = 0;
+	place->path[0] = '\0';
+	if (ptrc_file_stat(k->work.log_fd, &st) || !S_ISREG(st.st_mode))
 		return;
-	_Static_assert(PTRC_KEEPER_LOG_FD == 3, "the number in the next line");
-	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, "/proc/self/fd/3", h->log_path, sizeof(h->log_path));
-	if (n <= 0 || n >= (long)sizeof(h->log_path))
-		return;
-	h->log_path[n] = '\0';
-	h->log_dev = st.st_dev;
-	h->log_ino = st.st_ino;
+	*ptrc_digits_put(link + 14, (uint64_t)k->work.log_fd) = '\0';
+	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, link, place->path, sizeof(place->path));
+	if (n <= 0 || n >= (long)sizeof(place->path))
+		n = 0;
+	place->path[n] = '\0';
+	place->dev = st.st_dev;
+	place->ino = st.st_ino;
 }
 
 /* ---- the controller's death ---- */
@@ -161,14 +174,19 @@ static int start_watcher(struct keeper *k)
 	return ret < 0 ? ENOMEM : 0;
 }
 
-/* The writer asks this while output stalls. A SIGTERM ends a keeper whose controller is dead,
- * as nobody else could tell it to stop waiting for the reader of a pipe. */
+/* The writer asks this while output stalls. The controller tells a keeper to stop waiting for the
+ * reader of a pipe, or is dead before the log has a head. A SIGTERM ends a keeper whose controller
+ * is dead, as nobody else could tell it. */
 static bool give_up(void *arg)
 {
 	struct keeper *k = arg;
 	uint64_t set = UINT64_C(1) << (SIGTERM - 1);
 	struct timespec none = {0, 0};
 
+	if (ptrc_load_acquire(&k->work.stream.header->is_log_given_up) ||
+	    (!k->is_watched && !k->work.is_orphans &&
+	     !ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1)))
+		k->has_given_up = true;
 	if (ptrc_load_acquire(&k->is_controller_dead) &&
 	    ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM)
 		k->has_given_up = true;
@@ -199,7 +217,7 @@ static int finish_for_dead(struct keeper *k)
 	ptrc_stream_end(s);
 	ptrc_shmdir_name(name, 'i', h->id);
 	ptrc_sys(SYS_unlinkat, k->dirfd, name, AT_REMOVEDIR);
-	ptrc_shmdir_name(name, 's', h->id);
+	ptrc_shmdir_name(name, object_kind(k), h->id);
 	ptrc_sys(SYS_unlinkat, k->dirfd, name, 0);
 	/* Traced processes unmap the stream when they next look at it. Its memory is given back
 	 * now. */
@@ -332,7 +350,7 @@ static int take_life(struct keeper *k)
 	uint64_t waited = 0;
 	int error;
 
-	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
+	ptrc_shmdir_name(name, object_kind(k), k->work.stream.header->id);
 	while ((error = ptrc_liveness_take(k->dirfd, name, PTRC_LIVE_KEEPER, &k->life)) == EAGAIN &&
 	       waited < LOCK_WAIT_NS) {
 		ptrc_file_sleep_ns(1000000);
@@ -345,25 +363,35 @@ static int take_life(struct keeper *k)
 static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 {
 	struct ptrc_keeper_work *work = &k->work;
+	bool begins;
 	int error;
 
-	if (task != PTRC_KEEPER_ORPHAN)
-		note_place(work->stream.header);
+	/* An orphan may have to go into another log than its own. */
+	begins = task == PTRC_KEEPER_NEW ||
+		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
 	reopen_log(work);
 	lock_log(work, PTRC_LOG_LOCK_KEEPER);
-	error = ptrc_log_writer_init(&work->writer, work->stream.header, work->log_fd,
-				     task != PTRC_KEEPER_NEW);
+	error = ptrc_log_writer_init(&work->writer, work->stream.header, work->log_fd, !begins);
 	if (error)
 		return error;
+	work->writer.dirfd = k->dirfd;
+	work->writer.syncs_flushes = work->is_orphans;
 	work->writer.give_up = give_up;
 	work->writer.arg = k;
-	if (task == PTRC_KEEPER_NEW)
-		error = ptrc_log_writer_head(&work->writer);
-	else
+	/* What the own log has already, it keeps: the other one gets the rest. */
+	if (task != PTRC_KEEPER_NEW && (!begins || ptrc_log_state_load(&work->writer)))
 		ptrc_log_flush_recover(&work->writer, &work->stream);
+	note_place(k, task == PTRC_KEEPER_NEW ? 0 : 1 - work->writer.place);
+	if (begins)
+		error = ptrc_log_writer_head(&work->writer);
 	if (error)
 		return error;
-	return task == PTRC_KEEPER_ORPHAN ? finish_for_dead(k) : start_watcher(k);
+	ptrc_store_release(&work->stream.header->is_log_new, 0);
+	if (task == PTRC_KEEPER_ORPHAN)
+		return finish_for_dead(k);
+	error = start_watcher(k);
+	k->is_watched = !error;
+	return error;
 }
 
 static void set_own_limits(void)

@@ -11,6 +11,7 @@
 #include "lib/base/limit.h"
 #include "lib/log/log_flush.h"
 #include "lib/log/log_names.h"
+#include "lib/log/log_output.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
@@ -44,6 +45,17 @@ static uint64_t run_to_restart(const struct ptrc_stream_header *h)
 	return ptrc_load_relaxed(&h->run) + 1;
 }
 
+/* The error of a flush that went well itself: ESTALE if the file does not hold any more what the
+ * writer wrote. What comes is written all the same. */
+static int look_at_log(struct ptrc_keeper_work *k)
+{
+	ptrc_log_look(&k->writer);
+	if (!(k->writer.state.flags & PTRC_LOG_STATE_CUT))
+		return 0;
+	ptrc_status_error(k->stream.header, ESTALE);
+	return ESTALE;
+}
+
 static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic)
 {
 	struct ptrc_stream_header *h = k->stream.header;
@@ -61,6 +73,8 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (*flags & (PTRC_LOG_STATE_MARKERS_WAIT | PTRC_LOG_STATE_FULL))
 		has_markers = false;
 	ptrc_status_set(h, PTRC_ST_FLUSHING);
+	/* The flush writes to the file, which may hide what happened to it. */
+	ptrc_log_look(&k->writer);
 	if (has_markers)
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_START, by, addr);
 	error = ptrc_log_flush(&k->writer, &k->stream, k->names);
@@ -76,7 +90,7 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	/* A stream that was to restart and did not is damaged. Flushing it at once, again and
 	 * again, would not help. */
 	k->has_failed = error != 0 || (armed_run && armed_run == run_to_restart(h));
-	return error;
+	return error ? error : look_at_log(k);
 }
 
 int ptrc_keeper_work_flush(struct ptrc_keeper_work *k)
@@ -98,20 +112,11 @@ static int clear(struct ptrc_keeper_work *k)
 
 bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 {
-	switch (error) {
-	case ENOSPC:
-	case EDQUOT:
-	case ENOMEM:
-	case EMFILE:
-	case ENFILE:
-		return true;
-	case EFBIG:
-		/* The hard limit of this process may be what forbids it. The limit of the log's
-		 * controller is the same for everybody who tries. */
+	/* The hard limit of this process may be what forbids it. The limit of the log's controller
+	 * is the same for everybody who tries: the log then tells of the error. */
+	if (error == EFBIG)
 		return ptrc_limit_most(RLIMIT_FSIZE) < ptrc_load_relaxed(&h->fsize_limit);
-	default:
-		return false;
-	}
+	return error != 0;
 }
 
 int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
@@ -124,6 +129,9 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 		ptrc_log_state_leave(&k->writer);
 		return error;
 	}
+	/* A file that was cut is no hindrance, and is looked at once more below. */
+	if (error == ESTALE)
+		error = 0;
 	/* Once more for the FLUSH_STOP of the first. In an UNTIL_FULL log nothing follows the
 	 * last STOP. */
 	if (!error && has_markers)
@@ -131,6 +139,8 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	again = ptrc_log_names_write(&k->writer, k->names);
 	if (!error)
 		error = again;
+	if (!error)
+		error = look_at_log(k);
 	if (error)
 		ptrc_status_error(h, error);
 	again = ptrc_log_writer_close(&k->writer);

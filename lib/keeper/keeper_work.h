@@ -31,14 +31,14 @@ PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work 
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
 /* The last flush of a stopped stream, and the end of its log. is_automatic: no call asked for
  * it. If the log of an orphan meets an error that ptrc_keeper_may_wait() accepts, it is not
- * closed. */
+ * closed, and the stream keeps what is not in it. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
 /* Carries out header.keeper_command. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_obey(struct ptrc_keeper_work *k);
 
-/* Can finishing an orphan's log, which failed with `error`, succeed another time, or in a
- * process with other limits? */
+/* Can finishing an orphan's log, which failed with `error`, succeed another time, in a process
+ * with other limits, or in another file? */
 PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error);
 

@@ -8,6 +8,7 @@
 #include "lib/base/sys.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_ring.h"
+#include "lib/stream/filter.h"
 #include "lib/model/sequencer.h"
 
 /* Bytes of events in a packet, at most; in a small ring a sixteenth of its limit. A ring gives
@@ -69,8 +70,11 @@ static void add_stop(struct ptrc_log_writer *w, int64_t ns)
 static void slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 {
 	static const struct ptrc_log_ring none;
-	static const uint64_t empty[17];
+	const uint64_t *filter = w->state.filter;
+	uint32_t words = PTRC_SET_WORD_COUNT;
 
+	while (words && filter[words - 1] == 0)
+		words--;
 	*p = (struct ptrc_log_facts){.type = PTRC_LOG_EVENTS};
 	ptrc_log_packet_begin(w);
 	if (w->kind != PTRC_LOG_RING)
@@ -79,9 +83,9 @@ static void slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 	ptrc_log_buffer_add(&w->out, &none, sizeof(none));
 	if (w->state.flags & PTRC_LOG_STATE_FILTER_UNKNOWN) {
 		p->flags |= PTRC_LOG_FILTER_UNKNOWN;
-	} else if (memcmp(w->state.filter, empty, sizeof(empty)) != 0) {
-		p->flags |= PTRC_LOG_HAS_FILTER;
-		ptrc_log_buffer_add(&w->out, w->state.filter, sizeof(w->state.filter));
+	} else if (words) {
+		p->flags |= PTRC_LOG_HAS_FILTER | (words - 1) << PTRC_LOG_FILTER_WORDS_SHIFT;
+		ptrc_log_buffer_add(&w->out, filter, words * sizeof(*filter));
 	}
 }
 
@@ -251,13 +255,16 @@ static void undo(struct ptrc_log_writer *w)
 	if (w->kind == PTRC_LOG_SEQUENTIAL) {
 		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
 		w->state = w->retry;
+		w->state.flags |= now.flags & PTRC_LOG_STATE_CUT;
+		w->file_end = w->retry.offset;
+		w->has_last = false;
 		return;
 	}
 	ptrc_log_ring_undo(w, w->retry.seq);
 	w->retry.events = w->state.events;
 	w->retry.bytes = w->state.bytes;
 	w->state = w->retry;
-	w->state.flags |= now.flags & PTRC_LOG_STATE_WRAPPED;
+	w->state.flags |= now.flags & (PTRC_LOG_STATE_WRAPPED | PTRC_LOG_STATE_CUT);
 	w->state.names = now.names;
 	w->state.tail = now.tail;
 	w->state.oldest_seq = now.oldest_seq < w->retry.seq ? now.oldest_seq : w->retry.seq;
@@ -305,6 +312,8 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 		error = add_held(w);
 	if (!error)
 		error = write_batch(w);
+	if (!error && w->syncs_flushes)
+		error = ptrc_log_sync(w);
 	ptrc_log_batch_clear(&w->batch);
 	if (error) {
 		w->retry = before;

@@ -19,9 +19,6 @@
  * writer has added to the stretch since then stay for the next flush.
  */
 
-/* A tee that has not looked at the stream for this long has gone. It looks every few
- * milliseconds, but may have to wait for a processor. */
-#define TEE_AWAY_NS UINT64_C(150000000)
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
 
@@ -145,7 +142,7 @@ static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 	for (int i = 0; i < TEE_WAIT_COUNT; i++) {
 		uint64_t beat = ptrc_load_acquire(&h->tee_beat);
 
-		if ((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) - beat > TEE_AWAY_NS ||
+		if ((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) - beat > PTRC_TEE_AWAY_NS ||
 		    ptrc_load_acquire(&h->tee_until) >= until ||
 		    ptrc_load_acquire(&h->keeper_seq) != ptrc_load_relaxed(&h->keeper_done) ||
 		    ptrc_room_used(&s->pool) >= h->stream_min_size / 4 * 3)

@@ -22,12 +22,13 @@
 
 #include "lib/model/attr.h"
 #include "lib/base/common.h"
+#include "lib/model/eventset.h"
 #include "lib/model/record.h"
 
 #define PTRC_LOG_SIGNATURE "\211PTRLOG\n"
 #define PTRC_LOG_SIGNATURE_BYTES 8U
 #define PTRC_LOG_BYTE_ORDER UINT32_C(0x01020304)
-#define PTRC_LOG_VERSION 1
+#define PTRC_LOG_VERSION 2
 #define PTRC_LOG_WORD_SIZE 8
 
 /* As in the header of an ELF file. */
@@ -60,8 +61,21 @@ enum ptrc_log_packet_type {
 
 /* Flags of an EVENTS packet. */
 #define PTRC_LOG_HAS_RING 1U	   /* the payload begins with struct ptrc_log_ring */
-#define PTRC_LOG_HAS_FILTER 2U	   /* then come 17 words: the filter before the first event */
+#define PTRC_LOG_HAS_FILTER 2U	   /* then comes the filter before the first event */
 #define PTRC_LOG_FILTER_UNKNOWN 4U /* without both flags that filter is empty */
+/* With PTRC_LOG_HAS_FILTER the high byte tells how many words the filter has here, less one; the
+ * words behind them are 0. */
+#define PTRC_LOG_FILTER_WORDS_SHIFT 8
+
+/* The bytes of the filter in a payload with these flags. */
+static inline uint32_t ptrc_log_filter_bytes(uint32_t flags)
+{
+	uint32_t words = (flags >> PTRC_LOG_FILTER_WORDS_SHIFT) + 1;
+
+	if (!(flags & PTRC_LOG_HAS_FILTER))
+		return 0;
+	return 8 * (words < PTRC_SET_WORD_COUNT ? words : PTRC_SET_WORD_COUNT);
+}
 
 struct ptrc_log_packet {
 	uint32_t magic;
@@ -166,7 +180,15 @@ struct ptrc_log_status {
 	uint64_t log_lost_events;
 	uint64_t log_events;
 	uint64_t log_bytes;
-	uint8_t zero1[64];
+	/* Processes that should have been traced and could not be, and the error number of
+	 * one of them: EMFILE, ENOMEM or EPROTO. */
+	uint32_t untraced_processes;
+	uint32_t untraced_error;
+	uint64_t refused_names; /* at least so many names had no event number left for them */
+	/* Names of event types that the log has, so that a reader knows if it lacks some. 0: none, or
+	 * nobody knows. */
+	uint64_t names;
+	uint8_t zero1[40];
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
 

@@ -18,10 +18,14 @@ static void add_names(struct ptrc_log_writer *w, const struct ptrc_names_object 
 	uint64_t start = w->out.used;
 
 	while (*index < count) {
-		const char *name = names->name[*index];
+		const char *name = names->entry[*index].name;
 		struct ptrc_log_name head = {.id = (uint16_t)(PTRC_ID_FIRST + *index)};
 		uint64_t size;
 
+		if (!ptrc_names_object_has(names, *index)) {
+			++*index;
+			continue;
+		}
 		while (head.name_bytes < PTRC_NAME_BYTES - 1 && name[head.name_bytes])
 			head.name_bytes++;
 		size = sizeof(head) + ptrc_align8(head.name_bytes);
@@ -50,10 +54,16 @@ static int write_from(struct ptrc_log_writer *w, const struct ptrc_names_object 
 	static const struct ptrc_log_facts p = {.type = PTRC_LOG_NAMES};
 
 	while (index < count) {
+		uint64_t empty;
 		int error;
 
 		ptrc_log_packet_begin(w);
+		empty = w->out.used;
 		add_names(w, names, &index, count);
+		if (w->out.used == empty) {
+			w->state.names = w->state.names < index ? index : w->state.names;
+			return 0;
+		}
 		error = ptrc_log_packet_end(w, 0, &p);
 		if (error)
 			return error;
@@ -105,4 +115,13 @@ int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 	if (!error)
 		w->state.flags |= PTRC_LOG_STATE_WRAPPED;
 	return error;
+}
+
+uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; w->names && i < w->state.names && i < PTRC_NAMES_MAX; i++)
+		count += ptrc_names_object_has(w->names, i);
+	return count;
 }

@@ -17,4 +17,7 @@ PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w,
  * stay. Leaves w->out alone, which holds the packet that wraps. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_names_before_wrap(struct ptrc_log_writer *w);
 
+/* How many names the log has. */
+PTRC_NONNULL() uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w);
+
 #endif

@@ -38,16 +38,16 @@ int ptrc_log_check(int fd, int log_policy)
 	return log_policy == POSIX_TRACE_APPEND ? 0 : EINVAL;
 }
 
-/* Waits up to a second until stalled output takes bytes again. EPIPE: give up. */
+/* Waits up to a second until stalled output takes bytes again. ECANCELED: give up. */
 static int wait_writable(struct ptrc_log_writer *w)
 {
 	struct pollfd p = {.fd = w->fd, .events = POLLOUT};
-	struct timespec second = {1, 0};
-	long n = ptrc_sys(SYS_ppoll, &p, 1, &second, 0, 8);
+	struct timespec limit = {w->has_given_up ? 0 : 1, 0};
+	long n = ptrc_sys(SYS_ppoll, &p, 1, &limit, 0, 8);
 
 	if (n == 0 && w->give_up && w->give_up(w->arg))
-		return EPIPE;
-	return 0;
+		w->has_given_up = true;
+	return n == 0 && w->has_given_up ? ECANCELED : 0;
 }
 
 void ptrc_log_packet_begin(struct ptrc_log_writer *w)
@@ -89,6 +89,49 @@ int ptrc_log_packet_put(struct ptrc_log_writer *w, const struct ptrc_log_facts *
 	return ptrc_log_packet_end(w, start, p);
 }
 
+/* Has somebody else truncated the file? */
+static void look_at_size(struct ptrc_log_writer *w)
+{
+	struct stat st;
+
+	if (w->file_end && !(w->state.flags & PTRC_LOG_STATE_CUT) &&
+	    ptrc_sys(SYS_fstat, w->fd, &st) == 0 && (uint64_t)st.st_size < w->file_end)
+		w->state.flags |= PTRC_LOG_STATE_CUT;
+}
+
+void ptrc_log_look(struct ptrc_log_writer *w)
+{
+	uint8_t bytes[sizeof(w->last[0].bytes)];
+
+	look_at_size(w);
+	for (int i = 0; w->has_last && i < 2; i++) {
+		long n = ptrc_sys(SYS_pread64, w->fd, bytes, sizeof(bytes), w->last[i].place);
+
+		/* A descriptor may be for writing only, if the file could not be opened again. */
+		if (n != -EBADF && (n != (long)sizeof(bytes) ||
+				    memcmp(bytes, w->last[i].bytes, sizeof(bytes)) != 0))
+			w->state.flags |= PTRC_LOG_STATE_CUT;
+	}
+}
+
+/* All of w->out is in the file, at `offset`. */
+static void note_written(struct ptrc_log_writer *w, uint64_t offset)
+{
+	uint64_t bytes = sizeof(w->last[0].bytes);
+
+	if (!w->is_regular || w->out.used < bytes)
+		return;
+	if (w->file_end < offset + w->out.used)
+		w->file_end = offset + w->out.used;
+	for (int i = 0; i < 2; i++) {
+		uint64_t at = i == 0 ? 0 : w->out.used - bytes;
+
+		w->last[i].place = offset + at;
+		memcpy(w->last[i].bytes, w->out.bytes + at, bytes);
+	}
+	w->has_last = true;
+}
+
 int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 {
 	uint64_t limit = ptrc_load_relaxed(&w->header->fsize_limit), done = 0, end;
@@ -99,6 +142,8 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 	if (w->is_regular && (__builtin_add_overflow(offset, w->out.used, &end) || end > limit ||
 			      limit - end < w->close_reserve))
 		return EFBIG;
+	/* Writing behind the end would hide that the file has been truncated. */
+	look_at_size(w);
 	while (!error && done < w->out.used) {
 		const uint8_t *from = w->out.bytes + done;
 		/* The kernel would cut a larger part anyway. */
@@ -127,6 +172,8 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 	/* In a pipe a torn packet stays; a reader finds the next one by its magic. */
 	if (error && done && w->is_regular && w->kind == PTRC_LOG_SEQUENTIAL)
 		ptrc_sys(SYS_ftruncate, w->fd, offset);
+	if (!error)
+		note_written(w, offset);
 	return error;
 }
 
@@ -137,4 +184,17 @@ int ptrc_log_append(struct ptrc_log_writer *w)
 	if (!error)
 		w->state.offset += w->out.used;
 	return error;
+}
+
+int ptrc_log_sync(struct ptrc_log_writer *w)
+{
+	long n;
+
+	if (!w->is_regular || ptrc_load_relaxed(&w->header->is_log_unsynced))
+		return 0;
+	do
+		n = ptrc_sys(SYS_fdatasync, w->fd);
+	while (n == -EINTR);
+	/* The last two say that the file has no disk that could be waited for. */
+	return n >= 0 || n == -EINVAL || n == -EROFS ? 0 : (int)-n;
 }

@@ -37,6 +37,10 @@ PTRC_NONNULL(1, 2)
 PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, const struct ptrc_log_facts *p,
 					const void *payload, uint64_t bytes);
 
+/* Looks whether somebody else has truncated a regular file or written over its end, and notes it
+ * in w->state.flags (PTRC_LOG_STATE_CUT). */
+PTRC_NONNULL() void ptrc_log_look(struct ptrc_log_writer *w);
+
 /* The next two write all of w->out, or return the error number of a write. After an error a
  * sequential log in a file is as long as it was. */
 
@@ -44,5 +48,9 @@ PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, const struct 
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset);
 /* To the end of a sequential log. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_append(struct ptrc_log_writer *w);
+
+/* Waits until what was written to a regular file is on its disk, and returns the error number if it
+ * does not get there. Does nothing with other outputs, nor if the controller does not want it. */
+PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_sync(struct ptrc_log_writer *w);
 
 #endif

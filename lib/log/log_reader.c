@@ -21,13 +21,13 @@
  * payloads of packets that turn out to be none count too. So no file, however large or sparse,
  * keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
-/* A larger NAMES packet is damaged: all names together take 270 KB. */
+/* A larger NAMES packet is damaged: a keeper puts about 4 KiB of names into one. */
 #define NAMES_MAX (UINT64_C(1) << 20)
 /* The payload of an EVENTS packet is longer only if it holds a single event: see SLICE_MAX in
  * log_events.c. */
 #define EVENTS_MAX (UINT64_C(1) << 20)
 /* The headers before the first record of a payload fit in so many bytes. */
-#define PAYLOAD_HEADS_MAX 1024U
+#define PAYLOAD_HEADS_MAX 2048U
 
 struct window {
 	const struct ptrc_log_reader *r;
@@ -254,11 +254,16 @@ static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 	uint8_t *payload;
 	int error;
 
-	if (p->length > NAMES_MAX)
+	error = p->length > NAMES_MAX
+			? EINVAL
+			: load(r, offset + sizeof(*p), p->length, p->payload_crc, &payload);
+	if (error == ENOMEM)
+		return error;
+	if (error) {
+		/* Its names are missing, unless this was never wholly written. */
+		r->is_names_torn = true;
 		return 0;
-	error = load(r, offset + sizeof(*p), p->length, p->payload_crc, &payload);
-	if (error)
-		return error == ENOMEM ? error : 0; /* only its names are missing */
+	}
 	while (!error && p->length - at >= sizeof(struct ptrc_log_name)) {
 		struct ptrc_log_name n;
 		uint64_t bytes;
@@ -319,6 +324,8 @@ static bool read_status(struct ptrc_log_reader *r, const struct ptrc_log_packet 
 static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *p, uint64_t offset,
 		       bool has_events, bool *has_status)
 {
+	r->missing_names += r->is_names_torn;
+	r->is_names_torn = false;
 	switch (p->type) {
 	case PTRC_LOG_NAMES:
 		return read_names(r, p, offset);
@@ -343,13 +350,12 @@ static bool is_single_event(const struct ptrc_log_reader *r, const struct ptrc_l
 		return false;
 	if (e->flags & PTRC_LOG_HAS_RING)
 		at += sizeof(struct ptrc_log_ring);
-	if (e->flags & PTRC_LOG_HAS_FILTER)
-		at += sizeof(((struct ptrc_sequencer *)NULL)->filter);
+	at += ptrc_log_filter_bytes(e->flags);
 	while (at <= sizeof(heads) - sizeof(struct ptrc_record)) {
 		struct ptrc_record record = ptrc_log_record_at(heads + at);
 		uint64_t size = ptrc_record_size(&record);
 
-		if (!(record.id_flags & PTRC_REC_CONTEXT))
+		if (!ptrc_record_is_context(&record))
 			return size <= e->length && e->length - size <= EVENTS_MAX;
 		if (size > sizeof(heads))
 			return false;
@@ -626,6 +632,14 @@ int ptrc_log_reader_head(int fd, struct ptrc_log_head *head)
 	return error;
 }
 
+/* Of those that a closed log says it has. */
+static uint64_t missing_names(const struct ptrc_log_reader *r)
+{
+	uint64_t all = r->status.names < PTRC_NAMES_MAX ? r->status.names : PTRC_NAMES_MAX;
+
+	return all > r->name_count ? all - r->name_count : 0;
+}
+
 int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 {
 	struct window *w;
@@ -659,6 +673,9 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 		return error;
 	}
 	sort_names(r);
+	/* A ring tells names twice; and a damaged header hides that there are any. */
+	if (r->is_closed && r->status.names)
+		r->missing_names = missing_names(r);
 	if (!r->is_closed && r->entry_count)
 		r->end_seq = r->entries[r->entry_count - 1].seq + 1;
 	if (r->entry_count)

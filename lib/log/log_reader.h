@@ -13,6 +13,7 @@
 #include "lib/model/attr.h"
 #include "lib/base/common.h"
 #include "lib/log/log_layout.h"
+#include "lib/model/eventset.h"
 
 /* An EVENTS packet, in the index. */
 struct ptrc_log_entry {
@@ -49,11 +50,16 @@ struct ptrc_log_reader {
 	uint64_t end_seq; /* behind that of the last packet of the log */
 	struct ptrc_log_reader_name *names;
 	size_t name_count, name_size;
-	uint16_t name_index[1033]; /* by identifier: 1 + index in names; 0: no name */
-	bool is_closed;		   /* it has its STATUS and END */
+	uint16_t
+		name_index[PTRC_SET_ID_MAX + 1]; /* by identifier: 1 + index in names; 0: no name */
+	bool is_closed;				 /* it has its STATUS and END */
 	struct ptrc_log_status status;
 	struct ptrc_log_ring ring; /* a ring's state, from the newest packet that is sound */
 	uint64_t ring_seq;	   /* the number of that packet */
+	/* Names that the log should have and that are not readable; at least so many if the log is
+	 * not closed. */
+	uint64_t missing_names;
+	bool is_names_torn; /* the packet read last has names, and is damaged */
 };
 
 /* Reads the head only. Errors as below. */

@@ -30,7 +30,7 @@ static inline bool ptrc_log_find_event(const uint8_t **pos, const uint8_t *end, 
 
 		if (ptrc_record_size(&r) > (size_t)(end - *pos))
 			return false;
-		if (!(r.id_flags & PTRC_REC_CONTEXT)) {
+		if (!ptrc_record_is_context(&r)) {
 			if (r.id_flags & PTRC_REC_FULLSTAMP)
 				memcpy(ns, *pos + sizeof(r), sizeof(*ns));
 			else

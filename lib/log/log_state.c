@@ -6,19 +6,39 @@
 #include "lib/base/atomic.h"
 #include "lib/stream/status.h"
 
+/* What log_state[0] says, or 0 if it says nothing that can be. */
+static uint64_t load_which(const struct ptrc_stream_header *h)
+{
+	uint64_t which = ptrc_load_acquire(&h->log_state[0]);
+
+	return which <= PTRC_LOG_STATE_WHICH_MAX ? which : 0;
+}
+
+uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h)
+{
+	uint64_t which = load_which(h);
+
+	return which ? (uint32_t)PTRC_LOG_STATE_PLACE(which) : 0;
+}
+
+bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h)
+{
+	return load_which(h) != 0;
+}
+
 /* A keeper may be killed at any store. So the copy that is not valid is filled first, and then
- * its number is stored, which makes it the valid one. */
+ * one word is stored, which makes that copy and the place of its log valid. */
 void ptrc_log_state_save(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
 	uint64_t words[PTRC_LOG_STATE_WORDS] = {0};
-	uint64_t which = ptrc_load_relaxed(&h->log_state[0]) == 1 ? 2 : 1;
-	_Atomic uint64_t *to = &h->log_state[1 + (which - 1) * PTRC_LOG_STATE_WORDS];
+	uint64_t which = load_which(h), copy = which ? 1 - PTRC_LOG_STATE_COPY(which) : 0;
+	_Atomic uint64_t *to = &h->log_state[1 + copy * PTRC_LOG_STATE_WORDS];
 
 	memcpy(words, &w->state, sizeof(w->state));
 	for (uint32_t i = 0; i < PTRC_LOG_STATE_WORDS; i++)
 		ptrc_store_relaxed(&to[i], words[i]);
-	ptrc_store_release(&h->log_state[0], which);
+	ptrc_store_release(&h->log_state[0], 1 + copy + 2 * (uint64_t)w->place);
 
 	ptrc_store_relaxed(&h->log_events, w->state.events);
 	ptrc_store_relaxed(&h->log_bytes, w->state.bytes);
@@ -28,14 +48,14 @@ void ptrc_log_state_save(struct ptrc_log_writer *w)
 bool ptrc_log_state_load(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
-	uint64_t which = ptrc_load_acquire(&h->log_state[0]);
+	uint64_t which = load_which(h);
 	uint64_t words[PTRC_LOG_STATE_WORDS];
 
-	if (which != 1 && which != 2)
+	if (!which)
 		return false;
 	for (uint32_t i = 0; i < PTRC_LOG_STATE_WORDS; i++)
 		words[i] = ptrc_load_relaxed(
-			&h->log_state[1 + (which - 1) * PTRC_LOG_STATE_WORDS + i]);
+			&h->log_state[1 + PTRC_LOG_STATE_COPY(which) * PTRC_LOG_STATE_WORDS + i]);
 	memcpy(&w->state, words, sizeof(w->state));
 	return true;
 }

@@ -18,6 +18,7 @@
 #include "lib/base/common.h"
 #include "lib/log/log_batch.h"
 #include "lib/log/log_layout.h"
+#include "lib/model/eventset.h"
 #include "lib/model/names.h"
 #include "lib/stream/stream.h"
 
@@ -36,10 +37,12 @@
 #define PTRC_LOG_STATE_GAP_TOLD UINT64_C(32)
 #define PTRC_LOG_STATE_RUN_OVER UINT64_C(64)
 #define PTRC_LOG_STATE_RUN_TAG_SHIFT 8
+/* Somebody else truncated the file, or wrote into it. */
+#define PTRC_LOG_STATE_CUT (UINT64_C(1) << 16)
 #define PTRC_LOG_STATE_GIVEN (PTRC_LOG_STATE_GAP_TOLD | PTRC_LOG_STATE_RUN_OVER | UINT64_C(0xff00))
 
-/* All members are 64-bit words: header.log_state holds two copies of them, and the number of
- * the copy that is valid. */
+/* All members are 64-bit words: header.log_state holds two copies of them, and which copy is
+ * valid. */
 struct ptrc_log_state {
 	/* Sequential: bytes in the log. Ring: the place of the next packet. */
 	uint64_t offset;
@@ -57,22 +60,34 @@ struct ptrc_log_state {
 	 * 0: there is no such flush. If the keeper dies in between, the next one commits the
 	 * events up to this stamp and does not write them again. */
 	uint64_t written_until;
-	uint64_t filter[17]; /* in force behind the last event of a ring */
+	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force behind the last event of a ring */
 };
-#define PTRC_LOG_STATE_WORDS 31U
+#define PTRC_LOG_STATE_WORDS 142U
 _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
-		       1 + 2 * PTRC_LOG_STATE_WORDS <= 64,
+		       1 + 2 * PTRC_LOG_STATE_WORDS <= PTRC_STREAM_LOG_STATE_WORDS,
 	       "two copies fit in log_state");
 
 struct ptrc_log_writer {
 	struct ptrc_stream_header *header;
 	int fd;
+	int dirfd;     /* of the directory of shared objects; -1: none */
 	uint32_t kind; /* PTRC_LOG_RING or _SEQUENTIAL */
 	int policy;
 	bool is_regular, is_socket;
 	bool must_not_append; /* the descriptor has O_APPEND, and was not opened again */
-	uint64_t limit;	      /* bytes of events */
+	/* What must still be there in a regular file: its size is at least file_end and, if this
+	 * writer has written something, that begins and ends with these bytes. */
+	uint64_t file_end;
+	bool has_last;
+	struct {
+		uint64_t place;
+		uint8_t bytes[sizeof(struct ptrc_log_packet)];
+	} last[2];
+	uint64_t limit; /* bytes of events */
 	uint64_t ring_size;
+	/* A flush ends only when the log is on its disk, and before that the stream gives nothing
+	 * up: it may be salvaged again. */
+	bool syncs_flushes;
 	uint64_t close_reserve; /* left free below the file size limit, for STATUS and END */
 	struct ptrc_log_state state;
 	struct ptrc_log_state retry; /* the state before a flush that failed midway */
@@ -81,6 +96,7 @@ struct ptrc_log_writer {
 	 * next flush, which gets them again, skips them. */
 	int64_t skip_ns;
 	int64_t last_ns; /* time of the last event of the last packet written */
+	uint32_t place;	 /* in header.log_place: of this log */
 	const struct ptrc_names_object *names; /* that were given last */
 	struct ptrc_log_buffer out;	       /* the packet that is being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
@@ -91,9 +107,10 @@ struct ptrc_log_writer {
 	struct ptrc_log_buffer lap; /* a ring's packets: struct ptrc_log_lap_entry */
 	uint64_t lap_first;	    /* entries of `lap` before this one are gone */
 	/* Called once a second while output stalls. If it returns true the write gives up, with
-	 * EPIPE. May be null. */
+	 * ECANCELED, and no later write waits. May be null. */
 	bool (*give_up)(void *arg);
 	void *arg;
+	bool has_given_up;
 };
 
 /* Is it UNTIL_FULL, and full? */
@@ -102,7 +119,10 @@ static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
 	return w->state.flags & PTRC_LOG_STATE_FULL;
 }
 
-/* Saves the state in header.log_state, and puts into other words of the header what
+/* Which of header.log_place counts; and whether a state was saved for it. */
+PTRC_NONNULL() uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
+PTRC_NONNULL() bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
+/* Saves the state in header.log_state, makes w->place the place of the log, and puts into other words of the header what
  * posix_trace_get_status() and its like tell of the log. */
 PTRC_NONNULL() void ptrc_log_state_save(struct ptrc_log_writer *w);
 /* Loads the state from header.log_state. False if none was saved. */

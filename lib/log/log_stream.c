@@ -24,6 +24,9 @@
 /* How long an open waits, from the last growth of the file on, for a keeper that finishes the
  * log of a dead controller. */
 #define FINISH_WAIT_NS INT64_C(10000000000)
+/* How long it waits in all. The keeper has no more to write than a stream holds; a log that grows
+ * for longer is written by somebody who only pretends to be its keeper. */
+#define FINISH_WAIT_ALL_NS INT64_C(20000000000)
 
 struct packet;
 
@@ -149,7 +152,7 @@ static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry 
 		return;
 	ptrc_sequencer_reset(&l->sequencer);
 	if (filter)
-		memcpy(l->sequencer.filter, filter, sizeof(l->sequencer.filter));
+		memcpy(l->sequencer.filter, filter, ptrc_log_filter_bytes(e->flags));
 }
 
 /* Takes the section at *at, and moves *at behind it. False: there is none. */
@@ -169,7 +172,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 {
 	const uint8_t *begin, *at, *end, *filter = NULL;
 	struct ptrc_log_section s;
-	uint32_t count = 0;
+	uint32_t count = 0, filter_bytes;
 	struct packet *p;
 	uint8_t *bytes;
 	int error;
@@ -181,10 +184,10 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	end = begin + e->length;
 	if ((e->flags & PTRC_LOG_HAS_RING) && (size_t)(end - begin) >= sizeof(struct ptrc_log_ring))
 		begin += sizeof(struct ptrc_log_ring);
-	if ((e->flags & PTRC_LOG_HAS_FILTER) &&
-	    (size_t)(end - begin) >= sizeof(l->sequencer.filter)) {
+	filter_bytes = ptrc_log_filter_bytes(e->flags);
+	if (filter_bytes && (size_t)(end - begin) >= filter_bytes) {
 		filter = begin;
-		begin += sizeof(l->sequencer.filter);
+		begin += filter_bytes;
 	}
 	for (at = begin; next_section(&at, end, &s);)
 		count++;
@@ -460,6 +463,10 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
 		return false;
 	error = ptrc_shmdir_open_id(dirfd, 's', head->stream_id, head->owner_uid, &stream, &size);
+	/* It may have been put aside by a process that finishes its log. */
+	if (error == ENOENT)
+		error = ptrc_shmdir_open_id(dirfd, 'o', head->stream_id, head->owner_uid, &stream,
+					    &size);
 	ptrc_file_close(dirfd);
 	if (error)
 		return false;
@@ -476,11 +483,12 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 {
 	int64_t waited_ns = 0;
+	int64_t all_ns = 0;
 	off_t size = -1;
 
-	while (waited_ns < FINISH_WAIT_NS && is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER) &&
-	       is_controller_gone(fd, head)) {
-		uint64_t pause_ns = waited_ns < 20000000 ? 200000 : 5000000;
+	while (waited_ns < FINISH_WAIT_NS && all_ns < FINISH_WAIT_ALL_NS &&
+	       is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER) && is_controller_gone(fd, head)) {
+		uint64_t pause_ns = all_ns < 20000000 ? 200000 : 5000000;
 		struct stat st;
 
 		if (ptrc_sys(SYS_fstat, fd, &st) == 0 && st.st_size != size) {
@@ -489,6 +497,7 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 		}
 		ptrc_file_sleep_ns(pause_ns);
 		waited_ns += (int64_t)pause_ns;
+		all_ns += (int64_t)pause_ns;
 	}
 }
 
@@ -582,11 +591,15 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	counts->pt_damaged_gaps = l->damaged_gaps;
 	counts->pt_uncounted_gaps = l->uncounted_gaps;
 	pthread_mutex_unlock(&l->mutex);
+	counts->pt_missing_names = r->missing_names;
 	if (r->is_closed) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
 		counts->pt_log_events = r->status.log_events;
 		counts->pt_log_bytes = r->status.log_bytes;
+		counts->pt_untraced_processes = r->status.untraced_processes;
+		counts->pt_untraced_error = (int)r->status.untraced_error;
+		counts->pt_refused_names = r->status.refused_names;
 		return;
 	}
 	counts->pt_log_lost_events = r->ring.lost_events;

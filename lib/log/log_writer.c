@@ -14,6 +14,8 @@
 #include "lib/log/log_output.h"
 #include "lib/log/log_ring.h"
 #include "lib/model/eventset.h"
+#include "lib/stream/status.h"
+#include "lib/stream/untraced.h"
 
 /* ---- head ---- */
 
@@ -42,7 +44,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.clockres_sec = a->clockres_sec,
 		.clockres_nsec = a->clockres_nsec,
 		.inherited = (uint32_t)a->inherited,
-		.log_policy = (uint32_t)a->log_full_policy,
+		.log_policy = (uint32_t)w->policy,
 		.stream_policy = (uint32_t)a->stream_full_policy,
 		.kind = w->kind,
 		.max_data_size = a->max_data_size,
@@ -70,6 +72,8 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	w->has_retry = false;
 	w->held.used = 0;
 	w->lap.used = w->lap_first = 0;
+	w->file_end = 0;
+	w->has_last = false;
 	if (w->is_regular) {
 		long ret = ptrc_sys(SYS_ftruncate, w->fd, 0);
 
@@ -97,7 +101,10 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 	memset(w, 0, sizeof(*w));
 	w->header = header;
 	w->fd = fd;
-	w->policy = header->attr.log_full_policy;
+	w->dirfd = -1;
+	/* A plain stream, whose events go into a log because its controller died, has no limit. */
+	w->policy = header->has_log ? header->attr.log_full_policy : POSIX_TRACE_APPEND;
+	w->place = ptrc_log_state_place(header);
 	if (flags < 0 || ptrc_sys(SYS_fstat, fd, &st) < 0)
 		return EINVAL;
 	w->is_regular = S_ISREG(st.st_mode);
@@ -127,8 +134,11 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 			w->state.offset = w->ring_size;
 		return ptrc_log_ring_restore(w);
 	}
-	if (w->is_regular && w->state.offset > (uint64_t)st.st_size)
+	if (w->is_regular && w->state.offset > (uint64_t)st.st_size) {
 		w->state.offset = (uint64_t)st.st_size;
+		w->state.flags |= PTRC_LOG_STATE_CUT;
+	}
+	w->file_end = w->is_regular ? w->state.offset : 0;
 	/* The keeper before may have died in the middle of a packet. */
 	if (w->is_regular && (uint64_t)st.st_size > w->state.offset)
 		ptrc_sys(SYS_ftruncate, fd, w->state.offset);
@@ -183,7 +193,8 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 	return error == ENOMEM ? error : 0;
 }
 
-int ptrc_log_writer_close(struct ptrc_log_writer *w)
+/* Writes STATUS and END, to the same place each time. */
+static int write_end(struct ptrc_log_writer *w)
 {
 	uint64_t bits = ptrc_load_acquire(&w->header->status);
 	struct ptrc_log_status status = {
@@ -203,8 +214,16 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w)
 	};
 	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
 	static const struct ptrc_log_facts is_end = {.type = PTRC_LOG_END};
+	struct ptrc_untraced untraced = {0};
 	int error;
 
+	if (w->dirfd >= 0)
+		ptrc_untraced_count(w->dirfd, w->header->id, &untraced);
+	status.untraced_processes = untraced.processes;
+	status.untraced_error = (uint32_t)untraced.error;
+	if (w->names)
+		status.refused_names = ptrc_names_count_refused(w->names->refused_seen);
+	status.names = ptrc_log_names_count(w);
 	w->close_reserve = 0;
 	ptrc_log_buffer_clear(&w->out);
 	error = ptrc_log_packet_put(w, &is_status, &status, sizeof(status));
@@ -212,6 +231,22 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w)
 		error = ptrc_log_packet_put(w, &is_end, NULL, 0);
 	if (error)
 		return error;
-	return w->kind == PTRC_LOG_RING ? ptrc_log_write_at(w, PTRC_LOG_CLOSE_OFFSET)
-					: ptrc_log_append(w);
+	return ptrc_log_write_at(w, w->kind == PTRC_LOG_RING ? PTRC_LOG_CLOSE_OFFSET
+							     : w->state.offset);
+}
+
+int ptrc_log_writer_close(struct ptrc_log_writer *w)
+{
+	int error = write_end(w), again;
+
+	if (error)
+		return error;
+	error = ptrc_log_sync(w);
+	if (!error)
+		return 0;
+	ptrc_status_error(w->header, error);
+	/* What the file has now can be read from memory as long as the machine runs. */
+	again = write_end(w);
+	(void)again; /* the first error counts */
+	return error;
 }

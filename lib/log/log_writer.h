@@ -25,7 +25,8 @@ PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_head(struct ptrc_log_writer *
  * on. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
-/* Writes STATUS and END. */
+/* Writes STATUS and END, and waits until the log is on its disk (log_output.h). If it does not get
+ * there, STATUS tells of the error. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w);
 
 #endif

@@ -61,7 +61,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_attr, inherited, 552);
 PTRC_ASSERT_OFFSET(struct ptrc_attr, max_data_size, 568);
 PTRC_ASSERT_SIZE(struct ptrc_attr, 592);
 PTRC_ASSERT_SIZE(trace_attr_t, 768);
-PTRC_ASSERT_SIZE(trace_event_set_t, 144);
+PTRC_ASSERT_SIZE(trace_event_set_t, 1032);
 _Static_assert(sizeof(struct ptrc_attr) <= sizeof(trace_attr_t), "attributes fit");
 _Static_assert(_Alignof(struct ptrc_attr) <= _Alignof(trace_attr_t), "attributes align");
 _Static_assert(PTRC_ATTR_TEXT_BYTES >= TRACE_NAME_MAX, "names fit");

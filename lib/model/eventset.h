@@ -13,12 +13,12 @@
 #include "lib/base/common.h"
 
 #define PTRC_SET_MAGIC 0x3154455354525450UL /* "PTRTSET1" */
-#define PTRC_SET_WORD_COUNT 17U
+#define PTRC_SET_WORD_COUNT 128U
 #define PTRC_SET_WORD_BITS 64U
 
-/* The identifiers that a set can hold: nine predefined ones and 1023 names. */
+/* The identifiers that a set can hold: nine predefined ones and 8182 names. */
 #define PTRC_SET_ID_MIN 1U
-#define PTRC_SET_ID_MAX 1032U
+#define PTRC_SET_ID_MAX 8191U
 
 PTRC_ASSERT_SIZE(trace_event_set_t, 8 + 8 * PTRC_SET_WORD_COUNT);
 _Static_assert(sizeof(unsigned long) * 8 == PTRC_SET_WORD_BITS, "words of 64 bits");

@@ -13,18 +13,24 @@
 #include "lib/base/file.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
-#include "lib/base/tid_lock.h"
 
-/* Bytes of the file that are locked. Every process that uses the object shares a read lock on
- * the first; a process that registers a name has a write lock on the second. */
+/* The byte of the file of which every process that uses the object shares a read lock. */
 #define USER_BYTE 0
-#define WRITER_BYTE (UINT64_C(1) << 40)
 
-/* How long to wait for a thread that registers a name without a lock on the file. */
-#define WRITER_WAIT_NS INT64_C(1000000000)
+/* How long to wait for a thread that makes an entry. That takes it a microsecond; but on a busy
+ * machine it may have lost its processor meanwhile, and giving up its claim costs an identifier. */
+#define MAKER_WAIT_NS 20000000
+
+/* A registration gives up one claim for each thread that was stopped, and no more than so many. */
+#define GIVE_UP_MAX 50
 
 #define MAP_BYTES sizeof(struct ptrc_names_object)
-#define PAGE_BYTES UINT64_C(4096)
+
+/* The bytes of an object with so many names. */
+static uint64_t bytes_of(uint32_t count)
+{
+	return offsetof(struct ptrc_names_object, entry) + count * sizeof(struct ptrc_names_entry);
+}
 
 const char *ptrc_names_predefined(uint32_t id)
 {
@@ -44,21 +50,40 @@ const char *ptrc_names_predefined(uint32_t id)
 	return id >= 1 && id < PTRC_ID_FIRST ? names[id] : NULL;
 }
 
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 2166136261U;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 16777619U;
+	return hash ^ hash >> 15;
+}
+
 uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit, const char *name)
 {
 	size_t size = strlen(name) + 1;
-	uint32_t count = 0;
+	uint32_t hash, number, count;
 
 	for (uint32_t id = 1; id < PTRC_ID_FIRST; id++)
 		if (strcmp(ptrc_names_predefined(id), name) == 0)
 			return id;
-	if (object && size <= PTRC_NAME_BYTES)
-		count = ptrc_names_object_count(object);
-	if (limit < count)
-		count = limit;
-	for (uint32_t i = 0; i < count; i++)
-		if (object->name[i][0] == name[0] && memcmp(object->name[i], name, size) == 0)
-			return PTRC_ID_FIRST + i;
+	if (!object || size > PTRC_NAME_BYTES)
+		return 0;
+	hash = hash_of(name);
+	number = ptrc_load_acquire(&object->bucket[hash % PTRC_NAMES_BUCKET_COUNT]);
+	/* A name comes into the index after the count includes it. */
+	count = ptrc_names_object_count(object);
+	while (number != 0 && number <= count) {
+		const struct ptrc_names_entry *e = &object->entry[number - 1];
+		uint32_t next = ptrc_load_relaxed(&e->next);
+
+		if (number <= limit && ptrc_load_relaxed(&e->hash) == hash &&
+		    memcmp(e->name, name, size) == 0)
+			return PTRC_ID_UNNAMED + number;
+		if (next >= number)
+			break; /* the memory is damaged */
+		number = next;
+	}
 	return 0;
 }
 
@@ -71,41 +96,133 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 		return 0;
 	}
 	if (!n || !n->object || id < PTRC_ID_FIRST ||
-	    id - PTRC_ID_FIRST >= ptrc_names_object_count(n->object))
+	    id - PTRC_ID_FIRST >= ptrc_names_object_count(n->object) ||
+	    !ptrc_names_object_has(n->object, id - PTRC_ID_FIRST))
 		return EINVAL;
-	memcpy(name, n->object->name[id - PTRC_ID_FIRST], PTRC_NAME_BYTES);
+	memcpy(name, n->object->entry[id - PTRC_ID_FIRST].name, PTRC_NAME_BYTES);
 	/* The object is only as good as the processes that write it. */
 	name[PTRC_NAME_BYTES - 1] = '\0';
 	return 0;
 }
 
-/* Under the locks. fd is -1 if the file is unlinked. */
-static int append(struct ptrc_names_object *object, int fd, const char *name, uint32_t *id)
+/* Put the entry into the index, if it has a name and is not there. It is counted in, all entries of
+ * lower numbers are in the index, and none of a higher number is claimed before this one is, too. So
+ * when the bucket changes here, another thread has done just this. */
+static void enter_index(struct ptrc_names_object *object, uint32_t index)
 {
-	uint32_t index, found = ptrc_names_find(object, PTRC_NAMES_MAX, name);
+	struct ptrc_names_entry *e = &object->entry[index];
+	_Atomic uint16_t *bucket =
+		&object->bucket[ptrc_load_relaxed(&e->hash) % PTRC_NAMES_BUCKET_COUNT];
+	uint16_t head = ptrc_load_acquire(bucket);
 
-	if (found) {
-		*id = found;
-		return 0;
-	}
-	index = ptrc_names_object_count(object);
-	if (index == PTRC_NAMES_MAX) {
-		*id = PTRC_ID_UNNAMED;
-		return 0;
-	}
-	/* Without room in /dev/shm the next line would end in SIGBUS. */
-	if (fd >= 0 ? ptrc_shmdir_reserve(fd, MAP_BYTES,
-					  PAGE_BYTES + (index + 1) * PTRC_NAME_BYTES) != 0
-		    : !ptrc_file_populate(object->name[index], PTRC_NAME_BYTES))
-		return ENOMEM;
-	memcpy(object->name[index], name, strlen(name) + 1);
-	/* A process that is killed before this has registered nothing. */
-	ptrc_store_release(&object->count, index + 1);
-	*id = PTRC_ID_FIRST + index;
-	return 0;
+	if (head > index || !ptrc_names_object_has(object, index))
+		return;
+	ptrc_store_relaxed(&e->next, head);
+	atomic_compare_exchange_strong_explicit(bucket, &head, (uint16_t)(index + 1),
+						memory_order_release, memory_order_relaxed);
 }
 
-/* Opens the file once more, for a lock that no other descriptor shares. */
+/* Remember that there was no number left for the name. */
+static void refuse(struct ptrc_names_object *object, const char *name)
+{
+	uint32_t hash = hash_of(name), none = 0;
+
+	if (atomic_compare_exchange_strong_explicit(&object->refused_state, &none, 1,
+						    memory_order_relaxed, memory_order_relaxed)) {
+		memcpy(object->refused, name, strlen(name) + 1);
+		ptrc_store_release(&object->refused_state, 2);
+	}
+	atomic_fetch_or_explicit(&object->refused_seen[hash / 64 % PTRC_NAMES_REFUSED_WORDS],
+				 UINT64_C(1) << hash % 64, memory_order_release);
+}
+
+static bool change_state(struct ptrc_names_entry *e, uint16_t from, uint16_t to)
+{
+	return atomic_compare_exchange_strong_explicit(&e->state, &from, to, memory_order_acq_rel,
+						       memory_order_acquire);
+}
+
+/* Another thread has claimed this entry: wait a moment for it, then give the entry up. Returns
+ * whether that was done here. */
+static bool wait_for_maker(struct ptrc_names_entry *e)
+{
+	int64_t begin_ns = 0;
+
+	for (unsigned tries = 1; ptrc_load_acquire(&e->state) == PTRC_NAMES_CLAIMED; tries++) {
+		struct timespec now;
+		int64_t now_ns;
+
+		ptrc_sys(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+		now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+		if (begin_ns == 0)
+			begin_ns = now_ns;
+		if (now_ns - begin_ns > MAKER_WAIT_NS)
+			return change_state(e, PTRC_NAMES_CLAIMED, PTRC_NAMES_GIVEN_UP);
+		ptrc_file_yield(tries);
+	}
+	return false;
+}
+
+/* Makes the entry, which was free a moment ago. False: another thread has claimed it, or has given
+ * up this thread's claim. */
+static bool make_entry(struct ptrc_names_entry *e, const char *name)
+{
+	if (!change_state(e, PTRC_NAMES_FREE, PTRC_NAMES_CLAIMED))
+		return false;
+	/* Should the claim be given up now, nobody looks at what is written here. */
+	memcpy(e->name, name, strlen(name) + 1);
+	ptrc_store_relaxed(&e->hash, hash_of(name));
+	return change_state(e, PTRC_NAMES_CLAIMED, PTRC_NAMES_MADE);
+}
+
+/* Counts an entry in that was made or given up, unless that was done, and puts it into the index. */
+static void count_in(struct ptrc_names_object *object, uint32_t index)
+{
+	uint32_t count = index;
+
+	atomic_compare_exchange_strong_explicit(&object->count, &count, index + 1,
+						memory_order_acq_rel, memory_order_relaxed);
+	enter_index(object, index);
+}
+
+/* Registers a name that was not found. fd is -1 if the file is unlinked. */
+static int append(struct ptrc_names_object *object, int fd, const char *name, uint32_t *id)
+{
+	unsigned given_up = 0;
+
+	/* Each try that fails counts an entry in. */
+	for (unsigned tries = 0; tries <= PTRC_NAMES_MAX && given_up < GIVE_UP_MAX; tries++) {
+		uint32_t index = ptrc_names_object_count(object);
+		struct ptrc_names_entry *e;
+
+		/* The thread that counted the last entry in may not have put it into the index. */
+		if (index)
+			enter_index(object, index - 1);
+		*id = ptrc_names_find(object, PTRC_NAMES_MAX, name);
+		if (*id)
+			return 0;
+		if (index == PTRC_NAMES_MAX) {
+			refuse(object, name);
+			*id = PTRC_ID_UNNAMED;
+			return 0;
+		}
+		e = &object->entry[index];
+		/* Without room in /dev/shm the next line would end in SIGBUS. */
+		if (fd >= 0 ? ptrc_shmdir_reserve(fd, MAP_BYTES, bytes_of(index), sizeof(*e)) != 0
+			    : !ptrc_file_populate(e, sizeof(*e)))
+			return ENOMEM;
+		if (make_entry(e, name)) {
+			count_in(object, index);
+			*id = PTRC_ID_FIRST + index;
+			return 0;
+		}
+		given_up += wait_for_maker(e);
+		count_in(object, index);
+	}
+	return ENOMEM; /* the memory is damaged */
+}
+
+/* Opens the file once more, to give it memory. */
 static int reopen(const struct ptrc_names *n, int *fd)
 {
 	uint64_t size;
@@ -121,10 +238,9 @@ static int reopen(const struct ptrc_names *n, int *fd)
 
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 {
-	uint32_t found, holder;
+	uint32_t found;
 	uint64_t mask;
-	int fd = -1;
-	int error = 0;
+	int fd = -1, error;
 
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
 		return ENAMETOOLONG;
@@ -138,19 +254,11 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 	 * instance. Processes that have the object mapped go on using it. */
 	if (n->id && reopen(n, &fd))
 		fd = -1;
-	if (fd >= 0 && ptrc_file_lock_wait(fd, WRITER_BYTE))
-		error = ENOMEM;
-	/* The second lock also keeps out processes that could not lock the file. */
-	if (!error && !ptrc_tid_lock(&n->object->writer, WRITER_WAIT_NS, &holder))
-		error = ENOMEM;
-	if (!error) {
-		error = append(n->object, fd, name, id);
-		ptrc_tid_unlock(&n->object->writer);
-	}
-	if (fd >= 0) {
-		ptrc_file_lock(fd, F_UNLCK, WRITER_BYTE, 1);
+	error = append(n->object, fd, name, &found);
+	if (!error)
+		*id = found;
+	if (fd >= 0)
 		ptrc_file_close(fd);
-	}
 	ptrc_sys_restore_signals(&mask);
 	return error;
 }
@@ -181,7 +289,7 @@ int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
 static int map_object(int fd, uint32_t uid, uint64_t id, void *at, struct ptrc_names *n)
 {
 	void *map;
-	int error = ptrc_file_map(fd, MAP_BYTES, PROT_READ | PROT_WRITE, at, &map);
+	int error = ptrc_file_map_sparse(fd, MAP_BYTES, at, &map);
 
 	if (!error)
 		*n = (struct ptrc_names){.object = map, .id = id, .uid = uid};
@@ -223,8 +331,8 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 	for (;;) {
 		id = ptrc_shmdir_new_id();
 		ptrc_shmdir_name(file, 'n', id);
-		error = ptrc_shmdir_create_object(dirfd, file, uid, MAP_BYTES,
-						  PAGE_BYTES + count * PTRC_NAME_BYTES, &fd);
+		error = ptrc_shmdir_create_object(dirfd, file, uid, MAP_BYTES, bytes_of(count),
+						  &fd);
 		if (error == EEXIST)
 			continue;
 		if (error)
@@ -237,13 +345,15 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 		ptrc_file_close(fd);
 	}
 	/* Filled in through a mapping elsewhere, as `from` may be mapped at `at`. */
-	error = ptrc_file_map(fd, MAP_BYTES, PROT_READ | PROT_WRITE, NULL, &map);
+	error = ptrc_file_map_sparse(fd, MAP_BYTES, NULL, &map);
 	if (!error) {
 		object = map;
 		object->magic = PTRC_NAMES_MAGIC;
 		object->id = id;
 		if (count)
-			memcpy(object->name, from->name, count * PTRC_NAME_BYTES);
+			memcpy(object->entry, from->entry, count * sizeof(from->entry[0]));
+		for (uint32_t i = 0; i < count; i++)
+			enter_index(object, i);
 		ptrc_store_release(&object->count, count);
 		if (at) {
 			error = map_object(fd, uid, id, at, n);

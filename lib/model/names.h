@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The names object `n.<id>`: the names of event types and their identifiers, for a family of
- * processes. It only grows; the name at index i has identifier PTRC_ID_FIRST + i. A lookup
- * takes no lock. A registration takes a lock on the file, writes the bytes of the name, and
- * then publishes it by a count that includes it.
+ * processes. It only grows; the name at index i has identifier PTRC_ID_FIRST + i. Nobody takes a
+ * lock here. A thread that registers a name claims the first entry that is free, writes the name,
+ * and declares the entry made. Then it counts the entry in and puts it into the index; if it does
+ * not get so far, the next thread does. A claim that stands for some milliseconds, because its
+ * thread was stopped or killed, is given up by the next thread that needs an entry: this entry
+ * never has a name, and its thread, if it wakes up again, claims another one.
+ *
+ * The index is a hash table: names of the same bucket form a chain, the newest first. A chain
+ * leads from a higher number to a lower one only, so a damaged one has an end, too. A name that
+ * is not in the index, because its process was killed, is put there by the next registration.
+ * That happens before another entry is claimed, so all threads that put a name into the index
+ * store the same.
+ *
+ * The file is sparse: only the names that are there, and the page before them, have memory.
  *
  * Every user of the object holds a read lock on its byte 0, which a mapping (or a descriptor)
  * keeps. A process that lets go of the object and then gets the write lock was the last user,
@@ -19,36 +30,85 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
+#include "lib/model/eventset.h"
+#include "lib/model/record.h"
 
 /* The identifier for a name that is registered when all others are taken. */
 #define PTRC_ID_UNNAMED 9U
 /* The first identifier that is not predefined. */
 #define PTRC_ID_FIRST 10U
 
-#define PTRC_NAMES_MAX 1023U
+#define PTRC_NAMES_MAX 8182U
 #define PTRC_NAME_BYTES 256U
+#define PTRC_NAMES_BUCKET_COUNT 1024U
+#define PTRC_NAMES_REFUSED_WORDS 64U
 
-#define PTRC_NAMES_MAGIC UINT64_C(0x31534d414e525450) /* "PTRNAMS1" */
+#define PTRC_NAMES_MAGIC UINT64_C(0x32534d414e525450) /* "PTRNAMS2" */
+
+/* What becomes of an entry. The last two are final, and only such entries are counted in. */
+enum ptrc_names_state {
+	PTRC_NAMES_FREE,
+	PTRC_NAMES_CLAIMED,
+	PTRC_NAMES_MADE,
+	PTRC_NAMES_GIVEN_UP,
+};
+
+struct ptrc_names_entry {
+	char name[PTRC_NAME_BYTES]; /* zero terminated; the thread that claimed the entry */
+	_Atomic uint32_t hash;	    /* the same */
+	/* The next one of the bucket: 1 + its index, below 1 + the index of this one; 0: none. */
+	_Atomic uint16_t next;
+	_Atomic uint16_t state; /* enum ptrc_names_state; changes by CAS */
+};
+_Static_assert(sizeof(struct ptrc_names_entry) == 264, "entry of a name");
 
 struct ptrc_names_object {
 	uint64_t magic;
 	uint64_t id;
 	_Atomic uint32_t count;
-	/* The thread that registers a name, 0: none. It locks the file first, and then this
-	 * word. If the file has been unlinked, this word alone keeps other processes out. */
-	_Atomic uint32_t writer;
-	uint8_t pad[4096 - 24];
-	char name[PTRC_NAMES_MAX][PTRC_NAME_BYTES]; /* zero terminated */
+	/* The first thread that finds no room for a name changes it from 0 to 1, writes that name
+	 * into `refused`, and stores 2. */
+	_Atomic uint32_t refused_state;
+	/* Names that found no room, each counted once, as a bit that its hash selects. Two names
+	 * may share a bit, so there may be more. */
+	_Atomic uint64_t refused_seen[PTRC_NAMES_REFUSED_WORDS];
+	char refused[PTRC_NAME_BYTES]; /* the first one */
+	/* 1 + the index of the newest name of the bucket; 0: none. */
+	_Atomic uint16_t bucket[PTRC_NAMES_BUCKET_COUNT];
+	uint8_t pad1[4096 - 2840];
+	struct ptrc_names_entry entry[PTRC_NAMES_MAX];
 };
-_Static_assert(offsetof(struct ptrc_names_object, name) == 4096, "names begin on a page");
-_Static_assert(sizeof(struct ptrc_names_object) == 4096 + 1023 * 256, "no padding");
+_Static_assert(offsetof(struct ptrc_names_object, entry) == 4096, "names begin on a page");
+_Static_assert(sizeof(struct ptrc_names_object) == 4096 + PTRC_NAMES_MAX * 264, "no padding");
+_Static_assert(PTRC_ID_FIRST + PTRC_NAMES_MAX == PTRC_SET_ID_MAX + 1 &&
+		       PTRC_SET_ID_MAX == PTRC_REC_ID_MASK,
+	       "sets and records have room for every identifier");
+_Static_assert(TRACE_USER_EVENT_MAX == PTRC_NAMES_MAX + 1, "the names and the unnamed type");
 
-/* How many names there are. Pairs with the release of a registration: these are complete. */
+/* How many entries are counted in: identifiers up to there may have names, and their entries do not
+ * change any more. */
 static inline uint32_t ptrc_names_object_count(const struct ptrc_names_object *object)
 {
 	uint32_t count = ptrc_load_acquire(&object->count);
 
 	return count < PTRC_NAMES_MAX ? count : PTRC_NAMES_MAX;
+}
+
+/* Has this entry, which is counted in, a name? */
+static inline bool ptrc_names_object_has(const struct ptrc_names_object *object, uint32_t index)
+{
+	return ptrc_load_relaxed(&object->entry[index].state) == PTRC_NAMES_MADE;
+}
+
+/* How many names were refused, at least. `seen` is refused_seen or a copy. */
+static inline uint32_t ptrc_names_count_refused(const _Atomic uint64_t *seen)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < PTRC_NAMES_REFUSED_WORDS; i++)
+		for (uint64_t bits = ptrc_load_relaxed(&seen[i]); bits; bits &= bits - 1)
+			count++;
+	return count;
 }
 
 /* A process' hold on the object: the mapping, and with it the read lock. */
@@ -61,7 +121,8 @@ struct ptrc_names {
 /* The name of a predefined event type; null for any other identifier. */
 const char *ptrc_names_predefined(uint32_t id);
 /* The identifier of a name, predefined ones included. A new name is registered; when there is
- * no room for it, *id is PTRC_ID_UNNAMED. ENAMETOOLONG, ENOMEM. */
+ * no number left for it, *id is PTRC_ID_UNNAMED, and the object says that it was refused.
+ * ENAMETOOLONG. ENOMEM: no memory, or the object is damaged. */
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id);
 /* The name of an identifier, predefined ones included; n may be null for those. EINVAL: it has
  * none. */

@@ -3,7 +3,7 @@
  * A record: an event as it stands in a chunk of a stream and in a packet of a log.
  *
  *   byte  0  u32  time since a base: in a stream counter ticks, in a log nanoseconds
- *         4  u16  event id (bits 0-10) and flags (bits 11-15)
+ *         4  u16  event id (bits 0-12) and flags (bits 13-15)
  *         6  u16  data length, bits 0-15
  *         8  u64  address of the call (bits 0-47), data length bits 16-31 (48-63)
  *        16  u64  only with PTRC_REC_FULLSTAMP: the time itself, not relative
@@ -31,21 +31,20 @@ struct ptrc_record {
 };
 _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
 
-#define PTRC_REC_ID_MASK 0x07ffU
+#define PTRC_REC_ID_MASK 0x1fffU
 /* 8 bytes of full time follow the header. */
-#define PTRC_REC_FULLSTAMP 0x0800U
+#define PTRC_REC_FULLSTAMP 0x2000U
 /* The data was cut to max-data-size. */
-#define PTRC_REC_TRUNCATED 0x1000U
+#define PTRC_REC_TRUNCATED 0x4000U
 /* A START or FILTER that is filtered itself: readers learn the filter from it, but do not
  * report it. */
-#define PTRC_REC_HIDDEN 0x2000U
-/* Not an event: the origin of those that follow. */
-#define PTRC_REC_CONTEXT 0x4000U
+#define PTRC_REC_HIDDEN 0x8000U
+
+/* The id of a CONTEXT record: not an event, but the origin of those that follow. */
+#define PTRC_REC_CONTEXT 0U
 
 #define PTRC_REC_ADDR_MASK ((UINT64_C(1) << 48) - 1)
 #define PTRC_REC_LEN_MAX UINT32_MAX
-/* The last identifier that a filter has a bit for. */
-#define PTRC_REC_ID_MAX (17U * 64 - 1)
 
 /* Where events come from: the data of a CONTEXT record. All zero is the trace system. */
 struct ptrc_context {
@@ -63,6 +62,11 @@ static inline uint64_t ptrc_align8(uint64_t n)
 static inline uint32_t ptrc_record_id(const struct ptrc_record *r)
 {
 	return r->id_flags & PTRC_REC_ID_MASK;
+}
+
+static inline bool ptrc_record_is_context(const struct ptrc_record *r)
+{
+	return ptrc_record_id(r) == PTRC_REC_CONTEXT;
 }
 
 static inline uint32_t ptrc_record_len(const struct ptrc_record *r)

@@ -20,7 +20,8 @@ void ptrc_sequencer_gap(struct ptrc_sequencer *q)
 	q->is_known = false;
 }
 
-bool ptrc_sequencer_learn(uint32_t id, const void *data, uint32_t len, uint64_t filter[17])
+bool ptrc_sequencer_learn(uint32_t id, const void *data, uint32_t len,
+			  uint64_t filter[PTRC_SET_WORD_COUNT])
 {
 	trace_event_set_t set;
 
@@ -37,7 +38,7 @@ bool ptrc_sequencer_admit(struct ptrc_sequencer *q, uint32_t id_flags, const voi
 {
 	uint32_t id = id_flags & PTRC_REC_ID_MASK;
 
-	if (id_flags & PTRC_REC_CONTEXT)
+	if (id == PTRC_REC_CONTEXT)
 		return false;
 	if (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME) {
 		q->is_in_gap = id == POSIX_TRACE_OVERFLOW;

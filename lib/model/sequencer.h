@@ -15,9 +15,10 @@
 #include <stdint.h>
 
 #include "lib/base/common.h"
+#include "lib/model/eventset.h"
 
 struct ptrc_sequencer {
-	uint64_t filter[17];
+	uint64_t filter[PTRC_SET_WORD_COUNT];
 	/* False after a gap: no event is dropped until the next START or FILTER. */
 	bool is_known;
 	bool is_in_gap; /* between an OVERFLOW and its RESUME */
@@ -28,12 +29,13 @@ void ptrc_sequencer_reset(struct ptrc_sequencer *q);
 
 /* Takes the filter that a START or FILTER event tells: the last set of its data. False: it is
  * no such event, and `filter` stays. */
-bool ptrc_sequencer_learn(uint32_t id, const void *data, uint32_t len, uint64_t filter[17]);
+bool ptrc_sequencer_learn(uint32_t id, const void *data, uint32_t len,
+			  uint64_t filter[PTRC_SET_WORD_COUNT]);
 
 /* Is this event type in the filter, as far as that is known? */
 static inline bool ptrc_sequencer_drops(const struct ptrc_sequencer *q, uint32_t id)
 {
-	return q->is_known && id / 64 < 17 && (q->filter[id / 64] >> id % 64 & 1);
+	return q->is_known && id / 64 < PTRC_SET_WORD_COUNT && (q->filter[id / 64] >> id % 64 & 1);
 }
 
 /* Events are missing here, maybe a START or FILTER among them. */

@@ -17,6 +17,7 @@
 #include "lib/process/inherit.h"
 #include "lib/process/self.h"
 #include "lib/process/sweep.h"
+#include "lib/stream/untraced.h"
 
 static uint64_t mix(uint64_t n)
 {
@@ -82,12 +83,22 @@ static void keep_names(int dirfd, struct ptrc_page *page)
 		ptrc_here.base = ptrc_names_count(&ptrc_here.names);
 }
 
+/* Leave word that this process could not find out which streams should trace it. */
+static void tell_unknown(int error)
+{
+	char name[PTRC_PAGE_NAME_BYTES];
+
+	ptrc_page_name(name, ptrc_here.pid, ptrc_here.ns);
+	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error);
+}
+
 /* This is the first image of the process that has the library. Its page is new, or was made by a
  * controller or by a parent that ended. */
 static void begin_page(const struct ptrc_page_file *f)
 {
-	if (ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd))
-		ptrc_inherit_join(&f->place, f->page);
+	if (ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd) &&
+	    ptrc_inherit_join(&f->place, f->page))
+		tell_unknown(ENOMEM);
 	if (ptrc_page_has(f->page, PTRC_PAGE_SLOT_JOINED))
 		keep_names(f->place.dirfd, f->page);
 	else if (f->page->names_id)
@@ -126,6 +137,8 @@ int ptrc_image_start(int32_t pid)
 		error = open_page(pid, NULL, &dirfd, &f);
 	if (error) {
 		ptrc_here.pid = pid;
+		if (!ptrc_here.is_excluded)
+			tell_unknown(error);
 		ptrc_self_give_up_page();
 		return error;
 	}
@@ -247,6 +260,7 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 {
 	struct ptrc_page *place = ptrc_self_page();
 	struct ptrc_self *me = ptrc_self_private();
+	struct ptrc_page_entry e;
 	struct ptrc_page_file f;
 	int dirfd, error;
 
@@ -255,6 +269,9 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	memset((void *)me, 0, sizeof(*me));
 	error = open_page(pid, place, &dirfd, &f);
 	if (error) {
+		for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+			if (ptrc_page_slot(&noted, i, &e) && (e.flags & PTRC_PAGE_SLOT_INHERITED))
+				ptrc_untraced_tell(ptrc_here.uid, e.stream_id, error);
 		/* The child must not touch its parent's page. But an event call that a forking
 		 * handler interrupted goes on here and reads it: so private memory is mapped in
 		 * its place. */

@@ -82,23 +82,25 @@ static bool copy_page(const struct ptrc_page_place *place, const struct ptrc_pro
 	return ptrc_page_copy(&its, copy) == 0 && copy->start_ticks == st->start_ticks;
 }
 
-void ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page)
+int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page)
 {
 	struct ptrc_procfs_stat child, parent;
 	struct ptrc_page copy;
 
+	/* Each of the steps below needs one descriptor, as this does. */
 	if (ptrc_procfs_stat(place->pid, &child))
-		return;
+		return ENOMEM;
 	for (int i = 0; i < GENERATIONS_MAX && child.ppid > 0; i++) {
 		if (ptrc_procfs_stat(child.ppid, &parent))
-			return;
+			return 0;
 		if (copy_page(place, &parent, &copy)) {
 			ptrc_inherit_take(&copy, child.start_ticks, page);
 			if (copy.image)
-				return;
+				return 0;
 		}
 		child = parent;
 	}
+	return 0;
 }
 
 void ptrc_inherit_names(const struct ptrc_page_place *place, struct ptrc_page *page)

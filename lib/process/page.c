@@ -104,7 +104,7 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 		error = ESTALE;
 	/* The process that made the page died before it gave the file its size. */
 	if (!error && size < PTRC_PAGE_SIZE)
-		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, PTRC_PAGE_SIZE);
+		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, 0, PTRC_PAGE_SIZE);
 	if (error) {
 		ptrc_file_lock(fd, F_UNLCK, CHANGE_BYTE, 1);
 		ptrc_file_close(fd);

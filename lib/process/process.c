@@ -17,6 +17,7 @@
 #include "lib/process/inherit.h"
 #include "lib/process/page.h"
 #include "lib/process/sweep.h"
+#include "lib/stream/untraced.h"
 
 int ptrc_process_init(void)
 {
@@ -97,6 +98,11 @@ int ptrc_process_open_stream(uint64_t stream_id, int *fd)
 		if (ptrc_load_relaxed(&page->slots[i].stream_id) == stream_id)
 			ptrc_store_relaxed(&page->slots[i].error, (uint32_t)error);
 	return error;
+}
+
+void ptrc_process_tell_untraced(uint64_t stream_id, int error)
+{
+	ptrc_untraced_tell(ptrc_here.uid, stream_id, error);
 }
 
 void ptrc_process_fork_prepare(void)

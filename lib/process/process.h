@@ -33,6 +33,9 @@ bool ptrc_process_is_known(void);
 /* Is this process in these two namespaces? Only after ptrc_process_init has succeeded. */
 bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace);
 
+/* Leave word that the stream could not be mapped, if `error` is a shortage. */
+void ptrc_process_tell_untraced(uint64_t stream_id, int error);
+
 /* Open a stream that traces this process; the caller closes it. ENOENT: the stream is gone, and
  * its slot in the page has been cleared. Any other error is also stored in the slot, for
  * ptrc_query_stream. Async-signal-safe. */

@@ -122,6 +122,12 @@ int ptrc_process_names(struct ptrc_names **names)
 	return 0;
 }
 
+/* The object stays at its place once it is there; see self.h. */
+const struct ptrc_names *ptrc_process_own_names(void)
+{
+	return &ptrc_here.names;
+}
+
 int ptrc_process_open_name(const char *name, uint32_t *id)
 {
 	struct ptrc_names *names;

@@ -17,6 +17,10 @@ bool ptrc_process_maps_id(uint32_t id);
  * caller does not unmap it. ENOMEM. */
 int ptrc_process_names(struct ptrc_names **names);
 
+/* The names that the types of this process have, for a thread that has the id of one. Takes no
+ * lock. Async-signal-safe. */
+const struct ptrc_names *ptrc_process_own_names(void);
+
 /* Find the id of a name, or register the name, and let this image use the id. ENAMETOOLONG,
  * ENOMEM. */
 int ptrc_process_open_name(const char *name, uint32_t *id);

@@ -14,11 +14,14 @@
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
+#include "lib/log/log_state.h"
 #include "lib/model/eventset.h"
+#include "lib/process/orphan.h"
 #include "lib/process/page.h"
 #include "lib/process/target.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/marks.h"
+#include "lib/stream/filter.h"
 #include "lib/stream/status.h"
 
 /* What the functions below know of a process. */
@@ -113,7 +116,7 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 	uint64_t id = v->page.names_id;
 	struct {
 		uint64_t magic, id;
-		uint32_t count, writer;
+		uint32_t count, refused_state;
 	} head;
 	int error;
 
@@ -137,6 +140,27 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 	return 0;
 }
 
+/* Tell how many names found no room in the names object, and one of them. */
+static void tell_refused(int fd, struct posixtrace_process *process)
+{
+	char *name = process->pt_refused_name;
+	_Atomic uint64_t seen[PTRC_NAMES_REFUSED_WORDS];
+	uint32_t state;
+	size_t got;
+
+	if (ptrc_file_read(fd, seen, sizeof(seen), offsetof(struct ptrc_names_object, refused_seen),
+			   &got) ||
+	    got != sizeof(seen))
+		return;
+	process->pt_refused_names = ptrc_names_count_refused(seen);
+	if (process->pt_refused_names &&
+	    ptrc_file_read(fd, &state, sizeof(state),
+			   offsetof(struct ptrc_names_object, refused_state), &got) == 0 &&
+	    got == sizeof(state) && state == 2)
+		(void)ptrc_file_read(fd, name, PTRC_NAME_BYTES - 1,
+				     offsetof(struct ptrc_names_object, refused), &got);
+}
+
 int ptrc_query_process(pid_t pid, struct posixtrace_process *process)
 {
 	struct ptrc_page_entry e;
@@ -156,6 +180,8 @@ int ptrc_query_process(pid_t pid, struct posixtrace_process *process)
 		process->pt_streams += ptrc_page_slot(&v.page, i, &e);
 	if (open_names(&v, &fd, &count) == 0) {
 		process->pt_events = count;
+		if (v.page.names_id)
+			tell_refused(fd, process);
 		ptrc_file_close(fd);
 	}
 	close_view(&v);
@@ -177,6 +203,7 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd,
 			struct posixtrace_process_stream *s)
 {
 	uint64_t bits[PTRC_SET_WORD_COUNT];
+	const char *log;
 
 	s->pt_controller = h->controller_pid;
 	s->pt_keeper = h->has_log ? h->keeper_pid : 0;
@@ -187,19 +214,34 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd,
 	s->pt_full_policy = h->policy;
 	s->pt_lost_events = h->lost_events;
 	ptrc_status_export(h->status, &s->pt_status);
-	for (unsigned int i = 0; i < PTRC_SET_WORD_COUNT; i++)
-		bits[i] = h->filter[i];
+	ptrc_filter_told(h, bits);
 	ptrc_set_from_bits(&s->pt_filter, bits);
 	/* The caller has zeroed *s. */
 	memcpy(s->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(s->pt_name) - 1));
+	log = h->log_place[ptrc_log_state_place(h)].path;
 	if (h->has_log)
-		memcpy(s->pt_log, h->log_path, strnlen(h->log_path, sizeof(s->pt_log) - 1));
+		memcpy(s->pt_log, log, strnlen(log, sizeof(s->pt_log) - 1));
+}
+
+/* Reads the patterns in force behind the copy of the header. */
+static int read_patterns(struct ptrc_stream_header *h, int fd)
+{
+	struct ptrc_pattern_list *list = ptrc_stream_patterns(h, h->patterns);
+	size_t got;
+
+	if (!(h->patterns & PTRC_PATTERNS_ON))
+		return 0;
+	if (ptrc_file_read(fd, list, sizeof(*list), (uint64_t)((char *)list - (char *)h), &got) ||
+	    got != sizeof(*list))
+		return EPERM;
+	return 0;
 }
 
 static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 		       struct posixtrace_process_stream *s)
 {
-	struct ptrc_stream_header *h = malloc(sizeof(*h));
+	/* A copy of the begin of the object, of which only header and patterns are filled in. */
+	struct ptrc_stream_header *h = calloc(1, PTRC_STREAM_SLOT_OFFSET);
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int fd, error;
 
@@ -211,6 +253,8 @@ static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 		if (h->magic != PTRC_STREAM_MAGIC || h->version != PTRC_STREAM_VERSION)
 			error = EPERM;
 		else
+			error = read_patterns(h, fd);
+		if (!error)
 			tell_stream(h, fd, s);
 		ptrc_file_close(fd);
 	}
@@ -235,6 +279,7 @@ int ptrc_query_stream(pid_t pid, unsigned int number, struct posixtrace_process_
 
 int ptrc_query_event(pid_t pid, unsigned int number, char name[PTRC_NAME_BYTES])
 {
+	struct ptrc_names_entry e;
 	struct view v;
 	uint32_t count;
 	size_t got;
@@ -247,17 +292,21 @@ int ptrc_query_event(pid_t pid, unsigned int number, char name[PTRC_NAME_BYTES])
 	if (!error) {
 		if (number >= count)
 			error = ENOENT;
-		else if (ptrc_file_read(fd, name, PTRC_NAME_BYTES,
-					offsetof(struct ptrc_names_object, name) +
-						(uint64_t)number * PTRC_NAME_BYTES,
+		else if (ptrc_file_read(fd, &e, sizeof(e),
+					offsetof(struct ptrc_names_object, entry) +
+						(uint64_t)number * sizeof(e),
 					&got) ||
-			 got != PTRC_NAME_BYTES)
+			 got != sizeof(e))
 			error = EPERM;
 		ptrc_file_close(fd);
 	}
 	close_view(&v);
-	name[PTRC_NAME_BYTES - 1] = '\0';
-	return error;
+	if (error)
+		return error;
+	memset(name, 0, PTRC_NAME_BYTES);
+	if (ptrc_load_relaxed(&e.state) == PTRC_NAMES_MADE)
+		memcpy(name, e.name, PTRC_NAME_BYTES - 1);
+	return 0;
 }
 
 void ptrc_query_system(struct posixtrace_system *system)
@@ -268,8 +317,23 @@ void ptrc_query_system(struct posixtrace_system *system)
 	system->pt_directory_error = ptrc_shmdir_open(caller, false, &dirfd);
 	if (!system->pt_directory_error) {
 		system->pt_streams = ptrc_liveness_count_places(dirfd, caller);
+		system->pt_dropped_orphans = ptrc_orphan_count_dropped(dirfd, caller, false);
 		ptrc_file_close(dirfd);
 	}
 	system->pt_has_counter = ptrc_counter_is_usable();
 	system->pt_has_barrier = ptrc_barrier_is_available();
+}
+
+int ptrc_query_directory(bool is_create,
+			 char path[sizeof(PTRC_SHMDIR_BASE) + PTRC_SHMDIR_DIRECTORY_BYTES])
+{
+	int dirfd;
+	int error;
+
+	memcpy(path, PTRC_SHMDIR_BASE "/", sizeof(PTRC_SHMDIR_BASE));
+	error = ptrc_shmdir_find((uid_t)ptrc_sys(SYS_geteuid, 0), is_create,
+				 path + sizeof(PTRC_SHMDIR_BASE), &dirfd);
+	if (!error)
+		ptrc_file_close(dirfd);
+	return error;
 }

@@ -11,6 +11,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
+#include "lib/model/eventset.h"
 #include "lib/model/names.h"
 #include "lib/process/page.h"
 
@@ -21,7 +22,7 @@ struct ptrc_self {
 	_Atomic int32_t pid;
 	uint64_t image; /* identity of this program image, never 0 */
 	/* Bit i: this image may record events of type i. Bits are only ever set. */
-	_Atomic uint64_t mapped[17];
+	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
 };
 
 /* The page of this process, never null. Before initialisation it is a page with one active bit,
@@ -48,7 +49,7 @@ struct ptrc_process_state {
 	uint64_t start_ticks;
 	uint64_t inode; /* of the page's file */
 	uint64_t image;
-	_Atomic uint64_t mapped[17];
+	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
 	/* Names with a smaller index were registered by earlier images of this process. This image
 	 * may use one of them only after it has opened the name itself. */
 	uint32_t base;

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,10 +16,10 @@
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
-#include "lib/keeper/keeper.h"
 #include "lib/model/names.h"
+#include "lib/process/orphan.h"
 #include "lib/process/page.h"
-#include "lib/stream/stream.h"
+#include "lib/stream/untraced.h"
 
 /* A stream object without a magic number is still being made, unless it is older than this. */
 #define HALF_MADE_S 10
@@ -33,11 +32,6 @@
 
 #define ENTRY_BYTES 20 /* the size of a tmpfs directory is this times its entries */
 #define SOMETIMES_ENTRIES 256
-#define DIRENT_NAME_OFFSET 19
-
-/* Together one second. */
-#define CLEANER_TRIES 400
-#define CLEANER_PAUSE_NS 2500000
 
 struct sweep {
 	int dirfd;
@@ -45,34 +39,17 @@ struct sweep {
 	uint64_t ns;
 	bool has_own_proc;     /* /proc gives processes the pids that this process knows */
 	bool finishes_logs;    /* remove orphaned streams with a log, too */
-	bool keeps_names;      /* an orphaned stream stays, and its log needs its names */
+	bool has_streams;      /* there was one when the sweep began */
+	bool keeps_names;      /* a stream stays that has not been put aside: it needs names */
+	bool has_orphans;      /* some were put aside, */
+	bool has_new_orphans;  /* perhaps by this sweep */
+	int log_fd;	       /* of the log that the caller is about to begin; -1: none */
 	uint64_t ended_stream; /* not 0: only take this stream out of the pages */
 	uint64_t entry_count;  /* of the directory, roughly */
 	/* page_count pages have been visited. The sweep looks into look_count pages, the first of
 	 * which has the number first_page. */
 	uint64_t first_page, page_count, look_count;
 };
-
-/* Call visit() for every name in the directory. Entries may come and go meanwhile. */
-static void for_each(struct sweep *s, void (*visit)(struct sweep *s, const char *name))
-{
-	_Alignas(8) char entries[2048];
-
-	ptrc_sys(SYS_lseek, s->dirfd, 0, SEEK_SET);
-	for (;;) {
-		long got = ptrc_sys(SYS_getdents64, s->dirfd, entries, sizeof(entries));
-
-		if (got <= 0)
-			return;
-		for (long at = 0; at < got;) {
-			uint16_t size;
-
-			memcpy(&size, entries + at + 16, sizeof(size));
-			visit(s, entries + at + DIRENT_NAME_OFFSET);
-			at += size;
-		}
-	}
-}
 
 static bool is_old(const struct stat *st)
 {
@@ -84,27 +61,20 @@ static bool is_old(const struct stat *st)
 	return age > HALF_MADE_S || age < -HALF_MADE_S;
 }
 
-static bool read_at(int fd, size_t offset, void *to, size_t size)
+/* What cannot be finished stays. The search through all processes is made only once, as it takes
+ * long; ptrace-salvage makes it again. */
+static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 {
-	size_t got;
+	struct ptrc_keeper_orders orders = {.searches = is_new};
+	struct stat st;
+	int error;
 
-	return ptrc_file_read(fd, to, size, offset, &got) == 0 && got == size;
-}
-
-/* Read the members of a stream's header that matter here: the whole header is too large for the
- * stack of a signal handler. False if the stream has no header yet. */
-static bool read_stream(int fd, uint64_t id, bool *has_log)
-{
-	uint64_t magic, own_id;
-	uint32_t version, log;
-
-#define READ(to, member) read_at(fd, offsetof(struct ptrc_stream_header, member), &(to), sizeof(to))
-	if (!READ(magic, magic) || magic != PTRC_STREAM_MAGIC || !READ(version, version) ||
-	    !READ(own_id, id) || !READ(log, has_log))
-		return false;
-#undef READ
-	*has_log = log != 0 && version == PTRC_STREAM_VERSION && own_id == id;
-	return true;
+	if (s->log_fd >= 0 && ptrc_file_stat(s->log_fd, &st) == 0) {
+		orders.taken_dev = st.st_dev;
+		orders.taken_ino = st.st_ino;
+	}
+	error = ptrc_orphan_finish(s->dirfd, s->uid, id, fd, &orders);
+	(void)error;
 }
 
 static void remove_marker(const struct sweep *s, uint64_t id)
@@ -115,69 +85,87 @@ static void remove_marker(const struct sweep *s, uint64_t id)
 	ptrc_sys(SYS_unlinkat, s->dirfd, marker, AT_REMOVEDIR);
 }
 
-/* End the stream, so that processes that still record into it unmap it. */
-static void end_stream(int fd)
-{
-	struct ptrc_stream stream;
-
-	if (ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &stream))
-		return;
-	ptrc_stream_end(&stream);
-	ptrc_stream_unmap(&stream);
-}
-
 /* The caller has the cleaner's lock, and has seen that controller and keeper are dead. */
-static void remove_stream(struct sweep *s, const char *name, uint64_t id, int fd)
+static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 {
+	struct ptrc_orphan_facts f;
 	struct stat st;
-	bool has_log = false;
 
 	if (ptrc_file_stat(fd, &st) || st.st_nlink == 0)
 		return;
-	if (!read_stream(fd, id, &has_log) && !is_old(&st))
+	if (!ptrc_orphan_read(fd, id, &f)) {
+		if (is_old(&st))
+			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 		return;
+	}
 	/* The creator takes its lock before it writes the magic number. Now that we have seen the
 	 * number, the lock tells whether the creator lives. */
 	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 		return;
-	if (has_log && (!s->finishes_logs || ptrc_keeper_finish_orphan(s->dirfd, s->uid, fd))) {
+	if (f.is_known && !ptrc_orphan_has_events(fd, &f)) {
+		ptrc_orphan_end(fd);
+		remove_marker(s, id);
+		ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
+	} else if (s->finishes_logs || !f.is_known || !f.has_log) {
+		ptrc_orphan_put_aside(s->dirfd, id, fd);
+		s->has_new_orphans = true;
+		if (f.is_known && f.has_log)
+			finish(s, id, fd, true);
+	} else {
 		s->keeps_names = true;
-		return;
 	}
-	end_stream(fd);
-	remove_marker(s, id);
-	ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 }
 
-/* Another process may be cleaning up at this moment, and be writing the stream's log. A create
- * finishes the logs of all orphans before it returns, so it waits for that process; but only for a
- * second, because that process may be stopped. */
-static bool lock_cleaner(int fd)
+static void visit_stream(const char *name, void *arg)
 {
-	for (int tries = 0; tries < CLEANER_TRIES; tries++) {
-		if (ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0)
-			return true;
-		ptrc_file_sleep_ns(CLEANER_PAUSE_NS);
-	}
-	return false;
-}
-
-static void visit_stream(struct sweep *s, const char *name)
-{
+	struct sweep *s = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 's');
+	uint64_t size, mask;
+	int fd;
+
+	if (!id)
+		return;
+	s->has_streams = true;
+	if (ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
+		return;
+	if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2)) {
+		ptrc_sys_block_signals(&mask);
+		if (ptrc_orphan_lock(fd)) {
+			if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
+				put_aside(s, id, name, fd);
+			ptrc_orphan_unlock(fd);
+		} else {
+			s->keeps_names = true;
+		}
+		ptrc_sys_restore_signals(&mask);
+	}
+	ptrc_file_close(fd);
+}
+
+/* An orphan that was put aside earlier: perhaps its log can be written now. */
+static void visit_orphan(const char *name, void *arg)
+{
+	struct sweep *s = arg;
+	uint64_t id = ptrc_shmdir_parse(name, 'o');
+	struct ptrc_orphan_facts f;
 	uint64_t size, mask;
 	int fd;
 
 	if (!id || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
-	if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2)) {
+	s->has_orphans = true;
+	if (s->finishes_logs && ptrc_orphan_read(fd, id, &f) && f.is_known && f.has_log &&
+	    !f.has_killed_keepers) {
 		ptrc_sys_block_signals(&mask);
-		if (lock_cleaner(fd)) {
-			if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
-				remove_stream(s, name, id, fd);
-			ptrc_file_lock(fd, F_UNLCK, PTRC_LIVE_CLEANER, 1);
-		} else {
-			s->keeps_names = true;
+		/* A create finishes the logs of all orphans before it returns, so it waits for
+		 * another process that does it. */
+		if (ptrc_orphan_lock(fd)) {
+			struct stat st;
+
+			if (ptrc_file_stat(fd, &st) == 0 && st.st_nlink &&
+			    !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
+				finish(s, id, fd, false);
+			ptrc_orphan_unlock(fd);
 		}
 		ptrc_sys_restore_signals(&mask);
 	}
@@ -192,6 +180,15 @@ static bool has_stream(const struct sweep *s, uint64_t id)
 	if (id == s->ended_stream)
 		return false;
 	ptrc_shmdir_name(name, 's', id);
+	return ptrc_file_stat_at(s->dirfd, name, &st) != ENOENT;
+}
+
+static bool has_orphan(const struct sweep *s, uint64_t id)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	struct stat st;
+
+	ptrc_shmdir_name(name, 'o', id);
 	return ptrc_file_stat_at(s->dirfd, name, &st) != ENOENT;
 }
 
@@ -257,8 +254,9 @@ static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 		ptrc_page_unlink(&f);
 }
 
-static void visit_page(struct sweep *s, const char *name)
+static void visit_page(const char *name, void *arg)
 {
+	struct sweep *s = arg;
 	uint64_t ns, size, mask, number;
 	int pid, fd;
 
@@ -280,14 +278,22 @@ static void visit_page(struct sweep *s, const char *name)
 	ptrc_file_close(fd);
 }
 
-static void visit_rest(struct sweep *s, const char *name)
+static void visit_rest(const char *name, void *arg)
 {
+	struct sweep *s = arg;
 	uint64_t id, size, mask;
 	struct stat st;
-	int fd;
+	int fd, pid;
 
-	if ((id = ptrc_shmdir_parse(name, 'n')) != 0) {
-		if (!s->keeps_names)
+	if (ptrc_untraced_parse(name, &id, &pid)) {
+		/* A word for no certain stream is for those that are there. */
+		if (id ? !has_stream(s, id) && !has_orphan(s, id) : !s->has_streams)
+			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
+	} else if ((id = ptrc_shmdir_parse(name, 'n')) != 0) {
+		/* To look which names the orphans need takes a while, so only creates do that. */
+		if (!s->keeps_names &&
+		    (!s->has_orphans ||
+		     (s->finishes_logs && !ptrc_orphan_needs_names(s->dirfd, s->uid, id))))
 			ptrc_names_release(s->dirfd, s->uid, id);
 	} else if ((id = ptrc_shmdir_parse(name, 'i')) != 0) {
 		if (!has_stream(s, id))
@@ -305,12 +311,13 @@ static void visit_rest(struct sweep *s, const char *name)
 	}
 }
 
-static void sweep(int dirfd, uid_t uid, bool finishes_logs, uint64_t ended_stream)
+static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t ended_stream)
 {
 	struct sweep s = {
 		.dirfd = dirfd,
 		.uid = uid,
 		.finishes_logs = finishes_logs,
+		.log_fd = log_fd,
 		.look_count = finishes_logs ? PAGES_PER_SWEEP : PAGES_PER_SHORT_SWEEP,
 		.ended_stream = ended_stream,
 	};
@@ -327,21 +334,27 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, uint64_t ended_strea
 	if (s.entry_count > s.look_count)
 		s.first_page = ptrc_shmdir_new_id() % s.entry_count;
 	/* Streams come first: without them, slots in the pages and names objects can go, too. */
+	if (!ended_stream) {
+		/* Orphans first: those that are put aside now need no second look. */
+		ptrc_shmdir_for_each(dirfd, visit_orphan, &s);
+		ptrc_shmdir_for_each(dirfd, visit_stream, &s);
+		if (s.has_new_orphans)
+			ptrc_orphan_limit(dirfd, uid);
+		s.has_orphans |= s.has_new_orphans;
+	}
+	ptrc_shmdir_for_each(dirfd, visit_page, &s);
 	if (!ended_stream)
-		for_each(&s, visit_stream);
-	for_each(&s, visit_page);
-	if (!ended_stream)
-		for_each(&s, visit_rest);
+		ptrc_shmdir_for_each(dirfd, visit_rest, &s);
 }
 
-void ptrc_sweep(int dirfd, uid_t uid)
+void ptrc_sweep(int dirfd, uid_t uid, int log_fd)
 {
-	sweep(dirfd, uid, true, 0);
+	sweep(dirfd, uid, true, log_fd, 0);
 }
 
 void ptrc_sweep_processes(int dirfd, uid_t uid)
 {
-	sweep(dirfd, uid, false, 0);
+	sweep(dirfd, uid, false, -1, 0);
 }
 
 void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due)
@@ -357,5 +370,5 @@ void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due)
 
 void ptrc_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id)
 {
-	sweep(dirfd, uid, false, stream_id);
+	sweep(dirfd, uid, false, -1, stream_id);
 }

@@ -7,11 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Remove the pages of dead processes, names objects that no process maps, and streams whose
- * controller and keeper are dead. The log of such a stream is finished first, see
- * ptrc_keeper_finish_orphan in keeper.h, which may take a while. */
-void ptrc_sweep(int dirfd, uid_t uid);
-/* The same, except that streams with a log stay. This never takes long. Ending programs do it. */
+/* Remove the pages of dead processes and names objects that no process maps. Put streams aside whose
+ * controller and keeper are dead (orphan.h), and finish their logs, which may take a while. log_fd:
+ * the log that the caller is about to begin, so that nothing must be written to it; -1: none. */
+void ptrc_sweep(int dirfd, uid_t uid, int log_fd);
+/* The same, except that streams with a log stay as they are. This never takes long. Ending programs
+ * do it. */
 void ptrc_sweep_processes(int dirfd, uid_t uid);
 /* Starting programs and forked children do this: sweep as above if is_due is set, or whenever the
  * number of entries in the directory is a multiple of 256. So there is a limit to what killed

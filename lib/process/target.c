@@ -101,7 +101,7 @@ static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 	ptrc_inherit_names(&place, page);
 }
 
-static int open_other(pid_t pid, struct ptrc_target *t)
+static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 {
 	struct ptrc_page_place place;
 	struct ptrc_page_file f;
@@ -110,7 +110,7 @@ static int open_other(pid_t pid, struct ptrc_target *t)
 
 	if (error)
 		return error;
-	ptrc_sweep(t->dirfd, t->uid);
+	ptrc_sweep(t->dirfd, t->uid, log_fd);
 	place = place_of(t);
 	error = ptrc_page_open(&place, t->start_ticks, true, NULL, &f);
 	if (error) {
@@ -155,7 +155,7 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 	return error;
 }
 
-static int open_self(struct ptrc_target *t)
+static int open_self(int log_fd, struct ptrc_target *t)
 {
 	int error = ptrc_process_init();
 
@@ -164,7 +164,7 @@ static int open_self(struct ptrc_target *t)
 	error = ptrc_shmdir_open(ptrc_here.uid, true, &t->dirfd);
 	if (error)
 		return error;
-	ptrc_sweep(t->dirfd, ptrc_here.uid);
+	ptrc_sweep(t->dirfd, ptrc_here.uid, log_fd);
 	t->is_self = true;
 	t->uid = ptrc_here.uid;
 	t->ns = ptrc_here.ns;
@@ -174,16 +174,16 @@ static int open_self(struct ptrc_target *t)
 	return 0;
 }
 
-int ptrc_target_open(pid_t pid, struct ptrc_target *t)
+int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t)
 {
 	struct ptrc_target opened = {.dirfd = -1};
 	int error;
 
 	opened.pid = pid ? pid : ptrc_sys_getpid();
 	if (opened.pid == ptrc_sys_getpid())
-		error = open_self(&opened);
+		error = open_self(log_fd, &opened);
 	else
-		error = open_other(pid, &opened);
+		error = open_other(pid, log_fd, &opened);
 	if (!error)
 		*t = opened;
 	return error;

@@ -30,8 +30,8 @@ struct ptrc_target {
  * ENOMEM. */
 int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status);
 /* Find or make the page of an existing process; pid 0 is the caller. Also removes what dead
- * processes left. ESRCH, EPERM, ENOMEM. */
-int ptrc_target_open(pid_t pid, struct ptrc_target *t);
+ * processes left, and finishes their logs; log_fd is that of ptrc_sweep(). ESRCH, EPERM, ENOMEM. */
+int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t);
 /* Copy into *page which streams trace process pid: those in its page and, if no image with the
  * library has run in it yet, those that such an image would join. This makes, locks and removes
  * nothing. *t has no page, and ptrc_target_rest is enough to give it up. ENOENT: no process of that

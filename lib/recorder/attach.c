@@ -124,6 +124,17 @@ static void detach(struct ptrc_attachment *a, bool is_nested)
 
 /* ---- mapping a stream ---- */
 
+void ptrc_attach_lost(unsigned i)
+{
+	struct ptrc_attachment *a = &ptrc_attachments[i];
+	uint64_t id = ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id);
+
+	if (id == 0 || ptrc_load_relaxed(&a->told_id) == id)
+		return;
+	ptrc_store_relaxed(&a->told_id, id);
+	ptrc_process_tell_untraced(id, (int)ptrc_load_relaxed(&ptrc_page_self->slots[i].error));
+}
+
 /* The stream of page slot i cannot be mapped: say why in the slot, and take it out of the page if
  * another attempt is of no use. A controller may be filling the slot anew. */
 static void drop_slot(unsigned i, uint64_t stream_id, int error)
@@ -131,8 +142,10 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error)
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
 
 	ptrc_store_relaxed(&slot->error, (uint32_t)error);
+	if (error == EPROTO)
+		ptrc_attach_lost(i);
 	/* Without memory or descriptors, the next event tries again. */
-	if (error != ENOENT && error != EPERM && error != EINVAL)
+	if (error != ENOENT && error != EPERM && error != EINVAL && error != EPROTO)
 		return;
 	if (error == ENOENT &&
 	    !atomic_compare_exchange_strong_explicit(&slot->stream_id, &stream_id, 0,
@@ -319,6 +332,7 @@ static void forget(void)
 		ptrc_store_relaxed(&a->header, NULL);
 		a->stream_id = 0;
 		a->wants_control = 0;
+		ptrc_store_relaxed(&a->told_id, 0);
 		if (zombies[i].start && !is_at_work) {
 			ptrc_sys(SYS_munmap, zombies[i].start, zombies[i].size);
 			zombies[i].start = NULL;

@@ -22,7 +22,10 @@ struct ptrc_attachment {
 	struct ptrc_pool pool;
 	/* What the stream wants, for this value of the control word. */
 	_Atomic uint64_t wants_control;
+	uint32_t wants_end; /* behind the last id that the table knows */
 	_Atomic uint8_t wants[PTRC_WANT_COUNT];
+	/* This process has left word that it could not map this stream. */
+	_Atomic uint64_t told_id;
 };
 extern PTRC_HIDDEN struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
 
@@ -41,6 +44,10 @@ void ptrc_attach_unlock(void);
  * mapped, and the slot says why. It stays mapped while the calling thread's state says that it is
  * in an event call. is_nested: an event call that this one interrupted may be using the mapping. */
 struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested);
+
+/* An event is lost because the stream of page slot i cannot be mapped: leave word of that, once for
+ * this process (lib/stream/untraced.h). */
+void ptrc_attach_lost(unsigned i);
 
 /* Map every stream that traces this process now. 0, or why the process cannot be traced. */
 int ptrc_attach_all(void);

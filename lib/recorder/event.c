@@ -11,6 +11,7 @@
 #include "lib/process/process_names.h"
 #include "lib/recorder/attach.h"
 #include "lib/recorder/frame.h"
+#include "lib/stream/patterns.h"
 #include "lib/stream/recording.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
@@ -100,16 +101,19 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 		      uint32_t id)
 {
 	uint64_t now = ptrc_load_acquire(&h->control);
-	bool is_filtered_now = ptrc_stream_is_filtered(h, id);
+	enum ptrc_verdict verdict = ptrc_filter_verdict(h, id);
 	enum ptrc_want want = PTRC_WANT_UNKNOWN;
 
 	if (a->wants_control != now) {
-		for (unsigned n = 0; n < PTRC_WANT_COUNT; n++)
+		for (uint32_t n = 0; n < a->wants_end; n++)
 			ptrc_store_relaxed(&a->wants[n], PTRC_WANT_UNKNOWN);
+		a->wants_end = 0;
 		a->wants_control = now;
 	}
-	if (!(now & (PTRC_CTL_RUN | PTRC_CTL_LOSING | PTRC_CTL_ENDED)) || is_filtered_now)
+	if (!(now & (PTRC_CTL_RUN | PTRC_CTL_LOSING | PTRC_CTL_ENDED)) || verdict == PTRC_EXCLUDED)
 		want = PTRC_WANT_IGNORE;
+	else if (verdict == PTRC_UNJUDGED)
+		want = PTRC_WANT_UNKNOWN;
 	else if ((now & PTRC_CTL_BITS) == PTRC_CTL_RUN)
 		want = PTRC_WANT_RECORD;
 	else if ((now & PTRC_CTL_BITS) == PTRC_CTL_LOSING)
@@ -117,8 +121,11 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 	/* The filter is changed before the word. So, if the word is still the same, the filter
 	 * that was read belongs to it. */
 	atomic_thread_fence(memory_order_acquire);
-	if (now == control && ptrc_load_relaxed(&h->control) == now)
+	if (now == control && ptrc_load_relaxed(&h->control) == now) {
 		ptrc_store_relaxed(&a->wants[id], want);
+		if (a->wants_end <= id)
+			a->wants_end = id + 1;
+	}
 }
 
 /* Record the event in the stream of page slot i. */
@@ -131,13 +138,17 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 
 	for (unsigned tries = 0; tries < PTRC_EVENT_TRIES; tries++) {
 		struct ptrc_stream_header *h = ptrc_attach(i, is_nested);
+		enum ptrc_verdict verdict;
 		uint64_t control;
 
-		if (!h)
+		if (!h) {
+			ptrc_attach_lost(i);
 			break;
+		}
 		control = ptrc_load_acquire(&h->control);
 		if (control & PTRC_CTL_ENDED)
 			continue;
+		verdict = ptrc_patterns_verdict(h, id, ptrc_process_own_names());
 		/* No lock is needed: while this thread is in an event call no other one touches
 		 * its lists. */
 		w = pick_writer(t, i, h, p->frame, blocked);
@@ -151,7 +162,7 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 				ptrc_attach_unlock();
 			}
 		}
-		if (!(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) || ptrc_stream_is_filtered(h, id))
+		if (!(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) || verdict != PTRC_RECORDED)
 			break;
 		if (!w || !(control & PTRC_CTL_RUN)) {
 			ptrc_status_count_loss(h);
@@ -167,6 +178,21 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		w->expect = UINT64_MAX;
 }
 
+/* There is no memory for this thread: its event is lost in all these streams. */
+static void lose(uint64_t active, uint32_t id)
+{
+	for (; active; active &= active - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(active);
+		struct ptrc_stream_header *h = ptrc_attach(i, true);
+
+		if (!h)
+			ptrc_attach_lost(i);
+		else if ((ptrc_load_acquire(&h->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) &&
+			 !ptrc_stream_is_filtered(h, id))
+			ptrc_status_count_loss(h);
+	}
+}
+
 /* Prepare the fast way of the thread for the one stream that is active. Returns the state that
  * the thread then has at rest: `all`, or 0 if it has no writer. */
 static uint64_t set_up_fast(struct ptrc_thread *t, uint64_t all, uint32_t id)
@@ -178,13 +204,17 @@ static uint64_t set_up_fast(struct ptrc_thread *t, uint64_t all, uint32_t id)
 	if (!w)
 		return 0;
 	if (w != ptrc_load_relaxed(&t->fast) || t->want_control != w->expect) {
-		memset(t->want, PTRC_WANT_UNKNOWN, sizeof(t->want));
+		memset(t->want, PTRC_WANT_UNKNOWN, t->want_end);
+		t->want_end = 0;
 		t->want_control = w->expect;
 		ptrc_store_relaxed(&t->fast, w);
 		ptrc_store_relaxed(&t->slot, w->slot);
 	}
-	if (a->wants_control == w->expect)
+	if (a->wants_control == w->expect) {
 		t->want[id] = ptrc_load_relaxed(&a->wants[id]);
+		if (t->want_end <= id)
+			t->want_end = id + 1;
+	}
 	return all;
 }
 
@@ -210,8 +240,10 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 	if (all == 0 || id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX || !ptrc_process_maps_id(id))
 		goto out;
 	t = ptrc_thread_get();
-	if (!t)
+	if (!t) {
+		lose(all & todo, id);
 		goto out;
+	}
 	outer = ptrc_thread_frame(t);
 	if (outer != 0 && ptrc_frame_is_dead(outer, frame, mask))
 		outer = 0;

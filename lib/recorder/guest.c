@@ -19,6 +19,7 @@
 #include "lib/process/target.h"
 #include "lib/recorder/event.h"
 #include "lib/stream/marks.h"
+#include "lib/stream/patterns.h"
 #include "lib/stream/recording.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
@@ -33,7 +34,8 @@ struct event {
 };
 
 /* True if the event is in the stream now. */
-static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
+static bool put(struct ptrc_writer *w, const struct event *e, const struct ptrc_names *n,
+		uint32_t id)
 {
 	struct ptrc_stream_header *h = w->header;
 	struct ptrc_put p = {.id_flags = id, .data = e->data, .frame = 1};
@@ -43,7 +45,7 @@ static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
 		enum ptrc_put_result result;
 
 		if ((control & PTRC_CTL_ENDED) || !(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) ||
-		    ptrc_stream_is_filtered(h, id))
+		    ptrc_patterns_verdict(h, id, n) != PTRC_RECORDED)
 			return false;
 		if (!(control & PTRC_CTL_RUN))
 			break;
@@ -57,7 +59,8 @@ static bool put(struct ptrc_writer *w, const struct event *e, uint32_t id)
 
 /* Record the event by a writer of the calling thread, for the time of this call. Signals are
  * blocked. */
-static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t id)
+static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const struct ptrc_names *n,
+			 uint32_t id)
 {
 	struct ptrc_stream_header *h = s->header;
 	struct ptrc_writer w;
@@ -75,14 +78,15 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, uint32_t 
 	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;
 	w.origin.pid = e->target.pid;
-	is_done = put(&w, e, id);
+	is_done = put(&w, e, n, id);
 	ptrc_writer_release(&w);
 	ptrc_slot_release(h, slot, owner);
 	return is_done;
 }
 
 /* EPERM, ENOMEM. A stream that is gone or of another version is left out. */
-static int record(const struct event *e, uint64_t stream_id, uint32_t id, unsigned int *streams)
+static int record(const struct event *e, uint64_t stream_id, const struct ptrc_names *n,
+		  uint32_t id, unsigned int *streams)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	struct ptrc_stream s;
@@ -105,7 +109,7 @@ static int record(const struct event *e, uint64_t stream_id, uint32_t id, unsign
 	    s.header->time_namespace == ptrc_procfs_time_namespace()) {
 		if (!ptrc_barrier_register())
 			ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
-		*streams += put_as_guest(&s, e, id);
+		*streams += put_as_guest(&s, e, n, id);
 	}
 	ptrc_stream_unmap(&s);
 	return 0;
@@ -141,7 +145,7 @@ static int record_each(const struct event *e, const struct ptrc_page *page, unsi
 			continue;
 		error = use_names(e, entry.names_id, &names, &id);
 		if (!error)
-			error = record(e, entry.stream_id, id, streams);
+			error = record(e, entry.stream_id, &names, id, streams);
 		/* ENOENT: its controller has shut it down just now. */
 		if (error && error != ENOENT && !first_error)
 			first_error = error;

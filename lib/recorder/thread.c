@@ -9,11 +9,11 @@
 
 #include "lib/base/sys.h"
 
-#define BLOCK_BYTES 24576U
-#define WIPED_BYTES 4096U
+#define BLOCK_BYTES 28672U
+#define WIPED_BYTES 8192U
 
 _Static_assert(sizeof(struct ptrc_thread) == offsetof(struct ptrc_thread, want) + WIPED_BYTES,
-	       "the table of wanted events has a page of its own");
+	       "the table of wanted events has pages of its own");
 
 struct ptrc_thread *_Atomic ptrc_thread_list;
 struct ptrc_thread ptrc_thread_nobody;

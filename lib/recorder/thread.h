@@ -47,6 +47,7 @@ struct ptrc_thread {
 	 * wipes its page: so the first event in a child takes the cold way, and does not record
 	 * in its parent's name even if no fork handler ran. */
 	uint64_t want_control;
+	uint32_t want_end; /* behind the last id that the table knows */
 	_Alignas(4096) uint8_t want[PTRC_WANT_COUNT];
 };
 

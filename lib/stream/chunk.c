@@ -35,7 +35,7 @@ bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
 		stamp = walk->base + head.delta;
 		if (head.id_flags & PTRC_REC_FULLSTAMP)
 			memcpy(&stamp, walk->bytes + walk->off + sizeof(head), sizeof(stamp));
-		if (head.id_flags & PTRC_REC_CONTEXT) {
+		if (ptrc_record_is_context(&head)) {
 			if (ptrc_record_len(&head) != sizeof(walk->origin))
 				return false;
 			memcpy(&walk->origin, walk->bytes + data, sizeof(walk->origin));
@@ -44,8 +44,6 @@ bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
 			walk->off += (uint32_t)size;
 			continue;
 		}
-		if (ptrc_record_id(&head) == 0 || ptrc_record_id(&head) > PTRC_REC_ID_MAX)
-			return false;
 		record->stamp = stamp;
 		record->addr = ptrc_record_addr(&head);
 		record->id_flags = head.id_flags;

@@ -6,6 +6,7 @@
 #include <trace.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/file.h"
 #include "lib/stream/marks.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
@@ -157,25 +158,51 @@ static void add(_Atomic uint64_t *word, uint64_t n)
 	ptrc_store_relaxed(word, ptrc_load_relaxed(word) + n);
 }
 
+uint32_t ptrc_type_counts_ready(const struct ptrc_type_counts *c)
+{
+	uint64_t ready = ptrc_load_acquire(&c->ready);
+
+	return ready < PTRC_TYPE_COUNT ? (uint32_t)ready : PTRC_TYPE_COUNT;
+}
+
+/* Make sure that the counts of the type have memory. False: there is none. */
+static bool make_ready(struct ptrc_type_counts *c, uint32_t id)
+{
+	uint32_t ready = ptrc_type_counts_ready(c);
+	uint64_t end;
+
+	if (id < ready)
+		return true;
+	if (!ptrc_file_populate(&c->type[ready], (id + 1 - ready) * sizeof(c->type[0])))
+		return false;
+	/* Whole pages are real now. */
+	end = (offsetof(struct ptrc_type_counts, type[id + 1]) + 4095) & ~UINT64_C(4095);
+	ptrc_store_release(&c->ready,
+			   (end - offsetof(struct ptrc_type_counts, type[0])) / sizeof(c->type[0]));
+	return true;
+}
+
 void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 			  const struct ptrc_type_sum *sum)
 {
 	uint64_t known = ptrc_load_relaxed(&c->epoch);
+	struct ptrc_type_count *type;
 
 	/* A clear came between the event and this count: the event does not count. */
 	if (epoch < known || sum->id >= PTRC_TYPE_COUNT)
 		return;
 	if (epoch > known) {
-		for (uint32_t i = 0; i < PTRC_TYPE_COUNT; i++) {
+		for (uint32_t i = 0, ready = ptrc_type_counts_ready(c); i < ready; i++) {
 			ptrc_store_relaxed(&c->type[i].events, 0);
 			ptrc_store_relaxed(&c->type[i].bytes, 0);
 			ptrc_store_relaxed(&c->type[i].truncated, 0);
 		}
 		ptrc_store_release(&c->epoch, epoch);
 	}
-	add(&c->type[sum->id].events, sum->events);
-	add(&c->type[sum->id].bytes, sum->bytes);
-	add(&c->type[sum->id].truncated, sum->truncated);
+	type = &c->type[make_ready(c, sum->id) ? sum->id : 0];
+	add(&type->events, sum->events);
+	add(&type->bytes, sum->bytes);
+	add(&type->truncated, sum->truncated);
 }
 
 /* ---- what is missing ---- */

@@ -70,8 +70,11 @@ struct ptrc_type_sum {
 	uint32_t truncated;
 };
 
+/* How many types the counts have memory for, whatever the shared memory says. */
+uint32_t ptrc_type_counts_ready(const struct ptrc_type_counts *c);
 /* Count consumed events that were recorded in this epoch. Only the consumer of a stream changes
- * these counts, so adding is no atomic step. */
+ * these counts, so adding is no atomic step. If /dev/shm has no memory for the counts of the type,
+ * the events count for type 0. */
 void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 			  const struct ptrc_type_sum *sum);
 

@@ -10,6 +10,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
+#include "lib/stream/filter.h"
 #include "lib/stream/status.h"
 
 enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
@@ -21,7 +22,7 @@ struct ptrc_drain_sums {
 	uint16_t at[PTRC_TYPE_COUNT];
 	struct ptrc_type_sum sum[PTRC_TYPE_COUNT];
 };
-_Static_assert(PTRC_REC_ID_MAX < PTRC_TYPE_COUNT, "every id that a walk lets pass has an entry");
+_Static_assert(PTRC_REC_ID_MASK < PTRC_TYPE_COUNT, "every id that a walk lets pass has an entry");
 
 static bool pin(struct ptrc_drain *d, uint32_t chunk)
 {

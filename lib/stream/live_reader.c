@@ -11,6 +11,7 @@
 #include "lib/base/atomic.h"
 #include "lib/base/heap.h"
 #include "lib/stream/chunk.h"
+#include "lib/stream/filter.h"
 #include "lib/stream/marks.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
@@ -46,10 +47,23 @@ int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, boo
 	r->gap.first = PTRC_TIME_NONE;
 	r->buffer_size = s->pool.chunk_size;
 	r->buffer = malloc(r->buffer_size);
-	if (is_tee)
+	if (is_tee) {
 		r->withheld = calloc(PTRC_TYPE_COUNT, sizeof(*r->withheld));
+		r->next_tee = s->tees;
+		s->tees = r;
+	}
 	ptrc_sequencer_reset(&r->sequencer);
 	return r->buffer && (r->withheld || !is_tee) ? 0 : ENOMEM;
+}
+
+void ptrc_live_reader_unlist(struct ptrc_live_reader *r)
+{
+	struct ptrc_live_reader **at = &r->stream->tees;
+
+	while (*at && *at != r)
+		at = &(*at)->next_tee;
+	if (*at)
+		*at = r->next_tee;
 }
 
 void ptrc_live_reader_destroy(struct ptrc_live_reader *r)
@@ -88,6 +102,11 @@ static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 		ptrc_type_counts_add(ptrc_stream_types(r->stream->header), r->epoch, &one);
 }
 
+static uint64_t *sum_of(struct ptrc_event_sums *sums, uint32_t id)
+{
+	return id < POSIX_TRACE_UNNAMED_USEREVENT ? &sums->system : &sums->user;
+}
+
 /* Is the event to be reported? Counts it if it is. */
 static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
@@ -98,7 +117,11 @@ static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 		return true;
 	}
 	if (r->is_tee && !(e->id_flags & PTRC_REC_HIDDEN)) {
-		withheld = &r->withheld[e->id_flags & PTRC_REC_ID_MASK];
+		uint32_t id = e->id_flags & PTRC_REC_ID_MASK;
+
+		if (r->withheld_end <= id)
+			r->withheld_end = id + 1;
+		withheld = &r->withheld[id];
 		withheld->pt_events++;
 		withheld->pt_bytes += e->len;
 		withheld->pt_truncated += (e->id_flags & PTRC_REC_TRUNCATED) != 0;
@@ -119,12 +142,14 @@ static void push(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const 
 	count(r, id, len);
 }
 
-/* Damaged memory was met and skipped: queue an ERROR event, unless events are still queued. */
+/* Damaged memory was met and skipped: queue an ERROR event, unless events are still
+ * queued or the filter has it, as for the log. */
 static void report_damage(struct ptrc_live_reader *r)
 {
 	static const int error = EINVAL;
 
-	if (r->queue_at != r->queue_count)
+	if (r->queue_at != r->queue_count ||
+	    ptrc_stream_is_filtered(r->stream->header, POSIX_TRACE_ERROR))
 		return;
 	r->queue_at = r->queue_count = 0;
 	push(r, POSIX_TRACE_ERROR, r->until, &error, sizeof(error));
@@ -303,6 +328,8 @@ static int new_batch(struct ptrc_live_reader *r)
 	if (!has_unread(r))
 		return 0;
 	moment = ptrc_consumer_moment(&r->consumer);
+	if (r->limit && moment > r->limit)
+		moment = r->limit;
 	for (;;) {
 		uint64_t until = moment;
 		int64_t rest = piece;
@@ -328,15 +355,21 @@ static int new_batch(struct ptrc_live_reader *r)
 	}
 }
 
-/* The heap is empty: a tee has read all that was in it, so the keeper may consume that. */
+/* The heap is empty: a tee has read all that was in it. The keeper may consume what every tee has
+ * read that is not away. */
 static void tell_keeper(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;
+	uint64_t until = r->until;
 
-	if (!r->is_tee)
+	if (!r->is_tee || !h->has_log)
 		return;
-	ptrc_store_release(&h->tee_until, r->until);
-	ptrc_store_release(&h->tee_beat, (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC));
+	r->beat = (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC);
+	for (struct ptrc_live_reader *other = r->stream->tees; other; other = other->next_tee)
+		if (other->until < until && r->beat - other->beat < PTRC_TEE_AWAY_NS)
+			until = other->until;
+	ptrc_store_release(&h->tee_until, until);
+	ptrc_store_release(&h->tee_beat, r->beat);
 }
 
 /* ---- events ---- */
@@ -464,8 +497,11 @@ static void start_over(struct ptrc_live_reader *r, uint64_t epoch)
 	r->queue_at = r->queue_count = 0;
 	r->told = ptrc_load_acquire(&r->stream->header->cleared_at);
 	r->gap.first = PTRC_TIME_NONE;
+	memset(&r->gone_before, 0, sizeof(r->gone_before));
+	memset(&r->taken, 0, sizeof(r->taken));
 	if (r->is_tee)
-		memset(r->withheld, 0, PTRC_TYPE_COUNT * sizeof(*r->withheld));
+		memset(r->withheld, 0, r->withheld_end * sizeof(*r->withheld));
+	r->withheld_end = 0;
 	ptrc_sequencer_reset(&r->sequencer);
 }
 
@@ -514,6 +550,8 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 			continue;
 		}
 		event->ns = ptrc_clock_realtime(h, &r->clock, event->stamp);
+		if (!(event->id_flags & PTRC_REC_HIDDEN))
+			*sum_of(&r->taken, event->id_flags & PTRC_REC_ID_MASK) += 1;
 		if (place == REPORT)
 			note_told(r, event->stamp);
 		if (place == BEHIND_GAP) {
@@ -543,9 +581,11 @@ static void find_unread(struct ptrc_live_reader *r)
 		r->heap[i]->unread = r->heap[i]->next.off;
 }
 
+/* Add up the events in a chunk: by type those that are not consumed, and all that the reader has
+ * passed. */
 static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 			const struct ptrc_excluded *excluded, struct posixtrace_type_count *counts,
-			size_t count)
+			size_t count, struct ptrc_event_sums *passed)
 {
 	struct ptrc_walk_record record;
 	uint32_t rpos, unread = 0;
@@ -561,8 +601,12 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 	while (rpos < p.end && ptrc_walk_next(&walk, &record)) {
 		uint32_t id = record.id_flags & PTRC_REC_ID_MASK;
 
-		if (record.off < rpos || id >= count || (record.id_flags & PTRC_REC_HIDDEN) ||
+		if (record.off < rpos || (record.id_flags & PTRC_REC_HIDDEN) ||
 		    ptrc_is_excluded(excluded, record.stamp))
+			continue;
+		if (record.off < unread)
+			*sum_of(passed, id) += 1;
+		if (id >= count)
 			continue;
 		counts[id].pt_events++;
 		counts[id].pt_bytes += record.len;
@@ -588,13 +632,15 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 	struct ptrc_type_counts *types = ptrc_stream_types(h);
 	uint64_t version = ptrc_load_acquire(&types->version);
 	uint64_t epoch = ptrc_load_acquire(&h->epoch);
+	uint32_t ready = ptrc_type_counts_ready(types);
 	struct ptrc_excluded excluded;
+	struct ptrc_event_sums passed;
 
 	if (epoch != r->epoch)
 		start_over(r, epoch);
 	memset(counts, 0, count * sizeof(*counts));
 	if (ptrc_load_acquire(&types->epoch) == epoch)
-		for (uint32_t i = 0; i < count && i < PTRC_TYPE_COUNT; i++) {
+		for (uint32_t i = 0; i < count && i < ready; i++) {
 			struct ptrc_type_count *t = &types->type[i];
 
 			counts[i].pt_events = ptrc_load_relaxed(&t->events);
@@ -607,10 +653,74 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 		excluded.gap_last = 0;
 	find_unread(r);
 	for (uint32_t i = 0, used = ptrc_pool_used(&r->stream->pool); i < used; i++)
-		count_chunk(r, i, &excluded, counts, count);
-	for (uint32_t i = 0; r->is_tee && i < count && i < PTRC_TYPE_COUNT; i++)
+		count_chunk(r, i, &excluded, counts, count, &passed);
+	for (uint32_t i = 0; i < count && i < r->withheld_end; i++)
 		take_off(&counts[i], &r->withheld[i]);
 	atomic_thread_fence(memory_order_acquire);
 	return !(version & 1) && ptrc_load_relaxed(&types->version) == version &&
 	       ptrc_load_relaxed(&h->epoch) == epoch;
+}
+
+/* Add up the events that are not to be had any more: consumed, lost, or passed by the reader. OVERFLOW
+ * and RESUME are no records, as each reader makes up its own. Losses are counted first, so that an
+ * event that is overwritten meanwhile counts a moment later, but not twice. */
+static bool count_gone(struct ptrc_live_reader *r, struct ptrc_event_sums *gone)
+{
+	struct ptrc_stream_header *h = r->stream->header;
+	struct ptrc_type_counts *types = ptrc_stream_types(h);
+	uint64_t version = ptrc_load_acquire(&types->version);
+	uint32_t ready = ptrc_type_counts_ready(types);
+	struct ptrc_excluded excluded = ptrc_excluded_now(h);
+
+	*gone = (struct ptrc_event_sums){.lost = ptrc_load_acquire(&h->lost_events)};
+	if (ptrc_load_acquire(&types->epoch) == r->epoch)
+		for (uint32_t id = 0; id < ready; id++)
+			if (id != POSIX_TRACE_OVERFLOW && id != POSIX_TRACE_RESUME)
+				*sum_of(gone, id) += ptrc_load_relaxed(&types->type[id].events);
+	find_unread(r);
+	for (uint32_t i = 0, used = ptrc_pool_used(&r->stream->pool); i < used; i++)
+		count_chunk(r, i, &excluded, NULL, 0, gone);
+	atomic_thread_fence(memory_order_acquire);
+	return !(version & 1) && ptrc_load_relaxed(&types->version) == version &&
+	       ptrc_load_relaxed(&h->epoch) == r->epoch;
+}
+
+static uint64_t excess(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* The user events that are gone without having been taken are those that were flushed or lost. The
+ * number of lost events includes system events that the reader had taken before: those that are not
+ * in the stream any more and were not flushed either. */
+bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed)
+{
+	uint64_t epoch = ptrc_load_acquire(&r->stream->header->epoch);
+	const struct ptrc_event_sums *before = &r->gone_before;
+	struct ptrc_event_sums gone;
+	bool is_exact;
+
+	if (epoch != r->epoch)
+		start_over(r, epoch);
+	is_exact = count_gone(r, &gone);
+	gone.user += excess(gone.lost, before->lost);
+	gone.user = excess(gone.user, excess(r->taken.system, excess(gone.system, before->system)));
+	*missed = excess(gone.user, before->user + r->taken.user);
+	return is_exact;
+}
+
+void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, bool is_snapshot)
+{
+	struct ptrc_stream_header *h = r->stream->header;
+	uint64_t horizon;
+
+	start_over(r, ptrc_load_acquire(&h->epoch));
+	if (is_snapshot)
+		r->limit = ptrc_consumer_moment(&r->consumer);
+	count_gone(r, &r->gone_before);
+	if (is_past_told)
+		return;
+	horizon = ptrc_load_acquire(&h->horizon);
+	if (horizon > r->told)
+		r->told = horizon;
 }

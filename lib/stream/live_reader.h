@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a live stream in the order of time, for the three getnext functions. The reader of a
- * plain stream consumes what it reports. The reader of a logged stream is a tee: it only looks,
- * because the keeper consumes the events.
+ * Reading a live stream in the order of time, for the three getnext functions and for cursors. The
+ * reader of a plain stream consumes what it reports. The reader of a logged stream is a tee: it
+ * only looks, because the keeper consumes the events. A cursor is a tee on any stream, of which
+ * there may be several at a time; a lock keeps the readers of a process apart.
  *
  * The reader works in batches. It fixes a moment, looks for event calls that are under way, and
  * merges what the chunks hold up to the moment, or up to where one of these calls can still add an
@@ -34,10 +35,18 @@ struct ptrc_live_event {
 
 struct ptrc_live_chunk;
 
+struct ptrc_event_sums {
+	uint64_t user, system;
+	uint64_t lost; /* in the stream, of either kind */
+};
+
 struct ptrc_live_reader {
 	struct ptrc_stream *stream;
 	struct ptrc_consumer consumer;
 	bool is_tee;
+	struct ptrc_live_reader *next_tee; /* in the list of the stream */
+	/* Only what was recorded up to this stamp is read; 0: no limit. */
+	uint64_t limit;
 	uint64_t epoch; /* of the stream, to which all that follows belongs */
 	struct ptrc_sequencer sequencer;
 	struct ptrc_clock_cursor clock;
@@ -51,12 +60,18 @@ struct ptrc_live_reader {
 
 	struct ptrc_gap gap; /* events that were lost, of which the caller has not been told */
 	uint64_t told;	     /* the latest stamp reported: losses up to it are told of */
-	uint64_t stop_told;  /* number of the run whose automatic STOP was reported, + 1 */
+	/* Events that were not to be had any more when a tee began, and events that it has taken
+	 * since, whether it reported them or the filter held them. */
+	struct ptrc_event_sums gone_before, taken;
+	/* CLOCK_MONOTONIC of the last time when a tee had read all that there was, ns. */
+	uint64_t beat;
+	uint64_t stop_told; /* number of the run whose automatic STOP was reported, + 1 */
 
 	/* Of a tee, by type: events that it withheld because of the filter in force at their
 	 * time. The keeper counts them when it consumes them, and the tee subtracts them from
 	 * those counts. */
 	struct posixtrace_type_count *withheld;
+	uint32_t withheld_end; /* behind the last type that has any */
 
 	/* Events that are reported before the next one of the heap. */
 	struct ptrc_live_event queue[3];
@@ -65,8 +80,16 @@ struct ptrc_live_reader {
 	uint32_t buffer_size;
 };
 
+/* A tee is in the stream's list from here on. */
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee);
+/* Free what the reader has. A tee of a stream that stays is taken out of the list first. */
 void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
+void ptrc_live_reader_unlist(struct ptrc_live_reader *r);
+
+/* Let a new tee begin with what the stream holds now: it does not tell of what was lost or flushed
+ * before, or does if is_past_told is set. If is_snapshot is set, the tee ends with what is recorded
+ * by now. */
+void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, bool is_snapshot);
 
 /* The next event: 0, ENODATA if there is none, ENOMEM. ENODATA means that no event had been
  * recorded, and not been reported, when the call began. If only events are there that an event call
@@ -79,5 +102,9 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
  * caller tries again. */
 bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
 			    size_t count);
+
+/* How many events a tee has not got since it began, or since the last clear, and cannot get any
+ * more: events lost in the stream, and user events flushed. False as above. */
+bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed);
 
 #endif

@@ -33,6 +33,15 @@ static inline struct ptrc_clock_entry *ptrc_stream_clock(struct ptrc_stream_head
 	return (void *)((char *)h + PTRC_STREAM_CLOCK_OFFSET);
 }
 
+/* The list of patterns that is in force by this value of header.patterns. */
+static inline struct ptrc_pattern_list *ptrc_stream_patterns(struct ptrc_stream_header *h,
+							     uint32_t patterns)
+{
+	struct ptrc_pattern_list *lists = (void *)((char *)h + PTRC_STREAM_PATTERN_OFFSET);
+
+	return &lists[patterns & PTRC_PATTERNS_LIST ? 1 : 0];
+}
+
 static inline struct ptrc_slot *ptrc_stream_slots(struct ptrc_stream_header *h)
 {
 	return (void *)((char *)h + PTRC_STREAM_SLOT_OFFSET);
@@ -68,13 +77,6 @@ static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 	uint32_t used = ptrc_load_acquire(&pool->header->chunks_used);
 
 	return used < pool->chunk_count ? used : pool->chunk_count;
-}
-
-/* Whether the filter of this moment drops events of this type. A writer that must know for
- * certain reads the control word before and after: a new filter comes with a new word. */
-static inline bool ptrc_stream_is_filtered(const struct ptrc_stream_header *h, uint32_t id)
-{
-	return ptrc_load_relaxed(&h->filter[id / 64]) >> id % 64 & 1;
 }
 
 /* Raise a shared word to at least this value. */

@@ -236,7 +236,7 @@ static bool steal(struct ptrc_writer *w, struct found f)
 	struct ptrc_stream_header *h = w->header;
 	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&w->pool, f.index);
 	uint64_t stealing = (f.word & ~PTRC_CHUNK_STATE_MASK) | PTRC_CHUNK_STEALING;
-	uint32_t count, consumed = 0;
+	uint32_t count, lost, consumed = 0;
 
 	if (PTRC_CHUNK_STATE(f.word) != PTRC_CHUNK_STEALING &&
 	    !atomic_compare_exchange_strong_explicit(&ctl->word, &f.word, stealing,
@@ -247,14 +247,17 @@ static bool steal(struct ptrc_writer *w, struct found f)
 	if ((uint32_t)(ptrc_load_acquire(&ctl->rpos) >> 32) == PTRC_CHUNK_GEN(f.word))
 		consumed = ptrc_load_relaxed(&ctl->rcount);
 	ptrc_chunk_note_loss(&w->pool, f.index, f.word);
-	if (!make_real(w, &f) || !take(w, f))
-		return false;
-	if (count > consumed)
-		atomic_fetch_add_explicit(&h->lost_events, count - consumed, memory_order_relaxed);
 	if ((ptrc_load_relaxed(&h->status) & (PTRC_ST_FULL | PTRC_ST_OVERRUN)) !=
 	    (PTRC_ST_FULL | PTRC_ST_OVERRUN))
 		ptrc_status_set(h, PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN);
-	return true;
+	/* Counted first: if this writer dies before it takes the chunk, whoever takes it counts
+	 * them again, which is better than not at all. */
+	lost = count > consumed ? count - consumed : 0;
+	atomic_fetch_add_explicit(&h->lost_events, lost, memory_order_relaxed);
+	if (make_real(w, &f) && take(w, f))
+		return true;
+	atomic_fetch_sub_explicit(&h->lost_events, lost, memory_order_relaxed);
+	return false;
 }
 
 /* Let the pool grow by a chunk. False if there is no memory, or if the pool cannot grow. */

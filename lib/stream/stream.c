@@ -17,6 +17,7 @@
 #include "lib/model/eventset.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
+#include "lib/stream/filter.h"
 #include "lib/stream/recording.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
@@ -83,8 +84,11 @@ int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s)
 	s->header = map;
 	s->map_size = (uint64_t)st.st_size;
 	if (!take_measures(s)) {
+		bool is_other = s->header->magic == PTRC_STREAM_MAGIC &&
+				s->header->version != PTRC_STREAM_VERSION;
+
 		ptrc_stream_unmap(s);
-		return EINVAL;
+		return is_other ? EPROTO : EINVAL;
 	}
 	s->role = role;
 	ptrc_writer_init(&s->own, &s->pool,
@@ -125,12 +129,6 @@ static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, u
 	 * owner, and nobody else could use the room left in it. */
 	if (s->role == PTRC_ROLE_CONTROLLER)
 		ptrc_writer_release(&s->own);
-}
-
-static void store_filter(struct ptrc_stream_header *h, const uint64_t bits[17])
-{
-	for (int i = 0; i < 17; i++)
-		ptrc_store_relaxed(&h->filter[i], bits[i]);
 }
 
 /* ---- start, stop ---- */
@@ -209,12 +207,11 @@ static void complete(struct ptrc_stream *s)
 static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
-	uint64_t bits[17], run, cut;
+	uint64_t bits[PTRC_SET_WORD_COUNT], run, cut;
 	bool was_cut = ptrc_stream_cut(h, &cut);
 	trace_event_set_t set;
 
-	for (int i = 0; i < 17; i++)
-		bits[i] = ptrc_load_relaxed(&h->filter[i]);
+	ptrc_filter_told(h, bits);
 	ptrc_set_from_bits(&set, bits);
 	/* START comes before the control word, so that every event of the run is stamped later.
 	 * If a keeper that restarts the stream dies after it has counted the run, complete() does
@@ -350,40 +347,53 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s)
 
 /* ---- filter ---- */
 
-void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
-			    const struct ptrc_context *origin, uint64_t addr)
+/* While the change is under way, the stream records every type of which the old or the new filter
+ * accepts events. */
+static void let_pass(struct ptrc_stream_header *h, const struct ptrc_filter_change *change)
+{
+	for (unsigned i = 0; i < PTRC_SET_WORD_COUNT; i++)
+		ptrc_store_relaxed(&h->pass[i], change->old_told[i] ^ change->new_told[i]);
+	/* Whoever sees anything of the new filter sees these bits. */
+	atomic_thread_fence(memory_order_release);
+}
+
+static void let_none_pass(struct ptrc_stream_header *h)
+{
+	for (unsigned i = 0; i < PTRC_SET_WORD_COUNT; i++)
+		ptrc_store_relaxed(&h->pass[i], 0);
+}
+
+void ptrc_stream_change_filter(struct ptrc_stream *s, const struct ptrc_filter_change *change,
+			       const struct ptrc_context *origin, uint64_t addr)
 {
 	struct ptrc_stream_header *h = s->header;
-	uint64_t old[17], both[17];
 	trace_event_set_t sets[2];
+	bool is_told;
 	uint32_t hidden;
 	HOLD_STATE(h);
 
-	for (int i = 0; i < 17; i++) {
-		old[i] = ptrc_load_relaxed(&h->filter[i]);
-		both[i] = old[i] & bits[i];
-	}
 	complete(s);
-	if (!(ptrc_load_acquire(&h->status) & PTRC_ST_RUNNING)) {
-		store_filter(h, bits);
-		ptrc_control_change(h, 0, 0);
-		ptrc_barrier(h);
+	is_told = (ptrc_load_acquire(&h->status) & PTRC_ST_RUNNING) &&
+		  (change->is_always_told ||
+		   memcmp(change->old_told, change->new_told, sizeof(change->old_told)) != 0);
+	if (is_told)
+		let_pass(h, change);
+	ptrc_filter_store(h, change);
+	ptrc_control_change(h, 0, 0);
+	ptrc_barrier(h);
+	if (!is_told)
 		return;
-	}
 	/* Writers learn of a new filter at different moments. So the stream first accepts what
 	 * either filter accepts, then FILTER is recorded, then it accepts by the new filter.
 	 * Readers apply the old filter to events before FILTER and the new one to those after. */
-	store_filter(h, both);
-	ptrc_control_change(h, 0, 0);
-	ptrc_barrier(h);
-	ptrc_set_from_bits(&sets[0], old);
-	ptrc_set_from_bits(&sets[1], bits);
+	ptrc_set_from_bits(&sets[0], change->old_told);
+	ptrc_set_from_bits(&sets[1], change->new_told);
 	hidden = ptrc_set_has(&sets[0], POSIX_TRACE_FILTER) &&
 				 ptrc_set_has(&sets[1], POSIX_TRACE_FILTER)
 			 ? PTRC_REC_HIDDEN
 			 : 0;
 	record(s, POSIX_TRACE_FILTER | hidden, sets, sizeof(sets), origin, addr);
-	store_filter(h, bits);
+	let_none_pass(h);
 	ptrc_control_change(h, 0, 0);
 	ptrc_barrier(h);
 	ptrc_stream_wake_readers(h);
@@ -393,7 +403,6 @@ void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
 
 void ptrc_stream_clear(struct ptrc_stream *s)
 {
-	static const uint64_t none[17];
 	struct ptrc_stream_header *h = s->header;
 	HOLD_STATE(h);
 
@@ -401,7 +410,8 @@ void ptrc_stream_clear(struct ptrc_stream *s)
 	/* The epoch comes before the control word. Writers that see the new word take chunks of
 	 * the new epoch; what others still record by the old word goes into old chunks, which
 	 * count as empty. */
-	store_filter(h, none);
+	ptrc_filter_clear(h);
+	let_none_pass(h);
 	atomic_fetch_add_explicit(&h->epoch, 1, memory_order_seq_cst);
 	ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 	ptrc_barrier(h);

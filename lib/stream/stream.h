@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/stream/filter.h"
 #include "lib/stream/marks.h"
 #include "lib/stream/pool.h"
 #include "lib/stream/writer.h"
@@ -18,6 +19,8 @@ enum ptrc_role {
 	PTRC_ROLE_CONTROLLER, /* records START, STOP, FILTER in the controller's slot */
 	PTRC_ROLE_KEEPER,     /* records FLUSH_START, FLUSH_STOP, automatic START in its own */
 };
+
+struct ptrc_live_reader;
 
 /* Private to the process. */
 struct ptrc_stream {
@@ -29,10 +32,11 @@ struct ptrc_stream {
 	enum ptrc_role role;
 	struct ptrc_writer own; /* records the role's own events */
 	struct ptrc_given_up given_up;
+	struct ptrc_live_reader *tees; /* those of this process, see live_reader.h */
 };
 
 /* Map the stream object that is open for reading and writing on fd, and check its measures.
- * EINVAL if it is no stream, or ENOMEM. The caller may close the descriptor. A keeper takes over
+ * EPROTO if it is a stream of another version, EINVAL if it is none, or ENOMEM. The caller may close the descriptor. A keeper takes over
  * what a dead keeper has left in the stream. */
 int ptrc_stream_map(int fd, enum ptrc_role role, struct ptrc_stream *s);
 void ptrc_stream_unmap(struct ptrc_stream *s);
@@ -44,8 +48,8 @@ void ptrc_stream_unmap(struct ptrc_stream *s);
  */
 void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr);
 void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, uint64_t addr);
-void ptrc_stream_set_filter(struct ptrc_stream *s, const uint64_t bits[17],
-			    const struct ptrc_context *origin, uint64_t addr);
+void ptrc_stream_change_filter(struct ptrc_stream *s, const struct ptrc_filter_change *change,
+			       const struct ptrc_context *origin, uint64_t addr);
 void ptrc_stream_clear(struct ptrc_stream *s);
 /* The stream ends: it accepts no event any more, and everybody who waits for one is woken. */
 void ptrc_stream_end(struct ptrc_stream *s);

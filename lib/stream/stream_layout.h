@@ -7,14 +7,16 @@
  *   offset 0                       struct ptrc_stream_header
  *   PTRC_STREAM_TYPE_OFFSET        counts by event type
  *   PTRC_STREAM_CLOCK_OFFSET       clock entries
+ *   PTRC_STREAM_PATTERN_OFFSET     patterns, and what they say of each event type
  *   PTRC_STREAM_SLOT_OFFSET        slots of writers
  *   PTRC_STREAM_CHUNK_CTL_OFFSET   one control entry per chunk
  *   ptrc_stream_chunk_offset()     chunks, header.chunk_size bytes each
  *
- * The file is sparse. Memory is reserved at creation for the header, the counts, the first page
- * of clock entries (enough for a minute), the first 64 slots, the base chunks, which hold
- * stream-min-size, and their control entries. A process that needs more makes it real memory
- * before it touches it (ptrc_file_populate), and does without it if there is no memory.
+ * The file is sparse. Memory is reserved at creation for the header, the counts of the first 680
+ * types, the first page of clock entries (enough for a minute), the first 64 slots, the base
+ * chunks, which hold stream-min-size, and their control entries. A process that needs more
+ * (patterns too) makes it real memory before it touches it (ptrc_file_populate), and does without
+ * it if there is no memory.
  */
 #ifndef PTRC_LIB_STREAM_STREAM_LAYOUT_H
 #define PTRC_LIB_STREAM_STREAM_LAYOUT_H
@@ -25,10 +27,12 @@
 
 #include "lib/base/common.h"
 #include "lib/model/attr.h"
+#include "lib/model/eventset.h"
+#include "lib/model/names.h"
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 4
+#define PTRC_STREAM_VERSION 5
 
 /* Control word: serial << 8 | bits. A writer records only while the word is the one that it last
  * acted on, so every change of state, filter or epoch gives it a new serial. */
@@ -181,6 +185,24 @@ struct ptrc_clock_entry {
 #define PTRC_KEEPER_CLEAR 2U /* empty the log */
 #define PTRC_KEEPER_CLOSE 3U /* final flush, close the log, exit */
 
+#define PTRC_STREAM_LOG_STATE_WORDS 288U
+
+/* Where a log is. ino 0: it is no regular file, or nobody knows. */
+struct ptrc_log_place {
+	uint64_t dev, ino;
+	char path[4096];
+};
+
+/* log_state[0] is 0, as long as no state was saved, or 1 + copy + 2 * place: which copy of the
+ * state is valid, and which of the two places is that of the log to which the state belongs. */
+#define PTRC_LOG_STATE_WHICH_MAX UINT64_C(4)
+#define PTRC_LOG_STATE_COPY(which) (((which)-1) & 1)
+#define PTRC_LOG_STATE_PLACE(which) (((which)-1) >> 1)
+
+/* A tee that has not looked at the stream for so long has gone. It looks every few milliseconds, but
+ * may have to wait for a processor. */
+#define PTRC_TEE_AWAY_NS UINT64_C(150000000)
+
 struct ptrc_stream_header {
 	/* -- line 0: every event reads it; it changes with the state only -- */
 	_Alignas(64) _Atomic uint64_t control;
@@ -192,7 +214,14 @@ struct ptrc_stream_header {
 	_Atomic uint32_t waiter_ticket; /* the last one given out */
 	/* By event type: a bit that is set keeps its events from being recorded. Written by the
 	 * controller, under its lock. */
-	_Atomic uint64_t filter[17];
+	_Atomic uint64_t filter[PTRC_SET_WORD_COUNT];
+	/* By event type: whatever filter and patterns say, its events are recorded. While filter or
+	 * patterns change, these are the types of which the old or the new ones accept events. */
+	_Atomic uint64_t pass[PTRC_SET_WORD_COUNT];
+	/* Which patterns are in force: their number << 2 | list << 1 | PTRC_PATTERNS_ON. Each change,
+	 * and each clear, gives them a new number. The controller writes it, under its lock; a clear
+	 * by the keeper too. */
+	_Atomic uint32_t patterns;
 
 	/* -- identity: written at creation only -- */
 	_Alignas(64) uint64_t magic;
@@ -275,15 +304,17 @@ struct ptrc_stream_header {
 	/* Raised before a keeper is started, which knows its own number. A keeper with an older
 	 * number was given up by its starter, and leaves. */
 	_Atomic uint32_t keeper_number;
+	/* The controller waits no longer for output that takes nothing. */
+	_Atomic uint32_t is_log_given_up;
 	_Atomic uint64_t fsize_limit; /* RLIMIT_FSIZE of the controller */
 	/* Who made the call that the command serves: goes into FLUSH_START and FLUSH_STOP. */
 	struct ptrc_context command_origin;
 	uint64_t command_addr;
 
-	/* -- tee to keeper. A tee never sees what is flushed before it has read it, so an
-	 * automatic flush waits a moment for a tee that reads along. -- */
-	_Alignas(64) _Atomic uint64_t tee_beat; /* CLOCK_MONOTONIC of its last look, ns */
-	_Atomic uint64_t tee_until;		/* it has read everything up to this stamp */
+	/* -- tees to keeper. A tee never sees what is flushed before it has read it, so an
+	 * automatic flush waits a moment for tees that read along. -- */
+	_Alignas(64) _Atomic uint64_t tee_beat; /* CLOCK_MONOTONIC of the last look of one, ns */
+	_Atomic uint64_t tee_until;		/* they have read everything up to this stamp */
 
 	/* -- keeper to the world -- */
 	_Alignas(64) _Atomic uint64_t log_events; /* events that the log holds now */
@@ -292,11 +323,21 @@ struct ptrc_stream_header {
 	/* Everything up to this stamp is in the log or lost. */
 	_Atomic uint64_t flushed_until;
 	/* Where the log is, for the process that finishes it after controller and keeper have
-	 * died. */
-	uint64_t log_dev, log_ino;
-	char log_path[4096];
+	 * died. A keeper notes a new place in the one that does not count, and then the next state
+	 * that it saves makes that one count: so place and state always belong together. */
+	struct ptrc_log_place log_place[2];
 	/* The log writer's own notes, so that another keeper can take over. */
-	_Atomic uint64_t log_state[64];
+	_Atomic uint64_t log_state[PTRC_STREAM_LOG_STATE_WORDS];
+	/* Not 0: the keepers that were to finish this stream as an orphan died. Creates leave it
+	 * alone then; ptrace-salvage tries again. Written under the cleaner's lock. */
+	_Atomic uint32_t has_killed_keepers;
+	/* The log that a keeper gets for this orphan is a new file, which the keeper has to begin.
+	 * Set or cleared under the cleaner's lock before the keeper is started, as a new file may
+	 * have the inode of the old log; cleared by the keeper once it has begun the file, before
+	 * it writes events. */
+	_Atomic uint32_t is_log_new;
+	/* Not 0: a log is closed without waiting for its disk. Written by the controller. */
+	_Atomic uint32_t is_log_unsynced;
 	/* The gap that the keeper's last drain found: stamps of the first event lost
 	 * (PTRC_TIME_NONE if the log tells of the gap) and of the last one. */
 	_Atomic uint64_t gap_first, gap_last;
@@ -309,7 +350,9 @@ struct ptrc_type_count {
 	_Atomic uint64_t truncated;
 };
 
-#define PTRC_TYPE_COUNT 1088U
+#define PTRC_TYPE_COUNT (PTRC_SET_ID_MAX + 1)
+/* The counts of so many types, which few programs exceed, have their memory from the beginning. */
+#define PTRC_TYPE_READY_COUNT 680U
 
 /* Written by the consumer alone: reader of a plain stream, keeper of a logged one. */
 struct ptrc_type_counts {
@@ -319,22 +362,65 @@ struct ptrc_type_counts {
 	_Atomic uint64_t version;
 	/* The epoch of the counted events. If the header's is newer, all counts stand for 0. */
 	_Atomic uint64_t epoch;
-	uint8_t pad[64 - 16];
+	/* The counts of types below this one have memory; nobody touches the others. The consumer
+	 * raises it, after it has made memory real. */
+	_Atomic uint64_t ready;
+	uint8_t pad[64 - 24];
+	/* Type 0, which is no type, counts the events of types whose counts found no memory. */
 	struct ptrc_type_count type[PTRC_TYPE_COUNT];
 };
 _Static_assert(sizeof(struct ptrc_type_counts) == 64 + PTRC_TYPE_COUNT * 24, "counts");
+_Static_assert(offsetof(struct ptrc_type_counts, type[PTRC_TYPE_READY_COUNT]) == 4 * 4096,
+	       "the first counts fill four pages");
+
+/*
+ * Patterns: which names of event types are recorded. There are two lists. The controller writes
+ * the one that is not in force, and then puts it in force by header.patterns. Both are hostile
+ * memory to everybody else, like all of the object.
+ */
+#define PTRC_PATTERNS_MAX 256U
+#define PTRC_PATTERNS_ON 1U   /* there is at least one pattern */
+#define PTRC_PATTERNS_LIST 2U /* the second list is in force */
+#define PTRC_PATTERNS_ONE 4U  /* one more number */
+#define PTRC_PATTERNS_NUMBER UINT32_C(0xfffffffc)
+
+/* What the patterns with a number say of an event type: verdict[id] is number << 2 | one of
+ * these. With another number it says nothing: the name has not been compared yet. */
+#define PTRC_VERDICT_RECORD 0U
+#define PTRC_VERDICT_EXCLUDE 1U
+/* posix_trace_set_filter() has decided of this type since: the filter alone counts. */
+#define PTRC_VERDICT_DECIDED 2U
+
+struct ptrc_pattern {
+	uint32_t is_only; /* names that match no such pattern are excluded; else: that match */
+	char glob[PTRC_NAME_BYTES];
+};
+
+struct ptrc_pattern_list {
+	/* Written by CAS: whoever has compared a name notes the verdict, unless another process
+	 * was faster. The controller stores DECIDED. */
+	_Atomic uint32_t verdict[PTRC_SET_WORD_COUNT * PTRC_SET_WORD_BITS];
+	/* The controller writes the rest before the list is in force. */
+	uint32_t count;
+	uint32_t system; /* bits: system event types that are excluded */
+	struct ptrc_pattern pattern[PTRC_PATTERNS_MAX];
+};
 
 #define PTRC_STREAM_TYPE_OFFSET UINT64_C(16384)
 #define PTRC_STREAM_CLOCK_OFFSET   \
 	(PTRC_STREAM_TYPE_OFFSET + \
 	 ((sizeof(struct ptrc_type_counts) + UINT64_C(4095)) & ~UINT64_C(4095)))
-#define PTRC_STREAM_SLOT_OFFSET \
+#define PTRC_STREAM_PATTERN_OFFSET \
 	(PTRC_STREAM_CLOCK_OFFSET + PTRC_CLOCK_ENTRY_COUNT * sizeof(struct ptrc_clock_entry))
+#define PTRC_STREAM_SLOT_OFFSET       \
+	(PTRC_STREAM_PATTERN_OFFSET + \
+	 ((2 * sizeof(struct ptrc_pattern_list) + UINT64_C(4095)) & ~UINT64_C(4095)))
 #define PTRC_STREAM_CHUNK_CTL_OFFSET \
 	(PTRC_STREAM_SLOT_OFFSET + PTRC_SLOT_COUNT * sizeof(struct ptrc_slot))
 
 _Static_assert(sizeof(struct ptrc_stream_header) <= PTRC_STREAM_TYPE_OFFSET, "header fits");
-_Static_assert(PTRC_STREAM_CLOCK_OFFSET % 4096 == 0 && PTRC_STREAM_SLOT_OFFSET % 4096 == 0 &&
+_Static_assert(PTRC_STREAM_CLOCK_OFFSET % 4096 == 0 && PTRC_STREAM_PATTERN_OFFSET % 4096 == 0 &&
+		       PTRC_STREAM_SLOT_OFFSET % 4096 == 0 &&
 		       PTRC_STREAM_CHUNK_CTL_OFFSET % 4096 == 0,
 	       "areas begin on pages");
 _Static_assert(PTRC_SLOT_COUNT <= 0x4000, "slot index fits the chunk word");

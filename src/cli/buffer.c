@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/cli/escape.h"
 #include "src/cli/message.h"
 
 /* The most bytes that ptrc_buffer_u64(), _hex() and _time() put. */
-enum { U64_MAX_BYTES = 20, HEX_MAX_BYTES = 18, TIME_MAX_BYTES = 48 };
+enum { U64_MAX_BYTES = 20, HEX_MAX_BYTES = 18, TIME_MAX_BYTES = 56 };
 
 static const char hex_digits[] = "0123456789abcdef";
 
@@ -102,15 +103,41 @@ void ptrc_buffer_format(struct ptrc_buffer *b, const char *format, ...)
 	b->used += (size_t)n;
 }
 
+/* Shifts the second to local time and fills in the offset. An offset is rounded to minutes, as
+ * RFC 3339 has no others, and so the time that is shown: both together are exact. */
+static time_t shift_to_local(struct ptrc_time_format *f, time_t second)
+{
+	struct tm tm;
+	int minutes;
+
+	if (!localtime_r(&second, &tm))
+		return second;
+	minutes = (int)(tm.tm_gmtoff / 60);
+	if (abs(minutes) >= 24 * 60)
+		return second;
+	f->offset_used = (unsigned char)snprintf(f->offset, sizeof(f->offset), "%c%02d:%02d",
+						 minutes < 0 ? '-' : '+', abs(minutes) / 60,
+						 abs(minutes) % 60);
+	return second + (time_t)minutes * 60;
+}
+
 static void format_second(struct ptrc_time_format *f, time_t second)
 {
+	time_t shown = second;
 	struct tm tm;
 	size_t n = 0;
 
+	f->offset[0] = 'Z';
+	f->offset_used = 1;
+	if (f->is_local)
+		shown = shift_to_local(f, second);
 	/* A damaged log may hold any number. A time that cannot be written as a date is shown
 	 * as seconds since 1970. */
-	if (gmtime_r(&second, &tm))
+	if (gmtime_r(&shown, &tm) &&
+	    !(f->is_local && (tm.tm_year < 1000 - 1900 || tm.tm_year > 9999 - 1900)))
 		n = strftime(f->date, sizeof(f->date), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (f->is_local && !n)
+		f->offset_used = 0;
 	if (!n)
 		n = (size_t)snprintf(f->date, sizeof(f->date), "@%lld", (long long)second);
 	f->date_used = (unsigned char)n;
@@ -146,7 +173,21 @@ void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f, const s
 	p += f->date_used;
 	*p++ = '.';
 	p = put_nanoseconds(p, t->tv_nsec);
-	*p++ = 'Z';
+	memcpy(p, f->offset, f->offset_used);
+	p += f->offset_used;
+	b->used = (size_t)(p - b->bytes);
+}
+
+void ptrc_buffer_span(struct ptrc_buffer *b, int64_t ns)
+{
+	uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	char *p;
+
+	ptrc_buffer_char(b, ns < 0 ? '-' : '+');
+	ptrc_buffer_u64(b, size / 1000000000);
+	ptrc_buffer_char(b, '.');
+	p = put_nanoseconds(ptrc_buffer_room(b, TIME_MAX_BYTES), (long)(size % 1000000000));
+	*p++ = 's';
 	b->used = (size_t)(p - b->bytes);
 }
 
@@ -193,24 +234,6 @@ static unsigned int byte_class(unsigned char c)
 	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
 }
 
-/* The length of the UTF-8 character of several bytes that the text begins with, or 0 if there
- * is none. */
-static size_t utf8_length(const unsigned char *p, size_t size)
-{
-	size_t length = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	/* The range of the second byte leaves out overlong forms, surrogates, and numbers above
-	 * U+10FFFF. */
-	unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-	unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-
-	if (p[0] < 0xc2 || p[0] > 0xf4 || size < length || p[1] < low || p[1] > high)
-		return 0;
-	for (size_t i = 2; i < length; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	return length;
-}
-
 bool ptrc_text_is_clean(const void *bytes, size_t *size)
 {
 	const unsigned char *p = bytes;
@@ -226,7 +249,7 @@ bool ptrc_text_is_clean(const void *bytes, size_t *size)
 		if (class == CONTROL)
 			return false;
 		if (class == HIGH) {
-			length = utf8_length(p + i, n - i);
+			length = ptrc_utf8_length(p + i, n - i);
 			if (!length || ptrc_is_high_control(p + i))
 				return false;
 		}
@@ -241,7 +264,7 @@ bool ptrc_text_is_utf8(const char *text, size_t size)
 	const unsigned char *p = (const unsigned char *)text;
 
 	for (size_t i = 0; i < size;) {
-		size_t length = p[i] < 0x80 ? 1 : utf8_length(p + i, size - i);
+		size_t length = p[i] < 0x80 ? 1 : ptrc_utf8_length(p + i, size - i);
 
 		if (!length)
 			return false;
@@ -264,60 +287,73 @@ static void put_escape(struct ptrc_buffer *b, unsigned char c)
 	ptrc_buffer_char(b, letters[found - special]);
 }
 
-/* Puts the text with its escapes, for JSON or for people. Copies what needs no escape in pieces
- * that are as long as possible. */
-static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_json,
-		     bool is_quoted)
+void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	const unsigned char *p = (const unsigned char *)text;
 	size_t begin = 0;
 	size_t length;
 
+	ptrc_buffer_char(b, '"');
+	/* Copies what needs no escape in pieces that are as long as possible. */
 	for (size_t i = 0; i < size; i += length) {
 		unsigned int class = byte_class(p[i]);
 		bool is_character = true;
 
 		length = 1;
 		if (class == HIGH) {
-			length = utf8_length(p + i, size - i);
+			length = ptrc_utf8_length(p + i, size - i);
 			is_character = length;
 			if (length && ptrc_is_high_control(p + i))
 				class = CONTROL;
-			/* In text for people each byte of a control character is escaped. */
-			if (!length || (class == CONTROL && !is_json))
+			if (!length)
 				length = 1;
 		}
-		if (class == PLAIN || (class == HIGH && is_character) ||
-		    (p[i] == '"' && !is_quoted))
+		if (class == PLAIN || (class == HIGH && is_character))
 			continue;
 		ptrc_buffer_bytes(b, p + begin, i - begin);
 		begin = i + length;
-		if (class == ESCAPE || (class == CONTROL && is_json))
-			/* Of U+0080 to U+009F the second byte is the number of the character. */
-			put_escape(b, p[begin - 1]);
-		else if (is_json)
+		if (class == HIGH)
 			ptrc_buffer_text(b, "\xef\xbf\xbd");
 		else
-			ptrc_buffer_format(b, "\\x%02x", p[i]);
+			/* Of U+0080 to U+009F the second byte is the number of the character. */
+			put_escape(b, p[begin - 1]);
+	}
+	ptrc_buffer_bytes(b, p + begin, size - begin);
+	ptrc_buffer_char(b, '"');
+}
+
+/* Puts the text for people. Escapes the backslash, too, so that escapes can be told from it. */
+static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_quoted)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t begin = 0;
+	size_t length;
+
+	for (size_t i = 0; i < size; i += length) {
+		char escape[PTRC_ESCAPE_BYTES] = {'\\', (char)p[i], '\0'};
+
+		length = 1;
+		if (byte_class(p[i]) == PLAIN || (p[i] == '"' && !is_quoted))
+			continue;
+		if (p[i] != '"' && p[i] != '\\')
+			length = ptrc_escape(p + i, size - i, escape);
+		if (!*escape)
+			continue;
+		ptrc_buffer_bytes(b, p + begin, i - begin);
+		begin = i + length;
+		ptrc_buffer_text(b, escape);
 	}
 	ptrc_buffer_bytes(b, p + begin, size - begin);
 }
 
-void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
-{
-	ptrc_buffer_char(b, '"');
-	put_text(b, text, size, true, true);
-	ptrc_buffer_char(b, '"');
-}
-
 void ptrc_text_put(struct ptrc_buffer *b, const char *text, size_t size)
 {
-	put_text(b, text, size, false, false);
+	put_text(b, text, size, false);
 }
 
 void ptrc_text_quote(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	ptrc_buffer_char(b, '"');
-	put_text(b, text, size, false, true);
+	put_text(b, text, size, true);
 	ptrc_buffer_char(b, '"');
 }

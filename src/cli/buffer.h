@@ -75,18 +75,30 @@ void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Keeps the text of the second that was formatted last, as the next event mostly happened in
- * the same one. Starts zeroed. */
+ * the same one. Starts zeroed but for is_local. */
 struct ptrc_time_format {
+	/* The time is for people: local time. */
+	bool is_local;
 	time_t second;
-	/* "2026-01-02T03:04:05", and the second as a number. */
+	/* "2026-01-02T03:04:05", its offset from UTC, and the second as a number. */
 	char date[32];
+	char offset[8];
 	char digits[24];
 	unsigned char date_used;
+	unsigned char offset_used;
 	unsigned char digits_used;
 };
 
-/* A time as RFC 3339 has it, in UTC with nanoseconds: 2026-01-02T03:04:05.123456789Z */
+/* A time as RFC 3339 has it, with nanoseconds: 2026-01-02T03:04:05.123456789Z, or local time,
+ * 2026-01-02T04:04:05.123456789+01:00. Local times of which RFC 3339 has none, because the year
+ * has not four digits, are put as @ and seconds since 1970. */
 void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
+
+/* The columns that a time takes. */
+enum { PTRC_UTC_TIME_COLUMNS = 30, PTRC_LOCAL_TIME_COLUMNS = 35 };
+
+/* Puts a span of time as seconds with nanoseconds: +12.000000345s */
+void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
 
 /* The same time as nanoseconds since 1970. */
 void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
@@ -105,8 +117,7 @@ bool ptrc_text_is_utf8(const char *, size_t);
  * so the result always is valid. */
 void ptrc_text_json(struct ptrc_buffer *, const char *, size_t);
 
-/* Puts the text for people, on one line: control characters are escaped, and bytes that are
- * not UTF-8 become \xHH. */
+/* Puts the text for people, on one line, with the escapes of ptrc_escape(). */
 void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
 
 /* Does the same within quotes, and escapes quotes that are in the text. */

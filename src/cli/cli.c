@@ -34,7 +34,9 @@ static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *sh
 	for (; o && o->name && *longs < OPTIONS_MAX; o++) {
 		long_options[*longs] = (struct option){
 			.name = o->name,
-			.has_arg = o->argument ? required_argument : no_argument,
+			.has_arg = !o->argument		 ? no_argument
+				   : *o->argument == '[' ? optional_argument
+							 : required_argument,
 			.val = o->key,
 		};
 		++*longs;
@@ -88,7 +90,7 @@ static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 	else
 		ptrc_buffer_format(b, "  -%c, --%s", o->key, o->name);
 	if (o->argument)
-		ptrc_buffer_format(b, "=%s", o->argument);
+		ptrc_buffer_format(b, "%s%s", *o->argument == '[' ? "" : "=", o->argument);
 	if (b->used - begin > COLUMN - 2) {
 		ptrc_buffer_char(b, '\n');
 		begin = b->used;
@@ -112,7 +114,8 @@ static void put_table(struct ptrc_buffer *b, const char *title, const struct ptr
 		return;
 	ptrc_buffer_format(b, "\n%s:\n", title);
 	for (; o->name; o++)
-		put_option(b, o);
+		if (o->key != PTRC_CLI_KEY_GONE)
+			put_option(b, o);
 }
 
 static void __attribute__((noreturn)) help(void)
@@ -150,6 +153,8 @@ static void __attribute__((noreturn)) say_unknown(const char *given)
 
 	snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(given, "="), given);
 	for (size_t i = 0; long_options[i].name; i++) {
+		if (long_options[i].val == PTRC_CLI_KEY_GONE)
+			continue;
 		snprintf(names[i], sizeof(names[i]), "--%s", long_options[i].name);
 		ptrc_nearest_offer(&nearest, wanted, names[i]);
 	}
@@ -187,10 +192,21 @@ static void refuse_abbreviation(char **argv, int index)
 {
 	const char *given = argv[optind - 1];
 
-	if (long_options[index].has_arg && given == optarg)
+	if (long_options[index].has_arg == required_argument && given == optarg)
 		given = argv[optind - 2];
 	if (strcspn(given, "=") != 2 + strlen(long_options[index].name))
 		say_unknown(given);
+}
+
+static void __attribute__((noreturn)) say_gone(int index)
+{
+	const struct ptrc_cli_option *o = command->options;
+	char name[40];
+
+	while (o->key != PTRC_CLI_KEY_GONE || strcmp(o->name, long_options[index].name) != 0)
+		o++;
+	snprintf(name, sizeof(name), "--%s", o->name);
+	ptrc_cli_usage(name, "there is no such option any more: %s", o->help);
 }
 
 int ptrc_cli_next(int argc, char **argv)
@@ -207,6 +223,8 @@ int ptrc_cli_next(int argc, char **argv)
 		version();
 	case '?':
 		bad_option(argv, false);
+	case PTRC_CLI_KEY_GONE:
+		say_gone(index);
 	case ':':
 		bad_option(argv, true);
 	default:

@@ -20,13 +20,17 @@
 enum {
 	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
 	PTRC_CLI_KEY_SHARED = 1024,
+	/* An option of an earlier version. It is not in --help; whoever gives it is told, in the
+	 * words of .help, what to use in its place. */
+	PTRC_CLI_KEY_GONE = 2048,
 };
 
 struct ptrc_cli_option {
 	const char *name;
 	/* The option's letter, or a key above CHAR_MAX. */
 	int key;
-	/* The argument as --help names it; null if the option takes none. */
+	/* The argument as --help names it; null if the option takes none. One that may be left
+	 * out stands in brackets, as [=FILE]. */
 	const char *argument;
 	/* The explanation in --help, of one or more lines. */
 	const char *help;

@@ -3,16 +3,19 @@
 #include "src/cli/message.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "src/cli/escape.h"
 #include "src/cli/exit_status.h"
 
 static const char *program_name;
 static int usage_status;
+static char last[PATH_MAX + 1024];
 
 void ptrc_message_begin(const char *program, int status)
 {
@@ -25,20 +28,18 @@ int ptrc_cli_failure_status(void)
 	return usage_status == PTRC_EXIT_USAGE ? PTRC_EXIT_FAILED : usage_status;
 }
 
-/* Escapes control characters, which could begin a second line or command the terminal. */
 static void print_escaped(FILE *f, const char *text)
 {
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if (*p == '\n') {
-			fputs("\\n", f);
-		} else if (ptrc_is_high_control(p)) {
-			fprintf(f, "\\x%02x\\x%02x", p[0], p[1]);
-			p++;
-		} else if (*p < 0x20 || *p == 0x7f) {
-			fprintf(f, "\\x%02x", *p);
-		} else {
-			fputc(*p, f);
-		}
+	size_t length;
+
+	for (const char *p = text; *p; p += length) {
+		char escape[PTRC_ESCAPE_BYTES];
+
+		length = ptrc_escape((const unsigned char *)p, strlen(p), escape);
+		if (*escape)
+			fputs(escape, f);
+		else
+			fwrite(p, 1, length, f);
 	}
 }
 
@@ -58,6 +59,7 @@ message(const char *thing, const char *format, va_list values, bool has_hint)
 		fputs(": ", f);
 	}
 	vsnprintf(reason, sizeof(reason), format, values);
+	snprintf(last, sizeof(last), "%s%s%s", thing ? thing : "", thing ? ": " : "", reason);
 	print_escaped(f, reason);
 	if (has_hint)
 		fprintf(f, ". Try '%s --help'.", program_name);
@@ -76,6 +78,11 @@ void ptrc_cli_message(const char *thing, const char *format, ...)
 	va_start(values, format);
 	message(thing, format, values, false);
 	va_end(values);
+}
+
+const char *ptrc_message_last(void)
+{
+	return last;
 }
 
 void ptrc_cli_error(const char *thing, int error)

@@ -11,17 +11,13 @@
  * command line. ptrc_cli_begin() calls this. */
 void ptrc_message_begin(const char *program, int usage_status);
 
-/* Whether the bytes begin with one of the control characters U+0080 to U+009F, which some
- * terminals obey. May look at the second byte if the first one is not null. */
-static inline bool ptrc_is_high_control(const unsigned char *bytes)
-{
-	return bytes[0] == 0xc2 && bytes[1] >= 0x80 && bytes[1] < 0xa0;
-}
-
-/* Prints "program: thing: reason"; a null thing is left out. Control characters are escaped,
- * so a message always is one line. */
+/* Prints "program: thing: reason"; a null thing is left out. What ptrc_escape() escapes is
+ * escaped, so a message always is one line. */
 void ptrc_cli_message(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2)));
+
+/* The last message of this process, without the name of the program, or an empty text. */
+const char *ptrc_message_last(void);
 
 /* Prints such a message whose reason is the system's text for the error number. */
 void ptrc_cli_error(const char *thing, int error);

@@ -25,8 +25,10 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SETTING(NAME, "name", TEXT, EVERYBODY, name, 1, TRACE_NAME_MAX - 1, NULL),
 	SETTING(PID, "pid", NUMBER, CREATE_ONLY, pid, 1, INT_MAX, NULL),
 	SETTING(OUTPUT, "output", TEXT, EVERYBODY, output, 1, PATH_MAX - 1, NULL),
+	SETTING(FORCE, "force", BOOL, EVERYBODY, is_forced, 0, 1, NULL),
+	SETTING(NO_SYNC, "no-sync", BOOL, EVERYBODY, is_unsynced, 0, 1, NULL),
 	SETTING(START, "start", BOOL, CREATE_ONLY, is_started, 0, 1, NULL),
-	SETTING(UNTIL_EXIT, "until-exit", BOOL, CREATE_ONLY, is_until_exit, 0, 1, NULL),
+	SETTING(KEEP, "keep", BOOL, CREATE_ONLY, is_kept, 0, 1, NULL),
 	SIZE_SETTING(STREAM_MIN_SIZE, "stream-min-size", stream_min_size),
 	POLICY_SETTING(STREAM_FULL_POLICY, "stream-full-policy", stream_full_policy,
 		       stream_full_policies),
@@ -35,7 +37,8 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SIZE_SETTING(LOG_MAX_SIZE, "log-max-size", log_max_size),
 	POLICY_SETTING(LOG_FULL_POLICY, "log-full-policy", log_full_policy,
 		       log_full_policies),
-	SETTING(FILTER, "filter", LIST, EVERYBODY, filter, 1, TRACE_EVENT_NAME_MAX, NULL),
+	SETTING(ONLY, "only", LIST, EVERYBODY, only, 1, TRACE_EVENT_NAME_MAX, NULL),
+	SETTING(EXCLUDE, "exclude", LIST, EVERYBODY, exclude, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(DECODE, "decode", MAP, EVERYBODY, decode, 1, 4096, NULL),
 };
 /* clang-format on */
@@ -118,7 +121,7 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 	case PTRC_CONFIG_TEXT:
 		if (!is_text(s, text, why))
 			return false;
-		if (key == PTRC_CONFIG_NAME && user == PTRC_CONFIG_FOR_CREATE &&
+		if (key == PTRC_CONFIG_NAME && user != PTRC_CONFIG_FOR_DUMP &&
 		    !ptrc_session_is_name(text))
 			return ptrc_cli_because(
 				why,
@@ -166,7 +169,7 @@ bool ptrc_config_add_layout(struct ptrc_config *c, const struct ptrc_config_layo
 {
 	struct ptrc_config_map *m = &c->decode;
 
-	if (!is_text(&ptrc_config_settings[PTRC_CONFIG_FILTER], layout->event, why) ||
+	if (!is_text(&ptrc_config_settings[PTRC_CONFIG_EXCLUDE], layout->event, why) ||
 	    !is_text(&ptrc_config_settings[PTRC_CONFIG_DECODE], layout->text, why))
 		return false;
 	if (m->count == PTRC_CONFIG_ITEMS_MAX)
@@ -188,6 +191,13 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 		below->marks[key] = above->marks[key];
 	}
 	below->given |= above->given;
+	below->from_defaults &= ~above->given;
+}
+
+bool ptrc_config_is_of_log(int key)
+{
+	return key == PTRC_CONFIG_FORCE || key == PTRC_CONFIG_NO_SYNC ||
+	       key == PTRC_CONFIG_LOG_MAX_SIZE || key == PTRC_CONFIG_LOG_FULL_POLICY;
 }
 
 int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
@@ -214,4 +224,20 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 	if (c->stream_full_policy)
 		posix_trace_attr_setstreamfullpolicy(attr, c->stream_full_policy);
 	return 0;
+}
+
+const struct posixtrace_pattern *ptrc_config_patterns(const struct ptrc_config *c, size_t *count)
+{
+	const struct ptrc_config_list *const lists[] = {&c->only, &c->exclude};
+	static const int kinds[] = {POSIXTRACE_ONLY, POSIXTRACE_EXCLUDE};
+	struct posixtrace_pattern *p =
+		ptrc_config_keep((c->only.count + c->exclude.count + 1) * sizeof(*p));
+
+	*count = 0;
+	for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++)
+		for (size_t i = 0; i < lists[k]->count; i++) {
+			p[*count] = (struct posixtrace_pattern){.pt_how = kinds[k]};
+			strcpy(p[(*count)++].pt_glob, lists[k]->texts[i]);
+		}
+	return p;
 }

@@ -25,15 +25,18 @@ enum ptrc_config_key {
 	PTRC_CONFIG_NAME,
 	PTRC_CONFIG_PID,
 	PTRC_CONFIG_OUTPUT,
+	PTRC_CONFIG_FORCE,
+	PTRC_CONFIG_NO_SYNC,
 	PTRC_CONFIG_START,
-	PTRC_CONFIG_UNTIL_EXIT,
+	PTRC_CONFIG_KEEP,
 	PTRC_CONFIG_STREAM_MIN_SIZE,
 	PTRC_CONFIG_STREAM_FULL_POLICY,
 	PTRC_CONFIG_MAX_DATA_SIZE,
 	PTRC_CONFIG_INHERITANCE,
 	PTRC_CONFIG_LOG_MAX_SIZE,
 	PTRC_CONFIG_LOG_FULL_POLICY,
-	PTRC_CONFIG_FILTER,
+	PTRC_CONFIG_ONLY,
+	PTRC_CONFIG_EXCLUDE,
 	PTRC_CONFIG_DECODE,
 	PTRC_CONFIG_KEYS,
 };
@@ -105,8 +108,12 @@ struct ptrc_config {
 	const char *output;
 	/* 0 if not given. */
 	uint64_t pid;
+	/* Whatever the output is, it may be replaced. */
+	bool is_forced;
+	/* The log is closed without waiting for the disk. */
+	bool is_unsynced;
 	bool is_started;
-	bool is_until_exit;
+	bool is_kept;
 	uint64_t stream_min_size;
 	uint64_t max_data_size;
 	uint64_t log_max_size;
@@ -114,10 +121,13 @@ struct ptrc_config {
 	int stream_full_policy;
 	int inheritance;
 	int log_full_policy;
-	struct ptrc_config_list filter;
+	struct ptrc_config_list only;
+	struct ptrc_config_list exclude;
 	struct ptrc_config_map decode;
 	/* A bit per key that the file or an option gives a value to. */
 	unsigned int given;
+	/* Those of them that only the defaults of the file give. */
+	unsigned int from_defaults;
 	/* Where the session begins in the file, and where each of its values does. */
 	struct ptrc_config_mark mark;
 	struct ptrc_config_mark marks[PTRC_CONFIG_KEYS];
@@ -162,12 +172,18 @@ bool ptrc_config_add_layout(struct ptrc_config *, const struct ptrc_config_layou
 /* Copies the settings that are given in *above to *below. */
 void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *above);
 
+/* Whether the setting is one of the log, and so has no effect without an output. */
+bool ptrc_config_is_of_log(int key);
+
 /* The policy for a full stream. If none is given, it depends on whether there is a log. */
 int ptrc_config_stream_full_policy(const struct ptrc_config *, bool has_log);
 
 /* Makes *attr the attributes of the session's stream. Returns an error of
  * posix_trace_attr_init(). */
 int ptrc_config_attributes(const struct ptrc_config *, trace_attr_t *);
+
+/* Makes the patterns of the session's stream, of `only` and `exclude`; they are never freed. */
+const struct posixtrace_pattern *ptrc_config_patterns(const struct ptrc_config *, size_t *count);
 
 /* ---- configuration_yaml.c: configurations from files in YAML (ptrace.yaml(5)). A mistake in
  * a file ends the process with one message, "file:line:column: reason". ---- */
@@ -204,11 +220,25 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 	{                                                                                          \
 		"config", 'c', "FILE", "read ptrace.yaml(5) from this file, - for standard\ninput" \
 	}
-#define PTRC_CONFIG_OPTION_FILTER                                                              \
-	{                                                                                      \
-		"filter", PTRC_CONFIG_OPTION(PTRC_CONFIG_FILTER), "GLOB",                      \
-			"do not record events whose name matches; may be\ngiven several times" \
+#define PTRC_CONFIG_OPTION_FORCE                                           \
+	{                                                                  \
+		"force", PTRC_CONFIG_OPTION(PTRC_CONFIG_FORCE), NULL,      \
+			"replace an existing file even if it is not a log" \
 	}
+#define PTRC_CONFIG_OPTION_NO_SYNC                                        \
+	{                                                                 \
+		"no-sync", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_SYNC), NULL, \
+			"close the log without waiting for the disk"      \
+	}
+/* clang-format off */
+#define PTRC_CONFIG_OPTION_PATTERNS                                                               \
+	{"only", PTRC_CONFIG_OPTION(PTRC_CONFIG_ONLY), "GLOB",                                    \
+	 "record only events whose name matches; may be\ngiven several times"},                   \
+	{"exclude", PTRC_CONFIG_OPTION(PTRC_CONFIG_EXCLUDE), "GLOB",                              \
+	 "do not record events whose name matches; may be\ngiven several times"},                 \
+	{"filter", PTRC_CLI_KEY_GONE, "GLOB",                                                     \
+	 "use --exclude=GLOB for what is not to be recorded, or --only=GLOB for what is"}
+/* clang-format on */
 #define PTRC_CONFIG_OPTION_DUMP_CONFIG                                                              \
 	{                                                                                           \
 		"dump-config", PTRC_CONFIG_OPTION_DUMP, NULL,                                       \

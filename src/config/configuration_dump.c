@@ -170,9 +170,14 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	}
 }
 
-/* Whether the setting has no value, not even a built-in one. */
-static bool is_missing(const struct ptrc_config *c, int key)
+/* Whether the setting is not shown: it has no value, not even a built-in one, or it is one of a
+ * log, and the session neither has a log nor gives the setting itself. */
+static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 {
+	unsigned int own = c->given & ~c->from_defaults;
+
+	if (ptrc_config_is_of_log(key))
+		return !has_log && !(own & 1U << key);
 	return !(c->given & 1U << key) &&
 	       (key == PTRC_CONFIG_NAME || key == PTRC_CONFIG_PID || key == PTRC_CONFIG_OUTPUT);
 }
@@ -189,7 +194,7 @@ static void put_session(struct ptrc_buffer *b, const struct ptrc_config *c,
 
 		if (!(s->users & user))
 			continue;
-		if (is_missing(c, key))
+		if (is_missing(c, key, has_log))
 			continue;
 		ptrc_buffer_format(b, "%s%s:", is_first ? "  - " : indent, s->key);
 		put_value(b, c, s, indent, has_log);

@@ -8,7 +8,7 @@
 #define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
 
 const struct ptrc_cli_option ptrc_config_attribute_options[] = {
-	{"name", 'n', "NAME", "name of the trace"},
+	{"name", 'n', "NAME", "name of the session and of the trace"},
 	{"stream-min-size", ATTRIBUTE(STREAM_MIN_SIZE), "SIZE",
 	 "bytes of events that the stream holds at least\n(default: 8M)"},
 	{"stream-full-policy", ATTRIBUTE(STREAM_FULL_POLICY), "POLICY",
@@ -59,6 +59,9 @@ bool ptrc_config_option(struct ptrc_config_line *l, int key, const char *value)
 	return true;
 }
 
+#define PATTERNS_MAX_TEXT "256"
+_Static_assert(POSIXTRACE_PATTERNS_MAX == 256, "as the text says");
+
 static void __attribute__((noreturn))
 refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 	       const struct ptrc_config *c, enum ptrc_config_key key, const char *reason)
@@ -76,15 +79,27 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {
+	/* What --dump-config shows may get its output later; ptrace-run always has a log. */
+	bool lacks_log = !c->output && !l->is_dump && l->user == PTRC_CONFIG_FOR_CREATE;
+	/* The defaults of a file are for those of its sessions that have a log. */
+	unsigned int own = c->given & ~c->from_defaults;
+
 	/* With append the size has no effect; a user who gives both knows that. */
 	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
 	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
 			       "needs a log-full-policy, loop or until-full: with append, "
 			       "the default, a log has no limit");
-	/* What --dump-config shows may get its output later; ptrace-run always has a log. */
-	if (c->stream_full_policy == POSIX_TRACE_FLUSH && !c->output && !l->is_dump &&
-	    l->user == PTRC_CONFIG_FOR_CREATE)
+	for (int key = 0; key < PTRC_CONFIG_KEYS; key++)
+		if (lacks_log && own & 1U << key && ptrc_config_is_of_log(key))
+			refuse_setting(l, file, c, (enum ptrc_config_key)key,
+				       "has no effect without a log: give an output");
+	if (c->only.count + c->exclude.count > POSIXTRACE_PATTERNS_MAX)
+		refuse_setting(l, file, c,
+			       c->exclude.count ? PTRC_CONFIG_EXCLUDE : PTRC_CONFIG_ONLY,
+			       "there are more than " PATTERNS_MAX_TEXT
+			       " patterns, those of only and exclude together");
+	if (c->stream_full_policy == POSIX_TRACE_FLUSH && lacks_log)
 		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,
 			       "flush needs a log: give an output");
 }

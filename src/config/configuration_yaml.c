@@ -310,6 +310,10 @@ refuse_key(const struct reader *r, const char *text, bool is_root)
 	struct ptrc_nearest nearest = {0};
 	char proposal[160];
 
+	/* A key of an earlier version. */
+	if (!strcmp(text, "filter"))
+		refuse(r, "there is no key 'filter' any more: use 'exclude' for what is not to be "
+			  "recorded, or 'only' for what is");
 	for (int key = 0; key < PTRC_CONFIG_KEYS; key++)
 		if (ptrc_config_settings[key].users & r->user)
 			ptrc_nearest_offer(&nearest, text, ptrc_config_settings[key].key);
@@ -455,6 +459,7 @@ static void complete(const struct reader *r, struct ptrc_config *session)
 
 	ptrc_config_init(&c);
 	ptrc_config_overlay(&c, &r->defaults);
+	c.from_defaults = c.given;
 	ptrc_config_overlay(&c, session);
 	c.mark = session->mark;
 	*session = c;

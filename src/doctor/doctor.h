@@ -26,7 +26,14 @@ enum ptrc_doctor_status {
 	PTRC_DOCTOR_PROBLEM,
 };
 
+/* What keeps a process from being traced, as a line of text: the process, why, what to do. */
+struct ptrc_doctor_obstacle {
+	char text[2400];
+};
+
 struct ptrc_doctor {
+	/* If it is not null, nothing is printed; the first problem goes here. */
+	struct ptrc_doctor_obstacle *obstacle;
 	bool is_json;
 	/* Findings with the status OK are left out. */
 	bool is_brief;
@@ -56,6 +63,9 @@ bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
 /* Whether the user gives a pattern, so that the event that is missed may be several. */
 bool ptrc_doctor_has_pattern(const struct ptrc_doctor *);
+
+/* The advice for events that were lost in the stream, in the log, or both. */
+const char *ptrc_doctor_room(unsigned long in_stream, unsigned long in_log, bool is_log_full);
 
 /* Writes a size as users read it, "12 KiB" or "3.4 GiB", and returns the text. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
@@ -103,6 +113,12 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t);
 /* Examines a process and the streams that trace it: all of them if the controller is 0,
  * otherwise only those of that controller, whose state has been reported already. */
 void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
+
+/* Finds out whether a stream of this process can trace another one: not if that has another
+ * /dev/shm, is in another pid or time namespace, is privileged, or runs a program without the
+ * library. A program that is only just starting counts as one that has the library if it will
+ * have it. Returns false if there is no obstacle, or nobody can tell. */
+bool ptrc_doctor_find_obstacle(pid_t, struct ptrc_doctor_obstacle *);
 
 /* Says what is wrong with a stream, from its state as seen from outside. The remedies are
  * commands for a session; session is null for a stream of another controller. */

@@ -14,6 +14,7 @@
 #include "src/cli/clock.h"
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
+#include "src/session/orphans.h"
 #include "src/session/session_path.h"
 #include "src/view/reader.h"
 
@@ -26,6 +27,8 @@ struct log_seen {
 	/* Events that the user misses, and the event types that these may have. */
 	uint64_t wanted;
 	size_t wanted_types;
+	/* Names that programs have opened. */
+	size_t opened_types;
 	bool is_wanted[PTRC_READER_IDS];
 	/* The error number that ended the reading, or 0. */
 	int error;
@@ -89,7 +92,7 @@ enum extent {
 	REMAINS,
 };
 
-/* Finds the event types that the user misses. Offers the names of the others as proposals, which
+/* Counts what programs have opened, and finds the event types that the user misses. Offers the names of the others as proposals, which
  * stay valid. */
 static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct log_seen *seen,
 			struct ptrc_nearest *nearest)
@@ -102,6 +105,9 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) || unavailable)
 			break;
 		if (posix_trace_eventid_get_name(trace, id, names[i]))
+			continue;
+		seen->opened_types += id > POSIX_TRACE_UNNAMED_USEREVENT;
+		if (!d->event)
 			continue;
 		if (ptrc_doctor_is_missed(d, names[i]) && id < PTRC_READER_IDS) {
 			seen->is_wanted[id] = true;
@@ -191,8 +197,17 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 static void check_losses(struct ptrc_doctor *d, const char *path, bool is_written,
 			 const struct posix_trace_status_info *s, const struct posixtrace_counts *c)
 {
+	size_t count;
+	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
+	const struct posixtrace_orphan *orphan = ptrc_orphans_find(orphans, count, path);
+
 	/* EOWNERDEAD says that the log has no end. */
-	if (s->posix_stream_flush_error == EOWNERDEAD && !is_written)
+	if (s->posix_stream_flush_error == EOWNERDEAD && orphan)
+		ptrc_doctor_note(d, "log", path, "ptrace-salvage writes them",
+				 "is not closed: process %ld, which was to write it, was killed, "
+				 "and its last events stand in /dev/shm",
+				 (long)orphan->pt_controller);
+	else if (s->posix_stream_flush_error == EOWNERDEAD && !is_written)
 		ptrc_doctor_note(d, "log", path, NULL,
 				 "is not closed: another user's trace writes it, or it was cut "
 				 "short, or the processes that wrote it were killed");
@@ -205,10 +220,20 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 				    "has reached its maximum size");
 	if (c->pt_lost_events || c->pt_log_lost_events)
 		ptrc_doctor_problem(d, "lost", path,
-				    c->pt_lost_events ? "use a larger --stream-min-size"
-						      : "use a larger --log-max-size",
+				    ptrc_doctor_room(c->pt_lost_events, c->pt_log_lost_events,
+						     s->posix_log_full_status == POSIX_TRACE_FULL),
 				    "%lu events were lost in the stream, %lu in the log",
 				    c->pt_lost_events, c->pt_log_lost_events);
+	if (c->pt_missing_names)
+		ptrc_doctor_problem(d, "names", path, "the events are there, by their numbers",
+				    "%lu event names are not readable, as the log is damaged",
+				    c->pt_missing_names);
+	if (c->pt_refused_names)
+		ptrc_doctor_problem(
+			d, "names", path, "use fewer event names",
+			"at least %lu more event names than %d got no type of their own",
+			c->pt_refused_names, TRACE_USER_EVENT_MAX - 1);
+	free(orphans);
 }
 
 /* Reports events that a closed log counts and that could not be read. Returns whether there are
@@ -247,6 +272,11 @@ static void check_events(struct ptrc_doctor *d, const char *path, const struct l
 	else if (extent == REMAINS)
 		ptrc_doctor_problem(d, "events", path, NULL,
 				    "has no event of a program that can be read");
+	else if (seen->opened_types)
+		ptrc_doctor_problem(d, "events", path, NULL,
+				    "has no event of a program, though programs have opened %zu: "
+				    "none happened, or the trace left them out (--only, --exclude)",
+				    seen->opened_types);
 	else
 		ptrc_doctor_problem(
 			d, "events", path,
@@ -257,7 +287,8 @@ static void check_events(struct ptrc_doctor *d, const char *path, const struct l
 /* Reports what the log says about the event that the user misses. If the log does not tell all,
  * what it lacks is no problem. */
 static void check_event(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
-			const struct ptrc_nearest *nearest, enum extent extent)
+			const struct ptrc_nearest *nearest, enum extent extent,
+			unsigned long refused)
 {
 	enum ptrc_doctor_status absence = extent == WHOLE ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE;
 	const char *in_what = extent == SO_FAR	  ? " in what has been written so far"
@@ -269,6 +300,11 @@ static void check_event(struct ptrc_doctor *d, const char *path, const struct lo
 		ptrc_doctor_ok(d, "event", path, "%s happened %llu time%s%s", d->event,
 			       (unsigned long long)seen->wanted, seen->wanted == 1 ? "" : "s",
 			       seen->is_cut_short ? " at least" : in_what);
+	else if (!seen->wanted_types && refused)
+		ptrc_doctor_note(d, "event", path, NULL,
+				 "no event type is called %s%s; it may be among the at least %lu "
+				 "names that got none",
+				 d->event, in_what, refused);
 	else if (!seen->wanted_types)
 		ptrc_doctor_say(d, absence, "event", path, NULL,
 				"no program in it has opened an event %s%s%s", d->event, in_what,
@@ -278,11 +314,14 @@ static void check_event(struct ptrc_doctor *d, const char *path, const struct lo
 				    "the trace filtered %s out", d->event);
 	else if (!seen->is_cut_short && extent == WHOLE)
 		ptrc_doctor_problem(d, "event", path, NULL,
-				    "%s was opened, but never happened while it was traced",
+				    "%s was opened, but no event of it was recorded: none happened "
+				    "while it was traced, or the trace left it out (--only, "
+				    "--exclude)",
 				    d->event);
 	else
-		ptrc_doctor_note(d, "event", path, NULL, "%s was opened, but has not happened%s",
-				 d->event, seen->is_cut_short ? " in what was read" : in_what);
+		ptrc_doctor_note(d, "event", path, NULL,
+				 "%s was opened, but no event of it is there%s", d->event,
+				 seen->is_cut_short ? " in what was read" : in_what);
 }
 
 static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t trace,
@@ -300,15 +339,14 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 		return;
 	is_closed = status.posix_stream_flush_error != EOWNERDEAD;
 	seen = (struct log_seen){0};
-	if (d->event)
-		find_events(d, trace, &seen, &nearest);
+	find_events(d, trace, &seen, &nearest);
 	check_losses(d, path, is_written, &status, &counts);
 	read_events(trace, &seen);
 	if (check_damage(d, path, trace, &seen, is_closed) || (!is_closed && !is_written))
 		extent = REMAINS;
 	check_events(d, path, &seen, extent);
 	if (d->event)
-		check_event(d, path, &seen, &nearest, extent);
+		check_event(d, path, &seen, &nearest, extent, counts.pt_refused_names);
 }
 
 /* Whether the log is closed, and everything was written to it. */

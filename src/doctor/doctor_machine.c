@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/doctor/doctor.h"
+#include "src/session/orphans.h"
 
 #define SHM "/dev/shm"
 #define TMPFS_TYPE 0x01021994
@@ -81,7 +82,7 @@ static void check_directory(struct ptrc_doctor *d, int error)
 	char path[64];
 	struct stat st;
 
-	snprintf(path, sizeof(path), SHM "/posixtrace-%lu", (unsigned long)geteuid());
+	posixtrace_get_directory(0, path, sizeof(path));
 	if (lstat(path, &st)) {
 		if (errno == ENOENT && (error == ENOENT || !error))
 			ptrc_doctor_ok(d, "directory", path, "is made when it is needed");
@@ -89,10 +90,10 @@ static void check_directory(struct ptrc_doctor *d, int error)
 			ptrc_doctor_problem(d, "directory", path, NULL, "cannot be used: %s",
 					    strerror(error ?: errno));
 	} else if (st.st_uid != geteuid()) {
-		ptrc_doctor_problem(
-			d, "directory", path, "its owner or root must remove it",
-			"belongs to user %lu, not to you: nothing of yours can be traced",
-			(unsigned long)st.st_uid);
+		ptrc_doctor_note(d, "directory", path, "its owner or root may remove it",
+				 "belongs to user %lu, not to you: another one is made for you, "
+				 "whose name begins so",
+				 (unsigned long)st.st_uid);
 	} else if (!S_ISDIR(st.st_mode)) {
 		ptrc_doctor_problem(d, "directory", path, "remove it",
 				    "is no directory: nothing of yours can be traced");
@@ -188,6 +189,28 @@ static void check_kernel(struct ptrc_doctor *d, const struct posixtrace_system *
 		ptrc_doctor_ok(d, "keeper", "memfd", "programs in memory may be executed");
 }
 
+static void check_orphans(struct ptrc_doctor *d, const struct posixtrace_system *s)
+{
+	size_t count;
+	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	char id[17];
+
+	for (size_t i = 0; i < count; i++)
+		ptrc_doctor_note(
+			d, "unfinished",
+			*list[i].pt_log ? list[i].pt_log : ptrc_orphan_id(&list[i], id),
+			"ptrace-salvage writes it; ptrace-salvage --discard removes it",
+			"an unfinished stream of process %ld with %lu events stands in /dev/shm%s%s",
+			(long)list[i].pt_controller, list[i].pt_events,
+			list[i].pt_error ? ": " : "",
+			list[i].pt_error ? ptrc_orphan_explain(list[i].pt_error) : "");
+	free(list);
+	if (s->pt_dropped_orphans)
+		ptrc_doctor_note(d, "unfinished", "/dev/shm", "call ptrace-salvage earlier",
+				 "%u unfinished streams were dropped because there were too many",
+				 s->pt_dropped_orphans);
+}
+
 void ptrc_doctor_machine(struct ptrc_doctor *d)
 {
 	struct posixtrace_system s;
@@ -203,6 +226,7 @@ void ptrc_doctor_machine(struct ptrc_doctor *d)
 	else
 		ptrc_doctor_ok(d, "streams", "TRACE_SYS_MAX", "%u of %d streams", s.pt_streams,
 			       TRACE_SYS_MAX);
+	check_orphans(d, &s);
 	check_limits(d);
 	check_kernel(d, &s);
 }

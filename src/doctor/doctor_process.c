@@ -87,6 +87,13 @@ static bool check_place(struct patient *p)
 					      "(chroot)");
 		is_good = false;
 	}
+	/* Sessions are children of commands. */
+	if (is_other(p, "ns/time", "/proc/self/ns/time_for_children")) {
+		ptrc_doctor_problem(
+			p->d, "time-namespace", p->thing, "run the commands where it is (nsenter)",
+			"is in another time namespace, so it cannot be traced from here");
+		is_good = false;
+	}
 	if (is_other(p, "ns/user", "/proc/self/ns/user"))
 		ptrc_doctor_note(p->d, "user-namespace", p->thing, NULL,
 				 "is in another user namespace, where users have other numbers");
@@ -128,23 +135,28 @@ static void check_library(struct patient *p)
 				    "trace a copy without that bit, or start it as this user",
 				    "is or was set-user-ID or otherwise privileged: such programs "
 				    "are never traced");
-	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED)
+	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED) {
+		/* A program that is only just starting. */
+		if (p->d->obstacle)
+			return;
 		ptrc_doctor_problem(p->d, "library", p->thing,
 				    "remove what is in the way and start it anew",
 				    "runs %s, which has the library, but cannot be traced: when it "
 				    "started, its directory in /dev/shm could not be used, or the "
 				    "process belonged to another user",
 				    exe);
-	else if (library == PTRC_DOCTOR_LIBRARY_UNKNOWN)
+	} else if (library == PTRC_DOCTOR_LIBRARY_UNKNOWN)
 		ptrc_doctor_problem(p->d, "library", p->thing, NULL,
 				    "shows nothing of the library, and its program cannot be read");
 	else
-		ptrc_doctor_problem(p->d, "library", p->thing,
-				    "link it with -lposixtrace; programs that it starts are traced "
-				    "if they have it",
-				    "runs %s, which is not linked with the library, so it has no "
-				    "events",
-				    exe);
+		/* It may be there to start others, but cannot be traced itself. */
+		ptrc_doctor_say(p->d, p->d->obstacle ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE,
+				"library", p->thing,
+				"if its own events are missing, link it with -lposixtrace",
+				"runs %s, which is not linked with the library, so it has no "
+				"events of its own; programs that it starts are traced if they "
+				"have it",
+				exe);
 }
 
 void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *session,
@@ -165,9 +177,9 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 	if (has_log && s->posix_log_full_status == POSIX_TRACE_FULL &&
 	    s->posix_stream_status == POSIX_TRACE_SUSPENDED) {
 		snprintf(advice, sizeof(advice),
-			 "ptrace-clear %s empties it; a larger --log-max-size, or "
-			 "--log-full-policy=loop or append",
-			 name);
+			 "ptrace-clear %s empties it, and ptrace-start %s then goes on; a larger "
+			 "--log-max-size, or --log-full-policy=loop or append",
+			 name, name);
 		ptrc_doctor_problem(d, "log-full", thing, advice,
 				    "is suspended because its log is full");
 	} else if (s->posix_stream_status == POSIX_TRACE_SUSPENDED &&
@@ -248,7 +260,8 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 				    "call posixtrace_attach() before chroot(), seccomp() or when "
 				    "memory gets short",
 				    "the process could not open this stream: %s%s",
-				    strerror(s->pt_error),
+				    s->pt_error == EPROTO ? "its library is of another version"
+							  : strerror(s->pt_error),
 				    p->seccomp == 2 ? "; it has a seccomp filter" : "");
 	check_filter(p, thing, s);
 	if (p->controller)
@@ -264,8 +277,12 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 				    "the process that writes its log was killed");
 	ptrc_doctor_status(p->d, thing, session, &s->pt_status, s->pt_full_policy, s->pt_has_log);
 	if (s->pt_lost_events)
-		ptrc_doctor_note(p->d, "lost", thing, "use a larger --stream-min-size",
-				 "%lu events were lost for want of room", s->pt_lost_events);
+		ptrc_doctor_note(
+			p->d, "lost", thing,
+			ptrc_doctor_room(s->pt_lost_events, 0,
+					 s->pt_has_log && s->pt_status.posix_log_full_status ==
+								  POSIX_TRACE_FULL),
+			"%lu events were lost for want of room", s->pt_lost_events);
 }
 
 static void check_streams(struct patient *p)
@@ -296,12 +313,19 @@ static void check_streams(struct patient *p)
 
 static void check_names(struct patient *p)
 {
-	static char names[1024][TRACE_EVENT_NAME_MAX + 1];
+	static char names[TRACE_USER_EVENT_MAX][TRACE_EVENT_NAME_MAX + 1];
 	struct ptrc_nearest nearest = {0};
 	char proposal[900];
 	unsigned int count = 0;
 	trace_event_id_t id;
 
+	if (p->seen.pt_refused_names)
+		ptrc_doctor_problem(
+			p->d, "names", p->thing, "use fewer event names",
+			"at least %lu more event names than %d got no type of their own%s%s",
+			p->seen.pt_refused_names, TRACE_USER_EVENT_MAX - 1,
+			*p->seen.pt_refused_name ? ", the first of them " : "",
+			p->seen.pt_refused_name);
 	if (!p->seen.pt_has_library || (p->d->event && p->controller))
 		return;
 	if (!p->d->event) {
@@ -309,7 +333,7 @@ static void check_names(struct patient *p)
 			ptrc_doctor_note(p->d, "event", p->thing, NULL, "has opened no event yet");
 		return;
 	}
-	while (count < 1023 &&
+	while (count < TRACE_USER_EVENT_MAX &&
 	       posixtrace_get_process_event(p->pid, count, &id, names[count]) == 0) {
 		if (ptrc_doctor_is_missed(p->d, names[count])) {
 			ptrc_doctor_ok(p->d, "event", p->thing, "has opened %s", names[count]);
@@ -319,8 +343,14 @@ static void check_names(struct patient *p)
 			ptrc_nearest_offer(&nearest, p->d->event, names[count]);
 		count++;
 	}
-	ptrc_doctor_problem(p->d, "event", p->thing, NULL, "has not opened an event %s%s",
-			    p->d->event, ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	if (p->seen.pt_refused_names)
+		ptrc_doctor_note(p->d, "event", p->thing, NULL,
+				 "has no event type %s; it may be among the names that got none",
+				 p->d->event);
+	else
+		ptrc_doctor_problem(p->d, "event", p->thing, NULL, "has not opened an event %s%s",
+				    p->d->event,
+				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
 void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
@@ -361,4 +391,17 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 				 "has a seccomp filter, which may forbid what a first event does");
 	check_names(&p);
 	check_streams(&p);
+}
+
+bool ptrc_doctor_find_obstacle(pid_t pid, struct ptrc_doctor_obstacle *obstacle)
+{
+	struct ptrc_doctor d = {.obstacle = obstacle};
+	struct patient p = {.d = &d, .pid = pid};
+
+	*obstacle->text = '\0';
+	if (posixtrace_get_process(pid, &p.seen, sizeof(p.seen)) || !read_status(&p))
+		return false;
+	if (check_place(&p))
+		check_library(&p);
+	return *obstacle->text;
 }

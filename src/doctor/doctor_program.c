@@ -28,6 +28,8 @@
 #include "src/doctor/doctor.h"
 
 #define LIBRARY "libposixtrace.so"
+/* What runs a program that the kernel refuses. */
+#define SHELL "/bin/sh"
 /* These texts are in every program that records events, stripped or not. */
 static const char *const marks[] = {"posix_trace_unnamed_userevent", "ptrace-keeper"};
 
@@ -259,6 +261,20 @@ static bool find_interpreter(const char *script, char path[PATH_MAX])
 	return true;
 }
 
+/* Whether execvp(3) has the shell run the file, as the kernel refuses it: text without the line
+ * that names a program. */
+static bool is_plain_script(const char *path)
+{
+	char head[512];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+
+	if (fd >= 0)
+		close(fd);
+	return n >= 0 && !memchr(head, '\0', (size_t)n) && (n < 2 || memcmp(head, "#!", 2) != 0) &&
+	       (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0);
+}
+
 static void check_privileged(struct ptrc_doctor *d, const char *path)
 {
 	struct stat st;
@@ -294,8 +310,7 @@ static void check_event_text(struct ptrc_doctor *d, const char *path)
 				 d->event);
 }
 
-static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_doctor_library library,
-			bool is_script)
+static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_doctor_library library)
 {
 	const char *preload = getenv("LD_PRELOAD");
 
@@ -325,11 +340,12 @@ static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_docto
 		if (preload && strstr(preload, "libposixtrace"))
 			ptrc_doctor_ok(d, "library", path, "gets the library by LD_PRELOAD");
 		else
-			ptrc_doctor_say(d, is_script ? PTRC_DOCTOR_NOTE : PTRC_DOCTOR_PROBLEM,
-					"library", path,
-					"link it with -lposixtrace; programs that it starts are "
-					"traced if they have it",
-					"is not linked with the library, so it has no events");
+			/* That is as it should be for a shell, env(1), nice(1) and so on. */
+			ptrc_doctor_note(d, "library", path,
+					 "if its own events are missing, link it with -lposixtrace",
+					 "is not linked with the library, so it has no events of "
+					 "its own; programs that it starts are traced if they have "
+					 "it");
 		break;
 	}
 }
@@ -337,7 +353,6 @@ static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_docto
 void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 {
 	char path[PATH_MAX], next[PATH_MAX], first[PATH_MAX];
-	bool is_script = false;
 	struct stat st;
 	int error = ptrc_command_find(argv[0], path);
 
@@ -355,10 +370,16 @@ void ptrc_doctor_command(struct ptrc_doctor *d, char **argv)
 				 "the script itself can use ptrace-event. %s runs it",
 				 next);
 		memcpy(path, next, sizeof(next));
-		is_script = true;
+	}
+	if (is_plain_script(path)) {
+		ptrc_doctor_note(d, "command", path, NULL,
+				 "has no #! line, so %s runs it as a script: what it starts is "
+				 "traced if it has the library",
+				 SHELL);
+		snprintf(path, sizeof(path), "%s", SHELL);
 	}
 	check_privileged(d, path);
-	say_library(d, path, find_library(path), is_script);
+	say_library(d, path, find_library(path));
 	if (d->event)
 		check_event_text(d, first);
 }

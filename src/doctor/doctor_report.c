@@ -2,11 +2,11 @@
 #include "config.h"
 #include "src/doctor/doctor.h"
 
-#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/model/glob.h"
 #include "src/cli/cli.h"
 #include "src/cli/json.h"
 
@@ -24,9 +24,20 @@ const char *ptrc_doctor_size(uint64_t bytes, char text[32])
 	return text;
 }
 
+const char *ptrc_doctor_room(unsigned long in_stream, unsigned long in_log, bool is_log_full)
+{
+	if (!in_stream)
+		return "use a larger --log-max-size";
+	/* A full log takes nothing more from the stream, which gets full then, too. */
+	if (in_log || is_log_full)
+		return "use a larger --log-max-size first; if events are lost in the stream then, "
+		       "a larger --stream-min-size";
+	return "use a larger --stream-min-size";
+}
+
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *d, const char *name)
 {
-	return d->event && (!strcmp(d->event, name) || !fnmatch(d->event, name, 0));
+	return d->event && (!strcmp(d->event, name) || ptrc_glob_matches(d->event, name));
 }
 
 bool ptrc_doctor_has_pattern(const struct ptrc_doctor *d)
@@ -46,6 +57,12 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 	va_start(values, format);
 	vsnprintf(message, sizeof(message), format, values);
 	va_end(values);
+	if (d->obstacle) {
+		if (status == PTRC_DOCTOR_PROBLEM && !*d->obstacle->text)
+			snprintf(d->obstacle->text, sizeof(d->obstacle->text), "%s: %s%s%s", thing,
+				 message, advice ? "; " : "", advice ? advice : "");
+		return;
+	}
 	if (d->is_json) {
 		struct ptrc_json j = ptrc_json_begin(d->out);
 

@@ -2,11 +2,11 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/model/glob.h"
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
 
@@ -63,7 +63,10 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 				    "process %d, which it traces, has ended", s->target);
 	if (s->counts.pt_lost_events || s->counts.pt_log_lost_events)
 		ptrc_doctor_note(d, "lost", s->name,
-				 "use a larger --stream-min-size or --log-max-size",
+				 ptrc_doctor_room(s->counts.pt_lost_events,
+						  s->counts.pt_log_lost_events,
+						  s->has_log && s->status.posix_log_full_status ==
+									POSIX_TRACE_FULL),
 				 "%lu events were lost in the stream, %lu in the log",
 				 s->counts.pt_lost_events, s->counts.pt_log_lost_events);
 	if (s->has_log && s->counts.pt_stream_bytes && !s->counts.pt_log_events)
@@ -82,10 +85,11 @@ static const char *say_remove(char advice[ADVICE_MAX], const char *options, cons
 }
 
 /* Reports what the session knows of the event that the user misses. */
-static void check_event(struct ptrc_doctor *d, const char *session)
+static void check_event(struct ptrc_doctor *d, const char *session, unsigned long refused)
 {
 	struct ptrc_nearest nearest = {0};
-	const char *glob = NULL;
+	const struct posixtrace_pattern *pattern = NULL;
+	bool has_only = false, is_in_only = false;
 	char advice[ADVICE_MAX];
 	struct ptrc_session_types types;
 	unsigned long long events = 0;
@@ -105,9 +109,15 @@ static void check_event(struct ptrc_doctor *d, const char *session)
 			ptrc_nearest_offer(&nearest, d->event, type->name);
 		}
 	}
-	for (size_t i = 0; i < types.glob_count && !glob; i++)
-		if (!fnmatch(types.globs[i], d->event, 0))
-			glob = types.globs[i];
+	for (size_t i = 0; i < types.pattern_count; i++) {
+		const struct posixtrace_pattern *p = &types.patterns[i];
+		bool is_match = ptrc_glob_matches(p->pt_glob, d->event);
+
+		has_only |= p->pt_how == POSIXTRACE_ONLY;
+		is_in_only |= p->pt_how == POSIXTRACE_ONLY && is_match;
+		if (p->pt_how == POSIXTRACE_EXCLUDE && is_match)
+			pattern = p;
+	}
 	if (events)
 		ptrc_doctor_ok(d, "event", session, "%s happened %llu time%s", d->event, events,
 			       events == 1 ? "" : "s");
@@ -123,16 +133,27 @@ static void check_event(struct ptrc_doctor *d, const char *session)
 		ptrc_doctor_note(d, "event", session, NULL,
 				 "%s was opened, but has not happened while it was traced",
 				 d->event);
-	else if (!found && glob)
+	else if (!found && pattern)
+		ptrc_doctor_problem(
+			d, "filtered", session, say_remove(advice, "", session, pattern->pt_glob),
+			"will filter out %s when it is opened, because of the pattern %s", d->event,
+			pattern->pt_glob);
+	else if (!found && has_only && !is_in_only)
 		ptrc_doctor_problem(d, "filtered", session,
-				    say_remove(advice, "--new ", session, glob),
-				    "will filter out %s when it is opened, because of the glob %s",
-				    d->event, glob);
+				    "change its patterns: ptrace-filter --only",
+				    "will filter out %s when it is opened, because no pattern of "
+				    "--only matches it",
+				    d->event);
 	else if (!found && types.is_all_filtered)
 		ptrc_doctor_problem(d, "filtered", session,
 				    say_remove(advice, "--new ", session, d->event),
 				    "filters out all events that no program has opened yet");
-	if (!found)
+	if (!found && refused)
+		ptrc_doctor_note(d, "event", session, NULL,
+				 "no event type is called %s; it may be among the at least %lu "
+				 "names that got none",
+				 d->event, refused);
+	else if (!found)
 		ptrc_doctor_problem(d, "event", session, NULL,
 				    "no process that it traces has opened an event %s%s", d->event,
 				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
@@ -167,7 +188,7 @@ bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)
 		return true;
 	}
 	check_session(d, &reply.state);
-	check_event(d, name);
+	check_event(d, name, reply.state.counts.pt_refused_names);
 	if (reply.state.is_target_alive)
 		ptrc_doctor_process(d, reply.state.target, reply.state.controller);
 	return true;

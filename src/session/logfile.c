@@ -3,32 +3,32 @@
 #include "src/session/logfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/cli/cli.h"
+#include "src/cli/replace.h"
 
-/* For its owner only: a log holds addresses and data of the program. */
-enum { MODE = 0600 };
+/* With these bytes begins every log (docs/log-format.md). */
+static const char signature[] = "\211PTRLOG\n";
 
-bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path)
+static const struct ptrc_replace_kind log_kind = {
+	/* For its owner only: a log holds addresses and data of the program. */
+	.mode = 0600,
+	.signature = signature,
+	.signature_bytes = sizeof(signature) - 1,
+	.noun = "a trace log",
+};
+
+bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, bool is_forced)
 {
 	struct stat st;
 
-	*l = (struct ptrc_logfile){.path = path, .is_new = true};
-	l->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, MODE);
-	if (l->fd < 0 && errno == EEXIST) {
-		l->is_new = false;
-		/* The path may be a symbolic link whose target does not exist: then
-		 * O_CREAT is needed. */
-		l->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, MODE);
-	}
-	if (l->fd < 0) {
-		ptrc_cli_error(path, errno);
+	*l = (struct ptrc_logfile){.path = path};
+	l->fd = ptrc_replace_open(path, &log_kind, is_forced, &l->is_new);
+	if (l->fd < 0)
 		return false;
-	}
 	if (!fstat(l->fd, &st) && S_ISREG(st.st_mode) && flock(l->fd, LOCK_EX | LOCK_NB) &&
 	    errno == EWOULDBLOCK) {
 		ptrc_cli_message(path, "another trace is writing to this file");

@@ -16,11 +16,12 @@ struct ptrc_logfile {
 
 /*
  * Opens the file for writing without changing its contents; the library empties it when the
- * trace is made. A regular file is locked against other commands that write logs, as long as
- * any duplicate of the descriptor is open. If the file cannot be opened or locked, the function
- * prints why and returns false; then there is nothing to close.
+ * trace is made. A file that is neither a log nor empty is refused unless is_forced; see
+ * ptrc_replace_open(). A regular file is locked against other commands that write logs, as
+ * long as any duplicate of the descriptor is open. If the file cannot be opened or locked, the
+ * function prints why and returns false; then there is nothing to close.
  */
-bool ptrc_logfile_open(struct ptrc_logfile *, const char *path);
+bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, bool is_forced);
 
 /*
  * Whether the regular file with this descriptor is no longer the one at the path. Files of

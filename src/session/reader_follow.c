@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A reader whose source is a session. What the session sends is checked like a log,
+/* Readers whose source is a session. What the session sends is checked like a log,
  * because another program may have taken its socket. */
 #include "config.h"
 #include "src/session/reader_follow.h"
@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/cli/cli.h"
+#include "src/cli/clock.h"
 #include "src/session/session_client.h"
 #include "src/session/session_protocol.h"
 
@@ -30,15 +32,19 @@ struct ptrc_reader_input {
 	 * bytes in all. */
 	bool is_partial;
 	uint64_t wanted;
-	/* Lost events that DROPPED records have told of. */
-	uint64_t told_count;
 	bool is_ended;
+	/* Of a snapshot: all messages, received before the first is read, each behind its size; and
+	 * the place of the next one. */
+	struct ptrc_buffer messages;
+	size_t next_message;
+	bool is_snapshot;
 };
 
 static void close_input(struct ptrc_reader *r)
 {
 	if (r->input->controller_fd >= 0)
 		close(r->input->controller_fd);
+	ptrc_buffer_free(&r->input->messages);
 	free(r->input);
 	r->input = NULL;
 }
@@ -47,7 +53,8 @@ static bool is_waiting(const struct ptrc_reader *r)
 {
 	struct pollfd p = {.fd = r->fd, .events = POLLIN};
 
-	return r->input->at == r->input->end && !r->input->is_ended && poll(&p, 1, 0) == 0;
+	return !r->input->is_snapshot && r->input->at == r->input->end && !r->input->is_ended &&
+	       poll(&p, 1, 0) == 0;
 }
 
 static void set_name(struct ptrc_reader *r, trace_event_id_t id, const char *text, size_t size)
@@ -89,27 +96,24 @@ static bool fail(struct ptrc_reader *r, int error)
 	return false;
 }
 
-/* Counts an event whose rest was not sent. */
-static void give_up_partial(struct ptrc_reader *r)
+/* Takes over how much was missed. Losses that were shown to this reader as events do not count. */
+static void set_missed(struct ptrc_reader *r, const struct ptrc_session_missed *missed)
 {
-	r->unshown_count += r->input->is_partial;
-	r->input->is_partial = false;
+	r->counts.pt_lost_events = missed->lost;
+	r->unshown_count = missed->flushed;
+	if (!missed->lost)
+		r->status.posix_stream_overrun_status = POSIX_TRACE_NO_OVERRUN;
 }
 
 static bool take_end(struct ptrc_reader *r, size_t n)
 {
 	const struct ptrc_session_end *end = &r->input->message.end;
-	uint64_t untold;
 
 	if (n != sizeof(*end))
 		return fail(r, EPROTO);
-	give_up_partial(r);
-	untold = end->dropped_events > r->input->told_count
-			 ? end->dropped_events - r->input->told_count
-			 : 0;
-	r->unshown_count += untold + end->missed_events;
 	r->status = end->status;
 	r->counts = end->counts;
+	set_missed(r, &end->missed);
 	if (end->error)
 		r->status.posix_stream_flush_error = end->error;
 	r->input->is_ended = true;
@@ -129,7 +133,6 @@ static bool take_silence(struct ptrc_reader *r)
 	/* A controller that is being killed may have closed this connection, but not
 	 * yet the socket on which it listens. */
 	poll(&controller, controller.fd >= 0, PTRC_SESSION_LOOK_UP_MS);
-	give_up_partial(r);
 	if (ptrc_session_knock(r->path) == ECONNREFUSED)
 		return fail(r, ECONNRESET);
 	r->is_rest_unshown = true;
@@ -137,11 +140,27 @@ static bool take_silence(struct ptrc_reader *r)
 	return false;
 }
 
+/* Copies the next message of a snapshot to where it is read. Returns its size, or 0 if there is
+ * none. */
+static ssize_t next_message(struct ptrc_reader_input *in)
+{
+	ssize_t n;
+
+	if (in->next_message == in->messages.used)
+		return 0;
+	memcpy(&n, in->messages.bytes + in->next_message, sizeof(n));
+	in->next_message += sizeof(n);
+	memcpy(&in->message, in->messages.bytes + in->next_message, (size_t)n);
+	in->next_message += (size_t)n;
+	return n;
+}
+
 /* Waits for the next message with events. Returns false at the end, or after an error. */
 static bool receive(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;
-	ssize_t n = recv(r->fd, &in->message, sizeof(in->message), MSG_TRUNC);
+	ssize_t n = in->is_snapshot ? next_message(in)
+				    : recv(r->fd, &in->message, sizeof(in->message), MSG_TRUNC);
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
 		r->error = EINTR;
@@ -184,10 +203,7 @@ static bool take_data(struct ptrc_reader *r, const unsigned char *bytes, size_t 
 {
 	struct ptrc_reader_input *in = r->input;
 
-	/* This reader missed the beginning of the event. */
-	if (!in->is_partial)
-		return false;
-	if (size > in->wanted - r->size)
+	if (!in->is_partial || size > in->wanted - r->size)
 		return fail(r, EPROTO);
 	add_data(r, bytes, size);
 	in->is_partial = r->size < in->wanted;
@@ -199,8 +215,7 @@ static bool take_event(struct ptrc_reader *r, trace_event_id_t id, const unsigne
 {
 	struct ptrc_session_event event;
 
-	give_up_partial(r);
-	if (size < sizeof(event))
+	if (size < sizeof(event) || r->input->is_partial)
 		return fail(r, EPROTO);
 	memcpy(&event, bytes, sizeof(event));
 	/* The functions that print times rely on this. */
@@ -227,7 +242,7 @@ static bool take_record(struct ptrc_reader *r)
 	struct ptrc_reader_input *in = r->input;
 	struct ptrc_session_record record;
 	const unsigned char *bytes;
-	uint64_t count;
+	struct ptrc_session_missed missed;
 
 	if (in->end - in->at < sizeof(record))
 		return fail(r, EPROTO);
@@ -245,13 +260,11 @@ static bool take_record(struct ptrc_reader *r)
 	case PTRC_SESSION_RECORD_NAME:
 		set_name(r, record.id, (const char *)bytes, record.size);
 		return false;
-	case PTRC_SESSION_RECORD_DROPPED:
-		if (record.size != sizeof(count))
+	case PTRC_SESSION_RECORD_MISSED:
+		if (record.size != sizeof(missed))
 			return fail(r, EPROTO);
-		memcpy(&count, bytes, sizeof(count));
-		give_up_partial(r);
-		in->told_count += count;
-		r->unshown_count += count;
+		memcpy(&missed, bytes, sizeof(missed));
+		set_missed(r, &missed);
 		return false;
 	default:
 		return fail(r, EPROTO);
@@ -277,14 +290,26 @@ static bool next(struct ptrc_reader *r)
 	return false;
 }
 
+static int rewind_snapshot(struct ptrc_reader *r)
+{
+	struct ptrc_reader_input *in = r->input;
+
+	in->next_message = in->at = in->end = 0;
+	in->is_partial = in->is_ended = false;
+	r->is_rest_unshown = false;
+	return 0;
+}
+
 static const struct ptrc_reader_source source = {
 	.next = next,
 	.is_waiting = is_waiting,
 	.load_names = load_names,
+	.rewind = rewind_snapshot,
 	.close = close_input,
 };
 
-bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
+/* Opens a connection for FOLLOW or DUMP. Returns 0 or an error number of session_client.h. */
+static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_session_verb verb)
 {
 	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
 	int controller_fd;
@@ -292,13 +317,13 @@ bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
 
 	memset(r, 0, sizeof(*r));
 	r->path = session;
-	error = ptrc_session_follow(session, reply, &r->fd, &controller_fd);
-	if (error) {
-		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
-	} else {
+	error = ptrc_session_follow(session, verb, reply, &r->fd, &controller_fd);
+	if (!error) {
 		r->attributes = reply->state.attributes;
 		r->status = reply->state.status;
 		r->counts = reply->state.counts;
+		/* What the stream lost before is not missing from what comes. */
+		set_missed(r, &(struct ptrc_session_missed){0});
 		r->source = &source;
 		r->input = ptrc_cli_allocate(sizeof(*r->input));
 		memset(r->input, 0, sizeof(*r->input));
@@ -307,5 +332,99 @@ bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
 		r->data = ptrc_cli_allocate(r->data_size);
 	}
 	free(reply);
+	return error;
+}
+
+bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
+{
+	int error = connect_reader(r, session, PTRC_SESSION_FOLLOW);
+
+	if (error)
+		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
 	return !error;
+}
+
+/* ---- what a session has now ---- */
+
+/* Receives all messages of a snapshot, so that the session need not wait for who reads them. Returns
+ * an error number if none comes for long. */
+static int receive_snapshot(struct ptrc_reader *r)
+{
+	const int64_t wait_ns = PTRC_SESSION_WORK_MS * PTRC_NS_PER_MS;
+	struct ptrc_reader_input *in = r->input;
+	int64_t since = ptrc_now_ns();
+	ssize_t n;
+
+	while ((n = recv(r->fd, &in->message, sizeof(in->message), MSG_TRUNC))) {
+		if (n < 0 && errno == ECONNRESET)
+			break;
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return errno;
+		if (n < 0 && ptrc_now_ns() - since > wait_ns)
+			return ETIMEDOUT;
+		if (n < 0)
+			continue;
+		since = ptrc_now_ns();
+		if ((size_t)n > sizeof(in->message))
+			return EPROTO;
+		ptrc_buffer_bytes(&in->messages, &n, sizeof(n));
+		ptrc_buffer_bytes(&in->messages, &in->message, (size_t)n);
+		if ((size_t)n >= sizeof(in->message.head) &&
+		    in->message.head.kind == PTRC_SESSION_END)
+			break;
+	}
+	in->is_snapshot = true;
+	return 0;
+}
+
+/* Whether the log of the session holds everything after a flush, and can be read: then has it
+ * flushed. */
+static bool is_flushed(const char *session, const struct ptrc_session_state *s)
+{
+	static struct ptrc_session_reply reply;
+	struct stat st;
+
+	return s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_FLUSH &&
+	       !s->is_log_gone && !stat(s->log, &st) && S_ISREG(st.st_mode) &&
+	       !ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply) && !reply.error;
+}
+
+int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
+{
+	static struct ptrc_session_reply reply;
+	int error = ptrc_session_ask(session, PTRC_SESSION_STAT, &reply);
+	const struct ptrc_session_state *s = &reply.state;
+
+	if (error == ENOENT)
+		return error;
+	if (!error && reply.body != PTRC_SESSION_BODY_STATE)
+		error = reply.error ? reply.error : EPROTO;
+	if (!error && is_flushed(session, s)) {
+		char *path = strdup(s->log);
+
+		if (!path)
+			ptrc_cli_no_memory();
+		if (!ptrc_reader_open(r, path)) {
+			free(path);
+			return EIO;
+		}
+		r->own_path = path;
+		r->is_growing = true;
+		return 0;
+	}
+	if (!error)
+		error = connect_reader(r, session, PTRC_SESSION_DUMP);
+	if (error) {
+		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
+		return error;
+	}
+	error = receive_snapshot(r);
+	if (error) {
+		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
+		ptrc_reader_close(r);
+	} else if (r->counts.pt_log_events) {
+		ptrc_cli_message(session, "%lu earlier events are in its log, %s",
+				 r->counts.pt_log_events, s->log);
+	}
+	return error;
 }

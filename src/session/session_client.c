@@ -13,6 +13,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
 #include "src/cli/output.h"
+#include "src/view/reader.h"
 
 /* Finds the process at the other end, and checks that it belongs to this user. */
 static int check_peer(int fd, pid_t *pid)
@@ -187,9 +188,14 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 		return error;
 	if (q->verb == PTRC_SESSION_SHUTDOWN)
 		end.fd = (int)syscall(SYS_pidfd_open, controller, 0);
+	/* If that fails *types is empty. */
+	if (q->types)
+		ptrc_session_types_get(name, q->types);
 	error = exchange(fd, q, reply);
-	/* When the command returns, the controller's process shall be gone. */
-	if (!error && end.fd >= 0)
+	/* When the command returns, the controller's process shall be gone; but ptrace-run goes on
+	 * with its COMMAND. */
+	if (!error && end.fd >= 0 &&
+	    !(reply->body == PTRC_SESSION_BODY_STATE && reply->state.is_run))
 		poll(&end, 1, PTRC_SESSION_ANSWER_MS);
 	if (end.fd >= 0)
 		close(end.fd);
@@ -205,10 +211,10 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb verb,
 	return ptrc_session_ask_about(name, &q, reply);
 }
 
-int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int *fd,
-			int *controller_fd)
+int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
+			struct ptrc_session_reply *reply, int *fd, int *controller_fd)
 {
-	const struct ptrc_session_question q = {.verb = PTRC_SESSION_FOLLOW};
+	const struct ptrc_session_question q = {.verb = verb};
 	pid_t controller;
 	int error = connect_to(name, PTRC_SESSION_ANSWER_MS, true, fd, &controller);
 
@@ -303,11 +309,6 @@ static void add_type(struct ptrc_session_types *t, const struct ptrc_session_typ
 
 	memcpy(copy, name, record->name_size);
 	copy[record->name_size] = '\0';
-	if (!record->id) {
-		t->globs = ptrc_cli_reallocate(t->globs, (t->glob_count + 1) * sizeof(*t->globs));
-		t->globs[t->glob_count++] = copy;
-		return;
-	}
 	t->types = ptrc_cli_reallocate(t->types, (t->count + 1) * sizeof(*t->types));
 	t->types[t->count++] = (struct ptrc_session_type){
 		.id = record->id,
@@ -319,10 +320,25 @@ static void add_type(struct ptrc_session_types *t, const struct ptrc_session_typ
 	};
 }
 
+static void add_pattern(struct ptrc_session_types *t, const struct ptrc_session_type_record *record,
+			const char *name)
+{
+	struct posixtrace_pattern *p;
+
+	t->patterns =
+		ptrc_cli_reallocate(t->patterns, (t->pattern_count + 1) * sizeof(*t->patterns));
+	p = &t->patterns[t->pattern_count++];
+	*p = (struct posixtrace_pattern){
+		.pt_how = record->is_filtered ? POSIXTRACE_EXCLUDE : POSIXTRACE_ONLY,
+		.pt_has_matched = record->events != 0,
+	};
+	memcpy(p->pt_glob, name, record->name_size);
+}
+
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)
 {
-	/* There cannot be more event types than this, nor globs (see filter_rules.c). */
-	const size_t most = 2000;
+	/* There cannot be more event types than this. */
+	const size_t most = PTRC_READER_IDS;
 	struct ptrc_session_type_record record;
 	size_t at = 0;
 
@@ -333,9 +349,13 @@ static int add_page(struct ptrc_session_types *t, const struct ptrc_session_repl
 		at += sizeof(record);
 		if (record.name_size > TRACE_EVENT_NAME_MAX ||
 		    record.name_size > reply->size - at || t->count > most ||
-		    t->glob_count > most || memchr(reply->page + at, '\0', record.name_size))
+		    t->pattern_count > POSIXTRACE_PATTERNS_MAX ||
+		    memchr(reply->page + at, '\0', record.name_size))
 			return EPROTO;
-		add_type(t, &record, (const char *)reply->page + at);
+		if (record.id)
+			add_type(t, &record, (const char *)reply->page + at);
+		else
+			add_pattern(t, &record, (const char *)reply->page + at);
 		at += ptrc_session_padded(record.name_size);
 	}
 	return 0;
@@ -382,10 +402,8 @@ void ptrc_session_types_free(struct ptrc_session_types *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		free(t->types[i].name);
-	for (size_t i = 0; i < t->glob_count; i++)
-		free(t->globs[i]);
 	free(t->types);
-	free(t->globs);
+	free(t->patterns);
 	memset(t, 0, sizeof(*t));
 }
 

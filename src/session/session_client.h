@@ -7,12 +7,17 @@
 
 #include "src/session/session_protocol.h"
 
+struct ptrc_session_types;
+
 struct ptrc_session_question {
 	enum ptrc_session_verb verb;
 	uint32_t flags;
 	uint32_t from;
 	const char *const *texts;
 	size_t text_count;
+	/* If not null: what the session has when it is connected to, and before it is asked.
+	 * Empty if it does not tell, as when somebody else ends it. */
+	struct ptrc_session_types *types;
 };
 
 /*
@@ -60,12 +65,12 @@ struct ptrc_session_list {
 int ptrc_session_list(struct ptrc_session_list *, bool is_removing);
 
 /*
- * Sends FOLLOW and keeps the connection, in *fd; *controller_fd is a pidfd of the controller,
+ * Sends FOLLOW, or DUMP, and keeps the connection, in *fd; *controller_fd is a pidfd of the controller,
  * or -1. To receive on the connection fails with EAGAIN whenever nothing has come for
  * PTRC_SESSION_LOOK_UP_MS. Errors as above; then there is nothing to close.
  */
-int ptrc_session_follow(const char *name, struct ptrc_session_reply *reply, int *fd,
-			int *controller_fd);
+int ptrc_session_follow(const char *name, enum ptrc_session_verb, struct ptrc_session_reply *reply,
+			int *fd, int *controller_fd);
 
 /* An event type of a session. */
 struct ptrc_session_type {
@@ -81,9 +86,8 @@ struct ptrc_session_types {
 	/* In the order of their identifiers. */
 	struct ptrc_session_type *types;
 	size_t count;
-	/* Globs that are kept for names that no program has opened yet. */
-	char **globs;
-	size_t glob_count;
+	struct posixtrace_pattern *patterns;
+	size_t pattern_count;
 	/* Every event type that no program has opened yet is filtered out. */
 	bool is_all_filtered;
 };

@@ -16,31 +16,13 @@ enum {
 	DATA_SIZE_MIN = 4096,
 	/* How much a socket is asked to hold; the kernel usually grants less. */
 	SOCKET_SIZE = 4 << 20,
-	/* How long events are read before the controller looks at its other tasks. */
+	/* How long events are read, for all followers, before the controller looks at its other
+	 * tasks. */
 	READ_NS = 10000000,
+	/* How often a follower is told at most what it has missed: counting takes a while. */
+	COUNT_MS = 1000,
 	MESSAGE_MAX = sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX,
 };
-
-/* Counts the user events since creation or clear that went to the log before the controller had
- * read them: the events that can no longer be read from the stream, without those that the
- * controller has read. */
-static int count_missed(const struct ptrc_follow *f, int64_t *missed)
-{
-	static struct posixtrace_type_count counts[IDS];
-	uint64_t gone = 0;
-	int error;
-
-	*missed = 0;
-	if (!f->has_log)
-		return 0;
-	error = posixtrace_get_type_counts(f->trace, counts, IDS);
-	if (error)
-		return error;
-	for (trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT; id < IDS; id++)
-		gone += counts[id].pt_events - counts[id].pt_unread;
-	*missed = (int64_t)(gone - f->read_count);
-	return 0;
-}
 
 /* ---- followers ---- */
 
@@ -63,9 +45,13 @@ static void free_buffers(struct ptrc_follow *f)
 
 static void let_go(struct ptrc_follow *f, size_t i)
 {
-	close(f->followers[i].fd);
-	while (f->followers[i].pending)
-		drop_pending(&f->followers[i]);
+	struct ptrc_follower *to = f->followers[i];
+
+	close(to->fd);
+	posixtrace_cursor_close(to->cursor);
+	while (to->pending)
+		drop_pending(to);
+	free(to);
 	f->count--;
 	memmove(f->followers + i, f->followers + i + 1, (f->count - i) * sizeof(f->followers[0]));
 	if (!f->count)
@@ -94,79 +80,90 @@ static int make_buffers(struct ptrc_follow *f)
 		size /= 2;
 	f->data_size = size;
 	f->used = 0;
-	f->batch_events = 0;
 	if (f->batch && f->data)
 		return 0;
 	free_buffers(f);
 	return ENOMEM;
 }
 
-static struct ptrc_session_events head_of(size_t size)
+static uint64_t count_lost(const struct ptrc_follow *f)
 {
-	return (struct ptrc_session_events){
-		.magic = PTRC_SESSION_MAGIC,
-		.version = PTRC_SESSION_VERSION,
-		.kind = PTRC_SESSION_EVENTS,
-		.size = (uint32_t)size,
-	};
+	struct posixtrace_counts counts;
+
+	return posixtrace_get_counts(f->trace, &counts, sizeof(counts)) ? 0 : counts.pt_lost_events;
 }
 
-/* Sends a message. Returns false if the socket has no room or the follower is gone; *is_gone
- * says which. */
-static bool put(struct ptrc_follower *to, const void *message, size_t size, bool *is_gone)
+int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
+		    const struct ptrc_session_state *state)
+{
+	const int size = SOCKET_SIZE;
+	struct ptrc_follower *to;
+	int error;
+
+	if (f->count == PTRC_FOLLOWERS_MAX)
+		return EMFILE;
+	if (!f->count && make_buffers(f))
+		return ENOMEM;
+	to = calloc(1, sizeof(*to));
+	error = to ? posixtrace_cursor_open(f->trace, is_snapshot ? POSIXTRACE_CURSOR_SNAPSHOT : 0,
+					    &to->cursor)
+		   : ENOMEM;
+	if (error) {
+		free(to);
+		if (!f->count)
+			free_buffers(f);
+		return error;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	to->fd = fd;
+	to->is_snapshot = is_snapshot;
+	to->progress_ns = ptrc_now_ns();
+	to->lost_before = count_lost(f);
+	to->end = (struct ptrc_session_end){
+		.magic = PTRC_SESSION_MAGIC,
+		.version = PTRC_SESSION_VERSION,
+		.kind = PTRC_SESSION_END,
+		.has_log = f->has_log,
+		.status = state->status,
+		.counts = state->counts,
+	};
+	f->followers[f->count++] = to;
+	return 0;
+}
+
+size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
+{
+	for (size_t i = 0; i < f->count; i++)
+		p[i] = (struct pollfd){
+			.fd = f->followers[i]->fd,
+			/* A follower sends nothing after its request: when its socket gets
+			 * readable, it has closed it. */
+			.events = f->followers[i]->pending ? POLLIN | POLLOUT : POLLIN,
+		};
+	return f->count;
+}
+
+/* ---- messages ---- */
+
+/* Sends a message. Returns false if the socket has no room or the follower is gone. */
+static bool put(struct ptrc_follower *to, const void *message, size_t size)
 {
 	ssize_t n;
 
 	do
 		n = send(to->fd, message, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
-	*is_gone = n < 0 && errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM;
+	to->is_gone |= n < 0 && errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM;
+	if (n >= 0)
+		to->progress_ns = ptrc_now_ns();
 	return n >= 0;
 }
 
-/* Tells the follower how many events it has missed since it was told last. */
-static bool put_dropped(struct ptrc_follower *to, bool *is_gone)
-{
-	const struct {
-		struct ptrc_session_events head;
-		struct ptrc_session_record record;
-		uint64_t count;
-	} message = {
-		.head = head_of(sizeof(message) - sizeof(message.head)),
-		.record = {.kind = PTRC_SESSION_RECORD_DROPPED, .size = sizeof(uint64_t)},
-		.count = to->untold,
-	};
-
-	*is_gone = false;
-	if (!to->untold)
-		return true;
-	if (!put(to, &message, sizeof(message), is_gone))
-		return false;
-	to->untold = 0;
-	return true;
-}
-
 /* Sends a follower the messages that waited for room. */
-static void unblock(struct ptrc_follow *f, size_t i)
+static void unblock(struct ptrc_follower *to)
 {
-	struct ptrc_follower *to = &f->followers[i];
-	bool is_gone = false;
-
-	while (to->pending && put(to, to->pending->bytes, to->pending->size, &is_gone))
+	while (to->pending && put(to, to->pending->bytes, to->pending->size))
 		drop_pending(to);
-	if (!to->pending)
-		put_dropped(to, &is_gone);
-	if (is_gone)
-		let_go(f, i);
-}
-
-/* Tries all followers that wait for room. poll() is not enough: a socket accepts messages until
- * it is full, but counts as writable again only when it is nearly empty. */
-static void push_pending(struct ptrc_follow *f)
-{
-	for (size_t i = f->count; i-- > 0;)
-		if (f->followers[i].pending)
-			unblock(f, i);
 }
 
 /* Keeps a copy of the message until there is room for it. */
@@ -176,10 +173,8 @@ static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 
 	if (!last)
 		return false;
-	if (!to->pending) {
+	if (!to->pending)
 		to->pending_end = &to->pending;
-		to->blocked_since_ns = ptrc_now_ns();
-	}
 	last->next = NULL;
 	last->size = size;
 	memcpy(last->bytes, message, size);
@@ -188,86 +183,30 @@ static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 	return true;
 }
 
-/*
- * Sends the batch to a follower, or keeps a copy of it until the socket has room. Returns false
- * if neither is possible. Only one message is kept, and with it the messages with the rest of
- * its last event: an event is sent whole or not at all, even if it is larger than a socket.
- */
-static bool pass(const struct ptrc_follow *f, struct ptrc_follower *to, size_t size, bool *is_gone)
+static void send_message(struct ptrc_follower *to, const void *message, size_t size)
 {
-	*is_gone = false;
-	if (f->is_rest && !to->has_begin)
-		return false;
-	if (!to->pending && (f->is_rest || put_dropped(to, is_gone)) && !*is_gone &&
-	    put(to, f->batch, size, is_gone))
-		return true;
-	return !*is_gone && (f->is_rest || !to->pending) && keep(to, f->batch, size);
+	if ((!to->pending && put(to, message, size)) || to->is_gone)
+		return;
+	to->is_behind = true;
+	if (!keep(to, message, size))
+		to->is_incomplete = true;
 }
 
-/* Sends the batch to all followers, and empties it. */
-static void send_batch(struct ptrc_follow *f)
+/* Sends the batch, and empties it. */
+static void send_batch(struct ptrc_follow *f, struct ptrc_follower *to)
 {
-	const struct ptrc_session_events head = head_of(f->used);
-	size_t size = sizeof(head) + f->used;
+	const struct ptrc_session_events head = {
+		.magic = PTRC_SESSION_MAGIC,
+		.version = PTRC_SESSION_VERSION,
+		.kind = PTRC_SESSION_EVENTS,
+		.size = (uint32_t)f->used,
+	};
 
 	if (!f->used)
 		return;
 	memcpy(f->batch, &head, sizeof(head));
-	for (size_t i = f->count; i-- > 0;) {
-		struct ptrc_follower *to = &f->followers[i];
-		bool is_gone;
-
-		to->has_begin = pass(f, to, size, &is_gone);
-		if (is_gone) {
-			/* With the last follower, this frees the batch. */
-			let_go(f, i);
-		} else if (!to->has_begin) {
-			to->dropped += f->batch_events;
-			to->untold += f->batch_events;
-			/* This follower may lack names that the message held, so all followers
-			 * are sent the names again. */
-			memset(f->is_named, 0, sizeof(f->is_named));
-		}
-	}
+	send_message(to, f->batch, sizeof(head) + f->used);
 	f->used = 0;
-	f->batch_events = 0;
-}
-
-int ptrc_follow_add(struct ptrc_follow *f, int fd)
-{
-	const int size = SOCKET_SIZE;
-	int64_t missed;
-	int error;
-
-	if (f->count == PTRC_FOLLOWERS_MAX)
-		return EMFILE;
-	error = count_missed(f, &missed);
-	if (error)
-		return error;
-	if (!f->count && make_buffers(f))
-		return ENOMEM;
-	/* The events in the batch may need names that only the older followers have. */
-	send_batch(f);
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	f->followers[f->count++] = (struct ptrc_follower){
-		.fd = fd,
-		.missed_before = missed,
-	};
-	/* The new follower has got no names yet. */
-	memset(f->is_named, 0, sizeof(f->is_named));
-	return 0;
-}
-
-size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
-{
-	for (size_t i = 0; i < f->count; i++)
-		p[i] = (struct pollfd){
-			.fd = f->followers[i].fd,
-			/* A follower sends nothing after its request: when its socket gets
-			 * readable, it has closed it. */
-			.events = f->followers[i].pending ? POLLIN | POLLOUT : POLLIN,
-		};
-	return f->count;
 }
 
 void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t count)
@@ -275,17 +214,16 @@ void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t cou
 	for (size_t i = count; i-- > 0;) {
 		if (p[i].revents & ~POLLOUT)
 			let_go(f, i);
-		else if (p[i].revents && f->followers[i].pending)
-			unblock(f, i);
+		else if (p[i].revents)
+			unblock(f->followers[i]);
 	}
 }
 
-/* ---- events ---- */
+/* ---- records ---- */
 
-/* Makes room for a record with so many bytes behind it, in a new message if necessary.
- * Returns null if no follower is left. */
-static unsigned char *record(struct ptrc_follow *f, enum ptrc_session_record_kind kind,
-			     trace_event_id_t id, size_t size)
+/* Makes room for a record with so many bytes behind it, in a new message if necessary. */
+static unsigned char *record(struct ptrc_follow *f, struct ptrc_follower *to,
+			     enum ptrc_session_record_kind kind, trace_event_id_t id, size_t size)
 {
 	const struct ptrc_session_record r = {
 		.kind = (uint16_t)kind,
@@ -296,10 +234,7 @@ static unsigned char *record(struct ptrc_follow *f, enum ptrc_session_record_kin
 	unsigned char *at;
 
 	if (PTRC_SESSION_EVENTS_MAX - f->used < all)
-		send_batch(f);
-	/* send_batch() frees the batch when the last follower leaves. */
-	if (!f->batch)
-		return NULL;
+		send_batch(f, to);
 	at = f->batch + sizeof(struct ptrc_session_events) + f->used;
 	memset(at + all - 8, 0, 8);
 	memcpy(at, &r, sizeof(r));
@@ -307,21 +242,18 @@ static unsigned char *record(struct ptrc_follow *f, enum ptrc_session_record_kin
 	return at + sizeof(r);
 }
 
-static void add_name(struct ptrc_follow *f, trace_event_id_t id)
+static void add_name(struct ptrc_follow *f, struct ptrc_follower *to, trace_event_id_t id)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	unsigned char *at;
 
-	if (id >= IDS || f->is_named[id] || posix_trace_eventid_get_name(f->trace, id, name))
+	if (id >= IDS || to->is_named[id] || posix_trace_eventid_get_name(f->trace, id, name))
 		return;
-	at = record(f, PTRC_SESSION_RECORD_NAME, id, strlen(name));
-	if (at) {
-		memcpy(at, name, strlen(name));
-		f->is_named[id] = true;
-	}
+	memcpy(record(f, to, PTRC_SESSION_RECORD_NAME, id, strlen(name)), name, strlen(name));
+	to->is_named[id] = true;
 }
 
-static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info *info, size_t size)
+static void add_event(struct ptrc_follow *f, struct ptrc_follower *to,
+		      const struct posix_trace_event_info *info, size_t size)
 {
 	const struct ptrc_session_event event = {
 		.time_s = info->posix_timestamp.tv_sec,
@@ -333,176 +265,191 @@ static void add_event(struct ptrc_follow *f, const struct posix_trace_event_info
 		.tid = info->posix_tid,
 		.truncation = info->posix_truncation_status,
 	};
-	/* An event that fits stays in one message, and in the same one as its name: a follower
-	 * that misses the message misses both. */
-	const size_t name_size =
-		sizeof(struct ptrc_session_record) + ptrc_session_padded(TRACE_EVENT_NAME_MAX);
-	const size_t most = PTRC_SESSION_EVENTS_MAX - name_size -
-			    sizeof(struct ptrc_session_record) - sizeof(event);
+	/* An event that fits stays in one message. */
+	const size_t most =
+		PTRC_SESSION_EVENTS_MAX - sizeof(struct ptrc_session_record) - sizeof(event);
 	size_t part = size < most ? size : most;
 	unsigned char *at;
 
-	if (PTRC_SESSION_EVENTS_MAX - f->used < name_size + sizeof(struct ptrc_session_record) +
-							ptrc_session_padded(sizeof(event) + part))
-		send_batch(f);
-	if (!f->count)
-		return;
-	add_name(f, info->posix_event_id);
-	at = record(f, PTRC_SESSION_RECORD_EVENT, info->posix_event_id, sizeof(event) + part);
-	if (!at)
-		return;
+	add_name(f, to, info->posix_event_id);
+	at = record(f, to, PTRC_SESSION_RECORD_EVENT, info->posix_event_id, sizeof(event) + part);
 	memcpy(at, &event, sizeof(event));
 	memcpy(at + sizeof(event), f->data, part);
-	f->batch_events++;
 	for (size_t done = part; done < size; done += part) {
-		send_batch(f);
-		f->is_rest = true;
 		part = size - done < most ? size - done : most;
-		at = record(f, PTRC_SESSION_RECORD_DATA, info->posix_event_id, part);
-		if (!at)
-			break;
+		at = record(f, to, PTRC_SESSION_RECORD_DATA, info->posix_event_id, part);
 		memcpy(at, f->data + done, part);
 	}
-	/* A message with the rest of an event holds nothing else, so that it can go to just
-	 * those followers that got the beginning of the event. */
-	if (f->is_rest)
-		send_batch(f);
-	f->is_rest = false;
 }
 
+/* Counts what the follower has missed. Returns whether that is more than it was told. */
+static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
+{
+	struct ptrc_session_missed *m = &to->missed;
+	struct ptrc_session_missed before = *m;
+	uint64_t lost = count_lost(f);
+	unsigned long missed;
+
+	to->counted_ns = ptrc_now_ns();
+	to->is_behind = false;
+	if (posixtrace_cursor_get_missed(to->cursor, &missed))
+		return false;
+	lost = lost > to->lost_before ? lost - to->lost_before : 0;
+	m->lost = missed < lost || !f->has_log ? missed : lost;
+	m->flushed = missed - m->lost;
+	return m->lost != before.lost || m->flushed != before.flushed;
+}
+
+/* Tells the follower what it has missed, if it may be anything new. */
+static void tell_missed(struct ptrc_follow *f, struct ptrc_follower *to)
+{
+	if (!to->is_behind || ptrc_now_ns() - to->counted_ns < COUNT_MS * PTRC_NS_PER_MS ||
+	    !count_missed(f, to))
+		return;
+	memcpy(record(f, to, PTRC_SESSION_RECORD_MISSED, 0, sizeof(to->missed)), &to->missed,
+	       sizeof(to->missed));
+	send_batch(f, to);
+}
+
+/* ---- reading ---- */
+
 /* Reads one event and puts it into the batch. Returns false if there was none. */
-static bool take_event(struct ptrc_follow *f)
+static bool take_event(struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	struct posix_trace_event_info info;
 	int unavailable = 1;
 	size_t size;
 
-	if (posix_trace_trygetnext_event(f->trace, &info, f->data, f->data_size, &size,
-					 &unavailable) ||
+	if (posixtrace_cursor_trygetnext_event(to->cursor, &info, f->data, f->data_size, &size,
+					       &unavailable) ||
 	    unavailable)
 		return false;
-	f->read_count += !ptrc_is_system_type(info.posix_event_id);
-	for (size_t i = 0; i < f->count; i++)
-		f->followers[i].is_incomplete |=
-			info.posix_truncation_status == POSIX_TRACE_TRUNCATED_READ;
-	add_event(f, &info, size);
+	to->is_incomplete |= info.posix_truncation_status == POSIX_TRACE_TRUNCATED_READ;
+	to->is_behind |= info.posix_event_id == POSIX_TRACE_OVERFLOW;
+	add_event(f, to, &info, size);
 	return true;
 }
 
-/* Whether to read now: a follower has room, or none has had room for so long that events are
- * read although these followers miss them. */
-static bool is_ready(const struct ptrc_follow *f)
+/* Ends a snapshot. */
+static void finish_snapshot(struct ptrc_follow *f, struct ptrc_follower *to)
 {
-	int64_t latest = INT64_MIN;
-
-	for (size_t i = 0; i < f->count; i++) {
-		if (!f->followers[i].pending)
-			return true;
-		if (f->followers[i].blocked_since_ns > latest)
-			latest = f->followers[i].blocked_since_ns;
-	}
-	return f->count && f->has_log &&
-	       ptrc_now_ns() - latest > PTRC_FOLLOW_PATIENCE_MS * PTRC_NS_PER_MS;
+	count_missed(f, to);
+	to->end.missed = to->missed;
+	to->end.missed.lost += to->lost_before;
+	if (!to->is_incomplete)
+		send_message(to, &to->end, sizeof(to->end));
+	to->is_finished = true;
 }
 
-bool ptrc_follow_read(struct ptrc_follow *f)
+/* Reads for one follower. Returns whether there is more that it has room for. */
+static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t limit_ns)
 {
 	int64_t since = ptrc_now_ns();
 	bool is_more = true;
 	uint64_t n = 0;
 
-	push_pending(f);
-	while (is_ready(f) && is_more && (++n % 64 || ptrc_now_ns() - since < READ_NS))
-		is_more = take_event(f);
-	/* If no follower has room, the batch waits. */
-	if (is_ready(f))
-		send_batch(f);
-	return is_more && is_ready(f);
+	/* poll() is not enough: a socket accepts messages until it is full, but counts as writable
+	 * again only when it is nearly empty. */
+	unblock(to);
+	if (to->is_finished)
+		return false;
+	while (!to->pending && !to->is_gone && is_more &&
+	       (++n % 64 || ptrc_now_ns() - since < limit_ns))
+		is_more = take_event(f, to);
+	send_batch(f, to);
+	if (is_more || to->is_gone)
+		return !to->pending && !to->is_gone;
+	if (to->is_snapshot)
+		finish_snapshot(f, to);
+	else
+		tell_missed(f, to);
+	return false;
+}
+
+bool ptrc_follow_read(struct ptrc_follow *f)
+{
+	bool is_more = false;
+
+	for (size_t i = f->count; i-- > 0;) {
+		struct ptrc_follower *to = f->followers[i];
+
+		is_more |= read_for(f, to, READ_NS / (int64_t)f->count);
+		if (to->is_gone || (to->is_finished && !to->pending))
+			let_go(f, i);
+	}
+	return is_more;
 }
 
 void ptrc_follow_cleared(struct ptrc_follow *f)
 {
-	f->read_count = 0;
-	for (size_t i = 0; i < f->count; i++)
-		f->followers[i].missed_before = 0;
+	for (size_t i = 0; i < f->count; i++) {
+		f->followers[i]->lost_before = 0;
+		f->followers[i]->missed = (struct ptrc_session_missed){0};
+	}
 }
 
 /* ---- the end ---- */
 
-static bool is_any_blocked(const struct ptrc_follow *f)
+/* Whether a follower still has something to get, and takes it. */
+static bool is_any_at_work(const struct ptrc_follow *f, int64_t until_ns)
 {
-	for (size_t i = 0; i < f->count; i++)
-		if (f->followers[i].pending)
+	int64_t now = ptrc_now_ns();
+
+	for (size_t i = 0; i < f->count && now < until_ns; i++)
+		if (f->followers[i]->pending &&
+		    now - f->followers[i]->progress_ns < PTRC_FOLLOW_END_MS * PTRC_NS_PER_MS)
 			return true;
 	return false;
 }
 
-static void wait_for_room(struct ptrc_follow *f, int64_t until_ns)
+static void wait_for_room(struct ptrc_follow *f)
 {
 	struct pollfd p[PTRC_FOLLOWERS_MAX];
 	size_t count = ptrc_follow_poll(f, p);
-	int64_t left = (until_ns - ptrc_now_ns()) / PTRC_NS_PER_MS;
 
-	if (left > PTRC_FOLLOW_READ_MS)
-		left = PTRC_FOLLOW_READ_MS;
-	if (left > 0 && poll(p, count, (int)left) > 0)
+	if (poll(p, count, PTRC_FOLLOW_READ_MS) > 0)
 		ptrc_follow_serve(f, p, count);
-	push_pending(f);
 }
 
 void ptrc_follow_finish(struct ptrc_follow *f)
 {
-	int64_t until = ptrc_now_ns() + PTRC_FOLLOW_END_MS * PTRC_NS_PER_MS;
-	int64_t missed;
-	bool is_known;
+	int64_t now = ptrc_now_ns();
+	int64_t until = now + PTRC_FOLLOW_END_ALL_MS * PTRC_NS_PER_MS;
 
-	if (!f->count)
-		return;
+	/* A follower may have had nothing to take for long. */
+	for (size_t i = 0; i < f->count; i++)
+		f->followers[i]->progress_ns = now;
 	while (f->count) {
 		bool is_more = ptrc_follow_read(f);
 
-		if (!is_more && !is_any_blocked(f))
+		if (is_any_at_work(f, until))
+			wait_for_room(f);
+		else if (!is_more)
 			break;
-		if (ptrc_now_ns() >= until) {
-			/* Reads the rest although the blocked followers miss it. The last
-			 * follower to leave frees the buffers. */
-			while (f->count && take_event(f))
-				;
-			send_batch(f);
-			break;
-		}
-		if (!is_more)
-			wait_for_room(f, until);
 	}
-	if (f->has_log)
-		posix_trace_flush(f->trace);
-	is_known = !count_missed(f, &missed);
 	for (size_t i = 0; i < f->count; i++) {
-		struct ptrc_follower *to = &f->followers[i];
+		struct ptrc_follower *to = f->followers[i];
 
-		to->is_incomplete |= !is_known;
-		if (missed > to->missed_before)
-			to->missed = (uint64_t)(missed - to->missed_before);
+		count_missed(f, to);
+		/* Whoever was given up may lack no more than what waits for him. */
+		if (to->pending)
+			to->is_incomplete |= take_event(f, to);
+		f->used = 0;
 	}
 }
 
 void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_session_end *end)
 {
-	int64_t until = ptrc_now_ns() + PTRC_FOLLOW_END_MS * PTRC_NS_PER_MS;
-
-	while (is_any_blocked(f) && ptrc_now_ns() < until)
-		wait_for_room(f, until);
 	while (f->count) {
-		struct ptrc_follower *to = &f->followers[f->count - 1];
+		struct ptrc_follower *to = f->followers[f->count - 1];
 		struct ptrc_session_end message = *end;
-		bool is_gone;
 
-		message.dropped_events = to->dropped;
-		message.missed_events = to->missed;
+		unblock(to);
+		message.missed = to->missed;
 		/* END comes after everything else or not at all: a follower that gets
 		 * no END knows that it missed something. */
-		if (!to->pending && !to->is_incomplete)
-			put(to, &message, sizeof(message), &is_gone);
+		if (!to->pending && !to->is_incomplete && !to->is_snapshot)
+			put(to, &message, sizeof(message));
 		let_go(f, f->count - 1);
 	}
 }

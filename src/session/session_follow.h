@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the controller serves the followers of its session: it reads events from the stream
- * while processes record them, and sends them to all followers.
+ * How the controller serves the followers of its session, and those who ask for what the stream
+ * holds now. Each has a cursor of its own in the stream, so nobody takes events away from others,
+ * from the stream or from the log. The controller does not wait at the stream but reads it every
+ * PTRC_FOLLOW_READ_MS, so that traced processes have no reader to wake.
  *
- * Reading a stream that has a log takes nothing from the log. Reading a stream without one
- * consumes the events, as for any other reader. The controller does not wait at the stream but
- * reads it every PTRC_FOLLOW_READ_MS, so that traced processes have no reader to wake.
- *
- * While the sockets of all followers are full, the controller does not read, because the
- * stream has more room than a socket. After PTRC_FOLLOW_PATIENCE_MS it goes on and counts what
- * these followers miss; but from a stream without a log it does not read then either, as the
- * events would be lost.
+ * While the socket of a follower is full, the controller does not read for it: its cursor stays
+ * behind. What is overwritten or flushed meanwhile, the follower misses, and is told how much.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_FOLLOW_H
 #define PTRC_SRC_SESSION_SESSION_FOLLOW_H
@@ -26,13 +22,14 @@
 #include "src/session/session_protocol.h"
 
 enum {
-	PTRC_FOLLOWERS_MAX = 8,
+	PTRC_FOLLOWERS_MAX = 64,
 	/* While anybody follows, ptrc_follow_read() is to be called so often. */
 	PTRC_FOLLOW_READ_MS = 2,
-	PTRC_FOLLOW_PATIENCE_MS = 500,
-	/* How long the controller waits at the end of a session for followers whose
-	 * sockets are full: once before the log is closed, and once after. */
+	/* At the end of a session the controller waits for a follower whose socket is full, as long
+	 * as the follower takes something within this time, and for all of them no longer than the
+	 * second time. */
 	PTRC_FOLLOW_END_MS = 500,
+	PTRC_FOLLOW_END_ALL_MS = 5000,
 };
 
 struct ptrc_follow_message {
@@ -43,53 +40,49 @@ struct ptrc_follow_message {
 
 struct ptrc_follower {
 	int fd;
-	/* Messages that the socket had no room for: one message, and after it those with the
-	 * rest of its last event. If there are none, .pending is null and .blocked_since_ns has
-	 * no meaning. */
+	struct posixtrace_cursor *cursor;
+	/* The cursor ends with what the stream held when it was opened. */
+	bool is_snapshot;
+	bool is_finished;
+	bool is_gone;
+	/* Messages that the socket had no room for, and when it last took one. */
 	struct ptrc_follow_message *pending;
 	struct ptrc_follow_message **pending_end;
-	int64_t blocked_since_ns;
-	/* The last message was sent to the follower, or is pending. So the follower also gets
-	 * the rest of the event that this message ends with. */
-	bool has_begin;
-	/* Events that were not sent to this follower, and how many of these it has not
-	 * been told of. */
-	uint64_t dropped;
-	uint64_t untold;
-	/* Events that went to the log before the controller had read them, so that no follower
-	 * gets them: how many there were when this follower came, and how many came since. The
-	 * second number is known only at the end. */
-	int64_t missed_before;
-	uint64_t missed;
-	/* The follower has missed events, and nobody knows how many. */
+	int64_t progress_ns;
+	/* What the stream had lost before the follower came. */
+	uint64_t lost_before;
+	/* The totals that the follower was told last, and when they were counted. It is behind if
+	 * it may have missed something since. */
+	struct ptrc_session_missed missed;
+	int64_t counted_ns;
+	bool is_behind;
+	/* The follower has missed something that cannot be counted. */
 	bool is_incomplete;
+	/* What a snapshot tells at its end. */
+	struct ptrc_session_end end;
+	/* The event types whose names the follower has got. */
+	bool is_named[PTRC_READER_IDS];
 };
 
 /* Starts zeroed. While nobody follows, no memory is used besides this structure. */
 struct ptrc_follow {
 	trace_id_t trace;
 	bool has_log;
-	struct ptrc_follower followers[PTRC_FOLLOWERS_MAX];
+	struct ptrc_follower *followers[PTRC_FOLLOWERS_MAX];
 	size_t count;
-	/* The message that is being filled, how many bytes it has, and how many events
-	 * begin in it. */
+	/* The message that is being filled for one follower, and how many bytes it has. */
 	unsigned char *batch;
 	size_t used;
-	uint64_t batch_events;
-	/* The message continues an event that began in an earlier one. */
-	bool is_rest;
 	/* A buffer for the data of one event. */
 	unsigned char *data;
 	size_t data_size;
-	/* The event types whose names all followers have got. */
-	bool is_named[PTRC_READER_IDS];
-	/* User events that were read since the stream was made or cleared. */
-	uint64_t read_count;
 };
 
-/* Makes the connection that of a follower, and then owns its descriptor. Returns 0, EMFILE if
- * there are too many followers, or another error number. */
-int ptrc_follow_add(struct ptrc_follow *, int fd);
+/* Makes the connection that of a follower, and then owns its descriptor. A snapshot ends by itself,
+ * with the status and counts of *state. Returns 0, EMFILE if there are too many followers, or
+ * another error number. */
+int ptrc_follow_add(struct ptrc_follow *, int fd, bool is_snapshot,
+		    const struct ptrc_session_state *state);
 
 /* Fills in an entry for each follower, and returns how many there are. */
 size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);

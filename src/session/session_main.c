@@ -11,6 +11,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
 #include "src/view/losses.h"
+#include "src/view/unmatched.h"
 #include "src/cli/output.h"
 #include "src/session/session_client.h"
 
@@ -35,6 +36,7 @@ struct result {
 	char reason[200];
 	bool has_losses;
 	struct ptrc_losses losses;
+	struct ptrc_unmatched unmatched;
 };
 
 /* Finds out after a flush whether the session's log is still where it was made. */
@@ -49,6 +51,50 @@ static void look_for_log(const char *name, struct result *r)
 	r->losses = (struct ptrc_losses){.is_log_gone = true};
 }
 
+/* Ends a session, and finds out which of its patterns have matched no name. The connection that
+ * ends it comes first: a session that ends tells all who are connected. */
+static int end(const char *name, struct ptrc_session_reply *reply, struct result *r)
+{
+	struct ptrc_session_types types = {0};
+	const struct ptrc_session_question q = {.verb = PTRC_SESSION_SHUTDOWN, .types = &types};
+	int error = ptrc_session_ask_about(name, &q, reply);
+	int again;
+
+	/* A session that has no descriptors left closes the connection that is silent longest. */
+	if (error == ECONNRESET) {
+		again = ptrc_session_ask(name, PTRC_SESSION_SHUTDOWN, reply);
+		if (again != ENOENT)
+			error = again;
+	}
+	ptrc_unmatched_take(&r->unmatched, types.patterns, types.pattern_count);
+	ptrc_session_types_free(&types);
+	return error;
+}
+
+/* Finds out whether a trace that was to be started has stopped at once, as it has no room. With the
+ * stream-full-policy flush it goes on by itself. */
+static void look_for_room(const char *name, struct result *r)
+{
+	static struct ptrc_session_reply reply;
+	const struct posix_trace_status_info *s = &reply.state.status;
+
+	if (ptrc_session_ask(name, PTRC_SESSION_STAT, &reply) || reply.error ||
+	    reply.body != PTRC_SESSION_BODY_STATE ||
+	    s->posix_stream_status != POSIX_TRACE_SUSPENDED)
+		return;
+	if (reply.state.has_log && s->posix_log_full_status == POSIX_TRACE_FULL)
+		snprintf(r->reason, sizeof(r->reason),
+			 "stays suspended, as its log is full: first ptrace-clear %s", name);
+	else if (s->posix_stream_full_status == POSIX_TRACE_FULL &&
+		 reply.state.attributes.stream_full_policy == POSIX_TRACE_UNTIL_FULL)
+		snprintf(r->reason, sizeof(r->reason),
+			 "stays suspended, as its stream is full: first ptrace-%s %s",
+			 reply.state.has_log ? "flush" : "clear", name);
+	else
+		return;
+	r->error = ENOSPC;
+}
+
 static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 {
 	static struct ptrc_session_reply reply;
@@ -58,7 +104,8 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	bool has_count;
 
 	memset(r, 0, sizeof(*r));
-	r->error = ptrc_session_ask(name, verb, &reply);
+	r->error = verb == PTRC_SESSION_SHUTDOWN ? end(name, &reply, r)
+						 : ptrc_session_ask(name, verb, &reply);
 	text = ptrc_session_explain(r->error);
 	if (!r->error && reply.body == PTRC_SESSION_BODY_STATE) {
 		/* Only a session that has ended answers these verbs with its state. The error of
@@ -69,8 +116,8 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 						  reply.state.is_log_gone, &in_log);
 		if (reply.error)
 			r->losses.write_error = reply.error;
-		if (has_count)
-			ptrc_losses_count_unwritten(&r->losses, reply.state.event_count, in_log);
+		ptrc_losses_count_unwritten(&r->losses, reply.state.event_count,
+					    has_count ? in_log : reply.state.counts.pt_log_events);
 	} else if (!r->error) {
 		r->error = reply.error;
 		text = strerror(r->error);
@@ -83,6 +130,8 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	if (verb == PTRC_SESSION_FLUSH && !r->error && !r->has_losses)
 		look_for_log(name, r);
 	snprintf(r->reason, sizeof(r->reason), "%s%s", prefix, text);
+	if (verb == PTRC_SESSION_START && !r->error)
+		look_for_room(name, r);
 }
 
 static void put_json(struct ptrc_buffer *b, const char *name, const char *command,
@@ -95,6 +144,8 @@ static void put_json(struct ptrc_buffer *b, const char *name, const char *comman
 	ptrc_json_i64(&j, "error", r->error);
 	if (r->error)
 		ptrc_json_text(&j, "message", r->reason);
+	if (!r->error)
+		ptrc_unmatched_json(&r->unmatched, &j);
 	if (r->has_losses) {
 		ptrc_losses_json(&r->losses, &j);
 		ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&r->losses));
@@ -151,7 +202,7 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 	}
 	ptrc_output_begin();
 	for (size_t i = 0; i < count; i++) {
-		struct result r;
+		static struct result r;
 
 		ask(names[i], verb, &r);
 		/* --all means the sessions that still exist. */
@@ -165,6 +216,8 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 			ptrc_losses_report(&r.losses, names[i]);
 			is_incomplete |= ptrc_losses_is_any(&r.losses);
 		}
+		if (!r.error)
+			ptrc_unmatched_report(&r.unmatched, names[i]);
 		if (is_json) {
 			put_json(&out, names[i], program + strlen("ptrace-"), &r);
 			ptrc_output_write(&out);

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <posixtrace.h>
+
 #include "src/cli/cli.h"
 
 bool ptrc_session_is_name(const char *name)
@@ -26,6 +28,20 @@ bool ptrc_session_is_name(const char *name)
 
 	return size && size <= PTRC_SESSION_NAME_MAX && name[0] != '-' &&
 	       strspn(name, allowed) == size;
+}
+
+void ptrc_session_make_name(char *text)
+{
+	for (char *p = text; *p; p++) {
+		char one[2] = {*p, '\0'};
+
+		if (!ptrc_session_is_name(one) && *p != '-')
+			*p = '_';
+	}
+	if (!*text)
+		strcpy(text, "p");
+	else if (*text == '-')
+		*text = 'p';
 }
 
 void ptrc_session_command(pid_t pid, char name[32])
@@ -46,24 +62,7 @@ void ptrc_session_command(pid_t pid, char name[32])
 
 int ptrc_session_directory(bool is_create, char path[64])
 {
-	struct stat st;
-	int error = 0;
-	int fd;
-
-	snprintf(path, 64, "/dev/shm/posixtrace-%lu", (unsigned long)geteuid());
-	if (is_create && mkdir(path, 0700) && errno != EEXIST)
-		return errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ELOOP || errno == ENOTDIR ? EPERM : errno;
-	/* /dev/shm is sticky: nobody else can replace a directory that belongs to us
-	 * and is closed to others. */
-	if (fstat(fd, &st))
-		error = errno;
-	else if (st.st_uid != geteuid() || (st.st_mode & 077))
-		error = EPERM;
-	close(fd);
-	return error;
+	return posixtrace_get_directory(is_create, path, 64);
 }
 
 void ptrc_session_say_directory(int error)
@@ -81,8 +80,9 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 {
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
-	/* The path of the directory has 31 bytes at most, and the caller has checked the name. */
-	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295/c.") + PTRC_SESSION_NAME_MAX <=
+	/* The path of the directory has 40 bytes at most, and the caller has checked the name. */
+	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295.01234567/c.") +
+				       PTRC_SESSION_NAME_MAX <=
 			       sizeof(address->sun_path),
 		       "every session's name makes an address");
 	if ((size_t)snprintf(address->sun_path, sizeof(address->sun_path), "%.40s/c.%s", directory,

@@ -3,7 +3,7 @@
  * Names of sessions, and the sockets of their controllers. Both sides of a session use it.
  *
  * The socket c.<session name> is in the user's own directory of shared objects,
- * /dev/shm/posixtrace-<effective user>, which has mode 0700. A socket that refuses connections
+ * /dev/shm/posixtrace-<effective user> as a rule, which has mode 0700. A socket that refuses connections
  * belonged to a controller that was killed; the next command that meets it removes it. The log
  * of such a session needs no care: its keeper completes it.
  */
@@ -28,6 +28,10 @@
  * a shell.
  */
 bool ptrc_session_is_name(const char *name);
+
+/* Makes the text such a name, or the beginning of one: puts _ in the place of bytes that cannot be
+ * in it. The text needs room for two bytes. */
+void ptrc_session_make_name(char *text);
 
 /*
  * Writes the path of the user's directory, and creates the directory if it is missing and

@@ -5,7 +5,7 @@
  * A session is a background process, the controller, that holds one stream. It listens on a
  * socket of type SOCK_SEQPACKET (see session_path.h). A client sends one request, followed by
  * its texts if it has any. It gets a reply of kind WORKING if the request may take long, and
- * then, in any case, one of kind DONE. Only FOLLOW keeps the connection: after DONE come
+ * then, in any case, one of kind DONE. Only FOLLOW and DUMP keep the connection: after DONE come
  * messages with events (see below), and the last message tells the end.
  *
  * Either side checks which user the other belongs to (SO_PEERCRED), and the size of every
@@ -26,7 +26,7 @@
 #include "src/view/attributes.h"
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
-#define PTRC_SESSION_VERSION 3U
+#define PTRC_SESSION_VERSION 5U
 
 /* Bytes of all texts of one request, each with the null byte that ends it. */
 #define PTRC_SESSION_TEXTS_MAX 65536U
@@ -49,9 +49,11 @@ enum ptrc_session_verb {
 	PTRC_SESSION_SHUTDOWN = 6,
 	/* The flags say how the filter is changed, the texts are names and globs. */
 	PTRC_SESSION_FILTER = 7,
-	/* Asks for one page of the event types and of the globs that are kept. */
+	/* Asks for one page of the event types and of the patterns. */
 	PTRC_SESSION_TYPES = 8,
 	PTRC_SESSION_FOLLOW = 9,
+	/* As FOLLOW, but ends with what the stream holds now. */
+	PTRC_SESSION_DUMP = 10,
 	PTRC_SESSION_VERBS,
 };
 
@@ -62,9 +64,15 @@ enum {
 	PTRC_SESSION_FILTER_REMOVE = 4,
 	PTRC_SESSION_FILTER_SYSTEM = 8,
 	PTRC_SESSION_FILTER_ALL = 16,
-	/* Unknown names are registered, and globs are kept for names to come. */
+	/* The texts become patterns, which hold for names to come, too. */
 	PTRC_SESSION_FILTER_NEW = 32,
+	/* Alone: the texts are the patterns that the session has from now on, each behind one of
+	 * the letters below. */
+	PTRC_SESSION_FILTER_PATTERNS = 64,
 };
+
+#define PTRC_SESSION_PATTERN_ONLY '+'
+#define PTRC_SESSION_PATTERN_EXCLUDE '-'
 
 enum ptrc_session_kind {
 	PTRC_SESSION_WORKING = 1,
@@ -95,6 +103,9 @@ struct ptrc_session_state {
 	uint32_t is_until_exit;
 	/* See ptrc_logfile_is_gone(). */
 	uint32_t is_log_gone;
+	/* The controller is ptrace-run. */
+	uint32_t is_run;
+	uint32_t reserved;
 	struct ptrc_attributes attributes;
 	/* An overrun or a flush error since creation or clear stays in it, however often
 	 * somebody has asked for the status. */
@@ -110,7 +121,8 @@ struct ptrc_session_state {
 
 /*
  * A page is a sequence of these, each followed by the name without a null byte and padded to
- * 8 bytes. A glob that is kept has the identifier 0.
+ * 8 bytes. A pattern has the identifier 0, .is_filtered unless it says what alone is recorded, and
+ * .events 1 if it matches a name.
  */
 struct ptrc_session_type_record {
 	uint32_t id;
@@ -134,7 +146,7 @@ struct ptrc_session_reply {
 	uint16_t kind;
 	/* The error number of what was asked for, or 0. */
 	int32_t error;
-	/* enum ptrc_session_body; STATE answers STAT, SHUTDOWN and FOLLOW. */
+	/* enum ptrc_session_body; STATE answers STAT, SHUTDOWN, FOLLOW and DUMP. */
 	uint32_t body;
 	/* Bytes of the body. */
 	uint32_t size;
@@ -158,9 +170,8 @@ struct ptrc_session_reply {
  *
  * A record begins at a multiple of 8 bytes. If the data of an event does not fit into the rest of
  * a message, it goes on in DATA records in the next messages, and no other record comes in
- * between. A follower that is too slow misses whole messages. The next record that it gets is
- * DROPPED, which tells how many events began in the messages that it missed. If it had only a
- * part of an event by then, the rest of that event does not come any more.
+ * between. A follower that is too slow misses events, of which MISSED tells some time later. Where
+ * events were lost in the stream, system events of type OVERFLOW and RESUME stand in their place.
  */
 
 /* Bytes of all records in one message. */
@@ -173,8 +184,16 @@ enum ptrc_session_record_kind {
 	PTRC_SESSION_RECORD_DATA = 2,
 	/* The name of the event type .id. It comes before the first event that needs it. */
 	PTRC_SESSION_RECORD_NAME = 3,
-	/* A uint64_t: how many events were not sent. */
-	PTRC_SESSION_RECORD_DROPPED = 4,
+	/* struct ptrc_session_missed */
+	PTRC_SESSION_RECORD_MISSED = 4,
+};
+
+/* How many events the follower has missed since it came or the session was cleared. */
+struct ptrc_session_missed {
+	/* Overwritten in the stream, or not recorded because there was no room. */
+	uint64_t lost;
+	/* Flushed to the log before they could be sent. */
+	uint64_t flushed;
 };
 
 struct ptrc_session_record {
@@ -215,13 +234,9 @@ struct ptrc_session_end {
 	/* The error number of writing the log, or 0. */
 	int32_t error;
 	uint32_t has_log;
-	/* Events that were not sent because this follower was too slow, including
-	 * those that DROPPED has told of. */
-	uint64_t dropped_events;
-	/* Events that went to the log before the controller had read them, so that no
-	 * follower got them. */
-	uint64_t missed_events;
-	/* At the end of the session. */
+	/* A snapshot also counts as lost what the stream lost before. */
+	struct ptrc_session_missed missed;
+	/* At the end of the session, or at the begin of a snapshot. */
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
 };

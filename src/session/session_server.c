@@ -5,19 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/cli/background.h"
+#include "src/cli/cli.h"
 #include "src/cli/clock.h"
 #include "src/session/filter_rules.h"
+#include "src/session/keeper_watch.h"
 #include "src/session/logfile.h"
 #include "src/session/session_follow.h"
 
@@ -31,16 +30,25 @@ enum {
 	LISTEN_PAUSE_MS = 100,
 };
 
-/* Places in the array of descriptors that run() waits for. */
-enum {
-	POLL_LISTEN,
-	POLL_SIGNAL,
-	POLL_TARGET,
-	POLL_CLIENTS,
-	POLL_MAX = POLL_CLIENTS + CLIENTS_MAX + PTRC_FOLLOWERS_MAX,
+/* What is done in the background, as it writes to the log, which may stall. */
+enum work {
+	WORK_NONE,
+	WORK_FLUSH,
+	WORK_CLEAR,
+	WORK_SHUTDOWN,
 };
 
-struct controller {
+/* Places in the array of descriptors that are waited for. */
+enum {
+	POLL_LISTEN,
+	POLL_TARGET,
+	POLL_WORK,
+	POLL_CLIENTS,
+};
+_Static_assert(POLL_CLIENTS + CLIENTS_MAX + PTRC_FOLLOWERS_MAX == PTRC_SERVER_POLL_MAX,
+	       "the callers have room for all descriptors");
+
+struct ptrc_server {
 	const struct ptrc_session_plan *plan;
 	char directory[64];
 	char name[PTRC_SESSION_NAME_MAX + 1];
@@ -48,18 +56,18 @@ struct controller {
 	/* With this inode number our socket is told from that of another controller under the
 	 * same name. */
 	ino_t inode;
+	/* -1 without a socket. */
 	int listen_fd;
-	int signal_fd;
 	/* A descriptor of /dev/null, or -1 while it is closed. It is closed to accept a
 	 * connection when no other descriptor is left, so that commands reach the session
 	 * however many processes follow it. */
 	int spare_fd;
 	/* No connection is accepted before this time; usually 0. */
 	int64_t listen_pause_ns;
-	/* pidfd of the target, or -1 when it has ended. */
+	/* pidfd of the target, or -1 when it has ended. Also -1 in a run: ptrace-run learns of the
+	 * end as the parent. */
 	int target_fd;
 	trace_id_t trace;
-	struct ptrc_filter_rules filter;
 	struct ptrc_follow follow;
 	/* posix_trace_get_status() resets these whenever it tells them, so the controller keeps
 	 * them. */
@@ -73,6 +81,23 @@ struct controller {
 	bool is_running;
 	int clients[CLIENTS_MAX];
 	size_t client_count;
+	/* Clients whose request is done in the background, in this order, and their verbs. The
+	 * first one is being served if work is WORK_FLUSH or WORK_CLEAR. */
+	struct {
+		int fd;
+		unsigned int verb;
+	} waiting[CLIENTS_MAX];
+	size_t waiting_count;
+	enum work work;
+	struct ptrc_background background;
+	struct posixtrace_counts final_counts;
+	/* How the clients and the followers of the last ptrc_server_poll() lie behind each other;
+	 * and there are more events for followers than there was time to read. */
+	size_t polled_clients;
+	size_t polled_followers;
+	bool is_more;
+	/* The session is to end as soon as nothing is done in the background. */
+	bool is_end_wanted;
 	/* The stream is gone; the members below say what followers and clients are told about
 	 * its end. */
 	bool is_ending;
@@ -99,200 +124,263 @@ static uint64_t count_events(trace_id_t trace)
 	return sum;
 }
 
-static void set_running(struct controller *c, bool is_running)
+static void set_running(struct ptrc_server *s, bool is_running)
 {
-	if (c->is_running && !is_running)
-		c->ran_ns += ptrc_now_ns() - c->running_since_ns;
-	if (!c->is_running && is_running)
-		c->running_since_ns = ptrc_now_ns();
-	c->is_running = is_running;
+	if (s->is_running && !is_running)
+		s->ran_ns += ptrc_now_ns() - s->running_since_ns;
+	if (!s->is_running && is_running)
+		s->running_since_ns = ptrc_now_ns();
+	s->is_running = is_running;
 }
 
 /* Opens the spare descriptor if it is closed. Returns false if that is not possible. */
-static bool keep_spare(struct controller *c)
+static bool keep_spare(struct ptrc_server *s)
 {
-	if (c->spare_fd < 0)
-		c->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return c->spare_fd >= 0;
+	if (s->spare_fd < 0)
+		s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return s->spare_fd >= 0;
 }
 
-static void gather(struct controller *c, struct ptrc_session_state *s)
+static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 {
-	memset(s, 0, sizeof(*s));
-	s->controller = getpid();
-	s->target = c->plan->target;
-	s->has_log = c->plan->log_fd >= 0;
-	s->is_log_gone = s->has_log && ptrc_logfile_is_gone(c->plan->log_fd, c->plan->log_path);
-	s->is_target_alive = c->target_fd >= 0;
-	s->is_until_exit = c->plan->is_until_exit;
-	memcpy(s->name, c->name, sizeof(s->name));
-	if (c->plan->log_path)
-		snprintf(s->log, sizeof(s->log), "%s", c->plan->log_path);
+	memset(state, 0, sizeof(*state));
+	state->controller = getpid();
+	state->target = s->plan->target;
+	state->has_log = s->plan->log_fd >= 0;
+	state->is_log_gone =
+		state->has_log && ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path);
+	state->is_run = s->plan->is_run;
+	state->is_target_alive = s->plan->is_run || s->target_fd >= 0;
+	state->is_until_exit = s->plan->is_until_exit;
+	memcpy(state->name, s->name, sizeof(state->name));
+	if (s->plan->log_path)
+		snprintf(state->log, sizeof(state->log), "%s", s->plan->log_path);
 	/* None of these can fail while the stream exists. */
-	ptrc_attributes_gather(c->trace, &s->attributes);
-	posixtrace_get_counts(c->trace, &s->counts, sizeof(s->counts));
-	s->event_count = count_events(c->trace);
-	if (posix_trace_get_status(c->trace, &s->status))
+	ptrc_attributes_gather(s->trace, &state->attributes);
+	posixtrace_get_counts(s->trace, &state->counts, sizeof(state->counts));
+	state->event_count = count_events(s->trace);
+	if (posix_trace_get_status(s->trace, &state->status))
 		return;
 	/* START and STOP are not alone in changing this: a full stream stops by itself, and
 	 * goes on after it has been read. */
-	set_running(c, s->status.posix_stream_status == POSIX_TRACE_RUNNING);
-	s->running_ns = (uint64_t)c->ran_ns;
-	if (c->is_running)
-		s->running_ns += (uint64_t)(ptrc_now_ns() - c->running_since_ns);
-	c->is_stream_overrun |= s->status.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
-	c->is_log_overrun |= s->status.posix_log_overrun_status == POSIX_TRACE_OVERRUN;
-	if (!c->flush_error)
-		c->flush_error = s->status.posix_stream_flush_error;
-	if (c->is_stream_overrun)
-		s->status.posix_stream_overrun_status = POSIX_TRACE_OVERRUN;
-	if (c->is_log_overrun)
-		s->status.posix_log_overrun_status = POSIX_TRACE_OVERRUN;
-	s->status.posix_stream_flush_error = c->flush_error;
+	set_running(s, state->status.posix_stream_status == POSIX_TRACE_RUNNING);
+	state->running_ns = (uint64_t)s->ran_ns;
+	if (s->is_running)
+		state->running_ns += (uint64_t)(ptrc_now_ns() - s->running_since_ns);
+	s->is_stream_overrun |= state->status.posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
+	s->is_log_overrun |= state->status.posix_log_overrun_status == POSIX_TRACE_OVERRUN;
+	if (!s->flush_error)
+		s->flush_error = state->status.posix_stream_flush_error;
+	if (s->is_stream_overrun)
+		state->status.posix_stream_overrun_status = POSIX_TRACE_OVERRUN;
+	if (s->is_log_overrun)
+		state->status.posix_log_overrun_status = POSIX_TRACE_OVERRUN;
+	state->status.posix_stream_flush_error = s->flush_error;
 }
 
-static void remove_socket(struct controller *c)
+void ptrc_server_remove_socket(struct ptrc_server *s)
 {
-	int lock = ptrc_session_lock(c->directory);
 	struct stat st;
+	int lock;
 
-	if (!lstat(c->address.sun_path, &st) && st.st_ino == c->inode)
-		unlink(c->address.sun_path);
+	if (s->listen_fd < 0)
+		return;
+	lock = ptrc_session_lock(s->directory);
+	if (!lstat(s->address.sun_path, &st) && st.st_ino == s->inode)
+		unlink(s->address.sun_path);
 	if (lock >= 0)
 		close(lock);
 }
 
+/* ---- what is done in the background ---- */
+
+static int flush_log(void *arg)
+{
+	struct ptrc_server *s = arg;
+
+	return posix_trace_flush(s->trace);
+}
+
+static int clear_trace(void *arg)
+{
+	struct ptrc_server *s = arg;
+
+	return posix_trace_clear(s->trace);
+}
+
+static int shut_down(void *arg)
+{
+	struct ptrc_server *s = arg;
+
+	return posixtrace_shutdown(s->trace, &s->final_counts, sizeof(s->final_counts));
+}
+
+static void begin_work(struct ptrc_server *s, enum work work)
+{
+	static int (*const calls[])(void *) = {
+		[WORK_FLUSH] = flush_log,
+		[WORK_CLEAR] = clear_trace,
+		[WORK_SHUTDOWN] = shut_down,
+	};
+
+	s->work = work;
+	ptrc_background_begin(&s->background, calls[work], s);
+}
+
+/* While the trace is cleared or ends, calls for it would wait; so would this process. */
+static bool is_trace_busy(const struct ptrc_server *s)
+{
+	return s->work > WORK_FLUSH;
+}
+
 /* Ends the session. Whatever goes wrong, afterwards the stream is gone, the log is closed and
  * the name is free. */
-static void end(struct controller *c)
+static void begin_end(struct ptrc_server *s)
 {
-	struct ptrc_session_state *s = &c->end_state;
-	struct ptrc_session_end message = {
+	/* From here on the counts do not change. */
+	posix_trace_stop(s->trace);
+	set_running(s, false);
+	ptrc_follow_finish(&s->follow);
+	gather(s, &s->end_state);
+	if (s->plan->stopped)
+		s->plan->stopped(s->plan->arg, s->trace, &s->end_state);
+	begin_work(s, WORK_SHUTDOWN);
+}
+
+static void finish_end(struct ptrc_server *s, int error)
+{
+	struct ptrc_session_state *state = &s->end_state;
+
+	/* Of a log that cannot be read, such as a pipe, only these counts tell what it has got. */
+	state->counts = s->final_counts;
+	s->end_message = (struct ptrc_session_end){
 		.magic = PTRC_SESSION_MAGIC,
 		.version = PTRC_SESSION_VERSION,
 		.kind = PTRC_SESSION_END,
-		.has_log = c->plan->log_fd >= 0,
+		.has_log = s->plan->log_fd >= 0,
+		.status = state->status,
+		.counts = state->counts,
+		.error = error,
 	};
-
-	/* From here on the counts do not change. */
-	posix_trace_stop(c->trace);
-	set_running(c, false);
-	ptrc_follow_finish(&c->follow);
-	gather(c, s);
-	message.status = s->status;
-	message.counts = s->counts;
-	message.error = posix_trace_shutdown(c->trace);
-	remove_socket(c);
-	c->is_ending = true;
-	c->end_message = message;
+	if (s->plan->ended)
+		s->plan->ended(s->plan->arg, error, &s->final_counts);
+	ptrc_server_remove_socket(s);
+	s->is_ending = true;
 }
 
-static void put_state(struct controller *c)
+static void put_state(struct ptrc_server *s)
 {
-	gather(c, &c->reply.state);
-	c->reply.body = PTRC_SESSION_BODY_STATE;
-	c->reply.size = sizeof(c->reply.state);
+	gather(s, &s->reply.state);
+	s->reply.body = PTRC_SESSION_BODY_STATE;
+	s->reply.size = sizeof(s->reply.state);
 }
 
 /* ---- what the verbs do: each returns the error number of the reply ---- */
 
-static int answer_stat(struct controller *c)
+static int answer_stat(struct ptrc_server *s)
 {
-	put_state(c);
+	put_state(s);
 	return 0;
 }
 
-static int answer_start(struct controller *c)
+static int answer_start(struct ptrc_server *s)
 {
-	int error = posix_trace_start(c->trace);
+	int error = posix_trace_start(s->trace);
 
 	if (!error)
-		set_running(c, true);
+		set_running(s, true);
 	return error;
 }
 
-static int answer_stop(struct controller *c)
+static int answer_stop(struct ptrc_server *s)
 {
-	int error = posix_trace_stop(c->trace);
+	int error = posix_trace_stop(s->trace);
 
 	if (!error)
-		set_running(c, false);
+		set_running(s, false);
 	return error;
 }
 
-static int answer_flush(struct controller *c)
+/* ---- what the long verbs do ---- */
+
+static void begin_flush(struct ptrc_server *s)
 {
 	/* What has been flushed can no longer be sent to followers, so they get it first. But a
 	 * program that records faster than the controller reads shall not hold up the flush. */
-	for (int i = 0; i < 10 && ptrc_follow_read(&c->follow); i++)
+	for (int i = 0; i < 10 && ptrc_follow_read(&s->follow); i++)
 		;
-	return posix_trace_flush(c->trace);
+	begin_work(s, WORK_FLUSH);
 }
 
-static int answer_clear(struct controller *c)
+static void begin_clear(struct ptrc_server *s)
 {
-	int error = posix_trace_clear(c->trace);
-
-	if (error)
-		return error;
-	c->is_stream_overrun = false;
-	c->is_log_overrun = false;
-	c->flush_error = 0;
-	/* posix_trace_clear() has emptied the filter; globs that are kept would add event types
-	 * again. */
-	ptrc_filter_rules_clear(&c->filter);
-	ptrc_follow_cleared(&c->follow);
-	c->ran_ns = 0;
-	c->running_since_ns = ptrc_now_ns();
-	return 0;
+	begin_work(s, WORK_CLEAR);
 }
 
-static int answer_shutdown(struct controller *c)
+static void finish_clear(struct ptrc_server *s)
 {
-	if (!c->is_ending)
-		end(c);
-	/* Without a log no event was to be kept, so the client is not told what was lost. */
-	if (c->plan->log_fd >= 0) {
-		c->reply.state = c->end_state;
-		c->reply.body = PTRC_SESSION_BODY_STATE;
-		c->reply.size = sizeof(c->reply.state);
-	}
-	return c->end_message.error;
+	s->is_stream_overrun = false;
+	s->is_log_overrun = false;
+	s->flush_error = 0;
+	ptrc_follow_cleared(&s->follow);
+	s->ran_ns = 0;
+	s->running_since_ns = ptrc_now_ns();
 }
 
-static int answer_filter(struct controller *c)
+static void want_end(struct ptrc_server *s)
 {
-	return ptrc_filter_rules_change(&c->filter, c->trace, c->request.head.flags,
-					c->request.texts, c->request.head.size, &c->reply.text);
+	s->is_end_wanted = true;
 }
 
-static int answer_types(struct controller *c)
+/* ---- the other verbs ---- */
+
+static int answer_filter(struct ptrc_server *s)
 {
-	return ptrc_filter_rules_page(&c->filter, c->trace, c->request.head.from, &c->reply);
+	return ptrc_filter_rules_change(s->trace, s->request.head.flags, s->request.texts,
+					s->request.head.size, &s->reply.text);
 }
 
-static int answer_follow(struct controller *c)
+static int answer_types(struct ptrc_server *s)
 {
-	put_state(c);
+	return ptrc_filter_rules_page(s->trace, s->request.head.from, &s->reply);
+}
+
+static int add_follower(struct ptrc_server *s, bool is_snapshot)
+{
+	put_state(s);
 	/* A follower occupies its descriptor for long; one shall be left for clients that only
 	 * ask. */
-	return keep_spare(c) ? ptrc_follow_add(&c->follow, c->client_fd) : EMFILE;
+	return keep_spare(s)
+		       ? ptrc_follow_add(&s->follow, s->client_fd, is_snapshot, &s->reply.state)
+		       : EMFILE;
+}
+
+static int answer_follow(struct ptrc_server *s)
+{
+	return add_follower(s, false);
+}
+
+static int answer_dump(struct ptrc_server *s)
+{
+	return add_follower(s, true);
 }
 
 static const struct {
-	int (*answer)(struct controller *);
-	/* The client first gets a reply of kind WORKING. */
-	bool is_long;
+	int (*answer)(struct ptrc_server *);
+	/* Of a long verb: begins what is done in the background. The client first gets a reply
+	 * of kind WORKING. */
+	void (*begin)(struct ptrc_server *);
 } verbs[PTRC_SESSION_VERBS] = {
 	[PTRC_SESSION_STAT] = {.answer = answer_stat},
 	[PTRC_SESSION_START] = {.answer = answer_start},
 	[PTRC_SESSION_STOP] = {.answer = answer_stop},
-	[PTRC_SESSION_FLUSH] = {.answer = answer_flush, .is_long = true},
-	[PTRC_SESSION_CLEAR] = {.answer = answer_clear, .is_long = true},
-	[PTRC_SESSION_SHUTDOWN] = {.answer = answer_shutdown, .is_long = true},
+	[PTRC_SESSION_FLUSH] = {.begin = begin_flush},
+	[PTRC_SESSION_CLEAR] = {.begin = begin_clear},
+	[PTRC_SESSION_SHUTDOWN] = {.begin = want_end},
 	[PTRC_SESSION_FILTER] = {.answer = answer_filter},
 	[PTRC_SESSION_TYPES] = {.answer = answer_types},
 	[PTRC_SESSION_FOLLOW] = {.answer = answer_follow},
+	[PTRC_SESSION_DUMP] = {.answer = answer_dump},
 };
 
 /* Returns the verb of a whole request of this version; 0 for any other request. */
@@ -304,80 +392,165 @@ static unsigned int verb_of(const struct ptrc_session_request *r, size_t n)
 	return r->verb;
 }
 
-static void send_reply(struct controller *c, enum ptrc_session_kind kind)
+static void send_reply(struct ptrc_server *s, enum ptrc_session_kind kind)
 {
-	c->reply.kind = (uint16_t)kind;
+	s->reply.kind = (uint16_t)kind;
 	/* A client that has gone, or does not read, gets no reply. */
-	send(c->client_fd, &c->reply, offsetof(struct ptrc_session_reply, state) + c->reply.size,
+	send(s->client_fd, &s->reply, offsetof(struct ptrc_session_reply, state) + s->reply.size,
 	     MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Receives and answers one request. Returns whether the connection is a follower's now. */
-static bool serve(struct controller *c, int fd)
+static void begin_reply(struct ptrc_server *s, int fd)
 {
-	ssize_t n = recv(fd, &c->request, sizeof(c->request), MSG_DONTWAIT | MSG_TRUNC);
+	s->client_fd = fd;
+	memset(&s->reply, 0, offsetof(struct ptrc_session_reply, state));
+	s->reply.magic = PTRC_SESSION_MAGIC;
+	s->reply.version = PTRC_SESSION_VERSION;
+}
+
+/* Sends the last reply to the client that has waited longest. */
+static void answer_waiting(struct ptrc_server *s, int error)
+{
+	int fd = s->waiting[0].fd;
+	bool is_shutdown = s->waiting[0].verb == PTRC_SESSION_SHUTDOWN;
+
+	s->waiting_count--;
+	memmove(s->waiting, s->waiting + 1, s->waiting_count * sizeof(s->waiting[0]));
+	begin_reply(s, fd);
+	s->reply.error = error;
+	/* Without a log no event was to be kept, so the client is not told what was lost. */
+	if (is_shutdown && s->plan->log_fd >= 0) {
+		s->reply.state = s->end_state;
+		s->reply.body = PTRC_SESSION_BODY_STATE;
+		s->reply.size = sizeof(s->reply.state);
+	}
+	send_reply(s, PTRC_SESSION_DONE);
+	close(fd);
+}
+
+/* Of the clients that wait when the session has ended, those get a reply that wanted to end it. */
+static void answer_end(struct ptrc_server *s)
+{
+	while (s->waiting_count) {
+		if (s->waiting[0].verb == PTRC_SESSION_SHUTDOWN) {
+			answer_waiting(s, s->end_message.error);
+			continue;
+		}
+		close(s->waiting[0].fd);
+		s->waiting_count--;
+		memmove(s->waiting, s->waiting + 1, s->waiting_count * sizeof(s->waiting[0]));
+	}
+}
+
+/* Begins what is to be done next. The end comes before all other requests. */
+static void begin_next(struct ptrc_server *s)
+{
+	if (s->work || s->is_ending)
+		return;
+	if (s->is_end_wanted)
+		begin_end(s);
+	else if (s->waiting_count)
+		verbs[s->waiting[0].verb].begin(s);
+}
+
+static void finish_work(struct ptrc_server *s)
+{
+	enum work work = s->work;
+	int error = ptrc_background_end(&s->background);
+
+	s->work = WORK_NONE;
+	switch (work) {
+	case WORK_CLEAR:
+		if (!error)
+			finish_clear(s);
+		answer_waiting(s, error);
+		break;
+	case WORK_FLUSH:
+		answer_waiting(s, error);
+		break;
+	case WORK_SHUTDOWN:
+		finish_end(s, error);
+		answer_end(s);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Receives one request and answers it, or has it done in the background. Returns whether the
+ * connection stays: it is a follower's now, or its client waits. */
+static bool serve(struct ptrc_server *s, int fd)
+{
+	ssize_t n = recv(fd, &s->request, sizeof(s->request), MSG_DONTWAIT | MSG_TRUNC);
 	unsigned int verb;
 
 	/* Requests of all versions begin with these fields. */
 	if (n < (ssize_t)offsetof(struct ptrc_session_request, flags) ||
-	    n > (ssize_t)sizeof(c->request) || c->request.head.magic != PTRC_SESSION_MAGIC)
+	    n > (ssize_t)sizeof(s->request) || s->request.head.magic != PTRC_SESSION_MAGIC)
 		return false;
-	verb = verb_of(&c->request.head, (size_t)n);
+	verb = verb_of(&s->request.head, (size_t)n);
 	/* In the end the stream is gone; but a second SHUTDOWN gets the same reply as the
 	 * first. */
-	if (c->is_ending && verb != PTRC_SESSION_SHUTDOWN)
+	if ((s->is_ending || is_trace_busy(s)) && verb != PTRC_SESSION_SHUTDOWN)
 		return false;
-	c->client_fd = fd;
-	memset(&c->reply, 0, offsetof(struct ptrc_session_reply, state));
-	c->reply.magic = PTRC_SESSION_MAGIC;
-	c->reply.version = PTRC_SESSION_VERSION;
-	if (verbs[verb].is_long)
-		send_reply(c, PTRC_SESSION_WORKING);
-	c->reply.error = verbs[verb].answer ? verbs[verb].answer(c) : ENOSYS;
-	send_reply(c, PTRC_SESSION_DONE);
-	return verb == PTRC_SESSION_FOLLOW && !c->reply.error;
+	begin_reply(s, fd);
+	if (verbs[verb].begin) {
+		if (s->waiting_count == CLIENTS_MAX)
+			return false;
+		send_reply(s, PTRC_SESSION_WORKING);
+		s->waiting[s->waiting_count].fd = fd;
+		s->waiting[s->waiting_count++].verb = verb;
+		if (s->is_ending)
+			answer_end(s);
+		else if (verb == PTRC_SESSION_SHUTDOWN)
+			want_end(s);
+		return true;
+	}
+	s->reply.error = verbs[verb].answer ? verbs[verb].answer(s) : ENOSYS;
+	send_reply(s, PTRC_SESSION_DONE);
+	return (verb == PTRC_SESSION_FOLLOW || verb == PTRC_SESSION_DUMP) && !s->reply.error;
 }
 
 /* ---- clients ---- */
 
-static void forget_client(struct controller *c, size_t i)
+static void forget_client(struct ptrc_server *s, size_t i)
 {
-	c->client_count--;
-	memmove(c->clients + i, c->clients + i + 1, (c->client_count - i) * sizeof(c->clients[0]));
+	s->client_count--;
+	memmove(s->clients + i, s->clients + i + 1, (s->client_count - i) * sizeof(s->clients[0]));
 }
 
 /* Closes the connection that has been silent longest: otherwise a few clients that never send
  * a request could keep all others out. */
-static void drop_oldest_client(struct controller *c)
+static void drop_oldest_client(struct ptrc_server *s)
 {
-	close(c->clients[0]);
-	forget_client(c, 0);
+	close(s->clients[0]);
+	forget_client(s, 0);
 }
 
-static int accept_connection(struct controller *c)
+static int accept_connection(struct ptrc_server *s)
 {
-	int fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 		return fd;
-	if (c->spare_fd >= 0) {
-		close(c->spare_fd);
-		c->spare_fd = -1;
-	} else if (c->client_count) {
-		drop_oldest_client(c);
+	if (s->spare_fd >= 0) {
+		close(s->spare_fd);
+		s->spare_fd = -1;
+	} else if (s->client_count) {
+		drop_oldest_client(s);
 	}
-	fd = accept4(c->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	/* As long as a client waits to be accepted, poll() would return at once. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-		c->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
+		s->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
 	return fd;
 }
 
-static void accept_client(struct controller *c)
+static void accept_client(struct ptrc_server *s)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
-	int fd = accept_connection(c);
+	int fd = accept_connection(s);
 
 	if (fd < 0)
 		return;
@@ -386,123 +559,159 @@ static void accept_client(struct controller *c)
 		close(fd);
 		return;
 	}
-	if (c->client_count == CLIENTS_MAX)
-		drop_oldest_client(c);
-	c->clients[c->client_count++] = fd;
+	if (s->client_count == CLIENTS_MAX)
+		drop_oldest_client(s);
+	s->clients[s->client_count++] = fd;
 }
 
-static void target_ended(struct controller *c)
+static void target_ended(struct ptrc_server *s)
 {
-	close(c->target_fd);
-	c->target_fd = -1;
-	if (c->plan->is_until_exit)
-		end(c);
+	close(s->target_fd);
+	s->target_fd = -1;
+	if (s->plan->is_until_exit)
+		want_end(s);
 }
 
 /* Returns after how many milliseconds the controller has to act without a descriptor that wakes
  * it; usually -1, which is never. */
-static int next_look(const struct controller *c)
+static int next_look(const struct ptrc_server *s)
 {
-	int ms = c->follow.count ? PTRC_FOLLOW_READ_MS : -1;
+	int ms = s->follow.count ? PTRC_FOLLOW_READ_MS : -1;
 
-	if (ms < 0 && c->target_fd >= 0 && c->filter.count)
-		ms = PTRC_FILTER_RULES_REFRESH_MS;
-	if (c->listen_pause_ns && (ms < 0 || ms > LISTEN_PAUSE_MS))
+	if (s->listen_pause_ns && (ms < 0 || ms > LISTEN_PAUSE_MS))
 		ms = LISTEN_PAUSE_MS;
 	return ms;
 }
 
-static void serve_client(struct controller *c, size_t i)
+static void serve_client(struct ptrc_server *s, size_t i)
 {
-	int fd = c->clients[i];
+	int fd = s->clients[i];
 
-	forget_client(c, i);
-	if (!serve(c, fd))
+	forget_client(s, i);
+	if (!serve(s, fd))
 		close(fd);
 }
 
-static void serve_clients(struct controller *c, const struct pollfd *p, size_t count)
+static void serve_clients(struct ptrc_server *s, const struct pollfd *p, size_t count)
 {
 	/* Backwards, because each client that is served is taken out of the list. */
 	for (size_t i = count; i-- > 0;)
 		if (p[i].revents)
-			serve_client(c, i);
+			serve_client(s, i);
 }
 
-static size_t poll_clients(const struct controller *c, struct pollfd *p)
+static size_t poll_clients(const struct ptrc_server *s, struct pollfd *p)
 {
-	for (size_t i = 0; i < c->client_count; i++)
-		p[i] = (struct pollfd){.fd = c->clients[i], .events = POLLIN};
-	return c->client_count;
+	for (size_t i = 0; i < s->client_count; i++)
+		p[i] = (struct pollfd){.fd = s->clients[i], .events = POLLIN};
+	return s->client_count;
 }
 
 /* Tells clients that connected before the session ended, and want to end it too, that it has
  * ended. */
-static void serve_last_clients(struct controller *c)
+static void serve_last_clients(struct ptrc_server *s)
 {
 	int64_t until = ptrc_now_ns() + LAST_CLIENTS_MS * PTRC_NS_PER_MS;
 	int64_t now;
 
 	while ((now = ptrc_now_ns()) < until) {
 		struct pollfd p[1 + CLIENTS_MAX] = {
-			{.fd = c->listen_fd, .events = POLLIN},
+			{.fd = s->listen_fd, .events = POLLIN},
 		};
-		size_t count = poll_clients(c, p + 1);
+		size_t count = poll_clients(s, p + 1);
 		int left = count ? (int)((until - now) / PTRC_NS_PER_MS) : 0;
 
 		if (poll(p, 1 + count, left) <= 0)
 			break;
-		serve_clients(c, p + 1, count);
+		serve_clients(s, p + 1, count);
 		if (p[0].revents)
-			accept_client(c);
+			accept_client(s);
 	}
 }
 
-static void __attribute__((noreturn)) run(struct controller *c)
+void ptrc_server_begin(struct ptrc_server *s)
 {
-	bool is_more = false;
+	s->follow.trace = s->trace;
+	s->follow.has_log = s->plan->log_fd >= 0;
+	set_running(s, s->plan->is_started);
+	if (s->follow.has_log)
+		ptrc_keeper_watch(s->trace);
+}
 
-	c->follow.trace = c->trace;
-	c->follow.has_log = c->plan->log_fd >= 0;
-	set_running(c, c->plan->is_started);
-	while (!c->is_ending) {
-		struct pollfd p[POLL_MAX] = {
-			[POLL_LISTEN] = {.fd = c->listen_fd, .events = POLLIN},
-			[POLL_SIGNAL] = {.fd = c->signal_fd, .events = POLLIN},
-			[POLL_TARGET] = {.fd = c->target_fd, .events = POLLIN},
-		};
-		size_t count = poll_clients(c, p + POLL_CLIENTS);
-		size_t followers;
+size_t ptrc_server_poll(struct ptrc_server *s, struct pollfd *p, int *limit_ms)
+{
+	bool is_busy = is_trace_busy(s);
+	/* While the trace is cleared, requests wait. While it ends, they are refused. */
+	bool is_serving = s->work != WORK_CLEAR;
 
-		keep_spare(c);
-		if (c->listen_pause_ns && ptrc_now_ns() < c->listen_pause_ns)
-			p[POLL_LISTEN].fd = -1;
-		else
-			c->listen_pause_ns = 0;
-		followers = ptrc_follow_poll(&c->follow, p + POLL_CLIENTS + count);
-		if (poll(p, POLL_CLIENTS + count + followers, is_more ? 0 : next_look(c)) < 0)
-			continue;
-		ptrc_follow_serve(&c->follow, p + POLL_CLIENTS + count, followers);
-		ptrc_filter_rules_refresh(&c->filter, c->trace);
-		is_more = ptrc_follow_read(&c->follow);
-		serve_clients(c, p + POLL_CLIENTS, count);
-		if (c->is_ending)
-			break;
-		if (p[POLL_TARGET].revents)
-			target_ended(c);
-		if (!c->is_ending && p[POLL_SIGNAL].revents)
-			end(c);
-		if (!c->is_ending && p[POLL_LISTEN].revents)
-			accept_client(c);
+	if (s->listen_fd >= 0)
+		keep_spare(s);
+	if (s->listen_pause_ns && ptrc_now_ns() >= s->listen_pause_ns)
+		s->listen_pause_ns = 0;
+	p[POLL_LISTEN] = (struct pollfd){
+		.fd = is_serving && !s->listen_pause_ns ? s->listen_fd : -1, .events = POLLIN};
+	p[POLL_TARGET] = (struct pollfd){.fd = s->target_fd, .events = POLLIN};
+	p[POLL_WORK] = (struct pollfd){.fd = s->work ? s->background.fd : -1, .events = POLLIN};
+	p += POLL_CLIENTS;
+	s->polled_clients = is_serving ? poll_clients(s, p) : 0;
+	s->polled_followers = is_busy ? 0 : ptrc_follow_poll(&s->follow, p + s->polled_clients);
+	*limit_ms = is_busy ? -1 : s->is_more ? 0 : next_look(s);
+	if (s->work && s->background.fd < 0)
+		*limit_ms = 0;
+	return POLL_CLIENTS + s->polled_clients + s->polled_followers;
+}
+
+void ptrc_server_step(struct ptrc_server *s, const struct pollfd *p)
+{
+	const struct pollfd *clients = p + POLL_CLIENTS;
+
+	s->is_more = false;
+	if (!is_trace_busy(s)) {
+		ptrc_follow_serve(&s->follow, clients + s->polled_clients, s->polled_followers);
+		s->is_more = ptrc_follow_read(&s->follow);
 	}
-	serve_last_clients(c);
-	ptrc_follow_end(&c->follow, &c->end_message);
-	exit(0);
+	serve_clients(s, clients, s->polled_clients);
+	if (p[POLL_TARGET].revents)
+		target_ended(s);
+	if (p[POLL_LISTEN].revents)
+		accept_client(s);
+	if (s->work && (p[POLL_WORK].revents || s->background.fd < 0))
+		finish_work(s);
+	begin_next(s);
+}
+
+void ptrc_server_end(struct ptrc_server *s)
+{
+	want_end(s);
+	begin_next(s);
+}
+
+bool ptrc_server_has_ended(const struct ptrc_server *s)
+{
+	return s->is_ending;
+}
+
+static void close_all(struct ptrc_server *s)
+{
+	while (s->client_count)
+		drop_oldest_client(s);
+	if (s->listen_fd >= 0)
+		close(s->listen_fd);
+	if (s->spare_fd >= 0)
+		close(s->spare_fd);
+	s->listen_fd = s->spare_fd = -1;
+}
+
+void ptrc_server_close(struct ptrc_server *s)
+{
+	serve_last_clients(s);
+	ptrc_follow_end(&s->follow, &s->end_message);
+	close_all(s);
 }
 
 /* The socket listens before it gets its name, so that a socket under a session's name never
  * refuses connections while its controller lives. */
-static int make_socket(struct controller *c)
+static int make_socket(struct ptrc_server *s)
 {
 	struct sockaddr_un address;
 	char name[24];
@@ -510,16 +719,16 @@ static int make_socket(struct controller *c)
 	int error;
 
 	snprintf(name, sizeof(name), "~%ld", (long)getpid());
-	ptrc_session_address(c->directory, name, &address);
-	c->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->listen_fd < 0)
+	ptrc_session_address(s->directory, name, &address);
+	s->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->listen_fd < 0)
 		return errno;
 	unlink(address.sun_path);
-	if (bind(c->listen_fd, (const struct sockaddr *)&address, sizeof(address)))
+	if (bind(s->listen_fd, (const struct sockaddr *)&address, sizeof(address)))
 		return errno;
-	c->address = address;
-	if (!listen(c->listen_fd, CLIENTS_MAX) && !lstat(address.sun_path, &st)) {
-		c->inode = st.st_ino;
+	s->address = address;
+	if (!listen(s->listen_fd, CLIENTS_MAX) && !lstat(address.sun_path, &st)) {
+		s->inode = st.st_ino;
 		return 0;
 	}
 	error = errno;
@@ -528,16 +737,16 @@ static int make_socket(struct controller *c)
 }
 
 /* Renames the socket. Returns EEXIST if a living session has the name. */
-static int take_name(struct controller *c, const char *name)
+static int take_name(struct ptrc_server *s, const char *name)
 {
 	struct sockaddr_un address;
-	int lock = ptrc_session_lock(c->directory);
+	int lock = ptrc_session_lock(s->directory);
 	int error;
 	int fd;
 
 	if (lock < 0)
 		return ETIMEDOUT;
-	ptrc_session_address(c->directory, name, &address);
+	ptrc_session_address(s->directory, name, &address);
 	/* A socket that refuses belonged to a killed controller. Any other one keeps the name,
 	 * even if its controller does not answer. */
 	error = ptrc_session_connect(&address, PTRC_SESSION_ANSWER_MS, &fd);
@@ -546,191 +755,97 @@ static int take_name(struct controller *c, const char *name)
 	if (error == ECONNREFUSED)
 		unlink(address.sun_path);
 	error = error != ECONNREFUSED && !access(address.sun_path, F_OK) ? EEXIST : 0;
-	if (!error && rename(c->address.sun_path, address.sun_path))
+	if (!error && rename(s->address.sun_path, address.sun_path))
 		error = errno;
 	if (!error) {
-		c->address = address;
-		snprintf(c->name, sizeof(c->name), "%s", name);
+		s->address = address;
+		snprintf(s->name, sizeof(s->name), "%s", name);
 	}
 	close(lock);
 	return error;
 }
 
-static int find_name(struct controller *c)
+static int find_name(struct ptrc_server *s)
 {
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	int error;
 
-	if (c->plan->name)
-		return take_name(c, c->plan->name);
-	error = take_name(c, c->plan->name_stem);
+	if (s->plan->name)
+		return take_name(s, s->plan->name);
+	error = take_name(s, s->plan->name_stem);
 	for (int i = 2; error == EEXIST && i < 1000; i++) {
-		snprintf(name, sizeof(name), "%.50s-%d", c->plan->name_stem, i);
-		error = take_name(c, name);
+		snprintf(name, sizeof(name), "%.50s-%d", s->plan->name_stem, i);
+		error = take_name(s, name);
 	}
 	return error;
 }
 
-static int make_stream(struct controller *c, int32_t *stage)
+int ptrc_server_listen(struct ptrc_server *s, int32_t *stage)
 {
-	const struct ptrc_session_plan *plan = c->plan;
+	int error;
+
+	*stage = PTRC_SESSION_STAGE_DIRECTORY;
+	error = ptrc_session_directory(true, s->directory);
+	if (!error)
+		error = make_socket(s);
+	if (!error) {
+		*stage = PTRC_SESSION_STAGE_NAME;
+		error = find_name(s);
+		if (error)
+			ptrc_server_remove_socket(s);
+	}
+	if (error)
+		close_all(s);
+	return error;
+}
+
+const char *ptrc_server_name(const struct ptrc_server *s)
+{
+	return s->name;
+}
+
+int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
+{
+	const struct ptrc_session_plan *plan = s->plan;
 	trace_attr_t attr = *plan->attr;
 	char trace_name[TRACE_NAME_MAX] = "";
 	int error;
 
+	*stage = PTRC_SESSION_STAGE_STREAM;
 	/* The trace gets the name of its session unless it was given another name. */
 	if (!posix_trace_attr_getname(&attr, trace_name) && !*trace_name)
-		posix_trace_attr_setname(&attr, c->name);
+		posix_trace_attr_setname(&attr, s->name);
 	if (plan->log_fd >= 0)
-		error = posix_trace_create_withlog(plan->target, &attr, plan->log_fd, &c->trace);
+		error = posix_trace_create_withlog(plan->target, &attr, plan->log_fd, &s->trace);
 	else
-		error = posix_trace_create(plan->target, &attr, &c->trace);
+		error = posix_trace_create(plan->target, &attr, &s->trace);
 	if (error)
 		return error;
-	error = ptrc_filter_rules_apply(&c->filter, c->trace, plan->filter, plan->filter_count);
+	if (plan->is_unsynced && plan->log_fd >= 0)
+		posixtrace_set_log_sync(s->trace, 0);
+	error = posixtrace_set_patterns(s->trace, plan->patterns, plan->pattern_count);
 	if (error)
 		*stage = PTRC_SESSION_STAGE_FILTER;
 	else if (plan->is_started)
-		error = posix_trace_start(c->trace);
+		error = posix_trace_start(s->trace);
 	if (error)
-		posix_trace_shutdown(c->trace);
+		posix_trace_shutdown(s->trace);
 	return error;
 }
 
-static int make_process(struct controller *c)
+trace_id_t ptrc_server_trace(const struct ptrc_server *s)
 {
-	sigset_t signals;
-
-	if (chdir("/"))
-		return errno;
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigprocmask(SIG_SETMASK, &signals, NULL);
-	c->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (c->signal_fd < 0)
-		return errno;
-	c->target_fd = (int)syscall(SYS_pidfd_open, c->plan->target, 0);
-	/* The kernel reports ENOENT, or EINVAL, for the ID of a thread. */
-	if (c->target_fd < 0)
-		return errno == EINVAL || errno == ENOENT ? ESRCH : errno;
-	return 0;
+	return s->trace;
 }
 
-/*
- * Closes all descriptors but these two, which are above the standard ones; log_fd is -1 without
- * a log. If the controller kept a pipe open that a shell reads to its end, $(ptrace-create ...)
- * would hang.
- */
-static int close_inherited(int outcome_fd, int log_fd)
+struct ptrc_server *ptrc_server_new(const struct ptrc_session_plan *plan)
 {
-	int high = outcome_fd > log_fd ? outcome_fd : log_fd;
-	int low = outcome_fd > log_fd ? log_fd : outcome_fd;
-	int null = open("/dev/null", O_RDWR);
+	struct ptrc_server *s = calloc(1, sizeof(*s));
 
-	if (null < 0)
-		return errno;
-	for (int fd = 0; fd <= STDERR_FILENO; fd++)
-		if (null != fd && dup2(null, fd) < 0)
-			return errno;
-	if (low < 0)
-		low = 2;
-	else if (low > 3)
-		syscall(SYS_close_range, 3, (unsigned int)low - 1, 0);
-	if (high - low > 1)
-		syscall(SYS_close_range, (unsigned int)low + 1, (unsigned int)high - 1, 0);
-	syscall(SYS_close_range, (unsigned int)high + 1, ~0U, 0);
-	return 0;
-}
-
-static void __attribute__((noreturn))
-controller_main(const struct ptrc_session_plan *plan, int outcome_fd)
-{
-	static struct controller c;
-	struct ptrc_session_outcome outcome = {.stage = PTRC_SESSION_STAGE_PROCESS};
-
-	c.plan = plan;
-	c.spare_fd = -1;
-	outcome.error = close_inherited(outcome_fd, plan->log_fd);
-	if (!outcome.error)
-		outcome.error = make_process(&c);
-	if (!outcome.error) {
-		outcome.stage = PTRC_SESSION_STAGE_DIRECTORY;
-		outcome.error = ptrc_session_directory(true, c.directory);
-	}
-	if (!outcome.error)
-		outcome.error = make_socket(&c);
-	if (!outcome.error) {
-		outcome.stage = PTRC_SESSION_STAGE_NAME;
-		outcome.error = find_name(&c);
-		if (!outcome.error) {
-			outcome.stage = PTRC_SESSION_STAGE_STREAM;
-			outcome.error = make_stream(&c, &outcome.stage);
-		}
-		if (outcome.error)
-			remove_socket(&c);
-	}
-	memcpy(outcome.name, c.name, sizeof(outcome.name));
-	outcome.controller = getpid();
-	/* So few bytes go into the pipe at once. If the command that was to read them is gone,
-	 * nobody knows the name of the session, so the session ends. */
-	if (write(outcome_fd, &outcome, sizeof(outcome)) != (ssize_t)sizeof(outcome) &&
-	    !outcome.error) {
-		posix_trace_shutdown(c.trace);
-		remove_socket(&c);
-		exit(1);
-	}
-	close(outcome_fd);
-	if (outcome.error)
-		exit(1);
-	run(&c);
-}
-
-void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_session_outcome *outcome)
-{
-	int ends[2];
-	ssize_t n;
-	pid_t pid;
-
-	memset(outcome, 0, sizeof(*outcome));
-	outcome->stage = PTRC_SESSION_STAGE_PROCESS;
-	if (pipe2(ends, O_CLOEXEC)) {
-		outcome->error = errno;
-		return;
-	}
-	/* Otherwise both processes would write what is in the buffer of stdio. */
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		/* In a kernel session of its own (setsid) the controller is out of the
-		 * terminal's reach. It is not the leader of that session, so that no terminal
-		 * it opens becomes its own. */
-		setsid();
-		pid = fork();
-		if (pid)
-			_exit(pid < 0 ? 1 : 0);
-		/* Even if standard descriptors are closed, the pipe must not take their places. */
-		controller_main(plan, fcntl(ends[1], F_DUPFD_CLOEXEC, 3));
-	}
-	close(ends[1]);
-	if (pid < 0) {
-		outcome->error = errno;
-		close(ends[0]);
-		return;
-	}
-	do
-		n = read(ends[0], outcome, sizeof(*outcome));
-	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(*outcome)) {
-		memset(outcome, 0, sizeof(*outcome));
-		outcome->stage = PTRC_SESSION_STAGE_PROCESS;
-		outcome->error = ECHILD;
-	}
-	outcome->name[sizeof(outcome->name) - 1] = '\0';
-	close(ends[0]);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (!s)
+		ptrc_cli_no_memory();
+	s->plan = plan;
+	s->target_fd = plan->target_fd;
+	s->listen_fd = s->spare_fd = -1;
+	return s;
 }

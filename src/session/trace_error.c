@@ -3,14 +3,82 @@
 #include "src/session/trace_error.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <posixtrace.h>
 
 #include "src/cli/cli.h"
 #include "src/session/session_path.h"
 
-void ptrc_trace_error(int error, const char *target, const char *log_path)
+/* Whether the caller, or the process, has all the traces that it can have. */
+static bool has_all_traces(pid_t pid)
+{
+	struct posixtrace_process p;
+	struct posixtrace_system s;
+
+	return (!posixtrace_get_system(&s, sizeof(s)) && s.pt_streams >= TRACE_SYS_MAX) ||
+	       (!posixtrace_get_process(pid, &p, sizeof(p)) && p.pt_streams >= TRACE_SYS_MAX);
+}
+
+/* The kind of namespace in which children of this process are, but not itself; or null. */
+static const char *foreign_children(void)
+{
+	struct stat a, b;
+
+	if (!stat("/proc/self/ns/pid", &a) && !stat("/proc/self/ns/pid_for_children", &b) &&
+	    a.st_ino != b.st_ino)
+		return "pid";
+	if (!stat("/proc/self/ns/time", &a) && !stat("/proc/self/ns/time_for_children", &b) &&
+	    a.st_ino != b.st_ino)
+		return "time";
+	return NULL;
+}
+
+static void say_not_allowed(pid_t pid, const char *target, bool has_log)
+{
+	struct posixtrace_process p;
+	struct stat st;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
+	if (has_log && foreign_children())
+		ptrc_cli_message(target,
+				 "cannot be traced: what this command starts is in another %s "
+				 "namespace; call 'unshare' with --fork",
+				 foreign_children());
+	else if (!posixtrace_get_process(pid, &p, sizeof(p)) && p.pt_depth)
+		ptrc_cli_message(target,
+				 "is in another pid namespace, so it cannot be traced from here; "
+				 "run the commands where it is (nsenter, docker exec)");
+	else if (geteuid() != 0 && !stat(path, &st) && st.st_uid != geteuid())
+		ptrc_cli_message(target,
+				 "not allowed to trace this process: it belongs to user %lu",
+				 (unsigned long)st.st_uid);
+	else
+		ptrc_cli_message(target, "not allowed to trace this process");
+}
+
+void ptrc_trace_no_process(const char *what, int error)
+{
+	if (error == EAGAIN)
+		ptrc_cli_message(NULL,
+				 "cannot start %s: there are as many processes as 'ulimit -u' or "
+				 "the control group (pids.max) allows",
+				 what);
+	else if (foreign_children())
+		ptrc_cli_message(NULL,
+				 "cannot start %s: it is in another %s namespace; call 'unshare' "
+				 "with --fork",
+				 what, foreign_children());
+	else
+		ptrc_cli_message(NULL, "cannot start %s: %s", what, strerror(error));
+}
+
+void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_path)
 {
 	char directory[64];
 	struct stat st;
@@ -23,9 +91,14 @@ void ptrc_trace_error(int error, const char *target, const char *log_path)
 		if (ptrc_session_directory(false, directory) == EPERM)
 			ptrc_session_say_directory(EPERM);
 		else
-			ptrc_cli_message(target, "not allowed to trace this process");
+			say_not_allowed(pid, target, log_path);
 		return;
 	case EAGAIN:
+		/* Only a stream with a log needs a process. */
+		if (log_path && !has_all_traces(pid)) {
+			ptrc_trace_no_process("the process that writes the log", EAGAIN);
+			return;
+		}
 		ptrc_cli_message(target, "you have %d traces already, and cannot have more",
 				 TRACE_SYS_MAX);
 		return;

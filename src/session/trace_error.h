@@ -5,11 +5,16 @@
 #ifndef PTRC_SRC_SESSION_TRACE_ERROR_H
 #define PTRC_SRC_SESSION_TRACE_ERROR_H
 
+#include <sys/types.h>
+
 /*
  * Prints the message for an error number of posix_trace_create(), or of
  * posix_trace_create_withlog() if the path of a log is given. The target is what the user
- * calls the process.
+ * calls the process `pid`.
  */
-void ptrc_trace_error(int error, const char *target, const char *log_path);
+void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_path);
+
+/* Prints why fork() or the like has failed: "cannot start <what>: ...". */
+void ptrc_trace_no_process(const char *what, int error);
 
 #endif

@@ -223,9 +223,10 @@ static void put_label(struct ptrc_buffer *b, const char *label)
 	ptrc_buffer_blanks(b, COLUMN - (long)strlen(label));
 }
 
-static void put_field_text(struct ptrc_buffer *b, const struct field *f, const struct ptrc_stat *s)
+static void put_field_text(struct ptrc_buffer *b, const struct field *f, const struct ptrc_stat *s,
+			   bool is_utc)
 {
-	struct ptrc_time_format time = {0};
+	struct ptrc_time_format time = {.is_local = !is_utc};
 	struct timespec t;
 	int v;
 
@@ -268,9 +269,9 @@ static void put_rate_text(struct ptrc_buffer *b, const char *label, uint64_t cou
 			   (unsigned long long)rate % 100);
 }
 
-static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
+static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool is_utc)
 {
-	struct ptrc_time_format time = {0};
+	struct ptrc_time_format time = {.is_local = !is_utc};
 	int64_t ns = span_ns(s);
 
 	if (!s->is_session && s->types.event_count) {
@@ -311,7 +312,7 @@ static void put_types_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 			ptrc_event_type_put_text(b, &s->types.list[i]);
 }
 
-void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
+void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool is_utc)
 {
 	put_label(b, s->is_session ? "session" : "log");
 	ptrc_text_put(b, s->thing, strlen(s->thing));
@@ -327,7 +328,7 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		for (const struct field *f = groups[i].fields; f->key; f++)
 			if (applies(f, s))
-				put_field_text(b, f, s);
+				put_field_text(b, f, s, is_utc);
 	if (s->losses.unreadable_events) {
 		put_label(b, "events not readable");
 		ptrc_buffer_u64(b, s->losses.unreadable_events);
@@ -335,7 +336,7 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 	}
 	put_label(b, "complete");
 	ptrc_buffer_text(b, ptrc_losses_is_any(&s->losses) ? "no\n" : "yes\n");
-	put_rates_text(b, s);
+	put_rates_text(b, s, is_utc);
 	put_types_text(b, s);
 }
 

@@ -49,7 +49,8 @@ void ptrc_stat_from_log(struct ptrc_stat *, struct ptrc_reader *);
 
 void ptrc_stat_free(struct ptrc_stat *);
 
-void ptrc_stat_put_text(struct ptrc_buffer *, const struct ptrc_stat *);
+/* Puts text for people; times are local unless is_utc. */
+void ptrc_stat_put_text(struct ptrc_buffer *, const struct ptrc_stat *, bool is_utc);
 /* Puts a JSON object, in one line. */
 void ptrc_stat_put_json(struct ptrc_buffer *, const struct ptrc_stat *);
 

@@ -2,12 +2,12 @@
 #include "config.h"
 #include "src/view/dump.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/heap.h"
+#include "lib/model/glob.h"
 #include "src/cli/json.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
@@ -52,13 +52,34 @@ static void write_some(struct ptrc_dump *d)
 		ptrc_output_write(&d->out);
 }
 
+/* Puts the header, if it is due, in front of what the output has from an offset on. */
+static void put_header(struct ptrc_dump *d, size_t offset)
+{
+	struct ptrc_buffer header = PTRC_BUFFER_INIT;
+	char *at;
+
+	if (!d->is_header_due)
+		return;
+	d->is_header_due = false;
+	ptrc_event_put_header(&header, &d->format);
+	ptrc_buffer_room(&d->out, header.used);
+	at = d->out.bytes + offset;
+	memmove(at + header.used, at, d->out.used - offset);
+	memcpy(at, header.bytes, header.used);
+	d->out.used += header.used;
+	ptrc_buffer_free(&header);
+}
+
 void ptrc_dump_event(struct ptrc_dump *d, struct ptrc_source *s)
 {
+	size_t offset = d->out.used;
+
 	d->shown_count++;
 	if (d->is_counting)
 		return;
 	ptrc_event_put(&d->out, &d->format, &s->labels, &s->view);
 	if (__builtin_expect(d->last_count == UINT64_MAX, 1)) {
+		put_header(d, offset);
 		write_some(d);
 		return;
 	}
@@ -76,6 +97,7 @@ void ptrc_dump_lines(struct ptrc_dump *d, struct ptrc_lines *lines, int64_t sinc
 
 		if (line->ns < since_ns || d->shown_count >= d->first_count)
 			continue;
+		put_header(d, d->out.used);
 		ptrc_buffer_bytes(&d->out, line->text, line->used);
 		write_some(d);
 		d->shown_count++;
@@ -91,6 +113,7 @@ static int64_t resolve(const struct ptrc_when *w, const struct ptrc_span *trace)
 
 void ptrc_dump_resolve(struct ptrc_dump *d, const struct ptrc_span *trace)
 {
+	d->format.begin_ns = trace->first;
 	d->select.span.first = resolve(&d->since, trace);
 	d->select.span.last = resolve(&d->until, trace);
 }
@@ -129,7 +152,8 @@ bool ptrc_dump_scan(struct ptrc_dump *d)
 	struct ptrc_span trace = {INT64_MAX, INT64_MIN};
 	bool is_to_end = d->since.base == PTRC_WHEN_FROM_END ||
 			 d->until.base == PTRC_WHEN_FROM_END || d->select.around;
-	bool is_needed = is_to_end || d->since.base == PTRC_WHEN_FROM_BEGIN ||
+	bool is_needed = is_to_end || d->format.is_relative ||
+			 d->since.base == PTRC_WHEN_FROM_BEGIN ||
 			 d->until.base == PTRC_WHEN_FROM_BEGIN;
 
 	for (size_t i = 0; i < d->source_count && is_needed; i++)
@@ -226,7 +250,7 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 		const struct ptrc_reader *r = &d->sources[i].reader;
 
 		ptrc_json_open(&j, NULL, '{');
-		ptrc_json_bytes(&j, d->session ? "session" : "log", r->path, strlen(r->path));
+		ptrc_json_bytes(&j, r->source ? "session" : "log", r->path, strlen(r->path));
 		ptrc_json_u64(&j, "read", r->read_count);
 		ptrc_losses_json(&d->sources[i].losses, &j);
 		ptrc_json_close(&j, '}');
@@ -249,7 +273,7 @@ static bool check_pattern(const struct ptrc_dump *d, const char *pattern)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
 			const struct ptrc_reader_name *name = d->sources[i].reader.names[id];
 
-			if (name && !fnmatch(pattern, name->text, 0))
+			if (name && ptrc_glob_matches(pattern, name->text))
 				return true;
 			if (name && name->is_known && is_name)
 				ptrc_nearest_offer(&nearest, pattern, name->text);
@@ -327,6 +351,21 @@ static void check_layouts(const struct ptrc_dump *d)
 		}
 }
 
+/* Says in how many texts a pattern may have missed something. */
+static void check_wheres(const struct ptrc_dump *d)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < d->select.where_count; i++)
+		count += ptrc_where_cut_count(d->select.wheres[i]);
+	if (count)
+		ptrc_cli_message(
+			"--where",
+			"%llu text%s longer than what a pattern looks at; what it may have "
+			"missed there is not shown",
+			(unsigned long long)count, count == 1 ? " is" : "s are");
+}
+
 enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is_read)
 {
 	bool is_complete = true;
@@ -342,6 +381,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 		ptrc_output_write(&d->out);
 	is_found = check_patterns(d);
 	check_layouts(d);
+	check_wheres(d);
 	for (size_t i = 0; i < d->source_count; i++) {
 		struct ptrc_losses *losses = &d->sources[i].losses;
 
@@ -353,6 +393,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 		else if (ptrc_losses_is_any(losses))
 			is_complete = false;
 		has_all_names &= !losses->is_unclosed && !losses->unreadable_events &&
+				 !losses->missing_names && !losses->refused_names &&
 				 !losses->is_unreadable_uncounted;
 	}
 	if (d->has_summary)

@@ -52,6 +52,8 @@ struct ptrc_dump {
 	struct ptrc_event_format format;
 	/* Only the number of the events is shown. */
 	bool is_counting;
+	/* Text begins with a line that names its columns, which was not shown yet. */
+	bool is_header_due;
 	bool has_summary;
 	bool is_loss_allowed;
 

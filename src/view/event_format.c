@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/cli/json.h"
+#include "src/view/when.h"
 
 /* Colours of a terminal: faint, bold, bold yellow, bold red. */
 #define FAINT "\033[2m"
@@ -357,11 +358,30 @@ static void put_number_right(struct ptrc_buffer *b, int64_t v, int *width)
 	align_right(b, begin, width);
 }
 
+static void put_span_right(struct ptrc_buffer *b, int64_t ns, int *width)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_span(b, ns);
+	align_right(b, begin, width);
+}
+
 static void put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		     const struct ptrc_reader *r)
 {
 	paint(b, f, FAINT);
-	ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
+	if (f->is_relative) {
+		int64_t ns = ptrc_when_ns(&r->event.posix_timestamp);
+
+		put_span_right(b, ptrc_when_subtract(ns, f->begin_ns), &f->since_first_width);
+		ptrc_buffer_char(b, ' ');
+		put_span_right(b, f->has_last ? ptrc_when_subtract(ns, f->last_ns) : 0,
+			       &f->since_before_width);
+		f->last_ns = ns;
+		f->has_last = true;
+	} else {
+		ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
+	}
 	paint(b, f, PLAIN);
 }
 
@@ -601,6 +621,100 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 		ptrc_cli_reallocate(f->field_widths, f->field_count * sizeof(*f->field_widths));
 	memset(f->field_widths, 0, f->field_count * sizeof(*f->field_widths));
 	return true;
+}
+
+/* ---- the header ---- */
+
+static const char since_first[] = "since_first";
+static const char since_before[] = "since_before";
+
+static void widen(int *width, size_t bytes)
+{
+	if (*width < (int)bytes)
+		*width = (int)bytes;
+}
+
+/* The bytes of the name of a column of --fields. Times have columns of a width of their own. */
+static size_t name_bytes(const struct ptrc_field *field)
+{
+	if (field->id == PTRC_FIELD_TIME)
+		return 0;
+	if (field->id == PTRC_FIELD_MEMBER)
+		return strlen("data.") + strlen(field->text);
+	return strlen(ptrc_field_name(field->id));
+}
+
+void ptrc_event_widen(struct ptrc_event_format *f)
+{
+	widen(&f->since_first_width, strlen(since_first));
+	widen(&f->since_before_width, strlen(since_before));
+	widen(&f->log_width, strlen("log"));
+	widen(&f->pid_width, strlen("pid"));
+	widen(&f->tid_width, strlen("tid"));
+	widen(&f->name_width, strlen("event"));
+	widen(&f->address_width, strlen("address"));
+	for (size_t i = 0; i < f->field_count; i++)
+		widen(&f->field_widths[i], name_bytes(&f->fields[i]));
+}
+
+/* Puts a name into a column, on its left or right side, and a blank behind it. */
+static void put_name(struct ptrc_buffer *b, const char *name, int width, bool is_right)
+{
+	long blanks = width - (long)strlen(name);
+
+	if (is_right)
+		ptrc_buffer_blanks(b, blanks);
+	ptrc_buffer_text(b, name);
+	if (!is_right)
+		ptrc_buffer_blanks(b, blanks);
+	ptrc_buffer_char(b, ' ');
+}
+
+static void put_time_name(struct ptrc_buffer *b, const struct ptrc_event_format *f)
+{
+	if (f->is_relative) {
+		put_name(b, since_first, f->since_first_width, true);
+		put_name(b, since_before, f->since_before_width, true);
+	} else {
+		put_name(b, "time",
+			 f->time.is_local ? PTRC_LOCAL_TIME_COLUMNS : PTRC_UTC_TIME_COLUMNS, false);
+	}
+}
+
+static void put_field_name(struct ptrc_buffer *b, const struct ptrc_event_format *f, size_t i)
+{
+	const struct ptrc_field *field = &f->fields[i];
+	char name[200];
+	int width = field->id == PTRC_FIELD_EVENT ? f->name_width : f->field_widths[i];
+
+	if (field->id == PTRC_FIELD_TIME) {
+		put_time_name(b, f);
+		return;
+	}
+	snprintf(name, sizeof(name), "%s%s", field->id == PTRC_FIELD_MEMBER ? "data." : "",
+		 field->id == PTRC_FIELD_MEMBER ? field->text : ptrc_field_name(field->id));
+	put_name(b, name, width, ptrc_field_is_number(field));
+}
+
+void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format *f)
+{
+	paint(b, f, FAINT);
+	for (size_t i = 0; i < f->field_count; i++)
+		put_field_name(b, f, i);
+	if (!f->field_count) {
+		put_time_name(b, f);
+		if (f->has_log)
+			put_name(b, "log", f->log_width, false);
+		put_name(b, "pid", f->pid_width, true);
+		put_name(b, "tid", f->tid_width, true);
+		put_name(b, "event", f->name_width, false);
+		put_name(b, "address", f->address_width, false);
+		put_name(b, "data", 0, false);
+	}
+	while (b->used && b->bytes[b->used - 1] == ' ')
+		b->used--;
+	paint(b, f, PLAIN);
+	ptrc_buffer_char(b, '\n');
 }
 
 void ptrc_event_format_free(struct ptrc_event_format *f)

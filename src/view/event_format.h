@@ -14,7 +14,8 @@
 #include "src/view/reader.h"
 #include "src/view/view.h"
 
-/* Starts zeroed but for format, name_width, has_log and is_coloured. */
+/* Starts zeroed but for format, name_width, has_log, is_coloured, is_relative and
+ * time.is_local. */
 struct ptrc_event_format {
 	enum ptrc_format format;
 	/* The width in columns, in text, of the event's name and of the log. */
@@ -34,6 +35,14 @@ struct ptrc_event_format {
 	int tid_width;
 	int address_width;
 	struct ptrc_time_format time;
+	/* In place of the time, text has how long the event was after the begin of the trace, and
+	 * after the last event that was put; the widths that these have needed so far. */
+	bool is_relative;
+	int64_t begin_ns;
+	bool has_last;
+	int64_t last_ns;
+	int since_first_width;
+	int since_before_width;
 	/* The JSON members for process and thread of the last event, and these themselves. */
 	struct ptrc_buffer origin;
 	pid_t origin_pid;
@@ -59,6 +68,13 @@ bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struc
 /* Appends the event that the reader of the view has read, with a line feed. */
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_event_labels *,
 		    struct ptrc_view *);
+
+/* Makes the columns of text at least as wide as their names. Is called before the first event,
+ * if there will be a header. */
+void ptrc_event_widen(struct ptrc_event_format *);
+
+/* Appends a line with the names of the columns, as wide as they are by now. */
+void ptrc_event_put_header(struct ptrc_buffer *, const struct ptrc_event_format *);
 
 void ptrc_event_format_free(struct ptrc_event_format *);
 void ptrc_event_labels_free(struct ptrc_event_labels *);

@@ -2,13 +2,13 @@
 #include "config.h"
 #include "src/view/layout.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/model/glob.h"
 #include "src/cli/message.h"
 #include "src/cli/nearest.h"
 
@@ -294,7 +294,7 @@ void ptrc_layouts_free(struct ptrc_layouts *l)
 const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *l, const char *event)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (!fnmatch(l->layouts[i]->pattern, event, 0))
+		if (ptrc_glob_matches(l->layouts[i]->pattern, event))
 			return l->layouts[i];
 	return NULL;
 }

@@ -20,6 +20,10 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.stream_events = counts->pt_lost_events,
 		.log_events = counts->pt_log_lost_events,
 		.write_error = status->posix_stream_flush_error,
+		.untraced_processes = counts->pt_untraced_processes,
+		.untraced_error = counts->pt_untraced_error,
+		.refused_names = counts->pt_refused_names,
+		.missing_names = counts->pt_missing_names,
 	};
 	/* With EOWNERDEAD posix_trace_get_status() says that a log has no end. It then also says
 	 * that events were lost, as nobody knows what the end would have held. */
@@ -70,7 +74,7 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 {
 	uint64_t known = in_log + l->log_events;
 
-	if (l->write_error && recorded > known)
+	if (l->write_error && l->write_error != ESTALE && recorded > known)
 		l->unwritten_events = recorded - known;
 }
 
@@ -87,7 +91,7 @@ bool ptrc_losses_is_any(const struct ptrc_losses *l)
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
 	       l->write_error || l->is_log_gone || l->unreadable_events ||
 	       l->is_unreadable_uncounted || l->unshown_events || l->is_rest_unshown ||
-	       l->read_error;
+	       l->read_error || l->untraced_processes || l->refused_names || l->missing_names;
 }
 
 static const char *events(uint64_t count)
@@ -102,17 +106,50 @@ static void report(const char *thing, uint64_t count, const char *what)
 				 what);
 }
 
+static const char *untraced_cause(int error)
+{
+	switch (error) {
+	case EMFILE:
+		return "too few descriptors";
+	case EPROTO:
+		return "its library has another version than this one; link it anew";
+	default:
+		return "too little memory or address space";
+	}
+}
+
 void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 {
 	report(thing, l->stream_events, "lost in the stream, which was full");
 	report(thing, l->log_events, "lost in the log, which was full");
+	if (l->untraced_processes)
+		ptrc_cli_message(thing, "%llu %s could not be traced: %s",
+				 (unsigned long long)l->untraced_processes,
+				 l->untraced_processes == 1 ? "process" : "processes",
+				 untraced_cause(l->untraced_error));
+	if (l->refused_names)
+		ptrc_cli_message(thing,
+				 "at least %llu event %s got no type of %s own, as a program and "
+				 "its children can have %d names: the events are there as "
+				 "posix_trace_unnamed_userevent, unless the trace leaves that out "
+				 "(--only, --exclude)",
+				 (unsigned long long)l->refused_names,
+				 l->refused_names == 1 ? "name" : "names",
+				 l->refused_names == 1 ? "its" : "their", TRACE_USER_EVENT_MAX - 1);
 	if (l->is_overrun)
 		ptrc_cli_message(thing, "events were lost, and it is not known how many");
-	if (l->write_error && l->unwritten_events)
+	if (l->write_error == ECANCELED)
+		ptrc_cli_message(thing, "%llu %s missing, as the log took nothing and was given up",
+				 (unsigned long long)l->unwritten_events,
+				 l->unwritten_events == 1 ? "event is" : "events are");
+	else if (l->write_error && l->unwritten_events)
 		ptrc_cli_message(thing, "%llu %s lost, as writing the log failed: %s",
 				 (unsigned long long)l->unwritten_events,
 				 events(l->unwritten_events), strerror(l->write_error));
-	else if (l->write_error)
+	else if (l->write_error == ESTALE && !l->is_log_gone)
+		ptrc_cli_message(thing, "the log was truncated or written to by somebody else "
+					"while it was written: events are missing from it");
+	else if (l->write_error && l->write_error != ESTALE)
 		ptrc_cli_message(thing, "writing the log failed: %s", strerror(l->write_error));
 	if (l->is_log_gone)
 		ptrc_cli_message(thing, "the log is not there any more: it was deleted, renamed, "
@@ -126,6 +163,13 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 				 "%sevents are not readable, as the log is damaged, and it "
 				 "is not known how many",
 				 l->unreadable_events ? "more " : "");
+	if (l->missing_names)
+		ptrc_cli_message(
+			thing,
+			"%llu event %s not readable, as the log is damaged: the events are "
+			"shown by their numbers",
+			(unsigned long long)l->missing_names,
+			l->missing_names == 1 ? "name is" : "names are");
 	report(thing, l->unshown_events, "not shown, as they came too fast");
 	if (l->is_rest_unshown)
 		ptrc_cli_message(thing, "the session ended before all events could be shown");
@@ -148,5 +192,9 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_u64(j, "unwritten_events", l->unwritten_events);
 	ptrc_json_u64(j, "unreadable_events", l->unreadable_events);
 	ptrc_json_u64(j, "unshown_events", l->unshown_events);
+	ptrc_json_u64(j, "untraced_processes", l->untraced_processes);
+	ptrc_json_i64(j, "untraced_error", l->untraced_error);
+	ptrc_json_u64(j, "refused_names", l->refused_names);
+	ptrc_json_u64(j, "missing_names", l->missing_names);
 	ptrc_json_close(j, '}');
 }

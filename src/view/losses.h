@@ -33,6 +33,15 @@ struct ptrc_losses {
 	/* Events of a followed session that were not shown, as the command or the
 	 * session's controller was too slow. */
 	uint64_t unshown_events;
+	/* Processes that should have been traced and could not be, and the error number that tells
+	 * why (see posixtrace.h). */
+	uint64_t untraced_processes;
+	int untraced_error;
+	/* Names of event types beyond the limit, whose events have no name of their own: at least so
+	 * many. */
+	uint64_t refused_names;
+	/* Names of event types that cannot be read, as the log is damaged. */
+	uint64_t missing_names;
 	/* The last events of the session were not received, and their number is not known. */
 	bool is_rest_unshown;
 	/* The error number of reading the log or following the session, or 0. */

@@ -26,7 +26,7 @@ struct prefix {
 _Static_assert(sizeof(struct prefix) == 32, "as in the file");
 
 static const unsigned char signature[8] = "\211PTRLOG\n";
-enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 1, WORD_SIZE = 8 };
+enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 2, WORD_SIZE = 8 };
 #if defined(__x86_64__)
 enum { MACHINE = 62 };
 #elif defined(__aarch64__)
@@ -230,6 +230,7 @@ void ptrc_reader_close(struct ptrc_reader *r)
 		posix_trace_close(r->trace);
 	close(r->fd);
 	free(r->data);
+	free(r->own_path);
 	for (size_t i = 0; i < PTRC_READER_IDS; i++)
 		free(r->names[i]);
 }
@@ -273,7 +274,7 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 	r->read_count = 0;
 	r->error = 0;
 	memset(&r->gap_counts, 0, sizeof(r->gap_counts));
-	return posix_trace_rewind(r->trace);
+	return r->source ? r->source->rewind(r) : posix_trace_rewind(r->trace);
 }
 
 const char *ptrc_reader_truncation(const struct ptrc_reader *r)
@@ -347,4 +348,6 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	else
 		l->is_unreadable_uncounted = counts.pt_uncounted_gaps;
 	l->is_unreadable_uncounted |= counts.pt_damaged_gaps && !l->unreadable_events;
+	if (r->is_growing)
+		l->is_unclosed = false;
 }

@@ -18,7 +18,7 @@
 #include "src/view/losses.h"
 
 /* Event type identifiers are below this. */
-#define PTRC_READER_IDS 1033U
+#define PTRC_READER_IDS (POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX)
 
 /* Whether the type is a system event type. 0 is no type. */
 static inline bool ptrc_is_system_type(trace_event_id_t id)
@@ -47,6 +47,8 @@ struct ptrc_reader_source {
 	bool (*is_waiting)(const struct ptrc_reader *);
 	/* Only fills in .names. */
 	void (*load_names)(struct ptrc_reader *);
+	/* Goes back to the first event; only if the events are no longer coming. */
+	int (*rewind)(struct ptrc_reader *);
 	/* Frees .input. */
 	void (*close)(struct ptrc_reader *);
 };
@@ -57,6 +59,10 @@ struct ptrc_reader {
 	int fd;
 	/* The log; unused when there is a source. */
 	trace_id_t trace;
+	/* The log is that of a session and has no end yet, as it should. Then the reader owns its
+	 * path. */
+	bool is_growing;
+	char *own_path;
 	/* Both are null if the reader reads a log. */
 	const struct ptrc_reader_source *source;
 	struct ptrc_reader_input *input;

@@ -2,9 +2,9 @@
 #include "config.h"
 #include "src/view/select.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 
+#include "lib/model/glob.h"
 #include "src/cli/message.h"
 
 void ptrc_select_add_number(struct ptrc_select_numbers *n, pid_t number)
@@ -35,7 +35,7 @@ static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_e
 	bool found = !s->globs.count;
 
 	for (size_t i = 0; i < s->globs.count && !found; i++)
-		found = !fnmatch(s->globs.texts[i], name->text, 0);
+		found = ptrc_glob_matches(s->globs.texts[i], name->text);
 	return found && !(s->is_user && ptrc_is_system_type(id));
 }
 
@@ -45,8 +45,9 @@ bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types
 	unsigned char *answer = &t->is_around[id < PTRC_READER_IDS ? id : 0];
 
 	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
-		*answer = fnmatch(s->around, ptrc_reader_name(r, id)->text, 0) ? PTRC_SELECT_NO
-									       : PTRC_SELECT_YES;
+		*answer = ptrc_glob_matches(s->around, ptrc_reader_name(r, id)->text)
+				  ? PTRC_SELECT_YES
+				  : PTRC_SELECT_NO;
 	return *answer == PTRC_SELECT_YES;
 }
 

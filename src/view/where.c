@@ -2,14 +2,13 @@
 #include "config.h"
 #include "src/view/where.h"
 
-#include <fnmatch.h>
-#include <limits.h>
 #include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/model/glob.h"
 #include "src/cli/message.h"
 #include "src/view/when.h"
 
@@ -20,9 +19,15 @@ enum {
 	TESTS_MAX = 1000,
 	WORD_MAX_BYTES = 100,
 	PATTERN_MAX_BYTES = 1000,
-	REPEAT_MAX = 10000,
-	/* This many states of a regular expression take some 10 MB. */
-	STATES_MAX = 200000,
+	/* So many states of a regular expression take the C library some 60 MB at most. */
+	STATES_MAX = 5000,
+	/* A pattern looks at most at so much text. */
+	TEXT_MAX_BYTES = 1 << 20,
+	/* The same if it may have to begin anew at each byte. */
+	SQUARED_TEXT_MAX_BYTES = 4096,
+	/* The most of states times bytes of text. For each byte the C library may add to what it
+	 * remembers of the expression, which takes some 8 bytes and 60 ns for each state. */
+	WORK_MAX = 16 << 20,
 };
 
 enum kind {
@@ -66,7 +71,14 @@ struct node {
 	enum relation relation;
 	struct operand operands[2];
 	struct node *children[2];
+	/* Of a pattern: its states, and how much of a text it looks at. */
+	size_t states;
+	size_t text_max;
+	/* A regular expression as it is compiled, owned, and the bytes of text that it has been
+	 * matched with since it was. */
 	regex_t regex;
+	char *regex_text;
+	size_t matched_bytes;
 };
 
 struct ptrc_where {
@@ -74,6 +86,7 @@ struct ptrc_where {
 	/* Room for the digits that bytes are compared as, and for a text with a null byte
 	 * appended. */
 	struct ptrc_buffer scratch[2];
+	uint64_t cut_count;
 };
 
 enum token {
@@ -277,6 +290,7 @@ static void free_node(struct node *n)
 		free_node(n->children[i]);
 		free(n->operands[i].text);
 	}
+	free(n->regex_text);
 	free(n);
 }
 
@@ -358,6 +372,7 @@ static void check_time(struct parser *p, const struct operand *other)
 static void check_operands(struct parser *p, struct operand *field, struct operand *literal)
 {
 	const char *at = p->begin + literal->at;
+	struct ptrc_cli_reason why;
 	struct ptrc_when when;
 
 	if (field->is_field && field->field.id == PTRC_FIELD_TIME)
@@ -365,8 +380,10 @@ static void check_operands(struct parser *p, struct operand *field, struct opera
 	if (!field->is_field || literal->is_field || !literal->text)
 		return;
 	if (field->field.id == PTRC_FIELD_TIME) {
-		if (!ptrc_when_parse(literal->text, &when) || when.base != PTRC_WHEN_ABSOLUTE)
-			refuse(p, at, "'%.60s' is not a time", literal->text);
+		if (!ptrc_when_parse(literal->text, &when, &why))
+			refuse(p, at, "%s", why.text);
+		else if (when.base != PTRC_WHEN_ABSOLUTE)
+			refuse(p, at, "'%.60s' is not a time but a span", literal->text);
 		else
 			set_number(literal, (long double)when.ns);
 		return;
@@ -376,56 +393,153 @@ static void check_operands(struct parser *p, struct operand *field, struct opera
 		       ptrc_field_name(field->field.id));
 }
 
-/* Whether the regular expression is small enough for the C library, which multiplies its
- * states by the count of each repetition, and takes (x)+ for (x)(x)*, which doubles them. */
-static bool is_modest(const char *regex)
+/* The end of the set [...] that begins here; of one without an end, its last character. */
+static const char *end_of_set(const char *p)
 {
-	unsigned long product = 1;
+	p += p[1] == '^';
+	/* A ] that comes first is a member of the set, not its end. */
+	p += p[1] == ']';
+	while (p[1] && p[1] != ']') {
+		p++;
+		/* A class such as [:alpha:] has a ] of its own. */
+		if (*p == '[' && p[1] && strchr(":.=", p[1])) {
+			char end[3] = {p[1], ']', '\0'};
+			const char *close = strstr(p + 2, end);
 
-	for (const char *p = strstr(regex, ")+"); p; p = strstr(p + 1, ")+")) {
-		product *= 2;
-		if (product > REPEAT_MAX)
-			return false;
-	}
-	for (const char *p = strchr(regex, '{'); p; p = strchr(p + 1, '{')) {
-		unsigned long largest = 1;
-		const char *digits = p + 1;
-
-		for (int i = 0; i < 2; i++) {
-			unsigned long n = strtoul(digits, (char **)&digits, 10);
-
-			if (n > largest)
-				largest = n;
-			digits += *digits == ',';
+			p = close ? close + 1 : p;
 		}
-		if (largest > REPEAT_MAX)
-			return false;
-		product *= largest;
-		if (product > REPEAT_MAX)
-			return false;
 	}
-	return product * strlen(regex) <= STATES_MAX;
+	return p[1] ? p + 1 : p;
+}
+
+/* How often x{2,5} has x for the C library, or x{2,} which has one more. */
+static unsigned long count_of(const char *brace)
+{
+	char *end;
+	unsigned long low = strtoul(brace + 1, &end, 10);
+	unsigned long high = *end == ',' ? strtoul(end + 1, NULL, 10) : low;
+
+	if (low > STATES_MAX || high > STATES_MAX)
+		return STATES_MAX;
+	return high > low ? high : low + 1;
+}
+
+/*
+ * The states of a regular expression, or more than STATES_MAX if it is too large for the C
+ * library, whose memory grows with the square of its states. A repetition makes as many copies of the states of what is repeated as
+ * its count says, and x+ is taken for xx*. So repetitions of repetitions multiply.
+ */
+static size_t count_states(const char *regex)
+{
+	/* The states of each group that is open, and those of what a repetition would repeat. */
+	unsigned long states[PATTERN_MAX_BYTES + 1] = {0};
+	unsigned long last = 0;
+	size_t depth = 0;
+
+	for (const char *p = regex; *p; p++) {
+		unsigned long copies = 0;
+
+		if (*p == '(') {
+			states[++depth] = 0;
+			last = 0;
+		} else if (*p == ')' && depth) {
+			last = states[depth--] + 1;
+			states[depth] += last;
+		} else if (*p == '+' || *p == '{') {
+			copies = *p == '+' ? 1 : count_of(p) - 1;
+			states[depth] += copies * last;
+			last += copies * last;
+		} else {
+			if (*p == '[')
+				p = end_of_set(p);
+			else if (*p == '\\' && p[1])
+				p++;
+			/* An operator such as * has a state, too, which belongs to what is
+			 * repeated. */
+			last = *p == '*' || *p == '?' ? last + 1 : 1;
+			states[depth]++;
+		}
+		if (states[depth] > STATES_MAX || last > STATES_MAX)
+			return STATES_MAX + 1;
+	}
+	/* What is open at the end is refused elsewhere. */
+	return states[0] + 1;
+}
+
+/* What an expression has outside of sets and escapes. */
+struct outline {
+	/* A ) without a (. */
+	bool has_stray;
+	bool has_start_anchor;
+	bool has_alternative;
+};
+
+static struct outline outline_of(const char *regex)
+{
+	struct outline o = {0};
+	long depth = 0;
+
+	for (const char *p = regex; *p; p++) {
+		if (*p == '[') {
+			p = end_of_set(p);
+		} else if (*p == '\\' && p[1]) {
+			p++;
+		} else {
+			depth += (*p == '(') - (*p == ')');
+			o.has_stray |= depth < 0;
+			o.has_start_anchor |= *p == '^';
+			o.has_alternative |= *p == '|';
+		}
+	}
+	return o;
+}
+
+static int compile(struct node *n)
+{
+	int error = regcomp(&n->regex, n->regex_text, REG_EXTENDED | REG_NOSUB);
+
+	n->matched_bytes = 0;
+	return error;
+}
+
+/*
+ * If the expression does not begin with ^, the C library tries to match it from each byte of the
+ * text on, which takes a time that grows by the square of the text. Therefore compiles it behind
+ * what matches any bytes, all of it bound to the begin of the text: so the C library goes through
+ * the text once. This does not do for an expression that has ^ itself, which the C library would
+ * then find behind a line feed, too; unless the ^ binds all of it, it sees less of the text.
+ */
+static int compile_first(struct node *n, const char *text)
+{
+	static const char before[] = "^([^a]|a)*(";
+	struct outline o = outline_of(text);
+	regex_t alone;
+	int error = regcomp(&alone, text, REG_EXTENDED | REG_NOSUB);
+
+	/* What is wrong with it alone is told; with the addition it might be something else. */
+	if (error)
+		return error;
+	regfree(&alone);
+	n->regex_text = ptrc_cli_allocate(sizeof(before) + strlen(text) + 1);
+	if (o.has_start_anchor)
+		strcpy(n->regex_text, text);
+	else
+		stpcpy(stpcpy(stpcpy(n->regex_text, before), text), ")");
+	if (o.has_start_anchor && (o.has_alternative || *text != '^') &&
+	    n->text_max > SQUARED_TEXT_MAX_BYTES)
+		n->text_max = SQUARED_TEXT_MAX_BYTES;
+	return compile(n);
 }
 
 /* Whether the expression has \1 to \9. POSIX does not have them in extended regular
  * expressions, and the time that the C library needs for them has no bound. */
 static bool has_back_reference(const char *regex)
 {
-	bool is_in_set = false;
-
 	for (const char *p = regex; *p; p++) {
-		if (is_in_set) {
-			is_in_set = *p != ']';
-		} else if (*p == '[') {
-			is_in_set = true;
-			p += p[1] == '^';
-			/* A ] that comes first is a member of the set, not its end. */
-			p += p[1] == ']';
-		} else if (*p == '\\' && p[1]) {
-			p++;
-			if (*p >= '1' && *p <= '9')
-				return true;
-		}
+		if (*p == '[')
+			p = end_of_set(p);
+		else if (*p == '\\' && p[1] && *++p >= '1' && *p <= '9')
+			return true;
 	}
 	return false;
 }
@@ -449,17 +563,26 @@ static void read_pattern(struct parser *p, struct node *n)
 	if (left->is_field && ptrc_field_is_number(&left->field)) {
 		refuse(p, p->begin + left->at, "'%s' needs text, but '%s' is a number", sign,
 		       ptrc_field_name(left->field.id));
-	} else if (pattern->literal.size > PATTERN_MAX_BYTES ||
-		   (kind == REGEX && !is_modest(pattern->text))) {
+		return;
+	}
+	if (pattern->literal.size > PATTERN_MAX_BYTES) {
 		refuse(p, p->begin + pattern->at, "the pattern is too large");
+		return;
+	}
+	n->states = kind == REGEX ? count_states(pattern->text) : pattern->literal.size + 1;
+	n->text_max = WORK_MAX / n->states < TEXT_MAX_BYTES ? WORK_MAX / n->states : TEXT_MAX_BYTES;
+	if (n->states > STATES_MAX) {
+		refuse(p, p->begin + pattern->at, "the pattern is too large");
+	} else if (kind == REGEX && outline_of(pattern->text).has_stray) {
+		refuse(p, p->begin + pattern->at, "the pattern has a ')' without a '('");
 	} else if (kind == REGEX && has_back_reference(pattern->text)) {
 		refuse(p, p->begin + pattern->at, "back references (\\1) are not supported");
 	} else if (kind == GLOB) {
 		n->kind = GLOB;
 	} else {
-		error = regcomp(&n->regex, pattern->text, REG_EXTENDED | REG_NOSUB);
+		error = compile_first(n, pattern->text);
 		if (error) {
-			regerror(error, &n->regex, reason, sizeof(reason));
+			regerror(error, NULL, reason, sizeof(reason));
 			refuse(p, p->begin + pattern->at, "%s", reason);
 		} else {
 			n->kind = REGEX;
@@ -647,23 +770,45 @@ static const char *terminate(struct ptrc_where *w, const struct ptrc_value *v)
 	return b->bytes;
 }
 
-static bool matches(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
+/* Matches the text with the compiled expression, which it compiles anew now and then: the C
+ * library adds to it what it has worked out, and forgets nothing. */
+static bool matches_regex(struct node *n, const char *text, size_t size)
 {
-	struct ptrc_value v = evaluate(w, n, 0, view);
-	regmatch_t whole = {0};
-	const char *text;
-
-	if (v.kind != PTRC_VALUE_TEXT || v.size > INT_MAX)
-		return false;
-	text = terminate(w, &v);
-	if (n->kind == GLOB)
-		return strlen(text) == v.size && !fnmatch(n->operands[1].text, text, 0);
 	/* With REG_STARTEND null bytes in the text are ordinary bytes. */
-	whole.rm_eo = (regoff_t)v.size;
+	regmatch_t whole = {.rm_eo = (regoff_t)size};
+
+	if (n->matched_bytes + size > n->text_max && n->matched_bytes) {
+		regfree(&n->regex);
+		if (compile(n))
+			ptrc_cli_no_memory();
+	}
+	n->matched_bytes += size;
 	return !regexec(&n->regex, text, 1, &whole, REG_STARTEND);
 }
 
-static bool holds(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
+static bool matches(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
+{
+	struct ptrc_value v = evaluate(w, n, 0, view);
+	bool is_cut = v.size > n->text_max;
+	bool is_match;
+	const char *text;
+
+	if (v.kind != PTRC_VALUE_TEXT)
+		return false;
+	if (is_cut)
+		v.size = n->text_max;
+	text = terminate(w, &v);
+	if (n->kind == GLOB)
+		is_match = !is_cut && strlen(text) == v.size &&
+			   ptrc_glob_matches(n->operands[1].text, text);
+	else
+		is_match = matches_regex(n, text, v.size);
+	if (is_cut && !is_match)
+		w->cut_count++;
+	return is_match;
+}
+
+static bool holds(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
 {
 	switch (n->kind) {
 	case OR:
@@ -684,6 +829,11 @@ static bool holds(struct ptrc_where *w, const struct node *n, struct ptrc_view *
 bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
 {
 	return holds(w, w->root, view);
+}
+
+uint64_t ptrc_where_cut_count(const struct ptrc_where *w)
+{
+	return w->cut_count;
 }
 
 void ptrc_where_free(struct ptrc_where *w)

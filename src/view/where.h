@@ -14,12 +14,17 @@
  * if the event has it and its value is not 0, false or empty. A comparison is false, also
  * with !=, if a value cannot be compared: the event lacks the field, or one value is a
  * number and the other is text that does not read as a number.
+ *
+ * The time and the memory that a pattern takes have a bound: it looks only at the first part of
+ * a text that is long, all the shorter the larger the pattern is. Where it finds nothing in such
+ * a part, that is counted.
  */
 #ifndef PTRC_SRC_VIEW_WHERE_H
 #define PTRC_SRC_VIEW_WHERE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "src/cli/message.h"
 #include "src/view/view.h"
@@ -33,6 +38,9 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 
 /* Whether the expression holds for the event. */
 bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);
+
+/* How often a pattern did not match a text of which it saw only the first part. */
+uint64_t ptrc_where_cut_count(const struct ptrc_where *);
 
 void ptrc_where_free(struct ptrc_where *);
 

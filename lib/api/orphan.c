@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* posixtrace_get_orphan, _salvage_orphan, _discard_orphan. */
+#include "config.h"
+
+#include <errno.h>
+#include <posixtrace.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/common.h"
+#include "lib/base/file.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+#include "lib/process/orphan.h"
+
+/* None of these functions is a cancellation point: lib/process makes raw system calls only. */
+
+PTRC_PUBLIC int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *orphan,
+				      size_t size)
+{
+	struct posixtrace_orphan *full;
+	int error;
+
+	if (!orphan || size < sizeof(orphan->pt_size))
+		return EINVAL;
+	full = calloc(1, sizeof(*full));
+	error = full ? ptrc_orphan_tell(number, full) : ENOMEM;
+	if (!error) {
+		full->pt_size = size < sizeof(*full) ? size : sizeof(*full);
+		memcpy(orphan, full, full->pt_size);
+	}
+	free(full);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_salvage_orphan(uint64_t id, const char *path, char *written)
+{
+	struct ptrc_keeper_orders orders = {.path = path, .searches = true, .written = written};
+
+	return ptrc_orphan_salvage(id, &orders);
+}
+
+PTRC_PUBLIC int posixtrace_discard_orphan(uint64_t id)
+{
+	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	int dirfd, error;
+
+	if (id)
+		return ptrc_orphan_discard(id);
+	error = ptrc_shmdir_open(uid, false, &dirfd);
+	if (error)
+		return error == ENOENT ? 0 : error;
+	ptrc_orphan_count_dropped(dirfd, uid, true);
+	ptrc_file_close(dirfd);
+	return 0;
+}

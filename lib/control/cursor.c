@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/control/cursor.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "lib/base/file.h"
+#include "lib/control/controller.h"
+#include "lib/stream/live_reader.h"
+
+/* While the keeper commits a flush, what was missed cannot be counted. The call looks again at
+ * these intervals, so often at most. */
+#define COUNT_PAUSE_NS 500000
+#define COUNT_TRIES 200
+
+struct posixtrace_cursor {
+	trace_id_t stream;
+	/* Refers to the stream of the controller: valid only as long as that has the identifier. */
+	struct ptrc_live_reader reader;
+};
+
+int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_cursor **cursor)
+{
+	struct posixtrace_cursor *new = calloc(1, sizeof(*new));
+	struct ptrc_controller *c;
+	int cancel_state;
+	int error;
+
+	if (!new)
+		return ENOMEM;
+	c = ptrc_controller_enter(stream, &cancel_state);
+	if (!c) {
+		free(new);
+		return EINVAL;
+	}
+	new->stream = stream;
+	/* All readers of a process pin chunks by the same bit, so they take turns. */
+	pthread_mutex_lock(&c->reader_lock);
+	error = ptrc_live_reader_init(&new->reader, &c->stream, true);
+	if (error)
+		ptrc_live_reader_unlist(&new->reader);
+	else
+		ptrc_live_reader_begin_tee(&new->reader, is_snapshot, is_snapshot);
+	pthread_mutex_unlock(&c->reader_lock);
+	ptrc_controller_leave(stream, cancel_state);
+	if (!error) {
+		*cursor = new;
+	} else {
+		ptrc_live_reader_destroy(&new->reader);
+		free(new);
+	}
+	return error;
+}
+
+int ptrc_cursor_next(struct posixtrace_cursor *cursor, const struct ptrc_next_result *out)
+{
+	struct ptrc_live_event e;
+	int cancel_state;
+	int error;
+	struct ptrc_controller *c = ptrc_controller_enter(cursor->stream, &cancel_state);
+
+	if (!c)
+		return EINVAL;
+	pthread_mutex_lock(&c->reader_lock);
+	error = ptrc_live_reader_next(&cursor->reader, &e);
+	if (!error)
+		ptrc_next_deliver(&e, out);
+	pthread_mutex_unlock(&c->reader_lock);
+	ptrc_controller_leave(cursor->stream, cancel_state);
+	return error == ENODATA ? 0 : error;
+}
+
+int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed)
+{
+	bool is_exact = false;
+	uint64_t count = 0;
+	int cancel_state;
+	struct ptrc_controller *c = ptrc_controller_enter(cursor->stream, &cancel_state);
+
+	if (!c)
+		return EINVAL;
+	for (int i = 0; i < COUNT_TRIES; i++) {
+		pthread_mutex_lock(&c->reader_lock);
+		is_exact = ptrc_live_reader_missed(&cursor->reader, &count);
+		pthread_mutex_unlock(&c->reader_lock);
+		if (is_exact)
+			break;
+		ptrc_file_sleep_ns(COUNT_PAUSE_NS);
+	}
+	*missed = count;
+	ptrc_controller_leave(cursor->stream, cancel_state);
+	return 0;
+}
+
+void ptrc_cursor_close(struct posixtrace_cursor *cursor)
+{
+	int cancel_state;
+	struct ptrc_controller *c = ptrc_controller_enter(cursor->stream, &cancel_state);
+
+	/* Without the stream there is no list to leave. */
+	if (c) {
+		pthread_mutex_lock(&c->reader_lock);
+		ptrc_live_reader_unlist(&cursor->reader);
+		pthread_mutex_unlock(&c->reader_lock);
+		ptrc_controller_leave(cursor->stream, cancel_state);
+	}
+	ptrc_live_reader_destroy(&cursor->reader);
+	free(cursor);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/model/glob.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* If [:name:] stands at p, behind its '[' and ':', returns what is behind it, and sets *is_in if
+ * the class has the byte c. Null: there is no such class. */
+static const char *find_class(const char *p, unsigned char c, bool *is_in)
+{
+	/* Pairs of the first and the last byte. */
+	static const struct {
+		const char *name;
+		const char *ranges;
+	} classes[] = {
+		{"alnum:]", "azAZ09"},	 {"alpha:]", "azAZ"},
+		{"blank:]", "  \t\t"},	 {"cntrl:]", "\x01\x1f\x7f\x7f"},
+		{"digit:]", "09"},	 {"graph:]", "!~"},
+		{"lower:]", "az"},	 {"print:]", " ~"},
+		{"punct:]", "!/:@[`{~"}, {"space:]", "\t\r  "},
+		{"upper:]", "AZ"},	 {"xdigit:]", "09afAF"},
+	};
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		size_t length = strlen(classes[i].name);
+
+		if (strncmp(p, classes[i].name, length) != 0)
+			continue;
+		for (const char *r = classes[i].ranges; *r; r += 2)
+			*is_in |= (unsigned char)r[0] <= c && c <= (unsigned char)r[1];
+		return p + length;
+	}
+	return NULL;
+}
+
+/* Takes one byte of a bracket, which a backslash may stand before. */
+static unsigned char take_byte(const char **p)
+{
+	if (**p == '\\' && (*p)[1])
+		++*p;
+	return **p ? (unsigned char)*(*p)++ : '\0';
+}
+
+/* p is behind a '['. Returns what is behind its ']', or null if there is none. */
+static const char *match_bracket(const char *p, unsigned char c, bool *is_match)
+{
+	bool is_negated = *p == '!' || *p == '^';
+	bool is_in = false;
+	const char *first = p += is_negated;
+
+	while (*p != ']' || p == first) {
+		unsigned char low, high;
+
+		if (p[0] == '[' && p[1] == ':') {
+			const char *behind = find_class(p + 2, c, &is_in);
+
+			if (behind) {
+				p = behind;
+				continue;
+			}
+		}
+		low = high = take_byte(&p);
+		if (!low)
+			return NULL;
+		if (p[0] == '-' && p[1] && p[1] != ']') {
+			p++;
+			high = take_byte(&p);
+		}
+		is_in |= low <= c && c <= high;
+	}
+	*is_match = is_in != is_negated;
+	return p + 1;
+}
+
+/* Compares a byte with what stands at p, which is not a star. Returns what is behind that, or
+ * null if it does not match. */
+static const char *match_one(const char *p, unsigned char c)
+{
+	const char *behind;
+	bool is_match;
+
+	if (*p == '?')
+		return p + 1;
+	if (*p == '[') {
+		behind = match_bracket(p + 1, c, &is_match);
+		if (behind)
+			return is_match ? behind : NULL;
+	} else if (*p == '\\') {
+		p++;
+	}
+	return *p && (unsigned char)*p == c ? p + 1 : NULL;
+}
+
+bool ptrc_glob_matches(const char *glob, const char *name)
+{
+	/* Behind the last star, and the first byte of the name that this star does not cover. An
+	 * earlier star never has to cover more than it did when the last one was reached. */
+	const char *star = NULL, *rest = NULL;
+
+	while (*name) {
+		const char *behind = *glob == '*' ? NULL : match_one(glob, (unsigned char)*name);
+
+		if (*glob == '*') {
+			star = ++glob;
+			rest = name;
+		} else if (behind) {
+			glob = behind;
+			name++;
+		} else if (star) {
+			glob = star;
+			name = ++rest;
+		} else {
+			return false;
+		}
+	}
+	while (*glob == '*')
+		glob++;
+	return !*glob;
+}

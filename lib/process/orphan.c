@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/process/orphan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <posixtrace.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include "lib/base/atomic.h"
+#include "lib/base/file.h"
+#include "lib/base/liveness.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+#include "lib/log/log_state.h"
+#include "lib/stream/live_reader.h"
+#include "lib/stream/room.h"
+#include "lib/stream/stream.h"
+#include "lib/stream/untraced.h"
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+/* Together one second. */
+#define CLEANER_TRIES 400
+#define CLEANER_PAUSE_NS 2500000
+
+/* The file that tells of orphans that were dropped: a record each, not more than these. */
+#define DROPPED "dropped"
+#define DROPPED_BYTES_MAX 4096
+
+struct dropped {
+	uint64_t id;
+	int64_t created_s;
+	int32_t controller;
+	uint32_t has_log;
+};
+
+/* Calls visit() for every name, with a position in the directory of its own. */
+static void each_name_again(int dirfd, void (*visit)(const char *name, void *arg), void *arg)
+{
+	int again;
+
+	if (ptrc_file_open(dirfd, ".", O_RDONLY | O_DIRECTORY, 0, &again))
+		return;
+	ptrc_shmdir_for_each(again, visit, arg);
+	ptrc_file_close(again);
+}
+
+static bool read_at(int fd, size_t offset, void *to, size_t size)
+{
+	size_t got;
+
+	return ptrc_file_read(fd, to, size, offset, &got) == 0 && got == size;
+}
+
+bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
+{
+	uint32_t version, has_log, has_killed;
+	uint64_t magic, own_id, names_id, log_state;
+	int64_t created_s;
+	int32_t controller;
+
+#define READ(to, member) read_at(fd, offsetof(struct ptrc_stream_header, member), &(to), sizeof(to))
+	memset(f, 0, sizeof(*f));
+	if (!READ(magic, magic) || magic != PTRC_STREAM_MAGIC || !READ(version, version))
+		return false;
+	if (version != PTRC_STREAM_VERSION || !READ(own_id, id) || own_id != id)
+		return true;
+	_Static_assert(sizeof(((struct ptrc_attr *)0)->createtime_sec) == sizeof(created_s), "");
+	if (!READ(has_log, has_log) || !READ(controller, controller_pid) ||
+	    !READ(names_id, names_id) || !READ(created_s, attr.createtime_sec) ||
+	    !READ(has_killed, has_killed_keepers) || !READ(log_state, log_state[0]))
+		return true;
+#undef READ
+	*f = (struct ptrc_orphan_facts){.is_known = true,
+					.has_log = has_log != 0,
+					.has_begun_log = log_state != 0,
+					.has_killed_keepers = has_killed != 0,
+					.controller = controller,
+					.created_s = created_s,
+					.names_id = names_id};
+	return true;
+}
+
+bool ptrc_orphan_lock(int fd)
+{
+	for (int tries = 0; tries < CLEANER_TRIES; tries++) {
+		if (ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0)
+			return true;
+		ptrc_file_sleep_ns(CLEANER_PAUSE_NS);
+	}
+	return false;
+}
+
+void ptrc_orphan_unlock(int fd)
+{
+	ptrc_file_lock(fd, F_UNLCK, PTRC_LIVE_CLEANER, 1);
+}
+
+void ptrc_orphan_end(int fd)
+{
+	struct ptrc_stream stream;
+
+	if (ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &stream))
+		return;
+	ptrc_stream_end(&stream);
+	ptrc_stream_unmap(&stream);
+}
+
+bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f)
+{
+	struct ptrc_stream stream;
+	bool has_events;
+
+	if (f->has_log)
+		return f->has_begun_log;
+	if (ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &stream))
+		return true;
+	/* The records of a stream into which no thread has recorded are START and its like. */
+	has_events = ptrc_load_relaxed(&stream.header->threads) && ptrc_room_used(&stream.pool);
+	ptrc_stream_unmap(&stream);
+	return has_events;
+}
+
+void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd)
+{
+	char from[PTRC_SHMDIR_NAME_BYTES], to[PTRC_SHMDIR_NAME_BYTES];
+
+	ptrc_shmdir_name(from, 'i', id);
+	ptrc_sys(SYS_unlinkat, dirfd, from, AT_REMOVEDIR);
+	ptrc_shmdir_name(from, 's', id);
+	ptrc_shmdir_name(to, 'o', id);
+	ptrc_sys(SYS_renameat2, dirfd, from, dirfd, to, RENAME_NOREPLACE);
+	ptrc_orphan_end(fd);
+}
+
+static void remove_object(int dirfd, uint64_t id)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+
+	ptrc_shmdir_name(name, 'o', id);
+	ptrc_sys(SYS_unlinkat, dirfd, name, 0);
+	ptrc_untraced_forget(dirfd, id);
+}
+
+int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int fd,
+		       const struct ptrc_keeper_orders *orders)
+{
+	int error = ptrc_keeper_finish_orphan(dirfd, uid, fd, orders);
+
+	if (!error)
+		remove_object(dirfd, id);
+	return error;
+}
+
+/* ---- how many stay ---- */
+
+struct tally {
+	int dirfd;
+	uint32_t uid;
+	unsigned int logged, plain;
+	uint64_t plain_bytes;
+	/* The oldest of each kind; 0: there is none. */
+	uint64_t oldest_logged, oldest_plain;
+	int64_t logged_s, plain_s;
+};
+
+static void count_one(const char *name, void *arg)
+{
+	uint64_t id = ptrc_shmdir_parse(name, 'o'), size;
+	struct ptrc_orphan_facts f;
+	struct tally *t = arg;
+	struct stat st;
+	int fd;
+
+	if (!id || ptrc_shmdir_open_object(t->dirfd, name, t->uid, &fd, &size))
+		return;
+	if (ptrc_file_stat(fd, &st) || !ptrc_orphan_read(fd, id, &f)) {
+		/* Not even a header is left: it is nothing that could be salvaged. */
+		remove_object(t->dirfd, id);
+	} else if (f.is_known && !f.has_log) {
+		t->plain++;
+		t->plain_bytes += (uint64_t)st.st_blocks * 512;
+		if (!t->oldest_plain || f.created_s < t->plain_s) {
+			t->oldest_plain = id;
+			t->plain_s = f.created_s;
+		}
+	} else {
+		t->logged++;
+		if (!t->oldest_logged || f.created_s < t->logged_s) {
+			t->oldest_logged = id;
+			t->logged_s = f.created_s;
+		}
+	}
+	ptrc_file_close(fd);
+}
+
+static struct tally count_all(int dirfd, uint32_t uid)
+{
+	struct tally t = {.dirfd = dirfd, .uid = uid};
+
+	each_name_again(dirfd, count_one, &t);
+	return t;
+}
+
+static uint64_t plain_bytes_max(int dirfd)
+{
+	struct statfs s;
+
+	/* An unusual /dev/shm may tell no size. */
+	if (ptrc_sys(SYS_fstatfs, dirfd, &s) || s.f_blocks == 0)
+		return UINT64_MAX;
+	return (uint64_t)s.f_blocks * (uint64_t)s.f_bsize / 2;
+}
+
+static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts *f)
+{
+	struct dropped d = {.id = id,
+			    .created_s = f->created_s,
+			    .controller = f->controller,
+			    .has_log = f->has_log};
+	struct stat st;
+	int fd;
+
+	if (ptrc_file_open(dirfd, DROPPED, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK,
+			   0600, &fd))
+		return;
+	if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < DROPPED_BYTES_MAX)
+		ptrc_sys(SYS_write, fd, &d, sizeof(d));
+	ptrc_file_close(fd);
+}
+
+/* False: another process is at it. */
+static bool drop(int dirfd, uint32_t uid, uint64_t id)
+{
+	struct ptrc_orphan_facts f;
+	uint64_t size, mask;
+	bool is_locked;
+	int fd;
+
+	if (ptrc_shmdir_open_id(dirfd, 'o', id, uid, &fd, &size))
+		return false;
+	ptrc_sys_block_signals(&mask);
+	is_locked = ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0;
+	if (is_locked && !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2)) {
+		if (ptrc_orphan_read(fd, id, &f))
+			note_dropped(dirfd, id, &f);
+		remove_object(dirfd, id);
+	}
+	ptrc_orphan_unlock(fd);
+	ptrc_sys_restore_signals(&mask);
+	ptrc_file_close(fd);
+	return is_locked;
+}
+
+void ptrc_orphan_limit(int dirfd, uint32_t uid)
+{
+	uint64_t bytes_max = plain_bytes_max(dirfd);
+	bool goes_on = uid == (uint32_t)ptrc_sys(SYS_geteuid, 0);
+
+	while (goes_on) {
+		struct tally t = count_all(dirfd, uid);
+
+		if (t.plain > PTRC_ORPHAN_PLAIN_MAX || (t.plain && t.plain_bytes > bytes_max))
+			goes_on = drop(dirfd, uid, t.oldest_plain);
+		else if (t.logged > PTRC_ORPHAN_LOGGED_MAX)
+			goes_on = drop(dirfd, uid, t.oldest_logged);
+		else
+			goes_on = false;
+	}
+}
+
+bool ptrc_orphan_make_room(int dirfd, uint32_t uid)
+{
+	struct tally t;
+
+	if (uid != (uint32_t)ptrc_sys(SYS_geteuid, 0))
+		return false;
+	t = count_all(dirfd, uid);
+	return t.plain && drop(dirfd, uid, t.oldest_plain);
+}
+
+struct need {
+	int dirfd;
+	uint32_t uid;
+	uint64_t names_id;
+	bool is_needed;
+};
+
+static void look_at_names(const char *name, void *arg)
+{
+	struct need *n = arg;
+	uint64_t id = ptrc_shmdir_parse(name, 'o'), size;
+	struct ptrc_orphan_facts f;
+	int fd;
+
+	if (!id || n->is_needed || ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, &size))
+		return;
+	/* Of another layout it is not known which names it needs. */
+	n->is_needed = ptrc_orphan_read(fd, id, &f) && (!f.is_known || f.names_id == n->names_id);
+	ptrc_file_close(fd);
+}
+
+bool ptrc_orphan_needs_names(int dirfd, uint32_t uid, uint64_t names_id)
+{
+	struct need n = {.dirfd = dirfd, .uid = uid, .names_id = names_id};
+
+	each_name_again(dirfd, look_at_names, &n);
+	return n.is_needed;
+}
+
+unsigned int ptrc_orphan_count_dropped(int dirfd, uint32_t uid, bool is_forgetting)
+{
+	unsigned int count;
+	uint64_t size;
+	int fd;
+
+	if (ptrc_shmdir_open_object(dirfd, DROPPED, uid, &fd, &size))
+		return 0;
+	count = (unsigned int)(size / sizeof(struct dropped));
+	if (is_forgetting)
+		ptrc_sys(SYS_unlinkat, dirfd, DROPPED, 0);
+	ptrc_file_close(fd);
+	return count;
+}
+
+/* ---- looking from outside ---- */
+
+/* An orphan is o.<id>, or s.<id> as long as no process has put it aside. */
+static int open_orphan(int dirfd, uint32_t uid, uint64_t id, bool *is_aside, int *fd)
+{
+	uint64_t size;
+	int error = ptrc_shmdir_open_id(dirfd, 'o', id, uid, fd, &size);
+
+	*is_aside = error == 0;
+	if (error == ENOENT)
+		error = ptrc_shmdir_open_id(dirfd, 's', id, uid, fd, &size);
+	return error == ENOENT ? ESRCH : error;
+}
+
+struct list {
+	int dirfd;
+	uint32_t uid;
+	unsigned int number;
+	uint64_t id;
+};
+
+static void look_for_number(const char *name, void *arg)
+{
+	struct list *l = arg;
+	uint64_t id = ptrc_shmdir_parse(name, 'o'), size;
+	struct ptrc_orphan_facts f;
+	int fd;
+
+	if (!id)
+		id = ptrc_shmdir_parse(name, 's');
+	if (!id || l->id || ptrc_shmdir_open_object(l->dirfd, name, l->uid, &fd, &size))
+		return;
+	if (ptrc_orphan_read(fd, id, &f) && !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2) &&
+	    (name[0] == 'o' || !f.is_known || ptrc_orphan_has_events(fd, &f)) && l->number-- == 0)
+		l->id = id;
+	ptrc_file_close(fd);
+}
+
+/* Events that no log has and nobody has read. */
+static int count_events(struct ptrc_stream *s, unsigned long *events)
+{
+	struct posixtrace_type_count *counts = calloc(PTRC_TYPE_COUNT, sizeof(*counts));
+	struct ptrc_live_reader reader;
+	int error = ptrc_live_reader_init(&reader, s, true);
+
+	if (!counts)
+		error = ENOMEM;
+	if (!error) {
+		bool is_exact = ptrc_live_reader_count(&reader, counts, PTRC_TYPE_COUNT);
+
+		(void)is_exact; /* nobody flushes */
+		for (size_t i = 0; i < PTRC_TYPE_COUNT; i++)
+			*events += counts[i].pt_unread;
+	}
+	ptrc_live_reader_destroy(&reader);
+	free(counts);
+	return error;
+}
+
+static void tell(int fd, struct posixtrace_orphan *o)
+{
+	const struct ptrc_stream_header *h;
+	struct ptrc_stream stream;
+	struct stat st;
+	const char *log;
+
+	if (ptrc_file_stat(fd, &st) == 0)
+		o->pt_memory = (unsigned long)st.st_blocks * 512;
+	o->pt_error = ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &stream);
+	if (o->pt_error)
+		return;
+	h = stream.header;
+	o->pt_controller = h->controller_pid;
+	o->pt_target = h->target_pid;
+	o->pt_has_log = h->has_log != 0;
+	o->pt_created.tv_sec = (time_t)h->attr.createtime_sec;
+	o->pt_created.tv_nsec = (long)h->attr.createtime_nsec;
+	/* The caller has zeroed *o. */
+	memcpy(o->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(o->pt_name) - 1));
+	log = h->log_place[ptrc_log_state_place(h)].path;
+	memcpy(o->pt_log, log, strnlen(log, sizeof(o->pt_log) - 1));
+	o->pt_error = count_events(&stream, &o->pt_events);
+	if (!o->pt_error && ptrc_load_relaxed(&h->has_killed_keepers))
+		o->pt_error = ECHILD;
+	ptrc_stream_unmap(&stream);
+}
+
+/* Opens the directory of the caller. ENOENT: there is none. */
+static int open_own(int *dirfd, uint32_t *uid)
+{
+	*uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	return ptrc_shmdir_open(*uid, false, dirfd);
+}
+
+int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
+{
+	struct list l = {.number = number};
+	struct ptrc_orphan_facts f;
+	bool is_aside;
+	int fd, error = open_own(&l.dirfd, &l.uid);
+
+	if (error)
+		return error;
+	ptrc_shmdir_for_each(l.dirfd, look_for_number, &l);
+	error = l.id ? open_orphan(l.dirfd, l.uid, l.id, &is_aside, &fd) : ENOENT;
+	if (!error) {
+		orphan->pt_id = l.id;
+		if (ptrc_orphan_read(fd, l.id, &f) && f.is_known)
+			tell(fd, orphan);
+		else
+			orphan->pt_error = ENOTSUP;
+		ptrc_file_close(fd);
+	}
+	ptrc_file_close(l.dirfd);
+	return error == ESRCH ? ENOENT : error;
+}
+
+/* Finishes the orphan, or discards it if there are no orders. */
+static int settle(int dirfd, uint32_t uid, uint64_t id, int fd, bool is_aside,
+		  const struct ptrc_keeper_orders *orders)
+{
+	struct ptrc_orphan_facts f;
+	struct stat st;
+
+	if (ptrc_file_stat(fd, &st) || st.st_nlink == 0 || !ptrc_orphan_read(fd, id, &f))
+		return ESRCH;
+	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
+		return EBUSY;
+	if (!is_aside)
+		ptrc_orphan_put_aside(dirfd, id, fd);
+	if (!orders)
+		remove_object(dirfd, id);
+	else if (!f.is_known)
+		return ENOTSUP;
+	else if (!f.has_log && !orders->path)
+		return EDESTADDRREQ;
+	else
+		return ptrc_orphan_finish(dirfd, uid, id, fd, orders);
+	return 0;
+}
+
+static int salvage(uint64_t id, const struct ptrc_keeper_orders *orders)
+{
+	uint64_t mask;
+	uint32_t uid;
+	bool is_aside;
+	int dirfd, fd, error = open_own(&dirfd, &uid);
+
+	if (error)
+		return error == ENOENT ? ESRCH : error;
+	error = open_orphan(dirfd, uid, id, &is_aside, &fd);
+	if (error) {
+		ptrc_file_close(dirfd);
+		return error;
+	}
+	ptrc_sys_block_signals(&mask);
+	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2) || !ptrc_orphan_lock(fd)) {
+		error = EBUSY;
+	} else {
+		error = settle(dirfd, uid, id, fd, is_aside, orders);
+		ptrc_orphan_unlock(fd);
+	}
+	ptrc_sys_restore_signals(&mask);
+	ptrc_file_close(fd);
+	ptrc_file_close(dirfd);
+	return error;
+}
+
+int ptrc_orphan_salvage(uint64_t id, const struct ptrc_keeper_orders *orders)
+{
+	return salvage(id, orders);
+}
+
+int ptrc_orphan_discard(uint64_t id)
+{
+	return salvage(id, NULL);
+}

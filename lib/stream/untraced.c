@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream/untraced.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/digits.h"
+#include "lib/base/file.h"
+#include "lib/base/procfs.h"
+#include "lib/base/sys.h"
+
+/* A process opens at most so many objects at a time before it is traced. */
+#define DESCRIPTORS_NEEDED 3
+
+/* A cause, and pids with blanks between them. */
+#define TEXT_BYTES ((PTRC_UNTRACED_PIDS + 2) * 11)
+
+/* EMFILE if there are too few descriptors, which other errors may hide; 0: no shortage. */
+static int cause(int error)
+{
+	long fds[DESCRIPTORS_NEEDED], last = 0;
+	int count = 0;
+
+	while (count < DESCRIPTORS_NEEDED) {
+		last = ptrc_sys(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
+		if (last < 0)
+			break;
+		fds[count++] = last;
+	}
+	while (count > 0)
+		ptrc_sys(SYS_close, fds[--count]);
+	if (last == -EMFILE || last == -ENFILE)
+		return EMFILE;
+	return error == ENOMEM || error == EPROTO ? error : error == EAGAIN ? ENOMEM : 0;
+}
+
+static char *put_name(char *at, uint64_t stream_id, int pid)
+{
+	ptrc_shmdir_name(at, 'u', stream_id);
+	at += strlen(at);
+	*at++ = '.';
+	at = ptrc_digits_put(at, (uint64_t)(uint32_t)pid);
+	*at = '\0';
+	return at;
+}
+
+/* The link of the calling process, by its path. */
+static void make(const char *directory, uint64_t stream_id, const char *text)
+{
+	char path[PTRC_SHMDIR_PATH_BYTES + PTRC_SHMDIR_NAME_BYTES];
+	size_t length = strlen(directory);
+
+	memcpy(path, directory, length);
+	path[length++] = '/';
+	put_name(path + length, stream_id, ptrc_sys_getpid());
+	/* It may be there already. */
+	ptrc_sys(SYS_symlinkat, text, AT_FDCWD, path);
+}
+
+void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, int error)
+{
+	char directory[PTRC_SHMDIR_PATH_BYTES], text[12];
+	bool is_inherited;
+
+	error = cause(error);
+	if (!error || ptrc_shmdir_path(uid, directory, &is_inherited))
+		return;
+	*ptrc_digits_put(text, (uint64_t)error) = '\0';
+	make(directory, stream_id, text);
+}
+
+/* Is there a page of this name, without opening anything? */
+static bool has_page(const char *directory, const char *name)
+{
+	char path[PTRC_SHMDIR_PATH_BYTES + 64];
+	size_t length = strlen(directory), name_length = strlen(name);
+	struct stat st;
+
+	if (length + name_length + 2 > sizeof(path))
+		return false;
+	memcpy(path, directory, length);
+	path[length] = '/';
+	memcpy(path + length + 1, name, name_length + 1);
+	return ptrc_file_stat_at(AT_FDCWD, path, &st) == 0;
+}
+
+void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error)
+{
+	char directory[PTRC_SHMDIR_PATH_BYTES], text[TEXT_BYTES];
+	int pid = ptrc_sys_getpid(), parent = (int)ptrc_sys(SYS_getppid, 0);
+	struct ptrc_procfs_stat st;
+	bool is_inherited;
+	char *at;
+
+	error = cause(error);
+	if (!error || ptrc_shmdir_path(uid, directory, &is_inherited) ||
+	    !(is_inherited || has_page(directory, page_name)))
+		return;
+	at = ptrc_digits_put(text, (uint64_t)error);
+	/* The last pid is 0, unless no descriptor is left to look at /proc. */
+	for (uint32_t i = 0; i <= PTRC_UNTRACED_PIDS && pid >= 0; i++) {
+		*at++ = ' ';
+		at = ptrc_digits_put(at, (uint64_t)(uint32_t)pid);
+		if (pid == 0)
+			break;
+		pid = parent;
+		if (pid > 0)
+			parent = ptrc_procfs_stat(pid, &st) ? -1 : st.ppid;
+	}
+	*at = '\0';
+	make(directory, 0, text);
+}
+
+bool ptrc_untraced_parse(const char *name, uint64_t *stream_id, int *pid)
+{
+	char prefix[19];
+	const char *at = name + sizeof(prefix);
+	uint64_t number;
+
+	for (size_t i = 0; i < sizeof(prefix); i++)
+		if (!name[i])
+			return false;
+	if (name[18] != '.' || *at < '1' || *at > '9')
+		return false;
+	memcpy(prefix, name, 18);
+	prefix[18] = '\0';
+	*stream_id = ptrc_shmdir_parse(prefix, 'u');
+	if (!*stream_id && memcmp(prefix, "u.0000000000000000", 18) != 0)
+		return false;
+	number = ptrc_digits_take(&at);
+	if (*at || number > INT32_MAX)
+		return false;
+	*pid = (int)number;
+	return true;
+}
+
+bool ptrc_untraced_read(int dirfd, const char *name, struct ptrc_untraced_word *word)
+{
+	char text[TEXT_BYTES + 1];
+	const char *at = text;
+	long n = ptrc_sys(SYS_readlinkat, dirfd, name, text, sizeof(text) - 1);
+	uint64_t number;
+
+	if (n <= 0 || n >= (long)sizeof(text) - 1)
+		return false;
+	text[n] = '\0';
+	memset(word, 0, sizeof(*word));
+	number = ptrc_digits_take(&at);
+	if (number != EMFILE && number != ENOMEM && number != EPROTO)
+		return false;
+	word->error = (int)number;
+	while (*at && word->pid_count < PTRC_UNTRACED_PIDS) {
+		const char *from = at;
+
+		number = ptrc_digits_take(&at);
+		if (at == from || number > INT32_MAX)
+			return false;
+		if (number == 0) {
+			word->has_all = true;
+			break;
+		}
+		word->pids[word->pid_count++] = (int)number;
+	}
+	return true;
+}
+
+void ptrc_untraced_put(int dirfd, uint64_t stream_id, int pid, int error)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES], text[12];
+
+	put_name(name, stream_id, pid);
+	*ptrc_digits_put(text, (uint64_t)error) = '\0';
+	ptrc_sys(SYS_symlinkat, text, dirfd, name);
+}
+
+/* ---- the links of one stream ---- */
+
+struct search {
+	int dirfd;
+	uint64_t stream_id;
+	struct ptrc_untraced *found; /* null: remove them */
+};
+
+static void visit(const char *name, void *arg)
+{
+	struct search *s = arg;
+	struct ptrc_untraced_word word;
+	uint64_t stream_id;
+	int pid;
+
+	if (!ptrc_untraced_parse(name, &stream_id, &pid) || stream_id != s->stream_id)
+		return;
+	if (!s->found)
+		ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
+	else if (ptrc_untraced_read(s->dirfd, name, &word)) {
+		s->found->processes++;
+		s->found->error = word.error;
+	}
+}
+
+void ptrc_untraced_count(int dirfd, uint64_t stream_id, struct ptrc_untraced *untraced)
+{
+	struct search s = {.dirfd = dirfd, .stream_id = stream_id, .found = untraced};
+
+	*untraced = (struct ptrc_untraced){0};
+	ptrc_shmdir_for_each(dirfd, visit, &s);
+}
+
+void ptrc_untraced_forget(int dirfd, uint64_t stream_id)
+{
+	struct search s = {.dirfd = dirfd, .stream_id = stream_id};
+
+	ptrc_shmdir_for_each(dirfd, visit, &s);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <posixtrace.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/json.h"
+#include "src/cli/output.h"
+#include "src/session/orphans.h"
+
+#define DEFAULT_LOG "ptrace.salvaged"
+
+enum {
+	KEY_DISCARD = PTRC_CLI_KEY_FIRST,
+	KEY_JSON,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"output", 'o', "LOG",
+	 "write events that cannot go into the log they\nbelong to into this new file"},
+	{"discard", KEY_DISCARD, NULL, "remove the streams with their events instead"},
+	{"json", KEY_JSON, NULL, "print the result as JSON"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-salvage",
+	.operands = "[OPTION]... [STREAM]...",
+	.summary =
+		"Writes unfinished streams into logs: what programs had recorded when they, their\n"
+		"controller and the process that writes the log were killed. STREAM is an\n"
+		"identifier, or the process ID of the controller or of the target; by default,\n"
+		"all unfinished streams are written.",
+	.options = options,
+	.notes = "No file is replaced: if LOG exists, a number is added to the name. Without\n"
+		 "--output, streams without a log go into " DEFAULT_LOG ", and if a log is gone,\n"
+		 "the rest of it goes into LOG.salvaged beside it.\n"
+		 "Exit status: 0 done, or there is none; 1 a stream stays; 2 wrong usage.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+struct result {
+	int error;
+	char written[4096];
+};
+
+static const char *output;
+static bool is_discarding;
+static bool is_json;
+
+static bool is_meant(const struct posixtrace_orphan *o, const char *operand)
+{
+	struct ptrc_cli_reason why;
+	uint64_t pid;
+	char id[17];
+
+	if (!strcmp(operand, ptrc_orphan_id(o, id)))
+		return true;
+	return ptrc_cli_parse_number(operand, 1, INT_MAX, &pid, &why) &&
+	       (o->pt_controller == (pid_t)pid || o->pt_target == (pid_t)pid);
+}
+
+static void settle(const struct posixtrace_orphan *o, struct result *r)
+{
+	r->written[0] = '\0';
+	if (is_discarding)
+		r->error = posixtrace_discard_orphan(o->pt_id);
+	else
+		r->error = posixtrace_salvage_orphan(o->pt_id,
+						     output	     ? output
+						     : o->pt_has_log ? NULL
+								     : DEFAULT_LOG,
+						     r->written);
+}
+
+static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
+		     const struct result *r)
+{
+	struct ptrc_json j = ptrc_json_begin(b);
+	char id[17];
+
+	ptrc_json_text(&j, "stream", ptrc_orphan_id(o, id));
+	/* Nothing else is known of a stream of another version. */
+	if (o->pt_controller > 0) {
+		ptrc_json_i64(&j, "controller", o->pt_controller);
+		ptrc_json_i64(&j, "target", o->pt_target);
+		ptrc_json_bytes(&j, "trace_name", o->pt_name, strlen(o->pt_name));
+		ptrc_json_time(&j, "created", &o->pt_created);
+		ptrc_json_u64(&j, "events", o->pt_events);
+	}
+	if (*o->pt_log)
+		ptrc_json_bytes(&j, "log", o->pt_log, strlen(o->pt_log));
+	ptrc_json_bool(&j, "discarded", is_discarding && !r->error);
+	if (*r->written)
+		ptrc_json_bytes(&j, "written", r->written, strlen(r->written));
+	ptrc_json_i64(&j, "error", r->error);
+	if (r->error)
+		ptrc_json_text(&j, "message", ptrc_orphan_explain(r->error));
+	ptrc_json_end(&j);
+}
+
+static void put_text(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
+		     const struct result *r)
+{
+	char id[17];
+
+	ptrc_buffer_format(b, "%s  process %ld  %lu events  ", ptrc_orphan_id(o, id),
+			   (long)o->pt_controller, o->pt_events);
+	if (is_discarding)
+		ptrc_buffer_text(b, "discarded");
+	else
+		ptrc_text_put(b, r->written, strlen(r->written));
+	ptrc_buffer_char(b, '\n');
+}
+
+int main(int argc, char **argv)
+{
+	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	enum ptrc_exit status = PTRC_EXIT_DONE;
+	struct posixtrace_orphan *list;
+	static struct result r;
+	size_t count, done = 0;
+	bool *was_meant;
+	char id[17];
+	int key;
+
+	ptrc_cli_begin(&cli);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		if (key == 'o')
+			output = optarg;
+		else if (key == KEY_DISCARD)
+			is_discarding = true;
+		else if (key == KEY_JSON)
+			is_json = true;
+	}
+	if (output && is_discarding)
+		ptrc_cli_usage("--output", "makes no sense with --discard");
+	if (output && !*output)
+		ptrc_cli_usage("--output", "needs the name of a file");
+	ptrc_output_begin();
+	list = ptrc_orphans_list(&count);
+	was_meant = ptrc_cli_allocate((size_t)argc * sizeof(*was_meant));
+	memset(was_meant, 0, (size_t)argc * sizeof(*was_meant));
+	for (size_t i = 0; i < count; i++) {
+		bool is_wanted = optind == argc;
+
+		for (int a = optind; a < argc; a++)
+			if (is_meant(&list[i], argv[a]))
+				is_wanted = was_meant[a] = true;
+		if (!is_wanted)
+			continue;
+		settle(&list[i], &r);
+		done++;
+		if (r.error) {
+			status = PTRC_EXIT_FAILED;
+			ptrc_cli_message(ptrc_orphan_id(&list[i], id), "%s",
+					 ptrc_orphan_explain(r.error));
+		}
+		if (is_json)
+			put_json(&out, &list[i], &r);
+		else if (!r.error)
+			put_text(&out, &list[i], &r);
+	}
+	for (int a = optind; a < argc; a++)
+		if (!was_meant[a]) {
+			ptrc_cli_message(argv[a], "no unfinished stream; 'ptrace-list' names them");
+			status = PTRC_EXIT_FAILED;
+		}
+	if (!done && optind == argc && !is_json)
+		ptrc_buffer_text(&out, "There are no unfinished streams.\n");
+	/* Who has asked has been told how many were dropped. */
+	if (optind == argc)
+		ptrc_orphans_say_dropped(true);
+	ptrc_output_end(&out);
+	free(was_meant);
+	free(list);
+	return (int)status;
+}

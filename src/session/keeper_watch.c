@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/keeper_watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+enum {
+	STACK_BYTES = 128 * 1024,
+	/* How long to wait before the next look if the process cannot be watched or replaced. */
+	PAUSE_MS = 50,
+};
+
+/* Waits until the process has ended. */
+static void wait_for_end(trace_id_t trace, pid_t keeper)
+{
+	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, keeper, 0), .events = POLLIN};
+	pid_t now;
+
+	/* Between the two calls the process may have ended, and its number may be another's. */
+	if (p.fd >= 0 && (posixtrace_get_keeper(trace, &now) || now != keeper)) {
+		close(p.fd);
+		return;
+	}
+	poll(&p, p.fd >= 0, p.fd >= 0 ? -1 : PAUSE_MS);
+	if (p.fd >= 0)
+		close(p.fd);
+}
+
+static void *watch(void *arg)
+{
+	trace_id_t trace = (trace_id_t)(uintptr_t)arg;
+	pid_t keeper;
+	int error;
+
+	while ((error = posixtrace_get_keeper(trace, &keeper)) != EINVAL) {
+		if (error)
+			poll(NULL, 0, PAUSE_MS);
+		else
+			wait_for_end(trace, keeper);
+	}
+	return NULL;
+}
+
+void ptrc_keeper_watch(trace_id_t trace)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attr))
+		return;
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	if (!pthread_create(&thread, &attr, watch, (void *)(uintptr_t)trace))
+		pthread_detach(thread);
+	pthread_attr_destroy(&attr);
+}

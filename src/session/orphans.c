@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/orphans.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/cli/cli.h"
+
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+/* Attempts to find a name that no file has. */
+enum { NAMES_MAX = 1000, PATH_BYTES = 4096 };
+
+struct posixtrace_orphan *ptrc_orphans_list(size_t *count)
+{
+	struct posixtrace_orphan *list = NULL;
+
+	for (*count = 0;; ++*count) {
+		list = ptrc_cli_reallocate(list, (*count + 1) * sizeof(*list));
+		if (posixtrace_get_orphan((unsigned int)*count, &list[*count], sizeof(*list)))
+			return list;
+	}
+}
+
+const char *ptrc_orphan_id(const struct posixtrace_orphan *o, char text[17])
+{
+	snprintf(text, 17, "%016llx", (unsigned long long)o->pt_id);
+	return text;
+}
+
+const char *ptrc_orphan_explain(int error)
+{
+	switch (error) {
+	case ENOTSUP:
+		return "it is of another version of posixtrace, which has to salvage it";
+	case EINVAL:
+		return "its memory is damaged";
+	case ECHILD:
+		return "the processes that were to write its log have died";
+	case EBUSY:
+		return "another process is at it";
+	case EDESTADDRREQ:
+		return "it has no log";
+	default:
+		return strerror(error);
+	}
+}
+
+/* What it is, in words. */
+static const char *describe(const struct posixtrace_orphan *o, char text[100])
+{
+	if (o->pt_error == ENOTSUP || o->pt_error == EINVAL)
+		snprintf(text, 100, "an unfinished stream");
+	else
+		snprintf(text, 100, "an unfinished stream of process %ld with %lu event%s",
+			 (long)o->pt_controller, o->pt_events, o->pt_events == 1 ? "" : "s");
+	return text;
+}
+
+static const char *thing(const struct posixtrace_orphan *o, char id[17])
+{
+	return *o->pt_log ? o->pt_log : ptrc_orphan_id(o, id);
+}
+
+/* An error of an attempt to finish its log, or 0. */
+static void say_one(const struct posixtrace_orphan *o, int error)
+{
+	char text[100], id[17];
+
+	if (!error)
+		error = o->pt_error;
+	ptrc_cli_message(thing(o, id), "%s stands in /dev/shm%s%s; 'ptrace-salvage' writes it",
+			 describe(o, text), error ? ", because: " : "",
+			 error ? ptrc_orphan_explain(error) : "");
+}
+
+void ptrc_orphans_say_dropped(bool is_forgetting)
+{
+	struct posixtrace_system s;
+
+	if (posixtrace_get_system(&s, sizeof(s)) == 0 && s.pt_dropped_orphans)
+		ptrc_cli_message("/dev/shm",
+				 "%u unfinished stream%s dropped with all events, because there "
+				 "were too many; call 'ptrace-salvage' earlier",
+				 s.pt_dropped_orphans,
+				 s.pt_dropped_orphans == 1 ? " was" : "s were");
+	if (is_forgetting)
+		posixtrace_discard_orphan(0);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
+						  size_t count, const char *log)
+{
+	for (size_t i = 0; i < count; i++)
+		if (*list[i].pt_log && is_same_file(list[i].pt_log, log))
+			return &list[i];
+	return NULL;
+}
+
+void ptrc_orphans_say_of(const char *log)
+{
+	size_t count;
+	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	const struct posixtrace_orphan *o = ptrc_orphans_find(list, count, log);
+
+	if (o)
+		say_one(o, 0);
+	free(list);
+}
+
+void ptrc_orphans_say(void)
+{
+	size_t count;
+	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+
+	for (size_t i = 0; i < count; i++)
+		say_one(&list[i], 0);
+	free(list);
+	ptrc_orphans_say_dropped(false);
+}
+
+/* Gives the log another name. */
+static bool put_away(const char *log, const struct posixtrace_orphan *o)
+{
+	char name[PATH_BYTES + 32];
+	int error = EEXIST;
+
+	snprintf(name, sizeof(name), "%s.salvaged", log);
+	for (int n = 2; n < NAMES_MAX && error == EEXIST; n++) {
+		error = renameat2(AT_FDCWD, log, AT_FDCWD, name, RENAME_NOREPLACE) ? errno : 0;
+		if (!error)
+			ptrc_cli_message(name, "is now the log of process %ld, which was killed",
+					 (long)o->pt_controller);
+		else if (error == EEXIST)
+			snprintf(name, sizeof(name), "%s.salvaged.%d", log, n);
+	}
+	if (error)
+		ptrc_cli_message(log,
+				 "is the log of process %ld, which was killed, and cannot be put "
+				 "away: %s; name another file",
+				 (long)o->pt_controller, strerror(error));
+	return !error;
+}
+
+static bool settle_one(const struct posixtrace_orphan *o, const char *output, bool is_quiet)
+{
+	bool can_finish = o->pt_has_log && !o->pt_error;
+	char written[PATH_BYTES] = "";
+	int error = 0;
+
+	if (can_finish)
+		error = posixtrace_salvage_orphan(o->pt_id, NULL, written);
+	/* Another process has done it. */
+	if (error == ESRCH)
+		return true;
+	if (!can_finish || error) {
+		if (!is_quiet)
+			say_one(o, error);
+		return true;
+	}
+	if (output && is_same_file(written, output))
+		return put_away(written, o);
+	if (strcmp(written, o->pt_log) != 0)
+		ptrc_cli_message(written,
+				 "has the last events of process %ld, which was killed while its "
+				 "log was %s",
+				 (long)o->pt_controller, o->pt_log);
+	return true;
+}
+
+bool ptrc_orphans_settle(const char *output)
+{
+	size_t count;
+	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	static bool has_said;
+	bool is_free = true;
+
+	/* A command that makes several traces says only once what stays. */
+	for (size_t i = 0; i < count; i++)
+		is_free &= settle_one(&list[i], output, has_said);
+	free(list);
+	if (!has_said)
+		ptrc_orphans_say_dropped(false);
+	has_said = true;
+	return is_free;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unfinished streams of killed controllers (see posixtrace.h) as the commands speak of them.
+ */
+#ifndef PTRC_SRC_SESSION_ORPHANS_H
+#define PTRC_SRC_SESSION_ORPHANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <posixtrace.h>
+
+/* All of them. The caller frees the list. */
+struct posixtrace_orphan *ptrc_orphans_list(size_t *count);
+
+/* Writes the identifier of a stream as users type it, and returns the text. */
+const char *ptrc_orphan_id(const struct posixtrace_orphan *, char text[17]);
+
+/* Why an orphan cannot be salvaged, for an error of posixtrace_salvage_orphan(). */
+const char *ptrc_orphan_explain(int error);
+
+/* Prints how many were dropped since somebody was told and forgot them. */
+void ptrc_orphans_say_dropped(bool is_forgetting);
+/* Returns the unfinished stream of the list whose log this file is, or null. */
+const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
+						  size_t count, const char *log);
+/* Prints a message for that one, if there is one. */
+void ptrc_orphans_say_of(const char *log);
+/* Prints a message for each unfinished stream, and how many were dropped. */
+void ptrc_orphans_say(void);
+
+/*
+ * Before a trace is made: finishes the logs of unfinished streams, and prints a message for each
+ * whose events are elsewhere than in its log, or that stays. If one of the finished logs is the
+ * file at `output` (null: none), which the caller is about to replace, it gets another name
+ * first. If it cannot, prints why and returns false.
+ */
+bool ptrc_orphans_settle(const char *output);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/summary/run_result.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/json.h"
+#include "src/cli/replace.h"
+
+/* With these bytes begins every object of ours. */
+static const char signature[] = "{\"version\":";
+
+static const struct ptrc_replace_kind json_kind = {
+	.mode = 0666,
+	.signature = signature,
+	.signature_bytes = sizeof(signature) - 1,
+	.noun = "the result of a run",
+};
+
+enum place {
+	NOWHERE,
+	STANDARD_ERROR,
+	IN_FILE,
+	ON_DESCRIPTOR,
+};
+
+static struct {
+	enum place place;
+	/* The path of the file; the descriptor in words. For messages. */
+	const char *name;
+	int fd;
+	const char *command;
+	bool is_forced;
+	/* The object was written, or there is no place for it. */
+	bool is_put;
+	/* The process that writes the object; its children do not. */
+	pid_t writer;
+} result = {.fd = -1};
+
+static void put_status(struct ptrc_json *j, int status)
+{
+	if (WIFEXITED(status))
+		ptrc_json_i64(j, "exit_status", WEXITSTATUS(status));
+	else
+		ptrc_json_i64(j, "signal", WTERMSIG(status));
+}
+
+/* Writes everything. Returns false if that is not possible; the reason has been printed. */
+static bool write_all(struct ptrc_buffer *b)
+{
+	bool is_written = true;
+
+	for (size_t done = 0; done < b->used && is_written;) {
+		ssize_t n = write(result.fd, b->bytes + done, b->used - done);
+
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			is_written = false;
+	}
+	/* If it is standard error that cannot be written, the message gets lost, too. */
+	if (!is_written)
+		ptrc_cli_error(result.name, errno);
+	ptrc_buffer_free(b);
+	return is_written;
+}
+
+void ptrc_run_result_put_untraced(int status)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	const char *reason = ptrc_message_last();
+	struct ptrc_json j;
+
+	if (result.place == NOWHERE || result.is_put)
+		return;
+	if (result.fd < 0 && !ptrc_run_result_open(-1))
+		return;
+	result.is_put = true;
+	j = ptrc_json_begin(&b);
+	if (result.command)
+		ptrc_json_bytes(&j, "command", result.command, strlen(result.command));
+	put_status(&j, status);
+	if (WIFEXITED(status))
+		ptrc_json_bytes(&j, "error", reason, strlen(reason));
+	ptrc_json_bool(&j, "complete", false);
+	ptrc_json_end(&j);
+	write_all(&b);
+}
+
+/* Runs when the process exits, whatever has ended it. */
+static void put_failure(int status, void *unused)
+{
+	(void)unused;
+	if (status < PTRC_EXIT_RUN_FAILED || status > PTRC_EXIT_RUN_NOT_FOUND ||
+	    getpid() != result.writer)
+		return;
+	/* The reader of a pipe may be gone. */
+	signal(SIGPIPE, SIG_IGN);
+	ptrc_run_result_put_untraced(W_EXITCODE(status, 0));
+}
+
+static void set_place(enum place place, const char *option, const char *name, int fd)
+{
+	if (result.place != NOWHERE)
+		ptrc_cli_usage(option, "the result goes to one place only: --json or --json-fd, "
+				       "once");
+	result.place = place;
+	result.name = name;
+	result.fd = fd;
+	result.writer = getpid();
+	on_exit(put_failure, NULL);
+}
+
+void ptrc_run_result_to_file(const char *path)
+{
+	if (path && !*path)
+		ptrc_cli_usage("--json", "the name of the file is empty");
+	if (path && !strcmp(path, "-"))
+		ptrc_cli_usage("--json", "- does not stand for standard output, which belongs to "
+					 "COMMAND; name /dev/stdout, or ./- for a file of this "
+					 "name");
+	if (path)
+		set_place(IN_FILE, "--json", path, -1);
+	else
+		set_place(STANDARD_ERROR, "--json", "standard error", STDERR_FILENO);
+}
+
+void ptrc_run_result_to_descriptor(const char *number)
+{
+	int fd = (int)ptrc_cli_number("--json-fd", number, 0, INT_MAX);
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
+		ptrc_cli_usage("--json-fd", "descriptor %d is not open for writing", fd);
+	/* COMMAND and what it leaves running do not have the descriptor, so whoever reads from
+	 * a pipe sees its end when this process ends. */
+	if (fd > STDERR_FILENO)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+	set_place(ON_DESCRIPTOR, "--json-fd", "--json-fd", fd);
+}
+
+void ptrc_run_result_set(const char *command, bool is_forced)
+{
+	result.command = command;
+	result.is_forced = is_forced;
+}
+
+bool ptrc_run_result_open(int log_fd)
+{
+	struct stat log;
+	struct stat st;
+	bool is_new;
+	int fd;
+
+	if (result.place != IN_FILE)
+		return true;
+	/* If the file cannot be had, no object can tell so. */
+	result.is_put = true;
+	fd = ptrc_replace_open(result.name, &json_kind, result.is_forced, &is_new);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) || (log_fd >= 0 && fstat(log_fd, &log))) {
+		ptrc_cli_error(result.name, errno);
+		close(fd);
+		return false;
+	}
+	if (S_ISREG(st.st_mode) && log_fd >= 0 && st.st_dev == log.st_dev &&
+	    st.st_ino == log.st_ino) {
+		ptrc_cli_message(result.name, "is the log, so the result needs another file");
+		close(fd);
+		return false;
+	}
+	if (S_ISREG(st.st_mode) && ftruncate(fd, 0)) {
+		ptrc_cli_error(result.name, errno);
+		close(fd);
+		return false;
+	}
+	result.is_put = false;
+	result.fd = fd;
+	return true;
+}
+
+bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
+			 const struct ptrc_losses *losses, const struct ptrc_unmatched *unmatched,
+			 bool is_ended_early)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	struct ptrc_json j;
+
+	if (result.place == NOWHERE)
+		return true;
+	result.is_put = true;
+	j = ptrc_json_begin(&b);
+	ptrc_json_bytes(&j, "log", log, strlen(log));
+	ptrc_json_bytes(&j, "command", result.command, strlen(result.command));
+	put_status(&j, status);
+	if (event_count)
+		ptrc_json_u64(&j, "events", *event_count);
+	ptrc_losses_json(losses, &j);
+	ptrc_unmatched_json(unmatched, &j);
+	if (is_ended_early)
+		ptrc_json_bool(&j, "ended_early", true);
+	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));
+	ptrc_json_end(&j);
+	return write_all(&b);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What came of a run, as ptrace-run --json tells it: one JSON object (docs/json-schema.md), on
+ * standard error, in a file or on a descriptor. There is one object in any case: if ptrace-run
+ * ends before COMMAND was traced, the process writes it on its way out.
+ */
+#ifndef PTRC_SRC_SUMMARY_RUN_RESULT_H
+#define PTRC_SRC_SUMMARY_RUN_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/view/losses.h"
+#include "src/view/unmatched.h"
+
+/* Take --json, with its file or null, and --json-fd. End the process if the value is not valid
+ * or another place was given before. */
+void ptrc_run_result_to_file(const char *path);
+void ptrc_run_result_to_descriptor(const char *number);
+
+/* Sets the command that the object is about, and whether the file of --json may be replaced
+ * whatever it is. The text is not copied. */
+void ptrc_run_result_set(const char *command, bool is_forced);
+
+/*
+ * Opens and empties the file of --json, before COMMAND runs. A file that exists is replaced
+ * only if it is empty or begins as such an object does, or by force. Returns false if it
+ * cannot be opened, or is the log; the reason has been printed. Without --json or without a
+ * file there is nothing to do.
+ */
+bool ptrc_run_result_open(int log_fd);
+
+/* Writes the object, if it was asked for, of a COMMAND that ended before it was traced. */
+void ptrc_run_result_put_untraced(int status);
+
+/*
+ * Writes the object, if it was asked for, of a traced COMMAND that ended with this status, as wait()
+ * has it; the number of events may be null. Somebody may have ended the recording before. Returns false if it could not be written; the
+ * reason has been printed.
+ */
+bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
+			 const struct ptrc_losses *, const struct ptrc_unmatched *,
+			 bool is_ended_early);
+
+#endif

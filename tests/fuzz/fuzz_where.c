@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* An expression, as --where takes it, and behind a null byte the data of an event. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/view/where.h"
+#include "tests/fuzz/fuzz.h"
+
+struct input {
+	const char *expression;
+	const uint8_t *data;
+	size_t size;
+};
+
+/* A type of the user's, and one of the system's whose data the commands know. */
+enum { USER_ID = 1032 };
+static const trace_event_id_t ids[] = {USER_ID, POSIX_TRACE_ERROR, POSIX_TRACE_STOP};
+
+static void evaluate(struct ptrc_where *where, const struct ptrc_layouts *layouts,
+		     const struct input *in, trace_event_id_t id)
+{
+	static struct ptrc_reader_name name = {.is_known = true, .size = 9, .text = "app.event"};
+	static struct ptrc_reader reader;
+	static struct ptrc_view view;
+
+	memset(&reader, 0, sizeof(reader));
+	memset(&view, 0, sizeof(view));
+	reader.path = "app.log";
+	reader.names[id] = &name;
+	reader.event = (struct posix_trace_event_info){
+		.posix_event_id = id,
+		.posix_pid = 4711,
+		.posix_prog_address = (void *)(uintptr_t)0x401234,
+		.posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED,
+		.posix_timestamp = {.tv_sec = 1767323045, .tv_nsec = 123456789},
+	};
+	/* Of exactly this size. */
+	reader.data_size = in->size ? in->size : 1;
+	reader.data = malloc(reader.data_size);
+	FUZZ_CHECK(reader.data);
+	memcpy(reader.data, in->data, in->size);
+	reader.size = in->size;
+	view.reader = &reader;
+	ptrc_view_find_layout(&view, layouts);
+	ptrc_where_holds(where, &view);
+	free(view.decoded.values);
+	free(reader.data);
+}
+
+static void try_expression(void *argument)
+{
+	const struct input *in = argument;
+	struct ptrc_layouts layouts = {0};
+	struct ptrc_cli_reason why;
+	struct ptrc_where *where;
+
+	FUZZ_CHECK(
+		ptrc_layouts_add(&layouts, "app.*", "u32 n, f64 x, char[4] code, str text", &why));
+	where = ptrc_where_parse(in->expression, &layouts, &why);
+	if (where) {
+		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+			evaluate(where, &layouts, in, ids[i]);
+		ptrc_where_free(where);
+	}
+	ptrc_layouts_free(&layouts);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct fuzz_outcome outcome;
+	char *text = fuzz_take_text(&data, &size);
+	struct input in = {text, data, size};
+
+	fuzz_guard(try_expression, &in, false, &outcome);
+	FUZZ_CHECK(!outcome.has_exited && !outcome.said_size);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Cursors: events of an active stream that are read without being taken out. */
+#include "tests/logs.h"
+
+#include <posixtrace.h>
+
+#define KIB ((size_t)1024)
+#define MIB (1024 * KIB)
+
+static struct posixtrace_cursor *open_cursor(trace_id_t trid, int flags)
+{
+	struct posixtrace_cursor *cursor;
+
+	CHECK_OK(posixtrace_cursor_open(trid, flags, &cursor));
+	return cursor;
+}
+
+/* The next event, false if there is none. */
+static bool next(struct posixtrace_cursor *cursor, struct posix_trace_event_info *info,
+		 uint32_t *number)
+{
+	size_t size;
+	int unavailable;
+
+	CHECK_OK(posixtrace_cursor_trygetnext_event(cursor, info, number, sizeof(*number), &size,
+						    &unavailable));
+	return !unavailable;
+}
+
+/* Reads user events, which are numbered from `first` on, to the end. The number after the last. */
+static uint32_t read_numbers(struct posixtrace_cursor *cursor, uint32_t first)
+{
+	struct posix_trace_event_info info;
+	uint32_t number;
+
+	while (next(cursor, &info, &number))
+		if (info.posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT)
+			CHECK_EQ(number, first++);
+	return first;
+}
+
+static void emit(trace_event_id_t id, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		ts_emit(id, i);
+}
+
+static unsigned long missed(struct posixtrace_cursor *cursor)
+{
+	unsigned long count;
+
+	CHECK_OK(posixtrace_cursor_get_missed(cursor, &count));
+	return count;
+}
+
+TEST(cursors_take_nothing_away_from_each_other_and_from_who_reads, "EXT-120")
+{
+	trace_id_t trid = ts_create_running(0, NULL);
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_cursor *first = open_cursor(trid, 0);
+	struct posixtrace_cursor *second;
+	struct ts_events all;
+
+	emit(id, 0, 10);
+	CHECK_EQ(read_numbers(first, 0), 10u);
+	second = open_cursor(trid, 0);
+	emit(id, 10, 30);
+	CHECK_EQ(read_numbers(second, 0), 30u);
+	CHECK_EQ(read_numbers(first, 10), 30u);
+	all = ts_read_all(trid);
+	/* START is among them. */
+	CHECK_EQ(all.count, 31u);
+	CHECK_EQ(missed(first), 0u);
+	posixtrace_cursor_close(first);
+	CHECK_EQ(read_numbers(second, 30), 30u);
+	posixtrace_cursor_close(second);
+	ts_shutdown(trid);
+}
+
+TEST(a_full_stream_that_cursors_have_read_stays_full, "EXT-120")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
+	uint32_t end = ts_fill(trid, 64 * KIB, ts_id("event"), 4, 0);
+
+	CHECK(read_numbers(cursor, 0) <= end);
+	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(ts_status(trid).posix_stream_full_status, POSIX_TRACE_FULL);
+	posixtrace_cursor_close(cursor);
+	ts_shutdown(trid);
+}
+
+TEST(a_snapshot_ends_with_what_was_there, "EXT-121")
+{
+	trace_id_t trid = ts_create_running(0, NULL);
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_cursor *snapshot, *follower;
+
+	emit(id, 0, 10);
+	snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
+	follower = open_cursor(trid, 0);
+	emit(id, 10, 20);
+	CHECK_EQ(read_numbers(snapshot, 0), 10u);
+	CHECK_EQ(read_numbers(snapshot, 10), 10u);
+	CHECK_EQ(read_numbers(follower, 0), 20u);
+	posixtrace_cursor_close(snapshot);
+	posixtrace_cursor_close(follower);
+	ts_shutdown(trid);
+}
+
+/* Reads to the end. The number of events, without those that the cursor makes up; and how many gaps
+ * there were. */
+static unsigned long count_events(struct posixtrace_cursor *cursor, unsigned *gaps)
+{
+	struct posix_trace_event_info info;
+	unsigned long count = 0;
+	uint32_t number;
+
+	*gaps = 0;
+	while (next(cursor, &info, &number)) {
+		*gaps += info.posix_event_id == POSIX_TRACE_OVERFLOW;
+		count += info.posix_event_id != POSIX_TRACE_OVERFLOW &&
+			 info.posix_event_id != POSIX_TRACE_RESUME;
+	}
+	return count;
+}
+
+TEST(what_was_overwritten_before_a_cursor_came_is_told_and_counted, "EXT-122")
+{
+	enum { ROUNDS = 3, EVENTS = 20000 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_cursor *slow = open_cursor(trid, 0);
+	struct posixtrace_cursor *fast = open_cursor(trid, 0);
+	struct posixtrace_cursor *late;
+	unsigned long read = 0, quick = 0;
+	unsigned gaps;
+
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		ts_emit(id, i);
+		if (i % 100 == 0) {
+			quick += count_events(fast, &gaps);
+			CHECK_EQ(gaps, 0u);
+		}
+	}
+	quick += count_events(fast, &gaps);
+	/* START is one more. */
+	CHECK_EQ(quick, EVENTS + 1ul);
+	CHECK_EQ(missed(fast), 0u);
+	read += count_events(slow, &gaps);
+	CHECK_EQ(gaps, 1u);
+	CHECK(missed(slow) > 0);
+	CHECK_EQ(read + missed(slow), EVENTS + 1ul);
+	/* What was lost before is nothing that a new one has missed, and only a snapshot tells it. */
+	late = open_cursor(trid, 0);
+	CHECK(count_events(late, &gaps) > 0);
+	CHECK_EQ(gaps, 0u);
+	CHECK_EQ(missed(late), 0u);
+	posixtrace_cursor_close(late);
+	late = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
+	CHECK(count_events(late, &gaps) > 0);
+	CHECK_EQ(gaps, 1u);
+	posixtrace_cursor_close(late);
+	posixtrace_cursor_close(slow);
+	posixtrace_cursor_close(fast);
+	ts_shutdown(trid);
+}
+
+TEST(what_was_flushed_before_a_cursor_came_is_counted, "EXT-122")
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
+	unsigned gaps;
+
+	ts_start(trid);
+	emit(id, 0, 10);
+	CHECK_EQ(read_numbers(cursor, 0), 10u);
+	emit(id, 10, 17);
+	ts_flush(trid);
+	emit(id, 17, 20);
+	CHECK_EQ(read_numbers(cursor, 17), 20u);
+	CHECK_EQ(missed(cursor), 7u);
+	ts_flush(trid);
+	CHECK_EQ(missed(cursor), 7u);
+	ts_clear(trid);
+	CHECK_EQ(missed(cursor), 0u);
+	emit(id, 0, 5);
+	CHECK_EQ(count_events(cursor, &gaps), 5u);
+	CHECK_EQ(missed(cursor), 0u);
+	posixtrace_cursor_close(cursor);
+	ts_shutdown(trid);
+}
+
+TEST(cursors_of_what_is_no_active_stream_are_refused, "EXT-123")
+{
+	trace_id_t trid = ts_create_running(0, NULL);
+	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
+	struct posixtrace_cursor *other;
+	struct posix_trace_event_info info;
+	unsigned long count;
+	size_t size = 1;
+	int unavailable = 0;
+
+	CHECK_EQ(posixtrace_cursor_open(trid, 2, &other), EINVAL);
+	CHECK_EQ(posixtrace_cursor_open(trid, 0, NULL), EINVAL);
+	CHECK_EQ(posixtrace_cursor_trygetnext_event(NULL, &info, NULL, 0, &size, &unavailable),
+		 EINVAL);
+	CHECK_EQ(unavailable, 1);
+	CHECK_EQ(posixtrace_cursor_trygetnext_event(cursor, &info, NULL, 1, &size, &unavailable),
+		 EINVAL);
+	CHECK_EQ(posixtrace_cursor_get_missed(cursor, NULL), EINVAL);
+	ts_shutdown(trid);
+	CHECK_EQ(posixtrace_cursor_open(trid, 0, &other), EINVAL);
+	CHECK_EQ(posixtrace_cursor_trygetnext_event(cursor, &info, NULL, 0, &size, &unavailable),
+		 EINVAL);
+	CHECK_EQ(posixtrace_cursor_get_missed(cursor, &count), EINVAL);
+	posixtrace_cursor_close(cursor);
+	posixtrace_cursor_close(NULL);
+}
