@@ -207,7 +207,8 @@ int posixtrace_get_patterns(trace_id_t, struct posixtrace_pattern *, size_t size
  * events. The library notices it in any call with the stream; a program that makes no calls for
  * long while others record can watch the process by pidfd_open(2), and call this when it has
  * ended. It is no child of the caller.
- *   EAGAIN  the process has ended, and another thread is about to start the next.
+ *   EAGAIN  the process has ended, and another thread is about to start the next, or a limit on
+ *           processes allows none.
  *   EINVAL  not an active stream with a log; null pointer.
  *   ENOMEM  no other process can be started.
  */
@@ -462,7 +463,8 @@ int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *, size_
  *   ENOENT        the directory of the new log does not exist.
  *   EPERM         the user's directory of shared objects is not safe to use; or the caller is in
  *                 a namespace where no process for the work can be made.
- *   ENOMEM        no memory, no descriptor, no process.
+ *   EAGAIN        a limit on processes allows none that writes the log.
+ *   ENOMEM        no memory, no descriptor.
  *   ENOSPC, EACCES, EROFS, EIO and others  no log can be written, or brought to its disk, for this
  *                 reason.
  * After an error the stream still holds every event that is in no log.

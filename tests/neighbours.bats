@@ -206,26 +206,54 @@ container() {
 	[ -z "$(ls -A /dev/shm/posixtrace-"$two")" ]
 }
 
+# counted COMMAND...: as user $one, in a user namespace of its own, where only the processes of the
+# command count towards a limit, whatever other tests of this machine run as that user.
+counted() {
+	as "$one" unshare --map-user="$one" --map-group="$one" "$@"
+}
+
+too_many="there are as many processes as 'ulimit -u' or the control group (pids.max) allows"
+
 @test "a limit on processes is told as that [EXT-180]" {
-	setpriv --reuid="$one" --regid="$one" --clear-groups sleep 1000 3>&- &
-	target=$!
-	pids="$pids $target"
-	disown "$target"
-	wait_until pgrep -u "$one" -x sleep
-	why="there are as many processes as 'ulimit -u' or the control group (pids.max) allows"
-	count=0
-	for command in 'ptrace-run -o run.log -- true' 'ptrace-create --pid='"$target"' -o run.log' \
-		'ptrace-create --pid='"$target"; do
-		for limit in $(seq 2 12); do
-			run_split as "$one" prlimit --nproc="$limit" $command
+	counted true || skip "no user namespaces"
+	for command in 'ptrace-run -o run.log -- true' 'ptrace-create --pid=$! -o run.log' \
+		'ptrace-create --pid=$!'; do
+		count=0
+		for limit in $(seq 2 20); do
+			run_split counted bash -c "sleep 1000 3>&- & prlimit --nproc=$limit $command
+				status=\$?; ptrace-shutdown --all; kill \$!; exit \$status"
 			[ "$status" -ne 0 ] && [ "$status" -ne 3 ] || break
-			[[ $stderr == *": cannot start "*": $why" ]] || { echo "$limit: $command: $stderr"; false; }
+			[[ $stderr == *": cannot start "*": $too_many" ]] || { echo "$limit: $command: $stderr"; false; }
 			count=$((count + 1))
 		done
-		[ "$limit" -lt 12 ]
-		[ "$command" = "${command#ptrace-create}" ] || as "$one" ptrace-shutdown --all
+		[ "$limit" -lt 20 ]
+		[ "$count" -ge 2 ]
 	done
-	[ "$count" -ge 6 ]
+}
+
+@test "a killed process that a limit keeps from being replaced is told with the limit [EXT-180]" {
+	counted true || skip "no user namespaces"
+	counted bash -c 'sleep 1000 3>&- & echo $! >target
+		controller=$(ptrace-create --pid=$! --name='"$me"'.a --start -o run.log --json |
+			jq .controller)
+		prlimit --nproc=1 --pid="$controller"
+		pkill -KILL --ns $$ --nslist user -x ptrace-keeper
+		for verb in flush clear flush shutdown; do
+			ptrace-$verb '"$me"'.a 2>$verb.txt
+			echo $? >>statuses
+		done'
+	kill "$(<target)"
+	[ "$(tr '\n' ' ' <statuses)" = "1 1 1 3 " ]
+	for verb in flush clear; do
+		[ "$(<"$verb.txt")" = "ptrace-$verb: $me.a: cannot start the process that writes the log: $too_many" ]
+	done
+	[ "$(<shutdown.txt)" = "ptrace-shutdown: $me.a: the log is not finished, as the process that writes it has ended and no other can be started: $too_many; 'ptrace-salvage' finishes it" ]
+	# Nor can the rest be salvaged under the limit.
+	run_split counted prlimit --nproc=1 ptrace-salvage
+	[ "$status" -eq 1 ]
+	[[ $stderr == *": $too_many" ]]
+	as "$one" ptrace-salvage
+	as "$one" ptrace-dump run.log >/dev/null
 }
 
 @test "a user sees nothing of another one [EXT-168]" {

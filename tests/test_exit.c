@@ -7,6 +7,7 @@
 
 #include "tests/logs.h"
 
+#include <posixtrace.h>
 #include <sys/syscall.h>
 
 #define KIB ((size_t)1024)
@@ -751,6 +752,50 @@ TEST(no_more_processes_is_no_matter_of_the_log, "EXT-180 CREATE-25 SHUTDOWN-07 S
 	expect_complete_log(fd, id, 200);
 }
 
+/* Whether the limit lets this process make one more. */
+static bool can_fork_under(const struct rlimit *limit)
+{
+	CHECK_SYS(setrlimit(RLIMIT_NPROC, limit));
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	if (pid < 0) {
+		CHECK_EQ(errno, EAGAIN);
+		return false;
+	}
+	CHECK_EXIT(pid, 0);
+	return true;
+}
+
+/* A keeper is two tasks, a process and a thread of it. Where orphans come to the caller, no third
+ * one is needed to make it, so the limit can lie between the two. */
+TEST(a_limit_that_the_second_task_of_a_keeper_hits_is_told_as_that, "EXT-180 CREATE-25",
+     NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(256 * KIB);
+	int fd = ts_temp_file();
+	struct rlimit old, limit;
+	trace_id_t trid = 4711;
+	struct stat st;
+
+	if (geteuid() == 0 || !private_user_is_on())
+		SKIP("needs a user whose processes are counted, and are all here");
+	CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, 1));
+	CHECK_SYS(getrlimit(RLIMIT_NPROC, &old));
+	limit = (struct rlimit){.rlim_cur = 1, .rlim_max = old.rlim_max};
+	while (!can_fork_under(&limit))
+		CHECK_LT(++limit.rlim_cur, 1000);
+	CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EAGAIN);
+	CHECK_EQ(trid, 4711);
+	/* Nothing has begun. */
+	CHECK_SYS(fstat(fd, &st));
+	CHECK_EQ(st.st_size, 0);
+	limit.rlim_cur++;
+	CHECK_SYS(setrlimit(RLIMIT_NPROC, &limit));
+	trid = ts_create_log(0, &attr, fd);
+	ts_shutdown(trid);
+}
+
 TEST(no_keeper_is_no_matter_of_clear_and_flush, "CLEAR-01 CLEAR-10 CLEAR-11 LOG-13 LOG-19",
      NEEDS_KEEPER)
 {
@@ -798,7 +843,7 @@ TEST(no_keeper_is_no_matter_of_clear_and_flush, "CLEAR-01 CLEAR-10 CLEAR-11 LOG-
 
 /* By the hard limit, so that not even a killed keeper can be replaced. */
 TEST(without_any_process_for_a_keeper_the_stream_waits,
-     "CLEAR-10 SHUTDOWN-07 SHUTDOWN-08 EXIT-03 LOG-13", NEEDS_KEEPER)
+     "EXT-180 CLEAR-10 SHUTDOWN-07 SHUTDOWN-08 EXIT-03 LOG-13", NEEDS_KEEPER)
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
@@ -821,10 +866,11 @@ TEST(without_any_process_for_a_keeper_the_stream_waits,
 		CHECK_SYS(setrlimit(RLIMIT_NPROC, &none));
 		kill(keeper, SIGKILL);
 		CHECK_WITHIN(10000, process_is_gone(keeper));
-		CHECK_EQ(posix_trace_flush(trid), ENOMEM);
-		CHECK_EQ(posix_trace_clear(trid), ENOMEM);
+		CHECK_EQ(posix_trace_flush(trid), EAGAIN);
+		CHECK_EQ(posix_trace_clear(trid), EAGAIN);
+		CHECK_EQ(posixtrace_get_keeper(trid, &keeper), EAGAIN);
 		emit_run(id, 200, 300, 40);
-		CHECK_EQ(posix_trace_shutdown(trid), ENOMEM);
+		CHECK_EQ(posix_trace_shutdown(trid), EAGAIN);
 		exit(0);
 	}
 	CHECK_EXIT(pid, 0);

@@ -328,8 +328,11 @@ int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid)
 	if (pthread_mutex_trylock(&c->keeper_lock) == 0) {
 		/* The keeper refuses PTRC_KEEPER_NONE, but a keeper is started for it first. */
 		if (!c->is_closing) {
-			ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
-			error = has_keeper(c, pid) ? 0 : ENOMEM;
+			error = ptrc_controller_command(c, PTRC_KEEPER_NONE, NULL, 0);
+			if (has_keeper(c, pid))
+				error = 0;
+			else if (error != EAGAIN)
+				error = ENOMEM;
 		}
 		pthread_mutex_unlock(&c->keeper_lock);
 	}
@@ -477,10 +480,10 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 		ptrc_keeper_reap(c->stream.header);
 		/* The keeper is dead, and no process can be made now. The next create finishes the
 		 * log, as if this process had been killed, too. */
-		if (error == ECHILD) {
+		if (error == ECHILD || error == EAGAIN)
 			c->is_orphaned = true;
+		if (error == ECHILD)
 			error = ENOMEM;
-		}
 	}
 	pthread_mutex_unlock(&c->keeper_lock);
 	if (counts)

@@ -66,7 +66,7 @@ void ptrc_controller_untraced(const struct ptrc_controller *c, struct ptrc_untra
 /* Store the process id of the stream's keeper; if that was killed, start another one first.
  * Otherwise a program that only asks for the status of a FLUSH stream would find it full for ever,
  * because it gives no command. EINVAL: no log; EAGAIN: another thread is giving a command, which
- * starts a keeper; ENOMEM: none can be started. */
+ * starts a keeper, or a limit on processes allows none; ENOMEM: none can be started. */
 int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid);
 
 /* The origin of the events that a call of this thread causes. */

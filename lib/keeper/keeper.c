@@ -195,7 +195,7 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 			/* A keeper that can be started later must not obey this command, whose
 			 * caller was told that nothing was done. */
 			ptrc_store_release(&header->keeper_done, seq);
-			return ECHILD;
+			return error == EAGAIN ? EAGAIN : ECHILD;
 		}
 	}
 	return ptrc_load_relaxed(&header->keeper_result);
@@ -220,8 +220,6 @@ static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h,
 	args->log_fd = log_fd;
 	ptrc_store_relaxed(&h->is_log_new, is_new);
 	error = ptrc_keeper_start(args, h, PTRC_KEEPER_ORPHAN);
-	if (error == EAGAIN)
-		error = ENOMEM;
 	if (!error && path)
 		ptrc_orphan_log_path(log_fd, path);
 	return error;
@@ -241,7 +239,7 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 		if (!error || error == ECHILD || !orders->path)
 			return error;
 	}
-	if (error == ENOMEM || error == EMFILE || error == ENFILE)
+	if (error == ENOMEM || error == EMFILE || error == ENFILE || error == EAGAIN)
 		return error;
 	error = ptrc_orphan_log_make(h, uid, orders, &log);
 	if (error)

@@ -24,6 +24,7 @@
  * (PTRC_KEEPER_RESTART), or has finished the log (PTRC_KEEPER_ORPHAN).
  *   ENOSPC, EFBIG, EIO...  the keeper's own failure.
  *   ENOMEM                 it cannot be started.
+ *   EAGAIN                 the same, because of a limit on processes.
  *   EPERM                  children of the caller are born into another pid or time
  *                          namespace.
  *   ECHILD                 several were started, and each died before its first word. */
@@ -36,7 +37,7 @@ PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
  * keeper is dead another is started first. The caller holds the controller's lock. `origin` and
  * `addr` say whose call it is; origin null: nobody's. Returns the error number of the command,
  * or ECHILD: the keeper is dead, no other can be started (or args is null, as the caller has no
- * descriptors for one), and nothing was done. */
+ * descriptors for one), and nothing was done. EAGAIN: the same, because of a limit on processes. */
 PTRC_NONNULL(2)
 PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 					struct ptrc_stream_header *header, uint32_t command,

@@ -22,7 +22,7 @@ struct ptrc_keeper_process {
 	bool is_child; /* the caller has to reap it */
 };
 
-/* ENOMEM: no process can be made. ECHILD: one may have been made, but the helper that made it
+/* ENOMEM, or EAGAIN because of a limit on processes: none can be made. ECHILD: one may have been made, but the helper that made it
  * was killed before it could tell the process id; *process says pid 0 then. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_launch(const struct ptrc_keeper_args *args,

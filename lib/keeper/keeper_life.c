@@ -41,7 +41,7 @@ struct keeper {
 	int dirfd;
 	struct ptrc_liveness life;
 	_Atomic bool is_controller_dead;
-	bool is_watched;      /* a thread waits for the controller's death */
+	bool is_ready;	      /* the log has its head, and the keeper obeys */
 	bool has_given_up;    /* output stalls, and nobody waits for it any longer */
 	int64_t next_look_ns; /* CLOCK_MONOTONIC, of automatic flushes; 0: not set */
 };
@@ -171,7 +171,8 @@ static int start_watcher(struct keeper *k)
 				      CLONE_SYSVSEM,
 			      stack + sizeof(stack), watch, k);
 
-	return ret < 0 ? ENOMEM : 0;
+	/* A thread counts as a process where these are limited. */
+	return ret >= 0 ? 0 : ret == -EAGAIN ? EAGAIN : ENOMEM;
 }
 
 /* The writer asks this while output stalls. The controller tells a keeper to stop waiting for the
@@ -184,7 +185,7 @@ static bool give_up(void *arg)
 	struct timespec none = {0, 0};
 
 	if (ptrc_load_acquire(&k->work.stream.header->is_log_given_up) ||
-	    (!k->is_watched && !k->work.is_orphans &&
+	    (!k->is_ready && !k->work.is_orphans &&
 	     !ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1)))
 		k->has_given_up = true;
 	if (ptrc_load_acquire(&k->is_controller_dead) &&
@@ -364,8 +365,14 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 {
 	struct ptrc_keeper_work *work = &k->work;
 	bool begins;
-	int error;
+	int error = 0;
 
+	/* Before anything is written: the keeper that a limit leaves without its watcher has
+	 * changed nothing. */
+	if (task != PTRC_KEEPER_ORPHAN)
+		error = start_watcher(k);
+	if (error)
+		return error;
 	/* An orphan may have to go into another log than its own. */
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
@@ -389,9 +396,8 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	ptrc_store_release(&work->stream.header->is_log_new, 0);
 	if (task == PTRC_KEEPER_ORPHAN)
 		return finish_for_dead(k);
-	error = start_watcher(k);
-	k->is_watched = !error;
-	return error;
+	k->is_ready = true;
+	return 0;
 }
 
 static void set_own_limits(void)

@@ -71,6 +71,13 @@ message(const char *thing, const char *format, va_list values, bool has_hint)
 	free(line);
 }
 
+const char *ptrc_cli_process_reason(int error)
+{
+	return error == EAGAIN ? "there are as many processes as 'ulimit -u' or the control group "
+				 "(pids.max) allows"
+			       : strerror(error);
+}
+
 void ptrc_cli_message(const char *thing, const char *format, ...)
 {
 	va_list values;

@@ -19,6 +19,10 @@ void ptrc_cli_message(const char *thing, const char *format, ...)
 /* The last message of this process, without the name of the program, or an empty text. */
 const char *ptrc_message_last(void);
 
+/* The system's text for the error number of starting a process or of what needs one. EAGAIN, which
+ * then means a limit on processes, is told as that. */
+const char *ptrc_cli_process_reason(int error);
+
 /* Prints such a message whose reason is the system's text for the error number. */
 void ptrc_cli_error(const char *thing, int error);
 

@@ -49,7 +49,7 @@ const char *ptrc_orphan_explain(int error)
 	case EDESTADDRREQ:
 		return "it has no log";
 	default:
-		return strerror(error);
+		return ptrc_cli_process_reason(error);
 	}
 }
 

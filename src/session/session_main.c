@@ -120,9 +120,11 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 					    has_count ? in_log : reply.state.counts.pt_log_events);
 	} else if (!r->error) {
 		r->error = reply.error;
-		text = strerror(r->error);
+		text = ptrc_cli_process_reason(r->error);
 		/* Of a flush, the error number alone would mislead. */
-		if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)
+		if (r->error == EAGAIN)
+			prefix = "cannot start the process that writes the log: ";
+		else if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)
 			text = "the session has no log";
 		else if (verb == PTRC_SESSION_FLUSH)
 			prefix = "writing the log failed: ";

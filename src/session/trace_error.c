@@ -64,18 +64,13 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 
 void ptrc_trace_no_process(const char *what, int error)
 {
-	if (error == EAGAIN)
-		ptrc_cli_message(NULL,
-				 "cannot start %s: there are as many processes as 'ulimit -u' or "
-				 "the control group (pids.max) allows",
-				 what);
-	else if (foreign_children())
+	if (error != EAGAIN && foreign_children())
 		ptrc_cli_message(NULL,
 				 "cannot start %s: it is in another %s namespace; call 'unshare' "
 				 "with --fork",
 				 what, foreign_children());
 	else
-		ptrc_cli_message(NULL, "cannot start %s: %s", what, strerror(error));
+		ptrc_cli_message(NULL, "cannot start %s: %s", what, ptrc_cli_process_reason(error));
 }
 
 void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_path)

@@ -142,6 +142,11 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 		ptrc_cli_message(thing, "%llu %s missing, as the log took nothing and was given up",
 				 (unsigned long long)l->unwritten_events,
 				 l->unwritten_events == 1 ? "event is" : "events are");
+	else if (l->write_error == EAGAIN)
+		ptrc_cli_message(thing,
+				 "the log is not finished, as the process that writes it has ended "
+				 "and no other can be started: %s; 'ptrace-salvage' finishes it",
+				 ptrc_cli_process_reason(EAGAIN));
 	else if (l->write_error && l->unwritten_events)
 		ptrc_cli_message(thing, "%llu %s lost, as writing the log failed: %s",
 				 (unsigned long long)l->unwritten_events,
@@ -154,7 +159,7 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 	if (l->is_log_gone)
 		ptrc_cli_message(thing, "the log is not there any more: it was deleted, renamed, "
 					"replaced or truncated while it was written");
-	if (l->is_unclosed)
+	if (l->is_unclosed && l->write_error != EAGAIN)
 		ptrc_cli_message(thing, "the log has no end: its trace still goes on or was "
 					"killed, or the file was cut off");
 	report(thing, l->unreadable_events, "not readable, as the log is damaged");
