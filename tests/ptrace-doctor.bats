@@ -328,9 +328,15 @@ doctor() {
 	: >nothing
 	doctor nothing
 	finds problem log 'is empty'
+	# Of a file that is no log nothing else is said, such as how much room its disk has.
 	echo text >text
-	doctor ./text
-	finds problem log 'not a trace log'
+	chmod 444 text
+	for it in text README; do
+		[ $it = text ] || seq 10000 >$it
+		doctor ./$it
+		finds problem log 'not a trace log'
+		jq -es 'map(.check) == ["log"]' <<<"$stdout"
+	done
 	cp run.log newer.log
 	printf '\377' | dd of=newer.log bs=1 seek=12 conv=notrunc status=none
 	doctor ./newer.log

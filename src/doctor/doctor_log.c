@@ -380,6 +380,13 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		close(fd);
 		return;
 	}
+	/* Disk and writer of a file that has nothing to do with traces are of no interest. */
+	if (st.st_size && !ptrc_reader_is_log(fd)) {
+		ptrc_reader_why_no_log(fd, &why);
+		ptrc_doctor_problem(d, "log", path, NULL, "%s", why.text);
+		close(fd);
+		return;
+	}
 	if (access(path, W_OK))
 		ptrc_doctor_note(d, "log", path, NULL, "you may not write it: %s", strerror(errno));
 	is_written = examine_writer(d, path);

@@ -144,6 +144,19 @@ static bool open_file(const char *path, bool is_stdin, int *fd)
 	return !error;
 }
 
+static bool has_signature(const struct prefix *p, ssize_t size)
+{
+	return size >= (ssize_t)sizeof(signature) &&
+	       !memcmp(p->signature, signature, sizeof(signature));
+}
+
+bool ptrc_reader_is_log(int fd)
+{
+	struct prefix p;
+
+	return has_signature(&p, pread(fd, &p, sizeof(p), 0));
+}
+
 void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 {
 	struct prefix p;
@@ -152,8 +165,7 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 
 	if (n <= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
 		ptrc_cli_because(why, "not a trace log: the file is empty");
-	else if (n < (ssize_t)sizeof(signature) ||
-		 memcmp(p.signature, signature, sizeof(signature)) != 0)
+	else if (!has_signature(&p, n))
 		ptrc_cli_because(why, "not a trace log");
 	else if (n < (ssize_t)sizeof(p))
 		ptrc_cli_because(why, "a trace log that was cut off within its first bytes");

@@ -102,6 +102,9 @@ struct ptrc_reader {
  */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
+/* Whether the file begins as logs do, of any version and machine. */
+bool ptrc_reader_is_log(int fd);
+
 /* Stores why posix_trace_open() refused a file with EINVAL. */
 void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *);
 
