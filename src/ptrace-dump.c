@@ -55,8 +55,8 @@ static const struct ptrc_cli_option options[] = {
 	 "show only events of the thread with this kernel\nnumber (gettid); may be given several times"},
 	{"since", KEY_SINCE, "TIME",
 	 "show only events from this time on, as text shows\nit or such as 2026-01-02T03:04:05Z, "
-	 "2026-01-02\n03:04 (local), 03:04 (today), now, today,\nyesterday, 1h ago, +2s after the "
-	 "begin, -5s before\nthe end"},
+	 "2026-01-02\n03:04 (local), 03:04 (today), now, today,\nyesterday, 1h ago, @SECONDS since "
+	 "1970, +2s after\nthe begin, -5s before the end"},
 	{"until", KEY_UNTIL, "TIME", "show only events up to this time"},
 	{"around", KEY_AROUND, "GLOB", "show only events near those whose name matches"},
 	{"before", KEY_BEFORE, "DURATION",

@@ -430,6 +430,7 @@ bool ptrc_when_parse(const char *text, struct ptrc_when *w, struct ptrc_cli_reas
 		return ptrc_cli_because(why, "'%.60s': %s", text, reason);
 	return ptrc_cli_because(why,
 				"'%.60s' is not a time such as 2026-01-02T03:04:05Z, 2026-01-02 "
-				"03:04, 03:04:05, today, 1h ago, +2s or -5s",
+				"03:04, 03:04:05, @1767323045, now, today, yesterday, 1h ago, +2s "
+				"or -5s",
 				text);
 }
