@@ -656,6 +656,44 @@ times() {
 	[ -z "$stdout$stderr" ]
 }
 
+@test "--where with a name that no event type has is told [EXT-09]" {
+	ptrace-run -o run.log -- "$traced"
+	message="ptrace-dump: traced.evnt: no event type has such a name (did you mean 'traced.event'?)"
+	# No event can be shown.
+	for where in 'event == "traced.evnt"' '"traced.evnt" == event && pid > 0' \
+		'event ~ "traced.evnt"' 'event =~ "traced.evnt"' \
+		'!(event != "traced.evnt" || len)'; do
+		run_split ptrace-dump --count --where="$where" run.log
+		[ "$status" -eq 1 ]
+		[ "$stdout" = 0 ]
+		[ "$stderr" = "$message" ]
+	done
+	run_split ptrace-dump --where='event ~ "trac.*" || event =~ "^trac.e[vd]nt"' run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ "$(sort stderr.txt | uniq -c | grep -c 'no event type has such a name$')" -eq 2 ]
+	# Other events may be shown: the status stays.
+	for where in 'event != "traced.evnt"' 'event == "traced.evnt" || event == "traced.event"' \
+		'event == "traced.evnt" && pid > 0 || len == 5 || event == "traced.evnt" && tid > 0' \
+		'!(event ~ "traced.evnt")'; do
+		run_split ptrace-dump --count --where="$where" run.log
+		[ "$status" -eq 0 ]
+		[ "$stderr" = "$message" ]
+	done
+	# Nothing is wrong with names that are there, or that contradict each other.
+	for where in 'event == "traced.event" && event == "posix_trace_start"' 'event == "posix_trace_overflow"' \
+		'event =~ "^posix_.*flow$" && !(event ~ "tr*")' 'data == "traced.evnt"' 'event < "a" && event > "b"'; do
+		run_split ptrace-dump --count --where="$where" run.log
+		[ "$status" -eq 0 ]
+		[ -z "$stderr" ]
+	done
+	# The name may have been in what was cut off.
+	head -c -100 run.log >cut.log
+	run_split ptrace-dump --where='event == "traced.evnt"' cut.log
+	[ "$status" -eq 3 ]
+	grep -qxF "$message" stderr.txt
+}
+
 @test "options that exclude each other" {
 	run_split ptrace-dump --first=1 --last=1 run.log
 	[ "$status" -eq 2 ]
@@ -898,7 +936,7 @@ times() {
 	run_split timeout 60 ptrace-dump --decode="$glob=u8 x" run.log
 	[ "$status" -eq 0 ]
 	run_split timeout 60 ptrace-dump --where="event ~ \"$glob\"" run.log
-	[ "$status" -eq 0 ]
+	[ "$status" -eq 1 ]
 	run_split timeout 60 ptrace-doctor --event="$glob" run.log
 	[ "$status" -ne 124 ]
 	# One meaning for all: bytes, and no collating symbols.

@@ -261,29 +261,68 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 	ptrc_buffer_char(&d->out, '\n');
 }
 
-/* Returns whether the pattern matches an event type of a source. If not, prints a message, which
- * lists similar names, unless the pattern has wildcards. */
-static bool check_pattern(const struct ptrc_dump *d, const char *pattern)
+/* The next name of an event type of the sources, in any order; null behind the last one. *place
+ * is 0 at first. */
+static const struct ptrc_reader_name *next_name(const struct ptrc_dump *d, size_t *place)
 {
+	while (*place < d->source_count * PTRC_READER_IDS) {
+		const struct ptrc_reader *r = &d->sources[*place / PTRC_READER_IDS].reader;
+		const struct ptrc_reader_name *name = r->names[(*place)++ % PTRC_READER_IDS];
+
+		if (name)
+			return name;
+	}
+	return NULL;
+}
+
+/* Says that no event type has the name or matches the pattern. Of a name, lists similar ones. */
+static void report_missing(const struct ptrc_dump *d, const char *pattern, bool is_name)
+{
+	const struct ptrc_reader_name *name;
 	struct ptrc_nearest nearest = {0};
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
-	bool is_name = !strpbrk(pattern, "*?[\\");
 
-	for (size_t i = 0; i < d->source_count; i++)
-		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *name = d->sources[i].reader.names[id];
-
-			if (name && ptrc_glob_matches(pattern, name->text))
-				return true;
-			if (name && name->is_known && is_name)
-				ptrc_nearest_offer(&nearest, pattern, name->text);
-		}
+	for (size_t place = 0; is_name && (name = next_name(d, &place));)
+		if (name->is_known)
+			ptrc_nearest_offer(&nearest, pattern, name->text);
 	ptrc_cli_message(pattern, "no event type has such a name%s",
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+/* Returns whether the pattern matches an event type of a source. If not, says so. */
+static bool check_pattern(const struct ptrc_dump *d, const char *pattern)
+{
+	const struct ptrc_reader_name *name;
+
+	for (size_t place = 0; (name = next_name(d, &place));)
+		if (ptrc_glob_matches(pattern, name->text))
+			return true;
+	report_missing(d, pattern, !strpbrk(pattern, "*?[\\"));
 	return false;
 }
 
-/* Returns whether each pattern that selects events matches an event type. */
+/* Says which names and patterns for names the expression has in vain. Returns false if it can
+ * hold for no event because of them. */
+static bool check_where(const struct ptrc_dump *d, struct ptrc_where *w)
+{
+	const struct ptrc_reader_name *name;
+	const void *at = NULL;
+	const char *missing;
+	bool can_hold = false;
+	bool is_missing = false;
+	bool is_name;
+
+	for (size_t place = 0; (name = next_name(d, &place));)
+		can_hold |= ptrc_where_try_name(w, name->text, name->size);
+	while ((missing = ptrc_where_next_missing(w, &at, &is_name))) {
+		is_missing = true;
+		report_missing(d, missing, is_name);
+	}
+	return can_hold || !is_missing;
+}
+
+/* Returns whether each pattern that selects events matches an event type, and each expression can
+ * hold for one. */
 static bool check_patterns(const struct ptrc_dump *d)
 {
 	bool is_found = true;
@@ -292,6 +331,8 @@ static bool check_patterns(const struct ptrc_dump *d)
 		is_found &= check_pattern(d, d->select.globs.texts[i]);
 	if (d->select.around)
 		is_found &= check_pattern(d, d->select.around);
+	for (size_t i = 0; i < d->select.where_count; i++)
+		is_found &= check_where(d, d->select.wheres[i]);
 	/* The patterns of a configuration file are not checked: it may be for other logs, too. */
 	for (size_t i = 0; i < d->given_layout_count; i++)
 		check_pattern(d, ptrc_layout_pattern(d->layouts.layouts[i]));

@@ -79,10 +79,15 @@ struct node {
 	regex_t regex;
 	char *regex_text;
 	size_t matched_bytes;
+	/* Of what compares the names of events with a text or a pattern: whether one of the names
+	 * that were tried is the one or matches the other, and the next such comparison. */
+	bool has_name;
+	struct node *next_of_names;
 };
 
 struct ptrc_where {
 	struct node *root;
+	struct node *names;
 	/* Room for the digits that bytes are compared as, and for a text with a null byte
 	 * appended. */
 	struct ptrc_buffer scratch[2];
@@ -115,6 +120,9 @@ struct parser {
 	struct ptrc_cli_reason *why;
 	size_t depth;
 	size_t tests;
+	/* The comparisons of names, and where the next one belongs. */
+	struct node *names;
+	struct node **names_end;
 
 	/* The next token, and where it begins. */
 	enum token token;
@@ -590,6 +598,27 @@ static void read_pattern(struct parser *p, struct node *n)
 	}
 }
 
+/* The operand that is the name of the event, or -1. */
+static int name_operand(const struct node *n)
+{
+	for (int i = 0; i < 2; i++)
+		if (n->operands[i].is_field && n->operands[i].field.id == PTRC_FIELD_EVENT)
+			return i;
+	return -1;
+}
+
+/* The name or the pattern that a node compares the name of the event with; null if it does not
+ * do that. */
+static const struct operand *wanted_name(const struct node *n)
+{
+	int i = name_operand(n);
+	bool has_relation =
+		n->kind == REGEX || n->kind == GLOB ||
+		(n->kind == COMPARISON && (n->relation == EQUAL || n->relation == UNEQUAL));
+
+	return has_relation && i >= 0 && n->operands[!i].text ? &n->operands[!i] : NULL;
+}
+
 static struct node *read_or(struct parser *);
 
 static struct node *read_comparison(struct parser *p)
@@ -612,6 +641,10 @@ static struct node *read_comparison(struct parser *p)
 		read_pattern(p, n);
 	} else if (!n->operands[0].is_field) {
 		refuse(p, p->token_at, "a comparison is missing: a value alone is no condition");
+	}
+	if (wanted_name(n)) {
+		*p->names_end = n;
+		p->names_end = &n->next_of_names;
 	}
 	return n;
 }
@@ -684,6 +717,7 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 	struct ptrc_where *w;
 	struct node *root;
 
+	p.names_end = &p.names;
 	next(&p);
 	root = read_or(&p);
 	if (p.token != END)
@@ -694,7 +728,7 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 		return NULL;
 	}
 	w = ptrc_cli_allocate(sizeof(*w));
-	*w = (struct ptrc_where){.root = root};
+	*w = (struct ptrc_where){.root = root, .names = p.names};
 	return w;
 }
 
@@ -834,6 +868,78 @@ bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
 uint64_t ptrc_where_cut_count(const struct ptrc_where *w)
 {
 	return w->cut_count;
+}
+
+/* What an expression is for events of one name. The order is that of AND and OR. */
+enum outlook {
+	NEVER,
+	PERHAPS,
+	ALWAYS,
+};
+
+/* Whether a comparison of names holds for this name. */
+static bool holds_for_name(struct node *n, const char *name, size_t size)
+{
+	const struct operand *wanted = wanted_name(n);
+	bool is_it;
+
+	if (n->kind == REGEX)
+		is_it = matches_regex(n, name, size);
+	else if (n->kind == GLOB)
+		is_it = ptrc_glob_matches(wanted->text, name);
+	else
+		is_it = size == wanted->literal.size && !memcmp(name, wanted->text, size);
+	n->has_name |= is_it;
+	return is_it == !(n->kind == COMPARISON && n->relation == UNEQUAL);
+}
+
+/* Looks at all children, so that each comparison sees the name. */
+static enum outlook look(struct node *n, const char *name, size_t size)
+{
+	enum outlook a;
+	enum outlook b;
+
+	if (n->kind == NOT)
+		return ALWAYS - look(n->children[0], name, size);
+	if (n->kind == OR || n->kind == AND) {
+		a = look(n->children[0], name, size);
+		b = look(n->children[1], name, size);
+		return (n->kind == OR) == (a > b) ? a : b;
+	}
+	if (!wanted_name(n))
+		return PERHAPS;
+	return holds_for_name(n, name, size) ? ALWAYS : NEVER;
+}
+
+bool ptrc_where_try_name(struct ptrc_where *w, const char *name, size_t size)
+{
+	return look(w->root, name, size) != NEVER;
+}
+
+/* Whether an expression in front of this one has the same in vain. */
+static bool is_repeated(const struct ptrc_where *w, const struct node *n)
+{
+	for (const struct node *m = w->names; m != n; m = m->next_of_names)
+		if (!m->has_name && m->kind == n->kind &&
+		    !strcmp(wanted_name(m)->text, wanted_name(n)->text))
+			return true;
+	return false;
+}
+
+const char *ptrc_where_next_missing(const struct ptrc_where *w, const void **place, bool *is_name)
+{
+	const struct node *n = *place ? ((const struct node *)*place)->next_of_names : w->names;
+	const char *text;
+
+	while (n && (n->has_name || is_repeated(w, n)))
+		n = n->next_of_names;
+	*place = n;
+	if (!n)
+		return NULL;
+	text = wanted_name(n)->text;
+	*is_name =
+		n->kind == COMPARISON || !strpbrk(text, n->kind == GLOB ? "*?[\\" : "*?[\\^$+(|{");
+	return text;
 }
 
 void ptrc_where_free(struct ptrc_where *w)

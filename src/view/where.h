@@ -42,6 +42,20 @@ bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);
 /* How often a pattern did not match a text of which it saw only the first part. */
 uint64_t ptrc_where_cut_count(const struct ptrc_where *);
 
+/*
+ * Returns whether the expression may hold for an event of this name, whatever else is true of
+ * it; remembers which comparisons of the field `event` with a name or a pattern have met what
+ * they ask for.
+ */
+bool ptrc_where_try_name(struct ptrc_where *, const char *name, size_t size);
+
+/*
+ * The names and patterns of the expression of which no name that was tried is the one or
+ * matches the other, each once, one after the other; null behind the last one. *place is null
+ * at first. Stores whether it is a name, or a pattern that is like one.
+ */
+const char *ptrc_where_next_missing(const struct ptrc_where *, const void **place, bool *is_name);
+
 void ptrc_where_free(struct ptrc_where *);
 
 #endif

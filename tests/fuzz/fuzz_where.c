@@ -49,6 +49,19 @@ static void evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 	free(reader.data);
 }
 
+static void try_names(struct ptrc_where *where)
+{
+	static const char *const names[] = {"app.event", "posix_trace_start", ""};
+	const void *place = NULL;
+	const char *missing;
+	bool is_name;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		ptrc_where_try_name(where, names[i], strlen(names[i]));
+	while ((missing = ptrc_where_next_missing(where, &place, &is_name)))
+		FUZZ_CHECK(*missing || is_name);
+}
+
 static void try_expression(void *argument)
 {
 	const struct input *in = argument;
@@ -62,6 +75,7 @@ static void try_expression(void *argument)
 	if (where) {
 		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 			evaluate(where, &layouts, in, ids[i]);
+		try_names(where);
 		ptrc_where_free(where);
 	}
 	ptrc_layouts_free(&layouts);
