@@ -65,7 +65,8 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	for (size_t i = 0; i < types->count; i++) {
 		const struct ptrc_session_type *type = &types->list[i];
 
-		if (is_user && ptrc_is_system_type(type->id))
+		/* Every trace has the unnamed user event type; few programs use it. */
+		if (is_user && (ptrc_is_system_type(type->id) || !ptrc_event_type_is_used(type)))
 			continue;
 		if (!has_head)
 			ptrc_event_types_put_head(b);

@@ -37,6 +37,12 @@ void ptrc_event_types_from_log(struct ptrc_event_types *, struct ptrc_reader *, 
 
 void ptrc_event_types_free(struct ptrc_event_types *);
 
+/* Whether the type has had events, or is one that a program has opened. */
+static inline bool ptrc_event_type_is_used(const struct ptrc_session_type *type)
+{
+	return type->events || type->id > POSIX_TRACE_UNNAMED_USEREVENT;
+}
+
 /* These put the head of a table, and a line of it. */
 void ptrc_event_types_put_head(struct ptrc_buffer *);
 void ptrc_event_type_put_text(struct ptrc_buffer *, const struct ptrc_session_type *);

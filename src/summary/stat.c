@@ -297,18 +297,12 @@ static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s, boo
 	put_rate_text(b, "bytes per second", s->types.event_bytes, ns);
 }
 
-/* Whether the type is listed: system events that never happened are left out. */
-static bool is_shown(const struct ptrc_session_type *type)
-{
-	return type->events || type->id > POSIX_TRACE_UNNAMED_USEREVENT;
-}
-
 static void put_types_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 {
 	ptrc_buffer_char(b, '\n');
 	ptrc_event_types_put_head(b);
 	for (size_t i = 0; i < s->types.count; i++)
-		if (is_shown(&s->types.list[i]))
+		if (ptrc_event_type_is_used(&s->types.list[i]))
 			ptrc_event_type_put_text(b, &s->types.list[i]);
 }
 
@@ -399,7 +393,7 @@ static void put_types_json(struct ptrc_json *j, const struct ptrc_stat *s)
 {
 	ptrc_json_open(j, "events", '[');
 	for (size_t i = 0; i < s->types.count; i++) {
-		if (!is_shown(&s->types.list[i]))
+		if (!ptrc_event_type_is_used(&s->types.list[i]))
 			continue;
 		ptrc_json_open(j, NULL, '{');
 		ptrc_event_type_put_json(j, &s->types.list[i]);
