@@ -208,10 +208,13 @@ doctor() {
 		[ "$p" = "$controller" ] || [ "$p" = "$pid" ] || keeper=$p
 	done
 	[ -n "$keeper" ]
+	# Else the session would replace it at once.
+	kill -STOP "$controller"
 	kill -KILL "$keeper"
 	wait_until is_ended "$keeper"
 	doctor "$pid"
 	finds problem keeper 'was killed'
+	kill -CONT "$controller"
 }
 
 @test "a stream that is full, a log that is full" {
