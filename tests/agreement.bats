@@ -94,6 +94,21 @@ help_options() {
 	done
 }
 
+@test "a page of a command names under SEE ALSO the commands that it speaks of" {
+	for c in $commands; do
+		page=$PTRC_SOURCE/man/ptrace-$c.1
+		sed '/^\.SH "SEE ALSO"/q' "$page" | grep -oE '^\.BR ptrace\\-[a-z]+ \(1\)' |
+			grep -vF "\\-$c (" | sort -u >spoken || true
+		sed '1,/^\.SH "SEE ALSO"/d' "$page" | grep -oE '^\.BR ptrace\\-[a-z]+ \(1\)' |
+			sort -u >named
+		[ -z "$(comm -23 spoken named)" ]
+	done
+	# These speak of logs and streams that may be unfinished.
+	for c in create doctor dump list run stat; do
+		grep -qF '.BR ptrace\-salvage (1)' "$PTRC_SOURCE/man/ptrace-$c.1"
+	done
+}
+
 @test "letters of options are the same everywhere" {
 	for c in $commands; do
 		"ptrace-$c" --help | grep -oE '^ +-[A-Za-z], --[a-z-]+' | tr -d ' ' | sort -u >help
