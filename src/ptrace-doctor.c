@@ -9,6 +9,7 @@
 
 #include "src/cli/cli.h"
 #include "src/doctor/doctor.h"
+#include "src/session/orphans.h"
 #include "src/session/session_path.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/nearest.h"
@@ -43,7 +44,12 @@ static void say_unknown(struct ptrc_doctor *d, const char *thing)
 	static char **names;
 	static size_t count;
 	char proposal[300];
+	char left[PTRC_ORPHANS_TEXT_BYTES];
 
+	if (ptrc_orphans_of_session(thing, left)) {
+		ptrc_doctor_problem(d, "session", thing, NULL, "%s", left);
+		return;
+	}
 	if (!names)
 		ptrc_session_names(false, &names, &count);
 	for (size_t i = 0; i < count; i++)

@@ -400,9 +400,6 @@ static bool open_source(struct ptrc_reader *r, const char *name)
 		return ptrc_reader_follow(r, dump.session);
 	if (ptrc_summary_is_session_name(name))
 		error = ptrc_reader_dump(r, name);
-	/* Its controller was killed: what that leaves may be one of these. */
-	if (error == ECONNREFUSED)
-		ptrc_orphans_say();
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
 }
 

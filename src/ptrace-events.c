@@ -11,6 +11,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/view/reader.h"
+#include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
 enum {
@@ -102,7 +103,7 @@ static bool list_session(struct ptrc_event_types *types, const char *name, enum 
 	if (error == ENOENT)
 		return false;
 	if (error) {
-		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+		ptrc_orphans_say_session(name, error);
 		*status = PTRC_EXIT_FAILED;
 	}
 	return true;

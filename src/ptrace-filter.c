@@ -14,6 +14,7 @@
 #include "src/cli/json.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
+#include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
 /* The key of an option that is a flag of the request; --json is the only option that is
@@ -112,7 +113,7 @@ static int show(const char *name, bool is_json)
 	int error = ptrc_session_types_get(name, &types);
 
 	if (error) {
-		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+		ptrc_orphans_say_session(name, error);
 		return PTRC_EXIT_FAILED;
 	}
 	ptrc_output_begin();
@@ -177,7 +178,7 @@ static int change(const char *name, const struct ptrc_session_question *q)
 	int error = ptrc_session_ask_about(name, q, &reply);
 
 	if (error) {
-		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+		ptrc_orphans_say_session(name, error);
 		return PTRC_EXIT_FAILED;
 	}
 	if (reply.error) {

@@ -59,10 +59,7 @@ static bool stat_session(const char *name, bool *is_failed)
 	if (!error)
 		error = ptrc_event_types_from_session(&types, name);
 	if (error) {
-		ptrc_cli_message(name, "%s", ptrc_session_explain(error));
-		/* Its controller was killed: what that leaves may be one of these. */
-		if (error == ECONNREFUSED)
-			ptrc_orphans_say();
+		ptrc_orphans_say_session(name, error);
 		*is_failed = true;
 	} else {
 		ptrc_stat_from_session(&stat_of_it, &reply.state, &types);

@@ -104,6 +104,35 @@ crash() {
 	[[ $stderr == *"the session is gone"*"an unfinished stream of process $controller with "*"'ptrace-salvage' writes it" ]]
 }
 
+@test "every command says of a session that was killed what it left, at any time [EXT-148]" {
+	local controller first c
+	needs_own_directory
+	for c in doctor start stop clear flush shutdown filter events dump "dump -f" stat; do
+		traced_start -w -W -n 10
+		wait_until says ready
+		controller=$(ptrace-create --pid="$pid" --name="$me.g" --start --json | jq .controller)
+		go
+		wait_until says done
+		kill -KILL "$controller" "$pid"
+		wait_until is_ended "$controller"
+		wait_until is_ended "$pid"
+		# The first one who asks frees the name.
+		for _ in first second; do
+			run_split ptrace-$c "$me.g"
+			[ "$status" -eq 1 ]
+			[ "$c" = doctor ] || assert_one_message "ptrace-${c% *}"
+			grep -F "$me.g: the session is gone: the background process that controlled it was killed; an unfinished stream of process $controller with " \
+				stderr.txt stdout.txt | grep -F "'ptrace-salvage' writes it"
+		done
+		ptrace-salvage --discard
+	done
+	# Another one, and what was salvaged, are not spoken of.
+	run_split ptrace-stop "$me.g"
+	[ "$stderr" = "ptrace-stop: $me.g: no such session" ]
+	run_split ptrace-stat "$me.g"
+	[ "$stderr" = "ptrace-stat: $me.g: no such session or log" ]
+}
+
 @test "a log that is gone is written beside it, or to the file that is given [EXT-147 EXT-141]" {
 	needs_own_directory
 	crash run.log

@@ -9,6 +9,7 @@
 #include "lib/model/glob.h"
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
+#include "src/session/orphans.h"
 
 /* Bytes of an advice that contains the name of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
@@ -162,6 +163,12 @@ static void check_event(struct ptrc_doctor *d, const char *session, unsigned lon
 
 static void say_error(struct ptrc_doctor *d, const char *name, int error)
 {
+	char left[PTRC_ORPHANS_TEXT_BYTES];
+
+	if (error == ECONNREFUSED && ptrc_orphans_of_session(name, left)) {
+		ptrc_doctor_problem(d, "session", name, NULL, "%s", left);
+		return;
+	}
 	ptrc_doctor_problem(
 		d, "session", name,
 		error == ECONNREFUSED ? "its log, if it had one, is complete; the name is free"

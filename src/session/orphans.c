@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "src/cli/cli.h"
+#include "src/session/session_client.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -131,6 +132,41 @@ void ptrc_orphans_say(void)
 		say_one(&list[i], 0);
 	free(list);
 	ptrc_orphans_say_dropped(false);
+}
+
+bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES])
+{
+	size_t count;
+	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	const struct posixtrace_orphan *last = NULL;
+	char words[100];
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(list[i].pt_name, name) &&
+		    (!last || last->pt_created.tv_sec < list[i].pt_created.tv_sec ||
+		     (last->pt_created.tv_sec == list[i].pt_created.tv_sec &&
+		      last->pt_created.tv_nsec < list[i].pt_created.tv_nsec)))
+			last = &list[i];
+	if (last)
+		snprintf(text, PTRC_ORPHANS_TEXT_BYTES,
+			 "%s; %s stands in /dev/shm; 'ptrace-salvage' writes it",
+			 ptrc_session_explain(ECONNREFUSED), describe(last, words));
+	free(list);
+	return last;
+}
+
+void ptrc_orphans_say_session(const char *name, int error)
+{
+	char text[PTRC_ORPHANS_TEXT_BYTES];
+
+	if ((error == ENOENT || error == ECONNREFUSED) && ptrc_orphans_of_session(name, text)) {
+		ptrc_cli_message(name, "%s", text);
+		return;
+	}
+	ptrc_cli_message(name, "%s", ptrc_session_explain(error));
+	/* Perhaps its name was not readable any more. */
+	if (error == ECONNREFUSED)
+		ptrc_orphans_say();
 }
 
 /* Gives the log another name. */

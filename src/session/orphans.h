@@ -29,6 +29,16 @@ void ptrc_orphans_say_of(const char *log);
 /* Prints a message for each unfinished stream, and how many were dropped. */
 void ptrc_orphans_say(void);
 
+/* Enough for every text of the next function. */
+#define PTRC_ORPHANS_TEXT_BYTES 400
+
+/* Returns whether a session of this name was killed and left an unfinished stream, and stores
+ * that in words. The name may be free again by now. */
+bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES]);
+/* Prints why a session does not answer, for an error of ptrc_session_ask(). If it was killed,
+ * names what it left unfinished. */
+void ptrc_orphans_say_session(const char *name, int error);
+
 /*
  * Before a trace is made: finishes the logs of unfinished streams, and prints a message for each
  * whose events are elsewhere than in its log, or that stays. If one of the finished logs is the

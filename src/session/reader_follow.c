@@ -14,6 +14,7 @@
 
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
+#include "src/session/orphans.h"
 #include "src/session/session_client.h"
 #include "src/session/session_protocol.h"
 
@@ -340,7 +341,7 @@ bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
 	int error = connect_reader(r, session, PTRC_SESSION_FOLLOW);
 
 	if (error)
-		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
+		ptrc_orphans_say_session(session, error);
 	return !error;
 }
 
@@ -415,12 +416,12 @@ int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
 	if (!error)
 		error = connect_reader(r, session, PTRC_SESSION_DUMP);
 	if (error) {
-		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
+		ptrc_orphans_say_session(session, error);
 		return error;
 	}
 	error = receive_snapshot(r);
 	if (error) {
-		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
+		ptrc_orphans_say_session(session, error);
 		ptrc_reader_close(r);
 	} else if (r->counts.pt_log_events) {
 		ptrc_cli_message(session, "%lu earlier events are in its log, %s",

@@ -13,6 +13,7 @@
 #include "src/view/losses.h"
 #include "src/view/unmatched.h"
 #include "src/cli/output.h"
+#include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
 enum {
@@ -33,7 +34,7 @@ static const struct ptrc_cli_option options[] = {
 struct result {
 	/* 0, or an error number of ptrc_session_ask() or of the reply, and the reason in words. */
 	int error;
-	char reason[200];
+	char reason[PTRC_ORPHANS_TEXT_BYTES];
 	bool has_losses;
 	struct ptrc_losses losses;
 	struct ptrc_unmatched unmatched;
@@ -102,10 +103,12 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	const char *text;
 	uint64_t in_log;
 	bool has_count;
+	int is_away;
 
 	memset(r, 0, sizeof(*r));
 	r->error = verb == PTRC_SESSION_SHUTDOWN ? end(name, &reply, r)
 						 : ptrc_session_ask(name, verb, &reply);
+	is_away = r->error;
 	text = ptrc_session_explain(r->error);
 	if (!r->error && reply.body == PTRC_SESSION_BODY_STATE) {
 		/* Only a session that has ended answers these verbs with its state. The error of
@@ -131,7 +134,9 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	}
 	if (verb == PTRC_SESSION_FLUSH && !r->error && !r->has_losses)
 		look_for_log(name, r);
-	snprintf(r->reason, sizeof(r->reason), "%s%s", prefix, text);
+	if ((is_away != ENOENT && is_away != ECONNREFUSED) ||
+	    !ptrc_orphans_of_session(name, r->reason))
+		snprintf(r->reason, sizeof(r->reason), "%s%s", prefix, text);
 	if (verb == PTRC_SESSION_START && !r->error)
 		look_for_room(name, r);
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/session/orphans.h"
+
 int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 {
 	struct ptrc_session_types types;
@@ -111,8 +113,13 @@ bool ptrc_summary_is_session_name(const char *operand)
 
 bool ptrc_summary_open_log(struct ptrc_reader *r, const char *operand)
 {
+	char text[PTRC_ORPHANS_TEXT_BYTES];
+
 	if (!ptrc_summary_is_session_name(operand) || !access(operand, F_OK) || errno != ENOENT)
 		return ptrc_reader_open(r, operand);
-	ptrc_cli_message(operand, "no such session or log");
+	if (ptrc_orphans_of_session(operand, text))
+		ptrc_cli_message(operand, "%s", text);
+	else
+		ptrc_cli_message(operand, "no such session or log");
 	return false;
 }

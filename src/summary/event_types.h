@@ -55,7 +55,7 @@ void ptrc_event_type_put_json(struct ptrc_json *, const struct ptrc_session_type
 bool ptrc_summary_is_session_name(const char *operand);
 
 /* Opens the log that the operand names, which is not the name of a session. On failure it
- * prints the reason and returns false. */
+ * prints the reason, also that it is the name of a session that was killed, and returns false. */
 bool ptrc_summary_open_log(struct ptrc_reader *, const char *operand);
 
 #endif
