@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
@@ -96,6 +97,8 @@ int main(int argc, char **argv)
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_format format = PTRC_FORMAT_TEXT;
 	enum ptrc_exit status = PTRC_EXIT_DONE;
+	/* Sessions that are listed, and those that do not answer. */
+	size_t count = 0;
 	bool has_header = false;
 	int width = 7;
 	int error;
@@ -124,6 +127,7 @@ int main(int argc, char **argv)
 		/* These sessions have ended since they were listed. */
 		if (error == ENOENT || error == ECONNREFUSED || error == ECONNRESET)
 			continue;
+		count++;
 		if (error) {
 			ptrc_cli_message(all.names[i], "%s", ptrc_session_explain(error));
 			status = PTRC_EXIT_FAILED;
@@ -138,6 +142,8 @@ int main(int argc, char **argv)
 			put_text(&out, &all.replies[i].state, width);
 		}
 	}
+	if (!count && format == PTRC_FORMAT_TEXT && isatty(STDOUT_FILENO))
+		ptrc_cli_message(NULL, "there are no sessions");
 	ptrc_output_end(&out);
 	ptrc_orphans_say();
 	return (int)status;

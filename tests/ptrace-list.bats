@@ -25,7 +25,22 @@ load helpers
 }
 
 @test "no sessions at all is no error" {
-	run_split ptrace-list
-	[ "$status" -eq 0 ]
-	[ -z "$stderr" ]
+	local c
+	[ -z "$(ptrace-list 2>&1)" ] || skip "others have sessions"
+	for c in ptrace-list 'ptrace-list --json'; do
+		run_split $c
+		[ "$status" -eq 0 ]
+		[ -z "$stdout$stderr" ]
+	done
+	# Only a person wonders whether the command has done anything.
+	command -v script || skip "no script"
+	on_terminal() { script -qec "$*" /dev/null </dev/null; }
+	[ "$(on_terminal 'ptrace-list 2>said' | wc -c)" -eq 0 ]
+	[ "$(cat said)" = "ptrace-list: there are no sessions" ]
+	on_terminal 'ptrace-list --json 2>said' >screen
+	[ ! -s said ] && [ ! -s screen ]
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	on_terminal 'ptrace-list 2>said' >screen
+	[ ! -s said ] && [ -s screen ]
 }
