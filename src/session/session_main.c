@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,18 +39,51 @@ struct result {
 	bool has_losses;
 	struct ptrc_losses losses;
 	struct ptrc_unmatched unmatched;
+	/* After a flush: the log that is full, so that nothing is recorded any more; or empty. */
+	char full_log[PATH_MAX];
 };
 
-/* Finds out after a flush whether the session's log is still where it was made. */
+/* Finds out after a flush whether the session's log is still where it was made, and whether it
+ * takes anything more. */
 static void look_for_log(const char *name, struct result *r)
 {
 	static struct ptrc_session_reply reply;
+	const struct ptrc_session_state *s = &reply.state;
+	bool is_full;
 
 	if (ptrc_session_ask(name, PTRC_SESSION_STAT, &reply) || reply.error ||
-	    reply.body != PTRC_SESSION_BODY_STATE || !reply.state.is_log_gone)
+	    reply.body != PTRC_SESSION_BODY_STATE)
+		return;
+	is_full = s->attributes.log_full_policy == POSIX_TRACE_UNTIL_FULL &&
+		  s->status.posix_log_full_status == POSIX_TRACE_FULL;
+	if (!is_full && !s->is_log_gone)
 		return;
 	r->has_losses = true;
-	r->losses = (struct ptrc_losses){.is_log_gone = true};
+	if (is_full) {
+		ptrc_losses_gather(&r->losses, &s->status, &s->counts);
+		/* What an earlier flush could not write, this one has written. */
+		r->losses.write_error = 0;
+		snprintf(r->full_log, sizeof(r->full_log), "%s", s->log);
+	}
+	r->losses.is_log_gone = s->is_log_gone;
+}
+
+static bool is_complete(const struct result *r)
+{
+	return !*r->full_log && !ptrc_losses_is_any(&r->losses);
+}
+
+static void report_losses(const struct result *r, const char *name)
+{
+	unsigned long long lost = r->losses.stream_events + r->losses.log_events;
+	struct ptrc_losses gone = {.is_log_gone = r->losses.is_log_gone};
+
+	if (*r->full_log)
+		ptrc_cli_message(name,
+				 "the log %s is full: %llu event%s lost, and nothing is recorded "
+				 "before ptrace-clear %s",
+				 r->full_log, lost, lost == 1 ? " was" : "s were", name);
+	ptrc_losses_report(*r->full_log ? &gone : &r->losses, name);
 }
 
 /* Ends a session, and finds out which of its patterns have matched no name. The connection that
@@ -155,8 +189,10 @@ static void put_json(struct ptrc_buffer *b, const char *name, const char *comman
 		ptrc_unmatched_json(&r->unmatched, &j);
 	if (r->has_losses) {
 		ptrc_losses_json(&r->losses, &j);
-		ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&r->losses));
+		ptrc_json_bool(&j, "complete", is_complete(r));
 	}
+	if (*r->full_log)
+		ptrc_json_bool(&j, "log_full", true);
 	ptrc_json_end(&j);
 }
 
@@ -173,7 +209,7 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 				       "incomplete."
 			 : verb == PTRC_SESSION_FLUSH
 				 ? "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is "
-				   "not there any more."
+				   "full, or not\nthere any more."
 				 : "Exit status: 0 done, 1 failed, 2 wrong usage.",
 		.usage_status = PTRC_EXIT_USAGE,
 	};
@@ -220,8 +256,8 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 			ptrc_cli_message(names[i], "%s", r.reason);
 			is_failed = true;
 		} else if (r.has_losses) {
-			ptrc_losses_report(&r.losses, names[i]);
-			is_incomplete |= ptrc_losses_is_any(&r.losses);
+			report_losses(&r, names[i]);
+			is_incomplete |= !is_complete(&r);
 		}
 		if (!r.error)
 			ptrc_unmatched_report(&r.unmatched, names[i]);
