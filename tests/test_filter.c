@@ -652,9 +652,10 @@ static void check_pairs(trace_id_t trid, trace_event_id_t changed, trace_event_i
 	ts_events_free(&events);
 }
 
-/* A controller is stopped at each instruction while it excludes a type, and each time the process
- * that it traces records a pair of events. */
-static void change_in_steps(bool is_pattern, uint32_t stride)
+/* A controller is stopped at each instruction while it excludes a type, and after each STRIDE of
+ * them the process that it traces records a pair of events; none if STRIDE is 0. Returns the
+ * number of instructions. */
+static uint32_t change_in_steps(bool is_pattern, uint32_t stride)
 {
 	trace_event_id_t changed = ts_id("changed"), kept = ts_id("kept");
 	volatile bool *is_over = mmap(NULL, sizeof(*is_over), PROT_READ | PROT_WRITE,
@@ -672,14 +673,15 @@ static void change_in_steps(bool is_pattern, uint32_t stride)
 		__asm__ volatile("int3" ::: "memory");
 		exclude(trid, changed, is_pattern);
 		*is_over = true;
-		check_pairs(trid, changed, kept, is_pattern);
+		if (stride)
+			check_pairs(trid, changed, kept, is_pattern);
 		ts_shutdown(trid);
 		_exit(0);
 	}
 	CHECK_SYS(waitpid(pid, &status, 0));
 	for (; !*is_over; steps++) {
 		CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
-		if (steps % stride == 0) {
+		if (stride && steps % stride == 0) {
 			if (is_pattern) {
 				snprintf(name, sizeof(name), "kept %u", steps);
 				ts_emit(ts_id(name), steps | NEW_KEPT);
@@ -695,6 +697,7 @@ static void change_in_steps(bool is_pattern, uint32_t stride)
 	NOTE("%u instructions", steps);
 	CHECK_SYS(ptrace(PTRACE_DETACH, pid, NULL, NULL));
 	CHECK_EXIT(pid, 0);
+	return steps;
 }
 
 TEST_TIMEOUT(no_event_is_missing_before_FILTER, "FILTER-05 FILTER-13", 60)
@@ -702,9 +705,14 @@ TEST_TIMEOUT(no_event_is_missing_before_FILTER, "FILTER-05 FILTER-13", 60)
 	change_in_steps(false, 8);
 }
 
-TEST_TIMEOUT(first_events_are_recorded_until_patterns_exclude_them, "EXT-102 EXT-103 FILTER-13", 60)
+TEST_TIMEOUT(first_events_are_recorded_until_patterns_exclude_them, "EXT-102 EXT-103 FILTER-13",
+	     120)
 {
-	change_in_steps(true, 64);
+	/* The more names there are, the more instructions the change takes, during which more names
+	 * are made. So their number depends on how many instructions pass between them compared
+	 * with how many the change takes without them, which is what the compiler and its
+	 * sanitizers make of it. */
+	change_in_steps(true, change_in_steps(true, 0) / 1000);
 }
 
 #endif
