@@ -206,6 +206,35 @@ container() {
 	[ -z "$(ls -A /dev/shm/posixtrace-"$two")" ]
 }
 
+@test "what ends outside leaves the trace of a container alone, whatever program is in it [EXT-167]" {
+	as "$two" unshare -rmpf --mount-proc true || skip "no user namespaces"
+	mkfifo -m 666 in
+	# The shell does not have the library, and says when it is there.
+	as "$two" unshare -rmpf --mount-proc "$(command -v ptrace-run)" -o in.log -- \
+		sh -c 'echo ready >out; read -r line <in; exec "$0" -n 10' "$traced" 3>&- &
+	run=$!
+	pids="$pids $run"
+	wait_until says ready
+	as "$two" ptrace-run -o out.log -- "$traced" -n 10
+	echo >in
+	wait "$run"
+	[ "$(events in.log traced.event)" -eq 10 ]
+	[ "$(events out.log traced.event)" -eq 10 ]
+	# What was killed inside is removed with its stream, from outside.
+	setpriv --reuid="$two" --regid="$two" --clear-groups \
+		unshare -rmpf --kill-child --mount-proc "$(command -v ptrace-run)" -o killed.log -- \
+		sh -c 'echo again >out; exec sleep 1000' 3>&- &
+	pids="$pids $!"
+	wait_until says again
+	ls /dev/shm/posixtrace-"$two"/p.*.*
+	kill -KILL "$!"
+	is_swept() {
+		as "$two" ptrace-run -o out.log -- "$traced" -n 10
+		[ -z "$(find /dev/shm/posixtrace-"$two" -name '[ps].*')" ]
+	}
+	wait_until is_swept
+}
+
 # counted COMMAND...: as user $one, in a user namespace of its own, where only the processes of the
 # command count towards a limit, whatever other tests of this machine run as that user.
 counted() {

@@ -241,14 +241,15 @@ static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 	/* A process makes this page just now and has not given it its size yet, or died there. */
 	if (got != sizeof(copy))
 		memset((void *)&copy, 0, sizeof(copy));
-	if (ns != s->ns)
-		is_unused = copy.image && !ptrc_page_is_alive(fd);
-	else
-		is_unused = is_dead(s, pid, copy.start_ticks);
+	is_unused = ns == s->ns && is_dead(s, pid, copy.start_ticks);
 	if (!is_unused) {
 		clear_slots(s, fd, &copy);
-		/* A controller made it for a process without the library, and its stream is gone. */
-		is_unused = copy.start_ticks && copy.image == 0 && !ptrc_page_has(&copy, 0);
+		/* A controller made it for a process without the library, and its stream is gone. In
+		 * another pid namespace the lock tells whether the process lives, but an exec drops
+		 * it, until the next image with the library takes it: so that the process stays
+		 * traced, the page stays as long as the streams in it. */
+		is_unused = copy.start_ticks && !ptrc_page_has(&copy, 0) &&
+			    (copy.image == 0 || (ns != s->ns && !ptrc_page_is_alive(fd)));
 	}
 	if (is_unused)
 		ptrc_page_unlink(&f);
