@@ -58,27 +58,42 @@ static void on_signal(int sig, void (*handler)(int), int flags)
 }
 
 static timer_t timer;
+static struct itimerspec timer_delay; /* 0: there is no timer */
 
-/* Sends `sig' to the calling thread every so many microseconds. */
-static void timer_on(int sig, long interval_us)
+/* Sends `sig' to the calling thread once, so many microseconds from now. Handlers call timer_again()
+ * at their end: with signals at regular intervals nothing but handlers would run where they take
+ * longer than that. */
+static void timer_on(int sig, long delay_us)
 {
 	struct sigevent notify = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig};
-	struct itimerspec every = {{0, interval_us * 1000}, {0, interval_us * 1000}};
 
 	notify._sigev_un._tid = ts_gettid();
 	CHECK_SYS(timer_create(CLOCK_MONOTONIC, &notify, &timer));
-	CHECK_SYS(timer_settime(timer, 0, &every, NULL));
+	timer_delay.it_value.tv_nsec = delay_us * 1000;
+	CHECK_SYS(timer_settime(timer, 0, &timer_delay, NULL));
+}
+
+static void timer_again(void)
+{
+	if (timer_delay.it_value.tv_nsec)
+		CHECK_SYS(timer_settime(timer, 0, &timer_delay, NULL));
 }
 
 /* No handler runs any more when it returns. */
 static void timer_off(int sig)
 {
+	static const struct timespec no_time;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	CHECK_OK(pthread_sigmask(SIG_BLOCK, &set, NULL));
 	CHECK_SYS(timer_delete(timer));
+	timer_delay.it_value.tv_nsec = 0;
+	/* The last signal may be pending. */
+	while (sigtimedwait(&set, NULL, &no_time) == sig)
+		;
+	CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &set, NULL));
 }
 
 /*
@@ -771,6 +786,9 @@ TEST(short_lived_threads_lose_nothing, "EVENT-16 EVENT-17")
  * Signal handlers
  */
 
+/* So many events have room in a stream beside those of the handlers. */
+#define ROUND_EVENTS 60000
+
 static trace_event_id_t handler_id;
 static volatile uint32_t handler_count;
 
@@ -779,6 +797,7 @@ static void emit_in_handler(int sig)
 	(void)sig;
 	handler_count++;
 	ts_emit(handler_id, handler_count);
+	timer_again();
 }
 
 TEST(handlers_record_while_they_interrupt_an_event, "EVENT-12 EVENT-13 EVENT-17 GEN-02")
@@ -787,21 +806,26 @@ TEST(handlers_record_while_they_interrupt_an_event, "EVENT-12 EVENT-13 EVENT-17 
 	trace_event_id_t id = ts_id("main");
 	trace_id_t trid = stream_on(0, 0);
 	struct ts_events all;
-	uint32_t number = 0;
+	uint32_t number = 0, last = 0, last_handler = 0;
 
 	handler_id = ts_id("handler");
 	on_signal(SIGUSR1, emit_in_handler, SA_RESTART);
-	timer_on(SIGUSR1, 40);
-	while (handler_count < handlers && number < 60000)
+	while (handler_count < handlers) {
+		timer_on(SIGUSR1, 40);
+		while (handler_count < handlers && number < last + ROUND_EVENTS)
+			ts_emit(id, ++number);
+		timer_off(SIGUSR1);
 		ts_emit(id, ++number);
-	timer_off(SIGUSR1);
-	ts_emit(id, ++number);
+		all = ts_read_all(trid);
+		ts_expect_numbers(&all, id, last + 1, number);
+		ts_expect_numbers(&all, handler_id, last_handler + 1, handler_count);
+		ts_expect_sorted(&all);
+		CHECK_EQ(all.count, number - last + handler_count - last_handler);
+		ts_events_free(&all);
+		last = number;
+		last_handler = handler_count;
+	}
 	NOTE("%u events, %u handlers", number, handler_count);
-	all = ts_read_all(trid);
-	ts_expect_numbers(&all, id, 1, number);
-	ts_expect_numbers(&all, handler_id, 1, handler_count);
-	ts_expect_sorted(&all);
-	CHECK_EQ(all.count, number + handler_count);
 }
 
 static struct slow_page slow;
@@ -1098,6 +1122,7 @@ static void emit_and_jump_out(int sig)
 	(void)sig;
 	jump_count++;
 	ts_emit(handler_id, jump_count);
+	timer_again();
 	siglongjmp(jump_target, 1);
 }
 
@@ -1292,31 +1317,35 @@ TEST(events_may_be_left_at_any_time, "EVENT-28 EVENT-13")
 	trace_event_id_t id = ts_id("main");
 	trace_id_t trid = stream_on(0, 0);
 	struct ts_events all;
-	uint32_t last = 0, missing = 0;
+	volatile uint32_t last = 0, last_jump = 0, missing = 0;
 
 	handler_id = ts_id("handler");
 	on_signal(SIGUSR1, emit_and_jump_out, 0);
-	if (sigsetjmp(jump_target, 1) == 0)
-		timer_on(SIGUSR1, 50);
-	while (jump_count < jumps && number < 60000) {
-		number++;
-		ts_emit(id, number);
+	while (jump_count < jumps) {
+		if (sigsetjmp(jump_target, 1) == 0)
+			timer_on(SIGUSR1, 50);
+		while (jump_count < jumps && number < last + ROUND_EVENTS) {
+			number++;
+			ts_emit(id, number);
+		}
+		timer_off(SIGUSR1);
+		ts_emit(id, ++number);
+		all = ts_read_all(trid);
+		ts_expect_sorted(&all);
+		ts_expect_numbers(&all, handler_id, last_jump + 1, jump_count);
+		for (size_t i = 0; i < all.count; i++) {
+			if (all.at[i].info.posix_event_id != id)
+				continue;
+			CHECK_GT(ts_number(&all.at[i]), last);
+			missing += ts_number(&all.at[i]) - last - 1;
+			last = ts_number(&all.at[i]);
+		}
+		CHECK_EQ(last, number);
+		/* Only what was interrupted can be missing. */
+		CHECK_LE(missing, jump_count);
+		ts_events_free(&all);
+		last_jump = jump_count;
 	}
-	timer_off(SIGUSR1);
-	ts_emit(id, ++number);
-	all = ts_read_all(trid);
-	ts_expect_sorted(&all);
-	ts_expect_numbers(&all, handler_id, 1, jump_count);
-	for (size_t i = 0; i < all.count; i++) {
-		if (all.at[i].info.posix_event_id != id)
-			continue;
-		CHECK_GT(ts_number(&all.at[i]), last);
-		missing += ts_number(&all.at[i]) - last - 1;
-		last = ts_number(&all.at[i]);
-	}
-	CHECK_EQ(last, number);
-	/* Only what was interrupted can be missing. */
-	CHECK_LE(missing, jump_count);
 	NOTE("%u events, %u left, %u of them without a record", number, jump_count, missing);
 }
 
