@@ -59,9 +59,6 @@ ended() {
 }
 
 @test "the session ends with its process, and the following with it" {
-	begin
-	kill -KILL "$pid"
-	ptrace-shutdown "$me"
 	traced_start -w
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" -o run.log --start
