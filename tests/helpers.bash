@@ -98,11 +98,13 @@ events() {
 	ptrace-dump --count --format=text ${2:+--event="$2"} "$1"
 }
 
-# Gone, or a zombie that nobody has waited for yet.
+# Gone, or a zombie that nobody has waited for yet. A zombie of which another thread has not ended
+# yet still has its memory, and with it the locks that say that it lives.
 is_ended() {
-	local state
-	state=$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat 2>/dev/null) || return 0
-	[ "$state" = Z ]
+	local line fields
+	line=$(cat /proc/"$1"/stat 2>/dev/null) || return 0
+	read -ra fields <<<"${line##*) }"
+	[ "${fields[0]}" = Z ] && [ "${fields[17]}" -le 1 ]
 }
 
 # session_files: how many sockets of sessions of this test there are
