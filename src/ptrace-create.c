@@ -61,6 +61,7 @@ struct making {
 	const struct ptrc_config *config;
 	char pid[24];
 	char stem[PTRC_SESSION_NAME_MAX];
+	trace_attr_t attr;
 	struct ptrc_logfile log;
 	char *absolute_log;
 	struct ptrc_session_outcome outcome;
@@ -157,37 +158,42 @@ static void say_failed(const struct making *m)
 	}
 }
 
-/* Makes one session. If that fails, prints why and returns false. */
-static bool make(struct making *m, const struct ptrc_config *c)
+/* Does what can be done before there is a session, and opens the log. If that fails, prints why and
+ * returns false. */
+static bool prepare(struct making *m, const struct ptrc_config *c)
 {
+	m->config = c;
+	snprintf(m->pid, sizeof(m->pid), "%ld", (long)c->pid);
+	make_stem(m->stem, (pid_t)c->pid);
+	if (ptrc_config_attributes(c, &m->attr))
+		ptrc_cli_no_memory();
+	if (!ptrc_orphans_settle(c->output))
+		return false;
+	if (!c->output)
+		return true;
+	if (!ptrc_logfile_open(&m->log, c->output, &m->attr, c->is_forced))
+		return false;
+	m->absolute_log = realpath(c->output, NULL);
+	return true;
+}
+
+/* Makes one session. If that fails, prints why and returns false. */
+static bool make(struct making *m)
+{
+	const struct ptrc_config *c = m->config;
 	struct ptrc_session_plan plan = {
 		.target = (pid_t)c->pid,
+		.attr = &m->attr,
 		.name = c->name,
 		.name_stem = m->stem,
-		.log_fd = -1,
+		.log_fd = m->log.fd,
+		.log_path = m->absolute_log ? m->absolute_log : c->output,
 		.is_until_exit = !c->is_kept,
 		.is_started = c->is_started,
 		.is_unsynced = c->is_unsynced,
 	};
-	trace_attr_t attr;
 
-	m->config = c;
-	m->log.fd = -1;
-	snprintf(m->pid, sizeof(m->pid), "%ld", (long)plan.target);
-	make_stem(m->stem, plan.target);
-	if (ptrc_config_attributes(c, &attr))
-		ptrc_cli_no_memory();
-	plan.attr = &attr;
 	plan.patterns = ptrc_config_patterns(c, &plan.pattern_count);
-	if (!ptrc_orphans_settle(c->output))
-		return false;
-	if (c->output) {
-		if (!ptrc_logfile_open(&m->log, c->output, c->is_forced))
-			return false;
-		m->absolute_log = realpath(c->output, NULL);
-		plan.log_fd = m->log.fd;
-		plan.log_path = m->absolute_log ? m->absolute_log : c->output;
-	}
 	ptrc_session_create(&plan, &m->outcome);
 	if (!m->outcome.error) {
 		/* The session is made nevertheless: the process may execute, load or start what has
@@ -201,7 +207,7 @@ static bool make(struct making *m, const struct ptrc_config *c)
 }
 
 /* Runs when the process exits. If one session could not be made, or the names could not be
- * printed, ends the sessions that were made before and removes their new logs. */
+ * printed, ends the sessions that were made before and removes all new logs. */
 static void undo(int status, void *unused)
 {
 	static struct ptrc_session_reply reply;
@@ -212,6 +218,8 @@ static void undo(int status, void *unused)
 	 * and must undo nothing. */
 	if (status == PTRC_EXIT_DONE || getpid() != creator)
 		return;
+	for (size_t i = count; i < config.count; i++)
+		ptrc_logfile_close(&made[i].log, false);
 	for (size_t i = count; i-- > 0;) {
 		const char *name = made[i].outcome.name;
 		int error = ptrc_session_ask(name, PTRC_SESSION_SHUTDOWN, &reply);
@@ -258,14 +266,18 @@ int main(int argc, char **argv)
 	}
 	made = ptrc_cli_allocate(config.count * sizeof(*made));
 	memset(made, 0, config.count * sizeof(*made));
+	for (size_t i = 0; i < config.count; i++)
+		made[i].log.fd = -1;
 	creator = getpid();
 	on_exit(undo, NULL);
-	for (; made_count < config.count; made_count++) {
-		if (make(&made[made_count], &config.sessions[made_count]))
-			continue;
-		ptrc_logfile_close(&made[made_count].log, false);
-		return PTRC_EXIT_FAILED;
-	}
+	/* All logs come first: while one waits for the reader of a FIFO, a signal may end this
+	 * process, and no session shall be left that nobody knows of. */
+	for (size_t i = 0; i < config.count; i++)
+		if (!prepare(&made[i], &config.sessions[i]))
+			return PTRC_EXIT_FAILED;
+	for (; made_count < config.count; made_count++)
+		if (!make(&made[made_count]))
+			return PTRC_EXIT_FAILED;
 	ptrc_output_need_reader();
 	for (size_t i = 0; i < config.count; i++) {
 		if (is_json) {

@@ -305,7 +305,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 		ptrc_cli_no_memory();
 	ptrc_run_result_set(r->command[0], c->is_forced);
 	if (!ptrc_orphans_settle(c->output ? c->output : DEFAULT_LOG) ||
-	    !ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG, c->is_forced))
+	    !ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG, &r->attr,
+			       c->is_forced))
 		exit(PTRC_EXIT_RUN_FAILED);
 	make_session(r, c);
 	if (!ptrc_run_result_open(r->log.fd)) {

@@ -189,6 +189,46 @@ load helpers
 	[ ! -e a.log ]
 }
 
+@test "a FIFO that nobody reads is waited for with a word, before there is any session [EXT-130]" {
+	traced_start -w
+	mkfifo fifo
+	cat >file.yaml <<-END
+		defaults: {pid: $pid}
+		sessions:
+		  - {name: $me.a, output: a.log}
+		  - {name: $me.b, output: fifo}
+	END
+	# Signals end the wait, and leave no session.
+	for signal in INT TERM; do
+		env --default-signal=INT ptrace-create --all -c file.yaml 2>err 3>&- &
+		creator=$!
+		pids="$pids $creator"
+		wait_until grep -qx 'ptrace-create: fifo: is a FIFO that nobody reads; waiting for a reader' err
+		[ "$(session_files)" -eq 0 ]
+		kill -"$signal" "$creator"
+		status=0
+		wait "$creator" || status=$?
+		[ "$status" -eq $((128 + $(kill -l "$signal"))) ]
+		[ "$(session_files)" -eq 0 ]
+	done
+	ptrace-create --all -c file.yaml >out.txt 2>err 3>&- &
+	creator=$!
+	pids="$pids $creator"
+	wait_until grep -q 'waiting for a reader' err
+	cat fifo >copy 3>&- &
+	reader=$!
+	wait "$creator"
+	[ "$(tr '\n' ' ' <out.txt)" = "$me.a $me.b " ]
+	ptrace-shutdown "$me.a" "$me.b"
+	wait "$reader"
+	ptrace-dump copy
+	for policy in loop until-full; do
+		run_split timeout "$patience" ptrace-create --pid="$pid" -o fifo --log-full-policy="$policy"
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-create: fifo: is not a regular file, which needs the log-full-policy append" ]
+	done
+}
+
 @test "a session whose name cannot be told is ended again" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	traced_start -w

@@ -789,6 +789,44 @@ has_no_keeper() { ! has_keeper; }
 	[ -z "$(ls "/dev/shm/posixtrace-$EUID")" ]
 }
 
+@test "-o: a FIFO that nobody reads is waited for with a word [EXT-130]" {
+	mkfifo fifo
+	ptrace-run -o fifo -- "$traced" -n 2 2>err 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until grep -qx 'ptrace-run: fifo: is a FIFO that nobody reads; waiting for a reader' err
+	cat fifo >copy
+	wait "$runner"
+	[ "$(events copy traced.event)" -eq 2 ]
+	[ "$(wc -l <err)" -eq 1 ]
+	# A reader that waits for a writer misses nothing, and nothing is said.
+	cat fifo >copy 3>&- &
+	reader=$!
+	wait_until grep -qx '[0-9]* (cat) S .*' /proc/"$reader"/stat
+	ptrace-run -o fifo -- "$traced" -n 2
+	wait "$reader"
+	[ "$(events copy traced.event)" -eq 2 ]
+	# Signals end the wait.
+	for signal in INT TERM HUP; do
+		env --default-signal=INT ptrace-run -o fifo -- touch ran 2>err 3>&- &
+		runner=$!
+		pids="$pids $runner"
+		wait_until grep -q 'waiting for a reader' err
+		kill -"$signal" "$runner"
+		status=0
+		wait "$runner" || status=$?
+		[ "$status" -eq $((128 + $(kill -l "$signal"))) ]
+	done
+	[ ! -e ran ]
+	# What can never be is refused at once.
+	for policy in loop until-full; do
+		run_split timeout "$patience" ptrace-run -o fifo --log-full-policy="$policy" -- touch ran
+		[ "$status" -eq 125 ]
+		[ "$stderr" = "ptrace-run: fifo: is not a regular file, which needs the log-full-policy append" ]
+	done
+	[ ! -e ran ]
+}
+
 @test "two traces do not write to one log" {
 	mkfifo in
 	ptrace-run -o run.log -- "$traced" -w <in >out 3>&- &

@@ -69,15 +69,34 @@ static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind
 	return is_ours;
 }
 
+/* Opens what exists. Of a FIFO that nobody reads it says so before it waits. A descriptor that was
+ * got without waiting is kept: if it was closed, the reader would see the end. */
+static int open_existing(const char *path, mode_t mode)
+{
+	/* The path may be a symbolic link whose target does not exist: then O_CREAT is needed. */
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) || !S_ISFIFO(st.st_mode))
+		return open(path, flags, mode);
+	fd = open(path, flags | O_NONBLOCK, mode);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, 0);
+	if (fd >= 0 || errno != ENXIO)
+		return fd;
+	ptrc_cli_message(path, "is a FIFO that nobody reads; waiting for a reader");
+	return open(path, flags, mode);
+}
+
 int ptrc_replace_open(const char *path, const struct ptrc_replace_kind *kind, bool is_forced,
 		      bool *is_new)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, kind->mode);
 
 	*is_new = fd >= 0;
-	/* The path may be a symbolic link whose target does not exist: then O_CREAT is needed. */
 	if (fd < 0 && errno == EEXIST)
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, kind->mode);
+		fd = open_existing(path, kind->mode);
 	if (fd < 0) {
 		ptrc_cli_error(path, errno);
 		return -1;

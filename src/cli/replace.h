@@ -27,7 +27,8 @@ struct ptrc_replace_kind {
  *
  * A regular file that is neither new, empty nor of the kind is refused, and so is a block
  * device, unless is_forced. FIFOs, terminals, sockets and other devices have no contents that
- * could be lost.
+ * could be lost. If nobody reads a FIFO, the function says so and waits for a reader; a signal ends
+ * the process then.
  *
  * Stores whether the file did not exist before. Returns the descriptor, which the caller
  * closes, or prints why there is none and returns -1.

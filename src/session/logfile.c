@@ -21,11 +21,29 @@ static const struct ptrc_replace_kind log_kind = {
 	.noun = "a trace log",
 };
 
-bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, bool is_forced)
+/* Whether the file that is to be opened only takes bytes one after the other, but the policy needs
+ * one that can be overwritten. Asked before the file is opened, which may wait for the reader of a
+ * FIFO. */
+static bool has_wrong_policy(const char *path, const trace_attr_t *attr)
+{
+	struct stat st;
+	int policy;
+
+	return !posix_trace_attr_getlogfullpolicy(attr, &policy) && policy != POSIX_TRACE_APPEND &&
+	       !stat(path, &st) &&
+	       (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_attr_t *attr,
+		       bool is_forced)
 {
 	struct stat st;
 
-	*l = (struct ptrc_logfile){.path = path};
+	*l = (struct ptrc_logfile){.path = path, .fd = -1};
+	if (has_wrong_policy(path, attr)) {
+		ptrc_logfile_say_wrong_policy(path);
+		return false;
+	}
 	l->fd = ptrc_replace_open(path, &log_kind, is_forced, &l->is_new);
 	if (l->fd < 0)
 		return false;
@@ -37,6 +55,11 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, bool is_forced)
 		return false;
 	}
 	return true;
+}
+
+void ptrc_logfile_say_wrong_policy(const char *path)
+{
+	ptrc_cli_message(path, "is not a regular file, which needs the log-full-policy append");
 }
 
 bool ptrc_logfile_is_gone(int fd, const char *path)

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include <trace.h>
+
 struct ptrc_logfile {
 	const char *path;
 	int fd;
@@ -18,10 +20,15 @@ struct ptrc_logfile {
  * Opens the file for writing without changing its contents; the library empties it when the
  * trace is made. A file that is neither a log nor empty is refused unless is_forced; see
  * ptrc_replace_open(). A regular file is locked against other commands that write logs, as
- * long as any duplicate of the descriptor is open. If the file cannot be opened or locked, the
- * function prints why and returns false; then there is nothing to close.
+ * long as any duplicate of the descriptor is open. If the file cannot be opened or locked, or cannot
+ * have the log-full policy of the attributes, the function prints why and returns false; then there
+ * is nothing to close.
  */
-bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, bool is_forced);
+bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr_t *,
+		       bool is_forced);
+
+/* Says that a file of this type cannot have another policy than append. */
+void ptrc_logfile_say_wrong_policy(const char *path);
 
 /*
  * Whether the regular file with this descriptor is no longer the one at the path. Files of

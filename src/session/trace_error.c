@@ -12,6 +12,7 @@
 #include <posixtrace.h>
 
 #include "src/cli/cli.h"
+#include "src/session/logfile.h"
 #include "src/session/session_path.h"
 
 /* Whether the caller, or the process, has all the traces that it can have. */
@@ -108,8 +109,7 @@ void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_
 		else if (!stat(log_path, &st) && S_ISREG(st.st_mode))
 			ptrc_cli_message(log_path, "the log-max-size is too small for a log");
 		else
-			ptrc_cli_message(log_path, "is not a regular file, which needs the "
-						   "log-full-policy append");
+			ptrc_logfile_say_wrong_policy(log_path);
 		return;
 	default:
 		ptrc_cli_error(log_path ? log_path : target, error);
