@@ -292,6 +292,28 @@ TEST(process_that_ends_takes_its_objects_along, "GEN-05 EXIT-02")
 	CHECK(directory_is_empty_but_for_me());
 }
 
+TEST(end_of_a_controller_removes_what_its_killed_target_left, "GEN-05")
+{
+	if (!private_user_is_on())
+		SKIP("needs a directory of its own");
+	pid_t controller = harness_fork();
+	if (controller == 0) {
+		struct stream s;
+		pid_t pid = harness_fork();
+
+		if (pid == 0)
+			harness_sleep_ms(60000);
+		begin_stream(&s, pid, 0);
+		kill(pid, SIGKILL);
+		harness_reap(pid);
+		end_stream(&s);
+		CHECK(has_page(pid));
+		exit(0);
+	}
+	CHECK_EXIT(controller, 0);
+	CHECK(directory_is_empty_but_for_me());
+}
+
 TEST(next_create_removes_what_killed_processes_left, "GEN-05")
 {
 	struct ptrc_target t;

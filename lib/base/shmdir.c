@@ -146,6 +146,12 @@ static bool is_base_safe(const struct stat *st)
 	return (st->st_mode & S_ISVTX) || !(st->st_mode & 022);
 }
 
+/* Is this a directory that its user has made, and nobody else can reach? */
+static bool is_home(const struct stat *st, uid_t uid)
+{
+	return S_ISDIR(st->st_mode) && st->st_uid == uid && (st->st_mode & MODE_BITS) == 0700;
+}
+
 static void put_directory(char *name, uint64_t number)
 {
 	memcpy(name, "posixtrace-", 11);
@@ -269,7 +275,7 @@ static void look_at_name(const char *name, void *arg)
 	struct stat st;
 
 	if (!is_second_name(s, name) || ptrc_file_stat_at(s->base, name, &st) ||
-	    !S_ISDIR(st.st_mode) || st.st_uid != s->uid || (st.st_mode & MODE_BITS) != 0700)
+	    !is_home(&st, s->uid))
 		return;
 	if (!s->found[0] || memcmp(name, s->found, s->size + 1 + SECOND_DIGITS) < 0)
 		memcpy(s->found, name, s->size + 1 + SECOND_DIGITS + 1);
@@ -319,6 +325,30 @@ static int open_second(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t u
 
 /* ---- */
 
+/* The usual case, in three system calls: root has the base directory, and the user's directory has
+ * the first name and is as it should be. Nobody but root and the user can put another one in its
+ * place. False: only a closer look can tell. */
+static bool open_usual(uid_t uid, const char *name, int *dirfd)
+{
+	char path[sizeof(BASE) + PTRC_SHMDIR_DIRECTORY_BYTES];
+	struct stat st;
+	int fd;
+
+	if (ptrc_file_stat_at(AT_FDCWD, BASE, &st) || !S_ISDIR(st.st_mode) || st.st_uid != 0 ||
+	    !is_base_safe(&st))
+		return false;
+	memcpy(path, BASE "/", sizeof(BASE));
+	memcpy(path + sizeof(BASE), name, strlen(name) + 1);
+	if (ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, &fd))
+		return false;
+	if (ptrc_file_stat(fd, &st) || !is_home(&st, uid)) {
+		ptrc_file_close(fd);
+		return false;
+	}
+	*dirfd = fd;
+	return true;
+}
+
 int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd)
 {
 	struct stat st;
@@ -327,6 +357,8 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 	int base, error;
 
 	put_directory(name, uid);
+	if (open_usual(uid, name, dirfd))
+		return 0;
 	error = ptrc_file_open(AT_FDCWD, BASE, O_PATH | O_DIRECTORY, 0, &base);
 	if (error)
 		return error == ENOENT && !is_create ? ENOENT : shortage(error);
@@ -432,8 +464,7 @@ int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], bool *is_inhe
 		return EPERM;
 	memcpy(path, BASE "/", sizeof(BASE));
 	put_directory(path + sizeof(BASE), uid);
-	if (st.st_uid != 0 || ptrc_file_stat_at(AT_FDCWD, path, &st) || !S_ISDIR(st.st_mode) ||
-	    st.st_uid != uid || (st.st_mode & MODE_BITS) != 0700)
+	if (st.st_uid != 0 || ptrc_file_stat_at(AT_FDCWD, path, &st) || !is_home(&st, uid))
 		return path_by_helper(uid, path, is_inherited);
 	*is_inherited = st.st_nlink > 2;
 	return 0;
@@ -461,12 +492,13 @@ void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg),
 	}
 }
 
-int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uint64_t *size)
+/* `flags` may be O_CREAT. */
+static int open_object(int dirfd, const char *name, uid_t uid, int flags, int *fd, uint64_t *size)
 {
 	struct stat st;
 	int opened;
-	int error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
-				   &opened);
+	int error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | flags,
+				   0600, &opened);
 
 	if (error)
 		return error == ENOENT ? ENOENT : shortage(error);
@@ -475,6 +507,10 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uin
 		error = EPERM;
 	else if (st.st_nlink == 0)
 		error = ENOENT;
+	/* The umask may take rights from the owner. */
+	else if (flags && st.st_size == 0 && (st.st_mode & MODE_BITS) != 0600 &&
+		 ptrc_sys(SYS_fchmod, opened, 0600))
+		error = EPERM;
 	if (error) {
 		ptrc_file_close(opened);
 		return error;
@@ -482,6 +518,16 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uin
 	*fd = opened;
 	*size = (uint64_t)st.st_size;
 	return 0;
+}
+
+int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uint64_t *size)
+{
+	return open_object(dirfd, name, uid, 0, fd, size);
+}
+
+int ptrc_shmdir_open_or_make_object(int dirfd, const char *name, int *fd, uint64_t *size)
+{
+	return open_object(dirfd, name, caller(), O_CREAT, fd, size);
 }
 
 int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd, uint64_t *size)
@@ -492,13 +538,27 @@ int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,
 	return ptrc_shmdir_open_object(dirfd, name, uid, fd, size);
 }
 
-static int truncate_to(int fd, uint64_t size)
+static int allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+	long ret;
+
+	do
+		ret = ptrc_sys(SYS_fallocate, fd, 0, offset, bytes);
+	while (ret == -EINTR);
+	return (int)-ret;
+}
+
+/* Makes an object `size` bytes long that is shorter. If its end is to be reserved, that does it. */
+static int grow(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 {
 	struct ptrc_limit limit;
-	int error;
+	int error = EOPNOTSUPP;
 
 	ptrc_limit_raise(&limit, RLIMIT_FSIZE, size);
-	error = (int)-ptrc_sys(SYS_ftruncate, fd, size);
+	if (bytes && offset + bytes == size)
+		error = allocate(fd, offset, bytes);
+	if (error == EOPNOTSUPP)
+		error = (int)-ptrc_sys(SYS_ftruncate, fd, size);
 	ptrc_limit_restore(&limit, error);
 	return error;
 }
@@ -508,20 +568,20 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 	struct stat st;
 	uint64_t mask;
 	int error;
-	long ret = 0;
 
 	ptrc_sys_block_signals(&mask);
 	error = ptrc_file_stat(fd, &st);
-	if (!error && (uint64_t)st.st_size < size)
-		error = truncate_to(fd, size);
+	if (!error && (uint64_t)st.st_size < size) {
+		error = grow(fd, size, offset, bytes);
+		if (offset + bytes == size)
+			bytes = 0;
+	}
 	if (!error && bytes) {
-		do
-			ret = ptrc_sys(SYS_fallocate, fd, 0, offset, bytes);
-		while (ret == -EINTR);
+		error = allocate(fd, offset, bytes);
 		/* An unusual file system at /dev/shm may be unable to reserve. Then nothing is
 		 * reserved. */
-		if (ret && ret != -EOPNOTSUPP)
-			error = (int)-ret;
+		if (error == EOPNOTSUPP)
+			error = 0;
 	}
 	ptrc_sys_restore_signals(&mask);
 	return error ? ENOMEM : 0;

@@ -59,7 +59,11 @@ uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 					    uint64_t *size);
-/* The same for the object with the name that ptrc_shmdir_name() makes. */
+/* The same for an object of the caller; if there is none, makes one without any bytes. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_shmdir_open_or_make_object(int dirfd, const char *name, int *fd,
+						    uint64_t *size);
+/* Opens the object with the name that ptrc_shmdir_name() makes. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,
 					uint64_t *size);

@@ -55,7 +55,7 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
 	if (ptrc_procfs_stat(0, &st) || ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
 		return EPERM;
-	ptrc_here.time_ns = ptrc_procfs_time_namespace();
+	ptrc_store_relaxed(&ptrc_here.time_ns, 0);
 	ptrc_here.start_ticks = st.start_ticks;
 	ptrc_here.has_own_proc = st.pid == pid;
 	error = ptrc_shmdir_open(ptrc_here.uid, true, dirfd);

@@ -136,7 +136,7 @@ static bool prepare_child(int pid, void *arg)
 	if (ptrc_load_relaxed(&f.page->image) == 0) {
 		ptrc_inherit_join(&place, f.page);
 		if (f.is_new && !ptrc_page_has(f.page, 0))
-			ptrc_page_unlink(&f);
+			ptrc_page_unlink(&f.place, f.inode);
 	}
 	ptrc_page_unlock(&f);
 	ptrc_page_unmap(f.page);

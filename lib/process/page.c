@@ -85,7 +85,11 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	int fd, error;
 
 	ptrc_page_name(name, place->pid, place->ns);
-	error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
+	if (is_create && place->uid == (uint32_t)ptrc_sys(SYS_geteuid, 0))
+		error = ptrc_shmdir_open_or_make_object(place->dirfd, name, &fd, &size);
+	else
+		error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
+	/* Root makes the page of another user. */
 	if (error == ENOENT && is_create) {
 		error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, PTRC_PAGE_SIZE,
 						  PTRC_PAGE_SIZE, &fd);
@@ -102,9 +106,13 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	 * lock. */
 	if (!error && st.st_nlink == 0)
 		error = ESTALE;
-	/* The process that made the page died before it gave the file its size. */
-	if (!error && size < PTRC_PAGE_SIZE)
+	/* The page was made just now, perhaps by a process that died before it gave the file its
+	 * size. */
+	if (!error && size < PTRC_PAGE_SIZE) {
 		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, 0, PTRC_PAGE_SIZE);
+		if (error)
+			ptrc_sys(SYS_unlinkat, place->dirfd, name, 0);
+	}
 	if (error) {
 		ptrc_file_lock(fd, F_UNLCK, CHANGE_BYTE, 1);
 		ptrc_file_close(fd);
@@ -188,14 +196,14 @@ void ptrc_page_unmap(struct ptrc_page *page)
 	ptrc_sys(SYS_munmap, page, PTRC_PAGE_SIZE);
 }
 
-void ptrc_page_unlink(const struct ptrc_page_file *f)
+void ptrc_page_unlink(const struct ptrc_page_place *place, uint64_t inode)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 	struct stat st;
 
-	ptrc_page_name(name, f->place.pid, f->place.ns);
-	if (ptrc_file_stat_at(f->place.dirfd, name, &st) == 0 && st.st_ino == f->inode)
-		ptrc_sys(SYS_unlinkat, f->place.dirfd, name, 0);
+	ptrc_page_name(name, place->pid, place->ns);
+	if (ptrc_file_stat_at(place->dirfd, name, &st) == 0 && st.st_ino == inode)
+		ptrc_sys(SYS_unlinkat, place->dirfd, name, 0);
 }
 
 int ptrc_page_copy(const struct ptrc_page_place *place, struct ptrc_page *copy)

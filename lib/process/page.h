@@ -64,8 +64,10 @@ void ptrc_page_release(int fd);
 /* Release the lock; the mapping stays. */
 void ptrc_page_unlock(struct ptrc_page_file *f);
 void ptrc_page_unmap(struct ptrc_page *page);
-/* Remove the file. If its name already belongs to another page, nothing happens. */
-void ptrc_page_unlink(const struct ptrc_page_file *f);
+/* Remove the file. If its name already belongs to another page, nothing happens. The caller has the
+ * page's lock, or is the process that the page belongs to: as long as that lives, nobody else removes
+ * the page. */
+void ptrc_page_unlink(const struct ptrc_page_place *place, uint64_t inode);
 
 /* Copy the contents of a page. This neither takes its lock nor maps it, because another process
  * may change or truncate it meanwhile. ENOENT, EPERM. */

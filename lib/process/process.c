@@ -10,6 +10,7 @@
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
 #include "lib/base/pid_lock.h"
+#include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/model/names.h"
@@ -68,9 +69,21 @@ bool ptrc_process_is_known(void)
 	return ptrc_here.pid == ptrc_sys_getpid();
 }
 
+/* A process that is not traced need not know its time namespace, so it looks for it only now. If it
+ * has left /proc behind meanwhile, by chroot(), it is as good as in that of the stream. */
+static bool is_in_time(uint64_t time_namespace)
+{
+	uint64_t own = ptrc_load_relaxed(&ptrc_here.time_ns), ns;
+
+	if (own == 0)
+		own = ptrc_procfs_time_namespace();
+	ptrc_store_relaxed(&ptrc_here.time_ns, own);
+	return own == time_namespace || (own == 0 && ptrc_procfs_pid_namespace(0, &ns) != 0);
+}
+
 bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace)
 {
-	return pid_namespace == ptrc_here.ns && time_namespace == ptrc_here.time_ns;
+	return pid_namespace == ptrc_here.ns && is_in_time(time_namespace);
 }
 
 int ptrc_process_open_stream(uint64_t stream_id, int *fd)
@@ -133,17 +146,11 @@ void ptrc_process_fork_child(void)
 static void end_page(int dirfd)
 {
 	const struct ptrc_page_place place = ptrc_self_place(dirfd);
-	struct ptrc_page_file f;
 
 	if (ptrc_page_has(ptrc_self_page(), PTRC_PAGE_SLOT_INHERITED) && ptrc_here.has_own_proc &&
 	    ptrc_inherit_is_announced(dirfd))
 		ptrc_inherit_prepare_children(&place);
-	if (ptrc_page_open(&place, ptrc_here.start_ticks, false, NULL, &f))
-		return;
-	if (f.inode == ptrc_here.inode)
-		ptrc_page_unlink(&f);
-	ptrc_page_unlock(&f);
-	ptrc_page_unmap(f.page);
+	ptrc_page_unlink(&place, ptrc_here.inode);
 }
 
 /* Give up the names object. Other threads may still look names up, so a private mapping of the
@@ -168,15 +175,20 @@ static void let_names_go(int dirfd)
 void ptrc_process_end(void)
 {
 	uint64_t mask;
+	bool has_used;
 	int dirfd;
 
 	if (!ptrc_here.has_page || ptrc_self_pid() != ptrc_sys_getpid())
 		return;
 	ptrc_self_lock(&mask);
 	if (!ptrc_here.has_ended && ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
+		/* A program that opened no name, traced nothing and was not traced ends as cheaply as
+		 * it can. */
+		has_used = ptrc_load_relaxed(&ptrc_self_page()->names_id) != 0 ||
+			   ptrc_load_relaxed(&ptrc_here.has_traced);
 		end_page(dirfd);
 		let_names_go(dirfd);
-		ptrc_sweep_processes(dirfd, ptrc_here.uid);
+		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, has_used);
 		ptrc_file_close(dirfd);
 	}
 	ptrc_here.has_ended = true;

@@ -40,12 +40,14 @@ struct ptrc_process_state {
 	_Atomic int32_t lock; /* see pid_lock.h */
 	int32_t pid;	      /* the process that this describes; 0: not initialised */
 	bool has_page;
-	bool is_excluded;  /* this process is never traced */
-	bool has_ended;	   /* exit() has removed its page */
-	bool has_own_proc; /* /proc gives processes the pids that this process knows */
-	uint32_t uid;	   /* effective */
-	uint64_t ns;	   /* pid namespace; 0: the initial one */
-	uint64_t time_ns;  /* time namespace */
+	bool is_excluded; /* this process is never traced */
+	/* It has traced another process, which may have been killed and have left its page. */
+	_Atomic bool has_traced;
+	bool has_ended;		  /* exit() has removed its page */
+	bool has_own_proc;	  /* /proc gives processes the pids that this process knows */
+	uint32_t uid;		  /* effective */
+	uint64_t ns;		  /* pid namespace; 0: the initial one */
+	_Atomic uint64_t time_ns; /* time namespace; 0: not known yet */
 	uint64_t start_ticks;
 	uint64_t inode; /* of the page's file */
 	uint64_t image;

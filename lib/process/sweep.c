@@ -228,7 +228,7 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 /* Remove the page if it is of no use any more, or clear its slots. The caller has its lock. */
 static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 {
-	struct ptrc_page_file f = {.place = {s->dirfd, s->uid, pid, ns}, .fd = fd};
+	const struct ptrc_page_place place = {s->dirfd, s->uid, pid, ns};
 	struct ptrc_page copy;
 	struct stat st;
 	size_t got = 0;
@@ -237,7 +237,6 @@ static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 	if (ptrc_file_stat(fd, &st) || st.st_nlink == 0 ||
 	    ptrc_file_read(fd, &copy, sizeof(copy), 0, &got))
 		return;
-	f.inode = st.st_ino;
 	/* A process makes this page just now and has not given it its size yet, or died there. */
 	if (got != sizeof(copy))
 		memset((void *)&copy, 0, sizeof(copy));
@@ -252,7 +251,7 @@ static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 			    (copy.image == 0 || (ns != s->ns && !ptrc_page_is_alive(fd)));
 	}
 	if (is_unused)
-		ptrc_page_unlink(&f);
+		ptrc_page_unlink(&place, st.st_ino);
 }
 
 static void visit_page(const char *name, void *arg)

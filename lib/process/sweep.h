@@ -11,10 +11,10 @@
  * controller and keeper are dead (orphan.h), and finish their logs, which may take a while. log_fd:
  * the log that the caller is about to begin, so that nothing must be written to it; -1: none. */
 void ptrc_sweep(int dirfd, uid_t uid, int log_fd);
-/* The same, except that streams with a log stay as they are. This never takes long. Ending programs
- * do it. */
+/* The same, except that streams with a log stay as they are. This never takes long. */
 void ptrc_sweep_processes(int dirfd, uid_t uid);
-/* Starting programs and forked children do this: sweep as above if is_due is set, or whenever the
+/* Programs that start or end, and forked children, do this: sweep as above if is_due is set, which it
+ * is at the end of a program that was traced, has traced or has opened a name; or whenever the
  * number of entries in the directory is a multiple of 256. So there is a limit to what killed
  * processes leave, and as long as they leave little, this takes no time. */
 void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due);

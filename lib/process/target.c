@@ -124,7 +124,7 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 	if (!error && is_unborn)
 		prepare_unborn(t, f.page);
 	else if (error && f.is_new)
-		ptrc_page_unlink(&f);
+		ptrc_page_unlink(&f.place, f.inode);
 	ptrc_page_unlock(&f);
 	t->page = f.page;
 	t->inode = f.inode;
@@ -184,8 +184,10 @@ int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t)
 		error = open_self(log_fd, &opened);
 	else
 		error = open_other(pid, log_fd, &opened);
-	if (!error)
+	if (!error) {
+		ptrc_store_relaxed(&ptrc_here.has_traced, true);
 		*t = opened;
+	}
 	return error;
 }
 
@@ -232,7 +234,7 @@ static void remove_stream(struct ptrc_target *t, uint64_t stream_id)
 	ptrc_page_remove(t->page, stream_id);
 	if (is_locked) {
 		if (is_unused(t))
-			ptrc_page_unlink(&f);
+			ptrc_page_unlink(&f.place, f.inode);
 		ptrc_page_unlock(&f);
 	}
 }
