@@ -104,6 +104,8 @@ struct run {
 	struct ptrc_unmatched unmatched;
 	uint64_t recorded;
 	bool is_empty;
+	/* Nor could any be: all event types of the programs are left out. */
+	bool is_left_out;
 	/* How many events the log has, unless it cannot be read. */
 	bool has_count;
 	uint64_t event_count;
@@ -207,6 +209,26 @@ static uint64_t count_recorded(trace_id_t trace, bool *has_user_events)
 	return count;
 }
 
+/* Whether the trace leaves out all event types that have a name of a user. */
+static bool leaves_all_out(trace_id_t trace)
+{
+	trace_event_set_t filter;
+	trace_event_id_t id;
+	int unavailable, is_in;
+	bool has_any = false;
+
+	if (posix_trace_get_filter(trace, &filter) || posix_trace_eventtypelist_rewind(trace))
+		return false;
+	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable) {
+		if (id <= POSIX_TRACE_UNNAMED_USEREVENT)
+			continue;
+		if (posix_trace_eventset_ismember(id, &filter, &is_in) || !is_in)
+			return false;
+		has_any = true;
+	}
+	return has_any;
+}
+
 /* Gathers what only the stream can tell, which is about to go. */
 static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session_state *state)
 {
@@ -217,6 +239,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	r->recorded = count_recorded(trace, &has_user_events);
 	r->is_empty = !state->counts.pt_processes && !has_user_events &&
 		      !state->counts.pt_untraced_processes;
+	r->is_left_out = state->counts.pt_processes && !has_user_events && leaves_all_out(trace);
 	ptrc_unmatched_gather(&r->unmatched, trace);
 }
 
@@ -606,6 +629,10 @@ static int report(const struct run *r)
 				 "no event was recorded: no program that is linked with the "
 				 "library generated one; 'ptrace-doctor -- %s' looks for the cause",
 				 r->command[0]);
+	else if (r->is_left_out)
+		ptrc_cli_message(r->command[0],
+				 "no event was recorded: the patterns (--only, --exclude, "
+				 "ptrace-filter) leave out every event type of the programs");
 	ptrc_unmatched_report(&r->unmatched, NULL);
 	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
 				      &r->losses, &r->unmatched, r->is_ended_early);

@@ -716,6 +716,27 @@ untraced() {
 	[[ $stderr == "ptrace-run: sh: no event was recorded"* ]]
 }
 
+@test "that the patterns leave out everything is told in one line [EXT-107]" {
+	why="no event was recorded: the patterns (--only, --exclude, ptrace-filter) leave out every event type of the programs"
+	for patterns in '--exclude=*' '--exclude=traced.*' '--only=traced.* --exclude=*.event'; do
+		# shellcheck disable=SC2086 # words
+		run_split ptrace-run -o run.log $patterns -- "$traced" -n 3
+		[ "$status" -eq 0 ]
+		[ "$stderr" = "ptrace-run: $traced: $why" ]
+	done
+	printf 'exclude: ["*"]\n' >file.yaml
+	run_split ptrace-run -c file.yaml -o run.log -- "$traced" -n 3
+	[ "$stderr" = "ptrace-run: $traced: $why" ]
+	# With the pattern that matches nothing.
+	run_split ptrace-run -o run.log --only=nothing -- "$traced" -n 3
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	# Some types are left out, or no program has any.
+	run_split ptrace-run -o run.log --exclude=posix_* -- "$traced" -n 3
+	[ -z "$stderr" ]
+	run_split ptrace-run -o run.log '--exclude=*' -- true
+	[[ $stderr == "ptrace-run: true: no event was recorded: no program "* ]]
+}
+
 @test "the log may be a pipe" {
 	ptrace-run -o >(cat >piped.log) -- "$traced" -n 10
 	wait_until ptrace-stat piped.log
