@@ -989,7 +989,7 @@ TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
 		CHECK_EXIT(pids[i], 0);
 }
 
-TEST(ended_processes_do_not_count, "FORK-20 EVENT-16", NEEDS_THREADED_FORK)
+TEST_TIMEOUT(ended_processes_do_not_count, "FORK-20 EVENT-16", 180, NEEDS_THREADED_FORK)
 {
 	/* More than a stream can have threads at a time. */
 	enum { PROCESSES = 9000 };
