@@ -64,6 +64,70 @@ TEST(spans_and_resolutions_beyond_64_bits, "")
 	ptrc_buffer_free(&b);
 }
 
+/* A log with one event that claims that there may be larger ones, and whose file is a hole from the
+ * log on to this offset. */
+static int claiming_log(uint64_t max_data_size, off_t end)
+{
+	struct maker_run run;
+	struct maker m;
+	int fd = maker_file();
+
+	memset(&m, 0, sizeof(m));
+	m.h = maker_header(POSIX_TRACE_APPEND, 0);
+	m.h->attr.max_data_size = max_data_size;
+	m.names = calloc(1, sizeof(*m.names));
+	CHECK(m.names);
+	CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, false));
+	CHECK_OK(ptrc_log_writer_head(&m.w));
+	maker_name(&m, "a");
+	run_begin(&run, 1, 1);
+	run_event(&run, 0, 10, "x", 1);
+	CHECK_OK(maker_flush(&m, &run, 1));
+	run_free(&run);
+	maker_close(&m);
+	maker_free(&m);
+	if (end)
+		CHECK_SYS(ftruncate(fd, end));
+	return fd;
+}
+
+TEST(a_log_that_claims_events_of_any_size, "EXT-170")
+{
+	static const uint64_t sizes[] = {UINT64_MAX, UINT64_C(1) << 46, UINT64_C(1) << 33};
+	static const off_t ends[] = {0, (off_t)1 << 40, (off_t)1 << 42};
+	static struct ptrc_reader r;
+	char path[32];
+
+	for (size_t i = 0; i < 9; i++) {
+		int fd = claiming_log(sizes[i / 3], ends[i % 3]);
+
+		open_reader(&r, path, fd);
+		NOTE("%zu bytes for the data", r.data_size);
+		CHECK_LE(r.data_size, UINT32_MAX);
+		CHECK(ptrc_reader_next(&r));
+		CHECK_EQ(r.size, 1);
+		ptrc_reader_close(&r);
+		CHECK_SYS(close(fd));
+	}
+}
+
+TEST(a_log_that_claims_more_than_there_is_of_memory, "EXT-170")
+{
+	const struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
+	int fd = claiming_log(UINT64_C(1) << 40, (off_t)1 << 40);
+	static struct ptrc_reader r;
+	char path[32];
+
+#ifdef HARNESS_IS_SANITIZED
+	SKIP("the sanitizer takes most of the address space");
+#endif
+	CHECK_SYS(setrlimit(RLIMIT_AS, &limit));
+	open_reader(&r, path, fd);
+	CHECK(ptrc_reader_next(&r));
+	CHECK_EQ(r.size, 1);
+	ptrc_reader_close(&r);
+}
+
 TEST(names_that_are_empty, "")
 {
 	int fd = extreme_log(MAKER_EPOCH, MAKER_EPOCH + 1, 0);

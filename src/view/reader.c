@@ -36,6 +36,9 @@ enum { MACHINE = 183 };
 /* Enough for the data of every system event; the largest is that of FILTER. */
 enum { DATA_SIZE_MIN = 4096 };
 
+/* More than programs record in an event, and less than what is scarce. */
+enum { DATA_SIZE_USUAL = 16 << 20 };
+
 static const char *temporary_directory(void)
 {
 	const char *directory = getenv("TMPDIR");
@@ -183,18 +186,30 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 			why, "a trace log that is damaged or was cut off within its first bytes");
 }
 
-/* The size of the buffer for an event's data. The max-data-size that a file claims cannot
- * be trusted, but no event is larger than the file. */
-static size_t buffer_size(const struct ptrc_reader *r)
+/*
+ * Allocates the buffer for an event's data. The max-data-size that a log claims cannot be trusted,
+ * but no event is larger than the file, and in a log none is larger than 4 GiB. The file may be
+ * all hole, so even that may be more memory than there is: then the buffer has a usual size, and
+ * if there is a larger event after all, it is shown cut. Returns whether there was memory.
+ */
+static bool make_buffer(struct ptrc_reader *r)
 {
 	uint64_t size = r->attributes.max_data_size;
 	struct stat st;
 
 	if (!fstat(r->fd, &st) && S_ISREG(st.st_mode) && size > (uint64_t)st.st_size)
 		size = (uint64_t)st.st_size;
+	if (size > UINT32_MAX)
+		size = UINT32_MAX;
 	if (size < DATA_SIZE_MIN)
 		size = DATA_SIZE_MIN;
-	return size < SIZE_MAX ? (size_t)size : SIZE_MAX;
+	r->data = malloc((size_t)size);
+	if (!r->data && size > DATA_SIZE_USUAL) {
+		size = DATA_SIZE_USUAL;
+		r->data = malloc((size_t)size);
+	}
+	r->data_size = (size_t)size;
+	return r->data;
 }
 
 bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
@@ -216,9 +231,7 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 	if (!error)
 		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
 	if (!error) {
-		r->data_size = buffer_size(r);
-		r->data = malloc(r->data_size);
-		if (r->data)
+		if (make_buffer(r))
 			return true;
 		error = ENOMEM;
 	}
