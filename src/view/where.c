@@ -474,6 +474,95 @@ static size_t count_states(const char *regex)
 	return states[0] + 1;
 }
 
+/* A piece of a regular expression. */
+struct piece {
+	bool may_be_empty;
+	/* How many repetitions of what may be empty there are, one around the other. */
+	unsigned int empty_repetitions;
+};
+
+static void append(struct piece *to, struct piece more)
+{
+	to->may_be_empty &= more.may_be_empty;
+	if (more.empty_repetitions > to->empty_repetitions)
+		to->empty_repetitions = more.empty_repetitions;
+}
+
+/* One that begins anew: (, | and the begin of the expression. */
+static const struct piece empty_piece = {.may_be_empty = true};
+
+/* A group that is open. */
+struct group {
+	/* The alternative that is being read, but for its last atom. */
+	struct piece alternative;
+	/* The alternatives before it. */
+	struct piece others;
+};
+
+static void end_alternative(struct group *g, struct piece last)
+{
+	append(&g->alternative, last);
+	g->others.may_be_empty |= g->alternative.may_be_empty;
+	if (g->alternative.empty_repetitions > g->others.empty_repetitions)
+		g->others.empty_repetitions = g->alternative.empty_repetitions;
+	g->alternative = empty_piece;
+}
+
+/* The end of the repetition that begins here: p itself, or the } of {1,2}; null if it is none. */
+static const char *end_of_repetition(const char *p)
+{
+	if (*p == '*' || *p == '+' || *p == '?')
+		return p;
+	if (*p != '{')
+		return NULL;
+	p += 1 + strspn(p + 1, "0123456789,");
+	return *p == '}' ? p : NULL;
+}
+
+/*
+ * Whether a repetition of what may be empty is itself repeated, as in ((^a?)+)+ or a?++. The time
+ * and the memory that the C library needs for these grow exponentially with their depth: it reads
+ * the ten characters ^\++*+++++ for longer than anyone would wait. POSIX leaves open what several
+ * repetitions in a row mean.
+ */
+static bool nests_empty_repetitions(const char *regex)
+{
+	struct group groups[PATTERN_MAX_BYTES + 1] = {{.alternative = empty_piece}};
+	struct piece last = empty_piece;
+	size_t depth = 0;
+
+	for (const char *p = regex; *p; p++) {
+		const char *repetition_end = end_of_repetition(p);
+
+		if (repetition_end) {
+			last.empty_repetitions += last.may_be_empty;
+			last.may_be_empty |= *p == '*' || *p == '?' ||
+					     (*p == '{' && strtoul(p + 1, NULL, 10) == 0);
+			if (last.empty_repetitions > 1)
+				return true;
+			p = repetition_end;
+		} else if (*p == '(') {
+			append(&groups[depth].alternative, last);
+			groups[++depth] = (struct group){.alternative = empty_piece};
+			last = empty_piece;
+		} else if (*p == '|') {
+			end_alternative(&groups[depth], last);
+			last = empty_piece;
+		} else if (*p == ')' && depth) {
+			end_alternative(&groups[depth], last);
+			last = groups[depth--].others;
+		} else {
+			append(&groups[depth].alternative, last);
+			last = (struct piece){.may_be_empty = *p == '^' || *p == '$'};
+			if (*p == '[')
+				p = end_of_set(p);
+			else if (*p == '\\' && p[1])
+				last.may_be_empty = strchr("bB<>`'", *++p) != NULL;
+		}
+	}
+	return false;
+}
+
 /* What an expression has outside of sets and escapes. */
 struct outline {
 	/* A ) without a (. */
@@ -585,6 +674,9 @@ static void read_pattern(struct parser *p, struct node *n)
 		refuse(p, p->begin + pattern->at, "the pattern has a ')' without a '('");
 	} else if (kind == REGEX && has_back_reference(pattern->text)) {
 		refuse(p, p->begin + pattern->at, "back references (\\1) are not supported");
+	} else if (kind == REGEX && nests_empty_repetitions(pattern->text)) {
+		refuse(p, p->begin + pattern->at,
+		       "a repetition of what may match nothing, such as (a*)*, cannot be repeated");
 	} else if (kind == GLOB) {
 		n->kind = GLOB;
 	} else {
