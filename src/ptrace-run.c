@@ -247,14 +247,14 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 static void trace_ended(void *arg, int error, const struct posixtrace_counts *counts)
 {
 	struct run *r = arg;
+	uint64_t in_log = counts->pt_log_events;
 
 	r->has_count = ptrc_losses_count_log(&r->losses, r->log.path,
-					     ptrc_logfile_is_gone(r->log.fd, r->log.path),
+					     ptrc_logfile_is_gone(r->log.fd, r->log.path), &in_log,
 					     &r->event_count);
 	if (error)
 		r->losses.write_error = error;
-	ptrc_losses_count_unwritten(&r->losses, r->recorded,
-				    r->has_count ? r->event_count : counts->pt_log_events);
+	ptrc_losses_count_unwritten(&r->losses, r->recorded, in_log);
 	if (r->has_command_ended)
 		return;
 	r->is_ended_early = true;

@@ -23,6 +23,46 @@ load helpers
 	grep -Eq '^ +10 +10 +40 +0  traced\.event$' <<<"$stdout"
 }
 
+@test "a log has as many events for all commands as ptrace-dump shows [EXT-12]" {
+	for options in '--stream-min-size=4M' \
+		'--stream-min-size=16K --stream-full-policy=loop' \
+		'--stream-min-size=16K --stream-full-policy=until-full' \
+		'--stream-min-size=4M --log-max-size=20K --log-full-policy=until-full' \
+		'--stream-min-size=4M --log-max-size=80K --log-full-policy=loop' \
+		'--stream-min-size=16K --stream-full-policy=loop --log-max-size=20K --log-full-policy=loop' \
+		'--exclude=*_overflow --stream-min-size=4M --log-max-size=80K --log-full-policy=loop' \
+		'--exclude=posix_* --stream-min-size=4M --log-max-size=80K --log-full-policy=loop'; do
+		# shellcheck disable=SC2086 # words
+		ptrace-run --allow-loss -o run.log --json=run.json $options -- "$traced" -n 20000 2>/dev/null
+		echo "$options"
+		lines=$(ptrace-dump --allow-loss run.log 2>/dev/null | wc -l)
+		[ "$lines" -gt 500 ]
+		[ "$(jq .events run.json)" -eq "$lines" ]
+		[ "$(ptrace-dump --allow-loss --count --format=text run.log 2>/dev/null)" -eq "$lines" ]
+		ptrace-stat --allow-loss --json run.log 2>/dev/null | jq -e --argjson n "$lines" \
+			'.event_count == $n and .counts.log_events == $n'
+	done
+}
+
+@test "a session with a ring as log: events in it [EXT-12]" {
+	traced_start -w -W -n 20000
+	wait_until says ready
+	ring='--start --log-max-size=80K --log-full-policy=loop --stream-min-size=4M'
+	# shellcheck disable=SC2086 # words
+	ptrace-create --pid="$pid" --name="$me.a" -o a.log $ring
+	# shellcheck disable=SC2086 # words
+	ptrace-create --pid="$pid" --name="$me.b" -o b.log $ring --exclude='*_overflow'
+	go
+	wait_until says done
+	for s in a b; do
+		ptrace-stop "$me.$s"
+		ptrace-flush "$me.$s"
+		in_log=$(ptrace-stat --json "$me.$s" 2>/dev/null | jq .counts.log_events)
+		[ "$in_log" -gt 500 ]
+		[ "$in_log" -eq "$(ptrace-dump --count --format=text --allow-loss "$s.log" 2>/dev/null)" ]
+	done
+}
+
 @test "a session, asked without any effect on it" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a" -o run.log --stream-min-size=100K

@@ -136,7 +136,6 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	const char *prefix = "";
 	const char *text;
 	uint64_t in_log;
-	bool has_count;
 	int is_away;
 
 	memset(r, 0, sizeof(*r));
@@ -149,12 +148,12 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 		 * the reply then is that of writing the log, and counts among the losses. */
 		r->has_losses = true;
 		ptrc_losses_gather(&r->losses, &reply.state.status, &reply.state.counts);
-		has_count = ptrc_losses_count_log(&r->losses, reply.state.log,
-						  reply.state.is_log_gone, &in_log);
+		in_log = reply.state.counts.pt_log_events;
+		ptrc_losses_count_log(&r->losses, reply.state.log, reply.state.is_log_gone, &in_log,
+				      NULL);
 		if (reply.error)
 			r->losses.write_error = reply.error;
-		ptrc_losses_count_unwritten(&r->losses, reply.state.event_count,
-					    has_count ? in_log : reply.state.counts.pt_log_events);
+		ptrc_losses_count_unwritten(&r->losses, reply.state.event_count, in_log);
 	} else if (!r->error) {
 		r->error = reply.error;
 		text = ptrc_cli_process_reason(r->error);

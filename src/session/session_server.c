@@ -141,6 +141,22 @@ static bool keep_spare(struct ptrc_server *s)
 	return s->spare_fd >= 0;
 }
 
+/* A ring that has lost events begins with OVERFLOW and RESUME, unless the trace leaves them out. A
+ * reader makes the two, so the library does not count them. */
+static void count_gap_of_ring(trace_id_t trace, struct ptrc_session_state *state)
+{
+	static const trace_event_id_t ids[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME};
+	trace_event_set_t filter;
+	int is_in;
+
+	if (!state->has_log || state->attributes.log_full_policy != POSIX_TRACE_LOOP ||
+	    !state->counts.pt_log_lost_events || posix_trace_get_filter(trace, &filter))
+		return;
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (!posix_trace_eventset_ismember(ids[i], &filter, &is_in) && !is_in)
+			state->counts.pt_log_events++;
+}
+
 static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 {
 	memset(state, 0, sizeof(*state));
@@ -158,6 +174,7 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	/* None of these can fail while the stream exists. */
 	ptrc_attributes_gather(s->trace, &state->attributes);
 	posixtrace_get_counts(s->trace, &state->counts, sizeof(state->counts));
+	count_gap_of_ring(s->trace, state);
 	state->event_count = count_events(s->trace);
 	if (posix_trace_get_status(s->trace, &state->status))
 		return;

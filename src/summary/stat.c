@@ -130,6 +130,8 @@ void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state
 
 void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 {
+	struct posixtrace_counts counts;
+
 	memset(s, 0, sizeof(*s));
 	s->has_log = true;
 	s->thing = r->path;
@@ -137,6 +139,9 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 	s->status = r->status;
 	s->counts = r->counts;
 	ptrc_event_types_from_log(&s->types, r, true);
+	/* What stands for a loss was read like any other event. */
+	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+		s->counts.pt_log_events += counts.pt_made_up_events;
 	ptrc_reader_losses(r, true, &s->losses);
 }
 

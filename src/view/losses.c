@@ -35,7 +35,26 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 	}
 }
 
-bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone,
+/* How many events a reader gets from the log: those that it has, and OVERFLOW and RESUME of the
+ * loss that it begins with. Reading makes these two, so their making has to be seen. */
+static uint64_t count_read(trace_id_t trace)
+{
+	struct posix_trace_event_info event;
+	struct posixtrace_counts counts;
+	int unavailable = 0;
+	size_t size;
+	char byte;
+
+	for (int i = 0; i < 2 && !unavailable; i++)
+		if (posix_trace_getnext_event(trace, &event, &byte, sizeof(byte), &size,
+					      &unavailable))
+			break;
+	if (posixtrace_get_counts(trace, &counts, sizeof(counts)))
+		return 0;
+	return counts.pt_log_events + counts.pt_made_up_events;
+}
+
+bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count)
 {
 	struct posix_trace_status_info status;
@@ -60,12 +79,14 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	if (!error) {
 		has_them = !posix_trace_get_status(trace, &status) &&
 			   !posixtrace_get_counts(trace, &counts, sizeof(counts));
+		if (has_them && event_count)
+			*event_count = count_read(trace);
 		posix_trace_close(trace);
 	}
 	close(fd);
 	if (has_them) {
 		ptrc_losses_gather(l, &status, &counts);
-		*event_count = counts.pt_log_events;
+		*in_log = counts.pt_log_events;
 	}
 	return has_them;
 }

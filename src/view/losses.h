@@ -54,11 +54,13 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
 
 /*
  * Fills in the losses from a finished log, including those of its last flush, and stores
- * how many events the log has. The caller says whether the log is gone. A regular file
+ * how many events it has got and not lost, and, if event_count is not null, how many a reader gets:
+ * two more where the log is a ring that has lost events, as it begins with OVERFLOW and RESUME
+ * then. The caller says whether the log is gone. A regular file
  * that is not a log counts as a log that is gone. Returns false, with at most .is_log_gone
  * changed, if the log is gone or cannot be read, for example because it is a pipe.
  */
-bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone,
+bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count);
 
 /* If writing the log failed, works out how many of the recorded events are neither in the log
