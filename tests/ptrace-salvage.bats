@@ -209,6 +209,28 @@ crash() {
 	[ -z "$(ptrace-salvage --json)" ]
 }
 
+@test "a killed session that has only events of ptrace-event is salvaged [EXT-147 EXT-144]" {
+	needs_own_directory
+	mkfifo go
+	sh -c 'read -r line <go; for i in 1 2 3; do ptrace-event step "$i"; done; : >ran
+		exec sleep 1000' 3>&- &
+	script=$!
+	pids="$pids $script"
+	ptrace-create --pid="$script" --name="$me.a" --start 2>/dev/null
+	controller=$(ptrace-stat --json "$me.a" | jq .controller)
+	echo >go
+	wait_until [ -e ran ]
+	kill -STOP "$controller"
+	kill -KILL "$script" "$controller"
+	wait_until is_ended "$controller"
+	# The end of a program, too, looks for what the dead have left.
+	ptrace-run -o other.log -- "$traced" 2>/dev/null
+	run_split ptrace-list
+	[[ $stderr == *"an unfinished stream of process $controller with 4 events"* ]]
+	ptrace-salvage
+	[ "$(events ptrace.salvaged step)" -eq 3 ]
+}
+
 @test "what another pid namespace controls is not unfinished [EXT-146]" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -pf true 2>/dev/null || skip "no pid namespaces"

@@ -499,6 +499,44 @@ TEST(a_plain_stream_of_a_killed_controller_is_salvaged, "EXT-144", NEEDS_KEEPER)
 	remove_directory();
 }
 
+/* No thread of the target has recorded anything. */
+TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "EXT-144 EXT-04", NEEDS_KEEPER)
+{
+	char written[4096], byte = 0;
+	unsigned int streams;
+	int ready[2];
+
+	needs_own_directory();
+	make_directory();
+	open_pipe(ready, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		ts_start(ts_create(0, NULL));
+		say(ready[1]);
+	}
+	close(ready[1]);
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	for (uint32_t n = 0; n < 100; n++) {
+		CHECK_OK(posixtrace_event_for(pid, NAME, &n, sizeof(n), &streams));
+		CHECK_EQ(streams, 1);
+	}
+	kill_and_reap(pid, 0);
+	CHECK_EQ(only_orphan().pt_events, 101);
+	/* Neither a create nor the end of a program removes it. */
+	create_once();
+	pid = harness_fork();
+	if (pid == 0)
+		exit(0);
+	CHECK_EXIT(pid, 0);
+	struct posixtrace_orphan o = only_orphan();
+	CHECK_EQ(o.pt_events, 101);
+	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, written));
+	expect_log(written, 0, 100);
+	CHECK_EQ(orphan_count(), 0);
+	remove_directory();
+}
+
 TEST(a_plain_stream_without_unread_events_is_no_orphan, "EXT-144")
 {
 	needs_own_directory();

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <trace.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
@@ -18,8 +19,8 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/log/log_state.h"
+#include "lib/stream/consumer.h"
 #include "lib/stream/live_reader.h"
-#include "lib/stream/room.h"
 #include "lib/stream/stream.h"
 #include "lib/stream/untraced.h"
 
@@ -114,6 +115,33 @@ void ptrc_orphan_end(int fd)
 	ptrc_stream_unmap(&stream);
 }
 
+/* Is there an event of a user that nobody has read? A stream also has START and its like. Who
+ * recorded the event does not matter: a guest does not count among the threads. */
+static bool has_user_event(struct ptrc_stream *s)
+{
+	const struct ptrc_consumer c = {
+		.stream = s, .pin = PTRC_CHUNK_PIN_READER, .only_looks = true};
+	uint64_t epoch = ptrc_load_acquire(&s->header->epoch);
+	struct ptrc_walk_record record;
+	bool is_found = false;
+	struct ptrc_pinned p;
+	struct ptrc_walk walk;
+
+	for (uint32_t i = 0, used = ptrc_pool_used(&s->pool); i < used && !is_found; i++) {
+		if (!ptrc_consumer_pin(&c, i, epoch, &p))
+			continue;
+		walk = ptrc_walk_begin(ptrc_pool_chunk(&s->pool, i), p.end);
+		while (!is_found && ptrc_walk_next(&walk, &record))
+			is_found = record.off >= ptrc_consumer_rpos(&c, &p) &&
+				   (record.id_flags & PTRC_REC_ID_MASK) >=
+					   POSIX_TRACE_UNNAMED_USEREVENT;
+		/* Nobody knows what stands behind damage. */
+		is_found |= walk.off < walk.end;
+		ptrc_consumer_unpin(&c, &p);
+	}
+	return is_found;
+}
+
 bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f)
 {
 	struct ptrc_stream stream;
@@ -123,8 +151,7 @@ bool ptrc_orphan_has_events(int fd, const struct ptrc_orphan_facts *f)
 		return f->has_begun_log;
 	if (ptrc_stream_map(fd, PTRC_ROLE_CONTROLLER, &stream))
 		return true;
-	/* The records of a stream into which no thread has recorded are START and its like. */
-	has_events = ptrc_load_relaxed(&stream.header->threads) && ptrc_room_used(&stream.pool);
+	has_events = has_user_event(&stream);
 	ptrc_stream_unmap(&stream);
 	return has_events;
 }
