@@ -77,6 +77,11 @@ struct posixtrace_counts {
 	/* Names of event types that the log had and that cannot be read, as it is damaged. If the log
 	 * has no end they are at least so many. */
 	unsigned long pt_missing_names;
+	/* How often event calls waited for room in the stream (posixtrace_attr_setfullwait), and for
+	 * how long in all, ns: two threads that waited for a second waited two. A wait under way
+	 * counts as far as it has got. */
+	unsigned long pt_waits;
+	unsigned long pt_wait_ns;
 };
 
 /*
@@ -88,6 +93,33 @@ struct posixtrace_counts {
  *           first member.
  */
 int posixtrace_get_counts(trace_id_t, struct posixtrace_counts *, size_t);
+
+/*
+ * The attribute full-wait: how long an event waits when the stream has no room for it, instead of
+ * being lost. It is for streams with the policy POSIX_TRACE_FLUSH, and has no effect on others. The
+ * default is 0: nobody waits.
+ *
+ * posix_trace_event(), and posixtrace_event_for(), then sleep until a flush has made room, and
+ * record the event with the time at which they do. If no flush makes room for as long as the
+ * full-wait, the event is lost, and the stream stops as it does without a full-wait: what comes is
+ * lost at once, without a wait, until everything was flushed and the stream restarts. So a stream
+ * whose log takes nothing holds up each thread for one full-wait, and not for one each event. A
+ * flush that makes room begins the time anew.
+ *
+ * No event waits if it could only wait in vain: it is larger than the stream; the keeper and the
+ * process that controls the stream are dead; nobody reads the pipe that the log is; the log was
+ * given up. Stopping, clearing and ending the stream ends every wait. An event in a signal handler
+ * waits, too, also while the call that the signal interrupted waits: signals are handled as
+ * usual meanwhile. posix_trace_event() is no cancellation point then either.
+ *
+ * While events wait, nothing is lost: the stream keeps running, and its status is not FULL.
+ * posixtrace_get_counts() tells how long they waited.
+ *   EINVAL  not an initialised attributes object; null pointer; negative, or tv_nsec is not below
+ *           1,000,000,000.
+ * A time that nobody lives to see, from some 292 years on, becomes that.
+ */
+int posixtrace_attr_setfullwait(trace_attr_t *, const struct timespec *);
+int posixtrace_attr_getfullwait(const trace_attr_t *, struct timespec *);
 
 /* The events of one type. */
 struct posixtrace_type_count {

@@ -56,6 +56,7 @@ ptrc_headers += \
 
 # The stream in shared memory: written by targets, read live, drained for the log.
 ptrc_library_sources += \
+	%D%/stream/full_wait.c \
 	%D%/stream/live_reader.c \
 	%D%/stream/patterns.c
 ptrc_shared_sources += \
@@ -78,6 +79,7 @@ ptrc_headers += \
 	%D%/stream/consumer.h \
 	%D%/stream/drain.h \
 	%D%/stream/filter.h \
+	%D%/stream/full_wait.h \
 	%D%/stream/live_reader.h \
 	%D%/stream/marks.h \
 	%D%/stream/patterns.h \

@@ -91,6 +91,8 @@ dist_man_MANS += \
 	%D%/posixtrace_get_keeper.3 \
 	%D%/posixtrace_get_patterns.3 \
 	%D%/posixtrace_set_patterns.3 \
+	%D%/posixtrace_attr_getfullwait.3 \
+	%D%/posixtrace_attr_setfullwait.3 \
 	%D%/posixtrace_get_type_counts.3 \
 	%D%/posixtrace_discard_orphan.3 \
 	%D%/posixtrace_get_orphan.3 \

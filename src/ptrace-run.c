@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -43,12 +44,16 @@
 #include "src/summary/run_result.h"
 
 #define DEFAULT_LOG "ptrace.log"
+/* With --no-loss an event waits for so long: whoever frees a full disk needs some time for it, but
+ * a COMMAND that nobody looks after is not to hang for ever. */
+#define NO_LOSS_WAIT "10m"
 
 /* How long a log may take nothing, after an interrupt, before that is told. */
 enum { WORD_MS = 1000 };
 
 enum {
 	KEY_ALLOW_LOSS = PTRC_CLI_KEY_FIRST,
+	KEY_NO_LOSS,
 	KEY_JSON,
 	KEY_JSON_FD,
 };
@@ -60,6 +65,8 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CONFIG_OPTION_PATTERNS,
 	PTRC_CONFIG_OPTION_FILE,
 	PTRC_CONFIG_OPTION_DUMP_CONFIG,
+	{"no-loss", KEY_NO_LOSS, NULL,
+	 "have COMMAND wait for the log rather than lose an\nevent: --full-wait=" NO_LOSS_WAIT},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
 	{"json", KEY_JSON, "[=FILE]",
 	 "write the result, a JSON object, to this file, or\nto standard error"},
@@ -75,7 +82,7 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
 	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
-		 "or 1024^3. Options override the file.\n"
+		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
 		 "Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
 		 "were lost; 125 ptrace-run itself failed, 126 COMMAND cannot be executed, 127\n"
 		 "it was not found.",
@@ -103,6 +110,7 @@ struct run {
 	struct ptrc_losses losses;
 	struct ptrc_unmatched unmatched;
 	uint64_t recorded;
+	struct ptrc_run_waits waits;
 	bool is_empty;
 	/* Nor could any be: all event types of the programs are left out. */
 	bool is_left_out;
@@ -159,6 +167,9 @@ static void parse(int argc, char **argv, struct run *r)
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
+		else if (key == KEY_NO_LOSS)
+			ptrc_config_option(&given, PTRC_CONFIG_OPTION(PTRC_CONFIG_FULL_WAIT),
+					   NO_LOSS_WAIT);
 		else if (key == KEY_JSON)
 			ptrc_run_result_to_file(optarg);
 		else if (key == KEY_JSON_FD)
@@ -252,6 +263,8 @@ static void trace_ended(void *arg, int error, const struct posixtrace_counts *co
 	r->has_count = ptrc_losses_count_log(&r->losses, r->log.path,
 					     ptrc_logfile_is_gone(r->log.fd, r->log.path), &in_log,
 					     &r->event_count);
+	r->waits.count = counts->pt_waits;
+	r->waits.ns = counts->pt_wait_ns;
 	if (error)
 		r->losses.write_error = error;
 	ptrc_losses_count_unwritten(&r->losses, r->recorded, in_log);
@@ -633,9 +646,13 @@ static int report(const struct run *r)
 		ptrc_cli_message(r->command[0],
 				 "no event was recorded: the patterns (--only, --exclude, "
 				 "ptrace-filter) leave out every event type of the programs");
+	if (r->waits.count)
+		ptrc_cli_message(r->log.path,
+				 "events waited %" PRIu64 " times for room, %.3f s in all",
+				 r->waits.count, (double)r->waits.ns / 1e9);
 	ptrc_unmatched_report(&r->unmatched, NULL);
 	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
-				      &r->losses, &r->unmatched, r->is_ended_early);
+				      &r->losses, &r->waits, &r->unmatched, r->is_ended_early);
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) &&
 	    (!is_told || (ptrc_losses_is_any(&r->losses) && !is_loss_allowed)))
 		return W_EXITCODE(PTRC_EXIT_INCOMPLETE, 0);

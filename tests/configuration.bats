@@ -45,7 +45,7 @@ reads() {
 	reads ''
 	[[ $stdout == *$'stream-min-size: 8M\nstream-full-policy: loop\nmax-data-size: 4K'* ]]
 	reads $'stream-min-size: 2M\noutput: x\nexclude: [a, b]\n' --exclude=c
-	[[ $stdout == *$'stream-min-size: 2M\nstream-full-policy: flush\nmax-data-size: 4K'* ]]
+	[[ $stdout == *$'stream-min-size: 2M\nstream-full-policy: flush\nfull-wait: 0s\nmax-data-size: 4K'* ]]
 	[[ $stdout == *$'exclude:\n  - c\ndecode'* ]]
 	reads 'stream-min-size: 2M' --stream-min-size=3000 --start
 	[[ $stdout == *$'stream-min-size: 3000\n'* ]]
@@ -83,6 +83,27 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 	[ "$(events run.log noise)" -eq 0 ]
 }
 
+@test "a time in the file is shown in its largest unit, and holds for the trace [EXT-208]" {
+	local time ns
+	while read -r time shown ns; do
+		printf 'full-wait: %s\n' "$time" >file.yaml
+		ptrace-run -c file.yaml --dump-config >whole.yaml
+		grep -qx "full-wait: $shown" whole.yaml
+		ptrace-run -c whole.yaml --dump-config | diff whole.yaml -
+		ptrace-run -c whole.yaml -o run.log --force -- "$traced"
+		ptrace-stat --json run.log | jq -e --argjson ns "$ns" '.attributes.full_wait_ns == $ns'
+	done <<-'END'
+		0 0s 0
+		0s 0s 0
+		1500ms 1500ms 1500000000
+		1.5ms 1500us 1500000
+		90s 90s 90000000000
+		120s 2m 120000000000
+		1d 1d 86400000000000
+		7ns 7ns 7
+	END
+}
+
 @test "settings that have no effect without another one are refused [EXT-130]" {
 	run_split ptrace-run -o run.log --log-max-size=1M -- touch ran
 	[ "$status" -eq 125 ]
@@ -106,7 +127,7 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 	[ "$stderr" = "ptrace-create: file.yaml:2:21: stream-full-policy: flush needs a log: give an output" ]
 	ptrace-create -c file.yaml --pid=$$ --name="$me.a" -o create.log
 	# Log options without a log.
-	for option in --log-max-size=1M --log-full-policy=loop --force --no-sync; do
+	for option in --log-max-size=1M --log-full-policy=loop --full-wait=1s --force --no-sync; do
 		run_split ptrace-create --pid=$$ --name="$me.b" --log-full-policy=loop "$option"
 		[ "$status" -eq 2 ]
 		[[ $stderr == "ptrace-create: --"*": has no effect without a log: give an output. Try "* ]]
@@ -168,6 +189,9 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 		1:18	'never' is not one of loop, until-full and append	log-full-policy: never
 		1:18	'flush' is not one of	log-full-policy: flush
 		1:15	log-max-size: needs a log-full-policy	log-max-size: 1M
+		1:12	'3' is not a duration such as 10s or 1.5ms	full-wait: 3
+		1:12	'-1s' is not a duration such as 10s or 1.5ms	full-wait: -1s
+		2:12	full-wait: needs the stream-full-policy flush	output: x\nfull-wait: 3s\nstream-full-policy: loop
 		2:20	log-max-size: needs a log-full-policy	defaults:\n    {log-max-size: 1M}\nsessions: [{name: a}]
 		1:9	output: '-' is not standard output here	output: "-"
 		1:10	exclude: has to be a list, not a single value	exclude: x

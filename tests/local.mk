@@ -29,6 +29,7 @@ ptrc_short_c_tests = \
 	%D%/test_exec \
 	%D%/test_filter \
 	%D%/test_follow \
+	%D%/test_full_wait \
 	%D%/test_functions \
 	%D%/test_hammer \
 	%D%/test_header \
@@ -154,6 +155,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_salvage_LDADD = $(ptrc_support_ldadd)
 %C%_test_fork_LDADD = $(ptrc_support_ldadd)
 %C%_test_gen_LDADD = $(ptrc_support_ldadd)
+%C%_test_full_wait_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_steps_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_LDADD = $(ptrc_support_ldadd)

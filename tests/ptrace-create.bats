@@ -406,3 +406,12 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	[[ $stderr == *"what this command starts is in another pid namespace"* ]]
 	[ ! -e run.log ]
 }
+
+@test "--full-wait is an attribute of the session's stream [EXT-208]" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log --full-wait=1500ms
+	run_split ptrace-stat --json "$me.a"
+	jq -e '.attributes.full_wait_ns == 1500000000 and .counts.waits == 0 and
+		.counts.wait_ns == 0' <<<"$stdout"
+	! has_validator || validates stat <<<"$stdout"
+}

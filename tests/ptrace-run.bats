@@ -1064,3 +1064,62 @@ trace leaves that out (--only, --exclude)"
 	[[ $stderr == *"- does not stand for standard output"*"./-"* ]]
 	[ ! -e ./- ]
 }
+
+@test "--no-loss waits for the log rather than lose an event, and tells it [EXT-208]" {
+	# Each of these is a sixteenth of the stream.
+	run_split ptrace-run --no-loss -o run.log --stream-min-size=64K --json=result -- \
+		"$traced" -n 3000 -s 4000 -t 2
+	[ "$status" -eq 0 ]
+	[ -z "$stdout" ]
+	assert_one_message ptrace-run
+	[[ $stderr =~ ^"ptrace-run: run.log: events waited "[1-9][0-9]*" times for room, "[0-9]+\.[0-9]{3}" s in all"$ ]]
+	[ "$(events run.log traced.event)" -eq 6000 ]
+	jq -e '.complete and .losses.stream_events == 0 and .waits > 0 and .wait_ns > 0' result
+	! has_validator || validates run <result
+	# The log has the same numbers.
+	ptrace-stat --json run.log | jq -e --slurpfile result result '.complete and
+		.attributes.full_wait_ns == 600000000000 and .counts.waits == $result[0].waits and
+		.counts.wait_ns == $result[0].wait_ns'
+	ptrace-stat run.log | grep -Eq '^waits for room +[1-9]'
+	ptrace-stat run.log | grep -Eq '^full wait \(ns\) +600000000000$'
+}
+
+@test "without --no-loss nobody waits, and nothing is told of it [EXT-208]" {
+	ptrace-run -o run.log --json=result --allow-loss --stream-min-size=64K -- \
+		"$traced" -n 3000 -s 4000
+	jq -e '.waits == 0 and .wait_ns == 0' result
+	run_split ptrace-run -o run.log --full-wait=1s --stream-full-policy=loop -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: --full-wait: needs the stream-full-policy flush"* ]]
+	run_split ptrace-run -o run.log --full-wait=1 -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: --full-wait: '1' is not a duration such as 10s or 1.5ms."* ]]
+	[ ! -e ran ]
+}
+
+# The keeper is stopped, so COMMAND stands still until it goes on.
+@test "a run that waits can be looked at, and COMMAND be interrupted [EXT-208 EXT-204]" {
+	local keeper killed=0 command
+	rm -f in
+	mkfifo in
+	ptrace-run --no-loss -o run.log --name="$me.a" --stream-min-size=64K -- \
+		sh -c 'echo $$ >pid; exec "$@"' _ "$traced" -w -n 3000 -s 4000 <in >out 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	exec 7>in
+	wait_until says ready
+	command=$(cat pid)
+	wait_until new_keeper
+	kill -STOP "$keeper"
+	go
+	waits() { ptrace-stat --json "$me.a" | jq -e '.counts.waits > 0 and .counts.wait_ns > 0'; }
+	wait_until waits
+	ptrace-stat --json "$me.a" |
+		jq -e '.complete and .status.stream == "running" and (.status.stream_full | not)'
+	kill -TERM "$runner"
+	wait_until is_ended "$command"
+	kill -CONT "$keeper"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 143 ]
+}

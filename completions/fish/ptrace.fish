@@ -36,6 +36,7 @@ function __ptrace_attributes
     complete -c $argv[1] -s n -l name -x -d 'name of the session and of the trace'
     complete -c $argv[1] -l stream-min-size -x -d 'bytes of events that the stream holds at least'
     complete -c $argv[1] -l stream-full-policy -x -a 'loop until-full flush' -d 'what happens when the stream is full'
+    complete -c $argv[1] -l full-wait -x -d 'how long an event waits for room in a full stream'
     complete -c $argv[1] -l max-data-size -x -d 'cut the data of an event to so many bytes'
     complete -c $argv[1] -l inheritance -x -a 'inherited close-for-child' -d 'trace the children of a traced process or not'
     complete -c $argv[1] -l log-max-size -x -d 'bytes of events that the log holds at most'

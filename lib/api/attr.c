@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_attr_init, _destroy, and the getters and setters of the attributes. */
+/* posix_trace_attr_init, _destroy, and the getters and setters of the attributes, ours included. */
 #include "config.h"
 
 #include <errno.h>
+#include <posixtrace.h>
 #include <string.h>
 #include <trace.h>
 
@@ -115,4 +116,33 @@ PTRC_PUBLIC int posix_trace_attr_getmaxusereventsize(const trace_attr_t *attr, s
 	if (!error)
 		*eventsize = size;
 	return error;
+}
+
+/* Times are kept as ns, as many as fit in 63 bits. */
+#define SECOND_NS INT64_C(1000000000)
+
+PTRC_PUBLIC int posixtrace_attr_setfullwait(trace_attr_t *attr, const struct timespec *wait)
+{
+	int64_t ns;
+
+	if (ptrc_attr_check(attr) || !wait || wait->tv_sec < 0 || wait->tv_nsec < 0 ||
+	    wait->tv_nsec >= SECOND_NS)
+		return EINVAL;
+	if (__builtin_mul_overflow(wait->tv_sec, SECOND_NS, &ns) ||
+	    __builtin_add_overflow(ns, wait->tv_nsec, &ns))
+		ns = INT64_MAX;
+	ptrc_attr_edit(attr)->full_wait_ns = (uint64_t)ns;
+	return 0;
+}
+
+PTRC_PUBLIC int posixtrace_attr_getfullwait(const trace_attr_t *attr, struct timespec *wait)
+{
+	uint64_t ns;
+
+	if (ptrc_attr_check(attr) || !wait)
+		return EINVAL;
+	ns = ptrc_attr_get(attr)->full_wait_ns;
+	*wait = (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS),
+				  .tv_nsec = (long)(ns % SECOND_NS)};
+	return 0;
 }

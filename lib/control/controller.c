@@ -148,6 +148,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->max_data_size = attr->max_data_size;
 	h->record_max = (uint32_t)g.record_max;
 	h->policy = attr->stream_full_policy;
+	h->full_wait_ns = h->policy == POSIX_TRACE_FLUSH ? attr->full_wait_ns : 0;
 	h->log_policy = attr->log_full_policy;
 	h->has_log = c->has_log;
 	h->is_inherited = attr->inherited == POSIX_TRACE_INHERITED;
@@ -456,6 +457,8 @@ void ptrc_controller_count(struct ptrc_controller *c, struct posixtrace_counts *
 	counts->pt_stream_bytes = ptrc_room_used(&c->stream.pool);
 	counts->pt_processes = atomic_load(&h->processes);
 	counts->pt_threads = atomic_load(&h->threads);
+	counts->pt_waits = atomic_load(&h->waits);
+	counts->pt_wait_ns = atomic_load(&h->wait_ns);
 }
 
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,

@@ -228,9 +228,9 @@ static int finish_for_dead(struct keeper *k)
 
 /* ---- automatic flushes ---- */
 
-/* Is an automatic flush due? *wait_ns: how long to sleep if nothing rings the bell, -1: for
- * ever. */
-static bool is_flush_due(struct keeper *k, int64_t *wait_ns)
+/* Is an automatic flush due? why_rung: what the keeper was woken for. *wait_ns: how long to sleep if
+ * nothing rings the bell, -1: for ever. */
+static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 {
 	struct ptrc_stream *s = &k->work.stream;
 	struct ptrc_stream_header *h = s->header;
@@ -260,7 +260,8 @@ static bool is_flush_due(struct keeper *k, int64_t *wait_ns)
 		return true;
 	/* After a failure only the clock leads to another attempt. */
 	return !k->work.has_failed &&
-	       ((status & PTRC_ST_RESTART_ARMED) || (unread && unread >= h->stream_min_size / 2));
+	       ((status & PTRC_ST_RESTART_ARMED) ||
+		(unread && (unread >= h->stream_min_size / 2 || (why_rung & PTRC_WAKE_ROOM))));
 }
 
 /* The controller's file size limit may have changed since its last command. */
@@ -302,6 +303,7 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 	for (;;) {
 		uint32_t bell = ptrc_load_acquire(&h->keeper_bell);
 		uint32_t seq = ptrc_load_acquire(&h->keeper_seq);
+		uint32_t why_rung;
 		int64_t wait_ns;
 		int error;
 
@@ -324,8 +326,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		}
 		/* Cleared before the look at the stream. A writer that makes a flush due after
 		 * that look sets the word again and rings the bell. */
-		atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
-		if (is_flush_due(k, &wait_ns)) {
+		why_rung = atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
+		if (is_flush_due(k, why_rung, &wait_ns)) {
 			follow_limit(h);
 			error = ptrc_keeper_work_flush(&k->work);
 			(void)error; /* posix_trace_get_status() tells it */

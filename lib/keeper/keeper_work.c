@@ -56,6 +56,20 @@ static int look_at_log(struct ptrc_keeper_work *k)
 	return ESTALE;
 }
 
+/* Writers that sleep until there is room look again when a flush has gone well, and also when no
+ * flush will ever again, as then they do not wait any longer. Those that have rung for room before
+ * the flush took the events have got it. */
+static void tell_writers(struct ptrc_stream_header *h, int error)
+{
+	ptrc_store_relaxed(&h->flush_error, error);
+	if (!error) {
+		atomic_fetch_and_explicit(&h->keeper_wake, ~PTRC_WAKE_ROOM, memory_order_acq_rel);
+		atomic_fetch_add_explicit(&h->room_made, 1, memory_order_release);
+	}
+	if (!error || error == EPIPE || error == ECANCELED)
+		ptrc_stream_wake_writers(h);
+}
+
 static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic)
 {
 	struct ptrc_stream_header *h = k->stream.header;
@@ -78,6 +92,7 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (has_markers)
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_START, by, addr);
 	error = ptrc_log_flush(&k->writer, &k->stream, k->names);
+	tell_writers(h, error);
 	if (has_markers && !ptrc_log_is_full(&k->writer))
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_STOP, by, addr);
 	if (!error)

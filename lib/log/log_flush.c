@@ -145,6 +145,7 @@ static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 		if ((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) - beat > PTRC_TEE_AWAY_NS ||
 		    ptrc_load_acquire(&h->tee_until) >= until ||
 		    ptrc_load_acquire(&h->keeper_seq) != ptrc_load_relaxed(&h->keeper_done) ||
+		    (ptrc_load_relaxed(&h->room_word) & 1) ||
 		    ptrc_room_used(&s->pool) >= h->stream_min_size / 4 * 3)
 			return;
 		ptrc_file_sleep_ns(TEE_WAIT_NS);

@@ -117,7 +117,8 @@ struct ptrc_log_head {
 	uint64_t ring_offset;
 	uint64_t ring_size;
 	uint64_t stream_id; /* name of the shared object, as long as it exists */
-	uint8_t zero1[136];
+	uint64_t full_wait_ns;
+	uint8_t zero1[128];
 	char name[256]; /* zero terminated */
 	char genversion[256];
 };
@@ -188,7 +189,9 @@ struct ptrc_log_status {
 	/* Names of event types that the log has, so that a reader knows if it lacks some. 0: none, or
 	 * nobody knows. */
 	uint64_t names;
-	uint8_t zero1[40];
+	/* How often event calls waited for room in the stream, and how long in all. */
+	uint64_t waits, wait_ns;
+	uint8_t zero1[24];
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
 

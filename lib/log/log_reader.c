@@ -204,6 +204,7 @@ static int read_head(struct ptrc_log_reader *r)
 	r->attr.stream_full_policy = (int32_t)h->stream_policy;
 	r->attr.is_stream_size_set = 1;
 	r->attr.max_data_size = h->max_data_size;
+	r->attr.full_wait_ns = h->full_wait_ns;
 	r->attr.stream_min_size = h->stream_min_size;
 	r->attr.log_max_size = h->log_max_size;
 	return ptrc_attr_validate(&r->attr);

@@ -597,6 +597,8 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 		counts->pt_log_lost_events = r->status.log_lost_events;
 		counts->pt_log_events = r->status.log_events;
 		counts->pt_log_bytes = r->status.log_bytes;
+		counts->pt_waits = r->status.waits;
+		counts->pt_wait_ns = r->status.wait_ns;
 		counts->pt_untraced_processes = r->status.untraced_processes;
 		counts->pt_untraced_error = (int)r->status.untraced_error;
 		counts->pt_refused_names = r->status.refused_names;

@@ -50,6 +50,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.max_data_size = a->max_data_size,
 		.stream_min_size = a->stream_min_size,
 		.log_max_size = a->log_max_size,
+		.full_wait_ns = a->full_wait_ns,
 		.target_pid = h->target_pid,
 		.controller_pid = h->controller_pid,
 		.owner_uid = h->owner_uid,
@@ -211,6 +212,8 @@ static int write_end(struct ptrc_log_writer *w)
 		.log_lost_events = w->state.lost_events + w->state.overwritten_events,
 		.log_events = w->state.events,
 		.log_bytes = w->state.bytes,
+		.waits = ptrc_load_relaxed(&w->header->waits),
+		.wait_ns = ptrc_load_relaxed(&w->header->wait_ns),
 	};
 	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
 	static const struct ptrc_log_facts is_end = {.type = PTRC_LOG_END};

@@ -68,6 +68,7 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 		new.max_data_size = asked->max_data_size;
 		new.stream_min_size = asked->stream_min_size;
 		new.log_max_size = asked->log_max_size;
+		new.full_wait_ns = asked->full_wait_ns;
 	}
 
 	if (!new.stream_full_policy)

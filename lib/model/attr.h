@@ -51,7 +51,8 @@ struct ptrc_attr {
 	uint64_t max_data_size;
 	uint64_t stream_min_size;
 	uint64_t log_max_size;
-	/* may_alias: this memory is a trace_attr_t to the application. */
+	uint64_t full_wait_ns; /* how long an event waits for room in a FLUSH stream */
+			       /* may_alias: this memory is a trace_attr_t to the application. */
 } __attribute__((may_alias));
 
 PTRC_ASSERT_OFFSET(struct ptrc_attr, name, 8);
@@ -59,7 +60,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_attr, genversion, 264);
 PTRC_ASSERT_OFFSET(struct ptrc_attr, createtime_sec, 520);
 PTRC_ASSERT_OFFSET(struct ptrc_attr, inherited, 552);
 PTRC_ASSERT_OFFSET(struct ptrc_attr, max_data_size, 568);
-PTRC_ASSERT_SIZE(struct ptrc_attr, 592);
+PTRC_ASSERT_SIZE(struct ptrc_attr, 600);
 PTRC_ASSERT_SIZE(trace_attr_t, 768);
 PTRC_ASSERT_SIZE(trace_event_set_t, 1032);
 _Static_assert(sizeof(struct ptrc_attr) <= sizeof(trace_attr_t), "attributes fit");

@@ -195,6 +195,7 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	a->stream_id = stream_id;
 	a->size = s.map_size;
 	a->pool = s.pool;
+	ptrc_store_relaxed(&a->full_wait_ns, s.header->full_wait_ns);
 	ptrc_store_release(&a->header, s.header);
 	return 0;
 }
@@ -212,7 +213,9 @@ struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
 	    !has_ended(h))
 		return h;
 	ptrc_attach_lock();
-	bury_zombies();
+	/* The call that this one interrupted may still use one of them. */
+	if (!is_nested)
+		bury_zombies();
 	h = ptrc_load_relaxed(&a->header);
 	id = ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id);
 	if (h && (a->stream_id != id || has_ended(h))) {
@@ -255,14 +258,17 @@ int ptrc_attach_all(void)
 void ptrc_attach_drop(uint64_t stream_id)
 {
 	uint64_t mask;
+	bool is_at_work;
 
 	ptrc_sys_block_signals(&mask);
 	ptrc_attach_own();
+	is_at_work = ptrc_thread_frame(ptrc_thread_self) != 0;
 	ptrc_attach_lock();
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 		if (ptrc_attachments[i].stream_id == stream_id && stream_id != 0)
-			detach(&ptrc_attachments[i], ptrc_thread_frame(ptrc_thread_self) != 0);
-	bury_zombies();
+			detach(&ptrc_attachments[i], is_at_work);
+	if (!is_at_work)
+		bury_zombies();
 	ptrc_attach_unlock();
 	ptrc_sys_restore_signals(&mask);
 }

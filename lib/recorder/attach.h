@@ -20,6 +20,7 @@ struct ptrc_attachment {
 	uint64_t stream_id;
 	uint64_t size;
 	struct ptrc_pool pool;
+	_Atomic uint64_t full_wait_ns; /* as the stream had it when it was mapped */
 	/* What the stream wants, for this value of the control word. */
 	_Atomic uint64_t wants_control;
 	uint32_t wants_end; /* behind the last id that the table knows */

@@ -11,6 +11,7 @@
 #include "lib/process/process_names.h"
 #include "lib/recorder/attach.h"
 #include "lib/recorder/frame.h"
+#include "lib/stream/full_wait.h"
 #include "lib/stream/patterns.h"
 #include "lib/stream/recording.h"
 #include "lib/stream/slots.h"
@@ -128,16 +129,21 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 	}
 }
 
-/* Record the event in the stream of page slot i. */
-static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint64_t len,
-		     bool is_nested, uint64_t blocked)
+/* Record the event in the stream of page slot i. If the stream has a full-wait, the thread may sleep
+ * in here, and handlers may run: they may record events, let go of streams, fork, or never come
+ * back. So it looks at everything anew afterwards. False: this is a child that was forked
+ * meanwhile; the event is its parent's. */
+static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint64_t len,
+		     bool is_nested, uint64_t *blocked)
 {
 	struct ptrc_attachment *a = &ptrc_attachments[i];
+	struct ptrc_full_wait wait = {.header = NULL};
 	struct ptrc_writer *w = NULL;
 	uint32_t id = p->id_flags;
 
 	for (unsigned tries = 0; tries < PTRC_EVENT_TRIES; tries++) {
 		struct ptrc_stream_header *h = ptrc_attach(i, is_nested);
+		enum ptrc_put_result result;
 		enum ptrc_verdict verdict;
 		uint64_t control;
 
@@ -151,7 +157,7 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		verdict = ptrc_patterns_verdict(h, id, ptrc_process_own_names());
 		/* No lock is needed: while this thread is in an event call no other one touches
 		 * its lists. */
-		w = pick_writer(t, i, h, p->frame, blocked);
+		w = pick_writer(t, i, h, p->frame, *blocked);
 		if (w) {
 			w->expect = control;
 			w->wants = (const uint8_t *)a->wants;
@@ -168,7 +174,20 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 			ptrc_status_count_loss(h);
 			break;
 		}
-		if (ptrc_writer_record(w, control, p, len) != PTRC_PUT_STALE)
+		if (wait.header != h)
+			wait = ptrc_full_wait_begin(h, ptrc_load_relaxed(&a->full_wait_ns));
+		p->is_patient = !wait.is_over;
+		result = ptrc_writer_record(w, control, p, len);
+		if (result == PTRC_PUT_WAIT) {
+			if (is_nested)
+				w->expect = UINT64_MAX;
+			w = NULL;
+			if (!ptrc_full_wait(&wait, blocked))
+				return false;
+			tries = 0;
+			continue;
+		}
+		if (result != PTRC_PUT_STALE)
 			break;
 	}
 	/* The call that we interrupted may be using the same writer, if it has not marked its
@@ -176,6 +195,7 @@ static void put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 	 * word that it expected, so it must not go on by a newer word that only we have seen. */
 	if (is_nested && w)
 		w->expect = UINT64_MAX;
+	return true;
 }
 
 /* There is no memory for this thread: its event is lost in all these streams. */
@@ -250,7 +270,10 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 	ptrc_store_relaxed(&t->state, frame);
 	for (active = all & todo; active; active &= active - 1) {
 		p.id_flags = id;
-		put_cold(t, (unsigned)__builtin_ctzll(active), &p, len, outer != 0, mask);
+		if (!put_cold(t, (unsigned)__builtin_ctzll(active), &p, len, outer != 0, &mask)) {
+			ptrc_store_release(&t->state, outer);
+			goto out;
+		}
 	}
 	/* An outer call goes on now, and is still at work. */
 	rest = outer;

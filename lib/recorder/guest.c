@@ -18,6 +18,7 @@
 #include "lib/process/self.h"
 #include "lib/process/target.h"
 #include "lib/recorder/event.h"
+#include "lib/stream/full_wait.h"
 #include "lib/stream/marks.h"
 #include "lib/stream/patterns.h"
 #include "lib/stream/recording.h"
@@ -31,6 +32,7 @@ struct event {
 	const char *name;
 	const void *data;
 	size_t size;
+	uint64_t *mask; /* the caller's signals, for when this waits */
 };
 
 /* True if the event is in the stream now. */
@@ -38,6 +40,8 @@ static bool put(struct ptrc_writer *w, const struct event *e, const struct ptrc_
 		uint32_t id)
 {
 	struct ptrc_stream_header *h = w->header;
+	struct ptrc_full_wait wait =
+		ptrc_full_wait_begin(h, *(const volatile uint64_t *)&h->full_wait_ns);
 	struct ptrc_put p = {.id_flags = id, .data = e->data, .frame = 1};
 
 	for (unsigned tries = 0; tries < PTRC_EVENT_TRIES; tries++) {
@@ -49,7 +53,14 @@ static bool put(struct ptrc_writer *w, const struct event *e, const struct ptrc_
 			return false;
 		if (!(control & PTRC_CTL_RUN))
 			break;
+		p.is_patient = !wait.is_over;
 		result = ptrc_writer_record(w, control, &p, e->size);
+		if (result == PTRC_PUT_WAIT) {
+			if (!ptrc_full_wait(&wait, e->mask))
+				return false;
+			tries = 0;
+			continue;
+		}
 		if (result != PTRC_PUT_STALE)
 			return result == PTRC_PUT_DONE;
 	}
@@ -160,9 +171,9 @@ static int record_each(const struct event *e, const struct ptrc_page *page, unsi
 int ptrc_guest_record(pid_t pid, const char *name, const void *data, size_t size,
 		      unsigned int *streams)
 {
-	struct event e = {.name = name, .data = data, .size = size};
-	struct ptrc_page page;
 	uint64_t mask;
+	struct event e = {.name = name, .data = data, .size = size, .mask = &mask};
+	struct ptrc_page page;
 	int error;
 
 	*streams = 0;

@@ -144,11 +144,19 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 						((expect & ~PTRC_CTL_RUN) | PTRC_CTL_LOSING) +
 							PTRC_CTL_SERIAL_ONE,
 						memory_order_acq_rel, memory_order_relaxed);
+	ptrc_stream_wake_writers(h);
 	ptrc_status_auto_stopped(h, run);
 	ptrc_stream_wake_readers(h);
 	if (h->policy == POSIX_TRACE_FLUSH)
-		ptrc_ring_keeper(h);
+		ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
 	return true;
+}
+
+/* Is an event that found no room to wait for it? */
+static bool is_to_wait(struct ptrc_writer *w, const struct ptrc_put *p)
+{
+	return p->is_patient && ptrc_room_can_come(w, (uint32_t)(16 + ptrc_align8(p->len) + 24 +
+								 sizeof(struct ptrc_context)));
 }
 
 enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control, struct ptrc_put *p,
@@ -170,6 +178,8 @@ enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
 			atomic_thread_fence(memory_order_seq_cst);
 		if (ptrc_load_relaxed(&h->waiters))
 			ptrc_stream_wake_readers(h);
+	} else if (result == PTRC_PUT_FULL && is_to_wait(w, p)) {
+		result = PTRC_PUT_WAIT;
 	} else if (result != PTRC_PUT_STALE) {
 		if (result == PTRC_PUT_FULL && h->policy != POSIX_TRACE_LOOP &&
 		    !ptrc_writer_stop_full(h, control, stamp))

@@ -315,7 +315,7 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 
 		survey_chunks(w, need_partial, &v);
 		if (h->policy == POSIX_TRACE_FLUSH && !is_keeper && v.unread >= min / 2)
-			ptrc_ring_keeper(h);
+			ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
 		if (!is_loop && !is_forced && !is_keeper && v.unread + need > min)
 			return false;
 		if (w->chunk &&
@@ -353,4 +353,13 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 		}
 	}
 	return false;
+}
+
+bool ptrc_room_can_come(struct ptrc_writer *w, uint32_t need)
+{
+	uint64_t min = w->header->stream_min_size;
+	struct survey v;
+
+	survey_chunks(w, need, &v);
+	return v.unread + need > min ? need <= min : v.sealed_unread != 0;
 }

@@ -21,6 +21,7 @@ void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t 
 						      ((seen & ~clear) | set) + PTRC_CTL_SERIAL_ONE,
 						      memory_order_seq_cst, memory_order_relaxed))
 		;
+	ptrc_stream_wake_writers(h);
 }
 
 void ptrc_status_set(struct ptrc_stream_header *h, uint64_t bits)
@@ -116,9 +117,25 @@ void ptrc_stream_wake_readers(struct ptrc_stream_header *h)
 						memory_order_relaxed);
 }
 
-void ptrc_ring_keeper(struct ptrc_stream_header *h)
+/* If it dies between the change of the word and the wake, the writers find out by themselves:
+ * they look every now and then. */
+void ptrc_stream_wake_writers(struct ptrc_stream_header *h)
 {
-	if (atomic_exchange_explicit(&h->keeper_wake, 1, memory_order_acq_rel))
+	uint32_t word;
+
+	/* Pairs with the fence in ptrc_full_wait(): either this sees the odd word, or the writer
+	 * sees the room, or the control word, that the caller has changed before. */
+	atomic_thread_fence(memory_order_seq_cst);
+	word = ptrc_load_relaxed(&h->room_word);
+	if ((word & 1) &&
+	    atomic_compare_exchange_strong_explicit(&h->room_word, &word, word + 1,
+						    memory_order_acq_rel, memory_order_relaxed))
+		ptrc_sys(SYS_futex, &h->room_word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
+void ptrc_ring_keeper(struct ptrc_stream_header *h, uint32_t why)
+{
+	if (atomic_fetch_or_explicit(&h->keeper_wake, why, memory_order_acq_rel))
 		return;
 	atomic_fetch_add_explicit(&h->keeper_bell, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);

@@ -47,8 +47,10 @@ bool ptrc_stream_cut(const struct ptrc_stream_header *h, uint64_t *cut);
 
 /* Wake every reader that waits for an event or for a change of state. */
 void ptrc_stream_wake_readers(struct ptrc_stream_header *h);
-/* Wake the keeper, because the stream needs room or its state has changed. Does nothing if the
+/* Wake every writer that sleeps until there is room: it looks again. */
+void ptrc_stream_wake_writers(struct ptrc_stream_header *h);
+/* Wake the keeper, for one of the reasons PTRC_WAKE_. Does no more than note the reason if the
  * keeper was woken by this function before and has not looked since. */
-void ptrc_ring_keeper(struct ptrc_stream_header *h);
+void ptrc_ring_keeper(struct ptrc_stream_header *h, uint32_t why);
 
 #endif

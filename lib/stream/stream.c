@@ -166,7 +166,7 @@ static void enter_run(struct ptrc_stream_header *h, uint64_t run)
 			   PTRC_ST_RUNNING | (run & 0xff) << PTRC_ST_RUN_SHIFT);
 	ptrc_control_change(h, PTRC_CTL_LOSING, PTRC_CTL_RUN);
 	ptrc_stream_wake_readers(h);
-	ptrc_ring_keeper(h);
+	ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
 }
 
 static void complete(struct ptrc_stream *s)
@@ -197,7 +197,7 @@ static void complete(struct ptrc_stream *s)
 	} else if (!(control & PTRC_CTL_RUN) && (control & PTRC_CTL_LOSING)) {
 		/* The keeper that restarted it died between status and control word. */
 		enter_run(h, run);
-	} else if ((control & PTRC_CTL_RUN) &&
+	} else if ((control & PTRC_CTL_RUN) && h->full_wait_ns == 0 &&
 		   ptrc_room_used(&s->pool) + sizeof(struct ptrc_record) > h->stream_min_size) {
 		/* Not even an event without data would fit. */
 		ptrc_writer_stop_full(h, control, ptrc_stream_now(h));
@@ -263,7 +263,7 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 				   PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
 					   PTRC_ST_NO_STOP);
 		ptrc_control_change(h, 0, PTRC_CTL_LOSING);
-		ptrc_ring_keeper(h);
+		ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
 		return;
 	}
 	begin_run(s, origin, addr);
@@ -302,7 +302,7 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 		record(s, POSIX_TRACE_STOP, &reason, sizeof(reason), origin, addr);
 	ptrc_status_clear(h, PTRC_ST_RUNNING);
 	ptrc_stream_wake_readers(h);
-	ptrc_ring_keeper(h);
+	ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
 }
 
 bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run)
@@ -429,6 +429,8 @@ void ptrc_stream_clear(struct ptrc_stream *s)
 	ptrc_store_relaxed(&h->dead_from, 0);
 	ptrc_store_relaxed(&h->dead_until, 0);
 	ptrc_store_relaxed(&h->lost_events, 0);
+	ptrc_store_relaxed(&h->waits, 0);
+	ptrc_store_relaxed(&h->wait_ns, 0);
 	ptrc_status_change(h,
 			   PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN |
 				   PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN |

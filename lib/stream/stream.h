@@ -62,7 +62,7 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s);
 bool ptrc_stream_stop_is_out(struct ptrc_stream *s, uint64_t run);
 
 /* Complete a change of state that a process left half made when it died. Stop a stream in which
- * not even the smallest event fits. Make a LOOP stream FULL if the next event would overwrite
+ * not even the smallest event fits, unless writers would wait for room. Make a LOOP stream FULL if the next event would overwrite
  * others. */
 void ptrc_stream_complete(struct ptrc_stream *s);
 

@@ -32,7 +32,7 @@
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 5
+#define PTRC_STREAM_VERSION 6
 
 /* Control word: serial << 8 | bits. A writer records only while the word is the one that it last
  * acted on, so every change of state, filter or epoch gives it a new serial. */
@@ -242,6 +242,9 @@ struct ptrc_stream_header {
 	uint64_t time_namespace;
 	uint64_t stream_min_size; /* the stream holds at least so many bytes of events */
 	uint64_t max_data_size;
+	/* Of a FLUSH stream: how long a writer that finds no room sleeps while none is made; 0: it
+	 * stops the stream at once. */
+	uint64_t full_wait_ns;
 	uint32_t record_max; /* no larger record fits; such an event is lost */
 	int32_t policy;	     /* POSIX_TRACE_LOOP, _UNTIL_FULL, _FLUSH */
 	int32_t log_policy;
@@ -291,8 +294,19 @@ struct ptrc_stream_header {
 	_Alignas(64) _Atomic uint32_t event_futex;
 	/* The keeper sleeps here. A process that wants it to look adds 1 and wakes it. */
 	_Atomic uint32_t keeper_bell;
-	/* A writer rang because of room. The keeper clears it before it looks. */
+	/* Why a writer rang: bits. The keeper clears it before it looks. */
 	_Atomic uint32_t keeper_wake;
+#define PTRC_WAKE_LOOK 1U /* the stream is filling up, or its state has changed */
+#define PTRC_WAKE_ROOM 2U /* a writer sleeps until there is room */
+	/* Writers that find no room sleep here (full_wait.h). Odd: one sleeps, or is about to. Who
+	 * makes room, or changes the control word, adds 1 to an odd word and wakes them all. */
+	_Atomic uint32_t room_word;
+	/* The number of flushes that went well. Keeper only. */
+	_Atomic uint32_t room_made;
+	/* The error number of the last flush, or 0. Keeper only. */
+	_Atomic int32_t flush_error;
+	/* How often writers have slept there, and how long in all. */
+	_Atomic uint64_t waits, wait_ns;
 
 	/* -- controller to keeper: one command at a time, under the controller's lock -- */
 	_Atomic uint32_t keeper_command;

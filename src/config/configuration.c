@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/session/session_path.h"
+#include "src/view/when.h"
 
 #define EVERYBODY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
@@ -32,6 +33,7 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SIZE_SETTING(STREAM_MIN_SIZE, "stream-min-size", stream_min_size),
 	POLICY_SETTING(STREAM_FULL_POLICY, "stream-full-policy", stream_full_policy,
 		       stream_full_policies),
+	SETTING(FULL_WAIT, "full-wait", DURATION, EVERYBODY, full_wait_ns, 0, INT64_MAX, NULL),
 	SIZE_SETTING(MAX_DATA_SIZE, "max-data-size", max_data_size),
 	POLICY_SETTING(INHERITANCE, "inheritance", inheritance, inheritance_policies),
 	SIZE_SETTING(LOG_MAX_SIZE, "log-max-size", log_max_size),
@@ -115,6 +117,7 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 	static const char *const booleans[] = {"false", "true", NULL};
 	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
 	void *field = (char *)c + s->offset;
+	int64_t ns = 0;
 	int i;
 
 	switch (s->kind) {
@@ -140,6 +143,13 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 	case PTRC_CONFIG_SIZE:
 		if (!ptrc_cli_parse_size(text, field, why))
 			return false;
+		break;
+	case PTRC_CONFIG_DURATION:
+		/* No unit is needed for no time. */
+		if (strcmp(text, "0") && !ptrc_when_duration(text, &ns))
+			return ptrc_cli_because(
+				why, "'%.60s' is not a duration such as 10s or 1.5ms", text);
+		*(uint64_t *)field = (uint64_t)ns;
 		break;
 	case PTRC_CONFIG_BOOL:
 		i = ptrc_cli_parse_word(text, booleans, why);
@@ -196,8 +206,9 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 
 bool ptrc_config_is_of_log(int key)
 {
-	return key == PTRC_CONFIG_FORCE || key == PTRC_CONFIG_NO_SYNC ||
-	       key == PTRC_CONFIG_LOG_MAX_SIZE || key == PTRC_CONFIG_LOG_FULL_POLICY;
+	return key == PTRC_CONFIG_FORCE || key == PTRC_CONFIG_FULL_WAIT ||
+	       key == PTRC_CONFIG_NO_SYNC || key == PTRC_CONFIG_LOG_MAX_SIZE ||
+	       key == PTRC_CONFIG_LOG_FULL_POLICY;
 }
 
 int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
@@ -209,6 +220,8 @@ int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
 
 int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 {
+	const struct timespec full_wait = {.tv_sec = (time_t)(c->full_wait_ns / 1000000000),
+					   .tv_nsec = (long)(c->full_wait_ns % 1000000000)};
 	int error = ptrc_attributes_init(attr);
 
 	if (error)
@@ -221,6 +234,7 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 	posix_trace_attr_setlogsize(attr, c->log_max_size);
 	posix_trace_attr_setinherited(attr, c->inheritance);
 	posix_trace_attr_setlogfullpolicy(attr, c->log_full_policy);
+	posixtrace_attr_setfullwait(attr, &full_wait);
 	if (c->stream_full_policy)
 		posix_trace_attr_setstreamfullpolicy(attr, c->stream_full_policy);
 	return 0;

@@ -31,6 +31,7 @@ enum ptrc_config_key {
 	PTRC_CONFIG_KEEP,
 	PTRC_CONFIG_STREAM_MIN_SIZE,
 	PTRC_CONFIG_STREAM_FULL_POLICY,
+	PTRC_CONFIG_FULL_WAIT,
 	PTRC_CONFIG_MAX_DATA_SIZE,
 	PTRC_CONFIG_INHERITANCE,
 	PTRC_CONFIG_LOG_MAX_SIZE,
@@ -52,6 +53,8 @@ enum ptrc_config_kind {
 	PTRC_CONFIG_TEXT,
 	PTRC_CONFIG_NUMBER,
 	PTRC_CONFIG_SIZE,
+	/* Nanoseconds; written as a number with a unit. */
+	PTRC_CONFIG_DURATION,
 	PTRC_CONFIG_BOOL,
 	PTRC_CONFIG_POLICY,
 	/* A list of texts. */
@@ -117,6 +120,7 @@ struct ptrc_config {
 	uint64_t stream_min_size;
 	uint64_t max_data_size;
 	uint64_t log_max_size;
+	uint64_t full_wait_ns;
 	/* 0 if not given: the policy then depends on whether there is a log. */
 	int stream_full_policy;
 	int inheritance;

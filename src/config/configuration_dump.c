@@ -108,6 +108,24 @@ static void put_size(struct ptrc_buffer *b, uint64_t size)
 		ptrc_buffer_char(b, units[n - 1]);
 }
 
+/* Puts the time in the largest unit of which it is a whole multiple. */
+static void put_duration(struct ptrc_buffer *b, uint64_t ns)
+{
+	static const struct {
+		const char *unit;
+		uint64_t factor; /* to the next one */
+	} units[] = {{"ns", 1000}, {"us", 1000}, {"ms", 1000}, {"s", 60},
+		     {"m", 60},	   {"h", 24},	 {"d", 0}};
+	size_t n = 0;
+
+	while (units[n].factor && ns % units[n].factor == 0 && (ns || strcmp(units[n].unit, "s"))) {
+		ns /= units[n].factor;
+		n++;
+	}
+	ptrc_buffer_u64(b, ns);
+	ptrc_buffer_text(b, units[n].unit);
+}
+
 static void put_list(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
 		     const struct ptrc_config_list *list, const char *indent)
 {
@@ -157,6 +175,9 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 		break;
 	case PTRC_CONFIG_SIZE:
 		put_size(b, *(const uint64_t *)field);
+		break;
+	case PTRC_CONFIG_DURATION:
+		put_duration(b, *(const uint64_t *)field);
 		break;
 	case PTRC_CONFIG_BOOL:
 		ptrc_buffer_text(b, *(const bool *)field ? "true" : "false");

@@ -15,6 +15,10 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "if the stream is full: loop (overwrite the oldest\n"
 	 "events), until-full (stop) or flush (write them to\n"
 	 "the log); default: flush with a log, else loop"},
+	{"full-wait", ATTRIBUTE(FULL_WAIT), "TIME",
+	 "if the stream is full, have an event wait for room\n"
+	 "instead of losing it, unless none is made for so\n"
+	 "long (default: 0)"},
 	{"max-data-size", ATTRIBUTE(MAX_DATA_SIZE), "SIZE",
 	 "cut the data of an event to so many bytes\n(default: 4K)"},
 	{"inheritance", ATTRIBUTE(INHERITANCE), "POLICY",
@@ -99,6 +103,11 @@ static void check_together(const struct ptrc_config_line *l, const struct ptrc_c
 			       c->exclude.count ? PTRC_CONFIG_EXCLUDE : PTRC_CONFIG_ONLY,
 			       "there are more than " PATTERNS_MAX_TEXT
 			       " patterns, those of only and exclude together");
+	if (c->full_wait_ns && own & 1U << PTRC_CONFIG_FULL_WAIT && c->stream_full_policy &&
+	    c->stream_full_policy != POSIX_TRACE_FLUSH)
+		refuse_setting(l, file, c, PTRC_CONFIG_FULL_WAIT,
+			       "needs the stream-full-policy flush: room is made by writing to "
+			       "the log");
 	if (c->stream_full_policy == POSIX_TRACE_FLUSH && lacks_log)
 		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,
 			       "flush needs a log: give an output");

@@ -26,7 +26,7 @@
 #include "src/view/attributes.h"
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
-#define PTRC_SESSION_VERSION 5U
+#define PTRC_SESSION_VERSION 6U
 
 /* Bytes of all texts of one request, each with the null byte that ends it. */
 #define PTRC_SESSION_TEXTS_MAX 65536U

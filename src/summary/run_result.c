@@ -191,8 +191,8 @@ bool ptrc_run_result_open(int log_fd)
 }
 
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
-			 const struct ptrc_losses *losses, const struct ptrc_unmatched *unmatched,
-			 bool is_ended_early)
+			 const struct ptrc_losses *losses, const struct ptrc_run_waits *waits,
+			 const struct ptrc_unmatched *unmatched, bool is_ended_early)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	struct ptrc_json j;
@@ -207,6 +207,8 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 	if (event_count)
 		ptrc_json_u64(&j, "events", *event_count);
 	ptrc_losses_json(losses, &j);
+	ptrc_json_u64(&j, "waits", waits->count);
+	ptrc_json_u64(&j, "wait_ns", waits->ns);
 	ptrc_unmatched_json(unmatched, &j);
 	if (is_ended_early)
 		ptrc_json_bool(&j, "ended_early", true);

@@ -13,6 +13,12 @@
 #include "src/view/losses.h"
 #include "src/view/unmatched.h"
 
+/* How often events of the run waited for room in the stream, and how long in all. */
+struct ptrc_run_waits {
+	uint64_t count;
+	uint64_t ns;
+};
+
 /* Take --json, with its file or null, and --json-fd. End the process if the value is not valid
  * or another place was given before. */
 void ptrc_run_result_to_file(const char *path);
@@ -39,7 +45,7 @@ void ptrc_run_result_put_untraced(int status);
  * reason has been printed.
  */
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
-			 const struct ptrc_losses *, const struct ptrc_unmatched *,
-			 bool is_ended_early);
+			 const struct ptrc_losses *, const struct ptrc_run_waits *,
+			 const struct ptrc_unmatched *, bool is_ended_early);
 
 #endif

@@ -44,6 +44,7 @@ struct ptrc_attributes {
 	uint64_t stream_min_size;
 	uint64_t max_data_size;
 	uint64_t log_max_size;
+	uint64_t full_wait_ns;
 	int32_t stream_full_policy;
 	int32_t log_full_policy;
 	int32_t inheritance;
