@@ -410,6 +410,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	wait_until state "$child" T
 	# A process that has stopped itself would not pass this on.
 	kill -CONT "$child"
+	wait_until says ready
 	kill -TERM "$runner"
 	wait_until says TERM
 	signalled_end
