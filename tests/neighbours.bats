@@ -236,9 +236,11 @@ container() {
 }
 
 # counted COMMAND...: as user $one, in a user namespace of its own, where only the processes of the
-# command count towards a limit, whatever other tests of this machine run as that user.
+# command count towards a limit, whatever other tests of this machine run as that user. A sanitizer
+# that looks for leaks would need a process for it.
 counted() {
-	as "$one" unshare --map-user="$one" --map-group="$one" "$@"
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 as "$one" \
+		unshare --map-user="$one" --map-group="$one" "$@"
 }
 
 too_many="there are as many processes as 'ulimit -u' or the control group (pids.max) allows"
