@@ -152,13 +152,6 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 	return true;
 }
 
-/* Is an event that found no room to wait for it? */
-static bool is_to_wait(struct ptrc_writer *w, const struct ptrc_put *p)
-{
-	return p->is_patient && ptrc_room_can_come(w, (uint32_t)(16 + ptrc_align8(p->len) + 24 +
-								 sizeof(struct ptrc_context)));
-}
-
 enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control, struct ptrc_put *p,
 					uint64_t bytes)
 {
@@ -178,7 +171,7 @@ enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
 			atomic_thread_fence(memory_order_seq_cst);
 		if (ptrc_load_relaxed(&h->waiters))
 			ptrc_stream_wake_readers(h);
-	} else if (result == PTRC_PUT_FULL && is_to_wait(w, p)) {
+	} else if (result == PTRC_PUT_FULL && p->is_patient && w->is_room_coming) {
 		result = PTRC_PUT_WAIT;
 	} else if (result != PTRC_PUT_STALE) {
 		if (result == PTRC_PUT_FULL && h->policy != POSIX_TRACE_LOOP &&

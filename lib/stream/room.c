@@ -32,6 +32,7 @@ static bool is_found(const struct found *f)
 struct survey {
 	uint64_t unread;	/* bytes neither reported nor flushed, without the keeper's */
 	uint64_t sealed_unread; /* those of them in chunks without an owner */
+	bool has_pinned;	/* somebody still copies from a chunk without an owner */
 	struct found free;	/* holds nothing */
 	struct found partial;	/* without an owner, with enough room left */
 	struct found stuck;	/* its thief has not finished, and may be dead */
@@ -74,8 +75,10 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 			continue;
 		}
 		v->sealed_unread += unread;
-		if (word & PTRC_CHUNK_PINS)
+		if (word & PTRC_CHUNK_PINS) {
+			v->has_pinned = true;
 			continue;
+		}
 		if (unread == 0) {
 			note_free(v, i, word);
 			continue;
@@ -316,8 +319,10 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 		survey_chunks(w, need_partial, &v);
 		if (h->policy == POSIX_TRACE_FLUSH && !is_keeper && v.unread >= min / 2)
 			ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
-		if (!is_loop && !is_forced && !is_keeper && v.unread + need > min)
+		if (!is_loop && !is_forced && !is_keeper && v.unread + need > min) {
+			w->is_room_coming = need <= min;
 			return false;
+		}
 		if (w->chunk &&
 		    (uint32_t)(w->at - (uint8_t *)w->chunk) + need <= w->pool.chunk_size) {
 			grant(w, &v, need);
@@ -345,6 +350,7 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 		} else if (is_loop && is_found(&v.stuck)) {
 			has_room = steal(w, v.stuck);
 		} else {
+			w->is_room_coming = v.sealed_unread || v.has_pinned;
 			return false;
 		}
 		if (has_room) {
@@ -352,14 +358,6 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 			return true;
 		}
 	}
+	w->is_room_coming = true;
 	return false;
-}
-
-bool ptrc_room_can_come(struct ptrc_writer *w, uint32_t need)
-{
-	uint64_t min = w->header->stream_min_size;
-	struct survey v;
-
-	survey_chunks(w, need, &v);
-	return v.unread + need > min ? need <= min : v.sealed_unread != 0;
 }

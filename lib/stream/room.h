@@ -16,13 +16,9 @@
 #include "lib/stream/writer.h"
 
 /* Give the writer room for `need` bytes, in its chunk or in another one. False if the stream is
- * full; a forced record may make it hold more than stream-min-size. */
+ * full: then w->is_room_coming says whether a flush would help. A forced record may make the stream
+ * hold more than stream-min-size. */
 bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced);
-
-/* The stream has no room for a record of `need` bytes. Will a flush make room for it? No: it is
- * larger than the stream, or what is lacking is memory, and every chunk that there is belongs to
- * another writer. */
-bool ptrc_room_can_come(struct ptrc_writer *w, uint32_t need);
 
 /* Bytes of events in the stream that are neither reported (plain stream) nor flushed (logged
  * stream). The keeper's own events do not count. */
