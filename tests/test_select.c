@@ -767,33 +767,19 @@ TEST(a_pattern_whose_repetitions_double_each_other_is_refused, "")
 	free(close);
 }
 
-TEST(repetitions_of_nothing_that_are_repeated_are_refused, "EXT-133")
+TEST(patterns_that_the_c_library_cannot_read_in_time_are_refused, "EXT-133")
 {
-	static const char *const refused[] = {
-		"data =~ '^\\\\++*+++++'",    "data =~ 'a?++'",
-		"data =~ '((^)+)+'",	      "data =~ '((x?){30}){15}y'",
-		"data =~ '(($|b|^(cx)*)?)*'", "data =~ '((\\\\b)*|a)*+b'",
-		"data =~ '(a{0,2}{3}b?)+'",
-	};
-	static const char *const taken[] = {
-		"data =~ '(a*)*'",	"data =~ '((a+)+)+'",  "data =~ '.*?x'",
-		"data =~ '(a|b*c)*x?'", "data =~ '[*+?(]+++'", "data =~ '(\\\\(\\\\*\\\\*)+'",
-		"data =~ '((^|,)x)+'",
+	static const char *const endless[] = {
+		"data =~ '^\\\\++*+++++'",
+		"data =~ '(\\\\b|\\\\B){0,35}b'",
 	};
 	struct ptrc_cli_reason why;
 
 	make_event();
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		CHECK(!ptrc_where_parse(refused[i], &layouts, &why));
-		CHECK_STR_EQ(why.text, "column 9: a repetition of what may match nothing, such as "
-				       "(a*)*, cannot be repeated");
-	}
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
-		struct ptrc_where *w = ptrc_where_parse(taken[i], &layouts, &why);
-
-		if (!w)
-			harness_fail("%s: %s", taken[i], why.text);
-		ptrc_where_free(w);
+	for (size_t i = 0; i < sizeof(endless) / sizeof(endless[0]); i++) {
+		CHECK(!ptrc_where_parse(endless[i], &layouts, &why));
+		CHECK_STR_EQ(why.text,
+			     "column 9: the pattern takes too much time or memory to read");
 	}
 }
 
@@ -823,6 +809,7 @@ TEST(patterns_are_bounded_in_time_and_memory, "EXT-133")
 		"data =~ '(x+x+)+y'",
 		"data =~ '(a|b|x)*a(a|b|x){200}y'",
 		"data =~ '(a|b|x)*a(a|b|x){300}y'",
+		"data =~ '((x?){30}){15}y'",
 		"data =~ '^(x|xx|a|b)*y'",
 		"data =~ '(^|x|b)(x|a|b)*y'",
 		"data =~ '(x|xx|xxx|a|b)*y$'",

@@ -2,11 +2,17 @@
 #include "config.h"
 #include "src/view/where.h"
 
+#include <errno.h>
 #include <regex.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/model/glob.h"
 #include "src/cli/message.h"
@@ -21,6 +27,8 @@ enum {
 	PATTERN_MAX_BYTES = 1000,
 	/* So many states of a regular expression take the C library some 60 MB at most. */
 	STATES_MAX = 5000,
+	/* The C library may read a regular expression for so long. */
+	READING_MAX_S = 1,
 	/* A pattern looks at most at so much text. */
 	TEXT_MAX_BYTES = 1 << 20,
 	/* The same if it may have to begin anew at each byte. */
@@ -474,95 +482,6 @@ static size_t count_states(const char *regex)
 	return states[0] + 1;
 }
 
-/* A piece of a regular expression. */
-struct piece {
-	bool may_be_empty;
-	/* How many repetitions of what may be empty there are, one around the other. */
-	unsigned int empty_repetitions;
-};
-
-static void append(struct piece *to, struct piece more)
-{
-	to->may_be_empty &= more.may_be_empty;
-	if (more.empty_repetitions > to->empty_repetitions)
-		to->empty_repetitions = more.empty_repetitions;
-}
-
-/* One that begins anew: (, | and the begin of the expression. */
-static const struct piece empty_piece = {.may_be_empty = true};
-
-/* A group that is open. */
-struct group {
-	/* The alternative that is being read, but for its last atom. */
-	struct piece alternative;
-	/* The alternatives before it. */
-	struct piece others;
-};
-
-static void end_alternative(struct group *g, struct piece last)
-{
-	append(&g->alternative, last);
-	g->others.may_be_empty |= g->alternative.may_be_empty;
-	if (g->alternative.empty_repetitions > g->others.empty_repetitions)
-		g->others.empty_repetitions = g->alternative.empty_repetitions;
-	g->alternative = empty_piece;
-}
-
-/* The end of the repetition that begins here: p itself, or the } of {1,2}; null if it is none. */
-static const char *end_of_repetition(const char *p)
-{
-	if (*p == '*' || *p == '+' || *p == '?')
-		return p;
-	if (*p != '{')
-		return NULL;
-	p += 1 + strspn(p + 1, "0123456789,");
-	return *p == '}' ? p : NULL;
-}
-
-/*
- * Whether a repetition of what may be empty is itself repeated, as in ((^a?)+)+ or a?++. The time
- * and the memory that the C library needs for these grow exponentially with their depth: it reads
- * the ten characters ^\++*+++++ for longer than anyone would wait. POSIX leaves open what several
- * repetitions in a row mean.
- */
-static bool nests_empty_repetitions(const char *regex)
-{
-	struct group groups[PATTERN_MAX_BYTES + 1] = {{.alternative = empty_piece}};
-	struct piece last = empty_piece;
-	size_t depth = 0;
-
-	for (const char *p = regex; *p; p++) {
-		const char *repetition_end = end_of_repetition(p);
-
-		if (repetition_end) {
-			last.empty_repetitions += last.may_be_empty;
-			last.may_be_empty |= *p == '*' || *p == '?' ||
-					     (*p == '{' && strtoul(p + 1, NULL, 10) == 0);
-			if (last.empty_repetitions > 1)
-				return true;
-			p = repetition_end;
-		} else if (*p == '(') {
-			append(&groups[depth].alternative, last);
-			groups[++depth] = (struct group){.alternative = empty_piece};
-			last = empty_piece;
-		} else if (*p == '|') {
-			end_alternative(&groups[depth], last);
-			last = empty_piece;
-		} else if (*p == ')' && depth) {
-			end_alternative(&groups[depth], last);
-			last = groups[depth--].others;
-		} else {
-			append(&groups[depth].alternative, last);
-			last = (struct piece){.may_be_empty = *p == '^' || *p == '$'};
-			if (*p == '[')
-				p = end_of_set(p);
-			else if (*p == '\\' && p[1])
-				last.may_be_empty = strchr("bB<>`'", *++p) != NULL;
-		}
-	}
-	return false;
-}
-
 /* What an expression has outside of sets and escapes. */
 struct outline {
 	/* A ) without a (. */
@@ -591,6 +510,35 @@ static struct outline outline_of(const char *regex)
 	return o;
 }
 
+/*
+ * Whether the C library can read the expression in a bounded time, which a process of its own
+ * tries. No property of an expression tells this: ^\++*+++++ and (\b|\B){0,35}b, which have few
+ * states, keep it busy for longer than anyone would wait.
+ */
+static bool is_readable_in_time(const char *regex)
+{
+	static const struct rlimit no_core = {0}, time_s = {READING_MAX_S, READING_MAX_S};
+	regex_t compiled;
+	int status;
+	/* Without the handlers of fork(), which would make it a process of the library. */
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+
+	if (pid == 0) {
+		/* The processor's time ends it, whatever else the machine has to do. */
+		if (setrlimit(RLIMIT_CORE, &no_core) || setrlimit(RLIMIT_CPU, &time_s))
+			_exit(EXIT_FAILURE);
+		/* What is wrong with the expression, the caller's own attempt tells. */
+		(void)regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB);
+		_exit(EXIT_SUCCESS);
+	}
+	if (pid < 0)
+		return false;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+}
+
 static int compile(struct node *n)
 {
 	int error = regcomp(&n->regex, n->regex_text, REG_EXTENDED | REG_NOSUB);
@@ -611,8 +559,11 @@ static int compile_first(struct node *n, const char *text)
 	static const char before[] = "^([^a]|a)*(";
 	struct outline o = outline_of(text);
 	regex_t alone;
-	int error = regcomp(&alone, text, REG_EXTENDED | REG_NOSUB);
+	int error;
 
+	if (!is_readable_in_time(text))
+		return REG_ESPACE;
+	error = regcomp(&alone, text, REG_EXTENDED | REG_NOSUB);
 	/* What is wrong with it alone is told; with the addition it might be something else. */
 	if (error)
 		return error;
@@ -625,6 +576,8 @@ static int compile_first(struct node *n, const char *text)
 	if (o.has_start_anchor && (o.has_alternative || *text != '^') &&
 	    n->text_max > SQUARED_TEXT_MAX_BYTES)
 		n->text_max = SQUARED_TEXT_MAX_BYTES;
+	if (!is_readable_in_time(n->regex_text))
+		return REG_ESPACE;
 	return compile(n);
 }
 
@@ -674,14 +627,14 @@ static void read_pattern(struct parser *p, struct node *n)
 		refuse(p, p->begin + pattern->at, "the pattern has a ')' without a '('");
 	} else if (kind == REGEX && has_back_reference(pattern->text)) {
 		refuse(p, p->begin + pattern->at, "back references (\\1) are not supported");
-	} else if (kind == REGEX && nests_empty_repetitions(pattern->text)) {
-		refuse(p, p->begin + pattern->at,
-		       "a repetition of what may match nothing, such as (a*)*, cannot be repeated");
 	} else if (kind == GLOB) {
 		n->kind = GLOB;
 	} else {
 		error = compile_first(n, pattern->text);
-		if (error) {
+		if (error == REG_ESPACE) {
+			refuse(p, p->begin + pattern->at,
+			       "the pattern takes too much time or memory to read");
+		} else if (error) {
 			regerror(error, NULL, reason, sizeof(reason));
 			refuse(p, p->begin + pattern->at, "%s", reason);
 		} else {
