@@ -152,6 +152,13 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 	return true;
 }
 
+/* Would the record fit into the stream if it were empty? */
+static bool fits_alone(const struct ptrc_writer *w, const struct ptrc_put *p)
+{
+	return 16 + ptrc_align8(p->len) + 24 + sizeof(struct ptrc_context) <=
+	       w->header->stream_min_size;
+}
+
 enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control, struct ptrc_put *p,
 					uint64_t bytes)
 {
@@ -171,7 +178,8 @@ enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
 			atomic_thread_fence(memory_order_seq_cst);
 		if (ptrc_load_relaxed(&h->waiters))
 			ptrc_stream_wake_readers(h);
-	} else if (result == PTRC_PUT_FULL && p->is_patient && w->is_room_coming) {
+	} else if (result == PTRC_PUT_FULL && p->is_patient && w->is_room_coming &&
+		   fits_alone(w, p)) {
 		result = PTRC_PUT_WAIT;
 	} else if (result != PTRC_PUT_STALE) {
 		if (result == PTRC_PUT_FULL && h->policy != POSIX_TRACE_LOOP &&

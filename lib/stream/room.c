@@ -232,6 +232,16 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	return true;
 }
 
+/* How many events of a chunk nobody has read. */
+static uint32_t events_unread(const struct ptrc_chunk_ctl *ctl, uint64_t word)
+{
+	uint32_t count = ptrc_load_relaxed(&ctl->count), consumed = 0;
+
+	if ((uint32_t)(ptrc_load_acquire(&ctl->rpos) >> 32) == PTRC_CHUNK_GEN(word))
+		consumed = ptrc_load_relaxed(&ctl->rcount);
+	return count > consumed ? count - consumed : 0;
+}
+
 /* Overwrite a chunk of a LOOP stream, or finish what another thief began. If the thief dies while
  * the word says STEALING, a writer that finds no other room finishes its theft. */
 static bool steal(struct ptrc_writer *w, struct found f)
@@ -239,27 +249,29 @@ static bool steal(struct ptrc_writer *w, struct found f)
 	struct ptrc_stream_header *h = w->header;
 	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&w->pool, f.index);
 	uint64_t stealing = (f.word & ~PTRC_CHUNK_STATE_MASK) | PTRC_CHUNK_STEALING;
-	uint32_t count, lost, consumed = 0;
+	uint32_t lost = events_unread(ctl, f.word), still_lost;
 
+	/* Counted first: if this writer dies before it has taken the chunk, its events are counted
+	 * though they are there yet, or are counted again by who finishes the theft. That is better
+	 * than not at all: nobody reads a chunk that is being stolen. */
+	atomic_fetch_add_explicit(&h->lost_events, lost, memory_order_relaxed);
 	if (PTRC_CHUNK_STATE(f.word) != PTRC_CHUNK_STEALING &&
 	    !atomic_compare_exchange_strong_explicit(&ctl->word, &f.word, stealing,
-						     memory_order_acq_rel, memory_order_relaxed))
+						     memory_order_acq_rel, memory_order_relaxed)) {
+		atomic_fetch_sub_explicit(&h->lost_events, lost, memory_order_relaxed);
 		return false;
+	}
 	f.word = stealing;
-	count = ptrc_load_relaxed(&ctl->count);
-	if ((uint32_t)(ptrc_load_acquire(&ctl->rpos) >> 32) == PTRC_CHUNK_GEN(f.word))
-		consumed = ptrc_load_relaxed(&ctl->rcount);
+	/* A reader may have read some between the look and the theft. */
+	still_lost = events_unread(ctl, f.word);
+	atomic_fetch_sub_explicit(&h->lost_events, lost - still_lost, memory_order_relaxed);
 	ptrc_chunk_note_loss(&w->pool, f.index, f.word);
 	if ((ptrc_load_relaxed(&h->status) & (PTRC_ST_FULL | PTRC_ST_OVERRUN)) !=
 	    (PTRC_ST_FULL | PTRC_ST_OVERRUN))
 		ptrc_status_set(h, PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN);
-	/* Counted first: if this writer dies before it takes the chunk, whoever takes it counts
-	 * them again, which is better than not at all. */
-	lost = count > consumed ? count - consumed : 0;
-	atomic_fetch_add_explicit(&h->lost_events, lost, memory_order_relaxed);
 	if (make_real(w, &f) && take(w, f))
 		return true;
-	atomic_fetch_sub_explicit(&h->lost_events, lost, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&h->lost_events, still_lost, memory_order_relaxed);
 	return false;
 }
 
@@ -320,7 +332,7 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 		if (h->policy == POSIX_TRACE_FLUSH && !is_keeper && v.unread >= min / 2)
 			ptrc_ring_keeper(h, PTRC_WAKE_LOOK);
 		if (!is_loop && !is_forced && !is_keeper && v.unread + need > min) {
-			w->is_room_coming = need <= min;
+			w->is_room_coming = true;
 			return false;
 		}
 		if (w->chunk &&

@@ -16,7 +16,7 @@
 #include "lib/stream/writer.h"
 
 /* Give the writer room for `need` bytes, in its chunk or in another one. False if the stream is
- * full: then w->is_room_coming says whether a flush would help. A forced record may make the stream
+ * full: then w->is_room_coming says whether a flush would make any. A forced record may make the stream
  * hold more than stream-min-size. */
 bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced);
 

@@ -47,9 +47,9 @@ struct ptrc_writer {
 	/* siglongjmp left an event call of this writer, which may go on some day. The thread uses
 	 * this writer again only when it has too many such writers. */
 	bool is_left;
-	/* When room was last sought and there was none: would a flush make some? No: the record is
-	 * larger than the stream, or what is lacking is memory, and every chunk that there is belongs
-	 * to another writer. It is decided by the same look, as the keeper makes room meanwhile. */
+	/* When room was last sought and there was none: would a flush make some? No: what is lacking
+	 * is memory, and every chunk that there is belongs to another writer. It is decided by the
+	 * same look, as the keeper makes room meanwhile. */
 	bool is_room_coming;
 };
 
