@@ -511,11 +511,11 @@ static struct outline outline_of(const char *regex)
 }
 
 /*
- * Whether the C library can read the expression in a bounded time, which a process of its own
+ * Whether the C library can read both expressions in a bounded time, which a process of its own
  * tries. No property of an expression tells this: ^\++*+++++ and (\b|\B){0,35}b, which have few
  * states, keep it busy for longer than anyone would wait.
  */
-static bool is_readable_in_time(const char *regex)
+static bool are_readable_in_time(const char *first, const char *second)
 {
 	static const struct rlimit no_core = {0}, time_s = {READING_MAX_S, READING_MAX_S};
 	regex_t compiled;
@@ -527,8 +527,9 @@ static bool is_readable_in_time(const char *regex)
 		/* The processor's time ends it, whatever else the machine has to do. */
 		if (setrlimit(RLIMIT_CORE, &no_core) || setrlimit(RLIMIT_CPU, &time_s))
 			_exit(EXIT_FAILURE);
-		/* What is wrong with the expression, the caller's own attempt tells. */
-		(void)regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB);
+		/* What is wrong with them, the caller's own attempt tells. */
+		(void)regcomp(&compiled, first, REG_EXTENDED | REG_NOSUB);
+		(void)regcomp(&compiled, second, REG_EXTENDED | REG_NOSUB);
 		_exit(EXIT_SUCCESS);
 	}
 	if (pid < 0)
@@ -561,23 +562,21 @@ static int compile_first(struct node *n, const char *text)
 	regex_t alone;
 	int error;
 
-	if (!is_readable_in_time(text))
+	n->regex_text = ptrc_cli_allocate(sizeof(before) + strlen(text) + 1);
+	if (o.has_start_anchor)
+		strcpy(n->regex_text, text);
+	else
+		stpcpy(stpcpy(stpcpy(n->regex_text, before), text), ")");
+	if (!are_readable_in_time(text, n->regex_text))
 		return REG_ESPACE;
 	error = regcomp(&alone, text, REG_EXTENDED | REG_NOSUB);
 	/* What is wrong with it alone is told; with the addition it might be something else. */
 	if (error)
 		return error;
 	regfree(&alone);
-	n->regex_text = ptrc_cli_allocate(sizeof(before) + strlen(text) + 1);
-	if (o.has_start_anchor)
-		strcpy(n->regex_text, text);
-	else
-		stpcpy(stpcpy(stpcpy(n->regex_text, before), text), ")");
 	if (o.has_start_anchor && (o.has_alternative || *text != '^') &&
 	    n->text_max > SQUARED_TEXT_MAX_BYTES)
 		n->text_max = SQUARED_TEXT_MAX_BYTES;
-	if (!is_readable_in_time(n->regex_text))
-		return REG_ESPACE;
 	return compile(n);
 }
 
