@@ -168,7 +168,7 @@ TEST(what_was_overwritten_before_a_cursor_came_is_told_and_counted, "EXT-122")
 	ts_shutdown(trid);
 }
 
-TEST(what_was_flushed_before_a_cursor_came_is_counted, "EXT-122")
+TEST(what_was_flushed_before_a_cursor_came_is_counted, "EXT-122", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());

@@ -321,13 +321,22 @@ TEST_TIMEOUT(killed_registration_leaves_nothing_half_made, "EVENTID-29 EVENT-23"
 		register_name(&n, name);
 		CHECK_LT(harness_now_ns() - start, INT64_C(500000000));
 	}
-	uint32_t count = ptrc_names_count(&n);
-	NOTE("%u names", count);
+	uint32_t count = ptrc_names_count(&n), given_up = 0;
 	for (uint32_t i = 0; i < count; i++) {
-		CHECK_OK(ptrc_names_get(&n, 10 + i, got));
+		int error = ptrc_names_get(&n, 10 + i, got);
+
+		/* An identifier whose claimant was killed in the middle has no name. */
+		if (error == EINVAL) {
+			given_up++;
+			continue;
+		}
+		CHECK_OK(error);
 		CHECK_EQ(strncmp(got, "event-", 6), 0);
 		CHECK_EQ(register_name(&n, got), 10 + i);
 	}
+	NOTE("%u identifiers, %u of them without a name", count, given_up);
+	CHECK_LE(given_up, 150u);
+	CHECK_LE(count - given_up, 1000u);
 	ptrc_names_unmap(&n);
 	ptrc_names_release(dirfd, geteuid(), n.id);
 	CHECK(!is_there(dirfd, n.id));
