@@ -18,11 +18,17 @@ follow() {
 	wait_until is_connected
 }
 
+# Without automatic flushes, as whoever begins to follow is not shown what has been flushed.
+create() {
+	ptrace-create --pid="$pid" --name="$me" -o run.log --start --stream-full-policy=until-full \
+		"$@"
+}
+
 # begin OPTION...: a traced program that waits, a session that is running
 begin() {
 	traced_start -w -W "$@"
 	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" -o run.log --start --stream-min-size=64M
+	create --stream-min-size=64M
 }
 
 has_line() {
@@ -61,7 +67,7 @@ ended() {
 @test "the session ends with its process, and the following with it" {
 	traced_start -w
 	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" -o run.log --start
+	create
 	follow --format=text
 	wait_until has_line posix_trace_start
 	go
