@@ -303,6 +303,7 @@ TEST(end_of_a_controller_removes_what_its_killed_target_left, "GEN-05")
 
 		if (pid == 0)
 			harness_sleep_ms(60000);
+		CHECK_WITHIN(10000, has_page(pid));
 		begin_stream(&s, pid, 0);
 		kill(pid, SIGKILL);
 		harness_reap(pid);
