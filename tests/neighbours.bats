@@ -262,6 +262,19 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	done
 }
 
+@test "a pattern that cannot be tried for a limit on processes is not told as a bad one [EXT-180]" {
+	counted true || skip "no user namespaces"
+	as "$one" ptrace-run -o run.log -- "$traced" -n 5
+	run_split counted prlimit --nproc=1 ptrace-dump --where='event =~ "x"' run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ "$stderr" = "ptrace-dump: --where: cannot start the process that tries the pattern: $too_many" ]
+	# No other condition needs a process.
+	run_split counted prlimit --nproc=1 ptrace-dump --count --where='event ~ "tr*"' run.log
+	[ "$status" -eq 0 ]
+	[ "$stdout" = 5 ]
+}
+
 @test "a killed process that a limit keeps from being replaced is told with the limit [EXT-180]" {
 	counted true || skip "no user namespaces"
 	counted bash -c 'sleep 1000 3>&- & echo $! >target

@@ -166,6 +166,14 @@ has_unseen() {
 	[ -z "$stderr" ]
 }
 
+@test "--where: patterns where the parent ignored the end of its children [EXT-133]" {
+	ptrace-run -o run.log -- "$traced" -n 5
+	run_split bash -c 'trap "" CHLD; exec ptrace-dump --count --where="event =~ \"^tr\"" run.log'
+	[ "$status" -eq 0 ]
+	[ "$stdout" = 5 ]
+	[ -z "$stderr" ]
+}
+
 @test "times by words [EXT-132]" {
 	ptrace-run -o run.log -- "$traced" -n 5
 	count() { ptrace-dump --count -e traced.event "$@" run.log; }

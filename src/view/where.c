@@ -513,6 +513,15 @@ static struct outline outline_of(const char *regex)
 /*
  * Whether the C library can read both expressions in a bounded time, which a process of its own
  * tries. No property of an expression tells this: ^\++*+++++ and (\b|\B){0,35}b, which have few
+/* Says that it is not known whether the C library can read the expression, which is no fault of
+ * the expression, and ends the process. */
+static void __attribute__((noreturn)) cannot_try(int error)
+{
+	ptrc_cli_message("--where", "cannot start the process that tries the pattern: %s",
+			 ptrc_cli_process_reason(error));
+	exit(ptrc_cli_failure_status());
+}
+
  * states, keep it busy for longer than anyone would wait.
  */
 static bool are_readable_in_time(const char *first, const char *second)
@@ -520,8 +529,10 @@ static bool are_readable_in_time(const char *first, const char *second)
 	static const struct rlimit no_core = {0}, time_s = {READING_MAX_S, READING_MAX_S};
 	regex_t compiled;
 	int status;
-	/* Without the handlers of fork(), which would make it a process of the library. */
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+	/* Without the handlers of fork(), which would make it a process of the library. Without a
+	 * signal at its end, too: where the parent of this process had SIGCHLD ignored, the kernel
+	 * would forget how it ended. */
+	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 
 	if (pid == 0) {
 		/* The processor's time ends it, whatever else the machine has to do. */
@@ -533,10 +544,10 @@ static bool are_readable_in_time(const char *first, const char *second)
 		_exit(EXIT_SUCCESS);
 	}
 	if (pid < 0)
-		return false;
-	while (waitpid(pid, &status, 0) < 0)
+		cannot_try(errno);
+	while (waitpid(pid, &status, __WALL) < 0)
 		if (errno != EINTR)
-			return false;
+			cannot_try(errno);
 	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
 }
 
