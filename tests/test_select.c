@@ -865,6 +865,48 @@ TEST(what_a_pattern_does_not_look_at_is_counted, "EXT-133")
 	free(data);
 }
 
+TEST(the_end_of_the_part_that_a_pattern_sees_is_no_end, "EXT-133")
+{
+	/* What a pattern without ^ sees, or with it only in front, and what any other one. */
+	enum { SIZE = 1 << 20, SHORT = 4096 };
+	static const struct {
+		const char *expression;
+		size_t seen;
+		/* Whether it matches x...x itself, and when bbb or " bb" follows. */
+		bool is_match[3];
+	} cases[] = {
+		{"data =~ 'x$'", SIZE, {true, false, false}},
+		{"data =~ '^x*$'", SIZE, {true, false, false}},
+		{"data =~ 'x\\b'", SIZE, {true, false, true}},
+		{"data =~ 'x\\>'", SIZE, {true, false, true}},
+		{"data =~ 'x\\B.'", SIZE, {true, true, true}},
+		{"data =~ \"x\\'\"", SIZE, {true, false, false}},
+		{"data =~ '^x+\\b|^q'", SHORT, {true, false, true}},
+		{"data =~ '(^|,)x*$'", SHORT, {true, false, false}},
+		{"data =~ '^x+$|^xx'", SHORT, {true, true, true}},
+		{"data =~ 'x+'", SIZE, {true, true, true}},
+		{"data =~ 'b'", SIZE, {false, false, false}},
+	};
+	char *data = malloc(SIZE + 3);
+	uint64_t cut_count;
+
+	make_event();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		size_t seen = cases[i].seen;
+
+		for (int k = 0; k < 3; k++) {
+			memset(data, 'x', seen);
+			memcpy(data + seen, k == 1 ? "bbb" : " bb", 3);
+			if (holds_for(cases[i].expression, data, seen + (k ? 3 : 0), &cut_count) !=
+			    cases[i].is_match[k])
+				harness_fail("%s, %d", cases[i].expression, k);
+			/* What was not found may be behind. */
+			CHECK_EQ(cut_count, k && !cases[i].is_match[k]);
+		}
+	}
+	free(data);
+}
+
 TEST(what_is_too_deep_or_too_long_is_refused, "")
 {
 	static const char *const pieces[] = {"(", "!", "!(", "pid &&", "pid ||"};

@@ -82,10 +82,12 @@ struct node {
 	/* Of a pattern: its states, and how much of a text it looks at. */
 	size_t states;
 	size_t text_max;
-	/* A regular expression as it is compiled, owned, and the bytes of text that it has been
-	 * matched with since it was. */
+	/* A regular expression as it is compiled for texts of which it sees all, and for those of
+	 * which it sees the first part; owned. Which of the two it is compiled for now, and the
+	 * bytes of text that it has been matched with since it was. */
 	regex_t regex;
-	char *regex_text;
+	char *regex_text[2];
+	bool is_for_part;
 	size_t matched_bytes;
 	/* Of what compares the names of events with a text or a pattern: whether one of the names
 	 * that were tried is the one or matches the other, and the next such comparison. */
@@ -306,7 +308,8 @@ static void free_node(struct node *n)
 		free_node(n->children[i]);
 		free(n->operands[i].text);
 	}
-	free(n->regex_text);
+	free(n->regex_text[0]);
+	free(n->regex_text[1]);
 	free(n);
 }
 
@@ -510,9 +513,6 @@ static struct outline outline_of(const char *regex)
 	return o;
 }
 
-/*
- * Whether the C library can read both expressions in a bounded time, which a process of its own
- * tries. No property of an expression tells this: ^\++*+++++ and (\b|\B){0,35}b, which have few
 /* Says that it is not known whether the C library can read the expression, which is no fault of
  * the expression, and ends the process. */
 static void __attribute__((noreturn)) cannot_try(int error)
@@ -522,6 +522,9 @@ static void __attribute__((noreturn)) cannot_try(int error)
 	exit(ptrc_cli_failure_status());
 }
 
+/*
+ * Whether the C library can read both expressions in a bounded time, which a process of its own
+ * tries. No property of an expression tells this: ^\++*+++++ and (\b|\B){0,35}b, which have few
  * states, keep it busy for longer than anyone would wait.
  */
 static bool are_readable_in_time(const char *first, const char *second)
@@ -553,10 +556,18 @@ static bool are_readable_in_time(const char *first, const char *second)
 
 static int compile(struct node *n)
 {
-	int error = regcomp(&n->regex, n->regex_text, REG_EXTENDED | REG_NOSUB);
+	int error = regcomp(&n->regex, n->regex_text[n->is_for_part], REG_EXTENDED | REG_NOSUB);
 
 	n->matched_bytes = 0;
 	return error;
+}
+
+static char *join_texts(const char *before, const char *text, const char *behind)
+{
+	char *joined = ptrc_cli_allocate(strlen(before) + strlen(text) + strlen(behind) + 1);
+
+	stpcpy(stpcpy(stpcpy(joined, before), text), behind);
+	return joined;
 }
 
 /*
@@ -565,20 +576,20 @@ static int compile(struct node *n)
  * what matches any bytes, all of it bound to the begin of the text: so the C library goes through
  * the text once. This does not do for an expression that has ^ itself, which the C library would
  * then find behind a line feed, too; unless the ^ binds all of it, it sees less of the text.
+ *
+ * $, \b and the like ask what follows. Where the text goes on behind the part that is looked at, the
+ * C library is shown the next byte, too, and what matches has to leave it over.
  */
 static int compile_first(struct node *n, const char *text)
 {
-	static const char before[] = "^([^a]|a)*(";
 	struct outline o = outline_of(text);
+	const char *before = o.has_start_anchor ? "(" : "^([^a]|a)*(";
 	regex_t alone;
 	int error;
 
-	n->regex_text = ptrc_cli_allocate(sizeof(before) + strlen(text) + 1);
-	if (o.has_start_anchor)
-		strcpy(n->regex_text, text);
-	else
-		stpcpy(stpcpy(stpcpy(n->regex_text, before), text), ")");
-	if (!are_readable_in_time(text, n->regex_text))
+	n->regex_text[0] = join_texts(before, text, ")");
+	n->regex_text[1] = join_texts(before, text, ")([^a]|a)");
+	if (!are_readable_in_time(text, n->regex_text[1]))
 		return REG_ESPACE;
 	error = regcomp(&alone, text, REG_EXTENDED | REG_NOSUB);
 	/* What is wrong with it alone is told; with the addition it might be something else. */
@@ -859,14 +870,17 @@ static const char *terminate(struct ptrc_where *w, const struct ptrc_value *v)
 	return b->bytes;
 }
 
-/* Matches the text with the compiled expression, which it compiles anew now and then: the C
- * library adds to it what it has worked out, and forgets nothing. */
-static bool matches_regex(struct node *n, const char *text, size_t size)
+/* Matches the text, or its first part and the byte behind that, with the compiled expression, which
+ * it compiles anew now and then: the C library adds to it what it has worked out, and forgets
+ * nothing. */
+static bool matches_regex(struct node *n, const char *text, size_t size, bool is_part)
 {
 	/* With REG_STARTEND null bytes in the text are ordinary bytes. */
 	regmatch_t whole = {.rm_eo = (regoff_t)size};
 
-	if (n->matched_bytes + size > n->text_max && n->matched_bytes) {
+	if ((n->matched_bytes + size > n->text_max && n->matched_bytes) ||
+	    is_part != n->is_for_part) {
+		n->is_for_part = is_part;
 		regfree(&n->regex);
 		if (compile(n))
 			ptrc_cli_no_memory();
@@ -885,13 +899,13 @@ static bool matches(struct ptrc_where *w, struct node *n, struct ptrc_view *view
 	if (v.kind != PTRC_VALUE_TEXT)
 		return false;
 	if (is_cut)
-		v.size = n->text_max;
+		v.size = n->text_max + 1;
 	text = terminate(w, &v);
 	if (n->kind == GLOB)
 		is_match = !is_cut && strlen(text) == v.size &&
 			   ptrc_glob_matches(n->operands[1].text, text);
 	else
-		is_match = matches_regex(n, text, v.size);
+		is_match = matches_regex(n, text, v.size, is_cut);
 	if (is_cut && !is_match)
 		w->cut_count++;
 	return is_match;
@@ -939,7 +953,7 @@ static bool holds_for_name(struct node *n, const char *name, size_t size)
 	bool is_it;
 
 	if (n->kind == REGEX)
-		is_it = matches_regex(n, name, size);
+		is_it = matches_regex(n, name, size, false);
 	else if (n->kind == GLOB)
 		is_it = ptrc_glob_matches(wanted->text, name);
 	else
