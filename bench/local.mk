@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Benchmarks: `make bench' builds and runs them. They are not part of a check, as times depend on
-# the machine. -no-install links a program against the shared library of the build directory
-# without libtool's wrapper script, which would take part in what is measured.
+# Benchmarks: `make bench' builds and runs them. A check runs none of them, as times depend on
+# the machine, but builds bench/event, so that each compiler sees it. -no-install links a program
+# against the shared library of the build directory without libtool's wrapper script, which would
+# take part in what is measured.
 
+check_PROGRAMS += %D%/event
 ptrc_bench_programs = \
-	%D%/event \
 	%D%/start_plain \
 	%D%/start_static
 
@@ -49,7 +50,7 @@ EXTRA_DIST += %D%/cli %D%/lttng-cli %D%/lttng-session
 CLEANFILES += $(EXTRA_PROGRAMS)
 
 ptrc_bench_cli_needs = $(bin_PROGRAMS) %D%/cli_worker examples/hello
-bench: $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
+bench: %D%/event $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
 	%D%/event $(BENCH_ARGS)
 	$(ptrc_bench_cli)
 bench-cli: $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
