@@ -167,6 +167,12 @@ static bool prepare(struct making *m, const struct ptrc_config *c)
 	make_stem(m->stem, (pid_t)c->pid);
 	if (ptrc_config_attributes(c, &m->attr))
 		ptrc_cli_no_memory();
+	/* The names would go over the begin of the log, or in between. */
+	if (c->output && ptrc_output_is(c->output)) {
+		ptrc_cli_message(c->output, "is standard output, which gets the names of "
+					    "sessions; name another file");
+		return false;
+	}
 	if (!ptrc_orphans_settle(c->output))
 		return false;
 	if (!c->output)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <posixtrace.h>
 
@@ -65,6 +66,13 @@ static bool is_meant(const struct posixtrace_orphan *o, const char *operand)
 		return true;
 	return ptrc_cli_parse_number(operand, 1, INT_MAX, &pid, &why) &&
 	       (o->pt_controller == (pid_t)pid || o->pt_target == (pid_t)pid);
+}
+
+static bool is_special(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 static void settle(const struct posixtrace_orphan *o, struct result *r)
@@ -144,6 +152,12 @@ int main(int argc, char **argv)
 		ptrc_cli_usage("--output", "makes no sense with --discard");
 	if (output && !*output)
 		ptrc_cli_usage("--output", "needs the name of a file");
+	if (output && !strcmp(output, "-"))
+		ptrc_cli_usage("--output", "'-' is not standard output; ./- is a file of this name");
+	/* A number would be added to its name. */
+	if (output && (ptrc_output_is(output) || is_special(output)))
+		ptrc_cli_usage("--output",
+			       "'%s' is standard output or a special file; name a new file", output);
 	ptrc_output_begin();
 	list = ptrc_orphans_list(&count);
 	was_meant = ptrc_cli_allocate((size_t)argc * sizeof(*was_meant));

@@ -415,3 +415,28 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 		.counts.wait_ns == 0' <<<"$stdout"
 	! has_validator || validates stat <<<"$stdout"
 }
+
+@test "standard output gets the names, and is no log [EXT-130]" {
+	traced_start -w
+	wait_until says ready
+	ptrace-run -o names -- true 2>/dev/null
+	for to in names fifo; do
+		[ "$to" = names ] || { mkfifo fifo; cat fifo >copy 3>&- & pids="$pids $!"; }
+		status=0
+		ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout >>"$to" 2>stderr.txt || status=$?
+		stderr=$(<stderr.txt)
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-create: /dev/stdout: is standard output, which gets the names of sessions; name another file" ]
+	done
+	run_split ptrace-create --pid="$pid" --name="$me.o" -o -
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-create: --output: '-' is not standard output, which gets the names of sessions; ./- is a file of this name"* ]]
+	run_split ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout --json
+	[ "$status" -eq 1 ]
+	# What it held is still there.
+	ptrace-dump names >/dev/null
+	[ ! -s copy ]
+	# A device keeps nothing, so that names in it do no harm.
+	ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout >/dev/null
+	go
+}

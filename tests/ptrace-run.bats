@@ -178,6 +178,25 @@ load helpers
 	[ "$(events copy traced.event)" -eq 2 ]
 	ptrace-run -o /dev/stdout -- "$traced" -n 3 | cat >copy
 	[ "$(events copy traced.event)" -eq 3 ]
+	# Nobody reads it any more: COMMAND does not run, or the loss is told.
+	status=0
+	{ ptrace-run -o /dev/stdout -- touch ran 2>stderr.txt || echo $? >status; } | :
+	stderr=$(<stderr.txt)
+	[ ! -e ran ]
+	[ "$(<status)" -eq 125 ]
+	[ "$stderr" = "ptrace-run: /dev/stdout: Broken pipe" ]
+	{ ptrace-run -o /dev/stdout -- "$traced" -n 100000 2>stderr.txt || echo $? >status; } | head -c 1 >start
+	[ "$(<status)" -eq 3 ]
+	[[ $(<stderr.txt) == "ptrace-run: /dev/stdout: "*" events lost, as writing the log failed: Broken pipe" ]]
+	# It is closed: what takes its place is no file.
+	run_split bash -c 'exec ptrace-run -o /dev/stdout -- touch ran >&-'
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	[ "$stderr" = "ptrace-run: /dev/stdout: Bad file descriptor" ]
+	run_split bash -c 'exec ptrace-run -o run.log --json=/dev/stdout -- touch ran >&-'
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	[ "$stderr" = "ptrace-run: /dev/stdout: Bad file descriptor" ]
 	# Standard output is a file: the same rule.
 	echo precious >text
 	status=0

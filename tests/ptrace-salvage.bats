@@ -252,3 +252,17 @@ crash() {
 	wait "$other"
 	[ "$(events run.log traced.event)" -eq 100 ]
 }
+
+@test "the new log is a new file, and not standard output [EXT-147]" {
+	local to
+	mkfifo fifo
+	for to in /dev/stdout /dev/null fifo; do
+		run_split ptrace-salvage -o "$to"
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-salvage: --output: '$to' is standard output or a special file; name a new file"* ]]
+		[ -z "$stdout" ]
+	done
+	run_split ptrace-salvage -o -
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-salvage: --output: '-' is not standard output; ./- is a file of this name"* ]]
+}

@@ -51,12 +51,16 @@ static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *sh
 /*
  * Puts an O_PATH descriptor in the place of each standard descriptor that is closed. Reading
  * and writing it fails with EBADF, as before. Otherwise a file or socket that is opened
- * later would get that number, and what is written to the user would go there.
+ * later would get that number, and what is written to the user would go there. It is one of a
+ * symbolic link, which nobody can open, so that /dev/stdout cannot be opened either; and without
+ * /proc there is no such path.
  */
 static void occupy_standard_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_PATH | O_CLOEXEC) != fd)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/proc/self", O_PATH | O_NOFOLLOW | O_CLOEXEC) != fd &&
+		    open("/", O_PATH | O_CLOEXEC) != fd)
 			_exit(ptrc_cli_failure_status());
 }
 

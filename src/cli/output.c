@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/cli/exit_status.h"
@@ -29,6 +30,15 @@ void ptrc_output_begin(void)
 void ptrc_output_need_reader(void)
 {
 	is_reader_needed = true;
+}
+
+bool ptrc_output_is(const char *path)
+{
+	struct stat named;
+	struct stat out;
+
+	return !stat(path, &named) && !fstat(STDOUT_FILENO, &out) && !S_ISCHR(out.st_mode) &&
+	       named.st_dev == out.st_dev && named.st_ino == out.st_ino;
 }
 
 void ptrc_output_write(struct ptrc_buffer *b)

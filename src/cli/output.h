@@ -18,6 +18,10 @@ void ptrc_output_begin(void);
 /* From now on it is an error, like a full disk, if the reader goes away. */
 void ptrc_output_need_reader(void);
 
+/* Whether the path leads to standard output, and that keeps or hands on what is written to it, as a
+ * device does not. */
+bool ptrc_output_is(const char *path);
+
 /* Writes the buffer and empties it. */
 void ptrc_output_write(struct ptrc_buffer *);
 

@@ -89,6 +89,20 @@ static int open_existing(const char *path, mode_t mode)
 	return open(path, flags, mode);
 }
 
+/* Whether the path leads to what ptrc_cli_begin() has put in the place of a standard descriptor
+ * that is closed. */
+static bool is_closed_descriptor(const char *path)
+{
+	struct stat named;
+	struct stat st;
+
+	for (int fd = STDIN_FILENO; !stat(path, &named) && fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFL) & O_PATH && !fstat(fd, &st) && st.st_dev == named.st_dev &&
+		    st.st_ino == named.st_ino)
+			return true;
+	return false;
+}
+
 int ptrc_replace_open(const char *path, const struct ptrc_replace_kind *kind, bool is_forced,
 		      bool *is_new)
 {
@@ -98,7 +112,9 @@ int ptrc_replace_open(const char *path, const struct ptrc_replace_kind *kind, bo
 	if (fd < 0 && errno == EEXIST)
 		fd = open_existing(path, kind->mode);
 	if (fd < 0) {
-		ptrc_cli_error(path, errno);
+		int error = errno;
+
+		ptrc_cli_error(path, is_closed_descriptor(path) ? EBADF : error);
 		return -1;
 	}
 	if (*is_new || is_forced || may_replace(fd, path, kind))
