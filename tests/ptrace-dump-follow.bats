@@ -31,6 +31,11 @@ begin() {
 	create --stream-min-size=64M
 }
 
+# has_flushed LOG COUNT: the log, which has no end yet, has so many traced.event
+has_flushed() {
+	[ "$(ptrace-dump --count -e traced.event "$1" 2>/dev/null)" -eq "$2" ]
+}
+
 has_line() {
 	grep -q -- "$1" lines
 }
@@ -180,6 +185,33 @@ ended() {
 	[ "$(events run.log traced.event)" -eq 500000 ]
 }
 
+@test "what was flushed before the session could show it is told, also when interrupted [EXT-124]" {
+	local all=() n
+	traced_start -w -W -n 5000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" -o run.log --start >/dev/null
+	for n in 1 2 3 4 5 6 7 8; do
+		follow --count --user
+		all+=("$follower")
+		mv errors "errors.$n"
+	done
+	controller=$(ptrace-list --json | jq .controller)
+	# While the session stands still, the automatic flushes do not wait for ever.
+	kill -STOP "$controller"
+	go
+	wait_until has_flushed run.log 5000
+	kill -CONT "$controller"
+	# It counts once in a while, so one of them is told at last.
+	for n in 1 2 3 4 5 6 7 8; do
+		read -rt 1 -u "$idle" || true
+		kill -INT "${all[n - 1]}"
+		wait "${all[n - 1]}" || true
+		! grep -q "shown" "errors.$n" || break
+	done
+	[ "$(<"errors.$n")" = "ptrace-dump: $me: 5000 events not shown, as they came too fast" ]
+	ptrace-shutdown "$me"
+}
+
 @test "a session whose controller is killed is told apart from its end" {
 	begin
 	follow
@@ -233,7 +265,7 @@ numbers() {
 	jq -r 'select(.event == "traced.event").data' "$1" | tr '\n' ' '
 }
 
-@test "[EXT-124] [EXT-125] all who follow, and who asks, are shown every event of a session without a log" {
+@test "all who follow, and who asks, are shown every event of a session without a log [EXT-124 EXT-125]" {
 	local status n
 	traced_start -w -W -n 5
 	wait_until says ready
@@ -268,7 +300,7 @@ numbers() {
 	done
 }
 
-@test "[EXT-124] what the stream overwrote before it was shown is a gap, and counted" {
+@test "what the stream overwrote before it was shown is a gap, and counted [EXT-124]" {
 	traced_start -w -W -n 100000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
@@ -288,7 +320,7 @@ numbers() {
 	grep -q "^ptrace-dump: $me: $lost events lost in the stream" errors
 }
 
-@test "[EXT-124] what was lost before the follower came is not its own" {
+@test "what was lost before the follower came is not its own [EXT-124]" {
 	traced_start -w -W -n 50000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
@@ -302,7 +334,7 @@ numbers() {
 	[ ! -s errors ]
 }
 
-@test "[EXT-125] what a session has now: gaps, selections, the log" {
+@test "what a session has now: gaps, selections, the log [EXT-125]" {
 	traced_start -w -W -n 50000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
@@ -336,7 +368,7 @@ numbers() {
 	[ "$stderr" = "ptrace-dump: $me: no such session or log" ]
 }
 
-@test "[EXT-125] a session of that name, a log of that name, ptrace.log" {
+@test "a session of that name, a log of that name, ptrace.log [EXT-125]" {
 	run_split ptrace-dump
 	[ "$status" -eq 2 ]
 	assert_one_message ptrace-dump

@@ -93,6 +93,16 @@ static uint64_t count_lost(const struct ptrc_follow *f)
 	return posixtrace_get_counts(f->trace, &counts, sizeof(counts)) ? 0 : counts.pt_lost_events;
 }
 
+/* The events that the log has got, also those that it has lost since. */
+static uint64_t count_written(const struct ptrc_follow *f)
+{
+	struct posixtrace_counts counts;
+
+	return posixtrace_get_counts(f->trace, &counts, sizeof(counts))
+		       ? 0
+		       : counts.pt_log_events + counts.pt_log_lost_events;
+}
+
 int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 		    const struct ptrc_session_state *state)
 {
@@ -119,6 +129,7 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	to->is_snapshot = is_snapshot;
 	to->progress_ns = ptrc_now_ns();
 	to->lost_before = count_lost(f);
+	to->written_before = count_written(f);
 	to->end = (struct ptrc_session_end){
 		.magic = PTRC_SESSION_MAGIC,
 		.version = PTRC_SESSION_VERSION,
@@ -290,7 +301,6 @@ static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 	uint64_t lost = count_lost(f);
 	unsigned long missed;
 
-	to->counted_ns = ptrc_now_ns();
 	to->is_behind = false;
 	if (posixtrace_cursor_get_missed(to->cursor, &missed))
 		return false;
@@ -300,11 +310,27 @@ static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 	return m->lost != before.lost || m->flushed != before.flushed;
 }
 
+/* Whether events were flushed that the follower did not get. Of those that it got some are not
+ * flushed yet, so this may come late. What is noticed once is not noticed again. */
+static bool is_overtaken(const struct ptrc_follow *f, struct ptrc_follower *to)
+{
+	uint64_t written = count_written(f);
+
+	if (written <= to->written_before + to->taken)
+		return false;
+	to->taken = written - to->written_before;
+	return true;
+}
+
 /* Tells the follower what it has missed, if it may be anything new. */
 static void tell_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 {
-	if (!to->is_behind || ptrc_now_ns() - to->counted_ns < COUNT_MS * PTRC_NS_PER_MS ||
-	    !count_missed(f, to))
+	int64_t now = ptrc_now_ns();
+
+	if (now - to->counted_ns < COUNT_MS * PTRC_NS_PER_MS)
+		return;
+	to->counted_ns = now;
+	if ((!is_overtaken(f, to) && !to->is_behind) || !count_missed(f, to))
 		return;
 	memcpy(record(f, to, PTRC_SESSION_RECORD_MISSED, 0, sizeof(to->missed)), &to->missed,
 	       sizeof(to->missed));
@@ -326,6 +352,7 @@ static bool take_event(struct ptrc_follow *f, struct ptrc_follower *to)
 		return false;
 	to->is_incomplete |= info.posix_truncation_status == POSIX_TRACE_TRUNCATED_READ;
 	to->is_behind |= info.posix_event_id == POSIX_TRACE_OVERFLOW;
+	to->taken++;
 	add_event(f, to, &info, size);
 	return true;
 }
@@ -357,12 +384,12 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 	       (++n % 64 || ptrc_now_ns() - since < limit_ns))
 		is_more = take_event(f, to);
 	send_batch(f, to);
+	if (!to->is_snapshot && !to->pending && !to->is_gone)
+		tell_missed(f, to);
 	if (is_more || to->is_gone)
 		return !to->pending && !to->is_gone;
 	if (to->is_snapshot)
 		finish_snapshot(f, to);
-	else
-		tell_missed(f, to);
 	return false;
 }
 
@@ -384,6 +411,8 @@ void ptrc_follow_cleared(struct ptrc_follow *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		f->followers[i]->lost_before = 0;
+		f->followers[i]->written_before = 0;
+		f->followers[i]->taken = 0;
 		f->followers[i]->missed = (struct ptrc_session_missed){0};
 	}
 }

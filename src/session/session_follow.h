@@ -6,7 +6,8 @@
  * PTRC_FOLLOW_READ_MS, so that traced processes have no reader to wake.
  *
  * While the socket of a follower is full, the controller does not read for it: its cursor stays
- * behind. What is overwritten or flushed meanwhile, the follower misses, and is told how much.
+ * behind. What is overwritten or flushed meanwhile, the follower misses, and is told how much; so is
+ * one whose controller did not come to read in time.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_FOLLOW_H
 #define PTRC_SRC_SESSION_SESSION_FOLLOW_H
@@ -49,8 +50,11 @@ struct ptrc_follower {
 	struct ptrc_follow_message *pending;
 	struct ptrc_follow_message **pending_end;
 	int64_t progress_ns;
-	/* What the stream had lost before the follower came. */
+	/* What the stream had lost before the follower came, and what the log had got. */
 	uint64_t lost_before;
+	uint64_t written_before;
+	/* The events that the follower got. If the log has got more meanwhile, some were missed. */
+	uint64_t taken;
 	/* The totals that the follower was told last, and when they were counted. It is behind if
 	 * it may have missed something since. */
 	struct ptrc_session_missed missed;
