@@ -44,7 +44,7 @@ load helpers
 	[ "$(events run.log traced.event)" -eq 0 ]
 }
 
-@test "[EXT-126] a session ends with its process, unless it is kept" {
+@test "a session ends with its process, unless it is kept [EXT-126]" {
 	traced_start -w -n 10
 	wait_until says ready
 	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
