@@ -153,11 +153,13 @@ int main(int argc, char **argv)
 	if (output && !*output)
 		ptrc_cli_usage("--output", "needs the name of a file");
 	if (output && !strcmp(output, "-"))
-		ptrc_cli_usage("--output", "'-' is not standard output; ./- is a file of this name");
+		ptrc_cli_usage("--output",
+			       "'-' is not standard output; ./- is a file of this name");
 	/* A number would be added to its name. */
 	if (output && (ptrc_output_is(output) || is_special(output)))
 		ptrc_cli_usage("--output",
-			       "'%s' is standard output or a special file; name a new file", output);
+			       "'%s' is standard output or a special file; name a new file",
+			       output);
 	ptrc_output_begin();
 	list = ptrc_orphans_list(&count);
 	was_meant = ptrc_cli_allocate((size_t)argc * sizeof(*was_meant));

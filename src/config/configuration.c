@@ -134,11 +134,11 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 		if (key == PTRC_CONFIG_OUTPUT && !strcmp(text, "-"))
 			return ptrc_cli_because(
 				why, "%s",
-				user == PTRC_CONFIG_FOR_CREATE ?
-					"'-' is not standard output, which gets the names of "
-					"sessions; ./- is a file of this name" :
-					"'-' is not standard output here: use /dev/stdout, or ./- "
-					"for a file of this name");
+				user == PTRC_CONFIG_FOR_CREATE
+					? "'-' is not standard output, which gets the names of "
+					  "sessions; ./- is a file of this name"
+					: "'-' is not standard output here: use /dev/stdout, or ./- "
+					  "for a file of this name");
 		*(const char **)field = text;
 		break;
 	case PTRC_CONFIG_NUMBER:
