@@ -24,6 +24,7 @@ ptrc_short_c_tests = \
 	%D%/test_errors \
 	%D%/test_event \
 	%D%/test_event_for \
+	%D%/test_event_stack \
 	%D%/test_eventid \
 	%D%/test_eventset \
 	%D%/test_exec \
@@ -135,6 +136,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_cursor_LDADD = $(ptrc_support_ldadd)
 %C%_test_event_LDADD = $(ptrc_support_ldadd)
 %C%_test_event_for_LDADD = $(ptrc_support_ldadd)
+%C%_test_event_stack_LDADD = $(ptrc_support_ldadd)
 %C%_test_getnext_LDADD = $(ptrc_support_ldadd)
 %C%_test_hammer_LDADD = $(ptrc_support_ldadd)
 %C%_test_policy_LDADD = $(ptrc_support_ldadd)

@@ -1263,6 +1263,108 @@ TEST(garbage_in_the_directory_does_no_harm, "GEN-05 CREATE-26")
 	closedir(dir);
 }
 
+/* Greater than all numbers of processes. */
+#define DEAD_PID 5000000
+/* Of the directory of shared objects; those who sweep sometimes do it at its multiples. */
+#define SWEEP_ENTRIES 256
+/* What tmpfs says of each, and of two more. */
+#define ENTRY_BYTES 20
+
+/* Makes pages of dead processes until the directory lacks so many entries of such a multiple. */
+static void leave_pages(int dirfd, unsigned int lacking)
+{
+	static int pid = DEAD_PID;
+	char name[PTRC_PAGE_NAME_BYTES];
+	struct stat st;
+	uint64_t ns;
+
+	CHECK_OK(ptrc_procfs_pid_namespace(0, &ns));
+	for (;;) {
+		CHECK_SYS(fstat(dirfd, &st));
+		if (pid > DEAD_PID && (st.st_size / ENTRY_BYTES + lacking) % SWEEP_ENTRIES == 0)
+			return;
+		CHECK_LT(pid, DEAD_PID + 4 * SWEEP_ENTRIES);
+		ptrc_page_name(name, pid++, ns);
+		int fd = CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL, 0600));
+		CHECK_SYS(ftruncate(fd, PTRC_PAGE_SIZE));
+		close(fd);
+	}
+}
+
+static unsigned int count_names_objects(int dirfd)
+{
+	DIR *dir = fdopendir(dup(dirfd));
+	struct dirent *entry;
+	unsigned int count = 0;
+
+	CHECK(dir);
+	rewinddir(dir);
+	while ((entry = readdir(dir)))
+		count += ptrc_shmdir_parse(entry->d_name, 'n') != 0;
+	closedir(dir);
+	return count;
+}
+
+/* It does not end as programs do, so it leaves its page and its names. */
+static void open_name_in_raw_clone(const char *name)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+	if (pid == 0) {
+		open_name(name);
+		_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(processes_that_make_names_sweep_sometimes, "GEN-05 FORK-21", NEEDS_FORK_ADVICE)
+{
+	int dirfd = open_dir();
+	unsigned int count = count_names_objects(dirfd);
+
+	if (!private_user_is_on())
+		SKIP("needs a directory of its own");
+	open_name_in_raw_clone("one");
+	CHECK_EQ(count_names_objects(dirfd), count + 1);
+	/* The child makes a page, and then its names. */
+	leave_pages(dirfd, 2);
+	open_name_in_raw_clone("two");
+	CHECK_EQ(count_names_objects(dirfd), count + 1);
+	CHECK(!has_page(DEAD_PID));
+}
+
+TEST(children_without_fork_handlers_remove_pages_sometimes, "GEN-05 FORK-21", NEEDS_FORK_ADVICE)
+{
+	int dirfd = open_dir();
+
+	if (!private_user_is_on())
+		SKIP("needs a directory of its own");
+	for (unsigned int lacking = 2; lacking > 0; lacking--) {
+		pid_t stranger = start_stranger(), pid;
+		char name[PTRC_PAGE_NAME_BYTES];
+		uint64_t ns;
+
+		/* A page of a process that lives, and one of another pid namespace. */
+		CHECK_OK(ptrc_procfs_pid_namespace(0, &ns));
+		ptrc_page_name(name, stranger, ns);
+		close(CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT, 0600)));
+		ptrc_page_name(name, DEAD_PID, ns + 1);
+		close(CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT, 0600)));
+		leave_pages(dirfd, lacking);
+		pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+		/* What an event does if a stream traces the child. */
+		if (pid == 0)
+			_exit(ptrc_process_init());
+		CHECK_EXIT(pid, 0);
+		CHECK(has_page(stranger));
+		CHECK(has_file(name));
+		CHECK_SYS(unlinkat(dirfd, name, 0));
+		/* Of the first child there is one entry too few. */
+		CHECK_EQ(has_page(DEAD_PID), lacking == 2);
+		end_stranger(stranger);
+	}
+}
+
 TEST(sweep_removes_the_dead_and_leaves_the_living, "GEN-05 CREATE-12 EXIT-03")
 {
 	char stream_name[PTRC_SHMDIR_NAME_BYTES];

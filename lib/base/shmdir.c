@@ -108,8 +108,9 @@ static int shortage(int error)
 	}
 }
 
-/* The number of the user outside this user namespace. False: it has none. */
-static bool uid_outside(uid_t uid, uint64_t *outside)
+/* The number of the user outside this user namespace. False: it has none. (An event may come here on
+ * a small stack: the text must not be in the frame of the caller, which goes on to list a directory.) */
+PTRC_NOINLINE static bool uid_outside(uid_t uid, uint64_t *outside)
 {
 	char text[1024];
 	const char *at = text;
@@ -472,9 +473,12 @@ int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], bool *is_inhe
 
 /* ---- */
 
-void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg), void *arg)
+/* The buffer has room for three entries at least, and is not larger because of the small stacks on
+ * which an event may come here. */
+PTRC_NOINLINE void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg),
+					void *arg)
 {
-	_Alignas(8) char entries[2048];
+	_Alignas(8) char entries[1024];
 
 	ptrc_sys(SYS_lseek, dirfd, 0, SEEK_SET);
 	for (;;) {

@@ -66,7 +66,7 @@ __attribute__((destructor(PRIORITY))) static void end_process(void)
 
 __attribute__((constructor(PRIORITY))) void ptrc_life_begin(void)
 {
-	ptrc_process_init();
+	ptrc_process_begin();
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 	at_quick_exit(end_process);
 	ptrc_attach_begin();

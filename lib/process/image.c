@@ -92,12 +92,17 @@ static void tell_unknown(int error)
 	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error);
 }
 
+/* What was in the parent's page when it forked, and how many names the parent had. A process that
+ * makes its page has no such note yet, and uses the room for the pages of its ancestors. */
+static struct ptrc_page noted;
+static uint32_t noted_names_count;
+
 /* This is the first image of the process that has the library. Its page is new, or was made by a
  * controller or by a parent that ended. */
 static void begin_page(const struct ptrc_page_file *f)
 {
 	if (ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd) &&
-	    ptrc_inherit_join(&f->place, f->page))
+	    ptrc_inherit_join(&f->place, f->page, &noted))
 		tell_unknown(ENOMEM);
 	if (ptrc_page_has(f->page, PTRC_PAGE_SLOT_JOINED))
 		keep_names(f->place.dirfd, f->page);
@@ -122,7 +127,7 @@ static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 	}
 }
 
-int ptrc_image_start(int32_t pid)
+int ptrc_image_start(int32_t pid, bool sweeps)
 {
 	struct ptrc_page_file f;
 	uint64_t image, unused = 0;
@@ -160,7 +165,8 @@ int ptrc_image_start(int32_t pid)
 	if (unused)
 		ptrc_names_release(dirfd, ptrc_here.uid, unused);
 	/* The image before this one may have been a controller, whose streams are left now. */
-	ptrc_sweep_sometimes(dirfd, ptrc_here.uid, image != 0);
+	if (sweeps)
+		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, image != 0);
 	ptrc_file_close(dirfd);
 	return 0;
 }
@@ -202,10 +208,6 @@ void ptrc_image_move_home(uint32_t uid)
 	ptrc_page_unmap(made);
 	ptrc_file_close(dirfd);
 }
-
-/* What was in the parent's page when it forked, and how many names the parent had. */
-static struct ptrc_page noted;
-static uint32_t noted_names_count;
 
 void ptrc_image_note_page(void)
 {
@@ -287,7 +289,11 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	ptrc_store_release(&f.page->image, ptrc_here.image);
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
-	ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
+	/* Without fork handlers this may be an event, on a small stack. */
+	if (is_noted)
+		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
+	else
+		ptrc_sweep_pages_sometimes(dirfd, ptrc_here.uid);
 	ptrc_file_close(dirfd);
 	return 0;
 }

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* This image begins: make the page or take it over, and publish it. 0, or why the process cannot
- * be traced. */
-int ptrc_image_start(int32_t pid);
+/* This image begins: make the page or take it over, and publish it. sweeps: do what a program does at
+ * its begin for those that are dead (sweep.h). 0, or why the process cannot be traced. */
+int ptrc_image_start(int32_t pid, bool sweeps);
 /* The process has another effective user now. While no stream traces it, move its page to the
  * directory of that user, where controllers will look for it. */
 void ptrc_image_move_home(uint32_t uid);

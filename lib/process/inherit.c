@@ -82,10 +82,10 @@ static bool copy_page(const struct ptrc_page_place *place, const struct ptrc_pro
 	return ptrc_page_copy(&its, copy) == 0 && copy->start_ticks == st->start_ticks;
 }
 
-int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page)
+int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page,
+		      struct ptrc_page *copy)
 {
 	struct ptrc_procfs_stat child, parent;
-	struct ptrc_page copy;
 
 	/* Each of the steps below needs one descriptor, as this does. */
 	if (ptrc_procfs_stat(place->pid, &child))
@@ -93,9 +93,9 @@ int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *pag
 	for (int i = 0; i < GENERATIONS_MAX && child.ppid > 0; i++) {
 		if (ptrc_procfs_stat(child.ppid, &parent))
 			return 0;
-		if (copy_page(place, &parent, &copy)) {
-			ptrc_inherit_take(&copy, child.start_ticks, page);
-			if (copy.image)
+		if (copy_page(place, &parent, copy)) {
+			ptrc_inherit_take(copy, child.start_ticks, page);
+			if (copy->image)
 				return 0;
 		}
 		child = parent;
@@ -134,7 +134,7 @@ static bool prepare_child(int pid, void *arg)
 	    ptrc_page_open(&place, st.start_ticks, true, NULL, &f))
 		return true;
 	if (ptrc_load_relaxed(&f.page->image) == 0) {
-		ptrc_inherit_join(&place, f.page);
+		ptrc_inherit_join(&place, f.page, &copy);
 		if (f.is_new && !ptrc_page_has(f.page, 0))
 			ptrc_page_unlink(&f.place, f.inode);
 	}

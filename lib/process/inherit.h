@@ -29,9 +29,11 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc
 /* Enter into `page`, which is the page of that place, the INHERITED streams of the ancestors, up
  * to the nearest one that runs the library. (Those below it may have pages, too, which a
  * controller made.) A stream is left out if it is younger than the child of that ancestor through
- * which the process descends. The caller has the page's lock. ENOMEM: /proc cannot be looked at,
- * so no ancestor was found. */
-int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page);
+ * which the process descends. The caller has the page's lock. *copy has no contents before or after:
+ * it is room for an ancestor's page, which is too large for the stacks on which events may come
+ * here. ENOMEM: /proc cannot be looked at, so no ancestor was found. */
+int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *page,
+		      struct ptrc_page *copy);
 /* Note the names of the parent in the page of a process that has not run the library yet. It may
  * be a forked child that has not noticed the fork, and such a child keeps its parent's ids. The
  * caller has the page's lock. */

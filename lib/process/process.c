@@ -20,7 +20,7 @@
 #include "lib/process/sweep.h"
 #include "lib/stream/untraced.h"
 
-int ptrc_process_init(void)
+static int init(bool sweeps)
 {
 	int32_t pid = ptrc_sys_getpid(), known = ptrc_self_pid();
 	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
@@ -42,10 +42,33 @@ int ptrc_process_init(void)
 		error = ptrc_image_start_child(pid, false);
 		ptrc_liveness_fork_done();
 	} else {
-		error = ptrc_image_start(pid);
+		error = ptrc_image_start(pid, sweeps);
 	}
 	ptrc_self_unlock(&mask);
 	return error;
+}
+
+int ptrc_process_init(void)
+{
+	return init(false);
+}
+
+void ptrc_process_begin(void)
+{
+	uint64_t mask;
+	int dirfd;
+
+	if (ptrc_self_pid() == 0) {
+		init(true);
+		return;
+	}
+	/* An event came before. Whether a sweep was due then is not known any more. */
+	ptrc_self_lock(&mask);
+	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
+		ptrc_sweep_processes(dirfd, ptrc_here.uid);
+		ptrc_file_close(dirfd);
+	}
+	ptrc_self_unlock(&mask);
 }
 
 void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void))

@@ -18,6 +18,9 @@
  * prepared. May be called at any time. Async-signal-safe, with raw system calls only. 0, or why
  * this process cannot be traced (EPERM, ENOMEM, ...). */
 int ptrc_process_init(void);
+/* The constructor calls this instead. It also removes what dead processes left (sweep.h): if an event
+ * came before, that has left it to the constructor, because it may have run on a small stack. */
+void ptrc_process_begin(void);
 
 /* A forked child gets a copy of all state in ordinary memory, but the state is that of its parent.
  * *owner, 0 at first, is the pid of the process that the state belongs to. A unit calls this before

@@ -13,6 +13,7 @@
 #include "lib/process/page.h"
 #include "lib/process/process.h"
 #include "lib/process/self.h"
+#include "lib/process/sweep.h"
 
 /* Map the names object whose id is in the page: a controller may have given the process another
  * one. The caller has the lock of self.h. */
@@ -97,6 +98,8 @@ static int make_names(void)
 		ptrc_here.is_borrowed = false;
 		if (old)
 			ptrc_names_release(dirfd, ptrc_here.uid, old);
+		/* Children that were forked without fork handlers, and killed, leave such objects. */
+		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	}
 	ptrc_file_close(dirfd);
 	return error;

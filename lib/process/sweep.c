@@ -357,15 +357,57 @@ void ptrc_sweep_processes(int dirfd, uid_t uid)
 	sweep(dirfd, uid, false, -1, 0);
 }
 
-void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due)
+/* Has the directory as many entries as a sweep by those who do it sometimes takes? */
+static bool is_time(int dirfd)
 {
 	struct stat st;
 	uint64_t entries = 0;
 
-	if (!is_due && ptrc_file_stat(dirfd, &st) == 0)
+	if (ptrc_file_stat(dirfd, &st) == 0)
 		entries = (uint64_t)st.st_size / ENTRY_BYTES;
-	if (is_due || (entries && entries % SOMETIMES_ENTRIES == 0))
+	return entries && entries % SOMETIMES_ENTRIES == 0;
+}
+
+void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due)
+{
+	if (is_due || is_time(dirfd))
 		ptrc_sweep_processes(dirfd, uid);
+}
+
+static bool is_nobody(int pid)
+{
+	return ptrc_sys(SYS_kill, pid, 0) == -ESRCH;
+}
+
+static void visit_page_of_nobody(const char *name, void *arg)
+{
+	const struct sweep *s = arg;
+	struct ptrc_page_place place = {.dirfd = s->dirfd, .uid = s->uid};
+	struct stat st;
+	uint64_t size, mask;
+	int fd;
+
+	if (!ptrc_page_parse(name, &place.pid, &place.ns) || place.ns != s->ns ||
+	    !is_nobody(place.pid) || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
+		return;
+	ptrc_sys_block_signals(&mask);
+	if (ptrc_page_try_lock(fd)) {
+		/* A new process that has got the pid meanwhile takes the lock, too, before it uses
+		 * the page. */
+		if (is_nobody(place.pid) && ptrc_file_stat(fd, &st) == 0)
+			ptrc_page_unlink(&place, st.st_ino);
+		ptrc_page_release(fd);
+	}
+	ptrc_sys_restore_signals(&mask);
+	ptrc_file_close(fd);
+}
+
+void ptrc_sweep_pages_sometimes(int dirfd, uid_t uid)
+{
+	struct sweep s = {.dirfd = dirfd, .uid = uid};
+
+	if (is_time(dirfd) && ptrc_procfs_pid_namespace(0, &s.ns) == 0)
+		ptrc_shmdir_for_each(dirfd, visit_page_of_nobody, &s);
 }
 
 void ptrc_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id)

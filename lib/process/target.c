@@ -95,9 +95,10 @@ static bool may_publish(const struct ptrc_target *t)
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
 	const struct ptrc_page_place place = place_of(t);
+	struct ptrc_page copy;
 
 	if (ptrc_inherit_is_announced(t->dirfd))
-		ptrc_inherit_join(&place, page);
+		ptrc_inherit_join(&place, page, &copy);
 	ptrc_inherit_names(&place, page);
 }
 
@@ -138,6 +139,7 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 {
 	struct ptrc_page_place place;
+	struct ptrc_page copy;
 	int error = identify(pid ? pid : ptrc_sys_getpid(), false, t);
 
 	if (error)
@@ -151,7 +153,7 @@ int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page)
 	if (error)
 		ptrc_target_rest(t);
 	else if (page->image == 0 && ptrc_inherit_is_announced(t->dirfd) && may_publish(t))
-		ptrc_inherit_join(&place, page);
+		ptrc_inherit_join(&place, page, &copy);
 	return error;
 }
 
