@@ -137,6 +137,8 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_event_LDADD = $(ptrc_support_ldadd)
 %C%_test_event_for_LDADD = $(ptrc_support_ldadd)
 %C%_test_event_stack_LDADD = $(ptrc_support_ldadd)
+# Binds lazily, as many programs do.
+%C%_test_event_stack_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
 %C%_test_getnext_LDADD = $(ptrc_support_ldadd)
 %C%_test_hammer_LDADD = $(ptrc_support_ldadd)
 %C%_test_policy_LDADD = $(ptrc_support_ldadd)
