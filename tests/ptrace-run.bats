@@ -179,11 +179,14 @@ load helpers
 	ptrace-run -o /dev/stdout -- "$traced" -n 3 | cat >copy
 	[ "$(events copy traced.event)" -eq 3 ]
 	# Nobody reads it any more: COMMAND does not run, or the loss is told.
+	exec {unread}> >(:)
+	wait $!
 	status=0
-	{ ptrace-run -o /dev/stdout -- touch ran 2>stderr.txt || echo $? >status; } | :
+	ptrace-run -o /dev/stdout -- touch ran >&"$unread" 2>stderr.txt || status=$?
+	exec {unread}>&-
 	stderr=$(<stderr.txt)
 	[ ! -e ran ]
-	[ "$(<status)" -eq 125 ]
+	[ "$status" -eq 125 ]
 	[ "$stderr" = "ptrace-run: /dev/stdout: Broken pipe" ]
 	{ ptrace-run -o /dev/stdout -- "$traced" -n 100000 2>stderr.txt || echo $? >status; } | head -c 1 >start
 	[ "$(<status)" -eq 3 ]
