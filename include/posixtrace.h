@@ -344,7 +344,8 @@ struct posixtrace_process {
 	 * that is; 0: it is the same. */
 	pid_t pt_inner_pid;
 	unsigned int pt_depth;
-	/* The process has a page, which it or a process that traces it has made. */
+	/* The process has a page, which it or a process that traces it has made. A program that nobody
+	 * traces, and that has opened no event name, needs none. */
 	int pt_has_page;
 	/* The library has started in the program that the process runs now. */
 	int pt_has_library;

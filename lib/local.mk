@@ -139,6 +139,7 @@ ptrc_headers += \
 
 # What a process publishes of itself, and what others find of it.
 ptrc_library_sources += \
+	%D%/process/bell.c \
 	%D%/process/claim.c \
 	%D%/process/image.c \
 	%D%/process/inherit.c \
@@ -151,6 +152,7 @@ ptrc_library_sources += \
 	%D%/process/sweep.c \
 	%D%/process/target.c
 ptrc_headers += \
+	%D%/process/bell.h \
 	%D%/process/claim.h \
 	%D%/process/image.h \
 	%D%/process/inherit.h \

@@ -53,6 +53,7 @@ ptrc_short_c_tests = \
 	%D%/test_shmdir \
 	%D%/test_shutdown \
 	%D%/test_size \
+	%D%/test_start \
 	%D%/test_startstop \
 	%D%/test_status \
 	%D%/test_sysevent
@@ -144,6 +145,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_policy_LDADD = $(ptrc_support_ldadd)
 %C%_test_singlestep_LDADD = $(ptrc_support_ldadd)
 %C%_test_size_LDADD = $(ptrc_support_ldadd)
+%C%_test_start_LDADD = $(ptrc_support_ldadd)
 %C%_test_sysevent_LDADD = $(ptrc_support_ldadd)
 %C%_test_clear_LDADD = $(ptrc_support_ldadd)
 %C%_test_create_LDADD = $(ptrc_support_ldadd)
@@ -286,6 +288,7 @@ ptrc_handful = \
 	%D%/test_log_reader \
 	%D%/test_names \
 	%D%/test_open \
+	%D%/test_start \
 	%D%/test_startstop \
 	%D%/test_status
 

@@ -199,7 +199,7 @@ TEST(objects_are_checked_before_use, "GEN-06")
 	close(fd);
 }
 
-TEST(object_is_opened_or_made, "GEN-05 GEN-06")
+TEST(object_is_made_once, "GEN-05 GEN-06")
 {
 	char name[PTRC_SHMDIR_NAME_BYTES], other[PTRC_SHMDIR_NAME_BYTES];
 	int dirfd = open_dir(), fd, again;
@@ -208,7 +208,7 @@ TEST(object_is_opened_or_made, "GEN-05 GEN-06")
 
 	ptrc_shmdir_name(name, 'x', ptrc_shmdir_new_id());
 	umask(0277);
-	CHECK_OK(ptrc_shmdir_open_or_make_object(dirfd, name, &fd, &size));
+	CHECK_OK(ptrc_shmdir_make_object(dirfd, name, &fd, &size));
 	umask(022);
 	CHECK_EQ(size, 0);
 	CHECK_SYS(fstat(fd, &st));
@@ -218,20 +218,21 @@ TEST(object_is_opened_or_made, "GEN-05 GEN-06")
 	CHECK_SYS(fstat(fd, &st));
 	CHECK_EQ(st.st_size, 8192);
 	CHECK_EQ(st.st_blocks * 512, 4096);
-	CHECK_OK(ptrc_shmdir_open_or_make_object(dirfd, name, &again, &size));
+	CHECK_EQ(ptrc_shmdir_make_object(dirfd, name, &again, &size), EEXIST);
+	CHECK_OK(ptrc_shmdir_open_object(dirfd, name, geteuid(), &again, &size));
 	CHECK_EQ(size, 8192);
 	close(again);
-	/* What stands there already is checked like any object. */
+	/* Whatever stands there already. */
 	ptrc_shmdir_name(other, 'x', ptrc_shmdir_new_id());
 	CHECK_SYS(symlinkat("nowhere", dirfd, other));
-	CHECK_EQ(ptrc_shmdir_open_or_make_object(dirfd, other, &again, &size), EPERM);
+	CHECK_EQ(ptrc_shmdir_make_object(dirfd, other, &again, &size), EEXIST);
 	CHECK_EQ(fstatat(dirfd, "nowhere", &st, 0), -1);
 	CHECK_SYS(unlinkat(dirfd, other, 0));
 	CHECK_SYS(mkfifoat(dirfd, other, 0600));
-	CHECK_EQ(ptrc_shmdir_open_or_make_object(dirfd, other, &again, &size), EPERM);
+	CHECK_EQ(ptrc_shmdir_make_object(dirfd, other, &again, &size), EEXIST);
 	CHECK_SYS(unlinkat(dirfd, other, 0));
 	CHECK_SYS(linkat(dirfd, name, dirfd, other, 0));
-	CHECK_EQ(ptrc_shmdir_open_or_make_object(dirfd, other, &again, &size), EPERM);
+	CHECK_EQ(ptrc_shmdir_make_object(dirfd, other, &again, &size), EEXIST);
 	CHECK_SYS(unlinkat(dirfd, other, 0));
 	CHECK_SYS(unlinkat(dirfd, name, 0));
 	close(fd);

@@ -64,14 +64,13 @@ function __ptrace_sessions
     string replace -rf '.*/c\.([^~].*)' '$1' -- $sockets
 end
 
-# Processes that have a page, that is, use the library; if there is none, all. In a container
-# the name of a page ends with the number of the container's process namespace.
+# Processes that use the library, which show that by what they have mapped; if there is none, all.
 function __ptrace_pids
-    set --local pages (__ptrace_directories)/p.*
-    set --local own (string match -r '\d+' (readlink /proc/self/ns/pid))
+    set --local own (readlink /proc/self/ns/pid)
     set --local found
-    for pid in (string replace -rf ".*/p\.(\d+)(\.$own)?\$" '$1' -- $pages)
-        test -d /proc/$pid; or continue
+    set --local maps (grep -ls '/dev/shm/posixtrace-[^/]*/bells$' /proc/*/maps)
+    for pid in (string replace -rf '/proc/(\d+)/maps' '$1' -- $maps)
+        test (readlink /proc/$pid/ns/pid)x = {$own}x; or continue
         set found $found $pid\t(cat /proc/$pid/comm 2>/dev/null)
     end
     if set -q found[1]

@@ -213,16 +213,6 @@ bool ptrc_procfs_bears_elsewhere(void)
 	       bears_in_another("ns/time", "ns/time_for_children");
 }
 
-int ptrc_procfs_owner(int pid, uint32_t *uid)
-{
-	struct stat st;
-
-	if (stat_file(pid, "environ", AT_SYMLINK_NOFOLLOW, &st))
-		return ESRCH;
-	*uid = st.st_uid;
-	return 0;
-}
-
 /* Calls visit() for each number of one list. *is_more becomes false when visit() wants no
  * more. */
 static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg, bool *is_more)
@@ -299,6 +289,141 @@ bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *ar
 	}
 	ptrc_file_close(tasks);
 	return is_good;
+}
+
+/* A thread that has not ended, if the first one, after which the process is named, has. That one has
+ * no memory any more, and what is told of the process' memory under its number is nothing. */
+static bool living_thread(int pid, int *tid)
+{
+	_Alignas(8) char entries[1024];
+	struct ptrc_procfs_stat st;
+	bool is_found = false;
+	int tasks;
+	long got;
+
+	if (ptrc_procfs_stat(pid, &st) || !st.has_ended ||
+	    open_file(pid, "task", O_DIRECTORY, &tasks))
+		return false;
+	while (!is_found && (got = ptrc_sys(SYS_getdents64, tasks, entries, sizeof(entries))) > 0) {
+		for (long at = 0; at < got && !is_found;) {
+			struct dirent_head head;
+			const char *name = entries + at + 19;
+
+			memcpy(&head, entries + at, sizeof(head));
+			at += head.size;
+			*tid = (int)ptrc_digits_take(&name);
+			is_found = *tid && ptrc_procfs_stat(*tid, &st) == 0 && !st.has_ended;
+		}
+	}
+	ptrc_file_close(tasks);
+	return is_found;
+}
+
+/* Takes a hexadecimal number. */
+static uint64_t take_hex(const char **at)
+{
+	uint64_t n = 0;
+
+	for (;; ++*at) {
+		char c = **at;
+
+		if (c >= '0' && c <= '9')
+			n = n << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			n = n << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return n;
+	}
+}
+
+/* Is that the line of a mapping of this file? `dev` is in the form that the kernel gives it in a
+ * struct stat. The line begins with "<addresses> <rights> <offset>
+ * <major>:<minor> <inode>", where device and offset are in hexadecimal digits. */
+static bool is_mapping_of(const char *line, uint64_t dev, uint64_t inode)
+{
+	uint64_t of_major, of_minor;
+
+	for (int field = 0; field < 3; field++) {
+		while (*line != ' ')
+			if (!*line++)
+				return false;
+		line++;
+	}
+	of_major = take_hex(&line);
+	if (*line++ != ':')
+		return false;
+	of_minor = take_hex(&line);
+	return *line++ == ' ' && of_major == (dev >> 8 & 0xfff) &&
+	       of_minor == ((dev & 0xff) | (dev >> 12 & 0xfff00)) &&
+	       ptrc_digits_take(&line) == inode;
+}
+
+/* Does the thread tell what its process has mapped? */
+static bool reads_maps(int tid, uint64_t dev, uint64_t inode, bool *is_found)
+{
+	char text[2048];
+	bool is_rest = false, has_any = false;
+	size_t used = 0;
+	int fd;
+
+	*is_found = false;
+	if (open_file(tid, "maps", 0, &fd))
+		return false;
+	while (!*is_found) {
+		long got = ptrc_sys(SYS_read, fd, text + used, sizeof(text) - 1 - used);
+		char *line = text, *end;
+
+		if (got <= 0)
+			break;
+		has_any = true;
+		used += (size_t)got;
+		text[used] = '\0';
+		for (; !*is_found && (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			*is_found = !is_rest && is_mapping_of(line, dev, inode);
+			is_rest = false;
+		}
+		used -= (size_t)(line - text);
+		memmove(text, line, used + 1);
+		/* What counts stands at the begin of a line: a long path may be skipped. */
+		if (used == sizeof(text) - 1) {
+			*is_found = !is_rest && is_mapping_of(text, dev, inode);
+			used = 0;
+			is_rest = true;
+		}
+	}
+	ptrc_file_close(fd);
+	return has_any;
+}
+
+bool ptrc_procfs_maps_file(int pid, uint64_t dev, uint64_t inode)
+{
+	bool is_found;
+	int tid;
+
+	if (!reads_maps(pid, dev, inode, &is_found) && living_thread(pid, &tid))
+		reads_maps(tid, dev, inode, &is_found);
+	return is_found;
+}
+
+static int owner_of(int tid, uint32_t *uid)
+{
+	struct stat st;
+
+	if (stat_file(tid, "environ", AT_SYMLINK_NOFOLLOW, &st))
+		return ESRCH;
+	*uid = st.st_uid;
+	return 0;
+}
+
+int ptrc_procfs_owner(int pid, uint32_t *uid)
+{
+	int tid;
+	int error = owner_of(pid, uid);
+
+	if (!error && *uid == 0 && living_thread(pid, &tid))
+		error = owner_of(tid, uid);
+	return error;
 }
 
 bool ptrc_procfs_has_ended(int pidfd)

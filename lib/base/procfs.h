@@ -32,6 +32,9 @@ struct ptrc_procfs_status {
 /* ESRCH: there is no such process, or the caller may not look at it. */
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st);
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st);
+/* Has the process mapped this file (device and inode as stat() tells them)? False also if the caller
+ * may not look. */
+bool ptrc_procfs_maps_file(int pid, uint64_t dev, uint64_t inode);
 /* The inode of its pid namespace, 0 for the initial one. EPERM, ESRCH. */
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
 /* The inode of the caller's own time namespace, 0 if the kernel has none. */

@@ -326,17 +326,25 @@ static int open_second(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t u
 
 /* ---- */
 
+/* Usually root has the base directory. Then nobody but root and the user can put another directory
+ * in the place of one that the user has made. */
+static bool is_base_usual(void)
+{
+	struct stat st;
+
+	return ptrc_file_stat_at(AT_FDCWD, BASE, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == 0 && is_base_safe(&st);
+}
+
 /* The usual case, in three system calls: root has the base directory, and the user's directory has
- * the first name and is as it should be. Nobody but root and the user can put another one in its
- * place. False: only a closer look can tell. */
+ * the first name and is as it should be. False: only a closer look can tell. */
 static bool open_usual(uid_t uid, const char *name, int *dirfd)
 {
 	char path[sizeof(BASE) + PTRC_SHMDIR_DIRECTORY_BYTES];
 	struct stat st;
 	int fd;
 
-	if (ptrc_file_stat_at(AT_FDCWD, BASE, &st) || !S_ISDIR(st.st_mode) || st.st_uid != 0 ||
-	    !is_base_safe(&st))
+	if (!is_base_usual())
 		return false;
 	memcpy(path, BASE "/", sizeof(BASE));
 	memcpy(path + sizeof(BASE), name, strlen(name) + 1);
@@ -457,15 +465,20 @@ static int path_by_helper(uid_t uid, char *path, bool *is_inherited)
 	return error;
 }
 
+bool ptrc_shmdir_usual_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], struct stat *st)
+{
+	if (!is_base_usual())
+		return false;
+	memcpy(path, BASE "/", sizeof(BASE));
+	put_directory(path + sizeof(BASE), uid);
+	return ptrc_file_stat_at(AT_FDCWD, path, st) == 0 && is_home(st, uid);
+}
+
 int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], bool *is_inherited)
 {
 	struct stat st;
 
-	if (ptrc_file_stat_at(AT_FDCWD, BASE, &st) || !S_ISDIR(st.st_mode) || !is_base_safe(&st))
-		return EPERM;
-	memcpy(path, BASE "/", sizeof(BASE));
-	put_directory(path + sizeof(BASE), uid);
-	if (st.st_uid != 0 || ptrc_file_stat_at(AT_FDCWD, path, &st) || !is_home(&st, uid))
+	if (!ptrc_shmdir_usual_path(uid, path, &st))
 		return path_by_helper(uid, path, is_inherited);
 	*is_inherited = st.st_nlink > 2;
 	return 0;
@@ -496,7 +509,7 @@ PTRC_NOINLINE void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *nam
 	}
 }
 
-/* `flags` may be O_CREAT. */
+/* `flags` may be O_CREAT and O_EXCL. */
 static int open_object(int dirfd, const char *name, uid_t uid, int flags, int *fd, uint64_t *size)
 {
 	struct stat st;
@@ -505,7 +518,7 @@ static int open_object(int dirfd, const char *name, uid_t uid, int flags, int *f
 				   0600, &opened);
 
 	if (error)
-		return error == ENOENT ? ENOENT : shortage(error);
+		return error == ENOENT || error == EEXIST ? error : shortage(error);
 	if (ptrc_file_stat(opened, &st) || !S_ISREG(st.st_mode) || st.st_uid != uid ||
 	    st.st_nlink > 1)
 		error = EPERM;
@@ -529,9 +542,9 @@ int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uin
 	return open_object(dirfd, name, uid, 0, fd, size);
 }
 
-int ptrc_shmdir_open_or_make_object(int dirfd, const char *name, int *fd, uint64_t *size)
+int ptrc_shmdir_make_object(int dirfd, const char *name, int *fd, uint64_t *size)
 {
-	return open_object(dirfd, name, caller(), O_CREAT, fd, size);
+	return open_object(dirfd, name, caller(), O_CREAT | O_EXCL, fd, size);
 }
 
 int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd, uint64_t *size)

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "lib/base/common.h"
@@ -44,6 +45,11 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES],
 				     bool *is_inherited);
 
+/* The same in the usual case, with what stat() tells of the directory: it is there, and has the first
+ * name. False: it is not so. */
+PTRC_NONNULL()
+bool ptrc_shmdir_usual_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], struct stat *st);
+
 /* Calls visit() for every name in an open directory. Entries may come and go meanwhile. */
 PTRC_NONNULL(2)
 void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg), void *arg);
@@ -59,10 +65,9 @@ uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 					    uint64_t *size);
-/* The same for an object of the caller; if there is none, makes one without any bytes. */
+/* Makes an object of the caller without any bytes, and opens it. EEXIST, EPERM, ENOMEM. */
 PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_shmdir_open_or_make_object(int dirfd, const char *name, int *fd,
-						    uint64_t *size);
+PTRC_MUST_CHECK int ptrc_shmdir_make_object(int dirfd, const char *name, int *fd, uint64_t *size);
 /* Opens the object with the name that ptrc_shmdir_name() makes. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
@@ -14,6 +15,7 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/model/names.h"
+#include "lib/process/bell.h"
 #include "lib/process/inherit.h"
 #include "lib/process/self.h"
 #include "lib/process/sweep.h"
@@ -53,8 +55,12 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	ptrc_here.pid = pid;
 	ptrc_here.has_page = false;
 	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	if (ptrc_procfs_stat(0, &st) || ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
+	/* The namespace first: that needs no descriptor, and a word of a shortage tells it. */
+	if (ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
 		return EPERM;
+	error = ptrc_procfs_stat(0, &st);
+	if (error)
+		return error == ENOMEM ? ENOMEM : EPERM;
 	ptrc_store_relaxed(&ptrc_here.time_ns, 0);
 	ptrc_here.start_ticks = st.start_ticks;
 	ptrc_here.has_own_proc = st.pid == pid;
@@ -62,6 +68,7 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	if (error)
 		return error;
 	place = ptrc_self_place(*dirfd);
+	place.bells = ptrc_self_bells(*dirfd);
 	error = ptrc_page_open(&place, st.start_ticks, true, at, f);
 	if (error) {
 		ptrc_file_close(*dirfd);
@@ -99,9 +106,9 @@ static uint32_t noted_names_count;
 
 /* This is the first image of the process that has the library. Its page is new, or was made by a
  * controller or by a parent that ended. */
-static void begin_page(const struct ptrc_page_file *f)
+static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 {
-	if (ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd) &&
+	if (may_inherit && ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd) &&
 	    ptrc_inherit_join(&f->place, f->page, &noted))
 		tell_unknown(ENOMEM);
 	if (ptrc_page_has(f->page, PTRC_PAGE_SLOT_JOINED))
@@ -127,12 +134,74 @@ static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 	}
 }
 
+/* Map the user's bells; *dir: what stat() tells of their directory. */
+static int map_bells(uint32_t uid, struct stat *dir)
+{
+	int dirfd, error;
+
+	if (ptrc_bells_open_usual(uid, &ptrc_here.bells, dir))
+		return 0;
+	error = ptrc_shmdir_open(uid, true, &dirfd);
+	if (error)
+		return error;
+	error = ptrc_file_stat(dirfd, dir);
+	if (!error)
+		error = ptrc_bells_open(dirfd, uid, &ptrc_here.bells);
+	ptrc_file_close(dirfd);
+	return error;
+}
+
+/* Others may only look at a process that they may dump: so they could not tell that it has the
+ * library, and would not make a page for it. */
+static bool is_hidden(void)
+{
+	return ptrc_sys(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
+}
+
+bool ptrc_image_begin(int32_t pid)
+{
+	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	struct stat dir;
+
+	if (ptrc_here.is_excluded || getauxval(AT_SECURE) || ptrc_self_make() || is_hidden() ||
+	    map_bells(uid, &dir))
+		return false;
+	ptrc_here.bells_dev = dir.st_dev;
+	ptrc_here.bells_inode = dir.st_ino;
+	if (ptrc_inherit_is_announced_in(&dir) ||
+	    ptrc_load_seq_cst(ptrc_bell(ptrc_here.bells, pid)))
+		return false;
+	ptrc_here.uid = uid;
+	ptrc_self_publish_quiet(pid);
+	return true;
+}
+
+void ptrc_image_begin_child(int32_t pid)
+{
+	ptrc_here.has_ended = false;
+	/* Old kernels do not know MADV_WIPEONFORK. */
+	memset((void *)ptrc_self_private(), 0, sizeof(struct ptrc_self));
+	if (ptrc_here.uid == (uint32_t)ptrc_sys(SYS_geteuid, 0) && !is_hidden())
+		ptrc_self_publish_quiet(pid);
+	else if (!ptrc_image_begin(pid))
+		ptrc_image_start(pid, true);
+}
+
+bool ptrc_image_is_called(void)
+{
+	return ptrc_here.is_quiet &&
+	       ptrc_load_relaxed(ptrc_bell(ptrc_here.bells, ptrc_here.pid)) != 0;
+}
+
 int ptrc_image_start(int32_t pid, bool sweeps)
 {
 	struct ptrc_page_file f;
 	uint64_t image, unused = 0;
+	/* It began without a page: then there was no stream to inherit. */
+	bool was_quiet = ptrc_here.is_quiet && ptrc_here.pid == pid;
 	int dirfd = -1, error;
 
+	ptrc_here.has_ended = false;
 	/* An image with more privileges than the process that started it neither trusts what is
 	 * in shared memory nor publishes anything there. */
 	if (!ptrc_here.is_excluded && getauxval(AT_SECURE))
@@ -144,14 +213,16 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 		ptrc_here.pid = pid;
 		if (!ptrc_here.is_excluded)
 			tell_unknown(error);
-		ptrc_self_give_up_page();
+		/* Of a process that is short of something now, the next event tries again. */
+		if (!was_quiet || error == EPERM)
+			ptrc_self_give_up_page();
 		return error;
 	}
 	if (!ptrc_here.image)
 		ptrc_here.image = image_identity();
 	image = ptrc_load_relaxed(&f.page->image);
 	if (image == 0)
-		begin_page(&f);
+		begin_page(&f, !was_quiet);
 	else if (image != ptrc_here.image)
 		take_over_page(dirfd, f.page, &unused);
 	if (image != ptrc_here.image) {
@@ -167,6 +238,8 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	/* The image before this one may have been a controller, whose streams are left now. */
 	if (sweeps)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, image != 0);
+	else
+		ptrc_sweep_pages_sometimes(dirfd, ptrc_here.uid);
 	ptrc_file_close(dirfd);
 	return 0;
 }
@@ -183,7 +256,7 @@ void ptrc_image_move_home(uint32_t uid)
 
 	if (ptrc_page_has(old, 0) || ptrc_shmdir_open(uid, true, &dirfd))
 		return;
-	place = (struct ptrc_page_place){dirfd, uid, ptrc_here.pid, ptrc_here.ns};
+	place = (struct ptrc_page_place){dirfd, uid, ptrc_here.pid, ptrc_here.ns, NULL};
 	if (ptrc_page_open(&place, ptrc_here.start_ticks, true, NULL, &f)) {
 		ptrc_file_close(dirfd);
 		return;

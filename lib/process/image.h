@@ -10,8 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* This image begins: make the page or take it over, and publish it. sweeps: do what a program does at
- * its begin for those that are dead (sweep.h). 0, or why the process cannot be traced. */
+/* This image begins: if nobody traces the process and no stream could be inherited, have it look
+ * at its bell. False: it needs a page. */
+bool ptrc_image_begin(int32_t pid);
+/* The same in a forked child whose parent has no page. */
+void ptrc_image_begin_child(int32_t pid);
+/* Has the bell rung of a process that began without a page? */
+bool ptrc_image_is_called(void);
+/* This image begins, or is called: make the page or take it over, and publish it. sweeps: do what a
+ * program does at its begin for those that are dead (sweep.h). 0, or why the process cannot be traced. */
 int ptrc_image_start(int32_t pid, bool sweeps);
 /* The process has another effective user now. While no stream traces it, move its page to the
  * directory of that user, where controllers will look for it. */

@@ -41,12 +41,17 @@ void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id)
 		ptrc_sweep_stream(dirfd, st.st_uid, stream_id);
 }
 
+bool ptrc_inherit_is_announced_in(const struct stat *dir)
+{
+	/* A directory has two links of its own, and one from each subdirectory. */
+	return dir->st_nlink > 2;
+}
+
 bool ptrc_inherit_is_announced(int dirfd)
 {
 	struct stat st;
 
-	/* A directory has two links of its own, and one from each subdirectory. */
-	return ptrc_file_stat(dirfd, &st) == 0 && st.st_nlink > 2;
+	return ptrc_file_stat(dirfd, &st) == 0 && ptrc_inherit_is_announced_in(&st);
 }
 
 void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc_page *page)
@@ -77,7 +82,8 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc
 static bool copy_page(const struct ptrc_page_place *place, const struct ptrc_procfs_stat *st,
 		      struct ptrc_page *copy)
 {
-	const struct ptrc_page_place its = {place->dirfd, place->uid, st->pid, place->ns};
+	const struct ptrc_page_place its = {place->dirfd, place->uid, st->pid, place->ns,
+					    place->bells};
 
 	return ptrc_page_copy(&its, copy) == 0 && copy->start_ticks == st->start_ticks;
 }

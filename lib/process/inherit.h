@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "lib/process/page.h"
 
@@ -22,6 +23,8 @@ int ptrc_inherit_announce(int dirfd, uint64_t stream_id);
 void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id);
 /* Is any INHERITED stream announced in the directory? One system call. */
 bool ptrc_inherit_is_announced(int dirfd);
+/* The same from what stat() tells of the directory. */
+bool ptrc_inherit_is_announced_in(const struct stat *dir);
 
 /* Enter into the page of a process that started at `ticks` the INHERITED streams of its parent's
  * page `from`, except those that are younger than the process. The caller has the page's lock. */

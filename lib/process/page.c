@@ -14,6 +14,7 @@
 #include "lib/base/liveness.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
+#include "lib/process/bell.h"
 
 #define CHANGE_BYTE 0
 #define ALIVE_BYTE 1
@@ -75,6 +76,74 @@ static void reset(struct ptrc_page *page)
 	ptrc_store_relaxed(&page->names_from_count, 0);
 }
 
+static int open_bells(const struct ptrc_page_place *place, struct ptrc_bells **bells)
+{
+	int error;
+
+	*bells = place->bells;
+	if (*bells)
+		return 0;
+	error = ptrc_bells_open(place->dirfd, place->uid, bells);
+	return error == ENOENT ? EPERM : error;
+}
+
+static void close_bells(const struct ptrc_page_place *place, struct ptrc_bells *bells)
+{
+	if (bells != place->bells)
+		ptrc_bells_unmap(bells);
+}
+
+/* Tell the process that a page for it may be there now. */
+static int ring(const struct ptrc_page_place *place)
+{
+	struct ptrc_bells *bells;
+	int error = open_bells(place, &bells);
+
+	if (error)
+		return error;
+	ptrc_bell_ring(bells, place->pid);
+	close_bells(place, bells);
+	return 0;
+}
+
+/* If it cannot be taken back, the process looks in vain, which does no harm. */
+static void unring(const struct ptrc_page_place *place)
+{
+	struct ptrc_bells *bells;
+
+	if (open_bells(place, &bells))
+		return;
+	ptrc_bell_unring(bells, place->pid);
+	close_bells(place, bells);
+}
+
+static void remove_file(const struct ptrc_page_place *place, const char *name)
+{
+	if (ptrc_sys(SYS_unlinkat, place->dirfd, name, 0) == 0)
+		unring(place);
+}
+
+/* Make and open the file. The process must not find its bell silent when the file is there, so that
+ * rings first. ESTALE: another process made it. */
+static int make_file(const struct ptrc_page_place *place, const char *name, int *fd, uint64_t *size)
+{
+	int error = ring(place);
+
+	if (error)
+		return error;
+	if (place->uid == (uint32_t)ptrc_sys(SYS_geteuid, 0)) {
+		error = ptrc_shmdir_make_object(place->dirfd, name, fd, size);
+	} else {
+		/* Root makes the page of another user. */
+		error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, PTRC_PAGE_SIZE,
+						  PTRC_PAGE_SIZE, fd);
+		*size = PTRC_PAGE_SIZE;
+	}
+	if (error)
+		unring(place);
+	return error == EEXIST || error == ENOENT ? ESTALE : error;
+}
+
 /* Open and lock the file. ESTALE: another process removed or made it meanwhile. */
 static int open_locked(const struct ptrc_page_place *place, bool is_create,
 		       struct ptrc_page_file *f)
@@ -85,18 +154,9 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	int fd, error;
 
 	ptrc_page_name(name, place->pid, place->ns);
-	if (is_create && place->uid == (uint32_t)ptrc_sys(SYS_geteuid, 0))
-		error = ptrc_shmdir_open_or_make_object(place->dirfd, name, &fd, &size);
-	else
-		error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
-	/* Root makes the page of another user. */
-	if (error == ENOENT && is_create) {
-		error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, PTRC_PAGE_SIZE,
-						  PTRC_PAGE_SIZE, &fd);
-		if (error == EEXIST)
-			return ESTALE;
-		size = PTRC_PAGE_SIZE;
-	}
+	error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
+	if (error == ENOENT && is_create)
+		error = make_file(place, name, &fd, &size);
 	if (error)
 		return error;
 	error = ptrc_file_lock_wait(fd, CHANGE_BYTE);
@@ -111,7 +171,7 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	if (!error && size < PTRC_PAGE_SIZE) {
 		error = ptrc_shmdir_reserve(fd, PTRC_PAGE_SIZE, 0, PTRC_PAGE_SIZE);
 		if (error)
-			ptrc_sys(SYS_unlinkat, place->dirfd, name, 0);
+			remove_file(place, name);
 	}
 	if (error) {
 		ptrc_file_lock(fd, F_UNLCK, CHANGE_BYTE, 1);
@@ -203,7 +263,7 @@ void ptrc_page_unlink(const struct ptrc_page_place *place, uint64_t inode)
 
 	ptrc_page_name(name, place->pid, place->ns);
 	if (ptrc_file_stat_at(place->dirfd, name, &st) == 0 && st.st_ino == inode)
-		ptrc_sys(SYS_unlinkat, place->dirfd, name, 0);
+		remove_file(place, name);
 }
 
 int ptrc_page_copy(const struct ptrc_page_place *place, struct ptrc_page *copy)

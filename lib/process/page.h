@@ -11,6 +11,7 @@
 
 #include "lib/base/common.h"
 #include "lib/model/names.h"
+#include "lib/process/bell.h"
 #include "lib/process/page_layout.h"
 
 #define PTRC_PAGE_NAME_BYTES 48
@@ -21,6 +22,8 @@ struct ptrc_page_place {
 	uint32_t uid; /* the user whose directory it is */
 	int pid;
 	uint64_t ns; /* the pid namespace of the process; 0: the initial one */
+	/* Those in the directory, if they are mapped; null otherwise. */
+	struct ptrc_bells *bells;
 };
 
 /* A page that is open, mapped and locked. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page `p.<pid>` of a process: there is one for each process that uses the library or is
- * traced. Open, fallocate and mmap make a page; a page of zeros is a valid empty page, so no other
+ * The page `p.<pid>` of a process: there is one for each process that is traced or has opened a
+ * name (see bell.h for those that have none). Open, fallocate and mmap make a page; a page of zeros is a valid empty page, so no other
  * process ever sees one that is half made.
  *
  * OFD locks on the file: whoever changes slots, names or identity has a write lock on byte 0. The

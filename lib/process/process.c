@@ -23,6 +23,7 @@
 static int init(bool sweeps)
 {
 	int32_t pid = ptrc_sys_getpid(), known = ptrc_self_pid();
+	int32_t quiet = ptrc_load_acquire(&ptrc_self_private()->quiet_pid);
 	uint32_t uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
 	uint64_t mask;
 	int error = 0;
@@ -30,7 +31,7 @@ static int init(bool sweeps)
 	if (known == pid && ptrc_here.uid == uid)
 		return 0;
 	/* A vfork child, which shares our memory until it execs. */
-	if (known != 0 && known != pid)
+	if ((known != 0 && known != pid) || (known == 0 && quiet != 0 && quiet != pid))
 		return EPERM;
 	ptrc_self_lock(&mask);
 	if (ptrc_self_pid() == pid) {
@@ -41,6 +42,8 @@ static int init(bool sweeps)
 		ptrc_image_note_page();
 		error = ptrc_image_start_child(pid, false);
 		ptrc_liveness_fork_done();
+	} else if (ptrc_here.is_quiet && ptrc_here.has_ended && ptrc_here.pid == pid) {
+		error = EPERM;
 	} else {
 		error = ptrc_image_start(pid, sweeps);
 	}
@@ -56,10 +59,15 @@ int ptrc_process_init(void)
 void ptrc_process_begin(void)
 {
 	uint64_t mask;
+	bool is_quiet;
 	int dirfd;
 
 	if (ptrc_self_pid() == 0) {
-		init(true);
+		ptrc_self_lock(&mask);
+		is_quiet = ptrc_image_begin(ptrc_sys_getpid());
+		ptrc_self_unlock(&mask);
+		if (!is_quiet)
+			init(true);
 		return;
 	}
 	/* An event came before. Whether a sweep was due then is not known any more. */
@@ -145,6 +153,9 @@ void ptrc_process_fork_prepare(void)
 {
 	ptrc_pid_lock(&ptrc_here.lock);
 	ptrc_liveness_fork_prepare();
+	/* The child is to inherit the streams of a process that is called. */
+	if (ptrc_image_is_called() && ptrc_here.pid == ptrc_sys_getpid())
+		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page)
 		ptrc_image_note_page();
 }
@@ -162,14 +173,17 @@ void ptrc_process_fork_child(void)
 	ptrc_liveness_fork_done();
 	if (ptrc_here.has_page)
 		ptrc_image_start_child(pid, true);
+	else if (ptrc_here.is_quiet)
+		ptrc_image_begin_child(pid);
 	ptrc_here.pid = pid;
 	ptrc_pid_unlock(&ptrc_here.lock);
 }
 
 static void end_page(int dirfd)
 {
-	const struct ptrc_page_place place = ptrc_self_place(dirfd);
+	struct ptrc_page_place place = ptrc_self_place(dirfd);
 
+	place.bells = ptrc_self_bells(dirfd);
 	if (ptrc_page_has(ptrc_self_page(), PTRC_PAGE_SLOT_INHERITED) && ptrc_here.has_own_proc &&
 	    ptrc_inherit_is_announced(dirfd))
 		ptrc_inherit_prepare_children(&place);
@@ -197,23 +211,30 @@ static void let_names_go(int dirfd)
 
 void ptrc_process_end(void)
 {
+	bool has_used = ptrc_load_relaxed(&ptrc_here.has_traced);
 	uint64_t mask;
-	bool has_used;
 	int dirfd;
 
-	if (!ptrc_here.has_page || ptrc_self_pid() != ptrc_sys_getpid())
-		return;
 	ptrc_self_lock(&mask);
-	if (!ptrc_here.has_ended && ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
-		/* A program that opened no name, traced nothing and was not traced ends as cheaply as
-		 * it can. */
-		has_used = ptrc_load_relaxed(&ptrc_self_page()->names_id) != 0 ||
-			   ptrc_load_relaxed(&ptrc_here.has_traced);
-		end_page(dirfd);
-		let_names_go(dirfd);
+	/* It was called: its children inherit streams, and its page goes with it. */
+	if (ptrc_image_is_called())
+		ptrc_image_start(ptrc_here.pid, false);
+	if (ptrc_here.has_page && ptrc_self_pid() == ptrc_sys_getpid())
+		has_used |= ptrc_load_relaxed(&ptrc_self_page()->names_id) != 0;
+	else if (!ptrc_here.is_quiet)
+		goto out;
+	/* A program that opened no name, traced nothing and was not traced ends as cheaply as it
+	 * can. */
+	if (!ptrc_here.has_ended && (ptrc_here.has_page || has_used) &&
+	    ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
+		if (ptrc_here.has_page) {
+			end_page(dirfd);
+			let_names_go(dirfd);
+		}
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, has_used);
 		ptrc_file_close(dirfd);
 	}
 	ptrc_here.has_ended = true;
+out:
 	ptrc_self_unlock(&mask);
 }

@@ -18,7 +18,8 @@
  * prepared. May be called at any time. Async-signal-safe, with raw system calls only. 0, or why
  * this process cannot be traced (EPERM, ENOMEM, ...). */
 int ptrc_process_init(void);
-/* The constructor calls this instead. It also removes what dead processes left (sweep.h): if an event
+/* The constructor calls this instead. If nobody traces the process, that makes no page; the next event,
+ * fork or call that needs one does. Otherwise it also removes what dead processes left (sweep.h): if an event
  * came before, that has left it to the constructor, because it may have run on a small stack. */
 void ptrc_process_begin(void);
 

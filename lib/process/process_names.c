@@ -19,12 +19,13 @@
  * one. The caller has the lock of self.h. */
 static void follow_names(void)
 {
-	const struct ptrc_page *page = ptrc_self_page();
-	uint64_t id = ptrc_load_acquire(&page->names_id);
 	uint64_t old = ptrc_here.names.object ? ptrc_here.names.id : 0;
+	uint64_t id = 0;
 	int dirfd;
 
-	if (!ptrc_here.has_page || id == 0)
+	if (ptrc_here.has_page)
+		id = ptrc_load_acquire(&ptrc_self_page()->names_id);
+	if (id == 0)
 		return;
 	if (old == id) {
 		ptrc_here.is_borrowed = false;

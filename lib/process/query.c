@@ -16,6 +16,7 @@
 #include "lib/base/sys.h"
 #include "lib/log/log_state.h"
 #include "lib/model/eventset.h"
+#include "lib/process/bell.h"
 #include "lib/process/orphan.h"
 #include "lib/process/page.h"
 #include "lib/process/target.h"
@@ -27,6 +28,7 @@
 /* What the functions below know of a process. */
 struct view {
 	struct ptrc_procfs_status status;
+	pid_t pid; /* in our pid namespace */
 	uint32_t uid;
 	unsigned int depth; /* of its pid namespace below ours */
 	int dirfd;	    /* the directory of its user; -1: there is none */
@@ -89,6 +91,7 @@ static int open_view(pid_t pid, struct view *v)
 	error = ptrc_target_status(pid, &v->status);
 	if (error)
 		return error;
+	v->pid = pid;
 	v->uid = v->status.uid[1];
 	v->depth = v->status.depth > 1 ? (unsigned int)v->status.depth - 1 : 0;
 	error = ptrc_procfs_pid_namespace(v->depth ? pid : 0, &ns);
@@ -175,7 +178,8 @@ int ptrc_query_process(pid_t pid, struct posixtrace_process *process)
 	process->pt_inner_pid = v.status.inner_pid;
 	process->pt_depth = v.depth;
 	process->pt_has_page = v.has_page;
-	process->pt_has_library = v.has_page && v.page.image && v.is_alive;
+	process->pt_has_library = (v.has_page && v.page.image && v.is_alive) ||
+				  (v.dirfd >= 0 && ptrc_bells_are_mapped(v.dirfd, v.pid));
 	for (uint32_t i = 0; v.has_page && i < PTRC_PAGE_SLOT_COUNT; i++)
 		process->pt_streams += ptrc_page_slot(&v.page, i, &e);
 	if (open_names(&v, &fd, &count) == 0) {

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/file.h"
 #include "lib/base/pid_lock.h"
 #include "lib/base/sys.h"
 
@@ -55,7 +57,28 @@ int ptrc_self_make(void)
 
 void ptrc_self_give_up_page(void)
 {
+	ptrc_here.is_quiet = false;
 	__atomic_store_n(&ptrc_page_self, &no_page, __ATOMIC_RELEASE);
+}
+
+struct ptrc_bells *ptrc_self_bells(int dirfd)
+{
+	struct stat st;
+
+	if (!ptrc_here.bells || ptrc_file_stat(dirfd, &st) || st.st_dev != ptrc_here.bells_dev ||
+	    st.st_ino != ptrc_here.bells_inode)
+		return NULL;
+	return ptrc_here.bells;
+}
+
+void ptrc_self_publish_quiet(int32_t pid)
+{
+	_Atomic uint64_t *bell = ptrc_bell(ptrc_here.bells, pid);
+
+	ptrc_here.pid = pid;
+	ptrc_here.is_quiet = true;
+	ptrc_store_release(&ptrc_self_private()->quiet_pid, pid);
+	__atomic_store_n(&ptrc_page_self, (struct ptrc_page *)bell, __ATOMIC_RELEASE);
 }
 
 void ptrc_self_publish(int32_t pid, struct ptrc_page *page)
@@ -63,6 +86,7 @@ void ptrc_self_publish(int32_t pid, struct ptrc_page *page)
 	struct ptrc_self *me = ptrc_self_private();
 
 	ptrc_here.has_page = true;
+	ptrc_here.is_quiet = false;
 	ptrc_self_set_mapped(PTRC_ID_UNNAMED);
 	me->image = ptrc_here.image;
 	__atomic_store_n(&ptrc_page_self, page, __ATOMIC_RELEASE);

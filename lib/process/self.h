@@ -13,21 +13,26 @@
 #include "lib/base/common.h"
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"
+#include "lib/process/bell.h"
 #include "lib/process/page.h"
 
 /* This is in a mapping of its own, marked MADV_WIPEONFORK. The kernel zeroes it in a child that is
  * made by fork or by raw clone, so the child finds pid 0 here even if no fork handler ran. A vfork
  * child shares the memory and finds its parent's pid. */
 struct ptrc_self {
-	_Atomic int32_t pid;
+	_Atomic int32_t pid; /* 0: it has no page yet */
+	/* The process that began without a page (see bell.h); 0: none did. */
+	_Atomic int32_t quiet_pid;
 	uint64_t image; /* identity of this program image, never 0 */
 	/* Bit i: this image may record events of type i. Bits are only ever set. */
 	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
 };
 
 /* The page of this process, never null. Before initialisation it is a page with one active bit,
- * which leads every event into the cold way. If the process cannot be traced it is a page without
- * active bits. */
+ * which leads every event into the cold way. In a process that began without a page it is the bell
+ * of the process, of which only the word `active` may be looked at: when the bell rings, it leads
+ * the next event into the cold way. If the process cannot be traced it is a page without active
+ * bits. */
 extern struct ptrc_page *ptrc_page_self;
 /* Never null. */
 extern struct ptrc_self *ptrc_self;
@@ -40,16 +45,20 @@ struct ptrc_process_state {
 	_Atomic int32_t lock; /* see pid_lock.h */
 	int32_t pid;	      /* the process that this describes; 0: not initialised */
 	bool has_page;
+	bool is_quiet;	  /* it has no page, and looks at its bell */
 	bool is_excluded; /* this process is never traced */
 	/* It has traced another process, which may have been killed and have left its page. */
 	_Atomic bool has_traced;
-	bool has_ended;		  /* exit() has removed its page */
+	bool has_ended;		  /* exit() has removed its page, or found that it has none */
 	bool has_own_proc;	  /* /proc gives processes the pids that this process knows */
 	uint32_t uid;		  /* effective */
 	uint64_t ns;		  /* pid namespace; 0: the initial one */
 	_Atomic uint64_t time_ns; /* time namespace; 0: not known yet */
 	uint64_t start_ticks;
 	uint64_t inode; /* of the page's file */
+	/* Of the user that this image began with, in this directory; null: none are mapped. */
+	struct ptrc_bells *bells;
+	uint64_t bells_dev, bells_inode;
 	uint64_t image;
 	_Atomic uint64_t mapped[PTRC_SET_WORD_COUNT];
 	/* Names with a smaller index were registered by earlier images of this process. This image
@@ -85,8 +94,11 @@ static inline int32_t ptrc_self_pid(void)
 /* Where the page of this process is, in a directory that is open. */
 static inline struct ptrc_page_place ptrc_self_place(int dirfd)
 {
-	return (struct ptrc_page_place){dirfd, ptrc_here.uid, ptrc_here.pid, ptrc_here.ns};
+	return (struct ptrc_page_place){dirfd, ptrc_here.uid, ptrc_here.pid, ptrc_here.ns, NULL};
 }
+
+/* The bells in that directory, if they are the ones that are mapped; else null. */
+struct ptrc_bells *ptrc_self_bells(int dirfd);
 
 /* Take and release ptrc_here.lock. All signals are blocked in between, because the handler of a
  * signal may record an event, which may need the lock. */
@@ -97,6 +109,8 @@ void ptrc_self_unlock(const uint64_t *mask);
 int ptrc_self_make(void);
 /* This process cannot be traced: from now on no event takes the cold way. */
 void ptrc_self_give_up_page(void);
+/* Let events look at the bell of this process. It has begun, and has no page. */
+void ptrc_self_publish_quiet(int32_t pid);
 /* Let events use `page`, which is complete. This process is initialised then. */
 void ptrc_self_publish(int32_t pid, struct ptrc_page *page);
 

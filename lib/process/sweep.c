@@ -228,7 +228,7 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 /* Remove the page if it is of no use any more, or clear its slots. The caller has its lock. */
 static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 {
-	const struct ptrc_page_place place = {s->dirfd, s->uid, pid, ns};
+	const struct ptrc_page_place place = {s->dirfd, s->uid, pid, ns, NULL};
 	struct ptrc_page copy;
 	struct stat st;
 	size_t got = 0;
@@ -324,8 +324,9 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* The directory is empty, as it usually is when a program ends. */
-	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES)
+	/* The directory holds nothing but the bells, as is usual when a program ends. */
+	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES ||
+	    (st.st_size == 3 * ENTRY_BYTES && !finishes_logs))
 		return;
 	if (ptrc_procfs_pid_namespace(0, &s.ns))
 		return;

@@ -21,7 +21,7 @@
 
 static struct ptrc_page_place place_of(const struct ptrc_target *t)
 {
-	return (struct ptrc_page_place){t->dirfd, t->uid, t->pid, t->ns};
+	return (struct ptrc_page_place){t->dirfd, t->uid, t->pid, t->ns, NULL};
 }
 
 int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)

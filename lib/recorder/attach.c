@@ -361,6 +361,9 @@ void ptrc_attach_fork_child(void)
 
 	forget();
 	ptrc_store_relaxed(&ptrc_attach_owner, ptrc_self_pid());
+	/* It has no page yet. */
+	if (ptrc_self_pid() == 0)
+		return;
 	active = ptrc_load_acquire(&ptrc_page_self->active);
 	for (; active; active &= active - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(active);

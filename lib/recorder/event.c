@@ -252,8 +252,10 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 	if (is_first) {
 		if (ptrc_process_init() != 0)
 			goto out;
-		todo = UINT64_MAX;
 	}
+	/* What the caller saw may have been a bell and not a page. */
+	if (is_first || ptrc_thread_self == &ptrc_thread_nobody)
+		todo = UINT64_MAX;
 	ptrc_attach_own();
 	all = ptrc_load_acquire(&ptrc_page_self->active);
 	/* System event types belong to the trace system, and other ids to no event type. */
