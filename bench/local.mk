@@ -6,12 +6,15 @@
 
 check_PROGRAMS += %D%/event
 ptrc_bench_programs = \
+	%D%/keeper \
 	%D%/start_plain \
 	%D%/start_static
 
 %C%_event_SOURCES = %D%/event.c %D%/measure.h
 %C%_event_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LTTNG_SESSION='"$(abs_srcdir)/%D%/lttng-session"'
 %C%_event_LDADD = $(LDADD) -lm
+
+%C%_keeper_SOURCES = %D%/keeper.c %D%/measure.h
 
 # bench-cli.bats runs bench/cli to test its table.
 check_PROGRAMS += %D%/cli_worker
@@ -52,6 +55,8 @@ CLEANFILES += $(EXTRA_PROGRAMS)
 ptrc_bench_cli_needs = $(bin_PROGRAMS) %D%/cli_worker examples/hello
 bench: %D%/event $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
 	%D%/event $(BENCH_ARGS)
+	%D%/keeper
+	%D%/keeper -t 4
 	$(ptrc_bench_cli)
 bench-cli: $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
 	$(ptrc_bench_cli)

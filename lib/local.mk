@@ -45,14 +45,17 @@ ptrc_library_sources += \
 	%D%/model/glob.c \
 	%D%/model/names.c
 ptrc_shared_sources += \
+	%D%/model/packed.c \
 	%D%/model/sequencer.c
 ptrc_headers += \
 	%D%/model/attr.h \
 	%D%/model/eventset.h \
 	%D%/model/glob.h \
 	%D%/model/names.h \
+	%D%/model/packed.h \
 	%D%/model/record.h \
-	%D%/model/sequencer.h
+	%D%/model/sequencer.h \
+	%D%/model/type_sums.h
 
 # The stream in shared memory: written by targets, read live, drained for the log.
 ptrc_library_sources += \
@@ -114,7 +117,6 @@ ptrc_headers += \
 	%D%/log/log_names.h \
 	%D%/log/log_output.h \
 	%D%/log/log_reader.h \
-	%D%/log/log_records.h \
 	%D%/log/log_ring.h \
 	%D%/log/log_state.h \
 	%D%/log/log_stream.h \

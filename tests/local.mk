@@ -41,6 +41,7 @@ ptrc_short_c_tests = \
 	%D%/test_more \
 	%D%/test_namespace \
 	%D%/test_names \
+	%D%/test_packed \
 	%D%/test_patterns \
 	%D%/test_open \
 	%D%/test_policy \
@@ -287,6 +288,7 @@ ptrc_handful = \
 	%D%/test_getnext \
 	%D%/test_log_reader \
 	%D%/test_names \
+	%D%/test_packed \
 	%D%/test_open \
 	%D%/test_start \
 	%D%/test_startstop \

@@ -31,10 +31,18 @@ struct maker {
 	uint64_t next; /* number the next event carries */
 };
 
+/* An event of a run. Behind it its data, padded to a multiple of 8. */
+struct maker_event {
+	int64_t ns;
+	uint32_t id_flags, len;
+};
+
+/* Events of a thread. CONTEXT events change whose they are. */
 struct maker_run {
-	struct ptrc_stretch run;
+	struct ptrc_context origin;
+	uint32_t order;
 	uint8_t *bytes;
-	size_t size;
+	size_t used, size;
 };
 
 __attribute__((unused)) static inline int maker_file(void)
@@ -105,48 +113,30 @@ __attribute__((unused)) static inline void run_begin(struct maker_run *r, int th
 						     uint32_t order)
 {
 	memset(r, 0, sizeof(*r));
-	r->run.order = order;
+	r->order = order;
 	if (thread) {
-		r->run.origin.pid = 100 + thread;
-		r->run.origin.tid = 200 + thread;
-		r->run.origin.thread = 0x7f0000000000 + (uint64_t)thread;
+		r->origin.pid = 100 + thread;
+		r->origin.tid = 200 + thread;
+		r->origin.thread = 0x7f0000000000 + (uint64_t)thread;
 	}
 }
 
 __attribute__((unused)) static inline void
 run_event(struct maker_run *r, int64_t ns, uint32_t id_flags, const void *data, uint32_t len)
 {
-	struct ptrc_record head;
-	int64_t time = MAKER_EPOCH + ns;
-	size_t need;
+	struct maker_event e = {.ns = MAKER_EPOCH + ns, .id_flags = id_flags, .len = len};
+	size_t need = r->used + sizeof(e) + ptrc_align8(len);
 
-	if (r->run.bytes == 0) {
-		r->run.base_ns = r->run.first_ns = time;
-	} else if (time - r->run.base_ns > UINT32_MAX) {
-		id_flags |= PTRC_REC_FULLSTAMP;
-	}
-	ptrc_record_fill(&head,
-			 id_flags & PTRC_REC_FULLSTAMP ? 0 : (uint32_t)(time - r->run.base_ns),
-			 id_flags, len, 0x401000 + (id_flags & PTRC_REC_ID_MASK));
-	need = r->run.bytes + ptrc_record_size(&head);
 	if (need > r->size) {
 		r->size = 2 * need;
 		r->bytes = realloc(r->bytes, r->size);
 		CHECK(r->bytes);
 	}
-	memset(r->bytes + r->run.bytes, 0, ptrc_record_size(&head));
-	memcpy(r->bytes + r->run.bytes, &head, sizeof(head));
-	if (id_flags & PTRC_REC_FULLSTAMP)
-		memcpy(r->bytes + r->run.bytes + sizeof(head), &time, sizeof(time));
+	memset(r->bytes + r->used, 0, need - r->used);
+	memcpy(r->bytes + r->used, &e, sizeof(e));
 	if (len)
-		memcpy(r->bytes + r->run.bytes + ptrc_record_head(&head), data, len);
-	r->run.bytes = (uint32_t)need;
-	if (!ptrc_record_is_context(&head)) {
-		r->run.last_ns = time;
-		if (!(id_flags & PTRC_REC_HIDDEN))
-			r->run.event_count++;
-	}
-	r->run.records = r->bytes;
+		memcpy(r->bytes + r->used + sizeof(e), data, len);
+	r->used = need;
 }
 
 __attribute__((unused)) static inline void run_free(struct maker_run *r)
@@ -168,6 +158,80 @@ __attribute__((unused)) static inline void run_stop(struct maker_run *r, int64_t
 	run_event(r, ns, POSIX_TRACE_STOP, &reason, sizeof(reason));
 }
 
+__attribute__((unused)) static inline enum ptrc_stretch_kind maker_kind(uint32_t id)
+{
+	if (id == POSIX_TRACE_START || id == POSIX_TRACE_FILTER)
+		return PTRC_STRETCH_FILTER;
+	if (id == POSIX_TRACE_STOP)
+		return PTRC_STRETCH_STOP;
+	return id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP ? PTRC_STRETCH_MARKER
+									     : PTRC_STRETCH_PLAIN;
+}
+
+/* Adds what the packer has to the flush. */
+__attribute__((unused)) static inline int maker_add_packed(struct maker *m, struct ptrc_packer *p,
+							   struct ptrc_stretch *s)
+{
+	int error = 0;
+
+	ptrc_packer_end(p);
+	s->first_ns = p->base_ns;
+	s->last_ns = p->last_ns;
+	s->packed = p->begin;
+	s->bytes = (uint32_t)(p->out - p->begin);
+	s->records = p->records;
+	s->event_count = p->reported;
+	s->counted = p->counted;
+	s->largest = p->largest;
+	s->sums = p->sums.sum;
+	s->sum_count = p->sums.count;
+	if (p->records)
+		error = ptrc_log_events_add(&m->w, s);
+	ptrc_packer_begin(p, p->begin);
+	return error;
+}
+
+/* Adds a run to the flush, in stretches as a drain would give them out. */
+__attribute__((unused)) static inline int maker_add(struct maker *m, const struct maker_run *r)
+{
+	struct ptrc_packer *p = calloc(1, sizeof(*p));
+	uint8_t *out = malloc(2 * r->used + 64);
+	struct ptrc_stretch s = {.origin = r->origin, .order = r->order};
+	const uint8_t *at = r->bytes;
+	size_t left = r->used;
+	int error = 0;
+
+	CHECK(p && out);
+	ptrc_packer_begin(p, out);
+	while (!error && left) {
+		const uint8_t *data = at + sizeof(struct maker_event);
+		enum ptrc_stretch_kind kind;
+		struct maker_event e;
+
+		memcpy(&e, at, sizeof(e));
+		at = data + ptrc_align8(e.len);
+		left -= sizeof(e) + ptrc_align8(e.len);
+		kind = maker_kind(e.id_flags & PTRC_REC_ID_MASK);
+		if (kind != PTRC_STRETCH_PLAIN || s.kind != PTRC_STRETCH_PLAIN ||
+		    e.id_flags == PTRC_REC_CONTEXT)
+			error = maker_add_packed(m, p, &s);
+		if (e.id_flags == PTRC_REC_CONTEXT) {
+			memcpy(&s.origin, data, sizeof(s.origin));
+			continue;
+		}
+		s.kind = kind;
+		ptrc_packer_add(
+			p, e.ns,
+			ptrc_packed_key(0x401000 + (e.id_flags & PTRC_REC_ID_MASK), e.id_flags),
+			data, e.len);
+	}
+	if (!error)
+		error = maker_add_packed(m, p, &s);
+	free(out);
+	free(p);
+	return error;
+}
+
 __attribute__((unused)) static inline int maker_flush(struct maker *m, struct maker_run *runs,
 						      size_t count)
 {
@@ -176,8 +240,7 @@ __attribute__((unused)) static inline int maker_flush(struct maker *m, struct ma
 	ptrc_log_events_begin(&m->w);
 	err = ptrc_log_names_write(&m->w, m->names);
 	for (size_t i = 0; !err && i < count; i++)
-		if (runs[i].run.bytes)
-			err = ptrc_log_events_add(&m->w, &runs[i].run);
+		err = maker_add(m, &runs[i]);
 	if (!err)
 		err = ptrc_log_events_end(&m->w);
 	return err;

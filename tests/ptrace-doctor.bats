@@ -401,6 +401,7 @@ doctor() {
 		"$1" -w -W -n 20000 <in >out & exec 7>in
 		until grep -qsx ready out; do sleep 0.02; done
 		ptrace-create --pid=$! --name="$2" --start -o run.log >/dev/null
+		head -c 1m /dev/zero >fill 2>/dev/null || true
 		echo >&7; until grep -qsx done out; do sleep 0.02; done
 		ptrace-flush "$2" 2>/dev/null || true
 		status=0; ptrace-doctor --json "$2" || status=$?

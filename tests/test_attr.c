@@ -464,11 +464,11 @@ TEST(bounded_log_must_hold_start_and_stop, "SIZE-21 SIZE-22")
 
 	for (size_t i = 0; i < 2; i++) {
 		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, bounded[i]));
-		CHECK_OK(posix_trace_attr_setlogsize(&attr, 1087));
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, 1051));
 		CHECK_EQ(ptrc_attr_resolve(&attr, true, &out), EINVAL);
 		resolve(&attr, false);
-		CHECK_OK(posix_trace_attr_setlogsize(&attr, 1088));
-		CHECK_EQ(resolve(&attr, true).log_max_size, 1088);
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, 1052));
+		CHECK_EQ(resolve(&attr, true).log_max_size, 1052);
 	}
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	CHECK_OK(posix_trace_attr_setlogsize(&attr, 0));

@@ -47,19 +47,19 @@ TEST(bytes_of_the_head, "LOG-37 LOG-41")
 	int fd = maker_file();
 
 	maker_open(&m, fd, POSIX_TRACE_APPEND, 4096);
-	CHECK_EQ(size_of(fd), 864);
+	CHECK_EQ(size_of(fd), 880);
 	CHECK_EQ(pread(fd, b, sizeof(b), 0), sizeof(b));
-	CHECK_MEM_EQ(b, "\x89PTRLOG\n\x04\x03\x02\x01\x02\x00\x08\x00", 16);
+	CHECK_MEM_EQ(b, "\x89PTRLOG\n\x04\x03\x02\x01\x03\x00\x08\x00", 16);
 	CHECK_MEM_EQ(b + 32, "PTPK\x01\x00\x00\x00", 8);
 	memcpy(&u64, b + 32 + 8, 8);
 	CHECK_EQ(u64, 768);
 	memcpy(&u64, b + 32 + 16, 8);
 	CHECK_EQ(u64, 0x1122334455667788);
-	memcpy(&u32, b + 32 + 60, 4);
-	CHECK_EQ(u32, ptrc_crc32c(0, b + 32, 60));
+	memcpy(&u32, b + 32 + 76, 4);
+	CHECK_EQ(u32, ptrc_crc32c(0, b + 32, 76));
 	memcpy(&u32, b + 32 + 52, 4);
-	CHECK_EQ(u32, ptrc_crc32c(0, b + 96, 768));
-	CHECK_STR_EQ((char *)b + 96 + 256, "a made up trace");
+	CHECK_EQ(u32, ptrc_crc32c(0, b + 112, 768));
+	CHECK_STR_EQ((char *)b + 112 + 256, "a made up trace");
 	maker_free(&m);
 }
 
@@ -493,7 +493,7 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 		CHECK_EQ(counts.pt_lost_events, 17);
 		CHECK_EQ(counts.pt_log_lost_events, 0);
 		CHECK_EQ(counts.pt_log_events, 5);
-		CHECK_EQ(counts.pt_log_bytes, 5 * 24);
+		CHECK_EQ(counts.pt_log_bytes, 5 * 16);
 		ptrc_log_stream_close(l);
 		run_free(&r);
 		maker_free(&m);
@@ -582,7 +582,7 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 	for (size_t a = 0; a < 5; a++)
 		for (size_t b = 0; b < 4; b++)
 			for (size_t c = 0; c < 3; c++) {
-				size_t limit = limits[a], size = 24 + extras[c];
+				size_t limit = limits[a], size = 16 + extras[c];
 				size_t total = 3 * limit / size + 2, kept, least, slice;
 				struct maker_run r;
 				struct maker m;
@@ -608,9 +608,9 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 				least = limit - slice - size + 1;
 				if (least > limit)
 					least = size;
-				else if (flush_events[b] * size < 2200)
+				else if (flush_events[b] * size < 2800)
 					least = least * flush_events[b] * size /
-						(flush_events[b] * size + 136);
+						(flush_events[b] * size + 176);
 				CHECK_GE(kept * size, least);
 				CHECK_EQ(m.h->log_events, kept);
 				CHECK_EQ(m.h->log_lost_events, m.next - kept);
@@ -629,14 +629,14 @@ TEST(ring_that_never_filled_has_no_gap, "LOG-32 STATUS-19")
 	struct maker m;
 	int fd = maker_file();
 
-	maker_open(&m, fd, POSIX_TRACE_LOOP, 24 * 300);
+	maker_open(&m, fd, POSIX_TRACE_LOOP, 16 * 300);
 	for (int k = 0; k < 30; k++) {
 		run_begin(&r, 1, 1);
 		run_numbers(&m, &r, 10, 0);
 		CHECK_OK(maker_flush(&m, &r, 1));
 		run_free(&r);
 	}
-	CHECK_EQ(m.h->log_bytes, 24 * 300);
+	CHECK_EQ(m.h->log_bytes, 16 * 300);
 	CHECK(!(m.h->status & PTRC_ST_LOG_FULL));
 	CHECK_EQ(check_ring(fd, 300, false, 0), 300);
 	run_begin(&r, 1, 1);
@@ -673,8 +673,8 @@ TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_RESUME);
 	CHECK(next_seen(l, &s));
 	next = seen_number(&s);
-	CHECK_GE(next, 40000 - 65536 / 24);
-	CHECK_LE(next, 40000 - 65536 / 24 * 7 / 8);
+	CHECK_GE(next, 40000 - 65536 / 16);
+	CHECK_LE(next, 40000 - 65536 / 16 * 7 / 8);
 	for (; next < 40000; next++) {
 		CHECK_EQ(seen_number(&s), next);
 		CHECK(next_seen(l, &s) == (next < 39999));
@@ -845,7 +845,7 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 			CHECK_EQ(seen_number(&s), next);
 			next++;
 		}
-		CHECK_EQ(next, (limit - 24 - 16 - sizeof(trace_event_set_t)) / 24);
+		CHECK_EQ(next, (limit - 12 - 8 - sizeof(trace_event_set_t)) / 16);
 		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
 		CHECK_EQ(s.len, sizeof(int));
 		memcpy(&reason, s.data, sizeof(reason));
@@ -871,7 +871,7 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 	int reason, fd = maker_file();
 
 	/* START, two events and the explicit STOP, which may take the reserved place. */
-	maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, 16 + sizeof(trace_event_set_t) + 2 * 24 + 24);
+	maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, 8 + sizeof(trace_event_set_t) + 2 * 16 + 12);
 	run_begin(&r, 1, 1);
 	run_start(&r, 0);
 	run_numbers(&m, &r, 2, 0);
@@ -1054,7 +1054,7 @@ TEST(o_append_is_overcome, "LOG-10", NEEDS_PWRITEV2)
 			run_begin(&r, 1, 1);
 			run_numbers(&m, &r, 100, 0);
 			ptrc_log_events_begin(&m.w);
-			CHECK_OK(ptrc_log_events_add(&m.w, &r.run));
+			CHECK_OK(maker_add(&m, &r));
 			CHECK_OK(ptrc_log_events_end(&m.w));
 			run_free(&r);
 		}

@@ -211,6 +211,8 @@ static void sign(uint8_t *bytes, size_t size, size_t offset)
 	memcpy(&h, bytes + offset, sizeof(h));
 	if (h.length <= size - offset - sizeof(h))
 		h.payload_crc = ptrc_crc32c(0, bytes + offset + sizeof(h), h.length);
+	if (h.sums_bytes <= size - offset - sizeof(h))
+		h.sums_crc = ptrc_crc32c(0, bytes + offset + sizeof(h), h.sums_bytes);
 	h.header_crc = ptrc_crc32c(0, &h, offsetof(struct ptrc_log_packet, header_crc));
 	memcpy(bytes + offset, &h, sizeof(h));
 }
@@ -234,7 +236,8 @@ TEST_TIMEOUT(forged_with_right_checksums, "OPEN-15", 240)
 		uint8_t *copy;
 
 		make_sample(&p, kinds[i], i != 2);
-		for (size_t at = 32; at + 64 <= p.size && count < 64; at++)
+		for (size_t at = 32; at + sizeof(struct ptrc_log_packet) <= p.size && count < 64;
+		     at++)
 			if (memcmp(p.bytes + at, "PTPK", 4) == 0)
 				offsets[count++] = at;
 		CHECK_GT(count, 3);
@@ -257,9 +260,10 @@ TEST_TIMEOUT(forged_with_right_checksums, "OPEN-15", 240)
 
 				memcpy(&h, copy + offset, sizeof(h));
 				if (rnd(3) == 0)
-					at = rnd(56);
+					at = rnd(72);
 				else
-					at = 64 + rnd(h.length < 2048 && h.length ? h.length : 64);
+					at = sizeof(h) +
+					     rnd(h.length < 2048 && h.length ? h.length : 64);
 				if (offset + at + width > p.size)
 					continue;
 				memcpy(copy + offset + at, &value, width);
@@ -290,7 +294,7 @@ TEST(packets_of_unknown_type_are_skipped, "OPEN-18")
 	size_t at;
 
 	make_sample(&p, POSIX_TRACE_APPEND, true);
-	longer = malloc(p.size + 64 + 24);
+	longer = malloc(p.size + sizeof(h) + 24);
 	/* Behind the names, which come first. */
 	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
 	at = PTRC_LOG_HEAD_BYTES + sizeof(h) + ptrc_align8(h.length);
@@ -298,10 +302,10 @@ TEST(packets_of_unknown_type_are_skipped, "OPEN-18")
 	h.type = 4711;
 	h.length = 21;
 	memcpy(longer + at, &h, sizeof(h));
-	memset(longer + at + 64, 'P', 24);
-	sign(longer, p.size + 88, at);
-	memcpy(longer + at + 88, p.bytes + at, p.size - at);
-	CHECK_EQ(pwrite(p.fd, longer, p.size + 88, 0), p.size + 88);
+	memset(longer + at + sizeof(h), 'P', 24);
+	sign(longer, p.size + sizeof(h) + 24, at);
+	memcpy(longer + at + sizeof(h) + 24, p.bytes + at, p.size - at);
+	CHECK_EQ(pwrite(p.fd, longer, p.size + sizeof(h) + 24, 0), p.size + sizeof(h) + 24);
 	CHECK_EQ(check_remains(&p), p.count);
 	free(longer);
 	free_sample(&p);
@@ -335,7 +339,10 @@ TEST(torn_packet_written_again_is_no_loss, "LOG-25 LOG-35")
  * of it again from each of them would take hours. */
 TEST(headers_that_lie_keep_no_open_busy, "OPEN-15")
 {
-	enum { BYTES = 16 << 20 };
+	enum {
+		BYTES = (16 << 20) / (int)sizeof(struct ptrc_log_packet) *
+			(int)sizeof(struct ptrc_log_packet)
+	};
 	struct ptrc_log_stream *l;
 	struct maker_run r;
 	struct maker m;
@@ -410,16 +417,18 @@ TEST(damage_of_a_slice_in_a_ring, "OPEN-15")
 
 	/* Any packet's payload: all others are there. */
 	make_sample(&p, -POSIX_TRACE_LOOP, true);
-	for (size_t at = PTRC_LOG_RING_OFFSET; at + 64 < p.size;
+	for (size_t at = PTRC_LOG_RING_OFFSET; at + sizeof(h) < p.size;
 	     at += sizeof(h) + ptrc_align8(h.length)) {
 		memcpy(&h, p.bytes + at, sizeof(h));
 		CHECK_EQ(h.magic, PTRC_LOG_PACKET_MAGIC);
 		if (h.type != PTRC_LOG_EVENTS)
 			continue;
-		CHECK_EQ(pwrite(p.fd, "?", 1, (off_t)(at + 64 + 50)), 1);
+		CHECK_EQ(pwrite(p.fd, "?", 1, (off_t)(at + sizeof(h) + 50)), 1);
 		CHECK_EQ(check_remains(&p), p.count - h.event_count);
 		packets++;
-		CHECK_EQ(pwrite(p.fd, p.bytes + at + 64 + 50, 1, (off_t)(at + 64 + 50)), 1);
+		CHECK_EQ(pwrite(p.fd, p.bytes + at + sizeof(h) + 50, 1,
+				(off_t)(at + sizeof(h) + 50)),
+			 1);
 	}
 	CHECK_GT(packets, 5);
 	CHECK_EQ(check_remains(&p), p.count);
@@ -495,7 +504,7 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15 EXT-11")
 		CHECK_GE(count, 10);
 		chosen = i / 4 == 0 ? 0 : i / 4 == 1 ? count / 2 : count - 1;
 		CHECK_EQ(pread(m.fd, &h, sizeof(h), (off_t)offsets[chosen]), sizeof(h));
-		at = (off_t)offsets[chosen] + (is_header ? 9 : 64 + 500);
+		at = (off_t)offsets[chosen] + (is_header ? 9 : (off_t)sizeof(h) + 500);
 		CHECK_EQ(pread(m.fd, &byte, 1, at), 1);
 		byte ^= 0x10;
 		CHECK_EQ(pwrite(m.fd, &byte, 1, at), 1);
@@ -548,6 +557,91 @@ TEST(several_gaps_are_told_each, "OPEN-15 EXT-11")
 	free_sample(&p);
 }
 
+/* Where the packet number `n`, from 0, of the log's EVENTS begins. */
+static size_t events_packet(const struct sample *p, int n, struct ptrc_log_packet *h)
+{
+	for (size_t at = PTRC_LOG_HEAD_BYTES; at + sizeof(*h) <= p->size;
+	     at += sizeof(*h) + ptrc_align8(h->length)) {
+		memcpy(h, p->bytes + at, sizeof(*h));
+		CHECK_EQ(h->magic, PTRC_LOG_PACKET_MAGIC);
+		if (h->type == PTRC_LOG_EVENTS && n-- == 0)
+			return at;
+	}
+	harness_fail("no such packet");
+}
+
+TEST(a_cut_loses_only_what_is_behind_it, "OPEN-15 EXT-211")
+{
+	struct ptrc_log_packet h[6];
+	struct ptrc_log_stream *l;
+	struct sample p;
+	struct seen s;
+	size_t at[6];
+
+	make_sample(&p, POSIX_TRACE_APPEND, true);
+	for (int k = 0; k < 6; k++)
+		at[k] = events_packet(&p, k, &h[k]);
+	for (size_t size = at[4]; size <= p.size; size++) {
+		size_t count = 0, whole = 0;
+
+		for (int k = 0; k < 6; k++)
+			if (at[k] + sizeof(h[k]) + h[k].length <= size)
+				whole += h[k].event_count;
+		CHECK_SYS(ftruncate(p.fd, 0));
+		CHECK_EQ(pwrite(p.fd, p.bytes, size, 0), size);
+		l = log_open(p.fd);
+		for (; next_seen(l, &s); count++)
+			CHECK_EQ(digest(&s), p.events[count]);
+		CHECK_EQ(count, whole);
+		ptrc_log_stream_close(l);
+	}
+	free_sample(&p);
+}
+
+TEST(a_header_that_lies_is_damage, "OPEN-15 EXT-211")
+{
+	static const size_t fields[] = {
+		offsetof(struct ptrc_log_packet, first_ns),
+		offsetof(struct ptrc_log_packet, last_ns),
+		offsetof(struct ptrc_log_packet, event_count),
+		offsetof(struct ptrc_log_packet, counted),
+		offsetof(struct ptrc_log_packet, sums_bytes),
+		/* The sums: type, number, bytes, truncated ones. */
+		sizeof(struct ptrc_log_packet),
+		sizeof(struct ptrc_log_packet) + 4,
+		sizeof(struct ptrc_log_packet) + 8,
+		sizeof(struct ptrc_log_packet) + 12,
+	};
+	struct posixtrace_counts counts;
+	struct ptrc_log_packet h;
+	struct ptrc_log_stream *l;
+	struct sample p;
+	struct seen s;
+
+	make_sample(&p, POSIX_TRACE_APPEND, true);
+	for (size_t i = 0; i < 9; i++)
+		for (int more = -1; more <= 1; more += 2) {
+			size_t at = events_packet(&p, 2, &h), seen = 0;
+			uint8_t *copy = malloc(p.size);
+
+			CHECK(copy);
+			memcpy(copy, p.bytes, p.size);
+			copy[at + fields[i]] = (uint8_t)(copy[at + fields[i]] + more);
+			sign(copy, p.size, at);
+			CHECK_EQ(pwrite(p.fd, copy, p.size, 0), p.size);
+			l = log_open(p.fd);
+			while (next_seen(l, &s))
+				seen += s.info.posix_event_id != POSIX_TRACE_OVERFLOW &&
+					s.info.posix_event_id != POSIX_TRACE_RESUME;
+			CHECK_EQ(seen, p.count - h.event_count);
+			ptrc_log_stream_counts(l, &counts);
+			CHECK_EQ(counts.pt_damaged_gaps, 1);
+			ptrc_log_stream_close(l);
+			free(copy);
+		}
+	free_sample(&p);
+}
+
 /* A file that takes 8 KiB on the disk may be of any size, and say that it is all one packet. */
 TEST(sparse_file_costs_no_memory, "OPEN-15")
 {
@@ -562,13 +656,16 @@ TEST(sparse_file_costs_no_memory, "OPEN-15")
 		uint64_t size = i == 2 ? UINT64_C(512) << 20 : UINT64_C(1) << 40;
 		struct ptrc_log_packet h = {.magic = PTRC_LOG_PACKET_MAGIC,
 					    .type = PTRC_LOG_EVENTS,
-					    .length = size - 64,
+					    .length = size - sizeof(h),
 					    .seq = 1,
 					    .event_count = 1,
 					    .payload_crc = 1};
-		struct ptrc_log_section section = {.base_ns = MAKER_EPOCH, .bytes = size - 104};
+		struct ptrc_log_section section = {
+			.base_ns = MAKER_EPOCH,
+			.bytes = (uint32_t)(size - sizeof(h) - sizeof(section))};
+		uint8_t event[PTRC_PACKED_HEAD_MAX], *to = event;
+		uint64_t key = ptrc_packed_key(0, 10);
 		struct ptrc_log_stream *l;
-		struct ptrc_record record;
 		struct maker_run r;
 		struct maker m;
 		struct seen s;
@@ -584,12 +681,17 @@ TEST(sparse_file_costs_no_memory, "OPEN-15")
 		h.log_id = m.h->id;
 		h.header_crc = ptrc_crc32c(0, &h, offsetof(struct ptrc_log_packet, header_crc));
 		CHECK_EQ(pwrite(m.fd, &h, sizeof(h), st.st_size), sizeof(h));
-		ptrc_record_fill(&record, 0, 10, (uint32_t)(size - 120), 0);
+		*to++ = PTRC_PACKED_DEFINE;
+		memcpy(to, &key, sizeof(key));
+		to = ptrc_packed_put(to + sizeof(key), section.bytes - 15 + 1);
+		*to++ = 0;
 		if (i == 2) {
-			CHECK_EQ(pwrite(m.fd, &section, sizeof(section), st.st_size + 64),
-				 sizeof(section));
-			CHECK_EQ(pwrite(m.fd, &record, sizeof(record), st.st_size + 104),
-				 sizeof(record));
+			off_t at = st.st_size + (off_t)sizeof(h);
+
+			CHECK_EQ(pwrite(m.fd, &section, sizeof(section), at), sizeof(section));
+			CHECK_EQ(pwrite(m.fd, event, (size_t)(to - event),
+					at + (off_t)sizeof(section)),
+				 to - event);
 		}
 		CHECK_SYS(ftruncate(m.fd, st.st_size + (off_t)size));
 		h.seq = 2;
@@ -647,10 +749,13 @@ TEST(ring_overwritten_while_it_is_read, "OPEN-14 OPEN-15")
 	for (int k = 0; k < 10; k++)
 		CHECK(next_seen(l, &s));
 	last = seen_number(&s);
-	run_begin(&r, 1, 1);
-	run_numbers(&m, &r, 750, 0);
-	CHECK_OK(maker_flush(&m, &r, 1));
-	run_free(&r);
+	/* The first of these flushes fits into what the ring has left, the second does not. */
+	for (int k = 0; k < 2; k++) {
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 1000, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		run_free(&r);
+	}
 	while (next_seen(l, &s)) {
 		if (s.info.posix_event_id == POSIX_TRACE_OVERFLOW) {
 			gaps++;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The batch: all stretches of a flush on their way into the log. They are copied into the batch
- * together, and then taken out of it event by event, in time order over all of them. What is
- * taken between two marks is a slice, which becomes a packet. Freestanding; memory by mmap.
+ * The batch: all stretches of a flush on their way into the log. They are packed when they come, and
+ * stay so: what the batch chooses for a packet are whole pieces, as far as possible. A piece is
+ * split if only a part of it is earlier than what the next packet begins with. Freestanding; memory
+ * by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_BATCH_H
 #define PTRC_LIB_LOG_LOG_BATCH_H
@@ -12,6 +13,7 @@
 #include <trace.h>
 
 #include "lib/base/common.h"
+#include "lib/model/packed.h"
 #include "lib/stream/drain.h"
 
 /* Bytes that grow in number, and move when they do. */
@@ -32,38 +34,43 @@ PTRC_NONNULL() void ptrc_log_buffer_pad(struct ptrc_log_buffer *b);
 PTRC_NONNULL() void ptrc_log_buffer_clear(struct ptrc_log_buffer *b);
 PTRC_NONNULL() void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
 
-/* A stretch of the batch, and a cursor in it. */
-struct ptrc_log_stretch {
-	/* Offsets in the batch's data. */
-	uint64_t pos, end; /* of the next event; behind the last event */
-	uint64_t done;	   /* behind the last event taken */
-	uint64_t mark;	   /* where the slice begins in this stretch */
-	int64_t base_ns;
-	int64_t next_ns;	    /* time of the event at pos */
-	int64_t first_ns;	    /* time of the first event of all */
-	struct ptrc_context origin; /* of the event at pos */
-	struct ptrc_context mark_origin;
+/* A packed stretch, or a part of one. */
+struct ptrc_log_piece {
+	uint64_t at;	/* of its packed events in the batch's data */
+	uint64_t bytes; /* of these */
+	int64_t first_ns, last_ns;
+	struct ptrc_context origin;
+	uint64_t counted; /* by log-max-size */
+	uint64_t largest; /* no event of it is counted more than this */
+	uint64_t sums_at; /* offset in the batch's sums; of the events that are not HIDDEN */
+	uint32_t sum_count;
+	uint32_t records, events; /* with and without HIDDEN ones */
 	uint32_t order;
+	uint32_t rank;	 /* pieces of the same times and order come in the order of this number */
+	uint32_t chosen; /* how many of its first events are chosen */
+	enum ptrc_stretch_kind kind;
 };
+
+struct ptrc_log_work;
 
 struct ptrc_log_batch {
 	struct ptrc_log_buffer data;
-	struct ptrc_log_buffer stretches; /* struct ptrc_log_stretch */
-	struct ptrc_log_buffer heap;	  /* pointers to stretches, a heap: earliest first */
-	uint64_t bytes;			  /* of events not taken yet, HIDDEN ones included */
-	uint64_t events;		  /* the number of those that are not HIDDEN */
-	uint64_t most;			  /* the log takes no larger event; set by the writer */
-	uint64_t too_big;		  /* bytes of larger ones, part of `bytes` */
+	struct ptrc_log_buffer pieces; /* struct ptrc_log_piece */
+	struct ptrc_log_buffer sums;   /* struct ptrc_type_sum */
+	/* Numbers (uint32_t) of pieces: those that wait, from `next` on in the order of their first
+	 * events; those that are chosen, in the same order. */
+	struct ptrc_log_buffer waiting, slice;
+	uint64_t next;
+	struct ptrc_log_buffer cursors; /* for choosing event by event */
+	struct ptrc_log_work *work;	/* for splitting pieces */
+	uint64_t counted;		/* of the pieces that wait */
+	uint64_t most;			/* the log takes no larger event; set by the writer */
 };
 
-/* An event of the batch; valid until the batch changes. */
-struct ptrc_log_item {
-	const struct ptrc_record *record;
-	struct ptrc_log_stretch *stretch;
-	int64_t ns;
-	uint64_t size;
-	uint32_t id;
-	bool is_hidden;
+/* What was chosen. */
+struct ptrc_log_slice {
+	uint64_t counted, records, events;
+	int64_t first_ns, last_ns;
 };
 
 /* Gives memory back, except for so much. A keeper calls this before it sleeps. While many
@@ -72,38 +79,88 @@ struct ptrc_log_item {
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
 PTRC_NONNULL() void ptrc_log_batch_trim(struct ptrc_log_batch *b);
 
-/* Adds a copy of the stretch, as far as it is undamaged. ENOMEM. */
+/* Room for a stretch that is to be packed into the batch: *out. ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out);
+/* Adds the stretch; a copy of it if it was packed elsewhere. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
 int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *stretch);
 PTRC_NONNULL() void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 PTRC_NONNULL() void ptrc_log_batch_free(struct ptrc_log_batch *b);
 
-/* Is it a marker of a flush, and no event of the traced program? */
-static inline bool ptrc_log_is_marker(uint32_t id)
-{
-	return id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
-}
+/* A marker of a flush that is held back. */
+struct ptrc_log_held {
+	int64_t ns;
+	uint32_t id;
+};
 
+/* Adds such markers as events of the trace system. ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer *held);
 /* Holds back markers of flushes behind the last STOP. If the last other event of the batch is a
  * STOP (or the batch has none, and is_after_stop is set), the markers behind it move from the
- * batch to `held`, as records with full stamps. ENOMEM. */
+ * batch to `held`. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 					struct ptrc_log_buffer *held);
 
 /* Puts the batch in order once all stretches are there. ENOMEM. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_batch_sort(struct ptrc_log_batch *b);
-/* The earliest event that was not taken; false: there is none. */
+/* Does any piece wait? */
+static inline bool ptrc_log_batch_waits(const struct ptrc_log_batch *b)
+{
+	return b->next < b->waiting.used / sizeof(uint32_t);
+}
+
+/* The functions that choose put the earliest events that wait into the slice, in the place of what
+ * was chosen before. ENOMEM. */
+
+/* Chooses events up to some time, so that they take about `target` bytes in a packet and never
+ * more than twice as much, but at least one event. */
 PTRC_NONNULL()
-bool ptrc_log_batch_peek(const struct ptrc_log_batch *b, struct ptrc_log_item *item);
-/* Takes that event. */
-PTRC_NONNULL() void ptrc_log_batch_take(struct ptrc_log_batch *b);
-/* A slice begins here. */
-PTRC_NONNULL() void ptrc_log_batch_mark(struct ptrc_log_batch *b);
-/* Adds the events that were taken since then to `out`, as sections of an EVENTS packet. If
- * memory is short, out->is_short tells. */
+PTRC_MUST_CHECK int ptrc_log_batch_choose(struct ptrc_log_batch *b, uint64_t target,
+					  struct ptrc_log_slice *slice);
+/* Chooses all events up to this time. */
 PTRC_NONNULL()
-void ptrc_log_batch_slice(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out);
+PTRC_MUST_CHECK int ptrc_log_batch_choose_until(struct ptrc_log_batch *b, int64_t ns,
+						struct ptrc_log_slice *slice);
+
+/* Where choosing event by event ends. */
+struct ptrc_log_end {
+	uint64_t target;  /* counted bytes of all, unless it is a single event */
+	uint64_t room;	  /* counted bytes that may be chosen at all... */
+	uint64_t reserve; /* ... of which this much is for a STOP only */
+	bool is_full;	  /* out: the room has no place for the next event... */
+	int64_t next_ns;  /* ... which has this time */
+};
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_batch_choose_exactly(struct ptrc_log_batch *b,
+						  struct ptrc_log_end *end,
+						  struct ptrc_log_slice *slice);
+
+/* The piece number `i` of the slice; null behind the last. */
+PTRC_NONNULL()
+const struct ptrc_log_piece *ptrc_log_batch_chosen(const struct ptrc_log_batch *b, uint64_t i);
+/* The first event of a piece, which is its only one if it is not PLAIN. False: it has none. */
+PTRC_NONNULL()
+bool ptrc_log_batch_first(const struct ptrc_log_batch *b, const struct ptrc_log_piece *piece,
+			  struct ptrc_packed_event *e);
+
+/* Takes events that are larger than `most` out of the batch. Behind it the slice is the pieces of
+ * kinds other than PLAIN that are gone by this; *lost is how many events are, apart from markers
+ * and HIDDEN ones. ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_batch_strip(struct ptrc_log_batch *b, uint64_t *lost);
+
+/* Adds to `out` the sums of the slice's events by type. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out);
+/* Adds the slice to `out`, as sections of an EVENTS packet. If memory is short, out->is_short
+ * tells. */
+PTRC_NONNULL()
+void ptrc_log_batch_put_sections(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out);
 
 #endif

@@ -11,74 +11,59 @@
 #include "lib/stream/filter.h"
 #include "lib/model/sequencer.h"
 
-/* Bytes of events in a packet, at most; in a small ring a sixteenth of its limit. A ring gives
- * up a whole packet at a time, and damage takes away a whole packet. Larger packets would gain
- * nothing in speed. */
-#define SLICE_MAX UINT64_C(65536)
+/* A log that is bounded to less than 16 times this gets packets that are exact to the event. */
+#define EXACT_BELOW UINT64_C(65536)
 
-/* Keeps w->state.filter up to date. */
-static void follow(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
+/* The counted bytes of a packet. */
+static uint64_t target_of(const struct ptrc_log_writer *w)
 {
-	const uint8_t *data = (const uint8_t *)item->record + ptrc_record_head(item->record);
-
-	if (ptrc_sequencer_learn(item->id, data, ptrc_record_len(item->record), w->state.filter))
-		w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
+	return w->limit / 16 < PTRC_LOG_PACKET_BYTES ? w->limit / 16 : PTRC_LOG_PACKET_BYTES;
 }
 
-/* Takes the earliest event of the batch, which goes into the packet. */
-static void take(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
+/* Keeps w->state.filter up to date with what is chosen. */
+static void follow_filter(struct ptrc_log_writer *w)
 {
-	follow(w, item);
-	if (!ptrc_log_is_marker(item->id)) {
-		if (item->id == POSIX_TRACE_STOP)
-			w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
-		else
-			w->state.flags &= ~PTRC_LOG_STATE_AFTER_STOP;
-	}
-	ptrc_log_batch_take(&w->batch);
+	const struct ptrc_log_piece *piece;
+	struct ptrc_packed_event e;
+
+	for (uint64_t i = 0; (piece = ptrc_log_batch_chosen(&w->batch, i)); i++)
+		if (piece->kind == PTRC_STRETCH_FILTER &&
+		    ptrc_log_batch_first(&w->batch, piece, &e) &&
+		    ptrc_sequencer_learn(e.id_flags & PTRC_REC_ID_MASK, e.data, e.len,
+					 w->state.filter))
+			w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
 }
 
-/* Takes the earliest event of the batch, which the log does not get. */
-static void discard(struct ptrc_log_writer *w, const struct ptrc_log_item *item)
+/* Keeps the state up to date with what is chosen, which goes into the log. */
+static void follow(struct ptrc_log_writer *w)
 {
-	if (!item->is_hidden && !ptrc_log_is_marker(item->id)) {
-		w->state.lost_events++;
-		ptrc_log_note_loss(w);
-	}
-	follow(w, item);
-	ptrc_log_batch_take(&w->batch);
+	const struct ptrc_log_piece *piece, *last = NULL;
+
+	follow_filter(w);
+	for (uint64_t i = 0; (piece = ptrc_log_batch_chosen(&w->batch, i)); i++)
+		if (piece->kind != PTRC_STRETCH_MARKER &&
+		    (!last || piece->last_ns > last->last_ns ||
+		     (piece->last_ns == last->last_ns && piece->order >= last->order)))
+			last = piece;
+	if (last && last->kind == PTRC_STRETCH_STOP)
+		w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
+	else if (last)
+		w->state.flags &= ~PTRC_LOG_STATE_AFTER_STOP;
 }
 
-/* Adds the STOP of a log that is full to the packet in w->out. */
-static void add_stop(struct ptrc_log_writer *w, int64_t ns)
-{
-	static const int reason = 2;
-	struct ptrc_log_section section = {
-		.base_ns = ns, .bytes = PTRC_LOG_STOP_BYTES, .order = UINT32_MAX};
-	struct ptrc_record r;
-	uint8_t record[PTRC_LOG_STOP_BYTES] = {0};
-
-	ptrc_record_fill(&r, 0, POSIX_TRACE_STOP, sizeof(reason), 0);
-	memcpy(record, &r, sizeof(r));
-	memcpy(record + sizeof(r), &reason, sizeof(reason));
-	ptrc_log_buffer_add(&w->out, &section, sizeof(section));
-	ptrc_log_buffer_add(&w->out, record, sizeof(record));
-}
-
-/* Begins the packet of a slice. Any packet of a ring may some day be the oldest that is left:
- * so each begins with the filter that is in force before its first event. */
-static void slice_begin(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
+/* Adds what comes before the sections of a packet, but for its sums. Any packet of a ring may some
+ * day be the oldest that is left: so each begins with the filter that is in force before its first
+ * event. */
+static void put_ring(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 {
 	static const struct ptrc_log_ring none;
 	const uint64_t *filter = w->state.filter;
 	uint32_t words = PTRC_SET_WORD_COUNT;
 
-	while (words && filter[words - 1] == 0)
-		words--;
-	*p = (struct ptrc_log_facts){.type = PTRC_LOG_EVENTS};
-	ptrc_log_packet_begin(w);
 	if (w->kind != PTRC_LOG_RING)
 		return;
+	while (words && filter[words - 1] == 0)
+		words--;
 	p->flags = PTRC_LOG_HAS_RING;
 	ptrc_log_buffer_add(&w->out, &none, sizeof(none));
 	if (w->state.flags & PTRC_LOG_STATE_FILTER_UNKNOWN) {
@@ -96,21 +81,22 @@ static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_facts 
 	struct ptrc_log_ring info;
 	int error = 0;
 
-	if (w->state.offset + w->out.used > w->ring_size &&
+	if (w->state.offset + ptrc_align8(w->out.used) > w->ring_size &&
 	    !(w->state.flags & PTRC_LOG_STATE_WRAPPED))
 		error = ptrc_log_names_before_wrap(w);
 	if (error)
 		return error;
-	*place = ptrc_log_ring_place(w, w->out.used, p->bytes);
+	*place = ptrc_log_ring_place(w, ptrc_align8(w->out.used), p->bytes);
 	info = (struct ptrc_log_ring){.oldest_seq = w->state.oldest_seq,
 				      .lost_first_ns = w->state.lost_first_ns,
 				      .lost_last_ns = w->state.lost_last_ns,
 				      .lost_events = w->state.overwritten_events};
-	memcpy(w->out.bytes + sizeof(struct ptrc_log_packet), &info, sizeof(info));
+	memcpy(w->out.bytes + sizeof(struct ptrc_log_packet) + p->sums_bytes, &info, sizeof(info));
 	return 0;
 }
 
-int ptrc_log_events_write(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
+/* Ends the EVENTS packet in w->out and writes it. */
+static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
 {
 	bool is_ring = w->kind == PTRC_LOG_RING;
 	uint64_t place = 0;
@@ -125,123 +111,200 @@ int ptrc_log_events_write(struct ptrc_log_writer *w, const struct ptrc_log_facts
 	w->state.seq++;
 	w->state.events += p->events;
 	w->state.bytes += p->bytes;
+	w->last_ns = p->last_ns;
 	return 0;
 }
 
-/* Takes the events of the next slice from the batch. *is_full: an UNTIL_FULL log has no room
- * for the next event, whose time is *stop_ns. */
-static void slice_fill(struct ptrc_log_writer *w, struct ptrc_log_facts *p, int64_t *stop_ns,
-		       bool *is_full)
+int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t order,
+				 uint32_t id_flags, const void *data, uint32_t len)
 {
-	struct ptrc_log_item item;
-	uint64_t target = w->limit / 16 < SLICE_MAX ? w->limit / 16 : SLICE_MAX;
+	struct ptrc_log_section section = {.base_ns = ns, .order = order};
+	struct ptrc_type_sum sum = {.id = id_flags & PTRC_REC_ID_MASK, .events = 1, .bytes = len};
+	struct ptrc_log_facts p = {.type = PTRC_LOG_EVENTS,
+				   .first_ns = ns,
+				   .last_ns = ns,
+				   .bytes = ptrc_packed_counted(len)};
+	uint64_t at;
 
-	ptrc_log_batch_mark(&w->batch);
-	while (ptrc_log_batch_peek(&w->batch, &item)) {
-		if (item.size > w->batch.most) {
-			if (p->bytes)
-				return;
-			discard(w, &item);
-			ptrc_log_batch_mark(&w->batch);
-			continue;
-		}
-		/* skip_ns comes from a flush that failed. Only the earliest events of a batch
-		 * can be that old, so nothing is left out of the middle of the slice. */
-		if (item.ns <= w->skip_ns) {
-			ptrc_log_batch_take(&w->batch);
-			ptrc_log_batch_mark(&w->batch);
-			continue;
-		}
-		if (p->bytes && p->bytes + item.size > target)
-			return;
-		if (w->policy == POSIX_TRACE_UNTIL_FULL) {
-			/* Only a STOP may use the room that is kept for the last STOP. */
-			uint64_t need =
-				item.size + (item.id == POSIX_TRACE_STOP ? 0 : PTRC_LOG_STOP_BYTES);
-
-			if (need > w->limit - w->state.bytes - p->bytes) {
-				*stop_ns = item.ns;
-				*is_full = true;
-				return;
-			}
-		}
-		if (p->bytes == 0)
-			p->first_ns = item.ns;
-		p->last_ns = item.ns;
-		p->bytes += item.size;
-		p->events += !item.is_hidden;
-		take(w, &item);
+	ptrc_log_packet_begin(w);
+	if (!(id_flags & PTRC_REC_HIDDEN)) {
+		p.events = 1;
+		p.sums_bytes = sizeof(sum);
+		ptrc_log_buffer_add(&w->out, &sum, sizeof(sum));
 	}
+	put_ring(w, &p);
+	at = w->out.used;
+	if (ptrc_log_buffer_reserve(&w->out, sizeof(section) + PTRC_PACKED_HEAD_MAX + len))
+		return ENOMEM;
+	section.bytes =
+		ptrc_packed_single(w->out.bytes + at + sizeof(section), id_flags, data, len);
+	memcpy(w->out.bytes + at, &section, sizeof(section));
+	w->out.used += sizeof(section) + section.bytes;
+	return write_packet(w, &p);
+}
+
+/* Writes what is chosen. */
+static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *slice)
+{
+	struct ptrc_log_facts p = {.type = PTRC_LOG_EVENTS,
+				   .bytes = slice->counted,
+				   .first_ns = slice->first_ns,
+				   .last_ns = slice->last_ns,
+				   .events = slice->events};
+	int error;
+
+	ptrc_log_packet_begin(w);
+	error = ptrc_log_batch_put_sums(&w->batch, &w->out);
+	if (error)
+		return error;
+	p.sums_bytes = (uint32_t)(w->out.used - sizeof(struct ptrc_log_packet));
+	put_ring(w, &p);
+	ptrc_log_batch_put_sections(&w->batch, &w->out);
+	follow(w);
+	return write_packet(w, &p);
+}
+
+/* Ends a log that is full, with a STOP at this time. */
+static int write_stop(struct ptrc_log_writer *w, int64_t ns)
+{
+	static const int reason = 2;
+
+	w->state.flags |= PTRC_LOG_STATE_FULL;
+	if ((w->state.flags & PTRC_LOG_STATE_AFTER_STOP) ||
+	    ptrc_stream_is_filtered(w->header, POSIX_TRACE_STOP))
+		return 0;
+	w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
+	return ptrc_log_events_write_single(w, ns, UINT32_MAX, POSIX_TRACE_STOP, &reason,
+					    sizeof(reason));
+}
+
+/* The log does not get these events. */
+static void note_lost(struct ptrc_log_writer *w, uint64_t events)
+{
+	if (events == 0)
+		return;
+	w->state.lost_events += events;
+	ptrc_log_note_loss(w);
+}
+
+/* Chooses about so many counted bytes of the earliest events, never more unless it is one event. */
+static int choose_at_most(struct ptrc_log_writer *w, uint64_t counted, struct ptrc_log_slice *slice)
+{
+	struct ptrc_log_end end = {.target = counted, .room = UINT64_MAX};
+
+	if (counted > 4 * EXACT_BELOW) {
+		int error = ptrc_log_batch_choose(&w->batch, counted / 2, slice);
+
+		if (error || slice->counted <= counted)
+			return error;
+	}
+	return ptrc_log_batch_choose_exactly(&w->batch, &end, slice);
 }
 
 /* Leaves out the oldest events of a flush that has more of them than the ring can hold. */
-static void discard_oldest(struct ptrc_log_writer *w)
+static int discard_oldest(struct ptrc_log_writer *w)
 {
-	struct ptrc_log_item item;
-	int64_t first_ns = 0, last_ns = 0;
+	int64_t first_ns = 0, last_ns = INT64_MIN;
 	uint64_t events = 0;
-	bool has_any = false;
 
-	while (w->batch.bytes - w->batch.too_big > w->limit &&
-	       ptrc_log_batch_peek(&w->batch, &item)) {
-		if (item.size > w->batch.most) {
-			discard(w, &item);
-			continue;
-		}
-		if (!has_any)
-			first_ns = item.ns;
-		last_ns = item.ns;
-		has_any = true;
-		events += !item.is_hidden;
-		take(w, &item);
+	if (w->batch.counted <= w->limit)
+		return 0;
+	while (w->batch.counted > w->limit) {
+		struct ptrc_log_slice slice;
+		int error = choose_at_most(w, w->batch.counted - w->limit, &slice);
+
+		if (error)
+			return error;
+		if (last_ns == INT64_MIN)
+			first_ns = slice.first_ns;
+		if (last_ns < slice.last_ns)
+			last_ns = slice.last_ns;
+		events += slice.events;
+		follow(w);
 	}
-	if (!has_any)
-		return;
 	ptrc_log_ring_drop_all(w); /* its events are even older */
 	ptrc_log_ring_note_lost(w, events, first_ns, last_ns);
+	return 0;
+}
+
+/* Chooses the events of the next packet. *is_full: an UNTIL_FULL log has no room for the event
+ * behind them, whose time is *stop_ns. */
+static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, bool *is_full,
+		  int64_t *stop_ns)
+{
+	uint64_t target = target_of(w), room = UINT64_MAX;
+	struct ptrc_log_end end = {.target = target};
+	int error;
+
+	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
+		room = w->limit > w->state.bytes ? w->limit - w->state.bytes : 0;
+		/* Only a STOP may use the room that is kept for the last STOP. */
+		end.reserve = PTRC_LOG_STOP_BYTES;
+	}
+	if (target >= EXACT_BELOW && room >= w->batch.counted + end.reserve)
+		return ptrc_log_batch_choose(&w->batch, target, slice);
+	end.room = room;
+	error = ptrc_log_batch_choose_exactly(&w->batch, &end, slice);
+	*is_full = end.is_full;
+	*stop_ns = end.next_ns;
+	return error;
+}
+
+/* Takes events out of the batch that are too large for the log, and those that a pipe has from a
+ * flush that failed. */
+static int sort_batch(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_slice slice;
+	uint64_t lost = 0;
+	int error = ptrc_log_batch_sort(&w->batch);
+
+	if (!error)
+		error = ptrc_log_batch_strip(&w->batch, &lost);
+	if (error)
+		return error;
+	note_lost(w, lost);
+	follow_filter(w);
+	if (w->skip_ns == INT64_MIN)
+		return 0;
+	error = ptrc_log_batch_choose_until(&w->batch, w->skip_ns, &slice);
+	if (!error)
+		follow(w);
+	return error;
+}
+
+/* The log gets nothing of what waits. */
+static int discard_rest(struct ptrc_log_writer *w)
+{
+	const struct ptrc_log_piece *piece;
+	struct ptrc_log_slice slice;
+	int error = ptrc_log_batch_choose_until(&w->batch, INT64_MAX, &slice);
+
+	for (uint64_t i = 0; !error && (piece = ptrc_log_batch_chosen(&w->batch, i)); i++)
+		if (piece->kind != PTRC_STRETCH_MARKER)
+			note_lost(w, piece->events);
+	return error;
 }
 
 static int write_batch(struct ptrc_log_writer *w)
 {
 	bool is_full = ptrc_log_is_full(w);
-	struct ptrc_log_item item;
-	int error = ptrc_log_batch_sort(&w->batch);
+	int error = sort_batch(w);
 
-	if (error)
-		return error;
-	if (w->kind == PTRC_LOG_RING)
-		discard_oldest(w);
-	while (!is_full && w->batch.heap.used) {
-		struct ptrc_log_facts p;
+	if (!error && w->kind == PTRC_LOG_RING)
+		error = discard_oldest(w);
+	while (!error && !is_full && ptrc_log_batch_waits(&w->batch)) {
+		struct ptrc_log_slice slice;
 		int64_t stop_ns = 0;
 
-		slice_begin(w, &p);
-		slice_fill(w, &p, &stop_ns, &is_full);
-		if (p.bytes)
-			ptrc_log_batch_slice(&w->batch, &w->out);
-		if (is_full) {
-			w->state.flags |= PTRC_LOG_STATE_FULL;
-			if (!(w->state.flags & PTRC_LOG_STATE_AFTER_STOP) &&
-			    !ptrc_stream_is_filtered(w->header, POSIX_TRACE_STOP)) {
-				add_stop(w, stop_ns);
-				if (p.bytes == 0)
-					p.first_ns = stop_ns;
-				p.last_ns = stop_ns;
-				p.bytes += PTRC_LOG_STOP_BYTES;
-				p.events++;
-				w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
-			}
-		}
-		if (p.bytes == 0)
-			continue;
-		error = ptrc_log_events_write(w, &p);
-		if (error)
-			return error;
-		w->last_ns = p.last_ns;
+		error = choose(w, &slice, &is_full, &stop_ns);
+		if (!error && slice.records)
+			error = write_slice(w, &slice);
+		if (!error && is_full)
+			error = write_stop(w, stop_ns);
 	}
-	while (ptrc_log_batch_peek(&w->batch, &item))
-		discard(w, &item);
-	return 0;
+	if (!error && ptrc_log_batch_waits(&w->batch))
+		error = discard_rest(w);
+	return error;
 }
 
 /* The last flush failed midway, and its events come again. Takes back the packets that it has
@@ -291,9 +354,7 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
  * earlier flushes held back, and holds back those that now follow the last STOP. */
 static int add_held(struct ptrc_log_writer *w)
 {
-	struct ptrc_stretch stretch = {
-		.records = w->held.bytes, .bytes = (uint32_t)w->held.used, .order = 1};
-	int error = w->held.used ? ptrc_log_batch_add(&w->batch, &stretch) : 0;
+	int error = ptrc_log_batch_add_held(&w->batch, &w->held);
 
 	w->held_next.used = 0;
 	if (!error)

@@ -13,33 +13,44 @@
 #include "lib/stream/room.h"
 
 /*
- * A flush first copies every stretch that the drain gives it, as the log gets the events in
+ * A flush first packs every stretch that the drain gives it, as the log gets the events in
  * time order over all of them. When they are written it commits each stretch, by a note made
- * when it was copied: exactly what was copied is taken out of the stream. Events that a slow
+ * when it was packed: exactly what was packed is taken out of the stream. Events that a slow
  * writer has added to the stretch since then stay for the next flush.
  */
 
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
 
-/* Adds to the list the note of the drain's current stretch, and behind it the stretch's sums of
- * events per type. */
-static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d)
+/* The drain's next stretch, packed into the memory of the batch. ENODATA: there is none. ENOMEM. */
+static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
+			struct ptrc_stretch *stretch)
 {
-	uint64_t bytes = d->note.sum_count * sizeof(struct ptrc_type_sum);
-	int error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
+	uint8_t *out;
+	int error = ptrc_log_batch_room(&w->batch, ptrc_drain_room(d), &out);
 
-	return error ? error : ptrc_log_buffer_add(list, ptrc_drain_stretch_sums(d), bytes);
+	return error ? error : ptrc_drain_next(d, out, stretch);
 }
 
-static int copy_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
+/* Adds to the list the note of the drain's current stretch, and behind it the stretch's sums of
+ * events per type. */
+static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d,
+		    const struct ptrc_stretch *stretch)
+{
+	uint64_t bytes = stretch->sum_count * sizeof(struct ptrc_type_sum);
+	int error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
+
+	return error ? error : ptrc_log_buffer_add(list, stretch->sums, bytes);
+}
+
+static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			  struct ptrc_log_buffer *list)
 {
 	struct ptrc_stretch stretch;
 	int error;
 
-	while ((error = ptrc_drain_next(d, &stretch)) == 0) {
-		error = add_note(list, d);
+	while ((error = next_stretch(w, d, &stretch)) == 0) {
+		error = add_note(list, d, &stretch);
 		if (!error)
 			error = ptrc_log_events_add(w, &stretch);
 		if (error)
@@ -92,25 +103,23 @@ static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		   (uint64_t)given.run_tag << PTRC_LOG_STATE_RUN_TAG_SHIFT;
 }
 
-static void commit_one(struct ptrc_drain *d)
-{
-	ptrc_drain_commit(d, &d->note, ptrc_drain_stretch_sums(d));
-}
-
-/* Used if there is no memory to copy all stretches: writes and commits each by itself. */
+/* Used if there is no memory to pack all stretches: writes and commits each by itself. */
 static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
 	struct ptrc_stretch stretch;
 	int error;
 
-	while ((error = ptrc_drain_next(d, &stretch)) == 0) {
+	for (;;) {
 		ptrc_log_events_begin(w);
+		error = next_stretch(w, d, &stretch);
+		if (error)
+			break;
 		error = ptrc_log_events_add(w, &stretch);
 		if (!error)
 			error = ptrc_log_events_end(w);
 		if (error)
 			return error;
-		commit_one(d);
+		ptrc_drain_commit(d, &d->note, stretch.sums);
 	}
 	return error == ENODATA ? 0 : error;
 }
@@ -123,8 +132,12 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 		 * the pin. */
 		struct ptrc_stream *s = d->stream;
 
+		int error;
+
 		ptrc_drain_end(d, false, false);
-		return ptrc_drain_begin(s, d);
+		error = ptrc_drain_begin(s, d);
+		ptrc_drain_limit(d, begin->stretch_max);
+		return error;
 	}
 	*d = *begin;
 	return 0;
@@ -165,7 +178,7 @@ static int drain_all(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	error = ptrc_log_names_write(w, names);
 	if (error)
 		return error;
-	error = copy_stretches(w, d, &list);
+	error = pack_stretches(w, d, &list);
 	if (error == ENOMEM) {
 		ptrc_log_buffer_free(&list);
 		error = start_over(d, &begin);
@@ -206,6 +219,7 @@ int ptrc_log_flush(struct ptrc_log_writer *w, struct ptrc_stream *s,
 
 	if (error)
 		return error;
+	ptrc_drain_limit(&d, PTRC_LOG_STRETCH_MAX);
 	error = drain_all(w, &d, names);
 	is_full = stop_if_log_is_full(w, s);
 	ptrc_drain_end(&d, !error, is_full);
@@ -228,8 +242,9 @@ void ptrc_log_flush_recover(struct ptrc_log_writer *w, struct ptrc_stream *s)
 
 	if (w->state.written_until == 0 || ptrc_drain_begin_again(s, &d, &given))
 		return;
-	while ((error = ptrc_drain_next(&d, &stretch)) == 0)
-		commit_one(&d);
+	ptrc_log_batch_clear(&w->batch);
+	while ((error = next_stretch(w, &d, &stretch)) == 0)
+		ptrc_drain_commit(&d, &d.note, stretch.sums);
 	w->state.written_until = 0;
 	ptrc_log_state_save(w);
 	ptrc_drain_end(&d, error == ENODATA, is_full);

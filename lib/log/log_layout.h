@@ -24,11 +24,12 @@
 #include "lib/base/common.h"
 #include "lib/model/eventset.h"
 #include "lib/model/record.h"
+#include "lib/model/type_sums.h"
 
 #define PTRC_LOG_SIGNATURE "\211PTRLOG\n"
 #define PTRC_LOG_SIGNATURE_BYTES 8U
 #define PTRC_LOG_BYTE_ORDER UINT32_C(0x01020304)
-#define PTRC_LOG_VERSION 2
+#define PTRC_LOG_VERSION 3
 #define PTRC_LOG_WORD_SIZE 8
 
 /* As in the header of an ELF file. */
@@ -60,7 +61,7 @@ enum ptrc_log_packet_type {
 };
 
 /* Flags of an EVENTS packet. */
-#define PTRC_LOG_HAS_RING 1U	   /* the payload begins with struct ptrc_log_ring */
+#define PTRC_LOG_HAS_RING 1U	   /* struct ptrc_log_ring comes behind the sums */
 #define PTRC_LOG_HAS_FILTER 2U	   /* then comes the filter before the first event */
 #define PTRC_LOG_FILTER_UNKNOWN 4U /* without both flags that filter is empty */
 /* With PTRC_LOG_HAS_FILTER the high byte tells how many words the filter has here, less one; the
@@ -84,17 +85,29 @@ struct ptrc_log_packet {
 	uint64_t length;  /* of the payload, without padding */
 	uint64_t log_id;  /* the same in all packets of a log, random */
 	uint64_t seq;	  /* how many EVENTS packets were written before this packet */
-	int64_t first_ns; /* EVENTS: the earliest and the latest time in it */
+	int64_t first_ns; /* this and what follows: of EVENTS; the earliest and the latest time */
 	int64_t last_ns;
-	uint32_t event_count; /* EVENTS: events in it that are reported */
+	uint32_t event_count; /* events in it that are reported */
 	uint32_t payload_crc; /* CRC-32C of `length` bytes */
+	/* The payload begins with so many bytes of struct ptrc_type_sum: the events by type. */
+	uint32_t sums_bytes;
+	uint32_t sums_crc;
+	uint64_t counted; /* bytes of all events, as log-max-size counts them */
 	uint32_t zero;
-	uint32_t header_crc; /* CRC-32C of the 60 bytes before */
+	uint32_t header_crc; /* CRC-32C of the 76 bytes before */
 };
-PTRC_ASSERT_SIZE(struct ptrc_log_packet, 64);
+PTRC_ASSERT_SIZE(struct ptrc_log_packet, 80);
 PTRC_ASSERT_OFFSET(struct ptrc_log_packet, length, 8);
 PTRC_ASSERT_OFFSET(struct ptrc_log_packet, first_ns, 32);
-PTRC_ASSERT_OFFSET(struct ptrc_log_packet, header_crc, 60);
+PTRC_ASSERT_OFFSET(struct ptrc_log_packet, sums_bytes, 56);
+PTRC_ASSERT_OFFSET(struct ptrc_log_packet, header_crc, 76);
+
+/* Bytes that an EVENTS packet takes, about; in a small bounded log a sixteenth of its limit. A ring
+ * gives up a whole packet at a time, and damage takes away a whole packet. Larger packets would gain
+ * nothing in speed. */
+#define PTRC_LOG_PACKET_BYTES (UINT64_C(256) << 10)
+/* An EVENTS packet whose payload is longer has a single event. */
+#define PTRC_LOG_PAYLOAD_MAX (UINT64_C(1) << 20)
 
 #define PTRC_LOG_SEQUENTIAL 0
 #define PTRC_LOG_RING 1
@@ -155,17 +168,16 @@ struct ptrc_log_ring {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
 
-/* A section of an EVENTS packet: records in time order. `origin` says whose they are, until a
- * CONTEXT record names another. The time of a record is base_ns + delta, or its full stamp. */
+/* A section of an EVENTS packet: packed events (lib/model/packed.h) of one origin. Sections follow
+ * one another without padding. */
 struct ptrc_log_section {
-	int64_t base_ns;
+	int64_t base_ns; /* time of the first event */
 	struct ptrc_context origin;
-	uint64_t bytes; /* of the records that follow, a multiple of 8 */
+	uint32_t bytes; /* of the packed events that follow */
 	/* Of events of the same time those of the smaller order come first. */
 	uint32_t order;
-	uint32_t zero;
 };
-PTRC_ASSERT_SIZE(struct ptrc_log_section, 40);
+PTRC_ASSERT_SIZE(struct ptrc_log_section, 32);
 
 struct ptrc_log_status {
 	/* As posix_trace_get_status() reports them of the log. */

@@ -68,12 +68,15 @@ int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, const struct 
 		.first_ns = p->first_ns,
 		.last_ns = p->last_ns,
 		.event_count = (uint32_t)p->events,
+		.sums_bytes = p->sums_bytes,
+		.counted = p->bytes,
 	};
 
 	ptrc_log_buffer_pad(&w->out);
 	if (w->out.is_short)
 		return ENOMEM;
 	head.payload_crc = ptrc_crc32c(0, w->out.bytes + start + sizeof(head), head.length);
+	head.sums_crc = ptrc_crc32c(0, w->out.bytes + start + sizeof(head), head.sums_bytes);
 	head.header_crc = ptrc_crc32c(0, &head, offsetof(struct ptrc_log_packet, header_crc));
 	memcpy(w->out.bytes + start, &head, sizeof(head));
 	return 0;

@@ -14,9 +14,10 @@
 /* What the header of a packet tells of its payload, and what the writer needs to place it. */
 struct ptrc_log_facts {
 	uint16_t type, flags;
-	uint64_t bytes; /* of events */
+	uint64_t bytes; /* of events, as log-max-size counts them */
 	int64_t first_ns, last_ns;
-	uint64_t events; /* that are reported */
+	uint64_t events;     /* that are reported */
+	uint32_t sums_bytes; /* the payload begins with so many bytes of sums */
 };
 
 /* Can fd be the log of a stream with this policy? A regular file can with each policy; a FIFO,

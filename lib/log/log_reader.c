@@ -10,8 +10,8 @@
 #include "lib/base/crc32c.h"
 #include "lib/model/eventset.h"
 #include "lib/base/file.h"
-#include "lib/log/log_records.h"
 #include "lib/model/names.h"
+#include "lib/model/packed.h"
 #include "lib/model/sequencer.h"
 #include "lib/base/sys.h"
 
@@ -23,10 +23,8 @@
 #define SEARCH_MAX (UINT64_C(256) << 20)
 /* A larger NAMES packet is damaged: a keeper puts about 4 KiB of names into one. */
 #define NAMES_MAX (UINT64_C(1) << 20)
-/* The payload of an EVENTS packet is longer only if it holds a single event: see SLICE_MAX in
- * log_events.c. */
-#define EVENTS_MAX (UINT64_C(1) << 20)
-/* The headers before the first record of a payload fit in so many bytes. */
+/* What comes before the first section of a payload that has a single event, with the headers of that
+ * section and event, fits in so many bytes. */
 #define PAYLOAD_HEADS_MAX 2048U
 
 struct window {
@@ -71,7 +69,7 @@ static int load(const struct ptrc_log_reader *r, uint64_t offset, uint64_t lengt
 {
 	uint8_t *bytes;
 
-	if (length > EVENTS_MAX && compare(r, offset, length, crc))
+	if (length > PTRC_LOG_PAYLOAD_MAX && compare(r, offset, length, crc))
 		return EINVAL;
 	bytes = malloc(length + 1);
 	if (!bytes)
@@ -298,7 +296,9 @@ static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
 				     .first_ns = p->first_ns,
 				     .last_ns = p->last_ns,
 				     .event_count = p->event_count,
+				     .counted = p->counted,
 				     .payload_crc = p->payload_crc,
+				     .sums_bytes = p->sums_bytes,
 				     .flags = p->flags};
 	return 0;
 }
@@ -344,31 +344,36 @@ static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *
  * tell. So nobody has to read as many bytes as a damaged or forged length says. */
 static bool is_single_event(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
 {
+	uint64_t at = (uint64_t)e->sums_bytes + ptrc_log_filter_bytes(e->flags);
+	struct ptrc_unpacker_shape shape;
 	uint8_t heads[PAYLOAD_HEADS_MAX];
-	size_t at = sizeof(struct ptrc_log_section);
+	struct ptrc_log_section section;
+	struct ptrc_unpacker u;
+	uint64_t len;
 
-	if (read_at(r, e->offset + sizeof(struct ptrc_log_packet), heads, sizeof(heads)))
-		return false;
 	if (e->flags & PTRC_LOG_HAS_RING)
 		at += sizeof(struct ptrc_log_ring);
-	at += ptrc_log_filter_bytes(e->flags);
-	while (at <= sizeof(heads) - sizeof(struct ptrc_record)) {
-		struct ptrc_record record = ptrc_log_record_at(heads + at);
-		uint64_t size = ptrc_record_size(&record);
+	if (at > sizeof(heads) - sizeof(section) - PTRC_PACKED_HEAD_MAX ||
+	    read_at(r, e->offset + sizeof(struct ptrc_log_packet), heads, sizeof(heads)))
+		return false;
+	memcpy(&section, heads + at, sizeof(section));
+	at += sizeof(section);
+	u = ptrc_unpacker_begin(heads + at, PTRC_PACKED_HEAD_MAX, section.base_ns, &shape);
+	return section.bytes == e->length - at && ptrc_unpacker_length(&u, &len) &&
+	       len <= section.bytes && section.bytes - len <= PTRC_PACKED_HEAD_MAX;
+}
 
-		if (!ptrc_record_is_context(&record))
-			return size <= e->length && e->length - size <= EVENTS_MAX;
-		if (size > sizeof(heads))
-			return false;
-		at += size;
-	}
-	return false;
+/* Can the packet be whole, as far as its headers tell? */
+static bool can_be_whole(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
+{
+	return e->sums_bytes <= e->length && e->sums_bytes % sizeof(struct ptrc_type_sum) == 0 &&
+	       (e->length <= PTRC_LOG_PAYLOAD_MAX || is_single_event(r, e));
 }
 
 /* EINVAL: the payload is damaged. */
 static int check_payload(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
 {
-	if (e->length > EVENTS_MAX && !is_single_event(r, e))
+	if (!can_be_whole(r, e))
 		return EINVAL;
 	return compare(r, e->offset + sizeof(struct ptrc_log_packet), e->length, e->payload_crc);
 }
@@ -541,14 +546,15 @@ static int read_ring(struct ptrc_log_reader *r)
 		uint8_t *payload;
 		int error;
 
-		if (!(e->flags & PTRC_LOG_HAS_RING) || e->length < sizeof(r->ring))
+		if (!(e->flags & PTRC_LOG_HAS_RING) ||
+		    e->length < (uint64_t)e->sums_bytes + sizeof(r->ring))
 			continue;
 		error = ptrc_log_reader_load(r, e, &payload);
 		if (error == ENOMEM)
 			return error;
 		if (error)
 			continue;
-		memcpy(&r->ring, payload, sizeof(r->ring));
+		memcpy(&r->ring, payload + e->sums_bytes, sizeof(r->ring));
 		r->ring_seq = e->seq;
 		free(payload);
 		return 0;
@@ -699,7 +705,7 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
 			 uint8_t **payload)
 {
-	if (e->is_missing || e->is_damaged || (e->length > EVENTS_MAX && !is_single_event(r, e)))
+	if (e->is_missing || e->is_damaged || !can_be_whole(r, e))
 		return EINVAL;
 	return load(r, e->offset + sizeof(struct ptrc_log_packet), e->length, e->payload_crc,
 		    payload);

@@ -22,7 +22,9 @@ struct ptrc_log_entry {
 	uint64_t seq;
 	int64_t first_ns, last_ns;
 	uint64_t event_count;
+	uint64_t counted; /* bytes of its events, as log-max-size counts them */
 	uint32_t payload_crc;
+	uint32_t sums_bytes;
 	uint16_t flags;
 	bool is_damaged; /* its payload has turned out to be damaged */
 	/* No packet: it stands for one or several that are not in the file, the first of which has
@@ -72,8 +74,8 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r);
 PTRC_NONNULL() void ptrc_log_reader_close(struct ptrc_log_reader *r);
 
-/* Reads the payload of a packet, which the caller frees. EINVAL: it is damaged, or not there
- * any more. ENOMEM. */
+/* Reads the payload of a packet, which the caller frees. It begins with the entry's sums_bytes of
+ * struct ptrc_type_sum, which it has. EINVAL: it is damaged, or not there any more. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,

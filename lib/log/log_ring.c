@@ -154,10 +154,8 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 		e.facts = (struct ptrc_log_facts){.type = p.type,
 						  .first_ns = p.first_ns,
 						  .last_ns = p.last_ns,
-						  .events = p.event_count};
-		/* This is somewhat too much, as it counts the headers of sections too. So until
-		 * the ring has wrapped it holds a little less than it could. */
-		e.facts.bytes = is_events(&e) ? p.length : 0;
+						  .events = p.event_count,
+						  .bytes = p.counted};
 		from += e.size;
 		if (is_events(&e) && (p.seq < w->state.oldest_seq || p.seq >= w->state.seq))
 			continue;

@@ -103,9 +103,9 @@ struct ptrc_log_writer {
 	/* For an UNTIL_FULL log, which ends with its last STOP: the markers behind that, which
 	 * wait for other events to follow. A flush collects them in held_next, which takes the
 	 * place of `held` if the flush succeeds. */
-	struct ptrc_log_buffer held, held_next;
-	struct ptrc_log_buffer lap; /* a ring's packets: struct ptrc_log_lap_entry */
-	uint64_t lap_first;	    /* entries of `lap` before this one are gone */
+	struct ptrc_log_buffer held, held_next; /* struct ptrc_log_held */
+	struct ptrc_log_buffer lap;		/* a ring's packets: struct ptrc_log_lap_entry */
+	uint64_t lap_first;			/* entries of `lap` before this one are gone */
 	/* Called once a second while output stalls. If it returns true the write gives up, with
 	 * ECANCELED, and no later write waits. May be null. */
 	bool (*give_up)(void *arg);

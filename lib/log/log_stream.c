@@ -15,8 +15,8 @@
 #include "lib/base/heap.h"
 #include "lib/base/liveness.h"
 #include "lib/log/log_reader.h"
-#include "lib/log/log_records.h"
 #include "lib/model/names.h"
+#include "lib/model/packed.h"
 #include "lib/model/sequencer.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
@@ -33,9 +33,8 @@ struct packet;
 /* A cursor in a section of an open packet. */
 struct cursor {
 	struct packet *packet;
-	const uint8_t *pos, *end;
-	int64_t base_ns;
-	int64_t next_ns; /* of the event at pos */
+	struct ptrc_unpacker unpacker;
+	struct ptrc_packed_event event; /* the next one */
 	uint64_t seq;
 	uint32_t section;
 	uint32_t order;
@@ -46,7 +45,7 @@ struct cursor {
 struct packet {
 	uint8_t *bytes; /* the payload */
 	size_t in_use;
-	struct cursor cursors[];
+	struct cursor cursors[]; /* behind them the shapes of their unpackers */
 };
 
 /* A gap for which the log has no OVERFLOW and RESUME events, so that the reader makes them up.
@@ -75,14 +74,15 @@ struct ptrc_log_stream {
 	int gap;
 	bool is_gap_damage, is_gap_uncounted;
 	int64_t gap_ns, gap_last_ns; /* time of the first and the last event lost */
+	struct ptrc_type_sums sums;  /* for checking a packet */
 };
 
 /* ---- cursors ---- */
 
 static bool is_earlier(const struct cursor *a, const struct cursor *b)
 {
-	if (a->next_ns != b->next_ns)
-		return a->next_ns < b->next_ns;
+	if (a->event.ns != b->event.ns)
+		return a->event.ns < b->event.ns;
 	if (a->order != b->order)
 		return a->order < b->order;
 	if (a->seq != b->seq)
@@ -106,11 +106,6 @@ static void packet_put(struct ptrc_log_stream *l, struct packet *p)
 		return;
 	forget_done(l);
 	l->done = p; /* the event that is reported next may stand in it */
-}
-
-static bool find_event(struct cursor *c)
-{
-	return ptrc_log_find_event(&c->pos, c->end, c->base_ns, &c->next_ns, &c->origin);
 }
 
 static void close_position(struct ptrc_log_stream *l)
@@ -167,12 +162,99 @@ static bool next_section(const uint8_t **at, const uint8_t *end, struct ptrc_log
 	return true;
 }
 
-/* EINVAL: the packet is damaged. */
+/* Are the sums at the begin of a payload those of the events that were counted? */
+static bool has_sums(const struct ptrc_type_sums *counted, const uint8_t *payload, uint32_t bytes)
+{
+	struct ptrc_type_sum sum;
+
+	if (bytes != counted->count * sizeof(sum))
+		return false;
+	for (uint32_t i = 0; i < counted->count; i++) {
+		uint32_t at;
+
+		memcpy(&sum, payload + i * sizeof(sum), sizeof(sum));
+		at = sum.id < PTRC_TYPE_SUMS_MAX ? counted->at[sum.id] : counted->count;
+		if (at >= counted->count || memcmp(&counted->sum[at], &sum, sizeof(sum)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Do the sections of the payload, which begin at `at`, hold what the packet's header and sums say,
+ * and nothing else? Counts the sections, and the shapes that it takes to unpack them. */
+static bool is_what_it_says(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
+			    const uint8_t *payload, const uint8_t *at, uint32_t *sections,
+			    size_t *shape_count)
+{
+	struct ptrc_unpacker_shape shapes[PTRC_PACKED_SHAPES];
+	const uint8_t *end = payload + e->length;
+	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+	uint64_t events = 0, counted = 0;
+	struct ptrc_log_section s;
+
+	*sections = 0;
+	*shape_count = 0;
+	l->sums.count = 0;
+	while (next_section(&at, end, &s)) {
+		struct ptrc_unpacker u =
+			ptrc_unpacker_begin(at - s.bytes, s.bytes, s.base_ns, shapes);
+		struct ptrc_packed_event event;
+
+		while (ptrc_unpacker_next(&u, &event)) {
+			if (first_ns > event.ns)
+				first_ns = event.ns;
+			if (last_ns < event.ns)
+				last_ns = event.ns;
+			counted += ptrc_packed_counted(event.len);
+			if (!(event.id_flags & PTRC_REC_HIDDEN)) {
+				struct ptrc_type_sum *sum = ptrc_type_sums_of(
+					&l->sums, event.id_flags & PTRC_REC_ID_MASK);
+
+				events++;
+				sum->events++;
+				sum->bytes += event.len;
+				sum->truncated += (event.id_flags & PTRC_REC_TRUNCATED) != 0;
+			}
+		}
+		if (!ptrc_unpacker_is_at_end(&u))
+			return false;
+		++*sections;
+		*shape_count += ptrc_unpacker_shapes(s.bytes);
+	}
+	return at == end && first_ns == e->first_ns && last_ns == e->last_ns &&
+	       events == e->event_count && counted == e->counted &&
+	       has_sums(&l->sums, payload, e->sums_bytes);
+}
+
+/* Opens a section of a packet. */
+static void open_section(struct ptrc_log_stream *l, struct packet *p, uint32_t number, uint64_t seq,
+			 const struct ptrc_log_section *s, const uint8_t *bytes,
+			 struct ptrc_unpacker_shape *shapes)
+{
+	struct cursor *c = &p->cursors[number];
+
+	*c = (struct cursor){
+		.packet = p,
+		.unpacker = ptrc_unpacker_begin(bytes, s->bytes, s->base_ns, shapes),
+		.seq = seq,
+		.section = number,
+		.order = s->order,
+		.origin = s->origin,
+	};
+	if (!ptrc_unpacker_next(&c->unpacker, &c->event))
+		return;
+	p->in_use++;
+	heap_push(l->heap, l->heap_count++, c);
+}
+
+/* EINVAL: the packet is damaged, or its header lies. */
 static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	const uint8_t *begin, *at, *end, *filter = NULL;
-	struct ptrc_log_section s;
+	struct ptrc_unpacker_shape *shapes;
 	uint32_t count = 0, filter_bytes;
+	struct ptrc_log_section s;
+	size_t shape_count;
 	struct packet *p;
 	uint8_t *bytes;
 	int error;
@@ -180,8 +262,8 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	error = ptrc_log_reader_load(&l->reader, e, &bytes);
 	if (error)
 		return error;
-	begin = bytes;
-	end = begin + e->length;
+	begin = bytes + e->sums_bytes;
+	end = bytes + e->length;
 	if ((e->flags & PTRC_LOG_HAS_RING) && (size_t)(end - begin) >= sizeof(struct ptrc_log_ring))
 		begin += sizeof(struct ptrc_log_ring);
 	filter_bytes = ptrc_log_filter_bytes(e->flags);
@@ -189,32 +271,23 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 		filter = begin;
 		begin += filter_bytes;
 	}
-	for (at = begin; next_section(&at, end, &s);)
-		count++;
-	p = malloc(sizeof(*p) + count * sizeof(struct cursor));
+	if (!is_what_it_says(l, e, bytes, begin, &count, &shape_count)) {
+		free(bytes);
+		return EINVAL;
+	}
+	p = malloc(sizeof(*p) + count * sizeof(p->cursors[0]) + shape_count * sizeof(*shapes));
 	if (!p || reserve_heap(l, count)) {
 		free(p);
 		free(bytes);
 		return ENOMEM;
 	}
+	shapes = (struct ptrc_unpacker_shape *)(void *)&p->cursors[count];
 	p->bytes = bytes;
 	p->in_use = 1; /* so that it stays until all of its cursors are there */
 	count = 0;
 	for (at = begin; next_section(&at, end, &s); count++) {
-		struct cursor *c = &p->cursors[count];
-
-		*c = (struct cursor){.packet = p,
-				     .pos = at - s.bytes,
-				     .end = at,
-				     .base_ns = s.base_ns,
-				     .seq = e->seq,
-				     .section = count,
-				     .order = s.order,
-				     .origin = s.origin};
-		if (!find_event(c))
-			continue;
-		p->in_use++;
-		heap_push(l->heap, l->heap_count++, c);
+		open_section(l, p, count, e->seq, &s, at - s.bytes, shapes);
+		shapes += ptrc_unpacker_shapes(s.bytes);
 	}
 	adopt_filter(l, e, filter);
 	packet_put(l, p);
@@ -266,7 +339,7 @@ static int open_due(struct ptrc_log_stream *l)
 		const struct ptrc_log_entry *e = &l->reader.entries[l->next_entry];
 		int error;
 
-		if (l->heap_count && l->heap[0]->next_ns < e->first_ns)
+		if (l->heap_count && l->heap[0]->event.ns < e->first_ns)
 			break;
 		error = open_packet(l, e);
 		if (error == ENOMEM)
@@ -303,13 +376,13 @@ static void make_up(struct posix_trace_event_info *info, trace_event_id_t id, in
 /* Is the event at the cursor to be reported? */
 static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 {
-	struct ptrc_record r = ptrc_log_record_at(c->pos);
-	uint32_t id = ptrc_record_id(&r);
-	bool is_hidden = r.id_flags & PTRC_REC_HIDDEN;
+	const struct ptrc_packed_event *e = &c->event;
+	uint32_t id = e->id_flags & PTRC_REC_ID_MASK;
+	bool is_hidden = e->id_flags & PTRC_REC_HIDDEN;
 
 	/* These are left over from the time in which the ring lost events. If they were
 	 * reported the one gap would look like several. */
-	if (ring_has_lost(l) && c->next_ns < l->reader.ring.lost_last_ns) {
+	if (ring_has_lost(l) && e->ns < l->reader.ring.lost_last_ns) {
 		l->gap_events += !is_hidden;
 		return false;
 	}
@@ -317,8 +390,7 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 		return false;
 	if (id == POSIX_TRACE_OVERFLOW)
 		ptrc_sequencer_gap(&l->sequencer);
-	if (ptrc_sequencer_admit(&l->sequencer, r.id_flags, c->pos + ptrc_record_head(&r),
-				 ptrc_record_len(&r)))
+	if (ptrc_sequencer_admit(&l->sequencer, e->id_flags, e->data, e->len))
 		return true;
 	if (l->sequencer.is_in_gap)
 		l->gap_events += !is_hidden;
@@ -330,27 +402,25 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 static void tell_event(const struct cursor *c, struct posix_trace_event_info *info,
 		       const void **data, size_t *len)
 {
-	struct ptrc_record r = ptrc_log_record_at(c->pos);
+	const struct ptrc_packed_event *e = &c->event;
 
-	make_up(info, ptrc_record_id(&r), c->next_ns);
+	make_up(info, e->id_flags & PTRC_REC_ID_MASK, e->ns);
 	info->posix_pid = c->origin.pid;
-	info->posix_prog_address = (void *)(uintptr_t)ptrc_record_addr(&r);
-	if (r.id_flags & PTRC_REC_TRUNCATED)
+	info->posix_prog_address = (void *)(uintptr_t)e->addr;
+	if (e->id_flags & PTRC_REC_TRUNCATED)
 		info->posix_truncation_status = POSIX_TRACE_TRUNCATED_RECORD;
 	info->posix_tid = c->origin.tid;
 	info->posix_thread_id = (pthread_t)c->origin.thread;
-	*data = c->pos + ptrc_record_head(&r);
-	*len = ptrc_record_len(&r);
+	*data = e->data;
+	*len = e->len;
 }
 
 static void step(struct ptrc_log_stream *l)
 {
 	struct cursor *c = l->heap[0];
-	struct ptrc_record r = ptrc_log_record_at(c->pos);
 
 	l->is_admitted = false;
-	c->pos += ptrc_record_size(&r);
-	if (!find_event(c)) {
+	if (!ptrc_unpacker_next(&c->unpacker, &c->event)) {
 		heap_pop(l->heap, l->heap_count--);
 		packet_put(l, c->packet);
 	} else {
@@ -407,7 +477,7 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 	/* The event stays on top of the heap while an OVERFLOW and a RESUME are reported before
 	 * it. */
 	l->is_admitted = true;
-	if (tell_gap(l, info, c->next_ns))
+	if (tell_gap(l, info, c->event.ns))
 		return 0;
 	forget_done(l);
 	tell_event(c, info, data, len);
@@ -607,7 +677,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	counts->pt_log_lost_events = r->ring.lost_events;
 	for (size_t i = 0; i < r->entry_count; i++) {
 		counts->pt_log_events += r->entries[i].event_count;
-		counts->pt_log_bytes += r->entries[i].length;
+		counts->pt_log_bytes += r->entries[i].counted;
 	}
 }
 

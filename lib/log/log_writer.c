@@ -159,20 +159,11 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
  * What was written before stays. */
 static int write_clear(struct ptrc_log_writer *w, int64_t now_ns)
 {
-	struct {
-		struct ptrc_log_section section;
-		struct ptrc_record record;
-		trace_event_set_t set[2];
-	} mark = {.section = {.base_ns = now_ns, .bytes = sizeof(mark) - sizeof(mark.section)},
-		  .set = {{.__posix_trace_magic = PTRC_SET_MAGIC},
-			  {.__posix_trace_magic = PTRC_SET_MAGIC}}};
-	struct ptrc_log_facts p = {.type = PTRC_LOG_EVENTS, .first_ns = now_ns, .last_ns = now_ns};
+	static const trace_event_set_t sets[2] = {{.__posix_trace_magic = PTRC_SET_MAGIC},
+						  {.__posix_trace_magic = PTRC_SET_MAGIC}};
 
-	ptrc_record_fill(&mark.record, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sizeof(mark.set),
-			 0);
-	ptrc_log_packet_begin(w);
-	ptrc_log_buffer_add(&w->out, &mark, sizeof(mark));
-	return ptrc_log_events_write(w, &p);
+	return ptrc_log_events_write_single(w, now_ns, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN,
+					    sets, sizeof(sets));
 }
 
 int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)

@@ -32,9 +32,9 @@
 	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + PTRC_ATTR_EVENT_OVERHEAD + \
 	 (PTRC_ATTR_EVENT_OVERHEAD + 8))
 
-/* Every bounded log has room for a START and a STOP. In a log a record takes at most 24 bytes
- * beside its data. */
-#define PTRC_ATTR_LOG_SIZE_FLOOR ((24 + sizeof(trace_event_set_t)) + (24 + 8))
+/* Every bounded log has room for a START and a STOP. A log counts 8 bytes for an event beside its
+ * data (ptrc_packed_counted). */
+#define PTRC_ATTR_LOG_SIZE_FLOOR ((8 + sizeof(trace_event_set_t)) + (8 + sizeof(int)))
 
 struct ptrc_attr {
 	uint64_t magic;			       /* PTRC_ATTR_MAGIC, or this is no object */

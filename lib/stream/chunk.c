@@ -3,8 +3,6 @@
 
 #include "lib/stream/chunk.h"
 
-#include <string.h>
-
 #include "lib/base/atomic.h"
 
 /* ---- the records ---- */
@@ -16,44 +14,6 @@ struct ptrc_walk ptrc_walk_begin(const struct ptrc_chunk *chunk, uint32_t end)
 				  .end = end,
 				  .base = chunk->base,
 				  .origin = chunk->origin};
-}
-
-bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
-{
-	while (walk->off < walk->end) {
-		struct ptrc_record head;
-		uint64_t size, stamp;
-		uint32_t data;
-
-		if (walk->end - walk->off < sizeof(head))
-			return false;
-		memcpy(&head, walk->bytes + walk->off, sizeof(head));
-		size = ptrc_record_size(&head);
-		if (size > walk->end - walk->off)
-			return false;
-		data = walk->off + ptrc_record_head(&head);
-		stamp = walk->base + head.delta;
-		if (head.id_flags & PTRC_REC_FULLSTAMP)
-			memcpy(&stamp, walk->bytes + walk->off + sizeof(head), sizeof(stamp));
-		if (ptrc_record_is_context(&head)) {
-			if (ptrc_record_len(&head) != sizeof(walk->origin))
-				return false;
-			memcpy(&walk->origin, walk->bytes + data, sizeof(walk->origin));
-			if (head.id_flags & PTRC_REC_FULLSTAMP)
-				walk->base = stamp;
-			walk->off += (uint32_t)size;
-			continue;
-		}
-		record->stamp = stamp;
-		record->addr = ptrc_record_addr(&head);
-		record->id_flags = head.id_flags;
-		record->len = ptrc_record_len(&head);
-		record->off = walk->off;
-		record->data = data;
-		walk->off += (uint32_t)size;
-		return true;
-	}
-	return false;
 }
 
 uint32_t ptrc_chunk_end(const struct ptrc_pool *pool, uint32_t index, uint64_t word)

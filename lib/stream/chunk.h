@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/stream/pool.h"
 
@@ -69,6 +70,47 @@ struct ptrc_walk_record {
 struct ptrc_walk ptrc_walk_begin(const struct ptrc_chunk *chunk, uint32_t end);
 /* Step over the next record that is an event (HIDDEN ones included), and apply the CONTEXT
  * records before it. False at the end, and at damage; at damage walk->off < walk->end. */
-bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record);
+static inline bool ptrc_walk_next(struct ptrc_walk *walk, struct ptrc_walk_record *record)
+{
+	while (walk->off < walk->end) {
+		const volatile uint64_t *from = (const void *)(walk->bytes + walk->off);
+		struct ptrc_record head;
+		uint64_t words[2], size, stamp;
+		uint32_t data;
+
+		if (walk->end - walk->off < sizeof(head))
+			return false;
+		/* Loaded once: others may write to the chunk at any time. */
+		words[0] = from[0];
+		words[1] = from[1];
+		memcpy(&head, words, sizeof(head));
+		size = ptrc_record_size(&head);
+		if (size > walk->end - walk->off)
+			return false;
+		data = walk->off + ptrc_record_head(&head);
+		stamp = walk->base + head.delta;
+		if (head.id_flags & PTRC_REC_FULLSTAMP)
+			stamp = from[2];
+		walk->off += (uint32_t)size;
+		if (PTRC_UNLIKELY(ptrc_record_is_context(&head))) {
+			if (ptrc_record_len(&head) != sizeof(walk->origin)) {
+				walk->off -= (uint32_t)size;
+				return false;
+			}
+			memcpy(&walk->origin, walk->bytes + data, sizeof(walk->origin));
+			if (head.id_flags & PTRC_REC_FULLSTAMP)
+				walk->base = stamp;
+			continue;
+		}
+		record->stamp = stamp;
+		record->addr = ptrc_record_addr(&head);
+		record->id_flags = head.id_flags;
+		record->len = ptrc_record_len(&head);
+		record->off = walk->off - (uint32_t)size;
+		record->data = data;
+		return true;
+	}
+	return false;
+}
 
 #endif

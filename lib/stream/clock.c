@@ -14,7 +14,6 @@
 /* The first entries of a stream are a millisecond apart, later ones a second. */
 #define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
 #define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
-#define MULT_SHIFT 32
 /* A search gives up after so many unusable entries in a row. An entry is unusable if its appender
  * died. */
 #define ABANDONED_MAX 64
@@ -89,7 +88,7 @@ static void read_pair(uint64_t *counter, int64_t *ns)
 
 static int64_t scale(uint64_t ticks, uint64_t mult)
 {
-	return (int64_t)(uint64_t)((unsigned __int128)ticks * mult >> MULT_SHIFT);
+	return (int64_t)(uint64_t)((unsigned __int128)ticks * mult >> PTRC_CLOCK_SHIFT);
 }
 
 /* These wrap around: the operands come from shared memory and may be anything. */
@@ -105,7 +104,7 @@ static int64_t subtract(int64_t a, int64_t b)
 
 static uint64_t rate(int64_t ns, uint64_t ticks)
 {
-	return (uint64_t)(((unsigned __int128)(uint64_t)ns << MULT_SHIFT) / ticks);
+	return (uint64_t)(((unsigned __int128)(uint64_t)ns << PTRC_CLOCK_SHIFT) / ticks);
 }
 
 /* The pair from which the rate of a new stream is measured. The thread that changes the state
@@ -151,7 +150,7 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 		h->t0 = (uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC);
 		h->delta_max = UINT32_MAX;
 		h->clock_due = UINT64_MAX;
-		mult = UINT64_C(1) << MULT_SHIFT;
+		mult = UINT64_C(1) << PTRC_CLOCK_SHIFT;
 		counter = h->t0;
 		ns = (int64_t)h->t0;
 	} else {
@@ -394,14 +393,12 @@ static int64_t in_entry(const struct entry *e, uint64_t counter)
 	return subtract(e->ns, scale(e->counter - counter, e->mult));
 }
 
-int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
-			    uint64_t counter)
+int64_t ptrc_clock_look_up(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
+			   uint64_t counter)
 {
 	uint64_t count, due, low, high;
 	struct entry e, next;
 
-	if (counter >= c->from && counter < c->to)
-		return add(add(c->ns, scale(counter - c->from, c->mult)), h->realtime_offset);
 	/* clock_due is read first. So it may be older than the count, which only makes the
 	 * cursor's copy valid for a shorter span. */
 	due = ptrc_load_acquire(&h->clock_due);

@@ -73,8 +73,24 @@ struct ptrc_clock_cursor {
 	int64_t ns;
 	uint64_t mult;
 };
-/* The time of a stamp: nanoseconds of CLOCK_REALTIME. */
-int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
-			    uint64_t counter);
+/* For a stamp for which the cursor's entry is not valid: finds another. */
+int64_t ptrc_clock_look_up(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
+			   uint64_t counter);
+
+/* An entry's mult is nanoseconds per tick, shifted left by so many bits. */
+#define PTRC_CLOCK_SHIFT 32
+
+/* The time of a stamp: nanoseconds of CLOCK_REALTIME. The sums wrap around: their operands come
+ * from shared memory and may be anything. */
+static inline int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
+					  struct ptrc_clock_cursor *c, uint64_t counter)
+{
+	uint64_t since;
+
+	if (counter < c->from || counter >= c->to)
+		return ptrc_clock_look_up(h, c, counter);
+	since = (uint64_t)((unsigned __int128)(counter - c->from) * c->mult >> PTRC_CLOCK_SHIFT);
+	return (int64_t)((uint64_t)c->ns + since + (uint64_t)h->realtime_offset);
+}
 
 #endif

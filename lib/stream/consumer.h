@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/model/type_sums.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/stream.h"
 
@@ -61,14 +62,6 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
  * call: the chunk stays as it is. */
 bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinned *p,
 			   uint32_t *end);
-
-/* Events of one type, to be added to the counts in the stream. */
-struct ptrc_type_sum {
-	uint32_t id; /* below PTRC_TYPE_COUNT */
-	uint32_t events;
-	uint32_t bytes; /* of data */
-	uint32_t truncated;
-};
 
 /* How many types the counts have memory for, whatever the shared memory says. */
 uint32_t ptrc_type_counts_ready(const struct ptrc_type_counts *c);

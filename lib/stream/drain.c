@@ -15,15 +15,6 @@
 
 enum { PHASE_GAP, PHASE_CHUNKS, PHASE_STOP, PHASE_DONE };
 
-/* Counts by type of the current stretch, in the order in which the types appear in it. */
-struct ptrc_drain_sums {
-	/* By type: index of its entry in `sum`. Never cleared, so it only counts if the entry
-	 * there is of this type. */
-	uint16_t at[PTRC_TYPE_COUNT];
-	struct ptrc_type_sum sum[PTRC_TYPE_COUNT];
-};
-_Static_assert(PTRC_REC_ID_MASK < PTRC_TYPE_COUNT, "every id that a walk lets pass has an entry");
-
 static bool pin(struct ptrc_drain *d, uint32_t chunk)
 {
 	uint64_t epoch = ptrc_load_acquire(&d->stream->header->epoch);
@@ -42,11 +33,6 @@ static void unpin(struct ptrc_drain *d)
 
 /* ---- begin ---- */
 
-static uint64_t buffer_bytes(const struct ptrc_stream *s)
-{
-	return s->pool.chunk_size + sizeof(struct ptrc_drain_sums);
-}
-
 static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 {
 	struct ptrc_stream_header *h = s->header;
@@ -56,12 +42,12 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	memset(d, 0, sizeof(*d));
 	d->stream = s; /* ptrc_drain_end() needs it, also after a failure */
 	d->consumer = (struct ptrc_consumer){.stream = s, .pin = PTRC_CHUNK_PIN_KEEPER};
-	map = ptrc_sys(SYS_mmap, 0, buffer_bytes(s), PROT_READ | PROT_WRITE,
+	d->stretch_max = UINT64_MAX;
+	map = ptrc_sys(SYS_mmap, 0, sizeof(*d->packer), PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ptrc_sys_is_error(map))
 		return ENOMEM;
-	d->buffer = (uint8_t *)map;
-	d->sums = (void *)(d->buffer + s->pool.chunk_size);
+	d->packer = (struct ptrc_packer *)map;
 	ptrc_stream_complete(s);
 	status = ptrc_load_acquire(&h->status);
 	d->run = ptrc_load_acquire(&h->run);
@@ -188,121 +174,129 @@ static int64_t to_ns(struct ptrc_drain *d, uint64_t stamp)
 	return ptrc_clock_realtime(d->stream->header, &d->clock, stamp);
 }
 
-/* The current stretch's count of the type. */
-static struct ptrc_type_sum *sum_of(struct ptrc_drain *d, uint32_t id)
+void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes)
 {
-	struct ptrc_drain_sums *s = d->sums;
-	uint32_t at = s->at[id];
+	d->stretch_max = bytes;
+}
 
-	if (at >= d->note.sum_count || s->sum[at].id != id) {
-		at = d->note.sum_count++;
-		s->at[id] = (uint16_t)at;
-		s->sum[at] = (struct ptrc_type_sum){.id = id};
+uint64_t ptrc_drain_room(const struct ptrc_drain *d)
+{
+	/* Of a record, its first 16 bytes take 29 at most when they are packed. */
+	return 2 * (uint64_t)d->stream->pool.chunk_size + PTRC_PACKED_HEAD_MAX + PTRC_PACKED_SLACK;
+}
+
+static enum ptrc_stretch_kind kind_of(uint32_t id)
+{
+	switch (id) {
+	case POSIX_TRACE_START:
+	case POSIX_TRACE_FILTER:
+		return PTRC_STRETCH_FILTER;
+	case POSIX_TRACE_STOP:
+		return PTRC_STRETCH_STOP;
+	case POSIX_TRACE_FLUSH_START:
+	case POSIX_TRACE_FLUSH_STOP:
+		return PTRC_STRETCH_MARKER;
+	default:
+		return PTRC_STRETCH_PLAIN;
 	}
-	return &s->sum[at];
 }
 
-/* Add an event that the drain makes up to the stretch, unless its type is filtered. */
-static void add_made_up(struct ptrc_drain *d, struct ptrc_stretch *stretch, uint32_t id,
-			uint64_t stamp, const void *data, uint32_t len)
+/* End the stretch that the packer has. */
+static void end_stretch(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
-	int64_t ns = to_ns(d, stamp);
-	uint8_t *out = d->buffer + stretch->bytes;
-	struct ptrc_type_sum *sum;
-	struct ptrc_record head;
-	uint32_t flags = 0;
+	struct ptrc_packer *p = d->packer;
 
-	if (ptrc_stream_is_filtered(d->stream->header, id))
-		return;
-	if (stretch->bytes == 0)
-		stretch->base_ns = stretch->first_ns = ns;
-	if (ns - stretch->base_ns > UINT32_MAX)
-		flags = PTRC_REC_FULLSTAMP;
-	ptrc_record_fill(&head, flags ? 0 : (uint32_t)(ns - stretch->base_ns), id | flags, len, 0);
-	memcpy(out, &head, sizeof(head));
-	if (flags)
-		memcpy(out + 16, &ns, sizeof(ns));
-	if (len)
-		memcpy(out + ptrc_record_head(&head), data, len);
-	stretch->bytes += (uint32_t)ptrc_record_size(&head);
-	stretch->last_ns = ns;
-	stretch->event_count++;
-	stretch->records = d->buffer;
-	sum = sum_of(d, id);
-	sum->events++;
-	sum->bytes += len;
+	ptrc_packer_end(p);
+	stretch->first_ns = p->base_ns;
+	stretch->last_ns = p->last_ns;
+	stretch->packed = p->begin;
+	stretch->bytes = (uint32_t)(p->out - p->begin);
+	stretch->records = p->records;
+	stretch->event_count = p->reported;
+	stretch->counted = p->counted;
+	stretch->largest = p->largest;
+	stretch->sums = p->sums.sum;
+	stretch->sum_count = d->note.sum_count = p->sums.count;
 }
 
-/* Turn what is left of the copied chunk, up to `until` or to where base or origin change, into a
- * stretch. It stands in the same memory: a record only loses its full stamp by this, so the place
- * that is written never overtakes the place that is read. */
-static void convert(struct ptrc_drain *d, struct ptrc_stretch *stretch)
+/* Add an event that the drain makes up, unless its type is filtered. `data` has a multiple of 8
+ * bytes. */
+static void add_made_up(struct ptrc_drain *d, uint32_t id, uint64_t stamp, const void *data,
+			uint32_t len)
 {
-	uint32_t start = d->walk.off, out = start;
-	struct ptrc_type_sum *sum = NULL;
+	if (!ptrc_stream_is_filtered(d->stream->header, id))
+		ptrc_packer_add(d->packer, to_ns(d, stamp), ptrc_packed_key(0, id), data, len);
+}
+
+/* Does the event that the walk stands behind belong to the stretch that the packer has begun? */
+static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc_stretch *stretch,
+		    const struct ptrc_walk *walk, uint32_t len, enum ptrc_stretch_kind kind)
+{
+	return kind == PTRC_STRETCH_PLAIN && stretch->kind == PTRC_STRETCH_PLAIN &&
+	       (uint64_t)(p->out - p->begin) + PTRC_PACKED_HEAD_MAX + len <= max &&
+	       walk->origin.pid == stretch->origin.pid && walk->origin.tid == stretch->origin.tid &&
+	       walk->origin.thread == stretch->origin.thread;
+}
+
+/* Pack what is left of the chunk, up to `until` or to where the stretch must end. Each event is
+ * read where it stands, once. */
+static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
+{
+	const struct ptrc_stream_header *h = d->stream->header;
+	const struct ptrc_excluded excluded = d->excluded;
+	struct ptrc_clock_cursor clock = d->clock;
+	struct ptrc_walk walk = d->walk;
+	struct ptrc_packer *p = d->packer;
 	struct ptrc_drain_note *note = &d->note;
 	struct ptrc_walk_record r;
+	bool is_last = false;
 
 	*note = (struct ptrc_drain_note){.chunk = d->chunk, .gen = PTRC_CHUNK_GEN(d->pinned.word)};
-	for (;;) {
-		struct ptrc_walk before = d->walk;
-		struct ptrc_record head;
-		enum ptrc_step step =
-			ptrc_consumer_step(&d->consumer, &d->walk, d->rpos, d->until, &r);
-		uint32_t size;
+	while (!is_last && ptrc_walk_next(&walk, &r)) {
+		enum ptrc_stretch_kind kind;
 		int64_t ns;
 
-		if (step == PTRC_STEP_DAMAGE) {
-			d->walk.off = d->walk.end;
-			d->is_damaged = true;
-		}
-		if (step != PTRC_STEP_EVENT)
+		if (r.off < d->rpos)
+			continue;
+		if (r.stamp > d->until) {
+			/* The drain would never get past an event from the future. */
+			is_last = r.stamp <= ptrc_stream_now(h) + PTRC_STAMP_SLACK;
+			walk.off = r.off;
 			break;
-		if (ptrc_is_excluded(&d->excluded, r.stamp)) {
+		}
+		if (ptrc_is_excluded(&excluded, r.stamp)) {
 			if (!(r.id_flags & PTRC_REC_HIDDEN))
 				note->lost++;
 			note->events++;
 			continue;
 		}
-		ns = to_ns(d, r.stamp);
-		/* A stretch must be in order, even if damaged memory is not. */
-		if (out != start && ns < stretch->last_ns)
-			ns = stretch->last_ns;
-		if (out == start) {
-			stretch->base_ns = stretch->first_ns = ns;
-			stretch->origin = d->walk.origin;
-			stretch->records = d->buffer + start;
-		} else if (ns - stretch->base_ns > UINT32_MAX ||
-			   memcmp(&d->walk.origin, &stretch->origin, sizeof(stretch->origin))) {
-			d->walk = before;
+		kind = kind_of(r.id_flags & PTRC_REC_ID_MASK);
+		ns = ptrc_clock_realtime(h, &clock, r.stamp);
+		if (ptrc_packer_is_empty(p)) {
+			stretch->kind = kind;
+			stretch->origin = walk.origin;
+		} else if (!belongs(p, d->stretch_max, stretch, &walk, r.len, kind)) {
+			is_last = true;
+			walk.off = r.off;
 			break;
+		} else if (ns < p->last_ns) {
+			/* A stretch must be in order, even if damaged memory is not. */
+			ns = p->last_ns;
 		}
-		ptrc_record_fill(&head, (uint32_t)(ns - stretch->base_ns),
-				 r.id_flags & ~PTRC_REC_FULLSTAMP, r.len, r.addr);
-		memcpy(d->buffer + out, &head, sizeof(head));
-		if (out + 16 != r.data)
-			memmove(d->buffer + out + 16, d->buffer + r.data, r.len);
-		size = (uint32_t)ptrc_record_size(&head);
-		out += size;
-		if (size > stretch->largest)
-			stretch->largest = size;
-		stretch->last_ns = ns;
+		ptrc_packer_add(p, ns, ptrc_packed_key(r.addr, r.id_flags), walk.bytes + r.data,
+				r.len);
 		note->events++;
-		if (!(r.id_flags & PTRC_REC_HIDDEN)) {
-			uint32_t id = r.id_flags & PTRC_REC_ID_MASK;
-
-			stretch->event_count++;
-			if (!sum || sum->id != id)
-				sum = sum_of(d, id);
-			sum->events++;
-			sum->bytes += r.len;
-			sum->truncated += (r.id_flags & PTRC_REC_TRUNCATED) != 0;
-		}
 	}
-	stretch->bytes = out - start;
+	if (!is_last && walk.off < walk.end) {
+		walk.off = walk.end;
+		d->is_damaged = true;
+	}
+	d->walk = walk;
+	d->clock = clock;
 	stretch->order = 1;
-	note->consumed = d->walk.off;
+	note->consumed = walk.off;
 	note->is_damaged = d->is_damaged;
+	end_stretch(d, stretch);
 }
 
 /* The offset up to which a dead keeper has taken records of the pinned chunk. */
@@ -322,11 +316,8 @@ static bool open_chunk(struct ptrc_drain *d)
 	if (!pin(d, d->chunk))
 		return false;
 	d->is_owed = d->is_damaged = false;
-	end = d->pinned.end;
-	memcpy(d->buffer, ptrc_pool_chunk(&d->stream->pool, d->chunk), end);
-	if (d->is_again)
-		end = taken_end(d);
-	d->walk = ptrc_walk_begin((const void *)d->buffer, end);
+	end = d->is_again ? taken_end(d) : d->pinned.end;
+	d->walk = ptrc_walk_begin(ptrc_pool_chunk(&d->stream->pool, d->chunk), end);
 	return true;
 }
 
@@ -358,8 +349,8 @@ static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		if (!d->is_pinned && !open_chunk(d))
 			continue;
 		if (d->walk.off < d->walk.end) {
-			convert(d, stretch);
-			if (stretch->bytes) {
+			pack(d, stretch);
+			if (stretch->records) {
 				d->is_owed = true;
 				return true;
 			}
@@ -372,19 +363,21 @@ static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	return false;
 }
 
-int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_stretch *stretch)
+int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *stretch)
 {
-	static const int reason = 1;
+	static const int reason[2] = {1};
 
 	memset(stretch, 0, sizeof(*stretch));
+	ptrc_packer_begin(d->packer, out);
 	if (d->phase == PHASE_GAP) {
 		d->phase = PHASE_CHUNKS;
 		d->note = (struct ptrc_drain_note){.chunk = PTRC_DRAIN_GAP};
 		if (d->has_gap && d->resume != PTRC_TIME_NONE) {
 			d->is_gap_told = true;
-			add_made_up(d, stretch, POSIX_TRACE_OVERFLOW, d->gap.first, NULL, 0);
-			add_made_up(d, stretch, POSIX_TRACE_RESUME, d->resume, NULL, 0);
-			if (stretch->bytes)
+			add_made_up(d, POSIX_TRACE_OVERFLOW, d->gap.first, NULL, 0);
+			add_made_up(d, POSIX_TRACE_RESUME, d->resume, NULL, 0);
+			end_stretch(d, stretch);
+			if (stretch->records)
 				return 0;
 			gap_is_out(d);
 		}
@@ -396,20 +389,17 @@ int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		if (d->has_stop) {
 			memset(stretch, 0, sizeof(*stretch));
 			stretch->order = 2;
+			stretch->kind = PTRC_STRETCH_STOP;
 			d->note = (struct ptrc_drain_note){.chunk = PTRC_DRAIN_STOP};
-			add_made_up(d, stretch, POSIX_TRACE_STOP, d->excluded.cut, &reason,
-				    sizeof(reason));
-			if (stretch->bytes)
+			add_made_up(d, POSIX_TRACE_STOP, d->excluded.cut, reason,
+				    sizeof(reason[0]));
+			end_stretch(d, stretch);
+			if (stretch->records)
 				return 0;
 		}
 	}
 	d->phase = PHASE_DONE;
 	return ENODATA;
-}
-
-const struct ptrc_type_sum *ptrc_drain_stretch_sums(const struct ptrc_drain *d)
-{
-	return d->sums->sum;
 }
 
 /* ---- commit ---- */
@@ -466,9 +456,9 @@ void ptrc_drain_end(struct ptrc_drain *d, bool is_complete, bool log_is_full)
 {
 	if (d->is_pinned)
 		unpin(d);
-	if (d->buffer)
-		ptrc_sys(SYS_munmap, d->buffer, buffer_bytes(d->stream));
-	d->buffer = NULL;
+	if (d->packer)
+		ptrc_sys(SYS_munmap, d->packer, sizeof(*d->packer));
+	d->packer = NULL;
 	if (is_complete && !log_is_full && d->is_stopped)
 		ptrc_stream_stop_is_out(d->stream, d->run);
 }

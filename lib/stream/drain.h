@@ -18,26 +18,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/model/record.h"
+#include "lib/model/packed.h"
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/consumer.h"
 #include "lib/stream/stream.h"
 
-/* Events of one chunk in the order of their times, which are nanoseconds of CLOCK_REALTIME here:
- * the time of a record is base_ns + delta, or its full stamp. */
+/* What a stretch has. All kinds but PLAIN are a single event. */
+enum ptrc_stretch_kind {
+	PTRC_STRETCH_PLAIN,
+	PTRC_STRETCH_MARKER, /* FLUSH_START or FLUSH_STOP, which are no events of the program */
+	PTRC_STRETCH_STOP,
+	PTRC_STRETCH_FILTER, /* START or FILTER, which tell the filter */
+};
+
+/* Events of one writer, packed (lib/model/packed.h), in the order of their times, which are
+ * nanoseconds of CLOCK_REALTIME. */
 struct ptrc_stretch {
-	/* Of the first record. CONTEXT records may change it. */
 	struct ptrc_context origin;
-	int64_t base_ns;
-	int64_t first_ns, last_ns; /* times of the first and the last record */
-	const void *records;	   /* valid until the next call on the drain */
+	int64_t first_ns,
+		last_ns; /* times of the first and the last event; the first is the base */
+	const uint8_t *packed;
 	uint32_t bytes;
-	uint32_t event_count; /* CONTEXT and HIDDEN records not counted */
-	/* Bytes of the largest record, if the stretch has no CONTEXT record and is known to be
-	 * undamaged; else 0. */
-	uint32_t largest;
-	/* Records of equal time come in the order of this number: OVERFLOW and RESUME, which the
+	enum ptrc_stretch_kind kind;
+	uint32_t records; /* events, HIDDEN ones included */
+	uint32_t event_count;
+	uint64_t counted;		  /* bytes that log-max-size counts */
+	uint64_t largest;		  /* those of the largest event */
+	const struct ptrc_type_sum *sums; /* of the events that are not HIDDEN */
+	uint32_t sum_count;
+	/* Events of equal time come in the order of this number: OVERFLOW and RESUME, which the
 	 * drain makes up, before the events that they announce. */
 	uint32_t order;
 };
@@ -48,15 +58,13 @@ struct ptrc_drain_note {
 	uint32_t chunk;
 #define PTRC_DRAIN_GAP UINT32_MAX
 #define PTRC_DRAIN_STOP (UINT32_MAX - 1)
-	uint32_t gen;	   /* of the chunk; in a later one the events are gone */
-	uint32_t consumed; /* offset behind the stretch */
-	uint32_t events;   /* up to there */
-	uint32_t lost;	   /* those of them that are no part of the trace */
-	uint32_t sum_count;
-	bool is_damaged; /* what follows the stretch in the chunk is skipped */
+	uint32_t gen;	    /* of the chunk; in a later one the events are gone */
+	uint32_t consumed;  /* offset behind the stretch */
+	uint32_t events;    /* up to there */
+	uint32_t lost;	    /* those of them that are no part of the trace */
+	uint32_t sum_count; /* of the stretch's sums */
+	bool is_damaged;    /* what follows the stretch in the chunk is skipped */
 };
-
-struct ptrc_drain_sums;
 
 struct ptrc_drain {
 	struct ptrc_stream *stream;
@@ -78,13 +86,13 @@ struct ptrc_drain {
 	uint32_t chunk; /* at work on, or next */
 	bool is_pinned; /* the chunk; then `pinned` says what it is */
 	struct ptrc_pinned pinned;
-	uint32_t rpos;		      /* of the pinned chunk */
-	bool is_damaged;	      /* what follows in the pinned chunk is skipped */
-	bool is_owed;		      /* a stretch of the chunk is given out, not committed */
-	struct ptrc_drain_note note;  /* of the current stretch */
-	struct ptrc_walk walk;	      /* over the copy of the chunk in buffer */
-	uint8_t *buffer;	      /* chunk_size bytes */
-	struct ptrc_drain_sums *sums; /* of the current stretch; behind the buffer */
+	uint32_t rpos;		     /* of the pinned chunk */
+	bool is_damaged;	     /* what follows in the pinned chunk is skipped */
+	bool is_owed;		     /* a stretch of the chunk is given out, not committed */
+	struct ptrc_drain_note note; /* of the current stretch */
+	struct ptrc_walk walk;	     /* over the pinned chunk */
+	uint64_t stretch_max;	     /* packed bytes of a stretch of several events */
+	struct ptrc_packer *packer;  /* of the current stretch */
 };
 
 /* Begin a drain, to which every event belongs whose call has returned. Waits for event calls
@@ -106,10 +114,13 @@ void ptrc_drain_take(struct ptrc_drain *d, const struct ptrc_drain_note *note);
  * keeper has not committed; the records' contents are of no use any more. ENOMEM, or 0. */
 int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 			   const struct ptrc_drain_given *given);
-/* The next stretch: 0, or ENODATA when there is none. Skips damaged memory. */
-int ptrc_drain_next(struct ptrc_drain *d, struct ptrc_stretch *stretch);
-/* The last stretch's counts by type: note.sum_count of them. */
-const struct ptrc_type_sum *ptrc_drain_stretch_sums(const struct ptrc_drain *d);
+/* Give out no larger stretches from now on, unless they have a single event. */
+void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes);
+/* How many bytes of memory a stretch may take while it is packed. */
+uint64_t ptrc_drain_room(const struct ptrc_drain *d);
+/* The next stretch, which is packed at `out`, where ptrc_drain_room() bytes are: 0, or ENODATA when
+ * there is none. Its sums are valid until the next call. Skips damaged memory. */
+int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *stretch);
 /* The stretch of this note is in the log: its room is free again. Nothing happens if its chunk
  * was cleared or overwritten meanwhile. What its writer has added since then stays. Stretches are
  * committed in the order in which they were given out. */

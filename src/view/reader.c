@@ -26,7 +26,7 @@ struct prefix {
 _Static_assert(sizeof(struct prefix) == 32, "as in the file");
 
 static const unsigned char signature[8] = "\211PTRLOG\n";
-enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 2, WORD_SIZE = 8 };
+enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 3, WORD_SIZE = 8 };
 #if defined(__x86_64__)
 enum { MACHINE = 62 };
 #elif defined(__aarch64__)
@@ -174,7 +174,9 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 		ptrc_cli_because(why, "a trace log that was cut off within its first bytes");
 	else if (p.byte_order != BYTE_ORDER_MARK)
 		ptrc_cli_because(why, "a trace log from a machine with another byte order");
-	else if (p.version != LOG_VERSION)
+	else if (p.version < LOG_VERSION)
+		ptrc_cli_because(why, "a trace log that was made by a version before 0.2");
+	else if (p.version > LOG_VERSION)
 		ptrc_cli_because(why,
 				 "a trace log of format version %u, and %s reads version "
 				 "%d only",

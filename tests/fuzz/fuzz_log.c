@@ -176,7 +176,10 @@ static void mend(uint8_t *data, size_t size)
 		if (!log_id)
 			log_id = head.log_id ? head.log_id : 1;
 		head.log_id = log_id;
+		if (head.sums_bytes > head.length)
+			head.sums_bytes = (uint32_t)head.length;
 		head.payload_crc = ptrc_crc32c(0, data + p.at[i] + sizeof(head), head.length);
+		head.sums_crc = ptrc_crc32c(0, data + p.at[i] + sizeof(head), head.sums_bytes);
 		head.header_crc =
 			ptrc_crc32c(0, &head, offsetof(struct ptrc_log_packet, header_crc));
 		memcpy(data + p.at[i], &head, sizeof(head));
@@ -246,7 +249,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsi
 		size = mutate_payload(data, size, size_max, at);
 	} else if (choice <= 11) {
 		/* The header, but not its magic: it stays a packet. */
-		LLVMFuzzerMutate(data + at + 4, 56, 56);
+		LLVMFuzzerMutate(data + at + 4, sizeof(struct ptrc_log_packet) - 8,
+				 sizeof(struct ptrc_log_packet) - 8);
 	} else if (choice == 12) {
 		size = copy_packet(data, size, size_max, at, p.at[other % p.count]);
 	} else if (choice == 13) {

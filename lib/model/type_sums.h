@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Events counted by their types. */
+#ifndef PTRC_LIB_MODEL_TYPE_SUMS_H
+#define PTRC_LIB_MODEL_TYPE_SUMS_H
+
+#include <stdint.h>
+
+#include "lib/base/common.h"
+#include "lib/model/record.h"
+
+/* Events of one type. It stands so in the EVENTS packets of a log, too. */
+struct ptrc_type_sum {
+	uint32_t id;
+	uint32_t events; /* that are reported */
+	uint32_t bytes;	 /* of their data */
+	uint32_t truncated;
+};
+PTRC_ASSERT_SIZE(struct ptrc_type_sum, 16);
+
+#define PTRC_TYPE_SUMS_MAX (PTRC_REC_ID_MASK + 1)
+
+/* The sums of some events, in the order in which the types appeared. */
+struct ptrc_type_sums {
+	uint32_t count;
+	/* By type: index of its entry in `sum`. Never cleared, so it only counts if the entry there
+	 * is of this type. */
+	uint16_t at[PTRC_TYPE_SUMS_MAX];
+	struct ptrc_type_sum sum[PTRC_TYPE_SUMS_MAX];
+};
+
+/* The sum of this type, which is 0 if it was not there. */
+static inline struct ptrc_type_sum *ptrc_type_sums_of(struct ptrc_type_sums *s, uint32_t id)
+{
+	uint32_t at = s->at[id & PTRC_REC_ID_MASK];
+
+	if (at >= s->count || s->sum[at].id != id) {
+		at = s->count++;
+		s->at[id & PTRC_REC_ID_MASK] = (uint16_t)at;
+		s->sum[at] = (struct ptrc_type_sum){.id = id};
+	}
+	return &s->sum[at];
+}
+
+static inline void ptrc_type_sums_add(struct ptrc_type_sums *s, const struct ptrc_type_sum *more)
+{
+	struct ptrc_type_sum *sum = ptrc_type_sums_of(s, more->id);
+
+	sum->events += more->events;
+	sum->bytes += more->bytes;
+	sum->truncated += more->truncated;
+}
+
+#endif
