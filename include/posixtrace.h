@@ -82,13 +82,16 @@ struct posixtrace_counts {
 	 * counts as far as it has got. */
 	unsigned long pt_waits;
 	unsigned long pt_wait_ns;
+	/* Events in the log that reading has skipped since it was opened or rewound, because
+	 * posixtrace_select() said so. */
+	unsigned long pt_skipped_events;
 };
 
 /*
  * Fills in the first `size` bytes of *counts, where size is sizeof(struct posixtrace_counts).
  * Members without meaning are 0: those of the log for a plain stream; those of stream memory,
  * processes and threads for a pre-recorded one; those from pt_gap_events to
- * pt_uncounted_gaps, and pt_missing_names, for an active one. The members are read one after the other while recording goes on, so they may be some events apart.
+ * pt_uncounted_gaps, pt_missing_names and pt_skipped_events, for an active one. The members are read one after the other while recording goes on, so they may be some events apart.
  *   EINVAL  neither an active stream nor an open log; null pointer; size below that of the
  *           first member.
  */
@@ -150,6 +153,97 @@ struct posixtrace_type_count {
  *   EINVAL  not an active stream; null pointer and count not 0.
  */
 int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_t);
+
+/*
+ * The following functions read logs (posix_trace_open) faster than posix_trace_getnext_event()
+ * can: they look at less of the file, and hand out many events at a time.
+ */
+
+/* A span of time; both ends belong to it. */
+struct posixtrace_span {
+	struct timespec pt_first;
+	struct timespec pt_last;
+};
+
+/*
+ * Goes back to the first event of a log, as posix_trace_rewind() does, and says which events the
+ * caller wants: those in one of `count` spans (0: of any time) and of one of these types (a null
+ * pointer: of any type). Reading then skips the parts of the log that have none of them, without
+ * looking at them. It may still report others, which stand near to those that are wanted: the
+ * caller sorts them out. The selection holds until the next one, also across
+ * posix_trace_rewind(). pt_skipped_events in posixtrace_counts says how many events were skipped.
+ *
+ * What is skipped is not checked: if it is damaged, nobody learns of it. If one of the types is
+ * POSIX_TRACE_OVERFLOW or POSIX_TRACE_RESUME, which tell of damage, too, nothing is skipped because
+ * of its type.
+ *   EINVAL  not an open log; null pointer and count not 0; not an initialised event set.
+ *   ENOMEM  no memory; nothing was done.
+ */
+int posixtrace_select(trace_id_t, const struct posixtrace_span *, size_t count,
+		      const trace_event_set_t *);
+
+/*
+ * Stores a time from which on a log has at least `count` events, and only about as many more as the
+ * part of the log has in which the first of them stands: so a reader that wants the last events of
+ * a log selects those from then on. It does not look at any event, only at what the log
+ * says of its parts: a few of the events may not be reported, because of damage or because the
+ * filter held their type. A reader that has found too few of them asks for more.
+ *   EINVAL   not an open log; null pointer.
+ *   ENODATA  the log does not have so many.
+ */
+int posixtrace_get_time_of_last(trace_id_t, unsigned long count, struct timespec *);
+
+/*
+ * Fills in an array of `count` elements as posixtrace_get_type_counts() does, with the events that
+ * reading a whole log would report, without reading it: a log that was closed says it. pt_unread
+ * is 0. Damage, if there is any, is not noticed.
+ *   EINVAL   not an open log; null pointer and count not 0.
+ *   ENODATA  the log does not say it, and has to be read: it was not closed, its log-full policy
+ *            is POSIX_TRACE_LOOP, it was a pipe once, its keeper was replaced, it is damaged, it has
+ *            events of types that were in the filter for a part of the time, or it has an event of
+ *            type POSIX_TRACE_OVERFLOW.
+ */
+int posixtrace_get_log_totals(trace_id_t, struct posixtrace_type_count *, size_t count);
+
+/*
+ * Compares what a closed log says of its parts in several places, and stores how many parts say
+ * different things. Such a log is damaged, even if all of its events can be read. It looks at all
+ * parts, but not at events: who reads all events, without a selection, learns if these are damaged
+ * (posixtrace_get_counts). The position stays. A log that says nothing twice, as
+ * posixtrace_get_log_totals() has no answer for it, has 0.
+ *   EINVAL  not an open log; null pointer.
+ *   ENOMEM  no memory.
+ */
+int posixtrace_verify_log(trace_id_t, unsigned long *);
+
+/* An event, and all of its data, which is not aligned in any way. pt_data is never null. */
+struct posixtrace_event {
+	struct posix_trace_event_info pt_info;
+	const void *pt_data;
+	size_t pt_size;
+};
+
+/* Some events of a log, in the order of posix_trace_getnext_event(). The members do not change. */
+struct posixtrace_block {
+	const struct posixtrace_event *pt_events;
+	size_t pt_count;
+};
+
+/*
+ * Reads the next events of a log, at least one, and stores a block of them; a null pointer at the
+ * end of the log. The position moves behind them, also for posix_trace_getnext_event(). A block
+ * ends with an event of type POSIX_TRACE_OVERFLOW, if there is one: posixtrace_get_counts() then
+ * tells if damage is the cause of that.
+ *
+ * Any number of blocks may exist at a time. Several threads may read the events of one. The caller
+ * frees each with posixtrace_free_block(), in any thread, also after posix_trace_close().
+ *   EINVAL  not an open log; null pointer.
+ *   ENOMEM  no memory; the position has not moved.
+ */
+int posixtrace_getnext_block(trace_id_t, struct posixtrace_block **);
+
+/* A null pointer is allowed. */
+void posixtrace_free_block(struct posixtrace_block *);
 
 /*
  * Does what posix_trace_shutdown() does, and fills in the final counts as posixtrace_get_counts()

@@ -104,6 +104,7 @@ ptrc_shared_sources += \
 	%D%/log/log_batch.c \
 	%D%/log/log_events.c \
 	%D%/log/log_flush.c \
+	%D%/log/log_index.c \
 	%D%/log/log_names.c \
 	%D%/log/log_output.c \
 	%D%/log/log_ring.c \
@@ -113,6 +114,7 @@ ptrc_headers += \
 	%D%/log/log_batch.h \
 	%D%/log/log_events.h \
 	%D%/log/log_flush.h \
+	%D%/log/log_index.h \
 	%D%/log/log_layout.h \
 	%D%/log/log_names.h \
 	%D%/log/log_output.h \
@@ -219,6 +221,7 @@ ptrc_library_sources += \
 	%D%/api/trace_filter.c \
 	%D%/api/trace_getnext.c \
 	%D%/api/trace_log.c \
+	%D%/api/trace_read.c \
 	%D%/api/trace_start.c \
 	%D%/api/trace_status.c \
 	%D%/api/version.c

@@ -716,11 +716,11 @@ TEST(a_full_disk_is_waited_for, "EXT-206", NEEDS_KEEPER)
 	fd = open(log, O_RDWR | O_CREAT, 0600);
 	trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
-	begin(&p, "number", 80000);
+	begin(&p, "number", 300000);
 	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_error == ENOSPC);
 	CHECK_WITHIN(20000, p.tid != 0);
 	ts_wait_asleep(getpid(), p.tid);
-	CHECK_LT(p.count, 80000);
+	CHECK_LT(p.count, 300000);
 	CHECK_SYS(unlink(ballast));
 	ts_join(p.thread);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);

@@ -48,8 +48,19 @@ static void sample_from(struct sample *p, struct maker *m, const char *what)
 	maker_free(m);
 }
 
+/* How a log ends. A reader of one without an index goes over the headers of its packets. */
+enum ending { NOT_CLOSED, CLOSED, CLOSED_WITHOUT_INDEX };
+
+static void close_sample(struct maker *m, enum ending ending)
+{
+	if (ending == CLOSED_WITHOUT_INDEX)
+		m->w.index.is_lost = true;
+	if (ending != NOT_CLOSED)
+		maker_close(m);
+}
+
 /* kind: a policy, or its negative for a ring that has not wrapped. */
-static void make_sample(struct sample *p, int kind, bool is_closed)
+static void make_sample(struct sample *p, int kind, enum ending ending)
 {
 	int policy = kind < 0 ? -kind : kind;
 	struct maker m;
@@ -73,8 +84,7 @@ static void make_sample(struct sample *p, int kind, bool is_closed)
 		if (k == 3)
 			maker_name(&m, "eleven");
 	}
-	if (is_closed)
-		maker_close(&m);
+	close_sample(&m, ending);
 	sample_from(p, &m,
 		    kind < 0			 ? "LOOP, first lap"
 		    : kind == POSIX_TRACE_LOOP	 ? "LOOP"
@@ -149,11 +159,11 @@ static long check_remains(const struct sample *p)
 
 TEST_TIMEOUT(cut_anywhere, "OPEN-15 OPEN-03", 120)
 {
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		struct sample p;
 		long last = -1;
 
-		make_sample(&p, kinds[i], true);
+		make_sample(&p, kinds[i < 4 ? i : i - 2], i < 4 ? CLOSED : CLOSED_WITHOUT_INDEX);
 		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
 		for (size_t size = 0; size <= p.size; size++) {
 			long count;
@@ -177,11 +187,11 @@ TEST_TIMEOUT(cut_anywhere, "OPEN-15 OPEN-03", 120)
 
 TEST_TIMEOUT(any_bit_flipped, "OPEN-15 OPEN-03", 240)
 {
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		struct sample p;
 		long worst = LONG_MAX;
 
-		make_sample(&p, kinds[i], true);
+		make_sample(&p, kinds[i < 4 ? i : i - 2], i < 4 ? CLOSED : CLOSED_WITHOUT_INDEX);
 		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
 		for (size_t bit = 0; bit < 8 * p.size; bit++) {
 			uint8_t byte = p.bytes[bit / 8] ^ (uint8_t)(1 << bit % 8);
@@ -235,7 +245,7 @@ TEST_TIMEOUT(forged_with_right_checksums, "OPEN-15", 240)
 		size_t offsets[64], count = 0;
 		uint8_t *copy;
 
-		make_sample(&p, kinds[i], i != 2);
+		make_sample(&p, kinds[i], i == 2 ? NOT_CLOSED : CLOSED);
 		for (size_t at = 32; at + sizeof(struct ptrc_log_packet) <= p.size && count < 64;
 		     at++)
 			if (memcmp(p.bytes + at, "PTPK", 4) == 0)
@@ -293,7 +303,7 @@ TEST(packets_of_unknown_type_are_skipped, "OPEN-18")
 	uint8_t *longer;
 	size_t at;
 
-	make_sample(&p, POSIX_TRACE_APPEND, true);
+	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	longer = malloc(p.size + sizeof(h) + 24);
 	/* Behind the names, which come first. */
 	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
@@ -320,7 +330,7 @@ TEST(torn_packet_written_again_is_no_loss, "LOG-25 LOG-35")
 
 	/* What a pipe looks like whose keeper died within a packet, at any place of
 	 * it. */
-	make_sample(&p, POSIX_TRACE_APPEND, true);
+	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	longer = malloc(2 * p.size);
 	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
 	at = PTRC_LOG_HEAD_BYTES + sizeof(h) + ptrc_align8(h.length);
@@ -389,7 +399,7 @@ TEST(packet_missing_in_the_middle_is_a_gap, "OPEN-15")
 	uint8_t *shorter;
 	size_t at, next;
 
-	make_sample(&p, POSIX_TRACE_APPEND, true);
+	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
 	at = PTRC_LOG_HEAD_BYTES + sizeof(h) + ptrc_align8(h.length);
 	for (int k = 0; k < 2; k++) {
@@ -416,7 +426,7 @@ TEST(damage_of_a_slice_in_a_ring, "OPEN-15")
 	int packets = 0;
 
 	/* Any packet's payload: all others are there. */
-	make_sample(&p, -POSIX_TRACE_LOOP, true);
+	make_sample(&p, -POSIX_TRACE_LOOP, CLOSED);
 	for (size_t at = PTRC_LOG_RING_OFFSET; at + sizeof(h) < p.size;
 	     at += sizeof(h) + ptrc_align8(h.length)) {
 		memcpy(&h, p.bytes + at, sizeof(h));
@@ -476,6 +486,8 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15 EXT-11")
 	 * packet, in the middle, in the last; of a sequential log and of a ring. */
 	for (int i = 0; i < 12; i++) {
 		bool is_ring = i % 2, is_header = i / 2 % 2;
+		/* With an index nobody needs the headers. */
+		enum ending ending = is_header ? CLOSED_WITHOUT_INDEX : CLOSED;
 		uint64_t first = 0, behind = 0, offsets[256];
 		struct ptrc_log_stream *l;
 		struct ptrc_log_packet h;
@@ -494,7 +506,7 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15 EXT-11")
 			CHECK_OK(maker_flush(&m, &r, 1));
 			run_free(&r);
 		}
-		maker_close(&m);
+		close_sample(&m, ending);
 		CHECK_SYS(fstat(m.fd, &st));
 		for (at = 0; at + (off_t)sizeof(h) <= st.st_size; at += 8) {
 			CHECK_EQ(pread(m.fd, &h, sizeof(h), at), sizeof(h));
@@ -530,7 +542,7 @@ TEST(several_gaps_are_told_each, "OPEN-15 EXT-11")
 	struct seen s;
 
 	/* The headers of two packets: how many events each of them had is not known. */
-	make_sample(&p, POSIX_TRACE_APPEND, true);
+	make_sample(&p, POSIX_TRACE_APPEND, CLOSED_WITHOUT_INDEX);
 	for (size_t at = PTRC_LOG_HEAD_BYTES; at + sizeof(h) <= p.size;
 	     at += sizeof(h) + ptrc_align8(h.length)) {
 		memcpy(&h, p.bytes + at, sizeof(h));
@@ -578,7 +590,7 @@ TEST(a_cut_loses_only_what_is_behind_it, "OPEN-15 EXT-211")
 	struct seen s;
 	size_t at[6];
 
-	make_sample(&p, POSIX_TRACE_APPEND, true);
+	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	for (int k = 0; k < 6; k++)
 		at[k] = events_packet(&p, k, &h[k]);
 	for (size_t size = at[4]; size <= p.size; size++) {
@@ -618,7 +630,7 @@ TEST(a_header_that_lies_is_damage, "OPEN-15 EXT-211")
 	struct sample p;
 	struct seen s;
 
-	make_sample(&p, POSIX_TRACE_APPEND, true);
+	make_sample(&p, POSIX_TRACE_APPEND, CLOSED_WITHOUT_INDEX);
 	for (size_t i = 0; i < 9; i++)
 		for (int more = -1; more <= 1; more += 2) {
 			size_t at = events_packet(&p, 2, &h), seen = 0;
@@ -718,7 +730,7 @@ TEST(file_that_shrinks_while_open, "OPEN-15")
 		struct sample p;
 		struct seen s;
 
-		make_sample(&p, kinds[i], true);
+		make_sample(&p, kinds[i], CLOSED);
 		l = log_open(p.fd);
 		CHECK(next_seen(l, &s));
 		CHECK_SYS(ftruncate(p.fd, 1000));
@@ -795,7 +807,7 @@ TEST(files_that_are_no_logs, "OPEN-03 OPEN-04 OPEN-13 LOG-37 LOG-41")
 	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
 	CHECK_EQ(ptrc_log_stream_open(fds[0], &l), EINVAL);
 
-	make_sample(&p, POSIX_TRACE_APPEND, true);
+	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	snprintf(text, sizeof(text), "/proc/self/fd/%d", p.fd);
 	CHECK_EQ(ptrc_log_stream_open(CHECK_SYS(open(text, O_WRONLY)), &l), EINVAL);
 	CHECK_EQ(ptrc_log_stream_open(CHECK_SYS(open(text, O_PATH)), &l), EINVAL);
@@ -816,7 +828,7 @@ TEST(offset_and_descriptor_are_let_be, "OPEN-09 OPEN-10")
 	struct sample p;
 	struct seen s;
 
-	make_sample(&p, POSIX_TRACE_APPEND, true);
+	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	CHECK_EQ(lseek(p.fd, 77, SEEK_SET), 77);
 	a = log_open(p.fd);
 	b = log_open(p.fd);

@@ -6,6 +6,7 @@
 #include <trace.h>
 
 #include "lib/base/sys.h"
+#include "lib/log/log_index.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_ring.h"
 #include "lib/stream/filter.h"
@@ -26,12 +27,17 @@ static void follow_filter(struct ptrc_log_writer *w)
 	const struct ptrc_log_piece *piece;
 	struct ptrc_packed_event e;
 
-	for (uint64_t i = 0; (piece = ptrc_log_batch_chosen(&w->batch, i)); i++)
+	for (uint64_t i = 0; (piece = ptrc_log_batch_chosen(&w->batch, i)); i++) {
+		if (piece->kind == PTRC_STRETCH_GAP)
+			w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
 		if (piece->kind == PTRC_STRETCH_FILTER &&
 		    ptrc_log_batch_first(&w->batch, piece, &e) &&
 		    ptrc_sequencer_learn(e.id_flags & PTRC_REC_ID_MASK, e.data, e.len,
-					 w->state.filter))
+					 w->state.filter)) {
 			w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
+			ptrc_log_index_note_filter(w);
+		}
+	}
 }
 
 /* Keeps the state up to date with what is chosen, which goes into the log. */
@@ -51,21 +57,20 @@ static void follow(struct ptrc_log_writer *w)
 		w->state.flags &= ~PTRC_LOG_STATE_AFTER_STOP;
 }
 
-/* Adds what comes before the sections of a packet, but for its sums. Any packet of a ring may some
- * day be the oldest that is left: so each begins with the filter that is in force before its first
- * event. */
-static void put_ring(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
+/* Adds what comes before the sections of a packet, but for its sums. Any packet may be the first
+ * that a reader opens: so each begins with the filter that is in force before its first event. */
+static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 {
 	static const struct ptrc_log_ring none;
 	const uint64_t *filter = w->state.filter;
 	uint32_t words = PTRC_SET_WORD_COUNT;
 
-	if (w->kind != PTRC_LOG_RING)
-		return;
+	if (w->kind == PTRC_LOG_RING) {
+		p->flags = PTRC_LOG_HAS_RING;
+		ptrc_log_buffer_add(&w->out, &none, sizeof(none));
+	}
 	while (words && filter[words - 1] == 0)
 		words--;
-	p->flags = PTRC_LOG_HAS_RING;
-	ptrc_log_buffer_add(&w->out, &none, sizeof(none));
 	if (w->state.flags & PTRC_LOG_STATE_FILTER_UNKNOWN) {
 		p->flags |= PTRC_LOG_FILTER_UNKNOWN;
 	} else if (words) {
@@ -99,7 +104,7 @@ static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_facts 
 static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
 {
 	bool is_ring = w->kind == PTRC_LOG_RING;
-	uint64_t place = 0;
+	uint64_t place = 0, offset = w->state.offset;
 	int error = w->out.is_short ? ENOMEM : is_ring ? place_in_ring(w, p, &place) : 0;
 
 	if (!error)
@@ -108,6 +113,7 @@ static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_facts *
 		error = is_ring ? ptrc_log_ring_write(w, place, p) : ptrc_log_append(w);
 	if (error)
 		return error;
+	ptrc_log_index_note(w, offset);
 	w->state.seq++;
 	w->state.events += p->events;
 	w->state.bytes += p->bytes;
@@ -132,7 +138,7 @@ int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t
 		p.sums_bytes = sizeof(sum);
 		ptrc_log_buffer_add(&w->out, &sum, sizeof(sum));
 	}
-	put_ring(w, &p);
+	put_filter(w, &p);
 	at = w->out.used;
 	if (ptrc_log_buffer_reserve(&w->out, sizeof(section) + PTRC_PACKED_HEAD_MAX + len))
 		return ENOMEM;
@@ -158,7 +164,7 @@ static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *s
 	if (error)
 		return error;
 	p.sums_bytes = (uint32_t)(w->out.used - sizeof(struct ptrc_log_packet));
-	put_ring(w, &p);
+	put_filter(w, &p);
 	ptrc_log_batch_put_sections(&w->batch, &w->out);
 	follow(w);
 	return write_packet(w, &p);
@@ -321,6 +327,7 @@ static void undo(struct ptrc_log_writer *w)
 		w->state.flags |= now.flags & PTRC_LOG_STATE_CUT;
 		w->file_end = w->retry.offset;
 		w->has_last = false;
+		ptrc_log_index_forget(w, w->retry.offset);
 		return;
 	}
 	ptrc_log_ring_undo(w, w->retry.seq);
@@ -365,9 +372,11 @@ static int add_held(struct ptrc_log_writer *w)
 
 int ptrc_log_events_end(struct ptrc_log_writer *w)
 {
-	struct ptrc_log_state before = w->state;
+	struct ptrc_log_state before;
 	int error = 0;
 
+	ptrc_log_index_write(w);
+	before = w->state;
 	w->last_ns = INT64_MIN;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL)
 		error = add_held(w);
@@ -384,6 +393,7 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 		return error;
 	}
 	w->skip_ns = INT64_MIN;
+	ptrc_log_index_keep(w);
 	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
 		struct ptrc_log_buffer old = w->held;
 

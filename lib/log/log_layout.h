@@ -7,7 +7,8 @@
  *   struct ptrc_log_prefix
  *   HEAD packet      struct ptrc_log_head
  *   then, in a sequential log, packets one behind the other:
- *     NAMES, EVENTS, ... STATUS, END (the last two once it is closed)
+ *     NAMES, EVENTS, ... (in a regular file with an INDEX now and then)
+ *     INDEX, TOTALS (only in a regular file), STATUS, END, once it is closed
  *   or, in a ring (regular file, POSIX_TRACE_LOOP):
  *     at head.close_offset  STATUS, END, once it is closed
  *     at head.ring_offset   EVENTS (and NAMES in the first lap), oldest overwritten
@@ -58,6 +59,8 @@ enum ptrc_log_packet_type {
 	PTRC_LOG_EVENTS = 3,
 	PTRC_LOG_STATUS = 4,
 	PTRC_LOG_END = 5,
+	PTRC_LOG_INDEX = 6,
+	PTRC_LOG_TOTALS = 7,
 };
 
 /* Flags of an EVENTS packet. */
@@ -203,9 +206,54 @@ struct ptrc_log_status {
 	uint64_t names;
 	/* How often event calls waited for room in the stream, and how long in all. */
 	uint64_t waits, wait_ns;
-	uint8_t zero1[24];
+	/* Of the last INDEX packet, which TOTALS follow; 0: there is none. */
+	uint64_t index_offset;
+	uint8_t zero1[16];
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
+
+/* An INDEX packet has this and `count` entries: all packets between the INDEX packet before, or
+ * HEAD, and this one. */
+struct ptrc_log_index_head {
+	uint64_t previous; /* offset of the INDEX packet before; 0: this is the first */
+	uint32_t count;
+	uint32_t zero;
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_index_head, 16);
+
+/* A packet; what it says is in its header, too. */
+struct ptrc_log_index_entry {
+	uint64_t offset;
+	uint64_t length;
+	uint64_t seq;
+	int64_t first_ns, last_ns;
+	uint64_t counted;
+	uint32_t event_count;
+	uint32_t payload_crc;
+	uint32_t sums_bytes;
+	uint32_t sums_crc;
+	uint16_t type, flags;
+	uint32_t zero;
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_index_entry, 72);
+
+/* The keeper writes an INDEX packet when so many packets wait for one. */
+#define PTRC_LOG_INDEX_COUNT 1024U
+
+/* TOTALS have this, an entry for each type of which the log has events, and a set: the types that
+ * were in the filter at any time, and of which a reader may therefore leave out events. */
+struct ptrc_log_totals_head {
+	uint32_t type_count;
+	uint32_t filter_words;
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_totals_head, 8);
+
+struct ptrc_log_total {
+	uint32_t id;
+	uint32_t zero;
+	uint64_t events, bytes, truncated; /* as in struct ptrc_type_sum */
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_total, 32);
 
 _Static_assert(PTRC_LOG_HEAD_BYTES <= PTRC_LOG_CLOSE_OFFSET, "head fits");
 _Static_assert(PTRC_LOG_CLOSE_OFFSET + 2 * sizeof(struct ptrc_log_packet) +

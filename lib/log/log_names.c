@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/log/log_index.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_ring.h"
 
@@ -48,6 +49,17 @@ static int write_behind(struct ptrc_log_writer *w)
 	return error;
 }
 
+/* Writes the packet in w->out to the end of a sequential log. */
+static int append(struct ptrc_log_writer *w)
+{
+	uint64_t offset = w->state.offset;
+	int error = ptrc_log_append(w);
+
+	if (!error)
+		ptrc_log_index_note(w, offset);
+	return error;
+}
+
 static int write_from(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
 		      uint32_t index, uint32_t count, bool is_behind)
 {
@@ -68,7 +80,7 @@ static int write_from(struct ptrc_log_writer *w, const struct ptrc_names_object 
 		if (error)
 			return error;
 		if (w->kind == PTRC_LOG_SEQUENTIAL)
-			error = ptrc_log_append(w);
+			error = append(w);
 		else if (is_behind || (w->state.flags & PTRC_LOG_STATE_WRAPPED) ||
 			 w->state.offset + w->out.used > w->ring_size)
 			error = write_behind(w);

@@ -53,6 +53,11 @@ static int wait_writable(struct ptrc_log_writer *w)
 void ptrc_log_packet_begin(struct ptrc_log_writer *w)
 {
 	ptrc_log_buffer_clear(&w->out);
+	ptrc_log_packet_open(w);
+}
+
+void ptrc_log_packet_open(struct ptrc_log_writer *w)
+{
 	ptrc_log_buffer_add(&w->out, &no_header, sizeof(no_header));
 }
 
@@ -87,7 +92,7 @@ int ptrc_log_packet_put(struct ptrc_log_writer *w, const struct ptrc_log_facts *
 {
 	uint64_t start = w->out.used;
 
-	ptrc_log_buffer_add(&w->out, &no_header, sizeof(no_header));
+	ptrc_log_packet_open(w);
 	ptrc_log_buffer_add(&w->out, payload, bytes);
 	return ptrc_log_packet_end(w, start, p);
 }

@@ -28,6 +28,8 @@ PTRC_MUST_CHECK int ptrc_log_check(int fd, int log_policy);
 /* Empties w->out and leaves room there for the header of a packet. The caller then adds the
  * payload, and calls ptrc_log_packet_end(), which also tells if memory was short meanwhile. */
 PTRC_NONNULL() void ptrc_log_packet_begin(struct ptrc_log_writer *w);
+/* Leaves room for the header of one more packet behind what w->out has. */
+PTRC_NONNULL() void ptrc_log_packet_open(struct ptrc_log_writer *w);
 /* Pads the last packet in w->out, which begins at offset `start`, and fills in its header.
  * ENOMEM. */
 PTRC_NONNULL()

@@ -15,14 +15,25 @@
 #include "lib/model/sequencer.h"
 #include "lib/base/sys.h"
 
-/* The file is searched for headers through a window of this size. */
+/* The file is searched for headers through a window of this size. Where the packets are large only
+ * so many bytes are read at the place of the next one, as its payload need not be. */
 #define WINDOW_BYTES 65536U
+#define GLANCE_BYTES 512U
+#define GLANCE_MAX 16384U
 /* How many bytes of a file are searched, in all, for the next packet behind damage. The
  * payloads of packets that turn out to be none count too. So no file, however large or sparse,
  * keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
 /* A larger NAMES packet is damaged: a keeper puts about 4 KiB of names into one. */
 #define NAMES_MAX (UINT64_C(1) << 20)
+/* Larger TOTALS are damaged. If all INDEX packets together are larger, the index is not used: a packet
+ * of a sparse file may be of any size, and takes as long to read. So large an index has 3.7 million
+ * packets, of nearly a terabyte. */
+#define TOTALS_MAX                                            \
+	(sizeof(struct ptrc_log_totals_head) +                \
+	 sizeof(struct ptrc_log_total) * PTRC_TYPE_SUMS_MAX + \
+	 sizeof(uint64_t) * PTRC_SET_WORD_COUNT)
+#define INDEX_MAX (UINT64_C(256) << 20)
 /* What comes before the first section of a payload that has a single event, with the headers of that
  * section and event, fits in so many bytes. */
 #define PAYLOAD_HEADS_MAX 2048U
@@ -32,6 +43,7 @@ struct window {
 	uint64_t from;
 	uint64_t bytes;
 	uint64_t searched;
+	bool is_searching; /* the last place had no packet */
 	uint8_t data[WINDOW_BYTES];
 };
 
@@ -100,13 +112,18 @@ static void *make_room(void *array, size_t count, size_t *size, size_t bytes)
  * them. */
 static const uint8_t *look(struct window *w, uint64_t offset, uint64_t bytes)
 {
+	bool is_near;
+
 	if (offset >= w->from && offset - w->from <= w->bytes &&
 	    w->bytes - (offset - w->from) >= bytes)
 		return w->data + (offset - w->from);
 	if (offset > w->r->size || w->r->size - offset < bytes)
 		return NULL;
+	is_near = offset >= w->from && offset - w->from < GLANCE_MAX;
 	w->from = offset;
-	w->bytes = w->r->size - offset < WINDOW_BYTES ? w->r->size - offset : WINDOW_BYTES;
+	w->bytes = w->is_searching || is_near ? WINDOW_BYTES : GLANCE_BYTES;
+	if (w->bytes > w->r->size - offset)
+		w->bytes = w->r->size - offset;
 	if (read_at(w->r, offset, w->data, w->bytes)) {
 		w->bytes = 0;
 		return NULL;
@@ -140,7 +157,8 @@ static bool next_packet(struct window *w, uint64_t *offset, uint64_t end, struct
 		if (!at)
 			return false;
 		memcpy(p, at, sizeof(*p));
-		if (is_packet(w->r, p, *offset))
+		w->is_searching = !is_packet(w->r, p, *offset);
+		if (!w->is_searching)
 			return true;
 		count = w->bytes - (*offset - w->from) - 1;
 		magic = count ? memchr(at + 1, first, count) : NULL;
@@ -299,6 +317,7 @@ static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
 				     .counted = p->counted,
 				     .payload_crc = p->payload_crc,
 				     .sums_bytes = p->sums_bytes,
+				     .sums_crc = p->sums_crc,
 				     .flags = p->flags};
 	return 0;
 }
@@ -605,6 +624,237 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 	return add_missing(r, r->end_seq - (r->end_seq && r->status.log_events));
 }
 
+/* ---- opening by the index ---- */
+
+/* An INDEX packet. */
+struct index_piece {
+	uint64_t offset, size; /* of the packet */
+	uint32_t count;
+	uint8_t *payload;
+};
+
+struct index_pieces {
+	struct index_piece *piece; /* the last one of the file first */
+	size_t count, size;
+};
+
+static void free_pieces(struct index_pieces *all)
+{
+	for (size_t i = 0; i < all->count; i++)
+		free(all->piece[i].payload);
+	free(all->piece);
+}
+
+/* Reads the packet of this type at `offset`, which has no more than `most` bytes; the caller frees the
+ * payload. EINVAL: it is not there. ENOMEM. */
+static int load_packet(const struct ptrc_log_reader *r, uint64_t offset, uint16_t type,
+		       uint64_t most, struct ptrc_log_packet *p, uint8_t **payload)
+{
+	if (offset < r->head_end || offset > r->size || r->size - offset < sizeof(*p) ||
+	    read_at(r, offset, p, sizeof(*p)) || !is_packet(r, p, offset) || p->type != type ||
+	    p->length > most)
+		return EINVAL;
+	return load(r, offset + sizeof(*p), p->length, p->payload_crc, payload);
+}
+
+/* Reads the INDEX packets, from the last one back to the first. EINVAL, ENOMEM. */
+static int load_pieces(const struct ptrc_log_reader *r, uint64_t offset, struct index_pieces *all)
+{
+	uint64_t most = INDEX_MAX;
+
+	do {
+		struct ptrc_log_index_head head;
+		struct index_piece piece = {.offset = offset};
+		struct ptrc_log_packet p;
+		struct index_piece *more =
+			make_room(all->piece, all->count, &all->size, sizeof(piece));
+		int error;
+
+		if (!more)
+			return ENOMEM;
+		all->piece = more;
+		error = load_packet(r, offset, PTRC_LOG_INDEX, most, &p, &piece.payload);
+		if (error)
+			return error;
+		most -= p.length;
+		piece.size = packet_size(&p);
+		all->piece[all->count++] = piece;
+		if (p.length < sizeof(head))
+			return EINVAL;
+		memcpy(&head, piece.payload, sizeof(head));
+		if (head.previous >= offset ||
+		    p.length != sizeof(head) + head.count * sizeof(struct ptrc_log_index_entry))
+			return EINVAL;
+		all->piece[all->count - 1].count = head.count;
+		offset = head.previous;
+	} while (offset);
+	return 0;
+}
+
+/* Is the packet's header in the file what the index says? */
+static bool has_header(const struct ptrc_log_reader *r, uint64_t offset,
+		       struct ptrc_log_packet said)
+{
+	struct ptrc_log_packet p;
+
+	said.magic = PTRC_LOG_PACKET_MAGIC;
+	said.log_id = r->log_id;
+	said.header_crc = ptrc_crc32c(0, &said, offsetof(struct ptrc_log_packet, header_crc));
+	return !read_at(r, offset, &p, sizeof(p)) && memcmp(&p, &said, sizeof(p)) == 0;
+}
+
+/* Takes the packets that the piece lists, which stand one behind the other from *offset on, and
+ * moves *offset behind the piece itself. */
+static int take_piece(struct ptrc_log_reader *r, const struct index_piece *piece, uint64_t *offset)
+{
+	const uint8_t *at = piece->payload + sizeof(struct ptrc_log_index_head);
+	int error = 0;
+
+	for (uint32_t i = 0; i < piece->count && !error; i++) {
+		struct ptrc_log_index_entry e;
+		struct ptrc_log_packet p;
+		bool has_status;
+
+		memcpy(&e, at + i * sizeof(e), sizeof(e));
+		p = (struct ptrc_log_packet){.type = e.type,
+					     .flags = e.flags,
+					     .length = e.length,
+					     .seq = e.seq,
+					     .first_ns = e.first_ns,
+					     .last_ns = e.last_ns,
+					     .event_count = e.event_count,
+					     .payload_crc = e.payload_crc,
+					     .sums_bytes = e.sums_bytes,
+					     .sums_crc = e.sums_crc,
+					     .counted = e.counted};
+		if (e.offset != *offset || e.length > piece->offset || e.type == PTRC_LOG_STATUS)
+			return EINVAL;
+		*offset += packet_size(&p);
+		if (*offset > piece->offset)
+			return EINVAL;
+		error = take_packet(r, &p, e.offset, true, &has_status);
+		/* Of the others there are few, and they are not looked at again. */
+		if (!error && e.type != PTRC_LOG_EVENTS)
+			r->differing_headers += !has_header(r, e.offset, p);
+	}
+	if (!error && *offset != piece->offset)
+		return EINVAL;
+	*offset += piece->size;
+	return error;
+}
+
+/* Takes the totals from the payload of a TOTALS packet. EINVAL, ENOMEM. */
+static int take_totals(struct ptrc_log_reader *r, const uint8_t *payload, uint64_t length)
+{
+	struct ptrc_log_totals_head head;
+	uint64_t bytes;
+
+	if (length < sizeof(head))
+		return EINVAL;
+	memcpy(&head, payload, sizeof(head));
+	bytes = head.type_count * sizeof(struct ptrc_log_total);
+	if (head.type_count > PTRC_TYPE_SUMS_MAX || head.filter_words > PTRC_SET_WORD_COUNT ||
+	    length != sizeof(head) + bytes + head.filter_words * sizeof(uint64_t))
+		return EINVAL;
+	r->totals = malloc(bytes + 1);
+	if (!r->totals)
+		return ENOMEM;
+	r->total_count = head.type_count;
+	memcpy(r->totals, payload + sizeof(head), bytes);
+	memcpy(r->filtered, payload + sizeof(head) + bytes, head.filter_words * sizeof(uint64_t));
+	return 0;
+}
+
+/* Do index, totals and status agree? */
+static bool has_agreeing_totals(const struct ptrc_log_reader *r)
+{
+	uint64_t listed = 0, counted = 0;
+
+	for (size_t i = 0; i < r->entry_count; i++)
+		listed += r->entries[i].event_count;
+	for (size_t i = 0; i < r->total_count; i++) {
+		if (r->totals[i].id >= PTRC_TYPE_SUMS_MAX ||
+		    (i && r->totals[i].id <= r->totals[i - 1].id))
+			return false;
+		counted += r->totals[i].events;
+	}
+	return listed == counted && counted == r->status.log_events;
+}
+
+/* Takes what the pieces, the TOTALS behind them, and the rest of the file up to `end` tell. */
+static int take_index(struct ptrc_log_reader *r, const struct index_pieces *all, uint64_t end)
+{
+	uint64_t offset = r->head_end;
+	struct ptrc_log_packet p;
+	uint8_t *payload;
+	int error = 0;
+
+	for (size_t i = all->count; i-- > 0 && !error;)
+		error = take_piece(r, &all->piece[i], &offset);
+	if (!error)
+		error = load_packet(r, offset, PTRC_LOG_TOTALS, TOTALS_MAX, &p, &payload);
+	if (error)
+		return error;
+	error = offset + packet_size(&p) == end ? take_totals(r, payload, p.length) : EINVAL;
+	free(payload);
+	if (!error && !has_agreeing_totals(r))
+		error = EINVAL;
+	return error;
+}
+
+/* Forgets what the log was found to have. */
+static void forget_contents(struct ptrc_log_reader *r)
+{
+	free(r->entries);
+	free(r->names);
+	free(r->totals);
+	r->entries = NULL;
+	r->names = NULL;
+	r->totals = NULL;
+	r->entry_count = r->entry_size = r->name_count = r->name_size = r->total_count = 0;
+	r->missing_names = r->differing_headers = 0;
+	r->is_names_torn = false;
+	memset(r->name_index, 0, sizeof(r->name_index));
+	memset(&r->status, 0, sizeof(r->status));
+}
+
+/* Opens a closed sequential log by the index that stands before its end. EINVAL: there is none, or
+ * not each byte of it is right: then nothing has changed. ENOMEM. */
+static int open_by_index(struct ptrc_log_reader *r)
+{
+	uint64_t end_size = sizeof(struct ptrc_log_packet),
+		 status_size = end_size + sizeof(struct ptrc_log_status), status;
+	struct ptrc_log_packet p, end;
+	struct index_pieces all = {0};
+	int error;
+
+	if (r->size < r->head_end || r->size - r->head_end < status_size + end_size)
+		return EINVAL;
+	status = r->size - end_size - status_size;
+	if (read_at(r, status, &p, sizeof(p)) || !is_packet(r, &p, status) ||
+	    p.type != PTRC_LOG_STATUS || packet_size(&p) != status_size ||
+	    read_at(r, r->size - end_size, &end, sizeof(end)) ||
+	    !is_packet(r, &end, r->size - end_size) || end.type != PTRC_LOG_END)
+		return EINVAL;
+	if (!read_status(r, &p, status) || !r->status.index_offset) {
+		forget_contents(r);
+		return EINVAL;
+	}
+	error = load_pieces(r, r->status.index_offset, &all);
+	if (!error)
+		error = take_index(r, &all, status);
+	free_pieces(&all);
+	if (error) {
+		forget_contents(r);
+		return error;
+	}
+	r->missing_names += r->is_names_torn;
+	r->is_names_torn = false;
+	r->is_closed = true;
+	r->end_seq = end.seq;
+	return 0;
+}
+
 /* Gives the reader a descriptor of its own. A file that was opened with O_DIRECT, which demands
  * alignment, is opened once more if possible. */
 static int take_file(int fd, struct ptrc_log_reader *r)
@@ -663,11 +913,14 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 	}
 	w->r = r;
 	w->from = w->bytes = w->searched = 0;
+	w->is_searching = false;
 	error = read_head(r);
 	if (!error && r->head.kind == PTRC_LOG_RING) {
 		error = index_ring(r, w);
 	} else if (!error) {
-		error = walk(r, w, r->head_end, r->size, true);
+		error = open_by_index(r);
+		if (error == EINVAL)
+			error = walk(r, w, r->head_end, r->size, true);
 		if (!error) {
 			sort_entries(r);
 			drop_torn_end(r);
@@ -695,11 +948,7 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 	if (r->fd >= 0)
 		ptrc_sys(SYS_close, r->fd);
 	r->fd = -1;
-	free(r->entries);
-	free(r->names);
-	r->entries = NULL;
-	r->names = NULL;
-	r->entry_count = r->name_count = 0;
+	forget_contents(r);
 }
 
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
@@ -709,6 +958,92 @@ int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_
 		return EINVAL;
 	return load(r, e->offset + sizeof(struct ptrc_log_packet), e->length, e->payload_crc,
 		    payload);
+}
+
+int ptrc_log_reader_sums(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
+			 struct ptrc_type_sum **sums, size_t *count)
+{
+	uint8_t *bytes;
+	int error;
+
+	if (e->is_missing || e->is_damaged || !can_be_whole(r, e) ||
+	    e->sums_bytes > PTRC_TYPE_SUMS_MAX * sizeof(**sums))
+		return EINVAL;
+	error = load(r, e->offset + sizeof(struct ptrc_log_packet), e->sums_bytes, e->sums_crc,
+		     &bytes);
+	if (error)
+		return error;
+	*sums = (struct ptrc_type_sum *)(void *)bytes;
+	*count = e->sums_bytes / sizeof(**sums);
+	return 0;
+}
+
+static bool has_header_of(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
+{
+	struct ptrc_log_packet p = {.type = PTRC_LOG_EVENTS,
+				    .flags = e->flags,
+				    .length = e->length,
+				    .seq = e->seq,
+				    .first_ns = e->first_ns,
+				    .last_ns = e->last_ns,
+				    .event_count = e->event_count,
+				    .payload_crc = e->payload_crc,
+				    .sums_bytes = e->sums_bytes,
+				    .sums_crc = e->sums_crc,
+				    .counted = e->counted};
+
+	return has_header(r, e->offset, p);
+}
+
+/* Subtracts the sums of a packet from those of all. EINVAL: they are not readable. ENOMEM. */
+static int subtract_sums(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
+			 struct ptrc_log_total *all)
+{
+	struct ptrc_type_sum *sums;
+	size_t count;
+	int error = ptrc_log_reader_sums(r, e, &sums, &count);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < count; i++) {
+		struct ptrc_log_total *total = &all[sums[i].id & PTRC_REC_ID_MASK];
+
+		total->events -= sums[i].events;
+		total->bytes -= sums[i].bytes;
+		total->truncated -= sums[i].truncated;
+	}
+	free(sums);
+	return 0;
+}
+
+int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
+{
+	struct ptrc_log_total *all;
+	bool differs = false;
+
+	*differing = r->differing_headers;
+	if (!r->totals)
+		return 0;
+	all = calloc(PTRC_TYPE_SUMS_MAX, sizeof(*all));
+	if (!all)
+		return ENOMEM;
+	for (size_t i = 0; i < r->total_count; i++)
+		all[r->totals[i].id] = r->totals[i];
+	for (size_t i = 0; i < r->entry_count; i++) {
+		const struct ptrc_log_entry *e = &r->entries[i];
+		int error = e->is_missing ? 0 : subtract_sums(r, e, all);
+
+		if (error == ENOMEM) {
+			free(all);
+			return ENOMEM;
+		}
+		*differing += e->is_missing || error || !has_header_of(r, e);
+	}
+	for (size_t id = 0; id < PTRC_TYPE_SUMS_MAX; id++)
+		differs |= all[id].events || all[id].bytes || all[id].truncated;
+	*differing += differs && !*differing;
+	free(all);
+	return 0;
 }
 
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)

@@ -25,6 +25,7 @@ struct ptrc_log_entry {
 	uint64_t counted; /* bytes of its events, as log-max-size counts them */
 	uint32_t payload_crc;
 	uint32_t sums_bytes;
+	uint32_t sums_crc;
 	uint16_t flags;
 	bool is_damaged; /* its payload has turned out to be damaged */
 	/* No packet: it stands for one or several that are not in the file, the first of which has
@@ -61,7 +62,14 @@ struct ptrc_log_reader {
 	/* Names that the log should have and that are not readable; at least so many if the log is
 	 * not closed. */
 	uint64_t missing_names;
+	/* Packets without events whose headers say something else than the index. */
+	uint64_t differing_headers;
 	bool is_names_torn; /* the packet read last has names, and is damaged */
+	/* What TOTALS tell, if the log was opened by its index: the events of each type, and the types
+	 * that were in the filter at any time. Null: nobody knows. */
+	struct ptrc_log_total *totals;
+	size_t total_count;
+	uint64_t filtered[PTRC_SET_WORD_COUNT];
 };
 
 /* Reads the head only. Errors as below. */
@@ -80,6 +88,18 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
 			 uint8_t **payload);
+/* Reads the sums with which the payload begins, which the caller frees, and stores their number.
+ * Errors as for ptrc_log_reader_load(). */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_reader_sums(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
+			 struct ptrc_type_sum **sums, size_t *count);
+/* Compares what the index says with the headers of the packets and their sums, without looking at
+ * events. Stores how many packets say something else, the TOTALS among them; 0 if the log was
+ * opened without an index. ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing);
 /* Has a keeper written another packet to the place of this one, in a ring? Packets that are
  * missing in a ring that was not closed count as replaced. */
 PTRC_NONNULL()

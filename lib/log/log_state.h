@@ -5,8 +5,8 @@
  * that after the death of a keeper the next can go on where that one stopped.
  *
  * The writer's units, each of which uses only those before it: log_state (this), log_output
- * (packets, and bytes to the file), log_ring (places of packets in a ring), log_names and
- * log_events (what is in the packets), log_writer (head, clear and end of a log), log_flush
+ * (packets, and bytes to the file), log_ring (places of packets in a ring), log_index (where the
+ * packets of a sequential log are), log_names and log_events (what is in the packets), log_writer (head, clear and end of a log), log_flush
  * (from the stream into the log). All are freestanding: raw system calls, memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_STATE_H
@@ -28,7 +28,7 @@
 #define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2)
 /* A ring has wrapped: it is not in its first lap any more. */
 #define PTRC_LOG_STATE_WRAPPED UINT64_C(4)
-/* In a ring `filter` is not known, because a keeper died after it had saved the state. */
+/* `filter` is not known, because a keeper died after it had saved the state. */
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8)
 /* A flush failed, and its markers wait in the stream for one that does not. */
 #define PTRC_LOG_STATE_MARKERS_WAIT UINT64_C(16)
@@ -51,7 +51,7 @@ struct ptrc_log_state {
 	uint64_t flags;
 	uint64_t events, bytes; /* in the log now */
 	uint64_t lost_events;	/* discarded, or too big */
-	/* From here on only in a ring, but for written_until. */
+	/* From here on only in a ring, but for written_until and filter. */
 	uint64_t oldest_seq;
 	uint64_t overwritten_events;
 	int64_t lost_first_ns, lost_last_ns;
@@ -60,12 +60,23 @@ struct ptrc_log_state {
 	 * 0: there is no such flush. If the keeper dies in between, the next one commits the
 	 * events up to this stamp and does not write them again. */
 	uint64_t written_until;
-	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force behind the last event of a ring */
+	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force behind the last event */
 };
 #define PTRC_LOG_STATE_WORDS 142U
 _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
 		       1 + 2 * PTRC_LOG_STATE_WORDS <= PTRC_STREAM_LOG_STATE_WORDS,
 	       "two copies fit in log_state");
+
+/* The index of a log, as far as it waits to be written (log_index.h). */
+struct ptrc_log_index {
+	struct ptrc_log_buffer entries; /* struct ptrc_log_index_entry */
+	/* struct ptrc_type_sum of the packets of a flush that has not come to its end. */
+	struct ptrc_log_buffer fresh;
+	struct ptrc_log_buffer totals; /* of all flushes that have, by type */
+	uint64_t filtered[PTRC_SET_WORD_COUNT];
+	uint64_t previous; /* offset of the last INDEX packet */
+	bool is_lost;	   /* the log has none */
+};
 
 struct ptrc_log_writer {
 	struct ptrc_stream_header *header;
@@ -106,6 +117,7 @@ struct ptrc_log_writer {
 	struct ptrc_log_buffer held, held_next; /* struct ptrc_log_held */
 	struct ptrc_log_buffer lap;		/* a ring's packets: struct ptrc_log_lap_entry */
 	uint64_t lap_first;			/* entries of `lap` before this one are gone */
+	struct ptrc_log_index index;
 	/* Called once a second while output stalls. If it returns true the write gives up, with
 	 * ECANCELED, and no later write waits. May be null. */
 	bool (*give_up)(void *arg);

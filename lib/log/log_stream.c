@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <posixtrace.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,11 +43,26 @@ struct cursor {
 	struct ptrc_context origin;
 };
 
-/* An open packet: freed when the last of its cursors is done. */
+/* An open packet: freed when the last of its cursors is done, and nobody needs the data of its
+ * events any more. */
 struct packet {
 	uint8_t *bytes; /* the payload */
-	size_t in_use;
+	size_t in_use;	/* cursors */
+	/* The stream, and the blocks with events of this packet. Blocks may be freed by any thread. */
+	_Atomic size_t holders;
+	uint64_t block;		 /* the number of the last block that became a holder */
 	struct cursor cursors[]; /* behind them the shapes of their unpackers */
+};
+
+/* Events per block: few enough that they stay in a processor's cache until they are used. */
+#define BLOCK_EVENTS 1024U
+
+/* What a block is for this file. */
+struct posixtrace_block_memory {
+	struct posixtrace_block block; /* for the caller; at the begin */
+	struct packet **packets;       /* that this holds */
+	size_t packet_count, packet_size;
+	struct posixtrace_event events[BLOCK_EVENTS];
 };
 
 /* A gap for which the log has no OVERFLOW and RESUME events, so that the reader makes them up.
@@ -62,7 +79,17 @@ struct ptrc_log_stream {
 	size_t next_entry;
 	struct cursor **heap;
 	size_t heap_count, heap_size;
-	struct packet *done; /* kept while the event that was reported last stands in it */
+	struct packet *done;  /* kept while the event that was reported last stands in it */
+	uint64_t block_count; /* blocks that were made */
+	struct packet *told;  /* where that event stands; null: it was made up */
+	/* What is to be reported; a packet that cannot have any of it is skipped. No spans: all
+	 * times. */
+	struct ptrc_log_span *spans;
+	size_t span_count;
+	bool has_types;
+	uint64_t types[PTRC_SET_WORD_COUNT];
+	uint64_t skipped_events; /* of packets that were skipped so */
+	int64_t skipped_ns;	 /* the latest time of their events */
 	struct ptrc_sequencer sequencer;
 	bool is_admitted; /* the sequencer has passed the event of the first cursor */
 	/* Events that were not reported, since the beginning: in gaps; filtered. */
@@ -92,11 +119,18 @@ static bool is_earlier(const struct cursor *a, const struct cursor *b)
 
 PTRC_HEAP_DEFINE(heap, struct cursor, is_earlier);
 
+static void let_go(struct packet *p)
+{
+	if (atomic_fetch_sub_explicit(&p->holders, 1, memory_order_acq_rel) > 1)
+		return;
+	free(p->bytes);
+	free(p);
+}
+
 static void forget_done(struct ptrc_log_stream *l)
 {
 	if (l->done)
-		free(l->done->bytes);
-	free(l->done);
+		let_go(l->done);
 	l->done = NULL;
 }
 
@@ -139,11 +173,14 @@ static bool ring_has_lost(const struct ptrc_log_stream *l)
 	return l->reader.head.kind == PTRC_LOG_RING && l->reader.ring.lost_events;
 }
 
-/* Takes over the filter that the packet of a ring begins with, if the filter is not known. */
+/* Takes over the filter that a packet begins with, if the filter is not known. A packet that was
+ * skipped may have changed it in the middle of this one, whose first events are late then: nobody
+ * knows the filter of their time. */
 static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			 const uint8_t *filter)
 {
-	if (l->sequencer.is_known || (e->flags & PTRC_LOG_FILTER_UNKNOWN))
+	if (l->sequencer.is_known || (e->flags & PTRC_LOG_FILTER_UNKNOWN) ||
+	    e->first_ns < l->skipped_ns)
 		return;
 	ptrc_sequencer_reset(&l->sequencer);
 	if (filter)
@@ -284,6 +321,8 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	shapes = (struct ptrc_unpacker_shape *)(void *)&p->cursors[count];
 	p->bytes = bytes;
 	p->in_use = 1; /* so that it stays until all of its cursors are there */
+	atomic_init(&p->holders, 1);
+	p->block = 0;
 	count = 0;
 	for (at = begin; next_section(&at, end, &s); count++) {
 		open_section(l, p, count, e->seq, &s, at - s.bytes, shapes);
@@ -332,6 +371,73 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 	}
 }
 
+static bool has_type(const struct ptrc_log_stream *l, uint32_t id)
+{
+	return l->types[id / 64 % PTRC_SET_WORD_COUNT] >> id % 64 & 1;
+}
+
+static bool is_in_spans(const struct ptrc_log_stream *l, int64_t first_ns, int64_t last_ns)
+{
+	for (size_t i = 0; i < l->span_count; i++)
+		if (first_ns <= l->spans[i].last_ns && last_ns >= l->spans[i].first_ns)
+			return true;
+	return l->span_count == 0;
+}
+
+/* May the packet have events of a type that is to be reported? Its sums tell. True, too, if they are
+ * damaged: then opening it tells more. *error: ENOMEM. */
+static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
+			   int *error)
+{
+	struct ptrc_type_sum *sums;
+	bool has = false;
+	size_t count;
+
+	*error = ptrc_log_reader_sums(&l->reader, e, &sums, &count);
+	if (*error) {
+		if (*error == EINVAL)
+			*error = 0;
+		return true;
+	}
+	for (size_t i = 0; i < count && !has; i++)
+		has = has_type(l, sums[i].id);
+	free(sums);
+	return has;
+}
+
+/* Can the packet be skipped, as it has nothing that is to be reported? *error: ENOMEM. */
+static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entry *e, int *error)
+{
+	int64_t first_ns = e->first_ns;
+	/* Only who opens a packet learns that it is damaged, which is a gap, too. */
+	bool tells_gaps = l->has_types &&
+			  (has_type(l, POSIX_TRACE_OVERFLOW) || has_type(l, POSIX_TRACE_RESUME));
+
+	*error = 0;
+	if (e->is_missing || e->is_damaged)
+		return false;
+	/* The packet's first event tells where a gap before it ends. */
+	if (l->gap != GAP_NONE && l->gap_ns < first_ns)
+		first_ns = l->gap_ns;
+	if (!is_in_spans(l, first_ns, e->last_ns))
+		return true;
+	return l->has_types && !tells_gaps && !may_have_types(l, e, error);
+}
+
+/* Goes on behind a packet that has nothing that is to be reported. */
+static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
+{
+	l->skipped_events += e->event_count;
+	if (l->skipped_ns < e->last_ns)
+		l->skipped_ns = e->last_ns;
+	/* Neither is there anything to be reported in a gap before it. */
+	l->gap = GAP_NONE;
+	l->is_gap_damage = l->is_gap_uncounted = false;
+	l->sequencer.is_in_gap = false;
+	/* It may have changed the filter. The next packet tells. */
+	ptrc_sequencer_gap(&l->sequencer);
+}
+
 /* Opens the packets that may hold the next event. ENOMEM. */
 static int open_due(struct ptrc_log_stream *l)
 {
@@ -341,7 +447,13 @@ static int open_due(struct ptrc_log_stream *l)
 
 		if (l->heap_count && l->heap[0]->event.ns < e->first_ns)
 			break;
-		error = open_packet(l, e);
+		if (can_skip(l, e, &error)) {
+			pass_over(l, e);
+			l->next_entry++;
+			continue;
+		}
+		if (!error)
+			error = open_packet(l, e);
 		if (error == ENOMEM)
 			return error;
 		if (error)
@@ -353,7 +465,7 @@ static int open_due(struct ptrc_log_stream *l)
 
 /* ---- events ---- */
 
-static struct timespec to_timespec(int64_t ns)
+struct timespec ptrc_log_to_timespec(int64_t ns)
 {
 	struct timespec ts = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 
@@ -370,7 +482,7 @@ static void make_up(struct posix_trace_event_info *info, trace_event_id_t id, in
 	memset(info, 0, sizeof(*info));
 	info->posix_event_id = id;
 	info->posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED;
-	info->posix_timestamp = to_timespec(ns);
+	info->posix_timestamp = ptrc_log_to_timespec(ns);
 }
 
 /* Is the event at the cursor to be reported? */
@@ -415,6 +527,7 @@ static void tell_event(const struct cursor *c, struct posix_trace_event_info *in
 	*len = e->len;
 }
 
+/* Goes to the next event. */
 static void step(struct ptrc_log_stream *l)
 {
 	struct cursor *c = l->heap[0];
@@ -461,6 +574,7 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 {
 	struct cursor *c;
 
+	l->told = NULL;
 	for (;;) {
 		int error = open_due(l);
 
@@ -481,6 +595,7 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 		return 0;
 	forget_done(l);
 	tell_event(c, info, data, len);
+	l->told = c->packet;
 	step(l);
 	return 0;
 }
@@ -489,8 +604,9 @@ static void rewind_events(struct ptrc_log_stream *l)
 {
 	close_position(l);
 	l->next_entry = 0;
+	l->skipped_ns = INT64_MIN;
 	l->is_admitted = false;
-	l->gap_events = l->filtered_events = 0;
+	l->gap_events = l->filtered_events = l->skipped_events = 0;
 	l->damaged_events = l->damaged_gaps = l->uncounted_gaps = l->made_up_events = 0;
 	l->gap = GAP_NONE;
 	l->is_gap_damage = l->is_gap_uncounted = false;
@@ -603,6 +719,7 @@ void ptrc_log_stream_close(struct ptrc_log_stream *l)
 {
 	close_position(l);
 	free(l->heap);
+	free(l->spans);
 	ptrc_log_reader_close(&l->reader);
 	pthread_mutex_destroy(&l->mutex);
 	free(l);
@@ -660,6 +777,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	counts->pt_damaged_events = l->damaged_events;
 	counts->pt_damaged_gaps = l->damaged_gaps;
 	counts->pt_uncounted_gaps = l->uncounted_gaps;
+	counts->pt_skipped_events = l->skipped_events;
 	pthread_mutex_unlock(&l->mutex);
 	counts->pt_missing_names = r->missing_names;
 	if (r->is_closed) {
@@ -722,6 +840,78 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 	pthread_mutex_unlock(&l->mutex);
 }
 
+/* ---- selection ---- */
+
+int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct ptrc_log_span *spans,
+			   size_t count, const trace_event_set_t *types)
+{
+	struct ptrc_log_span *copy = NULL;
+
+	if (count) {
+		copy = calloc(count, sizeof(*copy));
+		if (!copy)
+			return ENOMEM;
+		memcpy(copy, spans, count * sizeof(*copy));
+	}
+	pthread_mutex_lock(&l->mutex);
+	free(l->spans);
+	l->spans = copy;
+	l->span_count = count;
+	l->has_types = types;
+	if (types)
+		ptrc_set_to_bits(types, l->types);
+	rewind_events(l);
+	pthread_mutex_unlock(&l->mutex);
+	return 0;
+}
+
+bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns)
+{
+	const struct ptrc_log_reader *r = &l->reader;
+	uint64_t events = 0;
+
+	for (size_t i = r->entry_count; i-- > 0;) {
+		events += r->entries[i].is_missing ? 0 : r->entries[i].event_count;
+		*ns = r->entries[i].first_ns;
+		if (events >= count)
+			return true;
+	}
+	return false;
+}
+
+int ptrc_log_stream_verify(struct ptrc_log_stream *l, uint64_t *differing)
+{
+	/* What this reads of the reader never changes. */
+	return ptrc_log_reader_verify(&l->reader, differing);
+}
+
+int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_count *counts,
+			   size_t count)
+{
+	const struct ptrc_log_reader *r = &l->reader;
+
+	if (!r->totals)
+		return ENODATA;
+	for (size_t i = 0; i < r->total_count; i++) {
+		uint32_t id = r->totals[i].id;
+
+		if (id > POSIX_TRACE_ERROR && r->filtered[id / 64] >> id % 64 & 1)
+			return ENODATA;
+		/* Events that other threads have recorded in the meantime are not reported. */
+		if (id == POSIX_TRACE_OVERFLOW && r->totals[i].events)
+			return ENODATA;
+	}
+	if (count)
+		memset(counts, 0, count * sizeof(*counts));
+	for (size_t i = 0; i < r->total_count; i++)
+		if (r->totals[i].id < count)
+			counts[r->totals[i].id] = (struct posixtrace_type_count){
+				.pt_events = r->totals[i].events,
+				.pt_bytes = r->totals[i].bytes,
+				.pt_truncated = r->totals[i].truncated};
+	return 0;
+}
+
 /* ---- retrieval ---- */
 
 int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_info *event,
@@ -749,4 +939,126 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_
 	}
 	pthread_mutex_unlock(&l->mutex);
 	return error == ENODATA ? 0 : error;
+}
+
+/* Makes room for one more packet that the block holds. ENOMEM. */
+static int reserve_packet(struct posixtrace_block_memory *b)
+{
+	size_t size = b->packet_size ? 2 * b->packet_size : 4;
+	struct packet **packets;
+
+	if (b->packet_count < b->packet_size)
+		return 0;
+	packets = realloc(b->packets, size * sizeof(struct packet *));
+	if (!packets)
+		return ENOMEM;
+	b->packets = packets;
+	b->packet_size = size;
+	return 0;
+}
+
+/* Makes block number `number` a holder of the packet, unless it is one; there is room for it. */
+static void hold(struct posixtrace_block_memory *b, uint64_t number, struct packet *p)
+{
+	if (!p || p->block == number)
+		return;
+	b->packets[b->packet_count++] = p;
+	p->block = number;
+	atomic_fetch_add_explicit(&p->holders, 1, memory_order_relaxed);
+}
+
+/* The time from which on another event than the next ones of the first cursor may be due. */
+static int64_t time_of_others(const struct ptrc_log_stream *l)
+{
+	int64_t ns = INT64_MAX;
+
+	if (l->next_entry < l->reader.entry_count)
+		ns = l->reader.entries[l->next_entry].first_ns;
+	for (size_t i = 1; i < 3 && i < l->heap_count; i++)
+		if (l->heap[i]->event.ns < ns)
+			ns = l->heap[i]->event.ns;
+	return ns;
+}
+
+/* Reports events of the first cursor as long as no others come between, and nothing has to be found
+ * out about them: what next_event() would do, but faster. Fills in `room` events at most, and returns
+ * how many. */
+static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event *to, size_t room)
+{
+	int64_t end_ns = time_of_others(l);
+	struct cursor *c = l->heap[0];
+	size_t count = 0;
+
+	if (l->gap != GAP_NONE || l->sequencer.is_in_gap ||
+	    (ring_has_lost(l) && c->event.ns < l->reader.ring.lost_last_ns))
+		return 0;
+	while (count < room && c->event.ns < end_ns) {
+		uint32_t id = c->event.id_flags & PTRC_REC_ID_MASK;
+
+		if (id <= POSIX_TRACE_ERROR || (c->event.id_flags & PTRC_REC_HIDDEN) ||
+		    ptrc_sequencer_drops(&l->sequencer, id))
+			break;
+		tell_event(c, &to[count].pt_info, &to[count].pt_data, &to[count].pt_size);
+		count++;
+		if (!ptrc_unpacker_next(&c->unpacker, &c->event)) {
+			heap_pop(l->heap, l->heap_count--);
+			packet_put(l, c->packet);
+			return count;
+		}
+	}
+	heap_sift_down(l->heap, l->heap_count, 0);
+	return count;
+}
+
+int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_block **block)
+{
+	struct posixtrace_block_memory *b = malloc(sizeof(*b));
+	int error = b ? 0 : ENOMEM;
+	uint64_t number;
+	size_t count = 0;
+
+	*block = NULL;
+	if (error)
+		return error;
+	memset(b, 0, offsetof(struct posixtrace_block_memory, events));
+	pthread_mutex_lock(&l->mutex);
+	number = ++l->block_count;
+	while (count < BLOCK_EVENTS) {
+		struct posixtrace_event *e = &b->events[count];
+
+		e->pt_data = "";
+		e->pt_size = 0;
+		error = reserve_packet(b);
+		if (!error)
+			error = next_event(l, &e->pt_info, &e->pt_data, &e->pt_size);
+		if (error)
+			break;
+		hold(b, number, l->told);
+		count++;
+		/* Most of the events behind it stand in the same packet. */
+		if (l->told && l->heap_count && l->heap[0]->packet == l->told && !l->is_admitted)
+			count += next_of_cursor(l, e + 1, BLOCK_EVENTS - count);
+		/* So that the counts of damage, after this block, are those of this gap. */
+		if (e->pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
+			break;
+	}
+	pthread_mutex_unlock(&l->mutex);
+	b->block.pt_events = b->events;
+	b->block.pt_count = count;
+	if (count) {
+		*block = &b->block;
+		return 0;
+	}
+	ptrc_log_stream_free_block(&b->block);
+	return error == ENODATA ? 0 : error;
+}
+
+void ptrc_log_stream_free_block(struct posixtrace_block *block)
+{
+	struct posixtrace_block_memory *b = (struct posixtrace_block_memory *)block;
+
+	for (size_t i = 0; i < b->packet_count; i++)
+		let_go(b->packets[i]);
+	free(b->packets);
+	free(b);
 }

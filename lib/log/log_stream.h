@@ -6,6 +6,8 @@
 #ifndef PTRC_LIB_LOG_LOG_STREAM_H
 #define PTRC_LIB_LOG_LOG_STREAM_H
 
+#include <posixtrace.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <trace.h>
@@ -27,7 +29,30 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l);
 /* Copies the next event as posix_trace_getnext_event() does. */
 int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_info *event,
 			    void *data, size_t num_bytes, size_t *data_len, int *unavailable);
-struct posixtrace_counts;
+/* The next events as posixtrace_getnext_block() hands them out. ENOMEM. */
+int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_block **block);
+/* For a block of any log; the log may be closed. */
+void ptrc_log_stream_free_block(struct posixtrace_block *block);
+
+/* Both times belong to the span. */
+struct ptrc_log_span {
+	int64_t first_ns, last_ns;
+};
+
+/* Goes back to the begin, and from then on skips packets that have no event in a span or none of
+ * these types. 0 spans: all of time; null: all types. ENOMEM. */
+int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct ptrc_log_span *spans,
+			   size_t count, const trace_event_set_t *types);
+/* A time as a timespec, whose tv_nsec is never negative. */
+struct timespec ptrc_log_to_timespec(int64_t ns);
+/* Finds a time from which on the log has at least so many events, by the headers of its packets.
+ * False: it has fewer. */
+bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns);
+/* As posixtrace_verify_log(). */
+int ptrc_log_stream_verify(struct ptrc_log_stream *l, uint64_t *differing);
+/* ENODATA: only reading the log can tell. */
+int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_count *counts,
+			   size_t count);
 void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts *counts);
 
 #endif

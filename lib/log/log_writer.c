@@ -10,6 +10,7 @@
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/log/log_events.h"
+#include "lib/log/log_index.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_ring.h"
@@ -73,6 +74,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	w->has_retry = false;
 	w->held.used = 0;
 	w->lap.used = w->lap_first = 0;
+	ptrc_log_index_begin(w, false);
 	w->file_end = 0;
 	w->has_last = false;
 	if (w->is_regular) {
@@ -130,6 +132,7 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 	if (!is_restart || !ptrc_log_state_load(w))
 		return 0;
 	w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
+	ptrc_log_index_begin(w, true);
 	if (w->kind == PTRC_LOG_RING) {
 		if (w->state.offset > w->ring_size)
 			w->state.offset = w->ring_size;
@@ -153,6 +156,7 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
 	ptrc_log_buffer_free(&w->held_next);
 	ptrc_log_buffer_free(&w->lap);
 	ptrc_log_batch_free(&w->batch);
+	ptrc_log_index_free(&w->index);
 }
 
 /* Tells the reader of a pipe, by a hidden FILTER event, that the filter is empty from now on.
@@ -185,8 +189,8 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 	return error == ENOMEM ? error : 0;
 }
 
-/* Writes STATUS and END, to the same place each time. */
-static int write_end(struct ptrc_log_writer *w)
+/* Writes STATUS and END to the same place each time, and with_index before them the index. */
+static int write_end(struct ptrc_log_writer *w, bool with_index)
 {
 	uint64_t bits = ptrc_load_acquire(&w->header->status);
 	struct ptrc_log_status status = {
@@ -220,6 +224,8 @@ static int write_end(struct ptrc_log_writer *w)
 	status.names = ptrc_log_names_count(w);
 	w->close_reserve = 0;
 	ptrc_log_buffer_clear(&w->out);
+	if (with_index)
+		status.index_offset = ptrc_log_index_end(w);
 	error = ptrc_log_packet_put(w, &is_status, &status, sizeof(status));
 	if (!error)
 		error = ptrc_log_packet_put(w, &is_end, NULL, 0);
@@ -231,8 +237,14 @@ static int write_end(struct ptrc_log_writer *w)
 
 int ptrc_log_writer_close(struct ptrc_log_writer *w)
 {
-	int error = write_end(w), again;
+	bool with_index = !w->index.is_lost;
+	int error = write_end(w, with_index), again;
 
+	/* Maybe there is only room for the end itself. */
+	if (error && with_index) {
+		with_index = false;
+		error = write_end(w, with_index);
+	}
 	if (error)
 		return error;
 	error = ptrc_log_sync(w);
@@ -240,7 +252,7 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w)
 		return 0;
 	ptrc_status_error(w->header, error);
 	/* What the file has now can be read from memory as long as the machine runs. */
-	again = write_end(w);
+	again = write_end(w, with_index);
 	(void)again; /* the first error counts */
 	return error;
 }

@@ -374,6 +374,7 @@ int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *str
 		d->note = (struct ptrc_drain_note){.chunk = PTRC_DRAIN_GAP};
 		if (d->has_gap && d->resume != PTRC_TIME_NONE) {
 			d->is_gap_told = true;
+			stretch->kind = PTRC_STRETCH_GAP;
 			add_made_up(d, POSIX_TRACE_OVERFLOW, d->gap.first, NULL, 0);
 			add_made_up(d, POSIX_TRACE_RESUME, d->resume, NULL, 0);
 			end_stretch(d, stretch);

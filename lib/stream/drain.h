@@ -30,6 +30,7 @@ enum ptrc_stretch_kind {
 	PTRC_STRETCH_MARKER, /* FLUSH_START or FLUSH_STOP, which are no events of the program */
 	PTRC_STRETCH_STOP,
 	PTRC_STRETCH_FILTER, /* START or FILTER, which tell the filter */
+	PTRC_STRETCH_GAP,    /* OVERFLOW and RESUME: a FILTER may be among the events lost */
 };
 
 /* Events of one writer, packed (lib/model/packed.h), in the order of their times, which are

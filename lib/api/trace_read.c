@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* posixtrace_select, _get_time_of_last, _get_log_totals, _verify_log, _getnext_block,
+ * _free_block. */
+#include "config.h"
+
+#include <errno.h>
+#include <posixtrace.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <trace.h>
+
+#include "lib/base/common.h"
+#include "lib/control/handle.h"
+#include "lib/log/log_stream.h"
+#include "lib/model/eventset.h"
+
+/* The time in nanoseconds, or the nearest one that can be told so. */
+static int64_t to_ns(const struct timespec *t)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow(t->tv_sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, t->tv_nsec, &ns))
+		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
+PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span *spans,
+				  size_t count, const trace_event_set_t *types)
+{
+	struct ptrc_log_span *copy;
+	struct ptrc_log_stream *log;
+	int error;
+
+	if ((!spans && count) || (types && !ptrc_set_is_valid(types)))
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	copy = calloc(count + 1, sizeof(*copy));
+	for (size_t i = 0; copy && i < count; i++)
+		copy[i] =
+			(struct ptrc_log_span){to_ns(&spans[i].pt_first), to_ns(&spans[i].pt_last)};
+	error = copy ? ptrc_log_stream_select(log, copy, count, types) : ENOMEM;
+	free(copy);
+	ptrc_handle_put(trid);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_get_time_of_last(trace_id_t trid, unsigned long count,
+					    struct timespec *time)
+{
+	struct ptrc_log_stream *log;
+	int64_t ns;
+	bool has_them;
+
+	if (!time)
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	has_them = ptrc_log_stream_time_of_last(log, count, &ns);
+	if (has_them)
+		*time = ptrc_log_to_timespec(ns);
+	ptrc_handle_put(trid);
+	return has_them ? 0 : ENODATA;
+}
+
+PTRC_PUBLIC int posixtrace_get_log_totals(trace_id_t trid, struct posixtrace_type_count *counts,
+					  size_t count)
+{
+	struct ptrc_log_stream *log;
+	int error;
+
+	if (!counts && count)
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_stream_totals(log, counts, count);
+	ptrc_handle_put(trid);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_verify_log(trace_id_t trid, unsigned long *differing)
+{
+	struct ptrc_log_stream *log;
+	uint64_t count = 0;
+	int error;
+
+	if (!differing)
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_stream_verify(log, &count);
+	if (!error)
+		*differing = count;
+	ptrc_handle_put(trid);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_getnext_block(trace_id_t trid, struct posixtrace_block **block)
+{
+	struct ptrc_log_stream *log;
+	int cancel, error;
+
+	if (!block)
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	error = ptrc_log_stream_getnext_block(log, block);
+	pthread_setcancelstate(cancel, NULL);
+	ptrc_handle_put(trid);
+	return error;
+}
+
+PTRC_PUBLIC void posixtrace_free_block(struct posixtrace_block *block)
+{
+	if (block)
+		ptrc_log_stream_free_block(block);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/log/log_index.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/log/log_output.h"
+
+/* The sums of one type over the whole log; see struct ptrc_log_total, too. */
+struct total {
+	uint64_t events, bytes, truncated;
+};
+
+void ptrc_log_index_begin(struct ptrc_log_writer *w, bool is_lost)
+{
+	ptrc_log_index_free(&w->index);
+	w->index.is_lost = is_lost || !w->is_regular || w->kind != PTRC_LOG_SEQUENTIAL;
+}
+
+void ptrc_log_index_free(struct ptrc_log_index *x)
+{
+	ptrc_log_buffer_free(&x->entries);
+	ptrc_log_buffer_free(&x->fresh);
+	ptrc_log_buffer_free(&x->totals);
+	memset(x, 0, sizeof(*x));
+}
+
+void ptrc_log_index_note(struct ptrc_log_writer *w, uint64_t offset)
+{
+	struct ptrc_log_index *x = &w->index;
+	struct ptrc_log_index_entry e;
+	struct ptrc_log_packet p;
+
+	if (x->is_lost)
+		return;
+	memcpy(&p, w->out.bytes, sizeof(p));
+	e = (struct ptrc_log_index_entry){.offset = offset,
+					  .length = p.length,
+					  .seq = p.seq,
+					  .first_ns = p.first_ns,
+					  .last_ns = p.last_ns,
+					  .counted = p.counted,
+					  .event_count = p.event_count,
+					  .payload_crc = p.payload_crc,
+					  .sums_bytes = p.sums_bytes,
+					  .sums_crc = p.sums_crc,
+					  .type = p.type,
+					  .flags = p.flags};
+	x->is_lost = ptrc_log_buffer_add(&x->entries, &e, sizeof(e)) ||
+		     ptrc_log_buffer_add(&x->fresh, w->out.bytes + sizeof(p), p.sums_bytes);
+}
+
+void ptrc_log_index_note_filter(struct ptrc_log_writer *w)
+{
+	for (uint32_t i = 0; i < PTRC_SET_WORD_COUNT; i++)
+		w->index.filtered[i] |= w->state.filter[i];
+}
+
+/* One for each type, all zero at first. Null: no memory. */
+static struct total *totals_of(struct ptrc_log_index *x)
+{
+	uint64_t bytes = PTRC_TYPE_SUMS_MAX * sizeof(struct total);
+
+	/* Memory from the kernel is zero. */
+	if (!x->totals.used && ptrc_log_buffer_reserve(&x->totals, bytes))
+		return NULL;
+	x->totals.used = bytes;
+	return (void *)x->totals.bytes;
+}
+
+void ptrc_log_index_keep(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_index *x = &w->index;
+	struct total *totals = x->is_lost ? NULL : totals_of(x);
+	struct ptrc_type_sum sum;
+
+	if (!totals) {
+		x->is_lost = true;
+		return;
+	}
+	for (uint64_t at = 0; at < x->fresh.used; at += sizeof(sum)) {
+		memcpy(&sum, x->fresh.bytes + at, sizeof(sum));
+		totals[sum.id & PTRC_REC_ID_MASK].events += sum.events;
+		totals[sum.id & PTRC_REC_ID_MASK].bytes += sum.bytes;
+		totals[sum.id & PTRC_REC_ID_MASK].truncated += sum.truncated;
+	}
+	ptrc_log_buffer_clear(&x->fresh);
+}
+
+void ptrc_log_index_forget(struct ptrc_log_writer *w, uint64_t offset)
+{
+	struct ptrc_log_buffer *entries = &w->index.entries;
+	struct ptrc_log_index_entry e;
+
+	ptrc_log_buffer_clear(&w->index.fresh);
+	for (; entries->used; entries->used -= sizeof(e)) {
+		memcpy(&e, entries->bytes + entries->used - sizeof(e), sizeof(e));
+		if (e.offset < offset)
+			break;
+	}
+}
+
+/* Adds an INDEX packet with all entries to w->out. ENOMEM. */
+static int put_entries(struct ptrc_log_writer *w)
+{
+	static const struct ptrc_log_facts is_index = {.type = PTRC_LOG_INDEX};
+	struct ptrc_log_index *x = &w->index;
+	struct ptrc_log_index_head head = {
+		.previous = x->previous,
+		.count = (uint32_t)(x->entries.used / sizeof(struct ptrc_log_index_entry))};
+	uint64_t start = w->out.used;
+
+	ptrc_log_packet_open(w);
+	ptrc_log_buffer_add(&w->out, &head, sizeof(head));
+	ptrc_log_buffer_add(&w->out, x->entries.bytes, x->entries.used);
+	return ptrc_log_packet_end(w, start, &is_index);
+}
+
+void ptrc_log_index_write(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_index *x = &w->index;
+	uint64_t offset = w->state.offset;
+
+	if (x->is_lost ||
+	    x->entries.used < PTRC_LOG_INDEX_COUNT * sizeof(struct ptrc_log_index_entry))
+		return;
+	ptrc_log_buffer_clear(&w->out);
+	if (put_entries(w) || ptrc_log_append(w))
+		return;
+	x->previous = offset;
+	ptrc_log_buffer_clear(&x->entries);
+	/* If this keeper dies the next one goes on behind the packet. */
+	ptrc_log_state_save(w);
+}
+
+/* Adds the TOTALS packet to w->out. ENOMEM. */
+static int put_totals(struct ptrc_log_writer *w)
+{
+	static const struct ptrc_log_facts is_totals = {.type = PTRC_LOG_TOTALS};
+	const struct total *totals = totals_of(&w->index);
+	struct ptrc_log_totals_head head = {.filter_words = PTRC_SET_WORD_COUNT};
+	uint64_t start = w->out.used, at;
+
+	if (!totals)
+		return ENOMEM;
+	ptrc_log_packet_open(w);
+	at = w->out.used;
+	ptrc_log_buffer_add(&w->out, &head, sizeof(head));
+	for (uint32_t id = 0; id < PTRC_TYPE_SUMS_MAX; id++) {
+		struct ptrc_log_total total = {.id = id,
+					       .events = totals[id].events,
+					       .bytes = totals[id].bytes,
+					       .truncated = totals[id].truncated};
+
+		if (!total.events)
+			continue;
+		ptrc_log_buffer_add(&w->out, &total, sizeof(total));
+		head.type_count++;
+	}
+	ptrc_log_buffer_add(&w->out, w->index.filtered, sizeof(w->index.filtered));
+	if (!w->out.is_short)
+		memcpy(w->out.bytes + at, &head, sizeof(head));
+	return ptrc_log_packet_end(w, start, &is_totals);
+}
+
+uint64_t ptrc_log_index_end(struct ptrc_log_writer *w)
+{
+	uint64_t start = w->out.used;
+
+	/* If the last flush has failed midway, what it has written stays all the same. */
+	ptrc_log_index_keep(w);
+	if (w->index.is_lost)
+		return 0;
+	if (put_entries(w) || put_totals(w)) {
+		w->out.used = start;
+		w->out.is_short = false;
+		return 0;
+	}
+	return w->state.offset + start;
+}
