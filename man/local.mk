@@ -41,6 +41,7 @@ dist_man_MANS += \
 	%D%/posixtrace-tutorial.7 \
 	%D%/posixtrace.7 \
 	%D%/posixtrace_get_counts.3 \
+	%D%/posixtrace_select.3 \
 	%D%/trace.h.7
 
 # Links.
@@ -94,6 +95,11 @@ dist_man_MANS += \
 	%D%/posixtrace_attr_getfullwait.3 \
 	%D%/posixtrace_attr_setfullwait.3 \
 	%D%/posixtrace_get_type_counts.3 \
+	%D%/posixtrace_free_block.3 \
+	%D%/posixtrace_get_log_totals.3 \
+	%D%/posixtrace_get_time_of_last.3 \
+	%D%/posixtrace_getnext_block.3 \
+	%D%/posixtrace_verify_log.3 \
 	%D%/posixtrace_discard_orphan.3 \
 	%D%/posixtrace_get_orphan.3 \
 	%D%/posixtrace_salvage_orphan.3 \

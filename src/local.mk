@@ -51,6 +51,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/dump.c \
 	%D%/view/dump.h \
 	%D%/view/dump_live.c \
+	%D%/view/dump_threads.c \
+	%D%/view/dump_threads.h \
 	%D%/view/event_format.c \
 	%D%/view/event_format.h \
 	%D%/view/layout.c \

@@ -16,6 +16,7 @@
 #include "src/session/reader_follow.h"
 #include "src/summary/event_types.h"
 #include "src/view/dump.h"
+#include "src/view/dump_threads.h"
 #include "src/view/reader.h"
 #include "src/view/when.h"
 #include "src/view/where.h"
@@ -36,6 +37,8 @@ enum {
 	KEY_FIRST,
 	KEY_LAST,
 	KEY_COUNT,
+	KEY_VERIFY,
+	KEY_THREADS,
 	KEY_FIELDS,
 	KEY_DECODE,
 	KEY_UTC,
@@ -68,6 +71,9 @@ static const struct ptrc_cli_option options[] = {
 	{"first", KEY_FIRST, "N", "show only the first N events"},
 	{"last", KEY_LAST, "N", "show only the last N events"},
 	{"count", KEY_COUNT, NULL, "show only how many events there are"},
+	{"verify", KEY_VERIFY, NULL,
+	 "show no events, but read all of them, and compare\nthem with what the logs say of "
+	 "themselves"},
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, such as\n"
 	 "'db.query=u64 id, u32 rows, str sql'; may be given\nseveral times"},
@@ -91,6 +97,8 @@ static const struct ptrc_cli_option options[] = {
 	 "colours in text: auto, always or never (default:\n"
 	 "auto, that is, on a terminal unless NO_COLOR is\nset)"},
 	{"summary", KEY_SUMMARY, NULL, "at the end, say how many were shown and what is\nmissing"},
+	{"threads", KEY_THREADS, "N",
+	 "how many threads format the events (default: as\nmany as there are processors)"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -239,6 +247,14 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--count", "cannot be used together with --first or --last");
 	if (dump.is_counting && dump.format.field_count)
 		ptrc_cli_usage("--count", "cannot be used together with --fields");
+	if (dump.is_verifying && dump.is_counting)
+		ptrc_cli_usage("--verify", "cannot be used together with --count");
+	if (dump.is_verifying &&
+	    (is_first || is_last || !ptrc_select_is_by_type(&dump.select) ||
+	     dump.select.globs.count || dump.select.is_user || dump.since.ns != INT64_MIN ||
+	     dump.until.ns != INT64_MAX || dump.session))
+		ptrc_cli_usage("--verify", "reads whole logs, and cannot be used together with an "
+					   "option that selects events");
 	if (!is_around && dump.before_ns >= 0)
 		ptrc_cli_usage("--before", "needs --around");
 	if (!is_around && dump.after_ns >= 0)
@@ -316,6 +332,13 @@ static void parse(int argc, char **argv)
 		case KEY_COUNT:
 			dump.is_counting = true;
 			break;
+		case KEY_THREADS:
+			dump.thread_count =
+				(unsigned int)ptrc_cli_number("--threads", optarg, 1, 1024);
+			break;
+		case KEY_VERIFY:
+			dump.is_verifying = true;
+			break;
 		case KEY_DECODE:
 			add_layout(optarg);
 			break;
@@ -362,7 +385,8 @@ static void parse(int argc, char **argv)
 			break;
 		}
 	}
-	if (!is_format_given && (dump.is_counting || dump.format.is_relative || header == ALWAYS))
+	if (!is_format_given &&
+	    (dump.is_counting || dump.is_verifying || dump.format.is_relative || header == ALWAYS))
 		dump.format.format = PTRC_FORMAT_TEXT;
 	is_text = dump.format.format == PTRC_FORMAT_TEXT;
 	if (!is_text && (dump.format.is_relative || header == ALWAYS))
@@ -379,6 +403,8 @@ static void parse(int argc, char **argv)
 	free(wheres.texts);
 	free(fields.texts);
 	check_usage(argc - optind);
+	if (dump.is_verifying)
+		dump.is_counting = dump.has_summary = true;
 	if (dump.before_ns < 0 && dump.after_ns < 0)
 		dump.before_ns = dump.after_ns = around_default_ns;
 	else if (dump.before_ns < 0)
@@ -428,7 +454,8 @@ static enum ptrc_exit show(void)
 	if (dump.session)
 		is_read = ptrc_dump_live(&dump);
 	else if (ptrc_dump_scan(&dump))
-		is_read = ptrc_dump_logs(&dump);
+		is_read = ptrc_dump_count(&dump) || ptrc_dump_by_threads(&dump) ||
+			  ptrc_dump_logs(&dump);
 	else
 		status = PTRC_EXIT_FAILED;
 	status = ptrc_dump_end(&dump, status, is_read);

@@ -647,9 +647,9 @@ static int report(const struct run *r)
 				 "no event was recorded: the patterns (--only, --exclude, "
 				 "ptrace-filter) leave out every event type of the programs");
 	if (r->waits.count)
-		ptrc_cli_message(r->log.path,
-				 "events waited %" PRIu64 " times for room, %.3f s in all",
-				 r->waits.count, (double)r->waits.ns / 1e9);
+		ptrc_cli_message(
+			r->log.path, "events waited %" PRIu64 " time%s for room, %.3f s in all",
+			r->waits.count, r->waits.count == 1 ? "" : "s", (double)r->waits.ns / 1e9);
 	ptrc_unmatched_report(&r->unmatched, NULL);
 	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
 				      &r->losses, &r->waits, &r->unmatched, r->is_ended_early);

@@ -36,6 +36,7 @@ ptrc_short_c_tests = \
 	%D%/test_header \
 	%D%/test_keeper \
 	%D%/test_log_format \
+	%D%/test_log_index \
 	%D%/test_log_reader \
 	%D%/test_memory \
 	%D%/test_more \
@@ -103,6 +104,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-run.bats \
 	%D%/ptrace-salvage.bats \
 	%D%/ptrace-start.bats \
+	%D%/ptrace-dump-threads.bats \
 	%D%/ptrace-stat.bats \
 	%D%/ptrace-stop.bats \
 	%D%/run-session.bats
@@ -166,6 +168,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_steps_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_LDADD = $(ptrc_support_ldadd)
+%C%_test_log_index_LDADD = $(ptrc_support_ldadd)
 %C%_test_memory_LDADD = $(ptrc_support_ldadd)
 %C%_test_more_LDADD = $(ptrc_support_ldadd)
 %C%_test_patterns_LDADD = $(ptrc_support_ldadd)

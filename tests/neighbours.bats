@@ -35,9 +35,10 @@ directories() {
 	find /dev/shm -maxdepth 1 -type d -user "$1" -name 'posixtrace-*' -printf '%f\n'
 }
 
-# has_no_session USER: his session has ended with its process
+# has_no_session USER: his session has ended with its process. One that is too busy to answer has
+# not: ptrace-list says so.
 has_no_session() {
-	[ -z "$(as "$1" ptrace-list)" ]
+	[ -z "$(as "$1" ptrace-list 2>&1)" ]
 }
 
 # works USER: everything that a user does

@@ -798,7 +798,7 @@ times() {
 	[ "$status" -eq 0 ]
 }
 
-@test "a log with a flipped byte shows what is intact, with exit status 3" {
+@test "a log with a flipped byte shows what is intact, with exit status 3 [EXT-221]" {
 	ptrace-run -o run.log --stream-min-size=32M -- "$traced" -n 100000 -s 100
 	size=$(stat -c %s run.log)
 	for part in 3 5 7; do
@@ -807,11 +807,15 @@ times() {
 		byte=$(od -An -tu1 -j "$at" -N 1 bad.log)
 		printf "\\$(printf %o $((byte ^ 255)))" |
 			dd of=bad.log bs=1 seek="$at" conv=notrunc status=none
-		run_split ptrace-dump --count --format=text bad.log
+		run_split ptrace-dump --verify bad.log
 		[ "$status" -eq 3 ]
 		[[ $stderr == *"events not readable, as the log is damaged"* ]]
+		[[ $stdout == *" events, data incomplete" ]]
 		# One packet at most is missing, of some 256 KiB.
-		[ "$stdout" -gt 95000 ]
+		[ "${stdout%% *}" -gt 95000 ]
+		[ "$(ptrace-dump --format=text bad.log 2>/dev/null | wc -l)" -eq "${stdout%% *}" ]
+		# That is what the log says of itself.
+		[ "$(ptrace-dump --count bad.log)" = "$(ptrace-dump --count run.log)" ]
 	done
 }
 
@@ -843,10 +847,21 @@ times() {
 		[ "$(cat stderr.txt)" = "ptrace-dump: run.log: $lost events not readable, as the log is damaged" ]
 		ptrace-dump -e posix_trace_overflow --format=text --allow-loss run.log 2>/dev/null |
 			grep " unreadable_events=$lost\$"
-		run_split ptrace-stat --json run.log
+		run_split ptrace-dump --verify --json run.log
 		[ "$status" -eq 3 ]
-		jq -e --argjson lost "$lost" '.losses.unreadable_events == $lost and
-			(.losses.unknown or .complete | not)' <<<"$stdout"
+		jq -e --argjson lost "$lost" --argjson all "$all" '.summary |
+			(.complete | not) and .shown == $all - $lost + 2 and
+			.logs[0].losses.unreadable_events == $lost and
+			(.logs[0].losses.unknown | not)' <<<"$stdout"
+		run_split ptrace-stat --json run.log
+		if [ "$options" ]; then
+			[ "$status" -eq 3 ]
+			jq -e --argjson lost "$lost" '.losses.unreadable_events == $lost and
+				(.losses.unknown or .complete | not)' <<<"$stdout"
+		else
+			# The log has totals, so nobody reads the events.
+			[ "$status" -eq 0 ]
+		fi
 	done
 }
 
@@ -960,10 +975,14 @@ times() {
 @test "names that cannot be read, as the log is damaged, are told [EXT-159]" {
 	ptrace-run -o run.log -- "$traced" -e the.name -n 3
 	at=$(grep -abo the.name run.log | head -n 1 | cut -d: -f1)
-	# The name itself, and the header of its packet.
-	for offset in "$at" $((at - 40)); do
+	# The name itself, and the header of its packet. That matters if the log's index, here the totals
+	# behind it, is damaged, too.
+	size=$(stat -c %s run.log)
+	for offsets in "$at" "$((at - 40)) $((size - 700))"; do
 		cp run.log damaged.log
-		printf x | dd of=damaged.log bs=1 seek="$offset" conv=notrunc status=none
+		for offset in $offsets; do
+			printf x | dd of=damaged.log bs=1 seek="$offset" conv=notrunc status=none
+		done
 		run_split ptrace-dump damaged.log
 		[ "$status" -eq 3 ]
 		[[ $stderr == *"damaged.log: "*"event name"*" not readable, as the log is damaged"* ]]
@@ -978,8 +997,15 @@ times() {
 		[ "$status" -eq 3 ]
 	done
 	ptrace-stat --json run.log | jq -e '.losses.missing_names == 0'
+	# With the index nobody needs the header, and only --verify looks at it.
+	cp run.log damaged.log
+	printf x | dd of=damaged.log bs=1 seek=$((at - 40)) conv=notrunc status=none
+	[ "$(ptrace-dump damaged.log)" = "$(ptrace-dump run.log)" ]
+	run_split ptrace-dump --verify damaged.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"damaged.log: 1 part of the log is not what the log says of it, as it is damaged" ]]
+	ptrace-dump --verify run.log
 	# Without an end the damaged packet tells.
-	size=$(stat -c %s run.log)
 	head -c $((size - 256)) run.log >cut.log
 	run_split ptrace-dump cut.log
 	[[ $stderr != *readable* ]]

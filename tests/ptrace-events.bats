@@ -64,14 +64,25 @@ load helpers
 }
 
 @test "damage is told, with exit status 3" {
-	ptrace-run -o run.log -- "$traced" -n 1000
-	size=$(stat -c %s run.log)
-	dd if=/dev/urandom of=run.log bs=1 count=64 seek=$((size / 2)) conv=notrunc 2>/dev/null
-	run_split ptrace-events run.log
+	# A log that overwrites its oldest events has no totals, and is read.
+	ptrace-run -o ring.log --log-full-policy=loop --log-max-size=8M -- "$traced" -n 1000
+	size=$(stat -c %s ring.log)
+	dd if=/dev/urandom of=ring.log bs=1 count=64 seek=$((size / 2)) conv=notrunc 2>/dev/null
+	run_split ptrace-events ring.log
 	[ "$status" -eq 3 ]
 	assert_one_message ptrace-events
-	run_split ptrace-events --allow-loss run.log
+	run_split ptrace-events --allow-loss ring.log
 	[ "$status" -eq 0 ]
+	# So is one whose first or last events cannot be read: the counts are what is left.
+	ptrace-run -o run.log -- "$traced" -n 1000
+	size=$(stat -c %s run.log)
+	cp run.log damaged.log
+	dd if=/dev/urandom of=damaged.log bs=1 count=64 seek=1500 conv=notrunc 2>/dev/null
+	run_split ptrace-events --json damaged.log
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-events
+	[ "$(ptrace-dump --count run.log)" -gt 1000 ]
+	# And one without an end.
 	truncate -s $((size / 2)) run.log
 	run_split ptrace-events run.log
 	[ "$status" -eq 3 ]

@@ -568,8 +568,8 @@ static void make_event(void)
 		.posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED,
 		.posix_timestamp = {1767323045, 123456789},
 	};
-	reader.data = malloc(sizeof(payload));
-	memcpy(reader.data, payload, sizeof(payload));
+	reader.data = reader.buffer = malloc(sizeof(payload));
+	memcpy(reader.buffer, payload, sizeof(payload));
 	reader.size = sizeof(payload);
 	view.layout = layout("u64 big, i8 small, bytes[2] raw, str text");
 	view.is_decoded = false;
@@ -656,12 +656,12 @@ TEST(expressions_that_hold_and_that_do_not, "")
 TEST(text_that_reads_as_a_number_is_one, "")
 {
 	make_event();
-	memcpy(reader.data, "-12.5", 5);
+	memcpy(reader.buffer, "-12.5", 5);
 	reader.size = 5;
 	view.layout = NULL;
 	CHECK(holds("data == -12.5 && data < 0 && data == '-12.5'"));
 	CHECK(!holds("data.text") && !holds("data.text == ''"));
-	memcpy(reader.data, "inf", 4);
+	memcpy(reader.buffer, "inf", 4);
 	reader.size = 4;
 	CHECK(!holds("data > 0") && holds("data == 'inf'"));
 	reader.size = 0;
@@ -792,9 +792,9 @@ static bool holds_for(const char *expression, const void *data, size_t size, uin
 
 	if (!w)
 		harness_fail("%s: %s", expression, why.text);
-	free(reader.data);
-	reader.data = malloc(size + 1);
-	memcpy(reader.data, data, size);
+	free(reader.buffer);
+	reader.data = reader.buffer = malloc(size + 1);
+	memcpy(reader.buffer, data, size);
 	reader.size = size;
 	is_so = ptrc_where_holds(w, &view);
 	*cut_count = ptrc_where_cut_count(w);

@@ -102,8 +102,6 @@ TEST(a_log_that_claims_events_of_any_size, "EXT-170")
 		int fd = claiming_log(sizes[i / 3], ends[i % 3]);
 
 		open_reader(&r, path, fd);
-		NOTE("%zu bytes for the data", r.data_size);
-		CHECK_LE(r.data_size, UINT32_MAX);
 		CHECK(ptrc_reader_next(&r));
 		CHECK_EQ(r.size, 1);
 		ptrc_reader_close(&r);

@@ -16,6 +16,8 @@ complete -c ptrace-dump -l where -x -d 'show only events for which the expressio
 complete -c ptrace-dump -l first -x -d 'show only the first of them'
 complete -c ptrace-dump -l last -x -d 'show only the last of them'
 complete -c ptrace-dump -l count -d 'show only how many there are'
+complete -c ptrace-dump -l threads -x -d 'how many threads format events'
+complete -c ptrace-dump -l verify -d 'show none, but compare all with what the logs say'
 complete -c ptrace-dump -l decode -x -d 'what the data of events means'
 complete -c ptrace-dump -s c -l config -r -F -d 'take layouts from the decode: of this file'
 complete -c ptrace-dump -l fields -x -a '(__fish_append , time ns event id pid tid thread address truncated len data data_hex log reason error)' -d 'show these fields, in this order'

@@ -13,6 +13,11 @@
 enum { U64_MAX_BYTES = 20, HEX_MAX_BYTES = 18, TIME_MAX_BYTES = 56 };
 
 static const char hex_digits[] = "0123456789abcdef";
+static const char two_digits[] = "0001020304050607080910111213141516171819"
+				 "2021222324252627282930313233343536373839"
+				 "4041424344454647484950515253545556575859"
+				 "6061626364656667686970717273747576777879"
+				 "8081828384858687888990919293949596979899";
 
 void ptrc_buffer_free(struct ptrc_buffer *b)
 {
@@ -151,11 +156,23 @@ static char *put_nanoseconds(char *p, long ns)
 {
 	uint32_t v = (uint32_t)ns % 1000000000;
 
-	for (int i = 8; i >= 0; i--) {
-		p[i] = (char)('0' + v % 10);
-		v /= 10;
+	for (int i = 7; i > 0; i -= 2) {
+		memcpy(p + i, &two_digits[v % 100 * 2], 2);
+		v /= 100;
 	}
+	p[0] = (char)('0' + v);
 	return p + 9;
+}
+
+static char *put_fraction(char *p, struct ptrc_time_format *f, long ns)
+{
+	if (!f->has_fraction || f->nanoseconds != ns) {
+		put_nanoseconds(f->fraction, ns);
+		f->nanoseconds = ns;
+		f->has_fraction = true;
+	}
+	memcpy(p, f->fraction, sizeof(f->fraction));
+	return p + sizeof(f->fraction);
 }
 
 static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
@@ -169,11 +186,12 @@ void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f, const s
 	char *p = ptrc_buffer_room(b, TIME_MAX_BYTES);
 
 	prepare_second(f, t);
-	memcpy(p, f->date, f->date_used);
+	/* All of an array is faster to copy than a part whose size is not known. */
+	memcpy(p, f->date, sizeof(f->date));
 	p += f->date_used;
 	*p++ = '.';
-	p = put_nanoseconds(p, t->tv_nsec);
-	memcpy(p, f->offset, f->offset_used);
+	p = put_fraction(p, f, t->tv_nsec);
+	memcpy(p, f->offset, sizeof(f->offset));
 	p += f->offset_used;
 	b->used = (size_t)(p - b->bytes);
 }
@@ -209,8 +227,8 @@ void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f, const str
 	}
 	p = ptrc_buffer_room(b, TIME_MAX_BYTES);
 	prepare_second(f, t);
-	memcpy(p, f->digits, f->digits_used);
-	p = put_nanoseconds(p + f->digits_used, t->tv_nsec);
+	memcpy(p, f->digits, sizeof(f->digits));
+	p = put_fraction(p + f->digits_used, f, t->tv_nsec);
 	b->used = (size_t)(p - b->bytes);
 }
 

@@ -84,6 +84,10 @@ struct ptrc_time_format {
 	char date[32];
 	char offset[8];
 	char digits[24];
+	/* The nanoseconds that were put last, and their nine digits; both times need them. */
+	long nanoseconds;
+	char fraction[9];
+	bool has_fraction;
 	unsigned char date_used;
 	unsigned char offset_used;
 	unsigned char digits_used;

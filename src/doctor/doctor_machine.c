@@ -20,6 +20,8 @@
  * size of ptrace-run. */
 #define ROOM_LEAST (UINT64_C(1) << 20)
 #define ROOM_USUAL (UINT64_C(12) << 20)
+/* Room for a packet of a log, its head and its end. */
+#define LOG_ROOM_LEAST (UINT64_C(272) << 10)
 /* The address space that a stream takes at least. Its file is as large, but mostly empty. */
 #define STREAM_SPACE (UINT64_C(320) << 20)
 #define FILES_LEAST 32
@@ -243,7 +245,7 @@ void ptrc_doctor_disk(struct ptrc_doctor *d, const char *path)
 	if (v.f_flag & ST_RDONLY)
 		ptrc_doctor_problem(d, "disk", path, "write the log elsewhere",
 				    "its file system is mounted read-only");
-	else if (v.f_blocks && room < 65536)
+	else if (v.f_blocks && room < LOG_ROOM_LEAST)
 		ptrc_doctor_problem(d, "disk", path, "make room, or write the log elsewhere",
 				    "its file system is full: %s free",
 				    ptrc_doctor_size(room, text));

@@ -190,12 +190,13 @@ static bool receive(struct ptrc_reader *r)
 /* Room is made for data that has come, not for the size that the event claims. */
 static void add_data(struct ptrc_reader *r, const unsigned char *bytes, size_t size)
 {
-	if (r->data_size - r->size < size) {
-		while (r->data_size - r->size < size)
-			r->data_size *= 2;
-		r->data = ptrc_cli_reallocate(r->data, r->data_size);
+	if (r->buffer_size - r->size < size) {
+		while (r->buffer_size - r->size < size)
+			r->buffer_size *= 2;
+		r->buffer = ptrc_cli_reallocate(r->buffer, r->buffer_size);
+		r->data = r->buffer;
 	}
-	memcpy(r->data + r->size, bytes, size);
+	memcpy(r->buffer + r->size, bytes, size);
 	r->size += size;
 }
 
@@ -329,8 +330,9 @@ static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_
 		r->input = ptrc_cli_allocate(sizeof(*r->input));
 		memset(r->input, 0, sizeof(*r->input));
 		r->input->controller_fd = controller_fd;
-		r->data_size = 4096;
-		r->data = ptrc_cli_allocate(r->data_size);
+		r->buffer_size = 4096;
+		r->buffer = ptrc_cli_allocate(r->buffer_size);
+		r->data = r->buffer;
 	}
 	free(reply);
 	return error;

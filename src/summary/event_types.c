@@ -50,15 +50,11 @@ static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_
 	t->event_bytes += type->bytes;
 }
 
-void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r, bool is_counting)
+/* Counts the events by reading all of them. */
+static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r,
+			     struct ptrc_session_type *counts)
 {
-	struct ptrc_session_type *counts;
-
-	memset(t, 0, sizeof(*t));
-	counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
-	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
-	ptrc_reader_load_names(r);
-	while (is_counting && ptrc_reader_next(r)) {
+	while (ptrc_reader_next(r)) {
 		trace_event_id_t id = r->event.posix_event_id;
 		struct ptrc_session_type *type = &counts[id < PTRC_READER_IDS ? id : 0];
 
@@ -69,6 +65,61 @@ void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r
 			t->first = r->event.posix_timestamp;
 		t->last = r->event.posix_timestamp;
 	}
+}
+
+/* Has the reader met damage since its last selection? */
+static bool has_met_damage(const struct ptrc_reader *r)
+{
+	struct posixtrace_counts seen;
+
+	return posixtrace_get_counts(r->trace, &seen, sizeof(seen)) || seen.pt_damaged_gaps;
+}
+
+/* Takes the counts that the log has of itself, and reads only its first and last events. Returns
+ * false if the log does not have them. */
+static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
+			    struct ptrc_session_type *counts)
+{
+	struct posixtrace_type_count *totals = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*totals));
+	bool has_them = !r->source && !posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS);
+	bool is_damaged;
+	uint64_t sum = 0;
+
+	for (trace_event_id_t id = 0; has_them && id < PTRC_READER_IDS; id++) {
+		counts[id].events = totals[id].pt_events;
+		counts[id].bytes = totals[id].pt_bytes;
+		counts[id].truncated = totals[id].pt_truncated;
+		sum += totals[id].pt_events;
+	}
+	free(totals);
+	if (!has_them)
+		return false;
+	if (ptrc_reader_next(r))
+		t->first = r->event.posix_timestamp;
+	is_damaged = has_met_damage(r);
+	if (!r->error && !ptrc_reader_select_last(r, 1, INT64_MAX, NULL, &(bool){false}))
+		while (ptrc_reader_next(r))
+			t->last = r->event.posix_timestamp;
+	if (!is_damaged && !has_met_damage(r)) {
+		r->read_count = sum;
+		return true;
+	}
+	/* There is damage, so only reading tells what is left. */
+	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
+	r->error = ptrc_reader_select(r, NULL, 0, NULL);
+	return r->error != 0;
+}
+
+void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r, bool is_counting)
+{
+	struct ptrc_session_type *counts;
+
+	memset(t, 0, sizeof(*t));
+	counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
+	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
+	ptrc_reader_load_names(r);
+	if (is_counting && !count_by_totals(t, r, counts))
+		count_by_reading(t, r, counts);
 	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++)
 		add_of_log(t, r, id, &counts[id]);
 	free(counts);

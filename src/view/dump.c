@@ -118,49 +118,114 @@ void ptrc_dump_resolve(struct ptrc_dump *d, const struct ptrc_span *trace)
 	d->select.span.last = resolve(&d->until, trace);
 }
 
-/* Reads a log to its end, or only its first event, and goes back to its begin. Extends the
- * span of the trace to the events that it reads, and adds a window around each event that
- * --around names. */
-static bool scan(struct ptrc_dump *d, struct ptrc_source *s, bool is_first_enough,
-		 struct ptrc_span *trace)
+static bool report(const struct ptrc_reader *r, int error)
 {
-	struct ptrc_reader *r = &s->reader;
-	int error;
-
-	while (ptrc_reader_next(r)) {
-		int64_t ns = ptrc_source_ns(s);
-
-		if (ns < trace->first)
-			trace->first = ns;
-		if (ns > trace->last)
-			trace->last = ns;
-		if (is_first_enough)
-			break;
-		if (d->select.around &&
-		    ptrc_select_is_around(&d->select, &s->types, r, r->event.posix_event_id))
-			ptrc_select_add_window(&d->select, ptrc_when_add(ns, -d->before_ns),
-					       ptrc_when_add(ns, d->after_ns));
-	}
-	error = ptrc_reader_rewind(r);
 	if (error)
 		ptrc_cli_error(r->path, error);
 	return !error;
 }
 
+static void extend(struct ptrc_span *trace, int64_t ns)
+{
+	if (ns < trace->first)
+		trace->first = ns;
+	if (ns > trace->last)
+		trace->last = ns;
+}
+
+/* Finds the first event, and extends the span of the trace to it. */
+static bool find_first(struct ptrc_source *s, struct ptrc_span *trace)
+{
+	if (ptrc_reader_next(&s->reader))
+		extend(trace, ptrc_source_ns(s));
+	return report(&s->reader, ptrc_reader_rewind(&s->reader));
+}
+
+/* Finds the last event, and extends the span of the trace to it. */
+static bool find_last(struct ptrc_source *s, struct ptrc_span *trace)
+{
+	bool is_found = false, is_all = false;
+
+	for (uint64_t count = 1; !is_found && !is_all; count *= 16) {
+		int error = ptrc_reader_select_last(&s->reader, count, INT64_MAX, NULL, &is_all);
+
+		if (error)
+			return report(&s->reader, error);
+		while (ptrc_reader_next(&s->reader)) {
+			is_found = true;
+			extend(trace, ptrc_source_ns(s));
+		}
+	}
+	return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
+}
+
+/* Adds a window around each event that --around names. */
+static bool find_windows(struct ptrc_dump *d, struct ptrc_source *s)
+{
+	struct ptrc_reader *r = &s->reader;
+	trace_event_set_t types;
+	int error;
+
+	ptrc_select_get_around(&d->select, &s->types, r, &types);
+	error = ptrc_reader_select(r, NULL, 0, &types);
+	while (!error && ptrc_reader_next(r)) {
+		int64_t ns = ptrc_source_ns(s);
+
+		if (ptrc_select_is_around(&d->select, &s->types, r, r->event.posix_event_id))
+			ptrc_select_add_window(&d->select, ptrc_when_add(ns, -d->before_ns),
+					       ptrc_when_add(ns, d->after_ns));
+	}
+	if (!error)
+		error = ptrc_reader_select(r, NULL, 0, NULL);
+	return report(r, error);
+}
+
+/* Lets the reader skip what is not to be shown. */
+static bool select_wanted(struct ptrc_dump *d, struct ptrc_source *s)
+{
+	const struct ptrc_span *all = &d->select.span;
+	trace_event_set_t types;
+	bool is_by_type = ptrc_select_get_types(&d->select, &s->reader, &types);
+	struct posixtrace_span *spans;
+	size_t count = 0;
+	int error;
+
+	spans = ptrc_cli_allocate((d->select.window_count + 1) * sizeof(*spans));
+	for (size_t i = 0; i < d->select.window_count; i++) {
+		const struct ptrc_span *w = &d->select.windows[i];
+
+		if (w->last >= all->first && w->first <= all->last)
+			spans[count++] = ptrc_when_span(w->first, w->last);
+	}
+	if (!d->select.around && (all->first != INT64_MIN || all->last != INT64_MAX))
+		spans[count++] = ptrc_when_span(all->first, all->last);
+	/* Without a window there is nothing to be shown. */
+	if (d->select.around && !count)
+		spans[count++] = ptrc_when_span(INT64_MAX, INT64_MIN);
+	error = ptrc_reader_select(&s->reader, spans, count, is_by_type ? &types : NULL);
+	free(spans);
+	return report(&s->reader, error);
+}
+
 bool ptrc_dump_scan(struct ptrc_dump *d)
 {
 	struct ptrc_span trace = {INT64_MAX, INT64_MIN};
-	bool is_to_end = d->since.base == PTRC_WHEN_FROM_END ||
-			 d->until.base == PTRC_WHEN_FROM_END || d->select.around;
-	bool is_needed = is_to_end || d->format.is_relative ||
-			 d->since.base == PTRC_WHEN_FROM_BEGIN ||
-			 d->until.base == PTRC_WHEN_FROM_BEGIN;
+	bool is_last = d->since.base == PTRC_WHEN_FROM_END || d->until.base == PTRC_WHEN_FROM_END;
+	bool is_first = d->format.is_relative || d->since.base == PTRC_WHEN_FROM_BEGIN ||
+			d->until.base == PTRC_WHEN_FROM_BEGIN;
 
-	for (size_t i = 0; i < d->source_count && is_needed; i++)
-		if (!scan(d, &d->sources[i], !is_to_end, &trace))
+	for (size_t i = 0; i < d->source_count; i++) {
+		struct ptrc_source *s = &d->sources[i];
+
+		if ((is_first && !find_first(s, &trace)) || (is_last && !find_last(s, &trace)) ||
+		    (d->select.around && !find_windows(d, s)))
 			return false;
+	}
 	ptrc_dump_resolve(d, &trace);
 	ptrc_select_sort_windows(&d->select);
+	for (size_t i = 0; i < d->source_count; i++)
+		if (!select_wanted(d, &d->sources[i]))
+			return false;
 	return true;
 }
 
@@ -188,7 +253,8 @@ static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 /* The heap holds the sources that have an event. */
 PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
 
-bool ptrc_dump_logs(struct ptrc_dump *d)
+/* Shows what the sources have selected, merged. Returns whether all of that was read. */
+static bool show(struct ptrc_dump *d)
 {
 	struct ptrc_source **heap =
 		ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_source *));
@@ -208,12 +274,88 @@ bool ptrc_dump_logs(struct ptrc_dump *d)
 		else
 			heap_pop(heap, count--);
 	}
-	if (d->last_count != UINT64_MAX) {
-		d->shown_count = 0;
-		ptrc_dump_lines(d, &d->last, INT64_MIN);
-	}
 	free(heap);
 	return !count;
+}
+
+/* Shows the last events: reads more and more of the logs, from their ends, until there are enough.
+ * Returns false, after a message, if a log cannot be read. */
+static bool show_last(struct ptrc_dump *d)
+{
+	/* A relative time needs the event before. */
+	uint64_t wanted = (d->last_count ? d->last_count : 1) + d->format.is_relative;
+	uint64_t count = wanted;
+	bool is_all = false;
+
+	while (!is_all && d->shown_count < wanted) {
+		while (d->last.count)
+			ptrc_lines_drop(&d->last);
+		d->shown_count = 0;
+		d->format.has_last = false;
+		for (size_t i = 0; i < d->select.where_count; i++)
+			ptrc_where_forget_cuts(d->select.wheres[i]);
+		is_all = true;
+		for (size_t i = 0; i < d->source_count; i++) {
+			struct ptrc_source *s = &d->sources[i];
+			trace_event_set_t types;
+			bool is_by_type = ptrc_select_get_types(&d->select, &s->reader, &types);
+			bool is_all_of_it;
+
+			memset(s->view.misfits, 0, sizeof(s->view.misfits));
+			if (!report(&s->reader, ptrc_reader_select_last(
+							&s->reader, count, d->select.span.last,
+							is_by_type ? &types : NULL, &is_all_of_it)))
+				return false;
+			is_all &= is_all_of_it;
+		}
+		show(d);
+		count = count > UINT64_MAX / 4 ? UINT64_MAX : count * 4;
+	}
+	d->shown_count = 0;
+	ptrc_dump_lines(d, &d->last, INT64_MIN);
+	return true;
+}
+
+/* Adds the events of a log that --event and --user select, by what the log says of itself. Returns
+ * false if it does not. */
+static bool count_source(struct ptrc_dump *d, struct ptrc_source *s)
+{
+	static struct posixtrace_type_count totals[PTRC_READER_IDS];
+	struct ptrc_reader *r = &s->reader;
+	trace_event_set_t types;
+	bool is_by_type = ptrc_select_get_types(&d->select, r, &types);
+
+	if (r->source || posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS))
+		return false;
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+		int is_member = 1;
+
+		if (is_by_type)
+			posix_trace_eventset_ismember(id, &types, &is_member);
+		if (is_member)
+			d->shown_count += totals[id].pt_events;
+		r->read_count += totals[id].pt_events;
+	}
+	return true;
+}
+
+bool ptrc_dump_count(struct ptrc_dump *d)
+{
+	bool is_counted = d->is_counting && !d->is_verifying && ptrc_select_is_by_type(&d->select);
+
+	for (size_t i = 0; i < d->source_count && is_counted; i++)
+		is_counted = count_source(d, &d->sources[i]);
+	if (is_counted)
+		return true;
+	d->shown_count = 0;
+	for (size_t i = 0; i < d->source_count; i++)
+		d->sources[i].reader.read_count = 0;
+	return false;
+}
+
+bool ptrc_dump_logs(struct ptrc_dump *d)
+{
+	return d->last_count == UINT64_MAX ? show(d) : show_last(d);
 }
 
 static void put_count(struct ptrc_dump *d)
@@ -407,6 +549,18 @@ static void check_wheres(const struct ptrc_dump *d)
 			(unsigned long long)count, count == 1 ? " is" : "s are");
 }
 
+/* Compares what the log says of its parts. Returns false, after a message, if it cannot. */
+static bool verify(struct ptrc_source *s)
+{
+	unsigned long differing = 0;
+	int error = 0;
+
+	if (!s->reader.source)
+		error = posixtrace_verify_log(s->reader.trace, &differing);
+	s->losses.differing_parts = differing;
+	return report(&s->reader, error);
+}
+
 enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is_read)
 {
 	bool is_complete = true;
@@ -414,7 +568,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	bool has_all_names = !d->session || is_read;
 	bool is_found;
 
-	if (d->is_counting && status == PTRC_EXIT_DONE)
+	if (d->is_counting && !d->is_verifying && status == PTRC_EXIT_DONE)
 		put_count(d);
 	/* Standard output and standard error may be the same terminal, where the events have to
 	 * come before the messages. */
@@ -428,6 +582,8 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 
 		ptrc_reader_losses(&d->sources[i].reader, is_read, losses);
 		losses->unshown_events += d->unheld_count;
+		if (d->is_verifying && !verify(&d->sources[i]))
+			status = PTRC_EXIT_FAILED;
 		ptrc_losses_report(losses, d->sources[i].reader.path);
 		if (losses->read_error)
 			status = PTRC_EXIT_FAILED;

@@ -52,9 +52,13 @@ struct ptrc_dump {
 	struct ptrc_event_format format;
 	/* Only the number of the events is shown. */
 	bool is_counting;
+	/* All events are read, and what the logs say of themselves is compared with them. */
+	bool is_verifying;
 	/* Text begins with a line that names its columns, which was not shown yet. */
 	bool is_header_due;
 	bool has_summary;
+	/* How many threads format the events; 0: as many as there are processors. */
+	unsigned int thread_count;
 	bool is_loss_allowed;
 
 	struct ptrc_source *sources;
@@ -101,6 +105,10 @@ void ptrc_dump_resolve(struct ptrc_dump *, const struct ptrc_span *trace);
  * far as this takes, and goes back to their begins. Returns false, after a message, if a
  * log cannot be read again. */
 bool ptrc_dump_scan(struct ptrc_dump *);
+
+/* For --count: counts the events by what the logs say of themselves. Returns false if they do not,
+ * or if something else is wanted. */
+bool ptrc_dump_count(struct ptrc_dump *);
 
 /* Shows the events of all logs. Returns whether it read the logs to their ends. */
 bool ptrc_dump_logs(struct ptrc_dump *);

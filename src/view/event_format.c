@@ -267,8 +267,8 @@ static void make_label(struct ptrc_event_labels *labels, size_t place,
 	ptrc_json_u64(&j, "id", id);
 }
 
-/* Puts process and thread. Keeps the text for the next event, which mostly is of the same
- * thread. */
+/* Puts process, thread and address. Keeps the text for the next event, which mostly is of the same
+ * thread, and often of the same place in the program. */
 static void put_origin_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			    const struct posix_trace_event_info *e)
 {
@@ -276,11 +276,13 @@ static void put_origin_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 
 	if (__builtin_expect(!origin->used || f->origin_pid != e->posix_pid ||
 				     f->origin_tid != e->posix_tid ||
-				     f->origin_thread != e->posix_thread_id,
+				     f->origin_thread != e->posix_thread_id ||
+				     f->origin_address != e->posix_prog_address,
 			     0)) {
 		f->origin_pid = e->posix_pid;
 		f->origin_tid = e->posix_tid;
 		f->origin_thread = e->posix_thread_id;
+		f->origin_address = e->posix_prog_address;
 		origin->used = 0;
 		ptrc_buffer_text(origin, ",\"pid\":");
 		ptrc_buffer_i64(origin, e->posix_pid);
@@ -289,6 +291,8 @@ static void put_origin_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		ptrc_buffer_text(origin, ",\"thread\":\"");
 		ptrc_buffer_hex(origin, (uint64_t)e->posix_thread_id);
 		ptrc_buffer_text(origin, "\",\"address\":\"");
+		ptrc_buffer_hex(origin, (uintptr_t)e->posix_prog_address);
+		ptrc_buffer_text(origin, "\",\"truncated\":\"");
 	}
 	ptrc_buffer_bytes(b, origin->bytes, origin->used);
 }
@@ -307,18 +311,16 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
 	ptrc_buffer_bytes(b, label->bytes, label->used);
 	put_origin_json(b, f, &r->event);
-	ptrc_buffer_hex(b, (uintptr_t)r->event.posix_prog_address);
-	ptrc_buffer_text(b, "\",\"truncated\":\"");
 	ptrc_buffer_text(b, ptrc_reader_truncation(r));
 	ptrc_buffer_text(b, "\",\"len\":");
 	ptrc_buffer_u64(b, r->size);
 	put_data_json(&j, view, false);
 	if (__builtin_expect(ptrc_reader_is_at_damage(r), 0)) {
 		ptrc_buffer_text(b, ",\"unreadable_events\":");
-		if (r->is_gap_uncounted)
+		if (r->gap.is_uncounted)
 			ptrc_buffer_text(b, "null");
 		else
-			ptrc_buffer_u64(b, r->gap_events);
+			ptrc_buffer_u64(b, r->gap.events);
 	}
 	if (f->has_log) {
 		if (!labels->log.used) {
@@ -398,10 +400,10 @@ static void put_log(struct ptrc_buffer *b, struct ptrc_event_labels *labels,
 static void put_damage_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 {
 	ptrc_buffer_text(b, "unreadable_events=");
-	if (r->is_gap_uncounted)
+	if (r->gap.is_uncounted)
 		ptrc_buffer_text(b, "unknown");
 	else
-		ptrc_buffer_u64(b, r->gap_events);
+		ptrc_buffer_u64(b, r->gap.events);
 }
 
 static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t place,
@@ -715,6 +717,35 @@ void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format
 		b->used--;
 	paint(b, f, PLAIN);
 	ptrc_buffer_char(b, '\n');
+}
+
+/* The widths of a line without --fields, and of the name in one with them. */
+enum { LINE_WIDTHS = 5 };
+
+size_t ptrc_event_width_count(const struct ptrc_event_format *f)
+{
+	return LINE_WIDTHS + f->field_count;
+}
+
+void ptrc_event_get_widths(const struct ptrc_event_format *f, int *widths)
+{
+	const int line[LINE_WIDTHS] = {f->name_width, f->log_width, f->pid_width, f->tid_width,
+				       f->address_width};
+
+	memcpy(widths, line, sizeof(line));
+	for (size_t i = 0; i < f->field_count; i++)
+		widths[LINE_WIDTHS + i] = f->field_widths[i];
+}
+
+void ptrc_event_set_widths(struct ptrc_event_format *f, const int *widths)
+{
+	f->name_width = widths[0];
+	f->log_width = widths[1];
+	f->pid_width = widths[2];
+	f->tid_width = widths[3];
+	f->address_width = widths[4];
+	for (size_t i = 0; i < f->field_count; i++)
+		f->field_widths[i] = widths[LINE_WIDTHS + i];
 }
 
 void ptrc_event_format_free(struct ptrc_event_format *f)

@@ -43,11 +43,12 @@ struct ptrc_event_format {
 	int64_t last_ns;
 	int since_first_width;
 	int since_before_width;
-	/* The JSON members for process and thread of the last event, and these themselves. */
+	/* The JSON members for process, thread and address of the last event, and these themselves. */
 	struct ptrc_buffer origin;
 	pid_t origin_pid;
 	pid_t origin_tid;
 	pthread_t origin_thread;
+	void *origin_address;
 };
 
 /* The names of a source's event types, and its own, as they look in the output. Each one is
@@ -75,6 +76,14 @@ void ptrc_event_widen(struct ptrc_event_format *);
 
 /* Appends a line with the names of the columns, as wide as they are by now. */
 void ptrc_event_put_header(struct ptrc_buffer *, const struct ptrc_event_format *);
+
+/*
+ * The columns of text get as wide as what was put into them. So how a line looks depends on the
+ * lines before it, by so many numbers, which can be copied from one format to another.
+ */
+size_t ptrc_event_width_count(const struct ptrc_event_format *);
+void ptrc_event_get_widths(const struct ptrc_event_format *, int *widths);
+void ptrc_event_set_widths(struct ptrc_event_format *, const int *widths);
 
 void ptrc_event_format_free(struct ptrc_event_format *);
 void ptrc_event_labels_free(struct ptrc_event_labels *);

@@ -101,8 +101,8 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 
 uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts, uint64_t read_count)
 {
-	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events -
-			counts->pt_made_up_events;
+	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events +
+			counts->pt_skipped_events - counts->pt_made_up_events;
 
 	return seen < counts->pt_log_events ? counts->pt_log_events - seen : 0;
 }
@@ -112,7 +112,8 @@ bool ptrc_losses_is_any(const struct ptrc_losses *l)
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
 	       l->write_error || l->is_log_gone || l->unreadable_events ||
 	       l->is_unreadable_uncounted || l->unshown_events || l->is_rest_unshown ||
-	       l->read_error || l->untraced_processes || l->refused_names || l->missing_names;
+	       l->read_error || l->untraced_processes || l->refused_names || l->missing_names ||
+	       l->differing_parts;
 }
 
 static const char *events(uint64_t count)
@@ -196,6 +197,14 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 			"shown by their numbers",
 			(unsigned long long)l->missing_names,
 			l->missing_names == 1 ? "name is" : "names are");
+	if (l->differing_parts)
+		ptrc_cli_message(thing,
+				 "%llu %s of the log %s not what the log says of %s, as it is "
+				 "damaged",
+				 (unsigned long long)l->differing_parts,
+				 l->differing_parts == 1 ? "part" : "parts",
+				 l->differing_parts == 1 ? "is" : "are",
+				 l->differing_parts == 1 ? "it" : "them");
 	report(thing, l->unshown_events, "not shown, as they came too fast");
 	if (l->is_rest_unshown)
 		ptrc_cli_message(thing, "the session ended before all events could be shown");
@@ -222,5 +231,6 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_i64(j, "untraced_error", l->untraced_error);
 	ptrc_json_u64(j, "refused_names", l->refused_names);
 	ptrc_json_u64(j, "missing_names", l->missing_names);
+	ptrc_json_u64(j, "differing_parts", l->differing_parts);
 	ptrc_json_close(j, '}');
 }

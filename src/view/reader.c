@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/cli/message.h"
+#include "src/view/when.h"
 
 /* The first bytes of every log; see docs/log-format.md. Of a log of another version or
  * machine only the signature is certain. */
@@ -32,12 +33,6 @@ enum { MACHINE = 62 };
 #elif defined(__aarch64__)
 enum { MACHINE = 183 };
 #endif
-
-/* Enough for the data of every system event; the largest is that of FILTER. */
-enum { DATA_SIZE_MIN = 4096 };
-
-/* More than programs record in an event, and less than what is scarce. */
-enum { DATA_SIZE_USUAL = 16 << 20 };
 
 static const char *temporary_directory(void)
 {
@@ -188,32 +183,6 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 			why, "a trace log that is damaged or was cut off within its first bytes");
 }
 
-/*
- * Allocates the buffer for an event's data. The max-data-size that a log claims cannot be trusted,
- * but no event is larger than the file, and in a log none is larger than 4 GiB. The file may be
- * all hole, so even that may be more memory than there is: then the buffer has a usual size, and
- * if there is a larger event after all, it is shown cut. Returns whether there was memory.
- */
-static bool make_buffer(struct ptrc_reader *r)
-{
-	uint64_t size = r->attributes.max_data_size;
-	struct stat st;
-
-	if (!fstat(r->fd, &st) && S_ISREG(st.st_mode) && size > (uint64_t)st.st_size)
-		size = (uint64_t)st.st_size;
-	if (size > UINT32_MAX)
-		size = UINT32_MAX;
-	if (size < DATA_SIZE_MIN)
-		size = DATA_SIZE_MIN;
-	r->data = malloc((size_t)size);
-	if (!r->data && size > DATA_SIZE_USUAL) {
-		size = DATA_SIZE_USUAL;
-		r->data = malloc((size_t)size);
-	}
-	r->data_size = (size_t)size;
-	return r->data;
-}
-
 bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 {
 	struct ptrc_cli_reason why;
@@ -232,11 +201,8 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 		error = posix_trace_get_status(r->trace, &r->status);
 	if (!error)
 		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
-	if (!error) {
-		if (make_buffer(r))
-			return true;
-		error = ENOMEM;
-	}
+	if (!error)
+		return true;
 	if (is_open) {
 		posix_trace_close(r->trace);
 	} else if (error == EINVAL) {
@@ -255,39 +221,53 @@ void ptrc_reader_close(struct ptrc_reader *r)
 		r->source->close(r);
 	else
 		posix_trace_close(r->trace);
+	posixtrace_free_block(r->block.events);
 	close(r->fd);
-	free(r->data);
+	free(r->buffer);
 	free(r->own_path);
 	for (size_t i = 0; i < PTRC_READER_IDS; i++)
 		free(r->names[i]);
 }
 
-/* Finds out what the OVERFLOW that was read stands for. */
-static void note_gap(struct ptrc_reader *r)
+/* Finds out what the OVERFLOW that is the last event of the block stands for: the counts are those
+ * behind it. */
+static void note_gap(struct ptrc_reader *r, struct ptrc_reader_gap *gap)
 {
 	struct posixtrace_counts before = r->gap_counts;
 	struct posixtrace_counts *now = &r->gap_counts;
 
 	if (posixtrace_get_counts(r->trace, now, sizeof(*now)))
 		return;
-	r->is_gap_damage = now->pt_damaged_gaps > before.pt_damaged_gaps;
-	r->is_gap_uncounted = now->pt_uncounted_gaps > before.pt_uncounted_gaps;
-	r->gap_events = now->pt_damaged_events - before.pt_damaged_events;
+	gap->is_damage = now->pt_damaged_gaps > before.pt_damaged_gaps;
+	gap->is_uncounted = now->pt_uncounted_gaps > before.pt_uncounted_gaps;
+	gap->events = now->pt_damaged_events - before.pt_damaged_events;
+}
+
+bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
+{
+	const struct posixtrace_event *events;
+	size_t count;
+
+	memset(b, 0, sizeof(*b));
+	r->error = posixtrace_getnext_block(r->trace, &b->events);
+	if (!b->events)
+		return false;
+	events = b->events->pt_events;
+	count = b->events->pt_count;
+	if (events[count - 1].pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
+		note_gap(r, &b->gap);
+	return true;
 }
 
 bool ptrc_reader_next(struct ptrc_reader *r)
 {
-	int unavailable = 1;
-
 	if (__builtin_expect(r->source != NULL, 0))
 		return r->source->next(r);
-	r->error = posix_trace_getnext_event(r->trace, &r->event, r->data, r->data_size, &r->size,
-					     &unavailable);
-	if (r->error || unavailable)
-		return false;
-	r->read_count++;
-	if (__builtin_expect(r->event.posix_event_id == POSIX_TRACE_OVERFLOW, 0))
-		note_gap(r);
+	while (!r->block.events || !ptrc_reader_take(r, &r->block)) {
+		posixtrace_free_block(r->block.events);
+		if (!ptrc_reader_next_block(r, &r->block))
+			return false;
+	}
 	return true;
 }
 
@@ -296,12 +276,40 @@ bool ptrc_reader_is_waiting(const struct ptrc_reader *r)
 	return r->source && r->source->is_waiting(r);
 }
 
-int ptrc_reader_rewind(struct ptrc_reader *r)
+/* Forgets what was read of a log. */
+static void start_over(struct ptrc_reader *r)
 {
+	posixtrace_free_block(r->block.events);
+	memset(&r->block, 0, sizeof(r->block));
 	r->read_count = 0;
 	r->error = 0;
 	memset(&r->gap_counts, 0, sizeof(r->gap_counts));
+}
+
+int ptrc_reader_rewind(struct ptrc_reader *r)
+{
+	start_over(r);
 	return r->source ? r->source->rewind(r) : posix_trace_rewind(r->trace);
+}
+
+int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
+		       const trace_event_set_t *types)
+{
+	if (r->source)
+		return ptrc_reader_rewind(r);
+	start_over(r);
+	return posixtrace_select(r->trace, spans, count, types);
+}
+
+int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until_ns,
+			    const trace_event_set_t *types, bool *is_all)
+{
+	struct posixtrace_span span = ptrc_when_span(INT64_MIN, until_ns);
+	int error =
+		r->source ? ENODATA : posixtrace_get_time_of_last(r->trace, count, &span.pt_first);
+
+	*is_all = error == ENODATA;
+	return error && !*is_all ? error : ptrc_reader_select(r, &span, 1, types);
 }
 
 const char *ptrc_reader_truncation(const struct ptrc_reader *r)

@@ -53,6 +53,24 @@ struct ptrc_reader_source {
 	void (*close)(struct ptrc_reader *);
 };
 
+/* What an OVERFLOW stands for. */
+struct ptrc_reader_gap {
+	/* It begins a place where the log is damaged. How many events are not readable there, unless
+	 * that is not known. */
+	bool is_damage;
+	bool is_uncounted;
+	uint64_t events;
+};
+
+/* Some events of a log. */
+struct ptrc_reader_block {
+	struct posixtrace_block *events;
+	/* How many of them were taken. */
+	size_t at;
+	/* Of the OVERFLOW that is the last one, if there is one. */
+	struct ptrc_reader_gap gap;
+};
+
 struct ptrc_reader {
 	/* The path of the log, or the name of the session. */
 	const char *path;
@@ -74,19 +92,20 @@ struct ptrc_reader {
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
 
-	/* The event that ptrc_reader_next() has read. */
+	/* The event that ptrc_reader_next() has read, and the size of its data. Before the next one
+	 * is read the data stays where it is. */
 	struct posix_trace_event_info event;
-	unsigned char *data;
-	size_t data_size;
-	/* The number of bytes of data that belong to the event. */
+	const unsigned char *data;
 	size_t size;
+	/* The events of a log come by the block: the block, and how many of it have been read. */
+	struct ptrc_reader_block block;
+	/* The data of an event that comes from a source. */
+	unsigned char *buffer;
+	size_t buffer_size;
 	/* Events read so far. */
 	uint64_t read_count;
-	/* The OVERFLOW that was read last begins a place where the log is damaged. How many events
-	 * are not readable there, unless that is not known. */
-	bool is_gap_damage;
-	bool is_gap_uncounted;
-	uint64_t gap_events;
+	/* What the OVERFLOW that was read last stands for. */
+	struct ptrc_reader_gap gap;
 	/* The counts after that OVERFLOW. */
 	struct posixtrace_counts gap_counts;
 	/* The error number that ended the reading, or 0. */
@@ -118,10 +137,33 @@ void ptrc_reader_close(struct ptrc_reader *);
  */
 bool ptrc_reader_next(struct ptrc_reader *);
 
+/*
+ * For a log that is not read by ptrc_reader_next(): reads the next block, which the caller frees.
+ * Returns false at the end, or with .error set.
+ */
+bool ptrc_reader_next_block(struct ptrc_reader *, struct ptrc_reader_block *);
+
+/* Makes the next event of the block the one that the reader, or a copy of it, has read. Returns
+ * false at the end of the block. */
+static inline bool ptrc_reader_take(struct ptrc_reader *r, struct ptrc_reader_block *b)
+{
+	const struct posixtrace_event *e = &b->events->pt_events[b->at];
+
+	if (b->at == b->events->pt_count)
+		return false;
+	b->at++;
+	r->event = e->pt_info;
+	r->data = e->pt_data;
+	r->size = e->pt_size;
+	r->gap = b->gap;
+	r->read_count++;
+	return true;
+}
+
 /* Whether the event that was read begins a place where the log is damaged. */
 static inline bool ptrc_reader_is_at_damage(const struct ptrc_reader *r)
 {
-	return r->event.posix_event_id == POSIX_TRACE_OVERFLOW && r->is_gap_damage;
+	return r->event.posix_event_id == POSIX_TRACE_OVERFLOW && r->gap.is_damage;
 }
 
 /* Whether ptrc_reader_next() would wait now. The caller then writes its buffer first. */
@@ -129,6 +171,21 @@ bool ptrc_reader_is_waiting(const struct ptrc_reader *);
 
 /* Goes back to the first event of a log. Returns an error number, or 0. */
 int ptrc_reader_rewind(struct ptrc_reader *);
+
+/*
+ * Goes back to the first event of a log, and says which ones the caller wants, as
+ * posixtrace_select() does. Of a source all are read. Returns an error number, or 0.
+ */
+int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
+		       const trace_event_set_t *types);
+
+/*
+ * Selects the part of a log in which at least the last `count` events are, as far as the log tells
+ * without being read, of those until a time and of these types (null: all). Stores whether that is
+ * everything, as it always is of a source. Returns an error number, or 0.
+ */
+int ptrc_reader_select_last(struct ptrc_reader *, uint64_t count, int64_t until_ns,
+			    const trace_event_set_t *types, bool *is_all);
 
 /* The word for the truncation status of the event: "no", "record" or "read". */
 const char *ptrc_reader_truncation(const struct ptrc_reader *);

@@ -51,6 +51,33 @@ bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types
 	return *answer == PTRC_SELECT_YES;
 }
 
+bool ptrc_select_get_types(const struct ptrc_select *s, struct ptrc_reader *r,
+			   trace_event_set_t *types)
+{
+	posix_trace_eventset_empty(types);
+	if (!s->globs.count && !s->is_user)
+		return false;
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (has_type(s, r, id))
+			posix_trace_eventset_add(id, types);
+	return true;
+}
+
+void ptrc_select_get_around(const struct ptrc_select *s, struct ptrc_select_types *t,
+			    struct ptrc_reader *r, trace_event_set_t *types)
+{
+	posix_trace_eventset_empty(types);
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (ptrc_select_is_around(s, t, r, id))
+			posix_trace_eventset_add(id, types);
+}
+
+bool ptrc_select_is_by_type(const struct ptrc_select *s)
+{
+	return !s->pids.count && !s->tids.count && !s->where_count && !s->around &&
+	       s->span.first == INT64_MIN && s->span.last == INT64_MAX;
+}
+
 bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t, struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;

@@ -64,6 +64,17 @@ void ptrc_select_add_where(struct ptrc_select *, struct ptrc_where *);
 bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_select_types *,
 			   struct ptrc_reader *, trace_event_id_t);
 
+/* Stores the types that the patterns select, of those of the reader. Returns whether there are
+ * others, that they do not select. */
+bool ptrc_select_get_types(const struct ptrc_select *, struct ptrc_reader *, trace_event_set_t *);
+
+/* Stores the types that the pattern of --around matches, of those of the reader. */
+void ptrc_select_get_around(const struct ptrc_select *, struct ptrc_select_types *,
+			    struct ptrc_reader *, trace_event_set_t *);
+
+/* Whether only the patterns and --user decide. */
+bool ptrc_select_is_by_type(const struct ptrc_select *);
+
 /* Whether the event meets all conditions; does not look at windows. */
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_select_types *, struct ptrc_view *);
 

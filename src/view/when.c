@@ -40,6 +40,17 @@ int64_t ptrc_when_ns(const struct timespec *t)
 	return ptrc_when_add(multiply(t->tv_sec, second_ns), t->tv_nsec);
 }
 
+struct timespec ptrc_when_timespec(int64_t ns)
+{
+	struct timespec t = {.tv_sec = ns / second_ns, .tv_nsec = ns % second_ns};
+
+	if (t.tv_nsec < 0) {
+		t.tv_nsec += second_ns;
+		t.tv_sec--;
+	}
+	return t;
+}
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';

@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <posixtrace.h>
 #include <time.h>
 
 #include "src/cli/message.h"
@@ -42,6 +43,12 @@ struct ptrc_when {
 
 /* The moment in nanoseconds since 1970. */
 int64_t ptrc_when_ns(const struct timespec *);
+/* The reverse; tv_nsec is not negative. */
+struct timespec ptrc_when_timespec(int64_t ns);
+static inline struct posixtrace_span ptrc_when_span(int64_t first, int64_t last)
+{
+	return (struct posixtrace_span){ptrc_when_timespec(first), ptrc_when_timespec(last)};
+}
 
 /* a + b, or the nearest number that fits. */
 int64_t ptrc_when_add(int64_t a, int64_t b);

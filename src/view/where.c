@@ -96,6 +96,9 @@ struct node {
 };
 
 struct ptrc_where {
+	/* What it was made of. */
+	const char *text;
+	const struct ptrc_layouts *layouts;
 	struct node *root;
 	struct node *names;
 	/* Room for the digits that bytes are compared as, and for a text with a null byte
@@ -794,8 +797,15 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 		return NULL;
 	}
 	w = ptrc_cli_allocate(sizeof(*w));
-	*w = (struct ptrc_where){.root = root, .names = p.names};
+	*w = (struct ptrc_where){.text = text, .layouts = layouts, .root = root, .names = p.names};
 	return w;
+}
+
+struct ptrc_where *ptrc_where_again(const struct ptrc_where *w)
+{
+	struct ptrc_cli_reason why;
+
+	return ptrc_where_parse(w->text, w->layouts, &why);
 }
 
 /* The value of operand i as it is compared: bytes become the hexadecimal digits that JSON
@@ -937,6 +947,16 @@ bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
 uint64_t ptrc_where_cut_count(const struct ptrc_where *w)
 {
 	return w->cut_count;
+}
+
+void ptrc_where_add_cuts(struct ptrc_where *w, uint64_t count)
+{
+	w->cut_count += count;
+}
+
+void ptrc_where_forget_cuts(struct ptrc_where *w)
+{
+	w->cut_count = 0;
 }
 
 /* What an expression is for events of one name. The order is that of AND and OR. */

@@ -31,7 +31,7 @@
 
 struct ptrc_where;
 
-/* Reads an expression, which then refers to the layouts. If it is wrong, returns null with a
+/* Reads an expression, which then refers to the text and to the layouts. If it is wrong, returns null with a
  * reason that begins with the column in the text. */
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *,
 				    struct ptrc_cli_reason *why);
@@ -41,6 +41,12 @@ bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);
 
 /* How often a pattern did not match a text of which it saw only the first part. */
 uint64_t ptrc_where_cut_count(const struct ptrc_where *);
+void ptrc_where_add_cuts(struct ptrc_where *, uint64_t count);
+/* Parses the same expression once more, for another thread. Null: a regular expression in it cannot
+ * be compiled now. */
+struct ptrc_where *ptrc_where_again(const struct ptrc_where *);
+/* Counts anew: the same events will be looked at again. */
+void ptrc_where_forget_cuts(struct ptrc_where *);
 
 /*
  * Returns whether the expression may hold for an event of this name, whatever else is true of

@@ -37,16 +37,16 @@ static void evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 		.posix_timestamp = {.tv_sec = 1767323045, .tv_nsec = 123456789},
 	};
 	/* Of exactly this size. */
-	reader.data_size = in->size ? in->size : 1;
-	reader.data = malloc(reader.data_size);
+	reader.buffer_size = in->size ? in->size : 1;
+	reader.data = reader.buffer = malloc(reader.buffer_size);
 	FUZZ_CHECK(reader.data);
-	memcpy(reader.data, in->data, in->size);
+	memcpy(reader.buffer, in->data, in->size);
 	reader.size = in->size;
 	view.reader = &reader;
 	ptrc_view_find_layout(&view, layouts);
 	ptrc_where_holds(where, &view);
 	free(view.decoded.values);
-	free(reader.data);
+	free(reader.buffer);
 }
 
 static void try_names(struct ptrc_where *where)
