@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: MIT
-# Benchmarks: `make bench' builds and runs them. A check runs none of them, as times depend on
-# the machine, but builds bench/event, so that each compiler sees it. -no-install links a program
+# Benchmarks: `make bench' builds and runs them. A check judges no time, as times depend on the
+# machine, but builds what needs no other package, so that each compiler sees it, and
+# bench-report.bats and bench-cli.bats run it. -no-install links a program
 # against the shared library of the build directory without libtool's wrapper script, which would
 # take part in what is measured.
 
-check_PROGRAMS += %D%/event
-ptrc_bench_programs = \
+ptrc_bench_checked = \
+	%D%/cli_worker \
+	%D%/event \
 	%D%/keeper \
+	%D%/latency \
 	%D%/start_plain \
-	%D%/start_static
+	%D%/start_static \
+	%D%/timed
+check_PROGRAMS += $(ptrc_bench_checked)
+ptrc_bench_programs =
 
 %C%_event_SOURCES = %D%/event.c %D%/measure.h
 %C%_event_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LTTNG_SESSION='"$(abs_srcdir)/%D%/lttng-session"'
 %C%_event_LDADD = $(LDADD) -lm
 
 %C%_keeper_SOURCES = %D%/keeper.c %D%/measure.h
+%C%_latency_SOURCES = %D%/latency.c %D%/latency.h %D%/measure.h
+%C%_timed_SOURCES = %D%/timed.c %D%/measure.h
+%C%_timed_LDADD =
 
-# bench-cli.bats runs bench/cli to test its table.
-check_PROGRAMS += %D%/cli_worker
 %C%_cli_worker_SOURCES = %D%/cli_worker.c %D%/cli_worker.h %D%/measure.h
 
 %C%_start_plain_SOURCES = %D%/start.c
@@ -38,7 +45,7 @@ if HAVE_LTTNG_UST
 ptrc_bench_programs += %D%/lttng_event %D%/lttng_cli_worker
 endif
 %C%_lttng_event_SOURCES = \
-	%D%/lttng_event.c %D%/lttng_tracepoint.h %D%/measure.h %D%/worker.h
+	%D%/lttng_event.c %D%/lttng_tracepoint.h %D%/latency.h %D%/measure.h %D%/worker.h
 %C%_lttng_event_CFLAGS = -std=gnu11 $(LTTNG_UST_CFLAGS)
 %C%_lttng_event_LDFLAGS =
 %C%_lttng_event_LDADD = $(LTTNG_UST_LIBS)
@@ -49,18 +56,24 @@ endif
 %C%_lttng_cli_worker_LDADD = $(LTTNG_UST_LIBS)
 
 EXTRA_PROGRAMS = $(ptrc_bench_programs)
-EXTRA_DIST += %D%/cli %D%/lttng-cli %D%/lttng-session
-CLEANFILES += $(EXTRA_PROGRAMS)
+EXTRA_DIST += %D%/README.md %D%/cli %D%/lttng-cli %D%/lttng-session %D%/report
+CLEANFILES += $(EXTRA_PROGRAMS) bench-report.md bench-report.json
 
-ptrc_bench_cli_needs = $(bin_PROGRAMS) %D%/cli_worker examples/hello
-bench: %D%/event $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
-	%D%/event $(BENCH_ARGS)
-	%D%/keeper
-	%D%/keeper -t 4
+ptrc_bench_needs = \
+	$(ptrc_bench_checked) $(ptrc_bench_programs) $(bin_PROGRAMS) $(noinst_PROGRAMS)
+bench: $(ptrc_bench_needs)
+	$(ptrc_bench_report)
 	$(ptrc_bench_cli)
-bench-cli: $(ptrc_bench_programs) $(ptrc_bench_cli_needs)
+bench-report: $(ptrc_bench_needs)
+	$(ptrc_bench_report)
+bench-cli: $(ptrc_bench_needs)
 	$(ptrc_bench_cli)
-.PHONY: bench bench-cli
+.PHONY: bench bench-report bench-cli
+
+# Measures what tracing and reading cost beside the goals, and writes bench-report.md and .json.
+ptrc_bench_report = \
+	PTRC_BUILD='$(abs_top_builddir)' PTRC_SOURCE='$(abs_top_srcdir)' CC='$(CC)' \
+	CFLAGS='$(CFLAGS)' bash $(srcdir)/%D%/report $(BENCH_ARGS)
 
 # Measures the commands as scripts use them.
 ptrc_bench_cli = \

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker that measures a tracepoint of LTTng-UST. bench/lttng-session runs it and
- * records the tracepoint. */
+/*
+ * Measures a tracepoint of LTTng-UST. bench/lttng-session runs it and records the tracepoint.
+ *
+ * 	(nothing)      a worker of bench/event
+ * 	log EVENTS     records so many; prints the seconds it took
+ * 	latency EVENTS as bench/latency
+ */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "bench/lttng_tracepoint.h"
 
+#include <string.h>
+
+#include "bench/latency.h"
 #include "bench/worker.h"
 
 static void loop_tracepoint(unsigned long turns)
@@ -13,9 +21,22 @@ static void loop_tracepoint(unsigned long turns)
 		lttng_ust_tracepoint(posixtrace_bench, two_numbers, i, i);
 }
 
-int main(void)
+static inline void emit(uint64_t n)
+{
+	lttng_ust_tracepoint(posixtrace_bench, two_numbers, n, n);
+}
+
+/* The library does not say when it goes on to another buffer. */
+static inline uint64_t nowhere(void)
+{
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	struct timespec pause = {.tv_nsec = 10000000};
+	unsigned long count = argc == 3 ? strtoul(argv[2], NULL, 10) : 0;
+	uint64_t begin;
 
 	/* A thread of the library asks the session daemon whether the tracepoint is
 	 * enabled. */
@@ -26,7 +47,18 @@ int main(void)
 		}
 		nanosleep(&pause, NULL);
 	}
+	if (count && !strcmp(argv[1], "log")) {
+		begin = bench_now_ns(CLOCK_MONOTONIC);
+		loop_tracepoint(count);
+		printf("%.6f\n", (double)(bench_now_ns(CLOCK_MONOTONIC) - begin) / 1e9);
+		return 0;
+	}
 	/* Fills buffers of any usual size once. */
 	loop_tracepoint(500000);
+	if (count && !strcmp(argv[1], "latency")) {
+		bench_latency(count, 0, emit, nowhere);
+		printf("}\n");
+		return 0;
+	}
 	return bench_worker(loop_tracepoint);
 }

@@ -94,6 +94,7 @@ ptrc_short_bats_tests = \
 	%D%/examples.bats \
 	%D%/agreement.bats \
 	%D%/bench-cli.bats \
+	%D%/bench-report.bats \
 	%D%/ptrace-clear.bats \
 	%D%/ptrace-create.bats \
 	%D%/ptrace-events.bats \
@@ -276,6 +277,7 @@ ptrc_unsanitized_tests = \
 	%D%/symbols.sh \
 	%D%/agreement.bats \
 	%D%/bench-cli.bats \
+	%D%/bench-report.bats \
 	%D%/completions.bats \
 	%D%/examples.bats
 
@@ -298,7 +300,7 @@ ptrc_handful = \
 	%D%/test_status
 
 # What measures, or hammers with all processors, runs while nothing else does: tests/isolated.
-ptrc_alone = bench-cli test_clock test_hammer
+ptrc_alone = bench-cli bench-report test_clock test_hammer
 
 if HAVE_BATS
 TESTS += $(ptrc_long_bats_tests)
