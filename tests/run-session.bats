@@ -36,8 +36,10 @@ follow() {
 	wait_until is_following
 }
 
+# It has its socket, and waits in poll or ppoll, no longer for the session's answer.
 is_following() {
-	[ -n "$(find "/proc/$follower/fd" -lname 'socket:*' 2>/dev/null)" ]
+	[ -n "$(find "/proc/$follower/fd" -lname 'socket:*' 2>/dev/null)" ] &&
+		[[ $(cat "/proc/$follower/syscall" 2>/dev/null) =~ ^(7|271|73)\  ]]
 }
 
 # recorded SESSION: how many events of the program the session has recorded

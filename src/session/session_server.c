@@ -294,9 +294,16 @@ static void put_state(struct ptrc_server *s)
 
 /* ---- what the verbs do: each returns the error number of the reply ---- */
 
+/* While the session ends it is there, until its log is complete: with the state that it ends in. */
 static int answer_stat(struct ptrc_server *s)
 {
-	put_state(s);
+	if (s->work != WORK_SHUTDOWN) {
+		put_state(s);
+		return 0;
+	}
+	s->reply.state = s->end_state;
+	s->reply.body = PTRC_SESSION_BODY_STATE;
+	s->reply.size = sizeof(s->reply.state);
 	return 0;
 }
 
@@ -508,7 +515,8 @@ static bool serve(struct ptrc_server *s, int fd)
 	verb = verb_of(&s->request.head, (size_t)n);
 	/* In the end the stream is gone; but a second SHUTDOWN gets the same reply as the
 	 * first. */
-	if ((s->is_ending || is_trace_busy(s)) && verb != PTRC_SESSION_SHUTDOWN)
+	if ((s->is_ending || (is_trace_busy(s) && verb != PTRC_SESSION_STAT)) &&
+	    verb != PTRC_SESSION_SHUTDOWN)
 		return false;
 	begin_reply(s, fd);
 	if (verbs[verb].begin) {
@@ -658,7 +666,7 @@ void ptrc_server_begin(struct ptrc_server *s)
 size_t ptrc_server_poll(struct ptrc_server *s, struct pollfd *p, int *limit_ms)
 {
 	bool is_busy = is_trace_busy(s);
-	/* While the trace is cleared, requests wait. While it ends, they are refused. */
+	/* While the trace is cleared, requests wait. While it ends, all but STAT are refused. */
 	bool is_serving = s->work != WORK_CLEAR;
 
 	if (s->listen_fd >= 0)
