@@ -385,6 +385,99 @@ int posixtrace_cursor_get_missed(struct posixtrace_cursor *, unsigned long *);
 /* Frees the cursor. A null pointer is allowed. */
 void posixtrace_cursor_close(struct posixtrace_cursor *);
 
+/*
+ * Whose a log is. The keeper writes into a log on which machine it is written, and what /proc tells of
+ * each process of which the log has events. Logs of releases that did not do so tell nothing: ENODATA.
+ *
+ * Texts of a log may have any bytes, and an adversary may have written them.
+ */
+struct posixtrace_log_host {
+	/* The number of bytes of this structure that were filled in, at most the caller's size. */
+	unsigned long ph_size;
+	/* Of uname(): nodename, sysname, release, version, machine. */
+	char ph_name[256], ph_system[128], ph_release[128], ph_version[256], ph_machine[128];
+	/* What /etc/machine-id and /proc/sys/kernel/random/boot_id say. */
+	char ph_machine_id[128], ph_boot_id[128];
+	/* The time zone of the process that created the stream: its variable TZ, or the name in
+	 * /etc/localtime. */
+	char ph_time_zone[64];
+	/* Seconds east of UTC at the creation of the stream, if that is known. */
+	int ph_has_utc_offset;
+	int ph_utc_offset;
+};
+
+/*
+ * A process, as it was when the keeper looked at it: when it began to record into the stream, and
+ * later when it had changed: executed another program, mapped more code, got another name, or was
+ * another process with the same number. Pointers are valid until the log is closed; texts have no
+ * null byte at the end.
+ */
+struct posixtrace_log_process {
+	unsigned long pp_size;
+	pid_t pp_pid;
+	/* It had ended before the keeper could look at it, so only few of the members are known. */
+	int pp_has_ended;
+	/* The next four are known. */
+	int pp_is_known;
+	pid_t pp_parent_pid;
+	/* When it started, exact to 10 ms: by the clock of the events. */
+	struct timespec pp_start;
+	/* Its name as ps(1) shows it, of at most 15 bytes. */
+	const char *pp_name;
+	size_t pp_name_size;
+	/* Its effective user. */
+	int pp_has_user;
+	uid_t pp_user;
+	/* The path of its program as /proc/PID/exe says it, and the build id that the linker put into
+	 * that file. Size 0: not known, or none. */
+	const char *pp_executable;
+	size_t pp_executable_size;
+	const unsigned char *pp_build_id;
+	size_t pp_build_id_size;
+	/* Its arguments, each ending with a null byte; the first 4096 bytes. */
+	int pp_has_command_line, pp_is_command_line_cut;
+	const char *pp_command_line;
+	size_t pp_command_line_size;
+	/* Its executable mappings; cut: it has more. */
+	int pp_has_mappings, pp_are_mappings_cut;
+	unsigned long pp_mapping_count;
+	/* It was found so at this time. */
+	struct timespec pp_from;
+};
+
+/* A part of a file that is mapped as code: the address A is at A - pm_start + pm_offset in it. */
+struct posixtrace_log_mapping {
+	unsigned long pm_size;
+	unsigned long pm_start, pm_end, pm_offset;
+	/* As /proc/PID/maps shows it; "[vdso]" and the like are no files. */
+	const char *pm_path;
+	size_t pm_path_size;
+	const unsigned char *pm_build_id;
+	size_t pm_build_id_size;
+};
+
+/*
+ * These fill in the first `size` bytes of a structure, where size is that of the structure.
+ * Processes are in the order of their pids, and those of one pid in that of time; they and mappings
+ * count from 0. posixtrace_find_log_process() stores the index of the process that an event of this
+ * time and pid belongs to.
+ *   EINVAL   not an open log; null pointer; size below that of the first member.
+ *   ENODATA  the log does not tell this, or not of so many.
+ */
+int posixtrace_get_log_host(trace_id_t, struct posixtrace_log_host *, size_t size);
+int posixtrace_get_log_process(trace_id_t, unsigned long index, struct posixtrace_log_process *,
+			       size_t size);
+int posixtrace_find_log_process(trace_id_t, pid_t, const struct timespec *, unsigned long *index);
+int posixtrace_get_log_mapping(trace_id_t, unsigned long process, unsigned long index,
+			       struct posixtrace_log_mapping *, size_t size);
+
+/*
+ * Says whether the log of a stream gets the command lines of processes, which may hold secrets. To be
+ * called before the stream is started: what the keeper has seen by then stays. The default is yes.
+ *   EINVAL  not an active stream with a log.
+ */
+int posixtrace_set_command_line(trace_id_t, int is_wanted);
+
 /* The generation version in the attributes of this library's streams, such as "posixtrace
  * 0.2.0-dev". A static string. */
 const char *posixtrace_version(void);

@@ -13,6 +13,7 @@ ptrc_headers =
 
 # System calls, files, locks, checksums, the directory of shared objects, who lives.
 ptrc_shared_sources += \
+	%D%/base/build_id.c \
 	%D%/base/crc32c.c \
 	%D%/base/file.c \
 	%D%/base/limit.c \
@@ -23,6 +24,7 @@ ptrc_keeper_sources += \
 	%D%/base/freestanding.c
 ptrc_headers += \
 	%D%/base/atomic.h \
+	%D%/base/build_id.h \
 	%D%/base/clone.h \
 	%D%/base/common.h \
 	%D%/base/crc32c.h \
@@ -99,29 +101,37 @@ ptrc_headers += \
 # The log: written by the keeper, read by anybody.
 ptrc_library_sources += \
 	%D%/log/log_reader.c \
-	%D%/log/log_stream.c
+	%D%/log/log_stream.c \
+	%D%/log/log_whose.c
 ptrc_shared_sources += \
+	%D%/log/log_aside.c \
 	%D%/log/log_batch.c \
 	%D%/log/log_events.c \
 	%D%/log/log_flush.c \
+	%D%/log/log_host.c \
 	%D%/log/log_index.c \
 	%D%/log/log_names.c \
 	%D%/log/log_output.c \
+	%D%/log/log_process.c \
 	%D%/log/log_ring.c \
 	%D%/log/log_state.c \
 	%D%/log/log_writer.c
 ptrc_headers += \
+	%D%/log/log_aside.h \
 	%D%/log/log_batch.h \
 	%D%/log/log_events.h \
 	%D%/log/log_flush.h \
+	%D%/log/log_host.h \
 	%D%/log/log_index.h \
 	%D%/log/log_layout.h \
 	%D%/log/log_names.h \
 	%D%/log/log_output.h \
+	%D%/log/log_process.h \
 	%D%/log/log_reader.h \
 	%D%/log/log_ring.h \
 	%D%/log/log_state.h \
 	%D%/log/log_stream.h \
+	%D%/log/log_whose.h \
 	%D%/log/log_writer.h
 
 # The process that writes the log of a stream, and how it is started.
@@ -221,6 +231,7 @@ ptrc_library_sources += \
 	%D%/api/trace_filter.c \
 	%D%/api/trace_getnext.c \
 	%D%/api/trace_log.c \
+	%D%/api/trace_whose.c \
 	%D%/api/trace_read.c \
 	%D%/api/trace_start.c \
 	%D%/api/trace_status.c \

@@ -111,6 +111,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/summary/event_types.h \
 	%D%/summary/stat.c \
 	%D%/summary/stat.h \
+	%D%/summary/whose.c \
+	%D%/summary/whose.h \
 	%D%/doctor/doctor.h \
 	%D%/doctor/doctor_list.c \
 	%D%/doctor/doctor_log.c \

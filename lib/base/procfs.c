@@ -73,17 +73,21 @@ static int read_text(int pid, const char *rest, char *text, size_t size)
 int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 {
 	char text[512];
-	const char *at;
+	const char *at, *open;
 	int error = read_text(pid, "stat", text, sizeof(text));
 
 	if (error)
 		return error;
 	at = text;
 	st->pid = (int)ptrc_digits_take(&at);
+	open = *at == '(' ? at + 1 : at;
 	/* The name of the program, in brackets, may itself hold brackets and blanks. */
 	for (const char *c = text; *c; c++)
 		if (*c == ')')
 			at = c;
+	memset(st->comm, 0, sizeof(st->comm));
+	for (size_t i = 0; i < sizeof(st->comm) - 1 && open + i < at; i++)
+		st->comm[i] = open[i];
 	if (at[0] != ')' || at[1] != ' ' || !at[2] || at[3] != ' ')
 		return ESRCH;
 	st->has_ended = at[2] == 'Z' || at[2] == 'X' || at[2] == 'x';
@@ -97,7 +101,52 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 		at++;
 	}
 	st->start_ticks = ptrc_digits_take(&at);
+	st->memory_bytes = ptrc_digits_take(&at);
 	return 0;
+}
+
+size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size)
+{
+	size_t used = 0;
+	long got;
+	int fd;
+
+	if (open_file(pid, rest, 0, &fd))
+		return 0;
+	do {
+		got = ptrc_sys(SYS_read, fd, (char *)to + used, size - used);
+		used += got > 0 ? (size_t)got : 0;
+	} while (got > 0 && used < size);
+	ptrc_file_close(fd);
+	return used;
+}
+
+int ptrc_procfs_open(int pid, const char *rest, int flags, int *fd)
+{
+	return open_file(pid, rest, flags, fd);
+}
+
+int ptrc_procfs_inode(int pid, const char *rest, uint64_t *dev, uint64_t *ino)
+{
+	struct stat st;
+	int error = stat_file(pid, rest, 0, &st);
+
+	*dev = *ino = 0;
+	if (error)
+		return error;
+	*dev = st.st_dev;
+	*ino = st.st_ino;
+	return 0;
+}
+
+size_t ptrc_procfs_link(int pid, const char *rest, char *path, size_t size)
+{
+	char link[PATH_BYTES];
+	long n;
+
+	make_path(link, pid, rest);
+	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, link, path, size);
+	return n > 0 ? (size_t)n : 0;
 }
 
 /* The text behind the key at the beginning of the line; null: the line has another key. */
@@ -211,6 +260,17 @@ bool ptrc_procfs_bears_elsewhere(void)
 {
 	return bears_in_another("ns/pid", "ns/pid_for_children") ||
 	       bears_in_another("ns/time", "ns/time_for_children");
+}
+
+int ptrc_procfs_user(int pid, uint32_t *uid)
+{
+	struct stat st;
+
+	/* Unlike the files in it, the directory belongs to this user in any case. */
+	if (stat_file(pid, "", 0, &st))
+		return ESRCH;
+	*uid = st.st_uid;
+	return 0;
 }
 
 /* Calls visit() for each number of one list. *is_more becomes false when visit() wants no

@@ -19,6 +19,9 @@ struct ptrc_procfs_stat {
 	 * only its first thread can be one while others run. */
 	bool has_ended;
 	uint64_t start_ticks; /* since boot; an exec does not change it */
+	uint64_t memory_bytes; /* of its address space */
+	/* The name of its first thread, zero terminated; any bytes. */
+	char comm[64];
 };
 
 struct ptrc_procfs_status {
@@ -41,6 +44,17 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
 uint64_t ptrc_procfs_time_namespace(void);
 /* Would a child of the caller be born into another pid or time namespace, after unshare()? */
 bool ptrc_procfs_bears_elsewhere(void);
+/* Its effective user. ESRCH. */
+int ptrc_procfs_user(int pid, uint32_t *uid);
+/* Reads the begin of a file of /proc/<pid>, at most `size` bytes; returns how many. 0: nothing can be
+ * read. */
+size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size);
+/* Opens such a file, or the file to which such a link leads. ENOMEM: too few descriptors. ESRCH. */
+int ptrc_procfs_open(int pid, const char *rest, int flags, int *fd);
+/* The inode of the file to which such a link leads. ESRCH, EACCES and what else stat() may say. */
+int ptrc_procfs_inode(int pid, const char *rest, uint64_t *dev, uint64_t *ino);
+/* The path to which such a link leads, without a zero behind it; returns its length, 0: unknown. */
+size_t ptrc_procfs_link(int pid, const char *rest, char *path, size_t size);
 /* The owner of the process' private files in /proc. If the process executes a privileged
  * program this is root, and not its effective user. */
 int ptrc_procfs_owner(int pid, uint32_t *uid);

@@ -99,6 +99,29 @@ static bool reserve_base(int fd, const struct geometry *g)
 		       g->base_count * g->chunk_size);
 }
 
+/* The time zone in which this process shows times, for the log. */
+static void note_time_zone(struct ptrc_stream_header *h, time_t now)
+{
+	static const char places[] = "/zoneinfo/";
+	const char *name = getenv("TZ");
+	char link[256];
+	ssize_t n;
+	struct tm tm;
+
+	if (!name) {
+		n = readlink("/etc/localtime", link, sizeof(link) - 1);
+		link[n > 0 ? n : 0] = '\0';
+		name = strstr(link, places);
+		name = name ? name + strlen(places) : "";
+	}
+	if (strlen(name) < sizeof(h->time_zone))
+		strcpy(h->time_zone, name);
+	if (localtime_r(&now, &tm)) {
+		h->utc_offset = (int32_t)tm.tm_gmtoff;
+		h->has_utc_offset = 1;
+	}
+}
+
 /* Make the stream object and fill in its header. */
 static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
 		       const char *name)
@@ -171,6 +194,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->attr = *attr;
 	h->attr.createtime_sec = now.tv_sec;
 	h->attr.createtime_nsec = now.tv_nsec;
+	if (c->has_log)
+		note_time_zone(h, now.tv_sec);
 	/* The lock comes before the magic number: a sweep removes a stream that has the number but
 	 * no controller that holds the lock. */
 	error = ptrc_liveness_take(c->target.dirfd, name, PTRC_LIVE_CONTROLLER, &c->life);

@@ -25,6 +25,7 @@
 #include "lib/base/sys.h"
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_flush.h"
+#include "lib/log/log_process.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
@@ -327,6 +328,8 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		/* Cleared before the look at the stream. A writer that makes a flush due after
 		 * that look sets the word again and rings the bell. */
 		why_rung = atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
+		if (why_rung & PTRC_WAKE_ARRIVAL)
+			ptrc_log_processes_arrive(&k->work.writer);
 		if (is_flush_due(k, why_rung, &wait_ns)) {
 			follow_limit(h);
 			error = ptrc_keeper_work_flush(&k->work);

@@ -12,6 +12,7 @@
 #include "lib/log/log_flush.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
+#include "lib/log/log_process.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
@@ -87,6 +88,7 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (*flags & (PTRC_LOG_STATE_MARKERS_WAIT | PTRC_LOG_STATE_FULL))
 		has_markers = false;
 	ptrc_status_set(h, PTRC_ST_FLUSHING);
+	ptrc_log_processes_arrive(&k->writer);
 	/* The flush writes to the file, which may hide what happened to it. */
 	ptrc_log_look(&k->writer);
 	if (has_markers)

@@ -61,6 +61,7 @@ __attribute__((destructor(PRIORITY))) static void end_process(void)
 	if (!ptrc_process_is_known())
 		return;
 	ptrc_controller_shutdown_all();
+	ptrc_attach_end();
 	ptrc_process_end();
 }
 

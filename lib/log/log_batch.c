@@ -86,6 +86,15 @@ static uint32_t piece_count(const struct ptrc_log_batch *b)
 	return (uint32_t)(b->pieces.used / sizeof(struct ptrc_log_piece));
 }
 
+const struct ptrc_context *ptrc_log_batch_origin(const struct ptrc_log_batch *b, uint64_t i,
+						 int64_t *first_ns)
+{
+	if (i >= piece_count(b))
+		return NULL;
+	*first_ns = piece_at(b, (uint32_t)i)->first_ns;
+	return &piece_at(b, (uint32_t)i)->origin;
+}
+
 static const struct ptrc_type_sum *sums_at(const struct ptrc_log_batch *b, uint64_t at)
 {
 	return (const struct ptrc_type_sum *)(const void *)(b->sums.bytes + at);

@@ -106,6 +106,12 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 					struct ptrc_log_buffer *held);
 
+/* The origin of the piece number `i`, whose first event has the time *first_ns. Null behind the last
+ * piece. */
+PTRC_NONNULL()
+const struct ptrc_context *ptrc_log_batch_origin(const struct ptrc_log_batch *b, uint64_t i,
+						 int64_t *first_ns);
+
 /* Puts the batch in order once all stretches are there. ENOMEM. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_batch_sort(struct ptrc_log_batch *b);
 /* Does any piece wait? */

@@ -8,6 +8,7 @@
 #include "lib/base/sys.h"
 #include "lib/log/log_index.h"
 #include "lib/log/log_names.h"
+#include "lib/log/log_process.h"
 #include "lib/log/log_ring.h"
 #include "lib/stream/filter.h"
 #include "lib/model/sequencer.h"
@@ -373,9 +374,15 @@ static int add_held(struct ptrc_log_writer *w)
 int ptrc_log_events_end(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state before;
+	uint64_t until;
 	int error = 0;
 
+	/* What these two save says nothing of the flush: its events are not written yet. */
+	until = w->state.written_until;
+	w->state.written_until = 0;
 	ptrc_log_index_write(w);
+	ptrc_log_processes_write(w);
+	w->state.written_until = until;
 	before = w->state;
 	w->last_ns = INT64_MIN;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL)

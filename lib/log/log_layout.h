@@ -61,6 +61,9 @@ enum ptrc_log_packet_type {
 	PTRC_LOG_END = 5,
 	PTRC_LOG_INDEX = 6,
 	PTRC_LOG_TOTALS = 7,
+	PTRC_LOG_HOST = 8,
+	PTRC_LOG_PROCESS = 9,
+	PTRC_LOG_CLOCK = 10,
 };
 
 /* Flags of an EVENTS packet. */
@@ -254,6 +257,68 @@ struct ptrc_log_total {
 	uint64_t events, bytes, truncated; /* as in struct ptrc_type_sum */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_total, 32);
+
+/* HOST: the machine. The texts follow one upon the other, in this order. */
+enum ptrc_log_host_text {
+	PTRC_LOG_HOST_NAME,
+	PTRC_LOG_HOST_MACHINE_ID,
+	PTRC_LOG_HOST_BOOT_ID,
+	PTRC_LOG_HOST_SYSTEM, /* this and the next three: as uname() says it */
+	PTRC_LOG_HOST_RELEASE,
+	PTRC_LOG_HOST_VERSION,
+	PTRC_LOG_HOST_MACHINE,
+	PTRC_LOG_HOST_TIME_ZONE, /* its name */
+	PTRC_LOG_HOST_TEXTS,
+};
+#define PTRC_LOG_HOST_OFFSET_KNOWN 1U
+
+struct ptrc_log_host {
+	int32_t utc_offset; /* seconds east of UTC, when the stream was created */
+	uint32_t flags;	    /* PTRC_LOG_HOST_OFFSET_KNOWN */
+	uint16_t bytes[PTRC_LOG_HOST_TEXTS];
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_host, 24);
+
+/* PROCESS: a process of which the log has events, as it was at some time. A later one of the same pid
+ * tells that it has changed, or that another process has the number now. */
+#define PTRC_LOG_PROCESS_GONE 1U	/* it had ended; most of this is not known */
+#define PTRC_LOG_PROCESS_KNOWN 2U	/* parent, start and comm are known */
+#define PTRC_LOG_PROCESS_USER 4U	/* the user is known */
+#define PTRC_LOG_PROCESS_LINE 8U	/* the command line is known */
+#define PTRC_LOG_PROCESS_LINE_CUT 16U	/* it has more bytes than stand here */
+#define PTRC_LOG_PROCESS_MAPPED 32U	/* the mappings are known */
+#define PTRC_LOG_PROCESS_MAPPINGS_CUT 64U /* there are more mappings */
+
+/* What follows: comm, path of the executable, its build id, command line; padding to 8; mappings. */
+struct ptrc_log_process {
+	int64_t from_ns;  /* the process was found so at this time */
+	int64_t start_ns; /* of the process */
+	int32_t pid, parent_pid;
+	uint32_t user; /* effective user id */
+	uint32_t flags;
+	uint16_t comm_bytes, exe_bytes, build_id_bytes, zero0;
+	uint32_t line_bytes;
+	uint32_t mapping_count;
+	uint64_t zero1;
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_process, 56);
+
+/* An executable mapping; build id, path and padding to 8 follow. */
+struct ptrc_log_mapping {
+	uint64_t start, end; /* addresses */
+	uint64_t offset;     /* in the file */
+	uint16_t build_id_bytes, path_bytes;
+	uint32_t zero;
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_mapping, 32);
+
+/* Limits of what a keeper writes into a PROCESS packet. */
+#define PTRC_LOG_LINE_MAX 4096U
+#define PTRC_LOG_MAPPINGS_MAX 256U
+#define PTRC_LOG_BUILD_ID_MAX 64U
+#define PTRC_LOG_PROCESS_MAX (UINT64_C(64) << 10)
+/* HOST, PROCESS and CLOCK packets take at most so many bytes, and a sixteenth of the log. */
+#define PTRC_LOG_ASIDE_BYTES (UINT64_C(128) << 10)
 
 _Static_assert(PTRC_LOG_HEAD_BYTES <= PTRC_LOG_CLOSE_OFFSET, "head fits");
 _Static_assert(PTRC_LOG_CLOSE_OFFSET + 2 * sizeof(struct ptrc_log_packet) +

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/log/log_index.h"
+#include "lib/log/log_aside.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_ring.h"
 
@@ -39,27 +39,6 @@ static void add_names(struct ptrc_log_writer *w, const struct ptrc_names_object 
 	}
 }
 
-/* Writes the packet in w->out behind the ring, where nothing is ever overwritten. */
-static int write_behind(struct ptrc_log_writer *w)
-{
-	int error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + w->ring_size + w->state.tail);
-
-	if (!error)
-		w->state.tail += w->out.used;
-	return error;
-}
-
-/* Writes the packet in w->out to the end of a sequential log. */
-static int append(struct ptrc_log_writer *w)
-{
-	uint64_t offset = w->state.offset;
-	int error = ptrc_log_append(w);
-
-	if (!error)
-		ptrc_log_index_note(w, offset);
-	return error;
-}
-
 static int write_from(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
 		      uint32_t index, uint32_t count, bool is_behind)
 {
@@ -79,11 +58,10 @@ static int write_from(struct ptrc_log_writer *w, const struct ptrc_names_object 
 		error = ptrc_log_packet_end(w, 0, &p);
 		if (error)
 			return error;
-		if (w->kind == PTRC_LOG_SEQUENTIAL)
-			error = append(w);
-		else if (is_behind || (w->state.flags & PTRC_LOG_STATE_WRAPPED) ||
-			 w->state.offset + w->out.used > w->ring_size)
-			error = write_behind(w);
+		if (w->kind == PTRC_LOG_SEQUENTIAL || is_behind ||
+		    (w->state.flags & PTRC_LOG_STATE_WRAPPED) ||
+		    w->state.offset + w->out.used > w->ring_size)
+			error = ptrc_log_aside_write(w);
 		else
 			error = ptrc_log_ring_write(w, w->state.offset, &p);
 		if (error)

@@ -297,6 +297,24 @@ static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 	return error;
 }
 
+/* ---- whose log it is ---- */
+
+/* What is damaged is left out: it is not worth as much as the events. */
+static int read_whose(struct ptrc_log_reader *r, const struct ptrc_log_packet *p, uint64_t offset)
+{
+	uint8_t *payload;
+	int error = p->length > NAMES_MAX
+			    ? EINVAL
+			    : load(r, offset + sizeof(*p), p->length, p->payload_crc, &payload);
+
+	if (error)
+		return error == ENOMEM ? error : 0;
+	if (p->type == PTRC_LOG_PROCESS)
+		return ptrc_log_whose_take_process(&r->whose, payload, p->length);
+	ptrc_log_whose_take_host(&r->whose, payload, p->length);
+	return 0;
+}
+
 /* ---- index ---- */
 
 static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_packet *p, uint64_t offset)
@@ -354,6 +372,9 @@ static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *
 	case PTRC_LOG_STATUS:
 		*has_status = read_status(r, p, offset);
 		return 0;
+	case PTRC_LOG_HOST:
+	case PTRC_LOG_PROCESS:
+		return read_whose(r, p, offset);
 	default: /* a kind of a later version */
 		return 0;
 	}
@@ -808,6 +829,7 @@ static void forget_contents(struct ptrc_log_reader *r)
 	free(r->entries);
 	free(r->names);
 	free(r->totals);
+	ptrc_log_whose_free(&r->whose);
 	r->entries = NULL;
 	r->names = NULL;
 	r->totals = NULL;
@@ -933,6 +955,7 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 		return error;
 	}
 	sort_names(r);
+	ptrc_log_whose_sort(&r->whose);
 	/* A ring tells names twice; and a damaged header hides that there are any. */
 	if (r->is_closed && r->status.names)
 		r->missing_names = missing_names(r);

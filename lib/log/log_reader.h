@@ -13,6 +13,7 @@
 #include "lib/model/attr.h"
 #include "lib/base/common.h"
 #include "lib/log/log_layout.h"
+#include "lib/log/log_whose.h"
 #include "lib/model/eventset.h"
 
 /* An EVENTS packet, in the index. */
@@ -70,6 +71,7 @@ struct ptrc_log_reader {
 	struct ptrc_log_total *totals;
 	size_t total_count;
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
+	struct ptrc_log_whose whose;
 };
 
 /* Reads the head only. Errors as below. */

@@ -6,7 +6,8 @@
  *
  * The writer's units, each of which uses only those before it: log_state (this), log_output
  * (packets, and bytes to the file), log_ring (places of packets in a ring), log_index (where the
- * packets of a sequential log are), log_names and log_events (what is in the packets), log_writer (head, clear and end of a log), log_flush
+ * packets of a sequential log are), log_aside (packets beside the events), log_names, log_host,
+ * log_process and log_events (what is in the packets), log_writer (head, clear and end of a log), log_flush
  * (from the stream into the log). All are freestanding: raw system calls, memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_STATE_H
@@ -51,7 +52,7 @@ struct ptrc_log_state {
 	uint64_t flags;
 	uint64_t events, bytes; /* in the log now */
 	uint64_t lost_events;	/* discarded, or too big */
-	/* From here on only in a ring, but for written_until and filter. */
+	/* From here on only in a ring, but for written_until, aside and filter. */
 	uint64_t oldest_seq;
 	uint64_t overwritten_events;
 	int64_t lost_first_ns, lost_last_ns;
@@ -60,6 +61,7 @@ struct ptrc_log_state {
 	 * 0: there is no such flush. If the keeper dies in between, the next one commits the
 	 * events up to this stamp and does not write them again. */
 	uint64_t written_until;
+	uint64_t aside; /* bytes of HOST, PROCESS and CLOCK packets */
 	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force behind the last event */
 };
 #define PTRC_LOG_STATE_WORDS 142U
@@ -76,6 +78,15 @@ struct ptrc_log_index {
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
 	uint64_t previous; /* offset of the last INDEX packet */
 	bool is_lost;	   /* the log has none */
+};
+
+/* The processes that the keeper has met (log_process.h). */
+struct ptrc_log_processes {
+	struct ptrc_log_buffer known;	/* a table of struct known, by pid */
+	struct ptrc_log_buffer pending; /* payloads that are not in the log yet */
+	struct ptrc_log_buffer work;	/* memory for looking at a process */
+	uint32_t known_count;
+	uint32_t proc; /* is /proc that of our pid namespace? see log_process.c */
 };
 
 struct ptrc_log_writer {
@@ -118,6 +129,7 @@ struct ptrc_log_writer {
 	struct ptrc_log_buffer lap;		/* a ring's packets: struct ptrc_log_lap_entry */
 	uint64_t lap_first;			/* entries of `lap` before this one are gone */
 	struct ptrc_log_index index;
+	struct ptrc_log_processes processes;
 	/* Called once a second while output stalls. If it returns true the write gives up, with
 	 * ECANCELED, and no later write waits. May be null. */
 	bool (*give_up)(void *arg);

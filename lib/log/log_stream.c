@@ -912,6 +912,11 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 	return 0;
 }
 
+const struct ptrc_log_whose *ptrc_log_stream_whose(const struct ptrc_log_stream *l)
+{
+	return &l->reader.whose;
+}
+
 /* ---- retrieval ---- */
 
 int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_info *event,

@@ -13,6 +13,7 @@
 #include <trace.h>
 
 struct ptrc_log_stream;
+struct ptrc_log_whose;
 
 /* The log gets a descriptor of its own. EINVAL: no log, or not open for reading. ENOMEM. */
 int ptrc_log_stream_open(int fd, struct ptrc_log_stream **l);
@@ -53,6 +54,8 @@ int ptrc_log_stream_verify(struct ptrc_log_stream *l, uint64_t *differing);
 /* ENODATA: only reading the log can tell. */
 int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_count *counts,
 			   size_t count);
+/* Whose log it is. */
+const struct ptrc_log_whose *ptrc_log_stream_whose(const struct ptrc_log_stream *l);
 void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts *counts);
 
 #endif

@@ -10,9 +10,11 @@
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/log/log_events.h"
+#include "lib/log/log_host.h"
 #include "lib/log/log_index.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
+#include "lib/log/log_process.h"
 #include "lib/log/log_ring.h"
 #include "lib/model/eventset.h"
 #include "lib/stream/status.h"
@@ -88,9 +90,12 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	error = ptrc_log_packet_put(w, &p, &head, sizeof(head));
 	if (!error)
 		error = w->kind == PTRC_LOG_RING ? ptrc_log_write_at(w, 0) : ptrc_log_append(w);
-	if (!error)
-		ptrc_log_state_save(w);
-	return error;
+	if (error)
+		return error;
+	ptrc_log_processes_begin(w);
+	ptrc_log_host_write(w);
+	ptrc_log_state_save(w);
+	return 0;
 }
 
 /* ---- begin, clear, end ---- */
@@ -157,6 +162,7 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
 	ptrc_log_buffer_free(&w->lap);
 	ptrc_log_batch_free(&w->batch);
 	ptrc_log_index_free(&w->index);
+	ptrc_log_processes_free(&w->processes);
 }
 
 /* Tells the reader of a pipe, by a hidden FILTER event, that the filter is empty from now on.

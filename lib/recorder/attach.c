@@ -14,7 +14,12 @@
 #include "lib/process/process.h"
 #include "lib/stream/marks.h"
 #include "lib/stream/slots.h"
+#include "lib/stream/status.h"
 #include "lib/stream/stream.h"
+
+/* How long the end of a process waits for keepers to look at it, in all. */
+#define END_WAIT_NS UINT64_C(20000000)
+#define END_LOOK_NS UINT64_C(50000)
 
 struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
 _Atomic int32_t ptrc_attach_owner;
@@ -195,6 +200,7 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	a->stream_id = stream_id;
 	a->size = s.map_size;
 	a->pool = s.pool;
+	ptrc_store_relaxed(&a->is_announced, false);
 	ptrc_store_relaxed(&a->full_wait_ns, s.header->full_wait_ns);
 	ptrc_store_release(&a->header, s.header);
 	return 0;
@@ -306,6 +312,22 @@ void ptrc_attach_begin(void)
 {
 	ptrc_barrier_register();
 	ptrc_thread_watch_exit(on_thread_exit);
+}
+
+void ptrc_attach_end(void)
+{
+	int pid = ptrc_sys_getpid();
+	uint64_t waited = 0;
+
+	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
+		struct ptrc_stream_header *h = ptrc_load_acquire(&ptrc_attachments[i].header);
+
+		if (!h || !ptrc_load_relaxed(&ptrc_attachments[i].is_announced))
+			continue;
+		for (; waited < END_WAIT_NS && ptrc_is_announced(h, pid) && !has_ended(h);
+		     waited += END_LOOK_NS)
+			ptrc_file_sleep_ns(END_LOOK_NS);
+	}
 }
 
 /* A child must not write to what its parent had mapped: slots and chunks there belong to the

@@ -27,6 +27,8 @@ struct ptrc_attachment {
 	_Atomic uint8_t wants[PTRC_WANT_COUNT];
 	/* This process has left word that it could not map this stream. */
 	_Atomic uint64_t told_id;
+	/* The keeper of this stream was told of this process (ptrc_announce). */
+	_Atomic bool is_announced;
 };
 extern PTRC_HIDDEN struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
 
@@ -57,6 +59,9 @@ void ptrc_attach_drop(uint64_t stream_id);
 
 /* The constructor: prepare for the barrier, and for the ends of threads. */
 void ptrc_attach_begin(void);
+/* The end of the process. A keeper that was told of this process a moment ago gets the time to look
+ * at it while it is there: some microseconds, if the keeper has a processor. */
+void ptrc_attach_end(void);
 /* The fork handler of the child, when the child's page stands. */
 void ptrc_attach_fork_child(void);
 

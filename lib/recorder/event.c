@@ -91,6 +91,10 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		pick->origin = t->origin;
 		pick->next = t->lists[i];
 		t->lists[i] = pick;
+		if (!ptrc_load_relaxed(&a->is_announced)) {
+			ptrc_store_relaxed(&a->is_announced, true);
+			ptrc_announce(h, t->origin.pid);
+		}
 	}
 	if (!is_nested)
 		t->writers[i] = pick;

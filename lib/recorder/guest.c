@@ -89,6 +89,7 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;
 	w.origin.pid = e->target.pid;
+	ptrc_announce(h, e->target.pid);
 	is_done = put(&w, e, n, id);
 	ptrc_writer_release(&w);
 	ptrc_slot_release(h, slot, owner);

@@ -10,6 +10,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
+#include "lib/stream/clock.h"
 
 void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t set)
 {
@@ -139,4 +140,20 @@ void ptrc_ring_keeper(struct ptrc_stream_header *h, uint32_t why)
 		return;
 	atomic_fetch_add_explicit(&h->keeper_bell, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
+}
+
+void ptrc_announce(struct ptrc_stream_header *h, int pid)
+{
+	struct ptrc_arrival *a = &h->arrival[(uint32_t)pid % PTRC_ARRIVALS];
+
+	if (!h->has_log)
+		return;
+	ptrc_store_relaxed(&a->stamp, ptrc_stream_now(h));
+	ptrc_store_release(&a->pid, pid);
+	ptrc_ring_keeper(h, PTRC_WAKE_ARRIVAL);
+}
+
+bool ptrc_is_announced(const struct ptrc_stream_header *h, int pid)
+{
+	return ptrc_load_relaxed(&h->arrival[(uint32_t)pid % PTRC_ARRIVALS].pid) == pid;
 }

@@ -52,5 +52,9 @@ void ptrc_stream_wake_writers(struct ptrc_stream_header *h);
 /* Wake the keeper, for one of the reasons PTRC_WAKE_. Does no more than note the reason if the
  * keeper was woken by this function before and has not looked since. */
 void ptrc_ring_keeper(struct ptrc_stream_header *h, uint32_t why);
+/* Tell the keeper, if there is one, that a process is about to record. */
+void ptrc_announce(struct ptrc_stream_header *h, int pid);
+/* Has the keeper still to look at this process? */
+bool ptrc_is_announced(const struct ptrc_stream_header *h, int pid);
 
 #endif

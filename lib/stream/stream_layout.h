@@ -32,7 +32,7 @@
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 6
+#define PTRC_STREAM_VERSION 7
 
 /* Control word: serial << 8 | bits. A writer records only while the word is the one that it last
  * acted on, so every change of state, filter or epoch gives it a new serial. */
@@ -203,6 +203,14 @@ struct ptrc_log_place {
  * may have to wait for a processor. */
 #define PTRC_TEE_AWAY_NS UINT64_C(150000000)
 
+/* A process that has begun to record. It stores the pid last; the keeper takes it. */
+struct ptrc_arrival {
+	_Atomic uint64_t stamp;
+	_Atomic int32_t pid; /* 0: the entry is empty */
+	uint32_t pad;
+};
+#define PTRC_ARRIVALS 32U
+
 struct ptrc_stream_header {
 	/* -- line 0: every event reads it; it changes with the state only -- */
 	_Alignas(64) _Atomic uint64_t control;
@@ -298,6 +306,7 @@ struct ptrc_stream_header {
 	_Atomic uint32_t keeper_wake;
 #define PTRC_WAKE_LOOK 1U /* the stream is filling up, or its state has changed */
 #define PTRC_WAKE_ROOM 2U /* a writer sleeps until there is room */
+#define PTRC_WAKE_ARRIVAL 4U /* a process has begun to record, see `arrival` */
 	/* Writers that find no room sleep here (full_wait.h). Odd: one sleeps, or is about to. Who
 	 * makes room, or changes the control word, adds 1 to an odd word and wakes them all. */
 	_Atomic uint32_t room_word;
@@ -355,6 +364,17 @@ struct ptrc_stream_header {
 	/* The gap that the keeper's last drain found: stamps of the first event lost
 	 * (PTRC_TIME_NONE if the log tells of the gap) and of the last one. */
 	_Atomic uint64_t gap_first, gap_last;
+	/* Processes that have begun to record into a stream with a log, each in the entry
+	 * pid % PTRC_ARRIVALS. The keeper looks at them in /proc while they live, and takes them
+	 * out. An entry that another process overwrites is no loss: the keeper meets the process with
+	 * its events. */
+	struct ptrc_arrival arrival[PTRC_ARRIVALS];
+	/* Not 0: the log gets no command lines of processes. Written by the controller. */
+	_Atomic uint32_t hides_command_lines;
+	/* The time zone of the controller, for the log. Written at creation only. */
+	int32_t utc_offset; /* seconds east of UTC, at the creation */
+	uint32_t has_utc_offset;
+	char time_zone[64]; /* its name, zero terminated; empty: not known */
 };
 
 /* Consumed events of one type. Events that are still in the stream are not counted here. */

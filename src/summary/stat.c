@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/cli/json.h"
+#include "src/summary/whose.h"
 #include "src/view/when.h"
 
 enum kind {
@@ -138,6 +139,7 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 	memset(s, 0, sizeof(*s));
 	s->has_log = true;
 	s->thing = r->path;
+	s->trace = r->trace;
 	s->attributes = r->attributes;
 	s->status = r->status;
 	s->counts = r->counts;
@@ -327,6 +329,8 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool i
 			ptrc_buffer_text(b, "none");
 		ptrc_buffer_char(b, '\n');
 	}
+	if (!s->is_session)
+		ptrc_whose_put_host_text(b, s->trace);
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		for (const struct field *f = groups[i].fields; f->key; f++)
 			if (applies(f, s))
@@ -340,6 +344,8 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool i
 	ptrc_buffer_text(b, ptrc_losses_is_any(&s->losses) ? "no\n" : "yes\n");
 	put_rates_text(b, s, is_utc);
 	put_types_text(b, s);
+	if (!s->is_session)
+		ptrc_whose_put_processes_text(b, s->trace, is_utc);
 }
 
 static void put_field_json(struct ptrc_json *j, const struct field *f, const struct ptrc_stat *s)
@@ -437,5 +443,7 @@ void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&s->losses));
 	put_rates_json(&j, s);
 	put_types_json(&j, s);
+	if (!s->is_session)
+		ptrc_whose_put_json(&j, s->trace);
 	ptrc_json_end(&j);
 }

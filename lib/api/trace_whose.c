@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* posixtrace_get_log_host, _get_log_process, _find_log_process, _get_log_mapping,
+ * posixtrace_set_command_line. */
+#include "config.h"
+
+#include <errno.h>
+#include <posixtrace.h>
+#include <string.h>
+#include <trace.h>
+
+#include "lib/base/common.h"
+#include "lib/control/controller.h"
+#include "lib/control/handle.h"
+#include "lib/life/life.h"
+#include "lib/log/log_stream.h"
+#include "lib/log/log_whose.h"
+
+/* Gives the caller as much of a structure as it knows; the first member says how much that is. */
+static void give(void *to, size_t size, void *from, size_t all)
+{
+	unsigned long given = size < all ? size : all;
+
+	memcpy(from, &given, sizeof(given));
+	memcpy(to, from, given);
+}
+
+PTRC_PUBLIC int posixtrace_get_log_host(trace_id_t trid, struct posixtrace_log_host *host,
+					size_t size)
+{
+	struct posixtrace_log_host h;
+	struct ptrc_log_stream *log;
+	int error;
+
+	if (!host || size < sizeof(h.ph_size))
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_whose_host(ptrc_log_stream_whose(log), &h);
+	ptrc_handle_put(trid);
+	if (!error)
+		give(host, size, &h, sizeof(h));
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_get_log_process(trace_id_t trid, unsigned long index,
+					   struct posixtrace_log_process *process, size_t size)
+{
+	struct posixtrace_log_process p;
+	struct ptrc_log_stream *log;
+	int error;
+
+	if (!process || size < sizeof(p.pp_size))
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_whose_process(ptrc_log_stream_whose(log), index, &p);
+	ptrc_handle_put(trid);
+	if (!error)
+		give(process, size, &p, sizeof(p));
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_find_log_process(trace_id_t trid, pid_t pid,
+					    const struct timespec *time, unsigned long *index)
+{
+	struct ptrc_log_stream *log;
+	int64_t ns;
+	int error;
+
+	if (!time || !index)
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	if (__builtin_mul_overflow((int64_t)time->tv_sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)time->tv_nsec, &ns))
+		ns = time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	error = ptrc_log_whose_find(ptrc_log_stream_whose(log), pid, ns, index);
+	ptrc_handle_put(trid);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_get_log_mapping(trace_id_t trid, unsigned long process,
+					   unsigned long index,
+					   struct posixtrace_log_mapping *mapping, size_t size)
+{
+	struct posixtrace_log_mapping m;
+	struct ptrc_log_stream *log;
+	int error;
+
+	if (!mapping || size < sizeof(m.pm_size))
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_whose_mapping(ptrc_log_stream_whose(log), process, index, &m);
+	ptrc_handle_put(trid);
+	if (!error)
+		give(mapping, size, &m, sizeof(m));
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_set_command_line(trace_id_t id, int is_wanted)
+{
+	int cancel, error = EINVAL;
+	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+
+	if (!c)
+		return EINVAL;
+	if (c->has_log) {
+		atomic_store(&c->stream.header->hides_command_lines, !is_wanted);
+		error = 0;
+	}
+	ptrc_controller_leave(id, cancel);
+	return error;
+}

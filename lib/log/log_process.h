@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processes of which a log has events, in PROCESS packets: what /proc tells of them. The keeper
+ * looks at a process when it is told that the process begins to record, and when it meets events of
+ * one that it does not know; while events of it come, once a second it looks whether the process has
+ * changed. What it finds waits in memory until the next flush. Nothing of this makes a flush fail.
+ * Freestanding.
+ */
+#ifndef PTRC_LIB_LOG_LOG_PROCESS_H
+#define PTRC_LIB_LOG_LOG_PROCESS_H
+
+#include "lib/base/common.h"
+#include "lib/log/log_state.h"
+
+/* The log is empty and knows no process. What waits goes on waiting. */
+PTRC_NONNULL() void ptrc_log_processes_begin(struct ptrc_log_writer *w);
+PTRC_NONNULL() void ptrc_log_processes_free(struct ptrc_log_processes *p);
+
+/* Looks at the processes that have said in the stream's header that they record. */
+PTRC_NONNULL() void ptrc_log_processes_arrive(struct ptrc_log_writer *w);
+/* Looks at the processes of the events in the batch, as far as that is due, and writes the packets
+ * that wait. */
+PTRC_NONNULL() void ptrc_log_processes_write(struct ptrc_log_writer *w);
+
+#endif

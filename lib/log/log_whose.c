@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/log/log_whose.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No keeper writes as much; a file that has more is not worth the memory. */
+#define BYTES_MAX (UINT64_C(64) << 20)
+
+static uint64_t texts_of(const struct ptrc_log_process *head)
+{
+	return sizeof(*head) + (uint64_t)head->comm_bytes + head->exe_bytes +
+	       head->build_id_bytes + head->line_bytes;
+}
+
+static struct ptrc_log_mapping mapping_at(const struct ptrc_log_whose_process *p, uint64_t at)
+{
+	struct ptrc_log_mapping m;
+
+	memcpy(&m, p->payload + at, sizeof(m));
+	return m;
+}
+
+/* Finds the mappings in the payload, as far as they are whole. ENOMEM. */
+static int find_mappings(struct ptrc_log_whose_process *p)
+{
+	uint64_t at = (texts_of(&p->head) + 7) & ~UINT64_C(7);
+	uint64_t most = at < p->length ? (p->length - at) / sizeof(struct ptrc_log_mapping) : 0;
+
+	if (most > p->head.mapping_count)
+		most = p->head.mapping_count;
+	p->mappings = malloc(most * sizeof(*p->mappings) + 1);
+	if (!p->mappings)
+		return ENOMEM;
+	while (p->mapping_count < most && at < p->length &&
+	       p->length - at >= sizeof(struct ptrc_log_mapping)) {
+		struct ptrc_log_mapping m = mapping_at(p, at);
+		uint64_t bytes = sizeof(m) + m.build_id_bytes + m.path_bytes;
+
+		if (p->length - at < bytes)
+			break;
+		p->mappings[p->mapping_count++] = (uint32_t)at;
+		at = (at + bytes + 7) & ~UINT64_C(7);
+	}
+	return 0;
+}
+
+void ptrc_log_whose_take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length)
+{
+	struct ptrc_log_host host;
+	uint64_t bytes = sizeof(host);
+
+	if (!x->host && length >= sizeof(host)) {
+		memcpy(&host, payload, sizeof(host));
+		for (int i = 0; i < PTRC_LOG_HOST_TEXTS; i++)
+			bytes += host.bytes[i];
+		if (bytes <= length) {
+			x->host = payload;
+			return;
+		}
+	}
+	free(payload);
+}
+
+int ptrc_log_whose_take_process(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length)
+{
+	struct ptrc_log_whose_process p = {.payload = payload, .length = length};
+	uint32_t size = x->process_size;
+
+	if (length >= sizeof(p.head))
+		memcpy(&p.head, payload, sizeof(p.head));
+	if (length < sizeof(p.head) || texts_of(&p.head) > length || length > UINT32_MAX ||
+	    p.head.pid <= 0 || x->bytes + length > BYTES_MAX) {
+		free(payload);
+		return 0;
+	}
+	p.number = x->process_count;
+	if (x->process_count == size) {
+		struct ptrc_log_whose_process *more;
+
+		size = size ? 2 * size : 16;
+		more = realloc(x->processes, size * sizeof(*more));
+		if (!more) {
+			free(payload);
+			return ENOMEM;
+		}
+		x->processes = more;
+		x->process_size = size;
+	}
+	if (find_mappings(&p)) {
+		free(payload);
+		return ENOMEM;
+	}
+	x->bytes += length;
+	x->processes[x->process_count++] = p;
+	return 0;
+}
+
+static int by_pid(const void *one, const void *other)
+{
+	const struct ptrc_log_whose_process *a = one, *b = other;
+
+	if (a->head.pid != b->head.pid)
+		return a->head.pid < b->head.pid ? -1 : 1;
+	if (a->head.from_ns != b->head.from_ns)
+		return a->head.from_ns < b->head.from_ns ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static void free_process(struct ptrc_log_whose_process *p)
+{
+	free(p->payload);
+	free(p->mappings);
+}
+
+/* Does b say the same as a? A keeper that goes on for a dead one tells of each process once more. The
+ * start is computed anew each time, and differs a little. */
+static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_log_whose_process *b)
+{
+	struct ptrc_log_process x = a->head, y = b->head;
+	uint64_t apart = (uint64_t)x.start_ns - (uint64_t)y.start_ns;
+
+	x.from_ns = y.from_ns = x.start_ns = y.start_ns = 0;
+	return memcmp(&x, &y, sizeof(x)) == 0 && a->length == b->length &&
+	       (apart < 10000000 || -apart < 10000000) &&
+	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
+}
+
+void ptrc_log_whose_sort(struct ptrc_log_whose *x)
+{
+	uint32_t kept = 0;
+
+	if (x->process_count)
+		qsort(x->processes, x->process_count, sizeof(*x->processes), by_pid);
+	for (uint32_t i = 0; i < x->process_count; i++) {
+		if (kept && is_same(&x->processes[kept - 1], &x->processes[i]))
+			free_process(&x->processes[i]);
+		else
+			x->processes[kept++] = x->processes[i];
+	}
+	x->process_count = kept;
+}
+
+void ptrc_log_whose_free(struct ptrc_log_whose *x)
+{
+	for (uint32_t i = 0; i < x->process_count; i++)
+		free_process(&x->processes[i]);
+	free(x->processes);
+	free(x->host);
+	memset(x, 0, sizeof(*x));
+}
+
+/* ---- what they say ---- */
+
+int ptrc_log_whose_host(const struct ptrc_log_whose *x, struct posixtrace_log_host *host)
+{
+	struct {
+		char *to;
+		size_t size;
+	} texts[PTRC_LOG_HOST_TEXTS] = {
+		[PTRC_LOG_HOST_NAME] = {host->ph_name, sizeof(host->ph_name)},
+		[PTRC_LOG_HOST_MACHINE_ID] = {host->ph_machine_id, sizeof(host->ph_machine_id)},
+		[PTRC_LOG_HOST_BOOT_ID] = {host->ph_boot_id, sizeof(host->ph_boot_id)},
+		[PTRC_LOG_HOST_SYSTEM] = {host->ph_system, sizeof(host->ph_system)},
+		[PTRC_LOG_HOST_RELEASE] = {host->ph_release, sizeof(host->ph_release)},
+		[PTRC_LOG_HOST_VERSION] = {host->ph_version, sizeof(host->ph_version)},
+		[PTRC_LOG_HOST_MACHINE] = {host->ph_machine, sizeof(host->ph_machine)},
+		[PTRC_LOG_HOST_TIME_ZONE] = {host->ph_time_zone, sizeof(host->ph_time_zone)},
+	};
+	struct ptrc_log_host head;
+	const uint8_t *at;
+
+	memset(host, 0, sizeof(*host));
+	if (!x->host)
+		return ENODATA;
+	at = x->host + sizeof(head);
+	memcpy(&head, x->host, sizeof(head));
+	for (int i = 0; i < PTRC_LOG_HOST_TEXTS; i++) {
+		size_t bytes = head.bytes[i];
+
+		memcpy(texts[i].to, at, bytes < texts[i].size ? bytes : texts[i].size - 1);
+		at += bytes;
+	}
+	host->ph_has_utc_offset = (head.flags & PTRC_LOG_HOST_OFFSET_KNOWN) != 0;
+	host->ph_utc_offset = host->ph_has_utc_offset ? head.utc_offset : 0;
+	return 0;
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+	int64_t rest = ns % 1000000000, seconds = ns / 1000000000;
+
+	if (rest < 0) {
+		rest += 1000000000;
+		seconds--;
+	}
+	return (struct timespec){.tv_sec = seconds, .tv_nsec = rest};
+}
+
+int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
+			   struct posixtrace_log_process *process)
+{
+	const struct ptrc_log_whose_process *p;
+	const char *at;
+
+	memset(process, 0, sizeof(*process));
+	if (index >= x->process_count)
+		return ENODATA;
+	p = &x->processes[index];
+	at = (const char *)p->payload + sizeof(p->head);
+	process->pp_pid = p->head.pid;
+	process->pp_from = timespec_of(p->head.from_ns);
+	process->pp_has_ended = (p->head.flags & PTRC_LOG_PROCESS_GONE) != 0;
+	process->pp_is_known = (p->head.flags & PTRC_LOG_PROCESS_KNOWN) != 0;
+	if (process->pp_is_known) {
+		process->pp_parent_pid = p->head.parent_pid;
+		process->pp_start = timespec_of(p->head.start_ns);
+	}
+	process->pp_has_user = (p->head.flags & PTRC_LOG_PROCESS_USER) != 0;
+	process->pp_user = process->pp_has_user ? p->head.user : 0;
+	process->pp_has_command_line = (p->head.flags & PTRC_LOG_PROCESS_LINE) != 0;
+	process->pp_is_command_line_cut = (p->head.flags & PTRC_LOG_PROCESS_LINE_CUT) != 0;
+	process->pp_has_mappings = (p->head.flags & PTRC_LOG_PROCESS_MAPPED) != 0;
+	process->pp_are_mappings_cut = (p->head.flags & PTRC_LOG_PROCESS_MAPPINGS_CUT) != 0;
+	process->pp_name = at;
+	process->pp_name_size = p->head.comm_bytes;
+	at += p->head.comm_bytes;
+	process->pp_executable = at;
+	process->pp_executable_size = p->head.exe_bytes;
+	at += p->head.exe_bytes;
+	process->pp_build_id = (const unsigned char *)at;
+	process->pp_build_id_size = p->head.build_id_bytes;
+	at += p->head.build_id_bytes;
+	process->pp_command_line = at;
+	process->pp_command_line_size = p->head.line_bytes;
+	process->pp_mapping_count = p->mapping_count;
+	return 0;
+}
+
+int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns,
+			unsigned long *index)
+{
+	uint32_t low = 0, high = x->process_count;
+
+	/* The first one behind this time, or of a greater pid. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct ptrc_log_process *head = &x->processes[middle].head;
+
+		if (head->pid < pid || (head->pid == pid && head->from_ns <= ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* What is known of a process was found a moment after its first event, or later. */
+	if (low && x->processes[low - 1].head.pid == pid)
+		*index = low - 1;
+	else if (low < x->process_count && x->processes[low].head.pid == pid)
+		*index = low;
+	else
+		return ENODATA;
+	return 0;
+}
+
+int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process,
+			   unsigned long index, struct posixtrace_log_mapping *mapping)
+{
+	const struct ptrc_log_whose_process *p;
+	struct ptrc_log_mapping m;
+	const uint8_t *at;
+
+	memset(mapping, 0, sizeof(*mapping));
+	if (process >= x->process_count || index >= x->processes[process].mapping_count)
+		return ENODATA;
+	p = &x->processes[process];
+	m = mapping_at(p, p->mappings[index]);
+	at = p->payload + p->mappings[index] + sizeof(m);
+	mapping->pm_start = m.start;
+	mapping->pm_end = m.end;
+	mapping->pm_offset = m.offset;
+	mapping->pm_build_id = at;
+	mapping->pm_build_id_size = m.build_id_bytes;
+	mapping->pm_path = (const char *)at + m.build_id_bytes;
+	mapping->pm_path_size = m.path_bytes;
+	return 0;
+}

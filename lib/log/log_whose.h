@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose a log is: the machine and the processes, as HOST and PROCESS packets tell them. No byte of
+ * these is trusted. Which packets they are is the business of log_reader.h.
+ */
+#ifndef PTRC_LIB_LOG_LOG_WHOSE_H
+#define PTRC_LIB_LOG_LOG_WHOSE_H
+
+#include <posixtrace.h>
+#include <stdint.h>
+
+#include "lib/base/common.h"
+#include "lib/log/log_layout.h"
+
+/* A process, and a payload that has all that it says. */
+struct ptrc_log_whose_process {
+	struct ptrc_log_process head;
+	uint8_t *payload;
+	uint64_t length;
+	uint32_t *mappings; /* their offsets in the payload */
+	uint32_t mapping_count;
+	uint32_t number; /* of its packet, in the order of the file */
+};
+
+struct ptrc_log_whose {
+	uint8_t *host; /* the payload; null: none */
+	/* By pid, then by time. */
+	struct ptrc_log_whose_process *processes;
+	uint32_t process_count, process_size;
+	uint64_t bytes; /* of all payloads */
+};
+
+/* These two take over the payload, which is ignored if it cannot be right. ENOMEM. */
+PTRC_NONNULL()
+void ptrc_log_whose_take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_whose_take_process(struct ptrc_log_whose *x, uint8_t *payload,
+						uint64_t length);
+/* To be called when all are taken: puts them in order, without those that say the same twice. */
+PTRC_NONNULL() void ptrc_log_whose_sort(struct ptrc_log_whose *x);
+PTRC_NONNULL() void ptrc_log_whose_free(struct ptrc_log_whose *x);
+
+/* As the public functions of these names. ENODATA. */
+PTRC_NONNULL()
+int ptrc_log_whose_host(const struct ptrc_log_whose *x, struct posixtrace_log_host *host);
+PTRC_NONNULL()
+int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
+			   struct posixtrace_log_process *process);
+PTRC_NONNULL()
+int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns,
+			unsigned long *index);
+PTRC_NONNULL()
+int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process,
+			   unsigned long index, struct posixtrace_log_mapping *mapping);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/summary/whose.h"
+
+#include <posixtrace.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The column in which values begin. */
+enum { COLUMN = 24 };
+
+static void put_label(struct ptrc_buffer *b, const char *label)
+{
+	ptrc_buffer_text(b, label);
+	ptrc_buffer_blanks(b, COLUMN - (long)strlen(label));
+}
+
+static void put_line(struct ptrc_buffer *b, const char *label, const char *text, size_t size)
+{
+	if (!size)
+		return;
+	put_label(b, label);
+	ptrc_text_put(b, text, size);
+	ptrc_buffer_char(b, '\n');
+}
+
+static void put_offset(struct ptrc_buffer *b, int seconds)
+{
+	unsigned int minutes = (unsigned int)abs(seconds / 60);
+
+	ptrc_buffer_format(b, "UTC%c%02u:%02u", seconds < 0 ? '-' : '+', minutes / 60,
+			   minutes % 60);
+}
+
+void ptrc_whose_put_host_text(struct ptrc_buffer *b, trace_id_t log)
+{
+	struct posixtrace_log_host h;
+	struct {
+		const char *label, *text;
+	} lines[] = {{"host", h.ph_name},	       {"machine id", h.ph_machine_id},
+		     {"boot id", h.ph_boot_id},	       {"system", h.ph_system},
+		     {"system release", h.ph_release}, {"system version", h.ph_version},
+		     {"machine", h.ph_machine},	       {"time zone", h.ph_time_zone}};
+
+	if (posixtrace_get_log_host(log, &h, sizeof(h)))
+		return;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		put_line(b, lines[i].label, lines[i].text, strlen(lines[i].text));
+	if (h.ph_has_utc_offset) {
+		put_label(b, "UTC offset");
+		put_offset(b, h.ph_utc_offset);
+		ptrc_buffer_char(b, '\n');
+	}
+}
+
+/* The arguments of a command line one behind the other, with blanks between them. */
+static void put_command_line(struct ptrc_buffer *b, const struct posixtrace_log_process *p)
+{
+	const char *at = p->pp_command_line, *end = at + p->pp_command_line_size;
+
+	if (at == end)
+		return;
+	put_label(b, "  command line");
+	while (at < end) {
+		size_t size = strnlen(at, (size_t)(end - at));
+
+		if (at > p->pp_command_line)
+			ptrc_buffer_char(b, ' ');
+		ptrc_text_put(b, at, size);
+		at += size + 1;
+	}
+	ptrc_buffer_text(b, p->pp_is_command_line_cut ? "...\n" : "\n");
+}
+
+static void put_process(struct ptrc_buffer *b, const struct posixtrace_log_process *p,
+			struct ptrc_time_format *time)
+{
+	put_label(b, "process");
+	ptrc_buffer_i64(b, p->pp_pid);
+	if (p->pp_name_size) {
+		ptrc_buffer_char(b, ' ');
+		ptrc_text_put(b, p->pp_name, p->pp_name_size);
+	}
+	ptrc_buffer_text(b, p->pp_has_ended ? " (had ended)\n" : "\n");
+	if (p->pp_is_known) {
+		put_label(b, "  parent");
+		ptrc_buffer_i64(b, p->pp_parent_pid);
+		ptrc_buffer_char(b, '\n');
+		put_label(b, "  started");
+		ptrc_buffer_time(b, time, &p->pp_start);
+		ptrc_buffer_char(b, '\n');
+	}
+	if (p->pp_has_user) {
+		put_label(b, "  user");
+		ptrc_buffer_u64(b, p->pp_user);
+		ptrc_buffer_char(b, '\n');
+	}
+	put_line(b, "  executable", p->pp_executable, p->pp_executable_size);
+	if (p->pp_build_id_size) {
+		put_label(b, "  build id");
+		ptrc_buffer_hex_bytes(b, p->pp_build_id, p->pp_build_id_size);
+		ptrc_buffer_char(b, '\n');
+	}
+	put_command_line(b, p);
+	if (p->pp_has_mappings) {
+		put_label(b, "  code mappings");
+		ptrc_buffer_u64(b, p->pp_mapping_count);
+		ptrc_buffer_text(b, p->pp_are_mappings_cut ? "...\n" : "\n");
+	}
+}
+
+void ptrc_whose_put_processes_text(struct ptrc_buffer *b, trace_id_t log, bool is_utc)
+{
+	struct ptrc_time_format time = {.is_local = !is_utc};
+	struct posixtrace_log_process p;
+
+	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++) {
+		if (!i)
+			ptrc_buffer_char(b, '\n');
+		put_process(b, &p, &time);
+	}
+}
+
+static void put_host_json(struct ptrc_json *j, trace_id_t log)
+{
+	struct posixtrace_log_host h;
+	struct {
+		const char *key, *text;
+	} members[] = {{"name", h.ph_name},	      {"machine_id", h.ph_machine_id},
+		       {"boot_id", h.ph_boot_id},     {"system", h.ph_system},
+		       {"release", h.ph_release},     {"system_version", h.ph_version},
+		       {"machine", h.ph_machine},     {"time_zone", h.ph_time_zone}};
+
+	if (posixtrace_get_log_host(log, &h, sizeof(h)))
+		return;
+	ptrc_json_open(j, "host", '{');
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		if (*members[i].text)
+			ptrc_json_bytes(j, members[i].key, members[i].text,
+					strlen(members[i].text));
+	if (h.ph_has_utc_offset)
+		ptrc_json_i64(j, "utc_offset_s", h.ph_utc_offset);
+	ptrc_json_close(j, '}');
+}
+
+static void put_build_id(struct ptrc_json *j, const unsigned char *id, size_t size)
+{
+	if (!size)
+		return;
+	ptrc_json_key(j, "build_id");
+	ptrc_buffer_char(j->buffer, '"');
+	ptrc_buffer_hex_bytes(j->buffer, id, size);
+	ptrc_buffer_char(j->buffer, '"');
+}
+
+static void put_address(struct ptrc_json *j, const char *key, unsigned long address)
+{
+	ptrc_json_key(j, key);
+	ptrc_buffer_char(j->buffer, '"');
+	ptrc_buffer_hex(j->buffer, address);
+	ptrc_buffer_char(j->buffer, '"');
+}
+
+/* An array of the arguments; if they are not UTF-8, also all bytes of it. */
+static void put_command_line_json(struct ptrc_json *j, const struct posixtrace_log_process *p)
+{
+	const char *at = p->pp_command_line, *end = at + p->pp_command_line_size;
+
+	ptrc_json_open(j, "command_line", '[');
+	while (at < end) {
+		size_t size = strnlen(at, (size_t)(end - at));
+
+		ptrc_json_key(j, NULL);
+		ptrc_text_json(j->buffer, at, size);
+		at += size + 1;
+	}
+	ptrc_json_close(j, ']');
+	if (!ptrc_text_is_utf8(p->pp_command_line, p->pp_command_line_size))
+		ptrc_json_hex(j, "command_line", p->pp_command_line, p->pp_command_line_size);
+	ptrc_json_bool(j, "command_line_cut", p->pp_is_command_line_cut);
+}
+
+static void put_mappings_json(struct ptrc_json *j, trace_id_t log, unsigned long index,
+			      const struct posixtrace_log_process *p)
+{
+	struct posixtrace_log_mapping m;
+
+	ptrc_json_open(j, "mappings", '[');
+	for (unsigned long i = 0; !posixtrace_get_log_mapping(log, index, i, &m, sizeof(m)); i++) {
+		ptrc_json_open(j, NULL, '{');
+		put_address(j, "start", m.pm_start);
+		put_address(j, "end", m.pm_end);
+		put_address(j, "offset", m.pm_offset);
+		if (m.pm_path_size)
+			ptrc_json_bytes(j, "path", m.pm_path, m.pm_path_size);
+		put_build_id(j, m.pm_build_id, m.pm_build_id_size);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+	ptrc_json_bool(j, "mappings_cut", p->pp_are_mappings_cut);
+}
+
+static void put_process_json(struct ptrc_json *j, trace_id_t log, unsigned long index,
+			     const struct posixtrace_log_process *p)
+{
+	ptrc_json_open(j, NULL, '{');
+	ptrc_json_i64(j, "pid", p->pp_pid);
+	ptrc_json_time(j, "from", &p->pp_from);
+	ptrc_json_bool(j, "had_ended", p->pp_has_ended);
+	if (p->pp_is_known) {
+		ptrc_json_i64(j, "parent", p->pp_parent_pid);
+		ptrc_json_time(j, "start", &p->pp_start);
+		ptrc_json_bytes(j, "name", p->pp_name, p->pp_name_size);
+	}
+	if (p->pp_has_user)
+		ptrc_json_u64(j, "user", p->pp_user);
+	if (p->pp_executable_size)
+		ptrc_json_bytes(j, "executable", p->pp_executable, p->pp_executable_size);
+	put_build_id(j, p->pp_build_id, p->pp_build_id_size);
+	if (p->pp_has_command_line)
+		put_command_line_json(j, p);
+	if (p->pp_has_mappings)
+		put_mappings_json(j, log, index, p);
+	ptrc_json_close(j, '}');
+}
+
+void ptrc_whose_put_json(struct ptrc_json *j, trace_id_t log)
+{
+	struct posixtrace_log_process p;
+
+	put_host_json(j, log);
+	ptrc_json_open(j, "processes", '[');
+	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++)
+		put_process_json(j, log, i, &p);
+	ptrc_json_close(j, ']');
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* On which machine a log was written, and what is known of the processes that recorded into it. */
+#ifndef PTRC_SRC_SUMMARY_WHOSE_H
+#define PTRC_SRC_SUMMARY_WHOSE_H
+
+#include <stdbool.h>
+#include <trace.h>
+
+#include "src/cli/buffer.h"
+#include "src/cli/json.h"
+
+/* Put nothing of what the log does not tell. */
+void ptrc_whose_put_host_text(struct ptrc_buffer *, trace_id_t log);
+void ptrc_whose_put_processes_text(struct ptrc_buffer *, trace_id_t log, bool is_utc);
+/* Put the members host and processes. */
+void ptrc_whose_put_json(struct ptrc_json *, trace_id_t log);
+
+#endif
