@@ -40,14 +40,14 @@ TEST(crc_of_known_blocks, "LOG-37")
 
 TEST(bytes_of_the_head, "LOG-37 LOG-41")
 {
-	uint8_t b[PTRC_LOG_HEAD_BYTES];
+	uint8_t b[PTRC_LOG_HEAD_BYTES + sizeof(struct ptrc_log_packet)];
 	struct maker m;
 	uint64_t u64;
 	uint32_t u32;
 	int fd = maker_file();
 
 	maker_open(&m, fd, POSIX_TRACE_APPEND, 4096);
-	CHECK_EQ(size_of(fd), 880);
+	CHECK_EQ(PTRC_LOG_HEAD_BYTES, 880);
 	CHECK_EQ(pread(fd, b, sizeof(b), 0), sizeof(b));
 	CHECK_MEM_EQ(b, "\x89PTRLOG\n\x04\x03\x02\x01\x03\x00\x08\x00", 16);
 	CHECK_MEM_EQ(b + 32, "PTPK\x01\x00\x00\x00", 8);
@@ -60,6 +60,8 @@ TEST(bytes_of_the_head, "LOG-37 LOG-41")
 	memcpy(&u32, b + 32 + 52, 4);
 	CHECK_EQ(u32, ptrc_crc32c(0, b + 112, 768));
 	CHECK_STR_EQ((char *)b + 112 + 256, "a made up trace");
+	/* HOST is directly behind it. */
+	CHECK_MEM_EQ(b + 880, "PTPK\x08\x00\x00\x00", 8);
 	maker_free(&m);
 }
 

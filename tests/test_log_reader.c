@@ -92,6 +92,20 @@ static void make_sample(struct sample *p, int kind, enum ending ending)
 						 : "UNTIL_FULL");
 }
 
+/* The place behind the NAMES packet, which comes before the events. *h: its header. */
+static size_t behind_names(const struct sample *p, struct ptrc_log_packet *h)
+{
+	size_t at = PTRC_LOG_HEAD_BYTES;
+
+	do {
+		CHECK_LE(at + sizeof(*h), p->size);
+		memcpy(h, p->bytes + at, sizeof(*h));
+		CHECK_EQ(h->magic, PTRC_LOG_PACKET_MAGIC);
+		at += sizeof(*h) + ptrc_align8(h->length);
+	} while (h->type != PTRC_LOG_NAMES);
+	return at;
+}
+
 static void free_sample(struct sample *p)
 {
 	close(p->fd);
@@ -306,8 +320,7 @@ TEST(packets_of_unknown_type_are_skipped, "OPEN-18")
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	longer = malloc(p.size + sizeof(h) + 24);
 	/* Behind the names, which come first. */
-	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
-	at = PTRC_LOG_HEAD_BYTES + sizeof(h) + ptrc_align8(h.length);
+	at = behind_names(&p, &h);
 	memcpy(longer, p.bytes, at);
 	h.type = 4711;
 	h.length = 21;
@@ -332,8 +345,7 @@ TEST(torn_packet_written_again_is_no_loss, "LOG-25 LOG-35")
 	 * it. */
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	longer = malloc(2 * p.size);
-	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
-	at = PTRC_LOG_HEAD_BYTES + sizeof(h) + ptrc_align8(h.length);
+	at = behind_names(&p, &h);
 	memcpy(&h, p.bytes + at, sizeof(h));
 	for (size_t torn = 1; torn < sizeof(h) + h.length; torn++) {
 		memcpy(longer, p.bytes, at + torn);
@@ -400,8 +412,7 @@ TEST(packet_missing_in_the_middle_is_a_gap, "OPEN-15")
 	size_t at, next;
 
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
-	memcpy(&h, p.bytes + PTRC_LOG_HEAD_BYTES, sizeof(h));
-	at = PTRC_LOG_HEAD_BYTES + sizeof(h) + ptrc_align8(h.length);
+	at = behind_names(&p, &h);
 	for (int k = 0; k < 2; k++) {
 		memcpy(&h, p.bytes + at, sizeof(h));
 		at += sizeof(h) + ptrc_align8(h.length);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/log/log_aside.h"
 
+#include <string.h>
+
 #include "lib/log/log_index.h"
+#include "lib/log/log_ring.h"
 
 int ptrc_log_aside_write(struct ptrc_log_writer *w)
 {
@@ -20,6 +23,15 @@ int ptrc_log_aside_write(struct ptrc_log_writer *w)
 	return error;
 }
 
+/* Behind the ring the packet in w->out would make a file long that has few events as yet. So in the
+ * first lap it stands between them, if it takes little of the ring. */
+static bool is_place_in_ring(const struct ptrc_log_writer *w)
+{
+	return w->kind == PTRC_LOG_RING && !(w->state.flags & PTRC_LOG_STATE_WRAPPED) &&
+	       w->state.offset + w->out.used <= w->ring_size &&
+	       w->state.aside + w->out.used <= w->ring_size / 32;
+}
+
 bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
 			uint64_t bytes)
 {
@@ -31,8 +43,21 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 		return false;
 	if (w->state.aside + w->out.used > PTRC_LOG_ASIDE_BYTES + log / 16)
 		return true;
-	if (ptrc_log_aside_write(w))
+	if (is_place_in_ring(w) ? ptrc_log_ring_write(w, w->state.offset, &p)
+				: ptrc_log_aside_write(w))
 		return false;
 	w->state.aside += w->out.used;
 	return true;
+}
+
+void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_buffer packet = w->out;
+	uint64_t at = 0;
+
+	memset(&w->out, 0, sizeof(w->out));
+	while (ptrc_log_ring_load_aside(w, &at) && !ptrc_log_aside_write(w))
+		;
+	ptrc_log_buffer_free(&w->out);
+	w->out = packet;
 }

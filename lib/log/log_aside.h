@@ -16,4 +16,8 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type,
 					const void *payload, uint64_t bytes);
 
+/* At the end of a ring's first lap: writes those packets of it once more behind the ring, as far as
+ * that can be done. Leaves w->out alone, which holds the packet that wraps. */
+PTRC_NONNULL() void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
+
 #endif

@@ -103,6 +103,8 @@ int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 		w->out = packet;
 	}
 	if (!error)
+		ptrc_log_aside_before_wrap(w);
+	if (!error)
 		w->state.flags |= PTRC_LOG_STATE_WRAPPED;
 	return error;
 }

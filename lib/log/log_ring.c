@@ -14,7 +14,7 @@ struct ptrc_log_lap_entry {
 	uint64_t place; /* from the beginning of the ring */
 	uint64_t size;	/* of the packet */
 	uint64_t seq;
-	struct ptrc_log_facts facts; /* of type NAMES or EVENTS */
+	struct ptrc_log_facts facts;
 };
 
 static bool is_events(const struct ptrc_log_lap_entry *e)
@@ -127,6 +127,25 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 		subtract(w, e);
 		w->lap.used -= sizeof(*e);
 	}
+}
+
+bool ptrc_log_ring_load_aside(struct ptrc_log_writer *w, uint64_t *at)
+{
+	for (; w->lap_first + *at < lap_count(w); ++*at) {
+		const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first + *at];
+
+		if (is_events(e) || e->facts.type == PTRC_LOG_NAMES)
+			continue;
+		ptrc_log_buffer_clear(&w->out);
+		if (ptrc_log_buffer_reserve(&w->out, e->size) ||
+		    ptrc_sys(SYS_pread64, w->fd, w->out.bytes, e->size,
+			     PTRC_LOG_RING_OFFSET + e->place) != (long)e->size)
+			continue;
+		w->out.used = e->size;
+		++*at;
+		return true;
+	}
+	return false;
 }
 
 /* Adds to the list the packets that the ring holds between two places, in that order. */
