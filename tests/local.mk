@@ -58,7 +58,8 @@ ptrc_short_c_tests = \
 	%D%/test_start \
 	%D%/test_startstop \
 	%D%/test_status \
-	%D%/test_sysevent
+	%D%/test_sysevent \
+	%D%/test_whose
 
 ptrc_c_tests = $(ptrc_long_c_tests) $(ptrc_short_c_tests)
 
@@ -166,6 +167,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_fork_LDADD = $(ptrc_support_ldadd)
 %C%_test_gen_LDADD = $(ptrc_support_ldadd)
 %C%_test_full_wait_LDADD = $(ptrc_support_ldadd)
+%C%_test_whose_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_steps_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_LDADD = $(ptrc_support_ldadd)

@@ -129,20 +129,32 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 	}
 }
 
-bool ptrc_log_ring_load_aside(struct ptrc_log_writer *w, uint64_t *at)
+/* Is there a packet of this log at that offset? */
+static bool read_header(struct ptrc_log_writer *w, uint64_t offset, struct ptrc_log_packet *p)
 {
-	for (; w->lap_first + *at < lap_count(w); ++*at) {
-		const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first + *at];
+	return ptrc_sys(SYS_pread64, w->fd, p, sizeof(*p), offset) == (long)sizeof(*p) &&
+	       p->magic == PTRC_LOG_PACKET_MAGIC && p->log_id == w->header->id &&
+	       p->header_crc == ptrc_crc32c(0, p, offsetof(struct ptrc_log_packet, header_crc));
+}
 
-		if (is_events(e) || e->facts.type == PTRC_LOG_NAMES)
+bool ptrc_log_ring_load_aside(struct ptrc_log_writer *w, uint64_t *place)
+{
+	struct ptrc_log_packet p;
+
+	while (*place + sizeof(p) <= w->state.offset) {
+		uint64_t at = PTRC_LOG_RING_OFFSET + *place, size;
+
+		if (!read_header(w, at, &p) || p.length > w->state.offset - *place - sizeof(p))
+			break;
+		size = sizeof(p) + ptrc_align8(p.length);
+		*place += size;
+		if (p.type == PTRC_LOG_EVENTS || p.type == PTRC_LOG_NAMES)
 			continue;
 		ptrc_log_buffer_clear(&w->out);
-		if (ptrc_log_buffer_reserve(&w->out, e->size) ||
-		    ptrc_sys(SYS_pread64, w->fd, w->out.bytes, e->size,
-			     PTRC_LOG_RING_OFFSET + e->place) != (long)e->size)
-			continue;
-		w->out.used = e->size;
-		++*at;
+		if (ptrc_log_buffer_reserve(&w->out, size) ||
+		    ptrc_sys(SYS_pread64, w->fd, w->out.bytes, size, at) != (long)size)
+			break;
+		w->out.used = size;
 		return true;
 	}
 	return false;

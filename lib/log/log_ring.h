@@ -11,10 +11,11 @@
 #include "lib/base/common.h"
 #include "lib/log/log_output.h"
 
-/* Loads into w->out the next packet of the ring that is neither EVENTS nor NAMES. *at counts
- * packets, and is 0 at first. False: there is no more. */
+/* In the first lap: loads into w->out the next packet from *place on that is neither EVENTS nor NAMES,
+ * and moves *place, which is 0 at first, behind it. Packets that the log has given up since are still
+ * there. False: there is no more. */
 PTRC_NONNULL()
-PTRC_MUST_CHECK bool ptrc_log_ring_load_aside(struct ptrc_log_writer *w, uint64_t *at);
+PTRC_MUST_CHECK bool ptrc_log_ring_load_aside(struct ptrc_log_writer *w, uint64_t *place);
 /* Finds the place of a packet of `size` bytes with `bytes` bytes of events. Gives up the
  * packets that stand there, and the oldest ones until the new one is within the limit. */
 PTRC_NONNULL()
