@@ -31,6 +31,7 @@ static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG", "write the events to this file"},
 	PTRC_CONFIG_OPTION_FORCE,
 	PTRC_CONFIG_OPTION_NO_SYNC,
+	PTRC_CONFIG_OPTION_NO_COMMAND_LINE,
 	{"start", PTRC_CONFIG_OPTION(PTRC_CONFIG_START), NULL, "start the trace at once"},
 	{"keep", PTRC_CONFIG_OPTION(PTRC_CONFIG_KEEP), NULL,
 	 "go on when the process ends; otherwise the session\nends with it"},
@@ -197,6 +198,7 @@ static bool make(struct making *m)
 		.is_until_exit = !c->is_kept,
 		.is_started = c->is_started,
 		.is_unsynced = c->is_unsynced,
+		.hides_command_lines = c->hides_command_lines,
 	};
 
 	plan.patterns = ptrc_config_patterns(c, &plan.pattern_count);

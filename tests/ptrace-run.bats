@@ -1069,6 +1069,21 @@ trace leaves that out (--only, --exclude)"
 	[ "$status" -eq 0 ]
 }
 
+@test "--no-command-line keeps command lines out of the log [EXT-236]" {
+	ptrace-run -o run.log -- "$traced" -n 3
+	ptrace-stat --json run.log >stat.json
+	jq -e --arg traced "$traced" 'any(.processes[]; .command_line == [$traced, "-n", "3"])' stat.json
+	ptrace-run -o run.log --no-command-line -- "$traced" -n 3
+	ptrace-stat --json run.log >stat.json
+	jq -e --arg traced "$traced" 'any(.processes[]; .executable == $traced)' stat.json
+	jq -e 'all(.processes[]; has("command_line") | not)' stat.json
+	run ptrace-stat run.log
+	[[ $output != *"command line"* ]]
+	echo 'no-command-line: true' >file.yaml
+	ptrace-run -o run.log -c file.yaml -- "$traced" -n 3
+	ptrace-stat --json run.log | jq -e 'all(.processes[]; has("command_line") | not)'
+}
+
 @test "a log that was cut to nothing and grew again is replaced only with --force [EXT-130]" {
 	ptrace-run -o run.log --allow-loss -- sh -c ': >run.log; exec "$0" -n 10' "$traced" || true
 	[ "$(head -c 8 run.log | tr -d '\0' | wc -c)" -eq 0 ]

@@ -28,6 +28,8 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SETTING(OUTPUT, "output", TEXT, EVERYBODY, output, 1, PATH_MAX - 1, NULL),
 	SETTING(FORCE, "force", BOOL, EVERYBODY, is_forced, 0, 1, NULL),
 	SETTING(NO_SYNC, "no-sync", BOOL, EVERYBODY, is_unsynced, 0, 1, NULL),
+	SETTING(NO_COMMAND_LINE, "no-command-line", BOOL, EVERYBODY, hides_command_lines, 0, 1,
+		NULL),
 	SETTING(START, "start", BOOL, CREATE_ONLY, is_started, 0, 1, NULL),
 	SETTING(KEEP, "keep", BOOL, CREATE_ONLY, is_kept, 0, 1, NULL),
 	SIZE_SETTING(STREAM_MIN_SIZE, "stream-min-size", stream_min_size),
@@ -212,8 +214,8 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 bool ptrc_config_is_of_log(int key)
 {
 	return key == PTRC_CONFIG_FORCE || key == PTRC_CONFIG_FULL_WAIT ||
-	       key == PTRC_CONFIG_NO_SYNC || key == PTRC_CONFIG_LOG_MAX_SIZE ||
-	       key == PTRC_CONFIG_LOG_FULL_POLICY;
+	       key == PTRC_CONFIG_NO_SYNC || key == PTRC_CONFIG_NO_COMMAND_LINE ||
+	       key == PTRC_CONFIG_LOG_MAX_SIZE || key == PTRC_CONFIG_LOG_FULL_POLICY;
 }
 
 int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)

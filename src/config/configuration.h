@@ -27,6 +27,7 @@ enum ptrc_config_key {
 	PTRC_CONFIG_OUTPUT,
 	PTRC_CONFIG_FORCE,
 	PTRC_CONFIG_NO_SYNC,
+	PTRC_CONFIG_NO_COMMAND_LINE,
 	PTRC_CONFIG_START,
 	PTRC_CONFIG_KEEP,
 	PTRC_CONFIG_STREAM_MIN_SIZE,
@@ -115,6 +116,7 @@ struct ptrc_config {
 	bool is_forced;
 	/* The log is closed without waiting for the disk. */
 	bool is_unsynced;
+	bool hides_command_lines;
 	bool is_started;
 	bool is_kept;
 	uint64_t stream_min_size;
@@ -233,6 +235,11 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 	{                                                                 \
 		"no-sync", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_SYNC), NULL, \
 			"close the log without waiting for the disk"      \
+	}
+#define PTRC_CONFIG_OPTION_NO_COMMAND_LINE                                                \
+	{                                                                                 \
+		"no-command-line", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_COMMAND_LINE), NULL, \
+			"keep command lines out of the log"                               \
 	}
 /* clang-format off */
 #define PTRC_CONFIG_OPTION_PATTERNS                                                               \

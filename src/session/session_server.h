@@ -40,6 +40,8 @@ struct ptrc_session_plan {
 	bool is_started;
 	/* The log is closed without waiting for the disk. */
 	bool is_unsynced;
+	/* Its log gets no command lines of processes. */
+	bool hides_command_lines;
 	/* The session is a run, which ptrace-run controls. */
 	bool is_run;
 	/* Unless they are null: .stopped is called when the trace has been stopped for its end, and
