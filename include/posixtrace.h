@@ -457,9 +457,25 @@ struct posixtrace_log_mapping {
 };
 
 /*
+ * Clocks of the machine, read one directly after the other: at the begin and the end of a log, and at
+ * times in between. What differs from reading to reading tells how the clock of the events, which
+ * follows CLOCK_MONOTONIC, and CLOCK_REALTIME went apart.
+ */
+struct posixtrace_log_clock {
+	unsigned long pk_size;
+	struct timespec pk_time; /* what an event would have got */
+	struct timespec pk_realtime, pk_monotonic, pk_boottime;
+	long pk_window_ns;	  /* the time that reading them took */
+	unsigned long pk_counter; /* the processor's: TSC, or cntvct_el0 */
+	/* What adjtimex() said of CLOCK_REALTIME: status bits, and errors in nanoseconds. */
+	int pk_has_status, pk_status, pk_is_synchronized;
+	long pk_max_error_ns, pk_estimated_error_ns;
+};
+
+/*
  * These fill in the first `size` bytes of a structure, where size is that of the structure.
- * Processes are in the order of their pids, and those of one pid in that of time; they and mappings
- * count from 0. posixtrace_find_log_process() stores the index of the process that an event of this
+ * Processes are in the order of their pids, and those of one pid in that of time, as are clocks; an
+ * index counts from 0. posixtrace_find_log_process() stores the index of the process that an event of this
  * time and pid belongs to.
  *   EINVAL   not an open log; null pointer; size below that of the first member.
  *   ENODATA  the log does not tell this, or not of so many.
@@ -467,6 +483,8 @@ struct posixtrace_log_mapping {
 int posixtrace_get_log_host(trace_id_t, struct posixtrace_log_host *, size_t size);
 int posixtrace_get_log_process(trace_id_t, unsigned long index, struct posixtrace_log_process *,
 			       size_t size);
+int posixtrace_get_log_clock(trace_id_t, unsigned long index, struct posixtrace_log_clock *,
+			     size_t size);
 int posixtrace_find_log_process(trace_id_t, pid_t, const struct timespec *, unsigned long *index);
 int posixtrace_get_log_mapping(trace_id_t, unsigned long process, unsigned long index,
 			       struct posixtrace_log_mapping *, size_t size);

@@ -455,3 +455,39 @@ TEST(damage_there_costs_no_event, "EXT-237", NEEDS_KEEPER)
 	CHECK_EQ(count_of(trid, getpid(), &first), 0);
 	ts_close_log(trid);
 }
+
+TEST(a_log_tells_the_clocks, "EXT-238", NEEDS_KEEPER)
+{
+	struct posixtrace_log_clock c, before;
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	struct ts_events events;
+	unsigned long count = 0;
+
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	events = ts_log_events(fd);
+	trid = ts_open_log(fd);
+	CHECK_EQ(posixtrace_get_log_clock(trid, 0, NULL, sizeof(c)), EINVAL);
+	for (; !posixtrace_get_log_clock(trid, count, &c, sizeof(c)); before = c, count++) {
+		CHECK_EQ(c.pk_size, sizeof(c));
+		CHECK_GE(c.pk_window_ns, 0);
+		/* The readings belong together. */
+		CHECK_LE(labs(ts_time_ns(&c.pk_time) - ts_time_ns(&c.pk_realtime)), 1000000000);
+		CHECK_GE(ts_time_ns(&c.pk_boottime), ts_time_ns(&c.pk_monotonic));
+		if (count) {
+			CHECK_GT(ts_time_ns(&c.pk_monotonic), ts_time_ns(&before.pk_monotonic));
+			CHECK_GT(c.pk_counter, before.pk_counter);
+		} else {
+			/* The first is from before the first event. */
+			CHECK_LE(ts_time_ns(&c.pk_time), time_at(&events, 0));
+		}
+	}
+	CHECK_GE(count, 2);
+	/* The last one is from behind the last event. */
+	CHECK_GE(ts_time_ns(&before.pk_time), time_at(&events, events.count - 1));
+	CHECK_EQ(posixtrace_get_log_clock(trid, count, &c, sizeof(c)), ENODATA);
+	ts_close_log(trid);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_get_log_host, _get_log_process, _find_log_process, _get_log_mapping,
+/* posixtrace_get_log_host, _get_log_process, _find_log_process, _get_log_mapping, _get_log_clock,
  * posixtrace_set_command_line. */
 #include "config.h"
 
@@ -99,6 +99,25 @@ PTRC_PUBLIC int posixtrace_get_log_mapping(trace_id_t trid, unsigned long proces
 	ptrc_handle_put(trid);
 	if (!error)
 		give(mapping, size, &m, sizeof(m));
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_get_log_clock(trace_id_t trid, unsigned long index,
+					 struct posixtrace_log_clock *clock, size_t size)
+{
+	struct posixtrace_log_clock c;
+	struct ptrc_log_stream *log;
+	int error;
+
+	if (!clock || size < sizeof(c.pk_size))
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_whose_clock(ptrc_log_stream_whose(log), index, &c);
+	ptrc_handle_put(trid);
+	if (!error)
+		give(clock, size, &c, sizeof(c));
 	return error;
 }
 

@@ -6,6 +6,7 @@
 #include <trace.h>
 
 #include "lib/base/sys.h"
+#include "lib/log/log_host.h"
 #include "lib/log/log_index.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_process.h"
@@ -377,12 +378,14 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 	uint64_t until;
 	int error = 0;
 
-	/* What these two save says nothing of the flush: its events are not written yet. */
+	/* The state that this saves says nothing of the flush: its events are not written yet. */
 	until = w->state.written_until;
 	w->state.written_until = 0;
 	ptrc_log_index_write(w);
-	ptrc_log_processes_write(w);
 	w->state.written_until = until;
+	ptrc_log_processes_write(w);
+	if (!ptrc_log_is_full(w))
+		ptrc_log_clock_write(w, PTRC_LOG_CLOCK_IF_DUE);
 	before = w->state;
 	w->last_ns = INT64_MIN;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL)

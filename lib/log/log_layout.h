@@ -312,6 +312,18 @@ struct ptrc_log_mapping {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_mapping, 32);
 
+/* CLOCK: clocks read one directly after the other. */
+struct ptrc_log_clock {
+	int64_t event_ns; /* the time that an event would get */
+	int64_t realtime_ns, monotonic_ns, boottime_ns;
+	uint64_t counter;   /* of the processor */
+	int64_t window_ns;  /* how long the reading took */
+	int64_t max_error_ns, estimated_error_ns; /* of CLOCK_REALTIME, as adjtimex() tells them */
+	int32_t status;	    /* as adjtimex() tells it; -1: not known */
+	int32_t state;	    /* what it returned */
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_clock, 72);
+
 /* Limits of what a keeper writes into a PROCESS packet. */
 #define PTRC_LOG_LINE_MAX 4096U
 #define PTRC_LOG_MAPPINGS_MAX 256U

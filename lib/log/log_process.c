@@ -455,11 +455,9 @@ static void write_pending(struct ptrc_log_writer *w)
 			break;
 		at += sizeof(bytes) + bytes;
 	}
-	if (!at)
-		return;
-	memmove(pending->bytes, pending->bytes + at, pending->used - at);
+	if (at)
+		memmove(pending->bytes, pending->bytes + at, pending->used - at);
 	pending->used -= at;
-	ptrc_log_state_save(w);
 }
 
 void ptrc_log_processes_write(struct ptrc_log_writer *w)

@@ -311,6 +311,8 @@ static int read_whose(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 		return error == ENOMEM ? error : 0;
 	if (p->type == PTRC_LOG_PROCESS)
 		return ptrc_log_whose_take_process(&r->whose, payload, p->length);
+	if (p->type == PTRC_LOG_CLOCK)
+		return ptrc_log_whose_take_clock(&r->whose, payload, p->length);
 	ptrc_log_whose_take_host(&r->whose, payload, p->length);
 	return 0;
 }
@@ -374,6 +376,7 @@ static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *
 		return 0;
 	case PTRC_LOG_HOST:
 	case PTRC_LOG_PROCESS:
+	case PTRC_LOG_CLOCK:
 		return read_whose(r, p, offset);
 	default: /* a kind of a later version */
 		return 0;

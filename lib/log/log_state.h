@@ -89,6 +89,13 @@ struct ptrc_log_processes {
 	uint32_t proc; /* is /proc that of our pid namespace? see log_process.c */
 };
 
+/* The CLOCK packets of a log. */
+struct ptrc_log_clocks {
+	int64_t first_ns, last_ns; /* CLOCK_MONOTONIC of the first and the last one; 0: none */
+	int64_t ahead_ns;	   /* of the last one: CLOCK_REALTIME before the events' clock */
+	int32_t status;
+};
+
 struct ptrc_log_writer {
 	struct ptrc_stream_header *header;
 	int fd;
@@ -130,6 +137,7 @@ struct ptrc_log_writer {
 	uint64_t lap_first;			/* entries of `lap` before this one are gone */
 	struct ptrc_log_index index;
 	struct ptrc_log_processes processes;
+	struct ptrc_log_clocks clocks;
 	/* Called once a second while output stalls. If it returns true the write gives up, with
 	 * ECANCELED, and no later write waits. May be null. */
 	bool (*give_up)(void *arg);

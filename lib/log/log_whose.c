@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timex.h>
 
 /* No keeper writes as much; a file that has more is not worth the memory. */
 #define BYTES_MAX (UINT64_C(64) << 20)
@@ -99,6 +100,36 @@ int ptrc_log_whose_take_process(struct ptrc_log_whose *x, uint8_t *payload, uint
 	return 0;
 }
 
+int ptrc_log_whose_take_clock(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length)
+{
+	uint32_t size = x->clock_size;
+	struct ptrc_log_clock *more;
+
+	if (length >= sizeof(*more) && x->bytes + sizeof(*more) <= BYTES_MAX) {
+		if (x->clock_count == size) {
+			size = size ? 2 * size : 16;
+			more = realloc(x->clocks, size * sizeof(*more));
+			if (!more) {
+				free(payload);
+				return ENOMEM;
+			}
+			x->clocks = more;
+			x->clock_size = size;
+		}
+		memcpy(&x->clocks[x->clock_count++], payload, sizeof(*more));
+		x->bytes += sizeof(*more);
+	}
+	free(payload);
+	return 0;
+}
+
+static int by_reading(const void *one, const void *other)
+{
+	const struct ptrc_log_clock *a = one, *b = other;
+
+	return a->monotonic_ns < b->monotonic_ns ? -1 : a->monotonic_ns > b->monotonic_ns;
+}
+
 static int by_pid(const void *one, const void *other)
 {
 	const struct ptrc_log_whose_process *a = one, *b = other;
@@ -142,6 +173,14 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			x->processes[kept++] = x->processes[i];
 	}
 	x->process_count = kept;
+	/* A ring has the first ones twice. */
+	if (x->clock_count)
+		qsort(x->clocks, x->clock_count, sizeof(*x->clocks), by_reading);
+	kept = 0;
+	for (uint32_t i = 0; i < x->clock_count; i++)
+		if (!kept || memcmp(&x->clocks[kept - 1], &x->clocks[i], sizeof(*x->clocks)) != 0)
+			x->clocks[kept++] = x->clocks[i];
+	x->clock_count = kept;
 }
 
 void ptrc_log_whose_free(struct ptrc_log_whose *x)
@@ -149,6 +188,7 @@ void ptrc_log_whose_free(struct ptrc_log_whose *x)
 	for (uint32_t i = 0; i < x->process_count; i++)
 		free_process(&x->processes[i]);
 	free(x->processes);
+	free(x->clocks);
 	free(x->host);
 	memset(x, 0, sizeof(*x));
 }
@@ -285,5 +325,28 @@ int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process
 	mapping->pm_build_id_size = m.build_id_bytes;
 	mapping->pm_path = (const char *)at + m.build_id_bytes;
 	mapping->pm_path_size = m.path_bytes;
+	return 0;
+}
+
+int ptrc_log_whose_clock(const struct ptrc_log_whose *x, unsigned long index,
+			 struct posixtrace_log_clock *clock)
+{
+	const struct ptrc_log_clock *c;
+
+	memset(clock, 0, sizeof(*clock));
+	if (index >= x->clock_count)
+		return ENODATA;
+	c = &x->clocks[index];
+	clock->pk_time = timespec_of(c->event_ns);
+	clock->pk_realtime = timespec_of(c->realtime_ns);
+	clock->pk_monotonic = timespec_of(c->monotonic_ns);
+	clock->pk_boottime = timespec_of(c->boottime_ns);
+	clock->pk_window_ns = c->window_ns;
+	clock->pk_counter = c->counter;
+	clock->pk_has_status = c->status >= 0;
+	clock->pk_status = c->status >= 0 ? c->status : 0;
+	clock->pk_is_synchronized = c->status >= 0 && !(c->status & STA_UNSYNC);
+	clock->pk_max_error_ns = c->max_error_ns;
+	clock->pk_estimated_error_ns = c->estimated_error_ns;
 	return 0;
 }

@@ -27,15 +27,20 @@ struct ptrc_log_whose {
 	/* By pid, then by time. */
 	struct ptrc_log_whose_process *processes;
 	uint32_t process_count, process_size;
+	struct ptrc_log_clock *clocks; /* in the order of their reading */
+	uint32_t clock_count, clock_size;
 	uint64_t bytes; /* of all payloads */
 };
 
-/* These two take over the payload, which is ignored if it cannot be right. ENOMEM. */
+/* These three take over the payload, which is ignored if it cannot be right. ENOMEM. */
 PTRC_NONNULL()
 void ptrc_log_whose_take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length);
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_whose_take_process(struct ptrc_log_whose *x, uint8_t *payload,
 						uint64_t length);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_whose_take_clock(struct ptrc_log_whose *x, uint8_t *payload,
+					      uint64_t length);
 /* To be called when all are taken: puts them in order, without those that say the same twice. */
 PTRC_NONNULL() void ptrc_log_whose_sort(struct ptrc_log_whose *x);
 PTRC_NONNULL() void ptrc_log_whose_free(struct ptrc_log_whose *x);
@@ -52,5 +57,8 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns,
 PTRC_NONNULL()
 int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process,
 			   unsigned long index, struct posixtrace_log_mapping *mapping);
+PTRC_NONNULL()
+int ptrc_log_whose_clock(const struct ptrc_log_whose *x, unsigned long index,
+			 struct posixtrace_log_clock *clock);
 
 #endif

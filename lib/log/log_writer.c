@@ -93,7 +93,9 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	if (error)
 		return error;
 	ptrc_log_processes_begin(w);
+	memset(&w->clocks, 0, sizeof(w->clocks));
 	ptrc_log_host_write(w);
+	ptrc_log_clock_write(w, PTRC_LOG_CLOCK_NOW);
 	ptrc_log_state_save(w);
 	return 0;
 }
@@ -243,8 +245,12 @@ static int write_end(struct ptrc_log_writer *w, bool with_index)
 
 int ptrc_log_writer_close(struct ptrc_log_writer *w)
 {
-	bool with_index = !w->index.is_lost;
-	int error = write_end(w, with_index), again;
+	bool with_index;
+	int error, again;
+
+	ptrc_log_clock_write(w, PTRC_LOG_CLOCK_NOW);
+	with_index = !w->index.is_lost;
+	error = write_end(w, with_index);
 
 	/* Maybe there is only room for the end itself. */
 	if (error && with_index) {

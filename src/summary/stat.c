@@ -329,8 +329,10 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool i
 			ptrc_buffer_text(b, "none");
 		ptrc_buffer_char(b, '\n');
 	}
-	if (!s->is_session)
+	if (!s->is_session) {
 		ptrc_whose_put_host_text(b, s->trace);
+		ptrc_whose_put_clock_text(b, s->trace);
+	}
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		for (const struct field *f = groups[i].fields; f->key; f++)
 			if (applies(f, s))

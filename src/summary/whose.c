@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/view/when.h"
+
 /* The column in which values begin. */
 enum { COLUMN = 24 };
 
@@ -13,6 +15,13 @@ static void put_label(struct ptrc_buffer *b, const char *label)
 {
 	ptrc_buffer_text(b, label);
 	ptrc_buffer_blanks(b, COLUMN - (long)strlen(label));
+}
+
+/* How much later CLOCK_REALTIME is than the clock of the events. */
+static int64_t ahead_ns(const struct posixtrace_log_clock *c)
+{
+	return (int64_t)((uint64_t)ptrc_when_ns(&c->pk_realtime) -
+			 (uint64_t)ptrc_when_ns(&c->pk_time));
 }
 
 static void put_line(struct ptrc_buffer *b, const char *label, const char *text, size_t size)
@@ -107,6 +116,27 @@ static void put_process(struct ptrc_buffer *b, const struct posixtrace_log_proce
 		ptrc_buffer_u64(b, p->pp_mapping_count);
 		ptrc_buffer_text(b, p->pp_are_mappings_cut ? "...\n" : "\n");
 	}
+}
+
+void ptrc_whose_put_clock_text(struct ptrc_buffer *b, trace_id_t log)
+{
+	struct posixtrace_log_clock c = {0};
+	unsigned long count = 0;
+
+	while (!posixtrace_get_log_clock(log, count, &c, sizeof(c)))
+		count++;
+	if (!count || posixtrace_get_log_clock(log, count - 1, &c, sizeof(c)))
+		return;
+	put_label(b, "clock synchronized");
+	ptrc_buffer_text(b, !c.pk_has_status ? "not known\n" : c.pk_is_synchronized ? "yes\n" : "no\n");
+	if (c.pk_has_status) {
+		put_label(b, "clock max error (ns)");
+		ptrc_buffer_i64(b, c.pk_max_error_ns);
+		ptrc_buffer_char(b, '\n');
+	}
+	put_label(b, "clock went ahead (ns)");
+	ptrc_buffer_i64(b, ahead_ns(&c));
+	ptrc_buffer_char(b, '\n');
 }
 
 void ptrc_whose_put_processes_text(struct ptrc_buffer *b, trace_id_t log, bool is_utc)
@@ -224,6 +254,30 @@ static void put_process_json(struct ptrc_json *j, trace_id_t log, unsigned long 
 	ptrc_json_close(j, '}');
 }
 
+static void put_clocks_json(struct ptrc_json *j, trace_id_t log)
+{
+	struct posixtrace_log_clock c;
+
+	ptrc_json_open(j, "clocks", '[');
+	for (unsigned long i = 0; !posixtrace_get_log_clock(log, i, &c, sizeof(c)); i++) {
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_time(j, "time", &c.pk_time);
+		ptrc_json_time(j, "realtime", &c.pk_realtime);
+		ptrc_json_i64(j, "monotonic_ns", ptrc_when_ns(&c.pk_monotonic));
+		ptrc_json_i64(j, "boottime_ns", ptrc_when_ns(&c.pk_boottime));
+		ptrc_json_u64(j, "counter", c.pk_counter);
+		ptrc_json_i64(j, "window_ns", c.pk_window_ns);
+		if (c.pk_has_status) {
+			ptrc_json_bool(j, "synchronized", c.pk_is_synchronized);
+			ptrc_json_i64(j, "adjtimex_status", c.pk_status);
+			ptrc_json_i64(j, "max_error_ns", c.pk_max_error_ns);
+			ptrc_json_i64(j, "estimated_error_ns", c.pk_estimated_error_ns);
+		}
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
 void ptrc_whose_put_json(struct ptrc_json *j, trace_id_t log)
 {
 	struct posixtrace_log_process p;
@@ -233,4 +287,5 @@ void ptrc_whose_put_json(struct ptrc_json *j, trace_id_t log)
 	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++)
 		put_process_json(j, log, i, &p);
 	ptrc_json_close(j, ']');
+	put_clocks_json(j, log);
 }

@@ -11,8 +11,10 @@
 
 /* Put nothing of what the log does not tell. */
 void ptrc_whose_put_host_text(struct ptrc_buffer *, trace_id_t log);
+/* How well the clock of the machine was set, at the end. */
+void ptrc_whose_put_clock_text(struct ptrc_buffer *, trace_id_t log);
 void ptrc_whose_put_processes_text(struct ptrc_buffer *, trace_id_t log, bool is_utc);
-/* Put the members host and processes. */
+/* Put the members host, processes and clocks. */
 void ptrc_whose_put_json(struct ptrc_json *, trace_id_t log);
 
 #endif
