@@ -94,6 +94,12 @@ dist_man_MANS += \
 	%D%/posixtrace_set_patterns.3 \
 	%D%/posixtrace_attr_getfullwait.3 \
 	%D%/posixtrace_attr_setfullwait.3 \
+	%D%/posixtrace_get_log_host.3 \
+	%D%/posixtrace_get_log_process.3 \
+	%D%/posixtrace_find_log_process.3 \
+	%D%/posixtrace_get_log_mapping.3 \
+	%D%/posixtrace_get_log_clock.3 \
+	%D%/posixtrace_set_command_line.3 \
 	%D%/posixtrace_get_type_counts.3 \
 	%D%/posixtrace_free_block.3 \
 	%D%/posixtrace_get_log_totals.3 \

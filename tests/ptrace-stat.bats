@@ -174,3 +174,19 @@ load helpers
 	done
 	ptrace-shutdown "$me.a"
 }
+
+@test "machine, clock and processes of a log are shown, with control characters escaped [EXT-230 EXT-239]" {
+	ptrace-run -o run.log -- "$traced" -n 1 $'a\e[31mb' $'\xff' || true
+	run_split ptrace-stat run.log
+	[ "$status" -eq 0 ]
+	[[ $stdout == *$'\nhost '*"$(uname -n)"* ]]
+	[[ $stdout == *"$(cat /proc/sys/kernel/random/boot_id)"* ]]
+	[[ $stdout == *"clock synchronized"* ]]
+	[[ $stdout == *"command line          $traced -n 1 a\\x1b[31mb \\xff"* ]]
+	[[ $stdout != *$'\e'* ]]
+	run_split ptrace-stat --json run.log
+	jq -e --arg host "$(uname -n)" '.host.name == $host and (.clocks | length >= 2)' <<<"$stdout"
+	jq -e --arg traced "$traced" 'any(.processes[]; .executable == $traced and
+		.command_line[3] == "a\u001b[31mb" and (.command_line_hex | endswith("ff00")) and
+		any(.mappings[]; .path == $traced))' <<<"$stdout"
+}
