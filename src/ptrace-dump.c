@@ -83,7 +83,7 @@ static const struct ptrc_cli_option options[] = {
 	{"fields", KEY_FIELDS, "LIST",
 	 "show these fields, in this order: time, ns, event,\n"
 	 "id, pid, tid, thread, address, truncated, len,\n"
-	 "data, data_hex, log, reason, error, data.NAME"},
+	 "data, data_hex, log, reason, error, data.NAME,\nhost, comm, exe, user, command_line"},
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text or json (default: text on a terminal and of\n--count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},

@@ -1018,3 +1018,20 @@ times() {
 	run_split ptrace-dump cut.log
 	[[ $stderr != *readable* ]]
 }
+
+@test "host, comm, exe, user and command_line are fields of an event [EXT-240]" {
+	ptrace-run -o run.log -- sh -c '"$0" -n 2; exec "$0" -n 3 "a$(printf "\\t")b"' "$traced"
+	run_split ptrace-dump --format=text -e traced.event --fields=host,comm,exe,user,command_line run.log
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$stdout")" -eq 5 ]
+	[ "$(grep -c "^\"$(uname -n)\" *\"traced\" *\"$traced\" *$(id -u) *\"$traced -n 2\"\$" <<<"$stdout")" -eq 2 ]
+	[ "$(grep -c -F "$traced -n 3 a\\tb" <<<"$stdout")" -eq 3 ]
+	[ "$(ptrace-dump --count --where "command_line =~ ' -n 2$'" run.log)" -eq 2 ]
+	[ "$(ptrace-dump --count --where "comm == 'traced' && exe == '$traced' && user == $(id -u) && event == 'traced.event' && host == '$(uname -n)'" run.log)" -eq 5 ]
+	[ "$(ptrace-dump --count --where "comm == 'other'" run.log)" -eq 0 ]
+	ptrace-dump --json -e traced.event --fields=comm,command_line run.log >events.json
+	jq -se --arg traced "$traced" 'all(.[]; .comm == "traced") and .[4].command_line == "\($traced) -n 3 a\tb"' events.json
+	ptrace-run --no-command-line -o run.log -- "$traced" -n 1
+	run_split ptrace-dump --format=text -e traced.event --fields=comm,command_line run.log
+	[[ $stdout =~ ^\"traced\"\ +-$ ]]
+}

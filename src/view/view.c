@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/view/view.h"
 
+#include <posixtrace.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +30,11 @@ static const struct field {
 	[PTRC_FIELD_LOG] = {"log", false},
 	[PTRC_FIELD_REASON] = {"reason", true},
 	[PTRC_FIELD_ERROR] = {"error", true},
+	[PTRC_FIELD_HOST] = {"host", false},
+	[PTRC_FIELD_COMM] = {"comm", false},
+	[PTRC_FIELD_EXE] = {"exe", false},
+	[PTRC_FIELD_USER] = {"user", true},
+	[PTRC_FIELD_COMMAND_LINE] = {"command_line", false},
 };
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
@@ -160,6 +166,65 @@ static struct ptrc_value system_value(const struct ptrc_reader *r, trace_event_i
 	return signed_value(number);
 }
 
+static struct ptrc_value host_value(struct ptrc_view *view)
+{
+	struct posixtrace_log_host host;
+
+	if (!view->has_host && !view->reader->source &&
+	    !posixtrace_get_log_host(view->reader->trace, &host, sizeof(host)))
+		memcpy(view->host, host.ph_name, sizeof(view->host));
+	view->has_host = true;
+	if (!*view->host)
+		return (struct ptrc_value){0};
+	return text_value(view->host, strlen(view->host));
+}
+
+/* Fills in what the log tells of the process of the event. */
+static bool find_process(const struct ptrc_reader *r, struct posixtrace_log_process *p)
+{
+	unsigned long index;
+
+	return !r->source &&
+	       !posixtrace_find_log_process(r->trace, r->event.posix_pid,
+					    &r->event.posix_timestamp, &index) &&
+	       !posixtrace_get_log_process(r->trace, index, p, sizeof(*p));
+}
+
+/* The arguments, with a blank behind each but the last. */
+static struct ptrc_value command_line_value(struct ptrc_view *view,
+					    const struct posixtrace_log_process *p)
+{
+	size_t size = p->pp_command_line_size;
+
+	if (size > sizeof(view->command_line))
+		size = sizeof(view->command_line);
+	if (size)
+		memcpy(view->command_line, p->pp_command_line, size);
+	while (size && !view->command_line[size - 1])
+		size--;
+	for (size_t i = 0; i < size; i++)
+		if (!view->command_line[i])
+			view->command_line[i] = ' ';
+	return text_value(view->command_line, size);
+}
+
+static struct ptrc_value process_value(struct ptrc_view *view, enum ptrc_field_id id)
+{
+	struct posixtrace_log_process p;
+
+	if (!find_process(view->reader, &p))
+		return (struct ptrc_value){0};
+	if (id == PTRC_FIELD_COMM && p.pp_is_known)
+		return text_value(p.pp_name, p.pp_name_size);
+	if (id == PTRC_FIELD_EXE && p.pp_executable_size)
+		return text_value(p.pp_executable, p.pp_executable_size);
+	if (id == PTRC_FIELD_USER && p.pp_has_user)
+		return unsigned_value(PTRC_VALUE_UNSIGNED, p.pp_user);
+	if (id == PTRC_FIELD_COMMAND_LINE && p.pp_has_command_line)
+		return command_line_value(view, &p);
+	return (struct ptrc_value){0};
+}
+
 static struct ptrc_value member_value(struct ptrc_view *view, int name)
 {
 	const struct ptrc_value *found = NULL;
@@ -211,6 +276,13 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 		return system_value(r, POSIX_TRACE_STOP);
 	case PTRC_FIELD_ERROR:
 		return system_value(r, POSIX_TRACE_ERROR);
+	case PTRC_FIELD_HOST:
+		return host_value(view);
+	case PTRC_FIELD_COMM:
+	case PTRC_FIELD_EXE:
+	case PTRC_FIELD_USER:
+	case PTRC_FIELD_COMMAND_LINE:
+		return process_value(view, f->id);
 	default:
 		return member_value(view, f->name);
 	}

@@ -28,6 +28,12 @@ enum ptrc_field_id {
 	PTRC_FIELD_LOG,
 	PTRC_FIELD_REASON,
 	PTRC_FIELD_ERROR,
+	/* What the log tells of its machine, and of the process of the event. */
+	PTRC_FIELD_HOST,
+	PTRC_FIELD_COMM,
+	PTRC_FIELD_EXE,
+	PTRC_FIELD_USER,
+	PTRC_FIELD_COMMAND_LINE,
 	/* A field of a layout: data.NAME. */
 	PTRC_FIELD_MEMBER,
 };
@@ -67,6 +73,11 @@ struct ptrc_view {
 	bool is_type_looked_up[PTRC_READER_IDS];
 	/* By type: the events that have been decoded and do not fit their layout. */
 	struct ptrc_misfits misfits[PTRC_READER_IDS];
+	/* The machine, once it has been asked for. */
+	bool has_host;
+	char host[256];
+	/* A command line, with blanks between the arguments. */
+	char command_line[4096];
 };
 
 /* Finds the layout of an event that the reader has just read. System events have none. */
