@@ -62,8 +62,8 @@ PTRC_PUBLIC int posixtrace_get_log_process(trace_id_t trid, unsigned long index,
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_find_log_process(trace_id_t trid, pid_t pid,
-					    const struct timespec *time, unsigned long *index)
+PTRC_PUBLIC int posixtrace_find_log_process(trace_id_t trid, pid_t pid, const struct timespec *time,
+					    unsigned long *index)
 {
 	struct ptrc_log_stream *log;
 	int64_t ns;

@@ -281,12 +281,12 @@ PTRC_ASSERT_SIZE(struct ptrc_log_host, 24);
 
 /* PROCESS: a process of which the log has events, as it was at some time. A later one of the same pid
  * tells that it has changed, or that another process has the number now. */
-#define PTRC_LOG_PROCESS_GONE 1U	/* it had ended; most of this is not known */
-#define PTRC_LOG_PROCESS_KNOWN 2U	/* parent, start and comm are known */
-#define PTRC_LOG_PROCESS_USER 4U	/* the user is known */
-#define PTRC_LOG_PROCESS_LINE 8U	/* the command line is known */
-#define PTRC_LOG_PROCESS_LINE_CUT 16U	/* it has more bytes than stand here */
-#define PTRC_LOG_PROCESS_MAPPED 32U	/* the mappings are known */
+#define PTRC_LOG_PROCESS_GONE 1U	  /* it had ended; most of this is not known */
+#define PTRC_LOG_PROCESS_KNOWN 2U	  /* parent, start and comm are known */
+#define PTRC_LOG_PROCESS_USER 4U	  /* the user is known */
+#define PTRC_LOG_PROCESS_LINE 8U	  /* the command line is known */
+#define PTRC_LOG_PROCESS_LINE_CUT 16U	  /* it has more bytes than stand here */
+#define PTRC_LOG_PROCESS_MAPPED 32U	  /* the mappings are known */
 #define PTRC_LOG_PROCESS_MAPPINGS_CUT 64U /* there are more mappings */
 
 /* What follows: comm, path of the executable, its build id, command line; padding to 8; mappings. */
@@ -316,11 +316,11 @@ PTRC_ASSERT_SIZE(struct ptrc_log_mapping, 32);
 struct ptrc_log_clock {
 	int64_t event_ns; /* the time that an event would get */
 	int64_t realtime_ns, monotonic_ns, boottime_ns;
-	uint64_t counter;   /* of the processor */
-	int64_t window_ns;  /* how long the reading took */
+	uint64_t counter;			  /* of the processor */
+	int64_t window_ns;			  /* how long the reading took */
 	int64_t max_error_ns, estimated_error_ns; /* of CLOCK_REALTIME, as adjtimex() tells them */
-	int32_t status;	    /* as adjtimex() tells it; -1: not known */
-	int32_t state;	    /* what it returned */
+	int32_t status;				  /* as adjtimex() tells it; -1: not known */
+	int32_t state;				  /* what it returned */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_clock, 72);
 

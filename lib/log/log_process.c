@@ -35,8 +35,8 @@ enum { PROC_UNKNOWN, PROC_OURS, PROC_OTHER };
 
 /* A process that the log tells of. */
 struct known {
-	int32_t pid;	 /* 0: the entry is free */
-	uint32_t crc;	 /* of what was written of it, but for the time */
+	int32_t pid;  /* 0: the entry is free */
+	uint32_t crc; /* of what was written of it, but for the time */
 	uint32_t changes;
 	uint32_t is_gone;
 	uint64_t start_ticks, memory_bytes;
@@ -79,9 +79,8 @@ static bool has_proc(struct ptrc_log_processes *p)
 	struct ptrc_procfs_stat st;
 
 	if (p->proc == PROC_UNKNOWN)
-		p->proc = ptrc_procfs_stat(0, &st) == 0 && st.pid == ptrc_sys_getpid()
-				  ? PROC_OURS
-				  : PROC_OTHER;
+		p->proc = ptrc_procfs_stat(0, &st) == 0 && st.pid == ptrc_sys_getpid() ? PROC_OURS
+										       : PROC_OTHER;
 	return p->proc == PROC_OURS;
 }
 
@@ -295,8 +294,8 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 	head->exe_bytes = (uint16_t)ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe));
 	if (p->exe_ino && ptrc_procfs_open(p->pid, "exe", O_NONBLOCK | O_NOCTTY, &fd) == 0) {
 		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode))
-			head->build_id_bytes = (uint16_t)ptrc_build_id_read(fd, k->build_id,
-									    sizeof(k->build_id));
+			head->build_id_bytes =
+				(uint16_t)ptrc_build_id_read(fd, k->build_id, sizeof(k->build_id));
 		ptrc_file_close(fd);
 	}
 	ptrc_log_buffer_add(out, k->exe, head->exe_bytes);

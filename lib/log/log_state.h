@@ -61,7 +61,7 @@ struct ptrc_log_state {
 	 * 0: there is no such flush. If the keeper dies in between, the next one commits the
 	 * events up to this stamp and does not write them again. */
 	uint64_t written_until;
-	uint64_t aside; /* bytes of HOST, PROCESS and CLOCK packets */
+	uint64_t aside;			      /* bytes of HOST, PROCESS and CLOCK packets */
 	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force behind the last event */
 };
 #define PTRC_LOG_STATE_WORDS 142U

@@ -13,8 +13,8 @@
 
 static uint64_t texts_of(const struct ptrc_log_process *head)
 {
-	return sizeof(*head) + (uint64_t)head->comm_bytes + head->exe_bytes +
-	       head->build_id_bytes + head->line_bytes;
+	return sizeof(*head) + (uint64_t)head->comm_bytes + head->exe_bytes + head->build_id_bytes +
+	       head->line_bytes;
 }
 
 static struct ptrc_log_mapping mapping_at(const struct ptrc_log_whose_process *p, uint64_t at)
@@ -280,8 +280,7 @@ int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
 	return 0;
 }
 
-int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns,
-			unsigned long *index)
+int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, unsigned long *index)
 {
 	uint32_t low = 0, high = x->process_count;
 

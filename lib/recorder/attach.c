@@ -316,14 +316,15 @@ void ptrc_attach_begin(void)
 
 void ptrc_attach_end(void)
 {
-	int pid = ptrc_sys_getpid();
 	uint64_t waited = 0;
 
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
 		struct ptrc_stream_header *h = ptrc_load_acquire(&ptrc_attachments[i].header);
+		int pid;
 
 		if (!h || !ptrc_load_relaxed(&ptrc_attachments[i].is_announced))
 			continue;
+		pid = ptrc_sys_getpid();
 		for (; waited < END_WAIT_NS && ptrc_is_announced(h, pid) && !has_ended(h);
 		     waited += END_LOOK_NS)
 			ptrc_file_sleep_ns(END_LOOK_NS);

@@ -46,10 +46,14 @@ void ptrc_whose_put_host_text(struct ptrc_buffer *b, trace_id_t log)
 	struct posixtrace_log_host h;
 	struct {
 		const char *label, *text;
-	} lines[] = {{"host", h.ph_name},	       {"machine id", h.ph_machine_id},
-		     {"boot id", h.ph_boot_id},	       {"system", h.ph_system},
-		     {"system release", h.ph_release}, {"system version", h.ph_version},
-		     {"machine", h.ph_machine},	       {"time zone", h.ph_time_zone}};
+	} lines[] = {{"host", h.ph_name},
+		     {"machine id", h.ph_machine_id},
+		     {"boot id", h.ph_boot_id},
+		     {"system", h.ph_system},
+		     {"system release", h.ph_release},
+		     {"system version", h.ph_version},
+		     {"machine", h.ph_machine},
+		     {"time zone", h.ph_time_zone}};
 
 	if (posixtrace_get_log_host(log, &h, sizeof(h)))
 		return;
@@ -128,7 +132,9 @@ void ptrc_whose_put_clock_text(struct ptrc_buffer *b, trace_id_t log)
 	if (!count || posixtrace_get_log_clock(log, count - 1, &c, sizeof(c)))
 		return;
 	put_label(b, "clock synchronized");
-	ptrc_buffer_text(b, !c.pk_has_status ? "not known\n" : c.pk_is_synchronized ? "yes\n" : "no\n");
+	ptrc_buffer_text(b, !c.pk_has_status	   ? "not known\n"
+			    : c.pk_is_synchronized ? "yes\n"
+						   : "no\n");
 	if (c.pk_has_status) {
 		put_label(b, "clock max error (ns)");
 		ptrc_buffer_i64(b, c.pk_max_error_ns);
@@ -156,10 +162,10 @@ static void put_host_json(struct ptrc_json *j, trace_id_t log)
 	struct posixtrace_log_host h;
 	struct {
 		const char *key, *text;
-	} members[] = {{"name", h.ph_name},	      {"machine_id", h.ph_machine_id},
-		       {"boot_id", h.ph_boot_id},     {"system", h.ph_system},
-		       {"release", h.ph_release},     {"system_version", h.ph_version},
-		       {"machine", h.ph_machine},     {"time_zone", h.ph_time_zone}};
+	} members[] = {{"name", h.ph_name},	  {"machine_id", h.ph_machine_id},
+		       {"boot_id", h.ph_boot_id}, {"system", h.ph_system},
+		       {"release", h.ph_release}, {"system_version", h.ph_version},
+		       {"machine", h.ph_machine}, {"time_zone", h.ph_time_zone}};
 
 	if (posixtrace_get_log_host(log, &h, sizeof(h)))
 		return;

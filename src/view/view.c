@@ -185,8 +185,8 @@ static bool find_process(const struct ptrc_reader *r, struct posixtrace_log_proc
 	unsigned long index;
 
 	return !r->source &&
-	       !posixtrace_find_log_process(r->trace, r->event.posix_pid,
-					    &r->event.posix_timestamp, &index) &&
+	       !posixtrace_find_log_process(r->trace, r->event.posix_pid, &r->event.posix_timestamp,
+					    &index) &&
 	       !posixtrace_get_log_process(r->trace, index, p, sizeof(*p));
 }
 
