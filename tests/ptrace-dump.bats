@@ -1019,7 +1019,7 @@ times() {
 	[[ $stderr != *readable* ]]
 }
 
-@test "host, comm, exe, user and command_line are fields of an event [EXT-240]" {
+@test "host, comm, exe, user and command_line are fields of an event [EXT-229]" {
 	ptrace-run -o run.log -- sh -c '"$0" -n 2; exec "$0" -n 3 "a$(printf "\\t")b"' "$traced"
 	run_split ptrace-dump --format=text -e traced.event --fields=host,comm,exe,user,command_line run.log
 	[ "$status" -eq 0 ]

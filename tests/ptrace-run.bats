@@ -927,7 +927,7 @@ new_keeper() {
 
 @test "a log that somebody cut short or wrote into is not complete [EXT-151]" {
 	# The first program has ended, and its events are in the log, when the file is cut.
-	for what in 'truncate -s 1000 run.log' \
+	for what in 'truncate -s 2000 run.log' \
 		'dd if=/dev/zero of=run.log bs=1 seek=3000 count=100000 conv=notrunc'; do
 		rm -f run.log
 		run_split ptrace-run --json --no-loss -o run.log --stream-min-size=64K -- \
