@@ -246,6 +246,56 @@ int posixtrace_getnext_block(trace_id_t, struct posixtrace_block **);
 void posixtrace_free_block(struct posixtrace_block *);
 
 /*
+ * A log that a program writes itself, of events that it has read elsewhere: a part of a log, several
+ * logs in one, or what a stream holds. One thread at a time may use it. posix_trace_open() reads it
+ * like any other log, when it is closed or before.
+ */
+struct posixtrace_log;
+
+/*
+ * Begins a log with these attributes (a null pointer: the default ones) in a file descriptor as for
+ * posix_trace_create_withlog(), which stays the caller's. The creation time is what the
+ * third argument says (a null pointer: now), and the log-full policy is POSIX_TRACE_APPEND.
+ *   EBADF   not open for writing.
+ *   EINVAL  not an initialised attributes object; null pointer; no time; a descriptor that cannot be
+ *           a log.
+ *   ENOMEM  no memory.
+ *   others  of writing the first bytes.
+ */
+int posixtrace_log_create(int fd, const trace_attr_t *, const struct timespec *,
+			  struct posixtrace_log **);
+
+/*
+ * Stores the event type of this name, which is new if the log has no such type. A name of a system
+ * event type stands for that. When the log has as many types as there can be, other names become
+ * POSIX_TRACE_UNNAMED_USEREVENT.
+ *   EINVAL        null pointer.
+ *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes.
+ */
+int posixtrace_log_type(struct posixtrace_log *, const char *, trace_event_id_t *);
+
+/*
+ * Adds an event, as posixtrace_getnext_block() hands it out, but with a type of this log. It is not
+ * earlier than the one before. The reader of the log gives out the events in the order in which they
+ * were added. What is read between a POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME is left out, as in
+ * every log. Memory and writes take about 256 KiB at a time.
+ *   EINVAL  null pointer; not a type of this log; earlier than the event before; too much data.
+ *   ENOMEM  no memory: the event is not in the log.
+ *   others  of a write: the log takes nothing any more, and each later call says so again.
+ */
+int posixtrace_log_add(struct posixtrace_log *, const struct posixtrace_event *);
+
+/*
+ * Writes what waits, closes the log, waits until it is on its disk, and frees it, whatever it
+ * returns. The status of the log says that pt_lost_events and pt_log_lost_events of *counts were lost
+ * (a null pointer: none).
+ *   EINVAL  null pointer for the log.
+ *   ENOMEM  no memory.
+ *   others  of a write: the log has no end.
+ */
+int posixtrace_log_close(struct posixtrace_log *, const struct posixtrace_counts *);
+
+/*
  * Does what posix_trace_shutdown() does, and fills in the final counts as posixtrace_get_counts()
  * does: pt_log_events then says how many events the log has got, even if it is a pipe.
  *   EINVAL  not an active stream; null pointer; size below that of the first member: nothing was

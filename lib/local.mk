@@ -100,6 +100,7 @@ ptrc_headers += \
 
 # The log: written by the keeper, read by anybody.
 ptrc_library_sources += \
+	%D%/log/log_copy.c \
 	%D%/log/log_reader.c \
 	%D%/log/log_stream.c \
 	%D%/log/log_whose.c
@@ -119,6 +120,7 @@ ptrc_shared_sources += \
 ptrc_headers += \
 	%D%/log/log_aside.h \
 	%D%/log/log_batch.h \
+	%D%/log/log_copy.h \
 	%D%/log/log_events.h \
 	%D%/log/log_flush.h \
 	%D%/log/log_host.h \
@@ -230,6 +232,7 @@ ptrc_library_sources += \
 	%D%/api/trace_eventset.c \
 	%D%/api/trace_filter.c \
 	%D%/api/trace_getnext.c \
+	%D%/api/trace_copy.c \
 	%D%/api/trace_log.c \
 	%D%/api/trace_whose.c \
 	%D%/api/trace_read.c \

@@ -51,6 +51,7 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/dump.c \
 	%D%/view/dump.h \
 	%D%/view/dump_live.c \
+	%D%/view/dump_log.c \
 	%D%/view/dump_threads.c \
 	%D%/view/dump_threads.h \
 	%D%/view/event_format.c \

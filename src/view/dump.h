@@ -33,6 +33,9 @@ struct ptrc_source {
 	size_t order;
 };
 
+/* A log that the events are written to; only src/view/dump_log.c knows it. */
+struct ptrc_dump_log;
+
 struct ptrc_dump {
 	/* Which events are shown. */
 	struct ptrc_select select;
@@ -60,6 +63,9 @@ struct ptrc_dump {
 	/* How many threads format the events; 0: as many as there are processors. */
 	unsigned int thread_count;
 	bool is_loss_allowed;
+
+	/* The log that the events go into; null if they are shown. */
+	struct ptrc_dump_log *log;
 
 	struct ptrc_source *sources;
 	size_t source_count;
@@ -116,6 +122,21 @@ bool ptrc_dump_logs(struct ptrc_dump *);
 /* Says how much was shown and what is missing. The status says whether showing failed, and
  * is_read whether the sources were read to their ends. Returns the exit status. */
 enum ptrc_exit ptrc_dump_end(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
+
+/* ---- dump_log.c ---- */
+
+/* Begins a log in the file, to which the events go from now on, once the sources are open. Returns
+ * false after a message. */
+bool ptrc_dump_to_log(struct ptrc_dump *, const char *path, int fd);
+
+/* Adds the event that the source has read. */
+void ptrc_dump_log_event(struct ptrc_dump *, struct ptrc_source *);
+
+/* Whether the log takes nothing any more. */
+bool ptrc_dump_log_failed(const struct ptrc_dump *);
+
+/* Closes the log, which then tells what is missing in the sources. Returns false after a message. */
+bool ptrc_dump_log_end(struct ptrc_dump *);
 
 /* ---- dump_live.c: following a session ---- */
 
