@@ -277,8 +277,10 @@ int posixtrace_log_type(struct posixtrace_log *, const char *, trace_event_id_t 
 /*
  * Adds an event, as posixtrace_getnext_block() hands it out, but with a type of this log. It is not
  * earlier than the one before. The reader of the log gives out the events in the order in which they
- * were added. What is read between a POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME is left out, as in
- * every log. Memory and writes take about 256 KiB at a time.
+ * were added. What is added between a POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME is left out, as in
+ * every log; nothing is left out because of a filter that a POSIX_TRACE_START or POSIX_TRACE_FILTER
+ * tells. The event sets in the data of these two have types of this log. Memory and writes take about
+ * 256 KiB at a time; events of one time are written together.
  *   EINVAL  null pointer; not a type of this log; earlier than the event before; too much data.
  *   ENOMEM  no memory: the event is not in the log.
  *   others  of a write: the log takes nothing any more, and each later call says so again.

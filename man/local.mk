@@ -41,6 +41,7 @@ dist_man_MANS += \
 	%D%/posixtrace-tutorial.7 \
 	%D%/posixtrace.7 \
 	%D%/posixtrace_get_counts.3 \
+	%D%/posixtrace_log_create.3 \
 	%D%/posixtrace_select.3 \
 	%D%/trace.h.7
 
@@ -106,6 +107,9 @@ dist_man_MANS += \
 	%D%/posixtrace_get_time_of_last.3 \
 	%D%/posixtrace_getnext_block.3 \
 	%D%/posixtrace_verify_log.3 \
+	%D%/posixtrace_log_add.3 \
+	%D%/posixtrace_log_close.3 \
+	%D%/posixtrace_log_type.3 \
 	%D%/posixtrace_discard_orphan.3 \
 	%D%/posixtrace_get_orphan.3 \
 	%D%/posixtrace_salvage_orphan.3 \

@@ -35,6 +35,7 @@ ptrc_short_c_tests = \
 	%D%/test_hammer \
 	%D%/test_header \
 	%D%/test_keeper \
+	%D%/test_log_copy \
 	%D%/test_log_format \
 	%D%/test_log_index \
 	%D%/test_log_reader \
@@ -171,6 +172,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_steps_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_LDADD = $(ptrc_support_ldadd)
+%C%_test_log_copy_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_index_LDADD = $(ptrc_support_ldadd)
 %C%_test_memory_LDADD = $(ptrc_support_ldadd)
 %C%_test_more_LDADD = $(ptrc_support_ldadd)

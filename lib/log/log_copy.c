@@ -18,6 +18,7 @@
 #include "lib/model/attr.h"
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"
+#include "lib/model/sequencer.h"
 
 /* Bytes of data, and number of events, that wait at most: about a packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
@@ -28,7 +29,7 @@ struct waiting {
 	int64_t ns;
 	uint64_t addr;
 	uint32_t id_flags, len;
-	uint32_t run; /* its number */
+	uint32_t run;  /* its number */
 	uint32_t next; /* offset of the next event of the run, in words of 8 bytes; 0: none */
 };
 
@@ -286,7 +287,8 @@ static int64_t to_ns(const struct timespec *t)
 	return ns;
 }
 
-static int add(struct posixtrace_log *c, const struct posixtrace_event *event)
+/* Adds an event whose type has these flags. */
+static int add(struct posixtrace_log *c, const struct posixtrace_event *event, uint32_t flags)
 {
 	const struct posix_trace_event_info *info = &event->pt_info;
 	struct ptrc_context origin = {.pid = info->posix_pid,
@@ -294,7 +296,7 @@ static int add(struct posixtrace_log *c, const struct posixtrace_event *event)
 				      .thread = (uint64_t)info->posix_thread_id};
 	struct waiting e = {.ns = to_ns(&info->posix_timestamp),
 			    .addr = (uint64_t)(uintptr_t)info->posix_prog_address,
-			    .id_flags = info->posix_event_id,
+			    .id_flags = info->posix_event_id | flags,
 			    .len = (uint32_t)event->pt_size};
 	uint32_t at = (uint32_t)(c->events.used / 8);
 	struct run *run;
@@ -322,8 +324,46 @@ static int add(struct posixtrace_log *c, const struct posixtrace_event *event)
 	return 0;
 }
 
+static bool is_empty(const uint64_t filter[PTRC_SET_WORD_COUNT])
+{
+	for (size_t i = 0; i < PTRC_SET_WORD_COUNT; i++)
+		if (filter[i])
+			return false;
+	return true;
+}
+
+/*
+ * Adds a START or FILTER event that tells a filter. A reader of the log would leave out what this
+ * filter holds, though the caller wants it: the event that ends the filter may not be in the
+ * log, or the next event comes from another trace. So an empty filter follows, which readers do not
+ * report.
+ */
+static int add_filter(struct posixtrace_log *c, const struct posixtrace_event *event)
+{
+	static const uint64_t nothing[PTRC_SET_WORD_COUNT];
+	struct posixtrace_event empty = *event;
+	trace_event_set_t sets[2];
+	int error;
+
+	memcpy(&sets[0], (const char *)event->pt_data + event->pt_size - sizeof(sets[0]),
+	       sizeof(sets[0]));
+	ptrc_set_from_bits(&sets[1], nothing);
+	empty.pt_info.posix_event_id = POSIX_TRACE_FILTER;
+	empty.pt_data = sets;
+	empty.pt_size = sizeof(sets);
+	/* So that there is memory for both or for none. */
+	error = ptrc_log_buffer_reserve(&c->runs, 2 * sizeof(struct run));
+	if (!error)
+		error = ptrc_log_buffer_reserve(&c->events, 2 * (sizeof(struct waiting) + 16) +
+								    event->pt_size + sizeof(sets));
+	if (!error)
+		error = add(c, event, 0);
+	return error ? error : add(c, &empty, PTRC_REC_HIDDEN);
+}
+
 int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *event)
 {
+	uint64_t filter[PTRC_SET_WORD_COUNT];
 	trace_event_id_t id = event->pt_info.posix_event_id;
 	int64_t ns = to_ns(&event->pt_info.posix_timestamp);
 
@@ -336,7 +376,12 @@ int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *e
 	if ((c->events.used >= WAITING_BYTES || c->event_count >= WAITING_EVENTS) &&
 	    ns > c->last_ns)
 		c->error = write_waiting(c);
-	return c->error ? c->error : add(c, event);
+	if (c->error)
+		return c->error;
+	if (ptrc_sequencer_learn(id, event->pt_data, (uint32_t)event->pt_size, filter) &&
+	    !is_empty(filter))
+		return add_filter(c, event);
+	return add(c, event, 0);
 }
 
 int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts *lost)
