@@ -52,6 +52,7 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/dump.h \
 	%D%/view/dump_live.c \
 	%D%/view/dump_log.c \
+	%D%/view/dump_log.h \
 	%D%/view/dump_threads.c \
 	%D%/view/dump_threads.h \
 	%D%/view/event_format.c \
@@ -76,6 +77,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/when.h \
 	%D%/view/where.c \
 	%D%/view/where.h \
+	%D%/session/dump_target.c \
+	%D%/session/dump_target.h \
 	%D%/session/filter_rules.c \
 	%D%/session/filter_rules.h \
 	%D%/session/keeper_watch.c \

@@ -6,14 +6,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/config/configuration.h"
-#include "src/session/logfile.h"
+#include "src/session/dump_target.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
 #include "src/summary/event_types.h"
@@ -101,8 +100,7 @@ static const struct ptrc_cli_option options[] = {
 	 "colours in text: auto, always or never (default:\n"
 	 "auto, that is, on a terminal unless NO_COLOR is\nset)"},
 	{"summary", KEY_SUMMARY, NULL, "at the end, say how many were shown and what is\nmissing"},
-	{"to-log", KEY_TO_LOG, "FILE",
-	 "write the events to a log, in place of showing\nthem"},
+	{"to-log", KEY_TO_LOG, "FILE", "write the events to a log, in place of showing\nthem"},
 	{"force", KEY_FORCE, NULL, "let the log replace a file that is not one"},
 	{"threads", KEY_THREADS, "N",
 	 "how many threads format the events (default: as\nmany as there are processors)"},
@@ -260,8 +258,11 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--count", "cannot be used together with --fields");
 	if (is_forced && !to_log)
 		ptrc_cli_usage("--force", "needs --to-log");
+	if (to_log)
+		ptrc_dump_target_check("--to-log", to_log, dump.has_summary);
 	if (to_log && (dump.is_counting || dump.is_verifying || is_last))
-		ptrc_cli_usage("--to-log", "cannot be used together with --count, --verify or --last");
+		ptrc_cli_usage("--to-log",
+			       "cannot be used together with --count, --verify or --last");
 	if (to_log && dump.session && is_around)
 		ptrc_cli_usage("--to-log", "cannot be used together with --follow and --around");
 	if (to_log && (dump.format.field_count || dump.format.is_relative))
@@ -473,31 +474,6 @@ static bool open_sources(char **operands, size_t count)
 	return dump.source_count == count;
 }
 
-/* Opens the log that the events go into. Returns false after a message. */
-static bool open_log(struct ptrc_logfile *file)
-{
-	trace_attr_t attr;
-
-	if (posix_trace_attr_init(&attr) ||
-	    posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND) ||
-	    !ptrc_logfile_open(file, to_log, &attr, is_forced))
-		return false;
-	for (size_t i = 0; i < dump.source_count; i++) {
-		struct stat log, source;
-
-		if (!fstat(file->fd, &log) && !fstat(dump.sources[i].reader.fd, &source) &&
-		    log.st_dev == source.st_dev && log.st_ino == source.st_ino) {
-			ptrc_cli_message(to_log, "is read, and cannot be written to meanwhile");
-			ptrc_logfile_close(file, true);
-			return false;
-		}
-	}
-	if (ptrc_dump_to_log(&dump, to_log, file->fd))
-		return true;
-	ptrc_logfile_close(file, false);
-	return false;
-}
-
 static enum ptrc_exit show(void)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
@@ -531,7 +507,7 @@ int main(int argc, char **argv)
 	if (optind < argc ? !open_sources(argv + optind, (size_t)(argc - optind))
 			  : !open_sources(standard, 1))
 		status = PTRC_EXIT_FAILED;
-	if (to_log && dump.source_count && !open_log(&file))
+	if (to_log && dump.source_count && !ptrc_dump_target_open(&file, &dump, to_log, is_forced))
 		status = PTRC_EXIT_FAILED;
 	else if (dump.source_count)
 		shown = show();

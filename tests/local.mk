@@ -108,6 +108,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-salvage.bats \
 	%D%/ptrace-start.bats \
 	%D%/ptrace-dump-threads.bats \
+	%D%/ptrace-dump-to-log.bats \
 	%D%/ptrace-stat.bats \
 	%D%/ptrace-stop.bats \
 	%D%/run-session.bats

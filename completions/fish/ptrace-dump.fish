@@ -25,6 +25,8 @@ __ptrace_format ptrace-dump
 complete -c ptrace-dump -l json -d 'output as JSON'
 complete -c ptrace-dump -l color -x -a 'auto always never' -d 'colours in text'
 complete -c ptrace-dump -l summary -d 'say at the end what was shown and what is missing'
+complete -c ptrace-dump -l to-log -r -F -d 'write the events to this log, in place of showing them'
+complete -c ptrace-dump -l force -d 'replace an existing file even if it is not a log'
 complete -c ptrace-dump -l utc -d 'times in text are UTC'
 complete -c ptrace-dump -l relative -d 'show the time since the first event and since the event before'
 complete -c ptrace-dump -l header -x -a 'auto always never' -d 'a line that names the columns of text'

@@ -77,8 +77,8 @@ void ptrc_dump_event(struct ptrc_dump *d, struct ptrc_source *s)
 	d->shown_count++;
 	if (d->is_counting)
 		return;
-	if (d->log) {
-		ptrc_dump_log_event(d, s);
+	if (d->sink) {
+		d->sink->add(d, s);
 		return;
 	}
 	ptrc_event_put(&d->out, &d->format, &s->labels, &s->view);
@@ -268,7 +268,7 @@ static bool show(struct ptrc_dump *d)
 		if (advance(d, &d->sources[i]))
 			heap[count++] = &d->sources[i];
 	heap_build(heap, count);
-	while (count && d->shown_count < d->first_count && !ptrc_dump_log_failed(d)) {
+	while (count && d->shown_count < d->first_count && !ptrc_dump_has_failed(d)) {
 		struct ptrc_source *s = heap[0];
 
 		if (!d->select.around || ptrc_select_is_in_window(&d->select, ptrc_source_ns(s)))
@@ -597,7 +597,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 				 !losses->missing_names && !losses->refused_names &&
 				 !losses->is_unreadable_uncounted;
 	}
-	if (d->log && !ptrc_dump_log_end(d))
+	if (d->sink && !d->sink->end(d))
 		status = PTRC_EXIT_FAILED;
 	if (d->has_summary)
 		put_summary(d, is_complete && status == PTRC_EXIT_DONE);

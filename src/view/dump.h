@@ -33,7 +33,20 @@ struct ptrc_source {
 	size_t order;
 };
 
-/* A log that the events are written to; only src/view/dump_log.c knows it. */
+struct ptrc_dump;
+
+/* What the events go to in place of standard output; src/view/dump_log.c provides the functions. */
+struct ptrc_dump_sink {
+	/* Takes the event that the source has read. */
+	void (*add)(struct ptrc_dump *, struct ptrc_source *);
+	/* Whether it takes nothing any more. */
+	bool (*has_failed)(const struct ptrc_dump *);
+	/* Ends it, once the losses of the sources are known, and frees it. Returns false after a
+	 * message. */
+	bool (*end)(struct ptrc_dump *);
+};
+
+/* The state of a sink, which only src/view/dump_log.c knows. */
 struct ptrc_dump_log;
 
 struct ptrc_dump {
@@ -64,7 +77,8 @@ struct ptrc_dump {
 	unsigned int thread_count;
 	bool is_loss_allowed;
 
-	/* The log that the events go into; null if they are shown. */
+	/* Both are null if the events are shown. */
+	const struct ptrc_dump_sink *sink;
 	struct ptrc_dump_log *log;
 
 	struct ptrc_source *sources;
@@ -90,6 +104,12 @@ void ptrc_source_free(struct ptrc_source *);
 static inline int64_t ptrc_source_ns(const struct ptrc_source *s)
 {
 	return ptrc_when_ns(&s->reader.event.posix_timestamp);
+}
+
+/* Whether what the events go to takes nothing any more. */
+static inline bool ptrc_dump_has_failed(const struct ptrc_dump *d)
+{
+	return d->sink && d->sink->has_failed(d);
 }
 
 /* Whether the event that the source has read is selected; --around is not looked at. */
@@ -122,21 +142,6 @@ bool ptrc_dump_logs(struct ptrc_dump *);
 /* Says how much was shown and what is missing. The status says whether showing failed, and
  * is_read whether the sources were read to their ends. Returns the exit status. */
 enum ptrc_exit ptrc_dump_end(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
-
-/* ---- dump_log.c ---- */
-
-/* Begins a log in the file, to which the events go from now on, once the sources are open. Returns
- * false after a message. */
-bool ptrc_dump_to_log(struct ptrc_dump *, const char *path, int fd);
-
-/* Adds the event that the source has read. */
-void ptrc_dump_log_event(struct ptrc_dump *, struct ptrc_source *);
-
-/* Whether the log takes nothing any more. */
-bool ptrc_dump_log_failed(const struct ptrc_dump *);
-
-/* Closes the log, which then tells what is missing in the sources. Returns false after a message. */
-bool ptrc_dump_log_end(struct ptrc_dump *);
 
 /* ---- dump_live.c: following a session ---- */
 

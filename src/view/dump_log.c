@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Events that are written to a log, in place of lines (--to-log). */
 #include "config.h"
+#include "src/view/dump_log.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/view/dump.h"
+#include "src/cli/cli.h"
 
 struct ptrc_dump_log {
 	const char *path;
@@ -15,6 +15,8 @@ struct ptrc_dump_log {
 	trace_event_id_t (*types)[PTRC_READER_IDS];
 	/* The error number of the write that failed. */
 	int error;
+	/* An OVERFLOW whose RESUME has not come yet; its type is 0 if there is none. */
+	struct posixtrace_event overflow;
 };
 
 /* The attributes of the log: those of the first source. */
@@ -31,6 +33,141 @@ static int make_attributes(const struct ptrc_attributes *a, trace_attr_t *attr)
 	posix_trace_attr_setinherited(attr, a->inheritance);
 	return 0;
 }
+
+/* The type in the log that stands for a type of the source. */
+static trace_event_id_t type_of(struct ptrc_dump_log *l, struct ptrc_source *s, trace_event_id_t id)
+{
+	trace_event_id_t *type = &l->types[s->order][id < PTRC_READER_IDS ? id : 0];
+
+	if (!*type && ptrc_is_system_type(id))
+		*type = id;
+	else if (!*type)
+		l->error =
+			posixtrace_log_type(l->log, ptrc_reader_name(&s->reader, id)->text, type);
+	return *type;
+}
+
+/* Whether the source knows the type. */
+static bool has_type(const struct ptrc_source *s, trace_event_id_t id)
+{
+	return ptrc_is_system_type(id) || (s->reader.names[id] && s->reader.names[id]->is_known);
+}
+
+/* Makes a set of types of the source one of the log's. If it has the types whose names come later, it
+ * has all that the source does not know. */
+static void translate(struct ptrc_dump_log *l, struct ptrc_source *s, trace_event_set_t *set)
+{
+	trace_event_set_t of_log;
+	int is_member = 0;
+
+	posix_trace_eventset_ismember(PTRC_READER_IDS - 1, set, &is_member);
+	if (is_member)
+		posix_trace_eventset_fill(&of_log, POSIX_TRACE_ALL_EVENTS);
+	else
+		posix_trace_eventset_empty(&of_log);
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS && !l->error; id++) {
+		trace_event_id_t type;
+
+		if (!has_type(s, id) || posix_trace_eventset_ismember(id, set, &is_member))
+			continue;
+		type = type_of(l, s, id);
+		if (!l->error && is_member)
+			posix_trace_eventset_add(type, &of_log);
+		else if (!l->error)
+			posix_trace_eventset_del(type, &of_log);
+	}
+	*set = of_log;
+}
+
+/* The data of a START or FILTER event consists of sets of types. */
+static bool is_of_sets(const struct posixtrace_event *e)
+{
+	trace_event_id_t id = e->pt_info.posix_event_id;
+
+	return (id == POSIX_TRACE_START && e->pt_size == sizeof(trace_event_set_t)) ||
+	       (id == POSIX_TRACE_FILTER && e->pt_size == 2 * sizeof(trace_event_set_t));
+}
+
+static void add_one(struct ptrc_dump_log *l, const struct posixtrace_event *e)
+{
+	if (!l->error)
+		l->error = posixtrace_log_add(l->log, e);
+}
+
+/* Adds the OVERFLOW that waits for its RESUME. */
+static void add_overflow(struct ptrc_dump_log *l)
+{
+	if (l->overflow.pt_info.posix_event_id)
+		add_one(l, &l->overflow);
+	l->overflow.pt_info.posix_event_id = 0;
+}
+
+static void add(struct ptrc_dump *d, struct ptrc_source *s)
+{
+	struct posixtrace_event e = {
+		.pt_info = s->reader.event, .pt_data = s->reader.data, .pt_size = s->reader.size};
+	trace_event_id_t id = e.pt_info.posix_event_id;
+	struct ptrc_dump_log *l = d->log;
+	trace_event_set_t sets[2];
+
+	/* In a log of several, what stands between them belongs to others, too. The end of the log
+	 * tells how many events are missing. */
+	if (d->source_count > 1 && (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME))
+		return;
+	/* A reader of the log leaves out what is behind an OVERFLOW without a RESUME, which may not
+	 * be selected. */
+	if (id == POSIX_TRACE_OVERFLOW) {
+		l->overflow = e;
+		l->overflow.pt_data = "";
+		l->overflow.pt_size = 0;
+		return;
+	}
+	if (id == POSIX_TRACE_RESUME)
+		add_overflow(l);
+	l->overflow.pt_info.posix_event_id = 0;
+	if (is_of_sets(&e)) {
+		memcpy(sets, e.pt_data, e.pt_size);
+		e.pt_data = sets;
+		for (size_t i = 0; i < e.pt_size / sizeof(*sets); i++)
+			translate(l, s, &sets[i]);
+	}
+	if (!l->error)
+		e.pt_info.posix_event_id = type_of(l, s, id);
+	add_one(l, &e);
+}
+
+static bool has_failed(const struct ptrc_dump *d)
+{
+	return d->log->error;
+}
+
+static bool end(struct ptrc_dump *d)
+{
+	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
+	struct ptrc_dump_log *l = d->log;
+	int error;
+
+	for (size_t i = 0; i < d->source_count; i++) {
+		const struct ptrc_losses *s = &d->sources[i].losses;
+
+		lost.pt_lost_events += s->stream_events;
+		lost.pt_log_lost_events += s->log_events + s->unwritten_events +
+					   s->unreadable_events + s->unshown_events;
+	}
+	add_overflow(l);
+	error = posixtrace_log_close(l->log, &lost);
+	if (!error)
+		error = l->error;
+	if (error)
+		ptrc_cli_message(l->path, "writing the log failed: %s", strerror(error));
+	free(l->types);
+	free(l);
+	d->sink = NULL;
+	d->log = NULL;
+	return !error;
+}
+
+static const struct ptrc_dump_sink sink = {add, has_failed, end};
 
 bool ptrc_dump_to_log(struct ptrc_dump *d, const char *path, int fd)
 {
@@ -52,67 +189,7 @@ bool ptrc_dump_to_log(struct ptrc_dump *d, const char *path, int fd)
 		free(l);
 		return false;
 	}
+	d->sink = &sink;
 	d->log = l;
 	return true;
-}
-
-/* The type in the log of an event of the source. */
-static trace_event_id_t type_of(struct ptrc_dump_log *l, struct ptrc_source *s)
-{
-	trace_event_id_t id = s->reader.event.posix_event_id;
-	trace_event_id_t *type = &l->types[s->order][id < PTRC_READER_IDS ? id : 0];
-
-	if (!*type && ptrc_is_system_type(id))
-		*type = id;
-	else if (!*type)
-		l->error = posixtrace_log_type(l->log, ptrc_reader_name(&s->reader, id)->text,
-					       type);
-	return *type;
-}
-
-void ptrc_dump_log_event(struct ptrc_dump *d, struct ptrc_source *s)
-{
-	struct posixtrace_event e = {.pt_info = s->reader.event,
-				     .pt_data = s->reader.data,
-				     .pt_size = s->reader.size};
-	struct ptrc_dump_log *l = d->log;
-
-	/* In a log of several, what stands between them belongs to others, too. The end of the log
-	 * tells how many events are missing. */
-	if (d->source_count > 1 && (e.pt_info.posix_event_id == POSIX_TRACE_OVERFLOW ||
-				    e.pt_info.posix_event_id == POSIX_TRACE_RESUME))
-		return;
-	if (!l->error)
-		e.pt_info.posix_event_id = type_of(l, s);
-	if (!l->error)
-		l->error = posixtrace_log_add(l->log, &e);
-}
-
-bool ptrc_dump_log_failed(const struct ptrc_dump *d)
-{
-	return d->log && d->log->error;
-}
-
-bool ptrc_dump_log_end(struct ptrc_dump *d)
-{
-	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
-	struct ptrc_dump_log *l = d->log;
-	int error;
-
-	for (size_t i = 0; i < d->source_count; i++) {
-		const struct ptrc_losses *s = &d->sources[i].losses;
-
-		lost.pt_lost_events += s->stream_events;
-		lost.pt_log_lost_events += s->log_events + s->unwritten_events +
-					   s->unreadable_events + s->unshown_events;
-	}
-	error = posixtrace_log_close(l->log, &lost);
-	if (!error)
-		error = l->error;
-	if (error)
-		ptrc_cli_message(l->path, "writing the log failed: %s", strerror(error));
-	free(l->types);
-	free(l);
-	d->log = NULL;
-	return !error;
 }

@@ -291,11 +291,11 @@ static size_t useful_threads(const struct ptrc_dump *d)
 	return count < 2 ? 0 : count < THREADS_MAX ? (size_t)count : THREADS_MAX;
 }
 
-/* Not if there are no lines, if a line has the time since the line before, or the first line decides how a header looks;
- * and of several logs the events have to be merged. */
+/* Not if the events go to a log, if a line has the time since the line before, or if the first line
+ * decides how a header looks; and of several logs the events have to be merged. */
 static bool is_suitable(const struct ptrc_dump *d)
 {
-	return d->source_count == 1 && !d->log && !d->sources[0].reader.source &&
+	return d->source_count == 1 && !d->sink && !d->sources[0].reader.source &&
 	       d->first_count == UINT64_MAX && d->last_count == UINT64_MAX &&
 	       (d->is_counting || !(d->format.is_relative || d->is_header_due));
 }

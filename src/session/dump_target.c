@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/dump_target.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/output.h"
+#include "src/view/dump_log.h"
+
+void ptrc_dump_target_check(const char *option, const char *path, bool is_output_used)
+{
+	if (!*path)
+		ptrc_cli_usage(option, "needs the name of a file");
+	if (!strcmp(path, "-"))
+		ptrc_cli_usage(option, "'-' is not standard output; ./- is a file of this name");
+	if (is_output_used && ptrc_output_is(path))
+		ptrc_cli_usage(option, "'%s' is standard output; name another file", path);
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat x, y;
+
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool ptrc_dump_target_open(struct ptrc_logfile *file, struct ptrc_dump *d, const char *path,
+			   bool is_forced)
+{
+	trace_attr_t attr;
+
+	if (posix_trace_attr_init(&attr) ||
+	    posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND) ||
+	    !ptrc_logfile_open(file, path, &attr, is_forced))
+		return false;
+	for (size_t i = 0; i < d->source_count; i++)
+		if (is_same_file(file->fd, d->sources[i].reader.fd)) {
+			ptrc_cli_message(path, "is read, and cannot be written to meanwhile");
+			ptrc_logfile_close(file, true);
+			return false;
+		}
+	if (ptrc_dump_to_log(d, path, file->fd))
+		return true;
+	ptrc_logfile_close(file, false);
+	return false;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Events that are written to a log, in place of lines. */
+#ifndef PTRC_SRC_VIEW_DUMP_LOG_H
+#define PTRC_SRC_VIEW_DUMP_LOG_H
+
+#include <stdbool.h>
+
+#include "src/view/dump.h"
+
+/* Begins a log in the file, to which the events go from now on, once the sources are open;
+ * ptrc_dump_end() closes it, and it then tells what is missing in the sources. Returns false after a
+ * message. */
+bool ptrc_dump_to_log(struct ptrc_dump *, const char *path, int fd);
+
+#endif

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Selections, merges and live sessions that become logs: ptrace-dump --to-log.
+
+load helpers
+
+# What an event is, but for the number of its type and the log that it comes from.
+plain() {
+	jq -c 'del(.id, .log)' "$@"
+}
+
+# same_dump LOG COMMAND...: the log has the events that the command dumps
+same_dump() {
+	ptrace-dump "$1" | plain >copied
+	"${@:2}" | plain >original
+	[ -s original ]
+	diff original copied
+}
+
+@test "a selection becomes a log [EXT-244]" {
+	ptrace-run -o run.log --max-data-size=40 -- "$traced" -N 5 -t 4 -s 60 -n 20
+	for selection in --user '-e *event.3' '--first=7' '--where=truncated=="no"' \
+		'--around=traced.event.2 --before=1ms --after=1ms' ''; do
+		run_split ptrace-dump $selection --to-log=part.log run.log
+		[ "$status" -eq 0 ]
+		[ -z "$stdout$stderr" ]
+		same_dump part.log ptrace-dump $selection run.log
+		ptrace-dump --verify part.log
+	done
+	[ "$(stat -c %a part.log)" = 600 ]
+	[ "$(ptrace-stat --json part.log | jq -c '.attributes | del(.log_max_size, .full_wait_ns)')" = \
+		"$(ptrace-stat --json run.log | jq -c '.attributes | del(.log_max_size, .full_wait_ns)')" ]
+	ptrace-dump --to-log=other.log --summary --json -e traced.event.1 run.log |
+		jq -e '.summary.shown > 0 and .summary.complete'
+}
+
+@test "logs that are merged have the events of all, in their order [EXT-244]" {
+	ptrace-run -o a.log -- "$traced" -N 4 &
+	ptrace-run -o b.log -- "$traced" -e traced.event.2 -t 3 -n 500
+	wait $!
+	ptrace-dump --to-log=both.log b.log a.log
+	same_dump both.log ptrace-dump b.log a.log
+	[ "$(events both.log traced.event.2)" -eq "$(($(events a.log traced.event.2) + 1500))" ]
+	# The same events from two logs are of one time.
+	ptrace-dump --to-log=twice.log b.log b.log
+	same_dump twice.log ptrace-dump b.log b.log
+}
+
+@test "a filter keeps its meaning, and leaves nothing out [EXT-244 EXT-241]" {
+	traced_start -w -W -N 4
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" -o f.log --start
+	go
+	wait_until says done
+	ptrace-filter --set "$me.a" traced.event.2 traced.event.4
+	ptrace-shutdown "$me.a"
+	ptrace-run -o g.log -- "$traced" -e traced.event.4 -n 3
+	# The types have other numbers there: one is missing.
+	ptrace-dump --to-log=part.log -e 'posix_trace_filter' -e '*.[234]' f.log
+	same_dump part.log ptrace-dump -e 'posix_trace_filter' -e '*.[234]' f.log
+	ptrace-dump part.log | jq -se 'any(.[]; .new == ["traced.event.2", "traced.event.4"])'
+	# The filter of one log is none of another.
+	ptrace-dump --to-log=both.log f.log g.log
+	same_dump both.log ptrace-dump f.log g.log
+	[ "$(events both.log traced.event.4)" -eq 4 ]
+}
+
+@test "losses are told in the copy, and their events stay [EXT-244]" {
+	ptrace-run -o lossy.log --stream-min-size=4K --stream-full-policy=loop --allow-loss -- \
+		"$traced" -n 100000
+	run_split ptrace-dump --to-log=copy.log lossy.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *" lost in the stream, which was full" ]]
+	same_dump copy.log ptrace-dump --allow-loss lossy.log
+	lost=$(ptrace-stat --allow-loss --json lossy.log | jq .losses.stream_events)
+	[ "$lost" -gt 0 ]
+	[ "$(ptrace-stat --allow-loss --json copy.log | jq .losses.stream_events)" -eq "$lost" ]
+	ptrace-dump --allow-loss --to-log=copy.log lossy.log
+	# Of a gap of which only the begin is selected nothing is left, and nothing behind it is lost.
+	ptrace-dump --allow-loss --to-log=part.log -e posix_trace_overflow -e traced.event lossy.log
+	ptrace-dump --allow-loss -e traced.event lossy.log | plain >original
+	[ -s original ]
+	ptrace-dump --allow-loss part.log | plain >copied
+	diff original copied
+	# Of several logs the numbers are added.
+	ptrace-dump --allow-loss --to-log=twice.log lossy.log lossy.log
+	[ "$(ptrace-stat --allow-loss --json twice.log | jq .losses.stream_events)" -eq $((2 * lost)) ]
+	[ "$(events twice.log traced.event)" -eq "$((2 * $(events lossy.log traced.event)))" ]
+}
+
+@test "a damaged log: what is readable, and status 3 [EXT-244]" {
+	ptrace-run -o run.log -- "$traced" -n 60000
+	size=$(stat -c %s run.log)
+	cp run.log bad.log
+	printf '\377\377\377\377' |
+		dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+	run_split ptrace-dump --to-log=copy.log bad.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"as the log is damaged"* ]]
+	ptrace-dump --allow-loss -e traced.event bad.log | plain >original
+	ptrace-dump --allow-loss -e traced.event copy.log | plain >copied
+	diff original copied
+	ptrace-stat --allow-loss --json copy.log | jq -e '.losses.log_events > 0'
+}
+
+@test "a session that is followed, one that is shown, a pipe [EXT-244]" {
+	traced_start -w -W -n 50
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	ptrace-dump -f "$me.a" --to-log=live.log 3>&- &
+	follower=$!
+	pids="$pids $follower"
+	wait_until [ -s live.log ]
+	go
+	wait_until says done
+	ptrace-dump --to-log=now.log "$me.a"
+	same_dump now.log ptrace-dump "$me.a"
+	ptrace-shutdown "$me.a"
+	wait "$follower"
+	[ "$(events live.log traced.event)" -eq 50 ]
+	ptrace-dump --verify live.log
+	cat live.log | ptrace-dump --to-log=/dev/stdout - | cat >piped.log
+	same_dump piped.log ptrace-dump live.log
+}
+
+@test "what cannot be combined [EXT-244]" {
+	ptrace-run -o run.log -- "$traced"
+	for options in --count --verify --last=3 --fields=time --relative '--header=always --relative' \
+		'--to-log=b.log' '--follow=x --around=y'; do
+		case $options in *follow*) log= ;; *) log=run.log ;; esac
+		run_split ptrace-dump $options --to-log=a.log $log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-dump
+	done
+	for options in --force --to-log= --to-log=-; do
+		run_split ptrace-dump $options run.log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-dump
+	done
+	run_split ptrace-dump --summary --to-log=/dev/stdout run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-dump: --to-log: '/dev/stdout' is standard output; name another file"* ]]
+	[ ! -e a.log ]
+}
+
+@test "only a log is replaced, and none that is read [EXT-244]" {
+	ptrace-run -o run.log -- "$traced" -n 9
+	cp run.log kept.log
+	ln -s run.log link.log
+	for name in run.log link.log; do
+		run_split ptrace-dump --to-log="$name" run.log
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-dump: $name: is read, and cannot be written to meanwhile" ]
+		cmp run.log kept.log
+	done
+	echo mine >text
+	run_split ptrace-dump --to-log=text run.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-dump: text: exists and is not a trace log"* ]]
+	[ "$(cat text)" = mine ]
+	ptrace-dump --to-log=text --force run.log
+	[ "$(events text traced.event)" -eq 9 ]
+	ptrace-dump --to-log=text -e traced.none run.log || [ $? -eq 1 ]
+	[ "$(events text)" -eq 0 ]
+	run_split ptrace-dump --to-log=new.log none.log
+	[ "$status" -eq 1 ]
+	[ ! -e new.log ]
+	run_split ptrace-dump --to-log=no/new.log run.log
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-dump
+}
+
+@test "a disk that is full [EXT-244 EXT-242]" {
+	ptrace-run -o run.log -- "$traced" -n 50000 -s 100
+	run_split bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-dump: part.log: writing the log failed: File too large" ]
+	run_split ptrace-dump part.log
+	[ "$status" -eq 3 ]
+}
