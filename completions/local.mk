@@ -14,6 +14,7 @@ dist_bashcompletion_DATA += \
 	%D%/bash/ptrace-run \
 	%D%/bash/ptrace-salvage \
 	%D%/bash/ptrace-shutdown \
+	%D%/bash/ptrace-snapshot \
 	%D%/bash/ptrace-start \
 	%D%/bash/ptrace-stat \
 	%D%/bash/ptrace-stop
@@ -35,6 +36,7 @@ dist_fishcompletion_DATA += \
 	%D%/fish/ptrace-run.fish \
 	%D%/fish/ptrace-salvage.fish \
 	%D%/fish/ptrace-shutdown.fish \
+	%D%/fish/ptrace-snapshot.fish \
 	%D%/fish/ptrace-start.fish \
 	%D%/fish/ptrace-stat.fish \
 	%D%/fish/ptrace-stop.fish

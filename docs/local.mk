@@ -18,5 +18,6 @@ dist_doc_DATA += \
 	%D%/ptrace-run.schema.json \
 	%D%/ptrace-salvage.schema.json \
 	%D%/ptrace-session.schema.json \
+	%D%/ptrace-snapshot.schema.json \
 	%D%/ptrace-stat.schema.json \
 	%D%/requirements.md

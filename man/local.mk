@@ -15,6 +15,7 @@ dist_man_MANS += \
 	%D%/ptrace-run.1 \
 	%D%/ptrace-salvage.1 \
 	%D%/ptrace-shutdown.1 \
+	%D%/ptrace-snapshot.1 \
 	%D%/ptrace-start.1 \
 	%D%/ptrace-stat.1 \
 	%D%/ptrace-stop.1 \

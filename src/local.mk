@@ -14,6 +14,7 @@ ptrc_commands = \
 	%D%/ptrace-run \
 	%D%/ptrace-salvage \
 	%D%/ptrace-shutdown \
+	%D%/ptrace-snapshot \
 	%D%/ptrace-start \
 	%D%/ptrace-stat \
 	%D%/ptrace-stop
@@ -143,6 +144,7 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_run_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_salvage_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_shutdown_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_snapshot_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_start_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_stat_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_stop_LDADD = $(ptrc_commands_libs)

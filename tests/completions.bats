@@ -99,7 +99,7 @@ agree() {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.b"
 	ptrace-create --pid="$pid" --name="$me.c"
-	for c in clear flush shutdown start stat stop; do
+	for c in clear flush shutdown snapshot start stat stop; do
 		agree "$me.b $me.c" "ptrace-$c $me"
 	done
 }

@@ -106,6 +106,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-list.bats \
 	%D%/ptrace-run.bats \
 	%D%/ptrace-salvage.bats \
+	%D%/ptrace-snapshot.bats \
 	%D%/ptrace-start.bats \
 	%D%/ptrace-dump-threads.bats \
 	%D%/ptrace-dump-to-log.bats \

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/json.h"
+#include "src/cli/output.h"
+#include "src/session/dump_target.h"
+#include "src/session/orphans.h"
+#include "src/session/reader_follow.h"
+#include "src/view/dump.h"
+
+enum {
+	KEY_FORCE = PTRC_CLI_KEY_FIRST,
+	KEY_JSON,
+	KEY_ALLOW_LOSS,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"output", 'o', "LOG", "the log to write"},
+	{"force", KEY_FORCE, NULL, "replace an existing file even if it is not a log"},
+	{"json", KEY_JSON, NULL, "print the result as JSON"},
+	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the data is incomplete"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-snapshot",
+	.operands = "[OPTION]... --output=LOG SESSION",
+	.summary =
+		"Writes what a session has recorded so far into a log. The session goes on, and\n"
+		"nothing is taken away from it.",
+	.options = options,
+	.notes = "If the session flushes its stream to a log of its own, LOG gets what that has\n"
+		 "after one more flush, else what the stream holds now.\n"
+		 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+static const char *output;
+static bool is_forced;
+static bool is_json;
+
+/* Everything that the session has. */
+static struct ptrc_source source;
+static struct ptrc_dump dump = {
+	.select.span = {INT64_MIN, INT64_MAX},
+	.since = {PTRC_WHEN_ABSOLUTE, INT64_MIN},
+	.until = {PTRC_WHEN_ABSOLUTE, INT64_MAX},
+	.first_count = UINT64_MAX,
+	.last_count = UINT64_MAX,
+	.sources = &source,
+	.source_count = 1,
+};
+
+static void put_json(struct ptrc_buffer *b, const char *session)
+{
+	struct ptrc_json j = ptrc_json_begin(b);
+
+	ptrc_json_text(&j, "session", session);
+	ptrc_json_bytes(&j, "log", output, strlen(output));
+	ptrc_json_u64(&j, "events", dump.shown_count);
+	ptrc_losses_json(&source.losses, &j);
+	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&source.losses));
+	ptrc_json_end(&j);
+}
+
+static void put_text(struct ptrc_buffer *b, const char *session)
+{
+	ptrc_buffer_format(b, "%s: %llu event%s in ", session, (unsigned long long)dump.shown_count,
+			   dump.shown_count == 1 ? "" : "s");
+	ptrc_text_put(b, output, strlen(output));
+	ptrc_buffer_char(b, '\n');
+}
+
+/* Writes the log of a session that the source reads. */
+static enum ptrc_exit write_log(void)
+{
+	struct ptrc_logfile file;
+	enum ptrc_exit status;
+
+	ptrc_source_begin(&source, &dump, 0);
+	if (!ptrc_dump_target_open(&file, &dump, output, is_forced))
+		return PTRC_EXIT_FAILED;
+	/* Nothing is selected, so the source need not be looked at before. */
+	status = ptrc_dump_end(&dump, PTRC_EXIT_DONE, ptrc_dump_logs(&dump));
+	ptrc_logfile_close(&file, true);
+	return status;
+}
+
+static enum ptrc_exit snapshot(const char *session)
+{
+	enum ptrc_exit status;
+	int error = ptrc_reader_dump(&source.reader, session);
+
+	if (error) {
+		if (error == ENOENT)
+			ptrc_orphans_say_session(session, error);
+		return PTRC_EXIT_FAILED;
+	}
+	status = write_log();
+	if (status != PTRC_EXIT_FAILED)
+		(is_json ? put_json : put_text)(&dump.out, session);
+	ptrc_source_free(&source);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	enum ptrc_exit status;
+	int key;
+
+	ptrc_cli_begin(&cli);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		if (key == 'o' && output)
+			ptrc_cli_usage("--output", "is given twice");
+		if (key == 'o')
+			output = optarg;
+		else if (key == KEY_FORCE)
+			is_forced = true;
+		else if (key == KEY_JSON)
+			is_json = true;
+		else if (key == KEY_ALLOW_LOSS)
+			dump.is_loss_allowed = true;
+	}
+	if (argc - optind != 1)
+		ptrc_cli_usage(NULL,
+			       argc == optind ? "no SESSION given" : "more than one SESSION given");
+	if (!output)
+		ptrc_cli_usage(NULL, "no --output given");
+	ptrc_dump_target_check("--output", output, true);
+	ptrc_output_begin();
+	status = snapshot(argv[optind]);
+	ptrc_output_end(&dump.out);
+	return (int)status;
+}
