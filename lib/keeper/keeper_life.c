@@ -45,6 +45,10 @@ struct keeper {
 	bool is_ready;	      /* the log has its head, and the keeper obeys */
 	bool has_given_up;    /* output stalls, and nobody waits for it any longer */
 	int64_t next_look_ns; /* CLOCK_MONOTONIC, of automatic flushes; 0: not set */
+	/* Processes have said that they record, since this time; 0: none that was not looked at. And
+	 * how much of the stream was in use when the keeper last thought of them. */
+	int64_t arrival_ns;
+	uint64_t arrival_used;
 };
 
 /* The first letter of the stream object's name. Orphans were put aside. */
@@ -265,6 +269,33 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 		(unread && (unread >= h->stream_min_size / 2 || (why_rung & PTRC_WAKE_ROOM))));
 }
 
+/* How long the stream must be quiet before the keeper looks at a process that has begun to record; and
+ * how long it puts that off at most. Until then a flush matters more: a process that records as fast as
+ * it can fills a small stream in less time than the look takes. */
+#define QUIET_NS INT64_C(500000)
+#define ARRIVAL_WAIT_NS INT64_C(100000000)
+
+/* Looks at the processes that have begun to record, if it is time for that. Returns whether it did;
+ * otherwise it shortens the sleep. */
+static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
+{
+	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
+	uint64_t used = ptrc_room_used(&k->work.stream.pool);
+	bool is_quiet = used == k->arrival_used;
+
+	if (!k->arrival_ns)
+		return false;
+	k->arrival_used = used;
+	if (is_quiet || now - k->arrival_ns >= ARRIVAL_WAIT_NS) {
+		k->arrival_ns = 0;
+		ptrc_log_processes_arrive(&k->work.writer);
+		return true;
+	}
+	if (*wait_ns < 0 || *wait_ns > QUIET_NS)
+		*wait_ns = QUIET_NS;
+	return false;
+}
+
 /* The controller's file size limit may have changed since its last command. */
 static void follow_limit(struct ptrc_stream_header *h)
 {
@@ -328,14 +359,18 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		/* Cleared before the look at the stream. A writer that makes a flush due after
 		 * that look sets the word again and rings the bell. */
 		why_rung = atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
-		if (why_rung & PTRC_WAKE_ARRIVAL)
-			ptrc_log_processes_arrive(&k->work.writer);
+		if ((why_rung & PTRC_WAKE_ARRIVAL) && !k->arrival_ns) {
+			k->arrival_ns = ptrc_clock_ns(CLOCK_MONOTONIC);
+			k->arrival_used = UINT64_MAX;
+		}
 		if (is_flush_due(k, why_rung, &wait_ns)) {
 			follow_limit(h);
 			error = ptrc_keeper_work_flush(&k->work);
 			(void)error; /* posix_trace_get_status() tells it */
 			continue;
 		}
+		if (look_at_arrivals(k, &wait_ns))
+			continue;
 		sleep_on_bell(h, bell, wait_ns);
 	}
 }

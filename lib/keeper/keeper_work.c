@@ -88,13 +88,15 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (*flags & (PTRC_LOG_STATE_MARKERS_WAIT | PTRC_LOG_STATE_FULL))
 		has_markers = false;
 	ptrc_status_set(h, PTRC_ST_FLUSHING);
-	ptrc_log_processes_arrive(&k->writer);
 	/* The flush writes to the file, which may hide what happened to it. */
 	ptrc_log_look(&k->writer);
 	if (has_markers)
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_START, by, addr);
 	error = ptrc_log_flush(&k->writer, &k->stream, k->names);
 	tell_writers(h, error);
+	/* Who has asked for the flush finds in the log whose it is. */
+	if (!error && !is_automatic)
+		ptrc_log_processes_meet(&k->writer);
 	if (has_markers && !ptrc_log_is_full(&k->writer))
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_STOP, by, addr);
 	if (!error)
@@ -140,7 +142,10 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 {
 	struct ptrc_stream_header *h = k->stream.header;
 	bool has_markers = k->writer.policy != POSIX_TRACE_UNTIL_FULL;
-	int error = flush(k, has_markers, is_automatic), again;
+	int error, again;
+
+	ptrc_log_processes_arrive(&k->writer);
+	error = flush(k, has_markers, is_automatic);
 
 	if (k->is_orphans && ptrc_keeper_may_wait(h, error)) {
 		ptrc_log_state_leave(&k->writer);

@@ -16,6 +16,7 @@
 #include "lib/base/sys.h"
 #include "lib/log/log_aside.h"
 #include "lib/stream/clock.h"
+#include "lib/stream/status.h"
 
 /* A known process is looked at again no sooner. Each change doubles the time, so that one that
  * changes all the time does not fill the log. */
@@ -470,9 +471,21 @@ void ptrc_log_processes_write(struct ptrc_log_writer *w)
 	for (uint64_t i = 0; (origin = ptrc_log_batch_origin(&w->batch, i, &first_ns)); i++) {
 		bool is_other = is_another_image(w, origin);
 
+		/* The keeper looks at it behind this flush. */
+		if (ptrc_is_announced(w->header, origin->pid))
+			continue;
 		if (origin->pid != pid || is_other)
 			meet(w, origin->pid, is_other, first_ns);
 		pid = origin->pid;
 	}
 	write_pending(w);
+}
+
+void ptrc_log_processes_meet(struct ptrc_log_writer *w)
+{
+	ptrc_log_processes_arrive(w);
+	if (!w->processes.pending.used || ptrc_log_is_full(w))
+		return;
+	write_pending(w);
+	ptrc_log_state_save(w);
 }

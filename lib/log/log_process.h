@@ -22,4 +22,7 @@ PTRC_NONNULL() void ptrc_log_processes_arrive(struct ptrc_log_writer *w);
  * that wait. */
 PTRC_NONNULL() void ptrc_log_processes_write(struct ptrc_log_writer *w);
 
+/* Between two flushes: the same, and writes what is known of them. */
+PTRC_NONNULL() void ptrc_log_processes_meet(struct ptrc_log_writer *w);
+
 #endif
