@@ -89,7 +89,7 @@ same_dump() {
 }
 
 @test "a damaged log: what is readable, and status 3 [EXT-244]" {
-	ptrace-run -o run.log -- "$traced" -n 60000
+	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
 	size=$(stat -c %s run.log)
 	cp run.log bad.log
 	printf '\377\377\377\377' |
@@ -171,7 +171,7 @@ same_dump() {
 }
 
 @test "a disk that is full [EXT-244 EXT-242]" {
-	ptrace-run -o run.log -- "$traced" -n 50000 -s 100
+	ptrace-run --no-loss -o run.log -- "$traced" -n 50000 -s 100
 	run_split bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
 	[ "$status" -eq 1 ]
 	[ "$stderr" = "ptrace-dump: part.log: writing the log failed: File too large" ]

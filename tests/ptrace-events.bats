@@ -77,7 +77,7 @@ load helpers
 	ptrace-run -o run.log -- "$traced" -n 1000
 	size=$(stat -c %s run.log)
 	cp run.log damaged.log
-	dd if=/dev/urandom of=damaged.log bs=1 count=64 seek=1500 conv=notrunc 2>/dev/null
+	dd if=/dev/urandom of=damaged.log bs=1 count=64 seek=$((size / 2)) conv=notrunc 2>/dev/null
 	run_split ptrace-events --json damaged.log
 	[ "$status" -eq 3 ]
 	assert_one_message ptrace-events
