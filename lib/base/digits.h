@@ -34,4 +34,23 @@ static inline uint64_t ptrc_digits_take(const char **at)
 	return n;
 }
 
+/* Reads the hexadecimal number at *at, which ends before `end` (null: where there is no digit), and
+ * moves *at behind it. */
+static inline uint64_t ptrc_digits_take_hex(const char **at, const char *end)
+{
+	uint64_t n = 0;
+
+	for (; *at != end; ++*at) {
+		char c = **at;
+
+		if (c >= '0' && c <= '9')
+			n = n << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			n = n << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			break;
+	}
+	return n;
+}
+
 #endif

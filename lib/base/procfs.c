@@ -379,23 +379,6 @@ static bool living_thread(int pid, int *tid)
 	return is_found;
 }
 
-/* Takes a hexadecimal number. */
-static uint64_t take_hex(const char **at)
-{
-	uint64_t n = 0;
-
-	for (;; ++*at) {
-		char c = **at;
-
-		if (c >= '0' && c <= '9')
-			n = n << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			n = n << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			return n;
-	}
-}
-
 /* Is that the line of a mapping of this file? `dev` is in the form that the kernel gives it in a
  * struct stat. The line begins with "<addresses> <rights> <offset>
  * <major>:<minor> <inode>", where device and offset are in hexadecimal digits. */
@@ -409,10 +392,10 @@ static bool is_mapping_of(const char *line, uint64_t dev, uint64_t inode)
 				return false;
 		line++;
 	}
-	of_major = take_hex(&line);
+	of_major = ptrc_digits_take_hex(&line, NULL);
 	if (*line++ != ':')
 		return false;
-	of_minor = take_hex(&line);
+	of_minor = ptrc_digits_take_hex(&line, NULL);
 	return *line++ == ' ' && of_major == (dev >> 8 & 0xfff) &&
 	       of_minor == ((dev & 0xff) | (dev >> 12 & 0xfff00)) &&
 	       ptrc_digits_take(&line) == inode;

@@ -231,25 +231,6 @@ static int write_waiting(struct posixtrace_log *c)
 
 /* ---- events ---- */
 
-static enum ptrc_stretch_kind kind_of(uint32_t id)
-{
-	switch (id) {
-	case POSIX_TRACE_START:
-	case POSIX_TRACE_FILTER:
-		return PTRC_STRETCH_FILTER;
-	case POSIX_TRACE_STOP:
-		return PTRC_STRETCH_STOP;
-	case POSIX_TRACE_FLUSH_START:
-	case POSIX_TRACE_FLUSH_STOP:
-		return PTRC_STRETCH_MARKER;
-	case POSIX_TRACE_OVERFLOW:
-	case POSIX_TRACE_RESUME:
-		return PTRC_STRETCH_GAP;
-	default:
-		return PTRC_STRETCH_PLAIN;
-	}
-}
-
 /*
  * Finds the run for an event. The reader of the log gives out events of the same time in the order
  * of their runs, so an event may not go into a run that stands before that of the event of the same
@@ -304,7 +285,8 @@ static int add(struct posixtrace_log *c, const struct posixtrace_event *event, u
 
 	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
 		e.id_flags |= PTRC_REC_TRUNCATED;
-	error = find_run(c, &origin, kind_of(info->posix_event_id), e.ns == c->last_ns, &e.run);
+	error = find_run(c, &origin, ptrc_stretch_kind_of(info->posix_event_id), e.ns == c->last_ns,
+			 &e.run);
 	if (!error)
 		error = ptrc_log_buffer_reserve(&c->events, sizeof(e) + ptrc_align8(e.len) + 8);
 	if (error)

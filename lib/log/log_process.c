@@ -161,23 +161,6 @@ static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_
 	return bytes;
 }
 
-static uint64_t take_hex(const char **at, const char *end)
-{
-	uint64_t n = 0;
-
-	for (; *at < end; ++*at) {
-		char c = **at;
-
-		if (c >= '0' && c <= '9')
-			n = n << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			n = n << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			break;
-	}
-	return n;
-}
-
 /* Moves *at behind the next blank. */
 static void skip_word(const char **at, const char *end)
 {
@@ -199,15 +182,15 @@ static void add_mapping(struct ptrc_log_writer *w, const struct known *p, uint64
 	uint64_t ino;
 	size_t bytes;
 
-	m.start = take_hex(&at, end);
+	m.start = ptrc_digits_take_hex(&at, end);
 	at += at < end;
-	m.end = take_hex(&at, end);
+	m.end = ptrc_digits_take_hex(&at, end);
 	skip_word(&at, end);
 	access = at;
 	skip_word(&at, end);
 	if (end - access < 4 || access[2] != 'x')
 		return;
-	m.offset = take_hex(&at, end);
+	m.offset = ptrc_digits_take_hex(&at, end);
 	skip_word(&at, end);
 	skip_word(&at, end); /* the device */
 	ino = at < end ? ptrc_digits_take(&at) : 0;

@@ -185,7 +185,7 @@ uint64_t ptrc_drain_room(const struct ptrc_drain *d)
 	return 2 * (uint64_t)d->stream->pool.chunk_size + PTRC_PACKED_HEAD_MAX + PTRC_PACKED_SLACK;
 }
 
-static enum ptrc_stretch_kind kind_of(uint32_t id)
+enum ptrc_stretch_kind ptrc_stretch_kind_of(uint32_t id)
 {
 	switch (id) {
 	case POSIX_TRACE_START:
@@ -196,6 +196,9 @@ static enum ptrc_stretch_kind kind_of(uint32_t id)
 	case POSIX_TRACE_FLUSH_START:
 	case POSIX_TRACE_FLUSH_STOP:
 		return PTRC_STRETCH_MARKER;
+	case POSIX_TRACE_OVERFLOW:
+	case POSIX_TRACE_RESUME:
+		return PTRC_STRETCH_GAP;
 	default:
 		return PTRC_STRETCH_PLAIN;
 	}
@@ -270,7 +273,7 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 			note->events++;
 			continue;
 		}
-		kind = kind_of(r.id_flags & PTRC_REC_ID_MASK);
+		kind = ptrc_stretch_kind_of(r.id_flags & PTRC_REC_ID_MASK);
 		ns = ptrc_clock_realtime(h, &clock, r.stamp);
 		if (ptrc_packer_is_empty(p)) {
 			stretch->kind = kind;

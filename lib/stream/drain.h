@@ -33,6 +33,9 @@ enum ptrc_stretch_kind {
 	PTRC_STRETCH_GAP,    /* OVERFLOW and RESUME: a FILTER may be among the events lost */
 };
 
+/* The kind of a stretch that has an event of this type. */
+enum ptrc_stretch_kind ptrc_stretch_kind_of(uint32_t id);
+
 /* Events of one writer, packed (lib/model/packed.h), in the order of their times, which are
  * nanoseconds of CLOCK_REALTIME. */
 struct ptrc_stretch {
