@@ -88,5 +88,7 @@ const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 /* The value of a field of the event. Texts point into the event; a time is a number of
  * nanoseconds since 1970. */
 struct ptrc_value ptrc_view_value(struct ptrc_view *, const struct ptrc_field *);
+/* The same, to a place of the caller. Of a number only .kind and the number are set. */
+void ptrc_view_get(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
 
 #endif

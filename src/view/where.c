@@ -810,18 +810,22 @@ struct ptrc_where *ptrc_where_again(const struct ptrc_where *w)
 
 /* The value of operand i as it is compared: bytes become the hexadecimal digits that JSON
  * shows for them. */
-static struct ptrc_value evaluate(struct ptrc_where *w, const struct node *n, size_t i,
-				  struct ptrc_view *view)
+static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct node *n, size_t i,
+					 struct ptrc_view *view, struct ptrc_value *room)
 {
 	const struct operand *o = &n->operands[i];
 	struct ptrc_buffer *b = &w->scratch[i];
-	struct ptrc_value v = o->is_field ? ptrc_view_value(view, &o->field) : o->literal;
 
-	if (v.kind != PTRC_VALUE_BYTES)
-		return v;
-	b->used = 0;
-	ptrc_buffer_hex_bytes(b, v.bytes, v.size);
-	return (struct ptrc_value){.kind = PTRC_VALUE_TEXT, .bytes = b->bytes, .size = b->used};
+	if (!o->is_field)
+		return &o->literal;
+	ptrc_view_get(view, &o->field, room);
+	if (room->kind == PTRC_VALUE_BYTES) {
+		b->used = 0;
+		ptrc_buffer_hex_bytes(b, room->bytes, room->size);
+		*room = (struct ptrc_value){
+			.kind = PTRC_VALUE_TEXT, .bytes = b->bytes, .size = b->used};
+	}
+	return room;
 }
 
 static bool number_of(const struct operand *o, const struct ptrc_value *v, long double *number)
@@ -844,15 +848,16 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 
 static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
 {
-	struct ptrc_value v[2] = {evaluate(w, n, 0, view), evaluate(w, n, 1, view)};
+	struct ptrc_value room[2];
+	const struct ptrc_value *u = evaluate(w, n, 0, view, &room[0]);
+	const struct ptrc_value *v = evaluate(w, n, 1, view, &room[1]);
 	long double a;
 	long double b;
 
-	if (v[0].kind == PTRC_VALUE_TEXT && v[1].kind == PTRC_VALUE_TEXT) {
-		a = (long double)compare_texts(&v[0], &v[1]);
+	if (u->kind == PTRC_VALUE_TEXT && v->kind == PTRC_VALUE_TEXT) {
+		a = (long double)compare_texts(u, v);
 		b = 0;
-	} else if (!number_of(&n->operands[0], &v[0], &a) ||
-		   !number_of(&n->operands[1], &v[1], &b)) {
+	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
 		return false;
 	}
 	return n->relation & (a < b ? BELOW : a == b ? EQUAL : a > b ? ABOVE : UNORDERED);
@@ -860,12 +865,13 @@ static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view
 
 static bool is_true(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
 {
-	struct ptrc_value v = evaluate(w, n, 0, view);
+	struct ptrc_value room;
+	const struct ptrc_value *v = evaluate(w, n, 0, view, &room);
 	long double number;
 
-	if (v.kind == PTRC_VALUE_TEXT)
-		return v.size;
-	return number_of(&n->operands[0], &v, &number) && number != 0;
+	if (v->kind == PTRC_VALUE_TEXT)
+		return v->size;
+	return number_of(&n->operands[0], v, &number) && number != 0;
 }
 
 /* Copies the text to the second scratch buffer, with a null byte appended. The text itself
@@ -901,7 +907,8 @@ static bool matches_regex(struct node *n, const char *text, size_t size, bool is
 
 static bool matches(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
 {
-	struct ptrc_value v = evaluate(w, n, 0, view);
+	struct ptrc_value room;
+	struct ptrc_value v = *evaluate(w, n, 0, view, &room);
 	bool is_cut = v.size > n->text_max;
 	bool is_match;
 	const char *text;
