@@ -176,7 +176,8 @@ struct posixtrace_span {
  * What is skipped is not checked: if it is damaged, nobody learns of it. If one of the types is
  * POSIX_TRACE_OVERFLOW or POSIX_TRACE_RESUME, which tell of damage, too, nothing is skipped because
  * of its type.
- *   EINVAL  not an open log; null pointer and count not 0; not an initialised event set.
+ *   EINVAL  not an open log; null pointer and count not 0; a tv_nsec that is none; not an
+ *           initialised event set.
  *   ENOMEM  no memory; nothing was done.
  */
 int posixtrace_select(trace_id_t, const struct posixtrace_span *, size_t count,
@@ -281,7 +282,8 @@ int posixtrace_log_type(struct posixtrace_log *, const char *, trace_event_id_t 
  * every log; nothing is left out because of a filter that a POSIX_TRACE_START or POSIX_TRACE_FILTER
  * tells. The event sets in the data of these two have types of this log. Memory and writes take about
  * 256 KiB at a time; events of one time are written together.
- *   EINVAL  null pointer; not a type of this log; earlier than the event before; too much data.
+ *   EINVAL  null pointer; not a type of this log; no time, or earlier than the event before; too
+ *           much data.
  *   ENOMEM  no memory: the event is not in the log.
  *   others  of a write: the log takes nothing any more, and each later call says so again.
  */

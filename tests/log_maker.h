@@ -53,11 +53,11 @@ __attribute__((unused)) static inline int maker_file(void)
 __attribute__((unused)) static inline struct ptrc_stream_header *maker_header(int policy,
 									      size_t limit)
 {
-	struct ptrc_stream_header *h = aligned_alloc(64, PTRC_STREAM_CLOCK_OFFSET);
+	struct ptrc_stream_header *h = aligned_alloc(64, PTRC_STREAM_PATTERN_OFFSET);
 	trace_attr_t attr;
 
 	CHECK(h);
-	memset(h, 0, PTRC_STREAM_CLOCK_OFFSET);
+	memset(h, 0, PTRC_STREAM_PATTERN_OFFSET);
 	CHECK_OK(posix_trace_attr_init(&attr));
 	CHECK_OK(posix_trace_attr_setname(&attr, "a made up trace"));
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, policy));

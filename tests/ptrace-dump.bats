@@ -1035,3 +1035,33 @@ times() {
 	run_split ptrace-dump --format=text -e traced.event --fields=comm,command_line run.log
 	[[ $stdout =~ ^\"traced\"\ +-$ ]]
 }
+
+@test "--around tells of damage where its events may have been [EXT-221]" {
+	ptrace-run -o run.log --stream-min-size=32M -- "$traced" -n 100000 -s 20
+	at=$(($(stat -c %s run.log) / 2))
+	printf xyz | dd of=run.log bs=1 seek="$at" conv=notrunc status=none
+	run_split ptrace-dump --around=traced.event --before=0s --after=0s --count run.log
+	[ "$status" -eq 3 ]
+	[ "$stdout" -lt 100000 ]
+	[[ $stderr == *"events not readable, as the log is damaged"* ]]
+	run_split ptrace-dump --around=posix_trace_start --after=1us --summary run.log
+	[ "$status" -eq 0 ]
+}
+
+@test "--verify finds damage of what tells whose a log is, and of the index [EXT-221 EXT-237]" {
+	ptrace-run -o run.log -- "$traced" -n 1000
+	run_split ptrace-dump --verify run.log
+	[ "$status" -eq 0 ]
+	size=$(stat -c %s run.log)
+	at=$(grep -abo "$traced" run.log | head -n 1 | cut -d: -f1)
+	# A command line, and the end of the last INDEX, before TOTALS, STATUS and END.
+	for offset in "$((at + 2))" "$((size - 288 - 1400))"; do
+		cp run.log damaged.log
+		printf '\377\376' | dd of=damaged.log bs=1 seek="$offset" conv=notrunc status=none
+		run_split ptrace-dump --count damaged.log
+		[ "$status" -eq 0 ]
+		run_split ptrace-dump --verify damaged.log
+		[ "$status" -eq 3 ]
+		[[ $stderr == *" of the log "*" not what the log says of "* ]]
+	done
+}

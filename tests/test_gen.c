@@ -26,7 +26,7 @@ static trace_attr_t small_attr(void)
 /* The C library's allocator and stacks may have grown by a mapping or two; those of a
  * sanitizer by more. A leak would be one in each of hundreds of cycles. */
 #ifdef HARNESS_IS_SANITIZED
-#define MAPPINGS_TOLERANCE 64
+#define MAPPINGS_TOLERANCE 256
 #else
 #define MAPPINGS_TOLERANCE 2
 #endif

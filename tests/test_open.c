@@ -444,7 +444,12 @@ TEST(close_frees_everything, "OPEN-08 CREATE-22 ERRORS-04 GEN-04", NEEDS_KEEPER)
 		}
 	}
 	CHECK_EQ(count_entries("/proc/self/fd"), fds);
+#ifdef HARNESS_IS_SANITIZED
+	/* The allocator of a sanitizer takes more, now and then. */
+	CHECK_LE(count_lines("/proc/self/maps"), maps + 64);
+#else
 	CHECK_LE(count_lines("/proc/self/maps"), maps + 2);
+#endif
 }
 
 TEST(descriptor_is_left_alone, "OPEN-09", NEEDS_KEEPER)

@@ -40,7 +40,9 @@ PTRC_PUBLIC int posixtrace_log_add(struct posixtrace_log *log, const struct posi
 {
 	int cancel, error;
 
-	if (!log || !event || (!event->pt_data && event->pt_size))
+	if (!log || !event || (!event->pt_data && event->pt_size) ||
+	    event->pt_info.posix_timestamp.tv_nsec < 0 ||
+	    event->pt_info.posix_timestamp.tv_nsec >= 1000000000)
 		return EINVAL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	error = ptrc_log_copy_add(log, event);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <posixtrace.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <trace.h>
 
@@ -25,6 +26,11 @@ static int64_t to_ns(const struct timespec *t)
 	return ns;
 }
 
+static bool is_time(const struct timespec *t)
+{
+	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
+}
+
 PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span *spans,
 				  size_t count, const trace_event_set_t *types)
 {
@@ -34,6 +40,9 @@ PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span 
 
 	if ((!spans && count) || (types && !ptrc_set_is_valid(types)))
 		return EINVAL;
+	for (size_t i = 0; i < count; i++)
+		if (!is_time(&spans[i].pt_first) || !is_time(&spans[i].pt_last))
+			return EINVAL;
 	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	if (!log)
 		return EINVAL;

@@ -136,6 +136,7 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 				? ENOMEM
 				: ptrc_log_writer_init(&c->writer, c->header, fd, false);
 	}
+	c->writer.is_copy = true;
 	if (!error)
 		error = ptrc_log_writer_head(&c->writer);
 	if (error) {

@@ -64,6 +64,8 @@ void ptrc_log_host_write(struct ptrc_log_writer *w)
 	uint32_t used = 0;
 	bool is_written;
 
+	if (w->is_copy)
+		return;
 	ptrc_sys(SYS_uname, &name);
 	add(&p, &used, PTRC_LOG_HOST_NAME, name.nodename, sizeof(name.nodename));
 	add_line(&p, &used, PTRC_LOG_HOST_MACHINE_ID, "/etc/machine-id");
@@ -115,6 +117,8 @@ void ptrc_log_clock_write(struct ptrc_log_writer *w, enum ptrc_log_clock_when wh
 	struct ptrc_log_clocks *x = &w->clocks;
 	struct ptrc_log_clock c = {.event_ns = 0};
 
+	if (w->is_copy)
+		return;
 	if (when == PTRC_LOG_CLOCK_IF_DUE && x->last_ns &&
 	    difference(ptrc_clock_ns(CLOCK_MONOTONIC), x->last_ns) < CLOCK_PAUSE_NS)
 		return;

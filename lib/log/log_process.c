@@ -449,7 +449,7 @@ void ptrc_log_processes_write(struct ptrc_log_writer *w)
 	int64_t first_ns;
 	int pid = 0;
 
-	if (ptrc_log_is_full(w))
+	if (ptrc_log_is_full(w) || w->is_copy)
 		return;
 	for (uint64_t i = 0; (origin = ptrc_log_batch_origin(&w->batch, i, &first_ns)); i++) {
 		bool is_other = is_another_image(w, origin);

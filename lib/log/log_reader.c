@@ -307,8 +307,12 @@ static int read_whose(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 			    ? EINVAL
 			    : load(r, offset + sizeof(*p), p->length, p->payload_crc, &payload);
 
-	if (error)
-		return error == ENOMEM ? error : 0;
+	if (error == ENOMEM)
+		return error;
+	if (error) {
+		r->differing_headers++;
+		return 0;
+	}
 	if (p->type == PTRC_LOG_PROCESS)
 		return ptrc_log_whose_take_process(&r->whose, payload, p->length);
 	if (p->type == PTRC_LOG_CLOCK)
@@ -1047,7 +1051,9 @@ int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
 	struct ptrc_log_total *all;
 	bool differs = false;
 
-	*differing = r->differing_headers;
+	/* An index that is there and was of no use is damaged. */
+	*differing = r->differing_headers + (r->is_closed && r->head.kind == PTRC_LOG_SEQUENTIAL &&
+					     r->status.index_offset && !r->totals);
 	if (!r->totals)
 		return 0;
 	all = calloc(PTRC_TYPE_SUMS_MAX, sizeof(*all));

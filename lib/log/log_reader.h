@@ -63,7 +63,8 @@ struct ptrc_log_reader {
 	/* Names that the log should have and that are not readable; at least so many if the log is
 	 * not closed. */
 	uint64_t missing_names;
-	/* Packets without events whose headers say something else than the index. */
+	/* Packets without events whose headers say something else than the index, or that tell of
+	 * machine, clocks or processes and are damaged. */
 	uint64_t differing_headers;
 	bool is_names_torn; /* the packet read last has names, and is damaged */
 	/* What TOTALS tell, if the log was opened by its index: the events of each type, and the types

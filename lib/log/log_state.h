@@ -103,6 +103,9 @@ struct ptrc_log_writer {
 	uint32_t kind; /* PTRC_LOG_RING or _SEQUENTIAL */
 	int policy;
 	bool is_regular, is_socket;
+	/* A program writes events that it has read elsewhere: neither this machine nor its
+	 * processes are theirs. */
+	bool is_copy;
 	bool must_not_append; /* the descriptor has O_APPEND, and was not opened again */
 	/* What must still be there in a regular file: its size is at least file_end and, if this
 	 * writer has written something, that begins and ends with these bytes. */

@@ -167,6 +167,7 @@ static bool find_last(struct ptrc_source *s, struct ptrc_span *trace)
 static bool find_windows(struct ptrc_dump *d, struct ptrc_source *s)
 {
 	struct ptrc_reader *r = &s->reader;
+	struct posixtrace_counts counts;
 	trace_event_set_t types;
 	int error;
 
@@ -179,6 +180,8 @@ static bool find_windows(struct ptrc_dump *d, struct ptrc_source *s)
 			ptrc_select_add_window(&d->select, ptrc_when_add(ns, -d->before_ns),
 					       ptrc_when_add(ns, d->after_ns));
 	}
+	if (!r->source && !posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+		s->is_damaged = counts.pt_damaged_gaps != 0;
 	if (!error)
 		error = ptrc_reader_select(r, NULL, 0, NULL);
 	return report(r, error);
@@ -194,6 +197,9 @@ static bool select_wanted(struct ptrc_dump *d, struct ptrc_source *s)
 	size_t count = 0;
 	int error;
 
+	/* The end then tells of the damage again. */
+	if (s->is_damaged)
+		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 	spans = ptrc_cli_allocate((d->select.window_count + 1) * sizeof(*spans));
 	for (size_t i = 0; i < d->select.window_count; i++) {
 		const struct ptrc_span *w = &d->select.windows[i];

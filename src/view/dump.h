@@ -28,6 +28,9 @@ struct ptrc_source {
 	struct ptrc_select_types types;
 	struct ptrc_view view;
 	struct ptrc_losses losses;
+	/* The search for the events that --around names has met damage, where some of them may have
+	 * been. */
+	bool is_damaged;
 	/* The position on the command line, which decides between events of the same
 	 * time. */
 	size_t order;
