@@ -15,17 +15,6 @@
 #include "lib/log/log_stream.h"
 #include "lib/model/eventset.h"
 
-/* The time in nanoseconds, or the nearest one that can be told so. */
-static int64_t to_ns(const struct timespec *t)
-{
-	int64_t ns;
-
-	if (__builtin_mul_overflow(t->tv_sec, INT64_C(1000000000), &ns) ||
-	    __builtin_add_overflow(ns, t->tv_nsec, &ns))
-		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
-	return ns;
-}
-
 static bool is_time(const struct timespec *t)
 {
 	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
@@ -34,9 +23,8 @@ static bool is_time(const struct timespec *t)
 PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span *spans,
 				  size_t count, const trace_event_set_t *types)
 {
-	struct ptrc_log_span *copy;
+	struct ptrc_log_span *copy = NULL;
 	struct ptrc_log_stream *log;
-	int error;
 
 	if ((!spans && count) || (types && !ptrc_set_is_valid(types)))
 		return EINVAL;
@@ -46,14 +34,19 @@ PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span 
 	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	if (!log)
 		return EINVAL;
-	copy = calloc(count + 1, sizeof(*copy));
-	for (size_t i = 0; copy && i < count; i++)
-		copy[i] =
-			(struct ptrc_log_span){to_ns(&spans[i].pt_first), to_ns(&spans[i].pt_last)};
-	error = copy ? ptrc_log_stream_select(log, copy, count, types) : ENOMEM;
-	free(copy);
+	if (count)
+		copy = calloc(count, sizeof(*copy));
+	if (count && !copy) {
+		ptrc_handle_put(trid);
+		return ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++) {
+		copy[i].first_ns = ptrc_log_from_timespec(&spans[i].pt_first);
+		copy[i].last_ns = ptrc_log_from_timespec(&spans[i].pt_last);
+	}
+	ptrc_log_stream_select(log, copy, count, types);
 	ptrc_handle_put(trid);
-	return error;
+	return 0;
 }
 
 PTRC_PUBLIC int posixtrace_get_time_of_last(trace_id_t trid, unsigned long count,

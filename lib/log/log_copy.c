@@ -14,6 +14,7 @@
 #include "lib/log/log_events.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
+#include "lib/log/log_stream.h"
 #include "lib/log/log_writer.h"
 #include "lib/model/attr.h"
 #include "lib/model/eventset.h"
@@ -259,16 +260,6 @@ static int find_run(struct posixtrace_log *c, const struct ptrc_context *origin,
 	return 0;
 }
 
-static int64_t to_ns(const struct timespec *t)
-{
-	int64_t ns;
-
-	if (__builtin_mul_overflow((int64_t)t->tv_sec, INT64_C(1000000000), &ns) ||
-	    __builtin_add_overflow(ns, (int64_t)t->tv_nsec, &ns))
-		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
-	return ns;
-}
-
 /* Adds an event whose type has these flags. */
 static int add(struct posixtrace_log *c, const struct posixtrace_event *event, uint32_t flags)
 {
@@ -276,7 +267,7 @@ static int add(struct posixtrace_log *c, const struct posixtrace_event *event, u
 	struct ptrc_context origin = {.pid = info->posix_pid,
 				      .tid = info->posix_tid,
 				      .thread = (uint64_t)info->posix_thread_id};
-	struct waiting e = {.ns = to_ns(&info->posix_timestamp),
+	struct waiting e = {.ns = ptrc_log_from_timespec(&info->posix_timestamp),
 			    .addr = (uint64_t)(uintptr_t)info->posix_prog_address,
 			    .id_flags = info->posix_event_id | flags,
 			    .len = (uint32_t)event->pt_size};
@@ -348,7 +339,7 @@ int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *e
 {
 	uint64_t filter[PTRC_SET_WORD_COUNT];
 	trace_event_id_t id = event->pt_info.posix_event_id;
-	int64_t ns = to_ns(&event->pt_info.posix_timestamp);
+	int64_t ns = ptrc_log_from_timespec(&event->pt_info.posix_timestamp);
 
 	if (c->error)
 		return c->error;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The events of a flush, in EVENTS packets. A flush calls begin, then add for each stretch, then
- * end. Add keeps the packed stretch; end writes a packet for each slice of time. So what a bounded log keeps is a span of time without holes,
- * and a log that is cut short lacks nothing before its end.
+ * end. Add keeps the packed stretch; end writes a packet for each slice of time. So what a bounded
+ * log keeps is a span of time without holes, and a log that is cut short lacks nothing before its
+ * end.
  */
 #ifndef PTRC_LIB_LOG_LOG_EVENTS_H
 #define PTRC_LIB_LOG_LOG_EVENTS_H

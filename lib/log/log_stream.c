@@ -476,6 +476,16 @@ struct timespec ptrc_log_to_timespec(int64_t ns)
 	return ts;
 }
 
+int64_t ptrc_log_from_timespec(const struct timespec *t)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)t->tv_sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)t->tv_nsec, &ns))
+		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
 /* An event that stands in no packet. */
 static void make_up(struct posix_trace_event_info *info, trace_event_id_t id, int64_t ns)
 {
@@ -842,27 +852,18 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 
 /* ---- selection ---- */
 
-int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct ptrc_log_span *spans,
-			   size_t count, const trace_event_set_t *types)
+void ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
+			    const trace_event_set_t *types)
 {
-	struct ptrc_log_span *copy = NULL;
-
-	if (count) {
-		copy = calloc(count, sizeof(*copy));
-		if (!copy)
-			return ENOMEM;
-		memcpy(copy, spans, count * sizeof(*copy));
-	}
 	pthread_mutex_lock(&l->mutex);
 	free(l->spans);
-	l->spans = copy;
+	l->spans = spans;
 	l->span_count = count;
 	l->has_types = types;
 	if (types)
 		ptrc_set_to_bits(types, l->types);
 	rewind_events(l);
 	pthread_mutex_unlock(&l->mutex);
-	return 0;
 }
 
 bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns)

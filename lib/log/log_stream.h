@@ -41,11 +41,14 @@ struct ptrc_log_span {
 };
 
 /* Goes back to the begin, and from then on skips packets that have no event in a span or none of
- * these types. 0 spans: all of time; null: all types. ENOMEM. */
-int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct ptrc_log_span *spans,
-			   size_t count, const trace_event_set_t *types);
-/* A time as a timespec, whose tv_nsec is never negative. */
+ * these types. The spans were allocated by malloc, and belong to the log from now on. 0 spans: all of
+ * time; null: all types. */
+void ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
+			    const trace_event_set_t *types);
+/* A time as a timespec, whose tv_nsec is never negative; and the reverse, or the nearest time that
+ * can be told so. */
 struct timespec ptrc_log_to_timespec(int64_t ns);
+int64_t ptrc_log_from_timespec(const struct timespec *t);
 /* Finds a time from which on the log has at least so many events, by the headers of its packets.
  * False: it has fewer. */
 bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns);
