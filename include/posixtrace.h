@@ -85,13 +85,16 @@ struct posixtrace_counts {
 	/* Events in the log that reading has skipped since it was opened or rewound, because
 	 * posixtrace_select() said so. */
 	unsigned long pt_skipped_events;
+	/* Parts of the log that have no events and are damaged, as far as they were looked at: the
+	 * head, of which the log has a copy, and what tells of machine, processes and clocks. */
+	unsigned long pt_damaged_parts;
 };
 
 /*
  * Fills in the first `size` bytes of *counts, where size is sizeof(struct posixtrace_counts).
  * Members without meaning are 0: those of the log for a plain stream; those of stream memory,
  * processes and threads for a pre-recorded one; those from pt_gap_events to
- * pt_uncounted_gaps, pt_missing_names and pt_skipped_events, for an active one. The members are read one after the other while recording goes on, so they may be some events apart.
+ * pt_uncounted_gaps, pt_missing_names, pt_skipped_events and pt_damaged_parts, for an active one. The members are read one after the other while recording goes on, so they may be some events apart.
  *   EINVAL  neither an active stream nor an open log; null pointer; size below that of the
  *           first member.
  */

@@ -341,7 +341,9 @@ doctor() {
 		jq -es 'map(.check) == ["log"]' <<<"$stdout"
 	done
 	cp run.log newer.log
-	printf '\377' | dd of=newer.log bs=1 seek=12 conv=notrunc status=none
+	for at in 12 $((880 + 12)); do
+		printf '\377' | dd of=newer.log bs=1 seek="$at" conv=notrunc status=none
+	done
 	doctor ./newer.log
 	finds problem log 'a trace log of format version 255'
 	mkfifo fifo

@@ -755,7 +755,10 @@ times() {
 	ptrace-run -o run.log -- "$traced"
 	while read -r at byte reason; do
 		cp run.log other.log
-		printf "\\$byte" | dd of=other.log bs=1 seek="$at" conv=notrunc status=none
+		for offset in "$at" "$((880 + at))"; do
+			printf "\\$byte" |
+				dd of=other.log bs=1 seek="$offset" conv=notrunc status=none
+		done
 		for command in ptrace-dump ptrace-stat ptrace-events; do
 			run_split "$command" other.log
 			[ "$status" -eq 1 ]
@@ -774,7 +777,9 @@ times() {
 	END
 	# It names the version that this one writes.
 	cp run.log other.log
-	printf '\377' | dd of=other.log bs=1 seek=12 conv=notrunc status=none
+	for at in 12 $((880 + 12)); do
+		printf '\377' | dd of=other.log bs=1 seek="$at" conv=notrunc status=none
+	done
 	run_split ptrace-dump other.log
 	[[ $stderr == *" reads version $(od -An -tu1 -j12 -N1 run.log | tr -d ' ') only" ]]
 	run_split ptrace-dump - < <(head -c 20 run.log)
@@ -972,6 +977,39 @@ times() {
 	ptrace-dump -e 'x*' --decode='x[[.a.]]y=u8 it' run.log | jq -e '.data | has("it")'
 }
 
+@test "a damaged head costs nothing, and is told [EXT-250 EXT-251]" {
+	ptrace-run -o run.log -- "$traced" -n 3
+	ptrace-dump run.log >whole
+	# The signature, the version, the packet of the head; the copies.
+	for at in 0 12 40 300 800 890 1200 1759; do
+		cp run.log bad.log
+		byte=$(od -An -tu1 -j "$at" -N 1 run.log)
+		printf "\\$(printf %o $((byte ^ 4)))" |
+			dd of=bad.log bs=1 seek="$at" conv=notrunc status=none
+		run_split ptrace-dump bad.log
+		[ "$status" -eq 3 ]
+		[ "$stdout" = "$(cat whole)" ]
+		[ "$stderr" = "ptrace-dump: bad.log: 1 part of the log without events is damaged: what it tells of itself, of machine, processes or clocks may be missing" ]
+	done
+	run_split ptrace-stat --json bad.log
+	[ "$status" -eq 3 ]
+	jq -e '.losses.damaged_parts == 1 and (.complete | not)' <<<"$stdout"
+	run_split ptrace-dump --verify bad.log
+	[ "$status" -eq 3 ]
+	[ "$(grep -c . <<<"$stderr")" -eq 1 ]
+	run_split ptrace-doctor bad.log
+	[ "$status" -eq 1 ]
+	[[ $stdout == *"is damaged in 1 part without events"* ]]
+	# The machine.
+	cp run.log bad.log
+	printf 'x' | dd of=bad.log bs=1 seek=$((1760 + 110)) conv=notrunc status=none
+	run_split ptrace-dump bad.log
+	[ "$status" -eq 3 ]
+	[ "$stdout" = "$(cat whole)" ]
+	[[ $stderr == *"1 part of the log without events is damaged"* ]]
+	ptrace-stat --json run.log | jq -e '.losses.damaged_parts == 0'
+}
+
 @test "names that cannot be read, as the log is damaged, are told [EXT-159]" {
 	ptrace-run -o run.log -- "$traced" -e the.name -n 3
 	at=$(grep -abo the.name run.log | head -n 1 | cut -d: -f1)
@@ -1054,14 +1092,20 @@ times() {
 	[ "$status" -eq 0 ]
 	size=$(stat -c %s run.log)
 	at=$(grep -abo "$traced" run.log | head -n 1 | cut -d: -f1)
-	# A command line, and the end of the last INDEX, before TOTALS, STATUS and END.
-	for offset in "$((at + 2))" "$((size - 288 - 1400))"; do
-		cp run.log damaged.log
-		printf '\377\376' | dd of=damaged.log bs=1 seek="$offset" conv=notrunc status=none
-		run_split ptrace-dump --count damaged.log
-		[ "$status" -eq 0 ]
-		run_split ptrace-dump --verify damaged.log
+	# The end of the last INDEX, before TOTALS, STATUS and END; a command line.
+	cp run.log damaged.log
+	printf '\377\376' |
+		dd of=damaged.log bs=1 seek="$((size - 288 - 1400))" conv=notrunc status=none
+	run_split ptrace-dump --count damaged.log
+	[ "$status" -eq 0 ]
+	run_split ptrace-dump --verify damaged.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *" of the log "*" not what the log says of "* ]]
+	cp run.log damaged.log
+	printf '\377\376' | dd of=damaged.log bs=1 seek="$((at + 2))" conv=notrunc status=none
+	for option in --count --verify; do
+		run_split ptrace-dump "$option" damaged.log
 		[ "$status" -eq 3 ]
-		[[ $stderr == *" of the log "*" not what the log says of "* ]]
+		[[ $stderr == *"1 part of the log without events is damaged"* ]]
 	done
 }

@@ -40,7 +40,7 @@ TEST(crc_of_known_blocks, "LOG-37")
 
 TEST(bytes_of_the_head, "LOG-37 LOG-41")
 {
-	uint8_t b[PTRC_LOG_HEAD_BYTES + sizeof(struct ptrc_log_packet)];
+	uint8_t b[PTRC_LOG_HEADS_BYTES + sizeof(struct ptrc_log_packet)];
 	struct maker m;
 	uint64_t u64;
 	uint32_t u32;
@@ -60,8 +60,9 @@ TEST(bytes_of_the_head, "LOG-37 LOG-41")
 	memcpy(&u32, b + 32 + 52, 4);
 	CHECK_EQ(u32, ptrc_crc32c(0, b + 112, 768));
 	CHECK_STR_EQ((char *)b + 112 + 256, "a made up trace");
-	/* HOST is directly behind it. */
-	CHECK_MEM_EQ(b + 880, "PTPK\x08\x00\x00\x00", 8);
+	/* It stands there twice, and HOST directly behind. */
+	CHECK_MEM_EQ(b + 880, b, 880);
+	CHECK_MEM_EQ(b + 1760, "PTPK\x08\x00\x00\x00", 8);
 	maker_free(&m);
 }
 

@@ -81,7 +81,7 @@ static void find_places(int fd, struct places *p)
 	struct ptrc_log_packet h;
 
 	memset(p, 0, sizeof(*p));
-	for (uint64_t at = PTRC_LOG_HEAD_BYTES; at + sizeof(h) <= size;
+	for (uint64_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
 	     at += sizeof(h) + ptrc_align8(h.length)) {
 		memcpy(&h, bytes + at, sizeof(h));
 		CHECK_EQ(h.magic, PTRC_LOG_PACKET_MAGIC);
@@ -1053,7 +1053,8 @@ TEST(an_index_whose_head_lies, "EXT-218")
 		forge_head(fd, bytes, size, p.index, lie, length);
 		trid = open_log(fd);
 		CHECK(!has_totals(trid));
-		CHECK_EQ(verify(trid), 1);
+		/* Where the length is wrong there are bytes that are no packet, too. */
+		CHECK_EQ(verify(trid), length ? 2 : 1);
 		left = read_rest(trid);
 		if (!length)
 			check_same(&left, &all);

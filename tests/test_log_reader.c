@@ -95,7 +95,7 @@ static void make_sample(struct sample *p, int kind, enum ending ending)
 /* The place behind the NAMES packet, which comes before the events. *h: its header. */
 static size_t behind_names(const struct sample *p, struct ptrc_log_packet *h)
 {
-	size_t at = PTRC_LOG_HEAD_BYTES;
+	size_t at = PTRC_LOG_HEADS_BYTES;
 
 	do {
 		CHECK_LE(at + sizeof(*h), p->size);
@@ -203,10 +203,11 @@ TEST_TIMEOUT(any_bit_flipped, "OPEN-15 OPEN-03", 240)
 {
 	for (size_t i = 0; i < 6; i++) {
 		struct sample p;
-		long worst = LONG_MAX;
+		long worst = LONG_MAX, whole;
 
 		make_sample(&p, kinds[i < 4 ? i : i - 2], i < 4 ? CLOSED : CLOSED_WITHOUT_INDEX);
 		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
+		whole = check_remains(&p);
 		for (size_t bit = 0; bit < 8 * p.size; bit++) {
 			uint8_t byte = p.bytes[bit / 8] ^ (uint8_t)(1 << bit % 8);
 			long count;
@@ -215,14 +216,132 @@ TEST_TIMEOUT(any_bit_flipped, "OPEN-15 OPEN-03", 240)
 				continue;
 			CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)(bit / 8)), 1);
 			count = check_remains(&p);
-			if (bit / 8 < PTRC_LOG_HEAD_BYTES)
-				CHECK_EQ(count, -1);
+			if (bit / 8 < PTRC_LOG_HEADS_BYTES)
+				CHECK_EQ(count, whole);
 			else if (count < worst)
 				worst = count;
 			CHECK_EQ(pwrite(p.fd, &p.bytes[bit / 8], 1, (off_t)(bit / 8)), 1);
 		}
 		/* It is never more than one packet. */
 		CHECK_GE(worst, p.is_ring ? 0 : (long)p.count - 7);
+		free_sample(&p);
+	}
+}
+
+/* How many damaged parts without events the log tells of. */
+static unsigned long damaged_parts(int fd)
+{
+	struct ptrc_log_stream *l = log_open(fd);
+	struct posixtrace_counts counts;
+
+	ptrc_log_stream_counts(l, &counts);
+	ptrc_log_stream_close(l);
+	return counts.pt_damaged_parts;
+}
+
+TEST_TIMEOUT(the_head_stands_twice, "EXT-250", 120)
+{
+	for (size_t i = 0; i < 6; i++) {
+		uint8_t nothing[PTRC_LOG_HEAD_BYTES] = {0};
+		struct sample p;
+		long whole;
+
+		make_sample(&p, kinds[i < 4 ? i : i - 2], i < 4 ? CLOSED : NOT_CLOSED);
+		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
+		whole = check_remains(&p);
+		CHECK_GE(whole, (long)p.count - 2); /* a ring begins with OVERFLOW and RESUME */
+		CHECK_EQ(damaged_parts(p.fd), 0);
+		for (size_t at = 0; at < PTRC_LOG_HEADS_BYTES; at++) {
+			uint8_t byte = p.bytes[at] ^ (uint8_t)(1 << at % 8);
+
+			CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)at), 1);
+			CHECK_EQ(check_remains(&p), whole);
+			CHECK_EQ(damaged_parts(p.fd), 1);
+			CHECK_EQ(pwrite(p.fd, &p.bytes[at], 1, (off_t)at), 1);
+		}
+		/* A whole copy; then both. */
+		for (int k = 0; k < 2; k++) {
+			CHECK_EQ(pwrite(p.fd, nothing, sizeof(nothing),
+					k * (off_t)PTRC_LOG_HEAD_BYTES),
+				 sizeof(nothing));
+			CHECK_EQ(check_remains(&p), whole);
+			CHECK_EQ(damaged_parts(p.fd), 1);
+			CHECK_EQ(pwrite(p.fd, p.bytes, PTRC_LOG_HEADS_BYTES, 0),
+				 PTRC_LOG_HEADS_BYTES);
+		}
+		CHECK_EQ(pwrite(p.fd, "?", 1, 100), 1);
+		CHECK_EQ(pwrite(p.fd, "?", 1, PTRC_LOG_HEAD_BYTES + 300), 1);
+		CHECK_EQ(check_remains(&p), -1);
+		free_sample(&p);
+	}
+}
+
+/* What a reader learns of types: their names by number. */
+static void read_type_names(int fd, char names[16][TRACE_EVENT_NAME_MAX + 1])
+{
+	struct ptrc_log_stream *l = log_open(fd);
+	trace_event_id_t id;
+	int unavailable = 0;
+
+	memset(names, 0, 16 * sizeof(*names));
+	while (!ptrc_log_stream_next_id(l, &id, &unavailable) && !unavailable) {
+		CHECK_LT(id, 16);
+		CHECK_OK(ptrc_log_stream_name(l, id, names[id]));
+	}
+	ptrc_log_stream_close(l);
+}
+
+TEST_TIMEOUT(damage_at_the_begin_is_told_and_renames_nothing, "EXT-251", 120)
+{
+	/* With an index, without, not closed; a ring in its first lap. */
+	for (int i = 0; i < 5; i++) {
+		static const enum ending endings[] = {CLOSED, CLOSED_WITHOUT_INDEX, NOT_CLOSED,
+						      CLOSED, NOT_CLOSED};
+		char names[16][TRACE_EVENT_NAME_MAX + 1], now[16][TRACE_EVENT_NAME_MAX + 1];
+		size_t silent = 0, told = 0, begin;
+		struct ptrc_log_packet h;
+		struct sample p;
+
+		make_sample(&p, i < 3 ? POSIX_TRACE_APPEND : -POSIX_TRACE_LOOP, endings[i]);
+		begin = i < 3 ? PTRC_LOG_HEADS_BYTES : PTRC_LOG_RING_OFFSET;
+		read_type_names(p.fd, names);
+		for (size_t at = begin;; at += sizeof(h) + ptrc_align8(h.length)) {
+			memcpy(&h, p.bytes + at, sizeof(h));
+			CHECK_EQ(h.magic, PTRC_LOG_PACKET_MAGIC);
+			if (h.type == PTRC_LOG_EVENTS)
+				break;
+			for (size_t k = at; k < at + sizeof(h) + h.length; k++) {
+				uint8_t byte = p.bytes[k] ^ (uint8_t)(1 << k % 8);
+				struct posixtrace_counts counts;
+				struct ptrc_log_stream *l;
+				unsigned long differing = 0;
+
+				CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)k), 1);
+				CHECK_EQ(check_remains(&p), p.count);
+				read_type_names(p.fd, now);
+				for (int id = 0; id < 16; id++)
+					CHECK(!*now[id] || !strcmp(now[id], names[id]));
+				l = log_open(p.fd);
+				ptrc_log_stream_counts(l, &counts);
+				CHECK_OK(ptrc_log_stream_verify(l, &differing));
+				ptrc_log_stream_close(l);
+				if (counts.pt_damaged_parts || counts.pt_missing_names)
+					told++;
+				else
+					silent++;
+				/* The index tells what is in a header, and nothing is missing. */
+				if (!counts.pt_damaged_parts && !counts.pt_missing_names) {
+					CHECK_EQ(i, 0);
+					CHECK_LT(k, at + sizeof(h));
+					CHECK_EQ(differing, 1);
+					CHECK_EQ(memcmp(now, names, sizeof(now)), 0);
+				}
+				CHECK_EQ(pwrite(p.fd, &p.bytes[k], 1, (off_t)k), 1);
+			}
+		}
+		NOTE("%s: %zu told, %zu silent", p.what, told, silent);
+		CHECK_GT(told, 200);
+		CHECK_EQ(silent > 0, i == 0);
 		free_sample(&p);
 	}
 }
@@ -557,7 +676,7 @@ TEST(several_gaps_are_told_each, "OPEN-15 EXT-11")
 
 	/* The headers of two packets: how many events each of them had is not known. */
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED_WITHOUT_INDEX);
-	for (size_t at = PTRC_LOG_HEAD_BYTES; at + sizeof(h) <= p.size;
+	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= p.size;
 	     at += sizeof(h) + ptrc_align8(h.length)) {
 		memcpy(&h, p.bytes + at, sizeof(h));
 		if (h.type != PTRC_LOG_EVENTS)
@@ -586,7 +705,7 @@ TEST(several_gaps_are_told_each, "OPEN-15 EXT-11")
 /* Where the packet number `n`, from 0, of the log's EVENTS begins. */
 static size_t events_packet(const struct sample *p, int n, struct ptrc_log_packet *h)
 {
-	for (size_t at = PTRC_LOG_HEAD_BYTES; at + sizeof(*h) <= p->size;
+	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(*h) <= p->size;
 	     at += sizeof(*h) + ptrc_align8(h->length)) {
 		memcpy(h, p->bytes + at, sizeof(*h));
 		CHECK_EQ(h->magic, PTRC_LOG_PACKET_MAGIC);
@@ -825,11 +944,12 @@ TEST(files_that_are_no_logs, "OPEN-03 OPEN-04 OPEN-13 LOG-37 LOG-41")
 	snprintf(text, sizeof(text), "/proc/self/fd/%d", p.fd);
 	CHECK_EQ(ptrc_log_stream_open(CHECK_SYS(open(text, O_WRONLY)), &l), EINVAL);
 	CHECK_EQ(ptrc_log_stream_open(CHECK_SYS(open(text, O_PATH)), &l), EINVAL);
-	/* Byte order, version, word size, machine. */
+	/* Byte order, version, word size, machine, in both places. */
 	for (off_t at = 8; at < 32; at++) {
 		CHECK_EQ(pwrite(p.fd, "\x42", 1, at), 1);
+		CHECK_EQ(pwrite(p.fd, "\x42", 1, (off_t)PTRC_LOG_HEAD_BYTES + at), 1);
 		CHECK_EQ(ptrc_log_stream_open(p.fd, &l), EINVAL);
-		CHECK_EQ(pwrite(p.fd, p.bytes + at, 1, at), 1);
+		CHECK_EQ(pwrite(p.fd, p.bytes, PTRC_LOG_HEADS_BYTES, 0), PTRC_LOG_HEADS_BYTES);
 	}
 	CHECK_EQ(l, NULL);
 	CHECK_EQ(check_remains(&p), p.count);

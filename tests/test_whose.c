@@ -442,7 +442,7 @@ TEST(damage_there_costs_no_event, "EXT-237", NEEDS_KEEPER)
 	emit_run(id, 0, 10, 100);
 	CHECK_OK(posix_trace_shutdown(trid));
 	bytes = file_bytes(fd, &size);
-	for (size_t at = PTRC_LOG_HEAD_BYTES; at + sizeof(h) <= size;
+	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
 	     at += sizeof(h) + (h.length + 7) / 8 * 8) {
 		memcpy(&h, bytes + at, sizeof(h));
 		if (h.type == PTRC_LOG_PROCESS || h.type == PTRC_LOG_HOST)

@@ -6,6 +6,7 @@
  *
  *   struct ptrc_log_prefix
  *   HEAD packet      struct ptrc_log_head
+ *   the same bytes of both once more, for readers of a log whose first bytes are damaged
  *   then, in a sequential log, packets one behind the other:
  *     NAMES, EVENTS, ... (in a regular file with an INDEX now and then)
  *     INDEX, TOTALS (only in a regular file), STATUS, END, once it is closed
@@ -151,10 +152,13 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 #define PTRC_LOG_HEAD_BYTES                                                \
 	(sizeof(struct ptrc_log_prefix) + sizeof(struct ptrc_log_packet) + \
 	 sizeof(struct ptrc_log_head))
+/* They stand in the log so many times. */
+#define PTRC_LOG_HEAD_COPIES 2
+#define PTRC_LOG_HEADS_BYTES (PTRC_LOG_HEAD_COPIES * PTRC_LOG_HEAD_BYTES)
 
-/* Places in a ring. Head and close area lie within the first 2 KiB, which the file has from the
+/* Places in a ring. Heads and close area lie within the first 2 KiB, which the file has from the
  * beginning: so a log can be closed even when the disk is full. */
-#define PTRC_LOG_CLOSE_OFFSET UINT64_C(1024)
+#define PTRC_LOG_CLOSE_OFFSET UINT64_C(1760)
 #define PTRC_LOG_RING_OFFSET UINT64_C(2048)
 
 /* A name: its bytes follow, then those of a description of the payload, then padding to 8. */
@@ -332,7 +336,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_clock, 72);
 /* HOST, PROCESS and CLOCK packets take at most so many bytes, and a sixteenth of the log. */
 #define PTRC_LOG_ASIDE_BYTES (UINT64_C(128) << 10)
 
-_Static_assert(PTRC_LOG_HEAD_BYTES <= PTRC_LOG_CLOSE_OFFSET, "head fits");
+_Static_assert(PTRC_LOG_HEADS_BYTES <= PTRC_LOG_CLOSE_OFFSET, "heads fit");
 _Static_assert(PTRC_LOG_CLOSE_OFFSET + 2 * sizeof(struct ptrc_log_packet) +
 			       sizeof(struct ptrc_log_status) <=
 		       PTRC_LOG_RING_OFFSET,

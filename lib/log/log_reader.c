@@ -177,31 +177,54 @@ static uint64_t packet_size(const struct ptrc_log_packet *p)
 
 /* ---- head ---- */
 
-static int read_head(struct ptrc_log_reader *r)
+/* Reads the prefix and the HEAD packet that begin at `offset`. EINVAL: they are not there. ENOMEM. */
+static int read_head_at(struct ptrc_log_reader *r, uint64_t offset)
 {
 	struct ptrc_log_prefix prefix, zero = {.zero0 = 0};
 	struct ptrc_log_packet p;
-	struct ptrc_log_head *h = &r->head;
 	uint8_t *payload;
 	int error;
 
-	if (read_at(r, 0, &prefix, sizeof(prefix)) || read_at(r, sizeof(prefix), &p, sizeof(p)))
+	if (r->size < offset + PTRC_LOG_HEAD_BYTES || read_at(r, offset, &prefix, sizeof(prefix)) ||
+	    read_at(r, offset + sizeof(prefix), &p, sizeof(p)))
 		return EINVAL;
 	if (memcmp(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature)) != 0 ||
 	    prefix.byte_order != PTRC_LOG_BYTE_ORDER || prefix.version != PTRC_LOG_VERSION ||
 	    prefix.word_size != PTRC_LOG_WORD_SIZE || prefix.machine != PTRC_LOG_MACHINE ||
 	    prefix.zero0 != 0 || memcmp(prefix.zero1, zero.zero1, sizeof(zero.zero1)) != 0)
 		return EINVAL;
-	if (!is_packet(r, &p, sizeof(prefix)) || p.type != PTRC_LOG_HEAD || p.length < sizeof(*h) ||
-	    p.length > NAMES_MAX || p.log_id == 0)
+	if (!is_packet(r, &p, offset + sizeof(prefix)) || p.type != PTRC_LOG_HEAD ||
+	    p.length != sizeof(r->head) || p.log_id == 0)
 		return EINVAL;
-	error = load(r, sizeof(prefix) + sizeof(p), p.length, p.payload_crc, &payload);
+	error = load(r, offset + sizeof(prefix) + sizeof(p), p.length, p.payload_crc, &payload);
 	if (error)
 		return error;
-	memcpy(h, payload, sizeof(*h));
+	memcpy(&r->head, payload, sizeof(r->head));
 	free(payload);
 	r->log_id = p.log_id;
-	r->head_end = sizeof(prefix) + packet_size(&p);
+	return 0;
+}
+
+/* Has the log the same bytes in both places where its head stands? */
+static bool has_equal_heads(const struct ptrc_log_reader *r)
+{
+	uint8_t one[PTRC_LOG_HEAD_BYTES], other[PTRC_LOG_HEAD_BYTES];
+
+	return !read_at(r, 0, one, sizeof(one)) &&
+	       !read_at(r, PTRC_LOG_HEAD_BYTES, other, sizeof(other)) &&
+	       memcmp(one, other, sizeof(one)) == 0;
+}
+
+static int read_head(struct ptrc_log_reader *r)
+{
+	struct ptrc_log_head *h = &r->head;
+	int error = EINVAL;
+
+	for (uint64_t i = 0; i < PTRC_LOG_HEAD_COPIES && error == EINVAL; i++)
+		error = read_head_at(r, i * PTRC_LOG_HEAD_BYTES);
+	if (error)
+		return error;
+	r->is_head_damaged = !has_equal_heads(r);
 	if (h->kind > PTRC_LOG_RING)
 		return EINVAL;
 	if (h->kind == PTRC_LOG_RING &&
@@ -310,7 +333,7 @@ static int read_whose(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 	if (error == ENOMEM)
 		return error;
 	if (error) {
-		r->differing_headers++;
+		r->damaged_parts++;
 		return 0;
 	}
 	if (p->type == PTRC_LOG_PROCESS)
@@ -425,12 +448,14 @@ static int check_payload(const struct ptrc_log_reader *r, const struct ptrc_log_
 	return compare(r, e->offset + sizeof(struct ptrc_log_packet), e->length, e->payload_crc);
 }
 
-/* Takes the packets that stand one behind the other from `offset` on. */
+/* Takes the packets that stand one behind the other from `offset` on. Adds to *damaged how often
+ * between them there are bytes that were a packet without events, if no other has ever stood there. */
 static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, uint64_t end,
-		bool has_events)
+		bool has_events, uint64_t *damaged)
 {
-	bool has_status = false, is_sure = true;
+	bool has_status = false, is_sure = true, is_torn = false;
 	struct ptrc_log_packet p;
+	uint64_t seq = 0; /* of the next EVENTS packet */
 	int error = 0;
 
 	while (!error) {
@@ -446,7 +471,7 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, ui
 			if (check_payload(r, e)) {
 				offset = e->offset + sizeof(p);
 				e->is_damaged = true;
-				is_sure = true;
+				is_sure = is_torn = true;
 				w->searched += e->length;
 				if (w->searched > SEARCH_MAX)
 					break;
@@ -455,6 +480,11 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, ui
 		}
 		if (!is_there)
 			break;
+		/* The numbers tell of a packet with events. What is shorter than a header was left by a
+		 * writer that was killed: of any more, there is a header, which is right. */
+		*damaged += !is_torn && at - offset >= sizeof(p) && (!has_events || p.seq == seq);
+		is_torn = false;
+		seq = p.seq + (p.type == PTRC_LOG_EVENTS);
 		if (p.type == PTRC_LOG_END && has_status) {
 			r->is_closed = true;
 			r->end_seq = p.seq;
@@ -616,17 +646,29 @@ static void drop_torn_end(struct ptrc_log_reader *r)
 		r->entry_count--;
 }
 
+/* Has the ring never begun anew, so that what is no packet is none that was overwritten? The entries are
+ * in the order of their numbers. */
+static bool is_first_lap(const struct ptrc_log_reader *r)
+{
+	for (size_t i = 1; i < r->entry_count; i++)
+		if (r->entries[i].offset < r->entries[i - 1].offset)
+			return false;
+	return r->ring.oldest_seq == 0;
+}
+
 static int index_ring(struct ptrc_log_reader *r, struct window *w)
 {
 	uint64_t behind = r->head.ring_offset + r->head.ring_size;
+	uint64_t in_ring = 0;
 	size_t first = 0;
 	int error;
 
-	error = walk(r, w, r->head.close_offset, r->head.ring_offset, false);
+	error = walk(r, w, r->head.close_offset, r->head.ring_offset, false, &in_ring);
+	in_ring = 0;
 	if (!error)
-		error = walk(r, w, r->head.ring_offset, behind, true);
+		error = walk(r, w, r->head.ring_offset, behind, true, &in_ring);
 	if (!error && behind < r->size)
-		error = walk(r, w, behind, r->size, false);
+		error = walk(r, w, behind, r->size, false, &r->damaged_parts);
 	if (error)
 		return error;
 	sort_entries(r);
@@ -637,6 +679,8 @@ static int index_ring(struct ptrc_log_reader *r, struct window *w)
 	error = read_ring(r);
 	if (error)
 		return error;
+	if (is_first_lap(r))
+		r->damaged_parts += in_ring;
 	while (first < r->entry_count && r->entries[first].seq < r->ring.oldest_seq)
 		first++;
 	r->entry_count -= first;
@@ -678,7 +722,7 @@ static void free_pieces(struct index_pieces *all)
 static int load_packet(const struct ptrc_log_reader *r, uint64_t offset, uint16_t type,
 		       uint64_t most, struct ptrc_log_packet *p, uint8_t **payload)
 {
-	if (offset < r->head_end || offset > r->size || r->size - offset < sizeof(*p) ||
+	if (offset < PTRC_LOG_HEADS_BYTES || offset > r->size || r->size - offset < sizeof(*p) ||
 	    read_at(r, offset, p, sizeof(*p)) || !is_packet(r, p, offset) || p->type != type ||
 	    p->length > most)
 		return EINVAL;
@@ -812,7 +856,7 @@ static bool has_agreeing_totals(const struct ptrc_log_reader *r)
 /* Takes what the pieces, the TOTALS behind them, and the rest of the file up to `end` tell. */
 static int take_index(struct ptrc_log_reader *r, const struct index_pieces *all, uint64_t end)
 {
-	uint64_t offset = r->head_end;
+	uint64_t offset = PTRC_LOG_HEADS_BYTES;
 	struct ptrc_log_packet p;
 	uint8_t *payload;
 	int error = 0;
@@ -841,7 +885,7 @@ static void forget_contents(struct ptrc_log_reader *r)
 	r->names = NULL;
 	r->totals = NULL;
 	r->entry_count = r->entry_size = r->name_count = r->name_size = r->total_count = 0;
-	r->missing_names = r->differing_headers = 0;
+	r->missing_names = r->damaged_parts = r->differing_headers = 0;
 	r->is_names_torn = false;
 	memset(r->name_index, 0, sizeof(r->name_index));
 	memset(&r->status, 0, sizeof(r->status));
@@ -857,7 +901,8 @@ static int open_by_index(struct ptrc_log_reader *r)
 	struct index_pieces all = {0};
 	int error;
 
-	if (r->size < r->head_end || r->size - r->head_end < status_size + end_size)
+	if (r->size < PTRC_LOG_HEADS_BYTES ||
+	    r->size - PTRC_LOG_HEADS_BYTES < status_size + end_size)
 		return EINVAL;
 	status = r->size - end_size - status_size;
 	if (read_at(r, status, &p, sizeof(p)) || !is_packet(r, &p, status) ||
@@ -949,7 +994,7 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 	} else if (!error) {
 		error = open_by_index(r);
 		if (error == EINVAL)
-			error = walk(r, w, r->head_end, r->size, true);
+			error = walk(r, w, PTRC_LOG_HEADS_BYTES, r->size, true, &r->damaged_parts);
 		if (!error) {
 			sort_entries(r);
 			drop_torn_end(r);
@@ -966,6 +1011,7 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 	/* A ring tells names twice; and a damaged header hides that there are any. */
 	if (r->is_closed && r->status.names)
 		r->missing_names = missing_names(r);
+	r->damaged_parts += r->is_head_damaged;
 	if (!r->is_closed && r->entry_count)
 		r->end_seq = r->entries[r->entry_count - 1].seq + 1;
 	if (r->entry_count)
@@ -1052,8 +1098,9 @@ int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
 	bool differs = false;
 
 	/* An index that is there and was of no use is damaged. */
-	*differing = r->differing_headers + (r->is_closed && r->head.kind == PTRC_LOG_SEQUENTIAL &&
-					     r->status.index_offset && !r->totals);
+	*differing = r->damaged_parts + r->differing_headers +
+		     (r->is_closed && r->head.kind == PTRC_LOG_SEQUENTIAL &&
+		      r->status.index_offset && !r->totals);
 	if (!r->totals)
 		return 0;
 	all = calloc(PTRC_TYPE_SUMS_MAX, sizeof(*all));

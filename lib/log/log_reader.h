@@ -45,7 +45,7 @@ struct ptrc_log_reader {
 	int fd;	       /* the reader's own */
 	uint64_t size; /* of the file, when it was opened */
 	uint64_t log_id;
-	uint64_t head_end; /* offset behind the HEAD packet */
+	bool is_head_damaged; /* one of the two places where the head stands */
 	struct ptrc_log_head head;
 	struct ptrc_attr attr;
 	/* The index: by first_ns, then by seq. */
@@ -63,8 +63,10 @@ struct ptrc_log_reader {
 	/* Names that the log should have and that are not readable; at least so many if the log is
 	 * not closed. */
 	uint64_t missing_names;
-	/* Packets without events whose headers say something else than the index, or that tell of
-	 * machine, clocks or processes and are damaged. */
+	/* Damaged parts of the log that have no events: a copy of the head, packets that tell of
+	 * machine, clocks or processes, and bytes that should be a packet. */
+	uint64_t damaged_parts;
+	/* Packets without events whose headers say something else than the index. */
 	uint64_t differing_headers;
 	bool is_names_torn; /* the packet read last has names, and is damaged */
 	/* What TOTALS tell, if the log was opened by its index: the events of each type, and the types

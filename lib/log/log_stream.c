@@ -790,6 +790,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	counts->pt_skipped_events = l->skipped_events;
 	pthread_mutex_unlock(&l->mutex);
 	counts->pt_missing_names = r->missing_names;
+	counts->pt_damaged_parts = r->damaged_parts;
 	if (r->is_closed) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;

@@ -60,7 +60,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.stream_id = h->id,
 	};
 	static const struct ptrc_log_facts p = {.type = PTRC_LOG_HEAD};
-	int error;
+	int error = 0;
 
 	memcpy(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature));
 	memcpy(head.name, a->name, sizeof(head.name));
@@ -86,8 +86,10 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 			return (int)-ret;
 	}
 	ptrc_log_buffer_clear(&w->out);
-	ptrc_log_buffer_add(&w->out, &prefix, sizeof(prefix));
-	error = ptrc_log_packet_put(w, &p, &head, sizeof(head));
+	for (int i = 0; i < PTRC_LOG_HEAD_COPIES && !error; i++) {
+		ptrc_log_buffer_add(&w->out, &prefix, sizeof(prefix));
+		error = ptrc_log_packet_put(w, &p, &head, sizeof(head));
+	}
 	if (!error)
 		error = w->kind == PTRC_LOG_RING ? ptrc_log_write_at(w, 0) : ptrc_log_append(w);
 	if (error)

@@ -228,6 +228,10 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 		ptrc_doctor_problem(d, "names", path, "the events are there, by their numbers",
 				    "%lu event names are not readable, as the log is damaged",
 				    c->pt_missing_names);
+	if (c->pt_damaged_parts)
+		ptrc_doctor_problem(d, "log", path, "no event is missing because of that",
+				    "is damaged in %lu part%s without events", c->pt_damaged_parts,
+				    c->pt_damaged_parts == 1 ? "" : "s");
 	if (c->pt_refused_names)
 		ptrc_doctor_problem(
 			d, "names", path, "use fewer event names",

@@ -567,7 +567,9 @@ static bool verify(struct ptrc_source *s)
 
 	if (!s->reader.source)
 		error = posixtrace_verify_log(s->reader.trace, &differing);
-	s->losses.differing_parts = differing;
+	/* Those that reading has found are told already. */
+	if (differing > s->losses.damaged_parts)
+		s->losses.differing_parts = differing - s->losses.damaged_parts;
 	return report(&s->reader, error);
 }
 

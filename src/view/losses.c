@@ -24,6 +24,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.untraced_error = counts->pt_untraced_error,
 		.refused_names = counts->pt_refused_names,
 		.missing_names = counts->pt_missing_names,
+		.damaged_parts = counts->pt_damaged_parts,
 	};
 	/* With EOWNERDEAD posix_trace_get_status() says that a log has no end. It then also says
 	 * that events were lost, as nobody knows what the end would have held. */
@@ -113,7 +114,7 @@ bool ptrc_losses_is_any(const struct ptrc_losses *l)
 	       l->write_error || l->is_log_gone || l->unreadable_events ||
 	       l->is_unreadable_uncounted || l->unshown_events || l->is_rest_unshown ||
 	       l->read_error || l->untraced_processes || l->refused_names || l->missing_names ||
-	       l->differing_parts;
+	       l->damaged_parts || l->differing_parts;
 }
 
 static const char *events(uint64_t count)
@@ -197,6 +198,13 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 			"shown by their numbers",
 			(unsigned long long)l->missing_names,
 			l->missing_names == 1 ? "name is" : "names are");
+	if (l->damaged_parts)
+		ptrc_cli_message(thing,
+				 "%llu %s of the log without events %s damaged: what it tells of "
+				 "itself, of machine, processes or clocks may be missing",
+				 (unsigned long long)l->damaged_parts,
+				 l->damaged_parts == 1 ? "part" : "parts",
+				 l->damaged_parts == 1 ? "is" : "are");
 	if (l->differing_parts)
 		ptrc_cli_message(thing,
 				 "%llu %s of the log %s not what the log says of %s, as it is "
@@ -231,6 +239,7 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_i64(j, "untraced_error", l->untraced_error);
 	ptrc_json_u64(j, "refused_names", l->refused_names);
 	ptrc_json_u64(j, "missing_names", l->missing_names);
+	ptrc_json_u64(j, "damaged_parts", l->damaged_parts);
 	ptrc_json_u64(j, "differing_parts", l->differing_parts);
 	ptrc_json_close(j, '}');
 }

@@ -42,7 +42,9 @@ struct ptrc_losses {
 	uint64_t refused_names;
 	/* Names of event types that cannot be read, as the log is damaged. */
 	uint64_t missing_names;
-	/* Parts of the log that are said to be other than they are, though their events may be
+	/* Parts of the log that have no events and are damaged. */
+	uint64_t damaged_parts;
+	/* Other parts of the log that are said to be other than they are, though their events may be
 	 * readable. Only a verification finds them. */
 	uint64_t differing_parts;
 	/* The last events of the session were not received, and their number is not known. */

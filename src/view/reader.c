@@ -27,7 +27,7 @@ struct prefix {
 _Static_assert(sizeof(struct prefix) == 32, "as in the file");
 
 static const unsigned char signature[8] = "\211PTRLOG\n";
-enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 3, WORD_SIZE = 8 };
+enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 3, WORD_SIZE = 8, SECOND_PREFIX = 880 };
 #if defined(__x86_64__)
 enum { MACHINE = 62 };
 #elif defined(__aarch64__)
@@ -152,7 +152,9 @@ bool ptrc_reader_is_log(int fd)
 {
 	struct prefix p;
 
-	return has_signature(&p, pread(fd, &p, sizeof(p), 0));
+	/* The one at the begin may be damaged. */
+	return has_signature(&p, pread(fd, &p, sizeof(p), 0)) ||
+	       has_signature(&p, pread(fd, &p, sizeof(p), SECOND_PREFIX));
 }
 
 void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
