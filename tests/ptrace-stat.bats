@@ -105,6 +105,21 @@ load helpers
 	ptrace-stat --json "$me.a" | jq -e '.running_ns == 0 and .event_count == 0'
 }
 
+@test "what stands for damage is not counted among the events in the log [EXT-252]" {
+	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
+	size=$(stat -c %s run.log)
+	in_log=$(ptrace-stat --json run.log | jq .counts.log_events)
+	# A log that is closed, and one that has no end.
+	for bytes in "$size" $((size - 288)); do
+		head -c "$bytes" run.log >bad.log
+		printf '\377\377\377\377' |
+			dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc status=none
+		ptrace-stat --allow-loss --json bad.log | jq -e --argjson n "$in_log" \
+			'.losses.unreadable_events > 0 and .counts.log_events == $n and
+			.event_count - 2 + .losses.unreadable_events == $n'
+	done
+}
+
 @test "rates of a log are over its time span" {
 	ptrace-run -o run.log -- "$traced" -n 100
 	ptrace-stat --json run.log | jq -e '.event_bytes > 0 and .events_per_second > 0'

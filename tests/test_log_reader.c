@@ -787,6 +787,42 @@ TEST(a_header_that_lies_is_damage, "OPEN-15 EXT-211")
 	free_sample(&p);
 }
 
+TEST(a_number_of_events_that_cannot_be_is_not_counted, "EXT-252")
+{
+	/* One more than it has; more than fit, in a packet that is whole, and in one that is
+	 * damaged. */
+	for (int i = 0; i < 6; i++) {
+		bool is_closed = i % 2;
+		struct posixtrace_counts counts;
+		struct ptrc_log_stream *l;
+		struct ptrc_log_packet h;
+		unsigned long others;
+		struct sample p;
+		struct seen s;
+		size_t at;
+
+		make_sample(&p, POSIX_TRACE_APPEND, is_closed ? CLOSED_WITHOUT_INDEX : NOT_CLOSED);
+		at = events_packet(&p, 2, &h);
+		others = p.count - h.event_count;
+		h.event_count = i < 2 ? h.event_count + 1 : 1000000000;
+		memcpy(p.bytes + at, &h, sizeof(h));
+		sign(p.bytes, p.size, at);
+		if (i >= 4)
+			p.bytes[at + sizeof(h) + h.length - 1] ^= 1;
+		CHECK_EQ(pwrite(p.fd, p.bytes, p.size, 0), p.size);
+		l = log_open(p.fd);
+		while (next_seen(l, &s))
+			;
+		ptrc_log_stream_counts(l, &counts);
+		CHECK_EQ(counts.pt_damaged_gaps, 1);
+		CHECK_EQ(counts.pt_damaged_events, 0);
+		CHECK_EQ(counts.pt_uncounted_gaps, 1);
+		CHECK_EQ(counts.pt_log_events, is_closed ? p.count : others);
+		ptrc_log_stream_close(l);
+		free_sample(&p);
+	}
+}
+
 /* A file that takes 8 KiB on the disk may be of any size, and say that it is all one packet. */
 TEST(sparse_file_costs_no_memory, "OPEN-15")
 {

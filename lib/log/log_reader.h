@@ -29,6 +29,8 @@ struct ptrc_log_entry {
 	uint32_t sums_crc;
 	uint16_t flags;
 	bool is_damaged; /* its payload has turned out to be damaged */
+	/* Its header says what cannot be, or what its payload has turned out not to have. */
+	bool is_lying;
 	/* No packet: it stands for one or several that are not in the file, the first of which has
 	 * this number. The times are those of the events around them. */
 	bool is_missing;

@@ -284,7 +284,7 @@ static void open_section(struct ptrc_log_stream *l, struct packet *p, uint32_t n
 	heap_push(l->heap, l->heap_count++, c);
 }
 
-/* EINVAL: the packet is damaged, or its header lies. */
+/* EINVAL: the packet is damaged. EBADMSG: it is not, but it is not what its header says. */
 static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	const uint8_t *begin, *at, *end, *filter = NULL;
@@ -310,7 +310,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	}
 	if (!is_what_it_says(l, e, bytes, begin, &count, &shape_count)) {
 		free(bytes);
-		return EINVAL;
+		return EBADMSG;
 	}
 	p = malloc(sizeof(*p) + count * sizeof(p->cursors[0]) + shape_count * sizeof(*shapes));
 	if (!p || reserve_heap(l, count)) {
@@ -345,8 +345,8 @@ static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
-/* Skips a packet that is damaged, or several that are missing. All events that are earlier have
- * been reported. */
+/* Skips a packet that is damaged or lies, or several that are missing. All events that are earlier
+ * have been reported. */
 static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	const struct ptrc_log_reader *r = &l->reader;
@@ -362,10 +362,10 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 	begin_gap(l, e->first_ns, e->last_ns);
 	/* If an OVERFLOW was reported, its RESUME may be what is missing here. */
 	l->sequencer.is_in_gap = false;
-	l->damaged_events += e->event_count;
+	l->damaged_events += e->is_lying ? 0 : e->event_count;
 	l->damaged_gaps += !l->is_gap_damage;
 	l->is_gap_damage = true;
-	if (e->is_uncounted) {
+	if (e->is_uncounted || e->is_lying) {
 		l->uncounted_gaps += !l->is_gap_uncounted;
 		l->is_gap_uncounted = true;
 	}
@@ -442,7 +442,7 @@ static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 static int open_due(struct ptrc_log_stream *l)
 {
 	while (l->next_entry < l->reader.entry_count) {
-		const struct ptrc_log_entry *e = &l->reader.entries[l->next_entry];
+		struct ptrc_log_entry *e = &l->reader.entries[l->next_entry];
 		int error;
 
 		if (l->heap_count && l->heap[0]->event.ns < e->first_ns)
@@ -456,6 +456,7 @@ static int open_due(struct ptrc_log_stream *l)
 			error = open_packet(l, e);
 		if (error == ENOMEM)
 			return error;
+		e->is_lying |= error == EBADMSG;
 		if (error)
 			skip_packet(l, e);
 		l->next_entry++;
@@ -788,6 +789,12 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	counts->pt_damaged_gaps = l->damaged_gaps;
 	counts->pt_uncounted_gaps = l->uncounted_gaps;
 	counts->pt_skipped_events = l->skipped_events;
+	/* Of what a log that was not closed has, the headers tell that are not known to lie. */
+	for (size_t i = 0; i < r->entry_count && !r->is_closed; i++)
+		if (!r->entries[i].is_lying) {
+			counts->pt_log_events += r->entries[i].event_count;
+			counts->pt_log_bytes += r->entries[i].counted;
+		}
 	pthread_mutex_unlock(&l->mutex);
 	counts->pt_missing_names = r->missing_names;
 	counts->pt_damaged_parts = r->damaged_parts;
@@ -804,10 +811,6 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 		return;
 	}
 	counts->pt_log_lost_events = r->ring.lost_events;
-	for (size_t i = 0; i < r->entry_count; i++) {
-		counts->pt_log_events += r->entries[i].event_count;
-		counts->pt_log_bytes += r->entries[i].counted;
-	}
 }
 
 /* ---- names ---- */

@@ -144,9 +144,15 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 	s->status = r->status;
 	s->counts = r->counts;
 	ptrc_event_types_from_log(&s->types, r, true);
-	/* What stands for a loss was read like any other event. */
-	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
-		s->counts.pt_log_events += counts.pt_made_up_events;
+	/* What stands for a loss was read like any other event, and what stands for damage has no place
+	 * in the log: the events that it stands for count there, as far as their number is known. */
+	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts))) {
+		s->counts.pt_log_events = counts.pt_log_events;
+		s->counts.pt_log_bytes = counts.pt_log_bytes;
+		if (counts.pt_made_up_events > 2 * counts.pt_damaged_gaps)
+			s->counts.pt_log_events +=
+				counts.pt_made_up_events - 2 * counts.pt_damaged_gaps;
+	}
 	ptrc_reader_losses(r, true, &s->losses);
 }
 
