@@ -56,6 +56,8 @@ struct field {
 	/* The number of the name; -1 for padding. */
 	int name;
 	const char *text;
+	/* Where it stands, in a layout whose fields all have a size. */
+	size_t at;
 };
 
 struct ptrc_layout {
@@ -64,6 +66,10 @@ struct ptrc_layout {
 	size_t count;
 	/* The size of the largest number, if fields are aligned, else 1. */
 	size_t alignment;
+	/* Of a layout whose fields all have a size: the size of all, without and with the padding
+	 * at the end of an aligned structure. */
+	bool is_fixed;
+	size_t size, aligned_size;
 };
 
 struct parser {
@@ -230,6 +236,26 @@ static bool take_field(struct parser *p)
 	return true;
 }
 
+/* The first offset from `at` on at which a field of this size may stand. */
+static size_t align(const struct ptrc_layout *l, size_t at, size_t size)
+{
+	return l->alignment > 1 && size > 1 ? (at + size - 1) & ~(size - 1) : at;
+}
+
+/* Works out where the fields stand, if that is the same in all data. */
+static void place_fields(struct ptrc_layout *l)
+{
+	l->is_fixed = true;
+	for (size_t i = 0; i < l->count; i++) {
+		struct field *f = &l->fields[i];
+
+		f->at = align(l, l->size, f->type->size);
+		l->size = f->at + f->size;
+		l->is_fixed &= f->size != 0;
+	}
+	l->aligned_size = align(l, l->size, l->alignment);
+}
+
 static bool take_fields(struct parser *p)
 {
 	static const char keyword[] = "align";
@@ -254,6 +280,7 @@ static bool take_fields(struct parser *p)
 	for (size_t i = 0; is_aligned && i < p->layout->count; i++)
 		if (p->layout->fields[i].type->size > p->layout->alignment)
 			p->layout->alignment = p->layout->fields[i].type->size;
+	place_fields(p->layout);
 	return true;
 }
 
@@ -404,10 +431,10 @@ static void decode_field(const struct field *f, const char *data, size_t size, s
 	}
 }
 
-/* The first offset from `at` on at which a field of this size may stand. */
-static size_t align(const struct ptrc_layout *l, size_t at, size_t size)
+/* Does the layout say of data of that size where each field stands, and does the data fit? */
+static bool is_of_fixed_size(const struct ptrc_layout *l, size_t size)
 {
-	return l->alignment > 1 && size > 1 ? (at + size - 1) & ~(size - 1) : at;
+	return l->is_fixed && (size == l->size || size == l->aligned_size);
 }
 
 void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t size,
@@ -437,6 +464,25 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 		d->error = PTRC_LAYOUT_FITS;
 	else
 		d->error = PTRC_LAYOUT_REST;
+}
+
+bool ptrc_layout_pick(const struct ptrc_layout *l, const void *bytes, size_t size, int name,
+		      struct ptrc_value *v)
+{
+	const char *data = bytes;
+
+	if (!is_of_fixed_size(l, size))
+		return false;
+	*v = (struct ptrc_value){0};
+	for (size_t i = 0; i < l->count; i++) {
+		const struct field *f = &l->fields[i];
+
+		if (f->name != name)
+			continue;
+		decode_field(f, data + f->at, f->size, v);
+		break;
+	}
+	return true;
 }
 
 const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *l,

@@ -72,6 +72,14 @@ struct ptrc_decoded {
 void ptrc_layout_decode(const struct ptrc_layout *, const void *data, size_t size,
 			struct ptrc_decoded *decoded);
 
+/*
+ * Takes only one field out of the data: the one whose name has this number; no value if the layout
+ * has no such field. Returns false if that takes all of ptrc_layout_decode(), as the data does not
+ * fit, or its fields have no fixed places.
+ */
+bool ptrc_layout_pick(const struct ptrc_layout *, const void *data, size_t size, int name,
+		      struct ptrc_value *);
+
 /* The value of the field whose name has this number; null if the layout has no such
  * field. */
 const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *, const struct ptrc_decoded *,

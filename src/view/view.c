@@ -225,13 +225,16 @@ static struct ptrc_value process_value(struct ptrc_view *view, enum ptrc_field_i
 	return (struct ptrc_value){0};
 }
 
-static struct ptrc_value member_value(struct ptrc_view *view, int name)
+static void get_member(struct ptrc_view *view, int name, struct ptrc_value *v)
 {
+	const struct ptrc_reader *r = view->reader;
 	const struct ptrc_value *found = NULL;
 
+	if (view->layout && ptrc_layout_pick(view->layout, r->data, r->size, name, v))
+		return;
 	if (view->layout)
 		found = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
-	return found ? *found : (struct ptrc_value){0};
+	*v = found ? *found : (struct ptrc_value){0};
 }
 
 struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f)
@@ -239,6 +242,7 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	struct ptrc_reader *r = view->reader;
 	const struct posix_trace_event_info *e = &r->event;
 	const struct ptrc_reader_name *name;
+	struct ptrc_value member;
 
 	_Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "pthread_t is an address");
 	switch (f->id) {
@@ -284,7 +288,8 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	case PTRC_FIELD_COMMAND_LINE:
 		return process_value(view, f->id);
 	default:
-		return member_value(view, f->name);
+		get_member(view, f->name, &member);
+		return member;
 	}
 }
 
@@ -307,6 +312,9 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 	case PTRC_FIELD_TID:
 		v->kind = PTRC_VALUE_SIGNED;
 		v->i = view->reader->event.posix_tid;
+		return;
+	case PTRC_FIELD_MEMBER:
+		get_member(view, f->name, v);
 		return;
 	default:
 		*v = ptrc_view_value(view, f);
