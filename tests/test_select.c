@@ -251,6 +251,79 @@ TEST(text_shows_local_times_that_read_back, "EXT-132")
 	}
 }
 
+TEST(digits_are_those_of_printf, "")
+{
+	static const uint64_t numbers[] = {
+		0,	   1,	      9,	 10,	     99,	100,
+		9999,	   10000,     99999999,	 100000000,  100000001, 123456789,
+		987654321, 999999999, INT64_MAX, UINT64_MAX,
+	};
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	char expected[200];
+
+	for (uint64_t ns = 0, step = 1; ns < 1000000000; ns += step++ % 7919) {
+		struct ptrc_time_format f = {0};
+		struct timespec t = {1767323045, (long)ns};
+
+		b.used = 0;
+		ptrc_buffer_time(&b, &f, &t);
+		ptrc_buffer_ns(&b, &f, &t);
+		t.tv_sec++;
+		ptrc_buffer_ns(&b, &f, &t);
+		ptrc_buffer_span(&b, -(int64_t)ns);
+		ptrc_buffer_char(&b, '\0');
+		snprintf(expected, sizeof(expected),
+			 "2026-01-02T03:04:05.%09luZ1767323045%09lu1767323046%09lu%c0.%09lus", ns,
+			 ns, ns, ns ? '-' : '+', ns);
+		CHECK_STR_EQ(b.bytes, expected);
+	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		b.used = 0;
+		ptrc_buffer_u64(&b, numbers[i]);
+		ptrc_buffer_char(&b, ' ');
+		ptrc_buffer_hex(&b, numbers[i]);
+		ptrc_buffer_char(&b, '\0');
+		snprintf(expected, sizeof(expected), "%lu 0x%lx", numbers[i], numbers[i]);
+		CHECK_STR_EQ(b.bytes, expected);
+	}
+	ptrc_buffer_free(&b);
+}
+
+/* Text with a byte of each value at each place: none of them is overlooked when bytes are looked at
+ * eight at a time. */
+TEST(text_is_looked_at_byte_by_byte, "")
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	char expected[80];
+
+	for (size_t at = 0; at < 20; at++)
+		for (unsigned int byte = 0; byte < 256; byte++) {
+			bool is_control =
+				(byte < 0x20 && !strchr("\t\n\r", (int)byte)) || byte == 0x7f;
+			unsigned char text[21];
+			size_t size = sizeof(text);
+			bool is_clean;
+
+			memset(text, 'a', sizeof(text));
+			text[at] = (unsigned char)byte;
+			b.used = 0;
+			ptrc_buffer_hex_bytes(&b, text + at, 20 - at);
+			ptrc_buffer_char(&b, '\0');
+			for (size_t i = at; i < 20; i++)
+				snprintf(expected + 2 * (i - at), 3, "%02x", text[i]);
+			CHECK_STR_EQ(b.bytes, expected);
+			is_clean = ptrc_text_is_clean(text, &size);
+			CHECK_EQ(is_clean, !is_control && byte != 0 && byte < 0x80);
+			b.used = 0;
+			ptrc_text_json(&b, (char *)text, sizeof(text));
+			if (byte >= 0x20 && byte < 0x7f && !strchr("\"\\", (int)byte))
+				CHECK_EQ(b.used, sizeof(text) + 2);
+			else
+				CHECK(b.used > sizeof(text) + 2);
+		}
+	ptrc_buffer_free(&b);
+}
+
 TEST(durations_have_units, "")
 {
 	static const struct {
@@ -360,6 +433,32 @@ static const struct ptrc_layout *layout(const char *text)
 	return ptrc_layouts_find(&layouts, "any");
 }
 
+/* How many fields were taken out alone so far. */
+static int pick_count;
+
+/* Takes each field out alone, where that can be done, and compares it with what was decoded. */
+static void check_picks(const struct ptrc_layout *l, const void *data, size_t size)
+{
+	struct ptrc_buffer b[2] = {PTRC_BUFFER_INIT, PTRC_BUFFER_INIT};
+
+	for (int name = 0; (size_t)name < layouts.name_count; name++) {
+		struct ptrc_json all = {&b[0], true};
+		struct ptrc_json alone = {&b[1], true};
+		struct ptrc_value v;
+
+		if (!ptrc_layout_pick(l, data, size, name, &v))
+			continue;
+		pick_count++;
+		CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+		ptrc_value_json(&all, "a", ptrc_layout_value(l, &decoded, name));
+		ptrc_value_json(&alone, "a", &v);
+		CHECK_EQ(b[0].used, b[1].used);
+		CHECK(!memcmp(b[0].bytes, b[1].bytes, b[0].used));
+	}
+	ptrc_buffer_free(&b[0]);
+	ptrc_buffer_free(&b[1]);
+}
+
 /* The JSON of the data by the layout, as a string that stays until the next call. */
 static const char *decode(const char *text, const void *data, size_t size)
 {
@@ -374,6 +473,7 @@ static const char *decode(const char *text, const void *data, size_t size)
 	ptrc_layout_decode(l, copy, size, &decoded);
 	ptrc_layout_json(&j, l, &decoded);
 	ptrc_buffer_char(&b, '\0');
+	check_picks(l, copy, size);
 	free(copy);
 	return b.bytes;
 }
@@ -461,7 +561,9 @@ TEST(align_is_as_a_structure, "")
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
 	CHECK_STR_EQ(decode(text, &v, sizeof(v) - 1), all);
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_REST);
+	CHECK_EQ(pick_count, 10);
 	CHECK_STR_EQ(decode("u8 a, u32 b", "\1\2\0\0\0", 5), "\"a\":1,\"b\":2");
+	CHECK_EQ(pick_count, 12);
 }
 
 TEST(bad_layouts_are_refused_with_the_reason, "")

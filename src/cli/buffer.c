@@ -9,15 +9,46 @@
 #include "src/cli/escape.h"
 #include "src/cli/message.h"
 
-/* The most bytes that ptrc_buffer_u64(), _hex() and _time() put. */
-enum { U64_MAX_BYTES = 20, HEX_MAX_BYTES = 18, TIME_MAX_BYTES = 56 };
+/* The most bytes that ptrc_buffer_hex() puts. */
+enum { HEX_MAX_BYTES = 18 };
+
+/* Numbers become digits eight at a time, in a register; the first digit is its lowest byte. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest one");
+
+/* A byte in each byte of a register, and a number in each 16 bits. */
+#define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+#define EACH_PAIR(number) (UINT64_C(0x0001000100010001) * (number))
 
 static const char hex_digits[] = "0123456789abcdef";
-static const char two_digits[] = "0001020304050607080910111213141516171819"
-				 "2021222324252627282930313233343536373839"
-				 "4041424344454647484950515253545556575859"
-				 "6061626364656667686970717273747576777879"
-				 "8081828384858687888990919293949596979899";
+
+/* The eight digits of a number below 100,000,000. Splits it into two numbers of four digits, these
+ * into two of two, and these into digits, all at once. A division by 100 or 10 is a multiplication
+ * that is exact for numbers of so few digits. */
+static uint64_t eight_digits(uint32_t number)
+{
+	uint64_t x = number / 10000 | (uint64_t)(number % 10000) << 32;
+	uint64_t high = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
+
+	x = high | (x - high * 100) << 16;
+	high = (x * 103 >> 10) & EACH_PAIR(0x0f);
+	x = high | (x - high * 10) << 8;
+	return x | EACH_BYTE('0');
+}
+
+/* The eight hexadecimal digits of four bytes. */
+static uint64_t eight_hex_digits(const unsigned char *bytes)
+{
+	uint32_t number;
+	uint64_t x;
+
+	memcpy(&number, bytes, sizeof(number));
+	x = number;
+	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+	x = (x | x << 8) & EACH_PAIR(0xff);
+	x = (x >> 4 & EACH_PAIR(0x0f)) | (x & EACH_PAIR(0x0f)) << 8;
+	/* Adding 6 carries into bit 4 from 10 on: there a letter stands in place of a digit. */
+	return x + EACH_BYTE('0') + (((x + EACH_BYTE(6)) >> 4) & EACH_BYTE(1)) * ('a' - '0' - 10);
+}
 
 void ptrc_buffer_free(struct ptrc_buffer *b)
 {
@@ -44,16 +75,24 @@ void ptrc_buffer_blanks(struct ptrc_buffer *b, long count)
 	b->used += (size_t)count;
 }
 
+char *ptrc_write_u64(char *to, uint64_t v)
+{
+	unsigned int digits = 1;
+
+	for (uint64_t rest = v; rest > 9; rest /= 10)
+		digits++;
+	for (unsigned int i = digits; i; i--) {
+		to[i - 1] = (char)('0' + v % 10);
+		v /= 10;
+	}
+	return to + digits;
+}
+
 void ptrc_buffer_u64(struct ptrc_buffer *b, uint64_t v)
 {
-	char digits[U64_MAX_BYTES];
-	char *p = digits + sizeof(digits);
+	char *end = ptrc_write_u64(ptrc_buffer_room(b, PTRC_U64_BYTES), v);
 
-	do {
-		*--p = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
-	ptrc_buffer_bytes(b, p, (size_t)(digits + sizeof(digits) - p));
+	b->used = (size_t)(end - b->bytes);
 }
 
 void ptrc_buffer_i64(struct ptrc_buffer *b, int64_t v)
@@ -77,18 +116,28 @@ void ptrc_buffer_hex(struct ptrc_buffer *b, uint64_t v)
 	b->used += 2 + digits;
 }
 
-void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
+char *ptrc_write_hex_bytes(char *to, const void *bytes, size_t size)
 {
 	const unsigned char *in = bytes;
-	char *out;
+	size_t i = 0;
 
+	for (; size - i >= 4; i += 4) {
+		uint64_t digits = eight_hex_digits(in + i);
+
+		memcpy(to + 2 * i, &digits, sizeof(digits));
+	}
+	for (; i < size; i++) {
+		to[2 * i] = hex_digits[in[i] >> 4];
+		to[2 * i + 1] = hex_digits[in[i] & 15];
+	}
+	return to + 2 * size;
+}
+
+void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
+{
 	if (size > SIZE_MAX / 2)
 		ptrc_cli_no_memory();
-	out = ptrc_buffer_room(b, 2 * size);
-	for (size_t i = 0; i < size; i++) {
-		*out++ = hex_digits[in[i] >> 4];
-		*out++ = hex_digits[in[i] & 15];
-	}
+	ptrc_write_hex_bytes(ptrc_buffer_room(b, 2 * size), bytes, size);
 	b->used += 2 * size;
 }
 
@@ -151,28 +200,30 @@ static void format_second(struct ptrc_time_format *f, time_t second)
 	f->second = second;
 }
 
-/* Puts nine digits, even if a damaged log has a second or more of nanoseconds. */
-static char *put_nanoseconds(char *p, long ns)
+/* Works out nine digits, even if a damaged log has a second or more of nanoseconds. */
+static uint64_t nanosecond_digits(long ns, char *first)
 {
 	uint32_t v = (uint32_t)ns % 1000000000;
 
-	for (int i = 7; i > 0; i -= 2) {
-		memcpy(p + i, &two_digits[v % 100 * 2], 2);
-		v /= 100;
-	}
-	p[0] = (char)('0' + v);
-	return p + 9;
+	*first = (char)('0' + v / 100000000);
+	return eight_digits(v % 100000000);
 }
 
-static char *put_fraction(char *p, struct ptrc_time_format *f, long ns)
+static char *write_nine(char *to, char first, uint64_t last)
+{
+	to[0] = first;
+	memcpy(to + 1, &last, sizeof(last));
+	return to + 9;
+}
+
+static char *write_fraction(char *to, struct ptrc_time_format *f, long ns)
 {
 	if (!f->has_fraction || f->nanoseconds != ns) {
-		put_nanoseconds(f->fraction, ns);
+		f->last_digits = nanosecond_digits(ns, &f->first_digit);
 		f->nanoseconds = ns;
 		f->has_fraction = true;
 	}
-	memcpy(p, f->fraction, sizeof(f->fraction));
-	return p + sizeof(f->fraction);
+	return write_nine(to, f->first_digit, f->last_digits);
 }
 
 static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
@@ -181,55 +232,70 @@ static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
 		format_second(f, t->tv_sec);
 }
 
-void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f, const struct timespec *t)
+char *ptrc_write_time(char *to, struct ptrc_time_format *f, const struct timespec *t)
 {
-	char *p = ptrc_buffer_room(b, TIME_MAX_BYTES);
-
 	prepare_second(f, t);
 	/* All of an array is faster to copy than a part whose size is not known. */
-	memcpy(p, f->date, sizeof(f->date));
-	p += f->date_used;
-	*p++ = '.';
-	p = put_fraction(p, f, t->tv_nsec);
-	memcpy(p, f->offset, sizeof(f->offset));
-	p += f->offset_used;
-	b->used = (size_t)(p - b->bytes);
+	memcpy(to, f->date, sizeof(f->date));
+	to += f->date_used;
+	*to++ = '.';
+	to = write_fraction(to, f, t->tv_nsec);
+	memcpy(to, f->offset, sizeof(f->offset));
+	return to + f->offset_used;
+}
+
+void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f, const struct timespec *t)
+{
+	char *end = ptrc_write_time(ptrc_buffer_room(b, PTRC_TIME_BYTES), f, t);
+
+	b->used = (size_t)(end - b->bytes);
 }
 
 void ptrc_buffer_span(struct ptrc_buffer *b, int64_t ns)
 {
 	uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-	char *p;
+	char *p = ptrc_buffer_room(b, PTRC_TIME_BYTES);
+	uint64_t last;
+	char first;
 
-	ptrc_buffer_char(b, ns < 0 ? '-' : '+');
-	ptrc_buffer_u64(b, size / 1000000000);
-	ptrc_buffer_char(b, '.');
-	p = put_nanoseconds(ptrc_buffer_room(b, TIME_MAX_BYTES), (long)(size % 1000000000));
+	*p++ = ns < 0 ? '-' : '+';
+	p = ptrc_write_u64(p, size / 1000000000);
+	*p++ = '.';
+	last = nanosecond_digits((long)(size % 1000000000), &first);
+	p = write_nine(p, first, last);
 	*p++ = 's';
 	b->used = (size_t)(p - b->bytes);
 }
 
+/* Before 1970 the digits of the seconds followed by those of the nanoseconds would be another
+ * number. */
+static char *write_early_ns(char *to, const struct timespec *t)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)t->tv_sec, (int64_t)1000000000, &ns))
+		ns = INT64_MIN;
+	else
+		ns += t->tv_nsec;
+	if (ns < 0)
+		*to++ = '-';
+	return ptrc_write_u64(to, ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns);
+}
+
+char *ptrc_write_ns(char *to, struct ptrc_time_format *f, const struct timespec *t)
+{
+	if (t->tv_sec <= 0)
+		return write_early_ns(to, t);
+	prepare_second(f, t);
+	memcpy(to, f->digits, sizeof(f->digits));
+	return write_fraction(to + f->digits_used, f, t->tv_nsec);
+}
+
 void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f, const struct timespec *t)
 {
-	char *p;
+	char *end = ptrc_write_ns(ptrc_buffer_room(b, PTRC_TIME_BYTES), f, t);
 
-	if (t->tv_sec <= 0) {
-		int64_t ns;
-
-		/* Before 1970 the digits of the seconds followed by those of the nanoseconds
-		 * would be another number. */
-		if (__builtin_mul_overflow((int64_t)t->tv_sec, (int64_t)1000000000, &ns))
-			ns = INT64_MIN;
-		else
-			ns += t->tv_nsec;
-		ptrc_buffer_i64(b, ns);
-		return;
-	}
-	p = ptrc_buffer_room(b, TIME_MAX_BYTES);
-	prepare_second(f, t);
-	memcpy(p, f->digits, sizeof(f->digits));
-	p = put_fraction(p + f->digits_used, f, t->tv_nsec);
-	b->used = (size_t)(p - b->bytes);
+	b->used = (size_t)(end - b->bytes);
 }
 
 /* How a byte of text is shown. */
@@ -252,6 +318,31 @@ static unsigned int byte_class(unsigned char c)
 	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
 }
 
+/* A byte with its highest bit set for each of eight bytes that may not be plain; not before the
+ * first such one. */
+static uint64_t special_bytes(const unsigned char *p)
+{
+	uint64_t x, quote, backslash;
+
+	memcpy(&x, p, sizeof(x));
+	quote = x ^ EACH_BYTE('"');
+	backslash = x ^ EACH_BYTE('\\');
+	/* What is below 0x20, or equal, borrows from the highest bit; 0x7f and above carries into it. */
+	return ((x - EACH_BYTE(0x20)) | (quote - EACH_BYTE(1)) | (backslash - EACH_BYTE(1)) |
+		(x + EACH_BYTE(1)) | x) &
+	       EACH_BYTE(0x80);
+}
+
+/* How many bytes at the begin are plain, or some fewer. */
+static size_t plain_bytes(const unsigned char *p, size_t size)
+{
+	size_t i = 0;
+
+	while (size - i >= 8 && !special_bytes(p + i))
+		i += 8;
+	return i;
+}
+
 bool ptrc_text_is_clean(const void *bytes, size_t *size)
 {
 	const unsigned char *p = bytes;
@@ -260,7 +351,7 @@ bool ptrc_text_is_clean(const void *bytes, size_t *size)
 	/* A null byte at the end belongs to a string, but two of them rather to a number. */
 	if (n > 1 && !p[n - 1] && p[n - 2])
 		n--;
-	for (size_t i = 0; i < n;) {
+	for (size_t i = plain_bytes(p, n); i < n;) {
 		unsigned int class = byte_class(p[i]);
 		size_t length = 1;
 
@@ -313,7 +404,7 @@ void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 
 	ptrc_buffer_char(b, '"');
 	/* Copies what needs no escape in pieces that are as long as possible. */
-	for (size_t i = 0; i < size; i += length) {
+	for (size_t i = plain_bytes(p, size); i < size; i += length) {
 		unsigned int class = byte_class(p[i]);
 		bool is_character = true;
 

@@ -84,9 +84,11 @@ struct ptrc_time_format {
 	char date[32];
 	char offset[8];
 	char digits[24];
-	/* The nanoseconds that were put last, and their nine digits; both times need them. */
+	/* The nanoseconds that were put last, and their nine digits, as both times need them: the
+	 * first one, and the others as eight bytes. */
 	long nanoseconds;
-	char fraction[9];
+	uint64_t last_digits;
+	char first_digit;
 	bool has_fraction;
 	unsigned char date_used;
 	unsigned char offset_used;
@@ -106,6 +108,27 @@ void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
 
 /* The same time as nanoseconds since 1970. */
 void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
+
+/*
+ * The same for who makes room for several of them at once, as each buffer that grows costs a look at
+ * its size: these write to memory of the caller, which has room for the most bytes that they may
+ * need, and return the end of what they have written.
+ */
+enum { PTRC_U64_BYTES = 20, PTRC_TIME_BYTES = 56 };
+char *ptrc_write_u64(char *, uint64_t);
+char *ptrc_write_hex_bytes(char *, const void *, size_t);
+char *ptrc_write_time(char *, struct ptrc_time_format *, const struct timespec *);
+char *ptrc_write_ns(char *, struct ptrc_time_format *, const struct timespec *);
+
+/* Copies the text without its null byte. Is inline so that the compiler can work out strlen() of a
+ * literal. */
+static inline char *ptrc_write_text(char *to, const char *text)
+{
+	size_t size = strlen(text);
+
+	memcpy(to, text, size);
+	return to + size;
+}
 
 /*
  * Whether the bytes can be shown as text: they are UTF-8, without control characters other

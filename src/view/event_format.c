@@ -146,6 +146,13 @@ static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view, bool h
 	ptrc_json_text(j, "decode_error", decode_errors[d->error]);
 }
 
+/* Puts a comma, unless the member is the first one, and its key, which are given as one text. */
+static inline void put_data_key(struct ptrc_json *j, const char *key)
+{
+	ptrc_buffer_text(j->buffer, key + j->is_first);
+	j->is_first = false;
+}
+
 /* Puts what the data is. If the line has the member data_hex elsewhere, has_hex is set, and the
  * member is not put again. */
 static void put_data_json(struct ptrc_json *j, struct ptrc_view *view, bool has_hex)
@@ -169,14 +176,12 @@ static void put_data_json(struct ptrc_json *j, struct ptrc_view *view, bool has_
 			return;
 	}
 	if (ptrc_text_is_clean(r->data, &size)) {
-		if (__builtin_expect(j->is_first, 0))
-			ptrc_json_key(j, "data");
-		else
-			ptrc_buffer_text(j->buffer, ",\"data\":");
-		j->is_first = false;
+		put_data_key(j, ",\"data\":");
 		ptrc_text_json(j->buffer, (const char *)r->data, size);
 	} else if (!has_hex) {
-		ptrc_json_hex(j, "data", r->data, size);
+		put_data_key(j, ",\"data_hex\":\"");
+		ptrc_buffer_hex_bytes(j->buffer, r->data, r->size);
+		ptrc_buffer_char(j->buffer, '"');
 	}
 }
 
@@ -267,34 +272,65 @@ static void make_label(struct ptrc_event_labels *labels, size_t place,
 	ptrc_json_u64(&j, "id", id);
 }
 
-/* Puts process, thread and address. Keeps the text for the next event, which mostly is of the same
- * thread, and often of the same place in the program. */
-static void put_origin_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
-			    const struct posix_trace_event_info *e)
+/* Makes the members that f->origin holds: from the event's name to the key of its length. */
+static void make_origin(struct ptrc_event_format *f, const struct ptrc_buffer *label,
+			const struct ptrc_reader *r)
 {
+	const struct posix_trace_event_info *e = &r->event;
 	struct ptrc_buffer *origin = &f->origin;
 
-	if (__builtin_expect(!origin->used || f->origin_pid != e->posix_pid ||
-				     f->origin_tid != e->posix_tid ||
-				     f->origin_thread != e->posix_thread_id ||
-				     f->origin_address != e->posix_prog_address,
-			     0)) {
-		f->origin_pid = e->posix_pid;
-		f->origin_tid = e->posix_tid;
-		f->origin_thread = e->posix_thread_id;
-		f->origin_address = e->posix_prog_address;
-		origin->used = 0;
-		ptrc_buffer_text(origin, ",\"pid\":");
-		ptrc_buffer_i64(origin, e->posix_pid);
-		ptrc_buffer_text(origin, ",\"tid\":");
-		ptrc_buffer_i64(origin, e->posix_tid);
-		ptrc_buffer_text(origin, ",\"thread\":\"");
-		ptrc_buffer_hex(origin, (uint64_t)e->posix_thread_id);
-		ptrc_buffer_text(origin, "\",\"address\":\"");
-		ptrc_buffer_hex(origin, (uintptr_t)e->posix_prog_address);
-		ptrc_buffer_text(origin, "\",\"truncated\":\"");
-	}
-	ptrc_buffer_bytes(b, origin->bytes, origin->used);
+	f->origin_label = label;
+	f->origin_pid = e->posix_pid;
+	f->origin_tid = e->posix_tid;
+	f->origin_thread = e->posix_thread_id;
+	f->origin_address = e->posix_prog_address;
+	f->origin_truncation = e->posix_truncation_status;
+	origin->used = 0;
+	ptrc_buffer_bytes(origin, label->bytes, label->used);
+	ptrc_buffer_text(origin, ",\"pid\":");
+	ptrc_buffer_i64(origin, e->posix_pid);
+	ptrc_buffer_text(origin, ",\"tid\":");
+	ptrc_buffer_i64(origin, e->posix_tid);
+	ptrc_buffer_text(origin, ",\"thread\":\"");
+	ptrc_buffer_hex(origin, (uint64_t)e->posix_thread_id);
+	ptrc_buffer_text(origin, "\",\"address\":\"");
+	ptrc_buffer_hex(origin, (uintptr_t)e->posix_prog_address);
+	ptrc_buffer_text(origin, "\",\"truncated\":\"");
+	ptrc_buffer_text(origin, ptrc_reader_truncation(r));
+	ptrc_buffer_text(origin, "\",\"len\":");
+}
+
+/* Whether f->origin is that of the event, which mostly is of the same type and thread as the one
+ * before it, and often of the same place in the program. */
+static bool has_origin(const struct ptrc_event_format *f, const struct ptrc_buffer *label,
+		       const struct posix_trace_event_info *e)
+{
+	return f->origin_label == label && f->origin_pid == e->posix_pid &&
+	       f->origin_tid == e->posix_tid && f->origin_thread == e->posix_thread_id &&
+	       f->origin_address == e->posix_prog_address &&
+	       f->origin_truncation == e->posix_truncation_status;
+}
+
+/* Puts the members that every event has, with room made for all of them at once. */
+static void put_head_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			  const struct ptrc_buffer *label, const struct ptrc_reader *r)
+{
+	static const char time[] = "{\"time\":\"";
+	static const char ns[] = "\",\"ns\":";
+	const struct posix_trace_event_info *e = &r->event;
+	char *p;
+
+	if (__builtin_expect(!has_origin(f, label, e), 0))
+		make_origin(f, label, r);
+	p = ptrc_buffer_room(b, sizeof(time) + sizeof(ns) + 2 * PTRC_TIME_BYTES + f->origin.used +
+					PTRC_U64_BYTES);
+	p = ptrc_write_text(p, time);
+	p = ptrc_write_time(p, &f->time, &e->posix_timestamp);
+	p = ptrc_write_text(p, ns);
+	p = ptrc_write_ns(p, &f->time, &e->posix_timestamp);
+	memcpy(p, f->origin.bytes, f->origin.used);
+	p = ptrc_write_u64(p + f->origin.used, r->size);
+	b->used = (size_t)(p - b->bytes);
 }
 
 /* The members and their order are in docs/json-schema.md. */
@@ -305,15 +341,7 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	struct ptrc_reader *r = view->reader;
 	struct ptrc_json j = {b, false};
 
-	ptrc_buffer_text(b, "{\"time\":\"");
-	ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
-	ptrc_buffer_text(b, "\",\"ns\":");
-	ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
-	ptrc_buffer_bytes(b, label->bytes, label->used);
-	put_origin_json(b, f, &r->event);
-	ptrc_buffer_text(b, ptrc_reader_truncation(r));
-	ptrc_buffer_text(b, "\",\"len\":");
-	ptrc_buffer_u64(b, r->size);
+	put_head_json(b, f, label, r);
 	put_data_json(&j, view, false);
 	if (__builtin_expect(ptrc_reader_is_at_damage(r), 0)) {
 		ptrc_buffer_text(b, ",\"unreadable_events\":");

@@ -43,12 +43,15 @@ struct ptrc_event_format {
 	int64_t last_ns;
 	int since_first_width;
 	int since_before_width;
-	/* The JSON members for process, thread and address of the last event, and these themselves. */
+	/* The JSON members of the last event that mostly are those of the next one, too, and what
+	 * they were made of. */
 	struct ptrc_buffer origin;
+	const struct ptrc_buffer *origin_label;
 	pid_t origin_pid;
 	pid_t origin_tid;
 	pthread_t origin_thread;
 	void *origin_address;
+	int origin_truncation;
 };
 
 /* The names of a source's event types, and its own, as they look in the output. Each one is
