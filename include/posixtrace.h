@@ -88,13 +88,20 @@ struct posixtrace_counts {
 	/* Parts of the log that have no events and are damaged, as far as they were looked at: the
 	 * head, of which the log has a copy, and what tells of machine, processes and clocks. */
 	unsigned long pt_damaged_parts;
+	/* Of a log that was written by posixtrace_log_create() and its like: what it lacks of the
+	 * events that it was to get, as their source was damaged, and as they came too fast for who
+	 * wrote it. pt_is_source_uncounted is 1 if others may be missing whose number is not known, as
+	 * the source was damaged there, too, or had no end. */
+	unsigned long pt_source_damaged_events;
+	unsigned long pt_source_missed_events;
+	int pt_is_source_uncounted;
 };
 
 /*
  * Fills in the first `size` bytes of *counts, where size is sizeof(struct posixtrace_counts).
  * Members without meaning are 0: those of the log for a plain stream; those of stream memory,
  * processes and threads for a pre-recorded one; those from pt_gap_events to
- * pt_uncounted_gaps, pt_missing_names, pt_skipped_events and pt_damaged_parts, for an active one. The members are read one after the other while recording goes on, so they may be some events apart.
+ * pt_uncounted_gaps, pt_missing_names, pt_skipped_events and those from pt_damaged_parts on, for an active one. The members are read one after the other while recording goes on, so they may be some events apart.
  *   EINVAL  neither an active stream nor an open log; null pointer; size below that of the
  *           first member.
  */
@@ -294,8 +301,8 @@ int posixtrace_log_add(struct posixtrace_log *, const struct posixtrace_event *)
 
 /*
  * Writes what waits, closes the log, waits until it is on its disk, and frees it, whatever it
- * returns. The status of the log says that pt_lost_events and pt_log_lost_events of *counts were lost
- * (a null pointer: none).
+ * returns. The status of the log says what it lacks: pt_lost_events and pt_log_lost_events of *counts, and
+ * the members of that whose names begin with pt_source (a null pointer: nothing).
  *   EINVAL  null pointer for the log.
  *   ENOMEM  no memory.
  *   others  of a write: the log has no end.

@@ -88,7 +88,7 @@ same_dump() {
 	[ "$(events twice.log traced.event)" -eq "$((2 * $(events lossy.log traced.event)))" ]
 }
 
-@test "a damaged log: what is readable, and status 3 [EXT-244]" {
+@test "a damaged log: what is readable, and status 3 [EXT-244 EXT-253]" {
 	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
 	size=$(stat -c %s run.log)
 	cp run.log bad.log
@@ -100,7 +100,27 @@ same_dump() {
 	ptrace-dump --allow-loss -e traced.event bad.log | plain >original
 	ptrace-dump --allow-loss -e traced.event copy.log | plain >copied
 	diff original copied
-	ptrace-stat --allow-loss --json copy.log | jq -e '.losses.log_events > 0'
+	# The copy says why, also that of the copy.
+	missing=$(ptrace-stat --allow-loss --json bad.log | jq .losses.unreadable_events)
+	ptrace-dump --allow-loss --to-log=again.log copy.log
+	for log in copy.log again.log; do
+		run_split ptrace-stat --json "$log"
+		[ "$status" -eq 3 ]
+		[ "$stderr" = "ptrace-stat: $log: $missing events missing, as what this log was made from was damaged" ]
+		jq -e --argjson n "$missing" '.losses.source_unreadable_events == $n and
+			.losses.log_events == 0 and .losses.unreadable_events == 0 and
+			(.losses.unknown | not) and (.complete | not)' <<<"$stdout"
+		run_split ptrace-dump --count "$log"
+		[ "$status" -eq 3 ]
+	done
+	# Without an end nobody knows how many there were.
+	head -c $((size - 288)) run.log >open.log
+	run_split ptrace-dump --to-log=copy.log open.log
+	[ "$status" -eq 3 ]
+	run_split ptrace-stat --json copy.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"events may be missing, and it is not known how many, as what this log was made from "* ]]
+	jq -e '.losses.unknown' <<<"$stdout"
 }
 
 @test "a session that is followed, one that is shown, a pipe [EXT-244]" {

@@ -144,7 +144,7 @@ begin() {
 	[ "$status" -eq 2 ]
 	run_split ptrace-snapshot -o a.log "$me.a" "$me.b"
 	[ "$status" -eq 2 ]
-	run_split bash -c 'ulimit -f 1; trap "" XFSZ; exec ptrace-snapshot -o "$1" "$2"' _ full.log "$me.a"
+	run_split bash -c 'ulimit -f 2; trap "" XFSZ; exec ptrace-snapshot -o "$1" "$2"' _ full.log "$me.a"
 	[ "$status" -eq 1 ]
 	[ -z "$stdout" ]
 	[ "$stderr" = "ptrace-snapshot: full.log: writing the log failed: File too large" ]

@@ -338,9 +338,14 @@ TEST(a_log_has_the_attributes_that_were_given, "EXT-240")
 	CHECK(ts_file_size(fd) < 100000);
 }
 
-TEST(the_status_tells_what_was_lost, "EXT-242")
+TEST(the_status_tells_what_was_lost, "EXT-242 EXT-253")
 {
-	struct posixtrace_counts lost = {.pt_lost_events = 5, .pt_log_lost_events = 3}, seen;
+	struct posixtrace_counts lost = {.pt_lost_events = 5,
+					 .pt_log_lost_events = 3,
+					 .pt_source_damaged_events = 7,
+					 .pt_source_missed_events = 9,
+					 .pt_is_source_uncounted = 1},
+				 seen;
 	struct posix_trace_status_info status;
 	int fd = ts_temp_file();
 	trace_id_t trid;
@@ -353,6 +358,9 @@ TEST(the_status_tells_what_was_lost, "EXT-242")
 	CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
 	CHECK_EQ(seen.pt_lost_events, 5);
 	CHECK_EQ(seen.pt_log_lost_events, 3);
+	CHECK_EQ(seen.pt_source_damaged_events, 7);
+	CHECK_EQ(seen.pt_source_missed_events, 9);
+	CHECK_EQ(seen.pt_is_source_uncounted, 1);
 	ts_close_log(trid);
 	CHECK_OK(posixtrace_log_close(begin(fd), NULL));
 	trid = ts_open_log(fd);

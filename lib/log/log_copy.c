@@ -367,6 +367,9 @@ int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts
 		error = ptrc_log_names_write(&c->writer, c->names);
 	if (lost) {
 		c->writer.state.lost_events = lost->pt_log_lost_events;
+		c->writer.source_damaged_events = lost->pt_source_damaged_events;
+		c->writer.source_missed_events = lost->pt_source_missed_events;
+		c->writer.is_source_uncounted = lost->pt_is_source_uncounted;
 		ptrc_store_relaxed(&c->header->lost_events, lost->pt_lost_events);
 		status = (lost->pt_lost_events ? PTRC_ST_EVER_OVERRUN : 0) |
 			 (lost->pt_log_lost_events ? PTRC_ST_EVER_LOG_OVERRUN : 0);

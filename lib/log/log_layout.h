@@ -198,7 +198,7 @@ struct ptrc_log_status {
 	uint32_t flush_error;
 	uint32_t log_overrun;
 	uint32_t log_full;
-	uint32_t zero0;
+	uint32_t flags; /* PTRC_LOG_SOURCE_UNCOUNTED */
 	uint64_t lost_events;
 	uint64_t log_lost_events;
 	uint64_t log_events;
@@ -215,9 +215,15 @@ struct ptrc_log_status {
 	uint64_t waits, wait_ns;
 	/* Of the last INDEX packet, which TOTALS follow; 0: there is none. */
 	uint64_t index_offset;
-	uint8_t zero1[16];
+	/* Of events that a program has read elsewhere: what the log lacks of them, as their source was
+	 * damaged, and as they came too fast. */
+	uint64_t source_damaged_events;
+	uint64_t source_missed_events;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
+
+/* It is not known how many events the log lacks because of its source. */
+#define PTRC_LOG_SOURCE_UNCOUNTED 1U
 
 /* An INDEX packet has this and `count` entries: all packets between the INDEX packet before, or
  * HEAD, and this one. */

@@ -106,6 +106,9 @@ struct ptrc_log_writer {
 	/* A program writes events that it has read elsewhere: neither this machine nor its
 	 * processes are theirs. */
 	bool is_copy;
+	/* What the log then lacks because of its source. */
+	uint64_t source_damaged_events, source_missed_events;
+	bool is_source_uncounted;
 	bool must_not_append; /* the descriptor has O_APPEND, and was not opened again */
 	/* What must still be there in a regular file: its size is at least file_end and, if this
 	 * writer has written something, that begins and ends with these bytes. */

@@ -25,6 +25,9 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.refused_names = counts->pt_refused_names,
 		.missing_names = counts->pt_missing_names,
 		.damaged_parts = counts->pt_damaged_parts,
+		.source_unreadable_events = counts->pt_source_damaged_events,
+		.source_unshown_events = counts->pt_source_missed_events,
+		.is_source_uncounted = counts->pt_is_source_uncounted,
 	};
 	/* With EOWNERDEAD posix_trace_get_status() says that a log has no end. It then also says
 	 * that events were lost, as nobody knows what the end would have held. */
@@ -114,7 +117,8 @@ bool ptrc_losses_is_any(const struct ptrc_losses *l)
 	       l->write_error || l->is_log_gone || l->unreadable_events ||
 	       l->is_unreadable_uncounted || l->unshown_events || l->is_rest_unshown ||
 	       l->read_error || l->untraced_processes || l->refused_names || l->missing_names ||
-	       l->damaged_parts || l->differing_parts;
+	       l->damaged_parts || l->differing_parts || l->source_unreadable_events ||
+	       l->source_unshown_events || l->is_source_uncounted;
 }
 
 static const char *events(uint64_t count)
@@ -213,6 +217,15 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 				 l->differing_parts == 1 ? "part" : "parts",
 				 l->differing_parts == 1 ? "is" : "are",
 				 l->differing_parts == 1 ? "it" : "them");
+	report(thing, l->source_unreadable_events,
+	       "missing, as what this log was made from was damaged");
+	report(thing, l->source_unshown_events,
+	       "missing, as they came too fast for what made this log");
+	if (l->is_source_uncounted)
+		ptrc_cli_message(thing,
+				 "%sevents may be missing, and it is not known how many, as what "
+				 "this log was made from lacked them, was damaged or had no end",
+				 l->source_unreadable_events ? "more " : "");
 	report(thing, l->unshown_events, "not shown, as they came too fast");
 	if (l->is_rest_unshown)
 		ptrc_cli_message(thing, "the session ended before all events could be shown");
@@ -228,7 +241,8 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_u64(j, "stream_events", l->stream_events);
 	ptrc_json_u64(j, "log_events", l->log_events);
 	ptrc_json_bool(j, "unknown",
-		       l->is_overrun || l->is_rest_unshown || l->is_unreadable_uncounted);
+		       l->is_overrun || l->is_rest_unshown || l->is_unreadable_uncounted ||
+			       l->is_source_uncounted);
 	ptrc_json_bool(j, "unclosed", l->is_unclosed);
 	ptrc_json_i64(j, "write_error", l->write_error);
 	ptrc_json_bool(j, "log_gone", l->is_log_gone);
@@ -239,6 +253,8 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_i64(j, "untraced_error", l->untraced_error);
 	ptrc_json_u64(j, "refused_names", l->refused_names);
 	ptrc_json_u64(j, "missing_names", l->missing_names);
+	ptrc_json_u64(j, "source_unreadable_events", l->source_unreadable_events);
+	ptrc_json_u64(j, "source_unshown_events", l->source_unshown_events);
 	ptrc_json_u64(j, "damaged_parts", l->damaged_parts);
 	ptrc_json_u64(j, "differing_parts", l->differing_parts);
 	ptrc_json_close(j, '}');

@@ -42,6 +42,11 @@ struct ptrc_losses {
 	uint64_t refused_names;
 	/* Names of event types that cannot be read, as the log is damaged. */
 	uint64_t missing_names;
+	/* Events that are not in the log, because what it was made from was damaged, or was a session
+	 * that was too fast; and whether there may be others whose number is not known. */
+	uint64_t source_unreadable_events;
+	uint64_t source_unshown_events;
+	bool is_source_uncounted;
 	/* Parts of the log that have no events and are damaged. */
 	uint64_t damaged_parts;
 	/* Other parts of the log that are said to be other than they are, though their events may be
