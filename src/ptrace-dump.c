@@ -507,7 +507,9 @@ int main(int argc, char **argv)
 	if (optind < argc ? !open_sources(argv + optind, (size_t)(argc - optind))
 			  : !open_sources(standard, 1))
 		status = PTRC_EXIT_FAILED;
-	if (to_log && dump.source_count && !ptrc_dump_target_open(&file, &dump, to_log, is_forced))
+	/* A name that is not there is a mistake, which the end tells: no log is made or replaced. */
+	if (to_log && dump.source_count && ptrc_dump_may_select(&dump) &&
+	    !ptrc_dump_target_open(&file, &dump, to_log, is_forced))
 		status = PTRC_EXIT_FAILED;
 	else if (dump.source_count)
 		shown = show();

@@ -180,7 +180,7 @@ same_dump() {
 	[ "$(cat text)" = mine ]
 	ptrace-dump --to-log=text --force run.log
 	[ "$(events text traced.event)" -eq 9 ]
-	ptrace-dump --to-log=text -e traced.none run.log || [ $? -eq 1 ]
+	ptrace-dump --to-log=text --until=2001-01-01 run.log
 	[ "$(events text)" -eq 0 ]
 	run_split ptrace-dump --to-log=new.log none.log
 	[ "$status" -eq 1 ]
@@ -188,6 +188,31 @@ same_dump() {
 	run_split ptrace-dump --to-log=no/new.log run.log
 	[ "$status" -eq 1 ]
 	assert_one_message ptrace-dump
+}
+
+@test "of a name that is not there no log is made, and none is replaced [EXT-254]" {
+	ptrace-run -o run.log -- "$traced" -n 9
+	cp run.log old.log
+	for options in '-e traced.evnt' '-e a -e b' '--around=nosuch'; do
+		for log in new.log old.log; do
+			run_split ptrace-dump $options --to-log="$log" run.log
+			[ "$status" -eq 1 ]
+			[ -z "$stdout" ]
+			[[ $stderr == *": no event type has such a name"* ]]
+		done
+		[ ! -e new.log ]
+		cmp run.log old.log
+	done
+	# One name that is there is enough.
+	run_split ptrace-dump -e nosuch -e traced.event --to-log=new.log run.log
+	[ "$status" -eq 1 ]
+	[ "$(events new.log)" -eq 9 ]
+	# The name may be what a log lacks that has no end.
+	size=$(stat -c %s run.log)
+	head -c $((size - 288)) run.log >open.log
+	run_split ptrace-dump -e nosuch --to-log=none.log open.log
+	[ "$status" -eq 3 ]
+	[ "$(events none.log)" -eq 0 ]
 }
 
 @test "a disk that is full [EXT-244 EXT-242]" {

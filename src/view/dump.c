@@ -441,14 +441,22 @@ static void report_missing(const struct ptrc_dump *d, const char *pattern, bool 
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Returns whether the pattern matches an event type of a source. If not, says so. */
-static bool check_pattern(const struct ptrc_dump *d, const char *pattern)
+/* Returns whether the pattern matches an event type of a source. */
+static bool has_match(const struct ptrc_dump *d, const char *pattern)
 {
 	const struct ptrc_reader_name *name;
 
 	for (size_t place = 0; (name = next_name(d, &place));)
 		if (ptrc_glob_matches(pattern, name->text))
 			return true;
+	return false;
+}
+
+/* The same. If it does not, says so. */
+static bool check_pattern(const struct ptrc_dump *d, const char *pattern)
+{
+	if (has_match(d, pattern))
+		return true;
 	report_missing(d, pattern, !strpbrk(pattern, "*?[\\"));
 	return false;
 }
@@ -471,6 +479,30 @@ static bool check_where(const struct ptrc_dump *d, struct ptrc_where *w)
 		report_missing(d, missing, is_name);
 	}
 	return can_hold || !is_missing;
+}
+
+/* Whether a source may have names of event types that it does not tell. */
+static bool may_lack_names(const struct ptrc_dump *d)
+{
+	for (size_t i = 0; i < d->source_count; i++) {
+		struct ptrc_losses losses;
+
+		ptrc_reader_losses(&d->sources[i].reader, false, &losses);
+		if (losses.is_unclosed || losses.missing_names || losses.refused_names)
+			return true;
+	}
+	return d->session;
+}
+
+bool ptrc_dump_may_select(const struct ptrc_dump *d)
+{
+	bool has_any = !d->select.globs.count;
+
+	for (size_t i = 0; i < d->select.globs.count; i++)
+		has_any |= has_match(d, d->select.globs.texts[i]);
+	if (d->select.around)
+		has_any &= has_match(d, d->select.around);
+	return has_any || may_lack_names(d);
 }
 
 /* Returns whether each pattern that selects events matches an event type, and each expression can

@@ -142,6 +142,10 @@ bool ptrc_dump_count(struct ptrc_dump *);
 /* Shows the events of all logs. Returns whether it read the logs to their ends. */
 bool ptrc_dump_logs(struct ptrc_dump *);
 
+/* Returns whether an event may be selected: false if no event type of the sources, which are open, has a
+ * name that --event or --around asks for, and none can be missing. */
+bool ptrc_dump_may_select(const struct ptrc_dump *);
+
 /* Says how much was shown and what is missing. The status says whether showing failed, and
  * is_read whether the sources were read to their ends. Returns the exit status. */
 enum ptrc_exit ptrc_dump_end(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
