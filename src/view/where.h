@@ -2,9 +2,9 @@
 /*
  * An expression over the fields of an event, as --where takes it:
  *
- * 	or          and { "||" and }
- * 	and         not { "&&" not }
- * 	not         "!" not | "(" or ")" | comparison
+ * 	expression  all { "||" all }
+ * 	all         condition { "&&" condition }
+ * 	condition   "!" condition | "(" expression ")" | comparison
  * 	comparison  field
  * 	            operand ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) operand
  * 	            operand ( "=~" | "~" ) string
