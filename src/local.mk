@@ -70,6 +70,9 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/reader.h \
 	%D%/view/select.c \
 	%D%/view/select.h \
+	%D%/view/symbol_file.h \
+	%D%/view/symbols.c \
+	%D%/view/symbols.h \
 	%D%/view/value.c \
 	%D%/view/value.h \
 	%D%/view/view.c \
@@ -127,7 +130,14 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/doctor/doctor_report.c \
 	%D%/doctor/doctor_session.c
 
-%C%_libcommands_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS)
+if HAVE_LIBDW
+%C%_libcommands_la_SOURCES += %D%/view/symbol_file.c
+else
+%C%_libcommands_la_SOURCES += %D%/view/symbol_file_none.c
+endif
+EXTRA_DIST += %D%/view/symbol_file.c %D%/view/symbol_file_none.c
+
+%C%_libcommands_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(LIBDW_CFLAGS)
 
 ptrc_commands_libs = %D%/libcommands.la $(LDADD)
 # Of those that read a configuration; the others need not load it.

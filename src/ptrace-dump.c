@@ -44,6 +44,7 @@ enum {
 	KEY_FORCE,
 	KEY_FIELDS,
 	KEY_DECODE,
+	KEY_SYMBOLS,
 	KEY_UTC,
 	KEY_RELATIVE,
 	KEY_HEADER,
@@ -80,13 +81,16 @@ static const struct ptrc_cli_option options[] = {
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, such as\n"
 	 "'db.query=u64 id, u32 rows, str sql'; may be given\nseveral times"},
+	{"symbols", KEY_SYMBOLS, NULL,
+	 "show function, file and line of the call that\nrecorded each event"},
 	{"config", 'c', "FILE",
 	 "read layouts as for --decode from this file, see\n"
 	 "ptrace.yaml(5); - for standard input"},
 	{"fields", KEY_FIELDS, "LIST",
 	 "show these fields, in this order: time, ns, event,\n"
 	 "id, pid, tid, thread, address, truncated, len,\n"
-	 "data, data_hex, log, reason, error, data.NAME,\nhost, comm, exe, user, command_line"},
+	 "data, data_hex, log, reason, error, data.NAME,\nhost, comm, exe, user, command_line, and, with\n"
+	 "--symbols, function, file, line"},
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text or json (default: text on a terminal and of\n--count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
@@ -243,6 +247,7 @@ static bool is_colour_wanted(int when)
 /* The file of --to-log, or null. */
 static const char *to_log;
 static bool is_forced;
+static bool has_symbols;
 
 static void check_usage(int operands)
 {
@@ -267,6 +272,14 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--to-log", "cannot be used together with --follow and --around");
 	if (to_log && (dump.format.field_count || dump.format.is_relative))
 		ptrc_cli_usage("--to-log", "shows nothing, so there is nothing to format");
+	if (has_symbols && dump.session)
+		ptrc_cli_usage("--symbols", "cannot be used together with --follow: only a log "
+					    "tells which programs its events come from");
+	if (!has_symbols && ptrc_event_has_source_field(&dump.format))
+		ptrc_cli_usage("--fields", "function, file and line need --symbols");
+	for (size_t i = 0; i < dump.select.where_count; i++)
+		if (!has_symbols && ptrc_where_has_source_field(dump.select.wheres[i]))
+			ptrc_cli_usage("--where", "function, file and line need --symbols");
 	if (dump.is_verifying && dump.is_counting)
 		ptrc_cli_usage("--verify", "cannot be used together with --count");
 	if (dump.is_verifying &&
@@ -370,6 +383,9 @@ static void parse(int argc, char **argv)
 		case KEY_DECODE:
 			add_layout(optarg);
 			break;
+		case KEY_SYMBOLS:
+			has_symbols = true;
+			break;
 		case 'c':
 			if (config)
 				ptrc_cli_usage("--config", "is given twice");
@@ -439,6 +455,7 @@ static void parse(int argc, char **argv)
 		dump.before_ns = 0;
 	else if (dump.after_ns < 0)
 		dump.after_ns = 0;
+	dump.format.has_symbols = has_symbols;
 	dump.format.is_coloured = is_colour_wanted(colour);
 	dump.is_header_due =
 		is_text && (header == ALWAYS || (header == AUTO && isatty(STDOUT_FILENO)));
@@ -493,6 +510,19 @@ static enum ptrc_exit show(void)
 	return status;
 }
 
+/* Returns false, after a message, if symbols are wanted and nothing can read them. */
+static bool load_symbols(void)
+{
+	struct ptrc_cli_reason why;
+
+	if (!has_symbols)
+		return true;
+	dump.symbols = ptrc_symbols_open(&why);
+	if (!dump.symbols)
+		ptrc_cli_message("--symbols", "%s", why.text);
+	return dump.symbols != NULL;
+}
+
 int main(int argc, char **argv)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
@@ -501,6 +531,8 @@ int main(int argc, char **argv)
 	struct ptrc_logfile file = {.fd = -1};
 
 	parse(argc, argv);
+	if (!load_symbols())
+		return PTRC_EXIT_FAILED;
 	ptrc_output_begin();
 	if (dump.session)
 		ptrc_dump_catch_signals();
@@ -521,6 +553,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < dump.source_count; i++)
 		ptrc_source_free(&dump.sources[i]);
 	free(dump.sources);
+	ptrc_symbols_free(dump.symbols);
 	ptrc_select_free(&dump.select);
 	ptrc_layouts_free(&dump.layouts);
 	ptrc_event_format_free(&dump.format);

@@ -109,6 +109,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-snapshot.bats \
 	%D%/ptrace-start.bats \
 	%D%/ptrace-dump-threads.bats \
+	%D%/ptrace-dump-symbols.bats \
 	%D%/ptrace-dump-to-log.bats \
 	%D%/ptrace-stat.bats \
 	%D%/ptrace-stop.bats \

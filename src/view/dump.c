@@ -26,7 +26,7 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
 
 	memset(&s->labels, 0, sizeof(s->labels));
 	memset(&s->types, 0, sizeof(s->types));
-	s->view = (struct ptrc_view){.reader = r};
+	s->view = (struct ptrc_view){.reader = r, .symbols = d->symbols};
 	s->order = order;
 	if (width > (size_t)d->format.name_width && width <= NAME_COLUMNS_MAX)
 		d->format.name_width = (int)width;
@@ -36,7 +36,7 @@ void ptrc_source_free(struct ptrc_source *s)
 {
 	ptrc_reader_close(&s->reader);
 	ptrc_event_labels_free(&s->labels);
-	free(s->view.decoded.values);
+	ptrc_view_free(&s->view);
 }
 
 bool ptrc_dump_is_selected(struct ptrc_dump *d, struct ptrc_source *s)
@@ -591,6 +591,19 @@ static void check_wheres(const struct ptrc_dump *d)
 			(unsigned long long)count, count == 1 ? " is" : "s are");
 }
 
+/* Says what is not known of where in the source events were generated. */
+static void check_symbols(const struct ptrc_dump *d)
+{
+	if (!d->symbols)
+		return;
+	for (size_t i = 0; i < d->source_count; i++)
+		if (d->sources[i].reader.source)
+			ptrc_cli_message(d->sources[i].reader.path,
+					 "only a log tells which programs its events come from; "
+					 "--symbols finds nothing in what a stream holds");
+	ptrc_symbols_report(d->symbols);
+}
+
 /* Compares what the log says of its parts. Returns false, after a message, if it cannot. */
 static bool verify(struct ptrc_source *s)
 {
@@ -621,6 +634,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	is_found = check_patterns(d);
 	check_layouts(d);
 	check_wheres(d);
+	check_symbols(d);
 	for (size_t i = 0; i < d->source_count; i++) {
 		struct ptrc_losses *losses = &d->sources[i].losses;
 

@@ -69,6 +69,8 @@ struct ptrc_dump {
 	/* The session that is followed; null if logs are shown. */
 	const char *session;
 	struct ptrc_event_format format;
+	/* Where in the source events were generated; null: nobody asks. */
+	struct ptrc_symbols *symbols;
 	/* Only the number of the events is shown. */
 	bool is_counting;
 	/* All events are read, and what the logs say of themselves is compared with them. */

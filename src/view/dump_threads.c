@@ -88,7 +88,7 @@ static void free_worker(struct worker *w, const struct ptrc_reader *original)
 		if (w->source.reader.names[i] != original->names[i])
 			free(w->source.reader.names[i]);
 	ptrc_event_labels_free(&w->source.labels);
-	free(w->source.view.decoded.values);
+	ptrc_view_free(&w->source.view);
 	for (size_t i = 0; i < w->dump.select.where_count; i++)
 		ptrc_where_free(w->dump.select.wheres[i]);
 	free(w->dump.select.wheres);
@@ -106,7 +106,7 @@ static bool make_worker(struct worker *w, const struct ptrc_dump *d, const struc
 	w->dump.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
 	w->dump.format.field_widths = ptrc_cli_allocate((d->format.field_count + 1) * sizeof(int));
 	w->source.reader = s->reader;
-	w->source.view = (struct ptrc_view){.reader = &w->source.reader};
+	w->source.view = (struct ptrc_view){.reader = &w->source.reader, .symbols = d->symbols};
 	w->dump.select.wheres = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_where *));
 	w->dump.select.where_count = 0;
 	for (size_t i = 0; i < count; i++) {

@@ -16,6 +16,9 @@
 #define WARNING "\033[1;31m"
 #define PLAIN "\033[0m"
 
+/* A longer text does not widen its column. */
+enum { TEXT_COLUMNS_MAX = 40 };
+
 /* What the data of a system event consists of: sets of event types, or a number (an int). */
 static const struct part {
 	trace_event_id_t type;
@@ -333,6 +336,18 @@ static void put_head_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	b->used = (size_t)(p - b->bytes);
 }
 
+static void put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
+{
+	const struct ptrc_symbol *s = ptrc_view_symbol(view);
+
+	if (s->function)
+		ptrc_json_bytes(j, "function", s->function, strlen(s->function));
+	if (s->file)
+		ptrc_json_bytes(j, "file", s->file, strlen(s->file));
+	if (s->line)
+		ptrc_json_i64(j, "line", s->line);
+}
+
 /* The members and their order are in docs/json-schema.md. */
 static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		     const struct ptrc_buffer *label, struct ptrc_event_labels *labels,
@@ -343,6 +358,8 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 
 	put_head_json(b, f, label, r);
 	put_data_json(&j, view, false);
+	if (__builtin_expect(f->has_symbols, 0))
+		put_symbol_json(&j, view);
 	if (__builtin_expect(ptrc_reader_is_at_damage(r), 0)) {
 		ptrc_buffer_text(b, ",\"unreadable_events\":");
 		if (r->gap.is_uncounted)
@@ -434,6 +451,28 @@ static void put_damage_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 		ptrc_buffer_u64(b, r->gap.events);
 }
 
+/* Puts "function (file:line)", of the file only its name; "-" if nothing is known. */
+static void put_symbol_text(struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	const struct ptrc_symbol *s = ptrc_view_symbol(view);
+	const char *file = s->file ? strrchr(s->file, '/') : NULL;
+
+	file = file ? file + 1 : s->file;
+	if (s->function)
+		ptrc_text_put(b, s->function, strlen(s->function));
+	if (s->function && file)
+		ptrc_buffer_char(b, ' ');
+	if (file) {
+		ptrc_buffer_char(b, '(');
+		ptrc_text_put(b, file, strlen(file));
+		if (s->line)
+			ptrc_buffer_format(b, ":%d", s->line);
+		ptrc_buffer_char(b, ')');
+	}
+	if (!s->function && !file)
+		ptrc_buffer_char(b, '-');
+}
+
 static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t place,
 		     struct ptrc_event_labels *labels, struct ptrc_view *view)
 {
@@ -444,6 +483,8 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t 
 	size_t begin;
 	int used;
 	int width = f->name_width;
+	/* Of the last column before the data. */
+	int *last_width = &f->address_width;
 
 	put_time(b, f, r);
 	ptrc_buffer_char(b, ' ');
@@ -463,9 +504,22 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t 
 	begin = b->used;
 	ptrc_buffer_hex(b, (uintptr_t)r->event.posix_prog_address);
 	used = (int)(b->used - begin);
+	if (f->has_symbols) {
+		end_column(b, used, &f->address_width);
+		ptrc_buffer_char(b, ' ');
+		begin = b->used;
+		put_symbol_text(b, view);
+		used = columns_of(b->bytes + begin, b->used - begin);
+		last_width = &f->symbol_width;
+		/* One long name does not widen the column of all lines that follow. */
+		if (used > TEXT_COLUMNS_MAX && used > *last_width) {
+			width = used;
+			last_width = &width;
+		}
+	}
 	paint(b, f, PLAIN);
 	if (r->size || is_cut || view->layout || is_damage) {
-		end_column(b, used, &f->address_width);
+		end_column(b, used, last_width);
 		ptrc_buffer_char(b, ' ');
 		begin = b->used;
 		put_data_text(b, view);
@@ -483,8 +537,6 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t 
 }
 
 /* ---- the fields of --fields ---- */
-
-enum { TEXT_COLUMNS_MAX = 40 };
 
 static bool has_field(const struct ptrc_event_format *f, enum ptrc_field_id id)
 {
@@ -612,7 +664,6 @@ static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f, 
 		size_t begin = b->used;
 		int used = put_field_text(b, f, labels, place, field, view);
 
-		/* One long text does not widen the column of all lines that follow. */
 		if (used > *width && used <= TEXT_COLUMNS_MAX)
 			*width = used;
 		if (is_number && field->id != PTRC_FIELD_TIME)
@@ -683,6 +734,7 @@ void ptrc_event_widen(struct ptrc_event_format *f)
 	widen(&f->tid_width, strlen("tid"));
 	widen(&f->name_width, strlen("event"));
 	widen(&f->address_width, strlen("address"));
+	widen(&f->symbol_width, strlen("source"));
 	for (size_t i = 0; i < f->field_count; i++)
 		widen(&f->field_widths[i], name_bytes(&f->fields[i]));
 }
@@ -739,6 +791,8 @@ void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format
 		put_name(b, "tid", f->tid_width, true);
 		put_name(b, "event", f->name_width, false);
 		put_name(b, "address", f->address_width, false);
+		if (f->has_symbols)
+			put_name(b, "source", f->symbol_width, false);
 		put_name(b, "data", 0, false);
 	}
 	while (b->used && b->bytes[b->used - 1] == ' ')
@@ -748,7 +802,7 @@ void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format
 }
 
 /* The widths of a line without --fields, and of the name in one with them. */
-enum { LINE_WIDTHS = 5 };
+enum { LINE_WIDTHS = 6 };
 
 size_t ptrc_event_width_count(const struct ptrc_event_format *f)
 {
@@ -757,8 +811,8 @@ size_t ptrc_event_width_count(const struct ptrc_event_format *f)
 
 void ptrc_event_get_widths(const struct ptrc_event_format *f, int *widths)
 {
-	const int line[LINE_WIDTHS] = {f->name_width, f->log_width, f->pid_width, f->tid_width,
-				       f->address_width};
+	const int line[LINE_WIDTHS] = {f->name_width, f->log_width,	f->pid_width,
+				       f->tid_width,  f->address_width, f->symbol_width};
 
 	memcpy(widths, line, sizeof(line));
 	for (size_t i = 0; i < f->field_count; i++)
@@ -772,8 +826,17 @@ void ptrc_event_set_widths(struct ptrc_event_format *f, const int *widths)
 	f->pid_width = widths[2];
 	f->tid_width = widths[3];
 	f->address_width = widths[4];
+	f->symbol_width = widths[5];
 	for (size_t i = 0; i < f->field_count; i++)
 		f->field_widths[i] = widths[LINE_WIDTHS + i];
+}
+
+bool ptrc_event_has_source_field(const struct ptrc_event_format *f)
+{
+	for (size_t i = 0; i < f->field_count; i++)
+		if (ptrc_field_is_of_source(f->fields[i].id))
+			return true;
+	return false;
 }
 
 void ptrc_event_format_free(struct ptrc_event_format *f)

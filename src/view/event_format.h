@@ -25,6 +25,8 @@ struct ptrc_event_format {
 	bool has_log;
 	/* Text has the colours of a terminal. */
 	bool is_coloured;
+	/* Each line says where in the source the event was generated. */
+	bool has_symbols;
 	/* The fields of --fields, in this order, and the widths that their columns have had so
 	 * far. Without --fields there are none, and a line has the usual fields. */
 	struct ptrc_field *fields;
@@ -34,6 +36,7 @@ struct ptrc_event_format {
 	int pid_width;
 	int tid_width;
 	int address_width;
+	int symbol_width;
 	struct ptrc_time_format time;
 	/* In place of the time, text has how long the event was after the begin of the trace, and
 	 * after the last event that was put; the widths that these have needed so far. */
@@ -68,6 +71,9 @@ struct ptrc_event_labels {
  * not exist or is there twice. */
 bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struct ptrc_layouts *,
 		       struct ptrc_cli_reason *why);
+
+/* Whether one of the fields tells of the source. */
+bool ptrc_event_has_source_field(const struct ptrc_event_format *);
 
 /* Appends the event that the reader of the view has read, with a line feed. */
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_event_labels *,

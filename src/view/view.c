@@ -4,6 +4,7 @@
 
 #include <posixtrace.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/nearest.h"
@@ -35,6 +36,9 @@ static const struct field {
 	[PTRC_FIELD_EXE] = {"exe", false},
 	[PTRC_FIELD_USER] = {"user", true},
 	[PTRC_FIELD_COMMAND_LINE] = {"command_line", false},
+	[PTRC_FIELD_FUNCTION] = {"function", false},
+	[PTRC_FIELD_FILE] = {"file", false},
+	[PTRC_FIELD_LINE] = {"line", true},
 };
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
@@ -48,6 +52,11 @@ enum { PREFIX_BYTES = sizeof(member_prefix) - 1 };
 const char *ptrc_field_name(enum ptrc_field_id id)
 {
 	return fields[id].name;
+}
+
+bool ptrc_field_is_of_source(enum ptrc_field_id id)
+{
+	return id == PTRC_FIELD_FUNCTION || id == PTRC_FIELD_FILE || id == PTRC_FIELD_LINE;
 }
 
 bool ptrc_field_is_number(const struct ptrc_field *f)
@@ -225,6 +234,39 @@ static struct ptrc_value process_value(struct ptrc_view *view, enum ptrc_field_i
 	return (struct ptrc_value){0};
 }
 
+const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *view)
+{
+	static const struct ptrc_symbol none;
+	const struct ptrc_reader *r = view->reader;
+	unsigned long process;
+
+	if (!view->symbols || r->source || !r->event.posix_prog_address ||
+	    posixtrace_find_log_process(r->trace, r->event.posix_pid, &r->event.posix_timestamp,
+					&process))
+		return &none;
+	return ptrc_symbols_find(view->symbols, &view->symbol_cache, r->trace, process,
+				 (uintptr_t)r->event.posix_prog_address);
+}
+
+static struct ptrc_value symbol_value(struct ptrc_view *view, enum ptrc_field_id id)
+{
+	const struct ptrc_symbol *s = ptrc_view_symbol(view);
+
+	if (id == PTRC_FIELD_FUNCTION && s->function)
+		return text_value(s->function, strlen(s->function));
+	if (id == PTRC_FIELD_FILE && s->file)
+		return text_value(s->file, strlen(s->file));
+	if (id == PTRC_FIELD_LINE && s->line)
+		return signed_value(s->line);
+	return (struct ptrc_value){0};
+}
+
+void ptrc_view_free(struct ptrc_view *view)
+{
+	free(view->decoded.values);
+	ptrc_symbol_cache_free(view->symbol_cache);
+}
+
 static void get_member(struct ptrc_view *view, int name, struct ptrc_value *v)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -287,6 +329,10 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	case PTRC_FIELD_USER:
 	case PTRC_FIELD_COMMAND_LINE:
 		return process_value(view, f->id);
+	case PTRC_FIELD_FUNCTION:
+	case PTRC_FIELD_FILE:
+	case PTRC_FIELD_LINE:
+		return symbol_value(view, f->id);
 	default:
 		get_member(view, f->name, &member);
 		return member;

@@ -10,6 +10,7 @@
 #include "src/cli/message.h"
 #include "src/view/layout.h"
 #include "src/view/reader.h"
+#include "src/view/symbols.h"
 #include "src/view/value.h"
 
 enum ptrc_field_id {
@@ -34,6 +35,10 @@ enum ptrc_field_id {
 	PTRC_FIELD_EXE,
 	PTRC_FIELD_USER,
 	PTRC_FIELD_COMMAND_LINE,
+	/* Where in the source the event was generated. */
+	PTRC_FIELD_FUNCTION,
+	PTRC_FIELD_FILE,
+	PTRC_FIELD_LINE,
 	/* A field of a layout: data.NAME. */
 	PTRC_FIELD_MEMBER,
 };
@@ -50,6 +55,9 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_
 		     struct ptrc_cli_reason *why);
 
 const char *ptrc_field_name(enum ptrc_field_id);
+
+/* Whether the field tells of the source, which only a view with symbols does. */
+bool ptrc_field_is_of_source(enum ptrc_field_id);
 
 /* Whether the field is a number in every event. A member of the data need not be one. */
 bool ptrc_field_is_number(const struct ptrc_field *);
@@ -78,12 +86,20 @@ struct ptrc_view {
 	char host[256];
 	/* A command line, with blanks between the arguments. */
 	char command_line[4096];
+	/* Null: nobody asks where in the source an event was generated. */
+	struct ptrc_symbols *symbols;
+	struct ptrc_symbol_cache *symbol_cache;
 };
 
 /* Finds the layout of an event that the reader has just read. System events have none. */
 void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
+
+/* Where in the source the event was generated, as far as that is known; never null. */
+const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *);
+
+void ptrc_view_free(struct ptrc_view *);
 
 /* The value of a field of the event. Texts point into the event; a time is a number of
  * nanoseconds since 1970. */

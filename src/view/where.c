@@ -821,6 +821,22 @@ struct ptrc_where *ptrc_where_again(const struct ptrc_where *w)
 	return ptrc_where_parse(w->text, w->layouts, &why);
 }
 
+static bool has_source_field(const struct node *n)
+{
+	if (!n)
+		return false;
+	for (size_t i = 0; i < 2; i++)
+		if ((n->operands[i].is_field && ptrc_field_is_of_source(n->operands[i].field.id)) ||
+		    has_source_field(n->children[i]))
+			return true;
+	return false;
+}
+
+bool ptrc_where_has_source_field(const struct ptrc_where *w)
+{
+	return has_source_field(w->root);
+}
+
 /* The value of operand i as it is compared: bytes become the hexadecimal digits that JSON
  * shows for them. */
 static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct node *n, size_t i,

@@ -36,6 +36,9 @@ struct ptrc_where;
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *,
 				    struct ptrc_cli_reason *why);
 
+/* Whether the expression has a field that tells of the source. */
+bool ptrc_where_has_source_field(const struct ptrc_where *);
+
 /* Whether the expression holds for the event. */
 bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);
 
