@@ -95,6 +95,9 @@ struct posixtrace_counts {
 	unsigned long pt_source_damaged_events;
 	unsigned long pt_source_missed_events;
 	int pt_is_source_uncounted;
+	/* Events that a closed log lacks because its last flush failed (posix_stream_flush_error), as far
+	 * as their number is known. */
+	unsigned long pt_unwritten_events;
 };
 
 /*

@@ -120,6 +120,29 @@ load helpers
 	done
 }
 
+@test "a log on a full disk says how many events it lacks [EXT-255]" {
+	unshare -m true 2>/dev/null || skip "only root can mount"
+	mkdir small
+	for policy in append loop until-full; do
+		run_split unshare -m bash -c 'mount -t tmpfs -o size=256k none small
+			ptrace-run -o small/run.log --log-full-policy="$1" --log-max-size=4M -- \
+				"$2" -n 30000 -s 40
+			[ $? -eq 3 ] || exit 9
+			cat small/run.log >run.log' _ "$policy" "$traced"
+		[ "$status" -eq 0 ]
+		[[ $stderr == *"run.log: "*" events lost, as writing the log failed: No space left on device" ]]
+		lost=$(grep -o '[0-9]* events lost, as writing' <<<"$stderr")
+		lost=${lost%% *}
+		for command in ptrace-stat 'ptrace-dump --count'; do
+			run_split $command run.log
+			[ "$status" -eq 3 ]
+			[[ $stderr == *"run.log: $lost events lost, as writing the log failed: No space left on device" ]]
+		done
+		ptrace-stat --json --allow-loss run.log |
+			jq -e --argjson n "$lost" '.losses.unwritten_events == $n and $n > 1000'
+	done
+}
+
 @test "rates of a log are over its time span" {
 	ptrace-run -o run.log -- "$traced" -n 100
 	ptrace-stat --json run.log | jq -e '.event_bytes > 0 and .events_per_second > 0'

@@ -348,6 +348,7 @@ static void undo(struct ptrc_log_writer *w)
 void ptrc_log_events_begin(struct ptrc_log_writer *w)
 {
 	ptrc_log_batch_clear(&w->batch);
+	w->added_events = w->unwritten_events = 0;
 	w->retry.written_until = 0;
 	if (w->has_retry)
 		undo(w);
@@ -356,7 +357,15 @@ void ptrc_log_events_begin(struct ptrc_log_writer *w)
 
 int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
+	if (stretch->kind != PTRC_STRETCH_MARKER)
+		w->added_events += stretch->event_count;
 	return ptrc_log_batch_add(&w->batch, stretch);
+}
+
+/* How many events the log has got, or has noted as lost. */
+static uint64_t taken_events(const struct ptrc_log_state *s)
+{
+	return s->events + s->overwritten_events + s->lost_events;
 }
 
 /* For an UNTIL_FULL log, which ends with its last STOP: adds to the flush the markers that
@@ -396,6 +405,9 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 		error = ptrc_log_sync(w);
 	ptrc_log_batch_clear(&w->batch);
 	if (error) {
+		uint64_t taken = taken_events(&w->state) - taken_events(&before);
+
+		w->unwritten_events = w->added_events > taken ? w->added_events - taken : 0;
 		w->retry = before;
 		w->has_retry = true;
 		if (!w->is_regular && w->last_ns > w->skip_ns)

@@ -216,9 +216,11 @@ struct ptrc_log_status {
 	/* Of the last INDEX packet, which TOTALS follow; 0: there is none. */
 	uint64_t index_offset;
 	/* Of events that a program has read elsewhere: what the log lacks of them, as their source was
-	 * damaged, and as they came too fast. */
+	 * damaged. */
 	uint64_t source_damaged_events;
-	uint64_t source_missed_events;
+	/* What the log lacks as its last flush failed, if there is a flush_error; else of events that a
+	 * program has read elsewhere, as they came too fast for it. */
+	uint64_t missed_events;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
 

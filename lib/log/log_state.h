@@ -109,7 +109,9 @@ struct ptrc_log_writer {
 	/* What the log then lacks because of its source. */
 	uint64_t source_damaged_events, source_missed_events;
 	bool is_source_uncounted;
-	bool must_not_append; /* the descriptor has O_APPEND, and was not opened again */
+	uint64_t added_events;	   /* to the batch, without markers */
+	uint64_t unwritten_events; /* of the last flush, if it failed */
+	bool must_not_append;	   /* the descriptor has O_APPEND, and was not opened again */
 	/* What must still be there in a regular file: its size is at least file_end and, if this
 	 * writer has written something, that begins and ends with these bytes. */
 	uint64_t file_end;

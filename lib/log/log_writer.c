@@ -221,7 +221,8 @@ static int write_end(struct ptrc_log_writer *w, bool with_index)
 		.wait_ns = ptrc_load_relaxed(&w->header->wait_ns),
 		.flags = w->is_source_uncounted ? PTRC_LOG_SOURCE_UNCOUNTED : 0,
 		.source_damaged_events = w->source_damaged_events,
-		.source_missed_events = w->source_missed_events,
+		.missed_events =
+			bits >> PTRC_ST_ERROR_SHIFT ? w->unwritten_events : w->source_missed_events,
 	};
 	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
 	static const struct ptrc_log_facts is_end = {.type = PTRC_LOG_END};

@@ -25,6 +25,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.refused_names = counts->pt_refused_names,
 		.missing_names = counts->pt_missing_names,
 		.damaged_parts = counts->pt_damaged_parts,
+		.unwritten_events = counts->pt_unwritten_events,
 		.source_unreadable_events = counts->pt_source_damaged_events,
 		.source_unshown_events = counts->pt_source_missed_events,
 		.is_source_uncounted = counts->pt_is_source_uncounted,
