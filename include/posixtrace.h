@@ -260,6 +260,33 @@ int posixtrace_getnext_block(trace_id_t, struct posixtrace_block **);
 void posixtrace_free_block(struct posixtrace_block *);
 
 /*
+ * Opens a log that comes in parts, as a program receives it from a pipe or a socket, and stores an
+ * identifier, which posix_trace_close() closes. Of the log, the first bytes are given: 1760 at least.
+ * The functions that read logs report what has come; where it ends for now they say that there is no
+ * event. Packets of events are read in the order in which they come.
+ *
+ * posix_trace_rewind() and posixtrace_select() refuse such a log with EINVAL, as the parts are not kept.
+ * Its status and its counts are those that it told last; as long as it has told none, the status is that
+ * of a log without an end. One thread at a time uses it. What is not right ends the reading: the
+ * functions that read events then return EPROTO, too.
+ *   EINVAL  null pointer; the bytes are not the first of a log, or too few; the log is of a kind that no
+ *           pipe gets.
+ *   EPROTO  what follows upon these is no log.
+ *   ENOMEM  no memory.
+ */
+int posixtrace_open_parts(const void *bytes, size_t size, trace_id_t *);
+
+/*
+ * Adds the bytes that come next, however many, and stores whether the log is complete now (if the
+ * pointer is not null): then nothing may follow. Pointers that the functions which tell whose a log is
+ * have given are not valid any more; blocks are. Memory is taken for what has come and was not read.
+ *   EINVAL  no log that comes in parts; null pointer for the bytes.
+ *   EPROTO  this is no part of the log, or an earlier call has failed.
+ *   ENOMEM  no memory.
+ */
+int posixtrace_add_part(trace_id_t, const void *bytes, size_t size, int *is_complete);
+
+/*
  * A log that a program writes itself, of events that it has read elsewhere: a part of a log, several
  * logs in one, or what a stream holds. One thread at a time may use it. posix_trace_open() reads it
  * like any other log, when it is closed or before.
@@ -449,6 +476,47 @@ int posixtrace_cursor_trygetnext_event(struct posixtrace_cursor *, struct posix_
  */
 int posixtrace_cursor_get_missed(struct posixtrace_cursor *, unsigned long *);
 
+/*
+ * Events as a log has them, for a program that is to receive them over a pipe or a socket: all parts of a
+ * cursor, put together, are a log without a file, which posixtrace_open_parts() reads, and so does
+ * posix_trace_open() when they stand in a file.
+ */
+struct posixtrace_part {
+	/* The number of bytes of this structure that were filled in, at most the caller's size. */
+	unsigned long pt_size;
+	/* Valid until the next part, or until the cursor is closed. */
+	const void *pt_bytes;
+	size_t pt_length;
+	/* How many events the part has. */
+	unsigned long pt_events;
+	/* One of them tells that the stream lost events. */
+	int pt_has_gap;
+	/* There may be more events now, for another part. */
+	int pt_is_more;
+};
+
+/*
+ * Reads the next events, as posixtrace_cursor_trygetnext_event() does, into a part of some 64 KiB at
+ * most, unless a single event is larger. The first part begins with what a log begins with, also if
+ * there is no event; others are empty then. Names of event types, and what /proc tells of processes, come
+ * before the events. They have their types in the stream. Looking at a process takes a moment.
+ *   EINVAL  null pointer, or size below that of the first member; the stream was shut down.
+ *   ENOMEM  no memory: events may be missing, and each later call says so again.
+ */
+int posixtrace_cursor_get_part(struct posixtrace_cursor *, struct posixtrace_part *, size_t);
+
+/*
+ * Makes a part without events that tells status and counts, as those of a log: of the counts, what was
+ * lost in the stream and in the log, what could not be traced or got no name, and how events waited;
+ * is_end: and that the log is complete, so that this is the last part. The stream may have been shut
+ * down.
+ *   EINVAL  a null pointer, or size below that of the first member; no part was read before.
+ *   ENOMEM  as above.
+ */
+int posixtrace_cursor_end_part(struct posixtrace_cursor *, const struct posix_trace_status_info *,
+			       const struct posixtrace_counts *, int is_end,
+			       struct posixtrace_part *, size_t);
+
 /* Frees the cursor. A null pointer is allowed. */
 void posixtrace_cursor_close(struct posixtrace_cursor *);
 
@@ -557,9 +625,10 @@ int posixtrace_get_log_mapping(trace_id_t, unsigned long process, unsigned long 
 			       struct posixtrace_log_mapping *, size_t size);
 
 /*
- * Says whether the log of a stream gets the command lines of processes, which may hold secrets. To be
- * called before the stream is started: what the keeper has seen by then stays. The default is yes.
- *   EINVAL  not an active stream with a log.
+ * Says whether the log of a stream, and the parts of its cursors, get the command lines of processes,
+ * which may hold secrets. To be called before the stream is started: what was seen by then stays. The
+ * default is yes.
+ *   EINVAL  not an active stream.
  */
 int posixtrace_set_command_line(trace_id_t, int is_wanted);
 

@@ -235,6 +235,7 @@ ptrc_library_sources += \
 	%D%/api/trace_copy.c \
 	%D%/api/trace_log.c \
 	%D%/api/trace_whose.c \
+	%D%/api/trace_parts.c \
 	%D%/api/trace_read.c \
 	%D%/api/trace_start.c \
 	%D%/api/trace_status.c \

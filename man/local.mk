@@ -83,10 +83,13 @@ dist_man_MANS += \
 	%D%/posix_trace_timedgetnext_event.3 \
 	%D%/posix_trace_trid_eventid_open.3 \
 	%D%/posix_trace_trygetnext_event.3 \
+	%D%/posixtrace_add_part.3 \
 	%D%/posixtrace_attach.3 \
 	%D%/posixtrace_give_up_log.3 \
 	%D%/posixtrace_shutdown.3 \
 	%D%/posixtrace_cursor_close.3 \
+	%D%/posixtrace_cursor_end_part.3 \
+	%D%/posixtrace_cursor_get_part.3 \
 	%D%/posixtrace_cursor_get_missed.3 \
 	%D%/posixtrace_cursor_open.3 \
 	%D%/posixtrace_cursor_trygetnext_event.3 \
@@ -113,6 +116,7 @@ dist_man_MANS += \
 	%D%/posixtrace_log_type.3 \
 	%D%/posixtrace_discard_orphan.3 \
 	%D%/posixtrace_get_orphan.3 \
+	%D%/posixtrace_open_parts.3 \
 	%D%/posixtrace_salvage_orphan.3 \
 	%D%/posixtrace_set_log_sync.3 \
 	%D%/posixtrace_get_process.3 \

@@ -38,6 +38,7 @@ ptrc_short_c_tests = \
 	%D%/test_log_copy \
 	%D%/test_log_format \
 	%D%/test_log_index \
+	%D%/test_log_parts \
 	%D%/test_log_reader \
 	%D%/test_memory \
 	%D%/test_more \
@@ -177,6 +178,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_log_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_copy_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_index_LDADD = $(ptrc_support_ldadd)
+%C%_test_log_parts_LDADD = $(ptrc_support_ldadd)
 %C%_test_memory_LDADD = $(ptrc_support_ldadd)
 %C%_test_more_LDADD = $(ptrc_support_ldadd)
 %C%_test_patterns_LDADD = $(ptrc_support_ldadd)

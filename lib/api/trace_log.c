@@ -47,12 +47,13 @@ PTRC_PUBLIC int posix_trace_close(trace_id_t trid)
 PTRC_PUBLIC int posix_trace_rewind(trace_id_t trid)
 {
 	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	int error;
 
 	if (!log)
 		return EINVAL;
-	ptrc_log_stream_rewind(log);
+	error = ptrc_log_stream_rewind(log);
 	ptrc_handle_put(trid);
-	return 0;
+	return error;
 }
 
 PTRC_PUBLIC int posixtrace_get_keeper(trace_id_t trid, pid_t *pid)

@@ -25,6 +25,7 @@ PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span 
 {
 	struct ptrc_log_span *copy = NULL;
 	struct ptrc_log_stream *log;
+	int error;
 
 	if ((!spans && count) || (types && !ptrc_set_is_valid(types)))
 		return EINVAL;
@@ -44,9 +45,9 @@ PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span 
 		copy[i].first_ns = ptrc_log_from_timespec(&spans[i].pt_first);
 		copy[i].last_ns = ptrc_log_from_timespec(&spans[i].pt_last);
 	}
-	ptrc_log_stream_select(log, copy, count, types);
+	error = ptrc_log_stream_select(log, copy, count, types);
 	ptrc_handle_put(trid);
-	return 0;
+	return error;
 }
 
 PTRC_PUBLIC int posixtrace_get_time_of_last(trace_id_t trid, unsigned long count,

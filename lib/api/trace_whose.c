@@ -123,15 +123,13 @@ PTRC_PUBLIC int posixtrace_get_log_clock(trace_id_t trid, unsigned long index,
 
 PTRC_PUBLIC int posixtrace_set_command_line(trace_id_t id, int is_wanted)
 {
-	int cancel, error = EINVAL;
-	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+	struct ptrc_controller *c;
+	int cancel;
 
+	c = ptrc_controller_enter(id, &cancel);
 	if (!c)
 		return EINVAL;
-	if (c->has_log) {
-		atomic_store(&c->stream.header->hides_command_lines, !is_wanted);
-		error = 0;
-	}
+	atomic_store(&c->stream.header->hides_command_lines, !is_wanted);
 	ptrc_controller_leave(id, cancel);
-	return error;
+	return 0;
 }

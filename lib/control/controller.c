@@ -194,8 +194,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->attr = *attr;
 	h->attr.createtime_sec = now.tv_sec;
 	h->attr.createtime_nsec = now.tv_nsec;
-	if (c->has_log)
-		note_time_zone(h, now.tv_sec);
+	note_time_zone(h, now.tv_sec);
 	/* The lock comes before the magic number: a sweep removes a stream that has the number but
 	 * no controller that holds the lock. */
 	error = ptrc_liveness_take(c->target.dirfd, name, PTRC_LIVE_CONTROLLER, &c->life);

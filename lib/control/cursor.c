@@ -9,6 +9,7 @@
 
 #include "lib/base/file.h"
 #include "lib/control/controller.h"
+#include "lib/log/log_copy.h"
 #include "lib/stream/live_reader.h"
 
 /* While the keeper commits a flush, what was missed cannot be counted. The call looks again at
@@ -20,6 +21,7 @@ struct posixtrace_cursor {
 	trace_id_t stream;
 	/* Refers to the stream of the controller: valid only as long as that has the identifier. */
 	struct ptrc_live_reader reader;
+	struct posixtrace_log *log; /* of the parts; null: none was read yet */
 };
 
 int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_cursor **cursor)
@@ -73,6 +75,67 @@ int ptrc_cursor_next(struct posixtrace_cursor *cursor, const struct ptrc_next_re
 	return error == ENODATA ? 0 : error;
 }
 
+/* Reads events for a part. 0: there may be more; ENODATA: there are none any more; ENOMEM. */
+static int read_part(struct posixtrace_cursor *cursor, struct posixtrace_part *part)
+{
+	struct ptrc_live_event e;
+	int error = 0;
+
+	while (!error && !ptrc_log_copy_is_large(cursor->log)) {
+		error = ptrc_live_reader_next(&cursor->reader, &e);
+		if (!error)
+			error = ptrc_log_copy_take(cursor->log, &e);
+		if (error)
+			break;
+		part->pt_events++;
+		part->pt_has_gap |= (e.id_flags & PTRC_REC_ID_MASK) == POSIX_TRACE_OVERFLOW;
+	}
+	return error;
+}
+
+int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct posixtrace_part *part)
+{
+	struct ptrc_controller *c;
+	int cancel_state;
+	int error = 0;
+
+	c = ptrc_controller_enter(cursor->stream, &cancel_state);
+	if (!c)
+		return EINVAL;
+	if (cursor->log)
+		ptrc_log_copy_next_part(cursor->log);
+	else
+		error = ptrc_log_copy_begin(c->stream.header, c->names->object, &cursor->log);
+	if (!error) {
+		pthread_mutex_lock(&c->reader_lock);
+		error = read_part(cursor, part);
+		pthread_mutex_unlock(&c->reader_lock);
+		part->pt_is_more = !error;
+		if (error == ENODATA)
+			error = 0;
+	}
+	if (!error)
+		error = ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);
+	ptrc_controller_leave(cursor->stream, cancel_state);
+	return error;
+}
+
+int ptrc_cursor_end_part(struct posixtrace_cursor *cursor,
+			 const struct posix_trace_status_info *status,
+			 const struct posixtrace_counts *counts, bool is_end,
+			 struct posixtrace_part *part)
+{
+	int error;
+
+	if (!cursor->log)
+		return EINVAL;
+	ptrc_log_copy_next_part(cursor->log);
+	error = ptrc_log_copy_status(cursor->log, status, counts, is_end);
+	if (!error)
+		error = ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);
+	return error;
+}
+
 int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed)
 {
 	bool is_exact = false;
@@ -108,5 +171,7 @@ void ptrc_cursor_close(struct posixtrace_cursor *cursor)
 		ptrc_controller_leave(cursor->stream, cancel_state);
 	}
 	ptrc_live_reader_destroy(&cursor->reader);
+	if (cursor->log)
+		ptrc_log_copy_free(cursor->log);
 	free(cursor);
 }

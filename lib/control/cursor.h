@@ -19,6 +19,12 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 int ptrc_cursor_next(struct posixtrace_cursor *cursor, const struct ptrc_next_result *out);
 /* Count what the cursor has missed, see ptrc_live_reader_missed. EINVAL: the stream is gone. */
 int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed);
+/* As the public functions of these names; of the parts, all members but pt_size. */
+int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct posixtrace_part *part);
+int ptrc_cursor_end_part(struct posixtrace_cursor *cursor,
+			 const struct posix_trace_status_info *status,
+			 const struct posixtrace_counts *counts, bool is_end,
+			 struct posixtrace_part *part);
 void ptrc_cursor_close(struct posixtrace_cursor *cursor);
 
 #endif

@@ -24,6 +24,8 @@
 /* Bytes of data, and number of events, that wait at most: about a packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
 #define WAITING_EVENTS 65536U
+/* Of a part: enough that the work beside the events does not count. */
+#define PART_BYTES (UINT64_C(64) << 10)
 
 /* An event that waits, and behind it its data, up to a multiple of 8. */
 struct waiting {
@@ -43,7 +45,9 @@ struct run {
 
 struct posixtrace_log {
 	struct ptrc_stream_header *header; /* of a stream that does not exist */
-	struct ptrc_names_object *names;
+	struct ptrc_names_object *own_names;
+	const struct ptrc_names_object *names; /* these, or those of a stream that exists */
+	struct ptrc_log_buffer part;	       /* what was written, if there is no file */
 	struct ptrc_log_writer writer;
 	struct ptrc_packer *packer;
 	struct ptrc_log_buffer events; /* that wait; the first word is unused */
@@ -70,34 +74,22 @@ static void free_copy(struct posixtrace_log *c)
 	ptrc_log_writer_free(&c->writer);
 	ptrc_log_buffer_free(&c->events);
 	ptrc_log_buffer_free(&c->runs);
+	ptrc_log_buffer_free(&c->part);
 	free(c->packer);
-	free(c->names);
+	free(c->own_names);
 	free(c->header);
 	free(c);
 }
 
-/* The header of a stream with these attributes, for the writer. */
-static int make_header(const trace_attr_t *attr, const struct timespec *created,
-		       struct ptrc_stream_header **header)
+/* The header of a stream with these attributes, for the writer. ENOMEM. */
+static int make_header(const struct ptrc_attr *attr, struct ptrc_stream_header **header)
 {
 	struct ptrc_stream_header *h = aligned_alloc(64, PTRC_STREAM_CLOCK_OFFSET);
-	struct timespec now;
-	int error;
 
 	if (!h)
 		return ENOMEM;
 	memset(h, 0, PTRC_STREAM_CLOCK_OFFSET);
-	error = ptrc_attr_resolve(attr, true, &h->attr);
-	if (error) {
-		free(h);
-		return error;
-	}
-	if (!created) {
-		clock_gettime(CLOCK_REALTIME, &now);
-		created = &now;
-	}
-	h->attr.createtime_sec = created->tv_sec;
-	h->attr.createtime_nsec = created->tv_nsec;
+	h->attr = *attr;
 	h->attr.log_full_policy = POSIX_TRACE_APPEND;
 	while (!h->id)
 		if (getrandom(&h->id, sizeof(h->id), 0) != (ssize_t)sizeof(h->id))
@@ -118,41 +110,68 @@ static void begin_waiting(struct posixtrace_log *c)
 	c->event_count = c->run_count = 0;
 }
 
-int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec *created,
-			 struct posixtrace_log **copy)
+/* Makes a log that has nothing yet. fd -1: it is written to memory. EINVAL, ENOMEM. */
+static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log **copy)
 {
-	struct posixtrace_log *c;
-	int error = ptrc_log_check(fd, POSIX_TRACE_APPEND);
+	struct posixtrace_log *c = calloc(1, sizeof(*c));
+	int error = c ? make_header(attr, &c->header) : ENOMEM;
 
-	if (error)
+	if (error) {
+		free(c);
 		return error;
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return ENOMEM;
-	error = make_header(attr, created, &c->header);
-	if (!error) {
-		c->names = calloc(1, sizeof(*c->names));
-		c->packer = calloc(1, sizeof(*c->packer));
-		error = !c->names || !c->packer || ptrc_log_buffer_reserve(&c->events, 8)
-				? ENOMEM
-				: ptrc_log_writer_init(&c->writer, c->header, fd, false);
 	}
-	c->writer.is_copy = true;
-	if (!error)
-		error = ptrc_log_writer_head(&c->writer);
+	c->packer = calloc(1, sizeof(*c->packer));
+	error = !c->packer || ptrc_log_buffer_reserve(&c->events, 8)
+			? ENOMEM
+			: ptrc_log_writer_init(&c->writer, c->header, fd, false);
 	if (error) {
 		free_copy(c);
 		return error;
 	}
-	begin_waiting(c);
+	c->writer.memory = &c->part;
 	c->last_ns = INT64_MIN;
+	begin_waiting(c);
+	*copy = c;
+	return 0;
+}
+
+int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec *created,
+			 struct posixtrace_log **copy)
+{
+	struct posixtrace_log *c;
+	struct ptrc_attr resolved;
+	struct timespec now;
+	int error = ptrc_log_check(fd, POSIX_TRACE_APPEND);
+
+	if (!error)
+		error = ptrc_attr_resolve(attr, true, &resolved);
+	if (error)
+		return error;
+	if (!created) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		created = &now;
+	}
+	resolved.createtime_sec = created->tv_sec;
+	resolved.createtime_nsec = created->tv_nsec;
+	error = make(fd, &resolved, &c);
+	if (error)
+		return error;
+	c->writer.is_copy = true;
+	c->own_names = calloc(1, sizeof(*c->own_names));
+	c->names = c->own_names;
+	error = c->own_names ? ptrc_log_writer_head(&c->writer) : ENOMEM;
+	if (error) {
+		free_copy(c);
+		return error;
+	}
 	*copy = c;
 	return 0;
 }
 
 int ptrc_log_copy_type(struct posixtrace_log *c, const char *name, trace_event_id_t *id)
 {
-	uint32_t count = ptrc_names_object_count(c->names);
+	struct ptrc_names_object *names = c->own_names;
+	uint32_t count = ptrc_names_object_count(names);
 	size_t bytes = strnlen(name, PTRC_NAME_BYTES);
 
 	if (bytes == PTRC_NAME_BYTES)
@@ -163,7 +182,7 @@ int ptrc_log_copy_type(struct posixtrace_log *c, const char *name, trace_event_i
 			return 0;
 		}
 	for (uint32_t i = 0; i < count; i++)
-		if (!strcmp(c->names->entry[i].name, name)) {
+		if (!strcmp(names->entry[i].name, name)) {
 			*id = PTRC_ID_FIRST + i;
 			return 0;
 		}
@@ -171,9 +190,9 @@ int ptrc_log_copy_type(struct posixtrace_log *c, const char *name, trace_event_i
 		*id = PTRC_ID_UNNAMED;
 		return 0;
 	}
-	memcpy(c->names->entry[count].name, name, bytes);
-	ptrc_store_relaxed(&c->names->entry[count].state, PTRC_NAMES_MADE);
-	ptrc_store_relaxed(&c->names->count, count + 1);
+	memcpy(names->entry[count].name, name, bytes);
+	ptrc_store_relaxed(&names->entry[count].state, PTRC_NAMES_MADE);
+	ptrc_store_relaxed(&names->count, count + 1);
 	*id = PTRC_ID_FIRST + count;
 	return 0;
 }
@@ -260,31 +279,26 @@ static int find_run(struct posixtrace_log *c, const struct ptrc_context *origin,
 	return 0;
 }
 
-/* Adds an event whose type has these flags. */
-static int add(struct posixtrace_log *c, const struct posixtrace_event *event, uint32_t flags)
+static int add(struct posixtrace_log *c, const struct ptrc_live_event *event)
 {
-	const struct posix_trace_event_info *info = &event->pt_info;
-	struct ptrc_context origin = {.pid = info->posix_pid,
-				      .tid = info->posix_tid,
-				      .thread = (uint64_t)info->posix_thread_id};
-	struct waiting e = {.ns = ptrc_log_from_timespec(&info->posix_timestamp),
-			    .addr = (uint64_t)(uintptr_t)info->posix_prog_address,
-			    .id_flags = info->posix_event_id | flags,
-			    .len = (uint32_t)event->pt_size};
+	struct waiting e = {.ns = event->ns,
+			    .addr = event->addr,
+			    .id_flags = event->id_flags,
+			    .len = event->len};
 	uint32_t at = (uint32_t)(c->events.used / 8);
 	struct run *run;
 	int error;
 
-	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
-		e.id_flags |= PTRC_REC_TRUNCATED;
-	error = find_run(c, &origin, ptrc_stretch_kind_of(info->posix_event_id), e.ns == c->last_ns,
-			 &e.run);
+	error = find_run(c, &event->origin,
+			 ptrc_stretch_kind_of(event->id_flags & PTRC_REC_ID_MASK),
+			 e.ns == c->last_ns, &e.run);
 	if (!error)
-		error = ptrc_log_buffer_reserve(&c->events, sizeof(e) + ptrc_align8(e.len) + 8);
+		error = ptrc_log_buffer_reserve(&c->events,
+						sizeof(e) + ptrc_align8((uint64_t)e.len) + 8);
 	if (error)
 		return error;
 	ptrc_log_buffer_add(&c->events, &e, sizeof(e));
-	ptrc_log_buffer_add(&c->events, event->pt_data, e.len);
+	ptrc_log_buffer_add(&c->events, event->data, e.len);
 	ptrc_log_buffer_pad(&c->events);
 	run = run_at(c, e.run);
 	if (run->first)
@@ -312,50 +326,65 @@ static bool is_empty(const uint64_t filter[PTRC_SET_WORD_COUNT])
  * log, or the next event comes from another trace. So an empty filter follows, which readers do not
  * report.
  */
-static int add_filter(struct posixtrace_log *c, const struct posixtrace_event *event)
+static int add_filter(struct posixtrace_log *c, const struct ptrc_live_event *event)
 {
 	static const uint64_t nothing[PTRC_SET_WORD_COUNT];
-	struct posixtrace_event empty = *event;
+	struct ptrc_live_event empty = *event;
 	trace_event_set_t sets[2];
 	int error;
 
-	memcpy(&sets[0], (const char *)event->pt_data + event->pt_size - sizeof(sets[0]),
-	       sizeof(sets[0]));
+	memcpy(&sets[0], (const char *)event->data + event->len - sizeof(sets[0]), sizeof(sets[0]));
 	ptrc_set_from_bits(&sets[1], nothing);
-	empty.pt_info.posix_event_id = POSIX_TRACE_FILTER;
-	empty.pt_data = sets;
-	empty.pt_size = sizeof(sets);
+	empty.id_flags = POSIX_TRACE_FILTER | PTRC_REC_HIDDEN;
+	empty.data = sets;
+	empty.len = sizeof(sets);
 	/* So that there is memory for both or for none. */
 	error = ptrc_log_buffer_reserve(&c->runs, 2 * sizeof(struct run));
 	if (!error)
 		error = ptrc_log_buffer_reserve(&c->events, 2 * (sizeof(struct waiting) + 16) +
-								    event->pt_size + sizeof(sets));
+								    event->len + sizeof(sets));
 	if (!error)
-		error = add(c, event, 0);
-	return error ? error : add(c, &empty, PTRC_REC_HIDDEN);
+		error = add(c, event);
+	return error ? error : add(c, &empty);
+}
+
+/* Adds an event of any kind. */
+static int add_any(struct posixtrace_log *c, const struct ptrc_live_event *event)
+{
+	uint64_t filter[PTRC_SET_WORD_COUNT];
+
+	if (ptrc_sequencer_learn(event->id_flags & PTRC_REC_ID_MASK, event->data, event->len,
+				 filter) &&
+	    !is_empty(filter))
+		return add_filter(c, event);
+	return add(c, event);
 }
 
 int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *event)
 {
-	uint64_t filter[PTRC_SET_WORD_COUNT];
-	trace_event_id_t id = event->pt_info.posix_event_id;
-	int64_t ns = ptrc_log_from_timespec(&event->pt_info.posix_timestamp);
+	const struct posix_trace_event_info *info = &event->pt_info;
+	trace_event_id_t id = info->posix_event_id;
+	struct ptrc_live_event e = {.ns = ptrc_log_from_timespec(&info->posix_timestamp),
+				    .origin = {.pid = info->posix_pid,
+					       .tid = info->posix_tid,
+					       .thread = (uint64_t)info->posix_thread_id},
+				    .addr = (uint64_t)(uintptr_t)info->posix_prog_address,
+				    .data = event->pt_data,
+				    .len = (uint32_t)event->pt_size,
+				    .id_flags = id};
 
 	if (c->error)
 		return c->error;
-	if (!ptrc_set_is_id(id) || event->pt_size > PTRC_REC_LEN_MAX || ns < c->last_ns ||
+	if (!ptrc_set_is_id(id) || event->pt_size > PTRC_REC_LEN_MAX || e.ns < c->last_ns ||
 	    (id >= PTRC_ID_FIRST && id - PTRC_ID_FIRST >= ptrc_names_object_count(c->names)))
 		return EINVAL;
+	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
+		e.id_flags |= PTRC_REC_TRUNCATED;
 	/* A flush ends between two times, so that what has the same time is in one. */
 	if ((c->events.used >= WAITING_BYTES || c->event_count >= WAITING_EVENTS) &&
-	    ns > c->last_ns)
+	    e.ns > c->last_ns)
 		c->error = write_waiting(c);
-	if (c->error)
-		return c->error;
-	if (ptrc_sequencer_learn(id, event->pt_data, (uint32_t)event->pt_size, filter) &&
-	    !is_empty(filter))
-		return add_filter(c, event);
-	return add(c, event, 0);
+	return c->error ? c->error : add_any(c, &e);
 }
 
 int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts *lost)
@@ -379,4 +408,96 @@ int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts
 		error = ptrc_log_writer_close(&c->writer);
 	free_copy(c);
 	return error;
+}
+
+/* ---- a log of what a live reader reads, in memory ---- */
+
+int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
+			const struct ptrc_names_object *names, struct posixtrace_log **copy)
+{
+	struct posixtrace_log *c;
+	int error = make(-1, &stream->attr, &c);
+
+	if (error)
+		return error;
+	c->header->target_pid = stream->target_pid;
+	c->header->controller_pid = stream->controller_pid;
+	c->names = names;
+	c->writer.origin = stream;
+	c->error = ptrc_log_writer_head(&c->writer);
+	if (!c->error)
+		c->error = ptrc_log_names_write(&c->writer, names);
+	*copy = c;
+	return 0;
+}
+
+int ptrc_log_copy_take(struct posixtrace_log *c, const struct ptrc_live_event *event)
+{
+	struct ptrc_live_event e = *event;
+
+	e.id_flags &= PTRC_REC_ID_MASK | PTRC_REC_TRUNCATED;
+	/* The events of a packet stand in the order of time. One whose thread was stopped in the middle
+	 * of its call may come late, and then begins another packet. */
+	if (!c->error && e.ns < c->last_ns)
+		c->error = write_waiting(c);
+	if (!c->error)
+		c->error = add_any(c, &e);
+	return c->error;
+}
+
+bool ptrc_log_copy_is_large(const struct posixtrace_log *c)
+{
+	return c->part.used + c->events.used >= PART_BYTES;
+}
+
+int ptrc_log_copy_status(struct posixtrace_log *c, const struct posix_trace_status_info *info,
+			 const struct posixtrace_counts *counts, bool is_end)
+{
+	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
+	static const struct ptrc_log_facts end = {.type = PTRC_LOG_END};
+	struct ptrc_log_status status = {
+		.stream_status = is_end ? POSIX_TRACE_SUSPENDED : POSIX_TRACE_RUNNING,
+		.stream_full = info->posix_stream_full_status == POSIX_TRACE_FULL,
+		.stream_overrun = info->posix_stream_overrun_status == POSIX_TRACE_OVERRUN,
+		.flush_error = (uint32_t)info->posix_stream_flush_error,
+		.log_overrun = info->posix_log_overrun_status == POSIX_TRACE_OVERRUN,
+		.log_full = info->posix_log_full_status == POSIX_TRACE_FULL,
+		.lost_events = counts->pt_lost_events,
+		.log_lost_events = counts->pt_log_lost_events,
+		.log_events = c->writer.state.events,
+		.log_bytes = c->writer.state.bytes,
+		.untraced_processes = (uint32_t)counts->pt_untraced_processes,
+		.untraced_error = (uint32_t)counts->pt_untraced_error,
+		.refused_names = counts->pt_refused_names,
+		.waits = counts->pt_waits,
+		.wait_ns = counts->pt_wait_ns,
+	};
+
+	ptrc_log_buffer_clear(&c->writer.out);
+	if (!c->error)
+		c->error = ptrc_log_packet_put(&c->writer, &is_status, &status, sizeof(status));
+	if (!c->error && is_end)
+		c->error = ptrc_log_packet_put(&c->writer, &end, NULL, 0);
+	if (!c->error)
+		c->error = ptrc_log_append(&c->writer);
+	return c->error;
+}
+
+int ptrc_log_copy_part(struct posixtrace_log *c, const void **bytes, size_t *size)
+{
+	if (!c->error)
+		c->error = write_waiting(c);
+	*bytes = c->part.bytes;
+	*size = c->part.used;
+	return c->error;
+}
+
+void ptrc_log_copy_next_part(struct posixtrace_log *c)
+{
+	ptrc_log_buffer_clear(&c->part);
+}
+
+void ptrc_log_copy_free(struct posixtrace_log *c)
+{
+	free_copy(c);
 }

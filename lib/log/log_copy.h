@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A log that is written by a program, of events that it has read elsewhere, and not by a keeper. The
- * writer of the keeper does the work: it gets the events in flushes of some 256 KiB.
+ * writer of the keeper does the work: it gets the events in flushes of some 256 KiB. Or the log is one in
+ * memory, part by part, of what a live reader reads from a stream.
  */
 #ifndef PTRC_LIB_LOG_LOG_COPY_H
 #define PTRC_LIB_LOG_LOG_COPY_H
@@ -11,6 +12,8 @@
 #include <stddef.h>
 
 #include "lib/base/common.h"
+#include "lib/model/names.h"
+#include "lib/stream/live_reader.h"
 
 /* Each returns what the public function of the same name returns (posixtrace.h). */
 PTRC_NONNULL(2, 4)
@@ -26,5 +29,32 @@ int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *e
 PTRC_NONNULL(1)
 PTRC_MUST_CHECK
 int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts *lost);
+
+/*
+ * A log in memory, which begins with its head and the names of the stream. Both arguments have to stay,
+ * but for copy_status and copy_free. What fails for want of memory fails for ever: ENOMEM.
+ */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
+			const struct ptrc_names_object *names, struct posixtrace_log **copy);
+/* Adds an event, in the order of reading. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_copy_take(struct posixtrace_log *c, const struct ptrc_live_event *event);
+/* Is what was added enough for a part? */
+PTRC_NONNULL() bool ptrc_log_copy_is_large(const struct posixtrace_log *c);
+/* Adds STATUS, and with is_end END. Events that were added before the last part was made precede it. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_copy_status(struct posixtrace_log *c, const struct posix_trace_status_info *info,
+			 const struct posixtrace_counts *counts, bool is_end);
+/* Makes a part of everything that was added, which is valid until ptrc_log_copy_next_part() begins
+ * another one. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_copy_part(struct posixtrace_log *c, const void **bytes, size_t *size);
+PTRC_NONNULL() void ptrc_log_copy_next_part(struct posixtrace_log *c);
+PTRC_NONNULL() void ptrc_log_copy_free(struct posixtrace_log *c);
 
 #endif

@@ -57,7 +57,7 @@ static void add_line(struct payload *p, uint32_t *used, uint32_t which, const ch
 
 void ptrc_log_host_write(struct ptrc_log_writer *w)
 {
-	const struct ptrc_stream_header *h = w->header;
+	const struct ptrc_stream_header *h = w->origin;
 	struct payload p = {.host.utc_offset = h->utc_offset,
 			    .host.flags = h->has_utc_offset ? PTRC_LOG_HOST_OFFSET_KNOWN : 0};
 	struct utsname name = {.sysname = ""};
@@ -122,7 +122,7 @@ void ptrc_log_clock_write(struct ptrc_log_writer *w, enum ptrc_log_clock_when wh
 	if (when == PTRC_LOG_CLOCK_IF_DUE && x->last_ns &&
 	    difference(ptrc_clock_ns(CLOCK_MONOTONIC), x->last_ns) < CLOCK_PAUSE_NS)
 		return;
-	read_clocks(w->header, &c);
+	read_clocks(w->origin, &c);
 	if (when == PTRC_LOG_CLOCK_IF_DUE && x->last_ns && !is_due(x, &c))
 		return;
 	if (!ptrc_log_aside_put(w, PTRC_LOG_CLOCK, &c, sizeof(c)))

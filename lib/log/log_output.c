@@ -150,6 +150,8 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 	if (w->is_regular && (__builtin_add_overflow(offset, w->out.used, &end) || end > limit ||
 			      limit - end < w->close_reserve))
 		return EFBIG;
+	if (w->fd < 0)
+		return ptrc_log_buffer_add(w->memory, w->out.bytes, w->out.used);
 	/* Writing behind the end would hide that the file has been truncated. */
 	look_at_size(w);
 	while (!error && done < w->out.used) {

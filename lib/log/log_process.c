@@ -121,7 +121,7 @@ static struct known *find(struct ptrc_log_writer *w, int pid)
 static int64_t realtime_now(const struct ptrc_log_writer *w)
 {
 	return (int64_t)((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) +
-			 (uint64_t)w->header->realtime_offset);
+			 (uint64_t)w->origin->realtime_offset);
 }
 
 static int64_t start_of(const struct ptrc_log_writer *w, uint64_t ticks)
@@ -273,7 +273,7 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 
 	/* The number came through memory that others can write. A keeper that may look at each process
 	 * looks only at those of the user who is traced. */
-	if (ptrc_procfs_owner(p->pid, &owner) || owner != w->header->owner_uid)
+	if (ptrc_procfs_owner(p->pid, &owner) || owner != w->origin->owner_uid)
 		return;
 	head->exe_bytes = (uint16_t)ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe));
 	if (p->exe_ino && ptrc_procfs_open(p->pid, "exe", O_NONBLOCK | O_NOCTTY, &fd) == 0) {
@@ -284,7 +284,7 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 	}
 	ptrc_log_buffer_add(out, k->exe, head->exe_bytes);
 	ptrc_log_buffer_add(out, k->build_id, head->build_id_bytes);
-	if (!ptrc_load_relaxed(&w->header->hides_command_lines)) {
+	if (!ptrc_load_relaxed(&w->origin->hides_command_lines)) {
 		size_t bytes = ptrc_procfs_read(p->pid, "cmdline", k->line, sizeof(k->line));
 
 		head->flags |= PTRC_LOG_PROCESS_LINE;

@@ -55,6 +55,15 @@ static int read_at(const struct ptrc_log_reader *r, uint64_t offset, void *to, u
 {
 	size_t got = 0;
 
+	if (r->is_parts) {
+		const struct ptrc_log_parts *p = &r->parts;
+
+		if (offset < p->from || offset - p->from > p->used ||
+		    p->used - (offset - p->from) < bytes)
+			return EINVAL;
+		memcpy(to, p->bytes + (offset - p->from), bytes);
+		return 0;
+	}
 	return ptrc_file_read(r->fd, to, bytes, offset, &got) || got != bytes ? EINVAL : 0;
 }
 
@@ -134,15 +143,19 @@ static const uint8_t *look(struct window *w, uint64_t offset, uint64_t bytes)
 	return w->data;
 }
 
+static bool is_header(const struct ptrc_log_reader *r, const struct ptrc_log_packet *p)
+{
+	return p->magic == PTRC_LOG_PACKET_MAGIC &&
+	       p->header_crc == ptrc_crc32c(0, p, offsetof(struct ptrc_log_packet, header_crc)) &&
+	       (r->log_id == 0 || p->log_id == r->log_id);
+}
+
 static bool is_packet(const struct ptrc_log_reader *r, const struct ptrc_log_packet *p,
 		      uint64_t offset)
 {
 	uint64_t room = r->size - offset;
 
-	return p->magic == PTRC_LOG_PACKET_MAGIC &&
-	       p->header_crc == ptrc_crc32c(0, p, offsetof(struct ptrc_log_packet, header_crc)) &&
-	       (r->log_id == 0 || p->log_id == r->log_id) && room >= sizeof(*p) &&
-	       p->length <= room - sizeof(*p);
+	return is_header(r, p) && room >= sizeof(*p) && p->length <= room - sizeof(*p);
 }
 
 /* Finds the packet at *offset, or the next one behind it that begins before `end`. */
@@ -1025,8 +1038,136 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 	return 0;
 }
 
+/* ---- a log that comes in parts ---- */
+
+/* Adds bytes to those that are kept, and forgets those before the first packet that is needed. */
+static int keep(struct ptrc_log_reader *r, const void *bytes, size_t size)
+{
+	struct ptrc_log_parts *p = &r->parts;
+	uint64_t first = r->entry_count ? r->entries[0].offset : p->next;
+	size_t gone = first < p->from + p->used ? (size_t)(first - p->from) : p->used;
+
+	if (gone) {
+		p->used -= gone;
+		p->from += gone;
+		memmove(p->bytes, p->bytes + gone, p->used);
+	}
+	if (size > p->size - p->used) {
+		size_t more = p->size ? p->size : WINDOW_BYTES;
+		uint8_t *larger;
+
+		while (more - p->used < size)
+			more *= 2;
+		larger = realloc(p->bytes, more);
+		if (!larger)
+			return ENOMEM;
+		p->bytes = larger;
+		p->size = more;
+	}
+	if (size)
+		memcpy(p->bytes + p->used, bytes, size);
+	p->used += size;
+	r->size = p->from + p->used;
+	return 0;
+}
+
+/* Is the payload no longer than one of this type can be? Otherwise nobody need wait for its end. */
+static bool has_good_length(const struct ptrc_log_packet *p)
+{
+	return p->length <= (p->type == PTRC_LOG_EVENTS
+				     ? UINT32_MAX + UINT64_C(1) + PAYLOAD_HEADS_MAX
+				     : NAMES_MAX);
+}
+
+/* Takes a packet that is whole. */
+static int take_whole(struct ptrc_log_reader *r, const struct ptrc_log_packet *p)
+{
+	uint64_t offset = r->parts.next;
+	bool has_status = false;
+	int error;
+
+	if (r->is_closed)
+		return EPROTO;
+	if (p->type == PTRC_LOG_EVENTS) {
+		error = p->seq == r->end_seq ? add_entry(r, p, offset) : EPROTO;
+		r->end_seq += !error;
+		return error;
+	}
+	if (compare(r, offset + sizeof(*p), p->length, p->payload_crc))
+		return EPROTO;
+	if (p->type == PTRC_LOG_END) {
+		r->is_closed = r->parts.has_status;
+		return r->is_closed ? 0 : EPROTO;
+	}
+	error = take_packet(r, p, offset, true, &has_status);
+	if (!error && p->type == PTRC_LOG_STATUS && !has_status)
+		return EPROTO;
+	r->parts.has_status |= has_status;
+	r->parts.is_whose_unsorted |= p->type == PTRC_LOG_PROCESS || p->type == PTRC_LOG_CLOCK;
+	return error;
+}
+
+/* Takes the packets that are whole. EPROTO, ENOMEM. */
+static int take_parts(struct ptrc_log_reader *r)
+{
+	int error = 0;
+
+	while (!error) {
+		struct ptrc_log_packet p;
+
+		if (read_at(r, r->parts.next, &p, sizeof(p)))
+			return 0;
+		if (!is_header(r, &p) || !has_good_length(&p))
+			return EPROTO;
+		if (r->size - r->parts.next < packet_size(&p))
+			return 0;
+		error = take_whole(r, &p);
+		if (!error)
+			r->parts.next += packet_size(&p);
+	}
+	return error;
+}
+
+int ptrc_log_reader_begin(const void *bytes, size_t size, struct ptrc_log_reader *r)
+{
+	int error;
+
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+	r->is_parts = true;
+	error = keep(r, bytes, size);
+	if (!error)
+		error = read_head(r);
+	if (!error && (r->head.kind != PTRC_LOG_SEQUENTIAL || r->is_head_damaged))
+		error = EINVAL;
+	r->parts.next = PTRC_LOG_HEADS_BYTES;
+	if (!error)
+		error = take_parts(r);
+	if (error)
+		ptrc_log_reader_close(r);
+	return error;
+}
+
+int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t size, size_t read)
+{
+	int error;
+
+	r->entry_count -= read;
+	if (read)
+		memmove(r->entries, r->entries + read, r->entry_count * sizeof(*r->entries));
+	if (r->parts.is_refused)
+		return EPROTO;
+	error = keep(r, bytes, size);
+	if (!error)
+		error = take_parts(r);
+	r->parts.is_refused = error;
+	return error;
+}
+
 void ptrc_log_reader_close(struct ptrc_log_reader *r)
 {
+	free(r->parts.bytes);
+	memset(&r->parts, 0, sizeof(r->parts));
 	if (r->fd >= 0)
 		ptrc_sys(SYS_close, r->fd);
 	r->fd = -1;

@@ -3,6 +3,10 @@
  * The packets of a log file. No byte of it is trusted: whatever a file holds, and whatever
  * happens to it while it is open, can do no more than make events unreadable. Files are read by
  * pread(), without an offset, a mapping or a cancellation point.
+ *
+ * A log may also come in parts, as the caller receives it from a pipe or a socket: each packet is
+ * taken when it is whole. Nothing is missing in such a log, so that a packet that is not right ends the
+ * reading.
  */
 #ifndef PTRC_LIB_LOG_LOG_READER_H
 #define PTRC_LIB_LOG_LOG_READER_H
@@ -43,9 +47,22 @@ struct ptrc_log_reader_name {
 	char name[256];
 };
 
+/* What is kept of a log that comes in parts. */
+struct ptrc_log_parts {
+	uint8_t *bytes;
+	size_t used, size;
+	uint64_t from; /* where in the log the bytes begin */
+	uint64_t next; /* offset of the next packet */
+	bool has_status;
+	bool is_refused;	/* what came is no log */
+	bool is_whose_unsorted; /* processes or clocks have come since they were put in order */
+};
+
 struct ptrc_log_reader {
 	int fd;	       /* the reader's own */
-	uint64_t size; /* of the file, when it was opened */
+	bool is_parts; /* there is no file; what came is in `parts` */
+	struct ptrc_log_parts parts;
+	uint64_t size; /* of the file, when it was opened; of all parts */
 	uint64_t log_id;
 	bool is_head_damaged; /* one of the two places where the head stands */
 	struct ptrc_log_head head;
@@ -88,6 +105,18 @@ PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r);
 PTRC_NONNULL() void ptrc_log_reader_close(struct ptrc_log_reader *r);
+
+/* Begins a log that comes in parts, of which these bytes are the first. EINVAL: they are not the begin
+ * of a sequential log, or less than PTRC_LOG_HEADS_BYTES. EPROTO, ENOMEM: as below. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_reader_begin(const void *bytes, size_t size, struct ptrc_log_reader *r);
+/* Takes the bytes that come next, with all packets that are whole by that. The entries are those from
+ * number `read` on that there were before, and the new ones. EPROTO: they are no packets of this log,
+ * or stand behind its end, or an earlier call has failed. ENOMEM. */
+PTRC_NONNULL(1)
+PTRC_MUST_CHECK
+int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t size, size_t read);
 
 /* Reads the payload of a packet, which the caller frees. It begins with the entry's sums_bytes of
  * struct ptrc_type_sum, which it has. EINVAL: it is damaged, or not there any more. ENOMEM. */

@@ -98,9 +98,13 @@ struct ptrc_log_clocks {
 
 struct ptrc_log_writer {
 	struct ptrc_stream_header *header;
-	int fd;
-	int dirfd;     /* of the directory of shared objects; -1: none */
-	uint32_t kind; /* PTRC_LOG_RING or _SEQUENTIAL */
+	/* The stream whose events, clock and processes the log tells of: `header`, unless that is only
+	 * there for this writer. */
+	const struct ptrc_stream_header *origin;
+	int fd;				/* -1: none */
+	struct ptrc_log_buffer *memory; /* without a descriptor, the log goes here */
+	int dirfd;			/* of the directory of shared objects; -1: none */
+	uint32_t kind;			/* PTRC_LOG_RING or _SEQUENTIAL */
 	int policy;
 	bool is_regular, is_socket;
 	/* A program writes events that it has read elsewhere: neither this machine nor its

@@ -438,14 +438,17 @@ static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
-/* Opens the packets that may hold the next event. ENOMEM. */
+/* Opens the packets that may hold the next event. ENOMEM. EPROTO: one of a log that comes in parts is
+ * damaged. */
 static int open_due(struct ptrc_log_stream *l)
 {
 	while (l->next_entry < l->reader.entry_count) {
 		struct ptrc_log_entry *e = &l->reader.entries[l->next_entry];
 		int error;
 
-		if (l->heap_count && l->heap[0]->event.ns < e->first_ns)
+		/* Packets that come one by one are read so, whatever times they have: which of them
+		 * are here already may not matter. */
+		if (l->heap_count && (l->reader.is_parts || l->heap[0]->event.ns < e->first_ns))
 			break;
 		if (can_skip(l, e, &error)) {
 			pass_over(l, e);
@@ -456,6 +459,8 @@ static int open_due(struct ptrc_log_stream *l)
 			error = open_packet(l, e);
 		if (error == ENOMEM)
 			return error;
+		if (error && l->reader.is_parts)
+			return EPROTO;
 		e->is_lying |= error == EBADMSG;
 		if (error)
 			skip_packet(l, e);
@@ -579,7 +584,7 @@ static bool tell_gap(struct ptrc_log_stream *l, struct posix_trace_event_info *i
 }
 
 /* The next event. Its data stay in a packet of the log until the next call; one that the reader
- * makes up has none, and leaves *data and *len alone. ENODATA at the end, ENOMEM. */
+ * makes up has none, and leaves *data and *len alone. ENODATA at the end, ENOMEM, EPROTO. */
 static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
 		      const void **data, size_t *len)
 {
@@ -698,6 +703,23 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 	}
 }
 
+/* Makes a stream of the log whose reader was opened with this result. */
+static int make_stream(struct ptrc_log_stream *l, int error, struct ptrc_log_stream **result)
+{
+	if (!error && pthread_mutex_init(&l->mutex, NULL)) {
+		ptrc_log_reader_close(&l->reader);
+		error = ENOMEM;
+	}
+	if (error) {
+		free(l);
+		return error;
+	}
+	l->next_id = POSIX_TRACE_START;
+	rewind_events(l);
+	*result = l;
+	return 0;
+}
+
 int ptrc_log_stream_open(int fd, struct ptrc_log_stream **result)
 {
 	struct ptrc_log_stream *l;
@@ -710,20 +732,31 @@ int ptrc_log_stream_open(int fd, struct ptrc_log_stream **result)
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return ENOMEM;
-	error = ptrc_log_reader_open(fd, &l->reader);
-	if (error) {
-		free(l);
-		return error;
-	}
-	if (pthread_mutex_init(&l->mutex, NULL)) {
-		ptrc_log_reader_close(&l->reader);
-		free(l);
+	return make_stream(l, ptrc_log_reader_open(fd, &l->reader), result);
+}
+
+int ptrc_log_stream_begin(const void *bytes, size_t size, struct ptrc_log_stream **result)
+{
+	struct ptrc_log_stream *l = calloc(1, sizeof(*l));
+
+	if (!l)
 		return ENOMEM;
-	}
-	l->next_id = POSIX_TRACE_START;
-	rewind_events(l);
-	*result = l;
-	return 0;
+	return make_stream(l, ptrc_log_reader_begin(bytes, size, &l->reader), result);
+}
+
+int ptrc_log_stream_feed(struct ptrc_log_stream *l, const void *bytes, size_t size,
+			 int *is_complete)
+{
+	int error;
+
+	if (!l->reader.is_parts)
+		return EINVAL;
+	pthread_mutex_lock(&l->mutex);
+	error = ptrc_log_reader_feed(&l->reader, bytes, size, l->next_entry);
+	l->next_entry = 0;
+	*is_complete = l->reader.is_closed;
+	pthread_mutex_unlock(&l->mutex);
+	return error;
 }
 
 void ptrc_log_stream_close(struct ptrc_log_stream *l)
@@ -736,18 +769,26 @@ void ptrc_log_stream_close(struct ptrc_log_stream *l)
 	free(l);
 }
 
-void ptrc_log_stream_rewind(struct ptrc_log_stream *l)
+int ptrc_log_stream_rewind(struct ptrc_log_stream *l)
 {
+	if (l->reader.is_parts)
+		return EINVAL;
 	pthread_mutex_lock(&l->mutex);
 	rewind_events(l);
 	pthread_mutex_unlock(&l->mutex);
+	return 0;
 }
 
-/* ---- what the log tells of the stream: this never changes ---- */
+/* ---- what the log tells of the stream: this changes only if the log comes in parts ---- */
 
 void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr)
 {
 	ptrc_attr_export(&l->reader.attr, attr);
+}
+
+static bool has_status(const struct ptrc_log_stream *l)
+{
+	return l->reader.is_closed || l->reader.parts.has_status;
 }
 
 void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status_info *st)
@@ -755,7 +796,7 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	const struct ptrc_log_status *s = &l->reader.status;
 
 	memset(st, 0, sizeof(*st));
-	if (!l->reader.is_closed) {
+	if (!has_status(l)) {
 		st->posix_stream_status = POSIX_TRACE_RUNNING;
 		st->posix_stream_full_status = POSIX_TRACE_NOT_FULL;
 		st->posix_stream_overrun_status = POSIX_TRACE_OVERRUN;
@@ -766,7 +807,7 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 			ring_has_lost(l) ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL;
 		return;
 	}
-	st->posix_stream_status = (int)s->stream_status;
+	st->posix_stream_status = l->reader.is_closed ? (int)s->stream_status : POSIX_TRACE_RUNNING;
 	st->posix_stream_full_status = (int)s->stream_full;
 	st->posix_stream_overrun_status = (int)s->stream_overrun;
 	st->posix_stream_flush_status = (int)s->flush_status;
@@ -798,7 +839,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	pthread_mutex_unlock(&l->mutex);
 	counts->pt_missing_names = r->missing_names;
 	counts->pt_damaged_parts = r->damaged_parts;
-	if (r->is_closed) {
+	if (has_status(l)) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
 		counts->pt_log_events = r->status.log_events;
@@ -862,9 +903,13 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 
 /* ---- selection ---- */
 
-void ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
-			    const trace_event_set_t *types)
+int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
+			   const trace_event_set_t *types)
 {
+	if (l->reader.is_parts) {
+		free(spans);
+		return EINVAL;
+	}
 	pthread_mutex_lock(&l->mutex);
 	free(l->spans);
 	l->spans = spans;
@@ -874,6 +919,7 @@ void ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spa
 		ptrc_set_to_bits(types, l->types);
 	rewind_events(l);
 	pthread_mutex_unlock(&l->mutex);
+	return 0;
 }
 
 bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns)
@@ -923,8 +969,15 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 	return 0;
 }
 
-const struct ptrc_log_whose *ptrc_log_stream_whose(const struct ptrc_log_stream *l)
+const struct ptrc_log_whose *ptrc_log_stream_whose(struct ptrc_log_stream *l)
 {
+	/* Whoever asks after each packet pays for it, and nobody else. */
+	if (l->reader.parts.is_whose_unsorted) {
+		pthread_mutex_lock(&l->mutex);
+		ptrc_log_whose_sort(&l->reader.whose);
+		l->reader.parts.is_whose_unsorted = false;
+		pthread_mutex_unlock(&l->mutex);
+	}
 	return &l->reader.whose;
 }
 
@@ -988,7 +1041,7 @@ static int64_t time_of_others(const struct ptrc_log_stream *l)
 {
 	int64_t ns = INT64_MAX;
 
-	if (l->next_entry < l->reader.entry_count)
+	if (l->next_entry < l->reader.entry_count && !l->reader.is_parts)
 		ns = l->reader.entries[l->next_entry].first_ns;
 	for (size_t i = 1; i < 3 && i < l->heap_count; i++)
 		if (l->heap[i]->event.ns < ns)

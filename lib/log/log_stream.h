@@ -18,10 +18,15 @@ struct ptrc_log_whose;
 /* The log gets a descriptor of its own. EINVAL: no log, or not open for reading. ENOMEM. */
 int ptrc_log_stream_open(int fd, struct ptrc_log_stream **l);
 void ptrc_log_stream_close(struct ptrc_log_stream *l);
+/* A log that comes in parts: as the public functions. */
+int ptrc_log_stream_begin(const void *bytes, size_t size, struct ptrc_log_stream **l);
+int ptrc_log_stream_feed(struct ptrc_log_stream *l, const void *bytes, size_t size,
+			 int *is_complete);
 
 /* The object has a mutex: any thread may call these at any time. */
 
-void ptrc_log_stream_rewind(struct ptrc_log_stream *l);
+/* EINVAL: the log comes in parts. */
+int ptrc_log_stream_rewind(struct ptrc_log_stream *l);
 void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr);
 void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status_info *st);
 int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *name);
@@ -42,9 +47,9 @@ struct ptrc_log_span {
 
 /* Goes back to the begin, and from then on skips packets that have no event in a span or none of
  * these types. The spans were allocated by malloc, and belong to the log from now on. 0 spans: all of
- * time; null: all types. */
-void ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
-			    const trace_event_set_t *types);
+ * time; null: all types. EINVAL: the log comes in parts. */
+int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
+			   const trace_event_set_t *types);
 /* A time as a timespec, whose tv_nsec is never negative; and the reverse, or the nearest time that
  * can be told so. */
 struct timespec ptrc_log_to_timespec(int64_t ns);
@@ -57,8 +62,8 @@ int ptrc_log_stream_verify(struct ptrc_log_stream *l, uint64_t *differing);
 /* ENODATA: only reading the log can tell. */
 int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_count *counts,
 			   size_t count);
-/* Whose log it is. */
-const struct ptrc_log_whose *ptrc_log_stream_whose(const struct ptrc_log_stream *l);
+/* Whose log it is. If the log comes in parts this is valid until the next one. */
+const struct ptrc_log_whose *ptrc_log_stream_whose(struct ptrc_log_stream *l);
 void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts *counts);
 
 #endif

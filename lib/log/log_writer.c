@@ -107,17 +107,20 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *header, int fd,
 			 bool is_restart)
 {
-	struct stat st;
-	long flags = ptrc_sys(SYS_fcntl, fd, F_GETFL);
+	struct stat st = {.st_size = 0};
+	long flags = 0;
 
 	memset(w, 0, sizeof(*w));
 	w->header = header;
+	w->origin = header;
 	w->fd = fd;
 	w->dirfd = -1;
 	/* A plain stream, whose events go into a log because its controller died, has no limit. */
 	w->policy = header->has_log ? header->attr.log_full_policy : POSIX_TRACE_APPEND;
 	w->place = ptrc_log_state_place(header);
-	if (flags < 0 || ptrc_sys(SYS_fstat, fd, &st) < 0)
+	if (fd >= 0)
+		flags = ptrc_sys(SYS_fcntl, fd, F_GETFL);
+	if (flags < 0 || (fd >= 0 && ptrc_sys(SYS_fstat, fd, &st) < 0))
 		return EINVAL;
 	w->is_regular = S_ISREG(st.st_mode);
 	w->is_socket = S_ISSOCK(st.st_mode);
