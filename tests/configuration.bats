@@ -127,7 +127,7 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 	[ "$stderr" = "ptrace-create: file.yaml:2:21: stream-full-policy: flush needs a log: give an output" ]
 	ptrace-create -c file.yaml --pid=$$ --name="$me.a" -o create.log
 	# Log options without a log.
-	for option in --log-max-size=1M --log-full-policy=loop --full-wait=1s --force --no-sync --no-command-line; do
+	for option in --log-max-size=1M --log-full-policy=loop --full-wait=1s --force --no-sync; do
 		run_split ptrace-create --pid=$$ --name="$me.b" --log-full-policy=loop "$option"
 		[ "$status" -eq 2 ]
 		[[ $stderr == "ptrace-create: --"*": has no effect without a log: give an output. Try "* ]]

@@ -171,7 +171,7 @@ ended() {
 }
 
 @test "who is too slow is told how many events are missing" {
-	begin -n 500000
+	begin -n 500000 -s 50
 	follow
 	wait_until has_line posix_trace_start
 	kill -STOP "$follower"
@@ -246,7 +246,7 @@ errors4:1" ]
 }
 
 @test "a session that ended is not taken for another one of its name" {
-	begin -n 200000
+	begin -n 200000 -s 100
 	follow
 	wait_until has_line posix_trace_start
 	kill -STOP "$follower"
@@ -298,6 +298,40 @@ numbers() {
 		[ "$(numbers lines$n)" = '0 1 2 3 4 ' ]
 		[ "$(tail -n 1 lines$n | jq -r .event)" = posix_trace_stop ]
 	done
+}
+
+@test "machine and process are fields of events of a session, too [EXT-288]" {
+	traced_start -w -W -n 5
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start
+	follow --where="comm == 'traced' && exe == '$traced' && user == $(id -u) && host == '$(uname -n)'" \
+		-e traced.event --fields=data,host,comm,command_line
+	mv lines lines1
+	one=$follower
+	follow --count --where="comm == 'other'"
+	go
+	wait_until says done
+	ptrace-dump -e traced.event --fields=comm --where="comm == 'traced'" "$me" >now
+	[ "$(jq -r .comm now | sort | uniq -c | tr -s ' ')" = ' 5 traced' ]
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(cat lines)" = 0 ]
+	wait "$one"
+	cat lines1
+	jq -se --arg traced "$traced" --arg host "$(uname -n)" 'length == 5 and all(.[]; .comm == "traced" and
+		.host == $host and .command_line == "\($traced) -w -W -n 5")' lines1
+}
+
+@test "command lines that are secret are not sent to who follows [EXT-288]" {
+	traced_start -w -W -n 5
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start --no-command-line
+	follow -e traced.event --fields=data,comm,command_line
+	go
+	wait_until says done
+	ptrace-shutdown "$me"
+	ended 0
+	jq -se 'length == 5 and all(.[]; .comm == "traced" and (has("command_line") | not))' lines
 }
 
 @test "what the stream overwrote before it was shown is a gap, and counted [EXT-124]" {

@@ -12,8 +12,8 @@
  *		connects many times, says nothing and stays; prints "connected"
  *	session_peer listen NAME KIND
  *		is a session of this name that answers nonsense; KIND is mute, close,
- *		short, long, magic, version, size, page, pages, state, follow; prints
- *		"listening"
+ *		short, long, magic, version, size, page, pages, state, follow, log,
+ *		head; prints "listening"
  *	session_peer log FILE NAME
  *		makes a log whose trace has the name
  */
@@ -187,33 +187,42 @@ static void __attribute__((noreturn)) silent(const char *name)
 
 static struct ptrc_session_reply reply;
 
-/* A good answer first, then records that are none. */
-static void answer_follow(int fd)
+/* The begin of a log, as a session sends it. */
+static struct posixtrace_part begin_of_log(void)
 {
-	struct {
-		struct ptrc_session_events head;
-		struct ptrc_session_record record;
-		struct ptrc_session_event event;
-	} m = {
-		.head = {PTRC_SESSION_MAGIC, PTRC_SESSION_VERSION, PTRC_SESSION_EVENTS,
-			 sizeof(m) - sizeof(m.head), 0},
-		.record = {PTRC_SESSION_RECORD_EVENT, 65535, sizeof(m.event)},
-		.event = {.data_size = 0},
-	};
+	static struct posixtrace_cursor *cursor;
+	static struct posixtrace_part part;
+	trace_id_t trace;
+
+	if (cursor)
+		return part;
+	errno = posix_trace_create(0, NULL, &trace);
+	if (!errno)
+		errno = posixtrace_cursor_open(trace, 0, &cursor);
+	if (!errno)
+		errno = posixtrace_cursor_get_part(cursor, &part, sizeof(part));
+	if (errno)
+		fail("a log");
+	return part;
+}
+
+/* A good answer first, then bytes that are no log, or none that goes on so. */
+static void answer_follow(int fd, const char *kind)
+{
+	struct posixtrace_part part = begin_of_log();
+	char nonsense[2000];
 
 	reply.body = PTRC_SESSION_BODY_STATE;
 	reply.size = sizeof(reply.state);
 	send(fd, &reply, offsetof(struct ptrc_session_reply, state) + reply.size, MSG_NOSIGNAL);
-	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
-	m.event.data_size = UINT64_MAX;
-	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
-	m.record.kind = PTRC_SESSION_RECORD_DATA;
-	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
-	m.record.kind = PTRC_SESSION_RECORD_NAME;
-	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
-	m.record.kind = PTRC_SESSION_RECORD_EVENT;
-	m.record.size = UINT32_MAX;
-	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
+	memset(nonsense, 0x77, sizeof(nonsense));
+	if (strcmp(kind, "follow"))
+		send(fd, part.pt_bytes, part.pt_length, MSG_NOSIGNAL);
+	/* Of a packet that stands in the wrong place, all is right. */
+	if (!strcmp(kind, "head"))
+		send(fd, (const char *)part.pt_bytes + 32, 100, MSG_NOSIGNAL);
+	send(fd, nonsense, sizeof(nonsense), MSG_NOSIGNAL);
+	send(fd, nonsense, sizeof(nonsense), MSG_NOSIGNAL);
 }
 
 static void answer(int fd, const char *kind)
@@ -224,8 +233,8 @@ static void answer(int fd, const char *kind)
 	reply.magic = PTRC_SESSION_MAGIC;
 	reply.version = PTRC_SESSION_VERSION;
 	reply.kind = PTRC_SESSION_DONE;
-	if (!strcmp(kind, "follow")) {
-		answer_follow(fd);
+	if (!strcmp(kind, "follow") || !strcmp(kind, "log") || !strcmp(kind, "head")) {
+		answer_follow(fd, kind);
 		return;
 	}
 	if (!strcmp(kind, "short"))

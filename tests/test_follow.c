@@ -14,14 +14,13 @@
 static struct ptrc_follow follow;
 static const struct ptrc_session_state state;
 
-/* What a follower has got. */
+/* What a follower has got: a log, and events of types that are not the system's. */
 struct got {
 	int fd;
+	trace_id_t log;
 	uint64_t events;
 	uint64_t bytes;
-	struct ptrc_session_missed missed;
-	bool has_end;
-	struct ptrc_session_end end;
+	int has_end;
 };
 
 /* The controller, with this stream. */
@@ -30,62 +29,63 @@ static void begin(trace_id_t trid, bool has_log)
 	follow = (struct ptrc_follow){.trace = trid, .has_log = has_log};
 }
 
+/* A follower that has got nothing yet. */
 static struct got join(void)
 {
 	int ends[2];
 
 	CHECK_OK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
 	CHECK_OK(ptrc_follow_add(&follow, ends[0], false, &state));
+	ptrc_follow_greet(&follow);
 	return (struct got){.fd = ends[1]};
 }
 
-static void take_records(struct got *g, const unsigned char *at, size_t left)
+static void count_events(struct got *g)
 {
-	struct ptrc_session_record r;
+	struct posixtrace_block *block;
 
-	while (left >= sizeof(r)) {
-		size_t size;
+	for (;;) {
+		CHECK_OK(posixtrace_getnext_block(g->log, &block));
+		if (!block)
+			return;
+		for (size_t i = 0; i < block->pt_count; i++) {
+			const struct posixtrace_event *e = &block->pt_events[i];
 
-		memcpy(&r, at, sizeof(r));
-		size = sizeof(r) + ((r.size + (size_t)7) & ~(size_t)7);
-		CHECK(size <= left);
-		if (r.kind == PTRC_SESSION_RECORD_EVENT && r.id >= POSIX_TRACE_UNNAMED_USEREVENT) {
+			if (e->pt_info.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT)
+				continue;
 			g->events++;
-			g->bytes += r.size - sizeof(struct ptrc_session_event);
-		} else if (r.kind == PTRC_SESSION_RECORD_DATA) {
-			g->bytes += r.size;
-		} else if (r.kind == PTRC_SESSION_RECORD_MISSED) {
-			memcpy(&g->missed, at + sizeof(r), sizeof(g->missed));
+			g->bytes += e->pt_size;
 		}
-		at += size;
-		left -= size;
+		posixtrace_free_block(block);
 	}
 }
 
 /* Takes a message; false if there is none. */
 static bool take(struct got *g)
 {
-	static union {
-		struct ptrc_session_events head;
-		struct ptrc_session_end end;
-		unsigned char bytes[sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX];
-	} m;
-	ssize_t n = recv(g->fd, &m, sizeof(m), MSG_DONTWAIT);
+	static unsigned char m[PTRC_SESSION_PIECE_MAX];
+	ssize_t n = recv(g->fd, m, sizeof(m), MSG_DONTWAIT | MSG_TRUNC);
 
 	if (n <= 0)
 		return false;
+	CHECK((size_t)n <= sizeof(m));
 	/* Nothing behind the end. */
 	CHECK(!g->has_end);
-	if (m.head.kind == PTRC_SESSION_END) {
-		CHECK_EQ(n, (ssize_t)sizeof(m.end));
-		g->has_end = true;
-		g->end = m.end;
-		return true;
-	}
-	CHECK_EQ(m.head.kind, PTRC_SESSION_EVENTS);
-	CHECK_EQ((size_t)n, sizeof(m.head) + m.head.size);
-	take_records(g, m.bytes + sizeof(m.head), m.head.size);
+	if (g->log)
+		CHECK_OK(posixtrace_add_part(g->log, m, (size_t)n, &g->has_end));
+	else
+		CHECK_OK(posixtrace_open_parts(m, (size_t)n, &g->log));
+	count_events(g);
 	return true;
+}
+
+/* What the last STATUS says. */
+static struct posixtrace_counts missed(const struct got *g)
+{
+	struct posixtrace_counts counts;
+
+	CHECK_OK(posixtrace_get_counts(g->log, &counts, sizeof(counts)));
+	return counts;
 }
 
 static void take_all(struct got *g)
@@ -97,11 +97,7 @@ static void take_all(struct got *g)
 /* Ends the session: everybody gets what there is. */
 static void finish(void)
 {
-	struct ptrc_session_end end = {
-		.magic = PTRC_SESSION_MAGIC,
-		.version = PTRC_SESSION_VERSION,
-		.kind = PTRC_SESSION_END,
-	};
+	static const struct ptrc_follow_end end;
 
 	ts_stop(follow.trace);
 	ptrc_follow_finish(&follow);
@@ -126,6 +122,7 @@ static struct got block(void)
 
 	begin(trid, false);
 	g = join();
+	take_all(&g);
 	for (unsigned i = 0; i < EVENTS; i++)
 		posix_trace_event(id, data, sizeof(data));
 	/* It takes its time to do more than a little at once. */
@@ -171,7 +168,7 @@ TEST(a_message_that_waits_goes_when_there_is_room, "")
 	CHECK(g.has_end);
 	CHECK_EQ(g.events, (uint64_t)EVENTS);
 	CHECK_EQ(g.bytes, (uint64_t)EVENTS * MESSAGE_DATA);
-	CHECK_EQ(g.end.missed.lost + g.end.missed.flushed, 0u);
+	CHECK_EQ(missed(&g).pt_lost_events + missed(&g).pt_log_lost_events, 0u);
 }
 
 /* ---- what the log had first ---- */
@@ -192,13 +189,13 @@ static void emit(trace_event_id_t id, unsigned count)
 		ts_emit(id, i);
 }
 
-static void expect_end(struct got *g, uint64_t events, uint64_t missed)
+static void expect_end(struct got *g, uint64_t events, uint64_t flushed)
 {
 	take_all(g);
 	CHECK(g->has_end);
 	CHECK_EQ(g->events, events);
-	CHECK_EQ(g->end.missed.flushed, missed);
-	CHECK_EQ(g->end.missed.lost, 0u);
+	CHECK_EQ(missed(g).pt_log_lost_events, flushed);
+	CHECK_EQ(missed(g).pt_lost_events, 0u);
 }
 
 TEST(what_was_flushed_first_is_told_though_there_is_no_quiet_moment, "")
@@ -303,20 +300,87 @@ TEST(data_is_whole_however_large_it_might_be, "")
 	CHECK_EQ(g.bytes, sizeof(data));
 }
 
-TEST(data_that_had_to_be_cut_is_told, "")
+/* ---- what the log of a follower tells ---- */
+
+TEST(the_log_of_a_follower_says_at_once_which_names_there_are, "EXT-286")
 {
-	static const char data[10000];
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id = ts_id("event");
+	struct posix_trace_status_info status;
+	struct posixtrace_log_host host;
+	struct got g;
+
+	begin_large(100);
+	g = join();
+	take_all(&g);
+	CHECK_OK(posix_trace_eventid_get_name(g.log, id, name));
+	CHECK_STR_EQ(name, "event");
+	CHECK_OK(posix_trace_get_status(g.log, &status));
+	CHECK_EQ(status.posix_stream_flush_error, 0);
+	CHECK_OK(posixtrace_get_log_host(g.log, &host, sizeof(host)));
+	CHECK(host.ph_name[0]);
+	finish();
+	take_all(&g);
+	CHECK(g.has_end);
+}
+
+TEST(what_is_missed_is_told_before_the_end_too, "EXT-286")
+{
+	trace_id_t trid = begin_logged();
+	trace_event_id_t id = ts_id("event");
+	struct got g = join();
+
+	emit(id, 30);
+	ts_flush(trid);
+	/* It counts once in a while. */
+	for (int i = 0; i < 300; i++) {
+		ptrc_follow_read(&follow);
+		take_all(&g);
+		if (missed(&g).pt_log_lost_events)
+			break;
+		CHECK_OK(poll(NULL, 0, 10));
+	}
+	CHECK(!g.has_end);
+	CHECK_EQ(missed(&g).pt_log_lost_events, 30u);
+	finish();
+	expect_end(&g, 0, 30);
+}
+
+TEST(each_event_goes_with_the_next_look, "EXT-289")
+{
 	trace_event_id_t id = ts_id("event");
 	struct got g;
 
-	begin_large(sizeof(data));
+	begin_large(100);
 	g = join();
-	/* As if there were no memory for more. */
-	follow.data_size = 4096;
-	posix_trace_event(id, data, sizeof(data));
-	ptrc_follow_read(&follow);
+	for (uint64_t i = 1; i < 20; i++) {
+		ts_emit(id, (unsigned)i);
+		ptrc_follow_read(&follow);
+		/* The log has it, and what it needs to be read. */
+		take_all(&g);
+		CHECK_EQ(g.events, i);
+	}
 	finish();
 	take_all(&g);
-	CHECK_EQ(g.bytes, 4096u);
+	CHECK(g.has_end);
+}
+
+TEST(a_log_of_which_something_could_not_be_sent_has_no_end, "EXT-286")
+{
+	trace_event_id_t id = ts_id("event");
+	struct got g;
+
+	begin_large(100);
+	g = join();
+	ts_emit(id, 1);
+	ptrc_follow_read(&follow);
+	/* As if there had been no memory for a message. */
+	follow.followers[0]->is_incomplete = true;
+	ts_emit(id, 2);
+	ptrc_follow_read(&follow);
+	CHECK_EQ(follow.count, 0u);
+	finish();
+	take_all(&g);
+	CHECK_EQ(g.events, 1u);
 	CHECK(!g.has_end);
 }

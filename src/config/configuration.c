@@ -214,8 +214,8 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 bool ptrc_config_is_of_log(int key)
 {
 	return key == PTRC_CONFIG_FORCE || key == PTRC_CONFIG_FULL_WAIT ||
-	       key == PTRC_CONFIG_NO_SYNC || key == PTRC_CONFIG_NO_COMMAND_LINE ||
-	       key == PTRC_CONFIG_LOG_MAX_SIZE || key == PTRC_CONFIG_LOG_FULL_POLICY;
+	       key == PTRC_CONFIG_NO_SYNC || key == PTRC_CONFIG_LOG_MAX_SIZE ||
+	       key == PTRC_CONFIG_LOG_FULL_POLICY;
 }
 
 int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)

@@ -11,9 +11,6 @@
 #include "src/cli/clock.h"
 
 enum {
-	IDS = PTRC_READER_IDS,
-	/* Enough for the data of every system event. */
-	DATA_SIZE_MIN = 4096,
 	/* How much a socket is asked to hold; the kernel usually grants less. */
 	SOCKET_SIZE = 4 << 20,
 	/* How long events are read, for all followers, before the controller looks at its other
@@ -21,7 +18,6 @@ enum {
 	READ_NS = 10000000,
 	/* How often a follower is told at most what it has missed: counting takes a while. */
 	COUNT_MS = 1000,
-	MESSAGE_MAX = sizeof(struct ptrc_session_events) + PTRC_SESSION_EVENTS_MAX,
 };
 
 /* ---- followers ---- */
@@ -35,14 +31,6 @@ static void drop_pending(struct ptrc_follower *to)
 	free(first);
 }
 
-static void free_buffers(struct ptrc_follow *f)
-{
-	free(f->batch);
-	free(f->data);
-	f->batch = NULL;
-	f->data = NULL;
-}
-
 static void let_go(struct ptrc_follow *f, size_t i)
 {
 	struct ptrc_follower *to = f->followers[i];
@@ -54,36 +42,6 @@ static void let_go(struct ptrc_follow *f, size_t i)
 	free(to);
 	f->count--;
 	memmove(f->followers + i, f->followers + i + 1, (f->count - i) * sizeof(f->followers[0]));
-	if (!f->count)
-		free_buffers(f);
-}
-
-static int make_buffers(struct ptrc_follow *f)
-{
-	trace_attr_t attr;
-	size_t stream_size = 0;
-	size_t size = 0;
-
-	if (!posix_trace_get_attr(f->trace, &attr)) {
-		posix_trace_attr_getmaxdatasize(&attr, &size);
-		posix_trace_attr_getstreamsize(&attr, &stream_size);
-	}
-	/* The attribute may say more than the stream takes. */
-	if (size > stream_size)
-		size = stream_size;
-	if (size < DATA_SIZE_MIN)
-		size = DATA_SIZE_MIN;
-	f->batch = malloc(MESSAGE_MAX);
-	/* Memory that is not touched costs nothing. If the system refuses so much, smaller events
-	 * can still be read whole. */
-	while (!(f->data = malloc(size)) && size > DATA_SIZE_MIN)
-		size /= 2;
-	f->data_size = size;
-	f->used = 0;
-	if (f->batch && f->data)
-		return 0;
-	free_buffers(f);
-	return ENOMEM;
 }
 
 static uint64_t count_lost(const struct ptrc_follow *f)
@@ -112,16 +70,12 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 
 	if (f->count == PTRC_FOLLOWERS_MAX)
 		return EMFILE;
-	if (!f->count && make_buffers(f))
-		return ENOMEM;
 	to = calloc(1, sizeof(*to));
 	error = to ? posixtrace_cursor_open(f->trace, is_snapshot ? POSIXTRACE_CURSOR_SNAPSHOT : 0,
 					    &to->cursor)
 		   : ENOMEM;
 	if (error) {
 		free(to);
-		if (!f->count)
-			free_buffers(f);
 		return error;
 	}
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
@@ -130,14 +84,7 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	to->progress_ns = ptrc_now_ns();
 	to->lost_before = count_lost(f);
 	to->written_before = count_written(f);
-	to->end = (struct ptrc_session_end){
-		.magic = PTRC_SESSION_MAGIC,
-		.version = PTRC_SESSION_VERSION,
-		.kind = PTRC_SESSION_END,
-		.has_log = f->has_log,
-		.status = state->status,
-		.counts = state->counts,
-	};
+	to->end = (struct ptrc_follow_end){.status = state->status, .counts = state->counts};
 	f->followers[f->count++] = to;
 	return 0;
 }
@@ -194,6 +141,8 @@ static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 	return true;
 }
 
+/* Sends a message, or keeps it. After one that is missing the follower gets nothing: its log would be
+ * none. */
 static void send_message(struct ptrc_follower *to, const void *message, size_t size)
 {
 	if ((!to->pending && put(to, message, size)) || to->is_gone)
@@ -203,21 +152,18 @@ static void send_message(struct ptrc_follower *to, const void *message, size_t s
 		to->is_incomplete = true;
 }
 
-/* Sends the batch, and empties it. */
-static void send_batch(struct ptrc_follow *f, struct ptrc_follower *to)
+static void send_part(struct ptrc_follower *to, const struct posixtrace_part *part)
 {
-	const struct ptrc_session_events head = {
-		.magic = PTRC_SESSION_MAGIC,
-		.version = PTRC_SESSION_VERSION,
-		.kind = PTRC_SESSION_EVENTS,
-		.size = (uint32_t)f->used,
-	};
+	const unsigned char *at = part->pt_bytes;
+	size_t left = part->pt_length;
 
-	if (!f->used)
-		return;
-	memcpy(f->batch, &head, sizeof(head));
-	send_message(to, f->batch, sizeof(head) + f->used);
-	f->used = 0;
+	while (left && !to->is_incomplete) {
+		size_t size = left < PTRC_SESSION_PIECE_MAX ? left : PTRC_SESSION_PIECE_MAX;
+
+		send_message(to, at, size);
+		at += size;
+		left -= size;
+	}
 }
 
 void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t count)
@@ -230,74 +176,35 @@ void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t cou
 	}
 }
 
-/* ---- records ---- */
+/* ---- what they have missed ---- */
 
-/* Makes room for a record with so many bytes behind it, in a new message if necessary. */
-static unsigned char *record(struct ptrc_follow *f, struct ptrc_follower *to,
-			     enum ptrc_session_record_kind kind, trace_event_id_t id, size_t size)
+/* Sends a STATUS: how the session is, and what the follower has missed. */
+static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *session,
+			bool is_end)
 {
-	const struct ptrc_session_record r = {
-		.kind = (uint16_t)kind,
-		.id = (uint16_t)id,
-		.size = (uint32_t)size,
-	};
-	size_t all = sizeof(r) + ptrc_session_padded(size);
-	unsigned char *at;
+	struct posix_trace_status_info status = session->status;
+	struct posixtrace_counts counts = session->counts;
+	struct posixtrace_part part;
 
-	if (PTRC_SESSION_EVENTS_MAX - f->used < all)
-		send_batch(f, to);
-	at = f->batch + sizeof(struct ptrc_session_events) + f->used;
-	memset(at + all - 8, 0, 8);
-	memcpy(at, &r, sizeof(r));
-	f->used += all;
-	return at + sizeof(r);
-}
-
-static void add_name(struct ptrc_follow *f, struct ptrc_follower *to, trace_event_id_t id)
-{
-	char name[TRACE_EVENT_NAME_MAX + 1];
-
-	if (id >= IDS || to->is_named[id] || posix_trace_eventid_get_name(f->trace, id, name))
-		return;
-	memcpy(record(f, to, PTRC_SESSION_RECORD_NAME, id, strlen(name)), name, strlen(name));
-	to->is_named[id] = true;
-}
-
-static void add_event(struct ptrc_follow *f, struct ptrc_follower *to,
-		      const struct posix_trace_event_info *info, size_t size)
-{
-	const struct ptrc_session_event event = {
-		.time_s = info->posix_timestamp.tv_sec,
-		.time_ns = info->posix_timestamp.tv_nsec,
-		.address = (uint64_t)(uintptr_t)info->posix_prog_address,
-		.thread = (uint64_t)info->posix_thread_id,
-		.data_size = size,
-		.pid = info->posix_pid,
-		.tid = info->posix_tid,
-		.truncation = info->posix_truncation_status,
-	};
-	/* An event that fits stays in one message. */
-	const size_t most =
-		PTRC_SESSION_EVENTS_MAX - sizeof(struct ptrc_session_record) - sizeof(event);
-	size_t part = size < most ? size : most;
-	unsigned char *at;
-
-	add_name(f, to, info->posix_event_id);
-	at = record(f, to, PTRC_SESSION_RECORD_EVENT, info->posix_event_id, sizeof(event) + part);
-	memcpy(at, &event, sizeof(event));
-	memcpy(at + sizeof(event), f->data, part);
-	for (size_t done = part; done < size; done += part) {
-		part = size - done < most ? size - done : most;
-		at = record(f, to, PTRC_SESSION_RECORD_DATA, info->posix_event_id, part);
-		memcpy(at, f->data + done, part);
-	}
+	counts.pt_lost_events = to->missed.lost;
+	counts.pt_log_lost_events = to->missed.flushed;
+	status.posix_stream_overrun_status =
+		to->missed.lost ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
+	status.posix_log_overrun_status =
+		to->missed.flushed ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
+	if (session->error)
+		status.posix_stream_flush_error = session->error;
+	if (posixtrace_cursor_end_part(to->cursor, &status, &counts, is_end, &part, sizeof(part)))
+		to->is_incomplete = true;
+	else
+		send_part(to, &part);
 }
 
 /* Counts what the follower has missed. Returns whether that is more than it was told. */
 static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 {
-	struct ptrc_session_missed *m = &to->missed;
-	struct ptrc_session_missed before = *m;
+	struct ptrc_follow_missed *m = &to->missed;
+	struct ptrc_follow_missed before = *m;
 	uint64_t lost = count_lost(f);
 	unsigned long missed;
 
@@ -332,40 +239,50 @@ static void tell_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 	to->counted_ns = now;
 	if ((!is_overtaken(f, to) && !to->is_behind) || !count_missed(f, to))
 		return;
-	memcpy(record(f, to, PTRC_SESSION_RECORD_MISSED, 0, sizeof(to->missed)), &to->missed,
-	       sizeof(to->missed));
-	send_batch(f, to);
+	posixtrace_get_counts(f->trace, &to->end.counts, sizeof(to->end.counts));
+	send_status(to, &to->end, false);
 }
 
 /* ---- reading ---- */
 
-/* Reads one event and puts it into the batch. Returns false if there was none. */
-static bool take_event(struct ptrc_follow *f, struct ptrc_follower *to)
+/* Reads some events and sends them. Returns whether there may be more. */
+static bool send_events(struct ptrc_follower *to)
 {
-	struct posix_trace_event_info info;
-	int unavailable = 1;
-	size_t size;
+	struct posixtrace_part part;
 
-	if (posixtrace_cursor_trygetnext_event(to->cursor, &info, f->data, f->data_size, &size,
-					       &unavailable) ||
-	    unavailable)
+	if (posixtrace_cursor_get_part(to->cursor, &part, sizeof(part))) {
+		to->is_incomplete = true;
 		return false;
-	to->is_incomplete |= info.posix_truncation_status == POSIX_TRACE_TRUNCATED_READ;
-	to->is_behind |= info.posix_event_id == POSIX_TRACE_OVERFLOW;
-	to->taken++;
-	add_event(f, to, &info, size);
-	return true;
+	}
+	to->is_behind |= part.pt_has_gap;
+	to->taken += part.pt_events;
+	send_part(to, &part);
+	return part.pt_is_more;
+}
+
+void ptrc_follow_greet(struct ptrc_follow *f)
+{
+	struct ptrc_follower *to = f->followers[f->count - 1];
+
+	send_events(to);
+	if (!to->is_snapshot && !to->is_incomplete)
+		send_status(to, &to->end, false);
 }
 
 /* Ends a snapshot. */
 static void finish_snapshot(struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	count_missed(f, to);
-	to->end.missed = to->missed;
-	to->end.missed.lost += to->lost_before;
+	to->missed.lost += to->lost_before;
 	if (!to->is_incomplete)
-		send_message(to, &to->end, sizeof(to->end));
+		send_status(to, &to->end, true);
 	to->is_finished = true;
+}
+
+/* Whether the follower can be sent more. */
+static bool has_room(const struct ptrc_follower *to)
+{
+	return !to->pending && !to->is_gone && !to->is_incomplete;
 }
 
 /* Reads for one follower. Returns whether there is more that it has room for. */
@@ -373,21 +290,18 @@ static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t li
 {
 	int64_t since = ptrc_now_ns();
 	bool is_more = true;
-	uint64_t n = 0;
 
 	/* poll() is not enough: a socket accepts messages until it is full, but counts as writable
 	 * again only when it is nearly empty. */
 	unblock(to);
 	if (to->is_finished)
 		return false;
-	while (!to->pending && !to->is_gone && is_more &&
-	       (++n % 64 || ptrc_now_ns() - since < limit_ns))
-		is_more = take_event(f, to);
-	send_batch(f, to);
-	if (!to->is_snapshot && !to->pending && !to->is_gone)
+	while (is_more && has_room(to) && ptrc_now_ns() - since < limit_ns)
+		is_more = send_events(to);
+	if (!to->is_snapshot && has_room(to))
 		tell_missed(f, to);
 	if (is_more || to->is_gone)
-		return !to->pending && !to->is_gone;
+		return has_room(to);
 	if (to->is_snapshot)
 		finish_snapshot(f, to);
 	return false;
@@ -401,7 +315,7 @@ bool ptrc_follow_read(struct ptrc_follow *f)
 		struct ptrc_follower *to = f->followers[i];
 
 		is_more |= read_for(f, to, READ_NS / (int64_t)f->count);
-		if (to->is_gone || (to->is_finished && !to->pending))
+		if (to->is_gone || ((to->is_finished || to->is_incomplete) && !to->pending))
 			let_go(f, i);
 	}
 	return is_more;
@@ -413,11 +327,23 @@ void ptrc_follow_cleared(struct ptrc_follow *f)
 		f->followers[i]->lost_before = 0;
 		f->followers[i]->written_before = 0;
 		f->followers[i]->taken = 0;
-		f->followers[i]->missed = (struct ptrc_session_missed){0};
+		f->followers[i]->missed = (struct ptrc_follow_missed){0};
 	}
 }
 
 /* ---- the end ---- */
+
+/* Whether there is an event that was not sent. */
+static bool has_event(struct ptrc_follower *to)
+{
+	struct posix_trace_event_info info;
+	int unavailable = 1;
+	size_t size;
+
+	return !posixtrace_cursor_trygetnext_event(to->cursor, &info, NULL, 0, &size,
+						   &unavailable) &&
+	       !unavailable;
+}
 
 /* Whether a follower still has something to get, and takes it. */
 static bool is_any_at_work(const struct ptrc_follow *f, int64_t until_ns)
@@ -462,23 +388,20 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 		count_missed(f, to);
 		/* Whoever was given up may lack no more than what waits for him. */
 		if (to->pending)
-			to->is_incomplete |= take_event(f, to);
-		f->used = 0;
+			to->is_incomplete |= has_event(to);
 	}
 }
 
-void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_session_end *end)
+void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_follow_end *end)
 {
 	while (f->count) {
 		struct ptrc_follower *to = f->followers[f->count - 1];
-		struct ptrc_session_end message = *end;
 
 		unblock(to);
-		message.missed = to->missed;
 		/* END comes after everything else or not at all: a follower that gets
 		 * no END knows that it missed something. */
-		if (!to->pending && !to->is_incomplete && !to->is_snapshot)
-			put(to, &message, sizeof(message));
+		if (has_room(to) && !to->is_snapshot)
+			send_status(to, end, true);
 		let_go(f, f->count - 1);
 	}
 }

@@ -8,6 +8,9 @@
  * While the socket of a follower is full, the controller does not read for it: its cursor stays
  * behind. What is overwritten or flushed meanwhile, the follower misses, and is told how much; so is
  * one whose controller did not come to read in time.
+ *
+ * What a follower gets is a log (session_protocol.h), in parts that the library makes of what its cursor
+ * reads. The stream may be gone when a log ends.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_FOLLOW_H
 #define PTRC_SRC_SESSION_SESSION_FOLLOW_H
@@ -19,7 +22,6 @@
 
 #include <posixtrace.h>
 
-#include "src/view/reader.h"
 #include "src/session/session_protocol.h"
 
 enum {
@@ -31,6 +33,22 @@ enum {
 	 * second time. */
 	PTRC_FOLLOW_END_MS = 500,
 	PTRC_FOLLOW_END_ALL_MS = 5000,
+};
+
+/* How much a follower has missed since it came or the session was cleared. */
+struct ptrc_follow_missed {
+	/* Events overwritten in the stream, or not recorded because there was no room. */
+	uint64_t lost;
+	/* Events flushed to the log before they could be sent. */
+	uint64_t flushed;
+};
+
+/* What a follower is told of the session at its end. */
+struct ptrc_follow_end {
+	/* The error number of writing the log, or 0. */
+	int error;
+	struct posix_trace_status_info status;
+	struct posixtrace_counts counts;
 };
 
 struct ptrc_follow_message {
@@ -57,36 +75,32 @@ struct ptrc_follower {
 	uint64_t taken;
 	/* The totals that the follower was told last, and when they were counted. It is behind if
 	 * it may have missed something since. */
-	struct ptrc_session_missed missed;
+	struct ptrc_follow_missed missed;
 	int64_t counted_ns;
 	bool is_behind;
 	/* The follower has missed something that cannot be counted. */
 	bool is_incomplete;
-	/* What a snapshot tells at its end. */
-	struct ptrc_session_end end;
-	/* The event types whose names the follower has got. */
-	bool is_named[PTRC_READER_IDS];
+	/* What the session was when the follower came: what a snapshot tells at its end. */
+	struct ptrc_follow_end end;
 };
 
-/* Starts zeroed. While nobody follows, no memory is used besides this structure. */
+/* Starts zeroed. */
 struct ptrc_follow {
 	trace_id_t trace;
 	bool has_log;
 	struct ptrc_follower *followers[PTRC_FOLLOWERS_MAX];
 	size_t count;
-	/* The message that is being filled for one follower, and how many bytes it has. */
-	unsigned char *batch;
-	size_t used;
-	/* A buffer for the data of one event. */
-	unsigned char *data;
-	size_t data_size;
 };
 
 /* Makes the connection that of a follower, and then owns its descriptor. A snapshot ends by itself,
  * with the status and counts of *state. Returns 0, EMFILE if there are too many followers, or
- * another error number. */
+ * another error number. The follower gets nothing before ptrc_follow_greet(). */
 int ptrc_follow_add(struct ptrc_follow *, int fd, bool is_snapshot,
 		    const struct ptrc_session_state *state);
+
+/* Sends the follower that was added last what its log begins with, up to the first STATUS, and so the
+ * names of all event types. */
+void ptrc_follow_greet(struct ptrc_follow *);
 
 /* Fills in an entry for each follower, and returns how many there are. */
 size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);
@@ -109,6 +123,6 @@ void ptrc_follow_cleared(struct ptrc_follow *);
 void ptrc_follow_finish(struct ptrc_follow *);
 
 /* Sends the end to all followers that got everything before it, and removes all followers. */
-void ptrc_follow_end(struct ptrc_follow *, const struct ptrc_session_end *);
+void ptrc_follow_end(struct ptrc_follow *, const struct ptrc_follow_end *);
 
 #endif

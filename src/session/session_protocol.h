@@ -5,8 +5,8 @@
  * A session is a background process, the controller, that holds one stream. It listens on a
  * socket of type SOCK_SEQPACKET (see session_path.h). A client sends one request, followed by
  * its texts if it has any. It gets a reply of kind WORKING if the request may take long, and
- * then, in any case, one of kind DONE. Only FOLLOW and DUMP keep the connection: after DONE come
- * messages with events (see below), and the last message tells the end.
+ * then, in any case, one of kind DONE. Only FOLLOW and DUMP keep the connection: after DONE comes
+ * a log, in as many messages as it takes (see below).
  *
  * Either side checks which user the other belongs to (SO_PEERCRED), and the size of every
  * message. The controller never waits for a client; a client waits for the controller only
@@ -26,7 +26,7 @@
 #include "src/view/attributes.h"
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
-#define PTRC_SESSION_VERSION 6U
+#define PTRC_SESSION_VERSION 7U
 
 /* Bytes of all texts of one request, each with the null byte that ends it. */
 #define PTRC_SESSION_TEXTS_MAX 65536U
@@ -77,9 +77,6 @@ enum {
 enum ptrc_session_kind {
 	PTRC_SESSION_WORKING = 1,
 	PTRC_SESSION_DONE = 2,
-	/* Only followers get these. */
-	PTRC_SESSION_EVENTS = 3,
-	PTRC_SESSION_END = 4,
 };
 
 struct ptrc_session_request {
@@ -165,83 +162,18 @@ struct ptrc_session_reply {
 /*
  * ---- What a session sends to its followers ----
  *
- * First come messages of kind EVENTS, each of which holds records one behind the other. The last
- * message is of kind END.
- *
- * A record begins at a multiple of 8 bytes. If the data of an event does not fit into the rest of
- * a message, it goes on in DATA records in the next messages, and no other record comes in
- * between. A follower that is too slow misses events, of which MISSED tells some time later. Where
- * events were lost in the stream, system events of type OVERFLOW and RESUME stand in their place.
+ * A log, in the bytes of all messages one behind the other (docs/log-format.md): each follower has its
+ * own. A packet may go on in the next message, and a message may have several. HEAD is in the first
+ * one. The first STATUS comes behind the names that there are; others follow when the follower has
+ * missed more events, which it has if it is too slow. In a STATUS, the events lost in the log are those
+ * that the session had flushed to its own log before it could send them. END is the last packet. If it
+ * does not come, the rest is missing.
  */
 
-/* Bytes of all records in one message. */
-#define PTRC_SESSION_EVENTS_MAX 32768U
+/* Bytes of one message. */
+#define PTRC_SESSION_PIECE_MAX 32768U
 
-enum ptrc_session_record_kind {
-	/* struct ptrc_session_event, then the data or its first part. */
-	PTRC_SESSION_RECORD_EVENT = 1,
-	/* More data of the event before. */
-	PTRC_SESSION_RECORD_DATA = 2,
-	/* The name of the event type .id. It comes before the first event that needs it. */
-	PTRC_SESSION_RECORD_NAME = 3,
-	/* struct ptrc_session_missed */
-	PTRC_SESSION_RECORD_MISSED = 4,
-};
-
-/* How many events the follower has missed since it came or the session was cleared. */
-struct ptrc_session_missed {
-	/* Overwritten in the stream, or not recorded because there was no room. */
-	uint64_t lost;
-	/* Flushed to the log before they could be sent. */
-	uint64_t flushed;
-};
-
-struct ptrc_session_record {
-	uint16_t kind;
-	uint16_t id;
-	/* Bytes that follow, without padding. */
-	uint32_t size;
-};
-
-struct ptrc_session_event {
-	int64_t time_s;
-	int64_t time_ns;
-	uint64_t address;
-	uint64_t thread;
-	/* Bytes of the data in all records. */
-	uint64_t data_size;
-	int32_t pid;
-	/* The kernel's ID of the thread. */
-	int32_t tid;
-	int32_t truncation;
-	uint32_t reserved;
-};
-
-/* The head of a message, before its records. */
-struct ptrc_session_events {
-	uint32_t magic;
-	uint16_t version;
-	uint16_t kind;
-	uint32_t size;
-	uint32_t reserved;
-};
-
-/* A whole END message. */
-struct ptrc_session_end {
-	uint32_t magic;
-	uint16_t version;
-	uint16_t kind;
-	/* The error number of writing the log, or 0. */
-	int32_t error;
-	uint32_t has_log;
-	/* A snapshot also counts as lost what the stream lost before. */
-	struct ptrc_session_missed missed;
-	/* At the end of the session, or at the begin of a snapshot. */
-	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
-};
-
-/* Records in messages begin at multiples of 8 bytes. */
+/* Records in a page begin at multiples of 8 bytes. */
 static inline size_t ptrc_session_padded(size_t size)
 {
 	return (size + 7) & ~(size_t)7;

@@ -19,6 +19,7 @@
 #include "src/session/keeper_watch.h"
 #include "src/session/logfile.h"
 #include "src/session/session_follow.h"
+#include "src/view/reader.h"
 
 enum {
 	/* Connections whose request has not come yet. When there are so many and another one is
@@ -101,7 +102,7 @@ struct ptrc_server {
 	/* The stream is gone; the members below say what followers and clients are told about
 	 * its end. */
 	bool is_ending;
-	struct ptrc_session_end end_message;
+	struct ptrc_follow_end end;
 	struct ptrc_session_state end_state;
 	/* The request that is being answered. */
 	int client_fd;
@@ -270,15 +271,8 @@ static void finish_end(struct ptrc_server *s, int error)
 
 	/* Of a log that cannot be read, such as a pipe, only these counts tell what it has got. */
 	state->counts = s->final_counts;
-	s->end_message = (struct ptrc_session_end){
-		.magic = PTRC_SESSION_MAGIC,
-		.version = PTRC_SESSION_VERSION,
-		.kind = PTRC_SESSION_END,
-		.has_log = s->plan->log_fd >= 0,
-		.status = state->status,
-		.counts = state->counts,
-		.error = error,
-	};
+	s->end = (struct ptrc_follow_end){
+		.error = error, .status = state->status, .counts = state->counts};
 	if (s->plan->ended)
 		s->plan->ended(s->plan->arg, error, &s->final_counts);
 	ptrc_server_remove_socket(s);
@@ -457,7 +451,7 @@ static void answer_end(struct ptrc_server *s)
 {
 	while (s->waiting_count) {
 		if (s->waiting[0].verb == PTRC_SESSION_SHUTDOWN) {
-			answer_waiting(s, s->end_message.error);
+			answer_waiting(s, s->end.error);
 			continue;
 		}
 		close(s->waiting[0].fd);
@@ -533,7 +527,11 @@ static bool serve(struct ptrc_server *s, int fd)
 	}
 	s->reply.error = verbs[verb].answer ? verbs[verb].answer(s) : ENOSYS;
 	send_reply(s, PTRC_SESSION_DONE);
-	return (verb == PTRC_SESSION_FOLLOW || verb == PTRC_SESSION_DUMP) && !s->reply.error;
+	if ((verb != PTRC_SESSION_FOLLOW && verb != PTRC_SESSION_DUMP) || s->reply.error)
+		return false;
+	/* The log begins at once: the client waits for its head. */
+	ptrc_follow_greet(&s->follow);
+	return true;
 }
 
 /* ---- clients ---- */
@@ -730,7 +728,7 @@ static void close_all(struct ptrc_server *s)
 void ptrc_server_close(struct ptrc_server *s)
 {
 	serve_last_clients(s);
-	ptrc_follow_end(&s->follow, &s->end_message);
+	ptrc_follow_end(&s->follow, &s->end);
 	close_all(s);
 }
 
@@ -848,7 +846,7 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 		return error;
 	if (plan->is_unsynced && plan->log_fd >= 0)
 		posixtrace_set_log_sync(s->trace, 0);
-	if (plan->hides_command_lines && plan->log_fd >= 0)
+	if (plan->hides_command_lines)
 		posixtrace_set_command_line(s->trace, 0);
 	error = posixtrace_set_patterns(s->trace, plan->patterns, plan->pattern_count);
 	if (error)

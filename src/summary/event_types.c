@@ -81,7 +81,7 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
 			    struct ptrc_session_type *counts)
 {
 	struct posixtrace_type_count *totals = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*totals));
-	bool has_them = !r->source && !posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS);
+	bool has_them = !posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS);
 	bool is_damaged;
 	uint64_t sum = 0;
 

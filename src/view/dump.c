@@ -180,7 +180,7 @@ static bool find_windows(struct ptrc_dump *d, struct ptrc_source *s)
 			ptrc_select_add_window(&d->select, ptrc_when_add(ns, -d->before_ns),
 					       ptrc_when_add(ns, d->after_ns));
 	}
-	if (!r->source && !posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
 		s->is_damaged = counts.pt_damaged_gaps != 0;
 	if (!error)
 		error = ptrc_reader_select(r, NULL, 0, NULL);
@@ -335,7 +335,7 @@ static bool count_source(struct ptrc_dump *d, struct ptrc_source *s)
 	trace_event_set_t types;
 	bool is_by_type = ptrc_select_get_types(&d->select, r, &types);
 
-	if (r->source || posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS))
+	if (posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS))
 		return false;
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
 		int is_member = 1;
@@ -608,10 +608,8 @@ static void check_symbols(const struct ptrc_dump *d)
 static bool verify(struct ptrc_source *s)
 {
 	unsigned long differing = 0;
-	int error = 0;
+	int error = posixtrace_verify_log(s->reader.trace, &differing);
 
-	if (!s->reader.source)
-		error = posixtrace_verify_log(s->reader.trace, &differing);
 	/* Those that reading has found are told already. */
 	if (differing > s->losses.damaged_parts)
 		s->losses.differing_parts = differing - s->losses.damaged_parts;

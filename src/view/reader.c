@@ -221,11 +221,9 @@ void ptrc_reader_close(struct ptrc_reader *r)
 {
 	if (r->source)
 		r->source->close(r);
-	else
-		posix_trace_close(r->trace);
+	posix_trace_close(r->trace);
 	posixtrace_free_block(r->block.events);
 	close(r->fd);
-	free(r->buffer);
 	free(r->own_path);
 	for (size_t i = 0; i < PTRC_READER_IDS; i++)
 		free(r->names[i]);
@@ -263,19 +261,23 @@ bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 
 bool ptrc_reader_next(struct ptrc_reader *r)
 {
-	if (__builtin_expect(r->source != NULL, 0))
-		return r->source->next(r);
 	while (!r->block.events || !ptrc_reader_take(r, &r->block)) {
 		posixtrace_free_block(r->block.events);
-		if (!ptrc_reader_next_block(r, &r->block))
+		if (!ptrc_reader_next_block(r, &r->block) &&
+		    (!r->source || r->error || !r->source->receive(r)))
 			return false;
 	}
 	return true;
 }
 
-bool ptrc_reader_is_waiting(const struct ptrc_reader *r)
+bool ptrc_reader_is_waiting(struct ptrc_reader *r)
 {
-	return r->source && r->source->is_waiting(r);
+	struct ptrc_reader_block *b = &r->block;
+
+	if (!r->source || (b->events && b->at < b->events->pt_count))
+		return false;
+	posixtrace_free_block(b->events);
+	return !ptrc_reader_next_block(r, b) && !r->error && r->source->is_waiting(r);
 }
 
 /* Forgets what was read of a log. */
@@ -327,8 +329,8 @@ static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t 
 {
 	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));
 
-	/* A session has already sent the name of every event that has one. */
-	name->is_known = !r->source && !posix_trace_eventid_get_name(r->trace, id, name->text);
+	/* The name of an event comes before the event. */
+	name->is_known = !posix_trace_eventid_get_name(r->trace, id, name->text);
 	if (!name->is_known)
 		snprintf(name->text, sizeof(name->text), "#%u", id);
 	name->size = strlen(name->text);
@@ -351,14 +353,9 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 	trace_event_id_t id;
 	int unavailable = 0;
 
-	if (r->source) {
-		r->source->load_names(r);
-	} else {
-		posix_trace_eventtypelist_rewind(r->trace);
-		while (!posix_trace_eventtypelist_getnext_id(r->trace, &id, &unavailable) &&
-		       !unavailable)
-			ptrc_reader_name(r, id);
-	}
+	posix_trace_eventtypelist_rewind(r->trace);
+	while (!posix_trace_eventtypelist_getnext_id(r->trace, &id, &unavailable) && !unavailable)
+		ptrc_reader_name(r, id);
 	for (id = 1; id < PTRC_READER_IDS; id++)
 		if (r->names[id] && r->names[id]->is_known && r->names[id]->size > longest)
 			longest = r->names[id]->size;

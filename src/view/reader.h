@@ -38,15 +38,15 @@ struct ptrc_reader;
 struct ptrc_reader_input;
 
 /*
- * What a reader calls if its events do not come from a log. This room knows nothing of
- * sessions, so src/session/reader_follow.c provides the functions. Each one does what the
- * function ptrc_reader_<name> below promises.
+ * What a reader calls if its log comes in parts, from a session. This room knows nothing of
+ * sessions, so src/session/reader_follow.c provides the functions.
  */
 struct ptrc_reader_source {
-	bool (*next)(struct ptrc_reader *);
+	/* Waits for the next part of the log. Returns false at its end, or with .error set, as
+	 * ptrc_reader_next() says. */
+	bool (*receive)(struct ptrc_reader *);
+	/* Whether that would wait now. */
 	bool (*is_waiting)(const struct ptrc_reader *);
-	/* Only fills in .names. */
-	void (*load_names)(struct ptrc_reader *);
 	/* Goes back to the first event; only if the events are no longer coming. */
 	int (*rewind)(struct ptrc_reader *);
 	/* Frees .input. */
@@ -75,13 +75,13 @@ struct ptrc_reader {
 	/* The path of the log, or the name of the session. */
 	const char *path;
 	int fd;
-	/* The log; unused when there is a source. */
+	/* The log. */
 	trace_id_t trace;
 	/* The log is that of a session and has no end yet, as it should. Then the reader owns its
 	 * path. */
 	bool is_growing;
 	char *own_path;
-	/* Both are null if the reader reads a log. */
+	/* Both are null if the log is a file. */
 	const struct ptrc_reader_source *source;
 	struct ptrc_reader_input *input;
 	/* Events of a session that were lost on the way to this reader. */
@@ -99,9 +99,6 @@ struct ptrc_reader {
 	size_t size;
 	/* The events of a log come by the block: the block, and how many of it have been read. */
 	struct ptrc_reader_block block;
-	/* The data of an event that comes from a source. */
-	unsigned char *buffer;
-	size_t buffer_size;
 	/* Events read so far. */
 	uint64_t read_count;
 	/* What the OVERFLOW that was read last stands for. */
@@ -167,7 +164,7 @@ static inline bool ptrc_reader_is_at_damage(const struct ptrc_reader *r)
 }
 
 /* Whether ptrc_reader_next() would wait now. The caller then writes its buffer first. */
-bool ptrc_reader_is_waiting(const struct ptrc_reader *);
+bool ptrc_reader_is_waiting(struct ptrc_reader *);
 
 /* Goes back to the first event of a log. Returns an error number, or 0. */
 int ptrc_reader_rewind(struct ptrc_reader *);

@@ -179,8 +179,7 @@ static struct ptrc_value host_value(struct ptrc_view *view)
 {
 	struct posixtrace_log_host host;
 
-	if (!view->has_host && !view->reader->source &&
-	    !posixtrace_get_log_host(view->reader->trace, &host, sizeof(host)))
+	if (!view->has_host && !posixtrace_get_log_host(view->reader->trace, &host, sizeof(host)))
 		memcpy(view->host, host.ph_name, sizeof(view->host));
 	view->has_host = true;
 	if (!*view->host)
@@ -193,8 +192,7 @@ static bool find_process(const struct ptrc_reader *r, struct posixtrace_log_proc
 {
 	unsigned long index;
 
-	return !r->source &&
-	       !posixtrace_find_log_process(r->trace, r->event.posix_pid, &r->event.posix_timestamp,
+	return !posixtrace_find_log_process(r->trace, r->event.posix_pid, &r->event.posix_timestamp,
 					    &index) &&
 	       !posixtrace_get_log_process(r->trace, index, p, sizeof(*p));
 }

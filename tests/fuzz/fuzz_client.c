@@ -8,8 +8,11 @@
  *	1    a message as it is: its length in two bytes, then its bytes
  *	2    a reply: kind, error, kind of body, next page, length of the body in two bytes, then the
  *	     body; the rest of the head is made right, and a state gets its full size
- *	3    events: the length of the records in two bytes, then the records; with a right head
- *	4    the end of the session: as 3, with what follows the head
+ *	3    a packet of a log: its length in two bytes, then its bytes, header and payload; magic, length,
+ *	     log id, number and checksums are made right
+ *	4    the next part of a log, as a session makes it: how many events are recorded before; the
+ *	     place of a byte, in two bytes; by what it is changed. Packets are made right as above
+ *	5    a status: whether it is the end; place and change as before
  */
 #include "config.h"
 
@@ -19,6 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/crc32c.h"
+#include "lib/log/log_layout.h"
 #include "src/session/reader_follow.h"
 #include "src/session/session_client.h"
 #include "src/session/session_protocol.h"
@@ -34,6 +39,11 @@ static struct {
 	/* The other ends of connections. */
 	int peers[CONNECTIONS_MAX];
 	size_t peer_count;
+	/* Of the log of the connection: its cursor, what is in its packets, how many of events there
+	 * were. */
+	struct posixtrace_cursor *cursor;
+	uint64_t log_id;
+	uint64_t seq;
 } in;
 
 int __wrap_ptrc_session_connect(const struct sockaddr_un *, int limit_ms, int *fd);
@@ -75,25 +85,119 @@ static size_t take_reply(struct ptrc_session_reply *r)
 	return offsetof(struct ptrc_session_reply, page) + r->size;
 }
 
-static size_t take_events(unsigned char *to)
-{
-	struct ptrc_session_events head = {.magic = PTRC_SESSION_MAGIC,
-					   .version = PTRC_SESSION_VERSION,
-					   .kind = PTRC_SESSION_EVENTS};
+/* ---- packets of a log ---- */
 
-	head.size = (uint32_t)take_bytes(to + sizeof(head), PTRC_SESSION_EVENTS_MAX);
-	memcpy(to, &head, sizeof(head));
-	return sizeof(head) + head.size;
+/* Makes the packet at the begin of these bytes right. Returns its size with its padding, as far as
+ * that is there. */
+static size_t mend_packet(unsigned char *at, size_t size)
+{
+	size_t room = size - sizeof(struct ptrc_log_packet), all;
+	struct ptrc_log_packet p;
+
+	memcpy(&p, at, sizeof(p));
+	p.magic = PTRC_LOG_PACKET_MAGIC;
+	p.log_id = in.log_id;
+	p.length = p.length < room ? p.length : room;
+	p.seq = in.seq;
+	in.seq += p.type == PTRC_LOG_EVENTS;
+	p.sums_bytes = p.sums_bytes < p.length ? p.sums_bytes : (uint32_t)p.length;
+	p.payload_crc = ptrc_crc32c(0, at + sizeof(p), p.length);
+	p.sums_crc = ptrc_crc32c(0, at + sizeof(p), p.sums_bytes);
+	p.header_crc = ptrc_crc32c(0, &p, offsetof(struct ptrc_log_packet, header_crc));
+	memcpy(at, &p, sizeof(p));
+	all = sizeof(p) + (size_t)ptrc_align8(p.length);
+	return all < size ? all : size;
 }
 
-static size_t take_end(struct ptrc_session_end *end)
+static size_t take_packet(unsigned char *to, size_t room)
 {
-	memset(end, 0, sizeof(*end));
-	take_bytes(&end->error, sizeof(*end) - offsetof(struct ptrc_session_end, error));
-	end->magic = PTRC_SESSION_MAGIC;
-	end->version = PTRC_SESSION_VERSION;
-	end->kind = PTRC_SESSION_END;
-	return sizeof(*end);
+	size_t size = take_bytes(to, room);
+
+	if (size >= sizeof(struct ptrc_log_packet))
+		mend_packet(to, size);
+	return size;
+}
+
+/* The stream of which there are logs. */
+static trace_id_t stream(void)
+{
+	static trace_id_t trace;
+
+	if (!trace)
+		FUZZ_CHECK(!posix_trace_create(0, NULL, &trace) && !posix_trace_start(trace));
+	return trace;
+}
+
+/* Copies a part, one of whose bytes the input changes. Returns its size. */
+static size_t copy_part(const struct posixtrace_part *part, unsigned char *to, size_t room)
+{
+	size_t begin = in.log_id ? 0 : PTRC_LOG_HEADS_BYTES;
+	size_t place = take_byte();
+	unsigned int change;
+
+	place += (size_t)take_byte() << 8;
+	change = take_byte();
+	FUZZ_CHECK(part->pt_length <= room);
+	memcpy(to, part->pt_bytes, part->pt_length);
+	if (begin)
+		memcpy(&in.log_id,
+		       to + sizeof(struct ptrc_log_prefix) +
+			       offsetof(struct ptrc_log_packet, log_id),
+		       sizeof(in.log_id));
+	if (place < part->pt_length)
+		to[place] ^= (unsigned char)change;
+	while (change && part->pt_length - begin >= sizeof(struct ptrc_log_packet))
+		begin += mend_packet(to + begin, part->pt_length - begin);
+	return part->pt_length;
+}
+
+static size_t take_part(unsigned char *to, size_t room)
+{
+	static trace_event_id_t id;
+	struct posixtrace_part part;
+
+	if (!in.cursor)
+		FUZZ_CHECK(!posixtrace_cursor_open(stream(), 0, &in.cursor));
+	if (!id)
+		posix_trace_eventid_open("fuzz.event", &id);
+	for (unsigned int n = take_byte() % 16; n--;)
+		posix_trace_event(id, "some data", n);
+	FUZZ_CHECK(!posixtrace_cursor_get_part(in.cursor, &part, sizeof(part)));
+	return copy_part(&part, to, room);
+}
+
+static size_t take_status(unsigned char *to, size_t room)
+{
+	const struct posix_trace_status_info status = {.posix_stream_status = POSIX_TRACE_RUNNING};
+	const struct posixtrace_counts counts = {.pt_lost_events = 3, .pt_log_lost_events = 4};
+	struct posixtrace_part part;
+	bool is_end = take_byte();
+
+	if (!in.cursor ||
+	    posixtrace_cursor_end_part(in.cursor, &status, &counts, is_end, &part, sizeof(part)))
+		return 0;
+	return copy_part(&part, to, room);
+}
+
+static void forget_log(void)
+{
+	posixtrace_cursor_close(in.cursor);
+	in.cursor = NULL;
+	in.log_id = in.seq = 0;
+}
+
+/* Sends it in pieces. If the socket has no room for one, it is lost. */
+static bool send_pieces(int fd, const unsigned char *bytes, size_t size, size_t most)
+{
+	do {
+		size_t n = size < most ? size : most;
+
+		if (send(fd, bytes, n, MSG_DONTWAIT) < 0)
+			return false;
+		bytes += n;
+		size -= n;
+	} while (size);
+	return true;
 }
 
 /* In place of a connection to a controller. */
@@ -102,7 +206,6 @@ int __wrap_ptrc_session_connect(const struct sockaddr_un *address, int limit_ms,
 	static union {
 		unsigned char bytes[1 << 17];
 		struct ptrc_session_reply reply;
-		struct ptrc_session_end end;
 	} message;
 	unsigned int kind;
 	int ends[2];
@@ -115,13 +218,15 @@ int __wrap_ptrc_session_connect(const struct sockaddr_un *address, int limit_ms,
 	while ((kind = take_byte()) != 0) {
 		size_t size = kind == 1	  ? take_bytes(message.bytes, sizeof(message))
 			      : kind == 2 ? take_reply(&message.reply)
-			      : kind == 3 ? take_events(message.bytes)
-					  : take_end(&message.end);
+			      : kind == 3 ? take_packet(message.bytes, sizeof(message))
+			      : kind == 4 ? take_part(message.bytes, sizeof(message))
+					  : take_status(message.bytes, sizeof(message));
 
-		/* If the socket has no room for it, it is lost. */
-		if (send(ends[1], message.bytes, size, MSG_DONTWAIT) < 0)
+		if (!send_pieces(ends[1], message.bytes, size,
+				 kind > 2 ? PTRC_SESSION_PIECE_MAX : sizeof(message)))
 			break;
 	}
+	forget_log();
 	/* The client finds an end behind the messages, but can still write. */
 	FUZZ_CHECK(!shutdown(ends[1], SHUT_WR));
 	in.peers[in.peer_count++] = ends[1];

@@ -169,7 +169,7 @@ static void serve_input(void *argument)
 	finish_all(&s);
 	want_end(&s);
 	finish_all(&s);
-	ptrc_follow_end(&s.follow, &s.end_message);
+	ptrc_follow_end(&s.follow, &s.end);
 	if (s.spare_fd >= 0)
 		close(s.spare_fd);
 	posix_trace_attr_destroy(&attr);
