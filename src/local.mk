@@ -113,6 +113,16 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/config/configuration_dump.c \
 	%D%/config/configuration_options.c \
 	%D%/config/configuration_yaml.c \
+	%D%/config/layouts.c \
+	%D%/config/layouts.h \
+	%D%/pairs/pair_report.c \
+	%D%/pairs/pair_report.h \
+	%D%/pairs/pairs.c \
+	%D%/pairs/pairs.h \
+	%D%/pairs/quantiles.c \
+	%D%/pairs/quantiles.h \
+	%D%/pairs/table.c \
+	%D%/pairs/table.h \
 	%D%/summary/run_result.c \
 	%D%/summary/run_result.h \
 	%D%/summary/event_types.c \
@@ -156,5 +166,5 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_shutdown_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_snapshot_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_start_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_stat_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_stat_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_stop_LDADD = $(ptrc_commands_libs)

@@ -11,7 +11,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
-#include "src/config/configuration.h"
+#include "src/config/layouts.h"
 #include "src/session/dump_target.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
@@ -168,51 +168,12 @@ static int64_t duration_of(const char *option, const char *text)
 	return ns;
 }
 
-static void add_layout(const char *text)
-{
-	const char *sign = strrchr(text, '=');
-	struct ptrc_cli_reason why;
-	char *pattern;
-
-	if (!sign || sign == text)
-		ptrc_cli_usage("--decode", "'%s' is not EVENT=LAYOUT", text);
-	pattern = strndup(text, (size_t)(sign - text));
-	if (!pattern)
-		ptrc_cli_no_memory();
-	if (!ptrc_layouts_add(&dump.layouts, pattern, sign + 1, &why))
-		ptrc_cli_usage("--decode", "%s: %s", pattern, why.text);
-	free(pattern);
-}
-
-/* Adds the layouts of the sessions in the file. If the session that is followed is among
- * them, adds only its layouts. */
+/* Adds the layouts of the file, behind those of --decode. */
 static void read_layouts(const char *path)
 {
-	/* What is read is never freed. */
-	static struct ptrc_config_file file;
-	const struct ptrc_config *only = NULL;
-	struct ptrc_cli_reason why;
-
 	dump.given_layout_count = dump.layouts.count;
-	if (!path)
-		return;
-	ptrc_config_read(&file, path, PTRC_CONFIG_FOR_DUMP);
-	for (size_t i = 0; i < file.count && dump.session; i++)
-		if (file.sessions[i].name && !strcmp(file.sessions[i].name, dump.session))
-			only = &file.sessions[i];
-	for (size_t i = 0; i < file.count; i++) {
-		const struct ptrc_config_map *map = &file.sessions[i].decode;
-
-		if (only && only != &file.sessions[i])
-			continue;
-		for (size_t k = 0; k < map->count; k++) {
-			const struct ptrc_config_layout *l = &map->layouts[k];
-
-			if (!ptrc_layouts_add(&dump.layouts, l->event, l->text, &why))
-				ptrc_config_refuse(&file, &l->mark, "decode: %s: %s", l->event,
-						   why.text);
-		}
-	}
+	if (path)
+		ptrc_config_read_layouts(&dump.layouts, path, dump.session);
 }
 
 static void add_wheres(const struct ptrc_cli_texts *wheres)
@@ -381,7 +342,7 @@ static void parse(int argc, char **argv)
 			dump.is_verifying = true;
 			break;
 		case KEY_DECODE:
-			add_layout(optarg);
+			ptrc_config_take_layout(&dump.layouts, optarg);
 			break;
 		case KEY_SYMBOLS:
 			has_symbols = true;

@@ -4,23 +4,45 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
-#include "src/view/reader.h"
+#include "src/config/layouts.h"
+#include "src/pairs/pair_report.h"
+#include "src/pairs/pairs.h"
 #include "src/session/orphans.h"
+#include "src/session/reader_follow.h"
 #include "src/session/session_client.h"
 #include "src/summary/stat.h"
+#include "src/view/reader.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
 	KEY_UTC,
 	KEY_ALLOW_LOSS,
+	KEY_PAIR,
+	KEY_PAIRS,
+	KEY_PER,
+	KEY_HISTOGRAM,
+	KEY_DECODE,
 };
 
 static const struct ptrc_cli_option options[] = {
+	{"pair", KEY_PAIR, "PAIR",
+	 "show how long it took from one event to another:\n'req.begin..req.end by data.id', where "
+	 "what belongs\ntogether has the same value in that field, or\nwithout 'by', where it is of "
+	 "the same thread; may\nbe given several times"},
+	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
+	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
+	{"histogram", KEY_HISTOGRAM, NULL, "with these: how many there are of each length"},
+	{"decode", KEY_DECODE, "EVENT=LAYOUT",
+	 "what the data of events means, see ptrace-dump; may\nbe given several times"},
+	{"config", 'c', "FILE",
+	 "read layouts as for --decode from this file, see\nptrace.yaml(5); - for standard input"},
 	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
@@ -33,7 +55,8 @@ static const struct ptrc_cli cli = {
 	.operands = "[OPTION]... SESSION|LOG...",
 	.summary = "Shows status, attributes, counts, losses and rates of sessions and\n"
 		   "trace logs, and how often each type of event was recorded. A name that\n"
-		   "has a / in it, or that no session has, is the path of a log.",
+		   "has a / in it, or that no session has, is the path of a log. --pair and\n"
+		   "--pairs show how long it took from one event to another in place of these.",
 	.options = options,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
@@ -42,10 +65,19 @@ static const struct ptrc_cli cli = {
 static struct ptrc_session_reply reply;
 static struct ptrc_reader reader;
 static struct ptrc_stat stat_of_it;
+static struct ptrc_pairs pairs;
+static struct ptrc_layouts layouts;
+static enum ptrc_format format = PTRC_FORMAT_TEXT;
+static bool is_utc;
+static bool is_loss_allowed;
+static bool has_histogram;
+/* What was found of all operands. */
+static bool is_failed;
+static bool is_incomplete;
 
 /* Returns whether there is such a session. If it does not answer, prints a message and sets
- * *is_failed. */
-static bool stat_session(const char *name, bool *is_failed)
+ * *has_no_answer. */
+static bool stat_session(const char *name, bool *has_no_answer)
 {
 	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
 	struct ptrc_event_types types;
@@ -60,7 +92,7 @@ static bool stat_session(const char *name, bool *is_failed)
 		error = ptrc_event_types_from_session(&types, name);
 	if (error) {
 		ptrc_orphans_say_session(name, error);
-		*is_failed = true;
+		*has_no_answer = true;
 	} else {
 		ptrc_stat_from_session(&stat_of_it, &reply.state, &types);
 	}
@@ -71,11 +103,11 @@ static bool stat_session(const char *name, bool *is_failed)
  * fails. */
 static bool gather(const char *thing)
 {
-	bool is_failed = false;
+	bool has_no_answer = false;
 
 	reader.path = NULL;
-	if (ptrc_summary_is_session_name(thing) && stat_session(thing, &is_failed))
-		return !is_failed;
+	if (ptrc_summary_is_session_name(thing) && stat_session(thing, &has_no_answer))
+		return !has_no_answer;
 	if (!ptrc_summary_open_log(&reader, thing)) {
 		reader.path = NULL;
 		return false;
@@ -84,15 +116,135 @@ static bool gather(const char *thing)
 	return true;
 }
 
-int main(int argc, char **argv)
+/* Puts an empty line between the texts about two operands. */
+static void separate(struct ptrc_buffer *b)
 {
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	enum ptrc_format format = PTRC_FORMAT_TEXT;
-	bool is_loss_allowed = false;
-	bool is_utc = false;
-	bool is_failed = false;
-	bool is_incomplete = false;
-	bool is_first = true;
+	static bool has_text;
+
+	if (has_text)
+		ptrc_buffer_char(b, '\n');
+	has_text = true;
+}
+
+static void put(const char *thing)
+{
+	static struct ptrc_buffer out;
+
+	if (!gather(thing)) {
+		is_failed = true;
+		return;
+	}
+	if (format == PTRC_FORMAT_JSON) {
+		ptrc_stat_put_json(&out, &stat_of_it);
+	} else {
+		separate(&out);
+		ptrc_stat_put_text(&out, &stat_of_it, is_utc);
+	}
+	ptrc_output_write(&out);
+	ptrc_losses_report(&stat_of_it.losses, stat_of_it.thing);
+	if (stat_of_it.losses.is_unclosed)
+		ptrc_orphans_say_of(stat_of_it.thing);
+	is_failed |= stat_of_it.losses.read_error != 0;
+	is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses);
+	ptrc_stat_free(&stat_of_it);
+	if (reader.path)
+		ptrc_reader_close(&reader);
+}
+
+/* ---- pairs ---- */
+
+/* Opens a log, or what a session holds now. Returns false after a message. */
+static bool open_events(const char *thing, bool *is_session)
+{
+	int error = ENOENT;
+
+	if (ptrc_summary_is_session_name(thing))
+		error = ptrc_reader_dump(&reader, thing);
+	*is_session = !error;
+	return error == ENOENT ? ptrc_summary_open_log(&reader, thing) : !error;
+}
+
+static void put_pairs_json(struct ptrc_buffer *b, bool is_session, const struct ptrc_losses *losses)
+{
+	struct ptrc_json j = ptrc_json_begin(b);
+
+	ptrc_json_text(&j, "kind", is_session ? "session" : "log");
+	ptrc_json_bytes(&j, is_session ? "session" : "log", reader.path, strlen(reader.path));
+	ptrc_pairs_json(&pairs, &j, has_histogram);
+	ptrc_losses_json(losses, &j);
+	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));
+	ptrc_json_end(&j);
+}
+
+static void put_pairs(const char *thing)
+{
+	static struct ptrc_buffer out;
+	static struct ptrc_view view;
+	struct ptrc_losses losses;
+	bool is_session;
+
+	if (!open_events(thing, &is_session)) {
+		is_failed = true;
+		return;
+	}
+	view = (struct ptrc_view){.reader = &reader};
+	while (ptrc_reader_next(&reader)) {
+		ptrc_view_find_layout(&view, &layouts);
+		ptrc_pairs_take(&pairs, &view);
+	}
+	ptrc_pairs_end(&pairs);
+	ptrc_reader_losses(&reader, true, &losses);
+	if (format == PTRC_FORMAT_JSON) {
+		put_pairs_json(&out, is_session, &losses);
+	} else {
+		separate(&out);
+		ptrc_buffer_text(&out, is_session ? "session " : "log ");
+		ptrc_text_put(&out, reader.path, strlen(reader.path));
+		ptrc_buffer_char(&out, '\n');
+		ptrc_pairs_put_text(&out, &pairs, has_histogram);
+	}
+	ptrc_output_write(&out);
+	ptrc_losses_report(&losses, reader.path);
+	if (losses.is_unclosed)
+		ptrc_orphans_say_of(reader.path);
+	is_failed |= ptrc_pairs_report_missing(&pairs, &reader, reader.path);
+	is_failed |= losses.read_error != 0;
+	is_incomplete |= ptrc_losses_is_any(&losses);
+	free(view.decoded.values);
+	ptrc_pairs_forget(&pairs);
+	ptrc_reader_close(&reader);
+}
+
+/* Reads the options of pairs, whose fields may be those of a --decode that comes behind them. */
+static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, const char *config)
+{
+	static struct ptrc_field per_field;
+	struct ptrc_cli_reason why;
+	bool is_any = texts->count || pairs.is_by_name;
+
+	if (per && !is_any)
+		ptrc_cli_usage("--per", "needs --pair or --pairs");
+	if (has_histogram && !is_any)
+		ptrc_cli_usage("--histogram", "needs --pair or --pairs");
+	if ((config || layouts.count) && !is_any)
+		ptrc_cli_usage(config ? "--config" : "--decode", "needs --pair or --pairs");
+	if (config)
+		ptrc_config_read_layouts(&layouts, config, NULL);
+	for (size_t i = 0; i < texts->count; i++)
+		if (!ptrc_pairs_add(&pairs, texts->texts[i], &layouts, &why))
+			ptrc_cli_usage("--pair", "%s", why.text);
+	if (!per)
+		return;
+	if (!ptrc_field_find(per, &layouts, &per_field, &why))
+		ptrc_cli_usage("--per", "%s", why.text);
+	pairs.per = &per_field;
+}
+
+static void parse(int argc, char **argv)
+{
+	struct ptrc_cli_texts texts = {0};
+	const char *config = NULL;
+	const char *per = NULL;
 	int key;
 
 	ptrc_cli_begin(&cli);
@@ -105,34 +257,36 @@ int main(int argc, char **argv)
 			is_utc = true;
 		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
+		else if (key == KEY_PAIR)
+			ptrc_cli_add_text(&texts, optarg);
+		else if (key == KEY_PAIRS)
+			pairs.is_by_name = true;
+		else if (key == KEY_PER)
+			per = optarg;
+		else if (key == KEY_HISTOGRAM)
+			has_histogram = true;
+		else if (key == KEY_DECODE)
+			ptrc_config_take_layout(&layouts, optarg);
+		else if (key == 'c')
+			config = optarg;
 	}
+	read_pairs(&texts, per, config);
+	free(texts.texts);
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION or LOG given");
+}
+
+int main(int argc, char **argv)
+{
+	parse(argc, argv);
 	ptrc_output_begin();
-	for (; optind < argc; optind++) {
-		if (!gather(argv[optind])) {
-			is_failed = true;
-			continue;
-		}
-		if (format == PTRC_FORMAT_JSON) {
-			ptrc_stat_put_json(&out, &stat_of_it);
-		} else {
-			if (!is_first)
-				ptrc_buffer_char(&out, '\n');
-			ptrc_stat_put_text(&out, &stat_of_it, is_utc);
-		}
-		is_first = false;
-		ptrc_output_write(&out);
-		ptrc_losses_report(&stat_of_it.losses, stat_of_it.thing);
-		if (stat_of_it.losses.is_unclosed)
-			ptrc_orphans_say_of(stat_of_it.thing);
-		is_failed |= stat_of_it.losses.read_error != 0;
-		is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses);
-		ptrc_stat_free(&stat_of_it);
-		if (reader.path)
-			ptrc_reader_close(&reader);
-	}
-	ptrc_output_end(&out);
+	for (int i = optind; i < argc; i++)
+		if (pairs.is_by_name || pairs.given_count)
+			put_pairs(argv[i]);
+		else
+			put(argv[i]);
+	ptrc_output_end(&(struct ptrc_buffer)PTRC_BUFFER_INIT);
+	ptrc_layouts_free(&layouts);
 	if (is_failed)
 		return PTRC_EXIT_FAILED;
 	return is_incomplete && !is_loss_allowed ? PTRC_EXIT_INCOMPLETE : PTRC_EXIT_DONE;

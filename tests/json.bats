@@ -56,6 +56,21 @@ odd_log() {
 	ptrace-stat --allow-loss --format=json cut.log | validates stat
 }
 
+@test "pairs: of a log, of a session, with odd names, per value" {
+	odd_log
+	ptrace-stat --pair="$odd_name..$odd_name by data" --histogram --json odd.log |
+		validates pairs
+	ptrace-stat --pair="$odd_name..$odd_name" --per=data --json odd.log >pairs
+	validates pairs <pairs
+	jq -e '.pairs[0] | .begin_hex == "c3a4ff202278225c01" and has("value")' pairs
+	traced_start -w
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start
+	ptrace-stat --pair=posix_trace_start..posix_trace_stop --json "$me" | validates pairs
+	go
+	ptrace-shutdown "$me"
+}
+
 @test "sessions: with and without log, of a process that has ended" {
 	traced_start -w
 	ptrace-create --json --pid="$pid" --name="$me.a" -o "$odd_name" --start --keep >created

@@ -52,6 +52,7 @@ ptrc_short_c_tests = \
 	%D%/test_query \
 	%D%/test_salvage \
 	%D%/test_process_root \
+	%D%/test_pairs \
 	%D%/test_select \
 	%D%/test_view \
 	%D%/test_shmdir \
@@ -136,6 +137,7 @@ check_LTLIBRARIES = %D%/libsupport.la
 ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 
 # Of the commands' own code.
+%C%_test_pairs_LDADD = src/libcommands.la $(LDADD)
 %C%_test_select_LDADD = src/libcommands.la $(LDADD)
 %C%_test_view_LDADD = src/libcommands.la $(LDADD)
 %C%_test_follow_LDADD = src/libcommands.la $(ptrc_support_ldadd)

@@ -228,3 +228,74 @@ load helpers
 		.command_line[3] == "a\u001b[31mb" and (.command_line_hex | endswith("ff00")) and
 		any(.mappings[]; .path == $traced))' <<<"$stdout"
 }
+
+# A log with pairs of two threads of control, which are processes here.
+pairs_log() {
+	ptrace-run -o pairs.log -- sh -c '
+		ptrace-event req.begin 1; ptrace-event req.begin 2
+		ptrace-event other
+		ptrace-event req.end 2; ptrace-event req.end 1
+		ptrace-event req.begin 3; ptrace-event req.end 4'
+}
+
+@test "pairs: a table, JSON, a histogram, values of a field [EXT-290 EXT-293]" {
+	pairs_log
+	run_split ptrace-stat --pairs pairs.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(sed -n 1p <<<"$stdout")" = "log pairs.log" ]
+	grep -Eq '^req\.begin\.\.req\.end +3 +0 +0 +0 +[0-9.]+[mu]?s ' <<<"$stdout"
+	run_split ptrace-stat --pair='req.begin..req.end by data' --histogram --json pairs.log
+	[ "$status" -eq 0 ]
+	jq -e '.kind == "log" and .log == "pairs.log" and .complete and (.pairs | length) == 1 and
+		(.pairs[0] | .begin == "req.begin" and .end == "req.end" and .by == "data" and
+			.count == 2 and .unmatched_begins == 1 and .unmatched_ends == 1 and
+			.cut == 0 and .without_key == 0 and .min_ns > 0 and .max_ns >= .p99_ns and
+			.total_ns == .min_ns + .max_ns and ([.histogram[].count] | add) == 2)' \
+		<<<"$stdout"
+	# A pair is as long as its events say. (Numbers of so many digits are texts for jq.)
+	mapfile -t ns < <(ptrace-dump --event='req.*' --fields=ns --format=text pairs.log)
+	[ "$(jq '.pairs[0].min_ns' <<<"$stdout")" -eq "$((ns[2] - ns[1]))" ]
+	ptrace-stat --pair='req.begin..req.end by data' --histogram pairs.log |
+		grep -Eq '^ +from [0-9.]+[mu]?s +[12]  #+$'
+	ptrace-stat --pair='req.begin..req.end by data' --per=comm --json pairs.log |
+		jq -e '.pairs[0].value == "sh"'
+}
+
+@test "pairs: types that are not there, and options alone [EXT-293]" {
+	pairs_log
+	run_split ptrace-stat --pair='req.begin..req.ende' pairs.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no event type is named 'req.ende' (did you mean 'req.end'?)"* ]]
+	ptrace-run -o none.log -- "$traced" -n 1
+	run_split ptrace-stat --pairs none.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no event type has a name that ends with .begin or .end"* ]]
+	run_split ptrace-stat --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"6 events of req.begin..req.end have no data.id, and were left out"* ]]
+	for option in --per=pid --histogram --decode='x=u8 a' --config=none.yaml --pair=x \
+		'--pair=a..b by nothing'; do
+		run_split ptrace-stat "$option" pairs.log
+		echo "$option"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+	done
+	run_split ptrace-stat --pairs --per=nothing pairs.log
+	[ "$status" -eq 2 ]
+}
+
+@test "pairs: of a session, and of a log with losses [EXT-290 EXT-291]" {
+	ptrace-create --pid=$$ --name="$me" --start
+	ptrace-event req.begin 1
+	ptrace-event req.end 1
+	ptrace-stat --pairs --json "$me" | jq -e --arg name "$me" \
+		'.kind == "session" and .session == $name and .pairs[0].count == 1'
+	ptrace-shutdown "$me"
+	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000
+	run_split ptrace-stat --pair=traced.event..traced.event --json lossy.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *lost* ]]
+	jq -e '.complete == false and .pairs[0].cut > 0 and .pairs[0].count > 10' <<<"$stdout"
+}

@@ -2,6 +2,12 @@
 source (status dirname)/ptrace.fish
 complete -c ptrace-stat -a '(__ptrace_sessions)' -d session
 complete -c ptrace-stat -a '(__ptrace_logs)'
+complete -c ptrace-stat -l pair -x -d 'how long it took from one event to another'
+complete -c ptrace-stat -l pairs -d 'the same of all event types X.begin and X.end'
+complete -c ptrace-stat -l per -x -d 'for each value of the field'
+complete -c ptrace-stat -l histogram -d 'how many there are of each length'
+complete -c ptrace-stat -l decode -x -d 'what the data of events means'
+complete -c ptrace-stat -s c -l config -r -F -d 'take layouts from the decode: of this file'
 __ptrace_format ptrace-stat
 complete -c ptrace-stat -l utc -d 'times in text are UTC'
 __ptrace_loss ptrace-stat

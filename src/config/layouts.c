@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/config/layouts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/message.h"
+#include "src/config/configuration.h"
+
+void ptrc_config_take_layout(struct ptrc_layouts *l, const char *text)
+{
+	const char *sign = strrchr(text, '=');
+	struct ptrc_cli_reason why;
+	char *pattern;
+
+	if (!sign || sign == text)
+		ptrc_cli_usage("--decode", "'%s' is not EVENT=LAYOUT", text);
+	pattern = strndup(text, (size_t)(sign - text));
+	if (!pattern)
+		ptrc_cli_no_memory();
+	if (!ptrc_layouts_add(l, pattern, sign + 1, &why))
+		ptrc_cli_usage("--decode", "%s: %s", pattern, why.text);
+	free(pattern);
+}
+
+void ptrc_config_read_layouts(struct ptrc_layouts *l, const char *path, const char *session)
+{
+	/* What is read is never freed. */
+	static struct ptrc_config_file file;
+	const struct ptrc_config *only = NULL;
+	struct ptrc_cli_reason why;
+
+	ptrc_config_read(&file, path, PTRC_CONFIG_FOR_DUMP);
+	for (size_t i = 0; i < file.count && session; i++)
+		if (file.sessions[i].name && !strcmp(file.sessions[i].name, session))
+			only = &file.sessions[i];
+	for (size_t i = 0; i < file.count; i++) {
+		const struct ptrc_config_map *map = &file.sessions[i].decode;
+
+		if (only && only != &file.sessions[i])
+			continue;
+		for (size_t k = 0; k < map->count; k++) {
+			const struct ptrc_config_layout *layout = &map->layouts[k];
+
+			if (!ptrc_layouts_add(l, layout->event, layout->text, &why))
+				ptrc_config_refuse(&file, &layout->mark, "decode: %s: %s",
+						   layout->event, why.text);
+		}
+	}
+}

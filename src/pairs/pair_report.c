@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/pairs/pair_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/nearest.h"
+
+enum {
+	/* The quantiles that are shown. */
+	QUANTILES = 3,
+	/* The powers of two that a duration may begin with. */
+	POWERS = 64,
+	BAR_COLUMNS = 40,
+	/* The columns of a number and of a duration. */
+	NUMBER_COLUMNS = 8,
+	DURATION_COLUMNS = 9,
+};
+
+static const struct {
+	unsigned int per_mille;
+	const char *name;
+	const char *key;
+} quantiles[QUANTILES] = {{500, "p50", "p50_ns"}, {900, "p90", "p90_ns"}, {990, "p99", "p99_ns"}};
+
+/* ---- text ---- */
+
+/* Puts a duration in the unit that leaves one to three digits before the point. */
+static void put_duration(struct ptrc_buffer *b, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (ns >= units[i].ns) {
+			ptrc_buffer_format(
+				b, "%llu.%03llu%s", (unsigned long long)(ns / units[i].ns),
+				(unsigned long long)(ns % units[i].ns / (units[i].ns / 1000)),
+				units[i].name);
+			return;
+		}
+	ptrc_buffer_format(b, "%lluns", (unsigned long long)ns);
+}
+
+/* Moves what was put since `begin` to the right side of a column, and puts two blanks before it. */
+static void end_column(struct ptrc_buffer *b, size_t begin, int columns)
+{
+	size_t size = b->used - begin;
+	size_t blanks = 2 + (size < (size_t)columns ? (size_t)columns - size : 0);
+
+	ptrc_buffer_blanks(b, (long)blanks);
+	memmove(b->bytes + begin + blanks, b->bytes + begin, size);
+	memset(b->bytes + begin, ' ', blanks);
+}
+
+static void put_name(struct ptrc_buffer *b, const char *name, int columns)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_text(b, name);
+	end_column(b, begin, columns);
+}
+
+static void put_number(struct ptrc_buffer *b, uint64_t number)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_u64(b, number);
+	end_column(b, begin, NUMBER_COLUMNS);
+}
+
+static void put_length(struct ptrc_buffer *b, const struct ptrc_quantiles *q, uint64_t length)
+{
+	size_t begin = b->used;
+
+	if (q->count)
+		put_duration(b, length);
+	else
+		ptrc_buffer_char(b, '-');
+	end_column(b, begin, DURATION_COLUMNS);
+}
+
+static void put_pair(struct ptrc_buffer *b, const struct ptrc_pair *pair)
+{
+	ptrc_text_put(b, pair->begin, strlen(pair->begin));
+	ptrc_buffer_text(b, "..");
+	ptrc_text_put(b, pair->end, strlen(pair->end));
+	if (pair->by_text) {
+		ptrc_buffer_text(b, " by ");
+		ptrc_text_put(b, pair->by_text, strlen(pair->by_text));
+	}
+}
+
+/* Puts what the row is about: the pair, or the value of the field of --per. */
+static void put_subject(struct ptrc_buffer *b, const struct ptrc_pairs *p,
+			const struct ptrc_pair_row *row)
+{
+	if (!p->per) {
+		put_pair(b, &p->list[row->pair]);
+		return;
+	}
+	ptrc_buffer_text(b, "  ");
+	if (row->value.kind == PTRC_VALUE_NONE)
+		ptrc_buffer_text(b, "(none)");
+	else
+		ptrc_value_text(b, &row->value);
+}
+
+static void put_histogram(struct ptrc_buffer *b, const struct ptrc_quantiles *q)
+{
+	uint64_t counts[POWERS];
+	uint64_t most = 0;
+	unsigned int first = POWERS;
+	unsigned int last = 0;
+
+	for (unsigned int i = 0; i < POWERS; i++) {
+		counts[i] = ptrc_quantiles_octave(q, i);
+		if (!counts[i])
+			continue;
+		first = first < i ? first : i;
+		last = i;
+		most = most > counts[i] ? most : counts[i];
+	}
+	for (unsigned int i = first; i <= last; i++) {
+		size_t begin = b->used;
+		/* Whatever is there has a bar. */
+		uint64_t bar = (uint64_t)((double)counts[i] / (double)most * BAR_COLUMNS);
+
+		ptrc_buffer_text(b, "from ");
+		put_duration(b, i ? UINT64_C(1) << i : 0);
+		end_column(b, begin, DURATION_COLUMNS + 8);
+		put_number(b, counts[i]);
+		if (counts[i])
+			ptrc_buffer_text(b, "  ");
+		for (uint64_t k = 0; counts[i] && k < (bar ? bar : 1); k++)
+			ptrc_buffer_char(b, '#');
+		ptrc_buffer_char(b, '\n');
+	}
+}
+
+/* Puts a line whose first column has at least so many columns. */
+static void put_row(struct ptrc_buffer *b, const struct ptrc_pairs *p,
+		    const struct ptrc_pair_row *row, size_t columns)
+{
+	const struct ptrc_quantiles *q = &row->lengths;
+	size_t begin = b->used;
+
+	put_subject(b, p, row);
+	ptrc_buffer_blanks(b, (long)columns - (long)(b->used - begin));
+	put_number(b, q->count);
+	put_number(b, row->unmatched_begins);
+	put_number(b, row->unmatched_ends);
+	put_number(b, row->cut);
+	put_length(b, q, q->least);
+	for (size_t i = 0; i < QUANTILES; i++)
+		put_length(b, q, ptrc_quantiles_at(q, quantiles[i].per_mille));
+	put_length(b, q, q->greatest);
+	put_length(b, q, q->total);
+	ptrc_buffer_char(b, '\n');
+}
+
+static void put_head(struct ptrc_buffer *b, size_t columns)
+{
+	ptrc_buffer_text(b, "pair");
+	ptrc_buffer_blanks(b, (long)columns - 4);
+	put_name(b, "count", NUMBER_COLUMNS);
+	put_name(b, "no end", NUMBER_COLUMNS);
+	put_name(b, "no begin", NUMBER_COLUMNS);
+	put_name(b, "cut", NUMBER_COLUMNS);
+	put_name(b, "min", DURATION_COLUMNS);
+	for (size_t i = 0; i < QUANTILES; i++)
+		put_name(b, quantiles[i].name, DURATION_COLUMNS);
+	put_name(b, "max", DURATION_COLUMNS);
+	put_name(b, "total", DURATION_COLUMNS);
+	ptrc_buffer_char(b, '\n');
+}
+
+/* The columns that the longest subject takes. */
+static size_t longest_subject(const struct ptrc_pairs *p, struct ptrc_pair_row **rows, size_t count)
+{
+	struct ptrc_buffer subject = PTRC_BUFFER_INIT;
+	size_t columns = 4;
+
+	for (size_t i = 0; i < count; i++) {
+		subject.used = 0;
+		put_subject(&subject, p, rows[i]);
+		columns = columns > subject.used ? columns : subject.used;
+	}
+	ptrc_buffer_free(&subject);
+	return columns;
+}
+
+void ptrc_pairs_put_text(struct ptrc_buffer *b, const struct ptrc_pairs *p, bool has_histogram)
+{
+	size_t count;
+	struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
+	size_t columns = longest_subject(p, rows, count);
+
+	put_head(b, columns);
+	for (size_t i = 0; i < count; i++) {
+		/* With --per a line of its own says which pair the lines behind it are about. */
+		if (p->per && (!i || rows[i - 1]->pair != rows[i]->pair)) {
+			put_pair(b, &p->list[rows[i]->pair]);
+			ptrc_buffer_char(b, '\n');
+		}
+		put_row(b, p, rows[i], columns);
+		if (has_histogram)
+			put_histogram(b, &rows[i]->lengths);
+	}
+	free(rows);
+}
+
+/* ---- JSON ---- */
+
+static void put_histogram_json(struct ptrc_json *j, const struct ptrc_quantiles *q)
+{
+	ptrc_json_open(j, "histogram", '[');
+	for (unsigned int i = 0; i < POWERS; i++) {
+		uint64_t count = ptrc_quantiles_octave(q, i);
+
+		if (!count)
+			continue;
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_u64(j, "from_ns", i ? UINT64_C(1) << i : 0);
+		ptrc_json_u64(j, "count", count);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+static void put_lengths_json(struct ptrc_json *j, const struct ptrc_quantiles *q)
+{
+	ptrc_json_u64(j, "min_ns", q->least);
+	for (size_t i = 0; i < QUANTILES; i++)
+		ptrc_json_u64(j, quantiles[i].key, ptrc_quantiles_at(q, quantiles[i].per_mille));
+	ptrc_json_u64(j, "max_ns", q->greatest);
+	ptrc_json_u64(j, "total_ns", q->total);
+}
+
+void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_histogram)
+{
+	size_t count;
+	struct ptrc_pair_row **rows = ptrc_pairs_rows(p, &count);
+
+	ptrc_json_open(j, "pairs", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct ptrc_pair_row *row = rows[i];
+		const struct ptrc_pair *pair = &p->list[row->pair];
+
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_bytes(j, "begin", pair->begin, strlen(pair->begin));
+		ptrc_json_bytes(j, "end", pair->end, strlen(pair->end));
+		if (pair->by_text)
+			ptrc_json_text(j, "by", pair->by_text);
+		if (p->per)
+			ptrc_value_json(j, "value", &row->value);
+		ptrc_json_u64(j, "count", row->lengths.count);
+		ptrc_json_u64(j, "unmatched_begins", row->unmatched_begins);
+		ptrc_json_u64(j, "unmatched_ends", row->unmatched_ends);
+		ptrc_json_u64(j, "cut", row->cut);
+		ptrc_json_u64(j, "without_key", pair->without_key);
+		if (row->lengths.count)
+			put_lengths_json(j, &row->lengths);
+		if (has_histogram)
+			put_histogram_json(j, &row->lengths);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+	free(rows);
+}
+
+/* ---- messages ---- */
+
+/* Whether the log or the session has a type of that name. If not, says so. */
+static bool has_type(struct ptrc_reader *r, const char *name, const char *thing)
+{
+	struct ptrc_nearest nearest = {0};
+	char proposal[4 * TRACE_EVENT_NAME_MAX];
+
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (r->names[id] && r->names[id]->is_known) {
+			if (!strcmp(r->names[id]->text, name))
+				return true;
+			ptrc_nearest_offer(&nearest, name, r->names[id]->text);
+		}
+	ptrc_cli_message(thing, "no event type is named '%s'%s", name,
+			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	return false;
+}
+
+bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *r, const char *thing)
+{
+	bool is_missing = false;
+
+	ptrc_reader_load_names(r);
+	if (p->is_by_name && !p->count) {
+		ptrc_cli_message(thing, "no event type has a name that ends with .begin or .end");
+		return true;
+	}
+	for (size_t i = 0; i < p->count; i++) {
+		const struct ptrc_pair *pair = &p->list[i];
+
+		if (i < p->given_count && !pair->has_begin)
+			is_missing |= !has_type(r, pair->begin, thing);
+		if (i < p->given_count && !pair->has_end)
+			is_missing |= !has_type(r, pair->end, thing);
+		if (pair->without_key)
+			ptrc_cli_message(thing,
+					 "%llu events of %s..%s have no %s, and were left out",
+					 (unsigned long long)pair->without_key, pair->begin,
+					 pair->end, pair->by_text);
+	}
+	return is_missing;
+}

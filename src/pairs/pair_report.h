@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What was measured of pairs, as a table for people and as JSON. */
+#ifndef PTRC_SRC_PAIRS_PAIR_REPORT_H
+#define PTRC_SRC_PAIRS_PAIR_REPORT_H
+
+#include <stdbool.h>
+
+#include "src/cli/json.h"
+#include "src/pairs/pairs.h"
+
+/* Puts a table, and behind each of its lines how many durations of each length there are, if that is
+ * wanted. */
+void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool has_histogram);
+
+/* Puts the member "pairs" of the open object. */
+void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
+
+/* Prints a message for each pair whose event types the log or the session does not have, and if no
+ * pair was found by its name. Returns whether there was one. */
+bool ptrc_pairs_report_missing(const struct ptrc_pairs *, struct ptrc_reader *, const char *thing);
+
+#endif

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/pairs/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/view/when.h"
+
+/* A begin that waits for its end. */
+struct begin {
+	struct begin *before;
+	int64_t ns;
+	/* The places with losses before it. */
+	uint64_t gap_count;
+	struct ptrc_pair_row *row;
+};
+
+/* The begins of a pair that wait and have the same key, the latest one first. */
+struct open_begins {
+	struct ptrc_table_entry entry;
+	struct begin *latest;
+};
+
+/* ---- what users write ---- */
+
+static char *copy_of(const char *text, size_t size)
+{
+	char *copy = ptrc_cli_allocate(size + 1);
+
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	return copy;
+}
+
+/* Leaves out the blanks around a text. */
+static void trim(const char **text, size_t *size)
+{
+	while (*size && **text == ' ') {
+		++*text;
+		--*size;
+	}
+	while (*size && (*text)[*size - 1] == ' ')
+		--*size;
+}
+
+static struct ptrc_pair *append(struct ptrc_pairs *p, char *begin, char *end)
+{
+	struct ptrc_pair *pair;
+
+	p->list = ptrc_cli_reallocate(p->list, (p->count + 1) * sizeof(*p->list));
+	pair = &p->list[p->count++];
+	*pair = (struct ptrc_pair){.begin = begin, .end = end};
+	return pair;
+}
+
+/* The last " by " of the text, or null. */
+static const char *find_by(const char *text)
+{
+	const char *found = NULL;
+
+	for (const char *at = strstr(text, " by "); at; at = strstr(at + 1, " by "))
+		found = at;
+	return found;
+}
+
+/* Reads the field behind " by ". */
+static bool read_key(const char *text, const struct ptrc_layouts *layouts, struct ptrc_field *field,
+		     char **name, struct ptrc_cli_reason *why)
+{
+	size_t size = strlen(text);
+
+	trim(&text, &size);
+	*name = copy_of(text, size);
+	if (ptrc_field_find(*name, layouts, field, why))
+		return true;
+	free(*name);
+	return false;
+}
+
+bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_layouts *layouts,
+		    struct ptrc_cli_reason *why)
+{
+	const char *dots = strstr(text, "..");
+	const char *begin = text;
+	const char *end = dots ? dots + 2 : "";
+	const char *by = find_by(end);
+	size_t begin_size = dots ? (size_t)(dots - begin) : 0;
+	size_t end_size = by ? (size_t)(by - end) : strlen(end);
+	struct ptrc_field field = {0};
+	struct ptrc_pair *pair;
+	char *by_text = NULL;
+
+	trim(&begin, &begin_size);
+	trim(&end, &end_size);
+	if (!begin_size || !end_size)
+		return ptrc_cli_because(why, "'%.80s' is not BEGIN..END or BEGIN..END by FIELD",
+					text);
+	if (by && !read_key(by + strlen(" by "), layouts, &field, &by_text, why))
+		return false;
+	pair = append(p, copy_of(begin, begin_size), copy_of(end, end_size));
+	pair->by = field;
+	pair->by_text = by_text;
+	p->given_count = p->count;
+	return true;
+}
+
+/* ---- keys ---- */
+
+/* A number of a pair and a value, as bytes: what is equal has the same bytes. */
+struct key {
+	unsigned char *bytes;
+	size_t size;
+	/* Mostly there is enough room here. */
+	unsigned char room[64];
+};
+
+static void begin_key(struct key *k, size_t pair)
+{
+	k->bytes = k->room;
+	memcpy(k->bytes, &pair, sizeof(pair));
+	k->size = sizeof(pair);
+}
+
+static void add_bytes(struct key *k, const void *bytes, size_t size)
+{
+	if (size > sizeof(k->room) - k->size) {
+		unsigned char *grown = ptrc_cli_allocate(k->size + size);
+
+		memcpy(grown, k->bytes, k->size);
+		k->bytes = grown;
+	}
+	if (size)
+		memcpy(k->bytes + k->size, bytes, size);
+	k->size += size;
+}
+
+static void free_key(struct key *k)
+{
+	if (k->bytes != k->room)
+		free(k->bytes);
+}
+
+/* Adds a value. The same number is the same key whatever its type is, as the two events of a pair
+ * may have it in different ones. */
+static void add_value(struct key *k, const struct ptrc_value *v)
+{
+	unsigned char kind = (unsigned char)v->kind;
+
+	switch (v->kind) {
+	case PTRC_VALUE_SIGNED:
+		kind = v->i < 0 ? PTRC_VALUE_SIGNED : PTRC_VALUE_UNSIGNED;
+		break;
+	case PTRC_VALUE_HEX:
+	case PTRC_VALUE_BOOL:
+		kind = PTRC_VALUE_UNSIGNED;
+		break;
+	case PTRC_VALUE_FLOAT:
+		kind = PTRC_VALUE_DOUBLE;
+		break;
+	default:
+		break;
+	}
+	add_bytes(k, &kind, sizeof(kind));
+	if (kind == PTRC_VALUE_TEXT || kind == PTRC_VALUE_BYTES)
+		add_bytes(k, v->bytes, v->size);
+	else if (kind != PTRC_VALUE_NONE)
+		add_bytes(k, &v->u, sizeof(v->u));
+}
+
+/* Fills in the key of the event. Returns false if it has none. */
+static bool make_key(const struct ptrc_pair *pair, size_t number, struct ptrc_view *view,
+		     struct key *k)
+{
+	const struct posix_trace_event_info *e = &view->reader->event;
+	struct ptrc_value v;
+
+	begin_key(k, number);
+	if (!pair->by_text) {
+		add_bytes(k, &e->posix_pid, sizeof(e->posix_pid));
+		add_bytes(k, &e->posix_tid, sizeof(e->posix_tid));
+		add_bytes(k, &e->posix_thread_id, sizeof(e->posix_thread_id));
+		return true;
+	}
+	v = ptrc_view_value(view, &pair->by);
+	if (v.kind == PTRC_VALUE_NONE)
+		return false;
+	add_value(k, &v);
+	return true;
+}
+
+/* ---- rows ---- */
+
+/* Keeps a value beyond its event. */
+static struct ptrc_value keep(const struct ptrc_value *v)
+{
+	struct ptrc_value kept = *v;
+
+	kept.raw = NULL;
+	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_BYTES)
+		kept.bytes = copy_of(v->bytes, v->size);
+	return kept;
+}
+
+static struct ptrc_pair_row *row_with(struct ptrc_pairs *p, size_t number,
+				      const struct ptrc_value *v)
+{
+	struct ptrc_pair_row *row;
+	struct key k;
+	size_t count = p->rows.count;
+
+	begin_key(&k, number);
+	add_value(&k, v);
+	row = ptrc_table_find(&p->rows, k.bytes, k.size, sizeof(*row));
+	free_key(&k);
+	if (p->rows.count > count) {
+		row->pair = number;
+		row->value = keep(v);
+	}
+	return row;
+}
+
+/* The row that the event belongs to. */
+static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
+{
+	struct ptrc_value v = {0};
+
+	if (p->per)
+		v = ptrc_view_value(view, p->per);
+	return row_with(p, number, &v);
+}
+
+/* ---- events ---- */
+
+static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
+{
+	struct ptrc_pair *pair = &p->list[number];
+	struct open_begins *open;
+	struct begin *b;
+	struct key k;
+
+	pair->has_begin = true;
+	if (!make_key(pair, number, view, &k)) {
+		pair->without_key++;
+		return;
+	}
+	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
+	free_key(&k);
+	b = ptrc_cli_allocate(sizeof(*b));
+	*b = (struct begin){
+		.before = open->latest,
+		.ns = ptrc_when_ns(&view->reader->event.posix_timestamp),
+		.gap_count = p->gap_count,
+		.row = row_of(p, number, view),
+	};
+	open->latest = b;
+}
+
+static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
+{
+	int64_t ns = ptrc_when_ns(&view->reader->event.posix_timestamp);
+	struct ptrc_pair *pair = &p->list[number];
+	struct open_begins *open;
+	struct begin *b;
+	struct key k;
+
+	pair->has_end = true;
+	if (!make_key(pair, number, view, &k)) {
+		pair->without_key++;
+		return;
+	}
+	open = ptrc_table_seek(&p->open, k.bytes, k.size);
+	free_key(&k);
+	if (!open) {
+		struct ptrc_pair_row *row = row_of(p, number, view);
+
+		row->cut += p->gap_count > 0;
+		row->unmatched_ends += p->gap_count == 0;
+		return;
+	}
+	b = open->latest;
+	/* A reader gives events in the order of their times. */
+	if (b->gap_count != p->gap_count)
+		b->row->cut++;
+	else
+		ptrc_quantiles_add(&b->row->lengths, (uint64_t)ptrc_when_subtract(ns, b->ns));
+	open->latest = b->before;
+	free(b);
+	if (!open->latest)
+		ptrc_table_remove(&p->open, open);
+}
+
+/* Adds a role. What ends something comes first: an event may be both, and end what the one before it
+ * has begun. */
+static void add_role(struct ptrc_pair_roles *r, size_t pair, bool is_end)
+{
+	r->roles = ptrc_cli_reallocate(r->roles, (r->count + 1) * sizeof(*r->roles));
+	if (is_end && r->count)
+		memmove(r->roles + 1, r->roles, r->count * sizeof(*r->roles));
+	r->roles[is_end ? 0 : r->count] = (struct ptrc_pair_role){pair, is_end};
+	r->count++;
+}
+
+/* Whether the text is one with a suffix, which is `stem_size` bytes behind the begin. */
+static bool has_suffix(const struct ptrc_reader_name *name, const char *suffix, size_t *stem_size)
+{
+	size_t size = strlen(suffix);
+
+	if (!name->is_known || name->size <= size ||
+	    strcmp(name->text + name->size - size, suffix) != 0)
+		return false;
+	*stem_size = name->size - size;
+	return true;
+}
+
+static bool is_stem_of(const char *name, const char *stem, size_t stem_size, const char *suffix)
+{
+	return !strncmp(name, stem, stem_size) && !strcmp(name + stem_size, suffix);
+}
+
+/* Makes sure that there is the pair X.begin, X.end of which the name is one. */
+static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *name)
+{
+	static const char begin[] = ".begin";
+	static const char end[] = ".end";
+	size_t size;
+	char *names[2];
+
+	if (!has_suffix(name, begin, &size) && !has_suffix(name, end, &size))
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		if (is_stem_of(p->list[i].begin, name->text, size, begin) &&
+		    is_stem_of(p->list[i].end, name->text, size, end))
+			return;
+	names[0] = ptrc_cli_allocate(size + sizeof(begin));
+	names[1] = ptrc_cli_allocate(size + sizeof(end));
+	memcpy(names[0], name->text, size);
+	memcpy(names[0] + size, begin, sizeof(begin));
+	memcpy(names[1], name->text, size);
+	memcpy(names[1] + size, end, sizeof(end));
+	append(p, names[0], names[1]);
+}
+
+/* Works out what the type of the event is for the pairs. */
+static void find_roles(struct ptrc_pairs *p, struct ptrc_pair_roles *r, struct ptrc_reader *reader)
+{
+	const struct ptrc_reader_name *name =
+		ptrc_reader_name(reader, reader->event.posix_event_id);
+
+	r->is_known = true;
+	if (p->is_by_name)
+		find_by_name(p, name);
+	for (size_t i = 0; i < p->count && name->is_known; i++) {
+		if (!strcmp(p->list[i].begin, name->text))
+			add_role(r, i, false);
+		if (!strcmp(p->list[i].end, name->text))
+			add_role(r, i, true);
+	}
+}
+
+void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_view *view)
+{
+	trace_event_id_t id = view->reader->event.posix_event_id;
+	struct ptrc_pair_roles *r = &p->roles[id < PTRC_READER_IDS ? id : 0];
+
+	p->gap_count += id == POSIX_TRACE_OVERFLOW;
+	if (!r->is_known)
+		find_roles(p, r, view->reader);
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->roles[i].is_end)
+			take_end(p, r->roles[i].pair, view);
+		else
+			take_begin(p, r->roles[i].pair, view);
+	}
+}
+
+static void end_open(void *thing, void *arg)
+{
+	struct open_begins *open = thing;
+	struct ptrc_pairs *p = arg;
+
+	while (open->latest) {
+		struct begin *b = open->latest;
+
+		if (b->gap_count != p->gap_count)
+			b->row->cut++;
+		else
+			b->row->unmatched_begins++;
+		open->latest = b->before;
+		free(b);
+	}
+}
+
+void ptrc_pairs_end(struct ptrc_pairs *p)
+{
+	ptrc_table_visit(&p->open, end_open, p);
+	ptrc_table_free(&p->open);
+	for (size_t i = 0; i < p->given_count && !p->per; i++)
+		row_with(p, i, &(struct ptrc_value){0});
+}
+
+/* ---- results ---- */
+
+struct list {
+	struct ptrc_pair_row **rows;
+	size_t count;
+};
+
+static void add_row(void *thing, void *arg)
+{
+	struct list *l = arg;
+
+	l->rows[l->count++] = thing;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ptrc_pair_row *s = *(struct ptrc_pair_row *const *)a;
+	const struct ptrc_pair_row *t = *(struct ptrc_pair_row *const *)b;
+	size_t size = s->entry.key_size < t->entry.key_size ? s->entry.key_size : t->entry.key_size;
+	int order;
+
+	if (s->pair != t->pair)
+		return s->pair < t->pair ? -1 : 1;
+	if (s->lengths.total != t->lengths.total)
+		return s->lengths.total > t->lengths.total ? -1 : 1;
+	/* Any order, as long as it is always the same. */
+	order = memcmp(s->entry.key, t->entry.key, size);
+	return order ? order : (s->entry.key_size > size) - (t->entry.key_size > size);
+}
+
+struct ptrc_pair_row **ptrc_pairs_rows(const struct ptrc_pairs *p, size_t *count)
+{
+	struct list l = {ptrc_cli_allocate((p->rows.count + 1) * sizeof(struct ptrc_pair_row *)),
+			 0};
+
+	ptrc_table_visit(&p->rows, add_row, &l);
+	if (l.count)
+		qsort(l.rows, l.count, sizeof(*l.rows), compare);
+	*count = l.count;
+	return l.rows;
+}
+
+static void free_row(void *thing, void *arg)
+{
+	struct ptrc_pair_row *row = thing;
+
+	(void)arg;
+	ptrc_quantiles_free(&row->lengths);
+	if (row->value.kind == PTRC_VALUE_TEXT || row->value.kind == PTRC_VALUE_BYTES)
+		free((char *)row->value.bytes);
+}
+
+void ptrc_pairs_forget(struct ptrc_pairs *p)
+{
+	ptrc_table_visit(&p->open, end_open, p);
+	ptrc_table_free(&p->open);
+	ptrc_table_visit(&p->rows, free_row, NULL);
+	ptrc_table_free(&p->rows);
+	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
+		free(p->roles[i].roles);
+		p->roles[i] = (struct ptrc_pair_roles){0};
+	}
+	while (p->count > p->given_count) {
+		struct ptrc_pair *pair = &p->list[--p->count];
+
+		free(pair->begin);
+		free(pair->end);
+		free(pair->by_text);
+	}
+	for (size_t i = 0; i < p->count; i++) {
+		p->list[i].without_key = 0;
+		p->list[i].has_begin = p->list[i].has_end = false;
+	}
+	p->gap_count = 0;
+}

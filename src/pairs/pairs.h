@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pairs of events: one that begins something, and one that ends it. Measures how long it took, as
+ * the events of a log or a session are read in their order.
+ *
+ * An end belongs to the latest begin that has none yet and has the same key: the value of a field, or
+ * else the thread. What lies on both sides of a place where events were lost is counted as cut and
+ * not measured, as its end or another begin may be among them.
+ */
+#ifndef PTRC_SRC_PAIRS_PAIRS_H
+#define PTRC_SRC_PAIRS_PAIRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/cli/message.h"
+#include "src/pairs/quantiles.h"
+#include "src/pairs/table.h"
+#include "src/view/layout.h"
+#include "src/view/reader.h"
+#include "src/view/value.h"
+#include "src/view/view.h"
+
+/* What was measured of a pair, or, with --per, of a pair and a value of that field. */
+struct ptrc_pair_row {
+	struct ptrc_table_entry entry;
+	size_t pair;
+	/* Of kind NONE without --per, and for events that have no such field. The row owns its
+	 * bytes. */
+	struct ptrc_value value;
+	struct ptrc_quantiles lengths;
+	/* Begins without an end, ends without a begin, and both or one of them with a loss where the
+	 * other one may have been. */
+	uint64_t unmatched_begins;
+	uint64_t unmatched_ends;
+	uint64_t cut;
+};
+
+struct ptrc_pair {
+	/* The names of the two event types. */
+	char *begin;
+	char *end;
+	/* The field whose value is the key, and its name; null: the thread is the key. */
+	struct ptrc_field by;
+	char *by_text;
+	/* Events that do not have that field. */
+	uint64_t without_key;
+	/* Whether there were events of either type. */
+	bool has_begin;
+	bool has_end;
+};
+
+/* What an event type is for the pairs. */
+struct ptrc_pair_roles {
+	bool is_known;
+	struct ptrc_pair_role {
+		size_t pair;
+		bool is_end;
+	} * roles;
+	size_t count;
+};
+
+/* Starts zeroed but for is_by_name and per. */
+struct ptrc_pairs {
+	struct ptrc_pair *list;
+	size_t count;
+	/* The first ones are those that the user has given. */
+	size_t given_count;
+	/* All types X.begin and X.end are pairs, too, as they appear. */
+	bool is_by_name;
+	/* The field of --per, or null. */
+	const struct ptrc_field *per;
+	struct ptrc_pair_roles roles[PTRC_READER_IDS];
+	/* The begins that wait for their ends, by pair and key; the rows, by pair and value. */
+	struct ptrc_table open;
+	struct ptrc_table rows;
+	/* Places with losses so far. */
+	uint64_t gap_count;
+};
+
+/* Adds a pair as the user writes it: BEGIN..END or BEGIN..END by FIELD. Returns false with the
+ * reason if the text is something else. */
+bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_layouts *,
+		    struct ptrc_cli_reason *why);
+
+/* Takes the event that the view's reader has read; its layout has been found. */
+void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_view *);
+
+/* Counts the begins that have no end, and makes rows for pairs that were given and have no events.
+ * Is called behind the last event. */
+void ptrc_pairs_end(struct ptrc_pairs *);
+
+/* The rows, in the order of the pairs and, within one, with the greatest total first. The caller
+ * frees the list. */
+struct ptrc_pair_row **ptrc_pairs_rows(const struct ptrc_pairs *, size_t *count);
+
+/* Forgets the events, and the pairs that were found by their names, so that those of another log can
+ * be taken. */
+void ptrc_pairs_forget(struct ptrc_pairs *);
+
+#endif

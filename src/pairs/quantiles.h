@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How many durations there are of each length, so that quantiles can be told in memory that does not
+ * grow with their number. Lengths that differ by less than 1.6 % count as the same, so a quantile is
+ * within 0.8 % of the exact one; count, total, least and greatest are exact.
+ */
+#ifndef PTRC_SRC_PAIRS_QUANTILES_H
+#define PTRC_SRC_PAIRS_QUANTILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Starts zeroed. Lengths are nanoseconds. */
+struct ptrc_quantiles {
+	uint64_t count;
+	/* UINT64_MAX if it has no room. */
+	uint64_t total;
+	/* Of no use if there are none. */
+	uint64_t least;
+	uint64_t greatest;
+	/* The numbers of the places from first_place on; all others have none. */
+	uint64_t *counts;
+	size_t first_place;
+	size_t place_count;
+};
+
+void ptrc_quantiles_add(struct ptrc_quantiles *, uint64_t length);
+
+/* The least length for which at least so many of 1,000 are not longer; 0 if there are none. */
+uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_mille);
+
+/* How many lengths are in [2^power, 2^(power + 1)); those of 0 and 1 both are at power 0. */
+uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *, unsigned int power);
+
+void ptrc_quantiles_free(struct ptrc_quantiles *);
+
+#endif

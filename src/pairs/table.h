@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* A table of things by their keys, which are bytes. */
+#ifndef PTRC_SRC_PAIRS_TABLE_H
+#define PTRC_SRC_PAIRS_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a thing in a table begins with. */
+struct ptrc_table_entry {
+	struct ptrc_table_entry *next;
+	uint64_t hash;
+	size_t key_size;
+	unsigned char *key;
+};
+
+/* Starts zeroed. */
+struct ptrc_table {
+	struct ptrc_table_entry **slots;
+	size_t slot_count; /* a power of two */
+	size_t count;
+	uint64_t seed;
+};
+
+/* Finds the thing with this key, or makes one of so many bytes, all zero behind its entry. */
+void *ptrc_table_find(struct ptrc_table *, const void *key, size_t key_size, size_t thing_size);
+
+/* Finds the thing with this key; null if there is none. */
+void *ptrc_table_seek(const struct ptrc_table *, const void *key, size_t key_size);
+
+/* Takes a thing out of the table and frees it. */
+void ptrc_table_remove(struct ptrc_table *, void *thing);
+
+/* Calls the function for each thing, which it may not remove; in no order. */
+void ptrc_table_visit(const struct ptrc_table *, void (*visit)(void *thing, void *arg), void *arg);
+
+/* Frees all things and the table. */
+void ptrc_table_free(struct ptrc_table *);
+
+#endif
