@@ -24,6 +24,7 @@ static void evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 	static struct ptrc_reader_name name = {.is_known = true, .size = 9, .text = "app.event"};
 	static struct ptrc_reader reader;
 	static struct ptrc_view view;
+	unsigned char *data;
 
 	memset(&reader, 0, sizeof(reader));
 	memset(&view, 0, sizeof(view));
@@ -37,16 +38,15 @@ static void evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 		.posix_timestamp = {.tv_sec = 1767323045, .tv_nsec = 123456789},
 	};
 	/* Of exactly this size. */
-	reader.buffer_size = in->size ? in->size : 1;
-	reader.data = reader.buffer = malloc(reader.buffer_size);
+	reader.data = data = malloc(in->size ? in->size : 1);
 	FUZZ_CHECK(reader.data);
-	memcpy(reader.buffer, in->data, in->size);
+	memcpy(data, in->data, in->size);
 	reader.size = in->size;
 	view.reader = &reader;
 	ptrc_view_find_layout(&view, layouts);
 	ptrc_where_holds(where, &view);
 	free(view.decoded.values);
-	free(reader.buffer);
+	free(data);
 }
 
 static void try_names(struct ptrc_where *where)
