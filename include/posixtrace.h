@@ -330,6 +330,19 @@ int posixtrace_log_type(struct posixtrace_log *, const char *, trace_event_id_t 
 int posixtrace_log_add(struct posixtrace_log *, const struct posixtrace_event *);
 
 /*
+ * Adds what a log that is open tells of its machine, its clocks and of those processes that have events
+ * in the new log so far: it is called behind the last event, once for each log that events are from.
+ * That takes no more room than in any log, 128 KiB and a sixteenth of the events'; what is beyond is
+ * left out.
+ *   EINVAL  null pointer; not a log.
+ *   EXDEV   the log has a machine already, and it is another one, or was booted anew: nothing is added,
+ *           as process numbers mean others there.
+ *   ENOMEM  no memory.
+ *   others  of a write: the log takes nothing any more.
+ */
+int posixtrace_log_add_whose(struct posixtrace_log *, trace_id_t);
+
+/*
  * Writes what waits, closes the log, waits until it is on its disk, and frees it, whatever it
  * returns. The status of the log says what it lacks: pt_lost_events and pt_log_lost_events of *counts, and
  * the members of that whose names begin with pt_source (a null pointer: nothing).

@@ -112,6 +112,7 @@ dist_man_MANS += \
 	%D%/posixtrace_getnext_block.3 \
 	%D%/posixtrace_verify_log.3 \
 	%D%/posixtrace_log_add.3 \
+	%D%/posixtrace_log_add_whose.3 \
 	%D%/posixtrace_log_close.3 \
 	%D%/posixtrace_log_type.3 \
 	%D%/posixtrace_discard_orphan.3 \

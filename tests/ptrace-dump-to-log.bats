@@ -223,3 +223,54 @@ same_dump() {
 	run_split ptrace-dump part.log
 	[ "$status" -eq 3 ]
 }
+
+# whose LOG: what it tells of its machine, clocks and processes
+whose() {
+	ptrace-stat --json --allow-loss "$1" | jq -S '[.host, .clocks, .processes]'
+}
+
+@test "a copy tells machine, clocks and the processes that have events [EXT-264]" {
+	local child
+	ptrace-run -o run.log -- "$traced" -c 1 -n 3
+	[ "$(jq length <<<"$(whose run.log)")" -eq 3 ]
+	ptrace-dump --to-log=copy.log run.log
+	[ "$(whose copy.log)" = "$(whose run.log)" ]
+	ptrace-dump --verify copy.log
+	# A copy of a copy, and a part: the other processes have no events there.
+	ptrace-dump --to-log=again.log copy.log
+	[ "$(whose again.log)" = "$(whose run.log)" ]
+	child=$(ptrace-dump --user --json run.log | head -n 1 | jq .pid)
+	ptrace-dump --to-log=part.log --pid="$child" run.log
+	[ "$(ptrace-stat --json part.log | jq -c '[.processes[].pid] | unique')" = "[$child]" ]
+	[ "$(ptrace-dump --fields=host --user --json part.log | sort -u)" = \
+		"$(ptrace-dump --fields=host --user --json run.log | sort -u)" ]
+	# Of several logs of one machine it has the processes of all.
+	ptrace-run -o more.log -- "$traced"
+	run_split ptrace-dump --to-log=both.log run.log more.log
+	[ "$status" -eq 0 ] && [ -z "$stderr" ]
+	[ "$(ptrace-stat --json both.log | jq -c '[.processes[].pid] | unique')" = \
+		"$({ whose run.log; whose more.log; } | jq -sc '[.[][2][].pid] | unique')" ]
+	# A snapshot of a session with a log.
+	traced_start -w -W
+	wait_until says ready
+	ptrace-create -n "$me" --start -p "$pid" -o session.log
+	go
+	wait_until says done
+	ptrace-snapshot "$me" -o shot.log
+	[ "$(ptrace-stat --json shot.log | jq -c '[.processes[] | select(.name == "traced").pid] |
+		unique')" = "[$pid]" ]
+}
+
+@test "processes of different machines are not mixed up [EXT-264]" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare -u true 2>/dev/null || skip "no namespaces of host names"
+	ptrace-run -o here.log -- "$traced"
+	unshare -u sh -c 'echo elsewhere >/proc/sys/kernel/hostname && exec ptrace-run -o there.log -- \
+		"$1"' _ "$traced"
+	run_split ptrace-dump --to-log=both.log here.log there.log
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *"does not tell machine and processes"* ]]
+	[ "$(ptrace-stat --json both.log | jq -c '[.host, .processes]')" = '[null,[]]' ]
+	[ "$(ptrace-dump --user both.log | wc -l)" -eq 2 ]
+}

@@ -8,7 +8,9 @@
 #include <trace.h>
 
 #include "lib/base/common.h"
+#include "lib/control/handle.h"
 #include "lib/log/log_copy.h"
+#include "lib/log/log_stream.h"
 
 PTRC_PUBLIC int posixtrace_log_create(int fd, const trace_attr_t *attr,
 				      const struct timespec *created, struct posixtrace_log **log)
@@ -46,6 +48,23 @@ PTRC_PUBLIC int posixtrace_log_add(struct posixtrace_log *log, const struct posi
 		return EINVAL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	error = ptrc_log_copy_add(log, event);
+	pthread_setcancelstate(cancel, NULL);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_log_add_whose(struct posixtrace_log *log, trace_id_t source)
+{
+	struct ptrc_log_stream *from;
+	int cancel, error;
+
+	if (!log)
+		return EINVAL;
+	from = ptrc_handle_get(source, PTRC_HANDLE_LOG, NULL);
+	if (!from)
+		return EINVAL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	error = ptrc_log_copy_add_whose(log, ptrc_log_stream_whose(from));
+	ptrc_handle_put(source);
 	pthread_setcancelstate(cancel, NULL);
 	return error;
 }

@@ -11,6 +11,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
+#include "lib/log/log_aside.h"
 #include "lib/log/log_events.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
@@ -52,6 +53,12 @@ struct posixtrace_log {
 	struct ptrc_packer *packer;
 	struct ptrc_log_buffer events; /* that wait; the first word is unused */
 	struct ptrc_log_buffer runs;
+	/* The processes that have events, in order; and the one of the last event. */
+	struct ptrc_log_buffer pids;
+	int32_t last_pid;
+	/* It tells of a machine, which is this one. */
+	bool has_host;
+	struct posixtrace_log_host host;
 	uint32_t event_count;
 	uint32_t run_count;
 	int64_t last_ns;
@@ -75,6 +82,7 @@ static void free_copy(struct posixtrace_log *c)
 	ptrc_log_buffer_free(&c->events);
 	ptrc_log_buffer_free(&c->runs);
 	ptrc_log_buffer_free(&c->part);
+	ptrc_log_buffer_free(&c->pids);
 	free(c->packer);
 	free(c->own_names);
 	free(c->header);
@@ -279,6 +287,44 @@ static int find_run(struct posixtrace_log *c, const struct ptrc_context *origin,
 	return 0;
 }
 
+/* The place of a process among those that have events, or the one where it belongs. */
+static size_t place_of_pid(const struct posixtrace_log *c, int32_t pid, bool *is_there)
+{
+	const int32_t *pids = (const void *)c->pids.bytes;
+	size_t low = 0, high = c->pids.used / sizeof(*pids), count = high;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (pids[middle] < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*is_there = low < count && pids[low] == pid;
+	return low;
+}
+
+static int note_pid(struct posixtrace_log *c, int32_t pid)
+{
+	size_t place, count = c->pids.used / sizeof(pid);
+	int32_t *pids;
+	bool is_there;
+
+	if (pid == c->last_pid)
+		return 0;
+	place = place_of_pid(c, pid, &is_there);
+	if (!is_there) {
+		if (ptrc_log_buffer_add(&c->pids, &pid, sizeof(pid)))
+			return ENOMEM;
+		pids = (void *)c->pids.bytes;
+		memmove(pids + place + 1, pids + place, (count - place) * sizeof(pid));
+		pids[place] = pid;
+	}
+	c->last_pid = pid;
+	return 0;
+}
+
 static int add(struct posixtrace_log *c, const struct ptrc_live_event *event)
 {
 	struct waiting e = {.ns = event->ns,
@@ -384,7 +430,68 @@ int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *e
 	if ((c->events.used >= WAITING_BYTES || c->event_count >= WAITING_EVENTS) &&
 	    e.ns > c->last_ns)
 		c->error = write_waiting(c);
-	return c->error ? c->error : add_any(c, &e);
+	if (c->error)
+		return c->error;
+	return note_pid(c, info->posix_pid) ? ENOMEM : add_any(c, &e);
+}
+
+/* ---- whose the log is ---- */
+
+static uint64_t bytes_of_host(const uint8_t *payload)
+{
+	struct ptrc_log_host host;
+	uint64_t bytes = sizeof(host);
+
+	memcpy(&host, payload, sizeof(host));
+	for (int i = 0; i < PTRC_LOG_HOST_TEXTS; i++)
+		bytes += host.bytes[i];
+	return bytes;
+}
+
+/* Whether process numbers of one mean the same on the other. */
+static bool is_same_machine(const struct posixtrace_log_host *a,
+			    const struct posixtrace_log_host *b)
+{
+	return *a->ph_boot_id && !strcmp(a->ph_boot_id, b->ph_boot_id) &&
+	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
+}
+
+/* The new log may lack what does not fit: a failure to write is found when the next packet is written,
+ * if it lasts. */
+static void put(struct posixtrace_log *c, uint16_t type, const void *payload, uint64_t bytes)
+{
+	bool is_written = ptrc_log_aside_put(&c->writer, type, payload, bytes);
+
+	(void)is_written;
+}
+
+int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whose *whose)
+{
+	struct posixtrace_log_host host;
+	bool has_host = !ptrc_log_whose_host(whose, &host), is_there;
+
+	if (c->has_host && has_host && !is_same_machine(&c->host, &host))
+		return EXDEV;
+	/* What may be written of it grows with the events that are written. */
+	if (!c->error)
+		c->error = write_waiting(c);
+	if (c->error)
+		return c->error;
+	if (has_host && !c->has_host) {
+		c->has_host = true;
+		c->host = host;
+		put(c, PTRC_LOG_HOST, whose->host, bytes_of_host(whose->host));
+	}
+	for (uint32_t i = 0; i < whose->process_count; i++) {
+		const struct ptrc_log_whose_process *p = &whose->processes[i];
+
+		place_of_pid(c, p->head.pid, &is_there);
+		if (is_there)
+			put(c, PTRC_LOG_PROCESS, p->payload, p->length);
+	}
+	for (uint32_t i = 0; i < whose->clock_count; i++)
+		put(c, PTRC_LOG_CLOCK, &whose->clocks[i], sizeof(whose->clocks[i]));
+	return 0;
 }
 
 int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts *lost)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "lib/base/common.h"
+#include "lib/log/log_whose.h"
 #include "lib/model/names.h"
 #include "lib/stream/live_reader.h"
 
@@ -26,6 +27,9 @@ int ptrc_log_copy_type(struct posixtrace_log *c, const char *name, trace_event_i
 PTRC_NONNULL()
 PTRC_MUST_CHECK
 int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *event);
+PTRC_NONNULL()
+PTRC_MUST_CHECK
+int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whose *whose);
 PTRC_NONNULL(1)
 PTRC_MUST_CHECK
 int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts *lost);

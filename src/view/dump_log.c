@@ -141,6 +141,39 @@ static bool has_failed(const struct ptrc_dump *d)
 	return d->log->error;
 }
 
+static bool is_same_machine(const struct posixtrace_log_host *a,
+			    const struct posixtrace_log_host *b)
+{
+	return *a->ph_boot_id && !strcmp(a->ph_boot_id, b->ph_boot_id) &&
+	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
+}
+
+/* Adds what the sources tell of the machine and of processes. If they are of several machines, or if it
+ * is not known of which, a process number means one process here and another one there: nothing is
+ * told then. */
+static void add_whose(struct ptrc_dump *d)
+{
+	struct posixtrace_log_host first, other;
+	struct ptrc_dump_log *l = d->log;
+
+	for (size_t i = 0; i < d->source_count; i++) {
+		const struct ptrc_reader *r = &d->sources[i].reader;
+		bool is_told = !r->source && !posixtrace_get_log_host(r->trace, i ? &other : &first,
+								      sizeof(first));
+
+		if (!is_told && d->source_count == 1)
+			return;
+		if (is_told && (!i || is_same_machine(&first, &other)))
+			continue;
+		ptrc_cli_message(l->path,
+				 "the log does not tell machine and processes, because not all "
+				 "sources tell the same machine, booted once");
+		return;
+	}
+	for (size_t i = 0; i < d->source_count && !l->error; i++)
+		l->error = posixtrace_log_add_whose(l->log, d->sources[i].reader.trace);
+}
+
 static bool end(struct ptrc_dump *d)
 {
 	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
@@ -159,6 +192,8 @@ static bool end(struct ptrc_dump *d)
 					       s->unwritten_events || s->is_source_uncounted;
 	}
 	add_overflow(l);
+	if (!l->error)
+		add_whose(d);
 	error = posixtrace_log_close(l->log, &lost);
 	if (!error)
 		error = l->error;
