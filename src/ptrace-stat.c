@@ -33,14 +33,14 @@ enum {
 
 static const struct ptrc_cli_option options[] = {
 	{"pair", KEY_PAIR, "PAIR",
-	 "show how long it took from one event to another:\n'req.begin..req.end by data.id', where "
-	 "what belongs\ntogether has the same value in that field, or\nwithout 'by', where it is of "
-	 "the same thread; may\nbe given several times"},
+	 "show how long it took from one event to another:\n'req.begin..req.end by data.id', of "
+	 "those with the\nsame value in the field, or without 'by' of the\nsame thread; may be given "
+	 "several times"},
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
 	{"histogram", KEY_HISTOGRAM, NULL, "with these: how many there are of each length"},
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
-	 "what the data of events means, see ptrace-dump; may\nbe given several times"},
+	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
 	{"config", 'c', "FILE",
 	 "read layouts as for --decode from this file, see\nptrace.yaml(5); - for standard input"},
 	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
