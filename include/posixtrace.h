@@ -98,6 +98,14 @@ struct posixtrace_counts {
 	/* Events that a closed log lacks because its last flush failed (posix_stream_flush_error), as far
 	 * as their number is known. */
 	unsigned long pt_unwritten_events;
+	/* Of a rotated log that was opened by its path (posixtrace_open_log): how many files it has; how many
+	 * are missing between them; how many were before the first one, how many of these were too many
+	 * to be kept, and the events that those files had. */
+	unsigned long pt_files;
+	unsigned long pt_missing_files;
+	unsigned long pt_earlier_files;
+	unsigned long pt_deleted_files;
+	unsigned long pt_earlier_events;
 };
 
 /*
@@ -136,6 +144,54 @@ int posixtrace_get_counts(trace_id_t, struct posixtrace_counts *, size_t);
  */
 int posixtrace_attr_setfullwait(trace_attr_t *, const struct timespec *);
 int posixtrace_attr_getfullwait(const trace_attr_t *, struct timespec *);
+
+/* A log that is rotated: when a file of it has pt_bytes bytes or more (0: any number), or was begun
+ * pt_time ago (0: ever), the log goes on in another file. Of these files, the one that is being
+ * written among them, pt_keep are kept at most (0: all). */
+struct posixtrace_log_rotation {
+	size_t pt_bytes;
+	struct timespec pt_time;
+	unsigned long pt_keep;
+};
+
+/* The least pt_bytes that is not 0; the least pt_time is a second. */
+#define POSIXTRACE_LOG_ROTATION_MIN 16384
+
+/*
+ * The attribute log-rotation. It is for logs with the policy POSIX_TRACE_APPEND in a regular file
+ * that has a name, and has no effect on streams without a log. The default is all zero: the log is one
+ * file.
+ *
+ * The first file of the log is the one that was given to posix_trace_create_withlog(). The next is
+ * called as that one, with .000001 behind the name, the one after that .000002. A file of that name
+ * that is there already is left alone, and its number not used. No file is ever renamed. Each is a
+ * whole log, closed when the next is begun, and each event is in exactly one of them.
+ *
+ * A file is closed only if it has an event, and when a flush is done. So it may exceed pt_bytes by as
+ * much as a flush writes, which is what the stream holds. If no other file can be begun, the log
+ * goes on in the one that it has, and posix_trace_get_status() tells of the error. Of those that
+ * are too many the oldest are deleted, and only files of this very log. posix_trace_clear() deletes
+ * all but the last, and empties that.
+ *   EINVAL  not an initialised attributes object; null pointer; pt_bytes, pt_time less than the least;
+ *           a tv_nsec that is none; pt_keep is 1.
+ */
+int posixtrace_attr_setlogrotation(trace_attr_t *, const struct posixtrace_log_rotation *);
+int posixtrace_attr_getlogrotation(const trace_attr_t *, struct posixtrace_log_rotation *);
+
+/*
+ * Opens a log by its path, as posix_trace_open() does by a descriptor. If the log is rotated and the
+ * path is that of its first file, also if that has been deleted, all of its files are opened as one
+ * log. A path of another of its files stands for that file alone. Each file takes a
+ * descriptor.
+ *
+ * Files that are missing between others are told as missing packets of a log are, by an
+ * OVERFLOW and a RESUME; posixtrace_get_counts() tells how many files and events there
+ * were before the first one that is there.
+ *   EINVAL  the file is not a log that this library can read; null pointer.
+ *   ENOMEM  no memory.
+ *   EMFILE and other errors of open().
+ */
+int posixtrace_open_log(const char *, trace_id_t *);
 
 /* The events of one type. */
 struct posixtrace_type_count {

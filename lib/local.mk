@@ -101,6 +101,7 @@ ptrc_headers += \
 # The log: written by the keeper, read by anybody.
 ptrc_library_sources += \
 	%D%/log/log_copy.c \
+	%D%/log/log_family.c \
 	%D%/log/log_reader.c \
 	%D%/log/log_stream.c \
 	%D%/log/log_whose.c
@@ -115,6 +116,7 @@ ptrc_shared_sources += \
 	%D%/log/log_output.c \
 	%D%/log/log_process.c \
 	%D%/log/log_ring.c \
+	%D%/log/log_rotate.c \
 	%D%/log/log_state.c \
 	%D%/log/log_writer.c
 ptrc_headers += \
@@ -122,6 +124,7 @@ ptrc_headers += \
 	%D%/log/log_batch.h \
 	%D%/log/log_copy.h \
 	%D%/log/log_events.h \
+	%D%/log/log_family.h \
 	%D%/log/log_flush.h \
 	%D%/log/log_host.h \
 	%D%/log/log_index.h \
@@ -131,6 +134,7 @@ ptrc_headers += \
 	%D%/log/log_process.h \
 	%D%/log/log_reader.h \
 	%D%/log/log_ring.h \
+	%D%/log/log_rotate.h \
 	%D%/log/log_state.h \
 	%D%/log/log_stream.h \
 	%D%/log/log_whose.h \

@@ -99,6 +99,9 @@ dist_man_MANS += \
 	%D%/posixtrace_set_patterns.3 \
 	%D%/posixtrace_attr_getfullwait.3 \
 	%D%/posixtrace_attr_setfullwait.3 \
+	%D%/posixtrace_attr_getlogrotation.3 \
+	%D%/posixtrace_attr_setlogrotation.3 \
+	%D%/posixtrace_open_log.3 \
 	%D%/posixtrace_get_log_host.3 \
 	%D%/posixtrace_get_log_process.3 \
 	%D%/posixtrace_find_log_process.3 \

@@ -263,7 +263,7 @@ static void check_usage(int operands)
 	    (dump.since.base == PTRC_WHEN_FROM_END || dump.until.base == PTRC_WHEN_FROM_END))
 		ptrc_cli_usage("--follow", "cannot be used with times before the end, which is "
 					   "not known yet");
-	if (!dump.session && !operands && access(DEFAULT_LOG, F_OK))
+	if (!dump.session && !operands && !ptrc_reader_is_there(DEFAULT_LOG))
 		ptrc_cli_usage(NULL, "no SESSION or LOG given, and there is no " DEFAULT_LOG
 				     " in this directory");
 }

@@ -262,8 +262,11 @@ static void trace_ended(void *arg, int error, const struct posixtrace_counts *co
 	uint64_t in_log = counts->pt_log_events;
 
 	r->has_count = ptrc_losses_count_log(&r->losses, r->log.path,
-					     ptrc_logfile_is_gone(r->log.fd, r->log.path), &in_log,
-					     &r->event_count);
+					     !r->log.is_rotated &&
+						     ptrc_logfile_is_gone(r->log.fd, r->log.path),
+					     &in_log, &r->event_count);
+	/* This is what the user wants. */
+	r->losses.deleted_files = 0;
 	r->waits.count = counts->pt_waits;
 	r->waits.ns = counts->pt_wait_ns;
 	if (error)

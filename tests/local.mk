@@ -6,6 +6,7 @@
 ptrc_long_c_tests = \
 	%D%/test_singlestep \
 	%D%/test_keeper_steps \
+	%D%/test_rotate \
 	%D%/test_log \
 	%D%/test_getnext \
 	%D%/test_gen \
@@ -113,6 +114,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-dump-threads.bats \
 	%D%/ptrace-dump-symbols.bats \
 	%D%/ptrace-dump-to-log.bats \
+	%D%/rotate.bats \
 	%D%/ptrace-stat.bats \
 	%D%/ptrace-stop.bats \
 	%D%/run-session.bats
@@ -177,6 +179,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_whose_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_steps_LDADD = $(ptrc_support_ldadd)
+%C%_test_rotate_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_copy_LDADD = $(ptrc_support_ldadd)
 %C%_test_log_index_LDADD = $(ptrc_support_ldadd)

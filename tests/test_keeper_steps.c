@@ -28,6 +28,7 @@ TEST(a_keeper_may_be_killed_before_any_store, "LOG-19 LOG-39")
 #include "lib/control/handle.h"
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_flush.h"
+#include "lib/log/log_rotate.h"
 #include "lib/base/shmdir.h"
 
 #define KIB ((size_t)1024)
@@ -493,6 +494,129 @@ TEST_TIMEOUT(a_keeper_killed_at_any_store_counts_what_a_ring_loses, "LOG-30 LOG-
 					 .go_on = flush_more,
 					 .check = check_ring};
 	run_plan(&plan);
+}
+
+/* ---- a log that goes on in another file ---- */
+
+/* A keeper that takes over from a dead one, flushes, and begins the next file. */
+static void work_at_rotation(trace_id_t trid, int first_fd, long last)
+{
+	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
+	struct ptrc_keeper_work k = {.log_fd = -1};
+	char base[PTRC_LOG_PATH_BYTES];
+	int own_fd;
+	pid_t pid;
+
+	CHECK(c != NULL);
+	k.stream_fd = open_object('s', c->stream.header->id);
+	k.names_fd = open_object('n', c->stream.header->names_id);
+	ptrc_handle_put(trid);
+	own_fd = ts_reopen(first_fd, O_RDWR | O_CLOEXEC);
+	k.log_fd = own_fd;
+	atomic_store(stores, 0);
+	pid = harness_fork();
+	if (pid == 0) {
+		CHECK_OK(ptrc_stream_map(k.stream_fd, PTRC_ROLE_KEEPER, &k.stream));
+		guard(&k.stream, last);
+		CHECK_OK(ptrc_keeper_work_map(&k));
+		CHECK_OK(ptrc_log_rotate_base(k.stream.header, own_fd, true, base));
+		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		memcpy(k.writer.base, base, sizeof(base));
+		ptrc_log_flush_recover(&k.writer, &k.stream);
+		CHECK_OK(ptrc_log_flush(&k.writer, &k.stream, k.names));
+		ptrc_keeper_work_rotate(&k);
+		kill(getpid(), SIGKILL);
+	}
+	harness_reap(pid);
+	close(k.stream_fd);
+	close(k.names_fd);
+	close(own_fd);
+}
+
+/* Kills a keeper at one store of its work. What comes must be one log, whose files are whole. */
+static long rotate_once(long last)
+{
+	const struct posixtrace_log_rotation rotation = {.pt_bytes = POSIXTRACE_LOG_ROTATION_MIN};
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	struct round r = {.id = ts_id("number")};
+	struct posixtrace_counts counts;
+	char path[256], member[300];
+	struct ts_events events;
+	trace_id_t log;
+	long count;
+
+	CHECK_OK(posixtrace_attr_setlogrotation(&attr, &rotation));
+	r.fd = ts_temp_named(path, sizeof(path));
+	r.trid = ts_create_log(0, &attr, r.fd);
+	ts_start(r.trid);
+	make(&r, 20, 200);
+	ts_flush(r.trid);
+	kill_keeper(r.fd);
+	make(&r, 30, 200);
+	work_at_rotation(r.trid, r.fd, last);
+	count = atomic_load(stores);
+	make(&r, 10, 200);
+	ts_flush(r.trid);
+	make(&r, 10, 200);
+	ts_shutdown(r.trid);
+
+	CHECK_OK(posixtrace_open_log(path, &log));
+	events = ts_read_log(log);
+	ts_expect_sorted(&events);
+	ts_expect_numbers(&events, r.id, 0, r.made - 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
+	CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
+	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_missing_files, 0);
+	CHECK_EQ(counts.pt_log_events, events.count);
+	ts_events_free(&events);
+	ts_close_log(log);
+	/* No file is there that is not one of them, and each is closed. */
+	for (uint64_t i = 0;; i++) {
+		int fd;
+
+		snprintf(member, sizeof(member), i ? "%s.%06llu" : "%s", path,
+			 (unsigned long long)i);
+		fd = open(member, O_RDONLY | O_CLOEXEC);
+		if (fd < 0) {
+			CHECK_EQ(i, counts.pt_files);
+			break;
+		}
+		log = ts_open_log(fd);
+		CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
+		ts_close_log(log);
+		close(fd);
+		unlink(member);
+	}
+	if (last == NEVER)
+		CHECK_EQ(counts.pt_files, 2);
+	close(r.fd);
+	return count;
+}
+
+TEST_TIMEOUT(a_keeper_killed_at_any_store_of_a_rotation_loses_nothing, "EXT-272", 120)
+{
+	pid_t pids[WORKERS];
+	long count, stride = WORKERS * harness_sample();
+	long begin = WORKERS * harness_random(harness_sample());
+
+	map_count();
+	count = rotate_once(NEVER);
+	NOTE("%ld stores", count);
+	CHECK_GT(count, 50);
+	for (int i = 0; i < WORKERS; i++) {
+		pids[i] = harness_fork();
+		if (pids[i])
+			continue;
+		map_count();
+		for (long n = begin + i; n < count; n += stride) {
+			NOTE("killed before store %ld", n);
+			rotate_once(n);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < WORKERS; i++)
+		CHECK_EXIT(pids[i], 0);
 }
 
 #endif

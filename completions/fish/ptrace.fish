@@ -41,6 +41,8 @@ function __ptrace_attributes
     complete -c $argv[1] -l inheritance -x -a 'inherited close-for-child' -d 'trace the children of a traced process or not'
     complete -c $argv[1] -l log-max-size -x -d 'bytes of events that the log holds at most'
     complete -c $argv[1] -l log-full-policy -x -a 'loop until-full append' -d 'what happens when the log is full'
+    complete -c $argv[1] -l log-rotate -x -d 'go on in another file when the log has so many bytes or is so old'
+    complete -c $argv[1] -l log-keep -x -d 'keep the last N files of --log-rotate'
 end
 
 # __ptrace_configuration COMMAND: of the same

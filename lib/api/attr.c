@@ -121,28 +121,70 @@ PTRC_PUBLIC int posix_trace_attr_getmaxusereventsize(const trace_attr_t *attr, s
 /* Times are kept as ns, as many as fit in 63 bits. */
 #define SECOND_NS INT64_C(1000000000)
 
+/* EINVAL: negative, or tv_nsec is none. */
+static int to_ns(const struct timespec *t, uint64_t *ns)
+{
+	int64_t sum;
+
+	if (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec >= SECOND_NS)
+		return EINVAL;
+	if (__builtin_mul_overflow(t->tv_sec, SECOND_NS, &sum) ||
+	    __builtin_add_overflow(sum, t->tv_nsec, &sum))
+		sum = INT64_MAX;
+	*ns = (uint64_t)sum;
+	return 0;
+}
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS),
+				 .tv_nsec = (long)(ns % SECOND_NS)};
+}
+
 PTRC_PUBLIC int posixtrace_attr_setfullwait(trace_attr_t *attr, const struct timespec *wait)
 {
-	int64_t ns;
+	uint64_t ns;
 
-	if (ptrc_attr_check(attr) || !wait || wait->tv_sec < 0 || wait->tv_nsec < 0 ||
-	    wait->tv_nsec >= SECOND_NS)
+	if (ptrc_attr_check(attr) || !wait || to_ns(wait, &ns))
 		return EINVAL;
-	if (__builtin_mul_overflow(wait->tv_sec, SECOND_NS, &ns) ||
-	    __builtin_add_overflow(ns, wait->tv_nsec, &ns))
-		ns = INT64_MAX;
-	ptrc_attr_edit(attr)->full_wait_ns = (uint64_t)ns;
+	ptrc_attr_edit(attr)->full_wait_ns = ns;
 	return 0;
 }
 
 PTRC_PUBLIC int posixtrace_attr_getfullwait(const trace_attr_t *attr, struct timespec *wait)
 {
-	uint64_t ns;
-
 	if (ptrc_attr_check(attr) || !wait)
 		return EINVAL;
-	ns = ptrc_attr_get(attr)->full_wait_ns;
-	*wait = (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS),
-				  .tv_nsec = (long)(ns % SECOND_NS)};
+	*wait = to_timespec(ptrc_attr_get(attr)->full_wait_ns);
+	return 0;
+}
+
+PTRC_PUBLIC int posixtrace_attr_setlogrotation(trace_attr_t *attr,
+					       const struct posixtrace_log_rotation *rotation)
+{
+	struct ptrc_attr *a = ptrc_attr_edit(attr);
+	uint64_t ns;
+
+	if (ptrc_attr_check(attr) || !rotation || to_ns(&rotation->pt_time, &ns) ||
+	    (ns && ns < SECOND_NS) ||
+	    (rotation->pt_bytes && rotation->pt_bytes < POSIXTRACE_LOG_ROTATION_MIN) ||
+	    rotation->pt_keep == 1)
+		return EINVAL;
+	a->log_rotate_bytes = rotation->pt_bytes;
+	a->log_rotate_ns = ns;
+	a->log_keep = rotation->pt_keep;
+	return 0;
+}
+
+PTRC_PUBLIC int posixtrace_attr_getlogrotation(const trace_attr_t *attr,
+					       struct posixtrace_log_rotation *rotation)
+{
+	const struct ptrc_attr *a = ptrc_attr_get(attr);
+
+	if (ptrc_attr_check(attr) || !rotation)
+		return EINVAL;
+	*rotation = (struct posixtrace_log_rotation){.pt_bytes = a->log_rotate_bytes,
+						     .pt_time = to_timespec(a->log_rotate_ns),
+						     .pt_keep = a->log_keep};
 	return 0;
 }

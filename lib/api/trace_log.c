@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_open(), posix_trace_close(), posix_trace_rewind(), posixtrace_get_keeper(). */
+/* posix_trace_open(), posixtrace_open_log(), posix_trace_close(), posix_trace_rewind(), posixtrace_get_keeper(). */
 #include "config.h"
 
 #include <errno.h>
 #include <posixtrace.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <trace.h>
 
@@ -12,21 +13,42 @@
 #include "lib/control/controller.h"
 #include "lib/control/handle.h"
 #include "lib/life/life.h"
+#include "lib/log/log_family.h"
 #include "lib/log/log_stream.h"
 
-PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
+static int open_all(const int *fds, size_t count, bool is_whole, trace_id_t *trid)
 {
 	struct ptrc_log_stream *log;
-	int error;
+	int error = ptrc_log_stream_open_all(fds, count, is_whole, &log);
 
-	if (!trid)
-		return EINVAL;
-	error = ptrc_log_stream_open(file_desc, &log);
 	if (error)
 		return error;
 	error = ptrc_handle_new(PTRC_HANDLE_LOG, log, trid);
 	if (error)
 		ptrc_log_stream_close(log);
+	return error;
+}
+
+PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
+{
+	return trid ? open_all(&file_desc, 1, false, trid) : EINVAL;
+}
+
+PTRC_PUBLIC int posixtrace_open_log(const char *path, trace_id_t *trid)
+{
+	int *fds, cancel, error;
+	bool is_whole;
+	size_t count;
+
+	if (!path || !trid)
+		return EINVAL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	error = ptrc_log_family_open(path, &fds, &count, &is_whole);
+	if (!error) {
+		error = open_all(fds, count, is_whole, trid);
+		ptrc_log_family_close(fds, count);
+	}
+	pthread_setcancelstate(cancel, NULL);
 	return error;
 }
 

@@ -25,7 +25,9 @@
 #include "lib/base/sys.h"
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_flush.h"
+#include "lib/log/log_output.h"
 #include "lib/log/log_process.h"
+#include "lib/log/log_rotate.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
@@ -94,39 +96,6 @@ static void reopen_log(struct ptrc_keeper_work *k)
 		return;
 	ptrc_file_close(k->log_fd);
 	k->log_fd = fd;
-}
-
-/* Readers of the log see by this lock that a keeper is at work. It is a lock of the process and
- * not of the open file: the application may share the open file, and would keep the lock. */
-static void lock_log(const struct ptrc_keeper_work *k, int64_t byte)
-{
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
-
-	ptrc_sys(SYS_fcntl, k->log_fd, F_SETLK, &lock);
-}
-
-/* Notes in the header, as the place with this number, where the log is. If the keeper and its
- * controller are killed, another process finds the log by this (orphan_log.h). The place counts
- * when the writer saves its state next. */
-static void note_place(struct keeper *k, uint32_t number)
-{
-	struct ptrc_log_place *place = &k->work.stream.header->log_place[number];
-	char link[40] = "/proc/self/fd/";
-	struct stat st;
-	long n;
-
-	k->work.writer.place = number;
-	place->dev = place->ino = 0;
-	place->path[0] = '\0';
-	if (ptrc_file_stat(k->work.log_fd, &st) || !S_ISREG(st.st_mode))
-		return;
-	*ptrc_digits_put(link + 14, (uint64_t)k->work.log_fd) = '\0';
-	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, link, place->path, sizeof(place->path));
-	if (n <= 0 || n >= (long)sizeof(place->path))
-		n = 0;
-	place->path[n] = '\0';
-	place->dev = st.st_dev;
-	place->ino = st.st_ino;
 }
 
 /* ---- the controller's death ---- */
@@ -210,7 +179,7 @@ static int finish_for_dead(struct keeper *k)
 	bool had_error = ptrc_load_relaxed(&h->status) >> PTRC_ST_ERROR_SHIFT;
 	int error;
 
-	lock_log(&k->work, PTRC_LOG_LOCK_FINISHING);
+	ptrc_log_lock(k->work.log_fd, PTRC_LOG_LOCK_FINISHING);
 	ptrc_stream_stop(s, NULL, 0);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
@@ -369,6 +338,11 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 			(void)error; /* posix_trace_get_status() tells it */
 			continue;
 		}
+		if (!k->work.has_failed && ptrc_log_rotate_is_due(&k->work.writer, &wait_ns)) {
+			follow_limit(h);
+			ptrc_keeper_work_rotate(&k->work);
+			continue;
+		}
 		if (look_at_arrivals(k, &wait_ns))
 			continue;
 		sleep_on_bell(h, bell, wait_ns);
@@ -400,10 +374,48 @@ static int take_life(struct keeper *k)
 	return error == EAGAIN ? ENOMEM : error;
 }
 
+/* Has the log that the keeper is to go on with, if it is rotated. *base is the path of its first
+ * member. *number is that of a new member, if the one to go on with is not there any more. */
+static int find_member(struct keeper *k, enum ptrc_keeper_task task, char *base, uint64_t *number)
+{
+	struct ptrc_keeper_work *work = &k->work;
+	struct ptrc_stream_header *h = work->stream.header;
+	int fd, error;
+
+	*number = 0;
+	base[0] = '\0';
+	if (!ptrc_log_rotates(h))
+		return 0;
+	error = ptrc_log_rotate_base(h, work->log_fd, task != PTRC_KEEPER_NEW, base);
+	if (task == PTRC_KEEPER_NEW || error)
+		return error;
+	ptrc_log_rotate_tidy(h, base);
+	/* The descriptor of an orphan's log is that of the member, and the log is only ended. */
+	if (task == PTRC_KEEPER_ORPHAN) {
+		base[0] = '\0';
+		return 0;
+	}
+	if (ptrc_log_rotate_member(h) == 0)
+		return 0;
+	error = ptrc_log_rotate_reopen(h, base, O_RDWR, &fd);
+	if (error) {
+		*number = ptrc_log_rotate_member(h);
+		error = ptrc_log_rotate_make(h, base, work->log_fd, number, &fd);
+	}
+	if (error)
+		return error;
+	ptrc_file_close(work->log_fd);
+	work->log_fd = fd;
+	return 0;
+}
+
 /* Everything between the lock and the first word. */
 static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 {
+	static char base[PTRC_LOG_PATH_BYTES];
 	struct ptrc_keeper_work *work = &k->work;
+	uint64_t new_member;
+	uint32_t place;
 	bool begins;
 	int error = 0;
 
@@ -417,10 +429,14 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
 	reopen_log(work);
-	lock_log(work, PTRC_LOG_LOCK_KEEPER);
+	error = find_member(k, task, base, &new_member);
+	if (error)
+		return error;
+	ptrc_log_lock(work->log_fd, PTRC_LOG_LOCK_KEEPER);
 	error = ptrc_log_writer_init(&work->writer, work->stream.header, work->log_fd, !begins);
 	if (error)
 		return error;
+	memcpy(work->writer.base, base, sizeof(base));
 	work->writer.dirfd = k->dirfd;
 	work->writer.syncs_flushes = work->is_orphans;
 	work->writer.give_up = give_up;
@@ -428,9 +444,17 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	/* What the own log has already, it keeps: the other one gets the rest. */
 	if (task != PTRC_KEEPER_NEW && (!begins || ptrc_log_state_load(&work->writer)))
 		ptrc_log_flush_recover(&work->writer, &work->stream);
-	note_place(k, task == PTRC_KEEPER_NEW ? 0 : 1 - work->writer.place);
 	if (begins)
-		error = ptrc_log_writer_head(&work->writer);
+		ptrc_log_writer_forget(&work->writer);
+	if (new_member) {
+		error = ptrc_log_rotate_begin(&work->writer, new_member);
+	} else {
+		place = task == PTRC_KEEPER_NEW ? 0 : 1 - work->writer.place;
+		ptrc_log_rotate_note(&work->stream.header->log_place[place], work->log_fd, base);
+		work->writer.place = place;
+		if (begins)
+			error = ptrc_log_writer_head(&work->writer);
+	}
 	if (error)
 		return error;
 	ptrc_store_release(&work->stream.header->is_log_new, 0);

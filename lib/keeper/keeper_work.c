@@ -13,6 +13,7 @@
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_process.h"
+#include "lib/log/log_rotate.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
@@ -117,6 +118,23 @@ int ptrc_keeper_work_flush(struct ptrc_keeper_work *k)
 	return flush(k, true, true);
 }
 
+void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
+{
+	struct ptrc_stream_header *h = k->stream.header;
+	int error;
+
+	/* What the last flush recorded of itself belongs to the member that has its events. */
+	error = ptrc_log_flush(&k->writer, &k->stream, k->names);
+	tell_writers(h, error);
+	/* Until a flush goes well, no member is due. */
+	k->has_failed = error != 0;
+	if (!error)
+		error = ptrc_log_rotate(&k->writer);
+	k->log_fd = k->writer.fd;
+	if (error)
+		ptrc_status_error(h, error);
+}
+
 static int clear(struct ptrc_keeper_work *k)
 {
 	struct ptrc_stream_header *h = k->stream.header;
@@ -125,6 +143,7 @@ static int clear(struct ptrc_keeper_work *k)
 	ptrc_stream_clear(&k->stream);
 	k->writer.state.flags &= ~PTRC_LOG_STATE_MARKERS_WAIT;
 	k->has_failed = false;
+	ptrc_log_rotate_clear(&k->writer);
 	return ptrc_log_writer_clear(&k->writer,
 				     ptrc_clock_realtime(h, &cursor, ptrc_stream_now(h)));
 }

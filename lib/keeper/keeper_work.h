@@ -29,6 +29,9 @@ PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work 
 
 /* A flush that no call asked for. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
+/* Goes on in the next member of a rotated log, which is due; or, if that is not possible, in the same
+ * one. */
+PTRC_NONNULL() void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k);
 /* The last flush of a stopped stream, and the end of its log. is_automatic: no call asked for
  * it. If the log of an orphan meets an error that ptrc_keeper_may_wait() accepts, it is not
  * closed, and the stream keeps what is not in it. */

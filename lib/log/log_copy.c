@@ -99,6 +99,8 @@ static int make_header(const struct ptrc_attr *attr, struct ptrc_stream_header *
 	memset(h, 0, PTRC_STREAM_CLOCK_OFFSET);
 	h->attr = *attr;
 	h->attr.log_full_policy = POSIX_TRACE_APPEND;
+	/* What the original was; the copy is one file. */
+	h->attr.log_rotate_bytes = h->attr.log_rotate_ns = h->attr.log_keep = 0;
 	while (!h->id)
 		if (getrandom(&h->id, sizeof(h->id), 0) != (ssize_t)sizeof(h->id))
 			h->id = (uint64_t)(uintptr_t)h ^ (uint64_t)h->attr.createtime_nsec;

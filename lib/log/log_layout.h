@@ -138,7 +138,15 @@ struct ptrc_log_head {
 	uint64_t ring_size;
 	uint64_t stream_id; /* name of the shared object, as long as it exists */
 	uint64_t full_wait_ns;
-	uint8_t zero1[128];
+	/* Of a log that is rotated, which goes on in another file (log_rotate.h). These three are the
+	 * attribute, all 0 in other logs. */
+	uint64_t rotate_bytes, rotate_ns;
+	uint64_t keep;
+	uint64_t member;	/* the number in the file's name; 0: it has none */
+	uint64_t ordinal;	/* how many files it had before this one, since the last clear */
+	uint64_t first_seq;	/* EVENTS packets in those files; the first one here has this seq */
+	uint64_t events_before; /* events in those files */
+	uint8_t zero1[72];
 	char name[256]; /* zero terminated */
 	char genversion[256];
 };
@@ -147,6 +155,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, inherited, 32);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, max_data_size, 48);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, target_pid, 72);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, close_offset, 88);
+PTRC_ASSERT_OFFSET(struct ptrc_log_head, rotate_bytes, 128);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 
 #define PTRC_LOG_HEAD_BYTES                                                \

@@ -38,6 +38,13 @@ int ptrc_log_check(int fd, int log_policy)
 	return log_policy == POSIX_TRACE_APPEND ? 0 : EINVAL;
 }
 
+void ptrc_log_lock(int fd, int64_t byte)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+
+	ptrc_sys(SYS_fcntl, fd, F_SETLK, &lock);
+}
+
 /* Waits up to a second until stalled output takes bytes again. ECANCELED: give up. */
 static int wait_writable(struct ptrc_log_writer *w)
 {

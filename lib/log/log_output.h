@@ -40,6 +40,11 @@ PTRC_NONNULL(1, 2)
 PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, const struct ptrc_log_facts *p,
 					const void *payload, uint64_t bytes);
 
+/* Locks a byte of the log (log_layout.h), by which readers see that a keeper is at work. It is a lock
+ * of the process and not of the open file: the application may share the open file, and would keep
+ * the lock. */
+void ptrc_log_lock(int fd, int64_t byte);
+
 /* Looks whether somebody else has truncated a regular file or written over its end, and notes it
  * in w->state.flags (PTRC_LOG_STATE_CUT). */
 PTRC_NONNULL() void ptrc_log_look(struct ptrc_log_writer *w);

@@ -260,6 +260,9 @@ static int read_head(struct ptrc_log_reader *r)
 	r->attr.is_stream_size_set = 1;
 	r->attr.max_data_size = h->max_data_size;
 	r->attr.full_wait_ns = h->full_wait_ns;
+	r->attr.log_rotate_bytes = h->rotate_bytes;
+	r->attr.log_rotate_ns = h->rotate_ns;
+	r->attr.log_keep = h->keep;
 	r->attr.stream_min_size = h->stream_min_size;
 	r->attr.log_max_size = h->log_max_size;
 	return ptrc_attr_validate(&r->attr);
@@ -472,7 +475,7 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, ui
 {
 	bool has_status = false, is_sure = true, is_torn = false;
 	struct ptrc_log_packet p;
-	uint64_t seq = 0; /* of the next EVENTS packet */
+	uint64_t seq = r->head.first_seq; /* of the next EVENTS packet */
 	int error = 0;
 
 	while (!error) {
@@ -1017,7 +1020,7 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 		if (!error) {
 			sort_entries(r);
 			drop_torn_end(r);
-			error = add_missing(r, 0);
+			error = add_missing(r, r->head.first_seq);
 		}
 	}
 	free(w);
@@ -1035,6 +1038,7 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 		r->end_seq = r->entries[r->entry_count - 1].seq + 1;
 	if (r->entry_count)
 		qsort(r->entries, r->entry_count, sizeof(*r->entries), by_time);
+	r->last_ordinal = r->head.ordinal;
 	return 0;
 }
 
@@ -1164,10 +1168,163 @@ int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t si
 	return error;
 }
 
+/* ---- several files ---- */
+
+/* Takes from a member, whose number is `number`, what the log as a whole is to have. ENOMEM. */
+static int join(struct ptrc_log_reader *r, struct ptrc_log_reader *m, uint32_t number)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < m->entry_count && !error; i++) {
+		struct ptrc_log_entry *e;
+
+		/* What is missing in all shows when all are there. */
+		if (m->entries[i].is_missing)
+			continue;
+		e = make_room(r->entries, r->entry_count, &r->entry_size, sizeof(*e));
+		if (!e)
+			return ENOMEM;
+		r->entries = e;
+		e = &r->entries[r->entry_count++];
+		*e = m->entries[i];
+		e->member = number;
+	}
+	for (size_t i = 0; i < m->name_count && !error; i++)
+		error = add_name(r, m->names[i].id, (const uint8_t *)m->names[i].name,
+				 (uint32_t)strlen(m->names[i].name));
+	free(m->names);
+	m->names = NULL;
+	m->name_count = m->name_size = 0;
+	r->missing_names += m->missing_names;
+	r->damaged_parts += m->damaged_parts;
+	return error ? error : ptrc_log_whose_join(&r->whose, &m->whose);
+}
+
+/* Adds the totals of a member to those of the others, of which there is one for each type. */
+static void add_totals(struct ptrc_log_reader *r, const struct ptrc_log_reader *m,
+		       struct ptrc_log_total *all)
+{
+	for (size_t i = 0; i < m->total_count; i++) {
+		struct ptrc_log_total *total = &all[m->totals[i].id];
+
+		total->events += m->totals[i].events;
+		total->bytes += m->totals[i].bytes;
+		total->truncated += m->totals[i].truncated;
+	}
+	for (uint32_t i = 0; i < PTRC_SET_WORD_COUNT; i++)
+		r->filtered[i] |= m->filtered[i];
+}
+
+/* The totals of the whole, if all members have theirs and none is missing. ENOMEM. */
+static int join_totals(struct ptrc_log_reader *r)
+{
+	struct ptrc_log_total *all;
+
+	if (r->last_ordinal - r->head.ordinal + 1 != r->member_count)
+		return 0;
+	for (uint32_t i = 0; i < r->member_count; i++)
+		if (!r->members[i].totals)
+			return 0;
+	all = calloc(PTRC_TYPE_SUMS_MAX, sizeof(*all));
+	if (!all)
+		return ENOMEM;
+	for (uint32_t i = 0; i < r->member_count; i++)
+		add_totals(r, &r->members[i], all);
+	for (uint32_t id = 0; id < PTRC_TYPE_SUMS_MAX; id++)
+		if (all[id].events) {
+			all[r->total_count] = all[id];
+			all[r->total_count++].id = id;
+		}
+	r->totals = all;
+	return 0;
+}
+
+/* The status of the whole: what has happened in any of the members. */
+static void join_status(struct ptrc_log_reader *r)
+{
+	const struct ptrc_log_reader *last = &r->members[r->member_count - 1];
+	struct ptrc_log_status *s = &r->status;
+
+	*s = last->status;
+	r->is_closed = last->is_closed;
+	r->end_seq = last->end_seq;
+	s->index_offset = 0;
+	for (uint32_t i = 0; i + 1 < r->member_count; i++) {
+		const struct ptrc_log_status *m = &r->members[i].status;
+
+		s->lost_events += m->lost_events;
+		s->log_lost_events += m->log_lost_events;
+		s->log_bytes += m->log_bytes;
+		s->waits += m->waits;
+		s->wait_ns += m->wait_ns;
+		s->stream_overrun |= m->stream_overrun;
+		s->log_overrun |= m->log_overrun;
+	}
+	/* Each head tells how many events come before it. So those of members that are missing, and
+	 * of damaged ones, count, too. */
+	s->log_events += last->head.events_before - r->head.events_before;
+	if (r->is_closed && s->names)
+		r->missing_names = missing_names(r);
+}
+
+int ptrc_log_reader_open_all(const int *fds, size_t count, struct ptrc_log_reader *r)
+{
+	struct ptrc_log_reader *m;
+	int error = 0;
+
+	if (count == 1)
+		return ptrc_log_reader_open(fds[0], r);
+	memset(r, 0, sizeof(*r));
+	r->fd = -1;
+	r->members = m = calloc(count, sizeof(*m));
+	if (!m)
+		return ENOMEM;
+	for (size_t i = 0; i < count && !error; i++) {
+		error = ptrc_log_reader_open(fds[i], &m[i]);
+		r->member_count += !error;
+		if (!error)
+			error = join(r, &m[i], (uint32_t)i);
+	}
+	if (!error) {
+		r->head = m[0].head;
+		r->attr = m[0].attr;
+		r->log_id = m[0].log_id;
+		r->last_ordinal = m[count - 1].head.ordinal;
+		sort_names(r);
+		ptrc_log_whose_sort(&r->whose);
+		join_status(r);
+		sort_entries(r);
+		error = add_missing(r, r->head.first_seq);
+	}
+	if (!error)
+		error = join_totals(r);
+	if (error) {
+		ptrc_log_reader_close(r);
+		return error;
+	}
+	if (!r->is_closed && r->entry_count)
+		r->end_seq = r->entries[r->entry_count - 1].seq + 1;
+	if (r->entry_count)
+		qsort(r->entries, r->entry_count, sizeof(*r->entries), by_time);
+	return 0;
+}
+
+/* The reader of the file that the packet stands in. */
+static const struct ptrc_log_reader *member_of(const struct ptrc_log_reader *r,
+					       const struct ptrc_log_entry *e)
+{
+	return r->members ? &r->members[e->member] : r;
+}
+
 void ptrc_log_reader_close(struct ptrc_log_reader *r)
 {
 	free(r->parts.bytes);
 	memset(&r->parts, 0, sizeof(r->parts));
+	for (uint32_t i = 0; i < r->member_count; i++)
+		ptrc_log_reader_close(&r->members[i]);
+	free(r->members);
+	r->members = NULL;
+	r->member_count = 0;
 	if (r->fd >= 0)
 		ptrc_sys(SYS_close, r->fd);
 	r->fd = -1;
@@ -1177,6 +1334,7 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
 			 uint8_t **payload)
 {
+	r = member_of(r, e);
 	if (e->is_missing || e->is_damaged || !can_be_whole(r, e))
 		return EINVAL;
 	return load(r, e->offset + sizeof(struct ptrc_log_packet), e->length, e->payload_crc,
@@ -1189,6 +1347,7 @@ int ptrc_log_reader_sums(const struct ptrc_log_reader *r, const struct ptrc_log_
 	uint8_t *bytes;
 	int error;
 
+	r = member_of(r, e);
 	if (e->is_missing || e->is_damaged || !can_be_whole(r, e) ||
 	    e->sums_bytes > PTRC_TYPE_SUMS_MAX * sizeof(**sums))
 		return EINVAL;
@@ -1239,7 +1398,7 @@ static int subtract_sums(const struct ptrc_log_reader *r, const struct ptrc_log_
 	return 0;
 }
 
-int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
+static int verify(const struct ptrc_log_reader *r, uint64_t *differing)
 {
 	struct ptrc_log_total *all;
 	bool differs = false;
@@ -1270,6 +1429,22 @@ int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
 	*differing += differs && !*differing;
 	free(all);
 	return 0;
+}
+
+int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
+{
+	int error = 0;
+
+	if (!r->members)
+		return verify(r, differing);
+	*differing = 0;
+	for (uint32_t i = 0; i < r->member_count && !error; i++) {
+		uint64_t more;
+
+		error = verify(&r->members[i], &more);
+		*differing += error ? 0 : more;
+	}
+	return error;
 }
 
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)

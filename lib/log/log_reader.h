@@ -32,6 +32,7 @@ struct ptrc_log_entry {
 	uint32_t sums_bytes;
 	uint32_t sums_crc;
 	uint16_t flags;
+	uint32_t member; /* in which file of several it stands */
 	bool is_damaged; /* its payload has turned out to be damaged */
 	/* Its header says what cannot be, or what its payload has turned out not to have. */
 	bool is_lying;
@@ -94,6 +95,12 @@ struct ptrc_log_reader {
 	size_t total_count;
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
 	struct ptrc_log_whose whose;
+	/* The files of a log that is rotated, if it was opened with several of them: from the first to
+	 * the last. This one then has no descriptor of its own. */
+	struct ptrc_log_reader *members;
+	uint32_t member_count;
+	uint64_t last_ordinal; /* of the last one */
+	bool is_whole;	       /* these, or this one, are all that there are */
 };
 
 /* Reads the head only. Errors as below. */
@@ -104,6 +111,10 @@ PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
  * machine or version, not open for reading, no regular file. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r);
+/* Makes one index of the files of a log that is rotated, from the first to the last. At least one. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_reader_open_all(const int *fds, size_t count,
+					     struct ptrc_log_reader *r);
 PTRC_NONNULL() void ptrc_log_reader_close(struct ptrc_log_reader *r);
 
 /* Begins a log that comes in parts, of which these bytes are the first. EINVAL: they are not the begin

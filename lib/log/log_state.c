@@ -40,14 +40,14 @@ void ptrc_log_state_save(struct ptrc_log_writer *w)
 		ptrc_store_relaxed(&to[i], words[i]);
 	ptrc_store_release(&h->log_state[0], 1 + copy + 2 * (uint64_t)w->place);
 
-	ptrc_store_relaxed(&h->log_events, w->state.events);
-	ptrc_store_relaxed(&h->log_bytes, w->state.bytes);
-	ptrc_store_relaxed(&h->log_lost_events, w->state.lost_events + w->state.overwritten_events);
+	ptrc_store_relaxed(&h->log_events, w->state.events_before + w->state.events);
+	ptrc_store_relaxed(&h->log_bytes, w->state.bytes_before + w->state.bytes);
+	ptrc_store_relaxed(&h->log_lost_events, w->state.log_lost_before + w->state.lost_events +
+							w->state.overwritten_events);
 }
 
-bool ptrc_log_state_load(struct ptrc_log_writer *w)
+bool ptrc_log_state_read(const struct ptrc_stream_header *h, struct ptrc_log_state *state)
 {
-	struct ptrc_stream_header *h = w->header;
 	uint64_t which = load_which(h);
 	uint64_t words[PTRC_LOG_STATE_WORDS];
 
@@ -56,8 +56,13 @@ bool ptrc_log_state_load(struct ptrc_log_writer *w)
 	for (uint32_t i = 0; i < PTRC_LOG_STATE_WORDS; i++)
 		words[i] = ptrc_load_relaxed(
 			&h->log_state[1 + PTRC_LOG_STATE_COPY(which) * PTRC_LOG_STATE_WORDS + i]);
-	memcpy(&w->state, words, sizeof(w->state));
+	memcpy(state, words, sizeof(*state));
 	return true;
+}
+
+bool ptrc_log_state_load(struct ptrc_log_writer *w)
+{
+	return ptrc_log_state_read(w->header, &w->state);
 }
 
 void ptrc_log_state_leave(struct ptrc_log_writer *w)

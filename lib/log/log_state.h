@@ -7,7 +7,8 @@
  * The writer's units, each of which uses only those before it: log_state (this), log_output
  * (packets, and bytes to the file), log_ring (places of packets in a ring), log_index (where the
  * packets of a sequential log are), log_aside (packets beside the events), log_names, log_host,
- * log_process and log_events (what is in the packets), log_writer (head, clear and end of a log), log_flush
+ * log_process and log_events (what is in the packets), log_writer (head, clear and end of a log), log_rotate
+ * (several files, one behind the other), log_flush
  * (from the stream into the log). All are freestanding: raw system calls, memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_STATE_H
@@ -61,10 +62,17 @@ struct ptrc_log_state {
 	 * 0: there is no such flush. If the keeper dies in between, the next one commits the
 	 * events up to this stamp and does not write them again. */
 	uint64_t written_until;
-	uint64_t aside;			      /* bytes of HOST, PROCESS and CLOCK packets */
+	uint64_t aside; /* bytes of HOST, PROCESS and CLOCK packets */
+	/* Of a log that is rotated; the first four as in struct ptrc_log_head. */
+	uint64_t member, ordinal, first_seq, events_before;
+	uint64_t oldest; /* no file of the log has a smaller number */
+	/* In the files before this one; then what the stream's header said when this one was begun. */
+	uint64_t bytes_before, log_lost_before;
+	uint64_t lost_before, waits_before, wait_ns_before;
+	int64_t begun_ns;		      /* CLOCK_BOOTTIME */
 	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force behind the last event */
 };
-#define PTRC_LOG_STATE_WORDS 142U
+#define PTRC_LOG_STATE_WORDS 153U
 _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
 		       1 + 2 * PTRC_LOG_STATE_WORDS <= PTRC_STREAM_LOG_STATE_WORDS,
 	       "two copies fit in log_state");
@@ -138,6 +146,10 @@ struct ptrc_log_writer {
 	int64_t skip_ns;
 	int64_t last_ns; /* time of the last event of the last packet written */
 	uint32_t place;	 /* in header.log_place: of this log */
+	/* Of a log that is rotated (log_rotate.h): when, and the path of its first file. */
+	uint64_t rotate_bytes, rotate_ns, keep;
+	int64_t rotate_after_ns; /* CLOCK_BOOTTIME: not before, as it has just failed */
+	char base[4096];
 	const struct ptrc_names_object *names; /* that were given last */
 	struct ptrc_log_buffer out;	       /* the packet that is being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
@@ -171,6 +183,10 @@ PTRC_NONNULL() bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
 PTRC_NONNULL() void ptrc_log_state_save(struct ptrc_log_writer *w);
 /* Loads the state from header.log_state. False if none was saved. */
 PTRC_NONNULL() PTRC_MUST_CHECK bool ptrc_log_state_load(struct ptrc_log_writer *w);
+/* The same, without a writer. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
+					 struct ptrc_log_state *state);
 /* After a failed flush that another process will try again: the state in the header stays as it
  * was saved before, with a note that the markers of the flush wait in the stream. */
 PTRC_NONNULL() void ptrc_log_state_leave(struct ptrc_log_writer *w);

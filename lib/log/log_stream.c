@@ -722,17 +722,25 @@ static int make_stream(struct ptrc_log_stream *l, int error, struct ptrc_log_str
 
 int ptrc_log_stream_open(int fd, struct ptrc_log_stream **result)
 {
+	return ptrc_log_stream_open_all(&fd, 1, false, result);
+}
+
+int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
+			     struct ptrc_log_stream **result)
+{
 	struct ptrc_log_stream *l;
 	struct ptrc_log_head head;
-	int error = ptrc_log_reader_head(fd, &head);
+	int error = ptrc_log_reader_head(fds[count - 1], &head);
 
 	if (error)
 		return error;
-	wait_for_keeper(fd, &head);
+	wait_for_keeper(fds[count - 1], &head);
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return ENOMEM;
-	return make_stream(l, ptrc_log_reader_open(fd, &l->reader), result);
+	error = ptrc_log_reader_open_all(fds, count, &l->reader);
+	l->reader.is_whole = is_whole;
+	return make_stream(l, error, result);
 }
 
 int ptrc_log_stream_begin(const void *bytes, size_t size, struct ptrc_log_stream **result)
@@ -816,6 +824,22 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	st->posix_log_full_status = (int)s->log_full;
 }
 
+/* Which files of a log that is rotated are there. */
+static void tell_members(const struct ptrc_log_reader *r, struct posixtrace_counts *counts)
+{
+	uint64_t keep = r->head.keep, members = r->member_count ? r->member_count : 1;
+
+	counts->pt_files = members;
+	counts->pt_missing_files = r->last_ordinal - r->head.ordinal + 1 - members;
+	counts->pt_earlier_files = r->head.ordinal;
+	counts->pt_earlier_events = r->head.events_before;
+	/* The keeper leaves `keep` of them. */
+	if (keep && r->last_ordinal >= keep)
+		counts->pt_deleted_files = r->last_ordinal + 1 - keep < r->head.ordinal
+						   ? r->last_ordinal + 1 - keep
+						   : r->head.ordinal;
+}
+
 void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts *counts)
 {
 	const struct ptrc_log_reader *r = &l->reader;
@@ -839,6 +863,8 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	pthread_mutex_unlock(&l->mutex);
 	counts->pt_missing_names = r->missing_names;
 	counts->pt_damaged_parts = r->damaged_parts;
+	if (r->is_whole)
+		tell_members(r, counts);
 	if (has_status(l)) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;

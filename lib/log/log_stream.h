@@ -17,6 +17,10 @@ struct ptrc_log_whose;
 
 /* The log gets a descriptor of its own. EINVAL: no log, or not open for reading. ENOMEM. */
 int ptrc_log_stream_open(int fd, struct ptrc_log_stream **l);
+/* The same with the files of a log that is rotated, from the first to the last. is_whole: they are all
+ * that there are. */
+int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
+			     struct ptrc_log_stream **l);
 void ptrc_log_stream_close(struct ptrc_log_stream *l);
 /* A log that comes in parts: as the public functions. */
 int ptrc_log_stream_begin(const void *bytes, size_t size, struct ptrc_log_stream **l);

@@ -123,6 +123,33 @@ int ptrc_log_whose_take_clock(struct ptrc_log_whose *x, uint8_t *payload, uint64
 	return 0;
 }
 
+int ptrc_log_whose_join(struct ptrc_log_whose *x, struct ptrc_log_whose *other)
+{
+	int error = 0;
+
+	if (!x->host) {
+		x->host = other->host;
+		other->host = NULL;
+	}
+	for (uint32_t i = 0; i < other->process_count && !error; i++) {
+		struct ptrc_log_whose_process *p = &other->processes[i];
+		uint8_t *payload = p->payload;
+
+		p->payload = NULL;
+		error = ptrc_log_whose_take_process(x, payload, p->length);
+	}
+	for (uint32_t i = 0; i < other->clock_count && !error; i++) {
+		uint8_t *payload = malloc(sizeof(*other->clocks));
+
+		if (!payload)
+			return ENOMEM;
+		memcpy(payload, &other->clocks[i], sizeof(*other->clocks));
+		error = ptrc_log_whose_take_clock(x, payload, sizeof(*other->clocks));
+	}
+	ptrc_log_whose_free(other);
+	return error;
+}
+
 static int by_reading(const void *one, const void *other)
 {
 	const struct ptrc_log_clock *a = one, *b = other;

@@ -41,6 +41,9 @@ PTRC_MUST_CHECK int ptrc_log_whose_take_process(struct ptrc_log_whose *x, uint8_
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_whose_take_clock(struct ptrc_log_whose *x, uint8_t *payload,
 					      uint64_t length);
+/* Takes over what another has. ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_whose_join(struct ptrc_log_whose *x, struct ptrc_log_whose *other);
 /* To be called when all are taken: puts them in order, without those that say the same twice. */
 PTRC_NONNULL() void ptrc_log_whose_sort(struct ptrc_log_whose *x);
 PTRC_NONNULL() void ptrc_log_whose_free(struct ptrc_log_whose *x);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <trace.h>
 
 #include "lib/base/atomic.h"
@@ -17,6 +18,7 @@
 #include "lib/log/log_process.h"
 #include "lib/log/log_ring.h"
 #include "lib/model/eventset.h"
+#include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 #include "lib/stream/untraced.h"
 
@@ -31,6 +33,42 @@ static uint64_t ring_size_for(uint64_t limit)
 	if (limit > most)
 		limit = most;
 	return ptrc_align8(limit + limit / 16 + 16384);
+}
+
+void ptrc_log_reserve_close(struct ptrc_log_writer *w)
+{
+	w->close_reserve = 2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status);
+}
+
+/* The state of a log without events. If others of its files come before this one, it goes on where
+ * they end. */
+static void begin_state(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_state old = w->state, *s = &w->state;
+
+	memset(s, 0, sizeof(*s));
+	s->flags = PTRC_LOG_STATE_AFTER_STOP;
+	s->member = old.member;
+	s->oldest = old.oldest;
+	s->begun_ns = ptrc_clock_ns(CLOCK_BOOTTIME);
+	if (old.ordinal == 0)
+		return;
+	s->flags = old.flags & (PTRC_LOG_STATE_AFTER_STOP | PTRC_LOG_STATE_FILTER_UNKNOWN |
+				PTRC_LOG_STATE_MARKERS_WAIT);
+	s->ordinal = old.ordinal;
+	s->seq = s->first_seq = old.first_seq;
+	s->events_before = old.events_before;
+	s->bytes_before = old.bytes_before;
+	s->log_lost_before = old.log_lost_before;
+	s->lost_before = old.lost_before;
+	s->waits_before = old.waits_before;
+	s->wait_ns_before = old.wait_ns_before;
+	memcpy(s->filter, old.filter, sizeof(s->filter));
+}
+
+void ptrc_log_writer_forget(struct ptrc_log_writer *w)
+{
+	memset(&w->state, 0, sizeof(w->state));
 }
 
 int ptrc_log_writer_head(struct ptrc_log_writer *w)
@@ -54,6 +92,13 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.stream_min_size = a->stream_min_size,
 		.log_max_size = a->log_max_size,
 		.full_wait_ns = a->full_wait_ns,
+		.rotate_bytes = w->rotate_bytes,
+		.rotate_ns = w->rotate_ns,
+		.keep = w->keep,
+		.member = w->state.member,
+		.ordinal = w->state.ordinal,
+		.first_seq = w->state.first_seq,
+		.events_before = w->state.events_before,
 		.target_pid = h->target_pid,
 		.controller_pid = h->controller_pid,
 		.owner_uid = h->owner_uid,
@@ -71,12 +116,13 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		head.ring_offset = PTRC_LOG_RING_OFFSET;
 		head.ring_size = w->ring_size;
 	}
-	memset(&w->state, 0, sizeof(w->state));
-	w->state.flags = PTRC_LOG_STATE_AFTER_STOP;
+	begin_state(w);
+	ptrc_log_reserve_close(w);
 	w->has_retry = false;
 	w->held.used = 0;
 	w->lap.used = w->lap_first = 0;
 	ptrc_log_index_begin(w, false);
+	ptrc_log_index_note_filter(w);
 	w->file_end = 0;
 	w->has_last = false;
 	if (w->is_regular) {
@@ -139,7 +185,13 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 	}
 	w->batch.most =
 		w->policy == POSIX_TRACE_UNTIL_FULL ? w->limit - PTRC_LOG_STOP_BYTES : w->limit;
-	w->close_reserve = 2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status);
+	ptrc_log_reserve_close(w);
+	if (ptrc_attr_rotates(&header->attr) && header->has_log && w->is_regular &&
+	    w->policy == POSIX_TRACE_APPEND) {
+		w->rotate_bytes = header->attr.log_rotate_bytes;
+		w->rotate_ns = header->attr.log_rotate_ns;
+		w->keep = header->attr.log_keep;
+	}
 	w->state.flags = PTRC_LOG_STATE_AFTER_STOP;
 	if (!is_restart || !ptrc_log_state_load(w))
 		return 0;
@@ -202,30 +254,38 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 	return error == ENOMEM ? error : 0;
 }
 
+/* How much more a count has become, which others can write. */
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
 /* Writes STATUS and END to the same place each time, and with_index before them the index. */
 static int write_end(struct ptrc_log_writer *w, bool with_index)
 {
 	uint64_t bits = ptrc_load_acquire(&w->header->status);
+	uint64_t lost = since(ptrc_load_relaxed(&w->header->lost_events), w->state.lost_before);
+	/* What was lost before is told by the file before. */
+	bool has_lost = (bits & PTRC_ST_EVER_OVERRUN) && (w->state.ordinal == 0 || lost);
 	struct ptrc_log_status status = {
 		.stream_status = POSIX_TRACE_SUSPENDED,
 		.stream_full = bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
-		.stream_overrun =
-			bits & PTRC_ST_EVER_OVERRUN ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN,
+		.stream_overrun = has_lost ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN,
 		.flush_status = POSIX_TRACE_NOT_FLUSHING,
 		.flush_error = (uint32_t)(bits >> PTRC_ST_ERROR_SHIFT),
 		.log_overrun = bits & PTRC_ST_EVER_LOG_OVERRUN ? POSIX_TRACE_OVERRUN
 							       : POSIX_TRACE_NO_OVERRUN,
 		.log_full = bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
-		.lost_events = ptrc_load_relaxed(&w->header->lost_events),
+		.lost_events = lost,
 		.log_lost_events = w->state.lost_events + w->state.overwritten_events,
 		.log_events = w->state.events,
 		.log_bytes = w->state.bytes,
-		.waits = ptrc_load_relaxed(&w->header->waits),
-		.wait_ns = ptrc_load_relaxed(&w->header->wait_ns),
 		.flags = w->is_source_uncounted ? PTRC_LOG_SOURCE_UNCOUNTED : 0,
 		.source_damaged_events = w->source_damaged_events,
 		.missed_events =
 			bits >> PTRC_ST_ERROR_SHIFT ? w->unwritten_events : w->source_missed_events,
+		.waits = since(ptrc_load_relaxed(&w->header->waits), w->state.waits_before),
+		.wait_ns = since(ptrc_load_relaxed(&w->header->wait_ns), w->state.wait_ns_before),
 	};
 	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
 	static const struct ptrc_log_facts is_end = {.type = PTRC_LOG_END};
@@ -252,20 +312,34 @@ static int write_end(struct ptrc_log_writer *w, bool with_index)
 							     : w->state.offset);
 }
 
+/* The same, and behind a CLOCK packet. *with_index: the log has got its index. */
+static int write_whole_end(struct ptrc_log_writer *w, bool *with_index)
+{
+	int error;
+
+	ptrc_log_clock_write(w, PTRC_LOG_CLOCK_NOW);
+	*with_index = !w->index.is_lost;
+	error = write_end(w, *with_index);
+	/* Maybe there is only room for the end itself. */
+	if (error && *with_index) {
+		*with_index = false;
+		error = write_end(w, false);
+	}
+	return error;
+}
+
+int ptrc_log_writer_end(struct ptrc_log_writer *w)
+{
+	bool with_index;
+
+	return write_whole_end(w, &with_index);
+}
+
 int ptrc_log_writer_close(struct ptrc_log_writer *w)
 {
 	bool with_index;
-	int error, again;
+	int error = write_whole_end(w, &with_index), again;
 
-	ptrc_log_clock_write(w, PTRC_LOG_CLOCK_NOW);
-	with_index = !w->index.is_lost;
-	error = write_end(w, with_index);
-
-	/* Maybe there is only room for the end itself. */
-	if (error && with_index) {
-		with_index = false;
-		error = write_end(w, with_index);
-	}
 	if (error)
 		return error;
 	error = ptrc_log_sync(w);

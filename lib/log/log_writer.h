@@ -19,12 +19,18 @@ PTRC_NONNULL() void ptrc_log_writer_free(struct ptrc_log_writer *w);
 
 /* The following return the error number of a failed write, or ENOMEM. */
 
-/* Empties the file and writes the head. */
+/* Empties the file and writes the head, of the member of a rotated log that the state says. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_head(struct ptrc_log_writer *w);
 /* Empties the log. A pipe cannot be emptied: it is told that the filter is empty from now_ns
  * on. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
+/* The head that comes next begins a log that has nothing to do with what the state was of. */
+PTRC_NONNULL() void ptrc_log_writer_forget(struct ptrc_log_writer *w);
+/* Writes STATUS and END. */
+PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
+/* Keeps room for these two below the file size limit, until they are written. */
+PTRC_NONNULL() void ptrc_log_reserve_close(struct ptrc_log_writer *w);
 /* Writes STATUS and END, and waits until the log is on its disk (log_output.h). If it does not get
  * there, STATUS tells of the error. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w);

@@ -69,6 +69,9 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 		new.stream_min_size = asked->stream_min_size;
 		new.log_max_size = asked->log_max_size;
 		new.full_wait_ns = asked->full_wait_ns;
+		new.log_rotate_bytes = asked->log_rotate_bytes;
+		new.log_rotate_ns = asked->log_rotate_ns;
+		new.log_keep = asked->log_keep;
 	}
 
 	if (!new.stream_full_policy)
@@ -76,6 +79,9 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 	if (new.stream_full_policy == POSIX_TRACE_FLUSH && !has_log)
 		return EINVAL;
 
+	/* A log with a bound has its own way to stay small. */
+	if (has_log && ptrc_attr_rotates(&new) && new.log_full_policy != POSIX_TRACE_APPEND)
+		return EINVAL;
 	is_bounded = has_log && new.log_full_policy != POSIX_TRACE_APPEND;
 	if (is_bounded && new.log_max_size < PTRC_ATTR_LOG_SIZE_FLOOR)
 		return EINVAL;

@@ -52,7 +52,10 @@ struct ptrc_attr {
 	uint64_t stream_min_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns; /* how long an event waits for room in a FLUSH stream */
-			       /* may_alias: this memory is a trace_attr_t to the application. */
+	/* When the log goes on in another file: when it has so many bytes, or is so old; 0: never. */
+	uint64_t log_rotate_bytes, log_rotate_ns;
+	uint64_t log_keep; /* so many files of it are kept at most; 0: all */
+			   /* may_alias: this memory is a trace_attr_t to the application. */
 } __attribute__((may_alias));
 
 PTRC_ASSERT_OFFSET(struct ptrc_attr, name, 8);
@@ -60,7 +63,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_attr, genversion, 264);
 PTRC_ASSERT_OFFSET(struct ptrc_attr, createtime_sec, 520);
 PTRC_ASSERT_OFFSET(struct ptrc_attr, inherited, 552);
 PTRC_ASSERT_OFFSET(struct ptrc_attr, max_data_size, 568);
-PTRC_ASSERT_SIZE(struct ptrc_attr, 600);
+PTRC_ASSERT_SIZE(struct ptrc_attr, 624);
 PTRC_ASSERT_SIZE(trace_attr_t, 768);
 PTRC_ASSERT_SIZE(trace_event_set_t, 1032);
 _Static_assert(sizeof(struct ptrc_attr) <= sizeof(trace_attr_t), "attributes fit");
@@ -75,6 +78,12 @@ PTRC_MUST_CHECK int ptrc_attr_check(const trace_attr_t *attr);
 static inline const struct ptrc_attr *ptrc_attr_get(const trace_attr_t *attr)
 {
 	return (const struct ptrc_attr *)attr;
+}
+
+/* Does the log go on in another file now and then? */
+static inline bool ptrc_attr_rotates(const struct ptrc_attr *a)
+{
+	return a->log_rotate_bytes || a->log_rotate_ns;
 }
 
 static inline struct ptrc_attr *ptrc_attr_edit(trace_attr_t *attr)
@@ -96,7 +105,8 @@ PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t d
  * policies and sizes resolved, version and clock of this library, creation time 0, which
  * the caller sets. *out is written on success only.
  *   EINVAL  no attributes object; POSIX_TRACE_FLUSH without log; log-max-size of a
- *           bounded log below PTRC_ATTR_LOG_SIZE_FLOOR.
+ *           bounded log below PTRC_ATTR_LOG_SIZE_FLOOR; rotation of a log with a policy other
+ *           than POSIX_TRACE_APPEND.
  *   ENOMEM  the stream size that max-data-size asks for does not fit in size_t.
  */
 PTRC_NONNULL(3)

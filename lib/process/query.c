@@ -207,7 +207,8 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd,
 			struct posixtrace_process_stream *s)
 {
 	uint64_t bits[PTRC_SET_WORD_COUNT];
-	const char *log;
+	const struct ptrc_log_place *log = &h->log_place[ptrc_log_state_place(h)];
+	size_t bytes = strnlen(log->path, sizeof(s->pt_log) - 1);
 
 	s->pt_controller = h->controller_pid;
 	s->pt_keeper = h->has_log ? h->keeper_pid : 0;
@@ -222,9 +223,11 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd,
 	ptrc_set_from_bits(&s->pt_filter, bits);
 	/* The caller has zeroed *s. */
 	memcpy(s->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(s->pt_name) - 1));
-	log = h->log_place[ptrc_log_state_place(h)].path;
+	/* A log that is rotated is called by its first file. */
+	if (log->base_bytes && log->base_bytes < bytes)
+		bytes = log->base_bytes;
 	if (h->has_log)
-		memcpy(s->pt_log, log, strnlen(log, sizeof(s->pt_log) - 1));
+		memcpy(s->pt_log, log->path, bytes);
 }
 
 /* Reads the patterns in force behind the copy of the header. */

@@ -32,7 +32,7 @@
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 7
+#define PTRC_STREAM_VERSION 8
 
 /* Control word: serial << 8 | bits. A writer records only while the word is the one that it last
  * acted on, so every change of state, filter or epoch gives it a new serial. */
@@ -185,11 +185,13 @@ struct ptrc_clock_entry {
 #define PTRC_KEEPER_CLEAR 2U /* empty the log */
 #define PTRC_KEEPER_CLOSE 3U /* final flush, close the log, exit */
 
-#define PTRC_STREAM_LOG_STATE_WORDS 288U
+#define PTRC_STREAM_LOG_STATE_WORDS 312U
 
 /* Where a log is. ino 0: it is no regular file, or nobody knows. */
 struct ptrc_log_place {
 	uint64_t dev, ino;
+	/* Of a log that is rotated: so much of the path is that of its first file. */
+	uint64_t base_bytes;
 	char path[4096];
 };
 

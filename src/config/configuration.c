@@ -41,6 +41,8 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SIZE_SETTING(LOG_MAX_SIZE, "log-max-size", log_max_size),
 	POLICY_SETTING(LOG_FULL_POLICY, "log-full-policy", log_full_policy,
 		       log_full_policies),
+	SETTING(LOG_ROTATE, "log-rotate", ROTATION, EVERYBODY, log_rotate, 0, 0, NULL),
+	SETTING(LOG_KEEP, "log-keep", NUMBER, EVERYBODY, log_keep, 2, INT_MAX, NULL),
 	SETTING(ONLY, "only", LIST, EVERYBODY, only, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(EXCLUDE, "exclude", LIST, EVERYBODY, exclude, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(DECODE, "decode", MAP, EVERYBODY, decode, 1, 4096, NULL),
@@ -113,6 +115,31 @@ static bool add_text(struct ptrc_config_list *list, const char *text, struct ptr
 	return true;
 }
 
+static bool set_rotation(struct ptrc_config_rotation *r, const char *text,
+			 struct ptrc_cli_reason *why)
+{
+	struct ptrc_cli_reason no_size;
+	int64_t ns = 0;
+	size_t bytes = 0;
+
+	*r = (struct ptrc_config_rotation){0};
+	if (ptrc_when_duration(text, &ns)) {
+		if (ns < 1000000000)
+			return ptrc_cli_because(why, "'%.60s' is less than a second", text);
+		r->ns = (uint64_t)ns;
+		return true;
+	}
+	if (!ptrc_cli_parse_size(text, &bytes, &no_size))
+		return ptrc_cli_because(
+			why, "'%.60s' is neither a size such as 100M nor a duration such as 1h",
+			text);
+	if (bytes < POSIXTRACE_LOG_ROTATION_MIN)
+		return ptrc_cli_because(why, "'%.60s' is less than %dK", text,
+					POSIXTRACE_LOG_ROTATION_MIN / 1024);
+	r->bytes = bytes;
+	return true;
+}
+
 bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_config_user user,
 		     const char *text, struct ptrc_cli_reason *why)
 {
@@ -157,6 +184,10 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 			return ptrc_cli_because(
 				why, "'%.60s' is not a duration such as 10s or 1.5ms", text);
 		*(uint64_t *)field = (uint64_t)ns;
+		break;
+	case PTRC_CONFIG_ROTATION:
+		if (!set_rotation(field, text, why))
+			return false;
 		break;
 	case PTRC_CONFIG_BOOL:
 		i = ptrc_cli_parse_word(text, booleans, why);
@@ -215,7 +246,8 @@ bool ptrc_config_is_of_log(int key)
 {
 	return key == PTRC_CONFIG_FORCE || key == PTRC_CONFIG_FULL_WAIT ||
 	       key == PTRC_CONFIG_NO_SYNC || key == PTRC_CONFIG_LOG_MAX_SIZE ||
-	       key == PTRC_CONFIG_LOG_FULL_POLICY;
+	       key == PTRC_CONFIG_LOG_FULL_POLICY || key == PTRC_CONFIG_LOG_ROTATE ||
+	       key == PTRC_CONFIG_LOG_KEEP;
 }
 
 int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
@@ -229,6 +261,11 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 {
 	const struct timespec full_wait = {.tv_sec = (time_t)(c->full_wait_ns / 1000000000),
 					   .tv_nsec = (long)(c->full_wait_ns % 1000000000)};
+	const struct posixtrace_log_rotation rotation = {
+		.pt_bytes = c->log_rotate.bytes,
+		.pt_time = {.tv_sec = (time_t)(c->log_rotate.ns / 1000000000),
+			    .tv_nsec = (long)(c->log_rotate.ns % 1000000000)},
+		.pt_keep = c->log_keep};
 	int error = ptrc_attributes_init(attr);
 
 	if (error)
@@ -242,6 +279,7 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 	posix_trace_attr_setinherited(attr, c->inheritance);
 	posix_trace_attr_setlogfullpolicy(attr, c->log_full_policy);
 	posixtrace_attr_setfullwait(attr, &full_wait);
+	posixtrace_attr_setlogrotation(attr, &rotation);
 	if (c->stream_full_policy)
 		posix_trace_attr_setstreamfullpolicy(attr, c->stream_full_policy);
 	return 0;

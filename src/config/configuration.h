@@ -37,6 +37,8 @@ enum ptrc_config_key {
 	PTRC_CONFIG_INHERITANCE,
 	PTRC_CONFIG_LOG_MAX_SIZE,
 	PTRC_CONFIG_LOG_FULL_POLICY,
+	PTRC_CONFIG_LOG_ROTATE,
+	PTRC_CONFIG_LOG_KEEP,
 	PTRC_CONFIG_ONLY,
 	PTRC_CONFIG_EXCLUDE,
 	PTRC_CONFIG_DECODE,
@@ -57,6 +59,8 @@ enum ptrc_config_kind {
 	/* Nanoseconds; written as a number with a unit. */
 	PTRC_CONFIG_DURATION,
 	PTRC_CONFIG_BOOL,
+	/* When a log is rotated: a size, or a duration, which has another unit. */
+	PTRC_CONFIG_ROTATION,
 	PTRC_CONFIG_POLICY,
 	/* A list of texts. */
 	PTRC_CONFIG_LIST,
@@ -123,6 +127,12 @@ struct ptrc_config {
 	uint64_t max_data_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns;
+	/* At most one of the two is not 0. */
+	struct ptrc_config_rotation {
+		uint64_t bytes;
+		uint64_t ns;
+	} log_rotate;
+	uint64_t log_keep;
 	/* 0 if not given: the policy then depends on whether there is a log. */
 	int stream_full_policy;
 	int inheritance;

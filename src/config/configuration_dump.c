@@ -126,6 +126,14 @@ static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 	ptrc_buffer_text(b, units[n].unit);
 }
 
+static void put_rotation(struct ptrc_buffer *b, const struct ptrc_config_rotation *r)
+{
+	if (r->ns)
+		put_duration(b, r->ns);
+	else
+		put_size(b, r->bytes);
+}
+
 static void put_list(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
 		     const struct ptrc_config_list *list, const char *indent)
 {
@@ -179,6 +187,9 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	case PTRC_CONFIG_DURATION:
 		put_duration(b, *(const uint64_t *)field);
 		break;
+	case PTRC_CONFIG_ROTATION:
+		put_rotation(b, field);
+		break;
 	case PTRC_CONFIG_BOOL:
 		ptrc_buffer_text(b, *(const bool *)field ? "true" : "false");
 		break;
@@ -197,6 +208,9 @@ static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 {
 	unsigned int own = c->given & ~c->from_defaults;
 
+	/* These have no built-in value. */
+	if (key == PTRC_CONFIG_LOG_ROTATE || key == PTRC_CONFIG_LOG_KEEP)
+		return !(c->given & 1U << key) || (!has_log && !(own & 1U << key));
 	if (ptrc_config_is_of_log(key))
 		return !has_log && !(own & 1U << key);
 	return !(c->given & 1U << key) &&

@@ -31,6 +31,10 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "if the log is full: loop (overwrite the oldest\n"
 	 "events) or until-full (stop); with append, the\n"
 	 "default, it never is full"},
+	{"log-rotate", ATTRIBUTE(LOG_ROTATE), "SIZE|TIME",
+	 "when the log has so many bytes, or is so old,\ngo on in another file: LOG.000001, ..."},
+	{"log-keep", ATTRIBUTE(LOG_KEEP), "N",
+	 "of the files of --log-rotate keep the last N, and\ndelete the others"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -108,6 +112,11 @@ static void check_together(const struct ptrc_config_line *l, const struct ptrc_c
 		refuse_setting(l, file, c, PTRC_CONFIG_FULL_WAIT,
 			       "needs the stream-full-policy flush: room is made by writing to "
 			       "the log");
+	if (own & 1U << PTRC_CONFIG_LOG_ROTATE && c->log_full_policy != POSIX_TRACE_APPEND)
+		refuse_setting(l, file, c, PTRC_CONFIG_LOG_ROTATE,
+			       "needs the log-full-policy append, which is the default");
+	if (own & 1U << PTRC_CONFIG_LOG_KEEP && !(c->given & 1U << PTRC_CONFIG_LOG_ROTATE))
+		refuse_setting(l, file, c, PTRC_CONFIG_LOG_KEEP, "needs log-rotate");
 	if (c->stream_full_policy == POSIX_TRACE_FLUSH && lacks_log)
 		refuse_setting(l, file, c, PTRC_CONFIG_STREAM_FULL_POLICY,
 			       "flush needs a log: give an output");

@@ -3,6 +3,7 @@
 #include "src/session/logfile.h"
 
 #include <errno.h>
+#include <posixtrace.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,12 +35,24 @@ static bool has_wrong_policy(const char *path, const trace_attr_t *attr)
 	       (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
+static bool is_rotated(const trace_attr_t *attr)
+{
+	struct posixtrace_log_rotation r;
+
+	return !posixtrace_attr_getlogrotation(attr, &r) &&
+	       (r.pt_bytes || r.pt_time.tv_sec || r.pt_time.tv_nsec);
+}
+
 bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_attr_t *attr,
 		       bool is_forced)
 {
 	struct stat st;
 
-	*l = (struct ptrc_logfile){.path = path, .fd = -1};
+	*l = (struct ptrc_logfile){.path = path, .fd = -1, .is_rotated = is_rotated(attr)};
+	if (l->is_rotated && !stat(path, &st) && !S_ISREG(st.st_mode)) {
+		ptrc_cli_message(path, "is not a regular file, so it cannot be rotated");
+		return false;
+	}
 	if (has_wrong_policy(path, attr)) {
 		ptrc_logfile_say_wrong_policy(path);
 		return false;

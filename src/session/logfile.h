@@ -14,6 +14,8 @@ struct ptrc_logfile {
 	int fd;
 	/* The file did not exist before; it is removed if no trace is made. */
 	bool is_new;
+	/* The log goes on in other files, so its first one may be taken away. */
+	bool is_rotated;
 };
 
 /*

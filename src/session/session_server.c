@@ -164,8 +164,6 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	state->controller = getpid();
 	state->target = s->plan->target;
 	state->has_log = s->plan->log_fd >= 0;
-	state->is_log_gone =
-		state->has_log && ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path);
 	state->is_run = s->plan->is_run;
 	state->is_target_alive = s->plan->is_run || s->target_fd >= 0;
 	state->is_until_exit = s->plan->is_until_exit;
@@ -174,6 +172,10 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 		snprintf(state->log, sizeof(state->log), "%s", s->plan->log_path);
 	/* None of these can fail while the stream exists. */
 	ptrc_attributes_gather(s->trace, &state->attributes);
+	/* Of a log that is rotated the first file may be taken away, or deleted. */
+	state->is_log_gone = state->has_log && !state->attributes.log_rotate_bytes &&
+			     !state->attributes.log_rotate_ns &&
+			     ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path);
 	posixtrace_get_counts(s->trace, &state->counts, sizeof(state->counts));
 	count_gap_of_ring(s->trace, state);
 	state->event_count = count_events(s->trace);

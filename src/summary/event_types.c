@@ -166,7 +166,7 @@ bool ptrc_summary_open_log(struct ptrc_reader *r, const char *operand)
 {
 	char text[PTRC_ORPHANS_TEXT_BYTES];
 
-	if (!ptrc_summary_is_session_name(operand) || !access(operand, F_OK) || errno != ENOENT)
+	if (!ptrc_summary_is_session_name(operand) || ptrc_reader_is_there(operand))
 		return ptrc_reader_open(r, operand);
 	if (ptrc_orphans_of_session(operand, text))
 		ptrc_cli_message(operand, "%s", text);

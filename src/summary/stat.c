@@ -73,6 +73,10 @@ static const struct field attribute_fields[] = {
 	{"log_max_size", "log max size", U64, AT(attributes.log_max_size), ANY | WITH_LOG},
 	{"log_full_policy", "log full policy", LOG_FULL_POLICY, AT(attributes.log_full_policy),
 	 ANY | WITH_LOG},
+	{"log_rotate_bytes", "log rotate (bytes)", U64, AT(attributes.log_rotate_bytes),
+	 ANY | WITH_LOG},
+	{"log_rotate_ns", "log rotate (ns)", U64, AT(attributes.log_rotate_ns), ANY | WITH_LOG},
+	{"log_keep", "log keep", U64, AT(attributes.log_keep), ANY | WITH_LOG},
 	{0},
 };
 

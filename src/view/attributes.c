@@ -54,6 +54,7 @@ int ptrc_attributes_gather(trace_id_t trace, struct ptrc_attributes *a)
 	struct timespec created = {0};
 	struct timespec resolution = {0};
 	struct timespec full_wait = {0};
+	struct posixtrace_log_rotation rotation = {0};
 	trace_attr_t attr;
 	int error = posix_trace_get_attr(trace, &attr);
 
@@ -72,7 +73,11 @@ int ptrc_attributes_gather(trace_id_t trace, struct ptrc_attributes *a)
 	posix_trace_attr_getlogfullpolicy(&attr, &a->log_full_policy);
 	posix_trace_attr_getinherited(&attr, &a->inheritance);
 	posixtrace_attr_getfullwait(&attr, &full_wait);
+	posixtrace_attr_getlogrotation(&attr, &rotation);
 	posix_trace_attr_destroy(&attr);
+	a->log_rotate_bytes = rotation.pt_bytes;
+	a->log_rotate_ns = (uint64_t)ptrc_when_ns(&rotation.pt_time);
+	a->log_keep = rotation.pt_keep;
 	a->full_wait_ns = (uint64_t)ptrc_when_ns(&full_wait);
 	a->creation_s = created.tv_sec;
 	a->creation_ns = created.tv_nsec;

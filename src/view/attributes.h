@@ -45,6 +45,10 @@ struct ptrc_attributes {
 	uint64_t max_data_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns;
+	/* When the log is rotated, and how many files of it are kept; 0: never, and all. */
+	uint64_t log_rotate_bytes;
+	uint64_t log_rotate_ns;
+	uint64_t log_keep;
 	int32_t stream_full_policy;
 	int32_t log_full_policy;
 	int32_t inheritance;

@@ -3,10 +3,8 @@
 #include "src/view/losses.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "src/cli/message.h"
 
@@ -29,6 +27,10 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.source_unreadable_events = counts->pt_source_damaged_events,
 		.source_unshown_events = counts->pt_source_missed_events,
 		.is_source_uncounted = counts->pt_is_source_uncounted,
+		.missing_files = counts->pt_missing_files + counts->pt_earlier_files -
+				 counts->pt_deleted_files,
+		.deleted_files = counts->pt_deleted_files,
+		.earlier_events = counts->pt_earlier_events,
 	};
 	/* With EOWNERDEAD posix_trace_get_status() says that a log has no end. It then also says
 	 * that events were lost, as nobody knows what the end would have held. */
@@ -68,18 +70,14 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	trace_id_t trace;
 	struct stat st;
 	int error;
-	int fd;
 
 	l->is_log_gone |= is_gone;
 	if (is_gone)
 		return false;
-	/* Reading a FIFO would wait for a writer. */
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	/* Reading a FIFO would wait for a writer. The first file of a rotated log may be gone. */
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return false;
-	error = posix_trace_open(fd, &trace);
+	error = posixtrace_open_log(path, &trace);
 	l->is_log_gone |= error == EINVAL;
 	if (!error) {
 		has_them = !posix_trace_get_status(trace, &status) &&
@@ -88,7 +86,6 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 			*event_count = count_read(trace);
 		posix_trace_close(trace);
 	}
-	close(fd);
 	if (has_them) {
 		ptrc_losses_gather(l, &status, &counts);
 		*in_log = counts.pt_log_events;
@@ -119,7 +116,7 @@ bool ptrc_losses_is_any(const struct ptrc_losses *l)
 	       l->is_unreadable_uncounted || l->unshown_events || l->is_rest_unshown ||
 	       l->read_error || l->untraced_processes || l->refused_names || l->missing_names ||
 	       l->damaged_parts || l->differing_parts || l->source_unreadable_events ||
-	       l->source_unshown_events || l->is_source_uncounted;
+	       l->source_unshown_events || l->is_source_uncounted || l->missing_files;
 }
 
 static const char *events(uint64_t count)
@@ -210,6 +207,18 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 				 (unsigned long long)l->damaged_parts,
 				 l->damaged_parts == 1 ? "part" : "parts",
 				 l->damaged_parts == 1 ? "is" : "are");
+	if (l->missing_files)
+		ptrc_cli_message(thing, "%llu %s of the log %s missing",
+				 (unsigned long long)l->missing_files,
+				 l->missing_files == 1 ? "file" : "files",
+				 l->missing_files == 1 ? "is" : "are");
+	if (l->deleted_files)
+		ptrc_cli_message(thing,
+				 "the log begins with its file number %llu, as --log-keep has "
+				 "deleted the first %llu; %llu %s came before",
+				 (unsigned long long)l->deleted_files + 1,
+				 (unsigned long long)l->deleted_files,
+				 (unsigned long long)l->earlier_events, events(l->earlier_events));
 	if (l->differing_parts)
 		ptrc_cli_message(thing,
 				 "%llu %s of the log %s not what the log says of %s, as it is "
@@ -258,5 +267,7 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_u64(j, "source_unshown_events", l->source_unshown_events);
 	ptrc_json_u64(j, "damaged_parts", l->damaged_parts);
 	ptrc_json_u64(j, "differing_parts", l->differing_parts);
+	ptrc_json_u64(j, "missing_files", l->missing_files);
+	ptrc_json_u64(j, "deleted_files", l->deleted_files);
 	ptrc_json_close(j, '}');
 }

@@ -49,6 +49,11 @@ struct ptrc_losses {
 	bool is_source_uncounted;
 	/* Parts of the log that have no events and are damaged. */
 	uint64_t damaged_parts;
+	/* Of a log that is rotated: files that are missing. Files that --log-keep has deleted, and the
+	 * events before the first file that is there, which is no loss. */
+	uint64_t missing_files;
+	uint64_t deleted_files;
+	uint64_t earlier_events;
 	/* Other parts of the log that are said to be other than they are, though their events may be
 	 * readable. Only a verification finds them. */
 	uint64_t differing_parts;

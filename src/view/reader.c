@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -185,17 +186,55 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 			why, "a trace log that is damaged or was cut off within its first bytes");
 }
 
+bool ptrc_reader_is_there(const char *path)
+{
+	trace_id_t trace;
+
+	if (!access(path, F_OK) || errno != ENOENT)
+		return true;
+	if (posixtrace_open_log(path, &trace))
+		return false;
+	posix_trace_close(trace);
+	return true;
+}
+
+/* Opens the path of a log. The first file of one that is rotated may be gone; then there is none to
+ * open. *is_spooled: it is not the file at the path that was opened. On failure it prints a message
+ * and returns false. */
+static bool open_path(struct ptrc_reader *r, bool *is_spooled)
+{
+	struct rlimit limit;
+	struct stat st, there;
+
+	/* Each file of a rotated log takes a descriptor. */
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	r->fd = -1;
+	*is_spooled = false;
+	if (access(r->path, F_OK) && errno == ENOENT && ptrc_reader_is_there(r->path))
+		return true;
+	if (!open_file(r->path, false, &r->fd))
+		return false;
+	*is_spooled = fstat(r->fd, &st) || stat(r->path, &there) || !S_ISREG(there.st_mode) ||
+		      st.st_dev != there.st_dev || st.st_ino != there.st_ino;
+	return true;
+}
+
 bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 {
 	struct ptrc_cli_reason why;
-	bool is_open;
+	bool is_spooled, is_open;
 	int error;
 
 	memset(r, 0, sizeof(*r));
 	r->path = strcmp(path, "-") ? path : "standard input";
-	if (!open_file(r->path, r->path != path, &r->fd))
+	is_spooled = r->path != path;
+	if (is_spooled ? !open_file(r->path, true, &r->fd) : !open_path(r, &is_spooled))
 		return false;
-	error = posix_trace_open(r->fd, &r->trace);
+	error = is_spooled ? posix_trace_open(r->fd, &r->trace)
+			   : posixtrace_open_log(path, &r->trace);
 	is_open = !error;
 	if (!error)
 		error = ptrc_attributes_gather(r->trace, &r->attributes);
@@ -213,7 +252,8 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 	}
 	if (is_open || error != EINVAL)
 		ptrc_cli_error(r->path, error);
-	close(r->fd);
+	if (r->fd >= 0)
+		close(r->fd);
 	return false;
 }
 
@@ -223,7 +263,8 @@ void ptrc_reader_close(struct ptrc_reader *r)
 		r->source->close(r);
 	posix_trace_close(r->trace);
 	posixtrace_free_block(r->block.events);
-	close(r->fd);
+	if (r->fd >= 0)
+		close(r->fd);
 	free(r->own_path);
 	for (size_t i = 0; i < PTRC_READER_IDS; i++)
 		free(r->names[i]);

@@ -118,6 +118,9 @@ struct ptrc_reader {
  */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
+/* Whether there is something at the path, or a rotated log whose first file would be there. */
+bool ptrc_reader_is_there(const char *path);
+
 /* Whether the file begins as logs do, of any version and machine. */
 bool ptrc_reader_is_log(int fd);
 

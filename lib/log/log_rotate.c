@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/log/log_rotate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "lib/base/atomic.h"
+#include "lib/base/crc32c.h"
+#include "lib/base/digits.h"
+#include "lib/base/file.h"
+#include "lib/base/sys.h"
+#include "lib/log/log_index.h"
+#include "lib/log/log_output.h"
+#include "lib/log/log_writer.h"
+#include "lib/stream/clock.h"
+
+/* At least so many digits, so that a listing by name is one by age for a million members. */
+#define DIGITS 6U
+/* How many names that are taken are passed over for one member. */
+#define TAKEN_MAX 100000U
+/* After a failure nothing is due for so long. */
+#define PAUSE_NS INT64_C(10000000000)
+/* The kernel adds this to the path of a file that has no name any more. */
+#define DELETED " (deleted)"
+#define DELETED_BYTES (sizeof(DELETED) - 1)
+
+/* ---- paths ---- */
+
+/* The keeper has no strlen(). */
+static size_t length(const char *text)
+{
+	size_t bytes = 0;
+
+	while (bytes < PTRC_LOG_PATH_BYTES - 1 && text[bytes])
+		bytes++;
+	return bytes;
+}
+
+static bool begins_with(const char *text, const char *begin, size_t bytes)
+{
+	return length(text) >= bytes && memcmp(text, begin, bytes) == 0;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return memcmp(a, b, length(b) + 1) == 0;
+}
+
+/* The path of a member. False: it is too long. */
+static bool make_path(char path[PTRC_LOG_PATH_BYTES], const char *base, uint64_t number)
+{
+	size_t bytes = length(base), count;
+	char digits[24];
+
+	count = (size_t)(ptrc_digits_put(digits, number) - digits);
+	if (bytes == 0 || bytes + 1 + DIGITS + count >= PTRC_LOG_PATH_BYTES)
+		return false;
+	memcpy(path, base, bytes + 1);
+	if (number == 0)
+		return true;
+	path[bytes++] = '.';
+	for (size_t i = count; i < DIGITS; i++)
+		path[bytes++] = '0';
+	memcpy(path + bytes, digits, count);
+	path[bytes + count] = '\0';
+	return true;
+}
+
+/* The path of the file of fd, as the kernel knows it; empty: it has none. */
+static void read_link(int fd, char path[PTRC_LOG_PATH_BYTES])
+{
+	char link[40] = "/proc/self/fd/";
+	long n;
+
+	*ptrc_digits_put(link + 14, (uint64_t)fd) = '\0';
+	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, link, path, PTRC_LOG_PATH_BYTES);
+	if (n <= 0 || n >= (long)PTRC_LOG_PATH_BYTES)
+		n = 0;
+	path[n] = '\0';
+}
+
+static bool is_file(const struct ptrc_log_place *place, const struct stat *st)
+{
+	return place->ino && st->st_ino == place->ino && st->st_dev == place->dev;
+}
+
+bool ptrc_log_rotates(const struct ptrc_stream_header *h)
+{
+	return h->has_log && ptrc_attr_rotates(&h->attr);
+}
+
+uint64_t ptrc_log_rotate_member(const struct ptrc_stream_header *h)
+{
+	struct ptrc_log_state state;
+
+	return ptrc_log_state_read(h, &state) ? state.member : 0;
+}
+
+/* Notes the file in the place. The keeper may be killed at any of these stores. So the inode, without
+ * which the rest means nothing, is the first to go and the last to come. st: null to note nothing. */
+static void note(struct ptrc_log_place *place, const struct stat *st, const char *path,
+		 const char *base)
+{
+	size_t bytes = length(base);
+
+	ptrc_store_release((_Atomic uint64_t *)&place->ino, 0);
+	place->dev = place->base_bytes = 0;
+	place->path[0] = '\0';
+	if (!st)
+		return;
+	memcpy(place->path, path, length(path) + 1);
+	if (bytes && begins_with(path, base, bytes))
+		place->base_bytes = bytes;
+	place->dev = st->st_dev;
+	ptrc_store_release((_Atomic uint64_t *)&place->ino, st->st_ino);
+}
+
+void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base)
+{
+	char path[PTRC_LOG_PATH_BYTES];
+	struct stat st;
+	bool is_file = ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode);
+
+	read_link(fd, path);
+	note(place, is_file ? &st : NULL, path, base);
+}
+
+/* The first member may have been deleted, or taken away. So what a keeper before noted counts; but
+ * others than the keeper's user must not choose where it makes files. */
+int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool is_noted,
+			 char base[PTRC_LOG_PATH_BYTES])
+{
+	const struct ptrc_log_place *place = &h->log_place[ptrc_log_state_place(h)];
+	uint64_t noted = *(const volatile uint64_t *)&place->base_bytes;
+	struct stat st, there;
+	size_t bytes;
+
+	if (is_noted && noted && noted < PTRC_LOG_PATH_BYTES &&
+	    h->owner_uid == (uint32_t)ptrc_sys(SYS_geteuid, 0)) {
+		memcpy(base, place->path, noted);
+		base[noted] = '\0';
+		return 0;
+	}
+	read_link(first_fd, base);
+	bytes = length(base);
+	if (is_noted && bytes > DELETED_BYTES && is_same(base + bytes - DELETED_BYTES, DELETED))
+		base[bytes - DELETED_BYTES] = '\0';
+	if (base[0] != '/')
+		return EINVAL;
+	if (!is_noted &&
+	    (ptrc_file_stat(first_fd, &st) || ptrc_file_stat_at(AT_FDCWD, base, &there) ||
+	     there.st_dev != st.st_dev || there.st_ino != st.st_ino || !S_ISREG(st.st_mode)))
+		return EINVAL;
+	return 0;
+}
+
+/* ---- members that are there ---- */
+
+/* Opens a member. ENOENT: there is no file of this name that is this member of this log. */
+static int open_member(const struct ptrc_stream_header *h, const char *path, uint64_t number,
+		       int flags, int *fd, struct ptrc_log_head *head)
+{
+	struct {
+		struct ptrc_log_prefix prefix;
+		struct ptrc_log_packet packet;
+		struct ptrc_log_head head;
+	} begin;
+	struct stat st;
+	size_t got = 0;
+
+	_Static_assert(sizeof(begin) == PTRC_LOG_HEAD_BYTES, "as it is in the file");
+	if (ptrc_file_open(AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, fd))
+		return ENOENT;
+	if (ptrc_file_stat(*fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    ptrc_file_read(*fd, &begin, sizeof(begin), 0, &got) == 0 && got == sizeof(begin) &&
+	    memcmp(begin.prefix.signature, PTRC_LOG_SIGNATURE, PTRC_LOG_SIGNATURE_BYTES) == 0 &&
+	    begin.prefix.version == PTRC_LOG_VERSION && begin.packet.type == PTRC_LOG_HEAD &&
+	    begin.packet.log_id == h->id && begin.packet.length == sizeof(begin.head) &&
+	    begin.packet.payload_crc == ptrc_crc32c(0, &begin.head, sizeof(begin.head)) &&
+	    begin.head.member == number) {
+		*head = begin.head;
+		return 0;
+	}
+	ptrc_file_close(*fd);
+	return ENOENT;
+}
+
+int ptrc_log_rotate_reopen(const struct ptrc_stream_header *h, const char *base, int flags, int *fd)
+{
+	uint64_t number = ptrc_log_rotate_member(h);
+	char path[PTRC_LOG_PATH_BYTES];
+	struct ptrc_log_head head;
+	struct stat st;
+	int error = ENOENT;
+
+	if (make_path(path, base, number))
+		error = open_member(h, path, number, flags, fd, &head);
+	if (!error &&
+	    (ptrc_file_stat(*fd, &st) || !is_file(&h->log_place[ptrc_log_state_place(h)], &st))) {
+		ptrc_file_close(*fd);
+		error = ENOENT;
+	}
+	return error;
+}
+
+/* If the place that does not count is that of a later member, that file is the keeper's own, whatever it
+ * holds. */
+void ptrc_log_rotate_tidy(const struct ptrc_stream_header *h, const char *base)
+{
+	const struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
+	char noted[PTRC_LOG_PATH_BYTES], path[PTRC_LOG_PATH_BYTES];
+	size_t bytes = length(base);
+	const char *digits = noted + bytes + 1;
+	struct stat st;
+
+	memcpy(noted, place->path, sizeof(noted));
+	noted[sizeof(noted) - 1] = '\0';
+	if (bytes == 0 || !begins_with(noted, base, bytes) || noted[bytes] != '.')
+		return;
+	if (ptrc_digits_take(&digits) <= ptrc_log_rotate_member(h) || *digits)
+		return;
+	digits = noted + bytes + 1;
+	if (!make_path(path, base, ptrc_digits_take(&digits)) || !is_same(path, noted) ||
+	    ptrc_file_stat_at(AT_FDCWD, path, &st) || !S_ISREG(st.st_mode) || !is_file(place, &st))
+		return;
+	ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+/* Deletes the members of this log, before the one that is being written, that have `keep` or more
+ * members behind them. */
+static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
+{
+	struct ptrc_log_state *s = &w->state;
+	char path[PTRC_LOG_PATH_BYTES];
+
+	for (; s->oldest < s->member; s->oldest++) {
+		struct ptrc_log_head head;
+		int fd;
+
+		if (!make_path(path, w->base, s->oldest) ||
+		    open_member(w->header, path, s->oldest, O_RDONLY, &fd, &head))
+			continue;
+		ptrc_file_close(fd);
+		if (s->ordinal - head.ordinal < keep)
+			break;
+		ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
+	}
+}
+
+void ptrc_log_rotate_clear(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_state *s = &w->state;
+
+	if (!ptrc_log_rotates(w->header))
+		return;
+	delete_old(w, 0);
+	s->ordinal = s->first_seq = s->events_before = s->bytes_before = s->log_lost_before = 0;
+	s->lost_before = s->waits_before = s->wait_ns_before = 0;
+}
+
+/* ---- the next member ---- */
+
+/* Gives a file that has no name yet the path of a member. EEXIST: it is taken. */
+static int give_name(int fd, const char *path)
+{
+	char link[40] = "/proc/self/fd/";
+	long n;
+
+	*ptrc_digits_put(link + 14, (uint64_t)fd) = '\0';
+	n = ptrc_sys(SYS_linkat, AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+	return n < 0 ? (int)-n : 0;
+}
+
+/* A file without a name in the directory of the path. */
+static int open_nameless(const char *path, int flags, int *fd)
+{
+	char directory[PTRC_LOG_PATH_BYTES];
+	size_t bytes = length(path);
+
+	memcpy(directory, path, bytes + 1);
+	while (bytes > 1 && directory[bytes - 1] != '/')
+		bytes--;
+	directory[bytes] = '\0';
+	return ptrc_file_open(AT_FDCWD, directory, O_TMPFILE | flags, 0600, fd);
+}
+
+/* The place is noted before the file has its name: so a keeper that takes over knows whose a file
+ * is. Where the file system has no files without a name, an empty file may stay behind. */
+int ptrc_log_rotate_make(struct ptrc_stream_header *h, const char *base, int like, uint64_t *number,
+			 int *fd)
+{
+	struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
+	char path[PTRC_LOG_PATH_BYTES];
+	uint64_t n = *number;
+	struct stat st;
+	long flags = ptrc_sys(SYS_fcntl, like, F_GETFL);
+	int keep = O_RDWR | O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
+	bool is_nameless = open_nameless(base, keep, fd) == 0;
+	int error = EEXIST;
+
+	for (unsigned int i = 0; i < TAKEN_MAX && error == EEXIST; i++) {
+		if (!make_path(path, base, ++n)) {
+			error = ENAMETOOLONG;
+		} else if (is_nameless) {
+			note(place, ptrc_file_stat(*fd, &st) ? NULL : &st, path, base);
+			error = give_name(*fd, path);
+		} else {
+			error = ptrc_file_open(AT_FDCWD, path, O_CREAT | O_EXCL | keep, 0600, fd);
+			if (!error)
+				note(place, ptrc_file_stat(*fd, &st) ? NULL : &st, path, base);
+		}
+	}
+	if (error) {
+		note(place, NULL, "", "");
+		if (is_nameless)
+			ptrc_file_close(*fd);
+		return error;
+	}
+	if (ptrc_file_stat(like, &st) == 0)
+		ptrc_sys(SYS_fchmod, *fd, st.st_mode & 0777);
+	ptrc_log_lock(*fd, PTRC_LOG_LOCK_KEEPER);
+	*number = n;
+	return 0;
+}
+
+int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number)
+{
+	const struct ptrc_stream_header *h = w->header;
+	struct ptrc_log_state old = w->state, *s = &w->state;
+	uint32_t place = w->place;
+	int error;
+
+	w->place = 1 - place;
+	s->member = number;
+	s->ordinal++;
+	s->first_seq = s->seq;
+	s->events_before += s->events;
+	s->bytes_before += s->bytes;
+	s->log_lost_before += s->lost_events;
+	s->lost_before = ptrc_load_relaxed(&h->lost_events);
+	s->waits_before = ptrc_load_relaxed(&h->waits);
+	s->wait_ns_before = ptrc_load_relaxed(&h->wait_ns);
+	error = ptrc_log_writer_head(w);
+	if (error) {
+		w->state = old;
+		w->place = place;
+		return error;
+	}
+	if (w->keep)
+		delete_old(w, w->keep);
+	return 0;
+}
+
+bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int64_t *wait_ns)
+{
+	int64_t now, left;
+
+	if (!w->base[0] || !w->state.events || w->has_given_up)
+		return false;
+	now = ptrc_clock_ns(CLOCK_BOOTTIME);
+	left = w->rotate_after_ns - now;
+	if (left <= 0) {
+		if (w->rotate_bytes && w->state.offset >= w->rotate_bytes)
+			return true;
+		if (!w->rotate_ns)
+			return false;
+		left = (int64_t)w->rotate_ns - (now - w->state.begun_ns);
+		if (left <= 0)
+			return true;
+	}
+	if (*wait_ns < 0 || *wait_ns > left)
+		*wait_ns = left;
+	return false;
+}
+
+/* Writes the end of this member, and the begin of the next one, whose file is `fd`. */
+static int change_over(struct ptrc_log_writer *w, int fd, uint64_t number)
+{
+	struct ptrc_log_index index;
+	int old_fd = w->fd, error = ptrc_log_writer_end(w);
+	index = w->index;
+	if (!error) {
+		memset(&w->index, 0, sizeof(w->index));
+		w->fd = fd;
+		error = ptrc_log_rotate_begin(w, number);
+	}
+	if (!error) {
+		ptrc_log_index_free(&index);
+		ptrc_file_close(old_fd);
+		return 0;
+	}
+	/* The member goes on, so its end is taken off. */
+	if (w->fd == fd)
+		ptrc_log_index_free(&w->index);
+	w->index = index;
+	w->fd = old_fd;
+	w->file_end = w->state.offset;
+	w->has_last = false;
+	ptrc_log_reserve_close(w);
+	ptrc_sys(SYS_ftruncate, w->fd, w->state.offset);
+	return error;
+}
+
+int ptrc_log_rotate(struct ptrc_log_writer *w)
+{
+	uint64_t number = w->state.member;
+	char path[PTRC_LOG_PATH_BYTES];
+	int fd, error;
+
+	/* What a flush that failed has left behind the state's offset is no part of the log. */
+	if (w->has_retry)
+		return EAGAIN;
+	error = ptrc_log_rotate_make(w->header, w->base, w->fd, &number, &fd);
+	if (!error) {
+		error = change_over(w, fd, number);
+		if (error) {
+			if (make_path(path, w->base, number))
+				ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
+			note(&w->header->log_place[1 - w->place], NULL, "", "");
+			ptrc_file_close(fd);
+		}
+	}
+	if (error)
+		w->rotate_after_ns = ptrc_clock_ns(CLOCK_BOOTTIME) + PAUSE_NS;
+	return error;
+}
