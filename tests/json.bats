@@ -67,8 +67,8 @@ odd_log() {
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start
 	ptrace-stat --pair=posix_trace_start..posix_trace_stop --json "$me" | validates pairs
-	go
 	ptrace-shutdown "$me"
+	go
 }
 
 @test "sessions: with and without log, of a process that has ended" {

@@ -934,7 +934,7 @@ new_keeper() {
 			bash -c '"$0" -n 5000; until [ "$(stat -c %s run.log)" -gt 5000 ]; do :; done
 				'"$what"' 2>&-; "$0" -n 10' "$traced"
 		[ "$status" -eq 3 ]
-		[ "$(grep -vc 'events waited' stderr.txt)" -eq 2 ]
+		[ "$(grep -vcE 'events waited|damaged: ' stderr.txt)" -eq 2 ]
 		tail -n 1 stderr.txt | validates run
 		tail -n 1 stderr.txt | jq -e '.losses.write_error == 116 and (.complete | not)'
 		grep -q 'truncated or written to by somebody else' stderr.txt
