@@ -312,8 +312,9 @@ doctor() {
 	head -c 1000 run.log >cut.log
 	doctor ./cut.log
 	finds note log 'not closed'
-	cp run.log damaged.log
-	printf '\377\377' | dd of=damaged.log bs=1 seek=$(($(stat -c %s run.log) / 2)) \
+	# So many that most of the log is events.
+	ptrace-run -o damaged.log -- "$traced" -n 5000
+	printf '\377\377' | dd of=damaged.log bs=1 seek=$(($(stat -c %s damaged.log) / 2)) \
 		conv=notrunc status=none
 	doctor ./damaged.log
 	[ "$status" -eq 1 ]

@@ -153,6 +153,7 @@ static size_t copy_part(const struct posixtrace_part *part, unsigned char *to, s
 
 static size_t take_part(unsigned char *to, size_t room)
 {
+	static const char data[16] = "some data";
 	static trace_event_id_t id;
 	struct posixtrace_part part;
 
@@ -160,8 +161,8 @@ static size_t take_part(unsigned char *to, size_t room)
 		FUZZ_CHECK(!posixtrace_cursor_open(stream(), 0, &in.cursor));
 	if (!id)
 		posix_trace_eventid_open("fuzz.event", &id);
-	for (unsigned int n = take_byte() % 16; n--;)
-		posix_trace_event(id, "some data", n);
+	for (unsigned int n = take_byte() % sizeof(data); n--;)
+		posix_trace_event(id, data, n);
 	FUZZ_CHECK(!posixtrace_cursor_get_part(in.cursor, &part, sizeof(part)));
 	return copy_part(&part, to, room);
 }
