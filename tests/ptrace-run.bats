@@ -383,11 +383,27 @@ signalled_end() {
 	[ "$(cat out)" = run ]
 }
 
-# job SCRIPT: runs it under ptrace-run as the job of a shell that does job control. $runner is
-# ptrace-run, $child the script, whose process ID is in the file pid; `status` gets the status.
+# What a shell that does job control does with a job: gives it a process group, and waits for its
+# end. (bash may wait for ever, and say so without end, for a job that stops and goes on quickly.)
+# shellcheck disable=SC2016
+job_shell='
+	my $job = fork;
+	unless ($job) {
+		setpgrp;
+		exec @ARGV;
+	}
+	open my $runner, ">", "runner";
+	print $runner "$job\n";
+	close $runner;
+	waitpid $job, 0;
+	open my $status, ">", "status";
+	print $status $? & 127 ? 128 + ($? & 127) : $? >> 8, "\n";
+	close $status'
+
+# job SCRIPT: runs it under ptrace-run as such a job. $runner is ptrace-run, $child the script, whose
+# process ID is in the file pid; `status` gets the status.
 job() {
-	setsid bash -c 'set -m; "$@" & echo $! >runner; wait -f $!; echo $? >status' _ \
-		ptrace-run -o run.log -- sh -c "echo \$\$ >pid; $1" 3>&- &
+	setsid perl -e "$job_shell" ptrace-run -o run.log -- sh -c "echo \$\$ >pid; $1" 3>&- &
 	disown
 	wait_until test -s runner
 	wait_until test -s pid
