@@ -399,7 +399,7 @@ TEST(what_is_no_part_of_the_log_ends_the_reading, "EXT-287")
 	expect_refused(&again);
 }
 
-TEST(only_the_begin_of_a_log_opens_one, "EXT-287")
+TEST(only_the_begin_of_a_log_opens_one, "EXT-287", NEEDS_KEEPER)
 {
 	struct bytes b = make();
 	int fd = ts_temp_file();

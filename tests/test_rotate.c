@@ -108,7 +108,7 @@ static size_t numbers_in(const struct ts_events *events, trace_event_id_t id, ui
 	return ts_count(events, id);
 }
 
-TEST(an_attribute_says_when_a_log_is_rotated, "EXT-270")
+TEST(an_attribute_says_when_a_log_is_rotated, "EXT-270", NEEDS_KEEPER)
 {
 	struct posixtrace_log_rotation r = {.pt_bytes = LEAST, .pt_time = {3600, 0}, .pt_keep = 7};
 	struct posixtrace_log_rotation got;
