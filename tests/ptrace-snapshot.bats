@@ -37,6 +37,9 @@ begin() {
 	done
 	[ "$(stat -c %a one.log)" = 600 ]
 	[ "$(ptrace-stat --json one.log | jq -r .attributes.trace_name)" = "$me.a" ]
+	# It tells whose it is, too.
+	ptrace-stat --json one.log | jq -e --argjson pid "$pid" --arg host "$(uname -n)" \
+		'.host.name == $host and any(.processes[]; .pid == $pid and (.mappings | length) > 0)'
 	# The session goes on.
 	ptrace-event --pid="$pid" later
 	ptrace-snapshot --output=two.log "$me.a"

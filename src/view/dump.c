@@ -599,8 +599,8 @@ static void check_symbols(const struct ptrc_dump *d)
 	for (size_t i = 0; i < d->source_count; i++)
 		if (d->sources[i].reader.source)
 			ptrc_cli_message(d->sources[i].reader.path,
-					 "only a log tells which programs its events come from; "
-					 "--symbols finds nothing in what a stream holds");
+					 "--symbols finds nothing in what a stream holds, but does "
+					 "in the log that ptrace-snapshot makes of it");
 	ptrc_symbols_report(d->symbols);
 }
 

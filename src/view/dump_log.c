@@ -158,8 +158,8 @@ static void add_whose(struct ptrc_dump *d)
 
 	for (size_t i = 0; i < d->source_count; i++) {
 		const struct ptrc_reader *r = &d->sources[i].reader;
-		bool is_told = !r->source && !posixtrace_get_log_host(r->trace, i ? &other : &first,
-								      sizeof(first));
+		bool is_told =
+			!posixtrace_get_log_host(r->trace, i ? &other : &first, sizeof(first));
 
 		if (!is_told && d->source_count == 1)
 			return;
