@@ -141,8 +141,8 @@ static bool keep(struct ptrc_follower *to, const void *message, size_t size)
 	return true;
 }
 
-/* Sends a message, or keeps it. After one that is missing the follower gets nothing: its log would be
- * none. */
+/* Sends a message, or keeps it until the follower takes it. Once a message could not be kept the follower
+ * is sent nothing more, because what it received would not be a log. */
 static void send_message(struct ptrc_follower *to, const void *message, size_t size)
 {
 	if ((!to->pending && put(to, message, size)) || to->is_gone)
