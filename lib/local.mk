@@ -45,6 +45,7 @@ ptrc_headers += \
 ptrc_library_sources += \
 	%D%/model/attr.c \
 	%D%/model/glob.c \
+	%D%/model/layout.c \
 	%D%/model/names.c
 ptrc_shared_sources += \
 	%D%/model/packed.c \
@@ -53,6 +54,7 @@ ptrc_headers += \
 	%D%/model/attr.h \
 	%D%/model/eventset.h \
 	%D%/model/glob.h \
+	%D%/model/layout.h \
 	%D%/model/names.h \
 	%D%/model/packed.h \
 	%D%/model/record.h \

@@ -115,6 +115,6 @@ awk 'NR == FNR { is_in[$1] = 1; next }
 	}' "$dir/circle" "$dir/arrows" >"$dir/found"
 verdict 'no circle of units'
 
-grep '^src/[^ ]* lib/' "$dir/includes" | grep -Ev ' lib/(base/heap|model/glob)\.h$' >"$dir/found"
-verdict 'of the library, commands include its public headers, the heap and the globs'
+grep '^src/[^ ]* lib/' "$dir/includes" | grep -Ev ' lib/(base/heap|model/(glob|layout))\.h$' >"$dir/found"
+verdict 'of the library, commands include its public headers, the heap, globs and layouts'
 exit "$status"

@@ -36,6 +36,7 @@ ptrc_short_c_tests = \
 	%D%/test_hammer \
 	%D%/test_header \
 	%D%/test_keeper \
+	%D%/test_layout \
 	%D%/test_log_copy \
 	%D%/test_log_format \
 	%D%/test_log_index \

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "lib/model/layout.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a message quotes of a layout. */
+enum { QUOTED_MAX = 20 };
+
+static const struct type {
+	char name[8];
+	unsigned char kind;
+	/* The bytes of a number; 0 if the layout or the data gives the size. */
+	unsigned char size;
+} types[] = {
+	{"u8", PTRC_LAYOUT_UNSIGNED, 1},  {"u16", PTRC_LAYOUT_UNSIGNED, 2},
+	{"u32", PTRC_LAYOUT_UNSIGNED, 4}, {"u64", PTRC_LAYOUT_UNSIGNED, 8},
+	{"i8", PTRC_LAYOUT_SIGNED, 1},	  {"i16", PTRC_LAYOUT_SIGNED, 2},
+	{"i32", PTRC_LAYOUT_SIGNED, 4},	  {"i64", PTRC_LAYOUT_SIGNED, 8},
+	{"x8", PTRC_LAYOUT_HEX, 1},	  {"x16", PTRC_LAYOUT_HEX, 2},
+	{"x32", PTRC_LAYOUT_HEX, 4},	  {"x64", PTRC_LAYOUT_HEX, 8},
+	{"f32", PTRC_LAYOUT_FLOAT, 4},	  {"f64", PTRC_LAYOUT_FLOAT, 8},
+	{"bool", PTRC_LAYOUT_BOOL, 1},	  {"char", PTRC_LAYOUT_CHARS, 0},
+	{"str", PTRC_LAYOUT_STRING, 0},	  {"bytes", PTRC_LAYOUT_BYTES, 0},
+	{"pad", PTRC_LAYOUT_PADDING, 0},  {"json", PTRC_LAYOUT_JSON, 0},
+};
+
+/* What an enum without an integer type is, as in C. */
+static const struct type enum_type = {"enum", PTRC_LAYOUT_SIGNED, 4};
+
+static const char *const type_words[] = {
+	"u8",  "u16", "u32", "u64",  "i8",   "i16", "i32",   "i64", "x8",   "x16",  "x32",
+	"x64", "f32", "f64", "bool", "char", "str", "bytes", "pad", "json", "enum", NULL,
+};
+
+static const char *const base_words[] = {"u8",	"u16", "u32", "u64", "i8",
+					 "i16", "i32", "i64", NULL};
+
+/* In the order of enum ptrc_unit, without the first. */
+static const char *const unit_words[] = {"ns",	"us",  "ms",	  "s",	   "B",
+					 "KiB", "MiB", "percent", "count", NULL};
+
+_Static_assert(PTRC_ARRAY_COUNT(unit_words) == PTRC_UNIT_COUNT + 1, "each unit has a word");
+
+const char *ptrc_unit_word(enum ptrc_unit unit)
+{
+	return unit ? unit_words[unit - 1] : "";
+}
+
+uint64_t ptrc_unit_ns(enum ptrc_unit unit)
+{
+	static const uint32_t ns[] = {
+		[PTRC_UNIT_NS] = 1,
+		[PTRC_UNIT_US] = 1000,
+		[PTRC_UNIT_MS] = 1000000,
+		[PTRC_UNIT_S] = 1000000000,
+	};
+
+	return unit < PTRC_ARRAY_COUNT(ns) ? ns[unit] : 0;
+}
+
+uint64_t ptrc_unit_bytes(enum ptrc_unit unit)
+{
+	switch (unit) {
+	case PTRC_UNIT_B:
+		return 1;
+	case PTRC_UNIT_KIB:
+		return 1 << 10;
+	case PTRC_UNIT_MIB:
+		return 1 << 20;
+	default:
+		return 0;
+	}
+}
+
+/* Holds every value of every integer, and one more. */
+__extension__ typedef __int128 value;
+
+/* All that a layout becomes lies behind the structure, in one piece of memory that is large enough
+ * for any layout of so many bytes. */
+struct memory {
+	struct ptrc_layout_fields layout;
+	struct ptrc_layout_field fields[];
+};
+
+struct parser {
+	const char *begin;
+	const char *at;
+	const char *end;
+	struct ptrc_layout_fields *layout;
+	/* Room for what comes next. */
+	struct ptrc_layout_member *members;
+	char *names;
+	/* What the fields so far take, if all of them have a size. */
+	uint64_t bits;
+	struct ptrc_layout_mistake *mistake;
+};
+
+/* Says what is wrong at a place of the text. Returns false. */
+static bool __attribute__((format(printf, 3, 4)))
+refuse(struct parser *p, const char *at, const char *format, ...)
+{
+	va_list values;
+
+	p->mistake->column = (size_t)(at - p->begin) + 1;
+	va_start(values, format);
+	vsnprintf(p->mistake->reason, sizeof(p->mistake->reason), format, values);
+	va_end(values);
+	return false;
+}
+
+/* Says that something is missing here: in front of what stands here, or at the end. */
+static bool refuse_missing(struct parser *p, const char *what)
+{
+	size_t size = (size_t)(p->end - p->at);
+
+	if (!size)
+		return refuse(p, p->at, "%s is missing at the end", what);
+	return refuse(p, p->at, "%s is missing before '%.*s'", what,
+		      size < QUOTED_MAX ? (int)size : QUOTED_MAX, p->at);
+}
+
+static void skip_blanks(struct parser *p)
+{
+	while (p->at < p->end &&
+	       (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r'))
+		p->at++;
+}
+
+/* Whether this character comes next, which then is taken. */
+static bool take(struct parser *p, char c)
+{
+	skip_blanks(p);
+	if (p->at == p->end || *p->at != c)
+		return false;
+	p->at++;
+	return true;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_word(char c)
+{
+	return c == '_' || is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A word of the text; empty if none comes next. */
+struct word {
+	const char *at;
+	size_t size;
+};
+
+static bool take_word(struct parser *p, struct word *w)
+{
+	skip_blanks(p);
+	*w = (struct word){.at = p->at};
+	while (p->at < p->end && is_word(*p->at))
+		p->at++;
+	w->size = (size_t)(p->at - w->at);
+	if (w->size > PTRC_LAYOUT_NAME_MAX)
+		return refuse(p, w->at, "'%.*s...' is too long: a word has at most %d letters",
+			      QUOTED_MAX, w->at, PTRC_LAYOUT_NAME_MAX);
+	return true;
+}
+
+static bool is(const struct word *w, const char *text)
+{
+	return strlen(text) == w->size && !memcmp(w->at, text, w->size);
+}
+
+/* Says that the word is none of those that can stand there. */
+static bool refuse_word(struct parser *p, const struct word *w, const char *what,
+			const char *const *words)
+{
+	memcpy(p->mistake->word, w->at, w->size);
+	p->mistake->word[w->size] = '\0';
+	p->mistake->words = words;
+	return refuse(p, w->at, "'%.*s' is not %s", (int)w->size, w->at, what);
+}
+
+static const struct type *find_type(const struct word *w)
+{
+	for (size_t i = 0; i < PTRC_ARRAY_COUNT(types); i++)
+		if (is(w, types[i].name))
+			return &types[i];
+	return NULL;
+}
+
+static bool is_integer(const struct type *t)
+{
+	return t->kind == PTRC_LAYOUT_UNSIGNED || t->kind == PTRC_LAYOUT_SIGNED;
+}
+
+/* The value of a digit of numbers to that base, or the base. */
+static unsigned int digit_of(char c, unsigned int base)
+{
+	unsigned int d = base;
+
+	if (is_digit(c))
+		d = (unsigned int)(c - '0');
+	else if (c >= 'a' && c <= 'f')
+		d = (unsigned int)(c - 'a') + 10;
+	else if (c >= 'A' && c <= 'F')
+		d = (unsigned int)(c - 'A') + 10;
+	return d < base ? d : base;
+}
+
+/* Reads digits. Returns false, without a mistake, if there are none or the number is larger than
+ * `most`. */
+static bool take_digits(struct parser *p, unsigned int base, uint64_t most, uint64_t *n)
+{
+	const char *begin;
+	unsigned int d;
+
+	skip_blanks(p);
+	begin = p->at;
+	for (*n = 0; p->at < p->end && (d = digit_of(*p->at, base)) < base; p->at++) {
+		if (d > most || *n > (most - d) / base)
+			return false;
+		*n = base * *n + d;
+	}
+	return p->at > begin;
+}
+
+/* Reads [N], which may be missing: the count then is 0. */
+static bool take_count(struct parser *p, const struct type *type, uint32_t *count)
+{
+	const char *begin;
+	uint64_t n;
+
+	*count = 0;
+	if (!take(p, '['))
+		return true;
+	begin = p->at - 1;
+	if (type->kind == PTRC_LAYOUT_STRING || type->kind == PTRC_LAYOUT_JSON)
+		return refuse(p, begin, "'%s' takes no [N]", type->name);
+	if (!take_digits(p, 10, PTRC_LAYOUT_SIZE_MAX, &n) || !n || !take(p, ']'))
+		return refuse(p, begin, "'%s[' needs a number from 1 to %d and ']'", type->name,
+			      PTRC_LAYOUT_SIZE_MAX);
+	*count = (uint32_t)n;
+	return true;
+}
+
+/* Copies a name to the memory of the layout. */
+static const char *keep_name(struct parser *p, const struct word *w)
+{
+	char *name = p->names;
+
+	memcpy(name, w->at, w->size);
+	name[w->size] = '\0';
+	p->names += w->size + 1;
+	return name;
+}
+
+/* Whether the value fits an integer of so many bits. */
+static bool fits(const struct type *type, unsigned int bits, value v)
+{
+	bool is_signed = type->kind == PTRC_LAYOUT_SIGNED;
+	value end = (value)1 << (is_signed ? bits - 1 : bits);
+
+	return v < end && v >= (is_signed ? -end : 0);
+}
+
+/* Reads what stands behind '='. */
+static bool take_value(struct parser *p, value *v)
+{
+	bool is_negative = take(p, '-');
+	const char *begin = p->at;
+	uint64_t n = 0;
+	bool is_read;
+
+	if (p->end - p->at > 2 && p->at[0] == '0' && (p->at[1] == 'x' || p->at[1] == 'X')) {
+		p->at += 2;
+		is_read = take_digits(p, 16, UINT64_MAX, &n);
+	} else {
+		is_read = take_digits(p, 10, UINT64_MAX, &n);
+	}
+	*v = is_negative ? -(value)n : (value)n;
+	if (!is_read || (p->at < p->end && is_word(*p->at)))
+		return refuse(p, begin, "'=' needs a number, decimal or 0x, of up to 64 bits");
+	return true;
+}
+
+/* Reads one member. *next is the value that it has without '=': one more than the last. */
+static bool take_member(struct parser *p, const struct type *type, struct ptrc_layout_field *f,
+			value *next)
+{
+	struct word w;
+
+	if (!take_word(p, &w))
+		return false;
+	if (!w.size && !f->member_count && p->at < p->end && *p->at == '}')
+		return refuse(p, p->at, "an enum has members, such as {idle, busy}");
+	if (!w.size)
+		return refuse_missing(p, "the name of a member");
+	if (is_digit(*w.at))
+		return refuse(p, w.at, "the name of a member cannot begin with a digit");
+	if (f->member_count == PTRC_LAYOUT_MEMBERS_MAX)
+		return refuse(p, w.at, "the enum has more than %d members",
+			      PTRC_LAYOUT_MEMBERS_MAX);
+	for (uint32_t i = 0; i < f->member_count; i++)
+		if (is(&w, f->members[i].name))
+			return refuse(p, w.at, "two members have the same name '%.*s'", (int)w.size,
+				      w.at);
+	if (take(p, '=') && !take_value(p, next))
+		return false;
+	if (!fits(type, 8U * type->size, *next))
+		return refuse(p, w.at, "the value of '%.*s' does not fit the %u bits of the enum",
+			      (int)w.size, w.at, 8U * type->size);
+	p->members->name = keep_name(p, &w);
+	p->members->value = (uint64_t)*next;
+	p->members++;
+	f->member_count++;
+	++*next;
+	return true;
+}
+
+/* Reads the type and the members behind the word enum. */
+static bool take_enum(struct parser *p, const struct type **type, struct ptrc_layout_field *f)
+{
+	struct word w;
+	value next = 0;
+
+	*type = &enum_type;
+	if (!take_word(p, &w))
+		return false;
+	if (w.size) {
+		*type = find_type(&w);
+		if (!*type || !is_integer(*type))
+			return refuse_word(p, &w, "the integer type of an enum", base_words);
+	}
+	if (!take(p, '{'))
+		return refuse_missing(p, "'{' of the enum");
+	f->members = p->members;
+	do {
+		/* As in C, a comma may stand behind the last member. */
+		if (f->member_count && take(p, '}'))
+			return true;
+		if (!take_member(p, *type, f, &next))
+			return false;
+	} while (take(p, ','));
+	return take(p, '}') || refuse_missing(p, "',' or '}' of the enum");
+}
+
+/* Whether the name is the other one with _hex appended. In JSON that is the key of the other
+ * field's bytes. */
+static bool is_hex_of(const char *name, const char *other)
+{
+	size_t n = strlen(other);
+
+	return !strncmp(name, other, n) && !strcmp(name + n, "_hex");
+}
+
+static bool take_name(struct parser *p, const struct type *type, struct ptrc_layout_field *f)
+{
+	struct ptrc_layout_fields *l = p->layout;
+	struct word w;
+
+	f->name = "";
+	if (!take_word(p, &w))
+		return false;
+	if (type->kind == PTRC_LAYOUT_PADDING)
+		return !w.size || refuse(p, w.at, "'pad' takes no name");
+	if (!w.size && type->kind == PTRC_LAYOUT_JSON) {
+		if (l->count)
+			return refuse(p, w.at, "'json' needs a name, unless it is the only field");
+		return true;
+	}
+	if (!w.size || is_digit(*w.at))
+		return refuse(p, w.at, "'%s' needs a name behind it: letters, digits and _",
+			      type->name);
+	f->name = keep_name(p, &w);
+	for (size_t i = 0; i < l->count; i++) {
+		const char *other = l->fields[i].name;
+
+		if (!*other)
+			continue;
+		if (!strcmp(f->name, other))
+			return refuse(p, w.at, "two fields have the same name '%s'", other);
+		if (is_hex_of(f->name, other) || is_hex_of(other, f->name))
+			return refuse(p, w.at,
+				      "'%s' and '%s' cannot both be names: in JSON the one "
+				      "with _hex holds bytes of the other",
+				      other, f->name);
+	}
+	return true;
+}
+
+/* Reads the number of bits, which may be missing. */
+static bool take_bits(struct parser *p, const struct type *type, struct ptrc_layout_field *f)
+{
+	uint64_t most = type->kind == PTRC_LAYOUT_BOOL ? 1 : 8U * type->size;
+	const char *begin = p->at;
+	uint64_t bits;
+
+	if (!take(p, ':'))
+		return true;
+	if (!type->size || type->kind == PTRC_LAYOUT_FLOAT)
+		return refuse(p, begin, "'%s' cannot be a bit field", type->name);
+	if (f->count)
+		return refuse(p, begin, "an array cannot be a bit field");
+	if (!take_digits(p, 10, most, &bits) || !bits)
+		return refuse(p, begin, "a bit field of '%s' has 1 to %u bits", type->name,
+			      (unsigned int)most);
+	f->bits = (unsigned char)bits;
+	for (uint32_t i = 0; i < f->member_count; i++) {
+		uint64_t bits_of_value = f->members[i].value;
+		value v = type->kind == PTRC_LAYOUT_SIGNED ? (value)(int64_t)bits_of_value
+							   : (value)bits_of_value;
+
+		if (!fits(type, f->bits, v))
+			return refuse(p, begin, "the value of '%s' does not fit so few bits",
+				      f->members[i].name);
+	}
+	return true;
+}
+
+/* Reads the unit, which may be missing. */
+static bool take_unit(struct parser *p, const struct type *type, struct ptrc_layout_field *f)
+{
+	struct word w;
+
+	if (!take_word(p, &w))
+		return false;
+	if (!w.size)
+		return true;
+	/* A type here is the begin of the next field: what lacks is the comma. */
+	if (find_type(&w) || is(&w, enum_type.name)) {
+		p->at = w.at;
+		return refuse_missing(p, "a comma");
+	}
+	while (!is(&w, unit_words[f->unit]))
+		if (!unit_words[++f->unit])
+			return refuse_word(p, &w, "a unit", unit_words);
+	f->unit++;
+	if ((!is_integer(type) && type->kind != PTRC_LAYOUT_FLOAT) || f->member_count)
+		return refuse(p, w.at, "'%s' takes no unit", f->member_count ? "enum" : type->name);
+	return true;
+}
+
+void ptrc_layout_place(const struct ptrc_layout_fields *l, const struct ptrc_layout_field *f,
+		       uint64_t *bits, size_t *at, unsigned char *bit_at)
+{
+	uint64_t unit = 8ULL * f->item_size;
+
+	if (!f->bits) {
+		/* To the next byte, or to the next place that is aligned. */
+		uint64_t step = l->is_packed ? 8 : unit;
+
+		*bits = (*bits + step - 1) / step * step;
+	} else if (!l->is_packed && *bits % unit + f->bits > unit) {
+		/* Does not reach over the end of a number of its type. */
+		*bits = (*bits + unit - 1) / unit * unit;
+	}
+	*at = *bits / 8;
+	*bit_at = *bits % 8;
+	*bits += f->bits ? f->bits : 8 * (uint64_t)f->size;
+}
+
+/* The field in front of the one that is being read, or null. */
+static const struct ptrc_layout_field *last_field(const struct parser *p)
+{
+	return p->layout->count ? &p->layout->fields[p->layout->count - 1] : NULL;
+}
+
+static bool place(struct parser *p, const char *at, struct ptrc_layout_field *f)
+{
+	struct ptrc_layout_fields *l = p->layout;
+	const struct ptrc_layout_field *last = last_field(p);
+
+	if (!l->is_packed && f->item_size > l->alignment)
+		l->alignment = f->item_size;
+	f->is_placed = l->is_fixed;
+	/* Behind a text whose end only the data tells, this counts the least: its null byte. */
+	if (last && last->kind == PTRC_LAYOUT_STRING)
+		p->bits += 8;
+	ptrc_layout_place(l, f, &p->bits, &f->at, &f->bit_at);
+	l->is_fixed = l->is_fixed && (f->size || f->bits);
+	l->size = (p->bits + 7) / 8;
+	if (l->size > PTRC_LAYOUT_SIZE_MAX)
+		return refuse(p, at, "the fields take more than %d bytes", PTRC_LAYOUT_SIZE_MAX);
+	return true;
+}
+
+/* Says what nothing can stand behind, if the last field is such. */
+static bool check_last(struct parser *p)
+{
+	const struct ptrc_layout_field *last = last_field(p);
+
+	if (last && last->kind == PTRC_LAYOUT_JSON)
+		return refuse(p, p->at, "nothing can follow 'json'");
+	if (last && last->kind == PTRC_LAYOUT_BYTES && !last->size)
+		return refuse(p, p->at, "nothing can follow 'bytes' without [N]");
+	return true;
+}
+
+static bool take_field(struct parser *p)
+{
+	struct ptrc_layout_fields *l = p->layout;
+	struct ptrc_layout_field *f = &l->fields[l->count];
+	const struct type *type;
+	const char *begin;
+	struct word w;
+
+	if (!check_last(p) || !take_word(p, &w))
+		return false;
+	begin = w.at;
+	if (!w.size)
+		return refuse_missing(p, "a type");
+	if (l->count == PTRC_LAYOUT_FIELDS_MAX)
+		return refuse(p, w.at, "there are more than %d fields", PTRC_LAYOUT_FIELDS_MAX);
+	*f = (struct ptrc_layout_field){0};
+	if (is(&w, enum_type.name)) {
+		if (!take_enum(p, &type, f))
+			return false;
+	} else {
+		type = find_type(&w);
+		if (!type && is(&w, "align") && !l->count)
+			return refuse(p, w.at,
+				      "'align' is no word any more: fields are aligned, unless "
+				      "the first word is 'packed'");
+		if (!type)
+			return refuse_word(p, &w, "a type", type_words);
+	}
+	f->kind = type->kind;
+	f->item_size = type->size ? type->size : 1;
+	if (!take_count(p, type, &f->count))
+		return false;
+	if (!f->count && (type->kind == PTRC_LAYOUT_CHARS || type->kind == PTRC_LAYOUT_PADDING))
+		return refuse(p, p->at, "'%s' needs [N] behind it", type->name);
+	if (!take_name(p, type, f))
+		return false;
+	if (type->size && take(p, '['))
+		return refuse(p, p->at - 1, "[N] stands behind the type: %s[4] %s",
+			      f->member_count ? "enum {...}" : type->name, f->name);
+	if (!take_bits(p, type, f) || !take_unit(p, type, f))
+		return false;
+	if (!f->bits)
+		f->size = type->size ? (size_t)type->size * (f->count ? f->count : 1) : f->count;
+	/* Of text and bytes the number is the size, not that of elements. */
+	if (!type->size)
+		f->count = 0;
+	if (!place(p, begin, f))
+		return false;
+	l->count++;
+	return true;
+}
+
+static bool take_fields(struct parser *p)
+{
+	struct ptrc_layout_fields *l = p->layout;
+	const char *begin;
+	struct word w;
+
+	if (!take_word(p, &w))
+		return false;
+	l->is_packed = is(&w, "packed");
+	if (!l->is_packed)
+		p->at = w.at;
+	do {
+		if (!take_field(p))
+			return false;
+		begin = p->at;
+	} while (take(p, ','));
+	skip_blanks(p);
+	if (p->at < p->end)
+		return refuse_missing(p, "a comma");
+	l->padded_size = (l->size + l->alignment - 1) / l->alignment * l->alignment;
+	if (l->padded_size > PTRC_LAYOUT_SIZE_MAX)
+		return refuse(p, begin, "the fields take more than %d bytes", PTRC_LAYOUT_SIZE_MAX);
+	return true;
+}
+
+int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields **fields,
+		      struct ptrc_layout_mistake *mistake)
+{
+	struct ptrc_layout_mistake unused;
+	struct parser p = {
+		.begin = text,
+		.at = text,
+		.end = text + size,
+		.mistake = mistake ? mistake : &unused,
+	};
+	struct memory *m;
+	size_t most;
+
+	*p.mistake = (struct ptrc_layout_mistake){0};
+	if (size > PTRC_LAYOUT_TEXT_MAX) {
+		refuse(&p, text + PTRC_LAYOUT_TEXT_MAX, "the layout has more than %d bytes",
+		       PTRC_LAYOUT_TEXT_MAX);
+		return EINVAL;
+	}
+	/* Between two fields, and between two members, there is a comma; each name has a letter and
+	 * something behind it, or is the last. */
+	most = size / 2 + 1;
+	m = malloc(sizeof(*m) + most * (sizeof(*m->fields) + sizeof(struct ptrc_layout_member)) +
+		   size + most);
+	if (!m)
+		return ENOMEM;
+	m->layout =
+		(struct ptrc_layout_fields){.fields = m->fields, .is_fixed = true, .alignment = 1};
+	p.layout = &m->layout;
+	p.members = (struct ptrc_layout_member *)(m->fields + most);
+	p.names = (char *)(p.members + most);
+	if (!take_fields(&p)) {
+		free(m);
+		return EINVAL;
+	}
+	*fields = &m->layout;
+	return 0;
+}
+
+void ptrc_layout_fields_free(struct ptrc_layout_fields *l)
+{
+	/* The structure is the begin of its memory. */
+	free(l);
+}

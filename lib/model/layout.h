@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A layout says what the bytes of an event's data mean: "u64 id, u32 rows, str sql".
+ * posixtrace-layout(5) explains the language. This is its grammar; blanks may stand between words:
+ *
+ * 	layout   [ "packed" ] field { "," field }
+ * 	field    type name [ ":" bits ] [ unit ]
+ * 	         "pad" "[" N "]"
+ * 	         "json" [ name ]
+ * 	type     ( number | "enum" [ integer ] "{" member { "," member } [ "," ] "}" ) [ "[" N "]" ]
+ * 	         "char" "[" N "]" | "str" | "bytes" [ "[" N "]" ]
+ * 	number   integer | "x8" | "x16" | "x32" | "x64" | "f32" | "f64" | "bool"
+ * 	integer  "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64"
+ * 	member   name [ "=" [ "-" ] ( digits | "0x" digits ) ]
+ * 	unit     "ns" | "us" | "ms" | "s" | "B" | "KiB" | "MiB" | "percent" | "count"
+ *
+ * Fields stand where a C compiler for x86-64 or aarch64 puts the members of a structure, bit fields
+ * too; with "packed", where it puts them in a structure with __attribute__((packed)).
+ */
+#ifndef PTRC_LIB_MODEL_LAYOUT_H
+#define PTRC_LIB_MODEL_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/common.h"
+
+/* Limits, which posixtrace-layout(5) tells. */
+enum {
+	PTRC_LAYOUT_TEXT_MAX = 4096,
+	PTRC_LAYOUT_FIELDS_MAX = 256,
+	/* Of the name of a field, or of a member of an enum. */
+	PTRC_LAYOUT_NAME_MAX = 64,
+	/* The members of one enum. */
+	PTRC_LAYOUT_MEMBERS_MAX = 256,
+	/* The fields whose size the layout gives, with the gaps between them. */
+	PTRC_LAYOUT_SIZE_MAX = 1 << 24,
+};
+
+enum ptrc_layout_kind {
+	PTRC_LAYOUT_UNSIGNED,
+	PTRC_LAYOUT_SIGNED,
+	/* Unsigned, shown in hexadecimal. */
+	PTRC_LAYOUT_HEX,
+	PTRC_LAYOUT_FLOAT,
+	PTRC_LAYOUT_BOOL,
+	/* Text in N bytes, which ends at a null byte. */
+	PTRC_LAYOUT_CHARS,
+	/* Text up to a null byte or the end of the data. */
+	PTRC_LAYOUT_STRING,
+	PTRC_LAYOUT_BYTES,
+	PTRC_LAYOUT_PADDING,
+	/* The rest of the data is one text of JSON. */
+	PTRC_LAYOUT_JSON,
+};
+
+enum ptrc_unit {
+	PTRC_UNIT_NONE,
+	PTRC_UNIT_NS,
+	PTRC_UNIT_US,
+	PTRC_UNIT_MS,
+	PTRC_UNIT_S,
+	PTRC_UNIT_B,
+	PTRC_UNIT_KIB,
+	PTRC_UNIT_MIB,
+	PTRC_UNIT_PERCENT,
+	PTRC_UNIT_COUNT,
+};
+
+/* The word for the unit in a layout; an empty text for PTRC_UNIT_NONE. */
+const char *ptrc_unit_word(enum ptrc_unit);
+
+/* How many nanoseconds, or how many bytes, one of the unit is; 0 if it is not one of time, or not one
+ * of bytes. */
+uint64_t ptrc_unit_ns(enum ptrc_unit);
+uint64_t ptrc_unit_bytes(enum ptrc_unit);
+
+/* A name for a value of an enum. The value is that of the field: of a signed one as an int64_t. */
+struct ptrc_layout_member {
+	const char *name;
+	uint64_t value;
+};
+
+struct ptrc_layout_field {
+	/* Empty: padding, or JSON that is all of the data. */
+	const char *name;
+	/* Of an enum, in the order of the layout; several may have the same value. */
+	const struct ptrc_layout_member *members;
+	/* Where it stands, if is_placed: all fields before it have a size. */
+	size_t at;
+	/* The bytes of the field, of an array in all; 0 if the data gives them, or for a bit field. */
+	size_t size;
+	/* The bytes of one number, of a bit field those of its type; 1 for what is no number. */
+	unsigned char item_size;
+	/* Of a bit field: how many bits it has, and in which of the byte at `at` it begins, counted from
+	 * the lowest. Else 0. A bit field may reach into so many bytes as that takes, and no further. */
+	unsigned char bits;
+	unsigned char bit_at;
+	/* enum ptrc_layout_kind, enum ptrc_unit */
+	unsigned char kind;
+	unsigned char unit;
+	bool is_placed;
+	/* The elements of an array; 0: it is none. */
+	uint32_t count;
+	uint32_t member_count;
+};
+
+struct ptrc_layout_fields {
+	struct ptrc_layout_field *fields;
+	size_t count;
+	/* Fields follow each other without gaps. */
+	bool is_packed;
+	/* Every field has a size; then all data of the layout has `size` bytes or, with the padding at the end
+	 * of a C structure, `padded_size`. Else `size` is the least that the data must have. */
+	bool is_fixed;
+	/* What the structure is aligned to; 1 if it is packed. */
+	unsigned char alignment;
+	size_t size;
+	size_t padded_size;
+};
+
+/* What of a layout is wrong, for people. The reason may quote the layout, and so hold any byte. */
+struct ptrc_layout_mistake {
+	/* Counted in bytes from 1. */
+	size_t column;
+	char reason[256];
+	/* If a word stands where only some words can: that word, and which those are, one after the other
+	 * up to a null pointer. Else words is null. */
+	char word[PTRC_LAYOUT_NAME_MAX + 1];
+	const char *const *words;
+};
+
+/*
+ * Reads a layout, of which nothing is trusted: it may be any bytes, and need not end with a null byte.
+ * Stores the fields, which ptrc_layout_fields_free() frees and which do not refer to the text. Returns 0,
+ * EINVAL with the mistake, which may be null, or ENOMEM.
+ */
+int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields **,
+		      struct ptrc_layout_mistake *) PTRC_NONNULL(1, 3) PTRC_MUST_CHECK;
+
+void ptrc_layout_fields_free(struct ptrc_layout_fields *);
+
+/*
+ * Works out where the field stands if the fields before it take so many bits of the data: stores its
+ * offset and its first bit in there, and adds to *bits what is skipped for it and what it takes, without what the data
+ * gives. The fields are those of ptrc_layout_parse(), which has done this for those that are_placed.
+ */
+void ptrc_layout_place(const struct ptrc_layout_fields *, const struct ptrc_layout_field *,
+		       uint64_t *bits, size_t *at, unsigned char *bit_at) PTRC_NONNULL();
+
+#endif
