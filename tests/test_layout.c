@@ -4,13 +4,8 @@
 
 #include "lib/model/layout.h"
 
-/* gcc 4.3 and older put some packed bit fields elsewhere. */
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wpacked-bitfield-compat"
-#endif
-
-/* The types by the names that they have in a layout, so that structure and text are made of the same
- * words. */
+/* The types by the names that they have in a layout, so that structure and text are made of the
+ * same words. */
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -113,12 +108,13 @@ static void check_place(const char *text, const struct ptrc_layout_field *f,
 	} while (0)
 
 #define GAPS(N, A, B) N(u8, a) N(u32, b) N(u16, c) N(u64, d) N(u8, e)
-#define ALL_NUMBERS(N, A, B)                                                                       \
-	N(u8, a)                                                                                   \
-	N(u16, b)                                                                                  \
-	N(i8, c)                                                                                   \
-	N(i32, d) N(f32, e) N(u8, f) N(f64, g) N(bool, h) N(i16, i) N(u64, j) N(bool, k) N(u32, l) \
-		N(i64, m) N(u8, n)
+#define ALL_NUMBERS(N, A, B) \
+	N(u8, a)             \
+	N(u16, b)            \
+	N(i8, c)             \
+	N(i32, d)            \
+	N(f32, e)            \
+	N(u8, f) N(f64, g) N(bool, h) N(i16, i) N(u64, j) N(bool, k) N(u32, l) N(i64, m) N(u8, n)
 #define ARRAYS(N, A, B) \
 	N(u8, a)        \
 	A(u32, b, 3)    \
@@ -132,12 +128,12 @@ static void check_place(const char *text, const struct ptrc_layout_field *f,
 #define BITS_OVER(N, A, B) B(u32, a, 20) B(u32, b, 20) B(u32, c, 5)
 #define BITS_AFTER(N, A, B) N(u8, a) B(u32, b, 12) B(u32, c, 13) N(u8, d)
 #define BITS_LARGE(N, A, B) N(u32, a) B(u64, b, 40) B(u64, c, 24) N(u8, d) B(u64, e, 64)
-#define BITS_MIXED(N, A, B)                                                                        \
-	B(u8, a, 3)                                                                                \
-	B(u16, b, 9)                                                                               \
-	B(u32, c, 1)                                                                               \
-	B(bool, d, 1) B(u64, e, 33) B(i8, f, 7) B(i16, g, 2) N(u16, h) B(bool, i, 1) B(bool, j, 1) \
-		N(f64, k)
+#define BITS_MIXED(N, A, B) \
+	B(u8, a, 3)         \
+	B(u16, b, 9)        \
+	B(u32, c, 1)        \
+	B(bool, d, 1)       \
+	B(u64, e, 33) B(i8, f, 7) B(i16, g, 2) N(u16, h) B(bool, i, 1) B(bool, j, 1) N(f64, k)
 #define BITS_SIGNED(N, A, B) B(i32, a, 5) B(i32, b, 31) B(i64, c, 63) B(i8, d, 8) B(i16, e, 1)
 #define BITS_SMALL_END(N, A, B) N(u64, a) B(u8, b, 1)
 #define BITS_OF_TYPES(N, A, B) \

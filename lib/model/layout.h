@@ -71,8 +71,8 @@ enum ptrc_unit {
 /* The word for the unit in a layout; an empty text for PTRC_UNIT_NONE. */
 const char *ptrc_unit_word(enum ptrc_unit);
 
-/* How many nanoseconds, or how many bytes, one of the unit is; 0 if it is not one of time, or not one
- * of bytes. */
+/* How many nanoseconds, or how many bytes, one of the unit is; 0 if it is not one of time, or not
+ * one of bytes. */
 uint64_t ptrc_unit_ns(enum ptrc_unit);
 uint64_t ptrc_unit_bytes(enum ptrc_unit);
 
@@ -111,8 +111,9 @@ struct ptrc_layout_fields {
 	size_t count;
 	/* Fields follow each other without gaps. */
 	bool is_packed;
-	/* Every field has a size; then all data of the layout has `size` bytes or, with the padding at the end
-	 * of a C structure, `padded_size`. Else `size` is the least that the data must have. */
+	/* Every field has a size; then all data of the layout has `size` bytes or, with the padding
+	 * at the end of a C structure, `padded_size`. Else `size` is the least that the data must
+	 * have. */
 	bool is_fixed;
 	/* What the structure is aligned to; 1 if it is packed. */
 	unsigned char alignment;
@@ -132,9 +133,9 @@ struct ptrc_layout_mistake {
 };
 
 /*
- * Reads a layout, of which nothing is trusted: it may be any bytes, and need not end with a null byte.
- * Stores the fields, which ptrc_layout_fields_free() frees and which do not refer to the text. Returns 0,
- * EINVAL with the mistake, which may be null, or ENOMEM.
+ * Reads a layout, of which nothing is trusted: it may be any bytes, and need not end with a null
+ * byte. Stores the fields, which ptrc_layout_fields_free() frees and which do not refer to the text.
+ * Returns 0, EINVAL with the mistake, which may be null, or ENOMEM.
  */
 int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields **,
 		      struct ptrc_layout_mistake *) PTRC_NONNULL(1, 3) PTRC_MUST_CHECK;
@@ -143,8 +144,8 @@ void ptrc_layout_fields_free(struct ptrc_layout_fields *);
 
 /*
  * Works out where the field stands if the fields before it take so many bits of the data: stores its
- * offset and its first bit in there, and adds to *bits what is skipped for it and what it takes, without what the data
- * gives. The fields are those of ptrc_layout_parse(), which has done this for those that are_placed.
+ * offset and its first bit in there, and adds to *bits what is skipped for it and what it takes,
+ * without what the data gives. The fields are those of ptrc_layout_parse(), which has done this for those that are_placed.
  */
 void ptrc_layout_place(const struct ptrc_layout_fields *, const struct ptrc_layout_field *,
 		       uint64_t *bits, size_t *at, unsigned char *bit_at) PTRC_NONNULL();
