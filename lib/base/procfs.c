@@ -149,6 +149,42 @@ size_t ptrc_procfs_link(int pid, const char *rest, char *path, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* Calls visit() for each line of the file, of at most 2,046 bytes of it, until that returns true or
+ * the file ends. Reads it in parts, as a line can be longer than any buffer: the list of groups in
+ * status has hundreds of kilobytes, and so can a path in maps. Closes the file. Returns whether there
+ * was anything to read. */
+static bool visit_lines(int fd, bool (*visit)(const char *line, void *context), void *context)
+{
+	char text[2048];
+	bool is_done = false, is_rest = false, has_any = false;
+	size_t used = 0;
+
+	while (!is_done) {
+		long got = ptrc_sys(SYS_read, fd, text + used, sizeof(text) - 1 - used);
+		char *line = text, *end;
+
+		if (got <= 0)
+			break;
+		has_any = true;
+		used += (size_t)got;
+		text[used] = '\0';
+		for (; !is_done && (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			is_done = !is_rest && visit(line, context);
+			is_rest = false;
+		}
+		used -= (size_t)(line - text);
+		memmove(text, line, used + 1);
+		if (used == sizeof(text) - 1) {
+			is_done = is_done || (!is_rest && visit(text, context));
+			used = 0;
+			is_rest = true;
+		}
+	}
+	ptrc_file_close(fd);
+	return has_any;
+}
+
 /* The text behind the key at the beginning of the line; null: the line has another key. */
 static const char *value_of(const char *line, const char *key)
 {
@@ -162,17 +198,24 @@ static const char *value_of(const char *line, const char *key)
 	return line;
 }
 
-/* Takes the line into *st if it has one of the keys. Returns whether it was the last such
+struct status_lines {
+	struct ptrc_procfs_status *st;
+	bool has_ids;
+};
+
+/* Takes the line into the status if it has one of the keys. Returns whether it was the last such
  * line. */
-static bool take_line(const char *line, struct ptrc_procfs_status *st, bool *has_ids)
+static bool take_status(const char *line, void *context)
 {
+	struct status_lines *to = context;
+	struct ptrc_procfs_status *st = to->st;
 	const char *at;
 
 	if ((at = value_of(line, "Uid:")))
 		for (int i = 0; i < 3; i++)
 			st->uid[i] = (uint32_t)ptrc_digits_take(&at);
 	else if ((at = value_of(line, "Gid:")))
-		for (int i = 0; i < 3; i++, *has_ids = true)
+		for (int i = 0; i < 3; i++, to->has_ids = true)
 			st->gid[i] = (uint32_t)ptrc_digits_take(&at);
 	else if ((at = value_of(line, "NSpid:")))
 		for (; *at >= '0' && *at <= '9'; st->depth++)
@@ -182,43 +225,19 @@ static bool take_line(const char *line, struct ptrc_procfs_status *st, bool *has
 
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 {
-	/* In this file names of programs are escaped: no name looks like a key at the beginning
-	 * of a line. Read in parts, as the list of groups, which stands between the keys, may
-	 * have hundreds of kilobytes. */
-	char text[2048];
-	bool has_ids = false, is_done = false, is_rest = false;
-	size_t used = 0;
+	struct status_lines to = {.st = st};
 	int fd, error = open_file(pid, "status", 0, &fd);
 
 	if (error)
 		return error;
 	st->depth = 0;
 	st->inner_pid = pid;
-	while (!is_done) {
-		long got = ptrc_sys(SYS_read, fd, text + used, sizeof(text) - 1 - used);
-		char *line = text, *end;
-
-		if (got <= 0)
-			break;
-		used += (size_t)got;
-		text[used] = '\0';
-		for (; !is_done && (end = strchr(line, '\n')); line = end + 1) {
-			*end = '\0';
-			is_done = !is_rest && take_line(line, st, &has_ids);
-			is_rest = false;
-		}
-		used -= (size_t)(line - text);
-		memmove(text, line, used + 1);
-		/* No line with one of the keys is as long: skip the rest of it. */
-		if (used == sizeof(text) - 1) {
-			used = 0;
-			is_rest = true;
-		}
-	}
-	ptrc_file_close(fd);
+	/* In this file names of programs are escaped: no name looks like a key at the beginning
+	 * of a line. */
+	visit_lines(fd, take_status, &to);
 	if (st->depth == 0)
 		st->depth = 1; /* a kernel without pid namespaces */
-	return has_ids ? 0 : ESRCH;
+	return to.has_ids ? 0 : ESRCH;
 }
 
 int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
@@ -379,11 +398,18 @@ static bool living_thread(int pid, int *tid)
 	return is_found;
 }
 
-/* Is that the line of a mapping of this file? `dev` is in the form that the kernel gives it in a
- * struct stat. The line begins with "<addresses> <rights> <offset>
+struct mapped_file {
+	/* In the form that the kernel gives it in a struct stat. */
+	uint64_t dev;
+	uint64_t inode;
+	bool is_found;
+};
+
+/* Is that the line of a mapping of the file? The line begins with "<addresses> <rights> <offset>
  * <major>:<minor> <inode>", where device and offset are in hexadecimal digits. */
-static bool is_mapping_of(const char *line, uint64_t dev, uint64_t inode)
+static bool is_mapping_of(const char *line, void *context)
 {
+	struct mapped_file *file = context;
 	uint64_t of_major, of_minor;
 
 	for (int field = 0; field < 3; field++) {
@@ -396,57 +422,28 @@ static bool is_mapping_of(const char *line, uint64_t dev, uint64_t inode)
 	if (*line++ != ':')
 		return false;
 	of_minor = ptrc_digits_take_hex(&line, NULL);
-	return *line++ == ' ' && of_major == (dev >> 8 & 0xfff) &&
-	       of_minor == ((dev & 0xff) | (dev >> 12 & 0xfff00)) &&
-	       ptrc_digits_take(&line) == inode;
+	file->is_found = *line++ == ' ' && of_major == (file->dev >> 8 & 0xfff) &&
+			 of_minor == ((file->dev & 0xff) | (file->dev >> 12 & 0xfff00)) &&
+			 ptrc_digits_take(&line) == file->inode;
+	return file->is_found;
 }
 
 /* Does the thread tell what its process has mapped? */
-static bool reads_maps(int tid, uint64_t dev, uint64_t inode, bool *is_found)
+static bool reads_maps(int tid, struct mapped_file *file)
 {
-	char text[2048];
-	bool is_rest = false, has_any = false;
-	size_t used = 0;
 	int fd;
 
-	*is_found = false;
-	if (open_file(tid, "maps", 0, &fd))
-		return false;
-	while (!*is_found) {
-		long got = ptrc_sys(SYS_read, fd, text + used, sizeof(text) - 1 - used);
-		char *line = text, *end;
-
-		if (got <= 0)
-			break;
-		has_any = true;
-		used += (size_t)got;
-		text[used] = '\0';
-		for (; !*is_found && (end = strchr(line, '\n')); line = end + 1) {
-			*end = '\0';
-			*is_found = !is_rest && is_mapping_of(line, dev, inode);
-			is_rest = false;
-		}
-		used -= (size_t)(line - text);
-		memmove(text, line, used + 1);
-		/* What counts stands at the begin of a line: a long path may be skipped. */
-		if (used == sizeof(text) - 1) {
-			*is_found = !is_rest && is_mapping_of(text, dev, inode);
-			used = 0;
-			is_rest = true;
-		}
-	}
-	ptrc_file_close(fd);
-	return has_any;
+	return open_file(tid, "maps", 0, &fd) == 0 && visit_lines(fd, is_mapping_of, file);
 }
 
 bool ptrc_procfs_maps_file(int pid, uint64_t dev, uint64_t inode)
 {
-	bool is_found;
+	struct mapped_file file = {dev, inode, false};
 	int tid;
 
-	if (!reads_maps(pid, dev, inode, &is_found) && living_thread(pid, &tid))
-		reads_maps(tid, dev, inode, &is_found);
-	return is_found;
+	if (!reads_maps(pid, &file) && living_thread(pid, &tid))
+		reads_maps(tid, &file);
+	return file.is_found;
 }
 
 static int owner_of(int tid, uint32_t *uid)
