@@ -1253,6 +1253,34 @@ TEST(parents_identifiers_are_invalid_in_a_raw_clone, "FORK-10 FORK-21 ERRORS-05"
 	ts_close_log(opened);
 }
 
+TEST(identifiers_of_a_raw_clone_are_invalid_in_its_own, "FORK-10 FORK-21 ERRORS-05", NEEDS_KEEPER)
+{
+	int log = ts_temp_file();
+	trace_id_t old = ts_create_log(0, NULL, log);
+
+	ts_shutdown(old);
+	trace_id_t plain = ts_create_running(0, NULL);
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	CHECK_GE(pid, 0);
+	if (pid == 0) {
+		/* Neither of the two generations has recorded an event: they notice the clone
+		 * only because they use identifiers. */
+		trace_id_t opened = ts_open_log(log);
+		pid_t grandchild = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+
+		CHECK_GE(grandchild, 0);
+		if (grandchild == 0) {
+			expect_invalid(opened);
+			_exit(0);
+		}
+		CHECK_EXIT(grandchild, 0);
+		ts_close_log(opened);
+		_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_shutdown(plain);
+}
+
 static volatile pid_t child_of_handler = -1;
 
 static void fork_in_handler(int sig)
