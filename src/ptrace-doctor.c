@@ -14,6 +14,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
+#include "src/view/reader.h"
 
 enum {
 	KEY_JSON = PTRC_CLI_KEY_FIRST,
@@ -70,7 +71,7 @@ static void examine(struct ptrc_doctor *d, const char *thing)
 		return;
 	if (ptrc_cli_parse_number(thing, 1, INT_MAX, &pid, &why))
 		ptrc_doctor_process(d, (pid_t)pid, 0);
-	else if (strchr(thing, '/') || !access(thing, F_OK))
+	else if (strchr(thing, '/') || ptrc_reader_is_there(thing))
 		ptrc_doctor_log(d, thing);
 	else
 		say_unknown(d, thing);

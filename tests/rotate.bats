@@ -51,6 +51,21 @@ make_log() {
 	[ -z "$stderr" ]
 }
 
+@test "ptrace-doctor knows a log whose first file is deleted, while and after it is written [EXT-273]" {
+	ptrace-run -o run.log --log-rotate=16K --log-keep=2 -- sh -c 'for i in 1 2 3; do
+		"$0" -n 3000; sleep 0.8; done; until [ -e seen ]; do sleep 0.1; done' "$traced" &
+	until [ -e run.log ]; do sleep 0.01; done
+	while [ -e run.log ]; do sleep 0.01; done
+	run_split ptrace-doctor run.log
+	[[ $stdout == *"note     run.log: session sh writes it"* ]]
+	[[ $stdout != *"no longer here"* ]]
+	touch seen
+	wait
+	run_split ptrace-doctor run.log
+	[ "$status" -eq 0 ]
+	[ "$stdout" = "ok       run.log: has $(events run.log traced.event) events of programs" ]
+}
+
 @test "--log-keep deletes the oldest files, which is no loss [EXT-273 EXT-278]" {
 	run_split make_log --log-keep=2
 	[ "$status" -eq 0 ]

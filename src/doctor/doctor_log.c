@@ -174,6 +174,25 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	return *thing;
 }
 
+/* Stores the path as a session knows it, in PATH_MAX bytes: without links, "." and "..". The file itself
+ * need not be there, as the first one of a rotated log may have been deleted. */
+static bool make_absolute(const char *path, char *absolute)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char directory[PATH_MAX];
+	size_t used;
+
+	if (realpath(path, absolute))
+		return true;
+	if (errno != ENOENT || name - path >= PATH_MAX)
+		return false;
+	snprintf(directory, sizeof(directory), "%.*s", (int)(name - path), path);
+	if (!realpath(name == path ? "." : directory, absolute))
+		return false;
+	used = strlen(absolute);
+	return snprintf(absolute + used, PATH_MAX - used, "/%s", name) < (int)(PATH_MAX - used);
+}
+
 /* Reports the session or process that still writes the log, if there is one, and returns whether
  * there is. */
 static bool examine_writer(struct ptrc_doctor *d, const char *path)
@@ -181,7 +200,7 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 	const struct ptrc_session_list *all = ptrc_doctor_list();
 	char absolute[PATH_MAX];
 
-	if (!realpath(path, absolute))
+	if (!make_absolute(path, absolute))
 		return false;
 	for (size_t i = 0; i < all->count; i++) {
 		if (all->errors[i] || !all->replies[i].state.has_log ||
@@ -372,6 +391,12 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	struct stat st;
 	int error;
 
+	/* Of a rotated log the files of the highest numbers may be all that is left. */
+	if (fd < 0 && errno == ENOENT && !posixtrace_open_log(path, &trace)) {
+		check_contents(d, path, trace, examine_writer(d, path));
+		posix_trace_close(trace);
+		return;
+	}
 	if (fd < 0 || fstat(fd, &st)) {
 		ptrc_doctor_problem(d, "log", path, NULL, "%s", strerror(errno));
 		if (fd >= 0)
@@ -394,7 +419,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	if (access(path, W_OK))
 		ptrc_doctor_note(d, "log", path, NULL, "you may not write it: %s", strerror(errno));
 	is_written = examine_writer(d, path);
-	error = posix_trace_open(fd, &trace);
+	error = posixtrace_open_log(path, &trace);
 	/* A finished log needs no more room. */
 	if (!is_written && (error || !is_finished(trace)))
 		ptrc_doctor_disk(d, path);

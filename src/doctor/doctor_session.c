@@ -10,6 +10,7 @@
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
 #include "src/session/orphans.h"
+#include "src/view/reader.h"
 
 /* Bytes of an advice that contains the name of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
@@ -22,6 +23,9 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 	if (!s->has_log)
 		return;
 	error = stat(s->log, &st) ? errno : 0;
+	/* --log-keep deletes also the first file, which has the name of the log. */
+	if (error == ENOENT && ptrc_reader_is_there(s->log))
+		return;
 	if (error || s->is_log_gone)
 		ptrc_doctor_problem(
 			d, "log", s->log,
