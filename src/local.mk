@@ -66,6 +66,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/losses.h \
 	%D%/view/unmatched.c \
 	%D%/view/unmatched.h \
+	%D%/view/quantity.c \
+	%D%/view/quantity.h \
 	%D%/view/reader.c \
 	%D%/view/reader.h \
 	%D%/view/select.c \

@@ -238,9 +238,15 @@ static void check_usage(int operands)
 					    "tells which programs its events come from");
 	if (!has_symbols && ptrc_event_has_source_field(&dump.format))
 		ptrc_cli_usage("--fields", "function, file and line need --symbols");
-	for (size_t i = 0; i < dump.select.where_count; i++)
-		if (!has_symbols && ptrc_where_has_source_field(dump.select.wheres[i]))
+	for (size_t i = 0; i < dump.select.where_count; i++) {
+		const struct ptrc_where *w = dump.select.wheres[i];
+
+		if (!has_symbols && ptrc_where_has_source_field(w))
 			ptrc_cli_usage("--where", "function, file and line need --symbols");
+		if (dump.session && ptrc_where_has_base(w, PTRC_WHEN_FROM_END))
+			ptrc_cli_usage("--where", "cannot have times before the end with --follow, "
+						  "where the end is not known yet");
+	}
 	if (dump.is_verifying && dump.is_counting)
 		ptrc_cli_usage("--verify", "cannot be used together with --count");
 	if (dump.is_verifying &&

@@ -82,7 +82,7 @@ ended() {
 
 @test "selections, fields and layouts work as with a log" {
 	begin -n 20
-	follow --where='data >= 17' --since=+0s --fields=event,data --summary
+	follow --where='data >= 17 && time >= "+0s"' --since=+0s --fields=event,data --summary
 	go
 	wait_until says done
 	wait_until has_line '{"event":"traced.event","data":"19"}'

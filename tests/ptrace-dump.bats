@@ -387,7 +387,7 @@ times() {
 	done <<-'END'
 		5 pid = 3
 		1 pdi == 3
-		8 pid == (
+		9 pid == (
 		10 event =~ "("
 		8 pid == "x"
 		1 data.rows > 3
@@ -402,9 +402,14 @@ times() {
 		8 time > pid
 		1 data < time
 		8 time > "2026"
+		8 time > 5ms
+		7 len > 5ms
+		16 time - "-1s" < 5
+		5 len + 5ms > 5
+		1 (len > 5) * 2
 	END
 	run_split ptrace-dump --where='time > 2026' run.log
-	[[ $stderr == *"'time' is compared with a time in quotes, such as '2026-01-02 03:04'; 'ns' is the time as a number."* ]]
+	[[ $stderr == *"a time cannot be compared with a number; a time is in quotes, such as '2026-01-02 03:04', and 'ns' is the time as a number."* ]]
 	[ "$(ptrace-dump --count --where='time == ns && time == time' run.log)" -eq "$(events run.log)" ]
 	[ "$(ptrace-dump --count --where='time > "2026-01-02 03:04"' run.log)" -eq "$(events run.log)" ]
 	run_split ptrace-dump --where='event == db.query' run.log
@@ -415,6 +420,33 @@ times() {
 	[[ $stderr == *"did you mean 'pid'?"* ]]
 	run_split ptrace-dump --where='ä == 3' run.log
 	[[ $stderr == *"'ä' has no meaning here"* ]]
+}
+
+@test "where: times, durations and calculations [EXT-310 EXT-311 EXT-312]" {
+	ptrace-run -o run.log -- "$traced" -n 20 -p 1000
+	count() { ptrace-dump --count --format=text "$@" run.log; }
+	all=$(events run.log)
+	ptrace-dump --fields=ns run.log | tr -cd '0-9\n' >ns
+	first=$(head -n 1 ns) last=$(tail -n 1 ns)
+	# Of all, the begin and the end are those of the log, whatever is selected.
+	[ "$(count --where='time >= "+0s"' --where='time <= "-0s"')" -eq "$all" ]
+	[ "$(count --where="time - '+0s' == ${last}ns - ${first}ns || time == '+0s'")" -eq 2 ]
+	expected=$(awk -v first="$first" '$1 - first > 10000000' ns | wc -l)
+	[ "$expected" -gt 1 ]
+	for where in 'time > "+10ms"' 'time - "+0s" > 10ms' '(time - "+0s") / 1ms > 10' \
+		'"+0s" < time - 0.01s' "ns > $first + 10000000" 'time - 5ms > "+0s" + 5ms'; do
+		[ "$(count --where="$where")" -eq "$expected" ]
+		[ "$(count --threads=3 --where="$where")" -eq "$expected" ]
+		[ "$(count --threads=1 -e '*' --where="$where" run.log)" -eq "$((2 * expected))" ]
+	done
+	[ "$(count --since=+10ms --where='time > "+10ms"')" -eq "$expected" ]
+	[ "$(ptrace-dump --last=1 --where='time == "-0s"' --fields=ns run.log | tr -cd 0-9)" = "$last" ]
+	[ "$(count -e traced.event --where='data % 7 == 3')" -eq 3 ]
+	[ "$(count -e traced.event --where='data * 2 + 1 > 30 && -data < -16')" -eq 3 ]
+	run_split ptrace-dump --follow=none --where='time > "-1s"'
+	[ "$status" -eq 2 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == "ptrace-dump: --where: cannot have times before the end with --follow"* ]]
 }
 
 @test "decode: fields of the data as JSON and as text" {

@@ -802,8 +802,7 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		{"pid ~ '4*'", "column 1: '~' needs text"},
 		{"pid == 'x'", "column 8: 'x' is not a number"},
 		{"time > 'x'", "column 8: 'x' is not a time"},
-		{"time > '+2s'", "column 8: '+2s' is not a time"},
-		{"pid == 4x", "column 8: '4x' is not a number"},
+		{"pid == 4x", "column 8: '4x' is not a number, and not a duration such as 5ms"},
 		{"pid == 0xfffffffffffffffff", "is not a number"},
 		{"pid == ==", "column 8: a field, number or string is missing"},
 		{"5", "column 2: a comparison is missing"},
@@ -824,6 +823,200 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		if (ptrc_where_parse(cases[i].text, &layouts, &why))
 			harness_fail("was taken: %s", cases[i].text);
 		if (!strstr(why.text, cases[i].reason) || strncmp(why.text, "column ", 7))
+			harness_fail("'%s' gave: %s", cases[i].text, why.text);
+	}
+}
+
+TEST(times_and_durations_are_calculated_with, "EXT-310 EXT-311")
+{
+	static const char *const so[] = {
+		"time - '2026-01-02T03:04:05Z' == 123456789ns",
+		"time - '2026-01-02T03:04:05Z' > 123ms && time - '2026-01-02T03:04:05Z' < 0.124s",
+		"'2026-01-02T03:04:05Z' + 123456789ns == time",
+		"'2026-01-02T03:04:05Z' < time - 100ms && 24ms + '2026-01-02T03:04:05Z' < time",
+		"time - time == 0s && time - 1min < time",
+		"time > '2026-01-02 03:04:05.1Z' && time < '2026-01-02 03:04:05.2Z'",
+		"time > '@1767323045.1' && time < 'now'",
+		"1h == 60min && 1min == 60s && 1s == 1000ms && 1ms == 1000us && 1us == 1000ns",
+		"1m30s == 90s && 1.5ms == 1500us && 1d == 24h && 1w == 7d && 2hours == 120m",
+		"5ms * 2 == 10ms && 2 * 5ms == 10ms && 5ms / 2 == 2.5ms && 10ms / 4ms == 2.5",
+		"17ms % 5ms == 2ms && -5ms < 0ns && 3ms - 5ms == -2ms && -(3ms) + 5ms == 2ms",
+		"(time - '2026-01-02T03:04:05Z') / 1ms > 123.4 && len * 1ms == 13ms",
+		"(time - '2026-01-02T03:04:05Z') % 1ms == 456789ns",
+		"ns == time && time >= ns",
+	};
+	static const char *const not_so[] = {
+		"time - '2026-01-02T03:04:05Z' > 124ms",
+		"time + 1s < time",
+		"time - 1ns >= time",
+		/* Nobody has said when the trace begins and ends. */
+		"time > '+0s'",
+		"time != '-1h'",
+		"!(time - '+0s') && '+0s' + 1s < time",
+	};
+
+	make_event();
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+	for (size_t i = 0; i < sizeof(not_so) / sizeof(*not_so); i++)
+		if (holds(not_so[i]))
+			harness_fail("holds: %s", not_so[i]);
+}
+
+TEST(times_may_be_relative_to_the_begin_and_the_end_of_the_trace, "EXT-311")
+{
+	static const char *const so[] = {
+		"time == '+1s'",
+		"time == '-3s'",
+		"time < '+1s' + 1ns && '-3s' - 1ns < time",
+		"time - '+0s' == 1s && '-0s' - time == 3s",
+		"'-0s' - '+0s' == 4s",
+	};
+	const int64_t now = INT64_C(1767323045123456789);
+	const int64_t s = 1000000000;
+	struct ptrc_cli_reason why;
+
+	make_event();
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++) {
+		struct ptrc_where *w = ptrc_where_parse(so[i], &layouts, &why);
+		struct ptrc_where *again;
+
+		CHECK(w);
+		CHECK(ptrc_where_has_base(w, PTRC_WHEN_FROM_BEGIN) == !!strchr(so[i], '+'));
+		CHECK(ptrc_where_has_base(w, PTRC_WHEN_FROM_END) == !!strstr(so[i], "'-"));
+		ptrc_where_resolve(w, now - s, now + 3 * s);
+		if (!ptrc_where_holds(w, &view))
+			harness_fail("does not hold: %s", so[i]);
+		again = ptrc_where_again(w);
+		CHECK(again && ptrc_where_holds(again, &view));
+		ptrc_where_free(again);
+		/* The trace has grown. */
+		ptrc_where_resolve(w, now - 2 * s, now + 4 * s);
+		CHECK(!ptrc_where_holds(w, &view));
+		ptrc_where_free(w);
+	}
+}
+
+TEST(numbers_are_calculated_with_exactly, "EXT-312")
+{
+	static const char *const so[] = {
+		"len + 1 == 14 && len - 1 == 12 && len * 2 == 26 && len / 2 == 6.5 && len % 5 == 3",
+		"len+1==14&&len-1==12&&-len==-13&&+len==13&&--len==13&&len- -1==14",
+		"1 + 2 * 3 == 7 && (1 + 2) * 3 == 9 && 7 - 2 - 1 == 4 && 64 / 4 / 2 == 8",
+		"7 % 4 * 2 == 6 && -7 % 4 == -3 && 7 % -4 == 3 && 2 * -3 == -6",
+		"(len) > 5 && ((len + 1) * (len - 1)) == 168 && !(len + 1 == 13) && (len > 5)",
+		"len + 1 && !(len - 13) && (pid - 4711 || tid - 1)",
+		/* Where 64 bits wrap. */
+		"data.big + 1 > data.big && data.big * 2 > data.big && 0 - data.big < data.small",
+		"data.big * data.big == 85070591730234615994970860373908914225",
+		"data.big + data.big - data.big == 9223372036854775815",
+		"-data.big == -9223372036854775815 && -9223372036854775808 - 1 < -9223372036854775808",
+		"data.big / 5 * 5 == data.big && data.big % 10 == 5",
+		"0.1 + 0.2 > 0.3 - 1e-9 && 0.1 + 0.2 < 0.3 + 1e-9 && 1e3 + 1 == 1001",
+		"address - 0x1000 == 0x234 && address % 16 == 4",
+		"data.small * data.small == 4 && data.small + pid == 4709",
+	};
+	static const char *const no_value[] = {
+		"len / (len - 13)",
+		"len % (len - 13)",
+		"len / 0.5 % 0.3",
+		"data.big * data.big * data.big",
+		"data.text + 1",
+		"data.raw * 2",
+		"reason + 1",
+		"data + 1",
+		"(data.big + reason) * 0",
+	};
+
+	make_event();
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+	for (size_t i = 0; i < sizeof(no_value) / sizeof(*no_value); i++) {
+		static const char *const sides[][2] = {
+			{"", " == 0"}, {"", " != 0"}, {"0 <= ", ""}, {"", ""}};
+		char text[200];
+
+		for (size_t k = 0; k < sizeof(sides) / sizeof(*sides); k++) {
+			snprintf(text, sizeof(text), "%s%s%s", sides[k][0], no_value[i],
+				 sides[k][1]);
+			if (holds(text))
+				harness_fail("holds: %s", text);
+		}
+	}
+	memcpy(event_data, "21", 3);
+	reader.size = 3;
+	CHECK(holds("data * 2 == 42 && data + data == 42"));
+}
+
+TEST(what_does_not_go_together_is_refused_with_the_column, "EXT-313")
+{
+	static const struct {
+		const char *text;
+		const char *reason;
+	} cases[] = {
+		{"time > 5",
+		 "column 8: a time cannot be compared with a number; a time is in quotes"},
+		{"5 < time",
+		 "column 1: a number cannot be compared with a time; a time is in quotes"},
+		{"time > 5ms", "column 8: a time cannot be compared with a duration; the diff"},
+		{"time == pid", "column 9: a time cannot be compared with a number"},
+		{"time == event", "column 9: a time cannot be compared with text"},
+		{"time == true", "column 9: a time cannot be compared with true or false"},
+		{"time == data.big", "column 9: a time cannot be compared with a number or"},
+		{"time == ns + 1", "column 9: a time cannot be compared with a number"},
+		{"time > '+x'", "column 8: '+x' is not a time"},
+		{"pid > 5ms", "column 7: a number cannot be compared with a duration; a duration"},
+		{"5ms < len", "column 1: a duration cannot be compared with a number; a dur"},
+		{"time - '10:30' > 5",
+		 "column 18: a duration cannot be compared with a number; a d"},
+		{"time - '10:30' > '5ms'", "column 18: a duration cannot be compared with text; a"},
+		{"event == 5ms", "column 10: text cannot be compared with a duration"},
+		{"data == 5ms", "column 9: a number or text cannot be compared with a duration"},
+		{"5ms == true", "column 8: a duration cannot be compared with true or false"},
+		{"time + time > '10:30'", "column 6: a time cannot be added to a time"},
+		{"5ms - time > '10:30'", "column 5: a time cannot be subtracted from a duration"},
+		{"time + 5 > '10:30'",
+		 "column 6: a number cannot be added to a time; a duration has"},
+		{"len + 5ms == 4",
+		 "column 5: a duration cannot be added to a number; a duration ha"},
+		{"5ms * 5ms == 4", "column 5: a duration cannot be multiplied with a duration"},
+		{"4 / 5ms == 4", "column 3: a duration cannot be a divisor of a number"},
+		{"time * 2 == 4", "column 6: a number cannot be multiplied with a time"},
+		{"event + 1 == 4", "column 7: a number cannot be added to text"},
+		{"len + 'x' == 4", "column 7: 'x' is not a time"},
+		{"len * '5' == 4", "column 5: text cannot be multiplied with a number; of text"},
+		{"true + 1 == 2", "column 6: a number cannot be added to true or false"},
+		{"-time == 2", "column 1: a sign needs a number or a duration"},
+		{"-'5' == 2", "column 1: a sign needs a number or a duration"},
+		{"5 / 0 == len", "column 3: this has no result"},
+		{"len == 1.5 % 2", "column 12: this has no result"},
+		{"len + 1 == 'x'", "column 12: 'x' is not a number, but this is a number"},
+		{"(len > 5) + 1 == 2", "column 1: a condition is not a value"},
+		{"1 == (len > 5)", "column 6: a condition is not a value"},
+		{"-(!pid) == 1", "column 2: a condition is not a value"},
+		{"len + 1 =~ '1'", "column 1: '=~' needs text, but this is a number"},
+		{"time ~ '1'", "column 1: '~' needs text, but 'time' is a time"},
+		{"len == 99999w", "column 8: the duration is longer than 292 years"},
+		{"len == 5q", "column 8: '5q' is not a number, and not a duration"},
+		{"len +", "column 6: the expression ends where a field"},
+		{"len + * 2 > 1", "column 7: a field, number or string is missing before '* '"},
+		{"len + 1", NULL},
+		{"1 + 1", "column 6: a comparison is missing"},
+		{"len == 1 2", "column 10: '&&' or '||' is missing before '2'"},
+	};
+	struct ptrc_cli_reason why;
+
+	make_event();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct ptrc_where *w = ptrc_where_parse(cases[i].text, &layouts, &why);
+
+		if (!w != !!cases[i].reason)
+			harness_fail("'%s': %s", cases[i].text, w ? "was taken" : why.text);
+		if (w)
+			ptrc_where_free(w);
+		else if (strncmp(why.text, cases[i].reason, strlen(cases[i].reason)) != 0)
 			harness_fail("'%s' gave: %s", cases[i].text, why.text);
 	}
 }
@@ -1013,7 +1206,8 @@ TEST(the_end_of_the_part_that_a_pattern_sees_is_no_end, "EXT-133")
 
 TEST(what_is_too_deep_or_too_long_is_refused, "")
 {
-	static const char *const pieces[] = {"(", "!", "!(", "pid &&", "pid ||"};
+	static const char *const pieces[] = {"(",     "!",  "!(",    "pid &&", "pid ||",
+					     "pid -", "- ", "pid*(", "-(",     "pid %"};
 	struct ptrc_cli_reason why;
 
 	make_event();
@@ -1069,15 +1263,14 @@ static void make_text(char *text, size_t size, const char *const *tokens, size_t
 TEST(random_expressions_do_no_harm, "")
 {
 	static const char *const tokens[] = {
-		"pid",	     "tid",	     "event",  "data",	  "data.big",
-		"data.text", "data.raw",     "data.",  "time",	  "thread",
-		"reason",    "true",	     "false",  "==",	  "!=",
-		"<",	     "<=",	     ">",      ">=",	  "=~",
-		"~",	     "&&",	     "||",     "!",	  "(",
-		")",	     "'a.c'",	     "\"x*\"", "'[a-'",	  "'(a|b)'",
-		"'\\1'",     "'2026-01-02'", "5",      "-5",	  "0x",
-		"0xff",	     "1e9",	     "1e",     ".5",	  "'",
-		"\\",	     "'a{2,3}'",     "'*'",    "'(a*)*'",
+		"pid",	 "tid",	    "event",	"data",	  "data.big", "data.text", "data.raw",
+		"data.", "time",    "thread",	"reason", "true",     "false",	   "==",
+		"!=",	 "<",	    "<=",	">",	  ">=",	      "=~",	   "~",
+		"&&",	 "||",	    "!",	"(",	  ")",	      "'a.c'",	   "\"x*\"",
+		"'[a-'", "'(a|b)'", "+",	"-",	  "*",	      "/",	   "%",
+		"5ms",	 "1h",	    "'+2s'",	"'-1m'",  "1.5",      "'\\1'",	   "'2026-01-02'",
+		"5",	 "-5",	    "0x",	"0xff",	  "1e9",      "1e",	   ".5",
+		"'",	 "\\",	    "'a{2,3}'", "'*'",	  "'(a*)*'",
 	};
 	char text[512];
 	struct ptrc_cli_reason why;
@@ -1099,6 +1292,84 @@ TEST(random_expressions_do_no_harm, "")
 	}
 	NOTE("%zu were expressions", good);
 	CHECK_GT(good, 1000);
+}
+
+static int64_t make_sum(char **to, int depth);
+
+/* Appends a random factor to the text. Returns what it is worth. */
+static int64_t make_factor(char **to, int depth)
+{
+	static const struct {
+		const char *text;
+		int64_t value;
+	} fields[] = {{"len", 13}, {"data.small", -2}, {"id", 10}};
+	int64_t value;
+	uint64_t i;
+
+	switch (draw(depth ? 5 : 3)) {
+	case 0:
+		i = draw(sizeof(fields) / sizeof(*fields));
+		*to = stpcpy(*to, fields[i].text);
+		return fields[i].value;
+	case 1:
+		value = (int64_t)draw(30);
+		*to += sprintf(*to, draw(2) ? "%lld" : "0x%llx", (long long)value);
+		return value;
+	case 2:
+		*to = stpcpy(*to, draw(2) ? "- " : "-");
+		return -make_factor(to, depth);
+	default:
+		*to = stpcpy(*to, "(");
+		value = make_sum(to, depth - 1);
+		*to = stpcpy(*to, ")");
+		return value;
+	}
+}
+
+static int64_t make_product(char **to, int depth)
+{
+	int64_t value = make_factor(to, depth);
+
+	for (uint64_t n = draw(3); n; n--) {
+		char *sign = *to;
+		int64_t factor;
+		bool is_product;
+
+		*to = stpcpy(*to, draw(2) ? " * " : "*");
+		factor = make_factor(to, depth);
+		is_product = !factor || draw(2);
+		*strchr(sign, '*') = is_product ? '*' : '%';
+		value = is_product ? value * factor : value % factor;
+	}
+	return value;
+}
+
+static int64_t make_sum(char **to, int depth)
+{
+	int64_t value = make_product(to, depth);
+
+	for (uint64_t n = draw(3); n; n--) {
+		bool is_plus = draw(2);
+
+		*to = stpcpy(*to, is_plus ? " + " : "-");
+		value += (is_plus ? 1 : -1) * make_product(to, depth);
+	}
+	return value;
+}
+
+TEST(random_calculations_have_the_results_of_c, "EXT-312")
+{
+	char text[2000];
+
+	make_event();
+	for (int i = 0; i < 20000; i++) {
+		char *to = text;
+		int64_t value = make_sum(&to, 2);
+
+		sprintf(to, " == %lld", (long long)value);
+		if (!holds(text))
+			harness_fail("does not hold: %s", text);
+	}
 }
 
 /* A text of a few of these pieces. */

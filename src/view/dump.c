@@ -120,6 +120,18 @@ void ptrc_dump_resolve(struct ptrc_dump *d, const struct ptrc_span *trace)
 	d->format.begin_ns = trace->first;
 	d->select.span.first = resolve(&d->since, trace);
 	d->select.span.last = resolve(&d->until, trace);
+	for (size_t i = 0; i < d->select.where_count; i++)
+		ptrc_where_resolve(d->select.wheres[i], trace->first, trace->last);
+}
+
+/* Whether a time of an option is relative to the begin, or to the end, of the trace. */
+static bool has_base(const struct ptrc_dump *d, enum ptrc_when_base base)
+{
+	bool is_found = d->since.base == base || d->until.base == base;
+
+	for (size_t i = 0; i < d->select.where_count; i++)
+		is_found |= ptrc_where_has_base(d->select.wheres[i], base);
+	return is_found;
 }
 
 static bool report(const struct ptrc_reader *r, int error)
@@ -220,9 +232,8 @@ static bool select_wanted(struct ptrc_dump *d, struct ptrc_source *s)
 bool ptrc_dump_scan(struct ptrc_dump *d)
 {
 	struct ptrc_span trace = {INT64_MAX, INT64_MIN};
-	bool is_last = d->since.base == PTRC_WHEN_FROM_END || d->until.base == PTRC_WHEN_FROM_END;
-	bool is_first = d->format.is_relative || d->since.base == PTRC_WHEN_FROM_BEGIN ||
-			d->until.base == PTRC_WHEN_FROM_BEGIN;
+	bool is_last = has_base(d, PTRC_WHEN_FROM_END);
+	bool is_first = d->format.is_relative || has_base(d, PTRC_WHEN_FROM_BEGIN);
 
 	for (size_t i = 0; i < d->source_count; i++) {
 		struct ptrc_source *s = &d->sources[i];

@@ -25,6 +25,15 @@ enum ptrc_value_kind {
 	PTRC_VALUE_BYTES,
 };
 
+/* What a value measures; a bit each, so that several make a set. */
+enum ptrc_dimension {
+	PTRC_DIMENSION_NUMBER = 1,
+	PTRC_DIMENSION_DURATION = 2,
+	PTRC_DIMENSION_MOMENT = 4,
+	PTRC_DIMENSION_TEXT = 8,
+	PTRC_DIMENSION_BOOL = 16,
+};
+
 struct ptrc_value {
 	enum ptrc_value_kind kind;
 	union {

@@ -12,33 +12,41 @@
 
 enum { MEMBER_NAME_MAX = 80 };
 
+enum {
+	NUMBER = PTRC_DIMENSION_NUMBER,
+	MOMENT = PTRC_DIMENSION_MOMENT,
+	TEXT = PTRC_DIMENSION_TEXT,
+	BOOL = PTRC_DIMENSION_BOOL,
+};
+
 static const struct field {
 	const char *name;
-	bool is_number;
+	unsigned char dimensions;
 } fields[] = {
-	[PTRC_FIELD_TIME] = {"time", true},
-	[PTRC_FIELD_NS] = {"ns", true},
-	[PTRC_FIELD_EVENT] = {"event", false},
-	[PTRC_FIELD_ID] = {"id", true},
-	[PTRC_FIELD_PID] = {"pid", true},
-	[PTRC_FIELD_TID] = {"tid", true},
-	[PTRC_FIELD_THREAD] = {"thread", true},
-	[PTRC_FIELD_ADDRESS] = {"address", true},
-	[PTRC_FIELD_TRUNCATED] = {"truncated", false},
-	[PTRC_FIELD_LEN] = {"len", true},
-	[PTRC_FIELD_DATA] = {"data", false},
-	[PTRC_FIELD_DATA_HEX] = {"data_hex", false},
-	[PTRC_FIELD_LOG] = {"log", false},
-	[PTRC_FIELD_REASON] = {"reason", true},
-	[PTRC_FIELD_ERROR] = {"error", true},
-	[PTRC_FIELD_HOST] = {"host", false},
-	[PTRC_FIELD_COMM] = {"comm", false},
-	[PTRC_FIELD_EXE] = {"exe", false},
-	[PTRC_FIELD_USER] = {"user", true},
-	[PTRC_FIELD_COMMAND_LINE] = {"command_line", false},
-	[PTRC_FIELD_FUNCTION] = {"function", false},
-	[PTRC_FIELD_FILE] = {"file", false},
-	[PTRC_FIELD_LINE] = {"line", true},
+	[PTRC_FIELD_TIME] = {"time", MOMENT},
+	[PTRC_FIELD_NS] = {"ns", NUMBER},
+	[PTRC_FIELD_EVENT] = {"event", TEXT},
+	[PTRC_FIELD_ID] = {"id", NUMBER},
+	[PTRC_FIELD_PID] = {"pid", NUMBER},
+	[PTRC_FIELD_TID] = {"tid", NUMBER},
+	[PTRC_FIELD_THREAD] = {"thread", NUMBER},
+	[PTRC_FIELD_ADDRESS] = {"address", NUMBER},
+	[PTRC_FIELD_TRUNCATED] = {"truncated", TEXT},
+	[PTRC_FIELD_LEN] = {"len", NUMBER},
+	/* Some data reads as a number. */
+	[PTRC_FIELD_DATA] = {"data", TEXT | NUMBER},
+	[PTRC_FIELD_DATA_HEX] = {"data_hex", TEXT},
+	[PTRC_FIELD_LOG] = {"log", TEXT},
+	[PTRC_FIELD_REASON] = {"reason", NUMBER},
+	[PTRC_FIELD_ERROR] = {"error", NUMBER},
+	[PTRC_FIELD_HOST] = {"host", TEXT},
+	[PTRC_FIELD_COMM] = {"comm", TEXT},
+	[PTRC_FIELD_EXE] = {"exe", TEXT},
+	[PTRC_FIELD_USER] = {"user", NUMBER},
+	[PTRC_FIELD_COMMAND_LINE] = {"command_line", TEXT},
+	[PTRC_FIELD_FUNCTION] = {"function", TEXT},
+	[PTRC_FIELD_FILE] = {"file", TEXT},
+	[PTRC_FIELD_LINE] = {"line", NUMBER},
 };
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
@@ -61,7 +69,12 @@ bool ptrc_field_is_of_source(enum ptrc_field_id id)
 
 bool ptrc_field_is_number(const struct ptrc_field *f)
 {
-	return f->id < PTRC_FIELD_MEMBER && fields[f->id].is_number;
+	return !(ptrc_field_dimensions(f) & (TEXT | BOOL));
+}
+
+unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
+{
+	return f->id < PTRC_FIELD_MEMBER ? fields[f->id].dimensions : NUMBER | TEXT | BOOL;
 }
 
 static void say_no_field(const char *name, const struct ptrc_layouts *l,

@@ -62,6 +62,9 @@ bool ptrc_field_is_of_source(enum ptrc_field_id);
 /* Whether the field is a number in every event. A member of the data need not be one. */
 bool ptrc_field_is_number(const struct ptrc_field *);
 
+/* What the values of the field may measure: a set of dimensions. */
+unsigned int ptrc_field_dimensions(const struct ptrc_field *);
+
 /* Events of one type whose data has fewer or more bytes than the layout. */
 struct ptrc_misfits {
 	uint64_t short_count;

@@ -16,6 +16,7 @@
 
 #include "lib/model/glob.h"
 #include "src/cli/message.h"
+#include "src/view/quantity.h"
 #include "src/view/when.h"
 
 /* Limits of an expression: far above what anybody writes, and far below what would fill the
@@ -49,36 +50,52 @@ enum kind {
 	GLOB,
 };
 
-/* How two values stand to each other, a bit each; a relation holds for some of them. */
+/* The ways of two values to stand to each other for which a comparison holds. */
 enum relation {
-	BELOW = 1,
-	EQUAL = 2,
-	ABOVE = 4,
-	/* One of them is not a number (NaN). */
-	UNORDERED = 8,
+	BELOW = PTRC_BELOW,
+	EQUAL = PTRC_EQUAL,
+	ABOVE = PTRC_ABOVE,
+	UNORDERED = PTRC_UNORDERED,
 	UNEQUAL = BELOW | ABOVE | UNORDERED,
 	NOT_ABOVE = BELOW | EQUAL,
 	NOT_BELOW = ABOVE | EQUAL,
 };
 
-/* Holds every value of a field that is an integer; processors compare it faster than a long
- * double. */
-__extension__ typedef __int128 integer;
+enum {
+	NUMBER_DIMENSION = PTRC_DIMENSION_NUMBER,
+	DURATION_DIMENSION = PTRC_DIMENSION_DURATION,
+	MOMENT_DIMENSION = PTRC_DIMENSION_MOMENT,
+	TEXT_DIMENSION = PTRC_DIMENSION_TEXT,
+	BOOL_DIMENSION = PTRC_DIMENSION_BOOL,
+};
 
+/* A field, a literal, or what is calculated of operands. */
 struct operand {
 	bool is_field;
 	struct ptrc_field field;
+	/* Owned; null: it is not calculated. */
+	struct calculation *calculation;
+	/* What its values may measure. */
+	unsigned int dimensions;
 	struct ptrc_value literal;
 	/* The literal as a number, worked out once. */
 	bool has_number;
 	long double number;
 	/* The same, if it is a whole number. */
 	bool is_whole;
-	integer whole;
+	ptrc_whole whole;
+	/* The literal is a time, this far from the begin or the end of the trace. Its number is worked
+	 * out when these are known. */
+	struct ptrc_when when;
 	/* The text of a string literal; owned. */
 	char *text;
 	/* The offset in the expression. */
 	size_t at;
+};
+
+struct calculation {
+	enum ptrc_operation operation;
+	struct operand operands[2];
 };
 
 struct node {
@@ -100,6 +117,8 @@ struct node {
 	 * that were tried is the one or matches the other, and the next such comparison. */
 	bool has_name;
 	struct node *next_of_names;
+	/* Of a comparison: an operand is calculated. */
+	bool is_calculated;
 };
 
 struct ptrc_where {
@@ -108,6 +127,9 @@ struct ptrc_where {
 	const struct ptrc_layouts *layouts;
 	struct node *root;
 	struct node *names;
+	/* When the trace begins and ends, once that is known. */
+	bool is_resolved;
+	int64_t first_ns, last_ns;
 	/* Room for the digits that bytes are compared as, and for a text with a null byte
 	 * appended. */
 	struct ptrc_buffer scratch[2];
@@ -118,6 +140,7 @@ enum token {
 	END,
 	FIELD,
 	NUMBER,
+	DURATION,
 	STRING,
 	TRUE,
 	FALSE,
@@ -127,6 +150,8 @@ enum token {
 	AND_SIGN,
 	NOT_SIGN,
 	RELATION,
+	/* An operation: + - * / % */
+	OPERATION,
 	REGEX_SIGN,
 	GLOB_SIGN,
 	/* The expression is wrong, and the reason has been stored. */
@@ -147,9 +172,11 @@ struct parser {
 	/* The next token, and where it begins. */
 	enum token token;
 	enum relation relation;
+	enum ptrc_operation operation;
 	const char *token_at;
 	char word[WORD_MAX_BYTES + 1];
 	long double number;
+	int64_t duration_ns;
 	/* The text of the last string; owned until an operand takes it. */
 	char *string;
 	size_t string_size;
@@ -202,24 +229,32 @@ static void read_word(struct parser *p)
 		p->token = FIELD;
 }
 
+/* Reads a number, or a duration, which has units. */
 static void read_number(struct parser *p)
 {
+	char word[WORD_MAX_BYTES + 1];
 	size_t n = 1;
 
 	/* Takes everything that could belong to a number, so that 1x2 is a wrong number
 	 * rather than a number and a name. Signs can only follow the letter of an
 	 * exponent. */
 	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.' ||
-	       ((p->at[n] == '+' || p->at[n] == '-') &&
+	       ((p->at[n] == '+' || p->at[n] == '-') && is_digit(p->at[n + 1]) &&
 		(p->at[n - 1] == 'e' || p->at[n - 1] == 'E') && strncmp(p->at, "0x", 2) &&
 		strncmp(p->at, "0X", 2)))
 		n++;
-	if (!ptrc_value_read_number(p->at, n, &p->number)) {
-		refuse(p, p->at, "'%.*s' is not a number", n < 40 ? (int)n : 40, p->at);
-		return;
+	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : 0, p->at);
+	if (ptrc_value_read_number(p->at, n, &p->number)) {
+		p->token = NUMBER;
+	} else if (!ptrc_when_duration(word, &p->duration_ns)) {
+		refuse(p, p->at, "'%.*s' is not a number, and not a duration such as 5ms",
+		       n < 40 ? (int)n : 40, p->at);
+	} else if (p->duration_ns == INT64_MAX) {
+		refuse(p, p->at, "the duration is longer than 292 years");
+	} else {
+		p->token = DURATION;
 	}
 	p->at += n;
-	p->token = NUMBER;
 }
 
 /* Reads a string in quotes. A backslash escapes the quote and the backslash. Before any other
@@ -281,6 +316,11 @@ static void read_sign(struct parser *p)
 		p->at += n;
 		return;
 	}
+	if (*p->at && strchr("+-*/%", *p->at)) {
+		p->token = OPERATION;
+		p->operation = (enum ptrc_operation) * p->at++;
+		return;
+	}
 	if (*p->at == '=' || *p->at == '&' || *p->at == '|')
 		refuse(p, p->at, "write '%c%c' instead of '%c'", *p->at, *p->at, *p->at);
 	else
@@ -300,12 +340,20 @@ static void next(struct parser *p)
 		read_word(p);
 	else if (*p->at == '.' && is_letter(p->at[1]))
 		refuse(p, p->at, "a field is written without a dot in front");
-	else if (is_digit(*p->at) || *p->at == '-' || *p->at == '+' || *p->at == '.')
+	else if (is_digit(*p->at) || *p->at == '.')
 		read_number(p);
 	else if (*p->at == '"' || *p->at == '\'')
 		read_string(p);
 	else
 		read_sign(p);
+}
+
+static void free_operand(struct operand *o)
+{
+	free(o->text);
+	for (size_t i = 0; o->calculation && i < 2; i++)
+		free_operand(&o->calculation->operands[i]);
+	free(o->calculation);
 }
 
 static void free_node(struct node *n)
@@ -316,7 +364,7 @@ static void free_node(struct node *n)
 		regfree(&n->regex);
 	for (size_t i = 0; i < 2; i++) {
 		free_node(n->children[i]);
-		free(n->operands[i].text);
+		free_operand(&n->operands[i]);
 	}
 	free(n->regex_text[0]);
 	free(n->regex_text[1]);
@@ -332,14 +380,91 @@ static struct node *make_node(enum kind kind)
 	return n;
 }
 
-static void set_number(struct operand *o, long double number)
+static void set_quantity(struct operand *o, const struct ptrc_quantity *q)
 {
+	o->dimensions = q->dimension;
 	o->has_number = true;
-	o->number = number;
-	/* Beyond these bounds there are no values of fields, and the conversion has no result. */
-	o->is_whole =
-		number >= -0x1p64L && number <= 0x1p64L && (long double)(integer)number == number;
-	o->whole = o->is_whole ? (integer)number : 0;
+	o->is_whole = q->is_whole;
+	o->whole = q->is_whole ? q->whole : 0;
+	o->number = q->is_whole ? (long double)q->whole : q->number;
+}
+
+static void set_whole(struct operand *o, unsigned int dimension, ptrc_whole whole)
+{
+	struct ptrc_quantity q = ptrc_quantity_whole(dimension, whole);
+
+	set_quantity(o, &q);
+}
+
+static void set_number(struct operand *o, unsigned int dimension, long double number)
+{
+	struct ptrc_quantity q = ptrc_quantity_number(dimension, number);
+
+	set_quantity(o, &q);
+}
+
+static bool is_literal(const struct operand *o)
+{
+	return !o->is_field && !o->calculation;
+}
+
+/* "'pid' is a number", "this is a number or text". */
+static const char *describe(const struct operand *o, char text[PTRC_DIMENSION_WORDS + 40])
+{
+	char words[PTRC_DIMENSION_WORDS];
+
+	ptrc_dimension_words(o->dimensions, words);
+	if (o->is_field && o->field.id < PTRC_FIELD_MEMBER)
+		snprintf(text, PTRC_DIMENSION_WORDS + 40, "'%s' is %s",
+			 ptrc_field_name(o->field.id), words);
+	else
+		snprintf(text, PTRC_DIMENSION_WORDS + 40, "this is %s", words);
+	return text;
+}
+
+/* ---- conditions and values ---- */
+
+/* A part of the expression: a condition, or a value. Which one it is shows behind a parenthesis
+ * only. */
+struct part {
+	/* Null if it is a value. */
+	struct node *condition;
+	struct operand value;
+	/* Where it begins. */
+	const char *at;
+};
+
+static struct node *make_test(struct parser *p, enum kind kind)
+{
+	if (++p->tests > TESTS_MAX)
+		refuse(p, p->token_at, "more than %d comparisons and operations", (int)TESTS_MAX);
+	return make_node(kind);
+}
+
+/* Makes a condition of a part that ends in front of the next token: a value holds if it is true. */
+static struct node *condition_of(struct parser *p, struct part *part)
+{
+	struct node *n = part->condition;
+
+	if (n)
+		return n;
+	if (is_literal(&part->value))
+		refuse(p, p->token_at, "a comparison is missing: a value alone is no condition");
+	n = make_test(p, TRUTH);
+	n->operands[0] = part->value;
+	return n;
+}
+
+/* Takes the value that a part is. A condition is none. */
+static struct operand value_of(struct parser *p, struct part *part)
+{
+	if (part->condition) {
+		refuse(p, part->at,
+		       "a condition is not a value that can be compared or calculated with");
+		free_node(part->condition);
+		return (struct operand){0};
+	}
+	return part->value;
 }
 
 static void read_operand(struct parser *p, struct operand *o, bool is_right)
@@ -354,13 +479,18 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 		if (!ptrc_field_find(p->word, p->layouts, &o->field, &why))
 			refuse(p, p->token_at, "%s%s", why.text,
 			       is_right ? "; text has to be in quotes" : "");
+		else
+			o->dimensions = ptrc_field_dimensions(&o->field);
 		break;
 	case NUMBER:
-		set_number(o, p->number);
+		set_number(o, NUMBER_DIMENSION, p->number);
+		break;
+	case DURATION:
+		set_whole(o, DURATION_DIMENSION, p->duration_ns);
 		break;
 	case TRUE:
 	case FALSE:
-		set_number(o, p->token == TRUE ? 1 : 0);
+		set_whole(o, BOOL_DIMENSION, p->token == TRUE);
 		break;
 	case STRING:
 		o->text = p->string;
@@ -369,7 +499,8 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 		o->literal.bytes = o->text;
 		o->literal.size = p->string_size;
 		if (ptrc_value_number(&o->literal, &number))
-			set_number(o, number);
+			set_number(o, NUMBER_DIMENSION, number);
+		o->dimensions = TEXT_DIMENSION;
 		break;
 	case BAD:
 		break;
@@ -386,46 +517,237 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 	next(p);
 }
 
-/* Refuses to compare a time with anything but a string that is a time, the same moment as a
- * number, or another time. */
-static void check_time(struct parser *p, const struct operand *other)
+/* Reads the time that a string is. */
+static void make_moment(struct parser *p, struct operand *o)
 {
-	const char *at = p->begin + other->at;
-
-	if (other->is_field && other->field.id != PTRC_FIELD_TIME &&
-	    other->field.id != PTRC_FIELD_NS)
-		refuse(p, at,
-		       "'time' cannot be compared with this field; 'ns' is the time as a number");
-	else if (!other->is_field && !other->text)
-		refuse(p, at,
-		       "'time' is compared with a time in quotes, such as '2026-01-02 03:04'; 'ns' "
-		       "is the time as a number");
-}
-
-/* Refuses a string that is compared with a field that is a number or a time, but is not one
- * itself. */
-static void check_operands(struct parser *p, struct operand *field, struct operand *literal)
-{
-	const char *at = p->begin + literal->at;
+	const char *at = p->begin + o->at;
 	struct ptrc_cli_reason why;
-	struct ptrc_when when;
 
-	if (field->is_field && field->field.id == PTRC_FIELD_TIME)
-		check_time(p, literal);
-	if (!field->is_field || literal->is_field || !literal->text)
+	if (p->token == BAD)
 		return;
-	if (field->field.id == PTRC_FIELD_TIME) {
-		if (!ptrc_when_parse(literal->text, &when, &why))
-			refuse(p, at, "%s", why.text);
-		else if (when.base != PTRC_WHEN_ABSOLUTE)
-			refuse(p, at, "'%.60s' is not a time but a span", literal->text);
-		else
-			set_number(literal, (long double)when.ns);
+	if (!ptrc_when_parse(o->text, &o->when, &why)) {
+		refuse(p, at, "%s", why.text);
 		return;
 	}
-	if (ptrc_field_is_number(&field->field) && !literal->has_number)
-		refuse(p, at, "'%.60s' is not a number, but '%s' is", literal->text,
-		       ptrc_field_name(field->field.id));
+	set_whole(o, MOMENT_DIMENSION, o->when.ns);
+	/* The number is worked out when the begin and the end of the trace are known. */
+	o->has_number = o->when.base == PTRC_WHEN_ABSOLUTE;
+	o->is_whole = o->has_number;
+	free(o->text);
+	o->text = NULL;
+	o->literal = (struct ptrc_value){0};
+}
+
+/* ---- calculations ---- */
+
+static const char *operation_word(enum ptrc_operation operation)
+{
+	return operation == PTRC_ADD	    ? "added to"
+	       : operation == PTRC_SUBTRACT ? "subtracted from"
+	       : operation == PTRC_MULTIPLY ? "multiplied with"
+					    : "a divisor of";
+}
+
+/* Says what is wrong with a calculation of such operands, at its sign. */
+static void refuse_operation(struct parser *p, enum ptrc_operation operation, const char *at,
+			     unsigned int left, unsigned int right)
+{
+	char words[2][PTRC_DIMENSION_WORDS];
+	unsigned int both = left | right;
+	const char *hint = "";
+
+	if (both & TEXT_DIMENSION)
+		hint = "; of text in quotes only a time can be calculated with, by + and -";
+	else if (both == (NUMBER_DIMENSION | DURATION_DIMENSION) ||
+		 both == (NUMBER_DIMENSION | MOMENT_DIMENSION))
+		hint = "; a duration has a unit, such as 5ms";
+	refuse(p, at, "%s cannot be %s %s%s", ptrc_dimension_words(right, words[1]),
+	       operation_word(operation), ptrc_dimension_words(left, words[0]), hint);
+}
+
+static bool is_known(const struct operand *o)
+{
+	return is_literal(o) && o->has_number;
+}
+
+static struct ptrc_quantity quantity_of(const struct operand *o)
+{
+	return (struct ptrc_quantity){
+		.dimension = o->text ? NUMBER_DIMENSION : o->dimensions,
+		.is_whole = o->is_whole,
+		.whole = o->whole,
+		.number = o->number,
+	};
+}
+
+/* Makes one operand of two, that of a literal if it can be calculated now. */
+static void calculate(struct parser *p, enum ptrc_operation operation, const char *sign,
+		      struct operand *left, struct operand *right)
+{
+	struct operand result = {.at = left->at};
+	struct ptrc_quantity a, b, q;
+	bool is_shift = operation == PTRC_ADD || operation == PTRC_SUBTRACT;
+
+	if (++p->tests > TESTS_MAX)
+		refuse(p, sign, "more than %d comparisons and operations", (int)TESTS_MAX);
+	if (is_shift && left->text)
+		make_moment(p, left);
+	if (is_shift && right->text)
+		make_moment(p, right);
+	result.dimensions = ptrc_dimension_of(operation, left->dimensions, right->dimensions);
+	if (!result.dimensions)
+		refuse_operation(p, operation, sign, left->dimensions, right->dimensions);
+	if (p->token != BAD && is_known(left) && is_known(right)) {
+		a = quantity_of(left);
+		b = quantity_of(right);
+		if (ptrc_quantity_calculate(operation, &a, &b, &q))
+			set_quantity(&result, &q);
+		else
+			refuse(p, sign,
+			       "this has no result: it is a division by 0, a remainder of a "
+			       "fraction, or too large");
+	} else {
+		result.calculation = ptrc_cli_allocate(sizeof(*result.calculation));
+		*result.calculation = (struct calculation){operation, {*left, *right}};
+	}
+	*left = result;
+}
+
+static void read_or(struct parser *, struct part *);
+
+/* Negation, parentheses and signs, the ways to nest, all pass here. */
+static void begin_nest(struct parser *p)
+{
+	if (++p->depth > DEPTH_MAX)
+		refuse(p, p->token_at, "'!', '(' and signs are nested deeper than %d",
+		       (int)DEPTH_MAX);
+}
+
+static void read_factor(struct parser *p, struct part *part, bool is_right)
+{
+	const char *at = p->token_at;
+
+	*part = (struct part){.at = at};
+	if (p->token == OPERATION && (p->operation == PTRC_SUBTRACT || p->operation == PTRC_ADD)) {
+		/* -x is x * -1, which is right of numbers and durations. */
+		struct operand sign = {.at = (size_t)(at - p->begin)};
+
+		set_whole(&sign, NUMBER_DIMENSION, p->operation == PTRC_ADD ? 1 : -1);
+		begin_nest(p);
+		next(p);
+		read_factor(p, part, true);
+		p->depth--;
+		part->value = value_of(p, part);
+		part->condition = NULL;
+		part->at = at;
+		if (!(part->value.dimensions & (NUMBER_DIMENSION | DURATION_DIMENSION)))
+			refuse(p, at, "a sign needs a number or a duration behind it");
+		calculate(p, PTRC_MULTIPLY, at, &part->value, &sign);
+		part->value.at = sign.at;
+	} else if (p->token == LEFT) {
+		begin_nest(p);
+		next(p);
+		read_or(p, part);
+		part->at = at;
+		if (p->token == RIGHT)
+			next(p);
+		else
+			refuse(p, p->token_at, "')' is missing");
+		p->depth--;
+	} else {
+		read_operand(p, &part->value, is_right);
+	}
+}
+
+/* Reads what stands on the right side of a sign, and calculates. */
+static void read_right(struct parser *p, struct part *left,
+		       void (*read)(struct parser *, struct part *, bool))
+{
+	enum ptrc_operation operation = p->operation;
+	const char *sign = p->token_at;
+	struct operand a = value_of(p, left);
+	struct operand b;
+	struct part right;
+
+	next(p);
+	read(p, &right, true);
+	b = value_of(p, &right);
+	calculate(p, operation, sign, &a, &b);
+	left->condition = NULL;
+	left->value = a;
+}
+
+static void read_product(struct parser *p, struct part *part, bool is_right)
+{
+	read_factor(p, part, is_right);
+	while (p->token == OPERATION && p->operation != PTRC_ADD && p->operation != PTRC_SUBTRACT)
+		read_right(p, part, read_factor);
+}
+
+static void read_sum(struct parser *p, struct part *part, bool is_right)
+{
+	read_product(p, part, is_right);
+	while (p->token == OPERATION)
+		read_right(p, part, read_product);
+}
+
+/* ---- comparisons ---- */
+
+/* The time as a number is the only number that times are compared with. */
+static bool are_time_and_ns(const struct operand *a, const struct operand *b)
+{
+	return a->is_field && b->is_field &&
+	       ((a->field.id == PTRC_FIELD_TIME && b->field.id == PTRC_FIELD_NS) ||
+		(a->field.id == PTRC_FIELD_NS && b->field.id == PTRC_FIELD_TIME));
+}
+
+/* What would be right in place of a comparison of such values. */
+static const char *hint_for(unsigned int a, unsigned int b)
+{
+	unsigned int both = a | b;
+
+	if (both & MOMENT_DIMENSION)
+		return both & DURATION_DIMENSION
+			       ? "; the difference of two times is a duration"
+			       : "; a time is in quotes, such as '2026-01-02 03:04', and 'ns' is the "
+				 "time as a number";
+	return both & TEXT_DIMENSION ? "; a duration is not in quotes: 5ms"
+				     : "; a duration has a unit, such as 5ms";
+}
+
+/* Refuses a string that is compared with a number or a time, but is not one itself. */
+static void check_string(struct parser *p, const struct operand *other, struct operand *string)
+{
+	char reason[PTRC_DIMENSION_WORDS + 40];
+
+	if (!string->text)
+		return;
+	if (other->dimensions == MOMENT_DIMENSION)
+		make_moment(p, string);
+	else if (other->dimensions == NUMBER_DIMENSION && !string->has_number)
+		refuse(p, p->begin + string->at, "'%.60s' is not a number, but %s", string->text,
+		       describe(other, reason));
+}
+
+static void check_comparison(struct parser *p, struct node *n)
+{
+	struct operand *a = &n->operands[0];
+	struct operand *b = &n->operands[1];
+	char words[2][PTRC_DIMENSION_WORDS];
+	bool is_left;
+
+	check_string(p, a, b);
+	check_string(p, b, a);
+	if (ptrc_dimension_is_comparable(a->dimensions, b->dimensions) || are_time_and_ns(a, b))
+		return;
+	/* Tells it where a literal is, as that is what can be written otherwise, or what is not a
+	 * time. */
+	is_left =
+		is_literal(a) != is_literal(b) ? is_literal(a) : b->dimensions == MOMENT_DIMENSION;
+	refuse(p, p->begin + (is_left ? a : b)->at, "%s cannot be compared with %s%s",
+	       ptrc_dimension_words(a->dimensions, words[0]),
+	       ptrc_dimension_words(b->dimensions, words[1]),
+	       hint_for(a->dimensions, b->dimensions));
 }
 
 /* The end of the set [...] that begins here; of one without an end, its last character. */
@@ -647,9 +969,9 @@ static void read_pattern(struct parser *p, struct node *n)
 		read_operand(p, pattern, true);
 	if (p->token == BAD)
 		return;
-	if (left->is_field && ptrc_field_is_number(&left->field)) {
-		refuse(p, p->begin + left->at, "'%s' needs text, but '%s' is a number", sign,
-		       ptrc_field_name(left->field.id));
+	if (!(left->dimensions & TEXT_DIMENSION)) {
+		refuse(p, p->begin + left->at, "'%s' needs text, but %s", sign,
+		       describe(left, reason));
 		return;
 	}
 	if (pattern->literal.size > PATTERN_MAX_BYTES) {
@@ -701,90 +1023,79 @@ static const struct operand *wanted_name(const struct node *n)
 	return has_relation && i >= 0 && n->operands[!i].text ? &n->operands[!i] : NULL;
 }
 
-static struct node *read_or(struct parser *);
-
-static struct node *read_comparison(struct parser *p)
+static void read_comparison(struct parser *p, struct part *part)
 {
-	struct node *n = make_node(TRUTH);
+	bool is_relation;
+	struct part right;
+	struct node *n;
 
-	if (++p->tests > TESTS_MAX) {
-		refuse(p, p->token_at, "more than %d comparisons", (int)TESTS_MAX);
-		return n;
-	}
-	read_operand(p, &n->operands[0], false);
-	if (p->token == RELATION) {
-		n->kind = COMPARISON;
+	read_sum(p, part, false);
+	is_relation = p->token == RELATION;
+	if (!is_relation && p->token != REGEX_SIGN && p->token != GLOB_SIGN)
+		return;
+	n = make_test(p, is_relation ? COMPARISON : TRUTH);
+	n->operands[0] = value_of(p, part);
+	part->condition = n;
+	if (is_relation) {
 		n->relation = p->relation;
 		next(p);
-		read_operand(p, &n->operands[1], true);
-		check_operands(p, &n->operands[0], &n->operands[1]);
-		check_operands(p, &n->operands[1], &n->operands[0]);
-	} else if (p->token == REGEX_SIGN || p->token == GLOB_SIGN) {
+		read_sum(p, &right, true);
+		n->operands[1] = value_of(p, &right);
+		check_comparison(p, n);
+	} else {
 		read_pattern(p, n);
-	} else if (!n->operands[0].is_field) {
-		refuse(p, p->token_at, "a comparison is missing: a value alone is no condition");
 	}
+	n->is_calculated = n->operands[0].calculation || n->operands[1].calculation;
 	if (wanted_name(n)) {
 		*p->names_end = n;
 		p->names_end = &n->next_of_names;
 	}
-	return n;
 }
 
-static struct node *read_not(struct parser *p)
+static void read_not(struct parser *p, struct part *part)
 {
 	struct node *n;
 
-	/* Negation and parentheses, the two ways to nest, both pass here. */
-	if (++p->depth > DEPTH_MAX)
-		refuse(p, p->token_at, "'!' and '(' are nested deeper than %d", (int)DEPTH_MAX);
-	if (p->token == NOT_SIGN) {
-		n = make_node(NOT);
-		next(p);
-		n->children[0] = read_not(p);
-	} else if (p->token == LEFT) {
-		next(p);
-		n = read_or(p);
-		if (p->token == RIGHT)
-			next(p);
-		else
-			refuse(p, p->token_at, "')' is missing");
-	} else {
-		n = read_comparison(p);
+	if (p->token != NOT_SIGN) {
+		read_comparison(p, part);
+		return;
 	}
+	begin_nest(p);
+	n = make_node(NOT);
+	part->at = p->token_at;
+	next(p);
+	read_not(p, part);
+	n->children[0] = condition_of(p, part);
+	part->condition = n;
 	p->depth--;
-	return n;
 }
 
-static struct node *join(enum kind kind, struct node *left, struct node *right)
+/* Joins what was read with the condition behind the sign. */
+static void join(struct parser *p, enum kind kind, struct part *part,
+		 void (*read)(struct parser *, struct part *))
 {
 	struct node *n = make_node(kind);
+	struct part right = {0};
 
-	n->children[0] = left;
-	n->children[1] = right;
-	return n;
+	n->children[0] = condition_of(p, part);
+	next(p);
+	read(p, &right);
+	n->children[1] = condition_of(p, &right);
+	part->condition = n;
 }
 
-static struct node *read_and(struct parser *p)
+static void read_and(struct parser *p, struct part *part)
 {
-	struct node *n = read_not(p);
-
-	while (p->token == AND_SIGN) {
-		next(p);
-		n = join(AND, n, read_not(p));
-	}
-	return n;
+	read_not(p, part);
+	while (p->token == AND_SIGN)
+		join(p, AND, part, read_not);
 }
 
-static struct node *read_or(struct parser *p)
+static void read_or(struct parser *p, struct part *part)
 {
-	struct node *n = read_and(p);
-
-	while (p->token == OR_SIGN) {
-		next(p);
-		n = join(OR, n, read_and(p));
-	}
-	return n;
+	read_and(p, part);
+	while (p->token == OR_SIGN)
+		join(p, OR, part, read_and);
 }
 
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *layouts,
@@ -797,11 +1108,13 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 		.why = why,
 	};
 	struct ptrc_where *w;
+	struct part part;
 	struct node *root;
 
 	p.names_end = &p.names;
 	next(&p);
-	root = read_or(&p);
+	read_or(&p, &part);
+	root = condition_of(&p, &part);
 	if (p.token != END)
 		refuse(&p, p.token_at, "'&&' or '||' is missing before '%.20s'", p.token_at);
 	free(p.string);
@@ -817,25 +1130,88 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 struct ptrc_where *ptrc_where_again(const struct ptrc_where *w)
 {
 	struct ptrc_cli_reason why;
+	struct ptrc_where *again = ptrc_where_parse(w->text, w->layouts, &why);
 
-	return ptrc_where_parse(w->text, w->layouts, &why);
+	if (again && w->is_resolved)
+		ptrc_where_resolve(again, w->first_ns, w->last_ns);
+	return again;
 }
 
-static bool has_source_field(const struct node *n)
+/* ---- what the expression has ---- */
+
+/* Calls the function for each operand, those of calculations too. */
+static void visit_operand(struct operand *o, void (*visit)(struct operand *, void *), void *arg)
+{
+	visit(o, arg);
+	for (size_t i = 0; o->calculation && i < 2; i++)
+		visit_operand(&o->calculation->operands[i], visit, arg);
+}
+
+static void visit_operands(struct node *n, void (*visit)(struct operand *, void *), void *arg)
 {
 	if (!n)
-		return false;
-	for (size_t i = 0; i < 2; i++)
-		if ((n->operands[i].is_field && ptrc_field_is_of_source(n->operands[i].field.id)) ||
-		    has_source_field(n->children[i]))
-			return true;
-	return false;
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		visit_operand(&n->operands[i], visit, arg);
+		visit_operands(n->children[i], visit, arg);
+	}
+}
+
+static void resolve(struct operand *o, void *arg)
+{
+	const struct ptrc_where *w = arg;
+
+	if (o->when.base != PTRC_WHEN_ABSOLUTE)
+		set_whole(o, MOMENT_DIMENSION,
+			  ptrc_when_add(o->when.base == PTRC_WHEN_FROM_BEGIN ? w->first_ns
+									     : w->last_ns,
+					o->when.ns));
+}
+
+void ptrc_where_resolve(struct ptrc_where *w, int64_t first_ns, int64_t last_ns)
+{
+	w->is_resolved = true;
+	w->first_ns = first_ns;
+	w->last_ns = last_ns;
+	visit_operands(w->root, resolve, w);
+}
+
+struct base {
+	enum ptrc_when_base wanted;
+	bool is_found;
+};
+
+static void look_for_base(struct operand *o, void *arg)
+{
+	struct base *b = arg;
+
+	b->is_found |= o->when.base == b->wanted;
+}
+
+bool ptrc_where_has_base(const struct ptrc_where *w, enum ptrc_when_base base)
+{
+	struct base b = {.wanted = base};
+
+	visit_operands(w->root, look_for_base, &b);
+	return b.is_found;
+}
+
+static void look_for_source(struct operand *o, void *arg)
+{
+	bool *is_found = arg;
+
+	*is_found |= o->is_field && ptrc_field_is_of_source(o->field.id);
 }
 
 bool ptrc_where_has_source_field(const struct ptrc_where *w)
 {
-	return has_source_field(w->root);
+	bool is_found = false;
+
+	visit_operands(w->root, look_for_source, &is_found);
+	return is_found;
 }
+
+/* ---- events ---- */
 
 /* The value of operand i as it is compared: bytes become the hexadecimal digits that JSON
  * shows for them. */
@@ -865,13 +1241,13 @@ static bool number_of(const struct operand *o, const struct ptrc_value *v, long 
 	return o->has_number;
 }
 
-static bool whole_of(const struct operand *o, const struct ptrc_value *v, integer *number)
+static bool whole_of(const struct operand *o, const struct ptrc_value *v, ptrc_whole *number)
 {
 	if (!o->is_field) {
 		*number = o->whole;
 		return o->is_whole;
 	}
-	*number = v->kind == PTRC_VALUE_SIGNED ? (integer)v->i : (integer)v->u;
+	*number = v->kind == PTRC_VALUE_SIGNED ? (ptrc_whole)v->i : (ptrc_whole)v->u;
 	return v->kind == PTRC_VALUE_SIGNED || v->kind == PTRC_VALUE_UNSIGNED ||
 	       v->kind == PTRC_VALUE_HEX;
 }
@@ -886,13 +1262,63 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
+/* Stores the number that an operand of a calculation is for the event. Returns false if it is none. */
+static bool quantify(const struct operand *o, struct ptrc_view *view, struct ptrc_quantity *q)
+{
+	const struct calculation *c = o->calculation;
+	struct ptrc_quantity a;
+	struct ptrc_quantity b;
+	struct ptrc_value v;
+	long double number;
+
+	if (c)
+		return quantify(&c->operands[0], view, &a) && quantify(&c->operands[1], view, &b) &&
+		       ptrc_quantity_calculate(c->operation, &a, &b, q);
+	if (!o->is_field) {
+		*q = quantity_of(o);
+		return o->has_number;
+	}
+	ptrc_view_get(view, &o->field, &v);
+	switch (v.kind) {
+	case PTRC_VALUE_SIGNED:
+		*q = ptrc_quantity_whole(o->dimensions, v.i);
+		break;
+	case PTRC_VALUE_UNSIGNED:
+	case PTRC_VALUE_HEX:
+		*q = ptrc_quantity_whole(o->dimensions, v.u);
+		break;
+	case PTRC_VALUE_BOOL:
+		*q = ptrc_quantity_whole(BOOL_DIMENSION, v.u);
+		break;
+	default:
+		if (!ptrc_value_number(&v, &number))
+			return false;
+		*q = ptrc_quantity_number(o->dimensions, number);
+		break;
+	}
+	/* What may be text as well is a number now. */
+	if (q->dimension & (q->dimension - 1))
+		q->dimension = NUMBER_DIMENSION;
+	return true;
+}
+
+static bool compare_calculated(const struct node *n, struct ptrc_view *view)
+{
+	enum ptrc_relation relation;
+	struct ptrc_quantity a;
+	struct ptrc_quantity b;
+
+	return quantify(&n->operands[0], view, &a) && quantify(&n->operands[1], view, &b) &&
+	       ptrc_quantity_compare(&a, &b, &relation) && (n->relation & (enum relation)relation);
+}
+
 static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
 {
 	struct ptrc_value room[2];
 	const struct ptrc_value *u = evaluate(w, n, 0, view, &room[0]);
 	const struct ptrc_value *v = evaluate(w, n, 1, view, &room[1]);
-	integer i;
-	integer j;
+	ptrc_whole i;
+	ptrc_whole j;
 	long double a;
 	long double b;
 
@@ -910,8 +1336,14 @@ static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view
 static bool is_true(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
 {
 	struct ptrc_value room;
-	const struct ptrc_value *v = evaluate(w, n, 0, view, &room);
+	const struct ptrc_value *v;
+	struct ptrc_quantity q;
 	long double number;
+
+	if (n->operands[0].calculation)
+		return quantify(&n->operands[0], view, &q) &&
+		       (q.is_whole ? q.whole != 0 : q.number != 0);
+	v = evaluate(w, n, 0, view, &room);
 
 	if (v->kind == PTRC_VALUE_TEXT)
 		return v->size;
@@ -984,7 +1416,7 @@ static bool holds(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
 	case TRUTH:
 		return is_true(w, n, view);
 	case COMPARISON:
-		return compare(w, n, view);
+		return n->is_calculated ? compare_calculated(n, view) : compare(w, n, view);
 	default:
 		return matches(w, n, view);
 	}

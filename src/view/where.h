@@ -5,15 +5,21 @@
  * 	expression  all { "||" all }
  * 	all         condition { "&&" condition }
  * 	condition   "!" condition | "(" expression ")" | comparison
- * 	comparison  field
- * 	            operand ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) operand
- * 	            operand ( "=~" | "~" ) string
- * 	operand     field | number | string | "true" | "false"
+ * 	comparison  value
+ * 	            value ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) value
+ * 	            value ( "=~" | "~" ) string
+ * 	value       product { ( "+" | "-" ) product }
+ * 	product     factor { ( "*" | "/" | "%" ) factor }
+ * 	factor      ( "-" | "+" ) factor | "(" value ")" | operand
+ * 	operand     field | number | duration | string | "true" | "false"
  *
- * =~ matches an extended regular expression, ~ a pattern of the shell. A field alone holds
- * if the event has it and its value is not 0, false or empty. A comparison is false, also
- * with !=, if a value cannot be compared: the event lacks the field, or one value is a
- * number and the other is text that does not read as a number.
+ * =~ matches an extended regular expression, ~ a pattern of the shell. A value alone holds
+ * if the event has it and it is not 0, false or empty.
+ *
+ * Values have dimensions (src/view/quantity.h): what is known not to go together is refused. A string
+ * that is compared with a time, or added to or subtracted from something, is a time. A comparison
+ * is false, also with !=, if a value cannot be compared with the other one, or there is none: the event
+ * lacks the field, text does not read as a number, or a calculation has no result.
  *
  * The time and the memory that a pattern takes have a bound: it looks only at the first part of
  * a text that is long, all the shorter the larger the pattern is. Where it finds nothing in such
@@ -28,6 +34,7 @@
 
 #include "src/cli/message.h"
 #include "src/view/view.h"
+#include "src/view/when.h"
 
 struct ptrc_where;
 
@@ -38,6 +45,13 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 
 /* Whether the expression has a field that tells of the source. */
 bool ptrc_where_has_source_field(const struct ptrc_where *);
+
+/* Whether the expression has a time that is relative to the begin or to the end of the trace. */
+bool ptrc_where_has_base(const struct ptrc_where *, enum ptrc_when_base);
+
+/* Says when the trace begins and ends: what is compared with a time that is relative to these is
+ * false until this is called. */
+void ptrc_where_resolve(struct ptrc_where *, int64_t first_ns, int64_t last_ns);
 
 /* Whether the expression holds for the event. */
 bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);

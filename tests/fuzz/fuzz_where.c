@@ -16,15 +16,22 @@ struct input {
 
 /* A type of the user's, and one of the system's whose data the commands know. */
 enum { USER_ID = 1032 };
+
+/* When the trace begins and ends. */
+#define BEGIN_NS INT64_C(1767323044000000000)
+#define END_NS INT64_C(1767323046000000000)
+
 static const trace_event_id_t ids[] = {USER_ID, POSIX_TRACE_ERROR, POSIX_TRACE_STOP};
 
-static void evaluate(struct ptrc_where *where, const struct ptrc_layouts *layouts,
+/* Returns whether the expression holds. */
+static bool evaluate(struct ptrc_where *where, const struct ptrc_layouts *layouts,
 		     const struct input *in, trace_event_id_t id)
 {
 	static struct ptrc_reader_name name = {.is_known = true, .size = 9, .text = "app.event"};
 	static struct ptrc_reader reader;
 	static struct ptrc_view view;
 	unsigned char *data;
+	bool is_so;
 
 	memset(&reader, 0, sizeof(reader));
 	memset(&view, 0, sizeof(view));
@@ -44,9 +51,30 @@ static void evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 	reader.size = in->size;
 	view.reader = &reader;
 	ptrc_view_find_layout(&view, layouts);
-	ptrc_where_holds(where, &view);
+	is_so = ptrc_where_holds(where, &view);
 	free(view.decoded.values);
 	free(data);
+	return is_so;
+}
+
+/* What holds does not hold negated, and the other way round, however deep values are nested. A
+ * pattern is left out: each reading of it starts a process. */
+static void negate(const struct ptrc_layouts *layouts, const struct input *in, bool is_so)
+{
+	static const char before[] = "!(";
+	char *text = malloc(strlen(in->expression) + sizeof(before) + 1);
+	struct ptrc_cli_reason why;
+	struct ptrc_where *where;
+
+	FUZZ_CHECK(text);
+	stpcpy(stpcpy(stpcpy(text, before), in->expression), ")");
+	where = strchr(text, '~') ? NULL : ptrc_where_parse(text, layouts, &why);
+	if (where) {
+		ptrc_where_resolve(where, BEGIN_NS, END_NS);
+		FUZZ_CHECK(evaluate(where, layouts, in, USER_ID) == !is_so);
+		ptrc_where_free(where);
+	}
+	free(text);
 }
 
 static void try_names(struct ptrc_where *where)
@@ -75,6 +103,8 @@ static void try_expression(void *argument)
 	if (where) {
 		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 			evaluate(where, &layouts, in, ids[i]);
+		ptrc_where_resolve(where, BEGIN_NS, END_NS);
+		negate(&layouts, in, evaluate(where, &layouts, in, USER_ID));
 		try_names(where);
 		ptrc_where_free(where);
 	}
