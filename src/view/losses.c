@@ -97,7 +97,9 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 {
 	uint64_t known = in_log + l->log_events;
 
-	if (l->write_error && l->write_error != ESTALE && recorded > known)
+	/* If the log tells the number, everybody tells that one: `recorded` also has the system
+	 * events of each flush that was tried in vain. */
+	if (l->write_error && l->write_error != ESTALE && !l->unwritten_events && recorded > known)
 		l->unwritten_events = recorded - known;
 }
 

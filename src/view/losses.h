@@ -78,7 +78,8 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count);
 
-/* If writing the log failed, works out how many of the recorded events are neither in the log
+/* If writing the log failed and the log itself does not tell how many events it lacks, works out how
+ * many of the recorded events are neither in the log
  * nor counted as lost in it. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
