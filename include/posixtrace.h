@@ -223,6 +223,285 @@ struct posixtrace_type_count {
  */
 int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_t);
 
+/* The most bytes that a layout can have, without its null byte. */
+#define POSIXTRACE_LAYOUT_MAX 4096
+
+/*
+ * Opens the event type of this name, as posix_trace_eventid_open() does, and gives it a layout: a
+ * text that says what the data of its events means, such as "u64 id, u32 rows, str sql".
+ * posixtrace-layout(5) has the language. Streams and logs hand the layout out with the name, and the
+ * commands show the data by it.
+ *
+ * A name has one layout: the first one stands, in all processes that share the name by fork and by
+ * the streams that trace them, and in the logs of these streams. Opening it with the same text
+ * stores the same identifier. Opening it with another text fails with EEXIST, so that no data is
+ * taken for what it is not: who has to record nevertheless uses
+ * POSIX_TRACE_UNNAMED_USEREVENT, or another name. Opening it with
+ * posix_trace_eventid_open() stores the identifier of this same type: its events are to have the data
+ * that the layout says. A type that was opened without a layout can get one later, which then is
+ * that of its earlier events, too.
+ *
+ * If the process has as many types as there can be, it stores POSIX_TRACE_UNNAMED_USEREVENT, as
+ * posix_trace_eventid_open() does, and this type never has a layout.
+ *   EINVAL        null pointer; the name of a system event; no layout.
+ *   EEXIST        the type has another layout; *event has not changed.
+ *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes, or the layout more than
+ *                 POSIXTRACE_LAYOUT_MAX.
+ *   ENOSPC        the layouts of all processes that share their names have 1 MiB.
+ *   ENOMEM        no memory.
+ */
+int posixtrace_eventid_open_layout(const char *name, const char *layout, trace_event_id_t *event);
+
+/*
+ * Copies the layout of an event type of an active stream or of a log. The buffer has `size` bytes;
+ * POSIXTRACE_LAYOUT_MAX + 1 are always enough. A log may have been written by an adversary, or by a
+ * later release: the text may have any bytes but null bytes, and need not be a layout.
+ *   EINVAL   neither an active stream nor an open log; not an event type of it; null pointer.
+ *   ENODATA  the type has no layout.
+ *   ERANGE   the layout has more bytes than that.
+ */
+int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layout, size_t size);
+
+/*
+ * Events whose data is a structure, in C11. The layout of the event type is made of the members of the
+ * structure, so that it cannot differ from it:
+ *
+ *	struct query { uint64_t id; uint32_t rows; char sql[64]; };
+ *	POSIXTRACE_TYPE(query, "db.query", struct query, id, rows, sql);
+ *	...
+ *	POSIXTRACE_EMIT(query, .id = 1, .rows = 2, .sql = "select 1");
+ *	POSIXTRACE_EMIT_FROM(query, &q);	with a struct query q
+ *
+ * POSIXTRACE_TYPE(TYPE, NAME, STRUCTURE, MEMBER...) stands outside of functions and declares a static
+ * object TYPE, for up to 32 members: integers, enumerations, float, double, bool, char, arrays of these,
+ * and void *, which is recorded as an address. An array of char is text, one of unsigned char is bytes.
+ * Any other member, such as a pointer to text, is an error when this is compiled. Members that are not
+ * listed are not recorded.
+ *
+ * POSIXTRACE_EMIT(TYPE, .MEMBER = VALUE...) records an event; members that are not given are 0.
+ * POSIXTRACE_EMIT_FROM(TYPE, POINTER) records the structure that the pointer leads to. They are like
+ * posix_trace_event(): async-signal-safe, and no cancellation points. In a process that is not traced
+ * they look at two words, and POSIXTRACE_EMIT does not evaluate the values. The data of the event ends with
+ * the last member that is listed. Padding between members is recorded as zeros, as it might hold
+ * anything: a structure that has such padding is copied first.
+ *
+ * The type opens itself with the first event that finds the process traced, which takes some system
+ * calls, and up to 16 KiB of stack. Who cannot have that in a signal handler, or wants to know about
+ * errors, calls posixtrace_open_type() before. Events of a type that cannot be opened, as its name has
+ * another layout, are recorded as POSIX_TRACE_UNNAMED_USEREVENT: nobody takes their data for
+ * what it is not.
+ */
+enum posixtrace_kind {
+	POSIXTRACE_UNSIGNED = 1,
+	POSIXTRACE_SIGNED,
+	POSIXTRACE_ADDRESS,
+	POSIXTRACE_FLOAT,
+	POSIXTRACE_BOOL,
+	POSIXTRACE_CHAR
+};
+
+/* A member of a structure. */
+struct posixtrace_member {
+	const char *pt_name;
+	size_t pt_offset, pt_bytes;
+	/* Of an element, if it is an array. */
+	size_t pt_item_bytes;
+	int pt_kind; /* enum posixtrace_kind */
+	int pt_is_array;
+};
+
+/* What POSIXTRACE_TYPE declares. */
+struct posixtrace_type {
+	size_t pt_size; /* of this structure */
+	const char *pt_name;
+	const struct posixtrace_member *pt_members;
+	size_t pt_member_count;
+	/* The identifier, and the error number of opening the type; 0: it is not open. */
+	trace_event_id_t pt_id;
+	int pt_error;
+};
+
+/*
+ * Opens a type now, if it is not open.
+ *   EINVAL  null pointer; two members overlap.
+ *   others  as posixtrace_eventid_open_layout().
+ */
+int posixtrace_open_type(struct posixtrace_type *);
+
+/* For POSIXTRACE_EMIT: opens a type that is not open and returns its identifier; 0: the process is not
+ * traced. Async-signal-safe. */
+trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
+
+#ifndef __cplusplus
+#define POSIXTRACE_TYPE(type, name, structure, ...)                                              \
+	typedef structure type##_posixtrace_data;                                                \
+	POSIXTRACE_EACH_(POSIXTRACE_CHECK_, type##_posixtrace_data, __VA_ARGS__)                 \
+	static const struct posixtrace_member type##_posixtrace_members[] = {                    \
+		POSIXTRACE_EACH_(POSIXTRACE_MEMBER_, type##_posixtrace_data, __VA_ARGS__)};      \
+	enum { /* Up to the end of the last member; and is that what all of them take? */        \
+	       type##_posixtrace_bytes = sizeof(union {                                          \
+		       POSIXTRACE_EACH_(POSIXTRACE_END_, type##_posixtrace_data, __VA_ARGS__)}), \
+	       type##_posixtrace_is_dense =                                                      \
+		       (0 POSIXTRACE_EACH_(POSIXTRACE_SUM_, type##_posixtrace_data,              \
+					   __VA_ARGS__)) == type##_posixtrace_bytes              \
+	};                                                                                       \
+	__attribute__((unused)) static inline void type##_posixtrace_pack(                       \
+		char *to_, const type##_posixtrace_data *from_)                                  \
+	{                                                                                        \
+		__builtin_memset(to_, 0, type##_posixtrace_bytes);                               \
+		POSIXTRACE_EACH_(POSIXTRACE_COPY_, type##_posixtrace_data, __VA_ARGS__)          \
+	}                                                                                        \
+	__attribute__((unused)) static struct posixtrace_type type = {                           \
+		sizeof(struct posixtrace_type),                                                  \
+		name,                                                                            \
+		type##_posixtrace_members,                                                       \
+		sizeof(type##_posixtrace_members) / sizeof(type##_posixtrace_members[0]),        \
+		0,                                                                               \
+		0};                                                                              \
+	struct posixtrace_type
+
+#define POSIXTRACE_EMIT_FROM(type, pointer)                                         \
+	do {                                                                        \
+		trace_event_id_t posixtrace_id_ = POSIXTRACE_ID_(type);             \
+		if (posixtrace_id_) {                                               \
+			const type##_posixtrace_data *posixtrace_data_ = (pointer); \
+			POSIXTRACE_PUT_(type, posixtrace_id_, posixtrace_data_);    \
+		}                                                                   \
+	} while (0)
+
+#define POSIXTRACE_EMIT(type, ...)                                                     \
+	do {                                                                           \
+		trace_event_id_t posixtrace_id_ = POSIXTRACE_ID_(type);                \
+		if (posixtrace_id_) {                                                  \
+			const type##_posixtrace_data posixtrace_data_ = {__VA_ARGS__}; \
+			POSIXTRACE_PUT_(type, posixtrace_id_, &posixtrace_data_);      \
+		}                                                                      \
+	} while (0)
+
+/* ---- what the macros above are made of ---- */
+
+#define POSIXTRACE_ID_(type)                                                        \
+	(__builtin_expect(__atomic_load_n(&(type).pt_id, __ATOMIC_RELAXED) != 0, 1) \
+		 ? __atomic_load_n(&(type).pt_id, __ATOMIC_RELAXED)                 \
+		 : posixtrace_begin_type(&(type)))
+
+#define POSIXTRACE_PUT_(type, id, pointer)                                                  \
+	do {                                                                                \
+		if (type##_posixtrace_is_dense) {                                           \
+			posix_trace_event(id, pointer, type##_posixtrace_bytes);            \
+		} else {                                                                    \
+			char posixtrace_packed_[type##_posixtrace_bytes];                   \
+			type##_posixtrace_pack(posixtrace_packed_, pointer);                \
+			posix_trace_event(id, posixtrace_packed_, type##_posixtrace_bytes); \
+		}                                                                           \
+	} while (0)
+
+/* A member of a structure that does not exist. */
+#define POSIXTRACE_OF_(t, m) (((t *)0)->m)
+#define POSIXTRACE_CHECK_(t, m)                                         \
+	_Static_assert(POSIXTRACE_IS_NO_POINTER_(POSIXTRACE_OF_(t, m)), \
+		       "the pointer " #m " means nothing to who reads the event");
+#define POSIXTRACE_MEMBER_(t, m)                          \
+	{#m,                                              \
+	 offsetof(t, m),                                  \
+	 sizeof(POSIXTRACE_OF_(t, m)),                    \
+	 POSIXTRACE_CODE_OF_(POSIXTRACE_OF_(t, m)) % 256, \
+	 POSIXTRACE_CODE_OF_(POSIXTRACE_OF_(t, m)) / 256, \
+	 POSIXTRACE_IS_ARRAY_(POSIXTRACE_OF_(t, m))},
+#define POSIXTRACE_END_(t, m) char m[offsetof(t, m) + sizeof(POSIXTRACE_OF_(t, m))];
+#define POSIXTRACE_SUM_(t, m) +sizeof(POSIXTRACE_OF_(t, m))
+#define POSIXTRACE_COPY_(t, m) __builtin_memcpy(to_ + offsetof(t, m), &from_->m, sizeof(from_->m));
+
+/* A kind, and the bytes of an element. */
+#define POSIXTRACE_CODE_(kind, t) ((int)sizeof(t) + 256 * (int)POSIXTRACE_##kind)
+/* An array becomes a pointer here. */
+#define POSIXTRACE_CODE_OF_(x) \
+	_Generic((x), _Bool: POSIXTRACE_CODE_(BOOL, _Bool), \
+		 char: POSIXTRACE_CODE_(CHAR, char), \
+		 signed char: POSIXTRACE_CODE_(SIGNED, signed char), \
+		 unsigned char: POSIXTRACE_CODE_(UNSIGNED, unsigned char), \
+		 short: POSIXTRACE_CODE_(SIGNED, short), \
+		 unsigned short: POSIXTRACE_CODE_(UNSIGNED, unsigned short), \
+		 int: POSIXTRACE_CODE_(SIGNED, int), \
+		 unsigned int: POSIXTRACE_CODE_(UNSIGNED, unsigned int), \
+		 long: POSIXTRACE_CODE_(SIGNED, long), \
+		 unsigned long: POSIXTRACE_CODE_(UNSIGNED, unsigned long), \
+		 long long: POSIXTRACE_CODE_(SIGNED, long long), \
+		 unsigned long long: POSIXTRACE_CODE_(UNSIGNED, unsigned long long), \
+		 float: POSIXTRACE_CODE_(FLOAT, float), \
+		 double: POSIXTRACE_CODE_(FLOAT, double), \
+		 _Bool *: POSIXTRACE_CODE_(BOOL, _Bool), \
+		 char *: POSIXTRACE_CODE_(CHAR, char), \
+		 signed char *: POSIXTRACE_CODE_(SIGNED, signed char), \
+		 unsigned char *: POSIXTRACE_CODE_(UNSIGNED, unsigned char), \
+		 short *: POSIXTRACE_CODE_(SIGNED, short), \
+		 unsigned short *: POSIXTRACE_CODE_(UNSIGNED, unsigned short), \
+		 int *: POSIXTRACE_CODE_(SIGNED, int), \
+		 unsigned int *: POSIXTRACE_CODE_(UNSIGNED, unsigned int), \
+		 long *: POSIXTRACE_CODE_(SIGNED, long), \
+		 unsigned long *: POSIXTRACE_CODE_(UNSIGNED, unsigned long), \
+		 long long *: POSIXTRACE_CODE_(SIGNED, long long), \
+		 unsigned long long *: POSIXTRACE_CODE_(UNSIGNED, unsigned long long), \
+		 float *: POSIXTRACE_CODE_(FLOAT, float), \
+		 double *: POSIXTRACE_CODE_(FLOAT, double), \
+		 void *: POSIXTRACE_CODE_(ADDRESS, void *), \
+		 const void *: POSIXTRACE_CODE_(ADDRESS, void *))
+#define POSIXTRACE_IS_ARRAY_(x)                                                              \
+	_Generic((x), _Bool : 0, char : 0, signed char : 0, unsigned char : 0, short : 0,    \
+		 unsigned short : 0, int : 0, unsigned int : 0, long : 0, unsigned long : 0, \
+		 long long : 0, unsigned long long : 0, float : 0, double : 0, void * : 0,   \
+		 const void * : 0, default : 1)
+#define POSIXTRACE_IS_NO_POINTER_(x)                                                             \
+	_Generic(&(x), _Bool * * : 0, char ** : 0, signed char ** : 0, unsigned char ** : 0,     \
+		 short ** : 0, unsigned short ** : 0, int ** : 0, unsigned int ** : 0,           \
+		 long ** : 0, unsigned long ** : 0, long long ** : 0, unsigned long long ** : 0, \
+		 float ** : 0, double ** : 0, default : 1)
+
+#define POSIXTRACE_EACH_(do_, t, ...) \
+	POSIXTRACE_JOIN_(POSIXTRACE_EACH_, POSIXTRACE_COUNT_(__VA_ARGS__))(do_, t, __VA_ARGS__)
+#define POSIXTRACE_JOIN_(a, b) POSIXTRACE_JOINED_(a, b)
+#define POSIXTRACE_JOINED_(a, b) a##b##_
+#define POSIXTRACE_COUNT_(...)                                                                   \
+	POSIXTRACE_COUNTED_(__VA_ARGS__, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, \
+			    18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define POSIXTRACE_COUNTED_(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, \
+			    _17, _18, _19, _20, _21, _22, _23, _24, _25, _26, _27, _28, _29, _30,  \
+			    _31, _32, n, ...)                                                      \
+	n
+#define POSIXTRACE_EACH_1_(do_, t, m) do_(t, m)
+#define POSIXTRACE_EACH_2_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_1_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_3_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_2_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_4_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_3_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_5_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_4_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_6_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_5_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_7_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_6_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_8_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_7_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_9_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_8_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_10_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_9_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_11_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_10_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_12_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_11_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_13_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_12_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_14_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_13_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_15_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_14_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_16_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_15_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_17_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_16_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_18_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_17_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_19_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_18_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_20_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_19_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_21_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_20_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_22_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_21_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_23_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_22_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_24_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_23_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_25_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_24_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_26_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_25_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_27_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_26_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_28_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_27_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_29_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_28_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_30_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_29_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_31_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_30_(do_, t, __VA_ARGS__)
+#define POSIXTRACE_EACH_32_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_31_(do_, t, __VA_ARGS__)
+#endif
+
 /*
  * The following functions read logs (posix_trace_open) faster than posix_trace_getnext_event()
  * can: they look at less of the file, and hand out many events at a time.
@@ -370,6 +649,16 @@ int posixtrace_log_create(int fd, const trace_attr_t *, const struct timespec *,
  *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes.
  */
 int posixtrace_log_type(struct posixtrace_log *, const char *, trace_event_id_t *);
+
+/*
+ * Gives a type of the log a layout, as posixtrace_eventid_open_layout() does.
+ *   EINVAL        null pointer; not a type of this log that has a name of its own; no layout.
+ *   EEXIST        the type has another layout.
+ *   ENAMETOOLONG  the layout has more than POSIXTRACE_LAYOUT_MAX bytes.
+ *   ENOSPC        the layouts of the log have 1 MiB.
+ *   ENOMEM        no memory.
+ */
+int posixtrace_log_set_layout(struct posixtrace_log *, trace_event_id_t, const char *layout);
 
 /*
  * Adds an event, as posixtrace_getnext_block() hands it out, but with a type of this log. It is not

@@ -46,6 +46,7 @@ ptrc_library_sources += \
 	%D%/model/attr.c \
 	%D%/model/glob.c \
 	%D%/model/layout.c \
+	%D%/model/layout_text.c \
 	%D%/model/names.c
 ptrc_shared_sources += \
 	%D%/model/packed.c \
@@ -55,6 +56,7 @@ ptrc_headers += \
 	%D%/model/eventset.h \
 	%D%/model/glob.h \
 	%D%/model/layout.h \
+	%D%/model/layout_text.h \
 	%D%/model/names.h \
 	%D%/model/packed.h \
 	%D%/model/record.h \
@@ -231,6 +233,8 @@ ptrc_library_sources += \
 	%D%/api/event.c \
 	%D%/api/event_for.c \
 	%D%/api/eventid.c \
+	%D%/api/eventid_layout.c \
+	%D%/api/type.c \
 	%D%/api/orphan.c \
 	%D%/api/query.c \
 	%D%/api/trace_create.c \

@@ -93,7 +93,10 @@ dist_man_MANS += \
 	%D%/posixtrace_cursor_get_missed.3 \
 	%D%/posixtrace_cursor_open.3 \
 	%D%/posixtrace_cursor_trygetnext_event.3 \
+	%D%/posixtrace_begin_type.3 \
 	%D%/posixtrace_event_for.3 \
+	%D%/posixtrace_eventid_get_layout.3 \
+	%D%/posixtrace_eventid_open_layout.3 \
 	%D%/posixtrace_get_keeper.3 \
 	%D%/posixtrace_get_patterns.3 \
 	%D%/posixtrace_set_patterns.3 \
@@ -117,6 +120,8 @@ dist_man_MANS += \
 	%D%/posixtrace_log_add.3 \
 	%D%/posixtrace_log_add_whose.3 \
 	%D%/posixtrace_log_close.3 \
+	%D%/posixtrace_log_set_layout.3 \
+	%D%/posixtrace_open_type.3 \
 	%D%/posixtrace_log_type.3 \
 	%D%/posixtrace_discard_orphan.3 \
 	%D%/posixtrace_get_orphan.3 \

@@ -64,6 +64,7 @@ ptrc_short_c_tests = \
 	%D%/test_startstop \
 	%D%/test_status \
 	%D%/test_sysevent \
+	%D%/test_types \
 	%D%/test_whose
 
 ptrc_c_tests = $(ptrc_long_c_tests) $(ptrc_short_c_tests)
@@ -177,6 +178,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_fork_LDADD = $(ptrc_support_ldadd)
 %C%_test_gen_LDADD = $(ptrc_support_ldadd)
 %C%_test_full_wait_LDADD = $(ptrc_support_ldadd)
+%C%_test_types_LDADD = $(ptrc_support_ldadd)
 %C%_test_whose_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_LDADD = $(ptrc_support_ldadd)
 %C%_test_keeper_steps_LDADD = $(ptrc_support_ldadd)

@@ -10,7 +10,7 @@ status=0
 echo 1..3
 
 # Functions that the two installed headers declare.
-sed -n 's/^\(int\|void\|const char \*\) *\(posix_\{0,1\}trace_[a-z_]*\)(.*/\2/p' \
+sed -n 's/^\(int\|void\|const char \*\|trace_event_id_t\) *\(posix_\{0,1\}trace_[a-z_]*\)(.*/\2/p' \
 	"$include/trace.h" "$include/posixtrace.h" | sort >"$dir/declared"
 
 # Not what sanitizers and coverage put in.

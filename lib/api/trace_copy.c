@@ -10,6 +10,7 @@
 #include "lib/base/common.h"
 #include "lib/control/handle.h"
 #include "lib/log/log_copy.h"
+#include "lib/model/layout_text.h"
 #include "lib/log/log_stream.h"
 
 PTRC_PUBLIC int posixtrace_log_create(int fd, const trace_attr_t *attr,
@@ -36,6 +37,14 @@ PTRC_PUBLIC int posixtrace_log_type(struct posixtrace_log *log, const char *name
 				    trace_event_id_t *id)
 {
 	return log && name && id ? ptrc_log_copy_type(log, name, id) : EINVAL;
+}
+
+PTRC_PUBLIC int posixtrace_log_set_layout(struct posixtrace_log *log, trace_event_id_t id,
+					  const char *layout)
+{
+	int error = log && layout ? ptrc_layout_check(layout) : EINVAL;
+
+	return error ? error : ptrc_log_copy_set_layout(log, id, layout);
 }
 
 PTRC_PUBLIC int posixtrace_log_add(struct posixtrace_log *log, const struct posixtrace_event *event)

@@ -207,6 +207,13 @@ int ptrc_log_copy_type(struct posixtrace_log *c, const char *name, trace_event_i
 	return 0;
 }
 
+int ptrc_log_copy_set_layout(struct posixtrace_log *c, trace_event_id_t id, const char *layout)
+{
+	struct ptrc_names names = {.object = c->own_names};
+
+	return ptrc_names_set_layout(&names, id, layout, (uint32_t)strlen(layout));
+}
+
 /* ---- writing what waits ---- */
 
 /* Packs a run, and adds it to the flush. */

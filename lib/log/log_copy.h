@@ -26,6 +26,9 @@ PTRC_MUST_CHECK
 int ptrc_log_copy_type(struct posixtrace_log *c, const char *name, trace_event_id_t *id);
 PTRC_NONNULL()
 PTRC_MUST_CHECK
+int ptrc_log_copy_set_layout(struct posixtrace_log *c, trace_event_id_t id, const char *layout);
+PTRC_NONNULL()
+PTRC_MUST_CHECK
 int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *event);
 PTRC_NONNULL()
 PTRC_MUST_CHECK

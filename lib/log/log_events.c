@@ -338,6 +338,7 @@ static void undo(struct ptrc_log_writer *w)
 	w->state = w->retry;
 	w->state.flags |= now.flags & (PTRC_LOG_STATE_WRAPPED | PTRC_LOG_STATE_CUT);
 	w->state.names = now.names;
+	w->state.layouts = now.layouts;
 	w->state.tail = now.tail;
 	w->state.oldest_seq = now.oldest_seq < w->retry.seq ? now.oldest_seq : w->retry.seq;
 	w->state.overwritten_events = now.overwritten_events;

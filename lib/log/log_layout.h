@@ -170,11 +170,12 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 #define PTRC_LOG_CLOSE_OFFSET UINT64_C(1760)
 #define PTRC_LOG_RING_OFFSET UINT64_C(2048)
 
-/* A name: its bytes follow, then those of a description of the payload, then padding to 8. */
+/* A name: its bytes follow, then those of a layout of the data of its events, then padding to 8. A
+ * layout that a name gets when it stands in the log already comes with the name once more. */
 struct ptrc_log_name {
 	uint16_t id;
 	uint16_t name_bytes;
-	uint32_t description_bytes; /* for later use: written as 0, skipped by readers */
+	uint32_t layout_bytes; /* 0: it has none */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_name, 8);
 

@@ -8,51 +8,81 @@
 #include "lib/log/log_output.h"
 #include "lib/log/log_ring.h"
 
-/* Names per packet: few enough that a packet fits between the events of a small ring. */
+/* Bytes of names per packet: few enough that a packet fits between the events of a small ring. */
 #define NAMES_BYTES UINT64_C(4096)
 
-/* Adds names to the packet in w->out, from number *index on, until `count` is reached or the
- * packet is full. */
+/* What is to be written: names, or names that are in the log already and have got a layout since. */
+struct range {
+	bool is_late;
+	/* Indices of entries; or numbers of layouts in the order in which they came. */
+	uint32_t next, end;
+	/* Of late ones: the entries from here on are not meant, as they are written with their names. */
+	uint32_t new_names;
+};
+
+/* Finds the entry of the next name of the range. False: it has none to write. */
+static bool entry_of(const struct ptrc_names_object *names, const struct range *r, uint32_t *index)
+{
+	*index = r->is_late ? ptrc_names_object_described(names, r->next) : r->next;
+	return (!r->is_late || *index < r->new_names) && *index < PTRC_NAMES_MAX &&
+	       ptrc_names_object_has(names, *index);
+}
+
+/* Adds names to the packet in w->out until the range ends or the packet is full. */
 static void add_names(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
-		      uint32_t *index, uint32_t count)
+		      struct range *r)
 {
 	uint64_t start = w->out.used;
 
-	while (*index < count) {
-		const char *name = names->entry[*index].name;
-		struct ptrc_log_name head = {.id = (uint16_t)(PTRC_ID_FIRST + *index)};
+	for (; r->next < r->end; r->next++) {
+		struct ptrc_log_name head = {0};
+		const char *name, *layout;
+		uint32_t index;
 		uint64_t size;
 
-		if (!ptrc_names_object_has(names, *index)) {
-			++*index;
+		if (!entry_of(names, r, &index))
 			continue;
-		}
+		name = names->entry[index].name;
+		head.id = (uint16_t)(PTRC_ID_FIRST + index);
 		while (head.name_bytes < PTRC_NAME_BYTES - 1 && name[head.name_bytes])
 			head.name_bytes++;
-		size = sizeof(head) + ptrc_align8(head.name_bytes);
+		layout = ptrc_names_object_layout(names, index, &head.layout_bytes);
+		if (!layout)
+			head.layout_bytes = 0;
+		size = sizeof(head) + ptrc_align8((uint64_t)head.name_bytes + head.layout_bytes);
 		if (w->out.used > start && w->out.used - start + size > NAMES_BYTES)
 			break;
 		ptrc_log_buffer_add(&w->out, &head, sizeof(head));
 		ptrc_log_buffer_add(&w->out, name, head.name_bytes);
+		if (layout)
+			ptrc_log_buffer_add(&w->out, layout, head.layout_bytes);
 		ptrc_log_buffer_pad(&w->out);
-		++*index;
 	}
 }
 
-static int write_from(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
-		      uint32_t index, uint32_t count, bool is_behind)
+/* The log has what comes before r->next. */
+static void note_written(struct ptrc_log_writer *w, const struct range *r)
+{
+	uint32_t *written = r->is_late ? &w->state.layouts : &w->state.names;
+
+	if (*written < r->next)
+		*written = r->next;
+}
+
+static int write_range(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
+		       struct range r, bool is_behind)
 {
 	static const struct ptrc_log_facts p = {.type = PTRC_LOG_NAMES};
 
-	while (index < count) {
+	while (r.next < r.end) {
 		uint64_t empty;
 		int error;
 
 		ptrc_log_packet_begin(w);
 		empty = w->out.used;
-		add_names(w, names, &index, count);
+		add_names(w, names, &r);
 		if (w->out.used == empty) {
-			w->state.names = w->state.names < index ? index : w->state.names;
+			note_written(w, &r);
 			return 0;
 		}
 		error = ptrc_log_packet_end(w, 0, &p);
@@ -66,24 +96,30 @@ static int write_from(struct ptrc_log_writer *w, const struct ptrc_names_object 
 			error = ptrc_log_ring_write(w, w->state.offset, &p);
 		if (error)
 			return error;
-		if (w->state.names < index)
-			w->state.names = index;
+		note_written(w, &r);
 	}
 	return 0;
 }
 
 int ptrc_log_names_write(struct ptrc_log_writer *w, const struct ptrc_names_object *names)
 {
-	uint32_t count;
-	int error;
+	struct range new = {.next = w->state.names};
+	struct range late = {.is_late = true, .next = w->state.layouts, .new_names = new.next};
+	int error = 0;
 
 	w->names = names;
 	if (!names)
 		return 0;
-	count = ptrc_names_object_count(names);
-	if (w->state.names >= count)
+	/* Layouts first: then the names of all of these are counted in, and those that are new are
+	 * written with their layouts. */
+	for (late.end = late.next; ptrc_names_object_described(names, late.end) < PTRC_NAMES_MAX;)
+		late.end++;
+	new.end = ptrc_names_object_count(names);
+	if (new.next >= new.end && late.next == late.end)
 		return 0;
-	error = write_from(w, names, (uint32_t)w->state.names, count, false);
+	error = write_range(w, names, new, false);
+	if (!error)
+		error = write_range(w, names, late, false);
 	ptrc_log_state_save(w);
 	return error;
 }
@@ -94,11 +130,11 @@ int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 	int error = 0;
 
 	if (w->names) {
+		struct range all = {.end = w->state.names < PTRC_NAMES_MAX ? w->state.names
+									   : PTRC_NAMES_MAX};
+
 		memset(&w->out, 0, sizeof(w->out));
-		error = write_from(w, w->names, 0,
-				   w->state.names < PTRC_NAMES_MAX ? (uint32_t)w->state.names
-								   : PTRC_NAMES_MAX,
-				   true);
+		error = write_range(w, w->names, all, true);
 		ptrc_log_buffer_free(&w->out);
 		w->out = packet;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of event types, in NAMES packets. */
+/* The names of event types and their layouts, in NAMES packets. */
 #ifndef PTRC_LIB_LOG_LOG_NAMES_H
 #define PTRC_LIB_LOG_LOG_NAMES_H
 
@@ -8,7 +8,7 @@
 
 /* Both return ENOMEM, or the error number of a write. */
 
-/* Writes the names that are not in the log yet; `names` null: there are none. */
+/* Writes the names and layouts that are not in the log yet; `names` null: there are none. */
 PTRC_NONNULL(1)
 PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w,
 					 const struct ptrc_names_object *names);

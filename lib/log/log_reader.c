@@ -270,24 +270,50 @@ static int read_head(struct ptrc_log_reader *r)
 
 /* ---- names ---- */
 
-static int add_name(struct ptrc_log_reader *r, uint32_t id, const uint8_t *bytes, uint32_t count)
+/* Gives a name the layout that the log has for it. The first one that can be one counts. */
+static int add_layout(struct ptrc_log_reader_name *n, const void *bytes, uint32_t count)
+{
+	if (n->layout || !count || count >= PTRC_NAMES_LAYOUT_BYTES || memchr(bytes, '\0', count))
+		return 0;
+	n->layout = malloc(count + 1);
+	if (!n->layout)
+		return ENOMEM;
+	memcpy(n->layout, bytes, count);
+	n->layout[count] = '\0';
+	return 0;
+}
+
+/* Adds a name, if it is not there: a ring tells all names twice, and a layout that a name got later
+ * comes with the name. */
+static int add_name(struct ptrc_log_reader *r, uint32_t id, const void *bytes, uint32_t count,
+		    const void *layout, uint32_t layout_count)
 {
 	struct ptrc_log_reader_name *n;
 
 	if (id < PTRC_ID_FIRST || id > PTRC_SET_ID_MAX || count > sizeof(n->name) - 1)
 		return 0;
-	if (r->name_index[id]) /* a ring tells all names twice */
-		return 0;
+	if (r->name_index[id])
+		return add_layout(&r->names[r->name_index[id] - 1], layout, layout_count);
 	n = make_room(r->names, r->name_count, &r->name_size, sizeof(*n));
 	if (!n)
 		return ENOMEM;
 	r->names = n;
 	n = &r->names[r->name_count++];
 	n->id = id;
+	n->layout = NULL;
 	memcpy(n->name, bytes, count);
 	n->name[count] = '\0';
 	r->name_index[id] = (uint16_t)r->name_count;
-	return 0;
+	return add_layout(n, layout, layout_count);
+}
+
+static void free_names(struct ptrc_log_reader *r)
+{
+	for (size_t i = 0; i < r->name_count; i++)
+		free(r->names[i].layout);
+	free(r->names);
+	r->names = NULL;
+	r->name_count = r->name_size = 0;
 }
 
 static int by_id(const void *x, const void *y)
@@ -329,10 +355,11 @@ static int read_names(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 
 		memcpy(&n, payload + at, sizeof(n));
 		at += sizeof(n);
-		bytes = ptrc_align8((uint64_t)n.name_bytes + n.description_bytes);
+		bytes = ptrc_align8((uint64_t)n.name_bytes + n.layout_bytes);
 		if (p->length - at < bytes)
 			break;
-		error = add_name(r, n.id, payload + at, n.name_bytes);
+		error = add_name(r, n.id, payload + at, n.name_bytes, payload + at + n.name_bytes,
+				 n.layout_bytes);
 		at += bytes;
 	}
 	free(payload);
@@ -900,13 +927,12 @@ static int take_index(struct ptrc_log_reader *r, const struct index_pieces *all,
 static void forget_contents(struct ptrc_log_reader *r)
 {
 	free(r->entries);
-	free(r->names);
+	free_names(r);
 	free(r->totals);
 	ptrc_log_whose_free(&r->whose);
 	r->entries = NULL;
-	r->names = NULL;
 	r->totals = NULL;
-	r->entry_count = r->entry_size = r->name_count = r->name_size = r->total_count = 0;
+	r->entry_count = r->entry_size = r->total_count = 0;
 	r->missing_names = r->damaged_parts = r->differing_headers = 0;
 	r->is_names_torn = false;
 	memset(r->name_index, 0, sizeof(r->name_index));
@@ -1031,8 +1057,14 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 	sort_names(r);
 	ptrc_log_whose_sort(&r->whose);
 	/* A ring tells names twice; and a damaged header hides that there are any. */
-	if (r->is_closed && r->status.names)
+	if (r->is_closed && r->status.names) {
+		uint64_t torn = r->missing_names;
+
 		r->missing_names = missing_names(r);
+		/* It may have told a layout that is nowhere else. */
+		if (!r->missing_names)
+			r->damaged_parts += torn;
+	}
 	r->damaged_parts += r->is_head_damaged;
 	if (!r->is_closed && r->entry_count)
 		r->end_seq = r->entries[r->entry_count - 1].seq + 1;
@@ -1189,12 +1221,13 @@ static int join(struct ptrc_log_reader *r, struct ptrc_log_reader *m, uint32_t n
 		*e = m->entries[i];
 		e->member = number;
 	}
-	for (size_t i = 0; i < m->name_count && !error; i++)
-		error = add_name(r, m->names[i].id, (const uint8_t *)m->names[i].name,
-				 (uint32_t)strlen(m->names[i].name));
-	free(m->names);
-	m->names = NULL;
-	m->name_count = m->name_size = 0;
+	for (size_t i = 0; i < m->name_count && !error; i++) {
+		const struct ptrc_log_reader_name *n = &m->names[i];
+
+		error = add_name(r, n->id, n->name, (uint32_t)strlen(n->name), n->layout,
+				 n->layout ? (uint32_t)strlen(n->layout) : 0);
+	}
+	free_names(m);
 	r->missing_names += m->missing_names;
 	r->damaged_parts += m->damaged_parts;
 	return error ? error : ptrc_log_whose_join(&r->whose, &m->whose);

@@ -46,6 +46,7 @@ struct ptrc_log_entry {
 struct ptrc_log_reader_name {
 	uint32_t id;
 	char name[256];
+	char *layout; /* null: it has none */
 };
 
 /* What is kept of a log that comes in parts. */

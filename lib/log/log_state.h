@@ -43,13 +43,13 @@
 #define PTRC_LOG_STATE_CUT (UINT64_C(1) << 16)
 #define PTRC_LOG_STATE_GIVEN (PTRC_LOG_STATE_GAP_TOLD | PTRC_LOG_STATE_RUN_OVER | UINT64_C(0xff00))
 
-/* All members are 64-bit words: header.log_state holds two copies of them, and which copy is
- * valid. */
+/* All are 64-bit words: header.log_state holds two copies of them, and which copy is valid. */
 struct ptrc_log_state {
 	/* Sequential: bytes in the log. Ring: the place of the next packet. */
 	uint64_t offset;
-	uint64_t seq;	/* of the next EVENTS packet */
-	uint64_t names; /* how many are in the log */
+	uint64_t seq; /* of the next EVENTS packet */
+	/* How many names are in the log, and how many layouts of the list in the names object. */
+	uint32_t names, layouts;
 	uint64_t flags;
 	uint64_t events, bytes; /* in the log now */
 	uint64_t lost_events;	/* discarded, or too big */

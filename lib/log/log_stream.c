@@ -904,6 +904,23 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 	return 0;
 }
 
+int ptrc_log_stream_layout(struct ptrc_log_stream *l, trace_event_id_t id,
+			   char layout[PTRC_NAMES_LAYOUT_BYTES])
+{
+	const struct ptrc_log_reader *r = &l->reader;
+	const char *text;
+
+	if (id >= 1 && id < PTRC_ID_FIRST)
+		return ENODATA;
+	if (!ptrc_set_is_id(id) || !r->name_index[id])
+		return EINVAL;
+	text = r->names[r->name_index[id] - 1].layout;
+	if (!text)
+		return ENODATA;
+	strcpy(layout, text);
+	return 0;
+}
+
 int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable)
 {
 	const struct ptrc_log_reader *r = &l->reader;

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <trace.h>
 
+#include "lib/model/names.h"
+
 struct ptrc_log_stream;
 struct ptrc_log_whose;
 
@@ -34,6 +36,9 @@ int ptrc_log_stream_rewind(struct ptrc_log_stream *l);
 void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr);
 void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status_info *st);
 int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *name);
+/* EINVAL: not a type of the log. ENODATA: it has no layout. */
+int ptrc_log_stream_layout(struct ptrc_log_stream *l, trace_event_id_t id,
+			   char layout[PTRC_NAMES_LAYOUT_BYTES]);
 int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable);
 void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l);
 /* Copies the next event as posix_trace_getnext_event() does. */

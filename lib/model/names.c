@@ -185,6 +185,17 @@ static void count_in(struct ptrc_names_object *object, uint32_t index)
 	enter_index(object, index);
 }
 
+/* Backs a part of the object with memory. Without it the first access would end in SIGBUS. fd is
+ * -1 if the file is unlinked. */
+static int make_real(struct ptrc_names_object *object, int fd, const void *begin, uint64_t bytes)
+{
+	uint64_t offset = (uint64_t)((const char *)begin - (const char *)object);
+
+	if (fd >= 0)
+		return ptrc_shmdir_reserve(fd, MAP_BYTES, offset, bytes);
+	return ptrc_file_populate(begin, bytes) ? 0 : ENOMEM;
+}
+
 /* Registers a name that was not found. fd is -1 if the file is unlinked. */
 static int append(struct ptrc_names_object *object, int fd, const char *name, uint32_t *id)
 {
@@ -207,9 +218,7 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
 			return 0;
 		}
 		e = &object->entry[index];
-		/* Without room in /dev/shm the next line would end in SIGBUS. */
-		if (fd >= 0 ? ptrc_shmdir_reserve(fd, MAP_BYTES, bytes_of(index), sizeof(*e)) != 0
-			    : !ptrc_file_populate(e, sizeof(*e)))
+		if (make_real(object, fd, e, sizeof(*e)))
 			return ENOMEM;
 		if (make_entry(e, name)) {
 			count_in(object, index);
@@ -262,6 +271,152 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 	ptrc_sys_restore_signals(&mask);
 	return error;
 }
+
+/* ---- layouts ---- */
+
+/* Takes room for a layout, and writes the layout there. */
+static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, const char *layout,
+		      uint32_t bytes, uint32_t *place)
+{
+	struct ptrc_names_text head = {.index = (uint16_t)index, .bytes = (uint16_t)bytes};
+	uint32_t size = (uint32_t)sizeof(head) + (bytes + 3) / 4 * 4;
+	uint32_t used = ptrc_load_relaxed(&object->texts_used);
+	uint32_t at;
+
+	do {
+		at = used + (uint32_t)sizeof(head);
+		if (used > sizeof(object->texts) - sizeof(head) - size)
+			return ENOSPC;
+		if (used % sizeof(head))
+			return ENOMEM; /* the memory is damaged */
+	} while (!atomic_compare_exchange_weak_explicit(&object->texts_used, &used, used + size,
+							memory_order_relaxed,
+							memory_order_relaxed));
+	if (make_real(object, fd, object->texts + at, size))
+		return ENOMEM;
+	memcpy(object->texts + at, &head, sizeof(head));
+	memcpy(object->texts + at + sizeof(head), layout, bytes);
+	*place = at;
+	return 0;
+}
+
+/* Puts the layout that is number `number` in the list into its entry, unless another one is there. All
+ * layouts before it are in their entries. */
+static void enter_layout(struct ptrc_names_object *object, uint32_t number)
+{
+	uint32_t place = ptrc_load_acquire(&object->layouts[number]);
+	uint32_t index, bytes, none = 0, count = number;
+
+	if (ptrc_names_text_at(object, place, &index, &bytes) && index < PTRC_NAMES_MAX)
+		atomic_compare_exchange_strong_explicit(&object->entry[index].layout, &none, place,
+							memory_order_release, memory_order_relaxed);
+	atomic_compare_exchange_strong_explicit(&object->layout_count, &count, number + 1,
+						memory_order_release, memory_order_relaxed);
+}
+
+/* Has the entry this layout? ENODATA: it has none; EEXIST: it has another one. */
+static int compare_layout(const struct ptrc_names_object *object, uint32_t index,
+			  const char *layout, uint32_t bytes)
+{
+	uint32_t its_bytes;
+	const char *its = ptrc_names_object_layout(object, index, &its_bytes);
+
+	if (!its)
+		return ENODATA;
+	return its_bytes == bytes && memcmp(its, layout, bytes) == 0 ? 0 : EEXIST;
+}
+
+static int add_layout(struct ptrc_names_object *object, int fd, uint32_t index, const char *layout,
+		      uint32_t bytes)
+{
+	uint32_t place = 0;
+	int error;
+
+	for (uint32_t number = ptrc_load_acquire(&object->layout_count); number < PTRC_NAMES_MAX;) {
+		uint32_t none = 0;
+
+		if (number && ptrc_load_relaxed(&object->layouts[number - 1]))
+			enter_layout(object, number - 1);
+		error = compare_layout(object, index, layout, bytes);
+		if (error != ENODATA)
+			return error;
+		if (!place) {
+			error = write_text(object, fd, index, layout, bytes, &place);
+			if (error)
+				return error;
+		}
+		if (make_real(object, fd, &object->layouts[number], sizeof(object->layouts[0])))
+			return ENOMEM;
+		atomic_compare_exchange_strong_explicit(&object->layouts[number], &none, place,
+							memory_order_acq_rel, memory_order_acquire);
+		/* It is this one now, or that of another thread. */
+		enter_layout(object, number++);
+	}
+	error = compare_layout(object, index, layout, bytes);
+	return error == ENODATA ? ENOSPC : error;
+}
+
+int ptrc_names_set_layout(struct ptrc_names *n, uint32_t id, const char *layout, uint32_t bytes)
+{
+	uint32_t index = id - PTRC_ID_FIRST;
+	uint64_t mask;
+	int fd = -1, error;
+
+	if (id < PTRC_ID_FIRST || index >= ptrc_names_object_count(n->object) ||
+	    !ptrc_names_object_has(n->object, index))
+		return EINVAL;
+	error = compare_layout(n->object, index, layout, bytes);
+	if (error != ENODATA)
+		return error;
+	ptrc_sys_block_signals(&mask);
+	if (n->id && reopen(n, &fd))
+		fd = -1;
+	error = add_layout(n->object, fd, index, layout, bytes);
+	if (fd >= 0)
+		ptrc_file_close(fd);
+	ptrc_sys_restore_signals(&mask);
+	return error;
+}
+
+int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
+			  char layout[PTRC_NAMES_LAYOUT_BYTES])
+{
+	const char *text;
+	uint32_t bytes;
+
+	if (id >= 1 && id < PTRC_ID_FIRST)
+		return ENODATA;
+	if (!n || !n->object || id < PTRC_ID_FIRST ||
+	    id - PTRC_ID_FIRST >= ptrc_names_object_count(n->object) ||
+	    !ptrc_names_object_has(n->object, id - PTRC_ID_FIRST))
+		return EINVAL;
+	text = ptrc_names_object_layout(n->object, id - PTRC_ID_FIRST, &bytes);
+	if (!text)
+		return ENODATA;
+	memcpy(layout, text, bytes);
+	layout[bytes] = '\0';
+	return 0;
+}
+
+/* Copies the layouts of the first `count` entries, which have been copied with the places of their
+ * layouts in `from`, to a new object. */
+static int copy_layouts(struct ptrc_names_object *object, int fd,
+			const struct ptrc_names_object *from, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t bytes;
+		const char *text = ptrc_names_object_layout(from, i, &bytes);
+		int error;
+
+		ptrc_store_relaxed(&object->entry[i].layout, 0);
+		error = text ? add_layout(object, fd, i, text, bytes) : 0;
+		if (error)
+			return ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- the object ---- */
 
 int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
 {
@@ -354,8 +509,11 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			memcpy(object->entry, from->entry, count * sizeof(from->entry[0]));
 		for (uint32_t i = 0; i < count; i++)
 			enter_index(object, i);
+		error = copy_layouts(object, fd, from, count);
 		ptrc_store_release(&object->count, count);
-		if (at) {
+		if (error) {
+			ptrc_sys(SYS_munmap, map, MAP_BYTES);
+		} else if (at) {
 			error = map_object(fd, uid, id, at, n);
 			ptrc_sys(SYS_munmap, map, MAP_BYTES);
 		} else {

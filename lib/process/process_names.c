@@ -160,3 +160,54 @@ int ptrc_process_open_name(const char *name, uint32_t *id)
 	*id = found;
 	return 0;
 }
+
+/* Has this process the type already, with this layout? ENODATA: no, it has to be made. */
+static int find_layout(const char *name, const char *layout, uint32_t bytes, uint32_t *id)
+{
+	const char *its;
+	uint32_t its_bytes, found;
+	uint64_t mask;
+	int error = ENODATA;
+
+	if (ptrc_process_init())
+		return ENODATA;
+	ptrc_self_lock(&mask);
+	follow_names();
+	found = ptrc_names_find(ptrc_here.names.object, ptrc_self_names_count(), name);
+	its = found >= PTRC_ID_FIRST ? ptrc_names_object_layout(ptrc_here.names.object,
+								found - PTRC_ID_FIRST, &its_bytes)
+				     : NULL;
+	if (found && found < PTRC_ID_FIRST)
+		error = EINVAL;
+	else if (its)
+		error = its_bytes == bytes && !memcmp(its, layout, bytes) ? 0 : EEXIST;
+	ptrc_self_unlock(&mask);
+	*id = found;
+	return error;
+}
+
+int ptrc_process_open_layout(const char *name, const char *layout, uint32_t *id)
+{
+	uint32_t bytes = (uint32_t)strnlen(layout, PTRC_NAMES_LAYOUT_BYTES);
+	struct ptrc_names *names;
+	uint32_t found = 0;
+	int error;
+
+	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES || bytes == PTRC_NAMES_LAYOUT_BYTES)
+		return ENAMETOOLONG;
+	error = find_layout(name, layout, bytes, &found);
+	/* A child that gives a name of its parent a layout does so in a names object of its own. */
+	if (error == ENODATA) {
+		error = ptrc_process_names(&names);
+		if (!error)
+			error = ptrc_names_register(names, name, &found);
+		/* No identifier is left for the name. */
+		if (!error && found != PTRC_ID_UNNAMED)
+			error = ptrc_names_set_layout(names, found, layout, bytes);
+	}
+	if (error)
+		return error;
+	ptrc_self_set_mapped(found);
+	*id = found;
+	return 0;
+}

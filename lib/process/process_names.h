@@ -25,4 +25,7 @@ const struct ptrc_names *ptrc_process_own_names(void);
  * ENOMEM. */
 int ptrc_process_open_name(const char *name, uint32_t *id);
 
+/* The same with a layout, whose text the caller has checked. As the public function (posixtrace.h). */
+int ptrc_process_open_layout(const char *name, const char *layout, uint32_t *id);
+
 #endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* posixtrace_open_type and posixtrace_begin_type. */
+#include "config.h"
+
+#include <errno.h>
+#include <posixtrace.h>
+#include <sys/mman.h>
+
+#include "lib/base/atomic.h"
+#include "lib/base/common.h"
+#include "lib/base/sys.h"
+#include "lib/life/life.h"
+#include "lib/model/layout_text.h"
+#include "lib/process/process_names.h"
+#include "lib/process/self.h"
+
+/* The longest layout, in pages: too much for the stack of a signal handler. */
+#define TEXT_BYTES 8192
+
+/* Opens the type, which several threads may do at a time: all of them get the same. */
+static int open_type(struct posixtrace_type *type, trace_event_id_t *id)
+{
+	long text = ptrc_sys(SYS_mmap, 0, TEXT_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t found = PTRC_ID_UNNAMED;
+	int error;
+
+	if (ptrc_sys_is_error(text))
+		return ENOMEM;
+	error = ptrc_layout_of_members(type->pt_members, type->pt_member_count, (char *)text);
+	if (!error)
+		error = ptrc_process_open_layout(type->pt_name, (char *)text, &found);
+	ptrc_sys(SYS_munmap, text, TEXT_BYTES);
+	/* Without memory the next event tries again. */
+	if (error != ENOMEM) {
+		__atomic_store_n(&type->pt_error, error, __ATOMIC_RELAXED);
+		__atomic_store_n(&type->pt_id, found, __ATOMIC_RELEASE);
+	}
+	*id = found;
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_open_type(struct posixtrace_type *type)
+{
+	trace_event_id_t id;
+
+	if (!type || !type->pt_name || !type->pt_members)
+		return EINVAL;
+	if (__atomic_load_n(&type->pt_id, __ATOMIC_ACQUIRE))
+		return __atomic_load_n(&type->pt_error, __ATOMIC_RELAXED);
+	return open_type(type, &id);
+}
+
+PTRC_PUBLIC trace_event_id_t posixtrace_begin_type(struct posixtrace_type *type)
+{
+	trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT;
+	int error;
+
+	if (ptrc_load_relaxed(&ptrc_page_self->active) == 0)
+		return 0;
+	error = open_type(type, &id);
+	/* The event is recorded in any case, if need be without its type. */
+	return error ? POSIX_TRACE_UNNAMED_USEREVENT : id;
+}
