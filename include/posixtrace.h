@@ -814,6 +814,14 @@ struct posixtrace_cursor;
 int posixtrace_cursor_open(trace_id_t, int flags, struct posixtrace_cursor **);
 
 /*
+ * Has the cursor report only events of these types from now on, besides OVERFLOW and RESUME. User events
+ * of other types cost it a few nanoseconds each. The last call counts. For an event type that is not
+ * known yet, the set says whether the type is wanted when it comes: see posix_trace_eventset_fill().
+ *   EINVAL  a null pointer; not an initialised event set; the stream was shut down.
+ */
+int posixtrace_cursor_select(struct posixtrace_cursor *, const trace_event_set_t *);
+
+/*
  * Reports the next event as posix_trace_trygetnext_event() does. It may wait up to 100 ms for event
  * calls under way. Where events were overwritten before the cursor came to them, OVERFLOW and RESUME
  * stand in their place. Events that were flushed to the log before are left out. A stream that is

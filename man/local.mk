@@ -92,6 +92,7 @@ dist_man_MANS += \
 	%D%/posixtrace_cursor_get_part.3 \
 	%D%/posixtrace_cursor_get_missed.3 \
 	%D%/posixtrace_cursor_open.3 \
+	%D%/posixtrace_cursor_select.3 \
 	%D%/posixtrace_cursor_trygetnext_event.3 \
 	%D%/posixtrace_begin_type.3 \
 	%D%/posixtrace_event_for.3 \

@@ -195,12 +195,85 @@ TEST(what_was_flushed_before_a_cursor_came_is_counted, "EXT-122", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
+/* Has the cursor report this type alone, or none if the name is null. */
+static void select_type(struct posixtrace_cursor *cursor, const char *name)
+{
+	trace_event_set_t set;
+
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	if (name)
+		CHECK_OK(posix_trace_eventset_add(ts_id(name), &set));
+	CHECK_OK(posixtrace_cursor_select(cursor, &set));
+}
+
+TEST(a_cursor_reports_the_types_that_are_wanted, "EXT-294")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
+	struct posix_trace_event_info info;
+	uint32_t number;
+	unsigned gaps;
+
+	select_type(cursor, "rare");
+	for (uint32_t i = 0; i < 30000; i++) {
+		ts_emit(ts_id(i % 1000 ? "event" : "rare"), i);
+		/* The stream overwrites what the cursor has walked over. That is no gap. */
+		if (i % 100 == 0)
+			for (uint32_t j = i % 1000 == 0; next(cursor, &info, &number); j--) {
+				CHECK_EQ(info.posix_event_id, ts_id("rare"));
+				CHECK_EQ(number, i);
+				CHECK_EQ(j, 1u);
+			}
+	}
+	CHECK_EQ(missed(cursor), 0u);
+	/* What is overwritten before is a gap, of which it is not known whether it has such events. */
+	emit(ts_id("event"), 0, 30000);
+	ts_emit(ts_id("rare"), 7);
+	CHECK_EQ(count_events(cursor, &gaps), 1u);
+	CHECK_EQ(gaps, 1u);
+	CHECK(missed(cursor) > 0);
+	/* The last call counts, also for types that nobody had opened when it was made. */
+	emit(ts_id("rare"), 0, 5);
+	select_type(cursor, NULL);
+	CHECK_EQ(count_events(cursor, &gaps), 0u);
+	select_type(cursor, "later");
+	emit(ts_id("later"), 0, 5);
+	emit(ts_id("rare"), 0, 5);
+	CHECK_EQ(count_events(cursor, &gaps), 5u);
+	posixtrace_cursor_close(cursor);
+	ts_shutdown(trid);
+}
+
+TEST(a_cursor_that_skips_events_obeys_the_filter_of_their_time, "EXT-294")
+{
+	trace_id_t trid = ts_create_running(0, NULL);
+	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
+	trace_event_set_t set;
+	unsigned gaps;
+
+	select_type(cursor, "wanted");
+	emit(ts_id("wanted"), 0, 3);
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	CHECK_OK(posix_trace_eventset_add(ts_id("wanted"), &set));
+	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
+	emit(ts_id("wanted"), 3, 9);
+	emit(ts_id("other"), 3, 9);
+	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET));
+	emit(ts_id("wanted"), 9, 11);
+	CHECK_EQ(count_events(cursor, &gaps), 5u);
+	CHECK_EQ(missed(cursor), 0u);
+	posixtrace_cursor_close(cursor);
+	ts_shutdown(trid);
+}
+
 TEST(cursors_of_what_is_no_active_stream_are_refused, "EXT-123")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
 	struct posixtrace_cursor *other;
 	struct posix_trace_event_info info;
+	trace_event_set_t set, no_set = {0};
 	unsigned long count;
 	size_t size = 1;
 	int unavailable = 0;
@@ -213,7 +286,12 @@ TEST(cursors_of_what_is_no_active_stream_are_refused, "EXT-123")
 	CHECK_EQ(posixtrace_cursor_trygetnext_event(cursor, &info, NULL, 1, &size, &unavailable),
 		 EINVAL);
 	CHECK_EQ(posixtrace_cursor_get_missed(cursor, NULL), EINVAL);
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	CHECK_EQ(posixtrace_cursor_select(NULL, &set), EINVAL);
+	CHECK_EQ(posixtrace_cursor_select(cursor, NULL), EINVAL);
+	CHECK_EQ(posixtrace_cursor_select(cursor, &no_set), EINVAL);
 	ts_shutdown(trid);
+	CHECK_EQ(posixtrace_cursor_select(cursor, &set), EINVAL);
 	CHECK_EQ(posixtrace_cursor_open(trid, 0, &other), EINVAL);
 	CHECK_EQ(posixtrace_cursor_trygetnext_event(cursor, &info, NULL, 0, &size, &unavailable),
 		 EINVAL);

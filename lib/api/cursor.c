@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_cursor_open, _trygetnext_event, _get_missed, _get_part, _end_part, _close. */
+/* posixtrace_cursor_open, _select, _trygetnext_event, _get_missed, _get_part, _end_part, _close. */
 #include "config.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 
 #include "lib/base/common.h"
 #include "lib/control/cursor.h"
+#include "lib/model/eventset.h"
 
 PTRC_PUBLIC int posixtrace_cursor_open(trace_id_t stream, int flags,
 				       struct posixtrace_cursor **cursor)
@@ -16,6 +17,14 @@ PTRC_PUBLIC int posixtrace_cursor_open(trace_id_t stream, int flags,
 	if (!cursor || (flags & ~POSIXTRACE_CURSOR_SNAPSHOT))
 		return EINVAL;
 	return ptrc_cursor_open(stream, flags & POSIXTRACE_CURSOR_SNAPSHOT, cursor);
+}
+
+PTRC_PUBLIC int posixtrace_cursor_select(struct posixtrace_cursor *cursor,
+					 const trace_event_set_t *types)
+{
+	if (!cursor || !ptrc_set_is_valid(types))
+		return EINVAL;
+	return ptrc_cursor_select(cursor, types);
 }
 
 PTRC_PUBLIC int posixtrace_cursor_trygetnext_event(struct posixtrace_cursor *cursor,

@@ -75,6 +75,20 @@ int ptrc_cursor_next(struct posixtrace_cursor *cursor, const struct ptrc_next_re
 	return error == ENODATA ? 0 : error;
 }
 
+int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t *types)
+{
+	int cancel_state;
+	struct ptrc_controller *c = ptrc_controller_enter(cursor->stream, &cancel_state);
+
+	if (!c)
+		return EINVAL;
+	pthread_mutex_lock(&c->reader_lock);
+	ptrc_live_reader_select(&cursor->reader, types);
+	pthread_mutex_unlock(&c->reader_lock);
+	ptrc_controller_leave(cursor->stream, cancel_state);
+	return 0;
+}
+
 /* Reads events for a part. 0: there may be more; ENODATA: there are none any more; ENOMEM. */
 static int read_part(struct posixtrace_cursor *cursor, struct posixtrace_part *part)
 {

@@ -17,6 +17,8 @@
 int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_cursor **cursor);
 /* The next event, as PTRC_NEXT_TRY reports it. EINVAL: the stream is gone; ENOMEM. */
 int ptrc_cursor_next(struct posixtrace_cursor *cursor, const struct ptrc_next_result *out);
+/* As the public function of this name. EINVAL: the stream is gone. */
+int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t *types);
 /* Count what the cursor has missed, see ptrc_live_reader_missed. EINVAL: the stream is gone. */
 int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed);
 /* As the public functions of these names; of the parts, all members but pt_size. */

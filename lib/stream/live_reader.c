@@ -129,6 +129,12 @@ static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 	return false;
 }
 
+static bool is_wanted(const struct ptrc_live_reader *r, uint32_t id)
+{
+	return !r->is_selective ||
+	       (id / 64 < PTRC_SET_WORD_COUNT && (r->wanted[id / 64] >> id % 64 & 1));
+}
+
 /* Queue an event that the reader makes up. */
 static void push(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const void *data,
 		 uint32_t len)
@@ -149,7 +155,8 @@ static void report_damage(struct ptrc_live_reader *r)
 	static const int error = EINVAL;
 
 	if (r->queue_at != r->queue_count ||
-	    ptrc_stream_is_filtered(r->stream->header, POSIX_TRACE_ERROR))
+	    ptrc_stream_is_filtered(r->stream->header, POSIX_TRACE_ERROR) ||
+	    !is_wanted(r, POSIX_TRACE_ERROR))
 		return;
 	r->queue_at = r->queue_count = 0;
 	push(r, POSIX_TRACE_ERROR, r->until, &error, sizeof(error));
@@ -171,6 +178,22 @@ static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 
 /* ---- chunks ---- */
 
+/* Is the event one that the reader was not asked for, and that tells it nothing either? The counts of
+ * what was missed take it for one that the reader has got. */
+static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record *record)
+{
+	uint32_t id = record->id_flags & PTRC_REC_ID_MASK;
+	struct ptrc_excluded excluded;
+
+	/* Of system events some tell the filter. */
+	if (!r->is_selective || id < POSIX_TRACE_UNNAMED_USEREVENT || is_wanted(r, id))
+		return false;
+	excluded = ptrc_excluded_now(r->stream->header);
+	if (!(record->id_flags & PTRC_REC_HIDDEN) && !ptrc_is_excluded(&excluded, record->stamp))
+		r->taken.user++;
+	return true;
+}
+
 /* Step to the next event in the chunk that belongs to this batch. */
 static bool step(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 		 const struct ptrc_pinned *p)
@@ -178,8 +201,10 @@ static bool step(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 	enum ptrc_step step;
 
 	at->walk.end = p->end;
-	step = ptrc_consumer_step(&r->consumer, &at->walk, ptrc_consumer_rpos(&r->consumer, p),
-				  r->until, &at->next);
+	do
+		step = ptrc_consumer_step(&r->consumer, &at->walk,
+					  ptrc_consumer_rpos(&r->consumer, p), r->until, &at->next);
+	while (step == PTRC_STEP_EVENT && is_skipped(r, &at->next));
 	if (step == PTRC_STEP_DAMAGE)
 		skip_damage(r, at, p);
 	return step == PTRC_STEP_EVENT;
@@ -298,6 +323,12 @@ static uint64_t complete_until(struct ptrc_live_reader *r, uint32_t from, uint64
 	return count ? 0 : moment;
 }
 
+static void note_told(struct ptrc_live_reader *r, uint64_t stamp)
+{
+	if (stamp > r->told)
+		r->told = stamp;
+}
+
 /* Fill the heap, which is empty, with what the chunks hold up to r->until. 0, ENOMEM. */
 static int fill_heap(struct ptrc_live_reader *r)
 {
@@ -312,6 +343,12 @@ static int fill_heap(struct ptrc_live_reader *r)
 		if (enter_chunk(r, &r->chunks[i]))
 			r->heap[r->heap_count++] = &r->chunks[i];
 	heap_build(r->heap, r->heap_count);
+	/* What was walked over is not reported one by one, so `told` does not come along by itself. A
+	 * loss up to here is one of events that the reader has not walked over. */
+	if (r->is_selective && r->stream->header->policy == POSIX_TRACE_LOOP) {
+		ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
+		note_told(r, r->until);
+	}
 	return 0;
 }
 
@@ -377,7 +414,9 @@ static void tell_keeper(struct ptrc_live_reader *r)
 static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const void *data,
 		    uint32_t len)
 {
-	if (!ptrc_stream_is_filtered(r->stream->header, id))
+	bool is_gap = id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME;
+
+	if (!ptrc_stream_is_filtered(r->stream->header, id) && (is_gap || is_wanted(r, id)))
 		push(r, id, stamp, data, len);
 }
 
@@ -439,12 +478,6 @@ static enum place place_of(struct ptrc_live_reader *r, uint64_t stamp)
 	return DROP;
 }
 
-static void note_told(struct ptrc_live_reader *r, uint64_t stamp)
-{
-	if (stamp > r->told)
-		r->told = stamp;
-}
-
 /* Queue OVERFLOW, RESUME and the event that RESUME announces, which is taken already. */
 static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
@@ -452,7 +485,7 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 	r->queue_at = r->queue_count = 0;
 	enqueue(r, POSIX_TRACE_OVERFLOW, r->gap.first, NULL, 0);
 	enqueue(r, POSIX_TRACE_RESUME, e->stamp, NULL, 0);
-	if (admit(r, e))
+	if (admit(r, e) && is_wanted(r, e->id_flags & PTRC_REC_ID_MASK))
 		r->queue[r->queue_count++] = *e;
 	r->gap.first = PTRC_TIME_NONE;
 	note_told(r, e->stamp);
@@ -558,7 +591,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 			tell_gap(r, event);
 			continue;
 		}
-		if (admit(r, event))
+		if (admit(r, event) && is_wanted(r, event->id_flags & PTRC_REC_ID_MASK))
 			return 0;
 		/* The call goes on after an event that is not reported. But not after a START, as
 		 * in damaged memory a stream may stop again whenever this reader restarts it, and
@@ -723,4 +756,10 @@ void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, b
 	horizon = ptrc_load_acquire(&h->horizon);
 	if (horizon > r->told)
 		r->told = horizon;
+}
+
+void ptrc_live_reader_select(struct ptrc_live_reader *r, const trace_event_set_t *types)
+{
+	ptrc_set_to_bits(types, r->wanted);
+	r->is_selective = true;
 }

@@ -50,6 +50,9 @@ struct ptrc_live_reader {
 	uint64_t epoch; /* of the stream, to which all that follows belongs */
 	struct ptrc_sequencer sequencer;
 	struct ptrc_clock_cursor clock;
+	/* A tee may be asked for events of some types only: then a bit for each of them. */
+	bool is_selective;
+	uint64_t wanted[PTRC_SET_WORD_COUNT];
 
 	/* This batch takes the events up to this stamp, which are complete. When the heap is empty,
 	 * all of them have been in it. */
@@ -90,6 +93,10 @@ void ptrc_live_reader_unlist(struct ptrc_live_reader *r);
  * before, or does if is_past_told is set. If is_snapshot is set, the tee ends with what is recorded
  * by now. */
 void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, bool is_snapshot);
+
+/* From now on a tee reports only events of the types in the set, and gaps. It walks over other user
+ * events without a copy and without bringing them into the order of time. */
+void ptrc_live_reader_select(struct ptrc_live_reader *r, const trace_event_set_t *types);
 
 /* The next event: 0, ENODATA if there is none, ENOMEM. ENODATA means that no event had been
  * recorded, and not been reported, when the call began. If only events are there that an event call
