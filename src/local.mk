@@ -99,6 +99,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/session/session_client.h \
 	%D%/session/session_create.c \
 	%D%/session/session_create.h \
+	%D%/session/snapshots.c \
+	%D%/session/snapshots.h \
 	%D%/session/session_follow.c \
 	%D%/session/session_follow.h \
 	%D%/session/session_main.c \

@@ -75,6 +75,9 @@ static struct ptrc_config_file config;
 static bool is_all;
 static bool is_json;
 
+/* Where this process was started, which the sessions leave; null if that is not known. */
+static char *directory;
+
 static struct making *made;
 static size_t made_count;
 static pid_t creator;
@@ -147,6 +150,10 @@ static void say_failed(const struct making *m)
 		ptrc_cli_message(NULL, "cannot set the patterns of --only and --exclude: %s",
 				 strerror(o->error));
 		break;
+	case PTRC_SESSION_STAGE_SNAPSHOTS:
+		ptrc_cli_message(NULL, "--snapshot-on: no snapshots can be written here: %s",
+				 strerror(o->error));
+		break;
 	case PTRC_SESSION_STAGE_STREAM:
 		ptrc_trace_error(o->error, (pid_t)m->config->pid, m->pid, m->config->output);
 		break;
@@ -199,6 +206,10 @@ static bool make(struct making *m)
 		.is_started = c->is_started,
 		.is_unsynced = c->is_unsynced,
 		.hides_command_lines = c->hides_command_lines,
+		.snapshots = {.globs = c->snapshot_on.texts,
+			      .glob_count = c->snapshot_on.count,
+			      .max = c->snapshot_max,
+			      .directory = directory},
 	};
 
 	plan.patterns = ptrc_config_patterns(c, &plan.pattern_count);
@@ -276,6 +287,7 @@ int main(int argc, char **argv)
 	memset(made, 0, config.count * sizeof(*made));
 	for (size_t i = 0; i < config.count; i++)
 		made[i].log.fd = -1;
+	directory = getcwd(NULL, 0);
 	creator = getpid();
 	on_exit(undo, NULL);
 	/* All logs come first: while one waits for the reader of a FIFO, a signal may end this

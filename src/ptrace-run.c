@@ -112,6 +112,7 @@ struct run {
 	struct ptrc_unmatched unmatched;
 	uint64_t recorded;
 	struct ptrc_run_waits waits;
+	struct ptrc_run_snapshots snapshots;
 	bool is_empty;
 	/* Nor could any be: all event types of the programs are left out. */
 	bool is_left_out;
@@ -241,6 +242,27 @@ static bool leaves_all_out(trace_id_t trace)
 	return has_any;
 }
 
+/* Tells of a snapshot, while COMMAND goes on. */
+static void snapshot_made(void *arg, const struct ptrc_snapshot *snapshot)
+{
+	struct run *r = arg;
+
+	ptrc_run_snapshots_add(&r->snapshots, snapshot);
+}
+
+/* Notes which patterns of --snapshot-on no event type has matched. */
+static void gather_snapshots(struct run *r)
+{
+	struct ptrc_snapshots *s = ptrc_server_snapshots(r->server);
+	size_t count = r->plan.snapshots.glob_count;
+
+	if (!s)
+		return;
+	r->snapshots.is_wanted = true;
+	for (size_t i = 0; (i = ptrc_snapshots_unmatched(s, i)) < count; i++)
+		ptrc_run_snapshots_unmatched(&r->snapshots, r->plan.snapshots.globs[i]);
+}
+
 /* Gathers what only the stream can tell, which is about to go. */
 static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session_state *state)
 {
@@ -253,6 +275,8 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 		      !state->counts.pt_untraced_processes;
 	r->is_left_out = state->counts.pt_processes && !has_user_events && leaves_all_out(trace);
 	ptrc_unmatched_gather(&r->unmatched, trace);
+	gather_snapshots(r);
+	r->snapshots.unseen_events = state->snapshots.unseen_events;
 }
 
 /* Takes over what came of the trace, whose log is closed. */
@@ -298,6 +322,11 @@ static void make_session(struct run *r, const struct ptrc_config *c)
 		.is_started = true,
 		.is_unsynced = c->is_unsynced,
 		.hides_command_lines = c->hides_command_lines,
+		.snapshots = {.globs = c->snapshot_on.texts,
+			      .glob_count = c->snapshot_on.count,
+			      .max = c->snapshot_max,
+			      .directory = getcwd(NULL, 0)},
+		.snapshot = snapshot_made,
 		.is_run = true,
 		.stopped = trace_stopped,
 		.ended = trace_ended,
@@ -636,6 +665,7 @@ static void end_recording(struct run *r)
 /* Reports what is missing from the trace. Returns the status to end with, as wait() has it. */
 static int report(const struct run *r)
 {
+	bool is_incomplete;
 	bool is_told;
 
 	ptrc_losses_report(&r->losses, r->log.path);
@@ -656,10 +686,13 @@ static int report(const struct run *r)
 			r->log.path, "events waited %" PRIu64 " time%s for room, %.3f s in all",
 			r->waits.count, r->waits.count == 1 ? "" : "s", (double)r->waits.ns / 1e9);
 	ptrc_unmatched_report(&r->unmatched, NULL);
+	ptrc_run_snapshots_report(&r->snapshots);
 	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
-				      &r->losses, &r->waits, &r->unmatched, r->is_ended_early);
+				      &r->losses, &r->waits, &r->unmatched, &r->snapshots,
+				      r->is_ended_early);
+	is_incomplete = ptrc_losses_is_any(&r->losses) || r->snapshots.failed;
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) &&
-	    (!is_told || (ptrc_losses_is_any(&r->losses) && !is_loss_allowed)))
+	    (!is_told || (is_incomplete && !is_loss_allowed)))
 		return W_EXITCODE(PTRC_EXIT_INCOMPLETE, 0);
 	return r->status;
 }
@@ -715,6 +748,9 @@ static bool start_trace(struct run *r)
 		r->is_recording = true;
 	} else if (r->stage == PTRC_SESSION_STAGE_FILTER) {
 		ptrc_cli_message(NULL, "cannot set the patterns of --only and --exclude: %s",
+				 strerror(error));
+	} else if (r->stage == PTRC_SESSION_STAGE_SNAPSHOTS) {
+		ptrc_cli_message(NULL, "--snapshot-on: no snapshots can be written here: %s",
 				 strerror(error));
 	} else if (!is_child_gone(r)) {
 		ptrc_trace_error(error, r->child, r->command[0], r->log.path);

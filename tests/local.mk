@@ -117,6 +117,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-dump-symbols.bats \
 	%D%/ptrace-dump-to-log.bats \
 	%D%/rotate.bats \
+	%D%/snapshot-on.bats \
 	%D%/ptrace-stat.bats \
 	%D%/ptrace-stop.bats \
 	%D%/run-session.bats

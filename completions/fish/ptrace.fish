@@ -43,6 +43,8 @@ function __ptrace_attributes
     complete -c $argv[1] -l log-full-policy -x -a 'loop until-full append' -d 'what happens when the log is full'
     complete -c $argv[1] -l log-rotate -x -d 'go on in another file when the log has so many bytes or is so old'
     complete -c $argv[1] -l log-keep -x -d 'keep the last N files of --log-rotate'
+    complete -c $argv[1] -l snapshot-on -x -d 'write what the stream holds when an event with such a name comes'
+    complete -c $argv[1] -l snapshot-max -x -d 'how often at most'
 end
 
 # __ptrace_configuration COMMAND: of the same

@@ -12,6 +12,10 @@
 #define EVERYBODY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
 
+/* How many snapshots a session makes at most, unless it is told another number: each may take as much as
+ * the stream has. */
+#define SNAPSHOT_MAX 10
+
 /* clang-format off */
 #define SETTING(key, name, kind, users, member, low, high, policy) \
 	[PTRC_CONFIG_##key] = {name, PTRC_CONFIG_##kind, users, \
@@ -43,6 +47,9 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 		       log_full_policies),
 	SETTING(LOG_ROTATE, "log-rotate", ROTATION, EVERYBODY, log_rotate, 0, 0, NULL),
 	SETTING(LOG_KEEP, "log-keep", NUMBER, EVERYBODY, log_keep, 2, INT_MAX, NULL),
+	SETTING(SNAPSHOT_ON, "snapshot-on", LIST, EVERYBODY, snapshot_on, 1, TRACE_EVENT_NAME_MAX,
+		NULL),
+	SETTING(SNAPSHOT_MAX, "snapshot-max", NUMBER, EVERYBODY, snapshot_max, 1, 999, NULL),
 	SETTING(ONLY, "only", LIST, EVERYBODY, only, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(EXCLUDE, "exclude", LIST, EVERYBODY, exclude, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(DECODE, "decode", MAP, EVERYBODY, decode, 1, 4096, NULL),
@@ -77,6 +84,7 @@ void ptrc_config_init(struct ptrc_config *c)
 	posix_trace_attr_getinherited(&attr, &c->inheritance);
 	posix_trace_attr_getlogfullpolicy(&attr, &c->log_full_policy);
 	posix_trace_attr_destroy(&attr);
+	c->snapshot_max = SNAPSHOT_MAX;
 }
 
 static bool is_text(const struct ptrc_config_setting *s, const char *text,
@@ -254,6 +262,9 @@ int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
 {
 	if (c->stream_full_policy)
 		return c->stream_full_policy;
+	/* What was flushed is not in the stream any more. */
+	if (c->snapshot_on.count)
+		return POSIX_TRACE_LOOP;
 	return has_log ? POSIX_TRACE_FLUSH : POSIX_TRACE_LOOP;
 }
 
@@ -280,8 +291,9 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 	posix_trace_attr_setlogfullpolicy(attr, c->log_full_policy);
 	posixtrace_attr_setfullwait(attr, &full_wait);
 	posixtrace_attr_setlogrotation(attr, &rotation);
-	if (c->stream_full_policy)
-		posix_trace_attr_setstreamfullpolicy(attr, c->stream_full_policy);
+	if (c->stream_full_policy || c->snapshot_on.count)
+		posix_trace_attr_setstreamfullpolicy(attr,
+						     ptrc_config_stream_full_policy(c, false));
 	return 0;
 }
 

@@ -39,6 +39,8 @@ enum ptrc_config_key {
 	PTRC_CONFIG_LOG_FULL_POLICY,
 	PTRC_CONFIG_LOG_ROTATE,
 	PTRC_CONFIG_LOG_KEEP,
+	PTRC_CONFIG_SNAPSHOT_ON,
+	PTRC_CONFIG_SNAPSHOT_MAX,
 	PTRC_CONFIG_ONLY,
 	PTRC_CONFIG_EXCLUDE,
 	PTRC_CONFIG_DECODE,
@@ -133,7 +135,9 @@ struct ptrc_config {
 		uint64_t ns;
 	} log_rotate;
 	uint64_t log_keep;
-	/* 0 if not given: the policy then depends on whether there is a log. */
+	struct ptrc_config_list snapshot_on;
+	uint64_t snapshot_max;
+	/* 0 if not given: see ptrc_config_stream_full_policy(). */
 	int stream_full_policy;
 	int inheritance;
 	int log_full_policy;
@@ -191,7 +195,8 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 /* Whether the setting is one of the log, and so has no effect without an output. */
 bool ptrc_config_is_of_log(int key);
 
-/* The policy for a full stream. If none is given, it depends on whether there is a log. */
+/* The policy for a full stream. If none is given, it depends on whether there is a log, and on whether
+ * snapshots are to be made of the stream. */
 int ptrc_config_stream_full_policy(const struct ptrc_config *, bool has_log);
 
 /* Makes *attr the attributes of the session's stream. Returns an error of

@@ -208,6 +208,9 @@ static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 {
 	unsigned int own = c->given & ~c->from_defaults;
 
+	/* Without the first one, the second one has no meaning. */
+	if (key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX)
+		return !c->snapshot_on.count && !(own & 1U << key);
 	/* These have no built-in value. */
 	if (key == PTRC_CONFIG_LOG_ROTATE || key == PTRC_CONFIG_LOG_KEEP)
 		return !(c->given & 1U << key) || (!has_log && !(own & 1U << key));

@@ -35,6 +35,10 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "when the log has so many bytes, or is so old,\ngo on in another file: LOG.000001, ..."},
 	{"log-keep", ATTRIBUTE(LOG_KEEP), "N",
 	 "of the files of --log-rotate keep the last N, and\ndelete the others"},
+	{"snapshot-on", ATTRIBUTE(SNAPSHOT_ON), "GLOB",
+	 "when an event whose name matches is recorded,\n"
+	 "write what the stream holds to a log of its own;\nmay be given several times"},
+	{"snapshot-max", ATTRIBUTE(SNAPSHOT_MAX), "N", "so often at most (default: 10)"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -112,6 +116,17 @@ static void check_together(const struct ptrc_config_line *l, const struct ptrc_c
 		refuse_setting(l, file, c, PTRC_CONFIG_FULL_WAIT,
 			       "needs the stream-full-policy flush: room is made by writing to "
 			       "the log");
+	if (c->full_wait_ns && own & 1U << PTRC_CONFIG_FULL_WAIT && c->snapshot_on.count)
+		refuse_setting(l, file, c, PTRC_CONFIG_FULL_WAIT,
+			       "needs the stream-full-policy flush, and snapshot-on needs another "
+			       "one");
+	if (c->snapshot_on.count && c->stream_full_policy == POSIX_TRACE_FLUSH)
+		refuse_setting(
+			l, file, c, PTRC_CONFIG_SNAPSHOT_ON,
+			"needs the stream-full-policy loop, its default, or until-full: with "
+			"flush, events leave the stream, and the log has them all");
+	if (own & 1U << PTRC_CONFIG_SNAPSHOT_MAX && !c->snapshot_on.count)
+		refuse_setting(l, file, c, PTRC_CONFIG_SNAPSHOT_MAX, "needs snapshot-on");
 	if (own & 1U << PTRC_CONFIG_LOG_ROTATE && c->log_full_policy != POSIX_TRACE_APPEND)
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_ROTATE,
 			       "needs the log-full-policy append, which is the default");

@@ -32,6 +32,8 @@ static void terminate(struct ptrc_session_state *s)
 {
 	s->name[sizeof(s->name) - 1] = '\0';
 	s->log[sizeof(s->log) - 1] = '\0';
+	s->snapshots.event[sizeof(s->snapshots.event) - 1] = '\0';
+	s->snapshots.path[sizeof(s->snapshots.path) - 1] = '\0';
 	s->attributes.trace_name[sizeof(s->attributes.trace_name) - 1] = '\0';
 	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] = '\0';
 }

@@ -39,6 +39,8 @@ struct result {
 	bool has_losses;
 	struct ptrc_losses losses;
 	struct ptrc_unmatched unmatched;
+	/* After a shutdown: the snapshots that the session has made by itself. */
+	struct ptrc_snapshots_state snapshots;
 	/* After a flush: the log that is full, so that nothing is recorded any more; or empty. */
 	char full_log[PATH_MAX];
 };
@@ -71,6 +73,40 @@ static void look_for_log(const char *name, struct result *r)
 static bool is_complete(const struct result *r)
 {
 	return !*r->full_log && !ptrc_losses_is_any(&r->losses);
+}
+
+/* Says which snapshots are missing that the session was to make. */
+static void report_snapshots(const struct ptrc_snapshots_state *s, const char *name)
+{
+	if (s->failed)
+		ptrc_cli_message(name, "%llu snapshot%s could not be written: %s",
+				 (unsigned long long)s->failed, s->failed == 1 ? "" : "s",
+				 strerror(s->error));
+	if (s->is_used_up)
+		ptrc_cli_message(name,
+				 "not every event of --snapshot-on has made a snapshot, as there "
+				 "are as many as --snapshot-max allows");
+	if (s->unseen_events)
+		ptrc_cli_message(
+			name,
+			"%llu event%s overwritten before anybody could look whether "
+			"--snapshot-on is for one of them; a larger --stream-min-size helps",
+			(unsigned long long)s->unseen_events,
+			s->unseen_events == 1 ? " was" : "s were");
+}
+
+static void put_snapshots(struct ptrc_json *j, const struct ptrc_snapshots_state *s)
+{
+	if (!s->max)
+		return;
+	ptrc_json_open(j, "snapshots", '{');
+	ptrc_json_u64(j, "max", s->max);
+	ptrc_json_u64(j, "written", s->written);
+	ptrc_json_u64(j, "failed", s->failed);
+	ptrc_json_i64(j, "error", s->error);
+	ptrc_json_bool(j, "used_up", s->is_used_up);
+	ptrc_json_u64(j, "unseen_events", s->unseen_events);
+	ptrc_json_close(j, '}');
 }
 
 static void report_losses(const struct result *r, const char *name)
@@ -146,7 +182,10 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	if (!r->error && reply.body == PTRC_SESSION_BODY_STATE) {
 		/* Only a session that has ended answers these verbs with its state. The error of
 		 * the reply then is that of writing the log, and counts among the losses. */
-		r->has_losses = true;
+		r->snapshots = reply.state.snapshots;
+		r->has_losses = reply.state.has_log;
+	}
+	if (r->has_losses) {
 		ptrc_losses_gather(&r->losses, &reply.state.status, &reply.state.counts);
 		in_log = reply.state.counts.pt_log_events;
 		ptrc_losses_count_log(&r->losses, reply.state.log, reply.state.is_log_gone, &in_log,
@@ -190,6 +229,7 @@ static void put_json(struct ptrc_buffer *b, const char *name, const char *comman
 		ptrc_losses_json(&r->losses, &j);
 		ptrc_json_bool(&j, "complete", is_complete(r));
 	}
+	put_snapshots(&j, &r->snapshots);
 	if (*r->full_log)
 		ptrc_json_bool(&j, "log_full", true);
 	ptrc_json_end(&j);
@@ -258,8 +298,11 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 			report_losses(&r, names[i]);
 			is_incomplete |= !is_complete(&r);
 		}
-		if (!r.error)
+		if (!r.error) {
+			report_snapshots(&r.snapshots, names[i]);
+			is_incomplete |= r.snapshots.failed > 0;
 			ptrc_unmatched_report(&r.unmatched, names[i]);
+		}
 		if (is_json) {
 			put_json(&out, names[i], program + strlen("ptrace-"), &r);
 			ptrc_output_write(&out);

@@ -26,7 +26,7 @@
 #include "src/view/attributes.h"
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
-#define PTRC_SESSION_VERSION 7U
+#define PTRC_SESSION_VERSION 8U
 
 /* Bytes of all texts of one request, each with the null byte that ends it. */
 #define PTRC_SESSION_TEXTS_MAX 65536U
@@ -91,6 +91,26 @@ struct ptrc_session_request {
 	uint32_t reserved;
 };
 
+/* The snapshots that a session has made by itself (snapshots.h). All is 0 if it makes none. */
+struct ptrc_snapshots_state {
+	uint64_t max;
+	uint64_t written;
+	uint64_t failed;
+	/* Events that were overwritten before the controller had looked at them: any of them may have
+	 * been one that makes a snapshot. */
+	uint64_t unseen_events;
+	/* When the event was recorded that made the last one. */
+	int64_t time_s;
+	int64_t time_ns;
+	/* The error number of the last one that failed. */
+	int32_t error;
+	/* There was an event for which none was made, as there are as many as there may be. */
+	uint32_t is_used_up;
+	char event[TRACE_EVENT_NAME_MAX + 1];
+	/* The last one that was written, or empty. */
+	char path[PATH_MAX];
+};
+
 /* What a session is and how it is doing. */
 struct ptrc_session_state {
 	int32_t controller;
@@ -112,6 +132,7 @@ struct ptrc_session_state {
 	 * clear. */
 	uint64_t event_count;
 	uint64_t running_ns;
+	struct ptrc_snapshots_state snapshots;
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	char log[PATH_MAX];
 };

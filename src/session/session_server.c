@@ -34,6 +34,7 @@ enum {
 /* What is done in the background, as it writes to the log, which may stall. */
 enum work {
 	WORK_NONE,
+	WORK_SNAPSHOT,
 	WORK_FLUSH,
 	WORK_CLEAR,
 	WORK_SHUTDOWN,
@@ -70,6 +71,10 @@ struct ptrc_server {
 	int target_fd;
 	trace_id_t trace;
 	struct ptrc_follow follow;
+	/* Null if the session makes no snapshots by itself. */
+	struct ptrc_snapshots *snapshots;
+	/* With what their paths begin. */
+	char snapshot_base[PATH_MAX];
 	/* posix_trace_get_status() resets these whenever it tells them, so the controller keeps
 	 * them. */
 	bool is_stream_overrun;
@@ -99,6 +104,8 @@ struct ptrc_server {
 	bool is_more;
 	/* The session is to end as soon as nothing is done in the background. */
 	bool is_end_wanted;
+	/* For the end the trace was stopped; a snapshot may still be made of its stream. */
+	bool is_stopped;
 	/* The stream is gone; the members below say what followers and clients are told about
 	 * its end. */
 	bool is_ending;
@@ -170,6 +177,8 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	memcpy(state->name, s->name, sizeof(state->name));
 	if (s->plan->log_path)
 		snprintf(state->log, sizeof(state->log), "%s", s->plan->log_path);
+	if (s->snapshots)
+		ptrc_snapshots_gather(s->snapshots, &state->snapshots);
 	/* None of these can fail while the stream exists. */
 	ptrc_attributes_gather(s->trace, &state->attributes);
 	/* Of a log that is rotated the first file may be taken away, or deleted. */
@@ -214,6 +223,13 @@ void ptrc_server_remove_socket(struct ptrc_server *s)
 
 /* ---- what is done in the background ---- */
 
+static int write_snapshot(void *arg)
+{
+	struct ptrc_server *s = arg;
+
+	return ptrc_snapshots_write(s->snapshots);
+}
+
 static int flush_log(void *arg)
 {
 	struct ptrc_server *s = arg;
@@ -238,6 +254,7 @@ static int shut_down(void *arg)
 static void begin_work(struct ptrc_server *s, enum work work)
 {
 	static int (*const calls[])(void *) = {
+		[WORK_SNAPSHOT] = write_snapshot,
 		[WORK_FLUSH] = flush_log,
 		[WORK_CLEAR] = clear_trace,
 		[WORK_SHUTDOWN] = shut_down,
@@ -250,17 +267,54 @@ static void begin_work(struct ptrc_server *s, enum work work)
 /* While the trace is cleared or ends, calls for it would wait; so would this process. */
 static bool is_trace_busy(const struct ptrc_server *s)
 {
-	return s->work > WORK_FLUSH;
+	return s->work > WORK_FLUSH || s->is_stopped;
+}
+
+/* Begins a snapshot, if an event wants one. Returns whether it did. The stream is about to lose its events
+ * if is_last. */
+static bool begin_snapshot(struct ptrc_server *s, bool is_last)
+{
+	static struct ptrc_session_state state;
+	const struct ptrc_snapshot *told;
+	bool is_due;
+
+	if (!s->snapshots)
+		return false;
+	is_due = ptrc_snapshots_is_due(s->snapshots, is_last, &told);
+	if (told && s->plan->snapshot)
+		s->plan->snapshot(s->plan->arg, told);
+	if (!is_due)
+		return false;
+	gather(s, &state);
+	ptrc_snapshots_prepare(s->snapshots, &state.status, &state.counts);
+	begin_work(s, WORK_SNAPSHOT);
+	return true;
+}
+
+static void finish_snapshot(struct ptrc_server *s, int error)
+{
+	const struct ptrc_snapshot *made = ptrc_snapshots_finish(s->snapshots, error);
+
+	if (s->plan->snapshot)
+		s->plan->snapshot(s->plan->arg, made);
 }
 
 /* Ends the session. Whatever goes wrong, afterwards the stream is gone, the log is closed and
  * the name is free. */
 static void begin_end(struct ptrc_server *s)
 {
-	/* From here on the counts do not change. */
-	posix_trace_stop(s->trace);
-	set_running(s, false);
-	ptrc_follow_finish(&s->follow);
+	if (!s->is_stopped) {
+		/* From here on the counts do not change. */
+		posix_trace_stop(s->trace);
+		set_running(s, false);
+		ptrc_follow_finish(&s->follow);
+		s->is_stopped = true;
+	}
+	/* Its end brings the controller here again. */
+	if (begin_snapshot(s, true))
+		return;
+	if (s->snapshots)
+		ptrc_snapshots_end(s->snapshots);
 	gather(s, &s->end_state);
 	if (s->plan->stopped)
 		s->plan->stopped(s->plan->arg, s->trace, &s->end_state);
@@ -439,7 +493,7 @@ static void answer_waiting(struct ptrc_server *s, int error)
 	begin_reply(s, fd);
 	s->reply.error = error;
 	/* Without a log no event was to be kept, so the client is not told what was lost. */
-	if (is_shutdown && s->plan->log_fd >= 0) {
+	if (is_shutdown && (s->plan->log_fd >= 0 || s->snapshots)) {
 		s->reply.state = s->end_state;
 		s->reply.body = PTRC_SESSION_BODY_STATE;
 		s->reply.size = sizeof(s->reply.state);
@@ -469,7 +523,8 @@ static void begin_next(struct ptrc_server *s)
 		return;
 	if (s->is_end_wanted)
 		begin_end(s);
-	else if (s->waiting_count)
+	/* Of what was flushed or cleared none can be made any more. */
+	else if (!begin_snapshot(s, s->waiting_count > 0) && s->waiting_count)
 		verbs[s->waiting[0].verb].begin(s);
 }
 
@@ -480,6 +535,9 @@ static void finish_work(struct ptrc_server *s)
 
 	s->work = WORK_NONE;
 	switch (work) {
+	case WORK_SNAPSHOT:
+		finish_snapshot(s, error);
+		break;
 	case WORK_CLEAR:
 		if (!error)
 			finish_clear(s);
@@ -603,9 +661,11 @@ static int next_look(const struct ptrc_server *s)
 {
 	int ms = s->follow.count ? PTRC_FOLLOW_READ_MS : -1;
 
+	int look_ms = s->snapshots && !s->work ? ptrc_snapshots_wait_ms(s->snapshots) : -1;
+
 	if (s->listen_pause_ns && (ms < 0 || ms > LISTEN_PAUSE_MS))
 		ms = LISTEN_PAUSE_MS;
-	return ms;
+	return look_ms >= 0 && (ms < 0 || ms > look_ms) ? look_ms : ms;
 }
 
 static void serve_client(struct ptrc_server *s, size_t i)
@@ -829,6 +889,38 @@ const char *ptrc_server_name(const struct ptrc_server *s)
 	return s->name;
 }
 
+/* Begins to look for events that make snapshots. These go beside the log, if that has a place where other
+ * files can be. */
+static int make_snapshots(struct ptrc_server *s)
+{
+	const struct ptrc_session_plan *plan = s->plan;
+	struct stat st;
+	bool is_file = plan->log_fd >= 0 && !fstat(plan->log_fd, &st) && S_ISREG(st.st_mode);
+	char *slash;
+	int error = 0;
+	int n;
+
+	if (!is_file && !plan->snapshots.directory)
+		return ENOENT;
+	n = is_file ? snprintf(s->snapshot_base, PATH_MAX, "%s", plan->log_path)
+		    : snprintf(s->snapshot_base, PATH_MAX, "%s/%s", plan->snapshots.directory,
+			       s->name);
+	if (n < 0 || n >= PATH_MAX)
+		return ENAMETOOLONG;
+	/* Better now than when the event comes that somebody has waited for. */
+	slash = strrchr(s->snapshot_base, '/');
+	if (slash && slash != s->snapshot_base) {
+		*slash = '\0';
+		if (faccessat(AT_FDCWD, s->snapshot_base, W_OK | X_OK, AT_EACCESS))
+			error = errno;
+		*slash = '/';
+	}
+	if (error)
+		return error;
+	return ptrc_snapshots_begin(&s->snapshots, &plan->snapshots, s->trace, s->snapshot_base,
+				    plan->is_unsynced);
+}
+
 int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 {
 	const struct ptrc_session_plan *plan = s->plan;
@@ -853,8 +945,14 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 	error = posixtrace_set_patterns(s->trace, plan->patterns, plan->pattern_count);
 	if (error)
 		*stage = PTRC_SESSION_STAGE_FILTER;
-	else if (plan->is_started)
+	if (!error && plan->snapshots.glob_count) {
+		*stage = PTRC_SESSION_STAGE_SNAPSHOTS;
+		error = make_snapshots(s);
+	}
+	if (!error && plan->is_started) {
+		*stage = PTRC_SESSION_STAGE_STREAM;
 		error = posix_trace_start(s->trace);
+	}
 	if (error)
 		posix_trace_shutdown(s->trace);
 	return error;
@@ -863,6 +961,11 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 trace_id_t ptrc_server_trace(const struct ptrc_server *s)
 {
 	return s->trace;
+}
+
+struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *s)
+{
+	return s->snapshots;
 }
 
 struct ptrc_server *ptrc_server_new(const struct ptrc_session_plan *plan)

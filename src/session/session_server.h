@@ -20,6 +20,7 @@
 #include <posixtrace.h>
 
 #include "src/session/session_protocol.h"
+#include "src/session/snapshots.h"
 
 /* What a session is made from. */
 struct ptrc_session_plan {
@@ -42,11 +43,14 @@ struct ptrc_session_plan {
 	bool is_unsynced;
 	/* Its log gets no command lines of processes. */
 	bool hides_command_lines;
+	struct ptrc_snapshots_plan snapshots;
 	/* The session is a run, which ptrace-run controls. */
 	bool is_run;
-	/* Unless they are null: .stopped is called when the trace has been stopped for its end, and
+	/* Unless they are null: .snapshot is called when a snapshot was made, or was to be made and was
+	 * not; .stopped is called when the trace has been stopped for its end, and
 	 * its stream is still there; .ended when the stream is gone, with the error number of its
 	 * end and the last counts, before the clients get to know. */
+	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
 	void (*stopped)(void *arg, trace_id_t, const struct ptrc_session_state *);
 	void (*ended)(void *arg, int error, const struct posixtrace_counts *);
 	void *arg;
@@ -58,6 +62,7 @@ enum ptrc_session_stage {
 	PTRC_SESSION_STAGE_NAME,
 	PTRC_SESSION_STAGE_STREAM,
 	PTRC_SESSION_STAGE_FILTER,
+	PTRC_SESSION_STAGE_SNAPSHOTS,
 };
 
 /* Places for ptrc_server_poll(). */
@@ -81,6 +86,8 @@ const char *ptrc_server_name(const struct ptrc_server *);
  * thread. Returns 0, or an error number, and then what failed in *stage; no stream is left. */
 int ptrc_server_make_stream(struct ptrc_server *, int32_t *stage);
 trace_id_t ptrc_server_trace(const struct ptrc_server *);
+/* What makes snapshots, or null. */
+struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *);
 
 /* Begins to serve. */
 void ptrc_server_begin(struct ptrc_server *);

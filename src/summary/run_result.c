@@ -47,6 +47,94 @@ static struct {
 	pid_t writer;
 } result = {.fd = -1};
 
+/* ---- snapshots ---- */
+
+void ptrc_run_snapshots_add(struct ptrc_run_snapshots *s, const struct ptrc_snapshot *snapshot)
+{
+	const char *path = *snapshot->path ? snapshot->path : NULL;
+	struct ptrc_time_format format = {.is_local = true};
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+
+	ptrc_buffer_format(&b, "%s at ", snapshot->event);
+	ptrc_buffer_time(&b, &format, &snapshot->time);
+	ptrc_buffer_char(&b, '\0');
+	if (snapshot->is_too_many) {
+		s->is_used_up = true;
+		ptrc_cli_message(NULL,
+				 "%s: no snapshot is made, and none later, as there are as many as "
+				 "--snapshot-max allows",
+				 b.bytes);
+		ptrc_buffer_free(&b);
+		return;
+	}
+	if (snapshot->error)
+		ptrc_cli_message(path, "cannot write the snapshot of %s: %s", b.bytes,
+				 strerror(snapshot->error));
+	else
+		ptrc_cli_message(path, "snapshot of %s: %llu events", b.bytes,
+				 (unsigned long long)snapshot->event_count);
+	ptrc_buffer_free(&b);
+	s->failed += snapshot->error != 0;
+	s->made = ptrc_cli_reallocate(s->made, (s->count + 1) * sizeof(*s->made));
+	s->made[s->count++] = *snapshot;
+}
+
+void ptrc_run_snapshots_unmatched(struct ptrc_run_snapshots *s, const char *glob)
+{
+	size_t size = (s->unmatched_count + 1) * sizeof(*s->unmatched);
+
+	s->unmatched = ptrc_cli_reallocate(s->unmatched, size);
+	s->unmatched[s->unmatched_count++] = glob;
+}
+
+void ptrc_run_snapshots_report(const struct ptrc_run_snapshots *s)
+{
+	for (size_t i = 0; i < s->unmatched_count; i++)
+		ptrc_cli_message(NULL, "no event has a name that matches --snapshot-on=%s",
+				 s->unmatched[i]);
+	if (s->unseen_events)
+		ptrc_cli_message(
+			NULL,
+			"%llu event%s overwritten before anybody could look whether "
+			"--snapshot-on is for one of them; a larger --stream-min-size helps",
+			(unsigned long long)s->unseen_events,
+			s->unseen_events == 1 ? " was" : "s were");
+}
+
+static void put_snapshots(struct ptrc_json *j, const struct ptrc_run_snapshots *s)
+{
+	if (!s->is_wanted)
+		return;
+	ptrc_json_open(j, "snapshots", '{');
+	ptrc_json_open(j, "made", '[');
+	for (size_t i = 0; i < s->count; i++) {
+		const struct ptrc_snapshot *one = &s->made[i];
+
+		ptrc_json_open(j, NULL, '{');
+		if (*one->path)
+			ptrc_json_bytes(j, "log", one->path, strlen(one->path));
+		ptrc_json_bytes(j, "event", one->event, strlen(one->event));
+		ptrc_json_time(j, "time", &one->time);
+		if (!one->error)
+			ptrc_json_u64(j, "events", one->event_count);
+		ptrc_json_i64(j, "error", one->error);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+	ptrc_json_bool(j, "used_up", s->is_used_up);
+	ptrc_json_u64(j, "unseen_events", s->unseen_events);
+	ptrc_json_open(j, "unmatched", '[');
+	for (size_t i = 0; i < s->unmatched_count; i++) {
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_bytes(j, "glob", s->unmatched[i], strlen(s->unmatched[i]));
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+	ptrc_json_close(j, '}');
+}
+
+/* ---- the object ---- */
+
 static void put_status(struct ptrc_json *j, int status)
 {
 	if (WIFEXITED(status))
@@ -192,7 +280,8 @@ bool ptrc_run_result_open(int log_fd)
 
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
 			 const struct ptrc_losses *losses, const struct ptrc_run_waits *waits,
-			 const struct ptrc_unmatched *unmatched, bool is_ended_early)
+			 const struct ptrc_unmatched *unmatched,
+			 const struct ptrc_run_snapshots *snapshots, bool is_ended_early)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	struct ptrc_json j;
@@ -210,6 +299,7 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 	ptrc_json_u64(&j, "waits", waits->count);
 	ptrc_json_u64(&j, "wait_ns", waits->ns);
 	ptrc_unmatched_json(unmatched, &j);
+	put_snapshots(&j, snapshots);
 	if (is_ended_early)
 		ptrc_json_bool(&j, "ended_early", true);
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/session/snapshots.h"
 #include "src/view/losses.h"
 #include "src/view/unmatched.h"
 
@@ -18,6 +19,30 @@ struct ptrc_run_waits {
 	uint64_t count;
 	uint64_t ns;
 };
+
+/* The snapshots of a run. Starts zeroed. */
+struct ptrc_run_snapshots {
+	/* --snapshot-on was given. */
+	bool is_wanted;
+	struct ptrc_snapshot *made;
+	size_t count;
+	/* How many of them could not be written. */
+	size_t failed;
+	/* There was an event that made none, as there were as many as there may be. */
+	bool is_used_up;
+	/* The patterns that no event type has matched. */
+	const char **unmatched;
+	size_t unmatched_count;
+	/* Events that were overwritten before anybody had looked whether they make one. */
+	uint64_t unseen_events;
+};
+
+/* Says what came of a snapshot, and keeps it for the object. */
+void ptrc_run_snapshots_add(struct ptrc_run_snapshots *, const struct ptrc_snapshot *);
+/* No event type matches this pattern: keeps it, to be said at the end. */
+void ptrc_run_snapshots_unmatched(struct ptrc_run_snapshots *, const char *glob);
+/* Says what is to be said at the end. */
+void ptrc_run_snapshots_report(const struct ptrc_run_snapshots *);
 
 /* Take --json, with its file or null, and --json-fd. End the process if the value is not valid
  * or another place was given before. */
@@ -46,6 +71,7 @@ void ptrc_run_result_put_untraced(int status);
  */
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
 			 const struct ptrc_losses *, const struct ptrc_run_waits *,
-			 const struct ptrc_unmatched *, bool is_ended_early);
+			 const struct ptrc_unmatched *, const struct ptrc_run_snapshots *,
+			 bool is_ended_early);
 
 #endif

@@ -31,6 +31,9 @@ enum {
 	LOG = 2,
 	/* Only if the session has a log. */
 	WITH_LOG = 4,
+	/* Only of a session that makes snapshots by itself; and only if it has made one. */
+	WITH_SNAPSHOTS = 8,
+	WITH_SNAPSHOT = 16,
 	ANY = SESSION | LOG,
 };
 
@@ -106,13 +109,23 @@ static const struct field count_fields[] = {
 	{0},
 };
 
+static const struct field snapshot_fields[] = {
+	{"max", "snapshots at most", U64, AT(snapshots.max), SESSION | WITH_SNAPSHOTS},
+	{"written", "snapshots written", U64, AT(snapshots.written), SESSION | WITH_SNAPSHOTS},
+	{"failed", "snapshots failed", U64, AT(snapshots.failed), SESSION | WITH_SNAPSHOTS},
+	{"error", "snapshot error", ERROR_NUMBER, AT(snapshots.error), SESSION | WITH_SNAPSHOTS},
+	{"used_up", "snapshots used up", FLAG, AT(snapshots.is_used_up), SESSION | WITH_SNAPSHOTS},
+	{"event", "last snapshot of", TEXT, AT(snapshots.event), SESSION | WITH_SNAPSHOT},
+	{"time", "recorded at", TIME, AT(snapshots.time_s), SESSION | WITH_SNAPSHOT},
+	{"last_log", "last snapshot", TEXT, AT(snapshots.path), SESSION | WITH_SNAPSHOT},
+	{0},
+};
+
 _Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "counts are printed as U64");
 
 static const struct group groups[] = {
-	{NULL, session_fields},
-	{"attributes", attribute_fields},
-	{"status", status_fields},
-	{"counts", count_fields},
+	{NULL, session_fields},	  {"attributes", attribute_fields}, {"status", status_fields},
+	{"counts", count_fields}, {"snapshots", snapshot_fields},
 };
 
 void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state *state,
@@ -127,6 +140,7 @@ void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state
 	s->is_target_alive = state->is_target_alive;
 	s->is_until_exit = state->is_until_exit;
 	s->log = state->has_log ? state->log : NULL;
+	s->snapshots = state->snapshots;
 	s->attributes = state->attributes;
 	s->status = state->status;
 	s->counts = state->counts;
@@ -190,7 +204,18 @@ static bool applies(const struct field *f, const struct ptrc_stat *s)
 {
 	if (!(f->where & (s->is_session ? SESSION : LOG)))
 		return false;
+	if ((f->where & WITH_SNAPSHOTS && !s->snapshots.max) ||
+	    (f->where & WITH_SNAPSHOT && !*s->snapshots.path))
+		return false;
 	return !(f->where & WITH_LOG) || s->has_log;
+}
+
+static bool is_any(const struct group *g, const struct ptrc_stat *s)
+{
+	for (const struct field *f = g->fields; f->key; f++)
+		if (applies(f, s))
+			return true;
+	return false;
 }
 
 static const void *value_of(const struct field *f, const struct ptrc_stat *s)
@@ -443,6 +468,8 @@ void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
 		ptrc_json_bytes(&j, "log", s->thing, strlen(s->thing));
 	}
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+		if (!is_any(&groups[i], s))
+			continue;
 		if (groups[i].key)
 			ptrc_json_open(&j, groups[i].key, '{');
 		for (const struct field *f = groups[i].fields; f->key; f++)

@@ -31,6 +31,7 @@ struct ptrc_stat {
 	uint32_t is_target_alive;
 	uint32_t is_until_exit;
 	const char *log;
+	struct ptrc_snapshots_state snapshots;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
