@@ -119,6 +119,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/config/configuration_yaml.c \
 	%D%/config/layouts.c \
 	%D%/config/layouts.h \
+	%D%/pairs/pair_dump.c \
+	%D%/pairs/pair_dump.h \
 	%D%/pairs/pair_report.c \
 	%D%/pairs/pair_report.h \
 	%D%/pairs/pairs.c \

@@ -12,6 +12,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/config/layouts.h"
+#include "src/pairs/pair_dump.h"
 #include "src/session/dump_target.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
@@ -38,6 +39,9 @@ enum {
 	KEY_FIRST,
 	KEY_LAST,
 	KEY_COUNT,
+	KEY_PAIR,
+	KEY_PAIRS,
+	KEY_LONGEST,
 	KEY_VERIFY,
 	KEY_THREADS,
 	KEY_TO_LOG,
@@ -75,6 +79,12 @@ static const struct ptrc_cli_option options[] = {
 	{"first", KEY_FIRST, "N", "show only the first N events"},
 	{"last", KEY_LAST, "N", "show only the last N events"},
 	{"count", KEY_COUNT, NULL, "show only how many events there are"},
+	{"pair", KEY_PAIR, "PAIR",
+	 "show pairs of events in place of events:\n'req.begin..req.end by data.id', of those with the\n"
+	 "same value in the field, or without 'by' of the\nsame thread; may be given several times"},
+	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
+	{"longest", KEY_LONGEST, "N",
+	 "with these: show only the N pairs that took\nlongest, the longest first"},
 	{"verify", KEY_VERIFY, NULL,
 	 "show no events, but read all of them, and compare\nthem with what the logs say of "
 	 "themselves"},
@@ -209,6 +219,49 @@ static bool is_colour_wanted(int when)
 static const char *to_log;
 static bool is_forced;
 static bool has_symbols;
+static struct ptrc_pairs pairs;
+/* Only so many of the longest pairs are shown; UINT64_MAX: all. */
+static uint64_t longest_count = UINT64_MAX;
+
+/* Reads --pair; the expressions of --where that follow are about pairs, too. */
+static void add_pairs(const struct ptrc_cli_texts *texts)
+{
+	struct ptrc_cli_reason why;
+
+	for (size_t i = 0; i < texts->count; i++)
+		if (!ptrc_pairs_add(&pairs, texts->texts[i], &dump.layouts, &why))
+			ptrc_cli_usage("--pair", "%s", why.text);
+	dump.layouts.is_for_pairs = pairs.count || pairs.is_by_name;
+}
+
+static void check_pairs_usage(void)
+{
+	const char *option = pairs.is_by_name ? "--pairs" : "--pair";
+	bool is_longest = longest_count != UINT64_MAX;
+
+	if (is_longest && !dump.layouts.is_for_pairs)
+		ptrc_cli_usage("--longest", "needs --pair or --pairs");
+	if (!dump.layouts.is_for_pairs)
+		return;
+	if (dump.select.is_user)
+		ptrc_cli_usage(option, "cannot be used together with --user: a pair has the events "
+				       "that it is made of");
+	if (dump.select.around)
+		ptrc_cli_usage(option, "cannot be used together with --around");
+	if (dump.is_verifying)
+		ptrc_cli_usage(option, "cannot be used together with --verify");
+	if (to_log)
+		ptrc_cli_usage(option, "cannot be used together with --to-log: a log has events");
+	if (dump.format.field_count)
+		ptrc_cli_usage(option, "cannot be used together with --fields");
+	if (is_longest && (dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX))
+		ptrc_cli_usage("--longest", "cannot be used together with --first or --last");
+	if (is_longest && dump.is_counting)
+		ptrc_cli_usage("--longest", "cannot be used together with --count");
+	if (is_longest && dump.format.is_relative)
+		ptrc_cli_usage("--longest", "cannot be used together with --relative, which tells "
+					    "the time since the line before");
+}
 
 static void check_usage(int operands)
 {
@@ -216,6 +269,7 @@ static void check_usage(int operands)
 	bool is_last = dump.last_count != UINT64_MAX;
 	bool is_around = dump.select.around;
 
+	check_pairs_usage();
 	if (is_first && is_last)
 		ptrc_cli_usage("--last", "cannot be used together with --first");
 	if (dump.is_counting && (is_first || is_last))
@@ -280,6 +334,7 @@ static void parse(int argc, char **argv)
 	/* Are read after all options, as they may name fields of a --decode that comes later. */
 	struct ptrc_cli_texts wheres = {0};
 	struct ptrc_cli_texts fields = {0};
+	struct ptrc_cli_texts pair_texts = {0};
 	const char *config = NULL;
 	struct ptrc_cli_reason why;
 	bool is_format_given = false;
@@ -331,6 +386,15 @@ static void parse(int argc, char **argv)
 			break;
 		case KEY_COUNT:
 			dump.is_counting = true;
+			break;
+		case KEY_PAIR:
+			ptrc_cli_add_text(&pair_texts, optarg);
+			break;
+		case KEY_PAIRS:
+			pairs.is_by_name = true;
+			break;
+		case KEY_LONGEST:
+			longest_count = ptrc_cli_number("--longest", optarg, 0, INT64_MAX);
 			break;
 		case KEY_TO_LOG:
 			if (to_log)
@@ -407,12 +471,14 @@ static void parse(int argc, char **argv)
 		ptrc_cli_usage("--relative", "cannot be used together with --utc");
 	dump.format.time.is_local = is_text && !is_utc;
 	read_layouts(config);
+	add_pairs(&pair_texts);
 	add_wheres(&wheres);
 	for (size_t i = 0; i < fields.count; i++)
 		if (!ptrc_event_fields(&dump.format, fields.texts[i], &dump.layouts, &why))
 			ptrc_cli_usage("--fields", "%s", why.text);
 	free(wheres.texts);
 	free(fields.texts);
+	free(pair_texts.texts);
 	check_usage(argc - optind);
 	if (dump.is_verifying)
 		dump.is_counting = dump.has_summary = true;
@@ -506,6 +572,8 @@ int main(int argc, char **argv)
 	if (optind < argc ? !open_sources(argv + optind, (size_t)(argc - optind))
 			  : !open_sources(standard, 1))
 		status = PTRC_EXIT_FAILED;
+	if (dump.layouts.is_for_pairs && dump.source_count)
+		ptrc_pair_dump_begin(&dump, &pairs, longest_count);
 	/* A name that is not there is a mistake, which the end tells: no log is made or replaced. */
 	if (to_log && dump.source_count && ptrc_dump_may_select(&dump) &&
 	    !ptrc_dump_target_open(&file, &dump, to_log, is_forced))
@@ -517,6 +585,7 @@ int main(int argc, char **argv)
 	if (status == PTRC_EXIT_DONE)
 		status = shown;
 	ptrc_output_end(&dump.out);
+	ptrc_pair_dump_free(&dump);
 	for (size_t i = 0; i < dump.source_count; i++)
 		ptrc_source_free(&dump.sources[i]);
 	free(dump.sources);

@@ -63,9 +63,9 @@ help_options() {
 	run_split ptrace-dump --all some.log
 	[ "$status" -eq 2 ]
 	[[ $stderr == *"--all: unknown option (did you mean '--allow-loss'?)."* ]]
-	run_split ptrace-dump --firs 3 some.log
+	run_split ptrace-dump --relativ 3 some.log
 	[ "$status" -eq 2 ]
-	[[ $stderr == *"--firs: unknown option (did you mean '--first'?)."* ]]
+	[[ $stderr == *"--relativ: unknown option (did you mean '--relative'?)."* ]]
 	run_split ptrace-create --nothing-like-it
 	[[ $stderr != *"did you mean"* ]]
 }

@@ -67,6 +67,10 @@ odd_log() {
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start
 	ptrace-stat --pair=posix_trace_start..posix_trace_stop --json "$me" | validates pairs
+	ptrace-dump --pair="$odd_name..$odd_name" --summary --json odd.log | validates event
+	ptrace-dump --pair="$odd_name..posix_trace_stop by log" --summary --json odd.log odd.log >pairs
+	validates event <pairs
+	jq -se '.[0] | has("pair_hex") and (.begin | has("log")) and .end.reason == 0' pairs
 	ptrace-shutdown "$me"
 	go
 }

@@ -95,6 +95,7 @@ ptrc_long_bats_tests = \
 	%D%/completions.bats \
 	%D%/configuration.bats \
 	%D%/ptrace-dump-follow.bats \
+	%D%/ptrace-dump-pairs.bats \
 	%D%/ptrace-shutdown.bats
 
 ptrc_short_bats_tests = \

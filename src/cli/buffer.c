@@ -267,6 +267,24 @@ void ptrc_buffer_span(struct ptrc_buffer *b, int64_t ns)
 	b->used = (size_t)(p - b->bytes);
 }
 
+void ptrc_buffer_duration(struct ptrc_buffer *b, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (ns >= units[i].ns) {
+			ptrc_buffer_format(
+				b, "%llu.%03llu%s", (unsigned long long)(ns / units[i].ns),
+				(unsigned long long)(ns % units[i].ns / (units[i].ns / 1000)),
+				units[i].name);
+			return;
+		}
+	ptrc_buffer_format(b, "%lluns", (unsigned long long)ns);
+}
+
 /* Before 1970 the digits of the seconds followed by those of the nanoseconds would be another
  * number. */
 static char *write_early_ns(char *to, const struct timespec *t)

@@ -106,6 +106,10 @@ enum { PTRC_UTC_TIME_COLUMNS = 30, PTRC_LOCAL_TIME_COLUMNS = 35 };
 /* Puts a span of time as seconds with nanoseconds: +12.000000345s */
 void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
 
+/* Puts how long something took in the unit that leaves one to three digits before the point, rounded
+ * down to three behind it: 12.345ms */
+void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
+
 /* The same time as nanoseconds since 1970. */
 void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 

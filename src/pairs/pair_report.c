@@ -26,25 +26,6 @@ static const struct {
 
 /* ---- text ---- */
 
-/* Puts a duration in the unit that leaves one to three digits before the point. */
-static void put_duration(struct ptrc_buffer *b, uint64_t ns)
-{
-	static const struct {
-		uint64_t ns;
-		const char *name;
-	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (ns >= units[i].ns) {
-			ptrc_buffer_format(
-				b, "%llu.%03llu%s", (unsigned long long)(ns / units[i].ns),
-				(unsigned long long)(ns % units[i].ns / (units[i].ns / 1000)),
-				units[i].name);
-			return;
-		}
-	ptrc_buffer_format(b, "%lluns", (unsigned long long)ns);
-}
-
 /* Moves what was put since `begin` to the right side of a column, and puts two blanks before it. */
 static void end_column(struct ptrc_buffer *b, size_t begin, int columns)
 {
@@ -77,7 +58,7 @@ static void put_length(struct ptrc_buffer *b, const struct ptrc_quantiles *q, ui
 	size_t begin = b->used;
 
 	if (q->count)
-		put_duration(b, length);
+		ptrc_buffer_duration(b, length);
 	else
 		ptrc_buffer_char(b, '-');
 	end_column(b, begin, DURATION_COLUMNS);
@@ -130,7 +111,7 @@ static void put_histogram(struct ptrc_buffer *b, const struct ptrc_quantiles *q)
 		uint64_t bar = (uint64_t)((double)counts[i] / (double)most * BAR_COLUMNS);
 
 		ptrc_buffer_text(b, "from ");
-		put_duration(b, i ? UINT64_C(1) << i : 0);
+		ptrc_buffer_duration(b, i ? UINT64_C(1) << i : 0);
 		end_column(b, begin, DURATION_COLUMNS + 8);
 		put_number(b, counts[i]);
 		if (counts[i])
@@ -274,28 +255,35 @@ void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_h
 
 /* ---- messages ---- */
 
-/* Whether the log or the session has a type of that name. If not, says so. */
-static bool has_type(struct ptrc_reader *r, const char *name, const char *thing)
+/* Whether one of the logs or sessions has a type of that name. If not, says so. */
+static bool has_type(struct ptrc_reader *const *readers, size_t count, const char *name,
+		     const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
 	char proposal[4 * TRACE_EVENT_NAME_MAX];
 
-	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-		if (r->names[id] && r->names[id]->is_known) {
-			if (!strcmp(r->names[id]->text, name))
+	for (size_t i = 0; i < count; i++)
+		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+			const struct ptrc_reader_name *known = readers[i]->names[id];
+
+			if (!known || !known->is_known)
+				continue;
+			if (!strcmp(known->text, name))
 				return true;
-			ptrc_nearest_offer(&nearest, name, r->names[id]->text);
+			ptrc_nearest_offer(&nearest, name, known->text);
 		}
 	ptrc_cli_message(thing, "no event type is named '%s'%s", name,
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	return false;
 }
 
-bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *r, const char *thing)
+bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *const *readers,
+			       size_t count, const char *thing)
 {
 	bool is_missing = false;
 
-	ptrc_reader_load_names(r);
+	for (size_t i = 0; i < count; i++)
+		ptrc_reader_load_names(readers[i]);
 	if (p->is_by_name && !p->count) {
 		ptrc_cli_message(thing, "no event type has a name that ends with .begin or .end");
 		return true;
@@ -304,9 +292,9 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *r
 		const struct ptrc_pair *pair = &p->list[i];
 
 		if (i < p->given_count && !pair->has_begin)
-			is_missing |= !has_type(r, pair->begin, thing);
+			is_missing |= !has_type(readers, count, pair->begin, thing);
 		if (i < p->given_count && !pair->has_end)
-			is_missing |= !has_type(r, pair->end, thing);
+			is_missing |= !has_type(readers, count, pair->end, thing);
 		if (pair->without_key)
 			ptrc_cli_message(thing,
 					 "%llu events of %s..%s have no %s, and were left out",

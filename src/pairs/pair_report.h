@@ -15,8 +15,9 @@ void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool h
 /* Puts the member "pairs" of the open object. */
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
-/* Prints a message for each pair whose event types the log or the session does not have, and if no
+/* Prints a message for each pair whose event types none of the logs or sessions has, and if no
  * pair was found by its name. Returns whether there was one. */
-bool ptrc_pairs_report_missing(const struct ptrc_pairs *, struct ptrc_reader *, const char *thing);
+bool ptrc_pairs_report_missing(const struct ptrc_pairs *, struct ptrc_reader *const *, size_t count,
+			       const char *thing);
 
 #endif

@@ -7,13 +7,20 @@
 
 #include "src/view/when.h"
 
+/* How the names of two types end that are a pair by these. */
+static const char begin_suffix[] = ".begin";
+static const char end_suffix[] = ".end";
+
 /* A begin that waits for its end. */
 struct begin {
 	struct begin *before;
 	int64_t ns;
-	/* The places with losses before it. */
+	/* The places with losses before it, in its source or, if a field is the key, in all. */
+	const uint64_t *gaps;
 	uint64_t gap_count;
 	struct ptrc_pair_row *row;
+	/* What the taker has kept. */
+	void *kept;
 };
 
 /* The begins of a pair that wait and have the same key, the latest one first. */
@@ -169,14 +176,15 @@ static void add_value(struct key *k, const struct ptrc_value *v)
 }
 
 /* Fills in the key of the event. Returns false if it has none. */
-static bool make_key(const struct ptrc_pair *pair, size_t number, struct ptrc_view *view,
-		     struct key *k)
+static bool make_key(const struct ptrc_pair *pair, size_t number, size_t source,
+		     struct ptrc_view *view, struct key *k)
 {
 	const struct posix_trace_event_info *e = &view->reader->event;
 	struct ptrc_value v;
 
 	begin_key(k, number);
 	if (!pair->by_text) {
+		add_bytes(k, &source, sizeof(source));
 		add_bytes(k, &e->posix_pid, sizeof(e->posix_pid));
 		add_bytes(k, &e->posix_tid, sizeof(e->posix_tid));
 		add_bytes(k, &e->posix_thread_id, sizeof(e->posix_thread_id));
@@ -232,7 +240,21 @@ static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct 
 
 /* ---- events ---- */
 
-static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
+/* The losses that may have taken events of the pair's kind away, of which one is in this source. */
+static const uint64_t *gaps_of(const struct ptrc_pairs *p, const struct ptrc_pair *pair,
+			       size_t source)
+{
+	return pair->by_text ? &p->gap_count : &p->sources[source]->gap_count;
+}
+
+static void tell(const struct ptrc_pairs *p, const struct ptrc_pair *pair, enum ptrc_pair_fate fate,
+		 void *begin, struct ptrc_view *end)
+{
+	if (p->taker.take)
+		p->taker.take(p->taker.arg, pair, fate, begin, end);
+}
+
+static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
 {
 	struct ptrc_pair *pair = &p->list[number];
 	struct open_begins *open;
@@ -240,7 +262,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_view *vi
 	struct key k;
 
 	pair->has_begin = true;
-	if (!make_key(pair, number, view, &k)) {
+	if (!make_key(pair, number, source, view, &k)) {
 		pair->without_key++;
 		return;
 	}
@@ -250,22 +272,26 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_view *vi
 	*b = (struct begin){
 		.before = open->latest,
 		.ns = ptrc_when_ns(&view->reader->event.posix_timestamp),
-		.gap_count = p->gap_count,
+		.gaps = gaps_of(p, pair, source),
 		.row = row_of(p, number, view),
 	};
+	b->gap_count = *b->gaps;
+	if (p->taker.take)
+		b->kept = p->taker.keep(p->taker.arg, view);
 	open->latest = b;
 }
 
-static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
+static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
 {
 	int64_t ns = ptrc_when_ns(&view->reader->event.posix_timestamp);
 	struct ptrc_pair *pair = &p->list[number];
 	struct open_begins *open;
 	struct begin *b;
 	struct key k;
+	bool is_cut;
 
 	pair->has_end = true;
-	if (!make_key(pair, number, view, &k)) {
+	if (!make_key(pair, number, source, view, &k)) {
 		pair->without_key++;
 		return;
 	}
@@ -274,16 +300,20 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_view *view
 	if (!open) {
 		struct ptrc_pair_row *row = row_of(p, number, view);
 
-		row->cut += p->gap_count > 0;
-		row->unmatched_ends += p->gap_count == 0;
+		is_cut = *gaps_of(p, pair, source) > 0;
+		row->cut += is_cut;
+		row->unmatched_ends += !is_cut;
+		tell(p, pair, is_cut ? PTRC_PAIR_CUT : PTRC_PAIR_NO_BEGIN, NULL, view);
 		return;
 	}
 	b = open->latest;
 	/* A reader gives events in the order of their times. */
-	if (b->gap_count != p->gap_count)
+	is_cut = b->gap_count != *b->gaps;
+	if (is_cut)
 		b->row->cut++;
 	else
 		ptrc_quantiles_add(&b->row->lengths, (uint64_t)ptrc_when_subtract(ns, b->ns));
+	tell(p, pair, is_cut ? PTRC_PAIR_CUT : PTRC_PAIR_MEASURED, b->kept, view);
 	open->latest = b->before;
 	free(b);
 	if (!open->latest)
@@ -321,23 +351,21 @@ static bool is_stem_of(const char *name, const char *stem, size_t stem_size, con
 /* Makes sure that there is the pair X.begin, X.end of which the name is one. */
 static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *name)
 {
-	static const char begin[] = ".begin";
-	static const char end[] = ".end";
 	size_t size;
 	char *names[2];
 
-	if (!has_suffix(name, begin, &size) && !has_suffix(name, end, &size))
+	if (!has_suffix(name, begin_suffix, &size) && !has_suffix(name, end_suffix, &size))
 		return;
 	for (size_t i = 0; i < p->count; i++)
-		if (is_stem_of(p->list[i].begin, name->text, size, begin) &&
-		    is_stem_of(p->list[i].end, name->text, size, end))
+		if (is_stem_of(p->list[i].begin, name->text, size, begin_suffix) &&
+		    is_stem_of(p->list[i].end, name->text, size, end_suffix))
 			return;
-	names[0] = ptrc_cli_allocate(size + sizeof(begin));
-	names[1] = ptrc_cli_allocate(size + sizeof(end));
+	names[0] = ptrc_cli_allocate(size + sizeof(begin_suffix));
+	names[1] = ptrc_cli_allocate(size + sizeof(end_suffix));
 	memcpy(names[0], name->text, size);
-	memcpy(names[0] + size, begin, sizeof(begin));
+	memcpy(names[0] + size, begin_suffix, sizeof(begin_suffix));
 	memcpy(names[1], name->text, size);
-	memcpy(names[1] + size, end, sizeof(end));
+	memcpy(names[1] + size, end_suffix, sizeof(end_suffix));
 	append(p, names[0], names[1]);
 }
 
@@ -358,19 +386,41 @@ static void find_roles(struct ptrc_pairs *p, struct ptrc_pair_roles *r, struct p
 	}
 }
 
+/* The number of the reader among the sources. */
+static size_t source_of(struct ptrc_pairs *p, const struct ptrc_reader *reader)
+{
+	struct ptrc_pair_source *s;
+
+	for (size_t i = 0; i < p->source_count; i++)
+		if (p->sources[i]->reader == reader)
+			return i;
+	s = ptrc_cli_allocate(sizeof(*s));
+	memset(s, 0, sizeof(*s));
+	s->reader = reader;
+	p->sources = ptrc_cli_reallocate(p->sources,
+					 (p->source_count + 1) * sizeof(struct ptrc_pair_source *));
+	p->sources[p->source_count] = s;
+	return p->source_count++;
+}
+
 void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_view *view)
 {
 	trace_event_id_t id = view->reader->event.posix_event_id;
-	struct ptrc_pair_roles *r = &p->roles[id < PTRC_READER_IDS ? id : 0];
+	size_t source = source_of(p, view->reader);
+	struct ptrc_pair_source *s = p->sources[source];
+	struct ptrc_pair_roles *r = &s->roles[id < PTRC_READER_IDS ? id : 0];
 
-	p->gap_count += id == POSIX_TRACE_OVERFLOW;
+	if (id == POSIX_TRACE_OVERFLOW) {
+		p->gap_count++;
+		s->gap_count++;
+	}
 	if (!r->is_known)
 		find_roles(p, r, view->reader);
 	for (size_t i = 0; i < r->count; i++) {
 		if (r->roles[i].is_end)
-			take_end(p, r->roles[i].pair, view);
+			take_end(p, r->roles[i].pair, source, view);
 		else
-			take_begin(p, r->roles[i].pair, view);
+			take_begin(p, r->roles[i].pair, source, view);
 	}
 }
 
@@ -381,11 +431,12 @@ static void end_open(void *thing, void *arg)
 
 	while (open->latest) {
 		struct begin *b = open->latest;
+		bool is_cut = b->gap_count != *b->gaps;
 
-		if (b->gap_count != p->gap_count)
-			b->row->cut++;
-		else
-			b->row->unmatched_begins++;
+		b->row->cut += is_cut;
+		b->row->unmatched_begins += !is_cut;
+		tell(p, &p->list[b->row->pair], is_cut ? PTRC_PAIR_CUT : PTRC_PAIR_NO_END, b->kept,
+		     NULL);
 		open->latest = b->before;
 		free(b);
 	}
@@ -457,10 +508,14 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 	ptrc_table_free(&p->open);
 	ptrc_table_visit(&p->rows, free_row, NULL);
 	ptrc_table_free(&p->rows);
-	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
-		free(p->roles[i].roles);
-		p->roles[i] = (struct ptrc_pair_roles){0};
+	for (size_t i = 0; i < p->source_count; i++) {
+		for (size_t id = 0; id < PTRC_READER_IDS; id++)
+			free(p->sources[i]->roles[id].roles);
+		free(p->sources[i]);
 	}
+	free(p->sources);
+	p->sources = NULL;
+	p->source_count = 0;
 	while (p->count > p->given_count) {
 		struct ptrc_pair *pair = &p->list[--p->count];
 
@@ -473,4 +528,19 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 		p->list[i].has_begin = p->list[i].has_end = false;
 	}
 	p->gap_count = 0;
+}
+
+void ptrc_pair_put_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)
+{
+	size_t size = strlen(pair->begin);
+	size_t stem = size > strlen(begin_suffix) ? size - strlen(begin_suffix) : 0;
+
+	if (stem && !strcmp(pair->begin + stem, begin_suffix) &&
+	    is_stem_of(pair->end, pair->begin, stem, end_suffix)) {
+		ptrc_buffer_bytes(b, pair->begin, stem);
+		return;
+	}
+	ptrc_buffer_text(b, pair->begin);
+	ptrc_buffer_text(b, "..");
+	ptrc_buffer_text(b, pair->end);
 }

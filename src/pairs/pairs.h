@@ -51,6 +51,27 @@ struct ptrc_pair {
 	bool has_end;
 };
 
+/* What became of a begin or an end. */
+enum ptrc_pair_fate {
+	PTRC_PAIR_MEASURED,
+	/* There is a loss between both, or where the other one may have been. */
+	PTRC_PAIR_CUT,
+	PTRC_PAIR_NO_BEGIN,
+	PTRC_PAIR_NO_END,
+};
+
+/* What is told of each pair, in the order in which it becomes known; .take is null: nothing is. */
+struct ptrc_pair_taker {
+	/* Keeps the begin that the view's reader has read; it becomes `begin` of .take, which frees
+	 * it. */
+	void *(*keep)(void *arg, struct ptrc_view *);
+	/* The end is what the view's reader has read; the view is null behind the last event. The
+	 * begin is null if the pair has none. */
+	void (*take)(void *arg, const struct ptrc_pair *, enum ptrc_pair_fate, void *begin,
+		     struct ptrc_view *end);
+	void *arg;
+};
+
 /* What an event type is for the pairs. */
 struct ptrc_pair_roles {
 	bool is_known;
@@ -61,7 +82,15 @@ struct ptrc_pair_roles {
 	size_t count;
 };
 
-/* Starts zeroed but for is_by_name and per. */
+/* A log or a session whose events are taken. */
+struct ptrc_pair_source {
+	const struct ptrc_reader *reader;
+	struct ptrc_pair_roles roles[PTRC_READER_IDS];
+	/* Places with losses so far. */
+	uint64_t gap_count;
+};
+
+/* Starts zeroed but for is_by_name, per and taker. */
 struct ptrc_pairs {
 	struct ptrc_pair *list;
 	size_t count;
@@ -71,11 +100,13 @@ struct ptrc_pairs {
 	bool is_by_name;
 	/* The field of --per, or null. */
 	const struct ptrc_field *per;
-	struct ptrc_pair_roles roles[PTRC_READER_IDS];
+	struct ptrc_pair_taker taker;
+	struct ptrc_pair_source **sources;
+	size_t source_count;
 	/* The begins that wait for their ends, by pair and key; the rows, by pair and value. */
 	struct ptrc_table open;
 	struct ptrc_table rows;
-	/* Places with losses so far. */
+	/* Places with losses so far, in any of the sources. */
 	uint64_t gap_count;
 };
 
@@ -84,7 +115,9 @@ struct ptrc_pairs {
 bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_layouts *,
 		    struct ptrc_cli_reason *why);
 
-/* Takes the event that the view's reader has read; its layout has been found. */
+/* Takes the event that the view's reader has read; its layout has been found. Those of several
+ * readers come merged by their times: a field connects events of different readers, a thread does
+ * not, as it is in each log anew. */
 void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_view *);
 
 /* Counts the begins that have no end, and makes rows for pairs that were given and have no events.
@@ -98,5 +131,8 @@ struct ptrc_pair_row **ptrc_pairs_rows(const struct ptrc_pairs *, size_t *count)
 /* Forgets the events, and the pairs that were found by their names, so that those of another log can
  * be taken. */
 void ptrc_pairs_forget(struct ptrc_pairs *);
+
+/* What people call the pair: X if its types are X.begin and X.end, else BEGIN..END. */
+void ptrc_pair_put_name(struct ptrc_buffer *, const struct ptrc_pair *);
 
 #endif

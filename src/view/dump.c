@@ -43,7 +43,8 @@ bool ptrc_dump_is_selected(struct ptrc_dump *d, struct ptrc_source *s)
 {
 	if (d->layouts.count)
 		ptrc_view_find_layout(&s->view, &d->layouts);
-	return ptrc_select_event(&d->select, &s->types, &s->view);
+	return (d->sink && d->sink->takes_all) ||
+	       ptrc_select_event(&d->select, &s->types, &s->view);
 }
 
 static void write_some(struct ptrc_dump *d)
@@ -74,13 +75,13 @@ void ptrc_dump_event(struct ptrc_dump *d, struct ptrc_source *s)
 {
 	size_t offset = d->out.used;
 
-	d->shown_count++;
-	if (d->is_counting)
-		return;
 	if (d->sink) {
 		d->sink->add(d, s);
 		return;
 	}
+	d->shown_count++;
+	if (d->is_counting)
+		return;
 	ptrc_event_put(&d->out, &d->format, &s->labels, &s->view);
 	if (__builtin_expect(d->last_count == UINT64_MAX, 1)) {
 		put_header(d, offset);
@@ -210,7 +211,7 @@ static bool select_wanted(struct ptrc_dump *d, struct ptrc_source *s)
 	int error;
 
 	/* The end then tells of the damage again. */
-	if (s->is_damaged)
+	if (s->is_damaged || (d->sink && d->sink->takes_all))
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 	spans = ptrc_cli_allocate((d->select.window_count + 1) * sizeof(*spans));
 	for (size_t i = 0; i < d->select.window_count; i++) {
@@ -362,7 +363,8 @@ static bool count_source(struct ptrc_dump *d, struct ptrc_source *s)
 
 bool ptrc_dump_count(struct ptrc_dump *d)
 {
-	bool is_counted = d->is_counting && !d->is_verifying && ptrc_select_is_by_type(&d->select);
+	bool is_counted = d->is_counting && !d->is_verifying && !d->sink &&
+			  ptrc_select_is_by_type(&d->select);
 
 	for (size_t i = 0; i < d->source_count && is_counted; i++)
 		is_counted = count_source(d, &d->sources[i]);
@@ -376,7 +378,7 @@ bool ptrc_dump_count(struct ptrc_dump *d)
 
 bool ptrc_dump_logs(struct ptrc_dump *d)
 {
-	return d->last_count == UINT64_MAX ? show(d) : show_last(d);
+	return d->last_count == UINT64_MAX || d->sink ? show(d) : show_last(d);
 }
 
 static void put_count(struct ptrc_dump *d)
@@ -398,8 +400,9 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 	struct ptrc_json j = {&d->out, true};
 
 	if (d->format.format == PTRC_FORMAT_TEXT) {
-		ptrc_buffer_u64(&d->out, d->shown_count);
-		ptrc_buffer_text(&d->out, d->shown_count == 1 ? " event" : " events");
+		ptrc_buffer_format(&d->out, "%llu %s%s", (unsigned long long)d->shown_count,
+				   d->sink && d->sink->noun ? d->sink->noun : "event",
+				   d->shown_count == 1 ? "" : "s");
 		ptrc_buffer_text(&d->out, is_complete ? ", complete\n" : ", data incomplete\n");
 		return;
 	}
@@ -408,6 +411,8 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_u64(&j, "shown", d->shown_count);
 	ptrc_json_bool(&j, "complete", is_complete);
+	if (d->sink && d->sink->summarize)
+		d->sink->summarize(d, &j);
 	ptrc_json_open(&j, "logs", '[');
 	for (size_t i = 0; i < d->source_count; i++) {
 		const struct ptrc_reader *r = &d->sources[i].reader;
@@ -634,6 +639,8 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	bool has_all_names = !d->session || is_read;
 	bool is_found;
 
+	if (d->sink && d->sink->finish)
+		d->sink->finish(d, is_read);
 	if (d->is_counting && !d->is_verifying && status == PTRC_EXIT_DONE)
 		put_count(d);
 	/* Standard output and standard error may be the same terminal, where the events have to
@@ -641,6 +648,8 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	if (d->out.used)
 		ptrc_output_write(&d->out);
 	is_found = check_patterns(d);
+	if (d->sink && d->sink->tell)
+		is_found &= d->sink->tell(d);
 	check_layouts(d);
 	check_wheres(d);
 	check_symbols(d);

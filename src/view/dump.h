@@ -38,19 +38,31 @@ struct ptrc_source {
 
 struct ptrc_dump;
 
-/* What the events go to in place of standard output; src/view/dump_log.c provides the functions. */
+/* What the events go to in place of standard output; src/view/dump_log.c and src/pairs/pair_dump.c
+ * provide the functions. */
 struct ptrc_dump_sink {
-	/* Takes the event that the source has read. */
+	/* Takes the event that the source has read, and counts what it shows in shown_count. */
 	void (*add)(struct ptrc_dump *, struct ptrc_source *);
 	/* Whether it takes nothing any more. */
 	bool (*has_failed)(const struct ptrc_dump *);
 	/* Ends it, once the losses of the sources are known, and frees it. Returns false after a
 	 * message. */
 	bool (*end)(struct ptrc_dump *);
+	/* It selects for itself: it gets all events. */
+	bool takes_all;
+	/* These are null in a sink that does not need them. Is called behind the last event. */
+	void (*finish)(struct ptrc_dump *, bool is_read);
+	/* Prints messages. Returns whether what was asked for is there. */
+	bool (*tell)(struct ptrc_dump *);
+	/* Puts members of its own into the object of --summary. */
+	void (*summarize)(const struct ptrc_dump *, struct ptrc_json *);
+	/* What --summary counts; null: events. */
+	const char *noun;
 };
 
-/* The state of a sink, which only src/view/dump_log.c knows. */
+/* The states of sinks, which only src/view/dump_log.c and src/pairs/pair_dump.c know. */
 struct ptrc_dump_log;
+struct ptrc_pair_dump;
 
 struct ptrc_dump {
 	/* Which events are shown. */
@@ -82,9 +94,10 @@ struct ptrc_dump {
 	unsigned int thread_count;
 	bool is_loss_allowed;
 
-	/* Both are null if the events are shown. */
+	/* Null if the events are shown; and the state of the one that is there. */
 	const struct ptrc_dump_sink *sink;
 	struct ptrc_dump_log *log;
+	struct ptrc_pair_dump *pairs;
 
 	struct ptrc_source *sources;
 	size_t source_count;

@@ -110,6 +110,7 @@ static void add(struct ptrc_dump *d, struct ptrc_source *s)
 	struct ptrc_dump_log *l = d->log;
 	trace_event_set_t sets[2];
 
+	d->shown_count++;
 	/* In a log of several, what stands between them belongs to others, too. The end of the log
 	 * tells how many events are missing. */
 	if (d->source_count > 1 && (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME))
@@ -206,7 +207,7 @@ static bool end(struct ptrc_dump *d)
 	return !error;
 }
 
-static const struct ptrc_dump_sink sink = {add, has_failed, end};
+static const struct ptrc_dump_sink sink = {.add = add, .has_failed = has_failed, .end = end};
 
 bool ptrc_dump_to_log(struct ptrc_dump *d, const char *path, int fd)
 {

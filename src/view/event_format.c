@@ -210,7 +210,7 @@ static void put_decoded_text(struct ptrc_buffer *b, struct ptrc_view *view)
 	}
 }
 
-static void put_data_text(struct ptrc_buffer *b, struct ptrc_view *view)
+void ptrc_event_put_data(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;
 	const struct part *part = find_part(r, parts);
@@ -250,6 +250,14 @@ static void paint(struct ptrc_buffer *b, const struct ptrc_event_format *f, cons
 {
 	if (f->is_coloured)
 		ptrc_buffer_text(b, colour);
+}
+
+void ptrc_event_put_name(struct ptrc_buffer *b, const struct ptrc_event_format *f,
+			 const struct ptrc_buffer *name)
+{
+	paint(b, f, USER_EVENT);
+	ptrc_buffer_bytes(b, name->bytes, name->used);
+	paint(b, f, PLAIN);
 }
 
 static void make_label(struct ptrc_event_labels *labels, size_t place,
@@ -413,8 +421,8 @@ static void put_span_right(struct ptrc_buffer *b, int64_t ns, int *width)
 	align_right(b, begin, width);
 }
 
-static void put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
-		     const struct ptrc_reader *r)
+void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			 const struct ptrc_reader *r)
 {
 	paint(b, f, FAINT);
 	if (f->is_relative) {
@@ -452,7 +460,7 @@ static void put_damage_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 }
 
 /* Puts "function (file:line)", of the file only its name; "-" if nothing is known. */
-static void put_symbol_text(struct ptrc_buffer *b, struct ptrc_view *view)
+void ptrc_event_put_source(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_symbol *s = ptrc_view_symbol(view);
 	const char *file = s->file ? strrchr(s->file, '/') : NULL;
@@ -486,7 +494,7 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t 
 	/* Of the last column before the data. */
 	int *last_width = &f->address_width;
 
-	put_time(b, f, r);
+	ptrc_event_put_time(b, f, r);
 	ptrc_buffer_char(b, ' ');
 	if (f->has_log) {
 		put_log(b, labels, r);
@@ -508,7 +516,7 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t 
 		end_column(b, used, &f->address_width);
 		ptrc_buffer_char(b, ' ');
 		begin = b->used;
-		put_symbol_text(b, view);
+		ptrc_event_put_source(b, view);
 		used = columns_of(b->bytes + begin, b->used - begin);
 		last_width = &f->symbol_width;
 		/* One long name does not widen the column of all lines that follow. */
@@ -522,7 +530,7 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t 
 		end_column(b, used, last_width);
 		ptrc_buffer_char(b, ' ');
 		begin = b->used;
-		put_data_text(b, view);
+		ptrc_event_put_data(b, view);
 		if (is_damage)
 			put_damage_text(b, r);
 		if (b->used == begin)
@@ -625,7 +633,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 
 	switch (field->id) {
 	case PTRC_FIELD_TIME:
-		put_time(b, f, r);
+		ptrc_event_put_time(b, f, r);
 		/* Times need no blanks behind them: they all have the same width. */
 		return 0;
 	case PTRC_FIELD_EVENT:
@@ -638,7 +646,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
 		break;
 	case PTRC_FIELD_DATA:
-		put_data_text(b, view);
+		ptrc_event_put_data(b, view);
 		break;
 	case PTRC_FIELD_TRUNCATED:
 		ptrc_buffer_text(b, ptrc_reader_truncation(r));
@@ -752,7 +760,7 @@ static void put_name(struct ptrc_buffer *b, const char *name, int width, bool is
 	ptrc_buffer_char(b, ' ');
 }
 
-static void put_time_name(struct ptrc_buffer *b, const struct ptrc_event_format *f)
+void ptrc_event_put_time_name(struct ptrc_buffer *b, const struct ptrc_event_format *f)
 {
 	if (f->is_relative) {
 		put_name(b, since_first, f->since_first_width, true);
@@ -770,7 +778,7 @@ static void put_field_name(struct ptrc_buffer *b, const struct ptrc_event_format
 	int width = field->id == PTRC_FIELD_EVENT ? f->name_width : f->field_widths[i];
 
 	if (field->id == PTRC_FIELD_TIME) {
-		put_time_name(b, f);
+		ptrc_event_put_time_name(b, f);
 		return;
 	}
 	snprintf(name, sizeof(name), "%s%s", field->id == PTRC_FIELD_MEMBER ? "data." : "",
@@ -784,7 +792,7 @@ void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format
 	for (size_t i = 0; i < f->field_count; i++)
 		put_field_name(b, f, i);
 	if (!f->field_count) {
-		put_time_name(b, f);
+		ptrc_event_put_time_name(b, f);
 		if (f->has_log)
 			put_name(b, "log", f->log_width, false);
 		put_name(b, "pid", f->pid_width, true);

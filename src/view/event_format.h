@@ -79,6 +79,17 @@ bool ptrc_event_has_source_field(const struct ptrc_event_format *);
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_event_labels *,
 		    struct ptrc_view *);
 
+/* Puts parts of such a line of text: the time, or times, with a column's width; a name in the colour
+ * of user events; what the data is; where in the source the event was generated; the name of the
+ * column of times. */
+void ptrc_event_put_time(struct ptrc_buffer *, struct ptrc_event_format *,
+			 const struct ptrc_reader *);
+void ptrc_event_put_name(struct ptrc_buffer *, const struct ptrc_event_format *,
+			 const struct ptrc_buffer *name);
+void ptrc_event_put_data(struct ptrc_buffer *, struct ptrc_view *);
+void ptrc_event_put_source(struct ptrc_buffer *, struct ptrc_view *);
+void ptrc_event_put_time_name(struct ptrc_buffer *, const struct ptrc_event_format *);
+
 /* Makes the columns of text at least as wide as their names. Is called before the first event,
  * if there will be a header. */
 void ptrc_event_widen(struct ptrc_event_format *);

@@ -31,6 +31,8 @@ struct ptrc_layouts {
 	size_t count;
 	char **names;
 	size_t name_count;
+	/* Fields are looked for in pairs of events, see ptrc_field_find(). */
+	bool is_for_pairs;
 };
 
 /*

@@ -29,14 +29,19 @@ static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
 	return found;
 }
 
-static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
+static bool has_name(const struct ptrc_select *s, const char *name)
 {
-	const struct ptrc_reader_name *name = ptrc_reader_name(r, id);
 	bool found = !s->globs.count;
 
 	for (size_t i = 0; i < s->globs.count && !found; i++)
-		found = ptrc_glob_matches(s->globs.texts[i], name->text);
-	return found && !(s->is_user && ptrc_is_system_type(id));
+		found = ptrc_glob_matches(s->globs.texts[i], name);
+	return found;
+}
+
+static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
+{
+	return has_name(s, ptrc_reader_name(r, id)->text) &&
+	       !(s->is_user && ptrc_is_system_type(id));
 }
 
 bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types *t,
@@ -100,6 +105,39 @@ bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t, struc
 		if (!ptrc_where_holds(s->wheres[i], view))
 			return false;
 	return true;
+}
+
+bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *view)
+{
+	struct ptrc_reader *readers[] = {view->begin->reader, view->reader};
+	bool has_either = false;
+	bool has_pid = false;
+	bool has_tid = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		has_either |= has_type(s, readers[i], readers[i]->event.posix_event_id);
+		has_pid |= has_number(&s->pids, readers[i]->event.posix_pid);
+		has_tid |= has_number(&s->tids, readers[i]->event.posix_tid);
+	}
+	if (!has_either || !has_pid || !has_tid ||
+	    ptrc_when_ns(&readers[0]->event.posix_timestamp) > s->span.last ||
+	    ptrc_when_ns(&readers[1]->event.posix_timestamp) < s->span.first)
+		return false;
+	for (size_t i = 0; i < s->where_count; i++)
+		if (!ptrc_where_holds(s->wheres[i], view))
+			return false;
+	return true;
+}
+
+bool ptrc_select_half(const struct ptrc_select *s, struct ptrc_reader *r, const char *other,
+		      bool is_end)
+{
+	const struct posix_trace_event_info *e = &r->event;
+	int64_t ns = ptrc_when_ns(&e->posix_timestamp);
+
+	return (has_type(s, r, e->posix_event_id) || has_name(s, other)) &&
+	       has_number(&s->pids, e->posix_pid) && has_number(&s->tids, e->posix_tid) &&
+	       (is_end ? ns >= s->span.first : ns <= s->span.last);
 }
 
 bool ptrc_select_is_in_window(const struct ptrc_select *s, int64_t ns)

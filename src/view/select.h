@@ -78,6 +78,18 @@ bool ptrc_select_is_by_type(const struct ptrc_select *);
 /* Whether the event meets all conditions; does not look at windows. */
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_select_types *, struct ptrc_view *);
 
+/*
+ * Whether a pair of events meets the conditions; the view is that of its end, and tells of its begin.
+ * It meets one of name, process or thread if either of its events does, and that of time if it
+ * lasted from, to or over a moment of the span.
+ */
+bool ptrc_select_pair(struct ptrc_select *, struct ptrc_view *);
+
+/* The same of an event that is without the other one, whose name is given: of a begin the pair is open
+ * until the end of time, of an end it always was. Expressions are not looked at. */
+bool ptrc_select_half(const struct ptrc_select *, struct ptrc_reader *, const char *other,
+		      bool is_end);
+
 /* Whether the moment lies in a window. */
 bool ptrc_select_is_in_window(const struct ptrc_select *, int64_t ns);
 

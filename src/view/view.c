@@ -14,6 +14,7 @@ enum { MEMBER_NAME_MAX = 80 };
 
 enum {
 	NUMBER = PTRC_DIMENSION_NUMBER,
+	DURATION = PTRC_DIMENSION_DURATION,
 	MOMENT = PTRC_DIMENSION_MOMENT,
 	TEXT = PTRC_DIMENSION_TEXT,
 	BOOL = PTRC_DIMENSION_BOOL,
@@ -47,6 +48,7 @@ static const struct field {
 	[PTRC_FIELD_FUNCTION] = {"function", TEXT},
 	[PTRC_FIELD_FILE] = {"file", TEXT},
 	[PTRC_FIELD_LINE] = {"line", NUMBER},
+	[PTRC_FIELD_DURATION] = {"duration", DURATION},
 };
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
@@ -77,15 +79,42 @@ unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
 	return f->id < PTRC_FIELD_MEMBER ? fields[f->id].dimensions : NUMBER | TEXT | BOOL;
 }
 
+/* What a name begins with that is a field of one of the two events of a pair. */
+static const char begin_prefix[] = "begin.";
+static const char end_prefix[] = "end.";
+
+/* Leaves out the prefix of a field of a pair. Returns whether it is that of the end. */
+static bool skip_pair_prefix(const char **name)
+{
+	if (!strncmp(*name, begin_prefix, sizeof(begin_prefix) - 1)) {
+		*name += sizeof(begin_prefix) - 1;
+		return false;
+	}
+	if (!strncmp(*name, end_prefix, sizeof(end_prefix) - 1)) {
+		*name += sizeof(end_prefix) - 1;
+		return true;
+	}
+	return false;
+}
+
 static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			 struct ptrc_cli_reason *why)
 {
 	struct ptrc_nearest nearest = {0};
 	char members[64][MEMBER_NAME_MAX];
 	char proposal[3 * MEMBER_NAME_MAX];
+	const char *of_event = name;
 
+	skip_pair_prefix(&of_event);
+	if (!l->is_for_pairs &&
+	    (of_event != name || !strcmp(name, fields[PTRC_FIELD_DURATION].name))) {
+		ptrc_cli_because(why, "'%.80s' is a field of pairs, not of events", name);
+		return;
+	}
+	name = of_event;
 	for (size_t i = 0; i < FIELD_COUNT; i++)
-		ptrc_nearest_offer(&nearest, name, fields[i].name);
+		if (i != PTRC_FIELD_DURATION || l->is_for_pairs)
+			ptrc_nearest_offer(&nearest, name, fields[i].name);
 	for (size_t i = 0; i < l->name_count && i < 64; i++) {
 		snprintf(members[i], sizeof(members[i]), "%s%s", member_prefix, l->names[i]);
 		ptrc_nearest_offer(&nearest, name, members[i]);
@@ -103,11 +132,11 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
-		     struct ptrc_cli_reason *why)
+/* Finds a field of an event. */
+static bool find_of_event(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f)
 {
 	for (size_t i = 0; i < FIELD_COUNT; i++)
-		if (!strcmp(name, fields[i].name)) {
+		if (i != PTRC_FIELD_DURATION && !strcmp(name, fields[i].name)) {
 			*f = (struct ptrc_field){.id = (enum ptrc_field_id)i};
 			return true;
 		}
@@ -115,10 +144,34 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc
 		int number = ptrc_layouts_name(l, name + PREFIX_BYTES);
 
 		if (number >= 0) {
-			*f = (struct ptrc_field){PTRC_FIELD_MEMBER, number, l->names[number]};
+			*f = (struct ptrc_field){
+				.id = PTRC_FIELD_MEMBER, .name = number, .text = l->names[number]};
 			return true;
 		}
 	}
+	return false;
+}
+
+static bool find_of_pair(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f)
+{
+	bool is_of_end;
+
+	if (!strcmp(name, fields[PTRC_FIELD_DURATION].name)) {
+		*f = (struct ptrc_field){.id = PTRC_FIELD_DURATION};
+		return true;
+	}
+	is_of_end = skip_pair_prefix(&name);
+	if (!find_of_event(name, l, f))
+		return false;
+	f->is_of_begin = !is_of_end;
+	return true;
+}
+
+bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+		     struct ptrc_cli_reason *why)
+{
+	if (l->is_for_pairs ? find_of_pair(name, l, f) : find_of_event(name, l, f))
+		return true;
 	say_no_field(name, l, why);
 	return false;
 }
@@ -292,12 +345,14 @@ static void get_member(struct ptrc_view *view, int name, struct ptrc_value *v)
 
 struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f)
 {
-	struct ptrc_reader *r = view->reader;
+	struct ptrc_reader *r = (f->is_of_begin ? view->begin : view)->reader;
 	const struct posix_trace_event_info *e = &r->event;
 	const struct ptrc_reader_name *name;
 	struct ptrc_value member;
 
 	_Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "pthread_t is an address");
+	if (f->is_of_begin)
+		view = view->begin;
 	switch (f->id) {
 	case PTRC_FIELD_TIME:
 	case PTRC_FIELD_NS:
@@ -344,6 +399,8 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	case PTRC_FIELD_FILE:
 	case PTRC_FIELD_LINE:
 		return symbol_value(view, f->id);
+	case PTRC_FIELD_DURATION:
+		return unsigned_value(PTRC_VALUE_UNSIGNED, view->duration_ns);
 	default:
 		get_member(view, f->name, &member);
 		return member;
@@ -352,6 +409,10 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 
 void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
 {
+	if (__builtin_expect(f->is_of_begin, 0)) {
+		*v = ptrc_view_value(view, f);
+		return;
+	}
 	/* The field that is asked for most, and those whose values are at hand: a structure that is
 	 * returned and copied takes longer than the rest of a comparison. */
 	v->kind = PTRC_VALUE_UNSIGNED;

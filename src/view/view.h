@@ -39,6 +39,8 @@ enum ptrc_field_id {
 	PTRC_FIELD_FUNCTION,
 	PTRC_FIELD_FILE,
 	PTRC_FIELD_LINE,
+	/* How long a pair of events took. */
+	PTRC_FIELD_DURATION,
 	/* A field of a layout: data.NAME. */
 	PTRC_FIELD_MEMBER,
 };
@@ -48,9 +50,15 @@ struct ptrc_field {
 	/* Of a member: the number of its name in the layouts, and the name. */
 	int name;
 	const char *text;
+	/* Of a pair: the field is that of its begin, not of its end. */
+	bool is_of_begin;
 };
 
-/* Finds a field by its name. Returns false with the reason if it does not exist. */
+/*
+ * Finds a field by its name. Returns false with the reason if it does not exist. If the layouts are
+ * for pairs of events, begin.NAME and end.NAME are fields of its two events, NAME is that of the
+ * begin, and `duration` is a field, too.
+ */
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 		     struct ptrc_cli_reason *why);
 
@@ -92,6 +100,9 @@ struct ptrc_view {
 	/* Null: nobody asks where in the source an event was generated. */
 	struct ptrc_symbols *symbols;
 	struct ptrc_symbol_cache *symbol_cache;
+	/* If the event is the end of a pair: the view of its begin, and how long it took. */
+	struct ptrc_view *begin;
+	uint64_t duration_ns;
 };
 
 /* Finds the layout of an event that the reader has just read. System events have none. */
