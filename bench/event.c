@@ -288,6 +288,30 @@ static void loop_event_16(unsigned long turns)
 	}
 }
 
+struct pair {
+	uint64_t first, second;
+};
+POSIXTRACE_TYPE(pair, "bench.pair", struct pair, first, second);
+
+/* The same number of bytes, but with padding between the members. */
+struct gap {
+	uint32_t first;
+	uint64_t second;
+};
+POSIXTRACE_TYPE(gap, "bench.gap", struct gap, first, second);
+
+static void loop_typed_16(unsigned long turns)
+{
+	for (unsigned long i = 0; i < turns; i++)
+		POSIXTRACE_EMIT(pair, i, i);
+}
+
+static void loop_typed_gap(unsigned long turns)
+{
+	for (unsigned long i = 0; i < turns; i++)
+		POSIXTRACE_EMIT(gap, (uint32_t)i, i);
+}
+
 static trace_id_t stream_new(size_t size, bool is_started)
 {
 	trace_attr_t attr;
@@ -318,10 +342,13 @@ static const struct one_case {
 	{"counter", "the counter alone", bench_loop_counter, MODE_NONE, 0},
 	{"call", "an empty call", bench_loop_call, MODE_NONE, 0},
 	{"untraced", "untraced", loop_event_16, MODE_NONE, 0},
+	{"untraced_typed", "untraced, of a structure", loop_typed_16, MODE_NONE, 0},
 	{"suspended", "stream suspended", loop_event_16, MODE_SUSPENDED, 1},
 	{"filtered", "event filtered out", loop_event_16, MODE_FILTERED, 1},
 	{"event_0", "one stream, 0 bytes", loop_event_0, MODE_RUNNING, 1},
 	{"event_16", "one stream, 16 bytes", loop_event_16, MODE_RUNNING, 1},
+	{"typed_16", "the same, of a structure", loop_typed_16, MODE_RUNNING, 1},
+	{"typed_gap", "the same, with padding in it", loop_typed_gap, MODE_RUNNING, 1},
 	{"event_64", "one stream, 64 bytes", loop_event_64, MODE_RUNNING, 1},
 	{"event_256", "one stream, 256 bytes", loop_event_256, MODE_RUNNING, 1},
 	{"streams_2", "two streams, 16 bytes", loop_event_16, MODE_RUNNING, 2},
@@ -484,6 +511,9 @@ static void bench_one_thread(void)
 			result_goal(r, r->beyond_call, true, 3, "ns beyond a call");
 		if (!strcmp(r->name, "event_16"))
 			result_goal(r, r->times_counter, true, 1.25, "x counter");
+		if (!strncmp(r->name, "typed", 5) && result_find("event_16"))
+			result_goal(r, r->times_counter / result_find("event_16")->times_counter,
+				    true, 1.1, "x event of 16 bytes");
 		if (!strcmp(r->name, "counter"))
 			r->times_counter = r->beyond_call = NAN;
 		free(samples[i]);

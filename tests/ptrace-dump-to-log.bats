@@ -46,6 +46,27 @@ same_dump() {
 	same_dump twice.log ptrace-dump b.log b.log
 }
 
+@test "layouts are carried over, and none is taken for another [EXT-327]" {
+	ptrace-run -o a.log -- "$traced" -e query -l 'u32 id' -d abcd
+	ptrace-run -o b.log -- "$traced" -e query -l 'char[4] text' -d efgh
+	ptrace-run -o c.log -- "$traced" -e query -l 'u32 id' -d ijkl
+	run_split ptrace-dump --user --to-log=all.log a.log b.log c.log
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *"b.log: event type query has another layout than in the log or session before: it is called query (2)"* ]]
+	ptrace-events --json --user all.log |
+		jq -se 'map([.event, .layout, .count]) == [["query", "u32 id", 2], ["query (2)", "char[4] text", 1]]'
+	ptrace-dump --verify all.log
+	# What a session holds.
+	traced_start -w -W -e query -l 'u32 id' -d abcd
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	go
+	wait_until says done
+	ptrace-snapshot -o held.log "$me.a"
+	ptrace-events --json --user held.log | jq -se 'map(.layout) == ["u32 id"]'
+}
+
 @test "a filter keeps its meaning, and leaves nothing out [EXT-244 EXT-241]" {
 	traced_start -w -W -N 4
 	wait_until says ready

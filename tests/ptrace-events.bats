@@ -42,6 +42,23 @@ load helpers
 	grep -qx 'run.log:' <<<"$stdout"
 }
 
+@test "layouts, of a session and of a log [EXT-326]" {
+	traced_start -w -W -e db.query -l 'u64 id, char[4] sql' -X 070000000000000061626300
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	go
+	wait_until says done
+	run_split ptrace-events --user "$me.a"
+	grep -Eqx ' +10 +1 +12 +0  db\.query \{u64 id, char\[4\] sql\}' <<<"$stdout"
+	ptrace-events --json "$me.a" | jq -se 'map(select(.layout)) | length == 1 and
+		.[0].event == "db.query" and .[0].layout == "u64 id, char[4] sql"'
+	ptrace-shutdown "$me.a"
+	ptrace-events --user run.log | grep -Fq 'db.query {u64 id, char[4] sql}'
+	ptrace-events --json run.log | jq -se 'map(select(.layout)) | length == 1'
+	ptrace-stat --json run.log | jq -e '.events | any(.layout == "u64 id, char[4] sql")'
+	[ "$(ptrace-events --names --user run.log)" = db.query ]
+}
+
 @test "names of all kinds are one line each" {
 	ptrace-run -o run.log -- "$traced" -e $'a"b\nc\e\xff'
 	[ "$(ptrace-events --names --user run.log | wc -l)" -eq 1 ]

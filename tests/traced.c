@@ -5,6 +5,7 @@
  *	traced [OPTION]...
  *
  *	-e NAME    name of the events (default: traced.event)
+ *	-l LAYOUT  the layout of the data, with which the name is opened
  *	-N COUNT   so many names instead of one: NAME.1, NAME.2...; an event of each
  *	-n COUNT   events of each thread of each process (default: 1)
  *	-t COUNT   threads (default: the main thread alone)
@@ -25,6 +26,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <posixtrace.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -152,6 +154,7 @@ int main(int argc, char **argv)
 	const char *name = "traced.event";
 	bool is_waiting_first = false;
 	bool is_waiting_last = false;
+	const char *layout = NULL;
 	long threads = 0;
 	long children = 0;
 	int status = 0;
@@ -159,10 +162,13 @@ int main(int argc, char **argv)
 	char *letters;
 	int option;
 
-	while ((option = getopt(argc, argv, "e:N:n:t:c:d:zbX:s:p:wWk:x:")) != -1) {
+	while ((option = getopt(argc, argv, "e:l:N:n:t:c:d:zbX:s:p:wWk:x:")) != -1) {
 		switch (option) {
 		case 'e':
 			name = optarg;
+			break;
+		case 'l':
+			layout = optarg;
 			break;
 		case 'N':
 			name_count = number(optarg);
@@ -218,7 +224,8 @@ int main(int argc, char **argv)
 			return FAILED;
 		}
 	}
-	switch (posix_trace_eventid_open(name, &event)) {
+	switch (layout ? posixtrace_eventid_open_layout(name, layout, &event)
+		       : posix_trace_eventid_open(name, &event)) {
 	case 0:
 		break;
 	case ENOMEM:

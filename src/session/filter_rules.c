@@ -215,17 +215,21 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 
 /* ---- the answer to TYPES ---- */
 
-/* Appends a record and its name to the page. Returns false if the page is full. */
+/* Appends a record, its name and its layout to the page. Returns false if the page is full. */
 static bool put_record(struct ptrc_session_reply *reply,
-		       const struct ptrc_session_type_record *record, const char *name)
+		       const struct ptrc_session_type_record *record, const char *name,
+		       const char *layout)
 {
-	size_t size = ptrc_session_padded(sizeof(*record) + record->name_size);
+	size_t size =
+		ptrc_session_padded(sizeof(*record) + record->name_size + record->layout_size);
+	unsigned char *at = reply->page + reply->size;
 
 	if (sizeof(reply->page) - reply->size < size)
 		return false;
-	memset(reply->page + reply->size + size - 8, 0, 8);
-	memcpy(reply->page + reply->size, record, sizeof(*record));
-	memcpy(reply->page + reply->size + sizeof(*record), name, record->name_size);
+	memset(at + size - 8, 0, 8);
+	memcpy(at, record, sizeof(*record));
+	memcpy(at + sizeof(*record), name, record->name_size);
+	memcpy(at + sizeof(*record) + record->name_size, layout, record->layout_size);
 	reply->size += (uint32_t)size;
 	return true;
 }
@@ -243,7 +247,7 @@ static uint32_t put_types(trace_id_t trace, const trace_event_set_t *filter, uin
 			  struct ptrc_session_reply *reply)
 {
 	static struct posixtrace_type_count counts[IDS];
-	char name[TRACE_EVENT_NAME_MAX + 1];
+	char name[TRACE_EVENT_NAME_MAX + 1], layout[POSIXTRACE_LAYOUT_MAX + 1];
 	trace_event_id_t id;
 	int unavailable;
 
@@ -263,7 +267,9 @@ static uint32_t put_types(trace_id_t trace, const trace_event_set_t *filter, uin
 		record.events = counts[id].pt_events;
 		record.bytes = counts[id].pt_bytes;
 		record.truncated = counts[id].pt_truncated;
-		if (!put_record(reply, &record, name))
+		if (!posixtrace_eventid_get_layout(trace, id, layout, sizeof(layout)))
+			record.layout_size = strlen(layout);
+		if (!put_record(reply, &record, name, layout))
 			return at;
 	}
 }
@@ -282,7 +288,7 @@ static size_t put_patterns(const struct patterns *p, size_t from, struct ptrc_se
 			.events = (uint64_t)pattern->pt_has_matched,
 		};
 
-		if (!put_record(reply, &record, pattern->pt_glob))
+		if (!put_record(reply, &record, pattern->pt_glob, ""))
 			break;
 	}
 	return i;

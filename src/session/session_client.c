@@ -304,13 +304,18 @@ int ptrc_session_list(struct ptrc_session_list *l, bool is_removing)
 
 /* ---- event types ---- */
 
+static char *copy_text(const char *bytes, size_t size)
+{
+	char *copy = ptrc_cli_allocate(size + 1);
+
+	memcpy(copy, bytes, size);
+	copy[size] = '\0';
+	return copy;
+}
+
 static void add_type(struct ptrc_session_types *t, const struct ptrc_session_type_record *record,
 		     const char *name)
 {
-	char *copy = ptrc_cli_allocate(record->name_size + (size_t)1);
-
-	memcpy(copy, name, record->name_size);
-	copy[record->name_size] = '\0';
 	t->types = ptrc_cli_reallocate(t->types, (t->count + 1) * sizeof(*t->types));
 	t->types[t->count++] = (struct ptrc_session_type){
 		.id = record->id,
@@ -318,7 +323,10 @@ static void add_type(struct ptrc_session_types *t, const struct ptrc_session_typ
 		.events = record->events,
 		.bytes = record->bytes,
 		.truncated = record->truncated,
-		.name = copy,
+		.name = copy_text(name, record->name_size),
+		.layout = record->layout_size
+				  ? copy_text(name + record->name_size, record->layout_size)
+				  : NULL,
 	};
 }
 
@@ -350,15 +358,16 @@ static int add_page(struct ptrc_session_types *t, const struct ptrc_session_repl
 		memcpy(&record, reply->page + at, sizeof(record));
 		at += sizeof(record);
 		if (record.name_size > TRACE_EVENT_NAME_MAX ||
-		    record.name_size > reply->size - at || t->count > most ||
+		    record.layout_size > POSIXTRACE_LAYOUT_MAX ||
+		    record.name_size + record.layout_size > reply->size - at || t->count > most ||
 		    t->pattern_count > POSIXTRACE_PATTERNS_MAX ||
-		    memchr(reply->page + at, '\0', record.name_size))
+		    memchr(reply->page + at, '\0', record.name_size + record.layout_size))
 			return EPROTO;
 		if (record.id)
 			add_type(t, &record, (const char *)reply->page + at);
 		else
 			add_pattern(t, &record, (const char *)reply->page + at);
-		at += ptrc_session_padded(record.name_size);
+		at += ptrc_session_padded(record.name_size + record.layout_size);
 	}
 	return 0;
 }
@@ -402,8 +411,10 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 
 void ptrc_session_types_free(struct ptrc_session_types *t)
 {
-	for (size_t i = 0; i < t->count; i++)
+	for (size_t i = 0; i < t->count; i++) {
 		free(t->types[i].name);
+		free(t->types[i].layout);
+	}
 	free(t->types);
 	free(t->patterns);
 	memset(t, 0, sizeof(*t));

@@ -80,6 +80,7 @@ struct ptrc_session_type {
 	uint64_t bytes;
 	uint64_t truncated;
 	char *name;
+	char *layout; /* null: it has none */
 };
 
 struct ptrc_session_types {

@@ -138,8 +138,8 @@ struct ptrc_session_state {
 };
 
 /*
- * A page is a sequence of these, each followed by the name without a null byte and padded to
- * 8 bytes. A pattern has the identifier 0, .is_filtered unless it says what alone is recorded, and
+ * A page is a sequence of these, each followed by the name and the layout, both without a null byte,
+ * and padded to 8 bytes. A type without a layout has the size 0 there. A pattern has the identifier 0, .is_filtered unless it says what alone is recorded, and
  * .events 1 if it matches a name.
  */
 struct ptrc_session_type_record {
@@ -149,6 +149,7 @@ struct ptrc_session_type_record {
 	uint64_t events;
 	uint64_t bytes;
 	uint64_t truncated;
+	uint64_t layout_size;
 };
 
 enum ptrc_session_body {

@@ -35,6 +35,7 @@ static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_
 		       const struct ptrc_session_type *counts)
 {
 	const struct ptrc_reader_name *name = r->names[id];
+	char layout[POSIXTRACE_LAYOUT_MAX + 1];
 	struct ptrc_session_type *type;
 
 	if (!counts->events && !(name && name->is_known))
@@ -46,6 +47,10 @@ static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_
 	type->id = id;
 	type->name = ptrc_cli_allocate(name->size + 1);
 	memcpy(type->name, name->text, name->size + 1);
+	if (ptrc_reader_layout(r, id, layout)) {
+		type->layout = ptrc_cli_allocate(strlen(layout) + 1);
+		strcpy(type->layout, layout);
+	}
 	t->event_count += type->events;
 	t->event_bytes += type->bytes;
 }
@@ -127,8 +132,10 @@ void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r
 
 void ptrc_event_types_free(struct ptrc_event_types *t)
 {
-	for (size_t i = 0; i < t->count; i++)
+	for (size_t i = 0; i < t->count; i++) {
 		free(t->list[i].name);
+		free(t->list[i].layout);
+	}
 	free(t->list);
 	memset(t, 0, sizeof(*t));
 }
@@ -145,6 +152,11 @@ void ptrc_event_type_put_text(struct ptrc_buffer *b, const struct ptrc_session_t
 			   (unsigned long long)type->events, (unsigned long long)type->bytes,
 			   (unsigned long long)type->truncated);
 	ptrc_text_put(b, type->name, strlen(type->name));
+	if (type->layout) {
+		ptrc_buffer_text(b, " {");
+		ptrc_text_put(b, type->layout, strlen(type->layout));
+		ptrc_buffer_char(b, '}');
+	}
 	ptrc_buffer_char(b, '\n');
 }
 
@@ -155,6 +167,8 @@ void ptrc_event_type_put_json(struct ptrc_json *j, const struct ptrc_session_typ
 	ptrc_json_u64(j, "count", type->events);
 	ptrc_json_u64(j, "bytes", type->bytes);
 	ptrc_json_u64(j, "truncated", type->truncated);
+	if (type->layout)
+		ptrc_json_bytes(j, "layout", type->layout, strlen(type->layout));
 }
 
 bool ptrc_summary_is_session_name(const char *operand)

@@ -3,6 +3,7 @@
 #include "src/view/dump_log.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,16 +35,63 @@ static int make_attributes(const struct ptrc_attributes *a, trace_attr_t *attr)
 	return 0;
 }
 
+/* Makes the type for a name of which the log has another layout: of the same name and a number. */
+static void make_other(struct ptrc_dump_log *l, const struct ptrc_source *s, const char *name,
+		       const char *layout, trace_event_id_t *type)
+{
+	char other[TRACE_EVENT_NAME_MAX + 1];
+
+	l->error = EEXIST;
+	for (unsigned int i = 2; l->error == EEXIST; i++) {
+		char number[16];
+		int size = snprintf(number, sizeof(number), " (%u)", i);
+
+		snprintf(other, sizeof(other), "%.*s%s", TRACE_EVENT_NAME_MAX - size, name, number);
+		l->error = posixtrace_log_type(l->log, other, type);
+		/* There may be no room for another name. */
+		if (!l->error && *type > POSIX_TRACE_UNNAMED_USEREVENT)
+			l->error = posixtrace_log_set_layout(l->log, *type, layout);
+	}
+	if (!l->error)
+		ptrc_cli_message(s->reader.path,
+				 "event type %s has another layout than in the log or session "
+				 "before: it is called %s",
+				 name,
+				 *type > POSIX_TRACE_UNNAMED_USEREVENT
+					 ? other
+					 : "posix_trace_unnamed_userevent");
+}
+
+/* Gives a type of the log the layout of the source's type. What is no layout in this version, and what
+ * there is no room for, is left out. */
+static void give_layout(struct ptrc_dump_log *l, struct ptrc_source *s, trace_event_id_t id,
+			trace_event_id_t *type)
+{
+	char layout[POSIXTRACE_LAYOUT_MAX + 1];
+	int error;
+
+	if (*type <= POSIX_TRACE_UNNAMED_USEREVENT || !ptrc_reader_layout(&s->reader, id, layout))
+		return;
+	error = posixtrace_log_set_layout(l->log, *type, layout);
+	if (error == EEXIST)
+		make_other(l, s, ptrc_reader_name(&s->reader, id)->text, layout, type);
+	else if (error != EINVAL && error != ENOSPC)
+		l->error = error;
+}
+
 /* The type in the log that stands for a type of the source. */
 static trace_event_id_t type_of(struct ptrc_dump_log *l, struct ptrc_source *s, trace_event_id_t id)
 {
 	trace_event_id_t *type = &l->types[s->order][id < PTRC_READER_IDS ? id : 0];
 
-	if (!*type && ptrc_is_system_type(id))
+	if (!*type && ptrc_is_system_type(id)) {
 		*type = id;
-	else if (!*type)
+	} else if (!*type) {
 		l->error =
 			posixtrace_log_type(l->log, ptrc_reader_name(&s->reader, id)->text, type);
+		if (!l->error)
+			give_layout(l, s, id, type);
+	}
 	return *type;
 }
 

@@ -388,6 +388,12 @@ const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r, trace_eve
 	return *name;
 }
 
+bool ptrc_reader_layout(const struct ptrc_reader *r, trace_event_id_t id,
+			char layout[POSIXTRACE_LAYOUT_MAX + 1])
+{
+	return !posixtrace_eventid_get_layout(r->trace, id, layout, POSIXTRACE_LAYOUT_MAX + 1);
+}
+
 size_t ptrc_reader_load_names(struct ptrc_reader *r)
 {
 	size_t longest = 0;

@@ -194,6 +194,10 @@ const char *ptrc_reader_truncation(const struct ptrc_reader *);
  * name is made of its number. */
 const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *, trace_event_id_t);
 
+/* Stores the layout that the log or session tells of an event type. Returns false if it tells none. */
+bool ptrc_reader_layout(const struct ptrc_reader *, trace_event_id_t,
+			char layout[POSIXTRACE_LAYOUT_MAX + 1]);
+
 /* Looks up all names that the log, or so far the session, has. Returns the length in bytes of
  * the longest one. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
