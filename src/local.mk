@@ -117,8 +117,15 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/config/configuration_dump.c \
 	%D%/config/configuration_options.c \
 	%D%/config/configuration_yaml.c \
+	%D%/config/kept.c \
+	%D%/config/kept.h \
 	%D%/config/layouts.c \
 	%D%/config/layouts.h \
+	%D%/config/mark.h \
+	%D%/config/yaml_file.c \
+	%D%/config/yaml_file.h \
+	%D%/pairs/key.c \
+	%D%/pairs/key.h \
 	%D%/pairs/pair_dump.c \
 	%D%/pairs/pair_dump.h \
 	%D%/pairs/pair_report.c \

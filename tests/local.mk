@@ -205,6 +205,8 @@ check_PROGRAMS += %D%/prog_emit
 	src/config/configuration.c \
 	src/config/configuration_dump.c \
 	src/config/configuration_yaml.c \
+	src/config/kept.c \
+	src/config/yaml_file.c \
 	src/cli/json.c \
 	src/view/layout.c \
 	src/cli/message.c \

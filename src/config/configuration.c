@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/config/kept.h"
 #include "src/session/session_path.h"
 #include "src/view/when.h"
 
@@ -55,20 +56,6 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SETTING(DECODE, "decode", MAP, EVERYBODY, decode, 1, 4096, NULL),
 };
 /* clang-format on */
-
-void *ptrc_config_keep(size_t size)
-{
-	struct kept {
-		struct kept *next;
-		max_align_t bytes[];
-	};
-	static struct kept *all;
-	struct kept *k = ptrc_cli_allocate(sizeof(*k) + size);
-
-	k->next = all;
-	all = k;
-	return k->bytes;
-}
 
 void ptrc_config_init(struct ptrc_config *c)
 {

@@ -18,6 +18,7 @@
 
 #include "src/cli/buffer.h"
 #include "src/cli/cli.h"
+#include "src/config/mark.h"
 #include "src/view/attributes.h"
 
 /* The settings, in the order in which --dump-config shows them. */
@@ -89,12 +90,6 @@ struct ptrc_config_setting {
 /* Indexed by enum ptrc_config_key. */
 extern const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS];
 
-/* A place in the file, counted from 1. A value from elsewhere has line 0. */
-struct ptrc_config_mark {
-	size_t line;
-	size_t column;
-};
-
 struct ptrc_config_list {
 	const char **texts;
 	size_t count;
@@ -155,7 +150,6 @@ struct ptrc_config {
 
 /* Limits of a file, far above what anybody needs. */
 enum {
-	PTRC_CONFIG_BYTES_MAX = 256 << 10,
 	PTRC_CONFIG_SESSIONS_MAX = TRACE_SYS_MAX,
 	PTRC_CONFIG_ITEMS_MAX = TRACE_USER_EVENT_MAX,
 };
@@ -170,9 +164,6 @@ struct ptrc_config_file {
 	/* The file has a list of sessions, which may be only one. */
 	bool is_list;
 };
-
-/* Allocates memory that is never freed. */
-void *ptrc_config_keep(size_t size) __attribute__((returns_nonnull));
 
 /* Sets the built-in values. */
 void ptrc_config_init(struct ptrc_config *);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/config/kept.h"
+
 #define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
 
 const struct ptrc_cli_option ptrc_config_attribute_options[] = {

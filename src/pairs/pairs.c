@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/pairs/key.h"
 #include "src/view/when.h"
 
 /* How the names of two types end that are a pair by these. */
@@ -112,89 +113,11 @@ bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_la
 	return true;
 }
 
-/* ---- keys ---- */
-
-/* A number of a pair and a value, as bytes: what is equal has the same bytes. */
-struct key {
-	unsigned char *bytes;
-	size_t size;
-	/* Mostly there is enough room here. */
-	unsigned char room[64];
-};
-
-static void begin_key(struct key *k, size_t pair)
-{
-	k->bytes = k->room;
-	memcpy(k->bytes, &pair, sizeof(pair));
-	k->size = sizeof(pair);
-}
-
-static void add_bytes(struct key *k, const void *bytes, size_t size)
-{
-	if (size > sizeof(k->room) - k->size) {
-		unsigned char *grown = ptrc_cli_allocate(k->size + size);
-
-		memcpy(grown, k->bytes, k->size);
-		k->bytes = grown;
-	}
-	if (size)
-		memcpy(k->bytes + k->size, bytes, size);
-	k->size += size;
-}
-
-static void free_key(struct key *k)
-{
-	if (k->bytes != k->room)
-		free(k->bytes);
-}
-
-/* Adds a value. The same number is the same key whatever its type is, as the two events of a pair
- * may have it in different ones. */
-static void add_value(struct key *k, const struct ptrc_value *v)
-{
-	unsigned char kind = (unsigned char)v->kind;
-
-	switch (v->kind) {
-	case PTRC_VALUE_SIGNED:
-		kind = v->i < 0 ? PTRC_VALUE_SIGNED : PTRC_VALUE_UNSIGNED;
-		break;
-	case PTRC_VALUE_HEX:
-	case PTRC_VALUE_BOOL:
-		kind = PTRC_VALUE_UNSIGNED;
-		break;
-	case PTRC_VALUE_FLOAT:
-		kind = PTRC_VALUE_DOUBLE;
-		break;
-	default:
-		break;
-	}
-	add_bytes(k, &kind, sizeof(kind));
-	if (kind == PTRC_VALUE_TEXT || kind == PTRC_VALUE_BYTES)
-		add_bytes(k, v->bytes, v->size);
-	else if (kind != PTRC_VALUE_NONE)
-		add_bytes(k, &v->u, sizeof(v->u));
-}
-
-/* Fills in the key of the event. Returns false if it has none. */
+/* Makes the key of the event. Returns false if it has none. */
 static bool make_key(const struct ptrc_pair *pair, size_t number, size_t source,
-		     struct ptrc_view *view, struct key *k)
+		     struct ptrc_view *view, struct ptrc_key *k)
 {
-	const struct posix_trace_event_info *e = &view->reader->event;
-	struct ptrc_value v;
-
-	begin_key(k, number);
-	if (!pair->by_text) {
-		add_bytes(k, &source, sizeof(source));
-		add_bytes(k, &e->posix_pid, sizeof(e->posix_pid));
-		add_bytes(k, &e->posix_tid, sizeof(e->posix_tid));
-		add_bytes(k, &e->posix_thread_id, sizeof(e->posix_thread_id));
-		return true;
-	}
-	v = ptrc_view_value(view, &pair->by);
-	if (v.kind == PTRC_VALUE_NONE)
-		return false;
-	add_value(k, &v);
-	return true;
+	return ptrc_key_make(k, number, source, view, pair->by_text ? &pair->by : NULL);
 }
 
 /* ---- rows ---- */
@@ -214,13 +137,13 @@ static struct ptrc_pair_row *row_with(struct ptrc_pairs *p, size_t number,
 				      const struct ptrc_value *v)
 {
 	struct ptrc_pair_row *row;
-	struct key k;
+	struct ptrc_key k;
 	size_t count = p->rows.count;
 
-	begin_key(&k, number);
-	add_value(&k, v);
+	ptrc_key_begin(&k, number);
+	ptrc_key_add(&k, v);
 	row = ptrc_table_find(&p->rows, k.bytes, k.size, sizeof(*row));
-	free_key(&k);
+	ptrc_key_free(&k);
 	if (p->rows.count > count) {
 		row->pair = number;
 		row->value = keep(v);
@@ -259,7 +182,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struc
 	struct ptrc_pair *pair = &p->list[number];
 	struct open_begins *open;
 	struct begin *b;
-	struct key k;
+	struct ptrc_key k;
 
 	pair->has_begin = true;
 	if (!make_key(pair, number, source, view, &k)) {
@@ -267,7 +190,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struc
 		return;
 	}
 	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
-	free_key(&k);
+	ptrc_key_free(&k);
 	b = ptrc_cli_allocate(sizeof(*b));
 	*b = (struct begin){
 		.before = open->latest,
@@ -287,7 +210,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct 
 	struct ptrc_pair *pair = &p->list[number];
 	struct open_begins *open;
 	struct begin *b;
-	struct key k;
+	struct ptrc_key k;
 	bool is_cut;
 
 	pair->has_end = true;
@@ -296,7 +219,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct 
 		return;
 	}
 	open = ptrc_table_seek(&p->open, k.bytes, k.size);
-	free_key(&k);
+	ptrc_key_free(&k);
 	if (!open) {
 		struct ptrc_pair_row *row = row_of(p, number, view);
 
