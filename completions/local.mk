@@ -2,6 +2,7 @@
 # Completions for three shells.
 
 dist_bashcompletion_DATA += \
+	%D%/bash/ptrace-check \
 	%D%/bash/ptrace-clear \
 	%D%/bash/ptrace-create \
 	%D%/bash/ptrace-doctor \
@@ -24,6 +25,7 @@ dist_zshcompletion_DATA += \
 
 dist_fishcompletion_DATA += \
 	%D%/fish/ptrace.fish \
+	%D%/fish/ptrace-check.fish \
 	%D%/fish/ptrace-clear.fish \
 	%D%/fish/ptrace-create.fish \
 	%D%/fish/ptrace-doctor.fish \

@@ -3,6 +3,8 @@
 # each further function of a page; overviews.
 
 dist_man_MANS += \
+	%D%/posixtrace-rules.5 \
+	%D%/ptrace-check.1 \
 	%D%/ptrace-clear.1 \
 	%D%/ptrace-create.1 \
 	%D%/ptrace-doctor.1 \

@@ -2,6 +2,7 @@
 # The commands: a file each, and what they share.
 
 ptrc_commands = \
+	%D%/ptrace-check \
 	%D%/ptrace-clear \
 	%D%/ptrace-create \
 	%D%/ptrace-doctor \
@@ -136,6 +137,21 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/pairs/quantiles.h \
 	%D%/pairs/table.c \
 	%D%/pairs/table.h \
+	%D%/check/check.c \
+	%D%/check/check.h \
+	%D%/check/duration.c \
+	%D%/check/duration.h \
+	%D%/check/judge.c \
+	%D%/check/judge.h \
+	%D%/check/report.h \
+	%D%/check/report_text.c \
+	%D%/check/rule.c \
+	%D%/check/rule.h \
+	%D%/check/rule_file.c \
+	%D%/check/rule_option.c \
+	%D%/check/trial.h \
+	%D%/check/verdict.c \
+	%D%/check/verdict.h \
 	%D%/summary/run_result.c \
 	%D%/summary/run_result.h \
 	%D%/summary/event_types.c \
@@ -165,6 +181,7 @@ EXTRA_DIST += %D%/view/symbol_file.c %D%/view/symbol_file_none.c
 ptrc_commands_libs = %D%/libcommands.la $(LDADD)
 # Of those that read a configuration; the others need not load it.
 ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
+%C%_ptrace_check_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_clear_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_create_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_doctor_LDADD = $(ptrc_commands_libs)

@@ -5,7 +5,7 @@ load helpers
 
 # The options in what --help prints.
 help_options() {
-	"ptrace-$1" --help | grep -oE '^ +(-[A-Za-z], )?--[a-z-]+' | grep -oE '\-\-[a-z-]+'
+	"ptrace-$1" --help | grep -oE '^ +(-[A-Za-z], )?--[a-z0-9-]+' | grep -oE '\-\-[a-z0-9-]+'
 }
 
 @test "every command answers --help and --version on standard output" {
@@ -87,7 +87,7 @@ help_options() {
 	for c in $commands; do
 		page=$PTRC_SOURCE/man/ptrace-$c.1
 		sed 's/\\-/-/g; s/\\f.//g' "$page" | grep -E '^(\.BI?R?|-)' |
-			grep -oE -e '--[a-z][a-z-]+' | sort -u >page
+			grep -oE -e '--[a-z][a-z0-9-]+' | sort -u >page
 		help_options "$c" | sort -u >help
 		[ -s help ]
 		diff help page
@@ -163,7 +163,7 @@ zsh_options() {
 		all() { for service in ptrace-${^@[2,-1]}; do . $1; done }
 		all "$@"
 	' _ "$PTRC_SOURCE/completions/zsh/_ptrace" "$@" |
-		sed -nE 's/^([^ ]+) \*?(\([^)]*\))?\*?(--[a-z-]+).*/\1 \3/p'
+		sed -nE 's/^([^ ]+) \*?(\([^)]*\))?\*?(--[a-z0-9-]+).*/\1 \3/p'
 }
 
 @test "zsh completes exactly the options of --help" {

@@ -17,6 +17,7 @@ ptrc_long_c_tests = \
 
 ptrc_short_c_tests = \
 	%D%/test_attr \
+	%D%/test_check \
 	%D%/test_clear \
 	%D%/test_clock \
 	%D%/test_counts \
@@ -103,6 +104,7 @@ ptrc_short_bats_tests = \
 	%D%/agreement.bats \
 	%D%/bench-cli.bats \
 	%D%/bench-report.bats \
+	%D%/ptrace-check.bats \
 	%D%/ptrace-clear.bats \
 	%D%/ptrace-create.bats \
 	%D%/ptrace-events.bats \
@@ -143,6 +145,7 @@ check_LTLIBRARIES = %D%/libsupport.la
 ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 
 # Of the commands' own code.
+%C%_test_check_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
 %C%_test_pairs_LDADD = src/libcommands.la $(LDADD)
 %C%_test_select_LDADD = src/libcommands.la $(LDADD)
 %C%_test_view_LDADD = src/libcommands.la $(LDADD)

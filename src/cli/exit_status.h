@@ -14,6 +14,9 @@ enum ptrc_exit {
 	/* Done, but the data is incomplete: events were lost, the log was never closed,
 	 * or it is damaged. ptrace-run exits with it only if COMMAND exited with 0. */
 	PTRC_EXIT_INCOMPLETE = 3,
+	/* Only for ptrace-check, and ptrace-run --check: no rule is broken, but one could not be
+	 * decided. */
+	PTRC_EXIT_UNDECIDED = 4,
 
 	/* Only ptrace-run has these, as env(1) and nohup(1) do. Lower ones come from COMMAND. */
 	PTRC_EXIT_RUN_FAILED = 125,

@@ -1,0 +1,842 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/check/judge.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/model/glob.h"
+#include "src/check/duration.h"
+#include "src/check/verdict.h"
+#include "src/cli/buffer.h"
+#include "src/pairs/key.h"
+#include "src/view/when.h"
+
+/* Of after: what waits for an answer, from the first event of its key that has none. */
+struct ptrc_request {
+	struct ptrc_table_entry entry;
+	struct ptrc_moment at;
+	/* Those that were opened later and earlier. */
+	struct ptrc_request *later, *earlier;
+	/* Events were lost before its time was over, or it was over before anything was lost. */
+	bool is_doubtful, is_late;
+};
+
+/* Of after: the last answer of a key, for as long as the tolerance. */
+struct ptrc_answer {
+	struct ptrc_table_entry entry;
+	struct ptrc_moment at;
+	struct ptrc_answer *next;
+	/* How often it stands in the list of those to be forgotten. */
+	size_t uses;
+};
+
+/* Of before: the last event of a key that may be required. */
+struct allowed {
+	struct ptrc_table_entry entry;
+	struct ptrc_moment at;
+};
+
+/* Of before: an event without what it requires, for as long as the tolerance. */
+struct ptrc_waiting {
+	struct ptrc_waiting *next;
+	struct ptrc_moment at;
+	bool is_doubtful;
+	size_t key_size;
+	unsigned char key[];
+};
+
+struct counted {
+	struct ptrc_table_entry entry;
+	uint64_t count;
+	/* The last event, or the one that was too many. */
+	struct ptrc_moment at;
+};
+
+/* Of pair: a begin that has no end yet, and those of the same key before it. */
+struct begin {
+	struct begin *before;
+	struct ptrc_moment at;
+	uint64_t gap_count;
+};
+
+struct begins {
+	struct ptrc_table_entry entry;
+	struct begin *latest;
+};
+
+/* Of order: the first event of each type. */
+struct steps {
+	struct ptrc_table_entry entry;
+	unsigned int seen;
+	/* Those that had a loss before them. */
+	unsigned int doubtful;
+	struct ptrc_moment first[];
+};
+
+/* What is at hand when an event is taken. */
+struct now {
+	struct ptrc_judge *judge;
+	struct ptrc_trial *trial;
+	struct ptrc_view *view;
+	struct ptrc_moment at;
+};
+
+static void *allocate_zeroed(size_t size)
+{
+	void *p = ptrc_cli_allocate(size);
+
+	memset(p, 0, size);
+	return p;
+}
+
+static void free_case(struct ptrc_case *c)
+{
+	free(c->text);
+	free(c->line);
+	free(c->other_line);
+	free(c->name);
+}
+
+/* Keeps a case if it is among the worst. Of those that are as bad, the first ones stay. */
+static void __attribute__((format(printf, 5, 6)))
+add_case(struct ptrc_cases *cases, uint64_t weight, const struct ptrc_moment *at,
+	 const struct ptrc_moment *other, const char *format, ...)
+{
+	struct ptrc_case c = {.weight = weight, .at = *at, .has_other = other};
+	size_t place = cases->count;
+	va_list values;
+
+	while (place && cases->list[place - 1].weight < weight)
+		place--;
+	if (place == PTRC_CASES)
+		return;
+	if (other)
+		c.other = *other;
+	va_start(values, format);
+	if (vasprintf(&c.text, format, values) < 0)
+		ptrc_cli_no_memory();
+	va_end(values);
+	if (cases->count == PTRC_CASES)
+		free_case(&cases->list[--cases->count]);
+	memmove(&cases->list[place + 1], &cases->list[place],
+		(cases->count - place) * sizeof(cases->list[0]));
+	cases->list[place] = c;
+	cases->count++;
+}
+
+static bool is_same_thread(const struct ptrc_moment *a, const struct ptrc_moment *b)
+{
+	return a->source == b->source && a->pid == b->pid && a->tid == b->tid;
+}
+
+/* Whether it is not known which of two events was the first. */
+static bool is_near(const struct ptrc_trial *t, const struct ptrc_moment *a,
+		    const struct ptrc_moment *b)
+{
+	int64_t distance = ptrc_when_subtract(a->ns, b->ns);
+
+	return distance <= t->tolerance_ns && distance >= -t->tolerance_ns && !is_same_thread(a, b);
+}
+
+/* Makes the key of the event. Returns false if it lacks the field. */
+static bool make_key(struct now *n, struct ptrc_key *k)
+{
+	const struct ptrc_rule *r = n->trial->rule;
+
+	if (!r->by_text && r->kind != PTRC_RULE_PAIR) {
+		ptrc_key_begin(k, 0);
+		return true;
+	}
+	if (ptrc_key_make(k, 0, n->at.source, n->view, r->by_text ? &r->by : NULL))
+		return true;
+	ptrc_key_free(k);
+	n->trial->without_key++;
+	return false;
+}
+
+/* A duration as a text that stays until the next but three calls. */
+static const char *duration(int64_t ns)
+{
+	static struct ptrc_buffer rooms[4];
+	static size_t last;
+	struct ptrc_buffer *b = &rooms[++last % 4];
+
+	b->used = 0;
+	ptrc_check_put_duration(b, ns);
+	ptrc_buffer_char(b, '\0');
+	return b->bytes;
+}
+
+/* ---- never, exists, count ---- */
+
+static void take_never(struct now *n)
+{
+	struct ptrc_trial *t = n->trial;
+
+	t->matched++;
+	t->broken++;
+	if (t->broken <= PTRC_CASES)
+		add_case(&t->worst, UINT64_MAX - t->broken, &n->at, NULL, "happened");
+}
+
+static void find(struct ptrc_trial *t)
+{
+	t->is_found = true;
+	t->kept = 1;
+}
+
+/* An event of the rule when it is known from when its time counts. */
+static void take_existing(struct now *n)
+{
+	struct ptrc_trial *t = n->trial;
+	int64_t late_ns = ptrc_when_subtract(n->at.ns, t->base_ns);
+
+	if (t->is_found)
+		return;
+	if (late_ns <= t->rule->within_ns)
+		find(t);
+	else if (!t->worst.count)
+		add_case(&t->worst, 1, &n->at, NULL, "came after %s", duration(late_ns));
+}
+
+static void take_exists(struct now *n, unsigned int event)
+{
+	struct ptrc_trial *t = n->trial;
+
+	if (event == 1) {
+		if (t->has_base)
+			return;
+		t->has_base = true;
+		t->base_ns = n->at.ns;
+		if (t->has_early && is_near(t, &t->early, &n->at))
+			find(t);
+		return;
+	}
+	t->matched++;
+	if (t->rule->within_ns < 0) {
+		find(t);
+		return;
+	}
+	if (!t->has_base && t->rule->event_count == 1) {
+		t->has_base = true;
+		t->base_ns = n->judge->start_ns;
+	}
+	if (t->has_base) {
+		take_existing(n);
+	} else {
+		t->has_early = true;
+		t->early = n->at;
+	}
+}
+
+static void take_count(struct now *n)
+{
+	struct ptrc_trial *t = n->trial;
+	struct counted *c;
+	struct ptrc_key k;
+
+	if (!make_key(n, &k))
+		return;
+	t->matched++;
+	c = ptrc_table_find(&t->table, k.bytes, k.size, sizeof(*c));
+	ptrc_key_free(&k);
+	c->count++;
+	if (c->count <= t->rule->max || c->count == t->rule->max + 1)
+		c->at = n->at;
+}
+
+/* ---- after ---- */
+
+static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
+{
+	if (q->later)
+		q->later->earlier = q->earlier;
+	else
+		t->latest = q->earlier;
+	if (q->earlier)
+		q->earlier->later = q->later;
+	ptrc_table_remove(&t->table, q);
+}
+
+/* Counts a request that has not been answered in time. */
+static void break_after(struct ptrc_trial *t, const struct ptrc_request *q, int64_t length_ns,
+			const struct ptrc_moment *answer)
+{
+	struct ptrc_cases *cases = q->is_doubtful && !q->is_late ? &t->doubts : &t->worst;
+
+	if (cases == &t->worst)
+		t->broken++;
+	else
+		t->doubtful++;
+	if (answer)
+		add_case(cases, (uint64_t)length_ns, &q->at, answer, "answered after %s",
+			 duration(length_ns));
+	else
+		add_case(cases, (uint64_t)length_ns, &q->at, NULL, "not answered for %s",
+			 duration(length_ns));
+}
+
+static bool is_in_time(const struct ptrc_rule *r, int64_t length_ns)
+{
+	return r->within_ns < 0 || length_ns <= r->within_ns;
+}
+
+/* Forgets answers that are too old to belong to an event that is still to come. */
+static void forget_answers(struct ptrc_trial *t, int64_t ns)
+{
+	while (t->first_answer &&
+	       ptrc_when_subtract(ns, t->first_answer->at.ns) > t->tolerance_ns) {
+		struct ptrc_answer *a = t->first_answer;
+
+		t->first_answer = a->next;
+		if (!t->first_answer)
+			t->last_answer = NULL;
+		ptrc_table_remove(&t->answers, a);
+	}
+}
+
+static void remember_answer(struct now *n, const struct ptrc_key *k)
+{
+	struct ptrc_trial *t = n->trial;
+	struct ptrc_answer *a;
+
+	if (!t->tolerance_ns)
+		return;
+	a = ptrc_table_find(&t->answers, k->bytes, k->size, sizeof(*a));
+	/* One that is in the list stays at its place with its time: the next one of the same key
+	 * within the tolerance is a rare thing, and both are near to what may come. */
+	if (a->uses)
+		return;
+	a->uses = 1;
+	a->at = n->at;
+	if (t->last_answer)
+		t->last_answer->next = a;
+	else
+		t->first_answer = a;
+	t->last_answer = a;
+}
+
+static void take_request(struct now *n, const struct ptrc_key *k)
+{
+	struct ptrc_trial *t = n->trial;
+	const struct ptrc_answer *a = ptrc_table_seek(&t->answers, k->bytes, k->size);
+	struct ptrc_request *q;
+	size_t count = t->table.count;
+
+	t->matched++;
+	if (a && is_near(t, &a->at, &n->at)) {
+		t->kept++;
+		return;
+	}
+	q = ptrc_table_find(&t->table, k->bytes, k->size, sizeof(*q));
+	/* What answers the first one that is open answers this one, too, and sooner. */
+	if (t->table.count == count)
+		return;
+	q->at = n->at;
+	q->earlier = t->latest;
+	if (t->latest)
+		t->latest->later = q;
+	t->latest = q;
+}
+
+static void take_answer(struct now *n, const struct ptrc_key *k)
+{
+	struct ptrc_trial *t = n->trial;
+	struct ptrc_request *q = ptrc_table_seek(&t->table, k->bytes, k->size);
+
+	if (q) {
+		int64_t length_ns = ptrc_when_subtract(n->at.ns, q->at.ns);
+
+		if (length_ns < 0)
+			t->backwards++;
+		if (is_in_time(t->rule, length_ns))
+			t->kept++;
+		else
+			break_after(t, q, length_ns, &n->at);
+		drop_request(t, q);
+	}
+	remember_answer(n, k);
+}
+
+static void take_after(struct now *n, unsigned int event)
+{
+	struct ptrc_key k;
+
+	forget_answers(n->trial, n->at.ns);
+	if (!make_key(n, &k))
+		return;
+	if (event)
+		take_answer(n, &k);
+	else
+		take_request(n, &k);
+	ptrc_key_free(&k);
+}
+
+/* What is open when events are lost may be answered by one of them, unless it is late already. */
+static void doubt_requests(struct ptrc_trial *t, int64_t ns)
+{
+	/* Those that were open at the loss before this one have been seen to then. */
+	for (struct ptrc_request *q = t->latest; q && !q->is_doubtful && !q->is_late;
+	     q = q->earlier) {
+		if (is_in_time(t->rule, ptrc_when_subtract(ns, q->at.ns)))
+			q->is_doubtful = true;
+		else
+			q->is_late = true;
+	}
+}
+
+static void end_after(struct ptrc_trial *t, int64_t ns)
+{
+	while (t->latest) {
+		struct ptrc_request *q = t->latest;
+		int64_t length_ns = ptrc_when_subtract(ns, q->at.ns);
+
+		if (!is_in_time(t->rule, length_ns)) {
+			break_after(t, q, length_ns, NULL);
+		} else if (q->is_doubtful) {
+			t->doubtful++;
+			add_case(&t->doubts, (uint64_t)length_ns, &q->at, NULL,
+				 "not answered before events were lost");
+		} else {
+			t->open++;
+			add_case(&t->doubts, (uint64_t)length_ns, &q->at, NULL,
+				 "not answered by the end of the log");
+		}
+		drop_request(t, q);
+	}
+	ptrc_table_free(&t->answers);
+}
+
+/* ---- before ---- */
+
+static void break_before(struct ptrc_trial *t, const struct ptrc_moment *at, bool is_doubtful)
+{
+	struct ptrc_cases *cases = is_doubtful ? &t->doubts : &t->worst;
+	uint64_t number = is_doubtful ? ++t->doubtful : ++t->broken;
+
+	if (number <= PTRC_CASES)
+		add_case(cases, UINT64_MAX - number, at, NULL, "none before it");
+}
+
+/* Gives those up that have waited for as long as the tolerance. */
+static void end_waiting(struct ptrc_trial *t, int64_t ns)
+{
+	while (t->first_waiting &&
+	       ptrc_when_subtract(ns, t->first_waiting->at.ns) > t->tolerance_ns) {
+		struct ptrc_waiting *w = t->first_waiting;
+
+		break_before(t, &w->at, w->is_doubtful);
+		t->first_waiting = w->next;
+		if (!t->first_waiting)
+			t->last_waiting = NULL;
+		free(w);
+	}
+}
+
+static void take_dependent(struct now *n, const struct ptrc_key *k)
+{
+	struct ptrc_trial *t = n->trial;
+	const struct allowed *a = ptrc_table_seek(&t->table, k->bytes, k->size);
+	struct ptrc_waiting *w;
+
+	t->matched++;
+	if (a && is_in_time(t->rule, ptrc_when_subtract(n->at.ns, a->at.ns))) {
+		t->kept++;
+		return;
+	}
+	w = ptrc_cli_allocate(sizeof(*w) + k->size);
+	*w = (struct ptrc_waiting){
+		.at = n->at, .is_doubtful = n->judge->gap_count, .key_size = k->size};
+	memcpy(w->key, k->bytes, k->size);
+	if (t->last_waiting)
+		t->last_waiting->next = w;
+	else
+		t->first_waiting = w;
+	t->last_waiting = w;
+}
+
+static void take_allowing(struct now *n, const struct ptrc_key *k)
+{
+	struct ptrc_trial *t = n->trial;
+	struct allowed *a = ptrc_table_find(&t->table, k->bytes, k->size, sizeof(*a));
+	struct ptrc_waiting *last = NULL;
+
+	a->at = n->at;
+	for (struct ptrc_waiting *w = t->first_waiting, *next; w; w = next) {
+		next = w->next;
+		if (w->key_size != k->size || memcmp(w->key, k->bytes, k->size) ||
+		    !is_near(t, &w->at, &n->at)) {
+			last = w;
+			continue;
+		}
+		t->kept++;
+		if (last)
+			last->next = next;
+		else
+			t->first_waiting = next;
+		if (!next)
+			t->last_waiting = last;
+		free(w);
+	}
+}
+
+static void take_before(struct now *n, unsigned int event)
+{
+	struct ptrc_key k;
+
+	end_waiting(n->trial, n->at.ns);
+	if (!make_key(n, &k))
+		return;
+	if (event)
+		take_allowing(n, &k);
+	else
+		take_dependent(n, &k);
+	ptrc_key_free(&k);
+}
+
+/* ---- pair ---- */
+
+static bool is_below(const struct ptrc_rule_bound *b, int64_t ns)
+{
+	/* What is at the bound is below it where that is allowed from below, or forbidden from
+	 * above. */
+	return b->order == PTRC_RULE_AT_MOST || b->order == PTRC_RULE_ABOVE ? ns <= b->ns
+									    : ns < b->ns;
+}
+
+static void take_begin(struct now *n, const struct ptrc_key *k)
+{
+	struct begins *open = ptrc_table_find(&n->trial->table, k->bytes, k->size, sizeof(*open));
+	struct begin *b = ptrc_cli_allocate(sizeof(*b));
+
+	n->trial->matched++;
+	*b = (struct begin){open->latest, n->at, n->judge->gap_count};
+	open->latest = b;
+}
+
+static void measure(struct ptrc_trial *t, const struct begin *b, const struct ptrc_moment *end)
+{
+	const struct ptrc_rule *r = t->rule;
+	int64_t length_ns = ptrc_when_subtract(end->ns, b->at.ns);
+	bool is_lower = r->bound_count && (r->bounds[0].order == PTRC_RULE_ABOVE ||
+					   r->bounds[0].order == PTRC_RULE_AT_LEAST);
+	uint64_t weight = is_lower ? UINT64_MAX - (uint64_t)length_ns : (uint64_t)length_ns;
+
+	if (length_ns < 0) {
+		t->backwards++;
+		return;
+	}
+	t->kept++;
+	ptrc_quantiles_add(&t->lengths, (uint64_t)length_ns);
+	for (size_t i = 0; i < r->bound_count; i++)
+		t->below[i] += is_below(&r->bounds[i], length_ns);
+	if (t->worst.count < PTRC_CASES || t->worst.list[PTRC_CASES - 1].weight < weight)
+		add_case(&t->worst, weight, &b->at, end, "took %s", duration(length_ns));
+}
+
+static void take_end(struct now *n, const struct ptrc_key *k)
+{
+	struct ptrc_trial *t = n->trial;
+	struct begins *open = ptrc_table_seek(&t->table, k->bytes, k->size);
+	struct begin *b;
+
+	if (!open) {
+		t->doubtful += n->judge->gap_count > 0;
+		t->unmatched_ends += n->judge->gap_count == 0;
+		return;
+	}
+	b = open->latest;
+	if (b->gap_count != n->judge->gap_count)
+		t->doubtful++;
+	else
+		measure(t, b, &n->at);
+	open->latest = b->before;
+	free(b);
+	if (!open->latest)
+		ptrc_table_remove(&t->table, open);
+}
+
+static void take_pair(struct now *n, unsigned int event)
+{
+	struct ptrc_key k;
+
+	if (!make_key(n, &k))
+		return;
+	if (event)
+		take_end(n, &k);
+	else
+		take_begin(n, &k);
+	ptrc_key_free(&k);
+}
+
+/* ---- order ---- */
+
+static void take_order(struct now *n, unsigned int event)
+{
+	struct ptrc_trial *t = n->trial;
+	struct steps *s;
+	struct ptrc_key k;
+
+	if (!make_key(n, &k))
+		return;
+	t->matched++;
+	s = ptrc_table_find(&t->table, k.bytes, k.size,
+			    sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
+	ptrc_key_free(&k);
+	if (s->seen & 1U << event)
+		return;
+	s->seen |= 1U << event;
+	if (n->judge->gap_count)
+		s->doubtful |= 1U << event;
+	s->first[event] = n->at;
+}
+
+/* ---- all of them ---- */
+
+static bool holds(struct ptrc_rule_event *e, struct ptrc_view *view)
+{
+	return (!e->wheres[0] || ptrc_where_holds(e->wheres[0], view)) &&
+	       (!e->wheres[1] || ptrc_where_holds(e->wheres[1], view));
+}
+
+void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struct ptrc_view *view,
+		     unsigned int source)
+{
+	const struct posix_trace_event_info *e = &view->reader->event;
+	struct now n = {
+		.judge = j,
+		.view = view,
+		.at = {ptrc_when_ns(&e->posix_timestamp), e->posix_event_id, e->posix_pid,
+		       e->posix_tid, source},
+	};
+
+	for (size_t i = 0; i < roles->count; i++) {
+		unsigned int event = roles->list[i].event;
+
+		n.trial = roles->list[i].trial;
+		if (!holds((struct ptrc_rule_event *)&n.trial->rule->events[event], view))
+			continue;
+		switch (n.trial->rule->kind) {
+		case PTRC_RULE_NEVER:
+			take_never(&n);
+			break;
+		case PTRC_RULE_EXISTS:
+			take_exists(&n, event);
+			break;
+		case PTRC_RULE_COUNT:
+			take_count(&n);
+			break;
+		case PTRC_RULE_AFTER:
+			take_after(&n, event);
+			break;
+		case PTRC_RULE_BEFORE:
+			take_before(&n, event);
+			break;
+		case PTRC_RULE_PAIR:
+			take_pair(&n, event);
+			break;
+		case PTRC_RULE_ORDER:
+			take_order(&n, event);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns)
+{
+	j->gap_count++;
+	for (size_t i = 0; i < j->rules->count; i++)
+		if (j->trials[i].rule->kind == PTRC_RULE_AFTER)
+			doubt_requests(&j->trials[i], ns);
+}
+
+void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules)
+{
+	*j = (struct ptrc_judge){.rules = rules};
+	j->trials = allocate_zeroed((rules->count + 1) * sizeof(*j->trials));
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct ptrc_rule *r = &rules->list[i];
+
+		j->trials[i].rule = r;
+		j->trials[i].tolerance_ns =
+			r->tolerance_ns < 0 ? rules->tolerance_ns : r->tolerance_ns;
+	}
+}
+
+void ptrc_judge_find_roles(struct ptrc_judge *j, const char *name, struct ptrc_roles *roles)
+{
+	*roles = (struct ptrc_roles){0};
+	for (size_t i = 0; i < j->rules->count; i++) {
+		struct ptrc_trial *t = &j->trials[i];
+
+		/* The last event of a rule comes first: an event may be two of them, and answer or end
+		 * what the one before it has begun. */
+		for (size_t k = t->rule->event_count; k--;) {
+			if (!ptrc_glob_matches(t->rule->events[k].pattern, name))
+				continue;
+			t->has_type |= 1U << k;
+			roles->list = ptrc_cli_reallocate(
+				roles->list, (roles->count + 1) * sizeof(*roles->list));
+			roles->list[roles->count++] = (struct ptrc_role){t, (unsigned int)k};
+		}
+	}
+}
+
+/* ---- the end ---- */
+
+static void end_count(void *thing, void *arg)
+{
+	const struct counted *c = thing;
+	struct ptrc_trial *t = arg;
+	const struct ptrc_rule *r = t->rule;
+
+	if (c->count > r->max) {
+		t->broken++;
+		add_case(&t->worst, c->count, &c->at, NULL, "%" PRIu64 " event%s", c->count,
+			 c->count == 1 ? "" : "s");
+	} else if (c->count < r->min) {
+		t->doubtful++;
+		add_case(&t->doubts, UINT64_MAX - c->count, &c->at, NULL, "%" PRIu64 " event%s",
+			 c->count, c->count == 1 ? "" : "s");
+	} else {
+		t->kept++;
+	}
+}
+
+struct pair_end {
+	struct ptrc_trial *trial;
+	uint64_t gap_count;
+	int64_t ns;
+};
+
+static void end_begins(void *thing, void *arg)
+{
+	struct pair_end *end = arg;
+	struct ptrc_trial *t = end->trial;
+	struct begins *open = thing;
+
+	while (open->latest) {
+		struct begin *b = open->latest;
+		int64_t length_ns = ptrc_when_subtract(end->ns, b->at.ns);
+
+		if (b->gap_count != end->gap_count) {
+			t->doubtful++;
+		} else {
+			t->open++;
+			for (size_t i = 0; i < t->rule->bound_count; i++)
+				t->open_below[i] += is_below(&t->rule->bounds[i], length_ns);
+			add_case(&t->doubts, (uint64_t)(length_ns < 0 ? 0 : length_ns), &b->at,
+				 NULL, "no end for %s", duration(length_ns < 0 ? 0 : length_ns));
+		}
+		open->latest = b->before;
+		free(b);
+	}
+}
+
+/* The event of a rule as people read it. */
+static const char *event_name(const struct ptrc_rule *r, size_t event)
+{
+	return r->events[event].pattern;
+}
+
+static void end_order(void *thing, void *arg)
+{
+	const struct steps *s = thing;
+	struct ptrc_trial *t = arg;
+	size_t count = t->rule->event_count;
+	bool is_broken = false, is_doubtful = false;
+
+	t->is_whole |= !s->doubtful && s->seen == (1U << count) - 1;
+	for (size_t i = 1; i < count && !is_broken; i++) {
+		const struct ptrc_moment *at = &s->first[i];
+		const struct ptrc_moment *before = &s->first[i - 1];
+		bool has_before = s->seen & 1U << (i - 1);
+		struct ptrc_cases *cases;
+
+		if (!(s->seen & 1U << i) ||
+		    (has_before && (before->ns <= at->ns || is_near(t, before, at))))
+			continue;
+		is_broken = !(s->doubtful & 1U << i);
+		is_doubtful |= !is_broken;
+		cases = is_broken ? &t->worst : &t->doubts;
+		add_case(cases, UINT64_MAX - (uint64_t)at->ns, at, has_before ? before : NULL,
+			 has_before ? "came before the first %s" : "came without any %s before it",
+			 event_name(t->rule, i - 1));
+	}
+	if (is_broken) {
+		t->broken++;
+	} else if (is_doubtful) {
+		t->doubtful++;
+	} else if (s->seen == (1U << count) - 1) {
+		t->kept++;
+	} else {
+		size_t missing = (size_t)__builtin_ctz(~s->seen);
+
+		t->open++;
+		/* The first one is not missing: what follows would have come without it. */
+		add_case(&t->doubts, 1, &s->first[missing ? missing - 1 : 0], NULL,
+			 "no %s by the end of the log", event_name(t->rule, missing));
+	}
+}
+
+static void end_pair(struct ptrc_trial *t, const struct pair_end *end)
+{
+	ptrc_table_visit(&t->table, end_begins, (void *)(uintptr_t)end);
+}
+
+void ptrc_judge_end(struct ptrc_judge *j, const struct ptrc_ending *ending)
+{
+	for (size_t i = 0; i < j->rules->count; i++) {
+		struct ptrc_trial *t = &j->trials[i];
+		struct pair_end pair = {t, j->gap_count, ending->ns};
+
+		switch (t->rule->kind) {
+		case PTRC_RULE_COUNT:
+			ptrc_table_visit(&t->table, end_count, t);
+			break;
+		case PTRC_RULE_AFTER:
+			end_after(t, ending->ns);
+			break;
+		case PTRC_RULE_BEFORE:
+			end_waiting(t, INT64_MAX);
+			break;
+		case PTRC_RULE_PAIR:
+			end_pair(t, &pair);
+			break;
+		case PTRC_RULE_ORDER:
+			ptrc_table_visit(&t->table, end_order, t);
+			break;
+		default:
+			break;
+		}
+		ptrc_trial_decide(t, ending);
+	}
+}
+
+static void free_cases(struct ptrc_cases *cases)
+{
+	for (size_t i = 0; i < cases->count; i++)
+		free_case(&cases->list[i]);
+}
+
+void ptrc_judge_free(struct ptrc_judge *j)
+{
+	for (size_t i = 0; i < j->rules->count; i++) {
+		struct ptrc_trial *t = &j->trials[i];
+
+		free_cases(&t->worst);
+		free_cases(&t->doubts);
+		ptrc_table_free(&t->table);
+		ptrc_quantiles_free(&t->lengths);
+		free(t->reason);
+		for (size_t k = 0; k < t->note_count; k++)
+			free(t->notes[k]);
+	}
+	free(j->trials);
+}

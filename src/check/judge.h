@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Judges a trace by rules, as its events come in their order. What it remembers of a rule grows with
+ * the keys that are open, or, where a rule is about all that came before, with the keys.
+ *
+ * Three things make that a rule cannot be decided: the log ends while something is open; events were
+ * lost where those that matter may be among them; and, of two threads, it is not known which event
+ * was the first. The latter is decided in favour of the rule, if the events are as near to each other
+ * as the rule's tolerance.
+ */
+#ifndef PTRC_SRC_CHECK_JUDGE_H
+#define PTRC_SRC_CHECK_JUDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/check/trial.h"
+#include "src/view/view.h"
+
+/* What an event type is for a rule: the event of this number. */
+struct ptrc_role {
+	struct ptrc_trial *trial;
+	unsigned int event;
+};
+
+struct ptrc_roles {
+	struct ptrc_role *list;
+	size_t count;
+};
+
+struct ptrc_judge {
+	const struct ptrc_rules *rules;
+	/* In the order of the rules. */
+	struct ptrc_trial *trials;
+	/* The time of the first event. */
+	bool has_start;
+	int64_t start_ns;
+	/* Places with losses so far. */
+	uint64_t gap_count;
+};
+
+/* The rules have been bound. */
+void ptrc_judge_begin(struct ptrc_judge *, const struct ptrc_rules *);
+
+/* Finds out what the events of this name are for the rules. The caller frees the list. */
+void ptrc_judge_find_roles(struct ptrc_judge *, const char *name, struct ptrc_roles *);
+
+/* Takes the event that the view's reader has read, with the roles of its type. */
+void ptrc_judge_take(struct ptrc_judge *, const struct ptrc_roles *, struct ptrc_view *,
+		     unsigned int source);
+
+/* Learns that events were lost before, or at, that time. */
+void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns);
+
+/* Decides all rules. */
+void ptrc_judge_end(struct ptrc_judge *, const struct ptrc_ending *);
+
+void ptrc_judge_free(struct ptrc_judge *);
+
+#endif

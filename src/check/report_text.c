@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/check/report.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/check/verdict.h"
+#include "src/view/when.h"
+
+/* Around an event --around shows so much, unless it is told otherwise. */
+#define AROUND_NS INT64_C(1000000000)
+/* A moment more before and behind what is to be seen. */
+#define MARGIN_NS INT64_C(1000000)
+
+static const char indent[] = "           ";
+
+const char *ptrc_verdict_name(enum ptrc_verdict verdict)
+{
+	static const char *const names[] = {
+		[PTRC_VERDICT_PASS] = "pass",
+		[PTRC_VERDICT_FAIL] = "fail",
+		[PTRC_VERDICT_UNDECIDED] = "undecided",
+	};
+
+	return names[verdict];
+}
+
+static void put(struct ptrc_buffer *b, const char *text)
+{
+	ptrc_text_put(b, text, strlen(text));
+}
+
+void ptrc_check_put_case(struct ptrc_buffer *b, const struct ptrc_case *c)
+{
+	put(b, c->text);
+	if (c->line)
+		ptrc_buffer_format(b, ": %s", c->line);
+	if (c->other_line)
+		ptrc_buffer_format(b, ", and %s", c->other_line);
+}
+
+/* Puts a pattern for the name that no shell changes: what is special to the one or the other may be
+ * any byte. */
+static void put_pattern(struct ptrc_buffer *b, const char *name)
+{
+	ptrc_buffer_char(b, '\'');
+	for (; name && *name; name++)
+		ptrc_buffer_char(b, isprint((unsigned char)*name) && !strchr("*?[]\\'", *name)
+					    ? *name
+					    : '?');
+	ptrc_buffer_text(b, name ? "'" : "*'");
+}
+
+/* Puts a path as a word of a shell, unless it needs nothing of that. */
+static void put_path(struct ptrc_buffer *b, const char *path)
+{
+	if (!strcmp(path, "-") ||
+	    !path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
+			       "WXYZ0123456789_./+,@%:-")]) {
+		ptrc_buffer_text(b, path);
+		return;
+	}
+	ptrc_buffer_char(b, '\'');
+	for (; *path; path++)
+		if (*path == '\'')
+			ptrc_buffer_text(b, "'\\''");
+		else
+			ptrc_text_put(b, path, 1);
+	ptrc_buffer_char(b, '\'');
+}
+
+static void put_moment(struct ptrc_buffer *b, const char *option, int64_t ns)
+{
+	struct timespec t = ptrc_when_timespec(ns);
+
+	ptrc_buffer_format(b, " %s=@%lld.%09ld", option, (long long)t.tv_sec, t.tv_nsec);
+}
+
+void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *check,
+			    const struct ptrc_case *c)
+{
+	int64_t first_ns = c->at.ns;
+	int64_t last_ns = c->has_other ? c->other.ns : c->at.ns;
+
+	if (last_ns < first_ns) {
+		first_ns = last_ns;
+		last_ns = c->at.ns;
+	}
+	ptrc_buffer_text(b, "ptrace-dump --around=");
+	put_pattern(b, c->name);
+	if (ptrc_when_subtract(last_ns, first_ns) > AROUND_NS - 2 * MARGIN_NS) {
+		int64_t after = ptrc_when_add(ptrc_when_subtract(last_ns, first_ns), MARGIN_NS);
+
+		/* The event of --around is the later one if the other is before it. */
+		ptrc_buffer_format(b, " --before=%" PRId64 "ns --after=%" PRId64 "ns", after,
+				   after);
+	}
+	put_moment(b, "--since", ptrc_when_subtract(first_ns, MARGIN_NS));
+	put_moment(b, "--until", ptrc_when_add(last_ns, MARGIN_NS));
+	for (size_t i = 0; i < check->log_count; i++)
+		if (i == c->at.source || (c->has_other && i == c->other.source)) {
+			ptrc_buffer_char(b, ' ');
+			put_path(b, check->logs[i].path);
+		}
+}
+
+static void put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t,
+		     bool is_colored)
+{
+	static const char *const colors[] = {
+		[PTRC_VERDICT_PASS] = "\033[32m",
+		[PTRC_VERDICT_FAIL] = "\033[1;31m",
+		[PTRC_VERDICT_UNDECIDED] = "\033[1;33m",
+	};
+	const char *name = ptrc_verdict_name(t->verdict);
+	const struct ptrc_cases *cases = ptrc_trial_cases(t);
+
+	if (is_colored)
+		ptrc_buffer_text(b, colors[t->verdict]);
+	ptrc_buffer_text(b, name);
+	if (is_colored)
+		ptrc_buffer_text(b, "\033[0m");
+	ptrc_buffer_blanks(b, (long)(sizeof(indent) - 1 - strlen(name)));
+	put(b, t->rule->name);
+	ptrc_buffer_text(b, ": ");
+	put(b, t->reason);
+	ptrc_buffer_char(b, '\n');
+	if (t->verdict != PTRC_VERDICT_PASS && strcmp(t->rule->name, t->rule->text)) {
+		ptrc_buffer_format(b, "%srule: ", indent);
+		put(b, t->rule->text);
+		ptrc_buffer_char(b, '\n');
+	}
+	for (size_t i = 0; i < t->note_count; i++) {
+		ptrc_buffer_format(b, "%snote: ", indent);
+		put(b, t->notes[i]);
+		ptrc_buffer_char(b, '\n');
+	}
+	for (size_t i = 0; i < cases->count; i++) {
+		ptrc_buffer_text(b, indent);
+		ptrc_check_put_case(b, &cases->list[i]);
+		ptrc_buffer_format(b, "\n%s  ", indent);
+		ptrc_check_put_command(b, c, &cases->list[i]);
+		ptrc_buffer_char(b, '\n');
+	}
+}
+
+void ptrc_check_put_text(struct ptrc_buffer *b, const struct ptrc_check *c, bool is_colored)
+{
+	size_t counts[3] = {0};
+
+	for (size_t i = 0; i < c->rules->count; i++) {
+		put_rule(b, c, &c->judge.trials[i], is_colored);
+		counts[c->judge.trials[i].verdict]++;
+	}
+	ptrc_buffer_format(b, "%zu passed, %zu failed, %zu undecided\n", counts[PTRC_VERDICT_PASS],
+			   counts[PTRC_VERDICT_FAIL], counts[PTRC_VERDICT_UNDECIDED]);
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/check/rule.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cli/buffer.h"
+#include "src/cli/cli.h"
+#include "src/config/kept.h"
+#include "src/config/yaml_file.h"
+#include "src/view/when.h"
+
+#define KIND(kind) (1U << PTRC_RULE_##kind)
+#define ALL ((1U << PTRC_RULE_KINDS) - 1)
+
+const char *const ptrc_rule_keys[PTRC_RULE_KEYS] = {
+	[PTRC_RULE_NEVER] = "never",
+	[PTRC_RULE_EXISTS] = "exists",
+	[PTRC_RULE_COUNT] = "count",
+	[PTRC_RULE_AFTER] = "after",
+	[PTRC_RULE_BEFORE] = "before",
+	[PTRC_RULE_PAIR] = "pair",
+	[PTRC_RULE_ORDER] = "order",
+	[PTRC_RULE_LOSS] = "loss",
+	[PTRC_RULE_KEY_NAME] = "name",
+	[PTRC_RULE_KEY_WHERE] = "where",
+	[PTRC_RULE_KEY_WITHIN] = "within",
+	[PTRC_RULE_KEY_OF] = "of",
+	[PTRC_RULE_KEY_MIN] = "min",
+	[PTRC_RULE_KEY_MAX] = "max",
+	[PTRC_RULE_KEY_PER] = "per",
+	[PTRC_RULE_KEY_BY] = "by",
+	[PTRC_RULE_KEY_EXPECT] = "expect",
+	[PTRC_RULE_KEY_REQUIRE] = "require",
+	[PTRC_RULE_KEY_MIN_COUNT] = "min_count",
+	[PTRC_RULE_KEY_AT_END] = "at_end",
+	[PTRC_RULE_KEY_AT_LOSS] = "at_loss",
+	[PTRC_RULE_KEY_TOLERANCE] = "tolerance",
+};
+
+/* The kinds that have a key. min and max of a pair are bounds, not these. */
+static const unsigned int kinds_of[PTRC_RULE_KEYS] = {
+	[PTRC_RULE_KEY_NAME] = ALL,
+	[PTRC_RULE_KEY_WHERE] = ALL & ~KIND(LOSS),
+	[PTRC_RULE_KEY_WITHIN] = KIND(EXISTS) | KIND(AFTER) | KIND(BEFORE),
+	[PTRC_RULE_KEY_OF] = KIND(EXISTS),
+	[PTRC_RULE_KEY_MIN] = KIND(COUNT),
+	[PTRC_RULE_KEY_MAX] = KIND(COUNT),
+	[PTRC_RULE_KEY_PER] = KIND(COUNT),
+	[PTRC_RULE_KEY_BY] = KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER),
+	[PTRC_RULE_KEY_EXPECT] = KIND(AFTER),
+	[PTRC_RULE_KEY_REQUIRE] = KIND(BEFORE),
+	[PTRC_RULE_KEY_MIN_COUNT] = KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER),
+	[PTRC_RULE_KEY_AT_END] = ALL,
+	[PTRC_RULE_KEY_AT_LOSS] = ALL & ~KIND(LOSS),
+	[PTRC_RULE_KEY_TOLERANCE] = KIND(EXISTS) | KIND(AFTER) | KIND(BEFORE) | KIND(ORDER),
+};
+
+void ptrc_rule_refuse(const struct ptrc_rule_draft *d, const struct ptrc_config_mark *mark,
+		      const char *format, ...)
+{
+	char reason[600];
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(reason, sizeof(reason), format, values);
+	va_end(values);
+	if (d->file)
+		ptrc_yaml_refuse_at(d->file, mark, "%s", reason);
+	ptrc_cli_usage(d->option, "%s", reason);
+}
+
+bool ptrc_rule_quantile(const char *text, unsigned int *per_mille)
+{
+	unsigned int whole = 0;
+	size_t digits;
+
+	if (!strcmp(text, "min") || !strcmp(text, "max")) {
+		*per_mille = text[1] == 'a' ? 1000 : 0;
+		return true;
+	}
+	if (*text++ != 'p')
+		return false;
+	digits = strspn(text, "0123456789");
+	if (!digits || digits > 2)
+		return false;
+	for (size_t i = 0; i < digits; i++)
+		whole = whole * 10 + (unsigned int)(text[i] - '0');
+	text += digits;
+	*per_mille = whole * 10;
+	if (*text == '.' && text[1] >= '0' && text[1] <= '9') {
+		*per_mille += (unsigned int)(text[1] - '0');
+		text += 2;
+	}
+	return !*text && *per_mille;
+}
+
+bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *why)
+{
+	if (ptrc_when_duration(text, ns))
+		return true;
+	return ptrc_cli_because(why, "'%.80s' is not a duration such as 5ms, 1.5s or 2m", text);
+}
+
+/* The value of a key as a duration, or -1 if it is not given. */
+static int64_t duration_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key key)
+{
+	struct ptrc_cli_reason why;
+	int64_t ns = -1;
+
+	if (d->texts[key] && !ptrc_rule_duration(d->texts[key], &ns, &why))
+		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key], why.text);
+	return ns;
+}
+
+static uint64_t number_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key key,
+			  uint64_t standard)
+{
+	struct ptrc_cli_reason why;
+	uint64_t value = standard;
+
+	if (d->texts[key] && !ptrc_cli_parse_number(d->texts[key], 0, UINT64_MAX, &value, &why))
+		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key], why.text);
+	return value;
+}
+
+static enum ptrc_rule_doubt doubt_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key key)
+{
+	static const char *const words[] = {"undecided", "ignore", "fail", NULL};
+	struct ptrc_cli_reason why;
+	int word;
+
+	if (!d->texts[key])
+		return PTRC_RULE_UNDECIDED;
+	word = ptrc_cli_parse_word(d->texts[key], words, &why);
+	if (word < 0)
+		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key], why.text);
+	return (enum ptrc_rule_doubt)word;
+}
+
+static char *copy_of(const char *text, size_t size)
+{
+	char *copy = ptrc_config_keep(size + 1);
+
+	while (size && text[size - 1] == ' ')
+		size--;
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	return copy;
+}
+
+/* Adds the events that the text of a key names: PATTERN or PATTERN where EXPRESSION. */
+static void add_event(struct ptrc_rule *r, const struct ptrc_rule_draft *d, const char *key,
+		      const char *text, const struct ptrc_config_mark *mark)
+{
+	static const char word[] = " where ";
+	struct ptrc_rule_event *e = &r->events[r->event_count++];
+	const char *where;
+	size_t size;
+
+	text += strspn(text, " ");
+	where = strstr(text, word);
+	size = strlen(text);
+	if (!*text || where == text)
+		ptrc_rule_refuse(d, mark, "%s: has to be the name of an event", key);
+	if (!where && size >= sizeof(word) - 1 && !strcmp(text + size - sizeof(word) + 2, " where"))
+		ptrc_rule_refuse(d, mark, "%s: there is no expression behind 'where'", key);
+	e->pattern = copy_of(text, where ? (size_t)(where - text) : strlen(text));
+	if (!where)
+		return;
+	e->texts[0] = where + sizeof(word) - 1;
+	e->marks[0] = *mark;
+}
+
+static void add_key(struct ptrc_rule *r, const struct ptrc_rule_draft *d, int key)
+{
+	if (d->texts[key])
+		add_event(r, d, ptrc_rule_keys[key], d->texts[key], &d->marks[key]);
+}
+
+/* Finds the one kind of the rule. */
+static enum ptrc_rule_kind kind_of(const struct ptrc_rule_draft *d)
+{
+	int kind = -1;
+
+	for (int i = 0; i < PTRC_RULE_KINDS; i++) {
+		bool is_later;
+
+		if (!d->texts[i])
+			continue;
+		if (kind < 0) {
+			kind = i;
+			continue;
+		}
+		is_later = d->marks[i].line > d->marks[kind].line ||
+			   (d->marks[i].line == d->marks[kind].line &&
+			    d->marks[i].column > d->marks[kind].column);
+		ptrc_rule_refuse(d, &d->marks[is_later ? i : kind],
+				 "'%s' and '%s' are two rules: give each its own",
+				 ptrc_rule_keys[is_later ? kind : i],
+				 ptrc_rule_keys[is_later ? i : kind]);
+	}
+	if (kind < 0)
+		ptrc_rule_refuse(
+			d, &d->mark,
+			"says nothing of events: a rule has one of the keys never, exists, "
+			"count, after, before, pair, order and loss");
+	return (enum ptrc_rule_kind)kind;
+}
+
+/* Refuses keys that the kind does not have. */
+static void check_keys(const struct ptrc_rule_draft *d, enum ptrc_rule_kind kind)
+{
+	for (int i = PTRC_RULE_KINDS; i < PTRC_RULE_KEYS; i++)
+		if (d->texts[i] && !(kinds_of[i] & 1U << kind))
+			ptrc_rule_refuse(d, &d->marks[i], "'%s' has no meaning beside '%s'%s",
+					 ptrc_rule_keys[i], ptrc_rule_keys[kind],
+					 i == PTRC_RULE_KEY_PER && kind != PTRC_RULE_LOSS &&
+							 kind != PTRC_RULE_NEVER
+						 ? ", which may have 'by'"
+					 : i == PTRC_RULE_KEY_BY && kind == PTRC_RULE_COUNT
+						 ? ", which may have 'per'"
+						 : "");
+	if (d->bound_count && kind != PTRC_RULE_PAIR)
+		ptrc_rule_refuse(d, &d->bounds[0].mark, "'%s' has no meaning beside '%s'",
+				 d->bounds[0].key, ptrc_rule_keys[kind]);
+}
+
+static void need(const struct ptrc_rule_draft *d, enum ptrc_rule_kind kind, enum ptrc_rule_key key)
+{
+	if (!d->texts[key])
+		ptrc_rule_refuse(d, &d->marks[kind], "'%s' needs '%s'", ptrc_rule_keys[kind],
+				 ptrc_rule_keys[key]);
+}
+
+/* Reads "< 3ms". Without a sign the bound may be reached. */
+static void read_bound(const struct ptrc_rule_draft *d, struct ptrc_rule_bound *b)
+{
+	struct ptrc_cli_reason why;
+	const char *text = b->text + strspn(b->text, " ");
+	bool is_above = *text == '>' || (*text != '<' && !b->per_mille);
+	bool has_sign = *text == '<' || *text == '>';
+	bool is_reached = !has_sign || text[1] == '=';
+
+	text += has_sign ? 1 + (text[1] == '=') : 0;
+	text += strspn(text, " ");
+	b->order = is_above ? (is_reached ? PTRC_RULE_AT_LEAST : PTRC_RULE_ABOVE)
+			    : (is_reached ? PTRC_RULE_AT_MOST : PTRC_RULE_BELOW);
+	if (!ptrc_rule_duration(text, &b->ns, &why))
+		ptrc_rule_refuse(d, &b->mark, "%s: %s", b->key, why.text);
+}
+
+static void make_count(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
+{
+	r->has_min = d->texts[PTRC_RULE_KEY_MIN];
+	r->has_max = d->texts[PTRC_RULE_KEY_MAX];
+	r->min = number_of(d, PTRC_RULE_KEY_MIN, 0);
+	r->max = number_of(d, PTRC_RULE_KEY_MAX, UINT64_MAX);
+	if (!r->has_min && !r->has_max)
+		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_COUNT],
+				 "'count' needs 'min', 'max' or both");
+	if (r->min > r->max)
+		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_MIN], "min is greater than max");
+}
+
+static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
+{
+	const char *key = ptrc_rule_keys[r->kind];
+
+	if (r->kind == PTRC_RULE_PAIR && d->event_count != 2)
+		ptrc_rule_refuse(d, &d->marks[r->kind],
+				 "pair: has to be a list of two events, the begin and the end");
+	if (d->event_count < 2)
+		ptrc_rule_refuse(d, &d->marks[r->kind],
+				 "order: has to be a list of two events or more");
+	for (size_t i = 0; i < d->event_count; i++)
+		add_event(r, d, key, d->events[i], &d->event_marks[i]);
+	for (size_t i = 0; i < d->bound_count; i++) {
+		r->bounds[i] = d->bounds[i];
+		read_bound(d, &r->bounds[i]);
+	}
+	r->bound_count = d->bound_count;
+	if (r->kind == PTRC_RULE_PAIR && !r->bound_count && !d->texts[PTRC_RULE_KEY_MIN_COUNT])
+		ptrc_rule_refuse(d, &d->marks[r->kind],
+				 "'pair' needs a bound such as p99: \"< 3ms\", or min_count");
+}
+
+/* Makes what only this kind has. */
+static void make_kind(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
+{
+	static const char start[] = "start";
+	const char *of = d->texts[PTRC_RULE_KEY_OF];
+
+	switch (r->kind) {
+	case PTRC_RULE_NEVER:
+		add_key(r, d, PTRC_RULE_NEVER);
+		break;
+	case PTRC_RULE_EXISTS:
+		add_key(r, d, PTRC_RULE_EXISTS);
+		if (of)
+			need(d, PTRC_RULE_EXISTS, PTRC_RULE_KEY_WITHIN);
+		if (of && strcmp(of, start))
+			add_key(r, d, PTRC_RULE_KEY_OF);
+		break;
+	case PTRC_RULE_COUNT:
+		add_key(r, d, PTRC_RULE_COUNT);
+		make_count(r, d);
+		break;
+	case PTRC_RULE_AFTER:
+		need(d, PTRC_RULE_AFTER, PTRC_RULE_KEY_EXPECT);
+		add_key(r, d, PTRC_RULE_AFTER);
+		add_key(r, d, PTRC_RULE_KEY_EXPECT);
+		break;
+	case PTRC_RULE_BEFORE:
+		need(d, PTRC_RULE_BEFORE, PTRC_RULE_KEY_REQUIRE);
+		add_key(r, d, PTRC_RULE_BEFORE);
+		add_key(r, d, PTRC_RULE_KEY_REQUIRE);
+		break;
+	case PTRC_RULE_PAIR:
+	case PTRC_RULE_ORDER:
+		make_list(r, d);
+		break;
+	default:
+		if (strcmp(d->texts[PTRC_RULE_LOSS], "none"))
+			ptrc_rule_refuse(d, &d->marks[PTRC_RULE_LOSS], "loss: has to be none");
+	}
+}
+
+/* The key where is about the event that the rule is about; of an order, about each. */
+static void add_where(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
+{
+	size_t count = r->kind == PTRC_RULE_ORDER ? r->event_count : 1;
+
+	for (size_t i = 0; i < count && d->texts[PTRC_RULE_KEY_WHERE]; i++) {
+		r->events[i].texts[1] = d->texts[PTRC_RULE_KEY_WHERE];
+		r->events[i].marks[1] = d->marks[PTRC_RULE_KEY_WHERE];
+	}
+}
+
+static void put_event(struct ptrc_buffer *b, const struct ptrc_rule_event *e)
+{
+	ptrc_buffer_text(b, e->pattern);
+	for (size_t i = 0; i < 2; i++)
+		if (e->texts[i])
+			ptrc_buffer_format(b, " where %s", e->texts[i]);
+}
+
+static void put_key(struct ptrc_buffer *b, const struct ptrc_rule_draft *d, int key)
+{
+	if (d->texts[key])
+		ptrc_buffer_format(b, " %s %s", ptrc_rule_keys[key], d->texts[key]);
+}
+
+/* The rule in words. */
+static const char *describe(const struct ptrc_rule *r, const struct ptrc_rule_draft *d)
+{
+	static const int keys[] = {PTRC_RULE_KEY_WITHIN, PTRC_RULE_KEY_OF,  PTRC_RULE_KEY_MIN,
+				   PTRC_RULE_KEY_MAX,	 PTRC_RULE_KEY_PER, PTRC_RULE_KEY_BY};
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	const char *text;
+
+	ptrc_buffer_text(&b, ptrc_rule_keys[r->kind]);
+	if (r->kind == PTRC_RULE_LOSS)
+		ptrc_buffer_text(&b, " none");
+	for (size_t i = 0; i < r->event_count; i++) {
+		static const char *const links[PTRC_RULE_KINDS] = {
+			[PTRC_RULE_AFTER] = " expect ",
+			[PTRC_RULE_BEFORE] = " require ",
+			[PTRC_RULE_PAIR] = "..",
+			[PTRC_RULE_ORDER] = ", ",
+		};
+
+		if (r->kind == PTRC_RULE_EXISTS && i)
+			break;
+		ptrc_buffer_text(&b, i ? links[r->kind] : " ");
+		put_event(&b, &r->events[i]);
+	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		put_key(&b, d, keys[i]);
+	for (size_t i = 0; i < r->bound_count; i++)
+		ptrc_buffer_format(&b, "%s %s %s", i ? "," : "", r->bounds[i].key,
+				   r->bounds[i].text);
+	put_key(&b, d, PTRC_RULE_KEY_MIN_COUNT);
+	text = copy_of(b.bytes, b.used);
+	ptrc_buffer_free(&b);
+	return text;
+}
+
+static void check_name(const struct ptrc_rules *rules, const struct ptrc_rule *r,
+		       const struct ptrc_rule_draft *d)
+{
+	const char *given = d->texts[PTRC_RULE_KEY_NAME];
+	const struct ptrc_config_mark *mark = given ? &d->marks[PTRC_RULE_KEY_NAME] : &d->mark;
+
+	if (!*r->name)
+		ptrc_rule_refuse(d, mark, "name: is empty");
+	for (size_t i = 0; i < rules->count; i++) {
+		if (strcmp(rules->list[i].name, r->name))
+			continue;
+		if (rules->list[i].mark.line)
+			ptrc_rule_refuse(d, mark, "'%.80s' is the name of the rule in line %zu too",
+					 r->name, rules->list[i].mark.line);
+		ptrc_rule_refuse(d, mark, "the rule '%.80s' is given twice", r->name);
+	}
+}
+
+void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
+{
+	bool has_count;
+	int by;
+	struct ptrc_rule r = {.mark = d->mark};
+
+	if (rules->count == PTRC_RULES_MAX)
+		ptrc_rule_refuse(d, &d->mark, "more than %d rules", PTRC_RULES_MAX);
+	r.kind = kind_of(d);
+	check_keys(d, r.kind);
+	make_kind(&r, d);
+	add_where(&r, d);
+	by = d->texts[PTRC_RULE_KEY_PER] ? PTRC_RULE_KEY_PER : PTRC_RULE_KEY_BY;
+	r.by_text = d->texts[by];
+	r.by_mark = d->marks[by];
+	r.within_ns = duration_of(d, PTRC_RULE_KEY_WITHIN);
+	r.within_text = d->texts[PTRC_RULE_KEY_WITHIN];
+	r.tolerance_ns = duration_of(d, PTRC_RULE_KEY_TOLERANCE);
+	if (r.tolerance_ns > PTRC_RULE_TOLERANCE_MAX)
+		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_TOLERANCE],
+				 "tolerance: is more than a minute");
+	r.at_end = doubt_of(d, PTRC_RULE_KEY_AT_END);
+	r.at_loss = doubt_of(d, PTRC_RULE_KEY_AT_LOSS);
+	/* A rule that nothing is known about has not been kept. What must be before an event need not
+	 * be if there is none, though. */
+	has_count =
+		r.kind == PTRC_RULE_AFTER || r.kind == PTRC_RULE_PAIR || r.kind == PTRC_RULE_ORDER;
+	r.min_count = number_of(d, PTRC_RULE_KEY_MIN_COUNT, has_count);
+	r.text = describe(&r, d);
+	r.name = d->texts[PTRC_RULE_KEY_NAME] ? d->texts[PTRC_RULE_KEY_NAME] : r.text;
+	check_name(rules, &r, d);
+	rules->list = ptrc_cli_reallocate(rules->list, (rules->count + 1) * sizeof(r));
+	rules->list[rules->count++] = r;
+}
+
+/* Refuses a rule that was taken before. */
+static void __attribute__((noreturn))
+refuse_bound(const struct ptrc_rules *rules, const struct ptrc_rule *r,
+	     const struct ptrc_config_mark *mark, const char *key, const char *reason)
+{
+	struct ptrc_rule_draft d = {.file = r->mark.line ? rules->file : NULL, .option = r->text};
+
+	ptrc_rule_refuse(&d, mark, "%s: %s", key, reason);
+}
+
+void ptrc_rules_bind(struct ptrc_rules *rules)
+{
+	struct ptrc_cli_reason why;
+
+	for (size_t i = 0; i < rules->count; i++) {
+		struct ptrc_rule *r = &rules->list[i];
+
+		if (r->by_text && !ptrc_field_find(r->by_text, &rules->layouts, &r->by, &why))
+			refuse_bound(rules, r, &r->by_mark,
+				     r->kind == PTRC_RULE_COUNT ? "per" : "by", why.text);
+		for (size_t k = 0; k < 2 * r->event_count; k++) {
+			struct ptrc_rule_event *e = &r->events[k / 2];
+
+			if (!e->texts[k % 2])
+				continue;
+			e->wheres[k % 2] = ptrc_where_parse(e->texts[k % 2], &rules->layouts, &why);
+			if (!e->wheres[k % 2])
+				refuse_bound(rules, r, &e->marks[k % 2], "where", why.text);
+		}
+	}
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules from a file in YAML (posixtrace-rules(5)). */
+#include "config.h"
+
+#include <string.h>
+
+#include "src/check/rule.h"
+#include "src/cli/nearest.h"
+#include "src/config/yaml_file.h"
+
+#define KEY_RULES "rules"
+#define KEY_DECODE "decode"
+#define KEY_TOLERANCE "tolerance"
+
+static const char *const file_keys[] = {KEY_RULES, KEY_DECODE, KEY_TOLERANCE};
+enum { FILE_KEYS = sizeof(file_keys) / sizeof(*file_keys) };
+
+static void refuse_key(const struct ptrc_yaml *y, const char *text, const char *const *keys,
+		       size_t count) __attribute__((noreturn));
+
+static void refuse_key(const struct ptrc_yaml *y, const char *text, const char *const *keys,
+		       size_t count)
+{
+	struct ptrc_nearest nearest = {0};
+	char proposal[160];
+
+	for (size_t i = 0; i < count; i++)
+		ptrc_nearest_offer(&nearest, text, keys[i]);
+	ptrc_yaml_refuse(y, "unknown key '%.80s'%s", text,
+			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+/* Reads the single value of a key. */
+static const char *read_text(struct ptrc_yaml *y, const char *key)
+{
+	ptrc_yaml_next(y);
+	if (!ptrc_yaml_is_value(y))
+		ptrc_yaml_refuse(y, "%s: has to be a single value, not %s", key, ptrc_yaml_what(y));
+	return ptrc_yaml_text(y);
+}
+
+/* Reads the list of events of a pair or an order. */
+static void read_events(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const char *key)
+{
+	ptrc_yaml_next(y);
+	if (y->event.type != YAML_SEQUENCE_START_EVENT)
+		ptrc_yaml_refuse(y, "%s: has to be a list of events, not %s", key,
+				 ptrc_yaml_what(y));
+	while (ptrc_yaml_next(y) != YAML_SEQUENCE_END_EVENT) {
+		if (!ptrc_yaml_is_value(y))
+			ptrc_yaml_refuse(y, "%s: has to be the name of an event, not %s", key,
+					 ptrc_yaml_what(y));
+		if (d->event_count == PTRC_RULE_EVENTS_MAX)
+			ptrc_yaml_refuse(y, "%s: more than %d events", key, PTRC_RULE_EVENTS_MAX);
+		d->event_marks[d->event_count] = ptrc_yaml_mark(y);
+		d->events[d->event_count++] = ptrc_yaml_text(y);
+	}
+}
+
+static void read_bound(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const char *key,
+		       unsigned int per_mille)
+{
+	struct ptrc_rule_bound b = {.key = key, .mark = ptrc_yaml_mark(y), .per_mille = per_mille};
+
+	for (size_t i = 0; i < d->bound_count; i++)
+		if (!strcmp(d->bounds[i].key, key))
+			ptrc_yaml_refuse(y, "'%s' is given twice, first in line %zu", key,
+					 d->bounds[i].mark.line);
+	if (d->bound_count == PTRC_RULE_BOUNDS_MAX)
+		ptrc_yaml_refuse(y, "more than %d bounds", PTRC_RULE_BOUNDS_MAX);
+	b.text = read_text(y, key);
+	b.mark = ptrc_yaml_mark(y);
+	d->bounds[d->bound_count++] = b;
+}
+
+/* min and max are numbers of a count, and bounds of a pair. As these words may stand in front of the
+ * kind, both are kept until the whole rule is known. */
+static void read_number_or_bound(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const char *key,
+				 int number, unsigned int per_mille)
+{
+	read_bound(y, d, key, per_mille);
+	d->texts[number] = d->bounds[d->bound_count - 1].text;
+	d->marks[number] = d->bounds[d->bound_count - 1].mark;
+}
+
+static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
+{
+	const char *text = ptrc_yaml_key(y);
+	unsigned int per_mille;
+	int key = 0;
+
+	while (key < PTRC_RULE_KEYS && strcmp(ptrc_rule_keys[key], text))
+		key++;
+	if (key == PTRC_RULE_KEY_MIN || key == PTRC_RULE_KEY_MAX) {
+		read_number_or_bound(y, d, text, key, key == PTRC_RULE_KEY_MAX ? 1000 : 0);
+		return;
+	}
+	if (key == PTRC_RULE_KEYS && ptrc_rule_quantile(text, &per_mille)) {
+		read_bound(y, d, text, per_mille);
+		return;
+	}
+	if (key == PTRC_RULE_KEYS)
+		refuse_key(y, text, ptrc_rule_keys, PTRC_RULE_KEYS);
+	if (d->texts[key])
+		ptrc_yaml_refuse(y, "'%s' is given twice, first in line %zu", text,
+				 d->marks[key].line);
+	d->marks[key] = ptrc_yaml_mark(y);
+	if (key == PTRC_RULE_PAIR || key == PTRC_RULE_ORDER) {
+		if (d->event_count)
+			ptrc_yaml_refuse(y, "'pair' and 'order' are two rules: give each its own");
+		read_events(y, d, text);
+		d->texts[key] = text;
+		return;
+	}
+	d->texts[key] = read_text(y, text);
+	/* A mistake in a value stands where the value does; the kind's place is its key. */
+	if (key >= PTRC_RULE_KINDS)
+		d->marks[key] = ptrc_yaml_mark(y);
+}
+
+/* Decides what min and max are. */
+static void settle_bounds(struct ptrc_rule_draft *d)
+{
+	size_t count = 0;
+
+	if (d->texts[PTRC_RULE_PAIR]) {
+		d->texts[PTRC_RULE_KEY_MIN] = d->texts[PTRC_RULE_KEY_MAX] = NULL;
+		return;
+	}
+	for (size_t i = 0; i < d->bound_count; i++)
+		if (d->bounds[i].per_mille % 1000)
+			d->bounds[count++] = d->bounds[i];
+	d->bound_count = count;
+}
+
+static void read_rule(struct ptrc_yaml *y, struct ptrc_rules *rules)
+{
+	struct ptrc_rule_draft d = {.file = y->name, .mark = ptrc_yaml_mark(y)};
+
+	if (y->event.type != YAML_MAPPING_START_EVENT)
+		ptrc_yaml_refuse(y, "a rule has to be a mapping, not %s", ptrc_yaml_what(y));
+	while (ptrc_yaml_next(y) != YAML_MAPPING_END_EVENT)
+		read_member(y, &d);
+	settle_bounds(&d);
+	ptrc_rules_add(rules, &d);
+}
+
+static void read_rules(struct ptrc_yaml *y, struct ptrc_rules *rules)
+{
+	size_t count = rules->count;
+
+	ptrc_yaml_next(y);
+	if (y->event.type != YAML_SEQUENCE_START_EVENT)
+		ptrc_yaml_refuse(y, KEY_RULES ": has to be a list, not %s", ptrc_yaml_what(y));
+	while (ptrc_yaml_next(y) != YAML_SEQUENCE_END_EVENT)
+		read_rule(y, rules);
+	if (rules->count == count)
+		ptrc_yaml_refuse(y, KEY_RULES ": the list is empty");
+}
+
+static void read_layouts(struct ptrc_yaml *y, struct ptrc_rules *rules)
+{
+	struct ptrc_cli_reason why;
+
+	ptrc_yaml_next(y);
+	if (y->event.type != YAML_MAPPING_START_EVENT)
+		ptrc_yaml_refuse(y, KEY_DECODE ": has to be a mapping, not %s", ptrc_yaml_what(y));
+	while (ptrc_yaml_next(y) != YAML_MAPPING_END_EVENT) {
+		const char *event = ptrc_yaml_key(y);
+		const char *layout = read_text(y, KEY_DECODE);
+
+		if (!ptrc_layouts_add(&rules->layouts, event, layout, &why))
+			ptrc_yaml_refuse(y, KEY_DECODE ": %.80s: %s", event, why.text);
+	}
+}
+
+static void read_tolerance(struct ptrc_yaml *y, struct ptrc_rules *rules)
+{
+	struct ptrc_cli_reason why;
+
+	if (!ptrc_rule_duration(read_text(y, KEY_TOLERANCE), &rules->tolerance_ns, &why))
+		ptrc_yaml_refuse(y, KEY_TOLERANCE ": %s", why.text);
+	if (rules->tolerance_ns > PTRC_RULE_TOLERANCE_MAX)
+		ptrc_yaml_refuse(y, KEY_TOLERANCE ": is more than a minute");
+}
+
+static void read_root(struct ptrc_yaml *y, struct ptrc_rules *rules)
+{
+	bool is_given[FILE_KEYS] = {false};
+	struct ptrc_config_mark mark = ptrc_yaml_mark(y);
+
+	if (y->event.type != YAML_MAPPING_START_EVENT)
+		ptrc_yaml_refuse(y, "has to be a mapping with the key '" KEY_RULES "', not %s",
+				 ptrc_yaml_what(y));
+	while (ptrc_yaml_next(y) != YAML_MAPPING_END_EVENT) {
+		const char *text = ptrc_yaml_key(y);
+		size_t key = 0;
+
+		while (key < FILE_KEYS && strcmp(file_keys[key], text))
+			key++;
+		if (key == FILE_KEYS)
+			refuse_key(y, text, file_keys, FILE_KEYS);
+		if (is_given[key])
+			ptrc_yaml_refuse(y, "'%s' is given twice", text);
+		is_given[key] = true;
+		if (key == 0)
+			read_rules(y, rules);
+		else if (key == 1)
+			read_layouts(y, rules);
+		else
+			read_tolerance(y, rules);
+	}
+	if (!is_given[0])
+		ptrc_yaml_refuse_at(y->name, &mark, "has no key '" KEY_RULES "'");
+}
+
+void ptrc_rules_parse(struct ptrc_rules *rules, const char *name, const void *bytes, size_t size)
+{
+	static struct ptrc_yaml y;
+
+	rules->file = name;
+	y = (struct ptrc_yaml){.name = name, .anchor_advice = ""};
+	if (!ptrc_yaml_begin(&y, bytes, size))
+		ptrc_yaml_refuse_at(name, &(struct ptrc_config_mark){1, 1}, "has no rules");
+	read_root(&y, rules);
+	ptrc_yaml_end(&y);
+}
+
+void ptrc_rules_read(struct ptrc_rules *rules, const char *path)
+{
+	const char *name;
+	size_t size;
+	const void *bytes = ptrc_yaml_read(path, &name, &size);
+
+	ptrc_rules_parse(rules, name, bytes, size);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of a rule while events come, and in the end. */
+#ifndef PTRC_SRC_CHECK_TRIAL_H
+#define PTRC_SRC_CHECK_TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "src/check/rule.h"
+#include "src/pairs/quantiles.h"
+#include "src/pairs/table.h"
+
+/* An event, as far as it takes to find it again. */
+struct ptrc_moment {
+	int64_t ns;
+	trace_event_id_t id;
+	pid_t pid, tid;
+	/* The number of its log. */
+	unsigned int source;
+};
+
+/* An event, or two, that a rule is broken by, or that leave it undecided. */
+struct ptrc_case {
+	/* The greater, the worse. */
+	uint64_t weight;
+	struct ptrc_moment at;
+	bool has_other;
+	struct ptrc_moment other;
+	/* What is the matter. The case owns its texts. */
+	char *text;
+	/* The events as lines of text, and the name of the first one; null as long as nobody has read
+	 * them once more. */
+	char *line, *other_line;
+	char *name;
+};
+
+enum { PTRC_CASES = 3, PTRC_NOTES_MAX = PTRC_RULE_EVENTS_MAX + 8 };
+
+struct ptrc_cases {
+	struct ptrc_case list[PTRC_CASES];
+	size_t count;
+};
+
+enum ptrc_verdict { PTRC_VERDICT_PASS, PTRC_VERDICT_FAIL, PTRC_VERDICT_UNDECIDED };
+
+/* What is known of a rule. */
+struct ptrc_trial {
+	const struct ptrc_rule *rule;
+	int64_t tolerance_ns;
+	/* Events that the rule is about: of two those that the first key names. */
+	uint64_t matched;
+	/* What the rule holds for, what it is broken by, what a loss leaves undecided, and what was open
+	 * at the end of the log. Of a pair, what was measured, what had a loss between begin and end,
+	 * and begins without an end. */
+	uint64_t kept, broken, doubtful, open;
+	/* Events that lack the field of the rule's key; ends of a pair that have no begin; pairs whose
+	 * end has an earlier time. */
+	uint64_t without_key, unmatched_ends, backwards;
+	struct ptrc_cases worst, doubts;
+
+	/* What there is by key. */
+	struct ptrc_table table;
+	/* Of after: the entries that are open, the latest one first; the answers that may belong to an
+	 * event that is still to come. */
+	struct ptrc_request *latest;
+	struct ptrc_table answers;
+	struct ptrc_answer *first_answer, *last_answer;
+	/* Of before: events that what they require may follow yet. */
+	struct ptrc_waiting *first_waiting, *last_waiting;
+	/* Of exists: the moment from which the time counts, once it is known; an event before it. */
+	bool has_base, has_early, is_found;
+	int64_t base_ns;
+	struct ptrc_moment early;
+	/* Of pair: for each bound how many durations are below it. */
+	struct ptrc_quantiles lengths;
+	uint64_t below[PTRC_RULE_BOUNDS_MAX];
+	/* The same of how long the begins without an end have been waiting by the end of the log. */
+	uint64_t open_below[PTRC_RULE_BOUNDS_MAX];
+	/* Of order: whether the first event of each type has come without a loss before it, if the rule
+	 * has no key. */
+	bool is_whole;
+	/* A bit for each event of the rule that an event type of the logs matches. */
+	unsigned int has_type;
+
+	enum ptrc_verdict verdict;
+	/* It is broken for certain. */
+	bool is_broken;
+	/* Why, in words. */
+	char *reason;
+	/* What else there is to be said. */
+	char *notes[PTRC_NOTES_MAX];
+	size_t note_count;
+};
+
+/* What is known when all events have been read. */
+struct ptrc_ending {
+	int64_t ns;
+	int64_t start_ns;
+	/* Places where events were lost. */
+	uint64_t gap_count;
+	/* Something is missing, and it is not known where. */
+	bool has_unplaced_loss;
+	/* A log has no end. */
+	bool is_unclosed;
+	/* What is missing in words, or an empty text. */
+	const char *losses;
+};
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/check/check.h"
+#include "src/check/report.h"
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/output.h"
+#include "src/config/layouts.h"
+
+enum {
+	/* The rules in one line, in the order of their options. */
+	KEY_RULE = PTRC_CLI_KEY_FIRST,
+	KEY_TOLERANCE = KEY_RULE + 16,
+	KEY_DECODE,
+	KEY_UTC,
+	KEY_ALLOW_LOSS,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"never", KEY_RULE + 0, "EVENT", "no such event happens"},
+	{"exists", KEY_RULE + 1, "RULE",
+	 "one happens: 'EVENT within DURATION of EVENT'; all\nfrom 'within' on may be left out"},
+	{"count", KEY_RULE + 2, "RULE", "'EVENT min N max N per FIELD'"},
+	{"after", KEY_RULE + 3, "RULE",
+	 "'EVENT -> EVENT within DURATION by FIELD': after\nthe first one comes the second"},
+	{"before", KEY_RULE + 4, "RULE",
+	 "'EVENT require EVENT by FIELD': before the first\none there has been the second"},
+	{"order", KEY_RULE + 5, "EVENT,EVENT...", "the first ones come in this order"},
+	{"p50", KEY_RULE + 6, "RULE",
+	 "'EVENT..EVENT by FIELD < DURATION': how long half\nof the pairs take at most"},
+	{"p90", KEY_RULE + 7, "RULE", "the same of 90 in 100"},
+	{"p99", KEY_RULE + 8, "RULE", "of 99 in 100"},
+	{"max", KEY_RULE + 9, "RULE", "of the longest"},
+	{"min", KEY_RULE + 10, "RULE", "of the shortest: '> DURATION'"},
+	{"no-loss", KEY_RULE + 11, NULL, "nothing is missing from the logs"},
+	{"tolerance", KEY_TOLERANCE, "DURATION",
+	 "events of two threads that are as near are in any\norder that a rule wants (default: 1us)"},
+	{"decode", KEY_DECODE, "EVENT=LAYOUT",
+	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
+	{"config", 'c', "FILE", "read layouts as for --decode from this file, see\nptrace.yaml(5)"},
+	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
+	{"allow-loss", KEY_ALLOW_LOSS, NULL,
+	 "exit with 0, not 3, if the rules are kept though\nsomething is missing"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-check",
+	.operands = "[OPTION]... [RULES.yaml] LOG...",
+	.summary = "Judges trace logs by rules: what must happen, and when, and what must not.\n"
+		   "Rules stand in a file, see posixtrace-rules(5), or are given as options. With\n"
+		   "such an option the first operand is a file of rules only if its name ends in\n"
+		   ".yaml or .yml. EVENT is a pattern; 'EVENT where EXPRESSION' selects by fields.",
+	.options = options,
+	.notes = "Exit status: 0 all rules are kept, 1 a rule is broken, or the command failed,\n"
+		 "2 wrong usage or a mistake in the rules, 3 all are kept but something is\n"
+		 "missing from the logs, 4 a rule is undecided.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
+static bool is_utc;
+static bool is_loss_allowed;
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+	size_t size = strlen(text);
+	size_t suffix_size = strlen(suffix);
+
+	return size > suffix_size && !strcmp(text + size - suffix_size, suffix);
+}
+
+static void parse(int argc, char **argv)
+{
+	const char *config = NULL;
+	const char *tolerance = NULL;
+	struct ptrc_cli_reason why;
+	int key;
+
+	ptrc_cli_begin(&cli);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		if (key >= KEY_RULE && key < KEY_TOLERANCE)
+			ptrc_rules_take(&rules, options[key - KEY_RULE].name, optarg);
+		else if (key == KEY_TOLERANCE)
+			tolerance = optarg;
+		else if (key == KEY_DECODE)
+			ptrc_config_take_layout(&rules.layouts, optarg);
+		else if (key == 'c')
+			config = optarg;
+		else if (key == KEY_UTC)
+			is_utc = true;
+		else if (key == KEY_ALLOW_LOSS)
+			is_loss_allowed = true;
+	}
+	if (config)
+		ptrc_config_read_layouts(&rules.layouts, config, NULL);
+	if (optind < argc &&
+	    (!rules.count || has_suffix(argv[optind], ".yaml") || has_suffix(argv[optind], ".yml")))
+		ptrc_rules_read(&rules, argv[optind++]);
+	if (!rules.count)
+		ptrc_cli_usage(NULL, "no RULES given");
+	if (optind == argc)
+		ptrc_cli_usage(NULL, "no LOG given");
+	if (tolerance && !ptrc_rule_duration(tolerance, &rules.tolerance_ns, &why))
+		ptrc_cli_usage("--tolerance", "%s", why.text);
+	if (rules.tolerance_ns > PTRC_RULE_TOLERANCE_MAX)
+		ptrc_cli_usage("--tolerance", "is more than a minute");
+	ptrc_rules_bind(&rules);
+}
+
+int main(int argc, char **argv)
+{
+	static struct ptrc_check check;
+	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	int status;
+
+	parse(argc, argv);
+	ptrc_output_begin();
+	if (!ptrc_check_open(&check, &rules, argv + optind, (size_t)(argc - optind), is_utc))
+		return PTRC_EXIT_FAILED;
+	ptrc_check_judge(&check);
+	ptrc_check_put_text(&out, &check, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+	ptrc_output_end(&out);
+	ptrc_check_report_losses(&check);
+	status = (int)ptrc_check_status(&check, is_loss_allowed);
+	ptrc_check_close(&check);
+	return status;
+}

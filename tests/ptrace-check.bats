@@ -1,0 +1,256 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load helpers
+
+# Two requests, of which the second one takes 60 ms, and an error.
+make_log() {
+	ptrace-run -o run.log -- bash -c '
+		event() { ptrace-event "$1" "$2"; }
+		event app.ready
+		event req.begin 1
+		event req.end 1
+		event req.begin 2
+		sleep 0.06
+		event req.end 2
+		event app.error code'
+}
+
+rules() {
+	cat >rules.yaml
+}
+
+@test "rules of a file: a line and a reason for each, and the events that show it [EXT-346]" {
+	make_log
+	rules <<-'END'
+		rules:
+		  - {name: ready, exists: app.ready, within: 30s}
+		  - {name: fast, after: req.begin, expect: req.end, within: 50ms, by: data}
+		  - {name: no errors, never: app.error}
+		  - {name: complete, loss: none}
+	END
+	run_split ptrace-check --utc rules.yaml run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stderr" ]
+	echo "$stdout"
+	grep -qx 'pass       ready: happened' stdout.txt
+	grep -qx 'fail       fast: 1 of 2 not answered in time' stdout.txt
+	grep -qx 'fail       no errors: happened 1 time' stdout.txt
+	grep -qx 'pass       complete: nothing is missing' stdout.txt
+	[ "$(tail -n 1 stdout.txt)" = "2 passed, 2 failed, 0 undecided" ]
+	grep -Eq '^ +answered after [67][0-9.]*ms: .*Z .* req.begin .*"2", and .*Z .* req.end .*"2"$' stdout.txt
+	grep -Eq '^ +happened: .* app.error .*"code"$' stdout.txt
+	# The commands that it proposes show these events.
+	grep -o 'ptrace-dump.*' stdout.txt >commands
+	[ "$(wc -l <commands)" -eq 2 ]
+	sh -c "$(sed -n 1p commands)" >dumped
+	[ "$(jq -r 'select(.data == "2").event' dumped)" = "$(printf 'req.begin\nreq.end')" ]
+	sh -c "$(sed -n 2p commands)" | jq -es 'any(.event == "app.error" and .data == "code")'
+}
+
+@test "rules of one line [EXT-347]" {
+	make_log
+	run_split ptrace-check run.log --never 'app.error where data == "other"' \
+		--exists 'app.ready within 30s of start' --count 'req.* min 4 max 4' \
+		--after 'req.begin -> req.end within 20s by data' \
+		--before 'req.end require req.begin by data' --order 'app.ready, req.begin, app.error' \
+		--p50 'req.begin..req.end by data < 20s' --max 'req.begin..req.end by data <= 20s' \
+		--min 'req.begin..req.end by data > 1ns' --no-loss
+	echo "$stdout"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(tail -n 1 stdout.txt)" = "10 passed, 0 failed, 0 undecided" ]
+	grep -q '^pass       after req.begin expect req.end within 20s by data: 2 of 2 answered$' stdout.txt
+	run_split ptrace-check run.log --p99 'req.begin..req.end by data < 50ms'
+	[ "$status" -eq 1 ]
+	grep -Eq '^fail       pair req.begin..req.end by data p99 < 50ms: 2 pairs; p99 [67][0-9.]*ms$' stdout.txt
+	for bad in '--never=' '--after=a' '--after=a -> b within 5' '--p99=a..b' '--p99=a < 5ms' \
+		'--count=a' '--count=a min 3 max 2' '--order=a' '--exists=a of b' \
+		'--never=a where' '--never=a where pidd == 1' '--after=a -> b by pidd'; do
+		run_split ptrace-check "$bad" run.log
+		echo "$bad: $stderr"
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-check: "* ]]
+	done
+	run_split ptrace-check --never a --never a run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--never: the rule 'never a' is given twice"* ]]
+}
+
+@test "a file of rules and options together [EXT-347]" {
+	make_log
+	rules <<<'rules: [{name: ready, exists: app.ready}]'
+	run_split ptrace-check --no-loss rules.yaml run.log
+	[ "$status" -eq 0 ]
+	[ "$(tail -n 1 stdout.txt)" = "2 passed, 0 failed, 0 undecided" ]
+	cp rules.yaml other
+	run_split ptrace-check other run.log
+	[ "$status" -eq 0 ]
+	run_split ptrace-check - run.log <rules.yaml
+	[ "$status" -eq 0 ]
+	run_split ptrace-check rules.yaml
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"no LOG given"* ]]
+	run_split ptrace-check
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"no RULES given"* ]]
+}
+
+@test "event types that a log does not have are told [EXT-348]" {
+	make_log
+	run_split ptrace-check run.log --never app.eror --exists app.redy --count 'nothing.* max 3' \
+		--after 'req.begn -> req.end'
+	[ "$status" -eq 1 ]
+	grep -A1 '^pass       never app.eror: did not happen$' stdout.txt |
+		grep -q "note: no event type is called app.eror (did you mean 'app.error'?)"
+	grep -A1 '^fail       exists app.redy: did not happen$' stdout.txt |
+		grep -q "note: no event type is called app.redy (did you mean 'app.ready'?)"
+	grep -A1 '^pass       count nothing' stdout.txt | grep -q 'note: no event type is called nothing.\*$'
+	grep -A1 '^fail       after req.begn' stdout.txt | grep -q "did you mean 'req.begin'"
+	grep -q '^fail       after .*: there was none, at least 1 wanted$' stdout.txt
+}
+
+@test "events that lack the key are counted [EXT-348]" {
+	ptrace-run -o run.log -- bash -c 'ptrace-event a 1; ptrace-event b 1; ptrace-event a; ptrace-event b'
+	run_split ptrace-check --decode='[ab]=char[1] id' --after 'a -> b by data.id' run.log
+	[ "$status" -eq 0 ]
+	grep -q '^pass .*: 1 of 1 answered$' stdout.txt
+	grep -q 'note: 2 events left out, without data.id$' stdout.txt
+}
+
+# broken RULE COLUMN REASON: what is said of a mistake
+broken() {
+	printf 'rules:\n  - %s\n' "$1" >rules.yaml
+	run_split ptrace-check rules.yaml run.log
+	echo "$stderr"
+	[ "$status" -eq 2 ]
+	assert_one_message ptrace-check
+	# shellcheck disable=SC2053 # a pattern
+	[[ $stderr == "ptrace-check: rules.yaml:2:$2: "$3 ]]
+}
+
+@test "a mistake in a file of rules is told with its place [EXT-349]" {
+	ptrace-run -o run.log -- "$traced" -n 1
+	broken '{nevr: a}' 6 "unknown key 'nevr' (did you mean 'never'*"
+	broken '{name: a}' 5 "says nothing of events*"
+	broken '{never: a, exists: b}' 16 "'never' and 'exists' are two rules: give each its own"
+	broken '{exists: b, never: a}' 17 "'exists' and 'never' are two rules: give each its own"
+	broken '{order: [a, b], pair: [a, b]}' 21 "'pair' and 'order' are two rules*"
+	broken '{never: a, never: b}' 16 "'never' is given twice, first in line 2"
+	broken '{never: a, within: 5ms}' 24 "'within' has no meaning beside 'never'"
+	broken '{never: a, p99: 5ms}' 21 "'p99' has no meaning beside 'never'"
+	broken '{never: }' 13 "never: has to be a single value, not nothing"
+	broken '{never: [a]}' 13 "never: has to be a single value, not a list"
+	broken '{count: a}' 6 "'count' needs 'min', 'max' or both"
+	broken '{count: a, min: 3, max: 2}' 21 "min is greater than max"
+	broken '{count: a, min: x}' 21 "min: *"
+	broken '{count: a, max: 1, by: pid}' 28 "'by' has no meaning beside 'count', which may have 'per'"
+	broken '{after: a, within: 5ms}' 6 "'after' needs 'expect'"
+	broken '{after: a, expect: b, within: -5ms}' 35 "within: '-5ms' is not a duration*"
+	broken '{after: a, expect: b, per: pid}' 32 "'per' has no meaning beside 'after', which may have 'by'"
+	broken '{after: a, expect: b, by: pidd}' 31 "by: events have no field 'pidd' (did you mean*"
+	broken '{before: a}' 6 "'before' needs 'require'"
+	broken '{never: a, where: "pid =="}' 23 "where: *"
+	broken '{never: a where pid ==}' 6 "where: *"
+	broken '{exists: a, of: b}' 6 "'exists' needs 'within'"
+	broken '{pair: [a]}' 6 "pair: has to be a list of two events*"
+	broken '{pair: a}' 12 "pair: has to be a list of events, not a single value"
+	broken '{pair: [a, b]}' 6 "'pair' needs a bound*"
+	broken '{pair: [a, b], p99: fast}' 25 "p99: 'fast' is not a duration*"
+	broken '{pair: [a, b], p99: 1ms, p99: 2ms}' 30 "'p99' is given twice, first in line 2"
+	broken '{order: [a]}' 6 "order: has to be a list of two events or more"
+	broken '{order: [a, [b]]}' 17 "order: has to be the name of an event, not a list"
+	broken '{loss: some}' 6 "loss: has to be none"
+	broken '{never: a, at_end: pass}' 24 "at_end: *"
+	broken '{never: a, name: ""}' 22 "name: is empty"
+	broken '{never: a, tolerance: 2m}' 27 "'tolerance' has no meaning*"
+	broken '{order: [a, b], tolerance: 2m}' 32 "tolerance: is more than a minute"
+	broken '&x {never: a}' 5 "anchors and aliases are not supported"
+	broken 'never a' 5 "a rule has to be a mapping, not a single value"
+	printf 'rules:\n- {name: a, never: a}\n- {never: b, name: a}\n' >rules.yaml
+	run_split ptrace-check rules.yaml run.log
+	[[ $stderr == "ptrace-check: rules.yaml:3:20: 'a' is the name of the rule in line 2 too" ]]
+	for text in '' 'rules: []' 'rules: a' 'rule: []' '[]' 'tolerance: 1us' $'rules: [{never: a}]\n---\na: b' \
+		'{rules: [{never: a}], rules: [{never: b}]}' 'rules: [{never: a}' 'decode: {a: u99 x}'; do
+		printf '%s\n' "$text" >rules.yaml
+		run_split ptrace-check rules.yaml run.log
+		echo "$text: $stderr"
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-check
+		[[ $stderr == "ptrace-check: rules.yaml:"[1-9]*:[1-9]*": "* ]]
+	done
+	run_split ptrace-check none.yaml run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-check: none.yaml: No such file or directory" ]]
+}
+
+@test "undecided rules have a status of their own, and so has a log that lacks something [EXT-350]" {
+	ptrace-run --allow-loss -o run.log --stream-min-size=16K --stream-full-policy=loop -- \
+		"$traced" -n 20000 2>/dev/null
+	run_split ptrace-check run.log --never other
+	[ "$status" -eq 4 ]
+	[[ $stdout == "undecided  never other: did not happen; events were lost"* ]]
+	[[ $stderr == *"lost in the stream"* ]]
+	run_split ptrace-check run.log --exists traced.event
+	[ "$status" -eq 3 ]
+	run_split ptrace-check --allow-loss run.log --exists traced.event
+	[ "$status" -eq 0 ]
+	[ -n "$stderr" ]
+	run_split ptrace-check run.log --exists traced.event --never other --no-loss
+	[ "$status" -eq 1 ]
+	run_split ptrace-check run.log --never other --never traced.event
+	[ "$status" -eq 1 ]
+}
+
+@test "a damaged log, and one that has no end [EXT-350]" {
+	ptrace-run -o run.log -- "$traced" -n 60000
+	size=$(stat -c %s run.log)
+	cp run.log bad.log
+	printf '\377\377\377\377' | dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc status=none
+	run_split ptrace-check bad.log --never other
+	[ "$status" -eq 4 ]
+	[[ $stdout == "undecided  never other: did not happen; events were lost"* ]]
+	head -c $((size - 288)) run.log >cut.log
+	run_split ptrace-check cut.log --never other
+	[ "$status" -eq 4 ]
+	[[ $stdout == "undecided  never other: did not happen; the log has no end"* ]]
+	rules <<<'rules: [{never: other, at_end: ignore}]'
+	run_split ptrace-check rules.yaml cut.log
+	[ "$status" -eq 3 ]
+	run_split ptrace-check rules.yaml none.log
+	[ "$status" -eq 1 ]
+	echo text >none.log
+	run_split ptrace-check rules.yaml none.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+}
+
+@test "several logs are one trace; one may come through a pipe [EXT-351]" {
+	ptrace-run -o a.log -- bash -c 'ptrace-event a 1; ptrace-event a 2'
+	ptrace-run -o b.log -- bash -c 'ptrace-event b 2; ptrace-event b 1'
+	for logs in 'a.log b.log' 'b.log a.log'; do
+		# shellcheck disable=SC2086 # words
+		run_split ptrace-check --after 'a -> b by data' --before 'b require a by data' \
+			--order a,b $logs
+		echo "$stdout"
+		[ "$status" -eq 0 ]
+	done
+	run_split ptrace-check --order a,b b.log - <a.log
+	[ "$status" -eq 0 ]
+	run_split bash -c 'cat a.log | ptrace-check --never "a where data == 2" --order b,a - b.log'
+	[ "$status" -eq 1 ]
+	grep -q ': happened 1 time$' stdout.txt
+	grep -q ': out of order$' stdout.txt
+	grep -o 'ptrace-dump.*' stdout.txt >commands
+	sh -c "$(sed -n 1p commands)" <a.log | jq -es 'any(.data == "2")'
+	sh -c "$(sed -n 2p commands)" <a.log | jq -es 'any(.event == "b")'
+}
+
+@test "names of any bytes, and paths [EXT-346]" {
+	name=$'o\'d*d \xff\033[1m\n'
+	ptrace-run -o "it's a \$(log).log" -- ptrace-event "$name" 7
+	run_split ptrace-check --never 'o*' "it's a \$(log).log"
+	[ "$status" -eq 1 ]
+	[[ $stdout != *$'\033'* ]]
+	sh -c "$(grep -o 'ptrace-dump.*' stdout.txt)" | jq -es 'any(.data == "7")'
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/* What rules come to: each kind, with events that were made up. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/harness.h"
+
+#include "src/check/judge.h"
+#include "src/check/verdict.h"
+
+enum { FIRST_ID = POSIX_TRACE_UNNAMED_USEREVENT + 1 };
+
+static struct ptrc_reader reader;
+static struct ptrc_view view;
+static struct ptrc_rules rules;
+static struct ptrc_judge judge;
+static struct ptrc_roles roles[26];
+static struct ptrc_ending ending;
+
+/* A rule, from a mapping in YAML. */
+static void begin(const char *rule)
+{
+	static char text[1000];
+
+	memset(&reader, 0, sizeof(reader));
+	view = (struct ptrc_view){.reader = &reader};
+	rules = (struct ptrc_rules){.tolerance_ns = PTRC_RULE_TOLERANCE};
+	ending = (struct ptrc_ending){0};
+	snprintf(text, sizeof(text), "decode: {'[a-y]': u32 id}\nrules: [{%s}]\n", rule);
+	ptrc_rules_parse(&rules, "test", text, strlen(text));
+	ptrc_rules_bind(&rules);
+	ptrc_judge_begin(&judge, &rules);
+	for (int i = 0; i < 26; i++) {
+		static struct ptrc_reader_name names[26];
+
+		names[i] = (struct ptrc_reader_name){true, 1, {(char)('a' + i)}};
+		reader.names[FIRST_ID + i] = &names[i];
+		ptrc_judge_find_roles(&judge, names[i].text, &roles[i]);
+	}
+}
+
+/*
+ * Takes events: a letter, the event; perhaps a digit, its key; perhaps / and a digit, its thread,
+ * which is 1 otherwise; @ and a time in microseconds. ! is a place where events were lost; . is an
+ * event that no rule is about, such as the last one. z is an event that lacks the key.
+ */
+static void take(const char *script)
+{
+	while (*script) {
+		char event = *script++;
+		uint32_t key = 0;
+		pid_t tid = 1;
+		int64_t ns;
+
+		if (*script >= '0' && *script <= '9')
+			key = (uint32_t)(*script++ - '0');
+		if (*script == '/') {
+			tid = script[1] - '0';
+			script += 2;
+		}
+		CHECK_EQ(*script, '@');
+		ns = (int64_t)(strtod(script + 1, (char **)(uintptr_t)&script) * 1000);
+		script += *script == ' ';
+		if (!judge.start_ns) {
+			judge.start_ns = ns;
+			ending.start_ns = ns;
+		}
+		ending.ns = ns;
+		if (event == '!')
+			ptrc_judge_take_gap(&judge, ns);
+		if (event < 'a')
+			continue;
+		reader.event = (struct posix_trace_event_info){
+			.posix_event_id = (trace_event_id_t)(FIRST_ID + event - 'a'),
+			.posix_pid = 100,
+			.posix_tid = tid,
+			.posix_timestamp = {ns / 1000000000, ns % 1000000000},
+		};
+		reader.data = (unsigned char *)&key;
+		reader.size = event == 'z' ? 0 : sizeof(key);
+		ptrc_view_find_layout(&view, &rules.layouts);
+		ptrc_judge_take(&judge, &roles[event - 'a'], &view, 0);
+	}
+}
+
+/* The verdict and its reason, as a text that stays until the next call. */
+static const char *end(void)
+{
+	static const char *const words[] = {"pass", "fail", "undecided"};
+	static char text[500];
+	struct ptrc_trial *t = &judge.trials[0];
+
+	ending.gap_count = judge.gap_count;
+	ptrc_judge_end(&judge, &ending);
+	snprintf(text, sizeof(text), "%s: %s", words[t->verdict], t->reason);
+	for (size_t i = 0; i < ptrc_trial_cases(t)->count; i++) {
+		const struct ptrc_case *c = &ptrc_trial_cases(t)->list[i];
+		size_t used = strlen(text);
+
+		snprintf(text + used, sizeof(text) - used, " | %g %s", (double)c->at.ns / 1000,
+			 c->text);
+	}
+	ptrc_judge_free(&judge);
+	for (int i = 0; i < 26; i++)
+		free(roles[i].list);
+	free(view.decoded.values);
+	view.decoded.values = NULL;
+	ptrc_layouts_free(&rules.layouts);
+	free(rules.list);
+	return text;
+}
+
+/* What the rule comes to with these events. */
+static const char *judged(const char *rule, const char *script)
+{
+	begin(rule);
+	take(script);
+	return end();
+}
+
+/* The same of a log that has no end. */
+static const char *judged_open(const char *rule, const char *script)
+{
+	begin(rule);
+	take(script);
+	ending.is_unclosed = true;
+	return end();
+}
+
+/* The same of one that lacks something, and nobody knows where. */
+static const char *judged_holed(const char *rule, const char *script)
+{
+	begin(rule);
+	take(script);
+	ending.has_unplaced_loss = true;
+	return end();
+}
+
+TEST(never, "EXT-335 EXT-344")
+{
+	CHECK_STR_EQ(judged("never: a", "b@1 b@2"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a", "a@1 b@2 a@3 a@4 a@5"),
+		     "fail: happened 4 times | 1 happened | 3 happened | 4 happened");
+	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1@1 a5@2"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1@1 a6@2"),
+		     "fail: happened 1 time | 2 happened");
+	CHECK_STR_EQ(judged("never: a where data.id > 5", "a1@1 a6@2"),
+		     "fail: happened 1 time | 2 happened");
+	CHECK_STR_EQ(judged("never: '[ab]'", "b@1"), "fail: happened 1 time | 1 happened");
+	CHECK_STR_EQ(judged("never: a", "b@1 !@2"), "undecided: did not happen; events were lost");
+	CHECK_STR_EQ(judged("never: a, at_loss: ignore", "b@1 !@2"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a, at_loss: fail", "b@1 !@2"),
+		     "fail: did not happen; events were lost");
+	CHECK_STR_EQ(judged_holed("never: a", "b@1"),
+		     "undecided: did not happen; events were lost");
+	CHECK_STR_EQ(judged_open("never: a", "b@1"),
+		     "undecided: did not happen; the log has no end");
+	CHECK_STR_EQ(judged_open("never: a, at_end: ignore", "b@1"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a", "a@1 !@2"), "fail: happened 1 time | 1 happened");
+	CHECK_STR_EQ(judged_holed("never: a", "a@1"), "fail: happened 1 time | 1 happened");
+	CHECK_STR_EQ(judged("never: a", ""), "pass: did not happen");
+}
+
+TEST(exists, "EXT-336 EXT-344")
+{
+	CHECK_STR_EQ(judged("exists: a", "b@1 a@2"), "pass: happened");
+	CHECK_STR_EQ(judged("exists: a", "b@1"), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a", ""), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a", "!@1 b@2"), "undecided: did not happen; events were lost");
+	CHECK_STR_EQ(judged("exists: a", "!@1 a@2"), "pass: happened");
+	CHECK_STR_EQ(judged_open("exists: a", "b@1"),
+		     "undecided: did not happen; the log has no end");
+	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 a@6"), "pass: happened");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: start", "b@1 a@7 a@8"),
+		     "fail: did not happen within 5us | 7 came after 6us");
+	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 .@7"), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 .@6"),
+		     "undecided: did not happen; the log ends before that was decided");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, at_end: ignore", "b@1 .@6"),
+		     "pass: did not happen");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, at_end: fail", "b@1 .@6"),
+		     "fail: did not happen; the log ends before that was decided");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "c@1 b@20 a@25"), "pass: happened");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a@1 b@20 .@26"),
+		     "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a@1"), "fail: there was no b");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "b@1 !@3 a@10"),
+		     "undecided: did not happen within 5us; events were lost | 10 came after 9us");
+	/* Of another thread, so near that nobody knows which was the first. */
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a/2@19.5 b@20 .@50"),
+		     "pass: happened");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a@19.5 b@20 .@50"),
+		     "fail: did not happen");
+}
+
+TEST(count, "EXT-337 EXT-344")
+{
+	CHECK_STR_EQ(judged("count: a, max: 2", "a@1 a@2"), "pass: 2 events");
+	CHECK_STR_EQ(judged("count: a, max: 2", "a@1 a@2 a@3 a@4"), "fail: 4 events | 3 4 events");
+	CHECK_STR_EQ(judged("count: a, min: 2", "a@1 a@2"), "pass: 2 events");
+	CHECK_STR_EQ(judged("count: a, min: 2", "a@1"), "fail: 1 event | 1 1 event");
+	CHECK_STR_EQ(judged("count: a, min: 2", "b@1"), "fail: 0 events");
+	CHECK_STR_EQ(judged("count: a, max: 2", "b@1"), "pass: 0 events");
+	CHECK_STR_EQ(judged("count: a, max: 0", "a@1"), "fail: 1 event | 1 1 event");
+	CHECK_STR_EQ(judged("count: a, max: 1", "a@1 !@2"), "undecided: 1 event; events were lost");
+	CHECK_STR_EQ(judged("count: a, min: 2", "a@1 !@2"),
+		     "undecided: 1 event; events were lost | 1 1 event");
+	/* What has been reached stays reached. */
+	CHECK_STR_EQ(judged("count: a, min: 2", "a@1 !@2 a@3"), "pass: 2 events");
+	CHECK_STR_EQ(judged("count: a, max: 1", "a@1 !@2 a@3"), "fail: 2 events | 3 2 events");
+	CHECK_STR_EQ(judged_holed("count: a, max: 1", "a@1 a@3"), "fail: 2 events | 3 2 events");
+	CHECK_STR_EQ(judged_open("count: a, min: 2", "a@1"),
+		     "undecided: 1 event; the log has no end | 1 1 event");
+	CHECK_STR_EQ(judged_open("count: a, min: 1", "a@1"), "pass: 1 event");
+	CHECK_STR_EQ(judged("count: a, min: 1, max: 2, per: data.id", "a1@1 a2@2 a1@3"),
+		     "pass: 3 events of 2 values of data.id");
+	CHECK_STR_EQ(
+		judged("count: a, max: 2, per: data.id", "a1@1 a2@2 a1@3 a1@4 a3@5 a3@6 a3@7 a3@8"),
+		"fail: 8 events; more than 2 of 2 of 3 values of data.id | 7 4 events | 4 3 "
+		"events");
+	CHECK_STR_EQ(judged("count: a, min: 2, per: data.id", "a1@1 a2@2 a1@3"),
+		     "fail: 3 events; less than 2 of 1 of 2 values of data.id | 2 1 event");
+	begin("count: z, max: 0, per: data.id");
+	take("z@1 z@2");
+	CHECK_EQ(judge.trials[0].without_key, 2);
+	CHECK_STR_EQ(end(), "pass: 0 events");
+}
+
+#define ANSWERED "after: a, expect: b, within: 5us, by: data.id"
+
+TEST(after, "EXT-338 EXT-344")
+{
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b2@3 b1@6"), "pass: 2 of 2 answered");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b2@3 b1@7"),
+		     "fail: 1 of 2 not answered in time | 1 answered after 6us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b1@3 .@90"),
+		     "fail: 1 of 2 not answered in time | 2 not answered for 88us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b1@3 .@7"),
+		     "undecided: 1 of 2 answered; 1 open at the end of the log | 2 not answered by "
+		     "the end of the log");
+	CHECK_STR_EQ(judged(ANSWERED ", at_end: ignore", "a1@1 a2@2 b1@3 .@7"),
+		     "pass: 1 of 2 answered");
+	CHECK_STR_EQ(judged(ANSWERED ", at_end: fail", "a1@1 a2@2 b1@3 .@7"),
+		     "fail: 1 of 2 answered; 1 open at the end of the log | 2 not answered by "
+		     "the end of the log");
+	CHECK_STR_EQ(judged_open(ANSWERED, "a1@1 b1@2"),
+		     "undecided: 1 of 1 answered; the log has no end");
+	/* The answer may have been lost; one that is there has not been. */
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 b1@20"),
+		     "undecided: 0 of 1 answered; events were lost | 1 answered after 19us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 .@20"),
+		     "undecided: 0 of 1 answered; events were lost | 1 not answered for 19us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 b1@3"),
+		     "undecided: 1 of 1 answered; events were lost");
+	CHECK_STR_EQ(judged(ANSWERED ", at_loss: ignore", "a1@1 !@2 b1@20 a2@21 b2@22"),
+		     "pass: 1 of 2 answered");
+	/* It was late before anything was lost. */
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@7 b1@8"),
+		     "fail: 1 of 1 not answered in time | 1 answered after 7us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 !@7 b1@8"),
+		     "undecided: 0 of 1 answered; events were lost | 1 answered after 7us");
+	CHECK_STR_EQ(judged(ANSWERED, "!@1 a1@2 b1@8"),
+		     "fail: 1 of 1 not answered in time | 2 answered after 6us");
+	CHECK_STR_EQ(judged_holed(ANSWERED, "a1@2 b1@8"),
+		     "undecided: 1 of 1 not answered in time; events were lost | 2 answered after "
+		     "6us");
+	/* Nothing that is to be answered. */
+	CHECK_STR_EQ(judged(ANSWERED, "b1@1"), "fail: there was none, at least 1 wanted");
+	CHECK_STR_EQ(judged(ANSWERED, "!@1 b1@1"),
+		     "undecided: there was none, at least 1 wanted; events were lost");
+	CHECK_STR_EQ(judged(ANSWERED ", min_count: 0", "b1@1"), "pass: there was none");
+	CHECK_STR_EQ(judged(ANSWERED ", min_count: 3", "a1@1 b1@2 a1@3 b1@4"),
+		     "fail: 2 of 2 answered, at least 3 wanted");
+	/* An answer is for all that are open; the first of them is what counts. */
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 a1@3 b1@6"), "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 a1@3 b1@7"),
+		     "fail: 1 of 1 not answered in time | 1 answered after 6us");
+	/* Without a key anybody answers. */
+	CHECK_STR_EQ(judged("after: a, expect: b", "a1@1 b2/2@999"), "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged("after: a, expect: b", "a1@1 .@999"),
+		     "undecided: 0 of 1 answered; 1 open at the end of the log | 1 not answered by "
+		     "the end of the log");
+	/* The event itself may be the answer to the one before. */
+	CHECK_STR_EQ(judged("after: a, expect: a, within: 5us, at_end: ignore", "a@1 a@5 a@9"),
+		     "pass: 2 of 3 answered");
+	CHECK_STR_EQ(judged("after: a, expect: a, within: 5us, at_end: ignore", "a@1 a@5 a@19"),
+		     "fail: 1 of 3 not answered in time | 5 answered after 14us");
+	CHECK_STR_EQ(judged("after: a where data.id == 1, expect: b where data.id == 2",
+			    "a2@1 a1@2 b2@3"),
+		     "pass: 1 of 1 answered");
+}
+
+TEST(before, "EXT-339 EXT-344")
+{
+	static const char rule[] = "before: a, require: b, by: data.id";
+
+	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 a1@3"),
+		     "pass: 2 of 2 have what they require before them");
+	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 a2@3 b2@5"),
+		     "fail: 1 of 2 lack what they require before them | 3 none before it");
+	CHECK_STR_EQ(judged(rule, "!@1 b1@2 a1@3 a2@4"),
+		     "undecided: 1 of 2 have what they require before them; events were lost | 4 "
+		     "none before it");
+	CHECK_STR_EQ(judged(rule, "a1@2 !@3 b1@4"),
+		     "fail: 1 of 1 lack what they require before them | 2 none before it");
+	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 !@3"),
+		     "undecided: 1 of 1 have what they require before them; events were lost");
+	CHECK_STR_EQ(judged_open(rule, "b1@1 a1@2"),
+		     "undecided: 1 of 1 have what they require before them; the log has no end");
+	CHECK_STR_EQ(judged_holed(rule, "a1@2"),
+		     "undecided: 1 of 1 lack what they require before them; events were lost | 2 "
+		     "none before it");
+	CHECK_STR_EQ(judged(rule, "b1@2"), "pass: there was none");
+	CHECK_STR_EQ(judged("before: a, require: b, min_count: 1", "b1@2"),
+		     "fail: there was none, at least 1 wanted");
+	CHECK_STR_EQ(judged("before: a, require: b, within: 5us", "b@1 a@6 a@7"),
+		     "fail: 1 of 2 lack what they require before them | 7 none before it");
+	/* Of another thread it may have been before. */
+	CHECK_STR_EQ(judged(rule, "a1@10 b1/2@11 .@20"),
+		     "pass: 1 of 1 have what they require before them");
+	CHECK_STR_EQ(judged(rule, "a1@10 a2@10.1 b1/2@10.2 b2/2@12"),
+		     "fail: 1 of 2 lack what they require before them | 10.1 none before it");
+	CHECK_STR_EQ(judged(rule, "a1@10 b1@11 .@20"),
+		     "fail: 1 of 1 lack what they require before them | 10 none before it");
+	CHECK_STR_EQ(judged("before: a, require: b, by: data.id, tolerance: 0s", "a1@10 b1/2@10.5"),
+		     "fail: 1 of 1 lack what they require before them | 10 none before it");
+}
+
+TEST(tolerance_of_answers, "EXT-343")
+{
+	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 a1@10.5 .@50"), "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged(ANSWERED, "b1@10 a1@10.5 .@50"),
+		     "fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
+	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 a1@11.5 .@50"),
+		     "fail: 1 of 1 not answered in time | 11.5 not answered for 38.5us");
+	CHECK_STR_EQ(judged(ANSWERED, "b2/2@10 a1@10.5 .@50"),
+		     "fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
+	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 2us", "b1/2@10 a1@11.5 .@50"),
+		     "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "b1/2@10 a1@10.5 .@50"),
+		     "fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
+}
+
+TEST(pair, "EXT-340 EXT-344")
+{
+	static const char rule[] = "pair: [a, b], by: data.id, max: '< 5us'";
+
+	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@5"), "pass: 2 pairs; max 4us");
+	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@6"),
+		     "fail: 2 pairs; max 5us | 1 took 5us | 2 took 1us");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: 5us", "a1@1 b1@6"),
+		     "pass: 1 pair; max 5us");
+	CHECK_STR_EQ(judged("pair: [a, b], min: '> 1us'", "a1@1 b1@2"),
+		     "fail: 1 pair; min 1us | 1 took 1us");
+	CHECK_STR_EQ(judged("pair: [a, b], min: '>= 1us', p50: '<= 2us'",
+			    "a1@1 b1@2 a1@3 b1@5 a1@6 b1@16"),
+		     "pass: 3 pairs; min 1us; p50 2us");
+	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 2us'", "a1@1 b1@2 a1@3 b1@5 a1@6 b1@16"),
+		     "fail: 3 pairs; p50 2.008us | 6 took 10us | 3 took 2us | 1 took 1us");
+	CHECK_STR_EQ(judged(rule, "c@1"), "fail: 0 pairs, at least 1 wanted");
+	CHECK_STR_EQ(judged(rule, "!@1"),
+		     "undecided: 0 pairs, at least 1 wanted; events were lost");
+	CHECK_STR_EQ(judged("pair: [a, b], min_count: 2", "a@1 b@2 b@3"),
+		     "fail: 1 pair, at least 2 wanted");
+	CHECK_STR_EQ(
+		judged("pair: [a, b], min_count: 2", "a@1 b@2 a@3"),
+		"undecided: 1 pair, at least 2 wanted; 1 open at the end of the log | 3 no end "
+		"for 0ns");
+	/* A loss hides durations; one that is there and too long is too long. */
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 !@3"), "undecided: 1 pair; max 1us; events were lost");
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@12 !@13"), "fail: 1 pair; max 11us | 1 took 11us");
+	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 5us'", "a1@1 b1@12 !@13"),
+		     "undecided: 1 pair; p50 11us; events were lost");
+	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 5us', at_loss: ignore", "a1@1 b1@12 !@13"),
+		     "fail: 1 pair; p50 11us | 1 took 11us");
+	CHECK_STR_EQ(judged(rule, "a1@1 !@2 b1@12 a1@13 b1@14"),
+		     "undecided: 1 pair; max 1us; events were lost");
+	/* What has no end yet is at least as long as it has been. */
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 a2@3 .@7"),
+		     "undecided: 1 pair; max 1us; 1 open at the end of the log | 3 no end for 4us");
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 a2@3 .@70"),
+		     "fail: 1 pair; max 1us | 3 no end for 67us");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 5us', at_end: ignore",
+			    "a1@1 b1@2 a2@3 .@70"),
+		     "pass: 1 pair; max 1us");
+	/* It makes no difference to this quantile. */
+	CHECK_STR_EQ(
+		judged("pair: [a, b], by: data.id, p50: '< 5us'", "a1@1 b1@2 a3@2 b3@3 a2@3 .@70"),
+		"pass: 2 pairs; p50 1us");
+	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@2"),
+		     "undecided: 1 pair; max 1us; the log has no end");
+	/* Without a key they are brackets of a thread. */
+	CHECK_STR_EQ(judged("pair: [a, b], max: 5us", "a@1 a/2@2 b@3 b/2@4 a@5 a@6 b@7 b@8"),
+		     "pass: 4 pairs; max 3us");
+	begin(rule);
+	take("a1@10 b1@9 b3@11 a2@12 b2@13");
+	CHECK_EQ(judge.trials[0].backwards, 1);
+	CHECK_EQ(judge.trials[0].unmatched_ends, 1);
+	CHECK_STR_EQ(end(), "pass: 1 pair; max 1us");
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t s = *(const int64_t *)a, t = *(const int64_t *)b;
+
+	return (s > t) - (s < t);
+}
+
+TEST(bounds_are_judged_by_the_exact_quantile, "EXT-340")
+{
+	static const char *const names[] = {"p1", "p50", "p90", "p99", "p99.9"};
+	static const unsigned int per_mille[] = {10, 500, 900, 990, 999};
+	static int64_t lengths[1357];
+	enum { COUNT = sizeof(lengths) / sizeof(*lengths) };
+
+	for (size_t q = 0; q < 5; q++) {
+		int64_t sorted[COUNT], exact;
+
+		for (size_t i = 0; i < COUNT; i++)
+			sorted[i] = lengths[i] = (int64_t)(i * i * 7919 % 100003 + 100000);
+		qsort(sorted, COUNT, sizeof(*sorted), compare);
+		exact = sorted[(COUNT * per_mille[q] + 999) / 1000 - 1];
+		for (int64_t above = 0; above < 2; above++) {
+			char rule[100], script[100];
+			int64_t ns = 1000;
+
+			snprintf(rule, sizeof(rule), "pair: [a, b], %s: '< %ldns'", names[q],
+				 exact + above);
+			begin(rule);
+			for (size_t i = 0; i < COUNT; i++, ns += 1000000) {
+				snprintf(script, sizeof(script), "a@%ld.%03ld b@%ld.%03ld",
+					 ns / 1000, ns % 1000, (ns + lengths[i]) / 1000,
+					 (ns + lengths[i]) % 1000);
+				take(script);
+			}
+			CHECK_EQ(strncmp(end(), above ? "pass" : "fail", 4), 0);
+		}
+	}
+}
+
+TEST(order, "EXT-341 EXT-344")
+{
+	CHECK_STR_EQ(judged("order: [a, b, c]", "a@1 b@3 a@4 c@5 b@6"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b, c]", "b@3 a@5 c@7"),
+		     "fail: out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b, c]", "a@1 c@3"),
+		     "fail: out of order | 3 came without any b before it");
+	CHECK_STR_EQ(
+		judged("order: [a, b, c]", "a@1 b@3"),
+		"undecided: not all have happened, at least 1 wanted; the log ends before that "
+		"was decided | 3 no c by the end of the log");
+	CHECK_STR_EQ(judged("order: [a, b, c], at_end: fail", "a@1 b@3"),
+		     "fail: not all have happened, at least 1 wanted; the log ends before that was "
+		     "decided | 3 no c by the end of the log");
+	CHECK_STR_EQ(judged("order: [a, b, c], at_end: ignore, min_count: 0", "a@1 b@3"),
+		     "pass: not all have happened");
+	CHECK_STR_EQ(judged("order: [a, b, c]", "d@1"), "fail: there was none, at least 1 wanted");
+	CHECK_STR_EQ(judged("order: [a, b]", "a@1 !@2 b@3"),
+		     "undecided: in order; events were lost");
+	/* All first events are known. */
+	CHECK_STR_EQ(judged("order: [a, b]", "a@1 b@3 !@4"), "pass: in order");
+	CHECK_STR_EQ(judged_open("order: [a, b]", "a@1 b@3"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b]", "!@1 b@3 a@4"),
+		     "undecided: may be out of order, at least 1 wanted; events were lost | 3 came "
+		     "before the first a");
+	CHECK_STR_EQ(judged("order: [a, b]", "b@3 !@3.5 a@4"),
+		     "fail: out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b]", "b@3 a/2@4"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b]", "b@3 a/2@4.5"),
+		     "fail: out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b], by: data.id", "a1@1 a2@2 b2@3 b1@4"),
+		     "pass: 2 of 2 in order");
+	CHECK_STR_EQ(judged("order: [a, b], by: data.id", "a1@1 b2@3 b1@4 a2@5"),
+		     "fail: 1 of 2 out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b], by: data.id", "a1@1 b1@4 a2@5"),
+		     "undecided: 1 of 2 in order; the log ends before that was decided | 5 no b by "
+		     "the end of the log");
+	CHECK_STR_EQ(judged("order: [a, b], where: data.id == 1", "b2@1 a1@4 b1@6"),
+		     "pass: in order");
+}
+
+TEST(loss, "EXT-342 EXT-344")
+{
+	CHECK_STR_EQ(judged("loss: none", "a@1"), "pass: nothing is missing");
+	CHECK_STR_EQ(judged("loss: none", "a@1 !@2"), "fail: events are missing");
+	CHECK_STR_EQ(judged_holed("loss: none", "a@1"), "fail: events are missing");
+	CHECK_STR_EQ(judged_open("loss: none", "a@1"),
+		     "undecided: nothing is missing; the log has no end");
+	CHECK_STR_EQ(judged_open("loss: none, at_end: ignore", "a@1"), "pass: nothing is missing");
+}
+
+/* Ten thousand are open at a time, and many more have been. */
+TEST(memory_grows_with_what_is_open, "EXT-345")
+{
+	static const char *const kinds[] = {"after: a, expect: b, within: 1s, by: data.id",
+					    "pair: [a, b], max: 1s, by: data.id"};
+
+	for (size_t i = 0; i < 2; i++) {
+		begin(kinds[i]);
+		for (uint32_t key = 0; key < 300000; key++) {
+			reader.event = (struct posix_trace_event_info){
+				.posix_event_id = FIRST_ID,
+				.posix_timestamp = {0, key},
+			};
+			reader.size = sizeof(key);
+			for (int k = 0; k < 2; k++) {
+				uint32_t answered = key - 10000;
+
+				if (k && key < 10000)
+					continue;
+				reader.event.posix_event_id = (trace_event_id_t)(FIRST_ID + k);
+				reader.data = (unsigned char *)(k ? &answered : &key);
+				ptrc_view_find_layout(&view, &rules.layouts);
+				ptrc_judge_take(&judge, &roles[k], &view, 0);
+			}
+			CHECK(judge.trials[0].table.count <= 10001);
+			CHECK(judge.trials[0].answers.count <= 1001);
+		}
+		CHECK(judge.trials[0].table.slot_count <= 32768);
+		CHECK_EQ(judge.trials[0].kept, 290000);
+		end();
+	}
+}
