@@ -1015,6 +1015,13 @@ const char *posixtrace_version(void);
 int posixtrace_attach(void);
 
 /*
+ * Returns non-zero if somebody traces this process, and 0 if an event would go nowhere: a program
+ * whose events take work to prepare looks here first. It is async-signal-safe, and costs what an event
+ * costs that nobody traces. Streams that do not want the event, or are suspended, count too.
+ */
+int posixtrace_is_traced(void);
+
+/*
  * posixtrace_event_for(pid, event_name, data, data_len, streams) records an event on behalf of
  * a process (0: the caller) into every stream that traces the process, and stores how many
  * streams have recorded it: 0 if none traces the process, or all filter the event or are

@@ -43,6 +43,7 @@ dist_man_MANS += \
 	%D%/posixtrace-log.5 \
 	%D%/posixtrace-tutorial.7 \
 	%D%/posixtrace.7 \
+	%D%/posixtrace.hpp.3 \
 	%D%/posixtrace_get_counts.3 \
 	%D%/posixtrace_log_create.3 \
 	%D%/posixtrace_select.3 \
@@ -100,6 +101,7 @@ dist_man_MANS += \
 	%D%/posixtrace_event_for.3 \
 	%D%/posixtrace_eventid_get_layout.3 \
 	%D%/posixtrace_eventid_open_layout.3 \
+	%D%/posixtrace_is_traced.3 \
 	%D%/posixtrace_get_keeper.3 \
 	%D%/posixtrace_get_patterns.3 \
 	%D%/posixtrace_set_patterns.3 \

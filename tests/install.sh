@@ -34,7 +34,7 @@ expected() (
 		name=${f##*/}
 		echo "bin/${name%.1}"
 	done
-	for f in include/*.h; do echo "include/${f##*/}"; done
+	for f in include/*.h include/*.hpp; do echo "include/${f##*/}"; done
 	for f in man/*.[1357]; do echo "share/man/man${f##*.}/${f##*/}"; done
 	for f in completions/bash/*; do echo "share/bash-completion/completions/${f##*/}"; done
 	for f in completions/zsh/*; do echo "share/zsh/site-functions/${f##*/}"; done

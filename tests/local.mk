@@ -72,6 +72,7 @@ ptrc_c_tests = $(ptrc_long_c_tests) $(ptrc_short_c_tests)
 
 ptrc_sh_tests = \
 	%D%/coverage \
+	%D%/cxx.sh \
 	%D%/debian.sh \
 	%D%/fallbacks.sh \
 	%D%/faults.sh \
@@ -277,7 +278,7 @@ check_PROGRAMS += %D%/faults/faults
 
 noinst_HEADERS += %D%/failing_sync.h %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
-EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/tap.sh
+EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/cxx_events.cc %D%/tap.sh
 EXTRA_DIST += %D%/driver %D%/isolated
 CLEANFILES += %D%/lock
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_attach. */
+/* posixtrace_attach and posixtrace_is_traced. */
 #include "config.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <posixtrace.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/common.h"
 #include "lib/life/life.h"
+#include "lib/process/self.h"
 #include "lib/recorder/attach.h"
 
 PTRC_PUBLIC int posixtrace_attach(void)
@@ -18,4 +20,9 @@ PTRC_PUBLIC int posixtrace_attach(void)
 	error = ptrc_attach_all();
 	pthread_setcancelstate(cancel, NULL);
 	return error == 0 || error == EPERM ? error : ENOMEM;
+}
+
+PTRC_PUBLIC int posixtrace_is_traced(void)
+{
+	return ptrc_load_relaxed(&ptrc_page_self->active) != 0;
 }
