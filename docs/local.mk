@@ -7,6 +7,7 @@ dist_doc_DATA += \
 	%D%/log-format.md \
 	%D%/protocol.md \
 	%D%/security.md \
+	%D%/ptrace-check.schema.json \
 	%D%/ptrace-count.schema.json \
 	%D%/ptrace-create.schema.json \
 	%D%/ptrace-doctor.schema.json \

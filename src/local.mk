@@ -144,6 +144,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/check/judge.c \
 	%D%/check/judge.h \
 	%D%/check/report.h \
+	%D%/check/report_ci.c \
+	%D%/check/report_json.c \
 	%D%/check/report_text.c \
 	%D%/check/rule.c \
 	%D%/check/rule.h \

@@ -19,6 +19,13 @@ enum {
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
 	KEY_DECODE,
+	KEY_FORMAT,
+	/* In the order of the formats. */
+	KEY_TEXT,
+	KEY_JSON,
+	KEY_TAP,
+	KEY_JUNIT,
+	KEY_GITHUB,
 	KEY_UTC,
 	KEY_ALLOW_LOSS,
 };
@@ -45,6 +52,11 @@ static const struct ptrc_cli_option options[] = {
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
 	{"config", 'c', "FILE", "read layouts as for --decode from this file, see\nptrace.yaml(5)"},
+	{"format", KEY_FORMAT, "FORMAT", "text (the default), json, tap, junit or github"},
+	{"json", KEY_JSON, NULL, "the same as --format=json"},
+	{"tap", KEY_TAP, NULL, "--format=tap: the Test Anything Protocol"},
+	{"junit", KEY_JUNIT, NULL, "--format=junit: XML as of JUnit"},
+	{"github", KEY_GITHUB, NULL, "--format=github: text, and annotations for GitHub"},
 	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL,
 	 "exit with 0, not 3, if the rules are kept though\nsomething is missing"},
@@ -66,8 +78,31 @@ static const struct ptrc_cli cli = {
 };
 
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
+static int format = KEY_TEXT;
 static bool is_utc;
 static bool is_loss_allowed;
+
+static void put_result(struct ptrc_buffer *b, const struct ptrc_check *c)
+{
+	const char *no_colour = getenv("NO_COLOR");
+
+	switch (format) {
+	case KEY_JSON:
+		ptrc_check_put_json(b, c);
+		break;
+	case KEY_TAP:
+		ptrc_check_put_tap(b, c);
+		break;
+	case KEY_JUNIT:
+		ptrc_check_put_junit(b, c);
+		break;
+	case KEY_GITHUB:
+		ptrc_check_put_github(b, c);
+		break;
+	default:
+		ptrc_check_put_text(b, c, isatty(STDOUT_FILENO) && !(no_colour && *no_colour));
+	}
+}
 
 static bool has_suffix(const char *text, const char *suffix)
 {
@@ -80,6 +115,7 @@ static bool has_suffix(const char *text, const char *suffix)
 static void parse(int argc, char **argv)
 {
 	const char *config = NULL;
+	static const char *const formats[] = {"text", "json", "tap", "junit", "github", NULL};
 	const char *tolerance = NULL;
 	struct ptrc_cli_reason why;
 	int key;
@@ -94,6 +130,10 @@ static void parse(int argc, char **argv)
 			ptrc_config_take_layout(&rules.layouts, optarg);
 		else if (key == 'c')
 			config = optarg;
+		else if (key == KEY_FORMAT)
+			format = KEY_TEXT + ptrc_cli_word("--format", optarg, formats);
+		else if (key >= KEY_TEXT && key <= KEY_GITHUB)
+			format = key;
 		else if (key == KEY_UTC)
 			is_utc = true;
 		else if (key == KEY_ALLOW_LOSS)
@@ -126,7 +166,7 @@ int main(int argc, char **argv)
 	if (!ptrc_check_open(&check, &rules, argv + optind, (size_t)(argc - optind), is_utc))
 		return PTRC_EXIT_FAILED;
 	ptrc_check_judge(&check);
-	ptrc_check_put_text(&out, &check, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+	put_result(&out, &check);
 	ptrc_output_end(&out);
 	ptrc_check_report_losses(&check);
 	status = (int)ptrc_check_status(&check, is_loss_allowed);

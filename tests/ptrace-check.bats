@@ -38,7 +38,7 @@ rules() {
 	grep -qx 'fail       no errors: happened 1 time' stdout.txt
 	grep -qx 'pass       complete: nothing is missing' stdout.txt
 	[ "$(tail -n 1 stdout.txt)" = "2 passed, 2 failed, 0 undecided" ]
-	grep -Eq '^ +answered after [67][0-9.]*ms: .*Z .* req.begin .*"2", and .*Z .* req.end .*"2"$' stdout.txt
+	grep -Eq '^ +answered after [0-9.]+m?s: .*Z .* req.begin .*"2", and .*Z .* req.end .*"2"$' stdout.txt
 	grep -Eq '^ +happened: .* app.error .*"code"$' stdout.txt
 	# The commands that it proposes show these events.
 	grep -o 'ptrace-dump.*' stdout.txt >commands
@@ -63,7 +63,7 @@ rules() {
 	grep -q '^pass       after req.begin expect req.end within 20s by data: 2 of 2 answered$' stdout.txt
 	run_split ptrace-check run.log --p99 'req.begin..req.end by data < 50ms'
 	[ "$status" -eq 1 ]
-	grep -Eq '^fail       pair req.begin..req.end by data p99 < 50ms: 2 pairs; p99 [67][0-9.]*ms$' stdout.txt
+	grep -Eq '^fail       pair req.begin..req.end by data p99 < 50ms: 2 pairs; p99 [0-9.]+m?s$' stdout.txt
 	for bad in '--never=' '--after=a' '--after=a -> b within 5' '--p99=a..b' '--p99=a < 5ms' \
 		'--count=a' '--count=a min 3 max 2' '--order=a' '--exists=a of b' \
 		'--never=a where' '--never=a where pidd == 1' '--after=a -> b by pidd'; do
@@ -253,4 +253,90 @@ broken() {
 	[ "$status" -eq 1 ]
 	[[ $stdout != *$'\033'* ]]
 	sh -c "$(grep -o 'ptrace-dump.*' stdout.txt)" | jq -es 'any(.data == "7")'
+}
+
+# A rule of each verdict, with names of any characters.
+odd_rules() {
+	ptrace-run --allow-loss -o odd.log --stream-min-size=16K --stream-full-policy=loop -- \
+		"$traced" -n 20000 2>/dev/null
+	cat >'odd, 100%: <rules>.yaml' <<-'END'
+		rules:
+		  - {name: "a <b> & \"c\" \u0001 \uffff # \\ %, 100%: \n::error::x", never: traced.event}
+		  - {name: "kept", exists: traced.event, where: "event == \"traced.event\""}
+		  - {name: "]]> undecided", never: "other"}
+	END
+}
+
+@test "JSON of rules is as its schema says [EXT-352]" {
+	has_validator || skip "no validator"
+	odd_rules
+	run_split ptrace-check --json 'odd, 100%: <rules>.yaml' odd.log
+	[ "$status" -eq 1 ]
+	validates check <stdout.txt
+	jq -e '(.rules | map(.verdict)) == ["fail", "pass", "undecided"] and .failed == 1 and
+		.passed == 1 and .undecided == 1 and (.complete | not) and .rules[0].line == 2 and
+		.rules[0].column == 5 and (.rules[0].cases | length) == 3 and
+		.logs[0].losses.stream_events > 0 and .rules[0].matched == .rules[0].broken' stdout.txt
+	sh -c "$(jq -r '.rules[0].cases[0].command' stdout.txt)" 2>/dev/null |
+		jq -es --slurpfile r stdout.txt 'any(.time == $r[0].rules[0].cases[0].event.time)'
+	make_log
+	run_split ptrace-check --json --never $'\xff' --max 'req.begin..req.end < 1ns' run.log
+	[ "$status" -eq 1 ]
+	validates check <stdout.txt
+	jq -e '.rules[0].name_hex and .complete and .rules[1].cases[0].other.text' stdout.txt
+}
+
+@test "TAP of rules [EXT-352]" {
+	odd_rules
+	run_split ptrace-check --tap 'odd, 100%: <rules>.yaml' odd.log
+	[ "$status" -eq 1 ]
+	[ "$(head -n 2 stdout.txt)" = $'TAP version 14\n1..3' ]
+	[ "$(grep -c '^not ok ' stdout.txt)" -eq 2 ]
+	grep -qF 'not ok 1 - a <b> & "c" \\x01 ' stdout.txt
+	grep -qF ' \# \\\\ %, 100%: \\n::error::x' stdout.txt
+	grep -qx 'ok 2 - kept' stdout.txt
+	grep -qx 'not ok 3 - ]]> undecided' stdout.txt
+	grep -v '^\(TAP version 14\|1\.\.3\|\(not \)\?ok [123] - .*\|  ---\|  verdict: [a-z]*\|  message: ".*"\|  \.\.\.\)$' \
+		stdout.txt && return 1
+	sed -n 's/^  message: //p' stdout.txt | jq -es 'length == 3 and (.[0] | startswith("fail: happened "))'
+}
+
+@test "XML of rules is valid whatever the names are [EXT-352]" {
+	odd_rules
+	for operand in --format=junit --junit; do
+		run_split ptrace-check "$operand" 'odd, 100%: <rules>.yaml' odd.log
+		[ "$status" -eq 1 ]
+		python3 - stdout.txt <<-'END'
+			import sys, xml.etree.ElementTree as tree
+			suite = tree.parse(sys.argv[1]).getroot()
+			assert suite.tag == "testsuite" and suite.get("tests") == "3"
+			assert suite.get("failures") == "1" and suite.get("errors") == "1"
+			cases = suite.findall("testcase")
+			assert [c.get("classname") for c in cases] == ["odd, 100%: <rules>.yaml"] * 3
+			assert cases[0].get("name").startswith("a <b> & \"c\" \\x01 \ufffd # ")
+			assert cases[2].get("name") == "]]> undecided"
+			assert [c[0].tag for c in cases] == ["failure", "system-out", "error"]
+			assert "events were lost" in cases[2][0].get("message")
+			assert "ptrace-dump --around='traced.event'" in cases[0][0].text
+			assert cases[0][0].text.count("\n") > 5
+		END
+	done
+	for byte in 01 08 0b 1f 7f c0 ff; do
+		run_split ptrace-check --junit --never "x$(printf "\\x$byte")y" odd.log
+		python3 -c 'import xml.etree.ElementTree as t; t.parse("stdout.txt")'
+	done
+}
+
+@test "annotations of GitHub [EXT-352]" {
+	odd_rules
+	run_split ptrace-check --github 'odd, 100%: <rules>.yaml' odd.log
+	[ "$status" -eq 1 ]
+	[ "$(grep -c '^::' stdout.txt)" -eq 2 ]
+	grep -q '^::error file=odd%2C 100%25%3A <rules>.yaml,line=2,col=5,title=a <b> & .*%2C 100%25%3A .n%3A%3Aerror%3A%3Ax::fail: happened [0-9]* times%0Arule: never traced.event%0Ahappened: ' stdout.txt
+	grep -q '^::warning file=.*,line=4,col=5,title=]]> undecided::undecided: did not happen' stdout.txt
+	[ "$(tail -n 1 stdout.txt)" = "1 passed, 1 failed, 1 undecided" ]
+	run_split ptrace-check --github --never traced.event odd.log
+	[[ $stdout == "::error title=never traced.event::fail: "* ]]
+	run_split ptrace-check --format=xml --never a odd.log
+	[ "$status" -eq 2 ]
 }

@@ -17,6 +17,11 @@ complete -c ptrace-check -l no-loss -d 'nothing is missing from the logs'
 complete -c ptrace-check -l tolerance -x -d 'events as near are in any order'
 complete -c ptrace-check -l decode -x -d 'what the data of events means'
 complete -c ptrace-check -s c -l config -r -F -d 'take layouts from the decode: of this file'
+complete -c ptrace-check -l format -x -a 'text json tap junit github' -d 'how the result looks'
+__ptrace_json ptrace-check
+complete -c ptrace-check -l tap -d 'print the result as TAP'
+complete -c ptrace-check -l junit -d 'print the result as XML'
+complete -c ptrace-check -l github -d 'print text and annotations'
 complete -c ptrace-check -l utc -d 'times in text are UTC'
 __ptrace_loss ptrace-check
 __ptrace_standard ptrace-check

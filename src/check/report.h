@@ -4,6 +4,7 @@
 #define PTRC_SRC_CHECK_REPORT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "src/check/check.h"
 #include "src/cli/buffer.h"
@@ -18,7 +19,15 @@ void ptrc_check_put_case(struct ptrc_buffer *, const struct ptrc_case *);
 void ptrc_check_put_command(struct ptrc_buffer *, const struct ptrc_check *,
 			    const struct ptrc_case *);
 
+/* How many rules have this verdict. */
+uint64_t ptrc_check_count(const struct ptrc_check *, enum ptrc_verdict);
+
 /* These put all rules. */
-void ptrc_check_put_text(struct ptrc_buffer *, const struct ptrc_check *, bool is_colored);
+void ptrc_check_put_text(struct ptrc_buffer *, const struct ptrc_check *, bool is_coloured);
+void ptrc_check_put_json(struct ptrc_buffer *, const struct ptrc_check *);
+void ptrc_check_put_tap(struct ptrc_buffer *, const struct ptrc_check *);
+void ptrc_check_put_junit(struct ptrc_buffer *, const struct ptrc_check *);
+/* Annotations, and the text. */
+void ptrc_check_put_github(struct ptrc_buffer *, const struct ptrc_check *);
 
 #endif

@@ -107,9 +107,9 @@ void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *chec
 }
 
 static void put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t,
-		     bool is_colored)
+		     bool is_coloured)
 {
-	static const char *const colors[] = {
+	static const char *const colours[] = {
 		[PTRC_VERDICT_PASS] = "\033[32m",
 		[PTRC_VERDICT_FAIL] = "\033[1;31m",
 		[PTRC_VERDICT_UNDECIDED] = "\033[1;33m",
@@ -117,10 +117,10 @@ static void put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct p
 	const char *name = ptrc_verdict_name(t->verdict);
 	const struct ptrc_cases *cases = ptrc_trial_cases(t);
 
-	if (is_colored)
-		ptrc_buffer_text(b, colors[t->verdict]);
+	if (is_coloured)
+		ptrc_buffer_text(b, colours[t->verdict]);
 	ptrc_buffer_text(b, name);
-	if (is_colored)
+	if (is_coloured)
 		ptrc_buffer_text(b, "\033[0m");
 	ptrc_buffer_blanks(b, (long)(sizeof(indent) - 1 - strlen(name)));
 	put(b, t->rule->name);
@@ -146,14 +146,21 @@ static void put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct p
 	}
 }
 
-void ptrc_check_put_text(struct ptrc_buffer *b, const struct ptrc_check *c, bool is_colored)
+uint64_t ptrc_check_count(const struct ptrc_check *c, enum ptrc_verdict verdict)
 {
-	size_t counts[3] = {0};
+	uint64_t count = 0;
 
-	for (size_t i = 0; i < c->rules->count; i++) {
-		put_rule(b, c, &c->judge.trials[i], is_colored);
-		counts[c->judge.trials[i].verdict]++;
-	}
-	ptrc_buffer_format(b, "%zu passed, %zu failed, %zu undecided\n", counts[PTRC_VERDICT_PASS],
-			   counts[PTRC_VERDICT_FAIL], counts[PTRC_VERDICT_UNDECIDED]);
+	for (size_t i = 0; i < c->rules->count; i++)
+		count += c->judge.trials[i].verdict == verdict;
+	return count;
+}
+
+void ptrc_check_put_text(struct ptrc_buffer *b, const struct ptrc_check *c, bool is_coloured)
+{
+	for (size_t i = 0; i < c->rules->count; i++)
+		put_rule(b, c, &c->judge.trials[i], is_coloured);
+	ptrc_buffer_format(b, "%" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " undecided\n",
+			   ptrc_check_count(c, PTRC_VERDICT_PASS),
+			   ptrc_check_count(c, PTRC_VERDICT_FAIL),
+			   ptrc_check_count(c, PTRC_VERDICT_UNDECIDED));
 }

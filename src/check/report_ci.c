@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* What has become of the rules, in the forms that services of continuous integration read: TAP 14,
+ * JUnit's XML, annotations of GitHub. A rule is a test. One that is undecided has not passed. */
+#include "config.h"
+#include "src/check/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/check/verdict.h"
+
+/* Everything about a rule that is not its name, a line each. The caller frees the buffer. */
+static struct ptrc_buffer details_of(const struct ptrc_check *c, struct ptrc_trial *t)
+{
+	const struct ptrc_cases *cases = ptrc_trial_cases(t);
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+
+	ptrc_buffer_format(&b, "%s: ", ptrc_verdict_name(t->verdict));
+	ptrc_text_put(&b, t->reason, strlen(t->reason));
+	ptrc_buffer_text(&b, "\nrule: ");
+	ptrc_text_put(&b, t->rule->text, strlen(t->rule->text));
+	for (size_t i = 0; i < t->note_count; i++) {
+		ptrc_buffer_text(&b, "\nnote: ");
+		ptrc_text_put(&b, t->notes[i], strlen(t->notes[i]));
+	}
+	for (size_t i = 0; i < cases->count; i++) {
+		ptrc_buffer_char(&b, '\n');
+		ptrc_check_put_case(&b, &cases->list[i]);
+		ptrc_buffer_text(&b, "\n  ");
+		ptrc_check_put_command(&b, c, &cases->list[i]);
+	}
+	return b;
+}
+
+/* The text as people read it, on one line. The caller frees the buffer. */
+static struct ptrc_buffer shown(const char *text)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+
+	ptrc_text_put(&b, text, strlen(text));
+	return b;
+}
+
+/* ---- TAP ---- */
+
+static void put_tap_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t,
+			 size_t number)
+{
+	struct ptrc_buffer name = shown(t->rule->name);
+	struct ptrc_buffer details = details_of(c, t);
+
+	ptrc_buffer_format(b, "%s %zu - ", t->verdict == PTRC_VERDICT_PASS ? "ok" : "not ok",
+			   number);
+	for (size_t i = 0; i < name.used; i++) {
+		if (name.bytes[i] == '#' || name.bytes[i] == '\\')
+			ptrc_buffer_char(b, '\\');
+		ptrc_buffer_char(b, name.bytes[i]);
+	}
+	/* A string of JSON is one of YAML, too. */
+	ptrc_buffer_format(b, "\n  ---\n  verdict: %s\n  message: ", ptrc_verdict_name(t->verdict));
+	ptrc_text_json(b, details.bytes, details.used);
+	ptrc_buffer_text(b, "\n  ...\n");
+	ptrc_buffer_free(&name);
+	ptrc_buffer_free(&details);
+}
+
+void ptrc_check_put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
+{
+	ptrc_buffer_format(b, "TAP version 14\n1..%zu\n", c->rules->count);
+	for (size_t i = 0; i < c->rules->count; i++)
+		put_tap_rule(b, c, &c->judge.trials[i], i + 1);
+}
+
+/* ---- XML ---- */
+
+/* Puts text that has no control characters but line feeds, as character data or as the value of an
+ * attribute. */
+static void put_xml(struct ptrc_buffer *b, const struct ptrc_buffer *text)
+{
+	for (size_t i = 0; i < text->used; i++) {
+		const unsigned char *c = (const unsigned char *)text->bytes + i;
+
+		/* U+FFFE and U+FFFF are no characters of XML. */
+		if (*c == 0xef && text->used - i >= 3 && c[1] == 0xbf && c[2] >= 0xbe) {
+			ptrc_buffer_text(b, "\xef\xbf\xbd");
+			i += 2;
+			continue;
+		}
+		switch (*c) {
+		case '&':
+			ptrc_buffer_text(b, "&amp;");
+			break;
+		case '<':
+			ptrc_buffer_text(b, "&lt;");
+			break;
+		case '>':
+			ptrc_buffer_text(b, "&gt;");
+			break;
+		case '"':
+			ptrc_buffer_text(b, "&quot;");
+			break;
+		case '\n':
+			ptrc_buffer_text(b, "&#10;");
+			break;
+		default:
+			ptrc_buffer_char(b, (char)*c);
+		}
+	}
+}
+
+static void put_xml_text(struct ptrc_buffer *b, const char *text)
+{
+	struct ptrc_buffer s = shown(text);
+
+	put_xml(b, &s);
+	ptrc_buffer_free(&s);
+}
+
+static void put_junit_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t)
+{
+	static const char *const elements[] = {
+		[PTRC_VERDICT_PASS] = "system-out",
+		[PTRC_VERDICT_FAIL] = "failure",
+		[PTRC_VERDICT_UNDECIDED] = "error",
+	};
+	struct ptrc_buffer details = details_of(c, t);
+
+	ptrc_buffer_text(b, "  <testcase classname=\"");
+	put_xml_text(b, t->rule->mark.line ? c->rules->file : "ptrace-check");
+	ptrc_buffer_text(b, "\" name=\"");
+	put_xml_text(b, t->rule->name);
+	ptrc_buffer_format(b, "\" time=\"0\">\n    <%s", elements[t->verdict]);
+	if (t->verdict != PTRC_VERDICT_PASS) {
+		ptrc_buffer_format(b, " type=\"%s\" message=\"", ptrc_verdict_name(t->verdict));
+		put_xml_text(b, t->reason);
+		ptrc_buffer_char(b, '"');
+	}
+	ptrc_buffer_char(b, '>');
+	put_xml(b, &details);
+	ptrc_buffer_format(b, "</%s>\n  </testcase>\n", elements[t->verdict]);
+	ptrc_buffer_free(&details);
+}
+
+void ptrc_check_put_junit(struct ptrc_buffer *b, const struct ptrc_check *c)
+{
+	ptrc_buffer_format(b,
+			   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite "
+			   "name=\"ptrace-check\" tests=\"%zu\" failures=\"%" PRIu64
+			   "\" errors=\"%" PRIu64 "\" skipped=\"0\" time=\"0\">\n",
+			   c->rules->count, ptrc_check_count(c, PTRC_VERDICT_FAIL),
+			   ptrc_check_count(c, PTRC_VERDICT_UNDECIDED));
+	for (size_t i = 0; i < c->rules->count; i++)
+		put_junit_rule(b, c, &c->judge.trials[i]);
+	ptrc_buffer_text(b, "</testsuite>\n");
+}
+
+/* ---- GitHub ---- */
+
+/* Puts a property, or the message, of a command of a workflow. */
+static void put_escaped(struct ptrc_buffer *b, const struct ptrc_buffer *text, bool is_property)
+{
+	for (size_t i = 0; i < text->used; i++) {
+		unsigned char c = (unsigned char)text->bytes[i];
+
+		if (c < ' ' || c == '%' || (is_property && (c == ':' || c == ',')))
+			ptrc_buffer_format(b, "%%%02X", c);
+		else
+			ptrc_buffer_char(b, (char)c);
+	}
+}
+
+static void put_property(struct ptrc_buffer *b, const char *text)
+{
+	struct ptrc_buffer s = shown(text);
+
+	put_escaped(b, &s, true);
+	ptrc_buffer_free(&s);
+}
+
+void ptrc_check_put_github(struct ptrc_buffer *b, const struct ptrc_check *c)
+{
+	for (size_t i = 0; i < c->rules->count; i++) {
+		struct ptrc_trial *t = &c->judge.trials[i];
+		struct ptrc_buffer details;
+
+		if (t->verdict == PTRC_VERDICT_PASS)
+			continue;
+		ptrc_buffer_text(b, t->verdict == PTRC_VERDICT_FAIL ? "::error " : "::warning ");
+		if (t->rule->mark.line) {
+			ptrc_buffer_text(b, "file=");
+			put_property(b, c->rules->file);
+			ptrc_buffer_format(b, ",line=%zu,col=%zu,", t->rule->mark.line,
+					   t->rule->mark.column);
+		}
+		ptrc_buffer_text(b, "title=");
+		put_property(b, t->rule->name);
+		ptrc_buffer_text(b, "::");
+		details = details_of(c, t);
+		put_escaped(b, &details, false);
+		ptrc_buffer_free(&details);
+		ptrc_buffer_char(b, '\n');
+	}
+	ptrc_check_put_text(b, c, false);
+}
