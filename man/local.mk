@@ -40,6 +40,7 @@ dist_man_MANS += \
 	%D%/posix_trace_getnext_event.3 \
 	%D%/posix_trace_start.3 \
 	%D%/posixtrace-json.5 \
+	%D%/posixtrace-layout.5 \
 	%D%/posixtrace-log.5 \
 	%D%/posixtrace-tutorial.7 \
 	%D%/posixtrace.7 \

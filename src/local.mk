@@ -59,12 +59,16 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/dump_threads.h \
 	%D%/view/event_format.c \
 	%D%/view/event_format.h \
+	%D%/view/json_text.c \
+	%D%/view/json_text.h \
 	%D%/view/layout.c \
 	%D%/view/layout.h \
 	%D%/view/lines.c \
 	%D%/view/lines.h \
 	%D%/view/losses.c \
 	%D%/view/losses.h \
+	%D%/view/misfits.c \
+	%D%/view/misfits.h \
 	%D%/view/unmatched.c \
 	%D%/view/unmatched.h \
 	%D%/view/quantity.c \

@@ -54,6 +54,7 @@ enum {
 	KEY_HEADER,
 	KEY_COLOR,
 	KEY_SUMMARY,
+	KEY_STRICT,
 	KEY_ALLOW_LOSS,
 };
 
@@ -91,6 +92,8 @@ static const struct ptrc_cli_option options[] = {
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, such as\n"
 	 "'db.query=u64 id, u32 rows, str sql'; may be given\nseveral times"},
+	{"strict", KEY_STRICT, NULL,
+	 "exit with 3 if the data of a selected event does\nnot fit its layout"},
 	{"symbols", KEY_SYMBOLS, NULL,
 	 "show function, file and line of the call that\nrecorded each event"},
 	{"config", 'c', "FILE",
@@ -276,6 +279,8 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--count", "cannot be used together with --first or --last");
 	if (dump.is_counting && dump.format.field_count)
 		ptrc_cli_usage("--count", "cannot be used together with --fields");
+	if (dump.is_strict && !dump.layouts.count)
+		ptrc_cli_usage("--strict", "needs --decode or --config");
 	if (is_forced && !to_log)
 		ptrc_cli_usage("--force", "needs --to-log");
 	if (to_log)
@@ -452,6 +457,9 @@ static void parse(int argc, char **argv)
 			break;
 		case KEY_SUMMARY:
 			dump.has_summary = true;
+			break;
+		case KEY_STRICT:
+			dump.is_strict = true;
 			break;
 		case KEY_ALLOW_LOSS:
 			dump.is_loss_allowed = true;

@@ -17,6 +17,7 @@
 #include "src/session/reader_follow.h"
 #include "src/session/session_client.h"
 #include "src/summary/stat.h"
+#include "src/view/misfits.h"
 #include "src/view/reader.h"
 
 enum {
@@ -29,6 +30,7 @@ enum {
 	KEY_PER,
 	KEY_HISTOGRAM,
 	KEY_DECODE,
+	KEY_STRICT,
 };
 
 static const struct ptrc_cli_option options[] = {
@@ -43,6 +45,8 @@ static const struct ptrc_cli_option options[] = {
 	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
 	{"config", 'c', "FILE",
 	 "read layouts as for --decode from this file, see\nptrace.yaml(5); - for standard input"},
+	{"strict", KEY_STRICT, NULL,
+	 "exit with 3 if the data of an event does not fit\nits layout"},
 	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
@@ -71,9 +75,11 @@ static enum ptrc_format format = PTRC_FORMAT_TEXT;
 static bool is_utc;
 static bool is_loss_allowed;
 static bool has_histogram;
+static bool is_strict;
 /* What was found of all operands. */
 static bool is_failed;
 static bool is_incomplete;
+static bool is_misfit;
 
 /* Returns whether there is such a session. If it does not answer, prints a message and sets
  * *has_no_answer. */
@@ -180,6 +186,7 @@ static void put_pairs(const char *thing)
 {
 	static struct ptrc_buffer out;
 	static struct ptrc_view view;
+	struct ptrc_misfit_types misfits = {0};
 	struct ptrc_losses losses;
 	bool is_session;
 
@@ -190,6 +197,8 @@ static void put_pairs(const char *thing)
 	view = (struct ptrc_view){.reader = &reader};
 	while (ptrc_reader_next(&reader)) {
 		ptrc_view_find_layout(&view, &layouts);
+		if (is_strict && view.layout)
+			ptrc_view_decode(&view);
 		ptrc_pairs_take(&pairs, &view);
 	}
 	ptrc_pairs_end(&pairs);
@@ -211,7 +220,11 @@ static void put_pairs(const char *thing)
 		ptrc_pairs_report_missing(&pairs, &(struct ptrc_reader *){&reader}, 1, reader.path);
 	is_failed |= losses.read_error != 0;
 	is_incomplete |= ptrc_losses_is_any(&losses);
-	free(view.decoded.values);
+	ptrc_misfits_add(&misfits, &view);
+	ptrc_misfits_report(&misfits);
+	is_misfit |= misfits.count != 0;
+	ptrc_misfits_free(&misfits);
+	ptrc_view_free(&view);
 	ptrc_pairs_forget(&pairs);
 	ptrc_reader_close(&reader);
 }
@@ -229,6 +242,8 @@ static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, cons
 		ptrc_cli_usage("--histogram", "needs --pair or --pairs");
 	if ((config || layouts.count) && !is_any)
 		ptrc_cli_usage(config ? "--config" : "--decode", "needs --pair or --pairs");
+	if (is_strict && !config && !layouts.count)
+		ptrc_cli_usage("--strict", "needs --decode or --config");
 	if (config)
 		ptrc_config_read_layouts(&layouts, config, NULL);
 	for (size_t i = 0; i < texts->count; i++)
@@ -268,6 +283,8 @@ static void parse(int argc, char **argv)
 			has_histogram = true;
 		else if (key == KEY_DECODE)
 			ptrc_config_take_layout(&layouts, optarg);
+		else if (key == KEY_STRICT)
+			is_strict = true;
 		else if (key == 'c')
 			config = optarg;
 	}
@@ -290,5 +307,7 @@ int main(int argc, char **argv)
 	ptrc_layouts_free(&layouts);
 	if (is_failed)
 		return PTRC_EXIT_FAILED;
-	return is_incomplete && !is_loss_allowed ? PTRC_EXIT_INCOMPLETE : PTRC_EXIT_DONE;
+	if ((is_incomplete && !is_loss_allowed) || (is_misfit && is_strict))
+		return PTRC_EXIT_INCOMPLETE;
+	return PTRC_EXIT_DONE;
 }

@@ -199,7 +199,7 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 		1:11	exclude: is empty	exclude: ['']
 		1:11	exclude: is longer than 255 bytes	exclude: ["%300"]
 		1:9	decode: has to be a mapping, not a list	decode: [a]
-		1:13	decode: a: 'u9' is not a type (did you mean 'u8'?)	decode: {a: u9 b}
+		1:13	decode: a: column 1: 'u9' is not a type (did you mean 'u8'?)	decode: {a: u9 b}
 		1:13	decode: a: has to be text, not a list	decode: {a: [u8]}
 		1:13	decode: a: has to be text, not nothing	decode: {a: }
 		1:1	has to be a mapping of settings, not a list	[name, x]

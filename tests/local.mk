@@ -23,6 +23,7 @@ ptrc_short_c_tests = \
 	%D%/test_counts \
 	%D%/test_cursor \
 	%D%/test_create \
+	%D%/test_decode \
 	%D%/test_errors \
 	%D%/test_event \
 	%D%/test_event_for \
@@ -147,6 +148,7 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 
 # Of the commands' own code.
 %C%_test_check_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
+%C%_test_decode_LDADD = src/libcommands.la $(LDADD)
 %C%_test_pairs_LDADD = src/libcommands.la $(LDADD)
 %C%_test_select_LDADD = src/libcommands.la $(LDADD)
 %C%_test_view_LDADD = src/libcommands.la $(LDADD)
@@ -212,6 +214,7 @@ check_PROGRAMS += %D%/prog_emit
 	src/config/kept.c \
 	src/config/yaml_file.c \
 	src/cli/json.c \
+	src/view/json_text.c \
 	src/view/layout.c \
 	src/cli/message.c \
 	src/cli/nearest.c \

@@ -96,7 +96,7 @@ decided() {
 every_decision_is_told() {
 	bad=0
 	test "$(decided | sort -u | wc -l)" -gt 200 || { echo "cannot find the decisions"; bad=1; }
-	cat "$man"/*.[37] >"$dir/pages"
+	cat "$man"/*.[357] >"$dir/pages"
 	for id in $(decided); do
 		grep -q "^| $id |" "$docs/conformance.md" || { echo "conformance.md: $id"; bad=1; }
 		grep -Eq "(^|[^A-Z0-9-])$id([^0-9]|\$)" "$dir/pages" || { echo "man: $id"; bad=1; }

@@ -56,7 +56,7 @@ time_of() {
 		--decode='req.end=char[1] at, u32 rows' pairs.log
 	[[ $stdout == *' id="2" .. at="2" decode_error=short data=0x32'* ]]
 	# Each event that does not fit counts once.
-	[[ $stderr == *"req.end: the layout does not fit 2 events"* ]]
+	[[ $stderr == *"req.end: the data of 2 events has 1 byte, the layout wants 8"* ]]
 	# A field connects events of different logs, whose types have other numbers; a thread does not.
 	ptrace-run -o begin.log -- ptrace-event req.begin x
 	ptrace-run -o end.log -- sh -c 'ptrace-event other; ptrace-event req.end x'

@@ -262,6 +262,29 @@ pairs_log() {
 		jq -e '.pairs[0].value == "sh"'
 }
 
+@test "pairs: data that does not fit its layout is told, and with --strict is status 3 [EXT-307 EXT-308]" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a.begin -X 0100000000000000
+		"$0" -e a.end -X 0100000000000000; "$0" -e other -X 01' "$traced"
+	for options in '' --strict; do
+		# shellcheck disable=SC2086 # none or one
+		run_split ptrace-stat $options --pair='a.begin..a.end by data.id' --decode='a.*=u64 id' run.log
+		[ "$status" -eq 0 ]
+		[ -z "$stderr" ]
+	done
+	run_split ptrace-stat --pair='a.begin..a.end by data.id' --decode='a.*=u16 id' run.log
+	[ "$status" -eq 0 ]
+	printf 'ptrace-stat: a.%s: the data of 1 event has 8 bytes, the layout wants 2\n' begin end |
+		diff - stderr.txt
+	run_split ptrace-stat --strict --pair='a.begin..a.end by data.id' --decode='a.*=u16 id' run.log
+	[ "$status" -eq 3 ]
+	# Events that are of no pair are looked at, too.
+	run_split ptrace-stat --strict --pairs --decode='other=u16 id' run.log
+	[ "$status" -eq 3 ]
+	[ "$stderr" = 'ptrace-stat: other: the data of 1 event has 1 byte, the layout wants 2' ]
+	run_split ptrace-stat --strict --pairs run.log
+	[ "$status" -eq 2 ]
+}
+
 @test "pairs: types that are not there, and options alone [EXT-293]" {
 	pairs_log
 	run_split ptrace-stat --pair='req.begin..req.ende' pairs.log
@@ -274,7 +297,7 @@ pairs_log() {
 	run_split ptrace-stat --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
 	[ "$status" -eq 0 ]
 	[[ $stderr == *"6 events of req.begin..req.end have no data.id, and were left out"* ]]
-	for option in --per=pid --histogram --decode='x=u8 a' --config=none.yaml --pair=x \
+	for option in --per=pid --histogram --strict --decode='x=u8 a' --config=none.yaml --pair=x \
 		'--pair=a..b by nothing'; do
 		run_split ptrace-stat "$option" pairs.log
 		echo "$option"

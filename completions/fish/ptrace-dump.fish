@@ -23,6 +23,7 @@ complete -c ptrace-dump -l threads -x -d 'how many threads format events'
 complete -c ptrace-dump -l verify -d 'show none, but compare all with what the logs say'
 complete -c ptrace-dump -l symbols -d 'show function, file and line of each event'
 complete -c ptrace-dump -l decode -x -d 'what the data of events means'
+complete -c ptrace-dump -l strict -d 'exit with 3 if data does not fit its layout'
 complete -c ptrace-dump -s c -l config -r -F -d 'take layouts from the decode: of this file'
 complete -c ptrace-dump -l fields -x -a '(__fish_append , time ns event id pid tid thread address truncated len data data_hex log reason error host comm exe user command_line function file line)' -d 'show these fields, in this order'
 __ptrace_format ptrace-dump

@@ -7,6 +7,7 @@ complete -c ptrace-stat -l pairs -d 'the same of all event types X.begin and X.e
 complete -c ptrace-stat -l per -x -d 'for each value of the field'
 complete -c ptrace-stat -l histogram -d 'how many there are of each length'
 complete -c ptrace-stat -l decode -x -d 'what the data of events means'
+complete -c ptrace-stat -l strict -d 'exit with 3 if data does not fit its layout'
 complete -c ptrace-stat -s c -l config -r -F -d 'take layouts from the decode: of this file'
 __ptrace_format ptrace-stat
 complete -c ptrace-stat -l utc -d 'times in text are UTC'

@@ -89,12 +89,13 @@ struct ptrc_layout_field {
 	const struct ptrc_layout_member *members;
 	/* Where it stands, if is_placed: all fields before it have a size. */
 	size_t at;
-	/* The bytes of the field, of an array in all; 0 if the data gives them, or for a bit field. */
+	/* The bytes of the field, of an array in all; 0: the data gives them, or it is a bit field. */
 	size_t size;
 	/* The bytes of one number, of a bit field those of its type; 1 for what is no number. */
 	unsigned char item_size;
-	/* Of a bit field: how many bits it has, and in which of the byte at `at` it begins, counted from
-	 * the lowest. Else 0. A bit field may reach into so many bytes as that takes, and no further. */
+	/* Of a bit field: how many bits it has, and in which of the byte at `at` it begins, counted
+	 * from the lowest. Else 0. A bit field may reach into so many bytes as that takes, and no
+	 * further. */
 	unsigned char bits;
 	unsigned char bit_at;
 	/* enum ptrc_layout_kind, enum ptrc_unit */
@@ -126,16 +127,16 @@ struct ptrc_layout_mistake {
 	/* Counted in bytes from 1. */
 	size_t column;
 	char reason[256];
-	/* If a word stands where only some words can: that word, and which those are, one after the other
-	 * up to a null pointer. Else words is null. */
+	/* If a word stands where only some words can: that word, and which those are, one after the
+	 * other up to a null pointer. Else words is null. */
 	char word[PTRC_LAYOUT_NAME_MAX + 1];
 	const char *const *words;
 };
 
 /*
  * Reads a layout, of which nothing is trusted: it may be any bytes, and need not end with a null
- * byte. Stores the fields, which ptrc_layout_fields_free() frees and which do not refer to the text.
- * Returns 0, EINVAL with the mistake, which may be null, or ENOMEM.
+ * byte. Stores the fields, which ptrc_layout_fields_free() frees and which do not refer to the
+ * text. Returns 0, EINVAL with the mistake, which may be null, or ENOMEM.
  */
 int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields **,
 		      struct ptrc_layout_mistake *) PTRC_NONNULL(1, 3) PTRC_MUST_CHECK;
@@ -143,9 +144,10 @@ int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields *
 void ptrc_layout_fields_free(struct ptrc_layout_fields *);
 
 /*
- * Works out where the field stands if the fields before it take so many bits of the data: stores its
- * offset and its first bit in there, and adds to *bits what is skipped for it and what it takes,
- * without what the data gives. The fields are those of ptrc_layout_parse(), which has done this for those that are_placed.
+ * Works out where the field stands if the fields before it take so many bits of the data: stores
+ * its offset and its first bit in there, and adds to *bits what is skipped for it and what it
+ * takes, without what the data gives. The fields are those of ptrc_layout_parse(), which has done
+ * this for those that are_placed.
  */
 void ptrc_layout_place(const struct ptrc_layout_fields *, const struct ptrc_layout_field *,
 		       uint64_t *bits, size_t *at, unsigned char *bit_at) PTRC_NONNULL();

@@ -12,6 +12,7 @@
 #include "src/check/verdict.h"
 #include "src/cli/nearest.h"
 #include "src/view/event_format.h"
+#include "src/view/misfits.h"
 #include "src/view/when.h"
 
 static int64_t time_of(const struct posixtrace_event *e)
@@ -379,8 +380,14 @@ enum ptrc_exit ptrc_check_status(const struct ptrc_check *c, bool is_loss_allowe
 
 void ptrc_check_report_losses(const struct ptrc_check *c)
 {
-	for (size_t i = 0; i < c->log_count; i++)
+	struct ptrc_misfit_types misfits = {0};
+
+	for (size_t i = 0; i < c->log_count; i++) {
 		ptrc_losses_report(&c->logs[i].losses, c->logs[i].reader.path);
+		ptrc_misfits_add(&misfits, &c->logs[i].view);
+	}
+	ptrc_misfits_report(&misfits);
+	ptrc_misfits_free(&misfits);
 	if (c->backwards)
 		ptrc_cli_message(NULL,
 				 "%" PRIu64 " event%s an earlier time than the event before: "

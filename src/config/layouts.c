@@ -8,9 +8,26 @@
 #include "src/cli/message.h"
 #include "src/config/configuration.h"
 
+/* The '=' between event and layout: the last one, but for those in the braces of an enum. */
+static const char *find_sign(const char *text)
+{
+	size_t depth = 0;
+
+	for (const char *at = text + strlen(text); at > text;) {
+		at--;
+		if (*at == '}')
+			depth++;
+		else if (*at == '{' && depth)
+			depth--;
+		else if (*at == '=' && !depth)
+			return at;
+	}
+	return NULL;
+}
+
 void ptrc_config_take_layout(struct ptrc_layouts *l, const char *text)
 {
-	const char *sign = strrchr(text, '=');
+	const char *sign = find_sign(text);
 	struct ptrc_cli_reason why;
 	char *pattern;
 

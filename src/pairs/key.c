@@ -27,10 +27,30 @@ static void add_bytes(struct ptrc_key *k, const void *bytes, size_t size)
 	k->size += size;
 }
 
+/* Adds what JSON says, so that a number and a text are as those of other fields. */
+static void add_json(struct ptrc_key *k, struct ptrc_value v)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	unsigned char kind = PTRC_VALUE_JSON;
+
+	ptrc_value_settle(&v, &b);
+	if (v.kind == PTRC_VALUE_JSON) {
+		add_bytes(k, &kind, sizeof(kind));
+		add_bytes(k, v.bytes, v.size);
+	} else {
+		ptrc_key_add(k, &v);
+	}
+	ptrc_buffer_free(&b);
+}
+
 void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 {
 	unsigned char kind = (unsigned char)v->kind;
 
+	if (v->kind == PTRC_VALUE_JSON) {
+		add_json(k, *v);
+		return;
+	}
 	switch (v->kind) {
 	case PTRC_VALUE_SIGNED:
 		kind = v->i < 0 ? PTRC_VALUE_SIGNED : PTRC_VALUE_UNSIGNED;
@@ -42,11 +62,15 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 	case PTRC_VALUE_FLOAT:
 		kind = PTRC_VALUE_DOUBLE;
 		break;
+	case PTRC_VALUE_ENUM:
+		/* Two enums may have other names for one number. */
+		kind = v->is_signed && v->i < 0 ? PTRC_VALUE_SIGNED : PTRC_VALUE_UNSIGNED;
+		break;
 	default:
 		break;
 	}
 	add_bytes(k, &kind, sizeof(kind));
-	if (kind == PTRC_VALUE_TEXT || kind == PTRC_VALUE_BYTES)
+	if (ptrc_value_has_bytes(v))
 		add_bytes(k, v->bytes, v->size);
 	else if (kind != PTRC_VALUE_NONE)
 		add_bytes(k, &v->u, sizeof(v->u));

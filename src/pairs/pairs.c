@@ -128,7 +128,7 @@ static struct ptrc_value keep(const struct ptrc_value *v)
 	struct ptrc_value kept = *v;
 
 	kept.raw = NULL;
-	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_BYTES)
+	if (ptrc_value_has_bytes(v))
 		kept.bytes = copy_of(v->bytes, v->size);
 	return kept;
 }
@@ -421,7 +421,7 @@ static void free_row(void *thing, void *arg)
 
 	(void)arg;
 	ptrc_quantiles_free(&row->lengths);
-	if (row->value.kind == PTRC_VALUE_TEXT || row->value.kind == PTRC_VALUE_BYTES)
+	if (ptrc_value_has_bytes(&row->value))
 		free((char *)row->value.bytes);
 }
 

@@ -11,6 +11,7 @@
 #include "src/cli/json.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
+#include "src/view/misfits.h"
 
 /* Output is written in pieces of about this size: large enough for few system calls, small
  * enough that a reader soon sees something. */
@@ -75,6 +76,7 @@ void ptrc_dump_event(struct ptrc_dump *d, struct ptrc_source *s)
 {
 	size_t offset = d->out.used;
 
+	ptrc_dump_check_layout(d, s);
 	if (d->sink) {
 		d->sink->add(d, s);
 		return;
@@ -323,7 +325,7 @@ static bool show_last(struct ptrc_dump *d)
 			bool is_by_type = ptrc_select_get_types(&d->select, &s->reader, &types);
 			bool is_all_of_it;
 
-			memset(s->view.misfits, 0, sizeof(s->view.misfits));
+			ptrc_view_forget_misfits(&s->view);
 			if (!report(&s->reader, ptrc_reader_select_last(
 							&s->reader, count, d->select.span.last,
 							is_by_type ? &types : NULL, &is_all_of_it)))
@@ -364,7 +366,7 @@ static bool count_source(struct ptrc_dump *d, struct ptrc_source *s)
 bool ptrc_dump_count(struct ptrc_dump *d)
 {
 	bool is_counted = d->is_counting && !d->is_verifying && !d->sink &&
-			  ptrc_select_is_by_type(&d->select);
+			  !(d->is_strict && d->layouts.count) && ptrc_select_is_by_type(&d->select);
 
 	for (size_t i = 0; i < d->source_count && is_counted; i++)
 		is_counted = count_source(d, &d->sources[i]);
@@ -381,13 +383,15 @@ bool ptrc_dump_logs(struct ptrc_dump *d)
 	return d->last_count == UINT64_MAX || d->sink ? show(d) : show_last(d);
 }
 
-static void put_count(struct ptrc_dump *d)
+static void put_count(struct ptrc_dump *d, const struct ptrc_misfit_types *misfits)
 {
 	struct ptrc_json j = {&d->out, true};
 
 	if (d->format.format == PTRC_FORMAT_JSON) {
 		ptrc_json_open(&j, NULL, '{');
 		ptrc_json_u64(&j, "count", d->shown_count);
+		if (d->layouts.count)
+			ptrc_misfits_json(misfits, &j);
 		ptrc_json_close(&j, '}');
 	} else {
 		ptrc_buffer_u64(&d->out, d->shown_count);
@@ -395,7 +399,8 @@ static void put_count(struct ptrc_dump *d)
 	ptrc_buffer_char(&d->out, '\n');
 }
 
-static void put_summary(struct ptrc_dump *d, bool is_complete)
+static void put_summary(struct ptrc_dump *d, const struct ptrc_misfit_types *misfits,
+			bool is_complete)
 {
 	struct ptrc_json j = {&d->out, true};
 
@@ -403,7 +408,12 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 		ptrc_buffer_format(&d->out, "%llu %s%s", (unsigned long long)d->shown_count,
 				   d->sink && d->sink->noun ? d->sink->noun : "event",
 				   d->shown_count == 1 ? "" : "s");
-		ptrc_buffer_text(&d->out, is_complete ? ", complete\n" : ", data incomplete\n");
+		ptrc_buffer_text(&d->out, is_complete ? ", complete" : ", data incomplete");
+		if (misfits->count) {
+			ptrc_buffer_text(&d->out, ", not fitting their layouts: ");
+			ptrc_buffer_u64(&d->out, ptrc_misfits_count(misfits));
+		}
+		ptrc_buffer_char(&d->out, '\n');
 		return;
 	}
 	ptrc_json_open(&j, NULL, '{');
@@ -413,6 +423,7 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 	ptrc_json_bool(&j, "complete", is_complete);
 	if (d->sink && d->sink->summarize)
 		d->sink->summarize(d, &j);
+	ptrc_misfits_json(misfits, &j);
 	ptrc_json_open(&j, "logs", '[');
 	for (size_t i = 0; i < d->source_count; i++) {
 		const struct ptrc_reader *r = &d->sources[i].reader;
@@ -539,59 +550,6 @@ static bool check_patterns(const struct ptrc_dump *d)
 	return is_found;
 }
 
-/* Adds the misfits of the source's event type with this name. Returns whether there are any. */
-static bool add_misfits(const struct ptrc_source *s, const char *name, struct ptrc_misfits *sum)
-{
-	for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-		const struct ptrc_misfits *m = &s->view.misfits[id];
-
-		if (!(m->short_count || m->rest_count) || strcmp(s->reader.names[id]->text, name))
-			continue;
-		sum->short_count += m->short_count;
-		sum->rest_count += m->rest_count;
-		return true;
-	}
-	return false;
-}
-
-static void report_misfits(const char *name, const struct ptrc_misfits *m)
-{
-	unsigned long long sum = m->short_count + m->rest_count;
-	char which[100] = "whose data is too short";
-
-	if (m->short_count && m->rest_count)
-		snprintf(which, sizeof(which),
-			 "the data of %llu is too short, that of %llu too long",
-			 (unsigned long long)m->short_count, (unsigned long long)m->rest_count);
-	else if (m->rest_count)
-		stpcpy(which, "whose data is too long");
-	ptrc_cli_message(name, "the layout does not fit %llu event%s, %s", sum, sum == 1 ? "" : "s",
-			 which);
-}
-
-/* Prints a message for each event type with data that does not fit its layout. */
-static void check_layouts(const struct ptrc_dump *d)
-{
-	for (size_t i = 0; i < d->source_count; i++)
-		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_source *s = &d->sources[i];
-			const struct ptrc_misfits *m = &s->view.misfits[id];
-			struct ptrc_misfits sum = {0};
-			bool is_reported = false;
-
-			if (!m->short_count && !m->rest_count)
-				continue;
-			/* A type is reported with the first source that has it. */
-			for (size_t k = 0; k < i && !is_reported; k++)
-				is_reported = add_misfits(&d->sources[k], s->reader.names[id]->text,
-							  &sum);
-			for (size_t k = i; k < d->source_count && !is_reported; k++)
-				add_misfits(&d->sources[k], s->reader.names[id]->text, &sum);
-			if (!is_reported)
-				report_misfits(s->reader.names[id]->text, &sum);
-		}
-}
-
 /* Says in how many texts a pattern may have missed something. */
 static void check_wheres(const struct ptrc_dump *d)
 {
@@ -638,11 +596,16 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	/* Whether a name that is not found cannot be anywhere else. */
 	bool has_all_names = !d->session || is_read;
 	bool is_found;
+	struct ptrc_misfit_types misfits = {0};
+	bool is_fitting;
 
 	if (d->sink && d->sink->finish)
 		d->sink->finish(d, is_read);
+	for (size_t i = 0; i < d->source_count; i++)
+		ptrc_misfits_add(&misfits, &d->sources[i].view);
+	is_fitting = !misfits.count;
 	if (d->is_counting && !d->is_verifying && status == PTRC_EXIT_DONE)
-		put_count(d);
+		put_count(d, &misfits);
 	/* Standard output and standard error may be the same terminal, where the events have to
 	 * come before the messages. */
 	if (d->out.used)
@@ -650,7 +613,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	is_found = check_patterns(d);
 	if (d->sink && d->sink->tell)
 		is_found &= d->sink->tell(d);
-	check_layouts(d);
+	ptrc_misfits_report(&misfits);
 	check_wheres(d);
 	check_symbols(d);
 	for (size_t i = 0; i < d->source_count; i++) {
@@ -672,8 +635,10 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	if (d->sink && !d->sink->end(d))
 		status = PTRC_EXIT_FAILED;
 	if (d->has_summary)
-		put_summary(d, is_complete && status == PTRC_EXIT_DONE);
-	if (status == PTRC_EXIT_DONE && !is_complete && !d->is_loss_allowed)
+		put_summary(d, &misfits, is_complete && status == PTRC_EXIT_DONE);
+	ptrc_misfits_free(&misfits);
+	if (status == PTRC_EXIT_DONE &&
+	    ((!is_complete && !d->is_loss_allowed) || (d->is_strict && !is_fitting)))
 		status = PTRC_EXIT_INCOMPLETE;
 	return is_found || !has_all_names ? status : PTRC_EXIT_FAILED;
 }

@@ -93,6 +93,8 @@ struct ptrc_dump {
 	/* How many threads format the events; 0: as many as there are processors. */
 	unsigned int thread_count;
 	bool is_loss_allowed;
+	/* Each event that is selected has to fit its layout, also if nothing of it is shown. */
+	bool is_strict;
 
 	/* Null if the events are shown; and the state of the one that is there. */
 	const struct ptrc_dump_sink *sink;
@@ -122,6 +124,13 @@ void ptrc_source_free(struct ptrc_source *);
 static inline int64_t ptrc_source_ns(const struct ptrc_source *s)
 {
 	return ptrc_when_ns(&s->reader.event.posix_timestamp);
+}
+
+/* With --strict, finds out whether the event that the source has read fits its layout. */
+static inline void ptrc_dump_check_layout(const struct ptrc_dump *d, struct ptrc_source *s)
+{
+	if (__builtin_expect(d->is_strict, 0) && s->view.layout)
+		ptrc_view_decode(&s->view);
 }
 
 /* Whether what the events go to takes nothing any more. */

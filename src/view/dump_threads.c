@@ -135,6 +135,7 @@ static void do_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job)
 			     !ptrc_select_is_in_window(&d->select, ptrc_source_ns(s))))
 				continue;
 			job->shown_count++;
+			ptrc_dump_check_layout(d, s);
 			if (!d->is_counting)
 				ptrc_event_put(&job->out, &d->format, &s->labels, &s->view);
 		}
@@ -193,9 +194,13 @@ static void redo_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job
 {
 	uint64_t read_count = s->reader.read_count;
 	uint64_t *cuts = ptrc_cli_allocate((d->select.where_count + 1) * sizeof(*cuts));
-	struct ptrc_misfits *misfits = ptrc_cli_allocate(sizeof(s->view.misfits));
+	size_t misfits_size = PTRC_READER_IDS * sizeof(struct ptrc_misfits);
+	struct ptrc_misfits *misfits = NULL;
 
-	memcpy(misfits, s->view.misfits, sizeof(s->view.misfits));
+	if (s->view.misfits) {
+		misfits = ptrc_cli_allocate(misfits_size);
+		memcpy(misfits, s->view.misfits, misfits_size);
+	}
 	for (size_t i = 0; i < d->select.where_count; i++)
 		cuts[i] = ptrc_where_cut_count(d->select.wheres[i]);
 	ptrc_event_get_widths(&d->format, job->begin_widths);
@@ -204,10 +209,10 @@ static void redo_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job
 		ptrc_where_forget_cuts(d->select.wheres[i]);
 		ptrc_where_add_cuts(d->select.wheres[i], cuts[i]);
 	}
-	memcpy(s->view.misfits, misfits, sizeof(s->view.misfits));
+	ptrc_view_forget_misfits(&s->view);
+	s->view.misfits = misfits;
 	s->reader.read_count = read_count;
 	free(cuts);
-	free(misfits);
 }
 
 /* Waits until the oldest job that is not over is done, and writes its lines. */
@@ -237,13 +242,13 @@ static void write_job(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s
 static void collect(const struct worker *w, struct ptrc_dump *d, struct ptrc_source *s)
 {
 	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
-		const struct ptrc_misfits *m = &w->source.view.misfits[i];
+		const struct ptrc_misfits *m = ptrc_view_misfits(&w->source.view, i);
 
-		s->view.misfits[i].short_count += m->short_count;
-		s->view.misfits[i].rest_count += m->rest_count;
-		/* A message may want the name of a type that had none before. */
-		if (m->short_count || m->rest_count)
-			ptrc_reader_name(&s->reader, (trace_event_id_t)i);
+		if (!m)
+			continue;
+		ptrc_view_add_misfits(&s->view, i, m);
+		/* A message wants the layout, which the main thread may not have looked up. */
+		s->view.layout_by_type[i] = w->source.view.layout_by_type[i];
 	}
 	for (size_t i = 0; i < d->select.where_count; i++)
 		ptrc_where_add_cuts(d->select.wheres[i],

@@ -133,15 +133,14 @@ static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const str
 static const char *const decode_errors[] = {
 	[PTRC_LAYOUT_SHORT] = "short",
 	[PTRC_LAYOUT_REST] = "rest",
+	[PTRC_LAYOUT_NOT_JSON] = "json",
 };
 
 static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view, bool has_hex)
 {
 	const struct ptrc_decoded *d = ptrc_view_decode(view);
 
-	ptrc_json_open(j, "data", '{');
 	ptrc_layout_json(j, view->layout, d);
-	ptrc_json_close(j, '}');
 	if (d->error == PTRC_LAYOUT_FITS)
 		return;
 	if (!has_hex)
@@ -697,7 +696,8 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 		if (!ptrc_field_find(name, layouts, &field, why))
 			return false;
 		for (size_t i = 0; i < f->field_count; i++)
-			if (f->fields[i].id == field.id && f->fields[i].name == field.name)
+			if (f->fields[i].id == field.id && (field.id != PTRC_FIELD_MEMBER ||
+							    !strcmp(f->fields[i].text, field.text)))
 				return ptrc_cli_because(why, "'%s' is given twice", name);
 		f->fields =
 			ptrc_cli_reallocate(f->fields, (f->field_count + 1) * sizeof(*f->fields));

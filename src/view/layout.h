@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layout says what the bytes of an event's data mean: "u64 id, u32 rows, str sql".
- *
- * 	u8 u16 u32 u64    unsigned            f32 f64   IEEE 754
- * 	i8 i16 i32 i64    signed              bool      one byte
- * 	x8 x16 x32 x64    unsigned, shown in hexadecimal
- * 	char[N]           text in N bytes, ends at a null byte
- * 	str               text up to a null byte or the end of the data
- * 	bytes[N] bytes    N bytes; all bytes that are left
- * 	pad[N]            N bytes without meaning; has no name
- *
- * Fields follow each other without gaps. If the first word is "align", they have the gaps
- * that a C compiler leaves in a structure. Numbers are little endian.
+ * Layouts, as --decode gives them, each with the pattern of its events, and the data that they take
+ * apart. posixtrace-layout(5) says what can stand in one; lib/model/layout.h has the grammar.
  */
 #ifndef PTRC_SRC_VIEW_LAYOUT_H
 #define PTRC_SRC_VIEW_LAYOUT_H
@@ -19,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/model/layout.h"
 #include "src/cli/message.h"
 #include "src/view/value.h"
 
@@ -33,12 +24,14 @@ struct ptrc_layouts {
 	size_t name_count;
 	/* Fields are looked for in pairs of events, see ptrc_field_find(). */
 	bool is_for_pairs;
+	/* One of them is JSON and nothing else: then data may have any members. */
+	bool has_json;
 };
 
 /*
  * Adds a layout for the events whose names match the pattern; if several patterns match,
- * the first one counts. Both texts are copied. Returns false with the reason if the
- * layout is wrong.
+ * the first one counts. Both texts are copied. Returns false with the reason, which begins with the
+ * column, if the layout is wrong.
  */
 bool ptrc_layouts_add(struct ptrc_layouts *, const char *pattern, const char *layout,
 		      struct ptrc_cli_reason *why);
@@ -48,10 +41,27 @@ void ptrc_layouts_free(struct ptrc_layouts *);
 /* The layout for the event with this name, or null. */
 const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const char *event);
 
-/* The number of the name of a field, or -1. */
-int ptrc_layouts_name(const struct ptrc_layouts *, const char *name);
+/* The number of the name of a field, of which so many bytes are looked at, or -1. */
+int ptrc_layouts_name(const struct ptrc_layouts *, const char *name, size_t size);
+
+/*
+ * What the fields are whose name has this number, in all layouts: the units that they have, a bit
+ * each (1 << enum ptrc_unit); how many elements the longest array among them has, 0 if none is one;
+ * whether one of them is JSON.
+ */
+struct ptrc_layout_uses {
+	unsigned int units;
+	uint32_t element_count;
+	bool is_json;
+};
+
+struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *, int name);
 
 const char *ptrc_layout_pattern(const struct ptrc_layout *);
+
+/* The bytes that data of the layout has, with the padding at the end of a C structure; the least if
+ * the layout does not tell, and then *is_open is set. */
+size_t ptrc_layout_size(const struct ptrc_layout *, bool *is_open);
 
 enum ptrc_layout_error {
 	PTRC_LAYOUT_FITS,
@@ -59,6 +69,8 @@ enum ptrc_layout_error {
 	PTRC_LAYOUT_SHORT,
 	/* Data is left over after the layout. */
 	PTRC_LAYOUT_REST,
+	/* What the layout says is JSON is not; or all of the data is, but not an object. */
+	PTRC_LAYOUT_NOT_JSON,
 };
 
 struct ptrc_decoded {
@@ -69,8 +81,8 @@ struct ptrc_decoded {
 	enum ptrc_layout_error error;
 };
 
-/* Takes the data apart. The values point into the data. *decoded starts zeroed and may be
- * used for the next event, too, which saves allocating. */
+/* Takes the data apart. The values point into the data and the layout. *decoded starts zeroed and
+ * may be used for the next event, too, which saves allocating. */
 void ptrc_layout_decode(const struct ptrc_layout *, const void *data, size_t size,
 			struct ptrc_decoded *decoded);
 
@@ -87,8 +99,11 @@ bool ptrc_layout_pick(const struct ptrc_layout *, const void *data, size_t size,
 const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *, const struct ptrc_decoded *,
 					   int name);
 
-/* These put the fields in their order: as JSON members ("id":7,"rows":3) or as text (id=7
- * rows=3). */
+/* The value that is all of the data, which is JSON; null if the layout has fields. */
+const struct ptrc_value *ptrc_layout_whole(const struct ptrc_layout *, const struct ptrc_decoded *);
+
+/* These put the fields in their order: as JSON, a member "data" that is an object with one member
+ * for each; or as text (id=7 rows=3). */
 void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *, const struct ptrc_decoded *);
 void ptrc_layout_text(struct ptrc_buffer *, const struct ptrc_layout *,
 		      const struct ptrc_decoded *);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/cli/nearest.h"
+#include "src/view/json_text.h"
 #include "src/view/when.h"
 
 enum { MEMBER_NAME_MAX = 80 };
@@ -125,34 +126,77 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 					 name);
 			return;
 		}
-	if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
+	if (l->has_json && !strncmp(name, member_prefix, PREFIX_BYTES))
+		ptrc_cli_because(
+			why,
+			"'%.80s' is no path: data.KEY, data.KEY.KEY or data.KEY[N], where a KEY "
+			"has letters, digits and _",
+			name);
+	else if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
 		ptrc_cli_because(why, "no layout has a field '%.80s'; see --decode", name);
 	else
 		ptrc_cli_because(why, "events have no field '%.80s'%s", name,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Finds a field of an event. */
-static bool find_of_event(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f)
+/* Finds data.NAME, data.NAME[N], or a path into JSON; the name is without "data.". Returns false if
+ * there is none, and then perhaps stores why. */
+static bool find_member(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+			struct ptrc_cli_reason *why)
+{
+	size_t size = strcspn(name, ".[");
+	const char *path = name + size;
+	int number = ptrc_layouts_name(l, name, size);
+	struct ptrc_layout_uses uses = ptrc_layouts_uses(l, number);
+	unsigned long long index = 0;
+	char end = 0;
+	bool is_element =
+		sscanf(path, "[%18llu%c", &index, &end) == 2 && end == ']' && !strchr(path, ']')[1];
+
+	*f = (struct ptrc_field){PTRC_FIELD_MEMBER, .name = number, .index = -1};
+	if (strlen(name) > PTRC_FIELD_TEXT_MAX)
+		return false;
+	strcpy(f->text, name);
+	f->path = (unsigned char)size;
+	f->units = uses.units;
+	if (is_element)
+		f->index = (int64_t)index;
+	if (number >= 0 && (!*path || (is_element && index < uses.element_count)))
+		return true;
+	if (uses.is_json && ptrc_json_text_is_path(path))
+		return true;
+	/* A key may be the name of a field in another layout. */
+	if (l->has_json) {
+		char whole[PTRC_FIELD_TEXT_MAX + 2] = ".";
+
+		return ptrc_json_text_is_path(strcat(whole, name));
+	}
+	if (is_element && uses.element_count)
+		ptrc_cli_because(why, "'data.%.80s': the array has %u elements, from 0 on", name,
+				 uses.element_count);
+	else if (number >= 0 && *path == '[')
+		ptrc_cli_because(why, "'data.%.*s' is no array", (int)size, name);
+	else if (number >= 0)
+		ptrc_cli_because(why, "'data.%.*s' has no members: it is not JSON", (int)size,
+				 name);
+	return false;
+}
+
+/* Finds a field of an event. Returns false if there is none, and then perhaps stores why. */
+static bool find_of_event(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+			  struct ptrc_cli_reason *why)
 {
 	for (size_t i = 0; i < FIELD_COUNT; i++)
 		if (i != PTRC_FIELD_DURATION && !strcmp(name, fields[i].name)) {
 			*f = (struct ptrc_field){.id = (enum ptrc_field_id)i};
 			return true;
 		}
-	if (!strncmp(name, member_prefix, PREFIX_BYTES)) {
-		int number = ptrc_layouts_name(l, name + PREFIX_BYTES);
-
-		if (number >= 0) {
-			*f = (struct ptrc_field){
-				.id = PTRC_FIELD_MEMBER, .name = number, .text = l->names[number]};
-			return true;
-		}
-	}
-	return false;
+	return !strncmp(name, member_prefix, PREFIX_BYTES) &&
+	       find_member(name + PREFIX_BYTES, l, f, why);
 }
 
-static bool find_of_pair(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f)
+static bool find_of_pair(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+			 struct ptrc_cli_reason *why)
 {
 	bool is_of_end;
 
@@ -161,7 +205,7 @@ static bool find_of_pair(const char *name, const struct ptrc_layouts *l, struct 
 		return true;
 	}
 	is_of_end = skip_pair_prefix(&name);
-	if (!find_of_event(name, l, f))
+	if (!find_of_event(name, l, f, why))
 		return false;
 	f->is_of_begin = !is_of_end;
 	return true;
@@ -170,9 +214,11 @@ static bool find_of_pair(const char *name, const struct ptrc_layouts *l, struct 
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
 		     struct ptrc_cli_reason *why)
 {
-	if (l->is_for_pairs ? find_of_pair(name, l, f) : find_of_event(name, l, f))
+	*why->text = '\0';
+	if (l->is_for_pairs ? find_of_pair(name, l, f, why) : find_of_event(name, l, f, why))
 		return true;
-	say_no_field(name, l, why);
+	if (!*why->text)
+		say_no_field(name, l, why);
 	return false;
 }
 
@@ -191,18 +237,61 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 	v->is_decoded = false;
 }
 
-const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
+void ptrc_view_add_misfits(struct ptrc_view *v, size_t type, const struct ptrc_misfits *more)
+{
+	struct ptrc_misfits *m;
+
+	if (!v->misfits) {
+		v->misfits = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*v->misfits));
+		memset(v->misfits, 0, PTRC_READER_IDS * sizeof(*v->misfits));
+	}
+	m = &v->misfits[type];
+	if (!(m->short_count || m->rest_count || m->not_json_count) || more->least < m->least)
+		m->least = more->least;
+	if (more->most > m->most)
+		m->most = more->most;
+	m->short_count += more->short_count;
+	m->rest_count += more->rest_count;
+	m->not_json_count += more->not_json_count;
+}
+
+/* Counts the event, which has just been decoded. */
+static void add_misfit(struct ptrc_view *v)
 {
 	trace_event_id_t id = v->reader->event.posix_event_id;
-	struct ptrc_misfits *misfits = &v->misfits[id < PTRC_READER_IDS ? id : 0];
+	struct ptrc_misfits one = {
+		.short_count = v->decoded.error == PTRC_LAYOUT_SHORT,
+		.rest_count = v->decoded.error == PTRC_LAYOUT_REST,
+		.not_json_count = v->decoded.error == PTRC_LAYOUT_NOT_JSON,
+		.least = v->reader->size,
+		.most = v->reader->size,
+	};
 
+	ptrc_view_add_misfits(v, id < PTRC_READER_IDS ? id : 0, &one);
+}
+
+const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
+{
 	if (!v->is_decoded) {
 		ptrc_layout_decode(v->layout, v->reader->data, v->reader->size, &v->decoded);
 		v->is_decoded = true;
-		misfits->short_count += v->decoded.error == PTRC_LAYOUT_SHORT;
-		misfits->rest_count += v->decoded.error == PTRC_LAYOUT_REST;
+		if (v->decoded.error != PTRC_LAYOUT_FITS)
+			add_misfit(v);
 	}
 	return &v->decoded;
+}
+
+const struct ptrc_misfits *ptrc_view_misfits(const struct ptrc_view *v, size_t type)
+{
+	const struct ptrc_misfits *m = v->misfits ? &v->misfits[type] : NULL;
+
+	return m && (m->short_count || m->rest_count || m->not_json_count) ? m : NULL;
+}
+
+void ptrc_view_forget_misfits(struct ptrc_view *v)
+{
+	free(v->misfits);
+	v->misfits = NULL;
 }
 
 static struct ptrc_value signed_value(int64_t i)
@@ -328,19 +417,55 @@ static struct ptrc_value symbol_value(struct ptrc_view *view, enum ptrc_field_id
 void ptrc_view_free(struct ptrc_view *view)
 {
 	free(view->decoded.values);
+	ptrc_view_forget_misfits(view);
 	ptrc_symbol_cache_free(view->symbol_cache);
 }
 
-static void get_member(struct ptrc_view *view, int name, struct ptrc_value *v)
+/* Goes from the value of a field on to the element, or along the path into JSON. */
+static __attribute__((noinline)) void follow_path(const struct ptrc_field *f, const char *path,
+						  struct ptrc_value *v)
+{
+	struct ptrc_value from = *v;
+
+	*v = (struct ptrc_value){0};
+	if (from.kind == PTRC_VALUE_ARRAY && f->index >= 0)
+		ptrc_value_element(&from, (uint64_t)f->index, v);
+	else if (from.kind == PTRC_VALUE_JSON &&
+		 ptrc_json_text_find(from.bytes, from.size, path, &v->bytes, &v->size))
+		v->kind = PTRC_VALUE_JSON;
+}
+
+/* Finds what data that is JSON has by the name of the field. */
+static void find_in_whole(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
+{
+	const struct ptrc_value *whole = ptrc_layout_whole(view->layout, ptrc_view_decode(view));
+	char path[PTRC_FIELD_TEXT_MAX + 2] = ".";
+
+	if (!whole)
+		return;
+	*v = *whole;
+	follow_path(f, strcat(path, f->text), v);
+}
+
+static void get_member(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
 {
 	const struct ptrc_reader *r = view->reader;
-	const struct ptrc_value *found = NULL;
+	const struct ptrc_value *found;
 
-	if (view->layout && ptrc_layout_pick(view->layout, r->data, r->size, name, v))
+	if (!view->layout) {
+		*v = (struct ptrc_value){0};
 		return;
-	if (view->layout)
-		found = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
-	*v = found ? *found : (struct ptrc_value){0};
+	}
+	if (!ptrc_layout_pick(view->layout, r->data, r->size, f->name, v)) {
+		found = ptrc_layout_value(view->layout, ptrc_view_decode(view), f->name);
+		*v = found ? *found : (struct ptrc_value){0};
+		if (!found)
+			find_in_whole(view, f, v);
+		else if (f->text[f->path])
+			follow_path(f, f->text + f->path, v);
+	} else if (__builtin_expect(f->text[f->path], 0)) {
+		follow_path(f, f->text + f->path, v);
+	}
 }
 
 struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f)
@@ -402,7 +527,7 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	case PTRC_FIELD_DURATION:
 		return unsigned_value(PTRC_VALUE_UNSIGNED, view->duration_ns);
 	default:
-		get_member(view, f->name, &member);
+		get_member(view, f, &member);
 		return member;
 	}
 }
@@ -416,6 +541,7 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 	/* The field that is asked for most, and those whose values are at hand: a structure that is
 	 * returned and copied takes longer than the rest of a comparison. */
 	v->kind = PTRC_VALUE_UNSIGNED;
+	v->unit = PTRC_UNIT_NONE;
 	switch (f->id) {
 	case PTRC_FIELD_LEN:
 		v->u = view->reader->size;
@@ -432,7 +558,7 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 		v->i = view->reader->event.posix_tid;
 		return;
 	case PTRC_FIELD_MEMBER:
-		get_member(view, f->name, v);
+		get_member(view, f, v);
 		return;
 	default:
 		*v = ptrc_view_value(view, f);

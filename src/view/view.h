@@ -45,13 +45,24 @@ enum ptrc_field_id {
 	PTRC_FIELD_MEMBER,
 };
 
+/* A longer name is no field. */
+enum { PTRC_FIELD_TEXT_MAX = 120 };
+
 struct ptrc_field {
 	enum ptrc_field_id id;
-	/* Of a member: the number of its name in the layouts, and the name. */
+	/* Of a member: the number of its name in the layouts; -1: only data that is JSON can have
+	 * it. */
 	int name;
-	const char *text;
+	/* Of data.x[2]: the 2; -1: the field is no element of an array. */
+	int64_t index;
 	/* Of a pair: the field is that of its begin, not of its end. */
 	bool is_of_begin;
+	/* Of a member: the units that it has in the layouts, a bit each: 1 << enum ptrc_unit. */
+	unsigned int units;
+	/* Of a member: all behind "data.", and where in this the path into JSON, or to an element,
+	 * begins; at the end if there is none. */
+	unsigned char path;
+	char text[PTRC_FIELD_TEXT_MAX + 1];
 };
 
 /*
@@ -73,10 +84,14 @@ bool ptrc_field_is_number(const struct ptrc_field *);
 /* What the values of the field may measure: a set of dimensions. */
 unsigned int ptrc_field_dimensions(const struct ptrc_field *);
 
-/* Events of one type whose data has fewer or more bytes than the layout. */
+/* Events of one type whose data does not fit the layout: it has too few bytes, or too many, or is
+ * not the JSON that it should be; and the least and the most bytes that they have. */
 struct ptrc_misfits {
 	uint64_t short_count;
 	uint64_t rest_count;
+	uint64_t not_json_count;
+	size_t least;
+	size_t most;
 };
 
 /* The event that a reader has read last. Its data is decoded when somebody first asks for
@@ -90,8 +105,9 @@ struct ptrc_view {
 	/* The layout of each event type that has been looked up. */
 	const struct ptrc_layout *layout_by_type[PTRC_READER_IDS];
 	bool is_type_looked_up[PTRC_READER_IDS];
-	/* By type: the events that have been decoded and do not fit their layout. */
-	struct ptrc_misfits misfits[PTRC_READER_IDS];
+	/* By type: the events that have been decoded and do not fit their layout; null as long as
+	 * there are none. */
+	struct ptrc_misfits *misfits;
 	/* The machine, once it has been asked for. */
 	bool has_host;
 	char host[256];
@@ -109,6 +125,14 @@ struct ptrc_view {
 void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
+
+/* The misfits of the type; null if there are none. */
+const struct ptrc_misfits *ptrc_view_misfits(const struct ptrc_view *, size_t type);
+
+/* Adds to those of the view. */
+void ptrc_view_add_misfits(struct ptrc_view *, size_t type, const struct ptrc_misfits *);
+
+void ptrc_view_forget_misfits(struct ptrc_view *);
 
 /* Where in the source the event was generated, as far as that is known; never null. */
 const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *);

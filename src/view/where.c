@@ -212,7 +212,8 @@ static void read_word(struct parser *p)
 {
 	size_t n = 0;
 
-	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.')
+	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.' || p->at[n] == '[' ||
+	       p->at[n] == ']')
 		n++;
 	if (n > WORD_MAX_BYTES) {
 		refuse(p, p->at, "the name is too long");
@@ -1213,8 +1214,19 @@ bool ptrc_where_has_source_field(const struct ptrc_where *w)
 
 /* ---- events ---- */
 
+/* Of an enum, takes the name if that is to be compared with a text, and else the number. */
+static void settle_enum(const struct node *n, size_t i, struct ptrc_value *v)
+{
+	const struct operand *other = &n->operands[!i];
+
+	if (n->kind == TRUTH || (n->kind == COMPARISON && !other->is_field && !other->text))
+		ptrc_value_take_number(v);
+	else
+		ptrc_value_take_name(v);
+}
+
 /* The value of operand i as it is compared: bytes become the hexadecimal digits that JSON
- * shows for them. */
+ * shows for them, JSON what it says. */
 static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct node *n, size_t i,
 					 struct ptrc_view *view, struct ptrc_value *room)
 {
@@ -1224,11 +1236,9 @@ static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct node
 	if (!o->is_field)
 		return &o->literal;
 	ptrc_view_get(view, &o->field, room);
-	if (room->kind == PTRC_VALUE_BYTES) {
-		b->used = 0;
-		ptrc_buffer_hex_bytes(b, room->bytes, room->size);
-		*room = (struct ptrc_value){
-			.kind = PTRC_VALUE_TEXT, .bytes = b->bytes, .size = b->used};
+	if (__builtin_expect(room->kind >= PTRC_VALUE_BYTES, 0)) {
+		ptrc_value_settle(room, b);
+		settle_enum(n, i, room);
 	}
 	return room;
 }
@@ -1262,14 +1272,44 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
+/* Stores the number that the value of a field is. Returns false if it is none. */
+static bool quantify_value(const struct operand *o, const struct ptrc_value *v,
+			   struct ptrc_quantity *q)
+{
+	long double number;
+
+	switch (v->kind) {
+	case PTRC_VALUE_SIGNED:
+		*q = ptrc_quantity_whole(o->dimensions, v->i);
+		break;
+	case PTRC_VALUE_UNSIGNED:
+	case PTRC_VALUE_HEX:
+		*q = ptrc_quantity_whole(o->dimensions, v->u);
+		break;
+	case PTRC_VALUE_BOOL:
+		*q = ptrc_quantity_whole(BOOL_DIMENSION, v->u);
+		break;
+	default:
+		if (!ptrc_value_number(v, &number))
+			return false;
+		*q = ptrc_quantity_number(o->dimensions, number);
+		break;
+	}
+	/* What may be text as well is a number now. */
+	if (q->dimension & (q->dimension - 1))
+		q->dimension = NUMBER_DIMENSION;
+	return true;
+}
+
 /* Stores the number that an operand of a calculation is for the event. Returns false if it is none. */
 static bool quantify(const struct operand *o, struct ptrc_view *view, struct ptrc_quantity *q)
 {
 	const struct calculation *c = o->calculation;
 	struct ptrc_quantity a;
 	struct ptrc_quantity b;
+	struct ptrc_buffer text = PTRC_BUFFER_INIT;
 	struct ptrc_value v;
-	long double number;
+	bool is_number;
 
 	if (c)
 		return quantify(&c->operands[0], view, &a) && quantify(&c->operands[1], view, &b) &&
@@ -1279,27 +1319,13 @@ static bool quantify(const struct operand *o, struct ptrc_view *view, struct ptr
 		return o->has_number;
 	}
 	ptrc_view_get(view, &o->field, &v);
-	switch (v.kind) {
-	case PTRC_VALUE_SIGNED:
-		*q = ptrc_quantity_whole(o->dimensions, v.i);
-		break;
-	case PTRC_VALUE_UNSIGNED:
-	case PTRC_VALUE_HEX:
-		*q = ptrc_quantity_whole(o->dimensions, v.u);
-		break;
-	case PTRC_VALUE_BOOL:
-		*q = ptrc_quantity_whole(BOOL_DIMENSION, v.u);
-		break;
-	default:
-		if (!ptrc_value_number(&v, &number))
-			return false;
-		*q = ptrc_quantity_number(o->dimensions, number);
-		break;
-	}
-	/* What may be text as well is a number now. */
-	if (q->dimension & (q->dimension - 1))
-		q->dimension = NUMBER_DIMENSION;
-	return true;
+	ptrc_value_take_number(&v);
+	if (v.kind != PTRC_VALUE_JSON)
+		return quantify_value(o, &v, q);
+	ptrc_value_settle(&v, &text);
+	is_number = quantify_value(o, &v, q);
+	ptrc_buffer_free(&text);
+	return is_number;
 }
 
 static bool compare_calculated(const struct node *n, struct ptrc_view *view)
@@ -1344,9 +1370,10 @@ static bool is_true(struct ptrc_where *w, const struct node *n, struct ptrc_view
 		return quantify(&n->operands[0], view, &q) &&
 		       (q.is_whole ? q.whole != 0 : q.number != 0);
 	v = evaluate(w, n, 0, view, &room);
-
 	if (v->kind == PTRC_VALUE_TEXT)
 		return v->size;
+	if (v->kind == PTRC_VALUE_ARRAY || v->kind == PTRC_VALUE_JSON)
+		return true;
 	return number_of(&n->operands[0], v, &number) && number != 0;
 }
 

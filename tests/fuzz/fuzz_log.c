@@ -49,7 +49,7 @@ static void show_events(struct ptrc_reader *r, enum ptrc_format format, bool has
 	}
 	ptrc_reader_losses(r, true, &losses);
 	ptrc_losses_is_any(&losses);
-	free(view.decoded.values);
+	ptrc_view_free(&view);
 	ptrc_buffer_free(&out);
 	ptrc_event_format_free(&f);
 	ptrc_event_labels_free(&labels);

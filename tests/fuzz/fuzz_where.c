@@ -52,7 +52,7 @@ static bool evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 	view.reader = &reader;
 	ptrc_view_find_layout(&view, layouts);
 	is_so = ptrc_where_holds(where, &view);
-	free(view.decoded.values);
+	ptrc_view_free(&view);
 	free(data);
 	return is_so;
 }
