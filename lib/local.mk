@@ -269,6 +269,16 @@ EXTRA_DIST += %D%/libposixtrace.map
 
 pkgconfig_DATA += %D%/posixtrace.pc
 
+# The module for Python. Below the directory of modules it has a folder of its own; what is compiled of it
+# is made by who imports it.
+pythonmoduledir = $(pythondir)/posixtrace
+ptrc_python_module = %D%/python/posixtrace/__init__.py %D%/python/posixtrace/py.typed
+if HAVE_PYTHONDIR
+dist_pythonmodule_DATA += $(ptrc_python_module)
+else
+EXTRA_DIST += $(ptrc_python_module)
+endif
+
 # The keeper: static, freestanding, never instrumented, at a fixed address. `make
 # PTRC_KEEPER_STRIP= lib/keeper/program' leaves its symbols in, for a debugger.
 ptrc_keeper_program_sources = $(ptrc_keeper_sources) $(ptrc_shared_sources)

@@ -41,6 +41,7 @@ dist_man_MANS += \
 	%D%/posix_trace_start.3 \
 	%D%/posixtrace-json.5 \
 	%D%/posixtrace-layout.5 \
+	%D%/posixtrace-python.3 \
 	%D%/posixtrace-log.5 \
 	%D%/posixtrace-tutorial.7 \
 	%D%/posixtrace.7 \

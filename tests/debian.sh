@@ -92,6 +92,11 @@ development() {
 		usr/share/doc/libposixtrace-dev/examples/hello.c
 }
 
+python() {
+	holds python3-posixtrace usr/lib/python3/dist-packages/posixtrace/__init__.py \
+		usr/lib/python3/dist-packages/posixtrace/py.typed
+}
+
 # In a root of its own, where the packages of this machine count as installed.
 installs() (
 	package posixtrace || exit 77
@@ -121,7 +126,7 @@ works() (
 
 purges() (
 	test -d "$root/var" || { echo 'installed without a database'; exit 77; }
-	dpkg --root="$root" --log=/dev/null -P posixtrace libposixtrace-dev libposixtrace0 \
+	dpkg --root="$root" --log=/dev/null -P python3-posixtrace posixtrace libposixtrace-dev libposixtrace0 \
 		>"$dir/dpkg" 2>&1 || {
 		grep -v 'files list file for package' "$dir/dpkg"
 		exit 1
@@ -134,6 +139,7 @@ result 'they have the version of what they are made from' version
 result 'posixtrace holds the commands' commands
 result 'libposixtrace0 holds the shared library' library
 result 'libposixtrace-dev holds what compiling needs' development
+result 'python3-posixtrace holds the module' python
 result 'they install in a root of their own' installs
 result 'what is installed works' works
 result 'purged, nothing is left' purges

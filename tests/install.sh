@@ -22,6 +22,7 @@ with_prefix() {
 		pkgconfigdir="$prefix/lib/pkgconfig" datarootdir="$prefix/share" \
 		datadir="$prefix/share" mandir="$prefix/share/man" \
 		docdir="$prefix/share/doc/posixtrace" \
+		pythondir="$prefix/lib/python3/dist-packages" \
 		bashcompletiondir="$prefix/share/bash-completion/completions" \
 		zshcompletiondir="$prefix/share/zsh/site-functions" \
 		fishcompletiondir="$prefix/share/fish/vendor_completions.d"
@@ -42,6 +43,11 @@ expected() (
 	for f in README.md ARCHITECTURE.md NEWS docs/*.md docs/*.json; do
 		echo "share/doc/posixtrace/${f##*/}"
 	done
+	if grep -q '^pythondir = [$/]' "$PTRC_BUILD/Makefile"; then
+		for f in __init__.py py.typed; do
+			echo "lib/python3/dist-packages/posixtrace/$f"
+		done
+	fi
 	echo lib/libposixtrace.a
 	echo lib/libposixtrace.la
 	echo lib/pkgconfig/posixtrace.pc

@@ -85,6 +85,7 @@ ptrc_sh_tests = \
 	%D%/layers.sh \
 	%D%/linkage.sh \
 	%D%/manual.sh \
+	%D%/python.sh \
 	%D%/symbols.sh \
 	%D%/tutorial.sh
 
@@ -281,7 +282,7 @@ check_PROGRAMS += %D%/faults/faults
 
 noinst_HEADERS += %D%/failing_sync.h %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
-EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/cxx_events.cc %D%/tap.sh
+EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/cxx_events.cc %D%/python_module.py %D%/tap.sh
 EXTRA_DIST += %D%/driver %D%/isolated
 CLEANFILES += %D%/lock
 
@@ -302,6 +303,7 @@ ptrc_unsanitized_tests = \
 	%D%/layers.sh \
 	%D%/linkage.sh \
 	%D%/manual.sh \
+	%D%/python.sh \
 	%D%/symbols.sh \
 	%D%/agreement.bats \
 	%D%/bench-cli.bats \

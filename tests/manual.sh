@@ -50,7 +50,7 @@ every_name_is_a_function() {
 		file=${page##*/}
 		# What other languages have.
 		case $file in
-		posixtrace.hpp.3) continue ;;
+		posixtrace.hpp.3 | posixtrace-python.3) continue ;;
 		esac
 		grep -qx "${file%.3}" "$dir/functions" || { echo "$file: no such function"; bad=1; }
 		test -r "$(page_of "$file")" || { echo "$file links to nothing"; bad=1; }
@@ -224,6 +224,27 @@ cxx_example_works() {
 	lines 1 '^ *request\.begin.* 3 '
 }
 
+# What posixtrace-python(3) shows.
+python_example_works() (
+	command -v python3 >/dev/null || { echo 'no python3'; exit 77; }
+	POSIXTRACE_LIBRARY=$PTRC_BUILD/lib/.libs/libposixtrace.so.0
+	test -r "$POSIXTRACE_LIBRARY" || { echo 'no shared library'; exit 77; }
+	test -z "${PTRC_SAN_CFLAGS-}" || { echo 'the interpreter has no sanitizers'; exit 77; }
+	PYTHONPATH=$PTRC_SOURCE/lib/python PYTHONDONTWRITEBYTECODE=1
+	export POSIXTRACE_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
+	PATH=$PTRC_BUILD/src:$PATH
+	cd "$dir" || exit 1
+	for program in events reader; do
+		sed -n "/^\.\\\\\" BEGIN $program.py\$/,/^\.\\\\\" END $program.py\$/p" \
+			"$man/posixtrace-python.3" |
+			sed -e '/^\./d' -e 's/\\-/-/g' -e 's/\\&//g' >"$program.py"
+		test -s "$program.py" || { echo "no $program.py"; exit 1; }
+	done
+	ptrace-run -o run.log -- python3 events.py || exit 1
+	python3 reader.py >shown || exit 1
+	lines 3 '^20.* [0-9]* [012] select 1$'
+)
+
 result 'every function has a page, which names and declares it' every_function_has_a_page
 result 'every page is one of a function' every_name_is_a_function
 result 'every page that is referred to exists' every_reference_leads_somewhere
@@ -240,6 +261,7 @@ result 'the programs of the overview work together [GEN-12]' examples_run
 
 result 'the program of posixtrace.hpp(3) works, and its events say what they mean [EXT-366 EXT-369]' \
 	cxx_example_works
+result 'the programs of posixtrace-python(3) work [EXT-370 EXT-373]' python_example_works
 
 echo "1..$number"
 exit "$status"

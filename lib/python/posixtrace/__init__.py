@@ -1,0 +1,871 @@
+# SPDX-License-Identifier: MIT
+"""Events, spans and logs of posixtrace, in Python; posixtrace-python(3) is its manual.
+
+    import posixtrace
+
+    query = posixtrace.event("db.query", id="u64", rows="u32", sql="str")
+    query(7, 3, "select 1")
+    query(id=7, rows=3, sql="select 1")
+
+    with posixtrace.span("request"):
+        ...
+
+    @posixtrace.traced
+    def work(): ...
+
+    for e in posixtrace.open("run.log", event="request.*"):
+        print(e.time, e.name, e.pid, e.data)
+
+Events are recorded by the C library. Logs are read by the command ptrace-dump, and not by the library:
+so layouts, expressions and damaged logs have one reader for all languages, which runs in a process of
+its own.
+"""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import datetime
+import errno
+import functools
+import inspect
+import itertools
+import json
+import keyword
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import warnings
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+
+__all__ = [
+    "Error",
+    "Event",
+    "IncompleteError",
+    "IncompleteWarning",
+    "Log",
+    "LogEvent",
+    "Span",
+    "event",
+    "follow",
+    "is_traced",
+    "open",
+    "span",
+    "traced",
+    "version",
+]
+
+_SONAME = "libposixtrace.so.0"
+_EVENT_NAME_MAX = 255
+_UNNAMED = 9  # POSIX_TRACE_UNNAMED_USEREVENT
+_SYSTEM_MAX = 8  # the identifiers up to this are those of system events
+
+
+class Error(Exception):
+    """What posixtrace cannot do; the text says what and why. errno is the library's error number, if the
+    error comes from there, and else None."""
+
+    def __init__(self, text: str, number: Optional[int] = None) -> None:
+        super().__init__(text)
+        self.errno = number
+
+
+class IncompleteError(Error):
+    """A log lacks events, and was opened with on_loss="raise"."""
+
+
+class IncompleteWarning(UserWarning):
+    """A log lacks events."""
+
+
+# ---- the library ----
+
+
+class _Library:
+    """The functions that are called, with their types."""
+
+    def __init__(self, path: str) -> None:
+        library = ctypes.CDLL(path)
+        try:
+            self.record = library.posix_trace_event
+            self.open = library.posix_trace_eventid_open
+            self.open_layout = library.posixtrace_eventid_open_layout
+            self.is_traced = library.posixtrace_is_traced
+            self.version = library.posixtrace_version
+        except AttributeError as problem:
+            raise Error(f"{path}: the library is too old for this module: {problem}") from None
+        identifier = ctypes.POINTER(ctypes.c_uint)
+        self.record.argtypes = [ctypes.c_uint, ctypes.c_char_p, ctypes.c_size_t]
+        self.record.restype = None
+        self.open.argtypes = [ctypes.c_char_p, identifier]
+        self.open.restype = ctypes.c_int
+        self.open_layout.argtypes = [ctypes.c_char_p, ctypes.c_char_p, identifier]
+        self.open_layout.restype = ctypes.c_int
+        self.is_traced.argtypes = []
+        self.is_traced.restype = ctypes.c_int
+        self.version.argtypes = []
+        self.version.restype = ctypes.c_char_p
+
+
+def _prefix() -> Optional[pathlib.Path]:
+    """The prefix below which this module is installed: PREFIX/lib/python3/dist-packages/posixtrace."""
+    parents = pathlib.Path(__file__).resolve().parents
+    return parents[4] if len(parents) > 4 and parents[3].name.startswith("lib") else None
+
+
+@functools.lru_cache(maxsize=None)
+def _library() -> _Library:
+    """POSIXTRACE_LIBRARY, or what is installed with this module, or what the dynamic linker finds."""
+    path = os.environ.get("POSIXTRACE_LIBRARY")
+    if not path:
+        prefix = _prefix()
+        beside = prefix and pathlib.Path(__file__).resolve().parents[3] / _SONAME
+        path = str(beside) if beside and beside.exists() else _SONAME
+    try:
+        return _Library(path)
+    except OSError as problem:
+        raise Error(
+            f"the library cannot be loaded: {problem}; POSIXTRACE_LIBRARY can name its file"
+        ) from None
+
+
+def _command(name: str) -> str:
+    """The command that is installed with this module, or else one of PATH."""
+    prefix = _prefix()
+    if prefix and (prefix / "bin" / name).exists():
+        return str(prefix / "bin" / name)
+    path = shutil.which(name)
+    if not path:
+        raise Error(f"{name}: the command is not found; logs are read by it")
+    return path
+
+
+def is_traced() -> bool:
+    """Whether somebody traces this process: else an event would go nowhere."""
+    return _library().is_traced() != 0
+
+
+def version() -> str:
+    """The version of the library, such as 'posixtrace 0.2.0'."""
+    return _library().version().decode()
+
+
+# ---- texts ----
+
+
+def _encode_any(problem: UnicodeError) -> Tuple[bytes, int]:
+    """Bytes that were no UTF-8 when a text was decoded (surrogateescape) become these bytes again; half
+    a surrogate pair becomes a question mark. An event must not fail because of the text in it."""
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    part = problem.object[problem.start : problem.end]
+    codes = [ord(c) for c in part]
+    return bytes(c - 0xDC00 if 0xDC80 <= c <= 0xDCFF else 0x3F for c in codes), problem.end
+
+
+codecs.register_error("posixtrace", _encode_any)
+
+
+def _text(value: Union[str, bytes]) -> bytes:
+    return value if isinstance(value, bytes) else value.encode("utf-8", "posixtrace")
+
+
+def _event_name(name: str) -> bytes:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of an event type is a str, not {type(name).__name__}")
+    raw = _text(name)
+    if b"\0" in raw:
+        raise Error(f"event type {name!r}: a name cannot have a null byte")
+    if len(raw) > _EVENT_NAME_MAX:
+        raise Error(f"event type {name[:20]!r}...: a name has {_EVENT_NAME_MAX} bytes at most")
+    return raw
+
+
+# ---- layouts ----
+
+_NUMBERS = {
+    **{"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i", "i64": "q"},
+    **{"x8": "B", "x16": "H", "x32": "I", "x64": "Q", "f32": "f", "f64": "d", "bool": "?"},
+}
+_INTEGERS = ("u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64")
+_OTHERS = ("char", "str", "bytes", "pad", "json")
+_WORD = re.compile(r"\s*([A-Za-z0-9_]+|[^\sA-Za-z0-9_]|$)")
+
+
+class _Field:
+    """A field of a layout: its type, the letter of struct for a number of it, how many of these it has
+    (None: the data gives the size), its name ('' for padding), and the values of an enum by their
+    names."""
+
+    __slots__ = ("type", "letter", "count", "is_array", "name", "members")
+
+    def __init__(self, kind: str) -> None:
+        self.type = kind
+        self.letter = _NUMBERS.get(kind, "s")
+        self.count: Optional[int] = 1
+        self.is_array = False
+        self.name = ""
+        self.members: Dict[str, int] = {}
+
+    @property
+    def alignment(self) -> int:
+        return struct.calcsize(self.letter)
+
+    @property
+    def format(self) -> str:
+        if self.type == "pad":
+            return f"{self.count}x"
+        return f"{self.count}{self.letter}" if self.is_array or self.letter == "s" else self.letter
+
+
+class _Parser:
+    """Reads a layout as posixtrace-layout(5) describes it. What is subtle about names is left to the
+    library, which refuses what is no layout."""
+
+    def __init__(self, text: str) -> None:
+        self.words = _WORD.findall(text)
+        self.at = 0
+
+    def peek(self) -> str:
+        return self.words[self.at] if self.at < len(self.words) else ""
+
+    def take(self, what: str = "") -> str:
+        word = self.peek()
+        if what and word != what:
+            raise ValueError(f"{what!r} is missing before {word!r}" if word else f"{what!r} is missing")
+        self.at += 1
+        return word
+
+    def number(self) -> int:
+        word = self.take()
+        sign = 1
+        if word == "-":
+            sign, word = -1, self.take()
+        try:
+            return sign * int(word, 16 if word[:2].lower() == "0x" else 10)
+        except ValueError:
+            raise ValueError(f"{word!r} is no number") from None
+
+    def layout(self) -> Tuple[bool, List[_Field]]:
+        is_packed = self.peek() == "packed"
+        if is_packed:
+            self.take()
+        fields = [self.field()]
+        while self.peek() == ",":
+            self.take()
+            if fields[-1].count is None and fields[-1].type != "str":
+                raise ValueError(f"nothing can follow {fields[-1].type!r}")
+            fields.append(self.field())
+        if self.peek():
+            raise ValueError(f"a comma is missing before {self.peek()!r}")
+        return is_packed, fields
+
+    def field(self) -> _Field:
+        word = self.take()
+        if word == "enum":
+            field = self.enumeration()
+        elif word in _NUMBERS or word in _OTHERS:
+            field = _Field(word)
+        else:
+            types = " ".join((*_NUMBERS, "enum", *_OTHERS))
+            raise ValueError(f"{word!r} is no type (the types are {types})" if word else "a type is missing")
+        if self.peek() == "[":
+            self.take()
+            field.count = self.number()
+            field.is_array = True
+            self.take("]")
+            if field.count < 1 or field.type in ("str", "json"):
+                raise ValueError(f"{field.type}[{field.count}] is no type")
+        elif field.type in ("char", "pad"):
+            raise ValueError(f"'{field.type}' needs [N] behind it")
+        elif field.type in ("str", "json", "bytes"):
+            field.count = None
+        if field.type != "pad" and self.peek() not in (",", ""):
+            field.name = self.take()
+        if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", field.name) and field.type not in ("pad", "json"):
+            raise ValueError(f"{field.type!r} needs a name behind it")
+        if self.peek() == ":":
+            raise ValueError(f"{field.name!r} is a bit field, which Python cannot record: "
+                             "use a whole integer")
+        if self.peek() not in (",", ""):
+            self.take()  # the unit
+        return field
+
+    def enumeration(self) -> _Field:
+        field = _Field(self.take() if self.peek() in _INTEGERS else "i32")
+        value = 0
+        self.take("{")
+        while self.peek() != "}":
+            name = self.take()
+            if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
+                raise ValueError("an enum has members, such as {idle, busy}")
+            if self.peek() == "=":
+                self.take()
+                value = self.number()
+            field.members[name] = value
+            value += 1
+            if self.peek() != ",":
+                break
+            self.take()
+        self.take("}")
+        return field
+
+
+# ---- packing ----
+
+
+def _check(event_name: str, field: _Field, value: Any) -> Any:
+    """The value as struct takes it, or an error that names event and field: for what the fast way does
+    not know or refuses."""
+    what = f"event {event_name!r}, field {field.name or 'json'!r}: "
+    if field.type == "json":
+        if isinstance(value, (bytes, bytearray)):
+            return bytes(value)
+        try:
+            return _text(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+        except (TypeError, ValueError) as problem:
+            raise type(problem)(what + str(problem)) from None
+    if field.type in ("str", "char"):
+        if not isinstance(value, (str, bytes)):
+            raise TypeError(what + f"a text, not {type(value).__name__}")
+        return _text(value)
+    if field.type == "bytes":
+        try:
+            raw = bytes(memoryview(value))
+        except TypeError:
+            raise TypeError(what + f"bytes, not {type(value).__name__}") from None
+        if field.count is not None and len(raw) != field.count:
+            raise ValueError(what + f"{field.count} bytes, not {len(raw)}")
+        return raw
+    values = list(value) if field.is_array else [value]
+    if len(values) != field.count:
+        raise ValueError(what + f"{field.count} values, not {len(values)}")
+    for i, item in enumerate(values):
+        if isinstance(item, str) and item in field.members:
+            values[i] = item = field.members[item]
+        elif isinstance(item, str) and field.members:
+            raise ValueError(what + f"{item!r} is none of {', '.join(field.members)}")
+        try:
+            struct.pack(field.letter, item)
+        except (struct.error, OverflowError, TypeError) as problem:
+            kind = ValueError if isinstance(item, (int, float)) else TypeError
+            raise kind(what + f"{item!r} is no {field.type}: {problem}") from None
+    return values
+
+
+def _pack_slowly(name: str, is_packed: bool, fields: List[_Field], values: Iterable[Any]) -> bytes:
+    """What every event could be packed by: whatever the fast way does, it does as this."""
+    data = b""
+    rest = list(values)
+    for i, field in enumerate(fields):
+        if not is_packed:
+            data += bytes(-len(data) % field.alignment)
+        if field.type == "pad":
+            data += bytes(field.count or 0)
+            continue
+        value = _check(name, field, rest.pop(0))
+        if field.count is None:
+            data += value
+            if field.type == "str" and i + 1 < len(fields):
+                # The reader takes the first null byte for the end of the text.
+                data = data[: len(data) - len(value)] + value.partition(b"\0")[0] + b"\0"
+        elif field.letter == "s":
+            data += struct.pack(field.format, value)
+        else:
+            data += struct.pack("=" + field.format, *value)
+    return data
+
+
+def _fast_source(is_packed: bool, fields: List[_Field], scope: Dict[str, Any]) -> str:
+    """An expression that packs the fields, for values of the plain types, or an empty text if only the
+    slow way does: one struct, and behind it perhaps a text. Names of ours have a letter that no field
+    has."""
+    last = fields[-1]
+    fixed = fields[:-1] if last.count is None else fields
+    if any(f.count is None or (f.is_array and f.letter != "s") or f.members for f in fixed):
+        return ""
+    if any(f.type in ("char", "bytes") for f in fixed) or last.type in ("json", "bytes"):
+        return ""
+    parts = []
+    if fixed:
+        scope["packρ"] = struct.Struct(("=" if is_packed else "@") + "".join(f.format for f in fixed)).pack
+        parts.append(f"packρ({', '.join(_parameter(f.name) for f in fixed if f.name)})")
+    if last.count is None:
+        parts.append(f"{_parameter(last.name)}.encode('utf-8', 'posixtrace')")
+    return " + ".join(parts)
+
+
+def _parameter(name: str) -> str:
+    """The name of a field as that of a parameter: class_ for class."""
+    return name + "_" if keyword.iskeyword(name) else name or "json"
+
+
+class Event:
+    """An event type of this process: call it to record an event. Made by event()."""
+
+    name: str
+    layout: str
+    id: int
+
+    __slots__ = ("name", "layout", "id")
+
+    def __init__(self, name: str, layout: str, identifier: int) -> None:
+        self.name = name
+        self.layout = layout
+        self.id = identifier
+
+    def __call__(self, *values: Any, **by_name: Any) -> None:
+        raise TypeError("posixtrace.event() makes events")
+
+    def __repr__(self) -> str:
+        return f"posixtrace.event({self.name!r}, {self.layout!r})"
+
+
+def _untyped(record: Callable[..., None], identifier: int) -> Callable[..., None]:
+    def call(self: Event, data: Union[bytes, str] = b"") -> None:
+        if not isinstance(data, bytes):
+            data = _text(data) if isinstance(data, str) else bytes(memoryview(data))
+        record(identifier, data, len(data))
+
+    return call
+
+
+def _typed(name: str, layout: str, record: Callable[..., None], identifier: int) -> Callable[..., None]:
+    """A function with a parameter for each field."""
+    try:
+        is_packed, fields = _Parser(layout).layout()
+        parameters = [_parameter(f.name) for f in fields if f.type != "pad"]
+        if len(set(parameters)) < len(parameters):
+            raise ValueError("two fields have the same name")
+    except ValueError as problem:
+        raise Error(f"event type {name!r}: layout {layout!r}: {problem}", errno.EINVAL) from None
+    scope: Dict[str, Any] = {
+        "recordρ": record,
+        "idρ": identifier,
+        "slowρ": lambda *values: _pack_slowly(name, is_packed, fields, values),
+        "lenρ": len,
+        "Exceptionρ": Exception,
+    }
+    slow = f"slowρ({', '.join(parameters)})"
+    fast = _fast_source(is_packed, fields, scope)
+    source = f"def call({', '.join(['selfρ', *parameters])}):\n"
+    if fast:
+        # A value that struct or str does not take goes the slow way, which takes it or says why not.
+        source += f"    try:\n        dataρ = {fast}\n    except Exceptionρ:\n        dataρ = {slow}\n"
+    else:
+        source += f"    dataρ = {slow}\n"
+    source += "    recordρ(idρ, dataρ, lenρ(dataρ))\n"
+    exec(source, scope)
+    return scope["call"]
+
+
+def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
+    """Opens an event type and returns the object that records its events.
+
+    The layout is a text, as in posixtrace-layout(5), or comes from keyword arguments in their order:
+    event("db.query", "u64 id, str sql") and event("db.query", id="u64", sql="str") are the same; a unit
+    stands behind the type, as in size="u32 KiB". The object takes a value for each field, by
+    position or by name: a number; a sequence of them for an array; a str or bytes for a text; bytes; a
+    member's name or number for an enum; what json.dumps() takes for json. A field whose name Python
+    reserves has _ added: class_.
+
+    Without a layout the object takes the data as bytes or str, or nothing.
+
+    Raises Error if the layout is none or the type cannot be opened; errno is EEXIST if it has
+    another layout. What does not fit a field raises TypeError or ValueError when an event is
+    recorded, whether the process is traced or not; texts always fit.
+    """
+    if fields and layout is not None:
+        raise TypeError("a layout is one text, or keyword arguments, not both")
+    if fields:
+        parts = []
+        for field, kind in fields.items():
+            words = re.fullmatch(r"\s*((?:packed\s+)?(?:enum[^}]*\}|\w+)\s*(?:\[[^]]*\])?)\s*(.*?)\s*", kind)
+            if not words:
+                raise Error(f"event type {name!r}: field {field!r}: {kind!r} is no type", errno.EINVAL)
+            parts.append(f"{words[1].strip()} {field} {words[2]}".strip())
+        layout = ", ".join(parts)
+    raw = _event_name(name)
+    library = _library()
+    identifier = ctypes.c_uint(_UNNAMED)
+    if layout is None:
+        error = library.open(raw, ctypes.byref(identifier))
+        call = _untyped(library.record, identifier.value)
+    else:
+        _typed(name, layout, library.record, 0)  # a mistake is told before anything is opened
+        error = library.open_layout(raw, _text(layout), ctypes.byref(identifier))
+        call = _typed(name, layout, library.record, identifier.value)
+    if error == errno.EEXIST:
+        raise Error(f"event type {name!r}: it has another layout than {layout!r}", error)
+    if error:
+        raise Error(f"event type {name!r}: it cannot be opened: {os.strerror(error)}", error)
+    made = type("Event", (Event,), {"__call__": call, "__slots__": (), "__doc__": Event.__doc__})
+    result: Event = made(name, layout or "", identifier.value)
+    return result
+
+
+# ---- spans ----
+
+_counter = itertools.count(1)
+# Keys are unique on a machine, as spans of several processes may be in one log: 22 bits of the
+# process, then those of a counter.
+_key_base = os.getpid() << 42
+
+
+def _renew_keys() -> None:
+    global _key_base
+    _key_base = os.getpid() << 42
+
+
+os.register_at_fork(after_in_child=_renew_keys)
+
+
+def _new_key() -> int:
+    return _key_base | (next(_counter) & ((1 << 42) - 1))
+
+
+@functools.lru_cache(maxsize=None)
+def _span_events(name: str, key_type: str) -> Tuple[Event, Event]:
+    return (
+        event(name + ".begin", f"{key_type} key"),
+        event(name + ".end", f"{key_type} key"),
+    )
+
+
+class Span:
+    """What lies between NAME.begin and NAME.end: a context manager, made by span(). One object is one
+    span at a time."""
+
+    __slots__ = ("_begin", "_end", "_given", "key")
+
+    def __init__(self, name: str, key: Union[None, int, str] = None) -> None:
+        self._begin, self._end = _span_events(name, "str" if isinstance(key, str) else "u64")
+        self._given = key
+        self.key: Union[int, str] = 0
+
+    def __enter__(self) -> "Span":
+        self.key = _new_key() if self._given is None else self._given
+        self._begin(self.key)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end(self.key)
+
+    async def __aenter__(self) -> "Span":
+        return self.__enter__()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._end(self.key)
+
+
+def span(name: str, key: Union[None, int, str] = None) -> Span:
+    """with span("request"): records request.begin and request.end, also if an exception leaves the block;
+    async with does the same.
+
+    Both events have a field key: the given number (u64) or text (str), or a number that no other span on
+    the machine has, so that spans of tasks that take turns in a thread are told apart:
+    ptrace-stat --pair='request.begin..request.end by data.key'. All spans of a name have keys of one type.
+    """
+    return Span(name, key)
+
+
+def traced(function: Any = None, /, *, name: Optional[str] = None) -> Any:
+    """A decorator: each call of the function is a span, whose name is that of the function with its
+    module, or the one that is given: @traced, @traced("work") or @traced(name="work").
+
+    Of an async function the span lasts until it has returned. Generators, which go on when others use
+    them, raise TypeError: use span() in them.
+    """
+    if isinstance(function, str):
+        function, name = None, function
+    if function is None:
+        return functools.partial(traced, name=name)
+    if not callable(function):
+        raise TypeError(f"traced: {function!r} is no function")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"traced: {function.__qualname__} is a generator: use span() in it")
+    if isinstance(function, type):
+        raise TypeError(f"traced: {function.__qualname__} is a class: decorate its functions")
+    begin, end = _span_events(name or f"{function.__module__}.{function.__qualname__}", "u64")
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def wait(*values: Any, **by_name: Any) -> Any:
+            key = _new_key()
+            begin(key)
+            try:
+                return await function(*values, **by_name)
+            finally:
+                end(key)
+
+        return wait
+
+    @functools.wraps(function)
+    def call(*values: Any, **by_name: Any) -> Any:
+        key = _new_key()
+        begin(key)
+        try:
+            return function(*values, **by_name)
+        finally:
+            end(key)
+
+    return call
+
+
+# ---- logs ----
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
+class LogEvent:
+    """An event of a log. fields is the object that ptrace-dump prints, as docs/json-schema.md says."""
+
+    __slots__ = ("fields", "_data")
+
+    def __init__(self, fields: Dict[str, Any]) -> None:
+        self.fields = fields
+        self._data: Any = self
+
+    @property
+    def ns(self) -> int:
+        """The time: nanoseconds since 1970."""
+        number: int = self.fields["ns"]
+        return number
+
+    @property
+    def time(self) -> datetime.datetime:
+        """The time in UTC, to the microsecond."""
+        return _EPOCH + datetime.timedelta(microseconds=self.ns // 1000)
+
+    @property
+    def name(self) -> str:
+        """The name of the event type; bytes that are no UTF-8 as in os.fsdecode()."""
+        other = self.fields.get("event_hex")
+        name: str = self.fields["event"]
+        return bytes.fromhex(other).decode("utf-8", "surrogateescape") if other else name
+
+    @property
+    def pid(self) -> int:
+        """The process that recorded it; 0 for a system event without one."""
+        number: int = self.fields["pid"]
+        return number
+
+    @property
+    def tid(self) -> int:
+        """The thread, as the kernel numbers it."""
+        number: int = self.fields["tid"]
+        return number
+
+    @property
+    def thread(self) -> int:
+        """The thread's pthread_t, to be compared within one process."""
+        return int(self.fields["thread"], 16)
+
+    @property
+    def address(self) -> int:
+        """Where in the program it was recorded."""
+        return int(self.fields["address"], 16)
+
+    @property
+    def data(self) -> Union[Dict[str, Any], bytes]:
+        """A dict with the fields of its layout; without one, and for system events, the bytes."""
+        if self._data is self:
+            data = self.fields.get("data")
+            if isinstance(data, str):
+                raw = data.encode()
+                # A null byte at the end is not in the text.
+                self._data = raw + b"\0" if len(raw) + 1 == self.fields["len"] else raw
+            elif data is None:
+                self._data = bytes.fromhex(self.fields.get("data_hex", ""))
+            else:
+                self._data = data
+        result: Union[Dict[str, Any], bytes] = self._data
+        return result
+
+    @property
+    def misfit(self) -> Optional[str]:
+        """"short" or "rest" if the data is shorter or longer than its layout, else None."""
+        return self.fields.get("decode_error")
+
+    @property
+    def is_truncated(self) -> bool:
+        """The trace cut the data to its max-data-size."""
+        return self.fields["truncated"] != "no"
+
+    @property
+    def is_system(self) -> bool:
+        """An event of the trace itself, such as posix_trace_overflow, which stands where events are
+        missing."""
+        number: int = self.fields["id"]
+        return number <= _SYSTEM_MAX
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.fields['time']} pid {self.pid}: {self.data!r}>"
+
+
+class Log:
+    """Reads the events of a log, in their order: an iterator and a context manager, made by open() and
+    follow(). At the end it has a summary, and with that losses and is_complete."""
+
+    def __init__(
+        self, what: str, options: List[str], operands: List[str], on_loss: str, is_live: bool
+    ) -> None:
+        self._child: Optional["subprocess.Popen[bytes]"] = None
+        self.name = what
+        #: What ptrace-dump says of the logs: their events, and what each of them lacks.
+        self.summary: Optional[Dict[str, Any]] = None
+        if on_loss not in ("warn", "raise", "ignore"):
+            raise ValueError(f"on_loss is 'warn', 'raise' or 'ignore', not {on_loss!r}")
+        self._on_loss = on_loss
+        self._pid = os.getpid()
+        self._ended = False
+        self._first: Optional[bytes] = None
+        command = [_command("ptrace-dump"), "--format=json", *options]
+        if not is_live:
+            command.append("--summary")
+        self._errors = tempfile.TemporaryFile()
+        self._child = subprocess.Popen(
+            [*command, "--", *operands],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+        assert self._child.stdout
+        self._lines = self._child.stdout
+        # What cannot be read is told at once, and not at the first event.
+        if not is_live:
+            self._first = self._lines.readline()
+            if not self._first:
+                self._finish()
+
+    def __iter__(self) -> Iterator[LogEvent]:
+        return self
+
+    def __next__(self) -> LogEvent:
+        if self._ended:
+            raise StopIteration
+        if self._child is None:
+            raise ValueError(f"{self.name}: the reader is closed")
+        if self._pid != os.getpid():
+            raise ValueError(f"{self.name}: the reader belongs to the process that opened it")
+        line, self._first = self._first or self._lines.readline(), None
+        # A line without an end is one that a process wrote which was killed.
+        if line.endswith(b"\n"):
+            fields = json.loads(line.decode())
+            if "summary" not in fields:
+                return LogEvent(fields)
+            self.summary = fields["summary"]
+        self._finish()
+        raise StopIteration
+
+    def _finish(self) -> None:
+        """Behind the last event: what has the command to say?"""
+        assert self._child
+        self._ended = True
+        status = self._child.wait()
+        self._errors.seek(0)
+        text = self._errors.read().decode("utf-8", "replace").strip()
+        self.close()
+        if status == 3 and self._on_loss == "raise":
+            raise IncompleteError(text or f"{self.name}: events are missing")
+        if status == 3 and self._on_loss == "warn":
+            warnings.warn(text or f"{self.name}: events are missing", IncompleteWarning, stacklevel=3)
+        if status not in (0, 3):
+            raise Error(text or f"{self.name}: ptrace-dump ended with status {status}")
+
+    @property
+    def is_complete(self) -> Optional[bool]:
+        """Whether the logs have every event; None before the last one was read."""
+        return None if self.summary is None else bool(self.summary["complete"])
+
+    @property
+    def losses(self) -> List[Dict[str, Any]]:
+        """What each log lacks: numbers by their causes, as ptrace-stat --json has them."""
+        return [log["losses"] for log in self.summary["logs"]] if self.summary else []
+
+    def close(self) -> None:
+        """Ends the reading. To read on is a ValueError, unless the end had been reached."""
+        child, self._child = self._child, None
+        if not child:
+            return
+        self._lines.close()
+        self._errors.close()
+        if self._pid == os.getpid():
+            child.terminate()
+            child.wait()
+        else:
+            child.returncode = 0  # the process that forked waits for it
+
+    def __enter__(self) -> "Log":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+_Texts = Union[None, str, Iterable[str]]
+
+
+def _options(event: _Texts, where: Optional[str], decode: Optional[Dict[str, str]]) -> List[str]:
+    options = []
+    for pattern in [event] if isinstance(event, str) else event or ():
+        options.append(f"--event={pattern}")
+    if where is not None:
+        options.append(f"--where={where}")
+    for name, layout in (decode or {}).items():
+        options.append(f"--decode={name}={layout}")
+    return options
+
+
+def open(
+    *logs: Union[str, "os.PathLike[str]"],
+    event: _Texts = None,
+    where: Optional[str] = None,
+    since: Optional[str] = None,
+    until: Optional[str] = None,
+    decode: Optional[Dict[str, str]] = None,
+    on_loss: str = "warn",
+) -> Log:
+    """Opens logs, or sessions by their names, to read their events merged by time.
+
+    event is a pattern of names or several, where an expression, since and until are times, decode has
+    layouts by patterns of names, for events that have none of their own: all as for the options
+    of ptrace-dump(1). Only events that are selected cross from there to here.
+
+    Where events are missing, on_loss says what happens behind the last event: "warn" (an
+    IncompleteWarning), "raise" (an IncompleteError) or "ignore". In any case posix_trace_overflow and
+    posix_trace_resume, if they are selected, stand where events are missing, and losses has numbers.
+
+    Raises Error, with a text that names the log, if a log cannot be read, an expression is wrong or an
+    event pattern matches nothing.
+    """
+    if not logs:
+        raise TypeError("no log")
+    operands = [os.fspath(log) for log in logs]
+    options = _options(event, where, decode)
+    if since is not None:
+        options.append(f"--since={since}")
+    if until is not None:
+        options.append(f"--until={until}")
+    return Log(", ".join(operands), options, operands, on_loss, False)
+
+
+def follow(
+    session: str,
+    *,
+    event: _Texts = None,
+    where: Optional[str] = None,
+    decode: Optional[Dict[str, str]] = None,
+    on_loss: str = "warn",
+) -> Log:
+    """Reads the events of a live session as they come, until it ends: as ptrace-dump --follow."""
+    options = [f"--follow={session}", *_options(event, where, decode)]
+    return Log(session, options, [], on_loss, True)
