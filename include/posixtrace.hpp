@@ -524,9 +524,10 @@ struct type {
 	}
 };
 
-/* Several threads may do so at the same time: all of them get the same. */
-inline int open(const type &t, const shape *shapes, const char *const *names,
-		std::size_t count) noexcept
+/* Several threads may do so at the same time: all of them get the same. Not inline, as it takes some
+ * stack that begin() does not where nobody traces. */
+__attribute__((noinline, cold)) inline int
+open(const type &t, const shape *shapes, const char *const *names, std::size_t count) noexcept
 {
 	char name[TRACE_EVENT_NAME_MAX + 2];
 	char layout[POSIXTRACE_LAYOUT_MAX + 2];
@@ -569,11 +570,12 @@ inline int open(const type &t, const shape *shapes, const char *const *names,
 __attribute__((noinline, cold)) inline trace_event_id_t
 begin(const type &t, const shape *shapes, const char *const *names, std::size_t count) noexcept
 {
-	int keep = errno;
 	trace_event_id_t id;
+	int keep;
 
 	if (!posixtrace_is_traced())
 		return 0;
+	keep = errno;
 	open(t, shapes, names, count);
 	errno = keep;
 	id = t.id.load(std::memory_order_acquire);

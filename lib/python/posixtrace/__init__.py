@@ -392,7 +392,9 @@ def _fast_source(is_packed: bool, fields: List[_Field], scope: Dict[str, Any]) -
         return ""
     parts = []
     if fixed:
-        scope["packρ"] = struct.Struct(("=" if is_packed else "@") + "".join(f.format for f in fixed)).pack
+        order = "=" if is_packed else "@"
+        scope["packerρ"] = struct.Struct(order + "".join(f.format for f in fixed))
+        scope["packρ"] = scope["packerρ"].pack
         parts.append(f"packρ({', '.join(_parameter(f.name) for f in fixed if f.name)})")
     if last.count is None:
         parts.append(f"{_parameter(last.name)}.encode('utf-8', 'posixtrace')")
@@ -458,7 +460,9 @@ def _typed(name: str, layout: str, record: Callable[..., None], identifier: int)
         source += f"    try:\n        dataρ = {fast}\n    except Exceptionρ:\n        dataρ = {slow}\n"
     else:
         source += f"    dataρ = {slow}\n"
-    source += "    recordρ(idρ, dataρ, lenρ(dataρ))\n"
+    # The size is known unless there is a text.
+    size = scope["packerρ"].size if "packerρ" in scope and fields[-1].count is not None else "lenρ(dataρ)"
+    source += f"    recordρ(idρ, dataρ, {size})\n"
     exec(source, scope)
     return scope["call"]
 
