@@ -27,6 +27,13 @@ ptrc_bench_programs =
 
 %C%_cli_worker_SOURCES = %D%/cli_worker.c %D%/cli_worker.h %D%/measure.h
 
+if HAVE_CXX
+check_PROGRAMS += %D%/cxx_event
+ptrc_bench_checked += %D%/cxx_event
+endif
+%C%_cxx_event_SOURCES = %D%/cxx_event.cc %D%/measure.h
+%C%_cxx_event_CXXFLAGS = -std=c++17 $(SAN_CFLAGS)
+
 %C%_start_plain_SOURCES = %D%/start.c
 %C%_start_plain_LDADD =
 %C%_start_static_SOURCES = %D%/start.c
@@ -56,7 +63,7 @@ endif
 %C%_lttng_cli_worker_LDADD = $(LTTNG_UST_LIBS)
 
 EXTRA_PROGRAMS = $(ptrc_bench_programs)
-EXTRA_DIST += %D%/README.md %D%/cli %D%/lttng-cli %D%/lttng-session %D%/report
+EXTRA_DIST += %D%/README.md %D%/cli %D%/lttng-cli %D%/lttng-session %D%/python_event.py %D%/report
 CLEANFILES += $(EXTRA_PROGRAMS) bench-report.md bench-report.json
 
 ptrc_bench_needs = \

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Measures events of the module posixtrace, in a process that ptrace-run or nobody traces. Prints an object
+of JSON: nanoseconds for each event, the median of some batches, and those of an empty function of
+Python."""
+
+import json
+import statistics
+import time
+
+import posixtrace
+
+numbers = posixtrace.event("bench.numbers", "u64 n, u64 time")
+query = posixtrace.event("bench.query", id="u64", rows="u32", sql="str")
+
+
+def empty(n, time):
+    pass
+
+
+def measure(function, *values):
+    # Short ones, so that most of them run without an interruption.
+    batch = range(200)
+    taken = []
+    for _ in range(500):
+        begin = time.perf_counter_ns()
+        for _ in batch:
+            function(*values)
+        taken.append((time.perf_counter_ns() - begin) / len(batch))
+    return statistics.median(taken), min(taken)
+
+
+result = {"is_traced": posixtrace.is_traced()}
+for name, function, values in (
+    ("empty", empty, (1, 2)),
+    ("numbers", numbers, (1, 2)),
+    ("query", query, (1, 3, "select name from user where id = ?")),
+):
+    result[name], result[name + "_best"] = measure(function, *values)
+print(json.dumps(result))
