@@ -58,6 +58,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/dump_threads.c \
 	%D%/view/dump_threads.h \
 	%D%/view/event_format.c \
+	%D%/view/before.c \
+	%D%/view/before.h \
 	%D%/view/event_format.h \
 	%D%/view/json_text.c \
 	%D%/view/json_text.h \

@@ -251,7 +251,7 @@ static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, cons
 			ptrc_cli_usage("--pair", "%s", why.text);
 	if (!per)
 		return;
-	if (!ptrc_field_find(per, &layouts, &per_field, &why))
+	if (!ptrc_field_find_key(per, &layouts, &per_field, &why))
 		ptrc_cli_usage("--per", "%s", why.text);
 	pairs.per = &per_field;
 }

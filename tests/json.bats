@@ -172,6 +172,9 @@ odd_log() {
 	validates event <events
 	jq -se 'any(.[]; .data | objects | .a == 513) and .[-1].summary.complete' events
 	ptrace-dump --decode='traced.event=u64 a, u64 b' run.log | validates event
+	ptrace-dump --fields=time,ns,event,id,pid,tid,thread,address,truncated,len,data,gap run.log >gaps
+	validates event <gaps
+	jq -se 'any(.[]; .gap_ns > 0) and any(.[]; has("gap_ns") | not)' gaps
 }
 
 @test "findings" {

@@ -119,6 +119,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-salvage.bats \
 	%D%/ptrace-snapshot.bats \
 	%D%/ptrace-start.bats \
+	%D%/ptrace-dump-gap.bats \
 	%D%/ptrace-dump-threads.bats \
 	%D%/ptrace-dump-symbols.bats \
 	%D%/ptrace-dump-to-log.bats \

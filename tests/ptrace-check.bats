@@ -20,6 +20,22 @@ rules() {
 	cat >rules.yaml
 }
 
+@test "where: the time since the event before, and since the begin [EXT-311 EXT-315]" {
+	ptrace-run -o run.log -- "$traced" -n 4 -p 20000
+	ptrace-check run.log --never 'traced.event where gap > 1h || time < "+0s"' \
+		--exists 'traced.event where gap > 10ms' --no-loss
+	run_split ptrace-check run.log --never 'traced.event where gap >= 15ms' \
+		--never 'traced.event where time - "+0s" > gap'
+	[ "$status" -eq 1 ]
+	[ "$(grep -c ': happened 3 times$' stdout.txt)" -eq 2 ]
+	for options in '--never=traced.event where time > "-1s"' '--after=a -> b by gap' \
+		'--never=traced.event where gap > 5'; do
+		run_split ptrace-check run.log "$options"
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-check
+	done
+}
+
 @test "rules of a file: a line and a reason for each, and the events that show it [EXT-346]" {
 	make_log
 	rules <<-'END'

@@ -94,6 +94,28 @@ ended() {
 	[ "$(wc -l <lines)" -eq 4 ]
 }
 
+# shows COUNT: so many lines have come
+shows() {
+	[ "$(wc -l <lines)" -eq "$1" ]
+}
+
+@test "gap: the time since the event before of the same thread [EXT-315]" {
+	local fields=ns,tid,event,gap
+	begin -n 50 -t 2
+	follow --format=text --fields=$fields -e traced.event --where='gap >= 0s'
+	go
+	wait_until says done
+	wait_until shows 98
+	ptrace-dump "$me" --format=text --fields=$fields -e traced.event >now
+	ptrace-shutdown "$me"
+	ended 0
+	ptrace-dump --format=text --fields=$fields -e traced.event run.log >log
+	[ "$(wc -l <log)" -eq 100 ]
+	[ "$(grep -c ' -$' log)" -eq 2 ]
+	diff now log
+	grep -v ' -$' log | diff -b lines -
+}
+
 @test "decode" {
 	begin -X 05000000 -n 2
 	follow -e traced.event --decode='*=u32 n' --where='data.n == 5'

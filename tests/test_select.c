@@ -6,6 +6,7 @@
 
 #include "tests/harness.h"
 
+#include "src/view/before.h"
 #include "src/view/layout.h"
 #include "src/view/lines.h"
 #include "src/cli/output.h"
@@ -652,6 +653,7 @@ static void make_event(void)
 	event_name.size = strlen(event_name.text);
 	event_name.is_known = true;
 	reader.path = "run.log";
+	reader.since_before = 5000000;
 	reader.names[EVENT_ID] = &event_name;
 	reader.event = (struct posix_trace_event_info){
 		.posix_event_id = EVENT_ID,
@@ -834,6 +836,7 @@ TEST(times_and_durations_are_calculated_with, "EXT-310 EXT-311")
 		"(time - '2026-01-02T03:04:05Z') / 1ms > 123.4 && len * 1ms == 13ms",
 		"(time - '2026-01-02T03:04:05Z') % 1ms == 456789ns",
 		"ns == time && time >= ns",
+		"gap == 5ms && gap > 4.9ms && 1s / gap == 200 && time - gap < time && gap",
 	};
 	static const char *const not_so[] = {
 		"time - '2026-01-02T03:04:05Z' > 124ms",
@@ -1282,6 +1285,53 @@ TEST(random_expressions_do_no_harm, "")
 	}
 	NOTE("%zu were expressions", good);
 	CHECK_GT(good, 1000);
+}
+
+/* The events of random threads, some of which are lost; numbers and identifiers come again. */
+TEST(the_event_before_is_the_last_one_of_the_thread, "EXT-314 EXT-315")
+{
+	enum { THREADS = 300 };
+	static const trace_event_id_t losses[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME,
+						  POSIX_TRACE_ERROR, POSIX_TRACE_STOP};
+	static const int full = 1, by_call = 0;
+	struct ptrc_before before = {0};
+	static int64_t last[THREADS];
+	int64_t ns = INT64_C(1767323045000000000);
+	size_t found = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		/* Often the same one; those that come last are new. */
+		uint64_t n = draw(3) ? draw(4) : draw(i < 1000 ? 10 : THREADS);
+		bool is_loss = !draw(500);
+		bool is_full = draw(2);
+		struct posixtrace_event e = {
+			.pt_info = {.posix_event_id = is_loss ? losses[draw(4)] : EVENT_ID,
+				    .posix_pid = (pid_t)(1 + n / 100),
+				    .posix_tid = (pid_t)(1 + n % 50),
+				    .posix_thread_id = (pthread_t)(n % 100 / 50)},
+			.pt_data = is_full ? &full : &by_call,
+			.pt_size = sizeof(full),
+		};
+		int64_t expected = last[n] ? ns - last[n] : PTRC_BEFORE_NONE;
+
+		e.pt_info.posix_timestamp = ptrc_when_timespec(ns);
+		if (is_loss && draw(2)) {
+			e.pt_info.posix_pid = e.pt_info.posix_tid = 0;
+			expected = PTRC_BEFORE_NONE;
+		} else {
+			last[n] = ns;
+		}
+		CHECK_EQ(ptrc_before_take(&before, &e), expected);
+		found += expected != PTRC_BEFORE_NONE;
+		if (is_loss && (is_full || e.pt_info.posix_event_id != POSIX_TRACE_STOP))
+			memset(last, 0, sizeof(last));
+		ns += (int64_t)draw(1000) - 10;
+	}
+	CHECK_GT(found, 100000);
+	CHECK_EQ(before.count, THREADS);
+	CHECK_GT(5 * THREADS, before.size);
+	ptrc_before_forget(&before);
+	CHECK(!before.threads);
 }
 
 static int64_t make_sum(char **to, int depth);

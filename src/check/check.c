@@ -36,6 +36,8 @@ bool ptrc_check_open(struct ptrc_check *c, struct ptrc_rules *rules, char *const
 		log->number = (unsigned int)i;
 		log->view = (struct ptrc_view){.reader = &log->reader};
 		ptrc_reader_load_names(&log->reader);
+		if (rules->has_gap)
+			ptrc_reader_watch_threads(&log->reader);
 		c->log_count++;
 	}
 	return true;
@@ -117,6 +119,19 @@ static void take(struct ptrc_check *c, struct ptrc_check_log *log)
 			log->number);
 }
 
+/* Tells the expressions when the logs begin. None of them asks for the end. */
+static void resolve_times(struct ptrc_check *c)
+{
+	for (size_t i = 0; i < c->rules->count; i++) {
+		const struct ptrc_rule *r = &c->rules->list[i];
+
+		for (size_t k = 0; k < 2 * r->event_count; k++)
+			if (r->events[k / 2].wheres[k % 2])
+				ptrc_where_resolve(r->events[k / 2].wheres[k % 2], c->first_ns,
+						   c->first_ns);
+	}
+}
+
 static void read_logs(struct ptrc_check *c)
 {
 	struct ptrc_check_log **heap =
@@ -129,6 +144,7 @@ static void read_logs(struct ptrc_check *c)
 			heap[count++] = &c->logs[i];
 	heap_build(heap, count);
 	c->judge.start_ns = c->first_ns;
+	resolve_times(c);
 	while (count) {
 		struct ptrc_check_log *log = heap[0];
 		int64_t ns = ptrc_when_ns(&log->reader.event.posix_timestamp);
@@ -400,7 +416,7 @@ void ptrc_check_close(struct ptrc_check *c)
 	for (size_t i = 0; i < c->log_count; i++) {
 		struct ptrc_check_log *log = &c->logs[i];
 
-		posixtrace_free_block(log->block.events);
+		ptrc_reader_block_free(&log->block);
 		for (size_t id = 0; id < PTRC_READER_IDS; id++)
 			free(log->roles[id].list);
 		ptrc_view_free(&log->view);

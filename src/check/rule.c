@@ -458,7 +458,7 @@ void ptrc_rules_bind(struct ptrc_rules *rules)
 	for (size_t i = 0; i < rules->count; i++) {
 		struct ptrc_rule *r = &rules->list[i];
 
-		if (r->by_text && !ptrc_field_find(r->by_text, &rules->layouts, &r->by, &why))
+		if (r->by_text && !ptrc_field_find_key(r->by_text, &rules->layouts, &r->by, &why))
 			refuse_bound(rules, r, &r->by_mark,
 				     r->kind == PTRC_RULE_COUNT ? "per" : "by", why.text);
 		for (size_t k = 0; k < 2 * r->event_count; k++) {
@@ -469,6 +469,11 @@ void ptrc_rules_bind(struct ptrc_rules *rules)
 			e->wheres[k % 2] = ptrc_where_parse(e->texts[k % 2], &rules->layouts, &why);
 			if (!e->wheres[k % 2])
 				refuse_bound(rules, r, &e->marks[k % 2], "where", why.text);
+			if (ptrc_where_has_base(e->wheres[k % 2], PTRC_WHEN_FROM_END))
+				refuse_bound(rules, r, &e->marks[k % 2], "where",
+					     "a time before the end is not known while the logs "
+					     "are read");
+			rules->has_gap |= ptrc_where_has_gap(e->wheres[k % 2]);
 		}
 	}
 }

@@ -116,6 +116,8 @@ struct ptrc_rules {
 	/* The layouts of the file's key decode, and of options. */
 	struct ptrc_layouts layouts;
 	size_t given_layout_count;
+	/* An expression asks for the time since the event before. */
+	bool has_gap;
 };
 
 /* The values of a rule's keys, as they are gathered. Starts zeroed. */

@@ -23,6 +23,7 @@ struct kept {
 	struct ptrc_source *source;
 	struct posix_trace_event_info event;
 	struct ptrc_reader_gap gap;
+	int64_t since_before;
 	size_t size;
 	unsigned char data[];
 };
@@ -276,7 +277,13 @@ static void *keep(void *arg, struct ptrc_view *view)
 
 	if (view->layout)
 		ptrc_view_decode(view);
-	*k = (struct kept){.source = p->source, .event = r->event, .gap = r->gap, .size = r->size};
+	*k = (struct kept){
+		.source = p->source,
+		.event = r->event,
+		.gap = r->gap,
+		.since_before = r->since_before,
+		.size = r->size,
+	};
 	if (r->size)
 		memcpy(k->data, r->data, r->size);
 	return k;
@@ -298,6 +305,7 @@ static struct ptrc_view *look_at(struct ptrc_pair_dump *p, struct kept *k)
 	b->reader.names[place] = s->reader.names[place];
 	b->reader.event = k->event;
 	b->reader.gap = k->gap;
+	b->reader.since_before = k->since_before;
 	b->reader.data = k->data;
 	b->reader.size = k->size;
 	ptrc_view_find_layout(&b->view, &p->dump->layouts);

@@ -80,7 +80,7 @@ static bool read_key(const char *text, const struct ptrc_layouts *layouts, struc
 
 	trim(&text, &size);
 	*name = copy_of(text, size);
-	if (ptrc_field_find(*name, layouts, field, why))
+	if (ptrc_field_find_key(*name, layouts, field, why))
 		return true;
 	free(*name);
 	return false;

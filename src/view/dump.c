@@ -20,6 +20,18 @@ enum { WRITE_SIZE = 65536 };
 /* A name that is longer than this does not widen the column of names. */
 enum { NAME_COLUMNS_MAX = 40 };
 
+/* Whether the field gap is shown or asked for. */
+static bool has_gap(const struct ptrc_dump *d)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < d->format.field_count; i++)
+		is_found |= d->format.fields[i].id == PTRC_FIELD_GAP;
+	for (size_t i = 0; i < d->select.where_count; i++)
+		is_found |= ptrc_where_has_gap(d->select.wheres[i]);
+	return is_found;
+}
+
 void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
 {
 	struct ptrc_reader *r = &s->reader;
@@ -29,6 +41,8 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
 	memset(&s->types, 0, sizeof(s->types));
 	s->view = (struct ptrc_view){.reader = r, .symbols = d->symbols};
 	s->order = order;
+	if (has_gap(d))
+		ptrc_reader_watch_threads(r);
 	if (width > (size_t)d->format.name_width && width <= NAME_COLUMNS_MAX)
 		d->format.name_width = (int)width;
 }

@@ -75,6 +75,8 @@ static void make_job(struct job *job, size_t width_count)
 
 static void free_job(struct job *job)
 {
+	for (size_t i = 0; i < JOB_BLOCKS; i++)
+		ptrc_reader_block_free(&job->blocks[i]);
 	ptrc_buffer_free(&job->out);
 	free(job->begin_widths);
 	free(job->end_widths);
@@ -233,8 +235,10 @@ static void write_job(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s
 	ptrc_event_set_widths(&d->format, job->end_widths);
 	d->shown_count += job->shown_count;
 	ptrc_output_write(&job->out);
-	for (size_t i = 0; i < job->block_count; i++)
+	for (size_t i = 0; i < job->block_count; i++) {
 		posixtrace_free_block(job->blocks[i].events);
+		job->blocks[i].events = NULL;
+	}
 	c->written++;
 }
 

@@ -613,7 +613,8 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			    has_field(f, PTRC_FIELD_DATA))
 				break;
 			v = ptrc_view_value(view, &f->fields[i]);
-			ptrc_value_json(&j, ptrc_field_name(id), &v);
+			ptrc_value_json(&j, id == PTRC_FIELD_GAP ? "gap_ns" : ptrc_field_name(id),
+					&v);
 			break;
 		}
 	}
@@ -649,6 +650,10 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		break;
 	case PTRC_FIELD_TRUNCATED:
 		ptrc_buffer_text(b, ptrc_reader_truncation(r));
+		break;
+	case PTRC_FIELD_GAP:
+		if (r->since_before != PTRC_BEFORE_NONE)
+			ptrc_buffer_span(b, r->since_before);
 		break;
 	default:
 		v = ptrc_view_value(view, field);

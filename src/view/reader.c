@@ -262,7 +262,10 @@ void ptrc_reader_close(struct ptrc_reader *r)
 	if (r->source)
 		r->source->close(r);
 	posix_trace_close(r->trace);
-	posixtrace_free_block(r->block.events);
+	ptrc_reader_block_free(&r->block);
+	if (r->before)
+		ptrc_before_forget(r->before);
+	free(r->before);
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r->own_path);
@@ -284,12 +287,34 @@ static void note_gap(struct ptrc_reader *r, struct ptrc_reader_gap *gap)
 	gap->events = now->pt_damaged_events - before.pt_damaged_events;
 }
 
+static void take_before(struct ptrc_reader *r, struct ptrc_reader_block *b)
+{
+	size_t count = b->events->pt_count;
+
+	b->since_before = ptrc_cli_reallocate(b->since_before, count * sizeof(*b->since_before));
+	for (size_t i = 0; i < count; i++)
+		b->since_before[i] = ptrc_before_take(r->before, &b->events->pt_events[i]);
+}
+
+void ptrc_reader_block_free(struct ptrc_reader_block *b)
+{
+	posixtrace_free_block(b->events);
+	free(b->since_before);
+	memset(b, 0, sizeof(*b));
+}
+
+void ptrc_reader_watch_threads(struct ptrc_reader *r)
+{
+	r->before = ptrc_cli_allocate(sizeof(*r->before));
+	memset(r->before, 0, sizeof(*r->before));
+}
+
 bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 {
 	const struct posixtrace_event *events;
 	size_t count;
 
-	memset(b, 0, sizeof(*b));
+	*b = (struct ptrc_reader_block){.since_before = b->since_before};
 	r->error = posixtrace_getnext_block(r->trace, &b->events);
 	if (!b->events)
 		return false;
@@ -297,6 +322,8 @@ bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 	count = b->events->pt_count;
 	if (events[count - 1].pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
 		note_gap(r, &b->gap);
+	if (r->before)
+		take_before(r, b);
 	return true;
 }
 
@@ -324,8 +351,9 @@ bool ptrc_reader_is_waiting(struct ptrc_reader *r)
 /* Forgets what was read of a log. */
 static void start_over(struct ptrc_reader *r)
 {
-	posixtrace_free_block(r->block.events);
-	memset(&r->block, 0, sizeof(r->block));
+	ptrc_reader_block_free(&r->block);
+	if (r->before)
+		ptrc_before_forget(r->before);
 	r->read_count = 0;
 	r->error = 0;
 	memset(&r->gap_counts, 0, sizeof(r->gap_counts));
@@ -340,7 +368,8 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
 		       const trace_event_set_t *types)
 {
-	if (r->source)
+	/* The event before one that is selected need not be selected. */
+	if (r->source || r->before)
 		return ptrc_reader_rewind(r);
 	start_over(r);
 	return posixtrace_select(r->trace, spans, count, types);
@@ -350,8 +379,9 @@ int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until
 			    const trace_event_set_t *types, bool *is_all)
 {
 	struct posixtrace_span span = ptrc_when_span(INT64_MIN, until_ns);
-	int error =
-		r->source ? ENODATA : posixtrace_get_time_of_last(r->trace, count, &span.pt_first);
+	int error = r->source || r->before
+			    ? ENODATA
+			    : posixtrace_get_time_of_last(r->trace, count, &span.pt_first);
 
 	*is_all = error == ENODATA;
 	return error && !*is_all ? error : ptrc_reader_select(r, &span, 1, types);

@@ -15,6 +15,7 @@
 
 #include "src/cli/message.h"
 #include "src/view/attributes.h"
+#include "src/view/before.h"
 #include "src/view/losses.h"
 
 /* Event type identifiers are below this. */
@@ -69,6 +70,9 @@ struct ptrc_reader_block {
 	size_t at;
 	/* Of the OVERFLOW that is the last one, if there is one. */
 	struct ptrc_reader_gap gap;
+	/* By event: the time since the event before of the same thread; null if nobody asks. Owned,
+	 * and used again for the next events: ptrc_reader_block_free() frees it. */
+	int64_t *since_before;
 };
 
 struct ptrc_reader {
@@ -99,6 +103,10 @@ struct ptrc_reader {
 	size_t size;
 	/* The events of a log come by the block: the block, and how many of it have been read. */
 	struct ptrc_reader_block block;
+	/* Nanoseconds since the event before it of the same thread, or PTRC_BEFORE_NONE. */
+	int64_t since_before;
+	/* Null: nobody asks for these. */
+	struct ptrc_before *before;
 	/* Events read so far. */
 	uint64_t read_count;
 	/* What the OVERFLOW that was read last stands for. */
@@ -143,6 +151,14 @@ bool ptrc_reader_next(struct ptrc_reader *);
  */
 bool ptrc_reader_next_block(struct ptrc_reader *, struct ptrc_reader_block *);
 
+void ptrc_reader_block_free(struct ptrc_reader_block *);
+
+/*
+ * From now on each event tells how long it was after the event before it of the same thread. For that
+ * the reader reads all events, whatever is selected. Is called before the first one is read.
+ */
+void ptrc_reader_watch_threads(struct ptrc_reader *);
+
 /* Makes the next event of the block the one that the reader, or a copy of it, has read. Returns
  * false at the end of the block. */
 static inline bool ptrc_reader_take(struct ptrc_reader *r, struct ptrc_reader_block *b)
@@ -151,6 +167,7 @@ static inline bool ptrc_reader_take(struct ptrc_reader *r, struct ptrc_reader_bl
 
 	if (b->at == b->events->pt_count)
 		return false;
+	r->since_before = b->since_before ? b->since_before[b->at] : PTRC_BEFORE_NONE;
 	b->at++;
 	r->event = e->pt_info;
 	r->data = e->pt_data;

@@ -50,6 +50,7 @@ static const struct field {
 	[PTRC_FIELD_FILE] = {"file", TEXT},
 	[PTRC_FIELD_LINE] = {"line", NUMBER},
 	[PTRC_FIELD_DURATION] = {"duration", DURATION},
+	[PTRC_FIELD_GAP] = {"gap", DURATION},
 };
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
@@ -220,6 +221,16 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc
 	if (!*why->text)
 		say_no_field(name, l, why);
 	return false;
+}
+
+bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+			 struct ptrc_cli_reason *why)
+{
+	if (!ptrc_field_find(name, l, f, why))
+		return false;
+	if (f->id == PTRC_FIELD_GAP)
+		return ptrc_cli_because(why, "'gap' is no key: it is another one in each event");
+	return true;
 }
 
 void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts)
@@ -526,6 +537,10 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 		return symbol_value(view, f->id);
 	case PTRC_FIELD_DURATION:
 		return unsigned_value(PTRC_VALUE_UNSIGNED, view->duration_ns);
+	case PTRC_FIELD_GAP:
+		if (r->since_before == PTRC_BEFORE_NONE)
+			return (struct ptrc_value){0};
+		return signed_value(r->since_before);
 	default:
 		get_member(view, f, &member);
 		return member;

@@ -41,6 +41,8 @@ enum ptrc_field_id {
 	PTRC_FIELD_LINE,
 	/* How long a pair of events took. */
 	PTRC_FIELD_DURATION,
+	/* How long the event was after the one before it of the same thread. */
+	PTRC_FIELD_GAP,
 	/* A field of a layout: data.NAME. */
 	PTRC_FIELD_MEMBER,
 };
@@ -72,6 +74,10 @@ struct ptrc_field {
  */
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 		     struct ptrc_cli_reason *why);
+
+/* The same, for events that have the same value in the field: not gap, which differs. */
+bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
+			 struct ptrc_cli_reason *why);
 
 const char *ptrc_field_name(enum ptrc_field_id);
 

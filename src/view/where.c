@@ -1212,6 +1212,21 @@ bool ptrc_where_has_source_field(const struct ptrc_where *w)
 	return is_found;
 }
 
+static void look_for_gap(struct operand *o, void *arg)
+{
+	bool *is_found = arg;
+
+	*is_found |= o->is_field && o->field.id == PTRC_FIELD_GAP;
+}
+
+bool ptrc_where_has_gap(const struct ptrc_where *w)
+{
+	bool is_found = false;
+
+	visit_operands(w->root, look_for_gap, &is_found);
+	return is_found;
+}
+
 /* ---- events ---- */
 
 /* Of an enum, takes the name if that is to be compared with a text, and else the number. */

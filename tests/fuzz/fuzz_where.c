@@ -36,6 +36,7 @@ static bool evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 	memset(&reader, 0, sizeof(reader));
 	memset(&view, 0, sizeof(view));
 	reader.path = "app.log";
+	reader.since_before = 5000000;
 	reader.names[id] = &name;
 	reader.event = (struct posix_trace_event_info){
 		.posix_event_id = id,

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long each event of a log was after the event before it of the same thread: the field gap.
+ * All events of the log have to pass here, in their order, whichever of them are selected.
+ *
+ * A thread is one of a process and of the kernel's numbers, with its identifier there, as the kernel
+ * gives a number to another thread some day. There is no time since the event before for the first
+ * event of a thread, for events that no thread has recorded, and behind a place where events were
+ * lost: the event before may be among them.
+ */
+#ifndef PTRC_SRC_VIEW_BEFORE_H
+#define PTRC_SRC_VIEW_BEFORE_H
+
+#include <posixtrace.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* There is no such event. */
+#define PTRC_BEFORE_NONE INT64_MIN
+
+/* The last event of a thread. */
+struct ptrc_before_thread {
+	pid_t pid;
+	pid_t tid;
+	pthread_t thread;
+	int64_t ns;
+	/* The places with losses in front of it, counted from 1; 0: the entry is free. */
+	uint64_t period;
+};
+
+/* Starts zeroed. Its memory grows with the threads. */
+struct ptrc_before {
+	/* A power of two of them, at most half of which are in use, or none. */
+	struct ptrc_before_thread *threads;
+	size_t size;
+	size_t count;
+	/* The entry that was used last. */
+	struct ptrc_before_thread *last;
+	uint64_t period;
+};
+
+/* Takes the next event. Returns the nanoseconds since the one before, or PTRC_BEFORE_NONE. */
+int64_t ptrc_before_take(struct ptrc_before *, const struct posixtrace_event *);
+
+/* Forgets all events. */
+void ptrc_before_forget(struct ptrc_before *);
+
+#endif
