@@ -958,6 +958,20 @@ struct posixtrace_log_mapping {
 };
 
 /*
+ * A name of a thread, as /proc shows it, from a time on: a thread may be given others later. The first thread
+ * of a process, whose pt_tid would be pt_pid, has the name of the process and is not among these. A thread
+ * that ended before the keeper had looked at it has no name, and is not among them either, unless its
+ * number was that of another one before: then the name is empty.
+ */
+struct posixtrace_log_thread {
+	unsigned long pt_size;
+	pid_t pt_pid, pt_tid;
+	struct timespec pt_from;
+	const char *pt_name; /* of at most 16 bytes */
+	size_t pt_name_size;
+};
+
+/*
  * Clocks of the machine, read one directly after the other: at the begin and the end of a log, and at
  * times in between. What differs from reading to reading tells how the clock of the events, which
  * follows CLOCK_MONOTONIC, and CLOCK_REALTIME went apart.
@@ -977,7 +991,8 @@ struct posixtrace_log_clock {
  * These fill in the first `size` bytes of a structure, where size is that of the structure.
  * Processes are in the order of their pids, and those of one pid in that of time, as are clocks; an
  * index counts from 0. posixtrace_find_log_process() stores the index of the process that an event of this
- * time and pid belongs to.
+ * time and pid belongs to, and posixtrace_find_log_thread() that of the name which the thread of
+ * an event had. Threads are in the order of pids and tids, and the names of one in that of time.
  *   EINVAL   not an open log; null pointer; size below that of the first member.
  *   ENODATA  the log does not tell this, or not of so many.
  */
@@ -987,6 +1002,10 @@ int posixtrace_get_log_process(trace_id_t, unsigned long index, struct posixtrac
 int posixtrace_get_log_clock(trace_id_t, unsigned long index, struct posixtrace_log_clock *,
 			     size_t size);
 int posixtrace_find_log_process(trace_id_t, pid_t, const struct timespec *, unsigned long *index);
+int posixtrace_get_log_thread(trace_id_t, unsigned long index, struct posixtrace_log_thread *,
+			      size_t size);
+int posixtrace_find_log_thread(trace_id_t, pid_t, pid_t tid, const struct timespec *,
+			       unsigned long *index);
 int posixtrace_get_log_mapping(trace_id_t, unsigned long process, unsigned long index,
 			       struct posixtrace_log_mapping *, size_t size);
 

@@ -122,6 +122,7 @@ ptrc_shared_sources += \
 	%D%/log/log_ring.c \
 	%D%/log/log_rotate.c \
 	%D%/log/log_state.c \
+	%D%/log/log_thread.c \
 	%D%/log/log_writer.c
 ptrc_headers += \
 	%D%/log/log_aside.h \
@@ -141,6 +142,7 @@ ptrc_headers += \
 	%D%/log/log_rotate.h \
 	%D%/log/log_state.h \
 	%D%/log/log_stream.h \
+	%D%/log/log_thread.h \
 	%D%/log/log_whose.h \
 	%D%/log/log_writer.h
 

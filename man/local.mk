@@ -114,6 +114,8 @@ dist_man_MANS += \
 	%D%/posixtrace_open_log.3 \
 	%D%/posixtrace_get_log_host.3 \
 	%D%/posixtrace_get_log_process.3 \
+	%D%/posixtrace_get_log_thread.3 \
+	%D%/posixtrace_find_log_thread.3 \
 	%D%/posixtrace_find_log_process.3 \
 	%D%/posixtrace_get_log_mapping.3 \
 	%D%/posixtrace_get_log_clock.3 \

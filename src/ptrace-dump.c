@@ -102,7 +102,7 @@ static const struct ptrc_cli_option options[] = {
 	{"fields", KEY_FIELDS, "LIST",
 	 "show these fields, in this order: time, ns, event,\n"
 	 "id, pid, tid, thread, address, truncated, len,\n"
-	 "data, data_hex, log, reason, error, data.NAME,\nhost, comm, exe, user, command_line, gap, and,\nwith "
+	 "data, data_hex, log, reason, error, data.NAME,\nhost, comm, thread_name, exe, user, command_line,\ngap, and, with "
 	 "--symbols, function, file, line"},
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text or json (default: text on a terminal and of\n--count, else json)"},

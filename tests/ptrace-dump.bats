@@ -1212,3 +1212,33 @@ times() {
 		[[ $stderr == *"1 part of the log without events is damaged"* ]]
 	done
 }
+
+# has_worker LOG|SESSION: whether it has an event of the second thread
+has_worker() {
+	[ "$(ptrace-dump --count --format=text --where='thread_name == "worker-1"' "$1")" -gt 0 ]
+}
+
+@test "names of threads are fields, of logs, copies and sessions [EXT-298]" {
+	ptrace-run -o run.log -- "$traced" -t 2 -a -n 4 -p 100000
+	[ "$(ptrace-dump --event=traced.event --fields=thread_name run.log | sort | uniq -c | sed 's/ *//')" = \
+		$'4 {"thread_name":"worker-0"}\n4 {"thread_name":"worker-1"}' ]
+	[ "$(ptrace-dump --count --format=text --where='thread_name == "worker-1"' run.log)" -eq 4 ]
+	[ "$(ptrace-dump --where='thread_name == "worker-1"' run.log | grep -c thread_name)" -eq 0 ]
+	ptrace-stat --json run.log >json
+	[ "$(jq -r '.threads[].name' json | sort)" = $'worker-0\nworker-1' ]
+	if has_validator; then validates stat <json; fi
+	[ "$(ptrace-stat run.log | grep -c '^thread  *[0-9]* of [0-9]* worker-[01]$')" -eq 2 ]
+	ptrace-dump --to-log=copy.log --where='tid != pid' run.log
+	[ "$(ptrace-dump --count --format=text --where='thread_name == "worker-0"' copy.log)" -eq 4 ]
+	# The first thread has the name of the process.
+	ptrace-run -o one.log -- "$traced"
+	[ "$(ptrace-dump --event=traced.event --fields=thread_name one.log)" = '{"thread_name":"traced"}' ]
+	# What a session without a log holds.
+	traced_start -w -W -t 2 -a -n 40 -p 50000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	go
+	wait_until has_worker "$me.a"
+	ptrace-snapshot -o s.log "$me.a"
+	has_worker s.log
+}

@@ -4,6 +4,9 @@
 
 #include <link.h>
 #include <posixtrace.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
 
@@ -453,6 +456,197 @@ TEST(damage_there_costs_no_event, "EXT-237", NEEDS_KEEPER)
 	ts_expect_numbers(&events, id, 0, 9);
 	trid = ts_open_log(fd);
 	CHECK_EQ(count_of(trid, getpid(), &first), 0);
+	ts_close_log(trid);
+}
+
+/* ---- threads ---- */
+
+struct named {
+	const char *name, *next_name;
+	trace_event_id_t id;
+	pid_t tid;
+	sem_t is_done, go;
+	pthread_t thread;
+};
+
+static void *run_named(void *arg)
+{
+	struct named *n = arg;
+
+	CHECK_SYS(prctl(PR_SET_NAME, n->name));
+	n->tid = gettid();
+	ts_emit(n->id, 1);
+	sem_post(&n->is_done);
+	while (sem_wait(&n->go))
+		;
+	if (n->next_name) {
+		CHECK_SYS(prctl(PR_SET_NAME, n->next_name));
+		ts_emit(n->id, 2);
+		sem_post(&n->is_done);
+		while (sem_wait(&n->go))
+			;
+	}
+	return NULL;
+}
+
+/* Returns when the thread has recorded its first event. */
+static void start_named(struct named *n, const char *name, const char *next_name)
+{
+	*n = (struct named){.name = name, .next_name = next_name, .id = ts_id("event")};
+	CHECK_SYS(sem_init(&n->is_done, 0, 0));
+	CHECK_SYS(sem_init(&n->go, 0, 0));
+	CHECK_OK(pthread_create(&n->thread, NULL, run_named, n));
+	while (sem_wait(&n->is_done))
+		;
+}
+
+static void let_go(struct named *n)
+{
+	sem_post(&n->go);
+}
+
+/* The name that the thread of the event with this number had; "" if that is not known. */
+static void expect_name_at(int fd, const struct named *n, uint32_t number, const char *expected)
+{
+	trace_id_t log = ts_open_log(fd);
+	struct ts_events events = ts_read_log(log);
+	struct posixtrace_log_thread t;
+	unsigned long index;
+	bool is_found = false;
+
+	for (size_t i = 0; i < events.count; i++) {
+		const struct posix_trace_event_info *e = &events.at[i].info;
+		int error;
+
+		if (e->posix_event_id != n->id || e->posix_tid != n->tid ||
+		    ts_number(&events.at[i]) != number)
+			continue;
+		is_found = true;
+		error = posixtrace_find_log_thread(log, getpid(), n->tid, &e->posix_timestamp,
+						   &index);
+		CHECK_EQ(error, *expected ? 0 : ENODATA);
+		if (error)
+			continue;
+		CHECK_OK(posixtrace_get_log_thread(log, index, &t, sizeof(t)));
+		CHECK_EQ(t.pt_size, sizeof(t));
+		CHECK_EQ(t.pt_pid, getpid());
+		CHECK_EQ(t.pt_tid, n->tid);
+		expect_text(t.pt_name, t.pt_name_size, expected);
+	}
+	CHECK(is_found);
+	ts_close_log(log);
+}
+
+TEST(a_log_tells_the_names_of_threads, "EXT-297", NEEDS_KEEPER)
+{
+	static struct named first, second;
+	struct posixtrace_log_thread t;
+	struct timespec time = {.tv_sec = 1};
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	unsigned long index;
+
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	start_named(&first, "a name of 15 by", NULL);
+	start_named(&second, "two\n\xff", "three");
+	ts_flush(trid);
+	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t)), EINVAL);
+	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), 1, &time, &index), EINVAL);
+	let_go(&second);
+	while (sem_wait(&second.is_done))
+		;
+	/* No sooner is a thread looked at again. */
+	usleep(1100000);
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	expect_name_at(fd, &first, 1, "a name of 15 by");
+	expect_name_at(fd, &second, 1, "two\n\xff");
+	trid = ts_open_log(fd);
+	/* Two names of the second one; the first thread of the process is not among them. */
+	CHECK_OK(posixtrace_get_log_thread(trid, 2, &t, sizeof(t)));
+	CHECK_EQ(posixtrace_get_log_thread(trid, 3, &t, sizeof(t)), ENODATA);
+	CHECK_EQ(posixtrace_get_log_thread(trid, 0, NULL, sizeof(t)), EINVAL);
+	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t.pt_size) - 1), EINVAL);
+	time.tv_sec = INT64_MAX;
+	CHECK_OK(posixtrace_find_log_thread(trid, getpid(), second.tid, &time, &index));
+	CHECK_OK(posixtrace_get_log_thread(trid, index, &t, sizeof(t)));
+	expect_text(t.pt_name, t.pt_name_size, "three");
+	/* What was before its first event is not its. */
+	time.tv_sec = 1;
+	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), second.tid, &time, &index), ENODATA);
+	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), getpid(), &time, &index), ENODATA);
+	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), second.tid, NULL, &index), EINVAL);
+	ts_close_log(trid);
+	let_go(&first);
+	let_go(&second);
+	CHECK_OK(pthread_join(first.thread, NULL));
+	CHECK_OK(pthread_join(second.thread, NULL));
+}
+
+TEST(a_thread_that_ended_has_no_name_of_another, "EXT-297", NEEDS_KEEPER)
+{
+	static struct named seen, ended;
+	int fd = ts_temp_file();
+	pid_t keeper;
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	start_named(&seen, "seen", NULL);
+	ts_flush(trid);
+	/* It keeps its name when it has ended. */
+	let_go(&seen);
+	CHECK_OK(pthread_join(seen.thread, NULL));
+	/* Nobody can look at the other one. */
+	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	start_named(&ended, "ended", NULL);
+	let_go(&ended);
+	CHECK_OK(pthread_join(ended.thread, NULL));
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	expect_name_at(fd, &seen, 1, "seen");
+	expect_name_at(fd, &ended, 1, "");
+}
+
+TEST(damaged_names_of_threads_cost_no_event, "EXT-297", NEEDS_KEEPER)
+{
+	static struct named n;
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	struct posixtrace_log_thread t;
+	struct posixtrace_counts counts;
+	struct ptrc_log_packet h;
+	struct ts_events events;
+	unsigned char *bytes;
+	unsigned packets = 0;
+	size_t size;
+
+	ts_start(trid);
+	start_named(&n, "name", NULL);
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	let_go(&n);
+	CHECK_OK(pthread_join(n.thread, NULL));
+	bytes = file_bytes(fd, &size);
+	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
+	     at += sizeof(h) + (h.length + 7) / 8 * 8) {
+		memcpy(&h, bytes + at, sizeof(h));
+		if (h.type == PTRC_LOG_THREADS) {
+			bytes[at + sizeof(h) + 9] ^= 1;
+			packets++;
+		}
+	}
+	CHECK_EQ(packets, 1u);
+	put_bytes(fd, bytes, size);
+	events = ts_log_events(fd);
+	CHECK(events.count > 0);
+	trid = ts_open_log(fd);
+	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t)), ENODATA);
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_damaged_parts, 1u);
 	ts_close_log(trid);
 }
 

@@ -9,6 +9,7 @@
  *	-N COUNT   so many names instead of one: NAME.1, NAME.2...; an event of each
  *	-n COUNT   events of each thread of each process (default: 1)
  *	-t COUNT   threads (default: the main thread alone)
+ *	-a         the threads are called worker-0, worker-1...
  *	-c COUNT   forked children that do the same first, one after the other
  *	-d TEXT    the data of every event (default: its number, from 0, as text)
  *	-z         the same with a null byte at the end
@@ -33,6 +34,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <trace.h>
 #include <unistd.h>
@@ -43,6 +45,7 @@ static trace_event_id_t event;
 static long event_count = 1;
 static long pause_us;
 static long name_count;
+static bool has_thread_names;
 static const char *text;
 static size_t text_size;
 
@@ -87,10 +90,12 @@ static void say_and_wait(const char *word)
 		fail("standard input");
 }
 
-static void *emit(void *nothing)
+static void *emit(void *thread_name)
 {
 	char digits[24];
 
+	if (thread_name && prctl(PR_SET_NAME, thread_name))
+		fail("PR_SET_NAME");
 	for (long i = 0; i < event_count; i++) {
 		if (text)
 			posix_trace_event(event, text, text_size);
@@ -100,11 +105,12 @@ static void *emit(void *nothing)
 		if (pause_us)
 			usleep((useconds_t)pause_us);
 	}
-	return nothing;
+	return NULL;
 }
 
 static void emit_all(long thread_count)
 {
+	static char names[THREADS_MAX][16];
 	pthread_t threads[THREADS_MAX];
 
 	if (!thread_count) {
@@ -113,9 +119,11 @@ static void emit_all(long thread_count)
 	}
 	if (thread_count > THREADS_MAX)
 		fail("too many threads");
-	for (long i = 0; i < thread_count; i++)
-		if (pthread_create(&threads[i], NULL, emit, NULL))
+	for (long i = 0; i < thread_count; i++) {
+		snprintf(names[i], sizeof(names[i]), "worker-%d", (int)i);
+		if (pthread_create(&threads[i], NULL, emit, has_thread_names ? names[i] : NULL))
 			fail("pthread_create");
+	}
 	for (long i = 0; i < thread_count; i++)
 		pthread_join(threads[i], NULL);
 }
@@ -162,7 +170,7 @@ int main(int argc, char **argv)
 	char *letters;
 	int option;
 
-	while ((option = getopt(argc, argv, "e:l:N:n:t:c:d:zbX:s:p:wWk:x:")) != -1) {
+	while ((option = getopt(argc, argv, "e:l:N:n:t:ac:d:zbX:s:p:wWk:x:")) != -1) {
 		switch (option) {
 		case 'e':
 			name = optarg;
@@ -178,6 +186,9 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			threads = number(optarg);
+			break;
+		case 'a':
+			has_thread_names = true;
 			break;
 		case 'c':
 			children = number(optarg);

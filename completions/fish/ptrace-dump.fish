@@ -25,7 +25,7 @@ complete -c ptrace-dump -l symbols -d 'show function, file and line of each even
 complete -c ptrace-dump -l decode -x -d 'what the data of events means'
 complete -c ptrace-dump -l strict -d 'exit with 3 if data does not fit its layout'
 complete -c ptrace-dump -s c -l config -r -F -d 'take layouts from the decode: of this file'
-complete -c ptrace-dump -l fields -x -a '(__fish_append , time ns event id pid tid thread address truncated len data data_hex log reason error host comm exe user command_line gap function file line)' -d 'show these fields, in this order'
+complete -c ptrace-dump -l fields -x -a '(__fish_append , time ns event id pid tid thread address truncated len data data_hex log reason error host comm thread_name exe user command_line gap function file line)' -d 'show these fields, in this order'
 __ptrace_format ptrace-dump
 complete -c ptrace-dump -l json -d 'output as JSON'
 complete -c ptrace-dump -l color -x -a 'auto always never' -d 'colours in text'

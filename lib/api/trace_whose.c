@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_get_log_host, _get_log_process, _find_log_process, _get_log_mapping, _get_log_clock,
+/* posixtrace_get_log_host, _get_log_process, _find_log_process, _get_log_mapping, _get_log_thread,
+ * posixtrace_find_log_thread, _get_log_clock,
  * posixtrace_set_command_line. */
 #include "config.h"
 
@@ -62,11 +63,21 @@ PTRC_PUBLIC int posixtrace_get_log_process(trace_id_t trid, unsigned long index,
 	return error;
 }
 
+/* A time that is too far away becomes the farthest there is. */
+static int64_t ns_of(const struct timespec *time)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)time->tv_sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)time->tv_nsec, &ns))
+		return time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
 PTRC_PUBLIC int posixtrace_find_log_process(trace_id_t trid, pid_t pid, const struct timespec *time,
 					    unsigned long *index)
 {
 	struct ptrc_log_stream *log;
-	int64_t ns;
 	int error;
 
 	if (!time || !index)
@@ -74,10 +85,43 @@ PTRC_PUBLIC int posixtrace_find_log_process(trace_id_t trid, pid_t pid, const st
 	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	if (!log)
 		return EINVAL;
-	if (__builtin_mul_overflow((int64_t)time->tv_sec, INT64_C(1000000000), &ns) ||
-	    __builtin_add_overflow(ns, (int64_t)time->tv_nsec, &ns))
-		ns = time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
-	error = ptrc_log_whose_find(ptrc_log_stream_whose(log), pid, ns, index);
+	error = ptrc_log_whose_find(ptrc_log_stream_whose(log), pid, ns_of(time), index);
+	ptrc_handle_put(trid);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_get_log_thread(trace_id_t trid, unsigned long index,
+					  struct posixtrace_log_thread *thread, size_t size)
+{
+	struct posixtrace_log_thread t;
+	struct ptrc_log_stream *log;
+	int error;
+
+	if (!thread || size < sizeof(t.pt_size))
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_whose_thread(ptrc_log_stream_whose(log), index, &t);
+	ptrc_handle_put(trid);
+	if (!error)
+		give(thread, size, &t, sizeof(t));
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_find_log_thread(trace_id_t trid, pid_t pid, pid_t tid,
+					   const struct timespec *time, unsigned long *index)
+{
+	struct ptrc_log_stream *log;
+	int error;
+
+	if (!time || !index)
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_whose_find_thread(ptrc_log_stream_whose(log), pid, tid, ns_of(time),
+					   index);
 	ptrc_handle_put(trid);
 	return error;
 }

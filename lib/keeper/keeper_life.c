@@ -27,6 +27,7 @@
 #include "lib/log/log_flush.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_process.h"
+#include "lib/log/log_thread.h"
 #include "lib/log/log_rotate.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/room.h"
@@ -257,6 +258,8 @@ static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 	k->arrival_used = used;
 	if (is_quiet || now - k->arrival_ns >= ARRIVAL_WAIT_NS) {
 		k->arrival_ns = 0;
+		/* First, as a process that has waited for the second may end with its threads. */
+		ptrc_log_threads_look(&k->work.writer, true);
 		ptrc_log_processes_arrive(&k->work.writer);
 		return true;
 	}

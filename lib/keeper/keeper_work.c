@@ -14,6 +14,7 @@
 #include "lib/log/log_output.h"
 #include "lib/log/log_process.h"
 #include "lib/log/log_rotate.h"
+#include "lib/log/log_thread.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
@@ -163,6 +164,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	bool has_markers = k->writer.policy != POSIX_TRACE_UNTIL_FULL;
 	int error, again;
 
+	ptrc_log_threads_look(&k->writer, true);
 	ptrc_log_processes_arrive(&k->writer);
 	error = flush(k, has_markers, is_automatic);
 

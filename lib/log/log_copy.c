@@ -25,6 +25,8 @@
 /* Bytes of data, and number of events, that wait at most: about a packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
 #define WAITING_EVENTS 65536U
+/* Of a packet of names of threads. */
+#define THREADS_MAX 2048U
 /* Of a part: enough that the work beside the events does not count. */
 #define PART_BYTES (UINT64_C(64) << 10)
 
@@ -497,6 +499,18 @@ int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whos
 		place_of_pid(c, p->head.pid, &is_there);
 		if (is_there)
 			put(c, PTRC_LOG_PROCESS, p->payload, p->length);
+	}
+	for (uint32_t i = 0; i < whose->thread_count; i++) {
+		uint32_t first = i;
+
+		place_of_pid(c, whose->threads[i].pid, &is_there);
+		while (i + 1 < whose->thread_count && i + 1 - first < THREADS_MAX &&
+		       whose->threads[i + 1].pid == whose->threads[i].pid)
+			i++;
+		if (!is_there)
+			continue;
+		put(c, PTRC_LOG_THREADS, &whose->threads[first],
+		    (i + 1 - first) * sizeof(whose->threads[0]));
 	}
 	for (uint32_t i = 0; i < whose->clock_count; i++)
 		put(c, PTRC_LOG_CLOCK, &whose->clocks[i], sizeof(whose->clocks[i]));

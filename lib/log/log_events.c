@@ -10,6 +10,7 @@
 #include "lib/log/log_index.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_process.h"
+#include "lib/log/log_thread.h"
 #include "lib/log/log_ring.h"
 #include "lib/stream/filter.h"
 #include "lib/model/sequencer.h"
@@ -394,6 +395,8 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 	ptrc_log_index_write(w);
 	w->state.written_until = until;
 	ptrc_log_processes_write(w);
+	if (!ptrc_log_is_full(w))
+		ptrc_log_threads_write(w);
 	if (!ptrc_log_is_full(w))
 		ptrc_log_clock_write(w, PTRC_LOG_CLOCK_IF_DUE);
 	before = w->state;

@@ -65,6 +65,7 @@ enum ptrc_log_packet_type {
 	PTRC_LOG_HOST = 8,
 	PTRC_LOG_PROCESS = 9,
 	PTRC_LOG_CLOCK = 10,
+	PTRC_LOG_THREADS = 11,
 };
 
 /* Flags of an EVENTS packet. */
@@ -334,6 +335,15 @@ struct ptrc_log_mapping {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_mapping, 32);
 
+/* THREADS has one of these for each thread: from that time on it had this name. */
+#define PTRC_LOG_THREAD_NAME 16U
+struct ptrc_log_thread {
+	int64_t from_ns;
+	int32_t pid, tid;
+	char name[PTRC_LOG_THREAD_NAME]; /* zeros behind it; empty: not known */
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_thread, 32);
+
 /* CLOCK: clocks read one directly after the other. */
 struct ptrc_log_clock {
 	int64_t event_ns; /* the time that an event would get */
@@ -351,7 +361,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_clock, 72);
 #define PTRC_LOG_MAPPINGS_MAX 256U
 #define PTRC_LOG_BUILD_ID_MAX 64U
 #define PTRC_LOG_PROCESS_MAX (UINT64_C(64) << 10)
-/* HOST, PROCESS and CLOCK packets take at most so many bytes, and a sixteenth of the log. */
+/* HOST, PROCESS, THREADS and CLOCK packets take at most so many bytes, and a sixteenth of the log. */
 #define PTRC_LOG_ASIDE_BYTES (UINT64_C(128) << 10)
 
 _Static_assert(PTRC_LOG_HEADS_BYTES <= PTRC_LOG_CLOSE_OFFSET, "heads fit");

@@ -74,9 +74,9 @@ void ptrc_log_processes_free(struct ptrc_log_processes *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* A /proc of another pid namespace would tell of other processes. */
-static bool has_proc(struct ptrc_log_processes *p)
+bool ptrc_log_processes_has_proc(struct ptrc_log_writer *w)
 {
+	struct ptrc_log_processes *p = &w->processes;
 	struct ptrc_procfs_stat st;
 
 	if (p->proc == PROC_UNKNOWN)
@@ -117,8 +117,7 @@ static struct known *find(struct ptrc_log_writer *w, int pid)
 	return &table[i];
 }
 
-/* CLOCK_REALTIME as the stream tells it. */
-static int64_t realtime_now(const struct ptrc_log_writer *w)
+int64_t ptrc_log_realtime_now(const struct ptrc_log_writer *w)
 {
 	return (int64_t)((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) +
 			 (uint64_t)w->origin->realtime_offset);
@@ -128,7 +127,7 @@ static int64_t start_of(const struct ptrc_log_writer *w, uint64_t ticks)
 {
 	uint64_t age = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - ticks * PTRC_PROCFS_TICK_NS;
 
-	return (int64_t)((uint64_t)realtime_now(w) - age);
+	return (int64_t)((uint64_t)ptrc_log_realtime_now(w) - age);
 }
 
 /* ---- mappings ---- */
@@ -382,7 +381,7 @@ static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t fro
 	struct known *p;
 	uint32_t doublings;
 
-	if (pid <= 0 || !has_proc(&w->processes) || !make_memory(&w->processes))
+	if (pid <= 0 || !ptrc_log_processes_has_proc(w) || !make_memory(&w->processes))
 		return;
 	p = find(w, pid);
 	if (p->changes && !is_urgent && now < p->next_look_ns)

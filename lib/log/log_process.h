@@ -16,6 +16,11 @@
 PTRC_NONNULL() void ptrc_log_processes_begin(struct ptrc_log_writer *w);
 PTRC_NONNULL() void ptrc_log_processes_free(struct ptrc_log_processes *p);
 
+/* Whether /proc tells of our processes: that of another pid namespace would tell of others. */
+PTRC_NONNULL() bool ptrc_log_processes_has_proc(struct ptrc_log_writer *w);
+/* The time, by the clock of the events. */
+PTRC_NONNULL() int64_t ptrc_log_realtime_now(const struct ptrc_log_writer *w);
+
 /* Looks at the processes that have said in the stream's header that they record. */
 PTRC_NONNULL() void ptrc_log_processes_arrive(struct ptrc_log_writer *w);
 /* Looks at the processes of the events in the batch, as far as that is due, and writes the packets

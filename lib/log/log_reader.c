@@ -384,6 +384,8 @@ static int read_whose(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 	}
 	if (p->type == PTRC_LOG_PROCESS)
 		return ptrc_log_whose_take_process(&r->whose, payload, p->length);
+	if (p->type == PTRC_LOG_THREADS)
+		return ptrc_log_whose_take_threads(&r->whose, payload, p->length);
 	if (p->type == PTRC_LOG_CLOCK)
 		return ptrc_log_whose_take_clock(&r->whose, payload, p->length);
 	ptrc_log_whose_take_host(&r->whose, payload, p->length);
@@ -451,6 +453,7 @@ static int take_packet(struct ptrc_log_reader *r, const struct ptrc_log_packet *
 	case PTRC_LOG_HOST:
 	case PTRC_LOG_PROCESS:
 	case PTRC_LOG_CLOCK:
+	case PTRC_LOG_THREADS:
 		return read_whose(r, p, offset);
 	default: /* a kind of a later version */
 		return 0;
@@ -1139,7 +1142,8 @@ static int take_whole(struct ptrc_log_reader *r, const struct ptrc_log_packet *p
 	if (!error && p->type == PTRC_LOG_STATUS && !has_status)
 		return EPROTO;
 	r->parts.has_status |= has_status;
-	r->parts.is_whose_unsorted |= p->type == PTRC_LOG_PROCESS || p->type == PTRC_LOG_CLOCK;
+	r->parts.is_whose_unsorted |= p->type == PTRC_LOG_PROCESS || p->type == PTRC_LOG_CLOCK ||
+				      p->type == PTRC_LOG_THREADS;
 	return error;
 }
 

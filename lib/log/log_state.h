@@ -97,6 +97,14 @@ struct ptrc_log_processes {
 	uint32_t proc; /* is /proc that of our pid namespace? see log_process.c */
 };
 
+/* The threads that the keeper has met (log_thread.h). */
+struct ptrc_log_threads {
+	struct ptrc_log_buffer known;	/* a table of struct known, by tid */
+	struct ptrc_log_buffer pending; /* struct ptrc_log_thread that are not in the log yet */
+	uint32_t known_count;
+	int64_t next_scan_ns; /* CLOCK_MONOTONIC */
+};
+
 /* The CLOCK packets of a log. */
 struct ptrc_log_clocks {
 	int64_t first_ns, last_ns; /* CLOCK_MONOTONIC of the first and the last one; 0: none */
@@ -161,6 +169,7 @@ struct ptrc_log_writer {
 	uint64_t lap_first;			/* entries of `lap` before this one are gone */
 	struct ptrc_log_index index;
 	struct ptrc_log_processes processes;
+	struct ptrc_log_threads threads;
 	struct ptrc_log_clocks clocks;
 	/* Called once a second while output stalls. If it returns true the write gives up, with
 	 * ECANCELED, and no later write waits. May be null. */

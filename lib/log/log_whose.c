@@ -123,6 +123,37 @@ int ptrc_log_whose_take_clock(struct ptrc_log_whose *x, uint8_t *payload, uint64
 	return 0;
 }
 
+/* Adds the threads of the packet. */
+static int add_threads(struct ptrc_log_whose *x, const void *threads, uint64_t count)
+{
+	uint64_t size = (uint64_t)x->thread_count + count;
+	struct ptrc_log_thread *more;
+
+	if (!count || x->bytes + count * sizeof(*more) > BYTES_MAX)
+		return 0;
+	if (size > x->thread_size) {
+		if (size < 2 * (uint64_t)x->thread_size)
+			size = 2 * (uint64_t)x->thread_size;
+		more = realloc(x->threads, size * sizeof(*more));
+		if (!more)
+			return ENOMEM;
+		x->threads = more;
+		x->thread_size = (uint32_t)size;
+	}
+	memcpy(x->threads + x->thread_count, threads, count * sizeof(*more));
+	x->thread_count += (uint32_t)count;
+	x->bytes += count * sizeof(*more);
+	return 0;
+}
+
+int ptrc_log_whose_take_threads(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length)
+{
+	int error = add_threads(x, payload, length / sizeof(struct ptrc_log_thread));
+
+	free(payload);
+	return error;
+}
+
 int ptrc_log_whose_join(struct ptrc_log_whose *x, struct ptrc_log_whose *other)
 {
 	int error = 0;
@@ -138,6 +169,8 @@ int ptrc_log_whose_join(struct ptrc_log_whose *x, struct ptrc_log_whose *other)
 		p->payload = NULL;
 		error = ptrc_log_whose_take_process(x, payload, p->length);
 	}
+	if (!error)
+		error = add_threads(x, other->threads, other->thread_count);
 	for (uint32_t i = 0; i < other->clock_count && !error; i++) {
 		uint8_t *payload = malloc(sizeof(*other->clocks));
 
@@ -166,6 +199,39 @@ static int by_pid(const void *one, const void *other)
 	if (a->head.from_ns != b->head.from_ns)
 		return a->head.from_ns < b->head.from_ns ? -1 : 1;
 	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static int by_thread(const void *one, const void *other)
+{
+	const struct ptrc_log_thread *a = one, *b = other;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
+	return memcmp(a->name, b->name, sizeof(a->name));
+}
+
+/* Sorts the threads, and leaves out what says of a thread what the one before says. */
+static void sort_threads(struct ptrc_log_whose *x)
+{
+	uint32_t kept = 0;
+
+	if (x->thread_count)
+		qsort(x->threads, x->thread_count, sizeof(*x->threads), by_thread);
+	for (uint32_t i = 0; i < x->thread_count; i++) {
+		const struct ptrc_log_thread *t = &x->threads[i],
+					     *before = &x->threads[kept - !!kept];
+
+		if (t->pid <= 0 || t->tid <= 0 ||
+		    (kept && t->pid == before->pid && t->tid == before->tid &&
+		     memcmp(t->name, before->name, sizeof(t->name)) == 0))
+			continue;
+		x->threads[kept++] = *t;
+	}
+	x->thread_count = kept;
 }
 
 static void free_process(struct ptrc_log_whose_process *p)
@@ -200,6 +266,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			x->processes[kept++] = x->processes[i];
 	}
 	x->process_count = kept;
+	sort_threads(x);
 	/* A ring has the first ones twice. */
 	if (x->clock_count)
 		qsort(x->clocks, x->clock_count, sizeof(*x->clocks), by_reading);
@@ -215,6 +282,7 @@ void ptrc_log_whose_free(struct ptrc_log_whose *x)
 	for (uint32_t i = 0; i < x->process_count; i++)
 		free_process(&x->processes[i]);
 	free(x->processes);
+	free(x->threads);
 	free(x->clocks);
 	free(x->host);
 	memset(x, 0, sizeof(*x));
@@ -351,6 +419,46 @@ int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process
 	mapping->pm_build_id_size = m.build_id_bytes;
 	mapping->pm_path = (const char *)at + m.build_id_bytes;
 	mapping->pm_path_size = m.path_bytes;
+	return 0;
+}
+
+int ptrc_log_whose_thread(const struct ptrc_log_whose *x, unsigned long index,
+			  struct posixtrace_log_thread *thread)
+{
+	const struct ptrc_log_thread *t;
+
+	memset(thread, 0, sizeof(*thread));
+	if (index >= x->thread_count)
+		return ENODATA;
+	t = &x->threads[index];
+	thread->pt_pid = t->pid;
+	thread->pt_tid = t->tid;
+	thread->pt_from = timespec_of(t->from_ns);
+	thread->pt_name = t->name;
+	thread->pt_name_size = strnlen(t->name, sizeof(t->name));
+	return 0;
+}
+
+int ptrc_log_whose_find_thread(const struct ptrc_log_whose *x, pid_t pid, pid_t tid, int64_t ns,
+			       unsigned long *index)
+{
+	uint32_t low = 0, high = x->thread_count;
+
+	/* The first one behind this time, or of another thread. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct ptrc_log_thread *t = &x->threads[middle];
+
+		if (t->pid < pid ||
+		    (t->pid == pid && (t->tid < tid || (t->tid == tid && t->from_ns <= ns))))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || x->threads[low - 1].pid != pid || x->threads[low - 1].tid != tid ||
+	    !x->threads[low - 1].name[0])
+		return ENODATA;
+	*index = low - 1;
 	return 0;
 }
 

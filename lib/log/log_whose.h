@@ -27,12 +27,14 @@ struct ptrc_log_whose {
 	/* By pid, then by time. */
 	struct ptrc_log_whose_process *processes;
 	uint32_t process_count, process_size;
+	struct ptrc_log_thread *threads; /* by pid, then by tid, then by time */
+	uint32_t thread_count, thread_size;
 	struct ptrc_log_clock *clocks; /* in the order of their reading */
 	uint32_t clock_count, clock_size;
 	uint64_t bytes; /* of all payloads */
 };
 
-/* These three take over the payload, which is ignored if it cannot be right. ENOMEM. */
+/* These four take over the payload, which is ignored if it cannot be right. ENOMEM. */
 PTRC_NONNULL()
 void ptrc_log_whose_take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length);
 PTRC_NONNULL()
@@ -41,6 +43,9 @@ PTRC_MUST_CHECK int ptrc_log_whose_take_process(struct ptrc_log_whose *x, uint8_
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_whose_take_clock(struct ptrc_log_whose *x, uint8_t *payload,
 					      uint64_t length);
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_whose_take_threads(struct ptrc_log_whose *x, uint8_t *payload,
+						uint64_t length);
 /* Takes over what another has. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_whose_join(struct ptrc_log_whose *x, struct ptrc_log_whose *other);
@@ -60,6 +65,12 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns,
 PTRC_NONNULL()
 int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process,
 			   unsigned long index, struct posixtrace_log_mapping *mapping);
+PTRC_NONNULL()
+int ptrc_log_whose_thread(const struct ptrc_log_whose *x, unsigned long index,
+			  struct posixtrace_log_thread *thread);
+PTRC_NONNULL()
+int ptrc_log_whose_find_thread(const struct ptrc_log_whose *x, pid_t pid, pid_t tid, int64_t ns,
+			       unsigned long *index);
 PTRC_NONNULL()
 int ptrc_log_whose_clock(const struct ptrc_log_whose *x, unsigned long index,
 			 struct posixtrace_log_clock *clock);

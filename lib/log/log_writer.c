@@ -16,6 +16,7 @@
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_process.h"
+#include "lib/log/log_thread.h"
 #include "lib/log/log_ring.h"
 #include "lib/model/eventset.h"
 #include "lib/stream/clock.h"
@@ -141,6 +142,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	if (error)
 		return error;
 	ptrc_log_processes_begin(w);
+	ptrc_log_threads_begin(w);
 	memset(&w->clocks, 0, sizeof(w->clocks));
 	ptrc_log_host_write(w);
 	ptrc_log_clock_write(w, PTRC_LOG_CLOCK_NOW);
@@ -222,6 +224,7 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
 	ptrc_log_batch_free(&w->batch);
 	ptrc_log_index_free(&w->index);
 	ptrc_log_processes_free(&w->processes);
+	ptrc_log_threads_free(&w->threads);
 }
 
 /* Tells the reader of a pipe, by a hidden FILTER event, that the filter is empty from now on.

@@ -145,6 +145,24 @@ void ptrc_whose_put_clock_text(struct ptrc_buffer *b, trace_id_t log)
 	ptrc_buffer_char(b, '\n');
 }
 
+/* A line for each name of a thread. */
+static void put_threads_text(struct ptrc_buffer *b, trace_id_t log)
+{
+	struct posixtrace_log_thread t;
+
+	for (unsigned long i = 0; !posixtrace_get_log_thread(log, i, &t, sizeof(t)); i++) {
+		if (!t.pt_name_size)
+			continue;
+		put_label(b, "thread");
+		ptrc_buffer_i64(b, t.pt_tid);
+		ptrc_buffer_text(b, " of ");
+		ptrc_buffer_i64(b, t.pt_pid);
+		ptrc_buffer_char(b, ' ');
+		ptrc_text_put(b, t.pt_name, t.pt_name_size);
+		ptrc_buffer_char(b, '\n');
+	}
+}
+
 void ptrc_whose_put_processes_text(struct ptrc_buffer *b, trace_id_t log, bool is_utc)
 {
 	struct ptrc_time_format time = {.is_local = !is_utc};
@@ -155,6 +173,7 @@ void ptrc_whose_put_processes_text(struct ptrc_buffer *b, trace_id_t log, bool i
 			ptrc_buffer_char(b, '\n');
 		put_process(b, &p, &time);
 	}
+	put_threads_text(b, log);
 }
 
 static void put_host_json(struct ptrc_json *j, trace_id_t log)
@@ -284,6 +303,22 @@ static void put_clocks_json(struct ptrc_json *j, trace_id_t log)
 	ptrc_json_close(j, ']');
 }
 
+static void put_threads_json(struct ptrc_json *j, trace_id_t log)
+{
+	struct posixtrace_log_thread t;
+
+	ptrc_json_open(j, "threads", '[');
+	for (unsigned long i = 0; !posixtrace_get_log_thread(log, i, &t, sizeof(t)); i++) {
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_i64(j, "pid", t.pt_pid);
+		ptrc_json_i64(j, "tid", t.pt_tid);
+		ptrc_json_time(j, "from", &t.pt_from);
+		ptrc_json_bytes(j, "name", t.pt_name, t.pt_name_size);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
 void ptrc_whose_put_json(struct ptrc_json *j, trace_id_t log)
 {
 	struct posixtrace_log_process p;
@@ -293,5 +328,6 @@ void ptrc_whose_put_json(struct ptrc_json *j, trace_id_t log)
 	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++)
 		put_process_json(j, log, i, &p);
 	ptrc_json_close(j, ']');
+	put_threads_json(j, log);
 	put_clocks_json(j, log);
 }

@@ -43,6 +43,7 @@ static const struct field {
 	[PTRC_FIELD_ERROR] = {"error", NUMBER},
 	[PTRC_FIELD_HOST] = {"host", TEXT},
 	[PTRC_FIELD_COMM] = {"comm", TEXT},
+	[PTRC_FIELD_THREAD_NAME] = {"thread_name", TEXT},
 	[PTRC_FIELD_EXE] = {"exe", TEXT},
 	[PTRC_FIELD_USER] = {"user", NUMBER},
 	[PTRC_FIELD_COMMAND_LINE] = {"command_line", TEXT},
@@ -398,6 +399,23 @@ static struct ptrc_value process_value(struct ptrc_view *view, enum ptrc_field_i
 	return (struct ptrc_value){0};
 }
 
+/* The first thread of a process has the name of that. An event that somebody recorded for a process has
+ * no thread. */
+static struct ptrc_value thread_name_value(struct ptrc_view *view)
+{
+	const struct posix_trace_event_info *e = &view->reader->event;
+	struct posixtrace_log_thread t;
+	unsigned long index;
+
+	if (e->posix_pid && e->posix_tid == e->posix_pid)
+		return process_value(view, PTRC_FIELD_COMM);
+	if (posixtrace_find_log_thread(view->reader->trace, e->posix_pid, e->posix_tid,
+				       &e->posix_timestamp, &index) ||
+	    posixtrace_get_log_thread(view->reader->trace, index, &t, sizeof(t)))
+		return (struct ptrc_value){0};
+	return text_value(t.pt_name, t.pt_name_size);
+}
+
 const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *view)
 {
 	static const struct ptrc_symbol none;
@@ -526,6 +544,8 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 		return system_value(r, POSIX_TRACE_ERROR);
 	case PTRC_FIELD_HOST:
 		return host_value(view);
+	case PTRC_FIELD_THREAD_NAME:
+		return thread_name_value(view);
 	case PTRC_FIELD_COMM:
 	case PTRC_FIELD_EXE:
 	case PTRC_FIELD_USER:

@@ -32,6 +32,7 @@ enum ptrc_field_id {
 	/* What the log tells of its machine, and of the process of the event. */
 	PTRC_FIELD_HOST,
 	PTRC_FIELD_COMM,
+	PTRC_FIELD_THREAD_NAME,
 	PTRC_FIELD_EXE,
 	PTRC_FIELD_USER,
 	PTRC_FIELD_COMMAND_LINE,
