@@ -581,6 +581,11 @@ static void take_order(struct now *n, unsigned int event)
 	struct steps *s;
 	struct ptrc_key k;
 
+	/* Without a key there is nothing to be learnt once each has happened. */
+	if (t->is_settled) {
+		t->matched++;
+		return;
+	}
 	if (!make_key(n, &k))
 		return;
 	t->matched++;
@@ -593,6 +598,7 @@ static void take_order(struct now *n, unsigned int event)
 	if (n->judge->gap_count)
 		s->doubtful |= 1U << event;
 	s->first[event] = n->at;
+	t->is_settled = !t->rule->by_text && s->seen == (1U << t->rule->event_count) - 1;
 }
 
 /* ---- all of them ---- */

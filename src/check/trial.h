@@ -81,6 +81,8 @@ struct ptrc_trial {
 	/* Of order: whether the first event of each type has come without a loss before it, if the rule
 	 * has no key. */
 	bool is_whole;
+	/* All of them have come. */
+	bool is_settled;
 	/* A bit for each event of the rule that an event type of the logs matches. */
 	unsigned int has_type;
 

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/pairs/table.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -62,8 +63,15 @@ static struct ptrc_table_entry *seek(const struct ptrc_table *t, uint64_t hash, 
 	return NULL;
 }
 
+static bool is_last(const struct ptrc_table *t, const void *key, size_t size)
+{
+	return t->last && t->last->key_size == size && !memcmp(t->last->key, key, size);
+}
+
 void *ptrc_table_seek(const struct ptrc_table *t, const void *key, size_t key_size)
 {
+	if (is_last(t, key, key_size))
+		return t->last;
 	return t->count ? seek(t, hash_of(t->seed, key, key_size), key, key_size) : NULL;
 }
 
@@ -73,12 +81,14 @@ void *ptrc_table_find(struct ptrc_table *t, const void *key, size_t key_size, si
 	struct ptrc_table_entry *e;
 	uint64_t hash;
 
+	if (is_last(t, key, key_size))
+		return t->last;
 	if (t->count == t->slot_count)
 		grow(t);
 	hash = hash_of(t->seed, key, key_size);
 	e = seek(t, hash, key, key_size);
 	if (e)
-		return e;
+		return t->last = e;
 	slot = slot_of(t, hash);
 	e = ptrc_cli_allocate(thing_size + key_size);
 	memset(e, 0, thing_size);
@@ -86,7 +96,7 @@ void *ptrc_table_find(struct ptrc_table *t, const void *key, size_t key_size, si
 	memcpy(e->key, key, key_size);
 	*slot = e;
 	t->count++;
-	return e;
+	return t->last = e;
 }
 
 void ptrc_table_remove(struct ptrc_table *t, void *thing)
@@ -97,6 +107,8 @@ void ptrc_table_remove(struct ptrc_table *t, void *thing)
 	while (*at != e)
 		at = &(*at)->next;
 	*at = e->next;
+	if (t->last == e)
+		t->last = NULL;
 	t->count--;
 	free(e);
 }

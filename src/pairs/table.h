@@ -20,6 +20,8 @@ struct ptrc_table {
 	size_t slot_count; /* a power of two */
 	size_t count;
 	uint64_t seed;
+	/* The one that was found last, or null: often it is asked for again. */
+	struct ptrc_table_entry *last;
 };
 
 /* Finds the thing with this key, or makes one of so many bytes, all zero behind its entry. */
