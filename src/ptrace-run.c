@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/check/check.h"
+#include "src/check/report.h"
 #include "src/cli/background.h"
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
@@ -56,6 +58,7 @@ enum {
 	KEY_NO_LOSS,
 	KEY_JSON,
 	KEY_JSON_FD,
+	KEY_CHECK,
 };
 
 static const struct ptrc_cli_option options[] = {
@@ -69,6 +72,8 @@ static const struct ptrc_cli_option options[] = {
 	{"no-loss", KEY_NO_LOSS, NULL,
 	 "have COMMAND wait for the log rather than lose an\nevent: --full-wait=" NO_LOSS_WAIT},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
+	{"check", KEY_CHECK, "RULES",
+	 "judge the log by the rules in this file, as\nptrace-check(1) does"},
 	{"json", KEY_JSON, "[=FILE]",
 	 "write the result, a JSON object, to this file, or\nto standard error"},
 	{"json-fd", KEY_JSON_FD, "N", "write it to the descriptor N"},
@@ -85,7 +90,8 @@ static const struct ptrc_cli cli = {
 	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
 		 "Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
-		 "were lost; 125 ptrace-run itself failed, 126 COMMAND cannot be executed, 127\n"
+		 "were lost; with --check, 1 instead of 0 if a rule was broken, 4 if one is\n"
+		 "undecided; 125 ptrace-run itself failed, 126 COMMAND cannot be executed, 127\n"
 		 "it was not found.",
 	.usage_status = PTRC_EXIT_RUN_FAILED,
 	.has_command = true,
@@ -137,6 +143,8 @@ struct run {
 static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_RUN};
 static struct ptrc_config_file config;
 static bool is_loss_allowed;
+/* The rules of --check. */
+static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
 
 /* These signals are passed on to COMMAND. All others act on this process as on any command. */
 static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
@@ -161,13 +169,30 @@ static int say_cannot_execute(const char *name, int error)
 	return error == ENOENT ? PTRC_EXIT_RUN_NOT_FOUND : PTRC_EXIT_RUN_CANNOT_EXECUTE;
 }
 
+/* Reads the rules before there is a run, as nobody wants to learn of a mistake in them behind it. */
+static void read_rules(const char *path, const struct ptrc_config_map *decode)
+{
+	struct ptrc_cli_reason why;
+
+	ptrc_rules_read(&rules, path);
+	for (size_t i = 0; i < decode->count; i++)
+		if (!ptrc_layouts_add(&rules.layouts, decode->layouts[i].event,
+				      decode->layouts[i].text, &why))
+			ptrc_config_refuse(&config, &decode->layouts[i].mark, "decode: %s",
+					   why.text);
+	ptrc_rules_bind(&rules);
+}
+
 static void parse(int argc, char **argv, struct run *r)
 {
+	const char *check = NULL;
 	int key;
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (key == KEY_ALLOW_LOSS)
+		if (key == KEY_CHECK)
+			check = optarg;
+		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
 		else if (key == KEY_NO_LOSS)
 			ptrc_config_option(&given, PTRC_CONFIG_OPTION(PTRC_CONFIG_FULL_WAIT),
@@ -184,6 +209,8 @@ static void parse(int argc, char **argv, struct run *r)
 	if (optind == argc && !given.is_dump)
 		ptrc_cli_usage(NULL, "no COMMAND given");
 	ptrc_config_resolve(&given, "ptrace-run has one", &config);
+	if (check)
+		read_rules(check, &config.sessions[0].decode);
 }
 
 /* One more than the highest identifier of an event type that has a name by now. */
@@ -361,6 +388,18 @@ static void say_session_error(const struct run *r)
 			 reason);
 }
 
+/* Ends the process if the log is to be judged and cannot be read once more. */
+static void need_file(struct run *r)
+{
+	struct stat st;
+
+	if (!rules.count || (!fstat(r->log.fd, &st) && S_ISREG(st.st_mode)))
+		return;
+	ptrc_cli_message(r->log.path, "--check needs a log that is a regular file");
+	ptrc_logfile_close(&r->log, false);
+	exit(PTRC_EXIT_RUN_FAILED);
+}
+
 /* Checks everything that can be checked before there is a child. */
 static void prepare(struct run *r, const struct ptrc_config *c)
 {
@@ -378,6 +417,7 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 	    !ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG, &r->attr,
 			       c->is_forced))
 		exit(PTRC_EXIT_RUN_FAILED);
+	need_file(r);
 	make_session(r, c);
 	if (!ptrc_run_result_open(r->log.fd)) {
 		ptrc_server_remove_socket(r->server);
@@ -697,6 +737,30 @@ static int report(const struct run *r)
 	return r->status;
 }
 
+/* Judges the log by the rules, and says on standard error what has become of them: standard output is
+ * COMMAND's. Returns the status to end with, as wait() has it: that of COMMAND if it failed. */
+static int judge(const struct run *r, int status)
+{
+	static struct ptrc_check check;
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	char *paths[] = {(char *)(uintptr_t)r->log.path};
+	int verdict = PTRC_EXIT_RUN_FAILED;
+
+	if (!rules.count)
+		return status;
+	if (ptrc_check_open(&check, &rules, paths, 1, false)) {
+		ptrc_check_judge(&check);
+		verdict = (int)ptrc_check_status(&check, is_loss_allowed);
+		ptrc_check_put_text(&b, &check, false);
+		fwrite(b.bytes, 1, b.used, stderr);
+		ptrc_buffer_free(&b);
+	}
+	ptrc_check_close(&check);
+	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) && verdict)
+		return W_EXITCODE(verdict, 0);
+	return status;
+}
+
 /* Whether the child has ended already: a signal killed it before it could be traced. Its status
  * then says so, and no message is needed. */
 static bool is_child_gone(const struct run *r)
@@ -793,5 +857,5 @@ int main(int argc, char **argv)
 	}
 	status = report(&r);
 	ptrc_logfile_close(&r.log, true);
-	return end_as(status);
+	return end_as(judge(&r, status));
 }

@@ -356,3 +356,60 @@ odd_rules() {
 	run_split ptrace-check --format=xml --never a odd.log
 	[ "$status" -eq 2 ]
 }
+
+@test "ptrace-run --check runs, records and judges [EXT-353]" {
+	rules <<-'END'
+		decode: {traced.event: u32 number}
+		rules:
+		  - {name: three, count: traced.event, min: 3, max: 3}
+		  - {name: none, never: other}
+	END
+	run_split ptrace-run --check=rules.yaml -o run.log -- "$traced" -n 3
+	[ "$status" -eq 0 ]
+	[[ $stderr == *$'pass       three: 3 events\npass       none: did not happen\n'*$'\n2 passed, 0 failed, 0 undecided' ]]
+	run_split ptrace-run --check=rules.yaml -o run.log -- "$traced" -n 4
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"fail       three: 4 events"*"1 passed, 1 failed, 0 undecided" ]]
+	ptrace-dump --count run.log
+	# COMMAND's status is above that of the rules.
+	run_split ptrace-run --check=rules.yaml -o run.log -- bash -c "$traced -n 4; exit 7"
+	[ "$status" -eq 7 ]
+	[[ $stderr == *"fail       three: 4 events"* ]]
+	run_split ptrace-run --check=rules.yaml -o run.log -- bash -c 'kill -KILL $$'
+	[ "$status" -eq 137 ]
+	[[ $stderr == *"fail       three: 0 events"* ]]
+	rules <<<'rules: [{never: other}]'
+	run_split ptrace-run --check=rules.yaml -o run.log --stream-min-size=16K \
+		--stream-full-policy=loop -- "$traced" -n 20000
+	[ "$status" -eq 4 ]
+	rules <<<'rules: [{exists: traced.event}]'
+	run_split ptrace-run --check=rules.yaml -o run.log --stream-min-size=16K \
+		--stream-full-policy=loop -- "$traced" -n 20000
+	[ "$status" -eq 3 ]
+	run_split ptrace-run --allow-loss --check=rules.yaml -o run.log --stream-min-size=16K \
+		--stream-full-policy=loop -- "$traced" -n 20000
+	[ "$status" -eq 0 ]
+}
+
+@test "ptrace-run --check tells mistakes before COMMAND runs [EXT-353]" {
+	rules <<<'rules: [{nevr: other}]'
+	run_split ptrace-run --check=rules.yaml -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: rules.yaml:1:10: unknown key 'nevr'"* ]]
+	rules <<<'rules: [{never: other, where: "pidd == 1"}]'
+	run_split ptrace-run --check=rules.yaml -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	run_split ptrace-run --check=none.yaml -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	rules <<<'rules: [{never: other}]'
+	run_split bash -c 'ptrace-run --check=rules.yaml -o /dev/stdout -- touch ran | cat; exit "${PIPESTATUS[0]}"'
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"--check needs a log that is a regular file" ]]
+	[ ! -e ran ]
+	# Layouts may stand in the configuration.
+	printf 'decode: {traced.event: u8 first}\n' >run.yaml
+	rules <<<'rules: [{count: traced.event, where: "data.first == 97", min: 2}]'
+	run_split ptrace-run -c run.yaml --check=rules.yaml -o run.log -- "$traced" -n 2 -d abcd
+	[ "$status" -eq 0 ]
+}
