@@ -1064,6 +1064,16 @@ int posixtrace_is_traced(void);
 int posixtrace_event_for(pid_t, const char *, const void *, size_t, unsigned int *);
 
 /*
+ * The same, and gives the event type a layout as posixtrace_eventid_open_layout() does.
+ *   EINVAL        also if it is no layout, or the name is that of a predefined type.
+ *   EEXIST        the type has another layout: the event is not recorded.
+ *   ENAMETOOLONG  also if the layout has more than POSIXTRACE_LAYOUT_MAX bytes.
+ *   ENOSPC        as there: the event is not recorded.
+ */
+int posixtrace_event_for_layout(pid_t, const char *event_name, const char *layout, const void *data,
+				size_t, unsigned int *streams);
+
+/*
  * The following functions look at another process, or at this user's shared objects, from
  * outside, to find out why nothing is recorded; ptrace-doctor uses them. They make and change
  * nothing. What they found may have changed when they return. The size is passed as for

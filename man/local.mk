@@ -101,6 +101,7 @@ dist_man_MANS += \
 	%D%/posixtrace_cursor_trygetnext_event.3 \
 	%D%/posixtrace_begin_type.3 \
 	%D%/posixtrace_event_for.3 \
+	%D%/posixtrace_event_for_layout.3 \
 	%D%/posixtrace_eventid_get_layout.3 \
 	%D%/posixtrace_eventid_open_layout.3 \
 	%D%/posixtrace_is_traced.3 \

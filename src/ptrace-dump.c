@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -187,20 +188,52 @@ static void read_layouts(const char *path)
 	dump.given_layout_count = dump.layouts.count;
 	if (path)
 		ptrc_config_read_layouts(&dump.layouts, path, dump.session);
+	/* The sources may tell of others. */
+	dump.layouts.is_open = true;
 }
 
-static void add_wheres(const struct ptrc_cli_texts *wheres)
+/* The expressions of --where. */
+static struct ptrc_cli_texts wheres;
+
+static struct ptrc_where *read_where(const char *text)
+{
+	struct ptrc_cli_reason why;
+	struct ptrc_where *w = ptrc_where_parse(text, &dump.layouts, &why);
+
+	if (!w)
+		ptrc_cli_usage("--where", "%s", why.text);
+	return w;
+}
+
+static void add_wheres(void)
+{
+	if (wheres.count > WHERE_MAX)
+		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
+	for (size_t i = 0; i < wheres.count; i++)
+		ptrc_select_add_where(&dump.select, read_where(wheres.texts[i]));
+}
+
+/* Reads expressions and fields once more, with the layouts that the logs tell: all that there are. */
+static void close_layouts(void)
 {
 	struct ptrc_cli_reason why;
 
-	if (wheres->count > WHERE_MAX)
-		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
-	for (size_t i = 0; i < wheres->count; i++) {
-		struct ptrc_where *w = ptrc_where_parse(wheres->texts[i], &dump.layouts, &why);
+	dump.layouts.is_open = false;
+	for (size_t i = 0; i < wheres.count; i++) {
+		struct ptrc_where *w = read_where(wheres.texts[i]);
 
-		if (!w)
-			ptrc_cli_usage("--where", "%s", why.text);
-		ptrc_select_add_where(&dump.select, w);
+		ptrc_where_free(dump.select.wheres[i]);
+		dump.select.wheres[i] = w;
+	}
+	for (size_t i = 0; i < dump.format.field_count; i++) {
+		struct ptrc_field *field = &dump.format.fields[i];
+		char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
+
+		if (field->id != PTRC_FIELD_MEMBER)
+			continue;
+		snprintf(name, sizeof(name), "data.%s", field->text);
+		if (!ptrc_field_find(name, &dump.layouts, field, &why))
+			ptrc_cli_usage("--fields", "%s", why.text);
 	}
 }
 
@@ -279,8 +312,6 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--count", "cannot be used together with --first or --last");
 	if (dump.is_counting && dump.format.field_count)
 		ptrc_cli_usage("--count", "cannot be used together with --fields");
-	if (dump.is_strict && !dump.layouts.count)
-		ptrc_cli_usage("--strict", "needs --decode or --config");
 	if (is_forced && !to_log)
 		ptrc_cli_usage("--force", "needs --to-log");
 	if (to_log)
@@ -337,7 +368,6 @@ static void parse(int argc, char **argv)
 {
 	static const char *const whens[] = {"auto", "always", "never", NULL};
 	/* Are read after all options, as they may name fields of a --decode that comes later. */
-	struct ptrc_cli_texts wheres = {0};
 	struct ptrc_cli_texts fields = {0};
 	struct ptrc_cli_texts pair_texts = {0};
 	const char *config = NULL;
@@ -480,11 +510,10 @@ static void parse(int argc, char **argv)
 	dump.format.time.is_local = is_text && !is_utc;
 	read_layouts(config);
 	add_pairs(&pair_texts);
-	add_wheres(&wheres);
+	add_wheres();
 	for (size_t i = 0; i < fields.count; i++)
 		if (!ptrc_event_fields(&dump.format, fields.texts[i], &dump.layouts, &why))
 			ptrc_cli_usage("--fields", "%s", why.text);
-	free(wheres.texts);
 	free(fields.texts);
 	free(pair_texts.texts);
 	check_usage(argc - optind);
@@ -580,6 +609,9 @@ int main(int argc, char **argv)
 	if (optind < argc ? !open_sources(argv + optind, (size_t)(argc - optind))
 			  : !open_sources(standard, 1))
 		status = PTRC_EXIT_FAILED;
+	/* A session that is followed may still open event types. */
+	if (!dump.session && dump.source_count)
+		close_layouts();
 	if (dump.layouts.is_for_pairs && dump.source_count)
 		ptrc_pair_dump_begin(&dump, &pairs, longest_count);
 	/* A name that is not there is a mistake, which the end tells: no log is made or replaced. */
@@ -600,6 +632,7 @@ int main(int argc, char **argv)
 	ptrc_symbols_free(dump.symbols);
 	ptrc_select_free(&dump.select);
 	ptrc_layouts_free(&dump.layouts);
+	free(wheres.texts);
 	ptrc_event_format_free(&dump.format);
 	ptrc_dump_raise_signal();
 	return (int)status;

@@ -107,6 +107,50 @@ static void check_keys(char **pairs, size_t count)
 	free(sorted);
 }
 
+static size_t digits(const char *text)
+{
+	return strspn(text, "0123456789");
+}
+
+/* Whether the text is a number as JSON writes it: 007 and +1 are none. */
+static bool is_number(const char *text)
+{
+	size_t n;
+
+	text += *text == '-';
+	n = digits(text);
+	if (!n || (n > 1 && *text == '0'))
+		return false;
+	text += n;
+	if (*text == '.') {
+		n = digits(text + 1);
+		if (!n)
+			return false;
+		text += n + 1;
+	}
+	if (*text == 'e' || *text == 'E') {
+		text++;
+		text += *text == '-' || *text == '+';
+		n = digits(text);
+		if (!n)
+			return false;
+		text += n;
+	}
+	return !*text;
+}
+
+/* Puts the value: what is a number, true, false or null in JSON is that, and all else a string. */
+static void put_value(struct ptrc_json *j, const char *key, const char *value)
+{
+	if (is_number(value) || !strcmp(value, "true") || !strcmp(value, "false") ||
+	    !strcmp(value, "null")) {
+		ptrc_json_key(j, key);
+		ptrc_buffer_text(j->buffer, value);
+	} else {
+		ptrc_json_bytes(j, key, value, strlen(value));
+	}
+}
+
 static void put_pairs(struct ptrc_buffer *data, char **pairs)
 {
 	struct ptrc_json j = {.buffer = data, .is_first = true};
@@ -122,7 +166,7 @@ static void put_pairs(struct ptrc_buffer *data, char **pairs)
 		size_t len = key_length(*pair);
 
 		(*pair)[len] = '\0';
-		ptrc_json_bytes(&j, *pair, *pair + len + 1, strlen(*pair + len + 1));
+		put_value(&j, *pair, *pair + len + 1);
 		(*pair)[len] = '=';
 	}
 	ptrc_json_close(&j, '}');
@@ -159,11 +203,17 @@ static void check_name(const char *name)
 		ptrc_cli_usage(name, "an event name has at most %d bytes", TRACE_EVENT_NAME_MAX);
 }
 
+/* The data is a JSON object, and the event type says so. */
+static bool is_typed;
+
 /* If the call fails, prints why and returns false. */
 static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
 		   struct result *r)
 {
-	int error = posixtrace_event_for(r->pid, name, data->bytes, data->used, &r->streams);
+	int error =
+		is_typed ? posixtrace_event_for_layout(r->pid, name, "json", data->bytes,
+						       data->used, &r->streams)
+			 : posixtrace_event_for(r->pid, name, data->bytes, data->used, &r->streams);
 	char pid[16];
 
 	if (!error)
@@ -177,12 +227,17 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 	snprintf(pid, sizeof(pid), "%d", (int)r->pid);
 	switch (error) {
 	case EINVAL:
-		ptrc_cli_usage(name, "is the name of a system event");
+		ptrc_cli_usage(name, is_typed ? "is the name of a predefined event type"
+					      : "is the name of a system event");
 	case ESRCH:
 		ptrc_cli_message(pid, "no such process");
 		break;
 	case EPERM:
 		ptrc_cli_message(pid, "not allowed to record events of this process");
+		break;
+	case EEXIST:
+		ptrc_cli_message(name, "the data of this event type is not JSON, as who opened it "
+				       "first has said");
 		break;
 	default:
 		ptrc_cli_error(name, error);
@@ -255,12 +310,14 @@ int main(int argc, char **argv)
 		ptrc_cli_usage(operands[0], "the data comes from standard input already");
 	if (operands[0] && !operands[1] && !strcmp(operands[0], "-"))
 		is_stdin = true;
-	if (is_stdin)
+	if (is_stdin) {
 		is_good = read_stdin(&data);
-	else if (operands[0] && !operands[1] && !key_length(operands[0]))
+	} else if (operands[0] && !operands[1] && !key_length(operands[0])) {
 		ptrc_buffer_text(&data, operands[0]);
-	else if (operands[0])
+	} else if (operands[0]) {
+		is_typed = true;
 		put_pairs(&data, operands);
+	}
 	if (is_good)
 		is_good = find_and_record(name, &data, &r);
 	ptrc_buffer_free(&data);

@@ -194,8 +194,12 @@ static void put_pairs(const char *thing)
 		is_failed = true;
 		return;
 	}
+	ptrc_reader_load_names(&reader);
 	view = (struct ptrc_view){.reader = &reader};
+	ptrc_view_take_layouts(&view, &layouts);
 	while (ptrc_reader_next(&reader)) {
+		if (reader.source)
+			ptrc_view_take_layout(&view, &layouts);
 		ptrc_view_find_layout(&view, &layouts);
 		if (is_strict && view.layout)
 			ptrc_view_decode(&view);
@@ -242,10 +246,12 @@ static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, cons
 		ptrc_cli_usage("--histogram", "needs --pair or --pairs");
 	if ((config || layouts.count) && !is_any)
 		ptrc_cli_usage(config ? "--config" : "--decode", "needs --pair or --pairs");
-	if (is_strict && !config && !layouts.count)
-		ptrc_cli_usage("--strict", "needs --decode or --config");
+	if (is_strict && !is_any)
+		ptrc_cli_usage("--strict", "needs --pair or --pairs");
 	if (config)
 		ptrc_config_read_layouts(&layouts, config, NULL);
+	/* Each operand may tell of others. */
+	layouts.is_open = true;
 	for (size_t i = 0; i < texts->count; i++)
 		if (!ptrc_pairs_add(&pairs, texts->texts[i], &layouts, &why))
 			ptrc_cli_usage("--pair", "%s", why.text);

@@ -118,6 +118,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-run.bats \
 	%D%/ptrace-salvage.bats \
 	%D%/ptrace-snapshot.bats \
+	%D%/types.bats \
 	%D%/ptrace-start.bats \
 	%D%/ptrace-dump-gap.bats \
 	%D%/ptrace-dump-threads.bats \

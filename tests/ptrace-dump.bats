@@ -548,9 +548,8 @@ times() {
 	ptrace-dump --strict -e y "${decode[@]}" a.log >/dev/null
 	run_split ptrace-dump --strict --allow-loss "${decode[@]}" a.log
 	[ "$status" -eq 3 ]
-	run_split ptrace-dump --strict a.log
-	[ "$status" -eq 2 ]
-	[[ $stderr == "ptrace-dump: --strict: needs --decode or --config"* ]]
+	# Without a layout all data fits.
+	ptrace-dump --strict a.log >/dev/null
 }
 
 @test "decode: enums, units, bit fields, arrays and JSON, and their fields [EXT-301 EXT-303 EXT-304 EXT-306]" {

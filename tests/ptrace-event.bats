@@ -25,13 +25,44 @@ shown() {
 	END
 	names=$(ptrace-dump --format=json run.log | jq -r .event | grep -v '^posix_trace_' | uniq)
 	[ "$names" = $'begin\ntraced.event\nend' ]
-	[ "$(shown begin '.data | fromjson | .a')" = 1 ]
+	[ "$(shown begin '.data.a')" = 1 ]
 	[ "$(shown begin .pid)" = "$(cat script.pid)" ]
 	[ "$(shown end .pid)" = "$(cat script.pid)" ]
 	[ "$(shown traced.event .pid | uniq)" != "$(cat script.pid)" ]
 	# Nobody of the script has called.
 	[ "$(shown begin .address)" = 0x0 ]
 	[ "$(shown begin .thread)" = 0x0 ]
+}
+
+@test "KEY=VALUE is JSON, and its type says so [EXT-328]" {
+	run_split script <<-'END'
+		ptrace-event row rows=17 name=users ratio=-1.5e3 ok=true none=null zip=007 plus=+1 \
+			dot=1. minus=- exp=1e big=123456789012345678901234567890 word=truer zero=0
+		ptrace-event row rows=3 name=orders
+	END
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(ptrace-events --json --user run.log | jq -r 'select(.event == "row").layout')" = json ]
+	ptrace-dump --format=json -e row run.log | jq -se '.[0].data | del(.big) == {rows: 17, name: "users",
+		ratio: -1500, ok: true, none: null, zip: "007", plus: "+1", dot: "1.", minus: "-",
+		exp: "1e", word: "truer", zero: 0}'
+	ptrace-dump --format=json -e row run.log | grep -q '"big":123456789012345678901234567890,'
+	[ "$(ptrace-dump --where='data.rows > 10' --fields=data.name --json run.log | jq -r .data.name)" = users ]
+	[ "$(ptrace-dump --count --where='data.name == "orders"' run.log)" = 1 ]
+}
+
+@test "a type that is not JSON [EXT-328]" {
+	ln -s "$traced" traced
+	script <<-'END'
+		./traced -e row -l 'u32 rows' -X 07000000
+		ptrace-event row rows=7 2>said
+		echo "$?" >>said
+		# As it is.
+		ptrace-event row abcd
+	END
+	[ "$(cat said)" = "ptrace-event: row: the data of this event type is not JSON, as who opened it first has said
+1" ]
+	[ "$(shown row .data.rows | tr '\n' ' ')" = '7 1684234849 ' ]
 }
 
 @test "the data of an event" {
@@ -52,10 +83,10 @@ shown() {
 	[ "$(shown none .len)" = 0 ]
 	[ "$(shown text .data)" = $'a text, as it is \n=5\na b=c' ]
 	[ "$(shown stdin .data_hex)" = $'66726f6d0068657265\n66726f6d0068657265' ]
-	[ "$(shown pair .data)" = '{"key":""}' ]
-	[ "$(shown pairs '.data | fromjson | .k1')" = 'a "b" \c' ]
-	[ "$(shown pairs '.data | fromjson | .["k.2_x-"]')" = 'é=1' ]
-	[ "$(shown pairs '.data | fromjson | .__hex')" = ff78 ]
+	[ "$(shown pair '.data | tojson')" = '{"key":""}' ]
+	[ "$(shown pairs '.data.k1')" = 'a "b" \c' ]
+	[ "$(shown pairs '.data["k.2_x-"]')" = 'é=1' ]
+	[ "$(shown pairs '.data.__hex')" = ff78 ]
 }
 
 @test "long data is cut by the trace" {

@@ -451,3 +451,30 @@ TEST(a_caller_that_is_killed_leaves_a_sound_stream, "EXT-07", NEEDS_SPEED)
 	ts_shutdown(trid);
 	end_shell(&shell);
 }
+
+TEST(a_type_gets_a_layout, "EXT-328")
+{
+	trace_id_t trid = ts_create_running(getpid(), NULL);
+	char layout[POSIXTRACE_LAYOUT_MAX + 1];
+	unsigned int streams = 4711;
+	struct ts_event e;
+
+	CHECK_OK(posixtrace_event_for_layout(0, "typed", "json", "{}", 2, &streams));
+	CHECK_EQ(streams, 1);
+	ts_expect(trid, POSIX_TRACE_START);
+	e = ts_next(trid);
+	expect_name(trid, e.info.posix_event_id, "typed");
+	CHECK_OK(
+		posixtrace_eventid_get_layout(trid, e.info.posix_event_id, layout, sizeof(layout)));
+	CHECK_STR_EQ(layout, "json");
+	streams = 4711;
+	CHECK_EQ(posixtrace_event_for_layout(0, "typed", "u8 x", "x", 1, &streams), EEXIST);
+	CHECK_EQ(posixtrace_event_for_layout(0, "typed", "u9 x", "x", 1, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for_layout(0, "typed", NULL, "x", 1, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for_layout(0, "posix_trace_unnamed_userevent", "u8 x", "x", 1,
+					     &streams),
+		 EINVAL);
+	CHECK_EQ(streams, 4711);
+	ts_expect_none(trid);
+	ts_shutdown(trid);
+}

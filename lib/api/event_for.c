@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_event_for. */
+/* posixtrace_event_for and posixtrace_event_for_layout. */
 #include "config.h"
 
 #include <errno.h>
@@ -9,28 +9,43 @@
 
 #include "lib/base/common.h"
 #include "lib/life/life.h"
+#include "lib/model/layout_text.h"
 #include "lib/model/names.h"
 #include "lib/recorder/guest.h"
 
-PTRC_PUBLIC int posixtrace_event_for(pid_t pid, const char *event_name, const void *data,
-				     size_t size, unsigned int *streams)
+static int record(pid_t pid, const char *name, const char *layout, const void *data, size_t size,
+		  unsigned int *streams)
 {
 	unsigned int count;
 	uint32_t known;
 	int error, cancel;
 
-	if (!event_name || !streams || (!data && size))
+	if (!name || !streams || (!data && size))
 		return EINVAL;
-	if (strnlen(event_name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
+	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
 		return ENAMETOOLONG;
-	/* Only the trace system itself records system events. */
-	known = ptrc_names_find(NULL, 0, event_name);
-	if (known && known < PTRC_ID_UNNAMED)
+	/* Only the trace system itself records system events; no other predefined type has a layout. */
+	known = ptrc_names_find(NULL, 0, name);
+	if (known && (known < PTRC_ID_UNNAMED || layout))
 		return EINVAL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	error = ptrc_guest_record(pid, event_name, data, size, &count);
+	error = ptrc_guest_record(pid, name, layout, data, size, &count);
 	pthread_setcancelstate(cancel, NULL);
 	if (!error)
 		*streams = count;
 	return error;
+}
+
+PTRC_PUBLIC int posixtrace_event_for(pid_t pid, const char *event_name, const void *data,
+				     size_t size, unsigned int *streams)
+{
+	return record(pid, event_name, NULL, data, size, streams);
+}
+
+PTRC_PUBLIC int posixtrace_event_for_layout(pid_t pid, const char *event_name, const char *layout,
+					    const void *data, size_t size, unsigned int *streams)
+{
+	int error = layout ? ptrc_layout_check(layout) : EINVAL;
+
+	return error ? error : record(pid, event_name, layout, data, size, streams);
 }

@@ -30,6 +30,7 @@
 struct event {
 	struct ptrc_target target;
 	const char *name;
+	const char *layout; /* null: it is given none */
 	const void *data;
 	size_t size;
 	uint64_t *mask; /* the caller's signals, for when this waits */
@@ -140,7 +141,11 @@ static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names
 		ptrc_names_release(e->target.dirfd, e->target.uid, n->id);
 	}
 	error = ptrc_names_open(e->target.dirfd, e->target.uid, names_id, NULL, n);
-	return error ? error : ptrc_names_register(n, e->name, id);
+	if (!error)
+		error = ptrc_names_register(n, e->name, id);
+	if (!error && e->layout && *id != PTRC_ID_UNNAMED)
+		error = ptrc_names_set_layout(n, *id, e->layout, (uint32_t)strlen(e->layout));
+	return error;
 }
 
 static int record_each(const struct event *e, const struct ptrc_page *page, unsigned int *streams)
@@ -169,11 +174,12 @@ static int record_each(const struct event *e, const struct ptrc_page *page, unsi
 	return first_error;
 }
 
-int ptrc_guest_record(pid_t pid, const char *name, const void *data, size_t size,
-		      unsigned int *streams)
+int ptrc_guest_record(pid_t pid, const char *name, const char *layout, const void *data,
+		      size_t size, unsigned int *streams)
 {
 	uint64_t mask;
-	struct event e = {.name = name, .data = data, .size = size, .mask = &mask};
+	struct event e = {
+		.name = name, .layout = layout, .data = data, .size = size, .mask = &mask};
 	struct ptrc_page page;
 	int error;
 

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Record the event in all streams that trace process pid; *streams says in how many it is. ESRCH,
- * EPERM, ENOMEM. */
-int ptrc_guest_record(pid_t pid, const char *name, const void *data, size_t size,
-		      unsigned int *streams);
+/* Record the event in all streams that trace process pid; *streams says in how many it is. The layout
+ * of its type may be null. ESRCH, EPERM, ENOMEM, and with a layout those of ptrc_names_set_layout(). */
+int ptrc_guest_record(pid_t pid, const char *name, const char *layout, const void *data,
+		      size_t size, unsigned int *streams);
 
 #endif

@@ -43,6 +43,7 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
 	s->order = order;
 	if (has_gap(d))
 		ptrc_reader_watch_threads(r);
+	ptrc_view_take_layouts(&s->view, &d->layouts);
 	if (width > (size_t)d->format.name_width && width <= NAME_COLUMNS_MAX)
 		d->format.name_width = (int)width;
 }
@@ -56,6 +57,8 @@ void ptrc_source_free(struct ptrc_source *s)
 
 bool ptrc_dump_is_selected(struct ptrc_dump *d, struct ptrc_source *s)
 {
+	if (s->reader.source)
+		ptrc_view_take_layout(&s->view, &d->layouts);
 	if (d->layouts.count)
 		ptrc_view_find_layout(&s->view, &d->layouts);
 	return (d->sink && d->sink->takes_all) ||

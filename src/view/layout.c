@@ -17,7 +17,8 @@
 enum { NAMELESS = -2 };
 
 struct ptrc_layout {
-	char *pattern;
+	char *pattern; /* null: a trace has told it */
+	char *told;    /* then: the text of the layout */
 	struct ptrc_layout_fields *model;
 	/* By field: the number of its name; NAMELESS if it has none. */
 	int *names;
@@ -81,31 +82,66 @@ static bool is_all_json(const struct ptrc_layout_fields *m)
 	return m->fields->kind == PTRC_LAYOUT_JSON && !*m->fields->name;
 }
 
-bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *text,
-		      struct ptrc_cli_reason *why)
+static char *copy_of(const char *text)
+{
+	return strcpy(ptrc_cli_allocate(strlen(text) + 1), text);
+}
+
+/* Adds a layout, of which the caller sets where it is from. Returns null with the reason if it is wrong. */
+static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
+			       struct ptrc_cli_reason *why)
 {
 	struct ptrc_layout_fields *model;
 	struct ptrc_layout *layout;
 
 	if (!read_layout(text, &model, why))
-		return false;
+		return NULL;
 	layout = ptrc_cli_allocate(sizeof(*layout));
-	layout->model = model;
+	*layout = (struct ptrc_layout){.model = model};
 	layout->names = ptrc_cli_allocate(model->count * sizeof(*layout->names));
 	for (size_t i = 0; i < model->count; i++)
 		layout->names[i] = number_of(l, model->fields[i].name);
-	layout->pattern = ptrc_cli_allocate(strlen(pattern) + 1);
-	strcpy(layout->pattern, pattern);
 	l->layouts = ptrc_cli_reallocate(l->layouts, (l->count + 1) * sizeof(*l->layouts));
 	l->layouts[l->count++] = layout;
 	l->has_json |= is_all_json(model);
-	return true;
+	return layout;
+}
+
+bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *text,
+		      struct ptrc_cli_reason *why)
+{
+	struct ptrc_layout *layout = add(l, text, why);
+
+	if (layout)
+		layout->pattern = copy_of(pattern);
+	return layout;
+}
+
+bool ptrc_layouts_add_told(struct ptrc_layouts *l, const char *text, struct ptrc_cli_reason *why)
+{
+	struct ptrc_layout *layout;
+
+	if (ptrc_layouts_find_told(l, text))
+		return true;
+	layout = add(l, text, why);
+	if (layout)
+		layout->told = copy_of(text);
+	return layout;
+}
+
+const struct ptrc_layout *ptrc_layouts_find_told(const struct ptrc_layouts *l, const char *text)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->layouts[i]->told && !strcmp(l->layouts[i]->told, text))
+			return l->layouts[i];
+	return NULL;
 }
 
 void ptrc_layouts_free(struct ptrc_layouts *l)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		free(l->layouts[i]->pattern);
+		free(l->layouts[i]->told);
 		free(l->layouts[i]->names);
 		ptrc_layout_fields_free(l->layouts[i]->model);
 		free(l->layouts[i]);
@@ -119,7 +155,7 @@ void ptrc_layouts_free(struct ptrc_layouts *l)
 const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *l, const char *event)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (ptrc_glob_matches(l->layouts[i]->pattern, event))
+		if (l->layouts[i]->pattern && ptrc_glob_matches(l->layouts[i]->pattern, event))
 			return l->layouts[i];
 	return NULL;
 }

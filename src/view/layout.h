@@ -26,6 +26,9 @@ struct ptrc_layouts {
 	bool is_for_pairs;
 	/* One of them is JSON and nothing else: then data may have any members. */
 	bool has_json;
+	/* Traces may tell of more layouts: a field that no layout has is found, too, and has a value as
+	 * soon as one has it. */
+	bool is_open;
 };
 
 /*
@@ -36,9 +39,18 @@ struct ptrc_layouts {
 bool ptrc_layouts_add(struct ptrc_layouts *, const char *pattern, const char *layout,
 		      struct ptrc_cli_reason *why);
 
+/*
+ * Adds a layout that a trace tells of its event types, and that therefore has no pattern. Adding it once
+ * more does nothing. Returns false with the reason as above.
+ */
+bool ptrc_layouts_add_told(struct ptrc_layouts *, const char *layout, struct ptrc_cli_reason *why);
+
+/* The layout that was added with this text; null if none was. */
+const struct ptrc_layout *ptrc_layouts_find_told(const struct ptrc_layouts *, const char *layout);
+
 void ptrc_layouts_free(struct ptrc_layouts *);
 
-/* The layout for the event with this name, or null. */
+/* The layout with a pattern for the event with this name, or null. */
 const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *, const char *event);
 
 /* The number of the name of a field, of which so many bytes are looked at, or -1. */

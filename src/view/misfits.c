@@ -14,7 +14,7 @@ static struct ptrc_misfit_type *type_of(struct ptrc_misfit_types *t, const char 
 	struct ptrc_misfit_type *type;
 
 	for (size_t i = 0; i < t->count; i++)
-		if (!strcmp(t->types[i].name, name))
+		if (t->types[i].layout == layout && !strcmp(t->types[i].name, name))
 			return &t->types[i];
 	t->types = ptrc_cli_reallocate(t->types, (t->count + 1) * sizeof(*t->types));
 	type = &t->types[t->count++];

@@ -23,7 +23,7 @@ struct ptrc_misfit_types {
 	size_t count;
 };
 
-/* Adds what the view has met. Types of several logs that have one name are one. */
+/* Adds what the view has met. Types of several logs that have one name and layout are one. */
 void ptrc_misfits_add(struct ptrc_misfit_types *, const struct ptrc_view *);
 
 /* Prints a message for each event type. */

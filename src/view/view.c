@@ -13,6 +13,9 @@
 
 enum { MEMBER_NAME_MAX = 80 };
 
+/* The name of a field that no layout had. */
+enum { FOUND_LATER = -3 };
+
 enum {
 	NUMBER = PTRC_DIMENSION_NUMBER,
 	DURATION = PTRC_DIMENSION_DURATION,
@@ -156,6 +159,8 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 		sscanf(path, "[%18llu%c", &index, &end) == 2 && end == ']' && !strchr(path, ']')[1];
 
 	*f = (struct ptrc_field){PTRC_FIELD_MEMBER, .name = number, .index = -1};
+	if (number < 0 && size && l->is_open)
+		f->name = FOUND_LATER;
 	if (strlen(name) > PTRC_FIELD_TEXT_MAX)
 		return false;
 	strcpy(f->text, name);
@@ -164,6 +169,8 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	if (is_element)
 		f->index = (int64_t)index;
 	if (number >= 0 && (!*path || (is_element && index < uses.element_count)))
+		return true;
+	if (f->name == FOUND_LATER && (!*path || is_element || ptrc_json_text_is_path(path)))
 		return true;
 	if (uses.is_json && ptrc_json_text_is_path(path))
 		return true;
@@ -234,6 +241,49 @@ bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *l, struct 
 	return true;
 }
 
+/* Adds the layout that the source tells of the type. */
+static void take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts, trace_event_id_t id)
+{
+	char text[POSIXTRACE_LAYOUT_MAX + 1];
+	struct ptrc_cli_reason why;
+	const char *name;
+
+	if (id <= POSIX_TRACE_UNNAMED_USEREVENT || !ptrc_reader_layout(v->reader, id, text))
+		return;
+	name = ptrc_reader_name(v->reader, id)->text;
+	if (!ptrc_layouts_find(layouts, name) && !ptrc_layouts_add_told(layouts, text, &why))
+		ptrc_cli_message(v->reader->path,
+				 "the layout of event type %s cannot be read, so its data is not "
+				 "decoded: %s",
+				 name, why.text);
+}
+
+void ptrc_view_take_layouts(struct ptrc_view *v, struct ptrc_layouts *layouts)
+{
+	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++)
+		if (v->reader->names[id] && v->reader->names[id]->is_known)
+			take_layout(v, layouts, id);
+}
+
+void ptrc_view_take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts)
+{
+	trace_event_id_t id = v->reader->event.posix_event_id;
+
+	if (id < PTRC_READER_IDS && !v->is_type_looked_up[id])
+		take_layout(v, layouts, id);
+}
+
+/* The layout that was added of the source's type. */
+static const struct ptrc_layout *find_told(const struct ptrc_view *v,
+					   const struct ptrc_layouts *layouts, trace_event_id_t id)
+{
+	char text[POSIXTRACE_LAYOUT_MAX + 1];
+
+	if (id <= POSIX_TRACE_UNNAMED_USEREVENT || !ptrc_reader_layout(v->reader, id, text))
+		return NULL;
+	return ptrc_layouts_find_told(layouts, text);
+}
+
 void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts)
 {
 	trace_event_id_t id = v->reader->event.posix_event_id;
@@ -244,6 +294,9 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 		if (id >= POSIX_TRACE_UNNAMED_USEREVENT)
 			v->layout_by_type[place] =
 				ptrc_layouts_find(layouts, ptrc_reader_name(v->reader, id)->text);
+		if (!v->layout_by_type[place])
+			v->layout_by_type[place] = find_told(v, layouts, id);
+		v->layouts = layouts;
 	}
 	v->layout = v->layout_by_type[place];
 	v->is_decoded = false;
@@ -480,13 +533,16 @@ static void get_member(struct ptrc_view *view, const struct ptrc_field *f, struc
 {
 	const struct ptrc_reader *r = view->reader;
 	const struct ptrc_value *found;
+	int name = f->name;
 
 	if (!view->layout) {
 		*v = (struct ptrc_value){0};
 		return;
 	}
-	if (!ptrc_layout_pick(view->layout, r->data, r->size, f->name, v)) {
-		found = ptrc_layout_value(view->layout, ptrc_view_decode(view), f->name);
+	if (__builtin_expect(name == FOUND_LATER, 0))
+		name = ptrc_layouts_name(view->layouts, f->text, f->path);
+	if (!ptrc_layout_pick(view->layout, r->data, r->size, name, v)) {
+		found = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
 		*v = found ? *found : (struct ptrc_value){0};
 		if (!found)
 			find_in_whole(view, f, v);

@@ -53,8 +53,8 @@ enum { PTRC_FIELD_TEXT_MAX = 120 };
 
 struct ptrc_field {
 	enum ptrc_field_id id;
-	/* Of a member: the number of its name in the layouts; -1: only data that is JSON can have
-	 * it. */
+	/* Of a member: the number of its name in the layouts; -1: only data that is JSON can have it;
+	 * -3: no layout had it when the field was looked for, but one may have it now. */
 	int name;
 	/* Of data.x[2]: the 2; -1: the field is no element of an array. */
 	int64_t index;
@@ -109,6 +109,8 @@ struct ptrc_view {
 	const struct ptrc_layout *layout;
 	bool is_decoded;
 	struct ptrc_decoded decoded;
+	/* Those that it was found in. */
+	const struct ptrc_layouts *layouts;
 	/* The layout of each event type that has been looked up. */
 	const struct ptrc_layout *layout_by_type[PTRC_READER_IDS];
 	bool is_type_looked_up[PTRC_READER_IDS];
@@ -128,7 +130,16 @@ struct ptrc_view {
 	uint64_t duration_ns;
 };
 
-/* Finds the layout of an event that the reader has just read. System events have none. */
+/* Adds the layouts that the log, or the session so far, tells of its event types. Of one that this version
+ * cannot read, it prints a message; that event type has none then. */
+void ptrc_view_take_layouts(struct ptrc_view *, struct ptrc_layouts *);
+
+/* The same for the type of the event that the reader has just read: for sources that learn of types while
+ * they are read. */
+void ptrc_view_take_layout(struct ptrc_view *, struct ptrc_layouts *);
+
+/* Finds the layout of an event that the reader has just read: the first one whose pattern matches, or else
+ * what the log or session tells, if that was added. System events have none. */
 void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
