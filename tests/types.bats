@@ -118,3 +118,12 @@ query() {
 	ptrace-dump --json --pair='req.begin..req.end by data.id' run.log |
 		jq -se 'length == 2 and all(.[]; .begin.data.id == .end.data.id)'
 }
+
+@test "rules by a field of what the log tells [EXT-325]" {
+	ptrace-run -o run.log -- sh -c "
+		'$traced' -e req.begin -l 'u32 id' -X 01000000
+		'$traced' -e req.end -l 'u32 id' -X 01000000"
+	ptrace-check run.log --after 'req.begin -> req.end within 10s by data.id'
+	run_split ptrace-check run.log --never 'req.end where data.id == 1'
+	[ "$status" -ne 0 ]
+}

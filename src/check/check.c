@@ -36,6 +36,7 @@ bool ptrc_check_open(struct ptrc_check *c, struct ptrc_rules *rules, char *const
 		log->number = (unsigned int)i;
 		log->view = (struct ptrc_view){.reader = &log->reader};
 		ptrc_reader_load_names(&log->reader);
+		ptrc_view_take_layouts(&log->view, &rules->layouts);
 		if (rules->has_gap)
 			ptrc_reader_watch_threads(&log->reader);
 		c->log_count++;

@@ -455,6 +455,8 @@ void ptrc_rules_bind(struct ptrc_rules *rules)
 {
 	struct ptrc_cli_reason why;
 
+	/* Each log may tell of others. */
+	rules->layouts.is_open = true;
 	for (size_t i = 0; i < rules->count; i++) {
 		struct ptrc_rule *r = &rules->list[i];
 
