@@ -449,6 +449,18 @@ times() {
 	[[ $stderr == "ptrace-dump: --where: cannot have times before the end with --follow"* ]]
 }
 
+@test "where: fields with a unit of time are durations [EXT-316]" {
+	# 6000, 7
+	ptrace-run -o run.log -- "$traced" -e db.query -X 7017000007000000
+	count() { ptrace-dump --count --decode='db.query=u32 latency us, u32 rows count' "$@" run.log; }
+	[ "$(count --where='data.latency > 5ms')" -eq 1 ]
+	[ "$(count --where='data.latency > 6ms')" -eq 0 ]
+	[ "$(count --where='data.latency / data.rows < 1ms && data.rows == 7')" -eq 1 ]
+	run_split count --where='data.latency > 5'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"column 16: a duration cannot be compared with a number; a duration has a unit, such as 5ms."* ]]
+}
+
 @test "decode: fields of the data as JSON and as text" {
 	# 7, 3, "hi"
 	ptrace-run -o run.log -- "$traced" -e db.query -X 0700000000000080030000006869

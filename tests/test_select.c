@@ -891,6 +891,93 @@ TEST(times_may_be_relative_to_the_begin_and_the_end_of_the_trace, "EXT-311")
 	}
 }
 
+/* A layout whose names the expressions of this test know, and another one. */
+static void use_layouts(const char *of_event, const char *other)
+{
+	struct ptrc_cli_reason why;
+
+	ptrc_layouts_free(&layouts);
+	memset(&layouts, 0, sizeof(layouts));
+	CHECK(ptrc_layouts_add(&layouts, "db.query", of_event, &why));
+	if (other)
+		CHECK(ptrc_layouts_add(&layouts, "other", other, &why));
+	memset(view.is_type_looked_up, 0, sizeof(view.is_type_looked_up));
+	ptrc_view_find_layout(&view, &layouts);
+}
+
+static void check_all(const char *const *texts, size_t count, bool is_so)
+{
+	for (size_t i = 0; i < count; i++)
+		if (holds(texts[i]) != is_so)
+			harness_fail("%s: %s", is_so ? "does not hold" : "holds", texts[i]);
+}
+
+TEST(fields_with_a_unit_of_time_are_durations, "EXT-316")
+{
+	static const struct {
+		uint64_t ns;
+		uint32_t us;
+		int32_t ms;
+		double s;
+		uint64_t bytes;
+		uint64_t plain;
+	} data = {6000000, 1500, -7, 0.25, 4096, 6000};
+	static const char *const so[] = {
+		"data.ns > 5ms && data.ns == 6ms && data.ns < 0.007s",
+		"data.us == 1.5ms && data.ms == -7ms && data.s == 250ms && data.s > 0.2s",
+		"data.ns + data.ms == -1ms && data.ns / data.us == 4 && data.s * 4 == 1s",
+		"data.ns > data.us && data.ms < data.us && data.s >= data.ns",
+		"data.bytes == 4096 && data.plain * 1us == data.ns && data.ns / 1us == data.plain",
+		"time - data.ns < time && gap < data.ns && data.ns && -data.us == -1500us",
+		"data.ns * 1000000000000 == 6000000000s",
+	};
+	static const struct {
+		const char *text;
+		const char *reason;
+	} wrong[] = {
+		{"data.ns > 5",
+		 "column 11: a duration cannot be compared with a number; a duration"},
+		{"5 < data.us", "column 1: a number cannot be compared with a duration"},
+		{"data.plain > 5ms",
+		 "column 14: a number or true or false or text cannot be compared with a duration; it "
+		 "is a duration if its layout gives it a unit"},
+		{"data.bytes > 5ms", "column 14: "},
+		{"data.ns == '6ms'", "column 12: a duration cannot be compared with text"},
+		{"data.ns =~ '6'", "column 1: '=~' needs text, but this is a duration"},
+		{"data.ns * data.us > 5ms", "column 9: a duration cannot be multiplied with a dur"},
+		{"data.ns == time", "column 1: a duration cannot be compared with a time"},
+	};
+	/* In the other layout they are something else. */
+	static const char *const mixed[] = {
+		"data.ns > 5ms && data.ns < 7ms && !(data.ns > 5) && !(data.ns != 5)",
+		"data.us == 1.5ms && !(data.us == 'x') && !(data.us =~ '1')",
+	};
+	static const char *const of_other[] = {
+		"data.us == 'hi' && data.us =~ '^h' && !(data.us > 5ms) && !(data.us != 5ms)",
+		"data.ns == 6000000 && !(data.ns == 6ms) && !(data.ns != 6ms)",
+	};
+	struct ptrc_cli_reason why;
+
+	make_event();
+	free(event_data);
+	reader.data = event_data = malloc(sizeof(data));
+	memcpy(event_data, &data, sizeof(data));
+	reader.size = sizeof(data);
+	use_layouts("u64 ns ns, u32 us us, i32 ms ms, f64 s s, u64 bytes B, u64 plain", NULL);
+	check_all(so, sizeof(so) / sizeof(*so), true);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		CHECK(!ptrc_where_parse(wrong[i].text, &layouts, &why));
+		if (strncmp(why.text, wrong[i].reason, strlen(wrong[i].reason)) != 0)
+			harness_fail("'%s' gave: %s", wrong[i].text, why.text);
+	}
+	use_layouts("u64 ns ns, u32 us us, bytes rest", "u64 ns, str us");
+	check_all(mixed, sizeof(mixed) / sizeof(*mixed), true);
+	reader.size = sizeof(uint64_t) + sizeof("hi");
+	memcpy(event_data + sizeof(uint64_t), "hi", sizeof("hi"));
+	use_layouts("u64 ns, str us", "u64 ns ns, u32 us us");
+	check_all(of_other, sizeof(of_other) / sizeof(*of_other), true);
+}
+
 TEST(numbers_are_calculated_with_exactly, "EXT-312")
 {
 	static const char *const so[] = {

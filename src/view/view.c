@@ -82,7 +82,15 @@ bool ptrc_field_is_number(const struct ptrc_field *f)
 
 unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
 {
-	return f->id < PTRC_FIELD_MEMBER ? fields[f->id].dimensions : NUMBER | TEXT | BOOL;
+	const unsigned int of_time =
+		1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_US | 1U << PTRC_UNIT_MS | 1U << PTRC_UNIT_S;
+
+	if (f->id < PTRC_FIELD_MEMBER)
+		return fields[f->id].dimensions;
+	if (!(f->units & of_time))
+		return NUMBER | TEXT | BOOL;
+	/* Another layout may have the same name without such a unit. */
+	return f->units & ~of_time ? DURATION | NUMBER | TEXT | BOOL : DURATION;
 }
 
 /* What a name begins with that is a field of one of the two events of a pair. */

@@ -117,7 +117,7 @@ struct node {
 	 * that were tried is the one or matches the other, and the next such comparison. */
 	bool has_name;
 	struct node *next_of_names;
-	/* Of a comparison: an operand is calculated. */
+	/* Of a comparison: an operand is calculated, or may have a unit of time. */
 	bool is_calculated;
 };
 
@@ -702,11 +702,21 @@ static bool are_time_and_ns(const struct operand *a, const struct operand *b)
 		(a->field.id == PTRC_FIELD_NS && b->field.id == PTRC_FIELD_TIME));
 }
 
-/* What would be right in place of a comparison of such values. */
-static const char *hint_for(unsigned int a, unsigned int b)
+/* Whether a field of a layout is compared with a duration, and has no unit of time. */
+static bool lacks_unit(const struct operand *field, const struct operand *other)
 {
-	unsigned int both = a | b;
+	return field->is_field && field->field.id == PTRC_FIELD_MEMBER &&
+	       other->dimensions == DURATION_DIMENSION;
+}
 
+/* What would be right in place of such a comparison. */
+static const char *hint_for(const struct operand *a, const struct operand *b)
+{
+	unsigned int both = a->dimensions | b->dimensions;
+
+	if (lacks_unit(a, b) || lacks_unit(b, a))
+		return "; it is a duration if its layout gives it a unit, or if it is multiplied "
+		       "with 1us";
 	if (both & MOMENT_DIMENSION)
 		return both & DURATION_DIMENSION
 			       ? "; the difference of two times is a duration"
@@ -747,8 +757,7 @@ static void check_comparison(struct parser *p, struct node *n)
 		is_literal(a) != is_literal(b) ? is_literal(a) : b->dimensions == MOMENT_DIMENSION;
 	refuse(p, p->begin + (is_left ? a : b)->at, "%s cannot be compared with %s%s",
 	       ptrc_dimension_words(a->dimensions, words[0]),
-	       ptrc_dimension_words(b->dimensions, words[1]),
-	       hint_for(a->dimensions, b->dimensions));
+	       ptrc_dimension_words(b->dimensions, words[1]), hint_for(a, b));
 }
 
 /* The end of the set [...] that begins here; of one without an end, its last character. */
@@ -1024,6 +1033,14 @@ static const struct operand *wanted_name(const struct node *n)
 	return has_relation && i >= 0 && n->operands[!i].text ? &n->operands[!i] : NULL;
 }
 
+/* Whether the number of a value is worked out: also that of a field of a layout that may have a unit
+ * of time. */
+static bool is_calculated(const struct operand *o)
+{
+	return o->calculation || (o->is_field && o->field.id == PTRC_FIELD_MEMBER &&
+				  (o->dimensions & DURATION_DIMENSION));
+}
+
 static void read_comparison(struct parser *p, struct part *part)
 {
 	bool is_relation;
@@ -1046,7 +1063,7 @@ static void read_comparison(struct parser *p, struct part *part)
 	} else {
 		read_pattern(p, n);
 	}
-	n->is_calculated = n->operands[0].calculation || n->operands[1].calculation;
+	n->is_calculated = is_calculated(&n->operands[0]) || is_calculated(&n->operands[1]);
 	if (wanted_name(n)) {
 		*p->names_end = n;
 		p->names_end = &n->next_of_names;
@@ -1287,6 +1304,16 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
+/* Makes a duration of the number of so many nanoseconds; of none, it is a number. */
+static void scale(struct ptrc_quantity *q, uint64_t ns)
+{
+	q->dimension = ns ? DURATION_DIMENSION : NUMBER_DIMENSION;
+	if (ns && q->is_whole)
+		q->whole *= ns;
+	else if (ns)
+		*q = ptrc_quantity_number(DURATION_DIMENSION, q->number * (long double)ns);
+}
+
 /* Stores the number that the value of a field is. Returns false if it is none. */
 static bool quantify_value(const struct operand *o, const struct ptrc_value *v,
 			   struct ptrc_quantity *q)
@@ -1310,9 +1337,13 @@ static bool quantify_value(const struct operand *o, const struct ptrc_value *v,
 		*q = ptrc_quantity_number(o->dimensions, number);
 		break;
 	}
-	/* What may be text as well is a number now. */
-	if (q->dimension & (q->dimension - 1))
-		q->dimension = NUMBER_DIMENSION;
+	if (o->field.id != PTRC_FIELD_MEMBER) {
+		/* What may be text as well is a number now. */
+		if (q->dimension & (q->dimension - 1))
+			q->dimension = NUMBER_DIMENSION;
+	} else if (q->dimension != BOOL_DIMENSION) {
+		scale(q, ptrc_unit_ns(v->unit));
+	}
 	return true;
 }
 
@@ -1343,16 +1374,6 @@ static bool quantify(const struct operand *o, struct ptrc_view *view, struct ptr
 	return is_number;
 }
 
-static bool compare_calculated(const struct node *n, struct ptrc_view *view)
-{
-	enum ptrc_relation relation;
-	struct ptrc_quantity a;
-	struct ptrc_quantity b;
-
-	return quantify(&n->operands[0], view, &a) && quantify(&n->operands[1], view, &b) &&
-	       ptrc_quantity_compare(&a, &b, &relation) && (n->relation & (enum relation)relation);
-}
-
 static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
 {
 	struct ptrc_value room[2];
@@ -1372,6 +1393,19 @@ static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view
 		return false;
 	}
 	return n->relation & (a < b ? BELOW : a == b ? EQUAL : a > b ? ABOVE : UNORDERED);
+}
+
+static bool compare_calculated(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
+{
+	enum ptrc_relation relation;
+	struct ptrc_quantity a;
+	struct ptrc_quantity b;
+
+	if (quantify(&n->operands[0], view, &a) && quantify(&n->operands[1], view, &b))
+		return ptrc_quantity_compare(&a, &b, &relation) &&
+		       (n->relation & (enum relation)relation);
+	/* A field that has a unit in one layout may be text in another one. */
+	return !n->operands[0].calculation && !n->operands[1].calculation && compare(w, n, view);
 }
 
 static bool is_true(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
@@ -1458,7 +1492,7 @@ static bool holds(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
 	case TRUTH:
 		return is_true(w, n, view);
 	case COMPARISON:
-		return n->is_calculated ? compare_calculated(n, view) : compare(w, n, view);
+		return n->is_calculated ? compare_calculated(w, n, view) : compare(w, n, view);
 	default:
 		return matches(w, n, view);
 	}

@@ -98,8 +98,10 @@ static void try_expression(void *argument)
 	struct ptrc_cli_reason why;
 	struct ptrc_where *where;
 
-	FUZZ_CHECK(
-		ptrc_layouts_add(&layouts, "app.*", "u32 n, f64 x, char[4] code, str text", &why));
+	FUZZ_CHECK(ptrc_layouts_add(&layouts, "app.*", "u32 n us, f64 x, char[4] code, str text",
+				    &why));
+	/* Units differ in another one, so that each event decides. */
+	FUZZ_CHECK(ptrc_layouts_add(&layouts, "other.*", "u32 n, f64 x s", &why));
 	where = ptrc_where_parse(in->expression, &layouts, &why);
 	if (where) {
 		for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
