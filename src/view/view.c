@@ -174,6 +174,9 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	strcpy(f->text, name);
 	f->path = (unsigned char)size;
 	f->units = uses.units;
+	/* What the log tells later may have a unit of time. */
+	if (l->is_open)
+		f->units |= 1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_NONE;
 	if (is_element)
 		f->index = (int64_t)index;
 	if (number >= 0 && (!*path || (is_element && index < uses.element_count)))
