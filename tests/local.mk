@@ -231,7 +231,7 @@ check_PROGRAMS += %D%/prog_emit
 
 # The fuzzers. What libFuzzer has for them, driver.c has in all other builds. The linker's option
 # --wrap leads calls of a function to ours (tests/fuzz/fuzz.c).
-ptrc_fuzzers = log yaml where layout when session client
+ptrc_fuzzers = log yaml rules where layout when session client
 ptrc_fuzz_ldflags = $(AM_LDFLAGS) -Wl,--wrap=exit,--wrap=write,--wrap=poll
 ptrc_fuzz_sources = %D%/fuzz/fuzz.c %D%/fuzz/fuzz.h
 if FUZZERS
@@ -244,6 +244,7 @@ endif
 check_PROGRAMS += \
 	%D%/fuzz/fuzz_log \
 	%D%/fuzz/fuzz_yaml \
+	%D%/fuzz/fuzz_rules \
 	%D%/fuzz/fuzz_where \
 	%D%/fuzz/fuzz_layout \
 	%D%/fuzz/fuzz_when \
@@ -257,6 +258,10 @@ check_PROGRAMS += \
 %C%_fuzz_fuzz_yaml_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_yaml_LDFLAGS = $(ptrc_fuzz_ldflags)
 %C%_fuzz_fuzz_yaml_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
+%C%_fuzz_fuzz_rules_SOURCES = %D%/fuzz/fuzz_rules.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_rules_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_rules_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_rules_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
 %C%_fuzz_fuzz_where_SOURCES = %D%/fuzz/fuzz_where.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_where_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_where_LDFLAGS = $(ptrc_fuzz_ldflags)
