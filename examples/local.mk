@@ -10,4 +10,4 @@ noinst_PROGRAMS += %D%/sqlite-trace
 endif
 
 EXTRA_DIST += %D%/README.md %D%/hello.c %D%/sqlite-trace.c scripts/demo \
-	%D%/ci.yaml %D%/minimal.yaml %D%/sessions.yaml
+	%D%/ci.yaml %D%/minimal.yaml %D%/sessions.yaml %D%/sqlite-rules.yaml

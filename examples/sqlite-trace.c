@@ -7,38 +7,40 @@
  * that has to scan everything. At the end the sum of all money must be right.
  *
  * 	ptrace-run -o run.log -- sqlite-trace
- * 	ptrace-dump run.log | jq -c 'select(.event == "sql.end") | .data | fromjson'
+ * 	ptrace-stat --pair='sql.begin..sql.end by data.stmt' run.log
+ * 	ptrace-dump --where='data.took > 5ms' run.log
  *
- * The data of each event is one JSON object as text:
+ * The events say themselves what their data means:
  *
- * 	sql.begin     thread, stmt, sql             a statement starts
- * 	sql.row       thread, stmt, row             it yielded its row number `row`
- * 	sql.end       thread, stmt, ns, rows, scan, sql
- * 	                                            it ended, `ns` after its start, with
+ * 	sql.begin     stmt, thread, sql             a statement starts
+ * 	sql.row       stmt, thread, row             it yielded its row number `row`
+ * 	sql.end       stmt, took, thread, rows, scan, sql
+ * 	                                            it ended, `took` after its start, with
  * 	                                            `scan` steps forward in a full scan
- * 	sql.progress  thread, stmt, sql             it did another PROGRESS_STEPS steps
- * 	sql.busy      thread, stmt, tries, sql      it is about to wait for a lock
+ * 	sql.progress  stmt, thread, sql             it did another PROGRESS_STEPS steps
+ * 	sql.busy      stmt, thread, tries, sql      it is about to wait for a lock
  * 	sql.commit    thread                        a transaction that wrote ends well
  * 	sql.rollback  thread                        a transaction is undone
  *
- * Each thread numbers its statements. At the end the program prints, in the format of
+ * The number of a statement has that of its thread in its last two digits. At the end the program prints, in the format of
  * uniq -c, how often each hook ran, so that one can see whether a trace has all events.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <posixtrace.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <trace.h>
 #include <unistd.h>
 
 #define STATEMENTS_DEFAULT 100000
@@ -54,15 +56,63 @@
 #define PROGRESS_STEPS 100000
 /* The most statements of one connection that are unfinished at the same time. */
 #define OPEN_MAX_STMTS 4
-/* The most bytes of an event's data. Longer SQL is cut, so that the rest of the object
- * fits. */
-#define TEXT_MAX 640
+/* Longer SQL is cut. */
 #define SQL_MAX 512
 
 enum { BEGIN, ROW, END, PROGRESS, BUSY, COMMIT, ROLLBACK, EVENT_COUNT };
 
-static const char *const event_names[EVENT_COUNT] = {
-	"sql.begin", "sql.row", "sql.end", "sql.progress", "sql.busy", "sql.commit", "sql.rollback",
+/* Of some types all events have the same members, so the layout is made of a structure of C. */
+struct row {
+	uint64_t stmt;
+	uint32_t thread;
+	uint32_t row;
+};
+
+struct transaction {
+	uint32_t thread;
+};
+
+POSIXTRACE_TYPE(sql_row, "sql.row", struct row, stmt, thread, row);
+POSIXTRACE_TYPE(sql_commit, "sql.commit", struct transaction, thread);
+POSIXTRACE_TYPE(sql_rollback, "sql.rollback", struct transaction, thread);
+
+/* The others end with text, which is recorded only as far as it goes. Their layouts are written out
+ * beside the structures, and must agree with them. */
+struct statement {
+	uint64_t stmt;
+	uint32_t thread;
+	char sql[SQL_MAX];
+};
+
+struct end {
+	uint64_t stmt;
+	uint64_t took;
+	uint32_t thread;
+	uint32_t rows;
+	uint32_t scan;
+	char sql[SQL_MAX];
+};
+
+struct busy {
+	uint64_t stmt;
+	uint32_t thread;
+	uint32_t tries;
+	char sql[SQL_MAX];
+};
+
+static const struct event_type {
+	const char *name;
+	const char *layout;
+	/* The type of an event that is a structure and nothing more. */
+	struct posixtrace_type *type;
+} event_types[EVENT_COUNT] = {
+	[BEGIN] = {"sql.begin", "u64 stmt, u32 thread, str sql", NULL},
+	[ROW] = {"sql.row", NULL, &sql_row},
+	[END] = {"sql.end", "u64 stmt, u64 took ns, u32 thread, u32 rows, u32 scan, str sql", NULL},
+	[PROGRESS] = {"sql.progress", "u64 stmt, u32 thread, str sql", NULL},
+	[BUSY] = {"sql.busy", "u64 stmt, u32 thread, u32 tries, str sql", NULL},
+	[COMMIT] = {"sql.commit", NULL, &sql_commit},
+	[ROLLBACK] = {"sql.rollback", NULL, &sql_rollback},
 };
 
 static trace_event_id_t event_ids[EVENT_COUNT];
@@ -70,14 +120,14 @@ static trace_event_id_t event_ids[EVENT_COUNT];
 /* A connection and what its hooks need. Only one thread uses it. */
 struct connection {
 	sqlite3 *db;
-	unsigned thread;
+	uint32_t thread;
 	uint64_t stmt_count;
 	uint64_t hook_count[EVENT_COUNT];
 	struct open_stmt {
 		sqlite3_stmt *stmt;
 		uint64_t number;
 		uint64_t begin_ns;
-		uint64_t rows;
+		uint32_t rows;
 	} open[OPEN_MAX_STMTS];
 	struct open_stmt *newest;
 };
@@ -95,76 +145,32 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-struct text {
-	size_t used;
-	char bytes[TEXT_MAX];
-};
-
-static void text_byte(struct text *text, char byte)
+/* Copies SQL into the last member of an event's data, and returns how many bytes it takes. SQLite's text
+ * is UTF-8, which is cut between characters. */
+static size_t put_sql(char *to, const char *sql)
 {
-	if (text->used < sizeof(text->bytes))
-		text->bytes[text->used++] = byte;
+	size_t size = sql ? strlen(sql) : 0;
+
+	if (size > SQL_MAX)
+		for (size = SQL_MAX; size && (sql[size] & 0xc0) == 0x80; size--)
+			;
+	memcpy(to, sql ? sql : "", size);
+	return size;
 }
 
-static void text_raw(struct text *text, const char *s)
+static void emit(struct connection *c, int event, const void *data, size_t size)
 {
-	while (*s)
-		text_byte(text, *s++);
-}
-
-static void text_number(struct text *text, const char *key, uint64_t value)
-{
-	char digits[20];
-	size_t i = sizeof(digits);
-
-	do {
-		digits[--i] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	text_byte(text, text->used ? ',' : '{');
-	text_byte(text, '"');
-	text_raw(text, key);
-	text_raw(text, "\":");
-	while (i < sizeof(digits))
-		text_byte(text, digits[i++]);
-}
-
-/* Puts SQL as a JSON string; white space becomes one blank. Bytes that are not ASCII stay
- * as they are: SQLite's text is UTF-8, and it is cut between characters. */
-static void text_sql(struct text *text, const char *sql)
-{
-	size_t limit = text->used + SQL_MAX;
-	bool blank = false;
-
-	if (limit > sizeof(text->bytes) - 8)
-		limit = sizeof(text->bytes) - 8;
-	text_raw(text, ",\"sql\":\"");
-	for (; sql && *sql; sql++) {
-		unsigned char c = (unsigned char)*sql;
-
-		if (c <= ' ' || c == 0x7f) {
-			blank = true;
-			continue;
-		}
-		if (text->used + 8 > limit && (c & 0xc0) != 0x80) {
-			text_raw(text, "...");
-			break;
-		}
-		if (blank)
-			text_byte(text, ' ');
-		blank = false;
-		if (c == '"' || c == '\\')
-			text_byte(text, '\\');
-		text_byte(text, (char)c);
-	}
-	text_byte(text, '"');
-}
-
-static void text_emit(struct text *text, struct connection *c, int event)
-{
-	text_byte(text, '}');
-	posix_trace_event(event_ids[event], text->bytes, text->used);
+	posix_trace_event(event_ids[event], data, size);
 	c->hook_count[event]++;
+}
+
+static void emit_statement(struct connection *c, int event, uint64_t stmt, const char *sql)
+{
+	struct statement data;
+
+	data.stmt = stmt;
+	data.thread = c->thread;
+	emit(c, event, &data, offsetof(struct statement, sql) + put_sql(data.sql, sql));
 }
 
 static struct open_stmt *open_stmt_find(struct connection *c, const sqlite3_stmt *stmt)
@@ -177,53 +183,46 @@ static struct open_stmt *open_stmt_find(struct connection *c, const sqlite3_stmt
 
 static void statement_begin(struct connection *c, sqlite3_stmt *stmt, const char *sql)
 {
-	struct text text = {.used = 0};
 	struct open_stmt *o = open_stmt_find(c, NULL);
 
 	/* For a trigger, SQLite passes a comment instead of a statement. */
 	if (!o || (sql[0] == '-' && sql[1] == '-'))
 		return;
-	*o = (struct open_stmt){.stmt = stmt, .number = ++c->stmt_count};
+	*o = (struct open_stmt){.stmt = stmt, .number = ++c->stmt_count * 100 + c->thread};
 	c->newest = o;
-	text_number(&text, "thread", c->thread);
-	text_number(&text, "stmt", o->number);
-	text_sql(&text, sql);
-	text_emit(&text, c, BEGIN);
+	emit_statement(c, BEGIN, o->number, sql);
 	o->begin_ns = now_ns();
 }
 
 static void statement_row(struct connection *c, sqlite3_stmt *stmt)
 {
-	struct text text = {.used = 0};
 	struct open_stmt *o = open_stmt_find(c, stmt);
 
 	/* SQLite reads its schema by statements for which it did not call
 	 * statement_begin(). */
 	if (!o)
 		return;
-	text_number(&text, "thread", c->thread);
-	text_number(&text, "stmt", o->number);
-	text_number(&text, "row", ++o->rows);
-	text_emit(&text, c, ROW);
+	o->rows++;
+	POSIXTRACE_EMIT(sql_row, .stmt = o->number, .thread = c->thread, .row = o->rows);
+	c->hook_count[ROW]++;
 }
 
 /* The time that SQLite itself passes here has a resolution of a millisecond only. */
 static void statement_end(struct connection *c, sqlite3_stmt *stmt)
 {
 	uint64_t end_ns = now_ns();
-	struct text text = {.used = 0};
 	struct open_stmt *o = open_stmt_find(c, stmt);
 	int scan = sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1);
+	struct end data;
 
 	if (!o)
 		return;
-	text_number(&text, "thread", c->thread);
-	text_number(&text, "stmt", o->number);
-	text_number(&text, "ns", end_ns - o->begin_ns);
-	text_number(&text, "rows", o->rows);
-	text_number(&text, "scan", (uint64_t)scan);
-	text_sql(&text, sqlite3_sql(stmt));
-	text_emit(&text, c, END);
+	data.stmt = o->number;
+	data.took = end_ns - o->begin_ns;
+	data.thread = c->thread;
+	data.rows = o->rows;
+	data.scan = (uint32_t)scan;
+	emit(c, END, &data, offsetof(struct end, sql) + put_sql(data.sql, sqlite3_sql(stmt)));
 	o->stmt = NULL;
 	if (c->newest == o)
 		c->newest = NULL;
@@ -245,32 +244,27 @@ static int on_trace(unsigned what, void *context, void *stmt, void *detail)
 static int on_progress(void *context)
 {
 	struct connection *c = context;
-	struct text text = {.used = 0};
 
-	text_number(&text, "thread", c->thread);
-	text_number(&text, "stmt", c->newest ? c->newest->number : 0);
-	text_sql(&text, c->newest ? sqlite3_sql(c->newest->stmt) : NULL);
-	text_emit(&text, c, PROGRESS);
+	emit_statement(c, PROGRESS, c->newest ? c->newest->number : 0,
+		       c->newest ? sqlite3_sql(c->newest->stmt) : NULL);
 	return 0;
 }
 
 static int on_commit(void *context)
 {
 	struct connection *c = context;
-	struct text text = {.used = 0};
 
-	text_number(&text, "thread", c->thread);
-	text_emit(&text, c, COMMIT);
+	POSIXTRACE_EMIT(sql_commit, .thread = c->thread);
+	c->hook_count[COMMIT]++;
 	return 0;
 }
 
 static void on_rollback(void *context)
 {
 	struct connection *c = context;
-	struct text text = {.used = 0};
 
-	text_number(&text, "thread", c->thread);
-	text_emit(&text, c, ROLLBACK);
+	POSIXTRACE_EMIT(sql_rollback, .thread = c->thread);
+	c->hook_count[ROLLBACK]++;
 }
 
 /* Waits somewhat longer each time. It never gives up, as no lock is held for long. */
@@ -279,14 +273,15 @@ static atomic_uint waits;
 static int on_busy(void *context, int tries)
 {
 	struct connection *c = context;
-	struct text text = {.used = 0};
 	struct timespec pause = {.tv_nsec = 20000L << (tries < 6 ? tries : 6)};
+	struct busy data;
 
-	text_number(&text, "thread", c->thread);
-	text_number(&text, "stmt", c->newest ? c->newest->number : 0);
-	text_number(&text, "tries", (uint64_t)tries);
-	text_sql(&text, c->newest ? sqlite3_sql(c->newest->stmt) : NULL);
-	text_emit(&text, c, BUSY);
+	data.stmt = c->newest ? c->newest->number : 0;
+	data.thread = c->thread;
+	data.tries = (uint32_t)tries;
+	emit(c, BUSY, &data,
+	     offsetof(struct busy, sql) +
+		     put_sql(data.sql, c->newest ? sqlite3_sql(c->newest->stmt) : NULL));
 	atomic_fetch_add(&waits, 1);
 	nanosleep(&pause, NULL);
 	return 1;
@@ -627,10 +622,13 @@ int main(int argc, char **argv)
 	}
 
 	for (int i = 0; i < EVENT_COUNT; i++) {
-		int error = posix_trace_eventid_open(event_names[i], &event_ids[i]);
+		const struct event_type *type = &event_types[i];
+		int error = type->type ? posixtrace_open_type(type->type)
+				       : posixtrace_eventid_open_layout(type->name, type->layout,
+									&event_ids[i]);
 
 		if (error)
-			die("%s: %s", event_names[i], strerror(error));
+			die("%s: %s", type->name, strerror(error));
 	}
 
 	connection_open(&office, teller_count);
@@ -653,7 +651,7 @@ int main(int argc, char **argv)
 
 		for (unsigned i = 0; i < teller_count; i++)
 			count += tellers[i].connection.hook_count[event];
-		printf("%7llu %s\n", (unsigned long long)count, event_names[event]);
+		printf("%7llu %s\n", (unsigned long long)count, event_types[event].name);
 	}
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("sqlite-trace: standard output");
