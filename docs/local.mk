@@ -15,6 +15,7 @@ dist_doc_DATA += \
 	%D%/ptrace-events.schema.json \
 	%D%/ptrace-filter.schema.json \
 	%D%/ptrace-list.schema.json \
+	%D%/ptrace-diff.schema.json \
 	%D%/ptrace-pairs.schema.json \
 	%D%/ptrace-recorded.schema.json \
 	%D%/ptrace-run.schema.json \

@@ -160,6 +160,14 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/check/trial.h \
 	%D%/check/verdict.c \
 	%D%/check/verdict.h \
+	%D%/diff/conditions.c \
+	%D%/diff/conditions.h \
+	%D%/diff/diff.c \
+	%D%/diff/diff.h \
+	%D%/diff/diff_report.c \
+	%D%/diff/diff_report.h \
+	%D%/diff/ranks.c \
+	%D%/diff/ranks.h \
 	%D%/summary/run_result.c \
 	%D%/summary/run_result.h \
 	%D%/summary/event_types.c \
@@ -204,5 +212,5 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_shutdown_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_snapshot_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_start_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_stat_LDADD = $(ptrc_configured_libs)
+%C%_ptrace_stat_LDADD = $(ptrc_configured_libs) -lm
 %C%_ptrace_stop_LDADD = $(ptrc_commands_libs)

@@ -11,6 +11,9 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/config/layouts.h"
+#include "src/diff/conditions.h"
+#include "src/diff/diff.h"
+#include "src/diff/diff_report.h"
 #include "src/pairs/pair_report.h"
 #include "src/pairs/pairs.h"
 #include "src/session/orphans.h"
@@ -31,6 +34,9 @@ enum {
 	KEY_HISTOGRAM,
 	KEY_DECODE,
 	KEY_STRICT,
+	KEY_DIFF,
+	KEY_BEFORE,
+	KEY_FAIL_IF,
 };
 
 static const struct ptrc_cli_option options[] = {
@@ -41,6 +47,13 @@ static const struct ptrc_cli_option options[] = {
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
 	{"histogram", KEY_HISTOGRAM, NULL, "with these: how many there are of each length"},
+	{"diff", KEY_DIFF, NULL,
+	 "compare two logs: events, losses, and how long all\npairs took, with tests of what is noise"},
+	{"before", KEY_BEFORE, "LOG",
+	 "with --diff: a log from before the change, so that\nall operands are from after it; may be given\nseveral times"},
+	{"fail-if", KEY_FAIL_IF, "CONDITION",
+	 "with --diff: exit with 5 if this is so, such as\n'p99 req > +10%', 'p50 req > 5ms',\n"
+	 "'rate db.query < -20%', 'count app.error > +0' or\n'loss > 0'; may be given several times"},
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
 	{"config", 'c', "FILE",
@@ -56,13 +69,15 @@ static const struct ptrc_cli_option options[] = {
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-stat",
-	.operands = "[OPTION]... SESSION|LOG...",
+	.operands = "[OPTION]... SESSION|LOG... | --diff BEFORE AFTER",
 	.summary = "Shows status, attributes, counts, losses and rates of sessions and\n"
 		   "trace logs, and how often each type of event was recorded. A name that\n"
 		   "has a / in it, or that no session has, is the path of a log. --pair and\n"
-		   "--pairs show how long it took from one event to another in place of these.",
+		   "--pairs show how long it took from one event to another in place of these,\n"
+		   "and --diff what differs between two logs.",
 	.options = options,
-	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
+	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete,\n"
+		 "5 a condition of --fail-if holds.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
@@ -71,6 +86,10 @@ static struct ptrc_reader reader;
 static struct ptrc_stat stat_of_it;
 static struct ptrc_pairs pairs;
 static struct ptrc_layouts layouts;
+static bool is_diff;
+static struct ptrc_diff diff;
+static struct ptrc_conditions conditions;
+static struct ptrc_cli_texts befores;
 static enum ptrc_format format = PTRC_FORMAT_TEXT;
 static bool is_utc;
 static bool is_loss_allowed;
@@ -233,21 +252,123 @@ static void put_pairs(const char *thing)
 	ptrc_reader_close(&reader);
 }
 
+/* ---- what differs ---- */
+
+/* Returns false, after a message, if the log cannot be read. */
+static bool take_side(size_t side, const char *thing)
+{
+	struct ptrc_losses losses;
+	bool is_session;
+
+	if (!open_events(thing, &is_session))
+		return false;
+	ptrc_diff_take(&diff, side, &reader, &layouts, &losses);
+	ptrc_losses_report(&losses, reader.path);
+	if (losses.is_unclosed)
+		ptrc_orphans_say_of(reader.path);
+	is_incomplete |= ptrc_losses_is_any(&losses);
+	ptrc_reader_close(&reader);
+	return !losses.read_error;
+}
+
+/* Says which pairs none of the logs has, and what was left out. */
+static void report_pairs(void)
+{
+	for (size_t i = 0; i < diff.pair_count; i++) {
+		const struct ptrc_diff_pair *p = diff.pair_list[i];
+		uint64_t without_key = 0;
+		uint64_t alone = 0;
+
+		for (size_t k = 0; k < PTRC_DIFF_SIDES; k++) {
+			const struct ptrc_diff_pair_side *s = &p->sides[k];
+
+			without_key += s->without_key;
+			alone += s->unmatched_begins + s->unmatched_ends + s->cut;
+		}
+		if (without_key)
+			ptrc_cli_message(p->name, "%llu events have no %s, and were left out",
+					 (unsigned long long)without_key, p->by);
+		if (p->verdict == PTRC_DIFF_NONE && !alone && !without_key) {
+			ptrc_cli_message(p->whole_name, "none of the logs has such events");
+			is_failed = true;
+		}
+	}
+}
+
+static void put_diff(char **operands, size_t count)
+{
+	static struct ptrc_buffer out;
+	size_t first_after = befores.count ? 0 : 1;
+	bool is_read = true;
+
+	diff.pairs = pairs;
+	diff.pairs.is_by_name = true;
+	diff.decodes_all = is_strict;
+	for (size_t i = 0; i < befores.count; i++)
+		is_read &= take_side(PTRC_DIFF_BEFORE, befores.texts[i]);
+	for (size_t i = 0; i < count; i++)
+		is_read &= take_side(i < first_after ? PTRC_DIFF_BEFORE : PTRC_DIFF_AFTER,
+				     operands[i]);
+	ptrc_diff_end(&diff);
+	/* What a part of the logs tells would not be what was asked for. */
+	is_failed = !is_read;
+	if (is_read) {
+		ptrc_conditions_judge(&conditions, &diff);
+		if (format == PTRC_FORMAT_JSON)
+			ptrc_diff_put_json(&out, &diff, &conditions);
+		else
+			ptrc_diff_put_text(&out, &diff, &conditions);
+		ptrc_output_write(&out);
+		report_pairs();
+		is_failed |= ptrc_conditions_has(&conditions, PTRC_CONDITION_MISSING);
+	}
+	ptrc_misfits_report(&diff.misfits);
+	is_misfit = diff.misfits.count != 0;
+	ptrc_diff_free(&diff);
+}
+
+static void read_conditions(const struct ptrc_cli_texts *texts)
+{
+	struct ptrc_cli_reason why;
+
+	for (size_t i = 0; i < texts->count; i++)
+		if (!ptrc_conditions_add(&conditions, texts->texts[i], &why))
+			ptrc_cli_usage("--fail-if", "%s", why.text);
+}
+
+static void check_diff_usage(int operands, const char *per)
+{
+	if (!is_diff && befores.count)
+		ptrc_cli_usage("--before", "needs --diff");
+	if (!is_diff && conditions.count)
+		ptrc_cli_usage("--fail-if", "needs --diff");
+	if (!is_diff)
+		return;
+	if (per)
+		ptrc_cli_usage("--per", "cannot be used together with --diff");
+	if (has_histogram)
+		ptrc_cli_usage("--histogram", "cannot be used together with --diff");
+	if (befores.count ? !operands : operands != 2)
+		ptrc_cli_usage("--diff",
+			       "compares two logs, BEFORE and AFTER; several are given as "
+			       "--before=LOG... AFTER...");
+}
+
 /* Reads the options of pairs, whose fields may be those of a --decode that comes behind them. */
 static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, const char *config)
 {
 	static struct ptrc_field per_field;
 	struct ptrc_cli_reason why;
-	bool is_any = texts->count || pairs.is_by_name;
+	bool is_any = texts->count || pairs.is_by_name || is_diff;
 
 	if (per && !is_any)
 		ptrc_cli_usage("--per", "needs --pair or --pairs");
 	if (has_histogram && !is_any)
 		ptrc_cli_usage("--histogram", "needs --pair or --pairs");
 	if ((config || layouts.count) && !is_any)
-		ptrc_cli_usage(config ? "--config" : "--decode", "needs --pair or --pairs");
+		ptrc_cli_usage(config ? "--config" : "--decode", "needs --pair, --pairs or --diff");
 	if (is_strict && !is_any)
-		ptrc_cli_usage("--strict", "needs --pair or --pairs");
+		ptrc_cli_usage("--strict", "needs --pair, --pairs or --diff");
 	if (config)
 		ptrc_config_read_layouts(&layouts, config, NULL);
 	/* Each operand may tell of others. */
@@ -265,6 +386,7 @@ static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, cons
 static void parse(int argc, char **argv)
 {
 	struct ptrc_cli_texts texts = {0};
+	struct ptrc_cli_texts condition_texts = {0};
 	const char *config = NULL;
 	const char *per = NULL;
 	int key;
@@ -291,28 +413,46 @@ static void parse(int argc, char **argv)
 			ptrc_config_take_layout(&layouts, optarg);
 		else if (key == KEY_STRICT)
 			is_strict = true;
+		else if (key == KEY_DIFF)
+			is_diff = true;
+		else if (key == KEY_BEFORE)
+			ptrc_cli_add_text(&befores, optarg);
+		else if (key == KEY_FAIL_IF)
+			ptrc_cli_add_text(&condition_texts, optarg);
 		else if (key == 'c')
 			config = optarg;
 	}
+	read_conditions(&condition_texts);
+	check_diff_usage(argc - optind, per);
 	read_pairs(&texts, per, config);
 	free(texts.texts);
+	free(condition_texts.texts);
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION or LOG given");
 }
 
 int main(int argc, char **argv)
 {
+	bool is_broken;
+
 	parse(argc, argv);
 	ptrc_output_begin();
-	for (int i = optind; i < argc; i++)
+	if (is_diff)
+		put_diff(argv + optind, (size_t)(argc - optind));
+	for (int i = optind; i < argc && !is_diff; i++)
 		if (pairs.is_by_name || pairs.given_count)
 			put_pairs(argv[i]);
 		else
 			put(argv[i]);
 	ptrc_output_end(&(struct ptrc_buffer)PTRC_BUFFER_INIT);
 	ptrc_layouts_free(&layouts);
+	is_broken = ptrc_conditions_has(&conditions, PTRC_CONDITION_FAILED);
+	ptrc_conditions_free(&conditions);
+	free(befores.texts);
 	if (is_failed)
 		return PTRC_EXIT_FAILED;
+	if (is_broken)
+		return PTRC_EXIT_CHANGED;
 	if ((is_incomplete && !is_loss_allowed) || (is_misfit && is_strict))
 		return PTRC_EXIT_INCOMPLETE;
 	return PTRC_EXIT_DONE;

@@ -103,6 +103,18 @@ odd_log() {
 	[ "$(jq .streams step)" -eq 1 ]
 }
 
+@test "what differs, with odd names, losses and conditions" {
+	odd_log
+	ptrace-stat --diff --pair="$odd_name..$odd_name" --fail-if="count $odd_name > +0" --json \
+		odd.log odd.log >diff
+	validates diff <diff
+	jq -e '(.pairs[0] | has("begin_hex")) and (.events[0] | has("event_hex")) and
+		(.conditions[0] | has("condition_hex"))' diff
+	"$PTRC_BUILD/tests/prog_durations" one.log a 100 1000 2000 1 1 b 1 1000 1000 1 1
+	ptrace-stat --diff --json odd.log one.log | validates diff
+	ptrace-stat --diff --json one.log one.log | validates diff
+}
+
 @test "new sessions and whole runs" {
 	traced_start -w
 	ptrace-create --json --pid="$pid" --name="$me.a" | validates create

@@ -56,6 +56,7 @@ ptrc_short_c_tests = \
 	%D%/test_query \
 	%D%/test_salvage \
 	%D%/test_process_root \
+	%D%/test_diff \
 	%D%/test_pairs \
 	%D%/test_select \
 	%D%/test_view \
@@ -127,6 +128,7 @@ ptrc_short_bats_tests = \
 	%D%/rotate.bats \
 	%D%/snapshot-on.bats \
 	%D%/ptrace-stat.bats \
+	%D%/ptrace-stat-diff.bats \
 	%D%/ptrace-stop.bats \
 	%D%/run-session.bats
 
@@ -152,10 +154,14 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 # Of the commands' own code.
 %C%_test_check_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
 %C%_test_decode_LDADD = src/libcommands.la $(LDADD)
+%C%_test_diff_LDADD = src/libcommands.la $(LDADD) -lm
 %C%_test_pairs_LDADD = src/libcommands.la $(LDADD)
 %C%_test_select_LDADD = src/libcommands.la $(LDADD)
 %C%_test_view_LDADD = src/libcommands.la $(LDADD)
 %C%_test_follow_LDADD = src/libcommands.la $(ptrc_support_ldadd)
+
+# What writes logs with durations of known distributions.
+check_PROGRAMS += %D%/prog_durations
 
 # What tests of fork and exec run.
 check_PROGRAMS += %D%/prog_emit

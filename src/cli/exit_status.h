@@ -18,6 +18,9 @@ enum ptrc_exit {
 	 * decided. */
 	PTRC_EXIT_UNDECIDED = 4,
 
+	/* Only for ptrace-stat --diff: what --fail-if says is so. */
+	PTRC_EXIT_CHANGED = 5,
+
 	/* Only ptrace-run has these, as env(1) and nohup(1) do. Lower ones come from COMMAND. */
 	PTRC_EXIT_RUN_FAILED = 125,
 	PTRC_EXIT_RUN_CANNOT_EXECUTE = 126,

@@ -76,6 +76,22 @@ void ptrc_quantiles_add(struct ptrc_quantiles *q, uint64_t length)
 	q->counts[place - q->first_place]++;
 }
 
+void ptrc_quantiles_merge(struct ptrc_quantiles *q, const struct ptrc_quantiles *other)
+{
+	if (!other->count)
+		return;
+	if (!q->count || other->least < q->least)
+		q->least = other->least;
+	if (!q->count || other->greatest > q->greatest)
+		q->greatest = other->greatest;
+	q->count += other->count;
+	if (__builtin_add_overflow(q->total, other->total, &q->total))
+		q->total = UINT64_MAX;
+	cover(q, other->first_place, other->first_place + other->place_count - 1);
+	for (size_t i = 0; i < other->place_count; i++)
+		q->counts[other->first_place - q->first_place + i] += other->counts[i];
+}
+
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *q, unsigned int per_mille)
 {
 	/* Rounded up, without a product that may have no room. */

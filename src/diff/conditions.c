@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/diff/conditions.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/nearest.h"
+#include "src/view/value.h"
+#include "src/view/when.h"
+
+static const char *const words[] = {"count", "rate", "loss", "min", "p50", "p90", "p99", "max"};
+enum { WORDS = sizeof(words) / sizeof(*words) };
+
+static const char blanks[] = " \t";
+
+/* ---- what users write ---- */
+
+static bool __attribute__((format(printf, 4, 5)))
+refuse(struct ptrc_cli_reason *why, const char *text, const char *at, const char *format, ...)
+{
+	char reason[sizeof(why->text)];
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(reason, sizeof(reason), format, values);
+	va_end(values);
+	return ptrc_cli_because(why, "column %zu: %s", (size_t)(at - text) + 1, reason);
+}
+
+/* Reads what the condition is about. */
+static bool read_what(struct ptrc_condition *c, const char **at, struct ptrc_cli_reason *why)
+{
+	size_t size = strcspn(*at, " \t<>");
+	struct ptrc_nearest nearest = {0};
+	char proposal[100];
+	char word[40];
+
+	snprintf(word, sizeof(word), "%.*s", size < 39 ? (int)size : 39, *at);
+	for (size_t i = 0; i < WORDS; i++) {
+		if (!strcmp(word, words[i])) {
+			c->what = (enum ptrc_condition_what)i;
+			*at += size;
+			return true;
+		}
+		ptrc_nearest_offer(&nearest, word, words[i]);
+	}
+	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
+	return refuse(why, c->text, *at,
+		      "'%s' is none of count, rate, loss, min, p50, p90, p99, max%s", word,
+		      proposal);
+}
+
+/* Reads an amount without a sign, of time or of events, which stands at a place of the text. */
+static bool read_amount(struct ptrc_condition *c, const char *amount, const char *at,
+			struct ptrc_cli_reason *why)
+{
+	size_t size = strlen(amount);
+	bool is_time = c->what >= PTRC_CONDITION_MIN;
+	long double number;
+	int64_t ns;
+
+	if (size && amount[size - 1] == '%') {
+		if (!c->is_change)
+			return refuse(why, c->text, at, "write +%s or -%s for how much it changed",
+				      amount, amount);
+		if (!ptrc_value_read_number(amount, size - 1, &number) || number < 0)
+			return refuse(why, c->text, at, "'%s' is not a number of percent", amount);
+		c->is_percent = true;
+		c->limit = (double)number;
+		return true;
+	}
+	if (is_time && !ptrc_when_duration(amount, &ns))
+		return refuse(why, c->text, at,
+			      "'%s' is neither a duration such as 5ms nor a change such as +10%%",
+			      amount);
+	if (is_time) {
+		c->limit = (double)ns;
+		return true;
+	}
+	if (!ptrc_value_read_number(amount, size, &number) || number < 0)
+		return refuse(why, c->text, at,
+			      "'%s' is neither a number nor a change such as +10%%", amount);
+	c->limit = (double)number;
+	return true;
+}
+
+static bool read_limit(struct ptrc_condition *c, const char *at, struct ptrc_cli_reason *why)
+{
+	size_t size = strlen(at);
+	char limit[80];
+
+	while (size && strchr(blanks, at[size - 1]))
+		size--;
+	if (!size)
+		return refuse(why, c->text, at, "a limit is missing, such as +10%%");
+	if (size >= sizeof(limit))
+		return refuse(why, c->text, at, "the limit is too long");
+	memcpy(limit, at, size);
+	limit[size] = '\0';
+	c->is_change = *limit == '+' || *limit == '-';
+	if (!read_amount(c, limit + c->is_change, at + c->is_change, why))
+		return false;
+	if (*limit == '-')
+		c->limit = -c->limit;
+	return true;
+}
+
+static char *copy_name(const char *begin, const char *end)
+{
+	char *name;
+
+	while (end > begin && strchr(blanks, end[-1]))
+		end--;
+	name = strndup(begin, (size_t)(end - begin));
+	if (!name)
+		ptrc_cli_no_memory();
+	return name;
+}
+
+/* The last relation of the text, as names may have such characters, too; null if there is none. */
+static const char *find_relation(const char *text)
+{
+	const char *found = NULL;
+
+	for (const char *at = strpbrk(text, "<>"); at; at = strpbrk(at + 1, "<>"))
+		found = at;
+	return found;
+}
+
+static bool parse(struct ptrc_condition *c, struct ptrc_cli_reason *why)
+{
+	const char *at = c->text + strspn(c->text, blanks);
+	const char *relation;
+
+	if (!read_what(c, &at, why))
+		return false;
+	at += strspn(at, blanks);
+	relation = find_relation(at);
+	if (!relation)
+		return refuse(why, c->text, at + strlen(at),
+			      "one of > >= < <= and a limit are missing");
+	c->name = copy_name(at, relation);
+	if (c->what == PTRC_CONDITION_LOSS && *c->name)
+		return refuse(why, c->text, at, "'loss' is of the whole log, not of '%.40s'",
+			      c->name);
+	if (c->what != PTRC_CONDITION_LOSS && !*c->name)
+		return refuse(why, c->text, at, "the name of a pair%s is missing",
+			      c->what <= PTRC_CONDITION_RATE ? " or an event type" : "");
+	c->is_above = *relation++ == '>';
+	c->is_equal_included = *relation == '=';
+	relation += c->is_equal_included;
+	return read_limit(c, relation + strspn(relation, blanks), why);
+}
+
+bool ptrc_conditions_add(struct ptrc_conditions *s, const char *text, struct ptrc_cli_reason *why)
+{
+	struct ptrc_condition c = {.text = text};
+
+	if (!parse(&c, why)) {
+		free(c.name);
+		return false;
+	}
+	s->list = ptrc_cli_reallocate(s->list, (s->count + 1) * sizeof(*s->list));
+	s->list[s->count++] = c;
+	return true;
+}
+
+/* ---- judging ---- */
+
+static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d, const char *name)
+{
+	for (size_t i = 0; i < d->pair_count; i++) {
+		const struct ptrc_diff_pair *p = d->pair_list[i];
+		size_t size = strlen(p->begin);
+
+		/* Also without "by FIELD". */
+		if (!strcmp(name, p->name) || !strcmp(name, p->whole_name) ||
+		    (!strncmp(name, p->begin, size) && !strncmp(name + size, "..", 2) &&
+		     !strcmp(name + size + 2, p->end)))
+			return p;
+	}
+	return NULL;
+}
+
+static const struct ptrc_diff_type *find_type(const struct ptrc_diff *d, const char *name)
+{
+	for (size_t i = 0; i < d->type_count; i++)
+		if (!strcmp(d->types[i]->name, name))
+			return d->types[i];
+	return NULL;
+}
+
+static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *c)
+{
+	bool has_types = c->what <= PTRC_CONDITION_RATE;
+	struct ptrc_nearest nearest = {0};
+	char proposal[4 * TRACE_EVENT_NAME_MAX];
+
+	for (size_t i = 0; i < d->pair_count; i++)
+		ptrc_nearest_offer(&nearest, c->name, d->pair_list[i]->name);
+	for (size_t i = 0; i < d->type_count && has_types; i++)
+		ptrc_nearest_offer(&nearest, c->name, d->types[i]->name);
+	ptrc_cli_message(c->text, "the logs have no pair%s '%s'%s",
+			 has_types ? " or event type" : "", c->name,
+			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+static double length_of(const struct ptrc_quantiles *q, enum ptrc_condition_what what)
+{
+	if (what == PTRC_CONDITION_MIN)
+		return (double)q->least;
+	if (what == PTRC_CONDITION_MAX)
+		return (double)q->greatest;
+	return (double)ptrc_quantiles_at(q, ptrc_diff_per_mille[what - PTRC_CONDITION_P50]);
+}
+
+/* Stores the two values. Returns false, after a message, if there are none. */
+static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c,
+		       const struct ptrc_diff_pair *p, double values[PTRC_DIFF_SIDES])
+{
+	const struct ptrc_diff_type *type = find_type(d, c->name);
+
+	if (c->what == PTRC_CONDITION_LOSS) {
+		values[0] = (double)d->sides[0].lost_count;
+		values[1] = (double)d->sides[1].lost_count;
+		return true;
+	}
+	if (c->what <= PTRC_CONDITION_RATE && (type || p)) {
+		for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
+			uint64_t count = type ? type->counts[i] : p->sides[i].lengths.count;
+
+			values[i] = c->what == PTRC_CONDITION_COUNT
+					    ? (double)count
+					    : ptrc_diff_rate(&d->sides[i], count);
+		}
+		if (values[1] >= 0 && (values[0] >= 0 || !c->is_change))
+			return true;
+		ptrc_cli_message(c->text, "there is no rate, as no time passes in the logs");
+		return false;
+	}
+	if (!p || p->verdict == PTRC_DIFF_NONE) {
+		say_missing(d, c);
+		return false;
+	}
+	if (p->verdict == PTRC_DIFF_GONE || (p->verdict == PTRC_DIFF_NEW && c->is_change)) {
+		ptrc_cli_message(c->text, "the logs from %s the change have no such pair",
+				 p->verdict == PTRC_DIFF_NEW ? "before" : "after");
+		return false;
+	}
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		values[i] = length_of(&p->sides[i].lengths, c->what);
+	return true;
+}
+
+static bool is_met(const struct ptrc_condition *c, const double values[PTRC_DIFF_SIDES])
+{
+	double value = values[1];
+
+	if (c->is_change && c->is_percent)
+		value = 100 * ptrc_diff_change(values[0], values[1]);
+	else if (c->is_change)
+		value = values[1] - values[0];
+	if (c->is_equal_included && value == c->limit)
+		return true;
+	return c->is_above ? value > c->limit : value < c->limit;
+}
+
+static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, const struct ptrc_condition *c)
+{
+	const struct ptrc_diff_pair *p = find_pair(d, c->name);
+	double values[PTRC_DIFF_SIDES];
+	bool is_tested =
+		c->is_change && c->what >= PTRC_CONDITION_P50 && c->what <= PTRC_CONDITION_P99;
+
+	if (!get_values(d, c, p, values))
+		return PTRC_CONDITION_MISSING;
+	if (!is_met(c, values))
+		return PTRC_CONDITION_PASSED;
+	if (!is_tested)
+		return PTRC_CONDITION_FAILED;
+	if (p->verdict == PTRC_DIFF_FEW) {
+		ptrc_cli_message(
+			c->text,
+			"does not fail: there are too few durations to tell it from noise, "
+			"%llu and %llu",
+			(unsigned long long)p->sides[0].lengths.count,
+			(unsigned long long)p->sides[1].lengths.count);
+		return PTRC_CONDITION_FEW;
+	}
+	if (!p->is_changed[c->what - PTRC_CONDITION_P50]) {
+		ptrc_cli_message(c->text, "does not fail: the change is noise (p = %.2g)",
+				 fmin(p->test.p_value, p->p_values[c->what - PTRC_CONDITION_P50]));
+		return PTRC_CONDITION_NOISE;
+	}
+	return PTRC_CONDITION_FAILED;
+}
+
+void ptrc_conditions_judge(struct ptrc_conditions *s, const struct ptrc_diff *d)
+{
+	for (size_t i = 0; i < s->count; i++)
+		s->list[i].verdict = judge(d, &s->list[i]);
+}
+
+bool ptrc_conditions_has(const struct ptrc_conditions *s, enum ptrc_condition_verdict verdict)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].verdict == verdict)
+			return true;
+	return false;
+}
+
+void ptrc_conditions_free(struct ptrc_conditions *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->list[i].name);
+	free(s->list);
+	*s = (struct ptrc_conditions){0};
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Conditions of --fail-if on what differs:
+ *
+ * 	condition   what [ name ] relation limit
+ * 	what        "count" | "rate" | "loss" | "min" | "p50" | "p90" | "p99" | "max"
+ * 	relation    ">" | ">=" | "<" | "<="
+ * 	limit       ( "+" | "-" ) number "%"    how much it changed
+ * 	            ( "+" | "-" ) amount        the same, in events or time
+ * 	            amount                      what it is after the change
+ *
+ * The name is that of a pair (X, BEGIN..END or BEGIN..END by FIELD) or, for count and rate, of an event
+ * type; loss has none. An amount of time has a unit, such as 5ms.
+ */
+#ifndef PTRC_SRC_DIFF_CONDITIONS_H
+#define PTRC_SRC_DIFF_CONDITIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/cli/message.h"
+#include "src/diff/diff.h"
+
+enum ptrc_condition_what {
+	PTRC_CONDITION_COUNT,
+	PTRC_CONDITION_RATE,
+	PTRC_CONDITION_LOSS,
+	PTRC_CONDITION_MIN,
+	PTRC_CONDITION_P50,
+	PTRC_CONDITION_P90,
+	PTRC_CONDITION_P99,
+	PTRC_CONDITION_MAX,
+};
+
+enum ptrc_condition_verdict {
+	/* What the condition says is not so. */
+	PTRC_CONDITION_PASSED,
+	/* It is so. */
+	PTRC_CONDITION_FAILED,
+	/* It is so, but no test tells it from chance; or there are too few durations for one. */
+	PTRC_CONDITION_NOISE,
+	PTRC_CONDITION_FEW,
+	/* The logs do not have what it is about. */
+	PTRC_CONDITION_MISSING,
+};
+
+struct ptrc_condition {
+	/* As the user has written it. */
+	const char *text;
+	enum ptrc_condition_what what;
+	char *name;
+	bool is_above;
+	bool is_equal_included;
+	/* A change of what was there before, in percent or absolute, or else what is there after. */
+	bool is_change;
+	bool is_percent;
+	double limit;
+	/* Filled in by ptrc_conditions_judge(). */
+	enum ptrc_condition_verdict verdict;
+};
+
+/* Starts zeroed. */
+struct ptrc_conditions {
+	struct ptrc_condition *list;
+	size_t count;
+};
+
+/* Reads a condition, which then refers to the text. Returns false with a reason that begins with the
+ * column if it is wrong. */
+bool ptrc_conditions_add(struct ptrc_conditions *, const char *text, struct ptrc_cli_reason *why);
+
+/* Judges all conditions, and prints a message for each one that neither passes nor fails. */
+void ptrc_conditions_judge(struct ptrc_conditions *, const struct ptrc_diff *);
+
+/* Whether a condition has that verdict. */
+bool ptrc_conditions_has(const struct ptrc_conditions *, enum ptrc_condition_verdict);
+
+void ptrc_conditions_free(struct ptrc_conditions *);
+
+#endif

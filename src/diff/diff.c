@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/diff/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/view/view.h"
+#include "src/view/when.h"
+
+const unsigned int ptrc_diff_per_mille[PTRC_DIFF_QUANTILES] = {500, 900, 990};
+const char *const ptrc_diff_quantile_names[PTRC_DIFF_QUANTILES] = {"p50", "p90", "p99"};
+
+static char *copy_of(const char *text)
+{
+	size_t size = strlen(text) + 1;
+
+	return memcpy(ptrc_cli_allocate(size), text, size);
+}
+
+/* ---- taking events ---- */
+
+/* Counts the events of each type of a log, which were counted by their numbers. */
+static void add_types(struct ptrc_diff *d, size_t side, struct ptrc_reader *r,
+		      const uint64_t *counts)
+{
+	for (trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT; id < PTRC_READER_IDS; id++) {
+		const struct ptrc_reader_name *name;
+		struct ptrc_diff_type *type;
+
+		if (!counts[id])
+			continue;
+		name = ptrc_reader_name(r, id);
+		type = ptrc_table_find(&d->type_table, name->text, name->size, sizeof(*type));
+		if (!type->name)
+			type->name = copy_of(name->text);
+		type->counts[side] += counts[id];
+	}
+}
+
+static char *take_text(struct ptrc_buffer *b)
+{
+	char *text;
+
+	ptrc_buffer_char(b, '\0');
+	text = copy_of(b->bytes);
+	b->used = 0;
+	return text;
+}
+
+static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_pair *p)
+{
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	struct ptrc_diff_pair *pair;
+
+	ptrc_buffer_format(&name, "%s..%s%s%s", p->begin, p->end, p->by_text ? " by " : "",
+			   p->by_text ? p->by_text : "");
+	pair = ptrc_table_find(&d->pair_table, name.bytes, name.used, sizeof(*pair));
+	if (!pair->begin) {
+		pair->whole_name = take_text(&name);
+		pair->begin = copy_of(p->begin);
+		pair->end = copy_of(p->end);
+		pair->by = p->by_text ? copy_of(p->by_text) : NULL;
+		ptrc_pair_put_name(&name, p);
+		pair->name = take_text(&name);
+	}
+	ptrc_buffer_free(&name);
+	return pair;
+}
+
+static void add_pairs(struct ptrc_diff *d, size_t side)
+{
+	size_t count;
+	struct ptrc_pair_row **rows;
+
+	ptrc_pairs_end(&d->pairs);
+	rows = ptrc_pairs_rows(&d->pairs, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct ptrc_pair *p = &d->pairs.list[rows[i]->pair];
+		struct ptrc_diff_pair_side *s = &find_pair(d, p)->sides[side];
+
+		ptrc_quantiles_merge(&s->lengths, &rows[i]->lengths);
+		s->unmatched_begins += rows[i]->unmatched_begins;
+		s->unmatched_ends += rows[i]->unmatched_ends;
+		s->cut += rows[i]->cut;
+		s->without_key += p->without_key;
+	}
+	free(rows);
+	ptrc_pairs_forget(&d->pairs);
+}
+
+static void add_log(struct ptrc_diff_side *s, const struct ptrc_reader *r,
+		    const struct ptrc_losses *l)
+{
+	uint64_t lost = l->stream_events + l->log_events + l->unwritten_events +
+			l->unreadable_events + l->unshown_events + l->source_unreadable_events +
+			l->source_unshown_events;
+
+	s->logs = ptrc_cli_reallocate(s->logs, (s->log_count + 1) * sizeof(char *));
+	s->is_complete = (!s->log_count || s->is_complete) && !ptrc_losses_is_any(l);
+	s->logs[s->log_count++] = copy_of(r->path);
+	s->lost_count += lost || !ptrc_losses_is_any(l) ? lost : 1;
+}
+
+void ptrc_diff_take(struct ptrc_diff *d, size_t side, struct ptrc_reader *r,
+		    struct ptrc_layouts *layouts, struct ptrc_losses *losses)
+{
+	uint64_t *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
+	struct ptrc_view *view = ptrc_cli_allocate(sizeof(*view));
+	struct ptrc_diff_side *s = &d->sides[side];
+	int64_t first = INT64_MAX;
+	int64_t last = INT64_MIN;
+
+	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
+	ptrc_reader_load_names(r);
+	*view = (struct ptrc_view){.reader = r};
+	ptrc_view_take_layouts(view, layouts);
+	while (ptrc_reader_next(r)) {
+		trace_event_id_t id = r->event.posix_event_id;
+		int64_t ns = ptrc_when_ns(&r->event.posix_timestamp);
+
+		first = ns < first ? ns : first;
+		last = ns > last ? ns : last;
+		if (id < PTRC_READER_IDS && !ptrc_is_system_type(id)) {
+			counts[id]++;
+			s->event_count++;
+		}
+		if (r->source)
+			ptrc_view_take_layout(view, layouts);
+		ptrc_view_find_layout(view, layouts);
+		if (d->decodes_all && view->layout)
+			ptrc_view_decode(view);
+		ptrc_pairs_take(&d->pairs, view);
+	}
+	if (last > first)
+		s->span_ns += (uint64_t)ptrc_when_subtract(last, first);
+	add_types(d, side, r, counts);
+	add_pairs(d, side);
+	ptrc_reader_losses(r, true, losses);
+	add_log(s, r, losses);
+	ptrc_misfits_add(&d->misfits, view);
+	ptrc_view_free(view);
+	free(view);
+	free(counts);
+}
+
+/* ---- comparing ---- */
+
+double ptrc_diff_rate(const struct ptrc_diff_side *s, uint64_t count)
+{
+	return s->span_ns ? (double)count * 1e9 / (double)s->span_ns : -1;
+}
+
+double ptrc_diff_change(double before, double after)
+{
+	if (before == after)
+		return 0;
+	return before > 0 ? (after - before) / before : (double)INFINITY;
+}
+
+static void judge(struct ptrc_diff_pair *p)
+{
+	const struct ptrc_quantiles *a = &p->sides[PTRC_DIFF_BEFORE].lengths;
+	const struct ptrc_quantiles *b = &p->sides[PTRC_DIFF_AFTER].lengths;
+	bool has_change = false;
+	bool has_order;
+
+	if (!a->count || !b->count) {
+		p->verdict = a->count ? PTRC_DIFF_GONE : b->count ? PTRC_DIFF_NEW : PTRC_DIFF_NONE;
+		return;
+	}
+	p->test = ptrc_ranks_compare(a, b);
+	has_order = p->test.p_value < PTRC_RANKS_THRESHOLD;
+	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++) {
+		uint64_t before = ptrc_quantiles_at(a, ptrc_diff_per_mille[i]);
+		uint64_t after = ptrc_quantiles_at(b, ptrc_diff_per_mille[i]);
+		bool is_longer = p->test.superiority > 0.5;
+
+		p->p_values[i] = ptrc_ranks_compare_at(a, b, ptrc_diff_per_mille[i]);
+		p->is_changed[i] =
+			before != after && (p->p_values[i] < PTRC_RANKS_THRESHOLD ||
+					    (has_order && is_longer == (after > before)));
+		has_change |= p->is_changed[i];
+	}
+	if (a->count < PTRC_RANKS_LEAST || b->count < PTRC_RANKS_LEAST)
+		p->verdict = PTRC_DIFF_FEW;
+	else if (has_order)
+		p->verdict = p->test.superiority > 0.5 ? PTRC_DIFF_SLOWER : PTRC_DIFF_FASTER;
+	else
+		p->verdict = has_change ? PTRC_DIFF_CHANGED : PTRC_DIFF_NOISE;
+}
+
+/* How far apart two numbers are, whichever is greater. */
+static double distance(double before, double after)
+{
+	if (before <= 0 || after <= 0)
+		return before == after ? 0 : (double)INFINITY;
+	return fabs(log(after / before));
+}
+
+/* What the order of the list goes by: the greatest change that is no noise, and without one the
+ * greatest change, behind all of those. */
+static double weight_of(const struct ptrc_diff_pair *p)
+{
+	double changed = -1;
+	double noise = 0;
+
+	if (p->verdict == PTRC_DIFF_NEW || p->verdict == PTRC_DIFF_GONE)
+		return (double)INFINITY;
+	if (p->verdict == PTRC_DIFF_NONE)
+		return -2;
+	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++) {
+		double d = distance(
+			(double)ptrc_quantiles_at(&p->sides[0].lengths, ptrc_diff_per_mille[i]),
+			(double)ptrc_quantiles_at(&p->sides[1].lengths, ptrc_diff_per_mille[i]));
+
+		if (p->is_changed[i] && p->verdict != PTRC_DIFF_FEW && d > changed)
+			changed = d;
+		noise = d > noise ? d : noise;
+	}
+	/* From -1 to 0: below every change. */
+	return changed >= 0 ? changed : -1 / (1 + noise);
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct ptrc_diff_pair *s = *(struct ptrc_diff_pair *const *)a;
+	const struct ptrc_diff_pair *t = *(struct ptrc_diff_pair *const *)b;
+	double x = weight_of(s);
+	double y = weight_of(t);
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	return strcmp(s->whole_name, t->whole_name);
+}
+
+static int compare_types(const void *a, const void *b, void *arg)
+{
+	const struct ptrc_diff_type *s = *(struct ptrc_diff_type *const *)a;
+	const struct ptrc_diff_type *t = *(struct ptrc_diff_type *const *)b;
+	const struct ptrc_diff *d = arg;
+	const struct ptrc_diff_side *before = &d->sides[PTRC_DIFF_BEFORE];
+	const struct ptrc_diff_side *after = &d->sides[PTRC_DIFF_AFTER];
+	/* Without times, counts are all there is. */
+	double scale = before->span_ns && after->span_ns
+			       ? (double)before->span_ns / (double)after->span_ns
+			       : 1;
+	double x = distance((double)s->counts[0], (double)s->counts[1] * scale);
+	double y = distance((double)t->counts[0], (double)t->counts[1] * scale);
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	return strcmp(s->name, t->name);
+}
+
+static void add_type(void *thing, void *arg)
+{
+	struct ptrc_diff *d = arg;
+
+	d->types[d->type_count++] = thing;
+}
+
+static void add_pair(void *thing, void *arg)
+{
+	struct ptrc_diff *d = arg;
+
+	judge(thing);
+	d->pair_list[d->pair_count++] = thing;
+}
+
+void ptrc_diff_end(struct ptrc_diff *d)
+{
+	d->types = ptrc_cli_allocate((d->type_table.count + 1) * sizeof(struct ptrc_diff_type *));
+	d->pair_list =
+		ptrc_cli_allocate((d->pair_table.count + 1) * sizeof(struct ptrc_diff_pair *));
+	ptrc_table_visit(&d->type_table, add_type, d);
+	ptrc_table_visit(&d->pair_table, add_pair, d);
+	qsort_r(d->types, d->type_count, sizeof(*d->types), compare_types, d);
+	qsort(d->pair_list, d->pair_count, sizeof(*d->pair_list), compare_pairs);
+}
+
+void ptrc_diff_free(struct ptrc_diff *d)
+{
+	for (size_t i = 0; i < d->type_count; i++)
+		free(d->types[i]->name);
+	for (size_t i = 0; i < d->pair_count; i++) {
+		struct ptrc_diff_pair *p = d->pair_list[i];
+
+		free(p->begin);
+		free(p->end);
+		free(p->by);
+		free(p->name);
+		free(p->whole_name);
+		for (size_t k = 0; k < PTRC_DIFF_SIDES; k++)
+			ptrc_quantiles_free(&p->sides[k].lengths);
+	}
+	for (size_t k = 0; k < PTRC_DIFF_SIDES; k++) {
+		for (size_t i = 0; i < d->sides[k].log_count; i++)
+			free(d->sides[k].logs[i]);
+		free(d->sides[k].logs);
+	}
+	free(d->types);
+	free(d->pair_list);
+	ptrc_table_free(&d->type_table);
+	ptrc_table_free(&d->pair_table);
+	ptrc_misfits_free(&d->misfits);
+	*d = (struct ptrc_diff){0};
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What differs between logs from before a change and logs from after it: how often events of each type
+ * came, what was lost, and how long pairs of events took.
+ */
+#ifndef PTRC_SRC_DIFF_DIFF_H
+#define PTRC_SRC_DIFF_DIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/diff/ranks.h"
+#include "src/pairs/pairs.h"
+#include "src/pairs/table.h"
+#include "src/view/layout.h"
+#include "src/view/losses.h"
+#include "src/view/misfits.h"
+
+enum { PTRC_DIFF_BEFORE, PTRC_DIFF_AFTER, PTRC_DIFF_SIDES };
+
+/* The quantiles that are compared. */
+enum { PTRC_DIFF_QUANTILES = 3 };
+extern const unsigned int ptrc_diff_per_mille[PTRC_DIFF_QUANTILES];
+extern const char *const ptrc_diff_quantile_names[PTRC_DIFF_QUANTILES];
+
+struct ptrc_diff_side {
+	char **logs;
+	size_t log_count;
+	uint64_t event_count;
+	/* From the first event of each log to its last one; all of them together. */
+	uint64_t span_ns;
+	/* Events that are missing, at least 1 if the data is incomplete. */
+	uint64_t lost_count;
+	bool is_complete;
+};
+
+struct ptrc_diff_type {
+	struct ptrc_table_entry entry;
+	char *name;
+	uint64_t counts[PTRC_DIFF_SIDES];
+};
+
+enum ptrc_diff_verdict {
+	/* It is on one side only, or on neither. */
+	PTRC_DIFF_NEW,
+	PTRC_DIFF_GONE,
+	PTRC_DIFF_NONE,
+	/* The rank test finds a difference. */
+	PTRC_DIFF_SLOWER,
+	PTRC_DIFF_FASTER,
+	/* It does not, but the test of a quantile does. */
+	PTRC_DIFF_CHANGED,
+	PTRC_DIFF_NOISE,
+	/* There are too few durations. */
+	PTRC_DIFF_FEW,
+};
+
+struct ptrc_diff_pair {
+	struct ptrc_table_entry entry;
+	/* The names of its types, and the field or null; its name, and its whole name BEGIN..END by
+	 * FIELD. */
+	char *begin;
+	char *end;
+	char *by;
+	char *name;
+	char *whole_name;
+	struct ptrc_diff_pair_side {
+		struct ptrc_quantiles lengths;
+		uint64_t unmatched_begins;
+		uint64_t unmatched_ends;
+		uint64_t cut;
+		uint64_t without_key;
+	} sides[PTRC_DIFF_SIDES];
+	/* Filled in by ptrc_diff_end(). The tests are of no use if the pair is on one side only. */
+	enum ptrc_diff_verdict verdict;
+	struct ptrc_rank_test test;
+	double p_values[PTRC_DIFF_QUANTILES];
+	/* The change of the quantile is no noise. */
+	bool is_changed[PTRC_DIFF_QUANTILES];
+};
+
+/* Starts zeroed but for decodes_all, pairs.is_by_name and what ptrc_pairs_add() has added. */
+struct ptrc_diff {
+	/* All data that has a layout is decoded, so that all that does not fit is found. */
+	bool decodes_all;
+	struct ptrc_misfit_types misfits;
+	struct ptrc_pairs pairs;
+	struct ptrc_diff_side sides[PTRC_DIFF_SIDES];
+	struct ptrc_table type_table;
+	struct ptrc_table pair_table;
+	/* Those that changed most come first; filled in by ptrc_diff_end(). */
+	struct ptrc_diff_type **types;
+	size_t type_count;
+	struct ptrc_diff_pair **pair_list;
+	size_t pair_count;
+};
+
+/* Takes all events of a log or a session that has just been opened. Stores what it lacks. */
+void ptrc_diff_take(struct ptrc_diff *, size_t side, struct ptrc_reader *, struct ptrc_layouts *,
+		    struct ptrc_losses *);
+
+/* Compares the sides. Is called once, behind the last log. */
+void ptrc_diff_end(struct ptrc_diff *);
+
+/* Events per second; negative if there is no time between events. */
+double ptrc_diff_rate(const struct ptrc_diff_side *, uint64_t count);
+
+/* How much the quantile changed, as a part of what it was. */
+double ptrc_diff_change(double before, double after);
+
+void ptrc_diff_free(struct ptrc_diff *);
+
+#endif

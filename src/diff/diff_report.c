@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/diff/diff_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cli/json.h"
+
+/* Columns of text. */
+enum { LABEL = 28, VALUE = 13, CHANGE = 10, NAME = 26, COUNT = 10, RATE = 12 };
+
+/* A p-value below this is shown as that: no approximation is better. */
+#define P_LEAST 1e-6
+
+static const char *const side_names[PTRC_DIFF_SIDES] = {"before", "after"};
+
+static const char *const verdicts[] = {
+	[PTRC_DIFF_NEW] = "new",       [PTRC_DIFF_GONE] = "gone",
+	[PTRC_DIFF_NONE] = "none",     [PTRC_DIFF_SLOWER] = "slower",
+	[PTRC_DIFF_FASTER] = "faster", [PTRC_DIFF_CHANGED] = "changed",
+	[PTRC_DIFF_NOISE] = "noise",   [PTRC_DIFF_FEW] = "too few",
+};
+
+static const char *const condition_verdicts[] = {
+	[PTRC_CONDITION_PASSED] = "passed",   [PTRC_CONDITION_FAILED] = "failed",
+	[PTRC_CONDITION_NOISE] = "noise",     [PTRC_CONDITION_FEW] = "too few",
+	[PTRC_CONDITION_MISSING] = "missing",
+};
+
+/* ---- text ---- */
+
+/* Moves what was put since `begin` to the right side of a column, behind a blank. */
+static void end_column(struct ptrc_buffer *b, size_t begin, size_t columns)
+{
+	size_t size = b->used - begin;
+	size_t blanks = size < columns ? columns - size : 1;
+
+	ptrc_buffer_blanks(b, (long)blanks);
+	memmove(b->bytes + begin + blanks, b->bytes + begin, size);
+	memset(b->bytes + begin, ' ', blanks);
+}
+
+static void put_word(struct ptrc_buffer *b, const char *word, size_t columns)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_text(b, word);
+	end_column(b, begin, columns);
+}
+
+/* Puts the first column, which begins with so many blanks; the others of a long one are on the next
+ * line. */
+static void put_label(struct ptrc_buffer *b, long indent, const char *label, size_t columns)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_blanks(b, indent);
+	ptrc_text_put(b, label, strlen(label));
+	if (b->used - begin > columns) {
+		ptrc_buffer_char(b, '\n');
+		begin = b->used;
+	}
+	ptrc_buffer_blanks(b, (long)columns - (long)(b->used - begin));
+}
+
+static void put_number(struct ptrc_buffer *b, uint64_t number, size_t columns)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_u64(b, number);
+	end_column(b, begin, columns);
+}
+
+static void put_rate(struct ptrc_buffer *b, double rate, size_t columns)
+{
+	size_t begin = b->used;
+
+	if (rate < 0)
+		ptrc_buffer_char(b, '-');
+	else
+		ptrc_buffer_format(b, "%.*f", rate < 1000 ? 2 : 0, rate);
+	end_column(b, begin, columns);
+}
+
+static void put_length(struct ptrc_buffer *b, const struct ptrc_quantiles *q, uint64_t length)
+{
+	size_t begin = b->used;
+
+	if (q->count)
+		ptrc_buffer_duration(b, length);
+	else
+		ptrc_buffer_char(b, '-');
+	end_column(b, begin, VALUE);
+}
+
+static void put_change(struct ptrc_buffer *b, double before, double after)
+{
+	double percent = 100 * ptrc_diff_change(before, after);
+	size_t begin = b->used;
+
+	if (before < 0 || after < 0)
+		ptrc_buffer_char(b, '-');
+	else if (before == 0 && after > 0)
+		ptrc_buffer_text(b, "new");
+	else if (before > 0 && after == 0)
+		ptrc_buffer_text(b, "gone");
+	else if (percent >= 1000)
+		ptrc_buffer_format(b, "x%.1f", after / before);
+	else
+		ptrc_buffer_format(b, "%+.1f%%", percent);
+	end_column(b, begin, CHANGE);
+}
+
+static void put_numbers(struct ptrc_buffer *b, const char *label, uint64_t before, uint64_t after)
+{
+	put_label(b, 0, label, LABEL);
+	put_number(b, before, VALUE);
+	put_number(b, after, VALUE);
+	put_change(b, (double)before, (double)after);
+	ptrc_buffer_char(b, '\n');
+}
+
+static void put_sides(struct ptrc_buffer *b, const struct ptrc_diff *d)
+{
+	const struct ptrc_diff_side *s = d->sides;
+	double rates[PTRC_DIFF_SIDES];
+
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
+		for (size_t k = 0; k < s[i].log_count; k++) {
+			ptrc_buffer_format(b, "%-7s ", k ? "" : side_names[i]);
+			ptrc_text_put(b, s[i].logs[k], strlen(s[i].logs[k]));
+			ptrc_buffer_char(b, '\n');
+		}
+		rates[i] = ptrc_diff_rate(&s[i], s[i].event_count);
+	}
+	ptrc_buffer_char(b, '\n');
+	put_label(b, 0, "", LABEL);
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		put_word(b, side_names[i], VALUE);
+	put_word(b, "change", CHANGE);
+	ptrc_buffer_char(b, '\n');
+	put_numbers(b, "events", s[0].event_count, s[1].event_count);
+	put_label(b, 0, "events per second", LABEL);
+	put_rate(b, rates[0], VALUE);
+	put_rate(b, rates[1], VALUE);
+	put_change(b, rates[0], rates[1]);
+	ptrc_buffer_char(b, '\n');
+	put_numbers(b, "events lost", s[0].lost_count, s[1].lost_count);
+}
+
+static void put_lengths(struct ptrc_buffer *b, const char *label, const struct ptrc_diff_pair *p,
+			uint64_t before, uint64_t after, const char *word)
+{
+	bool has_both = p->sides[0].lengths.count && p->sides[1].lengths.count;
+
+	put_label(b, 2, label, LABEL);
+	put_length(b, &p->sides[0].lengths, before);
+	put_length(b, &p->sides[1].lengths, after);
+	put_change(b, has_both ? (double)before : -1, has_both ? (double)after : -1);
+	if (has_both && before != after && word) {
+		ptrc_buffer_text(b, "  ");
+		ptrc_buffer_text(b, word);
+	}
+	ptrc_buffer_char(b, '\n');
+}
+
+static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
+{
+	const struct ptrc_quantiles *before = &p->sides[PTRC_DIFF_BEFORE].lengths;
+	const struct ptrc_quantiles *after = &p->sides[PTRC_DIFF_AFTER].lengths;
+
+	size_t begin = b->used;
+
+	ptrc_text_put(b, p->name, strlen(p->name));
+	/* The verdict of a long name is on the next line. */
+	ptrc_buffer_text(b, b->used - begin > LABEL ? ":\n  " : ": ");
+	ptrc_buffer_text(b, verdicts[p->verdict]);
+	if (before->count && after->count)
+		ptrc_buffer_format(b, " (p %s%.2g; longer after than before: %.1f %%)",
+				   p->test.p_value < P_LEAST ? "< " : "= ",
+				   fmax(p->test.p_value, P_LEAST), 100 * p->test.superiority);
+	ptrc_buffer_char(b, '\n');
+	put_label(b, 2, "count", LABEL);
+	put_number(b, before->count, VALUE);
+	put_number(b, after->count, VALUE);
+	put_change(b, (double)before->count, (double)after->count);
+	ptrc_buffer_char(b, '\n');
+	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++)
+		put_lengths(b, ptrc_diff_quantile_names[i], p,
+			    ptrc_quantiles_at(before, ptrc_diff_per_mille[i]),
+			    ptrc_quantiles_at(after, ptrc_diff_per_mille[i]),
+			    p->verdict == PTRC_DIFF_FEW ? NULL
+			    : p->is_changed[i]		? NULL
+							: "noise");
+	put_lengths(b, "max", p, before->greatest, after->greatest, NULL);
+}
+
+static void put_type(struct ptrc_buffer *b, const struct ptrc_diff *d,
+		     const struct ptrc_diff_type *type)
+{
+	double rates[PTRC_DIFF_SIDES];
+	bool has_rates;
+
+	put_label(b, 0, type->name, NAME);
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
+		rates[i] = ptrc_diff_rate(&d->sides[i], type->counts[i]);
+		put_number(b, type->counts[i], COUNT);
+	}
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		put_rate(b, rates[i], RATE);
+	has_rates = rates[0] >= 0 && rates[1] >= 0;
+	put_change(b, has_rates ? rates[0] : (double)type->counts[0],
+		   has_rates ? rates[1] : (double)type->counts[1]);
+	ptrc_buffer_char(b, '\n');
+}
+
+static void put_types(struct ptrc_buffer *b, const struct ptrc_diff *d)
+{
+	put_label(b, 0, "event type", NAME);
+	put_word(b, "before", COUNT);
+	put_word(b, "after", COUNT);
+	put_word(b, "before/s", RATE);
+	put_word(b, "after/s", RATE);
+	put_word(b, "change", CHANGE);
+	ptrc_buffer_char(b, '\n');
+	for (size_t i = 0; i < d->type_count; i++)
+		put_type(b, d, d->types[i]);
+}
+
+void ptrc_diff_put_text(struct ptrc_buffer *b, const struct ptrc_diff *d,
+			const struct ptrc_conditions *conditions)
+{
+	put_sides(b, d);
+	if (d->pair_count)
+		ptrc_buffer_format(b,
+				   "\npairs, what changed most first; a change is noise at p >= %g"
+				   "\n(Mann-Whitney test, and Mathisen's test of the quantile)\n",
+				   PTRC_RANKS_THRESHOLD);
+	for (size_t i = 0; i < d->pair_count; i++) {
+		ptrc_buffer_char(b, '\n');
+		put_pair(b, d->pair_list[i]);
+	}
+	if (d->type_count) {
+		ptrc_buffer_char(b, '\n');
+		put_types(b, d);
+	}
+	if (conditions->count)
+		ptrc_buffer_char(b, '\n');
+	for (size_t i = 0; i < conditions->count; i++) {
+		const struct ptrc_condition *c = &conditions->list[i];
+
+		ptrc_buffer_format(b, "%-8s ", condition_verdicts[c->verdict]);
+		ptrc_text_put(b, c->text, strlen(c->text));
+		ptrc_buffer_char(b, '\n');
+	}
+}
+
+/* ---- JSON ---- */
+
+static void put_double(struct ptrc_json *j, const char *key, double number)
+{
+	ptrc_json_key(j, key);
+	ptrc_buffer_format(j->buffer, "%.6g", number);
+}
+
+static void put_side_json(struct ptrc_json *j, const char *key, const struct ptrc_diff_side *s)
+{
+	ptrc_json_open(j, key, '{');
+	ptrc_json_open(j, "logs", '[');
+	for (size_t i = 0; i < s->log_count; i++) {
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_bytes(j, "log", s->logs[i], strlen(s->logs[i]));
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+	ptrc_json_u64(j, "event_count", s->event_count);
+	ptrc_json_u64(j, "span_ns", s->span_ns);
+	if (s->span_ns)
+		put_double(j, "events_per_second", ptrc_diff_rate(s, s->event_count));
+	ptrc_json_u64(j, "lost_events", s->lost_count);
+	ptrc_json_bool(j, "complete", s->is_complete);
+	ptrc_json_close(j, '}');
+}
+
+static void put_type_json(struct ptrc_json *j, const struct ptrc_diff *d,
+			  const struct ptrc_diff_type *type)
+{
+	ptrc_json_open(j, NULL, '{');
+	ptrc_json_bytes(j, "event", type->name, strlen(type->name));
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
+		ptrc_json_open(j, side_names[i], '{');
+		ptrc_json_u64(j, "events", type->counts[i]);
+		if (d->sides[i].span_ns)
+			put_double(j, "per_second", ptrc_diff_rate(&d->sides[i], type->counts[i]));
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, '}');
+}
+
+static void put_pair_side_json(struct ptrc_json *j, const char *key,
+			       const struct ptrc_diff_pair_side *s)
+{
+	static const char *const keys[] = {"p50_ns", "p90_ns", "p99_ns"};
+
+	ptrc_json_open(j, key, '{');
+	ptrc_json_u64(j, "count", s->lengths.count);
+	ptrc_json_u64(j, "unmatched_begins", s->unmatched_begins);
+	ptrc_json_u64(j, "unmatched_ends", s->unmatched_ends);
+	ptrc_json_u64(j, "cut", s->cut);
+	ptrc_json_u64(j, "without_key", s->without_key);
+	if (s->lengths.count) {
+		ptrc_json_u64(j, "min_ns", s->lengths.least);
+		for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++)
+			ptrc_json_u64(j, keys[i],
+				      ptrc_quantiles_at(&s->lengths, ptrc_diff_per_mille[i]));
+		ptrc_json_u64(j, "max_ns", s->lengths.greatest);
+		ptrc_json_u64(j, "total_ns", s->lengths.total);
+	}
+	ptrc_json_close(j, '}');
+}
+
+static void put_pair_json(struct ptrc_json *j, const struct ptrc_diff_pair *p)
+{
+	ptrc_json_open(j, NULL, '{');
+	ptrc_json_bytes(j, "pair", p->name, strlen(p->name));
+	ptrc_json_bytes(j, "begin", p->begin, strlen(p->begin));
+	ptrc_json_bytes(j, "end", p->end, strlen(p->end));
+	if (p->by)
+		ptrc_json_text(j, "by", p->by);
+	ptrc_json_text(j, "verdict", verdicts[p->verdict]);
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		put_pair_side_json(j, side_names[i], &p->sides[i]);
+	if (p->sides[0].lengths.count && p->sides[1].lengths.count) {
+		put_double(j, "p_value", p->test.p_value);
+		put_double(j, "superiority", p->test.superiority);
+		ptrc_json_open(j, "quantiles", '{');
+		for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++) {
+			ptrc_json_open(j, ptrc_diff_quantile_names[i], '{');
+			put_double(j, "p_value", p->p_values[i]);
+			ptrc_json_bool(j, "noise",
+				       !p->is_changed[i] || p->verdict == PTRC_DIFF_FEW);
+			ptrc_json_close(j, '}');
+		}
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, '}');
+}
+
+void ptrc_diff_put_json(struct ptrc_buffer *b, const struct ptrc_diff *d,
+			const struct ptrc_conditions *conditions)
+{
+	struct ptrc_json j = ptrc_json_begin(b);
+
+	ptrc_json_text(&j, "kind", "diff");
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		put_side_json(&j, side_names[i], &d->sides[i]);
+	ptrc_json_text(&j, "test", "Mann-Whitney, Mathisen");
+	put_double(&j, "threshold", PTRC_RANKS_THRESHOLD);
+	ptrc_json_open(&j, "pairs", '[');
+	for (size_t i = 0; i < d->pair_count; i++)
+		put_pair_json(&j, d->pair_list[i]);
+	ptrc_json_close(&j, ']');
+	ptrc_json_open(&j, "events", '[');
+	for (size_t i = 0; i < d->type_count; i++)
+		put_type_json(&j, d, d->types[i]);
+	ptrc_json_close(&j, ']');
+	ptrc_json_open(&j, "conditions", '[');
+	for (size_t i = 0; i < conditions->count; i++) {
+		const struct ptrc_condition *c = &conditions->list[i];
+
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_bytes(&j, "condition", c->text, strlen(c->text));
+		ptrc_json_text(&j, "verdict", condition_verdicts[c->verdict]);
+		ptrc_json_close(&j, '}');
+	}
+	ptrc_json_close(&j, ']');
+	ptrc_json_end(&j);
+}
