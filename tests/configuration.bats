@@ -14,7 +14,7 @@ reads() {
 }
 
 @test "--dump-config reads back as the same" {
-	for e in "$examples"/*.yaml; do
+	for e in "$examples"/{minimal,ci,sessions}.yaml; do
 		ptrace-create --all -c "$e" --dump-config >one
 		ptrace-create --all -c - --dump-config <one | diff one -
 	done
