@@ -1030,6 +1030,35 @@ TEST(numbers_are_calculated_with_exactly, "EXT-312")
 	CHECK(holds("data * 2 == 42 && data + data == 42"));
 }
 
+TEST(fractions_are_what_they_are_shown_as, "EXT-312 EXT-316")
+{
+	static const char *const so[] = {
+		"data.d == 0.1 && !(data.d > 0.1) && !(data.d < 0.1) && data.d > 0.09999",
+		"data.f == 0.1 && !(data.f > 0.1) && !(data.f < 0.1) && data.f < 0.10001",
+		"data.m == 1.1ms && data.m == 1100us && !(data.m > 1.1ms) && data.m > 1099999ns",
+		"data.j.p == 0.1 && !(data.j.p > 0.1) && data.j.q == 0.1 && data.j.p == data.d",
+		"data.d * 10 == 1 && data.d + 0.2 > 0.3 - 1e-9 && data.d * 2 == 0.2",
+		"data.d < 1 && data.f < 1 && 0.5 < 1 && data.j.p < 1",
+	};
+	static const char json[] = "{\"p\":0.1,\"q\":\"0.1\"}";
+	struct {
+		double d, m;
+		float f;
+		char json[sizeof(json) - 1];
+	} data = {0.1, 1.1, 0.1F, ""};
+
+	make_event();
+	free(event_data);
+	memcpy(data.json, json, sizeof(data.json));
+	reader.size = offsetof(__typeof__(data), json) + sizeof(data.json);
+	reader.data = event_data = malloc(reader.size);
+	memcpy(event_data, &data, reader.size);
+	use_layouts("f64 d, f64 m ms, f32 f, json j", NULL);
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+}
+
 TEST(what_does_not_go_together_is_refused_with_the_column, "EXT-313")
 {
 	static const struct {

@@ -41,6 +41,7 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
 	memset(&s->types, 0, sizeof(s->types));
 	s->view = (struct ptrc_view){.reader = r, .symbols = d->symbols};
 	s->order = order;
+	s->is_damaged = false;
 	if (has_gap(d))
 		ptrc_reader_watch_threads(r);
 	ptrc_view_take_layouts(&s->view, &d->layouts);

@@ -88,7 +88,12 @@ struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole whol
 struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double number)
 {
 	/* Beyond these bounds the conversion might have no result. */
-	if (number >= -0x1p64L && number <= 0x1p64L && (long double)(ptrc_whole)number == number)
+	bool is_small = number >= -0x1p64L && number <= 0x1p64L;
+
+	/* A fraction is that of an f64, as fields have it: else 0.1 would not be 0.1. */
+	if (is_small && (long double)(ptrc_whole)number != number)
+		number = (double)number;
+	if (is_small && (long double)(ptrc_whole)number == number)
 		return ptrc_quantity_whole(dimension, (ptrc_whole)number);
 	return (struct ptrc_quantity){.dimension = dimension, .number = number};
 }

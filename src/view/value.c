@@ -58,6 +58,9 @@ bool ptrc_value_read_number(const char *text, size_t size, long double *number)
 	if (strlen(copy) != size || !is_number(copy))
 		return false;
 	*number = strtold(copy, NULL);
+	/* Whole numbers are exact; a fraction is that of an f64, as fields have it. */
+	if (fabsl(*number) < 0x1p53L && *number != (long double)(int64_t)*number)
+		*number = (double)*number;
 	return true;
 }
 

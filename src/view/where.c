@@ -3,6 +3,8 @@
 #include "src/view/where.h"
 
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <regex.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -1304,6 +1306,18 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
+/* The whole number that is as near to this one as makes no difference to an f64, or else this one: 1.1
+ * ms are 1100000 ns, though the f64 that is nearest to 1.1 is not 1.1. */
+static long double settle_fraction(long double number)
+{
+	long double whole;
+
+	if (number < -0x1p62L || number > 0x1p62L)
+		return number;
+	whole = (long double)(int64_t)(number < 0 ? number - 0.5L : number + 0.5L);
+	return fabsl(whole - number) <= fabsl(number) * DBL_EPSILON ? whole : number;
+}
+
 /* Makes a duration of the number of so many nanoseconds; of none, it is a number. */
 static void scale(struct ptrc_quantity *q, uint64_t ns)
 {
@@ -1311,7 +1325,8 @@ static void scale(struct ptrc_quantity *q, uint64_t ns)
 	if (ns && q->is_whole)
 		q->whole *= ns;
 	else if (ns)
-		*q = ptrc_quantity_number(DURATION_DIMENSION, q->number * (long double)ns);
+		*q = ptrc_quantity_number(DURATION_DIMENSION,
+					  settle_fraction(q->number * (long double)ns));
 }
 
 /* Stores the number that the value of a field is. Returns false if it is none. */
@@ -1391,6 +1406,12 @@ static bool compare(struct ptrc_where *w, const struct node *n, struct ptrc_view
 		b = 0;
 	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
 		return false;
+	}
+	/* What is shown as 0.1 is 0.1, in an f32 too. */
+	if ((u->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[1], v, &j)) ||
+	    (v->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[0], u, &i))) {
+		a = (float)a;
+		b = (float)b;
 	}
 	return n->relation & (a < b ? BELOW : a == b ? EQUAL : a > b ? ABOVE : UNORDERED);
 }
