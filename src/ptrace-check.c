@@ -165,6 +165,8 @@ int main(int argc, char **argv)
 	ptrc_output_begin();
 	if (!ptrc_check_open(&check, &rules, argv + optind, (size_t)(argc - optind), is_utc))
 		return PTRC_EXIT_FAILED;
+	if (!ptrc_rules_bind_again(&rules))
+		return PTRC_EXIT_USAGE;
 	ptrc_check_judge(&check);
 	put_result(&out, &check);
 	ptrc_output_end(&out);

@@ -169,7 +169,8 @@ static int say_cannot_execute(const char *name, int error)
 	return error == ENOENT ? PTRC_EXIT_RUN_NOT_FOUND : PTRC_EXIT_RUN_CANNOT_EXECUTE;
 }
 
-/* Reads the rules before there is a run, as nobody wants to learn of a mistake in them behind it. */
+/* Reads the rules before there is a run, as nobody wants to learn of a mistake in them behind it. Only
+ * one that takes the layouts that the log tells is found when there is a log. */
 static void read_rules(const char *path, const struct ptrc_config_map *decode)
 {
 	struct ptrc_cli_reason why;
@@ -748,7 +749,7 @@ static int judge(const struct run *r, int status)
 
 	if (!rules.count)
 		return status;
-	if (ptrc_check_open(&check, &rules, paths, 1, false)) {
+	if (ptrc_check_open(&check, &rules, paths, 1, false) && ptrc_rules_bind_again(&rules)) {
 		ptrc_check_judge(&check);
 		verdict = (int)ptrc_check_status(&check, is_loss_allowed);
 		ptrc_check_put_text(&b, &check, false);

@@ -200,6 +200,39 @@ broken() {
 	[[ $stderr == "ptrace-check: none.yaml: No such file or directory" ]]
 }
 
+@test "a field or a unit that no layout has is a mistake, whoever tells the layout [EXT-349]" {
+	ptrace-run -o told.log -- "$traced" -n 2 -l 'u64 latency us, u32[3] arr, u32 id' \
+		-X 40420f000000000001000000020000000300000004000000
+	ptrace-run -o bare.log -- "$traced" -n 2
+	ptrace-check told.log --exists 'traced.event where data.latency > 5ms' \
+		--exists 'traced.event where data.arr[2] > 1' --count 'traced.event max 3 per data.id'
+	for options in '--never=traced.event where data.latncy > 5ms' \
+		'--never=traced.event where data.latency > 5000' \
+		'--never=traced.event where data.arr[3] == 7' \
+		'--count=traced.event max 3 per data.idd' '--after=traced.event -> b by data.idd' \
+		'--before=b require traced.event by data.idd' \
+		'--exists=b within 1s of traced.event where data.idd == 1'; do
+		run_split ptrace-check told.log "$options"
+		echo "$options: $stderr"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-check
+	done
+	run_split ptrace-check told.log --never='traced.event where data.latncy > 5ms'
+	[[ $stderr == "ptrace-check: never traced.event where data.latncy > 5ms: where: column 1: "*"did you mean 'data.latency'"* ]]
+	run_split ptrace-check bare.log --decode='traced.event=u64 latency' \
+		--never='traced.event where data.latency > 5ms'
+	[ "$status" -eq 2 ]
+	run_split ptrace-check bare.log --never='traced.event where data.latency > 5ms'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"no layout has a field 'data.latency'; see --decode"* ]]
+	# Each log may have the layout.
+	ptrace-check bare.log told.log --exists 'traced.event where data.latency > 5ms'
+	cp told.log run.log
+	broken '{never: traced.event, where: "data.latncy > 5ms"}' 34 "where: column 1: *data.latncy*"
+	broken '{count: traced.event, max: 3, per: data.idd}' 40 "per: *data.idd*"
+}
+
 @test "undecided rules have a status of their own, and so has a log that lacks something [EXT-350]" {
 	ptrace-run --allow-loss -o run.log --stream-min-size=16K --stream-full-policy=loop -- \
 		"$traced" -n 20000 2>/dev/null
@@ -407,6 +440,15 @@ odd_rules() {
 	[ "$status" -eq 125 ]
 	[[ $stderr == *"--check needs a log that is a regular file" ]]
 	[ ! -e ran ]
+	# Only the log's layout shows that there is no such field; the status of COMMAND is above that.
+	rules <<<'rules: [{never: traced.event, where: "data.secnd == 1"}]'
+	for status_of in 0 7; do
+		run_split ptrace-run --check=rules.yaml -o run.log -- bash -c \
+			"$traced -n 1 -l 'u8 first, u8 second' -d ab; exit $status_of"
+		[ "$status" -eq $((status_of ? 7 : 125)) ]
+		[[ $stderr == *"ptrace-run: rules.yaml:1:38: where: column 1: "*"did you mean 'data.second'"* ]]
+		[[ $stderr != *passed* ]]
+	done
 	# Layouts may stand in the configuration.
 	printf 'decode: {traced.event: u8 first}\n' >run.yaml
 	rules <<<'rules: [{count: traced.event, where: "data.first == 97", min: 2}]'

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/check/rule.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -441,41 +442,78 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 	rules->list[rules->count++] = r;
 }
 
-/* Refuses a rule that was taken before. */
-static void __attribute__((noreturn))
-refuse_bound(const struct ptrc_rules *rules, const struct ptrc_rule *r,
-	     const struct ptrc_config_mark *mark, const char *key, const char *reason)
-{
-	struct ptrc_rule_draft d = {.file = r->mark.line ? rules->file : NULL, .option = r->text};
+/* What turns out to be wrong with a rule that was taken before. */
+struct mistake {
+	const struct ptrc_rule *rule;
+	const struct ptrc_config_mark *mark;
+	const char *key;
+	struct ptrc_cli_reason why;
+};
 
-	ptrc_rule_refuse(&d, mark, "%s: %s", key, reason);
+static bool bind_field(struct ptrc_rules *rules, struct ptrc_rule *r, struct mistake *m)
+{
+	m->mark = &r->by_mark;
+	m->key = r->kind == PTRC_RULE_COUNT ? "per" : "by";
+	return !r->by_text || ptrc_field_find_key(r->by_text, &rules->layouts, &r->by, &m->why);
+}
+
+static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule_event *e, size_t i,
+		       struct mistake *m)
+{
+	if (!e->texts[i])
+		return true;
+	m->mark = &e->marks[i];
+	m->key = "where";
+	if (e->wheres[i])
+		ptrc_where_free(e->wheres[i]);
+	e->wheres[i] = ptrc_where_parse(e->texts[i], &rules->layouts, &m->why);
+	if (!e->wheres[i])
+		return false;
+	rules->has_gap |= ptrc_where_has_gap(e->wheres[i]);
+	if (ptrc_where_has_base(e->wheres[i], PTRC_WHEN_FROM_END))
+		return ptrc_cli_because(
+			&m->why, "a time before the end is not known while the logs are read");
+	return true;
+}
+
+/* Returns false with the first mistake. */
+static bool bind(struct ptrc_rules *rules, struct mistake *m)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		struct ptrc_rule *r = &rules->list[i];
+
+		m->rule = r;
+		if (!bind_field(rules, r, m))
+			return false;
+		for (size_t k = 0; k < 2 * r->event_count; k++)
+			if (!bind_where(rules, &r->events[k / 2], k % 2, m))
+				return false;
+	}
+	return true;
 }
 
 void ptrc_rules_bind(struct ptrc_rules *rules)
 {
-	struct ptrc_cli_reason why;
+	struct ptrc_rule_draft d = {0};
+	struct mistake m;
 
-	/* Each log may tell of others. */
 	rules->layouts.is_open = true;
-	for (size_t i = 0; i < rules->count; i++) {
-		struct ptrc_rule *r = &rules->list[i];
+	if (bind(rules, &m))
+		return;
+	d.file = m.rule->mark.line ? rules->file : NULL;
+	d.option = m.rule->text;
+	ptrc_rule_refuse(&d, m.mark, "%s: %s", m.key, m.why.text);
+}
 
-		if (r->by_text && !ptrc_field_find_key(r->by_text, &rules->layouts, &r->by, &why))
-			refuse_bound(rules, r, &r->by_mark,
-				     r->kind == PTRC_RULE_COUNT ? "per" : "by", why.text);
-		for (size_t k = 0; k < 2 * r->event_count; k++) {
-			struct ptrc_rule_event *e = &r->events[k / 2];
+bool ptrc_rules_bind_again(struct ptrc_rules *rules)
+{
+	char place[PATH_MAX + 48];
+	struct mistake m;
 
-			if (!e->texts[k % 2])
-				continue;
-			e->wheres[k % 2] = ptrc_where_parse(e->texts[k % 2], &rules->layouts, &why);
-			if (!e->wheres[k % 2])
-				refuse_bound(rules, r, &e->marks[k % 2], "where", why.text);
-			if (ptrc_where_has_base(e->wheres[k % 2], PTRC_WHEN_FROM_END))
-				refuse_bound(rules, r, &e->marks[k % 2], "where",
-					     "a time before the end is not known while the logs "
-					     "are read");
-			rules->has_gap |= ptrc_where_has_gap(e->wheres[k % 2]);
-		}
-	}
+	rules->layouts.is_open = false;
+	if (bind(rules, &m))
+		return true;
+	snprintf(place, sizeof(place), "%s:%zu:%zu", rules->file, m.mark->line, m.mark->column);
+	ptrc_cli_message(m.rule->mark.line ? place : m.rule->text, "%s: %s", m.key, m.why.text);
+	return false;
 }

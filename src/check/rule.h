@@ -152,10 +152,15 @@ bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *w
 void ptrc_rules_add(struct ptrc_rules *, const struct ptrc_rule_draft *);
 
 /*
- * Finds the fields of the rules and reads their expressions, which takes the layouts. Is called once,
- * when all layouts are known.
+ * Finds the fields of the rules and reads their expressions, which takes the layouts. The first call
+ * is made before the logs are open: these may tell of more layouts, and what only those can show to be
+ * wrong is taken.
  */
 void ptrc_rules_bind(struct ptrc_rules *);
+
+/* Does the same once more when the logs have told all layouts that there are. Returns false after a
+ * message that names the place if a rule turns out to be wrong. */
+bool ptrc_rules_bind_again(struct ptrc_rules *);
 
 /* ---- rule_file.c ---- */
 
