@@ -301,8 +301,8 @@ static void put_diff(char **operands, size_t count)
 	size_t first_after = befores.count ? 0 : 1;
 	bool is_read = true;
 
-	diff.pairs = pairs;
-	diff.pairs.is_by_name = true;
+	pairs.is_by_name = true;
+	diff.pairs = &pairs;
 	diff.decodes_all = is_strict;
 	for (size_t i = 0; i < befores.count; i++)
 		is_read &= take_side(PTRC_DIFF_BEFORE, befores.texts[i]);

@@ -74,10 +74,10 @@ static void add_pairs(struct ptrc_diff *d, size_t side)
 	size_t count;
 	struct ptrc_pair_row **rows;
 
-	ptrc_pairs_end(&d->pairs);
-	rows = ptrc_pairs_rows(&d->pairs, &count);
+	ptrc_pairs_end(d->pairs);
+	rows = ptrc_pairs_rows(d->pairs, &count);
 	for (size_t i = 0; i < count; i++) {
-		const struct ptrc_pair *p = &d->pairs.list[rows[i]->pair];
+		const struct ptrc_pair *p = &d->pairs->list[rows[i]->pair];
 		struct ptrc_diff_pair_side *s = &find_pair(d, p)->sides[side];
 
 		ptrc_quantiles_merge(&s->lengths, &rows[i]->lengths);
@@ -87,7 +87,7 @@ static void add_pairs(struct ptrc_diff *d, size_t side)
 		s->without_key += p->without_key;
 	}
 	free(rows);
-	ptrc_pairs_forget(&d->pairs);
+	ptrc_pairs_forget(d->pairs);
 }
 
 static void add_log(struct ptrc_diff_side *s, const struct ptrc_reader *r,
@@ -131,7 +131,7 @@ void ptrc_diff_take(struct ptrc_diff *d, size_t side, struct ptrc_reader *r,
 		ptrc_view_find_layout(view, layouts);
 		if (d->decodes_all && view->layout)
 			ptrc_view_decode(view);
-		ptrc_pairs_take(&d->pairs, view);
+		ptrc_pairs_take(d->pairs, view);
 	}
 	if (last > first)
 		s->span_ns += (uint64_t)ptrc_when_subtract(last, first);

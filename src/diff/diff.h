@@ -85,7 +85,8 @@ struct ptrc_diff {
 	/* All data that has a layout is decoded, so that all that does not fit is found. */
 	bool decodes_all;
 	struct ptrc_misfit_types misfits;
-	struct ptrc_pairs pairs;
+	/* Those that are looked for; the caller has them. */
+	struct ptrc_pairs *pairs;
 	struct ptrc_diff_side sides[PTRC_DIFF_SIDES];
 	struct ptrc_table type_table;
 	struct ptrc_table pair_table;
