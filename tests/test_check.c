@@ -194,6 +194,43 @@ TEST(exists, "EXT-336 EXT-344")
 		     "fail: did not happen");
 }
 
+/* Where patterns name the same event, it is not what it needs itself. */
+TEST(no_event_is_what_it_requires, "EXT-336 EXT-339 EXT-341")
+{
+	CHECK_STR_EQ(judged("before: a, require: a", "a@1 .@9"),
+		     "fail: 1 of 1 lack what they require before them | 1 none before it");
+	CHECK_STR_EQ(judged("before: a, require: a where data.id == 1, by: tid", "a1@1 a2@2 a2@3"),
+		     "fail: 1 of 3 lack what they require before them | 1 none before it");
+	CHECK_STR_EQ(judged("before: a where data.id == 2, require: '[ab]', within: 3us",
+			    "b@1 a2@2 a2@4"),
+		     "pass: 2 of 2 have what they require before them");
+	CHECK_STR_EQ(judged("before: a where data.id == 2, require: '[ab]', within: 3us",
+			    "b@1 a2@2 a2@6"),
+		     "fail: 1 of 2 lack what they require before them | 6 none before it");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: a", "a@1 .@9"), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: a", "a@1 a@6 .@9"), "pass: happened");
+	CHECK_STR_EQ(judged("exists: '[ab]', within: 5us, of: b", "a/2@9.5 b@10 .@50"),
+		     "pass: happened");
+	CHECK_STR_EQ(judged("exists: '[ab]', within: 5us, of: b", "b@10 .@50"),
+		     "fail: did not happen");
+	CHECK_STR_EQ(judged("order: [a, a]", "a@1 .@9"),
+		     "undecided: not all have happened, at least 1 wanted; the log ends before "
+		     "that was decided | 1 no a by the end of the log");
+	CHECK_STR_EQ(judged("order: [a, a]", "a@1 a@1"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b, a]", "a@1 b@2 a@3"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b, a]", "a@1 b@2 .@3"),
+		     "undecided: not all have happened, at least 1 wanted; the log ends before "
+		     "that was decided | 2 no a by the end of the log");
+	CHECK_STR_EQ(judged("order: ['[ab]', b], by: data.id", "b1@1 b2@2 b1@3 a2@4 b2@5"),
+		     "pass: 2 of 2 in order");
+	CHECK_STR_EQ(judged("order: [b, '[ab]']", "a@1 b@3"),
+		     "fail: out of order | 1 came before the first b");
+	begin("order: [a, a, a]");
+	take("a@1 a@2");
+	CHECK_EQ(judge.trials[0].matched, 2);
+	end();
+}
+
 TEST(count, "EXT-337 EXT-344")
 {
 	CHECK_STR_EQ(judged("count: a, max: 2", "a@1 a@2"), "pass: 2 events");

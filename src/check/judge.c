@@ -212,11 +212,14 @@ static void take_exists(struct now *n, unsigned int event)
 			return;
 		t->has_base = true;
 		t->base_ns = n->at.ns;
+		t->used_event = n->judge->event_count;
 		if (t->has_early && is_near(t, &t->early, &n->at))
 			find(t);
 		return;
 	}
 	t->matched++;
+	if (t->used_event == n->judge->event_count)
+		return;
 	if (t->rule->within_ns < 0) {
 		find(t);
 		return;
@@ -580,20 +583,26 @@ static void take_order(struct now *n, unsigned int event)
 	struct ptrc_trial *t = n->trial;
 	struct steps *s;
 	struct ptrc_key k;
+	bool is_counted = t->matched_event == n->judge->event_count;
 
+	/* It is one of the list, the first that it can be, so that it is not before itself. */
+	if (is_counted && t->used_event == n->judge->event_count)
+		return;
+	t->matched_event = n->judge->event_count;
 	/* Without a key there is nothing to be learnt once each has happened. */
 	if (t->is_settled) {
-		t->matched++;
+		t->matched += !is_counted;
 		return;
 	}
 	if (!make_key(n, &k))
 		return;
-	t->matched++;
+	t->matched += !is_counted;
 	s = ptrc_table_find(&t->table, k.bytes, k.size,
 			    sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
 	ptrc_key_free(&k);
 	if (s->seen & 1U << event)
 		return;
+	t->used_event = n->judge->event_count;
 	s->seen |= 1U << event;
 	if (n->judge->gap_count)
 		s->doubtful |= 1U << event;
@@ -620,6 +629,7 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 		       e->posix_tid, source},
 	};
 
+	j->event_count++;
 	for (size_t i = 0; i < roles->count; i++) {
 		unsigned int event = roles->list[i].event;
 
@@ -680,10 +690,17 @@ void ptrc_judge_find_roles(struct ptrc_judge *j, const char *name, struct ptrc_r
 	*roles = (struct ptrc_roles){0};
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
+		size_t count = t->rule->event_count;
+		bool is_forward =
+			t->rule->kind == PTRC_RULE_BEFORE || t->rule->kind == PTRC_RULE_ORDER;
 
-		/* The last event of a rule comes first: an event may be two of them, and answer or end
-		 * what the one before it has begun. */
-		for (size_t k = t->rule->event_count; k--;) {
+		/* An event may be two of a rule's. The last one comes first: it answers or ends what the
+		 * event before has begun, not what it begins itself. Of before, the last one is what the
+		 * first one requires, which it must not be for itself; of order, it is the first one that
+		 * it can be. */
+		for (size_t at = 0; at < count; at++) {
+			size_t k = is_forward ? at : count - 1 - at;
+
 			if (!ptrc_glob_matches(t->rule->events[k].pattern, name))
 				continue;
 			t->has_type |= 1U << k;

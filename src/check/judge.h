@@ -37,6 +37,8 @@ struct ptrc_judge {
 	/* The time of the first event. */
 	bool has_start;
 	int64_t start_ns;
+	/* Events that have been taken so far; that is the number of the last one. */
+	uint64_t event_count;
 	/* Places with losses so far. */
 	uint64_t gap_count;
 };

@@ -73,6 +73,11 @@ struct ptrc_trial {
 	bool has_base, has_early, is_found;
 	int64_t base_ns;
 	struct ptrc_moment early;
+	/* The number of the event that it is; of order, of the last event that is one of the list. An
+	 * event that is two of the rule's is not what it needs itself. */
+	uint64_t used_event;
+	/* Of order: the number of the last event that was counted. */
+	uint64_t matched_event;
 	/* Of pair: for each bound how many durations are below it. */
 	struct ptrc_quantiles lengths;
 	uint64_t below[PTRC_RULE_BOUNDS_MAX];
