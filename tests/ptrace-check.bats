@@ -274,6 +274,25 @@ broken() {
 	[ -z "$stdout" ]
 }
 
+@test "a stream that was full is a loss, also in a log that has no end [EXT-342 EXT-344]" {
+	ptrace-run -o run.log --allow-loss --stream-min-size=4K --stream-full-policy=flush -- \
+		sh -c '
+		"$1" -n 20000
+		sleep 0.3
+		"$1" -e late' sh "$traced" 2>/dev/null
+	head -c $(($(stat -c %s run.log) - 288)) run.log >cut.log
+	for log in run.log cut.log; do
+		ptrace-dump --allow-loss "$log" 2>/dev/null |
+			jq -se 'any(.[]; .event == "posix_trace_stop" and .reason == 1)'
+		run_split ptrace-check "$log" --no-loss
+		[ "$status" -eq 1 ]
+		[[ $stdout == "fail"*": events are missing"* ]]
+		run_split ptrace-check "$log" --before 'late require other'
+		[ "$status" -eq 4 ]
+		[[ $stdout == "undecided"*": 0 of 1 have"*"; events were lost"* ]]
+	done
+}
+
 @test "several logs are one trace; one may come through a pipe [EXT-351]" {
 	ptrace-run -o a.log -- bash -c 'ptrace-event a 1; ptrace-event a 2'
 	ptrace-run -o b.log -- bash -c 'ptrace-event b 2; ptrace-event b 1'

@@ -322,3 +322,25 @@ pairs_log() {
 	[[ $stderr == *lost* ]]
 	jq -e '.complete == false and .pairs[0].cut > 0 and .pairs[0].count > 10' <<<"$stdout"
 }
+
+@test "pairs: a stream that was full cuts what was open [EXT-291]" {
+	for policy in flush until-full; do
+		ptrace-run -o full.log --allow-loss --stream-min-size=4K \
+			--stream-full-policy="$policy" -- "$traced" -n 20000
+		# Each event ends what the one before it began, if the stream was not full between.
+		expected=$(ptrace-dump --fields=event,reason --allow-loss full.log |
+			jq -sc 'reduce .[] as $e ({is_open: false, count: 0, stops: 0};
+				if $e.event == "posix_trace_stop" and $e.reason != 0 then
+					.is_open = false | .stops += 1
+				elif $e.event == "traced.event" then
+					.count += (if .is_open then 1 else 0 end) | .is_open = true
+				else . end)')
+		jq -e '.stops > 0 and .count > 10' <<<"$expected"
+		run_split ptrace-stat --pair=traced.event..traced.event --json full.log
+		[ "$status" -eq 3 ]
+		jq -e --argjson e "$expected" '.pairs[0].count == $e.count and .pairs[0].cut > 0 and
+			.pairs[0].unmatched_ends == 1' <<<"$stdout"
+		[ "$(ptrace-dump --pair=traced.event..traced.event --allow-loss full.log | wc -l)" -eq \
+			"$(jq .count <<<"$expected")" ]
+	done
+}

@@ -108,13 +108,21 @@ static void setup(void)
 		{true, 7, "a.begin"}, {true, 5, "a.end"}, {true, 7, "b.begin"},
 		{true, 5, "b.end"},   {true, 5, "other"},
 	};
-	static struct ptrc_reader_name overflow = {true, 20, "posix_trace_overflow"};
+	static struct ptrc_reader_name system_names[] = {
+		[POSIX_TRACE_ERROR] = {true, 17, "posix_trace_error"},
+		[POSIX_TRACE_START] = {true, 17, "posix_trace_start"},
+		[POSIX_TRACE_STOP] = {true, 16, "posix_trace_stop"},
+		[POSIX_TRACE_OVERFLOW] = {true, 20, "posix_trace_overflow"},
+		[POSIX_TRACE_RESUME] = {true, 18, "posix_trace_resume"},
+	};
 	struct ptrc_cli_reason why;
 
 	memset(&reader, 0, sizeof(reader));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		reader.names[A_BEGIN + i] = &names[i];
-	reader.names[POSIX_TRACE_OVERFLOW] = &overflow;
+	for (size_t i = 0; i < sizeof(system_names) / sizeof(*system_names); i++)
+		if (system_names[i].is_known)
+			reader.names[i] = &system_names[i];
 	memset(&pairs, 0, sizeof(pairs));
 	memset(&layouts, 0, sizeof(layouts));
 	view = (struct ptrc_view){.reader = &reader};
@@ -244,6 +252,109 @@ TEST(a_loss_between_the_events_of_a_pair_cuts_it, "EXT-291")
 		     "\"pairs\":[{" A_PAIR ",\"count\":1,\"unmatched_begins\":1,"
 		     "\"unmatched_ends\":0,\"cut\":0,\"without_key\":0,\"min_ns\":1,\"p50_ns\":1,"
 		     "\"p90_ns\":1,\"p99_ns\":1,\"max_ns\":1,\"total_ns\":1}]");
+}
+
+/* A STOP because of this reason: 0 for a call, 1 for a full stream, 2 for a full log. */
+static void take_stop(int64_t ns, int reason)
+{
+	take_data(POSIX_TRACE_STOP, 0, ns, &reason, sizeof(reason));
+}
+
+TEST(a_full_stop_cuts_pairs_as_an_overflow_does, "EXT-291")
+{
+	static const trace_event_id_t losses[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME,
+						  POSIX_TRACE_ERROR};
+
+	for (int reason = 0; reason <= 2; reason++) {
+		setup();
+		give("a.begin..a.end");
+		take(A_BEGIN, 1, 1000);
+		take(A_BEGIN, 2, 1000);
+		take_stop(1100, reason);
+		take(POSIX_TRACE_START, 0, 1150);
+		take(A_END, 1, 1200);
+		take(A_BEGIN, 4, 1300);
+		take(A_END, 4, 1500);
+		take(A_END, 3, 1600);
+		if (reason)
+			CHECK(strstr(found(), "\"count\":1,\"unmatched_begins\":0,"
+					      "\"unmatched_ends\":0,\"cut\":3,\"without_key\":0,"
+					      "\"min_ns\":200,"));
+		else
+			CHECK(strstr(found(), "\"count\":2,\"unmatched_begins\":1,"
+					      "\"unmatched_ends\":1,\"cut\":0,"));
+	}
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+		setup();
+		give("a.begin..a.end");
+		take(A_BEGIN, 1, 1000);
+		take(losses[i], 0, 1100);
+		take(A_END, 1, 1200);
+		CHECK_STR_EQ(found(), NOTHING_MEASURED(A_PAIR, 0, 0, 1));
+	}
+}
+
+/* What is lost at an event is behind it, or up to it. */
+TEST(how_long_a_stream_was_full_is_a_pair, "EXT-291")
+{
+	static const struct {
+		const char *pair;
+		trace_event_id_t begin, end;
+	} all[] = {
+		{"posix_trace_stop..posix_trace_start", POSIX_TRACE_STOP, POSIX_TRACE_START},
+		{"posix_trace_start..posix_trace_stop", POSIX_TRACE_START, POSIX_TRACE_STOP},
+		{"posix_trace_overflow..posix_trace_resume", POSIX_TRACE_OVERFLOW,
+		 POSIX_TRACE_RESUME},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const trace_event_id_t ids[] = {all[i].begin, all[i].end};
+
+		setup();
+		give(all[i].pair);
+		for (int k = 0; k < 2; k++) {
+			if (ids[k] == POSIX_TRACE_STOP)
+				take_stop(1000 + k, 1);
+			else
+				take(ids[k], 0, 1000 + k);
+		}
+		CHECK(strstr(found(), "\"count\":1,\"unmatched_begins\":0,\"unmatched_ends\":0,"
+				      "\"cut\":0,"));
+	}
+}
+
+/* Where one log was full, a pair by a field of another one may have lost its end. */
+TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "EXT-291 EXT-358")
+{
+	static struct ptrc_reader other;
+	static struct ptrc_view of_other;
+
+	for (int is_by_field = 0; is_by_field < 2; is_by_field++) {
+		setup();
+		give(is_by_field ? "a.begin..a.end by data.id" : "a.begin..a.end");
+		other = reader;
+		of_other = (struct ptrc_view){.reader = &other};
+		take_key(A_BEGIN, 1, 1000, 1, 0);
+		for (int k = 0; k < 2; k++) {
+			static const int reason = 1;
+
+			other.event = (struct posix_trace_event_info){
+				.posix_event_id = k ? POSIX_TRACE_START : POSIX_TRACE_STOP,
+				.posix_timestamp = {0, 1100 + 100 * k},
+			};
+			other.data = (const unsigned char *)&reason;
+			other.size = k ? 0 : sizeof(reason);
+			ptrc_pairs_take(&pairs, &of_other);
+			if (!k)
+				take_key(A_BEGIN, 2, 1150, 2, 0);
+		}
+		take_key(A_END, 1, 1300, 1, 0);
+		take_key(A_END, 2, 1301, 2, 0);
+		CHECK(strstr(found(), is_by_field ? "\"count\":0,\"unmatched_begins\":0,"
+						    "\"unmatched_ends\":0,\"cut\":2,"
+						  : "\"count\":2,\"unmatched_begins\":0,"
+						    "\"unmatched_ends\":0,\"cut\":0,"));
+	}
 }
 
 TEST(an_event_may_end_one_and_begin_the_next, "EXT-290")

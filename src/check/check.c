@@ -12,6 +12,7 @@
 #include "src/check/verdict.h"
 #include "src/cli/nearest.h"
 #include "src/view/event_format.h"
+#include "src/view/losses.h"
 #include "src/view/misfits.h"
 #include "src/view/when.h"
 
@@ -56,7 +57,7 @@ static bool is_wanted(struct ptrc_check *c, struct ptrc_check_log *log, trace_ev
 		ptrc_judge_find_roles(&c->judge, ptrc_reader_name(&log->reader, id)->text,
 				      &log->roles[place]);
 	}
-	return log->roles[place].count || id == POSIX_TRACE_OVERFLOW;
+	return log->roles[place].count;
 }
 
 /* Reads the next block. Returns false at the end of the log. */
@@ -89,7 +90,8 @@ static bool advance(struct ptrc_check *c, struct ptrc_check_log *log)
 		for (; b->at < b->events->pt_count; b->at++) {
 			const struct posixtrace_event *e = &b->events->pt_events[b->at];
 
-			if (is_wanted(c, log, e->pt_info.posix_event_id))
+			if (is_wanted(c, log, e->pt_info.posix_event_id) ||
+			    ptrc_is_loss(e->pt_info.posix_event_id, e->pt_data, e->pt_size))
 				return ptrc_reader_take(&log->reader, b);
 			log->reader.read_count++;
 		}
@@ -113,7 +115,7 @@ static void take(struct ptrc_check *c, struct ptrc_check_log *log)
 {
 	trace_event_id_t id = log->reader.event.posix_event_id;
 
-	if (id == POSIX_TRACE_OVERFLOW)
+	if (ptrc_is_loss(id, log->reader.data, log->reader.size))
 		ptrc_judge_take_gap(&c->judge, ptrc_when_ns(&log->reader.event.posix_timestamp));
 	ptrc_view_find_layout(&log->view, &c->rules->layouts);
 	ptrc_judge_take(&c->judge, &log->roles[id < PTRC_READER_IDS ? id : 0], &log->view,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/pairs/key.h"
+#include "src/view/losses.h"
 #include "src/view/when.h"
 
 /* How the names of two types end that are a pair by these. */
@@ -16,7 +17,8 @@ static const char end_suffix[] = ".end";
 struct begin {
 	struct begin *before;
 	int64_t ns;
-	/* The places with losses before it, in its source or, if a field is the key, in all. */
+	/* Grows with the losses in its source or, if a field is the key, in all; how far it had grown
+	 * when this one began. */
 	const uint64_t *gaps;
 	uint64_t gap_count;
 	struct ptrc_pair_row *row;
@@ -332,19 +334,22 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_view *view)
 	size_t source = source_of(p, view->reader);
 	struct ptrc_pair_source *s = p->sources[source];
 	struct ptrc_pair_roles *r = &s->roles[id < PTRC_READER_IDS ? id : 0];
+	bool is_loss = ptrc_is_loss(id, view->reader->data, view->reader->size);
+	size_t i = 0;
 
-	if (id == POSIX_TRACE_OVERFLOW) {
+	if (!r->is_known)
+		find_roles(p, r, view->reader);
+	for (; i < r->count && r->roles[i].is_end; i++)
+		take_end(p, r->roles[i].pair, source, view);
+	/* What a STOP or an OVERFLOW ends is before the loss. The loss reaches to the next event, START
+	 * or RESUME: a begin in another source until then may have lost its end, too. */
+	if (is_loss || s->is_at_loss) {
 		p->gap_count++;
 		s->gap_count++;
 	}
-	if (!r->is_known)
-		find_roles(p, r, view->reader);
-	for (size_t i = 0; i < r->count; i++) {
-		if (r->roles[i].is_end)
-			take_end(p, r->roles[i].pair, source, view);
-		else
-			take_begin(p, r->roles[i].pair, source, view);
-	}
+	s->is_at_loss = is_loss;
+	for (; i < r->count; i++)
+		take_begin(p, r->roles[i].pair, source, view);
 }
 
 static void end_open(void *thing, void *arg)

@@ -86,8 +86,10 @@ struct ptrc_pair_roles {
 struct ptrc_pair_source {
 	const struct ptrc_reader *reader;
 	struct ptrc_pair_roles roles[PTRC_READER_IDS];
-	/* Places with losses so far. */
+	/* Grows at each place with losses. */
 	uint64_t gap_count;
+	/* The event before was at such a place. */
+	bool is_at_loss;
 };
 
 /* Starts zeroed but for is_by_name, per and taker. */
@@ -106,7 +108,7 @@ struct ptrc_pairs {
 	/* The begins that wait for their ends, by pair and key; the rows, by pair and value. */
 	struct ptrc_table open;
 	struct ptrc_table rows;
-	/* Places with losses so far, in any of the sources. */
+	/* Grows at each place with losses, in any of the sources. */
 	uint64_t gap_count;
 };
 

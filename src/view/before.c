@@ -7,29 +7,10 @@
 #include <string.h>
 
 #include "src/cli/message.h"
+#include "src/view/losses.h"
 #include "src/view/when.h"
 
 enum { SIZE_FIRST = 64 };
-
-/* Whether events have been lost here: overwritten, damaged, or because the stream or the log was
- * full. */
-static bool is_loss(const struct posixtrace_event *e)
-{
-	int reason = 0;
-
-	switch (e->pt_info.posix_event_id) {
-	case POSIX_TRACE_OVERFLOW:
-	case POSIX_TRACE_RESUME:
-	case POSIX_TRACE_ERROR:
-		return true;
-	case POSIX_TRACE_STOP:
-		if (e->pt_size == sizeof(reason))
-			memcpy(&reason, e->pt_data, sizeof(reason));
-		return reason != 0;
-	default:
-		return false;
-	}
-}
 
 static bool is_of(const struct ptrc_before_thread *t, const struct posix_trace_event_info *e)
 {
@@ -117,7 +98,7 @@ int64_t ptrc_before_take(struct ptrc_before *b, const struct posixtrace_event *e
 		t->period = b->period + 1;
 	}
 	/* Also of a STOP that has a thread, what follows is behind the loss. */
-	b->period += is_loss(event);
+	b->period += ptrc_is_loss(e->posix_event_id, event->pt_data, event->pt_size);
 	return since;
 }
 

@@ -111,6 +111,24 @@ uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts, uint64_t
 	return seen < counts->pt_log_events ? counts->pt_log_events - seen : 0;
 }
 
+bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size)
+{
+	int reason = 0;
+
+	switch (id) {
+	case POSIX_TRACE_OVERFLOW:
+	case POSIX_TRACE_RESUME:
+	case POSIX_TRACE_ERROR:
+		return true;
+	case POSIX_TRACE_STOP:
+		if (size == sizeof(reason))
+			memcpy(&reason, data, sizeof(reason));
+		return reason != 0;
+	default:
+		return false;
+	}
+}
+
 bool ptrc_losses_is_any(const struct ptrc_losses *l)
 {
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||

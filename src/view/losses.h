@@ -6,6 +6,7 @@
 #define PTRC_SRC_VIEW_LOSSES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <posixtrace.h>
@@ -86,6 +87,11 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 /* How many events of a closed log could not be read because of damage. The log has been read
  * to its end, which gave read_count events; the counts were taken after that. */
 uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *, uint64_t read_count);
+
+/* Whether an event of this type, with this data, is at a place where events were lost: overwritten,
+ * damaged, or because the stream or the log was full. Of a STOP, which is before them, the data tells
+ * so. */
+bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size);
 
 /* Whether anything is missing. */
 bool ptrc_losses_is_any(const struct ptrc_losses *);
