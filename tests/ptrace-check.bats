@@ -127,8 +127,11 @@ rules() {
 }
 
 @test "events that lack the key are counted [EXT-348]" {
-	ptrace-run -o run.log -- bash -c 'ptrace-event a 1; ptrace-event b 1; ptrace-event a; ptrace-event b'
-	run_split ptrace-check --decode='[ab]=char[1] id' --after 'a -> b by data.id' run.log
+	ptrace-run -o run.log -- bash -c 'for data in "{\"id\": 1}" "{}"; do
+		ptrace-event a "$data"
+		ptrace-event b "$data"
+	done'
+	run_split ptrace-check --decode='[ab]=json' --after 'a -> b by data.id' run.log
 	[ "$status" -eq 0 ]
 	grep -q '^pass .*: 1 of 1 answered$' stdout.txt
 	grep -q 'note: 2 events left out, without data.id$' stdout.txt
@@ -249,6 +252,32 @@ broken() {
 	[ "$status" -eq 1 ]
 	run_split ptrace-check run.log --never other --never traced.event
 	[ "$status" -eq 1 ]
+}
+
+@test "data that was cut leaves what asks for it undecided, and is counted [EXT-344]" {
+	layout='u32 id, str msg'
+	ptrace-run -o cut.log --max-data-size=16 -- bash -c \
+		"$traced -n 2 -l '$layout' -X 010000006161616161616161616161616161616200
+		$traced -n 1 -l '$layout' -X 010000006100"
+	for rule in 'traced.event where data.msg =~ "b"' 'traced.event where data =~ "b"'; do
+		run_split ptrace-check cut.log --never "$rule"
+		echo "$stdout"
+		[ "$status" -eq 4 ]
+		grep -q '^undecided .*: did not happen; data of events is missing$' stdout.txt
+		grep -qx ' *note: 2 events had their data cut' stdout.txt
+	done
+	# What is there of the data is enough.
+	ptrace-check --allow-loss cut.log --never 'traced.event where data.id == 2' \
+		--never 'traced.event where data.id == 2 && data.msg =~ "b"' \
+		--count 'traced.event max 3 per data.id'
+	rules <<<'rules: [{never: traced.event, where: "data.msg =~ \"b\"", at_loss: ignore}]'
+	run_split ptrace-check --allow-loss rules.yaml cut.log
+	[ "$status" -eq 0 ]
+	ptrace-run -o misfit.log -- "$traced" -n 1 -X 0100
+	run_split ptrace-check misfit.log --decode='traced.event=u32 id' \
+		--never 'traced.event where data.id > 5'
+	[ "$status" -eq 4 ]
+	grep -qx ' *note: 1 event has data that does not fit its layout' stdout.txt
 }
 
 @test "a damaged log, and one that has no end [EXT-350]" {

@@ -42,7 +42,7 @@ static void begin(const char *rule)
 
 /*
  * Takes events: a letter, the event; perhaps a digit, its key; perhaps / and a digit, its thread,
- * which is 1 otherwise; @ and a time in microseconds. ! is a place where events were lost; . is an
+ * which is 1 otherwise; perhaps ~ if its data was cut, or _ if it has too little of it; @ and a time in microseconds. ! is a place where events were lost; . is an
  * event that no rule is about, such as the last one. z is an event that lacks the key.
  */
 static void take(const char *script)
@@ -51,6 +51,7 @@ static void take(const char *script)
 		char event = *script++;
 		uint32_t key = 0;
 		pid_t tid = 1;
+		char loss = '\0';
 		int64_t ns;
 
 		if (*script >= '0' && *script <= '9')
@@ -59,6 +60,8 @@ static void take(const char *script)
 			tid = script[1] - '0';
 			script += 2;
 		}
+		if (*script == '~' || *script == '_')
+			loss = *script++;
 		CHECK_EQ(*script, '@');
 		ns = (int64_t)(strtod(script + 1, (char **)(uintptr_t)&script) * 1000);
 		script += *script == ' ';
@@ -76,9 +79,11 @@ static void take(const char *script)
 			.posix_pid = 100,
 			.posix_tid = tid,
 			.posix_timestamp = {ns / 1000000000, ns % 1000000000},
+			.posix_truncation_status = loss == '~' ? POSIX_TRACE_TRUNCATED_RECORD
+							       : POSIX_TRACE_NOT_TRUNCATED,
 		};
 		reader.data = (unsigned char *)&key;
-		reader.size = event == 'z' ? 0 : sizeof(key);
+		reader.size = event == 'z' ? 0 : loss ? 2 : sizeof(key);
 		ptrc_view_find_layout(&view, &rules.layouts);
 		ptrc_judge_take(&judge, &roles[event - 'a'], &view, 0);
 	}
@@ -104,6 +109,7 @@ static const char *end(void)
 	ptrc_judge_free(&judge);
 	for (int i = 0; i < 26; i++)
 		free(roles[i].list);
+	ptrc_view_forget_misfits(&view);
 	free(view.decoded.values);
 	view.decoded.values = NULL;
 	ptrc_layouts_free(&rules.layouts);
@@ -515,6 +521,60 @@ TEST(order, "EXT-341 EXT-344")
 		     "the end of the log");
 	CHECK_STR_EQ(judged("order: [a, b], where: data.id == 1", "b2@1 a1@4 b1@6"),
 		     "pass: in order");
+}
+
+TEST(data_that_was_cut, "EXT-344")
+{
+	static const char *const losses[] = {"b@1 a1~@2 b@3", "b@1 a1_@2 b@3"};
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *script = losses[i];
+
+		CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", script),
+			     "undecided: did not happen; data of events is missing");
+		CHECK_STR_EQ(judged("never: a where data.id > 5", script),
+			     "undecided: did not happen; data of events is missing");
+		CHECK_STR_EQ(judged("never: a where data.id > 5, at_loss: ignore", script),
+			     "pass: did not happen");
+		CHECK_STR_EQ(judged("never: a where data.id > 5, at_loss: fail", script),
+			     "fail: did not happen; data of events is missing");
+		CHECK_STR_EQ(judged("exists: a where data.id > 5", script),
+			     "undecided: did not happen; data of events is missing");
+		CHECK_STR_EQ(judged("count: a, max: 3, per: data.id", script),
+			     "undecided: 0 events; data of events is missing");
+		CHECK_STR_EQ(judged("before: a, require: b, by: data.id", script),
+			     "undecided: there was none; data of events is missing");
+		CHECK_STR_EQ(judged("count: '[ab]', min: 2, where: '!(data.id > 5)'", script),
+			     "pass: 3 events");
+		/* What was cut makes no difference to these. */
+		CHECK_STR_EQ(judged("never: c, where: 'data.id > 5'", script),
+			     "pass: did not happen");
+		CHECK_STR_EQ(judged("never: a, where: 'data.id > 5 && pid == 1'", script),
+			     "pass: did not happen");
+		CHECK_STR_EQ(judged("never: a where data.id > 5, where: pid == 1", script),
+			     "pass: did not happen");
+		CHECK_STR_EQ(judged("count: a, max: 1, where: 'data.id > 5 || pid == 100'", script),
+			     "pass: 1 event");
+		CHECK_STR_EQ(judged("count: a, max: 1, per: pid", script),
+			     "pass: 1 event of 1 value of pid");
+	}
+	/* The event that is there breaks the rule all the same. */
+	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1~@1 a6@2"),
+		     "fail: happened 1 time | 2 happened");
+	/* An answer may be the one whose data was cut. */
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 b1~@2 .@90"),
+		     "undecided: 1 of 1 not answered in time; data of events is missing | 1 not "
+		     "answered for 89us");
+	CHECK_STR_EQ(judged("never: a, where: data == 'x'", "a1~@1"),
+		     "undecided: did not happen; data of events is missing");
+	CHECK_STR_EQ(judged("never: a, where: data == 'x'", "a1_@1"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1~@1 !@2"),
+		     "undecided: did not happen; events were lost; data of events is missing");
+	begin("count: '[ab]', max: 9, where: 'data.id != 5'");
+	take("a1~@1 a1_@2 b1@3 b1~@4 c1~@5");
+	CHECK_EQ(judge.trials[0].cut, 2);
+	CHECK_EQ(judge.trials[0].misfits, 1);
+	end();
 }
 
 TEST(loss, "EXT-342 EXT-344")

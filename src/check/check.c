@@ -242,6 +242,9 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 	if (t->without_key)
 		add_note(t, "%" PRIu64 " event%s left out, without %s", t->without_key,
 			 t->without_key == 1 ? "" : "s", r->by_text);
+	note_count(t, t->cut, "event had its data cut", "events had their data cut");
+	note_count(t, t->misfits, "event has data that does not fit its layout",
+		   "events have data that does not fit its layout");
 	note_count(t, t->unmatched_ends, "end without a begin", "ends without a begin");
 	if (r->kind == PTRC_RULE_PAIR) {
 		note_count(t, t->open, "begin without an end", "begins without an end");

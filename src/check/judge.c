@@ -618,6 +618,63 @@ static bool holds(struct ptrc_rule_event *e, struct ptrc_view *view)
 	       (!e->wheres[1] || ptrc_where_holds(e->wheres[1], view));
 }
 
+/* Whether nobody knows if the event is one of the rule's, or what its key is, because its data was cut
+ * or does not fit its layout. */
+static bool is_unsure(const struct ptrc_rule *r, const struct ptrc_rule_event *e,
+		      struct ptrc_view *view)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		bool is_this = false;
+
+		if (e->wheres[i] && !ptrc_where_may_hold(e->wheres[i], view, &is_this))
+			return false;
+		is_any |= is_this;
+	}
+	return is_any || (r->by_text && ptrc_view_has_lost(view, &r->by));
+}
+
+/* Counts the event, once, if the rule is unsure of it. */
+static void count_loss(struct ptrc_judge *j, struct ptrc_trial *t, unsigned int event,
+		       struct ptrc_view *view)
+{
+	if (t->maimed_event == j->event_count || !is_unsure(t->rule, &t->rule->events[event], view))
+		return;
+	t->maimed_event = j->event_count;
+	t->cut += ptrc_view_is_cut(view);
+	t->misfits += !ptrc_view_is_cut(view);
+}
+
+static void take(struct now *n, unsigned int event)
+{
+	switch (n->trial->rule->kind) {
+	case PTRC_RULE_NEVER:
+		take_never(n);
+		break;
+	case PTRC_RULE_EXISTS:
+		take_exists(n, event);
+		break;
+	case PTRC_RULE_COUNT:
+		take_count(n);
+		break;
+	case PTRC_RULE_AFTER:
+		take_after(n, event);
+		break;
+	case PTRC_RULE_BEFORE:
+		take_before(n, event);
+		break;
+	case PTRC_RULE_PAIR:
+		take_pair(n, event);
+		break;
+	case PTRC_RULE_ORDER:
+		take_order(n, event);
+		break;
+	default:
+		break;
+	}
+}
+
 void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struct ptrc_view *view,
 		     unsigned int source)
 {
@@ -634,33 +691,11 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 		unsigned int event = roles->list[i].event;
 
 		n.trial = roles->list[i].trial;
-		if (!holds((struct ptrc_rule_event *)&n.trial->rule->events[event], view))
-			continue;
-		switch (n.trial->rule->kind) {
-		case PTRC_RULE_NEVER:
-			take_never(&n);
-			break;
-		case PTRC_RULE_EXISTS:
-			take_exists(&n, event);
-			break;
-		case PTRC_RULE_COUNT:
-			take_count(&n);
-			break;
-		case PTRC_RULE_AFTER:
-			take_after(&n, event);
-			break;
-		case PTRC_RULE_BEFORE:
-			take_before(&n, event);
-			break;
-		case PTRC_RULE_PAIR:
-			take_pair(&n, event);
-			break;
-		case PTRC_RULE_ORDER:
-			take_order(&n, event);
-			break;
-		default:
-			break;
-		}
+		if (holds((struct ptrc_rule_event *)&n.trial->rule->events[event], view))
+			take(&n, event);
+		/* That has asked for the fields that the rule needs. */
+		if (__builtin_expect(ptrc_view_is_maimed(view), 0))
+			count_loss(j, n.trial, event, view);
 	}
 }
 

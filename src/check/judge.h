@@ -3,8 +3,8 @@
  * Judges a trace by rules, as its events come in their order. What it remembers of a rule grows with
  * the keys that are open, or, where a rule is about all that came before, with the keys.
  *
- * Three things make that a rule cannot be decided: the log ends while something is open; events were
- * lost where those that matter may be among them; and, of two threads, it is not known which event
+ * Three things make that a rule cannot be decided: the log ends while something is open; events, or
+ * data of them, were lost where those that matter may be among them; and, of two threads, it is not known which event
  * was the first. The latter is decided in favour of the rule, if the events are as near to each other
  * as the rule's tolerance.
  */

@@ -58,6 +58,10 @@ struct ptrc_trial {
 	/* Events that lack the field of the rule's key; ends of a pair that have no begin; pairs whose
 	 * end has an earlier time. */
 	uint64_t without_key, unmatched_ends, backwards;
+	/* Events that lack what the rule asks for because their data was cut, or does not fit its
+	 * layout; the number of the last one. */
+	uint64_t cut, misfits;
+	uint64_t maimed_event;
 	struct ptrc_cases worst, doubts;
 
 	/* What there is by key. */

@@ -261,8 +261,12 @@ static void put_doubts(const struct ptrc_trial *t, const struct ptrc_ending *e,
 {
 	const struct ptrc_rule *r = t->rule;
 
-	if (f->has_loss && r->at_loss != PTRC_RULE_IGNORE)
-		ptrc_buffer_text(b, "; events were lost");
+	if (f->has_loss && r->at_loss != PTRC_RULE_IGNORE) {
+		if (has_loss(e))
+			ptrc_buffer_text(b, "; events were lost");
+		if (t->cut || t->misfits)
+			ptrc_buffer_text(b, "; data of events is missing");
+	}
 	if (!f->is_open || r->at_end == PTRC_RULE_IGNORE)
 		return;
 	if (t->open && r->kind != PTRC_RULE_ORDER)
@@ -286,8 +290,11 @@ void ptrc_trial_decide(struct ptrc_trial *t, const struct ptrc_ending *e)
 {
 	const struct ptrc_rule *r = t->rule;
 	struct findings f = {.text = PTRC_BUFFER_INIT};
+	struct ptrc_ending own = *e;
 
-	find(t, e, &f);
+	/* An event that may be one of the rule's, or may have its key, is as good as lost. */
+	own.has_unplaced_loss |= t->cut || t->misfits;
+	find(t, &own, &f);
 	t->is_broken = f.is_broken;
 	t->verdict = f.is_broken ? PTRC_VERDICT_FAIL : PTRC_VERDICT_PASS;
 	if (f.has_loss)

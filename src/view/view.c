@@ -666,3 +666,39 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 		*v = ptrc_view_value(view, f);
 	}
 }
+
+/* Of a member of the data, which has a layout. */
+static bool has_lost_member(struct ptrc_view *view, const struct ptrc_field *f)
+{
+	const struct ptrc_reader *r = view->reader;
+	const struct ptrc_decoded *d = ptrc_view_decode(view);
+	int name = f->name == FOUND_LATER ? ptrc_layouts_name(view->layouts, f->text, f->path)
+					  : f->name;
+	struct ptrc_value v = {0};
+
+	/* Other events have the field. */
+	if (!ptrc_layout_value(view->layout, d, name) && !ptrc_layout_whole(view->layout, d))
+		return false;
+	get_member(view, f, &v);
+	if (v.kind == PTRC_VALUE_NONE)
+		return ptrc_view_is_maimed(view);
+	/* What ends where the data was cut may have been longer. */
+	return ptrc_view_is_cut(view) && ptrc_value_has_bytes(&v) &&
+	       (const unsigned char *)v.bytes + v.size == (const unsigned char *)r->data + r->size;
+}
+
+bool ptrc_view_has_lost(struct ptrc_view *view, const struct ptrc_field *f)
+{
+	if (f->is_of_begin)
+		view = view->begin;
+	switch (f->id) {
+	case PTRC_FIELD_DATA:
+	case PTRC_FIELD_DATA_HEX:
+	case PTRC_FIELD_LEN:
+		return ptrc_view_is_cut(view);
+	case PTRC_FIELD_MEMBER:
+		return view->layout && has_lost_member(view, f);
+	default:
+		return false;
+	}
+}

@@ -163,4 +163,21 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *, const struct ptrc_field *)
 /* The same, to a place of the caller. Of a number only .kind and the number are set. */
 void ptrc_view_get(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
 
+/* Whether the data of the event was cut. */
+static inline bool ptrc_view_is_cut(const struct ptrc_view *v)
+{
+	return v->reader->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
+}
+
+/* Whether the data of the event was cut, or has been found not to fit its layout: by asking for any
+ * field of it. */
+static inline bool ptrc_view_is_maimed(const struct ptrc_view *v)
+{
+	return ptrc_view_is_cut(v) || (v->is_decoded && v->decoded.error != PTRC_LAYOUT_FITS);
+}
+
+/* Whether the event lacks the value of the field, or a part of it, because its data was cut or does
+ * not fit its layout. */
+bool ptrc_view_has_lost(struct ptrc_view *, const struct ptrc_field *);
+
 #endif

@@ -1524,6 +1524,57 @@ bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
 	return holds(w, w->root, view);
 }
 
+/* What an expression is for events of one name, or for one event whose data is not all there. The
+ * order is that of AND and OR. */
+enum outlook {
+	NEVER,
+	PERHAPS,
+	ALWAYS,
+};
+
+struct loss {
+	struct ptrc_view *view;
+	bool is_found;
+};
+
+static void look_for_loss(struct operand *o, void *arg)
+{
+	struct loss *l = arg;
+
+	l->is_found |= o->is_field && ptrc_view_has_lost(l->view, &o->field);
+}
+
+/* What lacks a value may be either; what does not is what it is. */
+static enum outlook look_at_loss(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
+{
+	struct loss loss = {.view = view};
+	enum outlook a;
+	enum outlook b;
+
+	if (n->kind == NOT)
+		return ALWAYS - look_at_loss(w, n->children[0], view);
+	if (n->kind == OR || n->kind == AND) {
+		a = look_at_loss(w, n->children[0], view);
+		b = look_at_loss(w, n->children[1], view);
+		return (n->kind == OR) == (a > b) ? a : b;
+	}
+	visit_operands(n, look_for_loss, &loss);
+	if (loss.is_found)
+		return PERHAPS;
+	return holds(w, n, view) ? ALWAYS : NEVER;
+}
+
+bool ptrc_where_may_hold(struct ptrc_where *w, struct ptrc_view *view, bool *is_unsure)
+{
+	/* The texts that are looked at once more have been counted. */
+	uint64_t cut_count = w->cut_count;
+	enum outlook outlook = look_at_loss(w, w->root, view);
+
+	w->cut_count = cut_count;
+	*is_unsure = outlook == PERHAPS;
+	return outlook != NEVER;
+}
+
 uint64_t ptrc_where_cut_count(const struct ptrc_where *w)
 {
 	return w->cut_count;
@@ -1538,13 +1589,6 @@ void ptrc_where_forget_cuts(struct ptrc_where *w)
 {
 	w->cut_count = 0;
 }
-
-/* What an expression is for events of one name. The order is that of AND and OR. */
-enum outlook {
-	NEVER,
-	PERHAPS,
-	ALWAYS,
-};
 
 /* Whether a comparison of names holds for this name. */
 static bool holds_for_name(struct node *n, const char *name, size_t size)

@@ -59,6 +59,10 @@ void ptrc_where_resolve(struct ptrc_where *, int64_t first_ns, int64_t last_ns);
 /* Whether the expression holds for the event. */
 bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);
 
+/* Whether the expression may hold for the event as it was before its data was cut, or if its data
+ * fitted its layout. Stores whether it may as well not. */
+bool ptrc_where_may_hold(struct ptrc_where *, struct ptrc_view *, bool *is_unsure);
+
 /* How often a pattern did not match a text of which it saw only the first part. */
 uint64_t ptrc_where_cut_count(const struct ptrc_where *);
 void ptrc_where_add_cuts(struct ptrc_where *, uint64_t count);
