@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "src/check/rule.h"
 #include "src/cli/exit_status.h"
@@ -50,6 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct fuzz_outcome outcome;
 	struct input in = {data, size};
 
+	/* What the C library remembers of the time zone is to outlive the input that has asked first. */
+	tzset();
 	ptrc_message_begin("fuzz", PTRC_EXIT_USAGE);
 	fuzz_guard(read_rules, &in, true, &outcome);
 	if (!outcome.has_exited) {
