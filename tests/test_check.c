@@ -425,14 +425,40 @@ TEST(pair, "EXT-340 EXT-344")
 	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 a2@3 .@70"),
 		     "fail: 1 pair; max 1us | 3 no end for 67us");
 	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 5us', at_end: ignore",
-			    "a1@1 b1@2 a2@3 .@70"),
+			    "a1@1 b1@2 a2@3 .@7"),
 		     "pass: 1 pair; max 1us");
+	/* Whatever comes, it has waited for too long. */
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 5us', at_end: ignore",
+			    "a1@1 b1@2 a2@3 .@8"),
+		     "fail: 1 pair; max 1us | 3 no end for 5us");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore",
+			    "a1@1 b1@2 a2@3 .@8"),
+		     "pass: 1 pair; max 1us");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, min: '> 3us', at_end: ignore",
+			    "a1@1 b1@5 a2@6 .@7"),
+		     "pass: 1 pair; min 4us");
 	/* It makes no difference to this quantile. */
 	CHECK_STR_EQ(
 		judged("pair: [a, b], by: data.id, p50: '< 5us'", "a1@1 b1@2 a3@2 b3@3 a2@3 .@70"),
 		"pass: 2 pairs; p50 1us");
 	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@2"),
 		     "undecided: 1 pair; max 1us; the log has no end");
+	/* Behind the end of a log that was not closed there may be as many pairs as it takes. */
+	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@7"), "fail: 1 pair; max 6us | 1 took 6us");
+	CHECK_STR_EQ(judged_open("pair: [a, b], min: '> 1us'", "a1@1 b1@2"),
+		     "fail: 1 pair; min 1us | 1 took 1us");
+	CHECK_STR_EQ(judged_open("pair: [a, b], min: '< 1us'", "a1@1 b1@2"),
+		     "undecided: 1 pair; min 1us; the log has no end");
+	CHECK_STR_EQ(judged_open("pair: [a, b], max: '> 9us'", "a1@1 b1@2"),
+		     "undecided: 1 pair; max 1us; the log has no end");
+	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '< 5us'", "a1@1 b1@12"),
+		     "undecided: 1 pair; p50 11us; the log has no end");
+	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '> 5us', at_end: fail", "a1@1 b1@2"),
+		     "fail: 1 pair; p50 1us; the log has no end");
+	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '< 5us', at_end: ignore", "a1@1 b1@12"),
+		     "fail: 1 pair; p50 11us | 1 took 11us");
+	CHECK_STR_EQ(judged_open("pair: [a, b], by: data.id, max: '< 5us'", "a1@1 b1@2 a2@3 .@8"),
+		     "fail: 1 pair; max 1us | 3 no end for 5us");
 	/* Without a key they are brackets of a thread. */
 	CHECK_STR_EQ(judged("pair: [a, b], max: 5us", "a@1 a/2@2 b@3 b/2@4 a@5 a@6 b@7 b@8"),
 		     "pass: 4 pairs; max 3us");

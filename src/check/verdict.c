@@ -186,28 +186,33 @@ static bool is_limit(const struct ptrc_rule_bound *b)
 }
 
 /* What has no end yet is taken to be as short, and to be as long, as it can be: a bound is decided
- * if that makes no difference. */
+ * if that makes no difference. With at_end: ignore only what has waited for so long that the bound is
+ * decided for it counts. */
 static void decide_bound(const struct ptrc_trial *t, const struct ptrc_ending *e, size_t i,
 			 struct findings *f)
 {
 	const struct ptrc_rule_bound *b = &t->rule->bounds[i];
-	uint64_t open = t->rule->at_end == PTRC_RULE_IGNORE ? 0 : t->open;
+	bool is_end_ignored = t->rule->at_end == PTRC_RULE_IGNORE;
+	uint64_t open_below = is_end_ignored ? 0 : t->open_below[i];
+	uint64_t open = t->open - (t->open_below[i] - open_below);
 	uint64_t count = t->kept + open;
-	bool is_kept_if_long, is_kept_if_short;
+	bool is_kept_if_long, is_kept_if_short, is_missed;
 
 	if (!count)
 		return;
 	is_kept_if_long = is_kept(b, t->below[i], count);
-	is_kept_if_short = is_kept(b, t->below[i] + (open ? t->open_below[i] : 0), count);
+	is_kept_if_short = is_kept(b, t->below[i] + open_below, count);
+	/* Behind the end of a log that was not closed there may be any pairs. */
+	is_missed = !is_kept_if_long && !is_kept_if_short &&
+		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
 	if (has_loss(e)) {
 		f->has_loss = true;
 		f->is_broken |= !e->has_unplaced_loss && is_limit(b) && t->kept &&
 				!is_kept(b, t->below[i], t->kept);
 		/* With at_loss: ignore only what was measured counts. */
-		f->is_broken |= t->rule->at_loss == PTRC_RULE_IGNORE && !is_kept_if_long &&
-				!is_kept_if_short;
+		f->is_broken |= t->rule->at_loss == PTRC_RULE_IGNORE && is_missed;
 	} else {
-		f->is_broken |= !is_kept_if_long && !is_kept_if_short;
+		f->is_broken |= is_missed;
 	}
 	f->is_open |= is_kept_if_long != is_kept_if_short;
 	if (t->kept) {
