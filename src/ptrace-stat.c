@@ -376,6 +376,8 @@ static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, cons
 	for (size_t i = 0; i < texts->count; i++)
 		if (!ptrc_pairs_add(&pairs, texts->texts[i], &layouts, &why))
 			ptrc_cli_usage("--pair", "%s", why.text);
+	if (!ptrc_conditions_suit(&conditions, &pairs, &why))
+		ptrc_cli_usage("--fail-if", "%s", why.text);
 	if (!per)
 		return;
 	if (!ptrc_field_find_key(per, &layouts, &per_field, &why))

@@ -127,6 +127,33 @@ verdict_of() {
 	jq -e '.conditions == [{condition: "p50 req > +10%", verdict: "too few"}]' <<<"$stdout"
 }
 
+@test "diff: --fail-if of a name that two pairs have is refused [EXT-361]" {
+	logs
+	by_pid='req.begin..req.end by pid'
+	for name in req req.begin..req.end; do
+		run_split ptrace-stat --diff --pair="$by_pid" --pair='req.begin..req.end by tid' \
+			--fail-if="p50 $name > 1h" before.log after.log
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		[[ $stderr == *"--fail-if: '$name' means two pairs, '$by_pid' and 'req.begin..req.end by tid'"* ]]
+	done
+	run_split ptrace-stat --diff --pair="$by_pid" --pair=req.begin..req.end \
+		--fail-if='p50 req < 1h' before.log after.log
+	[ "$status" -eq 2 ]
+	# Whole names mean one, and a pair that is given twice is one.
+	for name in "$by_pid" req.begin..req.end; do
+		run_split ptrace-stat --diff --json --pair=req.begin..req.end --pair="$by_pid" \
+			--pair="$by_pid" --fail-if="p50 $name < 1h" before.log after.log
+		[ "$status" -eq 5 ]
+	done
+	ptrace-stat --diff --pair="$by_pid" --pair="$by_pid" --fail-if='p50 req > 1h' \
+		before.log after.log
+	# The other pair has no part in what the whole name means.
+	run_split ptrace-stat --diff --pair='req.begin..req.end by ns' --pair=req.begin..req.end \
+		--fail-if='p50 req.begin..req.end < 1h' before.log after.log
+	[ "$status" -eq 5 ]
+}
+
 @test "diff: conditions on what is not there, and losses [EXT-361]" {
 	logs
 	run_split ptrace-stat --diff --fail-if='p99 reg > +10%' before.log after.log

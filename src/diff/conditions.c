@@ -169,21 +169,76 @@ bool ptrc_conditions_add(struct ptrc_conditions *s, const char *text, struct ptr
 	return true;
 }
 
+/* Whether the text is BEGIN..END. */
+static bool is_types(const char *text, const char *begin, const char *end)
+{
+	size_t size = strlen(begin);
+
+	return !strncmp(text, begin, size) && !strncmp(text + size, "..", 2) &&
+	       !strcmp(text + size + 2, end);
+}
+
+/* Whether the name means one of the pairs only: a whole name does, whatever others there are. */
+static bool is_unambiguous(const char *name, const struct ptrc_pairs *pairs,
+			   struct ptrc_cli_reason *why)
+{
+	struct ptrc_buffer text = PTRC_BUFFER_INIT, whole = PTRC_BUFFER_INIT;
+	struct ptrc_buffer first = PTRC_BUFFER_INIT, second = PTRC_BUFFER_INIT;
+	bool is_whole = false, is_double;
+
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct ptrc_pair *p = &pairs->list[i];
+
+		text.used = whole.used = 0;
+		ptrc_pair_put_name(&text, p);
+		ptrc_buffer_char(&text, '\0');
+		ptrc_pair_put_whole_name(&whole, p);
+		ptrc_buffer_char(&whole, '\0');
+		is_whole |= !strcmp(name, whole.bytes);
+		if (strcmp(name, text.bytes) != 0 && !is_types(name, p->begin, p->end))
+			continue;
+		/* A pair that was given twice is one. */
+		if (!first.used)
+			ptrc_buffer_bytes(&first, whole.bytes, whole.used);
+		else if (!second.used && strcmp(first.bytes, whole.bytes) != 0)
+			ptrc_buffer_bytes(&second, whole.bytes, whole.used);
+	}
+	is_double = second.used && !is_whole;
+	if (is_double)
+		ptrc_cli_because(why, "'%.60s' means two pairs, '%.140s' and '%.140s'", name,
+				 first.bytes, second.bytes);
+	ptrc_buffer_free(&text);
+	ptrc_buffer_free(&whole);
+	ptrc_buffer_free(&first);
+	ptrc_buffer_free(&second);
+	return !is_double;
+}
+
+bool ptrc_conditions_suit(const struct ptrc_conditions *s, const struct ptrc_pairs *pairs,
+			  struct ptrc_cli_reason *why)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].name && !is_unambiguous(s->list[i].name, pairs, why))
+			return false;
+	return true;
+}
+
 /* ---- judging ---- */
 
+/* The pair of that whole name, or else one of that name. */
 static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d, const char *name)
 {
+	const struct ptrc_diff_pair *found = NULL;
+
 	for (size_t i = 0; i < d->pair_count; i++) {
 		const struct ptrc_diff_pair *p = d->pair_list[i];
-		size_t size = strlen(p->begin);
 
-		/* Also without "by FIELD". */
-		if (!strcmp(name, p->name) || !strcmp(name, p->whole_name) ||
-		    (!strncmp(name, p->begin, size) && !strncmp(name + size, "..", 2) &&
-		     !strcmp(name + size + 2, p->end)))
+		if (!strcmp(name, p->whole_name))
 			return p;
+		if (!found && (!strcmp(name, p->name) || is_types(name, p->begin, p->end)))
+			found = p;
 	}
-	return NULL;
+	return found;
 }
 
 static const struct ptrc_diff_type *find_type(const struct ptrc_diff *d, const char *name)

@@ -69,6 +69,10 @@ struct ptrc_conditions {
  * column if it is wrong. */
 bool ptrc_conditions_add(struct ptrc_conditions *, const char *text, struct ptrc_cli_reason *why);
 
+/* Whether each name means one of the pairs only. Otherwise returns false with the reason. */
+bool ptrc_conditions_suit(const struct ptrc_conditions *, const struct ptrc_pairs *,
+			  struct ptrc_cli_reason *why);
+
 /* Judges all conditions, and prints a message for each one that neither passes nor fails. */
 void ptrc_conditions_judge(struct ptrc_conditions *, const struct ptrc_diff *);
 

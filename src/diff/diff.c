@@ -54,8 +54,7 @@ static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_p
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 	struct ptrc_diff_pair *pair;
 
-	ptrc_buffer_format(&name, "%s..%s%s%s", p->begin, p->end, p->by_text ? " by " : "",
-			   p->by_text ? p->by_text : "");
+	ptrc_pair_put_whole_name(&name, p);
 	pair = ptrc_table_find(&d->pair_table, name.bytes, name.used, sizeof(*pair));
 	if (!pair->begin) {
 		pair->whole_name = take_text(&name);

@@ -472,3 +472,9 @@ void ptrc_pair_put_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 	ptrc_buffer_text(b, "..");
 	ptrc_buffer_text(b, pair->end);
 }
+
+void ptrc_pair_put_whole_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)
+{
+	ptrc_buffer_format(b, "%s..%s%s%s", pair->begin, pair->end, pair->by_text ? " by " : "",
+			   pair->by_text ? pair->by_text : "");
+}

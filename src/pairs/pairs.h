@@ -137,4 +137,7 @@ void ptrc_pairs_forget(struct ptrc_pairs *);
 /* What people call the pair: X if its types are X.begin and X.end, else BEGIN..END. */
 void ptrc_pair_put_name(struct ptrc_buffer *, const struct ptrc_pair *);
 
+/* The name that no other pair has: BEGIN..END by FIELD, or BEGIN..END. */
+void ptrc_pair_put_whole_name(struct ptrc_buffer *, const struct ptrc_pair *);
+
 #endif
