@@ -14,7 +14,7 @@ void ptrc_key_begin(struct ptrc_key *k, size_t number)
 	k->size = sizeof(number);
 }
 
-static void add_bytes(struct ptrc_key *k, const void *bytes, size_t size)
+static inline void add_bytes(struct ptrc_key *k, const void *bytes, size_t size)
 {
 	if (size > sizeof(k->room) - k->size) {
 		unsigned char *grown = ptrc_cli_allocate(k->size + size);
@@ -69,11 +69,16 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 	default:
 		break;
 	}
+	if (!ptrc_value_has_bytes(v) && kind != PTRC_VALUE_NONE) {
+		unsigned char number[sizeof(kind) + sizeof(v->u)] = {kind};
+
+		memcpy(number + sizeof(kind), &v->u, sizeof(v->u));
+		add_bytes(k, number, sizeof(number));
+		return;
+	}
 	add_bytes(k, &kind, sizeof(kind));
 	if (ptrc_value_has_bytes(v))
 		add_bytes(k, v->bytes, v->size);
-	else if (kind != PTRC_VALUE_NONE)
-		add_bytes(k, &v->u, sizeof(v->u));
 }
 
 bool ptrc_key_make(struct ptrc_key *k, size_t number, size_t source, struct ptrc_view *view,

@@ -9,23 +9,54 @@
 
 #include "src/cli/message.h"
 
+static uint64_t word_at(const unsigned char *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
 /* The keys come out of a log, which may have been made to slow its readers down: the seed, which
  * nobody can foresee, keeps them from all having the same hash. */
+static uint64_t mix(uint64_t seed, uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32 ^ seed;
+}
+
 static uint64_t hash_of(uint64_t seed, const unsigned char *key, size_t size)
 {
 	uint64_t hash = seed ^ size;
+	size_t at = 0;
 
-	while (size) {
-		size_t n = size < sizeof(hash) ? size : sizeof(hash);
-		uint64_t bytes = 0;
+	for (; size - at > sizeof(hash); at += sizeof(hash))
+		hash = mix(seed, hash, word_at(key + at));
+	/* The last word may have bytes of the one before it, too: that costs less than to cut it. */
+	if (size >= sizeof(hash)) {
+		hash = mix(seed, hash, word_at(key + size - sizeof(hash)));
+	} else {
+		uint64_t word = 0;
 
-		memcpy(&bytes, key, n);
-		hash = (hash ^ bytes) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 32 ^ seed;
-		key += n;
-		size -= n;
+		memcpy(&word, key, size);
+		hash = mix(seed, hash, word);
 	}
 	return hash * UINT64_C(0xd6e8feb86659fd93) >> 7;
+}
+
+/* Keys are short, mostly: words are compared sooner here than by memcmp(). */
+static bool has_key(const struct ptrc_table_entry *e, const unsigned char *key, size_t size)
+{
+	size_t at = 0;
+
+	if (e->key_size != size)
+		return false;
+	if (size < sizeof(uint64_t))
+		return !memcmp(e->key, key, size);
+	for (; size - at > sizeof(uint64_t); at += sizeof(uint64_t))
+		if (word_at(e->key + at) != word_at(key + at))
+			return false;
+	return word_at(e->key + size - sizeof(uint64_t)) == word_at(key + size - sizeof(uint64_t));
 }
 
 static struct ptrc_table_entry **slot_of(const struct ptrc_table *t, uint64_t hash)
@@ -58,14 +89,19 @@ static struct ptrc_table_entry *seek(const struct ptrc_table *t, uint64_t hash, 
 				     size_t size)
 {
 	for (struct ptrc_table_entry *e = *slot_of(t, hash); e; e = e->next)
-		if (e->hash == hash && e->key_size == size && !memcmp(e->key, key, size))
+		if (e->hash == hash && has_key(e, key, size))
 			return e;
 	return NULL;
 }
 
+static size_t thing_size_of(const struct ptrc_table_entry *e)
+{
+	return (size_t)(e->key - (const unsigned char *)e);
+}
+
 static bool is_last(const struct ptrc_table *t, const void *key, size_t size)
 {
-	return t->last && t->last->key_size == size && !memcmp(t->last->key, key, size);
+	return t->last && has_key(t->last, key, size);
 }
 
 void *ptrc_table_seek(const struct ptrc_table *t, const void *key, size_t key_size)
@@ -90,7 +126,12 @@ void *ptrc_table_find(struct ptrc_table *t, const void *key, size_t key_size, si
 	if (e)
 		return t->last = e;
 	slot = slot_of(t, hash);
-	e = ptrc_cli_allocate(thing_size + key_size);
+	if (t->spare && t->spare->key_size == key_size && thing_size_of(t->spare) == thing_size) {
+		e = t->spare;
+		t->spare = e->next;
+	} else {
+		e = ptrc_cli_allocate(thing_size + key_size);
+	}
 	memset(e, 0, thing_size);
 	*e = (struct ptrc_table_entry){*slot, hash, key_size, (unsigned char *)e + thing_size};
 	memcpy(e->key, key, key_size);
@@ -110,7 +151,14 @@ void ptrc_table_remove(struct ptrc_table *t, void *thing)
 	if (t->last == e)
 		t->last = NULL;
 	t->count--;
-	free(e);
+	/* As many come as go, mostly, and all of one size. */
+	if (!t->spare ||
+	    (t->spare->key_size == e->key_size && thing_size_of(t->spare) == thing_size_of(e))) {
+		e->next = t->spare;
+		t->spare = e;
+	} else {
+		free(e);
+	}
 }
 
 void ptrc_table_visit(const struct ptrc_table *t, void (*visit)(void *thing, void *arg), void *arg)
@@ -120,13 +168,19 @@ void ptrc_table_visit(const struct ptrc_table *t, void (*visit)(void *thing, voi
 			visit(e, arg);
 }
 
+static void free_list(struct ptrc_table_entry *e)
+{
+	for (struct ptrc_table_entry *next; e; e = next) {
+		next = e->next;
+		free(e);
+	}
+}
+
 void ptrc_table_free(struct ptrc_table *t)
 {
 	for (size_t i = 0; i < t->slot_count; i++)
-		for (struct ptrc_table_entry *e = t->slots[i], *next; e; e = next) {
-			next = e->next;
-			free(e);
-		}
+		free_list(t->slots[i]);
+	free_list(t->spare);
 	free(t->slots);
 	*t = (struct ptrc_table){0};
 }

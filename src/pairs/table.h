@@ -22,6 +22,8 @@ struct ptrc_table {
 	uint64_t seed;
 	/* The one that was found last, or null: often it is asked for again. */
 	struct ptrc_table_entry *last;
+	/* Some that were removed, all of one size, for those that will be made. */
+	struct ptrc_table_entry *spare;
 };
 
 /* Finds the thing with this key, or makes one of so many bytes, all zero behind its entry. */
@@ -30,7 +32,7 @@ void *ptrc_table_find(struct ptrc_table *, const void *key, size_t key_size, siz
 /* Finds the thing with this key; null if there is none. */
 void *ptrc_table_seek(const struct ptrc_table *, const void *key, size_t key_size);
 
-/* Takes a thing out of the table and frees it. */
+/* Takes a thing out of the table, which frees it. */
 void ptrc_table_remove(struct ptrc_table *, void *thing);
 
 /* Calls the function for each thing, which it may not remove; in no order. */
