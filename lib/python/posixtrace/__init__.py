@@ -99,7 +99,8 @@ class _Library:
         except AttributeError as problem:
             raise Error(f"{path}: the library is too old for this module: {problem}") from None
         identifier = ctypes.POINTER(ctypes.c_uint)
-        self.record.argtypes = [ctypes.c_uint, ctypes.c_char_p, ctypes.c_size_t]
+        # Without argtypes: whoever calls it gives a c_uint, bytes and a c_size_t, as ctypes takes a third
+        # longer to make them of numbers.
         self.record.restype = None
         self.open.argtypes = [ctypes.c_char_p, identifier]
         self.open.restype = ctypes.c_int
@@ -428,10 +429,12 @@ class Event:
 
 
 def _untyped(record: Callable[..., None], identifier: int) -> Callable[..., None]:
+    number = ctypes.c_uint(identifier)
+
     def call(self: Event, data: Union[bytes, str] = b"") -> None:
         if not isinstance(data, bytes):
             data = _text(data) if isinstance(data, str) else bytes(memoryview(data))
-        record(identifier, data, len(data))
+        record(number, data, ctypes.c_size_t(len(data)))
 
     return call
 
@@ -447,7 +450,8 @@ def _typed(name: str, layout: str, record: Callable[..., None], identifier: int)
         raise Error(f"event type {name!r}: layout {layout!r}: {problem}", errno.EINVAL) from None
     scope: Dict[str, Any] = {
         "recordρ": record,
-        "idρ": identifier,
+        "idρ": ctypes.c_uint(identifier),
+        "sizeρ": ctypes.c_size_t,
         "slowρ": lambda *values: _pack_slowly(name, is_packed, fields, values),
         "lenρ": len,
         "Exceptionρ": Exception,
@@ -461,8 +465,11 @@ def _typed(name: str, layout: str, record: Callable[..., None], identifier: int)
     else:
         source += f"    dataρ = {slow}\n"
     # The size is known unless there is a text.
-    size = scope["packerρ"].size if "packerρ" in scope and fields[-1].count is not None else "lenρ(dataρ)"
-    source += f"    recordρ(idρ, dataρ, {size})\n"
+    if "packerρ" in scope and fields[-1].count is not None:
+        scope["sizeρ"] = ctypes.c_size_t(scope["packerρ"].size)
+        source += "    recordρ(idρ, dataρ, sizeρ)\n"
+    else:
+        source += "    recordρ(idρ, dataρ, sizeρ(lenρ(dataρ)))\n"
     exec(source, scope)
     return scope["call"]
 
