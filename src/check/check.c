@@ -78,10 +78,12 @@ static bool next_block(struct ptrc_check *c, struct ptrc_check_log *log)
 	return true;
 }
 
-/* Reads up to the next event that a rule wants, or that tells of a loss. Returns false at the end of
- * the log. */
+/* Reads up to the next event that a rule wants, that tells of a loss, or that is behind one. Returns
+ * false at the end of the log. */
 static bool advance(struct ptrc_check *c, struct ptrc_check_log *log)
 {
+	bool is_behind_loss = ptrc_judge_is_at_loss(&c->judge, log->number);
+
 	for (;;) {
 		struct ptrc_reader_block *b = &log->block;
 
@@ -90,7 +92,7 @@ static bool advance(struct ptrc_check *c, struct ptrc_check_log *log)
 		for (; b->at < b->events->pt_count; b->at++) {
 			const struct posixtrace_event *e = &b->events->pt_events[b->at];
 
-			if (is_wanted(c, log, e->pt_info.posix_event_id) ||
+			if (is_behind_loss || is_wanted(c, log, e->pt_info.posix_event_id) ||
 			    ptrc_is_loss(e->pt_info.posix_event_id, e->pt_data, e->pt_size))
 				return ptrc_reader_take(&log->reader, b);
 			log->reader.read_count++;
@@ -115,8 +117,7 @@ static void take(struct ptrc_check *c, struct ptrc_check_log *log)
 {
 	trace_event_id_t id = log->reader.event.posix_event_id;
 
-	if (ptrc_is_loss(id, log->reader.data, log->reader.size))
-		ptrc_judge_take_gap(&c->judge, ptrc_when_ns(&log->reader.event.posix_timestamp));
+	is_wanted(c, log, id);
 	ptrc_view_find_layout(&log->view, &c->rules->layouts);
 	ptrc_judge_take(&c->judge, &log->roles[id < PTRC_READER_IDS ? id : 0], &log->view,
 			log->number);
@@ -360,7 +361,7 @@ void ptrc_check_judge(struct ptrc_check *c)
 {
 	struct ptrc_ending ending = {0};
 
-	ptrc_judge_begin(&c->judge, c->rules);
+	ptrc_judge_begin(&c->judge, c->rules, c->log_count);
 	for (size_t i = 0; i < c->log_count; i++) {
 		const struct ptrc_reader *r = &c->logs[i].reader;
 
@@ -369,13 +370,14 @@ void ptrc_check_judge(struct ptrc_check *c)
 				is_wanted(c, &c->logs[i], id);
 		/* What was before the first file that was kept is as good as lost. */
 		if (r->counts.pt_earlier_files)
-			ptrc_judge_take_gap(&c->judge, INT64_MIN);
+			ptrc_judge_take_gap(&c->judge, INT64_MIN, (unsigned int)i);
 	}
 	read_logs(c);
 	find_losses(c, &ending);
 	ending.ns = c->last_ns;
 	ending.start_ns = c->first_ns;
 	ending.gap_count = c->judge.gap_count;
+	ending.first_gap_ns = c->judge.first_gap_ns;
 	ptrc_judge_end(&c->judge, &ending);
 	for (size_t i = 0; i < c->rules->count; i++)
 		add_notes(c, &c->judge.trials[i]);

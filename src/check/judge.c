@@ -13,16 +13,27 @@
 #include "src/check/verdict.h"
 #include "src/cli/buffer.h"
 #include "src/pairs/key.h"
+#include "src/view/losses.h"
 #include "src/view/when.h"
 
-/* Of after: what waits for an answer, from the first event of its key that has none. */
+/* Of after: events of a key that wait for the same answer, from the first one that has none. They
+ * share its fate. */
+struct waiters {
+	struct ptrc_moment at;
+	/* 0 if there are none. */
+	uint64_t count;
+	/* Their time was over before anything was lost. */
+	bool is_late;
+};
+
+/* Of after: what waits for an answer to a key. */
 struct ptrc_request {
 	struct ptrc_table_entry entry;
-	struct ptrc_moment at;
-	/* Those that were opened later and earlier. */
+	/* Those that waited when events were lost, among which the answer may have been, and those
+	 * that came behind all losses. */
+	struct waiters old, fresh;
+	/* Those whose fresh ones came later and earlier. What has none stands behind all that have. */
 	struct ptrc_request *later, *earlier;
-	/* Events were lost before its time was over, or it was over before anything was lost. */
-	bool is_doubtful, is_late;
 };
 
 /* Of after: the last answer of a key, for as long as the tolerance. */
@@ -60,6 +71,8 @@ struct counted {
 struct begin {
 	struct begin *before;
 	struct ptrc_moment at;
+	/* The losses that may have taken its end away, and how many they were when it came. */
+	const uint64_t *gaps;
 	uint64_t gap_count;
 };
 
@@ -126,6 +139,12 @@ add_case(struct ptrc_cases *cases, uint64_t weight, const struct ptrc_moment *at
 		(cases->count - place) * sizeof(cases->list[0]));
 	cases->list[place] = c;
 	cases->count++;
+}
+
+/* Whether a case of this weight would be kept. */
+static bool is_among(const struct ptrc_cases *cases, uint64_t weight)
+{
+	return cases->count < PTRC_CASES || cases->list[PTRC_CASES - 1].weight < weight;
 }
 
 static bool is_same_thread(const struct ptrc_moment *a, const struct ptrc_moment *b)
@@ -213,6 +232,7 @@ static void take_exists(struct now *n, unsigned int event)
 		t->has_base = true;
 		t->base_ns = n->at.ns;
 		t->used_event = n->judge->event_count;
+		t->is_base_doubtful = n->judge->gap_count;
 		if (t->has_early && is_near(t, &t->early, &n->at))
 			find(t);
 		return;
@@ -254,7 +274,7 @@ static void take_count(struct now *n)
 
 /* ---- after ---- */
 
-static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
+static void unlink_request(struct ptrc_trial *t, struct ptrc_request *q)
 {
 	if (q->later)
 		q->later->earlier = q->earlier;
@@ -262,24 +282,38 @@ static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
 		t->latest = q->earlier;
 	if (q->earlier)
 		q->earlier->later = q->later;
+}
+
+static void link_request(struct ptrc_trial *t, struct ptrc_request *q)
+{
+	q->later = NULL;
+	q->earlier = t->latest;
+	if (t->latest)
+		t->latest->later = q;
+	t->latest = q;
+}
+
+static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
+{
+	unlink_request(t, q);
 	ptrc_table_remove(&t->table, q);
 }
 
-/* Counts a request that has not been answered in time. */
-static void break_after(struct ptrc_trial *t, const struct ptrc_request *q, int64_t length_ns,
-			const struct ptrc_moment *answer)
+/* Counts events that have not been answered in time. */
+static void break_after(struct ptrc_trial *t, const struct waiters *w, bool is_doubtful,
+			int64_t length_ns, const struct ptrc_moment *answer)
 {
-	struct ptrc_cases *cases = q->is_doubtful && !q->is_late ? &t->doubts : &t->worst;
+	struct ptrc_cases *cases = is_doubtful ? &t->doubts : &t->worst;
 
-	if (cases == &t->worst)
-		t->broken++;
+	if (is_doubtful)
+		t->doubtful += w->count;
 	else
-		t->doubtful++;
+		t->broken += w->count;
 	if (answer)
-		add_case(cases, (uint64_t)length_ns, &q->at, answer, "answered after %s",
+		add_case(cases, (uint64_t)length_ns, &w->at, answer, "answered after %s",
 			 duration(length_ns));
 	else
-		add_case(cases, (uint64_t)length_ns, &q->at, NULL, "not answered for %s",
+		add_case(cases, (uint64_t)length_ns, &w->at, NULL, "not answered for %s",
 			 duration(length_ns));
 }
 
@@ -331,19 +365,44 @@ static void take_request(struct now *n, const struct ptrc_key *k)
 	size_t count = t->table.count;
 
 	t->matched++;
-	if (a && is_near(t, &a->at, &n->at)) {
+	/* An event that has just answered one that waited comes after that. The answers that are
+	 * remembered came before that, or they had been its answers: none of them is after this one. */
+	if (a && is_near(t, &a->at, &n->at) && t->used_event != n->judge->event_count) {
 		t->kept++;
 		return;
 	}
 	q = ptrc_table_find(&t->table, k->bytes, k->size, sizeof(*q));
-	/* What answers the first one that is open answers this one, too, and sooner. */
-	if (t->table.count == count)
+	/* What answers the first one that waits answers this one, too, and sooner. */
+	if (q->fresh.count++)
 		return;
-	q->at = n->at;
-	q->earlier = t->latest;
-	if (t->latest)
-		t->latest->later = q;
-	t->latest = q;
+	q->fresh.at = n->at;
+	if (t->table.count == count)
+		unlink_request(t, q);
+	link_request(t, q);
+}
+
+/* Tells events of their answer, or of the end of the log, if there is none. */
+static void answer(struct ptrc_trial *t, const struct waiters *w, bool is_doubtful, int64_t ns,
+		   const struct ptrc_moment *at)
+{
+	int64_t length_ns = ptrc_when_subtract(ns, w->at.ns);
+
+	if (!w->count)
+		return;
+	if (!is_in_time(t->rule, length_ns)) {
+		break_after(t, w, is_doubtful && !w->is_late, length_ns, at);
+	} else if (at) {
+		t->backwards += length_ns < 0;
+		t->kept += w->count;
+	} else if (is_doubtful) {
+		t->doubtful += w->count;
+		add_case(&t->doubts, (uint64_t)length_ns, &w->at, NULL,
+			 "not answered before events were lost");
+	} else {
+		t->open += w->count;
+		add_case(&t->doubts, (uint64_t)length_ns, &w->at, NULL,
+			 "not answered by the end of the log");
+	}
 }
 
 static void take_answer(struct now *n, const struct ptrc_key *k)
@@ -352,14 +411,9 @@ static void take_answer(struct now *n, const struct ptrc_key *k)
 	struct ptrc_request *q = ptrc_table_seek(&t->table, k->bytes, k->size);
 
 	if (q) {
-		int64_t length_ns = ptrc_when_subtract(n->at.ns, q->at.ns);
-
-		if (length_ns < 0)
-			t->backwards++;
-		if (is_in_time(t->rule, length_ns))
-			t->kept++;
-		else
-			break_after(t, q, length_ns, &n->at);
+		answer(t, &q->old, true, n->at.ns, &n->at);
+		answer(t, &q->fresh, false, n->at.ns, &n->at);
+		t->used_event = n->judge->event_count;
 		drop_request(t, q);
 	}
 	remember_answer(n, k);
@@ -379,36 +433,38 @@ static void take_after(struct now *n, unsigned int event)
 	ptrc_key_free(&k);
 }
 
-/* What is open when events are lost may be answered by one of them, unless it is late already. */
+/* What waits when events are lost may be answered by one of them, unless it is late already. */
+static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
+{
+	int64_t length_ns = ptrc_when_subtract(ns, q->fresh.at.ns);
+
+	q->fresh.is_late = !is_in_time(t->rule, length_ns);
+	if (!q->old.count) {
+		q->old = q->fresh;
+	} else if (q->fresh.is_late) {
+		break_after(t, &q->fresh, false, length_ns, NULL);
+	} else if (q->old.is_late) {
+		break_after(t, &q->old, false, ptrc_when_subtract(ns, q->old.at.ns), NULL);
+		q->old = q->fresh;
+	} else {
+		q->old.count += q->fresh.count;
+	}
+	q->fresh = (struct waiters){0};
+}
+
 static void doubt_requests(struct ptrc_trial *t, int64_t ns)
 {
-	/* Those that were open at the loss before this one have been seen to then. */
-	for (struct ptrc_request *q = t->latest; q && !q->is_doubtful && !q->is_late;
-	     q = q->earlier) {
-		if (is_in_time(t->rule, ptrc_when_subtract(ns, q->at.ns)))
-			q->is_doubtful = true;
-		else
-			q->is_late = true;
-	}
+	for (struct ptrc_request *q = t->latest; q && q->fresh.count; q = q->earlier)
+		doubt(t, q, ns);
 }
 
 static void end_after(struct ptrc_trial *t, int64_t ns)
 {
 	while (t->latest) {
 		struct ptrc_request *q = t->latest;
-		int64_t length_ns = ptrc_when_subtract(ns, q->at.ns);
 
-		if (!is_in_time(t->rule, length_ns)) {
-			break_after(t, q, length_ns, NULL);
-		} else if (q->is_doubtful) {
-			t->doubtful++;
-			add_case(&t->doubts, (uint64_t)length_ns, &q->at, NULL,
-				 "not answered before events were lost");
-		} else {
-			t->open++;
-			add_case(&t->doubts, (uint64_t)length_ns, &q->at, NULL,
-				 "not answered by the end of the log");
-		}
+		answer(t, &q->old, true, ns, NULL);
+		answer(t, &q->fresh, false, ns, NULL);
 		drop_request(t, q);
 	}
 	ptrc_table_free(&t->answers);
@@ -449,6 +505,7 @@ static void take_dependent(struct now *n, const struct ptrc_key *k)
 	t->matched++;
 	if (a && is_in_time(t->rule, ptrc_when_subtract(n->at.ns, a->at.ns))) {
 		t->kept++;
+		t->used_event = n->judge->event_count;
 		return;
 	}
 	w = ptrc_cli_allocate(sizeof(*w) + k->size);
@@ -469,6 +526,10 @@ static void take_allowing(struct now *n, const struct ptrc_key *k)
 	struct ptrc_waiting *last = NULL;
 
 	a->at = n->at;
+	/* An event that has what it requires before it comes after that. What waits here is that, or
+	 * comes before that, or it had what it requires: so this event does not come before it. */
+	if (t->used_event == n->judge->event_count)
+		return;
 	for (struct ptrc_waiting *w = t->first_waiting, *next; w; w = next) {
 		next = w->next;
 		if (w->key_size != k->size || memcmp(w->key, k->bytes, k->size) ||
@@ -503,31 +564,51 @@ static void take_before(struct now *n, unsigned int event)
 
 /* ---- pair ---- */
 
-static bool is_below(const struct ptrc_rule_bound *b, int64_t ns)
+/* The losses that may have taken events of the pair away: threads are of one log, the events that a field
+ * connects may be of several. */
+static const uint64_t *gaps_of(const struct now *n)
 {
-	/* What is at the bound is below it where that is allowed from below, or forbidden from
-	 * above. */
-	return b->order == PTRC_RULE_AT_MOST || b->order == PTRC_RULE_ABOVE ? ns <= b->ns
-									    : ns < b->ns;
+	return n->trial->rule->by_text ? &n->judge->gap_count
+				       : &n->judge->sources[n->at.source].gap_count;
 }
 
 static void take_begin(struct now *n, const struct ptrc_key *k)
 {
 	struct begins *open = ptrc_table_find(&n->trial->table, k->bytes, k->size, sizeof(*open));
 	struct begin *b = ptrc_cli_allocate(sizeof(*b));
+	const uint64_t *gaps = gaps_of(n);
 
 	n->trial->matched++;
-	*b = (struct begin){open->latest, n->at, n->judge->gap_count};
+	*b = (struct begin){open->latest, n->at, gaps, *gaps};
 	open->latest = b;
+}
+
+/* Counts the duration for the bounds. Those that are on the wrong side of a bound are cases, as the rule
+ * may be broken by them. */
+static void compare_with_bounds(struct ptrc_trial *t, const struct begin *b,
+				const struct ptrc_moment *end, uint64_t length_ns)
+{
+	bool is_too_long = false, is_too_short = false;
+
+	for (size_t i = 0; i < t->rule->bound_count; i++) {
+		const struct ptrc_rule_bound *bound = &t->rule->bounds[i];
+		bool is_less = ptrc_rule_is_below(bound, (int64_t)length_ns);
+
+		t->below[i] += is_less;
+		is_too_long |= ptrc_rule_is_upper(bound) && !is_less;
+		is_too_short |= !ptrc_rule_is_upper(bound) && is_less;
+	}
+	if (is_too_long && is_among(&t->worst, length_ns))
+		add_case(&t->worst, length_ns, &b->at, end, "took %s",
+			 duration((int64_t)length_ns));
+	if (is_too_short && is_among(&t->shortest, UINT64_MAX - length_ns))
+		add_case(&t->shortest, UINT64_MAX - length_ns, &b->at, end, "took %s",
+			 duration((int64_t)length_ns));
 }
 
 static void measure(struct ptrc_trial *t, const struct begin *b, const struct ptrc_moment *end)
 {
-	const struct ptrc_rule *r = t->rule;
 	int64_t length_ns = ptrc_when_subtract(end->ns, b->at.ns);
-	bool is_lower = r->bound_count && (r->bounds[0].order == PTRC_RULE_ABOVE ||
-					   r->bounds[0].order == PTRC_RULE_AT_LEAST);
-	uint64_t weight = is_lower ? UINT64_MAX - (uint64_t)length_ns : (uint64_t)length_ns;
 
 	if (length_ns < 0) {
 		t->backwards++;
@@ -535,10 +616,7 @@ static void measure(struct ptrc_trial *t, const struct begin *b, const struct pt
 	}
 	t->kept++;
 	ptrc_quantiles_add(&t->lengths, (uint64_t)length_ns);
-	for (size_t i = 0; i < r->bound_count; i++)
-		t->below[i] += is_below(&r->bounds[i], length_ns);
-	if (t->worst.count < PTRC_CASES || t->worst.list[PTRC_CASES - 1].weight < weight)
-		add_case(&t->worst, weight, &b->at, end, "took %s", duration(length_ns));
+	compare_with_bounds(t, b, end, (uint64_t)length_ns);
 }
 
 static void take_end(struct now *n, const struct ptrc_key *k)
@@ -548,12 +626,12 @@ static void take_end(struct now *n, const struct ptrc_key *k)
 	struct begin *b;
 
 	if (!open) {
-		t->doubtful += n->judge->gap_count > 0;
-		t->unmatched_ends += n->judge->gap_count == 0;
+		t->doubtful += *gaps_of(n) > 0;
+		t->unmatched_ends += *gaps_of(n) == 0;
 		return;
 	}
 	b = open->latest;
-	if (b->gap_count != n->judge->gap_count)
+	if (b->gap_count != *b->gaps)
 		t->doubtful++;
 	else
 		measure(t, b, &n->at);
@@ -675,6 +753,48 @@ static void take(struct now *n, unsigned int event)
 	}
 }
 
+static void take_role(struct now *n, const struct ptrc_role *role)
+{
+	n->trial = role->trial;
+	if (holds((struct ptrc_rule_event *)&n->trial->rule->events[role->event], n->view))
+		take(n, role->event);
+	/* That has asked for the fields that the rule needs. */
+	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
+		count_loss(n->judge, n->trial, role->event, n->view);
+}
+
+/* Whether the event, in this role, belongs to one before it: of pair the end, of after the answer. */
+static bool is_end(const struct ptrc_role *role)
+{
+	enum ptrc_rule_kind kind = role->trial->rule->kind;
+
+	return role->event && (kind == PTRC_RULE_PAIR || kind == PTRC_RULE_AFTER);
+}
+
+void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
+{
+	if (!j->gap_count)
+		j->first_gap_ns = ns;
+	j->gap_count++;
+	j->sources[source].gap_count++;
+	for (size_t i = 0; i < j->rules->count; i++)
+		if (j->trials[i].rule->kind == PTRC_RULE_AFTER)
+			doubt_requests(&j->trials[i], ns);
+}
+
+/* What the event ends is before the loss that it tells of. The loss reaches to the next event of the same
+ * source, START or RESUME: what began in another source until then may have lost its end, too. */
+static void take_at_gap(struct now *n, const struct ptrc_roles *roles)
+{
+	for (size_t i = 0; i < roles->count; i++)
+		if (is_end(&roles->list[i]))
+			take_role(n, &roles->list[i]);
+	ptrc_judge_take_gap(n->judge, n->at.ns, n->at.source);
+	for (size_t i = 0; i < roles->count; i++)
+		if (!is_end(&roles->list[i]))
+			take_role(n, &roles->list[i]);
+}
+
 void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struct ptrc_view *view,
 		     unsigned int source)
 {
@@ -685,31 +805,27 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 		.at = {ptrc_when_ns(&e->posix_timestamp), e->posix_event_id, e->posix_pid,
 		       e->posix_tid, source},
 	};
+	bool is_loss = ptrc_is_loss(e->posix_event_id, view->reader->data, view->reader->size);
 
 	j->event_count++;
-	for (size_t i = 0; i < roles->count; i++) {
-		unsigned int event = roles->list[i].event;
-
-		n.trial = roles->list[i].trial;
-		if (holds((struct ptrc_rule_event *)&n.trial->rule->events[event], view))
-			take(&n, event);
-		/* That has asked for the fields that the rule needs. */
-		if (__builtin_expect(ptrc_view_is_maimed(view), 0))
-			count_loss(j, n.trial, event, view);
+	if (__builtin_expect(is_loss || j->sources[source].is_at_loss, 0)) {
+		j->sources[source].is_at_loss = is_loss;
+		take_at_gap(&n, roles);
+		return;
 	}
+	for (size_t i = 0; i < roles->count; i++)
+		take_role(&n, &roles->list[i]);
 }
 
-void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns)
+bool ptrc_judge_is_at_loss(const struct ptrc_judge *j, unsigned int source)
 {
-	j->gap_count++;
-	for (size_t i = 0; i < j->rules->count; i++)
-		if (j->trials[i].rule->kind == PTRC_RULE_AFTER)
-			doubt_requests(&j->trials[i], ns);
+	return j->sources[source].is_at_loss;
 }
 
-void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules)
+void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size_t source_count)
 {
 	*j = (struct ptrc_judge){.rules = rules};
+	j->sources = allocate_zeroed(source_count * sizeof(*j->sources));
 	j->trials = allocate_zeroed((rules->count + 1) * sizeof(*j->trials));
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct ptrc_rule *r = &rules->list[i];
@@ -769,7 +885,6 @@ static void end_count(void *thing, void *arg)
 
 struct pair_end {
 	struct ptrc_trial *trial;
-	uint64_t gap_count;
 	int64_t ns;
 };
 
@@ -783,12 +898,13 @@ static void end_begins(void *thing, void *arg)
 		struct begin *b = open->latest;
 		int64_t length_ns = ptrc_when_subtract(end->ns, b->at.ns);
 
-		if (b->gap_count != end->gap_count) {
+		if (b->gap_count != *b->gaps) {
 			t->doubtful++;
 		} else {
 			t->open++;
 			for (size_t i = 0; i < t->rule->bound_count; i++)
-				t->open_below[i] += is_below(&t->rule->bounds[i], length_ns);
+				t->open_below[i] +=
+					ptrc_rule_is_below(&t->rule->bounds[i], length_ns);
 			add_case(&t->doubts, (uint64_t)(length_ns < 0 ? 0 : length_ns), &b->at,
 				 NULL, "no end for %s", duration(length_ns < 0 ? 0 : length_ns));
 		}
@@ -852,7 +968,7 @@ void ptrc_judge_end(struct ptrc_judge *j, const struct ptrc_ending *ending)
 {
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
-		struct pair_end pair = {t, j->gap_count, ending->ns};
+		struct pair_end pair = {t, ending->ns};
 
 		switch (t->rule->kind) {
 		case PTRC_RULE_COUNT:
@@ -889,7 +1005,9 @@ void ptrc_judge_free(struct ptrc_judge *j)
 		struct ptrc_trial *t = &j->trials[i];
 
 		free_cases(&t->worst);
+		free_cases(&t->shortest);
 		free_cases(&t->doubts);
+		free_cases(&t->shown);
 		ptrc_table_free(&t->table);
 		ptrc_quantiles_free(&t->lengths);
 		free(t->reason);
@@ -897,4 +1015,5 @@ void ptrc_judge_free(struct ptrc_judge *j)
 			free(t->notes[k]);
 	}
 	free(j->trials);
+	free(j->sources);
 }

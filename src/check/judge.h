@@ -30,6 +30,14 @@ struct ptrc_roles {
 	size_t count;
 };
 
+/* A log whose events are taken. */
+struct ptrc_judge_source {
+	/* Places with losses so far. */
+	uint64_t gap_count;
+	/* The event before was at such a place. */
+	bool is_at_loss;
+};
+
 struct ptrc_judge {
 	const struct ptrc_rules *rules;
 	/* In the order of the rules. */
@@ -39,22 +47,30 @@ struct ptrc_judge {
 	int64_t start_ns;
 	/* Events that have been taken so far; that is the number of the last one. */
 	uint64_t event_count;
-	/* Places with losses so far. */
+	/* By their numbers. */
+	struct ptrc_judge_source *sources;
+	/* Places with losses so far, in all of them, and the time of the first one. */
 	uint64_t gap_count;
+	int64_t first_gap_ns;
 };
 
 /* The rules have been bound. */
-void ptrc_judge_begin(struct ptrc_judge *, const struct ptrc_rules *);
+void ptrc_judge_begin(struct ptrc_judge *, const struct ptrc_rules *, size_t source_count);
 
 /* Finds out what the events of this name are for the rules. The caller frees the list. */
 void ptrc_judge_find_roles(struct ptrc_judge *, const char *name, struct ptrc_roles *);
 
-/* Takes the event that the view's reader has read, with the roles of its type. */
+/* Takes the event that the view's reader has read, with the roles of its type. Besides the events that
+ * the rules are about it needs those at places with losses, and of each source the one behind such an
+ * event. */
 void ptrc_judge_take(struct ptrc_judge *, const struct ptrc_roles *, struct ptrc_view *,
 		     unsigned int source);
 
-/* Learns that events were lost before, or at, that time. */
-void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns);
+/* Whether the next event of the source is behind a place with losses. */
+bool ptrc_judge_is_at_loss(const struct ptrc_judge *, unsigned int source);
+
+/* Learns that events of the source were lost before, or at, that time, of which no event tells. */
+void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns, unsigned int source);
 
 /* Decides all rules. */
 void ptrc_judge_end(struct ptrc_judge *, const struct ptrc_ending *);

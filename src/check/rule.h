@@ -148,6 +148,20 @@ bool ptrc_rule_quantile(const char *text, unsigned int *per_mille);
 /* Reads a duration. Returns false with the reason if it is none. */
 bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *why);
 
+/* Whether the bound is one from above. */
+static inline bool ptrc_rule_is_upper(const struct ptrc_rule_bound *b)
+{
+	return b->order == PTRC_RULE_BELOW || b->order == PTRC_RULE_AT_MOST;
+}
+
+/* Whether a duration is below the bound. What is at the bound is below it where that is allowed from
+ * below, or forbidden from above. */
+static inline bool ptrc_rule_is_below(const struct ptrc_rule_bound *b, int64_t ns)
+{
+	return b->order == PTRC_RULE_AT_MOST || b->order == PTRC_RULE_ABOVE ? ns <= b->ns
+									    : ns < b->ns;
+}
+
 /* Makes a rule of the draft and adds it. */
 void ptrc_rules_add(struct ptrc_rules *, const struct ptrc_rule_draft *);
 

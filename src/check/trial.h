@@ -62,7 +62,9 @@ struct ptrc_trial {
 	 * layout; the number of the last one. */
 	uint64_t cut, misfits;
 	uint64_t maimed_event;
-	struct ptrc_cases worst, doubts;
+	/* Of pair, worst are those that took longer than a bound allows, shortest the others that a bound
+	 * does not allow; shown are those of all that break the rule. */
+	struct ptrc_cases worst, shortest, doubts, shown;
 
 	/* What there is by key. */
 	struct ptrc_table table;
@@ -73,12 +75,15 @@ struct ptrc_trial {
 	struct ptrc_answer *first_answer, *last_answer;
 	/* Of before: events that what they require may follow yet. */
 	struct ptrc_waiting *first_waiting, *last_waiting;
-	/* Of exists: the moment from which the time counts, once it is known; an event before it. */
-	bool has_base, has_early, is_found;
+	/* Of exists: the moment from which the time counts, once it is known, and whether an earlier one
+	 * may have been lost; an event before it. */
+	bool has_base, is_base_doubtful, has_early, is_found;
 	int64_t base_ns;
 	struct ptrc_moment early;
-	/* The number of the event that it is; of order, of the last event that is one of the list. An
-	 * event that is two of the rule's is not what it needs itself. */
+	/* The number of the event that it is; of order, of the last event that is one of the list; of
+	 * after, of the last answer; of before, of the last event that had what it requires. An event
+	 * that is two of the rule's is not what it needs itself, and two are not each what the other
+	 * needs. */
 	uint64_t used_event;
 	/* Of order: the number of the last event that was counted. */
 	uint64_t matched_event;
@@ -98,6 +103,8 @@ struct ptrc_trial {
 	enum ptrc_verdict verdict;
 	/* It is broken for certain. */
 	bool is_broken;
+	/* Of pair: a bit for each bound that is broken. */
+	unsigned int broken_bounds;
 	/* Why, in words. */
 	char *reason;
 	/* What else there is to be said. */
@@ -109,8 +116,9 @@ struct ptrc_trial {
 struct ptrc_ending {
 	int64_t ns;
 	int64_t start_ns;
-	/* Places where events were lost. */
+	/* Places where events were lost, and the time of the first one. */
 	uint64_t gap_count;
+	int64_t first_gap_ns;
 	/* Something is missing, and it is not known where. */
 	bool has_unplaced_loss;
 	/* A log has no end. */

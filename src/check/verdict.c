@@ -20,8 +20,10 @@ struct findings {
 	bool has_loss;
 	/* What comes behind the end of the log may decide otherwise. */
 	bool is_open;
-	/* The events that the rule is about, and how many it needs. */
+	/* Events, pairs or orders that say something. */
 	uint64_t count;
+	/* A bit for each bound of a pair that is broken. */
+	unsigned int broken_bounds;
 	/* The facts in words. */
 	struct ptrc_buffer text;
 };
@@ -49,23 +51,39 @@ static void decide_never(const struct ptrc_trial *t, const struct ptrc_ending *e
 		ptrc_buffer_text(&f->text, "did not happen");
 }
 
+/* Whether a loss is nothing to the rule because it goes by what is there. */
+static bool is_loss_ignored(const struct ptrc_trial *t)
+{
+	return t->rule->at_loss == PTRC_RULE_IGNORE;
+}
+
+/* Whether the moment from which the time counts is the first such event for certain. */
+static bool is_base_sure(const struct ptrc_trial *t, const struct ptrc_ending *e)
+{
+	if (t->rule->event_count == 2)
+		return !t->is_base_doubtful && !e->has_unplaced_loss;
+	return !e->gap_count || e->first_gap_ns > e->start_ns;
+}
+
 static void decide_exists(const struct ptrc_trial *t, const struct ptrc_ending *e,
 			  struct findings *f)
 {
 	const struct ptrc_rule *r = t->rule;
-	bool has_base = t->has_base || (r->event_count == 1 && r->within_ns >= 0);
+	bool is_timed = r->within_ns >= 0;
+	bool has_base = is_timed && (t->has_base || r->event_count == 1);
 	int64_t base_ns = t->has_base ? t->base_ns : e->start_ns;
+	int64_t last_ns = ptrc_when_add(base_ns, is_timed ? r->within_ns : 0);
 
 	if (t->is_found) {
+		f->has_loss = is_timed && !is_base_sure(t, e);
 		ptrc_buffer_text(&f->text, "happened");
 		return;
 	}
-	f->has_loss = has_loss(e);
-	f->is_open =
-		r->within_ns < 0 || !has_base
-			? e->is_unclosed
-			: !t->worst.count && ptrc_when_subtract(e->ns, base_ns) <= r->within_ns;
-	f->is_broken = !f->has_loss && !f->is_open;
+	/* What was lost when its time was over makes no difference. */
+	f->has_loss =
+		e->has_unplaced_loss || (e->gap_count && (!has_base || e->first_gap_ns <= last_ns));
+	f->is_open = has_base ? !t->worst.count && e->ns <= last_ns : e->is_unclosed;
+	f->is_broken = (!f->has_loss || is_loss_ignored(t)) && !f->is_open;
 	if (r->event_count == 2 && !t->has_base)
 		ptrc_buffer_format(&f->text, "there was no %s", r->events[1].pattern);
 	else if (t->worst.count)
@@ -84,7 +102,8 @@ static void decide_count(const struct ptrc_trial *t, const struct ptrc_ending *e
 
 	f->has_loss = has_loss(e) && (r->has_max || is_short);
 	f->is_open = e->is_unclosed && (r->has_max || is_short);
-	f->is_broken = t->broken || (is_short && !f->has_loss && !f->is_open);
+	f->is_broken =
+		t->broken || (is_short && (!f->has_loss || is_loss_ignored(t)) && !f->is_open);
 	ptrc_buffer_format(&f->text, "%" PRIu64 " event%s", t->matched, plural(t->matched));
 	if (!r->by_text || !keys)
 		return;
@@ -154,19 +173,17 @@ static void decide_each(const struct ptrc_trial *t, const struct ptrc_ending *e,
 static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t count)
 {
 	uint64_t rank = count / 1000 * b->per_mille + (count % 1000 * b->per_mille + 999) / 1000;
-	bool is_upper = b->order == PTRC_RULE_BELOW || b->order == PTRC_RULE_AT_MOST;
 
 	if (!rank)
 		rank = 1;
-	return (below >= rank) == is_upper;
+	return (below >= rank) == ptrc_rule_is_upper(b);
 }
 
 /* The quantile, which is within 1 %, but on the side of the bound where the exact one is. */
 static int64_t quantile_of(const struct ptrc_trial *t, const struct ptrc_rule_bound *b,
 			   uint64_t below)
 {
-	bool is_upper = b->order == PTRC_RULE_BELOW || b->order == PTRC_RULE_AT_MOST;
-	bool is_low = is_kept(b, below, t->kept) == is_upper;
+	bool is_low = is_kept(b, below, t->kept) == ptrc_rule_is_upper(b);
 	int64_t ns = (int64_t)ptrc_quantiles_at(&t->lengths, b->per_mille);
 
 	/* The shortest and the longest one are known. */
@@ -180,9 +197,7 @@ static int64_t quantile_of(const struct ptrc_trial *t, const struct ptrc_rule_bo
 /* Whether the bound is one that a single duration breaks, whatever else there is. */
 static bool is_limit(const struct ptrc_rule_bound *b)
 {
-	bool is_upper = b->order == PTRC_RULE_BELOW || b->order == PTRC_RULE_AT_MOST;
-
-	return b->per_mille == (is_upper ? 1000 : 0);
+	return b->per_mille == (ptrc_rule_is_upper(b) ? 1000 : 0);
 }
 
 /* What has no end yet is taken to be as short, and to be as long, as it can be: a bound is decided
@@ -196,7 +211,7 @@ static void decide_bound(const struct ptrc_trial *t, const struct ptrc_ending *e
 	uint64_t open_below = is_end_ignored ? 0 : t->open_below[i];
 	uint64_t open = t->open - (t->open_below[i] - open_below);
 	uint64_t count = t->kept + open;
-	bool is_kept_if_long, is_kept_if_short, is_missed;
+	bool is_kept_if_long, is_kept_if_short, is_missed, is_broken = false;
 
 	if (!count)
 		return;
@@ -207,13 +222,15 @@ static void decide_bound(const struct ptrc_trial *t, const struct ptrc_ending *e
 		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
 	if (has_loss(e)) {
 		f->has_loss = true;
-		f->is_broken |= !e->has_unplaced_loss && is_limit(b) && t->kept &&
-				!is_kept(b, t->below[i], t->kept);
+		is_broken = !e->has_unplaced_loss && is_limit(b) && t->kept &&
+			    !is_kept(b, t->below[i], t->kept);
 		/* With at_loss: ignore only what was measured counts. */
-		f->is_broken |= t->rule->at_loss == PTRC_RULE_IGNORE && is_missed;
+		is_broken |= is_loss_ignored(t) && is_missed;
 	} else {
-		f->is_broken |= is_missed;
+		is_broken = is_missed;
 	}
+	f->is_broken |= is_broken;
+	f->broken_bounds |= (unsigned int)is_broken << i;
 	f->is_open |= is_kept_if_long != is_kept_if_short;
 	if (t->kept) {
 		ptrc_buffer_format(&f->text, "; %s ", b->key);
@@ -291,6 +308,80 @@ static void worsen(enum ptrc_verdict *verdict, enum ptrc_rule_doubt doubt)
 		*verdict = PTRC_VERDICT_UNDECIDED;
 }
 
+/* Whether a duration is on the wrong side of a bound that is broken, from above or from below. */
+static bool breaks(const struct ptrc_trial *t, uint64_t length_ns, bool is_long)
+{
+	for (size_t i = 0; i < t->rule->bound_count; i++) {
+		const struct ptrc_rule_bound *b = &t->rule->bounds[i];
+
+		if (t->broken_bounds & 1U << i && ptrc_rule_is_upper(b) == is_long &&
+		    ptrc_rule_is_below(b, (int64_t)length_ns) != is_long)
+			return true;
+	}
+	return false;
+}
+
+/* Moves a case to those that are shown, if there is room for it. */
+static void show_case(struct ptrc_trial *t, struct ptrc_case *c)
+{
+	if (t->shown.count == PTRC_CASES)
+		return;
+	t->shown.list[t->shown.count++] = *c;
+	*c = (struct ptrc_case){0};
+}
+
+/* Chooses what breaks a rule on pairs: those that took too long and those that took too short, in turn,
+ * then begins that have waited for too long. */
+static void show_pairs(struct ptrc_trial *t)
+{
+	for (size_t i = 0; i < PTRC_CASES; i++) {
+		struct ptrc_case *c = &t->worst.list[i];
+
+		if (i < t->worst.count && breaks(t, c->weight, true))
+			show_case(t, c);
+		c = &t->shortest.list[i];
+		if (i < t->shortest.count && breaks(t, UINT64_MAX - c->weight, false))
+			show_case(t, c);
+	}
+	for (size_t i = 0; i < t->doubts.count; i++)
+		if (breaks(t, t->doubts.list[i].weight, true))
+			show_case(t, &t->doubts.list[i]);
+}
+
+/* Where a rule that is not kept, or may not be, is counted. */
+static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
+{
+	if (f->has_loss && !is_loss_ignored(t))
+		return &t->doubtful;
+	return f->is_open ? &t->open : &t->broken;
+}
+
+/* So far those that are too few are doubtful, and those that are too many are broken. */
+static void settle_counts(struct ptrc_trial *t, const struct findings *f)
+{
+	uint64_t *fate = fate_of(t, f);
+	uint64_t few = t->doubtful;
+
+	/* Without a key there is one to be counted even if there is no event. */
+	if (!t->rule->by_text && !t->table.count)
+		*(t->rule->min ? &few : &t->kept) = 1;
+	t->doubtful = 0;
+	*fate += few;
+	/* What is not too much may have been. */
+	if (t->rule->has_max && fate != &t->broken) {
+		*fate += t->kept;
+		t->kept = 0;
+	}
+}
+
+static void settle_existence(struct ptrc_trial *t, const struct findings *f)
+{
+	bool is_kept = t->is_found && (!f->has_loss || is_loss_ignored(t));
+
+	t->kept = 0;
+	*(is_kept ? &t->kept : fate_of(t, f)) = 1;
+}
+
 void ptrc_trial_decide(struct ptrc_trial *t, const struct ptrc_ending *e)
 {
 	const struct ptrc_rule *r = t->rule;
@@ -301,6 +392,7 @@ void ptrc_trial_decide(struct ptrc_trial *t, const struct ptrc_ending *e)
 	own.has_unplaced_loss |= t->cut || t->misfits;
 	find(t, &own, &f);
 	t->is_broken = f.is_broken;
+	t->broken_bounds = f.broken_bounds;
 	t->verdict = f.is_broken ? PTRC_VERDICT_FAIL : PTRC_VERDICT_PASS;
 	if (f.has_loss)
 		worsen(&t->verdict, r->at_loss);
@@ -316,22 +408,24 @@ void ptrc_trial_decide(struct ptrc_trial *t, const struct ptrc_ending *e)
 		put_doubts(t, e, &f, &f.text);
 	ptrc_buffer_char(&f.text, '\0');
 	t->reason = f.text.bytes;
+	if (r->kind == PTRC_RULE_COUNT)
+		settle_counts(t, &f);
+	if (r->kind == PTRC_RULE_EXISTS)
+		settle_existence(t, &f);
+	if (r->kind == PTRC_RULE_PAIR && f.is_broken)
+		show_pairs(t);
 }
 
 struct ptrc_cases *ptrc_trial_cases(struct ptrc_trial *t)
 {
 	static struct ptrc_cases none;
-	bool has_worst = t->worst.count;
 
 	none.count = 0;
 	if (t->verdict == PTRC_VERDICT_PASS)
 		return &none;
-	/* The longest pairs are kept in any case; what has no end may be longer. */
 	if (t->rule->kind == PTRC_RULE_PAIR)
-		has_worst = t->is_broken &&
-			    (!t->doubts.count ||
-			     (has_worst && t->worst.list[0].weight >= t->doubts.list[0].weight));
-	if (t->verdict == PTRC_VERDICT_FAIL && has_worst)
+		return t->is_broken ? &t->shown : &t->doubts;
+	if (t->verdict == PTRC_VERDICT_FAIL && t->worst.count)
 		return &t->worst;
-	return t->doubts.count || t->rule->kind == PTRC_RULE_PAIR ? &t->doubts : &t->worst;
+	return t->doubts.count ? &t->doubts : &t->worst;
 }
