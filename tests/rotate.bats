@@ -36,7 +36,7 @@ make_log() {
 	ptrace-stat --json one.log | jq -e '.attributes.log_rotate_bytes == 0'
 }
 
-@test "files that are missing are told with status 3 [EXT-274 EXT-278]" {
+@test "files that are missing are told with status 3 [EXT-274 EXT-278 EXT-452]" {
 	make_log
 	rm run.log.000001
 	run_split ptrace-dump --count run.log
@@ -49,6 +49,14 @@ make_log() {
 	run_split ptrace-dump --count run.log.000002
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
+	# Who judges it is told that it is not all.
+	note="is one file of a log that is rotated: what the others have, or lack, is not judged"
+	run_split ptrace-check --no-loss run.log.000002 - <run.log
+	[ "$status" -eq 0 ]
+	[ "$(grep -cE "^ +note: (run.log.000002|-|standard input) $note$" stdout.txt)" -eq 2 ]
+	ptrace-run -o one.log --log-rotate=1G -- "$traced" -n 3
+	ptrace-check --no-loss one.log run.log >all.txt || [ $? -eq 1 ]
+	! grep note: all.txt
 }
 
 @test "ptrace-doctor knows a log whose first file is deleted, while and after it is written [EXT-273]" {

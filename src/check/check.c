@@ -228,6 +228,31 @@ static void note_count(struct ptrc_trial *t, uint64_t count, const char *one, co
 		add_note(t, "%" PRIu64 " %s", count, count == 1 ? one : several);
 }
 
+/* Whether the log is one file of a rotated log, which was opened for itself. */
+static bool is_one_of_several(const struct ptrc_check_log *log)
+{
+	struct posixtrace_log_rotation rotation = {0};
+	trace_attr_t attr;
+
+	if (log->reader.counts.pt_files || posix_trace_get_attr(log->reader.trace, &attr))
+		return false;
+	posixtrace_attr_getlogrotation(&attr, &rotation);
+	posix_trace_attr_destroy(&attr);
+	return rotation.pt_bytes || rotation.pt_time.tv_sec || rotation.pt_time.tv_nsec;
+}
+
+/* A file lacks nothing because of what others have. */
+static void note_single_files(const struct ptrc_check *c, struct ptrc_trial *t)
+{
+	for (size_t i = 0; i < c->log_count; i++)
+		if (is_one_of_several(&c->logs[i]))
+			add_note(
+				t,
+				"%s is one file of a log that is rotated: what the others have, or "
+				"lack, is not judged",
+				c->logs[i].reader.path);
+}
+
 static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	const struct ptrc_rule *r = t->rule;
@@ -252,6 +277,8 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 		note_count(t, t->doubtful, "begin or end with a loss before the other one",
 			   "begins and ends with a loss before the other one");
 	}
+	if (r->kind == PTRC_RULE_LOSS)
+		note_single_files(c, t);
 	note_count(t, t->backwards, "answer with an earlier time than what it answers",
 		   "answers with an earlier time than what they answer");
 	note_count(t, cuts, "text longer than what a pattern looks at",
