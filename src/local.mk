@@ -135,6 +135,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/pairs/key.h \
 	%D%/pairs/pair_dump.c \
 	%D%/pairs/pair_dump.h \
+	%D%/pairs/pair_tree.c \
+	%D%/pairs/pair_tree.h \
 	%D%/pairs/pair_report.c \
 	%D%/pairs/pair_report.h \
 	%D%/pairs/pairs.c \

@@ -43,6 +43,7 @@ enum {
 	KEY_PAIR,
 	KEY_PAIRS,
 	KEY_LONGEST,
+	KEY_TREE,
 	KEY_VERIFY,
 	KEY_THREADS,
 	KEY_TO_LOG,
@@ -87,6 +88,9 @@ static const struct ptrc_cli_option options[] = {
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"longest", KEY_LONGEST, "N",
 	 "with these: show only the N pairs that took\nlongest, the longest first"},
+	{"tree", KEY_TREE, NULL,
+	 "show pairs as a tree of calls with durations: of\neach thread what lies within what; --pairs, if no\n"
+	 "pair is given"},
 	{"verify", KEY_VERIFY, NULL,
 	 "show no events, but read all of them, and compare\nthem with what the logs say of "
 	 "themselves"},
@@ -259,6 +263,8 @@ static struct ptrc_pairs pairs;
 /* Only so many of the longest pairs are shown; UINT64_MAX: all. */
 static uint64_t longest_count = UINT64_MAX;
 
+static bool is_tree;
+
 /* Reads --pair; the expressions of --where that follow are about pairs, too. */
 static void add_pairs(const struct ptrc_cli_texts *texts)
 {
@@ -272,7 +278,7 @@ static void add_pairs(const struct ptrc_cli_texts *texts)
 
 static void check_pairs_usage(void)
 {
-	const char *option = pairs.is_by_name ? "--pairs" : "--pair";
+	const char *option = is_tree ? "--tree" : pairs.is_by_name ? "--pairs" : "--pair";
 	bool is_longest = longest_count != UINT64_MAX;
 
 	if (is_longest && !dump.layouts.is_for_pairs)
@@ -290,6 +296,13 @@ static void check_pairs_usage(void)
 		ptrc_cli_usage(option, "cannot be used together with --to-log: a log has events");
 	if (dump.format.field_count)
 		ptrc_cli_usage(option, "cannot be used together with --fields");
+	if (is_tree && is_longest)
+		ptrc_cli_usage("--tree", "cannot be used together with --longest");
+	if (is_tree && (dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX))
+		ptrc_cli_usage("--tree", "cannot be used together with --first or --last: --since "
+					 "and --until select a part");
+	if (is_tree && dump.is_counting)
+		ptrc_cli_usage("--tree", "cannot be used together with --count: --pairs counts");
 	if (is_longest && (dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX))
 		ptrc_cli_usage("--longest", "cannot be used together with --first or --last");
 	if (is_longest && dump.is_counting)
@@ -431,6 +444,9 @@ static void parse(int argc, char **argv)
 		case KEY_LONGEST:
 			longest_count = ptrc_cli_number("--longest", optarg, 0, INT64_MAX);
 			break;
+		case KEY_TREE:
+			is_tree = true;
+			break;
 		case KEY_TO_LOG:
 			if (to_log)
 				ptrc_cli_usage("--to-log", "is given twice");
@@ -498,17 +514,20 @@ static void parse(int argc, char **argv)
 			break;
 		}
 	}
-	if (!is_format_given &&
-	    (dump.is_counting || dump.is_verifying || dump.format.is_relative || header == ALWAYS))
+	if (!is_format_given && (dump.is_counting || dump.is_verifying || dump.format.is_relative ||
+				 header == ALWAYS || is_tree))
 		dump.format.format = PTRC_FORMAT_TEXT;
 	is_text = dump.format.format == PTRC_FORMAT_TEXT;
 	if (!is_text && (dump.format.is_relative || header == ALWAYS))
 		ptrc_cli_usage(dump.format.is_relative ? "--relative" : "--header",
 			       "is for text, not for JSON");
+	if (!is_text && is_tree)
+		ptrc_cli_usage("--tree", "is for text: the JSON of --pairs has what it shows");
 	if (is_utc && dump.format.is_relative)
 		ptrc_cli_usage("--relative", "cannot be used together with --utc");
 	dump.format.time.is_local = is_text && !is_utc;
 	read_layouts(config);
+	pairs.is_by_name |= is_tree && !pair_texts.count;
 	add_pairs(&pair_texts);
 	add_wheres();
 	for (size_t i = 0; i < fields.count; i++)
@@ -613,7 +632,7 @@ int main(int argc, char **argv)
 	if (!dump.session && dump.source_count)
 		close_layouts();
 	if (dump.layouts.is_for_pairs && dump.source_count)
-		ptrc_pair_dump_begin(&dump, &pairs, longest_count);
+		ptrc_pair_dump_begin(&dump, &pairs, longest_count, is_tree);
 	/* A name that is not there is a mistake, which the end tells: no log is made or replaced. */
 	if (to_log && dump.source_count && ptrc_dump_may_select(&dump) &&
 	    !ptrc_dump_target_open(&file, &dump, to_log, is_forced))

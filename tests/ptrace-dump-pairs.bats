@@ -210,3 +210,83 @@ time_of() {
 	run_split ptrace-stat --pairs --per=duration pairs.log
 	[ "$status" -eq 2 ]
 }
+
+# tree OPTION...: the lines of the tree from the names on
+tree() {
+	ptrace-dump --tree "$@" 2>said.txt | sed -E 's/^([^ ]+ +)(([0-9.]+[mun]?s) +)?([a-z.]+ +)?[0-9]+ +[0-9]+ /\3 | /; s/^[0-9]+[0-9.]*[mun]?s/T/'
+}
+
+@test "tree: what lies within what, in the order of the begins [EXT-376]" {
+	ptrace-run -o tree.log -- sh -c '
+		ptrace-event request.begin id=1; ptrace-event parse.begin; ptrace-event parse.end
+		ptrace-event query.begin a; ptrace-event lock.begin; ptrace-event lock.end
+		ptrace-event other; ptrace-event fetch.begin b; ptrace-event query.end a
+		ptrace-event fetch.end; ptrace-event request.end rows=3
+		ptrace-event idle.begin; ptrace-event lost.end'
+	diff - <(tree tree.log) <<-'END'
+	 | request {  {"id":1}
+	T |   parse
+	 |   query {  "a"
+	T |     lock
+	T |     fetch  "b" ..
+	T |   } query  "a"
+	T | } request  {"rows":3}
+	 | idle {
+	END
+	grep -q 'idle: 1 begin without end: not measured' said.txt
+	grep -q 'lost: 1 end without begin: not measured' said.txt
+	# What lies within a pair that is left out takes its place, also if its end tells that.
+	diff - <(tree --event='[lf]*' --event='request.*' tree.log) <<-'END'
+	 | request {  {"id":1}
+	T |   lock
+	T |   fetch  "b" ..
+	T | } request  {"rows":3}
+	END
+	diff - <(tree --where='end.data == "a" || duration < 0ns' --pairs tree.log) <<-'END'
+	T | query  "a"
+	 | idle {
+	END
+	diff - <(tree --pair=query.begin..query.end tree.log) <<<'T | query  "a"'
+	# The duration is that of the pair, and each line has the time of its event.
+	ptrace-dump --tree --utc tree.log 2>/dev/null | grep -F '} query' >line
+	ptrace-dump --pairs tree.log 2>/dev/null | jq -r 'select(.pair == "query") | .end.time' >time
+	grep -qFf time line
+	[ "$(ptrace-dump --tree --header=always tree.log 2>/dev/null | sed -n 1p | tr -s ' ')" = \
+		"time duration pid tid pair data" ]
+}
+
+@test "tree: of each thread, deep, and cut by losses [EXT-376]" {
+	ptrace-run -o one.log -- ptrace-event a.begin
+	ptrace-run -o two.log -- sh -c 'ptrace-event b.begin; ptrace-event b.end'
+	diff - <(tree one.log two.log) <<-'END'
+	 | a {
+	T | b
+	END
+	ptrace-run -o deep.log -- sh -c 'for i in $(seq 43); do ptrace-event d.begin $i; done
+		for i in $(seq 43); do ptrace-event d.end $((44 - i)); done'
+	tree deep.log >deep
+	[ "$(wc -l <deep)" -eq 85 ]
+	[ "$(sed -n 2p deep)" = ' |   d {  "2"' ]
+	[ "$(sed -n 42p deep)" = " | $(printf '%80s' '')[41] d {  \"42\"" ]
+	[ "$(sed -n 43p deep)" = "T | $(printf '%80s' '')[42] d  \"43\"" ]
+	ptrace-run --allow-loss -o cut.log --stream-min-size=64K --stream-full-policy=until-full -- \
+		sh -c 'ptrace-event c.begin; "$0" -n 100000; ptrace-event c.end' "$PTRC_BUILD/tests/traced"
+	tree cut.log >cut || true
+	[ "$(head -n 1 cut)" = " | c {" ]
+	grep -q 'c: .*cut by lost events: not measured' said.txt
+}
+
+@test "tree: usage [EXT-376]" {
+	pairs_log
+	for options in --json --first=1 --last=1 --longest=1 --count --verify --fields=ns \
+		--to-log=x.log --around=req.begin --user --format=json; do
+		run_split ptrace-dump --tree "$options" pairs.log
+		[ "$status" -eq 2 ] || { echo "$options"; return 1; }
+		[[ $stderr == *--* ]]
+	done
+	run_split ptrace-dump --tree --header=always pairs.log
+	[ "$status" -eq 0 ]
+	ptrace-run -o none.log -- true
+	run_split ptrace-dump --tree none.log
+	[ -z "$stdout" ]
+}

@@ -8,6 +8,7 @@
 #include "lib/base/heap.h"
 #include "src/cli/output.h"
 #include "src/pairs/pair_report.h"
+#include "src/pairs/pair_tree.h"
 #include "src/view/when.h"
 
 enum {
@@ -16,9 +17,13 @@ enum {
 	/* The columns of "999.999ms", and what a name does not widen its column beyond. */
 	DURATION_COLUMNS = 9,
 	NAME_COLUMNS_MAX = 40,
+	/* In a tree, what lies within something else is so many columns further to the right, and what
+	 * lies deeper than that has its depth as a number. */
+	TREE_COLUMNS = 2,
+	TREE_DEPTH_MAX = 40,
 };
 
-/* What is kept of a begin until its end comes. */
+/* What is kept of an event until it is shown: of a begin until its end comes. */
 struct kept {
 	struct ptrc_source *source;
 	struct posix_trace_event_info event;
@@ -43,8 +48,8 @@ struct unshown {
 	uint64_t cut;
 };
 
-/* A view of a begin: a copy of the reader of its source, which has read something else by now. */
-struct begin {
+/* A view of what is kept: a copy of the reader of its source, which has read something else by now. */
+struct look {
 	struct ptrc_reader reader;
 	struct ptrc_view view;
 };
@@ -64,7 +69,11 @@ struct ptrc_pair_dump {
 	/* The source of the event that is taken now. */
 	struct ptrc_source *source;
 	/* By the order of the sources; null: not needed yet. */
-	struct begin **begins;
+	struct look **begins;
+	struct look **ends;
+	/* The pairs are shown as a tree, which there is from the first begin on. */
+	bool is_tree;
+	struct ptrc_pair_tree *tree;
 	/* By the number of the pair. */
 	struct unshown *unshown;
 	size_t unshown_count;
@@ -229,7 +238,7 @@ static void put_header(struct ptrc_pair_dump *p, struct ptrc_buffer *b)
 	put_header_name(b, "tid", w->tid, true);
 	if (f->has_symbols)
 		put_header_name(b, "source", w->source, false);
-	put_header_name(b, "pair", w->name, false);
+	put_header_name(b, "pair", p->is_tree ? 0 : w->name, false);
 	ptrc_buffer_text(b, "data\n");
 }
 
@@ -268,10 +277,9 @@ static void put_json(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 
 /* ---- pairs ---- */
 
-/* Keeps a begin, decoded once, so that data that does not fit its layout counts once. */
-static void *keep(void *arg, struct ptrc_view *view)
+/* Keeps an event, decoded once, so that data that does not fit its layout counts once. */
+static struct kept *keep_event(const struct ptrc_pair_dump *p, struct ptrc_view *view)
 {
-	const struct ptrc_pair_dump *p = arg;
 	const struct ptrc_reader *r = view->reader;
 	struct kept *k = ptrc_cli_allocate(sizeof(*k) + r->size);
 
@@ -289,16 +297,22 @@ static void *keep(void *arg, struct ptrc_view *view)
 	return k;
 }
 
-/* Makes the view of a begin. */
-static struct ptrc_view *look_at(struct ptrc_pair_dump *p, struct kept *k)
+static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
+{
+	(void)pair;
+	return keep_event(arg, view);
+}
+
+/* Makes the view of what is kept, in the place for begins or for ends. */
+static struct ptrc_view *look_at(struct ptrc_pair_dump *p, struct look **looks, struct kept *k)
 {
 	struct ptrc_source *s = k->source;
 	trace_event_id_t id = k->event.posix_event_id;
 	size_t place = id < PTRC_READER_IDS ? id : 0;
-	struct begin *b = p->begins[s->order];
+	struct look *b = looks[s->order];
 
 	if (!b) {
-		b = p->begins[s->order] = ptrc_cli_allocate(sizeof(*b));
+		b = looks[s->order] = ptrc_cli_allocate(sizeof(*b));
 		b->reader = s->reader;
 		b->view = (struct ptrc_view){.reader = &b->reader, .symbols = p->dump->symbols};
 	}
@@ -412,29 +426,35 @@ static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct 
 		ptrc_lines_add(&d->last, 0, &p->line);
 }
 
+/* Whether the pair, or the event that is without the other one, meets the conditions. The view is that
+ * of the end; either may be null. */
+static bool is_selected(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
+			struct ptrc_view *begin, struct ptrc_view *end)
+{
+	struct ptrc_select *select = &p->dump->select;
+
+	if (!begin || !end)
+		return ptrc_select_half(select, begin ? begin->reader : end->reader,
+					begin ? pair->end : pair->begin, !begin);
+	end->begin = begin;
+	end->duration_ns =
+		(uint64_t)ptrc_when_subtract(ptrc_when_ns(&end->reader->event.posix_timestamp),
+					     ptrc_when_ns(&begin->reader->event.posix_timestamp));
+	return ptrc_select_pair(select, end);
+}
+
 static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate, void *kept,
 		 struct ptrc_view *end)
 {
 	struct ptrc_pair_dump *p = arg;
-	struct ptrc_select *select = &p->dump->select;
 	struct kept *k = kept;
-	struct ptrc_view *begin = k ? look_at(p, k) : NULL;
-	bool is_selected;
 
-	if (k && end) {
-		end->begin = begin;
-		end->duration_ns = (uint64_t)ptrc_when_subtract(
-			ptrc_when_ns(&end->reader->event.posix_timestamp),
-			ptrc_when_ns(&k->event.posix_timestamp));
-		is_selected = ptrc_select_pair(select, end);
-	} else {
-		is_selected = ptrc_select_half(select, k ? begin->reader : end->reader,
-					       k ? pair->end : pair->begin, !k);
+	if (is_selected(p, pair, k ? look_at(p, p->begins, k) : NULL, end)) {
+		if (fate == PTRC_PAIR_MEASURED)
+			show(p, pair, k->source, p->source);
+		else
+			count_unshown(p, pair, fate);
 	}
-	if (is_selected && fate == PTRC_PAIR_MEASURED)
-		show(p, pair, k->source, p->source);
-	else if (is_selected)
-		count_unshown(p, pair, fate);
 	free(k);
 }
 
@@ -447,6 +467,153 @@ static void drop(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 	(void)fate;
 	(void)end;
 	free(kept);
+}
+
+/* ---- the tree ---- */
+
+/* A begin in the tree, and where it is kept there. */
+struct branch {
+	struct ptrc_tree_node *node;
+	struct kept *begin;
+};
+
+/* Whether all pairs are shown, whatever their ends are. */
+static bool selects_all(const struct ptrc_select *s)
+{
+	return ptrc_select_is_by_type(s) && !s->globs.count && !s->is_user;
+}
+
+static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_line *line)
+{
+	struct ptrc_buffer *b = &p->line;
+
+	if (line->depth > TREE_DEPTH_MAX) {
+		ptrc_buffer_blanks(b, TREE_DEPTH_MAX * TREE_COLUMNS);
+		ptrc_buffer_format(b, "[%zu] ", line->depth);
+	} else {
+		ptrc_buffer_blanks(b, (long)line->depth * TREE_COLUMNS);
+	}
+	if (line->kind == PTRC_TREE_CLOSE)
+		ptrc_buffer_text(b, "} ");
+	p->name.used = 0;
+	ptrc_pair_put_name(&p->name, &p->pairs->list[line->pair]);
+	ptrc_event_put_name(b, &p->dump->format, &p->name);
+	if (line->kind == PTRC_TREE_OPEN)
+		ptrc_buffer_text(b, " {");
+	ptrc_buffer_text(b, "  ");
+}
+
+/* Puts the data of both, once if it is the same. */
+static void put_both_data(struct ptrc_buffer *b, struct ptrc_view *end)
+{
+	size_t begin = b->used;
+	size_t middle;
+
+	ptrc_event_put_data(b, end->begin);
+	middle = b->used;
+	ptrc_event_put_data(b, end);
+	if (b->used - middle == middle - begin &&
+	    !memcmp(b->bytes + begin, b->bytes + middle, middle - begin)) {
+		b->used = middle;
+		return;
+	}
+	b->used = begin;
+	put_data(b, end);
+}
+
+static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
+{
+	struct ptrc_pair_dump *p = arg;
+	struct ptrc_event_format *f = &p->dump->format;
+	struct ptrc_buffer *b = &p->line;
+	struct ptrc_view *begin = look_at(p, p->begins, line->begin);
+	struct ptrc_view *end = line->end ? look_at(p, p->ends, line->end) : NULL;
+	struct ptrc_view *view = line->kind == PTRC_TREE_CLOSE ? end : begin;
+	size_t duration = DURATION_COLUMNS;
+	size_t at;
+
+	if (end)
+		end->begin = begin;
+	b->used = 0;
+	ptrc_event_put_time(b, f, view->reader);
+	ptrc_buffer_char(b, ' ');
+	at = b->used;
+	if (end && line->has_duration)
+		ptrc_buffer_duration(b, line->duration_ns);
+	end_column(b, at, &duration, true);
+	if (f->has_log) {
+		at = b->used;
+		ptrc_text_put(b, view->reader->path, strlen(view->reader->path));
+		end_column(b, at, &p->widths.log, false);
+	}
+	put_numbers(b, view->reader->event.posix_pid, view->reader->event.posix_pid,
+		    &p->widths.pid);
+	put_numbers(b, view->reader->event.posix_tid, view->reader->event.posix_tid,
+		    &p->widths.tid);
+	if (f->has_symbols) {
+		at = b->used;
+		ptrc_event_put_source(b, view);
+		end_column(b, at, &p->widths.source, false);
+	}
+	put_tree_name(p, line);
+	at = b->used;
+	if (line->kind == PTRC_TREE_LEAF)
+		put_both_data(b, end);
+	else
+		ptrc_event_put_data(b, view);
+	if (b->used <= at)
+		b->used = at - strlen("  ");
+	ptrc_buffer_char(b, '\n');
+	put_line(p, b);
+	p->dump->shown_count += line->kind != PTRC_TREE_CLOSE;
+}
+
+static void *keep_branch(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
+{
+	const struct posix_trace_event_info *e = &view->reader->event;
+	struct ptrc_pair_dump *p = arg;
+	struct ptrc_tree_thread thread = {p->source->order, e->posix_pid, e->posix_tid};
+	struct branch *branch = ptrc_cli_allocate(sizeof(*branch));
+
+	if (!p->tree)
+		p->tree = ptrc_pair_tree_make(!selects_all(&p->dump->select), put_tree_line, p);
+	branch->begin = keep_event(p, view);
+	branch->node = ptrc_pair_tree_begin(p->tree, (size_t)(pair - p->pairs->list), &thread,
+					    branch->begin);
+	return branch;
+}
+
+static void take_branch(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate,
+			void *kept, struct ptrc_view *end)
+{
+	struct ptrc_pair_dump *p = arg;
+	struct branch *branch = kept;
+	struct ptrc_view *begin = branch ? look_at(p, p->begins, branch->begin) : NULL;
+	bool is_shown = is_selected(p, pair, begin, end);
+	uint64_t duration_ns = end ? end->duration_ns : 0;
+
+	if (is_shown && fate != PTRC_PAIR_MEASURED)
+		count_unshown(p, pair, fate);
+	if (!branch)
+		return;
+	ptrc_pair_tree_end(p->tree, branch->node, is_shown,
+			   fate == PTRC_PAIR_MEASURED ? &duration_ns : NULL,
+			   end ? keep_event(p, end) : NULL);
+	free(branch);
+}
+
+static void drop_branch(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate,
+			void *kept, struct ptrc_view *end)
+{
+	struct branch *branch = kept;
+
+	(void)arg;
+	(void)pair;
+	(void)fate;
+	(void)end;
+	if (branch)
+		ptrc_pair_tree_drop(branch->node);
+	free(branch);
 }
 
 /* ---- the dump ---- */
@@ -524,7 +691,8 @@ static bool tell(struct ptrc_dump *d)
 			continue;
 		ptrc_pair_put_name(&p->name, pair);
 		ptrc_buffer_char(&p->name, '\0');
-		ptrc_cli_message(p->name.bytes, "%.*s: not shown", (int)what.used, what.bytes);
+		ptrc_cli_message(p->name.bytes, "%.*s: not %s", (int)what.used, what.bytes,
+				 p->is_tree ? "measured" : "shown");
 	}
 	ptrc_buffer_free(&what);
 	for (size_t i = 0; i < d->source_count; i++)
@@ -575,7 +743,26 @@ static const struct ptrc_dump_sink sink = {
 	.noun = "pair",
 };
 
-void ptrc_pair_dump_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs, uint64_t longest_count)
+static struct look **make_looks(size_t count)
+{
+	struct look **looks = ptrc_cli_allocate(count * sizeof(struct look *));
+
+	memset(looks, 0, count * sizeof(struct look *));
+	return looks;
+}
+
+static void free_looks(struct look **looks, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (looks[i]) {
+			ptrc_view_free(&looks[i]->view);
+			free(looks[i]);
+		}
+	free(looks);
+}
+
+void ptrc_pair_dump_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs, uint64_t longest_count,
+			  bool is_tree)
 {
 	struct ptrc_pair_dump *p = ptrc_cli_allocate(sizeof(*p));
 
@@ -583,12 +770,14 @@ void ptrc_pair_dump_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs, uint64_
 		.dump = d,
 		.pairs = pairs,
 		.longest_count = longest_count,
+		.is_tree = is_tree,
 		/* As wide as the names of the columns. */
 		.widths = {.log = 3, .pid = 3, .tid = 3, .source = 6, .name = 4},
 	};
-	p->begins = ptrc_cli_allocate(d->source_count * sizeof(struct begin *));
-	memset(p->begins, 0, d->source_count * sizeof(struct begin *));
-	pairs->taker = (struct ptrc_pair_taker){keep, take, p};
+	p->begins = make_looks(d->source_count);
+	p->ends = make_looks(d->source_count);
+	pairs->taker = is_tree ? (struct ptrc_pair_taker){keep_branch, take_branch, p}
+			       : (struct ptrc_pair_taker){keep, take, p};
 	d->sink = &sink;
 	d->pairs = p;
 }
@@ -603,14 +792,11 @@ void ptrc_pair_dump_free(struct ptrc_dump *d)
 		ptrc_buffer_free(&p->longest[i]->text);
 		free(p->longest[i]);
 	}
-	for (size_t i = 0; i < d->source_count; i++)
-		if (p->begins[i]) {
-			ptrc_view_free(&p->begins[i]->view);
-			free(p->begins[i]);
-		}
-	p->pairs->taker.take = drop;
+	p->pairs->taker.take = p->is_tree ? drop_branch : drop;
 	ptrc_pairs_forget(p->pairs);
-	free(p->begins);
+	ptrc_pair_tree_free(p->tree);
+	free_looks(p->begins, d->source_count);
+	free_looks(p->ends, d->source_count);
 	free(p->unshown);
 	free(p->longest);
 	ptrc_buffer_free(&p->line);

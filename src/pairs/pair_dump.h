@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pairs of events in place of events, for ptrace-dump --pair and --pairs: a line for each one, in the
- * order of their ends, or the longest first. Only begins that wait for their ends are kept.
+ * order of their ends, or the longest first; or, for --tree, a line for each begin and end that others
+ * lie between. Only begins that wait for their ends are kept, and of a tree what has to wait for them.
  */
 #ifndef PTRC_SRC_PAIRS_PAIR_DUMP_H
 #define PTRC_SRC_PAIRS_PAIR_DUMP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/pairs/pairs.h"
 #include "src/view/dump.h"
 
-/* Lets the dump show pairs, the longest ones if there are only so many to be shown (UINT64_MAX: all).
- * The pairs have been added, and stay. */
-void ptrc_pair_dump_begin(struct ptrc_dump *, struct ptrc_pairs *, uint64_t longest_count);
+/* Lets the dump show pairs, the longest ones if there are only so many to be shown (UINT64_MAX: all),
+ * or as a tree. The pairs have been added, and stay. */
+void ptrc_pair_dump_begin(struct ptrc_dump *, struct ptrc_pairs *, uint64_t longest_count,
+			  bool is_tree);
 
 void ptrc_pair_dump_free(struct ptrc_dump *);
 

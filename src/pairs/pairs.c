@@ -202,7 +202,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struc
 	};
 	b->gap_count = *b->gaps;
 	if (p->taker.take)
-		b->kept = p->taker.keep(p->taker.arg, view);
+		b->kept = p->taker.keep(p->taker.arg, pair, view);
 	open->latest = b;
 }
 

@@ -62,9 +62,9 @@ enum ptrc_pair_fate {
 
 /* What is told of each pair, in the order in which it becomes known; .take is null: nothing is. */
 struct ptrc_pair_taker {
-	/* Keeps the begin that the view's reader has read; it becomes `begin` of .take, which frees
-	 * it. */
-	void *(*keep)(void *arg, struct ptrc_view *);
+	/* Keeps the begin of the pair that the view's reader has read; it becomes `begin` of .take, which
+	 * frees it. */
+	void *(*keep)(void *arg, const struct ptrc_pair *, struct ptrc_view *);
 	/* The end is what the view's reader has read; the view is null behind the last event. The
 	 * begin is null if the pair has none. */
 	void (*take)(void *arg, const struct ptrc_pair *, enum ptrc_pair_fate, void *begin,
