@@ -282,13 +282,16 @@ static void snapshot_made(void *arg, const struct ptrc_snapshot *snapshot)
 static void gather_snapshots(struct run *r)
 {
 	struct ptrc_snapshots *s = ptrc_server_snapshots(r->server);
-	size_t count = r->plan.snapshots.glob_count;
+	size_t count = s ? ptrc_snapshots_match(s) : 0;
+	bool has_matched;
 
-	if (!s)
-		return;
-	r->snapshots.is_wanted = true;
-	for (size_t i = 0; (i = ptrc_snapshots_unmatched(s, i)) < count; i++)
-		ptrc_run_snapshots_unmatched(&r->snapshots, r->plan.snapshots.globs[i]);
+	r->snapshots.is_wanted = s != NULL;
+	for (size_t i = 0; i < count; i++) {
+		const char *glob = ptrc_snapshots_pattern(s, i, &has_matched);
+
+		if (!has_matched)
+			ptrc_run_snapshots_unmatched(&r->snapshots, glob);
+	}
 }
 
 /* Gathers what only the stream can tell, which is about to go. */

@@ -88,6 +88,28 @@ is_closed() {
 	[ ! -e "$me.a.snapshot-003" ]
 }
 
+@test "ptrace-shutdown names the patterns that no event has matched [EXT-455]" {
+	many=()
+	# More than one page of them, and one that is matched.
+	for i in $(seq 200); do
+		many+=("--snapshot-on=none.$i.$(printf 'x%.0s' $(seq 100))*")
+	done
+	session --snapshot-on=alarm "${many[@]}" --snapshot-on=$'odd\n' --only='*'
+	ptrace-event --pid="$pid" alarm
+	wait_until snapshots_are 1
+	# They are no patterns of what is recorded.
+	ptrace-filter --json "$me.a" >json
+	jq -e '[.globs[].glob] == ["*"]' json
+	run_split ptrace-shutdown --json "$me.a"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "no event has a name that matches --snapshot-on=none" stderr.txt)" -eq 200 ]
+	[ "$(wc -l <stderr.txt)" -eq 201 ]
+	! grep -q alarm stderr.txt
+	jq -e '(.snapshots.unmatched | length) == 201 and (has("unmatched") | not) and
+		.snapshots.unmatched[200] == {"glob": "odd\n"}' <<<"$stdout"
+	if has_validator; then validates session <<<"$stdout"; fi
+}
+
 @test "a snapshot comes within a tenth of a second, in the middle of a run [EXT-295]" {
 	traced_start -w -W -n 50
 	wait_until says ready

@@ -13,6 +13,7 @@ enum {
 	IDS = PTRC_READER_IDS,
 	/* A page that begins at this number or a higher one begins with a pattern. */
 	PATTERNS_FROM = 1 << 20,
+	SNAPSHOTS_FROM = 1 << 21,
 };
 
 /* The patterns of the stream, with room for one more than there may be. */
@@ -274,32 +275,58 @@ static uint32_t put_types(trace_id_t trace, const trace_event_set_t *filter, uin
 	}
 }
 
-/* Appends patterns until the page is full. Returns the index of the first one that found no room,
- * or .count. */
+static bool put_pattern(struct ptrc_session_reply *reply, const char *glob,
+			enum ptrc_session_pattern kind, bool has_matched)
+{
+	const struct ptrc_session_type_record record = {
+		.name_size = (uint16_t)strlen(glob),
+		.is_filtered = (uint16_t)kind,
+		.events = has_matched,
+	};
+
+	return put_record(reply, &record, glob, "");
+}
+
+/* Appends the patterns of what is recorded, until the page is full. Returns the index of the first one
+ * that found no room, or .count. */
 static size_t put_patterns(const struct patterns *p, size_t from, struct ptrc_session_reply *reply)
 {
 	size_t i = from;
 
-	for (; i < p->count; i++) {
-		const struct posixtrace_pattern *pattern = &p->list[i];
-		const struct ptrc_session_type_record record = {
-			.name_size = (uint16_t)strlen(pattern->pt_glob),
-			.is_filtered = pattern->pt_how == POSIXTRACE_EXCLUDE,
-			.events = (uint64_t)pattern->pt_has_matched,
-		};
+	for (; i < p->count; i++)
+		if (!put_pattern(reply, p->list[i].pt_glob,
+				 p->list[i].pt_how == POSIXTRACE_EXCLUDE
+					 ? PTRC_SESSION_PATTERN_IS_EXCLUDE
+					 : PTRC_SESSION_PATTERN_IS_ONLY,
+				 p->list[i].pt_has_matched != 0))
+			break;
+	return i;
+}
 
-		if (!put_record(reply, &record, pattern->pt_glob, ""))
+/* Does the same with those that make snapshots, and returns the index of the first one without room, or
+ * their number. */
+static size_t put_snapshots(struct ptrc_snapshots *snapshots, size_t from, size_t *count,
+			    struct ptrc_session_reply *reply)
+{
+	bool has_matched;
+	const char *glob;
+	size_t i = from;
+
+	*count = ptrc_snapshots_match(snapshots);
+	for (; i < *count; i++) {
+		glob = ptrc_snapshots_pattern(snapshots, i, &has_matched);
+		if (!put_pattern(reply, glob, PTRC_SESSION_PATTERN_IS_SNAPSHOT, has_matched))
 			break;
 	}
 	return i;
 }
 
-int ptrc_filter_rules_page(trace_id_t trace, uint32_t from, struct ptrc_session_reply *reply)
+int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, uint32_t from,
+			   struct ptrc_session_reply *reply)
 {
 	static struct patterns patterns;
 	trace_event_set_t filter;
-	uint32_t at;
-	size_t pattern;
+	size_t at, count;
 	int error = posix_trace_get_filter(trace, &filter);
 
 	reply->body = PTRC_SESSION_BODY_PAGE;
@@ -309,18 +336,26 @@ int ptrc_filter_rules_page(trace_id_t trace, uint32_t from, struct ptrc_session_
 	for (trace_event_id_t id = 1; id < IDS; id++)
 		reply->is_all_filtered &= is_member(id, &filter);
 	if (from < PATTERNS_FROM) {
-		at = put_types(trace, &filter, from, reply);
-		if (at) {
-			reply->next = at;
+		reply->next = put_types(trace, &filter, from, reply);
+		if (reply->next)
 			return 0;
-		}
 		from = PATTERNS_FROM;
 	}
-	error = load_patterns(trace, &patterns);
-	if (error)
-		return error;
-	pattern = put_patterns(&patterns, from - PATTERNS_FROM, reply);
-	if (pattern < patterns.count)
-		reply->next = PATTERNS_FROM + (uint32_t)pattern;
+	if (from < SNAPSHOTS_FROM) {
+		error = load_patterns(trace, &patterns);
+		if (error)
+			return error;
+		at = put_patterns(&patterns, from - PATTERNS_FROM, reply);
+		if (at < patterns.count) {
+			reply->next = PATTERNS_FROM + (uint32_t)at;
+			return 0;
+		}
+		from = SNAPSHOTS_FROM;
+	}
+	if (snapshots) {
+		at = put_snapshots(snapshots, from - SNAPSHOTS_FROM, &count, reply);
+		if (at < count)
+			reply->next = SNAPSHOTS_FROM + (uint32_t)at;
+	}
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "src/session/session_protocol.h"
+#include "src/session/snapshots.h"
 
 /* Whether the text is a glob as in lib/model/glob.h, and not a plain name. */
 bool ptrc_filter_rules_is_glob(const char *text);
@@ -29,8 +30,9 @@ bool ptrc_filter_rules_is_glob(const char *text);
 int ptrc_filter_rules_change(trace_id_t, uint32_t flags, const char *texts, size_t size,
 			     uint32_t *culprit);
 
-/* Fills in the reply with the page of event types and patterns that begins where the request
- * says. Returns an error number. */
-int ptrc_filter_rules_page(trace_id_t, uint32_t from, struct ptrc_session_reply *);
+/* Fills in the reply with the page of event types and patterns, also of those that make snapshots if
+ * there are any, that begins where the request says. Returns an error number. */
+int ptrc_filter_rules_page(trace_id_t, struct ptrc_snapshots *, uint32_t from,
+			   struct ptrc_session_reply *);
 
 #endif

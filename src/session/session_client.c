@@ -345,10 +345,23 @@ static void add_pattern(struct ptrc_session_types *t, const struct ptrc_session_
 	memcpy(p->pt_glob, name, record->name_size);
 }
 
+static void add_snapshot_pattern(struct ptrc_session_types *t,
+				 const struct ptrc_session_type_record *record, const char *name)
+{
+	size_t size = (t->idle_snapshot_count + 1) * sizeof(*t->idle_snapshots);
+
+	if (record->events)
+		return;
+	t->idle_snapshots = ptrc_cli_reallocate(t->idle_snapshots, size);
+	t->idle_snapshots[t->idle_snapshot_count++] = copy_text(name, record->name_size);
+}
+
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)
 {
 	/* There cannot be more event types than this. */
 	const size_t most = PTRC_READER_IDS;
+	/* Nor more patterns of snapshots: a command line has no room for them. */
+	enum { SNAPSHOT_PATTERNS_MAX = 1 << 20 };
 	struct ptrc_session_type_record record;
 	size_t at = 0;
 
@@ -361,10 +374,13 @@ static int add_page(struct ptrc_session_types *t, const struct ptrc_session_repl
 		    record.layout_size > POSIXTRACE_LAYOUT_MAX ||
 		    record.name_size + record.layout_size > reply->size - at || t->count > most ||
 		    t->pattern_count > POSIXTRACE_PATTERNS_MAX ||
+		    t->idle_snapshot_count > SNAPSHOT_PATTERNS_MAX ||
 		    memchr(reply->page + at, '\0', record.name_size + record.layout_size))
 			return EPROTO;
 		if (record.id)
 			add_type(t, &record, (const char *)reply->page + at);
+		else if (record.is_filtered == PTRC_SESSION_PATTERN_IS_SNAPSHOT)
+			add_snapshot_pattern(t, &record, (const char *)reply->page + at);
 		else
 			add_pattern(t, &record, (const char *)reply->page + at);
 		at += ptrc_session_padded(record.name_size + record.layout_size);
@@ -416,6 +432,9 @@ void ptrc_session_types_free(struct ptrc_session_types *t)
 		free(t->types[i].layout);
 	}
 	free(t->types);
+	for (size_t i = 0; i < t->idle_snapshot_count; i++)
+		free(t->idle_snapshots[i]);
+	free(t->idle_snapshots);
 	free(t->patterns);
 	memset(t, 0, sizeof(*t));
 }

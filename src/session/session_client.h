@@ -89,6 +89,9 @@ struct ptrc_session_types {
 	size_t count;
 	struct posixtrace_pattern *patterns;
 	size_t pattern_count;
+	/* The patterns of --snapshot-on that match no event type. */
+	char **idle_snapshots;
+	size_t idle_snapshot_count;
 	/* Every event type that no program has opened yet is filtered out. */
 	bool is_all_filtered;
 };

@@ -39,6 +39,8 @@ struct result {
 	bool has_losses;
 	struct ptrc_losses losses;
 	struct ptrc_unmatched unmatched;
+	/* Of a session that has ended: its event types and patterns just before. */
+	struct ptrc_session_types types;
 	/* After a shutdown: the snapshots that the session has made by itself. */
 	struct ptrc_snapshots_state snapshots;
 	/* After a flush: the log that is full, so that nothing is recorded any more; or empty. */
@@ -76,8 +78,13 @@ static bool is_complete(const struct result *r)
 }
 
 /* Says which snapshots are missing that the session was to make. */
-static void report_snapshots(const struct ptrc_snapshots_state *s, const char *name)
+static void report_snapshots(const struct result *r, const char *name)
 {
+	const struct ptrc_snapshots_state *s = &r->snapshots;
+
+	for (size_t i = 0; i < r->types.idle_snapshot_count; i++)
+		ptrc_cli_message(name, "no event has a name that matches --snapshot-on=%s",
+				 r->types.idle_snapshots[i]);
 	if (s->failed)
 		ptrc_cli_message(name, "%llu snapshot%s could not be written: %s",
 				 (unsigned long long)s->failed, s->failed == 1 ? "" : "s",
@@ -95,8 +102,10 @@ static void report_snapshots(const struct ptrc_snapshots_state *s, const char *n
 			s->unseen_events == 1 ? " was" : "s were");
 }
 
-static void put_snapshots(struct ptrc_json *j, const struct ptrc_snapshots_state *s)
+static void put_snapshots(struct ptrc_json *j, const struct result *r)
 {
+	const struct ptrc_snapshots_state *s = &r->snapshots;
+
 	if (!s->max)
 		return;
 	ptrc_json_open(j, "snapshots", '{');
@@ -106,6 +115,15 @@ static void put_snapshots(struct ptrc_json *j, const struct ptrc_snapshots_state
 	ptrc_json_i64(j, "error", s->error);
 	ptrc_json_bool(j, "used_up", s->is_used_up);
 	ptrc_json_u64(j, "unseen_events", s->unseen_events);
+	ptrc_json_open(j, "unmatched", '[');
+	for (size_t i = 0; i < r->types.idle_snapshot_count; i++) {
+		const char *glob = r->types.idle_snapshots[i];
+
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_bytes(j, "glob", glob, strlen(glob));
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
 	ptrc_json_close(j, '}');
 }
 
@@ -126,8 +144,7 @@ static void report_losses(const struct result *r, const char *name)
  * ends it comes first: a session that ends tells all who are connected. */
 static int end(const char *name, struct ptrc_session_reply *reply, struct result *r)
 {
-	struct ptrc_session_types types = {0};
-	const struct ptrc_session_question q = {.verb = PTRC_SESSION_SHUTDOWN, .types = &types};
+	const struct ptrc_session_question q = {.verb = PTRC_SESSION_SHUTDOWN, .types = &r->types};
 	int error = ptrc_session_ask_about(name, &q, reply);
 	int again;
 
@@ -137,8 +154,7 @@ static int end(const char *name, struct ptrc_session_reply *reply, struct result
 		if (again != ENOENT)
 			error = again;
 	}
-	ptrc_unmatched_take(&r->unmatched, types.patterns, types.pattern_count);
-	ptrc_session_types_free(&types);
+	ptrc_unmatched_take(&r->unmatched, r->types.patterns, r->types.pattern_count);
 	return error;
 }
 
@@ -174,6 +190,7 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	uint64_t in_log;
 	int is_away;
 
+	ptrc_session_types_free(&r->types);
 	memset(r, 0, sizeof(*r));
 	r->error = verb == PTRC_SESSION_SHUTDOWN ? end(name, &reply, r)
 						 : ptrc_session_ask(name, verb, &reply);
@@ -229,7 +246,7 @@ static void put_json(struct ptrc_buffer *b, const char *name, const char *comman
 		ptrc_losses_json(&r->losses, &j);
 		ptrc_json_bool(&j, "complete", is_complete(r));
 	}
-	put_snapshots(&j, &r->snapshots);
+	put_snapshots(&j, r);
 	if (*r->full_log)
 		ptrc_json_bool(&j, "log_full", true);
 	ptrc_json_end(&j);
@@ -299,7 +316,7 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 			is_incomplete |= !is_complete(&r);
 		}
 		if (!r.error) {
-			report_snapshots(&r.snapshots, names[i]);
+			report_snapshots(&r, names[i]);
 			is_incomplete |= r.snapshots.failed > 0;
 			ptrc_unmatched_report(&r.unmatched, names[i]);
 		}

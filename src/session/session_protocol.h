@@ -26,7 +26,7 @@
 #include "src/view/attributes.h"
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
-#define PTRC_SESSION_VERSION 8U
+#define PTRC_SESSION_VERSION 9U
 
 /* Bytes of all texts of one request, each with the null byte that ends it. */
 #define PTRC_SESSION_TEXTS_MAX 65536U
@@ -139,9 +139,16 @@ struct ptrc_session_state {
 
 /*
  * A page is a sequence of these, each followed by the name and the layout, both without a null byte,
- * and padded to 8 bytes. A type without a layout has the size 0 there. A pattern has the identifier 0, .is_filtered unless it says what alone is recorded, and
- * .events 1 if it matches a name.
+ * and padded to 8 bytes. A type without a layout has the size 0 there. A pattern has the identifier 0, in
+ * .is_filtered one of enum ptrc_session_pattern, and .events 1 if it matches a name.
  */
+enum ptrc_session_pattern {
+	PTRC_SESSION_PATTERN_IS_ONLY = 0,
+	PTRC_SESSION_PATTERN_IS_EXCLUDE = 1,
+	/* It makes snapshots. */
+	PTRC_SESSION_PATTERN_IS_SNAPSHOT = 2,
+};
+
 struct ptrc_session_type_record {
 	uint32_t id;
 	uint16_t name_size;

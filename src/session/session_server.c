@@ -416,7 +416,7 @@ static int answer_filter(struct ptrc_server *s)
 
 static int answer_types(struct ptrc_server *s)
 {
-	return ptrc_filter_rules_page(s->trace, s->request.head.from, &s->reply);
+	return ptrc_filter_rules_page(s->trace, s->snapshots, s->request.head.from, &s->reply);
 }
 
 static int add_follower(struct ptrc_server *s, bool is_snapshot)

@@ -395,12 +395,16 @@ void ptrc_snapshots_gather(const struct ptrc_snapshots *s, struct ptrc_snapshots
 	*state = s->state;
 }
 
-size_t ptrc_snapshots_unmatched(struct ptrc_snapshots *s, size_t from)
+size_t ptrc_snapshots_match(struct ptrc_snapshots *s)
 {
 	learn_types(s);
-	while (from < s->plan->glob_count && s->is_matched[from])
-		from++;
-	return from;
+	return s->plan->glob_count;
+}
+
+const char *ptrc_snapshots_pattern(const struct ptrc_snapshots *s, size_t i, bool *has_matched)
+{
+	*has_matched = s->is_matched[i];
+	return s->plan->globs[i];
 }
 
 void ptrc_snapshots_end(struct ptrc_snapshots *s)

@@ -64,7 +64,8 @@ struct ptrc_snapshots;
 int ptrc_snapshots_begin(struct ptrc_snapshots **, const struct ptrc_snapshots_plan *, trace_id_t,
 			 const char *base, bool is_unsynced);
 
-/* After how many milliseconds ptrc_snapshots_is_due() is to be asked again; -1: not any more. */
+/* After how many milliseconds ptrc_snapshots_is_due() is to be asked again; -1: not any more. This may be
+ * called while a snapshot is written. */
 int ptrc_snapshots_wait_ms(const struct ptrc_snapshots *);
 
 /* Looks for events, and returns whether a snapshot is to be begun now. The stream is about to lose its
@@ -76,16 +77,18 @@ bool ptrc_snapshots_is_due(struct ptrc_snapshots *, bool is_last,
 void ptrc_snapshots_prepare(struct ptrc_snapshots *, const struct posix_trace_status_info *,
 			    const struct posixtrace_counts *);
 /* Writes it; may be called in another thread, during which no other function may be called but
- * ptrc_snapshots_wait_ms() and ptrc_snapshots_gather(). Returns 0 or an error number. */
+ * those that say so. Returns 0 or an error number. */
 int ptrc_snapshots_write(void *snapshots);
 /* Takes over the result of that. What is returned is valid until the next call. */
 const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *, int error);
 
-/* Tells how many there are. */
+/* Tells how many there are. This may be called while a snapshot is written. */
 void ptrc_snapshots_gather(const struct ptrc_snapshots *, struct ptrc_snapshots_state *);
-/* The index of the next pattern, from the one with this index on, that no event type matches; the number of
- * patterns if there is none. */
-size_t ptrc_snapshots_unmatched(struct ptrc_snapshots *, size_t from);
+/* Compares the patterns with the event types that there are now, and returns how many patterns there are;
+ * and gives one of them out, with whether it has matched one. These may be called while a snapshot is
+ * written. */
+size_t ptrc_snapshots_match(struct ptrc_snapshots *);
+const char *ptrc_snapshots_pattern(const struct ptrc_snapshots *, size_t i, bool *has_matched);
 
 /* Ends the looking, before the stream is shut down. */
 void ptrc_snapshots_end(struct ptrc_snapshots *);
