@@ -67,7 +67,8 @@ ptrc_headers += \
 ptrc_library_sources += \
 	%D%/stream/full_wait.c \
 	%D%/stream/live_reader.c \
-	%D%/stream/patterns.c
+	%D%/stream/patterns.c \
+	%D%/stream/stream_copy.c
 ptrc_shared_sources += \
 	%D%/stream/chunk.c \
 	%D%/stream/clock.c \
@@ -98,6 +99,7 @@ ptrc_headers += \
 	%D%/stream/slots.h \
 	%D%/stream/status.h \
 	%D%/stream/stream.h \
+	%D%/stream/stream_copy.h \
 	%D%/stream/stream_layout.h \
 	%D%/stream/untraced.h \
 	%D%/stream/writer.h

@@ -168,6 +168,96 @@ TEST(what_was_overwritten_before_a_cursor_came_is_told_and_counted, "EXT-122")
 	ts_shutdown(trid);
 }
 
+struct flood {
+	trace_event_id_t id;
+	_Atomic bool is_over;
+};
+
+/* Records as fast as it can. */
+static void *flood(void *arg)
+{
+	struct flood *f = arg;
+
+	for (uint32_t i = 0; !atomic_load(&f->is_over); i++)
+		ts_emit(f->id, i);
+	return NULL;
+}
+
+/* Reads a snapshot of what one thread has numbered. The events behind the gap are there one and all; how
+ * many they are. */
+static uint32_t count_newest(struct posixtrace_cursor *snapshot)
+{
+	struct posix_trace_event_info info;
+	uint32_t number, before = 0, count = 0;
+	bool has_resumed = false;
+
+	while (next(snapshot, &info, &number)) {
+		if (info.posix_event_id == POSIX_TRACE_RESUME) {
+			CHECK(!has_resumed);
+			has_resumed = true;
+			count = 0;
+		}
+		if (info.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT)
+			continue;
+		if (count++)
+			CHECK_EQ(number, before + 1);
+		before = number;
+	}
+	CHECK(has_resumed);
+	return count;
+}
+
+TEST(a_snapshot_of_a_stream_that_is_overwritten_fast_has_the_better_part_of_it, "EXT-456")
+{
+	enum { SIZE = 16 * MIB, TRIES = 20 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SIZE, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct flood f = {.id = ts_id("event")};
+	struct posixtrace_cursor *snapshot;
+	uint32_t count = 0, most = 0, full;
+	pthread_t thread;
+
+	CHECK_OK(pthread_create(&thread, NULL, flood, &f));
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_overrun_status == POSIX_TRACE_OVERRUN);
+	/* This process may have to give its processor away again and again. */
+	for (int i = 0; i < TRIES && most < SIZE / 24 / 2; i++) {
+		snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
+		/* What comes now changes nothing in it. */
+		usleep(20000);
+		count = count_newest(snapshot);
+		if (count > most)
+			most = count;
+		posixtrace_cursor_close(snapshot);
+	}
+	atomic_store(&f.is_over, true);
+	CHECK_OK(pthread_join(thread, NULL));
+	/* Nothing moves any more: all of it, and nothing is missed. */
+	snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
+	full = count_newest(snapshot);
+	CHECK_EQ(missed(snapshot), 0u);
+	NOTE("%u of %u events", most, full);
+	CHECK(most > full / 2);
+	posixtrace_cursor_close(snapshot);
+	ts_shutdown(trid);
+}
+
+TEST(a_snapshot_of_a_stream_that_is_overwritten_stays_when_the_stream_is_cleared, "EXT-456")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_cursor *snapshot;
+
+	emit(id, 0, 100);
+	snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
+	CHECK_OK(posix_trace_clear(trid));
+	emit(id, 100, 5000);
+	CHECK_EQ(read_numbers(snapshot, 0), 100u);
+	CHECK_EQ(missed(snapshot), 0u);
+	posixtrace_cursor_close(snapshot);
+	ts_shutdown(trid);
+}
+
 TEST(what_was_flushed_before_a_cursor_came_is_counted, "EXT-122", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, POSIX_TRACE_APPEND, 0);

@@ -11,6 +11,7 @@
 #include "lib/control/controller.h"
 #include "lib/log/log_copy.h"
 #include "lib/stream/live_reader.h"
+#include "lib/stream/stream_copy.h"
 
 /* While the keeper commits a flush, what was missed cannot be counted. The call looks again at
  * these intervals, so often at most. */
@@ -19,10 +20,37 @@
 
 struct posixtrace_cursor {
 	trace_id_t stream;
-	/* Refers to the stream of the controller: valid only as long as that has the identifier. */
+	/* Of a snapshot of a LOOP stream: what the reader reads, with what the copy lacks. */
+	struct ptrc_stream_copy copy;
+	/* Refers to the copy, if there is one. Else to the stream of the controller: valid only as long as
+	 * that has the identifier. */
 	struct ptrc_live_reader reader;
 	struct posixtrace_log *log; /* of the parts; null: none was read yet */
 };
+
+/* Begins to read, with reader_lock held. 0 or ENOMEM. */
+static int begin(struct posixtrace_cursor *cursor, struct ptrc_stream *stream, bool is_snapshot)
+{
+	uint64_t limit = 0;
+	int error = 0;
+
+	if (is_snapshot && stream->header->policy == POSIX_TRACE_LOOP) {
+		error = ptrc_stream_copy_make(&cursor->copy, stream);
+		if (error)
+			return error;
+		stream = &cursor->copy.stream;
+		limit = cursor->copy.moment;
+	}
+	error = ptrc_live_reader_init(&cursor->reader, stream, true);
+	if (error) {
+		ptrc_live_reader_unlist(&cursor->reader);
+		return error;
+	}
+	if (is_snapshot && !limit)
+		limit = ptrc_consumer_moment(&cursor->reader.consumer);
+	ptrc_live_reader_begin_tee(&cursor->reader, is_snapshot, limit);
+	return 0;
+}
 
 int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_cursor **cursor)
 {
@@ -41,17 +69,14 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 	new->stream = stream;
 	/* All readers of a process pin chunks by the same bit, so they take turns. */
 	pthread_mutex_lock(&c->reader_lock);
-	error = ptrc_live_reader_init(&new->reader, &c->stream, true);
-	if (error)
-		ptrc_live_reader_unlist(&new->reader);
-	else
-		ptrc_live_reader_begin_tee(&new->reader, is_snapshot, is_snapshot);
+	error = begin(new, &c->stream, is_snapshot);
 	pthread_mutex_unlock(&c->reader_lock);
 	ptrc_controller_leave(stream, cancel_state);
 	if (!error) {
 		*cursor = new;
 	} else {
 		ptrc_live_reader_destroy(&new->reader);
+		ptrc_stream_copy_free(&new->copy);
 		free(new);
 	}
 	return error;
@@ -167,7 +192,7 @@ int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed)
 			break;
 		ptrc_file_sleep_ns(COUNT_PAUSE_NS);
 	}
-	*missed = count;
+	*missed = count + cursor->copy.missed;
 	ptrc_controller_leave(cursor->stream, cancel_state);
 	return 0;
 }
@@ -185,6 +210,7 @@ void ptrc_cursor_close(struct posixtrace_cursor *cursor)
 		ptrc_controller_leave(cursor->stream, cancel_state);
 	}
 	ptrc_live_reader_destroy(&cursor->reader);
+	ptrc_stream_copy_free(&cursor->copy);
 	if (cursor->log)
 		ptrc_log_copy_free(cursor->log);
 	free(cursor);

@@ -742,14 +742,13 @@ bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed)
 	return is_exact;
 }
 
-void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, bool is_snapshot)
+void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, uint64_t limit)
 {
 	struct ptrc_stream_header *h = r->stream->header;
 	uint64_t horizon;
 
 	start_over(r, ptrc_load_acquire(&h->epoch));
-	if (is_snapshot)
-		r->limit = ptrc_consumer_moment(&r->consumer);
+	r->limit = limit;
 	count_gone(r, &r->gone_before);
 	if (is_past_told)
 		return;

@@ -90,9 +90,9 @@ void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
 void ptrc_live_reader_unlist(struct ptrc_live_reader *r);
 
 /* Let a new tee begin with what the stream holds now: it does not tell of what was lost or flushed
- * before, or does if is_past_told is set. If is_snapshot is set, the tee ends with what is recorded
- * by now. */
-void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, bool is_snapshot);
+ * before, or does if is_past_told is set. If the limit is not 0 the tee ends with what was recorded up to
+ * that stamp. */
+void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, uint64_t limit);
 
 /* From now on a tee reports only events of the types in the set, and gaps. It walks over other user
  * events without a copy and without bringing them into the order of time. */

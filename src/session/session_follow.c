@@ -68,6 +68,9 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	struct ptrc_follower *to;
 	int error;
 
+	/* What is lost while a snapshot is made is either in it or counted as missed. */
+	uint64_t lost_before = count_lost(f);
+
 	if (f->count == PTRC_FOLLOWERS_MAX)
 		return EMFILE;
 	to = calloc(1, sizeof(*to));
@@ -82,7 +85,7 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	to->fd = fd;
 	to->is_snapshot = is_snapshot;
 	to->progress_ns = ptrc_now_ns();
-	to->lost_before = count_lost(f);
+	to->lost_before = is_snapshot ? lost_before : count_lost(f);
 	to->written_before = count_written(f);
 	to->end = (struct ptrc_follow_end){.status = state->status, .counts = state->counts};
 	f->followers[f->count++] = to;

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/stream/stream_copy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/base/atomic.h"
+#include "lib/base/file.h"
+#include "lib/stream/chunk.h"
+#include "lib/stream/clock.h"
+#include "lib/stream/consumer.h"
+
+/* A copy that has got less than half of what was there was interrupted: this process had to give its
+ * processor away, and meanwhile the stream was overwritten. Then it is made anew, so often at most. */
+#define TRIES_MAX 4
+
+/* A chunk, as it was at the moment. */
+struct found {
+	uint32_t index;
+	uint32_t gen;
+	uint32_t bytes;	 /* not consumed */
+	uint32_t events; /* the same; 0 while the chunk has an owner: nobody has counted them */
+	uint64_t tfirst;
+	uint64_t tlast; /* PTRC_TIME_NONE while it has an owner */
+};
+
+/* What one try is about. */
+struct
+try {
+	struct ptrc_consumer consumer; /* of the original */
+	struct ptrc_stream_copy *copy;
+	uint64_t epoch;
+	struct found *chunks;
+	uint32_t count;
+	uint32_t used;
+	/* Of the copy: how far its gap reaches, and where it begins. */
+	uint64_t horizon, first_lost;
+	uint64_t bytes, copied_bytes;
+};
+
+/* Others may write there meanwhile: each word is loaded once, and none is torn. */
+static void copy_words(void *to, const void *from, size_t bytes)
+{
+	const _Atomic uint64_t *source = from;
+	uint64_t *target = to;
+
+	for (size_t i = 0; i < bytes / sizeof(*target); i++)
+		target[i] = ptrc_load_relaxed(&source[i]);
+}
+
+/* ---- what there is ---- */
+
+static void survey_chunk(struct try *t, uint32_t i)
+{
+	const struct ptrc_pool *pool = &t->consumer.stream->pool;
+	const struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, i);
+	uint64_t word = ptrc_load_acquire(&ctl->word);
+	bool is_owned = PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED;
+	uint32_t count, consumed = 0;
+	struct found f;
+
+	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_STEALING)
+		ptrc_chunk_note_loss(pool, i, word);
+	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_STEALING ||
+	    !ptrc_chunk_unread(pool, i, word, t->epoch))
+		return;
+	f = (struct found){.index = i,
+			   .gen = PTRC_CHUNK_GEN(word),
+			   .bytes = ptrc_chunk_unread(pool, i, word, t->epoch),
+			   .tfirst = ptrc_load_relaxed(&ctl->tfirst),
+			   .tlast = PTRC_TIME_NONE};
+	if (!is_owned) {
+		count = ptrc_load_relaxed(&ctl->count);
+		if ((uint32_t)(ptrc_load_acquire(&ctl->rpos) >> 32) == f.gen)
+			consumed = ptrc_load_relaxed(&ctl->rcount);
+		f.events = count > consumed ? count - consumed : 0;
+		f.tlast = ptrc_load_relaxed(&ctl->tlast);
+	}
+	/* If it was overwritten meanwhile its loss was noted before, and is found below. */
+	atomic_thread_fence(memory_order_acquire);
+	if (PTRC_CHUNK_GEN(ptrc_load_relaxed(&ctl->word)) != f.gen)
+		return;
+	t->bytes += f.bytes;
+	t->chunks[t->count++] = f;
+}
+
+/* The newest first. */
+static int compare(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	return (x->tlast < y->tlast) - (x->tlast > y->tlast);
+}
+
+static void survey(struct try *t)
+{
+	struct ptrc_stream_header *h = t->consumer.stream->header;
+
+	t->count = 0;
+	t->bytes = t->copied_bytes = 0;
+	t->copy->missed = 0;
+	t->epoch = ptrc_load_acquire(&h->epoch);
+	t->copy->moment = ptrc_consumer_moment(&t->consumer);
+	for (uint32_t i = 0; i < t->used; i++)
+		survey_chunk(t, i);
+	/* Behind the survey: a chunk is either in it or, if it was overwritten before, in these. In this
+	 * order, as in ptrc_consumer_find_gap(). */
+	t->first_lost = ptrc_load_acquire(&h->first_lost);
+	t->horizon = ptrc_load_acquire(&h->horizon);
+	qsort(t->chunks, t->count, sizeof(t->chunks[0]), compare);
+}
+
+/* ---- copying ---- */
+
+/* Returns false if the chunk was overwritten, flushed or cleared since. */
+static bool copy_chunk(struct try *t, const struct found *f)
+{
+	const struct ptrc_pool *pool = &t->consumer.stream->pool;
+	const struct ptrc_chunk_ctl *from = ptrc_pool_ctl(pool, f->index);
+	struct ptrc_chunk_ctl *to = ptrc_pool_ctl(&t->copy->stream.pool, f->index);
+	struct ptrc_pinned p;
+
+	if (!ptrc_consumer_pin(&t->consumer, f->index, t->epoch, &p))
+		return false;
+	if (PTRC_CHUNK_GEN(p.word) == f->gen) {
+		copy_words(to, from, sizeof(*to));
+		memcpy(ptrc_pool_chunk(&t->copy->stream.pool, f->index),
+		       ptrc_pool_chunk(pool, f->index), p.end);
+		/* Nobody has the copy. */
+		ptrc_store_relaxed(&to->end, p.end);
+		ptrc_store_relaxed(&to->word,
+				   (p.word & ~(PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK)) |
+					   PTRC_CHUNK_SEALED);
+		t->copied_bytes += f->bytes;
+	}
+	ptrc_consumer_unpin(&t->consumer, &p);
+	return PTRC_CHUNK_GEN(p.word) == f->gen;
+}
+
+static void note_missed(struct try *t, const struct found *f)
+{
+	uint64_t horizon = ptrc_load_acquire(&t->consumer.stream->header->horizon);
+	bool has_owner = f->tlast == PTRC_TIME_NONE;
+
+	t->copy->missed += f->events;
+	/* The horizon is raised before a chunk is overwritten. What is later was flushed or cleared, and
+	 * leaves no gap. */
+	if ((has_owner ? f->tfirst : f->tlast) > horizon)
+		return;
+	if (!has_owner)
+		horizon = f->tlast;
+	if (horizon > t->horizon)
+		t->horizon = horizon;
+	if (f->tfirst < t->first_lost)
+		t->first_lost = f->tfirst;
+}
+
+/* Makes the header of the copy, with what a reader needs. */
+static void copy_header(struct try *t)
+{
+	struct ptrc_stream_header *from = t->consumer.stream->header;
+	struct ptrc_stream_header *h = t->copy->stream.header;
+	/* The entries are stored before the count that covers them. */
+	uint64_t entries = ptrc_load_acquire(&from->clock_word) >> 32;
+
+	copy_words(h, from, sizeof(*h));
+	copy_words(ptrc_stream_clock(h), ptrc_stream_clock(from),
+		   sizeof(struct ptrc_clock_entry) *
+			   (entries < PTRC_CLOCK_ENTRY_COUNT ? entries : PTRC_CLOCK_ENTRY_COUNT));
+	ptrc_store_relaxed(&h->clock_word, entries << 32);
+	ptrc_store_relaxed(&h->epoch, t->epoch);
+	ptrc_store_relaxed(&h->horizon, t->horizon);
+	ptrc_store_relaxed(&h->first_lost, t->first_lost);
+	ptrc_store_relaxed(&h->chunks_used, t->used);
+	ptrc_store_relaxed(&h->slots_used, 0);
+}
+
+static void copy_stream(struct try *t)
+{
+	memset(ptrc_stream_ctl(t->copy->stream.header), 0, t->used * sizeof(struct ptrc_chunk_ctl));
+	survey(t);
+	for (uint32_t i = 0; i < t->count; i++)
+		if (!copy_chunk(t, &t->chunks[i]))
+			note_missed(t, &t->chunks[i]);
+	copy_header(t);
+}
+
+int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *from)
+{
+	const struct ptrc_pool *pool = &from->pool;
+	struct try t = {
+		.consumer = {.stream = from, .pin = PTRC_CHUNK_PIN_READER, .only_looks = true},
+		.copy = copy,
+		/* Chunks that come into use later have nothing from before the moment, but for what an
+		 * earlier try has missed. */
+		.used = ptrc_pool_used(pool),
+	};
+	void *map;
+
+	if (ptrc_file_map_sparse(-1, from->map_size, NULL, &map))
+		return ENOMEM;
+	copy->stream = (struct ptrc_stream){.pool = {.header = map,
+						     .chunk_size = pool->chunk_size,
+						     .chunk_count = pool->chunk_count},
+					    .map_size = from->map_size,
+					    .role = from->role};
+	/* Before the moment: to get memory takes as long as to copy. */
+	t.chunks = malloc((t.used + 1) * sizeof(t.chunks[0]));
+	if (!t.chunks || !ptrc_file_populate(ptrc_pool_chunk(&copy->stream.pool, 0),
+					     (uint64_t)t.used * pool->chunk_size)) {
+		free(t.chunks);
+		ptrc_stream_copy_free(copy);
+		return ENOMEM;
+	}
+	for (int i = 0; i < TRIES_MAX; i++) {
+		copy_stream(&t);
+		if (t.copied_bytes >= t.bytes / 2)
+			break;
+	}
+	free(t.chunks);
+	return 0;
+}
+
+void ptrc_stream_copy_free(struct ptrc_stream_copy *copy)
+{
+	if (copy->stream.header)
+		munmap(copy->stream.header, copy->stream.map_size);
+	copy->stream.header = NULL;
+}
