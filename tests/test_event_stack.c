@@ -495,6 +495,8 @@ TEST(full_streams_with_a_log_take_little_stack, "EVENT-26", NEEDS_KEEPER)
 		CHECK_EQ(counts.pt_waits > 0, waits);
 		ts_unstick(&stuck);
 		ts_shutdown(trid);
+		/* Its thread goes on until the log has ended. */
+		close(ts_stuck_log(&stuck));
 	}
 	conclude();
 }
