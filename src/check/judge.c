@@ -161,20 +161,22 @@ static bool is_near(const struct ptrc_trial *t, const struct ptrc_moment *a,
 	return distance <= t->tolerance_ns && distance >= -t->tolerance_ns && !is_same_thread(a, b);
 }
 
-/* Makes the key of the event. Returns false if it lacks the field. */
-static bool make_key(struct now *n, struct ptrc_key *k)
+/* The key that the rule wants of the event, which stays for the next event; null if the event lacks the
+ * field. */
+static const struct ptrc_judge_key *key_of(struct now *n)
 {
 	const struct ptrc_rule *r = n->trial->rule;
+	struct ptrc_judge_key *k = &n->judge->keys[n->trial->key];
 
-	if (!r->by_text && r->kind != PTRC_RULE_PAIR) {
-		ptrc_key_begin(k, 0);
-		return true;
+	if (n->trial->key && k->event != n->judge->event_count) {
+		k->event = n->judge->event_count;
+		ptrc_key_free(&k->key);
+		k->is_there = ptrc_key_make(&k->key, 0, n->at.source, n->view,
+					    k->by_text ? &r->by : NULL);
+		k->hash = ptrc_table_hash(k->key.bytes, k->key.size);
 	}
-	if (ptrc_key_make(k, 0, n->at.source, n->view, r->by_text ? &r->by : NULL))
-		return true;
-	ptrc_key_free(k);
-	n->trial->without_key++;
-	return false;
+	n->trial->without_key += !k->is_there;
+	return k->is_there ? k : NULL;
 }
 
 /* A duration as a text that stays until the next but three calls. */
@@ -260,13 +262,12 @@ static void take_count(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
 	struct counted *c;
-	struct ptrc_key k;
+	const struct ptrc_judge_key *k = key_of(n);
 
-	if (!make_key(n, &k))
+	if (!k)
 		return;
 	t->matched++;
-	c = ptrc_table_find(&t->table, k.bytes, k.size, sizeof(*c));
-	ptrc_key_free(&k);
+	c = ptrc_table_find_hashed(&t->table, k->hash, k->key.bytes, k->key.size, sizeof(*c));
 	c->count++;
 	if (c->count <= t->rule->max || c->count == t->rule->max + 1)
 		c->at = n->at;
@@ -336,14 +337,14 @@ static void forget_answers(struct ptrc_trial *t, int64_t ns)
 	}
 }
 
-static void remember_answer(struct now *n, const struct ptrc_key *k)
+static void remember_answer(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
 	struct ptrc_answer *a;
 
 	if (!t->tolerance_ns)
 		return;
-	a = ptrc_table_find(&t->answers, k->bytes, k->size, sizeof(*a));
+	a = ptrc_table_find_hashed(&t->answers, k->hash, k->key.bytes, k->key.size, sizeof(*a));
 	/* One that is in the list stays at its place with its time: the next one of the same key
 	 * within the tolerance is a rare thing, and both are near to what may come. */
 	if (a->uses)
@@ -357,10 +358,11 @@ static void remember_answer(struct now *n, const struct ptrc_key *k)
 	t->last_answer = a;
 }
 
-static void take_request(struct now *n, const struct ptrc_key *k)
+static void take_request(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	const struct ptrc_answer *a = ptrc_table_seek(&t->answers, k->bytes, k->size);
+	const struct ptrc_answer *a =
+		ptrc_table_seek_hashed(&t->answers, k->hash, k->key.bytes, k->key.size);
 	struct ptrc_request *q;
 	size_t count = t->table.count;
 
@@ -371,7 +373,7 @@ static void take_request(struct now *n, const struct ptrc_key *k)
 		t->kept++;
 		return;
 	}
-	q = ptrc_table_find(&t->table, k->bytes, k->size, sizeof(*q));
+	q = ptrc_table_find_hashed(&t->table, k->hash, k->key.bytes, k->key.size, sizeof(*q));
 	/* What answers the first one that waits answers this one, too, and sooner. */
 	if (q->fresh.count++)
 		return;
@@ -405,10 +407,11 @@ static void answer(struct ptrc_trial *t, const struct waiters *w, bool is_doubtf
 	}
 }
 
-static void take_answer(struct now *n, const struct ptrc_key *k)
+static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	struct ptrc_request *q = ptrc_table_seek(&t->table, k->bytes, k->size);
+	struct ptrc_request *q =
+		ptrc_table_seek_hashed(&t->table, k->hash, k->key.bytes, k->key.size);
 
 	if (q) {
 		answer(t, &q->old, true, n->at.ns, &n->at);
@@ -421,16 +424,16 @@ static void take_answer(struct now *n, const struct ptrc_key *k)
 
 static void take_after(struct now *n, unsigned int event)
 {
-	struct ptrc_key k;
+	const struct ptrc_judge_key *k;
 
 	forget_answers(n->trial, n->at.ns);
-	if (!make_key(n, &k))
+	k = key_of(n);
+	if (!k)
 		return;
 	if (event)
-		take_answer(n, &k);
+		take_answer(n, k);
 	else
-		take_request(n, &k);
-	ptrc_key_free(&k);
+		take_request(n, k);
 }
 
 /* What waits when events are lost may be answered by one of them, unless it is late already. */
@@ -496,10 +499,11 @@ static void end_waiting(struct ptrc_trial *t, int64_t ns)
 	}
 }
 
-static void take_dependent(struct now *n, const struct ptrc_key *k)
+static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	const struct allowed *a = ptrc_table_seek(&t->table, k->bytes, k->size);
+	const struct allowed *a =
+		ptrc_table_seek_hashed(&t->table, k->hash, k->key.bytes, k->key.size);
 	struct ptrc_waiting *w;
 
 	t->matched++;
@@ -508,10 +512,10 @@ static void take_dependent(struct now *n, const struct ptrc_key *k)
 		t->used_event = n->judge->event_count;
 		return;
 	}
-	w = ptrc_cli_allocate(sizeof(*w) + k->size);
+	w = ptrc_cli_allocate(sizeof(*w) + k->key.size);
 	*w = (struct ptrc_waiting){
-		.at = n->at, .is_doubtful = n->judge->gap_count, .key_size = k->size};
-	memcpy(w->key, k->bytes, k->size);
+		.at = n->at, .is_doubtful = n->judge->gap_count, .key_size = k->key.size};
+	memcpy(w->key, k->key.bytes, k->key.size);
 	if (t->last_waiting)
 		t->last_waiting->next = w;
 	else
@@ -519,10 +523,11 @@ static void take_dependent(struct now *n, const struct ptrc_key *k)
 	t->last_waiting = w;
 }
 
-static void take_allowing(struct now *n, const struct ptrc_key *k)
+static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	struct allowed *a = ptrc_table_find(&t->table, k->bytes, k->size, sizeof(*a));
+	struct allowed *a =
+		ptrc_table_find_hashed(&t->table, k->hash, k->key.bytes, k->key.size, sizeof(*a));
 	struct ptrc_waiting *last = NULL;
 
 	a->at = n->at;
@@ -532,7 +537,7 @@ static void take_allowing(struct now *n, const struct ptrc_key *k)
 		return;
 	for (struct ptrc_waiting *w = t->first_waiting, *next; w; w = next) {
 		next = w->next;
-		if (w->key_size != k->size || memcmp(w->key, k->bytes, k->size) ||
+		if (w->key_size != k->key.size || memcmp(w->key, k->key.bytes, k->key.size) ||
 		    !is_near(t, &w->at, &n->at)) {
 			last = w;
 			continue;
@@ -550,16 +555,16 @@ static void take_allowing(struct now *n, const struct ptrc_key *k)
 
 static void take_before(struct now *n, unsigned int event)
 {
-	struct ptrc_key k;
+	const struct ptrc_judge_key *k;
 
 	end_waiting(n->trial, n->at.ns);
-	if (!make_key(n, &k))
+	k = key_of(n);
+	if (!k)
 		return;
 	if (event)
-		take_allowing(n, &k);
+		take_allowing(n, k);
 	else
-		take_dependent(n, &k);
-	ptrc_key_free(&k);
+		take_dependent(n, k);
 }
 
 /* ---- pair ---- */
@@ -572,9 +577,10 @@ static const uint64_t *gaps_of(const struct now *n)
 				       : &n->judge->sources[n->at.source].gap_count;
 }
 
-static void take_begin(struct now *n, const struct ptrc_key *k)
+static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 {
-	struct begins *open = ptrc_table_find(&n->trial->table, k->bytes, k->size, sizeof(*open));
+	struct begins *open = ptrc_table_find_hashed(&n->trial->table, k->hash, k->key.bytes,
+						     k->key.size, sizeof(*open));
 	struct begin *b = ptrc_cli_allocate(sizeof(*b));
 	const uint64_t *gaps = gaps_of(n);
 
@@ -619,10 +625,10 @@ static void measure(struct ptrc_trial *t, const struct begin *b, const struct pt
 	compare_with_bounds(t, b, end, (uint64_t)length_ns);
 }
 
-static void take_end(struct now *n, const struct ptrc_key *k)
+static void take_end(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	struct begins *open = ptrc_table_seek(&t->table, k->bytes, k->size);
+	struct begins *open = ptrc_table_seek_hashed(&t->table, k->hash, k->key.bytes, k->key.size);
 	struct begin *b;
 
 	if (!open) {
@@ -643,15 +649,15 @@ static void take_end(struct now *n, const struct ptrc_key *k)
 
 static void take_pair(struct now *n, unsigned int event)
 {
-	struct ptrc_key k;
+	const struct ptrc_judge_key *k;
 
-	if (!make_key(n, &k))
+	k = key_of(n);
+	if (!k)
 		return;
 	if (event)
-		take_end(n, &k);
+		take_end(n, k);
 	else
-		take_begin(n, &k);
-	ptrc_key_free(&k);
+		take_begin(n, k);
 }
 
 /* ---- order ---- */
@@ -660,7 +666,7 @@ static void take_order(struct now *n, unsigned int event)
 {
 	struct ptrc_trial *t = n->trial;
 	struct steps *s;
-	struct ptrc_key k;
+	const struct ptrc_judge_key *k;
 	bool is_counted = t->matched_event == n->judge->event_count;
 
 	/* It is one of the list, the first that it can be, so that it is not before itself. */
@@ -672,12 +678,12 @@ static void take_order(struct now *n, unsigned int event)
 		t->matched += !is_counted;
 		return;
 	}
-	if (!make_key(n, &k))
+	k = key_of(n);
+	if (!k)
 		return;
 	t->matched += !is_counted;
-	s = ptrc_table_find(&t->table, k.bytes, k.size,
-			    sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
-	ptrc_key_free(&k);
+	s = ptrc_table_find_hashed(&t->table, k->hash, k->key.bytes, k->key.size,
+				   sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
 	if (s->seen & 1U << event)
 		return;
 	t->used_event = n->judge->event_count;
@@ -756,7 +762,7 @@ static void take(struct now *n, unsigned int event)
 static void take_role(struct now *n, const struct ptrc_role *role)
 {
 	n->trial = role->trial;
-	if (holds((struct ptrc_rule_event *)&n->trial->rule->events[role->event], n->view))
+	if (!role->conditions || holds(role->conditions, n->view))
 		take(n, role->event);
 	/* That has asked for the fields that the rule needs. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
@@ -822,15 +828,40 @@ bool ptrc_judge_is_at_loss(const struct ptrc_judge *j, unsigned int source)
 	return j->sources[source].is_at_loss;
 }
 
+/* Returns the number of the key that the rule wants. */
+static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
+{
+	struct ptrc_judge_key *k;
+
+	if (!r->by_text && r->kind != PTRC_RULE_PAIR)
+		return 0;
+	for (size_t i = 1; i < j->key_count; i++) {
+		const char *text = j->keys[i].by_text;
+
+		if (text && r->by_text ? !strcmp(text, r->by_text) : text == r->by_text)
+			return i;
+	}
+	k = &j->keys[j->key_count];
+	k->by_text = r->by_text;
+	ptrc_key_begin(&k->key, 0);
+	return j->key_count++;
+}
+
 void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size_t source_count)
 {
 	*j = (struct ptrc_judge){.rules = rules};
 	j->sources = allocate_zeroed(source_count * sizeof(*j->sources));
 	j->trials = allocate_zeroed((rules->count + 1) * sizeof(*j->trials));
+	j->keys = allocate_zeroed((rules->count + 1) * sizeof(*j->keys));
+	j->keys[0].is_there = true;
+	ptrc_key_begin(&j->keys[0].key, 0);
+	j->keys[0].hash = ptrc_table_hash(j->keys[0].key.bytes, j->keys[0].key.size);
+	j->key_count = 1;
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct ptrc_rule *r = &rules->list[i];
 
 		j->trials[i].rule = r;
+		j->trials[i].key = find_key(j, r);
 		j->trials[i].tolerance_ns =
 			r->tolerance_ns < 0 ? rules->tolerance_ns : r->tolerance_ns;
 	}
@@ -851,13 +882,15 @@ void ptrc_judge_find_roles(struct ptrc_judge *j, const char *name, struct ptrc_r
 		 * it can be. */
 		for (size_t at = 0; at < count; at++) {
 			size_t k = is_forward ? at : count - 1 - at;
+			struct ptrc_rule_event *e = (struct ptrc_rule_event *)&t->rule->events[k];
 
 			if (!ptrc_glob_matches(t->rule->events[k].pattern, name))
 				continue;
 			t->has_type |= 1U << k;
 			roles->list = ptrc_cli_reallocate(
 				roles->list, (roles->count + 1) * sizeof(*roles->list));
-			roles->list[roles->count++] = (struct ptrc_role){t, (unsigned int)k};
+			roles->list[roles->count++] = (struct ptrc_role){
+				t, (unsigned int)k, e->wheres[0] || e->wheres[1] ? e : NULL};
 		}
 	}
 }
@@ -1014,6 +1047,9 @@ void ptrc_judge_free(struct ptrc_judge *j)
 		for (size_t k = 0; k < t->note_count; k++)
 			free(t->notes[k]);
 	}
+	for (size_t i = 0; i < j->key_count; i++)
+		ptrc_key_free(&j->keys[i].key);
+	free(j->keys);
 	free(j->trials);
 	free(j->sources);
 }

@@ -17,12 +17,15 @@
 #include <sys/types.h>
 
 #include "src/check/trial.h"
+#include "src/pairs/key.h"
 #include "src/view/view.h"
 
 /* What an event type is for a rule: the event of this number. */
 struct ptrc_role {
 	struct ptrc_trial *trial;
 	unsigned int event;
+	/* The same, if expressions have to hold for it; else null. */
+	struct ptrc_rule_event *conditions;
 };
 
 struct ptrc_roles {
@@ -38,6 +41,17 @@ struct ptrc_judge_source {
 	bool is_at_loss;
 };
 
+/* A key that rules want of events, made once for all of them. */
+struct ptrc_judge_key {
+	/* The field, or null: the thread is the key. */
+	const char *by_text;
+	/* The number of the event that it is the key of, and whether that has one. */
+	uint64_t event;
+	bool is_there;
+	struct ptrc_key key;
+	uint64_t hash;
+};
+
 struct ptrc_judge {
 	const struct ptrc_rules *rules;
 	/* In the order of the rules. */
@@ -47,6 +61,9 @@ struct ptrc_judge {
 	int64_t start_ns;
 	/* Events that have been taken so far; that is the number of the last one. */
 	uint64_t event_count;
+	/* The first one is the same for all events, of rules that have no key. */
+	struct ptrc_judge_key *keys;
+	size_t key_count;
 	/* By their numbers. */
 	struct ptrc_judge_source *sources;
 	/* Places with losses so far, in all of them, and the time of the first one. */

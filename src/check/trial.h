@@ -49,6 +49,8 @@ enum ptrc_verdict { PTRC_VERDICT_PASS, PTRC_VERDICT_FAIL, PTRC_VERDICT_UNDECIDED
 struct ptrc_trial {
 	const struct ptrc_rule *rule;
 	int64_t tolerance_ns;
+	/* The number of its key among those of the judge. */
+	size_t key;
 	/* Events that the rule is about: of two those that the first key names. */
 	uint64_t matched;
 	/* What the rule holds for, what it is broken by, what a loss leaves undecided, and what was open

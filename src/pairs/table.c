@@ -19,27 +19,34 @@ static uint64_t word_at(const unsigned char *bytes)
 
 /* The keys come out of a log, which may have been made to slow its readers down: the seed, which
  * nobody can foresee, keeps them from all having the same hash. */
-static uint64_t mix(uint64_t seed, uint64_t hash, uint64_t word)
+static uint64_t seed;
+
+static uint64_t mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 	return hash ^ hash >> 32 ^ seed;
 }
 
-static uint64_t hash_of(uint64_t seed, const unsigned char *key, size_t size)
+uint64_t ptrc_table_hash(const void *bytes, size_t size)
 {
-	uint64_t hash = seed ^ size;
+	const unsigned char *key = bytes;
 	size_t at = 0;
+	uint64_t hash;
+
+	if (__builtin_expect(!seed, 0) && getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+		seed = (uintptr_t)&at | 1;
+	hash = seed ^ size;
 
 	for (; size - at > sizeof(hash); at += sizeof(hash))
-		hash = mix(seed, hash, word_at(key + at));
+		hash = mix(hash, word_at(key + at));
 	/* The last word may have bytes of the one before it, too: that costs less than to cut it. */
 	if (size >= sizeof(hash)) {
-		hash = mix(seed, hash, word_at(key + size - sizeof(hash)));
+		hash = mix(hash, word_at(key + size - sizeof(hash)));
 	} else {
 		uint64_t word = 0;
 
 		memcpy(&word, key, size);
-		hash = mix(seed, hash, word);
+		hash = mix(hash, word);
 	}
 	return hash * UINT64_C(0xd6e8feb86659fd93) >> 7;
 }
@@ -69,8 +76,6 @@ static void grow(struct ptrc_table *t)
 	struct ptrc_table_entry **old = t->slots;
 	size_t old_count = t->slot_count;
 
-	if (!old_count && getrandom(&t->seed, sizeof(t->seed), GRND_NONBLOCK) < 0)
-		t->seed = (uintptr_t)t;
 	t->slot_count = old_count ? 2 * old_count : 64;
 	t->slots = ptrc_cli_allocate(t->slot_count * sizeof(struct ptrc_table_entry *));
 	memset(t->slots, 0, t->slot_count * sizeof(struct ptrc_table_entry *));
@@ -99,29 +104,40 @@ static size_t thing_size_of(const struct ptrc_table_entry *e)
 	return (size_t)(e->key - (const unsigned char *)e);
 }
 
-static bool is_last(const struct ptrc_table *t, const void *key, size_t size)
+static bool is_last(const struct ptrc_table *t, uint64_t hash, const void *key, size_t size)
 {
-	return t->last && has_key(t->last, key, size);
+	return t->last && t->last->hash == hash && has_key(t->last, key, size);
 }
 
 void *ptrc_table_seek(const struct ptrc_table *t, const void *key, size_t key_size)
 {
-	if (is_last(t, key, key_size))
+	return t->count ? ptrc_table_seek_hashed(t, ptrc_table_hash(key, key_size), key, key_size)
+			: NULL;
+}
+
+void *ptrc_table_seek_hashed(const struct ptrc_table *t, uint64_t hash, const void *key,
+			     size_t key_size)
+{
+	if (is_last(t, hash, key, key_size))
 		return t->last;
-	return t->count ? seek(t, hash_of(t->seed, key, key_size), key, key_size) : NULL;
+	return t->count ? seek(t, hash, key, key_size) : NULL;
 }
 
 void *ptrc_table_find(struct ptrc_table *t, const void *key, size_t key_size, size_t thing_size)
 {
+	return ptrc_table_find_hashed(t, ptrc_table_hash(key, key_size), key, key_size, thing_size);
+}
+
+void *ptrc_table_find_hashed(struct ptrc_table *t, uint64_t hash, const void *key, size_t key_size,
+			     size_t thing_size)
+{
 	struct ptrc_table_entry **slot;
 	struct ptrc_table_entry *e;
-	uint64_t hash;
 
-	if (is_last(t, key, key_size))
+	if (is_last(t, hash, key, key_size))
 		return t->last;
 	if (t->count == t->slot_count)
 		grow(t);
-	hash = hash_of(t->seed, key, key_size);
 	e = seek(t, hash, key, key_size);
 	if (e)
 		return t->last = e;

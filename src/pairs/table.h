@@ -19,7 +19,6 @@ struct ptrc_table {
 	struct ptrc_table_entry **slots;
 	size_t slot_count; /* a power of two */
 	size_t count;
-	uint64_t seed;
 	/* The one that was found last, or null: often it is asked for again. */
 	struct ptrc_table_entry *last;
 	/* Some that were removed, all of one size, for those that will be made. */
@@ -31,6 +30,13 @@ void *ptrc_table_find(struct ptrc_table *, const void *key, size_t key_size, siz
 
 /* Finds the thing with this key; null if there is none. */
 void *ptrc_table_seek(const struct ptrc_table *, const void *key, size_t key_size);
+
+/* The same for a key whose hash is known, as it is looked for in several tables. */
+uint64_t ptrc_table_hash(const void *key, size_t key_size);
+void *ptrc_table_find_hashed(struct ptrc_table *, uint64_t hash, const void *key, size_t key_size,
+			     size_t thing_size);
+void *ptrc_table_seek_hashed(const struct ptrc_table *, uint64_t hash, const void *key,
+			     size_t key_size);
 
 /* Takes a thing out of the table, which frees it. */
 void ptrc_table_remove(struct ptrc_table *, void *thing);
