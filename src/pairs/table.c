@@ -136,7 +136,7 @@ void *ptrc_table_find_hashed(struct ptrc_table *t, uint64_t hash, const void *ke
 
 	if (is_last(t, hash, key, key_size))
 		return t->last;
-	if (t->count == t->slot_count)
+	if (2 * t->count >= t->slot_count)
 		grow(t);
 	e = seek(t, hash, key, key_size);
 	if (e)
