@@ -344,3 +344,19 @@ pairs_log() {
 			"$(jq .count <<<"$expected")" ]
 	done
 }
+
+@test "a key that was cut is none, which is told [EXT-446]" {
+	ptrace-run -o run.log --max-data-size=6 -- bash -c '
+		for event in begin:one begin:two end:one; do
+			ptrace-event "r.${event%:*}" "query ${event#*:}"
+		done'
+	told="3 events of r.begin..r.end have no data, and were left out; 3 of them had their data cut"
+	run_split ptrace-stat --json --pair 'r.begin..r.end by data' run.log
+	[ "$status" -eq 0 ]
+	jq -e '.pairs[0] | .count == 0 and .without_key == 3 and .unmatched_begins == 0' stdout.txt
+	[[ $stderr == *"$told" ]]
+	run_split ptrace-dump --pair 'r.begin..r.end by data' run.log
+	[ "$status" -eq 0 ]
+	[ -z "$stdout" ]
+	[[ $stderr == *"$told"* ]]
+}

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* How long it takes from one event to another. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "tests/harness.h"
 
+#include "src/pairs/key.h"
 #include "src/pairs/pair_report.h"
 #include "src/pairs/pairs.h"
 #include "src/pairs/quantiles.h"
@@ -139,6 +141,8 @@ static void give(const char *pair)
 		harness_fail("%s: %s", pair, why.text);
 }
 
+static int truncation = POSIX_TRACE_NOT_TRUNCATED;
+
 static void take_data(trace_event_id_t id, pid_t tid, int64_t ns, const void *data, size_t size)
 {
 	reader.event = (struct posix_trace_event_info){
@@ -146,11 +150,20 @@ static void take_data(trace_event_id_t id, pid_t tid, int64_t ns, const void *da
 		.posix_pid = 100,
 		.posix_tid = tid,
 		.posix_timestamp = {ns / 1000000000, ns % 1000000000},
+		.posix_truncation_status = truncation,
 	};
 	reader.data = data;
 	reader.size = size;
 	ptrc_view_find_layout(&view, &layouts);
 	ptrc_pairs_take(&pairs, &view);
+}
+
+/* The same of an event whose data was longer. */
+static void take_cut(trace_event_id_t id, pid_t tid, int64_t ns, const void *data, size_t size)
+{
+	truncation = POSIX_TRACE_TRUNCATED_RECORD;
+	take_data(id, tid, ns, data, size);
+	truncation = POSIX_TRACE_NOT_TRUNCATED;
 }
 
 static void take(trace_event_id_t id, pid_t tid, int64_t ns)
@@ -230,6 +243,90 @@ TEST(a_field_is_the_key_across_threads_and_types_of_numbers, "EXT-290 EXT-291")
 		     "\"unmatched_begins\":0,\"unmatched_ends\":2,\"cut\":0,\"without_key\":1,"
 		     "\"min_ns\":10,\"p50_ns\":10,\"p90_ns\":30,\"p99_ns\":30,\"max_ns\":30,"
 		     "\"total_ns\":40}]");
+}
+
+/* Whether two values are the same key. */
+static bool is_same_key(struct ptrc_value v, struct ptrc_value w)
+{
+	struct ptrc_key a, b;
+	bool is_same;
+
+	ptrc_key_begin(&a, 0);
+	ptrc_key_add(&a, &v);
+	ptrc_key_begin(&b, 0);
+	ptrc_key_add(&b, &w);
+	is_same = a.size == b.size && !memcmp(a.bytes, b.bytes, a.size);
+	ptrc_key_free(&a);
+	ptrc_key_free(&b);
+	return is_same;
+}
+
+#define SIGNED(n, ...) ((struct ptrc_value){.kind = PTRC_VALUE_SIGNED, .i = (n), __VA_ARGS__})
+#define UNSIGNED(n, ...) ((struct ptrc_value){.kind = PTRC_VALUE_UNSIGNED, .u = (n), __VA_ARGS__})
+#define DOUBLE(n, ...) ((struct ptrc_value){.kind = PTRC_VALUE_DOUBLE, .f = (n), __VA_ARGS__})
+#define FLOAT(n) ((struct ptrc_value){.kind = PTRC_VALUE_FLOAT, .f = (double)(n)})
+#define BYTES_OF(k, text) \
+	((struct ptrc_value){.kind = (k), .bytes = (text), .size = sizeof(text) - 1})
+
+TEST(keys_are_equal_where_expressions_are, "EXT-445")
+{
+	CHECK(is_same_key(SIGNED(1), UNSIGNED(1)));
+	CHECK(is_same_key(SIGNED(1), DOUBLE(1.0)));
+	CHECK(is_same_key(SIGNED(-1), DOUBLE(-1.0)));
+	CHECK(is_same_key(SIGNED(0), DOUBLE(-0.0)));
+	CHECK(!is_same_key(SIGNED(-1), UNSIGNED(UINT64_MAX)));
+	CHECK(!is_same_key(SIGNED(-1), UNSIGNED(1)));
+	CHECK(!is_same_key(UNSIGNED(1), DOUBLE(1.5)));
+	CHECK(is_same_key(DOUBLE(0.1), FLOAT(0.1F)));
+	CHECK(is_same_key(DOUBLE(NAN), DOUBLE(-NAN)));
+	CHECK(is_same_key(FLOAT(INFINITY), DOUBLE(INFINITY)));
+	CHECK(!is_same_key(DOUBLE(-INFINITY), DOUBLE(INFINITY)));
+	/* Each integer is a key of its own, also those that an f64 does not tell apart. */
+	CHECK(!is_same_key(UNSIGNED(UINT64_MAX), UNSIGNED(UINT64_MAX - 1)));
+	CHECK(is_same_key(UNSIGNED(UINT64_C(1) << 63), DOUBLE(0x1p63)));
+	CHECK(!is_same_key(UNSIGNED(UINT64_MAX), DOUBLE(0x1p64)));
+	/* Of time the unit counts, of others it does not. */
+	CHECK(is_same_key(UNSIGNED(5, .unit = PTRC_UNIT_US), SIGNED(5000, .unit = PTRC_UNIT_NS)));
+	CHECK(is_same_key(SIGNED(-5, .unit = PTRC_UNIT_S), SIGNED(-5000, .unit = PTRC_UNIT_MS)));
+	CHECK(is_same_key(DOUBLE(1.1, .unit = PTRC_UNIT_MS), SIGNED(1100, .unit = PTRC_UNIT_US)));
+	CHECK(is_same_key(DOUBLE(1e12, .unit = PTRC_UNIT_S),
+			  UNSIGNED(1000000000000, .unit = PTRC_UNIT_S)));
+	CHECK(!is_same_key(UNSIGNED(UINT64_MAX, .unit = PTRC_UNIT_S),
+			   UNSIGNED(UINT64_MAX - 1, .unit = PTRC_UNIT_S)));
+	CHECK(!is_same_key(UNSIGNED(5, .unit = PTRC_UNIT_NS), UNSIGNED(5)));
+	CHECK(!is_same_key(DOUBLE(0.5, .unit = PTRC_UNIT_NS), DOUBLE(0.5)));
+	CHECK(is_same_key(UNSIGNED(5, .unit = PTRC_UNIT_KIB), UNSIGNED(5)));
+	/* A text is no number, and its bytes count. */
+	CHECK(!is_same_key(BYTES_OF(PTRC_VALUE_TEXT, "1"), UNSIGNED(1)));
+	CHECK(!is_same_key(BYTES_OF(PTRC_VALUE_TEXT, "1"), BYTES_OF(PTRC_VALUE_TEXT, "1.0")));
+	CHECK(is_same_key(BYTES_OF(PTRC_VALUE_JSON, "\"a\""), BYTES_OF(PTRC_VALUE_TEXT, "a")));
+	CHECK(is_same_key(BYTES_OF(PTRC_VALUE_JSON, "1.0"), UNSIGNED(1)));
+	CHECK(is_same_key(BYTES_OF(PTRC_VALUE_JSON, "1e3"), UNSIGNED(1000)));
+	CHECK(is_same_key(BYTES_OF(PTRC_VALUE_JSON, "0.25"), DOUBLE(0.25)));
+}
+
+/* What was cut would be the same as other keys that begin so. */
+TEST(a_key_that_was_cut_is_none, "EXT-446")
+{
+	setup();
+	give("b.begin..b.end by data");
+	give("a.begin..a.end by data.id");
+	take_data(B_BEGIN, 1, 1000, "query one", 9);
+	take_data(B_BEGIN, 1, 1001, "query two", 9);
+	take_data(B_END, 1, 1002, "query one", 9);
+	take_cut(B_BEGIN, 1, 1003, "query ", 6);
+	take_cut(B_BEGIN, 1, 1004, "query ", 6);
+	take_cut(B_END, 1, 1005, "query ", 6);
+	CHECK_EQ(pairs.list[0].without_key, 3);
+	CHECK_EQ(pairs.list[0].cut_keys, 3);
+	/* What was cut behind the key makes no difference. */
+	take_cut(A_BEGIN, 1, 2000, "\1\0\0\0", 4);
+	take_cut(A_END, 1, 2010, "\1\0\0\0\0\0\0\0", 8);
+	take_cut(A_END, 1, 2020, "\1\0\0\0", 4);
+	CHECK_EQ(pairs.list[1].without_key, 1);
+	CHECK_EQ(pairs.list[1].cut_keys, 1);
+	found();
+	CHECK_EQ(pairs.list[0].cut_keys, 0);
 }
 
 TEST(a_loss_between_the_events_of_a_pair_cuts_it, "EXT-291")

@@ -2,10 +2,12 @@
 #include "config.h"
 #include "src/pairs/key.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/message.h"
+#include "src/view/quantity.h"
 
 void ptrc_key_begin(struct ptrc_key *k, size_t number)
 {
@@ -43,38 +45,94 @@ static void add_json(struct ptrc_key *k, struct ptrc_value v)
 	ptrc_buffer_free(&b);
 }
 
+/* What the bytes of a number are. */
+enum number_kind { WHOLE = 'w', NEGATIVE = '-', FRACTION = 'f', DURATION = 0x80 };
+
+static void add_number(struct ptrc_key *k, unsigned char kind, const void *bytes, size_t size)
+{
+	unsigned char number[1 + sizeof(ptrc_whole)] = {kind};
+
+	memcpy(number + 1, bytes, size);
+	add_bytes(k, number, 1 + size);
+}
+
+static void add_whole(struct ptrc_key *k, unsigned char kind, ptrc_whole whole)
+{
+	ptrc_whole size = whole < 0 ? -whole : whole;
+
+	kind |= whole < 0 ? NEGATIVE : WHOLE;
+	add_number(k, kind, &size, size > UINT64_MAX ? sizeof(size) : sizeof(uint64_t));
+}
+
+/* What an f32 is shown as, which is the fraction that the same number of an f64 is. */
+static double fraction_of(const struct ptrc_value *v)
+{
+	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+	struct ptrc_value bare = *v;
+	long double number = v->f;
+
+	bare.unit = PTRC_UNIT_NONE;
+	if (v->kind == PTRC_VALUE_FLOAT && isfinite(v->f)) {
+		ptrc_value_text(&text, &bare);
+		ptrc_value_read_number(text.bytes, text.used, &number);
+		ptrc_buffer_free(&text);
+	}
+	return (double)number;
+}
+
+/* Adds a number with its unit: 1 is as 1.0 and, of time, 5 us as 5000 ns. */
+static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_unit unit)
+{
+	unsigned char kind;
+	double number;
+
+	ptrc_quantity_take_unit(&q, unit);
+	kind = q.dimension == PTRC_DIMENSION_DURATION ? DURATION : 0;
+	/* What is larger than any integer of 64 bits may be whole all the same. */
+	if (!q.is_whole && fabsl(q.number) < 0x1p126L && truncl(q.number) == q.number)
+		q = ptrc_quantity_whole(q.dimension, (ptrc_whole)q.number);
+	if (q.is_whole) {
+		add_whole(k, kind, q.whole);
+		return;
+	}
+	number = isnan(q.number) ? (double)NAN : (double)q.number;
+	add_number(k, kind | FRACTION, &number, sizeof(number));
+}
+
 void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 {
 	unsigned char kind = (unsigned char)v->kind;
+	bool is_signed =
+		v->kind == PTRC_VALUE_SIGNED || (v->kind == PTRC_VALUE_ENUM && v->is_signed);
 
-	if (v->kind == PTRC_VALUE_JSON) {
+	switch (v->kind) {
+	case PTRC_VALUE_JSON:
 		add_json(k, *v);
 		return;
-	}
-	switch (v->kind) {
+	case PTRC_VALUE_FLOAT:
+	case PTRC_VALUE_DOUBLE:
+		add_quantity(k, ptrc_quantity_number(PTRC_DIMENSION_NUMBER, fraction_of(v)),
+			     v->unit);
+		return;
 	case PTRC_VALUE_SIGNED:
-		kind = v->i < 0 ? PTRC_VALUE_SIGNED : PTRC_VALUE_UNSIGNED;
-		break;
+	case PTRC_VALUE_UNSIGNED:
 	case PTRC_VALUE_HEX:
 	case PTRC_VALUE_BOOL:
-		kind = PTRC_VALUE_UNSIGNED;
-		break;
-	case PTRC_VALUE_FLOAT:
-		kind = PTRC_VALUE_DOUBLE;
-		break;
+	/* Two enums may have other names for one number. */
 	case PTRC_VALUE_ENUM:
-		/* Two enums may have other names for one number. */
-		kind = v->is_signed && v->i < 0 ? PTRC_VALUE_SIGNED : PTRC_VALUE_UNSIGNED;
-		break;
+		if (__builtin_expect(ptrc_unit_ns(v->unit) != 0, 0))
+			add_quantity(k,
+				     ptrc_quantity_whole(PTRC_DIMENSION_NUMBER,
+							 is_signed ? (ptrc_whole)v->i
+								   : (ptrc_whole)v->u),
+				     v->unit);
+		else if (is_signed && v->i < 0)
+			add_whole(k, 0, v->i);
+		else
+			add_number(k, WHOLE, &v->u, sizeof(v->u));
+		return;
 	default:
 		break;
-	}
-	if (!ptrc_value_has_bytes(v) && kind != PTRC_VALUE_NONE) {
-		unsigned char number[sizeof(kind) + sizeof(v->u)] = {kind};
-
-		memcpy(number + sizeof(kind), &v->u, sizeof(v->u));
-		add_bytes(k, number, sizeof(number));
-		return;
 	}
 	add_bytes(k, &kind, sizeof(kind));
 	if (ptrc_value_has_bytes(v))
@@ -96,7 +154,9 @@ bool ptrc_key_make(struct ptrc_key *k, size_t number, size_t source, struct ptrc
 		return true;
 	}
 	v = ptrc_view_value(view, by);
-	if (v.kind == PTRC_VALUE_NONE)
+	/* Of what was cut nobody knows which value it is. */
+	if (v.kind == PTRC_VALUE_NONE ||
+	    (__builtin_expect(ptrc_view_is_cut(view), 0) && ptrc_view_has_lost(view, by)))
 		return false;
 	ptrc_key_add(k, &v);
 	return true;

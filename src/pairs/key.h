@@ -20,12 +20,13 @@ struct ptrc_key {
 /* Makes a key that has only the number, such as that of a pair. */
 void ptrc_key_begin(struct ptrc_key *, size_t number);
 
-/* Adds a value. The same number is the same key whatever its type is, as two events may have it in
- * different ones. */
+/* Adds a value. Numbers that --where calls equal are the same key: by value, whatever their types are, and
+ * of time by value and unit. A text is the same as no number. */
 void ptrc_key_add(struct ptrc_key *, const struct ptrc_value *);
 
 /* Makes the key of the event: the number, and the value of the field, or of a null field the thread,
- * which is one of the source of this number. Returns false if the event has no such field. */
+ * which is one of the source of this number. Returns false if the event has no such field, or its data was
+ * cut there. */
 bool ptrc_key_make(struct ptrc_key *, size_t number, size_t source, struct ptrc_view *,
 		   const struct ptrc_field *);
 

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/pairs/pair_report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,6 +278,19 @@ static bool has_type(struct ptrc_reader *const *readers, size_t count, const cha
 	return false;
 }
 
+static void report_without_key(const struct ptrc_pair *pair, const char *thing)
+{
+	char cut[64] = "";
+
+	if (pair->cut_keys)
+		snprintf(cut, sizeof(cut), "; %llu of them had their data cut",
+			 (unsigned long long)pair->cut_keys);
+	ptrc_cli_message(thing, "%llu event%s of %s..%s ha%s no %s, and %s left out%s",
+			 (unsigned long long)pair->without_key, pair->without_key == 1 ? "" : "s",
+			 pair->begin, pair->end, pair->without_key == 1 ? "s" : "ve", pair->by_text,
+			 pair->without_key == 1 ? "was" : "were", cut);
+}
+
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *const *readers,
 			       size_t count, const char *thing)
 {
@@ -296,10 +310,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *c
 		if (i < p->given_count && !pair->has_end)
 			is_missing |= !has_type(readers, count, pair->end, thing);
 		if (pair->without_key)
-			ptrc_cli_message(thing,
-					 "%llu events of %s..%s have no %s, and were left out",
-					 (unsigned long long)pair->without_key, pair->begin,
-					 pair->end, pair->by_text);
+			report_without_key(pair, thing);
 	}
 	return is_missing;
 }

@@ -115,11 +115,15 @@ bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_la
 	return true;
 }
 
-/* Makes the key of the event. Returns false if it has none. */
-static bool make_key(const struct ptrc_pair *pair, size_t number, size_t source,
-		     struct ptrc_view *view, struct ptrc_key *k)
+/* Makes the key of the event. Returns false, and counts it, if it has none. */
+static bool make_key(struct ptrc_pair *pair, size_t number, size_t source, struct ptrc_view *view,
+		     struct ptrc_key *k)
 {
-	return ptrc_key_make(k, number, source, view, pair->by_text ? &pair->by : NULL);
+	if (ptrc_key_make(k, number, source, view, pair->by_text ? &pair->by : NULL))
+		return true;
+	pair->without_key++;
+	pair->cut_keys += ptrc_view_is_cut(view) && ptrc_view_has_lost(view, &pair->by);
+	return false;
 }
 
 /* ---- rows ---- */
@@ -187,10 +191,8 @@ static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struc
 	struct ptrc_key k;
 
 	pair->has_begin = true;
-	if (!make_key(pair, number, source, view, &k)) {
-		pair->without_key++;
+	if (!make_key(pair, number, source, view, &k))
 		return;
-	}
 	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
 	ptrc_key_free(&k);
 	b = ptrc_cli_allocate(sizeof(*b));
@@ -216,10 +218,8 @@ static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct 
 	bool is_cut;
 
 	pair->has_end = true;
-	if (!make_key(pair, number, source, view, &k)) {
-		pair->without_key++;
+	if (!make_key(pair, number, source, view, &k))
 		return;
-	}
 	open = ptrc_table_seek(&p->open, k.bytes, k.size);
 	ptrc_key_free(&k);
 	if (!open) {
@@ -452,7 +452,7 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 		free(pair->by_text);
 	}
 	for (size_t i = 0; i < p->count; i++) {
-		p->list[i].without_key = 0;
+		p->list[i].without_key = p->list[i].cut_keys = 0;
 		p->list[i].has_begin = p->list[i].has_end = false;
 	}
 	p->gap_count = 0;

@@ -44,8 +44,10 @@ struct ptrc_pair {
 	/* The field whose value is the key, and its name; null: the thread is the key. */
 	struct ptrc_field by;
 	char *by_text;
-	/* Events that do not have that field. */
+	/* Events that do not have that field; those among them that do not have it, or not all of it,
+	 * because their data was cut. */
 	uint64_t without_key;
+	uint64_t cut_keys;
 	/* Whether there were events of either type. */
 	bool has_begin;
 	bool has_end;

@@ -2,6 +2,8 @@
 #include "config.h"
 #include "src/view/quantity.h"
 
+#include <float.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -96,6 +98,30 @@ struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double nu
 	if (is_small && (long double)(ptrc_whole)number == number)
 		return ptrc_quantity_whole(dimension, (ptrc_whole)number);
 	return (struct ptrc_quantity){.dimension = dimension, .number = number};
+}
+
+/* The whole number that is as near to this one as makes no difference to an f64, or else this one: 1.1
+ * ms are 1100000 ns, though the f64 that is nearest to 1.1 is not 1.1. */
+static long double settle_fraction(long double number)
+{
+	long double whole;
+
+	if (number < -0x1p62L || number > 0x1p62L)
+		return number;
+	whole = (long double)(int64_t)(number < 0 ? number - 0.5L : number + 0.5L);
+	return fabsl(whole - number) <= fabsl(number) * DBL_EPSILON ? whole : number;
+}
+
+void ptrc_quantity_take_unit(struct ptrc_quantity *q, enum ptrc_unit unit)
+{
+	uint64_t ns = ptrc_unit_ns(unit);
+
+	q->dimension = ns ? PTRC_DIMENSION_DURATION : PTRC_DIMENSION_NUMBER;
+	if (ns && q->is_whole)
+		q->whole *= ns;
+	else if (ns)
+		*q = ptrc_quantity_number(PTRC_DIMENSION_DURATION,
+					  settle_fraction(q->number * (long double)ns));
 }
 
 static long double number_of(const struct ptrc_quantity *q)

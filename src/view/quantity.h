@@ -46,6 +46,9 @@ enum ptrc_relation {
 struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole);
 struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double);
 
+/* Makes a duration of a number of units of time; of other units it is a number. */
+void ptrc_quantity_take_unit(struct ptrc_quantity *, enum ptrc_unit);
+
 /* The dimensions that results may have if each operand has one of a set of dimensions. None: no such
  * operands go together. */
 unsigned int ptrc_dimension_of(enum ptrc_operation, unsigned int a, unsigned int b);

@@ -1306,29 +1306,6 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 	return (a->size > b->size) - (a->size < b->size);
 }
 
-/* The whole number that is as near to this one as makes no difference to an f64, or else this one: 1.1
- * ms are 1100000 ns, though the f64 that is nearest to 1.1 is not 1.1. */
-static long double settle_fraction(long double number)
-{
-	long double whole;
-
-	if (number < -0x1p62L || number > 0x1p62L)
-		return number;
-	whole = (long double)(int64_t)(number < 0 ? number - 0.5L : number + 0.5L);
-	return fabsl(whole - number) <= fabsl(number) * DBL_EPSILON ? whole : number;
-}
-
-/* Makes a duration of the number of so many nanoseconds; of none, it is a number. */
-static void scale(struct ptrc_quantity *q, uint64_t ns)
-{
-	q->dimension = ns ? DURATION_DIMENSION : NUMBER_DIMENSION;
-	if (ns && q->is_whole)
-		q->whole *= ns;
-	else if (ns)
-		*q = ptrc_quantity_number(DURATION_DIMENSION,
-					  settle_fraction(q->number * (long double)ns));
-}
-
 /* Stores the number that the value of a field is. Returns false if it is none. */
 static bool quantify_value(const struct operand *o, const struct ptrc_value *v,
 			   struct ptrc_quantity *q)
@@ -1357,7 +1334,7 @@ static bool quantify_value(const struct operand *o, const struct ptrc_value *v,
 		if (q->dimension & (q->dimension - 1))
 			q->dimension = NUMBER_DIMENSION;
 	} else if (q->dimension != BOOL_DIMENSION) {
-		scale(q, ptrc_unit_ns(v->unit));
+		ptrc_quantity_take_unit(q, v->unit);
 	}
 	return true;
 }
