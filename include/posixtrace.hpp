@@ -487,6 +487,25 @@ inline void the_name_of_an_event_is_too_long()
 inline void a_field_has_no_name_of_its_own()
 {
 }
+inline void only_a_field_of_numbers_has_a_unit()
+{
+}
+
+/* Whether there can be a unit behind the name. A duration has its own. */
+template <class T> constexpr bool takes_unit()
+{
+	constexpr kind k = kind_of<T>();
+
+	return (k == kind::number && !std::is_same_v<T, bool>) ||
+	       (k == kind::array && !std::is_same_v<item_of<T>, bool>);
+}
+
+constexpr bool has_unit(const char *name)
+{
+	while (*name && *name != ' ')
+		name++;
+	return *name;
+}
 
 struct text {
 	char *at;
@@ -722,6 +741,8 @@ template <class... Args> class event
 			detail::the_name_of_an_event_is_too_long();
 		if (!detail::are_field_names(names_.data(), count))
 			detail::a_field_has_no_name_of_its_own();
+		else if (((!detail::takes_unit<Args>() && detail::has_unit(names)) || ...))
+			detail::only_a_field_of_numbers_has_a_unit();
 	}
 
 	event(const event &) = delete;

@@ -3,8 +3,11 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <posixtrace.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <trace.h>
 #include <unistd.h>
 
 #include "src/check/check.h"
@@ -112,6 +115,22 @@ static bool has_suffix(const char *text, const char *suffix)
 	return size > suffix_size && !strcmp(text + size - suffix_size, suffix);
 }
 
+/* Refuses a log where a file of rules has to be. */
+static void refuse_log(const char *path)
+{
+	trace_id_t trace;
+	struct stat st;
+
+	/* Opening a FIFO would wait for a writer. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || posixtrace_open_log(path, &trace))
+		return;
+	posix_trace_close(trace);
+	ptrc_cli_usage(NULL,
+		       "there are no rules: %s is a log; name a file of rules before it, or give a "
+		       "rule as an option, such as --never=EVENT or --no-loss",
+		       path);
+}
+
 static void parse(int argc, char **argv)
 {
 	const char *config = NULL;
@@ -141,11 +160,14 @@ static void parse(int argc, char **argv)
 	}
 	if (config)
 		ptrc_config_read_layouts(&rules.layouts, config, NULL);
+	if (optind < argc && !rules.count)
+		refuse_log(argv[optind]);
 	if (optind < argc &&
 	    (!rules.count || has_suffix(argv[optind], ".yaml") || has_suffix(argv[optind], ".yml")))
 		ptrc_rules_read(&rules, argv[optind++]);
 	if (!rules.count)
-		ptrc_cli_usage(NULL, "no RULES given");
+		ptrc_cli_usage(NULL, "no RULES given: name a file of rules, or give a rule as an "
+				     "option, such as --never=EVENT or --no-loss");
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no LOG given");
 	if (tolerance && !ptrc_rule_duration(tolerance, &rules.tolerance_ns, &why))

@@ -151,7 +151,8 @@ names() {
 			*) begin='' ;;
 			esac
 			echo "$begin$body" | sed "s/LONG/$long/" >"$dir/name.cc"
-			echo '#include <posixtrace.hpp>' | cat - "$dir/name.cc" >"$dir/a.cc"
+			printf '#include <posixtrace.hpp>\n#include <chrono>\n' |
+				cat - "$dir/name.cc" >"$dir/a.cc"
 			# shellcheck disable=SC2086 # CXX may be a command with arguments
 			if $CXX -std="$std" -I"$include" -fsyntax-only "$dir/a.cc" >"$dir/said" 2>&1; then
 				test -z "$message" || { echo "compiled as $std: $body"; return 1; }
@@ -167,6 +168,13 @@ posixtrace::event<int> e{"e", ""};|a_field_has_no_name_of_its_own
 posixtrace::event<int> e{"e", "a,b"};|a_field_has_no_name_of_its_own
 posixtrace::event<int> e{"e", "a parsec"};|a_field_has_no_name_of_its_own
 posixtrace::event<int, int> e{"e", "a", "a ns"};|a_field_has_no_name_of_its_own
+posixtrace::event<float, unsigned[2]> e{"e", "a percent", "b KiB"};|
+posixtrace::event<std::string_view> e{"e", "a ns"};|only_a_field_of_numbers_has_a_unit
+posixtrace::event<int, bool> e{"e", "a ns", "b ns"};|only_a_field_of_numbers_has_a_unit
+posixtrace::event<std::array<bool, 2>> e{"e", "a ns"};|only_a_field_of_numbers_has_a_unit
+posixtrace::event<int *> e{"e", "a B"};|only_a_field_of_numbers_has_a_unit
+posixtrace::event<std::chrono::microseconds> e{"e", "a us"};|only_a_field_of_numbers_has_a_unit
+posixtrace::span_type<posixtrace::json> e{"e", "a ns"};|only_a_field_of_numbers_has_a_unit
 posixtrace::event<> e{"LONG"};|
 posixtrace::event<> e{"LONGmore!"};|the_name_of_an_event_is_too_long
 posixtrace::span_type<> e{"LONG"};|the_name_of_an_event_is_too_long
@@ -183,7 +191,7 @@ has_consteval() {
 	standards=c++17
 }
 has_consteval
-result 'so are names that are none [EXT-367]' names
+result 'so are names that are none, and units of what has none [EXT-367 EXT-447]' names
 
 # ---- what is recorded ----
 

@@ -364,6 +364,56 @@ odd_rules() {
 	END
 }
 
+@test "the command of a case is a line for a shell, whatever the path is [EXT-448]" {
+	for path in $'a\nb\033[1m.log' $'it\'s \\a\x80.log' 'grün $HOME.log'; do
+		ptrace-run -o "$path" -- ptrace-event an.event 7
+		run_split ptrace-check --never 'an.*' "$path"
+		[ "$status" -eq 1 ]
+		grep -o 'ptrace-dump.*' stdout.txt >command
+		[ "$(wc -l <command)" -eq 1 ]
+		! grep -q $'\033' command
+		bash -c "$(cat command)" | jq -es 'any(.data == "7")'
+	done
+	# What can be shown is shown.
+	grep -qF "'grün \$HOME.log'" command
+}
+
+@test "rules that are missing are told to be, and how to give them [EXT-448]" {
+	ptrace-run -o run.log -- ptrace-event an.event
+	for operands in run.log "run.log run.log" ""; do
+		# shellcheck disable=SC2086 # several operands
+		run_split ptrace-check $operands
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-check
+		[[ $stderr == *"a file of rules"*"--never=EVENT"* ]]
+	done
+	ptrace-check --exists an.event run.log
+}
+
+@test "what follows the events of an option may stand in any order [EXT-448]" {
+	ptrace-run -o run.log -- "$traced" -n 4
+	ptrace-check run.log --count 'traced.event max 8 min 3' \
+		--count 'traced.event per pid min 4 max 4' \
+		--exists 'traced.event of start within 1h' \
+		--after 'traced.event where len >= 0 -> traced.event by pid within 1h' --no-loss \
+		>told.txt || [ "$?" -eq 4 ]
+	[ "$(grep -c '^pass' told.txt)" -eq 4 ]
+	[ "$(grep -c '^undecided .*1 open at the end' told.txt)" -eq 1 ]
+	run_split ptrace-check run.log --count 'traced.event max 8 min 3 max 9'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--count: max: is given twice"* ]]
+}
+
+# As with --only.
+@test "a bracket that does not end stands for itself [EXT-448]" {
+	ptrace-run -o run.log --only='a[b' -- ptrace-event 'a[b'
+	run_split ptrace-check --never='a[b' run.log
+	[ "$status" -eq 1 ]
+	run_split ptrace-check --never='[' run.log
+	[ "$status" -eq 0 ]
+	grep -qx ' *note: no event type is called \[' stdout.txt
+}
+
 @test "JSON of rules is as its schema says [EXT-352]" {
 	has_validator || skip "no validator"
 	odd_rules

@@ -667,6 +667,14 @@ TEST(pair, "EXT-340 EXT-344")
 	CHECK_STR_EQ(end(), "pass: 1 pair; max 1us");
 }
 
+TEST(durations_have_no_exponent, "EXT-449")
+{
+	CHECK_STR_EQ(judged("pair: [a, b], max: '> 1d'", "a@1 b@99999600001"),
+		     "pass: 1 pair; max 99999.6s");
+	CHECK_STR_EQ(judged("pair: [a, b], max: '> 1d'", "a@1 b@123456789012"),
+		     "pass: 1 pair; max 123456.789011s");
+}
+
 static int compare(const void *a, const void *b)
 {
 	int64_t s = *(const int64_t *)a, t = *(const int64_t *)b;

@@ -157,7 +157,7 @@ TEST(bit_fields_of_every_size_and_place, "EXT-302")
 		     "\"data\":{\"s\":\"xy\",\"a\":564,\"b\":5,\"c\":7}");
 }
 
-TEST(units_in_text_and_plain_numbers_in_json, "EXT-303")
+TEST(units_in_text_and_plain_numbers_in_json, "EXT-303 EXT-449")
 {
 	static const struct {
 		const char *layout;
@@ -182,7 +182,8 @@ TEST(units_in_text_and_plain_numbers_in_json, "EXT-303")
 		{"i64 a count", 12, "a=12"},
 		{"i32[2] a us", 1500, "a=[1.5ms,0us]"},
 	};
-	const double half = 0.5;
+	const double half = 0.5, not_a_number = NAN, infinite[2] = {INFINITY, -INFINITY};
+	const float single = INFINITY;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		CHECK_STR_EQ(text(cases[i].layout, &cases[i].number, 8), cases[i].text);
@@ -190,6 +191,10 @@ TEST(units_in_text_and_plain_numbers_in_json, "EXT-303")
 	}
 	CHECK_STR_EQ(text("f64 a ms", &half, 8), "a=0.5ms");
 	CHECK_STR_EQ(json("f64 a ms", &half, 8), "\"data\":{\"a\":0.5}");
+	/* What is no number of units has none. */
+	CHECK_STR_EQ(text("f64 a ms", &not_a_number, 8), "a=nan");
+	CHECK_STR_EQ(text("f64[2] a percent", infinite, 16), "a=[inf,-inf]");
+	CHECK_STR_EQ(text("f32 a B", &single, 4), "a=inf");
 }
 
 /* What --where and others are told of the units of a field. */

@@ -819,7 +819,7 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 	}
 }
 
-TEST(times_and_durations_are_calculated_with, "EXT-310 EXT-311")
+TEST(times_and_durations_are_calculated_with, "EXT-310 EXT-311 EXT-449")
 {
 	static const char *const so[] = {
 		"time - '2026-01-02T03:04:05Z' == 123456789ns",
@@ -836,6 +836,10 @@ TEST(times_and_durations_are_calculated_with, "EXT-310 EXT-311")
 		"(time - '2026-01-02T03:04:05Z') / 1ms > 123.4 && len * 1ms == 13ms",
 		"(time - '2026-01-02T03:04:05Z') % 1ms == 456789ns",
 		"ns == time && time >= ns",
+		/* What fields are shown as: in one unit, as long as they are, also with an exponent. */
+		"18446744073709551615s > 18446744073709551614s && 1e+20ns == 100000000000s",
+		"18446744073.709551615s - 18446744073.709551614s == 1ns && 1e-05s == 10us",
+		"-9223372036.854775808s + 9223372036.854775809s == 1ns && 20000000000s > 292s",
 		"gap == 5ms && gap > 4.9ms && 1s / gap == 200 && time - gap < time && gap",
 	};
 	static const char *const not_so[] = {
@@ -1108,6 +1112,8 @@ TEST(what_does_not_go_together_is_refused_with_the_column, "EXT-313")
 		{"len + 1 =~ '1'", "column 1: '=~' needs text, but this is a number"},
 		{"time ~ '1'", "column 1: '~' needs text, but 'time' is a time"},
 		{"len == 99999w", "column 8: the duration is longer than 292 years"},
+		{"len == 99999999999w", "column 8: the duration is longer than 292 years"},
+		{"len == 1e20q", "column 8: '1e20q' is not a number, and not a duration"},
 		{"len == 5q", "column 8: '5q' is not a number, and not a duration"},
 		{"len +", "column 6: the expression ends where a field"},
 		{"len + * 2 > 1", "column 7: a field, number or string is missing before '* '"},

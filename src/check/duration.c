@@ -14,6 +14,7 @@ void ptrc_check_put_duration(struct ptrc_buffer *b, int64_t ns)
 
 	while (ns < units[i].ns && i < 3)
 		i++;
-	ptrc_buffer_format(b, "%.*g%s", ns >= 100000 * units[i].ns ? 12 : 5,
+	/* So many digits that there is never an exponent. */
+	ptrc_buffer_format(b, "%.*g%s", ns >= 10000 * units[i].ns ? 12 : 5,
 			   (double)ns / (double)units[i].ns, units[i].name);
 }

@@ -53,7 +53,21 @@ static void put_pattern(struct ptrc_buffer *b, const char *name)
 	ptrc_buffer_text(b, name ? "'" : "*'");
 }
 
-/* Puts a path as a word of a shell, unless it needs nothing of that. */
+/* Whether the path can be shown as it is. */
+static bool is_printable(const char *path)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	size_t size = strlen(path);
+	bool is_same;
+
+	ptrc_text_put(&b, path, size);
+	is_same = b.used == size && !memcmp(b.bytes, path, size);
+	ptrc_buffer_free(&b);
+	return is_same;
+}
+
+/* Puts a path as a word of a shell, unless it needs nothing of that. What cannot be shown as it is stands
+ * in $'...', with numbers for its bytes. */
 static void put_path(struct ptrc_buffer *b, const char *path)
 {
 	if (!strcmp(path, "-") ||
@@ -62,12 +76,23 @@ static void put_path(struct ptrc_buffer *b, const char *path)
 		ptrc_buffer_text(b, path);
 		return;
 	}
-	ptrc_buffer_char(b, '\'');
-	for (; *path; path++)
-		if (*path == '\'')
-			ptrc_buffer_text(b, "'\\''");
-		else
-			ptrc_text_put(b, path, 1);
+	if (is_printable(path)) {
+		ptrc_buffer_char(b, '\'');
+		for (; *path; path++)
+			if (*path == '\'')
+				ptrc_buffer_text(b, "'\\''");
+			else
+				ptrc_buffer_char(b, *path);
+	} else {
+		ptrc_buffer_text(b, "$'");
+		for (; *path; path++)
+			if (*path == '\'' || *path == '\\')
+				ptrc_buffer_format(b, "\\%c", *path);
+			else if (*path >= ' ' && *path < 0x7f)
+				ptrc_buffer_char(b, *path);
+			else
+				ptrc_buffer_format(b, "\\%03o", (unsigned int)(unsigned char)*path);
+	}
 	ptrc_buffer_char(b, '\'');
 }
 

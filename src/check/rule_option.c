@@ -11,7 +11,7 @@
  * 	order    EVENT, EVENT ... [by FIELD]
  *
  * EVENT is a pattern, behind which "where EXPRESSION" may stand. What is in quotes belongs to an
- * expression.
+ * expression. What is in brackets may stand in any order.
  */
 #include "config.h"
 #include "src/check/rule.h"
@@ -67,24 +67,42 @@ static size_t find(const struct rest *r, const char *word, bool is_last)
 	return found;
 }
 
-/* Cuts the word and what is behind its last place off. Returns that, or null if it is not there. */
-static const char *cut(struct rest *r, const char *word)
-{
-	size_t at = find(r, word, true);
-	const char *value;
+/* The words that values of keys stand behind, each up to the next one. */
+static const struct word {
+	const char *text;
+	enum ptrc_rule_key key;
+} exists_words[] = {{" within ", PTRC_RULE_KEY_WITHIN}, {" of ", PTRC_RULE_KEY_OF}, {0}},
+  count_words[] = {{" min ", PTRC_RULE_KEY_MIN},
+		   {" max ", PTRC_RULE_KEY_MAX},
+		   {" per ", PTRC_RULE_KEY_PER},
+		   {0}},
+  timed_words[] = {{" within ", PTRC_RULE_KEY_WITHIN}, {" by ", PTRC_RULE_KEY_BY}, {0}},
+  by_words[] = {{" by ", PTRC_RULE_KEY_BY}, {0}};
 
-	if (at == r->size)
-		return NULL;
-	value = keep((struct rest){r->text + at + strlen(word), r->size - at - strlen(word)});
-	r->size = at;
-	return value;
-}
-
-/* Gives the draft the value behind a word such as " by ", if the word is there. */
-static void take(struct ptrc_rule_draft *d, struct rest *r, const char *word,
-		 enum ptrc_rule_key key)
+/* Gives the draft the values behind these words, and leaves what is before the first one. */
+static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *words)
 {
-	d->texts[key] = cut(r, word);
+	for (;;) {
+		const struct word *last = NULL;
+		size_t from, at = 0;
+
+		for (const struct word *w = words; w->text; w++) {
+			size_t place = find(r, w->text, true);
+
+			if (place < r->size && (!last || place > at)) {
+				last = w;
+				at = place;
+			}
+		}
+		if (!last)
+			return;
+		if (d->texts[last->key])
+			ptrc_rule_refuse(d, &d->mark, "%s: is given twice",
+					 ptrc_rule_keys[last->key]);
+		from = at + strlen(last->text);
+		d->texts[last->key] = keep((struct rest){r->text + from, r->size - from});
+		r->size = at;
+	}
 }
 
 /* Takes what is on both sides of the link. */
@@ -146,19 +164,15 @@ void ptrc_rules_take(struct ptrc_rules *rules, const char *option, const char *t
 	} else if (!strcmp(option, "never")) {
 		d.texts[PTRC_RULE_NEVER] = keep(r);
 	} else if (!strcmp(option, "exists")) {
-		take(&d, &r, " of ", PTRC_RULE_KEY_OF);
-		take(&d, &r, " within ", PTRC_RULE_KEY_WITHIN);
+		take(&d, &r, exists_words);
 		d.texts[PTRC_RULE_EXISTS] = keep(r);
 	} else if (!strcmp(option, "count")) {
-		take(&d, &r, " per ", PTRC_RULE_KEY_PER);
-		take(&d, &r, " max ", PTRC_RULE_KEY_MAX);
-		take(&d, &r, " min ", PTRC_RULE_KEY_MIN);
+		take(&d, &r, count_words);
 		d.texts[PTRC_RULE_COUNT] = keep(r);
 	} else if (!strcmp(option, "after") || !strcmp(option, "before")) {
 		bool is_after = *option == 'a';
 
-		take(&d, &r, " by ", PTRC_RULE_KEY_BY);
-		take(&d, &r, " within ", PTRC_RULE_KEY_WITHIN);
+		take(&d, &r, timed_words);
 		if (is_after)
 			take_two(&d, &r, "->", &d.texts[PTRC_RULE_AFTER],
 				 &d.texts[PTRC_RULE_KEY_EXPECT]);
@@ -167,12 +181,12 @@ void ptrc_rules_take(struct ptrc_rules *rules, const char *option, const char *t
 				 &d.texts[PTRC_RULE_KEY_REQUIRE]);
 	} else if (!strcmp(option, "order")) {
 		d.texts[PTRC_RULE_ORDER] = text;
-		take(&d, &r, " by ", PTRC_RULE_KEY_BY);
+		take(&d, &r, by_words);
 		take_order(&d, r);
 	} else if (ptrc_rule_quantile(option, &per_mille)) {
 		d.texts[PTRC_RULE_PAIR] = text;
 		take_bound(&d, &r, option);
-		take(&d, &r, " by ", PTRC_RULE_KEY_BY);
+		take(&d, &r, by_words);
 		take_two(&d, &r, "..", &d.events[0], &d.events[1]);
 		d.event_count = 2;
 	}

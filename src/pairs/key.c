@@ -89,7 +89,8 @@ static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_u
 	ptrc_quantity_take_unit(&q, unit);
 	kind = q.dimension == PTRC_DIMENSION_DURATION ? DURATION : 0;
 	/* What is larger than any integer of 64 bits may be whole all the same. */
-	if (!q.is_whole && fabsl(q.number) < 0x1p126L && truncl(q.number) == q.number)
+	if (!q.is_whole && fabsl(q.number) < 0x1p126L &&
+	    (long double)(ptrc_whole)q.number == q.number)
 		q = ptrc_quantity_whole(q.dimension, (ptrc_whole)q.number);
 	if (q.is_whole) {
 		add_whole(k, kind, q.whole);

@@ -329,6 +329,8 @@ static void put_with_unit(struct ptrc_buffer *b, const struct ptrc_value *v)
 		return;
 	}
 	put_plain(b, v);
+	if ((v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE) && float_word(v->f))
+		return;
 	if (v->unit == PTRC_UNIT_PERCENT)
 		ptrc_buffer_char(b, '%');
 	else if (v->unit != PTRC_UNIT_COUNT)

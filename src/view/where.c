@@ -178,7 +178,7 @@ struct parser {
 	const char *token_at;
 	char word[WORD_MAX_BYTES + 1];
 	long double number;
-	int64_t duration_ns;
+	struct ptrc_quantity duration;
 	/* The text of the last string; owned until an operand takes it. */
 	char *string;
 	size_t string_size;
@@ -232,10 +232,56 @@ static void read_word(struct parser *p)
 		p->token = FIELD;
 }
 
+/* Reads a number with one unit, which is exact if it has no exponent: fields may be longer than 292 years,
+ * and are shown so. */
+static bool read_long_duration(const char *text, struct ptrc_quantity *q)
+{
+	size_t size = strspn(text, "0123456789.eE+-");
+	const char *point = memchr(text, '.', size);
+	size_t digits = point ? (size_t)(text + size - point) - 1 : 0;
+	enum ptrc_unit unit = PTRC_UNIT_NS;
+	uint64_t one;
+	long double number;
+
+	while (unit <= PTRC_UNIT_S && strcmp(text + size, ptrc_unit_word(unit)))
+		unit++;
+	if (unit > PTRC_UNIT_S || !ptrc_value_read_number(text, size, &number))
+		return false;
+	one = ptrc_unit_ns(unit);
+	*q = ptrc_quantity_number(NUMBER_DIMENSION, number);
+	if (strspn(text, "0123456789.") == size && number < 0x1p64L && digits <= 9) {
+		/* Whole units, and then the digits behind the point of the nanoseconds. */
+		q->is_whole = true;
+		q->whole = (ptrc_whole)strtoull(text, NULL, 10) * one;
+		q->dimension = DURATION_DIMENSION;
+		for (size_t i = 1; i <= digits && one; i++) {
+			if (one % 10)
+				return false;
+			one /= 10;
+			q->whole += (ptrc_whole)(point[i] - '0') * one;
+		}
+		return true;
+	}
+	ptrc_quantity_take_unit(q, unit);
+	return true;
+}
+
+/* Reads a duration. Returns false if the text is none, or one that is too long. */
+static bool read_duration(const char *text, struct ptrc_quantity *q)
+{
+	int64_t ns;
+
+	if (!ptrc_when_duration(text, &ns) || ns == INT64_MAX)
+		return read_long_duration(text, q);
+	*q = ptrc_quantity_whole(DURATION_DIMENSION, ns);
+	return true;
+}
+
 /* Reads a number, or a duration, which has units. */
 static void read_number(struct parser *p)
 {
 	char word[WORD_MAX_BYTES + 1];
+	int64_t ns;
 	size_t n = 1;
 
 	/* Takes everything that could belong to a number, so that 1x2 is a wrong number
@@ -249,13 +295,13 @@ static void read_number(struct parser *p)
 	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : 0, p->at);
 	if (ptrc_value_read_number(p->at, n, &p->number)) {
 		p->token = NUMBER;
-	} else if (!ptrc_when_duration(word, &p->duration_ns)) {
-		refuse(p, p->at, "'%.*s' is not a number, and not a duration such as 5ms",
-		       n < 40 ? (int)n : 40, p->at);
-	} else if (p->duration_ns == INT64_MAX) {
+	} else if (read_duration(word, &p->duration)) {
+		p->token = DURATION;
+	} else if (ptrc_when_duration(word, &ns)) {
 		refuse(p, p->at, "the duration is longer than 292 years");
 	} else {
-		p->token = DURATION;
+		refuse(p, p->at, "'%.*s' is not a number, and not a duration such as 5ms",
+		       n < 40 ? (int)n : 40, p->at);
 	}
 	p->at += n;
 }
@@ -489,7 +535,7 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 		set_number(o, NUMBER_DIMENSION, p->number);
 		break;
 	case DURATION:
-		set_whole(o, DURATION_DIMENSION, p->duration_ns);
+		set_quantity(o, &p->duration);
 		break;
 	case TRUE:
 	case FALSE:
