@@ -79,6 +79,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/reader.h \
 	%D%/view/select.c \
 	%D%/view/select.h \
+	%D%/view/sieve.c \
+	%D%/view/sieve.h \
 	%D%/view/symbol_file.h \
 	%D%/view/symbols.c \
 	%D%/view/symbols.h \

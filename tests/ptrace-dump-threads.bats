@@ -77,3 +77,56 @@ same() {
 	prlimit --data=$((128 << 20)) ptrace-dump --threads=2 run.log | tail -n 1 >last
 	[ -s last ]
 }
+
+# What --where begins with may refuse events before anything else looks at them. Twice negated it cannot.
+@test "events that --where refuses at once are those that it refuses [EXT-457]" {
+	ptrace-run --allow-loss -o log -- sh -c '
+		one() { "$0" -e "$1" -l "$2" -X "$3" || exit 99; }
+		for hex in 0000000000000000 0400000000000000 0500000000000000 ffffffffffffffff \
+			0000000000000080 ffffffffffffff7f 05000000 \
+			090000000000000000000000; do
+			one t.u64 "u64 n" $hex
+			one t.i64 "i64 n" $hex
+		done
+		for hex in 00 04 05 7f 80 ff; do
+			one t.i8 "i8 n" $hex
+			one t.u8 "x8 n" $hex
+			one t.u16 "u8 a, u8 b, u16 n" 0000${hex}00
+			one t.i16 "i16 n" ${hex}ff
+			one t.i32 "u8 a, i32 n" 00000000${hex}ffffff
+			one t.u32 "u32 n, u8 a" ${hex}000000ff000000
+			one t.array "u8[2] n" ${hex}05
+			one t.f32 "f32 n" 0000${hex}40
+			one t.bits "u8 n:4, u8 m:4" $hex
+			one t.text "u8 a, str n" 0035
+			one t.other "u8 m" $hex
+		done
+		"$0" -e t.plain -d 4 -t 3 -n 20' "$traced"
+	ptrace-stat --allow-loss log >/dev/null
+	first=$(ptrace-dump --allow-loss --first=1 --event=t.plain log | jq -r '.pid, .ns, .id')
+	set -- $first
+	kept=0
+	for e in 'data.n < 5' 'data.n <= -1' 'data.n == 255' 'data.n != 255' '5 > data.n' '5 <= data.n' \
+		'data.n == 18446744073709551615' 'data.n > 18446744073709551614' \
+		'data.n >= -9223372036854775808' 'data.n < -9223372036854775807' \
+		'data.n > 9223372036854775806' 'data.n > 99999999999999999999' \
+		'data.n < 99999999999999999999' 'data.n != 99999999999999999999' 'data.n < 4.5' \
+		'-1 != data.n' 'data.n < 5 && event == "t.i8"' 'data.n < 5 || event == "t.i8"' \
+		'data.n[1] == 5' 'data == 4' "pid == $1" "pid != $1" "tid > $1" "$1 >= tid" \
+		"ns <= $2" "ns > $2" "$2 == ns" 'time >= "+0s"' 'time > "+1ms"' 'time < "-1ms"' \
+		"id == $3" "id < $3" 'len == 8' 'len > 8' 'len < 5' 'len != 1' 'address > 5'; do
+		echo "$e"
+		ptrace-dump --allow-loss --threads=1 --where="!(!($e))" log >wanted 2>wanted.err ||
+			[ "$?" -eq 3 ] || { cat wanted.err; false; }
+		for threads in 1 2; do
+			ptrace-dump --allow-loss --threads=$threads --where="$e" log >found 2>found.err ||
+				[ "$?" -eq 3 ]
+			diff wanted found
+			diff wanted.err found.err
+		done
+		[ "$(ptrace-dump --allow-loss --count --format=text --where="$e" log 2>/dev/null)" -eq \
+			"$(wc -l <wanted)" ]
+		kept=$((kept + $(wc -l <wanted)))
+	done
+	[ "$kept" -gt 500 ]
+}

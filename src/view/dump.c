@@ -41,6 +41,7 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
 	memset(&s->types, 0, sizeof(s->types));
 	s->view = (struct ptrc_view){.reader = r, .symbols = d->symbols};
 	s->order = order;
+	s->sieve = NULL;
 	s->is_damaged = false;
 	if (has_gap(d))
 		ptrc_reader_watch_threads(r);
@@ -54,6 +55,16 @@ void ptrc_source_free(struct ptrc_source *s)
 	ptrc_reader_close(&s->reader);
 	ptrc_event_labels_free(&s->labels);
 	ptrc_view_free(&s->view);
+	ptrc_sieve_free(s->sieve);
+}
+
+void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_dump *d)
+{
+	ptrc_sieve_free(s->sieve);
+	s->sieve = NULL;
+	/* A session may tell of more layouts. */
+	if (d->select.where_count && !s->reader.source && !(d->sink && d->sink->takes_all))
+		s->sieve = ptrc_sieve_make(d->select.wheres[0], &d->layouts);
 }
 
 bool ptrc_dump_is_selected(struct ptrc_dump *d, struct ptrc_source *s)
@@ -274,10 +285,12 @@ bool ptrc_dump_scan(struct ptrc_dump *d)
 /* Reads the source up to its next selected event. Returns false if there is none. */
 static bool advance(struct ptrc_dump *d, struct ptrc_source *s)
 {
-	while (ptrc_reader_next(&s->reader))
-		if (ptrc_dump_is_selected(d, s))
-			return true;
-	return false;
+	do {
+		ptrc_source_skip(s, &s->reader.block);
+		if (!ptrc_reader_next(&s->reader))
+			return false;
+	} while (!ptrc_dump_is_selected(d, s));
+	return true;
 }
 
 static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
@@ -302,9 +315,11 @@ static bool show(struct ptrc_dump *d)
 		ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_source *));
 	size_t count = 0;
 
-	for (size_t i = 0; i < d->source_count; i++)
+	for (size_t i = 0; i < d->source_count; i++) {
+		ptrc_source_make_sieve(&d->sources[i], d);
 		if (advance(d, &d->sources[i]))
 			heap[count++] = &d->sources[i];
+	}
 	heap_build(heap, count);
 	while (count && d->shown_count < d->first_count && !ptrc_dump_has_failed(d)) {
 		struct ptrc_source *s = heap[0];

@@ -18,6 +18,7 @@
 #include "src/view/losses.h"
 #include "src/view/reader.h"
 #include "src/view/select.h"
+#include "src/view/sieve.h"
 #include "src/view/view.h"
 #include "src/view/when.h"
 
@@ -27,6 +28,8 @@ struct ptrc_source {
 	struct ptrc_event_labels labels;
 	struct ptrc_select_types types;
 	struct ptrc_view view;
+	/* Null: there is none. */
+	struct ptrc_sieve *sieve;
 	struct ptrc_losses losses;
 	/* The search for the events that --around names has met damage, where some of them may have
 	 * been. */
@@ -119,6 +122,22 @@ struct ptrc_dump {
 void ptrc_source_begin(struct ptrc_source *, struct ptrc_dump *, size_t order);
 
 void ptrc_source_free(struct ptrc_source *);
+
+/* Makes the sieve of the source, if it can have one, once the expressions know the begin and the end of the
+ * trace. */
+void ptrc_source_make_sieve(struct ptrc_source *, const struct ptrc_dump *);
+
+/* Passes by events of the block that are not selected. */
+static inline void ptrc_source_skip(struct ptrc_source *s, struct ptrc_reader_block *b)
+{
+	size_t at;
+
+	if (!s->sieve || !b->events)
+		return;
+	at = ptrc_sieve_pass(s->sieve, &s->view, b->events, b->at);
+	s->reader.read_count += at - b->at;
+	b->at = at;
+}
 
 /* The time of the event that the source has read, in nanoseconds since 1970. */
 static inline int64_t ptrc_source_ns(const struct ptrc_source *s)

@@ -91,6 +91,7 @@ static void free_worker(struct worker *w, const struct ptrc_reader *original)
 			free(w->source.reader.names[i]);
 	ptrc_event_labels_free(&w->source.labels);
 	ptrc_view_free(&w->source.view);
+	ptrc_sieve_free(w->source.sieve);
 	for (size_t i = 0; i < w->dump.select.where_count; i++)
 		ptrc_where_free(w->dump.select.wheres[i]);
 	free(w->dump.select.wheres);
@@ -120,6 +121,7 @@ static bool make_worker(struct worker *w, const struct ptrc_dump *d, const struc
 		}
 		w->dump.select.wheres[w->dump.select.where_count++] = where;
 	}
+	ptrc_source_make_sieve(&w->source, &w->dump);
 	return true;
 }
 
@@ -131,7 +133,10 @@ static void do_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job)
 	ptrc_event_set_widths(&d->format, job->begin_widths);
 	for (size_t i = 0; i < job->block_count; i++) {
 		job->blocks[i].at = 0;
-		while (ptrc_reader_take(&s->reader, &job->blocks[i])) {
+		for (;;) {
+			ptrc_source_skip(s, &job->blocks[i]);
+			if (!ptrc_reader_take(&s->reader, &job->blocks[i]))
+				break;
 			if (!ptrc_dump_is_selected(d, s) ||
 			    (d->select.around &&
 			     !ptrc_select_is_in_window(&d->select, ptrc_source_ns(s))))

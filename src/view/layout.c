@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -363,6 +364,28 @@ bool ptrc_layout_pick(const struct ptrc_layout *l, const void *bytes, size_t siz
 		decode_field(f, data + f->at, f->bit_at, f->size, v);
 		break;
 	}
+	return true;
+}
+
+bool ptrc_layout_find_spot(const struct ptrc_layout *l, int name, struct ptrc_layout_spot *spot)
+{
+	const struct ptrc_layout_fields *m = l->model;
+	const struct ptrc_layout_field *f;
+	size_t i = 0;
+
+	while (i < m->count && l->names[i] != name)
+		i++;
+	if (!m->is_fixed || i == m->count)
+		return false;
+	f = &m->fields[i];
+	if ((f->kind != PTRC_LAYOUT_SIGNED && f->kind != PTRC_LAYOUT_UNSIGNED &&
+	     f->kind != PTRC_LAYOUT_HEX) ||
+	    f->count || f->member_count || f->bits || f->at > UINT_MAX)
+		return false;
+	*spot = (struct ptrc_layout_spot){.at = f->at,
+					  .bytes = f->item_size,
+					  .is_signed = f->kind == PTRC_LAYOUT_SIGNED,
+					  .sizes = {m->size, m->padded_size}};
 	return true;
 }
 

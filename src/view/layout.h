@@ -106,6 +106,18 @@ void ptrc_layout_decode(const struct ptrc_layout *, const void *data, size_t siz
 bool ptrc_layout_pick(const struct ptrc_layout *, const void *data, size_t size, int name,
 		      struct ptrc_value *);
 
+/* Where a field stands in all data of the layout, if that has one of these sizes. */
+struct ptrc_layout_spot {
+	size_t at;
+	unsigned char bytes;
+	bool is_signed;
+	size_t sizes[2];
+};
+
+/* Returns false if the layout has no field whose name has this number, if the field is no whole number, or
+ * an array, an enum or a bit field, or if fields of the layout have no fixed places. */
+bool ptrc_layout_find_spot(const struct ptrc_layout *, int name, struct ptrc_layout_spot *);
+
 /* The value of the field whose name has this number; null if the layout has no such
  * field. */
 const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *, const struct ptrc_decoded *,

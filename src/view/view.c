@@ -295,9 +295,9 @@ static const struct ptrc_layout *find_told(const struct ptrc_view *v,
 	return ptrc_layouts_find_told(layouts, text);
 }
 
-void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts)
+const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts,
+					   trace_event_id_t id)
 {
-	trace_event_id_t id = v->reader->event.posix_event_id;
 	size_t place = id < PTRC_READER_IDS ? id : 0;
 
 	if (!v->is_type_looked_up[place]) {
@@ -309,7 +309,12 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 			v->layout_by_type[place] = find_told(v, layouts, id);
 		v->layouts = layouts;
 	}
-	v->layout = v->layout_by_type[place];
+	return v->layout_by_type[place];
+}
+
+void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts)
+{
+	v->layout = ptrc_view_layout(v, layouts, v->reader->event.posix_event_id);
 	v->is_decoded = false;
 }
 
@@ -540,18 +545,24 @@ static void find_in_whole(struct ptrc_view *view, const struct ptrc_field *f, st
 	follow_path(f, strcat(path, f->text), v);
 }
 
+int ptrc_field_number(const struct ptrc_field *f, const struct ptrc_layouts *layouts)
+{
+	return __builtin_expect(f->name == FOUND_LATER, 0)
+		       ? ptrc_layouts_name(layouts, f->text, f->path)
+		       : f->name;
+}
+
 static void get_member(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
 {
 	const struct ptrc_reader *r = view->reader;
 	const struct ptrc_value *found;
-	int name = f->name;
+	int name;
 
 	if (!view->layout) {
 		*v = (struct ptrc_value){0};
 		return;
 	}
-	if (__builtin_expect(name == FOUND_LATER, 0))
-		name = ptrc_layouts_name(view->layouts, f->text, f->path);
+	name = ptrc_field_number(f, view->layouts);
 	if (!ptrc_layout_pick(view->layout, r->data, r->size, name, v)) {
 		found = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
 		*v = found ? *found : (struct ptrc_value){0};
@@ -672,8 +683,7 @@ static bool has_lost_member(struct ptrc_view *view, const struct ptrc_field *f)
 {
 	const struct ptrc_reader *r = view->reader;
 	const struct ptrc_decoded *d = ptrc_view_decode(view);
-	int name = f->name == FOUND_LATER ? ptrc_layouts_name(view->layouts, f->text, f->path)
-					  : f->name;
+	int name = ptrc_field_number(f, view->layouts);
 	struct ptrc_value v = {0};
 
 	/* Other events have the field. */

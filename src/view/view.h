@@ -142,6 +142,13 @@ void ptrc_view_take_layout(struct ptrc_view *, struct ptrc_layouts *);
  * what the log or session tells, if that was added. System events have none. */
 void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
 
+/* The same for any event of a type of the source; null: it has none. */
+const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *, const struct ptrc_layouts *,
+					   trace_event_id_t);
+
+/* The number that the name of a member has in the layouts. */
+int ptrc_field_number(const struct ptrc_field *, const struct ptrc_layouts *);
+
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 
 /* The misfits of the type; null if there are none. */

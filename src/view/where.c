@@ -1205,6 +1205,57 @@ struct ptrc_where *ptrc_where_again(const struct ptrc_where *w)
 
 /* ---- what the expression has ---- */
 
+/* Fields that are whole numbers in every event that has them. */
+static bool is_whole_field(const struct operand *o)
+{
+	const struct ptrc_field *f = &o->field;
+
+	if (!o->is_field || f->is_of_begin)
+		return false;
+	/* Not in JSON, nor an element. */
+	if (f->id == PTRC_FIELD_MEMBER)
+		return !f->text[f->path];
+	return f->id == PTRC_FIELD_ID || f->id == PTRC_FIELD_PID || f->id == PTRC_FIELD_TID ||
+	       f->id == PTRC_FIELD_LEN || f->id == PTRC_FIELD_NS || f->id == PTRC_FIELD_TIME;
+}
+
+bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds *b)
+{
+	/* Beyond all numbers of 64 bits. */
+	const ptrc_whole far = (ptrc_whole)1 << 100;
+	const struct node *n = w->root;
+	const struct operand *literal;
+	enum relation relation;
+	bool is_left;
+
+	while (n->kind == AND)
+		n = n->children[0];
+	if (n->kind != COMPARISON || n->is_calculated)
+		return false;
+	is_left = is_whole_field(&n->operands[0]);
+	literal = &n->operands[is_left];
+	if (!is_whole_field(&n->operands[!is_left]) || !is_literal(literal) ||
+	    !literal->has_number || !literal->is_whole || literal->whole > far / 2 ||
+	    literal->whole < -far / 2)
+		return false;
+	relation = n->relation & (BELOW | EQUAL | ABOVE);
+	/* As if the field stood on the left. */
+	if (!is_left)
+		relation = (relation & EQUAL) | (relation & BELOW ? ABOVE : 0) |
+			   (relation & ABOVE ? BELOW : 0);
+	*b = (struct ptrc_where_bounds){
+		.field = &n->operands[!is_left].field,
+		.low = relation & BELOW ? -far : literal->whole + !(relation & EQUAL),
+		.high = relation & ABOVE ? far : literal->whole - !(relation & EQUAL),
+	};
+	/* Unequal. */
+	if ((relation & BELOW) && (relation & ABOVE)) {
+		b->low = b->high = literal->whole;
+		b->is_outside = true;
+	}
+	return true;
+}
+
 /* Calls the function for each operand, those of calculations too. */
 static void visit_operand(struct operand *o, void (*visit)(struct operand *, void *), void *arg)
 {

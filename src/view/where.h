@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #include "src/cli/message.h"
+#include "src/view/quantity.h"
 #include "src/view/view.h"
 #include "src/view/when.h"
 
@@ -55,6 +56,17 @@ bool ptrc_where_has_base(const struct ptrc_where *, enum ptrc_when_base);
 /* Says when the trace begins and ends: what is compared with a time that is relative to these is
  * false until this is called. */
 void ptrc_where_resolve(struct ptrc_where *, int64_t first_ns, int64_t last_ns);
+
+/* Between which numbers, or outside of which, a field has to be for the expression to hold. */
+struct ptrc_where_bounds {
+	const struct ptrc_field *field; /* of the expression */
+	ptrc_whole low, high;
+	bool is_outside;
+};
+
+/* Stores the bounds of the comparison that is made first, if the expression is false whenever that is
+ * false, and if it is one of a number that stands in the event with a literal. Returns false if not. */
+bool ptrc_where_get_bounds(const struct ptrc_where *, struct ptrc_where_bounds *);
 
 /* Whether the expression holds for the event. */
 bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);
