@@ -336,9 +336,6 @@ static void check_usage(int operands)
 		ptrc_cli_usage("--to-log", "cannot be used together with --follow and --around");
 	if (to_log && (dump.format.field_count || dump.format.is_relative))
 		ptrc_cli_usage("--to-log", "shows nothing, so there is nothing to format");
-	if (has_symbols && dump.session)
-		ptrc_cli_usage("--symbols", "cannot be used together with --follow: only a log "
-					    "tells which programs its events come from");
 	if (!has_symbols && ptrc_event_has_source_field(&dump.format))
 		ptrc_cli_usage("--fields", "function, file and line need --symbols");
 	for (size_t i = 0; i < dump.select.where_count; i++) {

@@ -267,6 +267,64 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 	fi
 }
 
+@test "what a stream holds and what is followed [EXT-458]" {
+	cat >waits.c <<-'END'
+		#include <trace.h>
+		#include <unistd.h>
+
+		static __attribute__((noinline)) void early(trace_event_id_t id)
+		{
+			posix_trace_event(id, "early", 5); /* HERE: early */
+			__asm__ volatile("");
+		}
+
+		static __attribute__((noinline)) void late(trace_event_id_t id)
+		{
+			posix_trace_event(id, "late", 4); /* HERE: late */
+			__asm__ volatile("");
+		}
+
+		int main(void)
+		{
+			trace_event_id_t id;
+			char c;
+
+			if (posix_trace_eventid_open("here", &id) || write(1, "ready\n", 6) != 6 ||
+			    read(0, &c, 1) != 1)
+				return 1;
+			early(id);
+			if (write(1, "early\n", 6) != 6 || read(0, &c, 1) != 1)
+				return 1;
+			late(id);
+			return write(1, "late\n", 5) != 5 || read(0, &c, 1) != 1;
+		}
+	END
+	compile waits waits.c
+	mkfifo input
+	./waits <input >output &
+	pid=$!
+	exec 5>input
+	wait_until grep -q ready output
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	ptrace-dump --symbols --json --follow="$me.a" --event=here --first=2 >followed 5>&- &
+	echo >&5
+	wait_until grep -q early output
+	# What is shown at once has all of it, and does not wait for the end of the process.
+	wait_until grep -q early followed
+	run_split ptrace-dump --symbols --json --event=here "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(jq -r '"\(.function) \(.file) \(.line)"' <<<"$stdout")" = "early $PWD/waits.c $(line_of early)" ]
+	[ "$(ptrace-dump --symbols --where 'function == "early"' --count --format=text "$me.a")" -eq 1 ]
+	echo >&5
+	wait_until grep -q late followed
+	wait %2
+	[ "$(jq -r '"\(.data) \(.function) \(.file) \(.line)"' followed)" = \
+		"early early $PWD/waits.c $(line_of early)"$'\n'"late late $PWD/waits.c $(line_of late)" ]
+	ptrace-shutdown "$me.a"
+	exec 5>&-
+}
+
 @test "what --symbols cannot be used with [EXT-263]" {
 	ptrace-run -o run.log -- "$traced"
 	for option in --fields=line --where=function; do
@@ -275,9 +333,6 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 		assert_one_message ptrace-dump
 		[[ $stderr == *"need --symbols"* ]]
 	done
-	run_split ptrace-dump --symbols --follow=none
-	[ "$status" -eq 2 ]
-	assert_one_message ptrace-dump
 	# A library that is no library, or is not there.
 	mkdir broken
 	: >broken/libdw.so.1

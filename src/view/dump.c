@@ -598,19 +598,6 @@ static void check_wheres(const struct ptrc_dump *d)
 			(unsigned long long)count, count == 1 ? " is" : "s are");
 }
 
-/* Says what is not known of where in the source events were generated. */
-static void check_symbols(const struct ptrc_dump *d)
-{
-	if (!d->symbols)
-		return;
-	for (size_t i = 0; i < d->source_count; i++)
-		if (d->sources[i].reader.source)
-			ptrc_cli_message(d->sources[i].reader.path,
-					 "--symbols finds nothing in what a stream holds, but does "
-					 "in the log that ptrace-snapshot makes of it");
-	ptrc_symbols_report(d->symbols);
-}
-
 /* Compares what the log says of its parts. Returns false, after a message, if it cannot. */
 static bool verify(struct ptrc_source *s)
 {
@@ -648,7 +635,8 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 		is_found &= d->sink->tell(d);
 	ptrc_misfits_report(&misfits);
 	check_wheres(d);
-	check_symbols(d);
+	if (d->symbols)
+		ptrc_symbols_report(d->symbols);
 	for (size_t i = 0; i < d->source_count; i++) {
 		struct ptrc_losses *losses = &d->sources[i].losses;
 

@@ -223,7 +223,8 @@ static void find(struct ptrc_symbols *s, trace_id_t log, unsigned long process, 
 
 const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *s,
 					    struct ptrc_symbol_cache **cache, trace_id_t log,
-					    unsigned long process, uint64_t address)
+					    unsigned long process, uint64_t address,
+					    bool is_growing)
 {
 	uint64_t hash = (address ^ (uint64_t)process << 40) * UINT64_C(0x9e3779b97f4a7c15);
 	struct cached *c;
@@ -241,5 +242,6 @@ const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *s,
 	if (address)
 		find(s, log, process, address - 1, &c->symbol);
 	pthread_mutex_unlock(&s->lock);
+	c->is_used = c->symbol.function || !is_growing;
 	return &c->symbol;
 }

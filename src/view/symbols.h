@@ -24,11 +24,12 @@ struct ptrc_symbols *ptrc_symbols_open(struct ptrc_cli_reason *);
 
 /*
  * Finds the source of a call that returned to the address. The process is one of the log, by its
- * number there. The texts stay as long as the symbols; the rest until the next call with this cache.
+ * number there. If the log is growing, it may tell more of the process later. The texts stay as long as the
+ * symbols; the rest until the next call with this cache.
  */
 const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *, struct ptrc_symbol_cache **,
-					    trace_id_t log, unsigned long process,
-					    uint64_t address);
+					    trace_id_t log, unsigned long process, uint64_t address,
+					    bool is_growing);
 
 /* Says for each file that events came from, and of which nothing or only a part is known, why. */
 void ptrc_symbols_report(struct ptrc_symbols *);

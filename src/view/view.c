@@ -491,12 +491,12 @@ const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *view)
 	const struct ptrc_reader *r = view->reader;
 	unsigned long process;
 
-	if (!view->symbols || r->source || !r->event.posix_prog_address ||
+	if (!view->symbols || !r->event.posix_prog_address ||
 	    posixtrace_find_log_process(r->trace, r->event.posix_pid, &r->event.posix_timestamp,
 					&process))
 		return &none;
 	return ptrc_symbols_find(view->symbols, &view->symbol_cache, r->trace, process,
-				 (uintptr_t)r->event.posix_prog_address);
+				 (uintptr_t)r->event.posix_prog_address, r->source);
 }
 
 static struct ptrc_value symbol_value(struct ptrc_view *view, enum ptrc_field_id id)
