@@ -295,7 +295,8 @@ static void check_pairs_usage(void)
 	if (to_log)
 		ptrc_cli_usage(option, "cannot be used together with --to-log: a log has events");
 	if (dump.format.field_count)
-		ptrc_cli_usage(option, "cannot be used together with --fields");
+		ptrc_cli_usage(option, "cannot be used together with --fields: JSON has the "
+				       "fields of both events");
 	if (is_tree && is_longest)
 		ptrc_cli_usage("--tree", "cannot be used together with --longest");
 	if (is_tree && (dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX))
