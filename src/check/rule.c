@@ -66,10 +66,10 @@ void ptrc_rule_refuse(const struct ptrc_rule_draft *d, const struct ptrc_config_
 	va_list values;
 
 	va_start(values, format);
+	if (d->file)
+		ptrc_yaml_refuse_values(d->file, mark, format, values);
 	vsnprintf(reason, sizeof(reason), format, values);
 	va_end(values);
-	if (d->file)
-		ptrc_yaml_refuse_at(d->file, mark, "%s", reason);
 	ptrc_cli_usage(d->option, "%s", reason);
 }
 

@@ -27,13 +27,10 @@ struct reader {
 void ptrc_config_refuse(const struct ptrc_config_file *file, const struct ptrc_config_mark *mark,
 			const char *format, ...)
 {
-	char reason[600];
 	va_list values;
 
 	va_start(values, format);
-	vsnprintf(reason, sizeof(reason), format, values);
-	va_end(values);
-	ptrc_yaml_refuse_at(file->name, mark, "%s", reason);
+	ptrc_yaml_refuse_values(file->name, mark, format, values);
 }
 
 /* What the value of a setting has to be, by its kind. */

@@ -24,9 +24,8 @@ static struct ptrc_config_mark mark_of(const yaml_mark_t *m)
 	return (struct ptrc_config_mark){m->line + 1, m->column + 1};
 }
 
-static void __attribute__((format(printf, 3, 0), noreturn))
-refuse_values(const char *name, const struct ptrc_config_mark *mark, const char *format,
-	      va_list values)
+void ptrc_yaml_refuse_values(const char *name, const struct ptrc_config_mark *mark,
+			     const char *format, va_list values)
 {
 	char reason[600];
 	char place[PATH_MAX + 48];
@@ -44,7 +43,7 @@ void ptrc_yaml_refuse_at(const char *name, const struct ptrc_config_mark *mark, 
 	va_list values;
 
 	va_start(values, format);
-	refuse_values(name, mark, format, values);
+	ptrc_yaml_refuse_values(name, mark, format, values);
 }
 
 void ptrc_yaml_refuse(const struct ptrc_yaml *r, const char *format, ...)
@@ -53,7 +52,7 @@ void ptrc_yaml_refuse(const struct ptrc_yaml *r, const char *format, ...)
 	va_list values;
 
 	va_start(values, format);
-	refuse_values(r->name, &mark, format, values);
+	ptrc_yaml_refuse_values(r->name, &mark, format, values);
 }
 
 struct ptrc_config_mark ptrc_yaml_mark(const struct ptrc_yaml *r)

@@ -8,6 +8,7 @@
 #ifndef PTRC_SRC_CONFIG_YAML_FILE_H
 #define PTRC_SRC_CONFIG_YAML_FILE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <yaml.h>
@@ -53,6 +54,8 @@ yaml_event_type_t ptrc_yaml_next(struct ptrc_yaml *);
 struct ptrc_config_mark ptrc_yaml_mark(const struct ptrc_yaml *);
 
 /* Prints a message about a place in a file of this name, and ends the process. */
+void ptrc_yaml_refuse_values(const char *name, const struct ptrc_config_mark *, const char *format,
+			     va_list) __attribute__((format(printf, 3, 0), noreturn));
 void ptrc_yaml_refuse_at(const char *name, const struct ptrc_config_mark *, const char *format, ...)
 	__attribute__((format(printf, 3, 4), noreturn));
 

@@ -58,10 +58,7 @@ static void put_length(struct ptrc_buffer *b, const struct ptrc_quantiles *q, ui
 {
 	size_t begin = b->used;
 
-	if (q->count)
-		ptrc_buffer_duration(b, length);
-	else
-		ptrc_buffer_char(b, '-');
+	ptrc_quantiles_put(b, q, length);
 	end_column(b, begin, DURATION_COLUMNS);
 }
 

@@ -132,3 +132,11 @@ void ptrc_quantiles_free(struct ptrc_quantiles *q)
 	free(q->counts);
 	*q = (struct ptrc_quantiles){0};
 }
+
+void ptrc_quantiles_put(struct ptrc_buffer *b, const struct ptrc_quantiles *q, uint64_t length_ns)
+{
+	if (q->count)
+		ptrc_buffer_duration(b, length_ns);
+	else
+		ptrc_buffer_char(b, '-');
+}

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/cli/buffer.h"
+
 /* Starts zeroed. Lengths are nanoseconds. */
 struct ptrc_quantiles {
 	uint64_t count;
@@ -36,5 +38,8 @@ uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_mille
 uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *, unsigned int power);
 
 void ptrc_quantiles_free(struct ptrc_quantiles *);
+
+/* Puts a duration that is one of these, or a dash if there are none. */
+void ptrc_quantiles_put(struct ptrc_buffer *, const struct ptrc_quantiles *, uint64_t length_ns);
 
 #endif

@@ -16,6 +16,7 @@
 #include "src/cli/output.h"
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
+#include "src/session/snapshots.h"
 
 enum {
 	KEY_ALL = PTRC_CLI_KEY_FIRST,
@@ -83,8 +84,7 @@ static void report_snapshots(const struct result *r, const char *name)
 	const struct ptrc_snapshots_state *s = &r->snapshots;
 
 	for (size_t i = 0; i < r->types.idle_snapshot_count; i++)
-		ptrc_cli_message(name, "no event has a name that matches --snapshot-on=%s",
-				 r->types.idle_snapshots[i]);
+		ptrc_snapshots_tell_unmatched(name, r->types.idle_snapshots[i]);
 	if (s->failed)
 		ptrc_cli_message(name, "%llu snapshot%s could not be written: %s",
 				 (unsigned long long)s->failed, s->failed == 1 ? "" : "s",
@@ -94,12 +94,7 @@ static void report_snapshots(const struct result *r, const char *name)
 				 "not every event of --snapshot-on has made a snapshot, as there "
 				 "are as many as --snapshot-max allows");
 	if (s->unseen_events)
-		ptrc_cli_message(
-			name,
-			"%llu event%s overwritten before anybody could look whether "
-			"--snapshot-on is for one of them; a larger --stream-min-size helps",
-			(unsigned long long)s->unseen_events,
-			s->unseen_events == 1 ? " was" : "s were");
+		ptrc_snapshots_tell_unseen(name, s->unseen_events);
 }
 
 static void put_snapshots(struct ptrc_json *j, const struct result *r)

@@ -12,6 +12,7 @@
 
 #include "lib/model/glob.h"
 #include "src/cli/clock.h"
+#include "src/cli/message.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -410,4 +411,17 @@ const char *ptrc_snapshots_pattern(const struct ptrc_snapshots *s, size_t i, boo
 void ptrc_snapshots_end(struct ptrc_snapshots *s)
 {
 	close_watch(s);
+}
+
+void ptrc_snapshots_tell_unmatched(const char *name, const char *glob)
+{
+	ptrc_cli_message(name, "no event has a name that matches --snapshot-on=%s", glob);
+}
+
+void ptrc_snapshots_tell_unseen(const char *name, uint64_t events)
+{
+	ptrc_cli_message(name,
+			 "%llu event%s overwritten before anybody could look whether "
+			 "--snapshot-on is for one of them; a larger --stream-min-size helps",
+			 (unsigned long long)events, events == 1 ? " was" : "s were");
 }

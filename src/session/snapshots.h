@@ -90,6 +90,11 @@ void ptrc_snapshots_gather(const struct ptrc_snapshots *, struct ptrc_snapshots_
 size_t ptrc_snapshots_match(struct ptrc_snapshots *);
 const char *ptrc_snapshots_pattern(const struct ptrc_snapshots *, size_t i, bool *has_matched);
 
+/* Print what every command says of a pattern of --snapshot-on that has matched nothing, and of events that
+ * nobody could look at. The name of the session may be null. */
+void ptrc_snapshots_tell_unmatched(const char *name, const char *glob);
+void ptrc_snapshots_tell_unseen(const char *name, uint64_t events);
+
 /* Ends the looking, before the stream is shut down. */
 void ptrc_snapshots_end(struct ptrc_snapshots *);
 

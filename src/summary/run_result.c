@@ -90,15 +90,9 @@ void ptrc_run_snapshots_unmatched(struct ptrc_run_snapshots *s, const char *glob
 void ptrc_run_snapshots_report(const struct ptrc_run_snapshots *s)
 {
 	for (size_t i = 0; i < s->unmatched_count; i++)
-		ptrc_cli_message(NULL, "no event has a name that matches --snapshot-on=%s",
-				 s->unmatched[i]);
+		ptrc_snapshots_tell_unmatched(NULL, s->unmatched[i]);
 	if (s->unseen_events)
-		ptrc_cli_message(
-			NULL,
-			"%llu event%s overwritten before anybody could look whether "
-			"--snapshot-on is for one of them; a larger --stream-min-size helps",
-			(unsigned long long)s->unseen_events,
-			s->unseen_events == 1 ? " was" : "s were");
+		ptrc_snapshots_tell_unseen(NULL, s->unseen_events);
 }
 
 static void put_snapshots(struct ptrc_json *j, const struct ptrc_run_snapshots *s)
