@@ -323,6 +323,59 @@ TEST(the_first_event_may_be_lost, "EXT-441")
 	CHECK_STR_EQ(judged("count: a, min: 1, at_loss: ignore", "a@1 !@2"), "pass: 1 event");
 }
 
+/* What was lost may have been so near that it counts as before, or behind, an event. */
+TEST(what_was_lost_may_have_been_near, "EXT-453")
+{
+	CHECK_STR_EQ(judged(ANSWERED, "!@1 a1@2 b1@8"),
+		     "undecided: 0 of 1 answered; events were lost | 2 answered after 6us");
+	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "!@1 a1@1 b1@8"),
+		     "fail: 1 of 1 not answered in time | 1 answered after 7us");
+	CHECK_STR_EQ(judged("before: a, require: b", "a1@2 !@3 b1@4"),
+		     "undecided: 0 of 1 have what they require before them; events were lost | 2 "
+		     "none before it");
+	CHECK_STR_EQ(judged("before: a, require: b, tolerance: 0s", "a1@2 !@3 b1@4"),
+		     "fail: 1 of 1 lack what they require before them | 2 none before it");
+	CHECK_STR_EQ(judged("order: [a, b]", "b@3 !@4 a@5"),
+		     "undecided: may be out of order, at least 1 wanted; events were lost | 3 came "
+		     "before the first a");
+	CHECK_STR_EQ(judged("order: [a, b], tolerance: 0s", "b@3 !@4 a@5"),
+		     "fail: out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b]", "a@1 b@3 !@3.5"), "pass: in order");
+	/* The same behind the end of a log that was not closed. */
+	CHECK_STR_EQ(judged_open("before: a, require: b", "a@2 .@3"),
+		     "undecided: 0 of 1 have what they require before them; 1 open at the end of "
+		     "the log | 2 none before it");
+	CHECK_STR_EQ(judged_open("before: a, require: b", "a@2 .@3.1"),
+		     "fail: 1 of 1 lack what they require before them | 2 none before it");
+	CHECK_STR_EQ(judged_open("order: [a, b]", "b@2 .@3"),
+		     "undecided: not all have happened, at least 1 wanted; the log has no end | 2 "
+		     "came without any a before it");
+	CHECK_STR_EQ(judged_open("order: [a, b]", "b@2 .@3.1"),
+		     "fail: out of order | 2 came without any a before it");
+	CHECK_STR_EQ(judged_open("order: [a, b]", "b@2 a@3.1"),
+		     "fail: out of order | 2 came before the first a");
+	/* A value that is not there may have too few. */
+	CHECK_STR_EQ(judged("count: a, min: 2, per: data.id", "a1@1 a1@2 !@3"),
+		     "undecided: 2 events of 1 value of data.id; events were lost");
+	CHECK_STR_EQ(judged_open("count: a, min: 2, per: data.id", "a1@1 a1@2"),
+		     "undecided: 2 events of 1 value of data.id; the log has no end");
+	CHECK_STR_EQ(judged("count: a, min: 1, per: data.id", "a1@1 !@3"),
+		     "pass: 1 event of 1 value of data.id");
+}
+
+/* One of several that are near, whichever thread the last one is of. */
+TEST(any_of_the_near_events_counts, "EXT-343")
+{
+	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 b1@10.1 a1@10.5 .@50"), "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged(ANSWERED, "b1@10 b1/2@10.1 a1@10.5 .@50"), "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 b1/2@10.8 b2/2@11 a1@11.5 .@50"),
+		     "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a/2@9.5 a@9.8 b@10 .@50"),
+		     "pass: happened");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a/2@8.5 a@9.8 b@10 .@50"),
+		     "fail: did not happen");
+}
+
 /* As ptrace-stat measures them. */
 TEST(pairs_at_places_with_losses, "EXT-442")
 {
@@ -485,8 +538,8 @@ TEST(after, "EXT-338 EXT-344 EXT-444")
 		     "fail: 1 of 1 not answered in time | 1 answered after 7us");
 	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 !@7 b1@8"),
 		     "undecided: 0 of 1 answered; events were lost | 1 answered after 7us");
-	CHECK_STR_EQ(judged(ANSWERED, "!@1 a1@2 b1@8"),
-		     "fail: 1 of 1 not answered in time | 2 answered after 6us");
+	CHECK_STR_EQ(judged(ANSWERED, "!@1 a1@2.1 b1@8.1"),
+		     "fail: 1 of 1 not answered in time | 2.1 answered after 6us");
 	CHECK_STR_EQ(judged_holed(ANSWERED, "a1@2 b1@8"),
 		     "undecided: 1 of 1 not answered in time; events were lost | 2 answered after "
 		     "6us");
@@ -508,12 +561,12 @@ TEST(after, "EXT-338 EXT-344 EXT-444")
 		     "undecided: 0 of 2 answered; 2 open at the end of the log | 1 not answered by "
 		     "the end of the log");
 	/* Those that came behind the loss are judged by themselves. */
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 !@3 a1@4 .@30"),
-		     "fail: 1 of 3 not answered in time | 4 not answered for 26us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 !@3 a1@5 .@30"),
+		     "fail: 1 of 3 not answered in time | 5 not answered for 25us");
 	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 !@3 a1@4 b1@9"),
 		     "undecided: 1 of 3 answered; events were lost | 1 answered after 8us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@3 a1@4 a2@5 !@6 a2@7 b1@30 b2@31"),
-		     "fail: 1 of 4 not answered in time | 7 answered after 24us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@3 a1@4 a2@5 !@6 a2@8 b1@30 b2@31"),
+		     "fail: 1 of 4 not answered in time | 8 answered after 23us");
 	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@10 a1@11 !@12 b1@30"),
 		     "fail: 1 of 2 not answered in time | 1 not answered for 11us");
 	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 a1@11 !@22 b1@30"),
@@ -544,7 +597,7 @@ TEST(before, "EXT-339 EXT-344")
 	CHECK_STR_EQ(judged(rule, "!@1 b1@2 a1@3 a2@4"),
 		     "undecided: 1 of 2 have what they require before them; events were lost | 4 "
 		     "none before it");
-	CHECK_STR_EQ(judged(rule, "a1@2 !@3 b1@4"),
+	CHECK_STR_EQ(judged(rule, "a1@2 !@3.1 b1@4"),
 		     "fail: 1 of 1 lack what they require before them | 2 none before it");
 	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 !@3"),
 		     "undecided: 1 of 1 have what they require before them; events were lost");
@@ -739,7 +792,7 @@ TEST(order, "EXT-341 EXT-344")
 	CHECK_STR_EQ(judged("order: [a, b]", "!@1 b@3 a@4"),
 		     "undecided: may be out of order, at least 1 wanted; events were lost | 3 came "
 		     "before the first a");
-	CHECK_STR_EQ(judged("order: [a, b]", "b@3 !@3.5 a@4"),
+	CHECK_STR_EQ(judged("order: [a, b]", "b@3 !@4.1 a@5"),
 		     "fail: out of order | 3 came before the first a");
 	CHECK_STR_EQ(judged("order: [a, b]", "b@3 a/2@4"), "pass: in order");
 	CHECK_STR_EQ(judged("order: [a, b]", "b@3 a/2@4.5"),

@@ -22,27 +22,28 @@ struct waiters {
 	struct ptrc_moment at;
 	/* 0 if there are none. */
 	uint64_t count;
-	/* Their time was over before anything was lost. */
-	bool is_late;
+	/* Their answer may be among what was lost. */
+	bool is_doubtful;
 };
 
 /* Of after: what waits for an answer to a key. */
 struct ptrc_request {
 	struct ptrc_table_entry entry;
-	/* Those that waited when events were lost, among which the answer may have been, and those
+	/* Those that waited when events were lost, which are doubtful or were late already, and those
 	 * that came behind all losses. */
 	struct waiters old, fresh;
 	/* Those whose fresh ones came later and earlier. What has none stands behind all that have. */
 	struct ptrc_request *later, *earlier;
 };
 
-/* Of after: the last answer of a key, for as long as the tolerance. */
+/* Of after: the last answers of a key, for as long as the tolerance. */
 struct ptrc_answer {
 	struct ptrc_table_entry entry;
-	struct ptrc_moment at;
+	struct ptrc_recent recent;
+	/* In the list of those to be forgotten, since when. */
 	struct ptrc_answer *next;
-	/* How often it stands in the list of those to be forgotten. */
-	size_t uses;
+	bool is_listed;
+	int64_t listed_ns;
 };
 
 /* Of before: the last event of a key that may be required. */
@@ -85,8 +86,9 @@ struct begins {
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
-	/* Those that had a loss before them. */
-	unsigned int doubtful;
+	/* Those that had a loss before them, and those that had one so shortly behind them that what
+	 * was lost may have been before. */
+	unsigned int doubtful, near_loss;
 	struct ptrc_moment first[];
 };
 
@@ -159,6 +161,24 @@ static bool is_near(const struct ptrc_trial *t, const struct ptrc_moment *a,
 	int64_t distance = ptrc_when_subtract(a->ns, b->ns);
 
 	return distance <= t->tolerance_ns && distance >= -t->tolerance_ns && !is_same_thread(a, b);
+}
+
+static void remember(struct ptrc_recent *r, const struct ptrc_moment *at)
+{
+	if (r->has_last && !is_same_thread(&r->last, at)) {
+		r->has_other = true;
+		r->other = r->last;
+	}
+	r->has_last = true;
+	r->last = *at;
+}
+
+/* Whether it is not known if one of the remembered events came before this one. */
+static bool is_any_near(const struct ptrc_trial *t, const struct ptrc_recent *r,
+			const struct ptrc_moment *at)
+{
+	return (r->has_last && is_near(t, &r->last, at)) ||
+	       (r->has_other && is_near(t, &r->other, at));
 }
 
 /* The key that the rule wants of the event, which stays for the next event; null if the event lacks the
@@ -235,7 +255,7 @@ static void take_exists(struct now *n, unsigned int event)
 		t->base_ns = n->at.ns;
 		t->used_event = n->judge->event_count;
 		t->is_base_doubtful = n->judge->gap_count;
-		if (t->has_early && is_near(t, &t->early, &n->at))
+		if (is_any_near(t, &t->early, &n->at))
 			find(t);
 		return;
 	}
@@ -253,8 +273,7 @@ static void take_exists(struct now *n, unsigned int event)
 	if (t->has_base) {
 		take_existing(n);
 	} else {
-		t->has_early = true;
-		t->early = n->at;
+		remember(&t->early, &n->at);
 	}
 }
 
@@ -301,12 +320,12 @@ static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
 }
 
 /* Counts events that have not been answered in time. */
-static void break_after(struct ptrc_trial *t, const struct waiters *w, bool is_doubtful,
-			int64_t length_ns, const struct ptrc_moment *answer)
+static void break_after(struct ptrc_trial *t, const struct waiters *w, int64_t length_ns,
+			const struct ptrc_moment *answer)
 {
-	struct ptrc_cases *cases = is_doubtful ? &t->doubts : &t->worst;
+	struct ptrc_cases *cases = w->is_doubtful ? &t->doubts : &t->worst;
 
-	if (is_doubtful)
+	if (w->is_doubtful)
 		t->doubtful += w->count;
 	else
 		t->broken += w->count;
@@ -323,17 +342,31 @@ static bool is_in_time(const struct ptrc_rule *r, int64_t length_ns)
 	return r->within_ns < 0 || length_ns <= r->within_ns;
 }
 
+static void list_answer(struct ptrc_trial *t, struct ptrc_answer *a, int64_t ns)
+{
+	a->listed_ns = ns;
+	a->next = NULL;
+	if (t->last_answer)
+		t->last_answer->next = a;
+	else
+		t->first_answer = a;
+	t->last_answer = a;
+}
+
 /* Forgets answers that are too old to belong to an event that is still to come. */
 static void forget_answers(struct ptrc_trial *t, int64_t ns)
 {
 	while (t->first_answer &&
-	       ptrc_when_subtract(ns, t->first_answer->at.ns) > t->tolerance_ns) {
+	       ptrc_when_subtract(ns, t->first_answer->listed_ns) > t->tolerance_ns) {
 		struct ptrc_answer *a = t->first_answer;
 
 		t->first_answer = a->next;
 		if (!t->first_answer)
 			t->last_answer = NULL;
-		ptrc_table_remove(&t->answers, a);
+		if (ptrc_when_subtract(ns, a->recent.last.ns) > t->tolerance_ns)
+			ptrc_table_remove(&t->answers, a);
+		else
+			list_answer(t, a, a->recent.last.ns);
 	}
 }
 
@@ -345,17 +378,17 @@ static void remember_answer(struct now *n, const struct ptrc_judge_key *k)
 	if (!t->tolerance_ns)
 		return;
 	a = ptrc_table_find_hashed(&t->answers, k->hash, k->key.bytes, k->key.size, sizeof(*a));
-	/* One that is in the list stays at its place with its time: the next one of the same key
-	 * within the tolerance is a rare thing, and both are near to what may come. */
-	if (a->uses)
-		return;
-	a->uses = 1;
-	a->at = n->at;
-	if (t->last_answer)
-		t->last_answer->next = a;
-	else
-		t->first_answer = a;
-	t->last_answer = a;
+	remember(&a->recent, &n->at);
+	if (!a->is_listed)
+		list_answer(t, a, n->at.ns);
+	a->is_listed = true;
+}
+
+/* Whether what was lost may have been so near to the event that it counts as behind it. */
+static bool is_near_loss(const struct now *n)
+{
+	return n->judge->gap_count && n->trial->tolerance_ns &&
+	       ptrc_when_subtract(n->at.ns, n->judge->last_gap_ns) <= n->trial->tolerance_ns;
 }
 
 static void take_request(struct now *n, const struct ptrc_judge_key *k)
@@ -369,7 +402,7 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	t->matched++;
 	/* An event that has just answered one that waited comes after that. The answers that are
 	 * remembered came before that, or they had been its answers: none of them is after this one. */
-	if (a && is_near(t, &a->at, &n->at) && t->used_event != n->judge->event_count) {
+	if (a && is_any_near(t, &a->recent, &n->at) && t->used_event != n->judge->event_count) {
 		t->kept++;
 		return;
 	}
@@ -378,13 +411,14 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	if (q->fresh.count++)
 		return;
 	q->fresh.at = n->at;
+	q->fresh.is_doubtful = is_near_loss(n);
 	if (t->table.count == count)
 		unlink_request(t, q);
 	link_request(t, q);
 }
 
 /* Tells events of their answer, or of the end of the log, if there is none. */
-static void answer(struct ptrc_trial *t, const struct waiters *w, bool is_doubtful, int64_t ns,
+static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 		   const struct ptrc_moment *at)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, w->at.ns);
@@ -392,11 +426,11 @@ static void answer(struct ptrc_trial *t, const struct waiters *w, bool is_doubtf
 	if (!w->count)
 		return;
 	if (!is_in_time(t->rule, length_ns)) {
-		break_after(t, w, is_doubtful && !w->is_late, length_ns, at);
+		break_after(t, w, length_ns, at);
 	} else if (at) {
 		t->backwards += length_ns < 0;
 		t->kept += w->count;
-	} else if (is_doubtful) {
+	} else if (w->is_doubtful) {
 		t->doubtful += w->count;
 		add_case(&t->doubts, (uint64_t)length_ns, &w->at, NULL,
 			 "not answered before events were lost");
@@ -414,8 +448,8 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 		ptrc_table_seek_hashed(&t->table, k->hash, k->key.bytes, k->key.size);
 
 	if (q) {
-		answer(t, &q->old, true, n->at.ns, &n->at);
-		answer(t, &q->fresh, false, n->at.ns, &n->at);
+		answer(t, &q->old, n->at.ns, &n->at);
+		answer(t, &q->fresh, n->at.ns, &n->at);
 		t->used_event = n->judge->event_count;
 		drop_request(t, q);
 	}
@@ -441,13 +475,13 @@ static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, q->fresh.at.ns);
 
-	q->fresh.is_late = !is_in_time(t->rule, length_ns);
+	q->fresh.is_doubtful |= is_in_time(t->rule, length_ns);
 	if (!q->old.count) {
 		q->old = q->fresh;
-	} else if (q->fresh.is_late) {
-		break_after(t, &q->fresh, false, length_ns, NULL);
-	} else if (q->old.is_late) {
-		break_after(t, &q->old, false, ptrc_when_subtract(ns, q->old.at.ns), NULL);
+	} else if (!q->fresh.is_doubtful) {
+		break_after(t, &q->fresh, length_ns, NULL);
+	} else if (!q->old.is_doubtful) {
+		break_after(t, &q->old, ptrc_when_subtract(ns, q->old.at.ns), NULL);
 		q->old = q->fresh;
 	} else {
 		q->old.count += q->fresh.count;
@@ -466,8 +500,8 @@ static void end_after(struct ptrc_trial *t, int64_t ns)
 	while (t->latest) {
 		struct ptrc_request *q = t->latest;
 
-		answer(t, &q->old, true, ns, NULL);
-		answer(t, &q->fresh, false, ns, NULL);
+		answer(t, &q->old, ns, NULL);
+		answer(t, &q->fresh, ns, NULL);
 		drop_request(t, q);
 	}
 	ptrc_table_free(&t->answers);
@@ -497,6 +531,31 @@ static void end_waiting(struct ptrc_trial *t, int64_t ns)
 			t->last_waiting = NULL;
 		free(w);
 	}
+}
+
+/* What was lost may have been what these wait for. */
+static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
+{
+	end_waiting(t, ns);
+	for (struct ptrc_waiting *w = t->first_waiting; w; w = w->next)
+		w->is_doubtful = true;
+}
+
+/* At the end of a log that has none those that wait are open, if they have not waited for as long as the
+ * tolerance. */
+static void end_before(struct ptrc_trial *t, const struct ptrc_ending *ending)
+{
+	if (ending->is_unclosed)
+		end_waiting(t, ending->ns);
+	while (ending->is_unclosed && t->first_waiting) {
+		struct ptrc_waiting *w = t->first_waiting;
+
+		t->open++;
+		add_case(&t->doubts, 1, &w->at, NULL, "none before it");
+		t->first_waiting = w->next;
+		free(w);
+	}
+	end_waiting(t, INT64_MAX);
 }
 
 static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
@@ -691,7 +750,34 @@ static void take_order(struct now *n, unsigned int event)
 	if (n->judge->gap_count)
 		s->doubtful |= 1U << event;
 	s->first[event] = n->at;
+	t->last_step_ns = n->at.ns;
 	t->is_settled = !t->rule->by_text && s->seen == (1U << t->rule->event_count) - 1;
+}
+
+struct order_gap {
+	const struct ptrc_trial *trial;
+	int64_t ns;
+};
+
+static void doubt_steps(void *thing, void *arg)
+{
+	const struct order_gap *gap = arg;
+	struct steps *s = thing;
+
+	for (size_t i = 0; i < gap->trial->rule->event_count; i++)
+		if (s->seen & 1U << i &&
+		    ptrc_when_subtract(gap->ns, s->first[i].ns) <= gap->trial->tolerance_ns)
+			s->near_loss |= 1U << i;
+}
+
+/* What was lost so shortly behind a first event counts as before it where that suits the rule. */
+static void doubt_order(struct ptrc_trial *t, int64_t ns)
+{
+	struct order_gap gap = {t, ns};
+
+	if (t->table.count && t->tolerance_ns &&
+	    ptrc_when_subtract(ns, t->last_step_ns) <= t->tolerance_ns)
+		ptrc_table_visit(&t->table, doubt_steps, &gap);
 }
 
 /* ---- all of them ---- */
@@ -781,11 +867,19 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
 	if (!j->gap_count)
 		j->first_gap_ns = ns;
+	j->last_gap_ns = ns;
 	j->gap_count++;
 	j->sources[source].gap_count++;
-	for (size_t i = 0; i < j->rules->count; i++)
-		if (j->trials[i].rule->kind == PTRC_RULE_AFTER)
-			doubt_requests(&j->trials[i], ns);
+	for (size_t i = 0; i < j->rules->count; i++) {
+		struct ptrc_trial *t = &j->trials[i];
+
+		if (t->rule->kind == PTRC_RULE_AFTER)
+			doubt_requests(t, ns);
+		else if (t->rule->kind == PTRC_RULE_BEFORE)
+			doubt_waiting(t, ns);
+		else if (t->rule->kind == PTRC_RULE_ORDER)
+			doubt_order(t, ns);
+	}
 }
 
 /* What the event ends is before the loss that it tells of. The loss reaches to the next event of the same
@@ -952,12 +1046,18 @@ static const char *event_name(const struct ptrc_rule *r, size_t event)
 	return r->events[event].pattern;
 }
 
+struct order_end {
+	struct ptrc_trial *trial;
+	const struct ptrc_ending *ending;
+};
+
 static void end_order(void *thing, void *arg)
 {
 	const struct steps *s = thing;
-	struct ptrc_trial *t = arg;
+	const struct order_end *end = arg;
+	struct ptrc_trial *t = end->trial;
 	size_t count = t->rule->event_count;
-	bool is_broken = false, is_doubtful = false;
+	bool is_broken = false, is_doubtful = false, is_open = false;
 
 	t->is_whole |= !s->doubtful && s->seen == (1U << count) - 1;
 	for (size_t i = 1; i < count && !is_broken; i++) {
@@ -969,8 +1069,11 @@ static void end_order(void *thing, void *arg)
 		if (!(s->seen & 1U << i) ||
 		    (has_before && (before->ns <= at->ns || is_near(t, before, at))))
 			continue;
-		is_broken = !(s->doubtful & 1U << i);
-		is_doubtful |= !is_broken;
+		/* Behind the end of a log that was not closed there may be one that is near enough. */
+		is_open |= !has_before && end->ending->is_unclosed &&
+			   ptrc_when_subtract(end->ending->ns, at->ns) <= t->tolerance_ns;
+		is_doubtful |= (s->doubtful | s->near_loss) >> i & 1;
+		is_broken = !is_doubtful && !is_open;
 		cases = is_broken ? &t->worst : &t->doubts;
 		add_case(cases, UINT64_MAX - (uint64_t)at->ns, at, has_before ? before : NULL,
 			 has_before ? "came before the first %s" : "came without any %s before it",
@@ -980,6 +1083,8 @@ static void end_order(void *thing, void *arg)
 		t->broken++;
 	} else if (is_doubtful) {
 		t->doubtful++;
+	} else if (is_open) {
+		t->open++;
 	} else if (s->seen == (1U << count) - 1) {
 		t->kept++;
 	} else {
@@ -1011,13 +1116,13 @@ void ptrc_judge_end(struct ptrc_judge *j, const struct ptrc_ending *ending)
 			end_after(t, ending->ns);
 			break;
 		case PTRC_RULE_BEFORE:
-			end_waiting(t, INT64_MAX);
+			end_before(t, ending);
 			break;
 		case PTRC_RULE_PAIR:
 			end_pair(t, &pair);
 			break;
 		case PTRC_RULE_ORDER:
-			ptrc_table_visit(&t->table, end_order, t);
+			ptrc_table_visit(&t->table, end_order, &(struct order_end){t, ending});
 			break;
 		default:
 			break;

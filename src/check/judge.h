@@ -66,9 +66,9 @@ struct ptrc_judge {
 	size_t key_count;
 	/* By their numbers. */
 	struct ptrc_judge_source *sources;
-	/* Places with losses so far, in all of them, and the time of the first one. */
+	/* Places with losses so far, in all of them, and the times of the first and the last one. */
 	uint64_t gap_count;
-	int64_t first_gap_ns;
+	int64_t first_gap_ns, last_gap_ns;
 };
 
 /* The rules have been bound. */

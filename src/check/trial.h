@@ -21,6 +21,13 @@ struct ptrc_moment {
 	unsigned int source;
 };
 
+/* The last event of some, and the last one of another thread than that: of all threads but any one, the
+ * last event is one of the two. */
+struct ptrc_recent {
+	bool has_last, has_other;
+	struct ptrc_moment last, other;
+};
+
 /* An event, or two, that a rule is broken by, or that leave it undecided. */
 struct ptrc_case {
 	/* The greater, the worse. */
@@ -78,17 +85,19 @@ struct ptrc_trial {
 	/* Of before: events that what they require may follow yet. */
 	struct ptrc_waiting *first_waiting, *last_waiting;
 	/* Of exists: the moment from which the time counts, once it is known, and whether an earlier one
-	 * may have been lost; an event before it. */
-	bool has_base, is_base_doubtful, has_early, is_found;
+	 * may have been lost; the last events before it. */
+	bool has_base, is_base_doubtful, is_found;
 	int64_t base_ns;
-	struct ptrc_moment early;
+	struct ptrc_recent early;
 	/* The number of the event that it is; of order, of the last event that is one of the list; of
 	 * after, of the last answer; of before, of the last event that had what it requires. An event
 	 * that is two of the rule's is not what it needs itself, and two are not each what the other
 	 * needs. */
 	uint64_t used_event;
-	/* Of order: the number of the last event that was counted. */
+	/* Of order: the number of the last event that was counted; the time of the last one that was the
+	 * first of its type. */
 	uint64_t matched_event;
+	int64_t last_step_ns;
 	/* Of pair: for each bound how many durations are below it. */
 	struct ptrc_quantiles lengths;
 	uint64_t below[PTRC_RULE_BOUNDS_MAX];

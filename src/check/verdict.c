@@ -99,9 +99,11 @@ static void decide_count(const struct ptrc_trial *t, const struct ptrc_ending *e
 	uint64_t keys = t->broken + t->doubtful + t->kept;
 	/* Too few are those of keys that have too few, and none at all. */
 	bool is_short = t->doubtful || (!keys && r->min);
+	/* Values that are not there may have too few, too. */
+	bool is_uncertain = r->has_max || is_short || (r->by_text && r->min > 1);
 
-	f->has_loss = has_loss(e) && (r->has_max || is_short);
-	f->is_open = e->is_unclosed && (r->has_max || is_short);
+	f->has_loss = has_loss(e) && is_uncertain;
+	f->is_open = e->is_unclosed && is_uncertain;
 	f->is_broken =
 		t->broken || (is_short && (!f->has_loss || is_loss_ignored(t)) && !f->is_open);
 	ptrc_buffer_format(&f->text, "%" PRIu64 " event%s", t->matched, plural(t->matched));
