@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <trace.h>
 
 #include "lib/base/procfs.h"
@@ -174,6 +175,46 @@ TEST(program_that_nobody_traces_makes_few_system_calls, "EXT-182", NEEDS_EXEC)
 	CHECK_EQ(opened, 1);
 #ifndef HARNESS_IS_SANITIZED
 	CHECK_LE(at_end, 4);
+#endif
+}
+
+HELPER(start_and_leave)
+{
+	(void)argv;
+	/* Without the work of the library at the end. */
+	syscall(SYS_exit_group, 0);
+	return 1;
+}
+
+static long faults_of(const char *helper)
+{
+	char *argv[] = {(char *)(uintptr_t) "helper", (char *)(uintptr_t) "--helper",
+			(char *)(uintptr_t)helper, NULL};
+	struct rusage used;
+	int status;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		execv("/proc/self/exe", argv);
+		_exit(127);
+	}
+	CHECK_EQ(wait4(pid, &status, 0, &used), pid);
+	CHECK_EQ(status, 0);
+	return used.ru_minflt;
+}
+
+TEST(program_that_nobody_traces_touches_few_pages_at_its_end, "EXT-459", NEEDS_EXEC)
+{
+	long with, without;
+
+	close(open_dir());
+	/* The first start may have pages to read that the next one finds. */
+	faults_of("start_and_end");
+	with = faults_of("start_and_end");
+	without = faults_of("start_and_leave");
+	NOTE("%ld page faults, of which %ld at the end", with, with - without);
+#ifndef HARNESS_IS_SANITIZED
+	CHECK_LE(with - without, 32);
 #endif
 }
 

@@ -22,6 +22,7 @@
 #define END_LOOK_NS UINT64_C(50000)
 
 struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
+_Atomic bool ptrc_attach_has_announced;
 _Atomic int32_t ptrc_attach_owner;
 
 static _Atomic int32_t lock;
@@ -318,6 +319,8 @@ void ptrc_attach_end(void)
 {
 	uint64_t waited = 0;
 
+	if (!ptrc_load_relaxed(&ptrc_attach_has_announced))
+		return;
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
 		struct ptrc_stream_header *h = ptrc_load_acquire(&ptrc_attachments[i].header);
 		int pid;

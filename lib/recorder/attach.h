@@ -31,6 +31,9 @@ struct ptrc_attachment {
 	_Atomic bool is_announced;
 };
 extern PTRC_HIDDEN struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
+/* One of them was announced, once: the end of a process that nobody traces need not look at them, as each
+ * has pages of its own. */
+extern PTRC_HIDDEN _Atomic bool ptrc_attach_has_announced;
 
 /* The pid of the process whose attachments these are; see ptrc_process_own. */
 extern PTRC_HIDDEN _Atomic int32_t ptrc_attach_owner;

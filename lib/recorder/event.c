@@ -93,6 +93,7 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		t->lists[i] = pick;
 		if (!ptrc_load_relaxed(&a->is_announced)) {
 			ptrc_store_relaxed(&a->is_announced, true);
+			ptrc_store_relaxed(&ptrc_attach_has_announced, true);
 			ptrc_announce(h, t->origin.pid);
 		}
 	}
