@@ -5,8 +5,11 @@
 
 #include <stdint.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/common.h"
+#include "lib/process/self.h"
 #include "lib/recorder/fast.h"
+#include "lib/recorder/frame.h"
 #include "lib/recorder/thread.h"
 
 /* An event call gives up after so many looks at a stream whose state keeps changing. */
@@ -25,5 +28,48 @@ PTRC_NOINLINE void ptrc_event_each(uint32_t id, const void *data, uint64_t len, 
  * thread is at rest again. */
 PTRC_COLD void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 				 enum ptrc_outcome outcome);
+
+/* The address of an event: `addr`, or, if that is 0, where the caller of ptrc_event_record() returns
+ * to. It is asked for only where it is needed: an event of a process that is not traced is to save no
+ * register. */
+#define PTRC_EVENT_ADDRESS(addr) ((addr) ? (addr) : (uint64_t)__builtin_return_address(0))
+
+/* Record an event of this process. Inline, so that the public function and the hooks of lib/functions
+ * are a single call each. */
+static PTRC_ALWAYS_INLINE void ptrc_event_record(uint32_t id, const void *data, size_t len,
+						 uint64_t addr)
+{
+	uint64_t active = ptrc_load_relaxed(&ptrc_page_self->active);
+	uint64_t frame;
+	enum ptrc_outcome outcome;
+	struct ptrc_writer *w;
+	struct ptrc_thread *t;
+
+	if (PTRC_LIKELY(active == 0))
+		return;
+	t = ptrc_thread_self;
+	if (PTRC_UNLIKELY(ptrc_load_relaxed(&t->state) != active || id >= PTRC_WANT_COUNT ||
+			  (!data && len != 0))) {
+		ptrc_event_each(id, data, len, PTRC_EVENT_ADDRESS(addr), active, ptrc_frame_here());
+		return;
+	}
+	frame = ptrc_frame_here();
+	ptrc_store_relaxed(&t->state, frame);
+	atomic_signal_fence(memory_order_seq_cst);
+	/* This is loaded after the mark, because of a stream that is being unmapped: either the
+	 * thread that does so sees the mark, or we see the writer that stands for no stream. */
+	w = ptrc_load_relaxed(&t->fast);
+	outcome = ptrc_fast_put(w, ptrc_load_relaxed(&t->slot), t->want[id], id, data, len,
+				PTRC_EVENT_ADDRESS(addr), frame);
+	if (PTRC_UNLIKELY(outcome != PTRC_DONE)) {
+		if (outcome == PTRC_COLD_WAY)
+			ptrc_event_cold(UINT64_MAX, id, data, len, PTRC_EVENT_ADDRESS(addr),
+					ptrc_frame_here());
+		else
+			ptrc_event_finish(t, w->header, outcome);
+		return;
+	}
+	ptrc_store_release(&t->state, t->rest);
+}
 
 #endif
