@@ -94,6 +94,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/where.h \
 	%D%/session/dump_target.c \
 	%D%/session/dump_target.h \
+	%D%/session/functions.c \
+	%D%/session/functions.h \
 	%D%/session/filter_rules.c \
 	%D%/session/filter_rules.h \
 	%D%/session/keeper_watch.c \
@@ -196,6 +198,7 @@ else
 endif
 EXTRA_DIST += %D%/view/symbol_file.c %D%/view/symbol_file_none.c
 
+%C%_libcommands_la_CPPFLAGS = $(AM_CPPFLAGS) -DPTRC_PKGLIBDIR='"$(pkglibdir)"'
 %C%_libcommands_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(LIBDW_CFLAGS)
 
 ptrc_commands_libs = %D%/libcommands.la $(LDADD)

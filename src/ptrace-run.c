@@ -37,6 +37,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/group_signal.h"
 #include "src/cli/output.h"
+#include "src/session/functions.h"
 #include "src/session/logfile.h"
 #include "src/session/orphans.h"
 #include "src/session/session_server.h"
@@ -59,6 +60,7 @@ enum {
 	KEY_JSON,
 	KEY_JSON_FD,
 	KEY_CHECK,
+	KEY_FUNCTIONS,
 };
 
 static const struct ptrc_cli_option options[] = {
@@ -72,6 +74,8 @@ static const struct ptrc_cli_option options[] = {
 	{"no-loss", KEY_NO_LOSS, NULL,
 	 "have COMMAND wait for the log rather than lose an\nevent: --full-wait=" NO_LOSS_WAIT},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
+	{"functions", KEY_FUNCTIONS, "[=GLOB]",
+	 "record begin and end of the functions, with GLOB\nonly of those that it names"},
 	{"check", KEY_CHECK, "RULES",
 	 "judge the log by the rules in this file, as\nptrace-check(1) does"},
 	{"json", KEY_JSON, "[=FILE]",
@@ -120,6 +124,8 @@ struct run {
 	struct ptrc_run_waits waits;
 	struct ptrc_run_snapshots snapshots;
 	bool is_empty;
+	/* No function was recorded, and --functions was given. */
+	bool is_without_functions;
 	/* Nor could any be: all event types of the programs are left out. */
 	bool is_left_out;
 	/* How many events the log has, unless it cannot be read. */
@@ -143,6 +149,7 @@ struct run {
 static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_RUN};
 static struct ptrc_config_file config;
 static bool is_loss_allowed;
+static struct ptrc_functions functions;
 /* The rules of --check. */
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
 
@@ -195,6 +202,8 @@ static void parse(int argc, char **argv, struct run *r)
 			check = optarg;
 		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
+		else if (key == KEY_FUNCTIONS)
+			ptrc_functions_option(&functions, optarg);
 		else if (key == KEY_NO_LOSS)
 			ptrc_config_option(&given, PTRC_CONFIG_OPTION(PTRC_CONFIG_FULL_WAIT),
 					   NO_LOSS_WAIT);
@@ -304,6 +313,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	r->recorded = count_recorded(trace, &has_user_events);
 	r->is_empty = !state->counts.pt_processes && !has_user_events &&
 		      !state->counts.pt_untraced_processes;
+	r->is_without_functions = functions.is_wanted && !ptrc_functions_are_in(trace);
 	r->is_left_out = state->counts.pt_processes && !has_user_events && leaves_all_out(trace);
 	ptrc_unmatched_gather(&r->unmatched, trace);
 	gather_snapshots(r);
@@ -414,6 +424,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 
 	if (error)
 		exit(say_cannot_execute(r->command[0], error));
+	if (!ptrc_functions_prepare(&functions, path))
+		exit(PTRC_EXIT_RUN_FAILED);
 	if (ptrc_config_attributes(c, &r->attr))
 		ptrc_cli_no_memory();
 	ptrc_run_result_set(r->command[0], c->is_forced);
@@ -446,6 +458,7 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 	/* The pipe has ended: there will be no trace. */
 	if (n != 1)
 		_exit(PTRC_EXIT_RUN_FAILED);
+	ptrc_functions_set_environment(&functions);
 	execvp(r->command[0], r->command);
 	error = errno;
 	if (write(r->failure[1], &error, sizeof(error)) < 0)
@@ -716,6 +729,8 @@ static int report(const struct run *r)
 	if (r->is_ended_early)
 		ptrc_cli_message(r->log.path, "ends before COMMAND did: ptrace-shutdown, or the "
 					      "like, ended the recording");
+	else if (r->is_without_functions)
+		ptrc_functions_say_none(&functions, r->command[0]);
 	else if (r->is_empty)
 		ptrc_cli_message(r->command[0],
 				 "no event was recorded: no program that is linked with the "

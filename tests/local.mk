@@ -105,6 +105,7 @@ ptrc_long_bats_tests = \
 
 ptrc_short_bats_tests = \
 	%D%/examples.bats \
+	%D%/functions.bats \
 	%D%/agreement.bats \
 	%D%/bench-cli.bats \
 	%D%/bench-report.bats \

@@ -107,6 +107,27 @@ TEST(arrays, "EXT-306")
 		     "\"data\":{\"a\":[true,true],\"a_hex\":\"0102\"}");
 }
 
+TEST(addresses_of_code, "EXT-476")
+{
+	static const uint64_t v[] = {0x401136, 0, UINT64_MAX};
+	struct ptrc_layout_mistake mistake;
+	struct ptrc_layout_fields *fields;
+
+	/* As x64, and aligned like that. */
+	CHECK_STR_EQ(json("code at, caller[2] from", v, sizeof(v)),
+		     "\"data\":{\"at\":\"0x401136\",\"from\":[\"0x0\",\"0xffffffffffffffff\"]}");
+	CHECK_STR_EQ(text("code at, caller[2] from", v, sizeof(v)),
+		     "at=0x401136 from=[0x0,0xffffffffffffffff]");
+	CHECK(holds("data.at == 0x401136 && data.from[0] == 0"));
+	CHECK(ptrc_layout_parse("u8 n, code at", 13, &fields, NULL) == 0);
+	CHECK(fields->size == 16);
+	ptrc_layout_fields_free(fields);
+	CHECK(ptrc_layout_parse("code at:3", 9, &fields, &mistake) == EINVAL);
+	CHECK_STR_EQ(mistake.reason, "'code' cannot be a bit field");
+	CHECK(ptrc_layout_parse("caller at ns", 12, &fields, &mistake) == EINVAL);
+	CHECK_STR_EQ(mistake.reason, "'caller' takes no unit");
+}
+
 TEST(enums_show_names, "EXT-301")
 {
 	const char layout[] = "enum u8 {idle, busy=4, same=4} a, enum i8 {low=-1} b, enum {x}[2] c";

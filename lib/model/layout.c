@@ -27,14 +27,16 @@ static const struct type {
 	{"bool", PTRC_LAYOUT_BOOL, 1},	  {"char", PTRC_LAYOUT_CHARS, 0},
 	{"str", PTRC_LAYOUT_STRING, 0},	  {"bytes", PTRC_LAYOUT_BYTES, 0},
 	{"pad", PTRC_LAYOUT_PADDING, 0},  {"json", PTRC_LAYOUT_JSON, 0},
+	{"code", PTRC_LAYOUT_CODE, 8},	  {"caller", PTRC_LAYOUT_CALLER, 8},
 };
 
 /* What an enum without an integer type is, as in C. */
 static const struct type enum_type = {"enum", PTRC_LAYOUT_SIGNED, 4};
 
 static const char *const type_words[] = {
-	"u8",  "u16", "u32", "u64",  "i8",   "i16", "i32",   "i64", "x8",   "x16",  "x32",
-	"x64", "f32", "f64", "bool", "char", "str", "bytes", "pad", "json", "enum", NULL,
+	"u8",  "u16",	"u32", "u64",  "i8",   "i16",  "i32",	 "i64",
+	"x8",  "x16",	"x32", "x64",  "f32",  "f64",  "bool",	 "char",
+	"str", "bytes", "pad", "json", "enum", "code", "caller", NULL,
 };
 
 static const char *const base_words[] = {"u8",	"u16", "u32", "u64", "i8",
@@ -402,7 +404,7 @@ static bool take_bits(struct parser *p, const struct type *type, struct ptrc_lay
 
 	if (!take(p, ':'))
 		return true;
-	if (!type->size || type->kind == PTRC_LAYOUT_FLOAT)
+	if (!type->size || type->kind == PTRC_LAYOUT_FLOAT || ptrc_layout_is_code(type->kind))
 		return refuse(p, begin, "'%s' cannot be a bit field", type->name);
 	if (f->count)
 		return refuse(p, begin, "an array cannot be a bit field");

@@ -9,7 +9,7 @@
  * 	         "json" [ name ]
  * 	type     ( number | "enum" [ integer ] "{" member { "," member } [ "," ] "}" ) [ "[" N "]" ]
  * 	         "char" "[" N "]" | "str" | "bytes" [ "[" N "]" ]
- * 	number   integer | "x8" | "x16" | "x32" | "x64" | "f32" | "f64" | "bool"
+ * 	number   integer | "x8" | "x16" | "x32" | "x64" | "f32" | "f64" | "bool" | "code" | "caller"
  * 	integer  "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64"
  * 	member   name [ "=" [ "-" ] ( digits | "0x" digits ) ]
  * 	unit     "ns" | "us" | "ms" | "s" | "B" | "KiB" | "MiB" | "percent" | "count"
@@ -53,7 +53,16 @@ enum ptrc_layout_kind {
 	PTRC_LAYOUT_PADDING,
 	/* The rest of the data is one text of JSON. */
 	PTRC_LAYOUT_JSON,
+	/* As PTRC_LAYOUT_HEX: the address of an instruction, and that to which a call returns. */
+	PTRC_LAYOUT_CODE,
+	PTRC_LAYOUT_CALLER,
 };
+
+/* Whether such a field is a place in the code of the process. */
+static inline bool ptrc_layout_is_code(enum ptrc_layout_kind kind)
+{
+	return kind == PTRC_LAYOUT_CODE || kind == PTRC_LAYOUT_CALLER;
+}
 
 enum ptrc_unit {
 	PTRC_UNIT_NONE,

@@ -193,12 +193,48 @@ static void put_hex_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 	ptrc_buffer_hex_bytes(b, r->data, r->size);
 }
 
+/* What puts the places in code. */
+struct places {
+	struct ptrc_buffer *buffer;
+	struct ptrc_json *json;
+	struct ptrc_view *view;
+};
+
+/* Puts the names of the functions, as far as they are known: <main>, of an array <read,main>. */
+static void put_place_text(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
+{
+	struct places *p = arg;
+	struct ptrc_buffer *b = p->buffer;
+	size_t begin = b->used;
+	bool is_known = false;
+	struct ptrc_value item = *v;
+
+	for (uint32_t i = 0; i < (f->count ? f->count : 1); i++) {
+		const struct ptrc_symbol *s;
+
+		if (f->count)
+			ptrc_value_element(v, i, &item);
+		s = ptrc_view_symbol_of(p->view, f, &item);
+		ptrc_buffer_char(b, i ? ',' : '<');
+		if (s->function)
+			ptrc_text_put(b, s->function, strlen(s->function));
+		else
+			ptrc_buffer_char(b, '-');
+		is_known |= s->function != NULL;
+	}
+	ptrc_buffer_char(b, '>');
+	if (!is_known)
+		b->used = begin;
+}
+
 static void put_decoded_text(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_decoded *d = ptrc_view_decode(view);
+	struct places places = {.buffer = b, .view = view};
 	size_t begin = b->used;
 
-	ptrc_layout_text(b, view->layout, d);
+	ptrc_layout_text_with_code(b, view->layout, d, view->symbols ? put_place_text : NULL,
+				   &places);
 	if (d->error == PTRC_LAYOUT_FITS)
 		return;
 	ptrc_buffer_text(b, b->used > begin ? " decode_error=" : "decode_error=");
@@ -343,16 +379,49 @@ static void put_head_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	b->used = (size_t)(p - b->bytes);
 }
 
-static void put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
+static void put_source_json(struct ptrc_json *j, const struct ptrc_symbol *s)
 {
-	const struct ptrc_symbol *s = ptrc_view_symbol(view);
-
 	if (s->function)
 		ptrc_json_bytes(j, "function", s->function, strlen(s->function));
 	if (s->file)
 		ptrc_json_bytes(j, "file", s->file, strlen(s->file));
 	if (s->line)
 		ptrc_json_i64(j, "line", s->line);
+}
+
+/* Puts a member with what is known of the field; of an array, an array of these. */
+static void put_place_json(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
+{
+	struct places *p = arg;
+	struct ptrc_json *j = p->json;
+	struct ptrc_value item;
+
+	if (!f->count) {
+		ptrc_json_open(j, f->name, '{');
+		put_source_json(j, ptrc_view_symbol_of(p->view, f, v));
+		ptrc_json_close(j, '}');
+		return;
+	}
+	ptrc_json_open(j, f->name, '[');
+	for (uint32_t i = 0; i < f->count; i++) {
+		ptrc_value_element(v, i, &item);
+		ptrc_json_open(j, NULL, '{');
+		put_source_json(j, ptrc_view_symbol_of(p->view, f, &item));
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+static void put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
+{
+	struct places places = {.json = j, .view = view};
+
+	put_source_json(j, ptrc_view_symbol(view));
+	if (!view->layout || !ptrc_layout_has_code(view->layout))
+		return;
+	ptrc_json_open(j, "symbols", '{');
+	ptrc_layout_each_code(view->layout, ptrc_view_decode(view), put_place_json, &places);
+	ptrc_json_close(j, '}');
 }
 
 /* The members and their order are in docs/json-schema.md. */

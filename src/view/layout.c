@@ -23,6 +23,7 @@ struct ptrc_layout {
 	struct ptrc_layout_fields *model;
 	/* By field: the number of its name; NAMELESS if it has none. */
 	int *names;
+	bool has_code;
 };
 
 /* Adds the words that are like the wrong one to the reason, or all of them. */
@@ -100,8 +101,10 @@ static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 	layout = ptrc_cli_allocate(sizeof(*layout));
 	*layout = (struct ptrc_layout){.model = model};
 	layout->names = ptrc_cli_allocate(model->count * sizeof(*layout->names));
-	for (size_t i = 0; i < model->count; i++)
+	for (size_t i = 0; i < model->count; i++) {
 		layout->names[i] = number_of(l, model->fields[i].name);
+		layout->has_code |= ptrc_layout_is_code(model->fields[i].kind);
+	}
 	l->layouts = ptrc_cli_reallocate(l->layouts, (l->count + 1) * sizeof(*l->layouts));
 	l->layouts[l->count++] = layout;
 	l->has_json |= is_all_json(model);
@@ -419,8 +422,8 @@ void ptrc_layout_json(struct ptrc_json *j, const struct ptrc_layout *l,
 	ptrc_json_close(j, '}');
 }
 
-void ptrc_layout_text(struct ptrc_buffer *b, const struct ptrc_layout *l,
-		      const struct ptrc_decoded *d)
+void ptrc_layout_text_with_code(struct ptrc_buffer *b, const struct ptrc_layout *l,
+				const struct ptrc_decoded *d, ptrc_layout_visit *visit, void *arg)
 {
 	const char *separator = "";
 
@@ -432,6 +435,28 @@ void ptrc_layout_text(struct ptrc_buffer *b, const struct ptrc_layout *l,
 		if (*l->model->fields[i].name)
 			ptrc_buffer_char(b, '=');
 		ptrc_value_text(b, &d->values[i]);
+		if (visit && ptrc_layout_is_code(l->model->fields[i].kind))
+			visit(arg, &l->model->fields[i], &d->values[i]);
 		separator = " ";
 	}
+}
+
+void ptrc_layout_text(struct ptrc_buffer *b, const struct ptrc_layout *l,
+		      const struct ptrc_decoded *d)
+{
+	ptrc_layout_text_with_code(b, l, d, NULL, NULL);
+}
+
+bool ptrc_layout_has_code(const struct ptrc_layout *l)
+{
+	return l->has_code;
+}
+
+void ptrc_layout_each_code(const struct ptrc_layout *l, const struct ptrc_decoded *d,
+			   ptrc_layout_visit *visit, void *arg)
+{
+	for (size_t i = 0; i < l->model->count; i++)
+		if (ptrc_layout_is_code(l->model->fields[i].kind) &&
+		    d->values[i].kind != PTRC_VALUE_NONE)
+			visit(arg, &l->model->fields[i], &d->values[i]);
 }

@@ -132,4 +132,18 @@ void ptrc_layout_json(struct ptrc_json *, const struct ptrc_layout *, const stru
 void ptrc_layout_text(struct ptrc_buffer *, const struct ptrc_layout *,
 		      const struct ptrc_decoded *);
 
+/* Whether a field of the layout is a place in code, or several. */
+bool ptrc_layout_has_code(const struct ptrc_layout *);
+
+typedef void ptrc_layout_visit(void *arg, const struct ptrc_layout_field *,
+			       const struct ptrc_value *);
+
+/* Calls visit() for each of those fields that the data has, in their order. */
+void ptrc_layout_each_code(const struct ptrc_layout *, const struct ptrc_decoded *,
+			   ptrc_layout_visit *visit, void *arg);
+
+/* Puts the text, and calls visit() behind each of those fields. */
+void ptrc_layout_text_with_code(struct ptrc_buffer *, const struct ptrc_layout *,
+				const struct ptrc_decoded *, ptrc_layout_visit *visit, void *arg);
+
 #endif

@@ -139,6 +139,8 @@ static inline void ptrc_value_decode(const struct ptrc_layout_field *f, const ch
 		v->i = (int64_t)(u << unused_bits) >> unused_bits;
 		break;
 	case PTRC_LAYOUT_HEX:
+	case PTRC_LAYOUT_CODE:
+	case PTRC_LAYOUT_CALLER:
 		v->kind = PTRC_VALUE_HEX;
 		break;
 	case PTRC_LAYOUT_BOOL:

@@ -485,18 +485,32 @@ static struct ptrc_value thread_name_value(struct ptrc_view *view)
 	return text_value(t.pt_name, t.pt_name_size);
 }
 
-const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *view)
+/* What a call that returned to the address is in the source, in the process of the event. */
+static const struct ptrc_symbol *find_symbol(struct ptrc_view *view, uint64_t address)
 {
 	static const struct ptrc_symbol none;
 	const struct ptrc_reader *r = view->reader;
 	unsigned long process;
 
-	if (!view->symbols || !r->event.posix_prog_address ||
+	if (!view->symbols || !address ||
 	    posixtrace_find_log_process(r->trace, r->event.posix_pid, &r->event.posix_timestamp,
 					&process))
 		return &none;
-	return ptrc_symbols_find(view->symbols, &view->symbol_cache, r->trace, process,
-				 (uintptr_t)r->event.posix_prog_address, r->source);
+	return ptrc_symbols_find(view->symbols, &view->symbol_cache, r->trace, process, address,
+				 r->source);
+}
+
+const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *view)
+{
+	return find_symbol(view, (uintptr_t)view->reader->event.posix_prog_address);
+}
+
+const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *view,
+					      const struct ptrc_layout_field *f,
+					      const struct ptrc_value *v)
+{
+	/* find_symbol() looks one byte before the address: there is the call. */
+	return find_symbol(view, f->kind == PTRC_LAYOUT_CODE && v->u ? v->u + 1 : v->u);
 }
 
 static struct ptrc_value symbol_value(struct ptrc_view *view, enum ptrc_field_id id)

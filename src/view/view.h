@@ -162,6 +162,10 @@ void ptrc_view_forget_misfits(struct ptrc_view *);
 /* Where in the source the event was generated, as far as that is known; never null. */
 const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *);
 
+/* The same of the value of a field that is a place in code. */
+const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *, const struct ptrc_layout_field *,
+					      const struct ptrc_value *);
+
 void ptrc_view_free(struct ptrc_view *);
 
 /* The value of a field of the event. Texts point into the event; a time is a number of

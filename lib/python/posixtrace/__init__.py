@@ -191,6 +191,7 @@ def _event_name(name: str) -> bytes:
 _NUMBERS = {
     **{"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i", "i64": "q"},
     **{"x8": "B", "x16": "H", "x32": "I", "x64": "Q", "f32": "f", "f64": "d", "bool": "?"},
+    **{"code": "Q", "caller": "Q"},
 }
 _INTEGERS = ("u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64")
 _OTHERS = ("char", "str", "bytes", "pad", "json")

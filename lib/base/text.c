@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions of the C library that a hook may come to call, for the preloaded library alone. A program may
+ * define functions of these names, and if they had hooks, these would call themselves.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#undef strlen
+#undef strnlen
+#undef strchr
+#undef strcmp
+#undef strncmp
+#undef memchr
+
+size_t strlen(const char *text)
+{
+	size_t n = 0;
+
+	while (text[n])
+		n++;
+	return n;
+}
+
+size_t strnlen(const char *text, size_t most)
+{
+	size_t n = 0;
+
+	while (n < most && text[n])
+		n++;
+	return n;
+}
+
+char *strchr(const char *text, int c)
+{
+	for (; *text != (char)c; text++)
+		if (!*text)
+			return NULL;
+	return (char *)(size_t)text;
+}
+
+int strncmp(const char *a, const char *b, size_t most)
+{
+	for (; most && *a && *a == *b; most--) {
+		a++;
+		b++;
+	}
+	return most ? (unsigned char)*a - (unsigned char)*b : 0;
+}
+
+int strcmp(const char *a, const char *b)
+{
+	return strncmp(a, b, (size_t)-1);
+}
+
+void *memchr(const void *bytes, int c, size_t count)
+{
+	const unsigned char *at = bytes;
+
+	for (; count--; at++)
+		if (*at == (unsigned char)c)
+			return (void *)(size_t)at;
+	return NULL;
+}

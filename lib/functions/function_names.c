@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "lib/functions/function_names.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/base/digits.h"
+#include "lib/base/file.h"
+#include "lib/base/procfs.h"
+#include "lib/base/sys.h"
+
+/* Room for the text of /proc/self/maps. A line that does not fit is of no file. */
+#define MAPS_BYTES 65536
+
+/* A file that is mapped. */
+struct mapped {
+	/* Of the mapping that begins with the file. */
+	uint64_t start;
+	uint64_t inode;
+	/* Ends with a zero; in the buffer. */
+	char *path;
+};
+
+/* Moves *at behind the next blanks. */
+static void skip_word(const char **at, const char *end)
+{
+	while (*at < end && **at != ' ')
+		++*at;
+	while (*at < end && **at == ' ')
+		++*at;
+}
+
+/* Takes a line of the maps, which ends with a zero. Returns true if it is the one with the address; `m` is
+ * the file of the line, as long as lines of it follow each other. */
+static bool take_line(const char *at, char *end, uint64_t address, struct mapped *m)
+{
+	uint64_t start, last, offset, inode;
+
+	start = ptrc_digits_take_hex(&at, end);
+	at += at < end;
+	last = ptrc_digits_take_hex(&at, end);
+	skip_word(&at, end);
+	skip_word(&at, end); /* what is allowed */
+	offset = ptrc_digits_take_hex(&at, end);
+	skip_word(&at, end);
+	skip_word(&at, end); /* the device */
+	inode = at < end ? ptrc_digits_take(&at) : 0;
+	while (at < end && *at == ' ')
+		at++;
+	if (*at == '/' && offset == 0)
+		*m = (struct mapped){start, inode, (char *)at};
+	else if (*at != '/' || inode != m->inode)
+		m->inode = 0;
+	return address >= start && address < last;
+}
+
+/* Finds the file in which the address is. The path is copied to the begin of the buffer. */
+static bool find_file(char *buffer, uint64_t address, struct mapped *m)
+{
+	size_t used = 0;
+	bool is_found = false;
+	int fd;
+	long got;
+
+	*m = (struct mapped){0};
+	if (ptrc_procfs_open(0, "maps", 0, &fd))
+		return false;
+	while (!is_found &&
+	       (got = ptrc_sys(SYS_read, fd, buffer + used, MAPS_BYTES - 1 - used)) > 0) {
+		char *line = buffer, *end = buffer + used + got;
+
+		for (char *at = buffer + used; at < end && !is_found; at++) {
+			if (*at != '\n')
+				continue;
+			*at = '\0';
+			is_found = take_line(line, at, address, m);
+			line = at + 1;
+		}
+		if (is_found)
+			break;
+		used = (size_t)(end - line);
+		/* The path of the file has to stay: its lines stand behind each other, so the kernel
+		 * seldom gives only some of them. */
+		if (m->inode && m->path < line) {
+			size_t bytes = strlen(m->path) + 1;
+
+			/* Kept at the end of the buffer, where no line reads it again. */
+			m->path = memmove(buffer + MAPS_BYTES, m->path,
+					  bytes < MAPS_BYTES ? bytes : MAPS_BYTES);
+		}
+		memmove(buffer, line, used);
+		if (used == MAPS_BYTES - 1)
+			used = 0;
+	}
+	ptrc_file_close(fd);
+	return is_found && m->inode;
+}
+
+/* What of a file is looked at, all of which may be wrong. */
+struct elf {
+	const uint8_t *bytes;
+	uint64_t size;
+};
+
+/* `count` entries at the offset; null if the file does not have them. */
+static const void *part(const struct elf *e, uint64_t offset, uint64_t count, size_t size)
+{
+	if (offset > e->size || offset % 4 || count > (e->size - offset) / size)
+		return NULL;
+	return e->bytes + offset;
+}
+
+/* What the addresses in the file have to be raised by, if its first byte is mapped at `start`. */
+static bool find_bias(const struct elf *e, uint64_t start, uint64_t *bias)
+{
+	const Elf64_Ehdr *head = part(e, 0, 1, sizeof(*head));
+	const Elf64_Phdr *p;
+
+	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
+	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_phentsize != sizeof(*p))
+		return false;
+	p = part(e, head->e_phoff, head->e_phnum, sizeof(*p));
+	for (size_t i = 0; p && i < head->e_phnum; i++)
+		if (p[i].p_type == PT_LOAD && p[i].p_offset == 0) {
+			*bias = start - p[i].p_vaddr;
+			return true;
+		}
+	return false;
+}
+
+static void visit_table(const struct elf *e, const Elf64_Shdr *table, const Elf64_Shdr *texts,
+			uint64_t bias, void (*visit)(uint64_t, const char *))
+{
+	uint64_t count = table->sh_size / sizeof(Elf64_Sym);
+	const Elf64_Sym *s = part(e, table->sh_offset, count, sizeof(*s));
+	const char *names;
+
+	if (texts->sh_offset > e->size || texts->sh_size > e->size - texts->sh_offset ||
+	    !texts->sh_size || !s)
+		return;
+	names = (const char *)e->bytes + texts->sh_offset;
+	/* Each name ends inside the table. */
+	if (names[texts->sh_size - 1])
+		return;
+	for (uint64_t i = 0; i < count; i++) {
+		unsigned int type = ELF64_ST_TYPE(s[i].st_info);
+
+		if ((type == STT_FUNC || type == STT_GNU_IFUNC) && s[i].st_value &&
+		    s[i].st_shndx != SHN_UNDEF && s[i].st_name < texts->sh_size)
+			visit(bias + s[i].st_value, names + s[i].st_name);
+	}
+}
+
+static void visit_file(const struct elf *e, uint64_t start, void (*visit)(uint64_t, const char *))
+{
+	const Elf64_Ehdr *head = (const void *)e->bytes;
+	const Elf64_Shdr *sections, *found = NULL;
+	uint64_t bias;
+
+	if (!find_bias(e, start, &bias) || head->e_shentsize != sizeof(*sections))
+		return;
+	sections = part(e, head->e_shoff, head->e_shnum, sizeof(*sections));
+	for (size_t i = 0; sections && i < head->e_shnum; i++) {
+		if (sections[i].sh_link >= head->e_shnum)
+			continue;
+		if (sections[i].sh_type == SHT_SYMTAB ||
+		    (sections[i].sh_type == SHT_DYNSYM && !found))
+			found = &sections[i];
+	}
+	if (found)
+		visit_table(e, found, &sections[found->sh_link], bias, visit);
+}
+
+void ptrc_function_names(uint64_t address, void (*visit)(uint64_t, const char *))
+{
+	long buffer = ptrc_sys(SYS_mmap, 0, 2 * MAPS_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct mapped m;
+	struct elf e;
+	struct stat st;
+	long bytes;
+	int fd;
+
+	if (ptrc_sys_is_error(buffer))
+		return;
+	/* The file at the path may be another one by now. To open a device or a pipe may have effects,
+	 * but those are not mapped as a program is. */
+	if (find_file((char *)buffer, address, &m) &&
+	    ptrc_file_open(AT_FDCWD, m.path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd) == 0) {
+		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == m.inode) {
+			e.size = (uint64_t)st.st_size;
+			bytes = ptrc_sys(SYS_mmap, 0, e.size, PROT_READ, MAP_PRIVATE, fd, 0);
+			if (!ptrc_sys_is_error(bytes)) {
+				e.bytes = (const uint8_t *)bytes;
+				visit_file(&e, m.start, visit);
+				ptrc_sys(SYS_munmap, bytes, e.size);
+			}
+		}
+		ptrc_file_close(fd);
+	}
+	ptrc_sys(SYS_munmap, buffer, 2 * MAPS_BYTES);
+}

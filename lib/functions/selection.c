@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "lib/functions/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/base/pid_lock.h"
+#include "lib/base/sys.h"
+#include "lib/functions/function_names.h"
+#include "lib/functions/mangled.h"
+#include "lib/model/glob.h"
+#include "lib/process/self.h"
+
+/* In words. */
+enum { SIZE_FIRST = 4096 };
+
+/* As long as nobody has looked for patterns, this empty table leads to ptrc_selection_learn(). */
+static struct {
+	uint64_t size, used;
+	_Atomic uint64_t words[1];
+} unknown = {.size = 1};
+
+struct ptrc_selection *_Atomic ptrc_selection = (struct ptrc_selection *)&unknown;
+
+/* Whoever adds words has this. A child that was forked meanwhile finds its parent's pid there, and a table
+ * that lacks some words at worst: they are added when they are looked for. */
+static _Atomic int32_t lock;
+
+/* The patterns, one after the other, each with a zero behind it, and an empty one behind the last. Null: there
+ * are none. */
+static char *globs;
+
+static uint64_t bytes_of(uint64_t size)
+{
+	return sizeof(struct ptrc_selection) + size * sizeof(uint64_t);
+}
+
+static struct ptrc_selection *new_table(uint64_t size)
+{
+	long at = ptrc_sys(SYS_mmap, 0, bytes_of(size), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (ptrc_sys_is_error(at))
+		return NULL;
+	((struct ptrc_selection *)at)->size = size;
+	return (struct ptrc_selection *)at;
+}
+
+static void put(struct ptrc_selection *s, uint64_t address, bool is_selected)
+{
+	uint64_t i = ptrc_selection_place(s, address), word;
+
+	for (; (word = ptrc_load_relaxed(&s->words[i])); i = (i + 1) & (s->size - 1))
+		if (word >> 1 == address)
+			break;
+	s->used += !word;
+	/* A function with several names is recorded if one of them is selected. */
+	ptrc_store_relaxed(&s->words[i], word | address << 1 | is_selected);
+}
+
+/* Makes a larger table. The old one stays: hooks may be looking into it. All old ones together are as
+ * large as the new one. */
+static bool grow(struct ptrc_selection *s)
+{
+	struct ptrc_selection *larger = new_table(2 * s->size);
+
+	if (!larger)
+		return false;
+	for (uint64_t i = 0; i < s->size; i++) {
+		uint64_t word = ptrc_load_relaxed(&s->words[i]);
+
+		if (word)
+			put(larger, word >> 1, word & 1);
+	}
+	ptrc_store_release(&ptrc_selection, larger);
+	return true;
+}
+
+/* Adds an address. A table never fills up: there, hooks find the end of their search. */
+static void add(uint64_t address, bool is_selected)
+{
+	struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);
+
+	if (4 * s->used >= 3 * s->size && !grow(s))
+		return;
+	put(ptrc_load_relaxed(&ptrc_selection), address, is_selected);
+}
+
+static bool matches(const char *name)
+{
+	for (const char *glob = globs; *glob; glob += strlen(glob) + 1)
+		if (ptrc_glob_matches(glob, name))
+			return true;
+	return false;
+}
+
+/* The user may name a function as its symbol, as the source does, or, where a compiler has made several
+ * of one and put words behind its name (foo.constprop.0), without these. */
+static bool is_selected(const char *symbol)
+{
+	const char *dot = strchr(symbol, '.');
+	char name[PTRC_MANGLED_MAX];
+	size_t size = dot ? (size_t)(dot - symbol) : 0;
+
+	if (matches(symbol) || (ptrc_mangled_name(symbol, name) && matches(name)))
+		return true;
+	if (!size || size >= sizeof(name))
+		return false;
+	memcpy(name, symbol, size);
+	name[size] = '\0';
+	return matches(name);
+}
+
+static void visit(uint64_t function, const char *name)
+{
+	add(function, is_selected(name));
+}
+
+/* Takes over the patterns, which the program may change from now on. */
+static void begin(void)
+{
+	const char *text = secure_getenv(PTRC_SELECTION_VARIABLE);
+	struct ptrc_selection *s = NULL;
+	size_t size = text ? strlen(text) : 0;
+	long copy;
+
+	if (size) {
+		copy = ptrc_sys(SYS_mmap, 0, size + 2, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (ptrc_sys_is_error(copy))
+			return;
+		globs = (char *)copy;
+		memcpy(globs, text, size);
+		for (size_t i = 0; i < size; i++)
+			if (globs[i] == '\n')
+				globs[i] = '\0';
+		s = new_table(SIZE_FIRST);
+		if (!s)
+			return;
+	}
+	ptrc_store_release(&ptrc_selection, s);
+}
+
+/* Whether the function is recorded, and whether that is known. */
+static bool look_up(uint64_t address, bool *is_known)
+{
+	const struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);
+	uint64_t word;
+
+	*is_known = true;
+	if (!s)
+		return true;
+	for (uint64_t i = ptrc_selection_place(s, address);
+	     (word = ptrc_load_relaxed(&s->words[i])); i = (i + 1) & (s->size - 1))
+		if (word >> 1 == address)
+			return word & 1;
+	*is_known = false;
+	return false;
+}
+
+bool ptrc_selection_learn(uint64_t address)
+{
+	bool is_in, is_known;
+	uint64_t mask;
+
+	/* A vfork child runs on its parent's memory, whose threads do not know of its lock. It records
+	 * nothing in any case. */
+	if (ptrc_self_pid() != 0 && ptrc_self_pid() != ptrc_sys_getpid())
+		return false;
+	ptrc_sys_block_signals(&mask);
+	ptrc_pid_lock(&lock);
+	if (ptrc_load_relaxed(&ptrc_selection) == (struct ptrc_selection *)&unknown)
+		begin();
+	is_in = look_up(address, &is_known);
+	if (!is_known && ptrc_load_relaxed(&ptrc_selection) != (struct ptrc_selection *)&unknown) {
+		ptrc_function_names(address, visit);
+		is_in = look_up(address, &is_known);
+		/* No symbol tells its name: only a pattern for all names is one for it. */
+		if (!is_known) {
+			is_in = matches("");
+			add(address, is_in);
+		}
+	}
+	ptrc_pid_unlock(&lock);
+	ptrc_sys_restore_signals(&mask);
+	return is_in;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/functions.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/message.h"
+
+#define LIBRARY "posixtrace-functions.so"
+/* lib/functions/selection.h reads it. */
+#define VARIABLE "POSIXTRACE_FUNCTIONS"
+
+void ptrc_functions_option(struct ptrc_functions *f, const char *glob)
+{
+	size_t size = glob ? strlen(glob) : 0;
+
+	f->is_wanted = true;
+	if (!glob) {
+		f->is_all = true;
+		return;
+	}
+	if (!size || strchr(glob, '\n'))
+		ptrc_cli_usage("--functions", "a pattern has one line, which is not empty");
+	f->globs = ptrc_cli_reallocate(f->globs, f->globs_size + size + 2);
+	memcpy(f->globs + f->globs_size, glob, size);
+	f->globs_size += size;
+	f->globs[f->globs_size++] = '\n';
+	f->globs[f->globs_size] = '\0';
+}
+
+/* Where the library is: beside this command in a build tree, or where it was installed. */
+static bool find_library(char path[PATH_MAX])
+{
+	char here[PATH_MAX];
+	ssize_t size = readlink("/proc/self/exe", here, sizeof(here) - 1);
+	char *slash;
+
+	if (size > 0) {
+		here[size] = '\0';
+		slash = strrchr(here, '/');
+		*slash = '\0';
+		if ((size_t)snprintf(path, PATH_MAX, "%s/../lib/" LIBRARY, here) < PATH_MAX &&
+		    !access(path, R_OK))
+			return true;
+	}
+	snprintf(path, PATH_MAX, "%s", PTRC_PKGLIBDIR "/" LIBRARY);
+	return !access(path, R_OK);
+}
+
+/* Whether the file is a program that the dynamic linker does not load. A script is none: its interpreter
+ * is what is executed. */
+static bool is_static(const char *path)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr p;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is_elf = fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
+		      !memcmp(head.e_ident, ELFMAG, SELFMAG) &&
+		      head.e_ident[EI_CLASS] == ELFCLASS64;
+	bool has_linker = !is_elf;
+
+	for (unsigned int i = 0; !has_linker && i < head.e_phnum; i++) {
+		off_t at = (off_t)(head.e_phoff + i * sizeof(p));
+
+		has_linker =
+			pread(fd, &p, sizeof(p), at) != (ssize_t)sizeof(p) || p.p_type == PT_INTERP;
+	}
+	if (fd >= 0)
+		close(fd);
+	return !has_linker;
+}
+
+bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char library[PATH_MAX];
+	size_t size;
+
+	if (!f->is_wanted)
+		return true;
+	if (!find_library(library)) {
+		ptrc_cli_error(library, errno);
+		return false;
+	}
+	/* The dynamic linker knows no way to write these in a name. */
+	if (strpbrk(library, " :")) {
+		ptrc_cli_message(library, "cannot be preloaded: its path has a blank or a colon");
+		return false;
+	}
+	/* Those of the user stand first: a sanitizer's runtime has to. */
+	size = (others ? strlen(others) : 0) + strlen(library) + 2;
+	f->preload = ptrc_cli_allocate(size);
+	snprintf(f->preload, size, "%s%s%s", others ? others : "", others && *others ? ":" : "",
+		 library);
+	f->is_static = is_static(path);
+	return true;
+}
+
+void ptrc_functions_set_environment(const struct ptrc_functions *f)
+{
+	if (!f->is_wanted)
+		return;
+	setenv("LD_PRELOAD", f->preload, 1);
+	if (f->globs && !f->is_all)
+		setenv(VARIABLE, f->globs, 1);
+	else
+		unsetenv(VARIABLE);
+}
+
+bool ptrc_functions_are_in(trace_id_t trace)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
+	int unavailable = 0;
+
+	if (posix_trace_eventtypelist_rewind(trace))
+		return false;
+	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable)
+		if (!posix_trace_eventid_get_name(trace, id, name) &&
+		    (!strcmp(name, "function.begin") || !strcmp(name, "function.end")))
+			return true;
+	return false;
+}
+
+void ptrc_functions_say_none(const struct ptrc_functions *f, const char *command)
+{
+	if (f->is_static)
+		ptrc_cli_message(command, "no function was recorded: it is linked statically, so "
+					  "nothing can be loaded into it");
+	else if (f->globs && !f->is_all)
+		ptrc_cli_message(command, "no function was recorded: none that calls the hooks of "
+					  "-finstrument-functions has a name that --functions "
+					  "selects");
+	else
+		ptrc_cli_message(command, "no function was recorded: no function of it calls the "
+					  "hooks of -finstrument-functions");
+}
