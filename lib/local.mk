@@ -297,6 +297,8 @@ ptrcpreload_PROGRAMS = %D%/posixtrace-functions.so
 	%D%/functions/mangled.h \
 	%D%/functions/selection.c \
 	%D%/functions/selection.h \
+	%D%/functions/xray.c \
+	%D%/functions/xray.h \
 	$(ptrc_library_sources) \
 	$(ptrc_shared_sources) \
 	$(ptrc_headers) \

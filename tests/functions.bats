@@ -430,7 +430,7 @@ function.end code function, caller call_site" ]
 	[ "$status" -eq 7 ]
 	[ "$stdout" = 1 ]
 	assert_one_message ptrace-run
-	[ "$stderr" = "ptrace-run: ./plain: no function was recorded: no function of it calls the hooks of -finstrument-functions" ]
+	[ "$stderr" = "ptrace-run: ./plain: no function was recorded: no function of it calls the hooks of -finstrument-functions, or has those of -fxray-instrument" ]
 	compile nested nested.c
 	run_split ptrace-run --functions=no_such -o run.log -- ./nested
 	[ "$status" -eq 7 ]
@@ -493,6 +493,50 @@ function.end code function, caller call_site" ]
 		'["function.begin",1]
 ["posix_trace_unnamed_userevent",16]
 ["function.end",16]' ]
+}
+
+@test "functions with XRay of clang are patched while the program runs [EXT-477 EXT-478]" {
+	command -v clang >/dev/null || skip "no clang"
+	need_symbols
+	nested
+	cat >tail.c <<-'END'
+		#include <pthread.h>
+		static __attribute__((noinline)) int last(int n) { __asm__(""); return n + 1; }
+		static __attribute__((noinline)) int jumps(int n) { __asm__(""); return last(n); }
+		static void *thread(void *p) { for (int i = 0; i < 1000; i++) jumps(i); return p; }
+		int main(void)
+		{
+			pthread_t t;
+			pthread_create(&t, 0, thread, 0);
+			pthread_join(t, 0);
+			return 0;
+		}
+	END
+	xray() {
+		clang -g -fno-inline -fxray-instrument -fxray-instruction-threshold=1 -o "$@"
+	}
+	xray nested nested.c 2>/dev/null || skip "clang has no runtime of XRay here"
+	run_split ptrace-run --functions -o run.log -- ./nested
+	[ "$status" -eq 7 ]
+	[ "$stdout" = 1 ]
+	[ -z "$stderr" ]
+	[ "$(calls run.log | tr '\n' ' ')" = "+before +leaf -leaf -before +main +branch +branch +branch \
++leaf -leaf -branch -branch -branch -main +after +leaf -leaf -after " ]
+	ptrace-dump --symbols --json --event='function.*' run.log | jq -se '
+		all(.function == .symbols.function.function and .data.call_site == "0x0")'
+	# Only those that are selected are patched.
+	run_split ptrace-run --functions=leaf -o run.log -- ./nested
+	[ "$(calls run.log | tr '\n' ' ')" = "+leaf -leaf +leaf -leaf +leaf -leaf " ]
+	# A tail call ends a function as a return does; threads.
+	xray tail tail.c -O1 -pthread
+	run_split ptrace-run --functions -o run.log -- ./tail
+	[ "$(ptrace-stat --json --pairs run.log | jq -c '.pairs[] | [.count, .unmatched_begins, .unmatched_ends]')" = \
+		'[2002,0,0]' ]
+	strip tail
+	run_split ptrace-run --functions -o run.log -- ./tail
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"compiled with -fxray-instrument and has lost its symbol table"* ]]
 }
 
 @test "nothing but the hooks is seen of the library [EXT-475]" {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What gcc and clang call at the begin and the end of each function with -finstrument-functions.
+ * What gcc and clang call at the begin and the end of each function with -finstrument-functions, and what
+ * XRay of clang calls.
  * This is the library that ptrace-run --functions has the dynamic linker preload: all of
  * libposixtrace, and these two functions, which are all that others see of it. A program that has
  * libposixtrace itself keeps that copy, and both record into the streams that trace the process.
@@ -13,12 +14,14 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <trace.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
 #include "lib/functions/selection.h"
+#include "lib/functions/xray.h"
 #include "lib/life/life.h"
 #include "lib/process/process_names.h"
 #include "lib/process/self.h"
@@ -36,7 +39,7 @@ static _Atomic uint32_t ids[PTRC_ARRAY_COUNT(names)];
 
 struct data {
 	uint64_t function;
-	/* Where the function returns to. */
+	/* Where the function returns to; 0: not known. */
 	uint64_t call_site;
 };
 
@@ -57,19 +60,41 @@ static PTRC_COLD uint32_t open_type(unsigned which)
 	return id;
 }
 
+static PTRC_ALWAYS_INLINE void put(unsigned which, const struct data *data, uint64_t address)
+{
+	uint32_t id = ptrc_load_relaxed(&ids[which]);
+
+	if (PTRC_UNLIKELY(!id))
+		id = open_type(which);
+	ptrc_event_record(id, data, sizeof(*data), address);
+}
+
 /* The event's own address is that in the function which has called the hook. */
 static PTRC_ALWAYS_INLINE void record(unsigned which, void *function, void *call_site)
 {
 	struct data data = {(uint64_t)function, (uint64_t)call_site};
-	uint32_t id;
 
 	if (PTRC_LIKELY(ptrc_load_relaxed(&ptrc_page_self->active) == 0) ||
 	    !ptrc_selection_has(data.function))
 		return;
-	id = ptrc_load_relaxed(&ids[which]);
-	if (PTRC_UNLIKELY(!id))
-		id = open_type(which);
-	ptrc_event_record(id, &data, sizeof(data), 0);
+	put(which, &data, 0);
+}
+
+/* Only functions that are selected have been patched to get here. Nobody says where they return to. */
+static void record_xray(uint64_t function, bool is_end)
+{
+	struct data data = {function, 0};
+
+	if (ptrc_load_relaxed(&ptrc_page_self->active) == 0)
+		return;
+	/* Any address in the function, but the first: readers look at what is before the address. */
+	put(is_end ? END : BEGIN, &data, function + 1);
+}
+
+/* After that of life.c. The program has made XRay ready before: that is in its .preinit_array. */
+__attribute__((constructor)) static void begin(void)
+{
+	ptrc_xray_begin(record_xray);
 }
 
 void __cyg_profile_func_enter(void *function, void *call_site);

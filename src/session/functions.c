@@ -78,6 +78,36 @@ static bool is_static(const char *path)
 	return !has_linker;
 }
 
+/* Whether the file has a section of XRay and no symbol table. What cannot be read is none. */
+static bool is_stripped(const char *path)
+{
+	char name[sizeof("xray_instr_map")];
+	Elf64_Ehdr head;
+	Elf64_Shdr names, s;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool has_xray = false, has_table = false;
+
+	if (fd < 0)
+		return false;
+	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    pread(fd, &names, sizeof(names),
+		  (off_t)(head.e_shoff + head.e_shstrndx * sizeof(names))) !=
+		    (ssize_t)sizeof(names))
+		head.e_shnum = 0;
+	for (unsigned int i = 0; i < head.e_shnum; i++) {
+		if (pread(fd, &s, sizeof(s), (off_t)(head.e_shoff + i * sizeof(s))) !=
+		    (ssize_t)sizeof(s))
+			break;
+		has_table |= s.sh_type == SHT_SYMTAB;
+		has_xray |= pread(fd, name, sizeof(name), (off_t)(names.sh_offset + s.sh_name)) ==
+				    (ssize_t)sizeof(name) &&
+			    !memcmp(name, "xray_instr_map", sizeof(name));
+	}
+	close(fd);
+	return has_xray && !has_table;
+}
+
 bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 {
 	const char *others = getenv("LD_PRELOAD");
@@ -101,6 +131,7 @@ bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 	snprintf(f->preload, size, "%s%s%s", others ? others : "", others && *others ? ":" : "",
 		 library);
 	f->is_static = is_static(path);
+	f->is_stripped = is_stripped(path);
 	return true;
 }
 
@@ -135,11 +166,18 @@ void ptrc_functions_say_none(const struct ptrc_functions *f, const char *command
 	if (f->is_static)
 		ptrc_cli_message(command, "no function was recorded: it is linked statically, so "
 					  "nothing can be loaded into it");
+	else if (f->is_stripped)
+		ptrc_cli_message(command, "no function was recorded: it was compiled with "
+					  "-fxray-instrument and has lost its symbol table, in "
+					  "which XRay would be found");
 	else if (f->globs && !f->is_all)
-		ptrc_cli_message(command, "no function was recorded: none that calls the hooks of "
-					  "-finstrument-functions has a name that --functions "
-					  "selects");
+		ptrc_cli_message(
+			command,
+			"no function was recorded: none that was compiled with "
+			"-finstrument-functions or -fxray-instrument has a name that --functions "
+			"selects");
 	else
 		ptrc_cli_message(command, "no function was recorded: no function of it calls the "
-					  "hooks of -finstrument-functions");
+					  "hooks of -finstrument-functions, or has those of "
+					  "-fxray-instrument");
 }

@@ -22,6 +22,8 @@ struct ptrc_functions {
 	char *preload;
 	/* COMMAND is linked statically, so nothing can be loaded into it. */
 	bool is_static;
+	/* It has XRay, but no symbol table any more, without which nobody finds XRay's runtime. */
+	bool is_stripped;
 };
 
 /* Takes the option with its pattern, or null. Ends the process if the pattern is not valid. */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "lib/functions/xray.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "lib/base/common.h"
+#include "lib/base/sys.h"
+#include "lib/functions/function_names.h"
+#include "lib/functions/selection.h"
+
+/* What a handler is called for, as <xray/xray_interface.h> has it; a tail call is an end as well. */
+enum { ENTRY = 0, EXIT = 1, TAIL = 2, ENTRY_WITH_ARGUMENT = 3 };
+
+/* Functions of the runtime. They are hidden, so that not even a program that was linked with -rdynamic
+ * exports them: only the symbol table of its file has them. */
+static struct {
+	int (*set_handler)(void (*handler)(int32_t, int));
+	int (*patch_function)(int32_t);
+	uintptr_t (*function_address)(int32_t);
+	size_t (*max_function_id)(void);
+} runtime;
+
+static void (*record)(uint64_t function, bool is_end);
+
+/* By the number of the function, from 1. Complete before the first function is patched. */
+static uint64_t *addresses;
+static size_t address_count;
+
+static void visit(uint64_t function, const char *name)
+{
+	static const struct {
+		const char *name;
+		void *place;
+	} wanted[] = {
+		{"__xray_set_handler", &runtime.set_handler},
+		{"__xray_patch_function", &runtime.patch_function},
+		{"__xray_function_address", &runtime.function_address},
+		{"__xray_max_function_id", &runtime.max_function_id},
+	};
+
+	for (size_t i = 0; i < PTRC_ARRAY_COUNT(wanted); i++)
+		if (!strcmp(name, wanted[i].name))
+			memcpy(wanted[i].place, &function, sizeof(function));
+}
+
+/* The trampoline of XRay has saved all registers. */
+static void handle(int32_t id, int kind)
+{
+	if ((size_t)id - 1 >= address_count || kind < ENTRY || kind > ENTRY_WITH_ARGUMENT)
+		return;
+	record(addresses[id], kind == EXIT || kind == TAIL);
+}
+
+void ptrc_xray_begin(void (*recorder)(uint64_t function, bool is_end))
+{
+	size_t count;
+	long at;
+
+	ptrc_function_names(getauxval(AT_ENTRY), visit);
+	if (!runtime.set_handler || !runtime.patch_function || !runtime.function_address ||
+	    !runtime.max_function_id)
+		return;
+	count = runtime.max_function_id();
+	if (!count || count > INT32_MAX)
+		return;
+	at = ptrc_sys(SYS_mmap, 0, (count + 1) * sizeof(*addresses), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ptrc_sys_is_error(at))
+		return;
+	addresses = (uint64_t *)at;
+	for (size_t id = 1; id <= count; id++)
+		addresses[id] = runtime.function_address((int32_t)id);
+	address_count = count;
+	record = recorder;
+	runtime.set_handler(handle);
+	/* What cannot be patched, as where no memory may be both written and executed, runs on as it is. */
+	for (size_t id = 1; id <= count; id++)
+		if (addresses[id] && ptrc_selection_has(addresses[id]))
+			runtime.patch_function((int32_t)id);
+}
