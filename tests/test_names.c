@@ -712,6 +712,110 @@ TEST_TIMEOUT(a_registration_may_be_stopped_or_killed_at_any_instruction,
 	munmap(s->n.object, sizeof(*s->n.object));
 }
 
+struct described {
+	_Atomic uint32_t id;
+	/* What came of it, and one more; 0: it is not done. */
+	_Atomic int result;
+	struct ptrc_names n;
+};
+
+/* Gives a name a layout in each round, between two breakpoints. */
+static pid_t fork_describing(struct described *d)
+{
+	pid_t pid = harness_fork();
+	int status;
+
+	if (pid == 0) {
+		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+		for (;;) {
+			__asm__ volatile("int3" ::: "memory");
+			atomic_store(&d->result,
+				     1 + ptrc_names_set_layout(&d->n, atomic_load(&d->id),
+							       "u8 mine", 7));
+			__asm__ volatile("int3" ::: "memory");
+		}
+	}
+	CHECK_SYS(waitpid(pid, &status, 0));
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	return pid;
+}
+
+/* Has a name of its own for each round. */
+static void next_name(struct described *d, uint32_t round)
+{
+	char name[PTRC_NAME_BYTES];
+
+	number_name(name, (int)round);
+	atomic_store(&d->id, register_name(&d->n, name));
+	atomic_store(&d->result, 0);
+}
+
+/* What others find, and do, while a process stands in the middle of giving a name a layout, or is killed
+ * there: the layout is one of the two, whole, and that of another name is not held up. */
+static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t round)
+{
+	static const char *const layouts[] = {"u8 mine", "i8 ours"};
+	const char *layout = layouts[round / 2 % 2];
+	char text[PTRC_NAMES_LAYOUT_BYTES];
+	bool is_killed = round % 2;
+	uint32_t id, other;
+	int error;
+
+	next_name(d, 2 * round);
+	id = atomic_load(&d->id);
+	for (long i = 0; i < steps; i++)
+		go_on(*pid, PTRACE_SINGLESTEP);
+	if (is_killed) {
+		CHECK_SYS(kill(*pid, SIGKILL));
+		CHECK_SYS(waitpid(*pid, NULL, 0));
+		*pid = fork_describing(d);
+	}
+	other = register_name(&d->n, "another one");
+	error = ptrc_names_set_layout(&d->n, other, "u8 other", 8);
+	CHECK_OK(error);
+	error = ptrc_names_set_layout(&d->n, id, layout, 7);
+	CHECK_OK(ptrc_names_get_layout(&d->n, id, text));
+	CHECK_STR_EQ(text, error ? "u8 mine" : layout);
+	CHECK(!error || (error == EEXIST && layout == layouts[1]));
+	if (is_killed)
+		return;
+	go_on(*pid, PTRACE_CONT);
+	CHECK_EQ(atomic_load(&d->result) - 1, strcmp(text, "u8 mine") ? EEXIST : 0);
+	go_on(*pid, PTRACE_CONT);
+}
+
+TEST_TIMEOUT(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "EXT-322 EXT-451", 120)
+{
+	struct described *d =
+		mmap(NULL, sizeof(*d), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const long sample = 2 * harness_sample();
+	long end = 0;
+	uint32_t round = 0;
+	pid_t pid;
+
+	d->n = (struct ptrc_names){
+		.object = mmap(NULL, sizeof(*d->n.object), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+	};
+	CHECK(d->n.object != MAP_FAILED);
+	pid = fork_describing(d);
+	for (next_name(d, round++); !atomic_load(&d->result); end++)
+		go_on(pid, PTRACE_SINGLESTEP);
+	CHECK_EQ(atomic_load(&d->result), 1);
+	go_on(pid, PTRACE_CONT);
+	go_on(pid, PTRACE_CONT);
+	NOTE("%ld instructions", end);
+	for (long steps = getpid() % sample; steps < end; steps += sample)
+		describe_round(d, &pid, steps, round++);
+	kill(pid, SIGKILL);
+	CHECK_SYS(waitpid(pid, NULL, 0));
+	/* Each name has its layout, and the list has each once. */
+	CHECK_EQ(ptrc_names_object_described(d->n.object, round + 1), PTRC_NAMES_MAX);
+	for (uint32_t i = 0; i <= round; i++)
+		CHECK_LT(ptrc_names_object_described(d->n.object, i), ptrc_names_count(&d->n));
+	munmap(d->n.object, sizeof(*d->n.object));
+}
+
 #endif
 
 TEST(a_name_that_a_dead_process_did_not_enter_is_found, "EXT-110 EVENTID-03 GEN-05")

@@ -124,7 +124,7 @@ static void record(void)
 	static trace_event_id_t id;
 
 	if (!id)
-		posix_trace_eventid_open("fuzz.event", &id);
+		posixtrace_eventid_open_layout("fuzz.event", "char[4] word, str rest", &id);
 	for (int i = 0; i < 3; i++)
 		posix_trace_event(id, "some data", 9);
 }
