@@ -136,6 +136,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/config/yaml_file.c \
 	%D%/config/yaml_file.h \
 	%D%/pairs/key.c \
+	%D%/pairs/kept.c \
+	%D%/pairs/kept.h \
 	%D%/pairs/key.h \
 	%D%/pairs/pair_dump.c \
 	%D%/pairs/pair_dump.h \
@@ -178,6 +180,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/summary/run_result.h \
 	%D%/summary/event_types.c \
 	%D%/summary/event_types.h \
+	%D%/summary/selection.c \
+	%D%/summary/selection.h \
 	%D%/summary/stat.c \
 	%D%/summary/stat.h \
 	%D%/summary/whose.c \

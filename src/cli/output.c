@@ -13,18 +13,27 @@
 #include "src/cli/message.h"
 
 static bool is_reader_needed;
+static int out_fd = STDOUT_FILENO;
+static const char *out_name = "standard output";
 
 static void __attribute__((noreturn)) write_failed(int error)
 {
 	if (error == EPIPE && !is_reader_needed)
 		exit(PTRC_EXIT_DONE);
-	ptrc_cli_error("standard output", error);
+	ptrc_cli_error(out_name, error);
 	exit(ptrc_cli_failure_status());
 }
 
 void ptrc_output_begin(void)
 {
 	signal(SIGPIPE, SIG_IGN);
+}
+
+void ptrc_output_to(int fd, const char *name)
+{
+	out_fd = fd;
+	out_name = name;
+	is_reader_needed = true;
 }
 
 void ptrc_output_need_reader(void)
@@ -44,13 +53,13 @@ bool ptrc_output_is(const char *path)
 void ptrc_output_write(struct ptrc_buffer *b)
 {
 	for (size_t done = 0; done < b->used;) {
-		ssize_t n = write(STDOUT_FILENO, b->bytes + done, b->used - done);
+		ssize_t n = write(out_fd, b->bytes + done, b->used - done);
 
 		if (n >= 0) {
 			done += (size_t)n;
 		} else if (errno == EAGAIN) {
 			/* Another process has made the pipe or terminal non-blocking. */
-			struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+			struct pollfd p = {.fd = out_fd, .events = POLLOUT};
 
 			poll(&p, 1, -1);
 		} else if (errno != EINTR) {
@@ -77,6 +86,6 @@ void ptrc_output_end(struct ptrc_buffer *b)
 	if (b->used)
 		ptrc_output_write(b);
 	ptrc_buffer_free(b);
-	if (close(STDOUT_FILENO) && errno != EBADF && errno != EINTR)
+	if (close(out_fd) && errno != EBADF && errno != EINTR)
 		write_failed(errno);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Standard output, to which a command writes its data. If the reader of a pipe goes away
+ * Standard output, or another file, to which a command writes its data. If the reader of a pipe goes away
  * (EPIPE), it has all that it wants, so the process ends silently. Any other error ends the
  * process with a message.
  */
@@ -10,6 +10,10 @@
 #include <stdbool.h>
 
 #include "src/cli/buffer.h"
+
+/* From now on what is written goes to the descriptor, of a file with this name, in place of standard
+ * output. That nobody reads it is an error. */
+void ptrc_output_to(int fd, const char *name);
 
 /* Ignores SIGPIPE, so that write() fails if the reader goes away. A command calls this before
  * it writes anything. */

@@ -7,6 +7,7 @@
 
 #include "lib/base/heap.h"
 #include "src/cli/output.h"
+#include "src/pairs/kept.h"
 #include "src/pairs/pair_report.h"
 #include "src/pairs/pair_tree.h"
 #include "src/view/when.h"
@@ -21,16 +22,6 @@ enum {
 	 * lies deeper than that has its depth as a number. */
 	TREE_COLUMNS = 2,
 	TREE_DEPTH_MAX = 40,
-};
-
-/* What is kept of an event until it is shown: of a begin until its end comes. */
-struct kept {
-	struct ptrc_source *source;
-	struct posix_trace_event_info event;
-	struct ptrc_reader_gap gap;
-	int64_t since_before;
-	size_t size;
-	unsigned char data[];
 };
 
 /* The line of one of the longest pairs. */
@@ -48,12 +39,6 @@ struct unshown {
 	uint64_t cut;
 };
 
-/* A view of what is kept: a copy of the reader of its source, which has read something else by now. */
-struct look {
-	struct ptrc_reader reader;
-	struct ptrc_view view;
-};
-
 /* The columns of text get as wide as what was put into them. */
 struct widths {
 	size_t log;
@@ -68,9 +53,8 @@ struct ptrc_pair_dump {
 	struct ptrc_pairs *pairs;
 	/* The source of the event that is taken now. */
 	struct ptrc_source *source;
-	/* By the order of the sources; null: not needed yet. */
-	struct look **begins;
-	struct look **ends;
+	struct ptrc_kept_views begins;
+	struct ptrc_kept_views ends;
 	/* The pairs are shown as a tree, which there is from the first begin on. */
 	bool is_tree;
 	struct ptrc_pair_tree *tree;
@@ -277,23 +261,11 @@ static void put_json(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 
 /* ---- pairs ---- */
 
-/* Keeps an event, decoded once, so that data that does not fit its layout counts once. */
-static struct kept *keep_event(const struct ptrc_pair_dump *p, struct ptrc_view *view)
+static struct ptrc_kept *keep_event(const struct ptrc_pair_dump *p, const struct ptrc_view *view)
 {
-	const struct ptrc_reader *r = view->reader;
-	struct kept *k = ptrc_cli_allocate(sizeof(*k) + r->size);
+	struct ptrc_kept *k = ptrc_cli_allocate(sizeof(*k) + view->reader->size);
 
-	if (view->layout)
-		ptrc_view_decode(view);
-	*k = (struct kept){
-		.source = p->source,
-		.event = r->event,
-		.gap = r->gap,
-		.since_before = r->since_before,
-		.size = r->size,
-	};
-	if (r->size)
-		memcpy(k->data, r->data, r->size);
+	ptrc_keep(k, p->source, k + 1);
 	return k;
 }
 
@@ -301,29 +273,6 @@ static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *vie
 {
 	(void)pair;
 	return keep_event(arg, view);
-}
-
-/* Makes the view of what is kept, in the place for begins or for ends. */
-static struct ptrc_view *look_at(struct ptrc_pair_dump *p, struct look **looks, struct kept *k)
-{
-	struct ptrc_source *s = k->source;
-	trace_event_id_t id = k->event.posix_event_id;
-	size_t place = id < PTRC_READER_IDS ? id : 0;
-	struct look *b = looks[s->order];
-
-	if (!b) {
-		b = looks[s->order] = ptrc_cli_allocate(sizeof(*b));
-		b->reader = s->reader;
-		b->view = (struct ptrc_view){.reader = &b->reader, .symbols = p->dump->symbols};
-	}
-	b->reader.names[place] = s->reader.names[place];
-	b->reader.event = k->event;
-	b->reader.gap = k->gap;
-	b->reader.since_before = k->since_before;
-	b->reader.data = k->data;
-	b->reader.size = k->size;
-	ptrc_view_find_layout(&b->view, &p->dump->layouts);
-	return &b->view;
 }
 
 static struct unshown *unshown_of(struct ptrc_pair_dump *p, const struct ptrc_pair *pair)
@@ -447,9 +396,9 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 		 struct ptrc_view *end)
 {
 	struct ptrc_pair_dump *p = arg;
-	struct kept *k = kept;
+	struct ptrc_kept *k = kept;
 
-	if (is_selected(p, pair, k ? look_at(p, p->begins, k) : NULL, end)) {
+	if (is_selected(p, pair, k ? ptrc_kept_look(&p->begins, p->dump, k) : NULL, end)) {
 		if (fate == PTRC_PAIR_MEASURED)
 			show(p, pair, k->source, p->source);
 		else
@@ -474,7 +423,7 @@ static void drop(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 /* A begin in the tree, and where it is kept there. */
 struct branch {
 	struct ptrc_tree_node *node;
-	struct kept *begin;
+	struct ptrc_kept *begin;
 };
 
 /* Whether all pairs are shown, whatever their ends are. */
@@ -526,8 +475,8 @@ static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
 	struct ptrc_pair_dump *p = arg;
 	struct ptrc_event_format *f = &p->dump->format;
 	struct ptrc_buffer *b = &p->line;
-	struct ptrc_view *begin = look_at(p, p->begins, line->begin);
-	struct ptrc_view *end = line->end ? look_at(p, p->ends, line->end) : NULL;
+	struct ptrc_view *begin = ptrc_kept_look(&p->begins, p->dump, line->begin);
+	struct ptrc_view *end = line->end ? ptrc_kept_look(&p->ends, p->dump, line->end) : NULL;
 	struct ptrc_view *view = line->kind == PTRC_TREE_CLOSE ? end : begin;
 	size_t duration = DURATION_COLUMNS;
 	size_t at;
@@ -588,7 +537,8 @@ static void take_branch(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_
 {
 	struct ptrc_pair_dump *p = arg;
 	struct branch *branch = kept;
-	struct ptrc_view *begin = branch ? look_at(p, p->begins, branch->begin) : NULL;
+	struct ptrc_view *begin =
+		branch ? ptrc_kept_look(&p->begins, p->dump, branch->begin) : NULL;
 	bool is_shown = is_selected(p, pair, begin, end);
 	uint64_t duration_ns = end ? end->duration_ns : 0;
 
@@ -743,24 +693,6 @@ static const struct ptrc_dump_sink sink = {
 	.noun = "pair",
 };
 
-static struct look **make_looks(size_t count)
-{
-	struct look **looks = ptrc_cli_allocate(count * sizeof(struct look *));
-
-	memset(looks, 0, count * sizeof(struct look *));
-	return looks;
-}
-
-static void free_looks(struct look **looks, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (looks[i]) {
-			ptrc_view_free(&looks[i]->view);
-			free(looks[i]);
-		}
-	free(looks);
-}
-
 void ptrc_pair_dump_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs, uint64_t longest_count,
 			  bool is_tree)
 {
@@ -774,8 +706,8 @@ void ptrc_pair_dump_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs, uint64_
 		/* As wide as the names of the columns. */
 		.widths = {.log = 3, .pid = 3, .tid = 3, .source = 6, .name = 4},
 	};
-	p->begins = make_looks(d->source_count);
-	p->ends = make_looks(d->source_count);
+	ptrc_kept_views_begin(&p->begins, d);
+	ptrc_kept_views_begin(&p->ends, d);
 	pairs->taker = is_tree ? (struct ptrc_pair_taker){keep_branch, take_branch, p}
 			       : (struct ptrc_pair_taker){keep, take, p};
 	d->sink = &sink;
@@ -795,8 +727,8 @@ void ptrc_pair_dump_free(struct ptrc_dump *d)
 	p->pairs->taker.take = p->is_tree ? drop_branch : drop;
 	ptrc_pairs_forget(p->pairs);
 	ptrc_pair_tree_free(p->tree);
-	free_looks(p->begins, d->source_count);
-	free_looks(p->ends, d->source_count);
+	ptrc_kept_views_free(&p->begins, d);
+	ptrc_kept_views_free(&p->ends, d);
 	free(p->unshown);
 	free(p->longest);
 	ptrc_buffer_free(&p->line);

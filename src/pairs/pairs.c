@@ -352,6 +352,15 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_view *view)
 		take_begin(p, r->roles[i].pair, source, view);
 }
 
+bool ptrc_pairs_has_type(const struct ptrc_pairs *p, const struct ptrc_reader *reader,
+			 trace_event_id_t id)
+{
+	for (size_t i = 0; i < p->source_count; i++)
+		if (p->sources[i]->reader == reader)
+			return p->sources[i]->roles[id < PTRC_READER_IDS ? id : 0].count;
+	return false;
+}
+
 static void end_open(void *thing, void *arg)
 {
 	struct open_begins *open = thing;

@@ -124,6 +124,9 @@ bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_lay
  * not, as it is in each log anew. */
 void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_view *);
 
+/* Whether events of this type, of which one has been taken from the reader, are in a pair. */
+bool ptrc_pairs_has_type(const struct ptrc_pairs *, const struct ptrc_reader *, trace_event_id_t);
+
 /* Counts the begins that have no end, and makes rows for pairs that were given and have no events.
  * Is called behind the last event. */
 void ptrc_pairs_end(struct ptrc_pairs *);

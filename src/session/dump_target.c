@@ -26,6 +26,16 @@ static bool is_same_file(int a, int b)
 	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+bool ptrc_dump_target_is_read(const struct ptrc_dump *d, int fd, const char *path)
+{
+	for (size_t i = 0; i < d->source_count; i++)
+		if (is_same_file(fd, d->sources[i].reader.fd)) {
+			ptrc_cli_message(path, "is read, and cannot be written to meanwhile");
+			return true;
+		}
+	return false;
+}
+
 bool ptrc_dump_target_open(struct ptrc_logfile *file, struct ptrc_dump *d, const char *path,
 			   bool is_forced)
 {
@@ -35,12 +45,10 @@ bool ptrc_dump_target_open(struct ptrc_logfile *file, struct ptrc_dump *d, const
 	    posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND) ||
 	    !ptrc_logfile_open(file, path, &attr, is_forced))
 		return false;
-	for (size_t i = 0; i < d->source_count; i++)
-		if (is_same_file(file->fd, d->sources[i].reader.fd)) {
-			ptrc_cli_message(path, "is read, and cannot be written to meanwhile");
-			ptrc_logfile_close(file, true);
-			return false;
-		}
+	if (ptrc_dump_target_is_read(d, file->fd, path)) {
+		ptrc_logfile_close(file, true);
+		return false;
+	}
 	if (ptrc_dump_to_log(d, path, file->fd))
 		return true;
 	ptrc_logfile_close(file, false);

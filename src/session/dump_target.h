@@ -22,4 +22,7 @@ void ptrc_dump_target_check(const char *option, const char *path, bool is_output
 bool ptrc_dump_target_open(struct ptrc_logfile *, struct ptrc_dump *, const char *path,
 			   bool is_forced);
 
+/* Whether the file is one of those that the dump reads; if so, prints that. */
+bool ptrc_dump_target_is_read(const struct ptrc_dump *, int fd, const char *path);
+
 #endif

@@ -411,8 +411,31 @@ bool ptrc_dump_count(struct ptrc_dump *d)
 	return false;
 }
 
+/* Lets the sink have the last events: counts them, and reads them once more. Returns false, after a
+ * message, if a log cannot be read again. */
+static bool show_last_to_sink(struct ptrc_dump *d)
+{
+	d->is_rehearsal = true;
+	show(d);
+	d->sink->restart(d);
+	d->is_rehearsal = false;
+	d->skip_count = d->shown_count > d->last_count ? d->shown_count - d->last_count : 0;
+	d->shown_count = 0;
+	for (size_t i = 0; i < d->select.where_count; i++)
+		ptrc_where_forget_cuts(d->select.wheres[i]);
+	for (size_t i = 0; i < d->source_count; i++) {
+		ptrc_view_forget_misfits(&d->sources[i].view);
+		d->sources[i].reader.read_count = 0;
+		if (!select_wanted(d, &d->sources[i]))
+			return false;
+	}
+	return show(d);
+}
+
 bool ptrc_dump_logs(struct ptrc_dump *d)
 {
+	if (d->last_count != UINT64_MAX && d->sink && d->sink->restart)
+		return show_last_to_sink(d);
 	return d->last_count == UINT64_MAX || d->sink ? show(d) : show_last(d);
 }
 

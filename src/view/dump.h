@@ -41,8 +41,8 @@ struct ptrc_source {
 
 struct ptrc_dump;
 
-/* What the events go to in place of standard output; src/view/dump_log.c and src/pairs/pair_dump.c
- * provide the functions. */
+/* What the events go to in place of standard output; src/view/dump_log.c, src/pairs/pair_dump.c
+ * and src/export/export.c provide the functions. */
 struct ptrc_dump_sink {
 	/* Takes the event that the source has read, and counts what it shows in shown_count. */
 	void (*add)(struct ptrc_dump *, struct ptrc_source *);
@@ -55,6 +55,9 @@ struct ptrc_dump_sink {
 	bool takes_all;
 	/* These are null in a sink that does not need them. Is called behind the last event. */
 	void (*finish)(struct ptrc_dump *, bool is_read);
+	/* For --last, which needs to know how many there are: counts what the end adds, and forgets the
+	 * events, as all of them come once more. */
+	void (*restart)(struct ptrc_dump *);
 	/* Prints messages. Returns whether what was asked for is there. */
 	bool (*tell)(struct ptrc_dump *);
 	/* Puts members of its own into the object of --summary. */
@@ -63,9 +66,10 @@ struct ptrc_dump_sink {
 	const char *noun;
 };
 
-/* The states of sinks, which only src/view/dump_log.c and src/pairs/pair_dump.c know. */
+/* The states of sinks, which only src/view/dump_log.c, src/pairs/pair_dump.c and src/export know. */
 struct ptrc_dump_log;
 struct ptrc_pair_dump;
+struct ptrc_export;
 
 struct ptrc_dump {
 	/* Which events are shown. */
@@ -103,6 +107,11 @@ struct ptrc_dump {
 	const struct ptrc_dump_sink *sink;
 	struct ptrc_dump_log *log;
 	struct ptrc_pair_dump *pairs;
+	struct ptrc_export *export;
+	/* For a sink that takes the last ones: what is selected is only counted; so many of them come
+	 * before the first that is shown. */
+	bool is_rehearsal;
+	uint64_t skip_count;
 
 	struct ptrc_source *sources;
 	size_t source_count;
@@ -164,6 +173,17 @@ bool ptrc_dump_is_selected(struct ptrc_dump *, struct ptrc_source *);
 /* Shows the event that the source has read: prints it, counts it for --count, or keeps its
  * line for --last. */
 void ptrc_dump_event(struct ptrc_dump *, struct ptrc_source *);
+
+/* Whether --first and --last let the next one of what a sink has selected be shown; counts it. */
+static inline bool ptrc_dump_is_due(struct ptrc_dump *d)
+{
+	if (__builtin_expect(d->skip_count || d->shown_count >= d->first_count, 0)) {
+		d->skip_count -= d->skip_count > 0;
+		return false;
+	}
+	d->shown_count++;
+	return !d->is_rehearsal;
+}
 
 /* Shows those of the lines whose events happened at since_ns or later, and empties the
  * list. */

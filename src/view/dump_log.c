@@ -190,8 +190,8 @@ static bool has_failed(const struct ptrc_dump *d)
 	return d->log->error;
 }
 
-static bool is_same_machine(const struct posixtrace_log_host *a,
-			    const struct posixtrace_log_host *b)
+bool ptrc_dump_is_same_machine(const struct posixtrace_log_host *a,
+			       const struct posixtrace_log_host *b)
 {
 	return *a->ph_boot_id && !strcmp(a->ph_boot_id, b->ph_boot_id) &&
 	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
@@ -212,7 +212,7 @@ static void add_whose(struct ptrc_dump *d)
 
 		if (!is_told && d->source_count == 1)
 			return;
-		if (is_told && (!i || is_same_machine(&first, &other)))
+		if (is_told && (!i || ptrc_dump_is_same_machine(&first, &other)))
 			continue;
 		ptrc_cli_message(l->path,
 				 "the log does not tell machine and processes, because not all "

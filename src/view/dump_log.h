@@ -12,4 +12,9 @@
  * message. */
 bool ptrc_dump_to_log(struct ptrc_dump *, const char *path, int fd);
 
+/* Whether both logs are of the same machine, booted once, as far as they tell: then a process number
+ * means one process in both. */
+bool ptrc_dump_is_same_machine(const struct posixtrace_log_host *,
+			       const struct posixtrace_log_host *);
+
 #endif

@@ -187,6 +187,11 @@ static void put_data_json(struct ptrc_json *j, struct ptrc_view *view, bool has_
 	}
 }
 
+void ptrc_event_put_data_json(struct ptrc_json *j, struct ptrc_view *view)
+{
+	put_data_json(j, view, false);
+}
+
 static void put_hex_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 {
 	ptrc_buffer_text(b, "0x");
@@ -412,7 +417,7 @@ static void put_place_json(void *arg, const struct ptrc_layout_field *f, const s
 	ptrc_json_close(j, ']');
 }
 
-static void put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
+void ptrc_event_put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
 {
 	struct places places = {.json = j, .view = view};
 
@@ -435,7 +440,7 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	put_head_json(b, f, label, r);
 	put_data_json(&j, view, false);
 	if (__builtin_expect(f->has_symbols, 0))
-		put_symbol_json(&j, view);
+		ptrc_event_put_symbol_json(&j, view);
 	if (__builtin_expect(ptrc_reader_is_at_damage(r), 0)) {
 		ptrc_buffer_text(b, ",\"unreadable_events\":");
 		if (r->gap.is_uncounted)

@@ -79,6 +79,11 @@ bool ptrc_event_has_source_field(const struct ptrc_event_format *);
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_event_labels *,
 		    struct ptrc_view *);
 
+/* Puts what the data is, and where in the source the event was generated, as the members of JSON that
+ * such a line has for them. */
+void ptrc_event_put_data_json(struct ptrc_json *, struct ptrc_view *);
+void ptrc_event_put_symbol_json(struct ptrc_json *, struct ptrc_view *);
+
 /* Puts parts of such a line of text: the time, or times, with a column's width; a name in the colour
  * of user events; what the data is; where in the source the event was generated; the name of the
  * column of times. */

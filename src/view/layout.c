@@ -392,6 +392,11 @@ bool ptrc_layout_find_spot(const struct ptrc_layout *l, int name, struct ptrc_la
 	return true;
 }
 
+const struct ptrc_layout_field *ptrc_layout_field(const struct ptrc_layout *l, size_t number)
+{
+	return number < l->model->count ? &l->model->fields[number] : NULL;
+}
+
 const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *l,
 					   const struct ptrc_decoded *d, int name)
 {

@@ -69,6 +69,10 @@ struct ptrc_layout_uses {
 
 struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *, int name);
 
+/* The field with this number, counted from 0; null behind the last one. A decoded value has the same
+ * number. */
+const struct ptrc_layout_field *ptrc_layout_field(const struct ptrc_layout *, size_t number);
+
 const char *ptrc_layout_pattern(const struct ptrc_layout *);
 
 /* The bytes that data of the layout has, with the padding at the end of a C structure; the least if

@@ -142,18 +142,23 @@ bool ptrc_select_half(const struct ptrc_select *s, struct ptrc_reader *r, const 
 
 bool ptrc_select_is_in_window(const struct ptrc_select *s, int64_t ns)
 {
+	return ptrc_select_meets_window(s, ns, ns);
+}
+
+bool ptrc_select_meets_window(const struct ptrc_select *s, int64_t first, int64_t last)
+{
 	size_t low = 0;
 	size_t high = s->window_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (s->windows[middle].last < ns)
+		if (s->windows[middle].last < first)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < s->window_count && s->windows[low].first <= ns;
+	return low < s->window_count && s->windows[low].first <= last;
 }
 
 /* If the spans touch or overlap, extends *a by *b and returns true. *b does not begin before

@@ -90,8 +90,9 @@ bool ptrc_select_pair(struct ptrc_select *, struct ptrc_view *);
 bool ptrc_select_half(const struct ptrc_select *, struct ptrc_reader *, const char *other,
 		      bool is_end);
 
-/* Whether the moment lies in a window. */
+/* Whether the moment, or one of the time from first to last, lies in a window. */
 bool ptrc_select_is_in_window(const struct ptrc_select *, int64_t ns);
+bool ptrc_select_meets_window(const struct ptrc_select *, int64_t first, int64_t last);
 
 void ptrc_select_add_window(struct ptrc_select *, int64_t first, int64_t last);
 /* Is called when all windows have been added. Sorts them and joins those that touch. */

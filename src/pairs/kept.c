@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/pairs/kept.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A view of kept events: of a copy of the reader of their source, which has read something else by
+ * now. */
+struct ptrc_kept_view {
+	struct ptrc_reader reader;
+	struct ptrc_view view;
+};
+
+void ptrc_keep(struct ptrc_kept *k, struct ptrc_source *s, void *room)
+{
+	const struct ptrc_reader *r = &s->reader;
+
+	if (s->view.layout)
+		ptrc_view_decode(&s->view);
+	*k = (struct ptrc_kept){
+		.source = s,
+		.event = r->event,
+		.gap = r->gap,
+		.since_before = r->since_before,
+		.data = room,
+		.size = r->size,
+	};
+	if (r->size)
+		memcpy(room, r->data, r->size);
+}
+
+void ptrc_kept_views_begin(struct ptrc_kept_views *v, const struct ptrc_dump *d)
+{
+	v->views = ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_kept_view *));
+	memset(v->views, 0, d->source_count * sizeof(struct ptrc_kept_view *));
+}
+
+struct ptrc_view *ptrc_kept_look(struct ptrc_kept_views *v, const struct ptrc_dump *d,
+				 const struct ptrc_kept *k)
+{
+	struct ptrc_source *s = k->source;
+	trace_event_id_t id = k->event.posix_event_id;
+	size_t place = id < PTRC_READER_IDS ? id : 0;
+	struct ptrc_kept_view *b = v->views[s->order];
+
+	if (!b) {
+		b = v->views[s->order] = ptrc_cli_allocate(sizeof(*b));
+		b->reader = s->reader;
+		b->view = (struct ptrc_view){.reader = &b->reader, .symbols = d->symbols};
+	}
+	b->reader.names[place] = s->reader.names[place];
+	b->reader.event = k->event;
+	b->reader.gap = k->gap;
+	b->reader.since_before = k->since_before;
+	b->reader.data = k->data;
+	b->reader.size = k->size;
+	ptrc_view_find_layout(&b->view, &d->layouts);
+	return &b->view;
+}
+
+void ptrc_kept_views_free(struct ptrc_kept_views *v, const struct ptrc_dump *d)
+{
+	for (size_t i = 0; i < d->source_count; i++)
+		if (v->views[i]) {
+			ptrc_view_free(&v->views[i]->view);
+			free(v->views[i]);
+		}
+	free(v->views);
+}

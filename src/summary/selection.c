@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/summary/selection.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/config/layouts.h"
+#include "src/session/reader_follow.h"
+#include "src/summary/event_types.h"
+#include "src/view/when.h"
+#include "src/view/where.h"
+
+/* How often --where may be given. */
+enum { WHERE_MAX = 100 };
+
+/* What --around shows if neither --before nor --after is given. */
+static const int64_t around_default_ns = 1000000000;
+
+void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_dump *d, struct ptrc_pairs *pairs)
+{
+	*s = (struct ptrc_selection){.dump = d, .pairs = pairs};
+	d->select.span = (struct ptrc_span){INT64_MIN, INT64_MAX};
+	d->since = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MIN};
+	d->until = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MAX};
+	d->before_ns = d->after_ns = -1;
+	d->first_count = d->last_count = UINT64_MAX;
+}
+
+static void add_process(struct ptrc_select_numbers *numbers, const char *option, const char *text)
+{
+	/* Events of the trace system itself have process and thread 0. */
+	ptrc_select_add_number(numbers, (pid_t)ptrc_cli_number(option, text, 0, INT32_MAX));
+}
+
+static struct ptrc_when time_of(const char *option, const char *text)
+{
+	struct ptrc_cli_reason why;
+	struct ptrc_when w;
+
+	if (!ptrc_when_parse(text, &w, &why))
+		ptrc_cli_usage(option, "%s", why.text);
+	return w;
+}
+
+static int64_t duration_of(const char *option, const char *text)
+{
+	int64_t ns;
+
+	if (!ptrc_when_duration(text, &ns))
+		ptrc_cli_usage(option, "'%s' is not a duration such as 10s or 1.5ms", text);
+	return ns;
+}
+
+bool ptrc_selection_take(struct ptrc_selection *s, int key)
+{
+	struct ptrc_dump *d = s->dump;
+
+	switch (key) {
+	case 'e':
+		ptrc_cli_add_text(&d->select.globs, optarg);
+		break;
+	case PTRC_SELECTION_USER:
+		d->select.is_user = true;
+		break;
+	case 'p':
+		add_process(&d->select.pids, "--pid", optarg);
+		break;
+	case PTRC_SELECTION_TID:
+		add_process(&d->select.tids, "--tid", optarg);
+		break;
+	case PTRC_SELECTION_SINCE:
+		d->since = time_of("--since", optarg);
+		break;
+	case PTRC_SELECTION_UNTIL:
+		d->until = time_of("--until", optarg);
+		break;
+	case PTRC_SELECTION_AROUND:
+		d->select.around = optarg;
+		break;
+	case PTRC_SELECTION_BEFORE:
+		d->before_ns = duration_of("--before", optarg);
+		break;
+	case PTRC_SELECTION_AFTER:
+		d->after_ns = duration_of("--after", optarg);
+		break;
+	case PTRC_SELECTION_WHERE:
+		ptrc_cli_add_text(&s->wheres, optarg);
+		break;
+	case PTRC_SELECTION_FIRST:
+		d->first_count = ptrc_cli_number("--first", optarg, 0, INT64_MAX);
+		break;
+	case PTRC_SELECTION_LAST:
+		d->last_count = ptrc_cli_number("--last", optarg, 0, INT64_MAX);
+		break;
+	case PTRC_SELECTION_PAIR:
+		ptrc_cli_add_text(&s->pair_texts, optarg);
+		break;
+	case PTRC_SELECTION_DECODE:
+		ptrc_config_take_layout(&d->layouts, optarg);
+		break;
+	case PTRC_SELECTION_STRICT:
+		d->is_strict = true;
+		break;
+	case PTRC_SELECTION_SYMBOLS:
+		s->has_symbols = true;
+		break;
+	case 'c':
+		if (s->config)
+			ptrc_cli_usage("--config", "is given twice");
+		s->config = optarg;
+		break;
+	case PTRC_SELECTION_ALLOW_LOSS:
+		d->is_loss_allowed = true;
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* Adds the layouts of the file, behind those of --decode. */
+static void read_layouts(struct ptrc_dump *d, const char *path)
+{
+	d->given_layout_count = d->layouts.count;
+	if (path)
+		ptrc_config_read_layouts(&d->layouts, path, d->session);
+	/* The sources may tell of others. */
+	d->layouts.is_open = true;
+}
+
+/* Reads --pair; the expressions of --where that follow are about pairs, too. */
+static void add_pairs(struct ptrc_selection *s)
+{
+	struct ptrc_cli_reason why;
+
+	for (size_t i = 0; i < s->pair_texts.count; i++)
+		if (!ptrc_pairs_add(s->pairs, s->pair_texts.texts[i], &s->dump->layouts, &why))
+			ptrc_cli_usage("--pair", "%s", why.text);
+	s->dump->layouts.is_for_pairs =
+		!s->is_by_begin && (s->pairs->count || s->pairs->is_by_name);
+}
+
+static struct ptrc_where *read_where(const struct ptrc_selection *s, const char *text)
+{
+	struct ptrc_cli_reason why;
+	struct ptrc_where *w = ptrc_where_parse(text, &s->dump->layouts, &why);
+
+	if (!w)
+		ptrc_cli_usage("--where", "%s", why.text);
+	return w;
+}
+
+static void add_wheres(struct ptrc_selection *s)
+{
+	if (s->wheres.count > WHERE_MAX)
+		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
+	for (size_t i = 0; i < s->wheres.count; i++)
+		ptrc_select_add_where(&s->dump->select, read_where(s, s->wheres.texts[i]));
+}
+
+void ptrc_selection_read(struct ptrc_selection *s)
+{
+	struct ptrc_dump *d = s->dump;
+
+	read_layouts(d, s->config);
+	add_pairs(s);
+	add_wheres(s);
+}
+
+static void check_sources_of_time(const struct ptrc_dump *d, int operands)
+{
+	bool has_end = d->since.base == PTRC_WHEN_FROM_END || d->until.base == PTRC_WHEN_FROM_END;
+
+	if (d->since.base == d->until.base && d->since.ns > d->until.ns)
+		ptrc_cli_usage("--until", "is before --since");
+	if (d->session && operands)
+		ptrc_cli_usage("--follow", "cannot be used together with LOG");
+	if (d->session && d->last_count != UINT64_MAX)
+		ptrc_cli_usage("--follow", "cannot be used together with --last");
+	if (d->session && has_end)
+		ptrc_cli_usage("--follow", "cannot be used with times before the end, which is "
+					   "not known yet");
+	if (!d->session && !operands && !ptrc_reader_is_there(PTRC_SELECTION_LOG))
+		ptrc_cli_usage(NULL, "no SESSION or LOG given, and there is no " PTRC_SELECTION_LOG
+				     " in this directory");
+}
+
+void ptrc_selection_check(const struct ptrc_selection *s, int operands)
+{
+	struct ptrc_dump *d = s->dump;
+
+	if (d->first_count != UINT64_MAX && d->last_count != UINT64_MAX)
+		ptrc_cli_usage("--last", "cannot be used together with --first");
+	for (size_t i = 0; i < d->select.where_count; i++) {
+		const struct ptrc_where *w = d->select.wheres[i];
+
+		if (!s->has_symbols && ptrc_where_has_source_field(w))
+			ptrc_cli_usage("--where", "function, file and line need --symbols");
+		if (d->session && ptrc_where_has_base(w, PTRC_WHEN_FROM_END))
+			ptrc_cli_usage("--where", "cannot have times before the end with --follow, "
+						  "where the end is not known yet");
+	}
+	if (!d->select.around && d->before_ns >= 0)
+		ptrc_cli_usage("--before", "needs --around");
+	if (!d->select.around && d->after_ns >= 0)
+		ptrc_cli_usage("--after", "needs --around");
+	check_sources_of_time(d, operands);
+	if (d->before_ns < 0 && d->after_ns < 0)
+		d->before_ns = d->after_ns = around_default_ns;
+	else if (d->before_ns < 0)
+		d->before_ns = 0;
+	else if (d->after_ns < 0)
+		d->after_ns = 0;
+}
+
+static bool open_source(const struct ptrc_dump *d, struct ptrc_reader *r, const char *name)
+{
+	int error = ENOENT;
+
+	if (d->session)
+		return ptrc_reader_follow(r, d->session);
+	if (ptrc_summary_is_session_name(name))
+		error = ptrc_reader_dump(r, name);
+	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
+}
+
+/* Reads expressions and fields once more, with the layouts that the logs tell: all that there are. */
+static void close_layouts(struct ptrc_selection *s)
+{
+	struct ptrc_dump *d = s->dump;
+	struct ptrc_cli_reason why;
+
+	d->layouts.is_open = false;
+	for (size_t i = 0; i < s->wheres.count; i++) {
+		struct ptrc_where *w = read_where(s, s->wheres.texts[i]);
+
+		ptrc_where_free(d->select.wheres[i]);
+		d->select.wheres[i] = w;
+	}
+	for (size_t i = 0; i < d->format.field_count; i++) {
+		struct ptrc_field *field = &d->format.fields[i];
+		char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
+
+		if (field->id != PTRC_FIELD_MEMBER)
+			continue;
+		snprintf(name, sizeof(name), "data.%s", field->text);
+		if (!ptrc_field_find(name, &d->layouts, field, &why))
+			ptrc_cli_usage("--fields", "%s", why.text);
+	}
+}
+
+bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count)
+{
+	char *standard[] = {(char[]){PTRC_SELECTION_LOG}};
+	struct ptrc_dump *d = s->dump;
+
+	if (!count) {
+		operands = standard;
+		count = 1;
+	}
+	d->sources = ptrc_cli_allocate(count * sizeof(*d->sources));
+	for (size_t i = 0; i < count; i++) {
+		size_t n = d->source_count;
+
+		if (!open_source(d, &d->sources[n].reader, operands[i]))
+			continue;
+		ptrc_source_begin(&d->sources[n], d, n);
+		d->source_count++;
+	}
+	d->format.has_log = count > 1;
+	/* A session that is followed may still open event types. */
+	if (!d->session && d->source_count)
+		close_layouts(s);
+	return d->source_count == count;
+}
+
+void ptrc_selection_free(struct ptrc_selection *s)
+{
+	struct ptrc_dump *d = s->dump;
+
+	for (size_t i = 0; i < d->source_count; i++)
+		ptrc_source_free(&d->sources[i]);
+	free(d->sources);
+	ptrc_symbols_free(d->symbols);
+	ptrc_select_free(&d->select);
+	ptrc_layouts_free(&d->layouts);
+	free(s->wheres.texts);
+	free(s->pair_texts.texts);
+	ptrc_event_format_free(&d->format);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options that say which events of which logs a command takes: those that ptrace-dump and
+ * ptrace-export have in common.
+ */
+#ifndef PTRC_SRC_SUMMARY_SELECTION_H
+#define PTRC_SRC_SUMMARY_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/cli/cli.h"
+#include "src/pairs/pairs.h"
+#include "src/view/dump.h"
+
+/* The log that is read if none is given. */
+#define PTRC_SELECTION_LOG "ptrace.log"
+
+enum {
+	PTRC_SELECTION_USER = PTRC_CLI_KEY_SHARED,
+	PTRC_SELECTION_TID,
+	PTRC_SELECTION_SINCE,
+	PTRC_SELECTION_UNTIL,
+	PTRC_SELECTION_AROUND,
+	PTRC_SELECTION_BEFORE,
+	PTRC_SELECTION_AFTER,
+	PTRC_SELECTION_WHERE,
+	PTRC_SELECTION_FIRST,
+	PTRC_SELECTION_LAST,
+	PTRC_SELECTION_PAIR,
+	PTRC_SELECTION_DECODE,
+	PTRC_SELECTION_STRICT,
+	PTRC_SELECTION_SYMBOLS,
+	PTRC_SELECTION_ALLOW_LOSS,
+};
+
+/* Rows of a command's table of options. The command explains --pair, whose key is above, itself. */
+#define PTRC_SELECTION_OPTIONS                                                                  \
+	{"event", 'e', "GLOB", "only events whose name matches; may be given\nseveral times"},  \
+		{"user", PTRC_SELECTION_USER, NULL, "leave the system's own events out"},       \
+		{"pid", 'p', "PID", "only events of the process; may be given several\ntimes"}, \
+		{"tid", PTRC_SELECTION_TID, "TID",                                              \
+		 "only events of the thread with this kernel number\n(gettid); may be given "   \
+		 "several times"},                                                              \
+		{"since", PTRC_SELECTION_SINCE, "TIME",                                         \
+		 "only events from this time on, as text shows\nit or such as "                 \
+		 "2026-01-02T03:04:05Z, 2026-01-02\n03:04 (local), 03:04 (today), now, "        \
+		 "today,\nyesterday, 1h ago, @SECONDS since 1970, +2s after\nthe begin, -5s "   \
+		 "before the end"},                                                             \
+		{"until", PTRC_SELECTION_UNTIL, "TIME", "only events up to this time"},         \
+		{"around", PTRC_SELECTION_AROUND, "GLOB",                                       \
+		 "only events near those whose name matches"},                                  \
+		{"before", PTRC_SELECTION_BEFORE, "DURATION",                                   \
+		 "with --around: how long before, such as 10s, 1.5ms\nor 1m30s"},               \
+		{"after", PTRC_SELECTION_AFTER, "DURATION",                                     \
+		 "with --around: how long after (default: both 1s)"},                           \
+		{"where", PTRC_SELECTION_WHERE, "EXPR",                                         \
+		 "only events for which the expression holds,\n"                                \
+		 "such as 'len > 9 && data.rows == 0'; may be given\nseveral times"},           \
+		{"first", PTRC_SELECTION_FIRST, "N", "only the first N of them"},               \
+	{                                                                                       \
+		"last", PTRC_SELECTION_LAST, "N", "only the last N of them"                     \
+	}
+
+/* Those that say what the data is. */
+#define PTRC_SELECTION_DATA_OPTIONS                                                       \
+	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT",                                 \
+	 "what the data of events means, such as\n"                                       \
+	 "'db.query=u64 id, u32 rows, str sql'; may be given\nseveral times"},            \
+		{"strict", PTRC_SELECTION_STRICT, NULL,                                   \
+		 "exit with 3 if the data of a selected event does\nnot fit its layout"}, \
+		{"symbols", PTRC_SELECTION_SYMBOLS, NULL,                                 \
+		 "tell function, file and line of the call that\nrecorded each event"},   \
+	{                                                                                 \
+		"config", 'c', "FILE",                                                    \
+			"read layouts as for --decode from this file, see\n"              \
+			"ptrace.yaml(5); - for standard input"                            \
+	}
+
+/* What was given of these, beside what is in the dump and the pairs. */
+struct ptrc_selection {
+	struct ptrc_dump *dump;
+	struct ptrc_pairs *pairs;
+	struct ptrc_cli_texts wheres;
+	struct ptrc_cli_texts pair_texts;
+	const char *config;
+	bool has_symbols;
+	/* Pairs are selected by their begins, as events are. */
+	bool is_by_begin;
+};
+
+/* Prepares the dump, which is zeroed, to select everything. */
+void ptrc_selection_begin(struct ptrc_selection *, struct ptrc_dump *, struct ptrc_pairs *);
+
+/* Takes the option with this key, whose argument is in optarg. Returns false if it is not one of
+ * these. */
+bool ptrc_selection_take(struct ptrc_selection *, int key);
+
+/* Reads what may name fields of layouts, once all options are there: layouts, pairs, expressions. */
+void ptrc_selection_read(struct ptrc_selection *);
+
+/* Refuses options that make no sense together, and none of the operands where one is needed. */
+void ptrc_selection_check(const struct ptrc_selection *, int operands);
+
+/* Opens the logs and sessions, or the session that is followed; without operands, the log that is
+ * read then. Reads the layouts that they tell. Returns false, after messages, if not all could be opened. */
+bool ptrc_selection_open(struct ptrc_selection *, char **operands, size_t count);
+
+/* Closes the sources, and frees what the dump and the selection hold. */
+void ptrc_selection_free(struct ptrc_selection *);
+
+#endif
