@@ -8,6 +8,7 @@ dist_bashcompletion_DATA += \
 	%D%/bash/ptrace-doctor \
 	%D%/bash/ptrace-dump \
 	%D%/bash/ptrace-events \
+	%D%/bash/ptrace-export \
 	%D%/bash/ptrace-filter \
 	%D%/bash/ptrace-event \
 	%D%/bash/ptrace-flush \
@@ -31,6 +32,7 @@ dist_fishcompletion_DATA += \
 	%D%/fish/ptrace-doctor.fish \
 	%D%/fish/ptrace-dump.fish \
 	%D%/fish/ptrace-events.fish \
+	%D%/fish/ptrace-export.fish \
 	%D%/fish/ptrace-filter.fish \
 	%D%/fish/ptrace-event.fish \
 	%D%/fish/ptrace-flush.fish \

@@ -10,6 +10,7 @@ dist_man_MANS += \
 	%D%/ptrace-doctor.1 \
 	%D%/ptrace-dump.1 \
 	%D%/ptrace-events.1 \
+	%D%/ptrace-export.1 \
 	%D%/ptrace-filter.1 \
 	%D%/ptrace-event.1 \
 	%D%/ptrace-flush.1 \

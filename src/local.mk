@@ -8,6 +8,7 @@ ptrc_commands = \
 	%D%/ptrace-doctor \
 	%D%/ptrace-dump \
 	%D%/ptrace-events \
+	%D%/ptrace-export \
 	%D%/ptrace-filter \
 	%D%/ptrace-event \
 	%D%/ptrace-flush \
@@ -176,6 +177,22 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/diff/diff_report.h \
 	%D%/diff/ranks.c \
 	%D%/diff/ranks.h \
+	%D%/export/chrome.c \
+	%D%/export/chrome.h \
+	%D%/export/csv.c \
+	%D%/export/csv.h \
+	%D%/export/export.c \
+	%D%/export/export.h \
+	%D%/export/flame.c \
+	%D%/export/flame.h \
+	%D%/export/format.c \
+	%D%/export/format.h \
+	%D%/export/formats.c \
+	%D%/export/formats.h \
+	%D%/export/lanes.c \
+	%D%/export/lanes.h \
+	%D%/export/stacks.c \
+	%D%/export/stacks.h \
 	%D%/summary/run_result.c \
 	%D%/summary/run_result.h \
 	%D%/summary/event_types.c \
@@ -214,6 +231,7 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_doctor_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_dump_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_events_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_export_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_filter_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_event_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_flush_LDADD = $(ptrc_commands_libs)

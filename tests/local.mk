@@ -113,6 +113,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-clear.bats \
 	%D%/ptrace-create.bats \
 	%D%/ptrace-events.bats \
+	%D%/ptrace-export.bats \
 	%D%/ptrace-filter.bats \
 	%D%/ptrace-event.bats \
 	%D%/ptrace-flush.bats \
@@ -139,7 +140,7 @@ check_PROGRAMS += $(ptrc_c_tests)
 
 # What the tests of the commands trace.
 check_PROGRAMS += %D%/traced
-EXTRA_DIST += %D%/helpers.bash %D%/validate.py
+EXTRA_DIST += %D%/helpers.bash %D%/validate.py %D%/check_chrome.py
 
 # What follows sessions, or disturbs them.
 check_PROGRAMS += %D%/session_peer
@@ -161,8 +162,8 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 %C%_test_view_LDADD = src/libcommands.la $(LDADD)
 %C%_test_follow_LDADD = src/libcommands.la $(ptrc_support_ldadd)
 
-# What writes logs with durations of known distributions.
-check_PROGRAMS += %D%/prog_durations
+# What writes logs with durations of known distributions, and logs of given events.
+check_PROGRAMS += %D%/prog_durations %D%/made_log
 
 # What tests of fork and exec run.
 check_PROGRAMS += %D%/prog_emit

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Trace Event Format of Chromium, in JSON: what about:tracing, Perfetto's viewer, speedscope and
+ * others open. Its times are microseconds. As the digits of a double would not do for those since
+ * 1970, they count from the first event, with three decimals, so no nanosecond is lost. Viewers sort
+ * the events.
+ */
+#include "config.h"
+#include "src/export/chrome.h"
+
+#include <string.h>
+
+#include "src/cli/json.h"
+#include "src/cli/output.h"
+#include "src/view/event_format.h"
+#include "src/view/when.h"
+
+/* What is added to the number of a thread for the lane that shows its states. */
+enum { STATES_TID = 1000000000 };
+
+/* The most bytes of a time, or of a number of a lane. */
+enum { NUMBER_BYTES = 24 };
+
+/* Puts a time as microseconds with three decimals. */
+static char *write_ts(char *p, uint64_t ns)
+{
+	uint64_t fraction = ns % 1000;
+
+	p = ptrc_write_u64(p, ns / 1000);
+	p[0] = '.';
+	p[1] = (char)('0' + fraction / 100);
+	p[2] = (char)('0' + fraction / 10 % 10);
+	p[3] = (char)('0' + fraction % 10);
+	return p + 4;
+}
+
+static void put_ts(struct ptrc_buffer *b, const char *key, uint64_t ns)
+{
+	char *p;
+
+	ptrc_buffer_text(b, key);
+	p = ptrc_buffer_room(b, NUMBER_BYTES);
+	b->used = (size_t)(write_ts(p, ns) - b->bytes);
+}
+
+/* Begins an event of this phase behind the one before. */
+static inline void put_phase(struct ptrc_buffer *b, const char *phase)
+{
+	ptrc_buffer_text(b, ",\n{\"ph\":\"");
+	ptrc_buffer_text(b, phase);
+	ptrc_buffer_char(b, '"');
+}
+
+static void put_numbers(struct ptrc_buffer *b, int64_t pid, int64_t tid)
+{
+	ptrc_buffer_text(b, ",\"pid\":");
+	ptrc_buffer_i64(b, pid);
+	ptrc_buffer_text(b, ",\"tid\":");
+	ptrc_buffer_i64(b, tid);
+}
+
+/* Puts the name, or the place, of a process or a thread. */
+static void put_metadata(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t tid,
+			 const char *what, const struct ptrc_buffer *name, int64_t place)
+{
+	put_phase(b, "M");
+	put_numbers(b, lane->pid, tid);
+	ptrc_buffer_text(b, ",\"name\":\"");
+	ptrc_buffer_text(b, what);
+	ptrc_buffer_text(b, name ? "\",\"args\":{\"name\":" : "\",\"args\":{\"sort_index\":");
+	if (name)
+		ptrc_text_json(b, name->bytes, name->used);
+	else
+		ptrc_buffer_i64(b, place);
+	ptrc_buffer_text(b, "}}");
+}
+
+/* Tells of a lane that is new: a thread, or its states, which come right below it. */
+static void tell_of(struct ptrc_buffer *b, struct ptrc_lane *lane, bool is_state)
+{
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	int64_t tid = is_state ? (int64_t)STATES_TID + lane->tid : lane->tid;
+
+	if (!lane->process->is_told) {
+		ptrc_lane_put_process(&name, lane->process);
+		put_metadata(b, lane, 0, "process_name", &name, 0);
+		lane->process->is_told = true;
+		name.used = 0;
+	}
+	ptrc_lane_put_thread(&name, lane);
+	if (is_state)
+		ptrc_buffer_text(&name, ": running and waiting");
+	put_metadata(b, lane, tid, "thread_name", &name, 0);
+	put_metadata(b, lane, tid, "thread_sort_index", NULL, 2 * (int64_t)lane->tid + is_state);
+	ptrc_buffer_free(&name);
+	if (is_state) {
+		lane->is_state_told = true;
+		return;
+	}
+	lane->is_told = true;
+	put_numbers(&lane->text, lane->pid, lane->tid);
+}
+
+static inline void put_lane(struct ptrc_buffer *b, const struct ptrc_lane *lane)
+{
+	ptrc_buffer_bytes(b, lane->text.bytes, lane->text.used);
+}
+
+static inline void need(struct ptrc_buffer *b, struct ptrc_lane *lane)
+{
+	if (__builtin_expect(!lane->is_told, 0))
+		tell_of(b, lane, false);
+}
+
+static void put_name(struct ptrc_buffer *b, const struct ptrc_buffer *json_name,
+		     const char *category)
+{
+	ptrc_buffer_text(b, ",\"name\":");
+	ptrc_buffer_bytes(b, json_name->bytes, json_name->used);
+	ptrc_buffer_text(b, ",\"cat\":\"");
+	ptrc_buffer_text(b, category);
+	ptrc_buffer_char(b, '"');
+}
+
+/* Puts what the event tells beside its time, name and thread, as members of the open object. */
+static void put_details(struct ptrc_json *j, struct ptrc_view *view, bool has_symbols)
+{
+	const struct ptrc_reader *r = view->reader;
+
+	if (r->size || view->layout)
+		ptrc_event_put_data_json(j, view);
+	if (__builtin_expect(ptrc_view_is_cut(view), 0))
+		ptrc_json_text(j, "truncated", ptrc_reader_truncation(r));
+	if (__builtin_expect(has_symbols, 0))
+		ptrc_event_put_symbol_json(j, view);
+}
+
+static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
+{
+	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_json j = {b, true};
+
+	need(b, e->lane);
+	put_phase(b, "i");
+	put_ts(b, ",\"ts\":", e->ns);
+	put_lane(b, e->lane);
+	put_name(b, &e->type->json_name, "event\",\"s\":\"t");
+	ptrc_buffer_text(b, ",\"args\":{");
+	put_details(&j, e->view, x->dump->format.has_symbols);
+	if (e->missing)
+		ptrc_json_text(&j, "missing", e->missing);
+	ptrc_buffer_text(b, "}}");
+	ptrc_export_write_some(x);
+}
+
+static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
+{
+	bool has_symbols = x->dump->format.has_symbols;
+	struct ptrc_json j = {&x->dump->out, true};
+
+	ptrc_buffer_text(j.buffer, ",\"args\":{");
+	put_details(&j, s->begin, has_symbols);
+	if (s->end &&
+	    (s->end->reader->size || s->end->layout || has_symbols || s->end_lane != s->lane)) {
+		ptrc_json_open(&j, "end", '{');
+		if (s->end_lane != s->lane) {
+			ptrc_json_i64(&j, "pid", s->end_lane->pid);
+			ptrc_json_i64(&j, "tid", s->end_lane->tid);
+		}
+		put_details(&j, s->end, has_symbols);
+		ptrc_json_close(&j, '}');
+	}
+	if (!s->end)
+		ptrc_json_text(&j, "missing", "end");
+	if (s->is_cut)
+		ptrc_json_bool(&j, "events_lost", true);
+	ptrc_buffer_char(j.buffer, '}');
+}
+
+/* An arrow leads from one slice to another, so each end of it has one, of a nanosecond, which is so
+ * short that it lies within or outside of any other. */
+static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool is_end)
+{
+	struct ptrc_lane *lane = is_end ? s->end_lane : s->lane;
+	uint64_t ns = is_end ? s->end_ns : s->begin_ns;
+	struct ptrc_buffer *b = &x->dump->out;
+
+	need(b, lane);
+	put_phase(b, "X");
+	put_ts(b, ",\"ts\":", ns);
+	put_ts(b, ",\"dur\":", 1);
+	put_lane(b, lane);
+	put_name(b, s->json_name, "flow");
+	ptrc_buffer_char(b, '}');
+	put_phase(b, is_end ? "f\",\"bp\":\"e" : "s");
+	put_ts(b, ",\"ts\":", ns);
+	put_lane(b, lane);
+	put_name(b, s->json_name, "flow");
+	ptrc_buffer_text(b, ",\"id\":");
+	ptrc_buffer_u64(b, s->number);
+	ptrc_buffer_char(b, '}');
+}
+
+/* An event that begins or ends an asynchronous slice; the object stays open. */
+static void put_async(struct ptrc_buffer *b, const struct ptrc_slice *s, const char *phase,
+		      uint64_t ns)
+{
+	put_phase(b, phase);
+	put_ts(b, ",\"ts\":", ns);
+	put_lane(b, s->lane);
+	put_name(b, s->json_name, "pair");
+	ptrc_buffer_text(b, ",\"id\":\"");
+	ptrc_buffer_hex(b, s->number);
+	ptrc_buffer_char(b, '"');
+}
+
+static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
+{
+	struct ptrc_buffer *b = &x->dump->out;
+
+	need(b, s->lane);
+	if (s->kind == PTRC_SLICE_ASYNC) {
+		put_async(b, s, "b", s->begin_ns);
+	} else {
+		if (s->kind == PTRC_SLICE_STATE && !s->lane->is_state_told)
+			tell_of(b, s->lane, true);
+		put_phase(b, s->end ? "X" : "B");
+		put_ts(b, ",\"ts\":", s->begin_ns);
+		if (s->end)
+			put_ts(b, ",\"dur\":", s->end_ns - s->begin_ns);
+		if (s->kind == PTRC_SLICE_STATE)
+			put_numbers(b, s->lane->pid, (int64_t)STATES_TID + s->lane->tid);
+		else
+			put_lane(b, s->lane);
+		put_name(b, s->json_name, s->kind == PTRC_SLICE_STATE ? "state" : "pair");
+	}
+	put_slice_args(x, s);
+	ptrc_buffer_char(b, '}');
+	if (s->kind == PTRC_SLICE_ASYNC && s->end) {
+		put_async(b, s, "e", s->end_ns);
+		ptrc_buffer_char(b, '}');
+	}
+	if (s->end_lane != s->lane) {
+		put_flow_end(x, s, false);
+		put_flow_end(x, s, true);
+	}
+	ptrc_export_write_some(x);
+}
+
+static void counter(struct ptrc_export *x, const struct ptrc_export_counter *c,
+		    const struct ptrc_value *v)
+{
+	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_lane *lane = ptrc_export_lane(x);
+	struct ptrc_value plain = *v;
+	const char *unit = ptrc_unit_word(v->unit);
+	struct ptrc_json j = {b, true};
+
+	/* JSON has no such numbers, and a viewer would take their names for 0. */
+	if ((v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE) && !isfinite(v->f))
+		return;
+	if (plain.kind == PTRC_VALUE_HEX)
+		plain.kind = PTRC_VALUE_UNSIGNED;
+	plain.raw = NULL;
+	need(b, lane);
+	put_phase(b, "C");
+	put_ts(b, ",\"ts\":", x->now_ns);
+	put_lane(b, lane);
+	put_name(b, &c->json_name, "counter");
+	ptrc_buffer_text(b, ",\"args\":{");
+	ptrc_value_json(&j, *unit ? unit : "value", &plain);
+	ptrc_buffer_text(b, "}}");
+	ptrc_export_write_some(x);
+}
+
+/* Losses are in lanes of their own, of a process 0: one for each log. */
+static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
+{
+	struct ptrc_buffer *b = &x->dump->out;
+	int64_t tid = STATES_TID + (int64_t)l->source->order;
+	struct ptrc_lane lane = {.pid = 0};
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	struct ptrc_json j = {b, true};
+
+	ptrc_buffer_text(&name, "events lost: ");
+	ptrc_buffer_text(&name, l->source->reader.path);
+	put_metadata(b, &lane, tid, "thread_name", &name, 0);
+	put_metadata(b, &lane, tid, "thread_sort_index", NULL, -1);
+	ptrc_buffer_free(&name);
+	put_phase(b, "X");
+	put_ts(b, ",\"ts\":", l->begin_ns);
+	put_ts(b, ",\"dur\":", l->end_ns - l->begin_ns);
+	put_numbers(b, 0, tid);
+	ptrc_buffer_text(b, ",\"name\":\"events lost\",\"cat\":\"loss\",\"cname\":\"terrible\"");
+	ptrc_buffer_text(b, ",\"args\":{");
+	if (l->is_counted)
+		ptrc_json_u64(&j, "unreadable_events", l->events);
+	ptrc_buffer_text(b, "}}");
+	ptrc_export_write_some(x);
+}
+
+static void begin(struct ptrc_export *x)
+{
+	struct ptrc_buffer *b = &x->dump->out;
+
+	ptrc_buffer_format(b, "{\"exporter\":\"ptrace-export %s\",\"displayTimeUnit\":\"ns\",\n",
+			   PACKAGE_VERSION);
+	/* Each event that follows begins with a comma. */
+	ptrc_buffer_text(b, "\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\","
+			    "\"args\":{\"name\":\"trace system\"}}");
+}
+
+static bool end(struct ptrc_export *x)
+{
+	struct ptrc_dump *d = x->dump;
+	struct timespec start = ptrc_when_timespec(x->start_ns);
+	struct ptrc_json j = {&d->out, true};
+
+	ptrc_buffer_text(&d->out, "\n],\n\"otherData\":{");
+	if (x->has_start) {
+		ptrc_json_time(&j, "start", &start);
+		/* A string: readers would round the number. */
+		ptrc_json_key(&j, "start_ns");
+		ptrc_buffer_char(&d->out, '"');
+		ptrc_buffer_i64(&d->out, x->start_ns);
+		ptrc_buffer_char(&d->out, '"');
+	}
+	ptrc_json_open(&j, "logs", '[');
+	for (size_t i = 0; i < d->source_count; i++) {
+		const struct ptrc_reader *r = &d->sources[i].reader;
+
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_bytes(&j, r->source ? "session" : "log", r->path, strlen(r->path));
+		ptrc_losses_json(&d->sources[i].losses, &j);
+		ptrc_json_close(&j, '}');
+	}
+	ptrc_json_close(&j, ']');
+	ptrc_buffer_text(&d->out, "}}\n");
+	return true;
+}
+
+const struct ptrc_export_format ptrc_export_chrome = {
+	.name = "chrome",
+	.kind = {.mode = 0600,
+		 .signature = "{\"exporter\":\"ptrace-export",
+		 .signature_bytes = sizeof("{\"exporter\":\"ptrace-export") - 1,
+		 .noun = "an export to chrome or speedscope"},
+	.begin = begin,
+	.event = event,
+	.slice = slice,
+	.counter = counter,
+	.loss = loss,
+	.end = end,
+};

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Comma-separated values (RFC 4180), in UTF-8: a line with the names of the columns, and a line for
+ * each event. The columns are those of every event, one for each field of a layout, and the data of
+ * events that have no layout.
+ */
+#include "config.h"
+#include "src/export/csv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/escape.h"
+#include "src/cli/message.h"
+#include "src/view/event_format.h"
+#include "src/view/json_text.h"
+
+/* What every event has; also the begin of each such file. */
+static const char head[] = "time,ns,event,pid,tid,comm,thread_name";
+
+struct csv {
+	struct ptrc_time_format time;
+	/* The names of fields of layouts, which have a column each. */
+	size_t count;
+	struct ptrc_buffer text;
+};
+
+/* Puts bytes that are text, and U+FFFD for each of them that is not UTF-8. Returns whether all were. */
+static bool put_utf8(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	bool is_whole = true;
+
+	for (size_t i = 0; i < size;) {
+		const unsigned char *at = (const unsigned char *)text + i;
+		size_t n = *at < 0x80 ? 1 : ptrc_utf8_length(at, size - i);
+
+		if (n)
+			ptrc_buffer_bytes(b, at, n);
+		else
+			ptrc_buffer_text(b, "\357\277\275");
+		is_whole &= n > 0;
+		i += n ? n : 1;
+	}
+	return is_whole;
+}
+
+/* Puts what is in the buffer as a value behind a comma: in quotes if it has a character that would end
+ * it, or blanks at its ends, which some readers leave out. */
+static void put_value(struct ptrc_buffer *b, const struct ptrc_buffer *value)
+{
+	bool is_quoted = false;
+
+	ptrc_buffer_char(b, ',');
+	for (size_t i = 0; i < value->used && !is_quoted; i++)
+		is_quoted = strchr("\",\r\n", value->bytes[i]) != NULL;
+	if (value->used)
+		is_quoted |= *value->bytes == ' ' || value->bytes[value->used - 1] == ' ';
+	if (!is_quoted) {
+		ptrc_buffer_bytes(b, value->bytes, value->used);
+		return;
+	}
+	ptrc_buffer_char(b, '"');
+	for (size_t i = 0; i < value->used; i++) {
+		if (value->bytes[i] == '"')
+			ptrc_buffer_char(b, '"');
+		ptrc_buffer_char(b, value->bytes[i]);
+	}
+	ptrc_buffer_char(b, '"');
+}
+
+/* Puts a text of the log. Returns whether it is put as it is. */
+static bool put_text(struct csv *c, struct ptrc_buffer *b, const char *text, size_t size)
+{
+	bool is_whole;
+
+	c->text.used = 0;
+	is_whole = put_utf8(&c->text, text, size);
+	put_value(b, &c->text);
+	return is_whole;
+}
+
+/* Puts a number, a truth or bytes, without a unit. */
+static void put_plain(struct ptrc_buffer *b, struct ptrc_value v)
+{
+	v.unit = PTRC_UNIT_NONE;
+	ptrc_value_text(b, &v);
+}
+
+/* Puts a value of the data: an array in brackets, text as it is. Returns whether it tells every byte. */
+static bool put_field(struct csv *c, struct ptrc_buffer *b, const struct ptrc_value *v)
+{
+	struct ptrc_value item;
+
+	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_ENUM)
+		return put_text(c, b, v->bytes, v->size) && !v->raw;
+	c->text.used = 0;
+	if (v->kind == PTRC_VALUE_JSON) {
+		ptrc_json_text_put(&c->text, v->bytes, v->size, false);
+	} else if (v->kind == PTRC_VALUE_ARRAY) {
+		for (uint32_t i = 0; i < v->elements->count; i++) {
+			ptrc_buffer_char(&c->text, i ? ',' : '[');
+			ptrc_value_element(v, i, &item);
+			put_plain(&c->text, item);
+		}
+		ptrc_buffer_char(&c->text, ']');
+	} else {
+		put_plain(&c->text, *v);
+	}
+	put_value(b, &c->text);
+	return !v->raw || v->kind == PTRC_VALUE_ARRAY;
+}
+
+/* Puts the fields of the layouts. Returns whether they tell every byte of the data. */
+static bool put_fields(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	const struct ptrc_decoded *d = view->layout ? ptrc_view_decode(view) : NULL;
+	bool is_whole = d && d->error == PTRC_LAYOUT_FITS;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct ptrc_value *v = d ? ptrc_layout_value(view->layout, d, (int)i) : NULL;
+
+		if (v && v->kind != PTRC_VALUE_NONE)
+			is_whole &= put_field(c, b, v);
+		else
+			ptrc_buffer_char(b, ',');
+	}
+	return is_whole;
+}
+
+/* Puts the two columns of data that no field tells: its text, or its bytes. */
+static void put_data(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *view, bool is_told)
+{
+	const struct ptrc_reader *r = view->reader;
+	const struct ptrc_value *whole = NULL;
+	size_t size = r->size;
+
+	if (view->layout)
+		whole = ptrc_layout_whole(view->layout, ptrc_view_decode(view));
+	c->text.used = 0;
+	if (whole && whole->kind == PTRC_VALUE_JSON) {
+		is_told = put_text(c, b, whole->bytes, whole->size);
+	} else if (!view->layout && r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT) {
+		is_told = true;
+		ptrc_event_put_data(&c->text, view);
+		put_value(b, &c->text);
+	} else if (!view->layout && ptrc_text_is_clean(r->data, &size)) {
+		is_told = put_text(c, b, (const char *)r->data, size);
+	} else {
+		ptrc_buffer_char(b, ',');
+	}
+	ptrc_buffer_char(b, ',');
+	if (!is_told)
+		ptrc_buffer_hex_bytes(b, r->data, r->size);
+}
+
+static void put_known(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *view,
+		      enum ptrc_field_id id)
+{
+	struct ptrc_value v = ptrc_view_value(view, &(struct ptrc_field){.id = id});
+
+	if (v.kind == PTRC_VALUE_TEXT)
+		put_text(c, b, v.bytes, v.size);
+	else
+		ptrc_buffer_char(b, ',');
+}
+
+static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
+{
+	struct csv *c = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+	const struct posix_trace_event_info *info = &e->view->reader->event;
+	const struct ptrc_reader_name *name =
+		ptrc_reader_name(e->view->reader, info->posix_event_id);
+	bool is_told;
+
+	ptrc_buffer_time(b, &c->time, &info->posix_timestamp);
+	ptrc_buffer_char(b, ',');
+	ptrc_buffer_ns(b, &c->time, &info->posix_timestamp);
+	put_text(c, b, name->text, name->size);
+	ptrc_buffer_char(b, ',');
+	ptrc_buffer_i64(b, info->posix_pid);
+	ptrc_buffer_char(b, ',');
+	ptrc_buffer_i64(b, info->posix_tid);
+	put_known(c, b, e->view, PTRC_FIELD_COMM);
+	put_known(c, b, e->view, PTRC_FIELD_THREAD_NAME);
+	ptrc_buffer_char(b, ',');
+	ptrc_buffer_text(b, ptrc_reader_truncation(e->view->reader));
+	ptrc_buffer_char(b, ',');
+	ptrc_buffer_u64(b, e->view->reader->size);
+	if (x->dump->format.has_log)
+		put_known(c, b, e->view, PTRC_FIELD_LOG);
+	if (x->dump->format.has_symbols) {
+		const struct ptrc_symbol *s = ptrc_view_symbol(e->view);
+
+		put_text(c, b, s->function ? s->function : "",
+			 s->function ? strlen(s->function) : 0);
+		put_text(c, b, s->file ? s->file : "", s->file ? strlen(s->file) : 0);
+		ptrc_buffer_char(b, ',');
+		if (s->line)
+			ptrc_buffer_i64(b, s->line);
+	}
+	is_told = put_fields(c, b, e->view);
+	put_data(c, b, e->view, is_told);
+	ptrc_buffer_text(b, "\r\n");
+	ptrc_export_write_some(x);
+}
+
+static void begin(struct ptrc_export *x)
+{
+	const struct ptrc_layouts *l = &x->dump->layouts;
+	struct csv *c = ptrc_cli_allocate(sizeof(*c));
+	struct ptrc_buffer *b = &x->dump->out;
+
+	*c = (struct csv){.count = l->name_count};
+	ptrc_buffer_text(b, head);
+	ptrc_buffer_text(b, ",truncated,len");
+	if (x->dump->format.has_log)
+		ptrc_buffer_text(b, ",log");
+	if (x->dump->format.has_symbols)
+		ptrc_buffer_text(b, ",function,file,line");
+	for (size_t i = 0; i < l->name_count; i++) {
+		ptrc_buffer_text(b, ",data.");
+		ptrc_buffer_text(b, l->names[i]);
+	}
+	ptrc_buffer_text(b, ",data,data_hex\r\n");
+	x->state = c;
+}
+
+static bool end(struct ptrc_export *x)
+{
+	(void)x;
+	return true;
+}
+
+static void free_csv(struct ptrc_export *x)
+{
+	struct csv *c = x->state;
+
+	if (!c)
+		return;
+	ptrc_buffer_free(&c->text);
+	free(c);
+}
+
+const struct ptrc_export_format ptrc_export_csv = {
+	.name = "csv",
+	.kind = {.mode = 0600,
+		 /* As much as a signature may have. */
+		 .signature = head,
+		 .signature_bytes = 32,
+		 .noun = "an export to csv"},
+	.has_only_events = true,
+	.begin = begin,
+	.event = event,
+	.end = end,
+	.free = free_csv,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/export/format.h"
+
+#include "src/cli/output.h"
+#include "src/view/when.h"
+
+/* Output is written in pieces of about this size. */
+enum { WRITE_SIZE = 65536 };
+
+uint64_t ptrc_export_since_start(const struct ptrc_export *x, int64_t ns)
+{
+	return ns > x->start_ns ? (uint64_t)ptrc_when_subtract(ns, x->start_ns) : 0;
+}
+
+struct ptrc_lane *ptrc_export_lane(struct ptrc_export *x)
+{
+	return ptrc_lanes_find(&x->lanes, x->source);
+}
+
+void ptrc_export_write_some(struct ptrc_export *x)
+{
+	if (__builtin_expect(x->dump->out.used >= WRITE_SIZE, 0))
+		ptrc_output_write(&x->dump->out);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a format of an export is: functions that write what the export has selected. Times are
+ * nanoseconds since the first event of the logs, so they are never negative. Events come in the order
+ * of their times, slices in that of their ends.
+ */
+#ifndef PTRC_SRC_EXPORT_FORMAT_H
+#define PTRC_SRC_EXPORT_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/cli/buffer.h"
+#include "src/cli/replace.h"
+#include "src/export/lanes.h"
+#include "src/pairs/kept.h"
+#include "src/pairs/pairs.h"
+#include "src/view/dump.h"
+
+struct ptrc_export_format;
+
+struct ptrc_export_options {
+	const struct ptrc_export_format *format;
+	/* Where the export goes; null: to standard output. */
+	const char *path;
+	bool is_forced;
+	/* Numbers with a unit become counters; or, if the pattern is not null, all numbers whose
+	 * counters it matches. */
+	bool has_counters;
+	const char *counters;
+};
+
+/* Where a slice is shown. */
+enum ptrc_slice_kind {
+	/* On its thread, among other slices there: of two, one lies within the other, or they do not
+	 * overlap. */
+	PTRC_SLICE_NESTED,
+	/* By itself: its events have a key, or it overlaps others of its thread. */
+	PTRC_SLICE_ASYNC,
+	/* A state of its thread; these follow each other. */
+	PTRC_SLICE_STATE,
+};
+
+/* A pair of events. */
+struct ptrc_slice {
+	enum ptrc_slice_kind kind;
+	/* Counted from 1. */
+	uint64_t number;
+	/* Its text, and the one in quotes, with escapes, as JSON has it. */
+	const struct ptrc_buffer *name;
+	const struct ptrc_buffer *json_name;
+	struct ptrc_lane *lane;
+	struct ptrc_lane *end_lane;
+	uint64_t begin_ns;
+	/* Of one that has no end: the time of the last event that was read. */
+	uint64_t end_ns;
+	struct ptrc_view *begin;
+	/* Null: it has no end. */
+	struct ptrc_view *end;
+	/* Events were lost in between, so the end may be that of another one. */
+	bool is_cut;
+};
+
+/* A begin that waits for its end. */
+struct ptrc_export_kept {
+	struct ptrc_kept event;
+	struct ptrc_lane *lane;
+	uint64_t ns;
+	bool is_nested;
+	/* Grows from each nested begin to the next. */
+	uint64_t number;
+	/* The one before it in the list of its lane. */
+	struct ptrc_export_kept *before;
+	/* Something that began before it on its thread has ended. */
+	bool is_crossed;
+};
+
+/* The states of a thread. */
+enum { PTRC_STATE_RUNNING, PTRC_STATE_WAITING, PTRC_STATE_PREEMPTED, PTRC_STATES };
+
+/* A place where events were lost. */
+struct ptrc_export_loss {
+	const struct ptrc_source *source;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	/* How many, if the log tells. */
+	bool is_counted;
+	uint64_t events;
+};
+
+/* What is known of an event type of a source. */
+struct ptrc_export_type {
+	bool is_known;
+	bool is_paired;
+	bool is_sample;
+	/* The name in quotes, as JSON has it. */
+	struct ptrc_buffer json_name;
+	/* Fields of its layout that become counters: their numbers, and the names of the counters. */
+	struct ptrc_export_counter {
+		size_t field;
+		struct ptrc_buffer name;
+		struct ptrc_buffer json_name;
+	} * counters;
+	size_t counter_count;
+};
+
+/* An event that is shown by itself. */
+struct ptrc_export_event {
+	struct ptrc_lane *lane;
+	uint64_t ns;
+	const struct ptrc_export_type *type;
+	struct ptrc_view *view;
+	/* Of half a pair: which half is missing, "begin" or "end"; else null. */
+	const char *missing;
+};
+
+struct ptrc_export_source {
+	struct ptrc_export_type types[PTRC_READER_IDS];
+	/* The event before was at a place with losses, which begins there. */
+	bool is_behind_loss;
+	/* The event before was one of the system, which may have been a loss for the pairs. */
+	bool is_behind_pairs;
+	struct ptrc_export_loss loss;
+};
+
+/* What is known of a pair. */
+struct ptrc_export_pair {
+	struct ptrc_buffer name;
+	struct ptrc_buffer json_name;
+	/* What was selected and has no other half, or has a loss where that may have been. */
+	uint64_t begins;
+	uint64_t ends;
+	uint64_t cut;
+};
+
+struct ptrc_export {
+	struct ptrc_dump *dump;
+	struct ptrc_pairs *pairs;
+	struct ptrc_export_options options;
+	const struct ptrc_export_format *format;
+	/* What the format keeps. */
+	void *state;
+	struct ptrc_lanes lanes;
+	struct ptrc_export_source *sources;
+	struct ptrc_export_pair *pair_infos;
+	size_t pair_info_count;
+	struct ptrc_kept_views begins;
+	/* The pairs of switches between processors: running and waiting; SIZE_MAX: there are none. */
+	size_t running_pair;
+	size_t waiting_pair;
+	struct ptrc_buffer state_names[PTRC_STATES];
+	struct ptrc_buffer state_json_names[PTRC_STATES];
+
+	/* The first and the latest event. */
+	bool has_start;
+	int64_t start_ns;
+	uint64_t now_ns;
+	/* That of the latest event. */
+	struct ptrc_source *source;
+	uint64_t slice_count;
+	uint64_t kept_count;
+	/* Begins that wait for their ends. */
+	uint64_t open_count;
+	/* Samples become flames; else, in a format of flames, pairs do. */
+	bool has_samples;
+};
+
+struct ptrc_export_format {
+	const char *name;
+	/* The files that it writes; of no use if .open is not null. */
+	struct ptrc_replace_kind kind;
+	/* Opens what .begin writes to, which is no file. Returns false after a message. */
+	bool (*open)(struct ptrc_export *);
+	/* Only events are exported, not pairs. */
+	bool has_only_events;
+	/* All functions but begin and end may be null. .begin comes before the first of the others. */
+	void (*begin)(struct ptrc_export *);
+	void (*event)(struct ptrc_export *, const struct ptrc_export_event *);
+	void (*slice)(struct ptrc_export *, const struct ptrc_slice *);
+	/* A number of the latest event. */
+	void (*counter)(struct ptrc_export *, const struct ptrc_export_counter *,
+			const struct ptrc_value *);
+	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
+	/* In place of slices: the latest event begins a pair of this name on its thread; that ends. */
+	void (*push)(struct ptrc_export *, struct ptrc_export_kept *,
+		     const struct ptrc_buffer *name);
+	void (*pop)(struct ptrc_export *, struct ptrc_export_kept *);
+	/* What is missing in the sources is known. Returns false after a message. */
+	bool (*end)(struct ptrc_export *);
+	void (*free)(struct ptrc_export *);
+};
+
+/* The time since the first event. */
+uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);
+
+/* The thread of the latest event. */
+struct ptrc_lane *ptrc_export_lane(struct ptrc_export *);
+
+/* Writes the output if there is much of it. */
+void ptrc_export_write_some(struct ptrc_export *);
+
+#endif

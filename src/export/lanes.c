@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/export/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/message.h"
+#include "src/view/dump_log.h"
+
+bool ptrc_lanes_begin(struct ptrc_lanes *l, const struct ptrc_dump *d)
+{
+	struct posixtrace_log_host *hosts = ptrc_cli_allocate(d->source_count * sizeof(*hosts));
+	size_t count = 0;
+
+	l->machines = ptrc_cli_allocate(d->source_count * sizeof(*l->machines));
+	memset(hosts, 0, d->source_count * sizeof(*hosts));
+	for (size_t i = 0; i < d->source_count; i++) {
+		bool is_known = !posixtrace_get_log_host(d->sources[i].reader.trace, &hosts[i],
+							 sizeof(*hosts));
+		size_t same = i;
+
+		for (size_t k = 0; k < i && is_known && same == i; k++)
+			if (ptrc_dump_is_same_machine(&hosts[i], &hosts[k]))
+				same = k;
+		l->machines[i] = same < i ? l->machines[same] : count++;
+	}
+	free(hosts);
+	if (count > PTRC_LANE_MACHINES)
+		ptrc_cli_message(NULL, "the logs are of %zu machines, and there may be %d", count,
+				 (int)PTRC_LANE_MACHINES);
+	return count <= PTRC_LANE_MACHINES;
+}
+
+/* Where the thread is, or would be put. The numbers are those of a few thousand threads, which nobody
+ * chooses one by one. */
+static struct ptrc_lane **place_of(const struct ptrc_lanes *l, int32_t pid, int32_t tid)
+{
+	uint64_t hash =
+		((uint64_t)(uint32_t)pid << 32 | (uint32_t)tid) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t i = (size_t)(hash >> 32) & (l->place_count - 1);
+
+	while (l->places[i] && (l->places[i]->pid != pid || l->places[i]->tid != tid))
+		i = (i + 1) & (l->place_count - 1);
+	return &l->places[i];
+}
+
+static void grow(struct ptrc_lanes *l)
+{
+	l->place_count = l->place_count ? 2 * l->place_count : 64;
+	free(l->places);
+	l->places = ptrc_cli_allocate(l->place_count * sizeof(struct ptrc_lane *));
+	memset(l->places, 0, l->place_count * sizeof(struct ptrc_lane *));
+	for (size_t i = 0; i < l->count; i++)
+		*place_of(l, l->list[i]->pid, l->list[i]->tid) = l->list[i];
+}
+
+/* Appends to a list whose room doubles. */
+static void *append(void *list, size_t count, void *thing)
+{
+	void **things = list;
+
+	if (!(count & (count - 1)))
+		things = ptrc_cli_reallocate(things, (count ? 2 * count : 1) * sizeof(void *));
+	things[count] = thing;
+	return things;
+}
+
+static void take_name(struct ptrc_buffer *to, struct ptrc_view *view, enum ptrc_field_id id)
+{
+	struct ptrc_value v = ptrc_view_value(view, &(struct ptrc_field){.id = id});
+
+	if (v.kind == PTRC_VALUE_TEXT)
+		ptrc_buffer_bytes(to, v.bytes, v.size);
+}
+
+static struct ptrc_lane_process *find_process(struct ptrc_lanes *l, int32_t pid,
+					      struct ptrc_view *view)
+{
+	struct ptrc_lane_process *p;
+
+	for (size_t i = 0; i < l->process_count; i++)
+		if (l->processes[i]->pid == pid)
+			return l->processes[i];
+	p = ptrc_cli_allocate(sizeof(*p));
+	*p = (struct ptrc_lane_process){.pid = pid, .number = l->process_count + 1};
+	if (view->reader->event.posix_pid)
+		take_name(&p->name, view, PTRC_FIELD_COMM);
+	else
+		ptrc_buffer_text(&p->name, "trace system");
+	l->processes = append(l->processes, l->process_count++, p);
+	return p;
+}
+
+static struct ptrc_lane *add(struct ptrc_lanes *l, int32_t pid, int32_t tid, struct ptrc_view *view)
+{
+	struct ptrc_lane *lane = ptrc_cli_allocate(sizeof(*lane));
+
+	*lane = (struct ptrc_lane){
+		.process = find_process(l, pid, view),
+		.pid = pid,
+		.tid = tid,
+		.number = l->count + 1,
+	};
+	if (view->reader->event.posix_pid)
+		take_name(&lane->name, view, PTRC_FIELD_THREAD_NAME);
+	l->list = append(l->list, l->count++, lane);
+	if (2 * l->count > l->place_count)
+		grow(l);
+	else
+		*place_of(l, pid, tid) = lane;
+	return lane;
+}
+
+struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
+{
+	const struct posix_trace_event_info *e = &s->reader.event;
+	uint32_t first = (uint32_t)l->machines[s->order] * PTRC_LANE_MACHINE_STEP;
+	/* A damaged log may have any numbers. */
+	int32_t pid = (int32_t)(first + (uint32_t)e->posix_pid);
+	int32_t tid = (int32_t)(first + (uint32_t)e->posix_tid);
+
+	if (!l->last || l->last->pid != pid || l->last->tid != tid) {
+		l->last = l->place_count ? *place_of(l, pid, tid) : NULL;
+		if (!l->last)
+			l->last = add(l, pid, tid, &s->view);
+	}
+	return l->last;
+}
+
+void ptrc_lanes_free(struct ptrc_lanes *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		ptrc_buffer_free(&l->list[i]->name);
+		ptrc_buffer_free(&l->list[i]->text);
+		free(l->list[i]);
+	}
+	for (size_t i = 0; i < l->process_count; i++) {
+		ptrc_buffer_free(&l->processes[i]->name);
+		free(l->processes[i]);
+	}
+	free(l->list);
+	free(l->processes);
+	free(l->places);
+	free(l->machines);
+}
+
+void ptrc_lane_put_process(struct ptrc_buffer *b, const struct ptrc_lane_process *p)
+{
+	if (p->name.used)
+		ptrc_buffer_bytes(b, p->name.bytes, p->name.used);
+	else
+		ptrc_buffer_format(b, "process %d", (int)p->pid);
+}
+
+void ptrc_lane_put_thread(struct ptrc_buffer *b, const struct ptrc_lane *lane)
+{
+	if (lane->name.used)
+		ptrc_buffer_bytes(b, lane->name.bytes, lane->name.used);
+	else if (!lane->pid)
+		ptrc_buffer_text(b, "trace");
+	else
+		ptrc_buffer_format(b, "thread %d", (int)lane->tid);
+}

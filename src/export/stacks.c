@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Flame graphs: the formats folded and speedscope. Samples of stacks become flames; without any, the
+ * pairs of events on each thread do, and what counts is the time that a pair took and no other within
+ * it did. Of pairs that overlap, the one that began first ends those that began in it.
+ *
+ * Folded stacks are lines of sums. A file of speedscope has what each thread did, in the order of time,
+ * but one thread after the other, so it is put aside in a temporary file until the end.
+ */
+#include "config.h"
+#include "src/export/stacks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/json.h"
+#include "src/export/flame.h"
+#include "src/view/symbols.h"
+
+/* Of what is put aside, so much is written at once. */
+enum { PIECE_RECORDS = 256 };
+
+enum record_kind { OPENS, CLOSES, SAMPLE };
+
+/* What a thread did. */
+struct record {
+	uint64_t ns;
+	/* Of a sample, its stack. */
+	uint32_t frame;
+	uint32_t kind;
+};
+
+/* A frame that is open. */
+struct level {
+	const struct ptrc_export_kept *kept;
+	uint32_t frame;
+	uint32_t stack;
+};
+
+/* What is known of a thread, or of the losses of a log. */
+struct track {
+	const struct ptrc_lane *lane;
+	const struct ptrc_source *source;
+	struct level *levels;
+	size_t depth;
+	size_t room;
+	uint32_t root;
+	uint64_t last_ns;
+	/* Its frames are told from the begin of the time that is selected, until the end of that. */
+	bool has_begun;
+	bool is_over;
+	struct record *records;
+	size_t record_count;
+	/* Where in the temporary file its full pieces stand, one after the other. */
+	uint64_t *pieces;
+	size_t piece_count;
+};
+
+struct stacks {
+	bool is_folded;
+	struct ptrc_flames flames;
+	struct track **tracks;
+	size_t track_count;
+	/* By the order of the sources; null: no losses yet. */
+	struct track **losses;
+	/* The frame of each address of a process. */
+	struct ptrc_table addresses;
+	struct ptrc_symbols *symbols;
+	struct ptrc_symbol_cache **symbol_caches;
+	FILE *spool;
+	uint64_t spool_bytes;
+};
+
+/* The frame of an address: its number and 1. */
+struct address {
+	struct ptrc_table_entry entry;
+	uint32_t frame;
+};
+
+static struct track *add_track(struct stacks *st, const struct ptrc_lane *lane,
+			       const struct ptrc_source *source)
+{
+	struct track *t = ptrc_cli_allocate(sizeof(*t));
+	size_t n = st->track_count;
+
+	*t = (struct track){.lane = lane, .source = source};
+	if (!(n & (n - 1)))
+		st->tracks =
+			ptrc_cli_reallocate(st->tracks, (n ? 2 * n : 1) * sizeof(struct track *));
+	st->tracks[st->track_count++] = t;
+	return t;
+}
+
+static struct track *track_of(struct stacks *st, struct ptrc_lane *lane)
+{
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	struct track *t = lane->state;
+
+	if (t)
+		return t;
+	t = lane->state = add_track(st, lane, NULL);
+	if (!st->is_folded)
+		return t;
+	ptrc_lane_put_process(&name, lane->process);
+	t->root = ptrc_flames_stack(&st->flames, 0,
+				    ptrc_flames_frame(&st->flames, name.bytes, name.used));
+	ptrc_buffer_free(&name);
+	return t;
+}
+
+/* ---- the temporary file ---- */
+
+static void __attribute__((noreturn)) spool_failed(void)
+{
+	ptrc_cli_error("temporary file", errno);
+	exit(ptrc_cli_failure_status());
+}
+
+static void put_aside(struct stacks *st, struct track *t, enum record_kind kind, uint32_t frame,
+		      uint64_t ns)
+{
+	size_t bytes = PIECE_RECORDS * sizeof(struct record);
+	size_t n = t->piece_count;
+
+	if (st->is_folded)
+		return;
+	if (!t->records)
+		t->records = ptrc_cli_allocate(bytes);
+	t->records[t->record_count++] = (struct record){ns, frame, kind};
+	if (t->record_count < PIECE_RECORDS)
+		return;
+	if (!st->spool)
+		st->spool = tmpfile();
+	if (!st->spool || fwrite(t->records, 1, bytes, st->spool) != bytes)
+		spool_failed();
+	if (!(n & (n - 1)))
+		t->pieces = ptrc_cli_reallocate(t->pieces, (n ? 2 * n : 1) * sizeof(*t->pieces));
+	t->pieces[t->piece_count++] = st->spool_bytes;
+	st->spool_bytes += bytes;
+	t->record_count = 0;
+}
+
+/* Reads a full piece to the room. */
+static void read_piece(struct stacks *st, uint64_t at, struct record *room)
+{
+	size_t bytes = PIECE_RECORDS * sizeof(struct record);
+
+	if (fseeko(st->spool, (off_t)at, SEEK_SET) || fread(room, 1, bytes, st->spool) != bytes)
+		spool_failed();
+}
+
+/* ---- pairs ---- */
+
+/* The time that is selected, since the first event. */
+static uint64_t first_ns(const struct ptrc_export *x)
+{
+	return ptrc_export_since_start(x, x->dump->select.span.first);
+}
+
+static uint64_t last_ns(const struct ptrc_export *x)
+{
+	return ptrc_export_since_start(x, x->dump->select.span.last);
+}
+
+/* Counts the time since something was last done there, as far as it is selected. */
+static void count_time(struct ptrc_export *x, struct track *t, uint64_t now)
+{
+	struct stacks *st = x->state;
+	uint64_t first = first_ns(x) > t->last_ns ? first_ns(x) : t->last_ns;
+	uint64_t last = last_ns(x) < now ? last_ns(x) : now;
+
+	if (t->depth && last > first)
+		ptrc_flames_add(&st->flames, t->levels[t->depth - 1].stack, last - first);
+	t->last_ns = now;
+}
+
+/* Tells that frames were open when the time that is selected began, or are so when it ends. */
+static void clip(struct ptrc_export *x, struct track *t, uint64_t now)
+{
+	struct stacks *st = x->state;
+
+	if (!t->has_begun && now >= first_ns(x)) {
+		t->has_begun = true;
+		for (size_t i = 0; i < t->depth; i++)
+			put_aside(st, t, OPENS, t->levels[i].frame, first_ns(x));
+	}
+	if (t->has_begun && !t->is_over && now > last_ns(x)) {
+		t->is_over = true;
+		for (size_t i = t->depth; i; i--)
+			put_aside(st, t, CLOSES, t->levels[i - 1].frame, last_ns(x));
+	}
+}
+
+static void push(struct ptrc_export *x, struct ptrc_export_kept *k, const struct ptrc_buffer *name)
+{
+	struct stacks *st = x->state;
+	struct track *t = track_of(st, k->lane);
+	struct level l = {.kept = k};
+
+	count_time(x, t, k->ns);
+	clip(x, t, k->ns);
+	l.frame = ptrc_flames_frame(&st->flames, name->bytes, name->used);
+	l.stack = ptrc_flames_stack(&st->flames, t->depth ? t->levels[t->depth - 1].stack : t->root,
+				    l.frame);
+	if (t->depth == t->room) {
+		t->room = t->room ? 2 * t->room : 16;
+		t->levels = ptrc_cli_reallocate(t->levels, t->room * sizeof(*t->levels));
+	}
+	t->levels[t->depth++] = l;
+	if (t->has_begun && !t->is_over)
+		put_aside(st, t, OPENS, l.frame, k->ns);
+}
+
+/* Ends the frames above the lowest so many. */
+static void end_levels(struct ptrc_export *x, struct track *t, size_t depth, uint64_t now)
+{
+	struct stacks *st = x->state;
+
+	count_time(x, t, now);
+	clip(x, t, now);
+	while (t->depth > depth) {
+		t->depth--;
+		if (t->has_begun && !t->is_over)
+			put_aside(st, t, CLOSES, t->levels[t->depth].frame, now);
+	}
+}
+
+static void pop(struct ptrc_export *x, struct ptrc_export_kept *k)
+{
+	struct track *t = track_of(x->state, k->lane);
+
+	for (size_t i = t->depth; i; i--)
+		if (t->levels[i - 1].kept == k) {
+			end_levels(x, t, i - 1, x->now_ns);
+			return;
+		}
+}
+
+/* ---- samples ---- */
+
+/* Puts what is known of code at the address: its function, else the file that it is in. */
+static void put_place(struct ptrc_buffer *b, struct stacks *st, const struct ptrc_source *s,
+		      unsigned long process, uint64_t address)
+{
+	trace_id_t trace = s->reader.trace;
+	struct posixtrace_log_mapping m;
+	const struct ptrc_symbol *symbol = NULL;
+
+	/* Symbols are those of a call that returns to the address given. */
+	if (st->symbols)
+		symbol = ptrc_symbols_find(st->symbols, &st->symbol_caches[s->order], trace,
+					   process, address + 1, false);
+	if (symbol && symbol->function) {
+		ptrc_buffer_text(b, symbol->function);
+		return;
+	}
+	for (unsigned long i = 0; !posixtrace_get_log_mapping(trace, process, i, &m, sizeof(m));
+	     i++)
+		if (address >= m.pm_start && address < m.pm_end) {
+			size_t at = m.pm_path_size;
+
+			while (at && m.pm_path[at - 1] != '/')
+				at--;
+			ptrc_buffer_char(b, '[');
+			ptrc_buffer_bytes(b, m.pm_path + at, m.pm_path_size - at);
+			ptrc_buffer_char(b, ']');
+			return;
+		}
+	ptrc_buffer_hex(b, address);
+}
+
+static uint32_t frame_of(struct stacks *st, const struct ptrc_source *s, uint64_t address,
+			 bool is_innermost)
+{
+	unsigned long process = ULONG_MAX;
+	uint64_t key[] = {s->order, 0, address, is_innermost};
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	struct address *a;
+
+	if (posixtrace_find_log_process(s->reader.trace, s->reader.event.posix_pid,
+					&s->reader.event.posix_timestamp, &process))
+		process = ULONG_MAX;
+	key[1] = process;
+	a = ptrc_table_find(&st->addresses, key, sizeof(key), sizeof(*a));
+	if (a->frame)
+		return a->frame - 1;
+	/* Those below the innermost one are where calls return to, behind the call. */
+	put_place(&name, st, s, process, address - (!is_innermost && address));
+	a->frame = ptrc_flames_frame(&st->flames, name.bytes, name.used) + 1;
+	ptrc_buffer_free(&name);
+	return a->frame - 1;
+}
+
+/* Finds the addresses of a sample: its field "stack", or all of its data. */
+static const char *find_addresses(struct ptrc_export *x, struct ptrc_view *view, size_t *count)
+{
+	int name = ptrc_layouts_name(&x->dump->layouts, "stack", strlen("stack"));
+	const struct ptrc_value *v = NULL;
+
+	if (view->layout && name >= 0)
+		v = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
+	if (v && (v->kind == PTRC_VALUE_BYTES ||
+		  (v->kind == PTRC_VALUE_ARRAY && v->elements->item_size == sizeof(uint64_t)))) {
+		*count = v->size / sizeof(uint64_t);
+		return v->bytes;
+	}
+	*count = view->layout ? 0 : view->reader->size / sizeof(uint64_t);
+	return (const char *)view->reader->data;
+}
+
+static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
+{
+	struct stacks *st = x->state;
+	struct track *t;
+	const char *addresses;
+	size_t count;
+	uint32_t stack;
+
+	if (!e->type->is_sample)
+		return;
+	t = track_of(st, e->lane);
+	stack = t->root;
+	addresses = find_addresses(x, e->view, &count);
+	for (size_t i = count; i; i--) {
+		uint64_t address;
+
+		memcpy(&address, addresses + (i - 1) * sizeof(address), sizeof(address));
+		/* The rest of an array that is not full. */
+		if (address)
+			stack = ptrc_flames_stack(&st->flames, stack,
+						  frame_of(st, x->source, address, i == 1));
+	}
+	if (stack == t->root && !t->root)
+		return;
+	ptrc_flames_add(&st->flames, stack, 1);
+	put_aside(st, t, SAMPLE, stack, e->ns);
+}
+
+/* ---- begin and end ---- */
+
+static void begin(struct ptrc_export *x)
+{
+	size_t bytes = x->dump->source_count * sizeof(struct track *);
+	struct stacks *st = ptrc_cli_allocate(sizeof(*st));
+	struct ptrc_cli_reason why;
+
+	_Static_assert(sizeof(struct track *) == sizeof(struct ptrc_symbol_cache *), "pointers");
+	*st = (struct stacks){.is_folded = x->format == &ptrc_export_folded};
+	st->losses = ptrc_cli_allocate(bytes);
+	memset(st->losses, 0, bytes);
+	st->symbol_caches = ptrc_cli_allocate(bytes);
+	memset(st->symbol_caches, 0, bytes);
+	x->state = st;
+	if (!x->has_samples)
+		return;
+	st->symbols = ptrc_symbols_open(&why);
+	if (!st->symbols)
+		ptrc_cli_message(NULL, "functions have no names: %s", why.text);
+}
+
+/* Ends what is open. */
+static void close_tracks(struct ptrc_export *x)
+{
+	struct stacks *st = x->state;
+
+	for (size_t i = 0; i < st->track_count; i++)
+		if (st->tracks[i]->lane)
+			end_levels(x, st->tracks[i], 0, x->now_ns);
+}
+
+/* Puts a frame of a folded stack: its name, on one line and without what separates frames. */
+static void put_folded(struct ptrc_buffer *b, const struct ptrc_buffer *name)
+{
+	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+
+	ptrc_text_put(&text, name->bytes, name->used);
+	for (size_t i = 0; i < text.used; i++)
+		if (text.bytes[i] == ';')
+			ptrc_buffer_text(b, "\\x3b");
+		else
+			ptrc_buffer_char(b, text.bytes[i]);
+	ptrc_buffer_free(&text);
+}
+
+/* Puts the stack from its lowest frame up; separated by semicolons, or as numbers by commas. */
+static void put_stack(struct ptrc_buffer *b, const struct stacks *st, uint32_t stack, bool is_text)
+{
+	const struct ptrc_flames *f = &st->flames;
+	uint32_t *frames;
+	size_t depth = 0;
+
+	for (uint32_t i = stack; i; i = f->stacks[i].below)
+		depth++;
+	frames = ptrc_cli_allocate((depth + 1) * sizeof(*frames));
+	depth = 0;
+	for (uint32_t i = stack; i; i = f->stacks[i].below)
+		frames[depth++] = f->stacks[i].frame;
+	for (size_t i = depth; i; i--) {
+		if (i < depth)
+			ptrc_buffer_char(b, is_text ? ';' : ',');
+		if (is_text)
+			put_folded(b, &f->frames[frames[i - 1]]);
+		else
+			ptrc_buffer_u64(b, frames[i - 1]);
+	}
+	free(frames);
+}
+
+static bool end_folded(struct ptrc_export *x)
+{
+	struct stacks *st = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+
+	close_tracks(x);
+	for (uint32_t i = 1; i < st->flames.stack_count; i++) {
+		if (!st->flames.stacks[i].count)
+			continue;
+		put_stack(b, st, i, true);
+		ptrc_buffer_char(b, ' ');
+		ptrc_buffer_u64(b, st->flames.stacks[i].count);
+		ptrc_buffer_char(b, '\n');
+		ptrc_export_write_some(x);
+	}
+	if (st->symbols)
+		ptrc_symbols_report(st->symbols);
+	return true;
+}
+
+/* ---- speedscope ---- */
+
+static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
+{
+	static const char name[] = "events lost";
+	struct stacks *st = x->state;
+	struct track **t = &st->losses[l->source->order];
+	uint32_t frame;
+
+	/* Samples count, and have no time. */
+	if (x->has_samples)
+		return;
+	frame = ptrc_flames_frame(&st->flames, name, sizeof(name) - 1);
+	if (!*t)
+		*t = add_track(st, NULL, l->source);
+	put_aside(st, *t, OPENS, frame, l->begin_ns);
+	put_aside(st, *t, CLOSES, frame, l->end_ns);
+}
+
+static void put_track_name(struct ptrc_buffer *b, const struct track *t)
+{
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+
+	if (t->lane) {
+		ptrc_lane_put_process(&name, t->lane->process);
+		ptrc_buffer_format(&name, " (%d), ", (int)t->lane->pid);
+		ptrc_lane_put_thread(&name, t->lane);
+		ptrc_buffer_format(&name, " (%d)", (int)t->lane->tid);
+	} else {
+		ptrc_buffer_text(&name, "events lost: ");
+		ptrc_buffer_text(&name, t->source->reader.path);
+	}
+	ptrc_text_json(b, name.bytes, name.used);
+	ptrc_buffer_free(&name);
+}
+
+/* Puts the records of a track, as elements of an array: all events, or the stacks of samples. */
+static void put_records(struct ptrc_export *x, struct track *t)
+{
+	struct stacks *st = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+	struct record *room = ptrc_cli_allocate(PIECE_RECORDS * sizeof(*room));
+
+	for (size_t i = 0; i <= t->piece_count; i++) {
+		const struct record *records = i < t->piece_count ? room : t->records;
+		size_t count = i < t->piece_count ? PIECE_RECORDS : t->record_count;
+
+		if (i < t->piece_count)
+			read_piece(st, t->pieces[i], room);
+		for (size_t k = 0; k < count; k++) {
+			const struct record *r = &records[k];
+
+			ptrc_buffer_text(b, i || k ? ",\n" : "\n");
+			if (r->kind == SAMPLE) {
+				ptrc_buffer_char(b, '[');
+				put_stack(b, st, r->frame, false);
+				ptrc_buffer_char(b, ']');
+			} else {
+				ptrc_buffer_text(b, r->kind == OPENS
+							    ? "{\"type\":\"O\",\"frame\":"
+							    : "{\"type\":\"C\",\"frame\":");
+				ptrc_buffer_u64(b, r->frame);
+				ptrc_buffer_text(b, ",\"at\":");
+				ptrc_buffer_u64(b, r->ns);
+				ptrc_buffer_char(b, '}');
+			}
+			ptrc_export_write_some(x);
+		}
+	}
+	free(room);
+}
+
+static void put_weights(struct ptrc_export *x, size_t count)
+{
+	ptrc_buffer_text(&x->dump->out, "],\"weights\":[");
+	for (size_t i = 0; i < count; i++) {
+		ptrc_buffer_text(&x->dump->out, i ? ",1" : "1");
+		ptrc_export_write_some(x);
+	}
+}
+
+static void put_profile(struct ptrc_export *x, struct track *t)
+{
+	struct ptrc_buffer *b = &x->dump->out;
+	size_t count = t->piece_count * PIECE_RECORDS + t->record_count;
+
+	ptrc_buffer_text(b, "{\"name\":");
+	put_track_name(b, t);
+	if (x->has_samples) {
+		ptrc_buffer_format(b,
+				   ",\"type\":\"sampled\",\"unit\":\"none\",\"startValue\":0,"
+				   "\"endValue\":%zu,\"samples\":[",
+				   count);
+		put_records(x, t);
+		put_weights(x, count);
+	} else {
+		ptrc_buffer_format(
+			b,
+			",\"type\":\"evented\",\"unit\":\"nanoseconds\","
+			"\"startValue\":%llu,\"endValue\":%llu,\"events\":[",
+			(unsigned long long)first_ns(x),
+			(unsigned long long)(last_ns(x) < x->now_ns ? last_ns(x) : x->now_ns));
+		put_records(x, t);
+	}
+	ptrc_buffer_text(b, "]}");
+}
+
+static bool end_speedscope(struct ptrc_export *x)
+{
+	struct stacks *st = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+	const char *separator = "\n";
+	const char *path = x->dump->sources[0].reader.path;
+
+	close_tracks(x);
+	if (st->spool && fflush(st->spool))
+		spool_failed();
+	ptrc_buffer_format(b,
+			   "{\"exporter\":\"ptrace-export %s\","
+			   "\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+			   "\"name\":",
+			   PACKAGE_VERSION);
+	ptrc_text_json(b, path, strlen(path));
+	ptrc_buffer_text(b, ",\"profiles\":[");
+	for (size_t i = 0; i < st->track_count; i++) {
+		struct track *t = st->tracks[i];
+
+		if (!t->piece_count && !t->record_count)
+			continue;
+		ptrc_buffer_text(b, separator);
+		separator = ",\n";
+		put_profile(x, t);
+	}
+	ptrc_buffer_text(b, "],\n\"shared\":{\"frames\":[");
+	for (uint32_t i = 0; i < st->flames.frame_count; i++) {
+		ptrc_buffer_text(b, i ? ",\n{\"name\":" : "\n{\"name\":");
+		ptrc_text_json(b, st->flames.frames[i].bytes, st->flames.frames[i].used);
+		ptrc_buffer_char(b, '}');
+		ptrc_export_write_some(x);
+	}
+	ptrc_buffer_text(b, "]}}\n");
+	if (st->symbols)
+		ptrc_symbols_report(st->symbols);
+	return true;
+}
+
+static void free_stacks(struct ptrc_export *x)
+{
+	struct stacks *st = x->state;
+
+	if (!st)
+		return;
+	for (size_t i = 0; i < st->track_count; i++) {
+		free(st->tracks[i]->levels);
+		free(st->tracks[i]->records);
+		free(st->tracks[i]->pieces);
+		free(st->tracks[i]);
+	}
+	for (size_t i = 0; i < x->dump->source_count; i++)
+		ptrc_symbol_cache_free(st->symbol_caches[i]);
+	free(st->symbol_caches);
+	free(st->tracks);
+	free(st->losses);
+	ptrc_symbols_free(st->symbols);
+	ptrc_table_free(&st->addresses);
+	ptrc_flames_free(&st->flames);
+	if (st->spool)
+		fclose(st->spool);
+	free(st);
+}
+
+const struct ptrc_export_format ptrc_export_folded = {
+	.name = "folded",
+	/* Nothing in such a file tells who wrote it, and no such file begins with a null byte. */
+	.kind = {.mode = 0600, .signature = "", .signature_bytes = 1, .noun = "empty"},
+	.begin = begin,
+	.event = event,
+	.push = push,
+	.pop = pop,
+	.end = end_folded,
+	.free = free_stacks,
+};
+
+const struct ptrc_export_format ptrc_export_speedscope = {
+	.name = "speedscope",
+	.kind = {.mode = 0600,
+		 .signature = "{\"exporter\":\"ptrace-export",
+		 .signature_bytes = sizeof("{\"exporter\":\"ptrace-export") - 1,
+		 .noun = "an export to chrome or speedscope"},
+	.begin = begin,
+	.event = event,
+	.push = push,
+	.pop = pop,
+	.loss = loss,
+	.end = end_speedscope,
+	.free = free_stacks,
+};

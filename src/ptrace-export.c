@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/output.h"
+#include "src/export/export.h"
+#include "src/export/formats.h"
+#include "src/session/dump_target.h"
+#include "src/session/orphans.h"
+#include "src/summary/selection.h"
+#include "src/view/dump.h"
+
+enum {
+	KEY_TO = PTRC_CLI_KEY_FIRST,
+	KEY_FORCE,
+	KEY_COUNTERS,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"to", KEY_TO, "FORMAT", "chrome, folded, speedscope or csv"},
+	{"output", 'o', "FILE", "write to this file, not to standard output"},
+	{"force", KEY_FORCE, NULL, "let the export replace a file that is none of this\nformat"},
+	PTRC_SELECTION_OPTIONS,
+	{"pair", PTRC_SELECTION_PAIR, "PAIR",
+	 "these events, too, are a slice of time, as X.begin\nand X.end always are:\n"
+	 "'req.begin..req.end by data.id', those with the\nsame value in the field, or without 'by' "
+	 "those of\nthe same thread; may be given several times"},
+	{"counters", KEY_COUNTERS, "[=GLOB]",
+	 "numbers that have a unit become counters, called\nEVENT.FIELD; or all numbers whose counters "
+	 "the\npattern matches"},
+	PTRC_SELECTION_DATA_OPTIONS,
+	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
+	 "exit with 0 even if the data is incomplete"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-export",
+	.operands = "--to=FORMAT [OPTION]... [SESSION|LOG]...",
+	.summary =
+		"Writes the events of trace logs, and of what sessions hold now, in a format that\n"
+		"other programs read. A name that has a / in it, or that no session has, is the\n"
+		"path of a log; LOG may be - for standard input. Without any, it is\n" PTRC_SELECTION_LOG
+		".",
+	.options = options,
+	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+static struct ptrc_dump dump;
+static struct ptrc_pairs pairs;
+static struct ptrc_selection selection;
+static struct ptrc_export_options export;
+
+static const struct ptrc_export_format *format_of(const char *text)
+{
+	enum { FORMATS_MAX = 16 };
+	const char *names[FORMATS_MAX] = {NULL};
+
+	for (size_t i = 0; ptrc_export_formats[i]; i++)
+		names[i] = ptrc_export_formats[i]->name;
+	return ptrc_export_formats[ptrc_cli_word("--to", text, names)];
+}
+
+static void check_usage(const struct ptrc_cli_texts *pair_texts, int operands)
+{
+	const char *name;
+	bool is_flame;
+
+	if (!export.format)
+		ptrc_cli_usage("--to", "is needed: chrome, folded, speedscope or csv");
+	name = export.format->name;
+	is_flame = export.format->push;
+	if (export.is_forced && !export.path)
+		ptrc_cli_usage("--force", "needs --output");
+	if (export.path && !strcmp(export.path, "-"))
+		export.path = NULL;
+	if (export.path && !*export.path)
+		ptrc_cli_usage("--output", "needs the name of a file");
+	if (export.format->has_only_events && pair_texts->count)
+		ptrc_cli_usage("--pair",
+			       "cannot be used together with --to=%s, which has events "
+			       "only",
+			       name);
+	if (is_flame && (dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX))
+		ptrc_cli_usage("--to",
+			       "%s has sums of events, so --first and --last cannot be used with "
+			       "it",
+			       name);
+	if (export.has_counters && !export.format->counter)
+		ptrc_cli_usage("--counters", "cannot be used together with --to=%s", name);
+	ptrc_selection_check(&selection, operands);
+}
+
+static void parse(int argc, char **argv)
+{
+	int key;
+
+	ptrc_cli_begin(&cli);
+	ptrc_selection_begin(&selection, &dump, &pairs);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		if (ptrc_selection_take(&selection, key))
+			continue;
+		switch (key) {
+		case KEY_TO:
+			export.format = format_of(optarg);
+			break;
+		case 'o':
+			if (export.path)
+				ptrc_cli_usage("--output", "is given twice");
+			export.path = optarg;
+			break;
+		case KEY_FORCE:
+			export.is_forced = true;
+			break;
+		case KEY_COUNTERS:
+			export.has_counters = true;
+			export.counters = optarg;
+			break;
+		default:
+			break;
+		}
+	}
+	/* A pair that becomes a slice has fields of both of its events; one that becomes a flame is
+	 * selected at its begin. */
+	pairs.is_by_name = export.format && export.format->slice;
+	selection.is_by_begin = !pairs.is_by_name;
+	ptrc_selection_read(&selection);
+	check_usage(&selection.pair_texts, argc - optind);
+	dump.format.has_symbols = selection.has_symbols;
+}
+
+static bool load_symbols(void)
+{
+	struct ptrc_cli_reason why;
+
+	if (!selection.has_symbols)
+		return true;
+	dump.symbols = ptrc_symbols_open(&why);
+	if (!dump.symbols)
+		ptrc_cli_message("--symbols", "%s", why.text);
+	return dump.symbols != NULL;
+}
+
+static enum ptrc_exit run(void)
+{
+	enum ptrc_exit status = PTRC_EXIT_FAILED;
+	bool is_read = false;
+
+	/* A name that is not there is a mistake, which the end tells: no file is made or replaced. */
+	if (!ptrc_dump_may_select(&dump))
+		return ptrc_dump_end(&dump, PTRC_EXIT_FAILED, false);
+	if (!ptrc_export_begin(&dump, &pairs, &export))
+		return PTRC_EXIT_FAILED;
+	if (ptrc_dump_scan(&dump)) {
+		is_read = ptrc_dump_logs(&dump);
+		status = PTRC_EXIT_DONE;
+	}
+	status = ptrc_dump_end(&dump, status, is_read);
+	for (size_t i = 0; i < dump.source_count; i++)
+		if (dump.sources[i].losses.is_unclosed)
+			ptrc_orphans_say_of(dump.sources[i].reader.path);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	enum ptrc_exit status = PTRC_EXIT_DONE;
+	enum ptrc_exit exported = PTRC_EXIT_FAILED;
+
+	parse(argc, argv);
+	if (!load_symbols())
+		return PTRC_EXIT_FAILED;
+	ptrc_output_begin();
+	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
+		status = PTRC_EXIT_FAILED;
+	if (dump.source_count)
+		exported = run();
+	if (status == PTRC_EXIT_DONE)
+		status = exported;
+	ptrc_output_end(&dump.out);
+	ptrc_export_free(&dump);
+	ptrc_selection_free(&selection);
+	return (int)status;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes a log of events that a script on standard input lists, with any times, threads and names:
+ *
+ *     made_log LOG
+ *
+ *     layout NAME LAYOUT          what the data of an event type means
+ *     event NS PID TID NAME [KIND:VALUE]...
+ *                                 an event; KIND is u8, u32, u64, f64, str (with a null byte) or hex
+ *     repeat COUNT STEP           the last two events, so many times more, each so many ns later
+ *     lost COUNT                  so many events are said to be missing
+ *     unclosed                    the log gets no end
+ *
+ * %XX in a name is a byte, as words end at blanks. Times count from 1 700 000 000 s.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <posixtrace.h>
+
+#define EPOCH_NS INT64_C(1700000000000000000)
+
+enum { LINE_MAX_BYTES = 65536 };
+
+struct made {
+	int64_t ns;
+	trace_event_id_t type;
+	pid_t pid;
+	pid_t tid;
+	unsigned char data[LINE_MAX_BYTES];
+	size_t size;
+};
+
+static struct posixtrace_log *written;
+/* The last event, and the one before. */
+static struct made last[2];
+static unsigned int line_number;
+
+static void __attribute__((noreturn)) fail(const char *what, const char *why)
+{
+	fprintf(stderr, "made_log: line %u: %s: %s\n", line_number, what, why);
+	exit(EXIT_FAILURE);
+}
+
+static void check(int error, const char *what)
+{
+	if (error)
+		fail(what, strerror(error));
+}
+
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; at++) {
+		unsigned int byte;
+
+		if (*at == '%' && sscanf(at + 1, "%2x", &byte) == 1) {
+			*to++ = (char)byte;
+			at += 2;
+		} else {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+}
+
+static trace_event_id_t type_of(const char *name)
+{
+	trace_event_id_t type;
+
+	check(posixtrace_log_type(written, name, &type), name);
+	return type;
+}
+
+static void add(const struct made *m)
+{
+	struct posixtrace_event e = {.pt_data = m->data, .pt_size = m->size};
+
+	e.pt_info.posix_event_id = m->type;
+	e.pt_info.posix_pid = m->pid;
+	e.pt_info.posix_tid = m->tid;
+	e.pt_info.posix_thread_id = (pthread_t)m->tid;
+	e.pt_info.posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED;
+	e.pt_info.posix_timestamp.tv_sec = (EPOCH_NS + m->ns) / 1000000000;
+	e.pt_info.posix_timestamp.tv_nsec = (EPOCH_NS + m->ns) % 1000000000;
+	check(posixtrace_log_add(written, &e), "posixtrace_log_add");
+}
+
+static void put(struct made *m, const void *bytes, size_t size)
+{
+	memcpy(m->data + m->size, bytes, size);
+	m->size += size;
+}
+
+static void put_hex(struct made *m, const char *digits)
+{
+	for (; *digits && digits[1]; digits += 2) {
+		unsigned int byte;
+
+		if (sscanf(digits, "%2x", &byte) != 1)
+			fail(digits, "no hexadecimal digits");
+		put(m, &(unsigned char){(unsigned char)byte}, 1);
+	}
+}
+
+static void put_word(struct made *m, const char *word)
+{
+	const char *value = strchr(word, ':');
+	unsigned long long u;
+	double d;
+
+	if (!value)
+		fail(word, "not KIND:VALUE");
+	value++;
+	u = strtoull(value, NULL, 0);
+	d = strtod(value, NULL);
+	if (!strncmp(word, "u8:", 3))
+		put(m, &(uint8_t){(uint8_t)u}, sizeof(uint8_t));
+	else if (!strncmp(word, "u32:", 4))
+		put(m, &(uint32_t){(uint32_t)u}, sizeof(uint32_t));
+	else if (!strncmp(word, "u64:", 4))
+		put(m, &(uint64_t){u}, sizeof(uint64_t));
+	else if (!strncmp(word, "f64:", 4))
+		put(m, &d, sizeof(d));
+	else if (!strncmp(word, "str:", 4))
+		put(m, value, strlen(value) + 1);
+	else if (!strncmp(word, "hex:", 4))
+		put_hex(m, value);
+	else
+		fail(word, "no such kind");
+}
+
+static void take_event(char *words)
+{
+	struct made *m = &last[1];
+	char name[LINE_MAX_BYTES];
+	int used = 0;
+
+	last[0] = last[1];
+	m->size = 0;
+	if (sscanf(words, "%ld %d %d %65535s%n", &m->ns, &m->pid, &m->tid, name, &used) != 4)
+		fail(words, "not NS PID TID NAME");
+	unescape(name);
+	m->type = type_of(name);
+	for (char *word = strtok(words + used, " "); word; word = strtok(NULL, " ")) {
+		unescape(word);
+		put_word(m, word);
+	}
+	add(m);
+}
+
+static void repeat(const char *words)
+{
+	unsigned long count;
+	long step;
+
+	if (sscanf(words, "%lu %ld", &count, &step) != 2)
+		fail(words, "not COUNT STEP");
+	for (; count; count--)
+		for (size_t i = 0; i < 2; i++) {
+			last[i].ns += step;
+			add(&last[i]);
+		}
+}
+
+static void take_layout(char *words)
+{
+	char *layout = strchr(words, ' ');
+
+	if (!layout)
+		fail(words, "no layout");
+	*layout++ = '\0';
+	unescape(words);
+	check(posixtrace_log_set_layout(written, type_of(words), layout), layout);
+}
+
+int main(int argc, char **argv)
+{
+	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
+	static char line[LINE_MAX_BYTES];
+	int fd;
+
+	fd = argc == 2 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
+	if (fd < 0)
+		fail("log", "cannot be written");
+	check(posixtrace_log_create(fd, NULL, NULL, &written), "posixtrace_log_create");
+	while (fgets(line, sizeof(line), stdin)) {
+		line_number++;
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "layout ", 7))
+			take_layout(line + 7);
+		else if (!strncmp(line, "event ", 6))
+			take_event(line + 6);
+		else if (!strncmp(line, "repeat ", 7))
+			repeat(line + 7);
+		else if (!strncmp(line, "lost ", 5))
+			lost.pt_lost_events = strtoul(line + 5, NULL, 10);
+		else if (!strcmp(line, "unclosed"))
+			_exit(EXIT_SUCCESS);
+		else if (*line)
+			fail(line, "what is this?");
+	}
+	check(posixtrace_log_close(written, &lost), "posixtrace_log_close");
+	return 0;
+}

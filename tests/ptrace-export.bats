@@ -1,0 +1,506 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Events in the formats of other programs: ptrace-export.
+
+load helpers
+
+# made LOG < SCRIPT: a log of given events, see tests/made_log.c
+made() {
+	"$PTRC_BUILD/tests/made_log" "$1"
+}
+
+# chrome OPTION...: the events of an export to chrome, a line each, once all that must hold does
+chrome() {
+	ptrace-export --to=chrome "$@" >trace.json
+	python3 "$PTRC_SOURCE/tests/check_chrome.py" <trace.json
+}
+
+# A thread with nested and overlapping pairs, a pair over two processes, and one half of each kind.
+make_pairs() {
+	made "${1:-pairs.log}" <<-END
+		layout req.begin u64 id, u32 rows
+		layout step.end u64 latency ns
+		event 1000 7 8 other str:hello
+		event 2000 7 8 req.begin u64:5 u32:3
+		event 2500 7 8 step.begin
+		event 3001 7 8 step.end u64:501
+		event 3500 7 8 late.begin
+		event 4000 7 8 req.end
+		event 4500 7 8 late.end
+		event 5000 7 9 send u64:77
+		event 6000 9 9 receive u64:77
+		event 7000 7 8 gone.end
+		event 8000 7 8 stays.begin
+		event 9000 7 8 other str:bye
+	END
+}
+
+@test "Chrome JSON has instants, nested slices, and others by themselves [EXT-381]" {
+	make_pairs
+	run_split ptrace-export --to=chrome pairs.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"ptrace-export: gone: 1 end without begin"* ]]
+	[[ $stderr == *"ptrace-export: stays: 1 begin without end"* ]]
+	chrome pairs.log 2>/dev/null >events
+	# Nested slices, from their begins, with the data of both events.
+	jq -se 'map(select(.ph == "X")) | map([.name, .ts, .dur, .pid, .tid]) ==
+		[["step", "1.500", "0.501", 7, 8], ["req", "1.000", "2.000", 7, 8]]' events
+	jq -se 'map(select(.ph == "X"))[1].args == {data: {id: 5, rows: 3}}' events
+	jq -se 'map(select(.ph == "X"))[0].args == {end: {data: {latency: 501}}}' events
+	# What overlaps the slice around it is not on the thread.
+	jq -se 'map(select(.ph == "b" or .ph == "e")) | map([.ph, .name, .ts]) ==
+		[["b", "late", "2.500"], ["e", "late", "3.500"]]' events
+	# One that never ended, and an end whose begin is missing.
+	jq -se 'map(select(.ph == "B")) | map([.name, .ts, .args.missing]) ==
+		[["stays", "7.000", "end"]]' events
+	jq -se 'map(select(.ph == "i")) | map([.name, .ts, .args.missing]) == [
+		["other", "0.000", null], ["send", "4.000", null], ["receive", "5.000", null],
+		["gone.end", "6.000", "begin"], ["other", "8.000", null]]' events
+	jq -e '.displayTimeUnit == "ns" and .otherData.start_ns == "1700000000000001000"' trace.json
+	jq -e '.otherData.logs[0].losses.stream_events == 0' trace.json
+}
+
+@test "a pair over two threads is a slice by itself, and a flow between them [EXT-382]" {
+	make_pairs
+	chrome --decode='send=u64 id' --decode='receive=u64 id' \
+		--pair='send..receive by data.id' pairs.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "b" or .ph == "e")) | map(select(.name != "late")) |
+		map([.ph, .name, .ts, .pid, .tid]) == [["b", "send..receive", "4.000", 7, 9],
+		["e", "send..receive", "5.000", 7, 9]]' events
+	jq -se 'map(select(.ph == "s" or .ph == "f")) | map([.ph, .ts, .pid, .tid]) ==
+		[["s", "4.000", 7, 9], ["f", "5.000", 9, 9]]' events
+	jq -se 'map(select(.name == "send" or .name == "receive")) == []' events
+	jq -se 'map(select(.ph == "b" and .name != "late"))[0].args ==
+		{data: {id: 77}, end: {pid: 9, tid: 9, data: {id: 77}}}' events
+	# A key on one thread needs no arrow.
+	chrome --pair='req.begin..step.end' pairs.log 2>/dev/null >events
+	jq -se 'all(.ph != "s" and .ph != "f")' events
+}
+
+@test "random pairs of many threads always nest [EXT-381]" {
+	python3 - <<-END >script
+		import random
+		random.seed(5)
+		ns = 0
+		for i in range(20000):
+		    ns += random.choice([0, 0, 1, 7, 1000])
+		    thread = random.randrange(1, 20)
+		    print(f"event {ns} {thread % 3 + 1} {thread} {random.choice('abcde')}.{random.choice(['begin', 'end'])}")
+	END
+	made random.log <script
+	chrome random.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "X")) | length > 2000' events
+	jq -se 'map(select(.ph == "b")) | length > 500' events
+	# No event is missing: each is part of a slice, or stands for itself.
+	jq -se 'map({X: 2, b: 1, e: 1, B: 1, i: 1}[.ph] // 0) | add == 20000' events
+}
+
+@test "numbers with a unit become counters if asked for [EXT-383]" {
+	made units.log <<-END
+		layout load u32 busy percent, u64 bytes B, u32 plain, f64 ratio, enum{idle,up} state
+		event 10 1 1 load u32:40 hex:00000000 u64:1000 u32:7 hex:00000000 f64:0.5 u32:1
+		event 20 1 1 load u32:50 hex:00000000 u64:2000 u32:8 hex:00000000 f64:nan u32:0
+	END
+	chrome units.log >events
+	jq -se 'all(.ph != "C")' events
+	chrome --counters units.log >events
+	jq -se 'map(select(.ph == "C")) | map([.name, .ts, .cat, .args]) == [
+		["load.busy", "0.000", "counter", {percent: 40}], ["load.bytes", "0.000", "counter", {B: 1000}],
+		["load.busy", "0.010", "counter", {percent: 50}], ["load.bytes", "0.010", "counter", {B: 2000}]]' events
+	chrome --counters='load.[pr]*' units.log >events
+	jq -se 'map(select(.ph == "C")) | map([.name, .args.value]) ==
+		[["load.plain", 7], ["load.ratio", "0.5"], ["load.plain", 8]]' events
+	# The events are there nevertheless, also those of pairs.
+	jq -se 'map(select(.ph == "i")) | length == 2' events
+	make_pairs
+	chrome --counters pairs.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "C")) | map([.name, .args.ns, .ts]) == [["step.end.latency", 501, "2.001"]]' events
+}
+
+@test "switches of the processor become running and waiting [EXT-384]" {
+	made switches.log <<-END
+		layout os.switch_in u32 processor
+		layout os.switch_out u32 processor, bool preempted
+		event 100 7 8 work.begin
+		event 200 7 8 os.switch_out u32:1 u8:0 hex:000000
+		event 300 7 8 os.switch_in u32:0
+		event 400 7 8 os.switch_out u32:0 u8:1 hex:000000
+		event 450 7 8 work.end
+		event 500 7 8 os.switch_in u32:1
+	END
+	chrome switches.log >events
+	jq -se 'map(select(.cat == "state")) | map([.ph, .name, .ts, .dur, .tid]) == [
+		["X", "waiting", "0.100", "0.100", 1000000008], ["X", "running", "0.200", "0.100", 1000000008],
+		["X", "preempted", "0.300", "0.100", 1000000008], ["B", "running", "0.400", null, 1000000008]]' events
+	jq -se 'map(select(.cat == "state"))[1].args == {data: {processor: 0}, end: {data: {processor: 0, preempted: true}}}' events
+	# They have a lane right below that of their thread, where the pair is.
+	jq -se 'map(select(.cat == "pair")) | map([.name, .tid]) == [["work", 8]]' events
+	jq -se 'map(select(.ph == "M" and .name == "thread_sort_index")) |
+		map([.tid, .args.sort_index]) == [[8, 16], [1000000008, 17]]' events
+	jq -se 'map(select(.ph == "M" and .tid == 1000000008))[0].args.name == "thread 8: running and waiting"' events
+}
+
+@test "processes and threads have the names that the log tells [EXT-385]" {
+	ptrace-run -o run.log -- "$traced" -N 3 -t 2
+	chrome run.log >events
+	jq -se 'map(select(.ph == "M" and .name == "process_name")) | any(.args.name == "traced")' events
+	jq -se '(map(select(.name == "process_name" and .args.name == "traced"))[0].pid) as $p |
+		any(.name == "thread_name" and .pid == $p and .tid == $p and .args.name == "traced")' events
+	# The same process in two logs of a machine is one; a log that does not tell its machine is of another.
+	chrome run.log run.log >events
+	[ "$(jq -s 'map(select(.name == "process_name")) | length' events)" -eq \
+		"$(ptrace-export --to=chrome run.log | grep -c process_name)" ]
+	make_pairs
+	cp pairs.log other.log
+	chrome pairs.log other.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "X") | .pid) | unique == [7, 10000007]' events
+}
+
+@test "losses are bands and numbers in Chrome JSON [EXT-386]" {
+	made lost.log <<-END
+		event 100 7 8 a.begin
+		event 200 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 a.end
+		lost 12
+	END
+	run_split ptrace-export --to=chrome lost.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"lost"* ]]
+	chrome --allow-loss lost.log 2>/dev/null >events
+	jq -se 'map(select(.cat == "loss")) | map([.ph, .pid, .ts, .dur]) == [["X", 0, "0.100", "0.700"]]' events
+	jq -se 'any(.name == "thread_name" and .args.name == "events lost: lost.log")' events
+	jq -e '.otherData.logs[0] | .log == "lost.log" and .losses.stream_events == 12' trace.json
+	# A slice from before to behind says so.
+	jq -se 'map(select(.cat == "pair")) | map([.ph, .name, .args.events_lost]) == [["X", "a", true]]' events
+	# They are told whatever is selected, but not far from it.
+	chrome --allow-loss -e a.begin lost.log 2>/dev/null | jq -se 'any(.cat == "loss")'
+	chrome --allow-loss --since=+0.0000008s lost.log 2>/dev/null | jq -se 'any(.cat == "loss")'
+	chrome --allow-loss --until=+0.00000005s lost.log 2>/dev/null | jq -se 'all(.cat != "loss")'
+}
+
+@test "selections of pairs are those of ptrace-dump, of events too [EXT-380]" {
+	make_pairs
+	names() {
+		chrome "$@" pairs.log 2>/dev/null | jq -r 'select(.ph != "M" and .ph != "e") | .name' | sort | xargs
+	}
+	[ "$(names -e 'req.*')" = req ]
+	[ "$(names -e other -e step.end)" = 'other other step' ]
+	[ "$(names --user -p 9)" = receive ]
+	[ "$(names --tid=9)" = 'receive send' ]
+	# A slice that reaches into the time is there, whole.
+	[ "$(names --since=+0.0000012s --until=+0.0000018s)" = 'req step' ]
+	[ "$(names --where='duration > 500ns')" = 'late req step' ]
+	[ "$(names --where='data.rows == 3')" = req ]
+	[ "$(names --where='end.data.latency > 500ns')" = step ]
+	[ "$(names --around=receive --before=1us --after=0s)" = 'receive send' ]
+	[ "$(names --first=2)" = 'other step' ]
+	[ "$(names --last=2)" = 'other stays' ]
+	[ "$(names --last=1000)" = "$(names)" ]
+	[ "$(names --last=0)" = '' ]
+	run_split ptrace-export --to=chrome -e no.such.event -o none.json pairs.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no event type has such a name"* ]]
+	[ ! -e none.json ]
+	run_split ptrace-export --to=chrome --pair='a..nothing' pairs.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"nothing"* ]]
+}
+
+@test "CSV has a line for each event, and a column for each field [EXT-387]" {
+	made fields.log <<-END
+		layout query u64 id, u32[2] pair, str sql
+		layout note json
+		event 10 1 2 query u64:5 u32:1 u32:2 str:a%22b%2cc%0ad
+		event 20 1 2 plain str:text
+		event 30 1 2 plain hex:00ff
+		event 40 1 2 query u64:6
+		event 50 1 2 note str:{"user":1}
+		event 60 1 2 =name%2c str:%c3%28
+		event 70 0 0 posix_trace_stop u32:0
+	END
+	run_split ptrace-export --to=csv fields.log
+	[ "$status" -eq 0 ]
+	python3 - <<-'END'
+		import csv
+		rows = list(csv.DictReader(open("stdout.txt", newline="", encoding="utf-8")))
+		assert [r["event"] for r in rows] == ["query", "plain", "plain", "query", "note", "=name,", "posix_trace_stop"]
+		first = rows[0]
+		assert first["ns"] == "1700000000000000010" and first["time"] == "2023-11-14T22:13:20.000000010Z"
+		assert (first["pid"], first["tid"], first["truncated"], first["len"]) == ("1", "2", "no", "24")
+		assert first["data.id"] == "5" and first["data.pair"] == "[1,2]" and first["data.sql"] == 'a"b,c\nd'
+		assert first["data"] == "" and first["data_hex"] == ""
+		assert rows[1]["data"] == "text" and rows[1]["data_hex"] == ""
+		assert rows[2]["data"] == "" and rows[2]["data_hex"] == "00ff"
+		# What does not fit its layout is there with all its bytes.
+		assert rows[3]["data.id"] == "6" and rows[3]["data_hex"] == "0600000000000000"
+		assert rows[4]["data"] == '{"user":1}'
+		assert rows[5]["data_hex"] == "c32800"
+		assert rows[6]["data"] == "reason=0"
+		assert all(len(r) == len(first) and None not in r for r in rows)
+	END
+	# As many lines as events, of any log and selection.
+	ptrace-run -o run.log -- "$traced" -N 3 -t 2 -n 100
+	[ "$(ptrace-export --to=csv run.log | wc -l)" -eq "$(($(events run.log) + 1))" ]
+	for selection in --last=5 '--first=5 --user' '--around=traced.event.2 --before=1us --after=1us'; do
+		[ "$(ptrace-export --to=csv $selection run.log | tail -n +2 | cut -d, -f1)" = \
+			"$(ptrace-dump --json $selection run.log | jq -r .time)" ]
+	done
+	[ "$(ptrace-export --to=csv run.log fields.log | head -n 1 | tr -d '\r')" = \
+		time,ns,event,pid,tid,comm,thread_name,truncated,len,log,data.id,data.pair,data.sql,data,data_hex ]
+	run_split ptrace-export --to=csv --pair=a..b fields.log
+	[ "$status" -eq 2 ]
+}
+
+# A function that calls two others, one of them twice, on each of two threads.
+make_calls() {
+	made calls.log <<-END
+		event 0 7 8 main.begin
+		event 100 7 8 read.begin
+		event 150 7 9 main.begin
+		event 200 7 8 parse;it.begin
+		event 250 7 8 parse;it.end
+		event 400 7 8 read.end
+		event 500 7 8 read.begin
+		event 600 7 8 read.end
+		event 650 7 9 main.end
+		event 1000 7 8 main.end
+	END
+}
+
+@test "folded stacks are the time of each pair without those in it [EXT-388]" {
+	make_calls
+	run_split ptrace-export --to=folded calls.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(sort stdout.txt)" = 'process 7;main 1100
+process 7;main;read 350
+process 7;main;read;parse\x3bit 50' ]
+	# Of a time, as much as lies in it.
+	[ "$(ptrace-export --to=folded --since=+0.00000022s --until=+0.00000045s calls.log | sort)" = \
+		'process 7;main 280
+process 7;main;read 150
+process 7;main;read;parse\x3bit 30' ]
+	[ "$(ptrace-export --to=folded -e 'read*' calls.log)" = 'process 7;read 400' ]
+	[ "$(ptrace-export --to=folded --tid=9 calls.log)" = 'process 7;main 500' ]
+	# An end that overlaps ends what began in it; what never ends does with the trace.
+	made odd.log <<-END
+		event 0 7 8 a.begin
+		event 10 7 8 b.begin
+		event 30 7 8 a.end
+		event 60 7 8 b.end
+		event 70 7 8 c.begin
+		event 90 7 8 x
+	END
+	[ "$(ptrace-export --to=folded odd.log | sort)" = 'process 7;a 10
+process 7;a;b 20
+process 7;c 20' ]
+	for wrong in --first=3 --around=main.begin '--where=duration>1s'; do
+		run_split ptrace-export --to=folded "$wrong" calls.log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-export
+	done
+	# A pair is selected by its begin.
+	[ "$(ptrace-export --to=folded --where='event != "main.begin" && tid == 8' calls.log | head -n 1)" = 'process 7;read 350' ]
+}
+
+@test "a speedscope file has what each thread did [EXT-389]" {
+	make_calls
+	ptrace-export --to=speedscope calls.log >s.json
+	jq -e '."$schema" == "https://www.speedscope.app/file-format-schema.json"' s.json
+	jq -e '(.shared.frames | map(.name)) as $f | .profiles | map([.type, .unit, .startValue, .endValue,
+		(.events | map([.type, $f[.frame], .at]))]) == [
+		["evented", "nanoseconds", 0, 1000, [["O", "main", 0], ["O", "read", 100], ["O", "parse;it", 200],
+		["C", "parse;it", 250], ["C", "read", 400], ["O", "read", 500], ["C", "read", 600], ["C", "main", 1000]]],
+		["evented", "nanoseconds", 0, 1000, [["O", "main", 150], ["C", "main", 650]]]]' s.json
+	jq -e '.profiles | map(.name) == ["process 7 (7), thread 8 (8)", "process 7 (7), thread 9 (9)"]' s.json
+	# A part of the time begins with what is open there.
+	ptrace-export --to=speedscope --tid=8 --since=+0.00000022s --until=+0.00000045s calls.log >s.json
+	jq -e '(.shared.frames | map(.name)) as $f | .profiles | map([.startValue, .endValue,
+		(.events | map([.type, $f[.frame], .at]))]) == [[220, 450, [["O", "main", 220], ["O", "read", 220],
+		["O", "parse;it", 220], ["C", "parse;it", 250], ["C", "read", 400], ["C", "main", 450]]]]' s.json
+	# So many that they do not fit in a piece of the temporary file.
+	printf 'event 1 7 8 a.begin\nevent 2 7 8 a.end\nrepeat 1000 10\n' | made many.log
+	ptrace-export --to=speedscope many.log >s.json
+	jq -e '.profiles[0].events | length == 2002 and map(.at) == (map(.at) | sort) and
+		map(.type) == [range(1001) | "O", "C"]' s.json
+	made lost.log <<-END
+		event 100 7 8 a.begin
+		event 200 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 a.end
+	END
+	ptrace-export --to=speedscope --allow-loss lost.log >s.json
+	jq -e '.profiles | map(select(.name == "events lost: lost.log"))[0].events | map([.type, .at]) ==
+		[["O", 100], ["C", 800]]' s.json
+}
+
+@test "samples of stacks become flames [EXT-390]" {
+	made samples.log <<-END
+		layout os.sample x64[4] stack
+		event 10 7 8 os.sample u64:0x30 u64:0x20 u64:0x10 u64:0
+		event 15 7 8 other.begin
+		event 20 7 8 os.sample u64:0x30 u64:0x20 u64:0x10 u64:0
+		event 30 7 9 os.sample u64:0x20 u64:0x10 u64:0 u64:0
+		event 35 7 8 other.end
+	END
+	[ "$(ptrace-export --to=folded samples.log | sort)" = 'process 7;0xf;0x1f;0x30 2
+process 7;0xf;0x20 1' ]
+	[ "$(ptrace-export --to=folded --tid=9 samples.log)" = 'process 7;0xf;0x20 1' ]
+	# Without them, it is the pairs.
+	[ "$(ptrace-export --to=folded -e 'other*' samples.log)" = 'process 7;other 20' ]
+	ptrace-export --to=speedscope samples.log >s.json
+	jq -e '(.shared.frames | map(.name)) as $f | .profiles | map([.type, .unit, .endValue, .weights,
+		(.samples | map(map($f[.])))]) == [
+		["sampled", "none", 2, [1, 1], [["0xf", "0x1f", "0x30"], ["0xf", "0x1f", "0x30"]]],
+		["sampled", "none", 1, [1], [["0xf", "0x20"]]]]' s.json
+}
+
+@test "no name or text breaks a format [EXT-391]" {
+	python3 - <<-'END' >script
+		import random
+		random.seed(7)
+		def escape(name):
+		    return "".join(f"%{b:02x}" for b in name)
+		names = [b'<script>alert(1)</script>', b'"quoted" \\ back', b'new\nline\r\ttab', b"'; drop table", b"a,b;c",
+		         b"\xff\xfe", b"\xe2\x80\xae", b"\xed\xa0\x80", b"=1+1", b"{};", bytes(range(1, 256))[:255],
+		         bytes(random.randrange(1, 256) for _ in range(255)), b"*/ /*"]
+		ns = 0
+		for n in names:
+		    for suffix in b"", b".begin", b".end":
+		        ns += 10
+		        whole = n[:249] + suffix
+		        print(f"event {ns} 7 8 {escape(whole)} str:{escape(n)}")
+	END
+	made names.log <script
+	chrome names.log >events
+	[ "$(jq -s 'map(select(.ph == "X")) | length' events)" -eq 13 ]
+	[ "$(jq -s 'map(select(.ph == "i")) | length' events)" -eq 13 ]
+	jq -se 'any(.name == "<script>alert(1)</script>") and any(.name == "new\nline\r\ttab")' events
+	ptrace-export --to=csv names.log >out.csv
+	python3 -c 'import csv; r = list(csv.reader(open("out.csv", newline="", encoding="utf-8"))); assert len(r) == 40 and all(len(x) == 11 for x in r), r'
+	ptrace-export --to=speedscope names.log | jq -e '.profiles[0].events | length == 26'
+	ptrace-export --to=folded names.log >out
+	[ "$(wc -l <out)" -eq 13 ]
+	[ "$(grep -cE '^process 7;[^;]+ 10$' out)" -eq 13 ]
+	! LC_ALL=C grep -q "[^[:print:][:space:]$(printf '\x80-\xff')]" out
+}
+
+@test "a log without events of a program, one that is cut, and an empty one [EXT-392]" {
+	ptrace-run -o empty.log -- true 2>/dev/null
+	made nothing.log </dev/null
+	printf 'event 1 7 8 a.begin\nevent 2 7 8 a.end\nrepeat 20000 10\n' | made whole.log
+	head -c 50000 whole.log >cut.log
+	made unclosed.log <<<'event 1 7 8 a.begin
+unclosed'
+	for format in chrome csv folded speedscope; do
+		run_split ptrace-export --to=$format empty.log
+		[ "$status" -eq 0 ]
+		run_split ptrace-export --to=$format nothing.log
+		[ "$status" -eq 0 ]
+		run_split ptrace-export --to=$format cut.log
+		[ "$status" -eq 3 ]
+		[[ $stderr == *"cut.log"* ]]
+		run_split ptrace-export --to=$format unclosed.log
+		[ "$status" -ne 0 ]
+		run_split ptrace-export --to=$format "$PTRC_SOURCE/README.md"
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"not a trace log"* ]]
+	done
+	chrome --allow-loss cut.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "X")) | length > 100' events
+	chrome nothing.log | jq -se 'length == 1'
+}
+
+@test "the export replaces no file that is not of its format [EXT-393]" {
+	make_calls
+	for format in chrome csv speedscope; do
+		ptrace-export --to=$format -o out calls.log
+		ptrace-export --to=$format calls.log >expected
+		cmp out expected
+		[ "$(stat -c %a out)" = 600 ]
+		head -c 4000 /dev/zero | tr '\0' x >>out
+		ptrace-export --to=$format -o out calls.log
+		cmp out expected
+		echo precious >out
+		run_split ptrace-export --to=$format -o out calls.log
+		[ "$status" -eq 1 ]
+		assert_one_message ptrace-export
+		[[ $stderr == *"out: exists and is not an export to"*"--force"* ]]
+		[ "$(<out)" = precious ]
+		ptrace-export --to=$format -o out --force calls.log
+		cmp out expected
+		rm out
+	done
+	# Nothing tells who has written folded stacks.
+	ptrace-export --to=folded -o out calls.log
+	run_split ptrace-export --to=folded -o out calls.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"out: exists and is not empty"* ]]
+	ptrace-export --to=folded -o out --force calls.log
+	# A log that is read is none to be replaced.
+	run_split ptrace-export --to=chrome -o calls.log --force calls.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"calls.log: is read"* ]]
+	ptrace-dump --verify calls.log
+	run_split ptrace-export --to=chrome -o no/such/dir/x calls.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no/such/dir/x: No such file"* ]]
+}
+
+@test "a full disk or a reader that goes away is an error that names the file [EXT-394]" {
+	printf 'event 1 7 8 a.begin\nevent 2 7 8 b.end\nrepeat 100000 10\n' | made big.log
+	for format in chrome csv speedscope; do
+		run_split ptrace-export --to=$format --force -o /dev/full big.log
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"/dev/full: No space left on device"* ]]
+	done
+	mkfifo pipe
+	head -c 10 pipe >/dev/null 3>&- &
+	run_split ptrace-export --to=csv -o pipe big.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"pipe: Broken pipe"* ]]
+	run_split bash -c 'set -o pipefail; ptrace-export --to=csv big.log | head -n 1'
+	[ "$status" -eq 0 ]
+}
+
+@test "usage: what ptrace-export refuses [EXT-380]" {
+	make_calls
+	for wrong in '' --to=xml '--to=csv --counters' '--to=chrome --force' '--to=chrome -o a -o b' \
+		'--to=chrome --before=1s' '--to=speedscope --last=1' '--to=csv -o '; do
+		run_split ptrace-export $wrong calls.log
+		[ "$status" -eq 2 ] || { [[ $wrong == *'-o ' ]] && [ "$status" -ne 0 ]; }
+		[ -z "$stdout" ]
+	done
+	# The log of the directory, and standard input.
+	mv calls.log ptrace.log
+	[ "$(ptrace-export --to=csv | wc -l)" -eq 11 ]
+	[ "$(ptrace-export --to=csv - <ptrace.log | wc -l)" -eq 11 ]
+	# What a session holds.
+	traced_start -w -W -n 3
+	wait_until says ready
+	ptrace-create -p "$pid" -n "$me.a" --start
+	go
+	wait_until says done
+	[ "$(ptrace-export --to=csv --user "$me.a" | wc -l)" -eq 4 ]
+	[ "$(ptrace-export --to=csv -e traced.event -o "$me.csv" "$me.a" ptrace.log && wc -l <"$me.csv")" -eq 4 ]
+}
+
+@test "memory grows with open pairs only [EXT-395]" {
+	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 20000 10\n' | made small.log
+	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 1000000 10\n' | made large.log
+	for format in chrome csv folded speedscope; do
+		for log in small large; do
+			python3 - $format $log.log >$log.rss <<-'END'
+				import resource, subprocess, sys
+				subprocess.run(["ptrace-export", "--to=" + sys.argv[1], sys.argv[2]], check=True, stdout=subprocess.DEVNULL)
+				print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+			END
+		done
+		# The log itself, of which as much as is read may count.
+		[ "$(<large.rss)" -lt $(($(<small.rss) + 16384)) ] || {
+			echo "$format $(<small.rss) $(<large.rss)"
+			false
+		}
+	done
+}
