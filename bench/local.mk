@@ -8,6 +8,7 @@
 ptrc_bench_checked = \
 	%D%/cli_worker \
 	%D%/event \
+	%D%/functions \
 	%D%/keeper \
 	%D%/latency \
 	%D%/start_plain \
@@ -20,6 +21,7 @@ ptrc_bench_programs =
 %C%_event_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LTTNG_SESSION='"$(abs_srcdir)/%D%/lttng-session"'
 %C%_event_LDADD = $(LDADD) -lm
 
+%C%_functions_SOURCES = %D%/functions.c %D%/measure.h
 %C%_keeper_SOURCES = %D%/keeper.c %D%/measure.h
 %C%_latency_SOURCES = %D%/latency.c %D%/latency.h %D%/measure.h
 %C%_timed_SOURCES = %D%/timed.c %D%/measure.h
@@ -63,7 +65,7 @@ endif
 %C%_lttng_cli_worker_LDADD = $(LTTNG_UST_LIBS)
 
 EXTRA_PROGRAMS = $(ptrc_bench_programs)
-EXTRA_DIST += %D%/README.md %D%/cli %D%/lttng-cli %D%/lttng-session %D%/python_event.py %D%/report
+EXTRA_DIST += %D%/README.md %D%/cli %D%/lttng-cli %D%/lttng-session %D%/python_event.py %D%/report %D%/xray.c
 CLEANFILES += $(EXTRA_PROGRAMS) bench-report.md bench-report.json
 
 ptrc_bench_needs = \

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Measures begin and end of a function as ptrace-run --functions records them: what compilers call with
+ * -finstrument-functions, into a stream that overwrites. Has to run with posixtrace-functions.so
+ * preloaded; otherwise the calls are those of the C library, which do nothing. Prints an object of JSON:
+ * nanoseconds for one of the two events, those of reading the counter, and the median of the ratios.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <trace.h>
+
+#include "bench/measure.h"
+
+enum { SAMPLES = 4 * BENCH_BATCHES };
+
+void __cyg_profile_func_enter(void *function, void *call_site);
+void __cyg_profile_func_exit(void *function, void *call_site);
+/* Not static: by this name it is selected. */
+void bench_function(void);
+
+void bench_function(void)
+{
+}
+
+static void loop_functions(unsigned long turns)
+{
+	void *function = (void *)(uintptr_t)bench_function;
+
+	for (unsigned long i = 0; i < turns; i += 2) {
+		__cyg_profile_func_enter(function, function);
+		__cyg_profile_func_exit(function, function);
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median(double *values)
+{
+	qsort(values, SAMPLES, sizeof(*values), compare);
+	return values[SAMPLES / 2];
+}
+
+int main(void)
+{
+	double ns[SAMPLES], counter_ns[SAMPLES], ratio[SAMPLES];
+	struct posix_trace_event_info info;
+	trace_id_t stream;
+	char data[64];
+	size_t size;
+	int none = 1;
+
+	if (posix_trace_create(0, NULL, &stream) || posix_trace_start(stream))
+		return 1;
+	/* All of the stream's memory has been used once. */
+	for (int i = 0; i < 80; i++)
+		loop_functions(BENCH_BATCH);
+	for (int i = 0; i < SAMPLES; i++) {
+		counter_ns[i] = bench_time(bench_loop_counter, BENCH_BATCH, CLOCK_MONOTONIC);
+		ns[i] = bench_time(loop_functions, BENCH_BATCH, CLOCK_MONOTONIC);
+		ratio[i] = ns[i] / counter_ns[i];
+	}
+	/* Were there events, or has nothing been measured? */
+	do
+		if (posix_trace_trygetnext_event(stream, &info, data, sizeof(data), &size, &none) ||
+		    none) {
+			fputs("functions: no function was recorded\n", stderr);
+			return 1;
+		}
+	while (info.posix_event_id <= POSIX_TRACE_UNNAMED_USEREVENT);
+	printf("{\"ns\": %.4g, \"counter_ns\": %.4g, \"ratio\": %.4g}\n", median(ns),
+	       median(counter_ns), median(ratio));
+	return posix_trace_shutdown(stream) != 0;
+}

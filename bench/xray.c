@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Work of many short calls of functions that XRay takes, for a comparison of the program with XRay that
+ * nobody uses and the same without it. Prints the nanoseconds that it took, by its processor time. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { COUNT = 200000 };
+
+static uint32_t numbers[COUNT];
+
+static __attribute__((noinline)) uint32_t next(uint32_t n)
+{
+	for (int i = 0; i < 4; i++) {
+		n ^= n << 13;
+		n ^= n >> 17;
+		n ^= n << 5;
+	}
+	return n;
+}
+
+static __attribute__((noinline)) void sort_short(uint32_t *a, long n)
+{
+	for (long i = 1; i < n; i++) {
+		uint32_t v = a[i];
+		long k = i;
+
+		for (; k > 0 && a[k - 1] > v; k--)
+			a[k] = a[k - 1];
+		a[k] = v;
+	}
+}
+
+static __attribute__((noinline)) void sort(uint32_t *a, long n)
+{
+	while (n > 16) {
+		uint32_t pivot = a[n / 2];
+		long i = 0, k = n - 1;
+
+		while (i <= k) {
+			while (a[i] < pivot)
+				i++;
+			while (a[k] > pivot)
+				k--;
+			if (i <= k) {
+				uint32_t v = a[i];
+
+				a[i++] = a[k];
+				a[k--] = v;
+			}
+		}
+		sort(a, k + 1);
+		a += i;
+		n -= i;
+	}
+	sort_short(a, n);
+}
+
+int main(void)
+{
+	struct timespec begin, end;
+	uint32_t n = 1;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	for (int round = 0; round < 5; round++) {
+		for (long i = 0; i < COUNT; i++)
+			numbers[i] = n = next(n);
+		sort(numbers, COUNT);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	printf("%lld\n",
+	       (long long)(end.tv_sec - begin.tv_sec) * 1000000000LL + end.tv_nsec - begin.tv_nsec);
+	return numbers[0] > numbers[COUNT - 1];
+}
