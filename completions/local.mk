@@ -13,6 +13,7 @@ dist_bashcompletion_DATA += \
 	%D%/bash/ptrace-event \
 	%D%/bash/ptrace-flush \
 	%D%/bash/ptrace-list \
+	%D%/bash/ptrace-report \
 	%D%/bash/ptrace-run \
 	%D%/bash/ptrace-salvage \
 	%D%/bash/ptrace-shutdown \
@@ -37,6 +38,7 @@ dist_fishcompletion_DATA += \
 	%D%/fish/ptrace-event.fish \
 	%D%/fish/ptrace-flush.fish \
 	%D%/fish/ptrace-list.fish \
+	%D%/fish/ptrace-report.fish \
 	%D%/fish/ptrace-run.fish \
 	%D%/fish/ptrace-salvage.fish \
 	%D%/fish/ptrace-shutdown.fish \

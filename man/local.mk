@@ -15,6 +15,7 @@ dist_man_MANS += \
 	%D%/ptrace-event.1 \
 	%D%/ptrace-flush.1 \
 	%D%/ptrace-list.1 \
+	%D%/ptrace-report.1 \
 	%D%/ptrace-run.1 \
 	%D%/ptrace-salvage.1 \
 	%D%/ptrace-shutdown.1 \

@@ -13,6 +13,7 @@ ptrc_commands = \
 	%D%/ptrace-event \
 	%D%/ptrace-flush \
 	%D%/ptrace-list \
+	%D%/ptrace-report \
 	%D%/ptrace-run \
 	%D%/ptrace-salvage \
 	%D%/ptrace-shutdown \
@@ -203,6 +204,16 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/summary/stat.h \
 	%D%/summary/whose.c \
 	%D%/summary/whose.h \
+	%D%/report/collect.c \
+	%D%/report/collect.h \
+	%D%/report/columns.c \
+	%D%/report/columns.h \
+	%D%/report/page.c \
+	%D%/report/page.h \
+	%D%/report/text.c \
+	%D%/report/text.h \
+	%D%/report/whose.c \
+	%D%/report/whose.h \
 	%D%/doctor/doctor.h \
 	%D%/doctor/doctor_list.c \
 	%D%/doctor/doctor_log.c \
@@ -236,6 +247,7 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_event_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_flush_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_list_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_report_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_run_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_salvage_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_shutdown_LDADD = $(ptrc_commands_libs)
@@ -243,3 +255,22 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_start_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_stat_LDADD = $(ptrc_configured_libs) -lm
 %C%_ptrace_stop_LDADD = $(ptrc_commands_libs)
+
+# What a report has beside its data, as strings of C.
+ptrc_page_sources = \
+	%D%/report/head.html \
+	%D%/report/body.html \
+	%D%/report/style.css \
+	%D%/report/model.js \
+	%D%/report/lanes.js \
+	%D%/report/main.js
+EXTRA_DIST += $(ptrc_page_sources) scripts/embed
+CLEANFILES += %D%/report/page_text.h
+
+%D%/report/page_text.h: $(ptrc_page_sources) scripts/embed Makefile
+	$(AM_V_GEN)$(MKDIR_P) %D%/report && \
+	sh $(top_srcdir)/scripts/embed $(top_srcdir)/src/report >$@.new && mv $@.new $@
+
+# Automake has a rule for the object itself, and would not let another one stand beside it.
+ptrc_page_object = %D%/report/libcommands_la-page.lo
+$(ptrc_page_object): %D%/report/page_text.h

@@ -7,7 +7,7 @@ PTRACE_BIN=${PTRACE_BIN:-$PTRC_BUILD/src}
 traced=$PTRC_BUILD/tests/traced
 me=t$$
 
-commands='check clear create doctor dump event events export filter flush list run salvage shutdown snapshot start stat stop'
+commands='check clear create doctor dump event events export filter flush list report run salvage shutdown snapshot start stat stop'
 
 # Every wait is bounded; what takes longer has failed.
 patience=20

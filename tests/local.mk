@@ -87,6 +87,7 @@ ptrc_sh_tests = \
 	%D%/linkage.sh \
 	%D%/manual.sh \
 	%D%/python.sh \
+	%D%/report-browser.sh \
 	%D%/symbols.sh \
 	%D%/tutorial.sh
 
@@ -118,6 +119,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-event.bats \
 	%D%/ptrace-flush.bats \
 	%D%/ptrace-list.bats \
+	%D%/ptrace-report.bats \
 	%D%/ptrace-run.bats \
 	%D%/ptrace-salvage.bats \
 	%D%/ptrace-snapshot.bats \
@@ -163,7 +165,7 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 %C%_test_follow_LDADD = src/libcommands.la $(ptrc_support_ldadd)
 
 # What writes logs with durations of known distributions, and logs of given events.
-check_PROGRAMS += %D%/prog_durations %D%/made_log
+check_PROGRAMS += %D%/prog_durations %D%/made_log %D%/prog_scene
 
 # What tests of fork and exec run.
 check_PROGRAMS += %D%/prog_emit
@@ -297,13 +299,13 @@ check_PROGRAMS += %D%/faults/faults
 
 noinst_HEADERS += %D%/failing_sync.h %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
 noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
-EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/cxx_events.cc %D%/python_module.py %D%/tap.sh
+EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/cxx_events.cc %D%/python_module.py %D%/report-browser.mjs %D%/tap.sh
 EXTRA_DIST += %D%/driver %D%/isolated
 CLEANFILES += %D%/lock
 
-# Packaging is seldom broken and takes half a minute; the kill matrix takes its time, too: not in
-# the quick run.
-ptrc_full_tests = %D%/debian.sh %D%/faults.sh
+# Packaging is seldom broken and takes half a minute; the kill matrix and a browser take their time,
+# too: not in the quick run.
+ptrc_full_tests = %D%/debian.sh %D%/faults.sh %D%/report-browser.sh
 
 # Nothing of these runs in a program with sanitizers, or it does in the other tests, too; single
 # steps would step through the sanitizer.
@@ -319,6 +321,7 @@ ptrc_unsanitized_tests = \
 	%D%/linkage.sh \
 	%D%/manual.sh \
 	%D%/python.sh \
+	%D%/report-browser.sh \
 	%D%/symbols.sh \
 	%D%/agreement.bats \
 	%D%/bench-cli.bats \

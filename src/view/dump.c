@@ -73,7 +73,9 @@ bool ptrc_dump_is_selected(struct ptrc_dump *d, struct ptrc_source *s)
 		ptrc_view_take_layout(&s->view, &d->layouts);
 	if (d->layouts.count)
 		ptrc_view_find_layout(&s->view, &d->layouts);
-	return (d->sink && d->sink->takes_all) ||
+	return (d->sink &&
+		(d->sink->takes_all || (d->sink->takes_losses &&
+					ptrc_dump_sees_losses(s->reader.event.posix_event_id)))) ||
 	       ptrc_select_event(&d->select, &s->types, &s->view);
 }
 
@@ -241,6 +243,10 @@ static bool select_wanted(struct ptrc_dump *d, struct ptrc_source *s)
 	size_t count = 0;
 	int error;
 
+	for (trace_event_id_t id = 1; d->sink && d->sink->takes_losses && id < PTRC_READER_IDS;
+	     id++)
+		if (ptrc_dump_sees_losses(id))
+			posix_trace_eventset_add(id, &types);
 	/* The end then tells of the damage again. */
 	if (s->is_damaged || (d->sink && d->sink->takes_all))
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));

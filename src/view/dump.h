@@ -41,8 +41,8 @@ struct ptrc_source {
 
 struct ptrc_dump;
 
-/* What the events go to in place of standard output; src/view/dump_log.c, src/pairs/pair_dump.c
- * and src/export/export.c provide the functions. */
+/* What the events go to in place of standard output; src/view/dump_log.c, src/pairs/pair_dump.c,
+ * src/export/export.c and src/report/collect.c provide the functions. */
 struct ptrc_dump_sink {
 	/* Takes the event that the source has read, and counts what it shows in shown_count. */
 	void (*add)(struct ptrc_dump *, struct ptrc_source *);
@@ -53,6 +53,8 @@ struct ptrc_dump_sink {
 	bool (*end)(struct ptrc_dump *);
 	/* It selects for itself: it gets all events. */
 	bool takes_all;
+	/* It gets, beside what is selected, all events that tell of losses. */
+	bool takes_losses;
 	/* These are null in a sink that does not need them. Is called behind the last event. */
 	void (*finish)(struct ptrc_dump *, bool is_read);
 	/* For --last, which needs to know how many there are: counts what the end adds, and forgets the
@@ -173,6 +175,13 @@ bool ptrc_dump_is_selected(struct ptrc_dump *, struct ptrc_source *);
 /* Shows the event that the source has read: prints it, counts it for --count, or keeps its
  * line for --last. */
 void ptrc_dump_event(struct ptrc_dump *, struct ptrc_source *);
+
+/* Whether events of this type tell where events were lost, or where that ends. */
+static inline bool ptrc_dump_sees_losses(trace_event_id_t id)
+{
+	return id == POSIX_TRACE_START || id == POSIX_TRACE_STOP || id == POSIX_TRACE_OVERFLOW ||
+	       id == POSIX_TRACE_RESUME || id == POSIX_TRACE_ERROR;
+}
 
 /* Whether --first and --last let the next one of what a sink has selected be shown; counts it. */
 static inline bool ptrc_dump_is_due(struct ptrc_dump *d)

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/exit_status.h"
+#include "src/cli/output.h"
+#include "src/cli/replace.h"
+#include "src/report/collect.h"
+#include "src/report/page.h"
+#include "src/report/text.h"
+#include "src/session/orphans.h"
+#include "src/summary/selection.h"
+
+enum {
+	KEY_FORCE = PTRC_CLI_KEY_FIRST,
+	KEY_MAX_SIZE,
+	KEY_TEXT,
+	KEY_UTC,
+};
+
+static const struct ptrc_cli_option options[] = {
+	{"output", 'o', "FILE", "write the report to this file; - for standard\noutput"},
+	{"force", KEY_FORCE, NULL, "let it replace a file that is not a report"},
+	{"max-size", KEY_MAX_SIZE, "SIZE",
+	 "the most bytes that the report may have, such as\n5M (default: 20M)"},
+	{"text", KEY_TEXT, NULL, "show summary, durations and gaps as text instead"},
+	{"utc", KEY_UTC, NULL, "with --text: times are UTC, not local time"},
+	PTRC_SELECTION_OPTIONS,
+	{"pair", PTRC_SELECTION_PAIR, "PAIR",
+	 "take these for pairs, too, as all X.begin and\nX.end are: 'BEGIN..END by FIELD', of those with\nthe same "
+	 "value in the field, or without 'by' of\nthe same thread; may be given several times"},
+	PTRC_SELECTION_DATA_OPTIONS,
+	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
+	 "exit with 0 even if the data is incomplete"},
+	PTRC_CLI_OPTIONS_END,
+};
+
+static const struct ptrc_cli cli = {
+	.program = "ptrace-report",
+	.operands = "[OPTION]... [SESSION|LOG]... -o FILE | --text",
+	.summary =
+		"Makes a report of trace logs, and of what sessions hold now: one file of HTML,\n"
+		"which any browser opens and which needs nothing else. It shows threads in\n"
+		"time, how long pairs of events took, and each event. A name that has a / in\n"
+		"it, or that no session has, is the path of a log; LOG may be - for standard\n"
+		"input. Without any, it is " PTRC_SELECTION_LOG ".",
+	.options = options,
+	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
+	.usage_status = PTRC_EXIT_USAGE,
+};
+
+static const struct ptrc_replace_kind report_kind = {
+	/* For its owner only, as the logs are. */
+	.mode = 0600,
+	.signature = PTRC_REPORT_SIGNATURE,
+	.signature_bytes = sizeof(PTRC_REPORT_SIGNATURE) - 1,
+	.noun = "a report",
+};
+
+enum {
+	/* Room for script and style, and for something to be shown. */
+	SIZE_MIN = 1 << 18,
+	SIZE_DEFAULT = 20 << 20,
+	/* A record that is kept takes at least about so many bytes in the report, and mostly not
+	 * more than some times as many before; a lane about so many. */
+	RECORD_BYTES = 6,
+	MEMORY_FACTOR = 12,
+	LANE_BYTES = 300,
+};
+
+static struct ptrc_dump dump;
+static struct ptrc_pairs pairs;
+static struct ptrc_selection selection;
+static struct ptrc_report report;
+static struct ptrc_page_options page_options;
+static const char *output;
+static int output_fd = -1;
+static bool is_output_new;
+static bool is_forced;
+static bool is_size_given;
+static bool is_utc;
+static struct ptrc_buffer out;
+/* Nothing can be selected. */
+static bool is_vain;
+
+static void parse(int argc, char **argv)
+{
+	struct ptrc_cli_reason why;
+	int key;
+
+	ptrc_selection_begin(&selection, &dump, &pairs);
+	page_options.size_max = SIZE_DEFAULT;
+	ptrc_cli_begin(&cli);
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		switch (key) {
+		case 'o':
+			if (output)
+				ptrc_cli_usage("--output", "is given twice");
+			output = optarg;
+			break;
+		case KEY_FORCE:
+			is_forced = true;
+			break;
+		case KEY_MAX_SIZE:
+			is_size_given = true;
+			if (!ptrc_cli_parse_size(optarg, &page_options.size_max, &why))
+				ptrc_cli_usage("--max-size", "%s", why.text);
+			if (page_options.size_max < SIZE_MIN ||
+			    page_options.size_max > UINT32_MAX / 8)
+				ptrc_cli_usage("--max-size", "is not between 256K and 511M");
+			break;
+		case KEY_TEXT:
+			report.is_text = true;
+			break;
+		case KEY_UTC:
+			is_utc = true;
+			break;
+		default:
+			ptrc_selection_take(&selection, key);
+			break;
+		}
+	}
+	if (!output && !report.is_text)
+		ptrc_cli_usage(NULL, "neither -o FILE nor --text given");
+	if (report.is_text && (output || is_forced || is_size_given))
+		ptrc_cli_usage("--text",
+			       "cannot be used together with --output, --force or --max-size");
+	if (is_utc && !report.is_text)
+		ptrc_cli_usage("--utc", "needs --text");
+	/* Expressions are about events, of which some become pairs. */
+	selection.is_by_begin = true;
+	ptrc_selection_read(&selection);
+	ptrc_selection_check(&selection, argc - optind);
+	pairs.is_by_name = true;
+}
+
+/* Whether the report would be written over one of the logs. */
+static bool is_log(int fd)
+{
+	struct stat st, log;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return false;
+	for (size_t i = 0; i < dump.source_count; i++) {
+		const struct ptrc_reader *r = &dump.sources[i].reader;
+
+		if (r->fd >= 0 && !fstat(r->fd, &log) && log.st_dev == st.st_dev &&
+		    log.st_ino == st.st_ino)
+			return true;
+	}
+	return false;
+}
+
+static void close_output(void)
+{
+	if (output_fd > STDERR_FILENO)
+		close(output_fd);
+	output_fd = -1;
+}
+
+/* Opens the file of the report, and changes nothing in it. Returns false after a message. */
+static bool open_output(void)
+{
+	if (report.is_text || !strcmp(output, "-")) {
+		output_fd = STDOUT_FILENO;
+		return true;
+	}
+	output_fd = ptrc_replace_open(output, &report_kind, is_forced, &is_output_new);
+	if (output_fd < 0 || !is_log(output_fd))
+		return output_fd >= 0;
+	ptrc_cli_message(output, "is the log that the report is to be made of");
+	close_output();
+	return false;
+}
+
+/* Writes the report, and leaves no part of one behind if that fails. */
+static bool write_output(void)
+{
+	struct stat st;
+	int error = 0;
+
+	if (!fstat(output_fd, &st) && S_ISREG(st.st_mode) && ftruncate(output_fd, 0))
+		error = errno;
+	for (size_t done = 0; done < out.used && !error;) {
+		ssize_t n = write(output_fd, out.bytes + done, out.used - done);
+
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			error = errno;
+	}
+	if (!error && close(output_fd) && errno != EINTR)
+		error = errno;
+	else if (error)
+		close(output_fd);
+	output_fd = -1;
+	if (!error)
+		return true;
+	ptrc_buffer_free(&out);
+	if (is_output_new)
+		unlink(output);
+	else if (truncate(output, 0))
+		ptrc_cli_message(output, "has a part of a report now");
+	ptrc_cli_error(output, error);
+	return false;
+}
+
+static bool write_report(struct ptrc_report *r)
+{
+	if (is_vain)
+		return true;
+	if (r->is_text)
+		ptrc_report_put_text(&out, r, is_utc);
+	else if (!ptrc_page_put(&out, r, &page_options))
+		return false;
+	if (output_fd == STDOUT_FILENO) {
+		ptrc_output_write(&out);
+		return true;
+	}
+	if (!write_output())
+		return false;
+	ptrc_buffer_free(&out);
+	return true;
+}
+
+/* Loads what tells where in the source events come from. With --symbols, and only then, it is a
+ * failure if there is nothing. */
+static bool load_symbols(void)
+{
+	static struct ptrc_cli_reason why;
+
+	if (report.is_text && !selection.has_symbols)
+		return true;
+	page_options.symbols = ptrc_symbols_open(&why);
+	page_options.why_no_symbols = why.text;
+	if (!selection.has_symbols)
+		return true;
+	dump.symbols = page_options.symbols;
+	if (!dump.symbols)
+		ptrc_cli_message("--symbols", "%s", why.text);
+	return dump.symbols != NULL;
+}
+
+static enum ptrc_exit show(void)
+{
+	enum ptrc_exit status = PTRC_EXIT_DONE;
+	bool is_read = true;
+
+	report.dump = &dump;
+	report.pairs = &pairs;
+	report.records_max = (size_t)(page_options.size_max / RECORD_BYTES);
+	report.bytes_max = page_options.size_max * MEMORY_FACTOR;
+	report.lanes_max = (size_t)(page_options.size_max / LANE_BYTES);
+	report.write = write_report;
+	ptrc_report_begin(&report);
+	if (ptrc_dump_scan(&dump))
+		is_read = ptrc_dump_logs(&dump);
+	else
+		status = PTRC_EXIT_FAILED;
+	status = ptrc_dump_end(&dump, status, is_read);
+	for (size_t i = 0; i < dump.source_count; i++)
+		if (dump.sources[i].losses.is_unclosed)
+			ptrc_orphans_say_of(dump.sources[i].reader.path);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	enum ptrc_exit status = PTRC_EXIT_DONE;
+	enum ptrc_exit shown;
+
+	parse(argc, argv);
+	page_options.arguments = argv + 1;
+	page_options.argument_count = (size_t)argc - 1;
+	if (!load_symbols())
+		return PTRC_EXIT_FAILED;
+	ptrc_output_begin();
+	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
+		status = PTRC_EXIT_FAILED;
+	/* A name that is not there is a mistake, which the end tells: no file is made or replaced. */
+	is_vain = dump.source_count && !ptrc_dump_may_select(&dump);
+	if (dump.source_count && (is_vain || open_output())) {
+		shown = show();
+		status = status == PTRC_EXIT_DONE ? shown : status;
+	} else {
+		status = PTRC_EXIT_FAILED;
+	}
+	ptrc_output_end(&out);
+	if (report.dump)
+		ptrc_report_free(&report);
+	if (page_options.symbols != dump.symbols)
+		ptrc_symbols_free(page_options.symbols);
+	ptrc_selection_free(&selection);
+	return (int)status;
+}

@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/report/collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/pairs/pair_report.h"
+#include "src/view/losses.h"
+
+/* More losses than this are told together with the one before them. */
+enum { LOSSES_MAX = 4096 };
+
+/* What an event type is for the report, beside its class. */
+enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT };
+
+/* The report that the sink of the only dump of the command fills. */
+static struct ptrc_report *the_report;
+
+/* ---- lanes ---- */
+
+static struct ptrc_report_lane *add_lane(struct ptrc_report *r, struct ptrc_report_lane *lane,
+					 struct ptrc_source *s, pid_t pid, pid_t tid)
+{
+	if (!(r->lane_count & (r->lane_count - 1)))
+		r->lanes = ptrc_cli_reallocate(r->lanes, (r->lane_count ? 2 * r->lane_count : 1) *
+								 sizeof(struct ptrc_report_lane *));
+	lane->number = r->lane_count;
+	lane->source = s;
+	lane->pid = pid;
+	lane->tid = tid;
+	r->lanes[r->lane_count++] = lane;
+	return lane;
+}
+
+static struct ptrc_report_lane *lane_of(struct ptrc_report *r, struct ptrc_source *s)
+{
+	const struct posix_trace_event_info *e = &s->reader.event;
+	struct ptrc_report_lane *lane = r->last_lane;
+	struct {
+		size_t source;
+		pid_t pid, tid;
+	} key = {s->order, e->posix_pid, e->posix_tid};
+
+	if (lane && lane->source == s && lane->pid == key.pid && lane->tid == key.tid)
+		return lane;
+	lane = ptrc_table_seek(&r->lane_table, &key, sizeof(key));
+	if (!lane && r->lane_count >= r->lanes_max) {
+		if (!r->rest) {
+			r->rest = ptrc_cli_allocate(sizeof(*r->rest));
+			memset(r->rest, 0, sizeof(*r->rest));
+			r->rest->is_rest = true;
+			add_lane(r, r->rest, s, 0, 0);
+		}
+		return r->rest;
+	}
+	if (!lane) {
+		lane = ptrc_table_find(&r->lane_table, &key, sizeof(key), sizeof(*lane));
+		add_lane(r, lane, s, key.pid, key.tid);
+	}
+	r->last_lane = lane;
+	return lane;
+}
+
+static void take_lane(struct ptrc_report_lane *lane, int64_t ns)
+{
+	uint64_t gap = lane->count ? (uint64_t)ptrc_when_subtract(ns, lane->last_ns) : 0;
+
+	if (!lane->count)
+		lane->first_ns = ns;
+	if (gap > lane->gap_ns) {
+		lane->gap_ns = gap;
+		lane->gap_begin_ns = lane->last_ns;
+	}
+	lane->count++;
+	lane->last_ns = ns;
+}
+
+/* ---- what is not there singly ---- */
+
+/* Halves how finely the lanes count. */
+static void widen(struct ptrc_report *r)
+{
+	for (size_t i = 0; i < r->lane_count; i++) {
+		uint32_t *d = r->lanes[i]->dropped;
+
+		for (size_t k = 0; d && k < PTRC_REPORT_BUCKETS / 2; k++)
+			d[k] = d[2 * k] + d[2 * k + 1];
+		if (d)
+			memset(d + PTRC_REPORT_BUCKETS / 2, 0,
+			       PTRC_REPORT_BUCKETS / 2 * sizeof(*d));
+	}
+	r->shift++;
+}
+
+static void count_dropped(struct ptrc_report *r, struct ptrc_report_class *c, size_t lane,
+			  int64_t ns)
+{
+	struct ptrc_report_lane *l = r->lanes[lane];
+	uint64_t since = ns > r->first_ns ? (uint64_t)ptrc_when_subtract(ns, r->first_ns) : 0;
+
+	while (since >> r->shift >= PTRC_REPORT_BUCKETS)
+		widen(r);
+	if (!l->dropped) {
+		l->dropped = ptrc_cli_allocate(PTRC_REPORT_BUCKETS * sizeof(*l->dropped));
+		memset(l->dropped, 0, PTRC_REPORT_BUCKETS * sizeof(*l->dropped));
+	}
+	l->dropped[since >> r->shift]++;
+	c->dropped_count++;
+	r->dropped_count++;
+}
+
+static uint64_t size_of(const struct ptrc_report_record *record)
+{
+	return (record->begin ? sizeof(*record->begin) + record->begin->size : 0) +
+	       (record->end ? sizeof(*record->end) + record->end->size : 0);
+}
+
+static void drop(struct ptrc_report *r, struct ptrc_report_class *c,
+		 const struct ptrc_report_record *record)
+{
+	count_dropped(r, c, record->lane, record->ns);
+	free(record->begin);
+	free(record->end);
+}
+
+static int compare_lengths(const void *a, const void *b)
+{
+	const uint64_t *s = a;
+	const uint64_t *t = b;
+
+	return (*s > *t) - (*s < *t);
+}
+
+/* The length that at least half of the class's records do not exceed. */
+static uint64_t median(const struct ptrc_report_class *c)
+{
+	uint64_t *lengths = ptrc_cli_allocate(c->record_count * sizeof(*lengths));
+	uint64_t found;
+
+	for (size_t i = 0; i < c->record_count; i++)
+		lengths[i] = c->records[i].duration_ns;
+	qsort(lengths, c->record_count, sizeof(*lengths), compare_lengths);
+	found = lengths[c->record_count / 2];
+	free(lengths);
+	return found;
+}
+
+bool ptrc_report_thin(struct ptrc_report *r)
+{
+	struct ptrc_report_class *most = NULL;
+	uint64_t most_bytes = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->class_count; i++) {
+		struct ptrc_report_class *c = &r->classes[i];
+		uint64_t bytes = c->record_count * sizeof(*c->records) + c->record_bytes;
+
+		if (c->record_count && bytes > most_bytes) {
+			most = c;
+			most_bytes = bytes;
+		}
+	}
+	if (!most)
+		return false;
+	r->record_bytes -= most->record_bytes;
+	r->record_count -= most->record_count;
+	most->record_bytes = 0;
+	if (most->kind == PTRC_REPORT_EVENTS)
+		most->mask = 2 * most->mask + 1;
+	else
+		most->least_ns = median(most) + 1;
+	for (size_t i = 0; i < most->record_count; i++) {
+		struct ptrc_report_record *record = &most->records[i];
+		/* Of those that took the same time, one of two, lest all go. The first one always goes,
+		 * so this comes to an end. */
+		bool is_kept =
+			most->kind == PTRC_REPORT_EVENTS
+				? i & 1
+				: (i && record->duration_ns >= most->least_ns) ||
+					  (record->duration_ns + 1 == most->least_ns && i & 1);
+
+		if (!is_kept) {
+			drop(r, most, record);
+			continue;
+		}
+		most->record_bytes += size_of(record);
+		most->records[kept++] = *record;
+	}
+	most->record_count = kept;
+	r->record_count += kept;
+	r->record_bytes += most->record_bytes;
+	return true;
+}
+
+/* ---- records ---- */
+
+static struct ptrc_report_event *keep_event(struct ptrc_source *s, size_t lane)
+{
+	const struct ptrc_reader *reader = &s->reader;
+	struct ptrc_report_event *e = ptrc_cli_allocate(sizeof(*e) + reader->size);
+
+	e->info = reader->event;
+	e->source = s;
+	e->lane = lane;
+	e->size = reader->size;
+	if (reader->size)
+		memcpy(e->data, reader->data, reader->size);
+	return e;
+}
+
+/* Adds a record, which then owns its events, or counts it if its class keeps only others. */
+static void add_record(struct ptrc_report *r, size_t class, struct ptrc_report_record record)
+{
+	struct ptrc_report_class *c = &r->classes[class];
+	bool is_kept = c->kind == PTRC_REPORT_EVENTS ? !(c->seen_count & c->mask)
+						     : record.duration_ns >= c->least_ns;
+
+	c->seen_count++;
+	record.class = (uint32_t) class;
+	if (!is_kept) {
+		drop(r, c, &record);
+		return;
+	}
+	if (c->record_count == c->record_room) {
+		c->record_room = c->record_room ? 2 * c->record_room : 16;
+		c->records = ptrc_cli_reallocate(c->records, c->record_room * sizeof(*c->records));
+	}
+	c->records[c->record_count++] = record;
+	c->record_bytes += size_of(&record);
+	r->record_count++;
+	r->record_bytes += size_of(&record);
+	while (r->record_count > r->records_max || r->record_bytes > r->bytes_max)
+		ptrc_report_thin(r);
+}
+
+static void add_length(struct ptrc_report_class *c, uint64_t length, int64_t begin_ns)
+{
+	if (!c->lengths.count || length > c->lengths.greatest)
+		c->longest_ns = begin_ns;
+	ptrc_quantiles_add(&c->lengths, length);
+}
+
+/* ---- classes ---- */
+
+static size_t add_class(struct ptrc_report *r, enum ptrc_report_kind kind, const char *name,
+			size_t size)
+{
+	struct ptrc_report_class *c;
+
+	r->classes = ptrc_cli_reallocate(r->classes, (r->class_count + 1) * sizeof(*r->classes));
+	c = &r->classes[r->class_count];
+	*c = (struct ptrc_report_class){.kind = kind, .name_size = size};
+	c->name = ptrc_cli_allocate(size + 1);
+	memcpy(c->name, name, size);
+	c->name[size] = '\0';
+	return r->class_count++;
+}
+
+/* The class of the event that the source has read: types of several logs that have the same name and
+ * layout are one. */
+static size_t class_of_event(struct ptrc_report *r, struct ptrc_source *s)
+{
+	trace_event_id_t id = s->reader.event.posix_event_id;
+	size_t *known = &r->class_of_type[s->order][id < PTRC_READER_IDS ? id : 0];
+	const struct ptrc_reader_name *name;
+	size_t found;
+
+	if (*known)
+		return *known - 1;
+	name = ptrc_reader_name(&s->reader, id);
+	for (found = 0; found < r->class_count; found++)
+		if (r->classes[found].kind == PTRC_REPORT_EVENTS &&
+		    r->classes[found].layout == s->view.layout &&
+		    !strcmp(r->classes[found].name, name->text))
+			break;
+	if (found == r->class_count) {
+		add_class(r, PTRC_REPORT_EVENTS, name->text, name->size);
+		r->classes[found].layout = s->view.layout;
+	}
+	*known = found + 1;
+	return found;
+}
+
+static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
+{
+	size_t number = (size_t)(pair - r->pairs->list);
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+
+	if (number >= r->class_of_pair_count) {
+		r->class_of_pair = ptrc_cli_reallocate(r->class_of_pair,
+						       (number + 1) * sizeof(*r->class_of_pair));
+		memset(r->class_of_pair + r->class_of_pair_count, 0,
+		       (number + 1 - r->class_of_pair_count) * sizeof(*r->class_of_pair));
+		r->class_of_pair_count = number + 1;
+	}
+	if (!r->class_of_pair[number]) {
+		size_t class;
+
+		if (pair->by_text)
+			ptrc_pair_put_whole_name(&name, pair);
+		else
+			ptrc_pair_put_name(&name, pair);
+		class = add_class(r, PTRC_REPORT_PAIRS, name.bytes, name.used);
+		r->classes[class].pair = number;
+		r->class_of_pair[number] = class + 1;
+		ptrc_buffer_free(&name);
+	}
+	return r->class_of_pair[number] - 1;
+}
+
+static size_t class_of_runs(struct ptrc_report *r)
+{
+	static const char name[] = "on a processor";
+
+	if (!r->class_of_runs)
+		r->class_of_runs = add_class(r, PTRC_REPORT_RUNS, name, strlen(name)) + 1;
+	return r->class_of_runs - 1;
+}
+
+/* ---- pairs ---- */
+
+static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
+{
+	struct ptrc_report *r = arg;
+
+	(void)pair;
+	(void)view;
+	r->is_in_pair = true;
+	return keep_event(r->source, r->lane);
+}
+
+/* Of pairs that took the same time, the first one counts as longer. */
+static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair,
+			  const struct ptrc_report_event *begin, uint64_t duration_ns)
+{
+	size_t at = r->longest_count;
+
+	while (at && r->longest[at - 1].duration_ns < duration_ns)
+		at--;
+	if (at == PTRC_REPORT_LONGEST)
+		return;
+	if (r->longest_count < PTRC_REPORT_LONGEST)
+		r->longest_count++;
+	memmove(r->longest + at + 1, r->longest + at,
+		(r->longest_count - at - 1) * sizeof(*r->longest));
+	r->longest[at] = (struct ptrc_report_longest){
+		/* The list of pairs may move: its number is what stays. */
+		.pair_number = (size_t)(pair - r->pairs->list),
+		.duration_ns = duration_ns,
+		.ns = ptrc_when_ns(&begin->info.posix_timestamp),
+		.pid = begin->info.posix_pid,
+		.tid = begin->info.posix_tid,
+	};
+}
+
+/* Adds an event that should be part of a pair and is not. */
+static void add_half(struct ptrc_report *r, struct ptrc_report_event *e, enum ptrc_pair_fate fate)
+{
+	trace_event_id_t id = e->info.posix_event_id;
+	size_t class = r->class_of_type[e->source->order][id < PTRC_READER_IDS ? id : 0] - 1;
+
+	if (r->is_text) {
+		free(e);
+		return;
+	}
+	add_record(r, class,
+		   (struct ptrc_report_record){.ns = ptrc_when_ns(&e->info.posix_timestamp),
+					       .begin = e,
+					       .lane = (uint32_t)e->lane,
+					       .fate = (unsigned char)fate});
+}
+
+static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate, void *kept,
+		 struct ptrc_view *view)
+{
+	struct ptrc_report *r = arg;
+	struct ptrc_report_event *begin = kept;
+	size_t class = class_of_pair(r, pair);
+	struct ptrc_report_class *c = &r->classes[class];
+	int64_t begin_ns = begin ? ptrc_when_ns(&begin->info.posix_timestamp) : 0;
+	uint64_t duration_ns;
+
+	r->is_in_pair |= view != NULL;
+	if (fate == PTRC_PAIR_MEASURED) {
+		duration_ns = (uint64_t)ptrc_when_subtract(ptrc_source_ns(r->source), begin_ns);
+		c->count++;
+		add_length(c, duration_ns, begin_ns);
+		offer_longest(r, pair, begin, duration_ns);
+		if (r->is_text)
+			free(begin);
+		else
+			add_record(
+				r, class,
+				(struct ptrc_report_record){.ns = begin_ns,
+							    .duration_ns = duration_ns,
+							    .begin = begin,
+							    .end = keep_event(r->source, r->lane),
+							    .lane = (uint32_t)begin->lane});
+		return;
+	}
+	c->no_begin_count += fate == PTRC_PAIR_NO_BEGIN;
+	c->no_end_count += fate == PTRC_PAIR_NO_END;
+	c->cut_count += fate == PTRC_PAIR_CUT;
+	if (begin)
+		add_half(r, begin, fate);
+	if (view)
+		add_half(r, keep_event(r->source, r->lane), fate);
+}
+
+/* ---- times on a processor ---- */
+
+static void end_run(struct ptrc_report *r, struct ptrc_report_lane *lane, int64_t begin_ns,
+		    int64_t end_ns, struct ptrc_report_event *end)
+{
+	struct ptrc_report_event *begin = lane->running;
+	uint64_t duration_ns = (uint64_t)ptrc_when_subtract(end_ns, begin_ns);
+	size_t class = class_of_runs(r);
+
+	lane->running = NULL;
+	r->classes[class].count++;
+	add_length(&r->classes[class], duration_ns, begin_ns);
+	if (r->is_text) {
+		free(begin);
+		free(end);
+		return;
+	}
+	add_record(r, class,
+		   (struct ptrc_report_record){.ns = begin_ns,
+					       .duration_ns = duration_ns,
+					       .begin = begin,
+					       .end = end,
+					       .lane = (uint32_t)lane->number});
+}
+
+/* Takes a switch. A time on a processor of which a loss has taken one side is not known. */
+static void take_switch(struct ptrc_report *r, struct ptrc_report_lane *lane, bool is_in)
+{
+	struct ptrc_source *s = r->source;
+	bool is_cut = lane->gap_count != r->gap_counts[s->order];
+	int64_t ns = ptrc_source_ns(s);
+
+	if (lane->running && (is_in || is_cut)) {
+		free(lane->running);
+		lane->running = NULL;
+	}
+	if (is_in)
+		lane->running = keep_event(s, lane->number);
+	else if (lane->running)
+		end_run(r, lane, ptrc_when_ns(&lane->running->info.posix_timestamp), ns,
+			keep_event(s, lane->number));
+	else if (!lane->has_switched && !is_cut)
+		/* It ran before the first event. */
+		end_run(r, lane, r->first_ns, ns, keep_event(s, lane->number));
+	lane->has_switched = true;
+	lane->gap_count = r->gap_counts[s->order];
+}
+
+/* ---- losses ---- */
+
+static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
+{
+	struct ptrc_report_loss *last = r->loss_count ? &r->losses[r->loss_count - 1] : NULL;
+
+	if (r->loss_count == LOSSES_MAX && last->source == s) {
+		r->loss_merged_count++;
+		r->open_loss[s->order] = r->loss_count;
+		return;
+	}
+	if (!(r->loss_count & (r->loss_count - 1)))
+		r->losses = ptrc_cli_reallocate(r->losses, (r->loss_count ? 2 * r->loss_count : 1) *
+								   sizeof(*r->losses));
+	r->losses[r->loss_count++] =
+		(struct ptrc_report_loss){.source = s,
+					  .first_ns = ns,
+					  .last_ns = ns,
+					  .is_damage = ptrc_reader_is_at_damage(&s->reader)};
+	if (s->reader.event.posix_event_id != POSIX_TRACE_RESUME)
+		r->open_loss[s->order] = r->loss_count;
+}
+
+static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
+{
+	const struct ptrc_reader *reader = &s->reader;
+	int64_t ns = ptrc_source_ns(s);
+	size_t *open = &r->open_loss[s->order];
+
+	bool is_open = *open;
+
+	if (is_open)
+		r->losses[*open - 1].last_ns = ns;
+	*open = 0;
+	if (!ptrc_is_loss(reader->event.posix_event_id, reader->data, reader->size))
+		return;
+	r->gap_counts[s->order]++;
+	/* A RESUME ends what its OVERFLOW has begun. */
+	if (reader->event.posix_event_id != POSIX_TRACE_RESUME || !is_open)
+		add_loss(r, s, ns);
+}
+
+/* ---- the sink ---- */
+
+static unsigned char role_of(struct ptrc_report *r, struct ptrc_source *s)
+{
+	trace_event_id_t id = s->reader.event.posix_event_id;
+	unsigned char *role = &r->role_of_type[s->order][id < PTRC_READER_IDS ? id : 0];
+	const struct ptrc_reader_name *name;
+
+	if (*role != ROLE_UNKNOWN)
+		return *role;
+	name = ptrc_reader_name(&s->reader, id);
+	*role = !name->is_known			       ? ROLE_NONE
+		: !strcmp(name->text, "os.switch_in")  ? ROLE_SWITCH_IN
+		: !strcmp(name->text, "os.switch_out") ? ROLE_SWITCH_OUT
+						       : ROLE_NONE;
+	return *role;
+}
+
+/* Between two windows of --around there may be anything: a pair over such a place is cut. */
+static void look_at_window(struct ptrc_report *r, int64_t ns)
+{
+	const struct ptrc_select *s = &r->dump->select;
+
+	if (!s->around || r->window >= s->window_count || s->windows[r->window].last >= ns)
+		return;
+	while (r->window < s->window_count && s->windows[r->window].last < ns)
+		r->window++;
+	if (!r->event_count)
+		return;
+	r->pairs->gap_count++;
+	for (size_t i = 0; i < r->pairs->source_count; i++)
+		r->pairs->sources[i]->gap_count++;
+	for (size_t i = 0; i < r->dump->source_count; i++)
+		r->gap_counts[i]++;
+}
+
+static void add(struct ptrc_dump *d, struct ptrc_source *s)
+{
+	struct ptrc_report *r = the_report;
+	int64_t ns = ptrc_source_ns(s);
+	struct ptrc_report_lane *lane;
+	size_t class;
+	unsigned char role;
+
+	bool is_selected = ptrc_dump_sees_losses(s->reader.event.posix_event_id)
+				   ? ptrc_select_event(&d->select, &s->types, &s->view)
+				   : true;
+
+	if (is_selected && !ptrc_dump_is_due(d))
+		return;
+	if (d->is_rehearsal)
+		return;
+	look_at_window(r, ns);
+	if (!r->event_count && !r->loss_count)
+		r->first_ns = r->last_ns = ns;
+	if (ns < r->first_ns)
+		r->first_ns = ns;
+	if (ns > r->last_ns)
+		r->last_ns = ns;
+	take_loss(r, s);
+	if (!is_selected)
+		return;
+	if (s->view.layout)
+		ptrc_view_decode(&s->view);
+	lane = lane_of(r, s);
+	take_lane(lane, ns);
+	r->event_count++;
+	class = class_of_event(r, s);
+	if (r->classes[class].count++)
+		add_length(&r->classes[class],
+			   (uint64_t)ptrc_when_subtract(ns, r->classes[class].last_ns),
+			   r->classes[class].last_ns);
+	r->classes[class].last_ns = ns;
+	r->source = s;
+	r->lane = lane->number;
+	role = role_of(r, s);
+	if (role != ROLE_NONE) {
+		take_switch(r, lane, role == ROLE_SWITCH_IN);
+		return;
+	}
+	r->is_in_pair = false;
+	ptrc_pairs_take(r->pairs, &s->view);
+	if (r->is_in_pair || r->is_text)
+		return;
+	add_record(r, class,
+		   (struct ptrc_report_record){.ns = ns,
+					       .begin = keep_event(s, lane->number),
+					       .lane = (uint32_t)lane->number});
+}
+
+static bool has_failed(const struct ptrc_dump *d)
+{
+	(void)d;
+	return false;
+}
+
+static void restart(struct ptrc_dump *d)
+{
+	(void)d;
+}
+
+static void finish(struct ptrc_dump *d, bool is_read)
+{
+	struct ptrc_report *r = the_report;
+
+	(void)d;
+	(void)is_read;
+	for (size_t i = 0; i < r->lane_count; i++) {
+		struct ptrc_report_lane *lane = r->lanes[i];
+
+		if (lane->running && lane->gap_count == r->gap_counts[lane->source->order])
+			end_run(r, lane, ptrc_when_ns(&lane->running->info.posix_timestamp),
+				r->last_ns, NULL);
+		free(lane->running);
+		lane->running = NULL;
+	}
+	ptrc_pairs_end(r->pairs);
+	for (size_t i = 0; i < r->dump->source_count; i++)
+		if (r->open_loss[i])
+			r->losses[r->open_loss[i] - 1].last_ns = r->last_ns;
+}
+
+static bool tell(struct ptrc_dump *d)
+{
+	struct ptrc_reader **readers =
+		ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_reader *));
+	bool is_missing;
+
+	for (size_t i = 0; i < d->source_count; i++)
+		readers[i] = &d->sources[i].reader;
+	/* Pairs by name are there without being asked for. */
+	the_report->pairs->is_by_name = false;
+	is_missing =
+		ptrc_pairs_report_missing(the_report->pairs, readers, d->source_count, "the logs");
+	the_report->pairs->is_by_name = true;
+	free(readers);
+	return !is_missing;
+}
+
+static bool end(struct ptrc_dump *d)
+{
+	(void)d;
+	return the_report->write(the_report);
+}
+
+void ptrc_report_begin(struct ptrc_report *r)
+{
+	static const struct ptrc_dump_sink sink = {
+		.add = add,
+		.has_failed = has_failed,
+		.end = end,
+		.takes_losses = true,
+		.finish = finish,
+		.restart = restart,
+		.tell = tell,
+	};
+	size_t count = r->dump->source_count;
+
+	the_report = r;
+	r->dump->sink = &sink;
+	r->pairs->taker = (struct ptrc_pair_taker){keep, take, r};
+	r->class_of_type = ptrc_cli_allocate(count * sizeof(*r->class_of_type));
+	memset(r->class_of_type, 0, count * sizeof(*r->class_of_type));
+	r->role_of_type = ptrc_cli_allocate(count * sizeof(*r->role_of_type));
+	memset(r->role_of_type, 0, count * sizeof(*r->role_of_type));
+	r->open_loss = ptrc_cli_allocate(count * sizeof(*r->open_loss));
+	memset(r->open_loss, 0, count * sizeof(*r->open_loss));
+	r->gap_counts = ptrc_cli_allocate(count * sizeof(*r->gap_counts));
+	memset(r->gap_counts, 0, count * sizeof(*r->gap_counts));
+}
+
+void ptrc_report_free(struct ptrc_report *r)
+{
+	for (size_t i = 0; i < r->class_count; i++) {
+		struct ptrc_report_class *c = &r->classes[i];
+
+		for (size_t k = 0; k < c->record_count; k++) {
+			free(c->records[k].begin);
+			free(c->records[k].end);
+		}
+		free(c->records);
+		free(c->name);
+		ptrc_quantiles_free(&c->lengths);
+	}
+	for (size_t i = 0; i < r->lane_count; i++)
+		free(r->lanes[i]->dropped);
+	ptrc_table_free(&r->lane_table);
+	free(r->rest);
+	free(r->lanes);
+	free(r->classes);
+	free(r->class_of_type);
+	free(r->role_of_type);
+	free(r->class_of_pair);
+	free(r->losses);
+	free(r->open_loss);
+	free(r->gap_counts);
+	/* Begins that still wait belong to the report, which is told of them once more. */
+	r->pairs->taker = (struct ptrc_pair_taker){0};
+	ptrc_pairs_forget(r->pairs);
+}

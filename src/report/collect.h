@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a report is made of: the lanes of threads, the classes of events and of pairs with the numbers
+ * of all of them, and as many single ones as there is room for. Of a class that has more, the longest
+ * pairs stay, or each 2nd, 4th, 8th event; how many of the others there were, and where, is counted by
+ * lane.
+ */
+#ifndef PTRC_SRC_REPORT_COLLECT_H
+#define PTRC_SRC_REPORT_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/pairs/pairs.h"
+#include "src/pairs/quantiles.h"
+#include "src/pairs/table.h"
+#include "src/view/dump.h"
+
+enum {
+	/* How finely a lane counts what is not there singly. */
+	PTRC_REPORT_BUCKETS = 1024,
+	/* The longest pairs that text shows. */
+	PTRC_REPORT_LONGEST = 10,
+};
+
+/* An event that is kept beyond its reading. */
+struct ptrc_report_event {
+	struct posix_trace_event_info info;
+	struct ptrc_source *source;
+	size_t lane;
+	size_t size;
+	unsigned char data[];
+};
+
+enum ptrc_report_kind {
+	PTRC_REPORT_EVENTS,
+	PTRC_REPORT_PAIRS,
+	/* Times in which a thread ran, from os.switch_in to os.switch_out. */
+	PTRC_REPORT_RUNS,
+};
+
+/* An event, or a pair that has a begin and an end. Times are nanoseconds since 1970. */
+struct ptrc_report_record {
+	int64_t ns;
+	uint64_t duration_ns;
+	struct ptrc_report_event *begin;
+	/* Null of events, and of a run that had not ended. */
+	struct ptrc_report_event *end;
+	uint32_t lane;
+	uint32_t class;
+	/* enum ptrc_pair_fate of what belongs to a pair */
+	unsigned char fate;
+	/* The row of its lane, for pairs that overlap. */
+	unsigned char row;
+};
+
+struct ptrc_report_class {
+	enum ptrc_report_kind kind;
+	char *name;
+	size_t name_size;
+	/* Of an event type: its layout, or null. Of a pair: those of its begins and ends are those of
+	 * their sources. */
+	const struct ptrc_layout *layout;
+	/* Of a pair: its number among the pairs. */
+	size_t pair;
+	uint64_t count;
+	uint64_t no_begin_count;
+	uint64_t no_end_count;
+	uint64_t cut_count;
+	/* How long pairs took; of events, how long after the one before of their type they were. */
+	struct ptrc_quantiles lengths;
+	int64_t longest_ns;
+	int64_t last_ns;
+
+	/* Those that are kept. */
+	struct ptrc_report_record *records;
+	size_t record_count;
+	size_t record_room;
+	uint64_t record_bytes;
+	/* Of events, one of (mask + 1) stays; of pairs, those that took at least so long. */
+	uint64_t mask;
+	uint64_t least_ns;
+	uint64_t seen_count;
+	uint64_t dropped_count;
+};
+
+/* A thread of a log. */
+struct ptrc_report_lane {
+	struct ptrc_table_entry entry;
+	size_t number;
+	struct ptrc_source *source;
+	pid_t pid, tid;
+	/* Stands for all threads beyond those that have room. */
+	bool is_rest;
+	uint64_t count;
+	int64_t first_ns, last_ns;
+	/* The longest time without an event between two of them. */
+	uint64_t gap_ns;
+	int64_t gap_begin_ns;
+	/* The os.switch_in of the time in which it runs now, and the losses until then. */
+	struct ptrc_report_event *running;
+	bool has_switched;
+	uint64_t gap_count;
+	/* By time: what is not there singly; null as long as there is nothing. */
+	uint32_t *dropped;
+};
+
+/* A time in which events of a source were lost. */
+struct ptrc_report_loss {
+	struct ptrc_source *source;
+	int64_t first_ns, last_ns;
+	bool is_damage;
+};
+
+struct ptrc_report_longest {
+	/* Its number among the pairs. */
+	size_t pair_number;
+	uint64_t duration_ns;
+	int64_t ns;
+	/* Those of its begin. */
+	pid_t pid, tid;
+};
+
+struct ptrc_report {
+	struct ptrc_dump *dump;
+	struct ptrc_pairs *pairs;
+	/* Only numbers and the longest pairs are needed: no single events. */
+	bool is_text;
+	/* How many records may be kept, and how many bytes of their data; how many lanes. */
+	size_t records_max;
+	uint64_t bytes_max;
+	size_t lanes_max;
+
+	struct ptrc_report_class *classes;
+	size_t class_count;
+	/* By source and event type, and by pair: the number of the class, plus 1. */
+	size_t (*class_of_type)[PTRC_READER_IDS];
+	unsigned char (*role_of_type)[PTRC_READER_IDS];
+	size_t *class_of_pair;
+	size_t class_of_pair_count;
+	size_t class_of_runs;
+
+	struct ptrc_table lane_table;
+	struct ptrc_report_lane **lanes;
+	size_t lane_count;
+	struct ptrc_report_lane *last_lane;
+	struct ptrc_report_lane *rest;
+
+	struct ptrc_report_loss *losses;
+	size_t loss_count;
+	uint64_t loss_merged_count;
+	/* By source: the place among the losses, plus 1, of one that has no end yet; and how many
+	 * there were. */
+	size_t *open_loss;
+	uint64_t *gap_counts;
+
+	uint64_t event_count;
+	int64_t first_ns, last_ns;
+	size_t record_count;
+	uint64_t record_bytes;
+	uint64_t dropped_count;
+	/* What a lane counts in one place of .dropped: 2^shift nanoseconds from first_ns on. */
+	unsigned int shift;
+	struct ptrc_report_longest longest[PTRC_REPORT_LONGEST];
+	size_t longest_count;
+
+	/* Set while an event is taken: it is part of a pair. */
+	bool is_in_pair;
+	struct ptrc_source *source;
+	size_t lane;
+	size_t window;
+	/* Writes the report once all is known; returns false after a message. */
+	bool (*write)(struct ptrc_report *);
+};
+
+/* Has the events of the dump go to the report, which is zeroed but for dump, pairs, limits and
+ * write. */
+void ptrc_report_begin(struct ptrc_report *);
+
+/* Drops records of the class that takes most, so that about half of them are left. Returns false if
+ * there are none to be dropped. */
+bool ptrc_report_thin(struct ptrc_report *);
+
+void ptrc_report_free(struct ptrc_report *);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/report/columns.h"
+
+#include <stdlib.h>
+
+#include "src/cli/message.h"
+
+/* A double holds every integer up to this. */
+static const uint64_t exact_max = UINT64_C(1) << 53;
+
+struct text {
+	struct ptrc_table_entry entry;
+	/* Its number plus 1. */
+	uint64_t number;
+};
+
+static size_t write_varint(unsigned char *to, uint64_t number)
+{
+	size_t size = 0;
+
+	while (number >= 0x80) {
+		to[size++] = (unsigned char)(number | 0x80);
+		number >>= 7;
+	}
+	to[size++] = (unsigned char)number;
+	return size;
+}
+
+static size_t varint_size(uint64_t number)
+{
+	return number ? (70 - (size_t)__builtin_clzll(number)) / 7 : 1;
+}
+
+void ptrc_report_put_varint(struct ptrc_buffer *b, uint64_t number)
+{
+	b->used += write_varint((unsigned char *)ptrc_buffer_room(b, 10), number);
+}
+
+static uint64_t zigzag(uint64_t number)
+{
+	return number << 1 ^ (uint64_t) - (int64_t)(number >> 63);
+}
+
+uint64_t ptrc_report_text_number(struct ptrc_report_texts *t, const void *bytes, size_t size)
+{
+	struct text *found = ptrc_table_find(&t->table, bytes, size, sizeof(*found));
+
+	if (!found->number) {
+		found->number = t->table.count;
+		ptrc_report_put_varint(&t->bytes, size);
+		ptrc_buffer_bytes(&t->bytes, bytes, size);
+	}
+	return found->number - 1;
+}
+
+void ptrc_report_texts_free(struct ptrc_report_texts *t)
+{
+	ptrc_table_free(&t->table);
+	ptrc_buffer_free(&t->bytes);
+}
+
+/* Adds records that have, or have not, a number. */
+static void add_run(struct ptrc_report_column *c, bool is_missing, size_t count)
+{
+	if (is_missing != c->is_run_missing) {
+		ptrc_report_put_varint(&c->runs, c->run);
+		c->run = 0;
+		c->is_run_missing = is_missing;
+	}
+	c->has_missing |= is_missing;
+	c->run += count;
+	c->row_count += count;
+}
+
+void ptrc_report_column_add(struct ptrc_report_column *c, size_t row, uint64_t number)
+{
+	if (row > c->row_count)
+		add_run(c, true, row - c->row_count);
+	add_run(c, false, 1);
+	if (c->count == c->room) {
+		c->room = c->room ? 2 * c->room : 64;
+		c->numbers = ptrc_cli_reallocate(c->numbers, c->room * sizeof(*c->numbers));
+	}
+	c->numbers[c->count++] = number;
+}
+
+void ptrc_report_column_end(struct ptrc_report_column *c, size_t row_count)
+{
+	if (row_count > c->row_count)
+		add_run(c, true, row_count - c->row_count);
+	ptrc_report_put_varint(&c->runs, c->run);
+}
+
+static bool is_beyond(const struct ptrc_report_column *c, uint64_t number)
+{
+	return (c->is_signed ? zigzag(number) / 2 : number) > exact_max;
+}
+
+char ptrc_report_column_put(struct ptrc_buffer *b, const struct ptrc_report_column *c,
+			    bool *is_wide)
+{
+	uint64_t plain = 0, differing = 0, before = 0;
+	bool is_constant = true;
+	char form;
+
+	*is_wide = false;
+	for (size_t i = 0; i < c->count; i++) {
+		plain += varint_size(c->is_signed ? zigzag(c->numbers[i]) : c->numbers[i]);
+		differing += varint_size(zigzag(c->numbers[i] - before));
+		is_constant &= c->numbers[i] == c->numbers[0];
+		*is_wide |= !c->is_float && is_beyond(c, c->numbers[i]);
+		before = c->numbers[i];
+	}
+	form = c->is_float ? 'f' : is_constant ? 'k' : differing < plain ? 'd' : 'v';
+	if (c->has_missing) {
+		ptrc_report_put_varint(b, c->runs.used);
+		ptrc_buffer_bytes(b, c->runs.bytes, c->runs.used);
+	}
+	if (form == 'f') {
+		ptrc_buffer_bytes(b, c->numbers, c->count * sizeof(*c->numbers));
+		return form;
+	}
+	before = 0;
+	for (size_t i = 0; i < (form == 'k' ? c->count > 0 : c->count); i++) {
+		uint64_t number = c->numbers[i];
+
+		if (form == 'd')
+			ptrc_report_put_varint(b, zigzag(number - before));
+		else
+			ptrc_report_put_varint(b, c->is_signed ? zigzag(number) : number);
+		before = number;
+	}
+	return form;
+}
+
+void ptrc_report_column_free(struct ptrc_report_column *c)
+{
+	free(c->numbers);
+	ptrc_buffer_free(&c->runs);
+}
+
+void ptrc_report_put_base64(struct ptrc_buffer *b, const struct ptrc_buffer *bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *from = (const unsigned char *)bytes->bytes;
+	char *to = ptrc_buffer_room(b, bytes->used / 3 * 4 + 4);
+	size_t left = bytes->used;
+
+	for (; left >= 3; left -= 3, from += 3) {
+		uint32_t three = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
+
+		*to++ = digits[three >> 18];
+		*to++ = digits[three >> 12 & 63];
+		*to++ = digits[three >> 6 & 63];
+		*to++ = digits[three & 63];
+	}
+	if (left) {
+		uint32_t rest = (uint32_t)from[0] << 16 | (left > 1 ? (uint32_t)from[1] << 8 : 0);
+
+		*to++ = digits[rest >> 18];
+		*to++ = digits[rest >> 12 & 63];
+		*to++ = left > 1 ? digits[rest >> 6 & 63] : '=';
+		*to++ = '=';
+	}
+	b->used = (size_t)(to - b->bytes);
+}

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: MIT
+// Puts the report together: the summary, the tables, the search and the panel of what is selected. All
+// that comes from a log becomes text, never markup.
+
+const element = id => document.getElementById(id);
+
+function make(tag, content, className) {
+	const node = document.createElement(tag);
+	if (className)
+		node.className = className;
+	if (content !== undefined)
+		node.append(...[].concat(content));
+	return node;
+}
+
+function button(text, action) {
+	const node = make('button', text);
+	node.type = 'button';
+	node.addEventListener('click', action);
+	return node;
+}
+
+const model = makeModel(element);
+const {meta} = model;
+let current = null;
+// Is called when another time is shown.
+let whenMoved = null;
+let results = [], resultAt = -1;
+
+const fates = ['', 'has no begin', 'has no end', 'may have lost its other half'];
+// As src/pairs/pairs.h numbers them.
+const fateTexts = {0: '', 1: fates[3], 2: fates[1], 3: fates[2]};
+
+const lanes = makeLanes(model, element('lanes'), element('overview'), element('tip'), {
+	moved: () => whenMoved && whenMoved(),
+	selected: select,
+	tipOf(item) {
+		const c = meta.classes[item.class];
+		let text = c.name + (item.track.kind ? '\n' + showDuration(item.duration) : '');
+		if (item.fate)
+			text += '\n' + fateTexts[item.fate];
+		return text + '\n' + showTime(meta, item.begin);
+	},
+});
+
+// ---- summary
+
+function putSummary() {
+	const complete = meta.logs.every(l => l.is_complete);
+	const commands = [...new Set(model.lanes.map(l => l.command || l.executable || l.process).filter(Boolean))];
+	const what = commands.length ? commands.slice(0, 3).join(', ') + (commands.length > 3 ? ' and ' + (commands.length - 3) + ' more' : '')
+		: meta.logs.map(l => l.path).join(', ');
+	element('title').textContent = what;
+	document.title = what + ' - ptrace-report';
+	element('verdict').textContent = complete ? 'complete' : 'incomplete';
+	element('verdict').className = complete ? 'good' : 'bad';
+	const facts = element('facts');
+	const fact = (name, value) => value && facts.append(make('div', [make('dt', name), make('dd', value)]));
+	fact('Log', meta.logs.map(l => l.path).join(', '));
+	fact('From', meta.events ? showTime(meta, 0) : 'no events');
+	fact('Took', meta.events ? showDuration(meta.span) : '');
+	fact('Where', [...new Set(meta.logs.map(l => [l.host, [l.system, l.release].filter(Boolean).join(' '), l.machine]
+		.filter(Boolean).join(', ')).filter(Boolean))].join('; '));
+	fact('Events', showCount(meta.events));
+	const processes = new Set(model.lanes.filter(l => l.pid).map(l => l.log + ' ' + l.pid)).size;
+	const threads = model.lanes.filter(l => l.pid || l.is_rest).length;
+	fact('Threads', threads ? showCount(threads) + ' of ' + showCount(processes) + (processes === 1 ? ' process' : ' processes') : '');
+	const options = meta.arguments.filter((a, i) => a.startsWith('-') || !meta.logs.some(l => l.path === a) && meta.arguments[i - 1] !== '-o');
+	fact('Selected', options.filter(a => !/^(-o|--output|--force|--max-size|--allow-loss)/.test(a)).join(' '));
+	fact('Made', meta.made.slice(0, 19).replace('T', ' ') + ' UTC by ' + meta.generator);
+	const notes = [];
+	for (const log of meta.logs) {
+		const l = log.losses || {};
+		const lost = Object.keys(l).filter(k => l[k] && l[k] !== '0').map(k => k.replace(/_/g, ' ') + (l[k] === true ? '' : ': ' + l[k]));
+		if (!log.is_complete)
+			notes.push((meta.logs.length > 1 ? log.path + ': ' : '') + 'Data is missing (' + (lost.join(', ') || 'see ptrace-stat') + ').');
+	}
+	if (meta.dropped)
+		notes.push('To stay within ' + showCount(Math.round(meta.size_max / 1024)) + ' KiB the report shows ' + showCount(meta.kept) + ' events and pairs singly; '
+			+ showCount(meta.dropped) + ' others are counted in the tables and drawn as grey stretches.');
+	if (meta.losses_merged)
+		notes.push(showCount(meta.losses_merged) + ' losses are drawn together with the last one.');
+	if (meta.span > 2 ** 53)
+		notes.push('The trace is so long that times are rounded to ' + 2 ** Math.ceil(Math.log2(meta.span / 2 ** 53)) + ' ns.');
+	if (meta.no_symbols)
+		notes.push('Where in the source events come from is not shown: ' + meta.no_symbols);
+	element('notes').textContent = notes.join('\n');
+}
+
+// ---- what is selected
+
+function select(item) {
+	current = item;
+	lanes.select(item);
+	const details = element('details');
+	details.replaceChildren();
+	if (!item) {
+		details.append(make('p', 'Click an event, a pair or a row of a table.', 'faint'));
+		return;
+	}
+	const c = meta.classes[item.class];
+	const name = make('h2', [swatch(item.class), c.name]);
+	details.append(name);
+	const table = (rows) => make('table', make('tbody', rows.map(([key, value]) => make('tr', [make('th', key), make('td', value)]))));
+	const rows = [];
+	if (item.fate)
+		rows.push(['Note', 'This event ' + fateTexts[item.fate] + '.']);
+	if (item.track.kind)
+		rows.push(['Took', showDuration(item.duration) + ' (' + showCount(item.duration) + ' ns)']);
+	rows.push([item.track.kind ? 'Begin' : 'Time', showTime(meta, item.begin)], ['Since begin', showOffset(item.begin)]);
+	if (item.track.kind)
+		rows.push(['End', showTime(meta, item.begin + item.duration)]);
+	rows.push(['Thread', laneName(item.lane)]);
+	if (processName(item.lane))
+		rows.push(['Process', processName(item.lane)]);
+	if (meta.logs.length > 1)
+		rows.push(['Log', meta.logs[item.lane.log].path]);
+	details.append(table(rows));
+	const fields = model.fieldsOf(item.class, item.row);
+	for (const [title, isEnd] of item.track.kind ? [['Begin', false], ['End', true]] : [['Data', false]]) {
+		const own = fields.filter(f => f.isEnd === isEnd);
+		if (own.length)
+			details.append(make('h3', title), table(own.map(f => [f.name, f.text])));
+	}
+	details.append(make('div', [
+		button('Zoom to it', () => lanes.zoomTo(item)),
+		button('‹ in this row', () => step(-1)), button('in this row ›', () => step(1)),
+	], 'buttons'));
+}
+
+function step(by) {
+	const i = current.index + by;
+	if (i < 0 || i >= current.track.count)
+		return;
+	select(lanes.itemOf(current.lane, current.track, i));
+	if (current.begin < lanes.view.from || current.begin > lanes.view.from + lanes.view.span)
+		lanes.show(current.begin - lanes.view.span / 2, lanes.view.span);
+}
+
+function swatch(number) {
+	const node = make('span', undefined, 'swatch');
+	node.style.background = lanes.colour(number);
+	return node;
+}
+
+// The record of the class that begins at or next to the time; null if none is there singly.
+function nearest(number, time) {
+	let best = null, distance = Infinity;
+	const kind = meta.classes[number].kind;
+	for (const lane of model.lanes)
+		for (const track of kind === 0 ? [lane.events] : kind === 2 ? [lane.runs] : lane.rows) {
+			const at = lowerBound(track.begin, time);
+			for (const direction of [1, -1])
+				for (let i = direction > 0 ? at : at - 1; i >= 0 && i < track.count; i += direction) {
+					if (Math.abs(track.begin[i] - time) >= distance)
+						break;
+					if (track.class[i] !== number)
+						continue;
+					best = lanes.itemOf(lane, track, i);
+					distance = Math.abs(track.begin[i] - time);
+					break;
+				}
+		}
+	return best;
+}
+
+// Goes to the longest pair of a class, or the longest time between two events of a type.
+function goToWorst(number) {
+	const c = meta.classes[number];
+	if (c.longest === undefined)
+		return;
+	const item = nearest(number, c.longest);
+	if (c.kind && item) {
+		select(item);
+		lanes.zoomTo(item);
+		return;
+	}
+	lanes.show(c.longest - c.max * 0.25, Math.max(c.max * 1.5, 1000));
+	if (item) {
+		select(item);
+		lanes.scrollTo(item.lane);
+	}
+}
+
+// ---- tables
+
+function drawHistogram(counts) {
+	const canvas = make('canvas');
+	const ratio = window.devicePixelRatio || 1;
+	canvas.width = 120 * ratio;
+	canvas.height = 22 * ratio;
+	const used = counts.map((count, i) => count ? i : -1).filter(i => i >= 0);
+	const first = used[0], last = used[used.length - 1], most = Math.max(...counts);
+	canvas.title = used.map(i => showDuration(i ? 2 ** i : 0) + ' to ' + showDuration(2 ** (i + 1)) + ': ' + showCount(counts[i])).join('\n');
+	const context = canvas.getContext('2d');
+	context.scale(ratio, ratio);
+	context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--accent');
+	const wide = Math.min(120 / (last - first + 1), 14);
+	for (const i of used) {
+		const high = Math.max(1, 21 * counts[i] / most);
+		context.fillRect(120 - (last - i + 1) * wide, 22 - high, Math.max(wide - 1, 1), high);
+	}
+	return canvas;
+}
+
+// columns: [title, value of a row, text of a value, class]; a click on a title sorts.
+function makeTable(columns, rows, action, sortAt) {
+	const body = make('tbody');
+	let sorted = sortAt, isDown = true;
+	const put = () => {
+		const value = columns[sorted][1];
+		rows.sort((a, b) => {
+			const x = value(a), y = value(b);
+			const order = typeof x === 'string' ? x.localeCompare(y) : (y === undefined ? -1 : y) - (x === undefined ? -1 : x);
+			return isDown ? order : -order;
+		});
+		body.replaceChildren(...rows.slice(0, 1000).map(row => {
+			const line = make('tr', columns.map(([, get, show, className]) => {
+				const cell = make('td', undefined, className);
+				const value = get(row);
+				cell.append(show ? show(value, row) : value === undefined ? '' : String(value));
+				return cell;
+			}));
+			line.tabIndex = 0;
+			line.addEventListener('click', () => action(row));
+			line.addEventListener('keydown', event => {
+				if (event.key === 'Enter')
+					action(row);
+			});
+			return line;
+		}));
+	};
+	const head = make('tr', columns.map(([title, , , className], i) => {
+		const cell = make('th', title, className);
+		cell.addEventListener('click', () => {
+			isDown = sorted === i ? !isDown : true;
+			sorted = i;
+			put();
+		});
+		return cell;
+	}));
+	put();
+	return make('table', [make('thead', head), body]);
+}
+
+const duration = value => value === undefined ? '' : showDuration(value);
+
+function classColumns(isPair) {
+	const columns = [
+		['Name', c => c.name, (v, c) => make('span', [swatch(c.number), v]), 'name'],
+		['Count', c => c.count, showCount],
+		['p50', c => c.p50, duration], ['p99', c => c.p99, duration], ['Max', c => c.max, duration],
+		[isPair ? 'How many took how long' : 'Times in between', c => c.max, (v, c) => v === undefined ? '' : drawHistogram(c.histogram)],
+	];
+	if (isPair)
+		columns.splice(2, 0, ['Total', c => c.total, duration]);
+	if (isPair && meta.classes.some(c => c.no_begin || c.no_end || c.cut))
+		columns.push(['Unmatched', c => c.no_begin + c.no_end + c.cut, (v, c) => {
+			const span = make('span', v ? showCount(v) : '');
+			span.title = c.no_begin + ' without a begin, ' + c.no_end + ' without an end, ' + c.cut + ' cut by losses';
+			return span;
+		}]);
+	return columns;
+}
+
+function putClasses(isPair) {
+	const rows = meta.classes.map((c, number) => Object.assign({number}, c)).filter(c => isPair ? c.kind : !c.kind);
+	return [makeTable(classColumns(isPair), rows, c => goToWorst(c.number), isPair ? 2 : 1),
+		make('p', isPair ? 'A click goes to the longest one.'
+			: 'Times are those since the event before of the same type. A click goes to the longest time without one.', 'faint')];
+}
+
+function putThreads() {
+	const hasRuns = model.lanes.some(l => l.runs.count);
+	const columns = [
+		['Thread', l => laneName(l), null, 'name'], ['Process', l => processName(l), null, 'name'],
+		['Events', l => l.count, showCount], ['Longest gap', l => l.gap, duration],
+	];
+	if (hasRuns)
+		columns.push(['On a processor', l => l.runs.sum[l.runs.count], v => v ? duration(v) + ' (' + (100 * v / model.span).toPrecision(3) + ' %)' : '']);
+	return [makeTable(columns, model.lanes.slice(), lane => {
+		if (lane.gap)
+			lanes.show(lane.gap_at - lane.gap * 0.25, Math.max(lane.gap * 1.5, 1000));
+		lanes.scrollTo(lane);
+	}, 2), make('p', 'A click goes to the longest time in which the thread has no event.', 'faint')];
+}
+
+// ---- flame graph, of the samples in the time that is shown
+
+const sampleClass = meta.classes.findIndex(c => c.kind === 0 && c.name === 'os.sample');
+
+function countStacks(from, to) {
+	const root = {name: 'all', count: 0, children: new Map()};
+	const column = meta.classes[sampleClass].columns.find(c => c.kind === 'z');
+	if (!column)
+		return root;
+	const values = model.values(column, sampleClass);
+	for (const lane of model.lanes) {
+		const track = lane.events;
+		for (let i = lowerBound(track.begin, from); i < track.count && track.begin[i] <= to; i++) {
+			if (track.class[i] !== sampleClass || values[track.row[i]] === undefined)
+				continue;
+			let node = root;
+			node.count++;
+			const frames = model.stackOf(values[track.row[i]]);
+			for (let k = frames.length - 1; k >= 0; k--) {
+				let child = node.children.get(frames[k]);
+				if (!child)
+					node.children.set(frames[k], child = {name: frames[k], count: 0, children: new Map()});
+				child.count++;
+				node = child;
+			}
+		}
+	}
+	return root;
+}
+
+function putFlame(top) {
+	const root = top || countStacks(lanes.view.from, lanes.view.from + lanes.view.span);
+	const box = make('div', undefined, 'flame');
+	let deepest = 0;
+	const put = (node, depth, left, share) => {
+		if (share < 0.002)
+			return;
+		deepest = Math.max(deepest, depth);
+		const bar = make('div', node.name);
+		bar.title = node.name + ': ' + showCount(node.count) + ' samples, ' + (100 * node.count / root.count).toFixed(1) + ' %';
+		bar.style.left = left * 100 + '%';
+		bar.style.width = share * 100 + '%';
+		bar.style.top = depth * 20 + 'px';
+		bar.style.background = css(colourOf(node.name, false));
+		bar.addEventListener('click', () => element('table').replaceChildren(...putFlame(node === root ? null : node)));
+		box.append(bar);
+		for (const child of [...node.children.values()].sort((a, b) => b.count - a.count)) {
+			put(child, depth + 1, left, share * child.count / node.count);
+			left += share * child.count / node.count;
+		}
+	};
+	if (!root.count)
+		return [make('p', 'No samples in the time that is shown.', 'faint')];
+	put(root, 0, 0, 1);
+	box.style.height = (deepest + 1) * 20 + 'px';
+	return [make('p', showCount(root.count) + (top ? ' samples of ' + root.name + '; a click on the top bar shows all.'
+		: ' samples in the time that is shown above. A click shows a part.'), 'faint'), box];
+}
+
+// ---- search
+
+const operators = {
+	'=': (a, b) => a === b, '!=': (a, b) => a !== b, '<': (a, b) => a < b, '>': (a, b) => a > b,
+	'<=': (a, b) => a <= b, '>=': (a, b) => a >= b,
+};
+
+// Words of a query: {field, operator, text, number}, or {text} for a part of a name or a text.
+function readQuery(text) {
+	const words = text.match(/(?:[^\s"]|"[^"]*")+/g) || [];
+	return words.map(word => {
+		const parts = /^([^<>=!~"]+)(!=|<=|>=|=|<|>|~)(.*)$/.exec(word);
+		const bare = t => t.replace(/"/g, '').toLowerCase();
+		if (!parts)
+			return {text: bare(word)};
+		const amount = /^(-?[\d.]+|0x[\da-f]+)(ns|us|µs|ms|s|min|h)?$/i.exec(bare(parts[3]));
+		const factor = {ns: 1, us: 1e3, 'µs': 1e3, ms: 1e6, s: 1e9, min: 6e10, h: 3.6e12};
+		return {field: bare(parts[1]).replace(/^data\./, ''), operator: parts[2], text: bare(parts[3]),
+			number: amount ? Number(amount[1]) * (amount[2] ? factor[amount[2]] : 1) : NaN};
+	});
+}
+
+function holds(word, text, number) {
+	if (word.operator === '~')
+		return text.toLowerCase().includes(word.text);
+	if (!Number.isNaN(word.number) && number !== undefined)
+		return operators[word.operator](number, word.number);
+	return operators[word.operator](text.toLowerCase(), word.text);
+}
+
+// What a word asks of the records of a class: true, false, or a function of a record.
+function asks(word, c, number) {
+	if (!word.operator) {
+		if (c.name.toLowerCase().includes(word.text))
+			return true;
+		const texts = c.columns.filter(column => 'sae'.includes(column.kind)).map(column => [column, model.values(column, number)]);
+		return texts.length ? (lane, track, i) => texts.some(([column, values]) =>
+			model.shown(column, values[track.row[i]]).toLowerCase().includes(word.text)) : false;
+	}
+	switch (word.field) {
+	case 'event': case 'name': case 'pair':
+		return holds(word, c.name);
+	case 'took': case 'duration':
+		return c.kind ? (lane, track, i) => holds(word, '', track.duration[i]) : false;
+	case 'pid': return lane => holds(word, String(lane.pid), lane.pid);
+	case 'tid': return lane => holds(word, String(lane.tid), lane.tid);
+	case 'thread': return lane => holds(word, lane.name || '');
+	case 'process': return lane => holds(word, lane.process || '');
+	}
+	const columns = c.columns.filter(column => column.name.toLowerCase() === word.field ||
+		(column.end ? 'end.' : 'begin.') + column.name.toLowerCase() === word.field)
+		.map(column => [column, model.values(column, number)]);
+	return columns.length ? (lane, track, i) => columns.some(([column, values]) => {
+		const value = values[track.row[i]];
+		if (value === undefined)
+			return false;
+		const isNumber = 'iuxbfg'.includes(column.kind);
+		const text = column.kind === 'e' ? model.shown(column, value).replace(/ \(.*/, '') : isNumber ? String(value) : model.shown(column, value);
+		return holds(word, text, isNumber || column.kind === 'e' ? Number(value) : undefined);
+	}) : false;
+}
+
+function search(text) {
+	const words = readQuery(text);
+	results = [];
+	resultAt = -1;
+	if (!words.length) {
+		element('found').textContent = '';
+		lanes.mark(null);
+		return results;
+	}
+	const tests = meta.classes.map((c, number) => {
+		if (!c.kept)
+			return null;
+		const asked = words.map(word => asks(word, c, number));
+		return asked.includes(false) ? null : asked.filter(a => a !== true);
+	});
+	const marks = new Map();
+	for (const lane of model.lanes) {
+		const found = [];
+		for (const track of [lane.events, lane.runs].concat(lane.rows))
+			for (let i = 0; i < track.count; i++) {
+				const test = tests[track.class[i]];
+				if (!test || !test.every(t => t(lane, track, i)))
+					continue;
+				found.push(track.begin[i]);
+				results.push({lane, track, i, begin: track.begin[i]});
+			}
+		if (found.length)
+			marks.set(lane.number, Float64Array.from(found).sort());
+	}
+	results.sort((a, b) => a.begin - b.begin);
+	lanes.mark(marks);
+	element('found').textContent = showCount(results.length) + (results.length === 1 ? ' match' : ' matches');
+	return results;
+}
+
+function goToMatch(by) {
+	if (!results.length)
+		return;
+	resultAt = resultAt < 0 ? Math.max(by > 0 ? results.findIndex(r => r.begin >= lanes.view.from) : results.length - 1, 0)
+		: (resultAt + by + results.length) % results.length;
+	const {lane, track, i} = results[resultAt];
+	const item = lanes.itemOf(lane, track, i);
+	select(item);
+	if (item.begin < lanes.view.from || item.begin + item.duration > lanes.view.from + lanes.view.span)
+		lanes.show(item.begin + item.duration / 2 - Math.max(lanes.view.span, item.duration * 2) / 2, Math.max(lanes.view.span, item.duration * 2));
+	lanes.scrollTo(lane);
+	element('found').textContent = showCount(resultAt + 1) + ' of ' + showCount(results.length);
+}
+
+// ---- tabs and theme
+
+const tabs = {
+	open(name) {
+		tabs.name = name;
+		whenMoved = null;
+		for (const tab of element('tabs').children)
+			tab.setAttribute('aria-selected', String(tab.textContent === name));
+		element('table').replaceChildren(...tabs.list[name]());
+		if (name === 'Flame graph') {
+			let timer = 0;
+			whenMoved = () => {
+				clearTimeout(timer);
+				timer = setTimeout(() => tabs.name === name && element('table').replaceChildren(...putFlame()), 150);
+			};
+		}
+	},
+	list: {},
+};
+
+function putTabs() {
+	if (meta.classes.some(c => c.kind))
+		tabs.list['Pairs'] = () => putClasses(true);
+	tabs.list['Event types'] = () => putClasses(false);
+	tabs.list['Threads'] = putThreads;
+	if (sampleClass >= 0)
+		tabs.list['Flame graph'] = () => putFlame();
+	for (const name of Object.keys(tabs.list)) {
+		const tab = button(name, () => tabs.open(name));
+		tab.setAttribute('role', 'tab');
+		element('tabs').append(tab);
+	}
+	tabs.open(Object.keys(tabs.list)[0]);
+}
+
+function setTheme(isDark) {
+	document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+	element('theme').textContent = isDark ? 'Light' : 'Dark';
+	lanes.setTheme(isDark);
+	if (tabs.name)
+		tabs.open(tabs.name);
+	if (current)
+		select(current);
+}
+
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+setTheme(prefersDark.matches);
+prefersDark.addEventListener('change', event => setTheme(event.matches));
+element('theme').addEventListener('click', () => setTheme(document.documentElement.dataset.theme !== 'dark'));
+element('print').addEventListener('click', () => window.print());
+let wasDark = false;
+window.addEventListener('beforeprint', () => {
+	wasDark = document.documentElement.dataset.theme === 'dark';
+	setTheme(false);
+	lanes.drawNow();
+});
+window.addEventListener('afterprint', () => setTheme(wasDark));
+element('all').addEventListener('click', () => lanes.showAll());
+element('in').addEventListener('click', () => lanes.zoom(0.5));
+element('out').addEventListener('click', () => lanes.zoom(2));
+element('next').addEventListener('click', () => goToMatch(1));
+element('previous').addEventListener('click', () => goToMatch(-1));
+let searchTimer = 0;
+element('query').addEventListener('input', () => {
+	clearTimeout(searchTimer);
+	searchTimer = setTimeout(() => search(element('query').value), 200);
+});
+element('query').addEventListener('keydown', event => {
+	if (event.key !== 'Enter')
+		return;
+	clearTimeout(searchTimer);
+	if (resultAt < 0)
+		search(element('query').value);
+	goToMatch(event.shiftKey ? -1 : 1);
+});
+document.addEventListener('keydown', event => {
+	if (event.target instanceof HTMLInputElement) {
+		if (event.key === 'Escape')
+			event.target.blur();
+		return;
+	}
+	const isInTable = event.target.closest && event.target.closest('#below');
+	if (isInTable && (event.key.startsWith('Arrow') || event.key.startsWith('Page') || event.key === 'Home'))
+		return;
+	if (event.key === '/') {
+		element('query').focus();
+		event.preventDefault();
+	} else if (event.key === 'n' || event.key === 'N') {
+		goToMatch(event.key === 'n' ? 1 : -1);
+	} else if (lanes.key(event)) {
+		event.preventDefault();
+	}
+});
+
+putSummary();
+putTabs();
+// For tests, and for whoever opens the console of the browser.
+window.ptraceReport = {model, lanes, select, search, goToMatch, goToWorst, nearest, setTheme, tabs, current: () => current};

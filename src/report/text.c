@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/report/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/pairs/pair_report.h"
+#include "src/report/whose.h"
+
+enum {
+	COLUMN = 12,
+	/* The threads with the longest gaps that are shown. */
+	GAPS_MAX = 10,
+	/* "999.999ms", and a count. */
+	DURATION_COLUMNS = 9,
+	COUNT_COLUMNS = 10,
+	NAME_COLUMNS_MAX = 40,
+};
+
+static void put_label(struct ptrc_buffer *b, const char *label)
+{
+	ptrc_buffer_text(b, label);
+	ptrc_buffer_blanks(b, COLUMN - (long)strlen(label));
+}
+
+static void put_time(struct ptrc_buffer *b, struct ptrc_time_format *f, int64_t ns)
+{
+	struct timespec t = ptrc_when_timespec(ns);
+
+	ptrc_buffer_time(b, f, &t);
+}
+
+/* Fills up a column that began at an offset; on its left side, if numbers stand in it. */
+static void end_column(struct ptrc_buffer *b, size_t begin, size_t width, bool is_right)
+{
+	size_t size = b->used - begin;
+	size_t blanks = size < width ? width - size : 0;
+
+	ptrc_buffer_blanks(b, (long)blanks);
+	if (is_right && blanks) {
+		memmove(b->bytes + begin + blanks, b->bytes + begin, size);
+		memset(b->bytes + begin, ' ', blanks);
+	}
+	ptrc_buffer_char(b, ' ');
+}
+
+static void put_duration(struct ptrc_buffer *b, uint64_t ns)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_duration(b, ns);
+	end_column(b, begin, DURATION_COLUMNS, true);
+}
+
+static void put_summary(struct ptrc_buffer *b, const struct ptrc_report *r,
+			struct ptrc_time_format *time)
+{
+	bool is_complete = true;
+
+	for (size_t i = 0; i < r->dump->source_count; i++) {
+		const struct ptrc_source *s = &r->dump->sources[i];
+		struct posixtrace_log_host h;
+
+		put_label(b, s->reader.source ? "session" : "log");
+		ptrc_text_put(b, s->reader.path, strlen(s->reader.path));
+		if (!posixtrace_get_log_host(s->reader.trace, &h, sizeof(h)) && *h.ph_name) {
+			ptrc_buffer_text(b, " of host ");
+			ptrc_text_put(b, h.ph_name, strlen(h.ph_name));
+		}
+		ptrc_buffer_char(b, '\n');
+		is_complete &= !ptrc_losses_is_any(&s->losses) && !s->losses.read_error;
+	}
+	put_label(b, "events");
+	ptrc_buffer_u64(b, r->event_count);
+	ptrc_buffer_char(b, '\n');
+	put_label(b, "threads");
+	ptrc_buffer_format(b, "%zu%s\n", r->lane_count, r->rest ? " or more" : "");
+	if (r->event_count) {
+		put_label(b, "from");
+		put_time(b, time, r->first_ns);
+		ptrc_buffer_char(b, '\n');
+		put_label(b, "to");
+		put_time(b, time, r->last_ns);
+		ptrc_buffer_char(b, '\n');
+		put_label(b, "took");
+		ptrc_buffer_duration(b, (uint64_t)ptrc_when_subtract(r->last_ns, r->first_ns));
+		ptrc_buffer_char(b, '\n');
+	}
+	put_label(b, "data");
+	ptrc_buffer_text(b, is_complete ? "complete\n" : "incomplete\n");
+}
+
+/* The columns that the longest of the names takes, of those that are not too long. */
+static size_t name_width(const struct ptrc_report *r)
+{
+	size_t width = strlen("event");
+
+	for (size_t i = 0; i < r->class_count; i++)
+		if (r->classes[i].name_size > width && r->classes[i].name_size <= NAME_COLUMNS_MAX)
+			width = r->classes[i].name_size;
+	return width;
+}
+
+static void put_head(struct ptrc_buffer *b, const char *name, size_t width, bool is_right)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_text(b, name);
+	end_column(b, begin, width, is_right);
+}
+
+/* A row for each event type, or for the times on a processor. */
+static void put_classes(struct ptrc_buffer *b, const struct ptrc_report *r,
+			enum ptrc_report_kind kind, const char *title, const char *what)
+{
+	size_t width = name_width(r);
+	bool has_head = false;
+
+	for (size_t i = 0; i < r->class_count; i++) {
+		const struct ptrc_report_class *c = &r->classes[i];
+		const struct ptrc_quantiles *q = &c->lengths;
+		size_t begin;
+
+		if (c->kind != kind || !c->count)
+			continue;
+		if (!has_head) {
+			ptrc_buffer_format(b, "\n%s\n", title);
+			put_head(b, what, width, false);
+			put_head(b, "count", COUNT_COLUMNS, true);
+			put_head(b, "p50", DURATION_COLUMNS, true);
+			put_head(b, "p99", DURATION_COLUMNS, true);
+			put_head(b, "max", DURATION_COLUMNS, true);
+			b->bytes[b->used - 1] = '\n';
+			has_head = true;
+		}
+		begin = b->used;
+		ptrc_text_put(b, c->name, c->name_size);
+		end_column(b, begin, width, false);
+		begin = b->used;
+		ptrc_buffer_u64(b, c->count);
+		end_column(b, begin, COUNT_COLUMNS, true);
+		if (q->count) {
+			put_duration(b, ptrc_quantiles_at(q, 500));
+			put_duration(b, ptrc_quantiles_at(q, 990));
+			put_duration(b, q->greatest);
+		}
+		b->bytes[b->used - 1] = '\n';
+	}
+}
+
+static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
+			struct ptrc_time_format *time)
+{
+	if (!r->longest_count)
+		return;
+	ptrc_buffer_format(b, "\nThe longest pairs\n");
+	for (size_t i = 0; i < r->longest_count; i++) {
+		const struct ptrc_report_longest *l = &r->longest[i];
+		struct ptrc_buffer name = PTRC_BUFFER_INIT;
+
+		put_time(b, time, l->ns);
+		ptrc_buffer_char(b, ' ');
+		put_duration(b, l->duration_ns);
+		ptrc_pair_put_name(&name, &r->pairs->list[l->pair_number]);
+		ptrc_text_put(b, name.bytes, name.used);
+		ptrc_buffer_format(b, " (process %ld, thread %ld)\n", (long)l->pid, (long)l->tid);
+		ptrc_buffer_free(&name);
+	}
+}
+
+static int compare_gaps(const void *a, const void *b)
+{
+	const struct ptrc_report_lane *s = *(struct ptrc_report_lane *const *)a;
+	const struct ptrc_report_lane *t = *(struct ptrc_report_lane *const *)b;
+
+	if (s->gap_ns != t->gap_ns)
+		return s->gap_ns > t->gap_ns ? -1 : 1;
+	return (s->number > t->number) - (s->number < t->number);
+}
+
+static void put_gaps(struct ptrc_buffer *b, const struct ptrc_report *r,
+		     struct ptrc_time_format *time)
+{
+	struct ptrc_report_lane **sorted =
+		ptrc_cli_allocate((r->lane_count + 1) * sizeof(struct ptrc_report_lane *));
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->lane_count; i++)
+		if (r->lanes[i]->gap_ns && !r->lanes[i]->is_rest)
+			sorted[count++] = r->lanes[i];
+	if (count) {
+		qsort(sorted, count, sizeof(*sorted), compare_gaps);
+		ptrc_buffer_text(b, "\nThe longest time without an event, by thread\n");
+	}
+	for (size_t i = 0; i < count && i < GAPS_MAX; i++) {
+		put_time(b, time, sorted[i]->gap_begin_ns);
+		ptrc_buffer_char(b, ' ');
+		put_duration(b, sorted[i]->gap_ns);
+		ptrc_report_put_lane(b, sorted[i]);
+		ptrc_buffer_char(b, '\n');
+	}
+	if (count > GAPS_MAX)
+		ptrc_buffer_format(b, "and of %zu more\n", count - GAPS_MAX);
+	free(sorted);
+}
+
+void ptrc_report_put_text(struct ptrc_buffer *b, const struct ptrc_report *r, bool is_utc)
+{
+	struct ptrc_time_format time = {.is_local = !is_utc};
+
+	put_summary(b, r, &time);
+	put_classes(b, r, PTRC_REPORT_EVENTS,
+		    "Events, and how long they were after the one before of their type", "event");
+	put_classes(b, r, PTRC_REPORT_RUNS, "Times on a processor", "state");
+	if (r->pairs->rows.count) {
+		ptrc_buffer_text(b, "\nPairs, and how many took how long\n");
+		ptrc_pairs_put_text(b, r->pairs, true);
+	}
+	put_longest(b, r, &time);
+	put_gaps(b, r, &time);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A report for the terminal. */
+#ifndef PTRC_SRC_REPORT_TEXT_H
+#define PTRC_SRC_REPORT_TEXT_H
+
+#include "src/report/collect.h"
+
+/* Puts what was recorded when and where, how long pairs took, the longest ones, and the longest times
+ * without an event. */
+void ptrc_report_put_text(struct ptrc_buffer *, const struct ptrc_report *, bool is_utc);
+
+#endif

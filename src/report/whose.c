@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/report/whose.h"
+
+bool ptrc_report_process(const struct ptrc_report_lane *lane, unsigned long *index,
+			 struct posixtrace_log_process *p)
+{
+	struct timespec last = ptrc_when_timespec(lane->last_ns);
+	trace_id_t trace = lane->source->reader.trace;
+
+	return !lane->is_rest && !posixtrace_find_log_process(trace, lane->pid, &last, index) &&
+	       !posixtrace_get_log_process(trace, *index, p, sizeof(*p));
+}
+
+bool ptrc_report_thread(const struct ptrc_report_lane *lane, struct posixtrace_log_thread *t)
+{
+	struct timespec last = ptrc_when_timespec(lane->last_ns);
+	trace_id_t trace = lane->source->reader.trace;
+	unsigned long index;
+
+	return !lane->is_rest &&
+	       !posixtrace_find_log_thread(trace, lane->pid, lane->tid, &last, &index) &&
+	       !posixtrace_get_log_thread(trace, index, t, sizeof(*t)) && t->pt_name_size;
+}
+
+void ptrc_report_put_lane(struct ptrc_buffer *b, const struct ptrc_report_lane *lane)
+{
+	struct posixtrace_log_process p;
+	struct posixtrace_log_thread t;
+	unsigned long index;
+
+	ptrc_buffer_format(b, "process %ld", (long)lane->pid);
+	if (ptrc_report_process(lane, &index, &p) && p.pp_name_size) {
+		ptrc_buffer_char(b, ' ');
+		ptrc_text_put(b, p.pp_name, p.pp_name_size);
+	}
+	ptrc_buffer_format(b, ", thread %ld", (long)lane->tid);
+	if (ptrc_report_thread(lane, &t)) {
+		ptrc_buffer_char(b, ' ');
+		ptrc_text_put(b, t.pt_name, t.pt_name_size);
+	}
+}
