@@ -192,6 +192,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/export/formats.h \
 	%D%/export/lanes.c \
 	%D%/export/lanes.h \
+	%D%/export/perfetto.c \
+	%D%/export/perfetto.h \
 	%D%/export/stacks.c \
 	%D%/export/stacks.h \
 	%D%/summary/run_result.c \

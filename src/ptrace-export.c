@@ -24,7 +24,7 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"to", KEY_TO, "FORMAT", "chrome, folded, speedscope or csv"},
+	{"to", KEY_TO, "FORMAT", "chrome, perfetto, folded, speedscope or csv"},
 	{"output", 'o', "FILE", "write to this file, not to standard output"},
 	{"force", KEY_FORCE, NULL, "let the export replace a file that is none of this\nformat"},
 	PTRC_SELECTION_OPTIONS,
@@ -75,7 +75,7 @@ static void check_usage(const struct ptrc_cli_texts *pair_texts, int operands)
 	bool is_flame;
 
 	if (!export.format)
-		ptrc_cli_usage("--to", "is needed: chrome, folded, speedscope or csv");
+		ptrc_cli_usage("--to", "is needed: chrome, perfetto, folded, speedscope or csv");
 	name = export.format->name;
 	is_flame = export.format->push;
 	if (export.is_forced && !export.path)

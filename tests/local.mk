@@ -142,7 +142,7 @@ check_PROGRAMS += $(ptrc_c_tests)
 
 # What the tests of the commands trace.
 check_PROGRAMS += %D%/traced
-EXTRA_DIST += %D%/helpers.bash %D%/validate.py %D%/check_chrome.py
+EXTRA_DIST += %D%/helpers.bash %D%/validate.py %D%/check_chrome.py %D%/perfetto.proto %D%/read_perfetto.py
 
 # What follows sessions, or disturbs them.
 check_PROGRAMS += %D%/session_peer

@@ -393,7 +393,7 @@ process 7;0xf;0x20 1' ]
 	head -c 50000 whole.log >cut.log
 	made unclosed.log <<<'event 1 7 8 a.begin
 unclosed'
-	for format in chrome csv folded speedscope; do
+	for format in chrome perfetto csv folded speedscope; do
 		run_split ptrace-export --to=$format empty.log
 		[ "$status" -eq 0 ]
 		run_split ptrace-export --to=$format nothing.log
@@ -414,7 +414,7 @@ unclosed'
 
 @test "the export replaces no file that is not of its format [EXT-393]" {
 	make_calls
-	for format in chrome csv speedscope; do
+	for format in chrome perfetto csv speedscope; do
 		ptrace-export --to=$format -o out calls.log
 		ptrace-export --to=$format calls.log >expected
 		cmp out expected
@@ -450,7 +450,7 @@ unclosed'
 
 @test "a full disk or a reader that goes away is an error that names the file [EXT-394]" {
 	printf 'event 1 7 8 a.begin\nevent 2 7 8 b.end\nrepeat 100000 10\n' | made big.log
-	for format in chrome csv speedscope; do
+	for format in chrome perfetto csv speedscope; do
 		run_split ptrace-export --to=$format --force -o /dev/full big.log
 		[ "$status" -eq 1 ]
 		[[ $stderr == *"/dev/full: No space left on device"* ]]
@@ -489,7 +489,7 @@ unclosed'
 @test "memory grows with open pairs only [EXT-395]" {
 	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 20000 10\n' | made small.log
 	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 1000000 10\n' | made large.log
-	for format in chrome csv folded speedscope; do
+	for format in chrome perfetto csv folded speedscope; do
 		for log in small large; do
 			python3 - $format $log.log >$log.rss <<-'END'
 				import resource, subprocess, sys
@@ -503,4 +503,83 @@ unclosed'
 			false
 		}
 	done
+}
+
+# perfetto OPTION...: the events of an export to perfetto, a line each, by their ends
+perfetto() {
+	ptrace-export --to=perfetto "$@" >trace.pb
+	protoc --decode=Trace -I "$PTRC_SOURCE/tests" perfetto.proto <trace.pb >trace.txt
+	# No field that is not described.
+	! grep -qE '^ *[0-9]+[:{ ]' trace.txt
+	python3 "$PTRC_SOURCE/tests/read_perfetto.py" <trace.txt
+}
+
+@test "Perfetto: tracks, slices, flows, counters and losses [EXT-396]" {
+	command -v protoc >/dev/null || skip "no protoc"
+	make_pairs
+	perfetto --counters --decode='send=u64 id' --decode='receive=u64 id' \
+		--pair='send..receive by data.id' pairs.log 2>/dev/null >events
+	jq -se 'map(select(.dur)) | map([.name, .ns, .dur, .track]) == [["step", 1500, 501, "thread 8"],
+		["req", 1000, 2000, "thread 8"], ["late", 2500, 1000, "late"], ["send..receive", 4000, 1000, "send..receive"]]' events
+	jq -se 'map(select(.name == "req"))[0].args == {data: {id: 5, rows: 3}}' events
+	jq -se 'map(select(.name == "step"))[0].args == {end: {data: {latency: 501}}}' events
+	jq -se 'map(select(.flow)) | map([.ns, .track]) == [[4000, "thread 9"], [5000, "thread 9"]] and
+		(map(.flow) | unique | length == 1)' events
+	jq -se 'map(select(.value)) | map([.track, .value]) == [["step.end.latency", "501"]]' events
+	jq -se 'map(select(.name == "stays"))[0] | .args.missing == "end" and .dur == null' events
+	jq -se 'map(select(.name == "gone.end"))[0].args.missing == "begin"' events
+	jq -se 'map(select(.name == "other") | .args.data) == ["hello", "bye"]' events
+	grep -q 'timestamp: 1700000000000001000' trace.txt
+	grep -q 'unit_name: "ns"' trace.txt
+	made lost.log <<-END
+		event 100 7 8 a.begin
+		event 200 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 a.end
+		lost 12
+	END
+	perfetto --allow-loss lost.log 2>/dev/null >events
+	jq -se 'map(select(.name == "events lost")) | map([.ns, .dur, .track]) == [[100, 700, "events lost: lost.log"]]' events
+	jq -se 'map(select(.name == "losses"))[0].args.losses | fromjson.losses.stream_events == 12' events
+	jq -se 'map(select(.name == "a"))[0].args.events_lost' events
+	# It is known again.
+	ptrace-export --to=perfetto -o out pairs.log 2>/dev/null
+	ptrace-export --to=perfetto -o out pairs.log 2>/dev/null
+	echo >out
+	run_split ptrace-export --to=perfetto -o out pairs.log
+	[ "$status" -eq 1 ]
+}
+
+@test "Perfetto: random pairs nest, with the times that they have; any names [EXT-396 EXT-391]" {
+	command -v protoc >/dev/null || skip "no protoc"
+	python3 - <<-END >script
+		import random
+		random.seed(6)
+		ns = 0
+		for i in range(5000):
+		    ns += random.choice([0, 0, 1, 7, 1000])
+		    thread = random.randrange(1, 8)
+		    print(f"event {ns} {thread % 3 + 1} {thread} {random.choice('abcde')}%ff%22.{random.choice(['begin', 'end'])}")
+	END
+	made random.log <script
+	perfetto random.log 2>/dev/null >events
+	chrome random.log 2>/dev/null >chrome.json
+	# The same slices, by name, begin and duration.
+	jq -r 'select(.dur != null and .name != "losses") | "\(.name) \(.ns) \(.dur)"' events | sort >one
+	python3 - <<-'END' | sort >other
+		import json
+		opened = {}
+		for line in open("chrome.json", encoding="utf-8"):
+		    e = json.loads(line)
+		    ns = int(e.get("ts", "0").replace(".", ""))
+		    if e["ph"] == "X":
+		        print(e["name"], ns, int(e["dur"].replace(".", "")))
+		    elif e["ph"] == "b":
+		        opened[e["id"]] = ns
+		    elif e["ph"] == "e":
+		        print(e["name"], opened[e["id"]], ns - opened[e["id"]])
+	END
+	[ "$(wc -l <one)" -gt 500 ]
+	diff one other
+	perfetto --last=3 random.log 2>/dev/null | jq -se 'length == 3'
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/escape.h"
 #include "src/cli/message.h"
 #include "src/view/event_format.h"
 #include "src/view/json_text.h"
@@ -24,25 +23,6 @@ struct csv {
 	size_t count;
 	struct ptrc_buffer text;
 };
-
-/* Puts bytes that are text, and U+FFFD for each of them that is not UTF-8. Returns whether all were. */
-static bool put_utf8(struct ptrc_buffer *b, const char *text, size_t size)
-{
-	bool is_whole = true;
-
-	for (size_t i = 0; i < size;) {
-		const unsigned char *at = (const unsigned char *)text + i;
-		size_t n = *at < 0x80 ? 1 : ptrc_utf8_length(at, size - i);
-
-		if (n)
-			ptrc_buffer_bytes(b, at, n);
-		else
-			ptrc_buffer_text(b, "\357\277\275");
-		is_whole &= n > 0;
-		i += n ? n : 1;
-	}
-	return is_whole;
-}
 
 /* Puts what is in the buffer as a value behind a comma: in quotes if it has a character that would end
  * it, or blanks at its ends, which some readers leave out. */
@@ -74,7 +54,7 @@ static bool put_text(struct csv *c, struct ptrc_buffer *b, const char *text, siz
 	bool is_whole;
 
 	c->text.used = 0;
-	is_whole = put_utf8(&c->text, text, size);
+	is_whole = ptrc_export_put_utf8(&c->text, text, size);
 	put_value(b, &c->text);
 	return is_whole;
 }

@@ -197,6 +197,9 @@ uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);
 /* The thread of the latest event. */
 struct ptrc_lane *ptrc_export_lane(struct ptrc_export *);
 
+/* Puts text, and U+FFFD for each byte that is not UTF-8. Returns whether all were. */
+bool ptrc_export_put_utf8(struct ptrc_buffer *, const char *text, size_t size);
+
 /* Writes the output if there is much of it. */
 void ptrc_export_write_some(struct ptrc_export *);
 
