@@ -24,3 +24,6 @@ dist_doc_DATA += \
 	%D%/ptrace-snapshot.schema.json \
 	%D%/ptrace-stat.schema.json \
 	%D%/requirements.md
+
+# The picture of the README, made by tests/report-browser.sh.
+EXTRA_DIST += %D%/report.png
