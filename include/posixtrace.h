@@ -1074,6 +1074,71 @@ int posixtrace_event_for_layout(pid_t, const char *event_name, const char *layou
 				size_t, unsigned int *streams);
 
 /*
+ * An observer records events that the controller of a stream has learned of a moment later than they
+ * were, of whatever threads: what the operating system tells of processes, for example. They stand in
+ * the log by the time at which they were. A live reader and a cursor report them when they were added,
+ * behind later ones.
+ *
+ * One thread opens an observer and closes it, and lives as long as that; if others use it meanwhile,
+ * they take turns. A forked child has none. Memory of a stream that nobody ends is not lost: an
+ * observer that is not closed ends with its thread.
+ */
+struct posixtrace_observer;
+
+struct posixtrace_observed {
+	/* Of CLOCK_MONOTONIC. Time goes on from event to event: one that is earlier than the event
+	 * before gets the time of that. */
+	struct timespec po_time;
+	/* Whose event it is: posix_pid and posix_tid. */
+	pid_t po_pid, po_tid;
+	/* Of posixtrace_observer_type(). */
+	trace_event_id_t po_event;
+	const void *po_data;
+	size_t po_size;
+};
+
+/*
+ * posixtrace_observer_open() opens one for an active stream, which need not run.
+ *   EINVAL  not an active stream; null pointer.
+ *   ENOMEM  no memory.
+ */
+int posixtrace_observer_open(trace_id_t, struct posixtrace_observer **);
+
+/*
+ * Stores the event type of this name, with this layout (a null pointer: without one), as
+ * posix_trace_trid_eventid_open() does.
+ *   EINVAL  the stream was shut down; null pointer; the name of a predefined type; no layout.
+ *   EEXIST, ENAMETOOLONG, ENOSPC, ENOMEM  as posixtrace_eventid_open_layout().
+ */
+int posixtrace_observer_type(struct posixtrace_observer *, const char *name, const char *layout,
+			     trace_event_id_t *);
+
+/*
+ * Adds `count` events. Each is recorded if the stream runs now and filter and patterns accept its
+ * type; data beyond max-data-size is cut; if the stream is full the event is lost, or waits, as one
+ * that is recorded now. `lost` is the number of events that the caller knows to be lost before it
+ * could learn of them: they count as events that the stream has lost.
+ *   EINVAL  the stream was shut down; null pointer and count not 0, or null data and size not 0;
+ *           no event type that can be recorded.
+ */
+int posixtrace_observer_add(struct posixtrace_observer *, const struct posixtrace_observed *,
+			    size_t count, unsigned long lost);
+
+/*
+ * Tells a log what was observed of a process, in the form in which posixtrace_get_log_process() and
+ * posixtrace_get_log_mapping() tell it, but with times of CLOCK_MONOTONIC. pp_size, pp_has_ended and
+ * pm_size are not looked at. The log keeps it unless its keeper has found the same process by itself.
+ * Does nothing for a stream without a log.
+ *   EINVAL  the stream was shut down; null pointer; no pid.
+ */
+int posixtrace_observer_add_process(struct posixtrace_observer *,
+				    const struct posixtrace_log_process *,
+				    const struct posixtrace_log_mapping *);
+
+/* Closes it; a null pointer is allowed. The stream may have been shut down. */
+void posixtrace_observer_close(struct posixtrace_observer *);
+
+/*
  * The following functions look at another process, or at this user's shared objects, from
  * outside, to find out why nothing is recorded; ptrace-doctor uses them. They make and change
  * nothing. What they found may have changed when they return. The size is passed as for

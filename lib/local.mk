@@ -215,12 +215,14 @@ ptrc_library_sources += \
 	%D%/control/cursor.c \
 	%D%/control/handle.c \
 	%D%/control/log_fd.c \
+	%D%/control/observer.c \
 	%D%/control/next.c
 ptrc_headers += \
 	%D%/control/controller.h \
 	%D%/control/cursor.h \
 	%D%/control/handle.h \
 	%D%/control/log_fd.h \
+	%D%/control/observer.h \
 	%D%/control/next.h
 
 # The begin of the library in a process, its forks, and its end.
@@ -238,6 +240,7 @@ ptrc_library_sources += \
 	%D%/api/event_for.c \
 	%D%/api/eventid.c \
 	%D%/api/eventid_layout.c \
+	%D%/api/observer.c \
 	%D%/api/type.c \
 	%D%/api/orphan.c \
 	%D%/api/query.c \

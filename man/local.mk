@@ -3,6 +3,7 @@
 # each further function of a page; overviews.
 
 dist_man_MANS += \
+	%D%/posixtrace-os.7 \
 	%D%/posixtrace-rules.5 \
 	%D%/ptrace-check.1 \
 	%D%/ptrace-clear.1 \
@@ -99,6 +100,11 @@ dist_man_MANS += \
 	%D%/posixtrace_cursor_get_part.3 \
 	%D%/posixtrace_cursor_get_missed.3 \
 	%D%/posixtrace_cursor_open.3 \
+	%D%/posixtrace_observer_add.3 \
+	%D%/posixtrace_observer_add_process.3 \
+	%D%/posixtrace_observer_close.3 \
+	%D%/posixtrace_observer_open.3 \
+	%D%/posixtrace_observer_type.3 \
 	%D%/posixtrace_cursor_select.3 \
 	%D%/posixtrace_cursor_trygetnext_event.3 \
 	%D%/posixtrace_begin_type.3 \

@@ -94,6 +94,14 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/when.h \
 	%D%/view/where.c \
 	%D%/view/where.h \
+	%D%/os/os_trace.c \
+	%D%/os/os_trace.h \
+	%D%/os/perf.c \
+	%D%/os/perf.h \
+	%D%/os/perf_records.c \
+	%D%/os/perf_records.h \
+	%D%/os/processes.c \
+	%D%/os/processes.h \
 	%D%/session/dump_target.c \
 	%D%/session/dump_target.h \
 	%D%/session/functions.c \

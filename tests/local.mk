@@ -47,6 +47,8 @@ ptrc_short_c_tests = \
 	%D%/test_memory \
 	%D%/test_more \
 	%D%/test_namespace \
+	%D%/test_observer \
+	%D%/test_os \
 	%D%/test_names \
 	%D%/test_packed \
 	%D%/test_patterns \
@@ -118,6 +120,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-filter.bats \
 	%D%/ptrace-event.bats \
 	%D%/ptrace-flush.bats \
+	%D%/os-events.bats \
 	%D%/ptrace-list.bats \
 	%D%/ptrace-report.bats \
 	%D%/ptrace-run.bats \
@@ -159,10 +162,15 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 %C%_test_check_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
 %C%_test_decode_LDADD = src/libcommands.la $(LDADD)
 %C%_test_diff_LDADD = src/libcommands.la $(LDADD) -lm
+%C%_test_os_LDADD = src/libcommands.la $(LDADD)
 %C%_test_pairs_LDADD = src/libcommands.la $(LDADD)
 %C%_test_select_LDADD = src/libcommands.la $(LDADD)
 %C%_test_view_LDADD = src/libcommands.la $(LDADD)
 %C%_test_follow_LDADD = src/libcommands.la $(ptrc_support_ldadd)
+
+# What tests of events of the operating system run.
+check_PROGRAMS += %D%/os_work
+%C%_os_work_LDADD =
 
 # What writes logs with durations of known distributions, and logs of given events.
 check_PROGRAMS += %D%/prog_durations %D%/made_log %D%/prog_scene
@@ -211,6 +219,7 @@ check_PROGRAMS += %D%/prog_emit
 %C%_test_memory_LDADD = $(ptrc_support_ldadd)
 %C%_test_more_LDADD = $(ptrc_support_ldadd)
 %C%_test_patterns_LDADD = $(ptrc_support_ldadd)
+%C%_test_observer_LDADD = $(ptrc_support_ldadd)
 %C%_test_namespace_LDADD = $(ptrc_support_ldadd)
 %C%_test_open_LDADD = $(ptrc_support_ldadd)
 

@@ -37,16 +37,18 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 {
 	const struct ptrc_log_facts p = {.type = type};
 	uint64_t log = w->kind == PTRC_LOG_RING ? w->ring_size : w->state.offset;
+	bool is_counted;
 
 	ptrc_log_buffer_clear(&w->out);
 	if (ptrc_log_packet_put(w, &p, payload, bytes))
 		return false;
-	if (w->state.aside + w->out.used > PTRC_LOG_ASIDE_BYTES + log / 16)
+	is_counted = w->kind == PTRC_LOG_RING || !w->processes.is_observed;
+	if (is_counted && w->state.aside + w->out.used > PTRC_LOG_ASIDE_BYTES + log / 16)
 		return true;
 	if (is_place_in_ring(w) ? ptrc_log_ring_write(w, w->state.offset, &p)
 				: ptrc_log_aside_write(w))
 		return false;
-	w->state.aside += w->out.used;
+	w->state.aside += is_counted ? w->out.used : 0;
 	return true;
 }
 

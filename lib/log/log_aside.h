@@ -11,7 +11,9 @@
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w);
 
 /* Writes a packet of this type that the log can do without. False: there is no room for it, and it
- * may be tried again. If such packets have as much of the log as they may, it is left out. */
+ * may be tried again. If such packets have as much of the log as they may, it is left out; a log
+ * whose user wants to know of each process, as they are observed, has as many as there are, unless it is a
+ * ring. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type,
 					const void *payload, uint64_t bytes);

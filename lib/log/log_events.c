@@ -359,6 +359,10 @@ void ptrc_log_events_begin(struct ptrc_log_writer *w)
 
 int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
+	if (stretch->kind == PTRC_STRETCH_PROCESS) {
+		ptrc_log_processes_observed(w, stretch);
+		return 0;
+	}
 	if (stretch->kind != PTRC_STRETCH_MARKER)
 		w->added_events += stretch->event_count;
 	return ptrc_log_batch_add(&w->batch, stretch);

@@ -410,13 +410,54 @@ void ptrc_log_processes_arrive(struct ptrc_log_writer *w)
 	}
 }
 
+/* The bytes come from shared memory: a payload that cannot be one is left out, and readers look at
+ * what it says. */
+void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
+{
+	struct ptrc_unpacker_shape shape;
+	struct ptrc_unpacker u =
+		ptrc_unpacker_begin(stretch->packed, stretch->bytes, stretch->first_ns, &shape);
+	struct ptrc_log_buffer *out = &w->processes.pending;
+	char comm[sizeof(((struct known *)0)->comm)] = "";
+	struct ptrc_log_process head;
+	struct ptrc_packed_event e;
+	uint64_t begin = out->used, bytes;
+	struct known *p;
+
+	if (!ptrc_unpacker_next(&u, &e) || e.len < sizeof(head) || e.len > PTRC_LOG_PROCESS_MAX ||
+	    w->is_copy || ptrc_log_is_full(w) || !make_memory(&w->processes))
+		return;
+	w->processes.is_observed = true;
+	memcpy(&head, e.data, sizeof(head));
+	if (head.pid <= 0 || head.comm_bytes >= sizeof(comm) ||
+	    head.comm_bytes > e.len - sizeof(head))
+		return;
+	memcpy(comm, (const uint8_t *)e.data + sizeof(head), head.comm_bytes);
+	p = find(w, head.pid);
+	/* What /proc has said of it while it lived says more. */
+	if (p->changes && !p->is_gone && memcmp(comm, p->comm, sizeof(comm)) == 0)
+		return;
+	bytes = ptrc_align8(e.len);
+	ptrc_log_buffer_add(out, &bytes, sizeof(bytes));
+	ptrc_log_buffer_add(out, e.data, e.len);
+	ptrc_log_buffer_pad(out);
+	if (out->is_short || out->used > PENDING_MAX) {
+		out->used = begin;
+		out->is_short = false;
+		return;
+	}
+	p->changes++;
+	memcpy(p->comm, comm, sizeof(comm));
+}
+
 /* The first thread of a process has another number for pthread_self() after an exec. */
 static bool is_another_image(struct ptrc_log_writer *w, const struct ptrc_context *origin)
 {
 	struct known *p;
 	bool is_other;
 
-	if (origin->tid != origin->pid || !w->processes.known.used)
+	/* Who observes a thread from outside does not know that number. */
+	if (origin->tid != origin->pid || !origin->thread || !w->processes.known.used)
 		return false;
 	p = find(w, origin->pid);
 	is_other = p->thread && p->thread != origin->thread;

@@ -27,6 +27,10 @@ PTRC_NONNULL() void ptrc_log_processes_arrive(struct ptrc_log_writer *w);
  * that wait. */
 PTRC_NONNULL() void ptrc_log_processes_write(struct ptrc_log_writer *w);
 
+/* Takes over what somebody has observed of a process, unless the keeper itself has found it so. */
+PTRC_NONNULL()
+void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch);
+
 /* Between two flushes: the same, and writes what is known of them. */
 PTRC_NONNULL() void ptrc_log_processes_meet(struct ptrc_log_writer *w);
 

@@ -94,7 +94,8 @@ struct ptrc_log_processes {
 	struct ptrc_log_buffer pending; /* payloads that are not in the log yet */
 	struct ptrc_log_buffer work;	/* memory for looking at a process */
 	uint32_t known_count;
-	uint32_t proc; /* is /proc that of our pid namespace? see log_process.c */
+	bool is_observed; /* the controller tells of processes, too */
+	uint32_t proc;	  /* is /proc that of our pid namespace? see log_process.c */
 };
 
 /* The threads that the keeper has met (log_thread.h). */

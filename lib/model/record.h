@@ -40,6 +40,10 @@ _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
  * report it. */
 #define PTRC_REC_HIDDEN 0x8000U
 
+/* Not an event either: what somebody has observed of a process, the payload of a PROCESS packet. A
+ * HIDDEN record of an id of which there are no others. */
+#define PTRC_REC_PROCESS (PTRC_REC_HIDDEN | 9U)
+
 /* The id of a CONTEXT record: not an event, but the origin of those that follow. */
 #define PTRC_REC_CONTEXT 0U
 
@@ -67,6 +71,11 @@ static inline uint32_t ptrc_record_id(const struct ptrc_record *r)
 static inline bool ptrc_record_is_context(const struct ptrc_record *r)
 {
 	return ptrc_record_id(r) == PTRC_REC_CONTEXT;
+}
+
+static inline bool ptrc_record_is_process(uint32_t id_flags)
+{
+	return (id_flags & (PTRC_REC_HIDDEN | PTRC_REC_ID_MASK)) == PTRC_REC_PROCESS;
 }
 
 static inline uint32_t ptrc_record_len(const struct ptrc_record *r)

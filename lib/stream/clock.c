@@ -67,9 +67,9 @@ uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
 	return ptrc_counter();
 }
 
-/* Read the counter and CLOCK_MONOTONIC of one moment. An interrupt may fall between the two, so
+/* An interrupt may fall between the two, so
  * the tightest of a few tries counts. */
-static void read_pair(uint64_t *counter, int64_t *ns)
+void ptrc_clock_pair(uint64_t *counter, int64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
 
@@ -122,7 +122,7 @@ static void first_pair(uint64_t *counter, int64_t *ns)
 		*ns = first_ns;
 		return;
 	}
-	read_pair(counter, ns);
+	ptrc_clock_pair(counter, ns);
 	state = 0;
 	if (!atomic_compare_exchange_strong(&first_state, &state, 1))
 		return;
@@ -157,7 +157,7 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 		first_pair(&since, &since_ns);
 		/* A rate from less than 2 ms would be too far off. */
 		do
-			read_pair(&counter, &ns);
+			ptrc_clock_pair(&counter, &ns);
 		while (ns - since_ns < 2000000);
 		mult = rate(ns - since_ns, counter - since);
 		h->t0 = counter;
@@ -359,7 +359,7 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	/* An appender that died may have left this undone. */
 	ptrc_stream_raise(&h->clock_due, due);
 	has_room = make_real(h, count + 1);
-	read_pair(&counter, &ns);
+	ptrc_clock_pair(&counter, &ns);
 	if (now < due || counter < due || counter <= last.counter || last.mult == 0)
 		goto out;
 	/* One CAS on the last entry's due decides between two appenders that both think the word

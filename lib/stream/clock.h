@@ -64,6 +64,8 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now);
 /* Remember the counter and the time of now. A new stream's first entry needs the counter's rate,
  * and the longer ago this was called, the better the rate is known. */
 void ptrc_clock_first_pair(void);
+/* Read the counter and CLOCK_MONOTONIC of one moment. */
+void ptrc_clock_pair(uint64_t *counter, int64_t *ns);
 /* Fill in t0, the first entry and the offset in the header of a new stream. */
 void ptrc_clock_init(struct ptrc_stream_header *h);
 

@@ -273,7 +273,9 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 			note->events++;
 			continue;
 		}
-		kind = ptrc_stretch_kind_of(r.id_flags & PTRC_REC_ID_MASK);
+		kind = ptrc_record_is_process(r.id_flags)
+			       ? PTRC_STRETCH_PROCESS
+			       : ptrc_stretch_kind_of(r.id_flags & PTRC_REC_ID_MASK);
 		ns = ptrc_clock_realtime(h, &clock, r.stamp);
 		if (ptrc_packer_is_empty(p)) {
 			stretch->kind = kind;

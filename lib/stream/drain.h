@@ -29,8 +29,9 @@ enum ptrc_stretch_kind {
 	PTRC_STRETCH_PLAIN,
 	PTRC_STRETCH_MARKER, /* FLUSH_START or FLUSH_STOP, which are no events of the program */
 	PTRC_STRETCH_STOP,
-	PTRC_STRETCH_FILTER, /* START or FILTER, which tell the filter */
-	PTRC_STRETCH_GAP,    /* OVERFLOW and RESUME: a FILTER may be among the events lost */
+	PTRC_STRETCH_FILTER,  /* START or FILTER, which tell the filter */
+	PTRC_STRETCH_PROCESS, /* one record of that kind (PTRC_REC_PROCESS), and no event */
+	PTRC_STRETCH_GAP,     /* OVERFLOW and RESUME: a FILTER may be among the events lost */
 };
 
 /* The kind of a stretch that has an event of this type. */

@@ -72,6 +72,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 			ptrc_clock_update(h, now);
 			now = ptrc_stream_now(h);
 		}
+		if (w->stamp)
+			now = w->stamp;
 		has_context = w->chunk && (memcmp(&w->origin, &w->last_origin, sizeof(w->origin)) ||
 					   now - w->base > h->delta_max);
 		need = size + (has_context ? 24 + sizeof(w->origin) : 0);
@@ -92,7 +94,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 			atomic_thread_fence(memory_order_seq_cst);
 			ptrc_counter_fence();
 		}
-		now = ptrc_stream_now(h);
+		now = w->stamp ? w->stamp : ptrc_stream_now(h);
 		atomic_signal_fence(memory_order_seq_cst);
 		control = ptrc_load_relaxed(&h->control);
 		if (!p->is_forced && control != w->expect) {

@@ -169,7 +169,7 @@ static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 
 	ptrc_writer_stand_at(w, index, gen, PTRC_CHUNK_FIRST);
 	w->count = 0;
-	w->base = ptrc_stream_now(h);
+	w->base = w->stamp ? w->stamp : ptrc_stream_now(h);
 	w->last = w->base;
 	w->last_origin = w->origin;
 	w->epoch = ptrc_load_acquire(&h->epoch);
@@ -341,7 +341,8 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 			return true;
 		}
 		ptrc_writer_seal(w);
-		if (is_found(&v.partial) && !is_keeper && adopt(w, v.partial)) {
+		/* The chunk of another writer has records that are later than what was observed. */
+		if (is_found(&v.partial) && !is_keeper && !w->stamp && adopt(w, v.partial)) {
 			grant(w, &v, need_partial);
 			return true;
 		}

@@ -40,6 +40,7 @@ void ptrc_status_export(uint64_t bits, struct posix_trace_status_info *st);
 
 /* Count an event that was lost because it found no room. */
 void ptrc_status_count_loss(struct ptrc_stream_header *h);
+void ptrc_status_count_losses(struct ptrc_stream_header *h, uint64_t count);
 
 /* True if the current run was stopped for want of room; *cut is the stamp from which on nothing
  * belongs to it. */

@@ -44,6 +44,9 @@ struct ptrc_writer {
 	uint64_t epoch;			 /* of the chunk */
 	struct ptrc_context origin;	 /* of the events that come */
 	struct ptrc_context last_origin; /* of the last record in the chunk */
+	/* Not 0: the stamp of the next record, which is of an earlier moment, instead of that of now. It
+	 * never goes backwards either. */
+	uint64_t stamp;
 	/* siglongjmp left an event call of this writer, which may go on some day. The thread uses
 	 * this writer again only when it has too many such writers. */
 	bool is_left;

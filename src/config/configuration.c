@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/config/kept.h"
+#include "src/os/os_trace.h"
 #include "src/session/session_path.h"
 #include "src/view/when.h"
 
@@ -51,6 +52,7 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SETTING(SNAPSHOT_ON, "snapshot-on", LIST, EVERYBODY, snapshot_on, 1, TRACE_EVENT_NAME_MAX,
 		NULL),
 	SETTING(SNAPSHOT_MAX, "snapshot-max", NUMBER, EVERYBODY, snapshot_max, 1, 999, NULL),
+	SETTING(OS, "os", OS_KINDS, EVERYBODY, os, 0, 0, NULL),
 	SETTING(ONLY, "only", LIST, EVERYBODY, only, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(EXCLUDE, "exclude", LIST, EVERYBODY, exclude, 1, TRACE_EVENT_NAME_MAX, NULL),
 	SETTING(DECODE, "decode", MAP, EVERYBODY, decode, 1, 4096, NULL),
@@ -135,6 +137,48 @@ static bool set_rotation(struct ptrc_config_rotation *r, const char *text,
 	return true;
 }
 
+static const struct {
+	const char *word;
+	unsigned int kind;
+} os_kinds[] = {{"process", PTRC_OS_PROCESS}, {"sched", PTRC_OS_SCHED}};
+
+#define OS_KIND_COUNT (sizeof(os_kinds) / sizeof(os_kinds[0]))
+
+static bool set_os(struct ptrc_config_os *os, const char *text, struct ptrc_cli_reason *why)
+{
+	const char *at = text;
+
+	*os = (struct ptrc_config_os){0};
+	if (!strcmp(text, "none"))
+		return true;
+	for (;;) {
+		size_t length = strcspn(at, ","), i = 0;
+
+		while (i < OS_KIND_COUNT && (strlen(os_kinds[i].word) != length ||
+					     strncmp(os_kinds[i].word, at, length) != 0))
+			i++;
+		if (i == OS_KIND_COUNT)
+			return ptrc_cli_because(why,
+						"'%.*s' is none of process, sched, or none alone",
+						(int)(length < 60 ? length : 60), at);
+		os->kinds |= os_kinds[i].kind;
+		if (!at[length])
+			return true;
+		at += length + 1;
+	}
+}
+
+void ptrc_config_os_text(const struct ptrc_config_os *os, char text[PTRC_CONFIG_OS_BYTES])
+{
+	size_t used = 0;
+
+	snprintf(text, PTRC_CONFIG_OS_BYTES, "none");
+	for (size_t i = 0; i < OS_KIND_COUNT; i++)
+		if (os->kinds & os_kinds[i].kind)
+			used += (size_t)snprintf(text + used, PTRC_CONFIG_OS_BYTES - used, "%s%s",
+						 used ? "," : "", os_kinds[i].word);
+}
+
 bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_config_user user,
 		     const char *text, struct ptrc_cli_reason *why)
 {
@@ -182,6 +226,10 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 		break;
 	case PTRC_CONFIG_ROTATION:
 		if (!set_rotation(field, text, why))
+			return false;
+		break;
+	case PTRC_CONFIG_OS_KINDS:
+		if (!set_os(field, text, why))
 			return false;
 		break;
 	case PTRC_CONFIG_BOOL:

@@ -42,6 +42,7 @@ enum ptrc_config_key {
 	PTRC_CONFIG_LOG_KEEP,
 	PTRC_CONFIG_SNAPSHOT_ON,
 	PTRC_CONFIG_SNAPSHOT_MAX,
+	PTRC_CONFIG_OS,
 	PTRC_CONFIG_ONLY,
 	PTRC_CONFIG_EXCLUDE,
 	PTRC_CONFIG_DECODE,
@@ -65,6 +66,8 @@ enum ptrc_config_kind {
 	/* When a log is rotated: a size, or a duration, which has another unit. */
 	PTRC_CONFIG_ROTATION,
 	PTRC_CONFIG_POLICY,
+	/* Which events of the operating system: words with commas between. */
+	PTRC_CONFIG_OS_KINDS,
 	/* A list of texts. */
 	PTRC_CONFIG_LIST,
 	/* A mapping from names of events to texts. */
@@ -132,6 +135,9 @@ struct ptrc_config {
 	uint64_t log_keep;
 	struct ptrc_config_list snapshot_on;
 	uint64_t snapshot_max;
+	struct ptrc_config_os {
+		unsigned int kinds; /* of enum ptrc_os_... */
+	} os;
 	/* 0 if not given: see ptrc_config_stream_full_policy(). */
 	int stream_full_policy;
 	int inheritance;
@@ -189,6 +195,10 @@ bool ptrc_config_is_of_log(int key);
 /* The policy for a full stream. If none is given, it depends on whether there is a log, and on whether
  * snapshots are to be made of the stream. */
 int ptrc_config_stream_full_policy(const struct ptrc_config *, bool has_log);
+
+/* Writes the setting os as a file has it. */
+#define PTRC_CONFIG_OS_BYTES 64
+void ptrc_config_os_text(const struct ptrc_config_os *, char text[PTRC_CONFIG_OS_BYTES]);
 
 /* Makes *attr the attributes of the session's stream. Returns an error of
  * posix_trace_attr_init(). */

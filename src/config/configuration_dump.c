@@ -162,6 +162,7 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 		      const struct ptrc_config_setting *s, const char *indent, bool has_log)
 {
 	const void *field = (const char *)c + s->offset;
+	char os[PTRC_CONFIG_OS_BYTES];
 	const char *text;
 	int policy;
 
@@ -186,6 +187,10 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 		break;
 	case PTRC_CONFIG_DURATION:
 		put_duration(b, *(const uint64_t *)field);
+		break;
+	case PTRC_CONFIG_OS_KINDS:
+		ptrc_config_os_text(field, os);
+		ptrc_buffer_text(b, os);
 		break;
 	case PTRC_CONFIG_ROTATION:
 		put_rotation(b, field);
@@ -212,7 +217,7 @@ static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 	if (key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX)
 		return !c->snapshot_on.count && !(own & 1U << key);
 	/* These have no built-in value. */
-	if (key == PTRC_CONFIG_LOG_ROTATE || key == PTRC_CONFIG_LOG_KEEP)
+	if (key == PTRC_CONFIG_LOG_ROTATE || key == PTRC_CONFIG_LOG_KEEP || key == PTRC_CONFIG_OS)
 		return !(c->given & 1U << key) || (!has_log && !(own & 1U << key));
 	if (ptrc_config_is_of_log(key))
 		return !has_log && !(own & 1U << key);

@@ -41,6 +41,10 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "when an event whose name matches is recorded,\n"
 	 "write what the stream holds to a log of its own;\nmay be given several times"},
 	{"snapshot-max", ATTRIBUTE(SNAPSHOT_MAX), "N", "so often at most (default: 10)"},
+	{"os", ATTRIBUTE(OS), "KIND,...",
+	 "record what the operating system does, too:\n"
+	 "process (forks, programs, ends), sched (when\n"
+	 "threads run); default: none"},
 	PTRC_CLI_OPTIONS_END,
 };
 

@@ -35,10 +35,16 @@ void ptrc_config_refuse(const struct ptrc_config_file *file, const struct ptrc_c
 
 /* What the value of a setting has to be, by its kind. */
 static const char *const expected[] = {
-	[PTRC_CONFIG_TEXT] = "text",	 [PTRC_CONFIG_NUMBER] = "a number",
-	[PTRC_CONFIG_SIZE] = "a size",	 [PTRC_CONFIG_BOOL] = "true or false",
-	[PTRC_CONFIG_POLICY] = "a word", [PTRC_CONFIG_LIST] = "a list",
+	[PTRC_CONFIG_TEXT] = "text",
+	[PTRC_CONFIG_NUMBER] = "a number",
+	[PTRC_CONFIG_SIZE] = "a size",
+	[PTRC_CONFIG_BOOL] = "true or false",
+	[PTRC_CONFIG_POLICY] = "a word",
+	[PTRC_CONFIG_LIST] = "a list",
 	[PTRC_CONFIG_MAP] = "a mapping",
+	[PTRC_CONFIG_DURATION] = "a duration",
+	[PTRC_CONFIG_ROTATION] = "a size or a duration",
+	[PTRC_CONFIG_OS_KINDS] = "words with commas between",
 };
 
 /* Reads the current scalar: the value of a setting, or an item of its list. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/doctor/doctor.h"
+#include "src/os/os_trace.h"
 #include "src/session/orphans.h"
 
 #define SHM "/dev/shm"
@@ -191,6 +192,19 @@ static void check_kernel(struct ptrc_doctor *d, const struct posixtrace_system *
 		ptrc_doctor_ok(d, "keeper", "memfd", "programs in memory may be executed");
 }
 
+static void check_os_events(struct ptrc_doctor *d)
+{
+	struct ptrc_os_refusal refusal;
+
+	if (ptrc_os_is_allowed(&refusal))
+		ptrc_doctor_ok(d, "os-events", "perf_event_open(2)",
+			       "allowed: --os can record what the operating system does");
+	else
+		ptrc_doctor_note(d, "os-events", "--os",
+				 "traces of programs that have the library need none of it",
+				 "no events of the operating system: %s", refusal.text);
+}
+
 static void check_orphans(struct ptrc_doctor *d, const struct posixtrace_system *s)
 {
 	size_t count;
@@ -231,6 +245,7 @@ void ptrc_doctor_machine(struct ptrc_doctor *d)
 	check_orphans(d, &s);
 	check_limits(d);
 	check_kernel(d, &s);
+	check_os_events(d);
 }
 
 void ptrc_doctor_disk(struct ptrc_doctor *d, const char *path)

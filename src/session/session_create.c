@@ -136,6 +136,8 @@ controller_main(const struct ptrc_session_plan *given, int outcome_fd)
 	get_end_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	snprintf(outcome.name, sizeof(outcome.name), "%s", ptrc_server_name(server));
+	snprintf(outcome.os_refusal, sizeof(outcome.os_refusal), "%s",
+		 ptrc_server_os_refusal(server));
 	outcome.controller = getpid();
 	/* So few bytes go into the pipe at once. If the command that was to read them is gone,
 	 * nobody knows the name of the session, so the session ends. */

@@ -15,6 +15,7 @@
 #include "src/cli/background.h"
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
+#include "src/os/os_trace.h"
 #include "src/session/filter_rules.h"
 #include "src/session/keeper_watch.h"
 #include "src/session/logfile.h"
@@ -73,6 +74,9 @@ struct ptrc_server {
 	struct ptrc_follow follow;
 	/* Null if the session makes no snapshots by itself. */
 	struct ptrc_snapshots *snapshots;
+	/* Null if it gets no events of the operating system; why, if it was to. */
+	struct ptrc_os_trace *os;
+	struct ptrc_os_refusal os_refusal;
 	/* With what their paths begin. */
 	char snapshot_base[PATH_MAX];
 	/* posix_trace_get_status() resets these whenever it tells them, so the controller keeps
@@ -304,8 +308,11 @@ static void finish_snapshot(struct ptrc_server *s, int error)
 static void begin_end(struct ptrc_server *s)
 {
 	if (!s->is_stopped) {
+		ptrc_os_end(s->os);
 		/* From here on the counts do not change. */
 		posix_trace_stop(s->trace);
+		ptrc_os_close(s->os);
+		s->os = NULL;
 		set_running(s, false);
 		ptrc_follow_finish(&s->follow);
 		s->is_stopped = true;
@@ -361,6 +368,7 @@ static int answer_start(struct ptrc_server *s)
 {
 	int error = posix_trace_start(s->trace);
 
+	ptrc_os_forget(s->os);
 	if (!error)
 		set_running(s, true);
 	return error;
@@ -368,8 +376,10 @@ static int answer_start(struct ptrc_server *s)
 
 static int answer_stop(struct ptrc_server *s)
 {
-	int error = posix_trace_stop(s->trace);
+	int error;
 
+	ptrc_os_catch_up(s->os);
+	error = posix_trace_stop(s->trace);
 	if (!error)
 		set_running(s, false);
 	return error;
@@ -379,6 +389,7 @@ static int answer_stop(struct ptrc_server *s)
 
 static void begin_flush(struct ptrc_server *s)
 {
+	ptrc_os_catch_up(s->os);
 	/* What has been flushed can no longer be sent to followers, so they get it first. But a
 	 * program that records faster than the controller reads shall not hold up the flush. */
 	for (int i = 0; i < 10 && ptrc_follow_read(&s->follow); i++)
@@ -393,6 +404,7 @@ static void begin_clear(struct ptrc_server *s)
 
 static void finish_clear(struct ptrc_server *s)
 {
+	ptrc_os_forget(s->os);
 	s->is_stream_overrun = false;
 	s->is_log_overrun = false;
 	s->flush_error = 0;
@@ -410,6 +422,8 @@ static void want_end(struct ptrc_server *s)
 
 static int answer_filter(struct ptrc_server *s)
 {
+	/* The filter that holds now is for them. */
+	ptrc_os_catch_up(s->os);
 	return ptrc_filter_rules_change(s->trace, s->request.head.flags, s->request.texts,
 					s->request.head.size, &s->reply.text);
 }
@@ -921,6 +935,25 @@ static int make_snapshots(struct ptrc_server *s)
 				    plan->is_unsynced);
 }
 
+/* Begins to take events of the operating system. A trace without them is better than none. */
+static void begin_os(struct ptrc_server *s)
+{
+	int error;
+
+	if (!s->plan->os.kinds)
+		return;
+	s->os = ptrc_os_open(&s->plan->os, s->plan->target, &s->os_refusal);
+	error = s->os ? ptrc_os_begin(s->os, s->trace) : 0;
+	if (!error)
+		return;
+	snprintf(s->os_refusal.text, sizeof(s->os_refusal.text), "%s",
+		 error == EEXIST ? "the program has an event type of such a name, whose data means "
+				   "something else"
+				 : strerror(error));
+	ptrc_os_close(s->os);
+	s->os = NULL;
+}
+
 int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 {
 	const struct ptrc_session_plan *plan = s->plan;
@@ -949,13 +982,24 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 		*stage = PTRC_SESSION_STAGE_SNAPSHOTS;
 		error = make_snapshots(s);
 	}
+	if (!error)
+		begin_os(s);
 	if (!error && plan->is_started) {
 		*stage = PTRC_SESSION_STAGE_STREAM;
 		error = posix_trace_start(s->trace);
+		ptrc_os_forget(s->os);
 	}
-	if (error)
+	if (error) {
+		ptrc_os_close(s->os);
+		s->os = NULL;
 		posix_trace_shutdown(s->trace);
+	}
 	return error;
+}
+
+const char *ptrc_server_os_refusal(const struct ptrc_server *s)
+{
+	return s->os_refusal.text;
 }
 
 trace_id_t ptrc_server_trace(const struct ptrc_server *s)

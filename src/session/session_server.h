@@ -19,6 +19,7 @@
 
 #include <posixtrace.h>
 
+#include "src/os/os_trace.h"
 #include "src/session/session_protocol.h"
 #include "src/session/snapshots.h"
 
@@ -44,6 +45,8 @@ struct ptrc_session_plan {
 	/* Its log gets no command lines of processes. */
 	bool hides_command_lines;
 	struct ptrc_snapshots_plan snapshots;
+	/* .kinds 0: no events of the operating system. */
+	struct ptrc_os_plan os;
 	/* The session is a run, which ptrace-run controls. */
 	bool is_run;
 	/* Unless they are null: .snapshot is called when a snapshot was made, or was to be made and was
@@ -88,6 +91,9 @@ int ptrc_server_make_stream(struct ptrc_server *, int32_t *stage);
 trace_id_t ptrc_server_trace(const struct ptrc_server *);
 /* What makes snapshots, or null. */
 struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *);
+
+/* Why the trace gets no events of the operating system, which it was to get; else "". */
+const char *ptrc_server_os_refusal(const struct ptrc_server *);
 
 /* Begins to serve. */
 void ptrc_server_begin(struct ptrc_server *);

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "lib/control/observer.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base/atomic.h"
+#include "lib/base/sys.h"
+#include "lib/control/controller.h"
+#include "lib/log/log_layout.h"
+#include "lib/model/names.h"
+#include "lib/process/self.h"
+#include "lib/recorder/event.h"
+#include "lib/stream/clock.h"
+#include "lib/stream/full_wait.h"
+#include "lib/stream/marks.h"
+#include "lib/stream/patterns.h"
+#include "lib/stream/recording.h"
+#include "lib/stream/slots.h"
+#include "lib/stream/status.h"
+
+/* The rate of the counter is measured over so much time at least. */
+#define RATE_NS INT64_C(1000000)
+/* The most bytes that are written of a process: a record has to fit into a chunk. */
+#define PROCESS_BYTES 12288U
+
+struct moment {
+	uint64_t counter;
+	int64_t ns; /* CLOCK_MONOTONIC */
+};
+
+struct posixtrace_observer {
+	trace_id_t stream;
+	struct ptrc_writer
+		writer; /* valid if there is a slot, and only while the stream is there */
+	bool has_slot;
+	struct moment before; /* of an earlier call */
+	struct moment now;
+	uint64_t last; /* stamp of the last record */
+	struct ptrc_clock_cursor clock;
+};
+
+/* ---- times ---- */
+
+static struct moment moment_now(void)
+{
+	struct moment m;
+
+	ptrc_clock_pair(&m.counter, &m.ns);
+	return m;
+}
+
+/* The stamp of a time. The counter and CLOCK_MONOTONIC are read together in each call, and what lies
+ * between two calls is divided evenly: so events stand in the right order beside those that were
+ * stamped by the counter itself. */
+static uint64_t stamp_of(const struct posixtrace_observer *o, const struct ptrc_stream_header *h,
+			 int64_t ns)
+{
+	uint64_t span_ns = (uint64_t)o->now.ns - (uint64_t)o->before.ns;
+	uint64_t ticks = o->now.counter - o->before.counter, ago_ns, ago;
+
+	/* Nothing that was observed is of the future. */
+	if (ns > o->now.ns)
+		ns = o->now.ns;
+	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_MONO)
+		return (uint64_t)ns;
+	ago_ns = (uint64_t)o->now.ns - (uint64_t)ns;
+	ago = span_ns ? (uint64_t)((unsigned __int128)ago_ns * ticks / span_ns) : 0;
+	return ago < o->now.counter ? o->now.counter - ago : 1;
+}
+
+static void begin_times(struct posixtrace_observer *o)
+{
+	o->now = moment_now();
+}
+
+static void end_times(struct posixtrace_observer *o)
+{
+	if (o->now.ns - o->before.ns >= RATE_NS)
+		o->before = o->now;
+}
+
+/* ---- writing ---- */
+
+/* The slot is the calling thread's, as others look whether that lives. */
+static bool need_slot(struct posixtrace_observer *o, const struct ptrc_stream *s)
+{
+	uint64_t owner;
+	uint32_t slot;
+
+	if (o->has_slot)
+		return true;
+	slot = ptrc_slot_claim(&s->pool, ptrc_sys_getpid(), ptrc_sys_gettid(), ptrc_self->image,
+			       &owner);
+	if (slot == UINT32_MAX)
+		return false;
+	/* `threads` counts the threads that are traced, which this one is not. */
+	atomic_fetch_sub_explicit(&s->header->threads, 1, memory_order_relaxed);
+	ptrc_writer_init(&o->writer, &s->pool, slot);
+	o->writer.slot_owner = owner;
+	o->has_slot = true;
+	return true;
+}
+
+/* The next record has this time, or that of the last one if it is earlier. */
+static void set_time(struct posixtrace_observer *o, const struct ptrc_stream_header *h, int64_t ns)
+{
+	uint64_t stamp = stamp_of(o, h, ns);
+
+	if (stamp < o->last)
+		stamp = o->last;
+	o->writer.stamp = o->last = stamp;
+}
+
+/* Records an event, or loses it. */
+static void put(struct posixtrace_observer *o, const struct ptrc_controller *c,
+		const struct posixtrace_observed *event, uint64_t *mask)
+{
+	struct ptrc_stream_header *h = c->stream.header;
+	struct ptrc_full_wait wait =
+		ptrc_full_wait_begin(h, *(const volatile uint64_t *)&h->full_wait_ns);
+	struct ptrc_put p = {.id_flags = event->po_event, .data = event->po_data, .frame = 1};
+
+	for (unsigned tries = 0; tries < PTRC_EVENT_TRIES; tries++) {
+		uint64_t control = ptrc_load_acquire(&h->control);
+		enum ptrc_put_result result;
+
+		if ((control & PTRC_CTL_ENDED) || !(control & (PTRC_CTL_RUN | PTRC_CTL_LOSING)) ||
+		    ptrc_patterns_verdict(h, event->po_event, c->names) != PTRC_RECORDED)
+			return;
+		if (!(control & PTRC_CTL_RUN) || !need_slot(o, &c->stream))
+			break;
+		o->writer.origin =
+			(struct ptrc_context){.pid = event->po_pid, .tid = event->po_tid};
+		set_time(o, h,
+			 (int64_t)event->po_time.tv_sec * 1000000000 + event->po_time.tv_nsec);
+		p.is_patient = !wait.is_over;
+		result = ptrc_writer_record(&o->writer, control, &p, event->po_size);
+		if (result == PTRC_PUT_WAIT) {
+			if (!ptrc_full_wait(&wait, mask))
+				return;
+			tries = 0;
+			continue;
+		}
+		if (result != PTRC_PUT_STALE)
+			return;
+	}
+	ptrc_status_count_loss(h);
+}
+
+int ptrc_observer_add(struct posixtrace_observer *o, const struct posixtrace_observed *events,
+		      size_t count, unsigned long lost)
+{
+	struct ptrc_controller *c;
+	int cancel_state;
+	uint64_t mask;
+
+	c = ptrc_controller_enter(o->stream, &cancel_state);
+	if (!c)
+		return EINVAL;
+	ptrc_sys_block_signals(&mask);
+	begin_times(o);
+	for (size_t i = 0; i < count; i++)
+		put(o, c, &events[i], &mask);
+	end_times(o);
+	/* A stream that is suspended loses nothing. */
+	if (ptrc_load_acquire(&c->stream.header->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING))
+		ptrc_status_count_losses(c->stream.header, lost);
+	ptrc_sys_restore_signals(&mask);
+	ptrc_controller_leave(o->stream, cancel_state);
+	return 0;
+}
+
+/* ---- processes ---- */
+
+struct payload {
+	uint8_t bytes[PROCESS_BYTES];
+	size_t used, limit;
+};
+
+/* How much more there is room for. 8 bytes are for padding. */
+static size_t room_of(const struct payload *p)
+{
+	return p->used + 8 < p->limit ? p->limit - p->used - 8 : 0;
+}
+
+static void add(struct payload *p, const void *bytes, size_t size)
+{
+	if (size)
+		memcpy(p->bytes + p->used, bytes, size);
+	p->used += size;
+}
+
+static void pad(struct payload *p)
+{
+	while (p->used % 8)
+		p->bytes[p->used++] = 0;
+}
+
+static int64_t ns_of(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+static int64_t time_in_log(struct posixtrace_observer *o, const struct ptrc_stream_header *h,
+			   const struct timespec *t)
+{
+	return ptrc_clock_realtime(h, &o->clock, stamp_of(o, h, ns_of(t)));
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Bytes of data for which a record has room, whatever a damaged stream says. */
+static size_t record_room(const struct ptrc_stream_header *h)
+{
+	uint64_t most = *(const volatile uint32_t *)&h->record_max;
+	uint64_t min = *(const volatile uint64_t *)&h->stream_min_size / 4;
+
+	most = most < min ? most : min;
+	return most > 256 ? most - 16 : 0;
+}
+
+static void put_texts(struct payload *to, const struct posixtrace_log_process *p,
+		      struct ptrc_log_process *head)
+{
+	size_t line = p->pp_command_line_size;
+
+	/* A name, a path and a build id are whole, or missing. */
+	head->comm_bytes = (uint16_t)least(least(p->pp_name_size, 15), room_of(to));
+	add(to, p->pp_name, head->comm_bytes);
+	if (p->pp_executable_size <= least(4096, room_of(to)))
+		head->exe_bytes = (uint16_t)p->pp_executable_size;
+	add(to, p->pp_executable, head->exe_bytes);
+	if (p->pp_build_id_size <= least(PTRC_LOG_BUILD_ID_MAX, room_of(to)))
+		head->build_id_bytes = (uint16_t)p->pp_build_id_size;
+	add(to, p->pp_build_id, head->build_id_bytes);
+	line = least(least(line, PTRC_LOG_LINE_MAX), room_of(to));
+	head->flags |= p->pp_has_command_line ? PTRC_LOG_PROCESS_LINE : 0;
+	head->flags |= line < p->pp_command_line_size || p->pp_is_command_line_cut
+			       ? PTRC_LOG_PROCESS_LINE_CUT
+			       : 0;
+	head->line_bytes = (uint32_t)line;
+	add(to, p->pp_command_line, line);
+	pad(to);
+}
+
+static bool put_mapping(struct payload *to, const struct posixtrace_log_mapping *m)
+{
+	struct ptrc_log_mapping head = {
+		.start = m->pm_start,
+		.end = m->pm_end,
+		.offset = m->pm_offset,
+		.build_id_bytes = (uint16_t)least(m->pm_build_id_size, PTRC_LOG_BUILD_ID_MAX),
+		.path_bytes = (uint16_t)least(m->pm_path_size, 4096)};
+
+	if (sizeof(head) + head.build_id_bytes + head.path_bytes > room_of(to))
+		return false;
+	add(to, &head, sizeof(head));
+	add(to, m->pm_build_id, head.build_id_bytes);
+	add(to, m->pm_path, head.path_bytes);
+	pad(to);
+	return true;
+}
+
+static void fill(struct posixtrace_observer *o, const struct ptrc_stream_header *h,
+		 const struct posixtrace_log_process *p,
+		 const struct posixtrace_log_mapping *mappings, struct payload *to)
+{
+	struct ptrc_log_process head = {
+		.from_ns = time_in_log(o, h, &p->pp_from), .pid = p->pp_pid, .user = p->pp_user};
+
+	head.flags |= p->pp_has_user ? PTRC_LOG_PROCESS_USER : 0;
+	head.flags |= p->pp_has_mappings ? PTRC_LOG_PROCESS_MAPPED : 0;
+	head.flags |= p->pp_are_mappings_cut ? PTRC_LOG_PROCESS_MAPPINGS_CUT : 0;
+	if (p->pp_is_known) {
+		head.flags |= PTRC_LOG_PROCESS_KNOWN;
+		head.parent_pid = p->pp_parent_pid;
+		head.start_ns = time_in_log(o, h, &p->pp_start);
+	}
+	to->used = sizeof(head);
+	to->limit = least(sizeof(to->bytes), record_room(h));
+	put_texts(to, p, &head);
+	for (unsigned long i = 0; i < p->pp_mapping_count; i++) {
+		if (i == PTRC_LOG_MAPPINGS_MAX || !put_mapping(to, &mappings[i])) {
+			head.flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
+			break;
+		}
+		head.mapping_count++;
+	}
+	memcpy(to->bytes, &head, sizeof(head));
+}
+
+/* The log can do without it: what finds no room is left out. */
+static void put_process(struct posixtrace_observer *o, struct ptrc_stream *s,
+			const struct payload *payload, int64_t from_ns)
+{
+	const struct ptrc_put p = {.id_flags = PTRC_REC_PROCESS,
+				   .data = payload->bytes,
+				   .len = (uint32_t)payload->used,
+				   .frame = 1};
+	enum ptrc_put_result result = PTRC_PUT_STALE;
+	uint64_t stamp;
+
+	for (unsigned tries = 0; result == PTRC_PUT_STALE && tries < PTRC_EVENT_TRIES; tries++) {
+		uint64_t control = ptrc_load_acquire(&s->header->control);
+
+		if (!(control & PTRC_CTL_RUN) || !need_slot(o, s))
+			return;
+		memset(&o->writer.origin, 0, sizeof(o->writer.origin));
+		/* Its time means nothing, and events that come may be earlier than now. */
+		set_time(o, s->header, from_ns);
+		o->writer.expect = control;
+		result = ptrc_writer_put(&o->writer, &p, &stamp);
+	}
+}
+
+int ptrc_observer_add_process(struct posixtrace_observer *o,
+			      const struct posixtrace_log_process *process,
+			      const struct posixtrace_log_mapping *mappings)
+{
+	struct payload payload;
+	struct ptrc_controller *c;
+	int cancel_state;
+	uint64_t mask;
+
+	c = ptrc_controller_enter(o->stream, &cancel_state);
+	if (!c)
+		return EINVAL;
+	/* Only a log has a place for it. */
+	if (c->has_log && record_room(c->stream.header)) {
+		ptrc_sys_block_signals(&mask);
+		begin_times(o);
+		fill(o, c->stream.header, process, mappings, &payload);
+		put_process(o, &c->stream, &payload, ns_of(&process->pp_from));
+		end_times(o);
+		ptrc_sys_restore_signals(&mask);
+	}
+	ptrc_controller_leave(o->stream, cancel_state);
+	return 0;
+}
+
+/* ---- the observer ---- */
+
+int ptrc_observer_open(trace_id_t stream, struct posixtrace_observer **observer)
+{
+	struct posixtrace_observer *o = calloc(1, sizeof(*o));
+	const struct ptrc_clock_entry *first;
+	struct ptrc_controller *c;
+	int cancel_state;
+
+	if (!o)
+		return ENOMEM;
+	c = ptrc_controller_enter(stream, &cancel_state);
+	if (!c) {
+		free(o);
+		return EINVAL;
+	}
+	o->stream = stream;
+	first = ptrc_stream_clock(c->stream.header);
+	o->before.counter = ptrc_load_relaxed(&first->counter);
+	o->before.ns = ptrc_load_relaxed(&first->true_ns);
+	if (!ptrc_barrier_register())
+		ptrc_store_seq_cst(&c->stream.header->needs_global_barrier, 1);
+	ptrc_controller_leave(stream, cancel_state);
+	*observer = o;
+	return 0;
+}
+
+int ptrc_observer_type(struct posixtrace_observer *o, const char *name, const char *layout,
+		       trace_event_id_t *event)
+{
+	struct ptrc_controller *c;
+	int cancel_state;
+	uint32_t id = 0;
+	int error;
+
+	c = ptrc_controller_enter(o->stream, &cancel_state);
+	if (!c)
+		return EINVAL;
+	error = ptrc_names_register(c->names, name, &id);
+	if (!error && layout && id != PTRC_ID_UNNAMED)
+		error = ptrc_names_set_layout(c->names, id, layout, (uint32_t)strlen(layout));
+	ptrc_controller_leave(o->stream, cancel_state);
+	if (!error)
+		*event = id;
+	return error;
+}
+
+void ptrc_observer_close(struct posixtrace_observer *o)
+{
+	struct ptrc_controller *c;
+	int cancel_state;
+	uint64_t mask;
+
+	if (!o)
+		return;
+	c = o->has_slot ? ptrc_controller_enter(o->stream, &cancel_state) : NULL;
+	if (c) {
+		ptrc_sys_block_signals(&mask);
+		ptrc_writer_release(&o->writer);
+		ptrc_slot_release(c->stream.header, o->writer.slot_index, o->writer.slot_owner);
+		ptrc_sys_restore_signals(&mask);
+		ptrc_controller_leave(o->stream, cancel_state);
+	}
+	free(o);
+}

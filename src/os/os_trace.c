@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/os/os_trace.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <posixtrace.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/clock.h"
+#include "src/os/perf.h"
+#include "src/os/processes.h"
+
+enum {
+	/* How long events lie in the rings at most. */
+	TAKE_MS = 50,
+	/* Whoever waits for the events up to now waits so long for a stream that has no room. */
+	CATCH_UP_S = 1,
+};
+/* What other processors are just writing is in the rings so much later. */
+#define SETTLE_NS INT64_C(1000000)
+/* Processes whose command line is looked for once more, a millisecond later, and how often. */
+#define YOUNG_MAX 64U
+#define YOUNG_TRIES 20U
+/* Events that are added at a time. */
+#define BATCH 256U
+
+/* The event types, and the layouts of their data. */
+enum type {
+	TYPE_FORK,
+	TYPE_EXEC,
+	TYPE_EXIT,
+	TYPE_SWITCH_IN,
+	TYPE_SWITCH_OUT,
+	TYPE_LOST,
+	TYPES,
+};
+
+static const struct {
+	const char *name, *layout;
+	unsigned int kinds;
+} types[TYPES] = {
+	[TYPE_FORK] = {"os.fork", "u32 pid, u32 tid", PTRC_OS_PROCESS},
+	[TYPE_EXEC] = {"os.exec", "str name", PTRC_OS_PROCESS},
+	[TYPE_EXIT] = {"os.exit", NULL, PTRC_OS_PROCESS},
+	[TYPE_SWITCH_IN] = {"os.switch_in", "u32 processor", PTRC_OS_SCHED},
+	[TYPE_SWITCH_OUT] = {"os.switch_out", "u32 processor, bool preempted", PTRC_OS_SCHED},
+	[TYPE_LOST] = {"os.lost", "u64 events, u32 processor", ~0U},
+};
+
+/* Data of an event; the layouts above say it. */
+union data {
+	struct {
+		uint32_t pid, tid;
+	} fork;
+	char name[PTRC_PERF_NAME_BYTES];
+	struct {
+		uint32_t processor;
+		uint8_t is_preempted;
+	} out;
+	struct {
+		uint64_t events;
+		uint32_t processor;
+	} lost;
+};
+
+struct ptrc_os_trace {
+	struct ptrc_os_plan plan;
+	trace_id_t trace;
+	pthread_t thread;
+	bool has_thread;
+	int wake_fd; /* wakes the thread */
+
+	/* The thread's own, while there is one. */
+	struct ptrc_perf *perf;
+	struct ptrc_os_processes *processes;
+	struct posixtrace_observer *observer;
+	trace_event_id_t ids[TYPES];
+	struct posixtrace_observed events[BATCH];
+	union data data[BATCH];
+	size_t count;
+	unsigned long lost;
+	/* Processes that have just executed a program and have no command line as yet. */
+	struct {
+		pid_t pid;
+		int64_t ns;
+		unsigned int tries;
+	} young[YOUNG_MAX];
+	size_t young_count;
+
+	/* Under the mutex: what the controller asks the thread for, and what that says. */
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	int64_t from_ns;	/* what is earlier is forgotten */
+	unsigned int wanted;	/* the number of the last wish to catch up */
+	unsigned int caught_up; /* of the last one that is fulfilled */
+	bool is_ending;
+	bool is_ready;
+	int error;
+};
+
+/* ---- events ---- */
+
+static int open_type(struct ptrc_os_trace *t, enum type type)
+{
+	return posixtrace_observer_type(t->observer, types[type].name, types[type].layout,
+					&t->ids[type]);
+}
+
+static void add_batch(struct ptrc_os_trace *t)
+{
+	if (t->count || t->lost)
+		posixtrace_observer_add(t->observer, t->events, t->count, t->lost);
+	t->count = 0;
+	t->lost = 0;
+}
+
+static void put(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum type type,
+		const union data *data, size_t size)
+{
+	if (!(types[type].kinds & t->plan.kinds))
+		return;
+	t->data[t->count] = *data;
+	t->events[t->count] = (struct posixtrace_observed){
+		.po_time = {.tv_sec = r->ns / 1000000000, .tv_nsec = r->ns % 1000000000},
+		.po_pid = r->pid,
+		.po_tid = r->tid,
+		.po_event = t->ids[type],
+		.po_data = &t->data[t->count],
+		.po_size = size};
+	if (++t->count == BATCH)
+		add_batch(t);
+}
+
+/* Makes an event of a record. */
+static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+{
+	union data d;
+
+	memset(&d, 0, sizeof(d));
+	switch (r->kind) {
+	case PTRC_PERF_FORK:
+		d.fork.pid = (uint32_t)r->child.pid;
+		d.fork.tid = (uint32_t)r->child.tid;
+		put(t, r, TYPE_FORK, &d, sizeof(d.fork));
+		break;
+	case PTRC_PERF_EXEC:
+		memcpy(d.name, r->name, sizeof(d.name));
+		put(t, r, TYPE_EXEC, &d, strnlen(d.name, sizeof(d.name) - 1) + 1);
+		break;
+	case PTRC_PERF_EXIT:
+		put(t, r, TYPE_EXIT, &d, 0);
+		break;
+	case PTRC_PERF_SWITCH_IN:
+		d.out.processor = r->processor;
+		put(t, r, TYPE_SWITCH_IN, &d, sizeof(d.out.processor));
+		break;
+	case PTRC_PERF_SWITCH_OUT:
+		d.out.processor = r->processor;
+		d.out.is_preempted = r->is_preempted;
+		put(t, r, TYPE_SWITCH_OUT, &d, sizeof(d.out));
+		break;
+	case PTRC_PERF_LOST:
+		d.lost.events = r->lost;
+		d.lost.processor = r->processor;
+		t->lost += r->lost;
+		if (t->ids[TYPE_LOST] || !open_type(t, TYPE_LOST))
+			put(t, r, TYPE_LOST, &d, sizeof(d.lost));
+		break;
+	default:
+		break;
+	}
+}
+
+static void found_exec(void *arg, pid_t pid, int64_t ns)
+{
+	struct ptrc_os_trace *t = arg;
+
+	if (ptrc_os_processes_look(t->processes, pid, ns) || t->young_count == YOUNG_MAX)
+		return;
+	t->young[t->young_count].pid = pid;
+	t->young[t->young_count].ns = ns;
+	t->young[t->young_count++].tries = 0;
+}
+
+/* Looks at the processes that have executed a program since the last call. */
+static void look_at_execs(struct ptrc_os_trace *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->young_count; i++)
+		if (!ptrc_os_processes_look(t->processes, t->young[i].pid, t->young[i].ns) &&
+		    ++t->young[i].tries < YOUNG_TRIES)
+			t->young[kept++] = t->young[i];
+	t->young_count = kept;
+	ptrc_perf_take_execs(t->perf, found_exec, t);
+}
+
+/* Adds everything up to this time, but for what is to be forgotten. */
+static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
+{
+	const struct ptrc_perf_record *records;
+	size_t count;
+
+	look_at_execs(t);
+	records = ptrc_perf_take(t->perf, until_ns, &count);
+	for (size_t i = 0; i < count; i++) {
+		ptrc_os_processes_take(t->processes, &records[i]);
+		if (records[i].ns >= from_ns)
+			put_record(t, &records[i]);
+	}
+	add_batch(t);
+}
+
+static void tell_process(void *arg, const struct posixtrace_log_process *process,
+			 const struct posixtrace_log_mapping *mappings)
+{
+	struct ptrc_os_trace *t = arg;
+
+	/* Those that wait may be earlier. */
+	add_batch(t);
+	posixtrace_observer_add_process(t->observer, process, mappings);
+}
+
+/* ---- the thread ---- */
+
+/* Returns an error number. */
+static int make_observer(struct ptrc_os_trace *t)
+{
+	int error = posixtrace_observer_open(t->trace, &t->observer);
+
+	/* Of losses there may be none. */
+	for (int i = 0; i < TYPE_LOST && !error; i++)
+		if (types[i].kinds & t->plan.kinds)
+			error = open_type(t, (enum type)i);
+	/* A program has given one of these names another layout: its data would be misread. */
+	if (error) {
+		posixtrace_observer_close(t->observer);
+		t->observer = NULL;
+	}
+	return error;
+}
+
+/* What the thread is to do, and what it is told. */
+struct round {
+	int64_t from_ns;
+	unsigned int wanted;
+	bool is_last;
+	bool is_wanted;
+};
+
+static struct round next_round(struct ptrc_os_trace *t)
+{
+	struct round r;
+	uint64_t count;
+
+	/* Before the look: a wish that comes now is seen, or wakes this thread once more. */
+	if (read(t->wake_fd, &count, sizeof(count)) < 0)
+		count = 0;
+	pthread_mutex_lock(&t->mutex);
+	r = (struct round){.from_ns = t->from_ns,
+			   .wanted = t->wanted,
+			   .is_last = t->is_ending,
+			   .is_wanted = t->wanted != t->caught_up};
+	pthread_mutex_unlock(&t->mutex);
+	return r;
+}
+
+static void tell_caught_up(struct ptrc_os_trace *t, const struct round *r)
+{
+	pthread_mutex_lock(&t->mutex);
+	t->caught_up = r->wanted;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->mutex);
+}
+
+static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
+{
+	int64_t left_ns = next_ns - ptrc_now_ns();
+
+	if (left_ns <= 0)
+		return 0;
+	return t->young_count ? 1 : (int)(left_ns / PTRC_NS_PER_MS) + 1;
+}
+
+static void take_until_end(struct ptrc_os_trace *t)
+{
+	struct pollfd *p =
+		ptrc_cli_allocate((1 + ptrc_perf_poll_max(t->perf)) * sizeof(struct pollfd));
+	int64_t next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
+	struct round r = {0};
+
+	while (!r.is_last) {
+		size_t count = ptrc_perf_poll(t->perf, p + 1);
+		bool is_due;
+
+		p[0] = (struct pollfd){.fd = t->wake_fd, .events = POLLIN};
+		is_due = poll(p, 1 + count, wait_ms(t, next_ns)) > 0 &&
+			 ptrc_perf_polled(t->perf, p + 1, count);
+		r = next_round(t);
+		look_at_execs(t);
+		if (!is_due && !r.is_wanted && !r.is_last && ptrc_now_ns() < next_ns)
+			continue;
+		take(t, r.from_ns,
+		     r.is_wanted || r.is_last ? INT64_MAX : ptrc_now_ns() - SETTLE_NS);
+		next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
+		if (r.is_last)
+			ptrc_os_processes_tell_rest(t->processes);
+		tell_caught_up(t, &r);
+	}
+	free(p);
+}
+
+/* The observer is this thread's, and lives no longer. */
+static void *thread_main(void *arg)
+{
+	struct ptrc_os_trace *t = arg;
+	int error = make_observer(t);
+
+	pthread_mutex_lock(&t->mutex);
+	t->error = error;
+	t->is_ready = true;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->mutex);
+	if (error)
+		return NULL;
+	take_until_end(t);
+	posixtrace_observer_close(t->observer);
+	return NULL;
+}
+
+static int start_thread(struct ptrc_os_trace *t)
+{
+	sigset_t all, mask;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
+	error = pthread_create(&t->thread, NULL, thread_main, t);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	t->has_thread = !error;
+	return error;
+}
+
+int ptrc_os_begin(struct ptrc_os_trace *t, trace_id_t trace)
+{
+	int error;
+
+	t->trace = trace;
+	t->from_ns = ptrc_now_ns();
+	error = start_thread(t);
+	if (error)
+		return error;
+	pthread_mutex_lock(&t->mutex);
+	while (!t->is_ready)
+		pthread_cond_wait(&t->changed, &t->mutex);
+	error = t->error;
+	pthread_mutex_unlock(&t->mutex);
+	if (!error)
+		ptrc_perf_enable(t->perf);
+	return error;
+}
+
+static void wake(const struct ptrc_os_trace *t)
+{
+	const uint64_t one = 1;
+
+	while (write(t->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+/* Has the thread catch up, and waits for that, but not for ever: the stream may have no room. */
+static void want(struct ptrc_os_trace *t, bool is_end)
+{
+	struct timespec until;
+	unsigned int number;
+	int error = 0;
+
+	if (!t || !t->has_thread)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += CATCH_UP_S;
+	pthread_mutex_lock(&t->mutex);
+	number = ++t->wanted;
+	t->is_ending |= is_end;
+	wake(t);
+	while (!error && t->caught_up != number && !t->error)
+		error = pthread_cond_timedwait(&t->changed, &t->mutex, &until);
+	pthread_mutex_unlock(&t->mutex);
+}
+
+void ptrc_os_catch_up(struct ptrc_os_trace *t)
+{
+	want(t, false);
+}
+
+void ptrc_os_forget(struct ptrc_os_trace *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->mutex);
+	t->from_ns = ptrc_now_ns();
+	pthread_mutex_unlock(&t->mutex);
+}
+
+void ptrc_os_end(struct ptrc_os_trace *t)
+{
+	want(t, true);
+}
+
+/* ---- opening and closing ---- */
+
+static size_t test_ring_bytes(void)
+{
+	const char *text = getenv("POSIXTRACE_OS_BYTES");
+
+	return text ? (size_t)strtoul(text, NULL, 10) : 0;
+}
+
+static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal *refusal)
+{
+	const char *reason = strerror(why->error);
+	bool is_forbidden = why->error == EACCES || why->error == EPERM;
+
+	if (is_forbidden && why->paranoid > 2)
+		snprintf(
+			refusal->text, sizeof(refusal->text),
+			"perf_event_open(2): %s, as kernel.perf_event_paranoid is %ld; 2 allows it: "
+			"sysctl kernel.perf_event_paranoid=2",
+			reason, why->paranoid);
+	else if (is_forbidden)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "perf_event_open(2): %s; in a container, its seccomp profile has to allow "
+			 "that call, or give CAP_PERFMON",
+			 reason);
+	else if (why->error == ENOSYS || why->error == ENOENT)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "perf_event_open(2): %s; the kernel needs CONFIG_PERF_EVENTS", reason);
+	else if (why->error == EMFILE)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "perf_event_open(2): %s; each thread takes two descriptors for each "
+			 "processor: raise ulimit -n",
+			 reason);
+	else
+		snprintf(refusal->text, sizeof(refusal->text), "perf_event_open(2): %s", reason);
+}
+
+static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, pid_t pid,
+				   struct ptrc_os_refusal *refusal)
+{
+	const struct ptrc_perf_plan perf = {.has_switches = plan->kinds & PTRC_OS_SCHED,
+					    .ring_bytes = test_ring_bytes()};
+	struct ptrc_perf_refusal why;
+	struct ptrc_perf *p = ptrc_perf_open(&perf, pid, &why);
+
+	if (!p)
+		explain(&why, refusal);
+	return p;
+}
+
+struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
+				   struct ptrc_os_refusal *refusal)
+{
+	struct ptrc_perf *perf = open_perf(plan, pid, refusal);
+	struct ptrc_os_trace *t;
+	pthread_condattr_t clock;
+
+	if (!perf)
+		return NULL;
+	t = ptrc_cli_allocate(sizeof(*t));
+	memset(t, 0, sizeof(*t));
+	t->plan = *plan;
+	t->perf = perf;
+	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	t->processes = ptrc_os_processes_new(plan->hides_command_lines, tell_process, t);
+	pthread_mutex_init(&t->mutex, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->changed, &clock);
+	pthread_condattr_destroy(&clock);
+	if (t->wake_fd < 0) {
+		snprintf(refusal->text, sizeof(refusal->text), "%s", strerror(errno));
+		ptrc_os_close(t);
+		return NULL;
+	}
+	if (plan->is_child)
+		ptrc_os_processes_add_child(t->processes, pid, ptrc_now_ns());
+	return t;
+}
+
+bool ptrc_os_is_allowed(struct ptrc_os_refusal *refusal)
+{
+	const struct ptrc_os_plan plan = {.kinds = PTRC_OS_SCHED};
+	struct ptrc_perf *p = open_perf(&plan, getpid(), refusal);
+
+	ptrc_perf_close(p);
+	return p != NULL;
+}
+
+void ptrc_os_close(struct ptrc_os_trace *t)
+{
+	if (!t)
+		return;
+	if (t->has_thread) {
+		pthread_mutex_lock(&t->mutex);
+		t->is_ending = true;
+		pthread_mutex_unlock(&t->mutex);
+		wake(t);
+		pthread_join(t->thread, NULL);
+	}
+	ptrc_perf_close(t->perf);
+	ptrc_os_processes_free(t->processes);
+	pthread_mutex_destroy(&t->mutex);
+	pthread_cond_destroy(&t->changed);
+	if (t->wake_fd >= 0)
+		close(t->wake_fd);
+	free(t);
+}

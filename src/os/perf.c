@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/os/perf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+
+/* The kernel lets each user have 516 KiB of rings for each processor (kernel.perf_event_mlock_kb), of
+ * which other programs may have some. */
+#define RING_BYTES (UINT64_C(256) << 10)
+/* A stack may have no more addresses: kernel.perf_event_max_stack says fewer as a rule. */
+#define STACK_MAX 512U
+/* The ids behind each record, that perf_records.c expects. */
+#define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+/* A descriptor, and the ring that its records go to. */
+struct source {
+	int fd;
+	bool is_for_execs;
+	bool has_hung_up;
+};
+
+struct ptrc_perf {
+	struct source *sources;
+	size_t source_count;
+	struct ptrc_perf_ring *rings, *exec_rings;
+	size_t ring_count;
+	struct ptrc_perf_records *records, *execs;
+};
+
+static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processor, int flags)
+{
+	return (int)syscall(SYS_perf_event_open, attr, pid, processor, -1,
+			    (unsigned long)flags | PERF_FLAG_FD_CLOEXEC);
+}
+
+/* ---- opening ---- */
+
+static struct perf_event_attr attr_of(const struct ptrc_perf_plan *plan, size_t ring_bytes)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(struct perf_event_attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = SAMPLE_TYPE,
+		.disabled = 1,
+		.inherit = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.watermark = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.context_switch = plan->has_switches,
+		.wakeup_watermark = (uint32_t)(ring_bytes / 2),
+		.build_id = 1,
+	};
+}
+
+/* Wakes the reader at each exec, so that it finds the command line of a program that ends soon. */
+static struct perf_event_attr exec_attr(void)
+{
+	struct perf_event_attr attr = attr_of(&(struct ptrc_perf_plan){0}, 0);
+
+	attr.mmap = attr.mmap2 = attr.build_id = attr.task = 0;
+	attr.wakeup_watermark = 1;
+	return attr;
+}
+
+static bool map_ring(struct ptrc_perf_ring *r, int fd, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *map = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return false;
+	*r = (struct ptrc_perf_ring){
+		.page = map, .bytes = (const uint8_t *)map + page, .size = bytes};
+	return true;
+}
+
+static void unmap_ring(struct ptrc_perf_ring *r)
+{
+	if (r->page)
+		munmap(r->page, (size_t)sysconf(_SC_PAGESIZE) + r->size);
+	r->page = NULL;
+}
+
+static void add_source(struct ptrc_perf *p, int fd, bool is_for_execs)
+{
+	p->sources = ptrc_cli_reallocate(p->sources, (p->source_count + 1) * sizeof(*p->sources));
+	p->sources[p->source_count++] = (struct source){.fd = fd, .is_for_execs = is_for_execs};
+}
+
+/* Opens one event of a thread on a processor. Its records go into the ring, which is made if it is not
+ * there. Returns an error number. */
+static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t tid, int processor,
+		      struct ptrc_perf_ring *ring, int *first_fd, size_t bytes)
+{
+	int fd = perf_event_open(attr, tid, processor, 0);
+	int error = 0;
+
+	/* Linux before 5.12 knows no build ids. */
+	if (fd < 0 && errno == EINVAL && attr->build_id) {
+		attr->build_id = 0;
+		fd = perf_event_open(attr, tid, processor, 0);
+	}
+	if (fd < 0)
+		return errno;
+	if (!ring->page) {
+		while (!map_ring(ring, fd, bytes)) {
+			/* Others have a part of what this user may have. */
+			error = errno;
+			bytes /= 2;
+			if (bytes < (size_t)sysconf(_SC_PAGESIZE)) {
+				close(fd);
+				return error;
+			}
+		}
+		*first_fd = fd;
+	} else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, *first_fd)) {
+		error = errno;
+		close(fd);
+		return error;
+	}
+	add_source(p, fd, !attr->task);
+	return 0;
+}
+
+static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t tid, int *fds)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = plan->ring_bytes ? plan->ring_bytes : RING_BYTES;
+	struct perf_event_attr attr = attr_of(plan, bytes), exec = exec_attr();
+	size_t opened = 0;
+
+	for (size_t i = 0; i < p->ring_count; i++) {
+		int error = open_event(p, &attr, tid, (int)i, &p->rings[i], &fds[2 * i], bytes);
+
+		/* A processor that is switched off. */
+		if (error == ENODEV)
+			continue;
+		if (error)
+			return error;
+		error = open_event(p, &exec, tid, (int)i, &p->exec_rings[i], &fds[2 * i + 1], page);
+		if (error)
+			return error;
+		opened++;
+	}
+	return opened ? 0 : ENODEV;
+}
+
+/* Opens events for each thread that the process has. A thread that one of them starts meanwhile is
+ * either found here or inherits. */
+static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
+{
+	char path[64];
+	struct dirent *entry;
+	size_t found = 0;
+	int error = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
+	dir = opendir(path);
+	if (!dir)
+		return open_thread(p, plan, pid, fds);
+	while (!error && (entry = readdir(dir))) {
+		pid_t tid = (pid_t)atol(entry->d_name);
+
+		if (tid <= 0)
+			continue;
+		error = open_thread(p, plan, tid, fds);
+		/* It has ended by now. */
+		if (error == ESRCH)
+			error = 0;
+		else
+			found++;
+	}
+	closedir(dir);
+	return error || found ? error : ESRCH;
+}
+
+static long paranoid_level(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	long level = -1;
+
+	if (f && fscanf(f, "%ld", &level) != 1)
+		level = -1;
+	if (f)
+		fclose(f);
+	return level;
+}
+
+struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
+				 struct ptrc_perf_refusal *why)
+{
+	struct ptrc_perf *p = ptrc_cli_allocate(sizeof(*p));
+	long processors = sysconf(_SC_NPROCESSORS_CONF);
+	int *fds;
+
+	memset(p, 0, sizeof(*p));
+	p->records = ptrc_perf_records_new();
+	p->execs = ptrc_perf_records_new();
+	p->ring_count = processors > 0 ? (size_t)processors : 1;
+	p->rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->rings));
+	p->exec_rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->exec_rings));
+	memset(p->rings, 0, p->ring_count * sizeof(*p->rings));
+	memset(p->exec_rings, 0, p->ring_count * sizeof(*p->exec_rings));
+	fds = ptrc_cli_allocate(2 * p->ring_count * sizeof(*fds));
+	why->error = open_threads(p, plan, pid, fds);
+	free(fds);
+	if (!why->error)
+		return p;
+	why->paranoid = paranoid_level();
+	ptrc_perf_close(p);
+	return NULL;
+}
+
+void ptrc_perf_enable(struct ptrc_perf *p)
+{
+	for (size_t i = 0; i < p->source_count; i++)
+		ioctl(p->sources[i].fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void ptrc_perf_close(struct ptrc_perf *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->ring_count; i++) {
+		unmap_ring(&p->rings[i]);
+		unmap_ring(&p->exec_rings[i]);
+	}
+	for (size_t i = 0; i < p->source_count; i++)
+		close(p->sources[i].fd);
+	ptrc_perf_records_free(p->records);
+	ptrc_perf_records_free(p->execs);
+	free(p->rings);
+	free(p->exec_rings);
+	free(p->sources);
+	free(p);
+}
+
+/* ---- waiting ---- */
+
+size_t ptrc_perf_poll_max(const struct ptrc_perf *p)
+{
+	return p->source_count;
+}
+
+size_t ptrc_perf_poll(struct ptrc_perf *p, struct pollfd *to)
+{
+	for (size_t i = 0; i < p->source_count; i++)
+		to[i] = (struct pollfd){.fd = p->sources[i].has_hung_up ? -1 : p->sources[i].fd,
+					.events = POLLIN};
+	return p->source_count;
+}
+
+bool ptrc_perf_polled(struct ptrc_perf *p, const struct pollfd *from, size_t count)
+{
+	bool is_filling = false;
+
+	for (size_t i = 0; i < count && i < p->source_count; i++) {
+		is_filling |= from[i].revents && !p->sources[i].is_for_execs;
+		/* Its thread and all that inherited it have ended: poll() would not wait for it any
+		 * more. */
+		if (from[i].revents & (POLLHUP | POLLERR))
+			p->sources[i].has_hung_up = true;
+	}
+	return is_filling;
+}
+
+/* ---- records ---- */
+
+void ptrc_perf_take_execs(struct ptrc_perf *p, void (*found)(void *arg, pid_t, int64_t ns),
+			  void *arg)
+{
+	const struct ptrc_perf_record *execs;
+	size_t count;
+
+	ptrc_perf_records_begin(p->execs);
+	for (size_t i = 0; i < p->ring_count; i++)
+		if (p->exec_rings[i].page)
+			ptrc_perf_records_take(p->execs, &p->exec_rings[i]);
+	execs = ptrc_perf_records_until(p->execs, INT64_MAX, &count);
+	for (size_t i = 0; i < count; i++)
+		if (execs[i].kind == PTRC_PERF_EXEC)
+			found(arg, execs[i].pid, execs[i].ns);
+}
+
+const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *p, int64_t until_ns, size_t *count)
+{
+	ptrc_perf_records_begin(p->records);
+	for (size_t i = 0; i < p->ring_count; i++)
+		if (p->rings[i].page)
+			ptrc_perf_records_take(p->records, &p->rings[i]);
+	return ptrc_perf_records_until(p->records, until_ns, count);
+}

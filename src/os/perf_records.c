@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/os/perf_records.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/cli.h"
+
+/* No record is longer: its length has 16 bits. */
+#define RECORD_MAX 65536U
+
+/* Behind each record: TID, TIME, CPU. */
+struct id {
+	uint32_t pid, tid;
+	uint64_t ns;
+	uint32_t processor, reserved;
+};
+
+/* Memory for what belongs to records: pieces that do not move. */
+struct arena {
+	struct arena *next;
+	size_t used, size;
+	_Alignas(8) uint8_t bytes[];
+};
+#define ARENA_BYTES (UINT64_C(256) << 10)
+
+struct ptrc_perf_records {
+	struct ptrc_perf_record *records;
+	size_t count, size;
+	size_t told; /* that the last call has given out */
+	/* What belongs to the records of this generation, and to those of the one before. */
+	struct arena *arena, *old_arena;
+	uint32_t generation;
+	_Alignas(8) uint8_t record[RECORD_MAX];
+};
+
+struct ptrc_perf_records *ptrc_perf_records_new(void)
+{
+	struct ptrc_perf_records *p = ptrc_cli_allocate(sizeof(*p));
+
+	memset(p, 0, offsetof(struct ptrc_perf_records, record));
+	return p;
+}
+
+static void free_arena(struct arena *a)
+{
+	while (a) {
+		struct arena *next = a->next;
+
+		free(a);
+		a = next;
+	}
+}
+
+void ptrc_perf_records_free(struct ptrc_perf_records *p)
+{
+	if (!p)
+		return;
+	free_arena(p->arena);
+	free_arena(p->old_arena);
+	free(p->records);
+	free(p);
+}
+
+/* ---- memory of records ---- */
+
+static void *keep(struct ptrc_perf_records *p, size_t bytes)
+{
+	size_t size = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
+	void *at;
+
+	bytes = (bytes + 7) & ~(size_t)7;
+	if (!p->arena || p->arena->size - p->arena->used < bytes) {
+		struct arena *new = ptrc_cli_allocate(sizeof(*new) + size + 8);
+
+		new->next = p->arena;
+		new->used = 0;
+		new->size = size + 8;
+		p->arena = new;
+	}
+	at = p->arena->bytes + p->arena->used;
+	p->arena->used += bytes;
+	return at;
+}
+
+static struct ptrc_perf_record *new_record(struct ptrc_perf_records *p)
+{
+	if (p->count == p->size) {
+		p->size = p->size ? 2 * p->size : 1024;
+		p->records = ptrc_cli_reallocate(p->records, p->size * sizeof(*p->records));
+	}
+	return &p->records[p->count++];
+}
+
+/* ---- records ---- */
+
+/* Copies bytes out of a record. */
+static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t bytes)
+{
+	if (at > size || bytes > size - at)
+		return false;
+	memcpy(to, record + at, bytes);
+	return true;
+}
+
+/* The text that ends within the bytes. */
+static bool get_text(const uint8_t *record, size_t size, size_t at, const char **text)
+{
+	*text = (const char *)record + at;
+	return at < size && memchr(record + at, '\0', size - at);
+}
+
+static bool parse_mapping(struct ptrc_perf_records *p, const struct perf_event_header *h,
+			  const uint8_t *b, size_t size, struct ptrc_perf_record *r)
+{
+	struct ptrc_perf_mapping m = {0};
+	struct ptrc_perf_mapping *kept;
+	const char *path;
+	uint8_t id_bytes = 0;
+	size_t length;
+	char *text;
+
+	/* pid, tid, addr, len, pgoff, what tells the file (24 bytes), prot, flags, filename */
+	if (!get(b, size, 16, &m.address, 8) || !get(b, size, 24, &m.bytes, 8) ||
+	    !get(b, size, 32, &m.offset, 8) || !get_text(b, size, 72, &path))
+		return false;
+	if ((h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && get(b, size, 40, &id_bytes, 1) &&
+	    id_bytes <= PTRC_PERF_BUILD_ID_MAX && get(b, size, 44, m.build_id, id_bytes))
+		m.build_id_bytes = id_bytes;
+	length = strlen(path);
+	kept = keep(p, sizeof(*kept));
+	text = keep(p, length + 1);
+	memcpy(text, path, length + 1);
+	m.path = text;
+	*kept = m;
+	r->kind = PTRC_PERF_MAPPING;
+	r->mapping = kept;
+	return true;
+}
+
+static bool parse_comm(const struct perf_event_header *h, const uint8_t *b, size_t size,
+		       struct ptrc_perf_record *r)
+{
+	const char *name;
+
+	if (!get_text(b, size, 16, &name))
+		return false;
+	r->kind = h->misc & PERF_RECORD_MISC_COMM_EXEC ? PTRC_PERF_EXEC : PTRC_PERF_RENAME;
+	memset(r->name, 0, sizeof(r->name));
+	memcpy(r->name, name, strnlen(name, sizeof(r->name) - 1));
+	return true;
+}
+
+/* pid, ppid, tid, ptid of a fork or an exit */
+static bool parse_task(const struct perf_event_header *h, const uint8_t *b, size_t size,
+		       struct ptrc_perf_record *r)
+{
+	int32_t n[4];
+	int64_t ns;
+
+	if (!get(b, size, 8, n, sizeof(n)) || !get(b, size, 24, &ns, sizeof(ns)))
+		return false;
+	r->ns = ns;
+	if (h->type == PERF_RECORD_EXIT) {
+		r->kind = PTRC_PERF_EXIT;
+		r->pid = n[0];
+		r->tid = n[2];
+		return true;
+	}
+	r->kind = PTRC_PERF_FORK;
+	r->pid = n[1];
+	r->tid = n[3];
+	r->child.pid = n[0];
+	r->child.tid = n[2];
+	return true;
+}
+
+/* What a record says, whose bytes begin with the header. False: it says nothing that is of use. */
+static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_perf_record *r)
+{
+	struct perf_event_header h;
+	size_t size;
+	struct id id;
+
+	memcpy(&h, b, sizeof(h));
+	if (h.size < sizeof(h) + sizeof(id))
+		return false;
+	size = h.size - sizeof(id);
+	memcpy(&id, b + size, sizeof(id));
+	*r = (struct ptrc_perf_record){.ns = (int64_t)id.ns,
+				       .pid = (int32_t)id.pid,
+				       .tid = (int32_t)id.tid,
+				       .processor = id.processor};
+	switch (h.type) {
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return parse_task(&h, b, size, r);
+	case PERF_RECORD_COMM:
+		return parse_comm(&h, b, size, r);
+	case PERF_RECORD_MMAP2:
+		return parse_mapping(p, &h, b, size, r);
+	case PERF_RECORD_SWITCH:
+		r->kind = h.misc & PERF_RECORD_MISC_SWITCH_OUT ? PTRC_PERF_SWITCH_OUT
+							       : PTRC_PERF_SWITCH_IN;
+		r->is_preempted = (h.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
+		return true;
+	case PERF_RECORD_LOST:
+		r->kind = PTRC_PERF_LOST;
+		return get(b, size, 16, &r->lost, sizeof(r->lost));
+	default:
+		return false;
+	}
+}
+
+/* Copies bytes out of the ring, in which they may wrap around. */
+static void copy_out(const struct ptrc_perf_ring *r, uint64_t at, uint8_t *to, size_t bytes)
+{
+	size_t from = (size_t)(at % r->size);
+	size_t first = r->size - from < bytes ? r->size - from : bytes;
+
+	memcpy(to, r->bytes + from, first);
+	memcpy(to + first, r->bytes, bytes - first);
+}
+
+/* Takes the next record out of a ring, up to `head`. False: there is none. */
+static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t head, uint8_t *to)
+{
+	struct perf_event_header h;
+
+	if (head - *tail > r->size || head - *tail < sizeof(h)) {
+		*tail = head;
+		return false;
+	}
+	copy_out(r, *tail, (uint8_t *)&h, sizeof(h));
+	if (h.size < sizeof(h) || h.size > head - *tail) {
+		*tail = head;
+		return false;
+	}
+	copy_out(r, *tail, to, h.size);
+	*tail += h.size;
+	/* The bytes are ours now, and others cannot change them. */
+	memcpy(to, &h, sizeof(h));
+	return true;
+}
+
+static uint64_t head_of(const struct ptrc_perf_ring *r)
+{
+	/* Pairs with the kernel's barrier between the record and data_head. */
+	return __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+}
+
+static void set_tail(const struct ptrc_perf_ring *r, uint64_t tail)
+{
+	/* The kernel writes over what is before it. */
+	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+void ptrc_perf_records_take(struct ptrc_perf_records *p, const struct ptrc_perf_ring *r)
+{
+	uint64_t head = head_of(r), tail = r->page->data_tail;
+
+	while (tail != head && take_bytes(r, &tail, head, p->record)) {
+		struct ptrc_perf_record record;
+
+		if (!parse(p, p->record, &record))
+			continue;
+		record.generation = p->generation;
+		*new_record(p) = record;
+	}
+	set_tail(r, head);
+}
+
+static int by_time(const void *one, const void *other)
+{
+	const struct ptrc_perf_record *a = one, *b = other;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? -1 : 1;
+	/* A fork comes before what the child does. */
+	return (int)a->kind - (int)b->kind;
+}
+
+void ptrc_perf_records_begin(struct ptrc_perf_records *p)
+{
+	p->count -= p->told;
+	if (p->count && p->told)
+		memmove(p->records, p->records + p->told, p->count * sizeof(*p->records));
+	p->told = 0;
+	/* What belongs to records that stay stays, too. */
+	for (size_t i = 0; i < p->count; i++)
+		if (p->records[i].generation != p->generation)
+			return;
+	free_arena(p->old_arena);
+	p->old_arena = p->arena;
+	p->arena = NULL;
+	p->generation++;
+}
+
+const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records *p,
+						       int64_t until_ns, size_t *count)
+{
+	if (p->count)
+		qsort(p->records, p->count, sizeof(*p->records), by_time);
+	while (p->told < p->count && p->records[p->told].ns <= until_ns)
+		p->told++;
+	*count = p->told;
+	return p->records;
+}

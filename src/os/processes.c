@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/os/processes.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+
+#define BUCKETS 1024U
+/* A log has no more of a command line, nor of mappings. */
+#define LINE_MAX_BYTES 4096U
+#define MAPPINGS_MAX 256U
+/* The two rings tell of the same exec a moment apart. */
+#define SAME_EXEC_NS 1000000
+
+struct mapping {
+	struct ptrc_perf_mapping m;
+	char *path;
+};
+
+/* A process, and the program that it executes. */
+struct process {
+	struct process *next;
+	pid_t pid, parent;
+	bool is_known; /* parent and start */
+	bool has_name;
+	int64_t start_ns;
+	int64_t from_ns; /* it is so since then */
+	char name[PTRC_PERF_NAME_BYTES];
+	char *line;
+	size_t line_bytes;
+	bool is_line_cut;
+	bool has_executed; /* a program of its own; else it is a copy of its parent */
+	/* The first one is that of the program, if the exec was seen. */
+	struct mapping *mappings;
+	size_t mapping_count;
+	bool has_program, are_mappings_cut;
+	/* A command line that was found at this time, for an exec whose record has not come yet. */
+	char *found_line;
+	size_t found_bytes;
+	int64_t found_ns;
+};
+
+struct ptrc_os_processes {
+	struct process *buckets[BUCKETS];
+	bool hides_command_lines;
+	void (*tell)(void *arg, const struct posixtrace_log_process *,
+		     const struct posixtrace_log_mapping *);
+	void *arg;
+};
+
+struct ptrc_os_processes *ptrc_os_processes_new(bool hides_command_lines,
+						void (*tell)(void *arg,
+							     const struct posixtrace_log_process *,
+							     const struct posixtrace_log_mapping *),
+						void *arg)
+{
+	struct ptrc_os_processes *all = ptrc_cli_allocate(sizeof(*all));
+
+	memset(all, 0, sizeof(*all));
+	all->hides_command_lines = hides_command_lines;
+	all->tell = tell;
+	all->arg = arg;
+	return all;
+}
+
+static struct process **place_of(struct ptrc_os_processes *all, pid_t pid)
+{
+	struct process **at = &all->buckets[(uint32_t)pid % BUCKETS];
+
+	while (*at && (*at)->pid != pid)
+		at = &(*at)->next;
+	return at;
+}
+
+static struct process *find(struct ptrc_os_processes *all, pid_t pid)
+{
+	return *place_of(all, pid);
+}
+
+static struct process *find_or_add(struct ptrc_os_processes *all, pid_t pid)
+{
+	struct process **at = place_of(all, pid);
+
+	if (!*at) {
+		*at = ptrc_cli_allocate(sizeof(**at));
+		**at = (struct process){.pid = pid};
+	}
+	return *at;
+}
+
+static void free_mappings(struct process *p)
+{
+	for (size_t i = 0; i < p->mapping_count; i++)
+		free(p->mappings[i].path);
+	free(p->mappings);
+	p->mappings = NULL;
+	p->mapping_count = 0;
+	p->has_program = p->are_mappings_cut = false;
+}
+
+static void remove_process(struct ptrc_os_processes *all, pid_t pid)
+{
+	struct process **at = place_of(all, pid), *p = *at;
+
+	if (!p)
+		return;
+	*at = p->next;
+	free_mappings(p);
+	free(p->line);
+	free(p->found_line);
+	free(p);
+}
+
+void ptrc_os_processes_free(struct ptrc_os_processes *all)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		while (all->buckets[i])
+			remove_process(all, all->buckets[i]->pid);
+	free(all);
+}
+
+/* ---- telling ---- */
+
+static struct timespec timespec_of(int64_t ns)
+{
+	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+static void tell(struct ptrc_os_processes *all, const struct process *p)
+{
+	struct posixtrace_log_mapping mappings[MAPPINGS_MAX];
+	struct posixtrace_log_process told = {
+		.pp_pid = p->pid,
+		.pp_is_known = p->is_known,
+		.pp_parent_pid = p->parent,
+		.pp_start = timespec_of(p->start_ns),
+		.pp_from = timespec_of(p->from_ns),
+		.pp_name = p->name,
+		.pp_name_size = strnlen(p->name, sizeof(p->name)),
+		.pp_has_command_line = p->line != NULL,
+		.pp_command_line = p->line,
+		.pp_command_line_size = p->line_bytes,
+		.pp_is_command_line_cut = p->is_line_cut,
+		.pp_has_mappings = p->has_program,
+		.pp_are_mappings_cut = p->are_mappings_cut,
+	};
+
+	/* Without a name it is one that was there before, which the keeper looks at. */
+	if (!p->is_known || !p->has_name)
+		return;
+	for (size_t i = 0; i < p->mapping_count; i++) {
+		const struct mapping *m = &p->mappings[i];
+
+		mappings[i] =
+			(struct posixtrace_log_mapping){.pm_start = m->m.address,
+							.pm_end = m->m.address + m->m.bytes,
+							.pm_offset = m->m.offset,
+							.pm_path = m->path,
+							.pm_path_size = strlen(m->path),
+							.pm_build_id = m->m.build_id,
+							.pm_build_id_size = m->m.build_id_bytes};
+	}
+	told.pp_mapping_count = p->mapping_count;
+	if (p->has_program && p->mapping_count) {
+		told.pp_executable = mappings[0].pm_path;
+		told.pp_executable_size = mappings[0].pm_path_size;
+		told.pp_build_id = mappings[0].pm_build_id;
+		told.pp_build_id_size = mappings[0].pm_build_id_size;
+	}
+	all->tell(all->arg, &told, mappings);
+}
+
+void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (const struct process *p = all->buckets[i]; p; p = p->next)
+			tell(all, p);
+}
+
+/* ---- what comes ---- */
+
+void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64_t start_ns)
+{
+	struct process *p = find_or_add(all, pid);
+
+	p->is_known = true;
+	p->parent = getpid();
+	p->start_ns = p->from_ns = start_ns;
+}
+
+static char *copy(const void *bytes, size_t count)
+{
+	char *to = ptrc_cli_allocate(count + 1);
+
+	if (count)
+		memcpy(to, bytes, count);
+	to[count] = '\0';
+	return to;
+}
+
+/* Reads the command line of a process. Null: it has ended, or does not have it yet. */
+static char *read_line(pid_t pid, size_t *bytes, bool *is_there)
+{
+	char line[LINE_MAX_BYTES + 1];
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
+	*is_there = false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	n = read(fd, line, sizeof(line));
+	close(fd);
+	*is_there = n == 0;
+	if (n <= 0)
+		return NULL;
+	*bytes = (size_t)n;
+	return copy(line, *bytes);
+}
+
+static bool is_same_exec(int64_t a, int64_t b)
+{
+	return a - b < SAME_EXEC_NS && b - a < SAME_EXEC_NS;
+}
+
+static void set_line(struct process *p, char *line, size_t bytes)
+{
+	free(p->line);
+	p->line = line;
+	p->is_line_cut = bytes > LINE_MAX_BYTES;
+	p->line_bytes = line && p->is_line_cut ? LINE_MAX_BYTES : bytes;
+}
+
+bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns)
+{
+	bool is_there;
+	size_t bytes;
+	char *line;
+	struct process *p;
+
+	if (all->hides_command_lines)
+		return true;
+	line = read_line(pid, &bytes, &is_there);
+	if (!line)
+		return !is_there;
+	p = find_or_add(all, pid);
+	/* The record of the exec may have come before. */
+	if (p->has_executed && !p->line && is_same_exec(p->from_ns, ns)) {
+		set_line(p, line, bytes);
+		return true;
+	}
+	free(p->found_line);
+	p->found_line = line;
+	p->found_bytes = bytes;
+	p->found_ns = ns;
+	return true;
+}
+
+/* The process executes another program: what was known of it belongs to the one before. */
+static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
+{
+	struct process *p = find_or_add(all, r->pid);
+	char *line = NULL;
+	size_t bytes = 0;
+
+	/* A child that executes at once was nothing but on its way. */
+	if (p->has_executed)
+		tell(all, p);
+	free_mappings(p);
+	p->has_executed = true;
+	memcpy(p->name, r->name, sizeof(p->name));
+	p->has_name = true;
+	p->from_ns = r->ns;
+	p->has_program = true;
+	if (p->found_line && is_same_exec(p->found_ns, r->ns)) {
+		line = p->found_line;
+		bytes = p->found_bytes;
+		p->found_line = NULL;
+	}
+	set_line(p, line, bytes);
+}
+
+static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
+{
+	struct mapping *kept;
+
+	if (p->mapping_count == MAPPINGS_MAX) {
+		p->are_mappings_cut = true;
+		return;
+	}
+	if ((p->mapping_count & (p->mapping_count - 1)) == 0)
+		p->mappings = ptrc_cli_reallocate(p->mappings,
+						  (p->mapping_count ? 2 * p->mapping_count : 1) *
+							  sizeof(*p->mappings));
+	kept = &p->mappings[p->mapping_count++];
+	kept->m = *m;
+	kept->path = copy(m->path, strlen(m->path));
+	kept->m.path = kept->path;
+}
+
+/* A child is like its parent, until it executes a program. */
+static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
+{
+	struct process *p, *parent;
+	struct process found = {0};
+
+	if (r->child.pid == r->pid)
+		return;
+	p = find(all, r->child.pid);
+	/* It has been looked at already. */
+	if (p && p->found_line && p->found_ns >= r->ns) {
+		found = *p;
+		p->found_line = NULL;
+	}
+	/* One of the same number was there before, and its end was lost. */
+	remove_process(all, r->child.pid);
+	p = find_or_add(all, r->child.pid);
+	p->found_line = found.found_line;
+	p->found_bytes = found.found_bytes;
+	p->found_ns = found.found_ns;
+	parent = find(all, r->pid);
+	p->is_known = true;
+	p->parent = r->pid;
+	p->start_ns = p->from_ns = r->ns;
+	if (!parent || !parent->has_name)
+		return;
+	p->has_name = true;
+	memcpy(p->name, parent->name, sizeof(p->name));
+	if (parent->line) {
+		p->line = copy(parent->line, parent->line_bytes);
+		p->line_bytes = parent->line_bytes;
+		p->is_line_cut = parent->is_line_cut;
+	}
+	for (size_t i = 0; i < parent->mapping_count; i++)
+		add_mapping(p, &parent->mappings[i].m);
+	p->has_program = parent->has_program;
+	p->are_mappings_cut = parent->are_mappings_cut;
+}
+
+void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
+{
+	struct process *p;
+
+	switch (r->kind) {
+	case PTRC_PERF_FORK:
+		take_fork(all, r);
+		break;
+	case PTRC_PERF_EXEC:
+		take_exec(all, r);
+		break;
+	case PTRC_PERF_RENAME:
+		p = r->pid == r->tid ? find(all, r->pid) : NULL;
+		if (p)
+			memcpy(p->name, r->name, sizeof(p->name));
+		break;
+	case PTRC_PERF_MAPPING:
+		p = find(all, r->pid);
+		if (p && p->has_program)
+			add_mapping(p, r->mapping);
+		break;
+	case PTRC_PERF_EXIT:
+		/* Other threads may go on behind the first one's end; few programs do that. */
+		p = r->pid == r->tid ? find(all, r->pid) : NULL;
+		if (p) {
+			tell(all, p);
+			remove_process(all, r->pid);
+		}
+		break;
+	default:
+		break;
+	}
+}

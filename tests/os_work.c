@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program without the library, for the tests of events of the operating system.
+ *
+ *	os_work switches N   sleep N times; print how often the kernel says that this thread has waited
+ *	                     and that it was preempted
+ *	os_work threads N    start N threads, one after the other, and print their numbers
+ *	os_work idle N       start N threads, print their numbers, and end them all when a line, or the
+ *	                     end of standard input, comes
+ *	os_work refused COMMAND [ARGUMENT]...
+ *	                     execute COMMAND with a kernel that refuses perf_event_open()
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int switches(long count)
+{
+	const struct timespec moment = {.tv_nsec = 1};
+	struct rusage r;
+
+	for (long i = 0; i < count; i++)
+		nanosleep(&moment, NULL);
+	if (getrusage(RUSAGE_THREAD, &r))
+		return 1;
+	printf("%ld %ld\n", r.ru_nvcsw, r.ru_nivcsw);
+	return 0;
+}
+
+static void *tell_number(void *unused)
+{
+	(void)unused;
+	printf("%ld\n", (long)syscall(SYS_gettid));
+	return NULL;
+}
+
+static int threads(long count)
+{
+	for (long i = 0; i < count; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, tell_number, NULL) || pthread_join(thread, NULL))
+			return 1;
+	}
+	return 0;
+}
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_at_gate(void *unused)
+{
+	tell_number(unused);
+	fflush(stdout);
+	pthread_mutex_lock(&gate);
+	pthread_mutex_unlock(&gate);
+	return NULL;
+}
+
+static int idle(long count)
+{
+	pthread_t threads[64];
+
+	pthread_mutex_lock(&gate);
+	for (long i = 0; i < count && i < 64; i++)
+		if (pthread_create(&threads[i], NULL, wait_at_gate, NULL))
+			return 1;
+	(void)getchar();
+	pthread_mutex_unlock(&gate);
+	for (long i = 0; i < count && i < 64; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+static int refused(char **command)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {.len = 4, .filter = steps};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+		perror("os_work: seccomp");
+		return 77;
+	}
+	execvp(*command, command);
+	perror(*command);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2 && !strcmp(argv[1], "switches"))
+		return switches(atol(argv[2]));
+	if (argc > 2 && !strcmp(argv[1], "threads"))
+		return threads(atol(argv[2]));
+	if (argc > 2 && !strcmp(argv[1], "idle"))
+		return idle(atol(argv[2]));
+	if (argc > 2 && !strcmp(argv[1], "refused"))
+		return refused(argv + 2);
+	return 2;
+}
