@@ -76,6 +76,12 @@ fields() {
 	# A thread is on a processor, or it is not: in and out take turns.
 	fields a.log 'os.switch_*' "select(.pid == $pid) | .event" | uniq -d >twice
 	[ ! -s twice ]
+	# What has ended runs no more.
+	[ "$(ptrace-dump --pid="$pid" --event='os.*' a.log | tail -n 2 | jq -r .event | tr '\n' ' ')" = \
+		"os.exit os.switch_out " ]
+	ptrace-run --os=sched -o b.log -- sh -c '/bin/true; :'
+	ptrace-stat --pair=os.switch_in..os.switch_out --json b.log |
+		jq -e '.pairs[0].unmatched_begins == 0 and .pairs[0].count > 0'
 	fields a.log 'os.switch_*' .data.processor | sort -u | grep -qx '[0-9]*'
 }
 

@@ -160,6 +160,10 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 		break;
 	case PTRC_PERF_EXIT:
 		put(t, r, TYPE_EXIT, &d, 0);
+		/* The kernel has no record of how a thread that ends leaves the processor, which it does at
+		 * once: it would seem to run for ever. */
+		d.out.processor = r->processor;
+		put(t, r, TYPE_SWITCH_OUT, &d, sizeof(d.out));
 		break;
 	case PTRC_PERF_SWITCH_IN:
 		d.out.processor = r->processor;
