@@ -87,7 +87,7 @@ nested() {
 	done
 }
 
-@test "function events tell function, call and line, and take two event types [EXT-466 EXT-467 EXT-476]" {
+@test "function events tell function, call and line, and take two event types [EXT-376 EXT-466 EXT-467 EXT-476]" {
 	need_symbols
 	nested
 	compile nested nested.c
@@ -120,6 +120,11 @@ function.end code function, caller call_site" ]
 		'["function.begin",9,0,0]' ]
 	[ "$(ptrace-stat --json --pair='function.begin..function.end by data.function' run.log |
 		jq -c '.pairs[0] | [.count, .unmatched_begins, .unmatched_ends]')" = '[9,0,0]' ]
+	# In a tree of calls they have their names, which lie deeper where they were called from.
+	ptrace-dump --symbols --tree run.log >tree
+	grep -q ')  *main {  function=' tree && grep -q ')   *branch {  function=' tree
+	grep -q ')  *} main  function=' tree
+	! ptrace-dump --tree run.log | grep -qw main
 	if has_validator; then
 		ptrace-dump --symbols --json run.log | validates event
 	fi
