@@ -87,7 +87,7 @@ nested() {
 	done
 }
 
-@test "function events tell function, call and line, and take two event types [EXT-376 EXT-466 EXT-467 EXT-476]" {
+@test "function events tell function, call and line, and take two event types [EXT-376 EXT-377 EXT-466 EXT-467 EXT-476]" {
 	need_symbols
 	nested
 	compile nested nested.c
@@ -125,6 +125,11 @@ function.end code function, caller call_site" ]
 	grep -q ')  *main {  function=' tree && grep -q ')   *branch {  function=' tree
 	grep -q ')  *} main  function=' tree
 	! ptrace-dump --tree run.log | grep -qw main
+	# So do slices and flames.
+	ptrace-export --symbols --to=folded run.log | grep -q '^nested;main;branch;[a-z]* [0-9]*$'
+	! ptrace-export --to=folded run.log | grep -qw main
+	ptrace-export --symbols --to=chrome run.log |
+		jq -e '[.traceEvents[] | select(.cat == "pair") | .name] | length == 9 and index("main")'
 	if has_validator; then
 		ptrace-dump --symbols --json run.log | validates event
 	fi

@@ -134,6 +134,17 @@ static bool is_flame(struct ptrc_export *x)
 	return is_selected;
 }
 
+/* Stores the name of the function that the begin is one of, if symbols tell it. */
+static bool name_by_function(struct ptrc_export *x, const struct ptrc_pair *pair,
+			     struct ptrc_view *begin)
+{
+	if (!x->dump->format.has_symbols || !ptrc_pair_is_function(pair))
+		return false;
+	x->function_name.used = 0;
+	ptrc_pair_put_name_of(&x->function_name, pair, begin);
+	return true;
+}
+
 static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	struct ptrc_export *x = arg;
@@ -154,7 +165,9 @@ static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *vie
 	k->before = k->lane->latest;
 	k->lane->latest = k;
 	if (x->format->push)
-		x->format->push(x, k, &info_of(x, pair)->name);
+		x->format->push(x, k,
+				name_by_function(x, pair, view) ? &x->function_name
+								: &info_of(x, pair)->name);
 	return k;
 }
 
@@ -229,6 +242,12 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_pair *pair,
 
 		s.name = &x->state_names[state];
 		s.json_name = &x->state_json_names[state];
+	} else if (name_by_function(x, pair, begin)) {
+		x->function_json_name.used = 0;
+		ptrc_text_json(&x->function_json_name, x->function_name.bytes,
+			       x->function_name.used);
+		s.name = &x->function_name;
+		s.json_name = &x->function_json_name;
 	}
 	x->format->slice(x, &s);
 }
@@ -693,6 +712,8 @@ void ptrc_export_free(struct ptrc_dump *d)
 			free_type(&x->sources[i].types[id]);
 	free(x->sources);
 	free_pairs(x);
+	ptrc_buffer_free(&x->function_name);
+	ptrc_buffer_free(&x->function_json_name);
 	for (size_t i = 0; i < PTRC_STATES; i++) {
 		ptrc_buffer_free(&x->state_names[i]);
 		ptrc_buffer_free(&x->state_json_names[i]);

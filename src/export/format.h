@@ -149,6 +149,9 @@ struct ptrc_export {
 	/* The pairs of switches between processors: running and waiting; SIZE_MAX: there are none. */
 	size_t running_pair;
 	size_t waiting_pair;
+	/* The name of a slice that has another one than its pair. */
+	struct ptrc_buffer function_name;
+	struct ptrc_buffer function_json_name;
 	struct ptrc_buffer state_names[PTRC_STATES];
 	struct ptrc_buffer state_json_names[PTRC_STATES];
 

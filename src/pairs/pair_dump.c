@@ -432,21 +432,6 @@ static bool selects_all(const struct ptrc_select *s)
 	return ptrc_select_is_by_type(s) && !s->globs.count && !s->is_user;
 }
 
-/* The name of a pair in the tree; of what ptrace-run --functions records, that of the function, if
- * symbols tell it. */
-static void put_pair_or_function(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
-				 struct ptrc_view *begin)
-{
-	const struct ptrc_symbol *s = NULL;
-
-	if (p->dump->format.has_symbols && !strcmp(pair->begin, "function.begin"))
-		s = ptrc_view_symbol(begin);
-	if (s && s->function)
-		ptrc_text_put(&p->name, s->function, strlen(s->function));
-	else
-		ptrc_pair_put_name(&p->name, pair);
-}
-
 static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_line *line,
 			  struct ptrc_view *begin)
 {
@@ -461,7 +446,10 @@ static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_line 
 	if (line->kind == PTRC_TREE_CLOSE)
 		ptrc_buffer_text(b, "} ");
 	p->name.used = 0;
-	put_pair_or_function(p, &p->pairs->list[line->pair], begin);
+	if (p->dump->format.has_symbols)
+		ptrc_pair_put_name_of(&p->name, &p->pairs->list[line->pair], begin);
+	else
+		ptrc_pair_put_name(&p->name, &p->pairs->list[line->pair]);
 	ptrc_event_put_name(b, &p->dump->format, &p->name);
 	if (line->kind == PTRC_TREE_OPEN)
 		ptrc_buffer_text(b, " {");
