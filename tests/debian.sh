@@ -77,6 +77,7 @@ commands() {
 		'usr/share/bash-completion/completions/ptrace-*' \
 		usr/share/zsh/vendor-completions/_ptrace \
 		'usr/share/fish/vendor_completions.d/ptrace*.fish' \
+		'usr/lib/*/posixtrace/posixtrace-functions.so' \
 		'usr/share/doc/posixtrace/*.md*' 'usr/share/doc/posixtrace/*.json'
 }
 

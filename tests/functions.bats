@@ -51,12 +51,12 @@ nested() {
 }
 
 @test "--functions records begin and end of every function, by gcc and clang [EXT-465 EXT-466]" {
-	local compilers=$cc c
+	local compilers=("$cc") c
 	need_symbols
 	nested
-	! command -v clang >/dev/null || compilers="$cc clang"
-	! command -v gcc >/dev/null || compilers="$compilers gcc"
-	for c in $compilers; do
+	! command -v clang >/dev/null || compilers+=(clang)
+	! command -v gcc >/dev/null || compilers+=(gcc)
+	for c in "${compilers[@]}"; do
 		cc=$c compile nested nested.c
 		run_split ptrace-run --functions -o run.log -- ./nested
 		[ "$status" -eq 7 ]

@@ -612,7 +612,7 @@ times() {
 	run_split ptrace-dump --decode='x=u46 a' run.log
 	[[ $stderr == *"x: column 1: 'u46' is not a type (did you mean 'u16' or 'u64'?)"* ]]
 	run_split ptrace-dump --decode='x=uint32 a' run.log
-	[[ $stderr == *"x: column 1: 'uint32' is not a type (there are u8 u16 u32 u64 i8 i16 i32 i64 x8 x16 x32 x64 f32 f64 bool char str bytes pad json enum)."* ]]
+	[[ $stderr == *"x: column 1: 'uint32' is not a type (there are u8 u16 u32 u64 i8 i16 i32 i64 x8 x16 x32 x64 f32 f64 bool char str bytes pad json enum code caller)."* ]]
 }
 
 @test "decode: layouts from a file" {
