@@ -238,7 +238,8 @@ inline constexpr bool is_array_of_char =
 
 template <class U> constexpr bool is_text()
 {
-	return is_array_of_char<U> || std::is_convertible_v<const U &, std::string_view>;
+	return is_array_of_char<U> || std::is_null_pointer_v<U> ||
+	       std::is_convertible_v<const U &, std::string_view>;
 }
 
 /* A null pointer is an empty text; an array of char ends with it, if it has no null byte. */
@@ -252,6 +253,8 @@ template <class U> POSIXTRACE_INLINE_ std::string_view text_of(const U &u) noexc
 			    : sizeof(u)};
 	} else if constexpr (std::is_same_v<U, const char *> || std::is_same_v<U, char *>) {
 		return u ? std::string_view(u) : std::string_view();
+	} else if constexpr (std::is_null_pointer_v<U>) {
+		return {};
 	} else {
 		return u;
 	}

@@ -376,12 +376,18 @@ static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, cons
 	for (size_t i = 0; i < texts->count; i++)
 		if (!ptrc_pairs_add(&pairs, texts->texts[i], &layouts, &why))
 			ptrc_cli_usage("--pair", "%s", why.text);
+	for (size_t i = 0; i < pairs.count; i++)
+		if (pairs.list[i].by_text && ptrc_field_is_of_source(pairs.list[i].by.id))
+			ptrc_cli_usage("--pair", "function, file and line are only known to "
+						 "ptrace-dump");
 	if (!ptrc_conditions_suit(&conditions, &pairs, &why))
 		ptrc_cli_usage("--fail-if", "%s", why.text);
 	if (!per)
 		return;
 	if (!ptrc_field_find_key(per, &layouts, &per_field, &why))
 		ptrc_cli_usage("--per", "%s", why.text);
+	if (ptrc_field_is_of_source(per_field.id))
+		ptrc_cli_usage("--per", "function, file and line are only known to ptrace-dump");
 	pairs.per = &per_field;
 }
 

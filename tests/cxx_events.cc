@@ -244,6 +244,8 @@ void case_texts()
 	CHECK(is(next(), "alone", "str text", "hello"));
 	alone(null);
 	CHECK(is(next(), "alone", "str text", ""));
+	alone(nullptr);
+	CHECK(is(next(), "alone", "str text", ""));
 }
 
 // ---- memory ----

@@ -405,6 +405,16 @@ odd_rules() {
 }
 
 # As with --only.
+@test "function, file and line are refused, as rules do not know them [EXT-335]" {
+	ptrace-run -o run.log -- ptrace-event a
+	for rule in '--never=* where function == "main"' '--count=* max 3 per function' \
+		'--after=a -> b by line'; do
+		run_split ptrace-check run.log "$rule"
+		[ "$status" -eq 2 ] || { echo "$rule"; return 1; }
+		[[ $stderr == *"function, file and line are not known to rules"* ]]
+	done
+}
+
 @test "a bracket that does not end stands for itself [EXT-448]" {
 	ptrace-run -o run.log --only='a[b' -- ptrace-event 'a[b'
 	run_split ptrace-check --never='a[b' run.log

@@ -244,7 +244,6 @@ tree() {
 	END
 	diff - <(tree --where='end.data == "a" || duration < 0ns' --pairs tree.log) <<-'END'
 	T | query  "a"
-	 | idle {
 	END
 	diff - <(tree --pair=query.begin..query.end tree.log) <<<'T | query  "a"'
 	# The duration is that of the pair, and each line has the time of its event.

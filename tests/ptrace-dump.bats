@@ -600,6 +600,25 @@ times() {
 	jq -se 'map(select(.decode_error == "short"))[0].data == {i: 1}' events
 }
 
+@test "decode: a bool that is not 0 is true" {
+	for byte in 00 01 02 ff; do
+		ptrace-run -o "$byte.log" -- "$traced" -e a -X "$byte"
+	done
+	count() { ptrace-dump --decode='a=bool b' --count --where="$1" 00.log 01.log 02.log ff.log; }
+	[ "$(count data.b)" -eq 3 ]
+	[ "$(count 'data.b == true')" -eq 3 ]
+	[ "$(count 'data.b != true')" -eq 1 ]
+	[ "$(count 'data.b == 2')" -eq 0 ]
+}
+
+@test "the log that is taken if none is given has its name [EXT-125]" {
+	ptrace-run -o ptrace.log -- "$traced" -n 1 -e a
+	[ "$(ptrace-dump --fields=log --format=text --event=a)" = ptrace.log ]
+	[ "$(ptrace-dump --count --where='log == "ptrace.log"' --event=a)" = 1 ]
+	ptrace-dump --summary | tail -n 1 | jq -e '.summary.logs[0].log == "ptrace.log"'
+	ptrace-export --to=chrome | jq -e '.otherData.logs[0].log == "ptrace.log"'
+}
+
 @test "decode: a wrong layout is told" {
 	ptrace-run -o run.log -- "$traced"
 	for layout in 'u8 a' '=u8 a' 'x=' 'x=u46 a' 'x=u8 a u8 b' 'x=u8 a, u8 a' 'x=char a'; do

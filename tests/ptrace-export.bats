@@ -295,6 +295,26 @@ process 7;main;read;parse\x3bit 30' ]
 	[ "$(ptrace-export --to=folded odd.log | sort)" = 'process 7;a 10
 process 7;a;b 20
 process 7;c 20' ]
+	# Which is told, and what is open where events were lost has its end there, if at all.
+	run_split ptrace-export --to=folded odd.log
+	[[ $stderr == *"c: 1 begin without end"* ]]
+	made cut.log <<-END
+		event 0 7 8 w.begin
+		event 10 7 8 w.end
+		event 20 7 8 w.begin
+		event 50 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 w.begin
+		event 980 7 8 w.end
+		event 999 7 8 x
+		lost 3
+	END
+	run_split ptrace-export --to=folded --allow-loss cut.log
+	[ "$stdout" = 'process 7;w 70' ]
+	[[ $stderr == *"w: 1 with lost events in between"* ]]
+	run_split ptrace-export --to=speedscope --allow-loss cut.log
+	jq -se '.[0].profiles[] | select(.name | test("lost") | not) | .events | map([.type, .at]) ==
+		[["O", 0], ["C", 10], ["O", 20], ["C", 50], ["O", 950], ["C", 980]]' <<<"$stdout"
 	for wrong in --first=3 --around=main.begin '--where=duration>1s'; do
 		run_split ptrace-export --to=folded "$wrong" calls.log
 		[ "$status" -eq 2 ]

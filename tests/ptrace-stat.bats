@@ -345,6 +345,18 @@ pairs_log() {
 	done
 }
 
+@test "pairs: fields that only symbols tell are refused [EXT-290]" {
+	ptrace-run -o run.log -- ptrace-event a
+	for option in --per=function '--pair=a..b by file'; do
+		run_split ptrace-stat --pairs "$option" run.log
+		[ "$status" -eq 2 ]
+		[[ $stderr == *"function, file and line are only known to ptrace-dump"* ]]
+	done
+	run_split ptrace-dump '--pair=a..b by file' run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--pair: function, file and line need --symbols"* ]]
+}
+
 @test "a key that was cut is none, which is told [EXT-446]" {
 	ptrace-run -o run.log --max-data-size=6 -- bash -c '
 		for event in begin:one begin:two end:one; do

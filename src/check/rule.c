@@ -454,7 +454,12 @@ static bool bind_field(struct ptrc_rules *rules, struct ptrc_rule *r, struct mis
 {
 	m->mark = &r->by_mark;
 	m->key = r->kind == PTRC_RULE_COUNT ? "per" : "by";
-	return !r->by_text || ptrc_field_find_key(r->by_text, &rules->layouts, &r->by, &m->why);
+	if (!r->by_text)
+		return true;
+	if (!ptrc_field_find_key(r->by_text, &rules->layouts, &r->by, &m->why))
+		return false;
+	return !ptrc_field_is_of_source(r->by.id) ||
+	       ptrc_cli_because(&m->why, "function, file and line are not known to rules");
 }
 
 static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule_event *e, size_t i,
@@ -469,6 +474,8 @@ static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule_event *e, size
 	e->wheres[i] = ptrc_where_parse(e->texts[i], &rules->layouts, &m->why);
 	if (!e->wheres[i])
 		return false;
+	if (ptrc_where_has_source_field(e->wheres[i]))
+		return ptrc_cli_because(&m->why, "function, file and line are not known to rules");
 	rules->has_gap |= ptrc_where_has_gap(e->wheres[i]);
 	if (ptrc_where_has_base(e->wheres[i], PTRC_WHEN_FROM_END))
 		return ptrc_cli_because(

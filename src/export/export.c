@@ -268,23 +268,30 @@ static void put_half(struct ptrc_export *x, const struct ptrc_export_kept *k,
 		x->format->event(x, &e);
 }
 
+/* Counts what is told of the pair at the end: halves, and those with a loss in between. */
+static void count(struct ptrc_export *x, const struct ptrc_pair *pair, bool is_cut,
+		  const struct ptrc_export_kept *k, const struct ptrc_view *end)
+{
+	struct ptrc_export_pair *info = info_of(x, pair);
+
+	info->begins += k && !end && !is_cut;
+	info->ends += !k && !is_cut;
+	info->cut += is_cut;
+}
+
 /* Shows a pair, or the half of one that is there. */
 static void show(struct ptrc_export *x, const struct ptrc_pair *pair, bool is_cut,
 		 const struct ptrc_export_kept *k, struct ptrc_view *end)
 {
 	struct ptrc_view *begin = k ? ptrc_kept_look(&x->begins, x->dump, &k->event) : NULL;
-	struct ptrc_export_pair *info = info_of(x, pair);
 
 	/* A thread that began to run before anybody looked, and one that still runs, lack nothing. */
 	if (is_state(x, pair) && !k)
 		return;
 	if (!is_slice_selected(x, pair, begin, end))
 		return;
-	if (!is_state(x, pair)) {
-		info->begins += k && !end && !is_cut;
-		info->ends += !k && !is_cut;
-		info->cut += is_cut;
-	}
+	if (!is_state(x, pair))
+		count(x, pair, is_cut, k, end);
 	if (!ptrc_dump_is_due(x->dump))
 		return;
 	if (k && (end || !is_cut))
@@ -306,6 +313,8 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 	}
 	if (x->format->slice)
 		show(x, pair, fate == PTRC_PAIR_CUT, k, end);
+	else if (x->format->push && !x->has_samples && (k ? k->is_nested : is_flame(x)))
+		count(x, pair, fate == PTRC_PAIR_CUT, k, end);
 	x->open_count -= k != NULL;
 	free(k);
 }

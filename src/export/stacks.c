@@ -431,6 +431,19 @@ static bool end_folded(struct ptrc_export *x)
 
 /* ---- speedscope ---- */
 
+/* Ends what was open where events were lost: its end may be among them. */
+static void end_at_loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
+{
+	struct stacks *st = x->state;
+
+	for (size_t i = 0; i < st->track_count; i++) {
+		struct track *t = st->tracks[i];
+
+		if (t->depth && t->levels[0].kept->event.source == l->source)
+			end_levels(x, t, 0, l->begin_ns);
+	}
+}
+
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	static const char name[] = "events lost";
@@ -441,6 +454,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	/* Samples count, and have no time. */
 	if (x->has_samples)
 		return;
+	end_at_loss(x, l);
 	frame = ptrc_flames_frame(&st->flames, name, sizeof(name) - 1);
 	if (!*t)
 		*t = add_track(st, NULL, l->source);
@@ -608,6 +622,7 @@ const struct ptrc_export_format ptrc_export_folded = {
 	.event = event,
 	.push = push,
 	.pop = pop,
+	.loss = end_at_loss,
 	.end = end_folded,
 	.free = free_stacks,
 };

@@ -543,7 +543,9 @@ static void take_branch(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_
 	struct branch *branch = kept;
 	struct ptrc_view *begin =
 		branch ? ptrc_kept_look(&p->begins, p->dump, branch->begin) : NULL;
-	bool is_shown = is_selected(p, pair, begin, end);
+	/* Expressions are about pairs: nothing is known of one that lacks an event. */
+	bool is_shown = is_selected(p, pair, begin, end) &&
+			((begin && end) || !p->dump->select.where_count);
 	uint64_t duration_ns = end ? end->duration_ns : 0;
 
 	if (is_shown && fate != PTRC_PAIR_MEASURED)

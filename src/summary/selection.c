@@ -194,6 +194,9 @@ void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 
 	if (d->first_count != UINT64_MAX && d->last_count != UINT64_MAX)
 		ptrc_cli_usage("--last", "cannot be used together with --first");
+	for (size_t i = 0; i < s->pairs->count && !s->has_symbols; i++)
+		if (s->pairs->list[i].by_text && ptrc_field_is_of_source(s->pairs->list[i].by.id))
+			ptrc_cli_usage("--pair", "function, file and line need --symbols");
 	for (size_t i = 0; i < d->select.where_count; i++) {
 		const struct ptrc_where *w = d->select.wheres[i];
 
@@ -254,7 +257,9 @@ static void close_layouts(struct ptrc_selection *s)
 
 bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count)
 {
-	char *standard[] = {(char[]){PTRC_SELECTION_LOG}};
+	/* Stays as long as the reader that has its name. */
+	static char name[] = PTRC_SELECTION_LOG;
+	static char *standard[] = {name};
 	struct ptrc_dump *d = s->dump;
 
 	if (!count) {

@@ -145,6 +145,7 @@ static inline void ptrc_value_decode(const struct ptrc_layout_field *f, const ch
 		break;
 	case PTRC_LAYOUT_BOOL:
 		v->kind = PTRC_VALUE_BOOL;
+		v->u = v->u != 0;
 		if (u > 1)
 			v->raw = data;
 		break;
