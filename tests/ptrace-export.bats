@@ -507,6 +507,8 @@ unclosed'
 }
 
 @test "memory grows with open pairs only [EXT-395]" {
+	# The address sanitizer keeps what was freed.
+	! grep -q __asan_init "$PTRC_BUILD/src/ptrace-export" || skip "a sanitizer needs more memory"
 	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 20000 10\n' | made small.log
 	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 1000000 10\n' | made large.log
 	for format in chrome perfetto csv folded speedscope; do

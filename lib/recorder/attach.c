@@ -18,7 +18,7 @@
 #include "lib/stream/stream.h"
 
 /* How long the end of a process waits for keepers to look at it, in all. */
-#define END_WAIT_NS UINT64_C(20000000)
+#define END_WAIT_NS UINT64_C(100000000)
 #define END_LOOK_NS UINT64_C(50000)
 
 struct ptrc_attachment ptrc_attachments[PTRC_PAGE_SLOT_COUNT];
