@@ -218,6 +218,7 @@ class Recording(unittest.TestCase):
             ("a\0b", None, "cannot have a null byte"),
             ("x" * 256, None, "255 bytes at most"),
             ("posix_trace_start", "u8 a", "'posix_trace_start': it cannot be opened"),
+            ("posix_trace_start", None, "'posix_trace_start': it is one of the system"),
         ):
             with self.subTest(name), self.assertRaises(posixtrace.Error) as caught:
                 posixtrace.event(name, layout)

@@ -511,6 +511,8 @@ def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
         _typed(name, layout, library.record, 0)  # a mistake is told before anything is opened
         error = library.open_layout(raw, _text(layout), ctypes.byref(identifier))
         call = _typed(name, layout, library.record, identifier.value)
+    if not error and identifier.value < _UNNAMED:
+        raise Error(f"event type {name!r}: it is one of the system", errno.EINVAL)
     if error == errno.EEXIST:
         raise Error(f"event type {name!r}: it has another layout than {layout!r}", error)
     if error:
