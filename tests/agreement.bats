@@ -66,6 +66,9 @@ help_options() {
 	run_split ptrace-dump --relativ 3 some.log
 	[ "$status" -eq 2 ]
 	[[ $stderr == *"--relativ: unknown option (did you mean '--relative'?)."* ]]
+	# A letter is told, and not the option before it.
+	run_split ptrace-dump --utc -dash.log
+	[[ $stderr == "ptrace-dump: -d: unknown option."* ]]
 	run_split ptrace-create --nothing-like-it
 	[[ $stderr != *"did you mean"* ]]
 }

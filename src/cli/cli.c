@@ -166,13 +166,23 @@ static void __attribute__((noreturn)) say_unknown(const char *given)
 		       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
+/* Whether getopt_long() stopped at a letter that is no option. If others follow it in its argument, that
+ * is not the one before the next. */
+static bool is_unknown_letter(void)
+{
+	for (const struct option *o = long_options; o->name; o++)
+		if (o->val == optopt)
+			return false;
+	return optopt > 0 && optopt < PTRC_CLI_KEY_FIRST;
+}
+
 /* Refuses the option that getopt_long() stopped at, as the user wrote it. */
 static void __attribute__((noreturn)) bad_option(char **argv, bool argument_missing)
 {
 	const char *given = optind > 0 && argv[optind - 1] ? argv[optind - 1] : "?";
 	char letter[3] = {'-', (char)optopt, '\0'};
 	char name[80];
-	bool is_long = given[0] == '-' && given[1] == '-' && given[2];
+	bool is_long = given[0] == '-' && given[1] == '-' && given[2] && !is_unknown_letter();
 	const char *thing = is_long || !optopt ? given : letter;
 
 	if (argument_missing)
