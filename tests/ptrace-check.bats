@@ -405,6 +405,13 @@ odd_rules() {
 }
 
 # As with --only.
+@test "data that does not fit counts once, however often it is shown [EXT-307]" {
+	ptrace-run -o run.log -- "$traced" -n 40 -e a -X 0102
+	run_split ptrace-check --decode='a=u8 x' --never=a --after='a -> b' run.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"a: the data of 40 events has 2 bytes, the layout wants 1"* ]]
+}
+
 @test "function, file and line are refused, as rules do not know them [EXT-335]" {
 	ptrace-run -o run.log -- ptrace-event a
 	for rule in '--never=* where function == "main"' '--count=* max 3 per function' \

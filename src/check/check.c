@@ -13,7 +13,6 @@
 #include "src/cli/nearest.h"
 #include "src/view/event_format.h"
 #include "src/view/losses.h"
-#include "src/view/misfits.h"
 #include "src/view/when.h"
 
 static int64_t time_of(const struct posixtrace_event *e)
@@ -408,6 +407,9 @@ void ptrc_check_judge(struct ptrc_check *c)
 	ptrc_judge_end(&c->judge, &ending);
 	for (size_t i = 0; i < c->rules->count; i++)
 		add_notes(c, &c->judge.trials[i]);
+	/* What is shown is decoded once more. */
+	for (size_t i = 0; i < c->log_count; i++)
+		ptrc_misfits_add(&c->misfits, &c->logs[i].view);
 	for (size_t i = 0; i < c->log_count; i++)
 		show_events(c, &c->logs[i]);
 }
@@ -431,14 +433,9 @@ enum ptrc_exit ptrc_check_status(const struct ptrc_check *c, bool is_loss_allowe
 
 void ptrc_check_report_losses(const struct ptrc_check *c)
 {
-	struct ptrc_misfit_types misfits = {0};
-
-	for (size_t i = 0; i < c->log_count; i++) {
+	for (size_t i = 0; i < c->log_count; i++)
 		ptrc_losses_report(&c->logs[i].losses, c->logs[i].reader.path);
-		ptrc_misfits_add(&misfits, &c->logs[i].view);
-	}
-	ptrc_misfits_report(&misfits);
-	ptrc_misfits_free(&misfits);
+	ptrc_misfits_report(&c->misfits);
 	if (c->backwards)
 		ptrc_cli_message(NULL,
 				 "%" PRIu64 " event%s an earlier time than the event before: "
@@ -448,6 +445,7 @@ void ptrc_check_report_losses(const struct ptrc_check *c)
 
 void ptrc_check_close(struct ptrc_check *c)
 {
+	ptrc_misfits_free(&c->misfits);
 	for (size_t i = 0; i < c->log_count; i++) {
 		struct ptrc_check_log *log = &c->logs[i];
 

@@ -10,6 +10,7 @@
 #include "src/check/judge.h"
 #include "src/cli/exit_status.h"
 #include "src/view/losses.h"
+#include "src/view/misfits.h"
 #include "src/view/reader.h"
 
 struct ptrc_check_log {
@@ -39,6 +40,8 @@ struct ptrc_check {
 	bool has_failed;
 	/* Something is missing, or a log has no end. */
 	bool is_incomplete;
+	/* Data that does not fit its layout. */
+	struct ptrc_misfit_types misfits;
 };
 
 /* Opens the logs. Returns false, after a message, if one cannot be opened. */
