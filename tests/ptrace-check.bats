@@ -407,7 +407,7 @@ odd_rules() {
 # As with --only.
 @test "data that does not fit counts once, however often it is shown [EXT-307]" {
 	ptrace-run -o run.log -- "$traced" -n 40 -e a -X 0102
-	run_split ptrace-check --decode='a=u8 x' --never=a --after='a -> b' run.log
+	run_split ptrace-check --decode='a=u8 x' --after='a -> b by data.x' --never='a where data.x == 1' run.log
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"a: the data of 40 events has 2 bytes, the layout wants 1"* ]]
 }
