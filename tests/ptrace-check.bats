@@ -171,7 +171,7 @@ broken() {
 	broken '{before: a}' 6 "'before' needs 'require'"
 	broken '{never: a, where: "pid =="}' 23 "where: *"
 	broken '{never: a where pid ==}' 6 "where: *"
-	broken '{exists: a, of: b}' 6 "'exists' needs 'within'"
+	broken '{exists: a, of: b}' 21 "'of' needs 'within', as in within: 2s, of: start"
 	broken '{pair: [a]}' 6 "pair: has to be a list of two events*"
 	broken '{pair: a}' 12 "pair: has to be a list of events, not a single value"
 	broken '{pair: [a, b]}' 6 "'pair' needs a bound*"
@@ -288,6 +288,13 @@ broken() {
 	run_split ptrace-check bad.log --never other
 	[ "$status" -eq 4 ]
 	[[ $stdout == "undecided  never other: did not happen; events were lost"* ]]
+	# What stands before the events has none of them: only a rule about losses asks for it.
+	cp run.log bad.log
+	printf 'x' | dd of=bad.log bs=1 seek=$((1760 + 110)) conv=notrunc status=none
+	run_split ptrace-check bad.log --never other --no-loss
+	[ "$status" -eq 1 ]
+	[[ $stdout == *"pass       never other"* ]]
+	[[ $stdout == *"fail       loss none: a part without events is damaged"* ]]
 	head -c $((size - 288)) run.log >cut.log
 	run_split ptrace-check cut.log --never other
 	[ "$status" -eq 4 ]
@@ -365,9 +372,9 @@ odd_rules() {
 }
 
 @test "the command of a case is a line for a shell, whatever the path is [EXT-448]" {
-	for path in $'a\nb\033[1m.log' $'it\'s \\a\x80.log' 'grün $HOME.log'; do
+	for path in -dash.log $'a\nb\033[1m.log' $'it\'s \\a\x80.log' 'grün $HOME.log'; do
 		ptrace-run -o "$path" -- ptrace-event an.event 7
-		run_split ptrace-check --never 'an.*' "$path"
+		run_split ptrace-check --never 'an.*' -- "$path"
 		[ "$status" -eq 1 ]
 		grep -o 'ptrace-dump.*' stdout.txt >command
 		[ "$(wc -l <command)" -eq 1 ]
@@ -402,6 +409,12 @@ odd_rules() {
 	run_split ptrace-check run.log --count 'traced.event max 8 min 3 max 9'
 	[ "$status" -eq 2 ]
 	[[ $stderr == *"--count: max: is given twice"* ]]
+	run_split ptrace-check run.log --exists 'a within 2s of'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--exists: nothing stands behind 'of'"* ]]
+	run_split ptrace-check run.log --after 'a -> b within 2s by'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--after: nothing stands behind 'by'"* ]]
 }
 
 # As with --only.

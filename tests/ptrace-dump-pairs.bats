@@ -135,7 +135,7 @@ time_of() {
 	run_split ptrace-dump "$by_data" --first=1 pairs.log
 	[ -z "$stderr" ]
 	run_split ptrace-dump --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
-	[ "$status" -eq 0 ]
+	[ "$status" -eq 1 ]
 	[[ $stderr == *"6 events of req.begin..req.end have no data.id, and were left out"* ]]
 	run_split ptrace-dump --pair=req.begin..req.ende pairs.log
 	[ "$status" -eq 1 ]

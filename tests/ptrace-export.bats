@@ -112,6 +112,11 @@ make_pairs() {
 		[["load.plain", 7], ["load.ratio", "0.5"], ["load.plain", 8]]' events
 	# The events are there nevertheless, also those of pairs.
 	jq -se 'map(select(.ph == "i")) | length == 2' events
+	for wrong in --counters=load.nothing '--counters=[0-9]*'; do
+		run_split ptrace-export --to=chrome "$wrong" units.log
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"--counters: no event has a number called '${wrong#*=}'"* ]]
+	done
 	make_pairs
 	chrome --counters pairs.log 2>/dev/null >events
 	jq -se 'map(select(.ph == "C")) | map([.name, .args.ns, .ts]) == [["step.end.latency", 501, "2.001"]]' events

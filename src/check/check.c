@@ -179,6 +179,7 @@ static void find_losses(struct ptrc_check *c, struct ptrc_ending *ending)
 		rest = *l;
 		rest.is_unclosed = false;
 		/* These parts have no events. */
+		ending->has_damaged_part |= l->damaged_parts || l->differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
 		/* Where a stream or a log was full, or damaged, there are events that tell so, if the
 		 * trace does not leave them out. */

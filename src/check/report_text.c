@@ -126,8 +126,11 @@ void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *chec
 	put_moment(b, "--until", ptrc_when_add(last_ns, MARGIN_NS));
 	for (size_t i = 0; i < check->log_count; i++)
 		if (i == c->at.source || (c->has_other && i == c->other.source)) {
-			ptrc_buffer_char(b, ' ');
-			put_path(b, check->logs[i].path);
+			const char *path = check->logs[i].path;
+
+			/* A path that begins as an option does is none then. */
+			ptrc_buffer_text(b, *path == '-' && path[1] ? " ./" : " ");
+			put_path(b, path);
 		}
 }
 

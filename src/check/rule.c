@@ -300,8 +300,9 @@ static void make_kind(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 		break;
 	case PTRC_RULE_EXISTS:
 		add_key(r, d, PTRC_RULE_EXISTS);
-		if (of)
-			need(d, PTRC_RULE_EXISTS, PTRC_RULE_KEY_WITHIN);
+		if (of && !d->texts[PTRC_RULE_KEY_WITHIN])
+			ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_OF],
+					 "'of' needs 'within', as in within: 2s, of: start");
 		if (of && strcmp(of, start))
 			add_key(r, d, PTRC_RULE_KEY_OF);
 		break;

@@ -82,6 +82,13 @@ static const struct word {
 /* Gives the draft the values behind these words, and leaves what is before the first one. */
 static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *words)
 {
+	for (const struct word *w = words; w->text; w++) {
+		size_t size = strlen(w->text) - 1;
+
+		if (r->size >= size && !memcmp(r->text + r->size - size, w->text, size))
+			ptrc_rule_refuse(d, &d->mark, "nothing stands behind '%.*s'", (int)size - 1,
+					 w->text + 1);
+	}
 	for (;;) {
 		const struct word *last = NULL;
 		size_t from, at = 0;

@@ -132,6 +132,8 @@ struct ptrc_ending {
 	int64_t first_gap_ns;
 	/* Something is missing, and it is not known where. */
 	bool has_unplaced_loss;
+	/* Parts of a log that have no events are damaged: only a rule about losses asks for those. */
+	bool has_damaged_part;
 	/* A log has no end. */
 	bool is_unclosed;
 	/* What is missing in words, or an empty text. */

@@ -252,9 +252,11 @@ static void decide_pair(const struct ptrc_trial *t, const struct ptrc_ending *e,
 
 static void decide_loss(const struct ptrc_ending *e, struct findings *f)
 {
-	f->is_broken = has_loss(e);
+	f->is_broken = has_loss(e) || e->has_damaged_part;
 	f->is_open = e->is_unclosed;
-	ptrc_buffer_text(&f->text, f->is_broken ? "events are missing" : "nothing is missing");
+	ptrc_buffer_text(&f->text, has_loss(e)		 ? "events are missing"
+				   : e->has_damaged_part ? "a part without events is damaged"
+							 : "nothing is missing");
 }
 
 static void find(const struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)

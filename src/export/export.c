@@ -405,6 +405,7 @@ static void put_counters(struct ptrc_export *x, struct ptrc_export_type *t, stru
 {
 	const struct ptrc_decoded *decoded = ptrc_view_decode(view);
 
+	x->has_counter |= t->counter_count != 0;
 	for (size_t i = 0; i < t->counter_count; i++) {
 		const struct ptrc_value *v = &decoded->values[t->counters[i].field];
 
@@ -561,6 +562,14 @@ static bool tell(struct ptrc_dump *d)
 	is_missing = ptrc_pairs_report_missing(x->pairs, readers, d->source_count,
 					       d->source_count == 1 ? readers[0]->path : NULL);
 	free(readers);
+	if (x->options.has_counters && !x->has_counter) {
+		if (x->options.counters)
+			ptrc_cli_message("--counters", "no event has a number called '%s'",
+					 x->options.counters);
+		else
+			ptrc_cli_message("--counters", "no event has a number with a unit");
+		is_missing = true;
+	}
 	return !is_missing;
 }
 

@@ -167,6 +167,8 @@ struct ptrc_export {
 	uint64_t open_count;
 	/* Samples become flames; else, in a format of flames, pairs do. */
 	bool has_samples;
+	/* Whether an event had a number that becomes a counter. */
+	bool has_counter;
 };
 
 struct ptrc_export_format {

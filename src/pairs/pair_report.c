@@ -308,6 +308,8 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *c
 			is_missing |= !has_type(readers, count, pair->end, thing);
 		if (pair->without_key)
 			report_without_key(pair, thing);
+		/* A field that no event has is as wrong as a type that is not there. */
+		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;
 	}
 	return is_missing;
 }

@@ -119,8 +119,10 @@ bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_la
 static bool make_key(struct ptrc_pair *pair, size_t number, size_t source, struct ptrc_view *view,
 		     struct ptrc_key *k)
 {
-	if (ptrc_key_make(k, number, source, view, pair->by_text ? &pair->by : NULL))
+	if (ptrc_key_make(k, number, source, view, pair->by_text ? &pair->by : NULL)) {
+		pair->has_key = true;
 		return true;
+	}
 	pair->without_key++;
 	pair->cut_keys += ptrc_view_is_cut(view) && ptrc_view_has_lost(view, &pair->by);
 	return false;
@@ -462,7 +464,7 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 	}
 	for (size_t i = 0; i < p->count; i++) {
 		p->list[i].without_key = p->list[i].cut_keys = 0;
-		p->list[i].has_begin = p->list[i].has_end = false;
+		p->list[i].has_begin = p->list[i].has_end = p->list[i].has_key = false;
 	}
 	p->gap_count = 0;
 }

@@ -48,6 +48,8 @@ struct ptrc_pair {
 	 * because their data was cut. */
 	uint64_t without_key;
 	uint64_t cut_keys;
+	/* Whether any event has had it. */
+	bool has_key;
 	/* Whether there were events of either type. */
 	bool has_begin;
 	bool has_end;
