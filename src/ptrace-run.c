@@ -735,10 +735,12 @@ static int report(const struct run *r)
 	else if (r->is_without_functions)
 		ptrc_functions_say_none(&functions, r->command[0]);
 	else if (r->is_empty)
-		ptrc_cli_message(r->command[0],
-				 "no event was recorded: no program that is linked with the "
-				 "library generated one; 'ptrace-doctor -- %s' looks for the cause",
-				 r->command[0]);
+		ptrc_cli_message(
+			r->command[0],
+			"no event was recorded: no program that is linked with the "
+			"library generated one; 'ptrace-doctor -- %s' looks for the cause, "
+			"and --os=process,sched shows when any program ran",
+			r->command[0]);
 	else if (r->is_left_out)
 		ptrc_cli_message(r->command[0],
 				 "no event was recorded: the patterns (--only, --exclude, "
