@@ -229,6 +229,18 @@ load helpers
 		any(.mappings[]; .path == $traced))' <<<"$stdout"
 }
 
+@test "a process that is killed at once has its program and mappings in the log [EXT-231]" {
+	# Nobody waits for one that is killed: on a busy machine it may be gone too soon, but not each time.
+	for ((round = 0; round < 50; round++)); do
+		ptrace-run -o run.log -- "$traced" -n 1 -k 9 || true
+		if ptrace-stat --json run.log | jq -e --arg traced "$traced" 'any(.processes[];
+				.executable == $traced and any(.mappings[]; .path == $traced))'; then
+			return
+		fi
+	done
+	false
+}
+
 # A log with pairs of two threads of control, which are processes here.
 pairs_log() {
 	ptrace-run -o pairs.log -- sh -c '

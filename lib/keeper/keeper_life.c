@@ -241,9 +241,12 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 
 /* How long the stream must be quiet before the keeper looks at a process that has begun to record; and
  * how long it puts that off at most. Until then a flush matters more: a process that records as fast as
- * it can fills a small stream in less time than the look takes. */
+ * it can fills a small stream in less time than the look takes. That is some 200 us, in which it records
+ * a tenth of ROOM_BYTES. While the stream has so much room the keeper looks at once, as a process that
+ * crashes or is killed soon cannot be looked at any more. */
 #define QUIET_NS INT64_C(500000)
 #define ARRIVAL_WAIT_NS INT64_C(100000000)
+#define ROOM_BYTES (UINT64_C(4) << 20)
 
 /* Looks at the processes that have begun to record, if it is time for that. Returns whether it did;
  * otherwise it shortens the sleep. */
@@ -252,11 +255,12 @@ static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
 	uint64_t used = ptrc_room_used(&k->work.stream.pool);
 	bool is_quiet = used == k->arrival_used;
+	bool has_room = used + ROOM_BYTES <= k->work.stream.header->stream_min_size;
 
 	if (!k->arrival_ns)
 		return false;
 	k->arrival_used = used;
-	if (is_quiet || now - k->arrival_ns >= ARRIVAL_WAIT_NS) {
+	if (has_room || is_quiet || now - k->arrival_ns >= ARRIVAL_WAIT_NS) {
 		k->arrival_ns = 0;
 		/* First, as a process that has waited for the second may end with its threads. */
 		ptrc_log_threads_look(&k->work.writer, true);
