@@ -23,6 +23,7 @@ dist_doc_DATA += \
 	%D%/ptrace-session.schema.json \
 	%D%/ptrace-snapshot.schema.json \
 	%D%/ptrace-stat.schema.json \
+	%D%/queries.sql \
 	%D%/requirements.md
 
 # The picture of the README, made by tests/report-browser.sh.

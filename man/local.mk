@@ -3,6 +3,7 @@
 # each further function of a page; overviews.
 
 dist_man_MANS += \
+	%D%/posixtrace-fleet.7 \
 	%D%/posixtrace-os.7 \
 	%D%/posixtrace-rules.5 \
 	%D%/ptrace-check.1 \

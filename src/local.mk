@@ -224,6 +224,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/report/text.h \
 	%D%/report/whose.c \
 	%D%/report/whose.h \
+	%D%/ship/schema.c \
+	%D%/ship/schema.h \
 	%D%/doctor/doctor.h \
 	%D%/doctor/doctor_list.c \
 	%D%/doctor/doctor_log.c \

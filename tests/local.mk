@@ -108,6 +108,7 @@ ptrc_long_bats_tests = \
 
 ptrc_short_bats_tests = \
 	%D%/examples.bats \
+	%D%/fleet.bats \
 	%D%/functions.bats \
 	%D%/agreement.bats \
 	%D%/bench-cli.bats \
@@ -146,6 +147,11 @@ check_PROGRAMS += $(ptrc_c_tests)
 # What the tests of the commands trace.
 check_PROGRAMS += %D%/traced
 EXTRA_DIST += %D%/helpers.bash %D%/validate.py %D%/check_chrome.py %D%/perfetto.proto %D%/read_perfetto.py
+
+# Engines for the tables of many machines, rows for them, and their statements.
+check_PROGRAMS += %D%/print_schema
+%C%_print_schema_LDADD = src/libcommands.la $(LDADD)
+EXTRA_DIST += %D%/fleet/server %D%/fleet/chdb-server.js %D%/fleet/rows.py %D%/fleet/query
 
 # What follows sessions, or disturbs them.
 check_PROGRAMS += %D%/session_peer
@@ -312,9 +318,9 @@ EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/cxx_e
 EXTRA_DIST += %D%/driver %D%/isolated
 CLEANFILES += %D%/lock
 
-# Packaging is seldom broken and takes half a minute; the kill matrix and a browser take their time,
-# too: not in the quick run.
-ptrc_full_tests = %D%/debian.sh %D%/faults.sh %D%/report-browser.sh
+# Packaging is seldom broken and takes half a minute; the kill matrix, a browser and engines take their
+# time, too: not in the quick run.
+ptrc_full_tests = %D%/debian.sh %D%/faults.sh %D%/fleet.bats %D%/report-browser.sh
 
 # Nothing of these runs in a program with sanitizers, or it does in the other tests, too; single
 # steps would step through the sanitizer.
