@@ -203,18 +203,20 @@ load helpers
 		env --default-signal=INT ptrace-create --all -c file.yaml 2>err 3>&- &
 		creator=$!
 		pids="$pids $creator"
-		wait_until grep -qx 'ptrace-create: fifo: is a FIFO that nobody reads; waiting for a reader' err
+		wait_until grep -qsx 'ptrace-create: fifo: is a FIFO that nobody reads; waiting for a reader' err
 		[ "$(session_files)" -eq 0 ]
 		kill -"$signal" "$creator"
 		status=0
 		wait "$creator" || status=$?
 		[ "$status" -eq $((128 + $(kill -l "$signal"))) ]
 		[ "$(session_files)" -eq 0 ]
+		# What comes next is not to take this message for its own.
+		rm err
 	done
 	ptrace-create --all -c file.yaml >out.txt 2>err 3>&- &
 	creator=$!
 	pids="$pids $creator"
-	wait_until grep -q 'waiting for a reader' err
+	wait_until grep -qs 'waiting for a reader' err
 	cat fifo >copy 3>&- &
 	reader=$!
 	wait "$creator"

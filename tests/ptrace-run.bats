@@ -866,12 +866,13 @@ has_no_keeper() { ! has_keeper; }
 	ptrace-run -o fifo -- "$traced" -n 2
 	wait "$reader"
 	[ "$(events copy traced.event)" -eq 2 ]
-	# Signals end the wait.
+	# Signals end the wait. The message of the one before is not taken for its own.
 	for signal in INT TERM HUP; do
+		rm err
 		env --default-signal=INT ptrace-run -o fifo -- touch ran 2>err 3>&- &
 		runner=$!
 		pids="$pids $runner"
-		wait_until grep -q 'waiting for a reader' err
+		wait_until grep -qs 'waiting for a reader' err
 		kill -"$signal" "$runner"
 		status=0
 		wait "$runner" || status=$?
