@@ -52,6 +52,8 @@ struct keeper {
 	 * how much of the stream was in use when the keeper last thought of them. */
 	int64_t arrival_ns;
 	uint64_t arrival_used;
+	/* Some of them have not been looked at; else only their threads have not. */
+	bool has_arrivals;
 };
 
 /* The first letter of the stream object's name. Orphans were put aside. */
@@ -239,11 +241,12 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 		(unread && (unread >= h->stream_min_size / 2 || (why_rung & PTRC_WAKE_ROOM))));
 }
 
-/* How long the stream must be quiet before the keeper looks at a process that has begun to record; and
- * how long it puts that off at most. Until then a flush matters more: a process that records as fast as
- * it can fills a small stream in less time than the look takes. That is some 200 us, in which it records
- * a tenth of ROOM_BYTES. While the stream has so much room the keeper looks at once, as a process that
- * crashes or is killed soon cannot be looked at any more. */
+/* How long the stream must be quiet before the keeper looks at a process that has begun to record, and at
+ * its threads, which have their names by then; and how long it puts that off at most. Until then a flush
+ * matters more: a process that records as fast as it can fills a small stream in less time than the look
+ * takes. That is some 200 us, in which it records a tenth of ROOM_BYTES. While the stream has so much
+ * room the keeper looks at the process at once, as one that crashes or is killed soon cannot be looked at
+ * any more. */
 #define QUIET_NS INT64_C(500000)
 #define ARRIVAL_WAIT_NS INT64_C(100000000)
 #define ROOM_BYTES (UINT64_C(4) << 20)
@@ -260,12 +263,17 @@ static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 	if (!k->arrival_ns)
 		return false;
 	k->arrival_used = used;
-	if (has_room || is_quiet || now - k->arrival_ns >= ARRIVAL_WAIT_NS) {
+	if (is_quiet || now - k->arrival_ns >= ARRIVAL_WAIT_NS) {
 		k->arrival_ns = 0;
+		k->has_arrivals = false;
 		/* First, as a process that has waited for the second may end with its threads. */
 		ptrc_log_threads_look(&k->work.writer, true);
 		ptrc_log_processes_arrive(&k->work.writer);
 		return true;
+	}
+	if (has_room && k->has_arrivals) {
+		k->has_arrivals = false;
+		ptrc_log_processes_arrive(&k->work.writer);
 	}
 	if (*wait_ns < 0 || *wait_ns > QUIET_NS)
 		*wait_ns = QUIET_NS;
@@ -335,6 +343,7 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		/* Cleared before the look at the stream. A writer that makes a flush due after
 		 * that look sets the word again and rings the bell. */
 		why_rung = atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
+		k->has_arrivals |= (why_rung & PTRC_WAKE_ARRIVAL) != 0;
 		if ((why_rung & PTRC_WAKE_ARRIVAL) && !k->arrival_ns) {
 			k->arrival_ns = ptrc_clock_ns(CLOCK_MONOTONIC);
 			k->arrival_used = UINT64_MAX;
