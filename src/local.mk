@@ -102,6 +102,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/os/perf_records.h \
 	%D%/os/processes.c \
 	%D%/os/processes.h \
+	%D%/os/throttle.c \
+	%D%/os/throttle.h \
 	%D%/session/dump_target.c \
 	%D%/session/dump_target.h \
 	%D%/session/functions.c \

@@ -210,7 +210,9 @@ static bool make(struct making *m)
 			      .glob_count = c->snapshot_on.count,
 			      .max = c->snapshot_max,
 			      .directory = directory},
-		.os = {.kinds = c->os.kinds, .hides_command_lines = c->hides_command_lines},
+		.os = {.kinds = c->os.kinds,
+		       .frequency = c->os.frequency,
+		       .hides_command_lines = c->hides_command_lines},
 	};
 
 	plan.patterns = ptrc_config_patterns(c, &plan.pattern_count);
@@ -221,8 +223,7 @@ static bool make(struct making *m)
 		if (ptrc_doctor_find_obstacle(plan.target, &m->obstacle))
 			ptrc_cli_message(NULL, "%s", m->obstacle.text);
 		if (*m->outcome.os_refusal)
-			ptrc_cli_message("--os", "no events of the operating system: %s",
-					 m->outcome.os_refusal);
+			ptrc_cli_message("--os", "%s", m->outcome.os_refusal);
 		return true;
 	}
 	say_failed(m);

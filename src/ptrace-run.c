@@ -368,6 +368,7 @@ static void make_session(struct run *r, const struct ptrc_config *c)
 			      .max = c->snapshot_max,
 			      .directory = getcwd(NULL, 0)},
 		.os = {.kinds = c->os.kinds,
+		       .frequency = c->os.frequency,
 		       .hides_command_lines = c->hides_command_lines,
 		       .is_child = true},
 		.snapshot = snapshot_made,
@@ -833,8 +834,7 @@ static bool start_trace(struct run *r)
 	if (!error) {
 		say_session_error(r);
 		if (*ptrc_server_os_refusal(r->server))
-			ptrc_cli_message("--os", "no events of the operating system: %s",
-					 ptrc_server_os_refusal(r->server));
+			ptrc_cli_message("--os", "%s", ptrc_server_os_refusal(r->server));
 		ptrc_server_begin(r->server);
 		r->is_recording = true;
 	} else if (r->stage == PTRC_SESSION_STAGE_FILTER) {

@@ -131,3 +131,16 @@ has_validator() {
 validates() {
 	python3 "$PTRC_SOURCE/tests/validate.py" "$PTRC_SOURCE/docs/ptrace-$1.schema.json"
 }
+
+# Skips what needs events of the operating system where the kernel refuses them; the line that says why
+# is shown.
+needs_os() {
+	local why
+	why=$(ptrace-run --os=sched -o needs.log true 2>&1) || true
+	[[ $why != *"no events of the operating system"* ]] || skip "$why"
+}
+
+# fields LOG GLOB JQ: of each event whose name matches
+fields() {
+	ptrace-dump --json --event="$2" "$1" | jq -r "$3"
+}

@@ -122,6 +122,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-event.bats \
 	%D%/ptrace-flush.bats \
 	%D%/os-events.bats \
+	%D%/os-samples.bats \
 	%D%/ptrace-list.bats \
 	%D%/ptrace-report.bats \
 	%D%/ptrace-run.bats \
@@ -176,6 +177,7 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 
 # What tests of events of the operating system run.
 check_PROGRAMS += %D%/os_work
+%C%_os_work_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
 %C%_os_work_LDADD =
 
 # What writes logs with durations of known distributions, and logs of given events.

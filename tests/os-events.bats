@@ -12,18 +12,6 @@ setup() {
 	unset TZ
 }
 
-# Whether the kernel lets us; the line that says why not is shown.
-needs_os() {
-	local why
-	why=$(ptrace-run --os=sched -o needs.log true 2>&1) || true
-	[[ $why != *"no events of the operating system"* ]] || skip "$why"
-}
-
-# fields LOG GLOB JQ: of each event whose name matches
-fields() {
-	ptrace-dump --json --event="$2" "$1" | jq -r "$3"
-}
-
 @test "forks, programs and ends of a whole tree are recorded [EXT-420]" {
 	needs_os
 	run_split ptrace-run --os=process -o a.log -- sh -c '/bin/true; /bin/echo hello; (exit 5); :'

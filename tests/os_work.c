@@ -7,6 +7,10 @@
  *	os_work threads N    start N threads, one after the other, and print their numbers
  *	os_work idle N       start N threads, print their numbers, and end them all when a line, or the
  *	                     end of standard input, comes
+ *	os_work spin MS      take so much processor time in functions that call each other: main,
+ *	                     work_outer, work_middle, work_inner
+ *	os_work spins MS N   the same in each of N threads: spin_thread, work_outer, ...
+ *	os_work deep N MS    the same below a function, work_deep, that calls itself N times
  *	os_work refused COMMAND [ARGUMENT]...
  *	                     execute COMMAND with a kernel that refuses perf_event_open()
  */
@@ -20,6 +24,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +91,80 @@ static int idle(long count)
 	return 0;
 }
 
+/* The tests know these functions by their names. None is inlined, copied or called last, so each has a
+ * frame; the program is compiled with frame pointers. */
+#ifdef __clang__
+#define FUNCTION __attribute__((noinline, used))
+#else
+#define FUNCTION __attribute__((noipa))
+#endif
+
+static int64_t used_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Most of its time is its own, and not that of the kernel's clock. It calls nothing, so gcc would leave out
+ * its frame, and its caller would be missing. */
+static FUNCTION unsigned int work_inner(unsigned int n)
+{
+	__asm__ volatile("" : : "r"(__builtin_frame_address(0)));
+	for (unsigned int i = 0; i < 1000000; i++) {
+		n = n * 1664525 + 1013904223;
+		__asm__ volatile("" : "+r"(n));
+	}
+	return n;
+}
+
+static FUNCTION unsigned int work_middle(int64_t until_ns)
+{
+	unsigned int n = 1;
+
+	while (used_ns() < until_ns)
+		n = work_inner(n);
+	__asm__ volatile("" : "+r"(n));
+	return n;
+}
+
+static FUNCTION unsigned int work_outer(long ms)
+{
+	unsigned int n = work_middle(used_ns() + ms * INT64_C(1000000));
+
+	__asm__ volatile("" : "+r"(n));
+	return n;
+}
+
+static FUNCTION unsigned int work_deep(long depth, long ms)
+{
+	unsigned int n = depth > 1 ? work_deep(depth - 1, ms) : work_outer(ms);
+
+	__asm__ volatile("" : "+r"(n));
+	return n;
+}
+
+static FUNCTION void *spin_thread(void *ms)
+{
+	unsigned int n = work_outer(*(long *)ms);
+
+	__asm__ volatile("" : "+r"(n));
+	return NULL;
+}
+
+static int spins(long ms, long count)
+{
+	pthread_t threads[64];
+
+	for (long i = 0; i < count && i < 64; i++)
+		if (pthread_create(&threads[i], NULL, spin_thread, &ms))
+			return 1;
+	for (long i = 0; i < count && i < 64; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
 static int refused(char **command)
 {
 	struct sock_filter steps[] = {
@@ -114,6 +193,12 @@ int main(int argc, char **argv)
 		return threads(atol(argv[2]));
 	if (argc > 2 && !strcmp(argv[1], "idle"))
 		return idle(atol(argv[2]));
+	if (argc > 2 && !strcmp(argv[1], "spin"))
+		return !work_outer(atol(argv[2]));
+	if (argc > 3 && !strcmp(argv[1], "spins"))
+		return spins(atol(argv[2]), atol(argv[3]));
+	if (argc > 3 && !strcmp(argv[1], "deep"))
+		return !work_deep(atol(argv[2]), atol(argv[3]));
 	if (argc > 2 && !strcmp(argv[1], "refused"))
 		return refused(argv + 2);
 	return 2;

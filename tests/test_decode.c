@@ -107,6 +107,29 @@ TEST(arrays, "EXT-306")
 		     "\"data\":{\"a\":[true,true],\"a_hex\":\"0102\"}");
 }
 
+TEST(arrays_of_all_that_is_left, "EXT-438")
+{
+	static const uint32_t v[] = {7, 2, 3, 4};
+
+	CHECK_STR_EQ(json("u16 n, u32[] rest", v, 12), "\"data\":{\"n\":7,\"rest\":[2,3]}");
+	CHECK(holds("data.rest[1] == 3") && !holds("data.rest[2] == 4") && holds("data.rest"));
+	CHECK_STR_EQ(text("u16 n, u32[] rest", v, 16), "n=7 rest=[2,3,4]");
+	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_FITS);
+	CHECK(holds("data.rest[2] == 4"));
+	/* None is as good. */
+	CHECK_STR_EQ(json("u16 n, u32[] rest", v, 4), "\"data\":{\"n\":7,\"rest\":[]}");
+	CHECK_STR_EQ(text("u32[] rest", v, 0), "rest=[]");
+	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_FITS);
+	/* A part of an element is left over, and its place has to be there. */
+	CHECK_STR_EQ(text("u16 n, u32[] rest", v, 11), "n=7 rest=[2]");
+	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_REST);
+	CHECK_STR_EQ(text("u16 n, u64[] rest", v, 4), "n=7");
+	CHECK_EQ(view.decoded.error, PTRC_LAYOUT_SHORT);
+	CHECK_STR_EQ(text("str name, u8[] rest", "ab\0\1\2", 5), "name=\"ab\" rest=[1,2]");
+	CHECK_STR_EQ(text("packed u8 n, enum u16 {a, b}[] rest", "\1\1\0\0\0", 5),
+		     "n=1 rest=[b,a]");
+}
+
 TEST(addresses_of_code, "EXT-476")
 {
 	static const uint64_t v[] = {0x401136, 0, UINT64_MAX};

@@ -12,6 +12,7 @@
 
 #include "src/os/perf_records.h"
 #include "src/os/processes.h"
+#include "src/os/throttle.h"
 
 #define RING 4096U
 
@@ -128,6 +129,86 @@ TEST(records_say_what_they_mean, "EXT-420 EXT-421 EXT-425")
 	free(fake);
 }
 
+/* A sample says whose it is at its begin, and not behind the body. */
+static void put_sample(const uint64_t *numbers, uint64_t told, size_t count, uint64_t ns)
+{
+	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE,
+				      .size = (uint16_t)(sizeof(h) + 32 + 8 * count)};
+	const uint32_t ids[2] = {7, 8}, where[2] = {3, 0};
+
+	put(&h, sizeof(h));
+	put(ids, sizeof(ids));
+	put(&ns, sizeof(ns));
+	put(where, sizeof(where));
+	put(&told, sizeof(told));
+	put(numbers, 8 * count);
+}
+
+TEST(samples_have_the_addresses_of_user_space, "EXT-434")
+{
+	const uint64_t numbers[] = {
+		(uint64_t)PERF_CONTEXT_KERNEL, 1, 2, (uint64_t)PERF_CONTEXT_USER, 10, 11, 12};
+	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	const struct ptrc_perf_record *r;
+	size_t count;
+
+	begin_ring(RING - 50);
+	put_sample(numbers, 7, 7, 5);
+	put_sample(numbers + 3, 1, 1, 6);
+	put_sample(numbers, 0, 0, 7);
+	/* It cannot have so many. */
+	put_sample(numbers, 8, 7, 8);
+	put_sample(numbers, UINT64_MAX / 8 + 2, 7, 9);
+	put_sample(numbers, 4, 7, 10);
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_take(records, &ring);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK_EQ(count, 4);
+	for (size_t i = 0; i < count; i++)
+		CHECK(r[i].kind == PTRC_PERF_SAMPLE && r[i].pid == 7 && r[i].tid == 8 &&
+		      r[i].processor == 3);
+	CHECK_EQ(r[0].ns, 5);
+	CHECK_EQ(r[0].stack.count, 3);
+	CHECK(r[0].stack.addresses[0] == 10 && r[0].stack.addresses[2] == 12);
+	CHECK(!r[1].stack.count && !r[2].stack.count);
+	CHECK(r[3].ns == 10 && !r[3].stack.count);
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
+TEST(samples_that_are_withheld_are_counted, "EXT-437")
+{
+	const uint64_t body[3] = {0};
+	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	struct ptrc_os_throttle throttle = {0};
+	uint64_t missing[6];
+	const struct ptrc_perf_record *r;
+	size_t count;
+
+	begin_ring(0);
+	put_record(PERF_RECORD_THROTTLE, 0, body, sizeof(body), 7, 8, 1000000, 0);
+	put_record(PERF_RECORD_THROTTLE, 0, body, sizeof(body), 7, 9, 1000000, 1);
+	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 8, 2000000, 1);
+	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 8, 3000000, 0);
+	/* It was off the processor for the most of that. */
+	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 9, 9000000000, 1);
+	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 9, 9000000001, 1);
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_take(records, &ring);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK_EQ(count, 6);
+	for (size_t i = 0; i < count; i++)
+		missing[i] = ptrc_os_throttle_take(&throttle, &r[i], 10000);
+	CHECK(!missing[0] && !missing[1] && !missing[2]);
+	CHECK_EQ(missing[3], 21);
+	CHECK_EQ(missing[4], 101);
+	CHECK_EQ(missing[5], 0);
+	CHECK_EQ(throttle.count, 0);
+	ptrc_os_throttle_free(&throttle);
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
 TEST(texts_of_records_stay_as_long_as_these, "EXT-433")
 {
 	struct ptrc_perf_records *records = ptrc_perf_records_new();
@@ -165,6 +246,7 @@ TEST(a_ring_may_have_any_bytes, "EXT-433")
 	struct ptrc_perf_records *records = ptrc_perf_records_new();
 	size_t told = 0, seen = 0;
 	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, forget, &told);
+	const uint64_t stack[3] = {(uint64_t)PERF_CONTEXT_USER, 1, 2};
 	unsigned int seed = 1;
 
 	begin_ring(0);
@@ -176,6 +258,7 @@ TEST(a_ring_may_have_any_bytes, "EXT-433")
 		if (round % 3)
 			put_mapping("/bin/x", round);
 		put_comm("x", round % 2, round);
+		put_sample(stack, 3, 3, round);
 		put_switch(0, round);
 		for (unsigned int i = 0; i < round % 7; i++)
 			fake->bytes[(unsigned int)rand_r(&seed) % RING] = (uint8_t)rand_r(&seed);
@@ -189,6 +272,9 @@ TEST(a_ring_may_have_any_bytes, "EXT-433")
 		r = ptrc_perf_records_until(records, INT64_MAX, &count);
 		for (size_t i = 0; i < count; i++) {
 			ptrc_os_processes_take(processes, &r[i]);
+			for (size_t k = 0; r[i].kind == PTRC_PERF_SAMPLE && k < r[i].stack.count;
+			     k++)
+				seen += r[i].stack.addresses[k] == 0;
 			seen++;
 		}
 	}

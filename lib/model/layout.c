@@ -231,7 +231,7 @@ static bool take_digits(struct parser *p, unsigned int base, uint64_t most, uint
 	return p->at > begin;
 }
 
-/* Reads [N], which may be missing: the count then is 0. */
+/* Reads [N] or [], which may be missing: the count then is 0. */
 static bool take_count(struct parser *p, const struct type *type, uint32_t *count)
 {
 	const char *begin;
@@ -243,6 +243,10 @@ static bool take_count(struct parser *p, const struct type *type, uint32_t *coun
 	begin = p->at - 1;
 	if (type->kind == PTRC_LAYOUT_STRING || type->kind == PTRC_LAYOUT_JSON)
 		return refuse(p, begin, "'%s' takes no [N]", type->name);
+	if (type->size && take(p, ']')) {
+		*count = PTRC_LAYOUT_COUNT_OPEN;
+		return true;
+	}
 	if (!take_digits(p, 10, PTRC_LAYOUT_SIZE_MAX, &n) || !n || !take(p, ']'))
 		return refuse(p, begin, "'%s[' needs a number from 1 to %d and ']'", type->name,
 			      PTRC_LAYOUT_SIZE_MAX);
@@ -500,6 +504,8 @@ static bool check_last(struct parser *p)
 		return refuse(p, p->at, "nothing can follow 'json'");
 	if (last && last->kind == PTRC_LAYOUT_BYTES && !last->size)
 		return refuse(p, p->at, "nothing can follow 'bytes' without [N]");
+	if (last && last->count == PTRC_LAYOUT_COUNT_OPEN)
+		return refuse(p, p->at, "nothing can follow an array without a number, []");
 	return true;
 }
 
@@ -544,7 +550,9 @@ static bool take_field(struct parser *p)
 			      f->member_count ? "enum {...}" : type->name, f->name);
 	if (!take_bits(p, type, f) || !take_unit(p, type, f))
 		return false;
-	if (!f->bits)
+	if (f->count == PTRC_LAYOUT_COUNT_OPEN)
+		f->size = 0;
+	else if (!f->bits)
 		f->size = type->size ? (size_t)type->size * (f->count ? f->count : 1) : f->count;
 	/* Of text and bytes the number is the size, not that of elements. */
 	if (!type->size)

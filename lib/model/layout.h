@@ -7,7 +7,7 @@
  * 	field    type name [ ":" bits ] [ unit ]
  * 	         "pad" "[" N "]"
  * 	         "json" [ name ]
- * 	type     ( number | "enum" [ integer ] "{" member { "," member } [ "," ] "}" ) [ "[" N "]" ]
+ * 	type     ( number | "enum" [ integer ] "{" member { "," member } [ "," ] "}" ) [ "[" [ N ] "]" ]
  * 	         "char" "[" N "]" | "str" | "bytes" [ "[" N "]" ]
  * 	number   integer | "x8" | "x16" | "x32" | "x64" | "f32" | "f64" | "bool" | "code" | "caller"
  * 	integer  "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64"
@@ -37,6 +37,9 @@ enum {
 	/* The fields whose size the layout gives, with the gaps between them. */
 	PTRC_LAYOUT_SIZE_MAX = 1 << 24,
 };
+
+/* The elements of an array that takes all that is left of the data. */
+#define PTRC_LAYOUT_COUNT_OPEN UINT32_MAX
 
 enum ptrc_layout_kind {
 	PTRC_LAYOUT_UNSIGNED,
@@ -111,10 +114,17 @@ struct ptrc_layout_field {
 	unsigned char kind;
 	unsigned char unit;
 	bool is_placed;
-	/* The elements of an array; 0: it is none. */
+	/* The elements of an array, or PTRC_LAYOUT_COUNT_OPEN; 0: it is none. */
 	uint32_t count;
 	uint32_t member_count;
 };
+
+/* Whether the field is a stack: the address of an instruction, and behind it those to which the calls
+ * return that led there, innermost first. */
+static inline bool ptrc_layout_is_stack(const struct ptrc_layout_field *f)
+{
+	return f->kind == PTRC_LAYOUT_CODE && f->count == PTRC_LAYOUT_COUNT_OPEN;
+}
 
 struct ptrc_layout_fields {
 	struct ptrc_layout_field *fields;

@@ -140,28 +140,58 @@ static bool set_rotation(struct ptrc_config_rotation *r, const char *text,
 static const struct {
 	const char *word;
 	unsigned int kind;
-} os_kinds[] = {{"process", PTRC_OS_PROCESS}, {"sched", PTRC_OS_SCHED}};
+} os_kinds[] = {
+	{"process", PTRC_OS_PROCESS}, {"sched", PTRC_OS_SCHED}, {"samples", PTRC_OS_SAMPLES}};
 
 #define OS_KIND_COUNT (sizeof(os_kinds) / sizeof(os_kinds[0]))
+
+static bool set_frequency(struct ptrc_config_os *os, const char *text, size_t length,
+			  struct ptrc_cli_reason *why)
+{
+	char digits[24] = "";
+	uint64_t number;
+
+	if (length < sizeof(digits))
+		memcpy(digits, text, length);
+	if (!ptrc_cli_parse_number(digits, 1, PTRC_OS_FREQUENCY_MAX, &number, why))
+		return ptrc_cli_because(
+			why, "'%.*s' is not a number of samples a second from 1 to %d",
+			(int)(length < 60 ? length : 60), text, PTRC_OS_FREQUENCY_MAX);
+	os->frequency = (unsigned int)number;
+	return true;
+}
+
+/* Takes a kind, of which samples can have a frequency behind '='. */
+static bool add_os_kind(struct ptrc_config_os *os, const char *text, size_t length,
+			struct ptrc_cli_reason *why)
+{
+	size_t word = 0, i = 0;
+
+	while (word < length && text[word] != '=')
+		word++;
+	while (i < OS_KIND_COUNT &&
+	       (strlen(os_kinds[i].word) != word || strncmp(os_kinds[i].word, text, word) != 0))
+		i++;
+	if (i == OS_KIND_COUNT || (word < length && os_kinds[i].kind != PTRC_OS_SAMPLES))
+		return ptrc_cli_because(
+			why, "'%.*s' is none of process, sched, samples, samples=HZ, or none alone",
+			(int)(length < 60 ? length : 60), text);
+	os->kinds |= os_kinds[i].kind;
+	return word == length || set_frequency(os, text + word + 1, length - word - 1, why);
+}
 
 static bool set_os(struct ptrc_config_os *os, const char *text, struct ptrc_cli_reason *why)
 {
 	const char *at = text;
 
-	*os = (struct ptrc_config_os){0};
+	*os = (struct ptrc_config_os){.frequency = PTRC_OS_FREQUENCY};
 	if (!strcmp(text, "none"))
 		return true;
 	for (;;) {
-		size_t length = strcspn(at, ","), i = 0;
+		size_t length = strcspn(at, ",");
 
-		while (i < OS_KIND_COUNT && (strlen(os_kinds[i].word) != length ||
-					     strncmp(os_kinds[i].word, at, length) != 0))
-			i++;
-		if (i == OS_KIND_COUNT)
-			return ptrc_cli_because(why,
-						"'%.*s' is none of process, sched, or none alone",
-						(int)(length < 60 ? length : 60), at);
-		os->kinds |= os_kinds[i].kind;
+		if (!add_os_kind(os, at, length, why))
+			return false;
 		if (!at[length])
 			return true;
 		at += length + 1;
@@ -177,6 +207,8 @@ void ptrc_config_os_text(const struct ptrc_config_os *os, char text[PTRC_CONFIG_
 		if (os->kinds & os_kinds[i].kind)
 			used += (size_t)snprintf(text + used, PTRC_CONFIG_OS_BYTES - used, "%s%s",
 						 used ? "," : "", os_kinds[i].word);
+	if (os->kinds & PTRC_OS_SAMPLES && os->frequency != PTRC_OS_FREQUENCY)
+		snprintf(text + used, PTRC_CONFIG_OS_BYTES - used, "=%u", os->frequency);
 }
 
 bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_config_user user,

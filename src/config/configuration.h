@@ -136,7 +136,8 @@ struct ptrc_config {
 	struct ptrc_config_list snapshot_on;
 	uint64_t snapshot_max;
 	struct ptrc_config_os {
-		unsigned int kinds; /* of enum ptrc_os_... */
+		unsigned int kinds;	/* of enum ptrc_os_... */
+		unsigned int frequency; /* of samples */
 	} os;
 	/* 0 if not given: see ptrc_config_stream_full_policy(). */
 	int stream_full_policy;

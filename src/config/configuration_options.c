@@ -44,7 +44,8 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	{"os", ATTRIBUTE(OS), "KIND,...",
 	 "record what the operating system does, too:\n"
 	 "process (forks, programs, ends), sched (when\n"
-	 "threads run); default: none"},
+	 "threads run), samples or samples=HZ (stacks of\n"
+	 "what runs, 1000 a second); default: none"},
 	PTRC_CLI_OPTIONS_END,
 };
 

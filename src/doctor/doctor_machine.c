@@ -201,8 +201,8 @@ static void check_os_events(struct ptrc_doctor *d)
 			       "allowed: --os can record what the operating system does");
 	else
 		ptrc_doctor_note(d, "os-events", "--os",
-				 "traces of programs that have the library need none of it",
-				 "no events of the operating system: %s", refusal.text);
+				 "traces of programs that have the library need none of it", "%s",
+				 refusal.text);
 }
 
 static void check_orphans(struct ptrc_doctor *d, const struct posixtrace_system *s)

@@ -77,8 +77,10 @@ static bool put_field(struct csv *c, struct ptrc_buffer *b, const struct ptrc_va
 	if (v->kind == PTRC_VALUE_JSON) {
 		ptrc_json_text_put(&c->text, v->bytes, v->size, false);
 	} else if (v->kind == PTRC_VALUE_ARRAY) {
-		for (uint32_t i = 0; i < v->elements->count; i++) {
-			ptrc_buffer_char(&c->text, i ? ',' : '[');
+		ptrc_buffer_char(&c->text, '[');
+		for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
+			if (i)
+				ptrc_buffer_char(&c->text, ',');
 			ptrc_value_element(v, i, &item);
 			put_plain(&c->text, item);
 		}

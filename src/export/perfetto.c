@@ -403,7 +403,7 @@ static void put_value(struct ptrc_buffer *b, struct ptrc_buffer *room, const cha
 	if (v->kind != PTRC_VALUE_ARRAY) {
 		put_scalar(b, room, v);
 	} else {
-		for (uint32_t i = 0; i < v->elements->count; i++) {
+		for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
 			ptrc_value_element(v, i, &item);
 			one = open_message(b, ANNOTATION_ARRAY);
 			put_scalar(b, room, &item);

@@ -20,6 +20,7 @@
 #include "src/cli/clock.h"
 #include "src/os/perf.h"
 #include "src/os/processes.h"
+#include "src/os/throttle.h"
 
 enum {
 	/* How long events lie in the rings at most. */
@@ -32,8 +33,9 @@ enum {
 /* Processes whose command line is looked for once more, a millisecond later, and how often. */
 #define YOUNG_MAX 64U
 #define YOUNG_TRIES 20U
-/* Events that are added at a time. */
+/* Events that are added at a time, and bytes of stacks. */
 #define BATCH 256U
+#define STACKS_BYTES (UINT64_C(64) << 10)
 
 /* The event types, and the layouts of their data. */
 enum type {
@@ -42,6 +44,7 @@ enum type {
 	TYPE_EXIT,
 	TYPE_SWITCH_IN,
 	TYPE_SWITCH_OUT,
+	TYPE_SAMPLE,
 	TYPE_LOST,
 	TYPES,
 };
@@ -55,10 +58,11 @@ static const struct {
 	[TYPE_EXIT] = {"os.exit", NULL, PTRC_OS_PROCESS},
 	[TYPE_SWITCH_IN] = {"os.switch_in", "u32 processor", PTRC_OS_SCHED},
 	[TYPE_SWITCH_OUT] = {"os.switch_out", "u32 processor, bool preempted", PTRC_OS_SCHED},
+	[TYPE_SAMPLE] = {"os.sample", "u32 processor, bool cut, code[] stack", PTRC_OS_SAMPLES},
 	[TYPE_LOST] = {"os.lost", "u64 events, u32 processor", ~0U},
 };
 
-/* Data of an event; the layouts above say it. */
+/* Data of an event but for the addresses of a stack; the layouts above say it. */
 union data {
 	struct {
 		uint32_t pid, tid;
@@ -72,6 +76,13 @@ union data {
 		uint64_t events;
 		uint32_t processor;
 	} lost;
+};
+
+/* What stands before these. */
+struct sample {
+	uint32_t processor;
+	uint8_t is_cut;
+	uint8_t padding[3];
 };
 
 struct ptrc_os_trace {
@@ -88,8 +99,11 @@ struct ptrc_os_trace {
 	trace_event_id_t ids[TYPES];
 	struct posixtrace_observed events[BATCH];
 	union data data[BATCH];
+	uint8_t stacks[STACKS_BYTES];
+	size_t stacks_used;
 	size_t count;
 	unsigned long lost;
+	struct ptrc_os_throttle throttle;
 	/* Processes that have just executed a program and have no command line as yet. */
 	struct {
 		pid_t pid;
@@ -122,7 +136,23 @@ static void add_batch(struct ptrc_os_trace *t)
 	if (t->count || t->lost)
 		posixtrace_observer_add(t->observer, t->events, t->count, t->lost);
 	t->count = 0;
+	t->stacks_used = 0;
 	t->lost = 0;
+}
+
+/* The data stays where it is until the batch is added. */
+static void put_data(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum type type,
+		     const void *data, size_t size)
+{
+	t->events[t->count] = (struct posixtrace_observed){
+		.po_time = {.tv_sec = r->ns / 1000000000, .tv_nsec = r->ns % 1000000000},
+		.po_pid = r->pid,
+		.po_tid = r->tid,
+		.po_event = t->ids[type],
+		.po_data = data,
+		.po_size = size};
+	if (++t->count == BATCH)
+		add_batch(t);
 }
 
 static void put(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum type type,
@@ -131,22 +161,48 @@ static void put(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum 
 	if (!(types[type].kinds & t->plan.kinds))
 		return;
 	t->data[t->count] = *data;
-	t->events[t->count] = (struct posixtrace_observed){
-		.po_time = {.tv_sec = r->ns / 1000000000, .tv_nsec = r->ns % 1000000000},
-		.po_pid = r->pid,
-		.po_tid = r->tid,
-		.po_event = t->ids[type],
-		.po_data = &t->data[t->count],
-		.po_size = size};
-	if (++t->count == BATCH)
+	put_data(t, r, type, &t->data[t->count], size);
+}
+
+static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
+{
+	size_t max = ptrc_perf_stack_max(t->perf);
+	size_t count = r->stack.count < max ? r->stack.count : max;
+	const struct sample s = {.processor = r->processor, .is_cut = r->stack.count > max};
+	size_t size = sizeof(s) + count * sizeof(uint64_t);
+	uint8_t *at;
+
+	if (size > sizeof(t->stacks) - t->stacks_used)
 		add_batch(t);
+	at = t->stacks + t->stacks_used;
+	t->stacks_used += size;
+	memcpy(at, &s, sizeof(s));
+	if (count)
+		memcpy(at + sizeof(s), r->stack.addresses, count * sizeof(uint64_t));
+	put_data(t, r, TYPE_SAMPLE, at, size);
+}
+
+/* Tells and counts what is not there. */
+static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, uint64_t events)
+{
+	union data d;
+
+	memset(&d, 0, sizeof(d));
+	d.lost.events = events;
+	d.lost.processor = r->processor;
+	t->lost += events;
+	if (t->ids[TYPE_LOST] || !open_type(t, TYPE_LOST))
+		put(t, r, TYPE_LOST, &d, sizeof(d.lost));
 }
 
 /* Makes an event of a record. */
 static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
+	uint64_t missing = ptrc_os_throttle_take(&t->throttle, r, ptrc_perf_frequency(t->perf));
 	union data d;
 
+	if (missing)
+		put_lost(t, r, missing);
 	memset(&d, 0, sizeof(d));
 	switch (r->kind) {
 	case PTRC_PERF_FORK:
@@ -174,12 +230,11 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 		d.out.is_preempted = r->is_preempted;
 		put(t, r, TYPE_SWITCH_OUT, &d, sizeof(d.out));
 		break;
+	case PTRC_PERF_SAMPLE:
+		put_sample(t, r);
+		break;
 	case PTRC_PERF_LOST:
-		d.lost.events = r->lost;
-		d.lost.processor = r->processor;
-		t->lost += r->lost;
-		if (t->ids[TYPE_LOST] || !open_type(t, TYPE_LOST))
-			put(t, r, TYPE_LOST, &d, sizeof(d.lost));
+		put_lost(t, r, r->lost);
 		break;
 	default:
 		break;
@@ -431,44 +486,48 @@ static size_t test_ring_bytes(void)
 	return text ? (size_t)strtoul(text, NULL, 10) : 0;
 }
 
+/* Text for people that says why there is nothing, and what would allow it. */
 static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal *refusal)
 {
 	const char *reason = strerror(why->error);
 	bool is_forbidden = why->error == EACCES || why->error == EPERM;
+	char advice[160] = "";
 
 	if (is_forbidden && why->paranoid > 2)
-		snprintf(
-			refusal->text, sizeof(refusal->text),
-			"perf_event_open(2): %s, as kernel.perf_event_paranoid is %ld; 2 allows it: "
-			"sysctl kernel.perf_event_paranoid=2",
-			reason, why->paranoid);
+		snprintf(advice, sizeof(advice),
+			 ", as kernel.perf_event_paranoid is %ld; 2 allows it: "
+			 "sysctl kernel.perf_event_paranoid=2",
+			 why->paranoid);
 	else if (is_forbidden)
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "perf_event_open(2): %s; in a container, its seccomp profile has to allow "
-			 "that call, or give CAP_PERFMON",
-			 reason);
+		snprintf(advice, sizeof(advice),
+			 "; in a container, its seccomp profile has to allow that call, or give "
+			 "CAP_PERFMON");
 	else if (why->error == ENOSYS || why->error == ENOENT)
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "perf_event_open(2): %s; the kernel needs CONFIG_PERF_EVENTS", reason);
+		snprintf(advice, sizeof(advice), "; the kernel needs CONFIG_PERF_EVENTS");
 	else if (why->error == EMFILE)
-		snprintf(refusal->text, sizeof(refusal->text),
-			 "perf_event_open(2): %s; each thread takes two descriptors for each "
-			 "processor: raise ulimit -n",
-			 reason);
-	else
-		snprintf(refusal->text, sizeof(refusal->text), "perf_event_open(2): %s", reason);
+		snprintf(advice, sizeof(advice),
+			 "; each thread takes two descriptors for each processor: raise ulimit -n");
+	snprintf(refusal->text, sizeof(refusal->text),
+		 "no events of the operating system: perf_event_open(2): %s%s", reason, advice);
 }
 
 static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, pid_t pid,
 				   struct ptrc_os_refusal *refusal)
 {
-	const struct ptrc_perf_plan perf = {.has_switches = plan->kinds & PTRC_OS_SCHED,
-					    .ring_bytes = test_ring_bytes()};
+	const struct ptrc_perf_plan perf = {
+		.has_switches = plan->kinds & PTRC_OS_SCHED,
+		.frequency = plan->kinds & PTRC_OS_SAMPLES ? plan->frequency : 0,
+		.ring_bytes = test_ring_bytes()};
 	struct ptrc_perf_refusal why;
 	struct ptrc_perf *p = ptrc_perf_open(&perf, pid, &why);
 
+	*refusal->text = '\0';
 	if (!p)
 		explain(&why, refusal);
+	else if (ptrc_perf_frequency(p) < perf.frequency)
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "only %u samples a second, as kernel.perf_event_max_sample_rate is",
+			 ptrc_perf_frequency(p));
 	return p;
 }
 
@@ -493,7 +552,8 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	pthread_cond_init(&t->changed, &clock);
 	pthread_condattr_destroy(&clock);
 	if (t->wake_fd < 0) {
-		snprintf(refusal->text, sizeof(refusal->text), "%s", strerror(errno));
+		snprintf(refusal->text, sizeof(refusal->text),
+			 "no events of the operating system: %s", strerror(errno));
 		ptrc_os_close(t);
 		return NULL;
 	}
@@ -504,7 +564,8 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *refusal)
 {
-	const struct ptrc_os_plan plan = {.kinds = PTRC_OS_SCHED};
+	const struct ptrc_os_plan plan = {.kinds = PTRC_OS_SCHED | PTRC_OS_SAMPLES,
+					  .frequency = PTRC_OS_FREQUENCY};
 	struct ptrc_perf *p = open_perf(&plan, getpid(), refusal);
 
 	ptrc_perf_close(p);
@@ -524,6 +585,7 @@ void ptrc_os_close(struct ptrc_os_trace *t)
 	}
 	ptrc_perf_close(t->perf);
 	ptrc_os_processes_free(t->processes);
+	ptrc_os_throttle_free(&t->throttle);
 	pthread_mutex_destroy(&t->mutex);
 	pthread_cond_destroy(&t->changed);
 	if (t->wake_fd >= 0)

@@ -15,11 +15,17 @@
 enum {
 	PTRC_OS_PROCESS = 1, /* os.fork, os.exec, os.exit */
 	PTRC_OS_SCHED = 2,   /* os.switch_in, os.switch_out */
+	PTRC_OS_SAMPLES = 4, /* os.sample */
 };
+
+/* Samples in a second of processor time. */
+enum { PTRC_OS_FREQUENCY = 1000, PTRC_OS_FREQUENCY_MAX = 100000 };
 
 struct ptrc_os_plan {
 	/* Not 0. */
 	unsigned int kinds;
+	/* Of samples. */
+	unsigned int frequency;
 	bool hides_command_lines;
 	/* The process was started by the caller, who knows nothing of it but its number. */
 	bool is_child;
@@ -27,12 +33,13 @@ struct ptrc_os_plan {
 
 struct ptrc_os_trace;
 
-/* Text for people that says why there are no such events, and what would allow them. */
+/* A sentence for people: why there are no such events, or fewer, and what would allow them. */
 struct ptrc_os_refusal {
 	char text[300];
 };
 
-/* Opens what the kernel has for the process and its descendants. Null: it refuses. */
+/* Opens what the kernel has for the process and its descendants. Null: it refuses. If it has less than
+ * planned, the text says so, and else is empty. */
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_os_refusal *);
 /* Whether the kernel would refuse this for a process of the caller's. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);

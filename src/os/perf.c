@@ -19,9 +19,10 @@
 /* The kernel lets each user have 516 KiB of rings for each processor (kernel.perf_event_mlock_kb), of
  * which other programs may have some. */
 #define RING_BYTES (UINT64_C(256) << 10)
-/* A stack may have no more addresses: kernel.perf_event_max_stack says fewer as a rule. */
-#define STACK_MAX 512U
-/* The ids behind each record, that perf_records.c expects. */
+/* A stack has no more addresses: what kernel.perf_event_max_stack is as a rule. */
+#define STACK_MAX 127U
+#define NS_PER_S UINT64_C(1000000000)
+/* The ids of each record, that perf_records.c expects. */
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
 /* A descriptor, and the ring that its records go to. */
@@ -37,6 +38,8 @@ struct ptrc_perf {
 	struct ptrc_perf_ring *rings, *exec_rings;
 	size_t ring_count;
 	struct ptrc_perf_records *records, *execs;
+	/* In a second of processor time; 0: none. And the addresses of each. */
+	unsigned int frequency, stack_max;
 };
 
 static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processor, int flags)
@@ -47,13 +50,18 @@ static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processo
 
 /* ---- opening ---- */
 
-static struct perf_event_attr attr_of(const struct ptrc_perf_plan *plan, size_t ring_bytes)
+/* Samples come by a timer, as virtual machines seldom have counters of the processor. */
+static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
+				      size_t ring_bytes)
 {
 	return (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(struct perf_event_attr),
-		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = SAMPLE_TYPE,
+		.config = p->frequency ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY,
+		.sample_period = p->frequency ? NS_PER_S / p->frequency : 0,
+		.sample_type = SAMPLE_TYPE | (p->frequency ? PERF_SAMPLE_CALLCHAIN : 0),
+		.sample_max_stack = p->frequency ? (uint16_t)p->stack_max : 0,
+		.exclude_callchain_kernel = p->frequency != 0,
 		.disabled = 1,
 		.inherit = 1,
 		.exclude_kernel = 1,
@@ -76,7 +84,8 @@ static struct perf_event_attr attr_of(const struct ptrc_perf_plan *plan, size_t 
 /* Wakes the reader at each exec, so that it finds the command line of a program that ends soon. */
 static struct perf_event_attr exec_attr(void)
 {
-	struct perf_event_attr attr = attr_of(&(struct ptrc_perf_plan){0}, 0);
+	const struct ptrc_perf none = {0};
+	struct perf_event_attr attr = attr_of(&none, &(struct ptrc_perf_plan){0}, 0);
 
 	attr.mmap = attr.mmap2 = attr.build_id = attr.task = 0;
 	attr.wakeup_watermark = 1;
@@ -147,7 +156,7 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t bytes = plan->ring_bytes ? plan->ring_bytes : RING_BYTES;
-	struct perf_event_attr attr = attr_of(plan, bytes), exec = exec_attr();
+	struct perf_event_attr attr = attr_of(p, plan, bytes), exec = exec_attr();
 	size_t opened = 0;
 
 	for (size_t i = 0; i < p->ring_count; i++) {
@@ -196,16 +205,32 @@ static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, 
 	return error || found ? error : ESRCH;
 }
 
-static long paranoid_level(void)
+/* What the kernel has under this name; -1: that is not known. */
+static long kernel_setting(const char *name)
 {
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	long level = -1;
+	char path[64];
+	long value = -1;
+	FILE *f;
 
-	if (f && fscanf(f, "%ld", &level) != 1)
-		level = -1;
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%ld", &value) != 1)
+		value = -1;
 	if (f)
 		fclose(f);
-	return level;
+	return value;
+}
+
+/* Works out how many samples the kernel lets us have; with more it would throttle them. */
+static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
+{
+	long stack = kernel_setting("perf_event_max_stack");
+	long rate = kernel_setting("perf_event_max_sample_rate");
+
+	p->stack_max = stack > 0 && stack < (long)STACK_MAX ? (unsigned int)stack : STACK_MAX;
+	p->frequency = plan->frequency;
+	if (rate > 0 && (unsigned long)rate < p->frequency)
+		p->frequency = (unsigned int)rate;
 }
 
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
@@ -224,13 +249,25 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	memset(p->rings, 0, p->ring_count * sizeof(*p->rings));
 	memset(p->exec_rings, 0, p->ring_count * sizeof(*p->exec_rings));
 	fds = ptrc_cli_allocate(2 * p->ring_count * sizeof(*fds));
+	plan_samples(p, plan);
 	why->error = open_threads(p, plan, pid, fds);
 	free(fds);
 	if (!why->error)
 		return p;
-	why->paranoid = paranoid_level();
+	why->paranoid = kernel_setting("perf_event_paranoid");
 	ptrc_perf_close(p);
 	return NULL;
+}
+
+unsigned int ptrc_perf_frequency(const struct ptrc_perf *p)
+{
+	return p->frequency;
+}
+
+size_t ptrc_perf_stack_max(const struct ptrc_perf *p)
+{
+	/* With one address more nobody can tell whether others would follow. */
+	return p->stack_max - 1;
 }
 
 void ptrc_perf_enable(struct ptrc_perf *p)

@@ -17,7 +17,7 @@
 
 struct ptrc_perf_plan {
 	bool has_switches;
-	/* Samples a second of processor time; 0: none. */
+	/* Samples of the stack in a second of processor time; 0: none. */
 	unsigned int frequency;
 	/* Bytes of a ring, a power of two times that of a page; 0: as large as may be. */
 	size_t ring_bytes;
@@ -36,6 +36,10 @@ struct ptrc_perf_refusal {
  * before ptrc_perf_enable(). Null: the kernel refuses, or memory is lacking. */
 struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *, pid_t,
 				 struct ptrc_perf_refusal *why);
+/* How many samples there are in a second, which the kernel may have limited. */
+unsigned int ptrc_perf_frequency(const struct ptrc_perf *);
+/* A stack that has more addresses was cut behind them by the kernel. */
+size_t ptrc_perf_stack_max(const struct ptrc_perf *);
 void ptrc_perf_enable(struct ptrc_perf *);
 void ptrc_perf_close(struct ptrc_perf *);
 

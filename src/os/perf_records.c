@@ -11,7 +11,7 @@
 /* No record is longer: its length has 16 bits. */
 #define RECORD_MAX 65536U
 
-/* Behind each record: TID, TIME, CPU. */
+/* Behind each record, and at the begin of a sample: TID, TIME, CPU. */
 struct id {
 	uint32_t pid, tid;
 	uint64_t ns;
@@ -177,6 +177,34 @@ static bool parse_task(const struct perf_event_header *h, const uint8_t *b, size
 	return true;
 }
 
+/* The ids, how many numbers there are, and these: addresses, and between them what says of which kind those
+ * behind it are. */
+static bool parse_sample(struct ptrc_perf_records *p, const struct perf_event_header *h,
+			 const uint8_t *b, struct ptrc_perf_record *r)
+{
+	const size_t begin = sizeof(*h) + sizeof(struct id) + sizeof(uint64_t);
+	bool is_user = false;
+	uint64_t count, *kept;
+
+	if (!get(b, h->size, begin - sizeof(count), &count, sizeof(count)) ||
+	    count > (h->size - begin) / sizeof(*kept))
+		return false;
+	kept = keep(p, (size_t)count * sizeof(*kept));
+	r->kind = PTRC_PERF_SAMPLE;
+	r->stack.addresses = kept;
+	r->stack.count = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t address;
+
+		memcpy(&address, b + begin + i * sizeof(address), sizeof(address));
+		if (address >= (uint64_t)PERF_CONTEXT_MAX)
+			is_user = address == (uint64_t)PERF_CONTEXT_USER;
+		else if (is_user)
+			kept[r->stack.count++] = address;
+	}
+	return true;
+}
+
 /* What a record says, whose bytes begin with the header. False: it says nothing that is of use. */
 static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_perf_record *r)
 {
@@ -188,7 +216,7 @@ static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_per
 	if (h.size < sizeof(h) + sizeof(id))
 		return false;
 	size = h.size - sizeof(id);
-	memcpy(&id, b + size, sizeof(id));
+	memcpy(&id, b + (h.type == PERF_RECORD_SAMPLE ? sizeof(h) : size), sizeof(id));
 	*r = (struct ptrc_perf_record){.ns = (int64_t)id.ns,
 				       .pid = (int32_t)id.pid,
 				       .tid = (int32_t)id.tid,
@@ -209,6 +237,13 @@ static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_per
 	case PERF_RECORD_LOST:
 		r->kind = PTRC_PERF_LOST;
 		return get(b, size, 16, &r->lost, sizeof(r->lost));
+	case PERF_RECORD_SAMPLE:
+		return parse_sample(p, &h, b, r);
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		r->kind =
+			h.type == PERF_RECORD_THROTTLE ? PTRC_PERF_THROTTLE : PTRC_PERF_UNTHROTTLE;
+		return true;
 	default:
 		return false;
 	}

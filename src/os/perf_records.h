@@ -21,6 +21,9 @@ enum ptrc_perf_kind {
 	PTRC_PERF_SWITCH_OUT,
 	PTRC_PERF_SAMPLE,
 	PTRC_PERF_LOST,
+	/* There were too many samples: there are none until it is unthrottled. */
+	PTRC_PERF_THROTTLE,
+	PTRC_PERF_UNTHROTTLE,
 };
 
 #define PTRC_PERF_BUILD_ID_MAX 20
@@ -49,6 +52,7 @@ struct ptrc_perf_record {
 		bool is_preempted;
 		uint64_t lost;
 		const struct ptrc_perf_mapping *mapping;
+		/* Of user space, innermost first. */
 		struct {
 			const uint64_t *addresses;
 			size_t count;

@@ -20,7 +20,7 @@ struct ptrc_session_outcome {
 	/* The process ID of the controller. */
 	int32_t controller;
 	char name[PTRC_SESSION_NAME_MAX + 1];
-	/* Why it gets no events of the operating system, which it was to get; else empty. */
+	/* Why it gets no events of the operating system, or fewer than it was to get; else empty. */
 	char os_refusal[300];
 };
 

@@ -946,7 +946,8 @@ static void begin_os(struct ptrc_server *s)
 	error = s->os ? ptrc_os_begin(s->os, s->trace) : 0;
 	if (!error)
 		return;
-	snprintf(s->os_refusal.text, sizeof(s->os_refusal.text), "%s",
+	snprintf(s->os_refusal.text, sizeof(s->os_refusal.text),
+		 "no events of the operating system: %s",
 		 error == EEXIST ? "the program has an event type of such a name, whose data means "
 				   "something else"
 				 : strerror(error));

@@ -92,7 +92,7 @@ trace_id_t ptrc_server_trace(const struct ptrc_server *);
 /* What makes snapshots, or null. */
 struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *);
 
-/* Why the trace gets no events of the operating system, which it was to get; else "". */
+/* Why the trace gets no events of the operating system, or fewer than it was to get; else "". */
 const char *ptrc_server_os_refusal(const struct ptrc_server *);
 
 /* Begins to serve. */

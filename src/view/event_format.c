@@ -214,12 +214,12 @@ static void put_place_text(void *arg, const struct ptrc_layout_field *f, const s
 	bool is_known = false;
 	struct ptrc_value item = *v;
 
-	for (uint32_t i = 0; i < (f->count ? f->count : 1); i++) {
+	for (uint64_t i = 0; i < (f->count ? ptrc_value_count(v) : 1); i++) {
 		const struct ptrc_symbol *s;
 
 		if (f->count)
 			ptrc_value_element(v, i, &item);
-		s = ptrc_view_symbol_of(p->view, f, &item);
+		s = ptrc_view_symbol_of(p->view, f, i, &item);
 		ptrc_buffer_char(b, i ? ',' : '<');
 		if (s->function)
 			ptrc_text_put(b, s->function, strlen(s->function));
@@ -403,15 +403,15 @@ static void put_place_json(void *arg, const struct ptrc_layout_field *f, const s
 
 	if (!f->count) {
 		ptrc_json_open(j, f->name, '{');
-		put_source_json(j, ptrc_view_symbol_of(p->view, f, v));
+		put_source_json(j, ptrc_view_symbol_of(p->view, f, 0, v));
 		ptrc_json_close(j, '}');
 		return;
 	}
 	ptrc_json_open(j, f->name, '[');
-	for (uint32_t i = 0; i < f->count; i++) {
+	for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
 		ptrc_value_element(v, i, &item);
 		ptrc_json_open(j, NULL, '{');
-		put_source_json(j, ptrc_view_symbol_of(p->view, f, &item));
+		put_source_json(j, ptrc_view_symbol_of(p->view, f, i, &item));
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, ']');

@@ -225,6 +225,9 @@ static bool measure(const struct ptrc_layout_field *f, bool is_last, const char 
 	*taken = size;
 	if (f->kind == PTRC_LAYOUT_JSON)
 		return size;
+	/* Of an element that is not all there, the bytes are left over. */
+	if (f->count)
+		*taken -= size % f->item_size;
 	if (f->kind != PTRC_LAYOUT_STRING)
 		return true;
 	*taken = strnlen(data, size);

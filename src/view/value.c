@@ -118,7 +118,7 @@ void ptrc_value_element(const struct ptrc_value *array, uint64_t index, struct p
 	const struct ptrc_layout_field *f = array->elements;
 
 	*v = (struct ptrc_value){0};
-	if (index < f->count)
+	if (index < ptrc_value_count(array))
 		ptrc_value_decode(f, array->bytes + index * f->item_size, 0, v);
 }
 
@@ -276,7 +276,7 @@ void ptrc_value_json(struct ptrc_json *j, const char *key, const struct ptrc_val
 		return;
 	if (v->kind == PTRC_VALUE_ARRAY) {
 		ptrc_json_open(j, key, '[');
-		for (uint32_t i = 0; i < v->elements->count; i++) {
+		for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
 			ptrc_json_key(j, NULL);
 			ptrc_value_element(v, i, &item);
 			is_exact &= put_json(j->buffer, &item);
@@ -363,7 +363,7 @@ void ptrc_value_text(struct ptrc_buffer *b, const struct ptrc_value *v)
 		return;
 	}
 	ptrc_buffer_char(b, '[');
-	for (uint32_t i = 0; i < v->elements->count; i++) {
+	for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
 		if (i)
 			ptrc_buffer_char(b, ',');
 		ptrc_value_element(v, i, &item);

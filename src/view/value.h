@@ -94,6 +94,12 @@ static inline bool ptrc_value_has_bytes(const struct ptrc_value *v)
 	       v->kind == PTRC_VALUE_ARRAY || v->kind == PTRC_VALUE_JSON;
 }
 
+/* How many elements an array has. */
+static inline uint64_t ptrc_value_count(const struct ptrc_value *array)
+{
+	return array->size / array->elements->item_size;
+}
+
 /* Stores the element of an array; no value if there are not so many. */
 void ptrc_value_element(const struct ptrc_value *array, uint64_t index, struct ptrc_value *);
 

@@ -506,11 +506,13 @@ const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *view)
 }
 
 const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *view,
-					      const struct ptrc_layout_field *f,
+					      const struct ptrc_layout_field *f, uint64_t index,
 					      const struct ptrc_value *v)
 {
+	bool is_call = f->kind == PTRC_LAYOUT_CALLER || (index && ptrc_layout_is_stack(f));
+
 	/* find_symbol() looks one byte before the address: there is the call. */
-	return find_symbol(view, f->kind == PTRC_LAYOUT_CODE && v->u ? v->u + 1 : v->u);
+	return find_symbol(view, is_call || !v->u ? v->u : v->u + 1);
 }
 
 static struct ptrc_value symbol_value(struct ptrc_view *view, enum ptrc_field_id id)

@@ -162,9 +162,9 @@ void ptrc_view_forget_misfits(struct ptrc_view *);
 /* Where in the source the event was generated, as far as that is known; never null. */
 const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *);
 
-/* The same of the value of a field that is a place in code. */
+/* The same of the value of a field that is a place in code; of an array, of the element with the index. */
 const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *, const struct ptrc_layout_field *,
-					      const struct ptrc_value *);
+					      uint64_t index, const struct ptrc_value *);
 
 void ptrc_view_free(struct ptrc_view *);
 

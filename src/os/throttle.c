@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/os/throttle.h"
+
+#include <stdlib.h>
+
+#include "src/cli/cli.h"
+
+/* The kernel lets a thread go on with the next tick of its clock, which comes so much later at most. What is
+ * longer was time off the processor. */
+#define TICK_NS INT64_C(10000000)
+#define NS_PER_S UINT64_C(1000000000)
+
+static void begin(struct ptrc_os_throttle *t, const struct ptrc_perf_record *r)
+{
+	size_t n = t->count;
+
+	if (!(n & (n - 1)))
+		t->list = ptrc_cli_reallocate(t->list, (n ? 2 * n : 1) * sizeof(*t->list));
+	t->list[t->count++] =
+		(struct ptrc_os_throttled){.tid = r->tid, .processor = r->processor, .ns = r->ns};
+}
+
+uint64_t ptrc_os_throttle_take(struct ptrc_os_throttle *t, const struct ptrc_perf_record *r,
+			       unsigned int frequency)
+{
+	uint64_t missing = 0;
+
+	if (r->kind == PTRC_PERF_THROTTLE)
+		begin(t, r);
+	if (r->kind != PTRC_PERF_UNTHROTTLE && r->kind != PTRC_PERF_EXIT)
+		return 0;
+	for (size_t i = t->count; i; i--) {
+		struct ptrc_os_throttled *one = &t->list[i - 1];
+		uint64_t ns = r->ns > one->ns ? (uint64_t)r->ns - (uint64_t)one->ns : 0;
+
+		/* A thread that has ended goes on nowhere. */
+		if (one->tid != r->tid ||
+		    (r->kind != PTRC_PERF_EXIT && one->processor != r->processor))
+			continue;
+		*one = t->list[--t->count];
+		missing += 1 + (ns < TICK_NS ? ns : TICK_NS) * frequency / NS_PER_S;
+	}
+	return missing;
+}
+
+void ptrc_os_throttle_free(struct ptrc_os_throttle *t)
+{
+	free(t->list);
+}
