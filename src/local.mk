@@ -59,10 +59,14 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/dump_log.h \
 	%D%/view/dump_threads.c \
 	%D%/view/dump_threads.h \
+	%D%/view/correction.c \
+	%D%/view/correction.h \
 	%D%/view/event_format.c \
 	%D%/view/before.c \
 	%D%/view/before.h \
 	%D%/view/event_format.h \
+	%D%/view/hosts.c \
+	%D%/view/hosts.h \
 	%D%/view/json_text.c \
 	%D%/view/json_text.h \
 	%D%/view/layout.c \

@@ -21,6 +21,7 @@ enum {
 	/* The rules in one line, in the order of their options. */
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
+	KEY_LABEL,
 	KEY_DECODE,
 	KEY_FORMAT,
 	/* In the order of the formats. */
@@ -52,6 +53,8 @@ static const struct ptrc_cli_option options[] = {
 	{"no-loss", KEY_RULE + 11, NULL, "nothing is missing from the logs"},
 	{"tolerance", KEY_TOLERANCE, "DURATION",
 	 "events of two threads that are as near are in any\norder that a rule wants (default: 1us)"},
+	{"label", KEY_LABEL, "NAME=LOG",
+	 "what the host of LOG, one of the operands, is\ncalled; may be given several times"},
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
 	{"config", 'c', "FILE", "read layouts as for --decode from this file, see\nptrace.yaml(5)"},
@@ -80,6 +83,7 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
+static struct ptrc_cli_texts labels;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
 static int format = KEY_TEXT;
 static bool is_utc;
@@ -145,6 +149,8 @@ static void parse(int argc, char **argv)
 			ptrc_rules_take(&rules, options[key - KEY_RULE].name, optarg);
 		else if (key == KEY_TOLERANCE)
 			tolerance = optarg;
+		else if (key == KEY_LABEL)
+			ptrc_cli_add_text(&labels, optarg);
 		else if (key == KEY_DECODE)
 			ptrc_config_take_layout(&rules.layouts, optarg);
 		else if (key == 'c')
@@ -170,6 +176,7 @@ static void parse(int argc, char **argv)
 				     "option, such as --never=EVENT or --no-loss");
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no LOG given");
+	ptrc_labels_check(&labels, argv + optind, (size_t)(argc - optind));
 	if (tolerance && !ptrc_rule_duration(tolerance, &rules.tolerance_ns, &why))
 		ptrc_cli_usage("--tolerance", "%s", why.text);
 	if (rules.tolerance_ns > PTRC_RULE_TOLERANCE_MAX)
@@ -185,7 +192,8 @@ int main(int argc, char **argv)
 
 	parse(argc, argv);
 	ptrc_output_begin();
-	if (!ptrc_check_open(&check, &rules, argv + optind, (size_t)(argc - optind), is_utc))
+	if (!ptrc_check_open(&check, &rules, argv + optind, (size_t)(argc - optind), &labels,
+			     is_utc))
 		return PTRC_EXIT_FAILED;
 	if (!ptrc_rules_bind_again(&rules))
 		return PTRC_EXIT_USAGE;
@@ -195,5 +203,6 @@ int main(int argc, char **argv)
 	ptrc_check_report_losses(&check);
 	status = (int)ptrc_check_status(&check, is_loss_allowed);
 	ptrc_check_close(&check);
+	free(labels.texts);
 	return status;
 }

@@ -55,12 +55,13 @@ static const struct ptrc_cli_option options[] = {
 	{"verify", KEY_VERIFY, NULL,
 	 "show no events, but read all of them, and compare\nthem with what the logs say of "
 	 "themselves"},
+	PTRC_SELECTION_HOST_OPTIONS,
 	PTRC_SELECTION_DATA_OPTIONS,
 	{"fields", KEY_FIELDS, "LIST",
 	 "show these fields, in this order: time, ns, event,\n"
 	 "id, pid, tid, thread, address, truncated, len,\n"
-	 "data, data_hex, log, reason, error, data.NAME,\nhost, comm, thread_name, exe, user, command_line,\ngap, and, with "
-	 "--symbols, function, file, line"},
+	 "data, data_hex, log, reason, error, data.NAME,\nhost, comm, thread_name, exe, user, command_line,\ngap, bound, "
+	 "and, with --symbols, function, file,\nline"},
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text or json (default: text on a terminal and of\n--count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
@@ -351,6 +352,7 @@ int main(int argc, char **argv)
 	if (!load_symbols())
 		return PTRC_EXIT_FAILED;
 	ptrc_output_begin();
+	selection.is_for_log = to_log;
 	if (dump.session)
 		ptrc_dump_catch_signals();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))

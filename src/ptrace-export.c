@@ -35,6 +35,7 @@ static const struct ptrc_cli_option options[] = {
 	{"counters", KEY_COUNTERS, "[=GLOB]",
 	 "numbers that have a unit become counters, called\nEVENT.FIELD; or all numbers whose counters "
 	 "the\npattern matches"},
+	PTRC_SELECTION_HOST_OPTIONS,
 	PTRC_SELECTION_DATA_OPTIONS,
 	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
 	 "exit with 0 even if the data is incomplete"},

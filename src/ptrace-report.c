@@ -37,6 +37,7 @@ static const struct ptrc_cli_option options[] = {
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
 	 "take these for pairs, too, as all X.begin and\nX.end are: 'BEGIN..END by FIELD', of those with\nthe same "
 	 "value in the field, or without 'by' of\nthe same thread; may be given several times"},
+	PTRC_SELECTION_HOST_OPTIONS,
 	PTRC_SELECTION_DATA_OPTIONS,
 	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
 	 "exit with 0 even if the data is incomplete"},

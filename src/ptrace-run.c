@@ -767,13 +767,15 @@ static int report(const struct run *r)
 static int judge(const struct run *r, int status)
 {
 	static struct ptrc_check check;
+	const struct ptrc_cli_texts labels = {.count = 0};
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	char *paths[] = {(char *)(uintptr_t)r->log.path};
 	int verdict = PTRC_EXIT_RUN_FAILED;
 
 	if (!rules.count)
 		return status;
-	if (ptrc_check_open(&check, &rules, paths, 1, false) && ptrc_rules_bind_again(&rules)) {
+	if (ptrc_check_open(&check, &rules, paths, 1, &labels, false) &&
+	    ptrc_rules_bind_again(&rules)) {
 		ptrc_check_judge(&check);
 		verdict = (int)ptrc_check_status(&check, is_loss_allowed);
 		ptrc_check_put_text(&b, &check, false);

@@ -39,6 +39,7 @@ ptrc_short_c_tests = \
 	%D%/test_header \
 	%D%/test_keeper \
 	%D%/test_layout \
+	%D%/test_hosts \
 	%D%/test_log_copy \
 	%D%/test_log_format \
 	%D%/test_log_index \
@@ -130,6 +131,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-snapshot.bats \
 	%D%/types.bats \
 	%D%/ptrace-start.bats \
+	%D%/hosts.bats \
 	%D%/ptrace-dump-gap.bats \
 	%D%/ptrace-dump-threads.bats \
 	%D%/ptrace-dump-symbols.bats \
@@ -173,6 +175,7 @@ ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
 %C%_test_pairs_LDADD = src/libcommands.la $(LDADD)
 %C%_test_select_LDADD = src/libcommands.la $(LDADD)
 %C%_test_view_LDADD = src/libcommands.la $(LDADD)
+%C%_test_hosts_LDADD = src/libcommands.la $(LDADD) -lm
 %C%_test_follow_LDADD = src/libcommands.la $(ptrc_support_ldadd)
 
 # What tests of events of the operating system run.

@@ -8,10 +8,14 @@
  *     event NS PID TID NAME [KIND:VALUE]...
  *                                 an event; KIND is u8, u32, u64, f64, str (with a null byte) or hex
  *     repeat COUNT STEP           the last two events, so many times more, each so many ns later
+ *     host NAME MACHINE BOOT      whose the log is: host name, machine id and boot id
+ *     clock LOG REALTIME BOOTTIME ERROR STATUS [WINDOW]
+ *                                 a reading of clocks at LOG, the time of events; ERROR is maxerror, and
+ *                                 STATUS that of adjtimex: 0 synchronized, 64 not, -1 not known
  *     lost COUNT                  so many events are said to be missing
  *     unclosed                    the log gets no end
  *
- * %XX in a name is a byte, as words end at blanks. Times count from 1 700 000 000 s.
+ * %XX in a name is a byte, as words end at blanks. Times count from 1 700 000 000 s, but for BOOTTIME.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,6 +24,8 @@
 #include <unistd.h>
 
 #include <posixtrace.h>
+
+#include "lib/log/log_copy.h"
 
 #define EPOCH_NS INT64_C(1700000000000000000)
 
@@ -178,6 +184,45 @@ static void take_layout(char *words)
 	check(posixtrace_log_set_layout(written, type_of(words), layout), layout);
 }
 
+/* Whose the log is. */
+static struct ptrc_log_whose whose;
+
+static void take_host(const char *words)
+{
+	struct {
+		struct ptrc_log_host head;
+		char texts[3 * 256];
+	} *host = calloc(1, sizeof(*host));
+	char texts[3][128] = {""};
+	size_t used = 0;
+
+	if (!host || sscanf(words, "%127s %127s %127s", texts[0], texts[1], texts[2]) != 3)
+		fail(words, "not NAME MACHINE BOOT");
+	for (int i = 0; i < 3; i++) {
+		unescape(texts[i]);
+		host->head.bytes[i] = (uint16_t)strlen(texts[i]);
+		memcpy(host->texts + used, texts[i], strlen(texts[i]));
+		used += strlen(texts[i]);
+	}
+	whose.host = (uint8_t *)host;
+}
+
+static void take_clock(const char *words)
+{
+	struct ptrc_log_clock c = {.window_ns = 100};
+
+	if (sscanf(words, "%ld %ld %ld %ld %d %ld", &c.event_ns, &c.realtime_ns, &c.boottime_ns,
+		   &c.max_error_ns, &c.status, &c.window_ns) < 5)
+		fail(words, "not LOG REALTIME BOOTTIME ERROR STATUS");
+	c.event_ns += EPOCH_NS;
+	c.realtime_ns += EPOCH_NS;
+	c.monotonic_ns = c.boottime_ns;
+	whose.clocks = realloc(whose.clocks, (whose.clock_count + 1) * sizeof(c));
+	if (!whose.clocks)
+		fail("clock", "no memory");
+	whose.clocks[whose.clock_count++] = c;
+}
+
 int main(int argc, char **argv)
 {
 	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
@@ -197,6 +242,10 @@ int main(int argc, char **argv)
 			take_event(line + 6);
 		else if (!strncmp(line, "repeat ", 7))
 			repeat(line + 7);
+		else if (!strncmp(line, "host ", 5))
+			take_host(line + 5);
+		else if (!strncmp(line, "clock ", 6))
+			take_clock(line + 6);
 		else if (!strncmp(line, "lost ", 5))
 			lost.pt_lost_events = strtoul(line + 5, NULL, 10);
 		else if (!strcmp(line, "unclosed"))
@@ -204,6 +253,8 @@ int main(int argc, char **argv)
 		else if (*line)
 			fail(line, "what is this?");
 	}
+	check(ptrc_log_copy_add_whose(written, &whose), "ptrc_log_copy_add_whose");
 	check(posixtrace_log_close(written, &lost), "posixtrace_log_close");
+	ptrc_log_whose_free(&whose);
 	return 0;
 }

@@ -15,14 +15,18 @@
 #include "src/view/losses.h"
 #include "src/view/when.h"
 
-static int64_t time_of(const struct posixtrace_event *e)
+static int64_t time_of(const struct ptrc_reader *r, const struct posixtrace_event *e)
 {
-	return ptrc_when_ns(&e->pt_info.posix_timestamp);
+	int64_t ns = ptrc_when_ns(&e->pt_info.posix_timestamp);
+
+	return ptrc_reader_is_moving(r) ? ptrc_correction_time(r->correction, ns) : ns;
 }
 
 bool ptrc_check_open(struct ptrc_check *c, struct ptrc_rules *rules, char *const *paths,
-		     size_t count, bool is_utc)
+		     size_t count, const struct ptrc_cli_texts *labels, bool is_utc)
 {
+	struct ptrc_reader **readers;
+
 	*c = (struct ptrc_check){
 		.rules = rules, .first_ns = INT64_MAX, .last_ns = INT64_MIN, .is_utc = is_utc};
 	c->logs = ptrc_cli_allocate(count * sizeof(*c->logs));
@@ -33,6 +37,7 @@ bool ptrc_check_open(struct ptrc_check *c, struct ptrc_rules *rules, char *const
 		if (!ptrc_reader_open(&log->reader, paths[i]))
 			return false;
 		log->path = paths[i];
+		log->reader.label = ptrc_labels_find(labels, paths[i]);
 		log->number = (unsigned int)i;
 		log->view = (struct ptrc_view){.reader = &log->reader};
 		ptrc_reader_load_names(&log->reader);
@@ -41,6 +46,13 @@ bool ptrc_check_open(struct ptrc_check *c, struct ptrc_rules *rules, char *const
 			ptrc_reader_watch_threads(&log->reader);
 		c->log_count++;
 	}
+	if (count < 2 && !rules->has_bound)
+		return true;
+	readers = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_reader *));
+	for (size_t i = 0; i < count; i++)
+		readers[i] = &c->logs[i].reader;
+	ptrc_hosts_begin(&c->hosts, readers, count, false);
+	free(readers);
 	return true;
 }
 
@@ -63,6 +75,7 @@ static bool is_wanted(struct ptrc_check *c, struct ptrc_check_log *log, trace_ev
 static bool next_block(struct ptrc_check *c, struct ptrc_check_log *log)
 {
 	const struct posixtrace_block *b;
+	int64_t first_ns, last_ns;
 
 	posixtrace_free_block(log->block.events);
 	if (!ptrc_reader_next_block(&log->reader, &log->block)) {
@@ -70,10 +83,12 @@ static bool next_block(struct ptrc_check *c, struct ptrc_check_log *log)
 		return false;
 	}
 	b = log->block.events;
-	if (time_of(&b->pt_events[0]) < c->first_ns)
-		c->first_ns = time_of(&b->pt_events[0]);
-	if (time_of(&b->pt_events[b->pt_count - 1]) > c->last_ns)
-		c->last_ns = time_of(&b->pt_events[b->pt_count - 1]);
+	first_ns = time_of(&log->reader, &b->pt_events[0]);
+	last_ns = time_of(&log->reader, &b->pt_events[b->pt_count - 1]);
+	if (first_ns < c->first_ns)
+		c->first_ns = first_ns;
+	if (last_ns > c->last_ns)
+		c->last_ns = last_ns;
 	return true;
 }
 
@@ -154,6 +169,8 @@ static void read_logs(struct ptrc_check *c)
 
 		c->backwards += ns < last_ns;
 		last_ns = ns;
+		if (c->hosts.count > 1)
+			ptrc_hosts_note(&c->hosts, log->number, &log->reader);
 		take(c, log);
 		if (advance(c, log))
 			heap_sift_down(heap, count, 0);
@@ -437,6 +454,7 @@ void ptrc_check_report_losses(const struct ptrc_check *c)
 	for (size_t i = 0; i < c->log_count; i++)
 		ptrc_losses_report(&c->logs[i].losses, c->logs[i].reader.path);
 	ptrc_misfits_report(&c->misfits);
+	ptrc_hosts_report(&c->hosts);
 	if (c->backwards)
 		ptrc_cli_message(NULL,
 				 "%" PRIu64 " event%s an earlier time than the event before: "
@@ -447,6 +465,7 @@ void ptrc_check_report_losses(const struct ptrc_check *c)
 void ptrc_check_close(struct ptrc_check *c)
 {
 	ptrc_misfits_free(&c->misfits);
+	ptrc_hosts_free(&c->hosts);
 	for (size_t i = 0; i < c->log_count; i++) {
 		struct ptrc_check_log *log = &c->logs[i];
 

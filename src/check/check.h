@@ -8,7 +8,9 @@
 #include <stddef.h>
 
 #include "src/check/judge.h"
+#include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
+#include "src/view/hosts.h"
 #include "src/view/losses.h"
 #include "src/view/misfits.h"
 #include "src/view/reader.h"
@@ -31,6 +33,8 @@ struct ptrc_check {
 	struct ptrc_judge judge;
 	struct ptrc_check_log *logs;
 	size_t log_count;
+	/* Of several logs, or if a rule has the bounds of times. */
+	struct ptrc_hosts hosts;
 	/* The times of the first and the last event. */
 	int64_t first_ns, last_ns;
 	/* Events whose time is before that of the event before them. */
@@ -44,9 +48,9 @@ struct ptrc_check {
 	struct ptrc_misfit_types misfits;
 };
 
-/* Opens the logs. Returns false, after a message, if one cannot be opened. */
+/* Opens the logs, of which some may have labels. Returns false, after a message, if one cannot be opened. */
 bool ptrc_check_open(struct ptrc_check *, struct ptrc_rules *, char *const *paths, size_t count,
-		     bool is_utc);
+		     const struct ptrc_cli_texts *labels, bool is_utc);
 
 /* Reads the logs and decides the rules. */
 void ptrc_check_judge(struct ptrc_check *);

@@ -477,7 +477,8 @@ static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule_event *e, size
 		return false;
 	if (ptrc_where_has_source_field(e->wheres[i]))
 		return ptrc_cli_because(&m->why, "function, file and line are not known to rules");
-	rules->has_gap |= ptrc_where_has_gap(e->wheres[i]);
+	rules->has_gap |= ptrc_where_has_field(e->wheres[i], PTRC_FIELD_GAP);
+	rules->has_bound |= ptrc_where_has_field(e->wheres[i], PTRC_FIELD_BOUND);
 	if (ptrc_where_has_base(e->wheres[i], PTRC_WHEN_FROM_END))
 		return ptrc_cli_because(
 			&m->why, "a time before the end is not known while the logs are read");

@@ -118,6 +118,8 @@ struct ptrc_rules {
 	size_t given_layout_count;
 	/* An expression asks for the time since the event before. */
 	bool has_gap;
+	/* ... and bound. */
+	bool has_bound;
 };
 
 /* The values of a rule's keys, as they are gathered. Starts zeroed. */

@@ -283,7 +283,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	struct ptrc_json j = {b, true};
 
 	ptrc_buffer_text(&name, "events lost: ");
-	ptrc_buffer_text(&name, l->source->reader.path);
+	ptrc_buffer_text(&name, ptrc_reader_shown_name(&l->source->reader));
 	put_metadata(b, &lane, tid, "thread_name", &name, 0);
 	put_metadata(b, &lane, tid, "thread_sort_index", NULL, -1);
 	ptrc_buffer_free(&name);

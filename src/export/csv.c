@@ -171,6 +171,8 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	ptrc_buffer_u64(b, e->view->reader->size);
 	if (x->dump->format.has_log)
 		put_known(c, b, e->view, PTRC_FIELD_LOG);
+	if (x->dump->format.has_host)
+		put_known(c, b, e->view, PTRC_FIELD_HOST);
 	if (x->dump->format.has_symbols) {
 		const struct ptrc_symbol *s = ptrc_view_symbol(e->view);
 
@@ -198,6 +200,8 @@ static void begin(struct ptrc_export *x)
 	ptrc_buffer_text(b, ",truncated,len");
 	if (x->dump->format.has_log)
 		ptrc_buffer_text(b, ",log");
+	if (x->dump->format.has_host)
+		ptrc_buffer_text(b, ",host");
 	if (x->dump->format.has_symbols)
 		ptrc_buffer_text(b, ",function,file,line");
 	for (size_t i = 0; i < l->name_count; i++) {

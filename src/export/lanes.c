@@ -74,6 +74,21 @@ static void take_name(struct ptrc_buffer *to, struct ptrc_view *view, enum ptrc_
 		ptrc_buffer_bytes(to, v.bytes, v.size);
 }
 
+/* Says of which host the process is, which has this number if it has no name. */
+static void put_host(struct ptrc_buffer *name, const struct ptrc_reader *r, int32_t pid)
+{
+	struct ptrc_buffer of_host = PTRC_BUFFER_INIT;
+
+	ptrc_buffer_text(&of_host, r->label);
+	ptrc_buffer_text(&of_host, ": ");
+	if (name->used)
+		ptrc_buffer_bytes(&of_host, name->bytes, name->used);
+	else
+		ptrc_buffer_format(&of_host, "process %d", (int)pid);
+	ptrc_buffer_free(name);
+	*name = of_host;
+}
+
 static struct ptrc_lane_process *find_process(struct ptrc_lanes *l, int32_t pid,
 					      struct ptrc_view *view)
 {
@@ -88,6 +103,8 @@ static struct ptrc_lane_process *find_process(struct ptrc_lanes *l, int32_t pid,
 		take_name(&p->name, view, PTRC_FIELD_COMM);
 	else
 		ptrc_buffer_text(&p->name, "trace system");
+	if (view->reader->label)
+		put_host(&p->name, view->reader, pid);
 	l->processes = append(l->processes, l->process_count++, p);
 	return p;
 }

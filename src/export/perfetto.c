@@ -622,7 +622,7 @@ static uint64_t loss_track(struct ptrc_export *x, const struct ptrc_source *s)
 
 	p->text.used = 0;
 	ptrc_buffer_text(&p->text, "events lost: ");
-	ptrc_buffer_text(&p->text, s->reader.path);
+	ptrc_buffer_text(&p->text, ptrc_reader_shown_name(&s->reader));
 	/* Readers take the last word; there are few of these. */
 	tell_of_track(&x->dump->out, track, 0, p->text.bytes, p->text.used);
 	return track;

@@ -281,7 +281,7 @@ static uint32_t frame_of(struct stacks *st, const struct ptrc_source *s, uint64_
 	struct address *a;
 
 	if (posixtrace_find_log_process(s->reader.trace, s->reader.event.posix_pid,
-					&s->reader.event.posix_timestamp, &process))
+					ptrc_reader_log_time(&s->reader), &process))
 		process = ULONG_MAX;
 	key[1] = process;
 	a = ptrc_table_find(&st->addresses, key, sizeof(key), sizeof(*a));

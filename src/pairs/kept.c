@@ -21,6 +21,7 @@ void ptrc_keep(struct ptrc_kept *k, struct ptrc_source *s, void *room)
 	*k = (struct ptrc_kept){
 		.source = s,
 		.event = r->event,
+		.log_time = r->log_time,
 		.gap = r->gap,
 		.since_before = r->since_before,
 		.data = room,
@@ -51,6 +52,7 @@ struct ptrc_view *ptrc_kept_look(struct ptrc_kept_views *v, const struct ptrc_du
 	}
 	b->reader.names[place] = s->reader.names[place];
 	b->reader.event = k->event;
+	b->reader.log_time = k->log_time;
 	b->reader.gap = k->gap;
 	b->reader.since_before = k->since_before;
 	b->reader.data = k->data;

@@ -11,6 +11,7 @@
 struct ptrc_kept {
 	struct ptrc_source *source;
 	struct posix_trace_event_info event;
+	struct timespec log_time;
 	struct ptrc_reader_gap gap;
 	int64_t since_before;
 	const unsigned char *data;

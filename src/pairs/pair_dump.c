@@ -130,8 +130,8 @@ static void put_numbers(struct ptrc_buffer *b, int64_t first, int64_t last, size
 
 static void put_logs(struct ptrc_buffer *b, const struct ptrc_view *end, size_t *width)
 {
-	const char *first = end->begin->reader->path;
-	const char *last = end->reader->path;
+	const char *first = ptrc_reader_shown_name(end->begin->reader);
+	const char *last = ptrc_reader_shown_name(end->reader);
 	size_t begin = b->used;
 	size_t middle;
 
@@ -495,8 +495,10 @@ static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
 		ptrc_buffer_duration(b, line->duration_ns);
 	end_column(b, at, &duration, true);
 	if (f->has_log) {
+		const char *name = ptrc_reader_shown_name(view->reader);
+
 		at = b->used;
-		ptrc_text_put(b, view->reader->path, strlen(view->reader->path));
+		ptrc_text_put(b, name, strlen(name));
 		end_column(b, at, &p->widths.log, false);
 	}
 	put_numbers(b, view->reader->event.posix_pid, view->reader->event.posix_pid,

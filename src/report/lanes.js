@@ -57,7 +57,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 		for (const lane of order) {
 			const key = lane.is_rest ? 'rest' : lane.log + ' ' + lane.pid;
 			if (key !== before && (lane.pid || lane.is_rest || model.meta.logs.length > 1)) {
-				const log = model.meta.logs.length > 1 ? ' of ' + model.meta.logs[lane.log].path : '';
+				const log = model.meta.logs.length > 1 ? ' of ' + model.meta.logs[lane.log].name : '';
 				rows.push({key, y, height: headHeight,
 					text: ((processName(lane) || 'trace system') + log).trim()});
 				y += headHeight;

@@ -49,7 +49,7 @@ function putSummary() {
 	const complete = meta.logs.every(l => l.is_complete);
 	const commands = [...new Set(model.lanes.map(l => l.command || l.executable || l.process).filter(Boolean))];
 	const what = commands.length ? commands.slice(0, 3).join(', ') + (commands.length > 3 ? ' and ' + (commands.length - 3) + ' more' : '')
-		: meta.logs.map(l => l.path).join(', ');
+		: meta.logs.map(l => l.name).join(', ');
 	element('title').textContent = what;
 	document.title = what + ' - ptrace-report';
 	element('verdict').textContent = complete ? 'complete' : 'incomplete';
@@ -73,7 +73,7 @@ function putSummary() {
 		const l = log.losses || {};
 		const lost = Object.keys(l).filter(k => l[k] && l[k] !== '0').map(k => k.replace(/_/g, ' ') + (l[k] === true ? '' : ': ' + l[k]));
 		if (!log.is_complete)
-			notes.push((meta.logs.length > 1 ? log.path + ': ' : '') + 'Data is missing (' + (lost.join(', ') || 'see ptrace-stat') + ').');
+			notes.push((meta.logs.length > 1 ? log.name + ': ' : '') + 'Data is missing (' + (lost.join(', ') || 'see ptrace-stat') + ').');
 	}
 	if (meta.dropped)
 		notes.push('To stay within ' + showCount(Math.round(meta.size_max / 1024)) + ' KiB the report shows ' + showCount(meta.kept) + ' events and pairs singly; '
@@ -114,7 +114,7 @@ function select(item) {
 	if (processName(item.lane))
 		rows.push(['Process', processName(item.lane)]);
 	if (meta.logs.length > 1)
-		rows.push(['Log', meta.logs[item.lane.log].path]);
+		rows.push(['Log', meta.logs[item.lane.log].name]);
 	details.append(table(rows));
 	const fields = model.fieldsOf(item.class, item.row);
 	for (const [title, isEnd] of item.track.kind ? [['Begin', false], ['End', true]] : [['Data', false]]) {

@@ -238,14 +238,17 @@ static const struct ptrc_symbol *symbol_of(struct page *p, const struct ptrc_rep
 					   uint64_t address)
 {
 	static const struct ptrc_symbol none;
-	trace_id_t trace = e->source->reader.trace;
+	const struct ptrc_reader *r = &e->source->reader;
+	struct timespec time;
 	unsigned long process;
 
-	if (!p->options->symbols || posixtrace_find_log_process(trace, e->info.posix_pid,
-								&e->info.posix_timestamp, &process))
+	if (!p->options->symbols)
 		return &none;
-	return ptrc_symbols_find(p->options->symbols, &p->caches[e->source->order], trace, process,
-				 address, false);
+	time = ptrc_reader_log_time_of(r, &e->info.posix_timestamp);
+	if (posixtrace_find_log_process(r->trace, e->info.posix_pid, &time, &process))
+		return &none;
+	return ptrc_symbols_find(p->options->symbols, &p->caches[e->source->order], r->trace,
+				 process, address, false);
 }
 
 /* The number of the text that says what is at an address: function (file:line), as far as that is known.
@@ -582,10 +585,12 @@ static void put_classes(struct page *p, struct ptrc_json *j)
 
 static void put_log(struct page *p, struct ptrc_json *j, const struct ptrc_source *s)
 {
+	const char *name = ptrc_reader_shown_name(&s->reader);
 	struct posixtrace_log_host h;
 
 	ptrc_json_open(j, NULL, '{');
 	put_shown(p, j, "path", s->reader.path, strlen(s->reader.path));
+	put_shown(p, j, "name", name, strlen(name));
 	ptrc_json_bool(j, "is_session", s->reader.source != NULL);
 	ptrc_json_bool(j, "is_complete", !ptrc_losses_is_any(&s->losses) && !s->losses.read_error);
 	ptrc_losses_json(&s->losses, j);

@@ -64,7 +64,10 @@ static void put_summary(struct ptrc_buffer *b, const struct ptrc_report *r,
 
 		put_label(b, s->reader.source ? "session" : "log");
 		ptrc_text_put(b, s->reader.path, strlen(s->reader.path));
-		if (!posixtrace_get_log_host(s->reader.trace, &h, sizeof(h)) && *h.ph_name) {
+		if (s->reader.label) {
+			ptrc_buffer_text(b, " of host ");
+			ptrc_text_put(b, s->reader.label, strlen(s->reader.label));
+		} else if (!posixtrace_get_log_host(s->reader.trace, &h, sizeof(h)) && *h.ph_name) {
 			ptrc_buffer_text(b, " of host ");
 			ptrc_text_put(b, h.ph_name, strlen(h.ph_name));
 		}

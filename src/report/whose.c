@@ -5,7 +5,8 @@
 bool ptrc_report_process(const struct ptrc_report_lane *lane, unsigned long *index,
 			 struct posixtrace_log_process *p)
 {
-	struct timespec last = ptrc_when_timespec(lane->last_ns);
+	struct timespec shown = ptrc_when_timespec(lane->last_ns);
+	struct timespec last = ptrc_reader_log_time_of(&lane->source->reader, &shown);
 	trace_id_t trace = lane->source->reader.trace;
 
 	return !lane->is_rest && !posixtrace_find_log_process(trace, lane->pid, &last, index) &&
@@ -14,7 +15,8 @@ bool ptrc_report_process(const struct ptrc_report_lane *lane, unsigned long *ind
 
 bool ptrc_report_thread(const struct ptrc_report_lane *lane, struct posixtrace_log_thread *t)
 {
-	struct timespec last = ptrc_when_timespec(lane->last_ns);
+	struct timespec shown = ptrc_when_timespec(lane->last_ns);
+	struct timespec last = ptrc_reader_log_time_of(&lane->source->reader, &shown);
 	trace_id_t trace = lane->source->reader.trace;
 	unsigned long index;
 

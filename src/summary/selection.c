@@ -112,6 +112,9 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 			ptrc_cli_usage("--config", "is given twice");
 		s->config = optarg;
 		break;
+	case PTRC_SELECTION_LABEL:
+		ptrc_cli_add_text(&s->labels, optarg);
+		break;
 	case PTRC_SELECTION_ALLOW_LOSS:
 		d->is_loss_allowed = true;
 		break;
@@ -266,19 +269,25 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 		operands = standard;
 		count = 1;
 	}
+	if (d->session && s->labels.count)
+		ptrc_cli_usage("--label", "cannot be used together with --follow");
+	ptrc_labels_check(&s->labels, operands, count);
 	d->sources = ptrc_cli_allocate(count * sizeof(*d->sources));
 	for (size_t i = 0; i < count; i++) {
 		size_t n = d->source_count;
 
 		if (!open_source(d, &d->sources[n].reader, operands[i]))
 			continue;
+		d->sources[n].reader.label = ptrc_labels_find(&s->labels, operands[i]);
 		ptrc_source_begin(&d->sources[n], d, n);
 		d->source_count++;
 	}
 	d->format.has_log = count > 1;
+	d->format.has_host = s->labels.count;
 	/* A session that is followed may still open event types. */
 	if (!d->session && d->source_count)
 		close_layouts(s);
+	ptrc_dump_find_hosts(d, s->is_for_log);
 	return d->source_count == count;
 }
 
@@ -286,6 +295,7 @@ void ptrc_selection_free(struct ptrc_selection *s)
 {
 	struct ptrc_dump *d = s->dump;
 
+	ptrc_hosts_free(&d->hosts);
 	for (size_t i = 0; i < d->source_count; i++)
 		ptrc_source_free(&d->sources[i]);
 	free(d->sources);
@@ -294,5 +304,6 @@ void ptrc_selection_free(struct ptrc_selection *s)
 	ptrc_layouts_free(&d->layouts);
 	free(s->wheres.texts);
 	free(s->pair_texts.texts);
+	free(s->labels.texts);
 	ptrc_event_format_free(&d->format);
 }

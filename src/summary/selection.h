@@ -32,6 +32,7 @@ enum {
 	PTRC_SELECTION_STRICT,
 	PTRC_SELECTION_SYMBOLS,
 	PTRC_SELECTION_ALLOW_LOSS,
+	PTRC_SELECTION_LABEL,
 };
 
 /* Rows of a command's table of options. The command explains --pair, whose key is above, itself. */
@@ -62,6 +63,14 @@ enum {
 		"last", PTRC_SELECTION_LAST, "N", "only the last N of them"                     \
 	}
 
+/* Those that are about logs of several hosts. */
+#define PTRC_SELECTION_HOST_OPTIONS                                                            \
+	{                                                                                      \
+		"label", PTRC_SELECTION_LABEL, "NAME=LOG",                                     \
+			"what the host of LOG, one of the operands, is\ncalled; may be given " \
+			"several times"                                                        \
+	}
+
 /* Those that say what the data is. */
 #define PTRC_SELECTION_DATA_OPTIONS                                                       \
 	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT",                                 \
@@ -83,10 +92,13 @@ struct ptrc_selection {
 	struct ptrc_pairs *pairs;
 	struct ptrc_cli_texts wheres;
 	struct ptrc_cli_texts pair_texts;
+	struct ptrc_cli_texts labels;
 	const char *config;
 	bool has_symbols;
 	/* Pairs are selected by their begins, as events are. */
 	bool is_by_begin;
+	/* The events go to a log, which is read with what it says of its clocks later. */
+	bool is_for_log;
 };
 
 /* Prepares the dump, which is zeroed, to select everything. */

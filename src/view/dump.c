@@ -20,15 +20,15 @@ enum { WRITE_SIZE = 65536 };
 /* A name that is longer than this does not widen the column of names. */
 enum { NAME_COLUMNS_MAX = 40 };
 
-/* Whether the field gap is shown or asked for. */
-static bool has_gap(const struct ptrc_dump *d)
+/* Whether the field is shown or asked for. */
+static bool has_field(const struct ptrc_dump *d, enum ptrc_field_id id)
 {
 	bool is_found = false;
 
 	for (size_t i = 0; i < d->format.field_count; i++)
-		is_found |= d->format.fields[i].id == PTRC_FIELD_GAP;
+		is_found |= d->format.fields[i].id == id;
 	for (size_t i = 0; i < d->select.where_count; i++)
-		is_found |= ptrc_where_has_gap(d->select.wheres[i]);
+		is_found |= ptrc_where_has_field(d->select.wheres[i], id);
 	return is_found;
 }
 
@@ -43,11 +43,25 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
 	s->order = order;
 	s->sieve = NULL;
 	s->is_damaged = false;
-	if (has_gap(d))
+	if (has_field(d, PTRC_FIELD_GAP))
 		ptrc_reader_watch_threads(r);
 	ptrc_view_take_layouts(&s->view, &d->layouts);
 	if (width > (size_t)d->format.name_width && width <= NAME_COLUMNS_MAX)
 		d->format.name_width = (int)width;
+}
+
+void ptrc_dump_find_hosts(struct ptrc_dump *d, bool is_for_log)
+{
+	struct ptrc_reader **readers;
+
+	/* The times of a single log are shown as they are. */
+	if (d->source_count < 2 && !has_field(d, PTRC_FIELD_BOUND))
+		return;
+	readers = ptrc_cli_allocate((d->source_count + 1) * sizeof(struct ptrc_reader *));
+	for (size_t i = 0; i < d->source_count; i++)
+		readers[i] = &d->sources[i].reader;
+	ptrc_hosts_begin(&d->hosts, readers, d->source_count, is_for_log);
+	free(readers);
 }
 
 void ptrc_source_free(struct ptrc_source *s)
@@ -62,8 +76,9 @@ void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_dump *d)
 {
 	ptrc_sieve_free(s->sieve);
 	s->sieve = NULL;
-	/* A session may tell of more layouts. */
-	if (d->select.where_count && !s->reader.source && !(d->sink && d->sink->takes_all))
+	/* A session may tell of more layouts. A sieve sees times as the log has them. */
+	if (d->select.where_count && !ptrc_reader_is_moving(&s->reader) && !s->reader.source &&
+	    !(d->sink && d->sink->takes_all))
 		s->sieve = ptrc_sieve_make(d->select.wheres[0], &d->layouts);
 }
 
@@ -319,8 +334,10 @@ static bool show(struct ptrc_dump *d)
 {
 	struct ptrc_source **heap =
 		ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_source *));
+	bool has_hosts = d->hosts.count > 1;
 	size_t count = 0;
 
+	ptrc_hosts_forget(&d->hosts);
 	for (size_t i = 0; i < d->source_count; i++) {
 		ptrc_source_make_sieve(&d->sources[i], d);
 		if (advance(d, &d->sources[i]))
@@ -330,8 +347,11 @@ static bool show(struct ptrc_dump *d)
 	while (count && d->shown_count < d->first_count && !ptrc_dump_has_failed(d)) {
 		struct ptrc_source *s = heap[0];
 
-		if (!d->select.around || ptrc_select_is_in_window(&d->select, ptrc_source_ns(s)))
+		if (!d->select.around || ptrc_select_is_in_window(&d->select, ptrc_source_ns(s))) {
+			if (has_hosts)
+				ptrc_hosts_note(&d->hosts, s->order, &s->reader);
 			ptrc_dump_event(d, s);
+		}
 		if (advance(d, s))
 			heap_sift_down(heap, count, 0);
 		else
@@ -486,6 +506,8 @@ static void put_summary(struct ptrc_dump *d, const struct ptrc_misfit_types *mis
 	if (d->sink && d->sink->summarize)
 		d->sink->summarize(d, &j);
 	ptrc_misfits_json(misfits, &j);
+	if (d->hosts.count)
+		ptrc_hosts_json(&d->hosts, &j);
 	ptrc_json_open(&j, "logs", '[');
 	for (size_t i = 0; i < d->source_count; i++) {
 		const struct ptrc_reader *r = &d->sources[i].reader;
@@ -664,6 +686,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 		is_found &= d->sink->tell(d);
 	ptrc_misfits_report(&misfits);
 	check_wheres(d);
+	ptrc_hosts_report(&d->hosts);
 	if (d->symbols)
 		ptrc_symbols_report(d->symbols);
 	for (size_t i = 0; i < d->source_count; i++) {

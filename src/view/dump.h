@@ -13,6 +13,7 @@
 #include "src/cli/buffer.h"
 #include "src/cli/exit_status.h"
 #include "src/view/event_format.h"
+#include "src/view/hosts.h"
 #include "src/view/layout.h"
 #include "src/view/lines.h"
 #include "src/view/losses.h"
@@ -117,6 +118,8 @@ struct ptrc_dump {
 
 	struct ptrc_source *sources;
 	size_t source_count;
+	/* Of several logs, or if somebody asks for the bounds of times. */
+	struct ptrc_hosts hosts;
 	struct ptrc_buffer out;
 	/* The lines of the last events, if only these are shown. */
 	struct ptrc_lines last;
@@ -131,6 +134,10 @@ struct ptrc_dump {
 /* Completes a source whose reader has just been opened. The source must not move from then
  * on, as its view points into it. */
 void ptrc_source_begin(struct ptrc_source *, struct ptrc_dump *, size_t order);
+
+/* Finds out of which hosts the sources are, which have all begun, and how their times are corrected, if
+ * that matters. */
+void ptrc_dump_find_hosts(struct ptrc_dump *, bool is_for_log);
 
 void ptrc_source_free(struct ptrc_source *);
 

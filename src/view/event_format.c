@@ -453,6 +453,8 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			struct ptrc_json log = {&labels->log, false};
 
 			ptrc_json_bytes(&log, "log", r->path, strlen(r->path));
+			if (r->label)
+				ptrc_json_bytes(&log, "host", r->label, strlen(r->label));
 		}
 		ptrc_buffer_bytes(b, labels->log.bytes, labels->log.used);
 	}
@@ -516,8 +518,10 @@ void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
 static void put_log(struct ptrc_buffer *b, struct ptrc_event_labels *labels,
 		    const struct ptrc_reader *r)
 {
+	const char *name = ptrc_reader_shown_name(r);
+
 	if (!labels->log.used) {
-		ptrc_text_put(&labels->log, r->path, strlen(r->path));
+		ptrc_text_put(&labels->log, name, strlen(name));
 		labels->log_width = columns_of(labels->log.bytes, labels->log.used);
 	}
 	ptrc_buffer_bytes(b, labels->log.bytes, labels->log.used);
@@ -687,7 +691,10 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			    has_field(f, PTRC_FIELD_DATA))
 				break;
 			v = ptrc_view_value(view, &f->fields[i]);
-			ptrc_value_json(&j, id == PTRC_FIELD_GAP ? "gap_ns" : ptrc_field_name(id),
+			ptrc_value_json(&j,
+					id == PTRC_FIELD_GAP	 ? "gap_ns"
+					: id == PTRC_FIELD_BOUND ? "bound_ns"
+								 : ptrc_field_name(id),
 					&v);
 			break;
 		}
@@ -704,6 +711,7 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	struct ptrc_reader *r = view->reader;
 	struct ptrc_value v;
 	size_t begin = b->used;
+	int64_t bound;
 
 	switch (field->id) {
 	case PTRC_FIELD_TIME:
@@ -714,8 +722,8 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		ptrc_buffer_bytes(b, labels->name[place].bytes, labels->name[place].used);
 		return labels->name_width[place];
 	case PTRC_FIELD_LOG:
-		put_log(b, labels, r);
-		return labels->log_width;
+		ptrc_text_put(b, r->path, strlen(r->path));
+		break;
 	case PTRC_FIELD_NS:
 		ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
 		break;
@@ -728,6 +736,11 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	case PTRC_FIELD_GAP:
 		if (r->since_before != PTRC_BEFORE_NONE)
 			ptrc_buffer_span(b, r->since_before);
+		break;
+	case PTRC_FIELD_BOUND:
+		bound = ptrc_reader_bound(r);
+		if (bound != PTRC_BOUND_UNKNOWN)
+			ptrc_buffer_duration(b, (uint64_t)bound);
 		break;
 	default:
 		v = ptrc_view_value(view, field);

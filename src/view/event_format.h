@@ -23,6 +23,8 @@ struct ptrc_event_format {
 	int log_width;
 	/* There are several logs, so each line says which one the event is from. */
 	bool has_log;
+	/* The user has said what some of their hosts are called. */
+	bool has_host;
 	/* Text has the colours of a terminal. */
 	bool is_coloured;
 	/* Each line says where in the source the event was generated. */

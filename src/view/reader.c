@@ -269,6 +269,7 @@ void ptrc_reader_close(struct ptrc_reader *r)
 	if (r->fd >= 0)
 		close(r->fd);
 	free(r->own_path);
+	free(r->label);
 	for (size_t i = 0; i < PTRC_READER_IDS; i++)
 		free(r->names[i]);
 }
@@ -301,6 +302,30 @@ void ptrc_reader_block_free(struct ptrc_reader_block *b)
 	posixtrace_free_block(b->events);
 	free(b->since_before);
 	memset(b, 0, sizeof(*b));
+}
+
+void ptrc_reader_correct(struct ptrc_reader *r)
+{
+	struct timespec *time = &r->event.posix_timestamp;
+
+	if (!ptrc_reader_is_moving(r))
+		return;
+	r->log_time = *time;
+	*time = ptrc_when_timespec(ptrc_correction_time(r->correction, ptrc_when_ns(time)));
+}
+
+struct timespec ptrc_reader_log_time_of(const struct ptrc_reader *r, const struct timespec *time)
+{
+	if (!ptrc_reader_is_moving(r))
+		return *time;
+	return ptrc_when_timespec(ptrc_correction_first(r->correction, ptrc_when_ns(time)));
+}
+
+int64_t ptrc_reader_bound(const struct ptrc_reader *r)
+{
+	return r->correction
+		       ? ptrc_correction_bound(r->correction, ptrc_when_ns(ptrc_reader_log_time(r)))
+		       : PTRC_BOUND_UNKNOWN;
 }
 
 void ptrc_reader_watch_threads(struct ptrc_reader *r)
@@ -365,8 +390,9 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 	return r->source ? r->source->rewind(r) : posix_trace_rewind(r->trace);
 }
 
-int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
-		       const trace_event_set_t *types)
+/* The same, of times as the log has them. */
+static int select_log(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
+		      const trace_event_set_t *types)
 {
 	/* The event before one that is selected need not be selected. */
 	if (r->source || r->before)
@@ -375,16 +401,36 @@ int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *span
 	return posixtrace_select(r->trace, spans, count, types);
 }
 
+int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
+		       const trace_event_set_t *types)
+{
+	struct posixtrace_span *moved;
+	int error;
+
+	if (!ptrc_reader_is_moving(r) || !count)
+		return select_log(r, spans, count, types);
+	moved = ptrc_cli_allocate(count * sizeof(*moved));
+	for (size_t i = 0; i < count; i++)
+		moved[i] = ptrc_when_span(
+			ptrc_correction_first(r->correction, ptrc_when_ns(&spans[i].pt_first)),
+			ptrc_correction_last(r->correction, ptrc_when_ns(&spans[i].pt_last)));
+	error = select_log(r, moved, count, types);
+	free(moved);
+	return error;
+}
+
 int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until_ns,
 			    const trace_event_set_t *types, bool *is_all)
 {
-	struct posixtrace_span span = ptrc_when_span(INT64_MIN, until_ns);
+	int64_t until_log_ns =
+		ptrc_reader_is_moving(r) ? ptrc_correction_last(r->correction, until_ns) : until_ns;
+	struct posixtrace_span span = ptrc_when_span(INT64_MIN, until_log_ns);
 	int error = r->source || r->before
 			    ? ENODATA
 			    : posixtrace_get_time_of_last(r->trace, count, &span.pt_first);
 
 	*is_all = error == ENODATA;
-	return error && !*is_all ? error : ptrc_reader_select(r, &span, 1, types);
+	return error && !*is_all ? error : select_log(r, &span, 1, types);
 }
 
 const char *ptrc_reader_truncation(const struct ptrc_reader *r)

@@ -16,6 +16,7 @@
 #include "src/cli/message.h"
 #include "src/view/attributes.h"
 #include "src/view/before.h"
+#include "src/view/correction.h"
 #include "src/view/losses.h"
 
 /* Event type identifiers are below this. */
@@ -107,6 +108,12 @@ struct ptrc_reader {
 	int64_t since_before;
 	/* Null: nobody asks for these. */
 	struct ptrc_before *before;
+	/* What the user calls the host of the log, owned; null: what the log says. */
+	char *label;
+	/* What makes the log's times comparable with those of others; null: they are taken as they are. If it
+	 * moves them, log_time is what the log says of the event. */
+	const struct ptrc_correction *correction;
+	struct timespec log_time;
 	/* Events read so far. */
 	uint64_t read_count;
 	/* What the OVERFLOW that was read last stands for. */
@@ -159,6 +166,30 @@ void ptrc_reader_block_free(struct ptrc_reader_block *);
  */
 void ptrc_reader_watch_threads(struct ptrc_reader *);
 
+/* Corrects the time of the event that was read. */
+void ptrc_reader_correct(struct ptrc_reader *);
+
+/* What people call what the reader reads, beside others. */
+static inline const char *ptrc_reader_shown_name(const struct ptrc_reader *r)
+{
+	return r->label ? r->label : r->path;
+}
+
+/* Whether times differ from what the log says. */
+static inline bool ptrc_reader_is_moving(const struct ptrc_reader *r)
+{
+	return r->correction && r->correction->is_moving;
+}
+
+/* The time of the event that was read as the log has it, for what else the log says by its time. */
+static inline const struct timespec *ptrc_reader_log_time(const struct ptrc_reader *r)
+{
+	return ptrc_reader_is_moving(r) ? &r->log_time : &r->event.posix_timestamp;
+}
+
+/* The same of the time that an event of the reader had. */
+struct timespec ptrc_reader_log_time_of(const struct ptrc_reader *, const struct timespec *);
+
 /* Makes the next event of the block the one that the reader, or a copy of it, has read. Returns
  * false at the end of the block. */
 static inline bool ptrc_reader_take(struct ptrc_reader *r, struct ptrc_reader_block *b)
@@ -170,6 +201,8 @@ static inline bool ptrc_reader_take(struct ptrc_reader *r, struct ptrc_reader_bl
 	r->since_before = b->since_before ? b->since_before[b->at] : PTRC_BEFORE_NONE;
 	b->at++;
 	r->event = e->pt_info;
+	if (__builtin_expect(r->correction != NULL, 0))
+		ptrc_reader_correct(r);
 	r->data = e->pt_data;
 	r->size = e->pt_size;
 	r->gap = b->gap;
@@ -203,6 +236,9 @@ int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, siz
  */
 int ptrc_reader_select_last(struct ptrc_reader *, uint64_t count, int64_t until_ns,
 			    const trace_event_set_t *types, bool *is_all);
+
+/* The bound of the time of the event that was read, or PTRC_BOUND_UNKNOWN. */
+int64_t ptrc_reader_bound(const struct ptrc_reader *);
 
 /* The word for the truncation status of the event: "no", "record" or "read". */
 const char *ptrc_reader_truncation(const struct ptrc_reader *);

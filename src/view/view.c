@@ -55,6 +55,7 @@ static const struct field {
 	[PTRC_FIELD_LINE] = {"line", NUMBER},
 	[PTRC_FIELD_DURATION] = {"duration", DURATION},
 	[PTRC_FIELD_GAP] = {"gap", DURATION},
+	[PTRC_FIELD_BOUND] = {"bound", DURATION},
 };
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
@@ -247,8 +248,9 @@ bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *l, struct 
 {
 	if (!ptrc_field_find(name, l, f, why))
 		return false;
-	if (f->id == PTRC_FIELD_GAP)
-		return ptrc_cli_because(why, "'gap' is no key: it is another one in each event");
+	if (f->id == PTRC_FIELD_GAP || f->id == PTRC_FIELD_BOUND)
+		return ptrc_cli_because(why, "'%s' is no key: it is another one in each event",
+					name);
 	return true;
 }
 
@@ -413,8 +415,11 @@ static struct ptrc_value system_value(const struct ptrc_reader *r, trace_event_i
 
 static struct ptrc_value host_value(struct ptrc_view *view)
 {
+	const char *label = view->reader->label;
 	struct posixtrace_log_host host;
 
+	if (label)
+		return text_value(label, strlen(label));
 	if (!view->has_host && !posixtrace_get_log_host(view->reader->trace, &host, sizeof(host)))
 		memcpy(view->host, host.ph_name, sizeof(view->host));
 	view->has_host = true;
@@ -428,7 +433,7 @@ static bool find_process(const struct ptrc_reader *r, struct posixtrace_log_proc
 {
 	unsigned long index;
 
-	return !posixtrace_find_log_process(r->trace, r->event.posix_pid, &r->event.posix_timestamp,
+	return !posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
 					    &index) &&
 	       !posixtrace_get_log_process(r->trace, index, p, sizeof(*p));
 }
@@ -479,7 +484,7 @@ static struct ptrc_value thread_name_value(struct ptrc_view *view)
 	if (e->posix_pid && e->posix_tid == e->posix_pid)
 		return process_value(view, PTRC_FIELD_COMM);
 	if (posixtrace_find_log_thread(view->reader->trace, e->posix_pid, e->posix_tid,
-				       &e->posix_timestamp, &index) ||
+				       ptrc_reader_log_time(view->reader), &index) ||
 	    posixtrace_get_log_thread(view->reader->trace, index, &t, sizeof(t)))
 		return (struct ptrc_value){0};
 	return text_value(t.pt_name, t.pt_name_size);
@@ -493,7 +498,7 @@ static const struct ptrc_symbol *find_symbol(struct ptrc_view *view, uint64_t ad
 	unsigned long process;
 
 	if (!view->symbols || !address ||
-	    posixtrace_find_log_process(r->trace, r->event.posix_pid, &r->event.posix_timestamp,
+	    posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
 					&process))
 		return &none;
 	return ptrc_symbols_find(view->symbols, &view->symbol_cache, r->trace, process, address,
@@ -597,6 +602,7 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	const struct posix_trace_event_info *e = &r->event;
 	const struct ptrc_reader_name *name;
 	struct ptrc_value member;
+	int64_t bound;
 
 	_Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "pthread_t is an address");
 	if (f->is_of_begin)
@@ -655,6 +661,9 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 		if (r->since_before == PTRC_BEFORE_NONE)
 			return (struct ptrc_value){0};
 		return signed_value(r->since_before);
+	case PTRC_FIELD_BOUND:
+		bound = ptrc_reader_bound(r);
+		return bound == PTRC_BOUND_UNKNOWN ? (struct ptrc_value){0} : signed_value(bound);
 	default:
 		get_member(view, f, &member);
 		return member;

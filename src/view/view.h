@@ -44,6 +44,8 @@ enum ptrc_field_id {
 	PTRC_FIELD_DURATION,
 	/* How long the event was after the one before it of the same thread. */
 	PTRC_FIELD_GAP,
+	/* How far its time may be wrong. */
+	PTRC_FIELD_BOUND,
 	/* A field of a layout: data.NAME. */
 	PTRC_FIELD_MEMBER,
 };

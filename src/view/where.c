@@ -1328,19 +1328,24 @@ bool ptrc_where_has_source_field(const struct ptrc_where *w)
 	return is_found;
 }
 
-static void look_for_gap(struct operand *o, void *arg)
-{
-	bool *is_found = arg;
+struct field_search {
+	enum ptrc_field_id id;
+	bool is_found;
+};
 
-	*is_found |= o->is_field && o->field.id == PTRC_FIELD_GAP;
+static void look_for_field(struct operand *o, void *arg)
+{
+	struct field_search *s = arg;
+
+	s->is_found |= o->is_field && o->field.id == s->id;
 }
 
-bool ptrc_where_has_gap(const struct ptrc_where *w)
+bool ptrc_where_has_field(const struct ptrc_where *w, enum ptrc_field_id id)
 {
-	bool is_found = false;
+	struct field_search s = {.id = id};
 
-	visit_operands(w->root, look_for_gap, &is_found);
-	return is_found;
+	visit_operands(w->root, look_for_field, &s);
+	return s.is_found;
 }
 
 /* ---- events ---- */

@@ -47,8 +47,9 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
 /* Whether the expression has a field that tells of the source. */
 bool ptrc_where_has_source_field(const struct ptrc_where *);
 
-/* Whether the expression has the field gap, which only a reader that watches threads tells. */
-bool ptrc_where_has_gap(const struct ptrc_where *);
+/* Whether the expression has the field. Of gap, only a reader that watches threads tells; of bound, one with
+ * a correction. */
+bool ptrc_where_has_field(const struct ptrc_where *, enum ptrc_field_id);
 
 /* Whether the expression has a time that is relative to the begin or to the end of the trace. */
 bool ptrc_where_has_base(const struct ptrc_where *, enum ptrc_when_base);

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Logs of hosts whose clocks are wrong by known amounts: what the commands make of their times must be
+ * in order, and as near to the truth as they say.
+ */
+#include "tests/harness.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <posixtrace.h>
+#include <sys/timex.h>
+
+#include "lib/log/log_copy.h"
+#include "lib/log/log_layout.h"
+#include "src/view/hosts.h"
+#include "src/view/when.h"
+
+static const int64_t second = 1000000000;
+static const int64_t ms = 1000000;
+static const int64_t epoch = INT64_C(1700000000000000000);
+
+/* ---- logs ---- */
+
+enum { LOGS_MAX = 4, CLOCKS_MAX = 200 };
+
+struct made_log {
+	const char *host, *boot;
+	struct ptrc_log_clock clocks[CLOCKS_MAX];
+	uint32_t clock_count;
+	int64_t event_ns;
+};
+
+static void add_clock(struct made_log *m, int64_t event_ns, int64_t realtime_ns,
+		      int64_t boottime_ns, int64_t error_ns, int status)
+{
+	CHECK_LT(m->clock_count, CLOCKS_MAX);
+	m->clocks[m->clock_count++] = (struct ptrc_log_clock){
+		.event_ns = event_ns,
+		.realtime_ns = realtime_ns,
+		.monotonic_ns = boottime_ns,
+		.boottime_ns = boottime_ns,
+		.window_ns = 200,
+		.max_error_ns = error_ns,
+		.status = status,
+	};
+}
+
+static uint8_t *make_host(const struct made_log *m)
+{
+	struct {
+		struct ptrc_log_host head;
+		char texts[256];
+	} *host = calloc(1, sizeof(*host));
+	const char *texts[] = {m->host, m->host, m->boot};
+	size_t used = 0;
+
+	CHECK(host);
+	for (int i = 0; i < 3; i++) {
+		host->head.bytes[i] = (uint16_t)strlen(texts[i]);
+		memcpy(host->texts + used, texts[i], strlen(texts[i]));
+		used += strlen(texts[i]);
+	}
+	return (uint8_t *)host;
+}
+
+/* The log as a reader has it; it has one event. */
+static struct ptrc_reader *open_log(struct made_log *m)
+{
+	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
+	struct posixtrace_event e = {.pt_data = ""};
+	struct ptrc_log_whose whose = {.clocks = m->clocks, .clock_count = m->clock_count};
+	struct ptrc_reader *r = calloc(1, sizeof(*r));
+	char path[] = "/tmp/test_hosts.XXXXXX";
+	int fd = CHECK_SYS(mkstemp(path));
+	struct posixtrace_log *log;
+
+	CHECK(r);
+	if (m->host)
+		whose.host = make_host(m);
+	CHECK_OK(posixtrace_log_create(fd, NULL, NULL, &log));
+	CHECK_OK(posixtrace_log_type(log, "an event", &e.pt_info.posix_event_id));
+	e.pt_info.posix_timestamp = ptrc_when_timespec(m->event_ns ? m->event_ns : epoch);
+	CHECK_OK(posixtrace_log_add(log, &e));
+	CHECK_OK(ptrc_log_copy_add_whose(log, &whose));
+	CHECK_OK(posixtrace_log_close(log, &lost));
+	free(whose.host);
+	CHECK(ptrc_reader_open(r, path));
+	r->path = m->host ? m->host : "a log";
+	close(fd);
+	unlink(path);
+	return r;
+}
+
+struct merged {
+	struct ptrc_reader *readers[LOGS_MAX];
+	size_t count;
+	struct ptrc_hosts hosts;
+};
+
+static void merge(struct merged *x, struct made_log *logs, size_t count)
+{
+	memset(x, 0, sizeof(*x));
+	x->count = count;
+	for (size_t i = 0; i < count; i++)
+		x->readers[i] = open_log(&logs[i]);
+	ptrc_hosts_begin(&x->hosts, x->readers, count, false);
+}
+
+static void end(struct merged *x)
+{
+	ptrc_hosts_free(&x->hosts);
+	for (size_t i = 0; i < x->count; i++) {
+		ptrc_reader_close(x->readers[i]);
+		free(x->readers[i]);
+	}
+}
+
+static int64_t corrected(const struct merged *x, size_t log, int64_t ns)
+{
+	return ptrc_correction_time(&x->hosts.corrections[log], ns);
+}
+
+static int64_t bound(const struct merged *x, size_t log, int64_t ns)
+{
+	return ptrc_correction_bound(&x->hosts.corrections[log], ns);
+}
+
+/* ---- cases ---- */
+
+/* A log of another host, without which nothing is corrected. */
+static const struct made_log other = {.host = "other", .boot = "other"};
+
+TEST(a_single_log_is_as_it_was_recorded, "EXT-550")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+
+	add_clock(&logs[0], epoch, epoch + 5 * ms, second, 2 * ms, 0);
+	merge(&x, logs, 1);
+	CHECK(!ptrc_reader_is_moving(x.readers[0]));
+	CHECK_EQ(corrected(&x, 0, epoch), epoch);
+	/* It is wrong by the correction, too. */
+	CHECK_EQ(bound(&x, 0, epoch), 7 * ms + 200 + 200);
+	end(&x);
+	merge(&x, logs, 2);
+	CHECK_EQ(corrected(&x, 0, epoch), epoch + 5 * ms);
+	CHECK_EQ(bound(&x, 0, epoch), 2 * ms + 200 + 200);
+	end(&x);
+}
+
+TEST(between_readings_the_correction_is_on_a_line, "EXT-550")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+
+	add_clock(&logs[0], epoch, epoch + 100000, second, ms, 0);
+	add_clock(&logs[0], epoch + second, epoch + second + 200000, 2 * second, ms, 0);
+	merge(&x, logs, 2);
+	CHECK_EQ(corrected(&x, 0, epoch - second), epoch - second + 100000);
+	CHECK_EQ(corrected(&x, 0, epoch + second / 2), epoch + second / 2 + 150000);
+	CHECK_EQ(corrected(&x, 0, epoch + 3 * second), epoch + 3 * second + 200000);
+	end(&x);
+}
+
+TEST(what_reading_the_clocks_explains_is_no_correction, "EXT-550")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+
+	add_clock(&logs[0], epoch, epoch + 130, second, ms, 0);
+	add_clock(&logs[0], epoch + second, epoch + second - 900, 2 * second, ms, 0);
+	merge(&x, logs, 2);
+	CHECK(!ptrc_reader_is_moving(x.readers[0]));
+	CHECK_EQ(corrected(&x, 0, epoch + second / 3), epoch + second / 3);
+	CHECK_GE(bound(&x, 0, epoch + second), ms + 900);
+	end(&x);
+}
+
+TEST(a_bound_grows_with_the_distance_from_a_reading, "EXT-552")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+
+	add_clock(&logs[0], epoch, epoch, second, ms, 0);
+	add_clock(&logs[0], epoch + 10 * second, epoch + 10 * second, 11 * second, 2 * ms, 0);
+	merge(&x, logs, 2);
+	/* 500 us a second. */
+	CHECK_EQ(bound(&x, 0, epoch), ms + 400);
+	CHECK_EQ(bound(&x, 0, epoch + second), ms + 400 + second / 2000 + 1);
+	CHECK_EQ(bound(&x, 0, epoch - 4 * second), ms + 400 + 4 * (second / 2000) + 1);
+	CHECK_EQ(bound(&x, 0, epoch + 9 * second), 2 * ms + 400 + second / 2000 + 1);
+	CHECK_EQ(bound(&x, 1, epoch), PTRC_BOUND_UNKNOWN);
+	end(&x);
+}
+
+TEST(what_adjtimex_does_not_say_is_not_known, "EXT-552")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+
+	add_clock(&logs[0], epoch, epoch + ms, second, 0, -1);
+	merge(&x, logs, 2);
+	CHECK_EQ(corrected(&x, 0, epoch), epoch + ms);
+	CHECK_EQ(bound(&x, 0, epoch), PTRC_BOUND_UNKNOWN);
+	CHECK(!x.hosts.list[0].is_synchronized);
+	end(&x);
+}
+
+TEST(a_step_of_the_clock_is_none_of_time, "EXT-551")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+	int64_t last = INT64_MIN;
+
+	/* It was an hour slow, and nobody knew; then it was set. */
+	add_clock(&logs[0], epoch, epoch, second, 16 * second, STA_UNSYNC);
+	add_clock(&logs[0], epoch + second, epoch + second, 2 * second, 16 * second, STA_UNSYNC);
+	add_clock(&logs[0], epoch + 2 * second, epoch + 3602 * second, 3 * second, ms, 0);
+	add_clock(&logs[0], epoch + 9 * second, epoch + 3609 * second, 10 * second, ms, 0);
+	merge(&x, logs, 2);
+	for (int64_t ns = epoch - second; ns < epoch + 12 * second; ns += second / 7) {
+		CHECK_EQ(corrected(&x, 0, ns), ns + 3600 * second);
+		CHECK_LT(bound(&x, 0, ns), 5 * ms);
+		CHECK_LT(last, corrected(&x, 0, ns));
+		last = corrected(&x, 0, ns);
+	}
+	CHECK(x.hosts.list[0].is_synchronized);
+	end(&x);
+	/* It was right, and was set back by somebody who was wrong. */
+	logs[0].clock_count = 0;
+	add_clock(&logs[0], epoch, epoch, second, ms, 0);
+	add_clock(&logs[0], epoch + second, epoch - 3599 * second, 2 * second, 16 * second,
+		  STA_UNSYNC);
+	merge(&x, logs, 2);
+	CHECK_EQ(corrected(&x, 0, epoch + 2 * second), epoch + 2 * second);
+	CHECK_LT(bound(&x, 0, epoch + 2 * second), 5 * ms);
+	end(&x);
+	/* Nobody knows anything: the last one who set it was right. */
+	logs[0].clocks[0].status = STA_UNSYNC;
+	logs[0].clocks[0].max_error_ns = 16 * second;
+	merge(&x, logs, 2);
+	CHECK_EQ(corrected(&x, 0, epoch), epoch - 3600 * second);
+	CHECK(!x.hosts.list[0].is_synchronized);
+	CHECK_GE(bound(&x, 0, epoch), 16 * second);
+	end(&x);
+}
+
+TEST(a_machine_that_slept_was_away, "EXT-551")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+
+	/* The clock of events stood still for an hour. */
+	add_clock(&logs[0], epoch, epoch, second, ms, 0);
+	add_clock(&logs[0], epoch + second, epoch + second, 2 * second, ms, 0);
+	add_clock(&logs[0], epoch + 2 * second, epoch + 3602 * second, 3603 * second, ms, 0);
+	merge(&x, logs, 2);
+	CHECK_EQ(corrected(&x, 0, epoch + second), epoch + second);
+	CHECK_LT(bound(&x, 0, epoch + second), 2 * ms);
+	CHECK_EQ(corrected(&x, 0, epoch + 2 * second), epoch + 3602 * second);
+	CHECK_LT(bound(&x, 0, epoch + 2 * second), 2 * ms);
+	/* Nobody knows whether this was before or behind. */
+	CHECK_GE(bound(&x, 0, epoch + 3 * second / 2), 1800 * second);
+	end(&x);
+}
+
+TEST(logs_of_one_host_have_no_error_between_them, "EXT-555")
+{
+	struct made_log logs[3] = {
+		{.host = "a", .boot = "a"}, {.host = "a", .boot = "a"}, {.host = "a", .boot = "b"}};
+	struct merged x;
+
+	/* The second one began when the clock had been set by an hour. */
+	add_clock(&logs[0], epoch, epoch, 10 * second, 16 * second, STA_UNSYNC);
+	add_clock(&logs[0], epoch + 5 * second, epoch + 5 * second, 15 * second, 16 * second,
+		  STA_UNSYNC);
+	add_clock(&logs[1], epoch + 3606 * second, epoch + 3606 * second, 16 * second, ms, 0);
+	merge(&x, logs, 3);
+	CHECK_EQ(x.hosts.count, 2);
+	CHECK_EQ(x.hosts.host_of[0], x.hosts.host_of[1]);
+	CHECK(x.hosts.host_of[0] != x.hosts.host_of[2]);
+	CHECK_EQ(corrected(&x, 0, epoch + 6 * second), epoch + 3606 * second);
+	CHECK_EQ(corrected(&x, 1, epoch + 3606 * second), epoch + 3606 * second);
+	CHECK_LT(bound(&x, 0, epoch), 10 * ms);
+	end(&x);
+	/* Without a log of another host it is the same. */
+	merge(&x, logs, 2);
+	CHECK_EQ(x.hosts.count, 1);
+	CHECK_EQ(corrected(&x, 0, epoch + 6 * second), epoch + 3606 * second);
+	end(&x);
+	/* What becomes a log again keeps its times. */
+	memset(&x, 0, sizeof(x));
+	x.count = 2;
+	for (size_t i = 0; i < 2; i++)
+		x.readers[i] = open_log(&logs[i]);
+	ptrc_hosts_begin(&x.hosts, x.readers, 2, true);
+	CHECK_EQ(corrected(&x, 0, epoch + 6 * second), epoch + 6 * second);
+	end(&x);
+}
+
+TEST(logs_that_tell_no_host_have_one_each, "EXT-555")
+{
+	struct made_log logs[3] = {{.host = NULL}, {.host = NULL}, {.host = "a", .boot = ""}};
+	struct merged x;
+
+	merge(&x, logs, 3);
+	CHECK_EQ(x.hosts.count, 3);
+	CHECK_STR_EQ(x.hosts.list[0].name, "a log");
+	CHECK_STR_EQ(x.hosts.list[2].name, "a");
+	end(&x);
+}
+
+TEST(readings_that_cannot_be_are_left_out, "EXT-556")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+
+	add_clock(&logs[0], epoch, epoch + ms, second, ms, 0);
+	add_clock(&logs[0], INT64_MAX, INT64_MIN, INT64_MIN, INT64_MIN, 0);
+	add_clock(&logs[0], INT64_MIN, INT64_MAX, INT64_MAX, INT64_MAX, 0);
+	add_clock(&logs[0], epoch, epoch, INT64_MAX, -1, 0);
+	/* Was interrupted. */
+	add_clock(&logs[0], epoch + second, epoch + 2 * second, 2 * second, ms, 0);
+	logs[0].clocks[4].window_ns = second;
+	merge(&x, logs, 2);
+	for (int64_t ns = epoch - second; ns < epoch + 3 * second; ns += second)
+		CHECK_EQ(corrected(&x, 0, ns), ns + ms);
+	CHECK_EQ(corrected(&x, 0, INT64_MAX), INT64_MAX);
+	CHECK_EQ(corrected(&x, 0, INT64_MIN), INT64_MIN + ms);
+	CHECK_GE(bound(&x, 0, INT64_MAX), second);
+	CHECK_GE(bound(&x, 0, INT64_MIN), second);
+	end(&x);
+	/* The clock of events went back by that of the host: it is not one clock. */
+	logs[0].clock_count = 0;
+	add_clock(&logs[0], epoch, epoch, second, ms, 0);
+	add_clock(&logs[0], epoch + 9 * second, epoch + second, 2 * second, ms, 0);
+	merge(&x, logs, 2);
+	CHECK_EQ(bound(&x, 0, epoch), PTRC_BOUND_UNKNOWN);
+	CHECK_EQ(corrected(&x, 0, epoch), epoch);
+	end(&x);
+}
+
+/* ---- a model ---- */
+
+static uint64_t random_state;
+
+static double random_between(double low, double high)
+{
+	random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return low + (high - low) * (double)(random_state >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/* A machine whose clock drifts, is stepped, and says how wrong it may be. */
+struct machine {
+	double drift;		/* of CLOCK_MONOTONIC, against the truth */
+	double slept, slept_at; /* seconds */
+	double set_at, set_by;	/* seconds */
+	double wrong;		/* seconds, at 0 behind the step */
+	double boot;		/* CLOCK_BOOTTIME at 0 */
+	bool is_set_right;
+};
+
+static double boottime_of(const struct machine *m, double t)
+{
+	return m->boot + t * (1 + m->drift);
+}
+
+/* What has been slept by then. Nothing happens while a machine sleeps. */
+static double slept_until(const struct machine *m, double t)
+{
+	return t < m->slept_at ? 0 : m->slept;
+}
+
+static bool is_asleep(const struct machine *m, double t)
+{
+	return t >= m->slept_at && t <= m->slept_at + m->slept;
+}
+
+/* CLOCK_REALTIME since the epoch. */
+static double realtime_of(const struct machine *m, double t)
+{
+	return t * (1 + m->drift) + m->wrong + (t < m->set_at ? m->set_by : 0);
+}
+
+static double event_time_of(const struct machine *m, double t, double begin)
+{
+	return boottime_of(m, t) - slept_until(m, t) * (1 + m->drift) + realtime_of(m, begin) -
+	       boottime_of(m, begin) + slept_until(m, begin) * (1 + m->drift);
+}
+
+static int64_t whole(double seconds)
+{
+	return (int64_t)llround(seconds * 1e9);
+}
+
+static void add_random_clock(struct made_log *l, const struct machine *m, double t, double begin)
+{
+	bool is_before = t < m->set_at;
+	double error = fabs(realtime_of(m, t) - t);
+	bool is_good = is_before != m->is_set_right;
+
+	add_clock(l, epoch + whole(event_time_of(m, t, begin)), epoch + whole(realtime_of(m, t)),
+		  whole(boottime_of(m, t)),
+		  is_good ? whole(error * random_between(1, 3)) : 16 * second,
+		  is_good ? 0 : STA_UNSYNC);
+}
+
+static void check_random(void)
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	double begin = random_between(0, 20), length = random_between(5, 100);
+	struct machine m = {
+		.drift = random_between(-4e-4, 4e-4),
+		.slept_at = begin + random_between(0, 150),
+		.slept = random_between(0, 1) < 0.5 ? 0 : random_between(0.1, 30),
+		.set_at = begin + random_between(-20, 120),
+		.boot = random_between(10, 1e6),
+		.is_set_right = random_between(0, 1) < 0.5,
+	};
+	int64_t last = INT64_MIN, last_log = INT64_MIN;
+	struct merged x;
+	double good;
+
+	m.set_by = random_between(0, 1) < 0.3 ? 0 : random_between(-5, 5);
+	/* Where it is right, it is wrong by a little. */
+	good = random_between(-0.01, 0.01);
+	m.wrong = m.is_set_right ? good : good - m.set_by;
+	if (fabs(m.set_by) < 0.002)
+		m.set_by = 0;
+	if (is_asleep(&m, begin + length))
+		length += m.slept;
+	for (double t = begin; t < begin + length; t += random_between(0.5, 5))
+		if (!is_asleep(&m, t))
+			add_random_clock(&logs[0], &m, t, begin);
+	add_random_clock(&logs[0], &m, begin + length, begin);
+	merge(&x, logs, 2);
+	for (double t = begin; t < begin + length; t += random_between(0, 0.3)) {
+		int64_t log_ns = epoch + whole(event_time_of(&m, t, begin));
+		int64_t ns = corrected(&x, 0, log_ns);
+		int64_t wrong = ns - (epoch + whole(t));
+		int64_t first = ptrc_correction_first(&x.hosts.corrections[0], ns);
+		int64_t after = ptrc_correction_last(&x.hosts.corrections[0], ns);
+
+		if (is_asleep(&m, t))
+			continue;
+		if (x.hosts.list[0].is_synchronized)
+			CHECK_LE(llabs(wrong), bound(&x, 0, log_ns));
+		if (log_ns > last_log)
+			CHECK_GE(ns, last);
+		CHECK_LE(first, log_ns);
+		CHECK_GE(after, log_ns);
+		CHECK_EQ(corrected(&x, 0, first), ns);
+		CHECK_EQ(corrected(&x, 0, after), ns);
+		CHECK_LT(corrected(&x, 0, first - 1), ns);
+		CHECK_GT(corrected(&x, 0, after + 1), ns);
+		last = ns;
+		last_log = log_ns;
+	}
+	end(&x);
+}
+
+TEST_TIMEOUT(the_truth_is_within_the_bound_and_order_is_kept, "EXT-550 EXT-551 EXT-552", 120)
+{
+	NOTE("seed %u", harness_seed);
+	for (unsigned int i = 0; i < 300; i++) {
+		random_state = harness_seed + i;
+		check_random();
+	}
+}
