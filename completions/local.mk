@@ -16,6 +16,7 @@ dist_bashcompletion_DATA += \
 	%D%/bash/ptrace-report \
 	%D%/bash/ptrace-run \
 	%D%/bash/ptrace-salvage \
+	%D%/bash/ptrace-ship \
 	%D%/bash/ptrace-shutdown \
 	%D%/bash/ptrace-snapshot \
 	%D%/bash/ptrace-start \
@@ -41,6 +42,7 @@ dist_fishcompletion_DATA += \
 	%D%/fish/ptrace-report.fish \
 	%D%/fish/ptrace-run.fish \
 	%D%/fish/ptrace-salvage.fish \
+	%D%/fish/ptrace-ship.fish \
 	%D%/fish/ptrace-shutdown.fish \
 	%D%/fish/ptrace-snapshot.fish \
 	%D%/fish/ptrace-start.fish \

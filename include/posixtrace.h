@@ -565,6 +565,38 @@ int posixtrace_get_log_totals(trace_id_t, struct posixtrace_type_count *, size_t
  */
 int posixtrace_verify_log(trace_id_t, unsigned long *);
 
+/*
+ * Goes back to the first event of a log, and has the parts of the log, each of some 256 KiB at most,
+ * read one behind the other in the order in which they were written, from the one with this number
+ * on (0: all). Within a part events are in the order of time; those of the next one may be earlier,
+ * though most logs have none. So a log that is still written, and is opened again when it has grown,
+ * begins with the same events in the same order, and others come behind them. This holds until the next
+ * posixtrace_select() or call of this function, also across posix_trace_rewind().
+ *   EINVAL  not an open log; a log that comes in parts (posixtrace_open_parts).
+ */
+int posixtrace_select_parts(trace_id_t, unsigned long first);
+
+/* Where a log that is read in parts has been read to. */
+struct posixtrace_place {
+	/* The number of bytes of this structure that were filled in, at most the caller's size. */
+	unsigned long pl_size;
+	/* What all files of a log have in common, and no other log has; not 0. */
+	unsigned long pl_log_id;
+	/* The numbers of the first part that the log has, which is not 0 if files of a rotated log are
+	 * gone, and of the part behind its last one. */
+	unsigned long pl_first_part, pl_end_part;
+	/* With posixtrace_select_parts(): whoever reads from the part with this number on gets so many
+	 * events that have been read, and then those that have not. */
+	unsigned long pl_part, pl_events;
+};
+
+/*
+ * Fills in the first `size` bytes of a structure, where size is that of the structure. The last two
+ * members are 0 if the log is not read in parts.
+ *   EINVAL  not an open log; null pointer; size below that of the first member.
+ */
+int posixtrace_get_place(trace_id_t, struct posixtrace_place *, size_t size);
+
 /* An event, and all of its data, which is not aligned in any way. pt_data is never null. */
 struct posixtrace_event {
 	struct posix_trace_event_info pt_info;

@@ -21,6 +21,7 @@ dist_man_MANS += \
 	%D%/ptrace-report.1 \
 	%D%/ptrace-run.1 \
 	%D%/ptrace-salvage.1 \
+	%D%/ptrace-ship.1 \
 	%D%/ptrace-shutdown.1 \
 	%D%/ptrace-snapshot.1 \
 	%D%/ptrace-start.1 \
@@ -136,6 +137,8 @@ dist_man_MANS += \
 	%D%/posixtrace_get_log_totals.3 \
 	%D%/posixtrace_get_time_of_last.3 \
 	%D%/posixtrace_getnext_block.3 \
+	%D%/posixtrace_get_place.3 \
+	%D%/posixtrace_select_parts.3 \
 	%D%/posixtrace_verify_log.3 \
 	%D%/posixtrace_log_add.3 \
 	%D%/posixtrace_log_add_whose.3 \

@@ -22,6 +22,10 @@ ptrc_commands = \
 	%D%/ptrace-stat \
 	%D%/ptrace-stop
 
+if HAVE_CURL
+ptrc_commands += %D%/ptrace-ship
+endif
+
 bin_PROGRAMS += $(ptrc_commands)
 
 noinst_LTLIBRARIES = %D%/libcommands.la
@@ -273,6 +277,26 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_start_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_stat_LDADD = $(ptrc_configured_libs) -lm
 %C%_ptrace_stop_LDADD = $(ptrc_commands_libs)
+
+# It alone speaks to a server.
+%C%_ptrace_ship_SOURCES = \
+	%D%/ptrace-ship.c \
+	%D%/ship/log.c \
+	%D%/ship/log.h \
+	%D%/ship/pack.c \
+	%D%/ship/pack.h \
+	%D%/ship/progress.c \
+	%D%/ship/progress.h \
+	%D%/ship/row.c \
+	%D%/ship/row.h \
+	%D%/ship/server.c \
+	%D%/ship/server.h \
+	%D%/ship/ship.c \
+	%D%/ship/ship.h \
+	%D%/ship/whose.c \
+	%D%/ship/whose.h
+%C%_ptrace_ship_CFLAGS = $(AM_CFLAGS) $(SHIP_CFLAGS)
+%C%_ptrace_ship_LDADD = $(ptrc_configured_libs) $(SHIP_LIBS)
 
 # What a report has beside its data, as strings of C.
 ptrc_page_sources = \

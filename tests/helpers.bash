@@ -9,6 +9,8 @@ me=t$$
 
 commands='check clear create doctor dump event events export filter flush list report run salvage shutdown snapshot start stat stop'
 
+[ ! -x "$PTRACE_BIN/ptrace-ship" ] || commands+=' ship'
+
 # Every wait is bounded; what takes longer has failed.
 patience=20
 

@@ -127,6 +127,7 @@ ptrc_short_bats_tests = \
 	%D%/ptrace-list.bats \
 	%D%/ptrace-report.bats \
 	%D%/ptrace-run.bats \
+	%D%/ptrace-ship.bats \
 	%D%/ptrace-salvage.bats \
 	%D%/ptrace-snapshot.bats \
 	%D%/types.bats \
@@ -149,7 +150,7 @@ check_PROGRAMS += $(ptrc_c_tests)
 
 # What the tests of the commands trace.
 check_PROGRAMS += %D%/traced
-EXTRA_DIST += %D%/helpers.bash %D%/validate.py %D%/check_chrome.py %D%/perfetto.proto %D%/read_perfetto.py
+EXTRA_DIST += %D%/helpers.bash %D%/ship_server.py %D%/validate.py %D%/check_chrome.py %D%/perfetto.proto %D%/read_perfetto.py
 
 # Engines for the tables of many machines, rows for them, and their statements.
 check_PROGRAMS += %D%/print_schema

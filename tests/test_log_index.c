@@ -776,6 +776,170 @@ TEST(a_block_ends_at_a_gap, "EXT-215")
 	close(fd);
 }
 
+/* ---- in the order in which it was written ---- */
+
+static struct posixtrace_place place_of(trace_id_t trid)
+{
+	struct posixtrace_place place;
+
+	CHECK_OK(posixtrace_get_place(trid, &place, sizeof(place)));
+	CHECK_EQ(place.pl_size, sizeof(place));
+	return place;
+}
+
+/* Goes to a place, and reads what is behind it. */
+static struct events read_from(int fd, const struct posixtrace_place *place)
+{
+	trace_id_t trid = open_log(fd);
+	struct events rest;
+	struct event e;
+
+	CHECK_OK(posixtrace_select_parts(trid, place->pl_part));
+	for (unsigned long i = 0; i < place->pl_events; i++)
+		CHECK(read_one(trid, &e));
+	rest = read_rest(trid);
+	CHECK_OK(posix_trace_close(trid));
+	return rest;
+}
+
+/* Reading goes on from any place as if it had begun with the log; and blocks have the same events. */
+static void check_places(int fd, const struct events *all)
+{
+	struct events blocks = {0};
+	struct posixtrace_block *b;
+	trace_id_t trid = open_log(fd);
+	size_t read = 0;
+
+	CHECK_OK(posixtrace_select_parts(trid, 0));
+	for (;;) {
+		struct posixtrace_place place = place_of(trid);
+		struct events tail = {all->at + read, all->count - read};
+		struct events rest = read_from(fd, &place);
+		struct event e;
+
+		check_same(&rest, &tail);
+		free(rest.at);
+		for (size_t i = rnd(60) + 1; i; i--)
+			read += read_one(trid, &e);
+		if (read == all->count && rnd(3))
+			break;
+	}
+	CHECK_OK(posix_trace_rewind(trid));
+	for (;;) {
+		CHECK_OK(posixtrace_getnext_block(trid, &b));
+		if (!b)
+			break;
+		add_block(&blocks, b);
+		posixtrace_free_block(b);
+		if (rnd(2)) {
+			struct posixtrace_place place = place_of(trid);
+			struct events tail = {all->at + blocks.count, all->count - blocks.count};
+			struct events rest = read_from(fd, &place);
+
+			check_same(&rest, &tail);
+			free(rest.at);
+		}
+	}
+	check_same(&blocks, all);
+	free(blocks.at);
+	CHECK_OK(posix_trace_close(trid));
+}
+
+TEST(reading_in_parts_goes_on_at_any_place, "EXT-490")
+{
+	for (int i = 0; i < 16; i++) {
+		struct plan plan = {.policy = i % 8 == 7 ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND,
+				    .limit = 40000,
+				    .flushes = 12,
+				    .events = 100,
+				    .data = 60,
+				    .has_filters = i % 3 == 0,
+				    .has_losses = i % 2,
+				    .is_closed = i / 8};
+		struct posixtrace_place start = {.pl_part = 0};
+		struct events all;
+		struct maker m;
+		int fd = make_log(&plan, &m);
+		struct places p;
+
+		NOTE("log %d", i);
+		if (i % 4 == 2) {
+			find_places(fd, &p);
+			flip(fd, p.events[3] + 300, 1);
+			flip(fd, p.events[4] + 300, 1);
+			flip(fd, p.events[7] + 300, 1);
+		}
+		all = read_from(fd, &start);
+		check_places(fd, &all);
+		free(all.at);
+		maker_free(&m);
+		close(fd);
+	}
+}
+
+/* Events that come late stand where they were written, so that what was there before stays where it was. */
+TEST(a_log_that_grows_begins_as_before, "EXT-490")
+{
+	struct posixtrace_place start = {.pl_part = 0}, place;
+	struct events before, all, in_time;
+	struct maker_run r[2];
+	trace_id_t trid;
+	struct maker m;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	run_begin(&r[0], 0, 1);
+	run_start(&r[0], 0);
+	for (uint64_t i = 0; i < 50; i++)
+		run_event(&r[0], 1000 + (int64_t)i * 10, 10, &i, sizeof(i));
+	CHECK_OK(maker_flush(&m, r, 1));
+	before = read_from(m.fd, &start);
+	CHECK_EQ(before.count, 51);
+	trid = open_log(m.fd);
+	CHECK_OK(posixtrace_select_parts(trid, 0));
+	all = read_rest(trid);
+	place = place_of(trid);
+	CHECK_EQ(place.pl_first_part, 0);
+	CHECK_EQ(place.pl_end_part, 1);
+	CHECK_EQ(place.pl_part, 0);
+	CHECK_EQ(place.pl_events, 51);
+	CHECK_OK(posix_trace_close(trid));
+	free(all.at);
+	run_begin(&r[1], 1, 1);
+	run_event(&r[1], 1005, 11, "late", 4);
+	CHECK_OK(maker_flush(&m, &r[1], 1));
+	maker_close(&m);
+	all = read_from(m.fd, &start);
+	CHECK_EQ(all.count, 52);
+	for (size_t i = 0; i < before.count; i++)
+		CHECK(is_same(&all.at[i], &before.at[i]));
+	CHECK_EQ(all.at[51].id, 11);
+	in_time = read_log(m.fd);
+	CHECK_EQ(in_time.at[2].id, 11);
+	free(in_time.at);
+	in_time = read_from(m.fd, &place);
+	CHECK_EQ(in_time.count, 1);
+	CHECK_EQ(in_time.at[0].id, 11);
+	/* A selection of other events is in the order of time again. */
+	trid = open_log(m.fd);
+	CHECK_OK(posixtrace_select_parts(trid, 1));
+	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
+	free(in_time.at);
+	in_time = read_rest(trid);
+	CHECK_EQ(in_time.count, 52);
+	CHECK_EQ(in_time.at[2].id, 11);
+	CHECK_EQ(place_of(trid).pl_events, 0);
+	CHECK_EQ(place_of(trid).pl_log_id, place.pl_log_id);
+	CHECK(place.pl_log_id);
+	CHECK_OK(posix_trace_close(trid));
+	free(in_time.at);
+	free(before.at);
+	free(all.at);
+	run_free(&r[0]);
+	run_free(&r[1]);
+	close(m.fd);
+	maker_free(&m);
+}
+
 /* ---- the last events ---- */
 
 TEST(the_time_of_the_last_events, "EXT-216")
@@ -1560,7 +1724,7 @@ TEST(a_log_from_a_pipe_has_no_totals, "EXT-217", NEEDS_KEEPER)
 
 /* ---- errors ---- */
 
-TEST(arguments_that_are_wrong, "EXT-214 EXT-215 EXT-216 EXT-217 EXT-218")
+TEST(arguments_that_are_wrong, "EXT-214 EXT-215 EXT-216 EXT-217 EXT-218 EXT-490")
 {
 	int fd = make_simple(3, 8, 20);
 	struct posixtrace_block *block = (struct posixtrace_block *)1;
@@ -1570,6 +1734,7 @@ TEST(arguments_that_are_wrong, "EXT-214 EXT-215 EXT-216 EXT-217 EXT-218")
 	trace_id_t others[2];
 	trace_event_set_t unset;
 	unsigned long differing;
+	struct posixtrace_place place;
 	struct timespec time;
 
 	memset(&unset, 0x5a, sizeof(unset));
@@ -1584,7 +1749,11 @@ TEST(arguments_that_are_wrong, "EXT-214 EXT-215 EXT-216 EXT-217 EXT-218")
 		CHECK_EQ(posixtrace_get_log_totals(t, &count, 1), EINVAL);
 		CHECK_EQ(posixtrace_verify_log(t, &differing), EINVAL);
 		CHECK_EQ(posixtrace_getnext_block(t, &block), EINVAL);
+		CHECK_EQ(posixtrace_select_parts(t, 0), EINVAL);
+		CHECK_EQ(posixtrace_get_place(t, &place, sizeof(place)), EINVAL);
 	}
+	CHECK_EQ(posixtrace_get_place(log, NULL, sizeof(place)), EINVAL);
+	CHECK_EQ(posixtrace_get_place(log, &place, sizeof(place.pl_size) - 1), EINVAL);
 	CHECK_EQ(posixtrace_select(log, NULL, 1, NULL), EINVAL);
 	CHECK_EQ(posixtrace_select(log, &span, 1, &unset), EINVAL);
 	CHECK_EQ(posixtrace_get_time_of_last(log, 1, NULL), EINVAL);

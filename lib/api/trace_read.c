@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_select, _get_time_of_last, _get_log_totals, _verify_log, _getnext_block,
- * _free_block. */
+/* posixtrace_select, _select_parts, _get_place, _get_time_of_last, _get_log_totals, _verify_log,
+ * _getnext_block, _free_block. */
 #include "config.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <trace.h>
 
 #include "lib/base/common.h"
@@ -48,6 +49,35 @@ PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span 
 	error = ptrc_log_stream_select(log, copy, count, types);
 	ptrc_handle_put(trid);
 	return error;
+}
+
+PTRC_PUBLIC int posixtrace_select_parts(trace_id_t trid, unsigned long first)
+{
+	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	int error;
+
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_stream_select_parts(log, first);
+	ptrc_handle_put(trid);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_get_place(trace_id_t trid, struct posixtrace_place *place, size_t size)
+{
+	struct posixtrace_place all;
+	struct ptrc_log_stream *log;
+
+	if (!place || size < sizeof(all.pl_size))
+		return EINVAL;
+	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	if (!log)
+		return EINVAL;
+	ptrc_log_stream_place(log, &all);
+	ptrc_handle_put(trid);
+	all.pl_size = size < sizeof(all) ? size : sizeof(all);
+	memcpy(place, &all, all.pl_size);
+	return 0;
 }
 
 PTRC_PUBLIC int posixtrace_get_time_of_last(trace_id_t trid, unsigned long count,

@@ -90,6 +90,10 @@ struct ptrc_log_stream {
 	uint64_t types[PTRC_SET_WORD_COUNT];
 	uint64_t skipped_events; /* of packets that were skipped so */
 	int64_t skipped_ns;	 /* the latest time of their events */
+	/* The log is read packet by packet, in the order of their numbers, from this number on. Whoever
+	 * begins with number `place` gets `place_events` events that have been reported. */
+	bool is_by_number;
+	uint64_t from, place, place_events;
 	struct ptrc_sequencer sequencer;
 	bool is_admitted; /* the sequencer has passed the event of the first cursor */
 	/* Events that were not reported, since the beginning: in gaps; filtered. */
@@ -438,6 +442,21 @@ static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
+/* Are packets read one by one, and not merged? */
+static bool is_one_by_one(const struct ptrc_log_stream *l)
+{
+	return l->reader.is_parts || l->is_by_number;
+}
+
+/* Can reading begin with this packet, which is opened now, as nothing from before matters? */
+static void note_place(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
+{
+	if (l->gap != GAP_NONE || l->sequencer.is_in_gap)
+		return;
+	l->place = e->seq;
+	l->place_events = 0;
+}
+
 /* Opens the packets that may hold the next event. ENOMEM. EPROTO: one of a log that comes in parts is
  * damaged. */
 static int open_due(struct ptrc_log_stream *l)
@@ -448,8 +467,9 @@ static int open_due(struct ptrc_log_stream *l)
 
 		/* Packets that come one by one are read so, whatever times they have: which of them
 		 * are here already may not matter. */
-		if (l->heap_count && (l->reader.is_parts || l->heap[0]->event.ns < e->first_ns))
+		if (l->heap_count && (is_one_by_one(l) || l->heap[0]->event.ns < e->first_ns))
 			break;
+		note_place(l, e);
 		if (can_skip(l, e, &error)) {
 			pass_over(l, e);
 			l->next_entry++;
@@ -585,8 +605,8 @@ static bool tell_gap(struct ptrc_log_stream *l, struct posix_trace_event_info *i
 
 /* The next event. Its data stay in a packet of the log until the next call; one that the reader
  * makes up has none, and leaves *data and *len alone. ENODATA at the end, ENOMEM, EPROTO. */
-static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
-		      const void **data, size_t *len)
+static int find_next(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
+		     const void **data, size_t *len)
 {
 	struct cursor *c;
 
@@ -616,10 +636,34 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 	return 0;
 }
 
+static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
+		      const void **data, size_t *len)
+{
+	int error = find_next(l, info, data, len);
+
+	l->place_events += !error;
+	return error;
+}
+
+/* Goes to the first packet from number `from` on. */
+static void go_to_first(struct ptrc_log_stream *l)
+{
+	l->next_entry = 0;
+	l->place = l->from;
+	l->place_events = 0;
+	if (!l->is_by_number)
+		return;
+	while (l->next_entry < l->reader.entry_count &&
+	       l->reader.entries[l->next_entry].seq < l->from)
+		l->next_entry++;
+	/* Packets before it may have changed the filter; it tells. */
+	if (l->next_entry)
+		ptrc_sequencer_gap(&l->sequencer);
+}
+
 static void rewind_events(struct ptrc_log_stream *l)
 {
 	close_position(l);
-	l->next_entry = 0;
 	l->skipped_ns = INT64_MIN;
 	l->is_admitted = false;
 	l->gap_events = l->filtered_events = l->skipped_events = 0;
@@ -627,7 +671,8 @@ static void rewind_events(struct ptrc_log_stream *l)
 	l->gap = GAP_NONE;
 	l->is_gap_damage = l->is_gap_uncounted = false;
 	ptrc_sequencer_reset(&l->sequencer);
-	if (ring_has_lost(l))
+	go_to_first(l);
+	if (ring_has_lost(l) && !l->next_entry)
 		begin_gap(l, l->reader.ring.lost_first_ns, l->reader.ring.lost_last_ns);
 }
 
@@ -946,6 +991,15 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 
 /* ---- selection ---- */
 
+/* Sets the order of reading; the position is not valid until it is rewound. */
+static void read_by_number(struct ptrc_log_stream *l, bool is_by_number, uint64_t from)
+{
+	if (l->is_by_number != is_by_number)
+		ptrc_log_reader_sort(&l->reader, is_by_number);
+	l->is_by_number = is_by_number;
+	l->from = from;
+}
+
 int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
 			   const trace_event_set_t *types)
 {
@@ -954,6 +1008,7 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *span
 		return EINVAL;
 	}
 	pthread_mutex_lock(&l->mutex);
+	read_by_number(l, false, 0);
 	free(l->spans);
 	l->spans = spans;
 	l->span_count = count;
@@ -963,6 +1018,37 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *span
 	rewind_events(l);
 	pthread_mutex_unlock(&l->mutex);
 	return 0;
+}
+
+int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first)
+{
+	if (l->reader.is_parts)
+		return EINVAL;
+	pthread_mutex_lock(&l->mutex);
+	read_by_number(l, true, first);
+	free(l->spans);
+	l->spans = NULL;
+	l->span_count = 0;
+	l->has_types = false;
+	rewind_events(l);
+	pthread_mutex_unlock(&l->mutex);
+	return 0;
+}
+
+void ptrc_log_stream_place(struct ptrc_log_stream *l, struct posixtrace_place *place)
+{
+	pthread_mutex_lock(&l->mutex);
+	*place = (struct posixtrace_place){
+		.pl_size = sizeof(*place),
+		.pl_log_id = l->reader.log_id,
+		.pl_first_part = l->reader.head.first_seq,
+		.pl_end_part = l->reader.end_seq,
+	};
+	if (l->is_by_number) {
+		place->pl_part = l->place;
+		place->pl_events = l->place_events;
+	}
+	pthread_mutex_unlock(&l->mutex);
 }
 
 bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns)
@@ -1084,7 +1170,7 @@ static int64_t time_of_others(const struct ptrc_log_stream *l)
 {
 	int64_t ns = INT64_MAX;
 
-	if (l->next_entry < l->reader.entry_count && !l->reader.is_parts)
+	if (l->next_entry < l->reader.entry_count && !is_one_by_one(l))
 		ns = l->reader.entries[l->next_entry].first_ns;
 	for (size_t i = 1; i < 3 && i < l->heap_count; i++)
 		if (l->heap[i]->event.ns < ns)
@@ -1115,10 +1201,12 @@ static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event 
 		if (!ptrc_unpacker_next(&c->unpacker, &c->event)) {
 			heap_pop(l->heap, l->heap_count--);
 			packet_put(l, c->packet);
+			l->place_events += count;
 			return count;
 		}
 	}
 	heap_sift_down(l->heap, l->heap_count, 0);
+	l->place_events += count;
 	return count;
 }
 

@@ -59,6 +59,9 @@ struct ptrc_log_span {
  * time; null: all types. EINVAL: the log comes in parts. */
 int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
 			   const trace_event_set_t *types);
+/* As the public functions. EINVAL: the log comes in parts. */
+int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first);
+void ptrc_log_stream_place(struct ptrc_log_stream *l, struct posixtrace_place *place);
 /* A time as a timespec, whose tv_nsec is never negative; and the reverse, or the nearest time that
  * can be told so. */
 struct timespec ptrc_log_to_timespec(int64_t ns);

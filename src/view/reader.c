@@ -419,6 +419,12 @@ int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *span
 	return error;
 }
 
+int ptrc_reader_select_parts(struct ptrc_reader *r, unsigned long first)
+{
+	start_over(r);
+	return posixtrace_select_parts(r->trace, first);
+}
+
 int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until_ns,
 			    const trace_event_set_t *types, bool *is_all)
 {

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/ship/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <posixtrace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/message.h"
+#include "src/ship/whose.h"
+#include "src/view/reader.h"
+#include "src/view/view.h"
+#include "src/view/when.h"
+
+#define DAY_NS INT64_C(86400000000000)
+
+/* How many kinds of losses the end of a log tells. */
+enum { END_ROWS_MAX = 6 };
+
+struct ptrc_ship_log {
+	struct ptrc_reader reader;
+	struct ptrc_view view;
+	struct ptrc_layouts layouts;
+	struct ptrc_ship_whose whose;
+	struct ptrc_ship_fields fields;
+	uint64_t id;
+	char name[17];
+	bool is_closed;
+	/* Host, boot and log, as every row begins. */
+	struct ptrc_buffer head;
+	/* Before the first event of the block; and before the event that comes next. */
+	struct ptrc_ship_place block_place;
+	struct ptrc_ship_place place;
+	/* An event is there that was not passed; or what the end tells. */
+	bool is_at_event;
+	bool is_at_end;
+	bool is_past_end;
+	int64_t ns;
+	size_t row_count;
+	/* That of the event before. */
+	int64_t last_ns;
+	/* An OVERFLOW has come, and no RESUME yet. */
+	bool is_in_loss;
+	int64_t loss_ns;
+	struct ptrc_reader_gap loss;
+	struct ptrc_decoded decoded;
+	/* What the end tells. */
+	struct {
+		const char *cause;
+		uint64_t lost;
+	} ends[END_ROWS_MAX];
+	size_t end_count;
+};
+
+/* ---- opening ---- */
+
+static void note_end(struct ptrc_ship_log *l, const char *cause, uint64_t lost)
+{
+	if (!lost)
+		return;
+	l->ends[l->end_count].cause = cause;
+	l->ends[l->end_count++].lost = lost;
+}
+
+/* What a closed log says it lacks, whoever reads it. Damage is told where it is. */
+static void note_ends(struct ptrc_ship_log *l)
+{
+	struct ptrc_losses losses = {0};
+
+	ptrc_losses_gather(&losses, &l->reader.status, &l->reader.counts);
+	l->is_closed = !losses.is_unclosed;
+	if (!l->is_closed)
+		return;
+	note_end(l, "stream", losses.stream_events);
+	note_end(l, "log", losses.log_events);
+	note_end(l, "write", losses.unwritten_events);
+	note_end(l, "source damaged", losses.source_unreadable_events);
+	note_end(l, "source too fast", losses.source_unshown_events);
+	note_end(l, "untraced processes", losses.untraced_processes);
+}
+
+static int64_t created_ns(const struct ptrc_ship_log *l)
+{
+	return ptrc_when_ns(&(struct timespec){.tv_sec = l->reader.attributes.creation_s,
+					       .tv_nsec = l->reader.attributes.creation_ns});
+}
+
+struct ptrc_ship_log *ptrc_ship_log_open(const char *path, enum ptrc_ship_dialect dialect)
+{
+	struct ptrc_ship_log *l = ptrc_cli_allocate(sizeof(*l));
+	struct posixtrace_place place;
+	int error;
+
+	memset(l, 0, sizeof(*l));
+	if (!ptrc_reader_open(&l->reader, path)) {
+		free(l);
+		return NULL;
+	}
+	l->fields.dialect = dialect;
+	l->view.reader = &l->reader;
+	l->last_ns = created_ns(l);
+	error = posixtrace_get_place(l->reader.trace, &place, sizeof(place));
+	if (!error)
+		error = ptrc_reader_select_parts(&l->reader, 0);
+	if (error) {
+		ptrc_cli_error(path, error);
+		ptrc_ship_log_close(l);
+		return NULL;
+	}
+	l->id = place.pl_log_id;
+	snprintf(l->name, sizeof(l->name), "%016" PRIx64, l->id);
+	ptrc_reader_load_names(&l->reader);
+	ptrc_view_take_layouts(&l->view, &l->layouts);
+	ptrc_ship_whose_load(&l->whose, l->reader.trace);
+	ptrc_ship_put_string(&l->head, l->whose.host.ph_name, strlen(l->whose.host.ph_name));
+	ptrc_ship_put_string(&l->head, l->whose.host.ph_boot_id, strlen(l->whose.host.ph_boot_id));
+	ptrc_ship_put_string(&l->head, l->name, strlen(l->name));
+	note_ends(l);
+	return l;
+}
+
+void ptrc_ship_log_close(struct ptrc_ship_log *l)
+{
+	if (!l)
+		return;
+	ptrc_view_free(&l->view);
+	ptrc_reader_close(&l->reader);
+	ptrc_layouts_free(&l->layouts);
+	ptrc_ship_whose_free(&l->whose);
+	ptrc_ship_fields_free(&l->fields);
+	ptrc_buffer_free(&l->head);
+	free(l->decoded.values);
+	free(l);
+}
+
+const char *ptrc_ship_log_name(const struct ptrc_ship_log *l)
+{
+	return l->name;
+}
+
+uint64_t ptrc_ship_log_id(const struct ptrc_ship_log *l)
+{
+	return l->id;
+}
+
+bool ptrc_ship_log_is_closed(const struct ptrc_ship_log *l)
+{
+	return l->is_closed;
+}
+
+/* ---- going through it ---- */
+
+/* Reads the next event; false at the end. */
+static bool read_event(struct ptrc_ship_log *l)
+{
+	struct ptrc_reader *r = &l->reader;
+
+	while (!r->block.events || !ptrc_reader_take(r, &r->block)) {
+		struct posixtrace_place place;
+
+		posixtrace_free_block(r->block.events);
+		r->block.events = NULL;
+		if (posixtrace_get_place(r->trace, &place, sizeof(place)))
+			return false;
+		if (!ptrc_reader_next_block(r, &r->block))
+			return false;
+		l->block_place = (struct ptrc_ship_place){place.pl_part, place.pl_events, 0};
+	}
+	return true;
+}
+
+bool ptrc_ship_log_next(struct ptrc_ship_log *l)
+{
+	trace_event_id_t id;
+
+	if (l->is_at_event || l->is_at_end)
+		return true;
+	if (l->is_past_end)
+		return false;
+	if (!read_event(l)) {
+		/* A loss that nothing follows is told at the end, too. */
+		l->row_count = l->end_count + l->is_in_loss;
+		l->ns = l->last_ns;
+		l->is_at_end = l->is_closed && !l->reader.error && l->row_count;
+		l->is_past_end = !l->is_at_end;
+		return l->is_at_end;
+	}
+	id = l->reader.event.posix_event_id;
+	l->is_at_event = true;
+	l->ns = ptrc_when_ns(&l->reader.event.posix_timestamp);
+	l->row_count = id == POSIX_TRACE_RESUME && l->is_in_loss ? 2 : 1;
+	return true;
+}
+
+void ptrc_ship_log_pass(struct ptrc_ship_log *l)
+{
+	l->place.rows += l->row_count;
+	if (l->is_at_end) {
+		l->is_at_end = false;
+		l->is_past_end = true;
+		return;
+	}
+	l->is_at_event = false;
+	l->last_ns = l->ns;
+	l->place.part = l->block_place.part;
+	l->place.events = l->block_place.events + l->reader.block.at;
+	switch (l->reader.event.posix_event_id) {
+	case POSIX_TRACE_OVERFLOW:
+		l->is_in_loss = true;
+		l->loss_ns = l->ns;
+		l->loss = l->reader.gap;
+		break;
+	case POSIX_TRACE_RESUME:
+		l->is_in_loss = false;
+		break;
+	default:
+		break;
+	}
+}
+
+bool ptrc_ship_log_seek(struct ptrc_ship_log *l, const struct ptrc_ship_place *place)
+{
+	int error = ptrc_reader_select_parts(&l->reader, place->part);
+
+	if (error) {
+		ptrc_cli_error(l->reader.path, error);
+		return false;
+	}
+	l->is_at_event = l->is_at_end = l->is_past_end = l->is_in_loss = false;
+	l->place = (struct ptrc_ship_place){place->part, 0, 0};
+	for (uint64_t i = 0; i < place->events; i++) {
+		if (!ptrc_ship_log_next(l) || l->is_at_end) {
+			ptrc_cli_message(l->reader.path,
+					 "has fewer events than were shipped: it was cut off or "
+					 "is damaged");
+			return false;
+		}
+		ptrc_ship_log_pass(l);
+	}
+	l->place = *place;
+	return true;
+}
+
+struct ptrc_ship_place ptrc_ship_log_place(const struct ptrc_ship_log *l)
+{
+	return l->place;
+}
+
+int64_t ptrc_ship_log_ns(const struct ptrc_ship_log *l)
+{
+	return l->ns;
+}
+
+size_t ptrc_ship_log_rows(const struct ptrc_ship_log *l)
+{
+	return l->row_count;
+}
+
+int ptrc_ship_log_error(const struct ptrc_ship_log *l)
+{
+	return l->reader.error;
+}
+
+/* ---- rows ---- */
+
+static int64_t day_of(int64_t ns)
+{
+	return ns / DAY_NS - (ns % DAY_NS < 0);
+}
+
+/* Puts a row that tells of a loss. */
+static int64_t put_lost(struct ptrc_ship_log *l, uint64_t seq, int64_t ns, const char *cause,
+			struct ptrc_buffer *rows)
+{
+	struct ptrc_ship_event e = {
+		.seq = seq,
+		.ns = ns,
+		.bound_ns = ptrc_ship_whose_bound(&l->whose, ns),
+		.name = PTRC_SHIP_LOST,
+		.name_size = strlen(PTRC_SHIP_LOST),
+	};
+
+	ptrc_ship_add_string(&l->fields, "cause", cause, strlen(cause));
+	ptrc_ship_put_event(rows, &l->head, &e, &l->fields);
+	return ns;
+}
+
+/* Of the OVERFLOW that has come. */
+static int64_t put_gap(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buffer *rows)
+{
+	int64_t ns = l->loss_ns;
+
+	if (day_of(ns) != day_of(l->ns))
+		ns = day_of(l->ns) * DAY_NS;
+	ptrc_ship_add_int(&l->fields, "from_ns", l->loss_ns);
+	ptrc_ship_add_int(&l->fields, "until_ns", l->ns);
+	if (l->loss.is_damage && !l->loss.is_uncounted)
+		ptrc_ship_add_uint(&l->fields, "lost", l->loss.events);
+	return put_lost(l, seq, ns, l->loss.is_damage ? "damage" : "overrun", rows);
+}
+
+static int64_t put_end(struct ptrc_ship_log *l, size_t number, struct ptrc_buffer *rows)
+{
+	uint64_t seq = l->place.rows + number;
+
+	if (l->is_in_loss && !number)
+		return put_gap(l, seq, rows);
+	number -= l->is_in_loss;
+	ptrc_ship_add_uint(&l->fields, "lost", l->ends[number].lost);
+	return put_lost(l, seq, l->ns, l->ends[number].cause, rows);
+}
+
+static int64_t put_event(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buffer *rows)
+{
+	struct ptrc_reader *r = &l->reader;
+	const struct posix_trace_event_info *info = &r->event;
+	const struct ptrc_reader_name *name = ptrc_reader_name(r, info->posix_event_id);
+	const struct ptrc_layout *layout =
+		ptrc_view_layout(&l->view, &l->layouts, info->posix_event_id);
+	struct ptrc_ship_event e = {
+		.seq = seq,
+		.ns = l->ns,
+		.bound_ns = ptrc_ship_whose_bound(&l->whose, l->ns),
+		.pid = info->posix_pid,
+		.tid = (int32_t)info->posix_tid,
+		.process = ptrc_ship_whose_process(&l->whose, info->posix_pid, l->ns),
+		.name = name->text,
+		.name_size = name->size,
+		.data = r->data,
+		.size = r->size,
+	};
+
+	if (layout) {
+		ptrc_layout_decode(layout, r->data, r->size, &l->decoded);
+		ptrc_ship_add_decoded(&l->fields, layout, &l->decoded);
+	}
+	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
+		ptrc_ship_add_int(&l->fields, "posixtrace.truncated", 1);
+	ptrc_ship_put_event(rows, &l->head, &e, &l->fields);
+	return l->ns;
+}
+
+int64_t ptrc_ship_log_put(struct ptrc_ship_log *l, size_t number, struct ptrc_buffer *rows)
+{
+	if (l->is_at_end)
+		return put_end(l, number, rows);
+	if (number + 1 < l->row_count)
+		return put_gap(l, l->place.rows, rows);
+	return put_event(l, l->place.rows + number, rows);
+}
+
+/* ---- the other tables ---- */
+
+size_t ptrc_ship_log_put_host(const struct ptrc_ship_log *l, struct ptrc_buffer *rows)
+{
+	return ptrc_ship_whose_put_host(&l->whose, created_ns(l), rows);
+}
+
+size_t ptrc_ship_log_put_processes(const struct ptrc_ship_log *l, struct ptrc_buffer *rows)
+{
+	return ptrc_ship_whose_put_processes(&l->whose, l->reader.trace, &l->head, rows);
+}
+
+void ptrc_ship_log_losses(const struct ptrc_ship_log *l, struct ptrc_losses *losses)
+{
+	*losses = (struct ptrc_losses){0};
+	ptrc_reader_losses(&l->reader, false, losses);
+}

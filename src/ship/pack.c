@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/ship/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "src/cli/message.h"
+
+/* So many bytes of rows become a block: the more, the better they are compressed, up to this; of small
+ * bodies fewer, so that one sees how large they get. */
+enum { BLOCK_BYTES = 512 << 10, BLOCK_PARTS = 2 };
+/* What is fastest, and hardly larger than what the next levels make of it. */
+enum { LEVEL = 1 };
+
+/* A block of the server: a checksum, which it is told not to look at (it is of a kind that nobody else
+ * uses; the frame has one); the method; the bytes from there on; those of the rows. */
+enum { CHECKSUM_BYTES = 16, HEAD_BYTES = CHECKSUM_BYTES + 9, METHOD_ZSTD = 0x90 };
+
+struct ptrc_ship_packer {
+	enum ptrc_ship_dialect dialect;
+	size_t block_bytes;
+	ZSTD_CCtx *context;
+	struct ptrc_buffer rows;
+	struct ptrc_buffer body;
+	size_t raw;
+};
+
+struct ptrc_ship_packer *ptrc_ship_packer_new(enum ptrc_ship_dialect dialect, uint64_t bytes)
+{
+	struct ptrc_ship_packer *p = ptrc_cli_allocate(sizeof(*p));
+
+	*p = (struct ptrc_ship_packer){
+		.dialect = dialect,
+		.block_bytes = bytes < BLOCK_BYTES / BLOCK_PARTS ? (size_t)bytes * BLOCK_PARTS
+								 : BLOCK_BYTES,
+		.context = ZSTD_createCCtx(),
+	};
+	if (!p->context)
+		ptrc_cli_no_memory();
+	ZSTD_CCtx_setParameter(p->context, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(p->context, ZSTD_c_checksumFlag, 1);
+	return p;
+}
+
+void ptrc_ship_packer_free(struct ptrc_ship_packer *p)
+{
+	if (!p)
+		return;
+	ZSTD_freeCCtx(p->context);
+	ptrc_buffer_free(&p->rows);
+	ptrc_buffer_free(&p->body);
+	free(p);
+}
+
+void ptrc_ship_packer_reset(struct ptrc_ship_packer *p)
+{
+	ZSTD_CCtx_reset(p->context, ZSTD_reset_session_only);
+	p->rows.used = p->body.used = p->raw = 0;
+}
+
+struct ptrc_buffer *ptrc_ship_packer_rows(struct ptrc_ship_packer *p)
+{
+	return &p->rows;
+}
+
+/* Zstandard fails only when memory is short, used as it is here. */
+static size_t checked(size_t result)
+{
+	if (ZSTD_isError(result))
+		ptrc_cli_no_memory();
+	return result;
+}
+
+static void put_block(struct ptrc_ship_packer *p, size_t size)
+{
+	size_t most = ZSTD_compressBound(size);
+	char *to = ptrc_buffer_room(&p->body, HEAD_BYTES + most);
+	size_t packed =
+		checked(ZSTD_compress2(p->context, to + HEAD_BYTES, most, p->rows.bytes, size));
+	uint32_t sizes[2] = {(uint32_t)(packed + HEAD_BYTES - CHECKSUM_BYTES), (uint32_t)size};
+
+	memset(to, 0, CHECKSUM_BYTES);
+	to[CHECKSUM_BYTES] = (char)METHOD_ZSTD;
+	memcpy(to + CHECKSUM_BYTES + 1, sizes, sizeof(sizes));
+	p->body.used += HEAD_BYTES + packed;
+}
+
+static void put_stream(struct ptrc_ship_packer *p, size_t size, ZSTD_EndDirective end)
+{
+	ZSTD_inBuffer in = {p->rows.bytes, size, 0};
+	size_t left;
+
+	do {
+		ZSTD_outBuffer out = {ptrc_buffer_room(&p->body, ZSTD_CStreamOutSize()),
+				      ZSTD_CStreamOutSize(), 0};
+
+		left = checked(ZSTD_compressStream2(p->context, &out, &in, end));
+		p->body.used += out.pos;
+	} while (end == ZSTD_e_continue ? in.pos < in.size : left);
+}
+
+/* Packs the first bytes of the rows. */
+static void put(struct ptrc_ship_packer *p, size_t size, bool is_end)
+{
+	if (p->dialect == PTRC_SHIP_MODERN)
+		put_stream(p, size, is_end ? ZSTD_e_end : ZSTD_e_flush);
+	else
+		put_block(p, size);
+	p->raw += size;
+	p->rows.used -= size;
+	memmove(p->rows.bytes, p->rows.bytes + size, p->rows.used);
+}
+
+void ptrc_ship_packer_take(struct ptrc_ship_packer *p)
+{
+	/* All but the last byte of the row: see above. */
+	if (p->rows.used >= p->block_bytes)
+		put(p, p->rows.used - 1, false);
+}
+
+size_t ptrc_ship_packer_packed(const struct ptrc_ship_packer *p)
+{
+	/* What waits will be some tenth of its size. */
+	return p->body.used + p->rows.used / 8;
+}
+
+size_t ptrc_ship_packer_raw(const struct ptrc_ship_packer *p)
+{
+	return p->raw + p->rows.used;
+}
+
+const struct ptrc_buffer *ptrc_ship_packer_end(struct ptrc_ship_packer *p)
+{
+	if (p->rows.used || p->dialect == PTRC_SHIP_MODERN)
+		put(p, p->rows.used, true);
+	return &p->body;
+}

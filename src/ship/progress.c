@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/ship/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli/buffer.h"
+#include "src/cli/message.h"
+
+/* The first line of a file. */
+static const char head[] = "posixtrace-ship 1\n";
+/* No file is larger: server and database are bounded by what a URL and a name may have. */
+enum { FILE_MAX_BYTES = 16384 };
+
+/* ---- the file ---- */
+
+/* Reads "KEY VALUE\n" at *at, and moves *at behind it. The value ends with a null byte then. */
+static char *value_of(char **at, const char *key)
+{
+	size_t size = strlen(key);
+	char *value, *end;
+
+	if (strncmp(*at, key, size) || (*at)[size] != ' ')
+		return NULL;
+	value = *at + size + 1;
+	end = strchr(value, '\n');
+	if (!end)
+		return NULL;
+	*end = '\0';
+	*at = end + 1;
+	return value;
+}
+
+static bool read_numbers(char **at, const char *key, uint64_t *numbers, size_t count, int base)
+{
+	char *value = value_of(at, key);
+
+	for (size_t i = 0; i < count && value; i++) {
+		char *end;
+
+		errno = 0;
+		numbers[i] = strtoull(value, &end, base);
+		if (errno || end == value || *end != (i + 1 < count ? ' ' : '\0') ||
+		    strchr("+- ", *value))
+			return false;
+		value = end + 1;
+	}
+	return value;
+}
+
+static char *copy(const char *text)
+{
+	return text ? strcpy(ptrc_cli_allocate(strlen(text) + 1), text) : NULL;
+}
+
+/* Takes what the file says. Times are written as unsigned numbers. */
+static bool take(struct ptrc_ship_progress *p, char *text)
+{
+	uint64_t place[3], batch[3], complete;
+	char *at = text + strlen(head);
+
+	if (strncmp(text, head, strlen(head)))
+		return false;
+	if (!read_numbers(&at, "log", &p->log_id, 1, 16) ||
+	    !read_numbers(&at, "nonce", &p->nonce, 1, 16))
+		return false;
+	p->server = copy(value_of(&at, "server"));
+	p->database = p->server ? copy(value_of(&at, "database")) : NULL;
+	if (!p->database || !read_numbers(&at, "place", place, 3, 10) ||
+	    !read_numbers(&at, "batch", batch, 3, 10) ||
+	    !read_numbers(&at, "doubtful", &p->doubtful, 1, 10) ||
+	    !read_numbers(&at, "complete", &complete, 1, 10) || *at || complete > 1)
+		return false;
+	p->place = (struct ptrc_ship_place){place[0], place[1], place[2]};
+	p->batch = (struct ptrc_ship_batch){batch[0], (int64_t)batch[1], (int64_t)batch[2]};
+	p->is_complete = complete;
+	return true;
+}
+
+static void put(struct ptrc_buffer *b, const struct ptrc_ship_progress *p)
+{
+	ptrc_buffer_format(b, "%slog %016" PRIx64 "\nnonce %016" PRIx64 "\n", head, p->log_id,
+			   p->nonce);
+	ptrc_buffer_format(b, "server %s\ndatabase %s\n", p->server, p->database);
+	ptrc_buffer_format(b, "place %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", p->place.part,
+			   p->place.events, p->place.rows);
+	ptrc_buffer_format(b, "batch %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", p->batch.count,
+			   (uint64_t)p->batch.first_ns, (uint64_t)p->batch.last_ns);
+	ptrc_buffer_format(b, "doubtful %" PRIu64 "\ncomplete %d\n", p->doubtful, p->is_complete);
+}
+
+/* ---- the lock ---- */
+
+/*
+ * Opens and locks the file that stands at the path. It may be replaced at any time by who has the lock,
+ * who locks the new file before it stands there: so the lock is worth something only if the file that
+ * was locked still does.
+ */
+static int open_locked(const char *path)
+{
+	for (;;) {
+		int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		struct stat mine, there;
+
+		if (fd < 0)
+			return -1;
+		if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &mine)) {
+			int error = errno;
+
+			close(fd);
+			errno = error;
+			return -1;
+		}
+		if (!stat(path, &there) && mine.st_dev == there.st_dev &&
+		    mine.st_ino == there.st_ino)
+			return fd;
+		close(fd);
+	}
+}
+
+enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress *p,
+						       const char *path)
+{
+	char text[FILE_MAX_BYTES + 1];
+	ssize_t size;
+
+	*p = (struct ptrc_ship_progress){.path = copy(path), .fd = open_locked(path)};
+	if (p->fd < 0) {
+		if (errno == EWOULDBLOCK)
+			ptrc_cli_message(path, "another ptrace-ship is at work on this log");
+		else
+			ptrc_cli_error(path, errno);
+		ptrc_ship_progress_close(p);
+		return PTRC_SHIP_PROGRESS_FAILED;
+	}
+	size = pread(p->fd, text, sizeof(text), 0);
+	if (size < 0) {
+		ptrc_cli_error(path, errno);
+		ptrc_ship_progress_close(p);
+		return PTRC_SHIP_PROGRESS_FAILED;
+	}
+	/* It was made just now, or by somebody who was killed then. */
+	if (!size) {
+		if (getrandom(&p->nonce, sizeof(p->nonce), 0) != sizeof(p->nonce))
+			p->nonce = (uint64_t)getpid();
+		return PTRC_SHIP_PROGRESS_NEW;
+	}
+	text[size < FILE_MAX_BYTES ? size : FILE_MAX_BYTES] = '\0';
+	if ((size_t)size != strlen(text) || !take(p, text)) {
+		ptrc_cli_message(path,
+				 "is not what ptrace-ship writes; if it is removed, the log is "
+				 "compared with what the server has");
+		ptrc_ship_progress_close(p);
+		return PTRC_SHIP_PROGRESS_FAILED;
+	}
+	return PTRC_SHIP_PROGRESS_READ;
+}
+
+/* Waits until a new name in the directory of the path is on the disk. */
+static int sync_directory(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory =
+		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	int fd, error = 0;
+
+	if (!directory)
+		ptrc_cli_no_memory();
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Some file systems cannot, and do not need to. */
+	if (fd < 0 || (fsync(fd) && errno != EINVAL))
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	free(directory);
+	return error;
+}
+
+static int write_all(int fd, const struct ptrc_buffer *b)
+{
+	for (size_t done = 0; done < b->used;) {
+		ssize_t n = write(fd, b->bytes + done, b->used - done);
+
+		if (n < 0 && errno != EINTR)
+			return errno;
+		if (n > 0)
+			done += (size_t)n;
+	}
+	return fsync(fd) ? errno : 0;
+}
+
+bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
+{
+	struct ptrc_buffer text = PTRC_BUFFER_INIT, name = PTRC_BUFFER_INIT;
+	int fd, error = 0;
+
+	ptrc_buffer_text(&name, p->path);
+	ptrc_buffer_text(&name, ".new");
+	ptrc_buffer_char(&name, '\0');
+	put(&text, p);
+	fd = open(name.bytes, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* Nobody else has it open for long: who wants it has to lock the file that is there now. */
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
+		error = errno;
+	if (!error)
+		error = write_all(fd, &text);
+	if (!error && rename(name.bytes, p->path))
+		error = errno;
+	if (!error)
+		error = sync_directory(p->path);
+	if (error) {
+		ptrc_cli_error(p->path, error);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		close(p->fd);
+		p->fd = fd;
+	}
+	ptrc_buffer_free(&name);
+	ptrc_buffer_free(&text);
+	return !error;
+}
+
+void ptrc_ship_progress_remove(struct ptrc_ship_progress *p)
+{
+	if (unlink(p->path) && errno != ENOENT)
+		ptrc_cli_error(p->path, errno);
+}
+
+void ptrc_ship_progress_close(struct ptrc_ship_progress *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	free(p->path);
+	free(p->server);
+	free(p->database);
+	*p = (struct ptrc_ship_progress){.fd = -1};
+}

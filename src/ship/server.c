@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/ship/server.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/cli/clock.h"
+
+/* How long a connection may take; how long nothing may move, which is also how long a server may work
+ * on an INSERT; and how long a request still has when a signal has come. */
+#define CONNECT_MS 10000L
+#define STALL_S 120L
+/* A connection that was idle for longer is not used again: servers close them after some seconds. */
+#define IDLE_S 2L
+#define RELEASE_NS (INT64_C(5000) * PTRC_NS_PER_MS)
+/* An answer is a few words, or the numbers of the rows of a batch. */
+enum { ANSWER_MAX = 16 << 20, MESSAGE_MAX = 200 };
+
+/* The first release of the current engine's dialect. */
+enum { MODERN_MAJOR = 21 };
+
+/* Exceptions of the server, by their numbers, that it gets over by itself: its disk is full, it has too
+ * many parts or queries, too little memory; it takes too long; the same query still runs, as we were
+ * killed before; a table is read only for now. */
+static const long passing[] = {159, 160, 164, 173, 202, 209, 210,
+			       216, 241, 242, 243, 252, 319, 425};
+/* And those that say that there are no tables. */
+enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };
+
+struct ptrc_ship_server {
+	struct ptrc_ship_options options;
+	enum ptrc_ship_dialect dialect;
+	CURL *curl;
+	struct ptrc_buffer url;
+	struct ptrc_buffer query;
+	struct ptrc_buffer answer;
+	char error[CURL_ERROR_SIZE];
+	/* Of the answer: the number of an exception that its head tells, and where a redirect
+	 * leads. */
+	long exception;
+	char location[MESSAGE_MAX];
+	bool is_too_long;
+	volatile const bool *flag;
+	int64_t released_ns;
+	/* The body that is sent, and how much of it is gone. */
+	const char *body;
+	size_t size;
+	size_t sent;
+};
+
+/* ---- one request ---- */
+
+static size_t take_answer(char *bytes, size_t one, size_t size, void *arg)
+{
+	struct ptrc_ship_server *s = arg;
+
+	(void)one;
+	if (s->answer.used + size > ANSWER_MAX) {
+		s->is_too_long = true;
+		return 0;
+	}
+	ptrc_buffer_bytes(&s->answer, bytes, size);
+	return size;
+}
+
+/*
+ * Gives the body piece by piece, once. If a connection that was used before breaks, libcurl would send it
+ * again on another one, although it may have arrived: as it cannot go back to the begin here, it fails, and
+ * we ask first.
+ */
+static size_t give_body(char *to, size_t one, size_t size, void *arg)
+{
+	struct ptrc_ship_server *s = arg;
+
+	(void)one;
+	if (size > s->size - s->sent)
+		size = s->size - s->sent;
+	if (size)
+		memcpy(to, s->body + s->sent, size);
+	s->sent += size;
+	return size;
+}
+
+/* Copies the value of a line of the head. */
+static bool is_header(const char *line, size_t size, const char *name, char value[MESSAGE_MAX])
+{
+	size_t length = strlen(name), used = 0;
+
+	if (size < length || strncasecmp(line, name, length))
+		return false;
+	while (length < size && line[length] == ' ')
+		length++;
+	while (length < size && line[length] != '\r' && line[length] != '\n' &&
+	       used < MESSAGE_MAX - 1)
+		value[used++] = line[length++];
+	value[used] = '\0';
+	return true;
+}
+
+static size_t take_header(char *line, size_t one, size_t size, void *arg)
+{
+	struct ptrc_ship_server *s = arg;
+	char value[MESSAGE_MAX];
+
+	(void)one;
+	if (is_header(line, size, "X-ClickHouse-Exception-Code:", value))
+		s->exception = strtol(value, NULL, 10);
+	is_header(line, size, "Location:", s->location);
+	return size;
+}
+
+/* Gives up a request some time after the signal. */
+static int look_at_flag(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	struct ptrc_ship_server *s = arg;
+
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)d;
+	if (!s->flag || !*s->flag)
+		return 0;
+	if (!s->released_ns)
+		s->released_ns = ptrc_now_ns() + RELEASE_NS;
+	return ptrc_now_ns() > s->released_ns;
+}
+
+static void put_parameter(struct ptrc_ship_server *s, const char *name, const char *value)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-._~";
+
+	if (s->url.bytes[s->url.used - 1] != '?')
+		ptrc_buffer_char(&s->url, '&');
+	ptrc_buffer_text(&s->url, name);
+	ptrc_buffer_char(&s->url, '=');
+	for (; *value; value++) {
+		if (strchr(plain, *value))
+			ptrc_buffer_char(&s->url, *value);
+		else
+			ptrc_buffer_format(&s->url, "%%%02X", (unsigned char)*value);
+	}
+}
+
+static void begin_url(struct ptrc_ship_server *s)
+{
+	s->url.used = 0;
+	ptrc_buffer_text(&s->url, s->options.server);
+	ptrc_buffer_text(&s->url, "/?");
+}
+
+/* The number of an exception, from the head of the answer or from its text. */
+static long exception_of(const struct ptrc_ship_server *s)
+{
+	const char *text;
+
+	if (s->exception > 0)
+		return s->exception;
+	text = s->answer.used ? strstr(s->answer.bytes, "Code: ") : NULL;
+	return text ? strtol(text + strlen("Code: "), NULL, 10) : 0;
+}
+
+/* The answer in a message: its first line, as far as there is room. */
+static const char *words(const struct ptrc_ship_server *s, char text[MESSAGE_MAX])
+{
+	size_t size = s->answer.used ? strcspn(s->answer.bytes, "\n") : 0;
+
+	if (!size)
+		return "nothing";
+	if (size > MESSAGE_MAX - 1)
+		size = MESSAGE_MAX - 1;
+	memcpy(text, s->answer.bytes, size);
+	text[size] = '\0';
+	return text;
+}
+
+static bool is_passing(long exception)
+{
+	for (size_t i = 0; i < sizeof(passing) / sizeof(*passing); i++)
+		if (passing[i] == exception)
+			return true;
+	return false;
+}
+
+/* What an answer that is not 200 means. */
+static enum ptrc_ship_outcome judge(struct ptrc_ship_server *s, long status,
+				    struct ptrc_cli_reason *why)
+{
+	long exception = exception_of(s);
+	char text[MESSAGE_MAX];
+
+	if (status >= 300 && status < 400) {
+		ptrc_cli_because(why,
+				 "answers with a redirect to '%s' (status %ld), which is not "
+				 "followed: --server has to name the server itself",
+				 s->location, status);
+		return PTRC_SHIP_REFUSED;
+	}
+	if (status == 401 || status == 403 || exception == 192 || exception == 193 ||
+	    exception == 194 || exception == 516) {
+		ptrc_cli_because(why, "refuses this user or password (status %ld): %s", status,
+				 words(s, text));
+		return PTRC_SHIP_REFUSED;
+	}
+	ptrc_cli_because(why, "answers with status %ld: %s", status, words(s, text));
+	if (is_passing(exception) || status == 408 || status == 429)
+		return PTRC_SHIP_LATER;
+	/* Without an exception it was not the server that answered, but something in front of it. */
+	return status >= 500 && !exception ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
+}
+
+/* Sends a request to the URL that was put together, and takes the answer. */
+static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *body, size_t size,
+				      struct curl_slist *headers, struct ptrc_cli_reason *why)
+{
+	long status = 0;
+	CURLcode result;
+
+	ptrc_buffer_char(&s->url, '\0');
+	s->answer.used = 0;
+	s->exception = 0;
+	s->location[0] = s->error[0] = '\0';
+	s->is_too_long = false;
+	s->released_ns = 0;
+	curl_easy_setopt(s->curl, CURLOPT_URL, s->url.bytes);
+	curl_easy_setopt(s->curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(s->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+	s->body = body;
+	s->size = size;
+	s->sent = 0;
+	result = curl_easy_perform(s->curl);
+	/* So that it is a text. */
+	ptrc_buffer_char(&s->answer, '\0');
+	s->answer.used--;
+	if (result == CURLE_ABORTED_BY_CALLBACK) {
+		ptrc_cli_because(why, "was given up because of a signal");
+		return PTRC_SHIP_INTERRUPTED;
+	}
+	if (s->is_too_long) {
+		ptrc_cli_because(why, "answers with more than it was asked for");
+		return PTRC_SHIP_LATER;
+	}
+	if (result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE ||
+	    result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_URL_MALFORMAT) {
+		ptrc_cli_because(why, "%s", *s->error ? s->error : curl_easy_strerror(result));
+		return PTRC_SHIP_REFUSED;
+	}
+	if (result != CURLE_OK) {
+		ptrc_cli_because(why, "%s", *s->error ? s->error : curl_easy_strerror(result));
+		return PTRC_SHIP_LATER;
+	}
+	curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &status);
+	/* A server may find out that it fails when it has begun to answer. */
+	if (status == 200 && !s->exception)
+		return PTRC_SHIP_OK;
+	return judge(s, status, why);
+}
+
+/* Asks a question; the answer is to be in this format. */
+static enum ptrc_ship_outcome ask(struct ptrc_ship_server *s, struct ptrc_cli_reason *why)
+{
+	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+	enum ptrc_ship_outcome outcome;
+
+	begin_url(s);
+	put_parameter(s, "wait_end_of_query", "1");
+	outcome = request(s, s->query.bytes, s->query.used, headers, why);
+	curl_slist_free_all(headers);
+	return outcome;
+}
+
+/* The answer as a number. */
+static enum ptrc_ship_outcome ask_number(struct ptrc_ship_server *s, uint64_t *number,
+					 struct ptrc_cli_reason *why)
+{
+	enum ptrc_ship_outcome outcome = ask(s, why);
+	char text[MESSAGE_MAX], *end;
+	size_t digits;
+
+	if (outcome != PTRC_SHIP_OK)
+		return outcome;
+	digits = strspn(s->answer.bytes, "0123456789");
+	errno = 0;
+	*number = strtoull(s->answer.bytes, &end, 10);
+	if (digits && !errno && !strcmp(end, "\n"))
+		return PTRC_SHIP_OK;
+	ptrc_cli_because(why, "gives an answer that makes no sense: %s", words(s, text));
+	return PTRC_SHIP_REFUSED;
+}
+
+/* ---- questions ---- */
+
+static void begin_query(struct ptrc_ship_server *s, const char *text)
+{
+	s->query.used = 0;
+	ptrc_buffer_text(&s->query, text);
+}
+
+static void put_table(struct ptrc_ship_server *s, const char *table)
+{
+	ptrc_ship_identifier_put(&s->query, s->options.database);
+	ptrc_buffer_char(&s->query, '.');
+	ptrc_buffer_text(&s->query, table);
+}
+
+enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s,
+					      struct ptrc_cli_reason *why)
+{
+	enum ptrc_ship_outcome outcome;
+	char text[MESSAGE_MAX], *end;
+	long major;
+
+	begin_query(s, "SELECT version()");
+	outcome = ask(s, why);
+	if (outcome != PTRC_SHIP_OK)
+		return outcome;
+	major = strtol(s->answer.bytes, &end, 10);
+	if (major < 1 || major > 9999 || *end != '.' ||
+	    strspn(end, "0123456789.-abcdefghijklmnopqrstuvwxyz\n") != strlen(end)) {
+		ptrc_cli_because(why, "is no ClickHouse server, as it answers: %s", words(s, text));
+		return PTRC_SHIP_REFUSED;
+	}
+	if (!s->options.has_dialect)
+		s->dialect = major >= MODERN_MAJOR ? PTRC_SHIP_MODERN : PTRC_SHIP_PLAIN;
+	return PTRC_SHIP_OK;
+}
+
+enum ptrc_ship_outcome ptrc_ship_server_check(struct ptrc_ship_server *s,
+					      struct ptrc_cli_reason *why)
+{
+	enum ptrc_ship_outcome outcome;
+	uint64_t version;
+
+	begin_query(s, "SELECT version FROM ");
+	put_table(s, "schema");
+	outcome = ask_number(s, &version, why);
+	if (outcome == PTRC_SHIP_REFUSED &&
+	    (exception_of(s) == UNKNOWN_TABLE || exception_of(s) == UNKNOWN_DATABASE))
+		ptrc_cli_because(why,
+				 "has no tables in the database '%s'; 'ptrace-ship "
+				 "--create-table' makes them",
+				 s->options.database);
+	if (outcome != PTRC_SHIP_OK)
+		return outcome;
+	if (version == PTRC_SHIP_SCHEMA_VERSION)
+		return PTRC_SHIP_OK;
+	ptrc_cli_because(why,
+			 "has tables of version %" PRIu64 ", and this ptrace-ship fills those of "
+			 "version %d",
+			 version, PTRC_SHIP_SCHEMA_VERSION);
+	return PTRC_SHIP_REFUSED;
+}
+
+enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *s,
+					       struct ptrc_cli_reason *why)
+{
+	enum ptrc_ship_outcome outcome = PTRC_SHIP_OK;
+
+	for (size_t i = 0; outcome == PTRC_SHIP_OK; i++) {
+		s->query.used = 0;
+		if (!ptrc_ship_schema_statement(&s->query, s->dialect, s->options.database, i))
+			break;
+		outcome = ask(s, why);
+	}
+	return outcome;
+}
+
+static void put_time(struct ptrc_ship_server *s, int64_t ns)
+{
+	ptrc_buffer_format(&s->query,
+			   s->dialect == PTRC_SHIP_MODERN
+				   ? "fromUnixTimestamp64Nano(toInt64(%" PRId64 "), 'UTC')"
+				   : "%" PRId64,
+			   ns);
+}
+
+/* Puts the condition of a range. The engine keeps the rows of different days apart: the times tell where
+ * it has to look. */
+static void put_range(struct ptrc_ship_server *s, const struct ptrc_ship_range *r)
+{
+	put_table(s, "events");
+	ptrc_buffer_format(&s->query,
+			   " WHERE log = '%s' AND seq >= %" PRIu64 " AND seq < %" PRIu64
+			   " AND time >= ",
+			   r->log, r->first, r->first + r->count);
+	put_time(s, r->first_ns);
+	ptrc_buffer_text(&s->query, " AND time <= ");
+	put_time(s, r->last_ns);
+}
+
+enum ptrc_ship_outcome ptrc_ship_server_count(struct ptrc_ship_server *s,
+					      const struct ptrc_ship_range *r, uint64_t *count,
+					      struct ptrc_cli_reason *why)
+{
+	/* The old server may have a row several times, as long as it has not merged its parts. */
+	begin_query(s, "SELECT uniqExact(seq) FROM ");
+	put_range(s, r);
+	return ask_number(s, count, why);
+}
+
+enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
+					     const struct ptrc_ship_range *r, uint64_t **numbers,
+					     uint64_t *count, struct ptrc_cli_reason *why)
+{
+	enum ptrc_ship_outcome outcome;
+
+	begin_query(s, "SELECT DISTINCT seq FROM ");
+	put_range(s, r);
+	ptrc_buffer_text(&s->query, " ORDER BY seq FORMAT RowBinary");
+	outcome = ask(s, why);
+	if (outcome != PTRC_SHIP_OK)
+		return outcome;
+	*count = s->answer.used / sizeof(**numbers);
+	*numbers = ptrc_cli_allocate(s->answer.used);
+	memcpy(*numbers, s->answer.bytes, *count * sizeof(**numbers));
+	for (uint64_t i = 0; i < *count; i++) {
+		bool is_right = (*numbers)[i] - r->first < r->count &&
+				(!i || (*numbers)[i] > (*numbers)[i - 1]);
+
+		if (is_right && s->answer.used % sizeof(**numbers) == 0)
+			continue;
+		ptrc_cli_because(why, "gives an answer that makes no sense");
+		free(*numbers);
+		return PTRC_SHIP_REFUSED;
+	}
+	return PTRC_SHIP_OK;
+}
+
+enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *s, const char *log,
+					       uint64_t *end, struct ptrc_cli_reason *why)
+{
+	begin_query(s, "SELECT if(count() = 0, 0, max(seq) + 1) FROM ");
+	put_table(s, "events");
+	ptrc_buffer_format(&s->query, " WHERE log = '%s'", log);
+	return ask_number(s, end, why);
+}
+
+/* ---- rows ---- */
+
+enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const char *table,
+					       const struct ptrc_buffer *body, const char *token,
+					       struct ptrc_cli_reason *why)
+{
+	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+	enum ptrc_ship_outcome outcome;
+	char text[MESSAGE_MAX];
+
+	headers = curl_slist_append(headers, "Content-Type: application/octet-stream");
+	begin_query(s, "INSERT INTO ");
+	put_table(s, table);
+	ptrc_buffer_text(&s->query, " FORMAT RowBinary");
+	ptrc_buffer_char(&s->query, '\0');
+	begin_url(s);
+	put_parameter(s, "query", s->query.bytes);
+	/* So that the rows are one block, which is inserted as a whole or not at all. */
+	put_parameter(s, "max_insert_block_size", "1048576");
+	put_parameter(s, "wait_end_of_query", "1");
+	/* The same query is not executed twice at a time: of one that was cut off, as we were
+	 * killed, the server may not know yet. */
+	put_parameter(s, "query_id", token);
+	if (s->dialect == PTRC_SHIP_MODERN) {
+		headers = curl_slist_append(headers, "Content-Encoding: zstd");
+		put_parameter(s, "insert_deduplication_token", token);
+		put_parameter(s, "async_insert", "0");
+	} else {
+		put_parameter(s, "decompress", "1");
+		put_parameter(s, "http_native_compression_disable_checksumming_on_decompress", "1");
+	}
+	outcome = request(s, body->bytes, body->used, headers, why);
+	curl_slist_free_all(headers);
+	if (outcome != PTRC_SHIP_OK || !s->answer.used)
+		return outcome;
+	/* It says nothing to rows that it has taken. */
+	ptrc_cli_because(why, "gives an answer to rows that makes no sense: %s", words(s, text));
+	return PTRC_SHIP_REFUSED;
+}
+
+/* ---- the connection ---- */
+
+void ptrc_ship_server_watch(struct ptrc_ship_server *s, volatile const bool *flag)
+{
+	s->flag = flag;
+}
+
+enum ptrc_ship_dialect ptrc_ship_server_dialect(const struct ptrc_ship_server *s)
+{
+	return s->dialect;
+}
+
+/* Whether the text is http://HOST[:PORT] or https://..., with nothing behind it, and without a user or a
+ * password, which everybody could see in the list of processes. */
+static bool check_url(const char *url, struct ptrc_cli_reason *why)
+{
+	const char *host = strstr(url, "://");
+
+	if (!host || (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) || !host[3])
+		return ptrc_cli_because(why, "'%s' has to begin with http:// or https://", url);
+	host += 3;
+	if (strchr(host, '@'))
+		return ptrc_cli_because(why, "a user and a password cannot stand in it: --user and "
+					     "--password-file tell them");
+	if (strpbrk(host, "?#\n\r \t"))
+		return ptrc_cli_because(why, "'%s' has to end with the host or its port", url);
+	return true;
+}
+
+struct ptrc_ship_server *ptrc_ship_server_new(const struct ptrc_ship_options *options,
+					      struct ptrc_cli_reason *why)
+{
+	struct ptrc_ship_server *s;
+	CURL *curl;
+
+	if (!check_url(options->server, why))
+		return NULL;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(curl = curl_easy_init()))
+		ptrc_cli_no_memory();
+	s = ptrc_cli_allocate(sizeof(*s));
+	*s = (struct ptrc_ship_server){
+		.options = *options, .dialect = options->dialect, .curl = curl};
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, s->error);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, s);
+	curl_easy_setopt(curl, CURLOPT_READFUNCTION, give_body);
+	curl_easy_setopt(curl, CURLOPT_READDATA, s);
+	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(curl, CURLOPT_HEADERDATA, s);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_flag);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, s);
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_POST, 1L);
+	curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(curl, CURLOPT_MAXAGE_CONN, IDLE_S);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALL_S);
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "ptrace-ship/" PACKAGE_VERSION);
+	if (options->ca_file)
+		curl_easy_setopt(curl, CURLOPT_CAINFO, options->ca_file);
+	if (options->user || options->password) {
+		curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+		curl_easy_setopt(curl, CURLOPT_USERNAME, options->user ? options->user : "default");
+		curl_easy_setopt(curl, CURLOPT_PASSWORD,
+				 options->password ? options->password : "");
+	}
+	return s;
+}
+
+void ptrc_ship_server_free(struct ptrc_ship_server *s)
+{
+	if (!s)
+		return;
+	curl_easy_cleanup(s->curl);
+	ptrc_buffer_free(&s->url);
+	ptrc_buffer_free(&s->query);
+	ptrc_buffer_free(&s->answer);
+	free(s);
+	curl_global_cleanup();
+}

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/ship/ship.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "src/cli/clock.h"
+#include "src/cli/message.h"
+#include "src/ship/log.h"
+#include "src/ship/pack.h"
+#include "src/ship/progress.h"
+#include "src/view/losses.h"
+
+/* The server takes no more rows into a block (max_insert_block_size), nor more bytes than some hundred
+ * millions. */
+#define ROWS_MAX UINT64_C(1000000)
+#define RAW_MAX (64U << 20)
+/* How long to wait before a server is tried again: at first, and at most. */
+#define PAUSE_FIRST_NS (INT64_C(250) * PTRC_NS_PER_MS)
+#define PAUSE_LAST_NS (INT64_C(30000) * PTRC_NS_PER_MS)
+#define DAY_NS INT64_C(86400000000000)
+
+/* The work on one log. */
+struct work {
+	struct ptrc_shipper *shipper;
+	const char *path;
+	struct ptrc_ship_log *log;
+	struct ptrc_ship_progress progress;
+	struct ptrc_ship_packer *packer;
+	/* Behind the batch that is in the packer. */
+	struct ptrc_ship_place end;
+	bool is_end_of_log;
+};
+
+/* ---- a server that does not answer ---- */
+
+/* Waits before the next try, for about so long: where many wait for one server they come back at
+ * different times. Returns false if a signal has come. */
+static bool pause_for(struct ptrc_shipper *s, int64_t ns)
+{
+	int64_t until = ptrc_now_ns();
+
+	until += ns / 2 + (int64_t)(((uint64_t)until * UINT64_C(2654435761) >> 7) % (uint64_t)ns);
+	while (!*s->is_stopped && ptrc_now_ns() < until)
+		nanosleep(&(struct timespec){.tv_nsec = 20 * PTRC_NS_PER_MS}, NULL);
+	return !*s->is_stopped;
+}
+
+/* Decides what comes after a try that has had this outcome: PTRC_SHIPPED, one more try. */
+static enum ptrc_ship_result after(struct ptrc_shipper *s, enum ptrc_ship_outcome outcome,
+				   const struct ptrc_cli_reason *why, int64_t *pause_ns)
+{
+	int64_t now = ptrc_now_ns();
+
+	if (outcome == PTRC_SHIP_INTERRUPTED)
+		return PTRC_SHIP_STOPPED;
+	if (outcome == PTRC_SHIP_REFUSED) {
+		ptrc_cli_message(s->server_name, "%s", why->text);
+		return PTRC_SHIP_SERVER_FAILED;
+	}
+	if (!s->silent_since_ns) {
+		s->silent_since_ns = now;
+		ptrc_cli_message(s->server_name, "%s; it is tried again", why->text);
+	}
+	if (s->give_up_ns && now - s->silent_since_ns >= s->give_up_ns) {
+		ptrc_cli_message(s->server_name, "given up: %s", why->text);
+		return PTRC_SHIP_SERVER_FAILED;
+	}
+	if (!pause_for(s, *pause_ns))
+		return PTRC_SHIP_STOPPED;
+	*pause_ns = 2 * *pause_ns < PAUSE_LAST_NS ? 2 * *pause_ns : PAUSE_LAST_NS;
+	return PTRC_SHIPPED;
+}
+
+static void note_success(struct ptrc_shipper *s)
+{
+	if (s->silent_since_ns)
+		ptrc_cli_message(s->server_name, "answers again");
+	s->silent_since_ns = 0;
+}
+
+typedef enum ptrc_ship_outcome question(struct ptrc_shipper *, void *arg,
+					struct ptrc_cli_reason *why);
+
+/* Asks until there is an answer. */
+static enum ptrc_ship_result insist(struct ptrc_shipper *s, question *ask, void *arg)
+{
+	int64_t pause_ns = PAUSE_FIRST_NS;
+
+	for (;;) {
+		struct ptrc_cli_reason why;
+		enum ptrc_ship_outcome outcome = ask(s, arg, &why);
+		enum ptrc_ship_result result;
+
+		if (outcome == PTRC_SHIP_OK) {
+			note_success(s);
+			return PTRC_SHIPPED;
+		}
+		result = after(s, outcome, &why, &pause_ns);
+		if (result != PTRC_SHIPPED)
+			return result;
+	}
+}
+
+static enum ptrc_ship_outcome greet(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
+{
+	enum ptrc_ship_outcome outcome = ptrc_ship_server_greet(s->server, why);
+
+	(void)arg;
+	return outcome == PTRC_SHIP_OK ? ptrc_ship_server_check(s->server, why) : outcome;
+}
+
+enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *s)
+{
+	enum ptrc_ship_result result;
+
+	if (s->is_greeted)
+		return PTRC_SHIPPED;
+	result = insist(s, greet, NULL);
+	s->is_greeted = result == PTRC_SHIPPED;
+	return result;
+}
+
+static enum ptrc_ship_outcome create(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
+{
+	enum ptrc_ship_outcome outcome = ptrc_ship_server_greet(s->server, why);
+
+	(void)arg;
+	if (outcome == PTRC_SHIP_OK)
+		outcome = ptrc_ship_server_create(s->server, why);
+	/* Tables of another version were there. */
+	return outcome == PTRC_SHIP_OK ? ptrc_ship_server_check(s->server, why) : outcome;
+}
+
+enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *s)
+{
+	return insist(s, create, NULL);
+}
+
+/* ---- batches ---- */
+
+/* Rows that the server has already: their numbers grow. */
+struct had {
+	const uint64_t *numbers;
+	uint64_t count;
+	uint64_t at;
+};
+
+static bool has(struct had *had, uint64_t number)
+{
+	while (had->at < had->count && had->numbers[had->at] < number)
+		had->at++;
+	return had->at < had->count && had->numbers[had->at] == number;
+}
+
+static int64_t day_of(int64_t ns)
+{
+	return ns / DAY_NS - (ns % DAY_NS < 0);
+}
+
+/* Puts the rows that come next into the packer, but those that the server has. */
+static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
+{
+	struct ptrc_buffer *rows = ptrc_ship_packer_rows(w->packer);
+
+	for (size_t i = 0; i < ptrc_ship_log_rows(w->log); i++) {
+		size_t used = rows->used;
+		int64_t ns = ptrc_ship_log_put(w->log, i, rows);
+
+		if (!b->count || ns < b->first_ns)
+			b->first_ns = ns;
+		if (!b->count || ns > b->last_ns)
+			b->last_ns = ns;
+		if (has(had, w->progress.place.rows + b->count))
+			rows->used = used;
+		else
+			ptrc_ship_packer_take(w->packer);
+		b->count++;
+	}
+}
+
+/*
+ * Puts a batch into the packer, from where the progress is: of `count` rows, or, if that is 0, as many as
+ * fit. Returns false after a message: the log does not have them any more, or cannot be read.
+ */
+static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_ship_batch *b)
+{
+	struct ptrc_shipper *s = w->shipper;
+	int64_t day = 0;
+
+	*b = (struct ptrc_ship_batch){0};
+	ptrc_ship_packer_reset(w->packer);
+	while ((!count || b->count < count) && ptrc_ship_log_next(w->log)) {
+		uint64_t more = ptrc_ship_log_rows(w->log);
+		bool is_full = ptrc_ship_packer_packed(w->packer) >= s->batch_bytes ||
+			       ptrc_ship_packer_raw(w->packer) >= RAW_MAX ||
+			       b->count + more > ROWS_MAX;
+
+		if (!count && b->count && (is_full || day_of(ptrc_ship_log_ns(w->log)) != day))
+			break;
+		day = day_of(ptrc_ship_log_ns(w->log));
+		put_rows(w, b, had);
+		ptrc_ship_log_pass(w->log);
+	}
+	if (ptrc_ship_log_error(w->log)) {
+		ptrc_cli_error(w->path, ptrc_ship_log_error(w->log));
+		return false;
+	}
+	w->end = ptrc_ship_log_place(w->log);
+	w->is_end_of_log = ptrc_ship_log_is_closed(w->log) && !ptrc_ship_log_next(w->log);
+	if (count && b->count != count) {
+		ptrc_cli_message(w->path,
+				 "has fewer events than were shipped: it was cut off or is "
+				 "damaged");
+		return false;
+	}
+	return true;
+}
+
+struct delivery {
+	struct work *work;
+	struct ptrc_ship_batch batch;
+	struct ptrc_ship_range range;
+	const struct ptrc_buffer *body;
+	char token[96];
+	/* It may have been sent before. */
+	bool is_doubtful;
+	/* How many rows the server has of it. */
+	uint64_t known;
+};
+
+static enum ptrc_ship_outcome look(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
+{
+	struct delivery *d = arg;
+
+	return ptrc_ship_server_count(s->server, &d->range, &d->known, why);
+}
+
+static void set_token(struct delivery *d, uint64_t rest)
+{
+	const struct ptrc_ship_progress *p = &d->work->progress;
+	int used = snprintf(d->token, sizeof(d->token),
+			    "%016" PRIx64 "-%016" PRIx64 "-%" PRIu64 "-%" PRIu64, p->log_id,
+			    p->nonce, p->place.rows, d->batch.count);
+
+	/* What is left of a batch is another one for the server. */
+	if (rest)
+		snprintf(d->token + used, sizeof(d->token) - (size_t)used, "-%" PRIu64, rest);
+}
+
+struct listing {
+	struct delivery *delivery;
+	uint64_t *numbers;
+	uint64_t count;
+};
+
+static enum ptrc_ship_outcome list(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
+{
+	struct listing *l = arg;
+
+	return ptrc_ship_server_list(s->server, &l->delivery->range, &l->numbers, &l->count, why);
+}
+
+/* The server has a part of the batch: makes one of the rest. */
+static enum ptrc_ship_result take_rest(struct work *w, struct delivery *d)
+{
+	struct listing l = {.delivery = d};
+	enum ptrc_ship_result result = insist(w->shipper, list, &l);
+	struct ptrc_ship_batch b;
+	struct had had;
+
+	if (result != PTRC_SHIPPED)
+		return result;
+	had = (struct had){l.numbers, l.count, 0};
+	if (!ptrc_ship_log_seek(w->log, &w->progress.place) || !fill(w, d->batch.count, &had, &b))
+		result = PTRC_SHIP_LOG_FAILED;
+	free(l.numbers);
+	d->body = ptrc_ship_packer_end(w->packer);
+	d->known = l.count;
+	set_token(d, d->batch.count - l.count);
+	return result;
+}
+
+/* Finds out what the server has of a batch that may have been sent, and makes ready to send the rest. */
+static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
+{
+	enum ptrc_ship_result result = insist(w->shipper, look, d);
+
+	if (result == PTRC_SHIPPED && d->known && d->known < d->batch.count)
+		result = take_rest(w, d);
+	return result;
+}
+
+/* Sends the batch that is in the packer, until the server has it. */
+static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
+{
+	struct ptrc_shipper *s = w->shipper;
+	int64_t pause_ns = PAUSE_FIRST_NS;
+
+	for (;;) {
+		enum ptrc_ship_result result;
+		enum ptrc_ship_outcome outcome;
+		struct ptrc_cli_reason why;
+
+		if (d->is_doubtful) {
+			result = settle(w, d);
+			if (result != PTRC_SHIPPED)
+				return result;
+			if (d->known >= d->batch.count)
+				return PTRC_SHIPPED;
+		}
+		if (*s->is_stopped)
+			return PTRC_SHIP_STOPPED;
+		d->is_doubtful = true;
+		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token, &why);
+		if (outcome == PTRC_SHIP_OK) {
+			note_success(s);
+			s->rows += d->batch.count - d->known;
+			s->bytes += d->body->used;
+			return PTRC_SHIPPED;
+		}
+		result = after(s, outcome, &why, &pause_ns);
+		if (result != PTRC_SHIPPED)
+			return result;
+	}
+}
+
+/* Sends the batch that is in the packer and in the progress file, and notes that it has arrived. */
+static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)
+{
+	struct ptrc_ship_progress *p = &w->progress;
+	struct delivery d = {
+		.work = w,
+		.batch = p->batch,
+		.range = {.log = ptrc_ship_log_name(w->log),
+			  .first = p->place.rows,
+			  .count = p->batch.count,
+			  .first_ns = p->batch.first_ns,
+			  .last_ns = p->batch.last_ns},
+		.body = ptrc_ship_packer_end(w->packer),
+		.is_doubtful = was_pending || p->place.rows < p->doubtful,
+	};
+	enum ptrc_ship_result result;
+
+	set_token(&d, 0);
+	result = deliver(w, &d);
+	if (result != PTRC_SHIPPED)
+		return result;
+	p->place = w->end;
+	p->batch = (struct ptrc_ship_batch){0};
+	p->is_complete = w->is_end_of_log;
+	return PTRC_SHIPPED;
+}
+
+/* ---- the other tables ---- */
+
+struct insertion {
+	const char *table;
+	const struct ptrc_buffer *body;
+	char token[96];
+};
+
+static enum ptrc_ship_outcome insert(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
+{
+	struct insertion *i = arg;
+
+	return ptrc_ship_server_insert(s->server, i->table, i->body, i->token, why);
+}
+
+static enum ptrc_ship_result insert_table(struct work *w, const char *table)
+{
+	struct insertion i = {.table = table};
+
+	ptrc_ship_packer_take(w->packer);
+	i.body = ptrc_ship_packer_end(w->packer);
+	snprintf(i.token, sizeof(i.token), "%s-%016" PRIx64 "-%s-%lld", ptrc_ship_log_name(w->log),
+		 w->progress.nonce, table, (long long)ptrc_now_ns());
+	return insist(w->shipper, insert, &i);
+}
+
+/* Tells whose the log is. The server keeps what is told last. */
+static enum ptrc_ship_result tell_whose(struct work *w)
+{
+	enum ptrc_ship_result result = PTRC_SHIPPED;
+
+	ptrc_ship_packer_reset(w->packer);
+	if (ptrc_ship_log_put_host(w->log, ptrc_ship_packer_rows(w->packer)))
+		result = insert_table(w, "hosts");
+	ptrc_ship_packer_reset(w->packer);
+	if (result == PTRC_SHIPPED &&
+	    ptrc_ship_log_put_processes(w->log, ptrc_ship_packer_rows(w->packer)))
+		result = insert_table(w, "processes");
+	return result;
+}
+
+/* ---- the log ---- */
+
+/* The path of the progress file: beside the log, or in the directory for these. */
+static char *progress_path(const struct ptrc_shipper *s, const char *log)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	const char *slash = strrchr(log, '/');
+	const char *name = slash ? slash + 1 : log;
+
+	if (s->state_directory) {
+		ptrc_buffer_text(&b, s->state_directory);
+		ptrc_buffer_char(&b, '/');
+	} else if (slash) {
+		ptrc_buffer_bytes(&b, log, (size_t)(slash - log) + 1);
+	}
+	ptrc_buffer_text(&b, name);
+	ptrc_buffer_text(&b, ".ship");
+	ptrc_buffer_char(&b, '\0');
+	return b.bytes;
+}
+
+static enum ptrc_ship_outcome look_for_end(struct ptrc_shipper *s, void *arg,
+					   struct ptrc_cli_reason *why)
+{
+	struct work *w = arg;
+
+	return ptrc_ship_server_end_of(s->server, ptrc_ship_log_name(w->log), &w->progress.doubtful,
+				       why);
+}
+
+static char *copy(const char *text)
+{
+	return strcpy(ptrc_cli_allocate(strlen(text) + 1), text);
+}
+
+/* Begins a log of which nothing is known here: somebody may have removed the file that told it. */
+static enum ptrc_ship_result begin_progress(struct work *w)
+{
+	struct ptrc_ship_progress *p = &w->progress;
+
+	free(p->server);
+	free(p->database);
+	p->log_id = ptrc_ship_log_id(w->log);
+	p->server = copy(w->shipper->server_name);
+	p->database = copy(w->shipper->database);
+	p->place = (struct ptrc_ship_place){0};
+	p->batch = (struct ptrc_ship_batch){0};
+	p->is_complete = false;
+	return insist(w->shipper, look_for_end, w);
+}
+
+/* Takes the progress file, if it is of this log and server. */
+static enum ptrc_ship_result take_progress(struct work *w)
+{
+	struct ptrc_ship_progress *p = &w->progress;
+	const struct ptrc_shipper *s = w->shipper;
+	enum ptrc_ship_progress_result read;
+	char *path = progress_path(s, w->path);
+
+	read = ptrc_ship_progress_open(p, path);
+	free(path);
+	if (read == PTRC_SHIP_PROGRESS_FAILED)
+		return PTRC_SHIP_LOG_FAILED;
+	if (read == PTRC_SHIP_PROGRESS_NEW)
+		return begin_progress(w);
+	if (strcmp(p->server, s->server_name) || strcmp(p->database, s->database)) {
+		ptrc_cli_message(
+			p->path,
+			"tells of the database '%s' of %s; --state-directory lets a log be "
+			"shipped to several servers",
+			p->database, p->server);
+		return PTRC_SHIP_LOG_FAILED;
+	}
+	if (p->log_id != ptrc_ship_log_id(w->log)) {
+		if (!p->is_complete)
+			ptrc_cli_message(w->path,
+					 "is another log than before, of which %" PRIu64
+					 " rows were shipped, and maybe not all",
+					 p->place.rows);
+		return begin_progress(w);
+	}
+	return ptrc_ship_log_seek(w->log, &p->place) ? PTRC_SHIPPED : PTRC_SHIP_LOG_FAILED;
+}
+
+/* Sends one batch after the other. */
+static enum ptrc_ship_result ship(struct work *w)
+{
+	struct ptrc_ship_progress *p = &w->progress;
+	struct had none = {0};
+	enum ptrc_ship_result result;
+	bool was_pending = p->batch.count;
+
+	result = tell_whose(w);
+	while (result == PTRC_SHIPPED && !p->is_complete) {
+		struct ptrc_ship_batch b;
+
+		if (*w->shipper->is_stopped)
+			return PTRC_SHIP_STOPPED;
+		if (!fill(w, p->batch.count, &none, &b))
+			return PTRC_SHIP_LOG_FAILED;
+		if (!b.count) {
+			if (!w->is_end_of_log)
+				break;
+			p->is_complete = true;
+			break;
+		}
+		p->batch = b;
+		if (!was_pending && !ptrc_ship_progress_write(p))
+			return PTRC_SHIP_LOG_FAILED;
+		result = send_batch(w, was_pending);
+		was_pending = false;
+	}
+	if (result == PTRC_SHIPPED && !ptrc_ship_progress_write(p))
+		return PTRC_SHIP_LOG_FAILED;
+	return result;
+}
+
+static void tell_losses(struct work *w, bool *is_incomplete)
+{
+	struct ptrc_losses losses;
+
+	ptrc_ship_log_losses(w->log, &losses);
+	ptrc_losses_report(&losses, w->path);
+	*is_incomplete |= ptrc_losses_is_any(&losses);
+}
+
+enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *s, const char *path, bool *is_incomplete)
+{
+	enum ptrc_ship_result result = ptrc_ship_greet(s);
+	struct work w = {.shipper = s, .path = path, .progress = {.fd = -1}};
+
+	if (result != PTRC_SHIPPED)
+		return result;
+	w.log = ptrc_ship_log_open(path, ptrc_ship_server_dialect(s->server));
+	if (!w.log)
+		return PTRC_SHIP_LOG_FAILED;
+	w.packer = ptrc_ship_packer_new(ptrc_ship_server_dialect(s->server), s->batch_bytes);
+	result = take_progress(&w);
+	if (result == PTRC_SHIPPED && !w.progress.is_complete)
+		result = ship(&w);
+	if (result == PTRC_SHIPPED) {
+		tell_losses(&w, is_incomplete);
+		if (w.progress.is_complete)
+			result = PTRC_SHIPPED_WHOLE;
+	}
+	ptrc_ship_progress_close(&w.progress);
+	ptrc_ship_packer_free(w.packer);
+	ptrc_ship_log_close(w.log);
+	return result;
+}

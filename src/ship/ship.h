@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sends logs to a server, so that it has each event once, whoever is killed at any moment.
+ *
+ * The log on the disk is what waits: nothing of it is kept elsewhere. Its events go in batches, whose ends
+ * are written into the progress file before the first byte is sent, and which are sent as often as it takes.
+ * Before a batch of which no answer is known is sent again, the server is asked which of its rows it has.
+ * A batch has rows of one day, which the server keeps in one partition, and is one block for it, so it takes
+ * a batch as a whole or not at all; if it has a part of it nevertheless, only the rest is sent.
+ */
+#ifndef PTRC_SRC_SHIP_SHIP_H
+#define PTRC_SRC_SHIP_SHIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/ship/server.h"
+
+enum { PTRC_SHIP_BATCH_BYTES = 4 << 20 };
+
+struct ptrc_shipper {
+	struct ptrc_ship_server *server;
+	/* For messages, and for the progress file. */
+	const char *server_name;
+	const char *database;
+	/* Where progress files are; null: beside their logs. */
+	const char *state_directory;
+	/* A batch has about so many bytes at most, as they are sent. */
+	uint64_t batch_bytes;
+	/* For how long a server that does not answer is tried; 0: for ever. */
+	int64_t give_up_ns;
+	/* A signal sets it. */
+	volatile const bool *is_stopped;
+
+	/* It has said of which version it and its tables are. */
+	bool is_greeted;
+	/* Since when nothing has succeeded; 0: the last request has. */
+	int64_t silent_since_ns;
+	/* Sent in all. */
+	uint64_t rows;
+	uint64_t bytes;
+};
+
+enum ptrc_ship_result {
+	/* The server has all events that the log has now. */
+	PTRC_SHIPPED,
+	/* The same, and the log was closed. */
+	PTRC_SHIPPED_WHOLE,
+	/* This log cannot be shipped. A message says why. */
+	PTRC_SHIP_LOG_FAILED,
+	/* The server takes nothing, and will not. A message says why. */
+	PTRC_SHIP_SERVER_FAILED,
+	/* A signal has come. */
+	PTRC_SHIP_STOPPED,
+};
+
+/* Asks the server who it is. Returns PTRC_SHIPPED, or what has failed. */
+enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *);
+
+/* Makes the tables. */
+enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *);
+
+/* Sends what the log at this path has and the server has not. *is_incomplete: the log says, or shows,
+ * that events are missing. */
+enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *, const char *path, bool *is_incomplete);
+
+#endif

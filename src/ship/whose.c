@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/ship/whose.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/message.h"
+#include "src/ship/row.h"
+#include "src/view/when.h"
+
+/* The kernel tells the start of a process in ticks of so many nanoseconds. Two looks at one process find
+ * starts that differ by less than two of them. */
+#define TICK_NS UINT64_C(10000000)
+/* The kernel hands out no pid of more bits. */
+enum { PID_BITS = 22 };
+/* A clock that nobody adjusts goes wrong by this much at most, as the kernel assumes, too: 500 ppm. */
+enum { DRIFT_PARTS = 2000 };
+
+/* ---- loading ---- */
+
+static uint64_t id_of(const struct posixtrace_log_process *p, int64_t start_ns)
+{
+	uint64_t ticks = p->pp_is_known && start_ns > 0 ? (uint64_t)start_ns / TICK_NS : 0;
+
+	return ticks << PID_BITS | (uint32_t)p->pp_pid;
+}
+
+static uint64_t distance(int64_t a, int64_t b)
+{
+	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+static void load_processes(struct ptrc_ship_whose *w, trace_id_t trace)
+{
+	struct posixtrace_log_process p;
+	int64_t before_ns = 0;
+
+	while (!posixtrace_get_log_process(trace, w->process_count, &p, sizeof(p))) {
+		size_t i = w->process_count++;
+		int64_t start_ns = p.pp_is_known ? ptrc_when_ns(&p.pp_start) : 0;
+		struct ptrc_ship_process *before;
+		bool is_same;
+
+		w->processes =
+			ptrc_cli_reallocate(w->processes, w->process_count * sizeof(*w->processes));
+		before = i ? &w->processes[i - 1] : NULL;
+		is_same = before && before->pid == p.pp_pid &&
+			  (!p.pp_is_known || distance(start_ns, before_ns) < 2 * TICK_NS);
+		w->processes[i] = (struct ptrc_ship_process){
+			.pid = p.pp_pid,
+			.from_ns = ptrc_when_ns(&p.pp_from),
+			.id = is_same ? before->id : id_of(&p, start_ns),
+		};
+		if (!is_same)
+			before_ns = start_ns;
+	}
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static void load_clocks(struct ptrc_ship_whose *w, trace_id_t trace)
+{
+	struct posixtrace_log_clock c;
+
+	while (!posixtrace_get_log_clock(trace, w->clock_count, &c, sizeof(c))) {
+		size_t i = w->clock_count++;
+		int64_t ns = ptrc_when_ns(&c.pk_time);
+		uint64_t off = distance(ptrc_when_ns(&c.pk_realtime), ns);
+		uint64_t bound = PTRC_SHIP_NO_BOUND;
+
+		if (c.pk_has_status && c.pk_max_error_ns >= 0 && c.pk_window_ns >= 0)
+			bound = add(add(off, (uint64_t)c.pk_window_ns),
+				    (uint64_t)c.pk_max_error_ns);
+		w->clocks = ptrc_cli_reallocate(w->clocks, w->clock_count * sizeof(*w->clocks));
+		w->clocks[i] = (struct ptrc_ship_clock){ns, bound};
+	}
+}
+
+void ptrc_ship_whose_load(struct ptrc_ship_whose *w, trace_id_t trace)
+{
+	if (posixtrace_get_log_host(trace, &w->host, sizeof(w->host)))
+		memset(&w->host, 0, sizeof(w->host));
+	load_processes(w, trace);
+	load_clocks(w, trace);
+}
+
+void ptrc_ship_whose_free(struct ptrc_ship_whose *w)
+{
+	free(w->processes);
+	free(w->clocks);
+}
+
+/* ---- looking up ---- */
+
+/* Is what is told under this number what holds for the pid at the time? */
+static bool holds(const struct ptrc_ship_whose *w, size_t i, int32_t pid, int64_t ns)
+{
+	const struct ptrc_ship_process *p = &w->processes[i];
+
+	if (p->pid != pid)
+		return false;
+	/* What is told first holds from the begin of the process on. */
+	if (p->from_ns > ns && i && p[-1].pid == pid)
+		return false;
+	return i + 1 == w->process_count || p[1].pid != pid || p[1].from_ns > ns;
+}
+
+uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *w, int32_t pid, int64_t ns)
+{
+	size_t low = 0, high = w->process_count;
+
+	if (!high)
+		return (uint32_t)pid;
+	if (holds(w, w->process, pid, ns))
+		return w->processes[w->process].id;
+	/* The last one that is not behind (pid, ns). */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct ptrc_ship_process *p = &w->processes[middle];
+
+		if (p->pid < pid || (p->pid == pid && p->from_ns <= ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low ? low - 1 : 0; i <= low && i < w->process_count; i++)
+		if (holds(w, i, pid, ns)) {
+			w->process = i;
+			return w->processes[i].id;
+		}
+	return (uint32_t)pid;
+}
+
+static uint64_t bound_from(const struct ptrc_ship_clock *c, int64_t ns)
+{
+	return add(c->bound_ns, distance(ns, c->ns) / DRIFT_PARTS);
+}
+
+uint64_t ptrc_ship_whose_bound(struct ptrc_ship_whose *w, int64_t ns)
+{
+	size_t i = w->clock;
+
+	if (!w->clock_count)
+		return PTRC_SHIP_NO_BOUND;
+	/* The last reading before the event; events are nearly in the order of time. */
+	while (i + 1 < w->clock_count && w->clocks[i + 1].ns <= ns)
+		i++;
+	while (i && w->clocks[i].ns > ns)
+		i--;
+	w->clock = i;
+	if (i + 1 < w->clock_count && w->clocks[i].ns <= ns) {
+		uint64_t before = bound_from(&w->clocks[i], ns);
+		uint64_t behind = bound_from(&w->clocks[i + 1], ns);
+
+		return before > behind ? before : behind;
+	}
+	return bound_from(&w->clocks[i], ns);
+}
+
+/* ---- rows ---- */
+
+static void put_text(struct ptrc_buffer *rows, const char *text)
+{
+	ptrc_ship_put_string(rows, text, strlen(text));
+}
+
+size_t ptrc_ship_whose_put_host(const struct ptrc_ship_whose *w, int64_t first_ns,
+				struct ptrc_buffer *rows)
+{
+	struct ptrc_buffer kernel = PTRC_BUFFER_INIT;
+
+	if (!*w->host.ph_name)
+		return 0;
+	put_text(rows, w->host.ph_name);
+	put_text(rows, w->host.ph_boot_id);
+	put_text(rows, w->host.ph_machine_id);
+	ptrc_buffer_format(&kernel, "%s %s %s %s", w->host.ph_system, w->host.ph_release,
+			   w->host.ph_version, w->host.ph_machine);
+	ptrc_ship_put_string(rows, kernel.bytes, kernel.used);
+	ptrc_buffer_free(&kernel);
+	put_text(rows, w->host.ph_time_zone);
+	ptrc_ship_put_u64(rows, (uint64_t)first_ns);
+	return 1;
+}
+
+/* The arguments, with blanks between them. */
+static void put_command(struct ptrc_buffer *rows, const struct posixtrace_log_process *p)
+{
+	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+
+	if (p->pp_command_line_size)
+		ptrc_buffer_bytes(&text, p->pp_command_line, p->pp_command_line_size);
+	while (text.used && !text.bytes[text.used - 1])
+		text.used--;
+	for (size_t i = 0; i < text.used; i++)
+		if (!text.bytes[i])
+			text.bytes[i] = ' ';
+	ptrc_ship_put_string(rows, text.bytes, text.used);
+	ptrc_buffer_free(&text);
+}
+
+static void put_build_id(struct ptrc_buffer *rows, const struct posixtrace_log_process *p)
+{
+	struct ptrc_buffer digits = PTRC_BUFFER_INIT;
+
+	ptrc_buffer_hex_bytes(&digits, p->pp_build_id, p->pp_build_id_size);
+	ptrc_ship_put_string(rows, digits.bytes, digits.used);
+	ptrc_buffer_free(&digits);
+}
+
+size_t ptrc_ship_whose_put_processes(const struct ptrc_ship_whose *w, trace_id_t trace,
+				     const struct ptrc_buffer *head, struct ptrc_buffer *rows)
+{
+	struct posixtrace_log_process p;
+	size_t count = 0;
+
+	for (size_t i = 0; i < w->process_count; i++) {
+		/* What is told last of a process counts. */
+		if (i + 1 < w->process_count && w->processes[i + 1].id == w->processes[i].id)
+			continue;
+		if (posixtrace_get_log_process(trace, i, &p, sizeof(p)))
+			continue;
+		ptrc_buffer_bytes(rows, head->bytes, head->used);
+		ptrc_ship_put_u64(rows, w->processes[i].id);
+		ptrc_ship_put_u32(rows, (uint32_t)p.pp_pid);
+		ptrc_ship_put_u32(rows, (uint32_t)p.pp_parent_pid);
+		ptrc_ship_put_u64(rows, (uint64_t)(p.pp_is_known ? ptrc_when_ns(&p.pp_start) : 0));
+		ptrc_ship_put_u32(rows, p.pp_has_user ? p.pp_user : UINT32_MAX);
+		if (p.pp_executable_size)
+			ptrc_ship_put_string(rows, p.pp_executable, p.pp_executable_size);
+		else
+			ptrc_ship_put_string(rows, p.pp_name, p.pp_name_size);
+		put_command(rows, &p);
+		put_build_id(rows, &p);
+		count++;
+	}
+	return count;
+}

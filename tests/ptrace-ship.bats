@@ -1,0 +1,444 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Events for a server: ptrace-ship. tests/ship_server.py is a server that does what a test wants; where
+# clickhouse-server is installed, it is asked, too.
+
+load helpers
+
+# A server in Python takes a while to start where much else runs.
+patience=60
+
+setup() {
+	[ -x "$PTRACE_BIN/ptrace-ship" ] || skip "built without libcurl"
+	command -v zstd >/dev/null || skip "no zstd"
+	PATH=$PTRACE_BIN:$PATH
+	cd "$BATS_TEST_TMPDIR" || return 1
+	unset TZ
+	mkdir server
+	serve
+}
+
+# serve: starts the server, at the port that it had before
+serve() {
+	local before
+	before=$(cat server/port 2>/dev/null) || true
+	python3 "$PTRC_SOURCE/tests/ship_server.py" server 2>>server/errors 3>&- &
+	server=$!
+	disown "$server"
+	pids="$pids $server"
+	wait_until test -s server/port
+	url=http://127.0.0.1:$(cat server/port)
+	[ -z "$before" ] || wait_until curl -so /dev/null -d 'SELECT version()' "$url"
+}
+
+made() {
+	"$PTRC_BUILD/tests/made_log" "$1"
+}
+
+# acts LINE...: what the server does with the next batches
+acts() {
+	printf '%s\n' "$@" >server/script
+}
+
+ship() {
+	run_split ptrace-ship --server="$url" "$@"
+}
+
+# many LOG COUNT [STEP]: so many events, as many ns apart
+many() {
+	made "$1" <<-END
+		layout tick u64 n
+		event 1000 7 8 tick u64:1
+		event 2000 7 8 tick u64:2
+		repeat $((($2 - 2) / 2)) ${3:-2000}
+	END
+}
+
+# has_once LOG COUNT: whether the server has each row once
+has_once() {
+	jq -se --arg log "$(sed -n 's/^log //p' "$1.ship")" --argjson count "$2" \
+		'map(select(.log == $log).seq) | sort == [range($count)]' server/events >/dev/null
+}
+
+@test "each event of a closed log is a row, with its fields as what they are [EXT-491]" {
+	made a.log <<-END
+		layout all packed u8 a, i8 b, u64 c, f64 d, char[4] e, bytes[2] f, enum u8 {idle=0,busy=1} g, bool h
+		layout note json
+		event 1000 7 8 all hex:01ffffffffffffffffff000000000000f83f6162630000ff0101
+		event 2000 7 9 note hex:7b2261223a312c2262223a7b2263223a5b312c325d7d2c2264223a22785c225c6e79222c2265223a312e352c2266223a747275652c2267223a6e756c6c7d
+		event 3000 7 9 we%0aird%ff%27name hex:00ff0a27
+	END
+	ptrace-dump a.log >/dev/null
+	ship a.log
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	has_once a.log 3
+	jq -se 'map(.time) == [1700000000000001000, 1700000000000002000, 1700000000000003000]' server/events
+	jq -se 'map([.pid, .tid]) == [[7, 8], [7, 9], [7, 9]]' server/events
+	jq -se '.[0] | .event == "all" and .ints == {a: 1, b: -1, g: 1, h: 1}' server/events
+	jq -se '.[0].floats == {d: 1.5} and (.[0].uints | keys) == ["c"]' server/events
+	jq -se '.[0].strings | .e == "abc" and .g == "busy" and (.f | length) == 2' server/events
+	jq -se '.[1] | .ints == {a: 1, f: 1} and .floats == {e: 1.5}' server/events
+	jq -se '.[1].strings == {b: "{\"c\":[1,2]}", d: "x\"\ny"}' server/events
+	python3 - <<-'END'
+		import json
+		row = [json.loads(line) for line in open('server/events')][2]
+		to_bytes = lambda text: text.encode('utf-8', 'surrogateescape')
+		assert to_bytes(row['event']) == b"we\nird\xff'name", row
+		assert to_bytes(row['data']) == b"\x00\xff\x0a'", row
+	END
+	[ "$(sed -n 's/^complete //p' a.log.ship)" = 1 ]
+	# Nothing is sent twice.
+	: >server/requests
+	ship --verbose a.log
+	[ "$status" -eq 0 ]
+	[ "$stdout" = "a.log: 0 rows, 0 bytes" ]
+	! grep ^events server/requests
+}
+
+@test "rows tell machine, process and bound of the time [EXT-491]" {
+	ptrace-run -o a.log -- ptrace-event app.start n=1
+	ship a.log
+	[ "$status" -eq 0 ]
+	jq -se --arg host "$(uname -n)" --arg boot "$(cat /proc/sys/kernel/random/boot_id)" \
+		'all(.host == $host and .boot == $boot)' server/events
+	jq -se 'map(select(.event == "app.start"))[0].bound | . > 0 and . < 1e12' server/events
+	jq -se 'map(select(.event == "app.start"))[0].ints == {n: 1}' server/events
+	jq -e --arg host "$(uname -n)" '.host == $host and (.kernel | startswith("Linux "))' server/hosts
+	jq -se --slurpfile p server/processes 'map(.process) | unique | . == (. - (. - ($p | map(.process))))' \
+		server/events
+	jq -se 'map(select(.command | contains("ptrace-run -o a.log"))) | length == 1 and
+		(.[0] | .user == '"$EUID"' and .start > 1e18)' server/processes
+	jq -se 'map([.process, .pid]) | length == (unique | length)' server/processes
+}
+
+@test "what is missing in a log is rows, and the exit status says so [EXT-491]" {
+	made a.log <<-END
+		event 1000 7 8 one
+		event 2000 7 8 two
+		lost 5
+	END
+	ship a.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"a.log: "*5* ]]
+	jq -se '.[2] | .event == "posixtrace.lost" and .ints == {lost: 5} and
+		.strings == {cause: "stream"} and .seq == 2' server/events
+	# Damage is told where it is.
+	made b.log <<-END
+		event 1000 7 8 one str:xxxxxxxxxxxxxxxx
+	END
+	for i in $(seq 2 400); do
+		echo "event $((i * 1000)) 7 8 other hex:$(printf '%04000d' "$i")"
+	done | made c.log
+	python3 - <<-'END'
+		data = bytearray(open('c.log', 'rb').read())
+		at = data.find(b'\x00\x00\x03\x01', 300000)
+		data[300000:300004] = b'\xff\xff\xff\xff'
+		open('c.log', 'wb').write(data)
+	END
+	: >server/events
+	ship c.log
+	[ "$status" -eq 3 ]
+	jq -se 'map(select(.event == "posixtrace.lost"))[0] | .strings.cause == "damage" and
+		.ints.lost > 0 and .ints.until_ns > .ints.from_ns' server/events
+	has_once c.log "$(wc -l <server/events)"
+	[ "$(($(jq -se 'map(select(.event == "other")) | length' server/events) +
+		$(jq -se 'map(.ints.lost // 0) | add' server/events)))" -eq 399 ]
+}
+
+@test "a log that was not closed is sent as far as it goes, and on when there is more [EXT-491]" {
+	many a.log 10
+	cp a.log whole.log
+	# The packet END.
+	truncate -s -80 a.log
+	ship a.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"a.log: the log has no end"* ]]
+	has_once a.log 10
+	[ "$(sed -n 's/^complete //p' a.log.ship)" = 0 ]
+	cp whole.log a.log
+	ship --verbose a.log
+	[ "$status" -eq 0 ]
+	[ "$stdout" = "a.log: 0 rows, 0 bytes" ]
+	[ "$(sed -n 's/^complete //p' a.log.ship)" = 1 ]
+}
+
+@test "both dialects are sent what they understand [EXT-493]" {
+	many a.log 10
+	echo 24.8.1.1 >server/version
+	ship a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 10
+	jq -se 'map(.ints.n) | sort == [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]' server/events
+	: >server/events
+	rm a.log.ship
+	kill "$server"
+	serve
+	ship --dialect=plain --state-directory=. a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 10
+}
+
+@test "batches end with a day, and with their size [EXT-492]" {
+	many a.log 40 "$((6 * 3600 * 1000000000))"
+	ship a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 40
+	[ "$(grep -c ^events server/requests)" -ge 5 ]
+	for i in $(seq 22); do
+		echo "event ${i}000 7 8 one hex:$(head -c 6000 /dev/urandom | od -An -v -tx1 | tr -d ' \n')"
+	done | made b.log
+	: >server/requests
+	ship --batch-size=16K b.log
+	[ "$status" -eq 0 ]
+	[ "$(grep -c ^events server/requests)" -ge 4 ]
+	has_once b.log 22
+}
+
+@test "whatever happens to a batch, each row is there once [EXT-492]" {
+	many a.log 1000
+	for act in drop half silent 'part 0' 'part 1' 'part 999' 'part 1000' endless \
+		'code 252 Too many parts' 'code 243 Cannot reserve 1.00 MiB, not enough space' \
+		'code 241 Memory limit' 'code 216 Query with id = x is already running' \
+		'status 503 busy' 'status 502 <html>'; do
+		rm -f a.log.ship server/events
+		kill "$server"
+		serve
+		acts "$act" ok
+		ship --give-up=20s a.log
+		echo "$act: $status $stderr"
+		[ "$status" -eq 0 ]
+		[[ $stderr == *"it is tried again"*"answers again"* ]]
+		has_once a.log 1000
+	done
+	# Several mishaps, one after the other.
+	rm -f a.log.ship server/events
+	kill "$server"
+	serve
+	acts 'part 10' 'part 20' half silent
+	ship --give-up=60s a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 1000
+}
+
+@test "a progress file that was lost is made again of what the server has [EXT-492]" {
+	many a.log 1000
+	ship a.log
+	rm a.log.ship
+	: >server/requests
+	ship --verbose a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 1000
+	! grep ^events server/requests
+	echo nonsense >a.log.ship
+	ship a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-ship: a.log.ship: is not what ptrace-ship writes"* ]]
+}
+
+@test "a server that will not do is told before anything is sent [EXT-493]" {
+	many a.log 10
+	echo 2 >server/schema
+	ship a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-ship: $url: has tables of version 2, "*"version 1" ]]
+	echo none >server/schema
+	ship a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"'ptrace-ship --create-table' makes them"* ]]
+	echo 1 >server/schema
+	echo '<h1>Welcome</h1>' >server/version
+	ship a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"is no ClickHouse server, as it answers: <h1>Welcome</h1>" ]]
+	rm server/version
+	[ ! -e server/events ]
+	for act in 'status 302 moved' 'code 16 There is no column' garbage; do
+		acts "$act"
+		rm -f a.log.ship
+		ship a.log
+		[ "$status" -eq 1 ]
+		assert_one_message ptrace-ship
+		case $act in
+		status*) [[ $stderr == *"redirect to 'http://127.0.0.1:1/elsewhere' (status 302)"* ]] ;;
+		code*) [[ $stderr == *"answers with status 500: Code: 16"* ]] ;;
+		garbage) [[ $stderr == *"makes no sense: <html>It works!</html>" ]] ;;
+		esac
+	done
+	# What the last answer has left in doubt is found out.
+	ship a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 10
+}
+
+@test "user and password come from a file or the environment, and stand on no command line [EXT-493]" {
+	many a.log 10
+	echo secret >server/password
+	ship a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"refuses this user or password (status 401)"* ]]
+	POSIXTRACE_SHIP_PASSWORD=wrong ship --user=me a.log
+	[ "$status" -eq 1 ]
+	POSIXTRACE_SHIP_PASSWORD=secret ship --user=me a.log
+	[ "$status" -eq 0 ]
+	rm a.log.ship
+	printf 'secret\nmore\n' >password
+	ship --password-file=password a.log
+	[ "$status" -eq 0 ]
+	: >password
+	ship --password-file=password a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"password: has no password in its first line" ]]
+	ship --password-file=none a.log
+	[ "$status" -eq 1 ]
+	run_split ptrace-ship --server="http://me:secret@127.0.0.1" a.log
+	[ "$status" -eq 2 ]
+	[[ $stderr != *secret* ]]
+}
+
+@test "a server that is away is waited for, up to --give-up [EXT-495]" {
+	many a.log 10
+	kill "$server"
+	wait_until is_ended "$server"
+	ship --give-up=1s a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"it is tried again"*"given up: "* ]]
+	ptrace-ship --server="$url" --give-up=0 a.log 2>err 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	wait_until grep -q 'it is tried again' err
+	serve
+	wait "$pid"
+	has_once a.log 10
+	grep -q 'answers again' err
+}
+
+@test "a signal ends it behind the batch, and the rest is sent later [EXT-495]" {
+	many a.log 2000
+	acts 'wait 1'
+	ptrace-ship --server="$url" --batch-size=1K a.log 2>err 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	wait_until grep -qs ^events server/requests
+	kill -TERM "$pid"
+	status=0
+	wait "$pid" || status=$?
+	[ "$status" -eq 1 ]
+	grep -q 'stopped by a signal' err
+	[ "$(wc -l <server/events)" -gt 0 ]
+	ship a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 2000
+}
+
+@test "two at one log, another server, another log: each is told [EXT-494]" {
+	many a.log 10
+	acts 'wait 3'
+	ptrace-ship --server="$url" a.log 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	wait_until grep -qs ^events server/requests
+	ship a.log
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-ship: a.log.ship: another ptrace-ship is at work on this log" ]
+	wait "$pid"
+	ship --database=other a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"tells of the database 'posixtrace' of $url; --state-directory"* ]]
+	mkdir other
+	ship --database=other --state-directory=other a.log
+	[ "$status" -eq 0 ]
+	[ -s other/a.log.ship ]
+	# Another log under this name.
+	many b.log 20
+	mv b.log a.log
+	ship a.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	has_once a.log 20
+	# It replaces one that was not sent as a whole.
+	many b.log 6000
+	sed -i 's/^complete 1/complete 0/' a.log.ship
+	mv b.log a.log
+	ship --batch-size=1K a.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"a.log: is another log than before, of which 20 rows were shipped, and maybe not all" ]]
+}
+
+@test "a log that lacks what was sent of it is told [EXT-494]" {
+	many a.log 10
+	truncate -s -80 a.log
+	ship a.log
+	[ "$status" -eq 3 ]
+	truncate -s 1800 a.log
+	ship a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"a.log: has fewer events than were shipped: it was cut off or is damaged" ]]
+	echo text >no.log
+	ship no.log gone.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no.log: not a trace log"*"gone.log: "* ]]
+}
+
+@test "it is killed at any moment, and each row is there once [EXT-496]" {
+	many a.log 20000
+	: >server/events
+	for i in $(seq 20); do
+		case $((RANDOM % 5)) in
+		0) acts silent ;;
+		1) acts "part $((RANDOM % 200))" ;;
+		2) acts half ;;
+		*) acts ok ;;
+		esac
+		ptrace-ship --server="$url" --batch-size=1K a.log 2>/dev/null 3>&- &
+		pid=$!
+		pids="$pids $pid"
+		read -rt "0.$(printf %03d $((RANDOM % 400)))" -u "$idle" || true
+		kill -KILL "$pid" 2>/dev/null || true
+		wait_until is_ended "$pid"
+	done
+	rm -f server/script
+	ship a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 20000
+	jq -se 'map(.ints.n) | group_by(.) | map(length) == [10000, 10000]' server/events
+}
+
+@test "an event of 16 bytes takes 25 bytes on the wire at most [EXT-499]" {
+	cat >numbers.py <<-'END'
+		import random
+		print('layout app.request u64 id, u32 rows, u32 us')
+		random.seed(1)
+		ns = 0
+		for i in range(20000):
+		    ns += random.randrange(200, 40000)
+		    data = b''.join(n.to_bytes(size, 'little') for n, size in
+		                    ((i, 8), (random.randrange(1024), 4), (random.randrange(4096), 4)))
+		    print('event', ns, 7, random.randrange(7, 11), 'app.request', 'hex:' + data.hex())
+	END
+	python3 numbers.py | made a.log
+	ship --verbose a.log
+	[ "$status" -eq 0 ]
+	bytes=${stdout#*rows, }
+	echo "$stdout"
+	[ "${bytes% bytes}" -le $((25 * 20000)) ]
+}
+
+@test "--print-schema and --create-table [EXT-493]" {
+	run_split ptrace-ship --print-schema
+	[ "$status" -eq 0 ]
+	[[ $stdout == *"CREATE TABLE IF NOT EXISTS \`posixtrace\`.events"*DateTime64* ]]
+	run_split ptrace-ship --print-schema --dialect=plain --database=mine
+	[[ $stdout == *"\`mine\`.events"* ]]
+	[[ $stdout != *DateTime64* ]]
+	ship --create-table
+	[ "$status" -eq 0 ]
+	grep -q '^CREATE TABLE IF NOT EXISTS' server/requests
+	run_split ptrace-ship
+	[ "$status" -eq 2 ]
+	for wrong in --server=ftp://x --server=localhost --batch-size=1 --give-up=soon --dialect=old \
+		--database=; do
+		run_split ptrace-ship "$wrong" a.log
+		[ "$status" -eq 2 ]
+	done
+}
