@@ -212,6 +212,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/export/lanes.h \
 	%D%/export/perfetto.c \
 	%D%/export/perfetto.h \
+	%D%/export/sampled.c \
+	%D%/export/sampled.h \
 	%D%/export/stacks.c \
 	%D%/export/stacks.h \
 	%D%/summary/run_result.c \

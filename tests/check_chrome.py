@@ -56,6 +56,12 @@ for e in events:
         if key in side:
             fail("two asynchronous slices have one id", e)
         side[key] = ts
+    elif phase == "P":
+        frame = str(e["sf"])
+        while frame:
+            if frame not in trace["stackFrames"]:
+                fail("no such stack", e)
+            frame = trace["stackFrames"][frame].get("parent")
     elif phase in "sf":
         (starts if phase == "s" else ends)[e["id"]] = (e["pid"], e["tid"], ts)
     elif phase == "C":

@@ -262,7 +262,7 @@ check_PROGRAMS += %D%/prog_emit
 
 # The fuzzers. What libFuzzer has for them, driver.c has in all other builds. The linker's option
 # --wrap leads calls of a function to ours (tests/fuzz/fuzz.c).
-ptrc_fuzzers = log yaml rules where layout when session client
+ptrc_fuzzers = log yaml rules where layout when session client perf
 ptrc_fuzz_ldflags = $(AM_LDFLAGS) -Wl,--wrap=exit,--wrap=write,--wrap=poll
 ptrc_fuzz_sources = %D%/fuzz/fuzz.c %D%/fuzz/fuzz.h
 if FUZZERS
@@ -280,7 +280,8 @@ check_PROGRAMS += \
 	%D%/fuzz/fuzz_layout \
 	%D%/fuzz/fuzz_when \
 	%D%/fuzz/fuzz_session \
-	%D%/fuzz/fuzz_client
+	%D%/fuzz/fuzz_client \
+	%D%/fuzz/fuzz_perf
 %C%_fuzz_fuzz_log_SOURCES = %D%/fuzz/fuzz_log.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_log_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_log_LDFLAGS = $(ptrc_fuzz_ldflags)
@@ -313,6 +314,10 @@ check_PROGRAMS += \
 %C%_fuzz_fuzz_client_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_client_LDFLAGS = $(ptrc_fuzz_ldflags) -Wl,--wrap=ptrc_session_connect
 %C%_fuzz_fuzz_client_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_perf_SOURCES = %D%/fuzz/fuzz_perf.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_perf_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_perf_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_perf_LDADD = src/libcommands.la $(LDADD)
 EXTRA_DIST += %D%/fuzz/driver.c %D%/fuzz/seeds $(ptrc_fuzzers:%=%D%/fuzz/%)
 
 # A round of the kill matrix: scripts/faults.

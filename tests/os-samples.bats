@@ -147,6 +147,79 @@ has_samples() {
 		sort -n | tail -n 1 | grep -q 'record 2 null'
 }
 
+@test "samples become flames, of processes that are gone, too [EXT-479]" {
+	needs_os
+	ptrace-run --os=samples -o a.log -- sh -c "$work spin 150; $work spins 100 2"
+	run_split ptrace-export --to=folded a.log
+	[ "$status" -eq 0 ]
+	all=$(events a.log os.sample)
+	[ "$(awk '{ sum += $NF } END { print sum }' stdout.txt)" -eq "$all" ]
+	count=0
+	for n in $(sed -n 's/^os_work;.*main;work_outer;work_middle;work_inner \([0-9]*\)$/\1/p' stdout.txt); do
+		count=$((count + n))
+	done
+	[ "$count" -ge 100 ]
+	[ "$(sed -n 's/^os_work;.*spin_thread;work_outer;work_middle;work_inner \([0-9]*\)$/\1/p' stdout.txt |
+		awk '{ sum += $1 } END { print sum }')" -ge 130 ]
+	ptrace-export --to=speedscope a.log | jq -e '(.shared.frames | map(.name)) as $f |
+		.profiles | map(select(.name | startswith("os_work")) | select(.samples | length > 50) |
+			.samples | map(select(map($f[.])[-3:] == ["work_outer", "work_middle", "work_inner"])) |
+			length > 50) == [true, true, true]'
+	# A program that was replaced since is told by its file, and not by what is there now.
+	cp "$work" gone
+	ptrace-run --os=samples -o b.log -- ./gone spin 100
+	cp "$traced" gone
+	run_split ptrace-export --to=folded b.log
+	[[ $stderr == *"gone: "* ]]
+	grep -q '^gone;.*\[gone\];\[gone\];\[gone\];\[gone\] ' stdout.txt
+	! grep -q work_ stdout.txt
+}
+
+@test "a report as text has the functions that take most time [EXT-482]" {
+	"$PTRC_BUILD/tests/made_log" samples.log <<-END
+		layout os.sample u32 processor, bool cut, code[] stack
+		event 10 7 8 os.sample u32:1 u32:0 u64:0x30 u64:0x20 u64:0x20 u64:0x10
+		event 20 7 8 os.sample u32:1 u32:0 u64:0x30 u64:0x20 u64:0x10
+		event 30 7 9 os.sample u32:1 u32:0 u64:0x1f u64:0x10
+		event 40 7 9 os.sample u32:1 u32:0
+	END
+	ptrace-report --text samples.log >report.txt
+	# 0x1f calls itself, and is in three of four samples.
+	[ "$(sed -n '/^Functions/,/^$/p' report.txt | tr -s ' ')" = "\
+Functions, and how many of 4 samples found them running (self), or what they had called (total)
+ self total function
+ 2 50.0 % 2 50.0 % 0x30
+ 1 25.0 % 3 75.0 % 0x1f
+ 0 0.0 % 3 75.0 % 0xf" ]
+	needs_os
+	ptrace-run --os=samples -o a.log -- "$work" spin 300
+	ptrace-report --text a.log | sed -n '/^Functions/,/^$/p' >report.txt
+	cat report.txt
+	# The innermost function comes first, and its callers are in as many stacks.
+	sed -n 3p report.txt | grep -q ' work_inner$'
+	total=$(awk '$NF == "work_inner" { print $4 }' report.txt)
+	for function in work_middle work_outer main; do
+		most "$(awk -v f="$function" '$NF == f { print $4 }' report.txt)" "$total"
+	done
+	ptrace-run -o b.log -- "$traced" -n 3
+	! ptrace-report --text b.log | grep -q '^Functions'
+}
+
+@test "a report as a page has the stacks by names [EXT-481]" {
+	needs_os
+	ptrace-run --os=samples -o a.log -- "$work" spin 200
+	ptrace-report -o a.html a.log
+	grep -q '"kind":"z"' a.html
+	# Texts are in columns of bytes; tests/report-browser.mjs sees what becomes of them.
+	python3 - <<-'END'
+		import base64, re
+		page = open("a.html", "rb").read()
+		texts = b"".join(base64.b64decode(t) for t in re.findall(rb"[A-Za-z0-9+/]{40,}={0,2}", page) if len(t) % 4 == 0)
+		missing = [f for f in (b"main", b"work_outer", b"work_middle", b"work_inner") if f not in texts]
+		assert not missing, missing
+	END
+}
+
 @test "where the kernel refuses samples, a line says why [EXT-426]" {
 	run_split "$work" refused ptrace-run --os=samples -o a.log -- "$traced" -n 10
 	[ "$status" -ne 77 ] || skip "no seccomp here"

@@ -14,6 +14,7 @@
  *	none     no event
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,14 +123,16 @@ struct query {
 
 static void add_sample(int64_t ns, int pid, int tid, unsigned int deep)
 {
-	uint64_t stack[6] = {0x5000 + 0x100 * random_below(3),
-			     0x4000,
-			     0x3000,
-			     0x2000 + 0x100 * deep,
-			     0x1000,
-			     0x800};
+	struct {
+		uint32_t processor;
+		bool is_cut;
+		uint64_t stack[6];
+	} sample = {0,
+		    false,
+		    {0x5000 + 0x100 * random_below(3), 0x4000, 0x3000, 0x2000 + 0x100 * deep,
+		     0x1000, 0x800}};
 
-	add(types.sample, ns, pid, tid, stack, sizeof(stack));
+	add(types.sample, ns, pid, tid, &sample, sizeof(sample));
 }
 
 /* A request that a thread serves; returns the time at its end. */
@@ -187,7 +190,7 @@ static void work(int64_t ns, unsigned long count)
 	types.cache = type("cache.fill", "u64 size B");
 	types.in = type("os.switch_in", "u32 processor");
 	types.out = type("os.switch_out", "u32 processor, bool preempted");
-	types.sample = type("os.sample", "x64[6] stack");
+	types.sample = type("os.sample", "u32 processor, bool cut, code[] stack");
 	types.odd[0] = type("odd.begin", NULL);
 	types.odd[1] = type("odd.end", NULL);
 	for (size_t i = 0; i < 6; i++)

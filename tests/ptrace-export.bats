@@ -381,6 +381,35 @@ process 7;0xf;0x20 1' ]
 		["sampled", "none", 1, [1], [["0xf", "0x20"]]]]' s.json
 }
 
+@test "Chrome and Perfetto have samples with their stacks [EXT-480]" {
+	made samples.log <<-END
+		layout os.sample u32 processor, bool cut, code[] stack
+		event 10 7 8 os.sample u32:1 u32:0 u64:0x30 u64:0x20 u64:0x10
+		event 15 7 8 other.begin
+		event 20 7 9 os.sample u32:0 u32:0 u64:0x30 u64:0x20 u64:0x10
+		event 30 7 9 os.sample u32:1 u32:0 u64:0x20 u64:0x10
+		event 33 7 9 os.sample u32:1 u32:0
+		event 35 7 8 other.end
+	END
+	chrome samples.log >events
+	jq -se 'map(select(.ph == "P") | [.tid, .name, .ts]) == [[8, "os.sample", "0.000"],
+		[9, "os.sample", "0.010"], [9, "os.sample", "0.020"], [9, "os.sample", "0.023"]]' events
+	jq -e '.stackFrames as $f | def up: if . then $f[.] | .name, (.parent | up) else empty end;
+		.traceEvents | map(select(.ph == "P") | .sf | tostring | [up]) ==
+		[["0x30", "0x1f", "0xf"], ["0x30", "0x1f", "0xf"], ["0x20", "0xf"], ["-"]]' trace.json
+	[ "$(jq -s 'map(select(.ph == "X")) | length' events)" -eq 1 ]
+	[ "$(ptrace-export --to=folded samples.log | sort)" = 'process 7 1
+process 7;0xf;0x1f;0x30 2
+process 7;0xf;0x20 1' ]
+	# Without samples nothing speaks of them.
+	ptrace-export --to=chrome -e 'other*' samples.log | jq -e 'has("stackFrames") | not'
+	command -v protoc >/dev/null || skip "no protoc"
+	perfetto samples.log >events
+	jq -se 'map(select(.sample) | [.ns, .pid, .tid, .cpu, .sample]) == [
+		[0, 7, 8, 1, ["0xf", "0x1f", "0x30"]], [10, 7, 9, 0, ["0xf", "0x1f", "0x30"]],
+		[20, 7, 9, 1, ["0xf", "0x20"]], [23, 7, 9, 1, []]]' events
+}
+
 @test "no name or text breaks a format [EXT-391]" {
 	python3 - <<-'END' >script
 		import random

@@ -44,10 +44,26 @@ def annotation(a):
 
 trace = message(iter(sys.stdin))
 names, tracks, events = {}, {}, []
+functions, frames, callstacks, mappings = {}, {}, {}, {}
 for packet in trace["packet"]:
     for data in packet["interned_data"]:
         for name in data["event_names"]:
             names[name["iid"][0]] = text(name["name"][0])
+        for name in data["function_names"]:
+            functions[name["iid"][0]] = text(name["str"][0])
+        for mapping in data["mappings"]:
+            mappings[mapping["iid"][0]] = mapping
+        for frame in data["frames"]:
+            mappings[frame["mapping_id"][0]]
+            frames[frame["iid"][0]] = functions[frame["function_name_id"][0]]
+        for stack in data["callstacks"]:
+            callstacks[stack["iid"][0]] = [frames[f] for f in stack["frame_ids"]]
+    for sample in packet["perf_sample"]:
+        stack = callstacks[sample["callstack_iid"][0]] if "callstack_iid" in sample else []
+        row = {"ns": int(packet["timestamp"][0]), "sample": stack, "args": {}}
+        for key in "pid", "tid", "cpu":
+            row[key] = int(sample[key][0]) if key in sample else None
+        print(json.dumps(row))
     for track in packet["track_descriptor"]:
         tracks[track["uuid"][0]] = track
     for event in packet["track_event"]:

@@ -4,6 +4,7 @@
 // With SHOTS, a directory, pictures are left there for people to look at.
 import {createRequire} from 'node:module';
 import assert from 'node:assert';
+import {existsSync} from 'node:fs';
 import path from 'node:path';
 
 const [chromium, modules, shots] = process.argv.slice(2);
@@ -206,6 +207,23 @@ const cases = {
 		assert.equal(await page.textContent('.flame div:nth-child(2)'), '0x800');
 		await page.click('.flame div:has-text("0x2100")');
 		assert.match(await page.textContent('#table'), /samples of 0x2100/);
+	},
+	async 'samples of a program have the names of its functions'() {
+		if (!existsSync('sampled.html'))
+			return;
+		const page = await open('sampled.html');
+		await page.click('#tabs button:has-text("Flame graph")');
+		await picture(page, 'samples');
+		const bar = name => page.locator(`.flame div:text-is("${name}")`).first();
+		const [inner, outer] = [await bar('work_inner').boundingBox(), await bar('work_outer').boundingBox()];
+		// The inner function is below the outer one, and both took nearly all of the time.
+		assert.ok(inner.y > outer.y && inner.width > 0.8 * outer.width, JSON.stringify([inner, outer]));
+		assert.match(await bar('work_inner').getAttribute('title'), /^work_inner: \d+ samples, \d+\.\d %$/);
+		await bar('work_middle').click();
+		assert.match(await page.textContent('#table'), /samples of work_middle/);
+		assert.equal(await bar('work_outer').count(), 0);
+		await page.click('.flame div:has-text("work_middle")');
+		assert.ok(await bar('work_outer').count() > 0);
 	},
 	async 'a report is light or dark, as the system is or as the button says'() {
 		const page = await open('work.html', {colorScheme: 'dark'});

@@ -51,6 +51,12 @@ scene empty.log none
 report empty
 head -c 200000 work.log >cut.log
 report cut
+if "$PTRC_BUILD/src/ptrace-run" --os=samples -o sampled.log -- "$PTRC_BUILD/tests/os_work" spin 300 2>messages &&
+	! grep -q 'no events of the operating system' messages; then
+	report sampled
+else
+	echo "# no samples here: $(cat messages)"
+fi
 scene million.log work 76400
 report million
 timeout 300 node "$PTRC_SOURCE/tests/report-browser.mjs" "$chromium" "$modules" ${PTRC_SHOTS:+"$PTRC_SHOTS"}

@@ -379,6 +379,46 @@ TEST(a_log_tells_of_a_process_that_was_observed, "EXT-423", NEEDS_KEEPER)
 	ts_close_log(log);
 }
 
+TEST(what_was_observed_stands_above_a_look_that_came_too_late, "EXT-423", NEEDS_KEEPER)
+{
+	const pid_t gone = 4194304 - 1;
+	struct posixtrace_log_process p = {
+		.pp_pid = gone, .pp_is_known = 1, .pp_name = "gone", .pp_name_size = 4};
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd), log;
+	struct posixtrace_observer *observer = open_observer(trid);
+	struct posixtrace_observed event = {.po_pid = gone, .po_tid = gone};
+	unsigned long index = 0;
+	struct ts_events all;
+	int seen = 0;
+
+	p.pp_start = p.pp_from = time_of(now_ns());
+	ts_start(trid);
+	event.po_event = type(observer, "other");
+	event.po_time = time_of(now_ns());
+	CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
+	/* The keeper looks at the process and finds it gone, and then comes what it was. */
+	ts_flush(trid);
+	CHECK_OK(posixtrace_observer_add_process(observer, &p, NULL));
+	posixtrace_observer_close(observer);
+	ts_shutdown(trid);
+	log = ts_open_log(fd);
+	all = ts_read_log(log);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct posix_trace_event_info *e = &all.at[i].info;
+
+		if (e->posix_event_id != event.po_event)
+			continue;
+		CHECK_OK(posixtrace_find_log_process(log, gone, &e->posix_timestamp, &index));
+		CHECK_OK(posixtrace_get_log_process(log, index, &p, sizeof(p)));
+		CHECK(p.pp_is_known && is_text(p.pp_name, p.pp_name_size, "gone"));
+		seen++;
+	}
+	CHECK_EQ(seen, 1);
+	ts_close_log(log);
+}
+
 TEST(what_is_told_of_a_process_is_cut_to_what_fits, "EXT-433", NEEDS_KEEPER)
 {
 	static char text[100000];

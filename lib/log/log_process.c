@@ -44,6 +44,7 @@ struct known {
 	uint64_t exe_dev, exe_ino;
 	uint64_t thread; /* of its first thread, which is another one after an exec */
 	int64_t next_look_ns;
+	int64_t gone_ns; /* since when, as the log has it, if it was gone when it was looked at */
 	char comm[64];
 };
 
@@ -372,6 +373,8 @@ static void look(struct ptrc_log_writer *w, struct known *p, int64_t from_ns)
 		memcpy(p->comm, st.comm, sizeof(p->comm));
 	}
 	p->changes += describe(w, p, has_stat ? &st : NULL, from_ns);
+	if (p->is_gone)
+		p->gone_ns = from_ns;
 }
 
 /* is_urgent: it may have executed another program. */
@@ -437,9 +440,13 @@ void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_st
 	/* What /proc has said of it while it lived says more. */
 	if (p->changes && !p->is_gone && memcmp(comm, p->comm, sizeof(comm)) == 0)
 		return;
+	/* What was written of it when it was gone says nothing: of the same time, the later word stands. */
+	if (p->changes && p->is_gone && head.from_ns < p->gone_ns)
+		head.from_ns = p->gone_ns;
 	bytes = ptrc_align8(e.len);
 	ptrc_log_buffer_add(out, &bytes, sizeof(bytes));
-	ptrc_log_buffer_add(out, e.data, e.len);
+	ptrc_log_buffer_add(out, &head, sizeof(head));
+	ptrc_log_buffer_add(out, (const uint8_t *)e.data + sizeof(head), e.len - sizeof(head));
 	ptrc_log_buffer_pad(out);
 	if (out->is_short || out->used > PENDING_MAX) {
 		out->used = begin;

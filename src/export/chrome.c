@@ -8,10 +8,12 @@
 #include "config.h"
 #include "src/export/chrome.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/json.h"
 #include "src/cli/output.h"
+#include "src/export/sampled.h"
 #include "src/view/event_format.h"
 #include "src/view/when.h"
 
@@ -20,6 +22,12 @@ enum { STATES_TID = 1000000000 };
 
 /* The most bytes of a time, or of a number of a lane. */
 enum { NUMBER_BYTES = 24 };
+
+/* The stacks of samples, which are written behind all events. */
+struct chrome {
+	struct ptrc_flames flames;
+	struct ptrc_sampled sampled;
+};
 
 /* Puts a time as microseconds with three decimals. */
 static char *write_ts(char *p, uint64_t ns)
@@ -135,12 +143,36 @@ static void put_details(struct ptrc_json *j, struct ptrc_view *view, bool has_sy
 		ptrc_event_put_symbol_json(j, view);
 }
 
+/* A sample has the number of its stack. */
+static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
+{
+	struct chrome *c = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+	uint32_t stack = ptrc_sampled_stack(&c->sampled, &c->flames, x->dump, x->source, 0);
+
+	/* To a viewer, one without a stack would mean that all have none. */
+	if (!stack)
+		stack = ptrc_flames_stack(&c->flames, 0, ptrc_flames_frame(&c->flames, "-", 1));
+	put_phase(b, "P");
+	put_ts(b, ",\"ts\":", e->ns);
+	put_lane(b, e->lane);
+	put_name(b, &e->type->json_name, "sample");
+	ptrc_buffer_text(b, ",\"sf\":");
+	ptrc_buffer_u64(b, stack);
+	ptrc_buffer_char(b, '}');
+	ptrc_export_write_some(x);
+}
+
 static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	struct ptrc_buffer *b = &x->dump->out;
 	struct ptrc_json j = {b, true};
 
 	need(b, e->lane);
+	if (e->type->is_sample && x->has_samples) {
+		put_sample(x, e);
+		return;
+	}
 	put_phase(b, "i");
 	put_ts(b, ",\"ts\":", e->ns);
 	put_lane(b, e->lane);
@@ -302,7 +334,12 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 static void begin(struct ptrc_export *x)
 {
 	struct ptrc_buffer *b = &x->dump->out;
+	struct chrome *c = ptrc_cli_allocate(sizeof(*c));
 
+	*c = (struct chrome){0};
+	x->state = c;
+	if (x->has_samples)
+		ptrc_sampled_begin(&c->sampled, x->dump);
 	ptrc_buffer_format(b, "{\"exporter\":\"ptrace-export %s\",\"displayTimeUnit\":\"ns\",\n",
 			   PACKAGE_VERSION);
 	/* Each event that follows begins with a comma. */
@@ -310,13 +347,38 @@ static void begin(struct ptrc_export *x)
 			    "\"args\":{\"name\":\"trace system\"}}");
 }
 
+/* Puts each stack as its innermost frame and the number of the stack below. */
+static void put_stacks(struct ptrc_export *x)
+{
+	const struct chrome *c = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+
+	ptrc_buffer_text(b, ",\n\"stackFrames\":{");
+	for (uint32_t i = 1; i < c->flames.stack_count; i++) {
+		const struct ptrc_flame_stack *s = &c->flames.stacks[i];
+		const struct ptrc_buffer *name = &c->flames.frames[s->frame];
+
+		ptrc_buffer_format(b, "%s\n\"%u\":{\"name\":", i > 1 ? "," : "", i);
+		ptrc_text_json(b, name->bytes, name->used);
+		if (s->below)
+			ptrc_buffer_format(b, ",\"parent\":\"%u\"", s->below);
+		ptrc_buffer_char(b, '}');
+		ptrc_export_write_some(x);
+	}
+	ptrc_buffer_char(b, '}');
+}
+
 static bool end(struct ptrc_export *x)
 {
+	struct chrome *c = x->state;
 	struct ptrc_dump *d = x->dump;
 	struct timespec start = ptrc_when_timespec(x->start_ns);
 	struct ptrc_json j = {&d->out, true};
 
-	ptrc_buffer_text(&d->out, "\n],\n\"otherData\":{");
+	ptrc_buffer_text(&d->out, "\n]");
+	if (x->has_samples)
+		put_stacks(x);
+	ptrc_buffer_text(&d->out, ",\n\"otherData\":{");
 	if (x->has_start) {
 		ptrc_json_time(&j, "start", &start);
 		/* A string: readers would round the number. */
@@ -336,7 +398,19 @@ static bool end(struct ptrc_export *x)
 	}
 	ptrc_json_close(&j, ']');
 	ptrc_buffer_text(&d->out, "}}\n");
+	ptrc_sampled_report(&c->sampled);
 	return true;
+}
+
+static void free_chrome(struct ptrc_export *x)
+{
+	struct chrome *c = x->state;
+
+	if (!c)
+		return;
+	ptrc_sampled_free(&c->sampled);
+	ptrc_flames_free(&c->flames);
+	free(c);
 }
 
 const struct ptrc_export_format ptrc_export_chrome = {
@@ -351,4 +425,5 @@ const struct ptrc_export_format ptrc_export_chrome = {
 	.counter = counter,
 	.loss = loss,
 	.end = end,
+	.free = free_chrome,
 };

@@ -17,6 +17,7 @@
 #include "src/cli/escape.h"
 #include "src/cli/json.h"
 #include "src/cli/message.h"
+#include "src/export/sampled.h"
 #include "src/pairs/table.h"
 #include "src/view/event_format.h"
 
@@ -31,6 +32,7 @@ enum {
 	PACKET_INTERNED_DATA = 12,
 	PACKET_SEQUENCE_FLAGS = 13,
 	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_PERF_SAMPLE = 66,
 	PACKET_FOR_TESTING = 900,
 
 	EVENT_ANNOTATIONS = 4,
@@ -42,6 +44,11 @@ enum {
 	EVENT_FLOWS = 47,
 
 	INTERNED_EVENT_NAMES = 2,
+	INTERNED_FUNCTIONS = 5,
+	INTERNED_FRAMES = 6,
+	INTERNED_CALLSTACKS = 7,
+	INTERNED_PATHS = 17,
+	INTERNED_MAPPINGS = 19,
 	NAME_IID = 1,
 	NAME_TEXT = 2,
 
@@ -72,8 +79,22 @@ enum {
 	COUNTER_UNIT_NAME = 6,
 
 	TEST_TEXT = 1,
+
+	SAMPLE_CPU = 1,
+	SAMPLE_PID = 2,
+	SAMPLE_TID = 3,
+	SAMPLE_CALLSTACK = 4,
+	SAMPLE_MODE = 5,
+	SAMPLE_COUNT = 6,
+	/* Each interned thing has a number, NAME_IID. */
+	FRAME_FUNCTION = 2,
+	FRAME_MAPPING = 3,
+	CALLSTACK_FRAMES = 2,
+	MAPPING_PATHS = 7,
 };
 
+/* The code of a sample is of user space. */
+enum { MODE_USER = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 /* The interned names begin anew; the packet needs them. */
@@ -119,6 +140,11 @@ struct perfetto {
 	uint64_t row_count;
 	bool has_clock;
 	struct ptrc_buffer text;
+	/* The stacks of samples; how many of the frames have been written, and which stacks. */
+	struct ptrc_flames flames;
+	struct ptrc_sampled sampled;
+	uint32_t frame_count;
+	struct ptrc_table stacks;
 };
 
 /* ---- the wire ---- */
@@ -465,7 +491,116 @@ static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view
 
 /* ---- what is exported ---- */
 
-static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
+/* ---- samples ---- */
+
+static void put_interned(struct ptrc_buffer *b, unsigned int field, uint64_t number,
+			 const struct ptrc_buffer *text)
+{
+	size_t one = open_message(b, field);
+
+	put_number(b, NAME_IID, number);
+	if (text)
+		put_string(b, NAME_TEXT, text->bytes, text->used);
+	close_message(b, one);
+}
+
+/* Writes the frames that are new. Readers want each to be in a file: all are in one without a name. */
+static void put_frames(struct perfetto *p, struct ptrc_buffer *b)
+{
+	size_t one;
+
+	if (!p->frame_count) {
+		put_interned(b, INTERNED_PATHS, 1,
+			     &(struct ptrc_buffer){.bytes = (char[]){'-'}, .used = 1});
+		one = open_message(b, INTERNED_MAPPINGS);
+		put_number(b, NAME_IID, 1);
+		put_number(b, MAPPING_PATHS, 1);
+		close_message(b, one);
+	}
+	for (; p->frame_count < p->flames.frame_count; p->frame_count++) {
+		put_interned(b, INTERNED_FUNCTIONS, p->frame_count + UINT64_C(1),
+			     &p->flames.frames[p->frame_count]);
+		one = open_message(b, INTERNED_FRAMES);
+		put_number(b, NAME_IID, p->frame_count + UINT64_C(1));
+		put_number(b, FRAME_FUNCTION, p->frame_count + UINT64_C(1));
+		put_number(b, FRAME_MAPPING, 1);
+		close_message(b, one);
+	}
+}
+
+/* Writes a stack, whose frames go from the outermost to the innermost. */
+static void put_stack(struct perfetto *p, struct ptrc_buffer *b, uint32_t stack)
+{
+	const struct ptrc_flame_stack *stacks = p->flames.stacks;
+	size_t one = open_message(b, INTERNED_CALLSTACKS);
+	size_t depth = 0;
+	uint64_t *frames;
+
+	for (uint32_t i = stack; i; i = stacks[i].below)
+		depth++;
+	frames = ptrc_cli_allocate(depth * sizeof(*frames));
+	depth = 0;
+	for (uint32_t i = stack; i; i = stacks[i].below)
+		frames[depth++] = stacks[i].frame + UINT64_C(1);
+	put_number(b, NAME_IID, stack);
+	while (depth)
+		put_number(b, CALLSTACK_FRAMES, frames[--depth]);
+	close_message(b, one);
+	free(frames);
+}
+
+/* The number of the processor, if the sample says it. */
+static bool find_processor(struct ptrc_export *x, struct ptrc_view *view, uint64_t *number)
+{
+	int name = ptrc_layouts_name(&x->dump->layouts, "processor", strlen("processor"));
+	const struct ptrc_value *v = NULL;
+
+	if (view->layout && name >= 0)
+		v = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
+	if (!v || v->kind != PTRC_VALUE_UNSIGNED)
+		return false;
+	*number = v->u;
+	return true;
+}
+
+static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
+{
+	struct perfetto *p = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+	uint32_t stack = ptrc_sampled_stack(&p->sampled, &p->flames, x->dump, x->source, 0);
+	struct interned *told;
+	uint64_t processor;
+	size_t packet, at;
+
+	thread_track(b, e->lane);
+	if (!p->has_clock)
+		put_clock(x);
+	packet = open_packet(b);
+	put_number(b, PACKET_TIMESTAMP, e->ns);
+	put_number(b, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+	told = ptrc_table_find(&p->stacks, &stack, sizeof(stack), sizeof(*told));
+	if (stack && !told->number) {
+		told->number = 1;
+		at = open_message(b, PACKET_INTERNED_DATA);
+		put_frames(p, b);
+		put_stack(p, b, stack);
+		close_message(b, at);
+	}
+	at = open_message(b, PACKET_PERF_SAMPLE);
+	if (find_processor(x, e->view, &processor))
+		put_number(b, SAMPLE_CPU, processor);
+	put_number(b, SAMPLE_PID, (uint64_t)e->lane->pid);
+	put_number(b, SAMPLE_TID, (uint64_t)e->lane->tid);
+	if (stack)
+		put_number(b, SAMPLE_CALLSTACK, stack);
+	put_number(b, SAMPLE_MODE, MODE_USER);
+	put_number(b, SAMPLE_COUNT, 1);
+	close_message(b, at);
+	close_message(b, packet);
+	ptrc_export_write_some(x);
+}
+
+static void put_instant(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	const struct ptrc_reader_name *name =
 		ptrc_reader_name(e->view->reader, e->view->reader->event.posix_event_id);
@@ -477,6 +612,14 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 		put_text(&x->dump->out, EVENT_ANNOTATIONS, "missing", e->missing,
 			 strlen(e->missing));
 	close_event(x, at);
+}
+
+static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
+{
+	if (e->type->is_sample && x->has_samples)
+		put_sample(x, e);
+	else
+		put_instant(x, e);
 }
 
 /* A track among those of slices of this name and process on which nothing overlaps the slice. Slices
@@ -652,6 +795,8 @@ static void begin(struct ptrc_export *x)
 
 	*p = (struct perfetto){.name_count = 0};
 	x->state = p;
+	if (x->has_samples)
+		ptrc_sampled_begin(&p->sampled, x->dump);
 	ptrc_buffer_bytes(&x->dump->out, signature, sizeof(signature) - 1);
 }
 
@@ -677,6 +822,7 @@ static bool end(struct ptrc_export *x)
 		close_event(x, at);
 		ptrc_buffer_free(&text);
 	}
+	ptrc_sampled_report(&((struct perfetto *)x->state)->sampled);
 	return true;
 }
 
@@ -703,6 +849,9 @@ static void free_perfetto(struct ptrc_export *x)
 	ptrc_table_free(&p->rows);
 	ptrc_table_free(&p->names);
 	ptrc_table_free(&p->counters);
+	ptrc_table_free(&p->stacks);
+	ptrc_sampled_free(&p->sampled);
+	ptrc_flames_free(&p->flames);
 	ptrc_buffer_free(&p->text);
 	free(p);
 }

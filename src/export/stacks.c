@@ -18,7 +18,7 @@
 
 #include "src/cli/json.h"
 #include "src/export/flame.h"
-#include "src/view/symbols.h"
+#include "src/export/sampled.h"
 
 /* Of what is put aside, so much is written at once. */
 enum { PIECE_RECORDS = 256 };
@@ -66,18 +66,9 @@ struct stacks {
 	size_t track_count;
 	/* By the order of the sources; null: no losses yet. */
 	struct track **losses;
-	/* The frame of each address of a process. */
-	struct ptrc_table addresses;
-	struct ptrc_symbols *symbols;
-	struct ptrc_symbol_cache **symbol_caches;
+	struct ptrc_sampled sampled;
 	FILE *spool;
 	uint64_t spool_bytes;
-};
-
-/* The frame of an address: its number and 1. */
-struct address {
-	struct ptrc_table_entry entry;
-	uint32_t frame;
 };
 
 static struct track *add_track(struct stacks *st, const struct ptrc_lane *lane,
@@ -241,98 +232,16 @@ static void pop(struct ptrc_export *x, struct ptrc_export_kept *k)
 
 /* ---- samples ---- */
 
-/* Puts what is known of code at the address: its function, else the file that it is in. */
-static void put_place(struct ptrc_buffer *b, struct stacks *st, const struct ptrc_source *s,
-		      unsigned long process, uint64_t address)
-{
-	trace_id_t trace = s->reader.trace;
-	struct posixtrace_log_mapping m;
-	const struct ptrc_symbol *symbol = NULL;
-
-	/* Symbols are those of a call that returns to the address given. */
-	if (st->symbols)
-		symbol = ptrc_symbols_find(st->symbols, &st->symbol_caches[s->order], trace,
-					   process, address + 1, false);
-	if (symbol && symbol->function) {
-		ptrc_buffer_text(b, symbol->function);
-		return;
-	}
-	for (unsigned long i = 0; !posixtrace_get_log_mapping(trace, process, i, &m, sizeof(m));
-	     i++)
-		if (address >= m.pm_start && address < m.pm_end) {
-			size_t at = m.pm_path_size;
-
-			while (at && m.pm_path[at - 1] != '/')
-				at--;
-			ptrc_buffer_char(b, '[');
-			ptrc_buffer_bytes(b, m.pm_path + at, m.pm_path_size - at);
-			ptrc_buffer_char(b, ']');
-			return;
-		}
-	ptrc_buffer_hex(b, address);
-}
-
-static uint32_t frame_of(struct stacks *st, const struct ptrc_source *s, uint64_t address,
-			 bool is_innermost)
-{
-	unsigned long process = ULONG_MAX;
-	uint64_t key[] = {s->order, 0, address, is_innermost};
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
-	struct address *a;
-
-	if (posixtrace_find_log_process(s->reader.trace, s->reader.event.posix_pid,
-					ptrc_reader_log_time(&s->reader), &process))
-		process = ULONG_MAX;
-	key[1] = process;
-	a = ptrc_table_find(&st->addresses, key, sizeof(key), sizeof(*a));
-	if (a->frame)
-		return a->frame - 1;
-	/* Those below the innermost one are where calls return to, behind the call. */
-	put_place(&name, st, s, process, address - (!is_innermost && address));
-	a->frame = ptrc_flames_frame(&st->flames, name.bytes, name.used) + 1;
-	ptrc_buffer_free(&name);
-	return a->frame - 1;
-}
-
-/* Finds the addresses of a sample: its field "stack", or all of its data. */
-static const char *find_addresses(struct ptrc_export *x, struct ptrc_view *view, size_t *count)
-{
-	int name = ptrc_layouts_name(&x->dump->layouts, "stack", strlen("stack"));
-	const struct ptrc_value *v = NULL;
-
-	if (view->layout && name >= 0)
-		v = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
-	if (v && (v->kind == PTRC_VALUE_BYTES ||
-		  (v->kind == PTRC_VALUE_ARRAY && v->elements->item_size == sizeof(uint64_t)))) {
-		*count = v->size / sizeof(uint64_t);
-		return v->bytes;
-	}
-	*count = view->layout ? 0 : view->reader->size / sizeof(uint64_t);
-	return (const char *)view->reader->data;
-}
-
 static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	struct stacks *st = x->state;
 	struct track *t;
-	const char *addresses;
-	size_t count;
 	uint32_t stack;
 
 	if (!e->type->is_sample)
 		return;
 	t = track_of(st, e->lane);
-	stack = t->root;
-	addresses = find_addresses(x, e->view, &count);
-	for (size_t i = count; i; i--) {
-		uint64_t address;
-
-		memcpy(&address, addresses + (i - 1) * sizeof(address), sizeof(address));
-		/* The rest of an array that is not full. */
-		if (address)
-			stack = ptrc_flames_stack(&st->flames, stack,
-						  frame_of(st, x->source, address, i == 1));
-	}
+	stack = ptrc_sampled_stack(&st->sampled, &st->flames, x->dump, x->source, t->root);
 	if (stack == t->root && !t->root)
 		return;
 	ptrc_flames_add(&st->flames, stack, 1);
@@ -345,20 +254,13 @@ static void begin(struct ptrc_export *x)
 {
 	size_t bytes = x->dump->source_count * sizeof(struct track *);
 	struct stacks *st = ptrc_cli_allocate(sizeof(*st));
-	struct ptrc_cli_reason why;
 
-	_Static_assert(sizeof(struct track *) == sizeof(struct ptrc_symbol_cache *), "pointers");
 	*st = (struct stacks){.is_folded = x->format == &ptrc_export_folded};
 	st->losses = ptrc_cli_allocate(bytes);
 	memset(st->losses, 0, bytes);
-	st->symbol_caches = ptrc_cli_allocate(bytes);
-	memset(st->symbol_caches, 0, bytes);
 	x->state = st;
-	if (!x->has_samples)
-		return;
-	st->symbols = ptrc_symbols_open(&why);
-	if (!st->symbols)
-		ptrc_cli_message(NULL, "functions have no names: %s", why.text);
+	if (x->has_samples)
+		ptrc_sampled_begin(&st->sampled, x->dump);
 }
 
 /* Ends what is open. */
@@ -424,8 +326,7 @@ static bool end_folded(struct ptrc_export *x)
 		ptrc_buffer_char(b, '\n');
 		ptrc_export_write_some(x);
 	}
-	if (st->symbols)
-		ptrc_symbols_report(st->symbols);
+	ptrc_sampled_report(&st->sampled);
 	return true;
 }
 
@@ -584,8 +485,7 @@ static bool end_speedscope(struct ptrc_export *x)
 		ptrc_export_write_some(x);
 	}
 	ptrc_buffer_text(b, "]}}\n");
-	if (st->symbols)
-		ptrc_symbols_report(st->symbols);
+	ptrc_sampled_report(&st->sampled);
 	return true;
 }
 
@@ -601,13 +501,9 @@ static void free_stacks(struct ptrc_export *x)
 		free(st->tracks[i]->pieces);
 		free(st->tracks[i]);
 	}
-	for (size_t i = 0; i < x->dump->source_count; i++)
-		ptrc_symbol_cache_free(st->symbol_caches[i]);
-	free(st->symbol_caches);
 	free(st->tracks);
 	free(st->losses);
-	ptrc_symbols_free(st->symbols);
-	ptrc_table_free(&st->addresses);
+	ptrc_sampled_free(&st->sampled);
 	ptrc_flames_free(&st->flames);
 	if (st->spool)
 		fclose(st->spool);

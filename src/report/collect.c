@@ -12,7 +12,7 @@
 enum { LOSSES_MAX = 4096 };
 
 /* What an event type is for the report, beside its class. */
-enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT };
+enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE };
 
 /* The report that the sink of the only dump of the command fills. */
 static struct ptrc_report *the_report;
@@ -456,6 +456,19 @@ static void take_switch(struct ptrc_report *r, struct ptrc_report_lane *lane, bo
 	lane->gap_count = r->gap_counts[s->order];
 }
 
+/* ---- samples ---- */
+
+static void take_sample(struct ptrc_report *r, struct ptrc_source *s)
+{
+	uint32_t stack;
+
+	if (!r->sample_count++)
+		ptrc_sampled_begin(&r->sampled, r->dump);
+	stack = ptrc_sampled_stack(&r->sampled, &r->flames, r->dump, s, 0);
+	if (stack)
+		ptrc_flames_add(&r->flames, stack, 1);
+}
+
 /* ---- losses ---- */
 
 static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
@@ -512,6 +525,7 @@ static unsigned char role_of(struct ptrc_report *r, struct ptrc_source *s)
 	*role = !name->is_known			       ? ROLE_NONE
 		: !strcmp(name->text, "os.switch_in")  ? ROLE_SWITCH_IN
 		: !strcmp(name->text, "os.switch_out") ? ROLE_SWITCH_OUT
+		: !strcmp(name->text, "os.sample")     ? ROLE_SAMPLE
 						       : ROLE_NONE;
 	return *role;
 }
@@ -574,7 +588,9 @@ static void add(struct ptrc_dump *d, struct ptrc_source *s)
 	r->source = s;
 	r->lane = lane->number;
 	role = role_of(r, s);
-	if (role != ROLE_NONE) {
+	if (role == ROLE_SAMPLE && r->is_text)
+		take_sample(r, s);
+	if (role == ROLE_SWITCH_IN || role == ROLE_SWITCH_OUT) {
 		take_switch(r, lane, role == ROLE_SWITCH_IN);
 		return;
 	}
@@ -694,6 +710,8 @@ void ptrc_report_free(struct ptrc_report *r)
 	free(r->losses);
 	free(r->open_loss);
 	free(r->gap_counts);
+	ptrc_sampled_free(&r->sampled);
+	ptrc_flames_free(&r->flames);
 	/* Begins that still wait belong to the report, which is told of them once more. */
 	r->pairs->taker = (struct ptrc_pair_taker){0};
 	ptrc_pairs_forget(r->pairs);

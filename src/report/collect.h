@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/export/sampled.h"
 #include "src/pairs/pairs.h"
 #include "src/pairs/quantiles.h"
 #include "src/pairs/table.h"
@@ -164,6 +165,10 @@ struct ptrc_report {
 	unsigned int shift;
 	struct ptrc_report_longest longest[PTRC_REPORT_LONGEST];
 	size_t longest_count;
+	/* If it is text: how often samples found which stack. */
+	struct ptrc_flames flames;
+	struct ptrc_sampled sampled;
+	uint64_t sample_count;
 
 	/* Set while an event is taken: it is part of a pair. */
 	bool is_in_pair;

@@ -10,8 +10,9 @@
 
 enum {
 	COLUMN = 12,
-	/* The threads with the longest gaps that are shown. */
+	/* The threads with the longest gaps that are shown, and the functions with the most samples. */
 	GAPS_MAX = 10,
+	FUNCTIONS_MAX = 20,
 	/* "999.999ms", and a count. */
 	DURATION_COLUMNS = 9,
 	COUNT_COLUMNS = 10,
@@ -208,6 +209,89 @@ static void put_gaps(struct ptrc_buffer *b, const struct ptrc_report *r,
 	free(sorted);
 }
 
+/* A function, or what else a frame is: the samples that found it as the innermost one of the stack, and
+ * those that found it in the stack. */
+struct function {
+	const struct ptrc_buffer *name;
+	uint64_t self;
+	uint64_t total;
+	/* The last stack that was counted, as a function that calls itself is in one several times. */
+	uint32_t stack;
+};
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct function *s = a;
+	const struct function *t = b;
+
+	if (s->self != t->self)
+		return s->self > t->self ? -1 : 1;
+	if (s->total != t->total)
+		return s->total > t->total ? -1 : 1;
+	return (s->name > t->name) - (s->name < t->name);
+}
+
+static void count_functions(const struct ptrc_flames *f, struct function *functions)
+{
+	for (uint32_t i = 0; i < f->frame_count; i++)
+		functions[i] = (struct function){.name = &f->frames[i]};
+	for (uint32_t i = 1; i < f->stack_count; i++) {
+		uint64_t count = f->stacks[i].count;
+
+		if (count)
+			functions[f->stacks[i].frame].self += count;
+		for (uint32_t k = i; k && count; k = f->stacks[k].below) {
+			struct function *one = &functions[f->stacks[k].frame];
+
+			if (one->stack != i)
+				one->total += count;
+			one->stack = i;
+		}
+	}
+}
+
+static void put_share(struct ptrc_buffer *b, uint64_t count, uint64_t all)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_u64(b, count);
+	end_column(b, begin, COUNT_COLUMNS, true);
+	begin = b->used;
+	ptrc_buffer_format(b, "%.1f %%", 100.0 * (double)count / (double)all);
+	end_column(b, begin, DURATION_COLUMNS, true);
+}
+
+static void put_functions(struct ptrc_buffer *b, const struct ptrc_report *r)
+{
+	size_t count = r->flames.frame_count;
+	struct function *functions;
+
+	if (!r->sample_count)
+		return;
+	functions = ptrc_cli_allocate((count + 1) * sizeof(*functions));
+	count_functions(&r->flames, functions);
+	qsort(functions, count, sizeof(*functions), compare_functions);
+	ptrc_buffer_format(
+		b,
+		"\nFunctions, and how many of %llu samples found them running (self), or "
+		"what they had called (total)\n",
+		(unsigned long long)r->sample_count);
+	put_head(b, "self", COUNT_COLUMNS, true);
+	put_head(b, "", DURATION_COLUMNS, true);
+	put_head(b, "total", COUNT_COLUMNS, true);
+	put_head(b, "", DURATION_COLUMNS, true);
+	ptrc_buffer_text(b, "function\n");
+	for (size_t i = 0; i < count && i < FUNCTIONS_MAX; i++) {
+		put_share(b, functions[i].self, r->sample_count);
+		put_share(b, functions[i].total, r->sample_count);
+		ptrc_text_put(b, functions[i].name->bytes, functions[i].name->used);
+		ptrc_buffer_char(b, '\n');
+	}
+	if (count > FUNCTIONS_MAX)
+		ptrc_buffer_format(b, "and %zu more\n", count - FUNCTIONS_MAX);
+	free(functions);
+}
+
 void ptrc_report_put_text(struct ptrc_buffer *b, const struct ptrc_report *r, bool is_utc)
 {
 	struct ptrc_time_format time = {.is_local = !is_utc};
@@ -221,5 +305,6 @@ void ptrc_report_put_text(struct ptrc_buffer *b, const struct ptrc_report *r, bo
 		ptrc_pairs_put_text(b, r->pairs, true);
 	}
 	put_longest(b, r, &time);
+	put_functions(b, r);
 	put_gaps(b, r, &time);
 }
