@@ -15,13 +15,25 @@
 static bool is_reader_needed;
 static int out_fd = STDOUT_FILENO;
 static const char *out_name = "standard output";
+/* The output is a file, and whether this process has made it. */
+static bool is_file;
+static bool is_file_new;
 
 static void __attribute__((noreturn)) write_failed(int error)
 {
 	if (error == EPIPE && !is_reader_needed)
 		exit(PTRC_EXIT_DONE);
+	ptrc_output_abandon();
 	ptrc_cli_error(out_name, error);
 	exit(ptrc_cli_failure_status());
+}
+
+void ptrc_output_abandon(void)
+{
+	if (is_file_new)
+		unlink(out_name);
+	else if (is_file && truncate(out_name, 0) && errno != EINVAL)
+		ptrc_cli_message(out_name, "has a part of the output now");
 }
 
 void ptrc_output_begin(void)
@@ -29,10 +41,12 @@ void ptrc_output_begin(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-void ptrc_output_to(int fd, const char *name)
+void ptrc_output_to(int fd, const char *name, bool is_new)
 {
 	out_fd = fd;
 	out_name = name;
+	is_file = true;
+	is_file_new = is_new;
 	is_reader_needed = true;
 }
 

@@ -12,8 +12,12 @@
 #include "src/cli/buffer.h"
 
 /* From now on what is written goes to the descriptor, of a file with this name, in place of standard
- * output. That nobody reads it is an error. */
-void ptrc_output_to(int fd, const char *name);
+ * output. That nobody reads it is an error. If an error ends the process, no part of the output stays in
+ * the file, which is removed if the process has made it (is_new). */
+void ptrc_output_to(int fd, const char *name, bool is_new);
+
+/* Leaves no part of the output in the file, for who ends the process with an error. */
+void ptrc_output_abandon(void);
 
 /* Ignores SIGPIPE, so that write() fails if the reader goes away. A command calls this before
  * it writes anything. */

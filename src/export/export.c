@@ -666,7 +666,7 @@ static bool open_file(struct ptrc_export *x)
 		close(fd);
 		return false;
 	}
-	ptrc_output_to(fd, path);
+	ptrc_output_to(fd, path, is_new);
 	return true;
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "src/cli/json.h"
+#include "src/cli/output.h"
 #include "src/export/flame.h"
 #include "src/export/sampled.h"
 
@@ -107,6 +108,7 @@ static struct track *track_of(struct stacks *st, struct ptrc_lane *lane)
 static void __attribute__((noreturn)) spool_failed(void)
 {
 	ptrc_cli_error("temporary file", errno);
+	ptrc_output_abandon();
 	exit(ptrc_cli_failure_status());
 }
 
