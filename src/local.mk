@@ -200,6 +200,12 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/export/chrome.h \
 	%D%/export/csv.c \
 	%D%/export/csv.h \
+	%D%/export/ctf.c \
+	%D%/export/ctf.h \
+	%D%/export/ctf_files.c \
+	%D%/export/ctf_files.h \
+	%D%/export/ctf_metadata.c \
+	%D%/export/ctf_metadata.h \
 	%D%/export/export.c \
 	%D%/export/export.h \
 	%D%/export/flame.c \

@@ -24,9 +24,11 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"to", KEY_TO, "FORMAT", "chrome, perfetto, folded, speedscope or csv"},
-	{"output", 'o', "FILE", "write to this file, not to standard output"},
-	{"force", KEY_FORCE, NULL, "let the export replace a file that is none of this\nformat"},
+	{"to", KEY_TO, "FORMAT", "chrome, perfetto, ctf, folded, speedscope or csv"},
+	{"output", 'o', "FILE",
+	 "write to this file, not to standard output;\nfor ctf, to this directory"},
+	{"force", KEY_FORCE, NULL,
+	 "let the export replace a file that is none of this\nformat; of ctf, an export to ctf"},
 	PTRC_SELECTION_OPTIONS,
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
 	 "these events, too, are a slice of time, as X.begin\nand X.end always are:\n"
@@ -76,13 +78,16 @@ static void check_usage(const struct ptrc_cli_texts *pair_texts, int operands)
 	bool is_flame;
 
 	if (!export.format)
-		ptrc_cli_usage("--to", "is needed: chrome, perfetto, folded, speedscope or csv");
+		ptrc_cli_usage("--to",
+			       "is needed: chrome, perfetto, ctf, folded, speedscope or csv");
 	name = export.format->name;
 	is_flame = export.format->push;
 	if (export.is_forced && !export.path)
 		ptrc_cli_usage("--force", "needs --output");
 	if (export.path && !strcmp(export.path, "-"))
 		export.path = NULL;
+	if (export.format->open && !export.path)
+		ptrc_cli_usage("--to", "%s is a directory: --output has to name it", name);
 	if (export.path && !*export.path)
 		ptrc_cli_usage("--output", "needs the name of a file");
 	if (export.format->has_only_events && pair_texts->count)

@@ -150,7 +150,8 @@ check_PROGRAMS += $(ptrc_c_tests)
 
 # What the tests of the commands trace.
 check_PROGRAMS += %D%/traced
-EXTRA_DIST += %D%/helpers.bash %D%/ship_server.py %D%/validate.py %D%/check_chrome.py %D%/perfetto.proto %D%/read_perfetto.py
+EXTRA_DIST += %D%/helpers.bash %D%/ship_server.py %D%/validate.py %D%/check_chrome.py %D%/perfetto.proto %D%/read_perfetto.py \
+	%D%/read_ctf.py
 
 # Engines for the tables of many machines, rows for them, and their statements.
 check_PROGRAMS += %D%/print_schema

@@ -545,11 +545,13 @@ unclosed'
 	! grep -q __asan_init "$PTRC_BUILD/src/ptrace-export" || skip "a sanitizer needs more memory"
 	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 20000 10\n' | made small.log
 	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 1000000 10\n' | made large.log
-	for format in chrome perfetto csv folded speedscope; do
+	for format in chrome perfetto ctf csv folded speedscope; do
 		for log in small large; do
+			rm -rf out.ctf
 			python3 - $format $log.log >$log.rss <<-'END'
 				import resource, subprocess, sys
-				subprocess.run(["ptrace-export", "--to=" + sys.argv[1], sys.argv[2]], check=True, stdout=subprocess.DEVNULL)
+				output = ["-o", "out.ctf"] if sys.argv[1] == "ctf" else []
+				subprocess.run(["ptrace-export", "--to=" + sys.argv[1], sys.argv[2], *output], check=True, stdout=subprocess.DEVNULL)
 				print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 			END
 		done
@@ -638,4 +640,281 @@ perfetto() {
 	[ "$(wc -l <one)" -gt 500 ]
 	diff one other
 	perfetto --last=3 random.log 2>/dev/null | jq -se 'length == 3'
+}
+
+# Python with the bindings of babeltrace2, or nothing: Debian has them for its own one only.
+bt2_python() {
+	local python
+	for python in python3 /usr/bin/python3; do
+		"$python" -c 'import bt2' 2>/dev/null && echo "$python" && return
+	done
+}
+
+needs_babeltrace() {
+	command -v babeltrace2 >/dev/null || skip "no babeltrace2"
+	python=$(bt2_python)
+	[ -n "$python" ] || skip "no python3-bt2"
+}
+
+# same_in_ctf OPTION...: exports to out.ctf, and compares each event with what ptrace-dump shows of it;
+# there are some
+same_in_ctf() {
+	rm -rf out.ctf
+	ptrace-export --to=ctf -o out.ctf "$@" 2>ctf.messages
+	ptrace-dump --json "$@" >told.json 2>/dev/null
+	[ "$("$python" "$PTRC_SOURCE/tests/read_ctf.py" out.ctf told.json)" -gt 0 ]
+}
+
+# ctf OPTION...: the events and losses of an export to out.ctf, a line each
+ctf() {
+	rm -rf out.ctf
+	ptrace-export --to=ctf -o out.ctf "$@" 2>ctf.messages
+	"$python" "$PTRC_SOURCE/tests/read_ctf.py" out.ctf
+}
+
+make_fields() {
+	made fields.log <<-END
+		layout query u64 id, u32[2] pair, enum{idle,busy=7} state, bool ok, i16 small, str sql
+		layout note json
+		layout fixed u8 a, u64 b ns, f64 c, char[5] name, x16 addr, f32 d, bytes[3] raw, enum i8{no=-1,yes} e
+		layout bits u32 lo:3, i32 hi:5, u64 wide:40, bool flag:1
+		layout rest u8 event, bytes tail
+		layout struct packed u8 int, u16 string, i64 _x, pad[2], u8[2] align
+		layout texts str a, str b
+		layout sample u32 cut, code[] stack
+		layout several u8 n, enum{a,b}[] e
+		event 10 1 2 query u64:5 u32:1 u32:2 u32:7 u8:1 hex:00feff str:a%22b%2cc%0ad
+		event 11 1 2 query u64:6 u32:1 u32:2 u32:8 u8:0 hex:000080 str:%e2%82%ac
+		event 12 1 2 query u64:6 u32:1 u32:2 u32:8 u8:0 hex:000080 hex:6162
+		event 20 1 2 plain str:text
+		event 30 1 2 plain hex:00ff
+		event 31 1 2 plain
+		event 40 1 2 query u64:6
+		event 50 1 2 note str:{"user":%201,"list":[1,2]}
+		event 51 1 2 note str:{"user":
+		event 60 1 2 =name%2c str:%c3%28
+		event 65 1 3 fixed u8:7 hex:00000000000000 u64:9 f64:1.5 hex:6162630000 hex:00 hex:cdab hex:0000
+		event 66 1 3 fixed hex:0700000000000000ffffffffffffffff000000000000f87f616200786500cdab0000c03f010203ff
+		event 67 1 3 fixed hex:0700000000000000ffffffffffffffff000000000000f07f6162636465aacdab0000c07f01020300
+		event 68 1 3 bits hex:fdffeeddccbb0100
+		event 69 1 3 bits hex:fd00000000000000ffeeddccbb010000
+		event 70 1 3 rest u8:2 hex:010203
+		event 71 1 3 rest u8:2
+		event 72 2 4 struct u8:1 hex:0200 hex:fdffffffffffffff hex:0000 hex:0506
+		event 73 2 4 texts str:x str:
+		event 74 2 4 texts str:x hex:79
+		event 75 2 4 texts str:%ff%fe str:ok
+		event 76 2 4 sample u32:1 hex:00000000 u64:0x7f0012345678 u64:5
+		event 77 2 4 sample u32:1 hex:00000000
+		event 78 2 4 sample u32:1 hex:00000000 u32:3
+		event 79 2 4 several u8:1 hex:000000 u32:1 u32:0 u32:9
+		event 5000000000 1 3 rest u8:2
+		event 9294967295 1 3 rest u8:3
+		event 13589934592 1 3 rest u8:4
+		event 13589934600 0 0 posix_trace_stop u32:0
+	END
+}
+
+@test "CTF: babeltrace2 reads each event that ptrace-dump shows, with every field [EXT-378]" {
+	needs_babeltrace
+	make_fields
+	same_in_ctf fields.log
+	[ "$(wc -l <told.json)" -eq 29 ]
+	# By the name that a field has in the layout; what does not fit is bytes.
+	ctf fields.log >events
+	jq -se 'map(select(.ns == "1700000000000000072"))[0] | .fields ==
+		{int: 1, string: 2, _x: -3, align: [5, 6]} and .pid == 2 and .tid == 4' events
+	jq -se 'map(select(.event == "bits"))[0].fields | del(.flag) == {lo: 5, hi: -1, wide: 806595981055}' events
+	jq -se 'map(select(.event == "query")) | map(.fields.data_length) == [null, null, null, 8]' events
+	jq -se 'map(.env)[0] | .tracer_name == "posixtrace" and .log == "fields.log"' events
+	# Packets of many events, and what selections leave.
+	printf 'layout q u64 id, u32 rows\nevent 1 7 8 q u64:1 u32:7 hex:00000000\nevent 5 7 8 r u64:1\nrepeat 30000 1000\n' |
+		made many.log
+	same_in_ctf many.log
+	for selection in --since=+0.0001s '--since=+0.001s --until=+0.002s' --last=5 '--first=5 --user' '-e q' \
+		'--around=q --before=1us --after=1us --until=+1ms' '--where=data.rows==7'; do
+		same_in_ctf $selection many.log
+	done
+	# What a program recorded, with threads, data that was cut, and a machine that is known.
+	ptrace-run --max-data-size=4 -o run.log -- "$traced" -N 3 -t 2 -a -n 100
+	same_in_ctf run.log
+	ptrace-run --max-data-size=2 -o cut.log -- "$traced" -d abcdef
+	same_in_ctf cut.log
+	ctf run.log >events
+	jq -se --arg host "$(uname -n)" 'map(.env.hostname) | unique == [$host]' events
+	jq -se 'map(.env.command_line)[0] | test("traced -N 3 -t 2")' events
+	jq -se 'map(.env.program)[0] | endswith("traced")' events
+	ptrace-run -o threads.log -- "$traced" -t 2 -a -n 4 -p 100000
+	same_in_ctf threads.log
+	ctf -e traced.event threads.log | jq -se 'map(.thread_name) | unique == ["worker-0", "worker-1"]'
+	# Several logs: a stream each.
+	same_in_ctf fields.log many.log
+	ctf fields.log many.log >events
+	jq -se 'map(.log) | unique == ["fields.log", "many.log"]' events
+	[ -s out.ctf/stream_1 ]
+	ctf --label=first=fields.log --label=second=many.log fields.log many.log |
+		jq -se 'map(.log + " " + .host) | unique == ["fields.log first", "many.log second"]'
+	# Logs that have no events, or no end.
+	made nothing.log </dev/null
+	[ -z "$(ctf nothing.log)" ]
+	babeltrace2 out.ctf
+	head -c 400000 many.log >part.log
+	ptrace-dump --count --format=text --allow-loss part.log 2>/dev/null | grep -qx '[1-9][0-9]*'
+	same_in_ctf --allow-loss part.log
+	# Where in the source.
+	ptrace-export --to=ctf --symbols -o symbols.ctf run.log
+	ptrace-dump --json --symbols -e traced.event.1 run.log | head -n 1 >told.json
+	"$python" "$PTRC_SOURCE/tests/read_ctf.py" symbols.ctf | grep -m 1 'traced.event.1"' >line
+	jq -e --slurpfile told told.json '.line == ($told[0].line // 0) and .function == ($told[0].function // "")' line
+}
+
+@test "CTF: babeltrace2 warns of lost events where they were lost [EXT-379]" {
+	needs_babeltrace
+	made lost.log <<-END
+		event 100 7 8 a
+		event 200 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 b
+		lost 12
+	END
+	run_split ptrace-export --to=ctf -o lost.ctf lost.log
+	[ "$status" -eq 3 ]
+	run_split babeltrace2 --clock-seconds lost.ctf
+	[[ $stderr == *"discarded 12 events between [1700000000.000000200] and [1700000000.000000900]"* ]]
+	[ "$(wc -l <<<"$stdout")" -eq 4 ]
+	# The log counts them in all: of several places each is told, and the others at the end.
+	made twice.log <<-END
+		event 100 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 a
+		event 960 0 0 posix_trace_overflow
+		event 970 0 0 posix_trace_resume
+		event 980 7 8 b
+		lost 12
+	END
+	places() {
+		ctf --allow-loss "$@" | jq -sc 'map(select(.discarded) | [.discarded, .from[-3:], .to[-3:]])'
+	}
+	[ "$(places twice.log)" = '[[1,"100","900"],[1,"960","970"],[10,"980","980"]]' ]
+	jq -se 'map(.env.losses // empty)[0] | fromjson.losses.stream_events == 12' < <(ctf --allow-loss twice.log)
+	# Whatever is selected, but not far from it; nothing is known then of how many were lost elsewhere.
+	[ "$(places -e b twice.log)" = '[[1,"100","900"],[1,"960","970"],[10,"980","980"]]' ]
+	[ "$(places --since=+0.000000855s twice.log)" = '[[1,"960","970"]]' ]
+	[ "$(places --until=+0.0000001s twice.log)" = '[[1,"100","900"]]' ]
+	[ "$(places --user lost.log)" = '[[12,"200","900"]]' ]
+	# Damage takes a number of events that is known.
+	printf 'event 1 7 8 a\nevent 2 7 8 b\nrepeat 100000 10\n' | made whole.log
+	cp whole.log damaged.log
+	printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | dd of=damaged.log bs=1 seek=200000 conv=notrunc status=none
+	ctf --allow-loss damaged.log >events
+	[ "$(jq -s 'map(.discarded // 0) | add' events)" -eq \
+		"$(jq -s 'map(.env.losses // empty)[0] | fromjson.losses.unreadable_events' events)" ]
+	jq -se 'map(select(.discarded)) | length == 1 and .[0].from > "1700000000000000001"' events
+}
+
+@test "CTF: no name breaks the metadata [EXT-391 EXT-378]" {
+	needs_babeltrace
+	python3 - <<-'END' >script
+		import random
+		random.seed(7)
+		names = [b'"; }; event { name = "x', b'\\', b'\\"', b"new\nline\r\ttab", b"*/ /*", b"\xff\xfe", b"\xe2\x80\xae7",
+		         b"\x01" b"7", b"struct", bytes(range(1, 256))[:255], b"\xc3\xa9" * 127,
+		         bytes(random.randrange(1, 256) for _ in range(255))]
+		for ns, name in enumerate(names):
+		    print(f"event {ns} 7 8 " + "".join(f"%{b:02x}" for b in name), "str:x")
+	END
+	made names.log <script
+	same_in_ctf names.log
+	[ "$(grep -c '^event {' out.ctf/metadata)" -eq 12 ]
+	# Names of fields are those of the language, of other fields, and of what the export adds.
+	made fields.log <<-END
+		layout one u8 struct, u8 event, u8 id, u8 _id, u8 data_length, bytes data
+		layout two u8 align, u8 variant, u8 tail_length, u8 tail_length_, bytes tail
+		event 10 1 2 one u8:1 u8:2 u8:3 u8:4 u8:5 hex:0607
+		event 20 1 2 two u8:1 u8:2 u8:3 u8:4 hex:05
+	END
+	same_in_ctf fields.log
+	ctf fields.log | jq -se '.[0].fields.data == [6, 7] and .[1].fields.tail == [5]'
+}
+
+@test "CTF: the directory is made, and nothing else is replaced [EXT-397]" {
+	make_calls
+	umask 022
+	ptrace-export --to=ctf -o out calls.log
+	[ "$(stat -c %a out)" = 700 ]
+	[ "$(stat -c %a out/metadata out/stream_0 | xargs)" = '600 600' ]
+	[ "$(ls -A out | xargs)" = 'metadata stream_0' ]
+	refused() {
+		run_split ptrace-export --to=ctf "$@"
+		[ "$status" -eq 1 ]
+		assert_one_message ptrace-export
+		[ -z "$stdout" ]
+	}
+	cp -r out before
+	refused -o out calls.log
+	[[ $stderr == *"out: exists and is not empty"*"--force"* ]]
+	diff -r out before
+	# --force replaces such a trace, also one with more streams, or one that was not finished.
+	ptrace-export --to=ctf --force -o out calls.log calls.log
+	[ "$(ls -A out | xargs)" = 'metadata stream_0 stream_1' ]
+	head -c 30 out/metadata >start
+	mv start out/metadata
+	ptrace-export --to=ctf --force -o out calls.log
+	[ "$(ls -A out | xargs)" = 'metadata stream_0' ]
+	# But no other directory, and no file.
+	touch out/mine
+	refused --force -o out calls.log
+	[[ $stderr == *"out: exists and is not an export to ctf, or holds other files"* ]]
+	[ "$(ls -A out | xargs)" = 'metadata mine stream_0' ]
+	rm out/mine
+	echo other >out/metadata
+	refused --force -o out calls.log
+	[ "$(<out/metadata)" = other ]
+	refused --force -o calls.log calls.log
+	[[ $stderr == *"calls.log: Not a directory"* ]]
+	refused -o no/such/dir calls.log
+	[[ $stderr == *"no/such/dir: No such file"* ]]
+	mkdir empty
+	ptrace-export --to=ctf -o empty calls.log
+	[ -s empty/metadata ]
+	# A mistake makes none.
+	refused -e no.such.event -o none calls.log
+	[ ! -e none ]
+	for wrong in '' '-o -' '-o x --counters' '-o x --pair=a..b'; do
+		run_split ptrace-export --to=ctf $wrong calls.log
+		[ "$status" -eq 2 ]
+		[ ! -e x ]
+	done
+}
+
+@test "an export that cannot be written leaves nothing behind [EXT-399]" {
+	printf 'event 1 7 8 a.begin\nevent 2 7 8 b.end\nrepeat 100000 10\n' | made big.log
+	limited() {
+		run_split bash -c 'ulimit -f 300; trap "" XFSZ; exec ptrace-export "$@"' _ "$@"
+		[ "$status" -eq 1 ]
+		[[ $stderr == *": File too large"* ]]
+	}
+	make_calls
+	for format in chrome perfetto csv; do
+		limited --to=$format -o cut big.log
+		[[ $stderr == *"ptrace-export: cut: "* ]]
+		[ ! -e cut ]
+		# Of a file that was there, its contents.
+		ptrace-export --to=$format -o cut calls.log
+		ln -s cut link
+		limited --to=$format -o link big.log
+		[ -L link ] && [ -e cut ] && [ ! -s cut ]
+		rm cut link
+	done
+	# The temporary file of speedscope is another one that may be full.
+	limited --to=speedscope -o cut big.log
+	[ ! -e cut ]
+	limited --to=ctf -o cut big.log
+	[[ $stderr == *"ptrace-export: cut/stream_0: "* ]]
+	[ ! -e cut ]
+	mkdir cut
+	limited --to=ctf -o cut big.log
+	[ -d cut ] && [ -z "$(ls -A cut)" ]
+	ptrace-export --to=ctf -o cut big.log
+	[ -s cut/metadata ]
 }

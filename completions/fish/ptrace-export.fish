@@ -2,7 +2,7 @@
 source (status dirname)/ptrace.fish
 complete -c ptrace-export -a '(__ptrace_sessions)' -d session
 complete -c ptrace-export -a '(__ptrace_logs)'
-complete -c ptrace-export -l to -x -a 'chrome perfetto folded speedscope csv' -d 'the format'
+complete -c ptrace-export -l to -x -a 'chrome perfetto ctf folded speedscope csv' -d 'the format'
 complete -c ptrace-export -s o -l output -r -F -d 'write to this file'
 complete -c ptrace-export -l force -d 'replace an existing file even if it is not of the format'
 complete -c ptrace-export -s e -l event -x -a '(__ptrace_events)' -d 'only events whose name matches'

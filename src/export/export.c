@@ -597,6 +597,15 @@ static const struct ptrc_dump_sink events_sink = {
 	.restart = restart,
 };
 
+static const struct ptrc_dump_sink events_and_losses_sink = {
+	.add = add,
+	.has_failed = has_failed,
+	.end = end,
+	.takes_losses = true,
+	.finish = finish,
+	.restart = restart,
+};
+
 /* ---- begin and end ---- */
 
 /* Whether a source has the event type, and it may be selected. */
@@ -696,7 +705,9 @@ bool ptrc_export_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs,
 		pairs->is_by_name = true;
 		pairs->taker = (struct ptrc_pair_taker){keep, take, x};
 	}
-	d->sink = x->format->has_only_events ? &events_sink : &pairs_sink;
+	d->sink = !x->format->has_only_events ? &pairs_sink
+		  : x->format->loss	      ? &events_and_losses_sink
+					      : &events_sink;
 	if (x->format->open ? !x->format->open(x) : options->path && !open_file(x))
 		return false;
 	x->format->begin(x);

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The Common Trace Format, version 1.8: a directory with the streams of events, one for each log, and
+ * with metadata, which says what these are. A stream is a series of packets. Each has the time of its
+ * first event in full, and the events the lower 32 bits of theirs, so a packet ends where two events
+ * are as far apart as that. It also ends where events were lost: the time of the loss is a packet
+ * without events, at whose end more events are discarded than before, so readers tell of the loss by
+ * themselves, at the right place.
+ *
+ * An event type has up to eight classes of events, each made when it is first needed: for data that
+ * fits the layout, for text, for bytes and for no data, and again for data that was cut.
+ */
+#include "config.h"
+#include "src/export/ctf.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "src/cli/message.h"
+#include "src/export/ctf_files.h"
+#include "src/export/ctf_metadata.h"
+#include "src/pairs/table.h"
+#include "src/view/event_format.h"
+
+/* A packet is written once it has so many bytes. */
+enum { PACKET_BYTES = 1 << 18 };
+
+/* A part of the data that is copied: what is not padding. */
+struct part {
+	size_t at;
+	size_t size;
+};
+
+/* What is known of an event type of a log. */
+struct type {
+	const struct ptrc_layout *layout;
+	/* By kind, and whether the data was cut: the number of the class and 1; 0: it is not there. */
+	uint32_t classes[2 * PTRC_CTF_KINDS];
+	/* If the layout alone says what data of one of these sizes is. */
+	bool is_fixed;
+	size_t sizes[2];
+	struct part *parts;
+	size_t part_count;
+};
+
+/* A class of events by its name, kind and layout, as several logs may have it. */
+struct class
+{
+	struct ptrc_table_entry entry;
+	uint32_t number;
+};
+
+struct stream {
+	/* The packet that is open. */
+	struct ptrc_buffer packet;
+	bool is_open;
+	struct ptrc_ctf_packet head;
+	/* The time of the last event, or of the end of the last packet. */
+	uint64_t last_ns;
+	/* What has been written. */
+	uint64_t bytes;
+	/* The losses of which the log does not tell how many events they took; the packet of the first. */
+	uint64_t uncounted;
+	uint64_t uncounted_at;
+	struct type *types[PTRC_READER_IDS];
+};
+
+struct ctf {
+	struct ptrc_ctf_files files;
+	unsigned char uuid[PTRC_CTF_UUID_BYTES];
+	struct stream *streams;
+	/* By log: the process of the first event that is not the system's; ULONG_MAX: not known. */
+	unsigned long *processes;
+	struct ptrc_table classes;
+	uint32_t class_count;
+	/* Those classes, in TSDL. */
+	struct ptrc_buffer text;
+};
+
+/* ---- packets ---- */
+
+/* Puts a text with a null byte; an empty one for a null pointer. */
+static void put_text(struct ptrc_buffer *b, const char *text)
+{
+	if (text)
+		ptrc_buffer_text(b, text);
+	ptrc_buffer_char(b, '\0');
+}
+
+static void put_host(struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	struct ptrc_value v = ptrc_view_value(view, &(struct ptrc_field){.id = PTRC_FIELD_HOST});
+
+	if (v.kind == PTRC_VALUE_TEXT)
+		ptrc_buffer_bytes(b, v.bytes, v.size);
+	ptrc_buffer_char(b, '\0');
+}
+
+static void open_packet(struct ptrc_export *x, const struct ptrc_source *source, uint64_t ns)
+{
+	struct ctf *c = x->state;
+	struct stream *s = &c->streams[source->order];
+
+	s->is_open = true;
+	s->head.timestamp_begin = s->last_ns = ns;
+	s->packet.used = 0;
+	ptrc_buffer_room(&s->packet, sizeof(s->head));
+	s->packet.used = sizeof(s->head);
+	if (x->dump->source_count > 1)
+		put_text(&s->packet, source->reader.path);
+	if (x->dump->format.has_host)
+		put_host(&s->packet, &x->dump->sources[source->order].view);
+}
+
+/* Ends the packet at this time, and writes it. */
+static void close_packet(struct ctf *c, size_t order, uint64_t ns)
+{
+	struct stream *s = &c->streams[order];
+
+	s->head.timestamp_end = s->last_ns = ns;
+	s->head.content_size = s->head.packet_size = 8 * (uint64_t)s->packet.used;
+	memcpy(s->packet.bytes, &s->head, sizeof(s->head));
+	ptrc_ctf_files_write(&c->files, order, s->packet.bytes, s->packet.used);
+	s->bytes += s->packet.used;
+	s->head.packet_seq_num++;
+	s->is_open = false;
+}
+
+/* Adds to the number of discarded events in the packet there and in all behind it. */
+static void add_discarded(struct ctf *c, size_t order, uint64_t at, uint64_t count)
+{
+	struct ptrc_ctf_packet head;
+
+	for (; at < c->streams[order].bytes; at += head.packet_size / 8) {
+		ptrc_ctf_files_read_at(&c->files, order, at, &head, sizeof(head));
+		head.events_discarded += count;
+		ptrc_ctf_files_write_at(&c->files, order, at, &head, sizeof(head));
+	}
+}
+
+/* ---- event types ---- */
+
+/* Finds out which bytes of the data are copied, if the layout alone tells. */
+static void plan(struct type *t)
+{
+	const struct ptrc_layout_field *f;
+	size_t end = 0;
+	size_t padded;
+	bool is_open;
+
+	padded = ptrc_layout_size(t->layout, &is_open);
+	t->is_fixed = !is_open;
+	for (size_t i = 0; t->is_fixed && (f = ptrc_layout_field(t->layout, i)); i++) {
+		struct part *last = t->part_count ? &t->parts[t->part_count - 1] : NULL;
+
+		/* Text of so many bytes may have any behind a null byte; these are copied, too. */
+		t->is_fixed = f->is_placed && !f->bits;
+		end = f->at + f->size;
+		if (f->kind == PTRC_LAYOUT_PADDING)
+			continue;
+		if (last && last->at + last->size == f->at) {
+			last->size += f->size;
+			continue;
+		}
+		t->parts = ptrc_cli_reallocate(t->parts, (t->part_count + 1) * sizeof(*t->parts));
+		t->parts[t->part_count++] = (struct part){f->at, f->size};
+	}
+	t->sizes[0] = end;
+	t->sizes[1] = padded;
+}
+
+static struct type *type_of(struct stream *s, const struct ptrc_view *view)
+{
+	trace_event_id_t id = view->reader->event.posix_event_id;
+	struct type **place = &s->types[id < PTRC_READER_IDS ? id : 0];
+	struct type *t = *place;
+
+	/* Whoever follows a session learns of layouts later. */
+	if (__builtin_expect(t && t->layout == view->layout, 1))
+		return t;
+	if (t)
+		free(t->parts);
+	else
+		t = *place = ptrc_cli_allocate(sizeof(*t));
+	*t = (struct type){.layout = view->layout};
+	if (t->layout)
+		plan(t);
+	return t;
+}
+
+static bool is_of_fixed_size(const struct type *t, size_t size)
+{
+	return t->is_fixed && (size == t->sizes[0] || size == t->sizes[1]);
+}
+
+static enum ptrc_ctf_kind kind_of(const struct type *t, struct ptrc_view *view)
+{
+	const struct ptrc_reader *r = view->reader;
+	size_t size = r->size;
+
+	if (t->layout &&
+	    (is_of_fixed_size(t, size) || ptrc_view_decode(view)->error == PTRC_LAYOUT_FITS))
+		return PTRC_CTF_FIELDS;
+	if (!size)
+		return PTRC_CTF_EMPTY;
+	if (!t->layout && (r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT ||
+			   ptrc_text_is_clean(r->data, &size)))
+		return PTRC_CTF_TEXT;
+	return PTRC_CTF_BYTES;
+}
+
+static void add_class(struct ctf *c, size_t order, struct type *t, uint32_t *number,
+		      struct ptrc_view *view, enum ptrc_ctf_kind kind, bool is_cut)
+{
+	const struct posix_trace_event_info *info = &view->reader->event;
+	const struct ptrc_reader_name *name = ptrc_reader_name(view->reader, info->posix_event_id);
+	const struct ptrc_layout *layout = kind == PTRC_CTF_FIELDS ? t->layout : NULL;
+	struct ptrc_buffer key = PTRC_BUFFER_INIT;
+	struct class *class;
+
+	if (c->processes[order] == ULONG_MAX &&
+	    info->posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT &&
+	    posixtrace_find_log_process(view->reader->trace, info->posix_pid,
+					ptrc_reader_log_time(view->reader), &c->processes[order]))
+		c->processes[order] = ULONG_MAX;
+	ptrc_buffer_bytes(&key, &layout, sizeof(layout));
+	ptrc_buffer_char(&key, (char)kind);
+	ptrc_buffer_char(&key, (char)is_cut);
+	ptrc_buffer_bytes(&key, name->text, name->size);
+	class = ptrc_table_find(&c->classes, key.bytes, key.used, sizeof(*class));
+	ptrc_buffer_free(&key);
+	if (!class->number) {
+		struct ptrc_ctf_class told = {.id = c->class_count,
+					      .kind = kind,
+					      .is_cut = is_cut,
+					      .layout = layout,
+					      .name = name};
+
+		class->number = ++c->class_count;
+		ptrc_ctf_put_class(&c->text, &told);
+	}
+	*number = class->number;
+}
+
+/* ---- events ---- */
+
+/* Puts a value of a field; those of numbers are as in the data, but bit fields take the whole of their
+ * type. */
+static void put_value(struct ptrc_buffer *b, const struct ptrc_layout_field *f,
+		      const struct ptrc_value *v)
+{
+	uint32_t count = (uint32_t)v->size;
+	float single;
+
+	if (v->kind == PTRC_VALUE_NONE)
+		return;
+	switch (f->kind) {
+	case PTRC_LAYOUT_STRING:
+	case PTRC_LAYOUT_JSON:
+		ptrc_buffer_bytes(b, v->bytes, v->size);
+		ptrc_buffer_char(b, '\0');
+		return;
+	case PTRC_LAYOUT_BYTES:
+		if (!f->size)
+			ptrc_buffer_bytes(b, &count, sizeof(count));
+		ptrc_buffer_bytes(b, v->bytes, v->size);
+		return;
+	case PTRC_LAYOUT_CHARS:
+		ptrc_buffer_bytes(b, v->bytes, f->size);
+		return;
+	default:
+		break;
+	}
+	if (v->kind == PTRC_VALUE_ARRAY) {
+		count = (uint32_t)ptrc_value_count(v);
+		if (f->count == PTRC_LAYOUT_COUNT_OPEN)
+			ptrc_buffer_bytes(b, &count, sizeof(count));
+		ptrc_buffer_bytes(b, v->bytes, v->size);
+	} else if (v->raw && !f->bits) {
+		ptrc_buffer_bytes(b, v->raw, f->item_size);
+	} else if (v->kind == PTRC_VALUE_FLOAT) {
+		single = (float)v->f;
+		ptrc_buffer_bytes(b, &single, sizeof(single));
+	} else {
+		ptrc_buffer_bytes(b, &v->u, f->item_size);
+	}
+}
+
+static void put_fields(struct ptrc_buffer *b, const struct type *t, struct ptrc_view *view)
+{
+	const unsigned char *data = view->reader->data;
+	const struct ptrc_layout_field *f;
+	const struct ptrc_decoded *d;
+
+	if (is_of_fixed_size(t, view->reader->size)) {
+		for (size_t i = 0; i < t->part_count; i++)
+			ptrc_buffer_bytes(b, data + t->parts[i].at, t->parts[i].size);
+		return;
+	}
+	d = ptrc_view_decode(view);
+	for (size_t i = 0; (f = ptrc_layout_field(t->layout, i)); i++)
+		put_value(b, f, &d->values[i]);
+}
+
+static void put_data(struct ptrc_buffer *b, const struct type *t, struct ptrc_view *view,
+		     enum ptrc_ctf_kind kind)
+{
+	const struct ptrc_reader *r = view->reader;
+	size_t size = r->size;
+	uint32_t length = (uint32_t)size;
+
+	switch (kind) {
+	case PTRC_CTF_FIELDS:
+		put_fields(b, t, view);
+		break;
+	case PTRC_CTF_TEXT:
+		if (r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT) {
+			ptrc_event_put_data(b, view);
+		} else {
+			ptrc_text_is_clean(r->data, &size);
+			ptrc_buffer_bytes(b, r->data, size);
+		}
+		ptrc_buffer_char(b, '\0');
+		break;
+	case PTRC_CTF_BYTES:
+		ptrc_buffer_bytes(b, &length, sizeof(length));
+		ptrc_buffer_bytes(b, r->data, r->size);
+		break;
+	default:
+		break;
+	}
+}
+
+static void put_symbol(struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	const struct ptrc_symbol *s = ptrc_view_symbol(view);
+	uint32_t line = s->line > 0 ? (uint32_t)s->line : 0;
+
+	put_text(b, s->function);
+	put_text(b, s->file);
+	ptrc_buffer_bytes(b, &line, sizeof(line));
+}
+
+/* The name of the thread with its null byte. */
+static const struct ptrc_buffer *thread_name(struct ptrc_lane *lane)
+{
+	if (__builtin_expect(!lane->is_told, 0)) {
+		ptrc_buffer_bytes(&lane->text, lane->name.bytes, lane->name.used);
+		ptrc_buffer_char(&lane->text, '\0');
+		lane->text.used = strlen(lane->text.bytes) + 1;
+		lane->is_told = true;
+	}
+	return &lane->text;
+}
+
+static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
+{
+	struct ctf *c = x->state;
+	const struct ptrc_source *source = x->source;
+	struct stream *s = &c->streams[source->order];
+	const struct posix_trace_event_info *info = &e->view->reader->event;
+	const struct ptrc_buffer *name = thread_name(e->lane);
+	struct type *t = type_of(s, e->view);
+	enum ptrc_ctf_kind kind = kind_of(t, e->view);
+	bool is_cut = ptrc_view_is_cut(e->view);
+	uint32_t *class = &t->classes[2 * kind + is_cut];
+	/* The clock of a stream does not go back. Of a log only a damaged one may. */
+	uint64_t ns = e->ns > s->last_ns ? e->ns : s->last_ns;
+	struct ptrc_buffer *b = &s->packet;
+	struct ptrc_ctf_event head = {
+		.timestamp = (uint32_t)ns,
+		.address = (uintptr_t)info->posix_prog_address,
+		.pid = info->posix_pid,
+		.tid = info->posix_tid,
+	};
+
+	if (__builtin_expect(!*class, 0))
+		add_class(c, source->order, t, class, e->view, kind, is_cut);
+	head.id = *class - 1;
+	if (s->is_open && (b->used >= PACKET_BYTES || ns - s->last_ns > UINT32_MAX))
+		close_packet(c, source->order, s->last_ns);
+	if (!s->is_open)
+		open_packet(x, source, ns);
+	s->last_ns = ns;
+	ptrc_buffer_bytes(b, &head, sizeof(head));
+	ptrc_buffer_bytes(b, name->bytes, name->used);
+	if (x->dump->format.has_symbols)
+		put_symbol(b, e->view);
+	if (is_cut)
+		ptrc_buffer_char(
+			b, info->posix_truncation_status == POSIX_TRACE_TRUNCATED_RECORD ? 1 : 2);
+	put_data(b, t, e->view, kind);
+}
+
+/* ---- losses ---- */
+
+/* The packet before ends where the loss begins, so that readers see it in between. */
+static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
+{
+	struct ctf *c = x->state;
+	size_t order = l->source->order;
+	struct stream *s = &c->streams[order];
+	uint64_t begin = l->begin_ns > s->last_ns ? l->begin_ns : s->last_ns;
+	uint64_t end = l->end_ns > begin ? l->end_ns : begin;
+	bool is_counted = l->is_counted && l->events;
+
+	if (!s->is_open)
+		open_packet(x, l->source, begin);
+	close_packet(c, order, begin);
+	if (!is_counted && !s->uncounted++)
+		s->uncounted_at = s->bytes;
+	/* How many they were may be known at the end; one at least. */
+	s->head.events_discarded += is_counted ? l->events : 1;
+	open_packet(x, l->source, begin);
+	close_packet(c, order, end);
+}
+
+static uint64_t lost_events(const struct ptrc_losses *l)
+{
+	return l->stream_events + l->log_events + l->unwritten_events + l->unreadable_events +
+	       l->unshown_events + l->source_unreadable_events + l->source_unshown_events;
+}
+
+/* Whether all events of the logs have been looked at, so that all that is lost is among them. */
+static bool is_whole(const struct ptrc_dump *d)
+{
+	const struct ptrc_span *span = &d->select.span;
+
+	return span->first == INT64_MIN && span->last == INT64_MAX && !d->select.around &&
+	       d->first_count == UINT64_MAX && d->last_count == UINT64_MAX;
+}
+
+/* Tells of lost events that the packets do not tell of yet: they were lost at the only place of which
+ * that is not known, else somewhere before the end. */
+static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
+{
+	struct ctf *c = x->state;
+	struct stream *s = &c->streams[source->order];
+	uint64_t lost = lost_events(&source->losses);
+	uint64_t rest;
+
+	if (!is_whole(x->dump) || lost <= s->head.events_discarded)
+		return;
+	rest = lost - s->head.events_discarded;
+	if (s->uncounted == 1) {
+		add_discarded(c, source->order, s->uncounted_at, rest);
+		return;
+	}
+	s->head.events_discarded += rest;
+	open_packet(x, source, s->last_ns);
+	close_packet(c, source->order, s->last_ns);
+}
+
+/* ---- begin and end ---- */
+
+static bool open_trace(struct ptrc_export *x)
+{
+	struct ctf *c = ptrc_cli_allocate(sizeof(*c));
+	size_t count = x->dump->source_count;
+
+	*c = (struct ctf){.files.dir = -1};
+	x->state = c;
+	c->streams = ptrc_cli_allocate(count * sizeof(*c->streams));
+	memset(c->streams, 0, count * sizeof(*c->streams));
+	c->processes = ptrc_cli_allocate(count * sizeof(*c->processes));
+	for (size_t i = 0; i < count; i++)
+		c->processes[i] = ULONG_MAX;
+	/* Readers join traces of one number, so no two may have the same. */
+	if (getrandom(c->uuid, sizeof(c->uuid), 0) != (ssize_t)sizeof(c->uuid)) {
+		ptrc_cli_error("random numbers", errno);
+		return false;
+	}
+	/* As RFC 4122 marks random ones. */
+	c->uuid[6] = (c->uuid[6] & 0x0f) | 0x40;
+	c->uuid[8] = (c->uuid[8] & 0x3f) | 0x80;
+	for (size_t i = 0; i < count; i++) {
+		struct ptrc_ctf_packet *head = &c->streams[i].head;
+
+		*head = (struct ptrc_ctf_packet){.magic = PTRC_CTF_MAGIC};
+		memcpy(head->uuid, c->uuid, sizeof(head->uuid));
+		head->stream_instance_id = (uint32_t)i;
+	}
+	return ptrc_ctf_files_open(&c->files, x->options.path, x->options.is_forced, count);
+}
+
+static void begin(struct ptrc_export *x)
+{
+	(void)x;
+}
+
+static bool end(struct ptrc_export *x)
+{
+	struct ctf *c = x->state;
+	const struct ptrc_dump *d = x->dump;
+	struct ptrc_buffer metadata = PTRC_BUFFER_INIT;
+
+	for (size_t i = 0; i < d->source_count; i++) {
+		struct stream *s = &c->streams[i];
+
+		/* A log without events has a packet, too, so that its stream is there. */
+		if (!s->is_open && !s->bytes)
+			open_packet(x, &d->sources[i], 0);
+		if (s->is_open)
+			close_packet(c, i, s->last_ns);
+		put_rest(x, &d->sources[i]);
+	}
+	ptrc_ctf_put_head(&metadata, x, c->uuid, c->processes);
+	ptrc_buffer_bytes(&metadata, c->text.bytes, c->text.used);
+	ptrc_ctf_files_finish(&c->files, &metadata);
+	ptrc_buffer_free(&metadata);
+	return true;
+}
+
+static void free_stream(struct stream *s)
+{
+	ptrc_buffer_free(&s->packet);
+	for (size_t id = 0; id < PTRC_READER_IDS; id++)
+		if (s->types[id]) {
+			free(s->types[id]->parts);
+			free(s->types[id]);
+		}
+}
+
+static void free_ctf(struct ptrc_export *x)
+{
+	struct ctf *c = x->state;
+
+	if (!c)
+		return;
+	ptrc_ctf_files_free(&c->files);
+	for (size_t i = 0; i < x->dump->source_count; i++)
+		free_stream(&c->streams[i]);
+	free(c->streams);
+	free(c->processes);
+	ptrc_table_free(&c->classes);
+	ptrc_buffer_free(&c->text);
+	free(c);
+}
+
+const struct ptrc_export_format ptrc_export_ctf = {
+	.name = "ctf",
+	.open = open_trace,
+	.has_only_events = true,
+	.begin = begin,
+	.event = event,
+	.loss = loss,
+	.end = end,
+	.free = free_ctf,
+};

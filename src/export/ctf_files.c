@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/export/ctf_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli/message.h"
+
+static const char metadata_name[] = "metadata";
+static const char stream_prefix[] = "stream_";
+
+enum { NAME_BYTES = 32, MODE = 0600, DIRECTORY_MODE = 0700 };
+
+/* The index that stands for the file metadata, where files are counted. */
+#define METADATA SIZE_MAX
+
+static void put_name(char name[NAME_BYTES], size_t file)
+{
+	if (file == METADATA)
+		snprintf(name, NAME_BYTES, "%s", metadata_name);
+	else
+		snprintf(name, NAME_BYTES, "%s%zu", stream_prefix, file);
+}
+
+static void say(const struct ptrc_ctf_files *f, size_t file, int error)
+{
+	struct ptrc_buffer path = PTRC_BUFFER_INIT;
+	char name[NAME_BYTES];
+
+	put_name(name, file);
+	ptrc_buffer_format(&path, "%s/%s", f->path, name);
+	ptrc_buffer_char(&path, '\0');
+	ptrc_cli_error(path.bytes, error);
+	ptrc_buffer_free(&path);
+}
+
+/* Removes what was made. */
+static void remove_all(const struct ptrc_ctf_files *f)
+{
+	char name[NAME_BYTES];
+
+	for (size_t i = 0; i < f->count; i++) {
+		put_name(name, i);
+		unlinkat(f->dir, name, 0);
+	}
+	if (f->has_metadata)
+		unlinkat(f->dir, metadata_name, 0);
+	if (f->is_new)
+		rmdir(f->path);
+}
+
+static void __attribute__((noreturn)) fail(const struct ptrc_ctf_files *f, size_t file, int error)
+{
+	say(f, file, error);
+	remove_all(f);
+	exit(ptrc_cli_failure_status());
+}
+
+/* ---- what is there ---- */
+
+static bool is_stream(const char *name)
+{
+	const char *digits = name + sizeof(stream_prefix) - 1;
+
+	return !strncmp(name, stream_prefix, sizeof(stream_prefix) - 1) && *digits &&
+	       !digits[strspn(digits, "0123456789")];
+}
+
+static bool has_signature(int dir)
+{
+	char bytes[sizeof(PTRC_CTF_SIGNATURE) - 1];
+	int fd = openat(dir, metadata_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool answer;
+
+	if (fd < 0)
+		return false;
+	answer = read(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes) &&
+		 !memcmp(bytes, PTRC_CTF_SIGNATURE, sizeof(bytes));
+	close(fd);
+	return answer;
+}
+
+/* Opens the directory once more, to read it; null with errno. */
+static DIR *open_list(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !list)
+		close(fd);
+	return list;
+}
+
+/* Counts what is in the directory, and what of it is no file of a trace. Returns an error number, or 0. */
+static int look(int dir, size_t *count, size_t *others)
+{
+	DIR *list = open_list(dir);
+	struct dirent *e;
+
+	*count = *others = 0;
+	if (!list)
+		return errno;
+	errno = 0;
+	while ((e = readdir(list))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		++*count;
+		*others += !is_stream(e->d_name) && strcmp(e->d_name, metadata_name) != 0;
+	}
+	closedir(list);
+	return errno;
+}
+
+static int remove_trace(int dir)
+{
+	DIR *list = open_list(dir);
+	int error = list ? 0 : errno;
+	struct dirent *e;
+
+	/* The file that says whose trace it is goes last. */
+	while (list && !error && (e = readdir(list)))
+		if (is_stream(e->d_name) && unlinkat(dir, e->d_name, 0))
+			error = errno;
+	if (list)
+		closedir(list);
+	if (!error && unlinkat(dir, metadata_name, 0))
+		error = errno;
+	return error;
+}
+
+/* Makes room in a directory that was there before. Prints a message and returns false if it may not. */
+static bool clear(int dir, const char *path, bool is_forced)
+{
+	size_t count, others;
+	int error = look(dir, &count, &others);
+
+	if (!error && !count)
+		return true;
+	if (!error && !is_forced) {
+		ptrc_cli_message(path,
+				 "exists and is not empty; name another directory, or replace an "
+				 "export to ctf with --force");
+		return false;
+	}
+	if (!error && (others || !has_signature(dir))) {
+		ptrc_cli_message(path, "exists and is not an export to ctf, or holds other files; "
+				       "name another directory");
+		return false;
+	}
+	if (!error)
+		error = remove_trace(dir);
+	if (error)
+		ptrc_cli_error(path, error);
+	return !error;
+}
+
+/* ---- begin and end ---- */
+
+/* Makes a file. Returns -1 after a message. */
+static int make(const struct ptrc_ctf_files *f, size_t file)
+{
+	char name[NAME_BYTES];
+	int fd;
+
+	put_name(name, file);
+	fd = openat(f->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, MODE);
+	if (fd < 0)
+		say(f, file, errno);
+	return fd;
+}
+
+static bool make_all(struct ptrc_ctf_files *f, size_t streams)
+{
+	f->metadata = make(f, METADATA);
+	f->has_metadata = f->metadata >= 0;
+	if (!f->has_metadata)
+		return false;
+	if (write(f->metadata, PTRC_CTF_SIGNATURE, sizeof(PTRC_CTF_SIGNATURE) - 1) < 0) {
+		say(f, METADATA, errno);
+		return false;
+	}
+	f->streams = ptrc_cli_allocate(streams * sizeof(*f->streams));
+	for (; f->count < streams; f->count++) {
+		f->streams[f->count] = make(f, f->count);
+		if (f->streams[f->count] < 0)
+			return false;
+	}
+	return true;
+}
+
+bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_forced, size_t streams)
+{
+	*f = (struct ptrc_ctf_files){.path = path, .dir = -1, .metadata = -1};
+	f->is_new = !mkdir(path, DIRECTORY_MODE);
+	if (f->is_new || errno == EEXIST)
+		f->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (f->dir < 0) {
+		ptrc_cli_error(path, errno);
+		return false;
+	}
+	if (!f->is_new && !clear(f->dir, path, is_forced)) {
+		close(f->dir);
+		f->dir = -1;
+		return false;
+	}
+	if (make_all(f, streams))
+		return true;
+	ptrc_ctf_files_free(f);
+	return false;
+}
+
+static void write_all(const struct ptrc_ctf_files *f, size_t file, int fd, const char *bytes,
+		      size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, bytes, size);
+
+		if (n < 0 && errno != EINTR)
+			fail(f, file, errno);
+		bytes += n > 0 ? n : 0;
+		size -= n > 0 ? (size_t)n : 0;
+	}
+}
+
+void ptrc_ctf_files_write(const struct ptrc_ctf_files *f, size_t stream, const void *bytes,
+			  size_t size)
+{
+	write_all(f, stream, f->streams[stream], bytes, size);
+}
+
+void ptrc_ctf_files_write_at(const struct ptrc_ctf_files *f, size_t stream, uint64_t at,
+			     const void *bytes, size_t size)
+{
+	ssize_t n = pwrite(f->streams[stream], bytes, size, (off_t)at);
+
+	if (n != (ssize_t)size)
+		fail(f, stream, n < 0 ? errno : EIO);
+}
+
+void ptrc_ctf_files_read_at(const struct ptrc_ctf_files *f, size_t stream, uint64_t at, void *bytes,
+			    size_t size)
+{
+	ssize_t n = pread(f->streams[stream], bytes, size, (off_t)at);
+
+	if (n != (ssize_t)size)
+		fail(f, stream, n < 0 ? errno : EIO);
+}
+
+/* Network file systems report some errors only when a file is closed. */
+static void close_file(const struct ptrc_ctf_files *f, size_t file, int *fd)
+{
+	int closed = *fd;
+
+	*fd = -1;
+	if (close(closed) && errno != EINTR)
+		fail(f, file, errno);
+}
+
+void ptrc_ctf_files_finish(struct ptrc_ctf_files *f, const struct ptrc_buffer *metadata)
+{
+	for (size_t i = 0; i < f->count; i++)
+		close_file(f, i, &f->streams[i]);
+	if (lseek(f->metadata, 0, SEEK_SET))
+		fail(f, METADATA, errno);
+	write_all(f, METADATA, f->metadata, metadata->bytes, metadata->used);
+	close_file(f, METADATA, &f->metadata);
+	f->is_whole = true;
+}
+
+void ptrc_ctf_files_free(struct ptrc_ctf_files *f)
+{
+	if (f->dir < 0)
+		return;
+	if (f->metadata >= 0)
+		close(f->metadata);
+	for (size_t i = 0; i < f->count; i++)
+		if (f->streams[i] >= 0)
+			close(f->streams[i]);
+	if (!f->is_whole)
+		remove_all(f);
+	free(f->streams);
+	close(f->dir);
+	f->dir = -1;
+}
