@@ -84,6 +84,9 @@ matches() {
 	' "$dir/shown"
 }
 
+# Samples are the kernel's, which may refuse them.
+refusal=$(ptrace-run --os=samples -o "$dir/needs.log" true 2>&1 | grep 'no events of the operating system')
+
 cat >"$dir/driver" <<'END'
 cd "$1" || exit 1
 last=0
@@ -113,7 +116,9 @@ for command in "$cases"/*.command; do
 		wanted=0
 	fi
 	# Numbers count, where they are all there is.
-	if [ "$was" = "$wanted" ] && matches "$case.expected" "$case.printed" &&
+	if [ -n "$refusal" ] && grep -q 'hot\.log' "$command"; then
+		echo "ok $number - $name # SKIP $refusal"
+	elif [ "$was" = "$wanted" ] && matches "$case.expected" "$case.printed" &&
 		{ ! grep -qx '[0-9]*' "$case.expected" ||
 			[ "$(grep -x '[0-9]*' "$case.expected")" = \
 				"$(grep -x '[0-9]*' "$case.printed")" ]; }; then
