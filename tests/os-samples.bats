@@ -86,6 +86,24 @@ has_samples() {
 	[ "$(events b.log os.switch_in)" -ge 1 ]
 }
 
+@test "what the kernel does not allow is lowered, with a message [EXT-435 EXT-427]" {
+	needs_os
+	echo 200 >rate
+	# shellcheck disable=SC2016 # for the inner shell
+	has_rate='mount --bind rate /proc/sys/kernel/perf_event_max_sample_rate && exec "$@"'
+	unshare -m sh -c "$has_rate" _ true 2>/dev/null || skip "no mounts of one's own here"
+	run_split unshare -m sh -c "$has_rate" _ ptrace-run --os=samples -o a.log -- "$work" spin 500
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"--os: only 200 samples a second, as kernel.perf_event_max_sample_rate is" ]]
+	all=$(events a.log os.sample)
+	[ "$all" -ge 70 ] && [ "$all" -le 140 ]
+	run_split unshare -m sh -c "$has_rate" _ ptrace-run --os=samples=150 -o b.log -- "$work" spin 10
+	[ "$status" -eq 0 ] && [ -z "$stderr" ]
+	unshare -m sh -c "$has_rate" _ ptrace-doctor |
+		grep -q '^note .*--os: only 200 samples a second, as kernel.perf_event_max_sample_rate is'
+}
+
 @test "a frequency that there is not is refused [EXT-435]" {
 	for bad in samples= samples=0 samples=100001 samples=1k samples=-5 samples=1000000000000000000000000; do
 		run_split ptrace-run --os="$bad" true

@@ -196,13 +196,17 @@ static void check_os_events(struct ptrc_doctor *d)
 {
 	struct ptrc_os_refusal refusal;
 
-	if (ptrc_os_is_allowed(&refusal))
-		ptrc_doctor_ok(d, "os-events", "perf_event_open(2)",
-			       "allowed: --os can record what the operating system does");
-	else
+	if (!ptrc_os_is_allowed(&refusal))
 		ptrc_doctor_note(d, "os-events", "--os",
 				 "traces of programs that have the library need none of it", "%s",
 				 refusal.text);
+	else if (*refusal.text)
+		ptrc_doctor_note(d, "os-events", "--os",
+				 "as root: sysctl kernel.perf_event_max_sample_rate=100000", "%s",
+				 refusal.text);
+	else
+		ptrc_doctor_ok(d, "os-events", "perf_event_open(2)",
+			       "allowed: --os can record what the operating system does");
 }
 
 static void check_orphans(struct ptrc_doctor *d, const struct posixtrace_system *s)
