@@ -8,6 +8,7 @@
 ptrc_bench_checked = \
 	%D%/cli_worker \
 	%D%/event \
+	%D%/fleet_host \
 	%D%/functions \
 	%D%/keeper \
 	%D%/latency \
@@ -21,6 +22,7 @@ ptrc_bench_programs =
 %C%_event_CPPFLAGS = $(AM_CPPFLAGS) -DBENCH_LTTNG_SESSION='"$(abs_srcdir)/%D%/lttng-session"'
 %C%_event_LDADD = $(LDADD) -lm
 
+%C%_fleet_host_SOURCES = %D%/fleet_host.c %D%/measure.h
 %C%_functions_SOURCES = %D%/functions.c %D%/measure.h
 %C%_keeper_SOURCES = %D%/keeper.c %D%/measure.h
 %C%_latency_SOURCES = %D%/latency.c %D%/latency.h %D%/measure.h
@@ -65,8 +67,8 @@ endif
 %C%_lttng_cli_worker_LDADD = $(LTTNG_UST_LIBS)
 
 EXTRA_PROGRAMS = $(ptrc_bench_programs)
-EXTRA_DIST += %D%/README.md %D%/cli %D%/lttng-cli %D%/lttng-session %D%/python_event.py %D%/report %D%/xray.c
-CLEANFILES += $(EXTRA_PROGRAMS) bench-report.md bench-report.json
+EXTRA_DIST += %D%/README.md %D%/cli %D%/fleet %D%/lttng-cli %D%/lttng-session %D%/python_event.py %D%/report %D%/xray.c
+CLEANFILES += $(EXTRA_PROGRAMS) bench-report.md bench-report.json bench-fleet.md bench-fleet.json
 
 ptrc_bench_needs = \
 	$(ptrc_bench_checked) $(ptrc_bench_programs) $(bin_PROGRAMS) $(noinst_PROGRAMS)
@@ -77,7 +79,9 @@ bench-report: $(ptrc_bench_needs)
 	$(ptrc_bench_report)
 bench-cli: $(ptrc_bench_needs)
 	$(ptrc_bench_cli)
-.PHONY: bench bench-report bench-cli
+bench-fleet: $(ptrc_bench_needs)
+	$(ptrc_bench_fleet)
+.PHONY: bench bench-report bench-cli bench-fleet
 
 # Measures what tracing and reading cost beside the goals, and writes bench-report.md and .json.
 ptrc_bench_report = \
@@ -88,3 +92,8 @@ ptrc_bench_report = \
 ptrc_bench_cli = \
 	PTRC_BUILD='$(abs_top_builddir)' PTRC_SOURCE='$(abs_top_srcdir)' CC='$(CC)' \
 	bash $(srcdir)/%D%/cli $(BENCH_CLI_ARGS)
+
+# Measures what sending the events of many machines takes; needs an engine.
+ptrc_bench_fleet = \
+	PTRC_BUILD='$(abs_top_builddir)' PTRC_SOURCE='$(abs_top_srcdir)' \
+	python3 $(srcdir)/%D%/fleet $(BENCH_FLEET_ARGS)

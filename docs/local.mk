@@ -6,6 +6,7 @@ dist_doc_DATA += \
 	%D%/json-schema.md \
 	%D%/log-format.md \
 	%D%/protocol.md \
+	%D%/scaling.md \
 	%D%/security.md \
 	%D%/ptrace-check.schema.json \
 	%D%/ptrace-count.schema.json \

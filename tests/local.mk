@@ -113,6 +113,7 @@ ptrc_short_bats_tests = \
 	%D%/functions.bats \
 	%D%/agreement.bats \
 	%D%/bench-cli.bats \
+	%D%/bench-fleet.bats \
 	%D%/bench-report.bats \
 	%D%/ptrace-check.bats \
 	%D%/ptrace-clear.bats \
@@ -332,7 +333,7 @@ CLEANFILES += %D%/lock
 
 # Packaging is seldom broken and takes half a minute; the kill matrix, a browser and engines take their
 # time, too: not in the quick run.
-ptrc_full_tests = %D%/debian.sh %D%/faults.sh %D%/fleet.bats %D%/report-browser.sh
+ptrc_full_tests = %D%/bench-fleet.bats %D%/debian.sh %D%/faults.sh %D%/fleet.bats %D%/report-browser.sh
 
 # Nothing of these runs in a program with sanitizers, or it does in the other tests, too; single
 # steps would step through the sanitizer.
@@ -375,7 +376,7 @@ ptrc_handful = \
 	%D%/test_status
 
 # What measures, or hammers with all processors, runs while nothing else does: tests/isolated.
-ptrc_alone = bench-cli bench-report test_clock test_hammer
+ptrc_alone = bench-cli bench-fleet bench-report test_clock test_hammer
 
 if HAVE_BATS
 TESTS += $(ptrc_long_bats_tests)

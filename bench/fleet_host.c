@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fleet_host DIRECTORY HOSTS RATE FLUSH_MS: so many machines in one program, for bench/fleet. Each is a
+ * process with a host name of its own, host0001 and so on, that records RATE events of 16 bytes a second
+ * into DIRECTORY/<name>/run.log, and has them written every FLUSH_MS.
+ *
+ * On SIGTERM they end; then DIRECTORY/<name>/recorded has the number of events of each. Lost events fail
+ * it. Events are of the type `request', with a field `id', which counts them, and `ns', the time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <posixtrace.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <trace.h>
+#include <unistd.h>
+
+#include "bench/measure.h"
+
+/* A machine records what is due since the last time, twice between two flushes, but so often at least. */
+#define TURN_MS 250L
+
+static volatile sig_atomic_t has_to_end;
+
+static void end(int signal_number)
+{
+	(void)signal_number;
+	has_to_end = 1;
+}
+
+static void must(int error, const char *what)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "fleet_host: %s: %s\n", what, strerror(error));
+	kill(0, SIGTERM);
+	_exit(1);
+}
+
+/* A machine has a name, and shared memory of its own: that of one user has room for 64 streams. */
+static void be_machine(const char *name)
+{
+	enum { SPACES = CLONE_NEWUTS | CLONE_NEWNS };
+
+	if (unshare(SPACES) && unshare(CLONE_NEWUSER | SPACES))
+		must(errno, "unshare");
+	if (sethostname(name, strlen(name)))
+		must(errno, "sethostname");
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL))
+		must(errno, "mount");
+}
+
+static trace_id_t begin_trace(trace_event_id_t *event)
+{
+	trace_attr_t attr;
+	trace_id_t trace;
+	int fd = open("run.log", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	if (fd < 0)
+		must(errno, "run.log");
+	must(posixtrace_eventid_open_layout("request", "u64 id, u64 ns", event), "event type");
+	must(posix_trace_attr_init(&attr), "attributes");
+	must(posix_trace_attr_setstreamsize(&attr, 1 << 20), "stream size");
+	must(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_FLUSH), "policy");
+	must(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND), "log policy");
+	must(posix_trace_create_withlog(0, &attr, fd, &trace), "create");
+	must(posix_trace_start(trace), "start");
+	return trace;
+}
+
+static void be_host(const char *name, double rate, long flush_ms)
+{
+	long turn_ms = flush_ms / 2 < TURN_MS ? flush_ms / 2 : TURN_MS;
+	struct timespec turn = {.tv_nsec = turn_ms * 1000000};
+	struct posixtrace_counts counts;
+	uint64_t begin, flushed, recorded = 0;
+	trace_event_id_t event;
+	trace_id_t trace;
+	FILE *told;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (mkdir(name, 0700) || chdir(name))
+		must(errno, name);
+	be_machine(name);
+	trace = begin_trace(&event);
+	begin = flushed = bench_now_ns(CLOCK_MONOTONIC);
+	while (!has_to_end) {
+		uint64_t now = bench_now_ns(CLOCK_MONOTONIC);
+		uint64_t due = (uint64_t)((double)(now - begin) * rate / 1e9);
+
+		for (; recorded < due; recorded++) {
+			uint64_t data[2] = {recorded, bench_now_ns(CLOCK_REALTIME)};
+
+			posix_trace_event(event, data, sizeof(data));
+		}
+		if (now - flushed >= (uint64_t)flush_ms * 1000000) {
+			must(posix_trace_flush(trace), "flush");
+			flushed = now;
+		}
+		nanosleep(&turn, NULL);
+	}
+	must(posix_trace_stop(trace), "stop");
+	must(posixtrace_get_counts(trace, &counts, sizeof(counts)), "counts");
+	must(posix_trace_shutdown(trace), "shutdown");
+	if (counts.pt_lost_events) {
+		fprintf(stderr, "fleet_host: %s: %lu events were lost\n", name,
+			(unsigned long)counts.pt_lost_events);
+		_exit(1);
+	}
+	told = fopen("recorded", "w");
+	if (!told || fprintf(told, "%lu\n", (unsigned long)recorded) < 0 || fclose(told))
+		must(errno, "recorded");
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = {.sa_handler = end};
+	bool has_failed = false;
+	char name[64];
+	long hosts, flush_ms;
+	double rate;
+	int status;
+
+	if (argc != 5 || chdir(argv[1])) {
+		fprintf(stderr, "usage: fleet_host DIRECTORY HOSTS RATE FLUSH_MS\n");
+		return 2;
+	}
+	hosts = strtol(argv[2], NULL, 10);
+	rate = strtod(argv[3], NULL);
+	flush_ms = strtol(argv[4], NULL, 10);
+	sigaction(SIGTERM, &action, NULL);
+	for (long i = 1; i <= hosts; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			must(errno, "fork");
+		snprintf(name, sizeof(name), "host%04ld", i);
+		if (!pid)
+			be_host(name, rate, flush_ms);
+	}
+	/* A group of the machines alone would not get the signal from who knows only this process. */
+	while (!has_to_end)
+		pause();
+	signal(SIGTERM, SIG_IGN);
+	kill(0, SIGTERM);
+	while (wait(&status) > 0 || errno == EINTR)
+		has_failed |= status != 0;
+	return has_failed;
+}
