@@ -378,7 +378,9 @@ query() {
 		[[ $stdout == *'Code: '[15]9[34]* || $stdout == *'Code: 516'* ]]
 		[ "$(curl -s -u default:secret --data-binary 'SELECT n FROM t' "$here_url")" = 5 ]
 		"$fleet/server" stop "$PWD/$dialect"
-		run_split curl -s "$here_url"
+		# Nobody is there.
+		run_split curl -sS "$here_url"
+		echo "$dialect: $status $stdout $stderr"
 		[ "$status" -eq 7 ]
 	done
 }
