@@ -141,6 +141,7 @@ static void parse(int argc, char **argv)
 	ptrc_selection_read(&selection);
 	ptrc_selection_check(&selection, argc - optind);
 	pairs.is_by_name = true;
+	pairs.has_functions = report.is_text && selection.has_symbols;
 }
 
 /* Whether the report would be written over one of the logs. */

@@ -87,7 +87,7 @@ nested() {
 	done
 }
 
-@test "function events tell function, call and line, and take two event types [EXT-376 EXT-377 EXT-466 EXT-467 EXT-476]" {
+@test "function events tell function, call and line, and take two event types [EXT-376 EXT-377 EXT-413 EXT-466 EXT-467 EXT-476]" {
 	need_symbols
 	nested
 	compile nested nested.c
@@ -130,6 +130,24 @@ function.end code function, caller call_site" ]
 	! ptrace-export --to=folded run.log | grep -qw main
 	ptrace-export --symbols --to=chrome run.log |
 		jq -e '[.traceEvents[] | select(.cat == "pair") | .name] | length == 9 and index("main")'
+	# In a report each function is a kind of pair.
+	ptrace-report --symbols --text run.log >text
+	[ "$(sed -n '/^pair /,/^$/p' text | grep -oE '^(main|branch|leaf|before|after) +[0-9]+' | sort | xargs)" = \
+		'after 1 before 1 branch 3 leaf 3 main 1' ]
+	grep -qE ' main \(process [0-9]+, thread [0-9]+\) at .*nested.c:6$' text
+	ptrace-report --text run.log | grep -q '^function.begin..function.end  *9 '
+	! ptrace-report --text run.log | grep -qw main
+	ptrace-report --symbols -o report.html run.log
+	grep -o '<script type="application/json" id="meta">.*</script>' report.html |
+		sed 's/^[^{]*//; s/<.*//' | jq -ec '[.classes[] | select(.kind == 1) | [.name, .count]] | sort ==
+			[["after", 1], ["before", 1], ["branch", 3], ["leaf", 3], ["main", 1]]'
+	# The longest of other pairs tell where they began, too.
+	printf '%s\n' '#include <trace.h>' 'int main(void) { trace_event_id_t b, e;' \
+		'posix_trace_eventid_open("x.begin", &b); posix_trace_eventid_open("x.end", &e);' \
+		'posix_trace_event(b, "", 0);' 'posix_trace_event(e, "", 0); return 0; }' >pair.c
+	$cc -g -I "$PTRC_SOURCE/include" -o pair pair.c "$static" -pthread
+	ptrace-run -o pair.log -- ./pair
+	ptrace-report --symbols --text pair.log | grep -qE ' x \(process [0-9]+, thread [0-9]+\) in main at .*pair.c:4$'
 	if has_validator; then
 		ptrace-dump --symbols --json run.log | validates event
 	fi

@@ -77,8 +77,12 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 static void put_subject(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 			const struct ptrc_pair_row *row)
 {
-	if (!p->per) {
+	if (!p->per && row->value.kind == PTRC_VALUE_NONE) {
 		put_pair(b, &p->list[row->pair]);
+		return;
+	}
+	if (!p->per) {
+		ptrc_text_put(b, row->value.bytes, row->value.size);
 		return;
 	}
 	ptrc_buffer_text(b, "  ");

@@ -166,6 +166,8 @@ static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct 
 
 	if (p->per)
 		v = ptrc_view_value(view, p->per);
+	else if (p->has_functions && ptrc_pair_is_function(&p->list[number]))
+		v = ptrc_view_value(view, &(struct ptrc_field){.id = PTRC_FIELD_FUNCTION});
 	return row_with(p, number, &v);
 }
 
@@ -386,7 +388,8 @@ void ptrc_pairs_end(struct ptrc_pairs *p)
 	ptrc_table_visit(&p->open, end_open, p);
 	ptrc_table_free(&p->open);
 	for (size_t i = 0; i < p->given_count && !p->per; i++)
-		row_with(p, i, &(struct ptrc_value){0});
+		if (!p->has_functions || !ptrc_pair_is_function(&p->list[i]))
+			row_with(p, i, &(struct ptrc_value){0});
 }
 
 /* ---- results ---- */

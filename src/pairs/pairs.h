@@ -26,8 +26,8 @@
 struct ptrc_pair_row {
 	struct ptrc_table_entry entry;
 	size_t pair;
-	/* Of kind NONE without --per, and for events that have no such field. The row owns its
-	 * bytes. */
+	/* Of kind NONE without --per, and for events that have no such field; of a function its name. The
+	 * row owns its bytes. */
 	struct ptrc_value value;
 	struct ptrc_quantiles lengths;
 	/* Begins without an end, ends without a begin, and both or one of them with a loss where the
@@ -106,6 +106,8 @@ struct ptrc_pairs {
 	bool is_by_name;
 	/* The field of --per, or null. */
 	const struct ptrc_field *per;
+	/* A pair of functions has a row for each function that symbols, which the views then have, tell. */
+	bool has_functions;
 	struct ptrc_pair_taker taker;
 	struct ptrc_pair_source **sources;
 	size_t source_count;

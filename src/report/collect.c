@@ -11,6 +11,9 @@
 /* More losses than this are told together with the one before them. */
 enum { LOSSES_MAX = 4096 };
 
+/* Functions beyond so many are told together. */
+enum { FUNCTIONS_MAX = 1000 };
+
 /* What an event type is for the report, beside its class. */
 enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE };
 
@@ -203,7 +206,8 @@ static struct ptrc_report_event *keep_event(struct ptrc_source *s, size_t lane)
 	e->info = reader->event;
 	e->source = s;
 	e->lane = lane;
-	e->size = reader->size;
+	e->function = 0;
+	e->size = (uint32_t)reader->size;
 	if (reader->size)
 		memcpy(e->data, reader->data, reader->size);
 	return e;
@@ -309,6 +313,42 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 	return r->class_of_pair[number] - 1;
 }
 
+/* The class of a function, by its name. */
+struct function {
+	struct ptrc_table_entry entry;
+	/* Plus 1. */
+	size_t class;
+};
+
+/* The class of the function that the event, which the view's reader has read, is the begin or the end of;
+ * that of the pair if nothing tells which. */
+static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *pair,
+				struct ptrc_view *view)
+{
+	const struct ptrc_symbol *symbol = ptrc_view_symbol(view);
+	struct function *f;
+	size_t size;
+
+	if (!symbol->function)
+		return class_of_pair(r, pair);
+	size = strlen(symbol->function);
+	f = r->functions.count < FUNCTIONS_MAX
+		    ? ptrc_table_find(&r->functions, symbol->function, size, sizeof(*f))
+		    : ptrc_table_seek(&r->functions, symbol->function, size);
+	if (!f)
+		return class_of_pair(r, pair);
+	if (!f->class) {
+		f->class = add_class(r, PTRC_REPORT_PAIRS, symbol->function, size) + 1;
+		r->classes[f->class - 1].pair = (size_t)(pair - r->pairs->list);
+	}
+	return f->class - 1;
+}
+
+static bool is_function(const struct ptrc_report *r, const struct ptrc_pair *pair)
+{
+	return r->dump->symbols && ptrc_pair_is_function(pair);
+}
+
 static size_t class_of_runs(struct ptrc_report *r)
 {
 	static const char name[] = "on a processor";
@@ -323,15 +363,16 @@ static size_t class_of_runs(struct ptrc_report *r)
 static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	struct ptrc_report *r = arg;
+	struct ptrc_report_event *e = keep_event(r->source, r->lane);
 
-	(void)pair;
-	(void)view;
 	r->is_in_pair = true;
-	return keep_event(r->source, r->lane);
+	if (is_function(r, pair))
+		e->function = (uint32_t)class_of_function(r, pair, view) + 1;
+	return e;
 }
 
 /* Of pairs that took the same time, the first one counts as longer. */
-static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair,
+static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair, size_t class,
 			  const struct ptrc_report_event *begin, uint64_t duration_ns)
 {
 	size_t at = r->longest_count;
@@ -347,10 +388,10 @@ static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair,
 	r->longest[at] = (struct ptrc_report_longest){
 		/* The list of pairs may move: its number is what stays. */
 		.pair_number = (size_t)(pair - r->pairs->list),
+		.class = class,
 		.duration_ns = duration_ns,
-		.ns = ptrc_when_ns(&begin->info.posix_timestamp),
-		.pid = begin->info.posix_pid,
-		.tid = begin->info.posix_tid,
+		.info = begin->info,
+		.source = begin->source,
 	};
 }
 
@@ -376,7 +417,9 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 {
 	struct ptrc_report *r = arg;
 	struct ptrc_report_event *begin = kept;
-	size_t class = class_of_pair(r, pair);
+	size_t class = begin && begin->function	      ? begin->function - 1
+		       : is_function(r, pair) && view ? class_of_function(r, pair, view)
+						      : class_of_pair(r, pair);
 	struct ptrc_report_class *c = &r->classes[class];
 	int64_t begin_ns = begin ? ptrc_when_ns(&begin->info.posix_timestamp) : 0;
 	uint64_t duration_ns;
@@ -386,7 +429,7 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 		duration_ns = (uint64_t)ptrc_when_subtract(ptrc_source_ns(r->source), begin_ns);
 		c->count++;
 		add_length(c, duration_ns, begin_ns);
-		offer_longest(r, pair, begin, duration_ns);
+		offer_longest(r, pair, class, begin, duration_ns);
 		if (r->is_text)
 			free(begin);
 		else
@@ -707,6 +750,7 @@ void ptrc_report_free(struct ptrc_report *r)
 	free(r->class_of_type);
 	free(r->role_of_type);
 	free(r->class_of_pair);
+	ptrc_table_free(&r->functions);
 	free(r->losses);
 	free(r->open_loss);
 	free(r->gap_counts);

@@ -30,7 +30,9 @@ struct ptrc_report_event {
 	struct posix_trace_event_info info;
 	struct ptrc_source *source;
 	size_t lane;
-	size_t size;
+	/* Of the begin of a pair of functions: the number of the function's class, plus 1. */
+	uint32_t function;
+	uint32_t size;
 	unsigned char data[];
 };
 
@@ -115,12 +117,13 @@ struct ptrc_report_loss {
 };
 
 struct ptrc_report_longest {
-	/* Its number among the pairs. */
+	/* Its number among the pairs, and the number of its class. */
 	size_t pair_number;
+	size_t class;
 	uint64_t duration_ns;
-	int64_t ns;
 	/* Those of its begin. */
-	pid_t pid, tid;
+	struct posix_trace_event_info info;
+	struct ptrc_source *source;
 };
 
 struct ptrc_report {
@@ -141,6 +144,8 @@ struct ptrc_report {
 	size_t *class_of_pair;
 	size_t class_of_pair_count;
 	size_t class_of_runs;
+	/* The classes of functions, by their names, which only symbols tell. */
+	struct ptrc_table functions;
 
 	struct ptrc_table lane_table;
 	struct ptrc_report_lane **lanes;

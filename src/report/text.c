@@ -153,6 +153,30 @@ static void put_classes(struct ptrc_buffer *b, const struct ptrc_report *r,
 	}
 }
 
+/* Puts where in the source the pair began, if symbols are asked for and tell that. */
+static void put_place(struct ptrc_buffer *b, const struct ptrc_report *r,
+		      const struct ptrc_report_longest *l)
+{
+	/* The view of the source, which reads nothing any more. */
+	struct ptrc_view *view = &l->source->view;
+	const struct ptrc_symbol *s;
+
+	if (!r->dump->symbols)
+		return;
+	view->reader->event = l->info;
+	view->reader->log_time = ptrc_reader_log_time_of(view->reader, &l->info.posix_timestamp);
+	s = ptrc_view_symbol(view);
+	if (s->function && !ptrc_pair_is_function(&r->pairs->list[l->pair_number])) {
+		ptrc_buffer_text(b, " in ");
+		ptrc_text_put(b, s->function, strlen(s->function));
+	}
+	if (s->file) {
+		ptrc_buffer_text(b, " at ");
+		ptrc_text_put(b, s->file, strlen(s->file));
+		ptrc_buffer_format(b, ":%d", s->line);
+	}
+}
+
 static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 			struct ptrc_time_format *time)
 {
@@ -163,12 +187,18 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		const struct ptrc_report_longest *l = &r->longest[i];
 		struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
-		put_time(b, time, l->ns);
+		put_time(b, time, ptrc_when_ns(&l->info.posix_timestamp));
 		ptrc_buffer_char(b, ' ');
 		put_duration(b, l->duration_ns);
-		ptrc_pair_put_name(&name, &r->pairs->list[l->pair_number]);
+		if (r->dump->symbols && ptrc_pair_is_function(&r->pairs->list[l->pair_number]))
+			ptrc_buffer_text(&name, r->classes[l->class].name);
+		else
+			ptrc_pair_put_name(&name, &r->pairs->list[l->pair_number]);
 		ptrc_text_put(b, name.bytes, name.used);
-		ptrc_buffer_format(b, " (process %ld, thread %ld)\n", (long)l->pid, (long)l->tid);
+		ptrc_buffer_format(b, " (process %ld, thread %ld)", (long)l->info.posix_pid,
+				   (long)l->info.posix_tid);
+		put_place(b, r, l);
+		ptrc_buffer_char(b, '\n');
 		ptrc_buffer_free(&name);
 	}
 }
