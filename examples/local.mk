@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Examples: `make` builds them, so that they stay right; they are not installed.
+# Examples: `make` builds them, so that they stay right; they are not installed, but for the units.
 
 noinst_PROGRAMS += %D%/hello
 
@@ -11,3 +11,10 @@ endif
 
 EXTRA_DIST += %D%/README.md %D%/hello.c %D%/sqlite-trace.c scripts/demo \
 	%D%/ci.yaml %D%/minimal.yaml %D%/sessions.yaml %D%/sqlite-rules.yaml
+
+ptrc_units = %D%/ptrace-ship.service %D%/ptrace-ship.user.service
+EXTRA_DIST += $(ptrc_units)
+if HAVE_CURL
+unitexamplesdir = $(docdir)/examples
+unitexamples_DATA = $(ptrc_units)
+endif

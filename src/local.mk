@@ -289,6 +289,8 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 # It alone speaks to a server.
 %C%_ptrace_ship_SOURCES = \
 	%D%/ptrace-ship.c \
+	%D%/ship/follow.c \
+	%D%/ship/follow.h \
 	%D%/ship/log.c \
 	%D%/ship/log.h \
 	%D%/ship/pack.c \
@@ -303,7 +305,7 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 	%D%/ship/ship.h \
 	%D%/ship/whose.c \
 	%D%/ship/whose.h
-%C%_ptrace_ship_CFLAGS = $(AM_CFLAGS) $(SHIP_CFLAGS)
+%C%_ptrace_ship_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(SHIP_CFLAGS)
 %C%_ptrace_ship_LDADD = $(ptrc_configured_libs) $(SHIP_LIBS)
 
 # What a report has beside its data, as strings of C.

@@ -6,15 +6,21 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/cli/cli.h"
+#include "src/cli/clock.h"
 #include "src/cli/exit_status.h"
+#include "src/cli/nearest.h"
 #include "src/cli/output.h"
+#include "src/config/yaml_file.h"
+#include "src/ship/follow.h"
 #include "src/ship/schema.h"
 #include "src/ship/ship.h"
 #include "src/view/when.h"
@@ -22,6 +28,7 @@
 #define DEFAULT_SERVER "http://localhost:8123"
 #define PASSWORD_VARIABLE "POSIXTRACE_SHIP_PASSWORD"
 
+/* Options that are settings, too, which a file may have under the same names. */
 enum {
 	KEY_SERVER = PTRC_CLI_KEY_FIRST,
 	KEY_DATABASE,
@@ -29,14 +36,21 @@ enum {
 	KEY_PASSWORD_FILE,
 	KEY_CA_FILE,
 	KEY_DIALECT,
+	KEY_FOLLOW,
+	KEY_REMOVE_SHIPPED,
 	KEY_BATCH_SIZE,
+	KEY_BATCH_TIME,
 	KEY_STATE_DIRECTORY,
 	KEY_GIVE_UP,
-	KEY_CREATE_TABLE,
-	KEY_PRINT_SCHEMA,
 	KEY_VERBOSE,
+	KEY_SETTINGS_END,
+	KEY_CREATE_TABLE = KEY_SETTINGS_END,
+	KEY_PRINT_SCHEMA,
 };
 
+enum { SETTINGS = KEY_SETTINGS_END - PTRC_CLI_KEY_FIRST };
+
+/* The first ones are the settings, in the order of their keys. */
 static const struct ptrc_cli_option options[] = {
 	{"server", KEY_SERVER, "URL", "the server (default: " DEFAULT_SERVER ")"},
 	{"database", KEY_DATABASE, "NAME", "its database (default: " PTRC_SHIP_DATABASE ")"},
@@ -47,23 +61,31 @@ static const struct ptrc_cli_option options[] = {
 	{"ca-file", KEY_CA_FILE, "FILE",
 	 "certificates by which that of the server is\nverified, in place of the system's"},
 	{"dialect", KEY_DIALECT, "NAME",
-	 "modern, or plain for a server before release 21;\n"
-	 "by default the server is asked"},
+	 "modern, or plain for a server before release 21;\nby default the server is asked"},
+	{"follow", KEY_FOLLOW, "WHERE",
+	 "send what appears in this directory, until a\nsignal comes, or what the session of this\n"
+	 "name records, until it ends"},
+	{"remove-shipped", KEY_REMOVE_SHIPPED, NULL,
+	 "remove a closed log of the directory once the\nserver has all of it"},
 	{"batch-size", KEY_BATCH_SIZE, "SIZE",
 	 "about how many bytes are sent at once, with K, M\nor G (default: 4M)"},
+	{"batch-time", KEY_BATCH_TIME, "DURATION",
+	 "how often --follow looks, such as 100ms\n(default: 1s)"},
 	{"state-directory", KEY_STATE_DIRECTORY, "DIRECTORY",
 	 "keep the progress files there, not beside the\nlogs"},
 	{"give-up", KEY_GIVE_UP, "DURATION",
-	 "how long a server that does not answer is tried,\nsuch as 1h (default: 1m; 0: for ever)"},
+	 "how long a server that does not answer is tried,\nsuch as 1h (default: 1m, and 0, which is "
+	 "for\never, with --follow)"},
+	{"verbose", KEY_VERBOSE, NULL, "say of each log how many rows were sent"},
 	{"create-table", KEY_CREATE_TABLE, NULL, "make the tables on the server first"},
 	{"print-schema", KEY_PRINT_SCHEMA, NULL, "print the SQL that makes the tables, and end"},
-	{"verbose", KEY_VERBOSE, NULL, "say of each log how many rows were sent"},
+	{"config", 'c', "FILE", "take settings from this file, \"-\" for standard\ninput"},
 	PTRC_CLI_OPTIONS_END,
 };
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-ship",
-	.operands = "[OPTION]... LOG...",
+	.operands = "[OPTION]... LOG... | --follow=WHERE",
 	.summary = "Sends the events of trace logs to a ClickHouse server: each of them once,\n"
 		   "whatever happens to ptrace-ship, the network and the server. LOG.ship, beside\n"
 		   "each log, tells what the server has.",
@@ -77,15 +99,24 @@ static struct ptrc_ship_options server_options = {
 	.server = DEFAULT_SERVER,
 	.database = PTRC_SHIP_DATABASE,
 };
-static struct ptrc_shipper shipper = {
-	.batch_bytes = PTRC_SHIP_BATCH_BYTES,
-	.give_up_ns = INT64_C(60000000000),
+static struct ptrc_shipper shipper = {.batch_bytes = PTRC_SHIP_BATCH_BYTES};
+static struct ptrc_ship_follow follow = {
+	.shipper = &shipper,
+	.interval_ns = INT64_C(1000000000),
 };
+static const char *follow_where;
 static const char *password_file;
 static bool is_creating;
 static bool is_printing;
 static bool is_verbose;
 static volatile bool is_stopped;
+
+/* What was given for a setting: by an option, or in the file of this name at this place. */
+static struct given {
+	const char *text;
+	const char *file;
+	struct ptrc_config_mark mark;
+} given[SETTINGS];
 
 static void stop(int number)
 {
@@ -140,62 +171,87 @@ static const char *read_password(void)
 	return text;
 }
 
-static int64_t duration(const char *option, const char *text)
+/* ---- settings ---- */
+
+/* Refuses the value of a setting, in the words of where it was given. */
+static void __attribute__((format(printf, 2, 3), noreturn)) refuse(int key, const char *format, ...)
+{
+	const struct given *g = &given[key - PTRC_CLI_KEY_FIRST];
+	const char *name = options[key - PTRC_CLI_KEY_FIRST].name;
+	char text[400], option[64];
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	if (g->file)
+		ptrc_yaml_refuse_at(g->file, &g->mark, "%s: %s", name, text);
+	snprintf(option, sizeof(option), "--%s", name);
+	ptrc_cli_usage(option, "%s", text);
+}
+
+static int64_t duration(int key, const char *text)
 {
 	int64_t ns;
 
 	if (!strcmp(text, "0"))
 		return 0;
 	if (!ptrc_when_duration(text, &ns) || ns <= 0)
-		ptrc_cli_usage(option, "'%s' is not a duration such as 10s or 1h", text);
+		refuse(key, "'%s' is not a duration such as 10s or 1h", text);
 	return ns;
 }
 
-static void take_option(int key)
+static void apply(int key, const char *text)
 {
 	struct ptrc_cli_reason why;
 
 	switch (key) {
 	case KEY_SERVER:
-		server_options.server = optarg;
+		server_options.server = text;
 		break;
 	case KEY_DATABASE:
-		if (!*optarg || strpbrk(optarg, "\n"))
-			ptrc_cli_usage("--database", "needs a name");
-		server_options.database = optarg;
+		if (!*text || strchr(text, '\n'))
+			refuse(key, "needs a name");
+		server_options.database = text;
 		break;
 	case KEY_USER:
-		server_options.user = optarg;
+		server_options.user = text;
 		break;
 	case KEY_PASSWORD_FILE:
-		password_file = optarg;
+		password_file = text;
 		break;
 	case KEY_CA_FILE:
-		server_options.ca_file = optarg;
+		server_options.ca_file = text;
 		break;
 	case KEY_DIALECT:
-		if (!ptrc_ship_dialect_named(optarg, &server_options.dialect))
-			ptrc_cli_usage("--dialect", "'%s' is neither modern nor plain", optarg);
+		if (!ptrc_ship_dialect_named(text, &server_options.dialect))
+			refuse(key, "'%s' is neither modern nor plain", text);
 		server_options.has_dialect = true;
 		break;
+	case KEY_FOLLOW:
+		if (!*text)
+			refuse(key, "needs a directory or the name of a session");
+		follow_where = text;
+		break;
+	case KEY_REMOVE_SHIPPED:
+		follow.is_removing = true;
+		break;
 	case KEY_BATCH_SIZE:
-		if (!ptrc_cli_parse_size(optarg, &shipper.batch_bytes, &why))
-			ptrc_cli_usage("--batch-size", "%s", why.text);
+		if (!ptrc_cli_parse_size(text, &shipper.batch_bytes, &why))
+			refuse(key, "%s", why.text);
 		if (shipper.batch_bytes < 1024 || shipper.batch_bytes > 16 << 20)
-			ptrc_cli_usage("--batch-size", "'%s' is not in the range 1K to 16M",
-				       optarg);
+			refuse(key, "'%s' is not in the range 1K to 16M", text);
+		break;
+	case KEY_BATCH_TIME:
+		follow.interval_ns = duration(key, text);
+		if (follow.interval_ns < 10 * PTRC_NS_PER_MS)
+			refuse(key, "'%s' is less than 10ms", text);
 		break;
 	case KEY_STATE_DIRECTORY:
-		shipper.state_directory = optarg;
+		shipper.state_directory = text;
 		break;
 	case KEY_GIVE_UP:
-		shipper.give_up_ns = duration("--give-up", optarg);
-		break;
-	case KEY_CREATE_TABLE:
-		is_creating = true;
-		break;
-	case KEY_PRINT_SCHEMA:
-		is_printing = true;
+		shipper.give_up_ns = duration(key, text);
 		break;
 	case KEY_VERBOSE:
 		is_verbose = true;
@@ -205,17 +261,89 @@ static void take_option(int key)
 	}
 }
 
+/* Reads a setting of the file: a key, and its value. One that an option has set is only looked at. */
+static void read_setting(struct ptrc_yaml *y)
+{
+	const char *name = ptrc_yaml_key(y);
+	struct ptrc_nearest nearest = {0};
+	char proposal[160];
+	bool is_switch;
+	struct given g = {.file = y->name};
+	size_t i;
+
+	for (i = 0; i < SETTINGS && strcmp(options[i].name, name); i++)
+		ptrc_nearest_offer(&nearest, name, options[i].name);
+	if (i == SETTINGS)
+		ptrc_yaml_refuse(y, "unknown key '%.80s'%s", name,
+				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	if (given[i].file)
+		ptrc_yaml_refuse(y, "'%s' is given twice, first in line %zu", name,
+				 given[i].mark.line);
+	is_switch = !options[i].argument;
+	ptrc_yaml_next(y);
+	g.mark = ptrc_yaml_mark(y);
+	if (!ptrc_yaml_is_value(y))
+		ptrc_yaml_refuse(y, "%s: has to be %s, not %s", name,
+				 is_switch ? "true or false" : "a single value", ptrc_yaml_what(y));
+	g.text = ptrc_yaml_text(y);
+	if (is_switch && strcmp(g.text, "true") && strcmp(g.text, "false"))
+		ptrc_yaml_refuse(y, "%s: has to be true or false", name);
+	if (given[i].text || (is_switch && !strcmp(g.text, "false")))
+		return;
+	given[i] = g;
+}
+
+static void read_file(const char *path)
+{
+	struct ptrc_yaml y = {.anchor_advice = "write the value out"};
+	size_t size;
+	const void *bytes = ptrc_yaml_read(path, &y.name, &size);
+
+	if (ptrc_yaml_begin(&y, bytes, size)) {
+		if (y.event.type != YAML_MAPPING_START_EVENT)
+			ptrc_yaml_refuse(&y, "has to be a mapping, not %s", ptrc_yaml_what(&y));
+		while (ptrc_yaml_next(&y) != YAML_MAPPING_END_EVENT)
+			read_setting(&y);
+	}
+	ptrc_yaml_end(&y);
+}
+
+static void check_usage(int operands)
+{
+	if (is_printing && (is_creating || operands || follow_where))
+		ptrc_cli_usage("--print-schema", "only prints: leave the rest out");
+	if (follow_where && operands)
+		ptrc_cli_usage("--follow", "cannot be used together with a LOG");
+	if (follow.is_removing && !follow_where)
+		ptrc_cli_usage("--remove-shipped", "needs --follow");
+	if (!is_printing && !is_creating && !follow_where && !operands)
+		ptrc_cli_usage(NULL, "needs a LOG, or --follow");
+}
+
 static void parse(int argc, char **argv)
 {
+	const char *file = NULL;
 	int key;
 
 	ptrc_cli_begin(&cli);
-	while ((key = ptrc_cli_next(argc, argv)) != -1)
-		take_option(key);
-	if (is_printing && (is_creating || optind < argc))
-		ptrc_cli_usage("--print-schema", "only prints: leave the rest out");
-	if (!is_printing && !is_creating && optind == argc)
-		ptrc_cli_usage(NULL, "needs a LOG");
+	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		if (key == 'c')
+			file = optarg;
+		else if (key == KEY_CREATE_TABLE)
+			is_creating = true;
+		else if (key == KEY_PRINT_SCHEMA)
+			is_printing = true;
+		else
+			given[key - PTRC_CLI_KEY_FIRST].text = optarg ? optarg : "true";
+	}
+	if (file)
+		read_file(file);
+	for (key = PTRC_CLI_KEY_FIRST; key < KEY_SETTINGS_END; key++)
+		if (given[key - PTRC_CLI_KEY_FIRST].text)
+			apply(key, given[key - PTRC_CLI_KEY_FIRST].text);
+	if (!follow_where && !given[KEY_GIVE_UP - PTRC_CLI_KEY_FIRST].text)
+		shipper.give_up_ns = INT64_C(60000000000);
+	check_usage(argc - optind);
 }
 
 static void print_schema(struct ptrc_buffer *out)
@@ -261,6 +389,30 @@ static enum ptrc_exit ship_logs(char **paths, size_t count, struct ptrc_buffer *
 	return status == PTRC_EXIT_DONE && is_incomplete ? PTRC_EXIT_INCOMPLETE : status;
 }
 
+/* Whether it is a directory, or is written as one: no session has a slash in its name. */
+static bool is_directory(const char *where)
+{
+	struct stat st;
+
+	return strchr(where, '/') || (!stat(where, &st) && S_ISDIR(st.st_mode));
+}
+
+static enum ptrc_exit follow_it(struct ptrc_buffer *out)
+{
+	bool is_all = is_directory(follow_where);
+	enum ptrc_ship_result result;
+
+	shipper.is_following = true;
+	result = is_all ? ptrc_ship_directory(&follow, follow_where)
+			: ptrc_ship_session(&follow, follow_where);
+	say(out, follow_where, shipper.rows, shipper.bytes);
+	/* What is there after the signal is sent by the next one. */
+	if (result == PTRC_SHIP_LOG_FAILED || result == PTRC_SHIP_SERVER_FAILED ||
+	    follow.has_failed)
+		return PTRC_EXIT_FAILED;
+	return follow.is_incomplete ? PTRC_EXIT_INCOMPLETE : PTRC_EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
@@ -277,7 +429,7 @@ int main(int argc, char **argv)
 	server_options.password = read_password();
 	shipper.server = ptrc_ship_server_new(&server_options, &why);
 	if (!shipper.server)
-		ptrc_cli_usage("--server", "%s", why.text);
+		refuse(KEY_SERVER, "%s", why.text);
 	shipper.server_name = server_options.server;
 	shipper.database = server_options.database;
 	shipper.is_stopped = &is_stopped;
@@ -286,7 +438,8 @@ int main(int argc, char **argv)
 	if (is_creating)
 		status = status_of(ptrc_ship_create(&shipper));
 	if (status == PTRC_EXIT_DONE)
-		status = ship_logs(argv + optind, (size_t)(argc - optind), &out);
+		status = follow_where ? follow_it(&out)
+				      : ship_logs(argv + optind, (size_t)(argc - optind), &out);
 	ptrc_ship_server_free(shipper.server);
 	ptrc_output_end(&out);
 	return (int)status;

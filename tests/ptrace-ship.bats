@@ -442,3 +442,227 @@ has_once() {
 		[ "$status" -eq 2 ]
 	done
 }
+
+# follow OPTION...: in the background; $pid is its process
+follow() {
+	ptrace-ship --server="$url" --batch-time=50ms "$@" 2>err 3>&- &
+	pid=$!
+	pids="$pids $pid"
+}
+
+# is_complete LOG: whether all of the log is said to be sent
+is_complete() {
+	grep -qsx 'complete 1' "$1.ship"
+}
+
+# end_follow: ends it by a signal; $status is its exit status
+end_follow() {
+	kill -TERM "$pid"
+	status=0
+	wait "$pid" || status=$?
+}
+
+@test "--follow sends what appears and grows in a directory [EXT-497]" {
+	mkdir logs
+	many logs/a.log 10
+	echo text >logs/notes
+	follow --follow=logs
+	wait_until is_complete logs/a.log
+	# A program that is traced while its log grows.
+	ptrace-run -o logs/c.log -- sh -c 'for i in 1 2 3; do ptrace-event grow n=$i; sleep 1; done' 3>&- &
+	run=$!
+	pids="$pids $run"
+	has_grow() { [ "$(grep -c '"grow"' server/events)" -ge "$1" ]; }
+	wait_until has_grow 1
+	[ ! -e logs/c.log.ship ] || ! is_complete logs/c.log
+	wait "$run"
+	wait_until is_complete logs/c.log
+	has_grow 3
+	has_once logs/c.log "$(events logs/c.log)"
+	many late.log 20
+	mv late.log logs
+	wait_until is_complete logs/late.log
+	end_follow
+	[ "$status" -eq 0 ]
+	[ -e logs/a.log ]
+	[ "$(cat logs/notes)" = text ]
+	[ ! -e logs/notes.ship ]
+}
+
+@test "--follow: a rotated log is one, and --remove-shipped removes what is sent [EXT-497]" {
+	mkdir logs
+	ptrace-run -o logs/r.log --log-rotate=16K -- sh -c \
+		'for i in 1 2 3; do "$0" -n 3000; sleep 0.8; done' "$traced"
+	[ -e logs/r.log.000003 ]
+	count=$(events logs/r.log)
+	many logs/a.log 10
+	# This one is no file of a log a.log.
+	many logs/a.log.000001 12
+	truncate -s -80 logs/a.log.000001
+	follow --follow=logs --remove-shipped --state-directory=.
+	gone() { [ ! -e logs/r.log ] && [ ! -e logs/r.log.000001 ] && [ ! -e logs/a.log ]; }
+	wait_until gone
+	[ ! -e r.log.ship ]
+	rows() { [ "$(wc -l <server/events)" -eq "$1" ]; }
+	wait_until rows $((count + 10 + 12))
+	end_follow
+	[ "$status" -eq 0 ]
+	[ -e logs/a.log.000001 ]
+	jq -se 'group_by(.log) | map(map(.seq) | sort == [range(length)]) | all' server/events
+}
+
+@test "--follow goes on when the server comes back, and with what others of its kind began [EXT-497]" {
+	mkdir logs
+	many logs/a.log 2000
+	many logs/b.log 2000
+	acts 'part 7' half silent
+	follow --follow=logs --batch-size=1K
+	wait_until grep -q 'it is tried again' err
+	kill -KILL "$server"
+	kill -KILL "$pid"
+	wait_until is_ended "$server"
+	follow --follow=logs --batch-size=1K
+	wait_until grep -q 'it is tried again' err
+	serve
+	wait_until is_complete logs/a.log
+	wait_until is_complete logs/b.log
+	end_follow
+	[ "$status" -eq 0 ]
+	has_once logs/a.log 2000
+	has_once logs/b.log 2000
+	run_split ptrace-ship --server="$url" --follow=gone/
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-ship: gone/: "* ]]
+}
+
+@test "--follow=SESSION sends what a session records, until it ends [EXT-498]" {
+	traced_start -e traced.one -w -W
+	wait_until says ready
+	ptrace-create --pid="$pid" --start --name="$me" -o s.log
+	session_pid=$pid
+	follow --follow="$me"
+	ship_pid=$pid
+	go
+	wait_until grep -qs traced.one server/events
+	ptrace-shutdown "$me"
+	status=0
+	wait "$ship_pid" || status=$?
+	[ "$status" -eq 0 ]
+	is_complete s.log
+	has_once s.log "$(events s.log)"
+	kill -KILL "$session_pid"
+	ship --follow="$me"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-ship
+}
+
+@test "settings come from a file; options override it, and mistakes have a place [EXT-493]" {
+	many a.log 10
+	cat >ship.yaml <<-END
+		server: http://127.0.0.1:1
+		database: mine
+		batch-size: 1M
+		verbose: true
+	END
+	run_split ptrace-ship -c ship.yaml --server="$url" a.log
+	[ "$status" -eq 0 ]
+	[[ $stdout == "a.log: 10 rows, "* ]]
+	grep -qx 'database mine' a.log.ship
+	while IFS='|' read -r text message; do
+		printf '%b\n' "$text" >ship.yaml
+		run_split ptrace-ship -c ship.yaml a.log
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-ship: ship.yaml:$message"* ]] || { echo "$stderr"; false; }
+	done <<-'END'
+		servers: x|1:1: unknown key 'servers' (did you mean
+		server: [x]|1:9: server: has to be a single value
+		batch-size: 1\nbatch-time: x|1:13: batch-size: '1' is not in the range
+		verbose: 3|1:10: verbose: has to be true or false
+		server: ftp://x|1:9: server: 'ftp://x' has to begin with
+		a\nb|1:1: has to be a mapping
+		user: a\nuser: b|2:1: 'user' is given twice, first in line 1
+	END
+}
+
+# clickhouse: starts a real server in a directory of its own; $url is where it is
+clickhouse() {
+	local why
+	why=$(sh "$PTRC_SOURCE/tests/fleet/server" has "$1") || skip "$why"
+	mkdir -p real
+	sh "$PTRC_SOURCE/tests/fleet/server" start "$1" "$PWD/real" 3>&-
+	pids="$pids $(cat real/pid)"
+	url=http://127.0.0.1:$(cat real/port)
+}
+
+ask() {
+	curl -sS "$url" --data-binary "$1"
+}
+
+@test "a real server has each row once, whoever is killed at random [EXT-496]" {
+	clickhouse plain
+	ship --create-table
+	[ "$status" -eq 0 ]
+	many a.log 40000
+	for i in $(seq "${PTRC_KILLS:-20}"); do
+		ptrace-ship --server="$url" --batch-size=4K a.log 2>/dev/null 3>&- &
+		pid=$!
+		pids="$pids $pid"
+		read -rt "0.$(printf %03d $((RANDOM % 700)))" -u "$idle" || true
+		kill -KILL "$pid" 2>/dev/null || true
+		wait_until is_ended "$pid"
+		# The server, too, now and then.
+		if [ $((i % 7)) -eq 3 ]; then
+			sh "$PTRC_SOURCE/tests/fleet/server" kill "$PWD/real"
+			sh "$PTRC_SOURCE/tests/fleet/server" start plain "$PWD/real" "$(cat real/port)" 3>&-
+			pids="$pids $(cat real/pid)"
+		fi
+		# A log that is sent as a whole is no test any more.
+		! is_complete a.log || rm a.log.ship
+	done
+	ship --give-up=60s a.log
+	[ "$status" -eq 0 ]
+	[ "$(ask 'SELECT count(), uniqExact(seq), min(seq), max(seq), sum(ints.value[1])
+		FROM posixtrace.events FINAL')" = $'40000\t40000\t0\t39999\t60000' ]
+	[ "$(ask "SELECT count() FROM posixtrace.events FINAL WHERE event != 'tick' OR pid != 7
+		OR ints.name != ['n'] OR length(data) != 8
+		OR time != 1700000000000001000 + toInt64(seq) * 1000")" = 0 ]
+	sh "$PTRC_SOURCE/tests/fleet/server" stop "$PWD/real"
+}
+
+@test "the current engine takes what it is sent, and each row once [EXT-492]" {
+	clickhouse modern
+	ship --create-table
+	[ "$status" -eq 0 ]
+	made a.log <<-END
+		layout all packed u8 a, i8 b, u64 c, f64 d, char[4] e, enum u8 {idle=0,busy=1} g
+		event 1000 7 8 all hex:01ffffffffffffffffff000000000000f83f6162630001
+		event 2000 7 9 bytes hex:00ff0a27
+		event 90000000002000 7 9 all hex:02ffffffffffffffffff000000000000f83f6162630000
+		lost 5
+	END
+	ship a.log
+	[ "$status" -eq 3 ]
+	rm a.log.ship
+	# The second time without the answers of before: tokens tell the batches apart, rows do it.
+	ship a.log
+	[ "$status" -eq 3 ]
+	[ "$(ask "SELECT seq, toString(time), pid, tid, event, ints['a'], ints['b'], uints['c'], floats['d'],
+		strings['e'], strings['g'], hex(data) FROM posixtrace.events ORDER BY seq LIMIT 2")" = \
+		$'0\t2023-11-14 22:13:20.000001000\t7\t8\tall\t1\t-1\t18446744073709551615\t1.5\tabc\tbusy\t01FFFFFFFFFFFFFFFFFF000000000000F83F6162630001
+1\t2023-11-14 22:13:20.000002000\t7\t9\tbytes\t0\t0\t0\t0\t\t\t00FF0A27' ]
+	[ "$(ask "SELECT count(), uniqExact(seq), sum(ints['lost']), uniqExact(toDate(time)) FROM posixtrace.events")" = \
+		$'4\t4\t5\t2' ]
+	many b.log 3000
+	for i in 1 2 3 4; do
+		ptrace-ship --server="$url" --batch-size=1K b.log 2>/dev/null 3>&- &
+		pid=$!
+		pids="$pids $pid"
+		read -rt "0.$(printf %03d $((RANDOM % 900)))" -u "$idle" || true
+		kill -KILL "$pid" 2>/dev/null || true
+		wait_until is_ended "$pid"
+	done
+	ship --give-up=60s b.log
+	[ "$status" -eq 0 ]
+	[ "$(ask "SELECT count(), uniqExact(seq) FROM posixtrace.events WHERE event = 'tick'")" = $'3000\t3000' ]
+	sh "$PTRC_SOURCE/tests/fleet/server" stop "$PWD/real"
+}

@@ -355,6 +355,11 @@ int64_t ptrc_ship_log_put(struct ptrc_ship_log *l, size_t number, struct ptrc_bu
 
 /* ---- the other tables ---- */
 
+size_t ptrc_ship_log_processes(const struct ptrc_ship_log *l)
+{
+	return l->whose.process_count;
+}
+
 size_t ptrc_ship_log_put_host(const struct ptrc_ship_log *l, struct ptrc_buffer *rows)
 {
 	return ptrc_ship_whose_put_host(&l->whose, created_ns(l), rows);

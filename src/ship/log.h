@@ -65,6 +65,9 @@ void ptrc_ship_log_pass(struct ptrc_ship_log *);
 /* The error number that ended the reading, or 0. */
 int ptrc_ship_log_error(const struct ptrc_ship_log *);
 
+/* How many processes the log tells of. */
+size_t ptrc_ship_log_processes(const struct ptrc_ship_log *);
+
 /* Puts the rows of the tables `hosts' and `processes'; returns how many. */
 size_t ptrc_ship_log_put_host(const struct ptrc_ship_log *, struct ptrc_buffer *);
 size_t ptrc_ship_log_put_processes(const struct ptrc_ship_log *, struct ptrc_buffer *);

@@ -78,6 +78,7 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 	p->database = p->server ? copy(value_of(&at, "database")) : NULL;
 	if (!p->database || !read_numbers(&at, "place", place, 3, 10) ||
 	    !read_numbers(&at, "batch", batch, 3, 10) ||
+	    !read_numbers(&at, "told", &p->told, 1, 10) ||
 	    !read_numbers(&at, "doubtful", &p->doubtful, 1, 10) ||
 	    !read_numbers(&at, "complete", &complete, 1, 10) || *at || complete > 1)
 		return false;
@@ -96,7 +97,8 @@ static void put(struct ptrc_buffer *b, const struct ptrc_ship_progress *p)
 			   p->place.events, p->place.rows);
 	ptrc_buffer_format(b, "batch %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", p->batch.count,
 			   (uint64_t)p->batch.first_ns, (uint64_t)p->batch.last_ns);
-	ptrc_buffer_format(b, "doubtful %" PRIu64 "\ncomplete %d\n", p->doubtful, p->is_complete);
+	ptrc_buffer_format(b, "told %" PRIu64 "\ndoubtful %" PRIu64 "\ncomplete %d\n", p->told,
+			   p->doubtful, p->is_complete);
 }
 
 /* ---- the lock ---- */
@@ -229,12 +231,6 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 	ptrc_buffer_free(&name);
 	ptrc_buffer_free(&text);
 	return !error;
-}
-
-void ptrc_ship_progress_remove(struct ptrc_ship_progress *p)
-{
-	if (unlink(p->path) && errno != ENOENT)
-		ptrc_cli_error(p->path, errno);
 }
 
 void ptrc_ship_progress_close(struct ptrc_ship_progress *p)

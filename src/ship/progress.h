@@ -41,6 +41,8 @@ struct ptrc_ship_progress {
 	/* Up to here the server has everything. */
 	struct ptrc_ship_place place;
 	struct ptrc_ship_batch batch;
+	/* One more than the processes of the log of which the server was told; 0: of nothing yet. */
+	uint64_t told;
 	/* The server may have rows below this number that the file does not tell of. */
 	uint64_t doubtful;
 	/* The log was closed, and the server has all of it. */
@@ -64,9 +66,6 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 
 /* Writes it, and waits until it is on the disk. Returns false after a message. */
 bool ptrc_ship_progress_write(struct ptrc_ship_progress *);
-
-/* Removes the file. */
-void ptrc_ship_progress_remove(struct ptrc_ship_progress *);
 
 void ptrc_ship_progress_close(struct ptrc_ship_progress *);
 

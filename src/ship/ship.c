@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/cli/clock.h"
 #include "src/cli/message.h"
@@ -25,6 +26,8 @@
 /* How long to wait before a server is tried again: at first, and at most. */
 #define PAUSE_FIRST_NS (INT64_C(250) * PTRC_NS_PER_MS)
 #define PAUSE_LAST_NS (INT64_C(30000) * PTRC_NS_PER_MS)
+/* How often a wait looks whether a signal has come. */
+#define LOOK_NS (20 * PTRC_NS_PER_MS)
 #define DAY_NS INT64_C(86400000000000)
 
 /* The work on one log. */
@@ -37,20 +40,28 @@ struct work {
 	/* Behind the batch that is in the packer. */
 	struct ptrc_ship_place end;
 	bool is_end_of_log;
+	/* The progress file was there, and is of this log. */
+	bool is_known;
 };
 
 /* ---- a server that does not answer ---- */
+
+bool ptrc_ship_wait(struct ptrc_shipper *s, int64_t ns)
+{
+	int64_t until = ptrc_now_ns() + ns, left;
+
+	while (!*s->is_stopped && (left = until - ptrc_now_ns()) > 0)
+		nanosleep(&(struct timespec){.tv_nsec = left < LOOK_NS ? left : LOOK_NS}, NULL);
+	return !*s->is_stopped;
+}
 
 /* Waits before the next try, for about so long: where many wait for one server they come back at
  * different times. Returns false if a signal has come. */
 static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 {
-	int64_t until = ptrc_now_ns();
+	uint64_t random = (uint64_t)ptrc_now_ns() * UINT64_C(2654435761) >> 7;
 
-	until += ns / 2 + (int64_t)(((uint64_t)until * UINT64_C(2654435761) >> 7) % (uint64_t)ns);
-	while (!*s->is_stopped && ptrc_now_ns() < until)
-		nanosleep(&(struct timespec){.tv_nsec = 20 * PTRC_NS_PER_MS}, NULL);
-	return !*s->is_stopped;
+	return ptrc_ship_wait(s, ns / 2 + (int64_t)(random % (uint64_t)ns));
 }
 
 /* Decides what comes after a try that has had this outcome: PTRC_SHIPPED, one more try. */
@@ -385,11 +396,14 @@ static enum ptrc_ship_result insert_table(struct work *w, const char *table)
 	return insist(w->shipper, insert, &i);
 }
 
-/* Tells whose the log is. The server keeps what is told last. */
+/* Tells whose the log is, if the log has more of it than was told. The server keeps what is told last. */
 static enum ptrc_ship_result tell_whose(struct work *w)
 {
+	uint64_t told = ptrc_ship_log_processes(w->log) + 1;
 	enum ptrc_ship_result result = PTRC_SHIPPED;
 
+	if (w->progress.told == told)
+		return PTRC_SHIPPED;
 	ptrc_ship_packer_reset(w->packer);
 	if (ptrc_ship_log_put_host(w->log, ptrc_ship_packer_rows(w->packer)))
 		result = insert_table(w, "hosts");
@@ -397,6 +411,8 @@ static enum ptrc_ship_result tell_whose(struct work *w)
 	if (result == PTRC_SHIPPED &&
 	    ptrc_ship_log_put_processes(w->log, ptrc_ship_packer_rows(w->packer)))
 		result = insert_table(w, "processes");
+	if (result == PTRC_SHIPPED)
+		w->progress.told = told;
 	return result;
 }
 
@@ -448,6 +464,7 @@ static enum ptrc_ship_result begin_progress(struct work *w)
 	p->place = (struct ptrc_ship_place){0};
 	p->batch = (struct ptrc_ship_batch){0};
 	p->is_complete = false;
+	p->told = 0;
 	return insist(w->shipper, look_for_end, w);
 }
 
@@ -481,18 +498,27 @@ static enum ptrc_ship_result take_progress(struct work *w)
 					 p->place.rows);
 		return begin_progress(w);
 	}
+	w->is_known = true;
 	return ptrc_ship_log_seek(w->log, &p->place) ? PTRC_SHIPPED : PTRC_SHIP_LOG_FAILED;
+}
+
+void ptrc_ship_forget(struct ptrc_shipper *s, const char *path)
+{
+	char *file = progress_path(s, path);
+
+	if (unlink(file) && errno != ENOENT)
+		ptrc_cli_error(file, errno);
+	free(file);
 }
 
 /* Sends one batch after the other. */
 static enum ptrc_ship_result ship(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
+	enum ptrc_ship_result result = tell_whose(w);
+	bool was_pending = p->batch.count, has_news = false;
 	struct had none = {0};
-	enum ptrc_ship_result result;
-	bool was_pending = p->batch.count;
 
-	result = tell_whose(w);
 	while (result == PTRC_SHIPPED && !p->is_complete) {
 		struct ptrc_ship_batch b;
 
@@ -501,18 +527,19 @@ static enum ptrc_ship_result ship(struct work *w)
 		if (!fill(w, p->batch.count, &none, &b))
 			return PTRC_SHIP_LOG_FAILED;
 		if (!b.count) {
-			if (!w->is_end_of_log)
-				break;
-			p->is_complete = true;
+			has_news |= w->is_end_of_log;
+			p->is_complete = w->is_end_of_log;
 			break;
 		}
+		has_news = true;
 		p->batch = b;
 		if (!was_pending && !ptrc_ship_progress_write(p))
 			return PTRC_SHIP_LOG_FAILED;
 		result = send_batch(w, was_pending);
 		was_pending = false;
 	}
-	if (result == PTRC_SHIPPED && !ptrc_ship_progress_write(p))
+	/* The batches have it that came before them. */
+	if (result == PTRC_SHIPPED && (has_news || !w->is_known) && !ptrc_ship_progress_write(p))
 		return PTRC_SHIP_LOG_FAILED;
 	return result;
 }
@@ -522,6 +549,9 @@ static void tell_losses(struct work *w, bool *is_incomplete)
 	struct ptrc_losses losses;
 
 	ptrc_ship_log_losses(w->log, &losses);
+	/* Those of a log that still grows are told at its end. */
+	if (w->shipper->is_following && losses.is_unclosed)
+		return;
 	ptrc_losses_report(&losses, w->path);
 	*is_incomplete |= ptrc_losses_is_any(&losses);
 }

@@ -30,6 +30,8 @@ struct ptrc_shipper {
 	uint64_t batch_bytes;
 	/* For how long a server that does not answer is tried; 0: for ever. */
 	int64_t give_up_ns;
+	/* Logs that are not closed are expected: nothing is said of them. */
+	bool is_following;
 	/* A signal sets it. */
 	volatile const bool *is_stopped;
 
@@ -60,6 +62,12 @@ enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *);
 
 /* Makes the tables. */
 enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *);
+
+/* Waits for about so long, or until a signal comes: then it returns false. */
+bool ptrc_ship_wait(struct ptrc_shipper *, int64_t ns);
+
+/* Removes the progress file of the log, which is no more. */
+void ptrc_ship_forget(struct ptrc_shipper *, const char *path);
 
 /* Sends what the log at this path has and the server has not. *is_incomplete: the log says, or shows,
  * that events are missing. */

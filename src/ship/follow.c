@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/ship/follow.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <posixtrace.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/cli/buffer.h"
+#include "src/cli/clock.h"
+#include "src/cli/message.h"
+#include "src/session/session_client.h"
+#include "src/view/reader.h"
+
+/*
+ * A keeper that is killed between writing a packet and noting that it has is followed by another one, which
+ * writes another packet to this place. So what was written just now is let lie for so long; of a log that is
+ * written all the time, for the second time at most.
+ */
+#define SETTLE_NS (INT64_C(100) * PTRC_NS_PER_MS)
+enum { SETTLE_LOOKS = 10 };
+
+/* Names of the files of a rotated log but the first end with a dot and so many digits at least. */
+enum { DIGITS_MIN = 6 };
+
+/* A log in the directory. */
+struct followed {
+	char *path;
+	/* What its files are like now, and were like when it was sent last. */
+	uint64_t look;
+	uint64_t last_look;
+	bool is_there;
+	struct followed *next;
+};
+
+/* ---- files ---- */
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	a ^= b;
+	a *= UINT64_C(0x9e3779b97f4a7c15);
+	return a ^ a >> 29;
+}
+
+/* What a file is like, without looking into it. */
+static uint64_t look_of(const struct stat *st)
+{
+	uint64_t look = mix(st->st_dev, st->st_ino);
+
+	look = mix(look, (uint64_t)st->st_size);
+	look = mix(look, (uint64_t)st->st_mtim.tv_sec);
+	return mix(look, (uint64_t)st->st_mtim.tv_nsec);
+}
+
+/* The number of the log that this file alone is; 0: it is none. */
+static uint64_t id_of(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct posixtrace_place place = {.pl_log_id = 0};
+	trace_id_t trace;
+
+	if (fd < 0)
+		return 0;
+	if (ptrc_reader_is_log(fd) && !posix_trace_open(fd, &trace)) {
+		if (posixtrace_get_place(trace, &place, sizeof(place)))
+			place.pl_log_id = 0;
+		posix_trace_close(trace);
+	}
+	close(fd);
+	return place.pl_log_id;
+}
+
+/* Whether the name is that of a later file of a rotated log; stores the length of the first one's. */
+static bool is_later_name(const char *name, size_t *base)
+{
+	size_t size = strlen(name), digits = 0;
+
+	while (digits < size && isdigit((unsigned char)name[size - digits - 1]))
+		digits++;
+	if (digits < DIGITS_MIN || digits + 2 > size || name[size - digits - 1] != '.')
+		return false;
+	*base = size - digits - 1;
+	return true;
+}
+
+/* The path of the log that the file belongs to: that of its first file, or its own. */
+static char *log_of(const char *path)
+{
+	char *base = strcpy(ptrc_cli_allocate(strlen(path) + 1), path);
+	size_t size;
+
+	if (!is_later_name(path, &size))
+		return base;
+	base[size] = '\0';
+	/* The first file may be gone; or it is that of another log. */
+	if (access(base, F_OK) ? !ptrc_reader_is_there(base) : id_of(base) != id_of(path))
+		base[size] = '.';
+	return base;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t size = strlen(name), length = strlen(end);
+
+	return size >= length && !strcmp(name + size - length, end);
+}
+
+static char *join(const char *directory, const char *name)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+
+	ptrc_buffer_text(&b, directory);
+	ptrc_buffer_char(&b, '/');
+	ptrc_buffer_text(&b, name);
+	ptrc_buffer_char(&b, '\0');
+	return b.bytes;
+}
+
+/* ---- the directory ---- */
+
+static struct followed *find(struct followed **all, char *path)
+{
+	struct followed *f;
+
+	for (f = *all; f; f = f->next)
+		if (!strcmp(f->path, path)) {
+			free(path);
+			return f;
+		}
+	f = ptrc_cli_allocate(sizeof(*f));
+	*f = (struct followed){.path = path, .next = *all};
+	*all = f;
+	return f;
+}
+
+static bool is_log(const char *path, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool is = fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode) && ptrc_reader_is_log(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* Finds the logs, and what they are like now. Returns an error number. */
+static int scan(const char *directory, struct followed **all)
+{
+	DIR *d = opendir(directory);
+	const struct dirent *entry;
+
+	if (!d)
+		return errno;
+	for (struct followed *f = *all; f; f = f->next) {
+		f->is_there = false;
+		f->look = 0;
+	}
+	while ((entry = readdir(d))) {
+		struct followed *f;
+		struct stat st;
+		char *path;
+
+		if (*entry->d_name == '.' || ends_with(entry->d_name, ".ship") ||
+		    ends_with(entry->d_name, ".ship.new"))
+			continue;
+		path = join(directory, entry->d_name);
+		if (is_log(path, &st)) {
+			f = find(all, log_of(path));
+			f->is_there = true;
+			/* Of several files the order does not matter. */
+			f->look += look_of(&st);
+		}
+		free(path);
+	}
+	closedir(d);
+	return 0;
+}
+
+/* Forgets logs that are gone. */
+static void forget(struct followed **all, bool is_all)
+{
+	while (*all) {
+		struct followed *f = *all;
+
+		if (f->is_there && !is_all) {
+			all = &f->next;
+			continue;
+		}
+		*all = f->next;
+		free(f->path);
+		free(f);
+	}
+}
+
+/* Removes the files of a log of which the server has everything, and what was noted of it. */
+static void remove_log(struct ptrc_ship_follow *follow, const char *directory, struct followed *f)
+{
+	struct followed *now = NULL;
+	DIR *d;
+	const struct dirent *entry;
+
+	/* It may be another one by now. */
+	if (scan(directory, &now))
+		return;
+	for (struct followed *n = now; n; n = n->next)
+		if (!strcmp(n->path, f->path) && n->look != f->look) {
+			forget(&now, true);
+			return;
+		}
+	forget(&now, true);
+	d = opendir(directory);
+	while (d && (entry = readdir(d))) {
+		char *path = join(directory, entry->d_name);
+		struct stat st;
+		char *log = is_log(path, &st) ? log_of(path) : NULL;
+
+		/* The first one goes last: it says whose the others are. */
+		if (log && !strcmp(log, f->path) && strcmp(path, f->path) && unlink(path))
+			ptrc_cli_error(path, errno);
+		free(log);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	if (unlink(f->path) && errno != ENOENT)
+		ptrc_cli_error(f->path, errno);
+	ptrc_ship_forget(follow->shipper, f->path);
+}
+
+/* Waits until what was written last has been there for a while. */
+static bool let_settle(struct ptrc_ship_follow *follow, const char *path)
+{
+	for (int i = 0; i < SETTLE_LOOKS; i++) {
+		struct timespec now;
+		struct stat st;
+		int64_t age;
+
+		if (stat(path, &st) || clock_gettime(CLOCK_REALTIME, &now))
+			return true;
+		age = (now.tv_sec - st.st_mtim.tv_sec) * INT64_C(1000000000) + now.tv_nsec -
+		      st.st_mtim.tv_nsec;
+		if (age < 0 || age >= SETTLE_NS)
+			return true;
+		if (!ptrc_ship_wait(follow->shipper, SETTLE_NS - age))
+			return false;
+	}
+	return true;
+}
+
+/* Sends what the logs have that have changed. Returns PTRC_SHIPPED, or what ends the command. */
+static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const char *directory,
+				      struct followed *all)
+{
+	for (struct followed *f = all; f; f = f->next) {
+		enum ptrc_ship_result result;
+
+		if (f->look == f->last_look)
+			continue;
+		if (!let_settle(follow, f->path))
+			return PTRC_SHIP_STOPPED;
+		result = ptrc_ship_log(follow->shipper, f->path, &follow->is_incomplete);
+		if (result == PTRC_SHIP_SERVER_FAILED || result == PTRC_SHIP_STOPPED)
+			return result;
+		/* If it has grown since, it is looked at once more. */
+		f->last_look = f->look;
+		follow->has_failed |= result == PTRC_SHIP_LOG_FAILED;
+		if (result == PTRC_SHIPPED_WHOLE && follow->is_removing)
+			remove_log(follow, directory, f);
+	}
+	return PTRC_SHIPPED;
+}
+
+enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const char *directory)
+{
+	enum ptrc_ship_result result = ptrc_ship_greet(follow->shipper);
+	struct followed *all = NULL;
+
+	while (result == PTRC_SHIPPED) {
+		int64_t begin = ptrc_now_ns();
+		int error = scan(directory, &all);
+
+		if (error) {
+			ptrc_cli_error(directory, error);
+			result = PTRC_SHIP_LOG_FAILED;
+			break;
+		}
+		forget(&all, false);
+		result = send_all(follow, directory, all);
+		if (result == PTRC_SHIPPED &&
+		    !ptrc_ship_wait(follow->shipper, begin + follow->interval_ns - ptrc_now_ns()))
+			result = PTRC_SHIP_STOPPED;
+	}
+	forget(&all, true);
+	return result;
+}
+
+/* ---- a session ---- */
+
+/* Stores the path of the session's log. Returns false after a message. */
+static bool find_log(const char *session, char **path)
+{
+	static struct ptrc_session_reply reply;
+	int error = ptrc_session_ask(session, PTRC_SESSION_STAT, &reply);
+	const struct ptrc_session_state *s = &reply.state;
+
+	if (!error && reply.body != PTRC_SESSION_BODY_STATE)
+		error = reply.error ? reply.error : EPROTO;
+	if (error) {
+		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
+		return false;
+	}
+	if (!s->has_log || s->is_log_gone) {
+		ptrc_cli_message(session,
+				 "has no log, which would keep its events until the server "
+				 "has them");
+		return false;
+	}
+	*path = strcpy(ptrc_cli_allocate(strlen(s->log) + 1), s->log);
+	return true;
+}
+
+enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const char *session)
+{
+	static struct ptrc_session_reply reply;
+	enum ptrc_ship_result result = ptrc_ship_greet(follow->shipper);
+	char *path;
+
+	if (result != PTRC_SHIPPED)
+		return result;
+	if (!find_log(session, &path))
+		return PTRC_SHIP_LOG_FAILED;
+	while (result == PTRC_SHIPPED) {
+		int64_t begin = ptrc_now_ns();
+		/* What was flushed is noted as that: it need not settle. */
+		bool is_over = ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply);
+
+		/* Nothing comes any more, whether it was closed or not. */
+		follow->shipper->is_following = !is_over;
+		result = ptrc_ship_log(follow->shipper, path, &follow->is_incomplete);
+		if (is_over)
+			break;
+		if (result == PTRC_SHIPPED &&
+		    !ptrc_ship_wait(follow->shipper, begin + follow->interval_ns - ptrc_now_ns()))
+			result = PTRC_SHIP_STOPPED;
+	}
+	free(path);
+	return result;
+}
