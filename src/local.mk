@@ -102,6 +102,10 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/view/when.h \
 	%D%/view/where.c \
 	%D%/view/where.h \
+	%D%/sync/line.c \
+	%D%/sync/line.h \
+	%D%/sync/sync.c \
+	%D%/sync/sync.h \
 	%D%/os/os_trace.c \
 	%D%/os/os_trace.h \
 	%D%/os/perf.c \

@@ -22,6 +22,7 @@ enum {
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
 	KEY_LABEL,
+	KEY_SYNC,
 	KEY_DECODE,
 	KEY_FORMAT,
 	/* In the order of the formats. */
@@ -55,6 +56,9 @@ static const struct ptrc_cli_option options[] = {
 	 "events of two threads that are as near are in any\norder that a rule wants (default: 1us)"},
 	{"label", KEY_LABEL, "NAME=LOG",
 	 "what the host of LOG, one of the operands, is\ncalled; may be given several times"},
+	{"sync", KEY_SYNC, "MESSAGE",
+	 "compare the clocks of hosts by messages between\nthem, such as 'net.send..net.recv by "
+	 "data.id'; may\nbe given several times"},
 	{"decode", KEY_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
 	{"config", 'c', "FILE", "read layouts as for --decode from this file, see\nptrace.yaml(5)"},
@@ -84,6 +88,8 @@ static const struct ptrc_cli cli = {
 };
 
 static struct ptrc_cli_texts labels;
+static struct ptrc_cli_texts sync_texts;
+static struct ptrc_sync hosts_sync;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
 static int format = KEY_TEXT;
 static bool is_utc;
@@ -151,6 +157,8 @@ static void parse(int argc, char **argv)
 			tolerance = optarg;
 		else if (key == KEY_LABEL)
 			ptrc_cli_add_text(&labels, optarg);
+		else if (key == KEY_SYNC)
+			ptrc_cli_add_text(&sync_texts, optarg);
 		else if (key == KEY_DECODE)
 			ptrc_config_take_layout(&rules.layouts, optarg);
 		else if (key == 'c')
@@ -182,6 +190,7 @@ static void parse(int argc, char **argv)
 	if (rules.tolerance_ns > PTRC_RULE_TOLERANCE_MAX)
 		ptrc_cli_usage("--tolerance", "is more than a minute");
 	ptrc_rules_bind(&rules);
+	ptrc_sync_read(&hosts_sync, &sync_texts, &rules.layouts);
 }
 
 int main(int argc, char **argv)
@@ -197,12 +206,16 @@ int main(int argc, char **argv)
 		return PTRC_EXIT_FAILED;
 	if (!ptrc_rules_bind_again(&rules))
 		return PTRC_EXIT_USAGE;
+	if (sync_texts.count && !ptrc_check_sync(&check, &hosts_sync))
+		return PTRC_EXIT_FAILED;
 	ptrc_check_judge(&check);
 	put_result(&out, &check);
 	ptrc_output_end(&out);
 	ptrc_check_report_losses(&check);
 	status = (int)ptrc_check_status(&check, is_loss_allowed);
+	ptrc_sync_free(&hosts_sync);
 	ptrc_check_close(&check);
+	free(sync_texts.texts);
 	free(labels.texts);
 	return status;
 }

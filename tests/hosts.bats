@@ -204,3 +204,218 @@ two_hosts() {
 	ptrace-dump --fields=ns run.log again.log | jq .ns >merged
 	for log in run.log again.log; do ptrace-dump --fields=ns $log | jq .ns; done | sort -n | diff - merged
 }
+
+# ---- messages ----
+
+sync='net.send..net.recv by data.id'
+
+# with_messages SEED ALPHA BETA [AWK]: logs of two hosts for 100 s, of which the second one's clock is 3 ms
+# ahead, and drifts by 20 ppm. Each sends the other one a message every 50 ms, which takes 30 us and a random
+# time more. Their own clocks know nothing. `truth` has the events in the order in which they were.
+with_messages() {
+	awk -v seed="$1" -v a="$2" -v b="$3" '
+		function put(file, t, name, id) {
+			printf "event %.0f 7 7 %s u64:%d\n", file == b ? t + 3000000 + t * 20e-6 : t, name, id > file
+			printf "%.0f %s %d\n", t, name, id > "unsorted"
+		}
+		function clocks(file, at) {
+			printf "clock %.0f %.0f %.0f 16000000000 64\n", at, at, at + 5000000000 > file
+		}
+		function delay() { return 30000 - 400000 * log(1 - rand()) }
+		BEGIN {
+			srand(seed)
+			printf "host alpha m1 b1\nlayout net.send u64 id\nlayout net.recv u64 id\n" > a
+			printf "host beta m2 b2\nlayout net.send u64 id\nlayout net.recv u64 id\n" > b
+			for (i = 0; i < 2000; i++) {
+				t = i * 50000000 + int(rand() * 1000000)
+				put(i % 2 ? b : a, t, "net.send", i)
+				put(i % 2 ? a : b, t + delay(), "net.recv", i)
+			}
+			clocks(a, 0); clocks(b, 0)
+			clocks(a, 100000000000); clocks(b, 100000000000)
+		}'
+	sort -n unsorted | awk '{ print $2, $3 }' >truth
+	for log in "$2" "$3"; do
+		mv "$log" script
+		made "$log" <script
+	done
+}
+
+@test "--sync: offset and drift by messages, and the order [EXT-558]" {
+	for seed in 1 2 3; do
+		with_messages $seed alpha.log beta.log
+		run_split ptrace-dump --sync="$sync" --fields=event,data.id,host,bound --summary alpha.log beta.log
+		[ "$status" -eq 0 ]
+		grep -v summary stdout.txt | jq -r '"\(.event) \(.data.id)"' | diff truth -
+		tail -n 1 stdout.txt >summary
+		! has_validator || validates event <summary
+		jq -e '.summary.hosts[0] | .reference and .messages == 0' summary
+		# In the middle, at 50 s: 3 ms and 20 ppm of that.
+		jq -e '.summary.hosts[1] | .reference == false and .messages == 2000 and
+			(.offset_ns - 4000000 | fabs) < 20000 and (.drift_ppm - 20 | fabs) < 0.5 and
+			.bound_ns < 200000' summary
+		[[ ${stderr%%$'\n'*} =~ ^ptrace-dump:\ --sync:\ beta\ is\ [34]\.[0-9]+ms\ ahead\ of\ alpha,\ drifts\ by\ \+[12][0-9.]*\ ppm ]]
+		[[ $stderr == *"by 1000 messages from alpha and 1000 to it"* ]]
+		# The truth is within the bounds: no event is further from it than it says.
+		ptrace-dump --sync="$sync" --format=text --fields=ns,bound,data.id,event,host alpha.log beta.log 2>/dev/null >shown
+		sort -n unsorted | awk 'NR == FNR { at[$2, $3] = $1; next }
+			{ ns = substr($1, 11); s = substr($1, 8, 3); t = s * 1000000000 + ns
+			bound = $2 * ($2 ~ /us$/ ? 1000 : $2 ~ /ns$/ ? 1 : 1000000)
+			off = t - at[$4, $3]; if (off < 0) off = -off
+			if (off > bound + 1000) { print off, bound, $0; bad = 1 } } END { exit bad }' - shown
+		rm unsorted
+	done
+	# Without messages, beta would come 3 ms late: half of what it received comes in front of its message.
+	ptrace-dump --fields=event,data.id alpha.log beta.log 2>/dev/null | jq -r '"\(.event) \(.data.id)"' >shown
+	! cmp -s shown truth
+}
+
+# message SENDER SENT RECEIVER RECEIVED ID: adds it to the scripts of two hosts
+message() {
+	printf 'event %s 7 7 net.send u64:%s\n' "$2" "$5" >>"$1.script"
+	printf 'event %s 7 7 net.recv u64:%s\n' "$4" "$5" >>"$3.script"
+}
+
+# hosts NAME...: makes their logs of the scripts; each says that its clock is exact to $error ns, or else that
+# it is not synchronized
+hosts() {
+	local status=64
+	[ -z "$error" ] || status=0
+	for host in "$@"; do
+		{
+			printf 'host %s %s %s\n' "$host" "$host" "$host"
+			printf 'layout net.send u64 id\nlayout net.recv u64 id\n'
+			cat "$host.script"
+			printf 'clock 0 0 5000000000 %s %s\n' "${error:-16000000000}" $status
+			printf 'clock 9000000000 9000000000 14000000000 %s %s\n' "${error:-16000000000}" $status
+		} | made "$host.log"
+		rm -f "$host.script"
+	done
+}
+
+# bounds LOG...: host and bound of each event, in JSON, with --sync
+bounds() {
+	ptrace-dump --sync="$sync" --fields=host,bound "$@" 2>stderr.txt
+}
+
+@test "--sync: several hosts along the best links, and one without messages [EXT-559]" {
+	# beta is 1 s ahead of alpha, gamma 2 s ahead of beta: what they know of each other is exact to 1 ms;
+	# alpha and gamma know each other to 100 ms only.
+	for i in 1 2 3 4; do
+		t=$((i * 1000000000))
+		message alpha $t beta $((t + 1001000000)) a$i
+		message beta $((t + 1200000000)) alpha $((t + 201000000)) b$i
+		message beta $((t + 1300000000)) gamma $((t + 3301000000)) c$i
+		message gamma $((t + 3400000000)) beta $((t + 1401000000)) d$i
+		message alpha $((t + 400000000)) gamma $((t + 3500000000)) e$i
+		message gamma $((t + 3500000000)) alpha $((t + 600000000)) f$i
+	done
+	sed -i 's/u64:\([a-f]\)\([0-9]\)/u64:\2_\1/; s/_a/1/; s/_b/2/; s/_c/3/; s/_d/4/; s/_e/5/; s/_f/6/' ./*.script
+	events x.event 0 1000000000 5 >delta.script
+	hosts alpha beta gamma delta
+	bounds --summary alpha.log beta.log gamma.log delta.log >shown
+	tail -n 1 shown | jq -e '.summary.hosts | map({(.host): .}) | add |
+		.alpha.reference and (.beta.offset_ns - 1000000000 | fabs) < 1500000 and
+		(.gamma.offset_ns - 3000000000 | fabs) < 3000000 and .gamma.bound_ns < 20000000 and
+		.delta.messages == 0 and .delta.bound_ns >= 32000000000'
+	grep -q 'gamma is 3.*ahead of alpha.*messages from beta and 4 to it' stderr.txt
+	grep -q -- '--sync: delta has no messages by which it can be compared with alpha' stderr.txt
+	# By the reference, an event of a host without messages may be wrong by both clocks.
+	grep delta shown | head -n 1 | jq -e '.bound_ns >= 32000000000'
+	grep '"alpha"' shown | head -n 1 | jq -e '.bound_ns == 0'
+}
+
+@test "--sync: messages of one direction bound on one side [EXT-560]" {
+	# beta is 5 s behind: what it received comes before it was sent.
+	for i in 1 2 3 4; do message alpha $((i * 1000000000)) beta $((i * 1000000000 - 5000000000 + i * 1000)) $i; done
+	hosts alpha beta
+	run_split ptrace-dump --sync="$sync" --fields=event,host,bound alpha.log beta.log
+	[ "$status" -eq 0 ]
+	[ "$(jq -r .event stdout.txt | tr '\n' ' ')" = "net.send net.recv net.send net.recv net.send net.recv net.send net.recv " ]
+	[[ $stderr == *"beta is 4.999s behind alpha"*"by 4 messages from alpha and 0 to it"* ]]
+	jq -se 'all(.[]; .host == "alpha" or .bound_ns > 20000000000)' stdout.txt
+	# Clocks that tell nothing bound nothing there.
+	for host in alpha beta; do
+		ptrace-dump --format=json $host.log >/dev/null
+		{
+			printf 'host %s %s %s\nlayout net.send u64 id\nlayout net.recv u64 id\n' $host $host $host
+			[ $host = alpha ] && printf 'event 0 7 7 net.send u64:1\n' || printf 'event 10 7 7 net.recv u64:1\n'
+		} | made $host.log
+	done
+	run_split ptrace-dump --sync="$sync" --fields=event,bound alpha.log beta.log
+	[[ $stderr == *"is known to any time, by 1 message from alpha and 0 to it"* ]]
+	jq -se '.[0].bound_ns == 0 and (.[1] | has("bound_ns") | not)' stdout.txt
+}
+
+@test "--sync: what contradicts itself is told, and in the bound [EXT-561]" {
+	# In the middle, the clock of beta was set back by 10 ms, which no log says.
+	for i in 1 2 3 4 5 6 7 8; do
+		t=$((i * 1000000000))
+		by=$((i > 4 ? -10000000 : 0))
+		message alpha $t beta $((t + 100000 + by)) ${i}1
+		message beta $((t + 500000 + by)) alpha $((t + 600000)) ${i}2
+	done
+	hosts alpha beta
+	bounds alpha.log beta.log >shown
+	grep -qE 'messages between alpha and beta were received before they were sent, by up to [0-9.]+ms, whatever' stderr.txt
+	jq -se 'map(select(.host == "beta")) | all(.[]; .bound_ns > 2000000)' shown
+	# Both say that they are exact to 1 ms, and are 1 s apart.
+	for i in 1 2 3; do
+		message alpha ${i}000000000 beta $((i * 1000000000 + 1000100000)) ${i}1
+		message beta $((i * 1000000000 + 1200000000)) alpha $((i * 1000000000 + 200100000)) ${i}2
+	done
+	error=1000000 hosts alpha beta
+	bounds alpha.log beta.log >shown
+	grep -q 'the clocks of alpha and beta are further apart than they say' stderr.txt
+	jq -se 'map(select(.host == "beta")) | all(.[]; .bound_ns < 10000000)' shown
+}
+
+@test "--sync: which messages count [EXT-562]" {
+	# A key that comes again, as often on both sides; one that was sent twice and received once; one of two
+	# hosts; one that never arrived; one on the same host; one that two hosts received.
+	for i in 1 2 3; do
+		message alpha ${i}000000000 beta ${i}000100000 7
+		message beta ${i}500000000 alpha ${i}500100000 8
+	done
+	message alpha 4000000000 beta 4000100000 9
+	printf 'event 4100000000 7 7 net.send u64:9\nevent 4200000000 7 7 net.send u64:10\nevent 4200000000 7 7 net.send u64:11\nevent 4200000001 7 7 net.recv u64:11\n' >>alpha.script
+	message alpha 5000000000 beta 5000100000 12
+	message gamma 5000000000 beta 5000100000 12
+	message beta 6000000000 alpha 6000100000 13
+	printf 'event 6000100000 7 7 net.recv u64:13\n' >>gamma.script
+	hosts alpha beta gamma
+	run_split ptrace-dump --sync="$sync" --summary alpha.log beta.log gamma.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"--sync: 3 received messages were left out, as the key was sent by several hosts"* ]]
+	tail -n 1 stdout.txt | jq -e '.summary.hosts | map(.messages) | add == 8'
+	# What cannot be asked for.
+	for wrong in net.send 'net.send..net.recv' 'net.send..net.recv by data.x.y z' '..net.recv by data.id'; do
+		run_split ptrace-dump --sync="$wrong" alpha.log beta.log
+		[ "$status" -eq 2 ]
+	done
+	run_split ptrace-dump --sync="$sync" --follow=none
+	[ "$status" -eq 2 ]
+	run_split ptrace-dump --sync='x..y by pid' --count alpha.log beta.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"--sync: no host has received what another one has sent: 0 events of these types"* ]]
+	run_split ptrace-dump --sync="$sync" --count alpha.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"--sync: the logs are not of several hosts"* ]]
+}
+
+@test "--sync: exports, reports and rules have these times, too [EXT-563]" {
+	with_messages 4 alpha.log beta.log
+	# By their own clocks, half of the messages arrive before they were sent.
+	rule=(--min='net.send..net.recv by data.id > 20us')
+	run_split ptrace-check "${rule[@]}" alpha.log beta.log
+	[ "$status" -ne 0 ]
+	run_split ptrace-check --sync="$sync" "${rule[@]}" alpha.log beta.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"--sync: beta is"* ]]
+	ptrace-export --to=csv --sync="$sync" alpha.log beta.log 2>/dev/null | tail -n +2 |
+		awk -F, '{ print $3 }' | tr -d '"' | diff <(cut -d' ' -f1 truth) -
+	run_split ptrace-report --text --sync="$sync" alpha.log beta.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"ptrace-report: --sync: beta is"* ]]
+	[ "$(ptrace-dump --pair="$sync" --where='duration > 20us' --count --sync="$sync" alpha.log beta.log 2>/dev/null)" -eq 2000 ]
+}

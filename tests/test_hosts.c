@@ -12,6 +12,7 @@
 
 #include "lib/log/log_copy.h"
 #include "lib/log/log_layout.h"
+#include "src/sync/line.h"
 #include "src/view/hosts.h"
 #include "src/view/when.h"
 
@@ -466,4 +467,139 @@ TEST_TIMEOUT(the_truth_is_within_the_bound_and_order_is_kept, "EXT-550 EXT-551 E
 		random_state = harness_seed + i;
 		check_random();
 	}
+}
+
+/* ---- messages ---- */
+
+/* Messages between two clocks of which the second one is ahead by a line. */
+struct channel {
+	double offset, drift; /* ns */
+	struct ptrc_sync_evidence evidence;
+};
+
+static int64_t ahead_at(const struct channel *c, int64_t ns)
+{
+	return (int64_t)(c->offset + c->drift * (double)(ns - epoch));
+}
+
+static void send(struct channel *c, int64_t sent_ns, int64_t delay_ns, bool is_forth)
+{
+	int64_t received_ns = sent_ns + delay_ns;
+
+	if (is_forth)
+		ptrc_sync_points_add(&c->evidence.highs, sent_ns,
+				     received_ns + ahead_at(c, received_ns) - sent_ns);
+	else
+		ptrc_sync_points_add(&c->evidence.lows, received_ns,
+				     sent_ns + ahead_at(c, sent_ns) - received_ns);
+}
+
+static void free_evidence(struct channel *c)
+{
+	ptrc_sync_points_free(&c->evidence.highs);
+	ptrc_sync_points_free(&c->evidence.lows);
+	ptrc_sync_points_free(&c->evidence.said_highs);
+	ptrc_sync_points_free(&c->evidence.said_lows);
+}
+
+/* Whether each message was received behind its sending, by the link. */
+static void check_messages(const struct channel *c, const struct ptrc_clock_link *l)
+{
+	for (size_t i = 0; i < c->evidence.highs.count; i++) {
+		const struct ptrc_sync_point *p = &c->evidence.highs.list[i];
+		int64_t received = p->at_ns + p->ahead_ns;
+
+		CHECK_GE(received - ptrc_clock_link_ahead(l, received), p->at_ns - 1);
+	}
+	for (size_t i = 0; i < c->evidence.lows.count; i++) {
+		const struct ptrc_sync_point *p = &c->evidence.lows.list[i];
+		int64_t sent = p->at_ns + p->ahead_ns;
+
+		CHECK_LE(sent - ptrc_clock_link_ahead(l, sent), p->at_ns + 1);
+	}
+}
+
+static void check_random_channel(void)
+{
+	struct channel c = {.offset = random_between(0, 1) < 0.2 ? random_between(-1e18, 1e18)
+								 : random_between(-1e7, 1e7),
+			    .drift = random_between(-1e-4, 1e-4)};
+	int count = (int)random_between(1, 300);
+	double forth = random_between(0, 1) < 0.3 ? 2 : 0.5;
+	double length = random_between(1, 1e12);
+	struct ptrc_clock_link l;
+	bool is_contradicted;
+
+	for (int i = 0; i < count; i++)
+		send(&c, epoch + (int64_t)random_between(0, length),
+		     (int64_t)(1000 - random_between(1e3, 1e6) * log(random_between(1e-9, 1))),
+		     random_between(0, 1) < forth);
+	if (random_between(0, 1) < 0.5)
+		for (int i = 0; i < 2; i++) {
+			int64_t at = epoch + (i ? (int64_t)length : 0);
+			int64_t far = (int64_t)random_between(0, 1e9);
+
+			ptrc_sync_points_add(&c.evidence.said_highs, at, ahead_at(&c, at) + far);
+			ptrc_sync_points_add(&c.evidence.said_lows, at, ahead_at(&c, at) - far);
+		}
+	ptrc_sync_fit(&c.evidence, &l, &is_contradicted);
+	CHECK_EQ(l.slack_ns, 0);
+	CHECK(!is_contradicted);
+	for (double part = -0.5; part < 1.5; part += 0.05) {
+		int64_t at = epoch + (int64_t)(part * length);
+		int64_t own = at + ahead_at(&c, at);
+		int64_t wrong = own - ptrc_clock_link_ahead(&l, own) - at;
+		int64_t bound = ptrc_clock_link_bound(&l, at);
+
+		/* What is beyond 53 bits is rounded. */
+		CHECK_LE(llabs(wrong) - 300, bound == PTRC_BOUND_UNKNOWN ? INT64_MAX - 300 : bound);
+	}
+	if (fabs(c.offset) < 1e17)
+		check_messages(&c, &l);
+	ptrc_sync_link_free(&l);
+	free_evidence(&c);
+}
+
+TEST_TIMEOUT(a_line_through_messages_has_the_truth_within_its_bound, "EXT-558 EXT-560", 120)
+{
+	NOTE("seed %u", harness_seed);
+	for (unsigned int i = 0; i < 2000; i++) {
+		random_state = harness_seed + i;
+		check_random_channel();
+	}
+}
+
+TEST(messages_of_both_directions_tell_offset_and_drift, "EXT-558")
+{
+	struct channel c = {.offset = 3e6, .drift = 20e-6};
+	struct ptrc_clock_link l;
+	bool is_contradicted;
+
+	for (int i = 0; i < 100; i++)
+		send(&c, epoch + i * second, 50000 + i * 7919 % 100 * 1000, i % 2);
+	ptrc_sync_fit(&c.evidence, &l, &is_contradicted);
+	CHECK(fabs(l.line.slope - 20e-6) < 1e-6);
+	CHECK_LT(llabs(ptrc_clock_link_ahead(&l, epoch) - 3000000), 20000);
+	CHECK_LT(ptrc_clock_link_bound(&l, l.middle_ns), 100000);
+	/* Outside of the messages it is less and less certain. */
+	CHECK_GT(ptrc_clock_link_bound(&l, epoch + 1000 * second),
+		 2 * ptrc_clock_link_bound(&l, l.middle_ns));
+	ptrc_sync_link_free(&l);
+	free_evidence(&c);
+}
+
+TEST(a_few_messages_tell_no_drift, "EXT-560")
+{
+	struct channel c = {.offset = -5e6};
+	struct ptrc_clock_link l;
+	bool is_contradicted;
+
+	send(&c, epoch, 100000, true);
+	send(&c, epoch + ms, 100000, false);
+	ptrc_sync_fit(&c.evidence, &l, &is_contradicted);
+	CHECK(l.line.slope == 0);
+	CHECK_LE(llabs(ptrc_clock_link_ahead(&l, epoch) + 5000000), 100000);
+	CHECK_GE(ptrc_clock_link_bound(&l, epoch + 100 * second), 90 * ms);
+	ptrc_sync_link_free(&l);
+	free_evidence(&c);
 }

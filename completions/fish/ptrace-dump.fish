@@ -16,6 +16,7 @@ complete -c ptrace-dump -l where -x -d 'show only events for which the expressio
 complete -c ptrace-dump -l first -x -d 'show only the first of them'
 complete -c ptrace-dump -l last -x -d 'show only the last of them'
 complete -c ptrace-dump -l label -x -d 'what the host of a log is called'
+complete -c ptrace-dump -l sync -x -d 'compare clocks by messages between hosts'
 complete -c ptrace-dump -l count -d 'show only how many there are'
 complete -c ptrace-dump -l pair -x -d 'show pairs of events: BEGIN..END [by FIELD]'
 complete -c ptrace-dump -l pairs -d 'the same of all event types X.begin and X.end'

@@ -18,6 +18,7 @@ complete -c ptrace-export -l where -x -d 'only events for which the expression h
 complete -c ptrace-export -l first -x -d 'only the first of them'
 complete -c ptrace-export -l last -x -d 'only the last of them'
 complete -c ptrace-export -l label -x -d 'what the host of a log is called'
+complete -c ptrace-export -l sync -x -d 'compare clocks by messages between hosts'
 complete -c ptrace-export -l pair -x -d 'these events, too, are a slice of time: BEGIN..END [by FIELD]'
 complete -c ptrace-export -l counters -d 'numbers become counters'
 complete -c ptrace-export -l symbols -d 'tell function, file and line of each event'

@@ -20,6 +20,7 @@ complete -c ptrace-report -l where -x -d 'only events for which the expression h
 complete -c ptrace-report -l first -x -d 'only the first of them'
 complete -c ptrace-report -l last -x -d 'only the last of them'
 complete -c ptrace-report -l label -x -d 'what the host of a log is called'
+complete -c ptrace-report -l sync -x -d 'compare clocks by messages between hosts'
 complete -c ptrace-report -l pair -x -d 'take these for pairs, too: BEGIN..END [by FIELD]'
 complete -c ptrace-report -l decode -x -d 'what the data of events means'
 complete -c ptrace-report -l strict -d 'exit with 3 if data does not fit its layout'

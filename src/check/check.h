@@ -10,6 +10,7 @@
 #include "src/check/judge.h"
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
+#include "src/sync/sync.h"
 #include "src/view/hosts.h"
 #include "src/view/losses.h"
 #include "src/view/misfits.h"
@@ -51,6 +52,9 @@ struct ptrc_check {
 /* Opens the logs, of which some may have labels. Returns false, after a message, if one cannot be opened. */
 bool ptrc_check_open(struct ptrc_check *, struct ptrc_rules *, char *const *paths, size_t count,
 		     const struct ptrc_cli_texts *labels, bool is_utc);
+
+/* Compares the clocks of the hosts by messages. Returns false, after a message, if there are none. */
+bool ptrc_check_sync(struct ptrc_check *, struct ptrc_sync *);
 
 /* Reads the logs and decides the rules. */
 void ptrc_check_judge(struct ptrc_check *);

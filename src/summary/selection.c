@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/config/layouts.h"
 #include "src/session/reader_follow.h"
@@ -112,6 +113,9 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 			ptrc_cli_usage("--config", "is given twice");
 		s->config = optarg;
 		break;
+	case PTRC_SELECTION_SYNC:
+		ptrc_cli_add_text(&s->sync_texts, optarg);
+		break;
 	case PTRC_SELECTION_LABEL:
 		ptrc_cli_add_text(&s->labels, optarg);
 		break;
@@ -169,6 +173,7 @@ void ptrc_selection_read(struct ptrc_selection *s)
 	struct ptrc_dump *d = s->dump;
 
 	read_layouts(d, s->config);
+	ptrc_sync_read(&s->sync, &s->sync_texts, &d->layouts);
 	add_pairs(s);
 	add_wheres(s);
 }
@@ -258,19 +263,43 @@ static void close_layouts(struct ptrc_selection *s)
 	}
 }
 
+/* Compares the clocks of the hosts. Returns false, after a message, if there is nothing to do that by. */
+static bool sync_sources(struct ptrc_selection *s)
+{
+	struct ptrc_dump *d = s->dump;
+	struct ptrc_view **views =
+		ptrc_cli_allocate((d->source_count + 1) * sizeof(struct ptrc_view *));
+	bool *is_damaged = ptrc_cli_allocate((d->source_count + 1) * sizeof(*is_damaged));
+	bool is_done;
+
+	memset(is_damaged, 0, (d->source_count + 1) * sizeof(*is_damaged));
+	for (size_t i = 0; i < d->source_count; i++)
+		views[i] = &d->sources[i].view;
+	is_done = ptrc_sync_hosts(&s->sync, &d->hosts, views, &d->layouts, is_damaged);
+	for (size_t i = 0; i < d->source_count; i++)
+		d->sources[i].is_damaged |= is_damaged[i];
+	if (is_done)
+		ptrc_sync_report(&s->sync);
+	free(views);
+	free(is_damaged);
+	return is_done;
+}
+
 bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count)
 {
 	/* Stays as long as the reader that has its name. */
 	static char name[] = PTRC_SELECTION_LOG;
 	static char *standard[] = {name};
 	struct ptrc_dump *d = s->dump;
+	bool is_synced;
 
 	if (!count) {
 		operands = standard;
 		count = 1;
 	}
-	if (d->session && s->labels.count)
-		ptrc_cli_usage("--label", "cannot be used together with --follow");
+	if (d->session && (s->labels.count || s->sync_texts.count))
+		ptrc_cli_usage(s->labels.count ? "--label" : "--sync",
+			       "cannot be used together with --follow");
 	ptrc_labels_check(&s->labels, operands, count);
 	d->sources = ptrc_cli_allocate(count * sizeof(*d->sources));
 	for (size_t i = 0; i < count; i++) {
@@ -288,13 +317,15 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	if (!d->session && d->source_count)
 		close_layouts(s);
 	ptrc_dump_find_hosts(d, s->is_for_log);
-	return d->source_count == count;
+	is_synced = !s->sync_texts.count || sync_sources(s);
+	return d->source_count == count && is_synced;
 }
 
 void ptrc_selection_free(struct ptrc_selection *s)
 {
 	struct ptrc_dump *d = s->dump;
 
+	ptrc_sync_free(&s->sync);
 	ptrc_hosts_free(&d->hosts);
 	for (size_t i = 0; i < d->source_count; i++)
 		ptrc_source_free(&d->sources[i]);
@@ -305,5 +336,6 @@ void ptrc_selection_free(struct ptrc_selection *s)
 	free(s->wheres.texts);
 	free(s->pair_texts.texts);
 	free(s->labels.texts);
+	free(s->sync_texts.texts);
 	ptrc_event_format_free(&d->format);
 }

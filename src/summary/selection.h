@@ -11,6 +11,7 @@
 
 #include "src/cli/cli.h"
 #include "src/pairs/pairs.h"
+#include "src/sync/sync.h"
 #include "src/view/dump.h"
 
 /* The log that is read if none is given. */
@@ -33,6 +34,7 @@ enum {
 	PTRC_SELECTION_SYMBOLS,
 	PTRC_SELECTION_ALLOW_LOSS,
 	PTRC_SELECTION_LABEL,
+	PTRC_SELECTION_SYNC,
 };
 
 /* Rows of a command's table of options. The command explains --pair, whose key is above, itself. */
@@ -65,10 +67,12 @@ enum {
 
 /* Those that are about logs of several hosts. */
 #define PTRC_SELECTION_HOST_OPTIONS                                                            \
+	{"label", PTRC_SELECTION_LABEL, "NAME=LOG",                                            \
+	 "what the host of LOG, one of the operands, is\ncalled; may be given several times"}, \
 	{                                                                                      \
-		"label", PTRC_SELECTION_LABEL, "NAME=LOG",                                     \
-			"what the host of LOG, one of the operands, is\ncalled; may be given " \
-			"several times"                                                        \
+		"sync", PTRC_SELECTION_SYNC, "MESSAGE",                                        \
+			"compare the clocks of hosts by messages between\nthem, such as "      \
+			"'net.send..net.recv by data.id'; may\nbe given several times"         \
 	}
 
 /* Those that say what the data is. */
@@ -93,6 +97,8 @@ struct ptrc_selection {
 	struct ptrc_cli_texts wheres;
 	struct ptrc_cli_texts pair_texts;
 	struct ptrc_cli_texts labels;
+	struct ptrc_cli_texts sync_texts;
+	struct ptrc_sync sync;
 	const char *config;
 	bool has_symbols;
 	/* Pairs are selected by their begins, as events are. */

@@ -45,13 +45,14 @@ int64_t ptrc_correction_own_time(const struct ptrc_correction *c, int64_t log_ns
 	return ptrc_when_add(log_ns, shift_at(c, knot_before(c, log_ns), log_ns));
 }
 
-/* How far the host is ahead by the line, at a time of its own. */
-static int64_t ahead_at(const struct ptrc_clock_link *l, int64_t own_ns)
+int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *l, int64_t own_ns)
 {
-	double since = (double)ptrc_when_subtract(own_ns, l->middle_ns);
+	double since =
+		(double)ptrc_when_subtract(ptrc_when_subtract(own_ns, l->base_ns), l->middle_ns);
+	double ahead = l->line.offset_ns +
+		       l->line.slope * (since - l->line.offset_ns) / (1 + l->line.slope);
 
-	return (int64_t)(l->line.offset_ns +
-			 l->line.slope * (since - l->line.offset_ns) / (1 + l->line.slope));
+	return ptrc_when_add(l->base_ns, (int64_t)ahead);
 }
 
 int64_t ptrc_correction_time(const struct ptrc_correction *c, int64_t log_ns)
@@ -62,7 +63,7 @@ int64_t ptrc_correction_time(const struct ptrc_correction *c, int64_t log_ns)
 		return log_ns;
 	ns = ptrc_correction_own_time(c, log_ns);
 	for (const struct ptrc_clock_link *l = c->link; l; l = l->next)
-		ns = ptrc_when_subtract(ns, ahead_at(l, ns));
+		ns = ptrc_when_subtract(ns, ptrc_clock_link_ahead(l, ns));
 	return ns;
 }
 
@@ -125,38 +126,23 @@ static double value_at(const struct ptrc_clock_line *l, double since)
 	return l->offset_ns + l->slope * since;
 }
 
-double ptrc_clock_link_high(const struct ptrc_clock_link *l, int64_t other_ns)
-{
-	double since = (double)ptrc_when_subtract(other_ns, l->middle_ns);
-	double high = value_at(&l->highs[0], since);
-
-	for (size_t i = 1; i < l->high_count; i++)
-		if (value_at(&l->highs[i], since) > high)
-			high = value_at(&l->highs[i], since);
-	return high + l->slack_ns;
-}
-
-double ptrc_clock_link_low(const struct ptrc_clock_link *l, int64_t other_ns)
-{
-	double since = (double)ptrc_when_subtract(other_ns, l->middle_ns);
-	double low = value_at(&l->lows[0], since);
-
-	for (size_t i = 1; i < l->low_count; i++)
-		if (value_at(&l->lows[i], since) < low)
-			low = value_at(&l->lows[i], since);
-	return low - l->slack_ns;
-}
-
-/* How wrong the line may be at a time of the other host. */
-static int64_t link_bound(const struct ptrc_clock_link *l, int64_t other_ns)
+int64_t ptrc_clock_link_bound(const struct ptrc_clock_link *l, int64_t other_ns)
 {
 	double since = (double)ptrc_when_subtract(other_ns, l->middle_ns);
 	double at = value_at(&l->line, since);
-	double high = ptrc_clock_link_high(l, other_ns) - at;
-	double low = at - ptrc_clock_link_low(l, other_ns);
-	double more = high > low ? high : low;
+	double more = 0;
 
-	/* A nanosecond is for rounding. */
+	if (!l->high_count || !l->low_count)
+		return PTRC_BOUND_UNKNOWN;
+	for (size_t i = 0; i < l->high_count; i++)
+		if (value_at(&l->highs[i], since) - at > more)
+			more = value_at(&l->highs[i], since) - at;
+	for (size_t i = 0; i < l->low_count; i++)
+		if (at - value_at(&l->lows[i], since) > more)
+			more = at - value_at(&l->lows[i], since);
+	/* The moment is as uncertain as what is asked for there, and slopes are less than a thousandth. A
+	 * nanosecond is for rounding. */
+	more = (more + l->slack_ns) * (1 + 1.0 / 256);
 	return more < 1e18 ? (int64_t)more + 1 : PTRC_BOUND_UNKNOWN;
 }
 
@@ -168,8 +154,8 @@ int64_t ptrc_correction_bound(const struct ptrc_correction *c, int64_t log_ns)
 		return ptrc_when_add(own_bound(c, log_ns), c->more_ns);
 	ns = ptrc_correction_own_time(c, log_ns);
 	for (const struct ptrc_clock_link *l = c->link; l; l = l->next) {
-		ns = ptrc_when_subtract(ns, ahead_at(l, ns));
-		bound = ptrc_when_add(bound, link_bound(l, ns));
+		ns = ptrc_when_subtract(ns, ptrc_clock_link_ahead(l, ns));
+		bound = ptrc_when_add(bound, ptrc_clock_link_bound(l, ns));
 	}
 	return bound;
 }

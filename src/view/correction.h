@@ -38,12 +38,14 @@ struct ptrc_clock_line {
 /*
  * How far a host's clock is ahead of another one's, by the time of that one: the line, and those that bound
  * it. At any moment the truth is at most the highest of the highs and at least the lowest of the lows, and
- * wrong by slack_ns more.
+ * wrong by slack_ns more. Without highs or lows it is not bounded there.
  */
 struct ptrc_clock_link {
 	/* From that other one on to the next; null: it is the reference. */
 	const struct ptrc_clock_link *next;
 	int64_t middle_ns;
+	/* Is added to what lines say. */
+	int64_t base_ns;
 	struct ptrc_clock_line line;
 	struct ptrc_clock_line *highs, *lows;
 	size_t high_count, low_count;
@@ -87,8 +89,10 @@ int64_t ptrc_correction_worst(const struct ptrc_correction *);
  * correction is. Shifts that the reading of the clocks explains are none. */
 void ptrc_correction_finish(struct ptrc_correction *);
 
-/* How far the host is ahead of the other one at a time of that one, at most and at least. */
-double ptrc_clock_link_high(const struct ptrc_clock_link *, int64_t other_ns);
-double ptrc_clock_link_low(const struct ptrc_clock_link *, int64_t other_ns);
+/* How far the host is ahead of the other one, at a time of its own. */
+int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *, int64_t own_ns);
+
+/* How wrong that may be, at a time of the other one; PTRC_BOUND_UNKNOWN: by any time. */
+int64_t ptrc_clock_link_bound(const struct ptrc_clock_link *, int64_t other_ns);
 
 #endif

@@ -242,7 +242,7 @@ static bool find_windows(struct ptrc_dump *d, struct ptrc_source *s)
 					       ptrc_when_add(ns, d->after_ns));
 	}
 	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
-		s->is_damaged = counts.pt_damaged_gaps != 0;
+		s->is_damaged |= counts.pt_damaged_gaps != 0;
 	if (!error)
 		error = ptrc_reader_select(r, NULL, 0, NULL);
 	return report(r, error);

@@ -422,7 +422,8 @@ static void put_host(struct ptrc_buffer *b, const struct ptrc_host *h)
 	}
 	ptrc_buffer_text(b, " (");
 	ptrc_buffer_duration(b, (uint64_t)h->uncertain_ns);
-	ptrc_buffer_text(b, h->is_synchronized ? ")" : ": its clock was not synchronized)");
+	ptrc_buffer_text(
+		b, h->is_synchronized || h->is_linked ? ")" : ": its clock was not synchronized)");
 }
 
 void ptrc_hosts_report(const struct ptrc_hosts *h)
@@ -453,6 +454,19 @@ void ptrc_hosts_report(const struct ptrc_hosts *h)
 	free(list);
 }
 
+/* Puts what comparing by messages has found. */
+static void put_link_json(const struct ptrc_hosts *h, const struct ptrc_host *host,
+			  struct ptrc_json *j)
+{
+	ptrc_json_bool(j, "reference", host == h->reference);
+	ptrc_json_u64(j, "messages", host->message_count);
+	if (!host->message_count)
+		return;
+	ptrc_json_i64(j, "offset_ns", host->offset_ns);
+	ptrc_json_key(j, "drift_ppm");
+	ptrc_buffer_format(j->buffer, "%.6f", host->drift * 1e6);
+}
+
 void ptrc_hosts_json(const struct ptrc_hosts *h, struct ptrc_json *j)
 {
 	ptrc_json_open(j, "hosts", '[');
@@ -469,6 +483,8 @@ void ptrc_hosts_json(const struct ptrc_hosts *h, struct ptrc_json *j)
 		ptrc_json_bool(j, "synchronized", host->is_synchronized);
 		if (host->worst_ns != PTRC_BOUND_UNKNOWN)
 			ptrc_json_i64(j, "bound_ns", host->worst_ns);
+		if (h->reference)
+			put_link_json(h, host, j);
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, ']');

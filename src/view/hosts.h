@@ -47,6 +47,12 @@ struct ptrc_host {
 	 * its time may be there. */
 	bool is_uncertain;
 	int64_t uncertain_ns;
+	/* It was compared by messages with the reference, or is that: by how many, how far its own time is
+	 * ahead, and by how much more each second. */
+	bool is_linked;
+	uint64_t message_count;
+	int64_t offset_ns;
+	double drift;
 };
 
 /* Starts zeroed. */
@@ -58,6 +64,8 @@ struct ptrc_hosts {
 	struct ptrc_correction *corrections;
 	struct ptrc_reader **readers;
 	size_t source_count;
+	/* The host whose times are those of the others that are linked, or null. */
+	const struct ptrc_host *reference;
 	/* The event that was taken last. */
 	bool has_last;
 	size_t last_source;

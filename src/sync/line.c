@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/sync/line.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/message.h"
+#include "src/view/when.h"
+
+/* What calculating may add up to. */
+static const double rounding_ns = 1;
+
+void ptrc_sync_points_add(struct ptrc_sync_points *p, int64_t at_ns, int64_t ahead_ns)
+{
+	if (p->count == p->size) {
+		p->size = 2 * p->size + 16;
+		p->list = ptrc_cli_reallocate(p->list, p->size * sizeof(*p->list));
+	}
+	p->list[p->count++] = (struct ptrc_sync_point){at_ns, ahead_ns};
+}
+
+void ptrc_sync_points_free(struct ptrc_sync_points *p)
+{
+	free(p->list);
+	memset(p, 0, sizeof(*p));
+}
+
+void ptrc_sync_link_free(struct ptrc_clock_link *l)
+{
+	free(l->highs);
+	free(l->lows);
+	memset(l, 0, sizeof(*l));
+}
+
+/*
+ * One of the two hulls. Lows are turned upside down, so that both are lower hulls: what is searched
+ * for passes below. For a slope, `reach` is how high a line of this slope may lie at 0.
+ */
+struct corner {
+	double at, ahead;
+};
+
+struct hull {
+	struct corner *corners;
+	size_t count;
+	double sign;
+};
+
+static int by_time(const void *one, const void *other)
+{
+	const struct ptrc_sync_point *a = one, *b = other;
+
+	if (a->at_ns != b->at_ns)
+		return a->at_ns < b->at_ns ? -1 : 1;
+	return (a->ahead_ns > b->ahead_ns) - (a->ahead_ns < b->ahead_ns);
+}
+
+/* Whether b lies on the line from a to c, or above it. */
+static bool is_above(const struct corner *a, const struct corner *b, const struct corner *c)
+{
+	return (long double)(b->ahead - a->ahead) * (long double)(c->at - a->at) >=
+	       (long double)(c->ahead - a->ahead) * (long double)(b->at - a->at);
+}
+
+static void add_corner(struct hull *h, struct corner c)
+{
+	/* Of points of one moment the lowest counts. */
+	if (h->count && h->corners[h->count - 1].at == c.at) {
+		if (h->corners[h->count - 1].ahead <= c.ahead)
+			return;
+		h->count--;
+	}
+	while (h->count >= 2 && is_above(&h->corners[h->count - 2], &h->corners[h->count - 1], &c))
+		h->count--;
+	h->corners[h->count++] = c;
+}
+
+static void make_hull(struct hull *h, const struct ptrc_sync_points *a,
+		      const struct ptrc_sync_points *b, const struct ptrc_clock_link *l,
+		      double sign)
+{
+	size_t count = a->count + b->count;
+	struct ptrc_sync_point *all = ptrc_cli_allocate((count + 1) * sizeof(*all));
+
+	if (a->count)
+		memcpy(all, a->list, a->count * sizeof(*all));
+	if (b->count)
+		memcpy(all + a->count, b->list, b->count * sizeof(*all));
+	if (count)
+		qsort(all, count, sizeof(*all), by_time);
+	*h = (struct hull){.sign = sign};
+	h->corners = ptrc_cli_allocate((count + 1) * sizeof(*h->corners));
+	for (size_t i = 0; i < count; i++)
+		add_corner(h,
+			   (struct corner){
+				   (double)ptrc_when_subtract(all[i].at_ns, l->middle_ns),
+				   sign * (double)ptrc_when_subtract(all[i].ahead_ns, l->base_ns),
+			   });
+	free(all);
+}
+
+/* The slope of the edge behind a corner. */
+static double edge(const struct hull *h, size_t i)
+{
+	const struct corner *a = &h->corners[i], *b = a + 1;
+
+	return (b->ahead - a->ahead) / (b->at - a->at);
+}
+
+/* How high a line may lie at 0 whose slope, upside down with the hull, is this. */
+static double reach(const struct hull *h, double slope)
+{
+	size_t low = 0, high = h->count - 1;
+
+	/* The first corner whose edge is steeper. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (edge(h, middle) > slope)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return h->corners[low].ahead - slope * h->corners[low].at;
+}
+
+/* The highest line of this slope below the highs, and the lowest one above the lows. */
+static double high_at(const struct hull *highs, double slope)
+{
+	return highs->count ? reach(highs, slope) : HUGE_VAL;
+}
+
+static double low_at(const struct hull *lows, double slope)
+{
+	return lows->count ? -reach(lows, -slope) : -HUGE_VAL;
+}
+
+static int by_size(const void *one, const void *other)
+{
+	const double *a = one, *b = other;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* All slopes at which another corner begins to count, between the greatest and the least that there may
+ * be, and these. */
+static double *find_slopes(const struct hull *highs, const struct hull *lows, size_t *count)
+{
+	double *slopes = ptrc_cli_allocate((highs->count + lows->count + 2) * sizeof(*slopes));
+	const struct hull *hulls[] = {highs, lows};
+
+	*count = 0;
+	slopes[(*count)++] = -PTRC_SYNC_DRIFT_MAX;
+	slopes[(*count)++] = PTRC_SYNC_DRIFT_MAX;
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i + 1 < hulls[k]->count; i++) {
+			double slope = hulls[k]->sign * edge(hulls[k], i);
+
+			if (slope > -PTRC_SYNC_DRIFT_MAX && slope < PTRC_SYNC_DRIFT_MAX)
+				slopes[(*count)++] = slope;
+		}
+	qsort(slopes, *count, sizeof(*slopes), by_size);
+	return slopes;
+}
+
+static double room_at(const struct hull *highs, const struct hull *lows, double slope)
+{
+	return high_at(highs, slope) - low_at(lows, slope);
+}
+
+/* Where the room, which is negative at one of the two slopes only, is 0. */
+static double find_zero(double a, double room_a, double b, double room_b)
+{
+	return isinf(room_b) || isinf(room_a) ? (room_a < 0 ? b : a)
+					      : a + (b - a) * (room_a / (room_a - room_b));
+}
+
+/* What passes: slopes from the least to the greatest. */
+struct passage {
+	double least, greatest;
+	/* The one with the most room, and that; negative: none passes. */
+	double widest, room;
+};
+
+static struct passage find_passage(const struct hull *highs, const struct hull *lows)
+{
+	struct passage p = {.room = -HUGE_VAL};
+	bool has_least = false;
+	size_t count;
+	double *slopes = find_slopes(highs, lows, &count);
+	double last = 0, last_room = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double room = room_at(highs, lows, slopes[i]);
+
+		if (room > p.room) {
+			p.room = room;
+			p.widest = slopes[i];
+		}
+		if (room >= 0) {
+			if (!has_least)
+				p.least = i && last_room < 0
+						  ? find_zero(last, last_room, slopes[i], room)
+						  : slopes[i];
+			has_least = true;
+			p.greatest = slopes[i];
+		} else if (has_least && last_room >= 0) {
+			p.greatest = find_zero(last, last_room, slopes[i], room);
+		}
+		last = slopes[i];
+		last_room = room;
+	}
+	free(slopes);
+	if (!has_least)
+		p.least = p.greatest = p.widest;
+	return p;
+}
+
+/* The lines that bound what passes on one side: those through its corners. */
+static struct ptrc_clock_line *find_bounds(const struct hull *h, const struct passage *p,
+					   size_t *count)
+{
+	struct ptrc_clock_line *lines = ptrc_cli_allocate((h->count + 2) * sizeof(*lines));
+	double ends[] = {p->least, p->greatest};
+
+	*count = 0;
+	for (size_t i = 0; i < 2 && h->count; i++)
+		lines[(*count)++] =
+			(struct ptrc_clock_line){h->sign * reach(h, h->sign * ends[i]), ends[i]};
+	for (size_t i = 0; i + 1 < h->count; i++) {
+		double slope = h->sign * edge(h, i);
+
+		if (slope > p->least && slope < p->greatest)
+			lines[(*count)++] = (struct ptrc_clock_line){
+				h->sign * reach(h, h->sign * slope), slope};
+	}
+	return lines;
+}
+
+static double between(double low, double x, double high)
+{
+	return x < low ? low : x > high ? high : x;
+}
+
+/* The line that is as near to the clocks' own times as those of one direction allow. */
+static struct ptrc_clock_line choose_nearest(const struct hull *highs, const struct hull *lows,
+					     const struct passage *p, double zero, bool has_highs)
+{
+	struct ptrc_clock_line best = {0, between(p->least, 0, p->greatest)};
+	const struct hull *h = has_highs ? highs : lows;
+	double low = low_at(lows, best.slope), high = high_at(highs, best.slope);
+
+	best.offset_ns = between(low, zero, high);
+	if (best.offset_ns == zero)
+		return best;
+	/* By their own times, messages came too early: the line touches where they came first. */
+	for (size_t i = 0; i + 1 < h->count; i++) {
+		double slope = between(p->least, h->sign * edge(h, i), p->greatest);
+		double at = has_highs ? high_at(highs, slope) : low_at(lows, slope);
+
+		if (has_highs ? at > best.offset_ns : at < best.offset_ns)
+			best = (struct ptrc_clock_line){at, slope};
+	}
+	return best;
+}
+
+static struct ptrc_clock_line choose(const struct ptrc_sync_evidence *e, const struct hull *highs,
+				     const struct hull *lows, const struct passage *p, double zero)
+{
+	bool is_drift_known = p->least > -PTRC_SYNC_DRIFT_MAX && p->greatest < PTRC_SYNC_DRIFT_MAX;
+	struct ptrc_clock_line line;
+
+	if (p->room >= 0 && !(e->highs.count && e->lows.count))
+		return choose_nearest(highs, lows, p, zero, e->highs.count);
+	/* Few messages, near to each other, do not tell the drift: then there is none, if that may be. */
+	line.slope =
+		is_drift_known ? (p->least + p->greatest) / 2 : between(p->least, 0, p->greatest);
+	line.offset_ns = (high_at(highs, line.slope) + low_at(lows, line.slope)) / 2;
+	return line;
+}
+
+/* Returns false, and fits nothing, if that is wanted and no line passes. */
+static bool fit(const struct ptrc_sync_evidence *e, bool with_said, struct ptrc_clock_link *l)
+{
+	static const struct ptrc_sync_points none;
+	struct hull highs, lows;
+	struct passage p;
+	bool is_fitting;
+
+	make_hull(&highs, &e->highs, with_said ? &e->said_highs : &none, l, 1);
+	make_hull(&lows, &e->lows, with_said ? &e->said_lows : &none, l, -1);
+	p = find_passage(&highs, &lows);
+	is_fitting = p.room >= -rounding_ns || !with_said;
+	if (is_fitting) {
+		l->slack_ns = p.room < -rounding_ns ? -p.room : 0;
+		l->highs = find_bounds(&highs, &p, &l->high_count);
+		l->lows = find_bounds(&lows, &p, &l->low_count);
+		l->line = choose(e, &highs, &lows, &p, -(double)l->base_ns);
+	}
+	free(highs.corners);
+	free(lows.corners);
+	return is_fitting;
+}
+
+void ptrc_sync_fit(struct ptrc_sync_evidence *e, struct ptrc_clock_link *l, bool *is_contradicted)
+{
+	const struct ptrc_sync_points *first = e->highs.count ? &e->highs : &e->lows;
+	int64_t begin = INT64_MAX, end = INT64_MIN;
+	const struct ptrc_sync_points *all[] = {&e->highs, &e->lows};
+
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < all[k]->count; i++) {
+			if (all[k]->list[i].at_ns < begin)
+				begin = all[k]->list[i].at_ns;
+			if (all[k]->list[i].at_ns > end)
+				end = all[k]->list[i].at_ns;
+		}
+	*l = (struct ptrc_clock_link){
+		.middle_ns = begin / 2 + end / 2,
+		/* Clocks may be years apart, and numbers have 53 bits. */
+		.base_ns = first->list[0].ahead_ns,
+	};
+	*is_contradicted = false;
+	if ((e->said_highs.count || e->said_lows.count) && fit(e, true, l))
+		return;
+	fit(e, false, l);
+	*is_contradicted = (e->said_highs.count || e->said_lows.count) && l->slack_ns <= 0;
+}

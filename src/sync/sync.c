@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/sync/sync.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/buffer.h"
+#include "src/cli/escape.h"
+#include "src/cli/message.h"
+#include "src/pairs/key.h"
+#include "src/sync/line.h"
+#include "src/view/when.h"
+
+void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
+		    const struct ptrc_layouts *layouts)
+{
+	struct ptrc_cli_reason why;
+
+	for (size_t i = 0; i < texts->count; i++) {
+		if (!ptrc_pairs_add(&s->messages, texts->texts[i], layouts, &why))
+			ptrc_cli_usage("--sync", "%s", why.text);
+		if (!s->messages.list[i].by_text)
+			ptrc_cli_usage("--sync",
+				       "'%.80s' has no 'by FIELD', which tells messages from one "
+				       "another",
+				       texts->texts[i]);
+		if (ptrc_field_is_of_source(s->messages.list[i].by.id))
+			ptrc_cli_usage("--sync", "function, file and line tell no message");
+	}
+}
+
+/* ---- messages ---- */
+
+/* A message was sent or received. */
+struct event {
+	size_t key; /* where its key stands */
+	uint32_t key_size;
+	uint32_t host;
+	bool is_received;
+	int64_t ns;
+};
+
+struct events {
+	struct event *list;
+	size_t count, size;
+	unsigned char *keys;
+	size_t key_used, key_size;
+};
+
+static void add_event(struct events *e, const struct ptrc_key *k, struct event event)
+{
+	if (e->count == e->size) {
+		e->size = 2 * e->size + 1024;
+		e->list = ptrc_cli_reallocate(e->list, e->size * sizeof(*e->list));
+	}
+	if (e->key_size - e->key_used < k->size) {
+		e->key_size = 2 * e->key_size + 65536 + k->size;
+		e->keys = ptrc_cli_reallocate(e->keys, e->key_size);
+	}
+	memcpy(e->keys + e->key_used, k->bytes, k->size);
+	event.key = e->key_used;
+	event.key_size = (uint32_t)k->size;
+	e->key_used += k->size;
+	e->list[e->count++] = event;
+}
+
+/* Adds the event that was read if it is the begin or end of the message. */
+static void take(const struct ptrc_sync *s, size_t number, struct ptrc_view *view, uint32_t host,
+		 struct events *e)
+{
+	const struct ptrc_pair *m = &s->messages.list[number];
+	struct ptrc_reader *r = view->reader;
+	const char *name = ptrc_reader_name(r, r->event.posix_event_id)->text;
+	struct event event = {.host = host, .ns = ptrc_when_ns(&r->event.posix_timestamp)};
+	struct ptrc_key k;
+
+	for (int i = 0; i < 2; i++) {
+		event.is_received = i;
+		if (strcmp(name, i ? m->end : m->begin) != 0 ||
+		    !ptrc_key_make(&k, number, 0, view, &m->by))
+			continue;
+		add_event(e, &k, event);
+		ptrc_key_free(&k);
+	}
+}
+
+static void select_messages(const struct ptrc_sync *s, struct ptrc_reader *r,
+			    trace_event_set_t *types)
+{
+	posix_trace_eventset_empty(types);
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		for (size_t i = 0; i < s->messages.count && r->names[id]; i++)
+			if (!strcmp(r->names[id]->text, s->messages.list[i].begin) ||
+			    !strcmp(r->names[id]->text, s->messages.list[i].end))
+				posix_trace_eventset_add(id, types);
+}
+
+/* Returns false, after a message, if the log cannot be read. */
+static bool read_events(const struct ptrc_sync *s, struct ptrc_view *view, uint32_t host,
+			const struct ptrc_layouts *layouts, struct events *e, bool *is_damaged)
+{
+	struct ptrc_reader *r = view->reader;
+	struct posixtrace_counts counts;
+	trace_event_set_t types;
+	int error;
+
+	select_messages(s, r, &types);
+	error = ptrc_reader_select(r, NULL, 0, &types);
+	while (!error && ptrc_reader_next(r)) {
+		ptrc_view_find_layout(view, layouts);
+		for (size_t i = 0; i < s->messages.count; i++)
+			take(s, i, view, host, e);
+	}
+	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+		*is_damaged = counts.pt_damaged_gaps != 0;
+	ptrc_view_forget_misfits(view);
+	if (!error)
+		error = ptrc_reader_select(r, NULL, 0, NULL);
+	if (error)
+		ptrc_cli_error(r->path, error);
+	return !error;
+}
+
+static const unsigned char *sorted_keys;
+
+static int compare_keys(const struct event *a, const struct event *b)
+{
+	size_t size = a->key_size < b->key_size ? a->key_size : b->key_size;
+	int order = memcmp(sorted_keys + a->key, sorted_keys + b->key, size);
+
+	return order ? order : (a->key_size > b->key_size) - (a->key_size < b->key_size);
+}
+
+/* By key; what was sent stands before what was received; by host; by time. */
+static int by_key(const void *one, const void *other)
+{
+	const struct event *a = one, *b = other;
+	int order = compare_keys(a, b);
+
+	if (order)
+		return order;
+	if (a->is_received != b->is_received)
+		return a->is_received - b->is_received;
+	if (a->host != b->host)
+		return a->host < b->host ? -1 : 1;
+	return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+/* ---- what is known between two hosts ---- */
+
+/* Messages between two hosts, of which `first` has the smaller number. */
+struct channel {
+	struct ptrc_table_entry entry;
+	size_t first, second;
+	/* By the clock of the first one, how far that of the second is ahead. */
+	struct ptrc_sync_evidence evidence;
+};
+
+struct channels {
+	struct ptrc_table table;
+	struct channel **list;
+	size_t count;
+};
+
+static struct channel *channel_of(struct channels *c, size_t first, size_t second)
+{
+	size_t key[] = {first, second};
+	struct channel *found = ptrc_table_find(&c->table, key, sizeof(key), sizeof(*found));
+
+	if (c->table.count > c->count) {
+		found->first = first;
+		found->second = second;
+		c->list = ptrc_cli_reallocate(c->list, (c->count + 1) * sizeof(struct channel *));
+		c->list[c->count++] = found;
+	}
+	return found;
+}
+
+static void add_message(struct channels *c, const struct event *sent, const struct event *received)
+{
+	bool is_forth = sent->host < received->host;
+	size_t first = is_forth ? sent->host : received->host;
+	size_t second = is_forth ? received->host : sent->host;
+	struct channel *channel = channel_of(c, first, second);
+
+	if (is_forth)
+		ptrc_sync_points_add(&channel->evidence.highs, sent->ns,
+				     ptrc_when_subtract(received->ns, sent->ns));
+	else
+		ptrc_sync_points_add(&channel->evidence.lows, received->ns,
+				     ptrc_when_subtract(sent->ns, received->ns));
+}
+
+/* Finds messages among the events of one key. */
+static void match(struct ptrc_sync *s, const struct event *list, size_t count, struct channels *c)
+{
+	size_t sent = 0;
+
+	while (sent < count && !list[sent].is_received)
+		sent++;
+	for (size_t i = 1; i < sent; i++)
+		if (list[i].host != list[0].host) {
+			s->ambiguous_count += count - sent;
+			return;
+		}
+	for (size_t i = sent, n; i < count && sent; i += n) {
+		for (n = 1; i + n < count && list[i + n].host == list[i].host;)
+			n++;
+		if (list[i].host == list[0].host)
+			continue;
+		/* A key that comes again is that of the next message, if none is missing. */
+		if (sent > 1 && sent != n) {
+			s->ambiguous_count += n;
+			continue;
+		}
+		for (size_t k = 0; k < n; k++)
+			add_message(c, &list[sent > 1 ? k : 0], &list[i + k]);
+		s->message_count += n;
+	}
+}
+
+static void match_all(struct ptrc_sync *s, struct events *e, struct channels *c)
+{
+	sorted_keys = e->keys;
+	if (e->count)
+		qsort(e->list, e->count, sizeof(*e->list), by_key);
+	for (size_t i = 0, n; i < e->count; i += n) {
+		for (n = 1; i + n < e->count && !compare_keys(&e->list[i], &e->list[i + n]);)
+			n++;
+		match(s, &e->list[i], n, c);
+	}
+}
+
+/* The span in which the logs of a host tell of its clock, by its own time. */
+static bool find_span(const struct ptrc_hosts *h, size_t host, int64_t *first, int64_t *last)
+{
+	*first = INT64_MAX;
+	*last = INT64_MIN;
+	for (size_t i = 0; i < h->source_count; i++) {
+		const struct ptrc_correction *c = &h->corrections[i];
+		int64_t begin, end;
+
+		if (h->host_of[i] != host || !c->count)
+			continue;
+		begin = ptrc_correction_own_time(c, c->knots[0].log_ns);
+		end = ptrc_correction_own_time(c, c->knots[c->count - 1].log_ns);
+		*first = begin < *first ? begin : *first;
+		*last = end > *last ? end : *last;
+	}
+	return *first <= *last;
+}
+
+/* Adds what the clocks say of themselves: where both tell, they are no further apart than both errors. */
+static void add_said(const struct ptrc_hosts *h, struct channel *c)
+{
+	const struct ptrc_host *a = &h->list[c->first], *b = &h->list[c->second];
+	int64_t far_ns = ptrc_when_add(a->worst_ns, b->worst_ns);
+	int64_t first[2], last[2], ends[2];
+
+	if (a->worst_ns == PTRC_BOUND_UNKNOWN || b->worst_ns == PTRC_BOUND_UNKNOWN ||
+	    far_ns > INT64_MAX / 4 || !find_span(h, c->first, &first[0], &last[0]) ||
+	    !find_span(h, c->second, &first[1], &last[1]))
+		return;
+	ends[0] = first[0] > first[1] ? first[0] : first[1];
+	ends[1] = last[0] < last[1] ? last[0] : last[1];
+	for (size_t i = 0; i < 2 && ends[0] <= ends[1]; i++) {
+		ptrc_sync_points_add(&c->evidence.said_highs, ends[i], far_ns);
+		ptrc_sync_points_add(&c->evidence.said_lows, ends[i], -far_ns);
+	}
+}
+
+/* Makes the points those by the other host's clock. */
+static void turn(struct ptrc_sync_points *highs, struct ptrc_sync_points *lows)
+{
+	struct ptrc_sync_points p = *highs;
+
+	*highs = *lows;
+	*lows = p;
+	for (size_t k = 0; k < 2; k++) {
+		struct ptrc_sync_points *points = k ? lows : highs;
+
+		for (size_t i = 0; i < points->count; i++) {
+			struct ptrc_sync_point *at = &points->list[i];
+
+			at->at_ns = ptrc_when_add(at->at_ns, at->ahead_ns);
+			at->ahead_ns = ptrc_when_subtract(0, at->ahead_ns);
+		}
+	}
+}
+
+/* ---- which host is compared with which ---- */
+
+/* How exactly a channel tells; the smaller the better. */
+static double width_of(struct channel *c)
+{
+	struct ptrc_clock_link link;
+	bool is_contradicted;
+	int64_t bound;
+
+	ptrc_sync_fit(&c->evidence, &link, &is_contradicted);
+	bound = ptrc_clock_link_bound(&link, link.middle_ns);
+	ptrc_sync_link_free(&link);
+	/* What tells little tells more than nothing. */
+	return bound == PTRC_BOUND_UNKNOWN ? 1e19 : (double)bound;
+}
+
+/* The hosts that are connected with this one get its number; returns how many. */
+static size_t mark_connected(const struct channels *c, size_t *group, size_t host)
+{
+	size_t found = 1;
+	bool is_growing = true;
+
+	group[host] = host;
+	while (is_growing) {
+		is_growing = false;
+		for (size_t i = 0; i < c->count; i++) {
+			size_t first = c->list[i]->first, second = c->list[i]->second;
+
+			if ((group[first] == host) == (group[second] == host))
+				continue;
+			group[first] = group[second] = host;
+			is_growing = true;
+			found++;
+		}
+	}
+	return found;
+}
+
+/* The best clock of the largest group of hosts that are connected. */
+static size_t choose_reference(const struct ptrc_hosts *h, const struct channels *c)
+{
+	size_t *group = ptrc_cli_allocate((h->count + 1) * sizeof(*group));
+	size_t largest = 0, largest_count = 0, best = SIZE_MAX;
+
+	for (size_t i = 0; i < h->count; i++)
+		group[i] = SIZE_MAX;
+	for (size_t i = 0; i < h->count; i++) {
+		size_t count;
+
+		if (group[i] != SIZE_MAX)
+			continue;
+		count = mark_connected(c, group, i);
+		if (count > largest_count) {
+			largest_count = count;
+			largest = i;
+		}
+	}
+	for (size_t i = 0; i < h->count; i++)
+		if (group[i] == largest &&
+		    (best == SIZE_MAX || h->list[i].worst_ns < h->list[best].worst_ns))
+			best = i;
+	free(group);
+	return best;
+}
+
+/* Links a host to another one that is linked already. */
+static void link_host(struct ptrc_sync *s, struct channel *c, size_t host, size_t other)
+{
+	struct ptrc_sync_host *found = &s->list[host];
+
+	if (host == c->first) {
+		turn(&c->evidence.highs, &c->evidence.lows);
+		turn(&c->evidence.said_highs, &c->evidence.said_lows);
+	}
+	ptrc_sync_fit(&c->evidence, &found->link, &found->is_contradicted);
+	found->link.next = other == s->reference ? NULL : &s->list[other].link;
+	found->is_linked = true;
+	found->other = other;
+	found->from_other = c->evidence.highs.count;
+	found->to_other = c->evidence.lows.count;
+	found->slack_ns = (int64_t)found->link.slack_ns;
+}
+
+/* Finds for each host the way to the reference on which the sum of what is not known is least, as
+ * Dijkstra does. */
+static void link_hosts(struct ptrc_sync *s, struct channels *c)
+{
+	size_t count = s->hosts->count;
+	double *widths = ptrc_cli_allocate((c->count + 1) * sizeof(*widths));
+	double *far = ptrc_cli_allocate((count + 1) * sizeof(*far));
+	size_t *by = ptrc_cli_allocate((count + 1) * sizeof(*by));
+	bool *is_done = ptrc_cli_allocate((count + 1) * sizeof(*is_done));
+
+	for (size_t i = 0; i < c->count; i++)
+		widths[i] = width_of(c->list[i]);
+	for (size_t i = 0; i < count; i++) {
+		far[i] = i == s->reference ? 0 : HUGE_VAL;
+		is_done[i] = false;
+	}
+	for (;;) {
+		size_t next = SIZE_MAX;
+
+		for (size_t i = 0; i < count; i++)
+			if (!is_done[i] && !isinf(far[i]) &&
+			    (next == SIZE_MAX || far[i] < far[next]))
+				next = i;
+		if (next == SIZE_MAX)
+			break;
+		is_done[next] = true;
+		if (next != s->reference)
+			link_host(s, c->list[by[next]], next,
+				  c->list[by[next]]->first == next ? c->list[by[next]]->second
+								   : c->list[by[next]]->first);
+		for (size_t i = 0; i < c->count; i++) {
+			const struct channel *at = c->list[i];
+			size_t to = at->first == next ? at->second : at->first;
+
+			if ((at->first == next || at->second == next) && !is_done[to] &&
+			    far[next] + widths[i] < far[to]) {
+				far[to] = far[next] + widths[i];
+				by[to] = i;
+			}
+		}
+	}
+	free(widths);
+	free(far);
+	free(by);
+	free(is_done);
+}
+
+/* ---- what becomes of the times ---- */
+
+/* How far a host's time is ahead of the reference, and how wrong that may be. */
+static int64_t ahead_of_reference(const struct ptrc_clock_link *link, int64_t own_ns,
+				  int64_t *bound_ns)
+{
+	int64_t ns = own_ns;
+
+	*bound_ns = 0;
+	for (const struct ptrc_clock_link *l = link; l; l = l->next) {
+		ns = ptrc_when_subtract(ns, ptrc_clock_link_ahead(l, ns));
+		*bound_ns = ptrc_when_add(*bound_ns, ptrc_clock_link_bound(l, ns));
+	}
+	return ptrc_when_subtract(own_ns, ns);
+}
+
+/* Where the host's messages with the other one begin and end, by its own time. */
+static void find_ends(const struct channels *c, const struct ptrc_sync_host *found, size_t host,
+		      int64_t ends[2])
+{
+	ends[0] = INT64_MAX;
+	ends[1] = INT64_MIN;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct channel *at = c->list[i];
+		const struct ptrc_sync_points *all[] = {&at->evidence.highs, &at->evidence.lows};
+
+		if (!(at->first == host && at->second == found->other) &&
+		    !(at->second == host && at->first == found->other))
+			continue;
+		for (size_t k = 0; k < 2; k++)
+			for (size_t n = 0; n < all[k]->count; n++) {
+				const struct ptrc_sync_point *p = &all[k]->list[n];
+				int64_t own_ns = ptrc_when_add(p->at_ns, p->ahead_ns);
+
+				ends[0] = own_ns < ends[0] ? own_ns : ends[0];
+				ends[1] = own_ns > ends[1] ? own_ns : ends[1];
+			}
+	}
+}
+
+static void measure(struct ptrc_sync *s, const struct channels *c, size_t host)
+{
+	struct ptrc_sync_host *found = &s->list[host];
+	int64_t ends[2], ahead[2], bounds[2], middle_bound;
+
+	find_ends(c, found, host, ends);
+	for (int i = 0; i < 2; i++)
+		ahead[i] = ahead_of_reference(&found->link, ends[i], &bounds[i]);
+	found->offset_ns =
+		ahead_of_reference(&found->link, ends[0] / 2 + ends[1] / 2, &middle_bound);
+	found->bound_ns = bounds[0] > bounds[1] ? bounds[0] : bounds[1];
+	if (middle_bound > found->bound_ns)
+		found->bound_ns = middle_bound;
+	found->drift = found->link.line.slope;
+	if (ends[1] > ends[0])
+		found->drift = (double)ptrc_when_subtract(ahead[1], ahead[0]) /
+			       (double)ptrc_when_subtract(ends[1], ends[0]);
+}
+
+static void correct(struct ptrc_sync *s)
+{
+	struct ptrc_hosts *h = s->hosts;
+	int64_t reference_ns = h->list[s->reference].worst_ns;
+
+	for (size_t i = 0; i < h->source_count; i++) {
+		struct ptrc_correction *c = &h->corrections[i];
+		size_t host = h->host_of[i];
+
+		c->is_linked = host == s->reference || s->list[host].is_linked;
+		if (s->list[host].is_linked) {
+			c->link = &s->list[host].link;
+			c->is_moving = true;
+		}
+		if (!c->is_linked)
+			c->more_ns = reference_ns;
+	}
+	for (size_t i = 0; i < h->count; i++) {
+		struct ptrc_host *host = &h->list[i];
+		const struct ptrc_sync_host *found = &s->list[i];
+
+		host->is_linked = i == s->reference || found->is_linked;
+		host->message_count = found->from_other + found->to_other;
+		host->offset_ns = found->offset_ns;
+		host->drift = found->drift;
+		if (host->is_linked)
+			host->worst_ns = found->bound_ns;
+		else
+			host->worst_ns = ptrc_when_add(host->worst_ns, reference_ns);
+	}
+	h->reference = &h->list[s->reference];
+}
+
+static void free_channels(struct channels *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		ptrc_sync_points_free(&c->list[i]->evidence.highs);
+		ptrc_sync_points_free(&c->list[i]->evidence.lows);
+		ptrc_sync_points_free(&c->list[i]->evidence.said_highs);
+		ptrc_sync_points_free(&c->list[i]->evidence.said_lows);
+	}
+	free(c->list);
+	ptrc_table_free(&c->table);
+}
+
+static void compare(struct ptrc_sync *s, struct channels *c)
+{
+	s->list = ptrc_cli_allocate((s->hosts->count + 1) * sizeof(*s->list));
+	memset(s->list, 0, (s->hosts->count + 1) * sizeof(*s->list));
+	for (size_t i = 0; i < c->count; i++)
+		add_said(s->hosts, c->list[i]);
+	s->reference = choose_reference(s->hosts, c);
+	link_hosts(s, c);
+	for (size_t i = 0; i < s->hosts->count; i++)
+		if (s->list[i].is_linked)
+			measure(s, c, i);
+	correct(s);
+}
+
+bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_hosts *hosts, struct ptrc_view *const *views,
+		     const struct ptrc_layouts *layouts, bool *is_damaged)
+{
+	struct events events = {0};
+	struct channels channels = {0};
+	bool is_read = true;
+
+	s->hosts = hosts;
+	if (hosts->count < 2) {
+		ptrc_cli_message("--sync", "the logs are not of several hosts");
+		return false;
+	}
+	for (size_t i = 0; i < hosts->source_count && is_read; i++)
+		is_read = read_events(s, views[i], (uint32_t)hosts->host_of[i], layouts, &events,
+				      &is_damaged[i]);
+	if (is_read)
+		match_all(s, &events, &channels);
+	if (channels.count)
+		compare(s, &channels);
+	else if (is_read)
+		ptrc_cli_message("--sync",
+				 "no host has received what another one has sent: %zu events of "
+				 "these types were found",
+				 events.count);
+	is_read &= channels.count != 0;
+	free_channels(&channels);
+	free(events.list);
+	free(events.keys);
+	return is_read;
+}
+
+/* ---- what people are told ---- */
+
+static void put_name(struct ptrc_buffer *b, const struct ptrc_sync *s, size_t host)
+{
+	const char *name = s->hosts->list[host].name;
+
+	ptrc_text_put(b, name, strlen(name));
+}
+
+static void put_duration(struct ptrc_buffer *b, int64_t ns)
+{
+	if (ns == PTRC_BOUND_UNKNOWN)
+		ptrc_buffer_text(b, "any time");
+	else
+		ptrc_buffer_duration(b, (uint64_t)(ns < 0 ? -ns : ns));
+}
+
+static void tell(struct ptrc_buffer *b)
+{
+	ptrc_buffer_char(b, '\0');
+	ptrc_cli_message("--sync", "%s", b->bytes);
+	b->used = 0;
+}
+
+static void report_host(const struct ptrc_sync *s, size_t host, struct ptrc_buffer *b)
+{
+	const struct ptrc_sync_host *found = &s->list[host];
+
+	put_name(b, s, host);
+	ptrc_buffer_text(b, " is ");
+	put_duration(b, found->offset_ns);
+	ptrc_buffer_text(b, found->offset_ns < 0 ? " behind " : " ahead of ");
+	put_name(b, s, s->reference);
+	ptrc_buffer_format(b, ", drifts by %+.3f ppm, and is known to ", found->drift * 1e6);
+	put_duration(b, found->bound_ns);
+	ptrc_buffer_format(b, ", by %" PRIu64 " message%s from ", found->from_other,
+			   found->from_other == 1 ? "" : "s");
+	put_name(b, s, found->other);
+	ptrc_buffer_format(b, " and %" PRIu64 " to it", found->to_other);
+	tell(b);
+	if (found->slack_ns) {
+		ptrc_buffer_text(b, "messages between ");
+		put_name(b, s, found->other);
+		ptrc_buffer_text(b, " and ");
+		put_name(b, s, host);
+		ptrc_buffer_text(b, " were received before they were sent, by up to ");
+		put_duration(b, found->slack_ns / 2);
+		ptrc_buffer_text(b, ", whatever the clocks are: one was stepped or does not run "
+				    "evenly, or keys mean several messages");
+		tell(b);
+	}
+	if (found->is_contradicted) {
+		ptrc_buffer_text(b, "the clocks of ");
+		put_name(b, s, found->other);
+		ptrc_buffer_text(b, " and ");
+		put_name(b, s, host);
+		ptrc_buffer_text(b, " are further apart than they say");
+		tell(b);
+	}
+}
+
+void ptrc_sync_report(const struct ptrc_sync *s)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+
+	for (size_t i = 0; s->list && i < s->hosts->count; i++) {
+		if (s->list[i].is_linked) {
+			report_host(s, i, &b);
+		} else if (i != s->reference) {
+			put_name(&b, s, i);
+			ptrc_buffer_text(&b, " has no messages by which it can be compared with ");
+			put_name(&b, s, s->reference);
+			tell(&b);
+		}
+	}
+	if (s->ambiguous_count)
+		ptrc_cli_message("--sync",
+				 "%" PRIu64 " received message%s left out, as the key was sent by "
+				 "several hosts, or not as often as it was received",
+				 s->ambiguous_count, s->ambiguous_count == 1 ? " was" : "s were");
+	ptrc_buffer_free(&b);
+}
+
+void ptrc_sync_free(struct ptrc_sync *s)
+{
+	for (size_t i = 0; s->list && i < s->hosts->count; i++)
+		ptrc_sync_link_free(&s->list[i].link);
+	free(s->list);
+	for (size_t i = 0; i < s->messages.count; i++) {
+		free(s->messages.list[i].begin);
+		free(s->messages.list[i].end);
+		free(s->messages.list[i].by_text);
+	}
+	free(s->messages.list);
+}
