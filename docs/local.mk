@@ -27,5 +27,5 @@ dist_doc_DATA += \
 	%D%/queries.sql \
 	%D%/requirements.md
 
-# The picture of the README, made by tests/report-browser.sh.
-EXTRA_DIST += %D%/report.png
+# Pictures of reports, made by scripts/pictures.
+dist_doc_DATA += %D%/report.png %D%/report-dark.png

@@ -45,7 +45,7 @@ expected() (
 	for f in completions/bash/*; do echo "share/bash-completion/completions/${f##*/}"; done
 	for f in completions/zsh/*; do echo "share/zsh/site-functions/${f##*/}"; done
 	for f in completions/fish/*; do echo "share/fish/vendor_completions.d/${f##*/}"; done
-	for f in README.md ARCHITECTURE.md NEWS docs/*.md docs/*.json docs/*.sql; do
+	for f in README.md ARCHITECTURE.md NEWS docs/*.md docs/*.json docs/*.sql docs/*.png; do
 		echo "share/doc/posixtrace/${f##*/}"
 	done
 	if grep -q '^pythondir = [$/]' "$PTRC_BUILD/Makefile"; then
