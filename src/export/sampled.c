@@ -128,7 +128,7 @@ uint32_t ptrc_sampled_stack(struct ptrc_sampled *p, struct ptrc_flames *flames,
 void ptrc_sampled_report(struct ptrc_sampled *p)
 {
 	if (p->symbols)
-		ptrc_symbols_report(p->symbols);
+		ptrc_symbols_report(p->symbols, false);
 }
 
 void ptrc_sampled_free(struct ptrc_sampled *p)

@@ -688,7 +688,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	check_wheres(d);
 	ptrc_hosts_report(&d->hosts);
 	if (d->symbols)
-		ptrc_symbols_report(d->symbols);
+		ptrc_symbols_report(d->symbols, true);
 	for (size_t i = 0; i < d->source_count; i++) {
 		struct ptrc_losses *losses = &d->sources[i].losses;
 

@@ -136,7 +136,7 @@ static int by_path(const void *a, const void *b)
 	return order ? order : strcmp((*x)->why.text, (*y)->why.text);
 }
 
-void ptrc_symbols_report(struct ptrc_symbols *s)
+void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
 {
 	struct file **files;
 	size_t count = 0;
@@ -146,7 +146,7 @@ void ptrc_symbols_report(struct ptrc_symbols *s)
 	files = ptrc_cli_allocate((count + 1) * sizeof(*files));
 	count = 0;
 	for (struct file *f = s->files; f; f = f->next)
-		if (*f->why.text)
+		if (*f->why.text && (has_lines || !f->opened))
 			files[count++] = f;
 	qsort(files, count, sizeof(*files), by_path);
 	for (size_t i = 0; i < count; i++)

@@ -31,8 +31,9 @@ const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *, struct ptrc_s
 					    trace_id_t log, unsigned long process, uint64_t address,
 					    bool is_growing);
 
-/* Says for each file that events came from, and of which nothing or only a part is known, why. */
-void ptrc_symbols_report(struct ptrc_symbols *);
+/* Says for each file that events came from, and of which nothing or only a part is known, why. Whoever
+ * shows no lines does not miss them. */
+void ptrc_symbols_report(struct ptrc_symbols *, bool has_lines);
 
 void ptrc_symbol_cache_free(struct ptrc_symbol_cache *);
 /* Null is allowed. */
