@@ -584,6 +584,26 @@ TEST(a_log_tells_the_names_of_threads, "EXT-297", NEEDS_KEEPER)
 	CHECK_OK(pthread_join(second.thread, NULL));
 }
 
+TEST(a_thread_that_begins_and_ends_between_two_flushes_has_a_name, "EXT-297", NEEDS_KEEPER)
+{
+	static struct named n;
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	/* The keeper has looked at the process when that is done. */
+	ts_flush(trid);
+	usleep(100000);
+	start_named(&n, "between", NULL);
+	usleep(300000);
+	let_go(&n);
+	CHECK_OK(pthread_join(n.thread, NULL));
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	expect_name_at(fd, &n, 1, "between");
+}
+
 TEST(a_thread_that_ended_has_no_name_of_another, "EXT-297", NEEDS_KEEPER)
 {
 	static struct named seen, ended;

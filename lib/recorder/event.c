@@ -95,6 +95,8 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 			ptrc_store_relaxed(&a->is_announced, true);
 			ptrc_store_relaxed(&ptrc_attach_has_announced, true);
 			ptrc_announce(h, t->origin.pid);
+		} else {
+			ptrc_announce_thread(h);
 		}
 	}
 	if (!is_nested)

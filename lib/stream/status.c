@@ -160,6 +160,12 @@ void ptrc_announce(struct ptrc_stream_header *h, int pid)
 	ptrc_ring_keeper(h, PTRC_WAKE_ARRIVAL);
 }
 
+void ptrc_announce_thread(struct ptrc_stream_header *h)
+{
+	if (h->has_log)
+		ptrc_ring_keeper(h, PTRC_WAKE_ARRIVAL);
+}
+
 bool ptrc_is_announced(const struct ptrc_stream_header *h, int pid)
 {
 	return ptrc_load_relaxed(&h->arrival[(uint32_t)pid % PTRC_ARRIVALS].pid) == pid;

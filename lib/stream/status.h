@@ -55,6 +55,8 @@ void ptrc_stream_wake_writers(struct ptrc_stream_header *h);
 void ptrc_ring_keeper(struct ptrc_stream_header *h, uint32_t why);
 /* Tell the keeper, if there is one, that a process is about to record. */
 void ptrc_announce(struct ptrc_stream_header *h, int pid);
+/* The same of another thread of a process that the keeper was told of: it looks at its name. */
+void ptrc_announce_thread(struct ptrc_stream_header *h);
 /* Has the keeper still to look at this process? */
 bool ptrc_is_announced(const struct ptrc_stream_header *h, int pid);
 

@@ -308,7 +308,7 @@ struct ptrc_stream_header {
 	_Atomic uint32_t keeper_wake;
 #define PTRC_WAKE_LOOK 1U    /* the stream is filling up, or its state has changed */
 #define PTRC_WAKE_ROOM 2U    /* a writer sleeps until there is room */
-#define PTRC_WAKE_ARRIVAL 4U /* a process has begun to record, see `arrival` */
+#define PTRC_WAKE_ARRIVAL 4U /* a process, see `arrival`, or a thread has begun to record */
 	/* Writers that find no room sleep here (full_wait.h). Odd: one sleeps, or is about to. Who
 	 * makes room, or changes the control word, adds 1 to an odd word and wakes them all. */
 	_Atomic uint32_t room_word;
