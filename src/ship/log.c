@@ -250,9 +250,14 @@ struct ptrc_ship_place ptrc_ship_log_place(const struct ptrc_ship_log *l)
 	return l->place;
 }
 
-int64_t ptrc_ship_log_ns(const struct ptrc_ship_log *l)
+static int64_t day_of(int64_t ns)
 {
-	return l->ns;
+	return ns / DAY_NS - (ns % DAY_NS < 0);
+}
+
+int64_t ptrc_ship_log_day(const struct ptrc_ship_log *l)
+{
+	return day_of(l->ns);
 }
 
 size_t ptrc_ship_log_rows(const struct ptrc_ship_log *l)
@@ -266,11 +271,6 @@ int ptrc_ship_log_error(const struct ptrc_ship_log *l)
 }
 
 /* ---- rows ---- */
-
-static int64_t day_of(int64_t ns)
-{
-	return ns / DAY_NS - (ns % DAY_NS < 0);
-}
 
 /* Puts a row that tells of a loss. */
 static int64_t put_lost(struct ptrc_ship_log *l, uint64_t seq, int64_t ns, const char *cause,

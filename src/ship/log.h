@@ -51,9 +51,9 @@ struct ptrc_ship_place ptrc_ship_log_place(const struct ptrc_ship_log *);
  */
 bool ptrc_ship_log_next(struct ptrc_ship_log *);
 
-/* What ptrc_ship_log_next() has gone to: the time, which its rows have in common up to the day; and how
- * many rows it is. */
-int64_t ptrc_ship_log_ns(const struct ptrc_ship_log *);
+/* What ptrc_ship_log_next() has gone to: the day of all its rows, from 0 in 1970, in UTC; and how many
+ * rows it is. */
+int64_t ptrc_ship_log_day(const struct ptrc_ship_log *);
 size_t ptrc_ship_log_rows(const struct ptrc_ship_log *);
 
 /* Puts its row with this number, which counts from 0; returns the time of that. */

@@ -28,7 +28,6 @@
 #define PAUSE_LAST_NS (INT64_C(30000) * PTRC_NS_PER_MS)
 /* How often a wait looks whether a signal has come. */
 #define LOOK_NS (20 * PTRC_NS_PER_MS)
-#define DAY_NS INT64_C(86400000000000)
 
 /* The work on one log. */
 struct work {
@@ -171,11 +170,6 @@ static bool has(struct had *had, uint64_t number)
 	return had->at < had->count && had->numbers[had->at] == number;
 }
 
-static int64_t day_of(int64_t ns)
-{
-	return ns / DAY_NS - (ns % DAY_NS < 0);
-}
-
 /* Puts the rows that come next into the packer, but those that the server has. */
 static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 {
@@ -214,9 +208,9 @@ static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_sh
 			       ptrc_ship_packer_raw(w->packer) >= RAW_MAX ||
 			       b->count + more > ROWS_MAX;
 
-		if (!count && b->count && (is_full || day_of(ptrc_ship_log_ns(w->log)) != day))
+		if (!count && b->count && (is_full || ptrc_ship_log_day(w->log) != day))
 			break;
-		day = day_of(ptrc_ship_log_ns(w->log));
+		day = ptrc_ship_log_day(w->log);
 		put_rows(w, b, had);
 		ptrc_ship_log_pass(w->log);
 	}
