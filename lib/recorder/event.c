@@ -95,7 +95,8 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 			ptrc_store_relaxed(&a->is_announced, true);
 			ptrc_store_relaxed(&ptrc_attach_has_announced, true);
 			ptrc_announce(h, t->origin.pid);
-		} else {
+		} else if (!pick->next && t->origin.tid != t->origin.pid) {
+			/* Its first writer; a first thread has the name of its process. */
 			ptrc_announce_thread(h);
 		}
 	}
