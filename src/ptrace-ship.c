@@ -20,6 +20,7 @@
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
 #include "src/config/yaml_file.h"
+#include "src/ship/files.h"
 #include "src/ship/follow.h"
 #include "src/ship/schema.h"
 #include "src/ship/ship.h"
@@ -201,13 +202,24 @@ static int64_t duration(int key, const char *text)
 	return ns;
 }
 
+/* A URL, which may end with a slash, without it. */
+static const char *without_slash(const char *url)
+{
+	size_t size = strlen(url);
+	char *copy = strcpy(ptrc_cli_allocate(size + 1), url);
+
+	if (size > 1 && copy[size - 1] == '/' && copy[size - 2] != '/')
+		copy[size - 1] = '\0';
+	return copy;
+}
+
 static void apply(int key, const char *text)
 {
 	struct ptrc_cli_reason why;
 
 	switch (key) {
 	case KEY_SERVER:
-		server_options.server = text;
+		server_options.server = without_slash(text);
 		break;
 	case KEY_DATABASE:
 		if (!*text || strchr(text, '\n'))
@@ -367,19 +379,106 @@ static void say(struct ptrc_buffer *out, const char *path, uint64_t rows, uint64
 	ptrc_output_write(out);
 }
 
-static enum ptrc_exit ship_logs(char **paths, size_t count, struct ptrc_buffer *out)
+/* ---- what is given ---- */
+
+/* The logs that the operands name. */
+struct logs {
+	char **paths;
+	size_t count;
+	/* A message has said of an operand that it is none. */
+	bool has_failed;
+};
+
+/* Each file of a rotated log stands for all of it; so 'ptrace-ship *' sends such a log once. */
+static void find_logs(struct logs *logs, char **operands, size_t count)
 {
-	enum ptrc_exit status = PTRC_EXIT_DONE;
+	logs->paths = ptrc_cli_allocate(count * sizeof(*logs->paths));
+	for (size_t i = 0; i < count; i++) {
+		char *path;
+		size_t at = 0;
+
+		if (!ptrc_ship_look_at(operands[i])) {
+			logs->has_failed = true;
+			continue;
+		}
+		path = ptrc_ship_log_of(operands[i]);
+		while (at < logs->count && strcmp(logs->paths[at], path))
+			at++;
+		if (at < logs->count)
+			free(path);
+		else
+			logs->paths[logs->count++] = path;
+	}
+}
+
+static void free_logs(struct logs *logs)
+{
+	for (size_t i = 0; i < logs->count; i++)
+		free(logs->paths[i]);
+	free(logs->paths);
+}
+
+static void __attribute__((noreturn)) fail_at(const char *path, int error)
+{
+	ptrc_cli_error(path, error);
+	exit(PTRC_EXIT_FAILED);
+}
+
+/* libcurl reads the certificates when it has a connection; then it would be late to say so. */
+static void check_ca_file(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	bool has = false;
+
+	if (!file)
+		fail_at(path, errno);
+	while (!has && getline(&line, &room, file) >= 0)
+		has = strstr(line, "-----BEGIN ");
+	if (ferror(file))
+		fail_at(path, errno);
+	if (!has) {
+		ptrc_cli_message(path, "has no certificate in PEM");
+		exit(PTRC_EXIT_FAILED);
+	}
+	free(line);
+	fclose(file);
+}
+
+static void check_files(void)
+{
+	const char *directory = shipper.state_directory;
+	struct stat st;
+
+	if (server_options.ca_file)
+		check_ca_file(server_options.ca_file);
+	if (!directory)
+		return;
+	if (stat(directory, &st))
+		fail_at(directory, errno);
+	if (!S_ISDIR(st.st_mode))
+		fail_at(directory, ENOTDIR);
+	if (access(directory, W_OK | X_OK))
+		fail_at(directory, errno);
+}
+
+/* ---- what is sent ---- */
+
+static enum ptrc_exit ship_logs(const struct logs *logs, struct ptrc_buffer *out)
+{
+	enum ptrc_exit status = logs->has_failed ? PTRC_EXIT_FAILED : PTRC_EXIT_DONE;
 	bool is_incomplete = false;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < logs->count; i++) {
 		uint64_t rows = shipper.rows, bytes = shipper.bytes;
-		enum ptrc_ship_result result = ptrc_ship_log(&shipper, paths[i], &is_incomplete);
+		const char *path = logs->paths[i];
+		enum ptrc_ship_result result = ptrc_ship_log(&shipper, path, &is_incomplete);
 
 		if (status_of(result) != PTRC_EXIT_DONE)
 			status = PTRC_EXIT_FAILED;
 		else
-			say(out, paths[i], shipper.rows - rows, shipper.bytes - bytes);
+			say(out, path, shipper.rows - rows, shipper.bytes - bytes);
 		if (result == PTRC_SHIP_STOPPED)
 			ptrc_cli_message(NULL,
 					 "stopped by a signal; what was not sent is in the logs");
@@ -418,6 +517,7 @@ int main(int argc, char **argv)
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	struct ptrc_cli_reason why;
+	struct logs logs = {0};
 
 	parse(argc, argv);
 	ptrc_output_begin();
@@ -430,6 +530,10 @@ int main(int argc, char **argv)
 	shipper.server = ptrc_ship_server_new(&server_options, &why);
 	if (!shipper.server)
 		refuse(KEY_SERVER, "%s", why.text);
+	check_files();
+	find_logs(&logs, argv + optind, (size_t)(argc - optind));
+	if (logs.has_failed && !logs.count && !is_creating)
+		exit(PTRC_EXIT_FAILED);
 	shipper.server_name = server_options.server;
 	shipper.database = server_options.database;
 	shipper.is_stopped = &is_stopped;
@@ -438,8 +542,8 @@ int main(int argc, char **argv)
 	if (is_creating)
 		status = status_of(ptrc_ship_create(&shipper));
 	if (status == PTRC_EXIT_DONE)
-		status = follow_where ? follow_it(&out)
-				      : ship_logs(argv + optind, (size_t)(argc - optind), &out);
+		status = follow_where ? follow_it(&out) : ship_logs(&logs, &out);
+	free_logs(&logs);
 	ptrc_ship_server_free(shipper.server);
 	ptrc_output_end(&out);
 	return (int)status;

@@ -199,7 +199,7 @@ has_once() {
 	many a.log 1000
 	for act in drop half silent 'part 0' 'part 1' 'part 999' 'part 1000' endless \
 		'code 252 Too many parts' 'code 243 Cannot reserve 1.00 MiB, not enough space' \
-		'code 241 Memory limit' 'code 216 Query with id = x is already running' \
+		'code 241 Memory limit' 'code 201 Quota' 'code 236 Shutdown' 'code 216 Query with id = x is already running' \
 		'status 503 busy' 'status 502 <html>'; do
 		rm -f a.log.ship server/events
 		kill "$server"
@@ -439,6 +439,131 @@ has_once() {
 	for wrong in --server=ftp://x --server=localhost --batch-size=1 --give-up=soon --dialect=old \
 		--database=; do
 		run_split ptrace-ship "$wrong" a.log
+		[ "$status" -eq 2 ]
+	done
+}
+
+@test "what is wrong on this machine is told before the server is asked [EXT-500]" {
+	many a.log 10
+	mkdir dir logs
+	: >empty.log
+	echo text >text
+	mkfifo pipe
+	says() {
+		local message=$1
+		shift
+		ship "$@"
+		echo "$*: $stderr"
+		[ "$status" -eq 1 ]
+		assert_one_message ptrace-ship
+		[[ $stderr == "ptrace-ship: $message" ]]
+		[ ! -e server/requests ]
+	}
+	says 'gone.log: No such file or directory' gone.log
+	says "dir: is a directory: '--follow=dir' sends the logs in it" dir
+	says 'empty.log: not a trace log: the file is empty' empty.log
+	says 'text: not a trace log' text
+	says 'standard input: cannot be sent: the log stays until the server has it' -
+	says 'pipe: cannot be sent: the log stays until the server has it' pipe
+	says 'none: No such file or directory' --password-file=none a.log
+	says 'none: No such file or directory' --ca-file=none a.log
+	says 'text: has no certificate in PEM' --ca-file=text a.log
+	says 'none: No such file or directory' --state-directory=none a.log
+	says 'text: Not a directory' --state-directory=text --follow=logs
+	says 'none/: No such file or directory' --follow=none/
+	says "$me: no such session" --follow="$me"
+	says 'text: no such session; a log is sent without --follow' --follow=text
+	refused='a.log.ship: is not what ptrace-ship writes; if it is removed, the log is compared with what the server has'
+	echo nonsense >a.log.ship
+	says "$refused" a.log
+	printf 'posixtrace-ship 1\n' >a.log.ship
+	says "$refused" a.log
+	rm a.log.ship
+	# One that can be sent is. A server that is away leaves no empty progress file behind.
+	ship gone.log a.log text
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"gone.log: "*"text: "* ]]
+	has_once a.log 10
+	rm a.log.ship
+	kill "$server"
+	wait_until is_ended "$server"
+	ship --give-up=1ms a.log
+	[ "$status" -eq 1 ]
+	[ ! -e a.log.ship ]
+}
+
+@test "each file of a rotated log stands for all of it [EXT-501]" {
+	ptrace-run -o r.log --log-rotate=16K -- sh -c 'for i in 1 2; do "$0" -n 3000; sleep 0.8; done' \
+		"$traced"
+	[ -e r.log.000002 ]
+	count=$(events r.log)
+	ship --verbose r.log.000001
+	[ "$status" -eq 0 ]
+	[[ $stdout == "r.log: $count rows, "* ]]
+	[ ! -e r.log.000001.ship ]
+	has_once r.log "$count"
+	: >server/requests
+	ship --verbose r.log*[!p]
+	[ "$status" -eq 0 ]
+	[ "$stdout" = 'r.log: 0 rows, 0 bytes' ]
+	# One that is alone would have the numbers of others.
+	mkdir alone
+	cp r.log.000001 alone/one.log
+	: >server/requests
+	ship alone/one.log
+	[ "$status" -eq 1 ]
+	[ "$stderr" = 'ptrace-ship: alone/one.log: is a later file of a rotated log, and cannot be sent alone' ]
+	# The first files and the progress file are gone.
+	rm r.log r.log.ship
+	ship r.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"r.log: its first files are gone, and so is what r.log.ship said: nobody knows"* ]]
+}
+
+@test "what speaks something else is told at once, and so are rights that are missing [EXT-502]" {
+	many a.log 10
+	ship --give-up=0 --server="https://${url#http://}" a.log
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-ship: https://${url#http://}: speaks HTTP without TLS at this port: --server has to begin with http://" ]
+	python3 - <<-'END' >port 2>/dev/null 3>&- &
+		import socket
+		server = socket.socket()
+		server.bind(('127.0.0.1', 0))
+		server.listen()
+		print(server.getsockname()[1], flush=True)
+		clients = []
+		while True:
+		    clients.append(server.accept()[0])
+		    clients[-1].send(b'SSH-2.0-none\r\n')
+	END
+	pids="$pids $!"
+	disown
+	wait_until test -s port
+	ship --give-up=0 --server="http://127.0.0.1:$(cat port)" a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *": speaks something else than HTTP at this port "* ]]
+	for act in 'code 164 Cannot execute query in readonly mode' 'code 291 access denied' \
+		'code 497 Not enough privileges' 'status 501 <h1>POST?</h1>'; do
+		acts "$act"
+		ship --give-up=0 a.log
+		[ "$status" -eq 1 ]
+		assert_one_message ptrace-ship
+		case $act in
+		code*) [[ $stderr == *"does not let this user do what is needed (status 500): Code: "* ]] ;;
+		*) [[ $stderr == *"answers with status 501: <h1>POST?</h1>" ]] ;;
+		esac
+	done
+	ship --give-up=0 --dialect=modern a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *": is of release 18, which does not understand the dialect 'modern'" ]]
+	# With a slash behind it, it is the same server.
+	ship --server="$url/" a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 10
+	ship a.log
+	[ "$status" -eq 0 ]
+	for wrong in http:// http://127.0.0.1:99999 http://:80 http://127.0.0.1:http; do
+		run_split ptrace-ship --server="$wrong" a.log
 		[ "$status" -eq 2 ]
 	done
 }

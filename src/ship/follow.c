@@ -3,11 +3,8 @@
 
 #include "src/ship/follow.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <posixtrace.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +15,7 @@
 #include "src/cli/clock.h"
 #include "src/cli/message.h"
 #include "src/session/session_client.h"
-#include "src/view/reader.h"
+#include "src/ship/files.h"
 
 /*
  * A keeper that is killed between writing a packet and noting that it has is followed by another one, which
@@ -27,9 +24,6 @@
  */
 #define SETTLE_NS (INT64_C(100) * PTRC_NS_PER_MS)
 enum { SETTLE_LOOKS = 10 };
-
-/* Names of the files of a rotated log but the first end with a dot and so many digits at least. */
-enum { DIGITS_MIN = 6 };
 
 /* A log in the directory. */
 struct followed {
@@ -58,52 +52,6 @@ static uint64_t look_of(const struct stat *st)
 	look = mix(look, (uint64_t)st->st_size);
 	look = mix(look, (uint64_t)st->st_mtim.tv_sec);
 	return mix(look, (uint64_t)st->st_mtim.tv_nsec);
-}
-
-/* The number of the log that this file alone is; 0: it is none. */
-static uint64_t id_of(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct posixtrace_place place = {.pl_log_id = 0};
-	trace_id_t trace;
-
-	if (fd < 0)
-		return 0;
-	if (ptrc_reader_is_log(fd) && !posix_trace_open(fd, &trace)) {
-		if (posixtrace_get_place(trace, &place, sizeof(place)))
-			place.pl_log_id = 0;
-		posix_trace_close(trace);
-	}
-	close(fd);
-	return place.pl_log_id;
-}
-
-/* Whether the name is that of a later file of a rotated log; stores the length of the first one's. */
-static bool is_later_name(const char *name, size_t *base)
-{
-	size_t size = strlen(name), digits = 0;
-
-	while (digits < size && isdigit((unsigned char)name[size - digits - 1]))
-		digits++;
-	if (digits < DIGITS_MIN || digits + 2 > size || name[size - digits - 1] != '.')
-		return false;
-	*base = size - digits - 1;
-	return true;
-}
-
-/* The path of the log that the file belongs to: that of its first file, or its own. */
-static char *log_of(const char *path)
-{
-	char *base = strcpy(ptrc_cli_allocate(strlen(path) + 1), path);
-	size_t size;
-
-	if (!is_later_name(path, &size))
-		return base;
-	base[size] = '\0';
-	/* The first file may be gone; or it is that of another log. */
-	if (access(base, F_OK) ? !ptrc_reader_is_there(base) : id_of(base) != id_of(path))
-		base[size] = '.';
-	return base;
 }
 
 static bool ends_with(const char *name, const char *end)
@@ -141,16 +89,6 @@ static struct followed *find(struct followed **all, char *path)
 	return f;
 }
 
-static bool is_log(const char *path, struct stat *st)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	bool is = fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode) && ptrc_reader_is_log(fd);
-
-	if (fd >= 0)
-		close(fd);
-	return is;
-}
-
 /* Finds the logs, and what they are like now. Returns an error number. */
 static int scan(const char *directory, struct followed **all)
 {
@@ -172,8 +110,8 @@ static int scan(const char *directory, struct followed **all)
 		    ends_with(entry->d_name, ".ship.new"))
 			continue;
 		path = join(directory, entry->d_name);
-		if (is_log(path, &st)) {
-			f = find(all, log_of(path));
+		if (ptrc_ship_is_log(path, &st)) {
+			f = find(all, ptrc_ship_log_of(path));
 			f->is_there = true;
 			/* Of several files the order does not matter. */
 			f->look += look_of(&st);
@@ -220,7 +158,7 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory, s
 	while (d && (entry = readdir(d))) {
 		char *path = join(directory, entry->d_name);
 		struct stat st;
-		char *log = is_log(path, &st) ? log_of(path) : NULL;
+		char *log = ptrc_ship_is_log(path, &st) ? ptrc_ship_log_of(path) : NULL;
 
 		/* The first one goes last: it says whose the others are. */
 		if (log && !strcmp(log, f->path) && strcmp(path, f->path) && unlink(path))
@@ -280,7 +218,7 @@ static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const cha
 
 enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const char *directory)
 {
-	enum ptrc_ship_result result = ptrc_ship_greet(follow->shipper);
+	enum ptrc_ship_result result = PTRC_SHIPPED;
 	struct followed *all = NULL;
 
 	while (result == PTRC_SHIPPED) {
@@ -293,7 +231,10 @@ enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const
 			break;
 		}
 		forget(&all, false);
-		result = send_all(follow, directory, all);
+		/* A server that will not do is told also if there is no log yet. */
+		result = ptrc_ship_greet(follow->shipper);
+		if (result == PTRC_SHIPPED)
+			result = send_all(follow, directory, all);
 		if (result == PTRC_SHIPPED &&
 		    !ptrc_ship_wait(follow->shipper, begin + follow->interval_ns - ptrc_now_ns()))
 			result = PTRC_SHIP_STOPPED;
@@ -314,7 +255,10 @@ static bool find_log(const char *session, char **path)
 	if (!error && reply.body != PTRC_SESSION_BODY_STATE)
 		error = reply.error ? reply.error : EPROTO;
 	if (error) {
-		ptrc_cli_message(session, "%s", ptrc_session_explain(error));
+		ptrc_cli_message(session, "%s%s", ptrc_session_explain(error),
+				 error == ENOENT && !access(session, F_OK)
+					 ? "; a log is sent without --follow"
+					 : "");
 		return false;
 	}
 	if (!s->has_log || s->is_log_gone) {
@@ -330,13 +274,12 @@ static bool find_log(const char *session, char **path)
 enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const char *session)
 {
 	static struct ptrc_session_reply reply;
-	enum ptrc_ship_result result = ptrc_ship_greet(follow->shipper);
+	enum ptrc_ship_result result;
 	char *path;
 
-	if (result != PTRC_SHIPPED)
-		return result;
 	if (!find_log(session, &path))
 		return PTRC_SHIP_LOG_FAILED;
+	result = ptrc_ship_greet(follow->shipper);
 	while (result == PTRC_SHIPPED) {
 		int64_t begin = ptrc_now_ns();
 		/* What was flushed is noted as that: it need not settle. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/cli/message.h"
 #include "src/ship/whose.h"
@@ -30,6 +31,7 @@ struct ptrc_ship_log {
 	uint64_t id;
 	char name[17];
 	bool is_closed;
+	bool is_shortened;
 	/* Host, boot and log, as every row begins. */
 	struct ptrc_buffer head;
 	/* Before the first event of the block; and before the event that comes next. */
@@ -89,7 +91,7 @@ static int64_t created_ns(const struct ptrc_ship_log *l)
 					       .tv_nsec = l->reader.attributes.creation_ns});
 }
 
-struct ptrc_ship_log *ptrc_ship_log_open(const char *path, enum ptrc_ship_dialect dialect)
+struct ptrc_ship_log *ptrc_ship_log_open(const char *path)
 {
 	struct ptrc_ship_log *l = ptrc_cli_allocate(sizeof(*l));
 	struct posixtrace_place place;
@@ -100,10 +102,17 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path, enum ptrc_ship_dialec
 		free(l);
 		return NULL;
 	}
-	l->fields.dialect = dialect;
 	l->view.reader = &l->reader;
 	l->last_ns = created_ns(l);
 	error = posixtrace_get_place(l->reader.trace, &place, sizeof(place));
+	l->is_shortened = !error && place.pl_first_part;
+	if (l->is_shortened && !access(path, F_OK)) {
+		/* Its rows would get the numbers of those of the first file. */
+		ptrc_cli_message(path,
+				 "is a later file of a rotated log, and cannot be sent alone");
+		ptrc_ship_log_close(l);
+		return NULL;
+	}
 	if (!error)
 		error = ptrc_reader_select_parts(&l->reader, 0);
 	if (error) {
@@ -145,6 +154,16 @@ const char *ptrc_ship_log_name(const struct ptrc_ship_log *l)
 uint64_t ptrc_ship_log_id(const struct ptrc_ship_log *l)
 {
 	return l->id;
+}
+
+void ptrc_ship_log_speak(struct ptrc_ship_log *l, enum ptrc_ship_dialect dialect)
+{
+	l->fields.dialect = dialect;
+}
+
+bool ptrc_ship_log_is_shortened(const struct ptrc_ship_log *l)
+{
+	return l->is_shortened;
 }
 
 bool ptrc_ship_log_is_closed(const struct ptrc_ship_log *l)

@@ -25,13 +25,19 @@
 struct ptrc_ship_log;
 
 /* Opens a log; a rotated one by the path of its first file. Returns null after a message. */
-struct ptrc_ship_log *ptrc_ship_log_open(const char *path, enum ptrc_ship_dialect);
+struct ptrc_ship_log *ptrc_ship_log_open(const char *path);
 void ptrc_ship_log_close(struct ptrc_ship_log *);
 
 /* What all files of the log have in common and no other log has: 16 hexadecimal digits; and as a
  * number. */
 const char *ptrc_ship_log_name(const struct ptrc_ship_log *);
 uint64_t ptrc_ship_log_id(const struct ptrc_ship_log *);
+
+/* From now on rows are put in this dialect. */
+void ptrc_ship_log_speak(struct ptrc_ship_log *, enum ptrc_ship_dialect);
+
+/* Whether files that a rotated log began with are gone. */
+bool ptrc_ship_log_is_shortened(const struct ptrc_ship_log *);
 
 /* Whether the log was closed, so that nothing will come. */
 bool ptrc_ship_log_is_closed(const struct ptrc_ship_log *);

@@ -140,6 +140,9 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 	if (p->fd < 0) {
 		if (errno == EWOULDBLOCK)
 			ptrc_cli_message(path, "another ptrace-ship is at work on this log");
+		else if (errno == EACCES || errno == EROFS)
+			ptrc_cli_message(path, "%s; --state-directory says where such files may be",
+					 strerror(errno));
 		else
 			ptrc_cli_error(path, errno);
 		ptrc_ship_progress_close(p);
@@ -153,6 +156,7 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 	}
 	/* It was made just now, or by somebody who was killed then. */
 	if (!size) {
+		p->is_empty = true;
 		if (getrandom(&p->nonce, sizeof(p->nonce), 0) != sizeof(p->nonce))
 			p->nonce = (uint64_t)getpid();
 		return PTRC_SHIP_PROGRESS_NEW;
@@ -227,6 +231,7 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 	} else {
 		close(p->fd);
 		p->fd = fd;
+		p->is_empty = false;
 	}
 	ptrc_buffer_free(&name);
 	ptrc_buffer_free(&text);
@@ -235,6 +240,8 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 
 void ptrc_ship_progress_close(struct ptrc_ship_progress *p)
 {
+	if (p->is_empty)
+		unlink(p->path);
 	if (p->fd >= 0)
 		close(p->fd);
 	free(p->path);

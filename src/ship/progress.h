@@ -32,6 +32,8 @@ struct ptrc_ship_progress {
 	/* The path of the file. */
 	char *path;
 	int fd;
+	/* It has nothing in it yet. */
+	bool is_empty;
 	uint64_t log_id;
 	/* Tells batches of this file from those of another one that was made for the same log. */
 	uint64_t nonce;
@@ -67,6 +69,7 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 /* Writes it, and waits until it is on the disk. Returns false after a message. */
 bool ptrc_ship_progress_write(struct ptrc_ship_progress *);
 
+/* Removes the file if it is empty. */
 void ptrc_ship_progress_close(struct ptrc_ship_progress *);
 
 #endif

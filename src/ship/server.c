@@ -3,6 +3,7 @@
 
 #include "src/ship/server.h"
 
+#include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -13,9 +14,11 @@
 #include "src/cli/clock.h"
 
 /* How long a connection may take; how long nothing may move, which is also how long a server may work
- * on an INSERT; and how long a request still has when a signal has come. */
+ * on an INSERT; how long if it is only asked who it is; and how long a request still has when a signal has
+ * come. */
 #define CONNECT_MS 10000L
 #define STALL_S 120L
+#define GREET_STALL_S 10L
 /* A connection that was idle for longer is not used again: servers close them after some seconds. */
 #define IDLE_S 2L
 #define RELEASE_NS (INT64_C(5000) * PTRC_NS_PER_MS)
@@ -27,9 +30,13 @@ enum { MODERN_MAJOR = 21 };
 
 /* Exceptions of the server, by their numbers, that it gets over by itself: its disk is full, it has too
  * many parts or queries, too little memory; it takes too long; the same query still runs, as we were
- * killed before; a table is read only for now. */
-static const long passing[] = {159, 160, 164, 173, 202, 209, 210,
-			       216, 241, 242, 243, 252, 319, 425};
+ * killed before; a table is read only, or its replicas are away, for now; a quota will be filled again; it
+ * is shut down. */
+static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241, 242,
+			       243, 252, 254, 285, 286, 319, 394, 425, 439, 745, 999};
+/* Those that say that the user is not known, and that the user has no right to this. */
+static const long unknown_user[] = {192, 193, 194, 195, 516};
+static const long not_granted[] = {164, 291, 497};
 /* And those that say that there are no tables. */
 enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };
 
@@ -40,6 +47,8 @@ struct ptrc_ship_server {
 	struct ptrc_buffer url;
 	struct ptrc_buffer query;
 	struct ptrc_buffer answer;
+	/* Of the last request. */
+	CURLcode result;
 	char error[CURL_ERROR_SIZE];
 	/* Of the answer: the number of an exception that its head tells, and where a redirect
 	 * leads. */
@@ -166,26 +175,47 @@ static long exception_of(const struct ptrc_ship_server *s)
 	return text ? strtol(text + strlen("Code: "), NULL, 10) : 0;
 }
 
-/* The answer in a message: its first line, as far as there is room. */
+/* The answer in a message: in one line, as far as there is room, and without what the server says twice. */
 static const char *words(const struct ptrc_ship_server *s, char text[MESSAGE_MAX])
 {
-	size_t size = s->answer.used ? strcspn(s->answer.bytes, "\n") : 0;
+	size_t used = 0;
+	char *again;
 
-	if (!size)
-		return "nothing";
-	if (size > MESSAGE_MAX - 1)
-		size = MESSAGE_MAX - 1;
-	memcpy(text, s->answer.bytes, size);
-	text[size] = '\0';
-	return text;
+	for (size_t i = 0; i < s->answer.used && used < MESSAGE_MAX - 1; i++) {
+		unsigned char c = (unsigned char)s->answer.bytes[i];
+
+		if (!isspace(c))
+			text[used++] = (char)c;
+		else if (used && text[used - 1] != ' ')
+			text[used++] = ' ';
+	}
+	while (used && text[used - 1] == ' ')
+		used--;
+	text[used] = '\0';
+	again = strstr(text, ", e.what() = ");
+	if (again)
+		*again = '\0';
+	return *text ? text : "nothing";
 }
 
-static bool is_passing(long exception)
+#define IS_ONE_OF(list, exception) is_one_of(list, sizeof(list) / sizeof(*(list)), exception)
+
+static bool is_one_of(const long *list, size_t count, long exception)
 {
-	for (size_t i = 0; i < sizeof(passing) / sizeof(*passing); i++)
-		if (passing[i] == exception)
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == exception)
 			return true;
 	return false;
+}
+
+/* What an answer with this status means that has no exception: it was not the server that answered, but
+ * something in front of it, or something else. */
+static bool is_passing_status(long status)
+{
+	enum { TIMEOUT = 408, TOO_MANY = 429, NOT_IMPLEMENTED = 501, NO_VERSION = 505 };
+
+	return status == TIMEOUT || status == TOO_MANY ||
+	       (status >= 500 && status != NOT_IMPLEMENTED && status != NO_VERSION);
 }
 
 /* What an answer that is not 200 means. */
@@ -202,17 +232,20 @@ static enum ptrc_ship_outcome judge(struct ptrc_ship_server *s, long status,
 				 s->location, status);
 		return PTRC_SHIP_REFUSED;
 	}
-	if (status == 401 || status == 403 || exception == 192 || exception == 193 ||
-	    exception == 194 || exception == 516) {
+	if (IS_ONE_OF(not_granted, exception)) {
+		ptrc_cli_because(why, "does not let this user do what is needed (status %ld): %s",
+				 status, words(s, text));
+		return PTRC_SHIP_REFUSED;
+	}
+	if (status == 401 || status == 403 || IS_ONE_OF(unknown_user, exception)) {
 		ptrc_cli_because(why, "refuses this user or password (status %ld): %s", status,
 				 words(s, text));
 		return PTRC_SHIP_REFUSED;
 	}
 	ptrc_cli_because(why, "answers with status %ld: %s", status, words(s, text));
-	if (is_passing(exception) || status == 408 || status == 429)
-		return PTRC_SHIP_LATER;
-	/* Without an exception it was not the server that answered, but something in front of it. */
-	return status >= 500 && !exception ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
+	if (exception)
+		return IS_ONE_OF(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
+	return is_passing_status(status) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 }
 
 /* Sends a request to the URL that was put together, and takes the answer. */
@@ -234,7 +267,7 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 	s->body = body;
 	s->size = size;
 	s->sent = 0;
-	result = curl_easy_perform(s->curl);
+	s->result = result = curl_easy_perform(s->curl);
 	/* So that it is a text. */
 	ptrc_buffer_char(&s->answer, '\0');
 	s->answer.used--;
@@ -309,6 +342,66 @@ static void put_table(struct ptrc_ship_server *s, const char *table)
 	ptrc_buffer_text(&s->query, table);
 }
 
+/* Whether the request failed as it does where somebody speaks TLS and we do not, or the other way round. */
+static bool is_misunderstood(CURLcode result)
+{
+	return result == CURLE_SSL_CONNECT_ERROR || result == CURLE_GOT_NOTHING ||
+	       result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR ||
+	       result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_WEIRD_SERVER_REPLY;
+}
+
+/* Whether the server's port answers by the other one of http and https. Nothing is sent but the begin of TLS,
+ * or a question that anybody may ask; so it does not matter who it is. */
+static bool answers_otherwise(const struct ptrc_ship_server *s)
+{
+	CURLU *url = curl_url();
+	CURL *curl = curl_easy_init();
+	char *port = NULL;
+	bool is_tls = !strncmp(s->options.server, "http:", 5), answers = false;
+
+	if (!url || !curl)
+		ptrc_cli_no_memory();
+	if (!curl_url_set(url, CURLUPART_URL, s->options.server, 0) &&
+	    !curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
+	    !curl_url_set(url, CURLUPART_PORT, port, 0) &&
+	    !curl_url_set(url, CURLUPART_SCHEME, is_tls ? "https" : "http", 0)) {
+		curl_easy_setopt(curl, CURLOPT_CURLU, url);
+		curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+		curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, CONNECT_MS / 2);
+		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+		curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, is_tls ? 1L : 0L);
+		curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
+		curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+		answers = curl_easy_perform(curl) == CURLE_OK;
+	}
+	curl_free(port);
+	curl_easy_cleanup(curl);
+	curl_url_cleanup(url);
+	return answers;
+}
+
+/* What is to be said of a server that was not understood. */
+static enum ptrc_ship_outcome look_why(struct ptrc_ship_server *s, enum ptrc_ship_outcome outcome,
+				       struct ptrc_cli_reason *why)
+{
+	bool is_http = !strncmp(s->options.server, "http:", 5);
+
+	if (!is_misunderstood(s->result))
+		return outcome;
+	if (answers_otherwise(s)) {
+		ptrc_cli_because(why, "speaks %s at this port: --server has to begin with %s",
+				 is_http ? "HTTPS" : "HTTP without TLS",
+				 is_http ? "https://" : "http://");
+		return PTRC_SHIP_REFUSED;
+	}
+	if (s->result == CURLE_UNSUPPORTED_PROTOCOL || s->result == CURLE_WEIRD_SERVER_REPLY) {
+		ptrc_cli_because(why, "speaks something else than HTTP at this port (%s)",
+				 *s->error ? s->error : curl_easy_strerror(s->result));
+		return PTRC_SHIP_REFUSED;
+	}
+	return outcome;
+}
+
 enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s,
 					      struct ptrc_cli_reason *why)
 {
@@ -317,13 +410,22 @@ enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s,
 	long major;
 
 	begin_query(s, "SELECT version()");
+	curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, GREET_STALL_S);
 	outcome = ask(s, why);
+	curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, STALL_S);
 	if (outcome != PTRC_SHIP_OK)
-		return outcome;
+		return look_why(s, outcome, why);
 	major = strtol(s->answer.bytes, &end, 10);
 	if (major < 1 || major > 9999 || *end != '.' ||
 	    strspn(end, "0123456789.-abcdefghijklmnopqrstuvwxyz\n") != strlen(end)) {
 		ptrc_cli_because(why, "is no ClickHouse server, as it answers: %s", words(s, text));
+		return PTRC_SHIP_REFUSED;
+	}
+	if (s->options.has_dialect && s->dialect == PTRC_SHIP_MODERN && major < MODERN_MAJOR) {
+		ptrc_cli_because(why,
+				 "is of release %ld, which does not understand the dialect "
+				 "'modern'",
+				 major);
 		return PTRC_SHIP_REFUSED;
 	}
 	if (!s->options.has_dialect)
@@ -498,6 +600,8 @@ enum ptrc_ship_dialect ptrc_ship_server_dialect(const struct ptrc_ship_server *s
 static bool check_url(const char *url, struct ptrc_cli_reason *why)
 {
 	const char *host = strstr(url, "://");
+	CURLUcode result;
+	CURLU *parsed;
 
 	if (!host || (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) || !host[3])
 		return ptrc_cli_because(why, "'%s' has to begin with http:// or https://", url);
@@ -507,6 +611,13 @@ static bool check_url(const char *url, struct ptrc_cli_reason *why)
 					     "--password-file tell them");
 	if (strpbrk(host, "?#\n\r \t"))
 		return ptrc_cli_because(why, "'%s' has to end with the host or its port", url);
+	parsed = curl_url();
+	if (!parsed)
+		ptrc_cli_no_memory();
+	result = curl_url_set(parsed, CURLUPART_URL, url, 0);
+	curl_url_cleanup(parsed);
+	if (result)
+		return ptrc_cli_because(why, "'%s' has no host, or a port that is none", url);
 	return true;
 }
 

@@ -440,13 +440,28 @@ static enum ptrc_ship_outcome look_for_end(struct ptrc_shipper *s, void *arg,
 				       why);
 }
 
+/* Asks what the server has of a log of which nothing is known here: somebody may have removed the file that
+ * told it. */
+static enum ptrc_ship_result find_end(struct work *w)
+{
+	enum ptrc_ship_result result = insist(w->shipper, look_for_end, w);
+
+	if (result != PTRC_SHIPPED || !w->progress.doubtful || !ptrc_ship_log_is_shortened(w->log))
+		return result;
+	/* The first rows that it has now are not those that have the first numbers there. */
+	ptrc_cli_message(w->path,
+			 "its first files are gone, and so is what %s said: nobody knows which "
+			 "of its rows the server has",
+			 w->progress.path);
+	return PTRC_SHIP_LOG_FAILED;
+}
+
 static char *copy(const char *text)
 {
 	return strcpy(ptrc_cli_allocate(strlen(text) + 1), text);
 }
 
-/* Begins a log of which nothing is known here: somebody may have removed the file that told it. */
-static enum ptrc_ship_result begin_progress(struct work *w)
+static void begin_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
 
@@ -459,11 +474,10 @@ static enum ptrc_ship_result begin_progress(struct work *w)
 	p->batch = (struct ptrc_ship_batch){0};
 	p->is_complete = false;
 	p->told = 0;
-	return insist(w->shipper, look_for_end, w);
 }
 
-/* Takes the progress file, if it is of this log and server. */
-static enum ptrc_ship_result take_progress(struct work *w)
+/* Takes the progress file, if it is of this log and server. Returns false after a message. */
+static bool take_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
 	const struct ptrc_shipper *s = w->shipper;
@@ -473,16 +487,18 @@ static enum ptrc_ship_result take_progress(struct work *w)
 	read = ptrc_ship_progress_open(p, path);
 	free(path);
 	if (read == PTRC_SHIP_PROGRESS_FAILED)
-		return PTRC_SHIP_LOG_FAILED;
-	if (read == PTRC_SHIP_PROGRESS_NEW)
-		return begin_progress(w);
+		return false;
+	if (read == PTRC_SHIP_PROGRESS_NEW) {
+		begin_progress(w);
+		return true;
+	}
 	if (strcmp(p->server, s->server_name) || strcmp(p->database, s->database)) {
 		ptrc_cli_message(
 			p->path,
 			"tells of the database '%s' of %s; --state-directory lets a log be "
 			"shipped to several servers",
 			p->database, p->server);
-		return PTRC_SHIP_LOG_FAILED;
+		return false;
 	}
 	if (p->log_id != ptrc_ship_log_id(w->log)) {
 		if (!p->is_complete)
@@ -490,10 +506,11 @@ static enum ptrc_ship_result take_progress(struct work *w)
 					 "is another log than before, of which %" PRIu64
 					 " rows were shipped, and maybe not all",
 					 p->place.rows);
-		return begin_progress(w);
+		begin_progress(w);
+		return true;
 	}
 	w->is_known = true;
-	return ptrc_ship_log_seek(w->log, &p->place) ? PTRC_SHIPPED : PTRC_SHIP_LOG_FAILED;
+	return ptrc_ship_log_seek(w->log, &p->place);
 }
 
 void ptrc_ship_forget(struct ptrc_shipper *s, const char *path)
@@ -509,10 +526,12 @@ void ptrc_ship_forget(struct ptrc_shipper *s, const char *path)
 static enum ptrc_ship_result ship(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
-	enum ptrc_ship_result result = tell_whose(w);
+	enum ptrc_ship_result result = w->is_known ? PTRC_SHIPPED : find_end(w);
 	bool was_pending = p->batch.count, has_news = false;
 	struct had none = {0};
 
+	if (result == PTRC_SHIPPED)
+		result = tell_whose(w);
 	while (result == PTRC_SHIPPED && !p->is_complete) {
 		struct ptrc_ship_batch b;
 
@@ -552,18 +571,21 @@ static void tell_losses(struct work *w, bool *is_incomplete)
 
 enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *s, const char *path, bool *is_incomplete)
 {
-	enum ptrc_ship_result result = ptrc_ship_greet(s);
 	struct work w = {.shipper = s, .path = path, .progress = {.fd = -1}};
+	enum ptrc_ship_result result;
 
-	if (result != PTRC_SHIPPED)
-		return result;
-	w.log = ptrc_ship_log_open(path, ptrc_ship_server_dialect(s->server));
+	/* What is wrong here is told before the server is asked, which may be away. */
+	w.log = ptrc_ship_log_open(path);
 	if (!w.log)
 		return PTRC_SHIP_LOG_FAILED;
-	w.packer = ptrc_ship_packer_new(ptrc_ship_server_dialect(s->server), s->batch_bytes);
-	result = take_progress(&w);
-	if (result == PTRC_SHIPPED && !w.progress.is_complete)
+	result = take_progress(&w) ? ptrc_ship_greet(s) : PTRC_SHIP_LOG_FAILED;
+	if (result == PTRC_SHIPPED && !w.progress.is_complete) {
+		enum ptrc_ship_dialect dialect = ptrc_ship_server_dialect(s->server);
+
+		ptrc_ship_log_speak(w.log, dialect);
+		w.packer = ptrc_ship_packer_new(dialect, s->batch_bytes);
 		result = ship(&w);
+	}
 	if (result == PTRC_SHIPPED) {
 		tell_losses(&w, is_incomplete);
 		if (w.progress.is_complete)

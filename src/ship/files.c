@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/ship/files.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <posixtrace.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/message.h"
+#include "src/view/reader.h"
+
+/* Names of the files of a rotated log but the first end with a dot and so many digits at least. */
+enum { DIGITS_MIN = 6 };
+
+/* The number of the log that this file alone is; 0: it is none. */
+static uint64_t id_of(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct posixtrace_place place = {.pl_log_id = 0};
+	trace_id_t trace;
+
+	if (fd < 0)
+		return 0;
+	if (ptrc_reader_is_log(fd) && !posix_trace_open(fd, &trace)) {
+		if (posixtrace_get_place(trace, &place, sizeof(place)))
+			place.pl_log_id = 0;
+		posix_trace_close(trace);
+	}
+	close(fd);
+	return place.pl_log_id;
+}
+
+/* Whether the name is that of a later file of a rotated log; stores the length of the first one's. */
+static bool is_later_name(const char *name, size_t *base)
+{
+	size_t size = strlen(name), digits = 0;
+
+	while (digits < size && isdigit((unsigned char)name[size - digits - 1]))
+		digits++;
+	if (digits < DIGITS_MIN || digits + 2 > size || name[size - digits - 1] != '.')
+		return false;
+	*base = size - digits - 1;
+	return true;
+}
+
+char *ptrc_ship_log_of(const char *path)
+{
+	char *base = strcpy(ptrc_cli_allocate(strlen(path) + 1), path);
+	size_t size;
+
+	if (!is_later_name(path, &size))
+		return base;
+	base[size] = '\0';
+	/* The first file may be gone; or it is that of another log. */
+	if (access(base, F_OK) ? !ptrc_reader_is_there(base) : id_of(base) != id_of(path))
+		base[size] = '.';
+	return base;
+}
+
+bool ptrc_ship_is_log(const char *path, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool is = fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode) && ptrc_reader_is_log(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+bool ptrc_ship_look_at(const char *path)
+{
+	struct ptrc_cli_reason why;
+	struct stat st;
+	bool is;
+	int fd;
+
+	if (!strcmp(path, "-")) {
+		ptrc_cli_message("standard input",
+				 "cannot be sent: the log stays until the server has it");
+		return false;
+	}
+	/* The first file of a rotated log may be gone. */
+	if (stat(path, &st) && errno == ENOENT && ptrc_reader_is_there(path))
+		return true;
+	if (stat(path, &st)) {
+		ptrc_cli_error(path, errno);
+		return false;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		ptrc_cli_message(path, "is a directory: '--follow=%s' sends the logs in it", path);
+		return false;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		ptrc_cli_message(path, "cannot be sent: the log stays until the server has it");
+		return false;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0) {
+		ptrc_cli_error(path, errno);
+		return false;
+	}
+	is = ptrc_reader_is_log(fd);
+	if (!is) {
+		ptrc_reader_why_no_log(fd, &why);
+		ptrc_cli_message(path, "%s", why.text);
+	}
+	close(fd);
+	return is;
+}
