@@ -264,7 +264,7 @@ check_PROGRAMS += %D%/prog_emit
 
 # The fuzzers. What libFuzzer has for them, driver.c has in all other builds. The linker's option
 # --wrap leads calls of a function to ours (tests/fuzz/fuzz.c).
-ptrc_fuzzers = log yaml rules where layout when session client perf
+ptrc_fuzzers = log yaml rules where layout when session client perf ship
 ptrc_fuzz_ldflags = $(AM_LDFLAGS) -Wl,--wrap=exit,--wrap=write,--wrap=poll
 ptrc_fuzz_sources = %D%/fuzz/fuzz.c %D%/fuzz/fuzz.h
 if FUZZERS
@@ -283,7 +283,8 @@ check_PROGRAMS += \
 	%D%/fuzz/fuzz_when \
 	%D%/fuzz/fuzz_session \
 	%D%/fuzz/fuzz_client \
-	%D%/fuzz/fuzz_perf
+	%D%/fuzz/fuzz_perf \
+	%D%/fuzz/fuzz_ship
 %C%_fuzz_fuzz_log_SOURCES = %D%/fuzz/fuzz_log.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_log_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_log_LDFLAGS = $(ptrc_fuzz_ldflags)
@@ -320,6 +321,11 @@ check_PROGRAMS += \
 %C%_fuzz_fuzz_perf_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_perf_LDFLAGS = $(ptrc_fuzz_ldflags)
 %C%_fuzz_fuzz_perf_LDADD = src/libcommands.la $(LDADD)
+# What ptrace-ship reads does not need libcurl.
+%C%_fuzz_fuzz_ship_SOURCES = %D%/fuzz/fuzz_ship.c src/ship/answer.c src/ship/progress.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_ship_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_ship_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_ship_LDADD = src/libcommands.la $(LDADD)
 EXTRA_DIST += %D%/fuzz/driver.c %D%/fuzz/seeds $(ptrc_fuzzers:%=%D%/fuzz/%)
 
 # A round of the kill matrix: scripts/faults.

@@ -82,6 +82,9 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 	    !read_numbers(&at, "doubtful", &p->doubtful, 1, 10) ||
 	    !read_numbers(&at, "complete", &complete, 1, 10) || *at || complete > 1)
 		return false;
+	/* The number behind the last row of the batch is one. */
+	if (batch[0] > UINT64_MAX - place[2])
+		return false;
 	p->place = (struct ptrc_ship_place){place[0], place[1], place[2]};
 	p->batch = (struct ptrc_ship_batch){batch[0], (int64_t)batch[1], (int64_t)batch[2]};
 	p->is_complete = complete;

@@ -3,13 +3,11 @@
 
 #include "src/ship/server.h"
 
-#include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "src/cli/clock.h"
 
@@ -22,23 +20,8 @@
 /* A connection that was idle for longer is not used again: servers close them after some seconds. */
 #define IDLE_S 2L
 #define RELEASE_NS (INT64_C(5000) * PTRC_NS_PER_MS)
-/* An answer is a few words, or the numbers of the rows of a batch. */
-enum { ANSWER_MAX = 16 << 20, MESSAGE_MAX = 200 };
-
 /* The first release of the current engine's dialect. */
 enum { MODERN_MAJOR = 21 };
-
-/* Exceptions of the server, by their numbers, that it gets over by itself: its disk is full, it has too
- * many parts or queries, too little memory; it takes too long; the same query still runs, as we were
- * killed before; a table is read only, or its replicas are away, for now; a quota will be filled again; it
- * is shut down. */
-static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241, 242,
-			       243, 252, 254, 285, 286, 319, 394, 425, 439, 745, 999};
-/* Those that say that the user is not known, and that the user has no right to this. */
-static const long unknown_user[] = {192, 193, 194, 195, 516};
-static const long not_granted[] = {164, 291, 497};
-/* And those that say that there are no tables. */
-enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };
 
 struct ptrc_ship_server {
 	struct ptrc_ship_options options;
@@ -46,15 +29,10 @@ struct ptrc_ship_server {
 	CURL *curl;
 	struct ptrc_buffer url;
 	struct ptrc_buffer query;
-	struct ptrc_buffer answer;
+	struct ptrc_ship_answer answer;
 	/* Of the last request. */
 	CURLcode result;
 	char error[CURL_ERROR_SIZE];
-	/* Of the answer: the number of an exception that its head tells, and where a redirect
-	 * leads. */
-	long exception;
-	char location[MESSAGE_MAX];
-	bool is_too_long;
 	volatile const bool *flag;
 	int64_t released_ns;
 	/* The body that is sent, and how much of it is gone. */
@@ -70,12 +48,7 @@ static size_t take_answer(char *bytes, size_t one, size_t size, void *arg)
 	struct ptrc_ship_server *s = arg;
 
 	(void)one;
-	if (s->answer.used + size > ANSWER_MAX) {
-		s->is_too_long = true;
-		return 0;
-	}
-	ptrc_buffer_bytes(&s->answer, bytes, size);
-	return size;
+	return ptrc_ship_answer_take(&s->answer, bytes, size) ? size : 0;
 }
 
 /*
@@ -96,31 +69,12 @@ static size_t give_body(char *to, size_t one, size_t size, void *arg)
 	return size;
 }
 
-/* Copies the value of a line of the head. */
-static bool is_header(const char *line, size_t size, const char *name, char value[MESSAGE_MAX])
-{
-	size_t length = strlen(name), used = 0;
-
-	if (size < length || strncasecmp(line, name, length))
-		return false;
-	while (length < size && line[length] == ' ')
-		length++;
-	while (length < size && line[length] != '\r' && line[length] != '\n' &&
-	       used < MESSAGE_MAX - 1)
-		value[used++] = line[length++];
-	value[used] = '\0';
-	return true;
-}
-
 static size_t take_header(char *line, size_t one, size_t size, void *arg)
 {
 	struct ptrc_ship_server *s = arg;
-	char value[MESSAGE_MAX];
 
 	(void)one;
-	if (is_header(line, size, "X-ClickHouse-Exception-Code:", value))
-		s->exception = strtol(value, NULL, 10);
-	is_header(line, size, "Location:", s->location);
+	ptrc_ship_answer_take_head(&s->answer, line, size);
 	return size;
 }
 
@@ -164,102 +118,15 @@ static void begin_url(struct ptrc_ship_server *s)
 	ptrc_buffer_text(&s->url, "/?");
 }
 
-/* The number of an exception, from the head of the answer or from its text. */
-static long exception_of(const struct ptrc_ship_server *s)
-{
-	const char *text;
-
-	if (s->exception > 0)
-		return s->exception;
-	text = s->answer.used ? strstr(s->answer.bytes, "Code: ") : NULL;
-	return text ? strtol(text + strlen("Code: "), NULL, 10) : 0;
-}
-
-/* The answer in a message: in one line, as far as there is room, and without what the server says twice. */
-static const char *words(const struct ptrc_ship_server *s, char text[MESSAGE_MAX])
-{
-	size_t used = 0;
-	char *again;
-
-	for (size_t i = 0; i < s->answer.used && used < MESSAGE_MAX - 1; i++) {
-		unsigned char c = (unsigned char)s->answer.bytes[i];
-
-		if (!isspace(c))
-			text[used++] = (char)c;
-		else if (used && text[used - 1] != ' ')
-			text[used++] = ' ';
-	}
-	while (used && text[used - 1] == ' ')
-		used--;
-	text[used] = '\0';
-	again = strstr(text, ", e.what() = ");
-	if (again)
-		*again = '\0';
-	return *text ? text : "nothing";
-}
-
-#define IS_ONE_OF(list, exception) is_one_of(list, sizeof(list) / sizeof(*(list)), exception)
-
-static bool is_one_of(const long *list, size_t count, long exception)
-{
-	for (size_t i = 0; i < count; i++)
-		if (list[i] == exception)
-			return true;
-	return false;
-}
-
-/* What an answer with this status means that has no exception: it was not the server that answered, but
- * something in front of it, or something else. */
-static bool is_passing_status(long status)
-{
-	enum { TIMEOUT = 408, TOO_MANY = 429, NOT_IMPLEMENTED = 501, NO_VERSION = 505 };
-
-	return status == TIMEOUT || status == TOO_MANY ||
-	       (status >= 500 && status != NOT_IMPLEMENTED && status != NO_VERSION);
-}
-
-/* What an answer that is not 200 means. */
-static enum ptrc_ship_outcome judge(struct ptrc_ship_server *s, long status,
-				    struct ptrc_cli_reason *why)
-{
-	long exception = exception_of(s);
-	char text[MESSAGE_MAX];
-
-	if (status >= 300 && status < 400) {
-		ptrc_cli_because(why,
-				 "answers with a redirect to '%s' (status %ld), which is not "
-				 "followed: --server has to name the server itself",
-				 s->location, status);
-		return PTRC_SHIP_REFUSED;
-	}
-	if (IS_ONE_OF(not_granted, exception)) {
-		ptrc_cli_because(why, "does not let this user do what is needed (status %ld): %s",
-				 status, words(s, text));
-		return PTRC_SHIP_REFUSED;
-	}
-	if (status == 401 || status == 403 || IS_ONE_OF(unknown_user, exception)) {
-		ptrc_cli_because(why, "refuses this user or password (status %ld): %s", status,
-				 words(s, text));
-		return PTRC_SHIP_REFUSED;
-	}
-	ptrc_cli_because(why, "answers with status %ld: %s", status, words(s, text));
-	if (exception)
-		return IS_ONE_OF(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
-	return is_passing_status(status) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
-}
-
 /* Sends a request to the URL that was put together, and takes the answer. */
 static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *body, size_t size,
 				      struct curl_slist *headers, struct ptrc_cli_reason *why)
 {
-	long status = 0;
 	CURLcode result;
 
 	ptrc_buffer_char(&s->url, '\0');
-	s->answer.used = 0;
-	s->exception = 0;
-	s->location[0] = s->error[0] = '\0';
-	s->is_too_long = false;
+	ptrc_ship_answer_begin(&s->answer);
+	s->error[0] = '\0';
 	s->released_ns = 0;
 	curl_easy_setopt(s->curl, CURLOPT_URL, s->url.bytes);
 	curl_easy_setopt(s->curl, CURLOPT_HTTPHEADER, headers);
@@ -268,14 +135,11 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 	s->size = size;
 	s->sent = 0;
 	s->result = result = curl_easy_perform(s->curl);
-	/* So that it is a text. */
-	ptrc_buffer_char(&s->answer, '\0');
-	s->answer.used--;
 	if (result == CURLE_ABORTED_BY_CALLBACK) {
 		ptrc_cli_because(why, "was given up because of a signal");
 		return PTRC_SHIP_INTERRUPTED;
 	}
-	if (s->is_too_long) {
+	if (s->answer.is_too_long) {
 		ptrc_cli_because(why, "answers with more than it was asked for");
 		return PTRC_SHIP_LATER;
 	}
@@ -288,11 +152,8 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 		ptrc_cli_because(why, "%s", *s->error ? s->error : curl_easy_strerror(result));
 		return PTRC_SHIP_LATER;
 	}
-	curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &status);
-	/* A server may find out that it fails when it has begun to answer. */
-	if (status == 200 && !s->exception)
-		return PTRC_SHIP_OK;
-	return judge(s, status, why);
+	curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &s->answer.status);
+	return ptrc_ship_answer_judge(&s->answer, why);
 }
 
 /* Asks a question; the answer is to be in this format. */
@@ -313,18 +174,8 @@ static enum ptrc_ship_outcome ask_number(struct ptrc_ship_server *s, uint64_t *n
 					 struct ptrc_cli_reason *why)
 {
 	enum ptrc_ship_outcome outcome = ask(s, why);
-	char text[MESSAGE_MAX], *end;
-	size_t digits;
 
-	if (outcome != PTRC_SHIP_OK)
-		return outcome;
-	digits = strspn(s->answer.bytes, "0123456789");
-	errno = 0;
-	*number = strtoull(s->answer.bytes, &end, 10);
-	if (digits && !errno && !strcmp(end, "\n"))
-		return PTRC_SHIP_OK;
-	ptrc_cli_because(why, "gives an answer that makes no sense: %s", words(s, text));
-	return PTRC_SHIP_REFUSED;
+	return outcome == PTRC_SHIP_OK ? ptrc_ship_answer_number(&s->answer, number, why) : outcome;
 }
 
 /* ---- questions ---- */
@@ -406,7 +257,6 @@ enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s,
 					      struct ptrc_cli_reason *why)
 {
 	enum ptrc_ship_outcome outcome;
-	char text[MESSAGE_MAX], *end;
 	long major;
 
 	begin_query(s, "SELECT version()");
@@ -415,12 +265,9 @@ enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s,
 	curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, STALL_S);
 	if (outcome != PTRC_SHIP_OK)
 		return look_why(s, outcome, why);
-	major = strtol(s->answer.bytes, &end, 10);
-	if (major < 1 || major > 9999 || *end != '.' ||
-	    strspn(end, "0123456789.-abcdefghijklmnopqrstuvwxyz\n") != strlen(end)) {
-		ptrc_cli_because(why, "is no ClickHouse server, as it answers: %s", words(s, text));
-		return PTRC_SHIP_REFUSED;
-	}
+	outcome = ptrc_ship_answer_version(&s->answer, &major, why);
+	if (outcome != PTRC_SHIP_OK)
+		return outcome;
 	if (s->options.has_dialect && s->dialect == PTRC_SHIP_MODERN && major < MODERN_MAJOR) {
 		ptrc_cli_because(why,
 				 "is of release %ld, which does not understand the dialect "
@@ -442,8 +289,7 @@ enum ptrc_ship_outcome ptrc_ship_server_check(struct ptrc_ship_server *s,
 	begin_query(s, "SELECT version FROM ");
 	put_table(s, "schema");
 	outcome = ask_number(s, &version, why);
-	if (outcome == PTRC_SHIP_REFUSED &&
-	    (exception_of(s) == UNKNOWN_TABLE || exception_of(s) == UNKNOWN_DATABASE))
+	if (outcome == PTRC_SHIP_REFUSED && ptrc_ship_answer_is_no_table(&s->answer))
 		ptrc_cli_because(why,
 				 "has no tables in the database '%s'; 'ptrace-ship "
 				 "--create-table' makes them",
@@ -516,22 +362,9 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 	put_range(s, r);
 	ptrc_buffer_text(&s->query, " ORDER BY seq FORMAT RowBinary");
 	outcome = ask(s, why);
-	if (outcome != PTRC_SHIP_OK)
-		return outcome;
-	*count = s->answer.used / sizeof(**numbers);
-	*numbers = ptrc_cli_allocate(s->answer.used);
-	memcpy(*numbers, s->answer.bytes, *count * sizeof(**numbers));
-	for (uint64_t i = 0; i < *count; i++) {
-		bool is_right = (*numbers)[i] - r->first < r->count &&
-				(!i || (*numbers)[i] > (*numbers)[i - 1]);
-
-		if (is_right && s->answer.used % sizeof(**numbers) == 0)
-			continue;
-		ptrc_cli_because(why, "gives an answer that makes no sense");
-		free(*numbers);
-		return PTRC_SHIP_REFUSED;
-	}
-	return PTRC_SHIP_OK;
+	if (outcome == PTRC_SHIP_OK)
+		outcome = ptrc_ship_answer_numbers(&s->answer, r, numbers, count, why);
+	return outcome;
 }
 
 enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *s, const char *log,
@@ -551,7 +384,6 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
 	enum ptrc_ship_outcome outcome;
-	char text[MESSAGE_MAX];
 
 	headers = curl_slist_append(headers, "Content-Type: application/octet-stream");
 	begin_query(s, "INSERT INTO ");
@@ -576,11 +408,7 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 	}
 	outcome = request(s, body->bytes, body->used, headers, why);
 	curl_slist_free_all(headers);
-	if (outcome != PTRC_SHIP_OK || !s->answer.used)
-		return outcome;
-	/* It says nothing to rows that it has taken. */
-	ptrc_cli_because(why, "gives an answer to rows that makes no sense: %s", words(s, text));
-	return PTRC_SHIP_REFUSED;
+	return outcome == PTRC_SHIP_OK ? ptrc_ship_answer_nothing(&s->answer, why) : outcome;
 }
 
 /* ---- the connection ---- */
@@ -671,7 +499,7 @@ void ptrc_ship_server_free(struct ptrc_ship_server *s)
 	curl_easy_cleanup(s->curl);
 	ptrc_buffer_free(&s->url);
 	ptrc_buffer_free(&s->query);
-	ptrc_buffer_free(&s->answer);
+	ptrc_ship_answer_free(&s->answer);
 	free(s);
 	curl_global_cleanup();
 }

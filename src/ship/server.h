@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The server, by its HTTP interface. Nothing of what it answers is trusted: it may be a proxy, another
- * program, or broken.
- */
+/* The server, by its HTTP interface. */
 #ifndef PTRC_SRC_SHIP_SERVER_H
 #define PTRC_SRC_SHIP_SERVER_H
 
@@ -12,6 +9,7 @@
 
 #include "src/cli/buffer.h"
 #include "src/cli/message.h"
+#include "src/ship/answer.h"
 #include "src/ship/schema.h"
 
 struct ptrc_ship_options {
@@ -25,18 +23,6 @@ struct ptrc_ship_options {
 	const char *ca_file;
 	bool has_dialect;
 	enum ptrc_ship_dialect dialect;
-};
-
-enum ptrc_ship_outcome {
-	PTRC_SHIP_OK,
-	/* It cannot be reached, is busy, has no room, or gave no answer that one could tell from
-	 * none: it may be better later. What was sent may have arrived. */
-	PTRC_SHIP_LATER,
-	/* It will not be better without somebody who does something: a wrong password, another
-	 * schema, a redirect. What was sent has not arrived. */
-	PTRC_SHIP_REFUSED,
-	/* A signal has come. What was sent may have arrived. */
-	PTRC_SHIP_INTERRUPTED,
 };
 
 struct ptrc_ship_server;
@@ -63,15 +49,6 @@ enum ptrc_ship_outcome ptrc_ship_server_check(struct ptrc_ship_server *,
 /* Makes the tables that are not there. */
 enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *,
 					       struct ptrc_cli_reason *why);
-
-/* Rows of a log: those with numbers from `first` on, which have times in this span. */
-struct ptrc_ship_range {
-	const char *log;
-	uint64_t first;
-	uint64_t count;
-	int64_t first_ns;
-	int64_t last_ns;
-};
 
 /* Sends the body of an INSERT into a table. */
 enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *, const char *table,

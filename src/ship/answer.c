@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "src/ship/answer.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* An answer is a few words, or the numbers of the rows of a batch. */
+enum { ANSWER_MAX = 16 << 20 };
+
+/* Exceptions of the server, by their numbers, that it gets over by itself: its disk is full, it has too
+ * many parts or queries, too little memory; it takes too long; the same query still runs, as we were
+ * killed before; a table is read only, or its replicas are away, for now; a quota will be filled again; it
+ * is shut down. */
+static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241, 242,
+			       243, 252, 254, 285, 286, 319, 394, 425, 439, 745, 999};
+/* Those that say that the user is not known, and that the user has no right to this. */
+static const long unknown_user[] = {192, 193, 194, 195, 516};
+static const long not_granted[] = {164, 291, 497};
+/* And those that say that there are no tables. */
+enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };
+
+/* ---- taking it ---- */
+
+void ptrc_ship_answer_begin(struct ptrc_ship_answer *a)
+{
+	a->status = a->exception = 0;
+	a->location[0] = '\0';
+	a->is_too_long = false;
+	a->body.used = 0;
+	ptrc_buffer_char(&a->body, '\0');
+	a->body.used--;
+}
+
+bool ptrc_ship_answer_take(struct ptrc_ship_answer *a, const char *bytes, size_t size)
+{
+	if (size > ANSWER_MAX - a->body.used) {
+		a->is_too_long = true;
+		return false;
+	}
+	ptrc_buffer_bytes(&a->body, bytes, size);
+	ptrc_buffer_char(&a->body, '\0');
+	a->body.used--;
+	return true;
+}
+
+/* Copies the value of a line of the head. */
+static bool is_header(const char *line, size_t size, const char *name,
+		      char value[PTRC_SHIP_WORDS_MAX])
+{
+	size_t length = strlen(name), used = 0;
+
+	if (size < length || strncasecmp(line, name, length))
+		return false;
+	while (length < size && line[length] == ' ')
+		length++;
+	while (length < size && line[length] != '\r' && line[length] != '\n' &&
+	       used < PTRC_SHIP_WORDS_MAX - 1)
+		value[used++] = line[length++];
+	value[used] = '\0';
+	return true;
+}
+
+void ptrc_ship_answer_take_head(struct ptrc_ship_answer *a, const char *line, size_t size)
+{
+	char value[PTRC_SHIP_WORDS_MAX];
+
+	if (is_header(line, size, "X-ClickHouse-Exception-Code:", value))
+		a->exception = strtol(value, NULL, 10);
+	is_header(line, size, "Location:", a->location);
+}
+
+void ptrc_ship_answer_free(struct ptrc_ship_answer *a)
+{
+	ptrc_buffer_free(&a->body);
+}
+
+/* ---- what it means ---- */
+
+long ptrc_ship_answer_exception(const struct ptrc_ship_answer *a)
+{
+	const char *text = strstr(a->body.bytes, "Code: ");
+
+	/* The head has it, if the server is not too old for that. */
+	if (a->exception > 0)
+		return a->exception;
+	return text ? strtol(text + strlen("Code: "), NULL, 10) : 0;
+}
+
+bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *a)
+{
+	long exception = ptrc_ship_answer_exception(a);
+
+	return exception == UNKNOWN_TABLE || exception == UNKNOWN_DATABASE;
+}
+
+/* The answer in a message: in one line, as far as there is room, and without what the server says twice. */
+static const char *words(const struct ptrc_ship_answer *a, char text[PTRC_SHIP_WORDS_MAX])
+{
+	size_t used = 0;
+	char *again;
+
+	for (size_t i = 0; i < a->body.used && used < PTRC_SHIP_WORDS_MAX - 1; i++) {
+		unsigned char c = (unsigned char)a->body.bytes[i];
+
+		if (!isspace(c))
+			text[used++] = (char)c;
+		else if (used && text[used - 1] != ' ')
+			text[used++] = ' ';
+	}
+	while (used && text[used - 1] == ' ')
+		used--;
+	text[used] = '\0';
+	again = strstr(text, ", e.what() = ");
+	if (again)
+		*again = '\0';
+	return *text ? text : "nothing";
+}
+
+#define IS_ONE_OF(list, exception) is_one_of(list, sizeof(list) / sizeof(*(list)), exception)
+
+static bool is_one_of(const long *list, size_t count, long exception)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i] == exception)
+			return true;
+	return false;
+}
+
+/* What an answer with this status means that has no exception: it was not the server that answered, but
+ * something in front of it, or something else. */
+static bool is_passing_status(long status)
+{
+	enum { TIMEOUT = 408, TOO_MANY = 429, NOT_IMPLEMENTED = 501, NO_VERSION = 505 };
+
+	return status == TIMEOUT || status == TOO_MANY ||
+	       (status >= 500 && status != NOT_IMPLEMENTED && status != NO_VERSION);
+}
+
+/* Whether the server says that its disk is full: it has several numbers for that. */
+static bool is_full(const struct ptrc_ship_answer *a)
+{
+	return strstr(a->body.bytes, "No space left on device");
+}
+
+enum ptrc_ship_outcome ptrc_ship_answer_judge(const struct ptrc_ship_answer *a,
+					      struct ptrc_cli_reason *why)
+{
+	long exception = ptrc_ship_answer_exception(a);
+	char text[PTRC_SHIP_WORDS_MAX];
+
+	/* A server may find out that it fails when it has begun to answer. */
+	if (a->status == 200 && a->exception <= 0)
+		return PTRC_SHIP_OK;
+	if (a->status >= 300 && a->status < 400) {
+		ptrc_cli_because(why,
+				 "answers with a redirect to '%s' (status %ld), which is not "
+				 "followed: --server has to name the server itself",
+				 a->location, a->status);
+		return PTRC_SHIP_REFUSED;
+	}
+	if (IS_ONE_OF(not_granted, exception)) {
+		ptrc_cli_because(why, "does not let this user do what is needed (status %ld): %s",
+				 a->status, words(a, text));
+		return PTRC_SHIP_REFUSED;
+	}
+	if (a->status == 401 || a->status == 403 || IS_ONE_OF(unknown_user, exception)) {
+		ptrc_cli_because(why, "refuses this user or password (status %ld): %s", a->status,
+				 words(a, text));
+		return PTRC_SHIP_REFUSED;
+	}
+	ptrc_cli_because(why, "answers with status %ld: %s", a->status, words(a, text));
+	if (exception)
+		return IS_ONE_OF(passing, exception) || is_full(a) ? PTRC_SHIP_LATER
+								   : PTRC_SHIP_REFUSED;
+	return is_passing_status(a->status) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
+}
+
+/* ---- what was asked for ---- */
+
+enum ptrc_ship_outcome ptrc_ship_answer_version(const struct ptrc_ship_answer *a, long *major,
+						struct ptrc_cli_reason *why)
+{
+	char text[PTRC_SHIP_WORDS_MAX], *end;
+
+	*major = strtol(a->body.bytes, &end, 10);
+	if (*major >= 1 && *major <= 9999 && *end == '.' &&
+	    end + strspn(end, "0123456789.-abcdefghijklmnopqrstuvwxyz\n") ==
+		    a->body.bytes + a->body.used)
+		return PTRC_SHIP_OK;
+	ptrc_cli_because(why, "is no ClickHouse server, as it answers: %s", words(a, text));
+	return PTRC_SHIP_REFUSED;
+}
+
+enum ptrc_ship_outcome ptrc_ship_answer_number(const struct ptrc_ship_answer *a, uint64_t *number,
+					       struct ptrc_cli_reason *why)
+{
+	char text[PTRC_SHIP_WORDS_MAX], *end;
+	size_t digits = strspn(a->body.bytes, "0123456789");
+
+	errno = 0;
+	*number = strtoull(a->body.bytes, &end, 10);
+	if (digits && !errno && *end == '\n' && end + 1 == a->body.bytes + a->body.used)
+		return PTRC_SHIP_OK;
+	ptrc_cli_because(why, "gives an answer that makes no sense: %s", words(a, text));
+	return PTRC_SHIP_REFUSED;
+}
+
+enum ptrc_ship_outcome ptrc_ship_answer_numbers(const struct ptrc_ship_answer *a,
+						const struct ptrc_ship_range *r, uint64_t **numbers,
+						uint64_t *count, struct ptrc_cli_reason *why)
+{
+	uint64_t *list = ptrc_cli_allocate(a->body.used);
+	bool is_right = a->body.used % sizeof(*list) == 0;
+
+	memcpy(list, a->body.bytes, a->body.used);
+	*numbers = list;
+	*count = a->body.used / sizeof(*list);
+	for (uint64_t i = 0; is_right && i < *count; i++)
+		is_right = list[i] - r->first < r->count && (!i || list[i] > list[i - 1]);
+	if (is_right)
+		return PTRC_SHIP_OK;
+	ptrc_cli_because(why, "gives an answer that makes no sense");
+	free(list);
+	return PTRC_SHIP_REFUSED;
+}
+
+enum ptrc_ship_outcome ptrc_ship_answer_nothing(const struct ptrc_ship_answer *a,
+						struct ptrc_cli_reason *why)
+{
+	char text[PTRC_SHIP_WORDS_MAX];
+
+	if (!a->body.used)
+		return PTRC_SHIP_OK;
+	ptrc_cli_because(why, "gives an answer to rows that makes no sense: %s", words(a, text));
+	return PTRC_SHIP_REFUSED;
+}
