@@ -568,6 +568,22 @@ has_once() {
 	done
 }
 
+@test "a server that answers and takes nothing is given up, too [EXT-504]" {
+	many a.log 10
+	for i in $(seq 40); do
+		echo "code 75 Cannot write to file $i, errno: 28, strerror: No space left on device"
+	done >server/script
+	ship --give-up=2s a.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *": has no room left on its disk (status 500): Code: 75, "*"; it is tried again"* ]]
+	[[ $stderr == *": given up: has no room left on its disk "* ]]
+	[[ $stderr != *"answers again"* ]]
+	rm server/script
+	ship a.log
+	[ "$status" -eq 0 ]
+	has_once a.log 10
+}
+
 # follow OPTION...: in the background; $pid is its process
 follow() {
 	ptrace-ship --server="$url" --batch-time=50ms "$@" 2>err 3>&- &
@@ -752,6 +768,101 @@ ask() {
 		OR ints.name != ['n'] OR length(data) != 8
 		OR time != 1700000000000001000 + toInt64(seq) * 1000")" = 0 ]
 	sh "$PTRC_SOURCE/tests/fleet/server" stop "$PWD/real"
+}
+
+# certificate NAME SUBJECT: NAME/cert.pem and NAME/key.pem, for the host SUBJECT
+certificate() {
+	mkdir "$1"
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj "/CN=$2" \
+		-addext "subjectAltName=DNS:$2" -keyout "$1/key.pem" -out "$1/cert.pem" 2>openssl.out
+}
+
+@test "a real server is spoken to by TLS, and has to show a certificate that is accepted [EXT-503]" {
+	command -v openssl >/dev/null || skip "no openssl (scripts/setup --fleet)"
+	many a.log 1000
+	certificate ours localhost
+	certificate others localhost
+	certificate elsewhere elsewhere.example
+	echo secret >password
+	FLEET_PASSWORD=secret FLEET_TLS=$PWD/ours clickhouse plain
+	tls=https://localhost:$(cat real/tls-port)
+	run_split ptrace-ship --server="$tls" --ca-file=ours/cert.pem --password-file=password --create-table
+	echo "$stderr"
+	[ "$status" -eq 0 ]
+	# None of these waits.
+	while IFS='|' read -r options message; do
+		# shellcheck disable=SC2086 # several options
+		run_split ptrace-ship --give-up=0 --server="$tls" $options a.log
+		echo "$options: $stderr"
+		[ "$status" -eq 1 ]
+		assert_one_message ptrace-ship
+		[[ $stderr == *"$message"* ]]
+	done <<-END
+		--password-file=password|has a certificate that is not accepted (
+		--password-file=password|); --ca-file says which ones are
+		--password-file=password --ca-file=others/cert.pem|has a certificate that is not accepted (
+		--password-file=password --ca-file=ours/key.pem|ours/key.pem
+		--ca-file=ours/cert.pem|refuses this user or password
+		--ca-file=ours/cert.pem --server=http://${tls#https://}|speaks HTTPS at this port: --server has to begin with https://
+	END
+	ask_it() {
+		curl -sS "$url" -u default:secret --data-binary "$1"
+	}
+	[ "$(ask_it 'SELECT count() FROM posixtrace.events')" = 0 ]
+	run_split ptrace-ship --server="$tls" --ca-file=ours/cert.pem --password-file=password \
+		--batch-size=1K a.log
+	[ "$status" -eq 0 ]
+	[ "$(ask_it 'SELECT count(), uniqExact(seq), max(seq) FROM posixtrace.events FINAL')" = $'1000\t1000\t999' ]
+	sh "$PTRC_SOURCE/tests/fleet/server" stop "$PWD/real"
+	# The certificate is good, and of another host.
+	FLEET_TLS=$PWD/elsewhere clickhouse plain
+	rm a.log.ship
+	run_split ptrace-ship --give-up=0 --server="https://localhost:$(cat real/tls-port)" \
+		--ca-file=elsewhere/cert.pem a.log
+	echo "$stderr"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"has a certificate that is not accepted ("*"localhost"*")" ]]
+	sh "$PTRC_SOURCE/tests/fleet/server" stop "$PWD/real"
+}
+
+@test "a real server whose disk is full is waited for, and has each row once then [EXT-504]" {
+	local why engine=$PTRC_SOURCE/tests/fleet/server
+	why=$(sh "$engine" has plain) || skip "$why"
+	mkdir -p real/data
+	unshare -m mount -t tmpfs tmpfs real/data 2>/dev/null || skip "mounts are not allowed here"
+	python3 - <<-'END' | made a.log
+		import random
+		print('layout blob u64 n, bytes rest')
+		for i in range(4000):
+		    data = i.to_bytes(8, 'little') + random.randbytes(3000)
+		    print('event', i * 1000, 7, 8, 'blob', 'hex:' + data.hex())
+	END
+	# shellcheck disable=SC2016 # the other shell does
+	unshare -m sh -c 'mount -t tmpfs -o size=6m tmpfs "$2/data" && exec sh "$1" start plain "$2"' \
+		sh "$engine" "$PWD/real" 3>&-
+	pids="$pids $(cat real/pid)"
+	url=http://127.0.0.1:$(cat real/port)
+	ship --create-table
+	[ "$status" -eq 0 ]
+	ship --batch-size=1M --give-up=2s a.log
+	echo "$stderr"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"given up: has no room left on its disk "* ]]
+	had=$(ask 'SELECT uniqExact(seq) FROM posixtrace.events')
+	[ "$had" -gt 0 ]
+	[ "$had" -lt 4000 ]
+	ptrace-ship --server="$url" --batch-size=1M --give-up=0 a.log 2>err 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	wait_until grep -q 'has no room left on its disk .*; it is tried again' err
+	nsenter -t "$(cat real/pid)" -m mount -o remount,size=200m "$PWD/real/data"
+	wait "$pid"
+	[ "$(grep -c 'it is tried again' err)" -eq 1 ]
+	[ "$(grep -c 'answers again' err)" -eq 1 ]
+	[ "$(ask 'SELECT count(), uniqExact(seq), max(seq), sum(ints.value[1]) FROM posixtrace.events FINAL')" = \
+		$'4000\t4000\t3999\t7998000' ]
+	is_complete a.log
+	sh "$engine" stop "$PWD/real"
 }
 
 @test "the current engine takes what it is sent, and each row once [EXT-492]" {

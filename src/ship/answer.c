@@ -12,17 +12,18 @@
 /* An answer is a few words, or the numbers of the rows of a batch. */
 enum { ANSWER_MAX = 16 << 20 };
 
-/* Exceptions of the server, by their numbers, that it gets over by itself: its disk is full, it has too
- * many parts or queries, too little memory; it takes too long; the same query still runs, as we were
- * killed before; a table is read only, or its replicas are away, for now; a quota will be filled again; it
- * is shut down. */
-static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241, 242,
-			       243, 252, 254, 285, 286, 319, 394, 425, 439, 745, 999};
+/* Exceptions of the server, by their numbers, that it gets over by itself: it has too many parts or queries,
+ * too little memory; it takes too long; the same query still runs, as we were killed before; a table is read
+ * only, or its replicas are away, for now; a quota will be filled again; it is shut down. */
+static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241,
+			       242, 252, 254, 285, 286, 319, 394, 425, 439, 745, 999};
 /* Those that say that the user is not known, and that the user has no right to this. */
 static const long unknown_user[] = {192, 193, 194, 195, 516};
 static const long not_granted[] = {164, 291, 497};
 /* And those that say that there are no tables. */
 enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };
+/* And one of those that say that the disk is full. */
+enum { NOT_ENOUGH_SPACE = 243 };
 
 /* ---- taking it ---- */
 
@@ -144,7 +145,8 @@ static bool is_passing_status(long status)
 /* Whether the server says that its disk is full: it has several numbers for that. */
 static bool is_full(const struct ptrc_ship_answer *a)
 {
-	return strstr(a->body.bytes, "No space left on device");
+	return ptrc_ship_answer_exception(a) == NOT_ENOUGH_SPACE ||
+	       strstr(a->body.bytes, "No space left on device");
 }
 
 enum ptrc_ship_outcome ptrc_ship_answer_judge(const struct ptrc_ship_answer *a,
@@ -173,10 +175,14 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(const struct ptrc_ship_answer *a,
 				 words(a, text));
 		return PTRC_SHIP_REFUSED;
 	}
+	if (exception && is_full(a)) {
+		ptrc_cli_because(why, "has no room left on its disk (status %ld): %s", a->status,
+				 words(a, text));
+		return PTRC_SHIP_LATER;
+	}
 	ptrc_cli_because(why, "answers with status %ld: %s", a->status, words(a, text));
 	if (exception)
-		return IS_ONE_OF(passing, exception) || is_full(a) ? PTRC_SHIP_LATER
-								   : PTRC_SHIP_REFUSED;
+		return IS_ONE_OF(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 	return is_passing_status(a->status) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 }
 

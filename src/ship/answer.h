@@ -35,7 +35,7 @@ struct ptrc_ship_range {
 };
 
 /* So much of an answer is shown in a message. */
-enum { PTRC_SHIP_WORDS_MAX = 200 };
+enum { PTRC_SHIP_WORDS_MAX = 300 };
 
 struct ptrc_ship_answer {
 	/* Of HTTP. */

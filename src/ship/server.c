@@ -143,8 +143,14 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 		ptrc_cli_because(why, "answers with more than it was asked for");
 		return PTRC_SHIP_LATER;
 	}
-	if (result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE ||
-	    result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_URL_MALFORMAT) {
+	if (result == CURLE_PEER_FAILED_VERIFICATION) {
+		ptrc_cli_because(why, "has a certificate that is not accepted (%s)%s",
+				 *s->error ? s->error : curl_easy_strerror(result),
+				 s->options.ca_file ? "" : "; --ca-file says which ones are");
+		return PTRC_SHIP_REFUSED;
+	}
+	if (result == CURLE_SSL_CACERT_BADFILE || result == CURLE_UNSUPPORTED_PROTOCOL ||
+	    result == CURLE_URL_MALFORMAT) {
 		ptrc_cli_because(why, "%s", *s->error ? s->error : curl_easy_strerror(result));
 		return PTRC_SHIP_REFUSED;
 	}

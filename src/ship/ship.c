@@ -110,7 +110,8 @@ static enum ptrc_ship_result insist(struct ptrc_shipper *s, question *ask, void 
 		enum ptrc_ship_result result;
 
 		if (outcome == PTRC_SHIP_OK) {
-			note_success(s);
+			if (!s->is_delivering)
+				note_success(s);
 			return PTRC_SHIPPED;
 		}
 		result = after(s, outcome, &why, &pause_ns);
@@ -303,8 +304,8 @@ static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 	return result;
 }
 
-/* Sends the batch that is in the packer, until the server has it. */
-static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
+/* Sends the batch that is in the packer, until it is there, or somebody else has sent it. */
+static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;
 	int64_t pause_ns = PAUSE_FIRST_NS;
@@ -326,7 +327,6 @@ static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 		d->is_doubtful = true;
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token, &why);
 		if (outcome == PTRC_SHIP_OK) {
-			note_success(s);
 			s->rows += d->batch.count - d->known;
 			s->bytes += d->body->used;
 			return PTRC_SHIPPED;
@@ -335,6 +335,18 @@ static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 		if (result != PTRC_SHIPPED)
 			return result;
 	}
+}
+
+static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
+{
+	enum ptrc_ship_result result;
+
+	w->shipper->is_delivering = true;
+	result = try_to_deliver(w, d);
+	w->shipper->is_delivering = false;
+	if (result == PTRC_SHIPPED)
+		note_success(w->shipper);
+	return result;
 }
 
 /* Sends the batch that is in the packer and in the progress file, and notes that it has arrived. */

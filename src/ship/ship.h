@@ -37,8 +37,10 @@ struct ptrc_shipper {
 
 	/* It has said of which version it and its tables are. */
 	bool is_greeted;
-	/* Since when nothing has succeeded; 0: the last request has. */
+	/* Since when nothing has succeeded; 0: the last request has. While a batch is delivered, only that
+	 * counts: a server may answer questions and take no rows. */
 	int64_t silent_since_ns;
+	bool is_delivering;
 	/* Sent in all. */
 	uint64_t rows;
 	uint64_t bytes;
