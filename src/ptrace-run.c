@@ -123,7 +123,9 @@ struct run {
 	uint64_t recorded;
 	struct ptrc_run_waits waits;
 	struct ptrc_run_snapshots snapshots;
+	/* No program recorded an event; the trace may have when processes began and ended. */
 	bool is_empty;
+	bool has_processes;
 	/* No function was recorded, and --functions was given. */
 	bool is_without_functions;
 	/* Nor could any be: all event types of the programs are left out. */
@@ -235,11 +237,19 @@ static size_t count_ids(trace_id_t trace)
 	return id + (size_t)1;
 }
 
+static bool is_of_os(trace_id_t trace, trace_event_id_t id)
+{
+	char name[TRACE_EVENT_NAME_MAX];
+
+	return !posix_trace_eventid_get_name(trace, id, name) && !strncmp(name, "os.", 3);
+}
+
 /*
- * Counts the events that were recorded, and finds out whether one of them is a user
- * event. A script may have such events by ptrace-event without having the library.
+ * Counts the events that were recorded, and finds out whether one of them is a user event, and whether one
+ * tells of processes though nobody asked for that. A script may have user events by ptrace-event
+ * without having the library.
  */
-static uint64_t count_recorded(trace_id_t trace, bool *has_user_events)
+static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
 	/* Asking for all possible types would touch a lot of memory. */
 	size_t id_count = count_ids(trace);
@@ -251,7 +261,12 @@ static uint64_t count_recorded(trace_id_t trace, bool *has_user_events)
 		*has_user_events = false;
 		for (size_t i = 0; i < id_count; i++) {
 			count += counts[i].pt_events;
-			if (i >= POSIX_TRACE_UNNAMED_USEREVENT && counts[i].pt_events)
+			if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events)
+				continue;
+			if (r->plan.os.kinds == PTRC_OS_AUTO &&
+			    is_of_os(trace, (trace_event_id_t)i))
+				r->has_processes = true;
+			else
 				*has_user_events = true;
 		}
 	}
@@ -310,7 +325,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	bool has_user_events;
 
 	ptrc_losses_gather(&r->losses, &state->status, &state->counts);
-	r->recorded = count_recorded(trace, &has_user_events);
+	r->recorded = count_recorded(r, trace, &has_user_events);
 	r->is_empty = !state->counts.pt_processes && !has_user_events &&
 		      !state->counts.pt_untraced_processes;
 	r->is_without_functions = functions.is_wanted && !ptrc_functions_are_in(trace);
@@ -738,9 +753,10 @@ static int report(const struct run *r)
 	else if (r->is_empty)
 		ptrc_cli_message(
 			r->command[0],
-			"no event was recorded: no program that is linked with the "
+			"no event was recorded%s: no program that is linked with the "
 			"library generated one; 'ptrace-doctor -- %s' looks for the cause, "
 			"and --os=process,sched shows when any program ran",
+			r->has_processes ? " but when the programs began and ended" : "",
 			r->command[0]);
 	else if (r->is_left_out)
 		ptrc_cli_message(r->command[0],

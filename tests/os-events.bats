@@ -27,6 +27,48 @@ setup() {
 	[ "$(events a.log 'os.switch_*')" -eq 0 ]
 }
 
+@test "of programs without the library a run has their processes, unless one records an event [EXT-564]" {
+	needs_os
+	said="no event was recorded but when the programs began and ended: no program "
+	run_split ptrace-run -o a.log -- sh -c '/bin/true; :'
+	[ "$status" -eq 0 ]
+	[[ $stderr == "ptrace-run: sh: $said"* ]]
+	[ "$(fields a.log os.exec .data.name)" = $'sh\ntrue' ]
+	[ "$(events a.log os.exit)" -eq 2 ]
+	[ "$(events a.log 'os.switch_*')" -eq 0 ]
+	# More than the rings hold.
+	POSIXTRACE_OS_BYTES=16384 ptrace-run -o a.log -- \
+		sh -c 'for i in $(seq 300); do /bin/true; done; :'
+	[ "$(events a.log os.exit)" -eq 302 ]
+
+	run_split ptrace-run -o a.log -- sh -c "/bin/true; $PTRC_BUILD/tests/traced -n 3; /bin/true"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(events a.log 'os.*')" -eq 0 ]
+	[ "$(events a.log traced.event)" -eq 3 ]
+	run_split ptrace-run -o a.log -- sh -c '/bin/true; ptrace-event mine'
+	[ "$(events a.log 'os.*')" -eq 0 ]
+	[ "$(events a.log mine)" -eq 1 ]
+
+	for no in --os=none --exclude='os.*'; do
+		run_split ptrace-run "$no" -o a.log -- true
+		[[ $stderr == *"true: no event was recorded: no program "* ]]
+		[ "$(events a.log 'os.*')" -eq 0 ]
+	done
+	ptrace-run --dump-config true | grep -x 'os: auto'
+	printf 'os: none\n' >p.yaml
+	ptrace-run -c p.yaml --dump-config true | grep -x 'os: none'
+	run ! grep '^os' <(ptrace-create -p $$ --dump-config)
+}
+
+@test "a kernel that refuses is not told of unless its events are wanted [EXT-564]" {
+	run_split "$work" refused ptrace-run -o a.log -- true
+	[ "$status" -ne 77 ] || skip "no seccomp here"
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"true: no event was recorded: no program "* ]]
+}
+
 @test "threads are forks of their process, and end, too [EXT-420]" {
 	needs_os
 	ptrace-run --os=process -o a.log -- "$work" threads 3 >tids

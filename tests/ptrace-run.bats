@@ -154,7 +154,8 @@ load helpers
 		ptrace-run -o "$file" -- "$traced" -n 2
 		[ "$(events "$file" traced.event)" -eq 2 ]
 	done
-	[ -f new ] && [ -L dangling ]
+	[ -f new ]
+	[ -L dangling ]
 	# A log that is cut or damaged is a log.
 	truncate -s 100 new
 	ptrace-run -o new -- "$traced" -n 3
@@ -673,7 +674,8 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	run_split ptrace-run -c file.yaml -o run.log -- touch ran
 	[ "$status" -eq 125 ]
 	[[ $stderr == "ptrace-run: file.yaml:2:3: exclude: there are more than 256 patterns"* ]]
-	[ ! -e ran ] && [ ! -e run.log ]
+	[ ! -e ran ]
+	[ ! -e run.log ]
 	head -n 257 file.yaml >most.yaml
 	run_split ptrace-run -c most.yaml --only=x -o run.log -- touch ran
 	[ "$status" -eq 125 ]
@@ -786,12 +788,13 @@ untraced() {
 	assert_one_message ptrace-run
 }
 
-# stalled COMMAND...: ptrace-run with a log that nobody reads, a FIFO that is open; $runner
+# stalled COMMAND...: ptrace-run with a log that nobody reads, a FIFO that is open; $runner, whose
+# threads are counted
 stalled() {
 	rm -f fifo ran
 	mkfifo fifo
 	exec 7<>fifo
-	ptrace-run -o fifo -- sh -c '"$@"; : >ran' _ "$@" >out 2>err 3>&- 7>&- &
+	ptrace-run --os=none -o fifo -- sh -c '"$@"; : >ran' _ "$@" >out 2>err 3>&- 7>&- &
 	runner=$!
 	pids="$pids $runner"
 }

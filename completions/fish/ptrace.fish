@@ -45,7 +45,7 @@ function __ptrace_attributes
     complete -c $argv[1] -l log-keep -x -d 'keep the last N files of --log-rotate'
     complete -c $argv[1] -l snapshot-on -x -d 'write what the stream holds when an event with such a name comes'
     complete -c $argv[1] -l snapshot-max -x -d 'how often at most'
-    complete -c $argv[1] -l os -x -a 'process sched samples process,sched,samples none' -d 'record what the operating system does, too'
+    complete -c $argv[1] -l os -x -a 'process sched samples process,sched,samples none auto' -d 'record what the operating system does, too'
 end
 
 # __ptrace_configuration COMMAND: of the same

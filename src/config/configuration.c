@@ -174,7 +174,9 @@ static bool add_os_kind(struct ptrc_config_os *os, const char *text, size_t leng
 		i++;
 	if (i == OS_KIND_COUNT || (word < length && os_kinds[i].kind != PTRC_OS_SAMPLES))
 		return ptrc_cli_because(
-			why, "'%.*s' is none of process, sched, samples, samples=HZ, or none alone",
+			why,
+			"'%.*s' is none of process, sched, samples, samples=HZ, nor auto or none "
+			"alone",
 			(int)(length < 60 ? length : 60), text);
 	os->kinds |= os_kinds[i].kind;
 	return word == length || set_frequency(os, text + word + 1, length - word - 1, why);
@@ -187,6 +189,10 @@ static bool set_os(struct ptrc_config_os *os, const char *text, struct ptrc_cli_
 	*os = (struct ptrc_config_os){.frequency = PTRC_OS_FREQUENCY};
 	if (!strcmp(text, "none"))
 		return true;
+	if (!strcmp(text, "auto")) {
+		os->kinds = PTRC_OS_AUTO;
+		return true;
+	}
 	for (;;) {
 		size_t length = strcspn(at, ",");
 
@@ -202,7 +208,7 @@ void ptrc_config_os_text(const struct ptrc_config_os *os, char text[PTRC_CONFIG_
 {
 	size_t used = 0;
 
-	snprintf(text, PTRC_CONFIG_OS_BYTES, "none");
+	snprintf(text, PTRC_CONFIG_OS_BYTES, "%s", os->kinds == PTRC_OS_AUTO ? "auto" : "none");
 	for (size_t i = 0; i < OS_KIND_COUNT; i++)
 		if (os->kinds & os_kinds[i].kind)
 			used += (size_t)snprintf(text + used, PTRC_CONFIG_OS_BYTES - used, "%s%s",

@@ -217,8 +217,10 @@ static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 	if (key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX)
 		return !c->snapshot_on.count && !(own & 1U << key);
 	/* These have no built-in value. */
-	if (key == PTRC_CONFIG_LOG_ROTATE || key == PTRC_CONFIG_LOG_KEEP || key == PTRC_CONFIG_OS)
+	if (key == PTRC_CONFIG_LOG_ROTATE || key == PTRC_CONFIG_LOG_KEEP)
 		return !(c->given & 1U << key) || (!has_log && !(own & 1U << key));
+	if (key == PTRC_CONFIG_OS)
+		return !c->os.kinds && !(c->given & 1U << key);
 	if (ptrc_config_is_of_log(key))
 		return !has_log && !(own & 1U << key);
 	return !(c->given & 1U << key) &&

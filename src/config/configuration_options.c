@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/config/kept.h"
+#include "src/os/os_trace.h"
 
 #define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
 
@@ -45,7 +46,8 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "record what the operating system does, too:\n"
 	 "process (forks, programs, ends), sched (when\n"
 	 "threads run), samples or samples=HZ (stacks of\n"
-	 "what runs, 1000 a second); default: none"},
+	 "what runs, 1000 a second); none; or auto, process\n"
+	 "if no program records an event"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -160,6 +162,10 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 				   several_advice);
 	for (size_t i = 0; i < file->count; i++) {
 		ptrc_config_overlay(&file->sessions[i], &l->options);
+		/* A run shows something of any program. */
+		if (l->user == PTRC_CONFIG_FOR_RUN &&
+		    !(file->sessions[i].given & 1U << PTRC_CONFIG_OS))
+			file->sessions[i].os.kinds = PTRC_OS_AUTO;
 		check_together(l, file, &file->sessions[i]);
 	}
 }

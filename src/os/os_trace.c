@@ -21,6 +21,7 @@
 #include "src/os/perf.h"
 #include "src/os/processes.h"
 #include "src/os/throttle.h"
+#include "src/view/reader.h"
 
 enum {
 	/* How long events lie in the rings at most. */
@@ -93,6 +94,8 @@ struct ptrc_os_trace {
 	int wake_fd; /* wakes the thread */
 
 	/* The thread's own, while there is one. */
+	/* Of PTRC_OS_AUTO: everything stays in the rings, until it is known what becomes of it. */
+	bool is_waiting;
 	struct ptrc_perf *perf;
 	struct ptrc_os_processes *processes;
 	struct posixtrace_observer *observer;
@@ -352,14 +355,57 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 	return t->young_count ? 1 : (int)(left_ns / PTRC_NS_PER_MS) + 1;
 }
 
-static void take_until_end(struct ptrc_os_trace *t)
+static bool has_program(const struct ptrc_os_trace *t)
+{
+	struct posixtrace_counts counts;
+
+	return !posixtrace_get_counts(t->trace, &counts, sizeof(counts)) &&
+	       (counts.pt_processes || counts.pt_untraced_processes);
+}
+
+/* Scripts have events by ptrace-event, which has the controller add them. */
+static bool has_events(const struct ptrc_os_trace *t)
+{
+	struct posixtrace_type_count *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
+	bool has_any = false;
+
+	if (!posixtrace_get_type_counts(t->trace, counts, PTRC_READER_IDS))
+		for (size_t i = POSIX_TRACE_UNNAMED_USEREVENT; i < PTRC_READER_IDS; i++)
+			has_any |= counts[i].pt_events != 0;
+	free(counts);
+	return has_any;
+}
+
+/* Adds what there is. Of PTRC_OS_AUTO that is not before it is the last chance: the rings are filling, or the
+ * trace ends. Returns false if it is known that nothing is to be added at all: a program has recorded an
+ * event, or a name is taken. */
+static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
+{
+	if (t->is_waiting) {
+		if (has_program(t))
+			return false;
+		if (!is_filling && !r->is_last)
+			return true;
+		t->is_waiting = false;
+		if (has_events(t) || make_observer(t))
+			return false;
+	}
+	take(t, r->from_ns, r->is_wanted || r->is_last ? INT64_MAX : ptrc_now_ns() - SETTLE_NS);
+	if (r->is_last)
+		ptrc_os_processes_tell_rest(t->processes);
+	return true;
+}
+
+/* Returns false if there is nothing to be added any more before the end. */
+static bool take_until_end(struct ptrc_os_trace *t)
 {
 	struct pollfd *p =
 		ptrc_cli_allocate((1 + ptrc_perf_poll_max(t->perf)) * sizeof(struct pollfd));
 	int64_t next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
 	struct round r = {0};
+	bool goes_on = true;
 
-	while (!r.is_last) {
+	while (!r.is_last && goes_on) {
 		size_t count = ptrc_perf_poll(t->perf, p + 1);
 		bool is_due;
 
@@ -370,30 +416,41 @@ static void take_until_end(struct ptrc_os_trace *t)
 		look_at_execs(t);
 		if (!is_due && !r.is_wanted && !r.is_last && ptrc_now_ns() < next_ns)
 			continue;
-		take(t, r.from_ns,
-		     r.is_wanted || r.is_last ? INT64_MAX : ptrc_now_ns() - SETTLE_NS);
+		goes_on = take_round(t, &r, is_due);
 		next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
-		if (r.is_last)
-			ptrc_os_processes_tell_rest(t->processes);
 		tell_caught_up(t, &r);
 	}
 	free(p);
+	return r.is_last;
+}
+
+/* The thread is ready, if there is no error; else nothing comes any more. */
+static void tell_error(struct ptrc_os_trace *t, int error)
+{
+	pthread_mutex_lock(&t->mutex);
+	t->error = error;
+	t->is_ready = true;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->mutex);
 }
 
 /* The observer is this thread's, and lives no longer. */
 static void *thread_main(void *arg)
 {
 	struct ptrc_os_trace *t = arg;
-	int error = make_observer(t);
+	int error = t->is_waiting ? 0 : make_observer(t);
 
-	pthread_mutex_lock(&t->mutex);
-	t->error = error;
-	t->is_ready = true;
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->mutex);
+	if (!error)
+		ptrc_perf_enable(t->perf);
+	tell_error(t, error);
 	if (error)
 		return NULL;
-	take_until_end(t);
+	if (!take_until_end(t)) {
+		/* It shall cost the programs nothing from here on, and nobody is to wait for it. */
+		ptrc_perf_close(t->perf);
+		t->perf = NULL;
+		tell_error(t, ECANCELED);
+	}
 	posixtrace_observer_close(t->observer);
 	return NULL;
 }
@@ -425,8 +482,6 @@ int ptrc_os_begin(struct ptrc_os_trace *t, trace_id_t trace)
 		pthread_cond_wait(&t->changed, &t->mutex);
 	error = t->error;
 	pthread_mutex_unlock(&t->mutex);
-	if (!error)
-		ptrc_perf_enable(t->perf);
 	return error;
 }
 
@@ -543,6 +598,9 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	t = ptrc_cli_allocate(sizeof(*t));
 	memset(t, 0, sizeof(*t));
 	t->plan = *plan;
+	t->is_waiting = plan->kinds == PTRC_OS_AUTO;
+	if (t->is_waiting)
+		t->plan.kinds = PTRC_OS_PROCESS;
 	t->perf = perf;
 	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	t->processes = ptrc_os_processes_new(plan->hides_command_lines, tell_process, t);

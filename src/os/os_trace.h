@@ -16,6 +16,8 @@ enum {
 	PTRC_OS_PROCESS = 1, /* os.fork, os.exec, os.exit */
 	PTRC_OS_SCHED = 2,   /* os.switch_in, os.switch_out */
 	PTRC_OS_SAMPLES = 4, /* os.sample */
+	/* The events of PTRC_OS_PROCESS, if no program records an event; alone. */
+	PTRC_OS_AUTO = 8,
 };
 
 /* Samples in a second of processor time. */

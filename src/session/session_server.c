@@ -944,6 +944,9 @@ static void begin_os(struct ptrc_server *s)
 		return;
 	s->os = ptrc_os_open(&s->plan->os, s->plan->target, &s->os_refusal);
 	error = s->os ? ptrc_os_begin(s->os, s->trace) : 0;
+	/* Nobody has asked for these. */
+	if (s->plan->os.kinds == PTRC_OS_AUTO)
+		*s->os_refusal.text = '\0';
 	if (!error)
 		return;
 	snprintf(s->os_refusal.text, sizeof(s->os_refusal.text),
