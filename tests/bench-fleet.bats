@@ -47,7 +47,8 @@ promised() {
 	fleet --wrong
 	[ "$status" -eq 2 ]
 	fleet wrong
-	[ "$status" -eq 2 ] && [[ $stderr == *"no part wrong"* ]]
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"no part wrong"* ]]
 	fleet --hosts=0
 	[ "$status" -eq 2 ]
 }

@@ -324,7 +324,9 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 	[ "$stderr" = "ptrace-create: $me.taken: a session of this name exists already
 ptrace-create: the 2 sessions made before are ended" ]
 	[ "$(session_files)" -eq 1 ]
-	[ ! -e a.log ] && [ ! -e b.log ] && [ ! -e c.log ]
+	[ ! -e a.log ]
+	[ ! -e b.log ]
+	[ ! -e c.log ]
 }
 
 @test "options of many sessions" {

@@ -124,10 +124,10 @@ function.end code function, caller call_site" ]
 	ptrace-dump --symbols --tree run.log >tree
 	grep -q ')  *main {  function=' tree && grep -q ')   *branch {  function=' tree
 	grep -q ')  *} main  function=' tree
-	! ptrace-dump --tree run.log | grep -qw main
+	[ "$(ptrace-dump --tree run.log | grep -cw main)" -eq 0 ]
 	# So do slices and flames.
 	ptrace-export --symbols --to=folded run.log | grep -q '^nested;main;branch;[a-z]* [0-9]*$'
-	! ptrace-export --to=folded run.log | grep -qw main
+	[ "$(ptrace-export --to=folded run.log | grep -cw main)" -eq 0 ]
 	ptrace-export --symbols --to=chrome run.log |
 		jq -e '[.traceEvents[] | select(.cat == "pair") | .name] | length == 9 and index("main")'
 	# In a report each function is a kind of pair.
@@ -136,7 +136,7 @@ function.end code function, caller call_site" ]
 		'after 1 before 1 branch 3 leaf 3 main 1' ]
 	grep -qE ' main \(process [0-9]+, thread [0-9]+\) at .*nested.c:6$' text
 	ptrace-report --text run.log | grep -q '^function.begin..function.end  *9 '
-	! ptrace-report --text run.log | grep -qw main
+	[ "$(ptrace-report --text run.log | grep -cw main)" -eq 0 ]
 	ptrace-report --symbols -o report.html run.log
 	grep -o '<script type="application/json" id="meta">.*</script>' report.html |
 		sed 's/^[^{]*//; s/<.*//' | jq -ec '[.classes[] | select(.kind == 1) | [.name, .count]] | sort ==

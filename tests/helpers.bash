@@ -95,6 +95,11 @@ says() {
 	grep -qsx "$1" out
 }
 
+# fails COMMAND...: a line that begins with "!" never fails a test.
+fails() {
+	! "$@"
+}
+
 # events LOG [GLOB]: number of events
 events() {
 	ptrace-dump --count --format=text ${2:+--event="$2"} "$1"

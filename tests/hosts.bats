@@ -267,7 +267,7 @@ with_messages() {
 	done
 	# Without messages, beta would come 3 ms late: half of what it received comes in front of its message.
 	ptrace-dump --fields=event,data.id alpha.log beta.log 2>/dev/null | jq -r '"\(.event) \(.data.id)"' >shown
-	! cmp -s shown truth
+	fails cmp -s shown truth
 }
 
 # message SENDER SENT RECEIVER RECEIVED ID: adds it to the scripts of two hosts

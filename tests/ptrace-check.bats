@@ -378,7 +378,7 @@ odd_rules() {
 		[ "$status" -eq 1 ]
 		grep -o 'ptrace-dump.*' stdout.txt >command
 		[ "$(wc -l <command)" -eq 1 ]
-		! grep -q $'\033' command
+		fails grep -q $'\033' command
 		bash -c "$(cat command)" | jq -es 'any(.data == "7")'
 	done
 	# What can be shown is shown.

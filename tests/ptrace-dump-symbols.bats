@@ -257,7 +257,7 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 	[ "$(ptrace-dump --symbols --count --where "line == $(line_of inlined) && file =~ \"program\"" \
 		run.log)" = 1 ]
 	# Without the option nothing of it is there.
-	! ptrace-dump --json run.log | grep -q '"function"'
+	[ "$(ptrace-dump --json run.log | grep -c '"function"')" -eq 0 ]
 	ptrace-run -o many.log -- "$traced" -t 4 -n 3000
 	ptrace-dump --symbols --threads=1 --json many.log >one
 	ptrace-dump --symbols --threads=4 --json many.log | cmp - one
@@ -339,5 +339,6 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 	LD_LIBRARY_PATH=broken run_split ptrace-dump --symbols run.log
 	[ "$status" -eq 1 ]
 	assert_one_message ptrace-dump
-	[[ $stderr == *libdw.so.1* ]] && [ -z "$stdout" ]
+	[[ $stderr == *libdw.so.1* ]]
+	[ -z "$stdout" ]
 }

@@ -268,7 +268,8 @@ whose() {
 	# Of several logs of one machine it has the processes of all.
 	ptrace-run -o more.log -- "$traced"
 	run_split ptrace-dump --to-log=both.log run.log more.log
-	[ "$status" -eq 0 ] && [ -z "$stderr" ]
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
 	[ "$(ptrace-stat --json both.log | jq -c '[.processes[].pid] | unique')" = \
 		"$({ whose run.log; whose more.log; } | jq -sc '[.[][2][].pid] | unique')" ]
 	# A snapshot of a session with a log.

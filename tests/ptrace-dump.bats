@@ -88,7 +88,7 @@ one_event() {
 	tr -d '\r' <screen | head -n 1 >header
 	diff <(tr -s ' ' <header) <(echo 'time pid tid event address data')
 	NO_COLOR=1 script -qec 'ptrace-dump --header=never run.log' /dev/null </dev/null >screen
-	! grep -q address screen
+	fails grep -q address screen
 }
 
 @test "text has local times, and --since and --until take them [EXT-132]" {
@@ -97,7 +97,7 @@ one_event() {
 	for TZ in CET-1CEST,M3.5.0,M10.5.0/3 EST5EDT XYZ-13:45:30 Asia/Kolkata No/Such; do
 		export TZ
 		ptrace-dump -e traced.event --format=text run.log | cut -d' ' -f1 >local
-		! grep -qv '^....-..-..T..:..:..\..........[+-]..:..$' local
+		fails grep -qv '^....-..-..T..:..:..\..........[+-]..:..$' local
 		# Neither is it another moment, nor is a digit lost.
 		while read -r ns && read -r text <&4; do
 			[ "$(ptrace-dump --since="$text" --until="$text" --json run.log |
@@ -136,17 +136,17 @@ has_unseen() {
 	name="n$plain$unseen"
 	ptrace-run -o "$unseen.log" -- "$traced" -e "$name" -d "d$plain$order"
 	ptrace-dump --format=text "$unseen.log" >text
-	! has_unseen text
+	fails has_unseen text
 	grep -qF "n$plain$shown" text
 	grep -qF "\"d$plain$shown_order\"" text
 	for command in "ptrace-events" "ptrace-stat" "ptrace-doctor" "ptrace-dump --format=text --fields=log,event,data"; do
 		$command "$unseen.log" >text 2>&1 || true
-		! has_unseen text
+		fails has_unseen text
 		grep -qF "$shown" text || { cat text; echo "$command"; return 1; }
 	done
 	run_split ptrace-dump "no$plain$unseen"
 	[ "$status" -eq 1 ]
-	! has_unseen stderr.txt
+	fails has_unseen stderr.txt
 	grep -qF "no$plain$shown" stderr.txt
 	# JSON has the characters themselves.
 	[ "$(ptrace-dump -e 'n*' "$unseen.log" | jq -r .event)" = "$name" ]
@@ -240,7 +240,7 @@ has_unseen() {
 		ptrace-dump --format=text -e traced.event $options run.log >plain
 		[ "$(wc -l <text)" -eq "$(($(wc -l <plain) + 1))" ]
 		head -n 1 text >header
-		! grep -q ' $' header
+		fails grep -q ' $' header
 		for name in time log pid tid event address data since_first since_before len; do
 			grep -qw "$name" header || continue
 			# Where the name begins or ends, a value does.

@@ -437,7 +437,7 @@ process 7;0xf;0x20 1' ]
 	ptrace-export --to=folded names.log >out
 	[ "$(wc -l <out)" -eq 13 ]
 	[ "$(grep -cE '^process 7;[^;]+ 10$' out)" -eq 13 ]
-	! LC_ALL=C grep -q "[^[:print:][:space:]$(printf '\x80-\xff')]" out
+	fails env LC_ALL=C grep -q "[^[:print:][:space:]$(printf '\x80-\xff')]" out
 }
 
 @test "a log without events of a program, one that is cut, and an empty one [EXT-392]" {
@@ -568,7 +568,7 @@ perfetto() {
 	ptrace-export --to=perfetto "$@" >trace.pb
 	protoc --decode=Trace -I "$PTRC_SOURCE/tests" perfetto.proto <trace.pb >trace.txt
 	# No field that is not described.
-	! grep -qE '^ *[0-9]+[:{ ]' trace.txt
+	fails grep -qE '^ *[0-9]+[:{ ]' trace.txt
 	python3 "$PTRC_SOURCE/tests/read_perfetto.py" <trace.txt
 }
 
@@ -903,7 +903,9 @@ make_fields() {
 		ptrace-export --to=$format -o cut calls.log
 		ln -s cut link
 		limited --to=$format -o link big.log
-		[ -L link ] && [ -e cut ] && [ ! -s cut ]
+		[ -L link ]
+		[ -e cut ]
+		[ ! -s cut ]
 		rm cut link
 	done
 	# The temporary file of speedscope is another one that may be full.
@@ -914,7 +916,8 @@ make_fields() {
 	[ ! -e cut ]
 	mkdir cut
 	limited --to=ctf -o cut big.log
-	[ -d cut ] && [ -z "$(ls -A cut)" ]
+	[ -d cut ]
+	[ -z "$(ls -A cut)" ]
 	ptrace-export --to=ctf -o cut big.log
 	[ -s cut/metadata ]
 }

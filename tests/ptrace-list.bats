@@ -38,9 +38,11 @@ load helpers
 	[ "$(on_terminal 'ptrace-list 2>said' | wc -c)" -eq 0 ]
 	[ "$(cat said)" = "ptrace-list: there are no sessions" ]
 	on_terminal 'ptrace-list --json 2>said' >screen
-	[ ! -s said ] && [ ! -s screen ]
+	[ ! -s said ]
+	[ ! -s screen ]
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
 	on_terminal 'ptrace-list 2>said' >screen
-	[ ! -s said ] && [ -s screen ]
+	[ ! -s said ]
+	[ -s screen ]
 }

@@ -22,7 +22,7 @@ meta() {
 	[ "$(head -c 32 report.html)" = '<!doctype html><!--ptrace-report' ]
 	[ "$(stat -c %a report.html)" = 600 ]
 	# No address, but that of the policy, which forbids all of them.
-	! grep -Eq '(src|href|url)[=(]|https?://|@import' report.html
+	fails grep -Eq '(src|href|url)[=(]|https?://|@import' report.html
 	grep -q "default-src 'none'" report.html
 	# The script, without the data.
 	[ "$(sed '/id="meta"/,/id="data"/d' report.html | wc -c)" -lt 100000 ]
@@ -73,7 +73,7 @@ meta() {
 	# Nothing of a log can end the element that it stands in.
 	[ "$(grep -o '<script' report.html | wc -l)" -eq 4 ]
 	[ "$(grep -o '</script' report.html | wc -l)" -eq 4 ]
-	! grep -q '<img' report.html
+	fails grep -q '<img' report.html
 	iconv -f UTF-8 -t UTF-8 report.html >/dev/null
 	meta report.html '[.classes[].name] | index("</script><script>window.broken=1</script>") != null and
 		index("two\\nlines\\ttab\\x01\\x1b[31m") != null'
@@ -200,7 +200,7 @@ meta() {
 	# Nothing of a log commands a terminal.
 	scene names.log names
 	ptrace-report --text names.log >text
-	! grep -q $'\e' text
+	fails grep -q $'\e' text
 	grep -q 'two\\nlines\\ttab' text
 }
 

@@ -93,7 +93,7 @@ has_once() {
 	ship --verbose a.log
 	[ "$status" -eq 0 ]
 	[ "$stdout" = "a.log: 0 rows, 0 bytes" ]
-	! grep ^events server/requests
+	fails grep ^events server/requests
 }
 
 @test "rows tell machine, process and bound of the time [EXT-491]" {
@@ -229,7 +229,7 @@ has_once() {
 	ship --verbose a.log
 	[ "$status" -eq 0 ]
 	has_once a.log 1000
-	! grep ^events server/requests
+	fails grep ^events server/requests
 	echo nonsense >a.log.ship
 	ship a.log
 	[ "$status" -eq 1 ]

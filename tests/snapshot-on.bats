@@ -104,7 +104,7 @@ is_closed() {
 	[ "$status" -eq 0 ]
 	[ "$(grep -c "no event has a name that matches --snapshot-on=none" stderr.txt)" -eq 200 ]
 	[ "$(wc -l <stderr.txt)" -eq 201 ]
-	! grep -q alarm stderr.txt
+	fails grep -q alarm stderr.txt
 	jq -e '(.snapshots.unmatched | length) == 201 and (has("unmatched") | not) and
 		.snapshots.unmatched[200] == {"glob": "odd\n"}' <<<"$stdout"
 	if has_validator; then validates session <<<"$stdout"; fi
