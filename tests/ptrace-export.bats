@@ -642,6 +642,70 @@ perfetto() {
 	perfetto --last=3 random.log 2>/dev/null | jq -se 'length == 3'
 }
 
+@test "Perfetto: fields of every kind and size; each name is told once [EXT-414]" {
+	command -v protoc >/dev/null || skip "no protoc"
+	python3 - <<-'END' >script
+		import random, struct
+		random.seed(8)
+		codes = dict(zip("u8 u16 u32 u64 i8 i16 i32 i64 bool f32 f64".split(), "BHIQbhiqBfd"))
+		kinds = list(codes)
+		def number(kind):
+		    bits = 8 * struct.calcsize(codes[kind])
+		    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "i" else (0, (1 << bits) - 1)
+		    value = random.choice([low, high, 0, 1, 127, 128 % (high + 1), random.randint(low, high)])
+		    if kind == "bool":
+		        value = random.randrange(2)
+		    if kind[0] == "f":
+		        value = random.choice([0.5, -1.25, 1e20, 3.0])
+		    return struct.pack("<" + codes[kind], value)
+		layouts = {}
+		for i in range(40):
+		    fields = [random.choice(kinds) for _ in range(random.choice([1, 2, 3, 9, 30]))]
+		    # Some have more than numbers: text, or an array, behind them.
+		    tail = random.choice(["", "", "", "str", "u16[]"])
+		    layouts[f"type{i}"] = fields, tail
+		    texts = [f"{f} n{k}" for k, f in enumerate(fields)]
+		    texts += {"": [], "str": ["str text"], "u16[]": ["u16[] list"]}[tail]
+		    print(f"layout type{i} packed {', '.join(texts)}")
+		for i in range(2000):
+		    name = random.choice(list(layouts))
+		    fields, tail = layouts[name]
+		    data = b"".join(number(f) for f in fields)
+		    size = random.choice([0, 1, 60, 127, 128, 5000, 20000])
+		    if tail == "str":
+		        data += b"x" * size + bytes(1)
+		    if tail == "u16[]":
+		        data += random.randbytes(size & ~1)
+		    if not random.randrange(20):
+		        data = data[:-1] + bytes(3)  # does not fit
+		    print(f"event {10 + i} 1 2 {name} hex:{data.hex()}")
+	END
+	made kinds.log <script
+	perfetto kinds.log 2>/dev/null >events
+	python3 - <<-'END'
+		import json, subprocess
+		dumped = subprocess.run(["ptrace-dump", "--format=json", "kinds.log"], stdout=subprocess.PIPE)
+		dumped = [json.loads(line) for line in dumped.stdout.decode().splitlines()]
+		exported = [json.loads(line) for line in open("events")]
+		dumped = [d for d in dumped if d["event"].startswith("type")]
+		exported = [e for e in exported if e["name"].startswith("type")]
+		assert len(dumped) == len(exported) == 2000
+		def same(a, b):
+		    # protoc prints doubles with fewer digits; an empty array is an annotation without a value.
+		    if isinstance(a, float) or isinstance(b, float):
+		        return abs(a - b) <= abs(b) * 1e-6
+		    return a == b or (a == {} and b == [])
+		for d, e in zip(dumped, exported):
+		    data, args = d.get("data", {}), e["args"].get("data", {})
+		    assert data.keys() == args.keys(), (d, e)
+		    for key in data:
+		        assert same(args[key], data[key]), (key, args[key], data[key])
+		    assert ("data_hex" in d) == ("data_hex" in e["args"]), (d, e)
+	END
+	[ "$(grep -c 'name: "n0"' trace.txt)" -eq 1 ]
+	[ "$(grep -c 'name: "type7"' trace.txt)" -eq 1 ]
+}
+
 # Python with the bindings of babeltrace2, or nothing: Debian has them for its own one only.
 bt2_python() {
 	local python

@@ -39,16 +39,40 @@ def annotation(a):
         return text(a["string_value"][0])
     if "array_values" in a:
         return [annotation(v) for v in a["array_values"]]
-    return {text(e["name"][0]): annotation(e) for e in a["dict_entries"]}
+    return annotations(a["dict_entries"])
+
+
+def annotations(entries):
+    return {labels[e["name_iid"][0]]: annotation(e) for e in entries}
+
+
+def intern(table, entry, value):
+    """A number stands for one thing, and each thing is told once."""
+    if entry["iid"][0] in table or value in table.values():
+        sys.exit(f"read_perfetto.py: {value} is told again")
+    table[entry["iid"][0]] = value
+
+
+def look_at_flags(packet):
+    """The first packet of the sequence clears what is interned; those that need it say so."""
+    flags = int(packet["sequence_flags"][0]) if "sequence_flags" in packet else 0
+    is_first = not (names or labels or events)
+    if "interned_data" in packet and flags != (1 if is_first else 2):
+        sys.exit(f"read_perfetto.py: flags {flags} with interned data")
+    if ("track_event" in packet or "perf_sample" in packet) and flags != 2:
+        sys.exit(f"read_perfetto.py: flags {flags} with an event")
 
 
 trace = message(iter(sys.stdin))
-names, tracks, events = {}, {}, []
+names, labels, tracks, events = {}, {}, {}, []
 functions, frames, callstacks, mappings = {}, {}, {}, {}
 for packet in trace["packet"]:
+    look_at_flags(packet)
     for data in packet["interned_data"]:
         for name in data["event_names"]:
-            names[name["iid"][0]] = text(name["name"][0])
+            intern(names, name, text(name["name"][0]))
+        for name in data["debug_annotation_names"]:
+            intern(labels, name, text(name["name"][0]))
         for name in data["function_names"]:
             functions[name["iid"][0]] = text(name["str"][0])
         for mapping in data["mappings"]:
@@ -67,7 +91,11 @@ for packet in trace["packet"]:
     for track in packet["track_descriptor"]:
         tracks[track["uuid"][0]] = track
     for event in packet["track_event"]:
-        events.append((int(packet["timestamp"][0]), event))
+        # Only what has been told before is known.
+        args = annotations(event["debug_annotations"])
+        if "name_iid" in event:
+            names[event["name_iid"][0]]
+        events.append((int(packet["timestamp"][0]), event, args))
 
 
 def name_of(uuid):
@@ -80,10 +108,9 @@ def name_of(uuid):
 
 
 stacks = collections.defaultdict(list)
-for ns, event in sorted(events, key=lambda e: e[0]):
+for ns, event, args in sorted(events, key=lambda e: e[0]):
     track = event["track_uuid"][0]
-    row = {"ns": ns, "track": name_of(track)}
-    row["args"] = {text(a["name"][0]): annotation(a) for a in event["debug_annotations"]}
+    row = {"ns": ns, "track": name_of(track), "args": args}
     if "flow_ids" in event:
         row["flow"] = event["flow_ids"][0]
     kind = event["type"][0]

@@ -120,11 +120,11 @@ static inline void need(struct ptrc_buffer *b, struct ptrc_lane *lane)
 		tell_of(b, lane, false);
 }
 
-static void put_name(struct ptrc_buffer *b, const struct ptrc_buffer *json_name,
+static void put_name(struct ptrc_buffer *b, const struct ptrc_export_name *name,
 		     const char *category)
 {
 	ptrc_buffer_text(b, ",\"name\":");
-	ptrc_buffer_bytes(b, json_name->bytes, json_name->used);
+	ptrc_buffer_bytes(b, name->json.bytes, name->json.used);
 	ptrc_buffer_text(b, ",\"cat\":\"");
 	ptrc_buffer_text(b, category);
 	ptrc_buffer_char(b, '"');
@@ -156,7 +156,7 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 	put_phase(b, "P");
 	put_ts(b, ",\"ts\":", e->ns);
 	put_lane(b, e->lane);
-	put_name(b, &e->type->json_name, "sample");
+	put_name(b, &e->type->name, "sample");
 	ptrc_buffer_text(b, ",\"sf\":");
 	ptrc_buffer_u64(b, stack);
 	ptrc_buffer_char(b, '}');
@@ -176,7 +176,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	put_phase(b, "i");
 	put_ts(b, ",\"ts\":", e->ns);
 	put_lane(b, e->lane);
-	put_name(b, &e->type->json_name, "event\",\"s\":\"t");
+	put_name(b, &e->type->name, "event\",\"s\":\"t");
 	ptrc_buffer_text(b, ",\"args\":{");
 	put_details(&j, e->view, x->dump->format.has_symbols);
 	if (e->missing)
@@ -222,12 +222,12 @@ static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool
 	put_ts(b, ",\"ts\":", ns);
 	put_ts(b, ",\"dur\":", 1);
 	put_lane(b, lane);
-	put_name(b, s->json_name, "flow");
+	put_name(b, s->name, "flow");
 	ptrc_buffer_char(b, '}');
 	put_phase(b, is_end ? "f\",\"bp\":\"e" : "s");
 	put_ts(b, ",\"ts\":", ns);
 	put_lane(b, lane);
-	put_name(b, s->json_name, "flow");
+	put_name(b, s->name, "flow");
 	ptrc_buffer_text(b, ",\"id\":");
 	ptrc_buffer_u64(b, s->number);
 	ptrc_buffer_char(b, '}');
@@ -240,7 +240,7 @@ static void put_async(struct ptrc_buffer *b, const struct ptrc_slice *s, const c
 	put_phase(b, phase);
 	put_ts(b, ",\"ts\":", ns);
 	put_lane(b, s->lane);
-	put_name(b, s->json_name, "pair");
+	put_name(b, s->name, "pair");
 	ptrc_buffer_text(b, ",\"id\":\"");
 	ptrc_buffer_hex(b, s->number);
 	ptrc_buffer_char(b, '"');
@@ -264,7 +264,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 			put_numbers(b, s->lane->pid, (int64_t)STATES_TID + s->lane->tid);
 		else
 			put_lane(b, s->lane);
-		put_name(b, s->json_name, s->kind == PTRC_SLICE_STATE ? "state" : "pair");
+		put_name(b, s->name, s->kind == PTRC_SLICE_STATE ? "state" : "pair");
 	}
 	put_slice_args(x, s);
 	ptrc_buffer_char(b, '}');
@@ -279,7 +279,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 	ptrc_export_write_some(x);
 }
 
-static void counter(struct ptrc_export *x, const struct ptrc_export_counter *c,
+static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 		    const struct ptrc_value *v)
 {
 	struct ptrc_buffer *b = &x->dump->out;
@@ -298,7 +298,7 @@ static void counter(struct ptrc_export *x, const struct ptrc_export_counter *c,
 	put_phase(b, "C");
 	put_ts(b, ",\"ts\":", x->now_ns);
 	put_lane(b, lane);
-	put_name(b, &c->json_name, "counter");
+	put_name(b, &c->name, "counter");
 	ptrc_buffer_text(b, ",\"args\":{");
 	ptrc_value_json(&j, *unit ? unit : "value", &plain);
 	ptrc_buffer_text(b, "}}");

@@ -26,16 +26,31 @@ static size_t place_of(const struct ptrc_reader *r)
 	return id < PTRC_READER_IDS ? id : 0;
 }
 
+/* Completes a name, whose text is there. */
+static void end_name(struct ptrc_export_name *name)
+{
+	name->json.used = 0;
+	ptrc_text_json(&name->json, name->text.bytes, name->text.used);
+	name->number = 0;
+}
+
+static void free_name(struct ptrc_export_name *name)
+{
+	ptrc_buffer_free(&name->text);
+	ptrc_buffer_free(&name->json);
+}
+
 /* The name is made before anybody asks for it, as a pair may do so while the type is learnt. */
 static struct ptrc_export_type *type_of(struct ptrc_export *x, const struct ptrc_source *s,
 					struct ptrc_reader *r)
 {
 	struct ptrc_export_type *t = &x->sources[s->order].types[place_of(r)];
 
-	if (__builtin_expect(!t->json_name.used, 0)) {
+	if (__builtin_expect(!t->name.json.used, 0)) {
 		const struct ptrc_reader_name *name = ptrc_reader_name(r, r->event.posix_event_id);
 
-		ptrc_text_json(&t->json_name, name->text, name->size);
+		ptrc_buffer_bytes(&t->name.text, name->text, name->size);
+		end_name(&t->name);
 	}
 	return t;
 }
@@ -85,18 +100,16 @@ static struct ptrc_export_pair *info_of(struct ptrc_export *x, const struct ptrc
 									   sizeof(*x->pair_infos));
 		info = &x->pair_infos[x->pair_info_count];
 		*info = (struct ptrc_export_pair){0};
-		ptrc_pair_put_name(&info->name, &x->pairs->list[x->pair_info_count++]);
-		ptrc_text_json(&info->json_name, info->name.bytes, info->name.used);
+		ptrc_pair_put_name(&info->name.text, &x->pairs->list[x->pair_info_count++]);
+		end_name(&info->name);
 	}
 	return &x->pair_infos[number];
 }
 
 static void free_pairs(struct ptrc_export *x)
 {
-	for (size_t i = 0; i < x->pair_info_count; i++) {
-		ptrc_buffer_free(&x->pair_infos[i].name);
-		ptrc_buffer_free(&x->pair_infos[i].json_name);
-	}
+	for (size_t i = 0; i < x->pair_info_count; i++)
+		free_name(&x->pair_infos[i].name);
 	free(x->pair_infos);
 	x->pair_infos = NULL;
 	x->pair_info_count = 0;
@@ -140,8 +153,9 @@ static bool name_by_function(struct ptrc_export *x, const struct ptrc_pair *pair
 {
 	if (!x->dump->format.has_symbols || !ptrc_pair_is_function(pair))
 		return false;
-	x->function_name.used = 0;
-	ptrc_pair_put_name_of(&x->function_name, pair, begin);
+	x->function_name.text.used = 0;
+	ptrc_pair_put_name_of(&x->function_name.text, pair, begin);
+	end_name(&x->function_name);
 	return true;
 }
 
@@ -166,8 +180,8 @@ static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *vie
 	k->lane->latest = k;
 	if (x->format->push)
 		x->format->push(x, k,
-				name_by_function(x, pair, view) ? &x->function_name
-								: &info_of(x, pair)->name);
+				name_by_function(x, pair, view) ? &x->function_name.text
+								: &info_of(x, pair)->name.text);
 	return k;
 }
 
@@ -225,7 +239,6 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_pair *pair,
 							 : PTRC_SLICE_ASYNC,
 		.number = ++x->slice_count,
 		.name = &info->name,
-		.json_name = &info->json_name,
 		.lane = k->lane,
 		.end_lane = end ? ptrc_export_lane(x) : k->lane,
 		.begin_ns = k->ns,
@@ -241,13 +254,8 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_pair *pair,
 								     : PTRC_STATE_WAITING;
 
 		s.name = &x->state_names[state];
-		s.json_name = &x->state_json_names[state];
 	} else if (name_by_function(x, pair, begin)) {
-		x->function_json_name.used = 0;
-		ptrc_text_json(&x->function_json_name, x->function_name.bytes,
-			       x->function_name.used);
 		s.name = &x->function_name;
-		s.json_name = &x->function_json_name;
 	}
 	x->format->slice(x, &s);
 }
@@ -385,16 +393,16 @@ static void find_counters(struct ptrc_export *x, struct ptrc_export_type *t,
 
 		if (!is_number(f) || (!glob && !f->unit))
 			continue;
-		ptrc_buffer_bytes(&c.name, name->text, name->size);
-		ptrc_buffer_char(&c.name, '.');
-		ptrc_buffer_text(&c.name, f->name);
-		ptrc_buffer_char(&c.name, '\0');
-		c.name.used--;
-		if (glob && !ptrc_glob_matches(glob, c.name.bytes)) {
-			ptrc_buffer_free(&c.name);
+		ptrc_buffer_bytes(&c.name.text, name->text, name->size);
+		ptrc_buffer_char(&c.name.text, '.');
+		ptrc_buffer_text(&c.name.text, f->name);
+		ptrc_buffer_char(&c.name.text, '\0');
+		c.name.text.used--;
+		if (glob && !ptrc_glob_matches(glob, c.name.text.bytes)) {
+			free_name(&c.name);
 			continue;
 		}
-		ptrc_text_json(&c.json_name, c.name.bytes, c.name.used);
+		end_name(&c.name);
 		t->counters = ptrc_cli_reallocate(t->counters,
 						  (t->counter_count + 1) * sizeof(*t->counters));
 		t->counters[t->counter_count++] = c;
@@ -551,8 +559,8 @@ static bool tell(struct ptrc_dump *d)
 			  "with lost events in between");
 		if (!what.used)
 			continue;
-		ptrc_buffer_char(&info->name, '\0');
-		ptrc_cli_message(info->name.bytes, "%.*s", (int)what.used, what.bytes);
+		ptrc_buffer_char(&info->name.text, '\0');
+		ptrc_cli_message(info->name.text.bytes, "%.*s", (int)what.used, what.bytes);
 	}
 	ptrc_buffer_free(&what);
 	for (size_t i = 0; i < d->source_count; i++)
@@ -651,8 +659,8 @@ static void find_system_events(struct ptrc_export *x)
 	x->running_pair = add_pair(x, switch_in, switch_out);
 	x->waiting_pair = add_pair(x, switch_out, switch_in);
 	for (size_t i = 0; i < PTRC_STATES; i++) {
-		ptrc_buffer_text(&x->state_names[i], names[i]);
-		ptrc_text_json(&x->state_json_names[i], names[i], strlen(names[i]));
+		ptrc_buffer_text(&x->state_names[i].text, names[i]);
+		end_name(&x->state_names[i]);
 	}
 }
 
@@ -716,11 +724,9 @@ bool ptrc_export_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs,
 
 static void free_type(struct ptrc_export_type *t)
 {
-	ptrc_buffer_free(&t->json_name);
-	for (size_t i = 0; i < t->counter_count; i++) {
-		ptrc_buffer_free(&t->counters[i].name);
-		ptrc_buffer_free(&t->counters[i].json_name);
-	}
+	free_name(&t->name);
+	for (size_t i = 0; i < t->counter_count; i++)
+		free_name(&t->counters[i].name);
 	free(t->counters);
 }
 
@@ -741,12 +747,9 @@ void ptrc_export_free(struct ptrc_dump *d)
 			free_type(&x->sources[i].types[id]);
 	free(x->sources);
 	free_pairs(x);
-	ptrc_buffer_free(&x->function_name);
-	ptrc_buffer_free(&x->function_json_name);
-	for (size_t i = 0; i < PTRC_STATES; i++) {
-		ptrc_buffer_free(&x->state_names[i]);
-		ptrc_buffer_free(&x->state_json_names[i]);
-	}
+	free_name(&x->function_name);
+	for (size_t i = 0; i < PTRC_STATES; i++)
+		free_name(&x->state_names[i]);
 	ptrc_kept_views_free(&x->begins, d);
 	ptrc_lanes_free(&x->lanes);
 	free(x);

@@ -31,6 +31,15 @@ struct ptrc_export_options {
 	const char *counters;
 };
 
+/* A name that many events have. */
+struct ptrc_export_name {
+	struct ptrc_buffer text;
+	/* In quotes, with escapes, as JSON has it. */
+	struct ptrc_buffer json;
+	/* For the format: what it has numbered the name with; 0: it has not. */
+	uint64_t number;
+};
+
 /* Where a slice is shown. */
 enum ptrc_slice_kind {
 	/* On its thread, among other slices there: of two, one lies within the other, or they do not
@@ -47,9 +56,7 @@ struct ptrc_slice {
 	enum ptrc_slice_kind kind;
 	/* Counted from 1. */
 	uint64_t number;
-	/* Its text, and the one in quotes, with escapes, as JSON has it. */
-	const struct ptrc_buffer *name;
-	const struct ptrc_buffer *json_name;
+	struct ptrc_export_name *name;
 	struct ptrc_lane *lane;
 	struct ptrc_lane *end_lane;
 	uint64_t begin_ns;
@@ -94,13 +101,11 @@ struct ptrc_export_type {
 	bool is_known;
 	bool is_paired;
 	bool is_sample;
-	/* The name in quotes, as JSON has it. */
-	struct ptrc_buffer json_name;
+	struct ptrc_export_name name;
 	/* Fields of its layout that become counters: their numbers, and the names of the counters. */
 	struct ptrc_export_counter {
 		size_t field;
-		struct ptrc_buffer name;
-		struct ptrc_buffer json_name;
+		struct ptrc_export_name name;
 	} * counters;
 	size_t counter_count;
 };
@@ -109,7 +114,7 @@ struct ptrc_export_type {
 struct ptrc_export_event {
 	struct ptrc_lane *lane;
 	uint64_t ns;
-	const struct ptrc_export_type *type;
+	struct ptrc_export_type *type;
 	struct ptrc_view *view;
 	/* Of half a pair: which half is missing, "begin" or "end"; else null. */
 	const char *missing;
@@ -126,8 +131,7 @@ struct ptrc_export_source {
 
 /* What is known of a pair. */
 struct ptrc_export_pair {
-	struct ptrc_buffer name;
-	struct ptrc_buffer json_name;
+	struct ptrc_export_name name;
 	/* What was selected and has no other half, or has a loss where that may have been. */
 	uint64_t begins;
 	uint64_t ends;
@@ -150,10 +154,8 @@ struct ptrc_export {
 	size_t running_pair;
 	size_t waiting_pair;
 	/* The name of a slice that has another one than its pair. */
-	struct ptrc_buffer function_name;
-	struct ptrc_buffer function_json_name;
-	struct ptrc_buffer state_names[PTRC_STATES];
-	struct ptrc_buffer state_json_names[PTRC_STATES];
+	struct ptrc_export_name function_name;
+	struct ptrc_export_name state_names[PTRC_STATES];
 
 	/* The first and the latest event. */
 	bool has_start;
@@ -184,7 +186,7 @@ struct ptrc_export_format {
 	void (*event)(struct ptrc_export *, const struct ptrc_export_event *);
 	void (*slice)(struct ptrc_export *, const struct ptrc_slice *);
 	/* A number of the latest event. */
-	void (*counter)(struct ptrc_export *, const struct ptrc_export_counter *,
+	void (*counter)(struct ptrc_export *, struct ptrc_export_counter *,
 			const struct ptrc_value *);
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
 	/* In place of slices: the latest event begins a pair of this name on its thread; that ends. */

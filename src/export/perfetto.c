@@ -6,7 +6,8 @@
  * of slices with the same end the inner one ends first. Of two that began at the same time on a thread the
  * inner one would come first, too, which is wrong there, so it is shown by itself.
  *
- * All packets are of one sequence, whose names are interned: each is written once, with a number.
+ * All packets are of one sequence, whose names, of events and of fields, are interned: each is written once,
+ * with a number.
  */
 #include "config.h"
 #include "src/export/perfetto.h"
@@ -44,6 +45,7 @@ enum {
 	EVENT_FLOWS = 47,
 
 	INTERNED_EVENT_NAMES = 2,
+	INTERNED_ANNOTATION_NAMES = 3,
 	INTERNED_FUNCTIONS = 5,
 	INTERNED_FRAMES = 6,
 	INTERNED_CALLSTACKS = 7,
@@ -52,12 +54,12 @@ enum {
 	NAME_IID = 1,
 	NAME_TEXT = 2,
 
-	ANNOTATION_UINT = 3,
+	ANNOTATION_NAME_IID = 1,
 	ANNOTATION_BOOL = 2,
+	ANNOTATION_UINT = 3,
 	ANNOTATION_INT = 4,
 	ANNOTATION_DOUBLE = 5,
 	ANNOTATION_STRING = 6,
-	ANNOTATION_NAME = 10,
 	ANNOTATION_ENTRIES = 11,
 	ANNOTATION_ARRAY = 12,
 
@@ -102,21 +104,62 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 /* The number of the sequence; clocks that every reader knows. */
 enum { SEQUENCE = 1, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6 };
 
-/* The most bytes of a varint; the bytes of a length that is written once it is known. */
-enum { VARINT_BYTES = 10, LENGTH_BYTES = 4 };
+/* The most bytes of a varint; of a tag, as no field has a number beyond 2047; of a message with a few
+ * numbers. */
+enum { VARINT_BYTES = 10, TAG_BYTES = 2, FEW_NUMBERS_BYTES = 96 };
+/* A length below this takes one byte. */
+enum { SHORT_LENGTH = 0x80 };
 
 /* With this begins each file: a packet for tests, which readers skip, with the name of the command. */
 static const char signature[] = "\n\x12\xa2\x38\x0f\n\x0d"
 				"ptrace-export";
 
-/* Tracks have numbers of 64 bits: what they are of, and which of these. */
+/* Tracks have numbers: which of these, and what they are of, in the lowest bits, as each event tells the
+ * number and small ones take few bytes. */
 enum track_of { OF_PROCESS = 1, OF_THREAD, OF_STATES, OF_LOSSES, OF_COUNTER, OF_SLICES };
-#define TRACK(of, number) ((uint64_t)(of) << 48 | (uint64_t)(number))
+#define TRACK(of, number) ((uint64_t)(number) << 3 | (uint64_t)(of))
 
-/* A name that is interned; a counter or a row of slices, which are tracks of their own. */
+/* The names of annotations that any event may have, by their numbers; behind these come the fields of
+ * layouts. */
+enum word {
+	WORD_DATA = 1,
+	WORD_DATA_HEX,
+	WORD_END,
+	WORD_EVENTS_LOST,
+	WORD_FILE,
+	WORD_FUNCTION,
+	WORD_LINE,
+	WORD_LOSSES,
+	WORD_MISSING,
+	WORD_TRUNCATED,
+	WORD_UNREADABLE_EVENTS,
+	WORDS,
+};
+
+static const char *const words[WORDS] = {
+	[WORD_DATA] = "data",
+	[WORD_DATA_HEX] = "data_hex",
+	[WORD_END] = "end",
+	[WORD_EVENTS_LOST] = "events_lost",
+	[WORD_FILE] = "file",
+	[WORD_FUNCTION] = "function",
+	[WORD_LINE] = "line",
+	[WORD_LOSSES] = "losses",
+	[WORD_MISSING] = "missing",
+	[WORD_TRUNCATED] = "truncated",
+	[WORD_UNREADABLE_EVENTS] = "unreadable_events",
+};
+
+/* A name that is interned. */
 struct interned {
 	struct ptrc_table_entry entry;
 	uint64_t number;
+};
+
+/* A process and a name, by their numbers: of a counter, or of slices. */
+struct key {
+	uint64_t process;
+	uint64_t name;
 };
 
 /* Slices that do not overlap, of one name and process. */
@@ -131,14 +174,40 @@ struct rows {
 	struct row *first;
 };
 
+/* A number that stands at a place of the data, and what its annotation begins with: all up to the number, but
+ * for the length, which is the second byte. */
+enum { HEAD_BYTES = 16, LENGTH_AT = 1 };
+struct figure {
+	size_t at;
+	const struct ptrc_layout_field *field;
+	unsigned char head_size;
+	char head[HEAD_BYTES];
+};
+
+/* What is known of a layout. */
+struct shape {
+	/* The numbers of the names of its fields; null: it was not met yet. */
+	uint64_t *names;
+	/* If data of one of these sizes has nothing but numbers, each in its place: these; else null. */
+	struct figure *figures;
+	size_t figure_count;
+	size_t sizes[2];
+};
+
 struct perfetto {
+	/* Of events, and of fields; the counters of processes, which are tracks of their own. */
 	struct ptrc_table names;
+	struct ptrc_table field_names;
 	struct ptrc_table counters;
 	struct ptrc_table rows;
 	uint64_t name_count;
+	uint64_t field_name_count;
 	uint64_t counter_count;
 	uint64_t row_count;
-	bool has_clock;
+	bool has_begun;
+	/* By the number of the layout. */
+	struct shape *shapes;
+	size_t shape_count;
 	struct ptrc_buffer text;
 	/* The stacks of samples; how many of the frames have been written, and which stacks. */
 	struct ptrc_flames flames;
@@ -149,7 +218,7 @@ struct perfetto {
 
 /* ---- the wire ---- */
 
-static char *write_varint(char *p, uint64_t v)
+static inline char *write_varint(char *p, uint64_t v)
 {
 	while (v >= 0x80) {
 		*p++ = (char)(v | 0x80);
@@ -159,59 +228,98 @@ static char *write_varint(char *p, uint64_t v)
 	return p;
 }
 
-static inline void put_varint(struct ptrc_buffer *b, uint64_t v)
+static inline char *write_tag(char *p, unsigned int field, unsigned int wire)
 {
-	b->used = (size_t)(write_varint(ptrc_buffer_room(b, VARINT_BYTES), v) - b->bytes);
+	unsigned int tag = field << 3 | wire;
+
+	if (tag >= 0x80) {
+		*p++ = (char)(tag | 0x80);
+		tag >>= 7;
+	}
+	*p++ = (char)tag;
+	return p;
+}
+
+static inline char *write_number(char *p, unsigned int field, uint64_t v)
+{
+	return write_varint(write_tag(p, field, WIRE_VARINT), v);
+}
+
+static inline char *write_double(char *p, unsigned int field, double v)
+{
+	p = write_tag(p, field, WIRE_FIXED64);
+	memcpy(p, &v, sizeof(v));
+	return p + sizeof(v);
+}
+
+/* Begins a message that will be short; its length goes into the byte before what is returned. */
+static inline char *write_open(char *p, unsigned int field)
+{
+	p = write_tag(p, field, WIRE_BYTES);
+	*p++ = 0;
+	return p;
+}
+
+/* Room for a few numbers; advance() says where what was written there ends. */
+static inline char *room_for_few(struct ptrc_buffer *b)
+{
+	return ptrc_buffer_room(b, FEW_NUMBERS_BYTES);
+}
+
+static inline void advance(struct ptrc_buffer *b, const char *p)
+{
+	b->used = (size_t)(p - b->bytes);
 }
 
 static inline void put_number(struct ptrc_buffer *b, unsigned int field, uint64_t v)
 {
-	put_varint(b, field << 3 | WIRE_VARINT);
-	put_varint(b, v);
-}
-
-static void put_double(struct ptrc_buffer *b, unsigned int field, double v)
-{
-	put_varint(b, field << 3 | WIRE_FIXED64);
-	ptrc_buffer_bytes(b, &v, sizeof(v));
+	advance(b, write_number(room_for_few(b), field, v));
 }
 
 /* Puts text; bytes that are not UTF-8, which a reader may refuse, are replaced. */
 static void put_string(struct ptrc_buffer *b, unsigned int field, const char *text, size_t size)
 {
 	struct ptrc_buffer whole = PTRC_BUFFER_INIT;
+	bool is_whole = ptrc_text_is_utf8(text, size);
 
-	put_varint(b, field << 3 | WIRE_BYTES);
-	if (__builtin_expect(ptrc_text_is_utf8(text, size), 1)) {
-		put_varint(b, size);
-		ptrc_buffer_bytes(b, text, size);
-		return;
+	if (__builtin_expect(!is_whole, 0)) {
+		ptrc_export_put_utf8(&whole, text, size);
+		text = whole.bytes;
+		size = whole.used;
 	}
-	ptrc_export_put_utf8(&whole, text, size);
-	put_varint(b, whole.used);
-	ptrc_buffer_bytes(b, whole.bytes, whole.used);
+	advance(b, write_varint(write_tag(room_for_few(b), field, WIRE_BYTES), size));
+	ptrc_buffer_bytes(b, text, size);
 	ptrc_buffer_free(&whole);
 }
 
-/* Begins a message, whose length close_message() writes when it is known: as a varint of so many bytes,
- * of which leading ones may be 0. */
-static size_t open_message(struct ptrc_buffer *b, unsigned int field)
+/* Begins a message, whose length close_message() writes when it is known. */
+static inline size_t open_message(struct ptrc_buffer *b, unsigned int field)
 {
-	put_varint(b, field << 3 | WIRE_BYTES);
-	ptrc_buffer_room(b, LENGTH_BYTES);
-	b->used += LENGTH_BYTES;
+	advance(b, write_open(room_for_few(b), field));
 	return b->used;
 }
 
-static void close_message(struct ptrc_buffer *b, size_t begin)
+/* Makes room for a length that takes more than the one byte that is there, and writes it. */
+static void write_long_length(struct ptrc_buffer *b, size_t begin)
+{
+	size_t size = b->used - begin;
+	char length[VARINT_BYTES];
+	size_t more = (size_t)(write_varint(length, size) - length) - 1;
+
+	ptrc_buffer_room(b, more);
+	memmove(b->bytes + begin + more, b->bytes + begin, size);
+	memcpy(b->bytes + begin - 1, length, more + 1);
+	b->used += more;
+}
+
+static inline void close_message(struct ptrc_buffer *b, size_t begin)
 {
 	size_t size = b->used - begin;
 
-	for (size_t i = 0; i < LENGTH_BYTES; i++) {
-		b->bytes[begin - LENGTH_BYTES + i] =
-			(char)((size & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
-		size >>= 7;
-	}
+	if (__builtin_expect(size < SHORT_LENGTH, 1))
+		b->bytes[begin - 1] = (char)size;
+	else
+		write_long_length(b, begin);
 }
 
 /* ---- packets ---- */
@@ -307,14 +415,160 @@ static inline uint64_t thread_track(struct ptrc_buffer *b, struct ptrc_lane *lan
 	return TRACK(OF_THREAD, lane->number);
 }
 
-/* Says what the first packet has to: that names begin, and when the times begin. */
-static void put_clock(struct ptrc_export *x)
+static void put_interned(struct ptrc_buffer *b, unsigned int field, uint64_t number,
+			 const char *text, size_t size)
+{
+	size_t one = open_message(b, field);
+
+	put_number(b, NAME_IID, number);
+	put_string(b, NAME_TEXT, text, size);
+	close_message(b, one);
+}
+
+/* A packet that interns, which is open. */
+struct interning {
+	size_t packet;
+	size_t data;
+};
+
+static struct interning open_interning(struct ptrc_buffer *b)
+{
+	struct interning at = {.packet = open_packet(b)};
+
+	put_number(b, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+	at.data = open_message(b, PACKET_INTERNED_DATA);
+	return at;
+}
+
+static void close_interning(struct ptrc_buffer *b, struct interning at)
+{
+	close_message(b, at.data);
+	close_message(b, at.packet);
+}
+
+/* The number of the name of an event, which is written when it is first asked for. */
+static uint64_t find_name(struct ptrc_export *x, const char *text, size_t size)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->dump->out;
-	size_t packet, snapshot, one;
+	struct interned *i = ptrc_table_find(&p->names, text, size, sizeof(*i));
 
-	p->has_clock = true;
+	if (!i->number) {
+		struct interning at = open_interning(b);
+
+		i->number = ++p->name_count;
+		put_interned(b, INTERNED_EVENT_NAMES, i->number, text, size);
+		close_interning(b, at);
+	}
+	return i->number;
+}
+
+static inline uint64_t number_of_name(struct ptrc_export *x, struct ptrc_export_name *name)
+{
+	if (__builtin_expect(!name->number, 0))
+		name->number = find_name(x, name->text.bytes, name->text.used);
+	return name->number;
+}
+
+/* What an annotation with the value of the field is, if that always is a number that is written as it is;
+ * else 0. */
+static unsigned int figure_kind(const struct ptrc_layout_field *f)
+{
+	if (!f->is_placed || f->bits || f->count || f->member_count)
+		return 0;
+	return f->kind == PTRC_LAYOUT_UNSIGNED ? ANNOTATION_UINT
+	       : f->kind == PTRC_LAYOUT_SIGNED ? ANNOTATION_INT
+	       : f->kind == PTRC_LAYOUT_BOOL   ? ANNOTATION_BOOL
+	       : f->kind == PTRC_LAYOUT_FLOAT  ? ANNOTATION_DOUBLE
+					       : 0;
+}
+
+/* Finds out whether the layout has nothing but numbers, each in its place. */
+static void find_figures(struct shape *s, const struct ptrc_layout *layout, size_t count)
+{
+	const struct ptrc_layout_field *f;
+	bool is_open;
+
+	s->sizes[1] = ptrc_layout_size(layout, &is_open);
+	s->figures = ptrc_cli_allocate((count + 1) * sizeof(*s->figures));
+	for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++) {
+		unsigned int kind = figure_kind(f);
+		struct figure *one = &s->figures[s->figure_count];
+		char *p = write_open(one->head, ANNOTATION_ENTRIES);
+
+		s->sizes[0] = f->at + f->size;
+		if (f->kind == PTRC_LAYOUT_PADDING)
+			continue;
+		is_open |= !kind;
+		p = write_number(p, ANNOTATION_NAME_IID, s->names[i]);
+		p = write_tag(p, kind, kind == ANNOTATION_DOUBLE ? WIRE_FIXED64 : WIRE_VARINT);
+		one->head_size = (unsigned char)(p - one->head);
+		one->at = f->at;
+		one->field = f;
+		s->figure_count++;
+	}
+	if (!is_open)
+		return;
+	free(s->figures);
+	s->figures = NULL;
+}
+
+/* Numbers the names of the layout's fields, and writes those that are new. */
+static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout)
+{
+	struct perfetto *p = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+	struct interning at = open_interning(b);
+	size_t number = ptrc_layout_number(layout);
+	const struct ptrc_layout_field *f;
+	size_t count = 0;
+
+	while (ptrc_layout_field(layout, count))
+		count++;
+	while (number >= p->shape_count) {
+		p->shapes =
+			ptrc_cli_reallocate(p->shapes, (p->shape_count + 1) * sizeof(*p->shapes));
+		p->shapes[p->shape_count++] = (struct shape){.names = NULL};
+	}
+	p->shapes[number].names = ptrc_cli_allocate((count + 1) * sizeof(uint64_t));
+	for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++) {
+		const char *name = *f->name ? f->name : "json";
+		struct interned *known =
+			ptrc_table_find(&p->field_names, name, strlen(name), sizeof(*known));
+
+		if (!known->number) {
+			known->number = WORDS + p->field_name_count++;
+			put_interned(b, INTERNED_ANNOTATION_NAMES, known->number, name,
+				     strlen(name));
+		}
+		p->shapes[number].names[i] = known->number;
+	}
+	find_figures(&p->shapes[number], layout, count);
+	close_interning(b, at);
+}
+
+/* Has the names of the event's fields written, if it has a layout: before the packet that needs them. */
+static inline void need_layout(struct ptrc_export *x, const struct ptrc_view *view)
+{
+	const struct perfetto *p = x->state;
+	size_t number;
+
+	if (!view || !view->layout)
+		return;
+	number = ptrc_layout_number(view->layout);
+	if (__builtin_expect(number >= p->shape_count || !p->shapes[number].names, 0))
+		learn_layout(x, view->layout);
+}
+
+/* Says what the first packet has to: that names begin, the ones that any event may need, and when the times
+ * begin. */
+static void put_begin(struct ptrc_export *x)
+{
+	struct perfetto *p = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+	size_t packet, data, snapshot, one;
+
+	p->has_begun = true;
 	packet = open_packet(b);
 	put_number(b, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
 	snapshot = open_message(b, PACKET_CLOCK_SNAPSHOT);
@@ -327,7 +581,19 @@ static void put_clock(struct ptrc_export *x)
 	put_number(b, CLOCK_TIME, (uint64_t)x->start_ns);
 	close_message(b, one);
 	close_message(b, snapshot);
+	data = open_message(b, PACKET_INTERNED_DATA);
+	for (size_t i = 1; i < WORDS; i++)
+		put_interned(b, INTERNED_ANNOTATION_NAMES, i, words[i], strlen(words[i]));
+	close_message(b, data);
 	close_message(b, packet);
+}
+
+static inline void need_begin(struct ptrc_export *x)
+{
+	const struct perfetto *p = x->state;
+
+	if (__builtin_expect(!p->has_begun, 0))
+		put_begin(x);
 }
 
 /* A packet of an event that is open. */
@@ -336,38 +602,29 @@ struct packet {
 	size_t event;
 };
 
-static struct packet open_event(struct ptrc_export *x, int type, uint64_t track, uint64_t ns,
-				const char *name, size_t size)
+/* Begins the packet of an event; the number of its name is 0 if it has none. */
+static inline struct packet open_event(struct ptrc_buffer *b, unsigned int type, uint64_t track,
+				       uint64_t ns, uint64_t name)
 {
-	struct perfetto *p = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
-	struct interned *i = name ? ptrc_table_find(&p->names, name, size, sizeof(*i)) : NULL;
+	char *p = room_for_few(b);
 	struct packet at;
-	size_t data, one;
 
-	if (__builtin_expect(!p->has_clock, 0))
-		put_clock(x);
-	at.packet = open_packet(b);
-	put_number(b, PACKET_TIMESTAMP, ns);
-	put_number(b, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
-	if (__builtin_expect(i && !i->number, 0)) {
-		i->number = ++p->name_count;
-		data = open_message(b, PACKET_INTERNED_DATA);
-		one = open_message(b, INTERNED_EVENT_NAMES);
-		put_number(b, NAME_IID, i->number);
-		put_string(b, NAME_TEXT, name, size);
-		close_message(b, one);
-		close_message(b, data);
-	}
-	at.event = open_message(b, PACKET_TRACK_EVENT);
-	put_number(b, EVENT_TYPE, (uint64_t)type);
-	put_number(b, EVENT_TRACK, track);
-	if (i)
-		put_number(b, EVENT_NAME_IID, i->number);
+	p = write_open(p, TRACE_PACKET);
+	at.packet = (size_t)(p - b->bytes);
+	p = write_number(p, PACKET_SEQUENCE_ID, SEQUENCE);
+	p = write_number(p, PACKET_TIMESTAMP, ns);
+	p = write_number(p, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
+	p = write_open(p, PACKET_TRACK_EVENT);
+	at.event = (size_t)(p - b->bytes);
+	p = write_number(p, EVENT_TYPE, type);
+	p = write_number(p, EVENT_TRACK, track);
+	if (name)
+		p = write_number(p, EVENT_NAME_IID, name);
+	advance(b, p);
 	return at;
 }
 
-static void close_event(struct ptrc_export *x, struct packet at)
+static inline void close_event(struct ptrc_export *x, struct packet at)
 {
 	close_message(&x->dump->out, at.event);
 	close_message(&x->dump->out, at.packet);
@@ -376,133 +633,207 @@ static void close_event(struct ptrc_export *x, struct packet at)
 
 /* ---- annotations ---- */
 
-static void put_text(struct ptrc_buffer *b, unsigned int field, const char *name, const char *text,
-		     size_t size)
+/* Begins an annotation: that of an event, or an entry of another one. */
+static inline size_t open_annotation(struct ptrc_buffer *b, unsigned int field, uint64_t name)
 {
 	size_t at = open_message(b, field);
 
-	put_string(b, ANNOTATION_NAME, name, strlen(name));
+	put_number(b, ANNOTATION_NAME_IID, name);
+	return at;
+}
+
+static void put_text(struct ptrc_buffer *b, unsigned int field, enum word name, const char *text,
+		     size_t size)
+{
+	size_t at = open_annotation(b, field, name);
+
 	put_string(b, ANNOTATION_STRING, text, size);
 	close_message(b, at);
 }
 
-/* Puts the value of an annotation that is open. */
-static void put_scalar(struct ptrc_buffer *b, struct ptrc_buffer *room, const struct ptrc_value *v)
+/* Puts an annotation that is a number; field and kind are those of what it is in, and what it is. */
+static void put_figure(struct ptrc_buffer *b, unsigned int field, enum word name, unsigned int kind,
+		       uint64_t v)
 {
-	struct ptrc_value plain = *v;
+	size_t at = open_annotation(b, field, name);
 
+	put_number(b, kind, v);
+	close_message(b, at);
+}
+
+/* Writes the value of an annotation, if it is a number; null if it is none. */
+static inline char *write_scalar(char *p, const struct ptrc_value *v)
+{
 	switch (v->kind) {
 	case PTRC_VALUE_SIGNED:
-		put_number(b, ANNOTATION_INT, (uint64_t)v->i);
-		break;
+		return write_number(p, ANNOTATION_INT, (uint64_t)v->i);
 	case PTRC_VALUE_UNSIGNED:
-		put_number(b, ANNOTATION_UINT, v->u);
-		break;
+		return write_number(p, ANNOTATION_UINT, v->u);
 	case PTRC_VALUE_BOOL:
-		put_number(b, ANNOTATION_BOOL, v->u != 0);
-		break;
+		return write_number(p, ANNOTATION_BOOL, v->u != 0);
 	case PTRC_VALUE_FLOAT:
 	case PTRC_VALUE_DOUBLE:
-		put_double(b, ANNOTATION_DOUBLE, v->f);
-		break;
-	case PTRC_VALUE_TEXT:
-	case PTRC_VALUE_ENUM:
-		put_string(b, ANNOTATION_STRING, v->bytes, v->size);
-		break;
+		return write_double(p, ANNOTATION_DOUBLE, v->f);
 	default:
-		plain.unit = PTRC_UNIT_NONE;
-		room->used = 0;
-		ptrc_value_text(room, &plain);
-		put_string(b, ANNOTATION_STRING, room->bytes, room->used);
-		break;
+		return NULL;
 	}
 }
 
-static void put_value(struct ptrc_buffer *b, struct ptrc_buffer *room, const char *name,
-		      const struct ptrc_value *v)
+/* Puts a value that is not a number, of an annotation that is open. */
+static void put_other(struct ptrc_buffer *b, struct ptrc_buffer *room, const struct ptrc_value *v)
 {
-	size_t at = open_message(b, ANNOTATION_ENTRIES);
-	struct ptrc_value item;
-	size_t one;
+	struct ptrc_value plain = *v;
 
-	put_string(b, ANNOTATION_NAME, name, strlen(name));
-	if (v->kind != PTRC_VALUE_ARRAY) {
-		put_scalar(b, room, v);
-	} else {
-		for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
-			ptrc_value_element(v, i, &item);
-			one = open_message(b, ANNOTATION_ARRAY);
-			put_scalar(b, room, &item);
-			close_message(b, one);
-		}
+	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_ENUM) {
+		put_string(b, ANNOTATION_STRING, v->bytes, v->size);
+		return;
+	}
+	plain.unit = PTRC_UNIT_NONE;
+	room->used = 0;
+	ptrc_value_text(room, &plain);
+	put_string(b, ANNOTATION_STRING, room->bytes, room->used);
+}
+
+/* Puts a value that is no array, as an entry of the annotation that is open, or an element, which has no
+ * name (0). */
+static inline void put_item(struct ptrc_buffer *b, struct ptrc_buffer *room, unsigned int field,
+			    uint64_t name, const struct ptrc_value *v)
+{
+	char *begin = write_open(room_for_few(b), field);
+	char *p = name ? write_number(begin, ANNOTATION_NAME_IID, name) : begin;
+	char *number_end = write_scalar(p, v);
+	size_t at = (size_t)(begin - b->bytes);
+
+	if (__builtin_expect(number_end != NULL, 1)) {
+		begin[-1] = (char)(number_end - begin);
+		advance(b, number_end);
+		return;
+	}
+	advance(b, p);
+	put_other(b, room, v);
+	close_message(b, at);
+}
+
+static void put_array(struct ptrc_buffer *b, struct ptrc_buffer *room, uint64_t name,
+		      const struct ptrc_value *array)
+{
+	size_t at = open_annotation(b, ANNOTATION_ENTRIES, name);
+	uint64_t count = ptrc_value_count(array);
+	struct ptrc_value item;
+
+	for (uint64_t i = 0; i < count; i++) {
+		ptrc_value_element(array, i, &item);
+		put_item(b, room, ANNOTATION_ARRAY, 0, &item);
 	}
 	close_message(b, at);
 }
 
-/* Puts the data of the event as annotations, whose field is given: of an event, or of another one. */
-static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view *view)
+/* Puts the numbers that the data has nothing but as entries of the annotation that is open: so they need not
+ * be taken out of it first. */
+static void put_figures(struct ptrc_buffer *b, const struct shape *s, const char *data)
+{
+	char *p = ptrc_buffer_room(b, s->figure_count * (HEAD_BYTES + VARINT_BYTES));
+
+	for (const struct figure *f = s->figures; f < s->figures + s->figure_count; f++) {
+		struct ptrc_value v = {0};
+		char *begin = p;
+
+		ptrc_value_decode(f->field, data + f->at, 0, &v);
+		memcpy(p, f->head, HEAD_BYTES);
+		p += f->head_size;
+		if (v.kind < PTRC_VALUE_FLOAT) {
+			p = write_varint(p, v.u);
+		} else {
+			memcpy(p, &v.f, sizeof(v.f));
+			p += sizeof(v.f);
+		}
+		begin[LENGTH_AT] = (char)(p - begin - LENGTH_AT - 1);
+	}
+	advance(b, p);
+}
+
+/* Puts the values that the data has as entries of the annotation that is open. */
+static void put_fields(struct ptrc_buffer *b, struct ptrc_buffer *room,
+		       const struct ptrc_layout *layout, const struct ptrc_decoded *d,
+		       const uint64_t *names)
+{
+	for (size_t i = 0; ptrc_layout_field(layout, i); i++) {
+		const struct ptrc_value *v = &d->values[i];
+
+		if (v->kind == PTRC_VALUE_ARRAY)
+			put_array(b, room, names[i], v);
+		else if (v->kind != PTRC_VALUE_NONE)
+			put_item(b, room, ANNOTATION_ENTRIES, names[i], v);
+	}
+}
+
+/* Puts what the data of the event is that no layout explains, or not to its end. */
+static void put_plain_data(struct ptrc_export *x, unsigned int field, struct ptrc_view *view)
 {
 	struct ptrc_buffer *room = &((struct perfetto *)x->state)->text;
 	const struct ptrc_reader *r = view->reader;
 	struct ptrc_buffer *b = &x->dump->out;
-	const struct ptrc_decoded *d = view->layout ? ptrc_view_decode(view) : NULL;
-	const struct ptrc_layout_field *f;
 	size_t size = r->size;
-	size_t at;
 
-	if (d) {
-		at = open_message(b, field);
-		put_string(b, ANNOTATION_NAME, "data", strlen("data"));
-		for (size_t i = 0; (f = ptrc_layout_field(view->layout, i)); i++)
-			if (d->values[i].kind != PTRC_VALUE_NONE)
-				put_value(b, room, *f->name ? f->name : "json", &d->values[i]);
-		close_message(b, at);
-	}
 	room->used = 0;
-	if (!d && r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT) {
+	if (!view->layout && r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT) {
 		ptrc_event_put_data(room, view);
 		if (room->used)
-			put_text(b, field, "data", room->bytes, room->used);
-	} else if (!d && size && ptrc_text_is_clean(r->data, &size)) {
-		put_text(b, field, "data", (const char *)r->data, size);
-	} else if (size && (!d || d->error != PTRC_LAYOUT_FITS)) {
-		room->used = 0;
+			put_text(b, field, WORD_DATA, room->bytes, room->used);
+	} else if (!view->layout && size && ptrc_text_is_clean(r->data, &size)) {
+		put_text(b, field, WORD_DATA, (const char *)r->data, size);
+	} else if (size) {
 		ptrc_buffer_hex_bytes(room, r->data, r->size);
-		put_text(b, field, "data_hex", room->bytes, room->used);
+		put_text(b, field, WORD_DATA_HEX, room->bytes, room->used);
 	}
-	if (ptrc_view_is_cut(view))
-		put_text(b, field, "truncated", ptrc_reader_truncation(r),
-			 strlen(ptrc_reader_truncation(r)));
-	if (x->dump->format.has_symbols) {
-		const struct ptrc_symbol *s = ptrc_view_symbol(view);
+}
 
-		if (s->function)
-			put_text(b, field, "function", s->function, strlen(s->function));
-		if (s->file)
-			put_text(b, field, "file", s->file, strlen(s->file));
-		if (s->line) {
-			at = open_message(b, field);
-			put_string(b, ANNOTATION_NAME, "line", strlen("line"));
-			put_number(b, ANNOTATION_INT, (uint64_t)s->line);
-			close_message(b, at);
+static void put_symbol(struct ptrc_buffer *b, unsigned int field, const struct ptrc_symbol *s)
+{
+	if (s->function)
+		put_text(b, field, WORD_FUNCTION, s->function, strlen(s->function));
+	if (s->file)
+		put_text(b, field, WORD_FILE, s->file, strlen(s->file));
+	if (s->line)
+		put_figure(b, field, WORD_LINE, ANNOTATION_INT, (uint64_t)s->line);
+}
+
+/* Puts the data of the event as annotations, whose field is given: of an event, or of another one. The names
+ * of its layout have been written. */
+static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view *view)
+{
+	struct perfetto *p = x->state;
+	struct ptrc_buffer *b = &x->dump->out;
+	bool is_told = false;
+
+	if (view->layout) {
+		const struct shape *s = &p->shapes[ptrc_layout_number(view->layout)];
+		size_t size = view->reader->size;
+		size_t at = open_annotation(b, field, WORD_DATA);
+
+		is_told = s->figures && (size == s->sizes[0] || size == s->sizes[1]);
+		if (is_told) {
+			put_figures(b, s, (const char *)view->reader->data);
+		} else {
+			const struct ptrc_decoded *d = ptrc_view_decode(view);
+
+			put_fields(b, &p->text, view->layout, d, s->names);
+			is_told = d->error == PTRC_LAYOUT_FITS;
 		}
+		close_message(b, at);
 	}
+	if (!is_told)
+		put_plain_data(x, field, view);
+	if (__builtin_expect(ptrc_view_is_cut(view), 0))
+		put_text(b, field, WORD_TRUNCATED, ptrc_reader_truncation(view->reader),
+			 strlen(ptrc_reader_truncation(view->reader)));
+	if (__builtin_expect(x->dump->format.has_symbols, 0))
+		put_symbol(b, field, ptrc_view_symbol(view));
 }
 
 /* ---- what is exported ---- */
 
 /* ---- samples ---- */
-
-static void put_interned(struct ptrc_buffer *b, unsigned int field, uint64_t number,
-			 const struct ptrc_buffer *text)
-{
-	size_t one = open_message(b, field);
-
-	put_number(b, NAME_IID, number);
-	if (text)
-		put_string(b, NAME_TEXT, text->bytes, text->used);
-	close_message(b, one);
-}
 
 /* Writes the frames that are new. Readers want each to be in a file: all are in one without a name. */
 static void put_frames(struct perfetto *p, struct ptrc_buffer *b)
@@ -510,16 +841,17 @@ static void put_frames(struct perfetto *p, struct ptrc_buffer *b)
 	size_t one;
 
 	if (!p->frame_count) {
-		put_interned(b, INTERNED_PATHS, 1,
-			     &(struct ptrc_buffer){.bytes = (char[]){'-'}, .used = 1});
+		put_interned(b, INTERNED_PATHS, 1, "-", 1);
 		one = open_message(b, INTERNED_MAPPINGS);
 		put_number(b, NAME_IID, 1);
 		put_number(b, MAPPING_PATHS, 1);
 		close_message(b, one);
 	}
 	for (; p->frame_count < p->flames.frame_count; p->frame_count++) {
-		put_interned(b, INTERNED_FUNCTIONS, p->frame_count + UINT64_C(1),
-			     &p->flames.frames[p->frame_count]);
+		const struct ptrc_buffer *function = &p->flames.frames[p->frame_count];
+
+		put_interned(b, INTERNED_FUNCTIONS, p->frame_count + UINT64_C(1), function->bytes,
+			     function->used);
 		one = open_message(b, INTERNED_FRAMES);
 		put_number(b, NAME_IID, p->frame_count + UINT64_C(1));
 		put_number(b, FRAME_FUNCTION, p->frame_count + UINT64_C(1));
@@ -573,8 +905,6 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 	size_t packet, at;
 
 	thread_track(b, e->lane);
-	if (!p->has_clock)
-		put_clock(x);
 	packet = open_packet(b);
 	put_number(b, PACKET_TIMESTAMP, e->ns);
 	put_number(b, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
@@ -602,20 +932,22 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 static void put_instant(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
-	const struct ptrc_reader_name *name =
-		ptrc_reader_name(e->view->reader, e->view->reader->event.posix_event_id);
-	struct packet at = open_event(x, INSTANT, thread_track(&x->dump->out, e->lane), e->ns,
-				      name->text, name->size);
+	struct ptrc_buffer *b = &x->dump->out;
+	uint64_t track = thread_track(b, e->lane);
+	uint64_t name = number_of_name(x, &e->type->name);
+	struct packet at;
 
+	need_layout(x, e->view);
+	at = open_event(b, INSTANT, track, e->ns, name);
 	put_data(x, EVENT_ANNOTATIONS, e->view);
 	if (e->missing)
-		put_text(&x->dump->out, EVENT_ANNOTATIONS, "missing", e->missing,
-			 strlen(e->missing));
+		put_text(b, EVENT_ANNOTATIONS, WORD_MISSING, e->missing, strlen(e->missing));
 	close_event(x, at);
 }
 
 static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
+	need_begin(x);
 	if (e->type->is_sample && x->has_samples)
 		put_sample(x, e);
 	else
@@ -628,14 +960,11 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->dump->out;
-	struct rows *rows;
+	struct key key = {s->lane->process->number, number_of_name(x, s->name)};
+	struct rows *rows = ptrc_table_find(&p->rows, &key, sizeof(key), sizeof(*rows));
 	struct row *row;
 
 	thread_track(b, s->lane);
-	p->text.used = 0;
-	ptrc_buffer_format(&p->text, "%d ", (int)s->lane->pid);
-	ptrc_buffer_bytes(&p->text, s->name->bytes, s->name->used);
-	rows = ptrc_table_find(&p->rows, p->text.bytes, p->text.used, sizeof(*rows));
 	for (row = rows->first; row && row->end_ns > s->begin_ns;)
 		row = row->next;
 	if (!row) {
@@ -643,8 +972,8 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 		*row = (struct row){.next = rows->first, .number = ++p->row_count};
 		rows->first = row;
 		tell_of_track(b, TRACK(OF_SLICES, row->number),
-			      TRACK(OF_PROCESS, s->lane->process->number), s->name->bytes,
-			      s->name->used);
+			      TRACK(OF_PROCESS, s->lane->process->number), s->name->text.bytes,
+			      s->name->text.used);
 	}
 	row->end_ns = s->end ? s->end_ns : UINT64_MAX;
 	return TRACK(OF_SLICES, row->number);
@@ -678,84 +1007,102 @@ static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, stru
 			 uint64_t ns)
 {
 	struct ptrc_buffer *b = &x->dump->out;
-	struct packet at =
-		open_event(x, INSTANT, thread_track(b, lane), ns, s->name->bytes, s->name->used);
+	uint64_t track = thread_track(b, lane);
+	struct packet at = open_event(b, INSTANT, track, ns, number_of_name(x, s->name));
+	char *p = write_tag(room_for_few(b), EVENT_FLOWS, WIRE_FIXED64);
 
-	put_varint(b, EVENT_FLOWS << 3 | WIRE_FIXED64);
-	ptrc_buffer_bytes(b, &s->number, sizeof(s->number));
+	memcpy(p, &s->number, sizeof(s->number));
+	advance(b, p + sizeof(s->number));
+	close_event(x, at);
+}
+
+static void put_slice_end(struct ptrc_export *x, const struct ptrc_slice *s, uint64_t track)
+{
+	struct ptrc_buffer *b = &x->dump->out;
+	struct packet at = open_event(b, SLICE_END, track, s->end_ns, 0);
+
+	if (s->end->reader->size || s->end->layout) {
+		size_t one = open_annotation(b, EVENT_ANNOTATIONS, WORD_END);
+
+		put_data(x, ANNOTATION_ENTRIES, s->end);
+		close_message(b, one);
+	}
 	close_event(x, at);
 }
 
 static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct ptrc_buffer *b = &x->dump->out;
-	uint64_t track = slice_track(x, s);
-	struct packet at =
-		open_event(x, SLICE_BEGIN, track, s->begin_ns, s->name->bytes, s->name->used);
+	struct packet at;
+	uint64_t track, name;
 
+	need_begin(x);
+	need_layout(x, s->begin);
+	need_layout(x, s->end);
+	track = slice_track(x, s);
+	name = number_of_name(x, s->name);
+	at = open_event(b, SLICE_BEGIN, track, s->begin_ns, name);
 	put_data(x, EVENT_ANNOTATIONS, s->begin);
-	if (s->is_cut) {
-		size_t one = open_message(b, EVENT_ANNOTATIONS);
-
-		put_string(b, ANNOTATION_NAME, "events_lost", strlen("events_lost"));
-		put_number(b, ANNOTATION_BOOL, true);
-		close_message(b, one);
-	}
+	if (s->is_cut)
+		put_figure(b, EVENT_ANNOTATIONS, WORD_EVENTS_LOST, ANNOTATION_BOOL, true);
 	if (!s->end)
-		put_text(b, EVENT_ANNOTATIONS, "missing", "end", strlen("end"));
+		put_text(b, EVENT_ANNOTATIONS, WORD_MISSING, "end", strlen("end"));
 	close_event(x, at);
 	if (!s->end)
 		return;
-	at = open_event(x, SLICE_END, track, s->end_ns, NULL, 0);
-	if (s->end->reader->size || s->end->layout) {
-		size_t one = open_message(b, EVENT_ANNOTATIONS);
-
-		put_string(b, ANNOTATION_NAME, "end", strlen("end"));
-		put_data(x, ANNOTATION_ENTRIES, s->end);
-		close_message(b, one);
-	}
-	close_event(x, at);
+	put_slice_end(x, s, track);
 	if (s->end_lane != s->lane) {
 		put_flow_end(x, s, s->lane, s->begin_ns);
 		put_flow_end(x, s, s->end_lane, s->end_ns);
 	}
 }
 
-static void counter(struct ptrc_export *x, const struct ptrc_export_counter *c,
-		    const struct ptrc_value *v)
+/* The track of the counter in the process. */
+static uint64_t counter_track(struct ptrc_export *x, struct ptrc_export_counter *c,
+			      const struct ptrc_lane_process *process, const char *unit)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->dump->out;
-	struct ptrc_lane *lane = ptrc_export_lane(x);
-	const char *unit = ptrc_unit_word(v->unit);
-	struct interned *i;
-	struct packet event_at;
+	struct key key = {process->number, number_of_name(x, &c->name)};
+	struct interned *i = ptrc_table_find(&p->counters, &key, sizeof(key), sizeof(*i));
 	size_t packet, at, one;
 
+	if (i->number)
+		return TRACK(OF_COUNTER, i->number);
+	i->number = ++p->counter_count;
+	at = open_track(b, &packet, TRACK(OF_COUNTER, i->number));
+	put_number(b, TRACK_PARENT, TRACK(OF_PROCESS, process->number));
+	put_string(b, TRACK_NAME, c->name.text.bytes, c->name.text.used);
+	one = open_message(b, TRACK_COUNTER);
+	if (*unit)
+		put_string(b, COUNTER_UNIT_NAME, unit, strlen(unit));
+	close_message(b, one);
+	close_track(b, packet, at);
+	return TRACK(OF_COUNTER, i->number);
+}
+
+static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
+		    const struct ptrc_value *v)
+{
+	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_lane *lane = ptrc_export_lane(x);
+	struct packet at;
+	uint64_t track;
+	char *p;
+
+	need_begin(x);
 	thread_track(b, lane);
-	p->text.used = 0;
-	ptrc_buffer_format(&p->text, "%d ", (int)lane->pid);
-	ptrc_buffer_bytes(&p->text, c->name.bytes, c->name.used);
-	i = ptrc_table_find(&p->counters, p->text.bytes, p->text.used, sizeof(*i));
-	if (!i->number) {
-		i->number = ++p->counter_count;
-		at = open_track(b, &packet, TRACK(OF_COUNTER, i->number));
-		put_number(b, TRACK_PARENT, TRACK(OF_PROCESS, lane->process->number));
-		put_string(b, TRACK_NAME, c->name.bytes, c->name.used);
-		one = open_message(b, TRACK_COUNTER);
-		if (*unit)
-			put_string(b, COUNTER_UNIT_NAME, unit, strlen(unit));
-		close_message(b, one);
-		close_track(b, packet, at);
-	}
-	event_at = open_event(x, COUNTER, TRACK(OF_COUNTER, i->number), x->now_ns, NULL, 0);
+	track = counter_track(x, c, lane->process, ptrc_unit_word(v->unit));
+	at = open_event(b, COUNTER, track, x->now_ns, 0);
+	p = room_for_few(b);
 	if (v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE)
-		put_double(b, EVENT_DOUBLE_COUNTER, v->f);
+		p = write_double(p, EVENT_DOUBLE_COUNTER, v->f);
 	else if (v->kind != PTRC_VALUE_SIGNED && v->u > INT64_MAX)
-		put_double(b, EVENT_DOUBLE_COUNTER, (double)v->u);
+		p = write_double(p, EVENT_DOUBLE_COUNTER, (double)v->u);
 	else
-		put_number(b, EVENT_COUNTER, v->u);
-	close_event(x, event_at);
+		p = write_number(p, EVENT_COUNTER, v->u);
+	advance(b, p);
+	close_event(x, at);
 }
 
 static uint64_t loss_track(struct ptrc_export *x, const struct ptrc_source *s)
@@ -775,18 +1122,17 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	static const char name[] = "events lost";
 	struct ptrc_buffer *b = &x->dump->out;
-	uint64_t track = loss_track(x, l->source);
-	struct packet at = open_event(x, SLICE_BEGIN, track, l->begin_ns, name, sizeof(name) - 1);
-	size_t one;
+	struct packet at;
+	uint64_t track;
 
-	if (l->is_counted) {
-		one = open_message(b, EVENT_ANNOTATIONS);
-		put_string(b, ANNOTATION_NAME, "unreadable_events", strlen("unreadable_events"));
-		put_number(b, ANNOTATION_UINT, l->events);
-		close_message(b, one);
-	}
+	need_begin(x);
+	track = loss_track(x, l->source);
+	at = open_event(b, SLICE_BEGIN, track, l->begin_ns, find_name(x, name, sizeof(name) - 1));
+	if (l->is_counted)
+		put_figure(b, EVENT_ANNOTATIONS, WORD_UNREADABLE_EVENTS, ANNOTATION_UINT,
+			   l->events);
 	close_event(x, at);
-	close_event(x, open_event(x, SLICE_END, track, l->end_ns, NULL, 0));
+	close_event(x, open_event(b, SLICE_END, track, l->end_ns, 0));
 }
 
 static void begin(struct ptrc_export *x)
@@ -810,15 +1156,18 @@ static bool end(struct ptrc_export *x)
 		struct ptrc_buffer text = PTRC_BUFFER_INIT;
 		struct ptrc_json j = {&text, true};
 		struct packet at;
+		uint64_t track;
 
 		if (!ptrc_losses_is_any(&d->sources[i].losses))
 			continue;
 		ptrc_buffer_char(&text, '{');
 		ptrc_losses_json(&d->sources[i].losses, &j);
 		ptrc_buffer_char(&text, '}');
-		at = open_event(x, INSTANT, loss_track(x, &d->sources[i]), x->now_ns, name,
-				sizeof(name) - 1);
-		put_text(&d->out, EVENT_ANNOTATIONS, "losses", text.bytes, text.used);
+		need_begin(x);
+		track = loss_track(x, &d->sources[i]);
+		at = open_event(&d->out, INSTANT, track, x->now_ns,
+				find_name(x, name, sizeof(name) - 1));
+		put_text(&d->out, EVENT_ANNOTATIONS, WORD_LOSSES, text.bytes, text.used);
 		close_event(x, at);
 		ptrc_buffer_free(&text);
 	}
@@ -848,7 +1197,13 @@ static void free_perfetto(struct ptrc_export *x)
 	ptrc_table_visit(&p->rows, free_rows, NULL);
 	ptrc_table_free(&p->rows);
 	ptrc_table_free(&p->names);
+	ptrc_table_free(&p->field_names);
 	ptrc_table_free(&p->counters);
+	for (size_t i = 0; i < p->shape_count; i++) {
+		free(p->shapes[i].names);
+		free(p->shapes[i].figures);
+	}
+	free(p->shapes);
 	ptrc_table_free(&p->stacks);
 	ptrc_sampled_free(&p->sampled);
 	ptrc_flames_free(&p->flames);

@@ -24,6 +24,7 @@ struct ptrc_layout {
 	/* By field: the number of its name; NAMELESS if it has none. */
 	int *names;
 	bool has_code;
+	size_t number;
 };
 
 /* Adds the words that are like the wrong one to the reason, or all of them. */
@@ -99,7 +100,7 @@ static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 	if (!read_layout(text, &model, why))
 		return NULL;
 	layout = ptrc_cli_allocate(sizeof(*layout));
-	*layout = (struct ptrc_layout){.model = model};
+	*layout = (struct ptrc_layout){.model = model, .number = l->count};
 	layout->names = ptrc_cli_allocate(model->count * sizeof(*layout->names));
 	for (size_t i = 0; i < model->count; i++) {
 		layout->names[i] = number_of(l, model->fields[i].name);
@@ -196,6 +197,11 @@ struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *l, int name
 const char *ptrc_layout_pattern(const struct ptrc_layout *l)
 {
 	return l->pattern;
+}
+
+size_t ptrc_layout_number(const struct ptrc_layout *l)
+{
+	return l->number;
 }
 
 size_t ptrc_layout_size(const struct ptrc_layout *l, bool *is_open)
@@ -311,6 +317,16 @@ static bool is_of_fixed_size(const struct ptrc_layout_fields *m, size_t size)
 	return m->is_fixed && (size == m->size || size == m->padded_size);
 }
 
+/* Each field of data that fits stands where the layout says. */
+static void decode_placed(const struct ptrc_layout_fields *m, const char *data,
+			  struct ptrc_decoded *d)
+{
+	d->error = PTRC_LAYOUT_FITS;
+	for (size_t i = 0; i < m->count; i++)
+		decode_field(&m->fields[i], data + m->fields[i].at, m->fields[i].bit_at,
+			     m->fields[i].size, &d->values[i]);
+}
+
 void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t size,
 			struct ptrc_decoded *d)
 {
@@ -324,6 +340,10 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 		d->size = m->count;
 	}
 	memset(d->values, 0, m->count * sizeof(*d->values));
+	if (__builtin_expect(is_of_fixed_size(m, size), 1)) {
+		decode_placed(m, data, d);
+		return;
+	}
 	d->error = PTRC_LAYOUT_SHORT;
 	for (size_t i = 0; i < m->count; i++) {
 		const struct ptrc_layout_field *f = &m->fields[i];

@@ -75,6 +75,9 @@ const struct ptrc_layout_field *ptrc_layout_field(const struct ptrc_layout *, si
 
 const char *ptrc_layout_pattern(const struct ptrc_layout *);
 
+/* Its place among the layouts that it was added to, counted from 0. */
+size_t ptrc_layout_number(const struct ptrc_layout *);
+
 /* The bytes that data of the layout has, with the padding at the end of a C structure; the least if
  * the layout does not tell, and then *is_open is set. */
 size_t ptrc_layout_size(const struct ptrc_layout *, bool *is_open);

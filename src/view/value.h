@@ -123,19 +123,42 @@ static inline uint64_t ptrc_value_bits(const char *data, unsigned int bit_at, un
 	return bits < 64 ? u & ((UINT64_C(1) << bits) - 1) : u;
 }
 
+/* A number of 1, 2, 4 or 8 bytes. Each is read by itself: what was stored piece by piece cannot be loaded as
+ * a whole at once. */
+static inline uint64_t ptrc_value_load(const char *data, size_t size)
+{
+	uint64_t whole;
+	uint32_t half;
+	uint16_t quarter;
+
+	switch (size) {
+	case sizeof(whole):
+		memcpy(&whole, data, sizeof(whole));
+		return whole;
+	case sizeof(half):
+		memcpy(&half, data, sizeof(half));
+		return half;
+	case sizeof(quarter):
+		memcpy(&quarter, data, sizeof(quarter));
+		return quarter;
+	default:
+		return (unsigned char)*data;
+	}
+}
+
 /* Reads a number of the field: a single one, an element of an array, or a bit field. The value is
  * zero before. Is inline because millions of events per second pass here. */
 static inline void ptrc_value_decode(const struct ptrc_layout_field *f, const char *data,
 				     unsigned int bit_at, struct ptrc_value *v)
 {
-	uint64_t u = 0;
+	uint64_t u;
 	unsigned int unused_bits = 64 - (f->bits ? f->bits : 8 * (unsigned int)f->item_size);
 	float single;
 
 	if (__builtin_expect(f->bits, 0))
 		u = ptrc_value_bits(data, bit_at, f->bits);
 	else
-		memcpy(&u, data, f->item_size);
+		u = ptrc_value_load(data, f->item_size);
 	v->u = u;
 	v->unit = f->unit;
 	v->raw_size = f->item_size;
