@@ -8,6 +8,7 @@
  *     event NS PID TID NAME [KIND:VALUE]...
  *                                 an event; KIND is u8, u32, u64, f64, str (with a null byte) or hex
  *     repeat COUNT STEP           the last two events, so many times more, each so many ns later
+ *     thread NS PID TID [NAME]    the name that a thread has from then on; none: a new one has none
  *     host NAME MACHINE BOOT      whose the log is: host name, machine id and boot id
  *     clock LOG REALTIME BOOTTIME ERROR STATUS [WINDOW]
  *                                 a reading of clocks at LOG, the time of events; ERROR is maxerror, and
@@ -207,6 +208,25 @@ static void take_host(const char *words)
 	whose.host = (uint8_t *)host;
 }
 
+static void take_thread(const char *words)
+{
+	struct ptrc_log_thread t = {.pid = 0};
+	char name[128] = "";
+	int pid, tid;
+
+	if (sscanf(words, "%ld %d %d %127s", &t.from_ns, &pid, &tid, name) < 3)
+		fail(words, "not NS PID TID [NAME]");
+	unescape(name);
+	t.pid = pid;
+	t.tid = tid;
+	t.from_ns += EPOCH_NS;
+	memcpy(t.name, name, strnlen(name, sizeof(t.name)));
+	whose.threads = realloc(whose.threads, (whose.thread_count + 1) * sizeof(t));
+	if (!whose.threads)
+		fail("thread", "no memory");
+	whose.threads[whose.thread_count++] = t;
+}
+
 static void take_clock(const char *words)
 {
 	struct ptrc_log_clock c = {.window_ns = 100};
@@ -242,6 +262,8 @@ int main(int argc, char **argv)
 			take_event(line + 6);
 		else if (!strncmp(line, "repeat ", 7))
 			repeat(line + 7);
+		else if (!strncmp(line, "thread ", 7))
+			take_thread(line + 7);
 		else if (!strncmp(line, "host ", 5))
 			take_host(line + 5);
 		else if (!strncmp(line, "clock ", 6))

@@ -161,6 +161,40 @@ make_pairs() {
 	jq -se 'map(select(.ph == "X") | .pid) | unique == [7, 10000007]' events
 }
 
+# A thread that gets its name behind its first event, one that gets it behind its last, and one whose number
+# a thread without a name had later.
+make_late_names() {
+	made late.log <<-END
+		event 100 7 8 one
+		event 110 7 9 one
+		event 120 7 10 one
+		event 300 7 8 two
+		thread 105 7 9 program
+		thread 200 7 8 late
+		thread 400 7 9 behind
+		thread 100 7 10 first
+		thread 500 7 10
+	END
+}
+
+@test "threads have the name that the log tells last, at whatever time it came [EXT-415]" {
+	make_late_names
+	chrome late.log >events
+	jq -se 'map(select(.name == "thread_name" and .pid == 7) | [.tid, .args.name]) ==
+		[[8, "late"], [9, "behind"], [10, "first"]]' events
+	ptrace-export --to=speedscope --pair=one..two late.log 2>/dev/null |
+		jq -e '.profiles[0].name == "process 7 (7), late (8)"'
+	if command -v protoc >/dev/null; then
+		perfetto late.log >events
+		jq -se 'map(.track) == ["late", "behind", "first", "late"]' events
+	fi
+	if command -v babeltrace2 >/dev/null; then
+		ptrace-export --to=ctf -o late.ctf late.log
+		babeltrace2 late.ctf >late.txt
+		[ "$(grep -o 'thread_name = "[a-z]*"' late.txt | cut -d'"' -f2 | xargs)" = 'late behind first late' ]
+	fi
+}
+
 @test "losses are bands and numbers in Chrome JSON [EXT-386]" {
 	made lost.log <<-END
 		event 100 7 8 a.begin

@@ -9,6 +9,11 @@ scene() {
 	"$PTRC_BUILD/tests/prog_scene" "$@"
 }
 
+# made LOG < SCRIPT: a log of given events, see tests/made_log.c
+made() {
+	"$PTRC_BUILD/tests/made_log" "$1"
+}
+
 # meta FILE FILTER: of what the report says of itself, by jq
 meta() {
 	sed -n 's/.*<script type="application\/json" id="meta">\(.*\)<\/script>$/\1/p' "$1" | jq -ce "$2"
@@ -183,6 +188,19 @@ meta() {
 	wait_until says done
 	ptrace-report --text "$me" >text
 	grep -q 'traced.event' text
+}
+
+@test "report: threads have the name that the log tells last [EXT-415]" {
+	made late.log <<-END
+		event 100 7 8 one
+		event 110 7 9 one
+		thread 105 7 8 program
+		thread 400 7 8 behind
+		thread 110 7 9 first
+		thread 500 7 9
+	END
+	ptrace-report -o report.html late.log
+	meta report.html '[.lanes[] | select(.pid == 7) | .name] == ["behind", "first"]'
 }
 
 @test "report --text: summary, histograms, the longest pairs, gaps [EXT-411]" {

@@ -66,12 +66,25 @@ static void *append(void *list, size_t count, void *thing)
 	return things;
 }
 
-static void take_name(struct ptrc_buffer *to, struct ptrc_view *view, enum ptrc_field_id id)
+/* Takes the names that the log tells last: viewers are told one for all of the time. */
+static void take_process_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
 {
-	struct ptrc_value v = ptrc_view_value(view, &(struct ptrc_field){.id = id});
+	struct posixtrace_log_process p;
 
-	if (v.kind == PTRC_VALUE_TEXT)
-		ptrc_buffer_bytes(to, v.bytes, v.size);
+	if (ptrc_reader_find_process(r, r->event.posix_pid, &p) && p.pp_is_known)
+		ptrc_buffer_bytes(to, p.pp_name, p.pp_name_size);
+}
+
+static void take_thread_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
+{
+	const struct posix_trace_event_info *e = &r->event;
+	struct posixtrace_log_thread t;
+
+	if (e->posix_tid == e->posix_pid)
+		take_process_name(to, r);
+	else if (ptrc_reader_find_thread(r, e->posix_pid, e->posix_tid, ptrc_reader_log_time(r),
+					 &t))
+		ptrc_buffer_bytes(to, t.pt_name, t.pt_name_size);
 }
 
 /* Says of which host the process is, which has this number if it has no name. */
@@ -90,7 +103,7 @@ static void put_host(struct ptrc_buffer *name, const struct ptrc_reader *r, int3
 }
 
 static struct ptrc_lane_process *find_process(struct ptrc_lanes *l, int32_t pid,
-					      struct ptrc_view *view)
+					      const struct ptrc_reader *r)
 {
 	struct ptrc_lane_process *p;
 
@@ -99,28 +112,29 @@ static struct ptrc_lane_process *find_process(struct ptrc_lanes *l, int32_t pid,
 			return l->processes[i];
 	p = ptrc_cli_allocate(sizeof(*p));
 	*p = (struct ptrc_lane_process){.pid = pid, .number = l->process_count + 1};
-	if (view->reader->event.posix_pid)
-		take_name(&p->name, view, PTRC_FIELD_COMM);
+	if (r->event.posix_pid)
+		take_process_name(&p->name, r);
 	else
 		ptrc_buffer_text(&p->name, "trace system");
-	if (view->reader->label)
-		put_host(&p->name, view->reader, pid);
+	if (r->label)
+		put_host(&p->name, r, pid);
 	l->processes = append(l->processes, l->process_count++, p);
 	return p;
 }
 
-static struct ptrc_lane *add(struct ptrc_lanes *l, int32_t pid, int32_t tid, struct ptrc_view *view)
+static struct ptrc_lane *add(struct ptrc_lanes *l, int32_t pid, int32_t tid,
+			     const struct ptrc_reader *r)
 {
 	struct ptrc_lane *lane = ptrc_cli_allocate(sizeof(*lane));
 
 	*lane = (struct ptrc_lane){
-		.process = find_process(l, pid, view),
+		.process = find_process(l, pid, r),
 		.pid = pid,
 		.tid = tid,
 		.number = l->count + 1,
 	};
-	if (view->reader->event.posix_pid)
-		take_name(&lane->name, view, PTRC_FIELD_THREAD_NAME);
+	if (r->event.posix_pid)
+		take_thread_name(&lane->name, r);
 	l->list = append(l->list, l->count++, lane);
 	if (2 * l->count > l->place_count)
 		grow(l);
@@ -140,7 +154,7 @@ struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 	if (!l->last || l->last->pid != pid || l->last->tid != tid) {
 		l->last = l->place_count ? *place_of(l, pid, tid) : NULL;
 		if (!l->last)
-			l->last = add(l, pid, tid, &s->view);
+			l->last = add(l, pid, tid, &s->reader);
 	}
 	return l->last;
 }

@@ -17,12 +17,9 @@ bool ptrc_report_thread(const struct ptrc_report_lane *lane, struct posixtrace_l
 {
 	struct timespec shown = ptrc_when_timespec(lane->last_ns);
 	struct timespec last = ptrc_reader_log_time_of(&lane->source->reader, &shown);
-	trace_id_t trace = lane->source->reader.trace;
-	unsigned long index;
 
 	return !lane->is_rest &&
-	       !posixtrace_find_log_thread(trace, lane->pid, lane->tid, &last, &index) &&
-	       !posixtrace_get_log_thread(trace, index, t, sizeof(*t)) && t->pt_name_size;
+	       ptrc_reader_find_thread(&lane->source->reader, lane->pid, lane->tid, &last, t);
 }
 
 void ptrc_report_put_lane(struct ptrc_buffer *b, const struct ptrc_report_lane *lane)

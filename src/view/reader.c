@@ -470,6 +470,28 @@ const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r, trace_eve
 	return *name;
 }
 
+/* Behind all events. */
+static const struct timespec end_of_time = {.tv_sec = INT64_MAX};
+
+bool ptrc_reader_find_thread(const struct ptrc_reader *r, pid_t pid, pid_t tid,
+			     const struct timespec *log_time, struct posixtrace_log_thread *t)
+{
+	unsigned long index;
+
+	return (!posixtrace_find_log_thread(r->trace, pid, tid, &end_of_time, &index) ||
+		!posixtrace_find_log_thread(r->trace, pid, tid, log_time, &index)) &&
+	       !posixtrace_get_log_thread(r->trace, index, t, sizeof(*t)) && t->pt_name_size;
+}
+
+bool ptrc_reader_find_process(const struct ptrc_reader *r, pid_t pid,
+			      struct posixtrace_log_process *p)
+{
+	unsigned long index;
+
+	return !posixtrace_find_log_process(r->trace, pid, &end_of_time, &index) &&
+	       !posixtrace_get_log_process(r->trace, index, p, sizeof(*p));
+}
+
 bool ptrc_reader_layout(const struct ptrc_reader *r, trace_event_id_t id,
 			char layout[POSIXTRACE_LAYOUT_MAX + 1])
 {

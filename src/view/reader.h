@@ -251,6 +251,17 @@ const char *ptrc_reader_truncation(const struct ptrc_reader *);
  * name is made of its number. */
 const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *, trace_event_id_t);
 
+/*
+ * Finds the last name that the log tells of a thread, at whatever time it came: most threads get their own
+ * behind their first events. If a later thread of the same number has none, that is the name at this time.
+ * Returns false if there is none. The first thread of a process has the name of that, and is not found.
+ */
+bool ptrc_reader_find_thread(const struct ptrc_reader *, pid_t pid, pid_t tid,
+			     const struct timespec *log_time, struct posixtrace_log_thread *);
+
+/* The same of a process, which has another name once it executes another program. */
+bool ptrc_reader_find_process(const struct ptrc_reader *, pid_t, struct posixtrace_log_process *);
+
 /* Stores the layout that the log or session tells of an event type. Returns false if it tells none. */
 bool ptrc_reader_layout(const struct ptrc_reader *, trace_event_id_t,
 			char layout[POSIXTRACE_LAYOUT_MAX + 1]);
