@@ -22,6 +22,7 @@ dist_doc_DATA += \
 	%D%/ptrace-run.schema.json \
 	%D%/ptrace-salvage.schema.json \
 	%D%/ptrace-session.schema.json \
+	%D%/ptrace-ship.schema.json \
 	%D%/ptrace-snapshot.schema.json \
 	%D%/ptrace-stat.schema.json \
 	%D%/queries.sql \

@@ -17,6 +17,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
 #include "src/cli/exit_status.h"
+#include "src/cli/json.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
 #include "src/config/yaml_file.h"
@@ -24,6 +25,7 @@
 #include "src/ship/follow.h"
 #include "src/ship/schema.h"
 #include "src/ship/ship.h"
+#include "src/view/losses.h"
 #include "src/view/when.h"
 
 #define DEFAULT_SERVER "http://localhost:8123"
@@ -47,6 +49,7 @@ enum {
 	KEY_SETTINGS_END,
 	KEY_CREATE_TABLE = KEY_SETTINGS_END,
 	KEY_PRINT_SCHEMA,
+	KEY_JSON,
 };
 
 enum { SETTINGS = KEY_SETTINGS_END - PTRC_CLI_KEY_FIRST };
@@ -80,6 +83,7 @@ static const struct ptrc_cli_option options[] = {
 	{"verbose", KEY_VERBOSE, NULL, "say of each log how many rows were sent"},
 	{"create-table", KEY_CREATE_TABLE, NULL, "make the tables on the server first"},
 	{"print-schema", KEY_PRINT_SCHEMA, NULL, "print the SQL that makes the tables, and end"},
+	{"json", KEY_JSON, NULL, "an object per log that says what came of it"},
 	{"config", 'c', "FILE", "take settings from this file, \"-\" for standard\ninput"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -96,6 +100,8 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
+static void put_object(const char *path, const struct ptrc_ship_report *r);
+
 static struct ptrc_ship_options server_options = {
 	.server = DEFAULT_SERVER,
 	.database = PTRC_SHIP_DATABASE,
@@ -103,6 +109,7 @@ static struct ptrc_ship_options server_options = {
 static struct ptrc_shipper shipper = {.batch_bytes = PTRC_SHIP_BATCH_BYTES};
 static struct ptrc_ship_follow follow = {
 	.shipper = &shipper,
+	.tell = put_object,
 	.interval_ns = INT64_C(1000000000),
 };
 static const char *follow_where;
@@ -110,7 +117,9 @@ static const char *password_file;
 static bool is_creating;
 static bool is_printing;
 static bool is_verbose;
+static bool is_json;
 static volatile bool is_stopped;
+static struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
 /* What was given for a setting: by an option, or in the file of this name at this place. */
 static struct given {
@@ -345,6 +354,8 @@ static void parse(int argc, char **argv)
 			is_creating = true;
 		else if (key == KEY_PRINT_SCHEMA)
 			is_printing = true;
+		else if (key == KEY_JSON)
+			is_json = true;
 		else
 			given[key - PTRC_CLI_KEY_FIRST].text = optarg ? optarg : "true";
 	}
@@ -358,9 +369,9 @@ static void parse(int argc, char **argv)
 	check_usage(argc - optind);
 }
 
-static void print_schema(struct ptrc_buffer *out)
+static void print_schema(void)
 {
-	ptrc_ship_schema_put(out, server_options.dialect, server_options.database);
+	ptrc_ship_schema_put(&out, server_options.dialect, server_options.database);
 }
 
 /* What the server says of itself is no longer of interest when a signal has come. */
@@ -370,13 +381,49 @@ static enum ptrc_exit status_of(enum ptrc_ship_result result)
 								      : PTRC_EXIT_FAILED;
 }
 
-static void say(struct ptrc_buffer *out, const char *path, uint64_t rows, uint64_t bytes)
+static void say(const char *path, const struct ptrc_ship_sent *sent)
 {
-	if (!is_verbose)
+	if (!is_verbose || is_json)
 		return;
-	ptrc_text_put(out, path, strlen(path));
-	ptrc_buffer_format(out, ": %" PRIu64 " rows, %" PRIu64 " bytes\n", rows, bytes);
-	ptrc_output_write(out);
+	ptrc_text_put(&out, path, strlen(path));
+	ptrc_buffer_format(&out, ": %" PRIu64 " rows, %" PRIu64 " bytes\n", sent->rows,
+			   sent->bytes);
+	ptrc_output_write(&out);
+}
+
+/* What is to be known of a log: with --json an object. */
+static void put_object(const char *path, const struct ptrc_ship_report *r)
+{
+	static const char *const states[] = {
+		[PTRC_SHIPPED] = "open",	   [PTRC_SHIPPED_WHOLE] = "whole",
+		[PTRC_SHIP_LOG_FAILED] = "failed", [PTRC_SHIP_SERVER_FAILED] = "failed",
+		[PTRC_SHIP_STOPPED] = "stopped",
+	};
+	bool is_sent = r->result == PTRC_SHIPPED || r->result == PTRC_SHIPPED_WHOLE;
+	const char *error = ptrc_message_last();
+	struct ptrc_json j;
+
+	if (!is_json)
+		return;
+	j = ptrc_json_begin(&out);
+	ptrc_json_bytes(&j, "log", path, strlen(path));
+	ptrc_json_bytes(&j, "server", server_options.server, strlen(server_options.server));
+	ptrc_json_bytes(&j, "database", server_options.database, strlen(server_options.database));
+	ptrc_json_text(&j, "state", states[r->result]);
+	if (!is_sent && r->result != PTRC_SHIP_STOPPED)
+		ptrc_json_bytes(&j, "error", error, strlen(error));
+	ptrc_json_u64(&j, "rows", r->sent.rows);
+	ptrc_json_u64(&j, "batches", r->sent.batches);
+	ptrc_json_u64(&j, "bytes", r->sent.bytes);
+	ptrc_json_u64(&j, "retries", r->sent.retries);
+	if (r->is_open) {
+		ptrc_json_text(&j, "log_id", r->name);
+		ptrc_json_u64(&j, "next_seq", r->place.rows);
+		ptrc_losses_json(&r->losses, &j);
+	}
+	ptrc_json_bool(&j, "complete", is_sent && !ptrc_losses_is_any(&r->losses));
+	ptrc_json_end(&j);
+	ptrc_output_write(&out);
 }
 
 /* ---- what is given ---- */
@@ -398,6 +445,8 @@ static void find_logs(struct logs *logs, char **operands, size_t count)
 		size_t at = 0;
 
 		if (!ptrc_ship_look_at(operands[i])) {
+			put_object(operands[i],
+				   &(struct ptrc_ship_report){.result = PTRC_SHIP_LOG_FAILED});
 			logs->has_failed = true;
 			continue;
 		}
@@ -465,25 +514,32 @@ static void check_files(void)
 
 /* ---- what is sent ---- */
 
-static enum ptrc_exit ship_logs(const struct logs *logs, struct ptrc_buffer *out)
+static enum ptrc_exit ship_logs(const struct logs *logs)
 {
 	enum ptrc_exit status = logs->has_failed ? PTRC_EXIT_FAILED : PTRC_EXIT_DONE;
+	enum ptrc_ship_result result = PTRC_SHIPPED;
 	bool is_incomplete = false;
 
 	for (size_t i = 0; i < logs->count; i++) {
-		uint64_t rows = shipper.rows, bytes = shipper.bytes;
 		const char *path = logs->paths[i];
-		enum ptrc_ship_result result = ptrc_ship_log(&shipper, path, &is_incomplete);
+		struct ptrc_ship_report r = {.result = result};
+
+		/* Of those behind one at which it ended, there is only the same to say. */
+		if (result == PTRC_SHIP_STOPPED || result == PTRC_SHIP_SERVER_FAILED) {
+			put_object(path, &r);
+			continue;
+		}
+		result = ptrc_ship_log(&shipper, path, &r);
+		is_incomplete |= ptrc_ship_is_incomplete(&shipper, &r);
+		put_object(path, &r);
 
 		if (status_of(result) != PTRC_EXIT_DONE)
 			status = PTRC_EXIT_FAILED;
 		else
-			say(out, path, shipper.rows - rows, shipper.bytes - bytes);
+			say(path, &r.sent);
 		if (result == PTRC_SHIP_STOPPED)
 			ptrc_cli_message(NULL,
 					 "stopped by a signal; what was not sent is in the logs");
-		if (result == PTRC_SHIP_STOPPED || result == PTRC_SHIP_SERVER_FAILED)
-			break;
 	}
 	return status == PTRC_EXIT_DONE && is_incomplete ? PTRC_EXIT_INCOMPLETE : status;
 }
@@ -496,7 +552,7 @@ static bool is_directory(const char *where)
 	return strchr(where, '/') || (!stat(where, &st) && S_ISDIR(st.st_mode));
 }
 
-static enum ptrc_exit follow_it(struct ptrc_buffer *out)
+static enum ptrc_exit follow_it(void)
 {
 	bool is_all = is_directory(follow_where);
 	enum ptrc_ship_result result;
@@ -504,7 +560,7 @@ static enum ptrc_exit follow_it(struct ptrc_buffer *out)
 	shipper.is_following = true;
 	result = is_all ? ptrc_ship_directory(&follow, follow_where)
 			: ptrc_ship_session(&follow, follow_where);
-	say(out, follow_where, shipper.rows, shipper.bytes);
+	say(follow_where, &shipper.sent);
 	/* What is there after the signal is sent by the next one. */
 	if (result == PTRC_SHIP_LOG_FAILED || result == PTRC_SHIP_SERVER_FAILED ||
 	    follow.has_failed)
@@ -514,7 +570,6 @@ static enum ptrc_exit follow_it(struct ptrc_buffer *out)
 
 int main(int argc, char **argv)
 {
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	struct ptrc_cli_reason why;
 	struct logs logs = {0};
@@ -522,7 +577,7 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	ptrc_output_begin();
 	if (is_printing) {
-		print_schema(&out);
+		print_schema();
 		ptrc_output_end(&out);
 		return PTRC_EXIT_DONE;
 	}
@@ -532,8 +587,10 @@ int main(int argc, char **argv)
 		refuse(KEY_SERVER, "%s", why.text);
 	check_files();
 	find_logs(&logs, argv + optind, (size_t)(argc - optind));
-	if (logs.has_failed && !logs.count && !is_creating)
+	if (logs.has_failed && !logs.count && !is_creating) {
+		ptrc_output_end(&out);
 		exit(PTRC_EXIT_FAILED);
+	}
 	shipper.server_name = server_options.server;
 	shipper.database = server_options.database;
 	shipper.is_stopped = &is_stopped;
@@ -542,7 +599,7 @@ int main(int argc, char **argv)
 	if (is_creating)
 		status = status_of(ptrc_ship_create(&shipper));
 	if (status == PTRC_EXIT_DONE)
-		status = follow_where ? follow_it(&out) : ship_logs(&logs, &out);
+		status = follow_where ? follow_it() : ship_logs(&logs);
 	free_logs(&logs);
 	ptrc_ship_server_free(shipper.server);
 	ptrc_output_end(&out);

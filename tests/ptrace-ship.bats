@@ -584,6 +584,59 @@ has_once() {
 	has_once a.log 10
 }
 
+@test "--json says of each log what came of it [EXT-505]" {
+	many a.log 10
+	made b.log <<-END
+		event 1000 7 8 one
+		lost 5
+	END
+	many c.log 10
+	truncate -s -80 c.log
+	acts ok 'code 252 Too many parts'
+	ship --json --verbose gone.log a.log b.log c.log
+	[ "$status" -eq 1 ]
+	printf '%s\n' "$stdout" >objects
+	cat objects
+	jq -se 'map([.log, .state, .rows, .batches, .next_seq, .retries, .complete]) == [
+		["gone.log", "failed", 0, 0, null, 0, false], ["a.log", "whole", 10, 1, 10, 0, true],
+		["b.log", "whole", 2, 1, 2, 1, false], ["c.log", "open", 10, 1, 10, 0, false]]' objects
+	jq -se --arg url "$url" 'all(.version == 1 and .server == $url and .database == "posixtrace")' objects
+	jq -se '.[0].error == "gone.log: No such file or directory" and (.[1] | has("error") | not)' objects
+	jq -se '.[1].bytes > 0 and .[2].losses.stream_events == 5 and .[3].losses.unclosed' objects
+	[ "$(jq -sr '.[1].log_id' objects)" = "$(sed -n 's/^log //p' a.log.ship)" ]
+	! has_validator || validates ship <objects
+	# Nothing is sent of what is there.
+	ship --json a.log
+	[ "$status" -eq 0 ]
+	jq -e '[.state, .rows, .next_seq, .complete] == ["whole", 0, 10, true]' <<<"$stdout"
+	# Where a server refuses, there is an object of each log, too.
+	many d.log 10
+	echo 2 >server/schema
+	ship --json d.log a.log "$(printf 'e\377.log')"
+	[ "$status" -eq 1 ]
+	printf '%s\n' "$stdout" >objects
+	! has_validator || validates ship <objects
+	jq -se 'length == 3 and all(.state == "failed")' objects
+	jq -se '.[0].log_hex == "65ff2e6c6f67" and (.[1:] | all(.error | contains("has tables of version 2")))' objects
+	echo 1 >server/schema
+	# With --follow, once nothing more comes of it, and at the end.
+	mkdir logs
+	many logs/a.log 20
+	many logs/b.log 30
+	truncate -s -80 logs/b.log
+	ptrace-ship --server="$url" --batch-time=50ms --json --follow=logs 2>err >out 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	wait_until grep -q '"logs/a.log"' out
+	both() { [ "$(wc -l <server/events)" -ge 72 ]; }
+	wait_until both
+	end_follow
+	[ "$status" -eq 0 ]
+	jq -se 'map([.log, .rows, .next_seq]) | sort == [["logs/a.log", 20, 20], ["logs/b.log", 30, 30]]' out
+	jq -se 'map(.state) | sort | .[1] == "whole" and (.[0] == "open" or .[0] == "stopped")' out
+	! has_validator || validates ship <out
+}
+
 # follow OPTION...: in the background; $pid is its process
 follow() {
 	ptrace-ship --server="$url" --batch-time=50ms "$@" 2>err 3>&- &

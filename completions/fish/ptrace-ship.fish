@@ -17,4 +17,5 @@ complete -c ptrace-ship -l give-up -x -d 'how long a server that does not answer
 complete -c ptrace-ship -l create-table -d 'make the tables on the server first'
 complete -c ptrace-ship -l print-schema -d 'print the SQL that makes the tables'
 complete -c ptrace-ship -l verbose -d 'say how many rows were sent'
+complete -c ptrace-ship -l json -d 'an object per log'
 __ptrace_standard ptrace-ship

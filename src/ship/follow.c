@@ -32,6 +32,9 @@ struct followed {
 	uint64_t look;
 	uint64_t last_look;
 	bool is_there;
+	/* What came of it; it was sent, and that was not told. */
+	struct ptrc_ship_report report;
+	bool is_untold;
 	struct followed *next;
 };
 
@@ -122,6 +125,15 @@ static int scan(const char *directory, struct followed **all)
 	return 0;
 }
 
+static void tell(struct ptrc_ship_follow *follow, struct followed *f)
+{
+	if (!f->is_untold)
+		return;
+	f->is_untold = false;
+	follow->tell(f->path, &f->report);
+	f->report = (struct ptrc_ship_report){0};
+}
+
 /* Forgets logs that are gone. */
 static void forget(struct followed **all, bool is_all)
 {
@@ -204,12 +216,16 @@ static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const cha
 			continue;
 		if (!let_settle(follow, f->path))
 			return PTRC_SHIP_STOPPED;
-		result = ptrc_ship_log(follow->shipper, f->path, &follow->is_incomplete);
+		f->is_untold = true;
+		result = ptrc_ship_log(follow->shipper, f->path, &f->report);
 		if (result == PTRC_SHIP_SERVER_FAILED || result == PTRC_SHIP_STOPPED)
 			return result;
 		/* If it has grown since, it is looked at once more. */
 		f->last_look = f->look;
 		follow->has_failed |= result == PTRC_SHIP_LOG_FAILED;
+		follow->is_incomplete |= ptrc_ship_is_incomplete(follow->shipper, &f->report);
+		if (result == PTRC_SHIP_LOG_FAILED || result == PTRC_SHIPPED_WHOLE)
+			tell(follow, f);
 		if (result == PTRC_SHIPPED_WHOLE && follow->is_removing)
 			remove_log(follow, directory, f);
 	}
@@ -230,6 +246,9 @@ enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const
 			result = PTRC_SHIP_LOG_FAILED;
 			break;
 		}
+		for (struct followed *f = all; f; f = f->next)
+			if (!f->is_there)
+				tell(follow, f);
 		forget(&all, false);
 		/* A server that will not do is told also if there is no log yet. */
 		result = ptrc_ship_greet(follow->shipper);
@@ -239,6 +258,8 @@ enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const
 		    !ptrc_ship_wait(follow->shipper, begin + follow->interval_ns - ptrc_now_ns()))
 			result = PTRC_SHIP_STOPPED;
 	}
+	for (struct followed *f = all; f; f = f->next)
+		tell(follow, f);
 	forget(&all, true);
 	return result;
 }
@@ -274,7 +295,9 @@ static bool find_log(const char *session, char **path)
 enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const char *session)
 {
 	static struct ptrc_session_reply reply;
+	struct ptrc_ship_report report = {0};
 	enum ptrc_ship_result result;
+	bool is_tried = false;
 	char *path;
 
 	if (!find_log(session, &path))
@@ -287,12 +310,17 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 
 		/* Nothing comes any more, whether it was closed or not. */
 		follow->shipper->is_following = !is_over;
-		result = ptrc_ship_log(follow->shipper, path, &follow->is_incomplete);
+		result = ptrc_ship_log(follow->shipper, path, &report);
+		is_tried = true;
 		if (is_over)
 			break;
 		if (result == PTRC_SHIPPED &&
 		    !ptrc_ship_wait(follow->shipper, begin + follow->interval_ns - ptrc_now_ns()))
 			result = PTRC_SHIP_STOPPED;
+	}
+	if (is_tried) {
+		follow->is_incomplete |= ptrc_ship_is_incomplete(follow->shipper, &report);
+		follow->tell(path, &report);
 	}
 	free(path);
 	return result;

@@ -16,6 +16,8 @@ struct ptrc_ship_follow {
 	int64_t interval_ns;
 	/* A log that was closed is removed once the server has all of it. */
 	bool is_removing;
+	/* Is called with a log when nothing more will come of it, or the command ends. */
+	void (*tell)(const char *path, const struct ptrc_ship_report *);
 	/* A log that was sent as a whole lacks events; or one could not be sent. */
 	bool is_incomplete;
 	bool has_failed;

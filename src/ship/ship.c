@@ -85,6 +85,7 @@ static enum ptrc_ship_result after(struct ptrc_shipper *s, enum ptrc_ship_outcom
 	}
 	if (!pause_for(s, *pause_ns))
 		return PTRC_SHIP_STOPPED;
+	s->sent.retries++;
 	*pause_ns = 2 * *pause_ns < PAUSE_LAST_NS ? 2 * *pause_ns : PAUSE_LAST_NS;
 	return PTRC_SHIPPED;
 }
@@ -327,8 +328,9 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 		d->is_doubtful = true;
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token, &why);
 		if (outcome == PTRC_SHIP_OK) {
-			s->rows += d->batch.count - d->known;
-			s->bytes += d->body->used;
+			s->sent.rows += d->batch.count - d->known;
+			s->sent.batches++;
+			s->sent.bytes += d->body->used;
 			return PTRC_SHIPPED;
 		}
 		result = after(s, outcome, &why, &pause_ns);
@@ -569,42 +571,61 @@ static enum ptrc_ship_result ship(struct work *w)
 	return result;
 }
 
-static void tell_losses(struct work *w, bool *is_incomplete)
+bool ptrc_ship_is_incomplete(const struct ptrc_shipper *s, const struct ptrc_ship_report *r)
 {
-	struct ptrc_losses losses;
-
-	ptrc_ship_log_losses(w->log, &losses);
+	if (r->result != PTRC_SHIPPED && r->result != PTRC_SHIPPED_WHOLE)
+		return false;
 	/* Those of a log that still grows are told at its end. */
-	if (w->shipper->is_following && losses.is_unclosed)
-		return;
-	ptrc_losses_report(&losses, w->path);
-	*is_incomplete |= ptrc_losses_is_any(&losses);
+	return ptrc_losses_is_any(&r->losses) && !(s->is_following && r->losses.is_unclosed);
 }
 
-enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *s, const char *path, bool *is_incomplete)
+/* Notes what has come of the log. */
+static void report(struct work *w, const struct ptrc_ship_sent *before, struct ptrc_ship_report *r)
 {
-	struct work w = {.shipper = s, .path = path, .progress = {.fd = -1}};
-	enum ptrc_ship_result result;
+	const struct ptrc_ship_sent *now = &w->shipper->sent;
 
+	r->sent.rows += now->rows - before->rows;
+	r->sent.batches += now->batches - before->batches;
+	r->sent.bytes += now->bytes - before->bytes;
+	r->sent.retries += now->retries - before->retries;
+	if (!w->log)
+		return;
+	r->is_open = true;
+	snprintf(r->name, sizeof(r->name), "%s", ptrc_ship_log_name(w->log));
+	r->place = w->progress.place;
+	ptrc_ship_log_losses(w->log, &r->losses);
+}
+
+/* Sends the log, which is open. */
+static enum ptrc_ship_result ship_log(struct work *w)
+{
+	struct ptrc_shipper *s = w->shipper;
 	/* What is wrong here is told before the server is asked, which may be away. */
-	w.log = ptrc_ship_log_open(path);
-	if (!w.log)
-		return PTRC_SHIP_LOG_FAILED;
-	result = take_progress(&w) ? ptrc_ship_greet(s) : PTRC_SHIP_LOG_FAILED;
-	if (result == PTRC_SHIPPED && !w.progress.is_complete) {
-		enum ptrc_ship_dialect dialect = ptrc_ship_server_dialect(s->server);
+	enum ptrc_ship_result result = take_progress(w) ? ptrc_ship_greet(s) : PTRC_SHIP_LOG_FAILED;
+	enum ptrc_ship_dialect dialect;
 
-		ptrc_ship_log_speak(w.log, dialect);
-		w.packer = ptrc_ship_packer_new(dialect, s->batch_bytes);
-		result = ship(&w);
+	if (result == PTRC_SHIPPED && !w->progress.is_complete) {
+		dialect = ptrc_ship_server_dialect(s->server);
+		ptrc_ship_log_speak(w->log, dialect);
+		w->packer = ptrc_ship_packer_new(dialect, s->batch_bytes);
+		result = ship(w);
 	}
-	if (result == PTRC_SHIPPED) {
-		tell_losses(&w, is_incomplete);
-		if (w.progress.is_complete)
-			result = PTRC_SHIPPED_WHOLE;
-	}
+	return result == PTRC_SHIPPED && w->progress.is_complete ? PTRC_SHIPPED_WHOLE : result;
+}
+
+enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *s, const char *path,
+				    struct ptrc_ship_report *r)
+{
+	struct ptrc_ship_sent before = s->sent;
+	struct work w = {.shipper = s, .path = path, .progress = {.fd = -1}};
+
+	w.log = ptrc_ship_log_open(path);
+	r->result = w.log ? ship_log(&w) : PTRC_SHIP_LOG_FAILED;
+	report(&w, &before, r);
+	if (ptrc_ship_is_incomplete(s, r))
+		ptrc_losses_report(&r->losses, path);
 	ptrc_ship_progress_close(&w.progress);
 	ptrc_ship_packer_free(w.packer);
 	ptrc_ship_log_close(w.log);
-	return result;
+	return r->result;
 }

@@ -15,7 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/ship/progress.h"
 #include "src/ship/server.h"
+#include "src/view/losses.h"
 
 enum { PTRC_SHIP_BATCH_BYTES = 4 << 20 };
 
@@ -41,9 +43,13 @@ struct ptrc_shipper {
 	 * counts: a server may answer questions and take no rows. */
 	int64_t silent_since_ns;
 	bool is_delivering;
-	/* Sent in all. */
-	uint64_t rows;
-	uint64_t bytes;
+	/* Sent in all; and how often something had to be tried again. */
+	struct ptrc_ship_sent {
+		uint64_t rows;
+		uint64_t batches;
+		uint64_t bytes;
+		uint64_t retries;
+	} sent;
 };
 
 enum ptrc_ship_result {
@@ -59,6 +65,19 @@ enum ptrc_ship_result {
 	PTRC_SHIP_STOPPED,
 };
 
+/* What came of a log. */
+struct ptrc_ship_report {
+	enum ptrc_ship_result result;
+	/* Since the report was made. */
+	struct ptrc_ship_sent sent;
+	/* Of one that could be opened: its name in the tables, up to where the server has confirmed it, and what
+	 * it lacks. */
+	bool is_open;
+	char name[17];
+	struct ptrc_ship_place place;
+	struct ptrc_losses losses;
+};
+
 /* Asks the server who it is. Returns PTRC_SHIPPED, or what has failed. */
 enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *);
 
@@ -71,8 +90,12 @@ bool ptrc_ship_wait(struct ptrc_shipper *, int64_t ns);
 /* Removes the progress file of the log, which is no more. */
 void ptrc_ship_forget(struct ptrc_shipper *, const char *path);
 
-/* Sends what the log at this path has and the server has not. *is_incomplete: the log says, or shows,
- * that events are missing. */
-enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *, const char *path, bool *is_incomplete);
+/* Sends what the log at this path has and the server has not. The report, which may be that of the last time,
+ * is brought up to date. */
+enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *, const char *path,
+				    struct ptrc_ship_report *);
+
+/* Whether all that the log has was sent, and events are missing, which was told. */
+bool ptrc_ship_is_incomplete(const struct ptrc_shipper *, const struct ptrc_ship_report *);
 
 #endif
