@@ -573,6 +573,7 @@ int posixtrace_verify_log(trace_id_t, unsigned long *);
  * begins with the same events in the same order, and others come behind them. This holds until the next
  * posixtrace_select() or call of this function, also across posix_trace_rewind().
  *   EINVAL  not an open log; a log that comes in parts (posixtrace_open_parts).
+ *   ENOMEM  no memory; nothing was done.
  */
 int posixtrace_select_parts(trace_id_t, unsigned long first);
 

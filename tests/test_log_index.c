@@ -877,6 +877,35 @@ TEST(reading_in_parts_goes_on_at_any_place, "EXT-490")
 	}
 }
 
+/* The times of a log are no matter of the order in which it is read. */
+TEST(a_log_that_is_read_in_parts_tells_the_same_times, "EXT-490 EXT-216")
+{
+	struct timespec last, last_in_parts;
+	struct maker_run r;
+	trace_id_t trid;
+	struct maker m;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	for (int part = 0; part < 2; part++) {
+		run_begin(&r, (uint64_t)part, 1);
+		if (!part)
+			run_start(&r, 2990);
+		for (int i = 0; i < 50; i++)
+			run_event(&r, (part ? 2000 : 3000) + i, 10, "x", 1);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		run_free(&r);
+	}
+	maker_close(&m);
+	trid = open_log(m.fd);
+	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last));
+	CHECK_OK(posixtrace_select_parts(trid, 0));
+	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last_in_parts));
+	CHECK_EQ(last.tv_nsec, last_in_parts.tv_nsec);
+	CHECK_OK(posix_trace_close(trid));
+	close(m.fd);
+	maker_free(&m);
+}
+
 /* Events that come late stand where they were written, so that what was there before stays where it was. */
 TEST(a_log_that_grows_begins_as_before, "EXT-490")
 {

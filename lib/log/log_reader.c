@@ -1397,13 +1397,6 @@ int ptrc_log_reader_sums(const struct ptrc_log_reader *r, const struct ptrc_log_
 	return 0;
 }
 
-void ptrc_log_reader_sort(struct ptrc_log_reader *r, bool is_by_number)
-{
-	if (r->entry_count)
-		qsort(r->entries, r->entry_count, sizeof(*r->entries),
-		      is_by_number ? by_seq : by_time);
-}
-
 static bool has_header_of(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e)
 {
 	struct ptrc_log_packet p = {.type = PTRC_LOG_EVENTS,

@@ -148,8 +148,6 @@ int ptrc_log_reader_sums(const struct ptrc_log_reader *r, const struct ptrc_log_
 PTRC_NONNULL()
 PTRC_MUST_CHECK
 int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing);
-/* Puts the index into the order of the packets' numbers, or again into that of time. */
-PTRC_NONNULL() void ptrc_log_reader_sort(struct ptrc_log_reader *r, bool is_by_number);
 /* Has a keeper written another packet to the place of this one, in a ring? Packets that are
  * missing in a ring that was not closed count as replaced. */
 PTRC_NONNULL()

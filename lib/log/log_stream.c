@@ -90,9 +90,10 @@ struct ptrc_log_stream {
 	uint64_t types[PTRC_SET_WORD_COUNT];
 	uint64_t skipped_events; /* of packets that were skipped so */
 	int64_t skipped_ns;	 /* the latest time of their events */
-	/* The log is read packet by packet, in the order of their numbers, from this number on. Whoever
-	 * begins with number `place` gets `place_events` events that have been reported. */
-	bool is_by_number;
+	/* Unless it is null, the log is read packet by packet in this order, which is that of their
+	 * numbers, from this number on. Whoever begins with number `place` gets `place_events` events
+	 * that have been reported. */
+	size_t *by_number;
 	uint64_t from, place, place_events;
 	struct ptrc_sequencer sequencer;
 	bool is_admitted; /* the sequencer has passed the event of the first cursor */
@@ -445,7 +446,7 @@ static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 /* Are packets read one by one, and not merged? */
 static bool is_one_by_one(const struct ptrc_log_stream *l)
 {
-	return l->reader.is_parts || l->is_by_number;
+	return l->reader.is_parts || l->by_number;
 }
 
 /* Can reading begin with this packet, which is opened now, as nothing from before matters? */
@@ -457,12 +458,20 @@ static void note_place(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	l->place_events = 0;
 }
 
+/* There is one: next_entry is below entry_count. */
+static struct ptrc_log_entry *next_packet(const struct ptrc_log_stream *l)
+{
+	size_t place = l->by_number ? l->by_number[l->next_entry] : l->next_entry;
+
+	return &l->reader.entries[place];
+}
+
 /* Opens the packets that may hold the next event. ENOMEM. EPROTO: one of a log that comes in parts is
  * damaged. */
 static int open_due(struct ptrc_log_stream *l)
 {
 	while (l->next_entry < l->reader.entry_count) {
-		struct ptrc_log_entry *e = &l->reader.entries[l->next_entry];
+		struct ptrc_log_entry *e = next_packet(l);
 		int error;
 
 		/* Packets that come one by one are read so, whatever times they have: which of them
@@ -651,10 +660,9 @@ static void go_to_first(struct ptrc_log_stream *l)
 	l->next_entry = 0;
 	l->place = l->from;
 	l->place_events = 0;
-	if (!l->is_by_number)
+	if (!l->by_number)
 		return;
-	while (l->next_entry < l->reader.entry_count &&
-	       l->reader.entries[l->next_entry].seq < l->from)
+	while (l->next_entry < l->reader.entry_count && next_packet(l)->seq < l->from)
 		l->next_entry++;
 	/* Packets before it may have changed the filter; it tells. */
 	if (l->next_entry)
@@ -816,6 +824,7 @@ void ptrc_log_stream_close(struct ptrc_log_stream *l)
 {
 	close_position(l);
 	free(l->heap);
+	free(l->by_number);
 	free(l->spans);
 	ptrc_log_reader_close(&l->reader);
 	pthread_mutex_destroy(&l->mutex);
@@ -991,13 +1000,25 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 
 /* ---- selection ---- */
 
-/* Sets the order of reading; the position is not valid until it is rewound. */
-static void read_by_number(struct ptrc_log_stream *l, bool is_by_number, uint64_t from)
+static int compare_numbers(const void *x, const void *y, void *arg)
 {
-	if (l->is_by_number != is_by_number)
-		ptrc_log_reader_sort(&l->reader, is_by_number);
-	l->is_by_number = is_by_number;
-	l->from = from;
+	const struct ptrc_log_entry *entries = arg;
+	uint64_t a = entries[*(const size_t *)x].seq, b = entries[*(const size_t *)y].seq;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The places of the index in the order of the packets' numbers. Others look at the index at the same
+ * time, and it stays in that of time. Null: no memory. */
+static size_t *sort_by_number(const struct ptrc_log_reader *r)
+{
+	size_t *order = calloc(r->entry_count + 1, sizeof(*order));
+
+	for (size_t i = 0; order && i < r->entry_count; i++)
+		order[i] = i;
+	if (order)
+		qsort_r(order, r->entry_count, sizeof(*order), compare_numbers, r->entries);
+	return order;
 }
 
 int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
@@ -1008,7 +1029,9 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *span
 		return EINVAL;
 	}
 	pthread_mutex_lock(&l->mutex);
-	read_by_number(l, false, 0);
+	free(l->by_number);
+	l->by_number = NULL;
+	l->from = 0;
 	free(l->spans);
 	l->spans = spans;
 	l->span_count = count;
@@ -1022,10 +1045,17 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *span
 
 int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first)
 {
+	size_t *order;
+
 	if (l->reader.is_parts)
 		return EINVAL;
+	order = sort_by_number(&l->reader);
+	if (!order)
+		return ENOMEM;
 	pthread_mutex_lock(&l->mutex);
-	read_by_number(l, true, first);
+	free(l->by_number);
+	l->by_number = order;
+	l->from = first;
 	free(l->spans);
 	l->spans = NULL;
 	l->span_count = 0;
@@ -1044,7 +1074,7 @@ void ptrc_log_stream_place(struct ptrc_log_stream *l, struct posixtrace_place *p
 		.pl_first_part = l->reader.head.first_seq,
 		.pl_end_part = l->reader.end_seq,
 	};
-	if (l->is_by_number) {
+	if (l->by_number) {
 		place->pl_part = l->place;
 		place->pl_events = l->place_events;
 	}
