@@ -67,18 +67,25 @@ static void put_place(struct ptrc_buffer *b, struct ptrc_sampled *p, const struc
 	ptrc_buffer_hex(b, address);
 }
 
-static uint32_t frame_of(struct ptrc_sampled *p, struct ptrc_flames *flames,
-			 const struct ptrc_source *s, uint64_t address, bool is_innermost)
+/* The number of the process that the event is of, ULONG_MAX if the log does not know it. */
+static unsigned long process_of(const struct ptrc_source *s)
 {
 	unsigned long process = ULONG_MAX;
-	uint64_t key[] = {s->order, 0, address, is_innermost};
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
-	struct address *a;
 
 	if (posixtrace_find_log_process(s->reader.trace, s->reader.event.posix_pid,
 					ptrc_reader_log_time(&s->reader), &process))
 		process = ULONG_MAX;
-	key[1] = process;
+	return process;
+}
+
+static uint32_t frame_of(struct ptrc_sampled *p, struct ptrc_flames *flames,
+			 const struct ptrc_source *s, unsigned long process, uint64_t address,
+			 bool is_innermost)
+{
+	const uint64_t key[] = {s->order, process, address, is_innermost};
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	struct address *a;
+
 	a = ptrc_table_find(&p->addresses, key, sizeof(key), sizeof(*a));
 	if (a->frame)
 		return a->frame - 1;
@@ -112,6 +119,7 @@ uint32_t ptrc_sampled_stack(struct ptrc_sampled *p, struct ptrc_flames *flames,
 	uint32_t stack = below;
 	size_t count;
 	const char *addresses = find_addresses(d, &s->view, &count);
+	unsigned long process = process_of(s);
 
 	for (size_t i = count; i; i--) {
 		uint64_t address;
@@ -120,7 +128,7 @@ uint32_t ptrc_sampled_stack(struct ptrc_sampled *p, struct ptrc_flames *flames,
 		/* The rest of an array that is not full. */
 		if (address)
 			stack = ptrc_flames_stack(flames, stack,
-						  frame_of(p, flames, s, address, i == 1));
+						  frame_of(p, flames, s, process, address, i == 1));
 	}
 	return stack;
 }
