@@ -933,6 +933,11 @@ make_fields() {
 	END
 	same_in_ctf fields.log
 	ctf fields.log | jq -se '.[0].fields.data == [6, 7] and .[1].fields.tail == [5]'
+	ptrace-run --max-data-size=2 -o cut.log -- ptrace-event cut abcdef 2>/dev/null || [ $? -eq 3 ]
+	ptrace-export --to=ctf --force -o out.ctf \
+		--decode='cut=u8 truncated, u8 truncated_, bytes rest' cut.log
+	babeltrace2 out.ctf >text
+	grep 'cut: .*truncated = 97, truncated_ = 98' text
 }
 
 @test "CTF: the directory is made, and nothing else is replaced [EXT-397]" {

@@ -105,15 +105,20 @@ static bool has_field(const struct ptrc_layout *l, const char *name, const char 
 	return false;
 }
 
+/* What is added to a name so that no field of the layout has it: underscores behind `rest`. */
+static void keep_apart(const struct ptrc_layout *l, const char *name, char *rest, size_t size)
+{
+	while (has_field(l, name, rest) && strlen(rest) + 2 < size)
+		strcat(rest, "_");
+}
+
 /* Puts fields of this type whose number, in the field NAME_length, comes before them. */
 static void put_sequence(struct ptrc_buffer *b, const struct ptrc_layout *l, const char *type,
 			 const char *name)
 {
 	char length[PTRC_LAYOUT_NAME_MAX + 16] = "_length";
 
-	/* Underscores keep it apart from fields that have its name. */
-	while (has_field(l, name, length) && strlen(length) + 2 < sizeof(length))
-		strcat(length, "_");
+	keep_apart(l, name, length, sizeof(length));
 	ptrc_buffer_format(b, "\t\tu32 _%s%s;\n\t\t%s _%s[_%s%s];\n", name, length, type, name,
 			   name, length);
 }
@@ -164,6 +169,15 @@ static void put_field(struct ptrc_buffer *b, const struct ptrc_layout *l,
 	ptrc_buffer_free(&type);
 }
 
+/* Puts the field that says where data was cut. */
+static void put_cut(struct ptrc_buffer *b, const struct ptrc_layout *l)
+{
+	char name[PTRC_LAYOUT_NAME_MAX + 16] = "truncated";
+
+	keep_apart(l, "", name, sizeof(name));
+	put_line(b, "enum : u8 { \"record\" = 1, \"read\" = 2 }", name, 0);
+}
+
 void ptrc_ctf_put_class(struct ptrc_buffer *b, const struct ptrc_ctf_class *c)
 {
 	const struct ptrc_layout_field *f;
@@ -173,7 +187,7 @@ void ptrc_ctf_put_class(struct ptrc_buffer *b, const struct ptrc_ctf_class *c)
 	ptrc_buffer_format(b, ";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n",
 			   (unsigned int)c->id);
 	if (c->is_cut)
-		put_line(b, "enum : u8 { \"record\" = 1, \"read\" = 2 }", "truncated", 0);
+		put_cut(b, c->layout);
 	switch (c->kind) {
 	case PTRC_CTF_FIELDS:
 		for (size_t i = 0; (f = ptrc_layout_field(c->layout, i)); i++)
