@@ -750,6 +750,73 @@ end_follow() {
 	assert_one_message ptrace-ship
 }
 
+# connections PID: how many it has to servers
+connections() {
+	find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' | tr -dc '0-9\n' |
+		awk 'NR == FNR { mine[$1]; next } $10 in mine && $4 == "01"' - /proc/net/tcp | wc -l
+}
+
+is_connected() {
+	[ "$(connections "$1")" -gt 0 ]
+}
+
+# sleeps PID: how often it has gone to sleep
+sleeps() {
+	sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$1/status"
+}
+
+# says_sleeping PID: it is in ppoll()
+says_sleeping() {
+	[[ $(cat "/proc/$1/syscall") =~ ^(271|73)\  ]]
+}
+
+@test "--follow with a long pause sleeps, has no connection meanwhile, and ends at a signal [EXT-526]" {
+	local before
+	mkdir logs
+	many logs/a.log 10
+	follow --follow=logs
+	wait_until is_complete logs/a.log
+	wait_until is_connected "$pid"
+	end_follow
+	rm logs/a.log.ship
+	follow --follow=logs --batch-time=1000h
+	wait_until is_complete logs/a.log
+	wait_until says_sleeping "$pid"
+	[ "$(connections "$pid")" -eq 0 ]
+	before=$(sleeps "$pid")
+	read -rt 1 -u "$idle" || true
+	[ "$(sleeps "$pid")" -eq "$before" ]
+	end_follow
+	[ "$status" -eq 0 ]
+}
+
+@test "machines that start together do not send together for ever [EXT-526]" {
+	local i all times
+	for i in 1 2 3 4 5 6 7 8; do
+		mkdir "logs$i"
+		follow --follow="logs$i" --batch-time=4s
+		all="$all $pid"
+	done
+	for pid in $all; do
+		wait_until says_sleeping "$pid"
+	done
+	for i in 1 2 3 4 5 6 7 8; do
+		many a.log 10
+		mv a.log "logs$i"
+	done
+	for i in 1 2 3 4 5 6 7 8; do
+		wait_until is_complete "logs$i/a.log"
+	done
+	# When each progress file was finished, in milliseconds.
+	times=$(stat -c %.3Y logs*/a.log.ship | tr -d . | sort -n)
+	echo "$times"
+	[ $(($(tail -n 1 <<<"$times") - $(head -n 1 <<<"$times"))) -ge 400 ]
+	for pid in $all; do
+		end_follow
+		[ "$status" -eq 0 ]
+	done
+}
+
 @test "settings come from a file; options override it, and mistakes have a place [EXT-493]" {
 	many a.log 10
 	cat >ship.yaml <<-END

@@ -16,6 +16,7 @@
 #include "src/cli/message.h"
 #include "src/session/session_client.h"
 #include "src/ship/files.h"
+#include "src/ship/server.h"
 
 /*
  * A keeper that is killed between writing a packet and noting that it has is followed by another one, which
@@ -37,6 +38,23 @@ struct followed {
 	bool is_untold;
 	struct followed *next;
 };
+
+/*
+ * Waits until it is time for the next look, after one that began then. The first pause is a part of the
+ * interval only: so machines that were started together send one after the other, and not all at once for
+ * as long as they run.
+ */
+static bool wait_for_turn(struct ptrc_ship_follow *follow, int64_t begin)
+{
+	int64_t interval = follow->interval_ns, pause;
+
+	if (!follow->has_turn)
+		interval = ptrc_ship_part_of(interval);
+	follow->has_turn = true;
+	pause = begin + interval - ptrc_now_ns();
+	ptrc_ship_server_rest(follow->shipper->server, pause);
+	return ptrc_ship_wait(follow->shipper, pause);
+}
 
 /* ---- files ---- */
 
@@ -254,8 +272,7 @@ enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const
 		result = ptrc_ship_greet(follow->shipper);
 		if (result == PTRC_SHIPPED)
 			result = send_all(follow, directory, all);
-		if (result == PTRC_SHIPPED &&
-		    !ptrc_ship_wait(follow->shipper, begin + follow->interval_ns - ptrc_now_ns()))
+		if (result == PTRC_SHIPPED && !wait_for_turn(follow, begin))
 			result = PTRC_SHIP_STOPPED;
 	}
 	for (struct followed *f = all; f; f = f->next)
@@ -314,8 +331,7 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 		is_tried = true;
 		if (is_over)
 			break;
-		if (result == PTRC_SHIPPED &&
-		    !ptrc_ship_wait(follow->shipper, begin + follow->interval_ns - ptrc_now_ns()))
+		if (result == PTRC_SHIPPED && !wait_for_turn(follow, begin))
 			result = PTRC_SHIP_STOPPED;
 	}
 	if (is_tried) {

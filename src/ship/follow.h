@@ -14,6 +14,8 @@ struct ptrc_ship_follow {
 	struct ptrc_shipper *shipper;
 	/* How often to look. */
 	int64_t interval_ns;
+	/* The first pause is over. */
+	bool has_turn;
 	/* A log that was closed is removed once the server has all of it. */
 	bool is_removing;
 	/* Is called with a log when nothing more will come of it, or the command ends. */

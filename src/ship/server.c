@@ -498,6 +498,18 @@ struct ptrc_ship_server *ptrc_ship_server_new(const struct ptrc_ship_options *op
 	return s;
 }
 
+/* For the server a connection is a thread, of which it has no more than it is told. */
+void ptrc_ship_server_rest(struct ptrc_ship_server *s, int64_t ns)
+{
+	CURL *other = ns > IDLE_S * 1000 * PTRC_NS_PER_MS ? curl_easy_duphandle(s->curl) : NULL;
+
+	if (!other)
+		return;
+	/* A handle has the connections that it has made. */
+	curl_easy_cleanup(s->curl);
+	s->curl = other;
+}
+
 void ptrc_ship_server_free(struct ptrc_ship_server *s)
 {
 	if (!s)

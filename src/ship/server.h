@@ -32,6 +32,9 @@ struct ptrc_ship_server *ptrc_ship_server_new(const struct ptrc_ship_options *,
 					      struct ptrc_cli_reason *why);
 void ptrc_ship_server_free(struct ptrc_ship_server *);
 
+/* Closes the connection if it would not be used again after a pause of this length. */
+void ptrc_ship_server_rest(struct ptrc_ship_server *, int64_t ns);
+
 /* From now on a request under way is given up soon after *flag has become true. */
 void ptrc_ship_server_watch(struct ptrc_ship_server *, volatile const bool *flag);
 

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +28,7 @@
 /* How long to wait before a server is tried again: at first, and at most. */
 #define PAUSE_FIRST_NS (INT64_C(250) * PTRC_NS_PER_MS)
 #define PAUSE_LAST_NS (INT64_C(30000) * PTRC_NS_PER_MS)
-/* How often a wait looks whether a signal has come. */
-#define LOOK_NS (20 * PTRC_NS_PER_MS)
+#define NS_PER_S (1000 * PTRC_NS_PER_MS)
 
 /* The work on one log. */
 struct work {
@@ -48,19 +49,31 @@ struct work {
 bool ptrc_ship_wait(struct ptrc_shipper *s, int64_t ns)
 {
 	int64_t until = ptrc_now_ns() + ns, left;
+	sigset_t all, before;
 
+	/* A signal that comes between the look at the flag and the sleep ends the sleep. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
 	while (!*s->is_stopped && (left = until - ptrc_now_ns()) > 0)
-		nanosleep(&(struct timespec){.tv_nsec = left < LOOK_NS ? left : LOOK_NS}, NULL);
+		ppoll(NULL, 0,
+		      &(struct timespec){.tv_sec = left / NS_PER_S, .tv_nsec = left % NS_PER_S},
+		      &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return !*s->is_stopped;
+}
+
+int64_t ptrc_ship_part_of(int64_t ns)
+{
+	uint64_t random = (uint64_t)ptrc_now_ns() * UINT64_C(2654435761) >> 7;
+
+	return (int64_t)(random % (uint64_t)ns);
 }
 
 /* Waits before the next try, for about so long: where many wait for one server they come back at
  * different times. Returns false if a signal has come. */
 static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 {
-	uint64_t random = (uint64_t)ptrc_now_ns() * UINT64_C(2654435761) >> 7;
-
-	return ptrc_ship_wait(s, ns / 2 + (int64_t)(random % (uint64_t)ns));
+	return ptrc_ship_wait(s, ns / 2 + ptrc_ship_part_of(ns));
 }
 
 /* Decides what comes after a try that has had this outcome: PTRC_SHIPPED, one more try. */

@@ -87,6 +87,9 @@ enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *);
 /* Waits for about so long, or until a signal comes: then it returns false. */
 bool ptrc_ship_wait(struct ptrc_shipper *, int64_t ns);
 
+/* A part of this time, a random one. */
+int64_t ptrc_ship_part_of(int64_t ns);
+
 /* Removes the progress file of the log, which is no more. */
 void ptrc_ship_forget(struct ptrc_shipper *, const char *path);
 
