@@ -750,6 +750,33 @@ end_follow() {
 	assert_one_message ptrace-ship
 }
 
+@test "a server is asked only what is not known, and by host, as its tables are sorted [EXT-527]" {
+	local host
+	many a.log 100
+	ship a.log
+	[ "$status" -eq 0 ]
+	# The log of which nothing is known, here or there.
+	host=$(jq -sr '.[0].host' server/events | sed 's/[^A-Za-z0-9]/.*/g')
+	grep -q "max(seq).* WHERE host = '$host' AND log = " server/requests
+	rm a.log.ship server/events server/requests
+	kill -KILL "$server"
+	wait_until is_ended "$server"
+	ptrace-ship --server="$url" --give-up=0 --batch-size=1K a.log 2>err 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	wait_until grep -q 'it is tried again' err
+	serve
+	wait_until is_complete a.log
+	has_once a.log 100
+	! grep uniqExact server/requests
+	# What it has taken, but did not confirm.
+	rm a.log.ship
+	acts silent
+	ship a.log
+	[ "$status" -eq 0 ]
+	grep -q "uniqExact.* WHERE host = '$host' AND log = " server/requests
+}
+
 # connections PID: how many it has to servers
 connections() {
 	find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' | tr -dc '0-9\n' |

@@ -247,7 +247,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.give(200, schema + '\n')
         if query.startswith('CREATE '):
             return self.give(200, '')
-        has = rows.get(re.search(r"log = '(\w+)'", query).group(1), {})
+        host, log = re.search(r"host = '((?:\w|\\x..)*)' AND log = '(\w+)'", query).groups()
+        host = re.sub(rb'\\x(..)', lambda found: bytes.fromhex(found[1].decode()), host.encode())
+        has = {seq: found for seq, found in rows.get(log, {}).items()
+               if found[0]['host'].encode(errors='surrogateescape') == host}
         if 'max(seq)' in query:
             return self.give(200, f'{max(has) + 1 if has else 0}\n')
         first, end = (int(re.search(r'seq %s (\d+)' % sign, query).group(1)) for sign in ('>=', '<'))

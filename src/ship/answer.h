@@ -27,6 +27,7 @@ enum ptrc_ship_outcome {
 
 /* Rows of a log: those with numbers from `first` on, which have times in this span. */
 struct ptrc_ship_range {
+	const char *host;
 	const char *log;
 	uint64_t first;
 	uint64_t count;

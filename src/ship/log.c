@@ -146,6 +146,11 @@ void ptrc_ship_log_close(struct ptrc_ship_log *l)
 	free(l);
 }
 
+const char *ptrc_ship_log_host(const struct ptrc_ship_log *l)
+{
+	return l->whose.host.ph_name;
+}
+
 const char *ptrc_ship_log_name(const struct ptrc_ship_log *l)
 {
 	return l->name;

@@ -33,6 +33,9 @@ void ptrc_ship_log_close(struct ptrc_ship_log *);
 const char *ptrc_ship_log_name(const struct ptrc_ship_log *);
 uint64_t ptrc_ship_log_id(const struct ptrc_ship_log *);
 
+/* The name of the machine that it is of. */
+const char *ptrc_ship_log_host(const struct ptrc_ship_log *);
+
 /* From now on rows are put in this dialect. */
 void ptrc_ship_log_speak(struct ptrc_ship_log *, enum ptrc_ship_dialect);
 

@@ -3,6 +3,7 @@
 
 #include "src/ship/server.h"
 
+#include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -334,15 +335,26 @@ static void put_time(struct ptrc_ship_server *s, int64_t ns)
 			   ns);
 }
 
+/* Puts the condition of a log. The tables are sorted by hosts first: without that of the log, all rows would
+ * have to be looked at. */
+static void put_log(struct ptrc_ship_server *s, const char *host, const char *log)
+{
+	ptrc_buffer_text(&s->query, " WHERE host = '");
+	for (; *host; host++)
+		ptrc_buffer_format(&s->query, isalnum((unsigned char)*host) ? "%c" : "\\x%02X",
+				   (unsigned char)*host);
+	ptrc_buffer_format(&s->query, "' AND log = '%s'", log);
+}
+
 /* Puts the condition of a range. The engine keeps the rows of different days apart: the times tell where
  * it has to look. */
 static void put_range(struct ptrc_ship_server *s, const struct ptrc_ship_range *r)
 {
 	put_table(s, "events");
+	put_log(s, r->host, r->log);
 	ptrc_buffer_format(&s->query,
-			   " WHERE log = '%s' AND seq >= %" PRIu64 " AND seq < %" PRIu64
-			   " AND time >= ",
-			   r->log, r->first, r->first + r->count);
+			   " AND seq >= %" PRIu64 " AND seq < %" PRIu64 " AND time >= ", r->first,
+			   r->first + r->count);
 	put_time(s, r->first_ns);
 	ptrc_buffer_text(&s->query, " AND time <= ");
 	put_time(s, r->last_ns);
@@ -373,16 +385,22 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 	return outcome;
 }
 
-enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *s, const char *log,
-					       uint64_t *end, struct ptrc_cli_reason *why)
+enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *s, const char *host,
+					       const char *log, uint64_t *end,
+					       struct ptrc_cli_reason *why)
 {
 	begin_query(s, "SELECT if(count() = 0, 0, max(seq) + 1) FROM ");
 	put_table(s, "events");
-	ptrc_buffer_format(&s->query, " WHERE log = '%s'", log);
+	put_log(s, host, log);
 	return ask_number(s, end, why);
 }
 
 /* ---- rows ---- */
+
+bool ptrc_ship_server_has_begun(const struct ptrc_ship_server *s)
+{
+	return s->sent;
+}
 
 enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const char *table,
 					       const struct ptrc_buffer *body, const char *token,

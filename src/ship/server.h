@@ -58,6 +58,9 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *, const 
 					       const struct ptrc_buffer *body, const char *token,
 					       struct ptrc_cli_reason *why);
 
+/* Whether something of the last INSERT may have arrived. */
+bool ptrc_ship_server_has_begun(const struct ptrc_ship_server *);
+
 /* Asks how many rows of the range the server has. */
 enum ptrc_ship_outcome ptrc_ship_server_count(struct ptrc_ship_server *,
 					      const struct ptrc_ship_range *, uint64_t *count,
@@ -68,8 +71,9 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *,
 					     const struct ptrc_ship_range *, uint64_t **numbers,
 					     uint64_t *count, struct ptrc_cli_reason *why);
 
-/* Asks which number is behind the last row that it has of a log; 0: it has none. */
-enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *, const char *log,
-					       uint64_t *end, struct ptrc_cli_reason *why);
+/* Asks which number is behind the last row that it has of a host's log; 0: it has none. */
+enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *, const char *host,
+					       const char *log, uint64_t *end,
+					       struct ptrc_cli_reason *why);
 
 #endif

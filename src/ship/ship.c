@@ -338,7 +338,6 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 		}
 		if (*s->is_stopped)
 			return PTRC_SHIP_STOPPED;
-		d->is_doubtful = true;
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token, &why);
 		if (outcome == PTRC_SHIP_OK) {
 			s->sent.rows += d->batch.count - d->known;
@@ -346,6 +345,8 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 			s->sent.bytes += d->body->used;
 			return PTRC_SHIPPED;
 		}
+		/* Nobody need ask what a server has got that could not be reached. */
+		d->is_doubtful = d->is_doubtful || ptrc_ship_server_has_begun(s->server);
 		result = after(s, outcome, &why, &pause_ns);
 		if (result != PTRC_SHIPPED)
 			return result;
@@ -371,7 +372,8 @@ static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)
 	struct delivery d = {
 		.work = w,
 		.batch = p->batch,
-		.range = {.log = ptrc_ship_log_name(w->log),
+		.range = {.host = ptrc_ship_log_host(w->log),
+			  .log = ptrc_ship_log_name(w->log),
 			  .first = p->place.rows,
 			  .count = p->batch.count,
 			  .first_ns = p->batch.first_ns,
@@ -463,8 +465,8 @@ static enum ptrc_ship_outcome look_for_end(struct ptrc_shipper *s, void *arg,
 {
 	struct work *w = arg;
 
-	return ptrc_ship_server_end_of(s->server, ptrc_ship_log_name(w->log), &w->progress.doubtful,
-				       why);
+	return ptrc_ship_server_end_of(s->server, ptrc_ship_log_host(w->log),
+				       ptrc_ship_log_name(w->log), &w->progress.doubtful, why);
 }
 
 /* Asks what the server has of a log of which nothing is known here: somebody may have removed the file that

@@ -112,7 +112,7 @@ static size_t take_head(struct ptrc_ship_answer *a, const uint8_t *bytes, size_t
 }
 
 /* Where a list of numbers is asked for, it is of these. */
-static const struct ptrc_ship_range range = {"0123456789abcdef", 100, 1000, 0, 1};
+static const struct ptrc_ship_range range = {"host", "0123456789abcdef", 100, 1000, 0, 1};
 
 static enum ptrc_ship_outcome take_for(uint8_t what, const struct ptrc_ship_answer *a,
 				       struct ptrc_cli_reason *why)
