@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fleet_host DIRECTORY HOSTS RATE FLUSH_MS: so many machines in one program, for bench/fleet. Each is a
- * process with a host name of its own, host0001 and so on, that records RATE events of 16 bytes a second
- * into DIRECTORY/<name>/run.log, and has them written every FLUSH_MS.
+ * fleet_host DIRECTORY HOSTS RATE: so many machines in one program, for bench/fleet. Each is a process with
+ * a host name of its own, host0001 and so on, that records RATE events of 16 bytes a second, and traces
+ * itself to DIRECTORY/<name>/run.log, into which the keeper writes as it does for any program.
  *
- * On SIGTERM they end; then DIRECTORY/<name>/recorded has the number of events of each. Lost events fail
- * it. Events are of the type `request', with a field `id', which counts them, and `ns', the time.
+ * fleet_host DIRECTORY RATE: a program on this machine that records, and which somebody else traces.
+ *
+ * On SIGTERM they end; then DIRECTORY/<name>/recorded, or DIRECTORY/recorded, has the number of events.
+ * Events that a machine has lost fail it. Events are of the type `request', with a field `id', which
+ * counts them, and `ns', the time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +28,8 @@
 
 #include "bench/measure.h"
 
-/* A machine records what is due since the last time, twice between two flushes, but so often at least. */
-#define TURN_MS 250L
+/* What is due since the last time is recorded together, by many machines, and by one program. */
+enum { MACHINES_TURN_MS = 250, PROGRAM_TURN_MS = 5 };
 
 static volatile sig_atomic_t has_to_end;
 
@@ -59,7 +62,7 @@ static void be_machine(const char *name)
 		must(errno, "mount");
 }
 
-static trace_id_t begin_trace(trace_event_id_t *event)
+static trace_id_t begin_trace(void)
 {
 	trace_attr_t attr;
 	trace_id_t trace;
@@ -67,7 +70,6 @@ static trace_id_t begin_trace(trace_event_id_t *event)
 
 	if (fd < 0)
 		must(errno, "run.log");
-	must(posixtrace_eventid_open_layout("request", "u64 id, u64 ns", event), "event type");
 	must(posix_trace_attr_init(&attr), "attributes");
 	must(posix_trace_attr_setstreamsize(&attr, 1 << 20), "stream size");
 	must(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_FLUSH), "policy");
@@ -77,37 +79,48 @@ static trace_id_t begin_trace(trace_event_id_t *event)
 	return trace;
 }
 
-static void be_host(const char *name, double rate, long flush_ms)
+/* Records so many events a second until a signal comes; returns how many. */
+static uint64_t record(double rate, long turn_ms)
 {
-	long turn_ms = flush_ms / 2 < TURN_MS ? flush_ms / 2 : TURN_MS;
 	struct timespec turn = {.tv_nsec = turn_ms * 1000000};
-	struct posixtrace_counts counts;
-	uint64_t begin, flushed, recorded = 0;
+	uint64_t begin = bench_now_ns(CLOCK_MONOTONIC), recorded = 0;
 	trace_event_id_t event;
-	trace_id_t trace;
-	FILE *told;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (mkdir(name, 0700) || chdir(name))
-		must(errno, name);
-	be_machine(name);
-	trace = begin_trace(&event);
-	begin = flushed = bench_now_ns(CLOCK_MONOTONIC);
+	must(posixtrace_eventid_open_layout("request", "u64 id, u64 ns", &event), "event type");
 	while (!has_to_end) {
-		uint64_t now = bench_now_ns(CLOCK_MONOTONIC);
-		uint64_t due = (uint64_t)((double)(now - begin) * rate / 1e9);
+		uint64_t due =
+			(uint64_t)((double)(bench_now_ns(CLOCK_MONOTONIC) - begin) * rate / 1e9);
 
 		for (; recorded < due; recorded++) {
 			uint64_t data[2] = {recorded, bench_now_ns(CLOCK_REALTIME)};
 
 			posix_trace_event(event, data, sizeof(data));
 		}
-		if (now - flushed >= (uint64_t)flush_ms * 1000000) {
-			must(posix_trace_flush(trace), "flush");
-			flushed = now;
-		}
 		nanosleep(&turn, NULL);
 	}
+	return recorded;
+}
+
+static void tell(uint64_t recorded)
+{
+	FILE *told = fopen("recorded", "w");
+
+	if (!told || fprintf(told, "%lu\n", (unsigned long)recorded) < 0 || fclose(told))
+		must(errno, "recorded");
+}
+
+static void be_host(const char *name, double rate)
+{
+	struct posixtrace_counts counts;
+	uint64_t recorded;
+	trace_id_t trace;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (mkdir(name, 0700) || chdir(name))
+		must(errno, name);
+	be_machine(name);
+	trace = begin_trace();
+	recorded = record(rate, MACHINES_TURN_MS);
 	must(posix_trace_stop(trace), "stop");
 	must(posixtrace_get_counts(trace, &counts, sizeof(counts)), "counts");
 	must(posix_trace_shutdown(trace), "shutdown");
@@ -116,9 +129,7 @@ static void be_host(const char *name, double rate, long flush_ms)
 			(unsigned long)counts.pt_lost_events);
 		_exit(1);
 	}
-	told = fopen("recorded", "w");
-	if (!told || fprintf(told, "%lu\n", (unsigned long)recorded) < 0 || fclose(told))
-		must(errno, "recorded");
+	tell(recorded);
 	_exit(0);
 }
 
@@ -127,18 +138,21 @@ int main(int argc, char **argv)
 	struct sigaction action = {.sa_handler = end};
 	bool has_failed = false;
 	char name[64];
-	long hosts, flush_ms;
+	long hosts;
 	double rate;
 	int status;
 
-	if (argc != 5 || chdir(argv[1])) {
-		fprintf(stderr, "usage: fleet_host DIRECTORY HOSTS RATE FLUSH_MS\n");
+	if (argc < 3 || argc > 4 || chdir(argv[1])) {
+		fprintf(stderr, "usage: fleet_host DIRECTORY [HOSTS] RATE\n");
 		return 2;
 	}
-	hosts = strtol(argv[2], NULL, 10);
-	rate = strtod(argv[3], NULL);
-	flush_ms = strtol(argv[4], NULL, 10);
+	rate = strtod(argv[argc - 1], NULL);
 	sigaction(SIGTERM, &action, NULL);
+	if (argc == 3) {
+		tell(record(rate, PROGRAM_TURN_MS));
+		return 0;
+	}
+	hosts = strtol(argv[2], NULL, 10);
 	for (long i = 1; i <= hosts; i++) {
 		pid_t pid = fork();
 
@@ -146,7 +160,7 @@ int main(int argc, char **argv)
 			must(errno, "fork");
 		snprintf(name, sizeof(name), "host%04ld", i);
 		if (!pid)
-			be_host(name, rate, flush_ms);
+			be_host(name, rate);
 	}
 	/* A group of the machines alone would not get the signal from who knows only this process. */
 	while (!has_to_end)

@@ -8,7 +8,7 @@ load helpers
 # fleet ARGUMENT...: of few machines, for as short as may be
 fleet() {
 	BENCH_DIR=$PWD run_split timeout 300 python3 "$PTRC_SOURCE/bench/fleet" --hosts=3 --rate=100 \
-		--flush=200 --interval=0.5 --seconds=3 --killed=1 --events=20000 --output=report "$@"
+		--batch-time=0.5 --seconds=3 --killed=1 --events=20000 --output=report "$@"
 }
 
 is_built() {
@@ -33,7 +33,7 @@ promised() {
 		[ "$(promised | wc -l)" -ge 20 ]
 		diff <(promised) <(jq -r '.rows[].name' report.json)
 		[ "$stdout" = "$(cat report.md)" ]
-		jq -e --arg dialect "$dialect" '.schema == "posixtrace-bench-fleet" and .schema_version == 1
+		jq -e --arg dialect "$dialect" '.schema == "posixtrace-bench-fleet" and .schema_version == 2
 			and .hosts == 3 and .events == 20000 and .dialect == $dialect' report.json
 		jq -e '[.rows[] | select(.value == null)] == []' report.json
 		jq -e '[.rows[] | select(.name | startswith("killed.m") or startswith("killed.d")) | .value][1:]
