@@ -135,6 +135,9 @@ char *ptrc_write_hex_bytes(char *to, const void *bytes, size_t size)
 
 void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
 {
+	/* The buffer may have no memory yet. */
+	if (!size)
+		return;
 	if (size > SIZE_MAX / 2)
 		ptrc_cli_no_memory();
 	ptrc_write_hex_bytes(ptrc_buffer_room(b, 2 * size), bytes, size);

@@ -9,6 +9,7 @@
 
 #include "src/cli/message.h"
 #include "src/ship/row.h"
+#include "src/view/correction.h"
 #include "src/view/when.h"
 
 /* The kernel tells the start of a process in ticks of so many nanoseconds. Two looks at one process find
@@ -16,8 +17,8 @@
 #define TICK_NS UINT64_C(10000000)
 /* The kernel hands out no pid of more bits. */
 enum { PID_BITS = 22 };
-/* A clock that nobody adjusts goes wrong by this much at most, as the kernel assumes, too: 500 ppm. */
-enum { DRIFT_PARTS = 2000 };
+/* A clock that nobody adjusts goes wrong by one part of so many at most, as the kernel assumes, too. */
+enum { DRIFT_PARTS = 1000000 / PTRC_CLOCK_TOLERANCE_PPM };
 
 /* ---- loading ---- */
 
