@@ -203,6 +203,36 @@ meta() {
 	meta report.html '[.lanes[] | select(.pid == 7) | .name] == ["behind", "first"]'
 }
 
+@test "report: pairs that the time cuts are there, and are said to be cut [EXT-416]" {
+	made cut.log <<-END
+		event 1000 7 8 a.begin
+		event 2000 7 8 x
+		event 3000 7 8 a.end
+		event 4000 7 8 b.begin
+		event 5000 7 8 c.begin
+		event 5500 7 8 c.end
+		event 5600 7 8 gone.end
+		event 6000 7 8 x
+		event 7000 7 8 b.end
+	END
+	seen='[.classes[] | select(.kind == 1) | [.name, .count, .kept, .before, .behind, .no_begin, .no_end]] | sort'
+	ptrace-report --since=+1us --until=+5us -o cut.html cut.log
+	meta cut.html "$seen == [[\"a\", 0, 1, 1, 0, 0, 0], [\"b\", 0, 1, 0, 1, 0, 0],
+		[\"c\", 1, 1, 0, 0, 0, 0], [\"gone\", 0, 1, 1, 0, 0, 0]]"
+	# Their events do not stand for themselves.
+	meta cut.html '[.classes[] | select(.name == "a.end" or .name == "b.begin") | .kept] == [0, 0]'
+	ptrace-report --text --utc --since=+1us --until=+5us cut.log >text
+	grep -Eq '000002000Z +1\.000us a \(process 7, thread 8\), at least: its begin is before' text
+	grep -Eq '000004000Z +2\.000us b \(process 7, thread 8\), at least: its end is behind' text
+	[ "$(grep -c 'at least' text)" -eq 3 ]
+	# A time that leaves nothing out cuts nothing, and an event that is not selected is no part of a pair.
+	ptrace-report --since=@1600000000 --until=@1800000000 -o all.html cut.log
+	meta all.html "$seen == [[\"a\", 1, 1, 0, 0, 0, 0], [\"b\", 1, 1, 0, 0, 0, 0],
+		[\"c\", 1, 1, 0, 0, 0, 0], [\"gone\", 0, 0, 0, 0, 1, 0]]"
+	ptrace-report --since=+1us -e a.end -o end.html cut.log
+	meta end.html "$seen == [[\"a\", 0, 0, 0, 0, 1, 0]]"
+}
+
 @test "report --text: summary, histograms, the longest pairs, gaps [EXT-411]" {
 	scene work.log work 500
 	run_split ptrace-report --text --utc --allow-loss work.log

@@ -295,6 +295,23 @@ const cases = {
 		await page.click('#tabs button:has-text("Threads")');
 		assert.equal(await page.$$eval('#table tbody tr', all => all.length), 1000);
 	},
+	async 'pairs that the time cuts lie at its edges, and say that they are cut'() {
+		const page = await open('part.html');
+		const found = await page.evaluate(() => {
+			const lane = ptraceReport.model.lanes.find(l => l.tid === 8);
+			return lane.rows.flatMap(track => [...track.begin].map((begin, i) => {
+				const item = ptraceReport.lanes.itemOf(lane, track, i);
+				ptraceReport.select(item);
+				return [begin, item.duration, item.fate, document.getElementById('details').textContent];
+			}));
+		});
+		assert.deepEqual(found.map(f => f.slice(0, 3)), [[0, 1000, 2], [2000, 2000, 3]]);
+		assert.match(found[0][3], /began before the time that is shown, and is cut there.*Tookat least 1 µs/);
+		assert.match(found[1][3], /ends behind the time that is shown, and is cut there.*Tookat least 2 µs/);
+		assert.match(await page.textContent('#table thead'), /Cut/);
+		await page.evaluate(() => ptraceReport.goToWorst(ptraceReport.model.meta.classes.findIndex(c => c.name === 'open')));
+		assert.equal((await current(page)).duration, 2000);
+	},
 	async 'halves of pairs are there, and say what they are'() {
 		const page = await open('halves.html');
 		const fates = await page.evaluate(() => [...ptraceReport.model.lanes.find(l => l.pid).events.fate]);

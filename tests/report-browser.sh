@@ -43,6 +43,15 @@ scene threads.log threads 10000
 report threads
 scene halves.log halves 1000
 report halves
+"$PTRC_BUILD/tests/made_log" part.log <<END || exit 99
+event 1000 7 8 around.begin
+event 2000 7 8 first
+event 3000 7 8 around.end
+event 4000 7 8 open.begin
+event 6000 7 8 last
+event 7000 7 8 open.end
+END
+report part --since=+1us --until=+5us
 scene years.log years 4000
 report years
 scene small.log work 20000

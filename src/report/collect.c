@@ -372,9 +372,11 @@ static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *vie
 }
 
 /* Of pairs that took the same time, the first one counts as longer. */
-static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair, size_t class,
-			  const struct ptrc_report_event *begin, uint64_t duration_ns)
+static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair,
+			  const struct ptrc_report_record *record)
 {
+	const struct ptrc_report_event *e = record->begin ? record->begin : record->end;
+	uint64_t duration_ns = record->duration_ns;
 	size_t at = r->longest_count;
 
 	while (at && r->longest[at - 1].duration_ns < duration_ns)
@@ -388,11 +390,62 @@ static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair, s
 	r->longest[at] = (struct ptrc_report_longest){
 		/* The list of pairs may move: its number is what stays. */
 		.pair_number = (size_t)(pair - r->pairs->list),
-		.class = class,
+		.class = record->class,
+		.fate = record->fate,
 		.duration_ns = duration_ns,
-		.info = begin->info,
-		.source = begin->source,
+		.info = e->info,
+		.begin_ns = record->ns,
+		.source = e->source,
 	};
+}
+
+/* Adds a pair, whose events then belong to the report. */
+static void add_pair(struct ptrc_report *r, const struct ptrc_pair *pair,
+		     const struct ptrc_report_record *record)
+{
+	offer_longest(r, pair, record);
+	if (!r->is_text) {
+		add_record(r, record->class, *record);
+		return;
+	}
+	free(record->begin);
+	free(record->end);
+}
+
+/* Whether the pair may have its begin before the time that is selected, or its end behind it, as the fate
+ * says, and that may be why it lacks it: nothing else of the selection leaves that event out. */
+static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *pair,
+			   enum ptrc_pair_fate fate)
+{
+	const struct ptrc_dump *d = r->dump;
+	const struct ptrc_select *s = &d->select;
+	bool is_beyond = fate == PTRC_PAIR_NO_BEGIN
+				 ? s->span.first > d->trace.first
+				 : fate == PTRC_PAIR_NO_END && s->span.last < d->trace.last;
+
+	return is_beyond && !s->around && !s->where_count && d->first_count == UINT64_MAX &&
+	       d->last_count == UINT64_MAX &&
+	       !(pair->by_text && (s->pids.count || s->tids.count)) &&
+	       ptrc_select_has_name(s, fate == PTRC_PAIR_NO_BEGIN ? pair->begin : pair->end);
+}
+
+/* Adds the part of a pair that is in the time that is selected. How long it took is not known, so it does not
+ * count among the durations. */
+static void add_part(struct ptrc_report *r, const struct ptrc_pair *pair,
+		     struct ptrc_report_record *record)
+{
+	struct ptrc_report_class *c = &r->classes[record->class];
+
+	if (record->begin) {
+		c->behind_count++;
+		record->duration_ns = (uint64_t)ptrc_when_subtract(r->last_ns, record->ns);
+	} else {
+		c->before_count++;
+		record->ns = r->first_ns;
+		record->duration_ns = (uint64_t)ptrc_when_subtract(
+			ptrc_when_ns(&record->end->info.posix_timestamp), r->first_ns);
+	}
+	add_pair(r, pair, record);
 }
 
 /* Adds an event that should be part of a pair and is not. */
@@ -421,25 +474,27 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 		       : is_function(r, pair) && view ? class_of_function(r, pair, view)
 						      : class_of_pair(r, pair);
 	struct ptrc_report_class *c = &r->classes[class];
-	int64_t begin_ns = begin ? ptrc_when_ns(&begin->info.posix_timestamp) : 0;
-	uint64_t duration_ns;
+	struct ptrc_report_record record = {
+		.ns = begin ? ptrc_when_ns(&begin->info.posix_timestamp) : 0,
+		.begin = begin,
+		.class = (uint32_t) class,
+		.lane = (uint32_t)(begin ? begin->lane : r->lane),
+		.fate = (unsigned char)fate,
+	};
 
 	r->is_in_pair |= view != NULL;
+	if (view)
+		record.end = keep_event(r->source, r->lane);
 	if (fate == PTRC_PAIR_MEASURED) {
-		duration_ns = (uint64_t)ptrc_when_subtract(ptrc_source_ns(r->source), begin_ns);
+		record.duration_ns =
+			(uint64_t)ptrc_when_subtract(ptrc_source_ns(r->source), record.ns);
 		c->count++;
-		add_length(c, duration_ns, begin_ns);
-		offer_longest(r, pair, class, begin, duration_ns);
-		if (r->is_text)
-			free(begin);
-		else
-			add_record(
-				r, class,
-				(struct ptrc_report_record){.ns = begin_ns,
-							    .duration_ns = duration_ns,
-							    .begin = begin,
-							    .end = keep_event(r->source, r->lane),
-							    .lane = (uint32_t)begin->lane});
+		add_length(c, record.duration_ns, record.ns);
+		add_pair(r, pair, &record);
+		return;
+	}
+	if (is_cut_by_time(r, pair, fate)) {
+		add_part(r, pair, &record);
 		return;
 	}
 	c->no_begin_count += fate == PTRC_PAIR_NO_BEGIN;
@@ -448,7 +503,7 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 	if (begin)
 		add_half(r, begin, fate);
 	if (view)
-		add_half(r, keep_event(r->source, r->lane), fate);
+		add_half(r, record.end, fate);
 }
 
 /* ---- times on a processor ---- */
@@ -709,6 +764,7 @@ void ptrc_report_begin(struct ptrc_report *r)
 		.has_failed = has_failed,
 		.end = end,
 		.takes_losses = true,
+		.needs_trace = true,
 		.finish = finish,
 		.restart = restart,
 		.tell = tell,

@@ -43,7 +43,8 @@ enum ptrc_report_kind {
 	PTRC_REPORT_RUNS,
 };
 
-/* An event, or a pair that has a begin and an end. Times are nanoseconds since 1970. */
+/* An event, or a pair that has a begin and an end. Times are nanoseconds since 1970. A pair of which the
+ * time that is selected leaves out one of them is cut there: it is null then. */
 struct ptrc_report_record {
 	int64_t ns;
 	uint64_t duration_ns;
@@ -71,6 +72,9 @@ struct ptrc_report_class {
 	uint64_t no_begin_count;
 	uint64_t no_end_count;
 	uint64_t cut_count;
+	/* Pairs of which the time that is selected leaves out the begin, or the end. */
+	uint64_t before_count;
+	uint64_t behind_count;
 	/* How long pairs took; of events, how long after the one before of their type they were. */
 	struct ptrc_quantiles lengths;
 	int64_t longest_ns;
@@ -120,9 +124,12 @@ struct ptrc_report_longest {
 	/* Its number among the pairs, and the number of its class. */
 	size_t pair_number;
 	size_t class;
+	/* enum ptrc_pair_fate; what has no begin or end took at least so long. */
+	unsigned char fate;
 	uint64_t duration_ns;
-	/* Those of its begin. */
+	/* Those of its begin, or else of its end; and when it began, or was cut. */
 	struct posix_trace_event_info info;
+	int64_t begin_ns;
 	struct ptrc_source *source;
 };
 

@@ -502,7 +502,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 
 	function itemOf(lane, track, i) {
 		return {lane, track, index: i, begin: track.begin[i], duration: track.kind ? track.duration[i] : 0,
-			class: track.class[i], row: track.row[i], fate: track.kind ? 0 : track.fate[i]};
+			class: track.class[i], row: track.row[i], fate: track.fate[i]};
 	}
 
 	// The one nearest to the time, of those within some pixels; of pairs the longest.

@@ -30,15 +30,22 @@ let results = [], resultAt = -1;
 const fates = ['', 'has no begin', 'has no end', 'may have lost its other half'];
 // As src/pairs/pairs.h numbers them.
 const fateTexts = {0: '', 1: fates[3], 2: fates[1], 3: fates[2]};
+// Of a pair that is cut, by the same numbers.
+const cutTexts = {2: 'began before the time that is shown', 3: 'ends behind the time that is shown'};
+
+// How long a pair took, as far as that is known.
+function showTook(item) {
+	return (item.track.kind && item.fate ? 'at least ' : '') + showDuration(item.duration);
+}
 
 const lanes = makeLanes(model, element('lanes'), element('overview'), element('tip'), {
 	moved: () => whenMoved && whenMoved(),
 	selected: select,
 	tipOf(item) {
 		const c = meta.classes[item.class];
-		let text = c.name + (item.track.kind ? '\n' + showDuration(item.duration) : '');
+		let text = c.name + (item.track.kind ? '\n' + showTook(item) : '');
 		if (item.fate)
-			text += '\n' + fateTexts[item.fate];
+			text += '\n' + (item.track.kind ? cutTexts : fateTexts)[item.fate];
 		return text + '\n' + showTime(meta, item.begin);
 	},
 });
@@ -104,9 +111,9 @@ function select(item) {
 	const table = (rows) => make('table', make('tbody', rows.map(([key, value]) => make('tr', [make('th', key), make('td', value)]))));
 	const rows = [];
 	if (item.fate)
-		rows.push(['Note', 'This event ' + fateTexts[item.fate] + '.']);
+		rows.push(['Note', item.track.kind ? 'This pair ' + cutTexts[item.fate] + ', and is cut there.' : 'This event ' + fateTexts[item.fate] + '.']);
 	if (item.track.kind)
-		rows.push(['Took', showDuration(item.duration) + ' (' + showCount(item.duration) + ' ns)']);
+		rows.push(['Took', showTook(item) + ' (' + showCount(item.duration) + ' ns)']);
 	rows.push([item.track.kind ? 'Begin' : 'Time', showTime(meta, item.begin)], ['Since begin', showOffset(item.begin)]);
 	if (item.track.kind)
 		rows.push(['End', showTime(meta, item.begin + item.duration)]);
@@ -167,15 +174,17 @@ function nearest(number, time) {
 // Goes to the longest pair of a class, or the longest time between two events of a type.
 function goToWorst(number) {
 	const c = meta.classes[number];
-	if (c.longest === undefined)
+	// There may be nothing but pairs that are cut.
+	if (c.longest === undefined && !c.kind)
 		return;
-	const item = nearest(number, c.longest);
+	const item = nearest(number, c.longest || 0);
 	if (c.kind && item) {
 		select(item);
 		lanes.zoomTo(item);
 		return;
 	}
-	lanes.show(c.longest - c.max * 0.25, Math.max(c.max * 1.5, 1000));
+	if (c.longest !== undefined)
+		lanes.show(c.longest - c.max * 0.25, Math.max(c.max * 1.5, 1000));
 	if (item) {
 		select(item);
 		lanes.scrollTo(item.lane);
@@ -254,6 +263,12 @@ function classColumns(isPair) {
 	];
 	if (isPair)
 		columns.splice(2, 0, ['Total', c => c.total, duration]);
+	if (isPair && meta.classes.some(c => c.before || c.behind))
+		columns.push(['Cut', c => c.before + c.behind, (v, c) => {
+			const span = make('span', showCount(v));
+			span.title = c.before + ' began before the time that is shown, ' + c.behind + ' end behind it; they do not count among the durations';
+			return span;
+		}]);
 	if (isPair && meta.classes.some(c => c.no_begin || c.no_end || c.cut))
 		columns.push(['Unmatched', c => c.no_begin + c.no_end + c.cut, (v, c) => {
 			const span = make('span', v ? showCount(v) : '');

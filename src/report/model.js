@@ -84,7 +84,7 @@ function makeModel(element) {
 			duration: kind ? new Float64Array(count) : null,
 			class: new Uint32Array(count), row: new Uint32Array(count),
 			sum: kind ? new Float64Array(count + 1) : null,
-			fate: kind ? null : new Uint8Array(count),
+			fate: new Uint8Array(count),
 		};
 		let time = 0;
 		for (let i = 0; i < count; i++) {
@@ -99,8 +99,7 @@ function makeModel(element) {
 			if (kind !== 1) {
 				const both = reader.number();
 				number = both >>> 2;
-				if (!kind)
-					track.fate[i] = both & 3;
+				track.fate[i] = both & 3;
 			}
 			track.class[i] = number;
 			track.row[i] = ordinals[number]++;

@@ -537,6 +537,8 @@ static void put_class_json(struct page *p, struct ptrc_json *j, const struct ptr
 	ptrc_json_u64(j, "no_begin", c->no_begin_count);
 	ptrc_json_u64(j, "no_end", c->no_end_count);
 	ptrc_json_u64(j, "cut", c->cut_count);
+	ptrc_json_u64(j, "before", c->before_count);
+	ptrc_json_u64(j, "behind", c->behind_count);
 	if (q->count) {
 		ptrc_json_u64(j, "total", q->total);
 		ptrc_json_u64(j, "min", q->least);

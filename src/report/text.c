@@ -187,7 +187,7 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		const struct ptrc_report_longest *l = &r->longest[i];
 		struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
-		put_time(b, time, ptrc_when_ns(&l->info.posix_timestamp));
+		put_time(b, time, l->begin_ns);
 		ptrc_buffer_char(b, ' ');
 		put_duration(b, l->duration_ns);
 		if (r->dump->symbols && ptrc_pair_is_function(&r->pairs->list[l->pair_number]))
@@ -197,7 +197,12 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		ptrc_text_put(b, name.bytes, name.used);
 		ptrc_buffer_format(b, " (process %ld, thread %ld)", (long)l->info.posix_pid,
 				   (long)l->info.posix_tid);
-		put_place(b, r, l);
+		if (l->fate != PTRC_PAIR_NO_BEGIN)
+			put_place(b, r, l);
+		if (l->fate == PTRC_PAIR_NO_BEGIN)
+			ptrc_buffer_text(b, ", at least: its begin is before this time");
+		else if (l->fate == PTRC_PAIR_NO_END)
+			ptrc_buffer_text(b, ", at least: its end is behind this time");
 		ptrc_buffer_char(b, '\n');
 		ptrc_buffer_free(&name);
 	}

@@ -285,8 +285,9 @@ static bool select_wanted(struct ptrc_dump *d, struct ptrc_source *s)
 bool ptrc_dump_scan(struct ptrc_dump *d)
 {
 	struct ptrc_span trace = {INT64_MAX, INT64_MIN};
-	bool is_last = has_base(d, PTRC_WHEN_FROM_END);
-	bool is_first = d->format.is_relative || has_base(d, PTRC_WHEN_FROM_BEGIN);
+	bool needs_trace = d->sink && d->sink->needs_trace;
+	bool is_last = needs_trace || has_base(d, PTRC_WHEN_FROM_END);
+	bool is_first = needs_trace || d->format.is_relative || has_base(d, PTRC_WHEN_FROM_BEGIN);
 
 	for (size_t i = 0; i < d->source_count; i++) {
 		struct ptrc_source *s = &d->sources[i];
@@ -295,6 +296,7 @@ bool ptrc_dump_scan(struct ptrc_dump *d)
 		    (d->select.around && !find_windows(d, s)))
 			return false;
 	}
+	d->trace = trace;
 	ptrc_dump_resolve(d, &trace);
 	ptrc_select_sort_windows(&d->select);
 	for (size_t i = 0; i < d->source_count; i++)

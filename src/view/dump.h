@@ -56,6 +56,8 @@ struct ptrc_dump_sink {
 	bool takes_all;
 	/* It gets, beside what is selected, all events that tell of losses. */
 	bool takes_losses;
+	/* It needs .trace of the dump. */
+	bool needs_trace;
 	/* These are null in a sink that does not need them. Is called behind the last event. */
 	void (*finish)(struct ptrc_dump *, bool is_read);
 	/* For --last, which needs to know how many there are: counts what the end adds, and forgets the
@@ -82,6 +84,9 @@ struct ptrc_dump {
 	size_t given_layout_count;
 	struct ptrc_when since;
 	struct ptrc_when until;
+	/* From the first event of the sources to the last, whatever is selected; if somebody asks, see
+	 * ptrc_dump_scan(). */
+	struct ptrc_span trace;
 	/* How much time before and after an event that --around names is shown. */
 	int64_t before_ns;
 	int64_t after_ns;

@@ -29,7 +29,7 @@ static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
 	return found;
 }
 
-static bool has_name(const struct ptrc_select *s, const char *name)
+bool ptrc_select_has_name(const struct ptrc_select *s, const char *name)
 {
 	bool found = !s->globs.count;
 
@@ -40,7 +40,7 @@ static bool has_name(const struct ptrc_select *s, const char *name)
 
 static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
 {
-	return has_name(s, ptrc_reader_name(r, id)->text) &&
+	return ptrc_select_has_name(s, ptrc_reader_name(r, id)->text) &&
 	       !(s->is_user && ptrc_is_system_type(id));
 }
 
@@ -135,7 +135,7 @@ bool ptrc_select_half(const struct ptrc_select *s, struct ptrc_reader *r, const 
 	const struct posix_trace_event_info *e = &r->event;
 	int64_t ns = ptrc_when_ns(&e->posix_timestamp);
 
-	return (has_type(s, r, e->posix_event_id) || has_name(s, other)) &&
+	return (has_type(s, r, e->posix_event_id) || ptrc_select_has_name(s, other)) &&
 	       has_number(&s->pids, e->posix_pid) && has_number(&s->tids, e->posix_tid) &&
 	       (is_end ? ns >= s->span.first : ns <= s->span.last);
 }

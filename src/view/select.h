@@ -64,6 +64,9 @@ void ptrc_select_add_where(struct ptrc_select *, struct ptrc_where *);
 bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_select_types *,
 			   struct ptrc_reader *, trace_event_id_t);
 
+/* Whether the patterns select types of this name. */
+bool ptrc_select_has_name(const struct ptrc_select *, const char *name);
+
 /* Stores the types that the patterns select, of those of the reader. Returns whether there are
  * others, that they do not select. */
 bool ptrc_select_get_types(const struct ptrc_select *, struct ptrc_reader *, trace_event_set_t *);
