@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/report/collect.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -313,40 +314,97 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 	return r->class_of_pair[number] - 1;
 }
 
-/* The class of a function, by its name. */
+/* The class of a function, by its name, or by its place in a process. */
 struct function {
 	struct ptrc_table_entry entry;
 	/* Plus 1. */
 	size_t class;
 };
 
-/* The class of the function that the event, which the view's reader has read, is the begin or the end of;
- * that of the pair if nothing tells which. */
-static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *pair,
-				struct ptrc_view *view)
+/* Puts what a function without a name is called: its place in its file, if the log tells that, or its
+ * address. */
+static void put_place(struct ptrc_buffer *b, const struct ptrc_reader *r, uint64_t address)
 {
-	const struct ptrc_symbol *symbol = ptrc_view_symbol(view);
-	struct function *f;
-	size_t size;
+	struct posixtrace_log_mapping m;
+	unsigned long process;
 
-	if (!symbol->function)
-		return class_of_pair(r, pair);
-	size = strlen(symbol->function);
-	f = r->functions.count < FUNCTIONS_MAX
-		    ? ptrc_table_find(&r->functions, symbol->function, size, sizeof(*f))
-		    : ptrc_table_seek(&r->functions, symbol->function, size);
+	ptrc_buffer_text(b, "function ");
+	if (posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
+					&process))
+		process = ULONG_MAX;
+	for (unsigned long i = 0; !posixtrace_get_log_mapping(r->trace, process, i, &m, sizeof(m));
+	     i++) {
+		size_t at = m.pm_path_size;
+
+		if (address < m.pm_start || address >= m.pm_end)
+			continue;
+		while (at && m.pm_path[at - 1] != '/')
+			at--;
+		ptrc_buffer_bytes(b, m.pm_path + at, m.pm_path_size - at);
+		ptrc_buffer_char(b, '+');
+		ptrc_buffer_hex(b, address - m.pm_start + m.pm_offset);
+		return;
+	}
+	ptrc_buffer_hex(b, address);
+}
+
+/* The address of the function: the event tells it; its own address is that of the call in there which has
+ * recorded it. */
+static uint64_t address_of(const struct ptrc_report *r, struct ptrc_view *view)
+{
+	const struct ptrc_layouts *layouts = &r->dump->layouts;
+	int name = ptrc_layouts_name(layouts, "function", strlen("function"));
+	const struct ptrc_value *v = NULL;
+
+	if (view->layout && name >= 0)
+		v = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
+	return v && v->kind == PTRC_VALUE_HEX ? v->u
+					      : (uintptr_t)view->reader->event.posix_prog_address;
+}
+
+/* The class of functions of this name; that of the pair if there are too many. */
+static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair, const char *name,
+			    size_t size)
+{
+	struct function *f = r->functions.count < FUNCTIONS_MAX
+				     ? ptrc_table_find(&r->functions, name, size, sizeof(*f))
+				     : ptrc_table_seek(&r->functions, name, size);
+
 	if (!f)
 		return class_of_pair(r, pair);
 	if (!f->class) {
-		f->class = add_class(r, PTRC_REPORT_PAIRS, symbol->function, size) + 1;
+		f->class = add_class(r, PTRC_REPORT_PAIRS, name, size) + 1;
 		r->classes[f->class - 1].pair = (size_t)(pair - r->pairs->list);
 	}
 	return f->class - 1;
 }
 
+/* The class of the function that the event, which the view's reader has read, is the begin or the end of. */
+static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *pair,
+				struct ptrc_view *view)
+{
+	const struct ptrc_symbol *symbol = ptrc_view_symbol(view);
+	uint64_t key[] = {r->source->order, (uint64_t)view->reader->event.posix_pid, 0};
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	struct function *f;
+
+	if (symbol->function)
+		return class_of_name(r, pair, symbol->function, strlen(symbol->function));
+	r->has_nameless = true;
+	key[2] = address_of(r, view);
+	f = ptrc_table_find(&r->places, key, sizeof(key), sizeof(*f));
+	if (!f->class) {
+		put_place(&name, view->reader, key[2]);
+		f->class = class_of_name(r, pair, name.bytes, name.used) + 1;
+		ptrc_buffer_free(&name);
+	}
+	return f->class - 1;
+}
+
+/* Text tells of functions only if symbols are asked for. */
 static bool is_function(const struct ptrc_report *r, const struct ptrc_pair *pair)
 {
-	return r->dump->symbols && ptrc_pair_is_function(pair);
+	return (r->dump->symbols || !r->is_text) && ptrc_pair_is_function(pair);
 }
 
 static size_t class_of_runs(struct ptrc_report *r)
@@ -807,6 +865,7 @@ void ptrc_report_free(struct ptrc_report *r)
 	free(r->role_of_type);
 	free(r->class_of_pair);
 	ptrc_table_free(&r->functions);
+	ptrc_table_free(&r->places);
 	free(r->losses);
 	free(r->open_loss);
 	free(r->gap_counts);

@@ -151,8 +151,11 @@ struct ptrc_report {
 	size_t *class_of_pair;
 	size_t class_of_pair_count;
 	size_t class_of_runs;
-	/* The classes of functions, by their names, which only symbols tell. */
+	/* The classes of functions, by their names, which only symbols tell, or else by what their places are
+	 * called; and by their places: source, process and address. Some have no name. */
 	struct ptrc_table functions;
+	struct ptrc_table places;
+	bool has_nameless;
 
 	struct ptrc_table lane_table;
 	struct ptrc_report_lane **lanes;

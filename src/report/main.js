@@ -91,6 +91,8 @@ function putSummary() {
 		notes.push('The trace is so long that times are rounded to ' + 2 ** Math.ceil(Math.log2(meta.span / 2 ** 53)) + ' ns.');
 	if (meta.no_symbols)
 		notes.push('Where in the source events come from is not shown: ' + meta.no_symbols);
+	if (meta.is_without_names)
+		notes.push('Functions are told by their places: the option --symbols gives their names.');
 	element('notes').textContent = notes.join('\n');
 }
 

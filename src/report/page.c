@@ -702,6 +702,8 @@ static void put_meta(struct page *p)
 	ptrc_json_u64(&j, "size_max", p->options->size_max);
 	if (!p->options->symbols)
 		ptrc_json_text(&j, "no_symbols", p->options->why_no_symbols);
+	if (r->has_nameless && !r->dump->symbols)
+		ptrc_json_bool(&j, "is_without_names", true);
 	ptrc_json_open(&j, "logs", '[');
 	for (size_t i = 0; i < r->dump->source_count; i++)
 		put_log(p, &j, &r->dump->sources[i]);
