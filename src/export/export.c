@@ -544,8 +544,6 @@ static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, co
 static bool tell(struct ptrc_dump *d)
 {
 	struct ptrc_export *x = d->export;
-	struct ptrc_reader **readers =
-		ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_reader *));
 	struct ptrc_buffer what = PTRC_BUFFER_INIT;
 	bool is_missing;
 
@@ -563,13 +561,7 @@ static bool tell(struct ptrc_dump *d)
 		ptrc_cli_message(info->name.text.bytes, "%.*s", (int)what.used, what.bytes);
 	}
 	ptrc_buffer_free(&what);
-	for (size_t i = 0; i < d->source_count; i++)
-		readers[i] = &d->sources[i].reader;
-	/* Nobody has asked for those that are found by their names. */
-	x->pairs->is_by_name = false;
-	is_missing = ptrc_pairs_report_missing(x->pairs, readers, d->source_count,
-					       d->source_count == 1 ? readers[0]->path : NULL);
-	free(readers);
+	is_missing = ptrc_pairs_report_missing_in(x->pairs, d, false);
 	if (x->options.has_counters && !x->has_counter) {
 		if (x->options.counters)
 			ptrc_cli_message("--counters", "no event has a number called '%s'",

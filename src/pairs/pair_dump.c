@@ -632,10 +632,7 @@ static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, co
 static bool tell(struct ptrc_dump *d)
 {
 	struct ptrc_pair_dump *p = d->pairs;
-	struct ptrc_reader **readers =
-		ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_reader *));
 	struct ptrc_buffer what = PTRC_BUFFER_INIT;
-	bool is_missing;
 
 	for (size_t i = 0; i < p->pairs->count; i++) {
 		const struct ptrc_pair *pair = &p->pairs->list[i];
@@ -653,12 +650,7 @@ static bool tell(struct ptrc_dump *d)
 				 p->is_tree ? "measured" : "shown");
 	}
 	ptrc_buffer_free(&what);
-	for (size_t i = 0; i < d->source_count; i++)
-		readers[i] = &d->sources[i].reader;
-	is_missing = ptrc_pairs_report_missing(p->pairs, readers, d->source_count,
-					       d->source_count == 1 ? readers[0]->path : NULL);
-	free(readers);
-	return !is_missing;
+	return !ptrc_pairs_report_missing_in(p->pairs, d, true);
 }
 
 static void summarize(const struct ptrc_dump *d, struct ptrc_json *j)

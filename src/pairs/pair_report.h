@@ -7,6 +7,7 @@
 
 #include "src/cli/json.h"
 #include "src/pairs/pairs.h"
+#include "src/view/dump.h"
 
 /* Puts a table, and behind each of its lines how many durations of each length there are, if that is
  * wanted. */
@@ -19,5 +20,9 @@ void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_his
  * pair was found by its name. Returns whether there was one. */
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *, struct ptrc_reader *const *, size_t count,
 			       const char *thing);
+
+/* The same for the sources of a dump. has_asked: somebody has asked for pairs by their names, so that it is
+ * told if there are none. */
+bool ptrc_pairs_report_missing_in(struct ptrc_pairs *, const struct ptrc_dump *, bool has_asked);
 
 #endif

@@ -794,19 +794,7 @@ static void finish(struct ptrc_dump *d, bool is_read)
 
 static bool tell(struct ptrc_dump *d)
 {
-	struct ptrc_reader **readers =
-		ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_reader *));
-	bool is_missing;
-
-	for (size_t i = 0; i < d->source_count; i++)
-		readers[i] = &d->sources[i].reader;
-	/* Pairs by name are there without being asked for. */
-	the_report->pairs->is_by_name = false;
-	is_missing =
-		ptrc_pairs_report_missing(the_report->pairs, readers, d->source_count, "the logs");
-	the_report->pairs->is_by_name = true;
-	free(readers);
-	return !is_missing;
+	return !ptrc_pairs_report_missing_in(the_report->pairs, d, false);
 }
 
 static bool end(struct ptrc_dump *d)
