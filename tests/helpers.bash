@@ -147,6 +147,11 @@ needs_os() {
 	[[ $why != *"no events of the operating system"* ]] || skip "$why"
 }
 
+# lost_of_os LOG: how many events the kernel has lost
+lost_of_os() {
+	ptrace-dump --json --event=os.lost "$1" | jq -s 'map(.data.events) | add // 0'
+}
+
 # fields LOG GLOB JQ: of each event whose name matches
 fields() {
 	ptrace-dump --json --event="$2" "$1" | jq -r "$3"

@@ -188,10 +188,7 @@ setup() {
 	run_split env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=sched -o a.log -- \
 		sh -c "kill -STOP \$PPID; $work switches 2000 >/dev/null; kill -CONT \$PPID; sleep 0.2; $work switches 10"
 	[ "$status" -eq 3 ]
-	lost=0
-	for n in $(fields a.log os.lost .data.events); do
-		lost=$((lost + n))
-	done
+	lost=$(lost_of_os a.log)
 	[ "$lost" -gt 1000 ]
 	[[ $stderr == *": $lost events lost"* ]]
 	run_split ptrace-stat --json a.log

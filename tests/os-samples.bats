@@ -99,7 +99,7 @@ has_samples() {
 	run_split unshare -m sh -c "$has_rate" _ ptrace-run --os=samples -o a.log -- "$work" spin 500
 	[ "$status" -eq 0 ]
 	assert_one_message ptrace-run
-	[[ $stderr == *"--os: only 200 samples a second, as kernel.perf_event_max_sample_rate is" ]]
+	[[ $stderr == *"--os: only 200 samples a second: kernel.perf_event_max_sample_rate allows no more" ]]
 	all=$(events a.log os.sample)
 	[ "$all" -ge 70 ]
 	[ "$all" -le 140 ]
@@ -107,7 +107,7 @@ has_samples() {
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	unshare -m sh -c "$has_rate" _ ptrace-doctor |
-		grep -q '^note .*--os: only 200 samples a second, as kernel.perf_event_max_sample_rate is'
+		grep -q '^note .*--os: only 200 samples a second: kernel.perf_event_max_sample_rate allows no more'
 }
 
 @test "a frequency that there is not is refused [EXT-435]" {
@@ -151,10 +151,7 @@ has_samples() {
 	run_split env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=samples -o a.log -- \
 		sh -c "kill -STOP \$PPID; $work spin 1000; kill -CONT \$PPID; sleep 0.2; $work spin 50"
 	[ "$status" -eq 3 ]
-	lost=0
-	for n in $(fields a.log os.lost .data.events); do
-		lost=$((lost + n))
-	done
+	lost=$(lost_of_os a.log)
 	[ "$lost" -gt 0 ]
 	[[ $stderr == *": $lost events lost"* ]]
 	[ "$(events a.log os.sample)" -gt 0 ]

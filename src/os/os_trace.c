@@ -581,7 +581,8 @@ static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, pid_t pid,
 		explain(&why, refusal);
 	else if (ptrc_perf_frequency(p) < perf.frequency)
 		snprintf(refusal->text, sizeof(refusal->text),
-			 "only %u samples a second, as kernel.perf_event_max_sample_rate is",
+			 "only %u samples a second: kernel.perf_event_max_sample_rate allows no "
+			 "more",
 			 ptrc_perf_frequency(p));
 	return p;
 }
