@@ -142,6 +142,7 @@ TEST(a_single_log_is_as_it_was_recorded, "EXT-550")
 	CHECK_EQ(corrected(&x, 0, epoch), epoch);
 	/* It is wrong by the correction, too. */
 	CHECK_EQ(bound(&x, 0, epoch), 7 * ms + 200 + 200);
+	CHECK_EQ(x.hosts.list[0].worst_ns, 7 * ms + 200 + 200);
 	end(&x);
 	merge(&x, logs, 2);
 	CHECK_EQ(corrected(&x, 0, epoch), epoch + 5 * ms);
@@ -192,6 +193,28 @@ TEST(a_bound_grows_with_the_distance_from_a_reading, "EXT-552")
 	CHECK_EQ(bound(&x, 0, epoch + 9 * second), 2 * ms + 400 + second / 2000 + 1);
 	CHECK_EQ(bound(&x, 1, epoch), PTRC_BOUND_UNKNOWN);
 	end(&x);
+}
+
+TEST(the_bound_of_a_host_is_the_greatest_of_its_log, "EXT-552")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+
+	/* Its clock goes to and fro, less than a step. */
+	for (int i = 0; i < 20; i++)
+		add_clock(&logs[0], epoch + i * second, epoch + i * second + i % 2 * (ms / 2),
+			  (i + 1) * second, ms, 0);
+	for (size_t count = 1; count <= 2; count++) {
+		int64_t greatest = 0;
+
+		merge(&x, logs, count);
+		for (int64_t ns = epoch; ns <= epoch + 19 * second; ns += ms)
+			if (bound(&x, 0, ns) > greatest)
+				greatest = bound(&x, 0, ns);
+		CHECK_GE(x.hosts.list[0].worst_ns, greatest);
+		CHECK_LE(x.hosts.list[0].worst_ns, greatest + ms);
+		end(&x);
+	}
 }
 
 TEST(what_adjtimex_does_not_say_is_not_known, "EXT-552")
@@ -406,6 +429,16 @@ static void add_random_clock(struct made_log *l, const struct machine *m, double
 		  is_good ? 0 : STA_UNSYNC);
 }
 
+static const struct ptrc_correction_knot *first_knot(const struct merged *x)
+{
+	return x->hosts.corrections[0].knots;
+}
+
+static const struct ptrc_correction_knot *last_knot(const struct merged *x)
+{
+	return first_knot(x) + x->hosts.corrections[0].count - 1;
+}
+
 static void check_random(void)
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
@@ -450,6 +483,8 @@ static void check_random(void)
 			CHECK_GE(ns, last);
 		CHECK_LE(first, log_ns);
 		CHECK_GE(after, log_ns);
+		if (log_ns >= first_knot(&x)->log_ns && log_ns <= last_knot(&x)->log_ns)
+			CHECK_LE(bound(&x, 0, log_ns), x.hosts.list[0].worst_ns);
 		CHECK_EQ(corrected(&x, 0, first), ns);
 		CHECK_EQ(corrected(&x, 0, after), ns);
 		CHECK_LT(corrected(&x, 0, first - 1), ns);

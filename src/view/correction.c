@@ -45,6 +45,14 @@ int64_t ptrc_correction_own_time(const struct ptrc_correction *c, int64_t log_ns
 	return ptrc_when_add(log_ns, shift_at(c, knot_before(c, log_ns), log_ns));
 }
 
+int64_t ptrc_clock_error_after(int64_t error_ns, int64_t ns)
+{
+	int64_t grown = ns / 1000000 * PTRC_CLOCK_TOLERANCE_PPM +
+			ns % 1000000 * PTRC_CLOCK_TOLERANCE_PPM / 1000000;
+
+	return ptrc_when_add(error_ns, ptrc_when_add(grown, ns != 0));
+}
+
 int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *l, int64_t own_ns)
 {
 	double since =
@@ -67,22 +75,6 @@ int64_t ptrc_correction_time(const struct ptrc_correction *c, int64_t log_ns)
 	return ns;
 }
 
-/* The error of a knot so far away. */
-static int64_t error_from(const struct ptrc_correction_knot *k, int64_t distance_ns)
-{
-	int64_t grown = distance_ns / 1000000 * PTRC_CLOCK_TOLERANCE_PPM +
-			distance_ns % 1000000 * PTRC_CLOCK_TOLERANCE_PPM / 1000000;
-
-	return ptrc_when_add(k->error_ns, ptrc_when_add(grown, distance_ns != 0));
-}
-
-static int64_t distance(int64_t a, int64_t b)
-{
-	int64_t d = ptrc_when_subtract(a, b);
-
-	return d == INT64_MIN ? INT64_MAX : d < 0 ? -d : d;
-}
-
 static int64_t least(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
@@ -93,32 +85,54 @@ static int64_t most(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
+/* Finds the two knots between which a time is. Returns false at a knot, before all and behind the last. */
+static bool find_between(const struct ptrc_correction *c, int64_t log_ns,
+			 const struct ptrc_correction_knot **a,
+			 const struct ptrc_correction_knot **b)
+{
+	long before = knot_before(c, log_ns);
+
+	if (before < 0 || (size_t)before + 1 == c->count || log_ns == c->knots[before].log_ns)
+		return false;
+	*a = &c->knots[before];
+	*b = *a + 1;
+	return true;
+}
+
+/* How far the correction is from those of both knots at most. */
+static int64_t change_at(const struct ptrc_correction_knot *a, const struct ptrc_correction_knot *b,
+			 int64_t log_ns)
+{
+	int64_t shift = shift_between(a, b, log_ns);
+
+	return most(ptrc_when_distance(shift, a->shift_ns), ptrc_when_distance(shift, b->shift_ns));
+}
+
+/* Whether the shift changes by more than reading the clocks explains. Nobody knows when it did. */
+static bool is_changing(const struct ptrc_correction_knot *a, const struct ptrc_correction_knot *b)
+{
+	return ptrc_when_distance(a->shift_ns, b->shift_ns) > a->noise_ns + b->noise_ns;
+}
+
 /* How wrong the host's own time may be. */
 static int64_t own_bound(const struct ptrc_correction *c, int64_t log_ns)
 {
 	long before = knot_before(c, log_ns);
 	const struct ptrc_correction_knot *a, *b;
-	int64_t shift, from_a, from_b;
+	int64_t bound, from_b;
 
 	if (!c->count)
 		return PTRC_BOUND_UNKNOWN;
-	shift = shift_at(c, before, log_ns);
 	a = &c->knots[before < 0 ? 0 : before];
-	from_a = error_from(a, distance(log_ns, a->log_ns));
-	if (before >= 0 && log_ns > a->log_ns && (size_t)before + 1 < c->count) {
-		b = &c->knots[before + 1];
-		from_b = error_from(b, distance(b->log_ns, log_ns));
-		/* Where the shift changes by more than the clock may go, nobody knows when it did. */
-		if (distance(a->shift_ns, b->shift_ns) <= a->noise_ns + b->noise_ns)
-			from_a = least(from_a, from_b);
-		else
-			from_a = most(from_a, from_b);
-		from_a = ptrc_when_add(
-			from_a, most(distance(shift, a->shift_ns), distance(shift, b->shift_ns)));
+	bound = ptrc_clock_error_after(a->error_ns, ptrc_when_distance(log_ns, a->log_ns));
+	if (find_between(c, log_ns, &a, &b)) {
+		from_b = ptrc_clock_error_after(b->error_ns, b->log_ns - log_ns);
+		bound = is_changing(a, b) ? most(bound, from_b) : least(bound, from_b);
+		bound = ptrc_when_add(bound, change_at(a, b, log_ns));
 	}
 	if (c->is_as_recorded)
-		from_a = ptrc_when_add(from_a, distance(shift, 0));
-	return from_a;
+		bound = ptrc_when_add(bound, ptrc_when_distance(shift_at(c, before, log_ns), 0));
+	return bound;
 }
 
 static double value_at(const struct ptrc_clock_line *l, double since)
@@ -186,17 +200,21 @@ int64_t ptrc_correction_last(const struct ptrc_correction *c, int64_t ns)
 
 int64_t ptrc_correction_worst(const struct ptrc_correction *c)
 {
-	int64_t worst = c->count ? c->knots[0].error_ns : PTRC_BOUND_UNKNOWN;
+	int64_t worst = c->count ? c->knots[0].error_ns : PTRC_BOUND_UNKNOWN, shift = 0;
 
 	for (size_t i = 1; i < c->count; i++) {
 		const struct ptrc_correction_knot *a = &c->knots[i - 1], *b = &c->knots[i];
+		/* Where the lesser error counts, both grown towards each other are no greater where they meet. */
+		int64_t bound = ptrc_clock_error_after(most(a->error_ns, b->error_ns),
+						       (b->log_ns - a->log_ns) /
+							       (is_changing(a, b) ? 1 : 2));
 
-		/* Both errors, grown towards each other, are no greater where they meet. */
-		worst = most(worst, error_from(a->error_ns > b->error_ns ? a : b,
-					       (b->log_ns - a->log_ns) / 2));
-		worst = ptrc_when_add(worst, distance(a->shift_ns, b->shift_ns));
+		bound = ptrc_when_add(bound, ptrc_when_distance(a->shift_ns, b->shift_ns));
+		worst = most(worst, bound);
 	}
-	return worst;
+	for (size_t i = 0; i < c->count && c->is_as_recorded; i++)
+		shift = most(shift, ptrc_when_distance(c->knots[i].shift_ns, 0));
+	return ptrc_when_add(worst, shift);
 }
 
 void ptrc_correction_finish(struct ptrc_correction *c)
@@ -211,13 +229,13 @@ void ptrc_correction_finish(struct ptrc_correction *c)
 		if (kept && (k.log_ns <= last->log_ns ||
 			     k.log_ns + k.shift_ns < last->log_ns + last->shift_ns))
 			continue;
-		is_noise &= distance(k.shift_ns, 0) <= k.noise_ns;
+		is_noise &= ptrc_when_distance(k.shift_ns, 0) <= k.noise_ns;
 		c->knots[kept++] = k;
 	}
 	c->count = kept;
 	for (size_t i = 0; i < c->count && is_noise; i++) {
-		c->knots[i].error_ns =
-			ptrc_when_add(c->knots[i].error_ns, distance(c->knots[i].shift_ns, 0));
+		c->knots[i].error_ns = ptrc_when_add(c->knots[i].error_ns,
+						     ptrc_when_distance(c->knots[i].shift_ns, 0));
 		c->knots[i].shift_ns = 0;
 	}
 	c->is_moving = !c->is_as_recorded && !is_noise;

@@ -22,6 +22,9 @@
 /* The kernel lets maxerror of adjtimex() grow by so much (MAXFREQ): parts of a million. */
 #define PTRC_CLOCK_TOLERANCE_PPM 500
 
+/* What an error has become after so long. */
+int64_t ptrc_clock_error_after(int64_t error_ns, int64_t ns);
+
 struct ptrc_correction_knot {
 	int64_t log_ns;	  /* the time in the log */
 	int64_t shift_ns; /* what to add to it */
@@ -82,7 +85,7 @@ int64_t ptrc_correction_last(const struct ptrc_correction *, int64_t ns);
 /* The same as ptrc_correction_time() by the knots alone: what the host's own clock says. */
 int64_t ptrc_correction_own_time(const struct ptrc_correction *, int64_t log_ns);
 
-/* The greatest error between the knots, by these alone. */
+/* The greatest bound between the knots, by these alone. */
 int64_t ptrc_correction_worst(const struct ptrc_correction *);
 
 /* To be called when all knots are there: drops those by which time would run back, and finds out what the

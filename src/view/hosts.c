@@ -164,24 +164,12 @@ static struct reading *read_clocks(const struct ptrc_reader *r, size_t *count)
 
 /* ---- hosts ---- */
 
-static int64_t grown(int64_t error_ns, int64_t ns)
-{
-	return ptrc_when_add(error_ns, ns / 1000000 * PTRC_CLOCK_TOLERANCE_PPM +
-					       ns % 1000000 * PTRC_CLOCK_TOLERANCE_PPM / 1000000 +
-					       (ns != 0));
-}
-
-static int64_t distance(int64_t a, int64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* Whether the clock was stepped between the two. */
 static bool is_step(const struct ptrc_host_reading *a, const struct ptrc_host_reading *b)
 {
 	int64_t reading_ns = a->window_ns + b->window_ns;
 
-	return distance(a->offset_ns, b->offset_ns) > step_ns + reading_ns;
+	return ptrc_when_distance(a->offset_ns, b->offset_ns) > step_ns + reading_ns;
 }
 
 static bool is_as_good(const struct ptrc_host_reading *a, const struct ptrc_host_reading *b)
@@ -217,14 +205,16 @@ static void choose_readings(struct ptrc_host *h)
 		h->last++;
 	for (size_t i = h->first + 1; i < h->last; i++) {
 		struct ptrc_host_reading *r = &h->readings[i];
-		int64_t error_ns = grown(r[-1].error_ns, r->boottime_ns - r[-1].boottime_ns);
+		int64_t error_ns =
+			ptrc_clock_error_after(r[-1].error_ns, r->boottime_ns - r[-1].boottime_ns);
 
 		if (error_ns < r->error_ns)
 			r->error_ns = error_ns;
 	}
 	for (size_t i = h->last - 1; i > h->first; i--) {
 		struct ptrc_host_reading *r = &h->readings[i];
-		int64_t error_ns = grown(r->error_ns, r->boottime_ns - r[-1].boottime_ns);
+		int64_t error_ns =
+			ptrc_clock_error_after(r->error_ns, r->boottime_ns - r[-1].boottime_ns);
 
 		if (error_ns < r[-1].error_ns)
 			r[-1].error_ns = error_ns;
@@ -259,18 +249,19 @@ static void make_knot(const struct ptrc_host *h, const struct reading *r,
 
 	*k = (struct ptrc_correction_knot){
 		.log_ns = r->log_ns,
-		.error_ns = a ? grown(a->error_ns, at - a->boottime_ns) : PTRC_BOUND_UNKNOWN,
+		.error_ns = a ? ptrc_clock_error_after(a->error_ns, at - a->boottime_ns)
+			      : PTRC_BOUND_UNKNOWN,
 		.noise_ns = noise_ns + r->of_host.window_ns,
 	};
-	if (b && grown(b->error_ns, b->boottime_ns - at) < k->error_ns)
-		k->error_ns = grown(b->error_ns, b->boottime_ns - at);
+	if (b && ptrc_clock_error_after(b->error_ns, b->boottime_ns - at) < k->error_ns)
+		k->error_ns = ptrc_clock_error_after(b->error_ns, b->boottime_ns - at);
 	if (a && b) {
 		int64_t more = b->offset_ns - a->offset_ns;
 
 		offset += (int64_t)((__int128)more * (at - a->boottime_ns) /
 				    (b->boottime_ns - a->boottime_ns));
 		if (at > a->boottime_ns)
-			k->error_ns = ptrc_when_add(k->error_ns, distance(more, 0));
+			k->error_ns = ptrc_when_add(k->error_ns, ptrc_when_distance(more, 0));
 	}
 	k->error_ns = ptrc_when_add(k->error_ns, r->of_host.window_ns);
 	k->shift_ns = at + offset - r->log_ns;

@@ -40,6 +40,7 @@ struct ptrc_host {
 	struct ptrc_host_reading *readings;
 	size_t reading_count;
 	size_t first, last;
+	size_t log_count;
 	bool is_synchronized;
 	/* How wrong its time may be at most while its logs tell of it. */
 	int64_t worst_ns;

@@ -26,6 +26,11 @@ int64_t ptrc_when_subtract(int64_t a, int64_t b)
 	return difference;
 }
 
+int64_t ptrc_when_distance(int64_t a, int64_t b)
+{
+	return a > b ? ptrc_when_subtract(a, b) : ptrc_when_subtract(b, a);
+}
+
 static int64_t multiply(int64_t a, int64_t b)
 {
 	int64_t product;

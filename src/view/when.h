@@ -56,6 +56,9 @@ int64_t ptrc_when_add(int64_t a, int64_t b);
 /* a - b, or the nearest number that fits. */
 int64_t ptrc_when_subtract(int64_t a, int64_t b);
 
+/* How far a and b are apart, or the greatest number that fits. */
+int64_t ptrc_when_distance(int64_t a, int64_t b);
+
 /* Reads one of the above. Returns false with the reason if the text is none of them. */
 bool ptrc_when_parse(const char *text, struct ptrc_when *, struct ptrc_cli_reason *why);
 
