@@ -405,6 +405,67 @@ bounds() {
 	[[ $stderr == *"--sync: the logs are not of several hosts"* ]]
 }
 
+# slept: the logs of alpha, and of beta, whose machine slept for an hour between 4 s and 6 s of its log, and has
+# an event there; they have messages before and behind that
+slept() {
+	local t
+	printf 'host alpha m1 b1\nlayout net.send u64 id\nlayout net.recv u64 id\n' >alpha.script
+	{
+		printf 'host beta m2 b2\nlayout net.send u64 id\nlayout net.recv u64 id\n'
+		printf 'clock %s 16000000000 64\n' '0 0 7000000000' '4000000000 4000000000 11000000000' \
+			'6000000000 3606000000000 3613000000000' '10000000000 3610000000000 3617000000000'
+		echo event 5000000000 7 7 asleep
+	} >beta.script
+	for i in 1 2 3 7 8 9; do
+		t=$((i * 1000000000 + (i > 5) * 3600000000000))
+		printf 'event %s 7 7 net.send u64:%s\nevent %s 7 7 net.recv u64:%s\n' \
+			$t $((2 * i)) $((t + 500100000)) $((2 * i + 1)) >>alpha.script
+		printf 'event %s 7 7 net.recv u64:%s\nevent %s 7 7 net.send u64:%s\n' \
+			$((i * 1000000000 + 100000)) $((2 * i)) $((i * 1000000000 + 500000000)) $((2 * i + 1)) >>beta.script
+	done
+	printf 'clock %s 16000000000 64\n' '0 0 5000000000' '3610000000000 3610000000000 3615000000000' >>alpha.script
+	sorted alpha beta
+}
+
+# sorted HOST...: makes their logs of the scripts, whose events may stand in any order
+sorted() {
+	for host in "$@"; do
+		{ grep -v '^event' $host.script; grep '^event' $host.script | sort -n -k 2; } | made $host.log
+	done
+}
+
+@test "--sync: where a machine slept, and in a log without readings, messages tell no time [EXT-580]" {
+	slept
+	ptrace-dump --sync="$sync" --fields=event,host,bound --summary alpha.log beta.log >shown 2>stderr.txt
+	jq -se 'map(select(.event == "asleep")) | length == 1 and .[0].bound_ns >= 1800000000000' shown
+	jq -se 'map(select(.event | strings | startswith("net"))) | length == 24 and all(.[]; .bound_ns < 200000)' shown
+	tail -n 1 shown | jq -e '.summary.hosts[1] | .messages == 12 and .bound_ns >= 3600000000000'
+	# A message from there counts not, as nobody knows when it was.
+	printf 'event 5500000000 7 7 net.send u64:99\n' >>beta.script
+	printf 'event 5000000000 7 7 net.recv u64:99\n' >>alpha.script
+	sorted alpha beta
+	ptrace-dump --sync="$sync" --fields=event,host,bound --summary alpha.log beta.log >shown 2>stderr.txt
+	grep -q -- '--sync: 1 message was left out, as its log does not tell when it was' stderr.txt
+	tail -n 1 shown | jq -e '.summary.hosts[1].messages == 12'
+	! grep -q 'received before' stderr.txt
+	# Another log of beta that has no readings: where its events are among these is not known.
+	{
+		printf 'host beta m2 b2\nlayout net.send u64 id\nlayout net.recv u64 id\n'
+		printf 'event 2000000000 7 7 apart\nevent 2100000000 7 7 net.send u64:98\n'
+	} | made apart.log
+	printf 'event 1000000000 7 7 net.recv u64:98\n' >>alpha.script
+	sorted alpha
+	ptrace-dump --sync="$sync" --fields=event,bound --summary alpha.log beta.log apart.log >shown 2>stderr.txt
+	grep -q -- '--sync: 2 messages were left out, as their logs do not tell when they were' stderr.txt
+	jq -se 'map(select(.event == "apart")) | length == 1 and (.[0] | has("bound_ns") | not)' shown
+	tail -n 1 shown | jq -e '.summary.hosts[1] | .messages == 12 and (has("bound_ns") | not)'
+	# If there are no others there is nothing to compare by.
+	printf 'host alpha m1 b1\nlayout net.recv u64 id\nevent 1000000000 7 7 net.recv u64:98\n' | made alpha.log
+	run_split ptrace-dump --sync="$sync" --count alpha.log beta.log apart.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"1 message was left out, as its log does not tell when it was"* ]]
+}
+
 @test "--sync: exports, reports and rules have these times, too [EXT-563]" {
 	with_messages 4 alpha.log beta.log
 	# By their own clocks, half of the messages arrive before they were sent.

@@ -288,6 +288,65 @@ TEST(a_machine_that_slept_was_away, "EXT-551")
 	end(&x);
 }
 
+/* A link to another host whose clock is the same, to a microsecond. */
+static struct ptrc_clock_line link_high = {1000, 0}, link_low = {-1000, 0};
+static const struct ptrc_clock_link good_link = {
+	.middle_ns = epoch,
+	.highs = &link_high,
+	.lows = &link_low,
+	.high_count = 1,
+	.low_count = 1,
+};
+
+static void link_log(struct merged *x, size_t log, const struct ptrc_clock_link *l)
+{
+	x->hosts.corrections[log].is_linked = true;
+	x->hosts.corrections[log].link = l;
+}
+
+TEST(messages_do_not_tell_when_a_machine_slept, "EXT-551 EXT-580")
+{
+	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+	struct merged x;
+
+	add_clock(&logs[0], epoch, epoch, second, ms, 0);
+	add_clock(&logs[0], epoch + second, epoch + second, 2 * second, ms, 0);
+	add_clock(&logs[0], epoch + 2 * second, epoch + 3602 * second, 3603 * second, ms, 0);
+	/* Its clock drifts by 100 ppm from here on, which is no sleep. */
+	add_clock(&logs[0], epoch + 12 * second, epoch + 3612 * second + ms, 3613 * second + ms, ms,
+		  0);
+	merge(&x, logs, 2);
+	link_log(&x, 0, &good_link);
+	for (int i = 0; i < 2; i++) {
+		CHECK_LE(bound(&x, 0, epoch + second), 1100);
+		CHECK_GE(bound(&x, 0, epoch + 3 * second / 2), 1800 * second);
+		CHECK_GE(bound(&x, 0, epoch + second + 1), 3599 * second);
+		CHECK_GE(bound(&x, 0, epoch + 2 * second - 1), 3599 * second);
+		CHECK_LE(bound(&x, 0, epoch + 2 * second), 1100);
+		CHECK_LE(bound(&x, 0, epoch + 7 * second), 1100);
+		/* The same for the reference. */
+		link_log(&x, 0, NULL);
+	}
+	end(&x);
+}
+
+TEST(a_log_without_readings_is_not_linked_by_others_of_its_host, "EXT-580")
+{
+	struct made_log logs[3] = {
+		{.host = "a", .boot = "a"}, {.host = "a", .boot = "a"}, {.host = "b", .boot = "b"}};
+	struct merged x;
+
+	add_clock(&logs[0], epoch, epoch, second, ms, 0);
+	merge(&x, logs, 3);
+	for (size_t i = 0; i < 3; i++)
+		link_log(&x, i, &good_link);
+	CHECK_LE(bound(&x, 0, epoch), 1100);
+	CHECK_EQ(bound(&x, 1, epoch), PTRC_BOUND_UNKNOWN);
+	/* Messages are of the only log of the host: they tell of its times as they are. */
+	CHECK_LE(bound(&x, 2, epoch), 1100);
+	end(&x);
+}
+
 TEST(logs_of_one_host_have_no_error_between_them, "EXT-555")
 {
 	struct made_log logs[3] = {

@@ -40,6 +40,7 @@ struct event {
 	uint32_t key_size;
 	uint32_t host;
 	bool is_received;
+	bool is_doubtful; /* nobody knows when it was */
 	int64_t ns;
 };
 
@@ -75,6 +76,7 @@ static void take(const struct ptrc_sync *s, size_t number, struct ptrc_view *vie
 	struct ptrc_reader *r = view->reader;
 	const char *name = ptrc_reader_name(r, r->event.posix_event_id)->text;
 	struct event event = {.host = host, .ns = ptrc_when_ns(&r->event.posix_timestamp)};
+	int64_t log_ns = ptrc_when_ns(ptrc_reader_log_time(r));
 	struct ptrc_key k;
 
 	for (int i = 0; i < 2; i++) {
@@ -82,6 +84,7 @@ static void take(const struct ptrc_sync *s, size_t number, struct ptrc_view *vie
 		if (strcmp(name, i ? m->end : m->begin) != 0 ||
 		    !ptrc_key_make(&k, number, 0, view, &m->by))
 			continue;
+		event.is_doubtful = ptrc_correction_doubt(r->correction, log_ns) != 0;
 		add_event(e, &k, event);
 		ptrc_key_free(&k);
 	}
@@ -179,13 +182,19 @@ static struct channel *channel_of(struct channels *c, size_t first, size_t secon
 	return found;
 }
 
-static void add_message(struct channels *c, const struct event *sent, const struct event *received)
+static void add_message(struct ptrc_sync *s, struct channels *c, const struct event *sent,
+			const struct event *received)
 {
 	bool is_forth = sent->host < received->host;
 	size_t first = is_forth ? sent->host : received->host;
 	size_t second = is_forth ? received->host : sent->host;
-	struct channel *channel = channel_of(c, first, second);
+	struct channel *channel;
 
+	if (sent->is_doubtful || received->is_doubtful) {
+		s->doubtful_count++;
+		return;
+	}
+	channel = channel_of(c, first, second);
 	if (is_forth)
 		ptrc_sync_points_add(&channel->evidence.highs, sent->ns,
 				     ptrc_when_subtract(received->ns, sent->ns));
@@ -217,8 +226,7 @@ static void match(struct ptrc_sync *s, const struct event *list, size_t count, s
 			continue;
 		}
 		for (size_t k = 0; k < n; k++)
-			add_message(c, &list[sent > 1 ? k : 0], &list[i + k]);
-		s->message_count += n;
+			add_message(s, c, &list[sent > 1 ? k : 0], &list[i + k]);
 	}
 }
 
@@ -480,6 +488,17 @@ static void measure(struct ptrc_sync *s, const struct channels *c, size_t host)
 			       (double)ptrc_when_subtract(ends[1], ends[0]);
 }
 
+static int64_t worst_doubt(const struct ptrc_hosts *h, size_t host)
+{
+	int64_t worst = 0;
+
+	for (size_t i = 0; i < h->source_count; i++)
+		if (h->host_of[i] == host &&
+		    ptrc_correction_worst_doubt(&h->corrections[i]) > worst)
+			worst = ptrc_correction_worst_doubt(&h->corrections[i]);
+	return worst;
+}
+
 static void correct(struct ptrc_sync *s)
 {
 	struct ptrc_hosts *h = s->hosts;
@@ -506,7 +525,7 @@ static void correct(struct ptrc_sync *s)
 		host->offset_ns = found->offset_ns;
 		host->drift = found->drift;
 		if (host->is_linked)
-			host->worst_ns = found->bound_ns;
+			host->worst_ns = ptrc_when_add(found->bound_ns, worst_doubt(h, i));
 		else
 			host->worst_ns = ptrc_when_add(host->worst_ns, reference_ns);
 	}
@@ -539,6 +558,21 @@ static void compare(struct ptrc_sync *s, struct channels *c)
 	correct(s);
 }
 
+static void report_left_out(const struct ptrc_sync *s)
+{
+	if (s->ambiguous_count)
+		ptrc_cli_message("--sync",
+				 "%" PRIu64 " received message%s left out, as the key was sent by "
+				 "several hosts, or not as often as it was received",
+				 s->ambiguous_count, s->ambiguous_count == 1 ? " was" : "s were");
+	if (s->doubtful_count)
+		ptrc_cli_message(
+			"--sync", "%" PRIu64 " message%s", s->doubtful_count,
+			s->doubtful_count == 1
+				? " was left out, as its log does not tell when it was"
+				: "s were left out, as their logs do not tell when they were");
+}
+
 bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_hosts *hosts, struct ptrc_view *const *views,
 		     const struct ptrc_layouts *layouts, bool *is_damaged)
 {
@@ -556,13 +590,15 @@ bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_hosts *hosts, struct ptrc_
 				      &is_damaged[i]);
 	if (is_read)
 		match_all(s, &events, &channels);
-	if (channels.count)
+	if (channels.count) {
 		compare(s, &channels);
-	else if (is_read)
+	} else if (is_read) {
 		ptrc_cli_message("--sync",
 				 "no host has received what another one has sent: %zu events of "
 				 "these types were found",
 				 events.count);
+		report_left_out(s);
+	}
 	is_read &= channels.count != 0;
 	free_channels(&channels);
 	free(events.list);
@@ -645,11 +681,7 @@ void ptrc_sync_report(const struct ptrc_sync *s)
 			tell(&b);
 		}
 	}
-	if (s->ambiguous_count)
-		ptrc_cli_message("--sync",
-				 "%" PRIu64 " received message%s left out, as the key was sent by "
-				 "several hosts, or not as often as it was received",
-				 s->ambiguous_count, s->ambiguous_count == 1 ? " was" : "s were");
+	report_left_out(s);
 	ptrc_buffer_free(&b);
 }
 

@@ -43,9 +43,10 @@ struct ptrc_sync {
 	struct ptrc_hosts *hosts;
 	struct ptrc_sync_host *list; /* by host; null: nothing was compared */
 	size_t reference;
-	uint64_t message_count;
 	/* Events whose key more than one host has sent, or that were sent more often than received. */
 	uint64_t ambiguous_count;
+	/* Messages of which nobody knows when they were sent or received. */
+	uint64_t doubtful_count;
 };
 
 /* Reads --sync=SEND..RECEIVE by FIELD, which may have been given several times; refuses what is none. */

@@ -114,6 +114,13 @@ static bool is_changing(const struct ptrc_correction_knot *a, const struct ptrc_
 	return ptrc_when_distance(a->shift_ns, b->shift_ns) > a->noise_ns + b->noise_ns;
 }
 
+/* Whether it does so by more than a clock may drift, as if the machine slept. */
+static bool is_jumping(const struct ptrc_correction_knot *a, const struct ptrc_correction_knot *b)
+{
+	return ptrc_when_distance(a->shift_ns, b->shift_ns) >
+	       ptrc_clock_error_after(a->noise_ns + b->noise_ns, b->log_ns - a->log_ns);
+}
+
 /* How wrong the host's own time may be. */
 static int64_t own_bound(const struct ptrc_correction *c, int64_t log_ns)
 {
@@ -133,6 +140,28 @@ static int64_t own_bound(const struct ptrc_correction *c, int64_t log_ns)
 	if (c->is_as_recorded)
 		bound = ptrc_when_add(bound, ptrc_when_distance(shift_at(c, before, log_ns), 0));
 	return bound;
+}
+
+int64_t ptrc_correction_doubt(const struct ptrc_correction *c, int64_t log_ns)
+{
+	const struct ptrc_correction_knot *a, *b;
+
+	if (c->is_apart)
+		return PTRC_BOUND_UNKNOWN;
+	return find_between(c, log_ns, &a, &b) && is_jumping(a, b) ? change_at(a, b, log_ns) : 0;
+}
+
+int64_t ptrc_correction_worst_doubt(const struct ptrc_correction *c)
+{
+	int64_t worst = c->is_apart ? PTRC_BOUND_UNKNOWN : 0;
+
+	for (size_t i = 1; i < c->count; i++) {
+		const struct ptrc_correction_knot *a = &c->knots[i - 1], *b = &c->knots[i];
+
+		if (is_jumping(a, b))
+			worst = most(worst, ptrc_when_distance(a->shift_ns, b->shift_ns));
+	}
+	return worst;
 }
 
 static double value_at(const struct ptrc_clock_line *l, double since)
@@ -162,16 +191,19 @@ int64_t ptrc_clock_link_bound(const struct ptrc_clock_link *l, int64_t other_ns)
 
 int64_t ptrc_correction_bound(const struct ptrc_correction *c, int64_t log_ns)
 {
-	int64_t ns, bound = 0;
+	int64_t ns, doubt, bound;
 
 	if (!c->is_linked)
 		return ptrc_when_add(own_bound(c, log_ns), c->more_ns);
+	/* The lines tell of clocks that run evenly, which one does not that was asleep. */
+	bound = doubt = ptrc_correction_doubt(c, log_ns);
 	ns = ptrc_correction_own_time(c, log_ns);
 	for (const struct ptrc_clock_link *l = c->link; l; l = l->next) {
 		ns = ptrc_when_subtract(ns, ptrc_clock_link_ahead(l, ns));
 		bound = ptrc_when_add(bound, ptrc_clock_link_bound(l, ns));
 	}
-	return bound;
+	/* So far away lines lead elsewhere; slopes are less than a thousandth. */
+	return c->link ? ptrc_when_add(bound, doubt / 256) : bound;
 }
 
 int64_t ptrc_correction_first(const struct ptrc_correction *c, int64_t ns)

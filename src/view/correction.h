@@ -62,6 +62,8 @@ struct ptrc_correction {
 	bool is_as_recorded;
 	/* Corrected times differ from those of the log. */
 	bool is_moving;
+	/* It has no knots, and its host has other logs: where its times are among those of these is not known. */
+	bool is_apart;
 	/* Its times were compared with those of the reference, by this link, or it is the reference. */
 	bool is_linked;
 	const struct ptrc_clock_link *link;
@@ -84,6 +86,11 @@ int64_t ptrc_correction_last(const struct ptrc_correction *, int64_t ns);
 
 /* The same as ptrc_correction_time() by the knots alone: what the host's own clock says. */
 int64_t ptrc_correction_own_time(const struct ptrc_correction *, int64_t log_ns);
+
+/* How far the host's own clock may be from running evenly, as nobody knows when the correction became another
+ * one: its machine slept. PTRC_BOUND_UNKNOWN: by any time. And the most that this is anywhere. */
+int64_t ptrc_correction_doubt(const struct ptrc_correction *, int64_t log_ns);
+int64_t ptrc_correction_worst_doubt(const struct ptrc_correction *);
 
 /* The greatest bound between the knots, by these alone. */
 int64_t ptrc_correction_worst(const struct ptrc_correction *);

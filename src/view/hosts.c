@@ -324,6 +324,7 @@ void ptrc_hosts_begin(struct ptrc_hosts *h, struct ptrc_reader *const *readers, 
 	for (size_t i = 0; i < count; i++) {
 		h->readers[i] = readers[i];
 		h->host_of[i] = host_of(h, readers[i]);
+		h->list[h->host_of[i]].log_count++;
 		lists[i] = read_clocks(readers[i], &counts[i]);
 		add_readings(&h->list[h->host_of[i]], lists[i], counts[i]);
 	}
@@ -343,6 +344,7 @@ void ptrc_hosts_begin(struct ptrc_hosts *h, struct ptrc_reader *const *readers, 
 		*c = (struct ptrc_correction){.is_as_recorded =
 						      count < 2 || (is_for_log && h->count < 2)};
 		make_correction(host, lists[i], counts[i], c);
+		c->is_apart = !c->count && host->log_count > 1;
 		worst = ptrc_correction_worst(c);
 		if (worst > host->worst_ns)
 			host->worst_ns = worst;
