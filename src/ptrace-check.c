@@ -206,7 +206,7 @@ int main(int argc, char **argv)
 		return PTRC_EXIT_FAILED;
 	if (!ptrc_rules_bind_again(&rules))
 		return PTRC_EXIT_USAGE;
-	if (sync_texts.count && !ptrc_check_sync(&check, &hosts_sync))
+	if (sync_texts.count && !ptrc_check_sync(&check, &hosts_sync, &sync_texts))
 		return PTRC_EXIT_FAILED;
 	ptrc_check_judge(&check);
 	put_result(&out, &check);

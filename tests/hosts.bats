@@ -466,6 +466,49 @@ sorted() {
 	[[ $stderr == *"1 message was left out, as its log does not tell when it was"* ]]
 }
 
+# commands: runs what ptrace-check prints below its cases
+commands() {
+	sed -n 's/^ *ptrace-dump /ptrace-dump /p' stdout.txt >commands
+	[ -s commands ]
+	PATH=$PTRC_BUILD/src:$PATH bash commands
+}
+
+@test "what ptrace-check prints shows the events, by whatever clocks [EXT-581]" {
+	# The clock of beta was 400 ms slow as its log began, and then set.
+	{ echo host alpha m1 b1; events a.event 0 1000000000 3; echo clock 0 0 5000000000 200000 0; } | made alpha.log
+	{
+		echo host beta m2 b2
+		events b.event 1100000000 1 1
+		echo clock 0 0 7000000000 16000000000 64
+		echo clock 5000000000 5400000000 12000000000 300000 0
+	} | made 'beta 2.log'
+	run_split ptrace-check --never=b.event alpha.log 'beta 2.log'
+	[ "$status" -eq 1 ]
+	commands | grep -q '"event":"b.event"'
+	# What was 60 s off, and what messages say of it.
+	mkdir "it's"
+	cd "it's"
+	for i in 1 2 3 4; do
+		message alpha ${i}000000000 beta $((i * 1000000000 + 60000100000)) ${i}1
+		message beta $((i * 1000000000 + 60500000000)) alpha ${i}500100000 ${i}2
+	done
+	echo event 64700000000 7 7 "it's%0abad" >>beta.script
+	hosts alpha beta
+	run_split ptrace-check --sync="$sync" --never="it's*" alpha.log beta.log
+	[ "$status" -eq 1 ]
+	commands | grep -q bad
+	ptrace-check --json --sync="$sync" --never="it's*" alpha.log beta.log 2>/dev/null |
+		jq -r '.. | .command? // empty' >commands
+	bash commands 2>/dev/null | grep -q bad
+	# A log alone needs no other, nor do several whose times are as they were recorded.
+	run_split ptrace-check --never='b*' "../beta 2.log"
+	commands | grep -q '"event":"b.event"'
+	{ echo host gamma m3 b3; events c.event 0 1 1; } | made gamma.log
+	run_split ptrace-check --never=c.event gamma.log alpha.log
+	! grep 'ptrace-dump.*alpha' stdout.txt
+	commands | grep -q '"event":"c.event"'
+}
+
 @test "--sync: exports, reports and rules have these times, too [EXT-563]" {
 	with_messages 4 alpha.log beta.log
 	# By their own clocks, half of the messages arrive before they were sent.

@@ -56,7 +56,8 @@ bool ptrc_check_open(struct ptrc_check *c, struct ptrc_rules *rules, char *const
 	return true;
 }
 
-bool ptrc_check_sync(struct ptrc_check *c, struct ptrc_sync *sync)
+bool ptrc_check_sync(struct ptrc_check *c, struct ptrc_sync *sync,
+		     const struct ptrc_cli_texts *messages)
 {
 	struct ptrc_view **views =
 		ptrc_cli_allocate((c->log_count + 1) * sizeof(struct ptrc_view *));
@@ -64,6 +65,7 @@ bool ptrc_check_sync(struct ptrc_check *c, struct ptrc_sync *sync)
 	bool *is_damaged = ptrc_cli_allocate((c->log_count + 1) * sizeof(*is_damaged));
 	bool is_done;
 
+	c->messages = messages;
 	for (size_t i = 0; i < c->log_count; i++)
 		views[i] = &c->logs[i].view;
 	is_done = ptrc_sync_hosts(sync, &c->hosts, views, &c->rules->layouts, is_damaged);

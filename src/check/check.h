@@ -36,6 +36,8 @@ struct ptrc_check {
 	size_t log_count;
 	/* Of several logs, or if a rule has the bounds of times. */
 	struct ptrc_hosts hosts;
+	/* By which messages clocks were compared, as the user has said. */
+	const struct ptrc_cli_texts *messages;
 	/* The times of the first and the last event. */
 	int64_t first_ns, last_ns;
 	/* Events whose time is before that of the event before them. */
@@ -53,8 +55,9 @@ struct ptrc_check {
 bool ptrc_check_open(struct ptrc_check *, struct ptrc_rules *, char *const *paths, size_t count,
 		     const struct ptrc_cli_texts *labels, bool is_utc);
 
-/* Compares the clocks of the hosts by messages. Returns false, after a message, if there are none. */
-bool ptrc_check_sync(struct ptrc_check *, struct ptrc_sync *);
+/* Compares the clocks of the hosts by messages, whose texts stay there. Returns false, after a message, if there
+ * are none. */
+bool ptrc_check_sync(struct ptrc_check *, struct ptrc_sync *, const struct ptrc_cli_texts *);
 
 /* Reads the logs and decides the rules. */
 void ptrc_check_judge(struct ptrc_check *);

@@ -66,32 +66,31 @@ static bool is_printable(const char *path)
 	return is_same;
 }
 
-/* Puts a path as a word of a shell, unless it needs nothing of that. What cannot be shown as it is stands
+/* Puts a text as a word of a shell, unless it needs nothing of that. What cannot be shown as it is stands
  * in $'...', with numbers for its bytes. */
-static void put_path(struct ptrc_buffer *b, const char *path)
+static void put_word(struct ptrc_buffer *b, const char *text)
 {
-	if (!strcmp(path, "-") ||
-	    !path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
+	if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
 			       "WXYZ0123456789_./+,@%:-")]) {
-		ptrc_buffer_text(b, path);
+		ptrc_buffer_text(b, text);
 		return;
 	}
-	if (is_printable(path)) {
+	if (is_printable(text)) {
 		ptrc_buffer_char(b, '\'');
-		for (; *path; path++)
-			if (*path == '\'')
+		for (; *text; text++)
+			if (*text == '\'')
 				ptrc_buffer_text(b, "'\\''");
 			else
-				ptrc_buffer_char(b, *path);
+				ptrc_buffer_char(b, *text);
 	} else {
 		ptrc_buffer_text(b, "$'");
-		for (; *path; path++)
-			if (*path == '\'' || *path == '\\')
-				ptrc_buffer_format(b, "\\%c", *path);
-			else if (*path >= ' ' && *path < 0x7f)
-				ptrc_buffer_char(b, *path);
+		for (; *text; text++)
+			if (*text == '\'' || *text == '\\')
+				ptrc_buffer_format(b, "\\%c", *text);
+			else if (*text >= ' ' && *text < 0x7f)
+				ptrc_buffer_char(b, *text);
 			else
-				ptrc_buffer_format(b, "\\%03o", (unsigned int)(unsigned char)*path);
+				ptrc_buffer_format(b, "\\%03o", (unsigned int)(unsigned char)*text);
 	}
 	ptrc_buffer_char(b, '\'');
 }
@@ -101,6 +100,29 @@ static void put_moment(struct ptrc_buffer *b, const char *option, int64_t ns)
 	struct timespec t = ptrc_when_timespec(ns);
 
 	ptrc_buffer_format(b, " %s=@%lld.%09ld", option, (long long)t.tv_sec, t.tv_nsec);
+}
+
+/* Puts what has the same times as those that were judged: where any of them is corrected, that is so by all of
+ * the logs. */
+static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
+		     const struct ptrc_case *c)
+{
+	bool is_moving = false;
+
+	for (size_t i = 0; i < check->log_count; i++)
+		is_moving |= ptrc_reader_is_moving(&check->logs[i].reader);
+	for (size_t i = 0; check->messages && i < check->messages->count; i++) {
+		ptrc_buffer_text(b, " --sync=");
+		put_word(b, check->messages->texts[i]);
+	}
+	for (size_t i = 0; i < check->log_count; i++)
+		if (is_moving || i == c->at.source || (c->has_other && i == c->other.source)) {
+			const char *path = check->logs[i].path;
+
+			/* A path that begins as an option does is none then. */
+			ptrc_buffer_text(b, *path == '-' && path[1] ? " ./" : " ");
+			put_word(b, path);
+		}
 }
 
 void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *check,
@@ -124,14 +146,7 @@ void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *chec
 	}
 	put_moment(b, "--since", ptrc_when_subtract(first_ns, MARGIN_NS));
 	put_moment(b, "--until", ptrc_when_add(last_ns, MARGIN_NS));
-	for (size_t i = 0; i < check->log_count; i++)
-		if (i == c->at.source || (c->has_other && i == c->other.source)) {
-			const char *path = check->logs[i].path;
-
-			/* A path that begins as an option does is none then. */
-			ptrc_buffer_text(b, *path == '-' && path[1] ? " ./" : " ");
-			put_path(b, path);
-		}
+	put_logs(b, check, c);
 }
 
 static void put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t,
