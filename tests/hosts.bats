@@ -403,6 +403,11 @@ bounds() {
 	run_split ptrace-dump --sync="$sync" --count alpha.log
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"--sync: the logs are not of several hosts"* ]]
+	# Of a log that is missing nothing else is said.
+	run_split ptrace-dump --sync="$sync" --count alpha.log missing.log
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *"missing.log: no such session or log"* ]]
 }
 
 # slept: the logs of alpha, and of beta, whose machine slept for an hour between 4 s and 6 s of its log, and has

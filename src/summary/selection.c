@@ -291,7 +291,6 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	static char name[] = PTRC_SELECTION_LOG;
 	static char *standard[] = {name};
 	struct ptrc_dump *d = s->dump;
-	bool is_synced;
 
 	if (!count) {
 		operands = standard;
@@ -317,8 +316,7 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	if (!d->session && d->source_count)
 		close_layouts(s);
 	ptrc_dump_find_hosts(d, s->is_for_log);
-	is_synced = !s->sync_texts.count || sync_sources(s);
-	return d->source_count == count && is_synced;
+	return d->source_count == count && (!s->sync_texts.count || sync_sources(s));
 }
 
 void ptrc_selection_free(struct ptrc_selection *s)
