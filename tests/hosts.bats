@@ -164,6 +164,20 @@ two_hosts() {
 	run_split ptrace-dump --label=x=alpha.log --label=y=alpha.log alpha.log
 	[ "$status" -eq 2 ]
 	[[ $stderr == *"'alpha.log' has two names"* ]]
+	# Logs of one host have the name that one of them got.
+	{ echo host alpha m1 b1; events other 100 1000000 1; echo clock 0 0 5000000000 200000 0; } | made other.log
+	ptrace-dump --summary --json --label=web=other.log alpha.log other.log beta.log 2>/dev/null >shown
+	[ "$(jq -r 'select(.log == "alpha.log" or .log == "other.log") | .host' shown | sort | uniq -c | tr -s ' ')" = " 11 web" ]
+	tail -n 1 shown | jq -e '.summary.hosts | length == 2 and .[0].host == "web" and
+		.[0].logs == ["alpha.log", "other.log"]'
+	ptrace-export --to=csv --label=web=other.log alpha.log other.log 2>/dev/null | grep -c alpha.log,web | grep -qx 10
+	# If they got several, as of containers of one machine, each log has its own, and the host that of itself.
+	labels=(--label=front=alpha.log --label=back=other.log)
+	ptrace-dump --summary --json "${labels[@]}" alpha.log other.log beta.log >shown 2>stderr.txt
+	jq -se 'map(select(.event)) | all(.[]; .host ==
+		{"alpha.log": "front", "other.log": "back"}[.log])' <(grep -v beta.log shown)
+	tail -n 1 shown | jq -e '.summary.hosts[0].host == "alpha"'
+	grep -q 'different hosts cannot be told; .*alpha (' stderr.txt
 	run_split ptrace-dump --label=x=y --follow=y
 	[ "$status" -eq 2 ]
 }

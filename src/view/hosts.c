@@ -285,21 +285,42 @@ static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 
 	for (size_t i = 0; i < h->count && is_told && *told.ph_boot_id; i++)
 		if (!strcmp(h->list[i].boot_id, told.ph_boot_id) &&
-		    !strcmp(h->list[i].machine_id, told.ph_machine_id)) {
-			if (r->label)
-				h->list[i].name = r->label;
+		    !strcmp(h->list[i].machine_id, told.ph_machine_id))
 			return i;
-		}
 	memset(host, 0, sizeof(*host));
-	host->name = ptrc_reader_shown_name(r);
+	host->name = r->path;
 	if (is_told) {
 		memcpy(host->own_name, told.ph_name, sizeof(host->own_name));
 		memcpy(host->machine_id, told.ph_machine_id, sizeof(host->machine_id));
 		memcpy(host->boot_id, told.ph_boot_id, sizeof(host->boot_id));
-		if (!r->label && *host->own_name)
+		if (*host->own_name)
 			host->name = host->own_name;
 	}
 	return h->count++;
+}
+
+/* Gives a host, and those of its logs that have none, the label of the others. Several labels are those of its
+ * logs: none of them is the host's. */
+static void name_host(struct ptrc_hosts *h, size_t host)
+{
+	const char *label = NULL;
+
+	for (size_t i = 0; i < h->source_count; i++) {
+		const char *other = h->host_of[i] == host ? h->readers[i]->label : NULL;
+
+		if (label && other && strcmp(label, other) != 0)
+			return;
+		label = other ? other : label;
+	}
+	if (!label)
+		return;
+	h->list[host].name = label;
+	for (size_t i = 0; i < h->source_count; i++)
+		if (h->host_of[i] == host && !h->readers[i]->label) {
+			size_t size = strlen(label) + 1;
+
+			h->readers[i]->label = memcpy(ptrc_cli_allocate(size), label, size);
+		}
 }
 
 static void add_readings(struct ptrc_host *host, const struct reading *list, size_t count)
@@ -331,6 +352,7 @@ void ptrc_hosts_begin(struct ptrc_hosts *h, struct ptrc_reader *const *readers, 
 	for (size_t i = 0; i < h->count; i++) {
 		struct ptrc_host *host = &h->list[i];
 
+		name_host(h, i);
 		if (host->reading_count)
 			qsort(host->readings, host->reading_count, sizeof(*host->readings),
 			      by_boottime);

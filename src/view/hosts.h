@@ -30,7 +30,7 @@ struct ptrc_host_reading {
 };
 
 struct ptrc_host {
-	/* Its label, its own name, or the path of its log. */
+	/* Its label, if there is one, its own name, or the path of its first log. */
 	const char *name;
 	char own_name[256];
 	/* Both are empty if the log does not tell them; it then has a host of its own. */
@@ -82,7 +82,7 @@ void ptrc_labels_check(const struct ptrc_cli_texts *labels, char *const *operand
 char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand);
 
 /*
- * Finds the hosts of the readers, which are open, and gives each reader its correction. The times of a
+ * Finds the hosts of the readers, which are open, and gives each reader its correction, and the label of its host. The times of a
  * single log stay as they are, and those of logs of one host for a log, which will be read with what it says
  * of its clocks; the bounds then say how wrong these times are.
  */
