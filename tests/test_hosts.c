@@ -413,6 +413,13 @@ TEST(readings_that_cannot_be_are_left_out, "EXT-556")
 	CHECK_GE(bound(&x, 0, INT64_MAX), second);
 	CHECK_GE(bound(&x, 0, INT64_MIN), second);
 	end(&x);
+	/* Took longer than any reading does. */
+	logs[0].clock_count = 1;
+	logs[0].clocks[0].window_ns = second + 1;
+	merge(&x, logs, 2);
+	CHECK_EQ(corrected(&x, 0, epoch), epoch);
+	CHECK_EQ(bound(&x, 0, epoch), PTRC_BOUND_UNKNOWN);
+	end(&x);
 	/* The clock of events went back by that of the host: it is not one clock. */
 	logs[0].clock_count = 0;
 	add_clock(&logs[0], epoch, epoch, second, ms, 0);
@@ -421,6 +428,34 @@ TEST(readings_that_cannot_be_are_left_out, "EXT-556")
 	CHECK_EQ(bound(&x, 0, epoch), PTRC_BOUND_UNKNOWN);
 	CHECK_EQ(corrected(&x, 0, epoch), epoch);
 	end(&x);
+}
+
+TEST(readings_at_the_ends_of_time_are_no_worse_than_others, "EXT-556")
+{
+	static const int64_t some[] = {(INT64_C(1) << 62) - 1, 1 - (INT64_C(1) << 62),
+				       INT64_C(1) << 61, -(INT64_C(1) << 61), 0};
+	enum { SOME = sizeof(some) / sizeof(*some) };
+
+	/* All of two readings whose times are among these. */
+	for (unsigned int i = 0; i < SOME * SOME * SOME * SOME; i++) {
+		struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
+		int64_t last = INT64_MIN;
+		struct merged x;
+
+		add_clock(&logs[0], some[i % SOME], some[i / SOME % SOME], some[0], ms, 0);
+		add_clock(&logs[0], some[i / SOME / SOME % SOME], some[i / SOME / SOME / SOME],
+			  some[i % 2], ms, 0);
+		merge(&x, logs, 2);
+		for (size_t k = 0; k < 2 * SOME; k++) {
+			static const size_t order[] = {1, 3, 4, 2, 0};
+			int64_t ns = some[order[k / 2]] + (int64_t)(k % 2);
+
+			CHECK_GE(corrected(&x, 0, ns), last);
+			CHECK_GE(bound(&x, 0, ns), 0);
+			last = corrected(&x, 0, ns);
+		}
+		end(&x);
+	}
 }
 
 /* ---- a model ---- */

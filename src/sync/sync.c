@@ -379,7 +379,7 @@ static void link_host(struct ptrc_sync *s, struct channel *c, size_t host, size_
 	found->other = other;
 	found->from_other = c->evidence.highs.count;
 	found->to_other = c->evidence.lows.count;
-	found->slack_ns = (int64_t)found->link.slack_ns;
+	found->slack_ns = ptrc_clock_whole(found->link.slack_ns);
 }
 
 /* Finds for each host the way to the reference on which the sum of what is not known is least, as
@@ -620,7 +620,7 @@ static void put_duration(struct ptrc_buffer *b, int64_t ns)
 	if (ns == PTRC_BOUND_UNKNOWN)
 		ptrc_buffer_text(b, "any time");
 	else
-		ptrc_buffer_duration(b, (uint64_t)(ns < 0 ? -ns : ns));
+		ptrc_buffer_duration(b, (uint64_t)ptrc_when_distance(ns, 0));
 }
 
 static void tell(struct ptrc_buffer *b)

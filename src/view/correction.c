@@ -20,7 +20,6 @@ static long knot_before(const struct ptrc_correction *c, int64_t log_ns)
 	return (long)low - 1;
 }
 
-/* Knots are not far enough apart for these differences to overflow. */
 static int64_t shift_between(const struct ptrc_correction_knot *a,
 			     const struct ptrc_correction_knot *b, int64_t log_ns)
 {
@@ -53,6 +52,12 @@ int64_t ptrc_clock_error_after(int64_t error_ns, int64_t ns)
 	return ptrc_when_add(error_ns, ptrc_when_add(grown, ns != 0));
 }
 
+int64_t ptrc_clock_whole(double ns)
+{
+	/* The nearest numbers that a double has. */
+	return ns >= 0x1p63 ? INT64_MAX : ns < -0x1p63 ? INT64_MIN : (int64_t)ns;
+}
+
 int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *l, int64_t own_ns)
 {
 	double since =
@@ -60,7 +65,7 @@ int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *l, int64_t own_ns)
 	double ahead = l->line.offset_ns +
 		       l->line.slope * (since - l->line.offset_ns) / (1 + l->line.slope);
 
-	return ptrc_when_add(l->base_ns, (int64_t)ahead);
+	return ptrc_when_add(l->base_ns, ptrc_clock_whole(ahead));
 }
 
 int64_t ptrc_correction_time(const struct ptrc_correction *c, int64_t log_ns)

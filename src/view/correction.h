@@ -25,6 +25,7 @@
 /* What an error has become after so long. */
 int64_t ptrc_clock_error_after(int64_t error_ns, int64_t ns);
 
+/* Both times are less than 2^62 from 0, so that sums and differences fit. */
 struct ptrc_correction_knot {
 	int64_t log_ns;	  /* the time in the log */
 	int64_t shift_ns; /* what to add to it */
@@ -98,6 +99,9 @@ int64_t ptrc_correction_worst(const struct ptrc_correction *);
 /* To be called when all knots are there: drops those by which time would run back, and finds out what the
  * correction is. Shifts that the reading of the clocks explains are none. */
 void ptrc_correction_finish(struct ptrc_correction *);
+
+/* Nanoseconds as a whole number, or the nearest that fits. */
+int64_t ptrc_clock_whole(double ns);
 
 /* How far the host is ahead of the other one, at a time of its own. */
 int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *, int64_t own_ns);

@@ -17,11 +17,14 @@ static const int64_t step_ns = 1000000;
 /* A reading that took longer was interrupted, and serves only if the log has no better one. */
 static const int64_t window_max_ns = 100000;
 
+/* What took longer is no reading of clocks. */
+static const int64_t window_possible_ns = 1000000000;
+
 /* What two readings of clocks, one directly after the other, may differ by. */
 static const int64_t noise_ns = 1000;
 
-/* No clock shows such a time. */
-static const int64_t ns_max = INT64_C(1) << 61;
+/* No clock shows such a time, which is 146 years from 1970. Sums and differences of two others fit. */
+static const int64_t ns_max = INT64_C(1) << 62;
 
 /* A message has no more hosts than this. */
 enum { TOLD_MAX = 8 };
@@ -92,7 +95,7 @@ static bool make_reading(const struct posixtrace_log_clock *c, struct reading *r
 	};
 	if (!is_possible(r->log_ns) || !is_possible(realtime) ||
 	    !is_possible(r->of_host.boottime_ns) || c->pk_window_ns < 0 ||
-	    !is_possible(c->pk_window_ns))
+	    c->pk_window_ns > window_possible_ns)
 		return false;
 	r->of_host.offset_ns = realtime - r->of_host.boottime_ns;
 	if (c->pk_has_status && c->pk_max_error_ns >= 0 && is_possible(c->pk_max_error_ns))
@@ -124,8 +127,8 @@ static bool is_of_one_clock(const struct reading *list, size_t count)
 		int64_t by_log = list[i].log_ns - list[i - 1].log_ns;
 		int64_t by_host = list[i].of_host.boottime_ns - list[i - 1].of_host.boottime_ns;
 
-		if (by_log >
-		    by_host + step_ns + list[i].of_host.window_ns + list[i - 1].of_host.window_ns)
+		if (ptrc_when_subtract(by_log, by_host) >
+		    step_ns + list[i].of_host.window_ns + list[i - 1].of_host.window_ns)
 			return false;
 	}
 	return true;
@@ -237,8 +240,8 @@ static size_t reading_behind(const struct ptrc_host *h, int64_t boottime_ns)
 	return low;
 }
 
-/* What CLOCK_REALTIME was at the reading, and how wrong that may be. */
-static void make_knot(const struct ptrc_host *h, const struct reading *r,
+/* What CLOCK_REALTIME was at the reading, and how wrong that may be. Returns false if it cannot have been so. */
+static bool make_knot(const struct ptrc_host *h, const struct reading *r,
 		      struct ptrc_correction_knot *k)
 {
 	int64_t at = r->of_host.boottime_ns;
@@ -256,7 +259,7 @@ static void make_knot(const struct ptrc_host *h, const struct reading *r,
 	if (b && ptrc_clock_error_after(b->error_ns, b->boottime_ns - at) < k->error_ns)
 		k->error_ns = ptrc_clock_error_after(b->error_ns, b->boottime_ns - at);
 	if (a && b) {
-		int64_t more = b->offset_ns - a->offset_ns;
+		int64_t more = ptrc_when_subtract(b->offset_ns, a->offset_ns);
 
 		offset += (int64_t)((__int128)more * (at - a->boottime_ns) /
 				    (b->boottime_ns - a->boottime_ns));
@@ -264,7 +267,8 @@ static void make_knot(const struct ptrc_host *h, const struct reading *r,
 			k->error_ns = ptrc_when_add(k->error_ns, ptrc_when_distance(more, 0));
 	}
 	k->error_ns = ptrc_when_add(k->error_ns, r->of_host.window_ns);
-	k->shift_ns = at + offset - r->log_ns;
+	k->shift_ns = ptrc_when_subtract(ptrc_when_add(at, offset), r->log_ns);
+	return is_possible(k->shift_ns);
 }
 
 static void make_correction(const struct ptrc_host *h, const struct reading *list, size_t count,
@@ -272,7 +276,8 @@ static void make_correction(const struct ptrc_host *h, const struct reading *lis
 {
 	c->knots = ptrc_cli_allocate((count + 1) * sizeof(*c->knots));
 	for (size_t i = 0; i < count; i++)
-		make_knot(h, &list[i], &c->knots[c->count++]);
+		if (make_knot(h, &list[i], &c->knots[c->count]))
+			c->count++;
 	ptrc_correction_finish(c);
 }
 
