@@ -623,14 +623,6 @@ static void send(struct channel *c, int64_t sent_ns, int64_t delay_ns, bool is_f
 				     sent_ns + ahead_at(c, sent_ns) - received_ns);
 }
 
-static void free_evidence(struct channel *c)
-{
-	ptrc_sync_points_free(&c->evidence.highs);
-	ptrc_sync_points_free(&c->evidence.lows);
-	ptrc_sync_points_free(&c->evidence.said_highs);
-	ptrc_sync_points_free(&c->evidence.said_lows);
-}
-
 /* Whether each message was received behind its sending, by the link. */
 static void check_messages(const struct channel *c, const struct ptrc_clock_link *l)
 {
@@ -686,7 +678,7 @@ static void check_random_channel(void)
 	if (fabs(c.offset) < 1e17)
 		check_messages(&c, &l);
 	ptrc_sync_link_free(&l);
-	free_evidence(&c);
+	ptrc_sync_evidence_free(&c.evidence);
 }
 
 TEST_TIMEOUT(a_line_through_messages_has_the_truth_within_its_bound, "EXT-558 EXT-560", 120)
@@ -714,7 +706,7 @@ TEST(messages_of_both_directions_tell_offset_and_drift, "EXT-558")
 	CHECK_GT(ptrc_clock_link_bound(&l, epoch + 1000 * second),
 		 2 * ptrc_clock_link_bound(&l, l.middle_ns));
 	ptrc_sync_link_free(&l);
-	free_evidence(&c);
+	ptrc_sync_evidence_free(&c.evidence);
 }
 
 TEST(a_few_messages_tell_no_drift, "EXT-560")
@@ -730,5 +722,5 @@ TEST(a_few_messages_tell_no_drift, "EXT-560")
 	CHECK_LE(llabs(ptrc_clock_link_ahead(&l, epoch) + 5000000), 100000);
 	CHECK_GE(ptrc_clock_link_bound(&l, epoch + 100 * second), 90 * ms);
 	ptrc_sync_link_free(&l);
-	free_evidence(&c);
+	ptrc_sync_evidence_free(&c.evidence);
 }

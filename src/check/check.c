@@ -61,18 +61,16 @@ bool ptrc_check_sync(struct ptrc_check *c, struct ptrc_sync *sync,
 {
 	struct ptrc_view **views =
 		ptrc_cli_allocate((c->log_count + 1) * sizeof(struct ptrc_view *));
-	/* All events are read in any case. */
-	bool *is_damaged = ptrc_cli_allocate((c->log_count + 1) * sizeof(*is_damaged));
 	bool is_done;
 
 	c->messages = messages;
 	for (size_t i = 0; i < c->log_count; i++)
 		views[i] = &c->logs[i].view;
-	is_done = ptrc_sync_hosts(sync, &c->hosts, views, &c->rules->layouts, is_damaged);
+	/* All events are read in any case, so that damage is found. */
+	is_done = ptrc_sync_hosts(sync, &c->hosts, views, &c->rules->layouts, NULL);
 	if (is_done)
 		ptrc_sync_report(sync);
 	free(views);
-	free(is_damaged);
 	return is_done;
 }
 

@@ -88,6 +88,13 @@ static bool read_key(const char *text, const struct ptrc_layouts *layouts, struc
 	return false;
 }
 
+void ptrc_pair_free(struct ptrc_pair *pair)
+{
+	free(pair->begin);
+	free(pair->end);
+	free(pair->by_text);
+}
+
 bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_layouts *layouts,
 		    struct ptrc_cli_reason *why)
 {
@@ -458,13 +465,8 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 	free(p->sources);
 	p->sources = NULL;
 	p->source_count = 0;
-	while (p->count > p->given_count) {
-		struct ptrc_pair *pair = &p->list[--p->count];
-
-		free(pair->begin);
-		free(pair->end);
-		free(pair->by_text);
-	}
+	while (p->count > p->given_count)
+		ptrc_pair_free(&p->list[--p->count]);
 	for (size_t i = 0; i < p->count; i++) {
 		p->list[i].without_key = p->list[i].cut_keys = 0;
 		p->list[i].has_begin = p->list[i].has_end = p->list[i].has_key = false;

@@ -118,6 +118,9 @@ struct ptrc_pairs {
 	uint64_t gap_count;
 };
 
+/* Frees what a pair holds. */
+void ptrc_pair_free(struct ptrc_pair *);
+
 /* Adds a pair as the user writes it: BEGIN..END or BEGIN..END by FIELD. Returns false with the
  * reason if the text is something else. */
 bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_layouts *,

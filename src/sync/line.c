@@ -21,10 +21,13 @@ void ptrc_sync_points_add(struct ptrc_sync_points *p, int64_t at_ns, int64_t ahe
 	p->list[p->count++] = (struct ptrc_sync_point){at_ns, ahead_ns};
 }
 
-void ptrc_sync_points_free(struct ptrc_sync_points *p)
+void ptrc_sync_evidence_free(struct ptrc_sync_evidence *e)
 {
-	free(p->list);
-	memset(p, 0, sizeof(*p));
+	free(e->highs.list);
+	free(e->lows.list);
+	free(e->said_highs.list);
+	free(e->said_lows.list);
+	memset(e, 0, sizeof(*e));
 }
 
 void ptrc_sync_link_free(struct ptrc_clock_link *l)
@@ -304,7 +307,8 @@ static bool fit(const struct ptrc_sync_evidence *e, bool with_said, struct ptrc_
 	return is_fitting;
 }
 
-void ptrc_sync_fit(struct ptrc_sync_evidence *e, struct ptrc_clock_link *l, bool *is_contradicted)
+void ptrc_sync_fit(const struct ptrc_sync_evidence *e, struct ptrc_clock_link *l,
+		   bool *is_contradicted)
 {
 	const struct ptrc_sync_points *first = e->highs.count ? &e->highs : &e->lows;
 	int64_t begin = INT64_MAX, end = INT64_MIN;

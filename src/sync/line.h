@@ -34,7 +34,6 @@ struct ptrc_sync_points {
 };
 
 void ptrc_sync_points_add(struct ptrc_sync_points *, int64_t at_ns, int64_t ahead_ns);
-void ptrc_sync_points_free(struct ptrc_sync_points *);
 
 /* How far the host is ahead at most (highs) and at least (lows), by messages, and by what the clocks say of
  * themselves. */
@@ -43,12 +42,15 @@ struct ptrc_sync_evidence {
 	struct ptrc_sync_points said_highs, said_lows;
 };
 
+void ptrc_sync_evidence_free(struct ptrc_sync_evidence *);
+
 /*
- * Fits the link. There is at least one message; the points are sorted. If no line passes, takes the one that
- * is violated least, and makes slack_ns how much. What the clocks say counts only if it does not
- * contradict the messages: *is_contradicted says whether it does.
+ * Fits the link. There is at least one message. If no line passes, takes the one that is violated least, and
+ * makes slack_ns how much. What the clocks say counts only if it does not contradict the messages:
+ * *is_contradicted says whether it does.
  */
-void ptrc_sync_fit(struct ptrc_sync_evidence *, struct ptrc_clock_link *, bool *is_contradicted);
+void ptrc_sync_fit(const struct ptrc_sync_evidence *, struct ptrc_clock_link *,
+		   bool *is_contradicted);
 
 void ptrc_sync_link_free(struct ptrc_clock_link *);
 

@@ -117,7 +117,7 @@ static bool read_events(const struct ptrc_sync *s, struct ptrc_view *view, uint3
 		for (size_t i = 0; i < s->messages.count; i++)
 			take(s, i, view, host, e);
 	}
-	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+	if (is_damaged && !posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
 		*is_damaged = counts.pt_damaged_gaps != 0;
 	ptrc_view_forget_misfits(view);
 	if (!error)
@@ -534,12 +534,8 @@ static void correct(struct ptrc_sync *s)
 
 static void free_channels(struct channels *c)
 {
-	for (size_t i = 0; i < c->count; i++) {
-		ptrc_sync_points_free(&c->list[i]->evidence.highs);
-		ptrc_sync_points_free(&c->list[i]->evidence.lows);
-		ptrc_sync_points_free(&c->list[i]->evidence.said_highs);
-		ptrc_sync_points_free(&c->list[i]->evidence.said_lows);
-	}
+	for (size_t i = 0; i < c->count; i++)
+		ptrc_sync_evidence_free(&c->list[i]->evidence);
 	free(c->list);
 	ptrc_table_free(&c->table);
 }
@@ -587,9 +583,11 @@ bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_hosts *hosts, struct ptrc_
 	}
 	for (size_t i = 0; i < hosts->source_count && is_read; i++)
 		is_read = read_events(s, views[i], (uint32_t)hosts->host_of[i], layouts, &events,
-				      &is_damaged[i]);
+				      is_damaged ? &is_damaged[i] : NULL);
 	if (is_read)
 		match_all(s, &events, &channels);
+	free(events.list);
+	free(events.keys);
 	if (channels.count) {
 		compare(s, &channels);
 	} else if (is_read) {
@@ -601,8 +599,6 @@ bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_hosts *hosts, struct ptrc_
 	}
 	is_read &= channels.count != 0;
 	free_channels(&channels);
-	free(events.list);
-	free(events.keys);
 	return is_read;
 }
 
@@ -615,12 +611,17 @@ static void put_name(struct ptrc_buffer *b, const struct ptrc_sync *s, size_t ho
 	ptrc_text_put(b, name, strlen(name));
 }
 
+/* Puts the names of both. */
+static void put_both(struct ptrc_buffer *b, const struct ptrc_sync *s, size_t host)
+{
+	put_name(b, s, s->list[host].other);
+	ptrc_buffer_text(b, " and ");
+	put_name(b, s, host);
+}
+
 static void put_duration(struct ptrc_buffer *b, int64_t ns)
 {
-	if (ns == PTRC_BOUND_UNKNOWN)
-		ptrc_buffer_text(b, "any time");
-	else
-		ptrc_buffer_duration(b, (uint64_t)ptrc_when_distance(ns, 0));
+	ptrc_buffer_duration(b, (uint64_t)ptrc_when_distance(ns, 0));
 }
 
 static void tell(struct ptrc_buffer *b)
@@ -639,18 +640,21 @@ static void report_host(const struct ptrc_sync *s, size_t host, struct ptrc_buff
 	put_duration(b, found->offset_ns);
 	ptrc_buffer_text(b, found->offset_ns < 0 ? " behind " : " ahead of ");
 	put_name(b, s, s->reference);
-	ptrc_buffer_format(b, ", drifts by %+.3f ppm, and is known to ", found->drift * 1e6);
-	put_duration(b, found->bound_ns);
-	ptrc_buffer_format(b, ", by %" PRIu64 " message%s from ", found->from_other,
+	ptrc_buffer_format(b, ", and drifts by %+.3f ppm, by %" PRIu64 " message%s from ",
+			   found->drift * 1e6, found->from_other,
 			   found->from_other == 1 ? "" : "s");
 	put_name(b, s, found->other);
-	ptrc_buffer_format(b, " and %" PRIu64 " to it", found->to_other);
+	ptrc_buffer_format(b, " and %" PRIu64 " to it; ", found->to_other);
+	if (found->bound_ns == PTRC_BOUND_UNKNOWN) {
+		ptrc_buffer_text(b, "nobody knows how wrong this is");
+	} else {
+		ptrc_buffer_text(b, "this may be wrong by ");
+		put_duration(b, found->bound_ns);
+	}
 	tell(b);
 	if (found->slack_ns) {
 		ptrc_buffer_text(b, "messages between ");
-		put_name(b, s, found->other);
-		ptrc_buffer_text(b, " and ");
-		put_name(b, s, host);
+		put_both(b, s, host);
 		ptrc_buffer_text(b, " were received before they were sent, by up to ");
 		put_duration(b, found->slack_ns / 2);
 		ptrc_buffer_text(b, ", whatever the clocks are: one was stepped or does not run "
@@ -659,9 +663,7 @@ static void report_host(const struct ptrc_sync *s, size_t host, struct ptrc_buff
 	}
 	if (found->is_contradicted) {
 		ptrc_buffer_text(b, "the clocks of ");
-		put_name(b, s, found->other);
-		ptrc_buffer_text(b, " and ");
-		put_name(b, s, host);
+		put_both(b, s, host);
 		ptrc_buffer_text(b, " are further apart than they say");
 		tell(b);
 	}
@@ -690,10 +692,7 @@ void ptrc_sync_free(struct ptrc_sync *s)
 	for (size_t i = 0; s->list && i < s->hosts->count; i++)
 		ptrc_sync_link_free(&s->list[i].link);
 	free(s->list);
-	for (size_t i = 0; i < s->messages.count; i++) {
-		free(s->messages.list[i].begin);
-		free(s->messages.list[i].end);
-		free(s->messages.list[i].by_text);
-	}
+	for (size_t i = 0; i < s->messages.count; i++)
+		ptrc_pair_free(&s->messages.list[i]);
 	free(s->messages.list);
 }

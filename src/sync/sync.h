@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "src/cli/cli.h"
-#include "src/cli/json.h"
 #include "src/pairs/pairs.h"
 #include "src/view/hosts.h"
 #include "src/view/layout.h"
@@ -54,8 +53,8 @@ void ptrc_sync_read(struct ptrc_sync *, const struct ptrc_cli_texts *, const str
 
 /*
  * Compares the clocks of the hosts, and links their corrections, which the readers have. The views are those of
- * the readers, by source. Reads the logs once, and goes back to their begins; is_damaged becomes true of those
- * that are damaged. Returns false, after a message, if there is nothing to compare by.
+ * the readers, by source. Reads the logs once, and goes back to their begins; is_damaged, unless it is null, becomes
+ * true of those that are damaged. Returns false, after a message, if there is nothing to compare by.
  */
 bool ptrc_sync_hosts(struct ptrc_sync *, struct ptrc_hosts *, struct ptrc_view *const *views,
 		     const struct ptrc_layouts *, bool *is_damaged);
