@@ -264,7 +264,7 @@ check_PROGRAMS += %D%/prog_emit
 
 # The fuzzers. What libFuzzer has for them, driver.c has in all other builds. The linker's option
 # --wrap leads calls of a function to ours (tests/fuzz/fuzz.c).
-ptrc_fuzzers = log yaml rules where layout when session client perf ship
+ptrc_fuzzers = log yaml rules where layout when session client perf ship clocks
 ptrc_fuzz_ldflags = $(AM_LDFLAGS) -Wl,--wrap=exit,--wrap=write,--wrap=poll
 ptrc_fuzz_sources = %D%/fuzz/fuzz.c %D%/fuzz/fuzz.h
 if FUZZERS
@@ -284,7 +284,8 @@ check_PROGRAMS += \
 	%D%/fuzz/fuzz_session \
 	%D%/fuzz/fuzz_client \
 	%D%/fuzz/fuzz_perf \
-	%D%/fuzz/fuzz_ship
+	%D%/fuzz/fuzz_ship \
+	%D%/fuzz/fuzz_clocks
 %C%_fuzz_fuzz_log_SOURCES = %D%/fuzz/fuzz_log.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_log_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_log_LDFLAGS = $(ptrc_fuzz_ldflags)
@@ -326,6 +327,10 @@ check_PROGRAMS += \
 %C%_fuzz_fuzz_ship_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_ship_LDFLAGS = $(ptrc_fuzz_ldflags)
 %C%_fuzz_fuzz_ship_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_clocks_SOURCES = %D%/fuzz/fuzz_clocks.c $(ptrc_fuzz_sources)
+%C%_fuzz_fuzz_clocks_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_clocks_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_clocks_LDADD = src/libcommands.la $(LDADD)
 EXTRA_DIST += %D%/fuzz/driver.c %D%/fuzz/seeds $(ptrc_fuzzers:%=%D%/fuzz/%)
 
 # A round of the kill matrix: scripts/faults.
