@@ -52,20 +52,20 @@ int64_t ptrc_clock_error_after(int64_t error_ns, int64_t ns)
 	return ptrc_when_add(error_ns, ptrc_when_add(grown, ns != 0));
 }
 
-int64_t ptrc_clock_whole(double ns)
+int64_t ptrc_clock_whole(long double ns)
 {
-	/* The nearest numbers that a double has. */
-	return ns >= 0x1p63 ? INT64_MAX : ns < -0x1p63 ? INT64_MIN : (int64_t)ns;
+	return ns >= 0x1p63L ? INT64_MAX : ns < -0x1p63L ? INT64_MIN : (int64_t)ns;
 }
 
+/* A long double has all 64 bits of a time, so that nothing is rounded by which times would go back. */
 int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *l, int64_t own_ns)
 {
-	double since =
-		(double)ptrc_when_subtract(ptrc_when_subtract(own_ns, l->base_ns), l->middle_ns);
-	double ahead = l->line.offset_ns +
-		       l->line.slope * (since - l->line.offset_ns) / (1 + l->line.slope);
+	long double since =
+		ptrc_when_subtract(ptrc_when_subtract(own_ns, l->base_ns), l->middle_ns);
+	long double offset_ns = l->line.offset_ns, slope = l->line.slope;
 
-	return ptrc_when_add(l->base_ns, ptrc_clock_whole(ahead));
+	return ptrc_when_add(l->base_ns, ptrc_clock_whole(offset_ns + slope * (since - offset_ns) /
+									      (1 + slope)));
 }
 
 int64_t ptrc_correction_time(const struct ptrc_correction *c, int64_t log_ns)

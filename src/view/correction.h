@@ -101,7 +101,7 @@ int64_t ptrc_correction_worst(const struct ptrc_correction *);
 void ptrc_correction_finish(struct ptrc_correction *);
 
 /* Nanoseconds as a whole number, or the nearest that fits. */
-int64_t ptrc_clock_whole(double ns);
+int64_t ptrc_clock_whole(long double ns);
 
 /* How far the host is ahead of the other one, at a time of its own. */
 int64_t ptrc_clock_link_ahead(const struct ptrc_clock_link *, int64_t own_ns);
