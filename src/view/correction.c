@@ -232,6 +232,8 @@ int64_t ptrc_correction_last(const struct ptrc_correction *c, int64_t ns)
 {
 	if (ns == INT64_MIN || ns == INT64_MAX)
 		return ns;
+	if (ptrc_correction_time(c, INT64_MAX) <= ns)
+		return INT64_MAX;
 	return ptrc_when_subtract(ptrc_correction_first(c, ns + 1), 1);
 }
 
