@@ -96,6 +96,46 @@ has_once() {
 	fails grep ^events server/requests
 }
 
+@test "numbers of JSON are what they say, and of two members of one name the last one counts [EXT-491]" {
+	cat >texts.py <<-'END'
+		texts = (
+		    '{"max": 9223372036854775807, "more": 9223372036854775808, "most": 18446744073709551615,'
+		    ' "beyond": 18446744073709551616, "min": -9223372036854775808, "below": -9223372036854775809,'
+		    ' "zero": -0, "half": 5e-1, "long": 0.' + '25' * 40 + '}',
+		    ' { "a" : 1 , "b":[{"a":3}, "}"] , "\\u0061" : "x\\"y" , "c":1,"c":null, "":{} } ',
+		    '{}')
+		print('layout note json')
+		for i, text in enumerate(texts):
+		    print(f'event {i + 1}000 7 9 note hex:{text.encode().hex()}')
+	END
+	python3 texts.py | made a.log
+	ship a.log
+	[ "$status" -eq 0 ]
+	cat >expect.py <<-'END'
+		import json
+		rows = [json.loads(line) for line in open('server/events')]
+		rows = [{kind: row[kind] for kind in ('ints', 'uints', 'floats', 'strings') if row[kind]}
+		        for row in rows]
+		assert rows[0] == {
+		    'ints': {'max': 2**63 - 1, 'min': -2**63, 'zero': 0},
+		    'uints': {'more': 2**63, 'most': 2**64 - 1},
+		    'floats': {'beyond': 2.0**64, 'below': -2.0**63, 'half': 0.5,
+		               'long': float('0.' + '25' * 40)}}, rows[0]
+		assert rows[1] == {'strings': {'a': 'x"y', 'b': '[{"a":3}, "}"]', '': '{}'}}, rows[1]
+		assert rows[2] == {}, rows[2]
+	END
+	python3 expect.py
+	# A field of a layout gives its members its name.
+	made b.log <<-END
+		layout named json j
+		event 1000 7 9 named hex:$(printf '{"a":1,"a":2}' | od -An -v -tx1 | tr -d ' \n')
+		event 2000 7 9 named hex:$(printf ' "text" ' | od -An -v -tx1 | tr -d ' \n')
+	END
+	ship b.log
+	[ "$status" -eq 0 ]
+	tail -n 2 server/events | jq -se 'map([.ints, .strings]) == [[{"j.a": 2}, {}], [{}, {j: "text"}]]'
+}
+
 @test "rows tell machine, process and bound of the time [EXT-491]" {
 	ptrace-run -o a.log -- ptrace-event app.start n=1
 	ship a.log

@@ -3,10 +3,11 @@
 
 #include "src/ship/row.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/view/json_text.h"
+#include "src/cli/message.h"
 #include "src/view/value.h"
 
 /* A length of up to 64 bits takes so many bytes at most. */
@@ -82,11 +83,6 @@ void ptrc_ship_add_uint(struct ptrc_ship_fields *f, const char *name, uint64_t n
 	add_unsigned(f, name, strlen(name), n);
 }
 
-void ptrc_ship_add_float(struct ptrc_ship_fields *f, const char *name, double n)
-{
-	add_double(f, name, strlen(name), n);
-}
-
 void ptrc_ship_add_string(struct ptrc_ship_fields *f, const char *name, const char *text,
 			  size_t size)
 {
@@ -95,119 +91,132 @@ void ptrc_ship_add_string(struct ptrc_ship_fields *f, const char *name, const ch
 
 /* ---- JSON: the texts are valid ---- */
 
-static const char *skip_blanks(const char *at, const char *end)
-{
-	while (at < end && strchr(" \t\r\n", *at))
-		at++;
-	return at;
-}
-
-/* Behind the string that begins with the quote at `at`. */
-static const char *skip_string(const char *at, const char *end)
-{
-	for (at++; at < end && *at != '"'; at++)
-		at += *at == '\\';
-	return at < end ? at + 1 : end;
-}
-
-/* Behind the value at `at`. */
-static const char *skip_value(const char *at, const char *end)
-{
-	size_t depth = 0;
-
-	for (; at < end; at++) {
-		if (*at == '"') {
-			at = skip_string(at, end) - 1;
-			continue;
-		}
-		if (*at == '{' || *at == '[')
-			depth++;
-		else if ((*at == '}' || *at == ']' || *at == ',') && !depth)
-			return at;
-		else if ((*at == '}' || *at == ']') && !--depth)
-			return at + 1;
-	}
-	return end;
-}
-
 static void add_json_number(struct ptrc_ship_fields *f, const char *name, size_t size,
 			    const char *text, size_t text_size)
 {
-	char digits[64];
-	char *end;
+	bool is_whole = !memchr(text, '.', text_size) && !memchr(text, 'e', text_size) &&
+			!memchr(text, 'E', text_size);
+	long long n;
 
-	if (text_size < sizeof(digits)) {
-		memcpy(digits, text, text_size);
-		digits[text_size] = '\0';
-		if (!strpbrk(digits, ".eE") && text_size < 20) {
-			long long n = strtoll(digits, &end, 10);
-
-			/* 19 digits may be more than 64 bits with a sign have. */
-			if (text_size < 19 || (n != INT64_MAX && n != INT64_MIN)) {
-				ptrc_ship_put_u64(add(f, PTRC_SHIP_INTS, name, size), (uint64_t)n);
-				return;
-			}
+	f->text.used = 0;
+	ptrc_buffer_bytes(&f->text, text, text_size);
+	ptrc_buffer_char(&f->text, '\0');
+	errno = 0;
+	if (is_whole && *text == '-') {
+		n = strtoll(f->text.bytes, NULL, 10);
+		if (!errno) {
+			ptrc_ship_put_u64(add(f, PTRC_SHIP_INTS, name, size), (uint64_t)n);
+			return;
 		}
-		add_double(f, name, size, strtod(digits, &end));
-		return;
+	} else if (is_whole) {
+		unsigned long long u = strtoull(f->text.bytes, NULL, 10);
+
+		if (!errno) {
+			add_unsigned(f, name, size, u);
+			return;
+		}
 	}
-	add_text(f, name, size, text, text_size);
+	add_double(f, name, size, strtod(f->text.bytes, NULL));
 }
 
 static void add_json_value(struct ptrc_ship_fields *f, const char *name, size_t size,
 			   const char *text, size_t text_size)
 {
-	while (text_size && strchr(" \t\r\n", text[text_size - 1]))
-		text_size--;
-	if (!text_size || *text == 'n')
-		return;
-	if (*text == 't' || *text == 'f') {
+	switch (*text) {
+	case 'n':
+		break;
+	case 't':
+	case 'f':
 		add_unsigned(f, name, size, *text == 't');
-	} else if (*text == '"') {
-		size_t used = f->text.used;
-
+		break;
+	case '"':
+		f->text.used = 0;
 		ptrc_json_text_unescape(&f->text, text, text_size);
-		add_text(f, name, size, f->text.bytes + used, f->text.used - used);
-	} else if (*text == '{' || *text == '[') {
+		add_text(f, name, size, f->text.bytes, f->text.used);
+		break;
+	case '{':
+	case '[':
 		add_text(f, name, size, text, text_size);
-	} else {
+		break;
+	default:
 		add_json_number(f, name, size, text, text_size);
 	}
 }
 
-/* Adds what the text says: of an object its members, called PREFIX.KEY, or KEY if there is no prefix. */
+/* Puts the name of the member: PREFIX.NAME, or NAME if there is no prefix. */
+static void name_member(struct ptrc_ship_fields *f, const char *prefix, struct ptrc_ship_member *m)
+{
+	size_t begin = f->names.used;
+
+	if (*prefix) {
+		ptrc_buffer_text(&f->names, prefix);
+		ptrc_buffer_char(&f->names, '.');
+	}
+	ptrc_json_text_unescape(&f->names, m->json.name, m->json.name_size);
+	m->name_size = f->names.used - begin;
+}
+
+/* Finds the members of the object; returns how many. */
+static size_t find_members(struct ptrc_ship_fields *f, const char *prefix, const char *at,
+			   const char *end)
+{
+	struct ptrc_json_text_member json;
+	size_t count = 0, begin = 0;
+
+	f->names.used = 0;
+	for (; ptrc_json_text_next_member(&at, end, &json); count++) {
+		if (count == f->member_room) {
+			f->member_room = count ? 2 * count : 16;
+			f->members = ptrc_cli_reallocate(f->members,
+							 f->member_room * sizeof(*f->members));
+		}
+		f->members[count].json = json;
+		name_member(f, prefix, &f->members[count]);
+	}
+	/* Now that they are all there, they do not move any more. */
+	for (size_t i = 0; i < count; i++) {
+		f->members[i].name = f->names.bytes + begin;
+		begin += f->members[i].name_size;
+	}
+	return count;
+}
+
+static int by_name(const void *one, const void *other)
+{
+	const struct ptrc_ship_member *a = one, *b = other;
+	size_t size = a->name_size < b->name_size ? a->name_size : b->name_size;
+	int order = size ? memcmp(a->name, b->name, size) : 0;
+
+	if (order)
+		return order;
+	if (a->name_size != b->name_size)
+		return a->name_size < b->name_size ? -1 : 1;
+	return a->json.name < b->json.name ? -1 : 1;
+}
+
+/* Adds what the text says. */
 static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char *text, size_t size)
 {
-	const char *end = text + size;
-	const char *at = skip_blanks(text, end);
+	size_t count;
 
-	if (at < end && *at != '{') {
-		add_json_value(f, prefix, strlen(prefix), at, (size_t)(end - at));
+	/* Without the blanks around it. */
+	if (!ptrc_json_text_find(text, size, "", &text, &size))
+		return;
+	if (*text != '{') {
+		add_json_value(f, prefix, strlen(prefix), text, size);
 		return;
 	}
-	while (at < end && *at != '}') {
-		size_t name = 0, used, key;
-		const char *value;
+	count = find_members(f, prefix, text, text + size);
+	if (count)
+		qsort(f->members, count, sizeof(*f->members), by_name);
+	for (size_t i = 0; i < count; i++) {
+		const struct ptrc_ship_member *m = &f->members[i];
 
-		at = skip_blanks(at + 1, end);
-		if (at == end || *at != '"')
-			return;
-		f->text.used = name;
-		if (*prefix) {
-			ptrc_buffer_text(&f->text, prefix);
-			ptrc_buffer_char(&f->text, '.');
-		}
-		value = skip_string(at, end);
-		ptrc_json_text_unescape(&f->text, at, (size_t)(value - at));
-		key = f->text.used;
-		value = skip_blanks(value, end);
-		value = skip_blanks(value + (value < end), end);
-		at = skip_value(value, end);
-		/* Unescaping the value may move the text with the name. */
-		used = (size_t)(at - value);
-		ptrc_buffer_room(&f->text, used + 16);
-		add_json_value(f, f->text.bytes + name, key - name, value, used);
-		at = skip_blanks(at, end);
+		/* The last one of a name counts, as for ptrace-dump. */
+		if (i + 1 < count && m[1].name_size == m->name_size &&
+		    (!m->name_size || !memcmp(m[1].name, m->name, m->name_size)))
+			continue;
+		add_json_value(f, m->name, m->name_size, m->json.value, m->json.value_size);
 	}
 }
 
@@ -298,7 +307,6 @@ void ptrc_ship_put_event(struct ptrc_buffer *b, const struct ptrc_buffer *head,
 	for (int i = 0; i < PTRC_SHIP_KINDS; i++)
 		put_kind(b, f, (enum ptrc_ship_kind)i);
 	ptrc_ship_put_string(b, e->data, e->size);
-	f->text.used = 0;
 }
 
 void ptrc_ship_fields_free(struct ptrc_ship_fields *f)
@@ -308,4 +316,6 @@ void ptrc_ship_fields_free(struct ptrc_ship_fields *f)
 		ptrc_buffer_free(&f->kinds[i].values);
 	}
 	ptrc_buffer_free(&f->text);
+	ptrc_buffer_free(&f->names);
+	free(f->members);
 }

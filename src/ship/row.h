@@ -12,6 +12,7 @@
 
 #include "src/cli/buffer.h"
 #include "src/ship/schema.h"
+#include "src/view/json_text.h"
 #include "src/view/layout.h"
 
 /* The columns with the fields of an event, by what these are. */
@@ -31,7 +32,16 @@ struct ptrc_ship_fields {
 		struct ptrc_buffer names;
 		struct ptrc_buffer values;
 	} kinds[PTRC_SHIP_KINDS];
+	/* For texts that are put together: of arrays, of values in JSON, and the names of its members. */
 	struct ptrc_buffer text;
+	struct ptrc_buffer names;
+	/* The members of an object. */
+	struct ptrc_ship_member {
+		const char *name;
+		size_t name_size;
+		struct ptrc_json_text_member json;
+	} * members;
+	size_t member_room;
 };
 
 /* What every event has. */
@@ -58,13 +68,13 @@ void ptrc_ship_put_u64(struct ptrc_buffer *, uint64_t);
 /* These add a field. */
 void ptrc_ship_add_int(struct ptrc_ship_fields *, const char *name, int64_t);
 void ptrc_ship_add_uint(struct ptrc_ship_fields *, const char *name, uint64_t);
-void ptrc_ship_add_float(struct ptrc_ship_fields *, const char *name, double);
 void ptrc_ship_add_string(struct ptrc_ship_fields *, const char *name, const char *, size_t);
 
 /*
  * Adds the fields of data that a layout has taken apart: whole numbers, addresses and truths as
  * numbers, an enum as its number and as its word, text and bytes as they are, an array as the text of
- * its elements. Of an object of JSON each member is a field; what is nested in it is text.
+ * its elements. Of an object of JSON each member is a field, of those with the same name the last one;
+ * what is nested in it is text.
  */
 void ptrc_ship_add_decoded(struct ptrc_ship_fields *, const struct ptrc_layout *,
 			   const struct ptrc_decoded *);

@@ -268,33 +268,47 @@ static bool is_key(struct scan s, const char *key, size_t size)
 	return i == size;
 }
 
+static bool take_member(struct scan *s, struct ptrc_json_text_member *m)
+{
+	if (!take(s, '{') && !take(s, ','))
+		return false;
+	skip_blanks(s);
+	m->name = (const char *)s->at;
+	if (!take(s, '"') || !take_string(s))
+		return false;
+	m->name_size = (size_t)((const char *)s->at - m->name);
+	skip_blanks(s);
+	take(s, ':');
+	skip_blanks(s);
+	m->value = (const char *)s->at;
+	if (!take_value(s))
+		return false;
+	m->value_size = (size_t)((const char *)s->at - m->value);
+	skip_blanks(s);
+	return true;
+}
+
+bool ptrc_json_text_next_member(const char **at, const char *end, struct ptrc_json_text_member *m)
+{
+	struct scan s = scan_of(*at, (size_t)(end - *at));
+
+	if (!take_member(&s, m))
+		return false;
+	*at = (const char *)s.at;
+	return true;
+}
+
 /* Goes to the last member with this key. */
 static bool enter_member(struct scan *s, const char *key, size_t size)
 {
-	struct scan found = {0};
+	struct ptrc_json_text_member m;
+	const char *found = NULL;
 
-	if (!take(s, '{'))
-		return false;
-	skip_blanks(s);
-	while (!take(s, '}')) {
-		struct scan string;
-		bool is_it;
-
-		skip_blanks(s);
-		string = (struct scan){s->at + 1, s->end};
-		is_it = is_key(string, key, size);
-		if (!take_key(s))
-			return false;
-		skip_blanks(s);
-		if (is_it)
-			found = *s;
-		if (!take_value(s))
-			return false;
-		skip_blanks(s);
-		take(s, ',');
-	}
-	*s = found;
-	return found.at;
+	while (take_member(s, &m))
+		if (is_key(scan_of(m.name + 1, m.name_size - 1), key, size))
+			found = m.value;
+	s->at = (const unsigned char *)found;
+	return found;
 }
 
 static bool enter_element(struct scan *s, uint64_t index)

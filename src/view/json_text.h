@@ -26,6 +26,20 @@ bool ptrc_json_text_is_valid(const char *, size_t size);
 bool ptrc_json_text_find(const char *, size_t size, const char *path, const char **value,
 			 size_t *value_size);
 
+/* A member of an object: its name, in quotes, and its value. */
+struct ptrc_json_text_member {
+	const char *name;
+	size_t name_size;
+	const char *value;
+	size_t value_size;
+};
+
+/*
+ * Goes through the members of an object in a valid text: *at is the begin of the object at first, and
+ * is moved behind the member. Returns false if there is none any more, or if it is no object.
+ */
+bool ptrc_json_text_next_member(const char **at, const char *end, struct ptrc_json_text_member *);
+
 /* Whether the text is a path: .KEY and [N] one after the other, at least one. A key has letters,
  * digits and underscores. */
 bool ptrc_json_text_is_path(const char *);
