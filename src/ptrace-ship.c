@@ -215,7 +215,7 @@ static int64_t duration(int key, const char *text)
 static const char *without_slash(const char *url)
 {
 	size_t size = strlen(url);
-	char *copy = strcpy(ptrc_cli_allocate(size + 1), url);
+	char *copy = ptrc_cli_copy(url);
 
 	if (size > 1 && copy[size - 1] == '/' && copy[size - 2] != '/')
 		copy[size - 1] = '\0';

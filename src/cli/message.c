@@ -146,3 +146,8 @@ void *ptrc_cli_reallocate(void *old, size_t size)
 		ptrc_cli_no_memory();
 	return p;
 }
+
+char *ptrc_cli_copy(const char *text)
+{
+	return strcpy(ptrc_cli_allocate(strlen(text) + 1), text);
+}

@@ -55,4 +55,7 @@ void ptrc_cli_no_memory(void) __attribute__((noreturn));
 void *ptrc_cli_allocate(size_t size) __attribute__((malloc, returns_nonnull));
 void *ptrc_cli_reallocate(void *, size_t size) __attribute__((returns_nonnull));
 
+/* A copy of the text, which the caller frees. */
+char *ptrc_cli_copy(const char *) __attribute__((malloc, nonnull, returns_nonnull));
+
 #endif

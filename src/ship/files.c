@@ -50,7 +50,7 @@ static bool is_later_name(const char *name, size_t *base)
 
 char *ptrc_ship_log_of(const char *path)
 {
-	char *base = strcpy(ptrc_cli_allocate(strlen(path) + 1), path);
+	char *base = ptrc_cli_copy(path);
 	size_t size;
 
 	if (!is_later_name(path, &size))

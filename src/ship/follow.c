@@ -305,7 +305,7 @@ static bool find_log(const char *session, char **path)
 				 "has them");
 		return false;
 	}
-	*path = strcpy(ptrc_cli_allocate(strlen(s->log) + 1), s->log);
+	*path = ptrc_cli_copy(s->log);
 	return true;
 }
 

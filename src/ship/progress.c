@@ -58,9 +58,12 @@ static bool read_numbers(char **at, const char *key, uint64_t *numbers, size_t c
 	return value;
 }
 
-static char *copy(const char *text)
+/* Reads "KEY TEXT\n" at *at. */
+static char *read_text(char **at, const char *key)
 {
-	return text ? strcpy(ptrc_cli_allocate(strlen(text) + 1), text) : NULL;
+	char *value = value_of(at, key);
+
+	return value ? ptrc_cli_copy(value) : NULL;
 }
 
 /* Takes what the file says. Times are written as unsigned numbers. */
@@ -74,8 +77,8 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 	if (!read_numbers(&at, "log", &p->log_id, 1, 16) ||
 	    !read_numbers(&at, "nonce", &p->nonce, 1, 16))
 		return false;
-	p->server = copy(value_of(&at, "server"));
-	p->database = p->server ? copy(value_of(&at, "database")) : NULL;
+	p->server = read_text(&at, "server");
+	p->database = p->server ? read_text(&at, "database") : NULL;
 	if (!p->database || !read_numbers(&at, "place", place, 3, 10) ||
 	    !read_numbers(&at, "batch", batch, 3, 10) ||
 	    !read_numbers(&at, "told", &p->told, 1, 10) ||
@@ -139,7 +142,7 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 	char text[FILE_MAX_BYTES + 1];
 	ssize_t size;
 
-	*p = (struct ptrc_ship_progress){.path = copy(path), .fd = open_locked(path)};
+	*p = (struct ptrc_ship_progress){.path = ptrc_cli_copy(path), .fd = open_locked(path)};
 	if (p->fd < 0) {
 		if (errno == EWOULDBLOCK)
 			ptrc_cli_message(path, "another ptrace-ship is at work on this log");

@@ -485,11 +485,6 @@ static enum ptrc_ship_result find_end(struct work *w)
 	return PTRC_SHIP_LOG_FAILED;
 }
 
-static char *copy(const char *text)
-{
-	return strcpy(ptrc_cli_allocate(strlen(text) + 1), text);
-}
-
 static void begin_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
@@ -497,8 +492,8 @@ static void begin_progress(struct work *w)
 	free(p->server);
 	free(p->database);
 	p->log_id = ptrc_ship_log_id(w->log);
-	p->server = copy(w->shipper->server_name);
-	p->database = copy(w->shipper->database);
+	p->server = ptrc_cli_copy(w->shipper->server_name);
+	p->database = ptrc_cli_copy(w->shipper->database);
 	p->place = (struct ptrc_ship_place){0};
 	p->batch = (struct ptrc_ship_batch){0};
 	p->is_complete = false;

@@ -85,11 +85,6 @@ static bool is_all_json(const struct ptrc_layout_fields *m)
 	return m->fields->kind == PTRC_LAYOUT_JSON && !*m->fields->name;
 }
 
-static char *copy_of(const char *text)
-{
-	return strcpy(ptrc_cli_allocate(strlen(text) + 1), text);
-}
-
 /* Adds a layout, of which the caller sets where it is from. Returns null with the reason if it is wrong. */
 static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 			       struct ptrc_cli_reason *why)
@@ -118,7 +113,7 @@ bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *t
 	struct ptrc_layout *layout = add(l, text, why);
 
 	if (layout)
-		layout->pattern = copy_of(pattern);
+		layout->pattern = ptrc_cli_copy(pattern);
 	return layout;
 }
 
@@ -130,7 +125,7 @@ bool ptrc_layouts_add_told(struct ptrc_layouts *l, const char *text, struct ptrc
 		return true;
 	layout = add(l, text, why);
 	if (layout)
-		layout->told = copy_of(text);
+		layout->told = ptrc_cli_copy(text);
 	return layout;
 }
 
