@@ -311,6 +311,8 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 	%D%/ship/server.h \
 	%D%/ship/ship.c \
 	%D%/ship/ship.h \
+	%D%/ship/told.c \
+	%D%/ship/told.h \
 	%D%/ship/whose.c \
 	%D%/ship/whose.h
 %C%_ptrace_ship_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(SHIP_CFLAGS)

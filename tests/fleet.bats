@@ -123,7 +123,7 @@ query() {
 		[ "$(ask "$dialect" <<<"DESCRIBE TABLE posixtrace.processes" | cut -f 1 | xargs)" = \
 			"host boot log process pid parent start user program command build_id" ]
 		[ "$(ask "$dialect" <<<"DESCRIBE TABLE posixtrace.hosts" | cut -f 1 | xargs)" = \
-			"host boot machine kernel zone first" ]
+			"host boot machine kernel zone" ]
 	done
 }
 

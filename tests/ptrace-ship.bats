@@ -152,6 +152,32 @@ has_once() {
 	jq -se 'map([.process, .pid]) | length == (unique | length)' server/processes
 }
 
+@test "a process is told once, however often a log that grows is looked at; in batches as events [EXT-491]" {
+	mkdir logs
+	follow --follow=logs
+	random() { head -c 150 /dev/urandom | od -An -v -tx1 | tr -d ' \n'; }
+	export -f random
+	ptrace-run -o logs/a.log -- bash -c 'for i in 1 2 3 4; do
+		for j in 1 2 3 4 5; do "$0" -d "$(random)"; done; sleep 0.8; done' "$traced"
+	wait_until is_complete logs/a.log
+	end_follow
+	[ "$status" -eq 0 ]
+	# It was looked at several times, while processes came.
+	[ "$(grep -c ^processes server/requests)" -ge 3 ]
+	[ "$(grep -c ^hosts server/requests)" -eq 1 ]
+	# One that was seen when it had just begun is told once more.
+	jq -se 'length >= 20 and length <= 2 * (map(.process) | unique | length)' server/processes
+	jq -se 'map(tojson) | length == (unique | length)' server/processes
+	# Who starts anew tells all of them, and no more of them at once than fits.
+	: >server/requests
+	: >server/processes
+	rm logs/a.log.ship
+	ship --batch-size=1K logs/a.log
+	[ "$status" -eq 0 ]
+	[ "$(grep -c ^processes server/requests)" -ge 2 ]
+	jq -se 'length >= 20 and length == (map(.process) | unique | length)' server/processes
+}
+
 @test "what is missing in a log is rows, and the exit status says so [EXT-491]" {
 	made a.log <<-END
 		event 1000 7 8 one

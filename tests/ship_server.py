@@ -134,9 +134,7 @@ class Reader:
         return row
 
     def host(self):
-        row = {name: self.string() for name in ('host', 'boot', 'machine', 'kernel', 'zone')}
-        row['first'] = self.number('q')
-        return row
+        return {name: self.string() for name in ('host', 'boot', 'machine', 'kernel', 'zone')}
 
     def process(self):
         row = {name: self.string() for name in ('host', 'boot', 'log')}

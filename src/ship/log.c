@@ -384,14 +384,15 @@ size_t ptrc_ship_log_processes(const struct ptrc_ship_log *l)
 	return l->whose.process_count;
 }
 
-size_t ptrc_ship_log_put_host(const struct ptrc_ship_log *l, struct ptrc_buffer *rows)
+bool ptrc_ship_log_put_host(const struct ptrc_ship_log *l, struct ptrc_buffer *rows)
 {
-	return ptrc_ship_whose_put_host(&l->whose, created_ns(l), rows);
+	return ptrc_ship_whose_put_host(&l->whose, rows);
 }
 
-size_t ptrc_ship_log_put_processes(const struct ptrc_ship_log *l, struct ptrc_buffer *rows)
+bool ptrc_ship_log_put_process(const struct ptrc_ship_log *l, size_t number,
+			       struct ptrc_buffer *rows)
 {
-	return ptrc_ship_whose_put_processes(&l->whose, l->reader.trace, &l->head, rows);
+	return ptrc_ship_whose_put_process(&l->whose, l->reader.trace, number, &l->head, rows);
 }
 
 void ptrc_ship_log_losses(const struct ptrc_ship_log *l, struct ptrc_losses *losses)

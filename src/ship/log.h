@@ -74,12 +74,16 @@ void ptrc_ship_log_pass(struct ptrc_ship_log *);
 /* The error number that ended the reading, or 0. */
 int ptrc_ship_log_error(const struct ptrc_ship_log *);
 
-/* How many processes the log tells of. */
+/* How many entries with processes the log has. */
 size_t ptrc_ship_log_processes(const struct ptrc_ship_log *);
 
-/* Puts the rows of the tables `hosts' and `processes'; returns how many. */
-size_t ptrc_ship_log_put_host(const struct ptrc_ship_log *, struct ptrc_buffer *);
-size_t ptrc_ship_log_put_processes(const struct ptrc_ship_log *, struct ptrc_buffer *);
+/* Put the row of the table `hosts', and that of `processes' for the entry with this number. Return false if
+ * the log does not tell of its host, or tells more of the process in a later entry. */
+bool ptrc_ship_log_put_host(const struct ptrc_ship_log *, struct ptrc_buffer *);
+bool ptrc_ship_log_put_process(const struct ptrc_ship_log *, size_t number, struct ptrc_buffer *);
+
+/* Whether something of what has been read cannot be read, as the log is damaged. */
+bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *);
 
 /* What the log lacks, as far as it says so and reading has found out. */
 void ptrc_ship_log_losses(const struct ptrc_ship_log *, struct ptrc_losses *);

@@ -68,8 +68,7 @@ static const char *const modern[] = {
 	"    boot String,\n"
 	"    machine String,\n"
 	"    kernel String,\n"
-	"    zone String,\n"
-	"    first DateTime64(9, 'UTC')\n"
+	"    zone String\n"
 	")\n"
 	"ENGINE = ReplacingMergeTree\n"
 	"ORDER BY (host, boot)",
@@ -132,8 +131,7 @@ static const char *const plain[] = {
 	"    boot String,\n"
 	"    machine String,\n"
 	"    kernel String,\n"
-	"    zone String,\n"
-	"    first Int64\n"
+	"    zone String\n"
 	")\n"
 	"ENGINE = ReplacingMergeTree\n"
 	"ORDER BY (host, boot)",

@@ -408,32 +408,67 @@ static enum ptrc_ship_outcome insert(struct ptrc_shipper *s, void *arg, struct p
 	return ptrc_ship_server_insert(s->server, i->table, i->body, i->token, why);
 }
 
+/* Sends the rows that are in the packer, and empties it. */
 static enum ptrc_ship_result insert_table(struct work *w, const char *table)
 {
-	struct insertion i = {.table = table};
+	struct insertion i = {.table = table, .body = ptrc_ship_packer_end(w->packer)};
+	enum ptrc_ship_result result;
 
-	ptrc_ship_packer_take(w->packer);
-	i.body = ptrc_ship_packer_end(w->packer);
 	snprintf(i.token, sizeof(i.token), "%s-%016" PRIx64 "-%s-%lld", ptrc_ship_log_name(w->log),
 		 w->progress.nonce, table, (long long)ptrc_now_ns());
-	return insist(w->shipper, insert, &i);
+	result = insist(w->shipper, insert, &i);
+	ptrc_ship_packer_reset(w->packer);
+	return result;
+}
+
+static enum ptrc_ship_result tell_host(struct work *w)
+{
+	struct ptrc_buffer *rows = ptrc_ship_packer_rows(w->packer);
+
+	ptrc_ship_packer_reset(w->packer);
+	if (!ptrc_ship_log_put_host(w->log, rows) ||
+	    ptrc_ship_told_has(&w->shipper->told, rows->bytes, rows->used))
+		return PTRC_SHIPPED;
+	return insert_table(w, "hosts");
+}
+
+/* Those of which the server was not told lately, in batches as events. */
+static enum ptrc_ship_result tell_processes(struct work *w)
+{
+	struct ptrc_shipper *s = w->shipper;
+	struct ptrc_buffer *rows = ptrc_ship_packer_rows(w->packer);
+	enum ptrc_ship_result result = PTRC_SHIPPED;
+
+	ptrc_ship_packer_reset(w->packer);
+	for (size_t i = 0; result == PTRC_SHIPPED && i < ptrc_ship_log_processes(w->log); i++) {
+		size_t used = rows->used;
+
+		if (!ptrc_ship_log_put_process(w->log, i, rows))
+			continue;
+		if (ptrc_ship_told_has(&s->told, rows->bytes + used, rows->used - used)) {
+			rows->used = used;
+			continue;
+		}
+		ptrc_ship_packer_take(w->packer);
+		if (ptrc_ship_packer_packed(w->packer) >= s->batch_bytes)
+			result = insert_table(w, "processes");
+	}
+	if (result == PTRC_SHIPPED && ptrc_ship_packer_raw(w->packer))
+		result = insert_table(w, "processes");
+	return result;
 }
 
 /* Tells whose the log is, if the log has more of it than was told. The server keeps what is told last. */
 static enum ptrc_ship_result tell_whose(struct work *w)
 {
 	uint64_t told = ptrc_ship_log_processes(w->log) + 1;
-	enum ptrc_ship_result result = PTRC_SHIPPED;
+	enum ptrc_ship_result result;
 
 	if (w->progress.told == told)
 		return PTRC_SHIPPED;
-	ptrc_ship_packer_reset(w->packer);
-	if (ptrc_ship_log_put_host(w->log, ptrc_ship_packer_rows(w->packer)))
-		result = insert_table(w, "hosts");
-	ptrc_ship_packer_reset(w->packer);
-	if (result == PTRC_SHIPPED &&
-	    ptrc_ship_log_put_processes(w->log, ptrc_ship_packer_rows(w->packer)))
-		result = insert_table(w, "processes");
+	result = tell_host(w);
+	if (result == PTRC_SHIPPED)
+		result = tell_processes(w);
 	if (result == PTRC_SHIPPED)
 		w->progress.told = told;
 	return result;

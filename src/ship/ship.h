@@ -17,6 +17,7 @@
 
 #include "src/ship/progress.h"
 #include "src/ship/server.h"
+#include "src/ship/told.h"
 #include "src/view/losses.h"
 
 enum { PTRC_SHIP_BATCH_BYTES = 4 << 20 };
@@ -43,6 +44,8 @@ struct ptrc_shipper {
 	 * counts: a server may answer questions and take no rows. */
 	int64_t silent_since_ns;
 	bool is_delivering;
+	/* Rows of the other tables that the server has; one that it does not take ends the command. */
+	struct ptrc_ship_told told;
 	/* Sent in all; and how often something had to be tried again. */
 	struct ptrc_ship_sent {
 		uint64_t rows;

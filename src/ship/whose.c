@@ -3,7 +3,6 @@
 
 #include "src/ship/whose.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,13 +170,12 @@ static void put_text(struct ptrc_buffer *rows, const char *text)
 	ptrc_ship_put_string(rows, text, strlen(text));
 }
 
-size_t ptrc_ship_whose_put_host(const struct ptrc_ship_whose *w, int64_t first_ns,
-				struct ptrc_buffer *rows)
+bool ptrc_ship_whose_put_host(const struct ptrc_ship_whose *w, struct ptrc_buffer *rows)
 {
 	struct ptrc_buffer kernel = PTRC_BUFFER_INIT;
 
 	if (!*w->host.ph_name)
-		return 0;
+		return false;
 	put_text(rows, w->host.ph_name);
 	put_text(rows, w->host.ph_boot_id);
 	put_text(rows, w->host.ph_machine_id);
@@ -186,8 +184,7 @@ size_t ptrc_ship_whose_put_host(const struct ptrc_ship_whose *w, int64_t first_n
 	ptrc_ship_put_string(rows, kernel.bytes, kernel.used);
 	ptrc_buffer_free(&kernel);
 	put_text(rows, w->host.ph_time_zone);
-	ptrc_ship_put_u64(rows, (uint64_t)first_ns);
-	return 1;
+	return true;
 }
 
 /* The arguments, with blanks between them. */
@@ -215,31 +212,28 @@ static void put_build_id(struct ptrc_buffer *rows, const struct posixtrace_log_p
 	ptrc_buffer_free(&digits);
 }
 
-size_t ptrc_ship_whose_put_processes(const struct ptrc_ship_whose *w, trace_id_t trace,
-				     const struct ptrc_buffer *head, struct ptrc_buffer *rows)
+bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *w, trace_id_t trace, size_t number,
+				 const struct ptrc_buffer *head, struct ptrc_buffer *rows)
 {
+	const struct ptrc_ship_process *own = &w->processes[number];
 	struct posixtrace_log_process p;
-	size_t count = 0;
 
-	for (size_t i = 0; i < w->process_count; i++) {
-		/* What is told last of a process counts. */
-		if (i + 1 < w->process_count && w->processes[i + 1].id == w->processes[i].id)
-			continue;
-		if (posixtrace_get_log_process(trace, i, &p, sizeof(p)))
-			continue;
-		ptrc_buffer_bytes(rows, head->bytes, head->used);
-		ptrc_ship_put_u64(rows, w->processes[i].id);
-		ptrc_ship_put_u32(rows, (uint32_t)p.pp_pid);
-		ptrc_ship_put_u32(rows, (uint32_t)p.pp_parent_pid);
-		ptrc_ship_put_u64(rows, (uint64_t)(p.pp_is_known ? ptrc_when_ns(&p.pp_start) : 0));
-		ptrc_ship_put_u32(rows, p.pp_has_user ? p.pp_user : UINT32_MAX);
-		if (p.pp_executable_size)
-			ptrc_ship_put_string(rows, p.pp_executable, p.pp_executable_size);
-		else
-			ptrc_ship_put_string(rows, p.pp_name, p.pp_name_size);
-		put_command(rows, &p);
-		put_build_id(rows, &p);
-		count++;
-	}
-	return count;
+	/* What is told last of a process counts. */
+	if (number + 1 < w->process_count && own[1].id == own->id)
+		return false;
+	if (posixtrace_get_log_process(trace, number, &p, sizeof(p)))
+		return false;
+	ptrc_buffer_bytes(rows, head->bytes, head->used);
+	ptrc_ship_put_u64(rows, own->id);
+	ptrc_ship_put_u32(rows, (uint32_t)p.pp_pid);
+	ptrc_ship_put_u32(rows, (uint32_t)p.pp_parent_pid);
+	ptrc_ship_put_u64(rows, (uint64_t)(p.pp_is_known ? ptrc_when_ns(&p.pp_start) : 0));
+	ptrc_ship_put_u32(rows, p.pp_has_user ? p.pp_user : UINT32_MAX);
+	if (p.pp_executable_size)
+		ptrc_ship_put_string(rows, p.pp_executable, p.pp_executable_size);
+	else
+		ptrc_ship_put_string(rows, p.pp_name, p.pp_name_size);
+	put_command(rows, &p);
+	put_build_id(rows, &p);
+	return true;
 }

@@ -4,6 +4,7 @@
 #define PTRC_SRC_SHIP_WHOSE_H
 
 #include <posixtrace.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,10 +42,10 @@ uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *, int32_t pid, int64_t 
  * the time of events was from that. PTRC_SHIP_NO_BOUND if the log does not tell. */
 uint64_t ptrc_ship_whose_bound(struct ptrc_ship_whose *, int64_t ns);
 
-/* These put rows, and return how many. */
-size_t ptrc_ship_whose_put_host(const struct ptrc_ship_whose *, int64_t first_ns,
-				struct ptrc_buffer *);
-size_t ptrc_ship_whose_put_processes(const struct ptrc_ship_whose *, trace_id_t,
-				     const struct ptrc_buffer *head, struct ptrc_buffer *);
+/* Put a row: of the host; and of the process that the entry with this number tells of, which begins with the
+ * bytes of `head`. Return false if nothing is known of the host, or a later entry tells more of the process. */
+bool ptrc_ship_whose_put_host(const struct ptrc_ship_whose *, struct ptrc_buffer *);
+bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *, trace_id_t, size_t number,
+				 const struct ptrc_buffer *head, struct ptrc_buffer *);
 
 #endif
