@@ -771,6 +771,30 @@ end_follow() {
 	jq -se 'group_by(.log) | map(map(.seq) | sort == [range(length)]) | all' server/events
 }
 
+@test "a damaged log is not removed, and stays known as damaged [EXT-497]" {
+	mkdir logs
+	ptrace-run -o logs/d.log -- "$traced" -n 100000
+	printf '\377\377\377\377' | dd of=logs/d.log bs=1 seek=100000 conv=notrunc status=none
+	follow --follow=logs --remove-shipped --state-directory=.
+	wait_until is_complete d.log
+	end_follow
+	[ "$status" -eq 3 ]
+	grep -q "d.log: .*damaged" err
+	[ -e logs/d.log ]
+	# What is damaged stands before the place from which it goes on.
+	[ "$(sed -n 's/^place \([0-9]*\) .*/\1/p' d.log.ship)" -gt 1 ]
+	follow --follow=logs --remove-shipped --state-directory=.
+	for log in one two; do
+		many $log.log 10
+		mv $log.log logs
+		wait_until test ! -e logs/$log.log
+	done
+	end_follow
+	[ "$status" -eq 3 ]
+	[ "$(cat err)" = "ptrace-ship: logs/d.log: is damaged, as was found when it was sent" ]
+	[ -e logs/d.log ]
+}
+
 @test "--follow goes on when the server comes back, and with what others of its kind began [EXT-497]" {
 	mkdir logs
 	many logs/a.log 2000

@@ -229,6 +229,7 @@ static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const cha
 {
 	for (struct followed *f = all; f; f = f->next) {
 		enum ptrc_ship_result result;
+		bool is_damaged;
 
 		if (f->look == f->last_look)
 			continue;
@@ -242,9 +243,10 @@ static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const cha
 		f->last_look = f->look;
 		follow->has_failed |= result == PTRC_SHIP_LOG_FAILED;
 		follow->is_incomplete |= ptrc_ship_is_incomplete(follow->shipper, &f->report);
+		is_damaged = f->report.is_damaged;
 		if (result == PTRC_SHIP_LOG_FAILED || result == PTRC_SHIPPED_WHOLE)
 			tell(follow, f);
-		if (result == PTRC_SHIPPED_WHOLE && follow->is_removing)
+		if (result == PTRC_SHIPPED_WHOLE && follow->is_removing && !is_damaged)
 			remove_log(follow, directory, f);
 	}
 	return PTRC_SHIPPED;

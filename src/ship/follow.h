@@ -16,7 +16,8 @@ struct ptrc_ship_follow {
 	int64_t interval_ns;
 	/* The first pause is over. */
 	bool has_turn;
-	/* A log that was closed is removed once the server has all of it. */
+	/* A log that was closed is removed once the server has all of it; but not one that is damaged, as it
+	 * may be rescued from nothing else. */
 	bool is_removing;
 	/* Is called with a log when nothing more will come of it, or the command ends. */
 	void (*tell)(const char *path, const struct ptrc_ship_report *);

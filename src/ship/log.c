@@ -400,3 +400,14 @@ void ptrc_ship_log_losses(const struct ptrc_ship_log *l, struct ptrc_losses *los
 	*losses = (struct ptrc_losses){0};
 	ptrc_reader_losses(&l->reader, false, losses);
 }
+
+bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *l)
+{
+	struct ptrc_losses losses;
+
+	ptrc_ship_log_losses(l, &losses);
+	if (losses.unreadable_events || losses.is_unreadable_uncounted)
+		return true;
+	/* What stands at the end of one that is open may be written just now. */
+	return l->is_closed && (losses.missing_names || losses.damaged_parts);
+}

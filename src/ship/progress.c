@@ -69,7 +69,7 @@ static char *read_text(char **at, const char *key)
 /* Takes what the file says. Times are written as unsigned numbers. */
 static bool take(struct ptrc_ship_progress *p, char *text)
 {
-	uint64_t place[3], batch[3], complete;
+	uint64_t place[3], batch[3], damaged, complete;
 	char *at = text + strlen(head);
 
 	if (strncmp(text, head, strlen(head)))
@@ -83,13 +83,15 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 	    !read_numbers(&at, "batch", batch, 3, 10) ||
 	    !read_numbers(&at, "told", &p->told, 1, 10) ||
 	    !read_numbers(&at, "doubtful", &p->doubtful, 1, 10) ||
-	    !read_numbers(&at, "complete", &complete, 1, 10) || *at || complete > 1)
+	    !read_numbers(&at, "damaged", &damaged, 1, 10) ||
+	    !read_numbers(&at, "complete", &complete, 1, 10) || *at || damaged > 1 || complete > 1)
 		return false;
 	/* The number behind the last row of the batch is one. */
 	if (batch[0] > UINT64_MAX - place[2])
 		return false;
 	p->place = (struct ptrc_ship_place){place[0], place[1], place[2]};
 	p->batch = (struct ptrc_ship_batch){batch[0], (int64_t)batch[1], (int64_t)batch[2]};
+	p->is_damaged = damaged;
 	p->is_complete = complete;
 	return true;
 }
@@ -103,8 +105,8 @@ static void put(struct ptrc_buffer *b, const struct ptrc_ship_progress *p)
 			   p->place.events, p->place.rows);
 	ptrc_buffer_format(b, "batch %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", p->batch.count,
 			   (uint64_t)p->batch.first_ns, (uint64_t)p->batch.last_ns);
-	ptrc_buffer_format(b, "told %" PRIu64 "\ndoubtful %" PRIu64 "\ncomplete %d\n", p->told,
-			   p->doubtful, p->is_complete);
+	ptrc_buffer_format(b, "told %" PRIu64 "\ndoubtful %" PRIu64 "\n", p->told, p->doubtful);
+	ptrc_buffer_format(b, "damaged %d\ncomplete %d\n", p->is_damaged, p->is_complete);
 }
 
 /* ---- the lock ---- */

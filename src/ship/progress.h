@@ -47,6 +47,8 @@ struct ptrc_ship_progress {
 	uint64_t told;
 	/* The server may have rows below this number that the file does not tell of. */
 	uint64_t doubtful;
+	/* Something of what was sent could not be read, as the log is damaged. */
+	bool is_damaged;
 	/* The log was closed, and the server has all of it. */
 	bool is_complete;
 };

@@ -234,7 +234,9 @@ static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_sh
 		return false;
 	}
 	w->end = ptrc_ship_log_place(w->log);
-	w->is_end_of_log = ptrc_ship_log_is_closed(w->log) && !ptrc_ship_log_next(w->log);
+	/* An error in what comes next is told when that is read. */
+	w->is_end_of_log = ptrc_ship_log_is_closed(w->log) && !ptrc_ship_log_next(w->log) &&
+			   !ptrc_ship_log_error(w->log);
 	if (count && b->count != count) {
 		ptrc_cli_message(w->path,
 				 "has fewer events than were shipped: it was cut off or is "
@@ -531,7 +533,7 @@ static void begin_progress(struct work *w)
 	p->database = ptrc_cli_copy(w->shipper->database);
 	p->place = (struct ptrc_ship_place){0};
 	p->batch = (struct ptrc_ship_batch){0};
-	p->is_complete = false;
+	p->is_damaged = p->is_complete = false;
 	p->told = 0;
 }
 
@@ -598,6 +600,8 @@ static enum ptrc_ship_result ship(struct work *w)
 			return PTRC_SHIP_STOPPED;
 		if (!fill(w, p->batch.count, &none, &b))
 			return PTRC_SHIP_LOG_FAILED;
+		if (!p->is_damaged && ptrc_ship_log_is_damaged(w->log))
+			p->is_damaged = has_news = true;
 		if (!b.count) {
 			has_news |= w->is_end_of_log;
 			p->is_complete = w->is_end_of_log;
@@ -621,7 +625,8 @@ bool ptrc_ship_is_incomplete(const struct ptrc_shipper *s, const struct ptrc_shi
 	if (r->result != PTRC_SHIPPED && r->result != PTRC_SHIPPED_WHOLE)
 		return false;
 	/* Those of a log that still grows are told at its end. */
-	return ptrc_losses_is_any(&r->losses) && !(s->is_following && r->losses.is_unclosed);
+	return (ptrc_losses_is_any(&r->losses) || r->is_damaged) &&
+	       !(s->is_following && r->losses.is_unclosed);
 }
 
 /* Notes what has come of the log. */
@@ -638,6 +643,7 @@ static void report(struct work *w, const struct ptrc_ship_sent *before, struct p
 	r->is_open = true;
 	snprintf(r->name, sizeof(r->name), "%s", ptrc_ship_log_name(w->log));
 	r->place = w->progress.place;
+	r->is_damaged = w->progress.is_damaged;
 	ptrc_ship_log_losses(w->log, &r->losses);
 }
 
@@ -667,8 +673,11 @@ enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *s, const char *path,
 	w.log = ptrc_ship_log_open(path);
 	r->result = w.log ? ship_log(&w) : PTRC_SHIP_LOG_FAILED;
 	report(&w, &before, r);
-	if (ptrc_ship_is_incomplete(s, r))
+	if (ptrc_ship_is_incomplete(s, r)) {
 		ptrc_losses_report(&r->losses, path);
+		if (r->is_damaged && !ptrc_ship_log_is_damaged(w.log))
+			ptrc_cli_message(path, "is damaged, as was found when it was sent");
+	}
 	ptrc_ship_progress_close(&w.progress);
 	ptrc_ship_packer_free(w.packer);
 	ptrc_ship_log_close(w.log);

@@ -79,6 +79,8 @@ struct ptrc_ship_report {
 	char name[17];
 	struct ptrc_ship_place place;
 	struct ptrc_losses losses;
+	/* Something of it could not be read, now or before. */
+	bool is_damaged;
 };
 
 /* Asks the server who it is. Returns PTRC_SHIPPED, or what has failed. */

@@ -62,7 +62,8 @@ static bool is_same(const struct ptrc_ship_progress *a, const struct ptrc_ship_p
 	       a->place.events == b->place.events && a->place.rows == b->place.rows &&
 	       a->batch.count == b->batch.count && a->batch.first_ns == b->batch.first_ns &&
 	       a->batch.last_ns == b->batch.last_ns && a->told == b->told &&
-	       a->doubtful == b->doubtful && a->is_complete == b->is_complete;
+	       a->doubtful == b->doubtful && a->is_damaged == b->is_damaged &&
+	       a->is_complete == b->is_complete;
 }
 
 static void read_progress(void *argument)
