@@ -567,15 +567,15 @@ int posixtrace_verify_log(trace_id_t, unsigned long *);
 
 /*
  * Goes back to the first event of a log, and has the parts of the log, each of some 256 KiB at most,
- * read one behind the other in the order in which they were written, from the one with this number
- * on (0: all). Within a part events are in the order of time; those of the next one may be earlier,
+ * read one behind the other in the order in which they were written, from the one with the number
+ * `first` on (0: from the begin) to the one before `end` (ULONG_MAX: all). Within a part events are in the order of time; those of the next one may be earlier,
  * though most logs have none. So a log that is still written, and is opened again when it has grown,
  * begins with the same events in the same order, and others come behind them. This holds until the next
  * posixtrace_select() or call of this function, also across posix_trace_rewind().
  *   EINVAL  not an open log; a log that comes in parts (posixtrace_open_parts).
  *   ENOMEM  no memory; nothing was done.
  */
-int posixtrace_select_parts(trace_id_t, unsigned long first);
+int posixtrace_select_parts(trace_id_t, unsigned long first, unsigned long end);
 
 /* Where a log that is read in parts has been read to. */
 struct posixtrace_place {

@@ -293,6 +293,8 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 # It alone speaks to a server.
 %C%_ptrace_ship_SOURCES = \
 	%D%/ptrace-ship.c \
+	%D%/ship/age.c \
+	%D%/ship/age.h \
 	%D%/ship/answer.c \
 	%D%/ship/answer.h \
 	%D%/ship/files.c \

@@ -840,6 +840,63 @@ end_follow() {
 	assert_one_message ptrace-ship
 }
 
+@test "what was written just now is left for later, as it may be written again [EXT-496]" {
+	command -v ${CC:-cc} >/dev/null || skip "no compiler"
+	! grep -q __asan_init "$PTRACE_BIN/ptrace-ship" || skip "a sanitizer wants to be loaded first"
+	# The first time that the program waits, this does what is to happen then.
+	cat >nap.c <<-'END'
+		#define _GNU_SOURCE
+		#include <poll.h>
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask)
+		{
+			const char *what = getenv("WHAT");
+			struct timespec left = *time;
+			if (what) {
+				unsetenv("LD_PRELOAD");
+				unsetenv("WHAT");
+				if (system(what))
+					exit(99);
+			}
+			return (int)syscall(SYS_ppoll, fds, count, &left, mask, _NSIG / 8);
+		}
+	END
+	${CC:-cc} -shared -fPIC -o nap.so nap.c
+	ship_while() {
+		# What is younger than now is young.
+		touch -d '+1 hour' a.log
+		run_split env WHAT="$1" LD_PRELOAD="$PWD/nap.so" ptrace-ship --server="$url" --verbose a.log
+	}
+	# A part of the log is 256 KiB.
+	ptrace-run -o whole.log -- "$traced" -n 100000
+	count=$(events whole.log)
+	head -c 300000 whole.log >a.log
+	first=$(ptrace-dump a.log 2>/dev/null | wc -l)
+	[ "$first" -gt 0 ]
+	# What is written while one waits is left for the next time.
+	ship_while 'head -c 600000 whole.log >a.log'
+	[ "$status" -eq 3 ]
+	[[ $stdout == "a.log: $first rows, "* ]]
+	# A keeper was killed, and the next one has not yet written again what that had written last.
+	head -c 600000 whole.log >a.log
+	ship_while 'truncate -s 300000 a.log'
+	[ "$status" -eq 3 ]
+	[ "$stdout" = 'a.log: 0 rows, 0 bytes' ]
+	# A log that is closed meanwhile is sent as a whole.
+	head -c 600000 whole.log >a.log
+	ship_while 'cp whole.log a.log'
+	[ "$status" -eq 0 ]
+	has_once a.log "$count"
+	# Who has not been written to for a while is not waited for.
+	rm a.log.ship
+	touch -d '1 hour ago' a.log
+	run_split env WHAT=false LD_PRELOAD="$PWD/nap.so" ptrace-ship --server="$url" a.log
+	[ "$status" -eq 0 ]
+}
+
 @test "a server is asked only what is not known, and by host, as its tables are sorted [EXT-527]" {
 	local host
 	many a.log 100

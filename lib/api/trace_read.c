@@ -51,14 +51,14 @@ PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span 
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_select_parts(trace_id_t trid, unsigned long first)
+PTRC_PUBLIC int posixtrace_select_parts(trace_id_t trid, unsigned long first, unsigned long end)
 {
 	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	int error;
 
 	if (!log)
 		return EINVAL;
-	error = ptrc_log_stream_select_parts(log, first);
+	error = ptrc_log_stream_select_parts(log, first, end);
 	ptrc_handle_put(trid);
 	return error;
 }

@@ -91,10 +91,10 @@ struct ptrc_log_stream {
 	uint64_t skipped_events; /* of packets that were skipped so */
 	int64_t skipped_ns;	 /* the latest time of their events */
 	/* Unless it is null, the log is read packet by packet in this order, which is that of their
-	 * numbers, from this number on. Whoever begins with number `place` gets `place_events` events
-	 * that have been reported. */
+	 * numbers, from number `from` on up to the one before `until`. Whoever begins with number `place`
+	 * gets `place_events` events that have been reported. */
 	size_t *by_number;
-	uint64_t from, place, place_events;
+	uint64_t from, until, place, place_events;
 	struct ptrc_sequencer sequencer;
 	bool is_admitted; /* the sequencer has passed the event of the first cursor */
 	/* Events that were not reported, since the beginning: in gaps; filtered. */
@@ -477,6 +477,8 @@ static int open_due(struct ptrc_log_stream *l)
 		/* Packets that come one by one are read so, whatever times they have: which of them
 		 * are here already may not matter. */
 		if (l->heap_count && (is_one_by_one(l) || l->heap[0]->event.ns < e->first_ns))
+			break;
+		if (l->by_number && e->seq >= l->until)
 			break;
 		note_place(l, e);
 		if (can_skip(l, e, &error)) {
@@ -1043,7 +1045,7 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *span
 	return 0;
 }
 
-int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first)
+int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint64_t end)
 {
 	size_t *order;
 
@@ -1056,6 +1058,7 @@ int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first)
 	free(l->by_number);
 	l->by_number = order;
 	l->from = first;
+	l->until = end;
 	free(l->spans);
 	l->spans = NULL;
 	l->span_count = 0;

@@ -60,7 +60,7 @@ struct ptrc_log_span {
 int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
 			   const trace_event_set_t *types);
 /* As the public functions. EINVAL: the log comes in parts. */
-int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first);
+int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint64_t end);
 void ptrc_log_stream_place(struct ptrc_log_stream *l, struct posixtrace_place *place);
 /* A time as a timespec, whose tv_nsec is never negative; and the reverse, or the nearest time that
  * can be told so. */

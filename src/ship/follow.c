@@ -18,14 +18,6 @@
 #include "src/ship/files.h"
 #include "src/ship/server.h"
 
-/*
- * A keeper that is killed between writing a packet and noting that it has is followed by another one, which
- * writes another packet to this place. So what was written just now is let lie for so long; of a log that is
- * written all the time, for the second time at most.
- */
-#define SETTLE_NS (INT64_C(100) * PTRC_NS_PER_MS)
-enum { SETTLE_LOOKS = 10 };
-
 /* A log in the directory. */
 struct followed {
 	char *path;
@@ -203,26 +195,6 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory, s
 	ptrc_ship_forget(follow->shipper, f->path);
 }
 
-/* Waits until what was written last has been there for a while. */
-static bool let_settle(struct ptrc_ship_follow *follow, const char *path)
-{
-	for (int i = 0; i < SETTLE_LOOKS; i++) {
-		struct timespec now;
-		struct stat st;
-		int64_t age;
-
-		if (stat(path, &st) || clock_gettime(CLOCK_REALTIME, &now))
-			return true;
-		age = (now.tv_sec - st.st_mtim.tv_sec) * INT64_C(1000000000) + now.tv_nsec -
-		      st.st_mtim.tv_nsec;
-		if (age < 0 || age >= SETTLE_NS)
-			return true;
-		if (!ptrc_ship_wait(follow->shipper, SETTLE_NS - age))
-			return false;
-	}
-	return true;
-}
-
 /* Sends what the logs have that have changed. Returns PTRC_SHIPPED, or what ends the command. */
 static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const char *directory,
 				      struct followed *all)
@@ -233,8 +205,6 @@ static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const cha
 
 		if (f->look == f->last_look)
 			continue;
-		if (!let_settle(follow, f->path))
-			return PTRC_SHIP_STOPPED;
 		f->is_untold = true;
 		result = ptrc_ship_log(follow->shipper, f->path, &f->report);
 		if (result == PTRC_SHIP_SERVER_FAILED || result == PTRC_SHIP_STOPPED)
@@ -324,7 +294,6 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 	result = ptrc_ship_greet(follow->shipper);
 	while (result == PTRC_SHIPPED) {
 		int64_t begin = ptrc_now_ns();
-		/* What was flushed is noted as that: it need not settle. */
 		bool is_over = ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply);
 
 		/* Nothing comes any more, whether it was closed or not. */

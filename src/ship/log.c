@@ -3,7 +3,6 @@
 
 #include "src/ship/log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <posixtrace.h>
 #include <stdio.h>
@@ -30,6 +29,9 @@ struct ptrc_ship_log {
 	struct ptrc_ship_fields fields;
 	uint64_t id;
 	char name[17];
+	/* The number of the part behind the last one, and of the one before which reading ends. */
+	uint64_t end_part;
+	uint64_t limit;
 	bool is_closed;
 	bool is_shortened;
 	/* Host, boot and log, as every row begins. */
@@ -91,7 +93,7 @@ static int64_t created_ns(const struct ptrc_ship_log *l)
 					       .tv_nsec = l->reader.attributes.creation_ns});
 }
 
-struct ptrc_ship_log *ptrc_ship_log_open(const char *path)
+struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
 {
 	struct ptrc_ship_log *l = ptrc_cli_allocate(sizeof(*l));
 	struct posixtrace_place place;
@@ -114,13 +116,15 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path)
 		return NULL;
 	}
 	if (!error)
-		error = ptrc_reader_select_parts(&l->reader, 0);
+		error = ptrc_reader_select_parts(&l->reader, 0, end);
 	if (error) {
 		ptrc_cli_error(path, error);
 		ptrc_ship_log_close(l);
 		return NULL;
 	}
 	l->id = place.pl_log_id;
+	l->end_part = place.pl_end_part;
+	l->limit = end;
 	snprintf(l->name, sizeof(l->name), "%016" PRIx64, l->id);
 	ptrc_reader_load_names(&l->reader);
 	ptrc_view_take_layouts(&l->view, &l->layouts);
@@ -174,6 +178,11 @@ bool ptrc_ship_log_is_shortened(const struct ptrc_ship_log *l)
 bool ptrc_ship_log_is_closed(const struct ptrc_ship_log *l)
 {
 	return l->is_closed;
+}
+
+uint64_t ptrc_ship_log_end_part(const struct ptrc_ship_log *l)
+{
+	return l->end_part;
 }
 
 /* ---- going through it ---- */
@@ -248,7 +257,7 @@ void ptrc_ship_log_pass(struct ptrc_ship_log *l)
 
 bool ptrc_ship_log_seek(struct ptrc_ship_log *l, const struct ptrc_ship_place *place)
 {
-	int error = ptrc_reader_select_parts(&l->reader, place->part);
+	int error = ptrc_reader_select_parts(&l->reader, place->part, l->limit);
 
 	if (error) {
 		ptrc_cli_error(l->reader.path, error);

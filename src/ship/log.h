@@ -24,8 +24,9 @@
 
 struct ptrc_ship_log;
 
-/* Opens a log; a rotated one by the path of its first file. Returns null after a message. */
-struct ptrc_ship_log *ptrc_ship_log_open(const char *path);
+/* Opens a log, which ends before the part with the number `end' (UINT64_MAX: where it ends); a rotated one by
+ * the path of its first file. Returns null after a message. */
+struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end);
 void ptrc_ship_log_close(struct ptrc_ship_log *);
 
 /* What all files of the log have in common and no other log has: 16 hexadecimal digits; and as a
@@ -44,6 +45,9 @@ bool ptrc_ship_log_is_shortened(const struct ptrc_ship_log *);
 
 /* Whether the log was closed, so that nothing will come. */
 bool ptrc_ship_log_is_closed(const struct ptrc_ship_log *);
+
+/* The number of the part behind the last one that is in the files. */
+uint64_t ptrc_ship_log_end_part(const struct ptrc_ship_log *);
 
 /*
  * Goes to a place that was told before. Returns false after a message: the log does not have so many

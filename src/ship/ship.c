@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "src/cli/clock.h"
 #include "src/cli/message.h"
+#include "src/ship/age.h"
 #include "src/ship/log.h"
 #include "src/ship/pack.h"
 #include "src/ship/progress.h"
@@ -29,6 +29,9 @@
 #define PAUSE_FIRST_NS (INT64_C(250) * PTRC_NS_PER_MS)
 #define PAUSE_LAST_NS (INT64_C(30000) * PTRC_NS_PER_MS)
 #define NS_PER_S (1000 * PTRC_NS_PER_MS)
+/* A keeper that is killed between writing events and noting that it has is followed by another one, which writes
+ * them again to the same place, perhaps in another order. So what is younger than this is left alone. */
+#define SETTLE_NS (INT64_C(100) * PTRC_NS_PER_MS)
 
 /* The work on one log. */
 struct work {
@@ -583,6 +586,38 @@ void ptrc_ship_forget(struct ptrc_shipper *s, const char *path)
 	free(file);
 }
 
+/* Opens the log, so that it ends behind what was written a while ago. */
+static enum ptrc_ship_result open_log(struct work *w)
+{
+	uint64_t end = UINT64_MAX;
+
+	for (;;) {
+		bool has_waited = end != UINT64_MAX, has_more;
+		int64_t age_ns;
+		uint64_t behind;
+
+		w->log = ptrc_ship_log_open(w->path, end);
+		if (!w->log)
+			return PTRC_SHIP_LOG_FAILED;
+		/* Nothing that is open is younger than the files are now. */
+		age_ns = ptrc_ship_age_ns(w->path);
+		behind = ptrc_ship_log_end_part(w->log);
+		has_more = behind > end;
+		if (age_ns >= SETTLE_NS && !has_more)
+			return PTRC_SHIPPED;
+		/* The parts before `end' have been there for a while; what came since is left for later. But a log
+		 * that was closed meanwhile grows no more, so it is awaited. */
+		if (age_ns < SETTLE_NS && has_waited &&
+		    !(has_more && ptrc_ship_log_is_closed(w->log)))
+			return PTRC_SHIPPED;
+		ptrc_ship_log_close(w->log);
+		w->log = NULL;
+		end = age_ns < SETTLE_NS ? behind : UINT64_MAX;
+		if (age_ns < SETTLE_NS && !ptrc_ship_wait(w->shipper, SETTLE_NS - age_ns))
+			return PTRC_SHIP_STOPPED;
+	}
+}
+
 /* Sends one batch after the other. */
 static enum ptrc_ship_result ship(struct work *w)
 {
@@ -670,8 +705,9 @@ enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *s, const char *path,
 	struct ptrc_ship_sent before = s->sent;
 	struct work w = {.shipper = s, .path = path, .progress = {.fd = -1}};
 
-	w.log = ptrc_ship_log_open(path);
-	r->result = w.log ? ship_log(&w) : PTRC_SHIP_LOG_FAILED;
+	r->result = open_log(&w);
+	if (r->result == PTRC_SHIPPED)
+		r->result = ship_log(&w);
 	report(&w, &before, r);
 	if (ptrc_ship_is_incomplete(s, r)) {
 		ptrc_losses_report(&r->losses, path);

@@ -419,10 +419,10 @@ int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *span
 	return error;
 }
 
-int ptrc_reader_select_parts(struct ptrc_reader *r, unsigned long first)
+int ptrc_reader_select_parts(struct ptrc_reader *r, unsigned long first, unsigned long end)
 {
 	start_over(r);
-	return posixtrace_select_parts(r->trace, first);
+	return posixtrace_select_parts(r->trace, first, end);
 }
 
 int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until_ns,

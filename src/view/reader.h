@@ -229,9 +229,9 @@ int ptrc_reader_rewind(struct ptrc_reader *);
 int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
 		       const trace_event_set_t *types);
 
-/* Has a log that is a file read in the order in which it was written, from this part on, as
+/* Has parts of a log that is a file read in the order in which they were written, as
  * posixtrace_select_parts() does. Returns an error number, or 0. */
-int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first);
+int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first, unsigned long end);
 
 /*
  * Selects the part of a log in which at least the last `count` events are, as far as the log tells
