@@ -840,6 +840,28 @@ end_follow() {
 	assert_one_message ptrace-ship
 }
 
+@test "--follow=SESSION: a session that is stopped for a while is not over [EXT-498]" {
+	traced_start -e traced.one -w -W
+	wait_until says ready
+	ptrace-create --pid="$pid" --start --name="$me" -o s.log
+	session_pid=$(ptrace-list --json | jq .controller)
+	follow --follow="$me"
+	ship_pid=$pid
+	wait_until test -s s.log.ship
+	kill -STOP "$session_pid"
+	wait_until grep -q 'the session does not answer; it is asked again' err
+	kill -CONT "$session_pid"
+	go
+	wait_until grep -qs traced.one server/events
+	kill -0 "$ship_pid"
+	ptrace-shutdown "$me"
+	status=0
+	wait "$ship_pid" || status=$?
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <err)" -eq 1 ]
+	has_once s.log "$(events s.log)"
+}
+
 @test "what was written just now is left for later, as it may be written again [EXT-496]" {
 	command -v ${CC:-cc} >/dev/null || skip "no compiler"
 	! grep -q __asan_init "$PTRACE_BIN/ptrace-ship" || skip "a sanitizer wants to be loaded first"

@@ -286,7 +286,7 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 	static struct ptrc_session_reply reply;
 	struct ptrc_ship_report report = {0};
 	enum ptrc_ship_result result;
-	bool is_tried = false;
+	bool is_tried = false, is_silent = false;
 	char *path;
 
 	if (!find_log(session, &path))
@@ -294,8 +294,14 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 	result = ptrc_ship_greet(follow->shipper);
 	while (result == PTRC_SHIPPED) {
 		int64_t begin = ptrc_now_ns();
-		bool is_over = ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply);
+		int error = ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply);
+		/* One that does not answer may do so later: it may have been stopped. */
+		bool is_over = error == ENOENT || error == ECONNREFUSED || error == ECONNRESET;
 
+		if (error && !is_over && !is_silent)
+			ptrc_cli_message(session, "%s; it is asked again",
+					 ptrc_session_explain(error));
+		is_silent = error && !is_over;
 		/* Nothing comes any more, whether it was closed or not. */
 		follow->shipper->is_following = !is_over;
 		result = ptrc_ship_log(follow->shipper, path, &report);
