@@ -67,13 +67,6 @@ static uint64_t look_of(const struct stat *st)
 	return mix(look, (uint64_t)st->st_mtim.tv_nsec);
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t size = strlen(name), length = strlen(end);
-
-	return size >= length && !strcmp(name + size - length, end);
-}
-
 static char *join(const char *directory, const char *name)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
@@ -119,8 +112,7 @@ static int scan(const char *directory, struct followed **all)
 		struct stat st;
 		char *path;
 
-		if (*entry->d_name == '.' || ends_with(entry->d_name, ".ship") ||
-		    ends_with(entry->d_name, ".ship.new"))
+		if (*entry->d_name == '.')
 			continue;
 		path = join(directory, entry->d_name);
 		if (ptrc_ship_is_log(path, &st)) {

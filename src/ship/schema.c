@@ -148,11 +148,6 @@ static const struct {
 	[PTRC_SHIP_PLAIN] = {"plain", plain},
 };
 
-const char *ptrc_ship_dialect_name(enum ptrc_ship_dialect dialect)
-{
-	return dialects[dialect].name;
-}
-
 bool ptrc_ship_dialect_named(const char *name, enum ptrc_ship_dialect *dialect)
 {
 	for (int i = 0; i < PTRC_SHIP_DIALECTS; i++) {

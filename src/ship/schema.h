@@ -27,9 +27,6 @@ enum ptrc_ship_dialect {
 	PTRC_SHIP_DIALECTS,
 };
 
-/* What the dialect is called: `modern', `plain'. */
-const char *ptrc_ship_dialect_name(enum ptrc_ship_dialect) __attribute__((returns_nonnull));
-
 /* Returns whether there is a dialect of this name, and which one. */
 bool ptrc_ship_dialect_named(const char *name, enum ptrc_ship_dialect *);
 

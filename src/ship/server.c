@@ -97,19 +97,16 @@ static int look_at_flag(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, cur
 
 static void put_parameter(struct ptrc_ship_server *s, const char *name, const char *value)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-._~";
+	char *escaped = curl_easy_escape(s->curl, value, 0);
 
+	if (!escaped)
+		ptrc_cli_no_memory();
 	if (s->url.bytes[s->url.used - 1] != '?')
 		ptrc_buffer_char(&s->url, '&');
 	ptrc_buffer_text(&s->url, name);
 	ptrc_buffer_char(&s->url, '=');
-	for (; *value; value++) {
-		if (strchr(plain, *value))
-			ptrc_buffer_char(&s->url, *value);
-		else
-			ptrc_buffer_format(&s->url, "%%%02X", (unsigned char)*value);
-	}
+	ptrc_buffer_text(&s->url, escaped);
+	curl_free(escaped);
 }
 
 static void begin_url(struct ptrc_ship_server *s)
@@ -163,7 +160,7 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 	return ptrc_ship_answer_judge(&s->answer, why);
 }
 
-/* Asks a question; the answer is to be in this format. */
+/* Asks the question that was put together. */
 static enum ptrc_ship_outcome ask(struct ptrc_ship_server *s, struct ptrc_cli_reason *why)
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
