@@ -166,7 +166,7 @@ has_once() {
 	[ "$(grep -c ^processes server/requests)" -ge 3 ]
 	[ "$(grep -c ^hosts server/requests)" -eq 1 ]
 	# One that was seen when it had just begun is told once more.
-	jq -se 'length >= 20 and length <= 2 * (map(.process) | unique | length)' server/processes
+	jq -se 'length >= 20 and length <= 2 * (map([.process, .pid]) | unique | length)' server/processes
 	jq -se 'map(tojson) | length == (unique | length)' server/processes
 	# Who starts anew tells all of them, and no more of them at once than fits.
 	: >server/requests
@@ -175,7 +175,7 @@ has_once() {
 	ship --batch-size=1K logs/a.log
 	[ "$status" -eq 0 ]
 	[ "$(grep -c ^processes server/requests)" -ge 2 ]
-	jq -se 'length >= 20 and length == (map(.process) | unique | length)' server/processes
+	jq -se 'length >= 20 and length == (map([.process, .pid]) | unique | length)' server/processes
 }
 
 @test "what is missing in a log is rows, and the exit status says so [EXT-491]" {
@@ -189,16 +189,29 @@ has_once() {
 	[[ $stderr == *"a.log: "*5* ]]
 	jq -se '.[2] | .event == "posixtrace.lost" and .ints == {lost: 5} and
 		.strings == {cause: "stream"} and .seq == 2' server/events
-	# Damage is told where it is.
+	# Events that were overrun are told before what comes next, on the day of that.
 	made b.log <<-END
-		event 1000 7 8 one str:xxxxxxxxxxxxxxxx
+		event 1000 7 8 one
+		event 2000 7 8 posix_trace_overflow
+		event 90000000000000 7 8 posix_trace_resume
+		event 90000000001000 7 8 two
 	END
+	: >server/events
+	: >server/requests
+	ship b.log
+	[ "$status" -eq 0 ]
+	jq -se 'map([.seq, .event]) == [[0, "one"], [1, "posix_trace_overflow"], [2, "posixtrace.lost"],
+		[3, "posix_trace_resume"], [4, "two"]]' server/events
+	jq -se '.[2] | .strings == {cause: "overrun"}' server/events
+	grep -q '"seq": 2, "time": 1700006400000000000, .*"from_ns": 1700000000000002000, "until_ns": 1700090000000000000' \
+		server/events
+	[ "$(grep -c ^events server/requests)" -eq 2 ]
+	# Damage is told where it is.
 	for i in $(seq 2 400); do
 		echo "event $((i * 1000)) 7 8 other hex:$(printf '%04000d' "$i")"
 	done | made c.log
 	python3 - <<-'END'
 		data = bytearray(open('c.log', 'rb').read())
-		at = data.find(b'\x00\x00\x03\x01', 300000)
 		data[300000:300004] = b'\xff\xff\xff\xff'
 		open('c.log', 'wb').write(data)
 	END
@@ -760,9 +773,10 @@ end_follow() {
 	many logs/a.log.000001 12
 	truncate -s -80 logs/a.log.000001
 	follow --follow=logs --remove-shipped --state-directory=.
-	gone() { [ ! -e logs/r.log ] && [ ! -e logs/r.log.000001 ] && [ ! -e logs/a.log ]; }
+	gone() {
+		[ ! -e logs/r.log ] && [ ! -e logs/r.log.000001 ] && [ ! -e logs/a.log ] && [ ! -e r.log.ship ]
+	}
 	wait_until gone
-	[ ! -e r.log.ship ]
 	rows() { [ "$(wc -l <server/events)" -eq "$1" ]; }
 	wait_until rows $((count + 10 + 12))
 	end_follow
@@ -888,9 +902,9 @@ end_follow() {
 	END
 	${CC:-cc} -shared -fPIC -o nap.so nap.c
 	ship_while() {
-		# What is younger than now is young.
+		# What is younger than now is young, however slow this machine is.
 		touch -d '+1 hour' a.log
-		run_split env WHAT="$1" LD_PRELOAD="$PWD/nap.so" ptrace-ship --server="$url" --verbose a.log
+		run_split env WHAT="$1; touch -d '+1 hour' a.log" LD_PRELOAD="$PWD/nap.so" ptrace-ship --server="$url" --verbose a.log
 	}
 	# A part of the log is 256 KiB.
 	ptrace-run -o whole.log -- "$traced" -n 100000
