@@ -239,9 +239,9 @@ static size_t count_ids(trace_id_t trace)
 
 static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 {
-	char name[TRACE_EVENT_NAME_MAX];
+	char name[TRACE_EVENT_NAME_MAX + 1];
 
-	return !posix_trace_eventid_get_name(trace, id, name) && !strncmp(name, "os.", 3);
+	return !posix_trace_eventid_get_name(trace, id, name) && ptrc_os_has_type(name);
 }
 
 /*

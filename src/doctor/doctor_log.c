@@ -14,6 +14,7 @@
 #include "src/cli/clock.h"
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
+#include "src/os/os_trace.h"
 #include "src/session/orphans.h"
 #include "src/session/session_path.h"
 #include "src/view/reader.h"
@@ -30,6 +31,8 @@ struct log_seen {
 	/* Names that programs have opened. */
 	size_t opened_types;
 	bool is_wanted[PTRC_READER_IDS];
+	/* The event types of the operating system, which no program opens. */
+	bool is_of_os[PTRC_READER_IDS];
 	/* The error number that ended the reading, or 0. */
 	int error;
 	bool is_cut_short;
@@ -67,8 +70,8 @@ static void read_events(trace_id_t trace, struct log_seen *seen)
 			return;
 		id = info.posix_event_id;
 		seen->events++;
-		if (id >= POSIX_TRACE_UNNAMED_USEREVENT)
-			seen->user_events++;
+		if (id >= POSIX_TRACE_UNNAMED_USEREVENT && id < PTRC_READER_IDS)
+			seen->user_events += !seen->is_of_os[id];
 		if (id < PTRC_READER_IDS && seen->is_wanted[id])
 			seen->wanted++;
 		if (seen->wanted_types && id == POSIX_TRACE_START)
@@ -100,13 +103,17 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 	static char names[PTRC_READER_IDS][TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id;
 	int unavailable;
+	bool is_of_os;
 
 	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
 		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) || unavailable)
 			break;
 		if (posix_trace_eventid_get_name(trace, id, names[i]))
 			continue;
-		seen->opened_types += id > POSIX_TRACE_UNNAMED_USEREVENT;
+		is_of_os = ptrc_os_has_type(names[i]);
+		if (id < PTRC_READER_IDS)
+			seen->is_of_os[id] = is_of_os;
+		seen->opened_types += id > POSIX_TRACE_UNNAMED_USEREVENT && !is_of_os;
 		if (!d->event)
 			continue;
 		if (ptrc_doctor_is_missed(d, names[i]) && id < PTRC_READER_IDS) {
@@ -304,7 +311,8 @@ static void check_events(struct ptrc_doctor *d, const char *path, const struct l
 		ptrc_doctor_problem(
 			d, "events", path,
 			"see whether the program has the library: ptrace-doctor -- COMMAND",
-			"has no event of a program, only events of the trace itself");
+			"has no event of a program, only events of the trace itself and of the "
+			"operating system");
 }
 
 /* Reports what the log says about the event that the user misses. If the log does not tell all,

@@ -63,6 +63,14 @@ static const struct {
 	[TYPE_LOST] = {"os.lost", "u64 events, u32 processor", ~0U},
 };
 
+bool ptrc_os_has_type(const char *name)
+{
+	for (int i = 0; i < TYPES; i++)
+		if (!strcmp(types[i].name, name))
+			return true;
+	return false;
+}
+
 /* Data of an event but for the addresses of a stack; the layouts above say it. */
 union data {
 	struct {

@@ -35,6 +35,9 @@ struct ptrc_os_plan {
 
 struct ptrc_os_trace;
 
+/* Whether events of the operating system are of a type with this name. */
+bool ptrc_os_has_type(const char *name);
+
 /* A sentence for people: why there are no such events, or fewer, and what would allow them. */
 struct ptrc_os_refusal {
 	char text[300];
