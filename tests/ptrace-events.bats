@@ -70,7 +70,7 @@ load helpers
 	ptrace-run -o run.log -- "$traced" -n 3
 	[ "$(ptrace-events --names --user run.log)" = traced.event ]
 	[ "$(ptrace-events --json --user run.log | jq -r .event)" = traced.event ]
-	ptrace-run -o none.log -- true 2>/dev/null || [ $? -lt 125 ]
+	ptrace-run --os=none -o none.log -- true 2>/dev/null || [ $? -lt 125 ]
 	run_split ptrace-events --user none.log
 	[ "$status" -eq 0 ]
 	[ -z "$stdout" ]
