@@ -100,6 +100,11 @@ fails() {
 	! "$@"
 }
 
+# children_of PID: those of all its threads, of which one may just be ending
+children_of() {
+	cat /proc/"$1"/task/*/children 2>/dev/null || true
+}
+
 # events LOG [GLOB]: number of events
 events() {
 	ptrace-dump --count --format=text ${2:+--event="$2"} "$1"

@@ -306,7 +306,7 @@ signalled_end() {
 @test "the witness that tells whom a signal was for is replaced when it is killed" {
 	signalled_start
 	witness=$(grep -lsx ptrace-witness $(printf '/proc/%s/comm ' \
-		$(cat /proc/"$runner"/task/*/children)))
+		$(children_of "$runner")))
 	witness=${witness//[!0-9]/}
 	kill -KILL "$witness"
 	wait_until is_ended "$witness"
@@ -320,14 +320,14 @@ signalled_end() {
 
 @test "no process is left of it" {
 	signalled_start
-	children=$(cat /proc/"$runner"/task/*/children)
+	children=$(children_of "$runner")
 	kill -TERM -- -"$runner"
 	wait_until says TERM
-	children="$children $(cat /proc/"$runner"/task/*/children)"
+	children="$children $(children_of "$runner")"
 	signalled_end
 	for p in $children; do is_ended "$p"; done
 	signalled_start
-	children=$(cat /proc/"$runner"/task/*/children)
+	children=$(children_of "$runner")
 	pids="$pids $child"
 	kill -KILL "$runner"
 	wait "$runner" || true
@@ -461,7 +461,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	runner=$!
 	exec 7>in
 	wait_until says done
-	child=$(cat /proc/"$runner"/task/*/children)
+	child=$(children_of "$runner")
 	kill -KILL $child
 	status=0
 	wait "$runner" || status=$?
@@ -476,7 +476,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	runner=$!
 	exec 7>in
 	wait_until says done
-	child=$(cat /proc/"$runner"/task/*/children)
+	child=$(children_of "$runner")
 	pids="$pids $child"
 	kill -KILL "$runner"
 	wait "$runner" || true
@@ -801,7 +801,7 @@ stalled() {
 
 # COMMAND, which has made a file, has ended, and ptrace-run waits for its log.
 is_waiting() {
-	[ -e ran ] && [ -z "$(cat /proc/"$runner"/task/*/children)" ] &&
+	[ -e ran ] && [ -z "$(children_of "$runner")" ] &&
 		[ "$(ls /proc/"$runner"/task | wc -l)" -ge 2 ]
 }
 

@@ -276,7 +276,7 @@ is_flushing() {
 	wait_until is_flushing
 	[ "$(recorded "$me.a")" -eq 20000 ]
 	go
-	has_no_child() { [ -z "$(cat /proc/"$runner"/task/*/children)" ]; }
+	has_no_child() { [ -z "$(children_of "$runner")" ]; }
 	wait_until has_no_child
 	kill -TERM "$runner"
 	run_ends 3
