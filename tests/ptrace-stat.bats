@@ -243,11 +243,13 @@ load helpers
 
 # A log with pairs of two threads of control, which are processes here.
 pairs_log() {
-	ptrace-run -o pairs.log -- sh -c '
+	# The log tells of the shell, which is still there when it is flushed.
+	ptrace-run --name="$me.p" -o pairs.log -- sh -c '
 		ptrace-event req.begin 1; ptrace-event req.begin 2
 		ptrace-event other
 		ptrace-event req.end 2; ptrace-event req.end 1
-		ptrace-event req.begin 3; ptrace-event req.end 4'
+		ptrace-event req.begin 3; ptrace-event req.end 4
+		ptrace-flush "$0" >/dev/null' "$me.p"
 }
 
 @test "pairs: a table, JSON, a histogram, values of a field [EXT-290 EXT-293]" {
