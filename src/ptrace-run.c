@@ -756,7 +756,7 @@ static int report(const struct run *r)
 			"no event was recorded%s: no program that is linked with the "
 			"library generated one; 'ptrace-doctor -- %s' looks for the cause, "
 			"and --os=process,sched shows when any program ran",
-			r->has_processes ? " but when the programs began and ended" : "",
+			r->has_processes ? " except the begins and ends of processes" : "",
 			r->command[0]);
 	else if (r->is_left_out)
 		ptrc_cli_message(r->command[0],

@@ -31,7 +31,7 @@ setup() {
 
 @test "of programs without the library a run has their processes, unless one records an event [EXT-564]" {
 	needs_os
-	said="no event was recorded but when the programs began and ended: no program "
+	said="no event was recorded except the begins and ends of processes: no program "
 	run_split ptrace-run -o a.log -- sh -c '/bin/true; :'
 	[ "$status" -eq 0 ]
 	[[ $stderr == "ptrace-run: sh: $said"* ]]

@@ -269,15 +269,20 @@ TEST(a_step_of_the_clock_is_none_of_time, "EXT-551")
 	end(&x);
 }
 
+/* The clock of events stands still for an hour, while the machine sleeps. */
+static void add_sleep(struct made_log *l)
+{
+	add_clock(l, epoch, epoch, second, ms, 0);
+	add_clock(l, epoch + second, epoch + second, 2 * second, ms, 0);
+	add_clock(l, epoch + 2 * second, epoch + 3602 * second, 3603 * second, ms, 0);
+}
+
 TEST(a_machine_that_slept_was_away, "EXT-551")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
 
-	/* The clock of events stood still for an hour. */
-	add_clock(&logs[0], epoch, epoch, second, ms, 0);
-	add_clock(&logs[0], epoch + second, epoch + second, 2 * second, ms, 0);
-	add_clock(&logs[0], epoch + 2 * second, epoch + 3602 * second, 3603 * second, ms, 0);
+	add_sleep(&logs[0]);
 	merge(&x, logs, 2);
 	CHECK_EQ(corrected(&x, 0, epoch + second), epoch + second);
 	CHECK_LT(bound(&x, 0, epoch + second), 2 * ms);
@@ -309,9 +314,7 @@ TEST(messages_do_not_tell_when_a_machine_slept, "EXT-551 EXT-580")
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
 
-	add_clock(&logs[0], epoch, epoch, second, ms, 0);
-	add_clock(&logs[0], epoch + second, epoch + second, 2 * second, ms, 0);
-	add_clock(&logs[0], epoch + 2 * second, epoch + 3602 * second, 3603 * second, ms, 0);
+	add_sleep(&logs[0]);
 	/* Its clock drifts by 100 ppm from here on, which is no sleep. */
 	add_clock(&logs[0], epoch + 12 * second, epoch + 3612 * second + ms, 3613 * second + ms, ms,
 		  0);

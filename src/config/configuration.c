@@ -175,8 +175,8 @@ static bool add_os_kind(struct ptrc_config_os *os, const char *text, size_t leng
 	if (i == OS_KIND_COUNT || (word < length && os_kinds[i].kind != PTRC_OS_SAMPLES))
 		return ptrc_cli_because(
 			why,
-			"'%.*s' is none of process, sched, samples, samples=HZ, nor auto or none "
-			"alone",
+			"'%.*s' is none of process, sched, samples and samples=HZ; auto and none "
+			"stand alone",
 			(int)(length < 60 ? length : 60), text);
 	os->kinds |= os_kinds[i].kind;
 	return word == length || set_frequency(os, text + word + 1, length - word - 1, why);
