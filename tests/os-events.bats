@@ -306,7 +306,7 @@ says_threads() {
 	[ ! -e ptrace.log ]
 }
 
-@test "without --os nothing of it is in a log [EXT-429]" {
+@test "without --os nothing of it is in the log of a program with the library [EXT-429]" {
 	ptrace-run -o a.log -- "$traced" -n 10
 	[ "$(events a.log 'os.*')" -eq 0 ]
 	run_split ptrace-stat a.log
