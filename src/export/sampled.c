@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/export/sampled.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,36 +45,21 @@ static void put_file(struct ptrc_buffer *b, const struct posixtrace_log_mapping 
 static void put_place(struct ptrc_buffer *b, struct ptrc_sampled *p, const struct ptrc_source *s,
 		      unsigned long process, uint64_t address)
 {
-	trace_id_t trace = s->reader.trace;
 	struct posixtrace_log_mapping m;
 	const struct ptrc_symbol *symbol = NULL;
 
 	/* Symbols are those of a call that returns to the address given. */
 	if (p->symbols)
-		symbol = ptrc_symbols_find(p->symbols, &p->caches[s->order], trace, process,
-					   address + 1, false);
+		symbol = ptrc_symbols_find(p->symbols, &p->caches[s->order], s->reader.trace,
+					   process, address + 1, false);
 	if (symbol && symbol->function) {
 		ptrc_buffer_text(b, symbol->function);
 		return;
 	}
-	for (unsigned long i = 0; !posixtrace_get_log_mapping(trace, process, i, &m, sizeof(m));
-	     i++)
-		if (address >= m.pm_start && address < m.pm_end) {
-			put_file(b, &m);
-			return;
-		}
-	ptrc_buffer_hex(b, address);
-}
-
-/* The number of the process that the event is of, ULONG_MAX if the log does not know it. */
-static unsigned long process_of(const struct ptrc_source *s)
-{
-	unsigned long process = ULONG_MAX;
-
-	if (posixtrace_find_log_process(s->reader.trace, s->reader.event.posix_pid,
-					ptrc_reader_log_time(&s->reader), &process))
-		process = ULONG_MAX;
-	return process;
+	if (ptrc_reader_find_mapping(&s->reader, process, address, &m))
+		put_file(b, &m);
+	else
+		ptrc_buffer_hex(b, address);
 }
 
 static uint32_t frame_of(struct ptrc_sampled *p, struct ptrc_flames *flames,
@@ -119,7 +103,7 @@ uint32_t ptrc_sampled_stack(struct ptrc_sampled *p, struct ptrc_flames *flames,
 	uint32_t stack = below;
 	size_t count;
 	const char *addresses = find_addresses(d, &s->view, &count);
-	unsigned long process = process_of(s);
+	unsigned long process = ptrc_reader_process(&s->reader);
 
 	for (size_t i = count; i; i--) {
 		uint64_t address;

@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/report/collect.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,26 +325,19 @@ struct function {
 static void put_place(struct ptrc_buffer *b, const struct ptrc_reader *r, uint64_t address)
 {
 	struct posixtrace_log_mapping m;
-	unsigned long process;
+	size_t at;
 
 	ptrc_buffer_text(b, "function ");
-	if (posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
-					&process))
-		process = ULONG_MAX;
-	for (unsigned long i = 0; !posixtrace_get_log_mapping(r->trace, process, i, &m, sizeof(m));
-	     i++) {
-		size_t at = m.pm_path_size;
-
-		if (address < m.pm_start || address >= m.pm_end)
-			continue;
-		while (at && m.pm_path[at - 1] != '/')
-			at--;
-		ptrc_buffer_bytes(b, m.pm_path + at, m.pm_path_size - at);
-		ptrc_buffer_char(b, '+');
-		ptrc_buffer_hex(b, address - m.pm_start + m.pm_offset);
+	if (!ptrc_reader_find_mapping(r, ptrc_reader_process(r), address, &m)) {
+		ptrc_buffer_hex(b, address);
 		return;
 	}
-	ptrc_buffer_hex(b, address);
+	at = m.pm_path_size;
+	while (at && m.pm_path[at - 1] != '/')
+		at--;
+	ptrc_buffer_bytes(b, m.pm_path + at, m.pm_path_size - at);
+	ptrc_buffer_char(b, '+');
+	ptrc_buffer_hex(b, address - m.pm_start + m.pm_offset);
 }
 
 /* The address of the function: the event tells it; its own address is that of the call in there which has

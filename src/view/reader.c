@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -535,4 +536,24 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	l->is_unreadable_uncounted |= counts.pt_damaged_gaps && !l->unreadable_events;
 	if (r->is_growing)
 		l->is_unclosed = false;
+}
+
+unsigned long ptrc_reader_process(const struct ptrc_reader *r)
+{
+	unsigned long process;
+
+	return posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
+					   &process)
+		       ? ULONG_MAX
+		       : process;
+}
+
+bool ptrc_reader_find_mapping(const struct ptrc_reader *r, unsigned long process, uint64_t address,
+			      struct posixtrace_log_mapping *m)
+{
+	for (unsigned long i = 0; !posixtrace_get_log_mapping(r->trace, process, i, m, sizeof(*m));
+	     i++)
+		if (address >= m->pm_start && address < m->pm_end)
+			return true;
+	return false;
 }

@@ -277,4 +277,11 @@ size_t ptrc_reader_load_names(struct ptrc_reader *);
  */
 void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
 
+/* The number by which the log knows the process of the event that was read last; ULONG_MAX if it does not. */
+unsigned long ptrc_reader_process(const struct ptrc_reader *);
+
+/* Finds what the process with this number had mapped at the address. Returns false if the log does not tell. */
+bool ptrc_reader_find_mapping(const struct ptrc_reader *, unsigned long process, uint64_t address,
+			      struct posixtrace_log_mapping *);
+
 #endif
