@@ -99,8 +99,9 @@ setup() {
 	out=$(fields a.log os.switch_out "select(.pid == $pid and .data.preempted == false) | 1" | wc -l)
 	in=$(fields a.log os.switch_in "select(.pid == $pid) | 1" | wc -l)
 	echo "waited $waited, preempted $preempted; out $out, in $in"
-	[ "$waited" -ge 500 ]
-	# It was at the gate before, and has waited and ended after the look.
+	# A few of the 500 sleeps are over before the thread gives its processor up: it does not wait.
+	[ "$waited" -ge 400 ]
+	# It was at the gate before, and has ended after the look.
 	[ "$out" -ge $((waited - 5)) ]
 	[ "$out" -le $((waited + 5)) ]
 	out=$(fields a.log os.switch_out "select(.pid == $pid and .data.preempted) | 1" | wc -l)

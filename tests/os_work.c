@@ -44,7 +44,9 @@ static int switches(long count)
 	if (getrusage(RUSAGE_THREAD, &r))
 		return 1;
 	printf("%ld %ld\n", r.ru_nvcsw, r.ru_nivcsw);
-	return 0;
+	fflush(stdout);
+	/* What a sanitizer does at the end would be waits that are not counted. */
+	_exit(0);
 }
 
 static void *tell_number(void *unused)
