@@ -159,6 +159,8 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/config/mark.h \
 	%D%/config/yaml_file.c \
 	%D%/config/yaml_file.h \
+	%D%/pairs/function.c \
+	%D%/pairs/function.h \
 	%D%/pairs/key.c \
 	%D%/pairs/kept.c \
 	%D%/pairs/kept.h \

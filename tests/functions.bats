@@ -120,20 +120,30 @@ function.end code function, caller call_site" ]
 		'["function.begin",9,0,0]' ]
 	[ "$(ptrace-stat --json --pair='function.begin..function.end by data.function' run.log |
 		jq -c '.pairs[0] | [.count, .unmatched_begins, .unmatched_ends]')" = '[9,0,0]' ]
-	# In a tree of calls they have their names, which lie deeper where they were called from.
+	# In a tree of calls they have their names, which lie deeper where they were called from; their places
+	# if nobody asks for names.
+	place=nested+$address
 	ptrace-dump --symbols --tree run.log >tree
-	grep -q ')  *main {  function=' tree && grep -q ')   *branch {  function=' tree
+	grep -q ')  *main {  function=' tree
+	grep -q ')   *branch {  function=' tree
 	grep -q ')  *} main  function=' tree
 	[ "$(ptrace-dump --tree run.log | grep -cw main)" -eq 0 ]
+	[ "$(ptrace-dump --tree run.log | grep -c " function $place {  function=")" -eq 3 ]
 	# So do slices and flames.
 	ptrace-export --symbols --to=folded run.log | grep -q '^nested;main;branch;[a-z]* [0-9]*$'
 	[ "$(ptrace-export --to=folded run.log | grep -cw main)" -eq 0 ]
+	ptrace-export --to=folded run.log |
+		grep -q "^nested;function nested+0x[0-9a-f]*;function $place;function $place [0-9]*\$"
 	ptrace-export --symbols --to=chrome run.log |
 		jq -e '[.traceEvents[] | select(.cat == "pair") | .name] | length == 9 and index("main")'
+	ptrace-export --to=chrome run.log | jq -e --arg branch "function $place" '
+		[.traceEvents[] | select(.cat == "pair") | .name] |
+		length == 9 and (map(select(. == $branch)) | length == 3) and
+			all(startswith("function nested+0x"))'
 	# In a report each function is a kind of pair, by its place if nobody asks for its name.
 	ptrace-report -o report.html run.log
 	sed -n 's/.*<script type="application\/json" id="meta">\(.*\)<\/script>$/\1/p' report.html >meta
-	jq -e --arg branch "function nested+$address" '.is_without_names and
+	jq -e --arg branch "function $place" '.is_without_names and
 		([.classes[] | select(.kind == 1)] | (length == 5) and (map(.count) | add == 9) and
 		any(.name == $branch))' meta
 	ptrace-report --symbols --text run.log >text

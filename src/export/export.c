@@ -10,6 +10,7 @@
 
 #include "lib/model/glob.h"
 #include "src/cli/output.h"
+#include "src/pairs/function.h"
 #include "src/pairs/pair_report.h"
 #include "src/session/dump_target.h"
 #include "src/view/when.h"
@@ -147,14 +148,15 @@ static bool is_flame(struct ptrc_export *x)
 	return is_selected;
 }
 
-/* Stores the name of the function that the begin is one of, if symbols tell it. */
+/* Stores the name of the function that the event is the begin or the end of, if the pair is that of
+ * functions. */
 static bool name_by_function(struct ptrc_export *x, const struct ptrc_pair *pair,
-			     struct ptrc_view *begin)
+			     struct ptrc_view *view)
 {
-	if (!x->dump->format.has_symbols || !ptrc_pair_is_function(pair))
+	if (!ptrc_pair_is_function(pair))
 		return false;
 	x->function_name.text.used = 0;
-	ptrc_pair_put_name_of(&x->function_name.text, pair, begin);
+	ptrc_function_put_name(&x->function_name.text, &x->dump->layouts, view);
 	end_name(&x->function_name);
 	return true;
 }

@@ -56,7 +56,7 @@ static void put_place(struct ptrc_buffer *b, struct ptrc_sampled *p, const struc
 		ptrc_buffer_text(b, symbol->function);
 		return;
 	}
-	if (ptrc_reader_find_mapping(&s->reader, process, address, &m))
+	if (ptrc_log_find_mapping(s->reader.trace, process, address, &m))
 		put_file(b, &m);
 	else
 		ptrc_buffer_hex(b, address);

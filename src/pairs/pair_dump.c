@@ -7,6 +7,7 @@
 
 #include "lib/base/heap.h"
 #include "src/cli/output.h"
+#include "src/pairs/function.h"
 #include "src/pairs/kept.h"
 #include "src/pairs/pair_report.h"
 #include "src/pairs/pair_tree.h"
@@ -446,8 +447,8 @@ static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_line 
 	if (line->kind == PTRC_TREE_CLOSE)
 		ptrc_buffer_text(b, "} ");
 	p->name.used = 0;
-	if (p->dump->format.has_symbols)
-		ptrc_pair_put_name_of(&p->name, &p->pairs->list[line->pair], begin);
+	if (ptrc_pair_is_function(&p->pairs->list[line->pair]))
+		ptrc_function_put_name(&p->name, &p->dump->layouts, begin);
 	else
 		ptrc_pair_put_name(&p->name, &p->pairs->list[line->pair]);
 	ptrc_event_put_name(b, &p->dump->format, &p->name);

@@ -494,17 +494,6 @@ bool ptrc_pair_is_function(const struct ptrc_pair *pair)
 	return !strcmp(pair->begin, "function.begin");
 }
 
-void ptrc_pair_put_name_of(struct ptrc_buffer *b, const struct ptrc_pair *pair,
-			   struct ptrc_view *begin)
-{
-	const struct ptrc_symbol *s = ptrc_pair_is_function(pair) ? ptrc_view_symbol(begin) : NULL;
-
-	if (s && s->function)
-		ptrc_text_put(b, s->function, strlen(s->function));
-	else
-		ptrc_pair_put_name(b, pair);
-}
-
 void ptrc_pair_put_whole_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 {
 	ptrc_buffer_format(b, "%s..%s%s%s", pair->begin, pair->end, pair->by_text ? " by " : "",

@@ -152,10 +152,6 @@ void ptrc_pair_put_name(struct ptrc_buffer *, const struct ptrc_pair *);
 /* Whether it is what ptrace-run --functions records. */
 bool ptrc_pair_is_function(const struct ptrc_pair *);
 
-/* Puts the name of a pair with this begin: of a function its own, if symbols, which the view has, tell
- * it. */
-void ptrc_pair_put_name_of(struct ptrc_buffer *, const struct ptrc_pair *, struct ptrc_view *begin);
-
 /* The name that no other pair has: BEGIN..END by FIELD, or BEGIN..END. */
 void ptrc_pair_put_whole_name(struct ptrc_buffer *, const struct ptrc_pair *);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/pairs/function.h"
 #include "src/pairs/pair_report.h"
 #include "src/view/losses.h"
 
@@ -320,40 +321,6 @@ struct function {
 	size_t class;
 };
 
-/* Puts what a function without a name is called: its place in its file, if the log tells that, or its
- * address. */
-static void put_place(struct ptrc_buffer *b, const struct ptrc_reader *r, uint64_t address)
-{
-	struct posixtrace_log_mapping m;
-	size_t at;
-
-	ptrc_buffer_text(b, "function ");
-	if (!ptrc_reader_find_mapping(r, ptrc_reader_process(r), address, &m)) {
-		ptrc_buffer_hex(b, address);
-		return;
-	}
-	at = m.pm_path_size;
-	while (at && m.pm_path[at - 1] != '/')
-		at--;
-	ptrc_buffer_bytes(b, m.pm_path + at, m.pm_path_size - at);
-	ptrc_buffer_char(b, '+');
-	ptrc_buffer_hex(b, address - m.pm_start + m.pm_offset);
-}
-
-/* The address of the function: the event tells it; its own address is that of the call in there which has
- * recorded it. */
-static uint64_t address_of(const struct ptrc_report *r, struct ptrc_view *view)
-{
-	const struct ptrc_layouts *layouts = &r->dump->layouts;
-	int name = ptrc_layouts_name(layouts, "function", strlen("function"));
-	const struct ptrc_value *v = NULL;
-
-	if (view->layout && name >= 0)
-		v = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
-	return v && v->kind == PTRC_VALUE_HEX ? v->u
-					      : (uintptr_t)view->reader->event.posix_prog_address;
-}
-
 /* The class of functions of this name; that of the pair if there are too many. */
 static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair, const char *name,
 			    size_t size)
@@ -383,10 +350,10 @@ static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *p
 	if (symbol->function)
 		return class_of_name(r, pair, symbol->function, strlen(symbol->function));
 	r->has_nameless = true;
-	key[2] = address_of(r, view);
+	key[2] = ptrc_function_address(&r->dump->layouts, view);
 	f = ptrc_table_find(&r->places, key, sizeof(key), sizeof(*f));
 	if (!f->class) {
-		put_place(&name, view->reader, key[2]);
+		ptrc_function_put_place(&name, view->reader, key[2]);
 		f->class = class_of_name(r, pair, name.bytes, name.used) + 1;
 		ptrc_buffer_free(&name);
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/pairs/function.h"
 #include "src/pairs/pair_report.h"
 #include "src/report/whose.h"
 

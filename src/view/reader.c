@@ -548,11 +548,10 @@ unsigned long ptrc_reader_process(const struct ptrc_reader *r)
 		       : process;
 }
 
-bool ptrc_reader_find_mapping(const struct ptrc_reader *r, unsigned long process, uint64_t address,
-			      struct posixtrace_log_mapping *m)
+bool ptrc_log_find_mapping(trace_id_t log, unsigned long process, uint64_t address,
+			   struct posixtrace_log_mapping *m)
 {
-	for (unsigned long i = 0; !posixtrace_get_log_mapping(r->trace, process, i, m, sizeof(*m));
-	     i++)
+	for (unsigned long i = 0; !posixtrace_get_log_mapping(log, process, i, m, sizeof(*m)); i++)
 		if (address >= m->pm_start && address < m->pm_end)
 			return true;
 	return false;

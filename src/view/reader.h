@@ -281,7 +281,7 @@ void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_lo
 unsigned long ptrc_reader_process(const struct ptrc_reader *);
 
 /* Finds what the process with this number had mapped at the address. Returns false if the log does not tell. */
-bool ptrc_reader_find_mapping(const struct ptrc_reader *, unsigned long process, uint64_t address,
-			      struct posixtrace_log_mapping *);
+bool ptrc_log_find_mapping(trace_id_t, unsigned long process, uint64_t address,
+			   struct posixtrace_log_mapping *);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/cli/cli.h"
+#include "src/view/reader.h"
 
 /* Places of a cache, a power of two: a program has far fewer calls that record events. */
 enum { CACHE_SIZE = 4096 };
@@ -156,16 +157,6 @@ void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
 
 /* ---- addresses ---- */
 
-/* Finds the mapping of a process that has the address. */
-static bool find_mapping(trace_id_t log, unsigned long process, uint64_t address,
-			 struct posixtrace_log_mapping *m)
-{
-	for (unsigned long i = 0; !posixtrace_get_log_mapping(log, process, i, m, sizeof(*m)); i++)
-		if (address >= m->pm_start && address < m->pm_end)
-			return true;
-	return false;
-}
-
 /* Where the kernel has put its own code into a process: anew with each program that it executes. */
 static uint64_t place_of_vdso(trace_id_t log, unsigned long process)
 {
@@ -196,10 +187,10 @@ static bool is_same_image(trace_id_t log, unsigned long one, unsigned long other
 static bool find_address(trace_id_t log, unsigned long process, uint64_t address,
 			 struct posixtrace_log_mapping *m)
 {
-	if (find_mapping(log, process, address, m))
+	if (ptrc_log_find_mapping(log, process, address, m))
 		return true;
 	for (unsigned long i = process + 1; is_same_image(log, process, i); i++)
-		if (find_mapping(log, i, address, m))
+		if (ptrc_log_find_mapping(log, i, address, m))
 			return true;
 	return false;
 }
