@@ -72,6 +72,14 @@ time_of() {
 	[[ $stderr == *"req: 1 begin without end, 1 end without begin: not shown"* ]]
 }
 
+@test "pairs: control characters of names do not reach the terminal [EXT-355 EXT-376]" {
+	local name=$'a\x1b[31mb'
+	ptrace-run -o run.log -- sh -c "ptrace-event '$name.begin'; ptrace-event '$name.end'"
+	ptrace-dump --pairs --format=text run.log | grep -q ' a\\x1b\[31mb *$'
+	ptrace-dump --tree run.log | grep -q ' a\\x1b\[31mb *$'
+	[ "$(ptrace-dump --pairs --json run.log | jq -r .pair)" = "$name" ]
+}
+
 @test "pairs: selected by names, processes, times and expressions [EXT-356]" {
 	pairs_log
 	[ "$(shown --event=req.end)" = "2 1 " ]

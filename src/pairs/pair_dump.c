@@ -71,6 +71,8 @@ struct ptrc_pair_dump {
 	uint64_t found_count;
 	struct ptrc_buffer line;
 	struct ptrc_buffer name;
+	/* The name as people see it. */
+	struct ptrc_buffer shown_name;
 };
 
 /* Of two pairs that took the same time, the one that ended first counts as longer. */
@@ -173,6 +175,14 @@ static void put_data(struct ptrc_buffer *b, struct ptrc_view *end)
 	b->used = dots > begin ? dots + strlen("..") : begin - 1;
 }
 
+/* Puts the name, which programs choose, for people. */
+static void put_name(struct ptrc_pair_dump *p)
+{
+	p->shown_name.used = 0;
+	ptrc_text_put(&p->shown_name, p->name.bytes, p->name.used);
+	ptrc_event_put_name(&p->line, &p->dump->format, &p->shown_name);
+}
+
 static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct ptrc_view *end)
 {
 	struct ptrc_event_format *f = &p->dump->format;
@@ -180,6 +190,7 @@ static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, str
 	struct ptrc_buffer *b = &p->line;
 	size_t duration = DURATION_COLUMNS;
 	size_t begin;
+	size_t width;
 
 	ptrc_event_put_time(b, f, end->begin->reader);
 	ptrc_buffer_char(b, ' ');
@@ -194,10 +205,11 @@ static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, str
 		put_sources(b, end, &w->source);
 	p->name.used = 0;
 	ptrc_pair_put_name(&p->name, pair);
-	ptrc_event_put_name(b, f, &p->name);
-	if (p->name.used > w->name)
-		w->name = p->name.used < NAME_COLUMNS_MAX ? p->name.used : NAME_COLUMNS_MAX;
-	ptrc_buffer_blanks(b, (long)w->name - (long)p->name.used + 1);
+	put_name(p);
+	width = p->shown_name.used;
+	if (width > w->name)
+		w->name = width < NAME_COLUMNS_MAX ? width : NAME_COLUMNS_MAX;
+	ptrc_buffer_blanks(b, (long)w->name - (long)width + 1);
 	put_data(b, end);
 	ptrc_buffer_char(b, '\n');
 }
@@ -451,7 +463,7 @@ static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_line 
 		ptrc_function_put_name(&p->name, &p->dump->layouts, begin);
 	else
 		ptrc_pair_put_name(&p->name, &p->pairs->list[line->pair]);
-	ptrc_event_put_name(b, &p->dump->format, &p->name);
+	put_name(p);
 	if (line->kind == PTRC_TREE_OPEN)
 		ptrc_buffer_text(b, " {");
 	ptrc_buffer_text(b, "  ");
@@ -734,6 +746,7 @@ void ptrc_pair_dump_free(struct ptrc_dump *d)
 	free(p->longest);
 	ptrc_buffer_free(&p->line);
 	ptrc_buffer_free(&p->name);
+	ptrc_buffer_free(&p->shown_name);
 	free(p);
 	d->sink = NULL;
 	d->pairs = NULL;
