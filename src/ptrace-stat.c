@@ -19,7 +19,9 @@
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
 #include "src/session/session_client.h"
+#include "src/summary/selection.h"
 #include "src/summary/stat.h"
+#include "src/view/dump.h"
 #include "src/view/misfits.h"
 #include "src/view/reader.h"
 
@@ -47,6 +49,7 @@ static const struct ptrc_cli_option options[] = {
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
 	{"histogram", KEY_HISTOGRAM, NULL, "with these: how many there are of each length"},
+	PTRC_SELECTION_HOST_OPTIONS,
 	{"diff", KEY_DIFF, NULL,
 	 "compare two logs: events, losses, and how long all\npairs took, with tests of what is noise"},
 	{"before", KEY_BEFORE, "LOG",
@@ -85,7 +88,9 @@ static struct ptrc_session_reply reply;
 static struct ptrc_reader reader;
 static struct ptrc_stat stat_of_it;
 static struct ptrc_pairs pairs;
-static struct ptrc_layouts layouts;
+/* The layouts, and the logs that are looked at together. */
+static struct ptrc_dump dump;
+static struct ptrc_selection selection;
 static bool is_diff;
 static struct ptrc_diff diff;
 static struct ptrc_conditions conditions;
@@ -99,6 +104,12 @@ static bool is_strict;
 static bool is_failed;
 static bool is_incomplete;
 static bool is_misfit;
+
+/* Whether pairs are measured. */
+static bool has_pairs(void)
+{
+	return pairs.is_by_name || pairs.given_count;
+}
 
 /* Returns whether there is such a session. If it does not answer, prints a message and sets
  * *has_no_answer. */
@@ -151,14 +162,11 @@ static void separate(struct ptrc_buffer *b)
 	has_text = true;
 }
 
-static void put(const char *thing)
+/* Puts what was gathered. */
+static void put_stat(void)
 {
 	static struct ptrc_buffer out;
 
-	if (!gather(thing)) {
-		is_failed = true;
-		return;
-	}
 	if (format == PTRC_FORMAT_JSON) {
 		ptrc_stat_put_json(&out, &stat_of_it);
 	} else {
@@ -172,6 +180,15 @@ static void put(const char *thing)
 	is_failed |= stat_of_it.losses.read_error != 0;
 	is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses);
 	ptrc_stat_free(&stat_of_it);
+}
+
+static void put(const char *thing)
+{
+	if (!gather(thing)) {
+		is_failed = true;
+		return;
+	}
+	put_stat();
 	if (reader.path)
 		ptrc_reader_close(&reader);
 }
@@ -215,11 +232,11 @@ static void put_pairs(const char *thing)
 	}
 	ptrc_reader_load_names(&reader);
 	view = (struct ptrc_view){.reader = &reader};
-	ptrc_view_take_layouts(&view, &layouts);
+	ptrc_view_take_layouts(&view, &dump.layouts);
 	while (ptrc_reader_next(&reader)) {
 		if (reader.source)
-			ptrc_view_take_layout(&view, &layouts);
-		ptrc_view_find_layout(&view, &layouts);
+			ptrc_view_take_layout(&view, &dump.layouts);
+		ptrc_view_find_layout(&view, &dump.layouts);
 		if (is_strict && view.layout)
 			ptrc_view_decode(&view);
 		ptrc_pairs_take(&pairs, &view);
@@ -252,6 +269,131 @@ static void put_pairs(const char *thing)
 	ptrc_reader_close(&reader);
 }
 
+static void put_each(char **operands, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (has_pairs())
+			put_pairs(operands[i]);
+		else
+			put(operands[i]);
+}
+
+/* ---- logs together ---- */
+
+/* The option by which the operands are looked at together; null: each is for itself. */
+static const char *together_option(void)
+{
+	return selection.labels.count ? "--label" : selection.sync_texts.count ? "--sync" : NULL;
+}
+
+static void take_event(struct ptrc_dump *d, struct ptrc_source *s)
+{
+	(void)d;
+	ptrc_pairs_take(&pairs, &s->view);
+}
+
+static bool has_failed(const struct ptrc_dump *d)
+{
+	(void)d;
+	return false;
+}
+
+static void end_pairs(struct ptrc_dump *d, bool is_read)
+{
+	(void)d;
+	(void)is_read;
+	ptrc_pairs_end(&pairs);
+}
+
+static bool tell_pairs(struct ptrc_dump *d)
+{
+	return !ptrc_pairs_report_missing_in(&pairs, d, true);
+}
+
+static void put_pairs_together_json(struct ptrc_buffer *b, const struct ptrc_dump *d)
+{
+	struct ptrc_json j = ptrc_json_begin(b);
+
+	ptrc_json_text(&j, "kind", "logs");
+	ptrc_pairs_json(&pairs, &j, has_histogram);
+	if (d->hosts.count)
+		ptrc_hosts_json(&d->hosts, &j);
+	ptrc_dump_sources_json(d, &j);
+	ptrc_json_bool(&j, "complete", !is_incomplete);
+	ptrc_json_end(&j);
+}
+
+static void put_pairs_together_text(struct ptrc_buffer *b, const struct ptrc_dump *d)
+{
+	for (size_t i = 0; i < d->source_count; i++) {
+		const struct ptrc_reader *r = &d->sources[i].reader;
+
+		ptrc_buffer_text(b, r->source ? "session " : "log ");
+		ptrc_text_put(b, r->path, strlen(r->path));
+		if (r->label) {
+			ptrc_buffer_text(b, " of ");
+			ptrc_text_put(b, r->label, strlen(r->label));
+		}
+		ptrc_buffer_char(b, '\n');
+	}
+	ptrc_pairs_put_text(b, &pairs, has_histogram);
+}
+
+static bool put_pairs_together(struct ptrc_dump *d)
+{
+	for (size_t i = 0; i < d->source_count; i++)
+		is_incomplete |= ptrc_losses_is_any(&d->sources[i].losses);
+	if (format == PTRC_FORMAT_JSON)
+		put_pairs_together_json(&d->out, d);
+	else
+		put_pairs_together_text(&d->out, d);
+	ptrc_output_write(&d->out);
+	return true;
+}
+
+static void measure_together(void)
+{
+	static const struct ptrc_dump_sink sink = {
+		.add = take_event,
+		.has_failed = has_failed,
+		.end = put_pairs_together,
+		.finish = end_pairs,
+		.tell = tell_pairs,
+	};
+	enum ptrc_exit status = PTRC_EXIT_DONE;
+	bool is_read = true;
+
+	dump.sink = &sink;
+	dump.is_strict = is_strict;
+	/* Then the data is incomplete for the dump only if some does not fit its layout. */
+	dump.is_loss_allowed = true;
+	if (ptrc_dump_scan(&dump))
+		is_read = ptrc_dump_logs(&dump);
+	else
+		status = PTRC_EXIT_FAILED;
+	status = ptrc_dump_end(&dump, status, is_read);
+	is_failed |= status == PTRC_EXIT_FAILED;
+	is_misfit |= status == PTRC_EXIT_INCOMPLETE;
+	for (size_t i = 0; i < dump.source_count; i++)
+		if (dump.sources[i].losses.is_unclosed)
+			ptrc_orphans_say_of(dump.sources[i].reader.path);
+	ptrc_pairs_forget(&pairs);
+}
+
+/* Shows the operands, with times by the clocks of all of their hosts. */
+static void put_together(char **operands, size_t count)
+{
+	is_failed = !ptrc_selection_open(&selection, operands, count);
+	if (dump.source_count && has_pairs()) {
+		measure_together();
+		return;
+	}
+	for (size_t i = 0; i < dump.source_count; i++) {
+		ptrc_stat_from_log(&stat_of_it, &dump.sources[i].reader);
+		put_stat();
+	}
+}
+
 /* ---- what differs ---- */
 
 /* Returns false, after a message, if the log cannot be read. */
@@ -262,7 +404,7 @@ static bool take_side(size_t side, const char *thing)
 
 	if (!open_events(thing, &is_session))
 		return false;
-	ptrc_diff_take(&diff, side, &reader, &layouts, &losses);
+	ptrc_diff_take(&diff, side, &reader, &dump.layouts, &losses);
 	ptrc_losses_report(&losses, reader.path);
 	if (losses.is_unclosed)
 		ptrc_orphans_say_of(reader.path);
@@ -336,6 +478,22 @@ static void read_conditions(const struct ptrc_cli_texts *texts)
 			ptrc_cli_usage("--fail-if", "%s", why.text);
 }
 
+static void check_together_usage(char *const *operands, size_t count)
+{
+	const char *option = together_option();
+
+	if (!option)
+		return;
+	if (is_diff)
+		ptrc_cli_usage(option, "cannot be used together with --diff");
+	/* What a session tells of itself has no times of events. */
+	for (size_t i = 0; i < count && !has_pairs(); i++)
+		if (ptrc_summary_is_session_name(operands[i]) && !ptrc_session_knock(operands[i]))
+			ptrc_cli_usage(option,
+				       "%s is a session, of which it needs --pair or --pairs",
+				       operands[i]);
+}
+
 static void check_diff_usage(int operands, const char *per)
 {
 	if (!is_diff && befores.count)
@@ -365,16 +523,16 @@ static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, cons
 		ptrc_cli_usage("--per", "needs --pair or --pairs");
 	if (has_histogram && !is_any)
 		ptrc_cli_usage("--histogram", "needs --pair or --pairs");
-	if ((config || layouts.count) && !is_any)
+	if ((config || dump.layouts.count) && !is_any)
 		ptrc_cli_usage(config ? "--config" : "--decode", "needs --pair, --pairs or --diff");
 	if (is_strict && !is_any)
 		ptrc_cli_usage("--strict", "needs --pair, --pairs or --diff");
 	if (config)
-		ptrc_config_read_layouts(&layouts, config, NULL);
+		ptrc_config_read_layouts(&dump.layouts, config, NULL);
 	/* Each operand may tell of others. */
-	layouts.is_open = true;
+	dump.layouts.is_open = true;
 	for (size_t i = 0; i < texts->count; i++)
-		if (!ptrc_pairs_add(&pairs, texts->texts[i], &layouts, &why))
+		if (!ptrc_pairs_add(&pairs, texts->texts[i], &dump.layouts, &why))
 			ptrc_cli_usage("--pair", "%s", why.text);
 	for (size_t i = 0; i < pairs.count; i++)
 		if (pairs.list[i].by_text && ptrc_field_is_of_source(pairs.list[i].by.id))
@@ -384,7 +542,7 @@ static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, cons
 		ptrc_cli_usage("--fail-if", "%s", why.text);
 	if (!per)
 		return;
-	if (!ptrc_field_find_key(per, &layouts, &per_field, &why))
+	if (!ptrc_field_find_key(per, &dump.layouts, &per_field, &why))
 		ptrc_cli_usage("--per", "%s", why.text);
 	if (ptrc_field_is_of_source(per_field.id))
 		ptrc_cli_usage("--per", "function, file and line are only known to ptrace-dump");
@@ -399,6 +557,7 @@ static void parse(int argc, char **argv)
 	const char *per = NULL;
 	int key;
 
+	ptrc_selection_begin(&selection, &dump, &pairs);
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == KEY_FORMAT)
@@ -418,7 +577,7 @@ static void parse(int argc, char **argv)
 		else if (key == KEY_HISTOGRAM)
 			has_histogram = true;
 		else if (key == KEY_DECODE)
-			ptrc_config_take_layout(&layouts, optarg);
+			ptrc_config_take_layout(&dump.layouts, optarg);
 		else if (key == KEY_STRICT)
 			is_strict = true;
 		else if (key == KEY_DIFF)
@@ -429,6 +588,8 @@ static void parse(int argc, char **argv)
 			ptrc_cli_add_text(&condition_texts, optarg);
 		else if (key == 'c')
 			config = optarg;
+		else
+			ptrc_selection_take(&selection, key);
 	}
 	read_conditions(&condition_texts);
 	check_diff_usage(argc - optind, per);
@@ -437,6 +598,8 @@ static void parse(int argc, char **argv)
 	free(condition_texts.texts);
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION or LOG given");
+	check_together_usage(argv + optind, (size_t)(argc - optind));
+	ptrc_sync_read(&selection.sync, &selection.sync_texts, &dump.layouts);
 }
 
 int main(int argc, char **argv)
@@ -447,13 +610,12 @@ int main(int argc, char **argv)
 	ptrc_output_begin();
 	if (is_diff)
 		put_diff(argv + optind, (size_t)(argc - optind));
-	for (int i = optind; i < argc && !is_diff; i++)
-		if (pairs.is_by_name || pairs.given_count)
-			put_pairs(argv[i]);
-		else
-			put(argv[i]);
+	else if (together_option())
+		put_together(argv + optind, (size_t)(argc - optind));
+	else
+		put_each(argv + optind, (size_t)(argc - optind));
 	ptrc_output_end(&(struct ptrc_buffer)PTRC_BUFFER_INIT);
-	ptrc_layouts_free(&layouts);
+	ptrc_selection_free(&selection);
 	is_broken = ptrc_conditions_has(&conditions, PTRC_CONDITION_FAILED);
 	ptrc_conditions_free(&conditions);
 	free(befores.texts);

@@ -543,3 +543,103 @@ commands() {
 	[[ $stderr == *"ptrace-report: --sync: beta is"* ]]
 	[ "$(ptrace-dump --pair="$sync" --where='duration > 20us' --count --sync="$sync" alpha.log beta.log 2>/dev/null)" -eq 2000 ]
 }
+
+@test "ptrace-stat: with --label and --sync the logs are looked at together [EXT-565]" {
+	two_hosts
+	labels=(--label=one=alpha.log --label=two=beta.log)
+	run_split ptrace-stat --json "${labels[@]}" alpha.log beta.log
+	[ "$status" -eq 0 ]
+	! has_validator || validates stat <stdout.txt
+	jq -se 'length == 2 and .[0].label == "one" and .[0].first == "2023-11-14T22:13:20.000000000Z" and
+		.[1].label == "two" and .[1].first == "2023-11-14T22:13:20.000500000Z" and
+		.[1].last == "2023-11-14T22:13:20.009500000Z" and .[1].host.name == "beta"' stdout.txt
+	ptrace-stat "${labels[@]}" alpha.log beta.log | grep -E '^(log|label)  ' | tr -s ' ' |
+		diff - <(printf '%s\n' 'log alpha.log' 'label one' 'log beta.log' 'label two')
+	# Else each is looked at alone.
+	ptrace-stat --json alpha.log beta.log | tail -n 1 |
+		jq -e '.first == "2023-11-14T22:13:19.997500000Z" and (has("label") | not)'
+	# By the corrected time, b.event comes behind a.event, and half a millisecond later.
+	{
+		echo host beta m2 b2
+		echo layout b.end u64 id
+		event_lines b.end -2500000 1000000 10 | awk '{ print $0, "u64:" NR }'
+		echo clock -3000000 -3000000 7000000000 16000000000 64
+		echo clock 7000000 10000000 7010000000 300000 0
+	} | made end.log
+	{
+		echo host alpha m1 b1
+		echo layout b.begin u64 id
+		event_lines b.begin 0 1000000 10 | awk '{ print $0, "u64:" NR }'
+		echo clock 0 50 5000000000 200000 0
+	} | made begin.log
+	pair=(--pair='b.begin..b.end by data.id')
+	run_split ptrace-stat "${pair[@]}" --label='web 1=begin.log' begin.log end.log
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-stat
+	[[ $stderr == *"the order of 19 of 19 neighbouring events of different hosts cannot be told"*"web 1 ("* ]]
+	[[ $stdout == "log begin.log of web 1"$'\n'"log end.log"$'\n'* ]]
+	run_split ptrace-stat --json --per=host "${pair[@]}" --label='web 1=begin.log' begin.log end.log
+	! has_validator || validates pairs <stdout.txt
+	jq -se 'length == 1 and .[0].kind == "logs" and (.[0].pairs | length == 1 and .[0].value == "web 1" and
+		.[0].count == 10 and .[0].min_ns > 490000 and .[0].max_ns < 510000) and .[0].neighbours == 19 and
+		.[0].uncertain_order == 19 and .[0].hosts[0].host == "web 1" and .[0].complete and
+		(.[0].logs | map(.log) == ["begin.log", "end.log"] and all(.[]; .read == 10))' stdout.txt
+	# Each alone has begins or ends only.
+	ptrace-stat --json "${pair[@]}" begin.log end.log 2>/dev/null |
+		jq -se 'length == 2 and all(.[]; .kind == "log" and .pairs[0].count == 0)'
+	# Messages tell more than the clocks.
+	with_messages 6 alpha.log beta.log
+	run_split ptrace-stat --json --pair="$sync" --sync="$sync" alpha.log beta.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"ptrace-stat: --sync: beta is "*" ahead of alpha"* ]]
+	! has_validator || validates pairs <stdout.txt
+	jq -e '.pairs[0].count == 2000 and .pairs[0].min_ns > 20000 and .pairs[0].unmatched_ends == 0 and
+		.hosts[0].reference and .hosts[1].messages == 2000' stdout.txt
+	ptrace-stat --json --pair="$sync" --label=a=alpha.log alpha.log beta.log 2>/dev/null |
+		jq -e '.pairs[0].count < 2000'
+	ptrace-stat --json --sync="$sync" alpha.log beta.log 2>/dev/null >shown
+	ptrace-stat --json alpha.log beta.log | diff <(jq -r .first shown | head -n 1) <(jq -r .first | head -n 1)
+	fails diff <(ptrace-stat --json alpha.log beta.log | jq -r .first) <(jq -r .first shown)
+}
+
+@test "ptrace-stat: --label and --sync refuse what they cannot be of [EXT-565]" {
+	two_hosts
+	for wrong in --label=x --label=x=y.log --sync=a.event; do
+		run_split ptrace-stat "$wrong" alpha.log beta.log
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-stat: ${wrong%%=*}: "* ]]
+	done
+	for option in --label=x=alpha.log --sync="$sync"; do
+		run_split ptrace-stat --diff "$option" alpha.log beta.log
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-stat: ${option%%=*}: cannot be used together with --diff"* ]]
+	done
+	run_split ptrace-stat --sync="$sync" alpha.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"--sync: the logs are not of several hosts"* ]]
+	run_split ptrace-stat --label=x=alpha.log alpha.log missing.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"missing.log: no such session or log"* && $stdout == *"x"* ]]
+	# What is missing, and what does not fit, is told as of one log.
+	run_split ptrace-stat --pair='a.event..z by pid' --label=x=alpha.log alpha.log beta.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no event type is named 'z'"* ]]
+	head -c -100 beta.log >cut.log
+	run_split ptrace-stat --json --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log cut.log
+	[ "$status" -eq 3 ]
+	jq -e '.complete == false and .logs[0].losses.unclosed == false and .logs[1].losses.unclosed' stdout.txt
+	run_split ptrace-stat --allow-loss --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log cut.log
+	[ "$status" -eq 0 ]
+	run_split ptrace-stat --strict --decode='b.event=u64 x' --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log beta.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"b.event"*layout* ]]
+	# A session has events, and counts without times.
+	traced_start -n 3 -W
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	run_split ptrace-stat --label="x=$me.a" "$me.a" alpha.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-stat: --label: $me.a is a session, of which it needs --pair or --pairs"* ]]
+	run_split ptrace-stat --json --pair='posix_trace_start..a.event by pid' --label="x=$me.a" "$me.a" alpha.log
+	jq -e --arg me "$me.a" '.logs[0].session == $me and .logs[1].log == "alpha.log"' stdout.txt
+	ptrace-shutdown "$me.a"
+}

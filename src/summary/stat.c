@@ -157,6 +157,7 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 	memset(s, 0, sizeof(*s));
 	s->has_log = true;
 	s->thing = r->path;
+	s->label = r->label;
 	s->trace = r->trace;
 	s->attributes = r->attributes;
 	s->status = r->status;
@@ -364,6 +365,11 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool i
 			ptrc_buffer_text(b, "none");
 		ptrc_buffer_char(b, '\n');
 	}
+	if (s->label) {
+		put_label(b, "label");
+		ptrc_text_put(b, s->label, strlen(s->label));
+		ptrc_buffer_char(b, '\n');
+	}
 	if (!s->is_session) {
 		ptrc_whose_put_host_text(b, s->trace);
 		ptrc_whose_put_clock_text(b, s->trace);
@@ -467,6 +473,8 @@ void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
 	} else {
 		ptrc_json_bytes(&j, "log", s->thing, strlen(s->thing));
 	}
+	if (s->label)
+		ptrc_json_bytes(&j, "label", s->label, strlen(s->label));
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		if (!is_any(&groups[i], s))
 			continue;

@@ -23,6 +23,8 @@ struct ptrc_stat {
 	bool has_log;
 	/* The name of the session, or the path of the log. */
 	const char *thing;
+	/* What the user calls the host of the log, or null. */
+	const char *label;
 	/* The open log. */
 	trace_id_t trace;
 	/* These belong to a session and are unused for a log. */

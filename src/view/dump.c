@@ -483,6 +483,21 @@ static void put_count(struct ptrc_dump *d, const struct ptrc_misfit_types *misfi
 	ptrc_buffer_char(&d->out, '\n');
 }
 
+void ptrc_dump_sources_json(const struct ptrc_dump *d, struct ptrc_json *j)
+{
+	ptrc_json_open(j, "logs", '[');
+	for (size_t i = 0; i < d->source_count; i++) {
+		const struct ptrc_reader *r = &d->sources[i].reader;
+
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_bytes(j, r->source ? "session" : "log", r->path, strlen(r->path));
+		ptrc_json_u64(j, "read", r->read_count);
+		ptrc_losses_json(&d->sources[i].losses, j);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
 static void put_summary(struct ptrc_dump *d, const struct ptrc_misfit_types *misfits,
 			bool is_complete)
 {
@@ -510,17 +525,7 @@ static void put_summary(struct ptrc_dump *d, const struct ptrc_misfit_types *mis
 	ptrc_misfits_json(misfits, &j);
 	if (d->hosts.count)
 		ptrc_hosts_json(&d->hosts, &j);
-	ptrc_json_open(&j, "logs", '[');
-	for (size_t i = 0; i < d->source_count; i++) {
-		const struct ptrc_reader *r = &d->sources[i].reader;
-
-		ptrc_json_open(&j, NULL, '{');
-		ptrc_json_bytes(&j, r->source ? "session" : "log", r->path, strlen(r->path));
-		ptrc_json_u64(&j, "read", r->read_count);
-		ptrc_losses_json(&d->sources[i].losses, &j);
-		ptrc_json_close(&j, '}');
-	}
-	ptrc_json_close(&j, ']');
+	ptrc_dump_sources_json(d, &j);
 	ptrc_json_close(&j, '}');
 	ptrc_json_close(&j, '}');
 	ptrc_buffer_char(&d->out, '\n');

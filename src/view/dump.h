@@ -43,7 +43,7 @@ struct ptrc_source {
 struct ptrc_dump;
 
 /* What the events go to in place of standard output; src/view/dump_log.c, src/pairs/pair_dump.c,
- * src/export/export.c and src/report/collect.c provide the functions. */
+ * src/export/export.c, src/report/collect.c and src/ptrace-stat.c provide the functions. */
 struct ptrc_dump_sink {
 	/* Takes the event that the source has read, and counts what it shows in shown_count. */
 	void (*add)(struct ptrc_dump *, struct ptrc_source *);
@@ -229,6 +229,9 @@ bool ptrc_dump_logs(struct ptrc_dump *);
 /* Returns whether an event may be selected: false if no event type of the sources, which are open, has a
  * name that --event or --around asks for, and none can be missing. */
 bool ptrc_dump_may_select(const struct ptrc_dump *);
+
+/* Puts the member "logs": the sources, how much of each was read, and what is missing, once that is known. */
+void ptrc_dump_sources_json(const struct ptrc_dump *, struct ptrc_json *);
 
 /* Says how much was shown and what is missing. The status says whether showing failed, and
  * is_read whether the sources were read to their ends. Returns the exit status. */
