@@ -143,7 +143,6 @@ static void refuse_log(const char *path)
 
 static void parse(int argc, char **argv)
 {
-	const char *config = NULL;
 	static const char *const formats[] = {"text", "json", "tap", "junit", "github", NULL};
 	const char *tolerance = NULL;
 	struct ptrc_cli_reason why;
@@ -162,7 +161,7 @@ static void parse(int argc, char **argv)
 		else if (key == KEY_DECODE)
 			ptrc_config_take_layout(&rules.layouts, optarg);
 		else if (key == 'c')
-			config = optarg;
+			rules.config = optarg;
 		else if (key == KEY_FORMAT)
 			format = KEY_TEXT + ptrc_cli_word("--format", optarg, formats);
 		else if (key >= KEY_TEXT && key <= KEY_GITHUB)
@@ -172,8 +171,10 @@ static void parse(int argc, char **argv)
 		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
 	}
-	if (config)
-		ptrc_config_read_layouts(&rules.layouts, config, NULL);
+	rules.config_first = rules.layouts.count;
+	if (rules.config)
+		ptrc_config_read_layouts(&rules.layouts, rules.config, NULL);
+	rules.config_end = rules.layouts.count;
 	if (optind < argc && !rules.count)
 		refuse_log(argv[optind]);
 	if (optind < argc &&

@@ -527,6 +527,53 @@ commands() {
 	commands | grep -q '"event":"c.event"'
 }
 
+@test "what ptrace-check prints has the layouts that were given [EXT-566]" {
+	# Without the layout, nobody knows which message is which.
+	{
+		echo host alpha m1 b1
+		for i in 1 2 3 4; do
+			echo event ${i}000000000 7 7 net.send u64:${i}1
+			echo event ${i}500100000 7 7 net.recv u64:${i}2
+		done
+		echo clock 0 0 5000000000 16000000000 64
+	} | made alpha.log
+	{
+		echo host beta m2 b2
+		for i in 1 2 3 4; do
+			echo event $((i * 1000000000 + 60000100000)) 7 7 net.recv u64:${i}1
+			echo event $((i * 1000000000 + 60500000000)) 7 7 net.send u64:${i}2
+		done
+		echo clock 0 0 7000000000 16000000000 64
+	} | made beta.log
+	layout='net.*=u64 id'
+	rule="net.send where data.id == 42"
+	run_split ptrace-check --decode="$layout" --sync="$sync" --never="$rule" alpha.log beta.log
+	[ "$status" -eq 1 ]
+	commands | jq -se 'any(.[]; .event == "net.send" and .data == {id: 42})'
+	# From a file, which is named, if it can be read again.
+	printf 'decode:\n  "net.*": u64 id\n' >"it's.yaml"
+	run_split ptrace-check --config="it's.yaml" --sync="$sync" --never="$rule" alpha.log beta.log
+	grep -qF -- "--config='it'\\''s.yaml' --sync" stdout.txt
+	commands | jq -se 'any(.[]; .data == {id: 42})'
+	ptrace-check --json -c - --sync="$sync" --never="$rule" alpha.log beta.log <"it's.yaml" 2>/dev/null |
+		jq -r '.. | .command? // empty' >commands
+	bash commands 2>/dev/null </dev/null | jq -se 'any(.[]; .data == {id: 42})'
+	# Those of the rules; the first layout of an event stays the first.
+	printf 'decode:\n  "*": u32 low, u32 high\nrules:\n- never: net.send\n  where: data.low == 42\n' >rules.yaml
+	run_split ptrace-check rules.yaml alpha.log beta.log
+	[ "$status" -eq 1 ]
+	commands | jq -se 'any(.[]; .data == {low: 42, high: 0})'
+	sed -i 's/data.low/data.id/' rules.yaml
+	run_split ptrace-check --config="it's.yaml" rules.yaml alpha.log beta.log
+	[ "$status" -eq 1 ]
+	commands | jq -se 'any(.[]; .event == "net.send" and .data == {id: 42})'
+	# What a log tells of itself need not be said.
+	with_messages 7 alpha.log beta.log
+	run_split ptrace-check --never="$rule" alpha.log beta.log
+	[ "$status" -eq 1 ]
+	fails grep -e '--decode' stdout.txt
+}
+
 @test "--sync: exports, reports and rules have these times, too [EXT-563]" {
 	with_messages 4 alpha.log beta.log
 	# By their own clocks, half of the messages arrive before they were sent.

@@ -102,6 +102,32 @@ static void put_moment(struct ptrc_buffer *b, const char *option, int64_t ns)
 	ptrc_buffer_format(b, " %s=@%lld.%09ld", option, (long long)t.tv_sec, t.tv_nsec);
 }
 
+/* Puts what gives the data the same meaning as where it was judged. Of several layouts for an event the first one
+ * counts, and those of a file come behind all others: so it is named only if they do here, and if it can be
+ * read once more. */
+static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
+{
+	struct ptrc_buffer word = PTRC_BUFFER_INIT;
+	const char *pattern, *text;
+	bool has_file = r->config && strcmp(r->config, "-") &&
+			!ptrc_layouts_given(&r->layouts, r->config_end, &pattern, &text);
+
+	for (size_t i = 0; ptrc_layouts_given(&r->layouts, i, &pattern, &text); i++) {
+		if (has_file && i >= r->config_first)
+			break;
+		word.used = 0;
+		ptrc_buffer_format(&word, "%s=%s", pattern, text);
+		ptrc_buffer_char(&word, '\0');
+		ptrc_buffer_text(b, " --decode=");
+		put_word(b, word.bytes);
+	}
+	ptrc_buffer_free(&word);
+	if (has_file) {
+		ptrc_buffer_text(b, " --config=");
+		put_word(b, r->config);
+	}
+}
+
 /* Puts what has the same times as those that were judged: where any of them is corrected, that is so by all of
  * the logs. */
 static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
@@ -146,6 +172,7 @@ void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *chec
 	}
 	put_moment(b, "--since", ptrc_when_subtract(first_ns, MARGIN_NS));
 	put_moment(b, "--until", ptrc_when_add(last_ns, MARGIN_NS));
+	put_layouts(b, check->rules);
 	put_logs(b, check, c);
 }
 

@@ -115,7 +115,9 @@ struct ptrc_rules {
 	int64_t tolerance_ns;
 	/* The layouts of the file's key decode, and of options. */
 	struct ptrc_layouts layouts;
-	size_t given_layout_count;
+	/* The file of --config, or null, and the numbers of its layouts. */
+	const char *config;
+	size_t config_first, config_end;
 	/* An expression asks for the time since the event before. */
 	bool has_gap;
 	/* ... and bound. */

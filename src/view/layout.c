@@ -19,7 +19,7 @@ enum { NAMELESS = -2 };
 
 struct ptrc_layout {
 	char *pattern; /* null: a trace has told it */
-	char *told;    /* then: the text of the layout */
+	char *text;
 	struct ptrc_layout_fields *model;
 	/* By field: the number of its name; NAMELESS if it has none. */
 	int *names;
@@ -95,7 +95,8 @@ static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 	if (!read_layout(text, &model, why))
 		return NULL;
 	layout = ptrc_cli_allocate(sizeof(*layout));
-	*layout = (struct ptrc_layout){.model = model, .number = l->count};
+	*layout = (struct ptrc_layout){
+		.text = ptrc_cli_copy(text), .model = model, .number = l->count};
 	layout->names = ptrc_cli_allocate(model->count * sizeof(*layout->names));
 	for (size_t i = 0; i < model->count; i++) {
 		layout->names[i] = number_of(l, model->fields[i].name);
@@ -117,22 +118,25 @@ bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *t
 	return layout;
 }
 
+bool ptrc_layouts_given(const struct ptrc_layouts *l, size_t number, const char **pattern,
+			const char **text)
+{
+	if (number >= l->count || !l->layouts[number]->pattern)
+		return false;
+	*pattern = l->layouts[number]->pattern;
+	*text = l->layouts[number]->text;
+	return true;
+}
+
 bool ptrc_layouts_add_told(struct ptrc_layouts *l, const char *text, struct ptrc_cli_reason *why)
 {
-	struct ptrc_layout *layout;
-
-	if (ptrc_layouts_find_told(l, text))
-		return true;
-	layout = add(l, text, why);
-	if (layout)
-		layout->told = ptrc_cli_copy(text);
-	return layout;
+	return ptrc_layouts_find_told(l, text) || add(l, text, why);
 }
 
 const struct ptrc_layout *ptrc_layouts_find_told(const struct ptrc_layouts *l, const char *text)
 {
 	for (size_t i = 0; i < l->count; i++)
-		if (l->layouts[i]->told && !strcmp(l->layouts[i]->told, text))
+		if (!l->layouts[i]->pattern && !strcmp(l->layouts[i]->text, text))
 			return l->layouts[i];
 	return NULL;
 }
@@ -141,7 +145,7 @@ void ptrc_layouts_free(struct ptrc_layouts *l)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		free(l->layouts[i]->pattern);
-		free(l->layouts[i]->told);
+		free(l->layouts[i]->text);
 		free(l->layouts[i]->names);
 		ptrc_layout_fields_free(l->layouts[i]->model);
 		free(l->layouts[i]);

@@ -39,6 +39,11 @@ struct ptrc_layouts {
 bool ptrc_layouts_add(struct ptrc_layouts *, const char *pattern, const char *layout,
 		      struct ptrc_cli_reason *why);
 
+/* The pattern and the text of the layout of this number, in the order in which they were added. Returns false if
+ * there is none, or if a trace has told it. */
+bool ptrc_layouts_given(const struct ptrc_layouts *, size_t number, const char **pattern,
+			const char **text);
+
 /*
  * Adds a layout that a trace tells of its event types, and that therefore has no pattern. Adding it once
  * more does nothing. Returns false with the reason as above.
