@@ -574,6 +574,47 @@ commands() {
 	fails grep -e '--decode' stdout.txt
 }
 
+@test "limits that are less than clocks may be wrong are told [EXT-567]" {
+	two_hosts
+	# Each b.event comes 500 us after an a.event; both clocks together may be wrong by as much.
+	told="which is more than the limit of 100us: it cannot be told on which side of that"
+	for rule in --p99='a.event..b.event by pid < 100us' --after='a.event -> b.event within 100us by pid' \
+		--exists='b.event within 100us of a.event'; do
+		run_split ptrace-check "$rule" alpha.log beta.log
+		[ "$status" -eq 1 ]
+		[ "$(grep -c 'the limit of' <<<"$stderr")" -eq 1 ]
+		[[ $stderr == *": the clocks of two hosts may be wrong by 50"*"us together, $told "*" the verdict may be wrong"* ]]
+	done
+	# The first one that comes is 500 us late, the next one 1.5 ms: that is known.
+	[[ $stderr == *"side of that 1 duration is,"* ]]
+	# One that was kept may be wrong, too.
+	rules=(--before='b.event require a.event by pid within 500us' --max='a.event..b.event by pid <= 500us'
+		--min='a.event..b.event by pid > 1us')
+	run_split ptrace-check --json "${rules[@]}" alpha.log beta.log
+	[ "$status" -eq 0 ]
+	[ "$(grep -c 'the limit of' <<<"$stderr")" -eq 3 ]
+	! has_validator || validates check <stdout.txt
+	jq -e 'all(.rules[]; .verdict == "pass" and .unclear == 10 and .clock_error_ns > 502000 and
+		.clock_error_ns < 520000)' stdout.txt
+	# Nothing is said of limits that are longer, of times that are far from them, of rules without a limit,
+	# and of events of one host.
+	run_split ptrace-check --json --max='a.event..b.event by pid < 1ms' --never=c --order=a.event,b.event \
+		--exists='b.event within 20us of b.event' --p50='b.event..b.event by pid < 10us' \
+		--after='a.event -> a.event within 1us by pid' alpha.log beta.log
+	[[ $stderr != *"the limit of"* ]]
+	jq -e 'all(.rules[]; .unclear == 0 and (has("clock_error_ns") | not))' stdout.txt
+	{ echo host late m5 b5; event_lines late.event 1000000000 1 1; echo clock 0 0 5000000000 200000 0; } | made late.log
+	run_split ptrace-check --exists='late.event within 1us of a.event' alpha.log late.log
+	[ "$status" -eq 1 ]
+	[[ $stderr != *"the limit of"* ]]
+	# Nobody knows.
+	{ echo host gamma m3 b3; event_lines c.event 0 1 1; } | made gamma.log
+	run_split ptrace-check --json --exists='c.event within 1h of a.event' alpha.log gamma.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"may be wrong by any time together, which is more than the limit of 3600"*" on which side of that 1 duration is,"* ]]
+	jq -e '.rules[0] | .unclear == 1 and (has("clock_error_ns") | not)' stdout.txt
+}
+
 @test "--sync: exports, reports and rules have these times, too [EXT-563]" {
 	with_messages 4 alpha.log beta.log
 	# By their own clocks, half of the messages arrive before they were sent.

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/heap.h"
+#include "src/check/duration.h"
 #include "src/check/verdict.h"
 #include "src/cli/nearest.h"
 #include "src/view/event_format.h"
@@ -424,6 +425,8 @@ void ptrc_check_judge(struct ptrc_check *c)
 	struct ptrc_ending ending = {0};
 
 	ptrc_judge_begin(&c->judge, c->rules, c->log_count);
+	for (size_t i = 0; i < c->rules->count && c->hosts.count > 1; i++)
+		c->judge.trials[i].hosts = &c->hosts;
 	for (size_t i = 0; i < c->log_count; i++) {
 		const struct ptrc_reader *r = &c->logs[i].reader;
 
@@ -467,12 +470,41 @@ enum ptrc_exit ptrc_check_status(const struct ptrc_check *c, bool is_loss_allowe
 	return status;
 }
 
+/* Says which rules want to know times more exactly than the clocks tell them. */
+static void report_clocks(const struct ptrc_check *c)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+
+	for (size_t i = 0; i < c->rules->count; i++) {
+		const struct ptrc_trial *t = &c->judge.trials[i];
+
+		if (!t->unclear)
+			continue;
+		b.used = 0;
+		ptrc_buffer_text(&b, "the clocks of two hosts may be wrong by ");
+		if (t->clock_error_ns == PTRC_BOUND_UNKNOWN)
+			ptrc_buffer_text(&b, "any time");
+		else
+			ptrc_check_put_duration(&b, t->clock_error_ns);
+		ptrc_buffer_text(&b, " together, which is more than the limit of ");
+		ptrc_check_put_duration(&b, t->limit_ns);
+		ptrc_buffer_format(&b,
+				   ": it cannot be told on which side of that %" PRIu64
+				   " duration%s, and the verdict may be wrong",
+				   t->unclear, t->unclear == 1 ? " is" : "s are");
+		ptrc_buffer_char(&b, '\0');
+		ptrc_cli_message(t->rule->name, "%s", b.bytes);
+	}
+	ptrc_buffer_free(&b);
+}
+
 void ptrc_check_report_losses(const struct ptrc_check *c)
 {
 	for (size_t i = 0; i < c->log_count; i++)
 		ptrc_losses_report(&c->logs[i].losses, c->logs[i].reader.path);
 	ptrc_misfits_report(&c->misfits);
 	ptrc_hosts_report(&c->hosts);
+	report_clocks(c);
 	if (c->backwards)
 		ptrc_cli_message(NULL,
 				 "%" PRIu64 " event%s an earlier time than the event before: "

@@ -212,6 +212,26 @@ static const char *duration(int64_t ns)
 	return b->bytes;
 }
 
+/* Notes durations from one event to another of which the clocks of their hosts do not tell whether they are above
+ * or below the limit, as that is less than these may be wrong. */
+static void compare_clocks(struct ptrc_trial *t, const struct ptrc_moment *from,
+			   const struct ptrc_moment *to, uint64_t count)
+{
+	const struct ptrc_hosts *h = t->hosts;
+	int64_t length_ns = ptrc_when_subtract(to->ns, from->ns);
+	int64_t error_ns;
+
+	if (!h || t->limit_ns < 0 || h->host_of[from->source] == h->host_of[to->source])
+		return;
+	error_ns = ptrc_when_add(ptrc_hosts_bound(h, from->source, from->ns),
+				 ptrc_hosts_bound(h, to->source, to->ns));
+	if (error_ns <= t->limit_ns || ptrc_when_distance(length_ns, t->limit_ns) >= error_ns)
+		return;
+	t->unclear += count;
+	if (error_ns > t->clock_error_ns)
+		t->clock_error_ns = error_ns;
+}
+
 /* ---- never, exists, count ---- */
 
 static void take_never(struct now *n)
@@ -238,6 +258,8 @@ static void take_existing(struct now *n)
 
 	if (t->is_found)
 		return;
+	if (t->rule->event_count == 2 && !t->worst.count)
+		compare_clocks(t, &t->base, &n->at, 1);
 	if (late_ns <= t->rule->within_ns)
 		find(t);
 	else if (!t->worst.count)
@@ -253,10 +275,13 @@ static void take_exists(struct now *n, unsigned int event)
 			return;
 		t->has_base = true;
 		t->base_ns = n->at.ns;
+		t->base = n->at;
 		t->used_event = n->judge->event_count;
 		t->is_base_doubtful = n->judge->gap_count;
 		if (is_any_near(t, &t->early, &n->at))
 			find(t);
+		else if (t->early.has_last && t->rule->within_ns >= 0)
+			compare_clocks(t, &n->at, &t->early.last, 1);
 		return;
 	}
 	t->matched++;
@@ -425,6 +450,8 @@ static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 
 	if (!w->count)
 		return;
+	if (at)
+		compare_clocks(t, &w->at, at, w->count);
 	if (!is_in_time(t->rule, length_ns)) {
 		break_after(t, w, length_ns, at);
 	} else if (at) {
@@ -566,6 +593,8 @@ static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 	struct ptrc_waiting *w;
 
 	t->matched++;
+	if (a)
+		compare_clocks(t, &a->at, &n->at, 1);
 	if (a && is_in_time(t->rule, ptrc_when_subtract(n->at.ns, a->at.ns))) {
 		t->kept++;
 		t->used_event = n->judge->event_count;
@@ -675,6 +704,7 @@ static void measure(struct ptrc_trial *t, const struct begin *b, const struct pt
 {
 	int64_t length_ns = ptrc_when_subtract(end->ns, b->at.ns);
 
+	compare_clocks(t, &b->at, end, 1);
 	if (length_ns < 0) {
 		t->backwards++;
 		return;
@@ -941,6 +971,17 @@ static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
 	return j->key_count++;
 }
 
+/* The least duration that durations are compared with; -1: the rule has none. */
+static int64_t limit_of(const struct ptrc_rule *r)
+{
+	int64_t least_ns = r->within_ns;
+
+	for (size_t i = 0; i < r->bound_count; i++)
+		if (least_ns < 0 || r->bounds[i].ns < least_ns)
+			least_ns = r->bounds[i].ns;
+	return least_ns;
+}
+
 void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size_t source_count)
 {
 	*j = (struct ptrc_judge){.rules = rules};
@@ -955,6 +996,7 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 		const struct ptrc_rule *r = &rules->list[i];
 
 		j->trials[i].rule = r;
+		j->trials[i].limit_ns = limit_of(r);
 		j->trials[i].key = find_key(j, r);
 		j->trials[i].tolerance_ns =
 			r->tolerance_ns < 0 ? rules->tolerance_ns : r->tolerance_ns;

@@ -66,6 +66,9 @@ static void put_rule(struct ptrc_json *j, const struct ptrc_check *c, struct ptr
 	ptrc_json_u64(j, "doubtful", t->doubtful);
 	ptrc_json_u64(j, "open", t->open);
 	ptrc_json_u64(j, "without_key", t->without_key);
+	ptrc_json_u64(j, "unclear", t->unclear);
+	if (t->unclear && t->clock_error_ns != PTRC_BOUND_UNKNOWN)
+		ptrc_json_i64(j, "clock_error_ns", t->clock_error_ns);
 	ptrc_json_open(j, "notes", '[');
 	for (size_t i = 0; i < t->note_count; i++)
 		ptrc_json_text(j, NULL, t->notes[i]);

@@ -11,6 +11,7 @@
 #include "src/check/rule.h"
 #include "src/pairs/quantiles.h"
 #include "src/pairs/table.h"
+#include "src/view/hosts.h"
 
 /* An event, as far as it takes to find it again. */
 struct ptrc_moment {
@@ -88,6 +89,8 @@ struct ptrc_trial {
 	 * may have been lost; the last events before it. */
 	bool has_base, is_base_doubtful, is_found;
 	int64_t base_ns;
+	/* The event of that moment, if the rule names one. */
+	struct ptrc_moment base;
 	struct ptrc_recent early;
 	/* The number of the event that it is; of order, of the last event that is one of the list; of
 	 * after, of the last answer; of before, of the last event that had what it requires. An event
@@ -110,6 +113,16 @@ struct ptrc_trial {
 	bool is_settled;
 	/* A bit for each event of the rule that an event type of the logs matches. */
 	unsigned int has_type;
+
+	/* The least duration that the rule compares others with; -1: it has none. Null hosts: there is only
+	 * one, or none. */
+	int64_t limit_ns;
+	const struct ptrc_hosts *hosts;
+	/* Durations between events of different hosts, whose clocks may be wrong by more than the limit
+	 * together, and by more than the duration is away from it: how many, and the most that the clocks may
+	 * be wrong. */
+	uint64_t unclear;
+	int64_t clock_error_ns;
 
 	enum ptrc_verdict verdict;
 	/* It is broken for certain. */

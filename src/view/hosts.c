@@ -382,6 +382,13 @@ void ptrc_hosts_begin(struct ptrc_hosts *h, struct ptrc_reader *const *readers, 
 	free(counts);
 }
 
+int64_t ptrc_hosts_bound(const struct ptrc_hosts *h, size_t source, int64_t ns)
+{
+	const struct ptrc_correction *c = &h->corrections[source];
+
+	return ptrc_correction_bound(c, c->is_moving ? ptrc_correction_first(c, ns) : ns);
+}
+
 /* ---- the order of events ---- */
 
 void ptrc_hosts_note(struct ptrc_hosts *h, size_t source, const struct ptrc_reader *r)

@@ -89,6 +89,9 @@ char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand)
 void ptrc_hosts_begin(struct ptrc_hosts *, struct ptrc_reader *const *readers, size_t count,
 		      bool is_for_log);
 
+/* How wrong the time that an event of the source has may be, or PTRC_BOUND_UNKNOWN. */
+int64_t ptrc_hosts_bound(const struct ptrc_hosts *, size_t source, int64_t ns);
+
 /* To be called for each event in the order in which they are taken: notes where that cannot be told. */
 void ptrc_hosts_note(struct ptrc_hosts *, size_t source, const struct ptrc_reader *);
 
