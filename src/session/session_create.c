@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/session/trace_error.h"
+
 /* A controller that gets so many signals to end itself ends at once. The keeper goes on. */
 enum { SIGNALS_MAX = 3 };
 
@@ -155,6 +157,7 @@ controller_main(const struct ptrc_session_plan *given, int outcome_fd)
 
 void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_session_outcome *outcome)
 {
+	const char *foreign = ptrc_trace_foreign_children();
 	int ends[2];
 	int status = 0;
 	ssize_t n;
@@ -162,6 +165,12 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 
 	memset(outcome, 0, sizeof(*outcome));
 	outcome->stage = PTRC_SESSION_STAGE_PROCESS;
+	/* The first child would be the first process of its pid namespace, with which all others of
+	 * it end. */
+	if (foreign && !strcmp(foreign, "pid")) {
+		outcome->error = ECHILD;
+		return;
+	}
 	if (pipe2(ends, O_CLOEXEC)) {
 		outcome->error = errno;
 		return;

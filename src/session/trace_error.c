@@ -25,16 +25,21 @@ static bool has_all_traces(pid_t pid)
 	       (!posixtrace_get_process(pid, &p, sizeof(p)) && p.pt_streams >= TRACE_SYS_MAX);
 }
 
-/* The kind of namespace in which children of this process are, but not itself; or null. */
-static const char *foreign_children(void)
+static bool are_different(const char *own, const char *of_children)
 {
 	struct stat a, b;
 
-	if (!stat("/proc/self/ns/pid", &a) && !stat("/proc/self/ns/pid_for_children", &b) &&
-	    a.st_ino != b.st_ino)
+	if (stat(own, &a))
+		return false;
+	/* Before the first child the link leads nowhere. Kernels before 4.12 have no link. */
+	return stat(of_children, &b) ? !lstat(of_children, &b) : a.st_ino != b.st_ino;
+}
+
+const char *ptrc_trace_foreign_children(void)
+{
+	if (are_different("/proc/self/ns/pid", "/proc/self/ns/pid_for_children"))
 		return "pid";
-	if (!stat("/proc/self/ns/time", &a) && !stat("/proc/self/ns/time_for_children", &b) &&
-	    a.st_ino != b.st_ino)
+	if (are_different("/proc/self/ns/time", "/proc/self/ns/time_for_children"))
 		return "time";
 	return NULL;
 }
@@ -46,11 +51,11 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
-	if (has_log && foreign_children())
+	if (has_log && ptrc_trace_foreign_children())
 		ptrc_cli_message(target,
 				 "cannot be traced: what this command starts is in another %s "
 				 "namespace; call 'unshare' with --fork",
-				 foreign_children());
+				 ptrc_trace_foreign_children());
 	else if (!posixtrace_get_process(pid, &p, sizeof(p)) && p.pt_depth)
 		ptrc_cli_message(target,
 				 "is in another pid namespace, so it cannot be traced from here; "
@@ -65,11 +70,11 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 
 void ptrc_trace_no_process(const char *what, int error)
 {
-	if (error != EAGAIN && foreign_children())
+	if (error != EAGAIN && ptrc_trace_foreign_children())
 		ptrc_cli_message(NULL,
 				 "cannot start %s: it is in another %s namespace; call 'unshare' "
 				 "with --fork",
-				 what, foreign_children());
+				 what, ptrc_trace_foreign_children());
 	else
 		ptrc_cli_message(NULL, "cannot start %s: %s", what, ptrc_cli_process_reason(error));
 }

@@ -14,6 +14,9 @@
  */
 void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_path);
 
+/* The kind of namespace, "pid" or "time", in which children of this process are, but not itself; or null. */
+const char *ptrc_trace_foreign_children(void);
+
 /* Prints why fork() or the like has failed: "cannot start <what>: ...". */
 void ptrc_trace_no_process(const char *what, int error);
 
