@@ -16,6 +16,10 @@ odd_log() {
 	ptrace-run -o odd.log -- "$traced" -e "$odd_name" -d "$odd_name"
 }
 
+@test "the schemas accept what a later version adds" {
+	fails grep -E '"(additional|unevaluated)Properties": *false' "$PTRC_SOURCE"/docs/*.schema.json
+}
+
 @test "events: text, bytes, odd names, several logs" {
 	ptrace-run -o text.log -- "$traced" -n 3 -d $'tab\t"quotes" \xe2\x82\xac' -z
 	ptrace-run -o bytes.log --max-data-size=4 -- "$traced" -b -c 2 -t 2
