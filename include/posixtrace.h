@@ -572,7 +572,8 @@ int posixtrace_verify_log(trace_id_t, unsigned long *);
  * though most logs have none. So a log that is still written, and is opened again when it has grown,
  * begins with the same events in the same order, and others come behind them. This holds until the next
  * posixtrace_select() or call of this function, also across posix_trace_rewind().
- *   EINVAL  not an open log; a log that comes in parts (posixtrace_open_parts).
+ *   EINVAL  not an open log; a log that comes in parts (posixtrace_open_parts); the part was forgotten
+ *           (posixtrace_refresh_log).
  *   ENOMEM  no memory; nothing was done.
  */
 int posixtrace_select_parts(trace_id_t, unsigned long first, unsigned long end);
@@ -597,6 +598,21 @@ struct posixtrace_place {
  *   EINVAL  not an open log; null pointer; size below that of the first member.
  */
 int posixtrace_get_place(trace_id_t, struct posixtrace_place *, size_t size);
+
+/*
+ * Looks at what a log that is still written has got since it was opened, or since the last call. What it
+ * costs depends on that, and on what stands behind the begin of part `first`, but not on how long the log
+ * is. The parts before number `first` are forgotten: afterwards the log is as if it had been opened just now
+ * and began with that part, but for the counts of all that it has. A selection is over. Pointers that
+ * posixtrace_get_log_process() and the like have stored are no longer valid. No other thread may use the log
+ * meanwhile.
+ *   EINVAL  not an open log; a log that comes in parts (posixtrace_open_parts).
+ *   ESTALE  the log can only be closed, and opened anew, which tells what has come of it: it was closed by
+ *           its writer, cut off, written anew or damaged, or is of a kind that has to be opened anew each
+ *           time: rotated (posixtrace_attr_setlogrotation), or one that overwrites its oldest events.
+ *   ENOMEM  no memory; the log can only be closed.
+ */
+int posixtrace_refresh_log(trace_id_t, unsigned long first);
 
 /* An event, and all of its data, which is not aligned in any way. pt_data is never null. */
 struct posixtrace_event {

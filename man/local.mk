@@ -138,6 +138,7 @@ dist_man_MANS += \
 	%D%/posixtrace_get_time_of_last.3 \
 	%D%/posixtrace_getnext_block.3 \
 	%D%/posixtrace_get_place.3 \
+	%D%/posixtrace_refresh_log.3 \
 	%D%/posixtrace_select_parts.3 \
 	%D%/posixtrace_verify_log.3 \
 	%D%/posixtrace_log_add.3 \

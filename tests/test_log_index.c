@@ -986,6 +986,220 @@ TEST(a_log_that_grows_begins_as_before, "EXT-490")
 	maker_free(&m);
 }
 
+/* ---- a log that has grown ---- */
+
+/* How often this process has asked the kernel for bytes of files. */
+static unsigned long reads(void)
+{
+	FILE *file = fopen("/proc/self/io", "r");
+	unsigned long count = 0;
+	char line[100];
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "syscr: %lu", &count);
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static void grow(struct maker *m, int events)
+{
+	static uint64_t number;
+	struct maker_run r;
+
+	run_begin(&r, (int)(number % 3), 1);
+	if (!number)
+		run_start(&r, 0);
+	for (int i = 0; i < events; i++, number++)
+		run_event(&r, 1000 + (int64_t)number * 10, 10, &number, sizeof(number));
+	CHECK_OK(maker_flush(m, &r, 1));
+	run_free(&r);
+}
+
+/* The log says what it says when it is opened now, and has the same events behind the place. */
+static void check_refreshed(trace_id_t trid, int fd, const struct posixtrace_place *place)
+{
+	struct posixtrace_counts counts = counts_of(trid), now_counts;
+	struct events rest = {0}, now;
+	trace_id_t opened = open_log(fd);
+	struct event e;
+
+	now_counts = counts_of(opened);
+	CHECK_EQ(counts.pt_log_events, now_counts.pt_log_events);
+	CHECK_EQ(counts.pt_log_bytes, now_counts.pt_log_bytes);
+	CHECK_EQ(place_of(trid).pl_end_part, place_of(opened).pl_end_part);
+	CHECK_EQ(place_of(trid).pl_log_id, place_of(opened).pl_log_id);
+	CHECK_OK(posix_trace_close(opened));
+	CHECK_OK(posixtrace_select_parts(trid, place->pl_part, ULONG_MAX));
+	for (unsigned long i = 0; i < place->pl_events; i++)
+		CHECK(read_one(trid, &e));
+	while (read_one(trid, &e))
+		*add_event(&rest) = e;
+	now = read_from(fd, place);
+	check_same(&rest, &now);
+	free(rest.at);
+	free(now.at);
+}
+
+TEST(a_log_that_has_grown_is_not_opened_anew, "EXT-570")
+{
+	struct posixtrace_place place = {.pl_part = 0};
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	unsigned long before, end_part;
+	uint8_t bytes[1000];
+	struct event e;
+	trace_id_t trid;
+	struct maker m;
+	ssize_t size;
+	off_t end;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	trid = open_log(m.fd);
+	CHECK_EQ(reads() > 0, 1);
+	CHECK_OK(posixtrace_refresh_log(trid, 0));
+	check_refreshed(trid, m.fd, &place);
+	for (int i = 0; i < 1000; i++)
+		grow(&m, 3);
+	CHECK_OK(posixtrace_refresh_log(trid, 0));
+	check_refreshed(trid, m.fd, &place);
+	place = place_of(trid);
+	CHECK_EQ(place.pl_part, 999);
+	for (int i = 0; i < 60; i++) {
+		for (unsigned j = rnd(3); j; j--)
+			grow(&m, (int)rnd(40) + 1);
+		if (i == 30) {
+			maker_name(&m, "a later name");
+			grow(&m, 1);
+		}
+		before = reads();
+		CHECK_OK(posixtrace_refresh_log(trid, place.pl_part));
+		/* An open looks at a thousand headers. */
+		CHECK(reads() - before < 60);
+		CHECK_EQ(posixtrace_select_parts(trid, place.pl_part - 1, ULONG_MAX), EINVAL);
+		check_refreshed(trid, m.fd, &place);
+		CHECK_EQ(
+			posix_trace_eventid_get_name(trid, POSIX_TRACE_UNNAMED_USEREVENT + 1, name),
+			i < 30 ? EINVAL : 0);
+		if (rnd(2))
+			place = place_of(trid);
+	}
+	/* What was read is not taken out: the parts that are not forgotten can be read again. */
+	CHECK_OK(posix_trace_rewind(trid));
+	CHECK(read_one(trid, &e));
+	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
+	CHECK(read_one(trid, &e));
+	/* What somebody is just writing comes when it is there, be it a part of a header or of what that tells of. */
+	end_part = place_of(trid).pl_end_part;
+	end = lseek(m.fd, 0, SEEK_END);
+	grow(&m, 5);
+	size = pread(m.fd, bytes, sizeof(bytes), end);
+	CHECK(size > 100);
+	for (ssize_t i = 0; i <= size; i += i < size && i + 8 > size ? size - i : 8) {
+		CHECK_SYS(ftruncate(m.fd, end));
+		CHECK_EQ(pwrite(m.fd, bytes, (size_t)i, end), i);
+		CHECK_OK(posixtrace_refresh_log(trid, 0));
+		CHECK_EQ(place_of(trid).pl_end_part, end_part + (i == size));
+	}
+	check_refreshed(trid, m.fd, &place);
+	CHECK_OK(posix_trace_close(trid));
+	close(m.fd);
+	maker_free(&m);
+}
+
+enum change { CLOSED, CUT, CUT_HEAD, OTHER_HEAD, OTHER_LAST, NO_PACKET, DAMAGED, MISSING, CHANGES };
+
+static void change(enum change how, struct maker *m, off_t last)
+{
+	off_t end = lseek(m->fd, 0, SEEK_END);
+
+	switch (how) {
+	case CLOSED:
+		maker_close(m);
+		break;
+	case CUT:
+		CHECK_SYS(ftruncate(m->fd, last));
+		break;
+	case CUT_HEAD:
+		CHECK_SYS(ftruncate(m->fd, 100));
+		break;
+	case OTHER_HEAD:
+		CHECK_SYS(pwrite(m->fd, "x", 1, 100));
+		break;
+	case OTHER_LAST:
+		/* Another keeper has written another packet to the same place. */
+		CHECK_SYS(ftruncate(m->fd, last));
+		m->w.state.offset = (uint64_t)last;
+		m->w.state.seq--;
+		m->w.file_end = 0;
+		m->w.has_last = false;
+		grow(m, 5);
+		break;
+	case NO_PACKET:
+		grow(m, 5);
+		CHECK_SYS(pwrite(m->fd, "x", 1, end + 3));
+		grow(m, 5);
+		break;
+	case DAMAGED:
+		/* The payload of the last packet. */
+		grow(m, 5);
+		CHECK_SYS(pwrite(m->fd, "x", 1, lseek(m->fd, 0, SEEK_END) - 20));
+		break;
+	case MISSING:
+		m->w.state.seq++;
+		grow(m, 5);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Whatever else may have come of a log is told by opening it anew. */
+TEST(a_log_that_has_changed_is_opened_anew, "EXT-570")
+{
+	for (enum change how = CLOSED; how < CHANGES; how++) {
+		trace_id_t trid;
+		struct maker m;
+		off_t last;
+		int error;
+
+		maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+		for (int i = 0; i < 5; i++)
+			grow(&m, 5);
+		last = lseek(m.fd, 0, SEEK_END);
+		grow(&m, 5);
+		trid = open_log(m.fd);
+		CHECK_OK(posixtrace_refresh_log(trid, 3));
+		CHECK_OK(posixtrace_refresh_log(trid, 3));
+		change(how, &m, last);
+		error = posixtrace_refresh_log(trid, 3);
+		if (error != ESTALE)
+			fprintf(stderr, "# change %d\n", (int)how);
+		CHECK_EQ(error, ESTALE);
+		/* It can be closed, and reading it does no harm. */
+		free(read_rest(trid).at);
+		CHECK_OK(posix_trace_close(trid));
+		close(m.fd);
+		maker_free(&m);
+	}
+}
+
+TEST(a_ring_is_opened_anew, "EXT-570")
+{
+	struct posixtrace_place place;
+	trace_id_t trid;
+	struct maker m;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 40000);
+	grow(&m, 5);
+	trid = open_log(m.fd);
+	CHECK_EQ(posixtrace_refresh_log(trid, 0), ESTALE);
+	CHECK_OK(posix_trace_close(trid));
+	CHECK_EQ(posixtrace_refresh_log(trid, 0), EINVAL);
+	CHECK_EQ(posixtrace_get_place(trid, &place, sizeof(place)), EINVAL);
+	close(m.fd);
+	maker_free(&m);
+}
+
 /* ---- the last events ---- */
 
 TEST(the_time_of_the_last_events, "EXT-216")

@@ -445,6 +445,7 @@ TEST(who_goes_back_in_parts_is_refused, "EXT-287")
 	CHECK_OK(posixtrace_open_parts(b.at, b.used, &log));
 	CHECK_EQ(posix_trace_rewind(log), EINVAL);
 	CHECK_EQ(posixtrace_select_parts(log, 0, ULONG_MAX), EINVAL);
+	CHECK_EQ(posixtrace_refresh_log(log, 0), EINVAL);
 	CHECK_EQ(posixtrace_select(log, NULL, 0, NULL), EINVAL);
 	CHECK_EQ(posixtrace_add_part(log, NULL, 1, NULL), EINVAL);
 	CHECK_OK(posixtrace_add_part(log, NULL, 0, NULL));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_open(), posixtrace_open_log(), posix_trace_close(), posix_trace_rewind(), posixtrace_get_keeper(). */
+/* posix_trace_open(), posixtrace_open_log(), posixtrace_refresh_log(), posix_trace_close(), posix_trace_rewind(),
+ * posixtrace_get_keeper(). */
 #include "config.h"
 
 #include <errno.h>
@@ -48,6 +49,20 @@ PTRC_PUBLIC int posixtrace_open_log(const char *path, trace_id_t *trid)
 		error = open_all(fds, count, is_whole, trid);
 		ptrc_log_family_close(fds, count);
 	}
+	pthread_setcancelstate(cancel, NULL);
+	return error;
+}
+
+PTRC_PUBLIC int posixtrace_refresh_log(trace_id_t trid, unsigned long first)
+{
+	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	int cancel, error;
+
+	if (!log)
+		return EINVAL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	error = ptrc_log_stream_refresh(log, first);
+	ptrc_handle_put(trid);
 	pthread_setcancelstate(cancel, NULL);
 	return error;
 }

@@ -498,6 +498,15 @@ static int check_payload(const struct ptrc_log_reader *r, const struct ptrc_log_
 	return compare(r, e->offset + sizeof(struct ptrc_log_packet), e->length, e->payload_crc);
 }
 
+/* Notes a packet that was taken. */
+static void note_taken(struct ptrc_log_tail *t, const struct ptrc_log_packet *p, uint64_t offset)
+{
+	t->is_broken |= offset != t->behind || p->seq != t->seq;
+	t->crc = ptrc_crc32c(t->crc, p, offsetof(struct ptrc_log_packet, header_crc));
+	t->behind = offset + packet_size(p);
+	t->seq = p->seq + (p->type == PTRC_LOG_EVENTS);
+}
+
 /* Takes the packets that stand one behind the other from `offset` on. Adds to *damaged how often
  * between them there are bytes that were a packet without events, if no other has ever stood there. */
 static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, uint64_t end,
@@ -508,6 +517,7 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, ui
 	uint64_t seq = r->head.first_seq; /* of the next EVENTS packet */
 	int error = 0;
 
+	r->tail = (struct ptrc_log_tail){.from = offset, .behind = offset, .seq = seq};
 	while (!error) {
 		uint64_t at = offset;
 		bool is_there = next_packet(w, &at, end, &p);
@@ -522,6 +532,7 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, ui
 				offset = e->offset + sizeof(p);
 				e->is_damaged = true;
 				is_sure = is_torn = true;
+				r->tail.is_broken = true;
 				w->searched += e->length;
 				if (w->searched > SEARCH_MAX)
 					break;
@@ -541,6 +552,7 @@ static int walk(struct ptrc_log_reader *r, struct window *w, uint64_t offset, ui
 			break;
 		}
 		error = take_packet(r, &p, at, has_events, &has_status);
+		note_taken(&r->tail, &p, at);
 		is_sure = !has_events || p.type != PTRC_LOG_EVENTS;
 		offset = at + packet_size(&p);
 	}
@@ -1075,6 +1087,164 @@ int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
 		qsort(r->entries, r->entry_count, sizeof(*r->entries), by_time);
 	r->last_ordinal = r->head.ordinal;
 	return 0;
+}
+
+/* ---- a log that has grown ---- */
+
+/* Is all that was taken as it should be, so that only what comes behind it need be looked at? */
+static bool can_grow(const struct ptrc_log_reader *r)
+{
+	return r->fd >= 0 && r->head.kind == PTRC_LOG_SEQUENTIAL && !r->head.rotate_bytes &&
+	       !r->head.rotate_ns && !r->is_closed && !r->tail.is_broken && !r->missing_names &&
+	       !r->is_names_torn && !r->damaged_parts;
+}
+
+/* Has the file the head that it had? */
+static bool has_same_head(const struct ptrc_log_reader *r)
+{
+	struct ptrc_log_reader now = {.fd = r->fd, .size = r->size};
+
+	return !read_head(&now) && !now.is_head_damaged && now.log_id == r->log_id &&
+	       memcmp(&now.head, &r->head, sizeof(now.head)) == 0;
+}
+
+/* Shows the packet at `offset`. False: there is none. */
+static bool show_packet(struct window *w, uint64_t offset, struct ptrc_log_packet *p)
+{
+	const uint8_t *at = look(w, offset, sizeof(*p));
+
+	if (at)
+		memcpy(p, at, sizeof(*p));
+	return at && is_packet(w->r, p, offset);
+}
+
+/* Is there a header, and somebody who has still to write some of what it tells of? */
+static bool is_under_way(struct window *w, uint64_t offset)
+{
+	struct ptrc_log_packet p;
+	const uint8_t *at = look(w, offset, sizeof(p));
+
+	if (at)
+		memcpy(&p, at, sizeof(p));
+	return at && is_header(w->r, &p) && !is_packet(w->r, &p, offset);
+}
+
+/* Compares the headers that are not forgotten with what they were, and forgets those before number `first`,
+ * but never the last one. ESTALE. */
+static int compare_tail(struct ptrc_log_reader *r, struct window *w, uint64_t first)
+{
+	struct ptrc_log_tail *t = &r->tail, all = {.from = t->from, .behind = t->from}, kept = all;
+	bool is_kept = false;
+
+	while (all.behind < t->behind) {
+		uint64_t at = all.behind;
+		struct ptrc_log_packet p;
+
+		if (!show_packet(w, at, &p))
+			return ESTALE;
+		note_taken(&all, &p, at);
+		if (!is_kept && (p.seq >= first || all.behind == t->behind)) {
+			is_kept = true;
+			kept = (struct ptrc_log_tail){.from = at, .behind = at};
+		}
+		if (is_kept)
+			note_taken(&kept, &p, at);
+	}
+	if (all.behind != t->behind || all.crc != t->crc)
+		return ESTALE;
+	t->from = kept.from;
+	t->crc = kept.crc;
+	return 0;
+}
+
+/* Removes the entries of the packets before number `first`. */
+static void forget_entries(struct ptrc_log_reader *r, uint64_t first)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->entry_count; i++) {
+		const struct ptrc_log_entry *e = &r->entries[i];
+
+		if (e->seq >= first) {
+			r->entries[kept++] = *e;
+		} else if (!e->is_lying) {
+			r->forgotten_events += e->event_count;
+			r->forgotten_bytes += e->counted;
+		}
+	}
+	r->entry_count = kept;
+	if (first > r->forgotten_seq)
+		r->forgotten_seq = first;
+	if (r->entry_size > 64 && kept < r->entry_size / 4) {
+		size_t size = kept > 16 ? kept : 16;
+		struct ptrc_log_entry *less = realloc(r->entries, size * sizeof(*less));
+
+		r->entries = less ? less : r->entries;
+		r->entry_size = less ? size : r->entry_size;
+	}
+}
+
+/* Takes the packets behind those that were taken. ESTALE, ENOMEM. */
+static int take_new(struct ptrc_log_reader *r, struct window *w)
+{
+	struct ptrc_log_tail *t = &r->tail;
+	bool has_status, is_sure = true;
+
+	/* Less than a header is what somebody writes just now. */
+	while (r->size - t->behind >= sizeof(struct ptrc_log_packet)) {
+		struct ptrc_log_packet p;
+		int error;
+
+		if (is_under_way(w, t->behind))
+			break;
+		if (!show_packet(w, t->behind, &p) || p.seq != t->seq ||
+		    p.type == PTRC_LOG_STATUS || p.type == PTRC_LOG_END)
+			return ESTALE;
+		error = take_packet(r, &p, t->behind, true, &has_status);
+		if (error)
+			return error;
+		note_taken(t, &p, t->behind);
+		is_sure = p.type != PTRC_LOG_EVENTS;
+	}
+	if (!can_grow(r) || (!is_sure && check_payload(r, &r->entries[r->entry_count - 1])))
+		return ESTALE;
+	return 0;
+}
+
+int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first)
+{
+	uint32_t processes = r->whose.process_count, threads = r->whose.thread_count,
+		 clocks = r->whose.clock_count;
+	struct window *w;
+	struct stat st;
+	int error;
+
+	if (!can_grow(r) || ptrc_sys(SYS_fstat, r->fd, &st) < 0 ||
+	    (uint64_t)st.st_size < r->tail.behind)
+		return ESTALE;
+	r->size = (uint64_t)st.st_size;
+	if (!has_same_head(r))
+		return ESTALE;
+	w = malloc(sizeof(*w));
+	if (!w)
+		return ENOMEM;
+	w->r = r;
+	w->from = w->bytes = w->searched = 0;
+	w->is_searching = false;
+	error = compare_tail(r, w, first);
+	if (!error) {
+		forget_entries(r, first);
+		error = take_new(r, w);
+	}
+	free(w);
+	r->end_seq = r->tail.seq;
+	if (r->entry_count)
+		qsort(r->entries, r->entry_count, sizeof(*r->entries), by_time);
+	sort_names(r);
+	if (r->whose.process_count != processes || r->whose.thread_count != threads ||
+	    r->whose.clock_count != clocks)
+		ptrc_log_whose_sort(&r->whose);
+	return error;
 }
 
 /* ---- a log that comes in parts ---- */

@@ -60,6 +60,16 @@ struct ptrc_log_parts {
 	bool is_whose_unsorted; /* processes or clocks have come since they were put in order */
 };
 
+/* Of a log that is not closed: the packets that were taken, each of which begins where the one before ends.
+ * Those before `from` are not looked at again. */
+struct ptrc_log_tail {
+	uint64_t from, behind;
+	uint64_t seq; /* of the next EVENTS packet */
+	uint32_t
+		crc; /* of the headers of the packets between the two, each without its own checksum */
+	bool is_broken; /* something else has turned up between them, or a number was not the next one */
+};
+
 struct ptrc_log_reader {
 	int fd;	       /* the reader's own */
 	bool is_parts; /* there is no file; what came is in `parts` */
@@ -73,6 +83,10 @@ struct ptrc_log_reader {
 	struct ptrc_log_entry *entries;
 	size_t entry_count, entry_size;
 	uint64_t end_seq; /* behind that of the last packet of the log */
+	struct ptrc_log_tail tail;
+	/* Packets with smaller numbers are no longer in the index; so many events, and bytes of these, were
+	 * in them, as far as their headers are not known to lie. */
+	uint64_t forgotten_seq, forgotten_events, forgotten_bytes;
 	struct ptrc_log_reader_name *names;
 	size_t name_count, name_size;
 	uint16_t
@@ -117,6 +131,14 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_open_all(const int *fds, size_t count,
 					     struct ptrc_log_reader *r);
 PTRC_NONNULL() void ptrc_log_reader_close(struct ptrc_log_reader *r);
+
+/* Takes what has been appended to the file, and forgets the packets with events before number `first`. Compares
+ * the headers of the others with what they were. ESTALE: the file has to be opened anew, as what was taken is
+ * not there any more, or something else has come than packets, one behind the other: so it is with a log that
+ * was closed, and with one that is damaged, a ring, or rotated, whatever has come. ENOMEM. After both
+ * the reader may have some of what is new. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first);
 
 /* Begins a log that comes in parts, of which these bytes are the first. EINVAL: they are not the begin
  * of a sequential log, or less than PTRC_LOG_HEADS_BYTES. EPROTO, ENOMEM: as below. */

@@ -662,12 +662,11 @@ static void go_to_first(struct ptrc_log_stream *l)
 	l->next_entry = 0;
 	l->place = l->from;
 	l->place_events = 0;
-	if (!l->by_number)
-		return;
-	while (l->next_entry < l->reader.entry_count && next_packet(l)->seq < l->from)
+	while (l->by_number && l->next_entry < l->reader.entry_count &&
+	       next_packet(l)->seq < l->from)
 		l->next_entry++;
 	/* Packets before it may have changed the filter; it tells. */
-	if (l->next_entry)
+	if (l->next_entry || l->reader.forgotten_seq)
 		ptrc_sequencer_gap(&l->sequencer);
 }
 
@@ -798,6 +797,30 @@ int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 	return make_stream(l, error, result);
 }
 
+int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first)
+{
+	int error;
+
+	if (l->reader.is_parts)
+		return EINVAL;
+	/* As an open does. */
+	if (l->reader.fd >= 0)
+		wait_for_keeper(l->reader.fd, &l->reader.head);
+	pthread_mutex_lock(&l->mutex);
+	error = ptrc_log_reader_grow(&l->reader, first);
+	free(l->by_number);
+	l->by_number = NULL;
+	l->from = 0;
+	free(l->spans);
+	l->spans = NULL;
+	l->span_count = 0;
+	l->has_types = false;
+	l->next_id = POSIX_TRACE_START;
+	rewind_events(l);
+	pthread_mutex_unlock(&l->mutex);
+	return error;
+}
+
 int ptrc_log_stream_begin(const void *bytes, size_t size, struct ptrc_log_stream **result)
 {
 	struct ptrc_log_stream *l = calloc(1, sizeof(*l));
@@ -911,6 +934,8 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	counts->pt_uncounted_gaps = l->uncounted_gaps;
 	counts->pt_skipped_events = l->skipped_events;
 	/* Of what a log that was not closed has, the headers tell that are not known to lie. */
+	counts->pt_log_events = r->forgotten_events;
+	counts->pt_log_bytes = r->forgotten_bytes;
 	for (size_t i = 0; i < r->entry_count && !r->is_closed; i++)
 		if (!r->entries[i].is_lying) {
 			counts->pt_log_events += r->entries[i].event_count;
@@ -1049,7 +1074,7 @@ int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint
 {
 	size_t *order;
 
-	if (l->reader.is_parts)
+	if (l->reader.is_parts || first < l->reader.forgotten_seq)
 		return EINVAL;
 	order = sort_by_number(&l->reader);
 	if (!order)

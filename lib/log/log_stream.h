@@ -24,6 +24,8 @@ int ptrc_log_stream_open(int fd, struct ptrc_log_stream **l);
 int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 			     struct ptrc_log_stream **l);
 void ptrc_log_stream_close(struct ptrc_log_stream *l);
+/* As the public function. */
+int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first);
 /* A log that comes in parts: as the public functions. */
 int ptrc_log_stream_begin(const void *bytes, size_t size, struct ptrc_log_stream **l);
 int ptrc_log_stream_feed(struct ptrc_log_stream *l, const void *bytes, size_t size,
