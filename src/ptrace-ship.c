@@ -529,7 +529,7 @@ static enum ptrc_exit ship_logs(const struct logs *logs)
 			put_object(path, &r);
 			continue;
 		}
-		result = ptrc_ship_log(&shipper, path, &r);
+		result = ptrc_ship_log(&shipper, path, NULL, &r);
 		is_incomplete |= ptrc_ship_is_incomplete(&shipper, &r);
 		put_object(path, &r);
 

@@ -809,6 +809,129 @@ end_follow() {
 	[ -e logs/d.log ]
 }
 
+# parts LOG: of each part that has events, where it ends, the number of the next one, and the rows up to there
+parts() {
+	python3 - "$1" <<-'END'
+		import struct
+		import sys
+
+		with open(sys.argv[1], 'rb') as file:
+		    log = file.read()
+		at, rows = 1760, 0
+		while at < len(log):
+		    kind, _, length, _, number = struct.unpack_from('<HHQQQ', log, at + 4)
+		    events, = struct.unpack_from('<I', log, at + 48)
+		    at += 80 + (length + 7) // 8 * 8
+		    if kind == 3:
+		        rows += events
+		        print(at, number + 1, rows)
+	END
+}
+
+# part NUMBER: sets $end, $next and $rows of that line
+part() {
+	read -r end next rows < <(sed -n "$1p" parts)
+}
+
+# has_sent LOG.ship ROWS
+has_sent() {
+	grep -qsx "place [0-9]* [0-9]* $2" "$1"
+}
+
+@test "--follow looks only at what is new of a log, however long that is [EXT-571]" {
+	local first last reads all size
+	[ -r /proc/self/io ] || skip "the kernel does not count reads"
+	mkdir logs
+	many whole.log 6600000
+	parts whole.log >parts
+	all=$(wc -l <parts)
+	[ "$all" -gt 1000 ]
+	part 1
+	first=$rows
+	head -c "$end" whole.log >logs/a.log
+	ship --state-directory=. logs/a.log
+	has_sent a.log.ship "$first"
+	# As if it had been sent up to here.
+	part $((all - 7))
+	last=$rows
+	head -c "$end" whole.log >logs/a.log
+	sed -i "s/^place .*/place $next 0 $rows/" a.log.ship
+	follow --follow=logs --state-directory=. --batch-time=1s
+	for i in 6 5 4 3 2; do
+		part $((all - i))
+		size=$(stat -c %s logs/a.log)
+		# All at once.
+		dd if=whole.log of=logs/a.log bs=$((end - size)) count=1 iflag=skip_bytes skip="$size" \
+			oflag=append conv=notrunc status=none
+		wait_until has_sent a.log.ship "$rows"
+		# The looks before have found out what it had.
+		[ "$i" -ne 5 ] || reads=$(sed -n 's/^syscr: //p' "/proc/$pid/io")
+	done
+	reads=$(($(sed -n 's/^syscr: //p' "/proc/$pid/io") - reads))
+	echo "# $reads reads in three looks at $all parts"
+	[ "$reads" -lt "$all" ]
+	# Its end is found as well.
+	tail -c +$((end + 1)) whole.log >>logs/a.log
+	wait_until is_complete a.log
+	end_follow
+	[ "$status" -eq 0 ]
+	jq -se --argjson first "$first" --argjson last "$last" \
+		'map(.seq) | sort == [range($first)] + [range($last; 6600000)]' server/events
+}
+
+@test "--follow: whatever comes of a log that is kept open is told as of one that is opened [EXT-571]" {
+	mkdir logs
+	many whole.log 60000
+	parts whole.log >parts
+	part 3
+	head -c "$end" whole.log >logs/a.log
+	follow --follow=logs
+	wait_until has_sent logs/a.log.ship "$rows"
+	part 4
+	head -c "$end" whole.log | tail -c +$(($(stat -c %s logs/a.log) + 1)) >>logs/a.log
+	wait_until has_sent logs/a.log.ship "$rows"
+	# Nobody knows any more what was sent.
+	rm logs/a.log.ship
+	part 5
+	head -c "$end" whole.log | tail -c +$(($(stat -c %s logs/a.log) + 1)) >>logs/a.log
+	wait_until has_sent logs/a.log.ship "$rows"
+	has_once logs/a.log "$rows"
+	# It is cut off, and comes back in another file.
+	part 2
+	truncate -s "$end" logs/a.log
+	wait_until grep -q 'a.log: has fewer events than were shipped' err
+	part 6
+	head -c "$end" whole.log >a.new
+	mv a.new logs/a.log
+	wait_until has_sent logs/a.log.ship "$rows"
+	# Others begin to send it elsewhere.
+	sed -i 's/^database .*/database other/' logs/a.log.ship
+	part 7
+	head -c "$end" whole.log | tail -c +$(($(stat -c %s logs/a.log) + 1)) >>logs/a.log
+	wait_until grep -q "tells of the database 'other'" err
+	sed -i 's/^database .*/database posixtrace/' logs/a.log.ship
+	cp whole.log logs/a.log
+	wait_until is_complete logs/a.log
+	has_once logs/a.log 60000
+	# Another log takes its place while it grows.
+	part 3
+	head -c "$end" whole.log >logs/b.log
+	wait_until has_sent logs/b.log.ship "$rows"
+	many other.log 50
+	cp other.log logs/b.log
+	wait_until is_complete logs/b.log
+	has_once logs/b.log 50
+	grep -q 'b.log: is another log than before' err
+	# One of which an earlier name was kept open is gone.
+	part 3
+	head -c "$end" whole.log >logs/c.log
+	wait_until has_sent logs/c.log.ship "$rows"
+	rm logs/c.log
+	is_let_go() { ! ls -l "/proc/$pid/fd" | grep -q 'c\.log (deleted)'; }
+	wait_until is_let_go
+	end_follow
+}
+
 @test "--follow goes on when the server comes back, and with what others of its kind began [EXT-497]" {
 	mkdir logs
 	many logs/a.log 2000

@@ -18,6 +18,9 @@
 #include "src/ship/files.h"
 #include "src/ship/server.h"
 
+/* So many logs are kept open at most: what the longest one takes is forgotten soon, but each has its names. */
+enum { KEPT_MAX = 16 };
+
 /* A log in the directory. */
 struct followed {
 	char *path;
@@ -25,6 +28,9 @@ struct followed {
 	uint64_t look;
 	uint64_t last_look;
 	bool is_there;
+	/* It is kept open, and was looked at then. */
+	struct ptrc_ship_log *log;
+	uint64_t turn;
 	/* What came of it; it was sent, and that was not told. */
 	struct ptrc_ship_report report;
 	bool is_untold;
@@ -147,6 +153,7 @@ static void forget(struct followed **all, bool is_all)
 			continue;
 		}
 		*all = f->next;
+		ptrc_ship_let_go(&f->log);
 		free(f->path);
 		free(f);
 	}
@@ -187,6 +194,23 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory, s
 	ptrc_ship_forget(follow->shipper, f->path);
 }
 
+/* Closes the one of the logs at which nobody has looked for the longest time, if too many are kept open. */
+static void limit_kept(struct followed *all)
+{
+	struct followed *oldest = NULL;
+	size_t count = 0;
+
+	for (struct followed *f = all; f; f = f->next) {
+		if (!f->log)
+			continue;
+		count++;
+		if (!oldest || f->turn < oldest->turn)
+			oldest = f;
+	}
+	if (count > KEPT_MAX)
+		ptrc_ship_let_go(&oldest->log);
+}
+
 /* Sends what the logs have that have changed. Returns PTRC_SHIPPED, or what ends the command. */
 static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const char *directory,
 				      struct followed *all)
@@ -198,7 +222,9 @@ static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const cha
 		if (f->look == f->last_look)
 			continue;
 		f->is_untold = true;
-		result = ptrc_ship_log(follow->shipper, f->path, &f->report);
+		result = ptrc_ship_log(follow->shipper, f->path, &f->log, &f->report);
+		f->turn = ++follow->turn;
+		limit_kept(all);
 		if (result == PTRC_SHIP_SERVER_FAILED || result == PTRC_SHIP_STOPPED)
 			return result;
 		/* If it has grown since, it is looked at once more. */
@@ -279,6 +305,7 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 	struct ptrc_ship_report report = {0};
 	enum ptrc_ship_result result;
 	bool is_tried = false, is_silent = false;
+	struct ptrc_ship_log *log = NULL;
 	char *path;
 
 	if (!find_log(session, &path))
@@ -296,7 +323,7 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 		is_silent = error && !is_over;
 		/* Nothing comes any more, whether it was closed or not. */
 		follow->shipper->is_following = !is_over;
-		result = ptrc_ship_log(follow->shipper, path, &report);
+		result = ptrc_ship_log(follow->shipper, path, &log, &report);
 		is_tried = true;
 		if (is_over)
 			break;
@@ -307,6 +334,7 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 		follow->is_incomplete |= ptrc_ship_is_incomplete(follow->shipper, &report);
 		follow->tell(path, &report);
 	}
+	ptrc_ship_let_go(&log);
 	free(path);
 	return result;
 }

@@ -16,6 +16,8 @@ struct ptrc_ship_follow {
 	int64_t interval_ns;
 	/* The first pause is over. */
 	bool has_turn;
+	/* How many logs were sent. */
+	uint64_t turn;
 	/* A log that was closed is removed once the server has all of it; but not one that is damaged, as it
 	 * may be rescued from nothing else. */
 	bool is_removing;

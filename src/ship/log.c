@@ -32,6 +32,8 @@ struct ptrc_ship_log {
 	/* The number of the part behind the last one, and of the one before which reading ends. */
 	uint64_t end_part;
 	uint64_t limit;
+	/* What stood in the parts before this one is forgotten. */
+	uint64_t first;
 	bool is_closed;
 	bool is_shortened;
 	/* Host, boot and log, as every row begins. */
@@ -93,6 +95,28 @@ static int64_t created_ns(const struct ptrc_ship_log *l)
 					       .tv_nsec = l->reader.attributes.creation_ns});
 }
 
+/* Takes what the log tells of its events: of which types they are, and whose. */
+static void take_facts(struct ptrc_ship_log *l)
+{
+	const struct posixtrace_log_host *host = &l->whose.host;
+
+	ptrc_reader_load_names(&l->reader);
+	ptrc_view_take_layouts(&l->view, &l->layouts);
+	l->head.used = 0;
+	ptrc_ship_put_string(&l->head, host->ph_name, strlen(host->ph_name));
+	ptrc_ship_put_string(&l->head, host->ph_boot_id, strlen(host->ph_boot_id));
+	ptrc_ship_put_string(&l->head, l->name, strlen(l->name));
+}
+
+static void forget_layouts(struct ptrc_ship_log *l)
+{
+	ptrc_view_free(&l->view);
+	ptrc_layouts_free(&l->layouts);
+	memset(&l->view, 0, sizeof(l->view));
+	memset(&l->layouts, 0, sizeof(l->layouts));
+	l->view.reader = &l->reader;
+}
+
 struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
 {
 	struct ptrc_ship_log *l = ptrc_cli_allocate(sizeof(*l));
@@ -126,14 +150,32 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
 	l->end_part = place.pl_end_part;
 	l->limit = end;
 	snprintf(l->name, sizeof(l->name), "%016" PRIx64, l->id);
-	ptrc_reader_load_names(&l->reader);
-	ptrc_view_take_layouts(&l->view, &l->layouts);
 	ptrc_ship_whose_load(&l->whose, l->reader.trace);
-	ptrc_ship_put_string(&l->head, l->whose.host.ph_name, strlen(l->whose.host.ph_name));
-	ptrc_ship_put_string(&l->head, l->whose.host.ph_boot_id, strlen(l->whose.host.ph_boot_id));
-	ptrc_ship_put_string(&l->head, l->name, strlen(l->name));
+	take_facts(l);
 	note_ends(l);
 	return l;
+}
+
+bool ptrc_ship_log_refresh(struct ptrc_ship_log *l, uint64_t end)
+{
+	uint64_t first = l->place.part;
+	struct posixtrace_place place;
+
+	if (ptrc_reader_refresh(&l->reader, first) ||
+	    posixtrace_get_place(l->reader.trace, &place, sizeof(place)))
+		return false;
+	forget_layouts(l);
+	ptrc_ship_whose_refresh(&l->whose, l->reader.trace);
+	take_facts(l);
+	l->end_part = place.pl_end_part;
+	l->limit = end;
+	l->first = first;
+	return true;
+}
+
+uint64_t ptrc_ship_log_first(const struct ptrc_ship_log *l)
+{
+	return l->first;
 }
 
 void ptrc_ship_log_close(struct ptrc_ship_log *l)

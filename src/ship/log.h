@@ -29,6 +29,14 @@ struct ptrc_ship_log;
 struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end);
 void ptrc_ship_log_close(struct ptrc_ship_log *);
 
+/* Looks at what the log has got since, so that it is as if it had been opened now, but for what was passed
+ * before: it begins at ptrc_ship_log_first(). What it costs does not depend on the length of the log. Returns
+ * false if it has to be opened anew. */
+bool ptrc_ship_log_refresh(struct ptrc_ship_log *, uint64_t end);
+
+/* The number of the part before which nobody can go. */
+uint64_t ptrc_ship_log_first(const struct ptrc_ship_log *);
+
 /* What all files of the log have in common and no other log has: 16 hexadecimal digits; and as a
  * number. */
 const char *ptrc_ship_log_name(const struct ptrc_ship_log *);

@@ -45,6 +45,8 @@ struct work {
 	bool is_end_of_log;
 	/* The progress file was there, and is of this log. */
 	bool is_known;
+	/* The log was kept open from the last time, and no longer has what has to be sent. */
+	bool has_forgotten;
 };
 
 /* ---- a server that does not answer ---- */
@@ -547,14 +549,20 @@ static bool take_progress(struct work *w)
 	const struct ptrc_shipper *s = w->shipper;
 	enum ptrc_ship_progress_result read;
 	char *path = progress_path(s, w->path);
+	bool is_same;
 
 	read = ptrc_ship_progress_open(p, path);
 	free(path);
 	if (read == PTRC_SHIP_PROGRESS_FAILED)
 		return false;
+	is_same = read == PTRC_SHIP_PROGRESS_READ && p->log_id == ptrc_ship_log_id(w->log);
+	/* Somebody else has written or removed the file. */
+	w->has_forgotten = (is_same ? p->place.part : 0) < ptrc_ship_log_first(w->log);
+	if (w->has_forgotten)
+		return false;
 	if (read == PTRC_SHIP_PROGRESS_NEW) {
 		begin_progress(w);
-		return true;
+		return ptrc_ship_log_seek(w->log, &p->place);
 	}
 	if (strcmp(p->server, s->server_name) || strcmp(p->database, s->database)) {
 		ptrc_cli_message(
@@ -564,14 +572,14 @@ static bool take_progress(struct work *w)
 			p->database, p->server);
 		return false;
 	}
-	if (p->log_id != ptrc_ship_log_id(w->log)) {
+	if (!is_same) {
 		if (!p->is_complete)
 			ptrc_cli_message(w->path,
 					 "is another log than before, of which %" PRIu64
 					 " rows were shipped, and maybe not all",
 					 p->place.rows);
 		begin_progress(w);
-		return true;
+		return ptrc_ship_log_seek(w->log, &p->place);
 	}
 	w->is_known = true;
 	return ptrc_ship_log_seek(w->log, &p->place);
@@ -586,7 +594,13 @@ void ptrc_ship_forget(struct ptrc_shipper *s, const char *path)
 	free(file);
 }
 
-/* Opens the log, so that it ends behind what was written a while ago. */
+void ptrc_ship_let_go(struct ptrc_ship_log **kept)
+{
+	ptrc_ship_log_close(*kept);
+	*kept = NULL;
+}
+
+/* Opens the log, or looks again at one that is open, so that it ends behind what was written a while ago. */
 static enum ptrc_ship_result open_log(struct work *w)
 {
 	uint64_t end = UINT64_MAX;
@@ -596,7 +610,10 @@ static enum ptrc_ship_result open_log(struct work *w)
 		int64_t age_ns;
 		uint64_t behind;
 
-		w->log = ptrc_ship_log_open(w->path, end);
+		if (w->log && !ptrc_ship_log_refresh(w->log, end))
+			ptrc_ship_let_go(&w->log);
+		if (!w->log)
+			w->log = ptrc_ship_log_open(w->path, end);
 		if (!w->log)
 			return PTRC_SHIP_LOG_FAILED;
 		/* Nothing that is open is younger than the files are now. */
@@ -610,11 +627,11 @@ static enum ptrc_ship_result open_log(struct work *w)
 		if (age_ns < SETTLE_NS && has_waited &&
 		    !(has_more && ptrc_ship_log_is_closed(w->log)))
 			return PTRC_SHIPPED;
-		ptrc_ship_log_close(w->log);
-		w->log = NULL;
 		end = age_ns < SETTLE_NS ? behind : UINT64_MAX;
-		if (age_ns < SETTLE_NS && !ptrc_ship_wait(w->shipper, SETTLE_NS - age_ns))
+		if (age_ns < SETTLE_NS && !ptrc_ship_wait(w->shipper, SETTLE_NS - age_ns)) {
+			ptrc_ship_let_go(&w->log);
 			return PTRC_SHIP_STOPPED;
+		}
 	}
 }
 
@@ -700,14 +717,23 @@ static enum ptrc_ship_result ship_log(struct work *w)
 }
 
 enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *s, const char *path,
-				    struct ptrc_ship_report *r)
+				    struct ptrc_ship_log **kept, struct ptrc_ship_report *r)
 {
 	struct ptrc_ship_sent before = s->sent;
 	struct work w = {.shipper = s, .path = path, .progress = {.fd = -1}};
 
-	r->result = open_log(&w);
-	if (r->result == PTRC_SHIPPED)
-		r->result = ship_log(&w);
+	if (kept)
+		w.log = *kept;
+	do {
+		if (w.has_forgotten) {
+			ptrc_ship_progress_close(&w.progress);
+			ptrc_ship_log_close(w.log);
+			w = (struct work){.shipper = s, .path = path, .progress = {.fd = -1}};
+		}
+		r->result = open_log(&w);
+		if (r->result == PTRC_SHIPPED)
+			r->result = ship_log(&w);
+	} while (w.has_forgotten);
 	report(&w, &before, r);
 	if (ptrc_ship_is_incomplete(s, r)) {
 		ptrc_losses_report(&r->losses, path);
@@ -716,6 +742,9 @@ enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *s, const char *path,
 	}
 	ptrc_ship_progress_close(&w.progress);
 	ptrc_ship_packer_free(w.packer);
-	ptrc_ship_log_close(w.log);
+	if (kept)
+		*kept = r->result == PTRC_SHIPPED ? w.log : NULL;
+	if (!kept || !*kept)
+		ptrc_ship_log_close(w.log);
 	return r->result;
 }

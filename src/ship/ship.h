@@ -20,6 +20,8 @@
 #include "src/ship/told.h"
 #include "src/view/losses.h"
 
+struct ptrc_ship_log;
+
 enum { PTRC_SHIP_BATCH_BYTES = 4 << 20 };
 
 struct ptrc_shipper {
@@ -99,9 +101,13 @@ int64_t ptrc_ship_part_of(int64_t ns);
 void ptrc_ship_forget(struct ptrc_shipper *, const char *path);
 
 /* Sends what the log at this path has and the server has not. The report, which may be that of the last time,
- * is brought up to date. */
+ * is brought up to date. Unless it is null, `kept' has the log from the last time, or null, and gets it for the
+ * next time: of one that was kept, only what is new is looked at. */
 enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *, const char *path,
-				    struct ptrc_ship_report *);
+				    struct ptrc_ship_log **kept, struct ptrc_ship_report *);
+
+/* Closes a log that was kept, if there is one. */
+void ptrc_ship_let_go(struct ptrc_ship_log **kept);
 
 /* Whether all that the log has was sent, and events are missing, which was told. */
 bool ptrc_ship_is_incomplete(const struct ptrc_shipper *, const struct ptrc_ship_report *);

@@ -90,6 +90,19 @@ void ptrc_ship_whose_load(struct ptrc_ship_whose *w, trace_id_t trace)
 	load_clocks(w, trace);
 }
 
+void ptrc_ship_whose_refresh(struct ptrc_ship_whose *w, trace_id_t trace)
+{
+	struct posixtrace_log_process p;
+	struct posixtrace_log_clock c;
+
+	if (posixtrace_get_log_process(trace, w->process_count, &p, sizeof(p)) &&
+	    posixtrace_get_log_clock(trace, w->clock_count, &c, sizeof(c)) && *w->host.ph_name)
+		return;
+	ptrc_ship_whose_free(w);
+	memset(w, 0, sizeof(*w));
+	ptrc_ship_whose_load(w, trace);
+}
+
 void ptrc_ship_whose_free(struct ptrc_ship_whose *w)
 {
 	free(w->processes);

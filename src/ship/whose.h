@@ -33,6 +33,8 @@ struct ptrc_ship_whose {
 };
 
 void ptrc_ship_whose_load(struct ptrc_ship_whose *, trace_id_t);
+/* Loads it anew, if the log has got more. */
+void ptrc_ship_whose_refresh(struct ptrc_ship_whose *, trace_id_t);
 void ptrc_ship_whose_free(struct ptrc_ship_whose *);
 
 /* The process that had the pid at this time. Of one that the log does not tell of, it is the pid. */

@@ -258,6 +258,14 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 	return false;
 }
 
+static void forget_names(struct ptrc_reader *r)
+{
+	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
+		free(r->names[i]);
+		r->names[i] = NULL;
+	}
+}
+
 void ptrc_reader_close(struct ptrc_reader *r)
 {
 	if (r->source)
@@ -271,8 +279,7 @@ void ptrc_reader_close(struct ptrc_reader *r)
 		close(r->fd);
 	free(r->own_path);
 	free(r->label);
-	for (size_t i = 0; i < PTRC_READER_IDS; i++)
-		free(r->names[i]);
+	forget_names(r);
 }
 
 /* Finds out what the OVERFLOW that is the last event of the block stands for: the counts are those
@@ -424,6 +431,25 @@ int ptrc_reader_select_parts(struct ptrc_reader *r, unsigned long first, unsigne
 {
 	start_over(r);
 	return posixtrace_select_parts(r->trace, first, end);
+}
+
+int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
+{
+	struct stat own, there;
+	int error;
+
+	/* The log was opened behind this descriptor, so it is this file or one that came later. */
+	if (r->fd < 0 || fstat(r->fd, &own) || stat(r->path, &there) ||
+	    own.st_dev != there.st_dev || own.st_ino != there.st_ino)
+		return ESTALE;
+	start_over(r);
+	forget_names(r);
+	error = posixtrace_refresh_log(r->trace, first);
+	if (!error)
+		error = posix_trace_get_status(r->trace, &r->status);
+	if (!error)
+		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
+	return error;
 }
 
 int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until_ns,

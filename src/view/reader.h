@@ -241,6 +241,12 @@ int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first, unsigned
 int ptrc_reader_select_last(struct ptrc_reader *, uint64_t count, int64_t until_ns,
 			    const trace_event_set_t *types, bool *is_all);
 
+/*
+ * Looks at what a log has got since it was opened, as posixtrace_refresh_log() does. Returns an error number,
+ * or 0. On error, as ESTALE if there is another file at the path, the reader can only be closed.
+ */
+int ptrc_reader_refresh(struct ptrc_reader *, unsigned long first);
+
 /* The bound of the time of the event that was read, or PTRC_BOUND_UNKNOWN. */
 int64_t ptrc_reader_bound(const struct ptrc_reader *);
 
