@@ -932,6 +932,70 @@ has_sent() {
 	end_follow
 }
 
+@test "a shortage of memory where the next rows are looked for is not the end of a log [EXT-572]" {
+	local short=0
+	command -v ${CC:-cc} >/dev/null || skip "no compiler"
+	! grep -q __asan_init "$PTRACE_BIN/ptrace-ship" || skip "a sanitizer has its own malloc"
+	# Memory for many events or for a part of a log: the request with this number is refused.
+	cat >short.c <<-'END'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <errno.h>
+		#include <stdlib.h>
+		void *malloc(size_t size)
+		{
+			static void *(*real)(size_t);
+			static int count;
+			if (!real)
+				real = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+			if (size >= SIZE && getenv("REFUSE") && ++count == atoi(getenv("REFUSE"))) {
+				errno = ENOMEM;
+				return NULL;
+			}
+			return real(size);
+		}
+	END
+	${CC:-cc} -shared -fPIC -DSIZE=16000 -o short.so short.c
+	# A batch ends with a day, and here with what is read at a time. When it is sent again, nobody has
+	# looked at what comes behind it.
+	made a.log <<-END
+		layout tick u64 n
+		event 1000 7 8 tick u64:1
+		event 2000 7 8 tick u64:2
+		repeat 511 2000
+		event 86400000000000 7 8 tick u64:1
+		event 86400000002000 7 8 tick u64:2
+		repeat 511 2000
+	END
+	# The first batch arrives, and nobody is there any more who could be told.
+	acts 'wait 2'
+	ptrace-ship --server="$url" a.log 2>err 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	wait_until grep -qs '^batch 1024 ' a.log.ship
+	wait_until grep -q '^events' server/requests
+	kill -KILL "$pid"
+	wait_until is_ended "$pid"
+	wait_until test -s server/events
+	grep -q '^batch 1024 ' a.log.ship
+	cp a.log.ship pending
+	for i in $(seq 25); do
+		cp pending a.log.ship
+		: >server/requests
+		run_split env REFUSE="$i" LD_PRELOAD="$PWD/short.so" ptrace-ship --server="$url" a.log
+		if [ "$status" -eq 0 ]; then
+			has_sent a.log.ship 2048
+			continue
+		fi
+		[ "$status" -eq 1 ]
+		[[ $stderr == *'Cannot allocate memory'* ]]
+		grep -qx 'complete 0' a.log.ship
+		# What had arrived was asked for, so the batch had been read.
+		! grep -q uniqExact server/requests || short=$((short + 1))
+	done
+	[ "$short" -gt 0 ]
+}
+
 @test "--follow goes on when the server comes back, and with what others of its kind began [EXT-497]" {
 	mkdir logs
 	many logs/a.log 2000
