@@ -225,6 +225,18 @@ meta() {
 	grep -Eq '000002000Z +1\.000us a \(process 7, thread 8\), at least: its begin is before' text
 	grep -Eq '000004000Z +2\.000us b \(process 7, thread 8\), at least: its end is behind' text
 	[ "$(grep -c 'at least' text)" -eq 3 ]
+	# Where the part ends is told by the time, and not by events that are not selected or by none.
+	made stopped.log <<-END
+		event 1000 7 8 a.begin
+		event 2000 7 8 c
+		event 9000 7 8 a.end
+		event 50000000 7 0 posix_trace_stop u32:0
+	END
+	ptrace-report --text --utc --until=+5us stopped.log >text
+	grep -Eq '000001000Z +5\.000us a \(process 7, thread 8\), at least: its end is behind' text
+	grep -qx 'took        5\.000us' text
+	ptrace-report --text --utc --since=+3us stopped.log >text
+	grep -Eq '000004000Z +5\.000us a \(process 7, thread 8\), at least: its begin is before' text
 	# A time that leaves nothing out cuts nothing, and an event that is not selected is no part of a pair.
 	ptrace-report --since=@1600000000 --until=@1800000000 -o all.html cut.log
 	meta all.html "$seen == [[\"a\", 1, 1, 0, 0, 0, 0], [\"b\", 1, 1, 0, 0, 0, 0],

@@ -375,6 +375,16 @@ static size_t class_of_runs(struct ptrc_report *r)
 	return r->class_of_runs - 1;
 }
 
+/* Has the report reach to this time. */
+static void extend(struct ptrc_report *r, int64_t ns)
+{
+	if (!r->has_time || ns < r->first_ns)
+		r->first_ns = ns;
+	if (!r->has_time || ns > r->last_ns)
+		r->last_ns = ns;
+	r->has_time = true;
+}
+
 /* ---- pairs ---- */
 
 static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
@@ -451,17 +461,20 @@ static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *
 static void add_part(struct ptrc_report *r, const struct ptrc_pair *pair,
 		     struct ptrc_report_record *record)
 {
+	const struct ptrc_span *span = &r->dump->select.span;
 	struct ptrc_report_class *c = &r->classes[record->class];
+	int64_t end_ns = span->last;
 
 	if (record->begin) {
 		c->behind_count++;
-		record->duration_ns = (uint64_t)ptrc_when_subtract(r->last_ns, record->ns);
+		extend(r, span->last);
 	} else {
 		c->before_count++;
-		record->ns = r->first_ns;
-		record->duration_ns = (uint64_t)ptrc_when_subtract(
-			ptrc_when_ns(&record->end->info.posix_timestamp), r->first_ns);
+		extend(r, span->first);
+		record->ns = span->first;
+		end_ns = ptrc_when_ns(&record->end->info.posix_timestamp);
 	}
+	record->duration_ns = (uint64_t)ptrc_when_subtract(end_ns, record->ns);
 	add_pair(r, pair, record);
 }
 
@@ -607,23 +620,36 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 		r->open_loss[s->order] = r->loss_count;
 }
 
+/* What tells of losses may come also from outside the time that is selected. A loss is shown in that time. */
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 {
+	const struct ptrc_span *span = &r->dump->select.span;
 	const struct ptrc_reader *reader = &s->reader;
-	int64_t ns = ptrc_source_ns(s);
+	int64_t event_ns = ptrc_source_ns(s);
+	int64_t ns = event_ns < span->first  ? span->first
+		     : event_ns > span->last ? span->last
+					     : event_ns;
 	size_t *open = &r->open_loss[s->order];
-
 	bool is_open = *open;
 
-	if (is_open)
+	if (is_open) {
 		r->losses[*open - 1].last_ns = ns;
+		extend(r, ns);
+		/* It was over before the time. */
+		if (event_ns < span->first && *open == r->loss_count)
+			r->loss_count--;
+	}
 	*open = 0;
+	if (event_ns > span->last)
+		return;
 	if (!ptrc_is_loss(reader->event.posix_event_id, reader->data, reader->size))
 		return;
 	r->gap_counts[s->order]++;
 	/* A RESUME ends what its OVERFLOW has begun. */
-	if (reader->event.posix_event_id != POSIX_TRACE_RESUME || !is_open)
-		add_loss(r, s, ns);
+	if (reader->event.posix_event_id == POSIX_TRACE_RESUME && is_open)
+		return;
+	add_loss(r, s, ns);
+	extend(r, ns);
 }
 
 /* ---- the sink ---- */
@@ -680,12 +706,8 @@ static void add(struct ptrc_dump *d, struct ptrc_source *s)
 	if (d->is_rehearsal)
 		return;
 	look_at_window(r, ns);
-	if (!r->event_count && !r->loss_count)
-		r->first_ns = r->last_ns = ns;
-	if (ns < r->first_ns)
-		r->first_ns = ns;
-	if (ns > r->last_ns)
-		r->last_ns = ns;
+	if (ns >= d->select.span.first && ns <= d->select.span.last)
+		extend(r, ns);
 	take_loss(r, s);
 	if (!is_selected)
 		return;

@@ -172,6 +172,7 @@ struct ptrc_report {
 	uint64_t *gap_counts;
 
 	uint64_t event_count;
+	bool has_time;
 	int64_t first_ns, last_ns;
 	size_t record_count;
 	uint64_t record_bytes;
