@@ -896,6 +896,7 @@ has_sent() {
 	head -c "$end" whole.log | tail -c +$(($(stat -c %s logs/a.log) + 1)) >>logs/a.log
 	wait_until has_sent logs/a.log.ship "$rows"
 	has_once logs/a.log "$rows"
+	[ ! -s err ]
 	# It is cut off, and comes back in another file.
 	part 2
 	truncate -s "$end" logs/a.log
@@ -922,12 +923,18 @@ has_sent() {
 	wait_until is_complete logs/b.log
 	has_once logs/b.log 50
 	grep -q 'b.log: is another log than before' err
-	# One of which an earlier name was kept open is gone.
 	part 3
 	head -c "$end" whole.log >logs/c.log
 	wait_until has_sent logs/c.log.ship "$rows"
-	rm logs/c.log
-	is_let_go() { ! ls -l "/proc/$pid/fd" | grep -q 'c\.log (deleted)'; }
+	many other.log 60
+	mv other.log logs/c.log
+	wait_until is_complete logs/c.log
+	has_once logs/c.log 60
+	# One that was kept open is gone.
+	head -c "$end" whole.log >logs/d.log
+	wait_until has_sent logs/d.log.ship "$rows"
+	rm logs/d.log
+	is_let_go() { ! ls -l "/proc/$pid/fd" | grep -q 'd\.log (deleted)'; }
 	wait_until is_let_go
 	end_follow
 }
