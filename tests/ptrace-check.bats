@@ -295,6 +295,21 @@ broken() {
 	[ "$status" -eq 1 ]
 	[[ $stdout == *"pass       never other"* ]]
 	[[ $stdout == *"fail       loss none: a part without events is damaged"* ]]
+	# So is what a log says twice, of which one is damaged: ptrace-dump --verify knows all of it.
+	ptrace-run -o few.log -- "$traced" -n 3
+	damaged=0
+	for at in $(seq 20 97 "$(stat -c %s few.log)"); do
+		cp few.log bad.log
+		printf '\245' | dd of=bad.log bs=1 seek="$at" conv=notrunc status=none
+		verified=0
+		ptrace-dump --verify bad.log >said 2>&1 || verified=1
+		damaged=$((damaged + verified))
+		checked=0
+		ptrace-check --no-loss bad.log >said 2>&1 || checked=1
+		echo "byte $at: verify $verified, check $checked"
+		[ "$verified" -eq "$checked" ]
+	done
+	[ "$damaged" -gt 10 ]
 	head -c $((size - 288)) run.log >cut.log
 	run_split ptrace-check cut.log --never other
 	[ "$status" -eq 4 ]

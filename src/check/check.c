@@ -201,14 +201,26 @@ static void read_logs(struct ptrc_check *c)
 
 /* ---- the end ---- */
 
+static bool has_loss_rule(const struct ptrc_check *c)
+{
+	for (size_t i = 0; i < c->rules->count; i++)
+		if (c->rules->list[i].kind == PTRC_RULE_LOSS)
+			return true;
+	return false;
+}
+
 /* Finds out what is missing, and whether it is known where. */
 static void find_losses(struct ptrc_check *c, struct ptrc_ending *ending)
 {
+	bool is_verifying = has_loss_rule(c);
+
 	for (size_t i = 0; i < c->log_count; i++) {
 		struct ptrc_losses *l = &c->logs[i].losses;
 		struct ptrc_losses rest;
 
 		ptrc_reader_losses(&c->logs[i].reader, true, l);
+		if (is_verifying && !ptrc_reader_verify(&c->logs[i].reader, l))
+			c->has_failed = true;
 		c->has_failed |= l->read_error != 0;
 		c->is_incomplete |= ptrc_losses_is_any(l);
 		ending->is_unclosed |= l->is_unclosed;

@@ -656,18 +656,6 @@ static void check_wheres(const struct ptrc_dump *d)
 			(unsigned long long)count, count == 1 ? " is" : "s are");
 }
 
-/* Compares what the log says of its parts. Returns false, after a message, if it cannot. */
-static bool verify(struct ptrc_source *s)
-{
-	unsigned long differing = 0;
-	int error = posixtrace_verify_log(s->reader.trace, &differing);
-
-	/* Those that reading has found are told already. */
-	if (differing > s->losses.damaged_parts)
-		s->losses.differing_parts = differing - s->losses.damaged_parts;
-	return report(&s->reader, error);
-}
-
 enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is_read)
 {
 	bool is_complete = true;
@@ -701,7 +689,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 
 		ptrc_reader_losses(&d->sources[i].reader, is_read, losses);
 		losses->unshown_events += d->unheld_count;
-		if (d->is_verifying && !verify(&d->sources[i]))
+		if (d->is_verifying && !ptrc_reader_verify(&d->sources[i].reader, losses))
 			status = PTRC_EXIT_FAILED;
 		ptrc_losses_report(losses, d->sources[i].reader.path);
 		if (losses->read_error)

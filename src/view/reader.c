@@ -564,6 +564,19 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 		l->is_unclosed = false;
 }
 
+bool ptrc_reader_verify(const struct ptrc_reader *r, struct ptrc_losses *l)
+{
+	unsigned long differing = 0;
+	int error = posixtrace_verify_log(r->trace, &differing);
+
+	/* Those that reading has found are told already. */
+	if (differing > l->damaged_parts)
+		l->differing_parts = differing - l->damaged_parts;
+	if (error)
+		ptrc_cli_error(r->path, error);
+	return !error;
+}
+
 unsigned long ptrc_reader_process(const struct ptrc_reader *r)
 {
 	unsigned long process;

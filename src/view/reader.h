@@ -283,6 +283,10 @@ size_t ptrc_reader_load_names(struct ptrc_reader *);
  */
 void ptrc_reader_losses(const struct ptrc_reader *, bool is_read, struct ptrc_losses *);
 
+/* Compares what a log that was read to its end says of its parts, and adds to its losses the parts that say
+ * different things. Returns false, after a message, if it cannot. */
+bool ptrc_reader_verify(const struct ptrc_reader *, struct ptrc_losses *);
+
 /* The number by which the log knows the process of the event that was read last; ULONG_MAX if it does not. */
 unsigned long ptrc_reader_process(const struct ptrc_reader *);
 
