@@ -1145,7 +1145,7 @@ has_sent() {
 	serve
 	wait_until is_complete a.log
 	has_once a.log 100
-	! grep uniqExact server/requests
+	fails grep -q uniqExact server/requests
 	# What it has taken, but did not confirm.
 	rm a.log.ship
 	acts silent
