@@ -178,6 +178,17 @@ example() {
 		sed -e '/^\./d' -e 's/\\-/-/g' -e 's/\\&//g' -e 's/\\e/\\/g'
 }
 
+# What groff takes without a word and shows otherwise than it is written: quotes that open an argument
+# are not shown, and of words that change their font in turn those without blanks in quotes join.
+fonts_are_as_written() {
+	bad=0
+	grep -nE '^\.[BI] [^"]* "' "$man"/*.[1357] &&
+		{ echo 'quotes that are not shown: write \\(dq'; bad=1; }
+	grep -nE '^\.[BIR][BIR] [^" ]*[A-Za-z][,:;]( |$)' "$man"/*.[1357] &&
+		{ echo 'the mark belongs to the second word'; bad=1; }
+	return "$bad"
+}
+
 examples_compile() {
 	test -r "$static" || { echo "no $static"; return 77; }
 	for program in controller target analyzer; do
@@ -256,6 +267,7 @@ result 'every command is in the overview' every_command_is_in_the_overview
 result 'exit statuses of the commands are those of the overview' statuses_are_shared
 result 'the format of the log is told as in its document' log_format_is_told
 result 'the formatters find nothing wrong' pages_are_sound
+result 'words and their fonts are shown as they are written' fonts_are_as_written
 result 'the programs of the overview compile without a warning' examples_compile
 result 'the programs of the overview work together [GEN-12]' examples_run
 
