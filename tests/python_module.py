@@ -9,6 +9,7 @@ import errno
 import gc
 import inspect
 import json
+import math
 import os
 import struct
 import subprocess
@@ -162,6 +163,7 @@ class Recording(unittest.TestCase):
     def test_what_does_not_fit(self):
         query = posixtrace.event("fits", id="u64", rows="u32[2]", sql="str")
         state = posixtrace.event("fits.too", "enum u8{idle, busy} s, u8 n")
+        floats = posixtrace.event("fits.floats", a="u8", x="f32", y="f32", z="f64")
         for error, text, call in (
             (ValueError, "event 'fits', field 'id': -1 is no u64", lambda: query(-1, [1, 2], "")),
             (TypeError, "event 'fits', field 'id': 'x' is no u64", lambda: query("x", [1, 2], "")),
@@ -173,12 +175,21 @@ class Recording(unittest.TestCase):
             (ValueError, "field 's': 'away' is none of idle, busy", lambda: state("away", 1)),
             (ValueError, "field 'n': 256 is no u8", lambda: state("busy", 256)),
             (TypeError, "field 'json': ", lambda: posixtrace.event("fits.json", "json")({1, 2})),
+            (ValueError, "field 'json': ", lambda: posixtrace.event("fits.json", "json")(math.inf)),
+            (ValueError, "field 'json': ", lambda: posixtrace.event("fits.json", "json")([{"a": math.nan}])),
+            (ValueError, "field 'x': 1e+39 is no f32", lambda: posixtrace.event("fits.f32", x="f32")(1e39)),
+            (ValueError, "field 'y': -1e+39 is no f32", lambda: floats(1, 0, -1e39, 0)),
+            (ValueError, "field 'x': 1e+39 is no f32", lambda: posixtrace.event("fits.f32s", x="f32[2]")([0, 1e39])),
+            (ValueError, " is no f64: ", lambda: floats(1, 0, 0, 10**400)),
             (ValueError, "field 'b': 2 bytes, not 3", lambda: posixtrace.event("fits.bytes", "bytes[2] b")(b"abc")),
         ):
             with self.subTest(text), self.assertRaises(error) as caught:
                 call()
             self.assertIn(text, str(caught.exception))
         self.assertIsNone(self.stream.next())
+        # What somebody says to be infinite is so.
+        floats(1, math.inf, -math.inf, math.inf)
+        self.assertEqual(self.stream.get()[2], struct.pack("@Bffd", 1, math.inf, -math.inf, math.inf))
 
     def test_wrong_layouts(self):
         for layout, text in (
@@ -237,6 +248,8 @@ class Recording(unittest.TestCase):
             ("packed u8 a, u64 b, str c", (1, 2, "text")),
             ("u8 a, pad[2], i32 b, bool c", (1, -2, True)),
             ("f32 a, f64 b", (0.1, 0.1)),
+            ("u8 a, pad[2], f32 b, u8 c, f64 d, u8 e, str f", (1, 0.1, 2, 0.1, 3, "text")),
+            ("u8 a, u16 b, u8 c, u64 d", (1, 2, 3, 4)),
             ("str a", ("text",)),
         ):
             is_packed, fields = posixtrace._Parser(layout).layout()

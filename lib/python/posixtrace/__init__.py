@@ -328,7 +328,7 @@ def _check(event_name: str, field: _Field, value: Any) -> Any:
         if isinstance(value, (bytes, bytearray)):
             return bytes(value)
         try:
-            return _text(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+            return _text(json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False))
         except (TypeError, ValueError) as problem:
             raise type(problem)(what + str(problem)) from None
     if field.type in ("str", "char"):
@@ -352,7 +352,7 @@ def _check(event_name: str, field: _Field, value: Any) -> Any:
         elif isinstance(item, str) and field.members:
             raise ValueError(what + f"{item!r} is none of {', '.join(field.members)}")
         try:
-            struct.pack(field.letter, item)
+            struct.pack("=" + field.letter, item)
         except (struct.error, OverflowError, TypeError) as problem:
             kind = ValueError if isinstance(item, (int, float)) else TypeError
             raise kind(what + f"{item!r} is no {field.type}: {problem}") from None
@@ -394,8 +394,12 @@ def _fast_source(is_packed: bool, fields: List[_Field], scope: Dict[str, Any]) -
         return ""
     parts = []
     if fixed:
-        order = "=" if is_packed else "@"
-        scope["packerρ"] = struct.Struct(order + "".join(f.format for f in fixed))
+        # The gaps are told, as struct makes an infinity of a large number for f32 where it leaves them.
+        form = "="
+        for field in fixed:
+            gap = 0 if is_packed or field.type == "pad" else -struct.calcsize(form) % field.alignment
+            form += f"{gap}x{field.format}"
+        scope["packerρ"] = struct.Struct(form)
         scope["packρ"] = scope["packerρ"].pack
         parts.append(f"packρ({', '.join(_parameter(f.name) for f in fixed if f.name)})")
     if last.count is None:
