@@ -46,6 +46,19 @@ help_options() {
 	[ "$status" -eq 2 ]
 }
 
+@test "an empty operand is shown in the message about it [EXT-586]" {
+	for c in dump events export flush shutdown start stat stop; do
+		options=()
+		[ "$c" != export ] || options=(--to=csv)
+		run_split "ptrace-$c" "${options[@]}" ""
+		echo "$stderr"
+		[ "$status" -ne 0 ]
+		[[ $stderr == "ptrace-$c: '': no such session"* ]]
+	done
+	run_split ptrace-check --never=x ""
+	[[ $stderr == "ptrace-check: '': "* ]]
+}
+
 @test "--help fits a terminal of 80 columns" {
 	for c in $commands; do
 		run awk 'length > 80' <("ptrace-$c" --help)

@@ -226,7 +226,7 @@ TEST(conditions_are_read, "EXT-361")
 	ptrc_conditions_free(&c);
 }
 
-TEST(wrong_conditions_get_column_and_reason, "EXT-361")
+TEST(wrong_conditions_get_column_and_reason, "EXT-361 EXT-585")
 {
 	static const struct {
 		const char *text;
@@ -249,6 +249,10 @@ TEST(wrong_conditions_get_column_and_reason, "EXT-361")
 		{"count req > 5ms", "column 13: '5ms' is neither a number"},
 		{"count req > --5", "column 14: '-5' is neither a number"},
 		{"rate req > +", "column 13: '' is neither a number"},
+		/* What a double does not hold. */
+		{"count req > 1e309", "column 13: '1e309' is beyond the largest number"},
+		{"rate req < 1e5000", "column 12: '1e5000' is beyond the largest number"},
+		{"p99 req > +1e309%", "column 12: '1e309%' is beyond the largest number"},
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)

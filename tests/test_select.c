@@ -771,7 +771,7 @@ TEST(what_looks_like_a_back_reference_and_is_none, "")
 	CHECK(!holds("event =~ '[]\\1]'"));
 }
 
-TEST(wrong_expressions_are_refused_with_the_column, "")
+TEST(wrong_expressions_are_refused_with_the_column, "EXT-585")
 {
 	static const struct {
 		const char *text;
@@ -796,6 +796,11 @@ TEST(wrong_expressions_are_refused_with_the_column, "")
 		{"time > 'x'", "column 8: 'x' is not a time"},
 		{"pid == 4x", "column 8: '4x' is not a number, and not a duration such as 5ms"},
 		{"pid == 0xfffffffffffffffff", "is not a number"},
+		{"pid < 1e309", "column 7: '1e309' is beyond the largest number"},
+		{"pid > -1e5000", "column 8: '1e5000' is beyond the largest number"},
+		{"pid < '1e309'", "column 7: '1e309' is not a number"},
+		{"gap < 1e300s",
+		 "column 7: '1e300s' is not a number, and not a duration such as 5ms"},
 		{"pid == ==", "column 8: a field, number or string is missing"},
 		{"5", "column 2: a comparison is missing"},
 		{"'x' && pid", "column 5: a comparison is missing"},

@@ -53,6 +53,8 @@ message(const char *thing, const char *format, va_list values, bool has_hint)
 
 	if (!f)
 		return;
+	if (thing && !*thing)
+		thing = "''";
 	fprintf(f, "%s: ", program_name);
 	if (thing) {
 		print_escaped(f, thing);

@@ -11,7 +11,7 @@
  * command line. ptrc_cli_begin() calls this. */
 void ptrc_message_begin(const char *program, int usage_status);
 
-/* Prints "program: thing: reason"; a null thing is left out. What ptrc_escape() escapes is
+/* Prints "program: thing: reason"; a null thing is left out, and an empty one is shown as ''. What ptrc_escape() escapes is
  * escaped, so a message always is one line. */
 void ptrc_cli_message(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2)));

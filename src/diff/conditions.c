@@ -54,6 +54,14 @@ static bool read_what(struct ptrc_condition *c, const char **at, struct ptrc_cli
 		      proposal);
 }
 
+static bool take_number(struct ptrc_condition *c, long double number, const char *amount,
+			const char *at, struct ptrc_cli_reason *why)
+{
+	c->limit = (double)number;
+	return isfinite(c->limit) ||
+	       refuse(why, c->text, at, "'%s' is beyond the largest number, 1.79e308", amount);
+}
+
 /* Reads an amount without a sign, of time or of events, which stands at a place of the text. */
 static bool read_amount(struct ptrc_condition *c, const char *amount, const char *at,
 			struct ptrc_cli_reason *why)
@@ -70,8 +78,7 @@ static bool read_amount(struct ptrc_condition *c, const char *amount, const char
 		if (!ptrc_value_read_number(amount, size - 1, &number) || number < 0)
 			return refuse(why, c->text, at, "'%s' is not a number of percent", amount);
 		c->is_percent = true;
-		c->limit = (double)number;
-		return true;
+		return take_number(c, number, amount, at, why);
 	}
 	if (is_time && !ptrc_when_duration(amount, &ns))
 		return refuse(why, c->text, at,
@@ -84,8 +91,7 @@ static bool read_amount(struct ptrc_condition *c, const char *amount, const char
 	if (!ptrc_value_read_number(amount, size, &number) || number < 0)
 		return refuse(why, c->text, at,
 			      "'%s' is neither a number nor a change such as +10%%", amount);
-	c->limit = (double)number;
-	return true;
+	return take_number(c, number, amount, at, why);
 }
 
 static bool read_limit(struct ptrc_condition *c, const char *at, struct ptrc_cli_reason *why)

@@ -232,6 +232,13 @@ static void read_word(struct parser *p)
 		p->token = FIELD;
 }
 
+/* Whether the number is one of 64 bits, as those of fields: what is beyond would be above all of them, or
+ * below. */
+static bool is_in_range(long double number)
+{
+	return isfinite((double)number);
+}
+
 /* Reads a number with one unit, which is exact if it has no exponent: fields may be longer than 292 years,
  * and are shown so. */
 static bool read_long_duration(const char *text, struct ptrc_quantity *q)
@@ -245,7 +252,8 @@ static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 
 	while (unit <= PTRC_UNIT_S && strcmp(text + size, ptrc_unit_word(unit)))
 		unit++;
-	if (unit > PTRC_UNIT_S || !ptrc_value_read_number(text, size, &number))
+	if (unit > PTRC_UNIT_S || !ptrc_value_read_number(text, size, &number) ||
+	    !is_in_range(number * (long double)ptrc_unit_ns(unit)))
 		return false;
 	one = ptrc_unit_ns(unit);
 	*q = ptrc_quantity_number(NUMBER_DIMENSION, number);
@@ -295,6 +303,9 @@ static void read_number(struct parser *p)
 	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : 0, p->at);
 	if (ptrc_value_read_number(p->at, n, &p->number)) {
 		p->token = NUMBER;
+		if (!is_in_range(p->number))
+			refuse(p, p->at, "'%.*s' is beyond the largest number, 1.79e308",
+			       n < 40 ? (int)n : 40, p->at);
 	} else if (read_duration(word, &p->duration)) {
 		p->token = DURATION;
 	} else if (ptrc_when_duration(word, &ns)) {
@@ -547,7 +558,7 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 		o->literal.kind = PTRC_VALUE_TEXT;
 		o->literal.bytes = o->text;
 		o->literal.size = p->string_size;
-		if (ptrc_value_number(&o->literal, &number))
+		if (ptrc_value_number(&o->literal, &number) && is_in_range(number))
 			set_number(o, NUMBER_DIMENSION, number);
 		o->dimensions = TEXT_DIMENSION;
 		break;
