@@ -106,6 +106,11 @@ struct posixtrace_counts {
 	unsigned long pt_earlier_files;
 	unsigned long pt_deleted_files;
 	unsigned long pt_earlier_events;
+	/* The events of the files that are missing between the others; 0 if they are not known. And of
+	 * pt_damaged_gaps and pt_damaged_events those where nothing is damaged, but files are missing. */
+	unsigned long pt_missing_events;
+	unsigned long pt_file_gaps;
+	unsigned long pt_file_gap_events;
 };
 
 /*

@@ -345,8 +345,6 @@ static void trace_ended(void *arg, int error, const struct posixtrace_counts *co
 					     !r->log.is_rotated &&
 						     ptrc_logfile_is_gone(r->log.fd, r->log.path),
 					     &in_log, &r->event_count);
-	/* This is what the user wants. */
-	r->losses.deleted_files = 0;
 	r->waits.count = counts->pt_waits;
 	r->waits.ns = counts->pt_wait_ns;
 	if (error)
@@ -741,10 +739,13 @@ static void end_recording(struct run *r)
 /* Reports what is missing from the trace. Returns the status to end with, as wait() has it. */
 static int report(const struct run *r)
 {
+	struct ptrc_losses losses = r->losses;
 	bool is_incomplete;
 	bool is_told;
 
-	ptrc_losses_report(&r->losses, r->log.path);
+	/* Who has asked for --log-keep need not be told that files were deleted. */
+	losses.deleted_files = 0;
+	ptrc_losses_report(&losses, r->log.path);
 	if (r->is_ended_early)
 		ptrc_cli_message(r->log.path, "ends before COMMAND did: ptrace-shutdown, or the "
 					      "like, ended the recording");

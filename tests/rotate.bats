@@ -36,15 +36,28 @@ make_log() {
 	ptrace-stat --json one.log | jq -e '.attributes.log_rotate_bytes == 0'
 }
 
-@test "files that are missing are told with status 3 [EXT-274 EXT-278 EXT-452]" {
+@test "files that are missing are told with status 3 [EXT-274 EXT-278 EXT-452 EXT-583]" {
 	make_log
+	missing=$(ptrace-dump --count run.log.000001)
 	rm run.log.000001
 	run_split ptrace-dump --count run.log
 	[ "$status" -eq 3 ]
-	[[ $stderr == *"1 file of the log is missing"* ]]
+	[[ $stderr == "ptrace-dump: run.log: 1 file of the log is missing, with "[1-9]*" events" ]]
 	run_split ptrace-stat --json run.log
 	[ "$status" -eq 3 ]
-	jq -e '.losses.missing_files == 1 and .losses.deleted_files == 0' <<<"$stdout"
+	jq -e --argjson n "$missing" '.losses.missing_files == 1 and .losses.deleted_files == 0 and
+		.losses.missing_events == $n and .losses.unreadable_events == 0 and
+		(.losses.unknown | not)' <<<"$stdout"
+	# A log of what is there lacks as many; and so does one without the first file.
+	ptrace-dump --to-log=one.log run.log || [ $? -eq 3 ]
+	ptrace-stat --json --allow-loss one.log | jq -e --argjson n "$missing" \
+		'.losses.source_unreadable_events == $n'
+	earlier=$(ptrace-dump --count - <run.log)
+	mv run.log away
+	run_split ptrace-stat --json run.log
+	jq -e --argjson n "$((missing + earlier))" \
+		'.losses.missing_files == 2 and .losses.missing_events == $n' <<<"$stdout"
+	mv away run.log
 	# A file alone lacks nothing.
 	run_split ptrace-dump --count run.log.000002
 	[ "$status" -eq 0 ]
@@ -85,6 +98,21 @@ make_log() {
 	[[ $stderr == *"--log-keep has deleted the first 2; "*" events came before"* ]]
 	ptrace-stat --json run.log 2>/dev/null |
 		jq -e '.losses.missing_files == 0 and .losses.deleted_files == 2'
+}
+
+@test "events lost in the stream are told if --log-keep has deleted the file that told them [EXT-582 EXT-584]" {
+	run_split ptrace-run -o run.log --log-rotate=16K --log-keep=2 --stream-min-size=64K --json=run.json \
+		-- sh -c '"$0" -n 100000; for i in 1 2 3 4; do sleep 0.5; "$0" -n 1500; done' "$traced"
+	[ "$status" -eq 3 ]
+	lost=$(jq .losses.stream_events run.json)
+	[ "$lost" -gt 0 ]
+	# Who has asked for that is not told that files were deleted.
+	[ "$stderr" = "ptrace-run: run.log: $lost events lost in the stream, which was full" ]
+	jq -e '.losses.deleted_files >= 2 and .losses.missing_files == 0 and (.complete | not)' run.json
+	run_split ptrace-dump --count run.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *": $lost events lost in the stream, which was full"* ]]
+	ptrace-stat --json --allow-loss run.log | jq -e --argjson lost "$lost" '.losses.stream_events == $lost'
 }
 
 @test "a session's log is rotated by time, with its commands in between [EXT-277 EXT-278]" {

@@ -299,7 +299,7 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "EXT-273", NEEDS_KEEPER)
 	end(&f);
 }
 
-TEST(a_missing_file_is_told, "EXT-274", NEEDS_KEEPER)
+TEST(a_missing_file_is_told, "EXT-274 EXT-583", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct posixtrace_counts counts;
@@ -318,6 +318,11 @@ TEST(a_missing_file_is_told, "EXT-274", NEEDS_KEEPER)
 	CHECK_EQ(counts.pt_damaged_gaps, 1);
 	CHECK_EQ(counts.pt_uncounted_gaps, 0);
 	CHECK_GE(counts.pt_damaged_events, 100);
+	/* But nothing is damaged. */
+	CHECK_EQ(counts.pt_file_gaps, 1);
+	CHECK_EQ(counts.pt_file_gap_events, counts.pt_damaged_events);
+	CHECK_EQ(counts.pt_missing_events, counts.pt_damaged_events);
+	CHECK_EQ(counts.pt_log_events, events.count - 2 + counts.pt_missing_events);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 1);
 	CHECK_EQ(numbers_in(&events, f.id, &first), 200);
@@ -332,6 +337,117 @@ TEST(a_missing_file_is_told, "EXT-274", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_open_log(path, &f.trid), ENOENT);
 	CHECK_EQ(posixtrace_open_log("/dev/null", &f.trid), EINVAL);
 	CHECK_EQ(posixtrace_open_log(NULL, &f.trid), EINVAL);
+	end(&f);
+}
+
+/* The stream gets more than it has room for while its keeper sleeps. */
+static void lose(struct family *f)
+{
+	pid_t keeper;
+
+	CHECK_OK(posixtrace_get_keeper(f->trid, &keeper));
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	emit_run(f->id, f->made, f->made + 2000, 200);
+	f->made += 2000;
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_flush(f->trid);
+	ts_flush(f->trid);
+}
+
+/* How many events the log tells were lost in the stream. */
+static unsigned long lost_by(const char *path)
+{
+	struct posixtrace_counts counts;
+	trace_id_t log;
+
+	CHECK_OK(posixtrace_open_log(path, &log));
+	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	ts_close_log(log);
+	return counts.pt_lost_events;
+}
+
+/* Takes a file of the log away while `lost` is checked, and puts it back. */
+static void check_without(const struct family *f, unsigned int member, unsigned long lost)
+{
+	char path[300], away[310];
+
+	path_of(f, member, path);
+	snprintf(away, sizeof(away), "%s-away", path);
+	CHECK_SYS(rename(path, away));
+	CHECK_EQ(lost_by(f->path), lost);
+	CHECK_SYS(rename(away, path));
+}
+
+TEST(what_files_that_are_gone_told_of_losses_is_told, "EXT-582", NEEDS_KEEPER)
+{
+	for (unsigned int keep = 0; keep < 3; keep += 2) {
+		struct family f = begin(LEAST, 0, keep);
+		struct posixtrace_counts counts;
+		unsigned int last = 0;
+		unsigned long lost;
+		pid_t keeper;
+
+		NOTE("%u files are kept", keep);
+		fill_one(&f, ++last);
+		lose(&f);
+		/* A flush that took so much was the end of a file, maybe of two. */
+		while (has(&f, last + 1))
+			last++;
+		for (int i = 0; i < 3; i++) {
+			ts_start(f.trid);
+			fill_one(&f, ++last);
+			while (has(&f, last + 1))
+				last++;
+			/* Whoever takes over knows it, too. */
+			CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
+			CHECK_SYS(kill(keeper, SIGKILL));
+			CHECK_WITHIN(10000, process_is_gone(keeper));
+		}
+		CHECK_EQ(has(&f, 1), keep == 0);
+		CHECK_OK(posixtrace_get_counts(f.trid, &counts, sizeof(counts)));
+		lost = counts.pt_lost_events;
+		CHECK_GE(lost, 1000);
+		CHECK_EQ(lost_by(f.path), lost);
+		ts_shutdown(f.trid);
+		CHECK_EQ(lost_by(f.path), lost);
+		for (unsigned int i = 0; keep == 0 && i < last; i++)
+			check_without(&f, i, lost);
+		/* The last one alone. */
+		for (unsigned int i = 0; i < last; i++) {
+			char path[300];
+
+			path_of(&f, i, path);
+			unlink(path);
+		}
+		CHECK_EQ(lost_by(f.path), lost);
+		end(&f);
+	}
+}
+
+TEST(a_clear_forgets_losses_of_files_that_are_gone, "EXT-582", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 2);
+	struct posixtrace_counts counts;
+	struct ts_events events;
+	unsigned int last = 1;
+
+	fill_one(&f, last);
+	lose(&f);
+	while (has(&f, last + 1))
+		last++;
+	ts_start(f.trid);
+	fill_one(&f, ++last);
+	ts_clear(f.trid);
+	ts_start(f.trid);
+	while (has(&f, last + 1))
+		last++;
+	fill_one(&f, ++last);
+	ts_shutdown(f.trid);
+	events = read_path(f.path, &counts);
+	CHECK_EQ(counts.pt_lost_events, 0);
+	CHECK_EQ(ts_count(&events, f.id), 100);
+	ts_events_free(&events);
 	end(&f);
 }
 

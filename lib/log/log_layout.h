@@ -120,6 +120,16 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_packet, header_crc, 76);
 #define PTRC_LOG_SEQUENTIAL 0
 #define PTRC_LOG_RING 1
 
+/* Of a log that is rotated: what happened from its creation, or the last clear, until a file was begun. So
+ * it is known also if the files whose STATUS tell of it are gone. */
+struct ptrc_log_before {
+	uint64_t lost_events, log_lost_events;
+	uint64_t waits, wait_ns;
+	uint32_t is_overrun; /* events were lost in the stream */
+	uint32_t zero;
+};
+PTRC_ASSERT_SIZE(struct ptrc_log_before, 40);
+
 struct ptrc_log_head {
 	int64_t create_sec, create_nsec;
 	int64_t clockres_sec, clockres_nsec;
@@ -147,7 +157,8 @@ struct ptrc_log_head {
 	uint64_t ordinal;	/* how many files it had before this one, since the last clear */
 	uint64_t first_seq;	/* EVENTS packets in those files; the first one here has this seq */
 	uint64_t events_before; /* events in those files */
-	uint8_t zero1[72];
+	struct ptrc_log_before before;
+	uint8_t zero1[32];
 	char name[256]; /* zero terminated */
 	char genversion[256];
 };

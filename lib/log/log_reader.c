@@ -604,13 +604,41 @@ static int64_t begin_ns(const struct ptrc_log_reader *r)
 	return ns;
 }
 
+/* If all packets from number `seq` up to the one before `end` are in files that are missing, and in no
+ * other, then their heads and ends tell how many events these have. */
+static bool count_absent(const struct ptrc_log_reader *r, uint64_t seq, uint64_t end,
+			 uint64_t *events)
+{
+	uint32_t low = 0, high = r->member_count;
+	const struct ptrc_log_reader *m;
+	uint64_t had;
+
+	/* The first file that begins behind `seq`. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (r->members[middle].head.first_seq > seq)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (low == 0 || low == r->member_count)
+		return false;
+	m = &r->members[low - 1];
+	if (!m->is_closed || m->end_seq != seq || m[1].head.first_seq != end ||
+	    __builtin_add_overflow(m->head.events_before, m->status.log_events, &had) ||
+	    had > m[1].head.events_before)
+		return false;
+	*events = m[1].head.events_before - had;
+	return m[1].head.ordinal - m->head.ordinal > 1;
+}
+
 /* The entry for the packets missing between two others, one of which may be null. */
 static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, uint64_t seq,
 					     const struct ptrc_log_entry *before,
 					     const struct ptrc_log_entry *behind)
 {
-	struct ptrc_log_entry e = {
-		.seq = seq, .is_missing = true, .is_uncounted = true, .first_ns = begin_ns(r)};
+	struct ptrc_log_entry e = {.seq = seq, .is_missing = true, .first_ns = begin_ns(r)};
 
 	/* Behind the last event of the packet before, and not at its time. */
 	if (before)
@@ -618,22 +646,28 @@ static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, ui
 	if (behind && e.first_ns > behind->first_ns)
 		e.first_ns = behind->first_ns;
 	e.last_ns = behind ? behind->first_ns : e.first_ns;
+	e.is_absent = count_absent(r, seq, behind ? behind->seq : r->end_seq, &e.event_count);
+	e.is_uncounted = !e.is_absent;
+	e.event_count = e.is_absent ? e.event_count : 0;
 	return e;
 }
 
 /* If packets are missing at a single place of a closed log, the number of their events is known:
  * the log says how many it has in all. */
-static void count_missing(struct ptrc_log_reader *r, size_t places)
+static void count_missing(struct ptrc_log_reader *r)
 {
 	struct ptrc_log_entry *missing = NULL;
+	size_t places = 0;
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < r->entry_count; i++) {
 		if (r->entries[i].is_lying)
 			return;
 		sum += r->entries[i].event_count;
-		if (r->entries[i].is_missing)
+		if (r->entries[i].is_missing && !r->entries[i].is_absent) {
 			missing = &r->entries[i];
+			places++;
+		}
 	}
 	if (places != 1 || !missing || !r->is_closed)
 		return;
@@ -675,7 +709,7 @@ static int add_missing(struct ptrc_log_reader *r, uint64_t seq)
 		if (behind.seq > expected)
 			all[--to] = missing_between(r, expected, i ? &all[i - 1] : NULL, &behind);
 	}
-	count_missing(r, places);
+	count_missing(r);
 	return 0;
 }
 
@@ -1446,6 +1480,47 @@ static int join_totals(struct ptrc_log_reader *r)
 	return 0;
 }
 
+static void at_least(uint64_t *count, uint64_t least)
+{
+	if (*count < least)
+		*count = least;
+}
+
+/* What was lost in all: as far as the STATUS of the members do not tell it, since some are not there or
+ * damaged, the head of a later one does. */
+static void join_losses(struct ptrc_log_reader *r)
+{
+	const struct ptrc_log_reader *m = r->members ? r->members : r;
+	uint32_t count = r->members ? r->member_count : 1;
+	struct ptrc_log_before all = m[0].head.before;
+	const struct ptrc_log_before none = {0}, first = r->is_whole ? none : all;
+	struct ptrc_log_status *s = &r->status;
+
+	all.is_overrun &= r->is_whole;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ptrc_log_before *before = &m[i].head.before;
+		const struct ptrc_log_status *own = &m[i].status;
+
+		at_least(&all.lost_events, before->lost_events);
+		at_least(&all.log_lost_events, before->log_lost_events);
+		at_least(&all.waits, before->waits);
+		at_least(&all.wait_ns, before->wait_ns);
+		all.is_overrun |= before->is_overrun && (i || r->is_whole);
+		if (!m[i].is_closed)
+			continue;
+		all.lost_events += own->lost_events;
+		all.log_lost_events += own->log_lost_events;
+		all.waits += own->waits;
+		all.wait_ns += own->wait_ns;
+		all.is_overrun |= own->stream_overrun;
+	}
+	s->lost_events = all.lost_events - first.lost_events;
+	s->log_lost_events = all.log_lost_events - first.log_lost_events;
+	s->waits = all.waits - first.waits;
+	s->wait_ns = all.wait_ns - first.wait_ns;
+	s->stream_overrun = all.is_overrun != 0;
+}
+
 /* The status of the whole: what has happened in any of the members. */
 static void join_status(struct ptrc_log_reader *r)
 {
@@ -1459,30 +1534,32 @@ static void join_status(struct ptrc_log_reader *r)
 	for (uint32_t i = 0; i + 1 < r->member_count; i++) {
 		const struct ptrc_log_status *m = &r->members[i].status;
 
-		s->lost_events += m->lost_events;
-		s->log_lost_events += m->log_lost_events;
 		s->log_bytes += m->log_bytes;
-		s->waits += m->waits;
-		s->wait_ns += m->wait_ns;
-		s->stream_overrun |= m->stream_overrun;
 		s->log_overrun |= m->log_overrun;
 	}
 	/* Each head tells how many events come before it. So those of members that are missing, and
 	 * of damaged ones, count, too. */
 	s->log_events += last->head.events_before - r->head.events_before;
+	join_losses(r);
 	if (r->is_closed && s->names)
 		r->missing_names = missing_names(r);
 }
 
-int ptrc_log_reader_open_all(const int *fds, size_t count, struct ptrc_log_reader *r)
+int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct ptrc_log_reader *r)
 {
 	struct ptrc_log_reader *m;
 	int error = 0;
 
-	if (count == 1)
-		return ptrc_log_reader_open(fds[0], r);
+	if (count == 1) {
+		error = ptrc_log_reader_open(fds[0], r);
+		r->is_whole = is_whole && !error;
+		if (r->is_whole)
+			join_losses(r);
+		return error;
+	}
 	memset(r, 0, sizeof(*r));
 	r->fd = -1;
+	r->is_whole = is_whole;
 	r->members = m = calloc(count, sizeof(*m));
 	if (!m)
 		return ENOMEM;

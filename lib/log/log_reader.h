@@ -40,6 +40,8 @@ struct ptrc_log_entry {
 	 * this number. The times are those of the events around them. */
 	bool is_missing;
 	bool is_uncounted; /* it is not known how many events they had */
+	/* They stand in files of a rotated log that are missing: nothing is damaged. */
+	bool is_absent;
 };
 
 /* A name and its identifier. */
@@ -126,9 +128,10 @@ PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
  * machine or version, not open for reading, no regular file. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r);
-/* Makes one index of the files of a log that is rotated, from the first to the last. At least one. */
+/* Makes one index of the files of a log that is rotated, from the first to the last. At least one. is_whole:
+ * they are all that there are, so that what happened before the first one counts, too. */
 PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_reader_open_all(const int *fds, size_t count,
+PTRC_MUST_CHECK int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole,
 					     struct ptrc_log_reader *r);
 PTRC_NONNULL() void ptrc_log_reader_close(struct ptrc_log_reader *r);
 

@@ -103,8 +103,10 @@ struct ptrc_log_stream {
 	 * such packets, and those of them with events whose number is not known; OVERFLOW and
 	 * RESUME events that the reader has made up. */
 	uint64_t damaged_events, damaged_gaps, uncounted_gaps, made_up_events;
+	/* Of damaged_events and damaged_gaps: what is in missing files. */
+	uint64_t file_gap_events, file_gaps;
 	int gap;
-	bool is_gap_damage, is_gap_uncounted;
+	bool is_gap_damage, is_gap_uncounted, is_gap_absent;
 	int64_t gap_ns, gap_last_ns; /* time of the first and the last event lost */
 	struct ptrc_type_sums sums;  /* for checking a packet */
 };
@@ -350,6 +352,19 @@ static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
+/* A gap that has nothing but what missing files had is no damage. */
+static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
+{
+	l->file_gap_events += e->is_absent ? e->event_count : 0;
+	if (e->is_absent && !l->is_gap_damage) {
+		l->file_gaps++;
+		l->is_gap_absent = true;
+	} else if (!e->is_absent && l->is_gap_absent) {
+		l->file_gaps--;
+		l->is_gap_absent = false;
+	}
+}
+
 /* Skips a packet that is damaged or lies, or several that are missing. All events that are earlier
  * have been reported. */
 static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
@@ -369,6 +384,7 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 	l->sequencer.is_in_gap = false;
 	l->damaged_events += e->is_lying ? 0 : e->event_count;
 	l->damaged_gaps += !l->is_gap_damage;
+	note_file_gap(l, e);
 	l->is_gap_damage = true;
 	if (e->is_uncounted || e->is_lying) {
 		l->uncounted_gaps += !l->is_gap_uncounted;
@@ -437,7 +453,7 @@ static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 		l->skipped_ns = e->last_ns;
 	/* Neither is there anything to be reported in a gap before it. */
 	l->gap = GAP_NONE;
-	l->is_gap_damage = l->is_gap_uncounted = false;
+	l->is_gap_damage = l->is_gap_uncounted = l->is_gap_absent = false;
 	l->sequencer.is_in_gap = false;
 	/* It may have changed the filter. The next packet tells. */
 	ptrc_sequencer_gap(&l->sequencer);
@@ -604,7 +620,7 @@ static bool tell_gap(struct ptrc_log_stream *l, struct posix_trace_event_info *i
 	}
 	if (l->gap == GAP_OVERFLOW) {
 		l->gap = GAP_NONE;
-		l->is_gap_damage = l->is_gap_uncounted = false;
+		l->is_gap_damage = l->is_gap_uncounted = l->is_gap_absent = false;
 		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_RESUME)) {
 			make_up(info, POSIX_TRACE_RESUME, resume_ns);
 			l->made_up_events++;
@@ -677,8 +693,9 @@ static void rewind_events(struct ptrc_log_stream *l)
 	l->is_admitted = false;
 	l->gap_events = l->filtered_events = l->skipped_events = 0;
 	l->damaged_events = l->damaged_gaps = l->uncounted_gaps = l->made_up_events = 0;
+	l->file_gap_events = l->file_gaps = 0;
 	l->gap = GAP_NONE;
-	l->is_gap_damage = l->is_gap_uncounted = false;
+	l->is_gap_damage = l->is_gap_uncounted = l->is_gap_absent = false;
 	ptrc_sequencer_reset(&l->sequencer);
 	go_to_first(l);
 	if (ring_has_lost(l) && !l->next_entry)
@@ -792,8 +809,7 @@ int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return ENOMEM;
-	error = ptrc_log_reader_open_all(fds, count, &l->reader);
-	l->reader.is_whole = is_whole;
+	error = ptrc_log_reader_open_all(fds, count, is_whole, &l->reader);
 	return make_stream(l, error, result);
 }
 
@@ -903,6 +919,24 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	st->posix_log_full_status = (int)s->log_full;
 }
 
+/* How many events the files have that are missing between others; 0: it is not known of each. */
+static uint64_t count_missing_events(const struct ptrc_log_reader *r)
+{
+	uint64_t events = 0;
+
+	for (uint32_t i = 1; i < r->member_count; i++) {
+		const struct ptrc_log_reader *m = &r->members[i - 1];
+		uint64_t had = m->head.events_before + m->status.log_events;
+
+		if (m[1].head.ordinal - m->head.ordinal <= 1)
+			continue;
+		if (!m->is_closed || had > m[1].head.events_before)
+			return 0;
+		events += m[1].head.events_before - had;
+	}
+	return events;
+}
+
 /* Which files of a log that is rotated are there. */
 static void tell_members(const struct ptrc_log_reader *r, struct posixtrace_counts *counts)
 {
@@ -910,6 +944,7 @@ static void tell_members(const struct ptrc_log_reader *r, struct posixtrace_coun
 
 	counts->pt_files = members;
 	counts->pt_missing_files = r->last_ordinal - r->head.ordinal + 1 - members;
+	counts->pt_missing_events = count_missing_events(r);
 	counts->pt_earlier_files = r->head.ordinal;
 	counts->pt_earlier_events = r->head.events_before;
 	/* The keeper leaves `keep` of them. */
@@ -932,6 +967,8 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	counts->pt_damaged_events = l->damaged_events;
 	counts->pt_damaged_gaps = l->damaged_gaps;
 	counts->pt_uncounted_gaps = l->uncounted_gaps;
+	counts->pt_file_gaps = l->file_gaps;
+	counts->pt_file_gap_events = l->file_gap_events;
 	counts->pt_skipped_events = l->skipped_events;
 	/* Of what a log that was not closed has, the headers tell that are not known to lie. */
 	counts->pt_log_events = r->forgotten_events;
@@ -965,6 +1002,11 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 		return;
 	}
 	counts->pt_log_lost_events = r->ring.lost_events;
+	/* What the heads, and the files that are closed, tell. */
+	if (r->is_whole) {
+		counts->pt_lost_events = r->status.lost_events;
+		counts->pt_log_lost_events = r->status.log_lost_events;
+	}
 }
 
 /* ---- names ---- */

@@ -100,6 +100,12 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.ordinal = w->state.ordinal,
 		.first_seq = w->state.first_seq,
 		.events_before = w->state.events_before,
+		.before = {.lost_events = w->state.lost_before,
+			   .log_lost_events = w->state.log_lost_before,
+			   .waits = w->state.waits_before,
+			   .wait_ns = w->state.wait_ns_before,
+			   .is_overrun = w->state.ordinal &&
+					 (ptrc_load_acquire(&h->status) & PTRC_ST_EVER_OVERRUN)},
 		.target_pid = h->target_pid,
 		.controller_pid = h->controller_pid,
 		.owner_uid = h->owner_uid,
@@ -268,7 +274,7 @@ static int write_end(struct ptrc_log_writer *w, bool with_index)
 {
 	uint64_t bits = ptrc_load_acquire(&w->header->status);
 	uint64_t lost = since(ptrc_load_relaxed(&w->header->lost_events), w->state.lost_before);
-	/* What was lost before is told by the file before. */
+	/* What was lost before is told by the head of this file. */
 	bool has_lost = (bits & PTRC_ST_EVER_OVERRUN) && (w->state.ordinal == 0 || lost);
 	struct ptrc_log_status status = {
 		.stream_status = POSIX_TRACE_SUSPENDED,

@@ -454,7 +454,12 @@ void ptrc_ship_log_losses(const struct ptrc_ship_log *l, struct ptrc_losses *los
 
 bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *l)
 {
+	struct posixtrace_counts counts;
 	struct ptrc_losses losses;
+
+	/* A file that is missing between others may still be found. */
+	if (!posixtrace_get_counts(l->reader.trace, &counts, sizeof(counts)) && counts.pt_file_gaps)
+		return true;
 
 	ptrc_ship_log_losses(l, &losses);
 	if (losses.unreadable_events || losses.is_unreadable_uncounted)

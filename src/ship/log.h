@@ -94,7 +94,7 @@ size_t ptrc_ship_log_processes(const struct ptrc_ship_log *);
 bool ptrc_ship_log_put_host(const struct ptrc_ship_log *, struct ptrc_buffer *);
 bool ptrc_ship_log_put_process(const struct ptrc_ship_log *, size_t number, struct ptrc_buffer *);
 
-/* Whether something of what has been read cannot be read, as the log is damaged. */
+/* Whether something of what has been read cannot be read, as the log is damaged or a file of it is missing. */
 bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *);
 
 /* What the log lacks, as far as it says so and reading has found out. */

@@ -32,6 +32,12 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.deleted_files = counts->pt_deleted_files,
 		.earlier_events = counts->pt_earlier_events,
 	};
+	/* Of those before the first one the events of all are known, of some they are not. */
+	if (l->missing_files == counts->pt_missing_files)
+		l->missing_events = counts->pt_missing_events;
+	else if (!counts->pt_deleted_files &&
+		 (counts->pt_missing_events || !counts->pt_missing_files))
+		l->missing_events = counts->pt_missing_events + counts->pt_earlier_events;
 	/* With EOWNERDEAD posix_trace_get_status() says that a log has no end. It then also says
 	 * that events were lost, as nobody knows what the end would have held. */
 	if (l->write_error == EOWNERDEAD) {
@@ -106,7 +112,8 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts, uint64_t read_count)
 {
 	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events +
-			counts->pt_skipped_events - counts->pt_made_up_events;
+			counts->pt_skipped_events + counts->pt_file_gap_events -
+			counts->pt_made_up_events;
 
 	return seen < counts->pt_log_events ? counts->pt_log_events - seen : 0;
 }
@@ -227,7 +234,13 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 				 (unsigned long long)l->damaged_parts,
 				 l->damaged_parts == 1 ? "part" : "parts",
 				 l->damaged_parts == 1 ? "is" : "are");
-	if (l->missing_files)
+	if (l->missing_files && l->missing_events)
+		ptrc_cli_message(thing, "%llu %s of the log %s missing, with %llu %s",
+				 (unsigned long long)l->missing_files,
+				 l->missing_files == 1 ? "file" : "files",
+				 l->missing_files == 1 ? "is" : "are",
+				 (unsigned long long)l->missing_events, events(l->missing_events));
+	else if (l->missing_files)
 		ptrc_cli_message(thing, "%llu %s of the log %s missing",
 				 (unsigned long long)l->missing_files,
 				 l->missing_files == 1 ? "file" : "files",
@@ -288,6 +301,7 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_u64(j, "damaged_parts", l->damaged_parts);
 	ptrc_json_u64(j, "differing_parts", l->differing_parts);
 	ptrc_json_u64(j, "missing_files", l->missing_files);
+	ptrc_json_u64(j, "missing_events", l->missing_events);
 	ptrc_json_u64(j, "deleted_files", l->deleted_files);
 	ptrc_json_close(j, '}');
 }

@@ -53,6 +53,7 @@ struct ptrc_losses {
 	/* Of a log that is rotated: files that are missing. Files that --log-keep has deleted, and the
 	 * events before the first file that is there, which is no loss. */
 	uint64_t missing_files;
+	uint64_t missing_events; /* that these have; 0: it is not known */
 	uint64_t deleted_files;
 	uint64_t earlier_events;
 	/* Other parts of the log that are said to be other than they are, though their events may be
@@ -84,7 +85,8 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
  * nor counted as lost in it. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
-/* How many events of a closed log could not be read because of damage. The log has been read
+/* How many events of a closed log could not be read because of damage; those of files that are missing
+ * are no such ones. The log has been read
  * to its end, which gave read_count events; the counts were taken after that. */
 uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *, uint64_t read_count);
 
