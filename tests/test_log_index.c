@@ -1106,11 +1106,24 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "EXT-570")
 	maker_free(&m);
 }
 
-enum change { CLOSED, CUT, CUT_HEAD, OTHER_HEAD, OTHER_LAST, NO_PACKET, DAMAGED, MISSING, CHANGES };
+enum change {
+	CLOSED,
+	CUT,
+	CUT_HEAD,
+	OTHER_HEAD,
+	OTHER_LAST,
+	NO_PACKET,
+	DAMAGED,
+	MISSING,
+	LEFT,
+	CHANGES
+};
 
 static void change(enum change how, struct maker *m, off_t last)
 {
-	off_t end = lseek(m->fd, 0, SEEK_END);
+	off_t end = lseek(m->fd, 0, SEEK_END), next;
+	uint8_t bytes[1000];
+	ssize_t size;
 
 	switch (how) {
 	case CLOSED:
@@ -1147,6 +1160,16 @@ static void change(enum change how, struct maker *m, off_t last)
 	case MISSING:
 		m->w.state.seq++;
 		grow(m, 5);
+		break;
+	case LEFT:
+		/* The begin of a packet that nobody will finish, as another one stands where it would be. */
+		grow(m, 1000);
+		next = lseek(m->fd, 0, SEEK_END);
+		grow(m, 5);
+		size = pread(m->fd, bytes, sizeof(bytes), next);
+		CHECK(size > 100 && end + 1000 + size < next);
+		CHECK_SYS(ftruncate(m->fd, end + 1000));
+		CHECK_EQ(pwrite(m->fd, bytes, (size_t)size, end + 1000), size);
 		break;
 	default:
 		break;

@@ -1222,15 +1222,25 @@ static void forget_entries(struct ptrc_log_reader *r, uint64_t first)
 static int take_new(struct ptrc_log_reader *r, struct window *w)
 {
 	struct ptrc_log_tail *t = &r->tail;
+	struct ptrc_log_packet last;
 	bool has_status, is_sure = true;
+
+	/* An open looks for the end there. */
+	if (show_packet(w, r->size - sizeof(last), &last) && last.type == PTRC_LOG_END)
+		return ESTALE;
 
 	/* Less than a header is what somebody writes just now. */
 	while (r->size - t->behind >= sizeof(struct ptrc_log_packet)) {
+		uint64_t behind = t->behind + sizeof(struct ptrc_log_packet);
 		struct ptrc_log_packet p;
 		int error;
 
-		if (is_under_way(w, t->behind))
+		if (is_under_way(w, t->behind)) {
+			/* Nobody goes on with a packet that others stand behind. */
+			if (next_packet(w, &behind, r->size, &p))
+				return ESTALE;
 			break;
+		}
 		if (!show_packet(w, t->behind, &p) || p.seq != t->seq ||
 		    p.type == PTRC_LOG_STATUS || p.type == PTRC_LOG_END)
 			return ESTALE;
