@@ -200,6 +200,21 @@ setup() {
 	grep -q 'os.switch_in .*os.lost .*os.switch_in' order
 }
 
+@test "what a processor lost is told, if nothing is recorded there any more [EXT-425]" {
+	needs_os
+	[ "$(nproc)" -gt 1 ] || skip "one processor"
+	# Before, the kernel tells of a loss only when it writes again.
+	[ "$(printf '6.0\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.0 ] || skip "Linux before 6.0"
+	mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | sed 's/-/\n/')
+	run_split env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=sched -o a.log -- \
+		sh -c "taskset -cp ${cpus[0]} \$\$ >/dev/null; kill -STOP \$PPID
+			taskset -c ${cpus[-1]} $work switches 2000 >/dev/null; kill -CONT \$PPID; sleep 0.2"
+	[ "$status" -eq 3 ]
+	[ "$(lost_of_os a.log)" -gt 3000 ]
+	[[ $stderr == *": $(lost_of_os a.log) events lost"* ]]
+	[ "$(ptrace-dump --json --event=os.lost a.log | jq -s 'map(.data.processor) | unique | .[]')" = "${cpus[-1]}" ]
+}
+
 @test "where the kernel refuses, a line says why and what would allow it [EXT-426]" {
 	run_split "$work" refused ptrace-run --os=process,sched -o a.log -- "$traced" -n 10
 	[ "$status" -ne 77 ] || skip "no seccomp here"

@@ -209,6 +209,44 @@ TEST(samples_that_are_withheld_are_counted, "EXT-437")
 	free(fake);
 }
 
+/* The kernel tells of a loss only when it writes into the ring again: what is found before counts once. */
+TEST(losses_that_no_record_has_told_yet, "EXT-425")
+{
+	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	const struct ptrc_perf_record *r;
+	uint64_t lost[2] = {0, 15};
+	size_t count;
+
+	begin_ring(0);
+	ptrc_perf_records_begin(records);
+	put_switch(0, 5);
+	put_switch(PERF_RECORD_MISC_SWITCH_OUT, 6);
+	CHECK_EQ(ptrc_perf_records_take(records, &ring), fake->page.data_head);
+	ptrc_perf_records_lost(records, &ring, 10);
+	ptrc_perf_records_lost(records, &ring, 10);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK_EQ(count, 3);
+	CHECK(r[2].kind == PTRC_PERF_LOST && r[2].lost == 10 && r[2].ns == 6);
+	CHECK_EQ(r[2].processor, 3);
+	/* The record has these, and five more; the next one only others. */
+	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 7, 8, 7, 3);
+	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 7, 8, 8, 3);
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_take(records, &ring);
+	ptrc_perf_records_lost(records, &ring, 30);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK(count == 2 && r[0].lost == 5 && r[1].lost == 15);
+	/* All of a record is known. */
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_lost(records, &ring, 45);
+	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 7, 8, 9, 3);
+	ptrc_perf_records_take(records, &ring);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK(count == 1 && r[0].lost == 15);
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
 TEST(texts_of_records_stay_as_long_as_these, "EXT-433")
 {
 	struct ptrc_perf_records *records = ptrc_perf_records_new();

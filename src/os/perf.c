@@ -28,8 +28,11 @@
 /* A descriptor, and the ring that its records go to. */
 struct source {
 	int fd;
+	size_t processor;
 	bool is_for_execs;
 	bool has_hung_up;
+	/* It can be read how many of its records were lost. */
+	bool tells_lost;
 };
 
 struct ptrc_perf {
@@ -60,6 +63,7 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 		.config = p->frequency ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY,
 		.sample_period = p->frequency ? NS_PER_S / p->frequency : 0,
 		.sample_type = SAMPLE_TYPE | (p->frequency ? PERF_SAMPLE_CALLCHAIN : 0),
+		.read_format = PERF_FORMAT_LOST,
 		.sample_max_stack = p->frequency ? (uint16_t)p->stack_max : 0,
 		.exclude_callchain_kernel = p->frequency != 0,
 		.disabled = 1,
@@ -88,6 +92,7 @@ static struct perf_event_attr exec_attr(void)
 	struct perf_event_attr attr = attr_of(&none, &(struct ptrc_perf_plan){0}, 0);
 
 	attr.mmap = attr.mmap2 = attr.build_id = attr.task = 0;
+	attr.read_format = 0;
 	attr.wakeup_watermark = 1;
 	return attr;
 }
@@ -111,10 +116,10 @@ static void unmap_ring(struct ptrc_perf_ring *r)
 	r->page = NULL;
 }
 
-static void add_source(struct ptrc_perf *p, int fd, bool is_for_execs)
+static void add_source(struct ptrc_perf *p, struct source source)
 {
 	p->sources = ptrc_cli_reallocate(p->sources, (p->source_count + 1) * sizeof(*p->sources));
-	p->sources[p->source_count++] = (struct source){.fd = fd, .is_for_execs = is_for_execs};
+	p->sources[p->source_count++] = source;
 }
 
 /* Opens one event of a thread on a processor. Its records go into the ring, which is made if it is not
@@ -125,6 +130,11 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 	int fd = perf_event_open(attr, tid, processor, 0);
 	int error = 0;
 
+	/* Linux before 6.0 does not count what it has lost of each event. */
+	if (fd < 0 && errno == EINVAL && attr->read_format) {
+		attr->read_format = 0;
+		fd = perf_event_open(attr, tid, processor, 0);
+	}
 	/* Linux before 5.12 knows no build ids. */
 	if (fd < 0 && errno == EINVAL && attr->build_id) {
 		attr->build_id = 0;
@@ -148,7 +158,10 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 		close(fd);
 		return error;
 	}
-	add_source(p, fd, !attr->task);
+	add_source(p, (struct source){.fd = fd,
+				      .processor = (size_t)processor,
+				      .is_for_execs = !attr->task,
+				      .tells_lost = attr->read_format != 0});
 	return 0;
 }
 
@@ -341,11 +354,32 @@ void ptrc_perf_take_execs(struct ptrc_perf *p, void (*found)(void *arg, pid_t, i
 			found(arg, execs[i].pid, execs[i].ns);
 }
 
+/* How many records of a ring the kernel has lost so far; 0: that is not known. */
+static uint64_t lost_of(const struct ptrc_perf *p, size_t processor)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->source_count; i++) {
+		const struct source *s = &p->sources[i];
+		/* The value of the event, and the count. */
+		uint64_t values[2];
+
+		if (s->processor == processor && s->tells_lost &&
+		    read(s->fd, values, sizeof(values)) == (ssize_t)sizeof(values))
+			sum += values[1];
+	}
+	return sum;
+}
+
 const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *p, int64_t until_ns, size_t *count)
 {
 	ptrc_perf_records_begin(p->records);
-	for (size_t i = 0; i < p->ring_count; i++)
-		if (p->rings[i].page)
-			ptrc_perf_records_take(p->records, &p->rings[i]);
+	for (size_t i = 0; i < p->ring_count; i++) {
+		struct ptrc_perf_ring *r = &p->rings[i];
+
+		/* One that has lost something was full. */
+		if (r->page && ptrc_perf_records_take(p->records, r) >= r->size / 2)
+			ptrc_perf_records_lost(p->records, r, lost_of(p, i));
+	}
 	return ptrc_perf_records_until(p->records, until_ns, count);
 }

@@ -292,19 +292,47 @@ static void set_tail(const struct ptrc_perf_ring *r, uint64_t tail)
 	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-void ptrc_perf_records_take(struct ptrc_perf_records *p, const struct ptrc_perf_ring *r)
+/* Takes off what was told before. Returns whether there is a rest. */
+static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 {
-	uint64_t head = head_of(r), tail = r->page->data_tail;
+	uint64_t known = *lost < r->ahead ? *lost : r->ahead;
+
+	r->told += *lost;
+	r->ahead -= known;
+	*lost -= known;
+	return *lost != 0;
+}
+
+uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ring *r)
+{
+	uint64_t head = head_of(r), tail = r->page->data_tail, from = tail;
 
 	while (tail != head && take_bytes(r, &tail, head, p->record)) {
 		struct ptrc_perf_record record;
 
 		if (!parse(p, p->record, &record))
 			continue;
+		r->last = record;
+		if (record.kind == PTRC_PERF_LOST && !take_loss(r, &record.lost))
+			continue;
 		record.generation = p->generation;
 		*new_record(p) = record;
 	}
 	set_tail(r, head);
+	return head - from;
+}
+
+void ptrc_perf_records_lost(struct ptrc_perf_records *p, struct ptrc_perf_ring *r, uint64_t all)
+{
+	struct ptrc_perf_record record = r->last;
+
+	if (all <= r->told + r->ahead)
+		return;
+	record.kind = PTRC_PERF_LOST;
+	record.lost = all - r->told - r->ahead;
+	record.generation = p->generation;
+	r->ahead += record.lost;
+	*new_record(p) = record;
 }
 
 static int by_time(const void *one, const void *other)

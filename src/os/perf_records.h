@@ -66,6 +66,10 @@ struct ptrc_perf_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *bytes;
 	size_t size;
+	/* The last record. */
+	struct ptrc_perf_record last;
+	/* The losses that records have told, and those that ptrc_perf_records_lost() has told before these. */
+	uint64_t told, ahead;
 };
 
 struct ptrc_perf_records;
@@ -75,8 +79,11 @@ void ptrc_perf_records_free(struct ptrc_perf_records *);
 
 /* Forgets the records that were given out. */
 void ptrc_perf_records_begin(struct ptrc_perf_records *);
-/* Takes all records out of a ring. */
-void ptrc_perf_records_take(struct ptrc_perf_records *, const struct ptrc_perf_ring *);
+/* Takes all records out of a ring. Returns how many bytes they had. */
+uint64_t ptrc_perf_records_take(struct ptrc_perf_records *, struct ptrc_perf_ring *);
+/* The kernel has lost so many records of the ring in all: behind the last one comes a record of those that
+ * none has told yet. The kernel tells of a loss only when it writes into the ring again. */
+void ptrc_perf_records_lost(struct ptrc_perf_records *, struct ptrc_perf_ring *, uint64_t all);
 /* Gives out those that are not later than this, in the order of time. The others stay. */
 const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records *, int64_t until_ns,
 						       size_t *count);

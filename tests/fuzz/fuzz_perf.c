@@ -65,7 +65,7 @@ static void run(void *argument)
 {
 	const struct input *in = argument;
 	uint8_t *bytes = calloc(1, RING);
-	const struct ptrc_perf_ring ring = {.page = &page, .bytes = bytes, .size = RING};
+	struct ptrc_perf_ring ring = {.page = &page, .bytes = bytes, .size = RING};
 	struct ptrc_perf_records *records = ptrc_perf_records_new();
 	uint16_t at = 0, less = 0;
 	size_t used = 0;
@@ -84,6 +84,7 @@ static void run(void *argument)
 		page.data_head -= half ? less : 0;
 		ptrc_perf_records_begin(records);
 		ptrc_perf_records_take(records, &ring);
+		ptrc_perf_records_lost(records, &ring, less);
 		FUZZ_CHECK(page.data_tail == page.data_head);
 		take_until(records, half ? INT64_MAX : 1000);
 	}
