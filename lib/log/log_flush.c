@@ -63,10 +63,12 @@ static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 static const struct ptrc_drain_note *next_note(const struct ptrc_log_buffer *list, uint64_t *at,
 					       const struct ptrc_type_sum **sums)
 {
-	const struct ptrc_drain_note *note = (const void *)(list->bytes + *at);
+	const struct ptrc_drain_note *note;
 
+	/* An empty list has no bytes at all. */
 	if (*at >= list->used)
 		return NULL;
+	note = (const void *)(list->bytes + *at);
 	*sums = (const void *)(note + 1);
 	*at += sizeof(*note) + note->sum_count * sizeof(**sums);
 	return note;
