@@ -254,7 +254,7 @@ static void find(struct ptrc_trial *t)
 static void take_existing(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
-	int64_t late_ns = ptrc_when_subtract(n->at.ns, t->base_ns);
+	int64_t late_ns = ptrc_when_subtract(n->at.ns, t->base.ns);
 
 	if (t->is_found)
 		return;
@@ -274,7 +274,6 @@ static void take_exists(struct now *n, unsigned int event)
 		if (t->has_base)
 			return;
 		t->has_base = true;
-		t->base_ns = n->at.ns;
 		t->base = n->at;
 		t->used_event = n->judge->event_count;
 		t->is_base_doubtful = n->judge->gap_count;
@@ -293,7 +292,7 @@ static void take_exists(struct now *n, unsigned int event)
 	}
 	if (!t->has_base && t->rule->event_count == 1) {
 		t->has_base = true;
-		t->base_ns = n->judge->start_ns;
+		t->base.ns = n->judge->start_ns;
 	}
 	if (t->has_base) {
 		take_existing(n);

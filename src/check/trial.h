@@ -88,8 +88,7 @@ struct ptrc_trial {
 	/* Of exists: the moment from which the time counts, once it is known, and whether an earlier one
 	 * may have been lost; the last events before it. */
 	bool has_base, is_base_doubtful, is_found;
-	int64_t base_ns;
-	/* The event of that moment, if the rule names one. */
+	/* That moment: the event, if the rule names one, else its time alone. */
 	struct ptrc_moment base;
 	struct ptrc_recent early;
 	/* The number of the event that it is; of order, of the last event that is one of the list; of

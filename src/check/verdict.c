@@ -71,7 +71,7 @@ static void decide_exists(const struct ptrc_trial *t, const struct ptrc_ending *
 	const struct ptrc_rule *r = t->rule;
 	bool is_timed = r->within_ns >= 0;
 	bool has_base = is_timed && (t->has_base || r->event_count == 1);
-	int64_t base_ns = t->has_base ? t->base_ns : e->start_ns;
+	int64_t base_ns = t->has_base ? t->base.ns : e->start_ns;
 	int64_t last_ns = ptrc_when_add(base_ns, is_timed ? r->within_ns : 0);
 
 	if (t->is_found) {
